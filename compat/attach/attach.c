@@ -69,7 +69,7 @@ static rocattach_status_t begin_detach(struct visit *ret, struct outcome *outcom
 	return ROCATTACH_STATUS_SUCCESS;
 }
 
-static void settle(const struct visit *visit, const struct outcome *outcome)
+static void outcome_settle(const struct visit *visit, const struct outcome *outcome)
 {
 	pthread_mutex_lock(&listener.lock);
 	listener.state = visit ? ATTACHED : FREE;
@@ -80,7 +80,7 @@ static void settle(const struct visit *visit, const struct outcome *outcome)
 	pthread_mutex_unlock(&listener.lock);
 }
 
-static int refuse(const struct outcome *outcome)
+static int outcome_refuse(const struct outcome *outcome)
 {
 	listener.last = *outcome;
 	pthread_mutex_unlock(&listener.lock);
@@ -94,12 +94,12 @@ EXPORT int attach(uint32_t pid)
 
 	pthread_mutex_lock(&listener.lock);
 	if (begin_attach(&over, &outcome))
-		return refuse(&outcome);
+		return outcome_refuse(&outcome);
 	pthread_mutex_unlock(&listener.lock);
 	if (visit_is_open(&over))
 		visit_end(&over, &outcome);
 	visit_begin(&visit, pid <= INT_MAX ? (int)pid : -1, wants_children(), &outcome);
-	settle(outcome.status ? NULL : &visit, &outcome);
+	outcome_settle(outcome.status ? NULL : &visit, &outcome);
 	return (int)outcome_tell(&outcome);
 }
 
@@ -110,10 +110,10 @@ EXPORT int detach(void)
 
 	pthread_mutex_lock(&listener.lock);
 	if (begin_detach(&visit, &outcome))
-		return refuse(&outcome);
+		return outcome_refuse(&outcome);
 	pthread_mutex_unlock(&listener.lock);
 	visit_end(&visit, &outcome);
-	settle(NULL, &outcome);
+	outcome_settle(NULL, &outcome);
 	return (int)outcome_tell(&outcome);
 }
 

@@ -45,7 +45,7 @@ static enum log_level level_wanted(void)
 }
 
 /* A short count, or a closed stderr, leaves nobody to tell. */
-static void put(const char *text, size_t length)
+static void text_put(const char *text, size_t length)
 {
 	ssize_t written = write(STDERR_FILENO, text, length);
 
@@ -64,7 +64,7 @@ void log_lines(enum log_level level, const char *lines)
 	foreign_clean(text, "\n");
 	length = strlen(text);
 	text[length] = '\n';
-	put(text, length + 1);
+	text_put(text, length + 1);
 	errno = saved;
 }
 

@@ -32,7 +32,7 @@ static const struct {
 	STATUS(STATUS_ERROR_PTRACE_PROCESS_NOT_FOUND, "ptrace returned ESRCH, no such process"),
 };
 
-static rocattach_status_t begin(int pid, bool with_children)
+static rocattach_status_t session_begin(int pid, bool with_children)
 {
 	struct outcome outcome;
 	struct session *session = sessions_add(pid, &outcome);
@@ -70,7 +70,7 @@ static rocattach_status_t end_all(void)
 	return worst;
 }
 
-static rocattach_status_t end(int pid)
+static rocattach_status_t session_end(int pid)
 {
 	struct outcome outcome;
 	struct session *session;
@@ -86,22 +86,22 @@ static rocattach_status_t end(int pid)
 
 EXPORT rocattach_status_t rocattach_attach(int pid)
 {
-	return begin(pid, false);
+	return session_begin(pid, false);
 }
 
 EXPORT rocattach_status_t rocattach_detach(int pid)
 {
-	return end(pid);
+	return session_end(pid);
 }
 
 EXPORT rocattach_status_t rocattach_attach_tree(int pid)
 {
-	return begin(pid, true);
+	return session_begin(pid, true);
 }
 
 EXPORT rocattach_status_t rocattach_detach_tree(int pid)
 {
-	return end(pid);
+	return session_end(pid);
 }
 
 EXPORT rocattach_status_t rocattach_get_version(uint32_t *major, uint32_t *minor, uint32_t *patch)

@@ -10,7 +10,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct session *sessions;
 
-static struct session *find(int pid)
+static struct session *session_find(int pid)
 {
 	struct session *session = sessions;
 
@@ -31,7 +31,7 @@ static struct session *find_idle(int pid)
 /* An old entry of a process that has ended is made busy for its end. */
 static struct session *add_locked(int pid, struct session **ret_over, struct outcome *outcome)
 {
-	struct session *old = find(pid), *session;
+	struct session *old = session_find(pid), *session;
 
 	if (old && (old->is_busy || !visit_is_over(&old->visit))) {
 		outcome_set(outcome, ROCATTACH_STATUS_ERROR_INVALID_ARGUMENT,

@@ -99,7 +99,7 @@ static char *find_in_library_path(const char *name)
 }
 
 /* A name without a directory is looked for as the dynamic linker would, then beside the caller. */
-static char *resolve(const char *name)
+static char *tool_resolve(const char *name)
 {
 	char *found = strchr(name, '/') ? NULL : find_beside_us(name);
 
@@ -108,7 +108,8 @@ static char *resolve(const char *name)
 	return found ? found : strdup(name);
 }
 
-static rocattach_status_t add(struct tool_list *list, const char *name, struct outcome *outcome)
+static rocattach_status_t tool_add(struct tool_list *list, const char *name,
+				   struct outcome *outcome)
 {
 	char *path;
 
@@ -119,7 +120,7 @@ static rocattach_status_t add(struct tool_list *list, const char *name, struct o
 	if (list->count == TOOL_LIST_MAX)
 		return outcome_set(outcome, ROCATTACH_STATUS_ERROR_INVALID_ARGUMENT,
 				   "more than %d tools are named", TOOL_LIST_MAX);
-	path = resolve(name);
+	path = tool_resolve(name);
 	if (!path)
 		return outcome_set(outcome, ROCATTACH_STATUS_ERROR, "out of memory");
 	log_say(LOG_TRACE, "tool: %s", path);
@@ -127,7 +128,8 @@ static rocattach_status_t add(struct tool_list *list, const char *name, struct o
 	return ROCATTACH_STATUS_SUCCESS;
 }
 
-static rocattach_status_t split(struct tool_list *list, const char *text, struct outcome *outcome)
+static rocattach_status_t tools_split(struct tool_list *list, const char *text,
+				      struct outcome *outcome)
 {
 	while (*(text += strspn(text, SEPARATORS))) {
 		size_t length = strcspn(text, SEPARATORS);
@@ -138,7 +140,7 @@ static rocattach_status_t split(struct tool_list *list, const char *text, struct
 					   "the name of a tool is too long");
 		memcpy(name, text, length);
 		name[length] = 0;
-		if (!is_attach_library(name) && add(list, name, outcome))
+		if (!is_attach_library(name) && tool_add(list, name, outcome))
 			return outcome->status;
 		text += length;
 	}
@@ -151,7 +153,7 @@ rocattach_status_t tool_list_read(struct tool_list *ret, struct outcome *outcome
 
 	ret->count = 0;
 	ret->has_tracer = false;
-	status = split(ret, list_text(), outcome);
+	status = tools_split(ret, list_text(), outcome);
 	if (!ret->count) /* AMD's default */
 		ret->has_tracer = true;
 	if (status)

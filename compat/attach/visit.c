@@ -21,7 +21,7 @@ static unsigned flags_for(const struct tool_list *tools, bool with_children)
 	return flags | (tools->count == 1 ? LIMPET_STRICT : 0);
 }
 
-static void warn(const char *head, const struct limpet_error *error)
+static void error_warn(const char *head, const struct limpet_error *error)
 {
 	char text[sizeof(error->why) + 128];
 
@@ -39,14 +39,14 @@ static void tell_success(const struct visit *visit, const struct limpet_report *
 	else
 		snprintf(head, sizeof(head), "%zu of its descendants are skipped", report->skipped);
 	if (report->failed_tools || report->skipped)
-		warn(head, error);
+		error_warn(head, error);
 	log_say(LOG_INFO, "attached to %d in %.1f ms, thread %d was paused for %.3f ms", visit->pid,
 		(double)report->attach_ns / 1e6, report->thread, (double)report->pause_ns / 1e6);
 }
 
 /* Nothing but failed tools is no success. */
-static rocattach_status_t refuse(const struct visit *visit, const struct limpet_error *error,
-				 struct outcome *outcome)
+static rocattach_status_t error_refuse(const struct visit *visit, const struct limpet_error *error,
+				       struct outcome *outcome)
 {
 	struct limpet_error all = *error;
 
@@ -55,8 +55,8 @@ static rocattach_status_t refuse(const struct visit *visit, const struct limpet_
 	return outcome_set_error(outcome, &all);
 }
 
-static rocattach_status_t enter(struct visit *visit, const struct tool_list *tools,
-				bool with_children, struct outcome *outcome)
+static rocattach_status_t visit_enter(struct visit *visit, const struct tool_list *tools,
+				      bool with_children, struct outcome *outcome)
 {
 	struct limpet_error error = LIMPET_ERROR_INIT;
 	struct limpet_options options = LIMPET_OPTIONS_INIT;
@@ -69,12 +69,12 @@ static rocattach_status_t enter(struct visit *visit, const struct tool_list *too
 	if (!visit->target || limpet_attach(visit->target, &options, &report, &error))
 		return outcome_set_error(outcome, &error);
 	if (report.failed_tools == tools->count)
-		return refuse(visit, &error, outcome);
+		return error_refuse(visit, &error, outcome);
 	tell_success(visit, &report, &error);
 	return ROCATTACH_STATUS_SUCCESS;
 }
 
-static void say(int level, const char *text)
+static void level_say(int level, const char *text)
 {
 	log_lines((enum log_level)level, text);
 }
@@ -89,14 +89,14 @@ static rocattach_status_t begin_tracing(struct visit *visit, const struct tool_l
 		.has_children = with_children,
 		.tools = (const char *const *)tools->items,
 		.tool_count = tools->count,
-		.say = say,
+		.say = level_say,
 	};
 
 	visit->tracing = limpet_private_rocprofv3_begin(&options, &error);
 	return visit->tracing ? ROCATTACH_STATUS_SUCCESS : outcome_set_error(outcome, &error);
 }
 
-static void release(struct visit *visit)
+static void visit_release(struct visit *visit)
 {
 	limpet_close(visit->target);
 	if (visit->pidfd >= 0)
@@ -120,9 +120,9 @@ rocattach_status_t visit_begin(struct visit *ret, int pid, bool with_children,
 	if (tools.has_tracer)
 		begin_tracing(ret, &tools, with_children, outcome);
 	else
-		enter(ret, &tools, with_children, outcome);
+		visit_enter(ret, &tools, with_children, outcome);
 	if (outcome->status)
-		release(ret);
+		visit_release(ret);
 	tool_list_free(&tools);
 	return outcome->status;
 }
@@ -140,7 +140,7 @@ rocattach_status_t visit_end(struct visit *visit, struct outcome *outcome)
 		outcome_set_error(outcome, &error);
 	else
 		log_say(LOG_INFO, "detached from %d", visit->pid);
-	release(visit);
+	visit_release(visit);
 	return outcome->status;
 }
 

@@ -34,7 +34,7 @@ bool offer_make(const struct listener_hello *hello, struct listener_offer *ret)
 }
 
 /* The whole length, though only so much is read. */
-static bool hears(const struct listener_hello *hello)
+static bool hello_hears(const struct listener_hello *hello)
 {
 	struct listener_hello heard;
 
@@ -54,7 +54,7 @@ int offer_await(int bell, const struct listener_hello *hello)
 	} while (r < 0 && errno == EINTR);
 	/* From now on the host has the only one: when it ends, the connection does. */
 	descriptor_close(&offered);
-	return r > 0 && wait[0].revents && hears(hello) ? kept.fd : -1;
+	return r > 0 && wait[0].revents && hello_hears(hello) ? kept.fd : -1;
 }
 
 void offer_end(void)

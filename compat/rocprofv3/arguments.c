@@ -54,8 +54,8 @@ static size_t count_values(const struct setting *setting, const struct words *wo
 }
 
 /* `attached` stands in the same word, or is NULL. */
-static int make(struct profile *profile, const struct setting *setting, const char *attached,
-		struct words *words, struct err *err)
+static int argument_make(struct profile *profile, const struct setting *setting,
+			 const char *attached, struct words *words, struct err *err)
 {
 	const char *const *values = (const char *const *)words->next;
 	size_t count = count_values(setting, words);
@@ -83,7 +83,7 @@ static int take_long(struct profile *profile, const char *word, struct words *wo
 
 	if (!setting)
 		return refuse_unknown(word, err);
-	r = make(profile, setting, equals ? equals + 1 : NULL, words, err);
+	r = argument_make(profile, setting, equals ? equals + 1 : NULL, words, err);
 	if (r && setting_is_refused(setting)) /* by the name that was typed */
 		snprintf(err->what, sizeof(err->what), "%s cannot be served", word);
 	return r;
@@ -104,8 +104,8 @@ static int take_short(struct profile *profile, const char *word, struct words *w
 			return err_exit(err, EXIT_USAGE);
 		}
 		if (setting->takes != TAKES_SWITCH && !is_last)
-			return make(profile, setting, letter + 1, words, err);
-		r = is_last ? make(profile, setting, NULL, words, err)
+			return argument_make(profile, setting, letter + 1, words, err);
+		r = is_last ? argument_make(profile, setting, NULL, words, err)
 			    : setting_make(profile, setting, NULL, 0, err);
 	}
 	return r;

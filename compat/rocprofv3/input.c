@@ -35,7 +35,7 @@ int input_begin_job(struct input *input, struct err *err)
 	return err_exit(err, EXIT_USAGE);
 }
 
-static int keep(struct input *input, struct text text, const char **ret, struct err *err)
+static int text_keep(struct input *input, struct text text, const char **ret, struct err *err)
 {
 	*ret = profile_keep(input->profile, text.at, (size_t)(text.end - text.at));
 	return *ret ? 0 : err_set(err, -ENOMEM, "memory for '%s'", input->path);
@@ -44,14 +44,14 @@ static int keep(struct input *input, struct text text, const char **ret, struct 
 int input_begin_entry(struct input *input, struct text name, struct err *err)
 {
 	input->entry.count = 0;
-	return keep(input, name, &input->entry.name, err);
+	return text_keep(input, name, &input->entry.name, err);
 }
 
 int input_add_value(struct input *input, struct text value, struct err *err)
 {
 	if (input->entry.count == INPUT_VALUES_MAX)
 		return input_refuse(input, "too many values", err);
-	return keep(input, value, &input->entry.values[input->entry.count++], err);
+	return text_keep(input, value, &input->entry.values[input->entry.count++], err);
 }
 
 /* The command line and the file may say the same, but not different things. */

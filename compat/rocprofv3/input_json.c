@@ -20,13 +20,13 @@ static void skip_blanks(struct json_reader *self)
 		self->rest.at++;
 }
 
-static bool take(struct json_reader *self, char wanted)
+static bool letter_take(struct json_reader *self, char wanted)
 {
 	skip_blanks(self);
 	return text_take_char(&self->rest, wanted);
 }
 
-static int refuse(const struct json_reader *self, struct err *err)
+static int reader_refuse(const struct json_reader *self, struct err *err)
 {
 	return input_refuse(self->input, "it is not JSON of the form {\"jobs\": [{...}]}", err);
 }
@@ -117,11 +117,11 @@ static int take_scalar(struct json_reader *self, struct err *err)
 {
 	struct text value;
 
-	if (take(self, '"')) {
+	if (letter_take(self, '"')) {
 		if (!take_text(self, &value))
-			return refuse(self, err);
+			return reader_refuse(self, err);
 	} else if (!take_bare(self, &value)) {
-		return refuse(self, err);
+		return reader_refuse(self, err);
 	} else if (text_equals(value, "null")) {
 		return 0;
 	}
@@ -132,22 +132,24 @@ static int take_values(struct json_reader *self, struct err *err)
 {
 	int r;
 
-	if (!take(self, '['))
+	if (!letter_take(self, '['))
 		return take_scalar(self, err);
-	if (take(self, ']'))
+	if (letter_take(self, ']'))
 		return 0;
 	do
 		r = take_scalar(self, err);
-	while (!r && take(self, ','));
-	if (!r && !take(self, ']'))
-		r = refuse(self, err);
+	while (!r && letter_take(self, ','));
+	if (!r && !letter_take(self, ']'))
+		r = reader_refuse(self, err);
 	return r;
 }
 
 /* The name of a member, and the colon behind it. */
 static int take_name(struct json_reader *self, struct text *ret, struct err *err)
 {
-	return take(self, '"') && take_text(self, ret) && take(self, ':') ? 0 : refuse(self, err);
+	return letter_take(self, '"') && take_text(self, ret) && letter_take(self, ':')
+		       ? 0
+		       : reader_refuse(self, err);
 }
 
 static int take_entry(struct json_reader *self, struct err *err)
@@ -164,28 +166,29 @@ static int take_entry(struct json_reader *self, struct err *err)
 
 static int take_job(struct json_reader *self, struct err *err)
 {
-	int r = take(self, '{') ? input_begin_job(self->input, err) : refuse(self, err);
+	int r = letter_take(self, '{') ? input_begin_job(self->input, err)
+				       : reader_refuse(self, err);
 
-	if (r || take(self, '}'))
+	if (r || letter_take(self, '}'))
 		return r;
 	do
 		r = take_entry(self, err);
-	while (!r && take(self, ','));
-	return r || take(self, '}') ? r : refuse(self, err);
+	while (!r && letter_take(self, ','));
+	return r || letter_take(self, '}') ? r : reader_refuse(self, err);
 }
 
 static int take_jobs(struct json_reader *self, struct err *err)
 {
 	int r;
 
-	if (!take(self, '['))
-		return refuse(self, err);
-	if (take(self, ']'))
+	if (!letter_take(self, '['))
+		return reader_refuse(self, err);
+	if (letter_take(self, ']'))
 		return 0;
 	do
 		r = take_job(self, err);
-	while (!r && take(self, ','));
-	return r || take(self, ']') ? r : refuse(self, err);
+	while (!r && letter_take(self, ','));
+	return r || letter_take(self, ']') ? r : reader_refuse(self, err);
 }
 
 int input_read_json(struct input *input, struct text text, struct err *err)
@@ -195,15 +198,15 @@ int input_read_json(struct input *input, struct text text, struct err *err)
 	struct text name;
 	int r;
 
-	if (!room || !take(&self, '{'))
-		return refuse(&self, err);
+	if (!room || !letter_take(&self, '{'))
+		return reader_refuse(&self, err);
 	r = take_name(&self, &name, err);
 	if (!r && !text_equals(name, "jobs"))
-		r = refuse(&self, err);
+		r = reader_refuse(&self, err);
 	if (!r)
 		r = take_jobs(&self, err);
-	if (!r && !take(&self, '}'))
-		r = refuse(&self, err);
+	if (!r && !letter_take(&self, '}'))
+		r = reader_refuse(&self, err);
 	skip_blanks(&self);
-	return r || self.rest.at == self.rest.end ? r : refuse(&self, err);
+	return r || self.rest.at == self.rest.end ? r : reader_refuse(&self, err);
 }

@@ -41,7 +41,7 @@ static bool take_number(const char **text, char end, double *ret)
 	return true;
 }
 
-static bool parse(const char *text, double unit, struct period *ret)
+static bool period_read(const char *text, double unit, struct period *ret)
 {
 	double delay, time, repeat;
 
@@ -56,7 +56,7 @@ static bool parse(const char *text, double unit, struct period *ret)
 	return true;
 }
 
-static int refuse(const char *text, struct err *err)
+static int period_refuse(const char *text, struct err *err)
 {
 	err_set(err, -EINVAL, "'%s' is not a collection period", text);
 	err_fix(err, "DELAY:TIME:REPEAT, for example 5:10:3 (REPEAT 0: for ever), with "
@@ -73,12 +73,12 @@ int periods_parse(struct periods *ret, const char *const *texts, size_t count, c
 	if (!ret->items)
 		return err_set(err, -ENOMEM, "memory for the collection periods");
 	if (ns == 0)
-		return refuse(unit, err);
+		return period_refuse(unit, err);
 	ret->count = MAX(count, (size_t)1);
 	ret->items[0] = PERIOD_ALWAYS;
 	for (size_t i = 0; i < count; i++)
-		if (!parse(texts[i], ns, &ret->items[i]))
-			return refuse(texts[i], err);
+		if (!period_read(texts[i], ns, &ret->items[i]))
+			return period_refuse(texts[i], err);
 	return 0;
 }
 

@@ -66,7 +66,7 @@ static int running_ready(void *context, struct err *err)
 	return 0;
 }
 
-static int record(struct running *self, struct err *err)
+static int profile_record(struct running *self, struct err *err)
 {
 	const struct periods *periods = &self->profiling->profile->periods;
 	struct record_job job = {
@@ -234,7 +234,7 @@ int profiling_run(const struct profiling *profiling, struct results *ret, struct
 	if (!r)
 		r = open_recorder(&self, variables.names, err);
 	if (!r) {
-		r = record(&self, err);
+		r = profile_record(&self, err);
 		if (recorder_end(self.recorder, /* gives_up */ false, &outcome,
 				 r ? &second : err) &&
 		    !r)

@@ -193,7 +193,7 @@ bool setting_is_refused(const struct setting *setting)
 }
 
 /* All values as one text, to compare with. */
-static const char *join(struct profile *profile, const char *const *values, size_t count)
+static const char *values_join(struct profile *profile, const char *const *values, size_t count)
 {
 	char text[1024];
 	size_t used = 0;
@@ -212,6 +212,6 @@ int setting_make(struct profile *profile, const struct setting *setting, const c
 
 	if (r)
 		return r;
-	profile->given[setting - settings] = join(profile, values, count);
+	profile->given[setting - settings] = values_join(profile, values, count);
 	return profile->given[setting - settings] ? 0 : err_set(err, -ENOMEM, "memory for options");
 }

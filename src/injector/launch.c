@@ -45,7 +45,7 @@ struct beginning {
 	bool is_secure;
 };
 
-static int seize(struct stopped *self)
+static int program_seize(struct stopped *self)
 {
 	struct job *job = self->job;
 
@@ -165,7 +165,7 @@ static bool is_denied_rights(const struct job *job)
 	return job->is_unprivileged && getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
-static int judge(const struct stopped *self, const struct beginning *beginning)
+static int beginning_judge(const struct stopped *self, const struct beginning *beginning)
 {
 	if (beginning->is_secure || is_denied_rights(self->job))
 		return job_fail(self->job, JOB_PRIVILEGED, 0);
@@ -285,7 +285,7 @@ static int lay_doorstep(struct stopped *self)
 
 	if (r)
 		return job_fail(self->job, JOB_BROKEN, -r);
-	r = judge(self, &beginning);
+	r = beginning_judge(self, &beginning);
 	if (!r)
 		r = find_code(self, &beginning, &code);
 	if (!r)
@@ -310,7 +310,7 @@ static int let_begin(struct stopped *self)
 /* Whatever fails: we end, and the child with us. */
 void launch(struct stopped *self)
 {
-	int r = seize(self);
+	int r = program_seize(self);
 
 	if (!r)
 		r = await_exec(self);

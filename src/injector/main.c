@@ -127,7 +127,7 @@ static int unmap_region(struct stopped *self)
 	return remote_syscall(self, self->job->syscall_return, SYS_munmap, args, &ignored);
 }
 
-static void work(struct stopped *self)
+static void job_work(struct stopped *self)
 {
 	struct job *job = self->job;
 	int r = remote_prepare(self);
@@ -200,6 +200,6 @@ int main(void)
 	if (gate_check(&self) || check_region(&self))
 		stop_release(&self);
 	else
-		work(&self);
+		job_work(&self);
 	return EXIT_SUCCESS;
 }

@@ -25,7 +25,7 @@ struct machine {
 	const struct seccomp_data *data;
 };
 
-static uint32_t compute(uint16_t operation, uint32_t a, uint32_t b)
+static uint32_t value_compute(uint16_t operation, uint32_t a, uint32_t b)
 {
 	switch (operation) {
 	case BPF_ADD:
@@ -51,7 +51,7 @@ static uint32_t compute(uint16_t operation, uint32_t a, uint32_t b)
 	}
 }
 
-static bool compare(uint16_t operation, uint32_t a, uint32_t b)
+static bool value_compare(uint16_t operation, uint32_t a, uint32_t b)
 {
 	switch (operation) {
 	case BPF_JEQ:
@@ -65,7 +65,7 @@ static bool compare(uint16_t operation, uint32_t a, uint32_t b)
 	}
 }
 
-static uint32_t load(const struct machine *self, const struct sock_filter *code)
+static uint32_t word_load(const struct machine *self, const struct sock_filter *code)
 {
 	uint32_t word = 0;
 
@@ -83,23 +83,23 @@ static uint32_t load(const struct machine *self, const struct sock_filter *code)
 	}
 }
 
-static uint32_t jump(const struct machine *self, const struct sock_filter *code)
+static uint32_t code_jump(const struct machine *self, const struct sock_filter *code)
 {
 	uint32_t operand = BPF_SRC(code->code) == BPF_X ? self->x : code->k;
 
 	if (BPF_OP(code->code) == BPF_JA)
 		return code->k;
-	return compare(BPF_OP(code->code), self->a, operand) ? code->jt : code->jf;
+	return value_compare(BPF_OP(code->code), self->a, operand) ? code->jt : code->jf;
 }
 
-static void step(struct machine *self, const struct sock_filter *code)
+static void machine_step(struct machine *self, const struct sock_filter *code)
 {
 	switch (BPF_CLASS(code->code)) {
 	case BPF_LD:
-		self->a = load(self, code);
+		self->a = word_load(self, code);
 		break;
 	case BPF_LDX:
-		self->x = load(self, code);
+		self->x = word_load(self, code);
 		break;
 	case BPF_ST:
 	case BPF_STX:
@@ -107,8 +107,8 @@ static void step(struct machine *self, const struct sock_filter *code)
 			self->memory[code->k] = BPF_CLASS(code->code) == BPF_ST ? self->a : self->x;
 		break;
 	case BPF_ALU:
-		self->a = compute(BPF_OP(code->code), self->a,
-				  BPF_SRC(code->code) == BPF_X ? self->x : code->k);
+		self->a = value_compute(BPF_OP(code->code), self->a,
+					BPF_SRC(code->code) == BPF_X ? self->x : code->k);
 		break;
 	default:
 		if (BPF_MISCOP(code->code) == BPF_TAX)
@@ -126,7 +126,8 @@ static bool divides_by_zero(const struct machine *self, const struct sock_filter
 }
 
 /* What the filter answers; anything we cannot follow counts as killing. */
-static uint32_t run(const struct sock_filter *code, unsigned count, const struct seccomp_data *data)
+static uint32_t filter_run(const struct sock_filter *code, unsigned count,
+			   const struct seccomp_data *data)
 {
 	struct machine self = { .data = data };
 
@@ -136,9 +137,9 @@ static uint32_t run(const struct sock_filter *code, unsigned count, const struct
 		if (divides_by_zero(&self, &code[at]))
 			return SECCOMP_RET_KILL_THREAD;
 		if (BPF_CLASS(code[at].code) == BPF_JMP)
-			at += jump(&self, &code[at]);
+			at += code_jump(&self, &code[at]);
 		else
-			step(&self, &code[at]);
+			machine_step(&self, &code[at]);
 	}
 	return SECCOMP_RET_KILL_PROCESS;
 }
@@ -159,7 +160,7 @@ static int check_filter(struct job *job, const struct sock_filter *code, unsigne
 
 		memcpy(data.args, needs[i].args, sizeof(data.args));
 		if (!(needs[i].when & (job->needs | job->wishes)) ||
-		    is_allowed(run(code, count, &data), is_needed && needs[i].may_fail))
+		    is_allowed(filter_run(code, count, &data), is_needed && needs[i].may_fail))
 			continue;
 		job->nr = needs[i].nr;
 		if (is_needed)

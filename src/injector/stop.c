@@ -59,7 +59,7 @@ static void watch_thread(struct job *job)
 	}
 }
 
-static int seize(struct stopped *self)
+static int thread_seize(struct stopped *self)
 {
 	watch_thread(self->job);
 	if (signal_is_held_back(self->job))
@@ -133,7 +133,7 @@ static enum job_status status_of(int error)
 	}
 }
 
-static int understand(struct stopped *self, uint64_t deadline_ns)
+static int stop_understand(struct stopped *self, uint64_t deadline_ns)
 {
 	struct blocked_call cut = { 0 };
 	long entered_nr = -1;
@@ -160,7 +160,7 @@ int stop_thread(struct stopped *self)
 {
 	uint64_t asked_ns = wait_clock_ns();
 	uint64_t deadline_ns = asked_ns + self->job->deadline_ms * NS_PER_MS;
-	int status, r = seize(self);
+	int status, r = thread_seize(self);
 
 	if (r)
 		return r;
@@ -171,7 +171,7 @@ int stop_thread(struct stopped *self)
 	self->job->interrupt_ns = self->stopped_at_ns - asked_ns;
 	if (is_group_stop(status))
 		r = job_fail(self->job, JOB_STOPPED, 0);
-	else if ((r = understand(self, deadline_ns)))
+	else if ((r = stop_understand(self, deadline_ns)))
 		r = job_fail(self->job, status_of(r), -r);
 	if (r && self->job->error != ECANCELED)
 		stop_release(self);

@@ -48,7 +48,7 @@ static bool all_allow(void)
 		uint32_t action;
 
 		memcpy(data.args, needs[i].args, sizeof(data.args));
-		action = run(played.code, played.count, &data) & SECCOMP_RET_ACTION_FULL;
+		action = filter_run(played.code, played.count, &data) & SECCOMP_RET_ACTION_FULL;
 		if (action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_LOG &&
 		    !(needs[i].may_fail && action == SECCOMP_RET_ERRNO))
 			return false;

@@ -465,7 +465,7 @@ static void computes_what_the_kernel_computes(void **state)
 		answer = ask_kernel(&filter);
 		if (answer == 0x10000)
 			skip(); /* no filters here */
-		assert_int_equal(run(filter.code, filter.count, &data),
+		assert_int_equal(filter_run(filter.code, filter.count, &data),
 				 SECCOMP_RET_ERRNO | (uint32_t)answer);
 		different += answer != last;
 		last = answer;

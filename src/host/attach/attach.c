@@ -6,12 +6,12 @@
 #include "host/attach/attach.h"
 
 #include "host/attach/blobs.h"
+#include "host/attach/boot_wait.h"
 #include "host/attach/exclusion.h"
 #include "host/attach/inject.h"
 #include "host/attach/libc_wait.h"
 #include "host/attach/library.h"
 #include "host/attach/listener.h"
-#include "host/attach/socket_take.h"
 #include "host/attach/start_wait.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
@@ -24,17 +24,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#define START_LIMIT_NS 20000000000ull
 #define LEAVE_LIMIT_NS 20000000000ull
 #define GLANCE_NS      50000
-#define STOP_LOOK_NS   200000000ull
-#define STOP_LOOKS     5
 #define CONT_LIMIT_NS  5000000000ull
 
 static void wait_a_little(uint64_t delay_ns)
@@ -43,135 +38,6 @@ static void wait_a_little(uint64_t delay_ns)
 				  (long)(delay_ns % 1000000000u) };
 
 	nanosleep(&delay, NULL);
-}
-
-static int read_context(const struct attachment *self, struct boot_context *ret)
-{
-	return memory_read(self->target.memory, self->context, ret, sizeof(*ret)) &&
-			       ret->magic == BOOT_MAGIC
-		       ? 0
-		       : -ENOENT;
-}
-
-/* The target's word.  -EAGAIN is a limit of its own there, which does not pass by itself. */
-static int boot_code(const struct boot_context *boot)
-{
-	if (boot->error >= 0)
-		return -EPROTO;
-	return boot->error == -EAGAIN ? -ENOBUFS : boot->error;
-}
-
-static int fail_boot(const struct boot_context *boot, struct err *err)
-{
-	err_set(err, boot_code(boot), "%.31s failed in the target: %s", boot->failed_call,
-		strerror(-boot->error));
-	if (boot->text[0])
-		err_why(err, "%.*s", (int)sizeof(boot->text), boot->text);
-	return err->code;
-}
-
-/* Our thread has waited in vain for us, and has taken its region with it. */
-static int fail_late(const struct attachment *self, struct err *err)
-{
-	if (!target_lives(&self->target))
-		return target_fail_ended(err);
-	err_set(err, -EAGAIN, "our thread in the target has left before limpet came");
-	err_why(err, "limpet had no processor for many seconds");
-	return err_fix(err, "try again");
-}
-
-/* Looked at now and then: has job control stopped it all the while? */
-struct stop_watch {
-	uint64_t next_ns;
-	unsigned stops;
-};
-
-static bool stays_stopped(struct stop_watch *watch, pid_t pid)
-{
-	struct process_status status;
-	struct err ignored;
-
-	if (now_ns() < watch->next_ns)
-		return false;
-	watch->next_ns = now_ns() + STOP_LOOK_NS;
-	watch->stops = status_read(pid, pid, &status, &ignored) || status.state != 'T'
-			       ? 0
-			       : watch->stops + 1;
-	return watch->stops == STOP_LOOKS;
-}
-
-static int fail_stopped(const struct attachment *self, struct err *err)
-{
-	err_set(err, -EBUSY, "it was stopped by job control meanwhile");
-	err_why(err, "our thread in it cannot run; it will leave when the process goes on");
-	err_fix(err, "kill -CONT %d", self->target.process.pid);
-	return err_exit(err, EXIT_BUSY);
-}
-
-/* Until our thread in the target has its socket. */
-static int await_socket(const struct attachment *self, struct boot_context *ret, struct err *err)
-{
-	uint64_t deadline_ns = now_ns() + START_LIMIT_NS;
-	struct stop_watch watch = { now_ns() + STOP_LOOK_NS, 0 };
-
-	while (now_ns() < deadline_ns) {
-		if (!target_lives(&self->target) || read_context(self, ret))
-			return fail_late(self, err);
-		if (ret->step == BOOT_FAILED)
-			return fail_boot(ret, err);
-		if (ret->step == BOOT_SOCKET_READY)
-			return 0;
-		if (stays_stopped(&watch, self->target.process.pid))
-			return fail_stopped(self, err);
-		wait_a_little(GLANCE_NS);
-	}
-	err_set(err, -ETIMEDOUT, "our thread in the target does not get going");
-	return err_why(err, "the process may be stopped, frozen or starved of processor time");
-}
-
-/* A thread that has ended meanwhile has no descriptors any more, the process still has. */
-static int take_descriptor(struct target *target, int number)
-{
-	int fd = socket_take(target, target->thread_fd, number);
-
-	if (fd != -ESRCH)
-		return fd;
-	target_look_again(target);
-	return socket_take(target, target->thread_fd, number);
-}
-
-static int socket_option(int fd, int option)
-{
-	int value = -1;
-	socklen_t size = sizeof(value);
-
-	return getsockopt(fd, SOL_SOCKET, option, &value, &size) ? -1 : value;
-}
-
-/* The application may have closed the number and opened something else there, by accident or not:
- * no way to somebody else who would take us for a host. */
-static bool is_our_socket(int fd, const struct boot_context *boot, pid_t pid)
-{
-	struct ucred maker;
-	socklen_t size = sizeof(maker);
-	struct stat file;
-
-	return socket_option(fd, SO_TYPE) == SOCK_SEQPACKET &&
-	       !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &maker, &size) && maker.pid == pid &&
-	       !fstat(fd, &file) && file.st_ino == boot->socket_inode;
-}
-
-static int take_socket(struct attachment *self, const struct boot_context *boot, struct err *err)
-{
-	CLEANUP(close) int fd = take_descriptor(&self->target, boot->socket);
-
-	if (fd == -ENOTSOCK || (fd >= 0 && !is_our_socket(fd, boot, self->target.process.pid)))
-		return err_set(err, -EBADF,
-			       "the program has closed our socket, or put something else there");
-	if (fd < 0)
-		return err_set(err, fd, "take the socket from the target: %s", strerror(-fd));
-	self->link.socket = TAKE_FD(fd);
-	return 0;
 }
 
 static int pack_agent(const struct target *target, struct library *ret, struct err *err)
@@ -218,8 +84,8 @@ static int explain_silence(const struct attachment *self, struct err *err)
 
 	if (!target_lives(&self->target))
 		return target_fail_ended(err);
-	if (!read_context(self, &boot) && boot.step == BOOT_FAILED)
-		return fail_boot(&boot, err);
+	if (!boot_context_read(self, &boot) && boot.step == BOOT_FAILED)
+		return boot_fail(&boot, err);
 	return err->code;
 }
 
@@ -261,10 +127,10 @@ static int check_credentials(const struct attachment *self, struct err *err)
 static int attach_meet(struct attachment *self, struct library *library, struct err *err)
 {
 	struct boot_context boot = { 0 };
-	int r = await_socket(self, &boot, err);
+	int r = boot_await_socket(self, &boot, err);
 
 	if (!r)
-		r = take_socket(self, &boot, err);
+		r = boot_take_socket(self, &boot, err);
 	if (!r)
 		r = send_agent(self, library, err);
 	if (!r)
@@ -479,7 +345,7 @@ static bool has_left(const struct attachment *self, bool is_unloading)
 {
 	struct boot_context boot;
 
-	return !thread_is_there(self) && (!is_unloading || read_context(self, &boot));
+	return !thread_is_there(self) && (!is_unloading || boot_context_read(self, &boot));
 }
 
 static int await_end(const struct attachment *self, bool is_unloading, struct err *err)

@@ -183,7 +183,7 @@ int output_location_find(struct output_location *ret, const char *path, struct e
 
 	if (fd >= 0)
 		return take_descriptor(ret, fd, path, err);
-	for (int links = 0; r == 1; links++) {
+	for (int links = 0; at && r == 1; links++) {
 		char *next = NULL;
 
 		output_location_done(&location);

@@ -160,10 +160,10 @@ static void put_number(struct sink *self, const struct conversion *conversion, v
 		    sizeof(format));
 	if (is_real)
 		snprintf(text, sizeof(text), format, va_arg(*arguments, double));
-	else if (conversion->kind == 'p')
-		snprintf(text, sizeof(text), format, va_arg(*arguments, void *));
 	else if (is_signed)
 		snprintf(text, sizeof(text), format, take_signed(conversion->length, arguments));
+	else if (conversion->kind == 'p')
+		snprintf(text, sizeof(text), format, va_arg(*arguments, void *));
 	else
 		snprintf(text, sizeof(text), format, take_unsigned(conversion->length, arguments));
 	print_put(self, text, strlen(text));

@@ -87,7 +87,7 @@ static void known_free(void *item)
 	free(known);
 }
 
-static void forget(struct interpreter *self)
+static void interpreter_forget(struct interpreter *self)
 {
 	tdestroy(self->functions, known_free);
 	tdestroy(self->spots, known_free);
@@ -99,7 +99,7 @@ void interpreter_close(struct interpreter *interpreter)
 {
 	if (!interpreter)
 		return;
-	forget(interpreter);
+	interpreter_forget(interpreter);
 	free(interpreter);
 }
 
@@ -108,7 +108,7 @@ const struct kernel_interpreter *interpreter_walk_layout(const struct interprete
 	return &interpreter->walk;
 }
 
-static int compare(const void *a, const void *b)
+static int address_compare(const void *a, const void *b)
 {
 	const struct known *left = a, *right = b;
 
@@ -123,7 +123,7 @@ static struct known *add_known(struct interpreter *self, void **tree, uint64_t c
 	if (!known)
 		return NULL;
 	known->code = code;
-	if (!tsearch(known, tree, compare)) {
+	if (!tsearch(known, tree, address_compare)) {
 		known_free(known);
 		return NULL;
 	}
@@ -182,7 +182,7 @@ static const struct known *find_known(struct interpreter *self, bool is_spot, ui
 {
 	void **tree = is_spot ? &self->spots : &self->functions;
 	struct known key = { .code = code };
-	struct known **found = tfind(&key, tree, compare);
+	struct known **found = tfind(&key, tree, address_compare);
 	struct known *known = found ? *found : add_known(self, tree, code);
 
 	if (known && now_ns() - known->checked_ns >= pause_of(known))
@@ -195,7 +195,7 @@ const struct function *interpreter_function_of(struct interpreter *self, uint64_
 	const struct known *known;
 
 	if (self->known_count >= KNOWN_MAX || self->known_bytes >= BYTES_MAX)
-		forget(self);
+		interpreter_forget(self);
 	known = find_known(self, /* is_spot */ false, code);
 	return known && !known->is_hidden ? &known->function : NULL;
 }

@@ -12,7 +12,7 @@
 
 #define PIECE 64u /* a string may end just before memory that is not there */
 
-static int keep(const char *bytes, char **ret)
+static int text_keep(const char *bytes, char **ret)
 {
 	*ret = utf8_mended(bytes);
 	if (!*ret)
@@ -29,7 +29,7 @@ int target_text(const struct target_memory *memory, uint64_t address, uint64_t l
 	if (memory->read(memory->context, address, bytes, size))
 		return -EFAULT;
 	bytes[size] = '\0';
-	return keep(bytes, ret);
+	return text_keep(bytes, ret);
 }
 
 int target_string(const struct target_memory *memory, uint64_t address, char **ret)
@@ -43,11 +43,11 @@ int target_string(const struct target_memory *memory, uint64_t address, char **r
 		if (memory->read(memory->context, address + size, bytes + size, piece))
 			return -EFAULT;
 		if (memchr(bytes + size, '\0', piece))
-			return keep(bytes, ret);
+			return text_keep(bytes, ret);
 		size += piece;
 	}
 	bytes[TARGET_TEXT_MAX] = '\0';
-	return keep(bytes, ret);
+	return text_keep(bytes, ret);
 }
 
 uint64_t target_word(const struct target_memory *memory, uint64_t address)

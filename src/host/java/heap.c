@@ -156,14 +156,14 @@ static uint64_t word_of(const struct header *header, size_t at)
 	return word;
 }
 
-static uint64_t field(const struct header *header, enum java_field which)
+static uint64_t header_field(const struct header *header, enum java_field which)
 {
 	return word_of(header, header->layout->block_size + (size_t)header->layout->fields[which]);
 }
 
-static int32_t number(const struct header *header, enum java_field which)
+static int32_t header_number(const struct header *header, enum java_field which)
 {
-	return (int32_t)field(header, which);
+	return (int32_t)header_field(header, which);
 }
 
 /* In segments; 0: it is free.  The length has four bytes where the flag follows it at once. */
@@ -191,12 +191,12 @@ static void read_code(const struct header *header, struct java_blob *ret)
 
 	ret->code_begin =
 		is_known[BLOB_CODE_BEGIN]
-			? field(header, BLOB_CODE_BEGIN)
-			: ret->address + (uint64_t)(int64_t)number(header, BLOB_CODE_OFFSET);
+			? header_field(header, BLOB_CODE_BEGIN)
+			: ret->address + (uint64_t)(int64_t)header_number(header, BLOB_CODE_OFFSET);
 	ret->code_end =
 		is_known[BLOB_CODE_END]
-			? field(header, BLOB_CODE_END)
-			: ret->address + (uint64_t)(int64_t)number(header, BLOB_DATA_OFFSET);
+			? header_field(header, BLOB_CODE_END)
+			: ret->address + (uint64_t)(int64_t)header_number(header, BLOB_DATA_OFFSET);
 }
 
 /* False: the block is free, or is being changed. */
@@ -204,14 +204,14 @@ static bool read_blob(struct java_blob *ret, const struct header *header, size_t
 		      uint64_t block, const struct java_heap *heap, uint64_t *ret_end)
 {
 	uint64_t length = block_length(header), room = heap->high - block;
-	int32_t frame = number(header, BLOB_FRAME_SIZE);
-	int32_t complete = number(header, BLOB_FRAME_COMPLETE);
+	int32_t frame = header_number(header, BLOB_FRAME_SIZE);
+	int32_t complete = header_number(header, BLOB_FRAME_COMPLETE);
 
 	if (!length || length > room >> heap->segment_bits)
 		return false;
 	*ret_end = block + (length << heap->segment_bits);
 	*ret = (struct java_blob){ .address = block + header->layout->block_size,
-				   .name = field(header, BLOB_NAME),
+				   .name = header_field(header, BLOB_NAME),
 				   .mark = mark_of(header, size),
 				   .frame_size = frame > 0 ? (uint32_t)frame : 0,
 				   .frame_complete =

@@ -222,13 +222,13 @@ static int read_table(struct reading *it, const struct java_table *table, struct
 	return -EBADMSG;
 }
 
-static int lacks(const char *type, const char *field, struct err *err)
+static int layout_lacks(const char *type, const char *field, struct err *err)
 {
 	return err_set(err, -EOPNOTSUPP, "libjvm.so does not tell of %s::%s", type, field);
 }
 
 /* What is there in one of two forms. */
-static bool has(const struct java_layout *layout, enum java_field which)
+static bool layout_has(const struct java_layout *layout, enum java_field which)
 {
 	static const struct {
 		enum java_field field, other;
@@ -262,8 +262,8 @@ static int check_version(const struct reading *it, const struct java_layout *lay
 static int layout_check(const struct java_layout *layout, struct err *err)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(wanted); i++)
-		if (!has(layout, wanted[i].which))
-			return lacks(wanted[i].type, wanted[i].field, err);
+		if (!layout_has(layout, wanted[i].which))
+			return layout_lacks(wanted[i].type, wanted[i].field, err);
 	if (!layout->block_size || !layout->part_size)
 		return err_set(err, -EOPNOTSUPP, "libjvm.so does not tell the size of %s",
 			       layout->block_size ? "InterpreterCodelet" : "HeapBlock");

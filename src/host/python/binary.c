@@ -197,7 +197,7 @@ static unsigned minor_of(const char *path)
 	return behind && behind[0] == '.' ? (unsigned)strtoul(behind + 1, NULL, 10) : 0;
 }
 
-static struct python_part moved(struct python_part part, uint64_t bias)
+static struct python_part part_moved(struct python_part part, uint64_t bias)
 {
 	return (struct python_part){ part.start ? part.start + bias : 0,
 				     part.start ? part.end + bias : 0 };
@@ -220,11 +220,11 @@ int python_binary_find(const struct space *space, struct python_binary *ret)
 		*ret = (struct python_binary){
 			.path = last->path,
 			.minor = minor_of(last->path),
-			.version = moved(found.parts[WANTED_VERSION], range->bias).start,
-			.runtime = moved(found.parts[WANTED_RUNTIME], range->bias).start,
-			.code_type = moved(found.parts[WANTED_CODE_TYPE], range->bias).start,
-			.loop = { moved(found.parts[WANTED_LOOP], range->bias),
-				  moved(found.cold, range->bias) },
+			.version = part_moved(found.parts[WANTED_VERSION], range->bias).start,
+			.runtime = part_moved(found.parts[WANTED_RUNTIME], range->bias).start,
+			.code_type = part_moved(found.parts[WANTED_CODE_TYPE], range->bias).start,
+			.loop = { part_moved(found.parts[WANTED_LOOP], range->bias),
+				  part_moved(found.cold, range->bias) },
 		};
 		return 0;
 	}

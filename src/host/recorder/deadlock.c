@@ -73,7 +73,7 @@ static bool is_same(pid_t pid, const struct threads *threads, const struct edge 
 	return true;
 }
 
-static int keep(const struct edge *edges, size_t first, struct deadlock *ret)
+static int circle_keep(const struct edge *edges, size_t first, struct deadlock *ret)
 {
 	size_t at = first, count = 0;
 
@@ -103,7 +103,7 @@ int deadlock_find(pid_t pid, const struct threads *threads, struct deadlock *ret
 	if (first == NOBODY)
 		return 0;
 	nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
-	return is_same(pid, threads, edges, first) ? keep(edges, first, ret) : 0;
+	return is_same(pid, threads, edges, first) ? circle_keep(edges, first, ret) : 0;
 }
 
 void deadlock_done(struct deadlock *deadlock)

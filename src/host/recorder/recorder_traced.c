@@ -26,7 +26,7 @@ static int open_own_output(struct recorder *self, struct traced *traced, struct 
 	return r;
 }
 
-static void append(struct recorder *self, struct traced *traced)
+static void traced_append(struct recorder *self, struct traced *traced)
 {
 	struct traced **link = &self->traced;
 
@@ -66,7 +66,7 @@ struct traced *traced_add(struct recorder *self, pid_t pid, struct err *err)
 		traced_free(traced, /* keeps_file */ false);
 		return NULL;
 	}
-	append(self, traced);
+	traced_append(self, traced);
 	return traced;
 }
 

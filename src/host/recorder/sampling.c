@@ -222,7 +222,7 @@ static void show_totals(struct sampling *self)
 }
 
 /* 0, -ESRCH when the process has ended, or a failure. */
-static int pass(struct sampling *self, struct err *err)
+static int sampling_pass(struct sampling *self, struct err *err)
 {
 	const struct sampler_listener listener = { take_sample, take_process, self };
 	int r;
@@ -243,7 +243,7 @@ static int pass(struct sampling *self, struct err *err)
 	return r;
 }
 
-static void enter(struct sampling *self, enum phase phase, const struct err *failure)
+static void phase_enter(struct sampling *self, enum phase phase, const struct err *failure)
 {
 	pthread_mutex_lock(&self->lock);
 	self->phase = phase;
@@ -278,7 +278,7 @@ static void end_sampler(struct sampling *self, int r, struct err *err)
 	self->kind->stop(self->sampler);
 	for (unsigned i = 0; !r && i < LAST_DRAINS && counts_now(self).samples != samples; i++) {
 		samples = counts_now(self).samples;
-		r = pass(self, err);
+		r = sampling_pass(self, err);
 	}
 	if (self->writer && (!r || r == -ESRCH))
 		(void)!sample_writer_flush(self->writer, err);
@@ -288,33 +288,33 @@ static void end_sampler(struct sampling *self, int r, struct err *err)
 	show_totals(self);
 }
 
-static void *run(void *argument)
+static void *sampling_run(void *argument)
 {
 	struct sampling *self = argument;
 	struct err err = { 0 };
 	int r = open_sampler(self, &err);
 
 	if (r) {
-		enter(self, PHASE_OVER, &err);
+		phase_enter(self, PHASE_OVER, &err);
 		return NULL;
 	}
 	self->looked_ns = self->flushed_ns = now_ns();
 	r = write_totals(self, &err);
 	show_totals(self);
-	enter(self, PHASE_RUNNING, &err);
+	phase_enter(self, PHASE_RUNNING, &err);
 	while (!r) {
-		r = pass(self, &err);
+		r = sampling_pass(self, &err);
 		if (!r && !pause_a_little(self))
 			break;
 	}
 	end_sampler(self, r, &err);
 	if (r == -ESRCH && !err.code)
 		err_set(&err, r, "it has ended");
-	enter(self, PHASE_OVER, &err);
+	phase_enter(self, PHASE_OVER, &err);
 	return NULL;
 }
 
-static void join(struct sampling *self)
+static void sampling_join(struct sampling *self)
 {
 	if (self->is_running)
 		pthread_join(self->thread, NULL);
@@ -362,7 +362,7 @@ int sampling_start(struct sampling *self, struct err *err)
 	self->is_asked_to_stop = false;
 	self->failure = (struct err){ 0 };
 	pthread_mutex_unlock(&self->lock);
-	r = quiet_thread(&self->thread, run, self);
+	r = quiet_thread(&self->thread, sampling_run, self);
 	if (r)
 		return err_set(err, r, "start the sampler's thread: %s", strerror(-r));
 	self->is_running = true;
@@ -431,7 +431,7 @@ void sampling_pause(struct sampling *self)
 	self->is_asked_to_stop = true;
 	pthread_cond_broadcast(&self->changed);
 	pthread_mutex_unlock(&self->lock);
-	join(self);
+	sampling_join(self);
 }
 
 int sampling_finish(struct sampling *self, struct err *err)

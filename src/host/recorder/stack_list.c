@@ -70,7 +70,7 @@ static int find_frame(struct stack_list *self, const struct recorded_frame *fram
 }
 
 /* The stack of its caller becomes its own. */
-static int push(struct stack_list *self, const struct recorded_frame *frame, uint32_t *stack)
+static int frame_push(struct stack_list *self, const struct recorded_frame *frame, uint32_t *stack)
 {
 	struct table_entry *entry;
 	uint32_t number;
@@ -108,7 +108,7 @@ static size_t count_known(const struct last_stack *last, const struct space *spa
 	return known ? known - 1 : 0;
 }
 
-static int remember(struct last_stack *last, size_t at, const struct known_frame *frame)
+static int frame_remember(struct last_stack *last, size_t at, const struct known_frame *frame)
 {
 	if (make_room(&last->frames, at, &last->room, sizeof(*last->frames)))
 		return -ENOMEM;
@@ -133,11 +133,12 @@ static int push_user(struct stack_list *self, uint32_t process, const struct sam
 
 		r = code_list_find(self->codes, space, process, frames[i], is_return, &frame);
 		if (!r)
-			r = push(self, &frame, stack);
+			r = frame_push(self, &frame, stack);
 		if (!r)
-			r = remember(last, at,
-				     &(struct known_frame){ frames[i], *stack,
-							    code_is_lasting(self->codes, &frame) });
+			r = frame_remember(
+				last, at,
+				&(struct known_frame){ frames[i], *stack,
+						       code_is_lasting(self->codes, &frame) });
 	}
 	last->space = space;
 	last->generation = space->generation;
@@ -153,7 +154,7 @@ static int push_kernel(struct stack_list *self, const struct sample *sample, uin
 
 		r = code_list_kernel(self->codes, sample->frames[i], i > 0, &frame);
 		if (!r)
-			r = push(self, &frame, stack);
+			r = frame_push(self, &frame, stack);
 	}
 	return r;
 }

@@ -182,7 +182,7 @@ static size_t column_size(const struct column *column)
 	return column->count * value_sizes[column->type] + column->byte_count;
 }
 
-static size_t align(size_t size)
+static size_t size_align(size_t size)
 {
 	return (size + 7) & ~(size_t)7;
 }
@@ -196,7 +196,7 @@ static void padding_write(FILE *out, size_t written)
 {
 	static const char zeros[8];
 
-	fwrite(zeros, align(written) - written, 1, out);
+	fwrite(zeros, size_align(written) - written, 1, out);
 }
 
 static void entry_write(FILE *out, const struct column *column, size_t offset)
@@ -224,10 +224,10 @@ static void column_write(FILE *out, const struct column *column)
 
 static size_t total_size(const struct columns *columns)
 {
-	size_t size = align(HEAD_SIZE + ENTRY_SIZE * columns->count + columns->fact_size);
+	size_t size = size_align(HEAD_SIZE + ENTRY_SIZE * columns->count + columns->fact_size);
 
 	for (unsigned i = 0; i < columns->count; i++)
-		size += align(column_size(&columns->items[i]));
+		size += size_align(column_size(&columns->items[i]));
 	return size;
 }
 
@@ -235,7 +235,7 @@ static size_t total_size(const struct columns *columns)
 static int binary_write(const struct columns *columns, FILE *out)
 {
 	size_t before = HEAD_SIZE + ENTRY_SIZE * columns->count + columns->fact_size;
-	size_t offset = align(before);
+	size_t offset = size_align(before);
 
 	if (total_size(columns) > INT32_MAX)
 		return -EFBIG;
@@ -245,7 +245,7 @@ static int binary_write(const struct columns *columns, FILE *out)
 	number_write(out, (uint32_t)total_size(columns));
 	for (unsigned i = 0; i < columns->count; i++) {
 		entry_write(out, &columns->items[i], offset);
-		offset += align(column_size(&columns->items[i]));
+		offset += size_align(column_size(&columns->items[i]));
 	}
 	fwrite(columns->fact_text, columns->fact_size, 1, out);
 	padding_write(out, before);

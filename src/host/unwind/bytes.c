@@ -8,13 +8,13 @@
 #define ENCODING_FORMAT      0x0f
 #define ENCODING_APPLICATION 0xf0
 
-static void advance(struct dwarf_bytes *bytes, uint64_t size)
+static void bytes_advance(struct dwarf_bytes *bytes, uint64_t size)
 {
 	bytes->at += size;
 	bytes->address += size;
 }
 
-static bool has(struct dwarf_bytes *bytes, uint64_t size)
+static bool bytes_have(struct dwarf_bytes *bytes, uint64_t size)
 {
 	if (size > (uint64_t)(bytes->end - bytes->at))
 		bytes->is_broken = true;
@@ -26,10 +26,10 @@ uint64_t dwarf_take_fixed(struct dwarf_bytes *bytes, unsigned size)
 {
 	uint64_t value = 0;
 
-	if (!has(bytes, size))
+	if (!bytes_have(bytes, size))
 		return 0;
 	memcpy(&value, bytes->at, size);
-	advance(bytes, size);
+	bytes_advance(bytes, size);
 	return value;
 }
 
@@ -63,10 +63,10 @@ struct dwarf_bytes dwarf_take_piece(struct dwarf_bytes *bytes, uint64_t size)
 {
 	struct dwarf_bytes piece = { bytes->at, bytes->at, bytes->address, false };
 
-	if (!has(bytes, size))
+	if (!bytes_have(bytes, size))
 		return piece;
 	piece.end += size;
-	advance(bytes, size);
+	bytes_advance(bytes, size);
 	return piece;
 }
 

@@ -19,7 +19,7 @@
 #include "host/unwind/fingerprint.h"
 
 #define MAGIC        0x646e69776e75706cu /* "lpunwind" */
-#define VERSION      14u                 /* of this file and of what rows mean */
+#define VERSION      16u                 /* of this file and of what rows mean */
 #define NAME_SIZE    80
 #define BUILD_ID_MIN 8u
 #define BUILD_ID_MAX 32u
@@ -48,7 +48,7 @@ static bool is_ours(int fd, mode_t type, mode_t forbidden)
 	       facts.st_uid == geteuid() && !(facts.st_mode & forbidden);
 }
 
-static int checked(int fd, mode_t forbidden)
+static int folder_checked(int fd, mode_t forbidden)
 {
 	if (fd < 0)
 		return -errno;
@@ -62,8 +62,8 @@ static int open_folder(int parent, const char *name, bool is_made)
 {
 	if (is_made && mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	return checked(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
-		       S_IWGRP | S_IWOTH);
+	return folder_checked(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+			      S_IWGRP | S_IWOTH);
 }
 
 /* The folder that holds ours: of XDG, or ~/.cache.  A home folder of somebody else (sudo) is left
@@ -74,10 +74,11 @@ static int open_base(bool is_made)
 	CLEANUP(close) int folder = -1;
 
 	if (base && base[0] == '/')
-		return checked(open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC), S_IWGRP | S_IWOTH);
+		return folder_checked(open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+				      S_IWGRP | S_IWOTH);
 	if (!home || home[0] != '/')
 		return -ENOENT;
-	folder = checked(open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC), 0);
+	folder = folder_checked(open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC), 0);
 	return folder < 0 ? folder : open_folder(folder, ".cache", is_made);
 }
 

@@ -58,7 +58,7 @@ static void add_file(struct folder *self, int fd, const char *name)
 	self->bytes += (uint64_t)facts.st_size;
 }
 
-static void list(struct folder *self, int fd)
+static void folder_list(struct folder *self, int fd)
 {
 	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = own < 0 ? NULL : fdopendir(own);
@@ -84,7 +84,7 @@ void unwind_cache_trim(int folder)
 	struct folder self = { 0 };
 	size_t left;
 
-	list(&self, folder);
+	folder_list(&self, folder);
 	left = self.count;
 	if (self.bytes > CACHE_BYTES_MAX || left > CACHE_FILES_MAX) {
 		qsort(self.files, self.count, sizeof(*self.files), by_use);

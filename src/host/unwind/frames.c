@@ -262,8 +262,8 @@ static void drop_touched(struct frames *frames, const struct frame_entry *others
 	frames->count = kept;
 }
 
-static int append(struct frames *frames, const struct frame_entry *entries, size_t count,
-		  uint32_t first_common)
+static int entries_append(struct frames *frames, const struct frame_entry *entries, size_t count,
+			  uint32_t first_common)
 {
 	int r = 0;
 
@@ -291,7 +291,7 @@ int frames_merge(struct frames *frames, struct frames *other)
 			frames->commons[frames->common_count++] = other->commons[i];
 	}
 	if (!r)
-		r = append(frames, other->entries, other->count, first);
+		r = entries_append(frames, other->entries, other->count, first);
 	frames->broken += other->broken;
 	frames_sort(frames);
 	return r;
@@ -302,7 +302,7 @@ int frames_add_own(struct frames *frames, const struct frame_entry *own, size_t 
 	int r;
 
 	drop_touched(frames, own, count);
-	r = append(frames, own, count, 0);
+	r = entries_append(frames, own, count, 0);
 	frames_sort(frames);
 	return r;
 }

@@ -406,7 +406,7 @@ static int add_trampoline(struct function *self)
 		       (struct unwind_row){ .kind = UNWIND_SIGNAL, .fp = UNWIND_FP_SAME });
 }
 
-static int compile(struct function *self)
+static int function_compile(struct function *self)
 {
 	const struct known_end *end = known_end_find(self->facts.name);
 	bool is_known;
@@ -451,5 +451,5 @@ int go_code_compile(const struct go_code *code, uint32_t number, uint64_t first,
 		return 0;
 	self.bytes = code_of(code, &self.facts);
 	self.facts.end = self.facts.start + self.bytes.size;
-	return compile(&self);
+	return function_compile(&self);
 }

@@ -74,7 +74,8 @@ static int read_memory(const struct origin *origin, uint64_t offset, void *into,
 }
 
 /* Whatever cannot be had stays zero: what needs it then is not found. */
-static void fetch(struct image *image, const struct origin *origin, uint64_t offset, uint64_t size)
+static void image_fetch(struct image *image, const struct origin *origin, uint64_t offset,
+			uint64_t size)
 {
 	if (offset >= image->size)
 		return;
@@ -92,7 +93,7 @@ static void fetch_part(struct image *image, const struct origin *origin,
 	/* One without a size has a mark at its end. */
 	uint64_t size = part->has_size ? part->size : MIN(part->size, origin->part_max);
 
-	fetch(image, origin, (uint64_t)(part->bytes - image->bytes), size);
+	image_fetch(image, origin, (uint64_t)(part->bytes - image->bytes), size);
 }
 
 static void fetch_names(struct image *image, const struct origin *origin,
@@ -103,11 +104,11 @@ static void fetch_names(struct image *image, const struct origin *origin,
 		object->header.e_shoff + (uint64_t)object->header.e_shstrndx * sizeof(Elf64_Shdr);
 	Elf64_Shdr names;
 
-	fetch(image, origin, object->header.e_shoff, headers);
+	image_fetch(image, origin, object->header.e_shoff, headers);
 	if (place > image->size || sizeof(names) > image->size - place)
 		return;
 	memcpy(&names, image->bytes + place, sizeof(names));
-	fetch(image, origin, names.sh_offset, names.sh_size);
+	image_fetch(image, origin, names.sh_offset, names.sh_size);
 }
 
 static void fetch_segments(struct image *image, const struct origin *origin,
@@ -117,10 +118,10 @@ static void fetch_segments(struct image *image, const struct origin *origin,
 		const Elf64_Phdr *segment = &object->segments[i];
 
 		if (segment->p_type == PT_NOTE)
-			fetch(image, origin, segment->p_offset, segment->p_filesz);
+			image_fetch(image, origin, segment->p_offset, segment->p_filesz);
 		if (segment->p_type == PT_GNU_EH_FRAME)
-			fetch(image, origin, segment->p_offset,
-			      MIN(segment->p_filesz, HEADER_EXCERPT));
+			image_fetch(image, origin, segment->p_offset,
+				    MIN(segment->p_filesz, HEADER_EXCERPT));
 	}
 }
 
@@ -153,9 +154,10 @@ static void fetch_symbols(struct image *image, const struct origin *origin,
 			fetch_part(image, origin, &part);
 }
 
-/* Where instructions give rules: these, and the symbols that tell where functions begin. */
+/* Where instructions give rules: these, and the symbols that tell where functions begin.  Only Go
+ * needs all of them: of others they fill gaps, and gaps_add() leaves out what is larger. */
 static void fetch_code(struct image *image, const struct origin *origin,
-		       const struct object *object)
+		       const struct object *object, bool has_go)
 {
 	static const char *const symbols[] = { ".symtab", ".dynsym" };
 	struct object_part part;
@@ -163,8 +165,9 @@ static void fetch_code(struct image *image, const struct origin *origin,
 	for (unsigned i = 0; i < object->segment_count; i++) {
 		const Elf64_Phdr *segment = &object->segments[i];
 
-		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X)
-			fetch(image, origin, segment->p_offset, segment->p_filesz);
+		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X &&
+		    (has_go || segment->p_filesz <= IMAGE_PART_MAX))
+			image_fetch(image, origin, segment->p_offset, segment->p_filesz);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++)
 		if (!object_section(object, symbols[i], &part))
@@ -189,19 +192,19 @@ static int fetch_all(struct image *image, const struct origin *origin)
 {
 	Elf64_Ehdr header;
 	struct object object;
-	const struct unwind_machine *machine;
+	bool has_go;
 
 	memcpy(&header, image->bytes, sizeof(header));
-	fetch(image, origin, header.e_phoff, (uint64_t)header.e_phnum * sizeof(Elf64_Phdr));
+	image_fetch(image, origin, header.e_phoff, (uint64_t)header.e_phnum * sizeof(Elf64_Phdr));
 	if (object_open(&object, image->bytes, image->size) < 0)
 		return -ENOEXEC;
 	fetch_names(image, origin, &object);
 	fetch_segments(image, origin, &object);
 	fetch_frames(image, origin, &object);
 	fetch_symbols(image, origin, &object);
-	machine = unwind_machine_of(object.header.e_machine);
-	if (fetch_go(image, origin, &object) || machine)
-		fetch_code(image, origin, &object);
+	has_go = fetch_go(image, origin, &object);
+	if (has_go || unwind_machine_of(object.header.e_machine))
+		fetch_code(image, origin, &object, has_go);
 	return 0;
 }
 
@@ -219,7 +222,8 @@ static int make_space(struct image *ret, uint64_t size)
 	return 0;
 }
 
-static int load(struct image *ret, struct origin *origin, const Elf64_Ehdr *header, uint64_t size)
+static int image_load(struct image *ret, struct origin *origin, const Elf64_Ehdr *header,
+		      uint64_t size)
 {
 	int r = make_space(ret, size);
 
@@ -251,12 +255,12 @@ int image_load_file(struct image *ret, int fd)
 		return -errno;
 	if (read_file(&origin, 0, &header, sizeof(header)) < 0 || !is_object(&header))
 		return -ENOEXEC;
-	return load(ret, &origin, &header, (uint64_t)facts.st_size);
+	return image_load(ret, &origin, &header, (uint64_t)facts.st_size);
 }
 
 /* How long the file is that was mapped there, as far as its segments go. */
-static int measure(const struct memory_reader *memory, uint64_t base, const Elf64_Ehdr *header,
-		   uint64_t *ret)
+static int file_measure(const struct memory_reader *memory, uint64_t base, const Elf64_Ehdr *header,
+			uint64_t *ret)
 {
 	*ret = 0;
 	for (unsigned i = 0; i < MIN(header->e_phnum, OBJECT_SEGMENTS_MAX); i++) {
@@ -286,12 +290,12 @@ int image_load_memory(struct image *ret, const struct memory_reader *memory, uin
 		return r;
 	if (!is_object(&header))
 		return -ENOEXEC;
-	r = measure(memory, base, &header, &size);
+	r = file_measure(memory, base, &header, &size);
 	if (r < 0)
 		return r;
 	header.e_shoff = 0; /* section headers are not loaded */
 	header.e_shnum = header.e_shstrndx = 0;
-	return load(ret, &origin, &header, size);
+	return image_load(ret, &origin, &header, size);
 }
 
 void image_done(struct image *image)

@@ -20,7 +20,7 @@ static bool is_same_device(const struct stat *facts, const struct mapping *mappi
 	       minor(facts->st_dev) == mapping->dev_minor;
 }
 
-static void take(struct module_file *file, int fd, const struct stat *facts)
+static void file_take(struct module_file *file, int fd, const struct stat *facts)
 {
 	file->fd = fd;
 	file->size = (uint64_t)facts->st_size;
@@ -61,7 +61,7 @@ static bool try_way(struct module_file *file, enum way way, pid_t pid, const cha
 		close(fd);
 		return false;
 	}
-	take(file, fd, &facts);
+	file_take(file, fd, &facts);
 	file->is_kept = way == WAY_ROOT || way == WAY_MAPPED;
 	if (file->is_kept)
 		snprintf(file->path, sizeof(file->path), "/proc/self/fd/%d", fd);

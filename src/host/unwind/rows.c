@@ -74,7 +74,7 @@ static unsigned base_of(const struct rows *rows, unsigned number)
 	return number == rows->machine->fp ? UNWIND_BASE_FP : UNWIND_BASE_REGISTER + number;
 }
 
-static bool fits(int64_t value)
+static bool value_fits(int64_t value)
 {
 	return value >= INT32_MIN && value <= INT32_MAX;
 }
@@ -82,7 +82,7 @@ static bool fits(int64_t value)
 static bool set_base(const struct rows *rows, uint64_t number, int64_t offset,
 		     struct unwind_special *ret)
 {
-	if (number > 32 || !fits(offset))
+	if (number > 32 || !value_fits(offset))
 		return false;
 	ret->base = (__u8)base_of(rows, (unsigned)number);
 	ret->offset = (__s32)offset;
@@ -108,7 +108,7 @@ static bool read_place(const struct rows *rows, struct dwarf_bytes bytes,
 		addition = (int64_t)dwarf_take_unsigned(&bytes);
 	}
 	ret->addition = (__s32)addition;
-	return fits(addition) && !bytes.is_broken && bytes.at == bytes.end;
+	return value_fits(addition) && !bytes.is_broken && bytes.at == bytes.end;
 }
 
 /* Where a register was saved. */
@@ -129,7 +129,7 @@ static bool read_saved(const struct rows *rows, const struct rule *rule, __u8 *r
 	if (rule->kind == RULE_AT) {
 		*ret_saved = UNWIND_SAVED_AT_CFA;
 		*ret_offset = (__s32)rule->offset;
-		return fits(rule->offset);
+		return value_fits(rule->offset);
 	}
 	if (rule->kind != RULE_EXPRESSION || !read_place(rows, rule->expression, &place) ||
 	    place.is_dereferenced || place.addition || place.base != UNWIND_BASE_FP)
@@ -156,6 +156,7 @@ static bool read_rules(const struct rows *rows, const struct rules *rules,
 	    !read_saved(rows, &rules->ra, &ret->ra_saved, &ret->ra_offset) ||
 	    ret->fp_saved == UNWIND_SAVED_IN)
 		return false;
+	ret->is_kept = rules->is_kept && ret->base >= UNWIND_BASE_REGISTER;
 	return !rows->machine->is_ra_pushed || ret->ra_saved == UNWIND_SAVED_IN ||
 	       (ret->ra_saved == UNWIND_SAVED_AT_CFA && ret->ra_offset == -WORD);
 }
@@ -242,7 +243,7 @@ int rows_add_special(struct rows *rows, uint32_t pc, const struct unwind_special
 	return rows_add(rows, pc, row);
 }
 
-static __u8 throws(const struct rules *rules)
+static __u8 rules_throw(const struct rules *rules)
 {
 	return rules->thrown.kind == RULE_AT ? UNWIND_THROWS : 0;
 }
@@ -266,14 +267,15 @@ static int make_row(struct rows *rows, const struct rules *rules, struct unwind_
 		return 0;
 	forget_popped(&special);
 	if (make_short(rows, &special, ret)) {
-		ret->kind |= throws(rules);
+		ret->kind |= rules_throw(rules);
 		return 0;
 	}
 	*ret = (struct unwind_row){ .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME };
 	r = add_special(rows, &special, &index);
 	if (r == -ENOMEM)
 		return r;
-	*ret = (struct unwind_row){ .kind = r < 0 ? UNWIND_BAD : UNWIND_SPECIAL | throws(rules),
+	*ret = (struct unwind_row){ .kind = r < 0 ? UNWIND_BAD
+						  : UNWIND_SPECIAL | rules_throw(rules),
 				    .cfa = (__u16)(r < 0 ? 0 : index),
 				    .fp = UNWIND_FP_SAME };
 	return 0;

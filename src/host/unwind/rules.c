@@ -64,7 +64,7 @@ static void set_rule(struct run *run, uint64_t number, struct rule to)
 		*rule = to;
 }
 
-static int64_t scaled(const struct run *run, uint64_t value)
+static int64_t value_scaled(const struct run *run, uint64_t value)
 {
 	return (int64_t)(value * (uint64_t)run->common->data_step);
 }
@@ -86,12 +86,12 @@ static int move_to(struct run *run, uint64_t address)
 	return r;
 }
 
-static int advance(struct run *run, uint64_t steps)
+static int run_advance(struct run *run, uint64_t steps)
 {
 	return move_to(run, run->address + steps * run->common->code_step);
 }
 
-static int restore(struct run *run, uint64_t number)
+static int register_restore(struct run *run, uint64_t number)
 {
 	struct rules initial;
 	const struct rule *rule;
@@ -118,24 +118,24 @@ static int do_set_loc(struct run *run)
 
 static int do_advance_1(struct run *run)
 {
-	return advance(run, dwarf_take_fixed(&run->program, 1));
+	return run_advance(run, dwarf_take_fixed(&run->program, 1));
 }
 
 static int do_advance_2(struct run *run)
 {
-	return advance(run, dwarf_take_fixed(&run->program, 2));
+	return run_advance(run, dwarf_take_fixed(&run->program, 2));
 }
 
 static int do_advance_4(struct run *run)
 {
-	return advance(run, dwarf_take_fixed(&run->program, 4));
+	return run_advance(run, dwarf_take_fixed(&run->program, 4));
 }
 
 static int do_offset_extended(struct run *run)
 {
 	uint64_t number = dwarf_take_unsigned(&run->program);
 
-	set_rule(run, number, rule_at(scaled(run, dwarf_take_unsigned(&run->program))));
+	set_rule(run, number, rule_at(value_scaled(run, dwarf_take_unsigned(&run->program))));
 	return 0;
 }
 
@@ -144,7 +144,7 @@ static int do_offset_extended_signed(struct run *run)
 	uint64_t number = dwarf_take_unsigned(&run->program);
 	uint64_t offset = (uint64_t)dwarf_take_signed(&run->program);
 
-	set_rule(run, number, rule_at(scaled(run, offset)));
+	set_rule(run, number, rule_at(value_scaled(run, offset)));
 	return 0;
 }
 
@@ -153,13 +153,13 @@ static int do_negative_offset(struct run *run)
 {
 	uint64_t number = dwarf_take_unsigned(&run->program);
 
-	set_rule(run, number, rule_at(scaled(run, -dwarf_take_unsigned(&run->program))));
+	set_rule(run, number, rule_at(value_scaled(run, -dwarf_take_unsigned(&run->program))));
 	return 0;
 }
 
 static int do_restore_extended(struct run *run)
 {
-	return restore(run, dwarf_take_unsigned(&run->program));
+	return register_restore(run, dwarf_take_unsigned(&run->program));
 }
 
 static int do_undefined(struct run *run)
@@ -226,7 +226,7 @@ static int do_cfa_signed(struct run *run)
 {
 	uint64_t base = dwarf_take_unsigned(&run->program);
 
-	return define_cfa(run, base, scaled(run, (uint64_t)dwarf_take_signed(&run->program)));
+	return define_cfa(run, base, value_scaled(run, (uint64_t)dwarf_take_signed(&run->program)));
 }
 
 static int do_cfa_register(struct run *run)
@@ -243,7 +243,7 @@ static int do_cfa_offset_signed(struct run *run)
 {
 	uint64_t offset = (uint64_t)dwarf_take_signed(&run->program);
 
-	return define_cfa(run, run->now.cfa.base, scaled(run, offset));
+	return define_cfa(run, run->now.cfa.base, value_scaled(run, offset));
 }
 
 static struct rule take_expression(struct run *run)
@@ -313,18 +313,18 @@ static int (*const instructions[0x40])(struct run *run) = {
 	[0x2f] = do_negative_offset,
 };
 
-static int step(struct run *run)
+static int run_step(struct run *run)
 {
 	unsigned byte = (unsigned)dwarf_take_fixed(&run->program, 1), low = byte & 0x3f;
 
 	switch (byte >> 6) {
 	case 1:
-		return advance(run, low);
+		return run_advance(run, low);
 	case 2:
-		set_rule(run, low, rule_at(scaled(run, dwarf_take_unsigned(&run->program))));
+		set_rule(run, low, rule_at(value_scaled(run, dwarf_take_unsigned(&run->program))));
 		return 0;
 	case 3:
-		return restore(run, low);
+		return register_restore(run, low);
 	default:
 		return instructions[low] ? instructions[low](run) : -EBADMSG;
 	}
@@ -335,7 +335,7 @@ static int run_all(struct run *run)
 	int r = 0;
 
 	while (!r && run->program.at < run->program.end) {
-		r = step(run);
+		r = run_step(run);
 		if (run->program.is_broken)
 			return -EBADMSG;
 	}

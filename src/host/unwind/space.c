@@ -117,7 +117,7 @@ static uint64_t read_start_stack(pid_t pid)
 }
 
 /* Takes the ranges over, or frees them when they are what is known. */
-static void adopt(struct space *space, struct space_range *ranges, size_t count)
+static void ranges_adopt(struct space *space, struct space_range *ranges, size_t count)
 {
 	if (space->count == count &&
 	    (!count || !memcmp(space->ranges, ranges, count * sizeof(*ranges)))) {
@@ -162,7 +162,7 @@ int space_refresh(struct space *space, struct err *err)
 	int r = read_ranges(space, &ranges, &count, err);
 
 	if (ranges)
-		adopt(space, ranges, count);
+		ranges_adopt(space, ranges, count);
 	return r;
 }
 
@@ -185,14 +185,14 @@ static size_t merge_ranges(const struct space *space, const struct space_range *
 	return made;
 }
 
-static int merge(struct space *space, const struct space_range *now, size_t count)
+static int ranges_merge(struct space *space, const struct space_range *now, size_t count)
 {
 	struct space_range *merged = calloc(space->count + count, sizeof(*merged));
 
 	if (!merged)
 		return -ENOMEM;
 	count = merge_ranges(space, now, count, merged);
-	adopt(space, merged, count);
+	ranges_adopt(space, merged, count);
 	return 0;
 }
 
@@ -205,10 +205,10 @@ int space_merge(struct space *space, struct err *err)
 	if (!ranges)
 		return r;
 	if (space->count > RANGES_KEPT) {
-		adopt(space, ranges, count);
+		ranges_adopt(space, ranges, count);
 		return 0;
 	}
-	r = merge(space, ranges, count);
+	r = ranges_merge(space, ranges, count);
 	free(ranges);
 	return r < 0 ? no_memory(space, err) : 0;
 }
@@ -219,7 +219,7 @@ int space_map(struct space *space, const struct mapping *mapping)
 	struct space_range range;
 	int r = make_range(space, &none, mapping, &range);
 
-	return r < 0 ? r : merge(space, &range, 1);
+	return r < 0 ? r : ranges_merge(space, &range, 1);
 }
 
 int space_fork(struct space **ret, const struct space *parent, pid_t pid)
@@ -229,7 +229,7 @@ int space_fork(struct space **ret, const struct space *parent, pid_t pid)
 	if (!space)
 		return -ENOMEM;
 	space->pid = pid;
-	if (parent && parent->count && merge(space, parent->ranges, parent->count) < 0) {
+	if (parent && parent->count && ranges_merge(space, parent->ranges, parent->count) < 0) {
 		space_close(space);
 		return -ENOMEM;
 	}

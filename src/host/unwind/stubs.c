@@ -60,7 +60,7 @@ static struct dwarf_bytes program_of(const unsigned char *bytes, size_t size)
 	return (struct dwarf_bytes){ .at = bytes, .end = bytes + size };
 }
 
-static void insert(struct frames *frames, struct frame_entry entry)
+static void entry_insert(struct frames *frames, struct frame_entry entry)
 {
 	size_t at = frames->count++;
 
@@ -92,6 +92,6 @@ int stubs_add(struct frames *frames, const struct object_part *stubs)
 		.return_register = RA_REGISTER,
 		.program = program_of(common_program, sizeof(common_program)),
 	};
-	insert(frames, entry);
+	entry_insert(frames, entry);
 	return 0;
 }

@@ -46,7 +46,7 @@ static int (*const unpackers[])(const struct packed *packed, unsigned char *into
 	[TYPE_ZSTD] = unpack_zstd,
 };
 
-static int unpack(const struct packed *packed, struct object_part *ret, void **ret_owned)
+static int part_unpack(const struct packed *packed, struct object_part *ret, void **ret_owned)
 {
 	unsigned char *into;
 	int r;
@@ -76,9 +76,9 @@ static int unpack_new(struct object_part *part, void **ret_owned)
 	if (part->size < sizeof(head))
 		return -EBADMSG;
 	memcpy(&head, part->bytes, sizeof(head));
-	return unpack(&(struct packed){ part->bytes + sizeof(head), part->size - sizeof(head),
-					head.ch_size, head.ch_type },
-		      part, ret_owned);
+	return part_unpack(&(struct packed){ part->bytes + sizeof(head), part->size - sizeof(head),
+					     head.ch_size, head.ch_type },
+			   part, ret_owned);
 }
 
 static int unpack_old(struct object_part *part, void **ret_owned)
@@ -88,9 +88,9 @@ static int unpack_old(struct object_part *part, void **ret_owned)
 	if (part->size < OLD_HEAD || memcmp(part->bytes, OLD_MAGIC, strlen(OLD_MAGIC)) != 0)
 		return -EBADMSG;
 	memcpy(&size, part->bytes + strlen(OLD_MAGIC), sizeof(size));
-	return unpack(&(struct packed){ part->bytes + OLD_HEAD, part->size - OLD_HEAD,
-					be64toh(size), TYPE_ZLIB },
-		      part, ret_owned);
+	return part_unpack(&(struct packed){ part->bytes + OLD_HEAD, part->size - OLD_HEAD,
+					     be64toh(size), TYPE_ZLIB },
+			   part, ret_owned);
 }
 
 int object_unpack(const struct object *object, const char *name, struct object_part *ret,

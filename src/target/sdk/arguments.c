@@ -180,8 +180,8 @@ static int32_t indirections_of(const char *type)
 	return count;
 }
 
-static void describe(const struct argument_text *text, const unsigned char *arguments,
-		     unsigned offset, struct argument_value *ret)
+static void argument_describe(const struct argument_text *text, const unsigned char *arguments,
+			      unsigned offset, struct argument_value *ret)
 {
 	copy_field(ret->name, text->name);
 	copy_field(ret->type, text->type);
@@ -203,7 +203,7 @@ static void each_argument(const struct signature *signature, const unsigned char
 
 	while (signature_next(&at, &text)) {
 		offset = (offset + text.alignment - 1u) / text.alignment * text.alignment;
-		describe(&text, arguments, offset, &value);
+		argument_describe(&text, arguments, offset, &value);
 		if (visit(number++, &value, context))
 			return;
 		offset += text.size;

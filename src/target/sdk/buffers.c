@@ -24,12 +24,14 @@
 #define SIZE_MAX_EACH (1ull << 32)
 #define RECORD_LEAST  32u
 #define SEALED        (1ull << 63)
-#define COUNT_SHIFT   40
+#define COUNT_SHIFT   34 /* below: bytes up to SIZE_MAX_EACH, above: records of the least size */
 #define USED_MASK     ((1ull << COUNT_SHIFT) - 1)
 #define PATIENCE_NS   2000000000ull /* for writers, and for room */
 #define FLUSH_NS      10000000000ull
 #define GLANCE_NS     1000000
 #define SPINS_MAX     1000u
+
+_Static_assert(SIZE_MAX_EACH / RECORD_LEAST < 1ull << (63 - COUNT_SHIFT), "all are counted");
 
 enum buffer_state { BUFFER_FREE, BUFFER_MAKING, BUFFER_LIVE, BUFFER_DYING };
 
@@ -78,7 +80,7 @@ static struct sdk_buffer *buffer_find(struct sdk_handle id)
 	return buffer;
 }
 
-static void *map(uint64_t bytes)
+static void *memory_map(uint64_t bytes)
 {
 	long r = raw6(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -86,13 +88,13 @@ static void *map(uint64_t bytes)
 	return r < 0 && r > -4096 ? NULL : (void *)r;
 }
 
-static void drop(struct sdk_buffer *buffer, uint64_t count)
+static void records_drop(struct sdk_buffer *buffer, uint64_t count)
 {
 	__atomic_add_fetch(&buffer->drops, count, __ATOMIC_RELAXED);
 	__atomic_add_fetch(&agent_page.dropped, count, __ATOMIC_RELAXED);
 }
 
-static void ask(struct sdk_buffer *buffer)
+static void delivery_ask(struct sdk_buffer *buffer)
 {
 	if (!__atomic_exchange_n(&buffer->is_wanted, 1, __ATOMIC_ACQ_REL))
 		delivery_wake(buffer->thread);
@@ -111,7 +113,7 @@ static void await_delivery(struct sdk_buffer *buffer, uint32_t before, uint64_t 
 }
 
 /* The place for a record in the half that is written to; NULL: no room. */
-static struct slot_head *reserve(struct sdk_buffer *buffer, uint64_t size)
+static struct slot_head *slot_reserve(struct sdk_buffer *buffer, uint64_t size)
 {
 	for (unsigned spins = 0; spins < SPINS_MAX; spins++) {
 		uint32_t which = __atomic_load_n(&buffer->active, __ATOMIC_ACQUIRE) & 1;
@@ -145,12 +147,12 @@ static struct slot_head *reserve_patiently(struct sdk_buffer *buffer, uint64_t s
 	       monotonic_ns() < end_ns) {
 		uint32_t before = __atomic_load_n(&buffer->deliveries, __ATOMIC_SEQ_CST);
 
-		ask(buffer);
-		place = reserve(buffer, size);
+		delivery_ask(buffer);
+		place = slot_reserve(buffer, size);
 		if (place)
 			return place;
 		await_delivery(buffer, before, end_ns);
-		place = reserve(buffer, size);
+		place = slot_reserve(buffer, size);
 	}
 	return place;
 }
@@ -168,7 +170,7 @@ static void clear_words(uint64_t *at, size_t size)
 		at[i] = 0;
 }
 
-static void put(struct slot_head *place, int kind, const void *record, size_t size)
+static void slot_put(struct slot_head *place, int kind, const void *record, size_t size)
 {
 	place->size = (uint32_t)size;
 	place->header = (struct record_header){ CATEGORY_TRACING, (uint32_t)kind, place + 1 };
@@ -180,23 +182,23 @@ static void put(struct slot_head *place, int kind, const void *record, size_t si
 static void write_in(struct sdk_buffer *buffer, int kind, const void *record, size_t size)
 {
 	size_t room = ALIGN_UP(size, 8);
-	struct slot_head *place = room <= buffer->size ? reserve(buffer, room) : NULL;
+	struct slot_head *place = room <= buffer->size ? slot_reserve(buffer, room) : NULL;
 	const struct half *half;
 
 	if (!place && room <= buffer->size) {
-		ask(buffer);
+		delivery_ask(buffer);
 		if (buffer->policy == POLICY_LOSSLESS)
 			place = reserve_patiently(buffer, room);
 	}
 	if (!place) {
-		drop(buffer, 1);
+		records_drop(buffer, 1);
 		return;
 	}
-	put(place, kind, record, size);
+	slot_put(place, kind, record, size);
 	half = &buffer->halves[__atomic_load_n(&buffer->active, __ATOMIC_RELAXED) & 1];
 	if ((__atomic_load_n(&half->cursor, __ATOMIC_RELAXED) & USED_MASK) >= buffer->watermark &&
 	    !__atomic_load_n(&buffer->is_wanted, __ATOMIC_RELAXED))
-		ask(buffer);
+		delivery_ask(buffer);
 }
 
 /* Counted in before it is looked whether it lives: who destroys it sees the writer, or the writer
@@ -230,7 +232,7 @@ static bool await_whole(const struct slot_head *place, uint64_t end_ns)
 }
 
 /* Headers of what is whole.  Where a record is not, nothing behind it can be found. */
-static size_t collect(struct sdk_buffer *buffer, const struct half *half, uint64_t count)
+static size_t half_collect(struct sdk_buffer *buffer, const struct half *half, uint64_t count)
 {
 	uint64_t end_ns = monotonic_ns() + PATIENCE_NS;
 	unsigned char *at = half->memory;
@@ -248,9 +250,10 @@ static size_t collect(struct sdk_buffer *buffer, const struct half *half, uint64
 }
 
 /* Ready for the next writers.  What somebody may still write to is left to him. */
-static void clean(struct sdk_buffer *buffer, struct half *half, uint64_t used, bool is_abandoned)
+static void half_clean(struct sdk_buffer *buffer, struct half *half, uint64_t used,
+		       bool is_abandoned)
 {
-	void *fresh = is_abandoned ? map(buffer->mapped) : NULL;
+	void *fresh = is_abandoned ? memory_map(buffer->mapped) : NULL;
 
 	if (is_abandoned && !fresh)
 		return; /* stays sealed: the other half has to do */
@@ -279,16 +282,16 @@ static void run_callback(void *argument)
 static void hand_over(struct sdk_buffer *buffer, struct half *half, uint64_t cursor)
 {
 	uint64_t count = (cursor & ~SEALED) >> COUNT_SHIFT, used = cursor & USED_MASK;
-	size_t found = collect(buffer, half, count);
+	size_t found = half_collect(buffer, half, count);
 
 	if (found < count)
-		drop(buffer, count - found);
+		records_drop(buffer, count - found);
 	if (found)
 		(void)guard_call(run_callback, &(struct buffer_call){ buffer, found });
-	clean(buffer, half, used + count * sizeof(struct slot_head), found < count);
+	half_clean(buffer, half, used + count * sizeof(struct slot_head), found < count);
 }
 
-static void deliver(struct sdk_buffer *buffer)
+static void buffer_deliver(struct sdk_buffer *buffer)
 {
 	uint32_t which = __atomic_load_n(&buffer->active, __ATOMIC_RELAXED) & 1;
 	struct half *half = &buffer->halves[which], *other = &buffer->halves[which ^ 1];
@@ -304,7 +307,7 @@ static void deliver(struct sdk_buffer *buffer)
 		raw3(SYS_futex, &buffer->deliveries, FUTEX_WAKE_PRIVATE, 1 << 30);
 }
 
-static bool take(struct sdk_buffer *buffer)
+static bool buffer_take(struct sdk_buffer *buffer)
 {
 	return !__atomic_exchange_n(&buffer->is_busy, 1, __ATOMIC_ACQUIRE);
 }
@@ -334,11 +337,11 @@ void buffers_deliver(unsigned thread)
 		struct sdk_thread *me = sdk_thread_mine();
 		uint64_t before;
 
-		if (!me || !is_due(&buffers[i], thread) || !take(&buffers[i]))
+		if (!me || !is_due(&buffers[i], thread) || !buffer_take(&buffers[i]))
 			continue;
 		before = sdk_thread_enter_tool(me, (unsigned)buffers[i].tool);
 		if (__atomic_load_n(&buffers[i].state, __ATOMIC_SEQ_CST) == BUFFER_LIVE)
-			deliver(&buffers[i]);
+			buffer_deliver(&buffers[i]);
 		sdk_thread_leave_tool(me, before);
 		give_back(&buffers[i]);
 	}
@@ -352,14 +355,14 @@ static bool is_empty(const struct sdk_buffer *buffer)
 }
 
 /* True when all that was in it at the beginning has been delivered. */
-static bool flush(struct sdk_buffer *buffer, uint64_t limit_ns)
+static bool buffer_flush(struct sdk_buffer *buffer, uint64_t limit_ns)
 {
 	uint64_t end_ns = monotonic_ns() + limit_ns;
 	uint32_t first = __atomic_load_n(&buffer->deliveries, __ATOMIC_SEQ_CST), now = first;
 
 	/* Twice: one may have been under way. */
 	while (!is_empty(buffer) && now - first < 2 && monotonic_ns() < end_ns) {
-		ask(buffer);
+		delivery_ask(buffer);
 		delivery_wake(buffer->thread);
 		await_delivery(buffer, now, end_ns);
 		now = __atomic_load_n(&buffer->deliveries, __ATOMIC_SEQ_CST);
@@ -373,7 +376,7 @@ void buffers_drain(int tool, uint64_t limit_ns)
 		if (__atomic_load_n(&buffers[i].state, __ATOMIC_ACQUIRE) == BUFFER_LIVE &&
 		    buffers[i].tool == tool && delivery_has(buffers[i].thread) &&
 		    !delivery_is_me(buffers[i].thread))
-			(void)flush(&buffers[i], limit_ns);
+			(void)buffer_flush(&buffers[i], limit_ns);
 }
 
 static void unmap_all(struct sdk_buffer *buffer)
@@ -395,7 +398,7 @@ static void free_entry(struct sdk_buffer *buffer)
 }
 
 /* Frees it when its last writer has come out; one who does not keeps the memory. */
-static void bury(struct sdk_buffer *buffer)
+static void buffer_bury(struct sdk_buffer *buffer)
 {
 	struct timespec pause = { 0, GLANCE_NS };
 	uint64_t end_ns = monotonic_ns() + PATIENCE_NS;
@@ -403,7 +406,7 @@ static void bury(struct sdk_buffer *buffer)
 	while (__atomic_load_n(&buffer->writers, __ATOMIC_SEQ_CST) && monotonic_ns() < end_ns)
 		raw2(SYS_nanosleep, &pause, 0);
 	if (__atomic_load_n(&buffer->writers, __ATOMIC_SEQ_CST)) {
-		drop(buffer, 1);
+		records_drop(buffer, 1);
 		return; /* and its entry is never used again */
 	}
 	free_entry(buffer);
@@ -413,14 +416,14 @@ static bool kill_buffer(struct sdk_buffer *buffer)
 {
 	uint32_t live = BUFFER_LIVE;
 
-	if (!take(buffer))
+	if (!buffer_take(buffer))
 		return false;
 	if (!__atomic_compare_exchange_n(&buffer->state, &live, BUFFER_DYING, false,
 					 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
 		give_back(buffer);
 		return false;
 	}
-	bury(buffer);
+	buffer_bury(buffer);
 	return true;
 }
 
@@ -439,7 +442,7 @@ void buffers_adopt(void)
 			buffers[i].waiters = 0;
 }
 
-static struct sdk_buffer *claim(void)
+static struct sdk_buffer *buffer_claim(void)
 {
 	for (unsigned i = 0; i < BUFFERS_MAX; i++) {
 		uint32_t nobody = BUFFER_FREE;
@@ -456,9 +459,9 @@ static bool map_all(struct sdk_buffer *buffer)
 	uint64_t records = buffer->size / RECORD_LEAST + 1;
 
 	buffer->mapped = buffer->size + records * sizeof(struct slot_head);
-	buffer->halves[0].memory = map(buffer->mapped);
-	buffer->halves[1].memory = map(buffer->mapped);
-	buffer->headers = map(buffer->size / RECORD_LEAST * 8 + 8);
+	buffer->halves[0].memory = memory_map(buffer->mapped);
+	buffer->halves[1].memory = memory_map(buffer->mapped);
+	buffer->headers = memory_map(buffer->size / RECORD_LEAST * 8 + 8);
 	return buffer->halves[0].memory && buffer->halves[1].memory && buffer->headers;
 }
 
@@ -485,7 +488,7 @@ int rocprofiler_create_buffer(struct limpet_context context, size_t size, size_t
 	if (buffer_find(*ret))
 		return SDK_SERVICE_ALREADY_CONFIGURED;
 	thread = delivery_begin(tool);
-	buffer = thread >= 0 ? claim() : NULL;
+	buffer = thread >= 0 ? buffer_claim() : NULL;
 	if (!buffer)
 		return SDK_OUT_OF_RESOURCES;
 	buffer->thread = (uint32_t)thread;
@@ -525,7 +528,7 @@ int rocprofiler_flush_buffer(struct sdk_handle id)
 		return SDK_BUFFER_NOT_FOUND;
 	if (delivery_is_me(buffer->thread) || !delivery_has(buffer->thread))
 		return is_empty(buffer) ? SDK_SUCCESS : SDK_BUFFER_BUSY;
-	return flush(buffer, FLUSH_NS) ? SDK_SUCCESS : SDK_BUFFER_BUSY;
+	return buffer_flush(buffer, FLUSH_NS) ? SDK_SUCCESS : SDK_BUFFER_BUSY;
 }
 
 int rocprofiler_assign_callback_thread(struct sdk_handle id, struct sdk_handle thread)

@@ -120,7 +120,7 @@ static uint32_t is_busy;
 static int32_t busy_thread;
 
 /* Whoever is told may start contexts himself: he does not wait for himself. */
-static bool lock(void)
+static bool store_lock(void)
 {
 	struct timespec pause = { 0, PAUSE_NS };
 
@@ -136,7 +136,7 @@ static bool lock(void)
 	return false;
 }
 
-static void unlock(void)
+static void store_unlock(void)
 {
 	__atomic_store_n(&busy_thread, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
@@ -311,20 +311,20 @@ static bool find_hsa(void)
 
 void code_look(void)
 {
-	if (!lock())
+	if (!store_lock())
 		return;
 	if (store_open() && find_hsa())
 		(void)hsa.loader.each_executable(note_executable, NULL);
-	unlock();
+	store_unlock();
 }
 
-static bool wants(unsigned context)
+static bool context_wants(unsigned context)
 {
 	return sdk_contexts[context].callbacks[CALLBACK_CODE_OBJECT].callback &&
 	       context_state(&sdk_contexts[context]) == CONTEXT_ACTIVE;
 }
 
-static void tell(unsigned context, int operation, enum callback_phase phase, void *data)
+static void context_tell(unsigned context, int operation, enum callback_phase phase, void *data)
 {
 	const struct operation_set *set =
 		sdk_contexts[context].callbacks[CALLBACK_CODE_OBJECT].operations;
@@ -340,7 +340,7 @@ static void tell_kernel(struct kernel *kernel, unsigned context)
 	if (kernel->told >> context & 1 || kernel->is_gone)
 		return;
 	kernel->told |= 1ull << context;
-	tell(context, OPERATION_KERNEL, PHASE_ENTER, &kernel->data);
+	context_tell(context, OPERATION_KERNEL, PHASE_ENTER, &kernel->data);
 }
 
 static void tell_object(struct object *object, unsigned context)
@@ -348,7 +348,7 @@ static void tell_object(struct object *object, unsigned context)
 	if (object->told >> context & 1 || object->is_gone)
 		return;
 	object->told |= 1ull << context;
-	tell(context, OPERATION_LOAD, PHASE_ENTER, &object->data);
+	context_tell(context, OPERATION_LOAD, PHASE_ENTER, &object->data);
 }
 
 static void tell_all(unsigned context)
@@ -361,21 +361,21 @@ static void tell_all(unsigned context)
 
 void code_tell(uint64_t active)
 {
-	if (!store || !lock())
+	if (!store || !store_lock())
 		return;
 	for (; active; active &= active - 1) {
 		unsigned context = (unsigned)__builtin_ctzll(active);
 
-		if (wants(context))
+		if (context_wants(context))
 			tell_all(context);
 	}
-	unlock();
+	store_unlock();
 }
 
 static void tell_everybody(void)
 {
 	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
-		if (wants(i))
+		if (context_wants(i))
 			tell_all(i);
 }
 
@@ -396,7 +396,7 @@ uint64_t code_kernel(const char *name)
 	struct kernel *kernel = NULL;
 	char *kept;
 
-	if (found || !lock())
+	if (found || !store_lock())
 		return found;
 	kept = store_open() ? take_text(length) : NULL;
 	if (kept) {
@@ -405,7 +405,7 @@ uint64_t code_kernel(const char *name)
 	}
 	if (kernel)
 		tell_everybody();
-	unlock();
+	store_unlock();
 	return kernel ? kernel->data.id : 0;
 }
 
@@ -422,26 +422,27 @@ void code_forget(unsigned context)
 void code_after_freeze(struct sdk_frame *frame, uint64_t end)
 {
 	(void)end;
-	if ((int32_t)frame->results[0] || !lock())
+	if ((int32_t)frame->results[0] || !store_lock())
 		return;
 	if (store_open() && find_hsa())
 		(void)note_executable(frame->integers[0], NULL);
 	if (store)
 		tell_everybody();
-	unlock();
+	store_unlock();
 }
 
 /* First its kernels, then itself. */
 static void tell_gone(struct object *object)
 {
 	for (unsigned i = 0; i < CONTEXTS_MAX; i++) {
-		if (!(object->told >> i & 1) || !wants(i))
+		if (!(object->told >> i & 1) || !context_wants(i))
 			continue;
 		for (uint32_t j = 0; j < store->kernel_count; j++)
 			if (store->kernels[j].data.code_object == object->data.id &&
 			    store->kernels[j].told >> i & 1)
-				tell(i, OPERATION_KERNEL, PHASE_EXIT, &store->kernels[j].data);
-		tell(i, OPERATION_LOAD, PHASE_EXIT, &object->data);
+				context_tell(i, OPERATION_KERNEL, PHASE_EXIT,
+					     &store->kernels[j].data);
+		context_tell(i, OPERATION_LOAD, PHASE_EXIT, &object->data);
 	}
 	object->is_gone = true;
 	for (uint32_t j = 0; j < store->kernel_count; j++)
@@ -451,11 +452,11 @@ static void tell_gone(struct object *object)
 
 void code_before_destroy(struct sdk_frame *frame)
 {
-	if (!store || !lock())
+	if (!store || !store_lock())
 		return;
 	for (uint32_t i = 0; i < store->object_count; i++)
 		if (store->objects[i].executable == frame->integers[0] &&
 		    !store->objects[i].is_gone)
 			tell_gone(&store->objects[i]);
-	unlock();
+	store_unlock();
 }

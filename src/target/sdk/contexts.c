@@ -18,7 +18,7 @@ static int32_t callers[AGENT_TOOLS_MAX]; /* the thread that is inside each tool 
 static uint32_t is_closed;
 
 /* Sequentially consistent: pairs with sdk_thread_enter_tool(). */
-static bool change(struct sdk_context *context, uint32_t from, uint32_t to)
+static bool context_change(struct sdk_context *context, uint32_t from, uint32_t to)
 {
 	return __atomic_compare_exchange_n(&context->state, &from, to, false, __ATOMIC_SEQ_CST,
 					   __ATOMIC_RELAXED);
@@ -97,7 +97,7 @@ static void change_all(int tool, uint32_t from, uint32_t to)
 	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
 		if (context_state(&sdk_contexts[i]) >= CONTEXT_STOPPED &&
 		    sdk_contexts[i].tool == tool)
-			change(&sdk_contexts[i], from, to);
+			context_change(&sdk_contexts[i], from, to);
 }
 
 void contexts_pause(int tool)
@@ -150,7 +150,7 @@ SDK_EXPORT int rocprofiler_create_context(struct limpet_context *id)
 	if (tool < 0)
 		return SDK_CONFIGURATION_LOCKED;
 	for (unsigned i = 0; i < CONTEXTS_MAX; i++) {
-		if (!change(&sdk_contexts[i], CONTEXT_FREE, CONTEXT_MAKING))
+		if (!context_change(&sdk_contexts[i], CONTEXT_FREE, CONTEXT_MAKING))
 			continue;
 		sdk_contexts[i].tool = tool;
 		clear_services(&sdk_contexts[i]);
@@ -171,8 +171,8 @@ SDK_EXPORT int rocprofiler_start_context(struct limpet_context id)
 	if (__atomic_load_n(&is_closed, __ATOMIC_RELAXED))
 		return SDK_CONFIGURATION_LOCKED;
 	/* Starting an active one is no error. */
-	if (!change(context, CONTEXT_STOPPED, CONTEXT_ACTIVE))
-		change(context, CONTEXT_PAUSED, CONTEXT_ACTIVE);
+	if (!context_change(context, CONTEXT_STOPPED, CONTEXT_ACTIVE))
+		context_change(context, CONTEXT_PAUSED, CONTEXT_ACTIVE);
 	tell_change(-1);
 	return SDK_SUCCESS;
 }
@@ -183,8 +183,8 @@ SDK_EXPORT int rocprofiler_stop_context(struct limpet_context id)
 
 	if (!context)
 		return SDK_CONTEXT_NOT_FOUND;
-	if (!change(context, CONTEXT_ACTIVE, CONTEXT_STOPPED))
-		change(context, CONTEXT_PAUSED, CONTEXT_STOPPED);
+	if (!context_change(context, CONTEXT_ACTIVE, CONTEXT_STOPPED))
+		context_change(context, CONTEXT_PAUSED, CONTEXT_STOPPED);
 	tell_change(-1);
 	return SDK_SUCCESS;
 }

@@ -40,7 +40,7 @@ void intercept_prepare(const struct boot_libc *libc)
 }
 
 /* For one who changes tables; what he does takes microseconds. */
-static bool lock(void)
+static bool tables_lock(void)
 {
 	struct timespec pause = { 0, LOCK_PAUSE_NS };
 
@@ -52,7 +52,7 @@ static bool lock(void)
 	return false;
 }
 
-static void unlock(void)
+static void tables_unlock(void)
 {
 	__atomic_store_n(&is_changing, 0, __ATOMIC_RELEASE);
 }
@@ -185,7 +185,7 @@ static bool is_there(uint64_t address, uint64_t size)
 	return question.is_there;
 }
 
-static unsigned whole(uint64_t address, uint64_t words, uint64_t **ret)
+static unsigned table_whole(uint64_t address, uint64_t words, uint64_t **ret)
 {
 	if (!words || words > SLOTS_MAX || !is_there(address, words * sizeof(uint64_t)))
 		return 0;
@@ -201,7 +201,7 @@ static unsigned read_sized(uint64_t address, uint64_t **ret)
 	if (!is_there(address, sizeof(uint64_t)))
 		return 0;
 	words = *(const uint64_t *)address / sizeof(uint64_t);
-	return words < 2 ? 0 : whole(address + sizeof(uint64_t), words - 1, ret);
+	return words < 2 ? 0 : table_whole(address + sizeof(uint64_t), words - 1, ret);
 }
 
 /* {u32 major, u32 size in bytes, u32 step, u32 reserved, slots} */
@@ -213,8 +213,8 @@ static unsigned read_versioned(uint64_t address, uint64_t **ret)
 		return 0;
 	words = (*(const uint64_t *)address >> 32) / sizeof(uint64_t);
 	return words <= HSA_HEAD_WORDS ? 0
-				       : whole(address + HSA_HEAD_WORDS * sizeof(uint64_t),
-					       words - HSA_HEAD_WORDS, ret);
+				       : table_whole(address + HSA_HEAD_WORDS * sizeof(uint64_t),
+						     words - HSA_HEAD_WORDS, ret);
 }
 
 unsigned intercept_read(const struct agent_table *known, const struct api_table *table,
@@ -238,7 +238,7 @@ static uint64_t stub_of(const struct sdk_slot *slot)
 	return (uint64_t)service_stubs + (uint64_t)(slot - service_slots) * SERVICE_STUB_SIZE;
 }
 
-static bool store(uint64_t *entry, uint64_t from, uint64_t to)
+static bool entry_store(uint64_t *entry, uint64_t from, uint64_t to)
 {
 	struct protection opened;
 	bool is_done;
@@ -272,14 +272,14 @@ static void put_in(struct sdk_slot *slot, uint64_t *entry)
 		return;
 	slot->original = value;
 	slot->entry = entry;
-	slot->is_ours = store(entry, value, stub_of(slot));
+	slot->is_ours = entry_store(entry, value, stub_of(slot));
 	agent_page.has_hooked |= slot->is_ours;
 }
 
 static void take_out(struct sdk_slot *slot)
 {
 	if (!is_there((uint64_t)slot->entry, sizeof(uint64_t)) ||
-	    store(slot->entry, stub_of(slot), slot->original))
+	    entry_store(slot->entry, stub_of(slot), slot->original))
 		slot->is_ours = false;
 }
 
@@ -361,21 +361,26 @@ static int change_all(struct dl_phdr_info *info, size_t size, void *data)
 
 void intercept_install(uint32_t tools)
 {
-	if (!iterate || !lock())
+	if (!iterate || !tables_lock())
 		return;
 	wanted_tools = tools;
 	iterate(change_all, NULL);
-	unlock();
+	tables_unlock();
 	intercept_update();
 }
 
 void intercept_add(const struct agent_table *table)
 {
-	if (!wanted_tools || !lock())
+	if (!wanted_tools || !tables_lock())
 		return;
 	change_known(table);
-	unlock();
+	tables_unlock();
 	intercept_update();
+}
+
+void intercept_adopt(void)
+{
+	wanted_tools = is_changing = is_updating = is_outdated = 0;
 }
 
 unsigned intercept_left(void)

@@ -41,12 +41,12 @@ static const struct {
 	{ "hsa_amd_vmem_handle_release", VIRTUAL_FREE, 0, 0 },
 };
 
-static bool wants(const struct operation_set *set, int operation)
+static bool set_wants(const struct operation_set *set, int operation)
 {
 	return !set || set->bits[0] >> operation & 1;
 }
 
-static void tell(unsigned context, const struct memory_record *record)
+static void record_tell(unsigned context, const struct memory_record *record)
 {
 	const struct callback_service *service = &sdk_contexts[context].callbacks[CALLBACK_MEMORY];
 	struct memory_data data = { sizeof(data),  record->start_ns, record->end_ns,
@@ -60,7 +60,7 @@ static void tell(unsigned context, const struct memory_record *record)
 				       record->correlation.ancestor };
 	uint64_t user_data = 0;
 
-	if (!service->callback || !wants(service->operations, record->operation))
+	if (!service->callback || !set_wants(service->operations, record->operation))
 		return;
 	/* The call is over: both phases come now, with the times that it took. */
 	service_tell(context, &event, &user_data);
@@ -68,11 +68,11 @@ static void tell(unsigned context, const struct memory_record *record)
 	service_tell(context, &event, &user_data);
 }
 
-static void write(unsigned context, struct memory_record *record)
+static void record_write(unsigned context, struct memory_record *record)
 {
 	const struct buffer_service *service = &sdk_contexts[context].buffers[BUFFER_MEMORY];
 
-	if (!service->buffer.handle || !wants(service->operations, record->operation))
+	if (!service->buffer.handle || !set_wants(service->operations, record->operation))
 		return;
 	record->correlation.external = external_current(context, (int32_t)record->thread);
 	buffer_write(context, BUFFER_MEMORY, record, sizeof(*record));
@@ -106,7 +106,7 @@ void memory_after(struct sdk_frame *frame, uint64_t end)
 	record.end_ns = MAX(service_ns_at(end), record.start_ns);
 	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
 		if (context_state(&sdk_contexts[i]) == CONTEXT_ACTIVE) {
-			tell(i, &record);
-			write(i, &record);
+			record_tell(i, &record);
+			record_write(i, &record);
 		}
 }

@@ -8,6 +8,7 @@
 #include "shared/arch/ticks.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -64,6 +65,7 @@ static bool thread_claim(struct sdk_thread *thread, int32_t from, int32_t number
 					 __ATOMIC_RELAXED))
 		return false;
 	thread->depth = 0;
+	thread->guard_count = 0;
 	thread->tools_inside = 0;
 	thread->pointer = (uint64_t)thread_pointer();
 	return true;
@@ -106,16 +108,24 @@ struct sdk_thread *sdk_thread_mine(void)
 	return thread_add(number);
 }
 
+/* There, what was interrupted looks as if it was left. */
+static bool is_on_signal_stack(void)
+{
+	stack_t stack = { 0 };
+
+	return !raw2(SYS_sigaltstack, 0, &stack) && stack.ss_flags & SS_ONSTACK;
+}
+
 /* The stack grows down: what is not above was left.  On a signal stack of its own a thread may look
  * as if; then the calls that it interrupted have no descendants for once. */
-static void thread_prune(struct sdk_thread *thread, uint64_t frame)
+void sdk_thread_prune(struct sdk_thread *thread, uint64_t frame)
 {
 	uint32_t depth = MIN(thread->depth, THREAD_CALLS_MAX);
 
 	while (depth && thread->calls[depth - 1].frame <= frame)
 		depth--;
 	thread->depth = depth;
-	if (thread->tools_inside && thread->inside_frame <= frame)
+	if (thread->tools_inside && thread->inside_frame <= frame && !is_on_signal_stack())
 		__atomic_store_n(&thread->tools_inside, 0, __ATOMIC_RELEASE);
 }
 
@@ -123,7 +133,7 @@ uint64_t sdk_thread_begin(struct sdk_thread *thread, uint64_t frame, uint64_t co
 {
 	uint64_t around;
 
-	thread_prune(thread, frame);
+	sdk_thread_prune(thread, frame);
 	around = thread->depth ? thread->calls[thread->depth - 1].correlation : 0;
 	if (thread->depth == THREAD_CALLS_MAX)
 		return around;

@@ -1,11 +1,9 @@
 /*
  * HIP asks on the thread that launches something whether it is to be reported, and reports when it
- * is done, on a thread of its own.  A report does not say which question it belongs to: those of
- * one stream come in order, and come from one queue.
+ * is done, on a thread of its own.  Which question a report belongs to: questions.c.
  */
 #include "target/sdk/work.h"
 
-#include "shared/arch/syscall.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/agents.h"
@@ -14,20 +12,15 @@
 #include "target/sdk/contexts.h"
 #include "target/sdk/external.h"
 #include "target/sdk/intercept.h"
+#include "target/sdk/questions.h"
 #include "target/sdk/service.h"
 
 #include <dlfcn.h>
-#include <sys/mman.h>
 
 #define REGISTER_NAME  "hipRegisterTracerCallback"
-#define QUESTIONS_MAX  8192u
-#define QUEUES_MAX     256u
-#define EXTERNALS_MAX  4u
-#define SPINS_MAX      10000000u
 #define LOWEST_ADDRESS 4096u /* smaller ones are signs, not records */
 
 enum { REPORT_OF_COMMANDS = 2 };
-enum { COMMAND_KERNEL = 0, COMMAND_COPY = 1, COMMANDS };
 enum { WANTED = 0, NOT_WANTED = 1 };
 enum { DISPATCH_COMPLETE = 2 };
 enum { HOST_TO_DEVICE = 2, DEVICE_TO_HOST = 3, DEVICE_TO_DEVICE = 4 };
@@ -82,24 +75,6 @@ struct copy_data {
 	uint64_t bytes, to, from;
 };
 
-/* What the launching thread knew. */
-struct launch {
-	uint64_t stream, internal, ancestor, to, from;
-	uint32_t thread, command;
-	uint32_t blocks[3], threads[3], shared_bytes;
-	struct {
-		uint32_t context, life;
-		uint64_t value;
-	} externals[EXTERNALS_MAX];
-	uint32_t external_count;
-	bool has_returned; /* the call that it belongs to */
-};
-
-struct question {
-	bool is_used;
-	struct launch launch;
-};
-
 typedef int on_activity_function(uint32_t domain, uint32_t command, void *data);
 typedef void register_function(on_activity_function *function);
 typedef void *dlopen_function(const char *, int);
@@ -107,29 +82,9 @@ typedef void *dlsym_function(void *, const char *);
 typedef int dlclose_function(void *);
 typedef int dladdr_function(const void *, Dl_info *);
 
-/* In the order of asking; a ring that loses the oldest. */
-static struct question *questions; /* QUESTIONS_MAX; made when HIP is asked, and kept */
-static uint64_t first_question, next_question;
-static struct {
-	uint64_t queue, stream;
-} queues[QUEUES_MAX];
-static uint32_t is_locked;
 static uint32_t inside;
 static uint64_t dispatches;
 static register_function *registered;
-
-static bool lock(void)
-{
-	for (unsigned i = 0; i < SPINS_MAX; i++)
-		if (!__atomic_exchange_n(&is_locked, 1, __ATOMIC_ACQUIRE))
-			return true;
-	return false;
-}
-
-static void unlock(void)
-{
-	__atomic_store_n(&is_locked, 0, __ATOMIC_RELEASE);
-}
 
 static bool context_wants(unsigned index, uint32_t command)
 {
@@ -192,21 +147,8 @@ static void ask_externals(const struct sdk_thread *thread, struct launch *launch
 	}
 }
 
-static void note_question(const struct launch *launch)
-{
-	struct question *question;
-
-	if (!lock())
-		return;
-	question = &questions[next_question++ % QUESTIONS_MAX];
-	*question = (struct question){ true, *launch };
-	if (next_question - first_question > QUESTIONS_MAX)
-		first_question = next_question - QUESTIONS_MAX;
-	unlock();
-}
-
 /* Without a call that is seen, the thread stands for its stream. */
-static int answer(uint32_t command)
+static int question_answer(uint32_t command)
 {
 	struct sdk_thread *thread = sdk_thread_mine();
 	struct launch launch = { .command = command };
@@ -225,117 +167,8 @@ static int answer(uint32_t command)
 		read_call(around, &launch);
 	}
 	ask_externals(thread, &launch);
-	note_question(&launch);
+	question_note(&launch);
 	return WANTED;
-}
-
-/* Where the reports of a stream come from; 0: not known yet. */
-static uint64_t queue_of_stream(uint64_t stream)
-{
-	for (unsigned i = 0; i < QUEUES_MAX && queues[i].queue; i++)
-		if (queues[i].stream == stream)
-			return queues[i].queue;
-	return 0;
-}
-
-/* In place of the oldest, where there are too many. */
-static void learn_queue(uint64_t queue, uint64_t stream)
-{
-	static unsigned oldest;
-	unsigned at = 0;
-
-	while (at < QUEUES_MAX && queues[at].queue && queues[at].stream != stream)
-		at++;
-	if (at == QUEUES_MAX)
-		at = oldest++ % QUEUES_MAX;
-	queues[at].queue = queue;
-	queues[at].stream = stream;
-}
-
-enum fit { FITS_QUEUE, FITS_UNKNOWN, FITS_ANY };
-
-static bool question_fits(const struct question *question, enum fit fit, uint64_t queue)
-{
-	uint64_t its = queue_of_stream(question->launch.stream);
-
-	return fit == FITS_ANY || its == (fit == FITS_QUEUE ? queue : 0);
-}
-
-static struct question *oldest_question(uint32_t command, uint64_t queue, enum fit fit,
-					bool has_returned)
-{
-	for (uint64_t i = first_question; i < next_question; i++) {
-		struct question *question = &questions[i % QUESTIONS_MAX];
-
-		if (question->is_used && question->launch.command == command &&
-		    question->launch.has_returned >= has_returned &&
-		    question_fits(question, fit, queue))
-			return question;
-	}
-	return NULL;
-}
-
-/* The oldest of a stream that this queue serves, else of one that none is known to serve, else of
- * any: streams come and go.  Of those rather one whose call has returned: the others may fail. */
-static struct question *find_question(uint32_t command, uint64_t queue)
-{
-	struct question *question = oldest_question(command, queue, FITS_QUEUE, false);
-
-	for (enum fit fit = FITS_UNKNOWN; !question && fit <= FITS_ANY; fit++) {
-		question = oldest_question(command, queue, fit, true);
-		if (!question)
-			question = oldest_question(command, queue, fit, false);
-	}
-	return question;
-}
-
-static bool has_question(uint64_t internal)
-{
-	for (uint64_t i = first_question; i < next_question; i++)
-		if (questions[i % QUESTIONS_MAX].is_used &&
-		    questions[i % QUESTIONS_MAX].launch.internal == internal)
-			return true;
-	return false;
-}
-
-bool work_end_call(uint64_t internal, bool has_failed)
-{
-	bool is_pending;
-
-	if (!lock())
-		return false;
-	for (uint64_t i = first_question; i < next_question; i++) {
-		struct question *question = &questions[i % QUESTIONS_MAX];
-
-		if (question->launch.internal != internal)
-			continue;
-		question->is_used &= !has_failed;
-		question->launch.has_returned = true;
-	}
-	is_pending = has_question(internal);
-	unlock();
-	return is_pending;
-}
-
-/* The last report of a call that has returned ends its number. */
-static bool take_question(uint32_t command, uint64_t queue, struct launch *ret)
-{
-	struct question *question;
-
-	if (!lock())
-		return false;
-	question = find_question(command, queue);
-	if (question) {
-		*ret = question->launch;
-		question->is_used = false;
-		ret->has_returned &= !has_question(ret->internal);
-		if (queue_of_stream(ret->stream) != queue)
-			learn_queue(queue, ret->stream);
-	}
-	while (first_question < next_question && !questions[first_question % QUESTIONS_MAX].is_used)
-		first_question++;
-	unlock();
-	return question != NULL;
 }
 
 static bool wants_operation(const struct operation_set *set, int operation)
@@ -352,8 +185,8 @@ static uint64_t external_of(const struct launch *launch, unsigned context)
 	return 0;
 }
 
-static void tell(unsigned context, int kind, int operation, enum callback_phase phase, void *data,
-		 uint64_t internal)
+static void work_tell(unsigned context, int kind, int operation, enum callback_phase phase,
+		      void *data, uint64_t internal)
 {
 	const struct callback_service *service = &sdk_contexts[context].callbacks[kind];
 	struct service_event event = { kind, operation, phase, 0, data, internal, 0 };
@@ -369,7 +202,7 @@ static void give_kernel(unsigned context, struct kernel_record *record, const st
 	struct kernel_data data = { sizeof(data), record->start_ns, record->end_ns, record->info };
 
 	record->external = external_of(launch, context);
-	tell(context, CALLBACK_KERNEL, DISPATCH_COMPLETE, PHASE_NONE, &data, record->internal);
+	work_tell(context, CALLBACK_KERNEL, DISPATCH_COMPLETE, PHASE_NONE, &data, record->internal);
 	if (service->buffer.handle && wants_operation(service->operations, DISPATCH_COMPLETE))
 		buffer_write(context, BUFFER_KERNEL, record, sizeof(*record));
 }
@@ -382,8 +215,8 @@ static void give_copy(unsigned context, struct copy_record *record, const struct
 				  record->to,       record->from };
 
 	record->external = external_of(launch, context);
-	tell(context, CALLBACK_COPY, record->operation, PHASE_ENTER, &data, record->internal);
-	tell(context, CALLBACK_COPY, record->operation, PHASE_EXIT, &data, record->internal);
+	work_tell(context, CALLBACK_COPY, record->operation, PHASE_ENTER, &data, record->internal);
+	work_tell(context, CALLBACK_COPY, record->operation, PHASE_EXIT, &data, record->internal);
 	if (service->buffer.handle && wants_operation(service->operations, record->operation))
 		buffer_write(context, BUFFER_COPY, record, sizeof(*record));
 }
@@ -454,12 +287,12 @@ static void report_copy(const struct activity *activity, const struct launch *la
 			give_copy(i, &record, launch);
 }
 
-static void report(const struct activity *activity, uint32_t command)
+static void activity_report(const struct activity *activity, uint32_t command)
 {
 	struct launch launch = { 0 };
 	uint64_t queue = (uint64_t)(uint32_t)activity->device << 32 | (uint32_t)activity->queue;
 
-	if (!take_question(command, queue + 1, &launch))
+	if (!question_take(command, queue + 1, &launch))
 		launch = (struct launch){ .internal = service_next_id(), .has_returned = true };
 	if (command == COMMAND_KERNEL)
 		report_kernel(activity, &launch);
@@ -477,11 +310,16 @@ static int on_activity(uint32_t domain, uint32_t command, void *data)
 		return NOT_WANTED;
 	__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
 	if (!data)
-		r = answer(command);
+		r = question_answer(command);
 	else if ((uint64_t)data >= LOWEST_ADDRESS && command < COMMANDS && is_wanted(command))
-		report(data, command);
+		activity_report(data, command);
 	__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
 	return r;
+}
+
+bool work_end_call(uint64_t internal, bool has_failed)
+{
+	return questions_end_call(internal, has_failed);
 }
 
 bool work_is_inside(void)
@@ -491,7 +329,8 @@ bool work_is_inside(void)
 
 void work_adopt(void)
 {
-	inside = is_locked = 0;
+	inside = 0;
+	questions_adopt();
 }
 
 /* In the library that has the table. */
@@ -531,20 +370,6 @@ static bool is_needed(uint32_t tools)
 	return false;
 }
 
-static bool open_questions(void)
-{
-	long r;
-
-	if (questions)
-		return true;
-	r = raw6(SYS_mmap, 0, QUESTIONS_MAX * sizeof(*questions), PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (r < 0 && r > -4096)
-		return false;
-	questions = (struct question *)r;
-	return true;
-}
-
 void work_install(const struct boot_libc *libc, uint32_t tools)
 {
 	uint64_t table = hip_table();
@@ -553,7 +378,7 @@ void work_install(const struct boot_libc *libc, uint32_t tools)
 
 	if (!table || needs == (registered != NULL))
 		return;
-	found = open_questions() ? find_register(libc, table) : NULL;
+	found = questions_open() ? find_register(libc, table) : NULL;
 	if (!found)
 		return;
 	found(needs ? on_activity : NULL);

@@ -261,7 +261,7 @@ static const struct name_key {
 };
 
 /* The text behind `at` begins with these words: where it goes on, else NULL. */
-static const char *behind(const char *at, const char *words)
+static const char *text_behind(const char *at, const char *words)
 {
 	size_t length = strlen(words);
 
@@ -274,9 +274,9 @@ static const char *take_long_key(const char *at, const struct name_facts *facts,
 	const char close[] = { *at == '%' ? '%' : '}', '\0' };
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		const char *end = behind(at + 1, keys[i].name);
+		const char *end = text_behind(at + 1, keys[i].name);
 
-		end = end ? behind(end, close) : NULL;
+		end = end ? text_behind(end, close) : NULL;
 		if (!end)
 			continue;
 		keys[i].put(out, facts);
@@ -289,14 +289,14 @@ static const char *take_long_key(const char *at, const struct name_facts *facts,
  * along. */
 static const char *take_argument(const char *at, const struct name_facts *facts, struct bytes *out)
 {
-	const char *digits = behind(at + 1, "arg"), *end;
+	const char *digits = text_behind(at + 1, "arg"), *end;
 	char *stop;
 	unsigned long index;
 
 	if (!digits || !isdigit((unsigned char)digits[0]))
 		return NULL;
 	index = strtoul(digits, &stop, 10);
-	end = behind(stop, *at == '%' ? "%" : "}");
+	end = text_behind(stop, *at == '%' ? "%" : "}");
 	if (!end)
 		return NULL;
 	if (index >= ULONG_MAX - 1 || !has_argument(facts, index))
@@ -316,9 +316,9 @@ static const struct variable_form {
 static const char *read_variable(const char *at, char *ret, size_t room)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
-		const char *name = behind(at, forms[i].open);
+		const char *name = text_behind(at, forms[i].open);
 		size_t length = name ? strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0;
-		const char *end = length ? behind(name + length, forms[i].close) : NULL;
+		const char *end = length ? text_behind(name + length, forms[i].close) : NULL;
 
 		if (!end || length >= room)
 			continue;

@@ -49,8 +49,9 @@ static unsigned read_version(const char *identity)
 	return (unsigned)(parts[0] * 10000 + parts[1] * 100 + parts[2]);
 }
 
-static int recognise(const struct interpreter_binary *binary, const struct target_memory *memory,
-		     unsigned *ret_version, struct kernel_interpreter *ret, struct err *err)
+static int lua_recognise(const struct interpreter_binary *binary,
+			 const struct target_memory *memory, unsigned *ret_version,
+			 struct kernel_interpreter *ret, struct err *err)
 {
 	char identity[IDENTITY_BYTES + 1] = "";
 	const struct lua_layout *layout;
@@ -145,7 +146,7 @@ const struct interpreter_kind interpreter_lua = {
 	.language = "lua",
 	.is_name = is_name,
 	.symbols = { [SYMBOL_IDENTITY] = "lua_ident", [SYMBOL_LOOP] = "luaV_execute" },
-	.recognise = recognise,
+	.recognise = lua_recognise,
 	.loop = find_loop,
 	.read = read_function,
 	.line = line_of,

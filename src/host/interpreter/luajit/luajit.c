@@ -47,8 +47,9 @@ static bool is_gc64(const unsigned char *bytes, size_t size)
 	return false;
 }
 
-static int recognise(const struct interpreter_binary *binary, const struct target_memory *memory,
-		     unsigned *ret_version, struct kernel_interpreter *ret, struct err *err)
+static int luajit_recognise(const struct interpreter_binary *binary,
+			    const struct target_memory *memory, unsigned *ret_version,
+			    struct kernel_interpreter *ret, struct err *err)
 {
 	unsigned char bytes[ASSEMBLY_SEEN];
 	struct code_range assembly;
@@ -172,7 +173,7 @@ const struct interpreter_kind interpreter_luajit = {
 	.language = "lua",
 	.is_name = is_name,
 	.symbols = { "luaJIT_setmode" },
-	.recognise = recognise,
+	.recognise = luajit_recognise,
 	.loop = find_loop,
 	.read = read_function,
 	.line = line_of,

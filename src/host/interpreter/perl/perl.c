@@ -86,8 +86,9 @@ static size_t find_layout(unsigned version)
 	return i;
 }
 
-static int recognise(const struct interpreter_binary *binary, const struct target_memory *memory,
-		     unsigned *ret_version, struct kernel_interpreter *ret, struct err *err)
+static int perl_recognise(const struct interpreter_binary *binary,
+			  const struct target_memory *memory, unsigned *ret_version,
+			  struct kernel_interpreter *ret, struct err *err)
 {
 	unsigned char version = 0;
 	size_t layout;
@@ -240,7 +241,7 @@ const struct interpreter_kind interpreter_perl = {
 		     [SYMBOL_INTERPRETER] = "PL_curinterp",
 		     [SYMBOL_LOOP] = "Perl_runops_standard",
 		     [SYMBOL_OPERATIONS] = "PL_ppaddr" },
-	.recognise = recognise,
+	.recognise = perl_recognise,
 	.loop = find_loop,
 	.read = read_function,
 	.read_spot = read_spot,

@@ -74,8 +74,9 @@ static unsigned find_api(const struct interpreter_binary *binary,
 	return module ? (unsigned)target_word(memory, module + MODULE_API) : 0;
 }
 
-static int recognise(const struct interpreter_binary *binary, const struct target_memory *memory,
-		     unsigned *ret_version, struct kernel_interpreter *ret, struct err *err)
+static int php_recognise(const struct interpreter_binary *binary,
+			 const struct target_memory *memory, unsigned *ret_version,
+			 struct kernel_interpreter *ret, struct err *err)
 {
 	unsigned api = find_api(binary, memory);
 
@@ -210,7 +211,7 @@ const struct interpreter_kind interpreter_php = {
 	.symbols = { [SYMBOL_LOOP] = "execute_ex",
 		     [SYMBOL_STATE] = "executor_globals",
 		     [SYMBOL_MODULES] = "module_registry" },
-	.recognise = recognise,
+	.recognise = php_recognise,
 	.loop = find_loop,
 	.read = read_function,
 	.line = line_of,

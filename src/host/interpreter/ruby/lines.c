@@ -28,7 +28,7 @@ static size_t index_bytes(size_t instructions)
 }
 
 /* Whether a line begins there; `count` of them have begun before. */
-static bool begins(const unsigned char *index, size_t instruction, size_t count)
+static bool line_begins(const unsigned char *index, size_t instruction, size_t count)
 {
 	size_t far = instruction - NEAR;
 	const unsigned char *block;
@@ -41,12 +41,12 @@ static bool begins(const unsigned char *index, size_t instruction, size_t count)
 	return word_in(block, far % BLOCK / 64 * 8) >> far % 64 & 1;
 }
 
-static void unpack(const unsigned char *index, size_t instructions, struct function *function)
+static void lines_unpack(const unsigned char *index, size_t instructions, struct function *function)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < instructions && count < function->line_count; i++)
-		if (begins(index, i, count))
+		if (line_begins(index, i, count))
 			function->lines[count++].at = (uint32_t)i;
 	function->line_count = count;
 }
@@ -59,7 +59,7 @@ static int read_index(const struct target_memory *memory, uint64_t address, size
 	int r = index ? memory->read(memory->context, address, index, size) : -ENOMEM;
 
 	if (!r)
-		unpack(index, instructions, function);
+		lines_unpack(index, instructions, function);
 	free(index);
 	return r && r != -ENOMEM ? -EFAULT : r;
 }

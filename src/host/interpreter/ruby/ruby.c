@@ -75,8 +75,9 @@ static const struct ruby_layout *find_layout(const struct interpreter_binary *bi
 	return layout;
 }
 
-static int recognise(const struct interpreter_binary *binary, const struct target_memory *memory,
-		     unsigned *ret_version, struct kernel_interpreter *ret, struct err *err)
+static int ruby_recognise(const struct interpreter_binary *binary,
+			  const struct target_memory *memory, unsigned *ret_version,
+			  struct kernel_interpreter *ret, struct err *err)
 {
 	const struct ruby_layout *layout = find_layout(binary, memory, err);
 	uint64_t root = layout ? find_root(binary, memory) : 0;
@@ -207,7 +208,7 @@ const struct interpreter_kind interpreter_ruby = {
 	.language = "ruby",
 	.is_name = is_name,
 	.symbols = { [SYMBOL_VERSION] = "ruby_version", [SYMBOL_MACHINE] = "ruby_current_vm_ptr" },
-	.recognise = recognise,
+	.recognise = ruby_recognise,
 	.loop = find_loop,
 	.read = read_function,
 	.line = line_of,

@@ -32,7 +32,7 @@ static struct kernel_made *made_of(struct kernel_tables *tables, pid_t pid, size
 	return nobodys;
 }
 
-static bool fits(const struct kernel_room *room, const struct unwind_table *table)
+static bool table_fits(const struct kernel_room *room, const struct unwind_table *table)
 {
 	return room->row_count >= table->row_count && room->page_count >= table->page_count &&
 	       room->special_count >= table->special_count;
@@ -51,7 +51,7 @@ static bool find_room(struct kernel_tables *tables, const struct unwind_table *t
 		.special_count = table->special_count + table->special_count / 2 + 16,
 	};
 
-	return fits(room, table) || kernel_tables_reserve(tables, &ample, room) ||
+	return table_fits(room, table) || kernel_tables_reserve(tables, &ample, room) ||
 	       kernel_tables_reserve(tables, &exact, room);
 }
 

@@ -29,7 +29,7 @@
 
 _Static_assert(RANGES <= UINT16_MAX + 1 && KERNEL_RANGES_MAX <= UINT16_MAX, "a part is one word");
 
-static uint32_t grown(size_t needed, uint32_t later)
+static uint32_t room_grown(size_t needed, uint32_t later)
 {
 	return (uint32_t)MIN(needed + needed / 2 + later, (size_t)1 << 27);
 }
@@ -53,9 +53,9 @@ void kernel_tables_measure(const struct space *space, bool has_children, struct 
 		specials += MADE_GROWS * (size_t)space->made[i].table->special_count;
 	}
 	*ret = (struct kernel_sizes){
-		.rows = grown(rows, later),
-		.pages = grown(pages, later),
-		.specials = grown(specials, later / ROWS_PER_SPECIAL),
+		.rows = room_grown(rows, later),
+		.pages = room_grown(pages, later),
+		.specials = room_grown(specials, later / ROWS_PER_SPECIAL),
 		.ranges = RANGES,
 		.off_cpu_threads = OFF_CPU_THREADS,
 		.ring_bytes = RING_BYTES,

@@ -11,7 +11,7 @@
 
 #include "host/unwind/arch/aarch64/instruction.h"
 
-static bool has(const struct code_begins *begins, const unsigned char *bits, uint64_t address)
+static bool bits_have(const struct code_begins *begins, const unsigned char *bits, uint64_t address)
 {
 	uint64_t number = (address - begins->first) / WORD;
 
@@ -21,15 +21,15 @@ static bool has(const struct code_begins *begins, const unsigned char *bits, uin
 
 bool begins_has_name(const struct code_begins *begins, uint64_t address)
 {
-	return has(begins, begins->named, address);
+	return bits_have(begins, begins->named, address);
 }
 
 bool begins_has(const struct code_begins *begins, uint64_t address)
 {
-	return begins_has_name(begins, address) || has(begins, begins->called, address);
+	return begins_has_name(begins, address) || bits_have(begins, begins->called, address);
 }
 
-static void add(const struct code_begins *begins, unsigned char *bits, uint64_t address)
+static void bits_add(const struct code_begins *begins, unsigned char *bits, uint64_t address)
 {
 	uint64_t number = (address - begins->first) / WORD;
 
@@ -47,7 +47,7 @@ static void add_symbols(struct code_begins *begins, const struct object *object,
 	for (uint64_t at = 0; part.size - at >= sizeof(symbol); at += sizeof(symbol)) {
 		memcpy(&symbol, part.bytes + at, sizeof(symbol));
 		if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF)
-			add(begins, begins->named, symbol.st_value);
+			bits_add(begins, begins->named, symbol.st_value);
 	}
 }
 
@@ -60,7 +60,7 @@ static void add_calls(struct code_begins *begins, const struct object_part *code
 
 		memcpy(&word, code->bytes + at, sizeof(word));
 		if (instruction_flow(word, &offset) == FLOW_CALL && offset)
-			add(begins, begins->called, address + (uint64_t)offset);
+			bits_add(begins, begins->called, address + (uint64_t)offset);
 	}
 }
 
@@ -95,7 +95,7 @@ int begins_find(const struct object *object, struct code_begins *ret)
 		return -ENOMEM;
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
 		if (!object_section(object, sections[i], &part))
-			add(ret, ret->named, part.address);
+			bits_add(ret, ret->named, part.address);
 	add_symbols(ret, object, ".symtab");
 	add_symbols(ret, object, ".dynsym");
 	add_calls_of_all(ret, object);

@@ -82,7 +82,7 @@ static bool is_at(struct place known, struct place place)
 	return known.base != PLACE_UNKNOWN && place_equals(known, place);
 }
 
-static void store(struct code_state *state, struct place at, unsigned from)
+static void register_store(struct code_state *state, struct place at, unsigned from)
 {
 	struct place value = place_of(state, from, 0);
 
@@ -101,7 +101,7 @@ static void store(struct code_state *state, struct place at, unsigned from)
 	}
 }
 
-static void load(struct code_state *state, unsigned to, struct place at)
+static void register_load(struct code_state *state, unsigned to, struct place at)
 {
 	bool is_fp = to == REGISTER_RBP && is_at(state->saved_fp, at);
 	struct place value = nowhere;
@@ -119,7 +119,7 @@ static void step_push(struct code_state *state, unsigned from)
 {
 	struct place at = place_of(state, REGISTER_RSP, -SLOT);
 
-	store(state, at, from);
+	register_store(state, at, from);
 	if (!state->is_lost)
 		set_register(state, REGISTER_RSP, at);
 }
@@ -130,7 +130,7 @@ static void step_pop(struct code_state *state, unsigned to)
 
 	set_register(state, REGISTER_RSP, place_plus(at, SLOT));
 	if (!state->is_lost)
-		load(state, to, at);
+		register_load(state, to, at);
 }
 
 static void step_leave(struct code_state *state)
@@ -172,6 +172,23 @@ static void step_call(struct code_state *state, const struct instruction *it)
 		state->registers[scratch[i]] = nowhere;
 }
 
+void code_state_keep(struct code_state *state, const struct code_state *before, uint16_t kept)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(scratch); i++)
+		if (kept >> scratch[i] & 1)
+			state->registers[scratch[i]] = before->registers[scratch[i]];
+}
+
+bool code_state_needs_scratch(const struct code_state *state)
+{
+	if (state->registers[REGISTER_RSP].base == PLACE_CFA)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(scratch); i++)
+		if (state->registers[scratch[i]].base == PLACE_CFA)
+			return true;
+	return false;
+}
+
 void code_state_step(struct code_state *state, const struct instruction *it)
 {
 	if (state->is_lost)
@@ -187,10 +204,10 @@ void code_state_step(struct code_state *state, const struct instruction *it)
 		set_register(state, it->to, place_of(state, it->from, 0));
 		break;
 	case INSTRUCTION_LOAD:
-		load(state, it->to, place_of(state, it->from, it->value));
+		register_load(state, it->to, place_of(state, it->from, it->value));
 		break;
 	case INSTRUCTION_STORE:
-		store(state, place_of(state, it->to, it->value), it->from);
+		register_store(state, place_of(state, it->to, it->value), it->from);
 		break;
 	case INSTRUCTION_ADD:
 	case INSTRUCTION_ADDRESS:
@@ -246,6 +263,14 @@ static unsigned dwarf_number(unsigned number)
 	static const unsigned char numbers[] = { 0, 2, 1, 3, 7, 6, 4, 5 };
 
 	return number < ARRAY_SIZE(numbers) ? numbers[number] : number;
+}
+
+unsigned code_scratch_register(unsigned dwarf)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(scratch); i++)
+		if (dwarf_number(scratch[i]) == dwarf)
+			return scratch[i];
+	return REGISTER_NONE;
 }
 
 static unsigned char *write_unsigned(unsigned char *at, uint32_t value)

@@ -24,7 +24,7 @@ static const struct {
 	{ { 0x48, 0x89, 0x2c, 0x24 }, 4 },
 };
 
-static bool has(const struct go_part *code, uint64_t at, const void *bytes, size_t size)
+static bool code_has(const struct go_part *code, uint64_t at, const void *bytes, size_t size)
 {
 	return at <= code->size && size <= code->size - at &&
 	       !memcmp(code->bytes + at, bytes, size);
@@ -41,7 +41,7 @@ static bool read_prologue(const struct go_part *code, uint64_t frame, struct go_
 	if (frame && byte_at(code, frame - 1) == PUSH_FP)
 		ret->fp_saved = frame;
 	for (size_t i = 0; !ret->fp_saved && i < ARRAY_SIZE(stores_of_fp); i++)
-		if (has(code, frame, stores_of_fp[i].bytes, sizeof(stores_of_fp[i].bytes)))
+		if (code_has(code, frame, stores_of_fp[i].bytes, sizeof(stores_of_fp[i].bytes)))
 			ret->fp_saved = frame + stores_of_fp[i].size;
 	return true; /* rsp says enough */
 }
@@ -74,7 +74,7 @@ static unsigned find_kept(const struct go_part *code)
 	static const unsigned char store[] = { 0x48, 0x89, 0x7c, 0x24 };
 
 	for (uint64_t at = 0; at < code->size; at++)
-		if (has(code, at, store, sizeof(store)))
+		if (code_has(code, at, store, sizeof(store)))
 			return byte_at(code, at + sizeof(store));
 	return 0;
 }
@@ -86,7 +86,7 @@ static bool find_call(const struct go_part *code, struct go_call *call)
 	unsigned kept = find_kept(code);
 
 	for (uint64_t at = call->end; kept && at < code->size; at++) {
-		if (!has(code, at, bytes, sizeof(bytes)))
+		if (!code_has(code, at, bytes, sizeof(bytes)))
 			continue;
 		*call = (struct go_call){ at, at + sizeof(bytes), kept };
 		return true;

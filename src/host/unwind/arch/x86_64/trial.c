@@ -11,6 +11,7 @@
 
 #include "host/core/room.h"
 #include "host/unwind/arch/x86_64/begins.h"
+#include "host/unwind/arch/x86_64/keeps.h"
 
 #define STEPS_PER_BYTE 16u
 #define ROUNDS_MAX     64u /* in which ways out are looked for */
@@ -128,7 +129,7 @@ static bool may_share(const struct trial *trial, uint32_t at)
 }
 
 /* A way leads there with the state `number`. */
-static void arrive(struct trial *trial, uint32_t at, uint32_t number)
+static void state_arrive(struct trial *trial, uint32_t at, uint32_t number)
 {
 	struct code_state both;
 
@@ -171,7 +172,7 @@ static bool is_tail_call(const struct trial *trial, uint32_t at, const struct in
 	return target == trial->size || is_begin(trial, target);
 }
 
-static void leave(struct trial *trial, uint32_t at, const struct code_state *state)
+static void state_leave(struct trial *trial, uint32_t at, const struct code_state *state)
 {
 	if (code_state_is_balanced(state))
 		trial->marks[at] |= MARK_LEAVES;
@@ -183,9 +184,9 @@ static void go_to_target(struct trial *trial, uint32_t at, const struct instruct
 	uint32_t target = target_of(trial, at, it);
 
 	if (is_tail_call(trial, at, it))
-		leave(trial, at, &trial->states[number - 1]);
+		state_leave(trial, at, &trial->states[number - 1]);
 	else if (target < trial->size)
-		arrive(trial, target, number);
+		state_arrive(trial, target, number);
 }
 
 /* Behind a call that does not return comes what fills the space before the next function. */
@@ -209,9 +210,9 @@ static void go_to_next(struct trial *trial, uint32_t at, const struct instructio
 	    (it->kind == INSTRUCTION_CALL && is_end_of_function(trial, next)))
 		return;
 	if (named_has(trial->begins, trial->piece->address + next))
-		leave(trial, at, &trial->states[number - 1]);
+		state_leave(trial, at, &trial->states[number - 1]);
 	else
-		arrive(trial, next, number);
+		state_arrive(trial, next, number);
 }
 
 /* The state behind the instruction; 0: nothing is known there. */
@@ -220,6 +221,9 @@ static uint32_t step_over(struct trial *trial, uint32_t at, const struct instruc
 	struct code_state state = *state_at(trial, at);
 
 	code_state_step(&state, it);
+	if (it->kind == INSTRUCTION_CALL && code_state_needs_scratch(state_at(trial, at)))
+		code_state_keep(&state, state_at(trial, at),
+				kept_by_call(trial, at, it, &trial->steps_left));
 	if (code_state_equals(&state, state_at(trial, at)))
 		return trial->numbers[at];
 	if (has_rules(&state) && (trial->is_named || !code_state_lacks_fp(&state)))
@@ -253,7 +257,7 @@ static void go_on(struct trial *trial, uint32_t at)
 	trial->steps_left--;
 	trial->is_failed |= it.kind == INSTRUCTION_CALL && !may_call(trial, at, &it);
 	if (it.kind == INSTRUCTION_RETURN) {
-		leave(trial, at, state_at(trial, at));
+		state_leave(trial, at, state_at(trial, at));
 		trial->is_failed |= !(trial->marks[at] & MARK_LEAVES);
 		trial->has_returned = true;
 		return;
@@ -310,7 +314,7 @@ static bool is_believable(const struct trial *trial, uint32_t at)
 	return trial->marks[at] & MARK_LEAVES || (trial->is_named && trial->begins->is_whole);
 }
 
-static void believe(struct trial *trial)
+static void trial_believe(struct trial *trial)
 {
 	for (uint32_t i = 0; i < trial->seen_count; i++) {
 		uint32_t at = trial->seen[i], target;
@@ -331,7 +335,7 @@ static void believe(struct trial *trial)
 	}
 }
 
-static void forget(struct trial *trial)
+static void trial_forget(struct trial *trial)
 {
 	for (uint32_t i = 0; i < trial->seen_count; i++) {
 		trial->marks[trial->seen[i]] &= MARK_CALLED | MARK_TRIED;
@@ -349,15 +353,15 @@ int trial_run(struct trial *trial, uint32_t at, bool is_named)
 	trial->is_named = is_named;
 	trial->is_failed = trial->has_returned = false;
 	trial->waiting_count = trial->seen_count = 0;
-	arrive(trial, at, state_add(trial, &begin));
+	state_arrive(trial, at, state_add(trial, &begin));
 	while (trial->waiting_count && !trial->is_failed)
 		go_on(trial, trial->waiting[--trial->waiting_count]);
 	if (!trial->is_failed)
 		find_ways_out(trial);
 	if (trial->is_failed || !is_believable(trial, at) || (!is_named && !trial->has_returned))
-		forget(trial);
+		trial_forget(trial);
 	else
-		believe(trial);
+		trial_believe(trial);
 	return trial->error;
 }
 

@@ -1,0 +1,153 @@
+/*
+ * Our first threads in the target are on their own: they are looked at by reading their context in
+ * its memory, until there is a socket that can be taken.  Host only.
+ */
+#include "host/attach/boot_wait.h"
+
+#include "host/attach/socket_take.h"
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/process/memory.h"
+#include "host/process/status.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define START_LIMIT_NS 20000000000ull
+#define GLANCE_NS      50000
+#define STOP_LOOK_NS   200000000ull
+#define STOP_LOOKS     5
+
+int boot_context_read(const struct attachment *self, struct boot_context *ret)
+{
+	return memory_read(self->target.memory, self->context, ret, sizeof(*ret)) &&
+			       ret->magic == BOOT_MAGIC
+		       ? 0
+		       : -ENOENT;
+}
+
+/* The target's word.  -EAGAIN is a limit of its own there, which does not pass by itself. */
+static int boot_code(const struct boot_context *boot)
+{
+	if (boot->error >= 0)
+		return -EPROTO;
+	return boot->error == -EAGAIN ? -ENOBUFS : boot->error;
+}
+
+int boot_fail(const struct boot_context *boot, struct err *err)
+{
+	err_set(err, boot_code(boot), "%.31s failed in the target: %s", boot->failed_call,
+		strerror(-boot->error));
+	if (boot->text[0])
+		err_why(err, "%.*s", (int)sizeof(boot->text), boot->text);
+	return err->code;
+}
+
+/* Our thread has waited in vain for us, and has taken its region with it. */
+static int fail_late(const struct attachment *self, struct err *err)
+{
+	if (!target_lives(&self->target))
+		return target_fail_ended(err);
+	err_set(err, -EAGAIN, "our thread in the target has left before limpet came");
+	err_why(err, "limpet had no processor for many seconds");
+	return err_fix(err, "try again");
+}
+
+/* Looked at now and then: has job control stopped it all the while? */
+struct stop_watch {
+	uint64_t next_ns;
+	unsigned stops;
+};
+
+static bool stays_stopped(struct stop_watch *watch, pid_t pid)
+{
+	struct process_status status;
+	struct err ignored;
+
+	if (now_ns() < watch->next_ns)
+		return false;
+	watch->next_ns = now_ns() + STOP_LOOK_NS;
+	watch->stops = status_read(pid, pid, &status, &ignored) || status.state != 'T'
+			       ? 0
+			       : watch->stops + 1;
+	return watch->stops == STOP_LOOKS;
+}
+
+static int fail_stopped(const struct attachment *self, struct err *err)
+{
+	err_set(err, -EBUSY, "it was stopped by job control meanwhile");
+	err_why(err, "our thread in it cannot run; it will leave when the process goes on");
+	err_fix(err, "kill -CONT %d", self->target.process.pid);
+	return err_exit(err, EXIT_BUSY);
+}
+
+int boot_await_socket(const struct attachment *self, struct boot_context *ret, struct err *err)
+{
+	uint64_t deadline_ns = now_ns() + START_LIMIT_NS;
+	struct stop_watch watch = { now_ns() + STOP_LOOK_NS, 0 };
+	const struct timespec glance = { .tv_nsec = GLANCE_NS };
+
+	while (now_ns() < deadline_ns) {
+		if (!target_lives(&self->target) || boot_context_read(self, ret))
+			return fail_late(self, err);
+		if (ret->step == BOOT_FAILED)
+			return boot_fail(ret, err);
+		if (ret->step == BOOT_SOCKET_READY)
+			return 0;
+		if (stays_stopped(&watch, self->target.process.pid))
+			return fail_stopped(self, err);
+		nanosleep(&glance, NULL);
+	}
+	err_set(err, -ETIMEDOUT, "our thread in the target does not get going");
+	return err_why(err, "the process may be stopped, frozen or starved of processor time");
+}
+
+/* A thread that has ended meanwhile has no descriptors any more, the process still has. */
+static int take_descriptor(struct target *target, int number)
+{
+	int fd = socket_take(target, target->thread_fd, number);
+
+	if (fd != -ESRCH)
+		return fd;
+	target_look_again(target);
+	return socket_take(target, target->thread_fd, number);
+}
+
+static int socket_option(int fd, int option)
+{
+	int value = -1;
+	socklen_t size = sizeof(value);
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &size) ? -1 : value;
+}
+
+/* The application may have closed the number and opened something else there, by accident or not:
+ * no way to somebody else who would take us for a host. */
+static bool is_our_socket(int fd, const struct boot_context *boot, pid_t pid)
+{
+	struct ucred maker;
+	socklen_t size = sizeof(maker);
+	struct stat file;
+
+	return socket_option(fd, SO_TYPE) == SOCK_SEQPACKET &&
+	       !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &maker, &size) && maker.pid == pid &&
+	       !fstat(fd, &file) && file.st_ino == boot->socket_inode;
+}
+
+int boot_take_socket(struct attachment *self, const struct boot_context *boot, struct err *err)
+{
+	CLEANUP(close) int fd = take_descriptor(&self->target, boot->socket);
+
+	if (fd == -ENOTSOCK || (fd >= 0 && !is_our_socket(fd, boot, self->target.process.pid)))
+		return err_set(err, -EBADF,
+			       "the program has closed our socket, or put something else there");
+	if (fd < 0)
+		return err_set(err, fd, "take the socket from the target: %s", strerror(-fd));
+	self->link.socket = TAKE_FD(fd);
+	return 0;
+}

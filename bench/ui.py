@@ -3,6 +3,7 @@
 What `limpet ui` takes to open a large recording and to add up ranges of it.
 
   bench/ui.py [--samples N] [--nodes N] [--ranges N]
+  bench/ui.py --live SECONDS [--threads N] [--tabs N]     a live session instead, with so many pages that look at it
 
 Environment: LIMPET, BUILD (a build tree).
 """
@@ -15,6 +16,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -80,12 +82,99 @@ def ranges(end_ns, count, share):
         yield f"&from={begin}&to={begin + length}"
 
 
+TARGET = """
+import hashlib, sys, threading, time
+def work(counts, i):
+    data = bytes(1 << 15)
+    while True:
+        hashlib.sha256(data).digest()
+        counts[i] += 1
+counts = [0] * int(sys.argv[1])
+for i in range(len(counts)):
+    threading.Thread(target=work, args=(counts, i), daemon=True).start()
+while True:
+    print(time.monotonic(), sum(counts), flush=True)
+    time.sleep(1)
+"""
+
+
+class Target:
+    """Threads that compute; how much they do in a second."""
+
+    def __init__(self, threads):
+        self.process = subprocess.Popen([sys.executable, "-c", TARGET, str(threads)], stdout=subprocess.PIPE, text=True)
+        self.points = []
+        threading.Thread(target=self.follow, daemon=True).start()
+
+    def follow(self):
+        for line in self.process.stdout:
+            self.points.append(tuple(map(float, line.split())))
+
+    def wait_for(self, count):
+        while len(self.points) < count:
+            time.sleep(0.1)
+
+    def rate(self, seconds):
+        self.wait_for(len(self.points) + 1)
+        begin = len(self.points) - 1
+        time.sleep(seconds)
+        self.wait_for(begin + 2)
+        (first, before), (last, after) = self.points[begin], self.points[-1]
+        return (after - before) / (last - first)
+
+
+def tab(server, until, failures):
+    """What a page asks for: everything that is new ten times a second, the flame graph once."""
+    asking, turn = Asking(server), 0
+    while time.monotonic() < until:
+        try:
+            asking.time_ms("/api/live?session=1&since=1")
+            if turn % 10 == 0:
+                asking.time_ms("/api/flame?session=1&width=1500")
+        except (OSError, RuntimeError) as error:
+            failures.append(str(error))
+            asking = Asking(server)
+        turn += 1
+        time.sleep(0.1)
+
+
+def live(options):
+    target = Target(options.threads)
+    try:
+        alone = target.rate(10)
+        with Server() as server:
+            answer = server.post("/api/sessions", {"pid": target.process.pid, "sample": {"hz": 999, "off_cpu": True}})
+            if answer.status != 200:
+                raise RuntimeError(answer.raw)
+            failures, pid, until = [], server.process.pid, time.monotonic() + options.live
+            for _ in range(options.tabs):
+                threading.Thread(target=tab, args=(server, until, failures), daemon=True).start()
+            while time.monotonic() < until:
+                before = cpu_ms(pid) + cpu_ms(server.child())
+                rate = target.rate(max(min(30, until - time.monotonic() - 2), 3))
+                session = server.ask("/api/sessions")["sessions"][0]
+                print(f"{session['end_ns'] / 1e9:6.0f} s  {session['samples']:9} samples  {session['lost']} lost  "
+                      f"oldest {(session['end_ns'] - session['oldest_ns']) / 1e9:.0f} s  {memory_mib(pid)} MiB + "
+                      f"{memory_mib(server.child())} MiB  target {100 * rate / alone:.1f} % of alone  "
+                      f"limpet {(cpu_ms(pid) + cpu_ms(server.child()) - before) / 1000:.1f} s of processor", flush=True)
+            print(f"{len(failures)} answers failed {failures[:3]}")
+    finally:
+        target.process.kill()
+        target.process.wait()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument("--samples", type=int, default=10_000_000)
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--ranges", type=int, default=40)
+    parser.add_argument("--live", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=64)
+    parser.add_argument("--tabs", type=int, default=20)
     options = parser.parse_args()
+    if options.live:
+        live(options)
+        return
     with tempfile.TemporaryDirectory(prefix="bench-ui-") as folder:
         path = os.path.join(folder, "large.limpet")
         subprocess.run([str(BUILD / "bench/make_samples_file"), path, str(options.samples), str(options.nodes)],

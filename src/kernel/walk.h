@@ -57,17 +57,19 @@ struct walk {
 	__u64 unknown; /* the address that ended the walk, where nothing is mapped */
 	__u64 chunk_start, chunk_size;
 	__u32 first_range, range_count, generation;
-	__u8 is_exact;     /* pc is where the thread is, not where a call returns to */
-	__u8 is_innermost; /* `registers` are those of this frame */
-	__u8 was_guided;   /* the last step was by the frame pointer */
-	__u8 is_sp_lost;   /* sp is lower than the true one, or equal (aarch64) */
-	__u8 signals;      /* and other switches of stacks */
+	__u8 is_exact;      /* pc is where the thread is, not where a call returns to */
+	__u8 is_innermost;  /* `registers` are those of this frame */
+	__u8 was_guided;    /* the last step was by the frame pointer */
+	__u8 was_innermost; /* `registers` are those of whom it has called */
+	__u8 is_sp_lost;    /* sp is lower than the true one, or equal (aarch64) */
+	__u8 signals;       /* and other switches of stacks */
 	__u8 luajit_count;
 	__u8 is_luajit_exact;        /* the innermost one is where the thread stands */
 	__u8 is_luajit_compiled;     /* its code is compiled, not the assembly */
 	__u16 luajit_number;         /* of its native frame */
 	__u64 luajit_fp;             /* fp in it */
 	__u64 luajit[LUAJIT_FRAMES]; /* where frames of LuaJIT lie, innermost first */
+	__u64 below;                 /* sp of whom it has called */
 	__u64 start_stack;           /* of the process; see struct kernel_process */
 	__u64 go;                    /* what is in the register of goroutines */
 	/* Behind a function that throws (UNWIND_THROWS): where the walk was then.  0: nowhere. */
@@ -367,6 +369,12 @@ ALWAYS_INLINE __u64 place_of_saved(const struct walk *walk, const struct plan *p
 	return base + (__s64)offset;
 }
 
+/* A place below sp where whom it has called saves something: not yet, or not any more. */
+ALWAYS_INLINE int is_unsaved(const struct walk *walk, __u8 base, __u64 address)
+{
+	return base == UNWIND_BASE_SP && !walk->is_exact && address < walk->below;
+}
+
 ALWAYS_INLINE int plan_by_special(struct climb *climb, __u32 number, struct plan *plan)
 {
 	struct walk *walk = climb->walk;
@@ -379,11 +387,14 @@ ALWAYS_INLINE int plan_by_special(struct climb *climb, __u32 number, struct plan
 	if (special->base == UNWIND_BASE_FP)
 		base = walk->fp;
 	if (special->base >= UNWIND_BASE_REGISTER) {
-		if (!walk->is_innermost)
+		if (!walk->is_innermost && !(special->is_kept && walk->was_innermost))
 			return end_walk(walk, STACK_NO_RULE);
 		base = register_by_number(walk, special->base - UNWIND_BASE_REGISTER);
 	}
 	base += (__s64)special->offset;
+	if (special->is_dereferenced && special->offset < 0 &&
+	    is_unsaved(walk, special->base, base))
+		return end_walk(walk, STACK_NO_RULE);
 	if (special->is_dereferenced && read_word(climb, base, &base))
 		return end_walk(walk, STACK_UNREADABLE);
 	plan->cfa = base + (__s64)special->addition;
@@ -448,7 +459,7 @@ ALWAYS_INLINE int step_over_signal(struct climb *climb)
 	walk->fp = fp;
 	walk->sp = next;
 	walk->is_exact = 1;
-	walk->is_innermost = 0;
+	walk->is_innermost = walk->was_innermost = 0;
 	return STEP_ON;
 }
 
@@ -488,7 +499,7 @@ ALWAYS_INLINE int step_to_goroutine(struct climb *climb, __u32 goroutine_at)
 	walk->lr = is_long ? words[GO_GOBUF_LR_OF_SIX + 1] : words[GO_GOBUF_LR_OF_SIX];
 	walk->fp = is_long ? words[GO_GOBUF_BP_OF_SIX + 1] : words[GO_GOBUF_BP_OF_SIX];
 	walk->is_exact = 1;
-	walk->is_innermost = walk->is_sp_lost = 0;
+	walk->is_innermost = walk->was_innermost = walk->is_sp_lost = 0;
 	return STEP_ON;
 }
 
@@ -556,13 +567,24 @@ ALWAYS_INLINE void luajit_keep(struct walk *walk, __u16 cfa, __u64 frame)
 	walk->luajit_count = at + 1;
 }
 
+/* Whether sp is that of a frame, although its state may run another one by now. */
+ALWAYS_INLINE int is_luajit_frame(struct climb *climb)
+{
+	__u64 state, head = 0;
+
+	return !read_word(climb, climb->walk->sp + LUAJIT_FRAME_STATE, &state) &&
+	       luajit_may_be_state(state) &&
+	       !read_memory(climb, &head, sizeof(head), state + LUAJIT_STATE_HEAD) &&
+	       luajit_is_state(head);
+}
+
 /* Up to LuaJIT's frame.  The row becomes that of a frame at sp. */
 ALWAYS_INLINE int climb_to_luajit(struct climb *climb, struct unwind_row *row)
 {
 	struct luajit_search search = { .climb = climb };
 
 	row->kind = UNWIND_SP;
-	if (row->cfa & LUAJIT_ASSEMBLY && !climb->walk->is_exact)
+	if (row->cfa & LUAJIT_ASSEMBLY && !climb->walk->is_exact && is_luajit_frame(climb))
 		search.found = climb->walk->sp;
 	else
 		bpf_loop(LUAJIT_REACH, luajit_look, &search, 0);
@@ -610,10 +632,12 @@ ALWAYS_INLINE int step_by_plan(struct climb *climb, const struct plan *plan)
 				      : walk->was_guided             ? STACK_NO_TABLE
 								     : STACK_NO_MAP);
 	walk->pc = ra;
+	walk->below = walk->sp;
 	walk->sp = plan->cfa;
 	walk->is_sp_lost = 0;
 	walk->fp = fp;
 	walk->is_exact = 0;
+	walk->was_innermost = walk->is_innermost;
 	walk->is_innermost = 0;
 	return STEP_ON;
 }
@@ -798,12 +822,15 @@ ALWAYS_INLINE int climb_known(struct walk *walk, struct position *at)
 ALWAYS_INLINE void climb_all_known(struct walk *walk)
 {
 	struct position here = { walk->pc, walk->sp, walk->fp };
-	__u64 count = walk->sample.user_count, at, pc;
+	__u64 count = walk->sample.user_count, at, pc, sp;
 
 	for (int i = 0; i < KNOWN_STEPS && count < SAMPLE_FRAMES_MAX; i++) {
 		pc = here.pc;
+		sp = here.sp;
 		if (climb_known(walk, &here))
 			break;
+		walk->below = sp;
+		walk->was_innermost = 0;
 		at = walk->sample.kernel_count + count++;
 		BOUND(at, FRAMES_MASK);
 		walk->frames[at] = pc;
@@ -824,6 +851,8 @@ ALWAYS_INLINE long go_on_at(struct walk *walk, __u64 sp)
 	walk->sp = sp;
 	walk->fp = walk->doubted_fp;
 	walk->is_exact = walk->is_innermost = walk->was_guided = walk->is_sp_lost = 0;
+	walk->was_innermost = 0;
+	walk->below = ~0ull;
 	return STEP_ON;
 }
 
@@ -893,6 +922,8 @@ ALWAYS_INLINE void walk_up(struct walk *walk, struct task_struct *task,
 	walk->go = register_by_number(walk, GO_REGISTER_G);
 	walk->is_exact = 1;
 	walk->is_innermost = 1;
+	walk->was_innermost = 0;
+	walk->below = 0;
 	walk->was_guided = 0;
 	walk->is_sp_lost = 0;
 	walk->signals = 0;

@@ -1,9 +1,8 @@
 /*
- * Fuzzes recordings.  The first byte says in which form: the file as it is; or its chunks with
- * checksums that fit, so that what lies behind them is looked at too; or only the payloads, each
- * {kind, length, bytes}.  Everything that is read is walked through to the end.
+ * Fuzzes recordings.  Everything that is read is walked through to the end.
  */
 #include "fuzz.h"
+#include "recording_file.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -169,7 +168,6 @@ static void compare_samples(struct model *model)
 	must(!diff_page_write(&comparison, nothing) && !diff_svg_write(&comparison, nothing));
 }
 
-/* Databases take longer to make than all the rest: of a few recordings only. */
 static void export_database(struct model *model)
 {
 	CLEANUP(amd_view_done) struct amd_view view = { 0 };
@@ -185,70 +183,12 @@ static void export_database(struct model *model)
 	must(!rocpd_write(&view, ":memory:", ":memory:", &err));
 }
 
-static void put_chunk(struct bytes *file, uint16_t kind, const uint8_t *payload, uint32_t length,
-		      uint32_t raw_length)
-{
-	struct chunk_head head = { CHUNK_MAGIC, kind, 1, length, raw_length, 0, 0 };
-
-	head.checksum = checksum_of(payload, length);
-	head.head_checksum = checksum_of(&head, offsetof(struct chunk_head, head_checksum));
-	bytes_put(file, &head, sizeof(head));
-	bytes_put(file, payload, length);
-}
-
-/* Heads are read where they are and mended. */
-static void put_mended(struct bytes *file, const uint8_t *at, size_t size)
-{
-	struct chunk_head head;
-	size_t skipped = MIN(size, sizeof(struct recording_head));
-
-	for (at += skipped, size -= skipped; size >= sizeof(head);) {
-		uint32_t length;
-
-		memcpy(&head, at, sizeof(head));
-		at += sizeof(head);
-		size -= sizeof(head);
-		length = (uint32_t)MIN(head.length, size);
-		put_chunk(file, head.kind, at, length, head.raw_length);
-		at += length;
-		size -= length;
-	}
-}
-
-static void put_payloads(struct bytes *file, const uint8_t *at, size_t size)
-{
-	while (size >= 3) {
-		uint16_t length = (uint16_t)MIN((size_t)at[1] | (size_t)at[2] << 8, size - 3);
-
-		put_chunk(file, at[0], at + 3, length, 0);
-		at += 3 + length;
-		size -= 3u + length;
-	}
-}
-
-static int make_file(const uint8_t *bytes, size_t size)
-{
-	const struct recording_head head = { RECORDING_MAGIC, RECORDING_VERSION, 0 };
-	CLEANUP(bytes_done) struct bytes file = { 0 };
-	int fd = memfd_create("recording", MFD_CLOEXEC);
-
-	if (size && bytes[0] % 3 == 0) {
-		bytes_put(&file, bytes + 1, size - 1);
-	} else if (size) {
-		bytes_put(&file, &head, sizeof(head));
-		(bytes[0] % 3 == 1 ? put_mended : put_payloads)(&file, bytes + 1, size - 1);
-	}
-	must(fd >= 0 && !file.has_failed);
-	must(write(fd, file.size ? file.data : bytes, file.size) == (ssize_t)file.size);
-	return fd;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	CLEANUP(model_free) struct model *model = NULL;
 	struct err err = { 0 };
 
-	if (model_open_fd(make_file(bytes, size), "fuzz", &model, &err)) {
+	if (model_open_fd(recording_file_make(bytes, size), "fuzz", &model, &err)) {
 		must(err.code < 0 && err.what[0]);
 	} else {
 		walk_through(model);

@@ -6,6 +6,8 @@ recorded is what it did, call by call; what is not in the recording is counted; 
 
 import collections
 import csv
+import ctypes
+import errno
 import glob
 import json
 import os
@@ -25,6 +27,9 @@ from harness import TargetTest, limpet  # noqa: E402
 
 SOMEBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 NOT_PERMITTED = 3
+SYS_READ, SYS_BPF = {"x86_64": (0, 321), "aarch64": (63, 280)}[platform.machine()]
+# How the kernel is asked for a program, a map, a link of that number.
+BPF_COMMANDS = {"prog_id": 13, "map_id": 14, "link_id": 30}
 
 
 def refusal():
@@ -46,11 +51,26 @@ class Caller:
         self.process = subprocess.Popen([*before, harness.program("caller")], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, start_new_session=True)
         self.own_pid = int(self.process.stdout.readline().split()[1])
-        self.pid = self.process.pid
+        self.pid = self.find_pid() if before else self.process.pid
+        self.settle()
+
+    def find_pid(self):
+        """Of the program, where another one was started to start it."""
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="ascii") as file:
+            return int(file.read())
 
     def ask(self, command, count=0):
         self.tell(command, count)
         return self.hear()
+
+    def is_waiting(self):
+        with open(f"/proc/{self.pid}/syscall", encoding="ascii") as file:
+            return file.read().split()[0] == str(SYS_READ)
+
+    def settle(self):
+        """Returns when it waits for the next command: whatever it did before has returned, too."""
+        if self.process.poll() is None and not harness.wait_until(self.is_waiting):
+            raise AssertionError("it does not wait for a command")
 
     def tell(self, command, count=0):
         self.process.stdin.write(f"{command} {count}\n")
@@ -80,10 +100,12 @@ class Recorded(TargetTest):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
         self.path = os.path.join(self.folder, "it.limpet")
+        self.callers = []
 
     def caller(self, *before):
         caller = Caller(*before)
         self.addCleanup(caller.close)
+        self.callers.append(caller)
         return caller
 
     def start(self, *arguments):
@@ -92,7 +114,9 @@ class Recorded(TargetTest):
         return process
 
     def finish(self, process):
-        """The summary of the recording."""
+        """The summary of the recording, which ends when the programs are at rest."""
+        for caller in self.callers:
+            caller.settle()
         if process.poll() is None:
             process.terminate()
         result = harness.limpet_finish(process)
@@ -279,10 +303,8 @@ class Processes(Recorded):
 
     @unittest.skipUnless(shutil.which("unshare") and os.geteuid() == 0, "needs root and unshare")
     def test_a_target_in_a_namespace_of_its_own(self):
-        caller = Caller("unshare", "--pid", "--fork", "--kill-child")
-        self.addCleanup(caller.close)
-        with open(f"/proc/{caller.pid}/task/{caller.pid}/children", encoding="ascii") as file:
-            pid = file.read().strip()
+        caller = self.caller("unshare", "--pid", "--fork", "--kill-child")
+        pid = str(caller.pid)
         process = self.start("-p", pid)
         caller.ask("call", 80)
         self.finish(process)
@@ -375,23 +397,38 @@ class Losses(Recorded):
         self.assertLessEqual(recorded + told["dropped_full"], 5020 + 8)
         self.assertIn(f"LOST: {told['dropped_full']} records", limpet("report", self.path).out)
 
-    def kernel_objects(self, pid):
+    @staticmethod
+    def kernel_objects(pid):
+        """(what, number) of each program, map and link that a process holds."""
         found = set()
         for path in glob.glob(f"/proc/{pid}/fdinfo/*"):
             with open(path, encoding="ascii") as file:
                 found |= set(re.findall(r"^(prog_id|map_id|link_id):\s*(\d+)$", file.read(), re.MULTILINE))
         return found
 
+    @staticmethod
+    def is_there(what, number):
+        """Does the kernel still know it?"""
+        libc = ctypes.CDLL(None, use_errno=True)
+        attributes = ctypes.create_string_buffer(128)
+        ctypes.memmove(attributes, int(number).to_bytes(4, "little"), 4)
+        fd = libc.syscall(SYS_BPF, BPF_COMMANDS[what], attributes, 128)
+        if fd >= 0:
+            os.close(fd)
+        return fd >= 0 or ctypes.get_errno() != errno.ENOENT
+
     def test_killed_it_leaves_nothing(self):
         """The program does not notice; what was written is readable."""
         caller = self.caller()
         process = self.start("-p", caller.pid)
-        self.assertTrue(self.kernel_objects(process.pid))
+        objects = self.kernel_objects(process.pid)
+        self.assertTrue(objects)
         caller.ask("call", 100)
         before = harness.status_of(caller.pid)
         self.assertTrue(harness.wait_until(self.has_calls))
         process.kill()
         process.wait()
+        self.assertTrue(harness.wait_until(lambda: not any(self.is_there(*one) for one in objects)))
         self.assertEqual(caller.ask("call", 1000), 1000)
         after = harness.status_of(caller.pid)
         for key in ("TracerPid", "Threads", "Seccomp"):
@@ -406,6 +443,11 @@ class Losses(Recorded):
 
 
 class Refusals(Recorded):
+    def test_of_the_whole_machine(self):
+        result = limpet("record", "-a", "--syscall-trace", "--json", "-o", self.path)
+        self.assertEqual(result.code, 2, str(result))
+        self.assertIn("--syscall-trace", result.events[-1]["error"])
+
     @unittest.skipUnless(shutil.which("setpriv") and os.geteuid() == 0, "needs root, to become another user")
     def test_without_rights(self):
         """Said before anything is made: what, why, and what would help."""

@@ -8,7 +8,7 @@ import os
 import sys
 import unittest
 
-from profiled import Profiled, files
+from profiled import CASES, Profiled, Work, files
 
 LEGACY, ROCATTACH = "librocprofv3-attach.so", "librocprofiler-sdk-rocattach.so.1"
 ASKED = {"ROCPROF_HIP_RUNTIME_API_TRACE": "1", "ROCPROF_KERNEL_TRACE": "true", "ROCPROF_MEMORY_COPY_TRACE": "on",
@@ -88,6 +88,25 @@ class Environment(Profiled):
         self.check(work, did)
         with open(log) as file:
             self.assertEqual([line.split()[1] for line in file][-2:], ["tool_attach", "tool_detach"])
+
+    def test_beside_a_tool_of_the_sdk(self):
+        """Both see every call of HIP's: limpet's tracer, and a tool that is told of them."""
+        log = os.path.join(self.folder, "log")
+        work = Work(**CASES["unprepared"], SDK_LOG=log)
+        self.addCleanup(work.close)
+        work.tables()
+        tool = os.path.join(os.environ["BUILD"], "tests", "sdk", "tool_callbacks.so")
+        for _ in range(2):
+            running = self.run_program(self.prefix.program("rocprof-attach"), "-p", work.pid, "-t",
+                                       tool + ":librocprofiler-sdk-tool.so", **ASKED).wait_for("Press Enter")
+            did = self.go(work)
+            running.signal()
+            self.check(work, did)
+            with open(log) as file:
+                told = {words[2]: words[3:5] for words in map(str.split, file) if words[0] == "call"}
+            os.unlink(log)
+            for name in ("hipMalloc", "hipFree", "hipMemcpyAsync", "hipStreamSynchronize"):
+                self.assertEqual(told[name], [str(did[name])] * 2, name)
 
     def test_older_names_and_the_rest(self):
         work = self.work()

@@ -215,7 +215,8 @@ class SystemWide(unittest.TestCase):
 class Refusals(unittest.TestCase):
     def test_what_cannot_be_had_with_it(self):
         for words, reason in ((("-p", "1"), "every process"), (("1",), "unexpected argument"),
-                              (("--alloc-trace",), "loads code"), (("--children",), "children too"),
+                              (("--alloc-trace",), "loads code"), (("--syscall-trace",), "that are named"),
+                              (("--children",), "children too"),
                               (("--off-cpu",), "every switch"), (("--java-names",), "process number"),
                               (("--sampler", "copy"), "cannot sample every process")):
             with self.subTest(words=words), tempfile.TemporaryDirectory() as folder:

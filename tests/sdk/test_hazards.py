@@ -91,5 +91,54 @@ class Hazards(unittest.TestCase):
         harness.limpet_finish(attached.process)
 
 
+class Corners(unittest.TestCase):
+    """Calls where calls are rare."""
+
+    def setUp(self):
+        self.log = Log()
+        self.addCleanup(self.log.close)
+        self.work = Work(**CASES["amds"], program="standin_corners")
+        self.addCleanup(self.work.close)
+
+    def begin(self, *tools, arguments=()):
+        attached = Attached(self.work, self.log, *tools, arguments=arguments)
+        self.addCleanup(attached.process.kill)
+        return attached
+
+    def left(self, word, count):
+        [[_, number]] = self.work.ask(word, count)
+        return int(number)
+
+    def test_a_callback_that_jumps_out_of_the_call(self):
+        attached = self.begin("hazards", arguments=("--env", "SDK_HAZARD=leap", "--unload"))
+        # Every third callback: the tool sees the thread's calls also after it has jumped.
+        self.assertGreater(self.left("escapes", 30), 10)
+        # A thread that is in calls again is in no callback any more.
+        self.assertEqual(self.left("handlers", 1), 0)
+        result = attached.leave()
+        self.assertEqual(result.code, 0, result)
+        self.assertGreater(int(self.log.lines("detach")[-1][2]), 30)
+        with open(f"/proc/{self.work.pid}/maps") as maps:
+            self.assertNotIn("tool_hazards", maps.read())
+        self.assertEqual(self.left("escapes", 30), 0)
+
+    def test_signal_handlers_tiny_stacks_and_brief_threads(self):
+        for name in TOOLS, ("hazards",):
+            attached = self.begin(*name, arguments=("--env", "SDK_HAZARD=throw"))
+            for word in ("handlers", "tiny", "brief"):
+                self.assertEqual(self.left(word, 300), 0, word)
+            result = attached.leave()
+            self.assertEqual(result.code, 0, result)
+            self.assertEqual(self.log.lines("wrong"), [])
+        self.assertEqual(self.left("brief", 20), 0)
+
+    def test_as_often_as_one_likes(self):
+        """What a tool asks to be told is given back with it."""
+        for _ in range(34):
+            attached = self.begin("buffers", arguments=("--unload",))
+            self.assertEqual(attached.leave().code, 0)
+            self.assertEqual(self.log.lines("wrong"), [])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -170,12 +170,14 @@ class SdkTest(unittest.TestCase):
         self.assertEqual(fields["scratch"], done["scratch"])
 
     def test_bad_tools_harm_nobody(self):
-        for hazard in ("throw", "again", "lock", "block", "destroy"):
-            with self.subTest(hazard):
+        for name, hazard in (("hazards", "throw"), ("hazards", "again"), ("hazards", "lock"), ("hazards", "block"),
+                             ("hazards", "destroy"), ("hazards", "request"), ("static", "throw"),
+                             ("static", "request")):
+            with self.subTest(hazard, tool=name):
                 self.log.clear()
                 work = self.work()
                 work.tables()
-                attached = self.attach(work, "hazards", arguments=("--env", f"SDK_HAZARD={hazard}"))
+                attached = self.attach(work, name, arguments=("--env", f"SDK_HAZARD={hazard}"))
                 if hazard == "block":
                     work.tell("go", 1)
                 else:
@@ -189,11 +191,12 @@ class SdkTest(unittest.TestCase):
     def test_a_tool_that_throws_at_its_beginning_is_refused(self):
         work = self.work()
         work.tables()
-        result = harness.limpet("attach", work.pid, "--json", "--duration", "0", "--tool", tool("hazards"),
-                                "--env", "SDK_HAZARD=initialize")
-        self.assertNotEqual(result.code, 0)
-        self.assertIn("initialize threw an exception", result.out + result.err)
-        work.ask("go", 2)
+        for name in ("hazards", "static"):
+            result = harness.limpet("attach", work.pid, "--json", "--duration", "0", "--tool", tool(name),
+                                    "--env", "SDK_HAZARD=initialize")
+            self.assertNotEqual(result.code, 0)
+            self.assertIn("initialize threw an exception", result.out + result.err)
+            work.ask("go", 2)
 
     def test_tables_are_shown_and_kept(self):
         work = self.work()

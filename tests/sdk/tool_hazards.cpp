@@ -11,12 +11,14 @@
 #include <stdexcept>
 
 extern "C" int hipGetDeviceCount(int *count) __attribute__((weak));
+extern "C" void leap_back() __attribute__((weak));
 
 namespace
 {
 handle_t context, buffer;
 const char *hazard = "";
 uint64_t calls;
+void (*leap_target)() = leap_back;
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool is(const char *name)
@@ -38,6 +40,9 @@ void on_call(record_t record, uint64_t *user_data, void *data)
 
 	if (is("throw") && number % 3 == 0)
 		throw std::runtime_error("from a callback");
+	/* Out of the call altogether, into the program's own code. */
+	if (is("leap") && leap_target && number % 3 == 0)
+		leap_target();
 	if (is("again") && hipGetDeviceCount) {
 		int count = 0;
 
@@ -59,8 +64,27 @@ void on_records(handle_t, handle_t, header_t **, size_t, void *, uint64_t)
 		sleep_ms(50);
 }
 
+int on_request(uint64_t, handle_t, int, int, uint64_t, uint64_t *, void *)
+{
+	throw std::runtime_error("from a request");
+}
+
+void on_table(int, uint64_t, uint64_t, void **, uint64_t, void *)
+{
+	throw std::runtime_error("from a table");
+}
+
+void on_thread(int, void *)
+{
+	throw std::runtime_error("from a thread");
+}
+
 int initialize(void (*)(client_t), void *)
 {
+	if (is("request")) {
+		MUST(rocprofiler_at_intercept_table_registration(on_table, 0, nullptr));
+		MUST(rocprofiler_at_internal_thread_create(on_thread, on_thread, 0, nullptr));
+	}
 	if (is("initialize"))
 		throw std::runtime_error("from initialize");
 	MUST(rocprofiler_create_context(&context));
@@ -70,6 +94,9 @@ int initialize(void (*)(client_t), void *)
 							    on_call, nullptr));
 	MUST(rocprofiler_configure_buffer_tracing_service(context, HIP_RUNTIME, nullptr, 0,
 							  buffer));
+	if (is("request"))
+		MUST(rocprofiler_configure_external_correlation_id_request_service(
+			context, nullptr, 0, on_request, nullptr));
 	return 0;
 }
 

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import unittest
 
-from server import LIMPET, PATIENCE_S, Server, program
+from server import LIMPET, PATIENCE_S, Server, program, read_answer
 
 VIEWS = {"cpu": "on-cpu", "off-cpu": "off-cpu", "runnable": "runnable"}
 
@@ -154,6 +154,18 @@ class Truth(unittest.TestCase):
         for name, status in (("nonsense", 400), ("rocpd", 409), ("chrome", 409), ("speedscope", 200)):
             self.assertEqual(self.server.get(f"/api/export?session=1&format={name}").status, status, name)
 
+    def test_an_export_outlives_its_session(self):
+        """It is written beside other answers, also where its session is closed meanwhile."""
+        with Server(self.path) as server, server.connect() as connection:
+            connection.sendall(server.head("/api/export?session=1&format=folded").encode())
+            # Once it was taken, or after it: either way it is whole.
+            self.assertEqual(server.ask("/api/sessions")["sessions"][0]["id"], 1)
+            self.assertEqual(server.post("/api/sessions/1/close").status, 200)
+            answer = read_answer(connection)
+            self.assertEqual(answer.status, 200, answer.raw[:300])
+            self.assertEqual(answer.body, self.server.get("/api/export?session=1&format=folded").body)
+            self.assertEqual(server.get("/api/export?session=1&format=folded").status, 404)
+
     def test_shared_page(self):
         size = self.server.get("/api/share?session=1&size=1").json()
         answer = self.server.get("/api/share?session=1")
@@ -167,10 +179,11 @@ class Truth(unittest.TestCase):
         for wrong in ("http-equiv=\"refresh", "src=", 'href="app'):
             self.assertNotIn(wrong, page.partition("<script>")[0].replace("-src", ""))
         path = os.path.join(self.folder.name, "share.html")
-        subprocess.run([LIMPET, "export", self.path, "-f", "html-page", "-o", path], timeout=PATIENCE_S, check=True,
-                       stdout=subprocess.DEVNULL)
+        done = subprocess.run([LIMPET, "export", self.path, "-f", "html-page", "-o", path], timeout=PATIENCE_S, check=True,
+                              capture_output=True, text=True)
         with open(path, encoding="utf-8") as file:
             self.assertIn("limpet-share", file.read())
+        self.assertIn(f"{(os.path.getsize(path) + 1023) // 1024} KiB", done.stdout)
 
     def test_a_stack(self):
         end = self.server.ask("/api/sessions")["sessions"][0]["end_ns"]

@@ -3,6 +3,7 @@
  */
 #include "unit.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -209,6 +210,47 @@ static void an_image_in_memory_gives_the_same_table(void **state)
 	munmap(address, 4096);
 }
 
+static int read_large(void *context, uint64_t address, void *into, size_t size)
+{
+	const char *page = context;
+
+	memset(into, 0, size);
+	if (address < 4096)
+		memcpy(into, page + address, MIN(size, 4096 - address));
+	return 0;
+}
+
+/* PyTorch's libraries have more code than is read; their rules are read all the same. */
+static void more_code_than_is_read_has_its_rules(void **state)
+{
+	char path[512];
+	void *address = map_seed("large", path, sizeof(path));
+	char page[4096];
+	const struct memory_reader large = { read_large, page };
+	struct unwind_table *table = NULL;
+	struct image image = { 0 };
+	struct err err = { 0 };
+	Elf64_Ehdr header;
+
+	(void)state;
+	memcpy(page, address, sizeof(page));
+	memcpy(&header, page, sizeof(header));
+	for (unsigned i = 0; i < header.e_phnum; i++) {
+		Elf64_Phdr *segment = (void *)(page + header.e_phoff + i * sizeof(*segment));
+
+		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X)
+			segment->p_filesz = segment->p_memsz = IMAGE_PART_MAX + 4096;
+	}
+	assert_int_equal(image_load_memory(&image, &large, 0), 0);
+	assert_true(image.size > IMAGE_PART_MAX);
+	assert_false(image.is_cut);
+	assert_int_equal(unwind_table_compile(&table, image.bytes, image.size, &err), 0);
+	assert_int_equal(unwind_table_find(table, 0x310)->kind, UNWIND_FP);
+	unwind_table_free(table);
+	image_done(&image);
+	munmap(address, 4096);
+}
+
 static void a_file_that_is_no_object_has_a_complaint(void **state)
 {
 	char path[512];
@@ -284,6 +326,7 @@ int main(void)
 		cmocka_unit_test(a_record_of_a_mapping_covers_what_was_there),
 		cmocka_unit_test(reads_a_deleted_file_through_its_mapping),
 		cmocka_unit_test(an_image_in_memory_gives_the_same_table),
+		cmocka_unit_test(more_code_than_is_read_has_its_rules),
 		cmocka_unit_test(a_file_that_is_no_object_has_a_complaint),
 		cmocka_unit_test(a_child_begins_with_what_its_parent_has),
 		cmocka_unit_test(there_is_no_such_process),

@@ -1,10 +1,12 @@
 /*
  * The sums of an opened recording: what a range holds is the same whether it is added up by blocks
- * or sample by sample, also where long waits reach over many blocks.
+ * or sample by sample, also where long waits reach over many blocks; and what lies in parts of
+ * time.
  */
 #include "unit.h"
 
 #include "host/model/profile.h"
+#include "host/ui/bins.h"
 #include "host/ui/slice.h"
 #include "host/ui/store.h"
 
@@ -138,7 +140,7 @@ static void adds_up_any_range(void **state)
 	uint64_t last_ns = store.items[store.count - 1].time_ns;
 
 	(void)state;
-	for (unsigned i = 0; i < 12; i++) {
+	for (unsigned i = 0; i < 6; i++) {
 		uint64_t from_ns = next_random() % (SAMPLES / 2) * (uint64_t)STEP_NS;
 		uint64_t to_ns = from_ns + next_random() % SAMPLES * (uint64_t)STEP_NS;
 
@@ -161,12 +163,64 @@ static void adds_up_to_the_nanosecond(void **state)
 	same_range(store.items[9].time_ns, store.items[5].time_ns, KINDS_ALL);
 }
 
+#define BINS 97u
+
+static void plain_add(const struct bins *bins, const struct piece *piece, double *cells)
+{
+	for (uint64_t i = 0; i < bins->count; i++) {
+		uint64_t begin_ns = MAX(piece->begin_ns, bins->from_ns + i * bins->step_ns);
+		uint64_t end_ns = MIN(piece->end_ns, bins->from_ns + (i + 1) * bins->step_ns);
+
+		cells[i] += begin_ns < end_ns ? (double)(end_ns - begin_ns) : 0;
+	}
+}
+
+static void spreads_pieces_over_bins(void **state)
+{
+	const struct bins bins = { 1000, 10, BINS };
+	double plain[BINS] = { 0 };
+	struct bins_sums sums;
+
+	(void)state;
+	assert_int_equal(bins_sums_init(&sums, (size_t)2 * BINS), 0);
+	for (unsigned i = 0; i < 500; i++) {
+		uint64_t begin_ns = 900 + next_random() % 1200;
+		const struct piece piece = { begin_ns, begin_ns + next_random() % 400 };
+
+		plain_add(&bins, &piece, plain);
+		bins_add(&sums, &bins, BINS, &piece);
+	}
+	bins_sums_finish(&sums, &bins, (size_t)2 * BINS);
+	for (unsigned i = 0; i < BINS; i++)
+		assert_true(sums.cells[i] == 0 && sums.cells[BINS + i] == plain[i]);
+	bins_sums_done(&sums);
+}
+
+/* A recording may say that a million waits lasted for all of it; cell by cell they would take
+ * minutes. */
+static void spreads_long_waits_at_once(void **state)
+{
+	const struct bins bins = { 0, 10, 500000 };
+	const struct piece all = { 0, UINT64_MAX };
+	struct bins_sums sums;
+
+	(void)state;
+	assert_int_equal(bins_sums_init(&sums, bins.count), 0);
+	for (unsigned i = 0; i < 1000000; i++)
+		bins_add(&sums, &bins, 0, &all);
+	bins_sums_finish(&sums, &bins, bins.count);
+	assert_true(sums.cells[0] == 1e7 && sums.cells[bins.count - 1] == 1e7);
+	bins_sums_done(&sums);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_in_order),
 		cmocka_unit_test(adds_up_any_range),
 		cmocka_unit_test(adds_up_to_the_nanosecond),
+		cmocka_unit_test(spreads_pieces_over_bins),
+		cmocka_unit_test(spreads_long_waits_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, store_make, store_unmake);

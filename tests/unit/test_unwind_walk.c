@@ -36,11 +36,13 @@ static const struct unwind_row rows[] = {
 	ROW(0xb00, UNWIND_SPECIAL | UNWIND_THROWS, 2, UNWIND_FP_SAME),
 	ROW(0xc00, UNWIND_SPECIAL, 3, UNWIND_FP_SAME),
 	ROW(0xd00, UNWIND_GO_PUSHED, 5, UNWIND_FP_SAME),
+	ROW(0xd80, UNWIND_SPECIAL, 4, UNWIND_FP_SAME),
+	ROW(0xdc0, UNWIND_SPECIAL, 5, UNWIND_FP_SAME),
 	ROW(0xe00, UNWIND_LUAJIT, LUAJIT_WORDS_X86_64, LUAJIT_FP),
 	ROW(0xf00, UNWIND_LUAJIT, LUAJIT_WORDS_X86_64 | LUAJIT_ASSEMBLY, LUAJIT_FP),
 	ROW(0x1000, UNWIND_NONE, 0, UNWIND_FP_SAME),
 };
-static const uint32_t pages[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
+static const uint32_t pages[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18 };
 static const struct unwind_special specials[] = {
 	/* A realigned stack. */
 	{ .base = UNWIND_BASE_FP,
@@ -59,6 +61,19 @@ static const struct unwind_special specials[] = {
 	  .ra_saved = UNWIND_SAVED_AT_CFA,
 	  .offset = -8,
 	  .addition = 8,
+	  .ra_offset = -8 },
+	/* CFA = r10 + 8, which whom it calls leaves alone. */
+	{ .base = UNWIND_BASE_REGISTER + 10,
+	  .ra_saved = UNWIND_SAVED_AT_CFA,
+	  .offset = 8,
+	  .ra_offset = -8,
+	  .is_kept = 1 },
+	/* CFA = [sp - 24] + 16, saved by whom it calls. */
+	{ .base = UNWIND_BASE_SP,
+	  .is_dereferenced = 1,
+	  .ra_saved = UNWIND_SAVED_AT_CFA,
+	  .offset = -24,
+	  .addition = 16,
 	  .ra_offset = -8 },
 };
 static const struct unwind_table table = {
@@ -166,6 +181,8 @@ static void knows_the_frame_of_the_assembly_of_luajit(void **state)
 
 	(void)state;
 	put(0, CODE + 0xf10);
+	put(3, place(40));
+	put(41, LUAJIT_KIND_STATE << 8);
 	put(10, CODE + 0x605);
 	result = walk_from(CODE + 0x100, 1);
 	assert_int_equal(result.end, STACK_COMPLETE);
@@ -342,6 +359,41 @@ static void uses_other_registers_only_while_they_are_known(void **state)
 	assert_int_equal(stack_walk(&space, &registers, &reader, frames, 8).end, STACK_COMPLETE);
 }
 
+static void uses_a_register_that_was_left_alone(void **state)
+{
+	struct walk_registers registers = {
+		.pc = CODE + 0x100, .sp = STACK, .mask = 1 << 10, .all = { [10] = place(6) }
+	};
+	struct walk_result result;
+
+	(void)state;
+	put(0, CODE + 0xd85);
+	put(6, CODE + 0x605);
+	result = stack_walk(&space, &registers, &reader, frames, 8);
+	assert_int_equal(result.end, STACK_COMPLETE);
+	assert_int_equal(result.count, 3);
+	put(0, CODE + 0x210); /* with another one in between nobody knows */
+	put(4, CODE + 0xd85);
+	assert_int_equal(stack_walk(&space, &registers, &reader, frames, 8).end, STACK_NO_RULE);
+}
+
+/* The callee of four words has saved it in its third; the leaf has not yet, or not any more. */
+static void reads_what_whom_it_called_has_saved(void **state)
+{
+	struct walk_result result;
+
+	(void)state;
+	put(1, place(8));
+	put(3, CODE + 0xdc5);
+	put(9, CODE + 0x605);
+	result = walk_from(CODE + 0x200, 0);
+	assert_int_equal(result.end, STACK_COMPLETE);
+	assert_int_equal(result.count, 3);
+	assert_int_equal(frames[2], CODE + 0x605);
+	put(0, CODE + 0xdc5);
+	assert_int_equal(walk_from(CODE + 0x100, 0).end, STACK_NO_RULE);
+}
+
 static void follows_frame_pointers_through_code_without_rules(void **state)
 {
 	(void)state;
@@ -446,6 +498,8 @@ int main(void)
 		cmocka_unit_test_setup(steps_over_a_signal, clear),
 		cmocka_unit_test_setup(finds_the_caller_of_a_realigned_stack, clear),
 		cmocka_unit_test_setup(uses_other_registers_only_while_they_are_known, clear),
+		cmocka_unit_test_setup(uses_a_register_that_was_left_alone, clear),
+		cmocka_unit_test_setup(reads_what_whom_it_called_has_saved, clear),
 		cmocka_unit_test_setup(follows_frame_pointers_through_code_without_rules, clear),
 		cmocka_unit_test_setup(ends_with_a_reason, clear),
 		cmocka_unit_test_setup(a_zero_is_no_end, clear),

@@ -261,6 +261,105 @@ static void ends_with_bytes_that_are_cut(void **state)
 	assert_nothing_known();
 }
 
+/* Codecs keep rsp in rcx while they call helpers of their own; these bytes are the helper's. */
+static void read_caller_of(const unsigned char helper[8])
+{
+	unsigned char code[] = {
+		0x48, 0x89, 0xe1,                               /*  0 mov %rsp, %rcx */
+		0x48, 0x83, 0xe4, 0xe0,                         /*  3 and $-32, %rsp */
+		0x48, 0x83, 0xec, 0x60,                         /*  7 sub $96, %rsp */
+		0xe8, 0x10, 0,    0,    0,                      /* 11 call 32 */
+		0xc5, 0xfd, 0xfe, 0xc0,                         /* 16 vpaddd %ymm0, %ymm0, %ymm0 */
+		0x48, 0x89, 0xcc,                               /* 20 mov %rcx, %rsp */
+		0xc3,                                           /* 23 ret */
+		0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, /* 24 */
+		0,    0,    0,    0,    0,    0,    0,    0,    /* 32 */
+	};
+
+	memcpy(code + 32, helper, 8);
+	READ(code);
+}
+
+static void keeps_what_a_helper_leaves_alone(void **state)
+{
+	const struct unwind_special *special;
+
+	(void)state;
+	read_caller_of((const unsigned char[]){ 0xc5, 0xfd, 0xfe, 0xc1, 0x75, 0xfa, 0xc3, 0xcc });
+	assert_row(0, UNWIND_SP, 1, SAME);
+	assert_row(23, UNWIND_SP, 1, SAME);
+	assert_int_equal(row_at(12)->kind, UNWIND_SPECIAL);
+	special = &rows.specials[row_at(12)->cfa];
+	assert_int_equal(special->base, UNWIND_BASE_REGISTER + 2);
+	assert_int_equal(special->offset, 8);
+	assert_true(special->is_kept);
+	assert_int_equal(row_at(11)->kind, UNWIND_SPECIAL);
+	assert_false(rows.specials[row_at(11)->cfa].is_kept);
+	assert_false(rows.specials[row_at(16)->cfa].is_kept);
+}
+
+static void loses_what_a_helper_may_change(void **state)
+{
+	static const unsigned char helpers[][8] = {
+		{ 0x31, 0xc9, 0xc3 },                         /* xor %ecx, %ecx */
+		{ 0xb1, 0x01, 0xc3 },                         /* mov $1, %cl */
+		{ 0xf3, 0xaa, 0xc3 },                         /* rep stos */
+		{ 0xe2, 0xfe, 0xc3 },                         /* loop */
+		{ 0x66, 0x0f, 0x3a, 0x63, 0xc1, 0x00, 0xc3 }, /* pcmpistri */
+		{ 0xff, 0xd0, 0xc3 },                         /* call *%rax */
+		{ 0x74, 0xd0, 0xc3 },                         /* je elsewhere */
+		{ 0x74, 0x02, 0xc3, 0xcc, 0xc3 },             /* je behind the return */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(helpers); i++) {
+		read_caller_of(helpers[i]);
+		assert_int_equal(row_at(0)->kind, UNWIND_NONE);
+		assert_int_equal(row_at(16)->kind, UNWIND_NONE);
+	}
+}
+
+/* As the loader's resolver is found by rbx. */
+static bool find_saving_call(const unsigned char callee[8], struct saving_call *call)
+{
+	unsigned char code[16] = { 0x90, 0xe8, 2, 0, 0, 0, 0x90, 0xc3 }; /* 1 call 8 */
+	const struct object_part piece = { code, 8, CODE, true };
+	const struct object object = {
+		.bytes = code,
+		.size = sizeof(code),
+		.segments = { { .p_type = PT_LOAD, .p_vaddr = CODE, .p_filesz = sizeof(code) } },
+		.segment_count = 1,
+	};
+
+	memcpy(code + 8, callee, 8);
+	*call = (struct saving_call){ 0 };
+	return code_of_x86_64.find_saving_call(&object, &piece, 3, call);
+}
+
+static void finds_where_a_call_saves_a_register(void **state)
+{
+	static const unsigned char saving[8] = {
+		0x41, 0x55, 0x45, 0x31, 0xc9, 0x53, 0xc3
+	}; /* push %r13; push %rbx */
+	static const unsigned char others[][8] = {
+		{ 0x41, 0x55, 0x31, 0xdb, 0x53, 0xc3 },       /* xor %ebx, %ebx */
+		{ 0x48, 0x83, 0xec, 0x08, 0x53, 0xc3 },       /* sub $8, %rsp */
+		{ 0x74, 0x01, 0x55, 0x53, 0xc3 },             /* je over a push */
+		{ 0x41, 0x55, 0xc3, 0x53 },                   /* returns first */
+		{ 0x58, 0x50, 0x53, 0xc3 },                   /* pop %rax */
+		{ 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90 }, /* the end */
+	};
+	struct saving_call call;
+
+	(void)state;
+	assert_true(find_saving_call(saving, &call));
+	assert_int_equal(call.start, 1);
+	assert_int_equal(call.end, 6);
+	assert_int_equal(call.saved, -24);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		assert_false(find_saving_call(others[i], &call));
+}
+
 static int forget_names(void **state)
 {
 	(void)state;
@@ -292,6 +391,9 @@ int main(void)
 		CASE(sees_that_a_call_does_not_return),
 		CASE(knows_the_trampoline_of_signals),
 		CASE(ends_with_bytes_that_are_cut),
+		CASE(keeps_what_a_helper_leaves_alone),
+		CASE(loses_what_a_helper_may_change),
+		CASE(finds_where_a_call_saves_a_register),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, clear);

@@ -184,6 +184,7 @@ static int page_output_missing(struct err *err)
 static int export_page(const char *recording, const struct export_values *values, struct err *err)
 {
 	CLEANUP(output_discard) struct output_file file = { 0 };
+	uint64_t bytes = 0;
 	int r;
 
 	if (!values->output || !strcmp(values->output, "-"))
@@ -193,11 +194,12 @@ static int export_page(const char *recording, const struct export_values *values
 		r = output_check_stranger(&file.location, file.path, "<!doctype html>*", err);
 	if (!r)
 		r = share_recording(recording, values->range.from_ns, values->range.to_ns,
-				    LIMPET_VERSION, file.out, err);
+				    LIMPET_VERSION, file.out, &bytes, err);
+	if (!r && !values->is_json)
+		print(stdout, "%s (" PAGE_FORMAT ", %llu KiB)\n", values->output,
+		      (unsigned long long)(bytes + 1023) / 1024);
 	if (!r)
 		r = output_commit(&file, err);
-	if (!r && !values->is_json)
-		print(stdout, "%s (" PAGE_FORMAT ")\n", values->output);
 	return r;
 }
 

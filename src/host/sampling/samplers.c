@@ -26,7 +26,7 @@ static const struct {
 			     "compile it with frame pointers, or let its runtime keep them" },
 	[STACK_NO_RULE] = { "rule too complex", "compile that code with -fno-omit-frame-pointer" },
 	[STACK_UNREADABLE] = { "stack memory not readable",
-			       "--sampler bpf, which reads all of it" },
+			       "--sampler bpf, which reads all of it; with -a: limpet record -p PID" },
 	[STACK_CIRCULAR] = { "stack goes in circles", "record again: the stack was being changed" },
 	[STACK_NO_USER] = { "no user stack", "nothing: the thread was ending or has none" },
 	[STACK_GENERATED] = { "ended in JIT code",

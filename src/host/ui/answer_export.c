@@ -2,17 +2,20 @@
  * A part of a session as a file that other programs read.
  */
 #include "host/core/cleanup.h"
+#include "host/core/quiet_thread.h"
 #include "host/export/exporter.h"
 #include "host/model/narrow.h"
 #include "host/top/freeze.h"
-#include "host/ui/export_model.h"
 #include "host/ui/handlers.h"
 #include "host/ui/ui.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#define EXPORTS_MAX 2u
 
 /* What is kept of a live session, as a recording in memory. */
 static int session_freeze(struct ui_session *session, const char *version, int *ret_fd,
@@ -45,26 +48,30 @@ static int session_freeze(struct ui_session *session, const char *version, int *
 	return r;
 }
 
-int export_model_open(struct ui_session *session, const struct ui_range *range, const char *version,
-		      struct model **ret, struct err *err)
-{
-	uint64_t to_ns = range->to_ns ? range->to_ns : UINT64_MAX;
-	CLEANUP(close) int fd = -1;
-	int r;
+/* One export: it has a model of its own, so that others are answered meanwhile. */
+struct export_job {
+	struct ui *ui;
+	const struct exporter *exporter;
+	struct reply reply;
+	struct ui_command command;
+	const char *path; /* of a recording; or: */
+	int fd;           /* of what was frozen; -1 */
+	char name[64];
+};
 
-	if (!ui_session_is_live(session))
-		r = model_open(session->path, ret, err);
-	else if (!(r = session_freeze(session, version, &fd, err)))
-		r = model_open_fd(TAKE_FD(fd), session->name, ret, err);
+static int export_model_open(struct export_job *self, struct model **ret, struct err *err)
+{
+	const struct ui_range *range = &self->command.range;
+	uint64_t to_ns = range->to_ns ? range->to_ns : UINT64_MAX;
+	int r = self->path ? model_open(self->path, ret, err)
+			   : model_open_fd(TAKE_FD(self->fd), self->name, ret, err);
+
 	if (r)
 		return r;
-	if (model_name_late(*ret))
-		r = err_set(err, -ENOMEM, "export: no memory");
-	if (!r && (range->from_ns || range->to_ns) && model_narrow(*ret, range->from_ns, to_ns))
-		r = err_set(err, -ENOMEM, "export: no memory");
-	if (r)
-		model_free(*ret);
-	return r;
+	if (model_name_late(*ret) ||
+	    ((range->from_ns || range->to_ns) && model_narrow(*ret, range->from_ns, to_ns)))
+		return err_set(err, -ENOMEM, "export: no memory");
+	return 0;
 }
 
 static int exporter_check(const struct exporter *exporter, const struct ui_command *command,
@@ -92,29 +99,98 @@ static int content_check(const struct model *model, const struct exporter *expor
 		       exporter->name, exporter->holds & HOLDS_SAMPLES ? "samples" : "calls");
 }
 
+static int export_write(struct export_job *self, struct err *err)
+{
+	CLEANUP(model_free) struct model *model = NULL;
+	FILE *out = self->reply.out;
+	int r = export_model_open(self, &model, err);
+
+	if (!r)
+		r = content_check(model, self->exporter, err);
+	if (r)
+		return r;
+	r = self->exporter->format->write(model, out);
+	if (r || fflush(out) || ferror(out))
+		return err_set(err, r ? r : -ENOMEM, "write %s: %s", self->exporter->name,
+			       strerror(r ? -r : ENOMEM));
+	self->reply.head.type = UI_TYPE_FILE;
+	snprintf(self->reply.head.file, sizeof(self->reply.head.file), "limpet-%u%s",
+		 self->command.range.session, self->exporter->extensions[0]);
+	return 0;
+}
+
+static void export_free(struct export_job *self)
+{
+	if (self->fd >= 0)
+		close(self->fd);
+	reply_close(&self->reply);
+	free(self);
+}
+
+static void *export_run(void *argument)
+{
+	struct export_job *self = argument;
+	struct ui *ui = self->ui;
+	struct err err = { 0 };
+
+	if (export_write(self, &err))
+		reply_fail(&self->reply, &err);
+	(void)!reply_send(&self->reply, ui->broker);
+	export_free(self);
+	ui->exports--;
+	return NULL;
+}
+
+/* What it needs of the session is taken now: that may be closed while it is written. */
+static int export_prepare(struct export_job *self, struct ui_session *session, struct err *err)
+{
+	snprintf(self->name, sizeof(self->name), "%s", session->name);
+	if (ui_session_is_live(session))
+		return session_freeze(session, self->ui->options->version, &self->fd, err);
+	self->path = session->path;
+	return 0;
+}
+
+static int export_begin(struct export_job *self, struct reply *reply, struct err *err)
+{
+	pthread_t thread;
+	int r;
+
+	self->reply = *reply;
+	r = quiet_thread(&thread, export_run, self);
+	if (r) {
+		self->reply.out = NULL;
+		return err_set(err, r, "a thread for the export: %s", strerror(-r));
+	}
+	pthread_detach(thread);
+	reply->out = NULL;
+	reply->is_later = true;
+	return 0;
+}
+
 int answer_export(struct ui *ui, const struct ui_command *command, struct reply *reply,
 		  struct err *err)
 {
-	CLEANUP(model_free) struct model *model = NULL;
 	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
 	const struct exporter *exporter = exporter_find(command->format);
+	struct export_job *job;
 	int r;
 
-	if (!session)
+	if (!session || exporter_check(exporter, command, err))
 		return err->code;
-	r = exporter_check(exporter, command, err);
+	if (ui->exports >= EXPORTS_MAX)
+		return err_set(err, -EBUSY, "%u exports are being written already", EXPORTS_MAX);
+	job = calloc(1, sizeof(*job));
+	if (!job)
+		return err_set(err, -ENOMEM, "export: no memory");
+	*job = (struct export_job){ .ui = ui, .exporter = exporter, .command = *command, .fd = -1 };
+	ui->exports++;
+	r = export_prepare(job, session, err);
 	if (!r)
-		r = export_model_open(session, &command->range, ui->options->version, &model, err);
-	if (!r)
-		r = content_check(model, exporter, err);
-	if (r)
-		return r;
-	r = exporter->format->write(model, reply->out);
-	if (r || fflush(reply->out) || ferror(reply->out))
-		return err_set(err, r ? r : -ENOMEM, "write %s: %s", exporter->name,
-			       strerror(r ? -r : ENOMEM));
-	reply->head.type = UI_TYPE_FILE;
-	snprintf(reply->head.file, sizeof(reply->head.file), "limpet-%u%s", session->id,
-		 exporter->extensions[0]);
-	return 0;
+		r = export_begin(job, reply, err);
+	if (r) {
+		ui->exports--;
+		export_free(job);
+	}
+	return r;
 }

@@ -2,37 +2,16 @@
  * Answers along the time axis: the heatmap, the lanes of threads, and the stack at one moment.
  */
 #include "host/core/cleanup.h"
+#include "host/ui/bins.h"
 #include "host/ui/handlers.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #define CELLS_MAX      500000u
-#define LANE_CELLS_MAX (64u << 20)
+#define LANE_CELLS_MAX (16u << 20)
 /* So far back a stack is looked for. */
 #define STACK_SEARCH_NS UINT64_C(60000000000)
-
-/* Time cut into equal parts. */
-struct bins {
-	uint64_t from_ns, step_ns, count;
-};
-
-/* How much of the piece lies in each bin, to a function. */
-typedef void bin_adder(void *context, uint64_t bin, uint64_t weight_ns);
-
-static void piece_spread(const struct bins *bins, const struct piece *piece, bin_adder *add,
-			 void *context)
-{
-	for (uint64_t at = piece->begin_ns; at < piece->end_ns;) {
-		uint64_t bin = (at - bins->from_ns) / bins->step_ns;
-		uint64_t end = MIN(bins->from_ns + (bin + 1) * bins->step_ns, piece->end_ns);
-
-		if (bin >= bins->count)
-			return;
-		add(context, bin, end - at);
-		at = end;
-	}
-}
 
 /* What readers of slices need. */
 struct lanes {
@@ -40,11 +19,6 @@ struct lanes {
 	struct columns *columns;
 	struct err *err;
 };
-
-static void cell_add(void *context, uint64_t bin, uint64_t weight_ns)
-{
-	((double *)context)[bin] += (double)weight_ns;
-}
 
 static int heatmap_check(struct lanes *self, uint64_t cells)
 {
@@ -59,7 +33,6 @@ static int heatmap_read(const struct slice *slice, void *context)
 	struct lanes *self = context;
 	uint64_t last_ns = MIN(slice->to_ns, MAX(slice->end_ns, slice->from_ns) + 1);
 	struct bins bins = { slice->from_ns, (uint64_t)self->command->cell_ms * 1000000u, 0 };
-	struct piece piece;
 	double *cells, most = 0;
 	int r;
 
@@ -69,9 +42,8 @@ static int heatmap_read(const struct slice *slice, void *context)
 		return r;
 	cells = column_fill(self->columns, columns_add(self->columns, "value", COLUMN_F64),
 			    bins.count);
-	for (size_t i = 0; cells && i < slice->count; i++)
-		if (slice_piece(slice, &slice->items[i], &piece))
-			piece_spread(&bins, &piece, cell_add, cells);
+	if (cells && bins_fill(&bins, slice, cells))
+		return -ENOMEM;
 	for (uint64_t i = 0; cells && i < bins.count; i++)
 		most = MAX(most, cells[i]);
 	json_text(&self->columns->facts, "unit", "ns");
@@ -108,18 +80,6 @@ int answer_heatmap(struct ui *ui, const struct ui_command *command, struct reply
 	return lanes_write(ui, command, ui_sample_kinds(command->kind), heatmap_read, reply, err);
 }
 
-/* The lane of one thread while it is filled in: nanoseconds of each kind in each bin. */
-struct lane_adding {
-	uint32_t *cells;
-};
-
-static void lane_add(void *context, uint64_t bin, uint64_t weight_ns)
-{
-	struct lane_adding *adding = context;
-
-	adding->cells[bin] = (uint32_t)MIN(adding->cells[bin] + weight_ns, UINT32_MAX);
-}
-
 /* Which threads have a lane: those with a sample, in their order; how many. */
 static uint32_t lanes_number(const struct slice *slice, uint32_t *lanes)
 {
@@ -140,50 +100,46 @@ static const char *const lane_names[SAMPLE_KINDS] = {
 	[SAMPLE_RUNNABLE] = "runnable",
 };
 
-static void shares_write(struct columns *columns, unsigned column, const uint32_t *cells,
-			 size_t count, uint64_t unit_ns)
+static void shares_write(struct columns *columns, unsigned column, const double *cells,
+			 size_t count, uint64_t step_ns)
 {
 	uint8_t *shares = column_fill(columns, column, count);
 
 	for (size_t i = 0; shares && i < count; i++)
-		shares[i] = (uint8_t)MIN(cells[i] * UINT64_C(255) / unit_ns, 255u);
+		shares[i] = (uint8_t)MIN(cells[i] * 255 / (double)step_ns, 255.0);
 }
 
-/* Bins longer than four seconds are counted in coarser units. */
-static uint64_t unit_of(uint64_t step_ns)
+/* All lanes of one kind of samples. */
+static int kind_fill(struct lanes *self, const struct slice *slice, const struct bins *bins,
+		     const uint32_t *lanes, uint32_t count, unsigned kind)
 {
-	return step_ns / (UINT32_MAX / 2) + 1;
+	size_t cells = (size_t)count * bins->count;
+	struct bins_sums sums = { 0 };
+	struct piece piece;
+
+	if (bins_sums_init(&sums, cells))
+		return -ENOMEM;
+	for (size_t i = 0; i < slice->count; i++) {
+		const struct recorded_sample *sample = &slice->items[i];
+
+		if (sample->kind == kind && slice_piece(slice, sample, &piece))
+			bins_add(&sums, bins, (lanes[sample->thread] - 1) * bins->count, &piece);
+	}
+	bins_sums_finish(&sums, bins, cells);
+	shares_write(self->columns, columns_add(self->columns, lane_names[kind], COLUMN_U8),
+		     sums.cells, cells, bins->step_ns);
+	bins_sums_done(&sums);
+	return 0;
 }
 
 static int lanes_fill(struct lanes *self, const struct slice *slice, const struct bins *bins,
 		      const uint32_t *lanes, uint32_t count)
 {
-	uint64_t unit = unit_of(bins->step_ns);
-	CLEANUP(free)
-	uint32_t *cells = calloc((size_t)count * bins->count + 1, SAMPLE_KINDS * sizeof(*cells));
-	struct piece piece;
+	int r = 0;
 
-	if (!cells)
-		return -ENOMEM;
-	for (size_t i = 0; i < slice->count; i++) {
-		const struct recorded_sample *sample = &slice->items[i];
-		struct lane_adding adding;
-		struct bins scaled = { bins->from_ns / unit, MAX(bins->step_ns / unit, 1u),
-				       bins->count };
-
-		if (!slice_piece(slice, sample, &piece))
-			continue;
-		adding.cells = cells + ((size_t)sample->kind * count + lanes[sample->thread] - 1) *
-					       bins->count;
-		piece.begin_ns = MAX(piece.begin_ns / unit, scaled.from_ns);
-		piece.end_ns /= unit;
-		piece_spread(&scaled, &piece, lane_add, &adding);
-	}
-	for (unsigned kind = 0; kind < SAMPLE_KINDS; kind++)
-		shares_write(self->columns, columns_add(self->columns, lane_names[kind], COLUMN_U8),
-			     cells + (size_t)kind * count * bins->count,
-			     (size_t)count * bins->count, MAX(bins->step_ns / unit, 1u));
-	return 0;
+	for (unsigned kind = 0; !r && kind < SAMPLE_KINDS; kind++)
+		r = kind_fill(self, slice, bins, lanes, count, kind);
+	return r;
 }
 
 static int timeline_read(const struct slice *slice, void *context)

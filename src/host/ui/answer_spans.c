@@ -14,7 +14,7 @@
 #define ROWS_MAX 1000000u
 
 static const char no_calls[] =
-	"this session has no traced calls: record with a trace option to see them";
+	"this session has no traced calls: choose what to trace when you start it";
 
 static const char *const lane_type_names[] = {
 	[LANE_CALLS] = "calls",

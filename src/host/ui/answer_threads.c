@@ -3,6 +3,7 @@
  */
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/ui/bins.h"
 #include "host/ui/handlers.h"
 
 #include <errno.h>
@@ -262,24 +263,11 @@ static int curves_read_slice(const struct slice *slice, void *context)
 	const struct curve_columns *to = context;
 	uint64_t last_ns = MIN(slice->to_ns, slice->end_ns), width = MAX(to->command->width, 1u);
 	uint64_t step = MAX((last_ns - MIN(last_ns, slice->from_ns)) / width, 1u);
+	const struct bins bins = { slice->from_ns, step, width };
 	CLEANUP(free) double *busy = calloc(width + 1, sizeof(*busy));
-	struct piece piece;
 
-	if (!busy)
+	if (!busy || bins_fill(&bins, slice, busy))
 		return -ENOMEM;
-	for (size_t i = 0; i < slice->count; i++) {
-		if (!slice_piece(slice, &slice->items[i], &piece))
-			continue;
-		for (uint64_t at = piece.begin_ns; at < piece.end_ns;) {
-			uint64_t bin = (at - slice->from_ns) / step;
-			uint64_t end = MIN(slice->from_ns + (bin + 1) * step, piece.end_ns);
-
-			if (bin >= width)
-				break;
-			busy[bin] += (double)(end - at);
-			at = end;
-		}
-	}
 	for (uint64_t i = 0; i < width; i++)
 		curve_point_write(
 			to, (double)(slice->from_ns - slice->origin_ns + i * step),

@@ -10,10 +10,12 @@
 struct ui {
 	struct sessions sessions;
 	const struct ui_options *options;
-	uint32_t opened;   /* sessions up to this one were asked for on the command line */
-	uint32_t recorded; /* the session of `limpet record`, which ends with it; 0 */
-	uint32_t shared;   /* the session that a shared page is made of, while it is; 0 */
-	char ssh[160];     /* the command that forwards its port */
+	uint32_t opened;          /* sessions up to this one were asked for on the command line */
+	uint32_t recorded;        /* the session of `limpet record`, which ends with it; 0 */
+	uint32_t shared;          /* the session that a shared page is made of, while it is; 0 */
+	char ssh[160];            /* the command that forwards its port */
+	int broker;               /* where answers go that are made beside others */
+	_Atomic unsigned exports; /* being written now */
 };
 
 /* 0, or an error, which becomes the answer. */

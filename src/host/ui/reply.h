@@ -10,6 +10,7 @@
 struct reply {
 	FILE *out;
 	struct ui_answer head;
+	bool is_later; /* somebody else has taken it, and sends it */
 };
 
 int reply_open(struct reply *ret, uint64_t tag, struct err *err) MUST_CHECK;

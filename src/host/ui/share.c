@@ -249,8 +249,21 @@ int share_write(struct ui *ui, const struct ui_range *range, FILE *out, struct e
 	return r;
 }
 
+/* What is larger hangs browsers. */
+static int size_check(FILE *out, uint64_t *ret_bytes, struct err *err)
+{
+	long size;
+
+	if (fflush(out) || (size = ftell(out)) < 0)
+		return err_set(err, -EIO, "share: it could not be written");
+	*ret_bytes = (uint64_t)size;
+	if (size <= (long)SHARE_MAX)
+		return 0;
+	return err_set(err, -EFBIG, "the page would have %ld bytes, more than %u", size, SHARE_MAX);
+}
+
 int share_recording(const char *path, uint64_t from_ns, uint64_t to_ns, const char *version,
-		    FILE *out, struct err *err)
+		    FILE *out, uint64_t *ret_bytes, struct err *err)
 {
 	const struct ui_options options = { .version = version, .user = geteuid() };
 	struct ui ui = { .options = &options };
@@ -270,20 +283,22 @@ int share_recording(const char *path, uint64_t from_ns, uint64_t to_ns, const ch
 	range->from_ns = from_ns;
 	range->to_ns = to_ns == UINT64_MAX ? 0 : to_ns;
 	r = share_write(&ui, range, out, err);
+	if (!r)
+		r = size_check(out, ret_bytes, err);
 	sessions_remove(&ui.sessions, session);
-	return r;
+	return r == -EFBIG ? err_fix(err, "--from and --to take a shorter part") : r;
 }
 
-static int size_write(struct reply *reply, long size)
+static int size_write(struct reply *reply, uint64_t size)
 {
 	struct json json = { .out = reply->out };
 
 	rewind(reply->out);
 	(void)!ftruncate(fileno(reply->out), 0);
 	json_object(&json, NULL);
-	json_number(&json, "bytes", (uint64_t)size);
+	json_number(&json, "bytes", size);
 	json_number(&json, "limit", SHARE_MAX);
-	json_bool(&json, "allowed", size <= (long)SHARE_MAX);
+	json_bool(&json, "allowed", size <= SHARE_MAX);
 	json_object_end(&json);
 	return 0;
 }
@@ -292,19 +307,16 @@ int answer_share(struct ui *ui, const struct ui_command *command, struct reply *
 		 struct err *err)
 {
 	int r = share_write(ui, &command->range, reply->out, err);
-	long size;
+	uint64_t size = 0;
 
-	if (r)
-		return r;
-	if (fflush(reply->out) || (size = ftell(reply->out)) < 0)
-		return err_set(err, -ENOMEM, "share: no memory");
-	if (command->is_size_only)
+	if (!r)
+		r = size_check(reply->out, &size, err);
+	if (command->is_size_only && size) {
+		*err = (struct err){ 0 };
 		return size_write(reply, size);
-	if (size > (long)SHARE_MAX) {
-		err_set(err, -EFBIG, "the page would have %ld bytes, more than %u", size,
-			SHARE_MAX);
-		return err_fix(err, "select a shorter range");
 	}
+	if (r)
+		return r == -EFBIG ? err_fix(err, "select a shorter range") : r;
 	reply->head.type = UI_TYPE_FILE;
 	snprintf(reply->head.file, sizeof(reply->head.file), "limpet-%u.html",
 		 command->range.session);

@@ -80,7 +80,7 @@ static int child_start(struct ui_server *self, struct err *err)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_set(err, -errno, "socketpair: %s", strerror(errno));
 	(void)setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
-	self->broker = ends[0];
+	self->broker = self->ui.broker = ends[0];
 	self->front.broker = ends[1];
 	self->front.user = self->options.user ? self->options.user : NOBODY;
 	self->front.group = self->options.user ? self->options.group : NOBODY;
@@ -104,6 +104,8 @@ static void command_answer(struct ui_server *self, const struct ui_command *comm
 		err_set(&err, -ENOENT, "this limpet cannot do that");
 	else
 		(void)handler(&self->ui, command, &reply, &err);
+	if (reply.is_later)
+		return;
 	if (err.code)
 		reply_fail(&reply, &err);
 	(void)!reply_send(&reply, self->broker);

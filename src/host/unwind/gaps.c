@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "host/core/room.h"
+#include "host/unwind/image.h"
 
 static int add_gap(struct frames *frames, uint64_t start, uint64_t end, unsigned step)
 {
@@ -17,6 +18,13 @@ static int add_gap(struct frames *frames, uint64_t start, uint64_t end, unsigned
 	frames->entries[frames->count++] =
 		(struct frame_entry){ .start = start, .end = end, .kind = ENTRY_GAP };
 	return 0;
+}
+
+/* Behind the trampoline of signals stands the pc of whoever is in its system call. */
+static uint64_t end_of(const struct frames *frames, const struct frame_entry *entry)
+{
+	return entry->end + (entry->kind == ENTRY_PROGRAM &&
+			     frames->commons[entry->common].is_signal && entry->end < UINT64_MAX);
 }
 
 /* Of the first `count` entries, which ascend. */
@@ -35,7 +43,7 @@ static int add_gaps_of(struct frames *frames, size_t count, const Elf64_Phdr *se
 			break;
 		if (entry.start > start)
 			r = add_gap(frames, start, entry.start, step);
-		start = entry.end;
+		start = end_of(frames, &entry);
 	}
 	return r < 0 || start >= end ? r : add_gap(frames, start, end, step);
 }
@@ -49,6 +57,7 @@ int gaps_add(struct frames *frames, const struct object *object, unsigned step)
 		const Elf64_Phdr *segment = &object->segments[i];
 
 		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X &&
+		    segment->p_filesz <= IMAGE_PART_MAX &&
 		    segment->p_filesz <= UINT64_MAX - step - segment->p_vaddr)
 			r = add_gaps_of(frames, count, segment, step);
 	}

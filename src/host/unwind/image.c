@@ -154,9 +154,10 @@ static void fetch_symbols(struct image *image, const struct origin *origin,
 			fetch_part(image, origin, &part);
 }
 
-/* Where instructions give rules: these, and the symbols that tell where functions begin. */
+/* Where instructions give rules: these, and the symbols that tell where functions begin.  Only Go
+ * needs all of them: of others they fill gaps, and gaps_add() leaves out what is larger. */
 static void fetch_code(struct image *image, const struct origin *origin,
-		       const struct object *object)
+		       const struct object *object, bool has_go)
 {
 	static const char *const symbols[] = { ".symtab", ".dynsym" };
 	struct object_part part;
@@ -164,7 +165,8 @@ static void fetch_code(struct image *image, const struct origin *origin,
 	for (unsigned i = 0; i < object->segment_count; i++) {
 		const Elf64_Phdr *segment = &object->segments[i];
 
-		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X)
+		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X &&
+		    (has_go || segment->p_filesz <= IMAGE_PART_MAX))
 			image_fetch(image, origin, segment->p_offset, segment->p_filesz);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++)
@@ -190,7 +192,7 @@ static int fetch_all(struct image *image, const struct origin *origin)
 {
 	Elf64_Ehdr header;
 	struct object object;
-	const struct unwind_machine *machine;
+	bool has_go;
 
 	memcpy(&header, image->bytes, sizeof(header));
 	image_fetch(image, origin, header.e_phoff, (uint64_t)header.e_phnum * sizeof(Elf64_Phdr));
@@ -200,9 +202,9 @@ static int fetch_all(struct image *image, const struct origin *origin)
 	fetch_segments(image, origin, &object);
 	fetch_frames(image, origin, &object);
 	fetch_symbols(image, origin, &object);
-	machine = unwind_machine_of(object.header.e_machine);
-	if (fetch_go(image, origin, &object) || machine)
-		fetch_code(image, origin, &object);
+	has_go = fetch_go(image, origin, &object);
+	if (has_go || unwind_machine_of(object.header.e_machine))
+		fetch_code(image, origin, &object, has_go);
 	return 0;
 }
 

@@ -46,6 +46,7 @@ struct rules {
 	enum rules_kind kind;
 	struct rule cfa, fp, ra;
 	struct rule thrown; /* the register that is handed to an exception's handler */
+	bool is_kept;       /* whom it has called leaves the CFA's register alone */
 };
 
 struct rules_listener {

@@ -10,6 +10,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/unwind/arch/code.h"
+#include "host/unwind/calls.h"
 #include "host/unwind/ends.h"
 #include "host/unwind/gaps.h"
 #include "host/unwind/go_rules.h"
@@ -101,13 +102,14 @@ static int compile_program(struct compilation *work, const struct frame_entry *e
 
 	work->is_signal = common->is_signal;
 	r = rules_run(work->rows.machine, common, entry, listener);
-	if (r < 0 || !reader->mark || !find_code(work, entry, &code))
+	if (r < 0 || !find_code(work, entry, &code))
 		return r;
 	first = MIN(first, work->rows.count);
 	while (first && work->rows.items[first - 1].pc >= pc)
 		first--;
-	reader->mark(&code, pc, work->rows.items + first, work->rows.count - first);
-	return r;
+	if (reader->mark)
+		reader->mark(&code, pc, work->rows.items + first, work->rows.count - first);
+	return calls_add_rows(&work->rows, first, &work->source->object, &code, pc);
 }
 
 static int (*const compilers[])(struct compilation *work, const struct frame_entry *entry,

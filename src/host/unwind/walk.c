@@ -33,6 +33,8 @@ struct walk {
 	const struct space_range *range; /* of at.pc; NULL: no code there */
 	bool is_exact;                   /* at.pc is where it stands, not a return address */
 	bool was_guided;                 /* the last step was by the frame-pointer rule */
+	uint64_t below;                  /* sp of whom it has called */
+	uint64_t mask_below;             /* at.mask of whom it has called */
 	uint64_t go;      /* what is in the register of goroutines; 0: it is not known */
 	unsigned signals; /* and other switches of stacks */
 	bool needs_fp;    /* it ended because the frame pointer is not known */
@@ -66,9 +68,11 @@ static int step_to(struct walk *walk, uint64_t cfa, uint64_t ra, uint64_t fp, bo
 	if (!ra) /* with a frame pointer it is a stack that is being changed */
 		return fp ? STACK_NO_MAP : end_in_zero(walk);
 	walk->at.pc = ra;
+	walk->below = walk->at.sp;
 	walk->at.sp = cfa;
 	walk->at.is_sp_lost = false;
 	walk->at.fp = fp;
+	walk->mask_below = walk->at.mask;
 	walk->at.mask = 0;
 	walk->is_exact = false;
 	walk->range = space_find(walk->space, ra - 1);
@@ -147,8 +151,16 @@ static bool read_fp(struct walk *walk, uint64_t address, uint64_t *ret)
 	return !walk->at.is_fp_unknown || address < walk->at.sp;
 }
 
+/* A place below sp where whom it has called saves something: not yet, or not any more. */
+static bool is_unsaved(const struct walk *walk, const struct unwind_special *rule, uint64_t address)
+{
+	return rule->is_dereferenced && rule->offset < 0 && rule->base == UNWIND_BASE_SP &&
+	       !walk->is_exact && address < walk->below;
+}
+
 static int step_special(struct walk *walk, const struct unwind_special *rule)
 {
+	uint64_t known = walk->at.mask | (rule->is_kept ? walk->mask_below : 0);
 	uint64_t cfa, ra = walk->at.lr, fp = walk->at.fp;
 
 	if (walk->at.is_fp_unknown &&
@@ -160,11 +172,13 @@ static int step_special(struct walk *walk, const struct unwind_special *rule)
 		cfa = walk->at.sp;
 	else if (rule->base == UNWIND_BASE_FP)
 		cfa = walk->at.fp;
-	else if (walk->at.mask >> (rule->base - UNWIND_BASE_REGISTER) & 1)
+	else if (known >> (rule->base - UNWIND_BASE_REGISTER) & 1)
 		cfa = walk->at.all[rule->base - UNWIND_BASE_REGISTER];
 	else
 		return STACK_NO_RULE;
 	cfa += (uint64_t)(int64_t)rule->offset;
+	if (is_unsaved(walk, rule, cfa))
+		return STACK_NO_RULE;
 	if (rule->is_dereferenced && !read_kept_cfa(walk, rule, &cfa))
 		return STACK_UNREADABLE;
 	cfa += (uint64_t)(int64_t)rule->addition;
@@ -218,7 +232,7 @@ static int step_signal(struct walk *walk)
 
 	if (++walk->signals > SIGNALS_MAX)
 		return STACK_CIRCULAR;
-	at->mask = 0;
+	at->mask = walk->mask_below = 0;
 	at->is_fp_unknown = at->is_lr_unknown = false;
 	if (!read_word(walk, sp + SIGNAL_FRAME_PC, &at->pc) ||
 	    !read_word(walk, sp + SIGNAL_FRAME_GO, &walk->go) ||
@@ -270,7 +284,7 @@ static int step_gobuf(struct walk *walk, const struct unwind_row *row)
 		return STACK_SWITCHED;
 	if (!read_gobuf(walk, g, goroutine_at == GO_M_GOROUTINE_OF_SEVEN))
 		return STACK_SWITCHED;
-	walk->at.mask = 0;
+	walk->at.mask = walk->mask_below = 0;
 	walk->at.is_fp_unknown = walk->at.is_lr_unknown = walk->at.is_sp_lost = false;
 	walk->is_exact = true;
 	walk->range = space_find(walk->space, walk->at.pc);
@@ -346,6 +360,16 @@ static uint64_t find_luajit(struct walk *walk)
 	return 0;
 }
 
+/* Whether sp is that of a frame, although its state may run another one by now. */
+static bool is_luajit_frame(struct walk *walk)
+{
+	uint64_t state, head;
+
+	return read_word(walk, walk->at.sp + LUAJIT_FRAME_STATE, &state) &&
+	       luajit_may_be_state(state) && read_word(walk, state + LUAJIT_STATE_HEAD, &head) &&
+	       luajit_is_state(head);
+}
+
 static int step_luajit(struct walk *walk, const struct unwind_row *row)
 {
 	const struct unwind_row frame = { .kind = UNWIND_SP,
@@ -353,7 +377,7 @@ static int step_luajit(struct walk *walk, const struct unwind_row *row)
 					  .fp = row->fp };
 	uint64_t sp = walk->at.sp;
 
-	if (!(row->cfa & LUAJIT_ASSEMBLY) || walk->is_exact)
+	if (!(row->cfa & LUAJIT_ASSEMBLY) || walk->is_exact || !is_luajit_frame(walk))
 		sp = find_luajit(walk);
 	return sp ? step_row(walk, &frame, sp + frame.cfa * (uint64_t)WORD) : STACK_GENERATED;
 }
@@ -555,6 +579,8 @@ static bool go_on_at(struct walk *walk, uint64_t sp)
 	walk->at.pc = walk->doubted_ra;
 	walk->at.sp = sp;
 	walk->at.is_sp_lost = false;
+	walk->below = UINT64_MAX;
+	walk->mask_below = 0;
 	walk->at.fp = walk->doubted_fp;
 	walk->range = space_find(walk->space, walk->at.pc - 1);
 	return walk->range;
@@ -620,6 +646,7 @@ struct walk_result stack_walk_on(const struct space *space, const struct walk_re
 		.stack = stack,
 		.at = *registers,
 		.is_exact = is_exact,
+		.below = UINT64_MAX,
 		.range = space_find(space, registers->pc - !is_exact),
 		.go = registers->mask >> GO_REGISTER_G & 1 ? registers->all[GO_REGISTER_G] : 0,
 	};

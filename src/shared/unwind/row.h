@@ -90,5 +90,8 @@ struct unwind_special {
 	/* Below the frame the CFA says nothing, and its caller needs none: it ends where the record
 	 * does that fp points to (UNWIND_SAVED_AT_BASE), or with sp.  HotSpot's interpreter lays
 	 * frames into the stack that its caller does not use. */
-	__u32 is_floored;
+	__u16 is_floored;
+	/* Behind a call of a function that leaves the base's register alone and calls nobody: the
+	 * innermost frame's is this one's, too. */
+	__u16 is_kept;
 };

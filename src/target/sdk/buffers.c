@@ -24,12 +24,14 @@
 #define SIZE_MAX_EACH (1ull << 32)
 #define RECORD_LEAST  32u
 #define SEALED        (1ull << 63)
-#define COUNT_SHIFT   40
+#define COUNT_SHIFT   34 /* below: bytes up to SIZE_MAX_EACH, above: records of the least size */
 #define USED_MASK     ((1ull << COUNT_SHIFT) - 1)
 #define PATIENCE_NS   2000000000ull /* for writers, and for room */
 #define FLUSH_NS      10000000000ull
 #define GLANCE_NS     1000000
 #define SPINS_MAX     1000u
+
+_Static_assert(SIZE_MAX_EACH / RECORD_LEAST < 1ull << (63 - COUNT_SHIFT), "all are counted");
 
 enum buffer_state { BUFFER_FREE, BUFFER_MAKING, BUFFER_LIVE, BUFFER_DYING };
 

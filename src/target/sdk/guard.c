@@ -1,15 +1,20 @@
 /*
- * The personality of guard_call(), which is in shared/arch/NAME/service.S.  The unwinder that asks
+ * The personality of guard_run(), which is in shared/arch/NAME/service.S.  The unwinder that asks
  * is the one that must be told what to do: its functions are looked for in the library that it is
- * in.
+ * in.  A tool that has linked its C++ runtime into itself has none that can be found: then the
+ * thread is taken out of the search for a handler, and destructors of the tool's do not run.
  */
 #include "target/sdk/guard.h"
+
+#include "target/sdk/threads.h"
 
 #include <dlfcn.h>
 
 enum { SEARCH = 1, HANDLER = 4, FORCED = 8 };
 enum { CAUGHT_BY_OTHER = 1, FOUND = 6, INSTALL = 7, GO_ON = 8 };
 enum { FIRST_REGISTER = 0 };
+
+#define CONTEXT_WORDS 128u
 
 struct exception {
 	uint64_t class;
@@ -36,6 +41,8 @@ extern const unsigned char guard_landing[];
 int guard_personality(int version, int actions, uint64_t class, struct exception *exception,
 		      void *context);
 void guard_caught(struct exception *exception);
+bool guard_run(void (*work)(void *argument), void *argument, uint64_t *place);
+_Noreturn void guard_escape(uint64_t frame);
 
 static void *find(dlsym_function *symbol, void *handle, const char *name)
 {
@@ -63,14 +70,43 @@ static bool is_same_library(const void *a, const void *b)
 	       first.dli_fbase == second.dli_fbase;
 }
 
+/* The unwinder's view of a frame of ours holds where its stack pointer was; both lie on the stack,
+ * one above the other. */
+static bool context_is_at(const uint64_t *context, uint64_t frame)
+{
+	for (unsigned i = 0; i < CONTEXT_WORDS && (uint64_t)&context[i] < frame; i++)
+		if (context[i] == frame)
+			return true;
+	return false;
+}
+
+/* Does not return where it finds the frame that the unwinder has come to. */
+static void escape(struct exception *exception, const uint64_t *context)
+{
+	const struct sdk_thread *thread = sdk_thread_mine();
+
+	for (uint32_t i = thread ? thread->guard_count : 0; i-- > 0;) {
+		if (!context_is_at(context, thread->guards[i]))
+			continue;
+		if (exception->cleanup)
+			exception->cleanup(CAUGHT_BY_OTHER, exception);
+		guard_escape(thread->guards[i]);
+	}
+}
+
 int guard_personality(int version, int actions, uint64_t class, struct exception *exception,
 		      void *context)
 {
 	(void)version, (void)class;
 	/* Cancellation and pthread_exit() are no errors of the tool's. */
-	if (actions & FORCED || !known.set_address || !known.set_register ||
-	    !is_same_library(__builtin_return_address(0), (const void *)known.set_address))
+	if (actions & FORCED)
 		return GO_ON;
+	if (!known.set_address || !known.set_register ||
+	    !is_same_library(__builtin_return_address(0), (const void *)known.set_address)) {
+		if (actions & SEARCH)
+			escape(exception, context);
+		return GO_ON;
+	}
 	if (actions & SEARCH)
 		return FOUND;
 	if (!(actions & HANDLER))
@@ -88,4 +124,23 @@ void guard_caught(struct exception *exception)
 	} else if (exception->cleanup) {
 		exception->cleanup(CAUGHT_BY_OTHER, exception);
 	}
+}
+
+/* Frames that a jump has left are below this one. */
+bool guard_call(void (*work)(void *argument), void *argument)
+{
+	struct sdk_thread *thread = sdk_thread_mine();
+	uint64_t unnoted, here = (uint64_t)__builtin_frame_address(0);
+	uint32_t count = thread ? MIN(thread->guard_count, THREAD_GUARDS_MAX) : 0;
+	bool is_noted, is_left;
+
+	while (count && thread->guards[count - 1] <= here)
+		count--;
+	is_noted = thread && count < THREAD_GUARDS_MAX;
+	if (is_noted)
+		thread->guard_count = count + 1;
+	is_left = guard_run(work, argument, is_noted ? &thread->guards[count] : &unnoted);
+	if (thread)
+		thread->guard_count = count;
+	return is_left;
 }

@@ -11,6 +11,6 @@
 /* Where the functions of C++'s runtime are that the tool uses; handle: of dlopen. */
 void guard_learn(const struct boot_libc *libc, void *handle);
 
-/* Calls work(argument); true when it was left by an exception, which is caught.  One that the
- * tool's own unwinder cannot hand over goes on as if we were not there. */
+/* Calls work(argument); true when it was left by an exception, which is caught; by leaving it where
+ * it is, where the unwinder is the tool's own. */
 bool guard_call(void (*work)(void *argument), void *argument);

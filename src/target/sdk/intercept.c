@@ -378,6 +378,11 @@ void intercept_add(const struct agent_table *table)
 	intercept_update();
 }
 
+void intercept_adopt(void)
+{
+	wanted_tools = is_changing = is_updating = is_outdated = 0;
+}
+
 unsigned intercept_left(void)
 {
 	unsigned count = 0;

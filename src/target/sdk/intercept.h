@@ -24,6 +24,9 @@ void intercept_add(const struct agent_table *table);
 /* How many entries still hold our stubs: somebody else has changed them, and leads to us. */
 unsigned intercept_left(void);
 
+/* In a forked child: whoever changed something is not there. */
+void intercept_adopt(void);
+
 /* Reads a table, or a part of HSA's: its slots and how many; 0 when it is none. */
 struct api_table;
 unsigned intercept_read(const struct agent_table *known, const struct api_table *table,

@@ -1,11 +1,13 @@
 /*
- * Lists that only grow while tools are configured.
+ * Lists that change only while tools are configured and when they are forgotten.  An entry without
+ * a tool is free; its callback is written last, and emptied first.
  */
 #include "target/sdk/notify.h"
 
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/contexts.h"
+#include "target/sdk/guard.h"
 #include "target/sdk/signature.h"
 #include "target/sdk/status.h"
 #include "target/sdk/threads.h"
@@ -13,7 +15,7 @@
 #define WISHES_MAX 32u
 
 struct table_wish {
-	int32_t tool;
+	int32_t owner;  /* the tool, and one; 0: nobody */
 	int32_t tables; /* bits; 0: all */
 	table_function *callback;
 	void *data;
@@ -21,7 +23,7 @@ struct table_wish {
 };
 
 struct thread_wish {
-	int32_t tool;
+	int32_t owner;
 	int32_t libraries;
 	library_function *before, *after;
 	void *data;
@@ -29,19 +31,30 @@ struct thread_wish {
 
 static struct table_wish table_wishes[WISHES_MAX];
 static struct thread_wish thread_wishes[WISHES_MAX];
-static uint32_t table_wish_count, thread_wish_count;
 static uint32_t has_shown; /* bits: tools */
+
+struct library_call {
+	library_function *call;
+	void *data;
+};
+
+static void run_library(void *argument)
+{
+	const struct library_call *call = argument;
+
+	call->call(LIBRARY_SDK, call->data);
+}
 
 void notify_thread(bool is_made)
 {
-	uint32_t count = __atomic_load_n(&thread_wish_count, __ATOMIC_ACQUIRE);
-
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < WISHES_MAX; i++) {
 		const struct thread_wish *wish = &thread_wishes[i];
-		library_function *call = is_made ? wish->after : wish->before;
+		struct library_call call = { __atomic_load_n(is_made ? &wish->after : &wish->before,
+							     __ATOMIC_ACQUIRE),
+					     wish->data };
 
-		if (call && (!wish->libraries || wish->libraries & LIBRARY_SDK))
-			call(LIBRARY_SDK, wish->data);
+		if (call.call && (!wish->libraries || wish->libraries & LIBRARY_SDK))
+			(void)guard_call(run_library, &call);
 	}
 }
 
@@ -54,31 +67,49 @@ static int bit_of(const struct agent_table *table, unsigned part)
 	return 0;
 }
 
+struct table_call {
+	table_function *callback;
+	const struct agent_table *table;
+	unsigned part;
+	int bit;
+	void *data;
+};
+
+static void run_table(void *argument)
+{
+	const struct table_call *call = argument;
+	void *tables[1] = { (void *)call->table->parts[call->part] };
+
+	call->callback(call->bit, call->table->version, call->table->instance, tables, 1,
+		       call->data);
+}
+
 /* Parts are shown one by one, as AMD's library does. */
 static void show_part(struct table_wish *wish, unsigned index, unsigned part)
 {
-	const struct agent_table *table = &agent_page.tables[index];
-	void *tables[1] = { (void *)table->parts[part] };
-	int bit = bit_of(table, part);
+	struct table_call call = { .table = &agent_page.tables[index], .part = part };
+	int bit = call.bit = bit_of(call.table, part);
+	int32_t owner = __atomic_load_n(&wish->owner, __ATOMIC_RELAXED);
 	struct sdk_thread *thread = sdk_thread_mine();
 	uint64_t before;
 
-	if (!bit || (wish->tables && !(wish->tables & bit)) || !thread ||
+	if (!bit || !owner || (wish->tables && !(wish->tables & bit)) || !thread ||
 	    __atomic_fetch_or(&wish->shown[index], 1u << part, __ATOMIC_ACQ_REL) & 1u << part)
 		return;
-	__atomic_fetch_or(&has_shown, 1u << wish->tool, __ATOMIC_SEQ_CST);
-	before = sdk_thread_enter_tool(thread, (unsigned)wish->tool);
-	if (wish->callback)
-		wish->callback(bit, table->version, table->instance, tables, 1, wish->data);
+	__atomic_fetch_or(&has_shown, 1u << (owner - 1), __ATOMIC_SEQ_CST);
+	before = sdk_thread_enter_tool(thread, (unsigned)owner - 1);
+	call.callback = __atomic_load_n(&wish->callback, __ATOMIC_SEQ_CST);
+	call.data = wish->data;
+	if (call.callback)
+		(void)guard_call(run_table, &call);
 	sdk_thread_leave_tool(thread, before);
 }
 
 void notify_tables(void)
 {
-	uint32_t wishes = __atomic_load_n(&table_wish_count, __ATOMIC_ACQUIRE);
 	uint32_t count = __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);
 
-	for (uint32_t i = 0; i < wishes; i++)
+	for (uint32_t i = 0; i < WISHES_MAX; i++)
 		for (uint32_t j = 0; j < count && table_wishes[i].callback; j++)
 			for (uint32_t part = 0; part < agent_page.tables[j].part_count; part++)
 				show_part(&table_wishes[i], j, part);
@@ -91,14 +122,17 @@ bool notify_has_shown(int tool)
 
 void notify_forget(int tool)
 {
-	for (uint32_t i = 0; i < table_wish_count; i++)
-		if (table_wishes[i].tool == tool)
-			__atomic_store_n(&table_wishes[i].callback, NULL, __ATOMIC_RELEASE);
-	for (uint32_t i = 0; i < thread_wish_count; i++)
-		if (thread_wishes[i].tool == tool) {
+	for (uint32_t i = 0; i < WISHES_MAX; i++) {
+		if (table_wishes[i].owner == tool + 1) {
+			__atomic_store_n(&table_wishes[i].callback, NULL, __ATOMIC_SEQ_CST);
+			__atomic_store_n(&table_wishes[i].owner, 0, __ATOMIC_RELEASE);
+		}
+		if (thread_wishes[i].owner == tool + 1) {
 			__atomic_store_n(&thread_wishes[i].before, NULL, __ATOMIC_RELEASE);
 			__atomic_store_n(&thread_wishes[i].after, NULL, __ATOMIC_RELEASE);
+			__atomic_store_n(&thread_wishes[i].owner, 0, __ATOMIC_RELEASE);
 		}
+	}
 }
 
 SDK_EXPORT int rocprofiler_at_intercept_table_registration(table_function *callback, int tables,
@@ -110,29 +144,38 @@ SDK_EXPORT int rocprofiler_at_internal_thread_create(library_function *before,
 int rocprofiler_at_intercept_table_registration(table_function *callback, int tables, void *data)
 {
 	int tool = contexts_configuring();
-	uint32_t at = table_wish_count;
 
 	if (tool < 0)
 		return SDK_CONFIGURATION_LOCKED;
-	if (at == WISHES_MAX)
-		return SDK_OUT_OF_RESOURCES;
-	table_wishes[at] = (struct table_wish){ tool, tables, callback, data, { 0 } };
-	/* Release: who sees the count sees the entry. */
-	__atomic_store_n(&table_wish_count, at + 1, __ATOMIC_RELEASE);
-	return SDK_SUCCESS;
+	for (uint32_t i = 0; i < WISHES_MAX; i++) {
+		struct table_wish *wish = &table_wishes[i];
+
+		if (wish->owner)
+			continue;
+		*wish = (struct table_wish){ tool + 1, tables, NULL, data, { 0 } };
+		/* Release: who sees the callback sees the rest. */
+		__atomic_store_n(&wish->callback, callback, __ATOMIC_RELEASE);
+		return SDK_SUCCESS;
+	}
+	return SDK_OUT_OF_RESOURCES;
 }
 
 int rocprofiler_at_internal_thread_create(library_function *before, library_function *after,
 					  int libraries, void *data)
 {
 	int tool = contexts_configuring();
-	uint32_t at = thread_wish_count;
 
 	if (tool < 0)
 		return SDK_CONFIGURATION_LOCKED;
-	if (at == WISHES_MAX)
-		return SDK_OUT_OF_RESOURCES;
-	thread_wishes[at] = (struct thread_wish){ tool, libraries, before, after, data };
-	__atomic_store_n(&thread_wish_count, at + 1, __ATOMIC_RELEASE);
-	return SDK_SUCCESS;
+	for (uint32_t i = 0; i < WISHES_MAX; i++) {
+		struct thread_wish *wish = &thread_wishes[i];
+
+		if (wish->owner)
+			continue;
+		*wish = (struct thread_wish){ tool + 1, libraries, NULL, NULL, data };
+		__atomic_store_n(&wish->before, before, __ATOMIC_RELEASE);
+		__atomic_store_n(&wish->after, after, __ATOMIC_RELEASE);
+		return SDK_SUCCESS;
+	}
+	return SDK_OUT_OF_RESOURCES;
 }

@@ -210,6 +210,7 @@ unsigned sdk_own_threads(void)
 void sdk_adopt(void)
 {
 	ready_tools = 0;
+	intercept_adopt();
 	delivery_adopt();
 	buffers_adopt();
 	sdk_threads_adopt();

@@ -90,24 +90,52 @@ uint64_t service_now(void)
 	return service_ns_at(service_ticks());
 }
 
+struct request_call {
+	const struct sdk_context *context;
+	uint64_t thread;
+	int kind, operation;
+	uint64_t internal, value;
+	int answer;
+};
+
+static void run_request(void *argument)
+{
+	struct request_call *call = argument;
+
+	call->answer = call->context->request(
+		call->thread, (struct sdk_handle){ (uint64_t)(call->context - sdk_contexts) + 1 },
+		call->kind, call->operation, call->internal, &call->value,
+		call->context->request_data);
+}
+
+/* True when the tool has answered. */
+static bool ask_tool(struct sdk_thread *thread, struct request_call *call)
+{
+	uint64_t before = sdk_thread_enter_tool(thread, (unsigned)call->context->tool);
+	bool is_answered = context_state(call->context) == CONTEXT_ACTIVE &&
+			   call->context->request && !guard_call(run_request, call) &&
+			   !call->answer;
+
+	sdk_thread_leave_tool(thread, before);
+	return is_answered;
+}
+
 static uint64_t external_of(const struct sdk_frame *frame, unsigned index)
 {
 	const struct sdk_context *context = &sdk_contexts[index];
 	const struct sdk_slot *slot = frame->slot;
-	uint64_t value = 0, before;
-	int r;
+	struct request_call call = { context,
+				     (uint64_t)frame->thread->number,
+				     slot->table->request_kind,
+				     slot->operation,
+				     frame->internal,
+				     0,
+				     -1 };
 
-	if (!context->request || !(context->request_kinds & 1u << slot->table->request_kind))
-		return external_current(index, frame->thread->number);
-	before = sdk_thread_enter_tool(frame->thread, (unsigned)context->tool);
-	r = context_state(context) != CONTEXT_ACTIVE
-		    ? -1
-		    : context->request((uint64_t)frame->thread->number,
-				       (struct sdk_handle){ index + 1 }, slot->table->request_kind,
-				       slot->operation, frame->internal, &value,
-				       context->request_data);
-	sdk_thread_leave_tool(frame->thread, before);
-	return r ? external_current(index, frame->thread->number) : value;
+	if (context->request && context->request_kinds & 1u << slot->table->request_kind &&
+	    ask_tool(frame->thread, &call))
+		return call.value;
+	return external_current(index, frame->thread->number);
 }
 
 static bool is_requested(const struct sdk_frame *frame, const struct sdk_context *context)
@@ -281,8 +309,12 @@ static void begin_call(struct sdk_frame *frame)
 bool service_enter(struct sdk_frame *frame)
 {
 	frame->thread = sdk_thread_mine();
-	if (!frame->thread)
+	if (!frame->thread) {
+		__atomic_add_fetch(&agent_page.dropped, 1, __ATOMIC_RELAXED);
 		return false;
+	}
+	if (frame->thread->tools_inside)
+		sdk_thread_prune(frame->thread, (uint64_t)frame);
 	collect_contexts(frame);
 	if (!frame->seen_count && !frame->slot->is_watching)
 		return false;
@@ -357,16 +389,12 @@ void service_request(unsigned index, int kind, int operation, uint64_t internal,
 {
 	const struct sdk_context *context = &sdk_contexts[index];
 	struct sdk_thread *thread = sdk_thread_mine();
-	uint64_t before, given = 0;
+	struct request_call call = {
+		context, thread ? (uint64_t)thread->number : 0, kind, operation, internal, 0, -1
+	};
 
-	if (!thread || thread->tools_inside & 1ull << context->tool)
-		return;
-	before = sdk_thread_enter_tool(thread, (unsigned)context->tool);
-	if (context_state(context) == CONTEXT_ACTIVE && context->request &&
-	    !context->request((uint64_t)thread->number, (struct sdk_handle){ index + 1 }, kind,
-			      operation, internal, &given, context->request_data))
-		*value = given;
-	sdk_thread_leave_tool(thread, before);
+	if (thread && !(thread->tools_inside & 1ull << context->tool) && ask_tool(thread, &call))
+		*value = call.value;
 }
 
 void service_tell(unsigned index, const struct service_event *event, uint64_t *user_data)

@@ -15,6 +15,7 @@
 #define THREADS_MAX 2048u
 #define PROBES_MAX  32u
 #define GLANCE_NS   1000000
+#define STACK_REACH 0x800000u
 
 /* Once made, it stays.  The kernel empties it in a forked child, where no tool is attached. */
 static struct sdk_threads {
@@ -64,6 +65,7 @@ static bool thread_claim(struct sdk_thread *thread, int32_t from, int32_t number
 					 __ATOMIC_RELAXED))
 		return false;
 	thread->depth = 0;
+	thread->guard_count = 0;
 	thread->tools_inside = 0;
 	thread->pointer = (uint64_t)thread_pointer();
 	return true;
@@ -108,14 +110,15 @@ struct sdk_thread *sdk_thread_mine(void)
 
 /* The stack grows down: what is not above was left.  On a signal stack of its own a thread may look
  * as if; then the calls that it interrupted have no descendants for once. */
-static void thread_prune(struct sdk_thread *thread, uint64_t frame)
+void sdk_thread_prune(struct sdk_thread *thread, uint64_t frame)
 {
 	uint32_t depth = MIN(thread->depth, THREAD_CALLS_MAX);
 
 	while (depth && thread->calls[depth - 1].frame <= frame)
 		depth--;
 	thread->depth = depth;
-	if (thread->tools_inside && thread->inside_frame <= frame)
+	/* Further away it is most likely another stack, and the tool is inside still. */
+	if (thread->tools_inside && frame - thread->inside_frame < STACK_REACH)
 		__atomic_store_n(&thread->tools_inside, 0, __ATOMIC_RELEASE);
 }
 
@@ -123,7 +126,7 @@ uint64_t sdk_thread_begin(struct sdk_thread *thread, uint64_t frame, uint64_t co
 {
 	uint64_t around;
 
-	thread_prune(thread, frame);
+	sdk_thread_prune(thread, frame);
 	around = thread->depth ? thread->calls[thread->depth - 1].correlation : 0;
 	if (thread->depth == THREAD_CALLS_MAX)
 		return around;

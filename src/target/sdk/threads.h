@@ -11,7 +11,8 @@
 
 struct sdk_frame;
 
-#define THREAD_CALLS_MAX 16u
+#define THREAD_CALLS_MAX  16u
+#define THREAD_GUARDS_MAX 8u
 
 struct sdk_thread {
 	int32_t number;
@@ -23,6 +24,8 @@ struct sdk_thread {
 		uint64_t frame; /* where on its stack */
 		uint64_t correlation;
 	} calls[THREAD_CALLS_MAX];
+	uint32_t guard_count;
+	uint64_t guards[THREAD_GUARDS_MAX]; /* frames of guard_run(), the innermost last */
 };
 
 /* Takes memory, and notes where libc keeps a thread's number; before anything else here.  False
@@ -42,6 +45,10 @@ void sdk_thread_end(struct sdk_thread *thread, uint64_t frame);
 struct sdk_frame *sdk_thread_frame(const struct sdk_thread *thread, uint64_t frame);
 /* The number of the innermost call around an address of the calling thread's stack; 0: none. */
 uint64_t sdk_thread_current(const struct sdk_thread *thread, uint64_t frame);
+
+/* Forgets calls and tools that were left by a jump: what is not further up the stack than the
+ * frame. */
+void sdk_thread_prune(struct sdk_thread *thread, uint64_t frame);
 
 /* The thread goes into code of a tool; returns what to give back when it has come out. */
 uint64_t sdk_thread_enter_tool(struct sdk_thread *thread, unsigned tool);

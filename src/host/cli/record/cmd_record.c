@@ -133,7 +133,7 @@ static int refuse_with_all(const char *what, const char *why, const char *fix, s
 }
 
 /* -a looks at processes that nobody has chosen: from outside, and only when they run. */
-static int check_all(const struct record_values *values, bool traces, struct err *err)
+static int check_all(const struct record_values *values, const struct visit *visit, struct err *err)
 {
 	const struct sample_words *samples = &values->samples;
 	const struct {
@@ -141,9 +141,11 @@ static int check_all(const struct record_values *values, bool traces, struct err
 		const char *what, *why, *fix;
 	} others[] = {
 		{ values->pids.count, "-p", "-a samples every process", "one of both" },
-		{ traces, "traces",
+		{ visit->loads_agent, "traces",
 		  "a trace loads code into the process that is traced; -a loads nothing into any",
 		  "-p PID, with --children for its family" },
+		{ visit->traces, "--syscall-trace",
+		  "calls are followed of processes that are named", "-p PID --syscall-trace" },
 		{ samples->children, "--children", "-a samples every process, children too",
 		  "leave --children out" },
 		{ samples->off_cpu, "--off-cpu",
@@ -169,7 +171,7 @@ static int parse_values(const struct record_values *values, struct recorder_opti
 	visit->samples = !visit->traces || samples_are_asked_for(&values->samples);
 	options->sampling = visit->samples ? &visit->sampling : NULL;
 	if (!r)
-		r = check_all(values, visit->traces, err);
+		r = check_all(values, visit, err);
 	if (!r)
 		r = samples_options(&values->samples, &visit->sampling, err);
 	if (!r)

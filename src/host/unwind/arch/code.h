@@ -17,6 +17,12 @@ struct code_begins {
 	bool is_assembly;      /* most code has rules: what has none comes from no compiler */
 };
 
+/* A call of a function that first of all saves a register of its caller. */
+struct saving_call {
+	uint32_t start, end; /* in the piece */
+	int32_t saved;       /* where, from that function's CFA */
+};
+
 struct code_reader {
 	unsigned step; /* instructions begin at its multiples */
 	/* -ENOMEM. */
@@ -33,6 +39,10 @@ struct code_reader {
 	 * the last of which holds for all code that it leads to.  -ENODATA: there is none.  NULL:
 	 * no engine's are known on this machine. */
 	int (*add_entered)(const struct object_part *piece, struct rows *rows);
+	/* The next one in the piece from call->end on that saves the register of this DWARF number.
+	 * NULL where callers are not found by such registers. */
+	bool (*find_saving_call)(const struct object *object, const struct object_part *piece,
+				 unsigned number, struct saving_call *call);
 };
 
 extern const struct code_reader code_of_aarch64, code_of_x86_64;

@@ -102,22 +102,79 @@
 	.cfi_endproc
 	.size service_thunk, . - service_thunk
 
-	/* bool guard_call(work, argument): true when the work was left by an exception. */
-	function guard_call
+	/* bool guard_run(work, argument, place): true when the work was left by an exception.  Where
+	 * its frame is goes to *place; all that a jump back to it needs is in the frame. */
+	function guard_run
 	.cfi_startproc
 	.cfi_personality 0x1b, guard_personality
 	hint	#34 /* bti c */
-	stp	x29, x30, [sp, #-16]!
-	.cfi_def_cfa_offset 16
-	.cfi_offset x29, -16
-	.cfi_offset x30, -8
+	stp	x29, x30, [sp, #-160]!
+	.cfi_def_cfa_offset 160
+	.cfi_offset x29, -160
+	.cfi_offset x30, -152
 	mov	x29, sp
+	stp	x19, x20, [sp, #16]
+	stp	x21, x22, [sp, #32]
+	stp	x23, x24, [sp, #48]
+	stp	x25, x26, [sp, #64]
+	stp	x27, x28, [sp, #80]
+	stp	d8, d9, [sp, #96]
+	stp	d10, d11, [sp, #112]
+	stp	d12, d13, [sp, #128]
+	stp	d14, d15, [sp, #144]
+	.cfi_offset x19, -144
+	.cfi_offset x20, -136
+	.cfi_offset x21, -128
+	.cfi_offset x22, -120
+	.cfi_offset x23, -112
+	.cfi_offset x24, -104
+	.cfi_offset x25, -96
+	.cfi_offset x26, -88
+	.cfi_offset x27, -80
+	.cfi_offset x28, -72
+	.cfi_offset d8, -64
+	.cfi_offset d9, -56
+	.cfi_offset d10, -48
+	.cfi_offset d11, -40
+	.cfi_offset d12, -32
+	.cfi_offset d13, -24
+	.cfi_offset d14, -16
+	.cfi_offset d15, -8
+	str	x29, [x2]
 	mov	x9, x0
 	mov	x0, x1
 	blr	x9
 	mov	w0, wzr
-1:	ldp	x29, x30, [sp], #16
+guard_end:
+	ldp	x19, x20, [sp, #16]
+	ldp	x21, x22, [sp, #32]
+	ldp	x23, x24, [sp, #48]
+	ldp	x25, x26, [sp, #64]
+	ldp	x27, x28, [sp, #80]
+	ldp	d8, d9, [sp, #96]
+	ldp	d10, d11, [sp, #112]
+	ldp	d12, d13, [sp, #128]
+	ldp	d14, d15, [sp, #144]
+	ldp	x29, x30, [sp], #160
 	.cfi_remember_state
+	.cfi_restore x19
+	.cfi_restore x20
+	.cfi_restore x21
+	.cfi_restore x22
+	.cfi_restore x23
+	.cfi_restore x24
+	.cfi_restore x25
+	.cfi_restore x26
+	.cfi_restore x27
+	.cfi_restore x28
+	.cfi_restore d8
+	.cfi_restore d9
+	.cfi_restore d10
+	.cfi_restore d11
+	.cfi_restore d12
+	.cfi_restore d13
+	.cfi_restore d14
+	.cfi_restore d15
 	.cfi_restore x29
 	.cfi_restore x30
 	.cfi_def_cfa_offset 0
@@ -129,9 +186,20 @@ guard_landing:
 	hint	#38 /* bti j */
 	bl	guard_caught
 	mov	w0, #1
-	b	1b
+	b	guard_end
 	.cfi_endproc
-	.size guard_call, . - guard_call
+	.size guard_run, . - guard_run
+
+	/* void guard_escape(frame): guard_run() returns true, whatever was called meanwhile. */
+	function guard_escape
+	.cfi_startproc
+	hint	#34 /* bti c */
+	mov	sp, x0
+	mov	x29, sp
+	mov	w0, #1
+	b	guard_end
+	.cfi_endproc
+	.size guard_escape, . - guard_escape
 
 	function service_choose
 	.cfi_startproc

@@ -98,8 +98,9 @@
 	.cfi_endproc
 	.size service_thunk, . - service_thunk
 
-	/* bool guard_call(work, argument): true when the work was left by an exception. */
-	function guard_call
+	/* bool guard_run(work, argument, place): true when the work was left by an exception.  Where
+	 * its frame is goes to *place; all that a jump back to it needs is in the frame. */
+	function guard_run
 	.cfi_startproc
 	.cfi_personality 0x1b, guard_personality
 	endbr64
@@ -108,14 +109,37 @@
 	.cfi_offset rbp, -16
 	mov	rbp, rsp
 	.cfi_def_cfa_register rbp
+	push	rbx
+	.cfi_offset rbx, -24
+	push	r12
+	.cfi_offset r12, -32
+	push	r13
+	.cfi_offset r13, -40
+	push	r14
+	.cfi_offset r14, -48
+	push	r15
+	.cfi_offset r15, -56
+	sub	rsp, 8
+	mov	[rdx], rsp
 	mov	rax, rdi
 	mov	rdi, rsi
 	call	rax
 	xor	eax, eax
-	pop	rbp
+guard_end:
+	mov	r15, [rbp - 40]
+	mov	r14, [rbp - 32]
+	mov	r13, [rbp - 24]
+	mov	r12, [rbp - 16]
+	mov	rbx, [rbp - 8]
+	leave
 	.cfi_remember_state
 	.cfi_def_cfa rsp, 8
 	.cfi_restore rbp
+	.cfi_restore rbx
+	.cfi_restore r12
+	.cfi_restore r13
+	.cfi_restore r14
+	.cfi_restore r15
 	ret
 	.cfi_restore_state
 	.globl	guard_landing
@@ -125,12 +149,19 @@ guard_landing:
 	mov	rdi, rax
 	call	guard_caught
 	mov	eax, 1
-	pop	rbp
-	.cfi_def_cfa rsp, 8
-	.cfi_restore rbp
-	ret
+	jmp	guard_end
 	.cfi_endproc
-	.size guard_call, . - guard_call
+	.size guard_run, . - guard_run
+
+	/* void guard_escape(frame): guard_run() returns true, whatever was called meanwhile. */
+	function guard_escape
+	.cfi_startproc
+	mov	rsp, rdi
+	lea	rbp, [rsp + 48]
+	mov	eax, 1
+	jmp	guard_end
+	.cfi_endproc
+	.size guard_escape, . - guard_escape
 
 	function service_choose
 	.cfi_startproc

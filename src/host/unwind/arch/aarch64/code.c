@@ -308,5 +308,5 @@ static int read_code(const struct object_part *piece, const struct code_begins *
 	return tell(&follow, listener);
 }
 
-const struct code_reader code_of_aarch64 = { WORD, begins_find, read_code, held_mark,
-					     entered_add_rows };
+const struct code_reader code_of_aarch64 = { WORD,      begins_find,      read_code,
+					     held_mark, entered_add_rows, NULL };

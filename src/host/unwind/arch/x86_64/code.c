@@ -9,6 +9,8 @@
 
 #include "host/core/cleanup.h"
 #include "host/unwind/arch/x86_64/begins.h"
+#include "host/unwind/arch/x86_64/keeps.h"
+#include "host/unwind/arch/x86_64/saving_call.h"
 #include "host/unwind/arch/x86_64/trial.h"
 
 #define FUNCTION_ALIGN 16u
@@ -96,6 +98,23 @@ static int tell_trampoline(const struct trial *trial, uint32_t at,
 	return r ? r : listener->rules(listener->context, address + sizeof(trampoline) + 1, &none);
 }
 
+/* Callers are looked up at the last byte of their call: there, and nowhere else, it is told that
+ * the CFA's register was left alone. */
+static int tell_kept(const struct trial *trial, uint32_t at, struct rules rules,
+		     const struct rules_listener *listener)
+{
+	unsigned number = code_scratch_register(rules.cfa.base);
+	uint64_t steps_left = trial->size; /* as many as were enough before */
+	struct instruction it;
+
+	if (rules.kind != RULES_FRAME || rules.cfa.kind != RULE_AT || number == REGISTER_NONE ||
+	    !trial_read(trial, at, &it) || it.kind != INSTRUCTION_CALL ||
+	    !(kept_by_call(trial, at, &it, &steps_left) >> number & 1))
+		return 0;
+	rules.is_kept = true;
+	return listener->rules(listener->context, trial->piece->address + at + 1, &rules);
+}
+
 static int tell_rules(const struct trial *trial, const struct rules_listener *listener)
 {
 	int r = 0;
@@ -111,6 +130,8 @@ static int tell_rules(const struct trial *trial, const struct rules_listener *li
 			continue;
 		}
 		r = listener->rules(listener->context, trial->piece->address + at, &rules);
+		if (!r)
+			r = tell_kept(trial, at, rules, listener);
 		at += rules.kind != RULES_NONE ? trial_read(trial, at, &it) : 1;
 	}
 	return r;
@@ -147,4 +168,6 @@ static int read_code(const struct object_part *piece, const struct code_begins *
 	return r ? r : tell_rules(&trial, listener);
 }
 
-const struct code_reader code_of_x86_64 = { 1, named_find, read_code, NULL, NULL };
+const struct code_reader code_of_x86_64 = {
+	1, named_find, read_code, NULL, NULL, saving_call_find
+};

@@ -172,6 +172,23 @@ static void step_call(struct code_state *state, const struct instruction *it)
 		state->registers[scratch[i]] = nowhere;
 }
 
+void code_state_keep(struct code_state *state, const struct code_state *before, uint16_t kept)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(scratch); i++)
+		if (kept >> scratch[i] & 1)
+			state->registers[scratch[i]] = before->registers[scratch[i]];
+}
+
+bool code_state_needs_scratch(const struct code_state *state)
+{
+	if (state->registers[REGISTER_RSP].base == PLACE_CFA)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(scratch); i++)
+		if (state->registers[scratch[i]].base == PLACE_CFA)
+			return true;
+	return false;
+}
+
 void code_state_step(struct code_state *state, const struct instruction *it)
 {
 	if (state->is_lost)
@@ -246,6 +263,14 @@ static unsigned dwarf_number(unsigned number)
 	static const unsigned char numbers[] = { 0, 2, 1, 3, 7, 6, 4, 5 };
 
 	return number < ARRAY_SIZE(numbers) ? numbers[number] : number;
+}
+
+unsigned code_scratch_register(unsigned dwarf)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(scratch); i++)
+		if (dwarf_number(scratch[i]) == dwarf)
+			return scratch[i];
+	return REGISTER_NONE;
 }
 
 static unsigned char *write_unsigned(unsigned char *at, uint32_t value)

@@ -39,6 +39,13 @@ void code_state_step(struct code_state *state, const struct instruction *it);
 bool code_state_is_balanced(const struct code_state *state);
 /* The caller's rbp is nowhere any more: who calls such a function has saved it himself. */
 bool code_state_lacks_fp(const struct code_state *state);
+/* Behind a call: registers of `before` that it did not change after all, a bit for each. */
+void code_state_keep(struct code_state *state, const struct code_state *before, uint16_t kept);
+/* Whether a call takes something from it that leads to the caller. */
+bool code_state_needs_scratch(const struct code_state *state);
+/* The number in instructions of a register that calls may change, by that of DWARF; REGISTER_NONE:
+ * it is none of these. */
+unsigned code_scratch_register(unsigned dwarf);
 /* What both know. */
 struct code_state code_state_meet(const struct code_state *a, const struct code_state *b);
 

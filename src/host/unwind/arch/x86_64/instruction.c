@@ -526,6 +526,35 @@ static void read_other(const struct decoding *it, unsigned shape, struct instruc
 		change(ret, INSTRUCTION_SET, it->rm, REGISTER_NONE, 0);
 }
 
+/* Sums, moves and comparisons of whole registers, and branches. */
+static const unsigned char plain_ones[] = { 0x01, 0x03, 0x09, 0x0b, 0x21, 0x23, 0x29, 0x2b, 0x31,
+					    0x33, 0x39, 0x3b, 0x63, 0x69, 0x6b, 0x81, 0x83, 0x85,
+					    0x89, 0x8b, 0x8d, 0xc1, 0xc3, 0xc7, 0xe9, 0xeb };
+
+/* Of vectors: all but those that find strings (ecx) and mulx (two registers). */
+static bool is_plain_of_vectors(const struct decoding *it)
+{
+	unsigned opcode = it->opcode;
+
+	if (it->map == MAP_0F38)
+		return it->has_vex ? opcode != 0xf6 : opcode < 0xf0;
+	if (it->map == MAP_0F3A)
+		return opcode < 0x60 || opcode > 0x63;
+	return it->map == MAP_0F &&
+	       (it->has_vex || (opcode >= 0x10 && opcode <= 0x17) ||
+		(opcode >= 0x28 && opcode <= 0x2f) || (opcode >= 0x50 && opcode <= 0x7f) ||
+		opcode == 0xc2 || (opcode >= 0xc4 && opcode <= 0xc6) || opcode >= 0xd0);
+}
+
+static bool is_plain(const struct decoding *it)
+{
+	if (it->map != MAP_ONE)
+		return is_plain_of_vectors(it) ||
+		       (it->map == MAP_0F && (it->opcode & 0xf0) == 0x80 && !it->has_vex);
+	return (it->opcode & 0xf0) == 0x70 || (it->opcode & 0xf0) == 0x50 ||
+	       memchr(plain_ones, (int)it->opcode, sizeof(plain_ones));
+}
+
 int instruction_read(struct instruction *ret, const unsigned char *bytes, size_t room)
 {
 	struct decoding it = { .bytes = bytes, .room = room };
@@ -544,6 +573,7 @@ int instruction_read(struct instruction *ret, const unsigned char *bytes, size_t
 				     .size = (unsigned)it.at,
 				     .to = REGISTER_NONE,
 				     .from = REGISTER_NONE };
+	ret->is_plain = is_plain(&it);
 	if (!read_flow(&it, ret) && !read_push(&it, ret) && !read_move(&it, ret))
 		read_other(&it, shape, ret);
 	return 0;

@@ -44,6 +44,7 @@ struct instruction {
 	int64_t value;
 	int64_t target;  /* from the instruction's own begin; TARGET_UNKNOWN */
 	bool is_by_slot; /* a jump to what a word beside the code says: of a stub, or a tail call */
+	bool is_plain;   /* it writes to no other register than `to`, nor to a byte of one */
 };
 
 /* 0, or -EBADMSG for what is no instruction, or reaches beyond the room. */

@@ -11,6 +11,7 @@
 
 #include "host/core/room.h"
 #include "host/unwind/arch/x86_64/begins.h"
+#include "host/unwind/arch/x86_64/keeps.h"
 
 #define STEPS_PER_BYTE 16u
 #define ROUNDS_MAX     64u /* in which ways out are looked for */
@@ -220,6 +221,9 @@ static uint32_t step_over(struct trial *trial, uint32_t at, const struct instruc
 	struct code_state state = *state_at(trial, at);
 
 	code_state_step(&state, it);
+	if (it->kind == INSTRUCTION_CALL && code_state_needs_scratch(state_at(trial, at)))
+		code_state_keep(&state, state_at(trial, at),
+				kept_by_call(trial, at, it, &trial->steps_left));
 	if (code_state_equals(&state, state_at(trial, at)))
 		return trial->numbers[at];
 	if (has_rules(&state) && (trial->is_named || !code_state_lacks_fp(&state)))

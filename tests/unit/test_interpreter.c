@@ -8,7 +8,7 @@
 #include "host/interpreter/ruby/layout.h"
 #include "host/interpreter/ruby/lines.h"
 #include "host/interpreter/ruby/machine.h"
-#include "host/python/places.h"
+#include "host/python/locations.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -229,8 +229,8 @@ static void reads_functions_of_luajit(void **state)
 	assert_int_equal(interpreter_luajit.read(&memory, 201, BASE + 104, &function), -EFAULT);
 }
 
-#define LOOP  1050
-#define PLACE 1
+#define LOOP     1050
+#define LOCATION 1
 
 /* Native functions are those of odd codes. */
 static int read_nothing(const struct target_memory *unused, unsigned version, uint64_t code,
@@ -285,7 +285,7 @@ static void check_merge(enum stack_end end, const uint64_t *native, size_t nativ
 	interpreter_close(interpreter);
 	assert_int_equal(total, expected_count);
 	for (size_t i = 0; i < total; i++)
-		assert_int_equal(python_is_place(merged[i]) ? PLACE : merged[i], expected[i]);
+		assert_int_equal(python_is_location(merged[i]) ? LOCATION : merged[i], expected[i]);
 }
 
 #define CALL         \
@@ -325,8 +325,8 @@ static void puts_functions_where_they_belong(void **state)
 	};
 
 	(void)state;
-	CHECK_MERGE(STACK_COMPLETE, 7, PLACE, PLACE, 8, PLACE, PLACE, PLACE, 9);
-	CHECK_MERGE(STACK_CUT, 7, PLACE, PLACE, 8, PLACE, PLACE, PLACE, 9);
+	CHECK_MERGE(STACK_COMPLETE, 7, LOCATION, LOCATION, 8, LOCATION, LOCATION, LOCATION, 9);
+	CHECK_MERGE(STACK_CUT, 7, LOCATION, LOCATION, 8, LOCATION, LOCATION, LOCATION, 9);
 }
 
 static void counts_loops_from_the_outside(void **state)
@@ -335,8 +335,8 @@ static void counts_loops_from_the_outside(void **state)
 	const struct kernel_python_frame frames[] = { ENTRY };
 
 	(void)state;
-	CHECK_MERGE(STACK_COMPLETE, LOOP, 8, PLACE, 9);
-	CHECK_MERGE(STACK_CUT, PLACE, 8, LOOP, 9);
+	CHECK_MERGE(STACK_COMPLETE, LOOP, 8, LOCATION, 9);
+	CHECK_MERGE(STACK_CUT, LOCATION, 8, LOOP, 9);
 }
 
 #define COMPILED_AT(number)             \
@@ -356,7 +356,7 @@ static void keeps_compiled_code_and_runs_of_c(void **state)
 	const struct kernel_python_frame frames[] = { COMPILED_AT(1), CALL, ENTRY, OF_C };
 
 	(void)state;
-	CHECK_MERGE(STACK_COMPLETE, 7, 2000, PLACE, PLACE, 8, LOOP, 9);
+	CHECK_MERGE(STACK_COMPLETE, 7, 2000, LOCATION, LOCATION, 8, LOOP, 9);
 }
 
 static void leaves_out_what_no_loop_runs(void **state)

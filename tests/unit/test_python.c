@@ -4,7 +4,7 @@
 #include "unit.h"
 
 #include "host/python/lines.h"
-#include "host/python/places.h"
+#include "host/python/locations.h"
 #include "host/python/python_private.h"
 
 #include <errno.h>
@@ -67,22 +67,23 @@ static void knows_versions(void **state)
 			 -EOPNOTSUPP);
 }
 
-static void keeps_each_place_once(void **state)
+static void keeps_each_location_once(void **state)
 {
-	uint64_t one = python_place_make("work", "a.py", 3),
-		 other = python_place_make("work", "a.py", 4);
-	struct python_place place;
+	uint64_t one = python_location_make("work", "a.py", 3),
+		 other = python_location_make("work", "a.py", 4);
+	struct python_location location;
 
 	(void)state;
-	assert_true(python_is_place(one) && one != other);
-	assert_int_equal(python_place_make("work", "a.py", 3), one);
-	assert_true(python_place_find(other, &place));
-	assert_string_equal(place.function, "work");
-	assert_int_equal(place.line, 4);
-	assert_false(python_place_find(PYTHON_PLACES | 0xffffff, &place));
+	assert_true(python_is_location(one) && one != other);
+	assert_int_equal(python_location_make("work", "a.py", 3), one);
+	assert_true(python_location_find(other, &location));
+	assert_string_equal(location.function, "work");
+	assert_int_equal(location.line, 4);
+	assert_false(python_location_find(PYTHON_LOCATIONS | 0xffffff, &location));
 }
 
-/* The loop is at 1000 to 1099.  Code objects cannot be read: all Python frames are the same place.
+/* The loop is at 1000 to 1099.  Code objects cannot be read: all Python frames are the same
+ * location.
  */
 #define LOOP 1050
 #define GONE 1
@@ -110,7 +111,7 @@ static size_t merge(enum python_entry entry, enum stack_end end, const uint64_t 
 	total = python_merge(python, sample, frames, count, merged);
 	python_close(python);
 	for (size_t i = 0; i < total; i++)
-		ret[i] = python_is_place(merged[i]) ? GONE : merged[i];
+		ret[i] = python_is_location(merged[i]) ? GONE : merged[i];
 	return total;
 }
 
@@ -173,24 +174,24 @@ static void keeps_frames_of_loops_that_it_cannot_see(void **state)
 /* Comes last: from then on all is full. */
 static void names_without_end(void **state)
 {
-	uint64_t first = python_place_make("first", "b.py", 1), number = 0;
-	struct python_place place = { "", "", 0 };
+	uint64_t first = python_location_make("first", "b.py", 1), number = 0;
+	struct python_location location = { "", "", 0 };
 	unsigned count = 0;
 	char name[4001];
 
 	(void)state;
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	for (; strcmp(place.function, PYTHON_TOO_MANY) != 0; count++) {
+	for (; strcmp(location.function, PYTHON_TOO_MANY) != 0; count++) {
 		assert_in_range(count, 0, 20000);
 		snprintf(name, 9, "%08u", count);
 		name[8] = 'x';
-		number = python_place_make(name, "c.py", 1);
-		assert_true(python_place_find(number, &place));
+		number = python_location_make(name, "c.py", 1);
+		assert_true(python_location_find(number, &location));
 	}
 	assert_in_range(count, 1000, 20000);
-	assert_int_equal(python_place_make("another", "d.py", 2), number);
-	assert_int_equal(python_place_make("first", "b.py", 1), first);
+	assert_int_equal(python_location_make("another", "d.py", 2), number);
+	assert_int_equal(python_location_make("first", "b.py", 1), first);
 }
 
 int main(void)
@@ -200,7 +201,7 @@ int main(void)
 		cmocka_unit_test(finds_lines_by_ranges),
 		cmocka_unit_test(finds_lines_by_locations),
 		cmocka_unit_test(knows_versions),
-		cmocka_unit_test(keeps_each_place_once),
+		cmocka_unit_test(keeps_each_location_once),
 		cmocka_unit_test(puts_frames_where_they_belong),
 		cmocka_unit_test(leaves_shims_out),
 		cmocka_unit_test(shows_a_loop_that_was_just_entered),

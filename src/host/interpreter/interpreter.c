@@ -5,7 +5,7 @@
 #include "host/interpreter/interpreter_private.h"
 
 #include "host/core/clock.h"
-#include "host/python/places.h"
+#include "host/python/locations.h"
 
 #include <errno.h>
 #include <search.h>
@@ -205,25 +205,25 @@ static uint64_t spot_of(struct interpreter *self, const struct function *functio
 	const struct known *spot = find_known(self, /* is_spot */ true, at);
 	const char *file = spot && spot->function.file ? spot->function.file : function->file;
 
-	return language_place_make(self->kind->language, function->name, file,
-				   spot ? spot->function.first_line : 0);
+	return language_location_make(self->kind->language, function->name, file,
+				      spot ? spot->function.first_line : 0);
 }
 
-uint64_t interpreter_place_of(struct interpreter *self, const struct function *function,
-			      uint64_t at)
+uint64_t interpreter_location_of(struct interpreter *self, const struct function *function,
+				 uint64_t at)
 {
 	char gone[64];
 	unsigned line;
 
 	if (!function->name) {
 		snprintf(gone, sizeof(gone), "[%s code that is gone]", self->kind->language);
-		return language_place_make(self->kind->language, gone, "", 0);
+		return language_location_make(self->kind->language, gone, "", 0);
 	}
 	if (self->kind->read_spot)
 		return spot_of(self, function, at);
 	line = function->is_native ? 0 : self->kind->line(function, at);
-	return language_place_make(self->kind->language, function->name, function->file,
-				   line || function->is_native ? line : function->first_line);
+	return language_location_make(self->kind->language, function->name, function->file,
+				      line || function->is_native ? line : function->first_line);
 }
 
 void interpreter_find_loop(struct interpreter *self, uint64_t code)

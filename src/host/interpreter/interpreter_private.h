@@ -14,7 +14,7 @@ struct interpreter {
 	struct kernel_interpreter walk;
 	struct code_range loop; /* empty until it was found */
 	unsigned loop_tries;
-	/* Trees, by address: functions, and places in them that are read by themselves. */
+	/* Trees, by address: functions, and locations in them that are read by themselves. */
 	void *functions, *spots;
 	size_t known_count, known_bytes;
 };
@@ -23,8 +23,8 @@ struct interpreter {
 const struct function *interpreter_function_of(struct interpreter *interpreter, uint64_t code);
 
 /* Where it is in that; 0: no memory. */
-uint64_t interpreter_place_of(struct interpreter *interpreter, const struct function *function,
-			      uint64_t at);
+uint64_t interpreter_location_of(struct interpreter *interpreter, const struct function *function,
+				 uint64_t at);
 
 /* Looks for the loop, with a frame's code to go by. */
 void interpreter_find_loop(struct interpreter *interpreter, uint64_t code);

@@ -6,8 +6,8 @@
 #include "host/interpreter/interpreter_private.h"
 
 struct merged {
-	__u64 place;   /* 0: of a function of C, which is a native frame */
-	bool is_entry; /* the last one of its group */
+	__u64 location; /* 0: of a function of C, which is a native frame */
+	bool is_entry;  /* the last one of its group */
 };
 
 struct merging {
@@ -37,9 +37,9 @@ static void add_frame(struct merging *self, struct interpreter *interpreter,
 	function = interpreter_function_of(interpreter, frame->code);
 	if (!function)
 		return;
-	merged.place = interpreter_place_of(interpreter, function, at);
+	merged.location = interpreter_location_of(interpreter, function, at);
 	merged.is_entry = frame->at >> KERNEL_PYTHON_MARK_SHIFT && !function->is_native;
-	if (merged.place)
+	if (merged.location)
 		self->frames[self->frame_count++] = merged;
 	if (function->name && !function->is_native)
 		interpreter_find_loop(interpreter, frame->code);
@@ -76,8 +76,8 @@ static void put_group(struct merging *self)
 	bool is_last = false;
 
 	for (; !is_last && self->taken < self->frame_count; self->taken++) {
-		if (self->frames[self->taken].place)
-			self->ret[self->count++] = self->frames[self->taken].place;
+		if (self->frames[self->taken].location)
+			self->ret[self->count++] = self->frames[self->taken].location;
 		is_last = self->frames[self->taken].is_entry;
 	}
 }

@@ -82,7 +82,7 @@ static void put_group(struct merging *self)
 	for (; !is_last && self->taken < self->frame_count; self->taken++) {
 		if (is_shim(self, self->taken))
 			continue;
-		merge_put(self, python_place_of(self->python, &self->frames[self->taken]));
+		merge_put(self, python_location_of(self->python, &self->frames[self->taken]));
 		is_last = is_entry(self, self->taken);
 	}
 }

@@ -7,7 +7,7 @@
 #include "host/core/clock.h"
 #include "host/core/room.h"
 #include "host/core/sorted.h"
-#include "host/python/places.h"
+#include "host/python/locations.h"
 
 #include <errno.h>
 #include <search.h>
@@ -19,14 +19,14 @@
 #define BYTES_MAX (64u << 20) /* of what is known of code: then it begins anew */
 #define CHECK_NS  250000000u  /* a code object is read again so often: another may be there */
 
-struct known_place {
+struct known_location {
 	uint64_t at, number;
 };
 
 struct known_code {
 	struct python_code code;
 	uint64_t checked_ns;
-	struct known_place *places; /* ascending */
+	struct known_location *locations; /* ascending */
 	size_t count, room;
 };
 
@@ -103,7 +103,7 @@ static void known_free(void *item)
 	struct known_code *known = item;
 
 	python_code_done(&known->code);
-	free(known->places);
+	free(known->locations);
 	free(known);
 }
 
@@ -231,12 +231,12 @@ static struct known_code *find_code(struct python *self, uint64_t address)
 	return known->code.function ? known : NULL;
 }
 
-static uint64_t instruction_at(const void *places, size_t place)
+static uint64_t instruction_at(const void *locations, size_t index)
 {
-	return ((const struct known_place *)places)[place].at;
+	return ((const struct known_location *)locations)[index].at;
 }
 
-uint64_t python_place_of(struct python *self, const struct kernel_python_frame *frame)
+uint64_t python_location_of(struct python *self, const struct kernel_python_frame *frame)
 {
 	uint64_t at = frame->at & ((1ull << KERNEL_PYTHON_MARK_SHIFT) - 1), number;
 	struct known_code *known;
@@ -246,19 +246,19 @@ uint64_t python_place_of(struct python *self, const struct kernel_python_frame *
 		forget_codes(self);
 	known = find_code(self, frame->code);
 	if (!known)
-		return python_place_make(PYTHON_GONE, "", 0);
-	i = count_below(known->places, known->count, at, instruction_at);
-	if (i < known->count && known->places[i].at == at)
-		return known->places[i].number;
-	number = python_place_make(known->code.function, known->code.file,
-				   python_code_line(&known->code, &self->layout, at));
+		return python_location_make(PYTHON_GONE, "", 0);
+	i = count_below(known->locations, known->count, at, instruction_at);
+	if (i < known->count && known->locations[i].at == at)
+		return known->locations[i].number;
+	number = python_location_make(known->code.function, known->code.file,
+				      python_code_line(&known->code, &self->layout, at));
 	if (!number ||
-	    make_room(&known->places, known->count, &known->room, sizeof(*known->places)))
+	    make_room(&known->locations, known->count, &known->room, sizeof(*known->locations)))
 		return number;
-	memmove(known->places + i + 1, known->places + i,
-		(known->count - i) * sizeof(*known->places));
-	known->places[i] = (struct known_place){ at, number };
+	memmove(known->locations + i + 1, known->locations + i,
+		(known->count - i) * sizeof(*known->locations));
+	known->locations[i] = (struct known_location){ at, number };
 	known->count++;
-	self->bytes += sizeof(*known->places);
+	self->bytes += sizeof(*known->locations);
 	return number;
 }

@@ -43,8 +43,8 @@ bool python_gil_read(const struct python *python, struct python_gil *ret);
 /* Whether a sample of this space may have Python frames that nobody looked at: a name is enough. */
 bool python_is_in(const struct space *space);
 
-/* User frames of a sample with Python frames among them, innermost first: places of
- * host/python/places.h instead of the interpreter's loop.  `ret` has room for both.  How many they
- * are. */
+/* User frames of a sample with Python frames among them, innermost first: locations of
+ * host/python/locations.h instead of the interpreter's loop.  `ret` has room for both.  How many
+ * they are. */
 size_t python_merge(struct python *python, const struct sample *sample,
 		    const struct kernel_python_frame *frames, size_t count, __u64 *ret);

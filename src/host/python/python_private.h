@@ -36,4 +36,4 @@ uint64_t python_thread_state(struct python *python, pid_t tid);
 uint64_t python_outermost_frame(struct python *python, pid_t tid, uint64_t *ret_code);
 
 /* Where a frame is; 0: no memory. */
-uint64_t python_place_of(struct python *python, const struct kernel_python_frame *frame);
+uint64_t python_location_of(struct python *python, const struct kernel_python_frame *frame);

@@ -109,17 +109,17 @@ static uint64_t seek_thread(const struct python *python, pid_t tid)
 	return 0;
 }
 
-static uint64_t tid_at(const void *threads, size_t place)
+static uint64_t tid_at(const void *threads, size_t index)
 {
-	return (uint64_t)((const struct python_thread *)threads)[place].tid;
+	return (uint64_t)((const struct python_thread *)threads)[index].tid;
 }
 
 /* Where it was found the last time, if it is there still. */
 uint64_t python_thread_state(struct python *python, pid_t tid)
 {
-	size_t place = count_below(python->threads, python->thread_count, (uint64_t)tid, tid_at);
-	struct python_thread *known = &python->threads[place];
-	bool is_known = place < python->thread_count && known->tid == tid;
+	size_t index = count_below(python->threads, python->thread_count, (uint64_t)tid, tid_at);
+	struct python_thread *known = &python->threads[index];
+	bool is_known = index < python->thread_count && known->tid == tid;
 	uint64_t state;
 
 	if (!python->layout.native_thread_id)
@@ -131,8 +131,8 @@ uint64_t python_thread_state(struct python *python, pid_t tid)
 		known->state = state;
 	} else if (state && !make_room(&python->threads, python->thread_count, &python->thread_room,
 				       sizeof(*known))) {
-		known = &python->threads[place];
-		memmove(known + 1, known, (python->thread_count - place) * sizeof(*known));
+		known = &python->threads[index];
+		memmove(known + 1, known, (python->thread_count - index) * sizeof(*known));
 		*known = (struct python_thread){ tid, state };
 		python->thread_count++;
 	}

@@ -7,7 +7,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
 #include "host/model/table.h"
-#include "host/python/places.h"
+#include "host/python/locations.h"
 #include "host/symbols/symbolizer.h"
 #include "host/unwind/engine.h"
 
@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* Frames of Python and other languages are code that a runtime made, one for each of its files.
- * Their addresses are numbers of places. */
+ * Their addresses are numbers of locations. */
 #define PYTHON_KEY ((uint64_t)CODE_KINDS << 32)
 
 struct code_list {
@@ -109,14 +109,14 @@ static int add_code(struct code_list *self, enum code_kind kind, const struct ow
 	return 0;
 }
 
-static int add_python(struct code_list *self, const struct python_place *place)
+static int add_python(struct code_list *self, const struct python_location *location)
 {
 	struct symbol_origin nowhere = { 0 };
 	char *path;
 
 	if (make_room(&self->codes, self->count, &self->room, sizeof(*self->codes)) ||
-	    asprintf(&path, "[%s]%s%s", place->language, place->file[0] ? " " : "", place->file) <
-		    0)
+	    asprintf(&path, "[%s]%s%s", location->language, location->file[0] ? " " : "",
+		     location->file) < 0)
 		return -ENOMEM;
 	nowhere.path = path;
 	if (symbolizer_module(self->symbolizer, CODE_UNKNOWN, &nowhere) < 0) {
@@ -128,27 +128,27 @@ static int add_python(struct code_list *self, const struct python_place *place)
 	return 0;
 }
 
-/* Texts of places are the same ones every time. */
+/* Texts of locations are the same ones every time. */
 static int find_python(struct code_list *self, uint64_t number, struct recorded_frame *ret)
 {
-	struct python_place place = { "", "", 0, "", 0 };
+	struct python_location location = { "", "", 0, "", 0 };
 	struct table_entry *entry;
 	bool is_new;
 
-	python_place_find(number, &place);
-	entry = table_make(&self->numbers, PYTHON_KEY | place.language_number,
-			   (uintptr_t)place.file, &is_new);
+	python_location_find(number, &location);
+	entry = table_make(&self->numbers, PYTHON_KEY | location.language_number,
+			   (uintptr_t)location.file, &is_new);
 	if (!entry)
 		return -ENOMEM;
 	if (is_new) {
 		entry->value = self->count;
-		if (add_python(self, &place)) {
+		if (add_python(self, &location)) {
 			table_remove(&self->numbers, entry);
 			return -ENOMEM;
 		}
 	}
 	*ret = (struct recorded_frame){ .code = (uint32_t)entry->value,
-					.address = number ^ PYTHON_PLACES };
+					.address = number ^ PYTHON_LOCATIONS };
 	return 0;
 }
 
@@ -230,7 +230,7 @@ int code_list_find(struct code_list *self, const struct space *space, uint32_t p
 	};
 	int r;
 
-	if (python_is_place(address))
+	if (python_is_location(address))
 		return find_python(self, address, ret);
 	*ret = (struct recorded_frame){ .is_return = is_return,
 					.address = is_own ? address : address - range->bias };
@@ -264,7 +264,7 @@ static bool is_signal(const struct space *space, uint64_t address)
 
 bool code_is_return(const struct space *space, const uint64_t *frames, size_t i)
 {
-	return i && !python_is_place(frames[i]) && !is_signal(space, frames[i]);
+	return i && !python_is_location(frames[i]) && !is_signal(space, frames[i]);
 }
 
 int code_list_frames(struct code_list *list, const struct space *space, uint32_t process,
@@ -333,11 +333,11 @@ void code_list_read(struct code_list *list)
 
 static bool name_python(const struct recorded_frame *frame, struct recorded_name *ret)
 {
-	struct python_place place;
+	struct python_location location;
 
-	if (!python_place_find(frame->address ^ PYTHON_PLACES, &place))
+	if (!python_location_find(frame->address ^ PYTHON_LOCATIONS, &location))
 		return false;
-	*ret = (struct recorded_name){ place.function, place.file, place.line };
+	*ret = (struct recorded_name){ location.function, location.file, location.line };
 	return true;
 }
 

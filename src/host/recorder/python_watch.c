@@ -9,7 +9,7 @@
 #include "host/core/text.h"
 #include "host/process/inner_number.h"
 #include "host/process/procfs.h"
-#include "host/python/places.h"
+#include "host/python/locations.h"
 #include "host/python/python.h"
 #include "host/recorder/waiting.h"
 
@@ -84,7 +84,7 @@ static bool has_python(const struct sample *sample)
 	const __u64 *user = sample->frames + sample->kernel_count;
 
 	for (size_t i = 0; i < sample->user_count; i++)
-		if (python_is_place(user[i]))
+		if (python_is_location(user[i]))
 			return true;
 	return false;
 }

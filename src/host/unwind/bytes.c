@@ -92,7 +92,7 @@ static uint64_t sign_extend(uint64_t value, unsigned size)
 uint64_t dwarf_take_pointer(struct dwarf_bytes *bytes, unsigned encoding)
 {
 	struct format format = formats[encoding & ENCODING_FORMAT];
-	uint64_t place = bytes->address, value;
+	uint64_t address = bytes->address, value;
 
 	if (!format.size)
 		value = take_leb(bytes, format.is_signed);
@@ -101,7 +101,7 @@ uint64_t dwarf_take_pointer(struct dwarf_bytes *bytes, unsigned encoding)
 	if (format.size && format.is_signed)
 		value = sign_extend(value, format.size);
 	if ((encoding & ENCODING_APPLICATION) == DWARF_RELATIVE)
-		return value + place;
+		return value + address;
 	if ((encoding & ENCODING_APPLICATION) != DWARF_ABSOLUTE)
 		bytes->is_broken = true;
 	return value;

@@ -10,7 +10,7 @@
 
 struct dwarf_bytes {
 	const unsigned char *at, *end;
-	uint64_t address; /* of `at`, for what is relative to its own place */
+	uint64_t address; /* of `at`, for what is relative to its own address */
 	bool is_broken;
 };
 
@@ -22,7 +22,7 @@ struct dwarf_bytes dwarf_take_piece(struct dwarf_bytes *bytes, uint64_t size);
 
 enum dwarf_encoding {
 	DWARF_ABSOLUTE = 0x00,
-	DWARF_RELATIVE = 0x10, /* to the place of the number itself */
+	DWARF_RELATIVE = 0x10, /* to the address of the number itself */
 	DWARF_OMITTED = 0xff,
 };
 

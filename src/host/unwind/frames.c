@@ -26,14 +26,14 @@ struct walk {
 
 struct unit {
 	struct dwarf_bytes rest; /* behind the length */
-	uint64_t place;          /* of the unit in the section */
+	uint64_t offset;         /* of the unit in the section */
 	unsigned offset_size;
 };
 
-static struct dwarf_bytes bytes_from(const struct walk *walk, uint64_t place)
+static struct dwarf_bytes bytes_from(const struct walk *walk, uint64_t offset)
 {
 	const struct object_part *part = walk->part;
-	uint64_t skip = MIN(place, part->size);
+	uint64_t skip = MIN(offset, part->size);
 
 	if (!part->size) /* and perhaps nowhere */
 		return (struct dwarf_bytes){ part->bytes, part->bytes, part->address, false };
@@ -46,7 +46,7 @@ static bool take_unit(const struct walk *walk, struct dwarf_bytes *bytes, struct
 {
 	uint64_t length;
 
-	ret->place = (uint64_t)(bytes->at - walk->part->bytes);
+	ret->offset = (uint64_t)(bytes->at - walk->part->bytes);
 	ret->offset_size = SHORT_SIZE;
 	length = dwarf_take_fixed(bytes, SHORT_SIZE);
 	if (length == LONG_LENGTH) {
@@ -107,7 +107,7 @@ static bool read_common(const struct walk *walk, struct unit *unit, struct frame
 	unsigned version = (unsigned)dwarf_take_fixed(rest, 1);
 	const char *letters = (const char *)rest->at;
 
-	*ret = (struct frame_common){ .place = unit->place };
+	*ret = (struct frame_common){ .offset = unit->offset };
 	if (!memchr(rest->at, '\0', (size_t)(rest->end - rest->at)))
 		return false;
 	dwarf_take_piece(rest, strlen(letters) + 1);
@@ -124,10 +124,10 @@ static bool read_common(const struct walk *walk, struct unit *unit, struct frame
 	return ret->program.end - ret->program.at <= PROGRAM_MAX;
 }
 
-static int add_common(struct walk *walk, uint64_t place, uint32_t *ret)
+static int add_common(struct walk *walk, uint64_t offset, uint32_t *ret)
 {
 	struct frames *frames = walk->frames;
-	struct dwarf_bytes bytes = bytes_from(walk, place);
+	struct dwarf_bytes bytes = bytes_from(walk, offset);
 	struct unit unit;
 	int r;
 
@@ -145,29 +145,29 @@ static int add_common(struct walk *walk, uint64_t place, uint32_t *ret)
 }
 
 /* Entries follow their CIE, so it is the last one nearly always. */
-static int common_at(struct walk *walk, uint64_t place, uint32_t *ret)
+static int common_at(struct walk *walk, uint64_t offset, uint32_t *ret)
 {
 	const struct frames *frames = walk->frames;
 
 	for (size_t i = frames->common_count, tries = 0; i-- > 0 && tries < 16; tries++) {
-		if (frames->commons[i].place != place)
+		if (frames->commons[i].offset != offset)
 			continue;
 		*ret = (uint32_t)i;
 		return 0;
 	}
-	return add_common(walk, place, ret);
+	return add_common(walk, offset, ret);
 }
 
-static int read_entry(struct walk *walk, struct unit *unit, uint64_t id, uint64_t id_place,
+static int read_entry(struct walk *walk, struct unit *unit, uint64_t id, uint64_t id_offset,
 		      struct frame_entry *ret)
 {
 	const struct frame_common *common;
 	struct dwarf_bytes *rest = &unit->rest;
-	uint64_t place = walk->section == FRAMES_EH ? id_place - id : id;
+	uint64_t offset = walk->section == FRAMES_EH ? id_offset - id : id;
 	int r;
 
 	*ret = (struct frame_entry){ 0 };
-	r = common_at(walk, place, &ret->common);
+	r = common_at(walk, offset, &ret->common);
 	if (r < 0)
 		return r;
 	common = &walk->frames->commons[ret->common];
@@ -182,7 +182,7 @@ static int read_entry(struct walk *walk, struct unit *unit, uint64_t id, uint64_
 static int add_entry(struct walk *walk, struct unit *unit)
 {
 	struct frames *frames = walk->frames;
-	uint64_t id_place = (uint64_t)(unit->rest.at - walk->part->bytes);
+	uint64_t id_offset = (uint64_t)(unit->rest.at - walk->part->bytes);
 	uint64_t id = dwarf_take_fixed(&unit->rest, unit->offset_size);
 	int r;
 
@@ -191,7 +191,7 @@ static int add_entry(struct walk *walk, struct unit *unit)
 	r = make_room(&frames->entries, frames->count, &frames->room, sizeof(*frames->entries));
 	if (r < 0)
 		return r;
-	r = read_entry(walk, unit, id, id_place, &frames->entries[frames->count]);
+	r = read_entry(walk, unit, id, id_offset, &frames->entries[frames->count]);
 	frames->count += r == 0;
 	frames->broken += r == -EBADMSG;
 	return r == -EBADMSG ? 0 : r;

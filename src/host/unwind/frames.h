@@ -8,7 +8,7 @@
 
 /* What entries share (CIE). */
 struct frame_common {
-	uint64_t place; /* its offset in the section */
+	uint64_t offset; /* its offset in the section */
 	uint64_t code_step;
 	int64_t data_step;
 	unsigned pointer_encoding;

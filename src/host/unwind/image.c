@@ -18,7 +18,7 @@
 #define SYMBOLS_MAX    ((uint64_t)16 << 20) /* of those that name where stacks end */
 #define HEADER_EXCERPT 64                   /* of PT_GNU_EH_FRAME: its fixed part is shorter */
 
-/* Reads bytes of the object by their place in the file. */
+/* Reads bytes of the object by their offset in the file. */
 struct origin {
 	int (*read)(const struct origin *origin, uint64_t offset, void *into, size_t size);
 	int fd;
@@ -100,14 +100,14 @@ static void fetch_names(struct image *image, const struct origin *origin,
 			const struct object *object)
 {
 	uint64_t headers = (uint64_t)object->header.e_shnum * sizeof(Elf64_Shdr);
-	uint64_t place =
+	uint64_t offset =
 		object->header.e_shoff + (uint64_t)object->header.e_shstrndx * sizeof(Elf64_Shdr);
 	Elf64_Shdr names;
 
 	image_fetch(image, origin, object->header.e_shoff, headers);
-	if (place > image->size || sizeof(names) > image->size - place)
+	if (offset > image->size || sizeof(names) > image->size - offset)
 		return;
-	memcpy(&names, image->bytes + place, sizeof(names));
+	memcpy(&names, image->bytes + offset, sizeof(names));
 	image_fetch(image, origin, names.sh_offset, names.sh_size);
 }
 

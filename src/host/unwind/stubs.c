@@ -15,7 +15,7 @@
 #include "host/core/room.h"
 
 #define STUB        16u
-#define NO_PLACE    UINT64_MAX /* of no CIE in the section */
+#define NO_OFFSET   UINT64_MAX /* of no CIE in the section */
 #define ENCODING    DWARF_ABSOLUTE
 #define RA_REGISTER 16
 
@@ -85,7 +85,7 @@ int stubs_add(struct frames *frames, const struct object_part *stubs)
 	    make_room(&frames->entries, frames->count, &frames->room, sizeof(entry)) < 0)
 		return -ENOMEM;
 	frames->commons[frames->common_count++] = (struct frame_common){
-		.place = NO_PLACE,
+		.offset = NO_OFFSET,
 		.code_step = 1,
 		.data_step = -8,
 		.pointer_encoding = ENCODING,

@@ -104,7 +104,7 @@ static int by_number(const void *left, const void *right)
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* Gives it its place among those of its type; 0 or -ENOMEM. */
+/* Gives it its index among those of its type; 0 or -ENOMEM. */
 static int agents_enter(struct agents *agents, struct agent *agent)
 {
 	bool is_new;

@@ -42,7 +42,7 @@ struct agent {
 struct agents {
 	struct agent *items; /* by number, those that were found later last */
 	size_t count, room;
-	struct table by_number; /* (number, 0): place and one */
+	struct table by_number; /* (number, 0): index and one */
 	uint32_t cpus, gpus;
 };
 

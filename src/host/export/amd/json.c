@@ -1,6 +1,6 @@
 /*
  * rocprof-json: the structure of rocprofv3's results.json.  Records name their function by kind and
- * operation, which are places in the lists of "strings"; both are written for what the recording
+ * operation, which are indexes in the lists of "strings"; both are written for what the recording
  * holds, so names are found as AMD's readers find them.
  *
  * Lists are by domain, a model is by time: each list is a pass of its own over the model, and

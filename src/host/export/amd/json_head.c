@@ -162,7 +162,7 @@ static void write_symbol(const struct results *self, uint64_t number, uint64_t i
 	json_object_end(json);
 }
 
-/* Number 0 is no kernel, and has its place in the list: readers index it by number. */
+/* Number 0 is no kernel, and has its slot in the list: readers index it by number. */
 static void write_no_symbol(struct json *json)
 {
 	static const char *const names[] = { "kernel_name", "formatted_kernel_name",

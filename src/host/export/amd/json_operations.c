@@ -1,5 +1,5 @@
 /*
- * Operations are places in a list for each kind: AMD's own names in front where it has any, then
+ * Operations are indexes in a list for each kind: AMD's own names in front where it has any, then
  * the functions that were recorded.
  */
 #include "host/export/amd/json_parts.h"

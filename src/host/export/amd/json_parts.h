@@ -16,7 +16,7 @@ struct results {
 	struct amd_stats stats;
 	struct agents agents;
 	uint32_t *
-		operations; /* of each function of the process: its place among those of its kind */
+		operations; /* of each function of the process: its index among those of its kind */
 	enum amd_domain domain; /* of the present pass */
 };
 

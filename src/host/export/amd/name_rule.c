@@ -353,7 +353,7 @@ typedef const char *key_taker(const char *at, const struct name_facts *facts, st
 
 static key_taker *const takers[] = { take_long_key, take_argument, take_variable, take_letter };
 
-/* What stands at this place, a key or a character; where to go on. */
+/* What stands at this position, a key or a character; where to go on. */
 static const char *name_rule_take(const char *at, const struct name_facts *facts, struct bytes *out)
 {
 	const char *end = NULL;

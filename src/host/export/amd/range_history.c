@@ -41,12 +41,12 @@ void range_history_done(struct range_history *history)
 	*history = (struct range_history){ 0 };
 }
 
-/* From a range outwards: the first that was still open then, as place and one. */
-static size_t open_at(const struct thread_ranges *ranges, size_t place, uint64_t time_ns)
+/* From a range outwards: the first that was still open then, as index and one. */
+static size_t open_at(const struct thread_ranges *ranges, size_t index, uint64_t time_ns)
 {
-	while (place && ranges->items[place - 1].end_ns < time_ns)
-		place = ranges->items[place - 1].outer;
-	return place;
+	while (index && ranges->items[index - 1].end_ns < time_ns)
+		index = ranges->items[index - 1].outer;
+	return index;
 }
 
 int range_history_take(struct range_history *history, const struct call *call)
@@ -66,9 +66,9 @@ int range_history_take(struct range_history *history, const struct call *call)
 	return 0;
 }
 
-static uint64_t begin_at(const void *items, size_t place)
+static uint64_t begin_at(const void *items, size_t index)
 {
-	return ((const struct past_range *)items)[place].begin_ns;
+	return ((const struct past_range *)items)[index].begin_ns;
 }
 
 /* How many began by then. */
@@ -83,7 +83,7 @@ const char *range_history_find(const struct range_history *history,
 	const struct table_entry *entry =
 		table_find(&history->by_tid, process->number, (uint32_t)tid);
 	const struct thread_ranges *ranges = entry ? &history->threads[entry->value - 1] : NULL;
-	size_t place = ranges ? open_at(ranges, begun_by(ranges, time_ns), time_ns) : 0;
+	size_t index = ranges ? open_at(ranges, begun_by(ranges, time_ns), time_ns) : 0;
 
-	return place ? ranges->items[place - 1].text : "";
+	return index ? ranges->items[index - 1].text : "";
 }

@@ -9,7 +9,7 @@
 
 struct past_range {
 	uint64_t begin_ns, end_ns;
-	size_t outer; /* place and one of the range around it, 0: none */
+	size_t outer; /* index and one of the range around it, 0: none */
 	char *text;
 };
 

@@ -3,7 +3,7 @@
  * kernels, names) is inserted when it is first met.
  *
  * Numbers of processes and of what belongs to them are those of the recording; from its second
- * process on they have the process's place in their upper half, so that one file can hold several.
+ * process on they have the process's index in their upper half, so that one file can hold several.
  */
 #include "host/export/amd/rocpd.h"
 
@@ -168,11 +168,11 @@ static int put_region(struct rocpd *self, const struct amd_event *event)
 }
 
 /* The rows that all work of devices refers to. */
-struct work_place {
+struct work_context {
 	int64_t process, thread, queue, stream;
 };
 
-static int find_place(struct rocpd *self, const struct amd_event *event, struct work_place *ret)
+static int find_context(struct rocpd *self, const struct amd_event *event, struct work_context *ret)
 {
 	const struct model_process *process = event->call->process;
 	uint64_t queue = event_value(event, VALUE_QUEUE), stream = event_value(event, VALUE_STREAM);
@@ -180,8 +180,8 @@ static int find_place(struct rocpd *self, const struct amd_event *event, struct 
 
 	if (!r)
 		r = rocpd_stream(self, process, stream);
-	*ret = (struct work_place){ process_id(process), id_of(process, (uint64_t)event->tid),
-				    id_of(process, queue), id_of(process, stream) };
+	*ret = (struct work_context){ process_id(process), id_of(process, (uint64_t)event->tid),
+				      id_of(process, queue), id_of(process, stream) };
 	return r;
 }
 
@@ -189,9 +189,9 @@ static int put_kernel(struct rocpd *self, const struct amd_event *event)
 {
 	const struct model_process *process = event->call->process;
 	uint64_t device = event_value(event, VALUE_DEVICE);
-	struct work_place place;
+	struct work_context context;
 	int64_t region;
-	int r = find_place(self, event, &place);
+	int r = find_context(self, event, &context);
 
 	if (!r)
 		r = rocpd_agent(self, process, device);
@@ -204,13 +204,13 @@ static int put_kernel(struct rocpd *self, const struct amd_event *event)
 		return r;
 	return rocpd_put(self, INSERT_KERNEL,
 			 (struct rocpd_cell[]){ NUMBER(self->node),
-						NUMBER(place.process),
-						NUMBER(place.thread),
+						NUMBER(context.process),
+						NUMBER(context.thread),
 						NUMBER(id_of(process, device)),
 						NUMBER(id_of(process, event->kernel)),
 						NUMBER(event_value(event, VALUE_DISPATCH)),
-						NUMBER(place.queue),
-						NUMBER(place.stream),
+						NUMBER(context.queue),
+						NUMBER(context.stream),
 						NUMBER(event->call->begin_ns),
 						NUMBER(event->call->end_ns),
 						NUMBER(event_value(event, VALUE_SCRATCH_BYTES)),
@@ -230,9 +230,9 @@ static int put_copy(struct rocpd *self, const struct amd_event *event)
 	const struct model_process *process = event->call->process;
 	uint64_t to = event_value(event, VALUE_DEVICE),
 		 from = event_value(event, VALUE_FROM_DEVICE);
-	struct work_place place;
+	struct work_context context;
 	int64_t name, region;
-	int r = find_place(self, event, &place);
+	int r = find_context(self, event, &context);
 
 	if (!r)
 		r = rocpd_agent(self, process, to);
@@ -247,12 +247,12 @@ static int put_copy(struct rocpd *self, const struct amd_event *event)
 	return rocpd_put(
 		self, INSERT_COPY,
 		(struct rocpd_cell[]){
-			NUMBER(self->node), NUMBER(place.process), NUMBER(place.thread),
+			NUMBER(self->node), NUMBER(context.process), NUMBER(context.thread),
 			NUMBER(event->call->begin_ns), NUMBER(event->call->end_ns), NUMBER(name),
 			NUMBER(id_of(process, to)), NUMBER(event_value(event, VALUE_ADDRESS)),
 			NUMBER(id_of(process, from)), NUMBER(event_value(event, VALUE_OLD_ADDRESS)),
-			NUMBER(event_value(event, VALUE_SIZE)), NUMBER(place.queue),
-			NUMBER(place.stream), NUMBER(region), NUMBER(self->event_count) });
+			NUMBER(event_value(event, VALUE_SIZE)), NUMBER(context.queue),
+			NUMBER(context.stream), NUMBER(region), NUMBER(self->event_count) });
 }
 
 static const struct memory_words {
@@ -274,9 +274,9 @@ static int put_memory(struct rocpd *self, const struct amd_event *event)
 		memory_words[operation < MEMORY_OPERATIONS ? operation : MEMORY_ALLOCATE];
 	bool is_placed = amd_memory_has_agent(event), is_scratch = event->domain == AMD_SCRATCH;
 	uint64_t device = event_value(event, VALUE_DEVICE);
-	struct work_place place;
+	struct work_context context;
 	char notes[48] = "{}";
-	int r = find_place(self, event, &place);
+	int r = find_context(self, event, &context);
 
 	if (!r && is_placed)
 		r = rocpd_agent(self, process, device);
@@ -285,15 +285,15 @@ static int put_memory(struct rocpd *self, const struct amd_event *event)
 	if (is_scratch)
 		snprintf(notes, sizeof(notes), "{\"flags\":\"%" PRIu64 "\"}",
 			 event_value(event, VALUE_FLAGS));
-	return rocpd_put(self, INSERT_MEMORY,
-			 (struct rocpd_cell[]){
-				 NUMBER(self->node), NUMBER(place.process), NUMBER(place.thread),
-				 is_placed ? NUMBER(id_of(process, device)) : NOTHING,
-				 TEXT(words.type), TEXT(is_scratch ? "SCRATCH" : words.level),
-				 NUMBER(event->call->begin_ns), NUMBER(event->call->end_ns),
-				 NUMBER(event_value(event, VALUE_ADDRESS)),
-				 NUMBER(event_value(event, VALUE_SIZE)), NUMBER(place.queue),
-				 NUMBER(place.stream), NUMBER(self->event_count), TEXT(notes) });
+	return rocpd_put(
+		self, INSERT_MEMORY,
+		(struct rocpd_cell[]){
+			NUMBER(self->node), NUMBER(context.process), NUMBER(context.thread),
+			is_placed ? NUMBER(id_of(process, device)) : NOTHING, TEXT(words.type),
+			TEXT(is_scratch ? "SCRATCH" : words.level), NUMBER(event->call->begin_ns),
+			NUMBER(event->call->end_ns), NUMBER(event_value(event, VALUE_ADDRESS)),
+			NUMBER(event_value(event, VALUE_SIZE)), NUMBER(context.queue),
+			NUMBER(context.stream), NUMBER(self->event_count), TEXT(notes) });
 }
 
 typedef int event_putter(struct rocpd *self, const struct amd_event *event);
@@ -437,7 +437,7 @@ static void rocpd_done(struct rocpd *self)
 	free(self->agents);
 	table_done(&self->known);
 	table_done(&self->strings);
-	table_done(&self->places);
+	table_done(&self->text_ids);
 	rocpd_close(&self->file);
 }
 

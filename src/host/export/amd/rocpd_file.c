@@ -165,15 +165,15 @@ static unsigned count_columns(const char *columns)
 
 static int rocpd_file_prepare(struct rocpd_file *file, enum rocpd_insert which, struct err *err)
 {
-	char statement[768], places[2 * COLUMNS_MAX + 1] = "";
+	char statement[768], parameters[2 * COLUMNS_MAX + 1] = "";
 	unsigned count = count_columns(inserts[which].columns);
 
 	for (unsigned i = 0; i < count && i < COLUMNS_MAX; i++) {
-		places[2 * i] = i ? ',' : ' ';
-		places[2 * i + 1] = '?';
+		parameters[2 * i] = i ? ',' : ' ';
+		parameters[2 * i + 1] = '?';
 	}
 	snprintf(statement, sizeof(statement), "INSERT INTO \"rocpd_%s%s\" (%s) VALUES (%s)",
-		 inserts[which].table, file->suffix, inserts[which].columns, places);
+		 inserts[which].table, file->suffix, inserts[which].columns, parameters);
 	return sqlite3_prepare_v3(file->database, statement, -1, SQLITE_PREPARE_PERSISTENT,
 				  &file->inserts[which], NULL) == SQLITE_OK
 		       ? 0
@@ -250,22 +250,22 @@ int rocpd_open(struct rocpd_file *ret, const char *path, const char *shown, cons
 }
 
 /* Readers take texts for UTF-8. */
-static int bind_mended(sqlite3_stmt *statement, int place, const char *text)
+static int bind_mended(sqlite3_stmt *statement, int index, const char *text)
 {
 	char *mended = utf8_mended(text);
 
-	return mended ? sqlite3_bind_text(statement, place, mended, -1, free) : SQLITE_NOMEM;
+	return mended ? sqlite3_bind_text(statement, index, mended, -1, free) : SQLITE_NOMEM;
 }
 
-static int rocpd_file_bind(sqlite3_stmt *statement, int place, const struct rocpd_cell *cell)
+static int rocpd_file_bind(sqlite3_stmt *statement, int index, const struct rocpd_cell *cell)
 {
 	if (cell->kind == CELL_NUMBER)
-		return sqlite3_bind_int64(statement, place, cell->number);
+		return sqlite3_bind_int64(statement, index, cell->number);
 	if (cell->kind == CELL_TEXT && cell->text && !utf8_is_valid(cell->text))
-		return bind_mended(statement, place, cell->text);
+		return bind_mended(statement, index, cell->text);
 	if (cell->kind == CELL_TEXT && cell->text)
-		return sqlite3_bind_text(statement, place, cell->text, -1, SQLITE_STATIC);
-	return sqlite3_bind_null(statement, place);
+		return sqlite3_bind_text(statement, index, cell->text, -1, SQLITE_STATIC);
+	return sqlite3_bind_null(statement, index);
 }
 
 int rocpd_insert(struct rocpd_file *file, enum rocpd_insert which, const struct rocpd_cell *cells,

@@ -51,7 +51,7 @@ int rocpd_passing_string(struct rocpd *self, const char *text, int64_t *ret)
 int rocpd_string(struct rocpd *self, const char *text, int64_t *ret)
 {
 	bool is_new;
-	struct table_entry *entry = table_make(&self->places, (uintptr_t)text, 0, &is_new);
+	struct table_entry *entry = table_make(&self->text_ids, (uintptr_t)text, 0, &is_new);
 	int r = 0;
 
 	if (!entry)

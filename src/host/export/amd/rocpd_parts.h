@@ -20,7 +20,7 @@ struct rocpd {
 	struct agents *agents; /* of each process */
 	struct table known;    /* (kind, id) */
 	struct table strings;  /* (hash of it, 0): its id */
-	struct table places;   /* (where its text lies, 0): its id, for those that stay there */
+	struct table text_ids; /* (where its text lies, 0): its id, for those that stay there */
 	int64_t string_count, event_count, track_count;
 };
 

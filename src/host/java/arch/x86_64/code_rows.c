@@ -79,7 +79,8 @@ static void send_ahead(struct scan *scan, size_t at, const struct instruction *i
 }
 
 /* Who arrives here by a jump, and who from above, must agree, unless nothing is known of one.  In a
- * method they always do: above is data then, of places that are patched when a class is loaded. */
+ * method they always do: above is data then, of addresses that are patched when a class is loaded.
+ */
 static void code_rows_arrive(struct scan *scan, size_t at)
 {
 	unsigned known = scan->waiting[at];

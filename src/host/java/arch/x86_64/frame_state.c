@@ -367,18 +367,18 @@ static bool set_cfa(const struct frame_state *frame, struct unwind_special *rule
 	return frame->has_sp || frame->has_fp;
 }
 
-static bool set_saved(const struct frame_state *frame, int32_t place, __u8 *ret_saved,
+static bool set_saved(const struct frame_state *frame, int32_t offset, __u8 *ret_saved,
 		      __s32 *ret_offset)
 {
 	if (frame->cfa_kind == CFA_AT) {
 		*ret_saved = UNWIND_SAVED_AT_CFA;
-		*ret_offset = place - frame->cfa;
+		*ret_offset = offset - frame->cfa;
 	} else if (frame->has_fp) {
 		*ret_saved = UNWIND_SAVED_AT_BASE;
-		*ret_offset = place - frame->fp;
+		*ret_offset = offset - frame->fp;
 	} else {
 		*ret_saved = UNWIND_SAVED_AT_SP;
-		*ret_offset = place - frame->sp;
+		*ret_offset = offset - frame->sp;
 	}
 	return frame->cfa_kind == CFA_AT || frame->has_fp || frame->has_sp;
 }

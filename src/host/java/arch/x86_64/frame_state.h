@@ -1,5 +1,5 @@
 /*
- * Where the parts of a frame are at one instruction, and what the instruction does to them.  Places
+ * Where the parts of a frame are at one instruction, and what the instruction does to them. Offsets
  * on the stack are numbers that only mean something beside each other.
  */
 #pragma once
@@ -35,7 +35,7 @@ struct frame_state {
 struct frame_state frame_at_entry(void);
 /* Behind a prologue that pushed rbp and made a frame of so many bytes in all. */
 struct frame_state frame_of_size(uint32_t size);
-/* At the begin of what is jumped to out of a frame, with the place to return to in rdx. */
+/* At the begin of what is jumped to out of a frame, with the address to return to in rdx. */
 struct frame_state frame_at_exception(void);
 /* At the begin of a method in the interpreter: rbp is the caller's, r13 the caller's rsp. */
 struct frame_state frame_at_interpreted_entry(void);

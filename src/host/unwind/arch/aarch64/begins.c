@@ -1,6 +1,6 @@
 /*
  * Where functions of aarch64 begin: at symbols, at the begin of sections, where calls lead.  Host
- * only.  A word of data that looks like a call names a wrong place: code.c then finds two frames
+ * only.  A word of data that looks like a call names a wrong address: code.c then finds two frames
  * that do not agree, and says none.
  */
 #include "host/unwind/arch/aarch64/begins.h"

@@ -4,7 +4,8 @@ What it costs a program to have its system calls traced: limpet record --syscall
 in the same run and on the same target, which makes nothing but short system calls.
 
 In alternating slots: each tool's slot lies between two without any, and those differ by the noise that is said. A tool counts
-from when it says or shows that it is there.  Beside that: how many of the calls each has counted.
+from when it says or shows that it is there.  "speed" is by the clock, "ns a call" by the target's own processor time, which others
+on the machine hardly change, and which does not hold the time that it stands still (strace).  Beside that: how many calls each has counted.
 
 Environment: LIMPET is the executable, BENCH the folder with syscalls_target.
 """
@@ -39,22 +40,23 @@ class Target:
         self.rest = ""
 
     def said(self):
-        """(calls so far, when) of each line."""
+        """(calls so far, when, processor time) of each line."""
         try:
             self.rest += os.read(self.process.stdout.fileno(), 1 << 20).decode()
         except BlockingIOError:
             pass
         *lines, self.rest = self.rest.split("\n")
-        return [(int(line.split()[0]), float(line.split()[1])) for line in lines]
+        return [tuple(map(float, line.split())) for line in lines]
 
     def rate(self, seconds):
-        """Calls a second, in that time."""
+        """Calls a second, and nanoseconds of processor time for each, in that time."""
         self.said()
         lines, end = [], time.monotonic() + LIMIT_S
         while (len(lines) < 2 or lines[-1][1] - lines[0][1] < seconds) and time.monotonic() < end:
             time.sleep(0.05)
             lines += self.said()
-        return (lines[-1][0] - lines[0][0]) / (lines[-1][1] - lines[0][1])
+        calls, wall, processor = (last - first for first, last in zip(lines[0], lines[-1]))
+        return calls / wall, processor / calls * 1e9
 
     def close(self):
         self.process.kill()
@@ -124,23 +126,33 @@ def slot(tool, target, seconds):
         return rate, running.stop()
 
 
+class Figures:
+    """Of one tool: each slot beside the two around it."""
+
+    def __init__(self):
+        self.speeds, self.added, self.said = [], [], ""
+
+    def add(self, before, during, after):
+        self.speeds.append(during[0] / statistics.mean((before[0], after[0])))
+        self.added.append(during[1] - statistics.mean((before[1], after[1])))
+
+
 def measure(tools, rounds, seconds):
+    """(figures by tool, [(noise of the speed, ns a call)] without any)"""
     target = Target()
-    rates, without, said = {tool: [] for tool in tools}, [], {}
-    last = 0
+    figures, without = {tool: Figures() for tool in tools}, []
     try:
         for _ in range(rounds):
             for tool in tools:
                 before = target.rate(seconds)
-                rate, said[tool] = slot(tool, target, seconds)
+                during, figures[tool].said = slot(tool, target, seconds)
                 time.sleep(SETTLE_S)
                 after = target.rate(seconds)
-                without.append(after / before)
-                rates[tool].append(rate / statistics.mean((before, after)))
-                last = statistics.mean((before, after))
+                figures[tool].add(before, during, after)
+                without.append((after[0] / before[0], before[1], before[0]))
     finally:
         target.close()
-    return rates, without, said, last
+    return figures, without
 
 
 def main():
@@ -151,16 +163,18 @@ def main():
     tools = [tool for tool in (Limpet, PerfTrace, Strace) if shutil.which(tool.command)]
     peers.tell_missing("perf", "strace")
     machine = report.Machine(os.cpu_count(), os.uname(), os.getloadavg())
-    rates, without, said, base = measure(tools, arguments.rounds, arguments.seconds)
+    figures, without = measure(tools, arguments.rounds, arguments.seconds)
     machine.load_after = os.getloadavg()
     print("\n".join(machine.lines()), end="\n\n")
-    print(f"without any: {base / 1e6:.2f} million calls a second; noise, the second slot without any beside the first: "
-          f"{min(without):.2f} to {max(without):.2f}")
-    print(f"{'':32}{'speed':>8}{'min':>8}{'max':>8}{'ns added a call':>18}")
+    noises, costs, speeds = zip(*without)
+    print(f"without any: {statistics.median(speeds) / 1e6:.2f} million calls a second, {statistics.median(costs):.0f} ns of processor "
+          f"time a call ({min(costs):.0f} to {max(costs):.0f});\nnoise: the slot after a tool has {min(noises):.2f} to {max(noises):.2f} "
+          f"of the speed of the one before\n")
+    print(f"{'':32}{'speed':>8}{'min':>7}{'max':>7}{'ns a call added':>17}{'min':>7}{'max':>7}")
     for tool in tools:
-        speed = statistics.median(rates[tool])
-        added = (1 / speed - 1) / base * 1e9
-        print(f"{tool.name:32}{speed:8.3f}{min(rates[tool]):8.3f}{max(rates[tool]):8.3f}{added:18.0f}  {said[tool]}")
+        speeds, added = figures[tool].speeds, figures[tool].added
+        print(f"{tool.name:32}{statistics.median(speeds):8.3f}{min(speeds):7.2f}{max(speeds):7.2f}{statistics.median(added):17.0f}"
+              f"{min(added):7.0f}{max(added):7.0f}  {figures[tool].said}")
 
 
 if __name__ == "__main__":

@@ -567,13 +567,24 @@ ALWAYS_INLINE void luajit_keep(struct walk *walk, __u16 cfa, __u64 frame)
 	walk->luajit_count = at + 1;
 }
 
+/* Whether sp is that of a frame, although its state may run another one by now. */
+ALWAYS_INLINE int is_luajit_frame(struct climb *climb)
+{
+	__u64 state, head = 0;
+
+	return !read_word(climb, climb->walk->sp + LUAJIT_FRAME_STATE, &state) &&
+	       luajit_may_be_state(state) &&
+	       !read_memory(climb, &head, sizeof(head), state + LUAJIT_STATE_HEAD) &&
+	       luajit_is_state(head);
+}
+
 /* Up to LuaJIT's frame.  The row becomes that of a frame at sp. */
 ALWAYS_INLINE int climb_to_luajit(struct climb *climb, struct unwind_row *row)
 {
 	struct luajit_search search = { .climb = climb };
 
 	row->kind = UNWIND_SP;
-	if (row->cfa & LUAJIT_ASSEMBLY && !climb->walk->is_exact)
+	if (row->cfa & LUAJIT_ASSEMBLY && !climb->walk->is_exact && is_luajit_frame(climb))
 		search.found = climb->walk->sp;
 	else
 		bpf_loop(LUAJIT_REACH, luajit_look, &search, 0);

@@ -52,8 +52,10 @@ def once(frames):
 
 
 def same_location(by_gdb, by_limpet):
-    """What a signal interrupted is one behind in limpet's."""
-    return by_limpet - by_gdb in (0, 1)
+    """What a signal interrupted is one behind in limpet's. The loop of an interpreter may have no name (Lua's)."""
+    if by_limpet[1] == LOOP:
+        return by_gdb[1] == LOOP or not by_gdb[3]
+    return by_limpet[0] - by_gdb[0] in (0, 1)
 
 
 def compare(line):
@@ -62,7 +64,7 @@ def compare(line):
         return "limpet has no stack", 0
     ours, theirs = addresses(line["limpet"]), gdb_addresses(line)
     for number, (mine, other) in enumerate(zip(ours, theirs)):
-        if not same_location(other[0], mine[0]):
+        if not same_location(other, mine):
             is_lost = not all(frame[2] for frame in theirs[number:])
             return "gdb goes where no code is" if is_lost else "another frame", number
     if len(ours) > len(theirs):
@@ -95,7 +97,7 @@ class Aliases:
 def names_differ(line, paths, aliases):
     """(limpet's, gdb's) of frames at the same location with names that are not the same function's."""
     for mine, other in zip(addresses(line["limpet"]), gdb_addresses(line)):
-        if not same_location(other[0], mine[0]):
+        if not same_location(other, mine):
             return
         ours, theirs = bare(mine[2]), bare(re.sub(r"\(.*", "", other[3]))
         if not theirs or "+0x" in ours or ours == theirs or ours.split("(")[0] == theirs:

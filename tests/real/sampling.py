@@ -2,8 +2,9 @@
 """Live programs from Debian's packages, sampled under load: whole stacks, no failed request, gdb's stacks beside.
 
   tests/real/sampling.py [--seconds S] [--stops N] [NAME...]     redis postgres nginx python3 node java ruby php
-                                                                 perl go go-stripped go-cgo ffmpeg luajit lua
-                                                                 sqlite3 xz openssl awk; all by default
+                                                                 perl go go-stripped go-cgo ffmpeg lua luajit
+                                                                 guile erlang r sqlite3 xz openssl awk gcc
+                                                                 rust fortran ocaml mariadb; all by default
 
 Each is recorded by both samplers with stacks, on and off the processor. Then gdb stops it N times, and both look at
 the same threads. LIMPET names the limpet to test. Ends with "N passed, N failed".
@@ -25,9 +26,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "common")]
 os.environ.setdefault("LIMPET", str(HERE.parent.parent / "out/bin/limpet"))
 
+from busy import SAMPLED
 from gdb_truth import Verdict, look, modules
 from report import Report, table
-from servers import SAMPLED, Unavailable, wait_for
+from servers import Unavailable, wait_for
 
 WARM_UP_S = 2.0
 RATE = 499

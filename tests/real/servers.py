@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from load import REDIS_REQUESTS, Load, NoLoad, SelfLoad, count_pgbench, count_redis, count_self, count_wrk
+from load import REDIS_REQUESTS, Load, SelfLoad, count_pgbench, count_redis, count_self, count_wrk
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 
@@ -305,62 +305,4 @@ class Php(Server):
         return Load(list(map(str, argv)), count_self)
 
 
-class Busy(Server):
-    """A program that works for ever at what its command line says."""
-
-    arguments = ()
-
-    def open(self):
-        self.start(find(self.program), *self.arguments, stdout=subprocess.DEVNULL)
-
-    def load(self):
-        return NoLoad()
-
-
-class Ffmpeg(Busy):
-    """x264's assembly has no rules; part of it keeps its stack pointer in rcx across calls, and has frames that are
-    larger than a copy of a stack."""
-
-    name = program = "ffmpeg"
-    arguments = ("-nostdin", "-loglevel", "error", "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=25",
-                 "-c:v", "libx264", "-f", "null", "-")
-    least = {"bpf": 97.0, "copy": 85.0}
-
-
-class LuaJit(Busy):
-    """What it compiles keeps no frame pointer."""
-
-    name = program = "luajit"
-    arguments = ("-e", "local t = {} for n = 1, 1e12 do t[n % 100] = tostring(n):rep(3) end")
-    is_known_to_gdb = False
-    least = {"bpf": 0.0, "copy": 0.0}
-
-
-class Lua(Busy):
-    name, program = "lua", "lua5.4"
-    arguments = ("-e", "local t = {} for n = 1, 1e12 do t[n % 100] = tostring(n):rep(3) end")
-
-
-class Sqlite(Busy):
-    name = program = "sqlite3"
-    arguments = (":memory:", "with recursive n(x) as (select 1 union all select x + 1 from n) select sum(x) from n;")
-
-
-class Xz(Busy):
-    name = program = "xz"
-    arguments = ("-c", "-T1", "/dev/urandom")
-
-
-class Openssl(Busy):
-    name = program = "openssl"
-    arguments = ("speed", "-seconds", "600", "sha256")
-
-
-class Awk(Busy):
-    name = program = "awk"
-    arguments = ("BEGIN { for (n = 0; ; n++) { a[n % 97] = sprintf(\"%d\", n); gsub(/1/, \"x\", a[n % 97]) } }",)
-
-
-BUSY = (Ffmpeg, LuaJit, Lua, Sqlite, Xz, Openssl, Awk)
 SERVERS = (Redis, Postgres, Nginx, Python, Node, Java, Ruby, Php, Perl)
-SAMPLED = (*SERVERS, Go, GoStripped, GoWithC, *BUSY)  # also what has no C library to be attached by

@@ -443,6 +443,11 @@ class Losses(Recorded):
 
 
 class Refusals(Recorded):
+    def test_of_the_whole_machine(self):
+        result = limpet("record", "-a", "--syscall-trace", "--json", "-o", self.path)
+        self.assertEqual(result.code, 2, str(result))
+        self.assertIn("--syscall-trace", result.events[-1]["error"])
+
     @unittest.skipUnless(shutil.which("setpriv") and os.geteuid() == 0, "needs root, to become another user")
     def test_without_rights(self):
         """Said before anything is made: what, why, and what would help."""

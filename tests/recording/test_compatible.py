@@ -30,15 +30,26 @@ import perfetto  # noqa: E402
 OLD = pathlib.Path(__file__).resolve().parent / "old"
 
 
+def part_of(found, told):
+    """What of it was told then, too."""
+    if isinstance(told, dict) and isinstance(found, dict):
+        return {key: part_of(found.get(key), value) for key, value in told.items()}
+    if isinstance(told, list) and isinstance(found, list) and len(told) == len(found):
+        return [part_of(one, other) for one, other in zip(found, told)]
+    return found
+
+
 class Old(unittest.TestCase):
     def check(self, name):
         """All that was said then is said now; more may be said beside it."""
         result = limpet("report", OLD / f"{name}.limpet", "--json", "-n", "0")
         self.assertEqual(result.code, 0, str(result))
         expected = [json.loads(line) for line in (OLD / f"{name}.json").read_text().splitlines()]
-        self.assertEqual(len(result.events), len(expected))
-        for found, told in zip(result.events, expected):
-            self.assertEqual({key: found.get(key) for key in told}, told)
+        kinds = {told["event"] for told in expected}
+        events = [event for event in result.events if event["event"] in kinds]
+        self.assertEqual(len(events), len(expected))
+        for found, told in zip(events, expected):
+            self.assertEqual(part_of(found, told), told)
 
     def test_calls(self):
         self.check("cpu")

@@ -4,6 +4,10 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "shared/wire/boot.h"
 
 #include "host/unwind/engine.h"
 
@@ -44,11 +48,37 @@ static void knows_what_limpet_brought(void **state)
 	assert_string_equal(engine_by_path("[limpet]")->path, "[limpet]");
 }
 
+/* In this very process. */
+static void knows_bootstrap_code(void **state)
+{
+	char *region =
+		mmap(NULL, REGION_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char nameless[] = "";
+	const struct module module = { .kind = MODULE_ANONYMOUS, .path = nameless };
+	struct space_range range = { .start = (uintptr_t)region + REGION_CODE,
+				     .end = (uintptr_t)region + REGION_SIZE,
+				     .module = &module };
+	const struct space here = { .pid = getpid(), .ranges = &range, .count = 1 };
+	struct boot_context *context = (void *)(region + REGION_DATA + DATA_CONTEXT);
+
+	(void)state;
+	assert_ptr_not_equal(region, MAP_FAILED);
+	assert_string_equal(engine_of(&here, &range)->path, "[JIT]");
+	context->magic = BOOT_MAGIC;
+	assert_string_equal(engine_of(&here, &range)->path, "[JIT]");
+	context->region = (uintptr_t)region;
+	assert_string_equal(engine_of(&here, &range)->path, "[limpet]");
+	range.end -= 0x1000;
+	assert_string_equal(engine_of(&here, &range)->path, "[JIT]");
+	munmap(region, REGION_SIZE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(knows_a_runtime_by_its_file),
 		cmocka_unit_test(knows_what_limpet_brought),
+		cmocka_unit_test(knows_bootstrap_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,6 +181,8 @@ static void knows_the_frame_of_the_assembly_of_luajit(void **state)
 
 	(void)state;
 	put(0, CODE + 0xf10);
+	put(3, place(40));
+	put(41, LUAJIT_KIND_STATE << 8);
 	put(10, CODE + 0x605);
 	result = walk_from(CODE + 0x100, 1);
 	assert_int_equal(result.end, STACK_COMPLETE);

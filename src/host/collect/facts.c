@@ -87,7 +87,7 @@ static int forgive_rights(int r, struct err *err)
 	return 0;
 }
 
-int facts_process(struct recording *recording, pid_t pid, bool with_files, uint32_t *ret_number,
+int facts_process(struct recording *recording, pid_t pid, unsigned parts, uint32_t *ret_number,
 		  struct err *err)
 {
 	CLEANUP(process_done) struct process process = { 0 };
@@ -108,8 +108,9 @@ int facts_process(struct recording *recording, pid_t pid, bool with_files, uint3
 	if (r)
 		return r;
 	*ret_number = facts.number;
-	r = forgive_rights(facts_modules(recording, pid, facts.number, err), err);
-	if (!r && with_files)
+	if (parts & FACTS_MODULES)
+		r = forgive_rights(facts_modules(recording, pid, facts.number, err), err);
+	if (!r && parts & FACTS_FILES)
 		r = forgive_rights(facts_files(recording, pid, facts.number, err), err);
 	return r;
 }

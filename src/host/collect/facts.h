@@ -11,9 +11,12 @@
 int facts_session(struct recording *recording, const char *limpet_version, const char *options,
 		  struct err *err) MUST_CHECK;
 
-/* The process, its modules and, if wanted, what it has open, which can be very much; the number
- * that it has in the recording. */
-int facts_process(struct recording *recording, pid_t pid, bool with_files, uint32_t *ret_number,
+/* What is told of a process beside what it is: its modules; what it has open, which can be very
+ * much. */
+enum facts_parts { FACTS_MODULES = 1 << 0, FACTS_FILES = 1 << 1 };
+
+/* The process and these parts; the number that it has in the recording. */
+int facts_process(struct recording *recording, pid_t pid, unsigned parts, uint32_t *ret_number,
 		  struct err *err) MUST_CHECK;
 
 /* Its modules again: more may have been loaded. */

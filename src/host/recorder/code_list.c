@@ -30,7 +30,7 @@ struct code_list {
 	struct {
 		pid_t pid;
 		unsigned generation;
-		const struct module *module;
+		uint64_t start;
 		const struct engine *engine;
 	} last;
 };
@@ -207,10 +207,10 @@ static const struct engine *find_engine(struct code_list *self, const struct spa
 					const struct space_range *range)
 {
 	if (self->last.pid != space->pid || self->last.generation != space->generation ||
-	    self->last.module != range->module) {
+	    self->last.start != range->start || !self->last.engine) {
 		self->last.pid = space->pid;
 		self->last.generation = space->generation;
-		self->last.module = range->module;
+		self->last.start = range->start;
 		self->last.engine = engine_of(space, range);
 	}
 	return self->last.engine;

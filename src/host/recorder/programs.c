@@ -74,7 +74,10 @@ static int program_write(struct programs *self, pid_t pid, uint32_t *ret, struct
 		*ret = program->number;
 		return 0;
 	}
-	r = facts_process(self->recording, pid, self->with_files, ret, err);
+	r = facts_process(self->recording, pid,
+			  (self->without_modules ? 0u : FACTS_MODULES) |
+				  (self->with_files ? FACTS_FILES : 0u),
+			  ret, err);
 	if (!r)
 		r = facts_variables(self->recording, pid, *ret, self->variables, err);
 	if (r)

@@ -22,7 +22,8 @@ struct known_program {
 struct programs {
 	pthread_mutex_t lock; /* of what follows */
 	struct recording *recording;
-	bool with_files; /* calls that are traced name them by numbers */
+	bool with_files;      /* calls that are traced name them by numbers */
+	bool without_modules; /* of processes that nobody has chosen: samples have theirs */
 	/* Of their environments, to be kept; ends with NULL. */
 	const char *variables[PROGRAMS_VARIABLES_MAX + 1];
 	struct table indexes;        /* (pid, 0): in items */

@@ -42,6 +42,7 @@ int recorder_output_open(struct recorder_output *ret, const struct recorder *rec
 		return r;
 	ret->is_unused = !recording_begins_beside(ret->recording);
 	programs_init(&ret->programs, ret->recording, recorder->traces, recorder->given.variables);
+	ret->programs.without_modules = recorder->given.is_system_wide;
 	return write_beginning(ret->recording, recorder, err);
 }
 

@@ -8,15 +8,25 @@
 #include "host/core/sorted.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* How many names before an address are looked at, where one far back spans it. */
 #define LOOK_BACK_MAX 4096u
 
+/* Whoever looks at many programs may hear of names from all of them. */
+static _Atomic size_t all_bytes;
+
+static size_t jit_names_bytes(const struct jit_names *names)
+{
+	return names->text_bytes + names->count * sizeof(*names->items);
+}
+
 bool jit_names_are_full(const struct jit_names *names)
 {
-	return names->count >= JIT_NAMES_MAX || names->text_bytes >= JIT_TEXT_MAX;
+	return names->count >= JIT_NAMES_MAX || names->text_bytes >= JIT_TEXT_MAX ||
+	       atomic_load_explicit(&all_bytes, memory_order_relaxed) >= JIT_ALL_MAX;
 }
 
 static int refuse_more(struct jit_names *names)
@@ -50,6 +60,8 @@ int jit_names_add(struct jit_names *names, uint64_t start, uint64_t size, const 
 							.text = text };
 	names->count++;
 	names->text_bytes += strlen(name) + 1;
+	atomic_fetch_add_explicit(&all_bytes, strlen(name) + 1 + sizeof(*names->items),
+				  memory_order_relaxed);
 	return 0;
 }
 
@@ -156,6 +168,7 @@ const struct jit_name *jit_names_latest(const struct jit_names *names, uint64_t 
 
 void jit_names_done(struct jit_names *names)
 {
+	atomic_fetch_sub_explicit(&all_bytes, jit_names_bytes(names), memory_order_relaxed);
 	free(names->items);
 	pool_done(&names->texts);
 	*names = (struct jit_names){ 0 };

@@ -11,6 +11,8 @@
 /* What comes after so many has no name. */
 #define JIT_NAMES_MAX (2u << 20)
 #define JIT_TEXT_MAX  (128u << 20)
+/* Of all processes together, with what keeps them. */
+#define JIT_ALL_MAX ((size_t)512 << 20)
 
 struct jit_name {
 	uint64_t start, end;

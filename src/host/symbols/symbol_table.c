@@ -7,19 +7,31 @@
 #include "host/core/sorted.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* How many symbols back one that spans the address is looked for. */
 #define OVERLAP_MAX 32u
 
+/* Whoever looks at many programs has many files open. */
+static _Atomic size_t all_symbols;
+
+static bool is_full(const struct symbol_table *table)
+{
+	return table->count >= SYMBOL_TABLE_MAX ||
+	       atomic_load_explicit(&all_symbols, memory_order_relaxed) >= SYMBOLS_ALL_MAX;
+}
+
 int symbol_table_add(struct symbol_table *table, const struct symbol *symbol)
 {
-	int r = table->count >= SYMBOL_TABLE_MAX ? -EOVERFLOW
-						 : make_room(&table->items, table->count,
-							     &table->room, sizeof(*table->items));
+	int r = is_full(table) ? -EOVERFLOW
+			       : make_room(&table->items, table->count, &table->room,
+					   sizeof(*table->items));
 
-	if (!r)
+	if (!r) {
 		table->items[table->count++] = *symbol;
+		atomic_fetch_add_explicit(&all_symbols, 1, memory_order_relaxed);
+	}
 	table->is_finished = false;
 	return r;
 }
@@ -41,6 +53,7 @@ static void drop_twins(struct symbol_table *table)
 	for (size_t i = 0; i < table->count; i++)
 		if (!kept || table->items[kept - 1].address != table->items[i].address)
 			table->items[kept++] = table->items[i];
+	atomic_fetch_sub_explicit(&all_symbols, table->count - kept, memory_order_relaxed);
 	table->count = kept;
 }
 
@@ -79,6 +92,7 @@ const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_
 
 void symbol_table_done(struct symbol_table *table)
 {
+	atomic_fetch_sub_explicit(&all_symbols, table->count, memory_order_relaxed);
 	free(table->items);
 	*table = (struct symbol_table){ 0 };
 }

@@ -24,6 +24,8 @@ struct symbol_table {
 
 /* Of one file. */
 #define SYMBOL_TABLE_MAX (8u << 20)
+/* Of all files that are read at a time. */
+#define SYMBOLS_ALL_MAX (24u << 20)
 
 /* -ENOMEM; -EOVERFLOW when there are too many. */
 int symbol_table_add(struct symbol_table *table, const struct symbol *symbol) MUST_CHECK;

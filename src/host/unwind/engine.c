@@ -4,6 +4,9 @@
 #include "host/unwind/engine.h"
 
 #include <string.h>
+#include <sys/uio.h>
+
+#include "shared/wire/boot.h"
 
 #define NODE_NAMES "start it with --perf-basic-prof"
 
@@ -72,11 +75,28 @@ static bool is_own(const char *path)
 	return !strncmp(path, "/memfd:limpet-", 14) || !strncmp(path, "/memfd:liblimpet-", 17);
 }
 
+/* Bootstrap code has no name; beside it lies what the host has told it. */
+static bool is_bootstrap(const struct space *space, const struct space_range *range)
+{
+	uint64_t region = range->start - REGION_CODE;
+	struct boot_context context;
+	const size_t size = offsetof(struct boot_context, libc);
+	struct iovec local = { &context, size };
+	struct iovec remote = { (void *)(uintptr_t)(region + REGION_DATA + DATA_CONTEXT), size };
+
+	return range->module->kind == MODULE_ANONYMOUS &&
+	       range->end - range->start == REGION_CODE_SIZE &&
+	       process_vm_readv(space->pid, &local, 1, &remote, 1, 0) == (ssize_t)size &&
+	       context.magic == BOOT_MAGIC && context.region == region;
+}
+
 const struct engine *engine_of(const struct space *space, const struct space_range *range)
 {
 	const char *path = range->module->path;
 	const struct engine *named = is_own(path) ? &own : engine_by_mapping(path);
 
+	if (!named && is_bootstrap(space, range))
+		named = &own;
 	if (named)
 		return named;
 	if (!strncmp(path, "/dev/zero", 9) && has_file(space, "php"))

@@ -20,6 +20,13 @@ static int add_gap(struct frames *frames, uint64_t start, uint64_t end, unsigned
 	return 0;
 }
 
+/* Behind the trampoline of signals stands the pc of whoever is in its system call. */
+static uint64_t end_of(const struct frames *frames, const struct frame_entry *entry)
+{
+	return entry->end + (entry->kind == ENTRY_PROGRAM &&
+			     frames->commons[entry->common].is_signal && entry->end < UINT64_MAX);
+}
+
 /* Of the first `count` entries, which ascend. */
 static int add_gaps_of(struct frames *frames, size_t count, const Elf64_Phdr *segment,
 		       unsigned step)
@@ -36,7 +43,7 @@ static int add_gaps_of(struct frames *frames, size_t count, const Elf64_Phdr *se
 			break;
 		if (entry.start > start)
 			r = add_gap(frames, start, entry.start, step);
-		start = entry.end;
+		start = end_of(frames, &entry);
 	}
 	return r < 0 || start >= end ? r : add_gap(frames, start, end, step);
 }

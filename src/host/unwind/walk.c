@@ -360,6 +360,16 @@ static uint64_t find_luajit(struct walk *walk)
 	return 0;
 }
 
+/* Whether sp is that of a frame, although its state may run another one by now. */
+static bool is_luajit_frame(struct walk *walk)
+{
+	uint64_t state, head;
+
+	return read_word(walk, walk->at.sp + LUAJIT_FRAME_STATE, &state) &&
+	       luajit_may_be_state(state) && read_word(walk, state + LUAJIT_STATE_HEAD, &head) &&
+	       luajit_is_state(head);
+}
+
 static int step_luajit(struct walk *walk, const struct unwind_row *row)
 {
 	const struct unwind_row frame = { .kind = UNWIND_SP,
@@ -367,7 +377,7 @@ static int step_luajit(struct walk *walk, const struct unwind_row *row)
 					  .fp = row->fp };
 	uint64_t sp = walk->at.sp;
 
-	if (!(row->cfa & LUAJIT_ASSEMBLY) || walk->is_exact)
+	if (!(row->cfa & LUAJIT_ASSEMBLY) || walk->is_exact || !is_luajit_frame(walk))
 		sp = find_luajit(walk);
 	return sp ? step_row(walk, &frame, sp + frame.cfa * (uint64_t)WORD) : STACK_GENERATED;
 }

@@ -10,12 +10,14 @@
 
 #define LUAJIT_FRAME_STATE 16 /* in the frame */
 #define LUAJIT_STATE_FRAME 80 /* in the state; the lowest bits are flags */
+#define LUAJIT_STATE_HEAD  8
+#define LUAJIT_KIND_STATE  6
 #define LUAJIT_FRAME_MASK  (~3ull)
 #define LUAJIT_STATE_BITS  47 /* an address of a state is below this power of two */
 #define LUAJIT_REACH       192 /* words below a frame: what is spilled, and saved when code is left */
 
 /* `cfa` of UNWIND_LUAJIT: the size of the frame in words, and whether it is the assembly's, which
- * has nothing below the frame while it calls C. */
+ * has nothing below the frame while it calls C, but where compiled code is left. */
 #define LUAJIT_SIZE_MASK 0xff
 #define LUAJIT_ASSEMBLY  0x100
 
@@ -27,6 +29,12 @@
 #define LUAJIT_WORDS LUAJIT_WORDS_AARCH64
 #endif
 #define LUAJIT_FP (-2) /* where the caller's fp lies, in words from the CFA */
+
+/* Whether the second word of an object says that it is a state. */
+static inline int luajit_is_state(__u64 head)
+{
+	return (head >> 8 & 0xff) == LUAJIT_KIND_STATE;
+}
 
 /* Whether a word of the stack can be the address of a state. */
 static inline int luajit_may_be_state(__u64 word)

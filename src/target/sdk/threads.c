@@ -8,7 +8,6 @@
 #include "shared/arch/ticks.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -16,6 +15,7 @@
 #define THREADS_MAX 2048u
 #define PROBES_MAX  32u
 #define GLANCE_NS   1000000
+#define STACK_REACH 0x800000u
 
 /* Once made, it stays.  The kernel empties it in a forked child, where no tool is attached. */
 static struct sdk_threads {
@@ -108,14 +108,6 @@ struct sdk_thread *sdk_thread_mine(void)
 	return thread_add(number);
 }
 
-/* There, what was interrupted looks as if it was left. */
-static bool is_on_signal_stack(void)
-{
-	stack_t stack = { 0 };
-
-	return !raw2(SYS_sigaltstack, 0, &stack) && stack.ss_flags & SS_ONSTACK;
-}
-
 /* The stack grows down: what is not above was left.  On a signal stack of its own a thread may look
  * as if; then the calls that it interrupted have no descendants for once. */
 void sdk_thread_prune(struct sdk_thread *thread, uint64_t frame)
@@ -125,7 +117,8 @@ void sdk_thread_prune(struct sdk_thread *thread, uint64_t frame)
 	while (depth && thread->calls[depth - 1].frame <= frame)
 		depth--;
 	thread->depth = depth;
-	if (thread->tools_inside && thread->inside_frame <= frame && !is_on_signal_stack())
+	/* Further away it is most likely another stack, and the tool is inside still. */
+	if (thread->tools_inside && frame - thread->inside_frame < STACK_REACH)
 		__atomic_store_n(&thread->tools_inside, 0, __ATOMIC_RELEASE);
 }
 

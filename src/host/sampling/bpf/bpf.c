@@ -21,7 +21,7 @@
 
 #define TURN_NS   100000000u /* records may come faster than they can be looked at */
 #define SECOND_NS 1000000000u
-#define AWAIT_MS  20
+#define AWAIT_MS  20u
 /* A program of ours, and the function that the tracepoint calls it by; some kernels have more. */
 #define OWN_FRAMES 2
 
@@ -311,12 +311,20 @@ static int bpf_open(struct sampler **ret, const struct sampler_options *options,
 	return 0;
 }
 
-/* Of all processes those that come wake us: they may be gone in a moment. */
+/* Of all processes those that come wake us: they may be gone in a moment.  However many do, the
+ * caller's turn comes as seldom as else. */
 static int bpf_consume(struct bpf_sampler *self)
 {
-	if (self->options.is_system_wide && !self->stopped_ns)
-		return ring_buffer__poll(self->ring, AWAIT_MS);
-	return ring_buffer__consume(self->ring);
+	uint64_t begin_ns = now_ns(), passed_ms;
+	int r;
+
+	if (!self->options.is_system_wide || self->stopped_ns)
+		return ring_buffer__consume(self->ring);
+	do {
+		passed_ms = (now_ns() - begin_ns) / 1000000u;
+		r = ring_buffer__poll(self->ring, (int)(AWAIT_MS - MIN(passed_ms, AWAIT_MS)));
+	} while (r >= 0 && passed_ms < AWAIT_MS);
+	return r == -EINTR ? 0 : r;
 }
 
 static int bpf_drain(struct sampler *sampler, const struct sampler_listener *listener,

@@ -36,13 +36,23 @@ static void bpf_records_publish(struct bpf_sampler *self, struct followed *proce
 	process->is_muted = is_muted;
 	if (!kernel_tables_publish(&self->tables, process->space, asking, &err))
 		return;
-	system_make_room(self);
-	if (!kernel_tables_publish(&self->tables, process->space, asking, &err))
+	if (self->options.is_system_wide && system_make_room(self) &&
+	    !kernel_tables_publish(&self->tables, process->space, asking, &err))
 		return;
 	self->tables.left_out++;
+	if (!self->options.is_system_wide)
+		return;
 	process->is_muted = true; /* and tried again later */
 	followed_lose_patience(process);
 	kernel_tables_mute(&self->tables, process->pid);
+}
+
+/* What the user is to know; of processes that nobody has chosen not that one was ending. */
+static void tell_trouble(struct bpf_sampler *self, const struct err *err)
+{
+	if (!self->options.is_system_wide ||
+	    (err->code != -ESRCH && err->code != -EFAULT && err->code != -EIO))
+		sampler_limit(&self->sampler, "%s", err->what);
 }
 
 /* The same of other languages. */
@@ -57,7 +67,7 @@ static void look_for_interpreter(struct bpf_sampler *self, struct followed *proc
 	if (r == -EAGAIN)
 		process->was_python_sought = false;
 	else if (r && r != -ENOENT)
-		sampler_limit(&self->sampler, "%s", err.what);
+		tell_trouble(self, &err);
 }
 
 /* Its kernel programs send Python frames from now on; or the user is told why there are none. */
@@ -72,7 +82,7 @@ static void look_for_python(struct bpf_sampler *self, struct followed *process)
 	if (!r && process->python)
 		r = kernel_tables_python(&self->tables, process->pid, process->python, &err);
 	if (r)
-		sampler_limit(&self->sampler, "%s", err.what);
+		tell_trouble(self, &err);
 	else if (!process->python)
 		look_for_interpreter(self, process);
 }

@@ -46,18 +46,18 @@ bool system_is_full(const struct bpf_sampler *self)
 	return self->options.is_system_wide && self->system.seen >= SYSTEM_SEEN_MAX;
 }
 
-void system_make_room(struct bpf_sampler *self)
+bool system_make_room(struct bpf_sampler *self)
 {
+	size_t before = self->tables.part_count;
 	uint64_t now = now_ns();
 
-	if (!self->options.is_system_wide)
-		return;
-	for (size_t i = self->processes.count; i-- > 0;) {
+	for (size_t i = 0; i < self->processes.count; i++) {
 		const struct followed *process = self->processes.items[i];
 
 		if (!process->was_seen && now - MIN(now, process->looked_ns) >= UNSEEN_NS)
-			bpf_forget(self, process->pid);
+			kernel_tables_forget(&self->tables, process->pid);
 	}
+	return self->tables.part_count < before;
 }
 
 /* One that may not be read now is asked for again later. */

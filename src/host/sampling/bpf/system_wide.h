@@ -41,8 +41,9 @@ void system_charge(struct bpf_sampler *self, uint64_t since_cpu_ns);
 /* Another process would be one too many in the recording. */
 bool system_is_full(const struct bpf_sampler *self);
 
-/* Room for ranges: who has had no sample lately is forgotten until the next one. */
-void system_make_room(struct bpf_sampler *self);
+/* Room for ranges: the kernel programs forget who has had no sample lately, and send that one anew
+ * when it has its next.  The list of processes stays as it is.  False: there was nobody. */
+bool system_make_room(struct bpf_sampler *self);
 
 /* The record of a process of which nothing is known says so. */
 const struct sample *system_mark(struct bpf_sampler *self, const struct sample *record);

@@ -268,7 +268,7 @@ static void model_describe(struct ui_session *self, const struct model *model, c
 	self->wish.hz = model->samples->hz;
 	self->wish.off_cpu = (model->samples->flags & SAMPLING_OFF_CPU) != 0;
 	self->origin_ns = self->store.begin_ns;
-	self->start_unix_ms = ((int64_t)boot_ns + offset) / 1000000;
+	self->start_unix_ms = (int64_t)(boot_ns + (uint64_t)offset) / 1000000;
 }
 
 int ui_session_load(struct ui_session **ret, const char *path, struct err *err)

@@ -210,6 +210,31 @@ static void an_image_in_memory_gives_the_same_table(void **state)
 	munmap(address, 4096);
 }
 
+/* A table in the cache makes it needless. */
+static void code_is_read_when_it_is_asked_for(void **state)
+{
+	CLEANUP(close) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	uint64_t at = (uint64_t)(uintptr_t)code_is_read_when_it_is_asked_for;
+	struct image image = { 0 };
+	struct maps maps = { 0 };
+	struct err err = { 0 };
+	const struct mapping *mapping;
+
+	(void)state;
+	assert_int_equal(maps_read(getpid(), &maps, &err), 0);
+	mapping = maps_at(&maps, at);
+	assert_non_null(mapping);
+	at = at - mapping->start + mapping->offset;
+	assert_int_equal(image_load_file(&image, fd), 0);
+	assert_false(image.has_code);
+	assert_int_equal(image.bytes[at], 0);
+	image_load_code(&image, fd);
+	assert_true(image.has_code);
+	assert_memory_equal(image.bytes + at, (const void *)code_is_read_when_it_is_asked_for, 16);
+	image_done(&image);
+	maps_done(&maps);
+}
+
 static int read_large(void *context, uint64_t address, void *into, size_t size)
 {
 	const char *page = context;
@@ -326,6 +351,7 @@ int main(void)
 		cmocka_unit_test(a_record_of_a_mapping_covers_what_was_there),
 		cmocka_unit_test(reads_a_deleted_file_through_its_mapping),
 		cmocka_unit_test(an_image_in_memory_gives_the_same_table),
+		cmocka_unit_test(code_is_read_when_it_is_asked_for),
 		cmocka_unit_test(more_code_than_is_read_has_its_rules),
 		cmocka_unit_test(a_file_that_is_no_object_has_a_complaint),
 		cmocka_unit_test(a_child_begins_with_what_its_parent_has),

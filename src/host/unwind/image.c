@@ -192,7 +192,6 @@ static int fetch_all(struct image *image, const struct origin *origin)
 {
 	Elf64_Ehdr header;
 	struct object object;
-	bool has_go;
 
 	memcpy(&header, image->bytes, sizeof(header));
 	image_fetch(image, origin, header.e_phoff, (uint64_t)header.e_phnum * sizeof(Elf64_Phdr));
@@ -202,10 +201,21 @@ static int fetch_all(struct image *image, const struct origin *origin)
 	fetch_segments(image, origin, &object);
 	fetch_frames(image, origin, &object);
 	fetch_symbols(image, origin, &object);
-	has_go = fetch_go(image, origin, &object);
-	if (has_go || unwind_machine_of(object.header.e_machine))
-		fetch_code(image, origin, &object, has_go);
+	image->has_code = fetch_go(image, origin, &object);
+	if (image->has_code)
+		fetch_code(image, origin, &object, /* has_go */ true);
 	return 0;
+}
+
+static void fetch_missing_code(struct image *image, const struct origin *origin)
+{
+	struct object object;
+
+	if (image->has_code || object_open(&object, image->bytes, image->size) < 0 ||
+	    !unwind_machine_of(object.header.e_machine))
+		return;
+	fetch_code(image, origin, &object, /* has_go */ false);
+	image->has_code = true;
 }
 
 static int make_space(struct image *ret, uint64_t size)
@@ -243,11 +253,16 @@ static bool is_object(const Elf64_Ehdr *header)
 	       header->e_phentsize == sizeof(Elf64_Phdr);
 }
 
+static struct origin file_origin(int fd)
+{
+	return (struct origin){ .read = read_file,
+				.fd = fd,
+				.part_max = foreign_file_limit(fd, IMAGE_PART_MAX) };
+}
+
 int image_load_file(struct image *ret, int fd)
 {
-	struct origin origin = { .read = read_file,
-				 .fd = fd,
-				 .part_max = foreign_file_limit(fd, IMAGE_PART_MAX) };
+	struct origin origin = file_origin(fd);
 	struct stat facts;
 	Elf64_Ehdr header;
 
@@ -256,6 +271,13 @@ int image_load_file(struct image *ret, int fd)
 	if (read_file(&origin, 0, &header, sizeof(header)) < 0 || !is_object(&header))
 		return -ENOEXEC;
 	return image_load(ret, &origin, &header, (uint64_t)facts.st_size);
+}
+
+void image_load_code(struct image *image, int fd)
+{
+	const struct origin origin = file_origin(fd);
+
+	fetch_missing_code(image, &origin);
 }
 
 /* How long the file is that was mapped there, as far as its segments go. */
@@ -295,7 +317,10 @@ int image_load_memory(struct image *ret, const struct memory_reader *memory, uin
 		return r;
 	header.e_shoff = 0; /* section headers are not loaded */
 	header.e_shnum = header.e_shstrndx = 0;
-	return image_load(ret, &origin, &header, size);
+	r = image_load(ret, &origin, &header, size);
+	if (!r)
+		fetch_missing_code(ret, &origin);
+	return r;
 }
 
 void image_done(struct image *image)

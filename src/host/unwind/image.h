@@ -14,14 +14,18 @@
 struct image {
 	unsigned char *bytes; /* a mapping */
 	size_t size;
-	bool is_cut; /* a part was larger than IMAGE_PART_MAX, or mostly holes: it is not there */
+	bool is_cut;   /* a part was larger than IMAGE_PART_MAX, or mostly holes: it is not there */
+	bool has_code; /* else image_load_code() reads it */
 };
 
 /* Ten times a browser's .eh_frame. */
 #define IMAGE_PART_MAX ((uint64_t)256 << 20)
 
-/* -ENOEXEC: not an ELF object of 64 bits. */
+/* -ENOEXEC: not an ELF object of 64 bits.  All but the code: hundreds of megabytes, that a table in
+ * the cache makes needless.  Go's is read: it tells whether the table is the same. */
 int image_load_file(struct image *ret, int fd) MUST_CHECK;
+/* What is missing, from the same file. */
+void image_load_code(struct image *image, int fd);
 /* From the memory of a process, where the ELF header is at `base`; sections are not there. */
 int image_load_memory(struct image *ret, const struct memory_reader *memory,
 		      uint64_t base) MUST_CHECK;

@@ -65,8 +65,31 @@ static void complain(struct module *module, const struct err *err)
 		snprintf(module->complaint, sizeof(module->complaint), "%s", err->what);
 }
 
+/* What is not there must not be walked through: it would be zeroes without end. */
+static int refuse_cut(const struct module *module, struct err *err)
+{
+	err_set(err, -EFBIG, "a section has more than %u MiB, or more than the file has on disk",
+		(unsigned)(IMAGE_PART_MAX >> 20));
+	note_add("unwind information of %s is not read: %s", module->path, err->what);
+	return -EFBIG;
+}
+
+/* `fd` is of its file, whose code is read now; -1: it was. */
+static struct unwind_table *compile_table(const struct module *module,
+					  const struct unwind_source *source, struct image *image,
+					  int fd, struct err *err)
+{
+	struct unwind_table *table = NULL;
+
+	if (fd >= 0)
+		image_load_code(image, fd);
+	if (image->is_cut ? refuse_cut(module, err) : unwind_table_make(&table, source, err))
+		return NULL;
+	return table;
+}
+
 /* From the cache, or made and put there. */
-static void make_table(struct module *module, const void *bytes, size_t size)
+static void make_table(struct module *module, struct image *image, int fd)
 {
 	struct unwind_source source;
 	struct unwind_table *table = NULL;
@@ -75,10 +98,12 @@ static void make_table(struct module *module, const void *bytes, size_t size)
 
 	if (table_bytes >= table_bytes_max) {
 		err_set(&err, -ENOSPC, "the memory for tables is used up");
-	} else if (!unwind_source_open(&source, bytes, size, &err)) {
+	} else if (image->is_cut) {
+		refuse_cut(module, &err);
+	} else if (!unwind_source_open(&source, image->bytes, image->size, &err)) {
 		number = unwind_source_fingerprint(&source);
 		table = unwind_cache_load(module->build_id, module->build_id_size, number);
-		if (!table && !unwind_table_make(&table, &source, &err))
+		if (!table && (table = compile_table(module, &source, image, fd, &err)))
 			unwind_cache_store(module->build_id, module->build_id_size, number, table);
 		unwind_source_close(&source);
 	}
@@ -89,37 +114,19 @@ static void make_table(struct module *module, const void *bytes, size_t size)
 	complain(module, &err);
 }
 
-static void read_parts(struct known *entry, const void *bytes, size_t size)
+static void read_image(struct known *entry, struct image *image, int fd)
 {
-	entry->module.build_id_size = object_build_id(&entry->object, entry->module.build_id,
-						      sizeof(entry->module.build_id));
-	make_table(&entry->module, bytes, size);
-}
+	struct module *module = &entry->module;
 
-/* What is not there must not be walked through: it would be zeroes without end. */
-static void refuse_cut(struct module *module)
-{
-	snprintf(module->complaint, sizeof(module->complaint),
-		 "a section has more than %u MiB, or more than the file has on disk",
-		 (unsigned)(IMAGE_PART_MAX >> 20));
-	note_add("unwind information of %s is not read: %s", module->path, module->complaint);
-}
-
-static void read_image(struct known *entry, const struct image *image)
-{
-	const void *bytes = image->bytes;
-	size_t size = image->size;
-
-	if (object_open(&entry->object, bytes, size) < 0) {
-		snprintf(entry->module.complaint, sizeof(entry->module.complaint),
+	if (object_open(&entry->object, image->bytes, image->size) < 0) {
+		snprintf(module->complaint, sizeof(module->complaint),
 			 "not an ELF file of 64 bits");
 		return;
 	}
-	entry->module.is_object = true;
-	if (image->is_cut)
-		refuse_cut(&entry->module);
-	else
-		read_parts(entry, bytes, size);
+	module->is_object = true;
+	module->build_id_size =
+		object_build_id(&entry->object, module->build_id, sizeof(module->build_id));
+	make_table(module, image, fd);
 	entry->object.bytes = NULL;
 	entry->object.size = 0;
 }
@@ -148,7 +155,7 @@ static void read_from_memory(struct known *entry, pid_t pid, const struct maps *
 		snprintf(entry->module.complaint, sizeof(entry->module.complaint),
 			 "its file cannot be opened, nor its memory read: %s", strerror(-r));
 	else
-		read_image(entry, &image);
+		read_image(entry, &image, /* fd */ -1);
 }
 
 static void read_from_file(struct known *entry, const struct module_file *file)
@@ -160,7 +167,7 @@ static void read_from_file(struct known *entry, const struct module_file *file)
 		snprintf(entry->module.complaint, sizeof(entry->module.complaint), "%s",
 			 r == -ENOEXEC ? "not an ELF file of 64 bits" : strerror(-r));
 	else
-		read_image(entry, &image);
+		read_image(entry, &image, file->fd);
 }
 
 /* So that others can open what is in no file. */
@@ -192,7 +199,7 @@ static void read_vdso(struct known *entry, pid_t pid, const struct mapping *mapp
 			return;
 		memcpy(bytes, own, size);
 	}
-	read_image(entry, &(struct image){ .bytes = bytes, .size = size });
+	read_image(entry, &(struct image){ .bytes = bytes, .size = size }, /* fd */ -1);
 	entry->module.image_path = keep_copy("vdso", bytes, size);
 }
 

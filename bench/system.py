@@ -176,6 +176,7 @@ def arguments():
 
 def main():
     options = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what it has started is ended, too
     peers.tell_missing("perf")
     machine = report.Machine(os.cpu_count(), platform.uname(), os.getloadavg())
     with Target() as target, others():

@@ -46,7 +46,8 @@ static struct model *record_ourselves(void)
 
 	assert_int_equal(recording_create(path, &recording, &err), 0);
 	assert_int_equal(facts_session(recording, "1.0", "io", &err), 0);
-	assert_int_equal(facts_process(recording, getpid(), true, &number, &err), 0);
+	assert_int_equal(
+		facts_process(recording, getpid(), FACTS_MODULES | FACTS_FILES, &number, &err), 0);
 	assert_int_equal(number, 0);
 	assert_int_equal(facts_modules(recording, getpid(), number, &err), 0);
 	recording_abandon(recording);
@@ -95,7 +96,8 @@ static void variables_that_are_asked_for_are_kept(void **state)
 	assert_non_null(value);
 	*value++ = '\0';
 	assert_int_equal(recording_create(path, &recording, &err), 0);
-	assert_int_equal(facts_process(recording, getpid(), true, &number, &err), 0);
+	assert_int_equal(
+		facts_process(recording, getpid(), FACTS_MODULES | FACTS_FILES, &number, &err), 0);
 	assert_int_equal(facts_variables(recording, getpid(), number, names, &err), 0);
 	recording_abandon(recording);
 	assert_int_equal(model_open(path, &model, &err), 0);

@@ -329,6 +329,13 @@ static void job_look(struct ui_session *self)
 	free(job);
 }
 
+static void state_leave(struct ui_session *self, enum ui_state state)
+{
+	if (self->state == UI_RECORDING)
+		self->ended_ns = now_ns();
+	self->state = state;
+}
+
 void ui_session_look(struct ui_session *self)
 {
 	if (self->source)
@@ -338,9 +345,9 @@ void ui_session_look(struct ui_session *self)
 	if (self->state != UI_RECORDING)
 		return;
 	if (self->facts.has_ended)
-		self->state = UI_ENDED;
+		state_leave(self, UI_ENDED);
 	else if (self->facts.error.code)
-		self->state = UI_FAILED;
+		state_leave(self, UI_FAILED);
 }
 
 static void job_end(struct ui_session *self)
@@ -358,7 +365,7 @@ void ui_session_stop(struct ui_session *self, enum ui_state state)
 	ui_session_look(self);
 	job_end(self);
 	if (self->state != UI_ENDED)
-		self->state = state;
+		state_leave(self, state);
 }
 
 void ui_session_follow(struct ui_session *self)
@@ -412,7 +419,7 @@ uint64_t ui_session_end_ns(struct ui_session *self)
 	if (self->state == UI_RECORDING)
 		end_ns = now_ns();
 	else if (ui_session_is_live(self))
-		end_ns = self->curves.last_ns;
+		end_ns = self->ended_ns;
 	return end_ns > self->origin_ns ? end_ns - self->origin_ns : 0;
 }
 

@@ -33,6 +33,7 @@ struct ui_session {
 	const char *path; /* of a recording; the caller's */
 	struct ui_wish wish;
 	uint64_t origin_ns; /* CLOCK_MONOTONIC of its time 0 */
+	uint64_t ended_ns;  /* the same clock: when a live one left off recording */
 	int64_t start_unix_ms;
 	/* Live: */
 	struct live *live;

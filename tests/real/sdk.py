@@ -2,7 +2,7 @@
 """
 Tool libraries written for AMD's SDK, as whoever calls this has built or installed them: each in FOLDER is attached to a live program on
 the stand-ins of AMD's runtimes, and loaded at the start of one. The program must do the same as without, and end well; the tool must
-load and be attached. What tools print or write is theirs, and shown.
+load and be attached. What tools print is shown; what they write into the folder they run in is left in build/real-sdk.
 
     ./dev real sdk FOLDER
 """
@@ -80,8 +80,10 @@ def main():
         print("usage: ./dev real sdk FOLDER: a folder with tool libraries", file=sys.stderr)
         return 2
     failed = 0
-    plain = without()
     tools = sorted(pathlib.Path(sys.argv[1]).resolve().glob("*.so*"))
+    (BUILD / "real-sdk").mkdir(exist_ok=True)
+    os.chdir(BUILD / "real-sdk")
+    plain = without()
     for path in tools:
         for way in (late, launched):
             try:

@@ -7,6 +7,7 @@
 #include "compat/register/helper.h"
 
 #include "compat/register/blocked.h"
+#include "compat/register/forks.h"
 #include "compat/register/guard.h"
 #include "compat/register/libc_functions.h"
 #include "compat/register/listener.h"
@@ -74,8 +75,8 @@ static void *wait_for_peers(void *unused)
 	return NULL;
 }
 
-/* Async-signal-safe, as the child of a threaded program must be. */
-static void after_fork(void)
+/* In a child of fork. */
+static void helper_forget(void)
 {
 	listener_forget();
 	registry_forget_passing();
@@ -117,7 +118,7 @@ static void await_guard(void)
 
 void helper_start(void)
 {
-	pthread_atfork(NULL, NULL, after_fork);
+	forks_watch(helper_forget);
 	listener_prepare();
 	if (start_blocked())
 		await_guard();

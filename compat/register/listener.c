@@ -5,6 +5,7 @@
 #include "compat/register/listener.h"
 
 #include "compat/register/connection.h"
+#include "compat/register/forks.h"
 #include "compat/register/guard.h"
 #include "compat/register/offer.h"
 #include "shared/wire/listener.h"
@@ -50,10 +51,12 @@ static bool bind_name(int fd)
  * as ours before it listens: a fork may come at any time. */
 void listener_prepare(void)
 {
-	int fd = getauxval(AT_SECURE) ? -1 : socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-	listening = descriptor_own(fd);
-	if (fd >= 0 && (!bind_name(listening.fd) || listen(listening.fd, BACKLOG)))
+	if (getauxval(AT_SECURE))
+		return;
+	forks_hold();
+	listening = descriptor_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+	forks_release();
+	if (listening.fd >= 0 && (!bind_name(listening.fd) || listen(listening.fd, BACKLOG)))
 		descriptor_close(&listening);
 }
 
@@ -93,13 +96,20 @@ static bool listener_serve(struct identity_watch *identity)
 	return !exceeds && !must_end;
 }
 
+static void listener_accept(void)
+{
+	forks_hold();
+	peer = descriptor_own(accept4(listening.fd, NULL, NULL, SOCK_CLOEXEC));
+	forks_release();
+}
+
 bool listener_serve_next(struct identity_watch *identity)
 {
 	if (!descriptor_is_ours(&listening))
 		open_listener_again();
 	if (!is_somebody_there() || guard_is_alarmed() || !descriptor_is_ours(&listening))
 		return !guard_is_alarmed() && !identity_exceeds(identity);
-	peer = descriptor_own(accept4(listening.fd, NULL, NULL, SOCK_CLOEXEC));
+	listener_accept();
 	if (peer.fd >= 0)
 		return listener_serve(identity);
 	nanosleep(&(struct timespec){ 0, RETRY_NS }, NULL);

@@ -3,6 +3,7 @@
  */
 #include "compat/register/offer.h"
 
+#include "compat/register/forks.h"
 #include "target/runtime/descriptor.h"
 
 #include <errno.h>
@@ -15,14 +16,21 @@
 /* Written by the helper thread, read in children of fork. */
 static struct descriptor kept = { -1, 0, 0 }, offered = { -1, 0, 0 };
 
-bool offer_make(const struct listener_hello *hello, struct listener_offer *ret)
+static void offer_open(void)
 {
 	int ends[2] = { -1, -1 };
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
-		return false;
-	kept = descriptor_own(ends[0]);
-	offered = descriptor_own(ends[1]);
+	forks_hold();
+	if (!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
+		kept = descriptor_own(ends[0]);
+		offered = descriptor_own(ends[1]);
+	}
+	forks_release();
+}
+
+bool offer_make(const struct listener_hello *hello, struct listener_offer *ret)
+{
+	offer_open();
 	if (!descriptor_is_ours(&kept) ||
 	    send(kept.fd, hello, sizeof(*hello), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(*hello)) {
 		offer_end();

@@ -4,6 +4,8 @@
  */
 #include "compat/register/peer.h"
 
+#include "compat/register/forks.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -81,10 +83,13 @@ static bool still_lives(int socket)
 	socklen_t size = sizeof(wait.fd);
 	bool lives;
 
-	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &wait.fd, &size))
-		return errno == ENOPROTOOPT;
-	lives = poll(&wait, 1, 0) == 0;
-	close(wait.fd);
+	forks_hold();
+	lives = getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &wait.fd, &size)
+			? errno == ENOPROTOOPT
+			: poll(&wait, 1, 0) == 0;
+	if (wait.fd >= 0)
+		close(wait.fd);
+	forks_release();
 	return lives;
 }
 

@@ -354,18 +354,39 @@ class Listening(unittest.TestCase):
                 pass
         return {name for name in found if name.startswith("socket:")}
 
-    def test_a_child_of_fork_has_neither_thread_nor_socket(self):
-        process = self.stay()
-        self.assertTrue(has_listener(process.pid))
+    def fork(self, process):
         self.tell(process, "f")
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
         self.assertTrue(harness.wait_until(children.read_text))
         child = int(children.read_text())
         self.addCleanup(os.kill, child, signal.SIGKILL)
+        return child
+
+    def test_a_child_of_fork_has_neither_thread_nor_socket(self):
+        process = self.stay()
+        self.assertTrue(has_listener(process.pid))
+        child = self.fork(process)
         self.assertTrue(harness.wait_until(lambda: not self.sockets(child)))
         self.assertEqual(len(os.listdir(f"/proc/{child}/task")), 1)
         self.assertEqual(self.attach(child), "thread")
         self.assertEqual(self.attach(process.pid), "listener")
+
+    @unittest.skipUnless(shutil.which("strace"), "needs strace")
+    def test_a_child_born_while_a_host_is_let_in_has_no_socket(self):
+        """The listener's thread has just taken the host's connection, and a slow call keeps it from noting so."""
+        process = self.stay()
+        (listening,) = self.sockets(process.pid)
+        self.assertTrue(harness.wait_until(lambda: self.helper_of(process.pid)))
+        thread = int(self.helper_of(process.pid).name)
+        strace = subprocess.Popen(["strace", "-p", str(thread), "-o", "/dev/null", "-e", "trace=fcntl",
+                                   "-e", "inject=fcntl:delay_exit=100000"], stderr=subprocess.DEVNULL)
+        self.addCleanup(strace.wait)
+        self.addCleanup(strace.terminate)
+        self.assertTrue(harness.wait_until(lambda: f"TracerPid:\t{strace.pid}" in pathlib.Path(f"/proc/{thread}/status").read_text()))
+        with listener_of(process.pid):
+            self.assertTrue(harness.wait_until(lambda: self.sockets(process.pid) - {listening}))
+            child = self.fork(process)
+            self.assertTrue(harness.wait_until(lambda: not self.sockets(child)))
 
     def test_a_child_forked_while_attached_does_not_hold_the_host_back(self):
         process = self.stay()

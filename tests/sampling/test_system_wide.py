@@ -138,8 +138,8 @@ class SystemWide(unittest.TestCase):
         self.assertTrue(leaves, self.recording.totals)
         for names in leaves:
             self.assertTrue(chain_is_exact(names, depth), names)
-        (process,) = self.recording.processes(pid)
-        self.assertEqual(process["name"], f"chain_{depth}")
+        # One that started meanwhile may have been seen before it executed the program, too.
+        (process,) = [process for process in self.recording.processes(pid) if process["name"] == f"chain_{depth}"]
         if "tenth of a processor" not in self.recording.said:  # else others have kept limpet busy
             self.assertGreater(sum(count for _, count in stacks), process["samples"] * 0.8)
 

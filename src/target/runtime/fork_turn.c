@@ -1,0 +1,58 @@
+/*
+ * Sequentially consistent throughout: each side says what it does before it looks at the other.
+ */
+#include "target/runtime/fork_turn.h"
+
+#include "shared/arch/syscall.h"
+
+#include <time.h>
+
+#define GLANCE_NS  20000
+#define FORK_WAITS 10000 /* glances: 0.7 s with the kernel's slack */
+#define WORK_WAITS 50000
+
+static uint32_t turn_load(const uint32_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
+}
+
+static void turn_pause(void)
+{
+	struct timespec pause = { 0, GLANCE_NS };
+
+	raw2(SYS_nanosleep, &pause, 0);
+}
+
+void fork_turn_work_begin(struct fork_turn *self)
+{
+	for (unsigned i = 0; i < WORK_WAITS; i++) {
+		__atomic_add_fetch(&self->working, 1, __ATOMIC_SEQ_CST);
+		if (!turn_load(&self->forking))
+			return;
+		__atomic_sub_fetch(&self->working, 1, __ATOMIC_SEQ_CST);
+		turn_pause();
+	}
+	__atomic_add_fetch(&self->working, 1, __ATOMIC_SEQ_CST);
+}
+
+void fork_turn_work_end(struct fork_turn *self)
+{
+	__atomic_sub_fetch(&self->working, 1, __ATOMIC_SEQ_CST);
+}
+
+void fork_turn_fork_begin(struct fork_turn *self)
+{
+	__atomic_add_fetch(&self->forking, 1, __ATOMIC_SEQ_CST);
+	for (unsigned i = 0; turn_load(&self->working) && i < FORK_WAITS; i++)
+		turn_pause();
+}
+
+void fork_turn_fork_end(struct fork_turn *self)
+{
+	__atomic_sub_fetch(&self->forking, 1, __ATOMIC_SEQ_CST);
+}
+
+void fork_turn_forget(struct fork_turn *self)
+{
+	*self = (struct fork_turn){ 0, 0 };
+}

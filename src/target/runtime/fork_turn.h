@@ -1,0 +1,20 @@
+/*
+ * Keeps forks of the application and short pieces of our work apart, in turns: a child of fork must
+ * not be born in the middle of such a piece.  Both sides wait, a bounded time only: a fork is never
+ * held up for long, and one that never ends does not hold us up.  No libc.
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct fork_turn {
+	uint32_t forking, working; /* how many at this moment */
+};
+
+void fork_turn_work_begin(struct fork_turn *self);
+void fork_turn_work_end(struct fork_turn *self);
+
+/* For the handlers of pthread_atfork: before, in the parent, in the child. */
+void fork_turn_fork_begin(struct fork_turn *self);
+void fork_turn_fork_end(struct fork_turn *self);
+void fork_turn_forget(struct fork_turn *self);

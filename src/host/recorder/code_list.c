@@ -75,7 +75,7 @@ struct owner {
 	const struct engine *engine; /* of CODE_JIT */
 };
 
-static void describe(struct recorded_code *code, const struct owner *owner)
+static void code_describe(struct recorded_code *code, const struct owner *owner)
 {
 	const struct module *module = owner->module;
 	const char *fixed = owner->engine ? owner->engine->path : fixed_paths[code->kind];
@@ -94,7 +94,7 @@ static int add_code(struct code_list *self, enum code_kind kind, const struct ow
 
 	if (make_room(&self->codes, self->count, &self->room, sizeof(*self->codes)))
 		return -ENOMEM;
-	describe(&code, owner);
+	code_describe(&code, owner);
 	if (!code.path)
 		return -ENOMEM;
 	origin.path = code.path;

@@ -3,14 +3,10 @@
  */
 #include "host/recorder/syscall_writer.h"
 
-#include "host/collect/slot.h"
 #include "host/core/clock.h"
-#include "host/core/room.h"
 #include "host/process/threads.h"
-#include "host/recorder/tick_clock.h"
+#include "host/recorder/syscall_writer_private.h"
 #include "host/recording/drops.h"
-#include "host/syscalls/syscall_files.h"
-#include "host/syscalls/syscall_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,45 +14,6 @@
 
 #define CLOCK_NS   50000000u
 #define VALUES_MAX 4u
-/* Numbers of calls, those of 32-bit calls, and one each for what is no number at all. */
-#define FUNCTIONS_MAX (2 * (SYSCALL_NUMBERS_MAX + 1))
-
-struct writer_process {
-	pid_t pid;
-	uint32_t number;                   /* in the recording */
-	uint32_t functions[FUNCTIONS_MAX]; /* their numbers there, and 1; 0: not yet */
-	struct syscall_files files;
-	struct recorded_syscalls cut;
-	char executing[SYSCALL_PATH_MAX]; /* by a call that has not returned */
-};
-
-struct writer_thread {
-	struct slot slot;
-	pid_t pid;
-	bool is_seen;     /* since the last look at its name */
-	uint32_t dropped; /* as it has told */
-	uint64_t last_end;
-};
-
-struct syscall_writer {
-	struct recording *recording;
-	struct programs *programs;
-	uint8_t shapes[SYSCALL_NUMBERS_MAX]; /* enum syscall_shape, by number */
-	struct tick_clock clock;
-	uint64_t now_ns;
-	struct writer_process **processes;
-	size_t process_count, process_room;
-	struct table process_indexes; /* (pid, 0): in processes */
-	struct writer_thread **threads;
-	size_t thread_count, thread_room;
-	struct table thread_indexes; /* (tid, pid): in threads */
-	struct syscall_totals totals;
-};
-
-static int no_memory(struct err *err)
-{
-	return err_set(err, -ENOMEM, "system calls: no memory");
-}
 
 int syscall_writer_new(struct syscall_writer **ret, struct recording *recording,
 		       struct programs *programs, struct err *err)
@@ -64,7 +21,7 @@ int syscall_writer_new(struct syscall_writer **ret, struct recording *recording,
 	struct syscall_writer *self = calloc(1, sizeof(*self));
 
 	if (!self)
-		return no_memory(err);
+		return syscall_writer_no_memory(err);
 	self->recording = recording;
 	self->programs = programs;
 	for (uint32_t i = 0; i < SYSCALL_NUMBERS_MAX; i++)
@@ -74,206 +31,19 @@ int syscall_writer_new(struct syscall_writer **ret, struct recording *recording,
 	return 0;
 }
 
-/* The last one takes its index. */
-static void thread_remove(struct syscall_writer *self, size_t index)
-{
-	struct writer_thread *thread = self->threads[index],
-			     *last = self->threads[--self->thread_count];
-	struct table_entry *entry = table_find(
-		&self->thread_indexes, (uint64_t)thread->slot.thread.tid, (uint64_t)thread->pid);
-
-	if (entry)
-		table_remove(&self->thread_indexes, entry);
-	entry = last == thread ? NULL
-			       : table_find(&self->thread_indexes, (uint64_t)last->slot.thread.tid,
-					    (uint64_t)last->pid);
-	if (entry)
-		entry->value = index;
-	self->threads[index] = last;
-	slot_end(&thread->slot);
-	free(thread);
-}
-
-static void process_free(struct writer_process *process)
-{
-	syscall_files_done(&process->files);
-	free(process);
-}
-
 void syscall_writer_free(struct syscall_writer *self)
 {
 	if (!self)
 		return;
 	while (self->thread_count)
-		thread_remove(self, self->thread_count - 1);
+		writer_thread_remove(self, self->thread_count - 1);
 	for (size_t i = 0; i < self->process_count; i++)
-		process_free(self->processes[i]);
+		writer_process_free(self->processes[i]);
 	free(self->threads);
 	free(self->processes);
 	table_done(&self->thread_indexes);
 	table_done(&self->process_indexes);
 	free(self);
-}
-
-/* What it runs now; one that has ended already is known by its number only. */
-static int program_number(struct syscall_writer *self, pid_t pid, uint32_t *ret, struct err *err)
-{
-	struct recorded_process bare = {
-		.pid = pid, .name = "", .executable = "", .command = "", .folder = ""
-	};
-	struct err ignored = { 0 };
-	int r;
-
-	if (!programs_number(self->programs, pid, ret, &ignored))
-		return 0;
-	r = recording_process(self->recording, &bare, err);
-	*ret = bare.number;
-	return r;
-}
-
-static struct writer_process *process_add(struct syscall_writer *self, pid_t pid, uint32_t number)
-{
-	struct writer_process *process = calloc(1, sizeof(*process));
-	struct table_entry *entry = NULL;
-	bool is_new;
-
-	if (process && !make_room(&self->processes, self->process_count, &self->process_room,
-				  sizeof(struct writer_process *)))
-		entry = table_make(&self->process_indexes, (uint64_t)pid, 0, &is_new);
-	if (!entry) {
-		free(process);
-		return NULL;
-	}
-	process->pid = process->files.pid = pid;
-	process->number = process->cut.process = number;
-	entry->value = self->process_count;
-	self->processes[self->process_count++] = process;
-	self->totals.processes++;
-	return process;
-}
-
-static struct writer_process *process_known(const struct syscall_writer *self, pid_t pid)
-{
-	const struct table_entry *entry = table_find(&self->process_indexes, (uint64_t)pid, 0);
-
-	return entry ? self->processes[entry->value] : NULL;
-}
-
-/* One that the recording began with may have ended by now. */
-static int process_find(struct syscall_writer *self, pid_t pid, struct writer_process **ret,
-			struct err *err)
-{
-	uint32_t number;
-	int r = 0;
-
-	*ret = process_known(self, pid);
-	if (*ret)
-		return 0;
-	if (!programs_find(self->programs, pid, &number))
-		r = program_number(self, pid, &number, err);
-	if (r)
-		return r;
-	*ret = process_add(self, pid, number);
-	return *ret ? 0 : no_memory(err);
-}
-
-static int write_cut(struct syscall_writer *self, const struct writer_process *process,
-		     struct err *err)
-{
-	if (!process->cut.began_before && !process->cut.under_way)
-		return 0;
-	return recording_syscalls(self->recording, &process->cut, err);
-}
-
-/* With its threads; what comes of its number is another one. */
-static int process_end(struct syscall_writer *self, pid_t pid, struct err *err)
-{
-	struct table_entry *entry = table_find(&self->process_indexes, (uint64_t)pid, 0);
-	struct writer_process *process;
-	size_t index;
-	int r = 0;
-
-	if (!entry)
-		return 0;
-	for (size_t i = self->thread_count; i-- > 0;) {
-		if (self->threads[i]->pid != pid)
-			continue;
-		if (!r)
-			r = slot_flush(&self->threads[i]->slot, self->recording, err);
-		thread_remove(self, i);
-	}
-	index = (size_t)entry->value;
-	process = self->processes[index];
-	if (!r)
-		r = write_cut(self, process, err);
-	table_remove(&self->process_indexes, entry);
-	process_free(process);
-	self->processes[index] = self->processes[--self->process_count];
-	if (index < self->process_count) {
-		entry = table_find(&self->process_indexes, (uint64_t)self->processes[index]->pid,
-				   0);
-		entry->value = index;
-	}
-	return r;
-}
-
-/* Born, or with another program. */
-static int process_begin(struct syscall_writer *self, pid_t pid, struct err *err)
-{
-	uint32_t number;
-	int r = process_end(self, pid, err);
-
-	if (!r)
-		r = program_number(self, pid, &number, err);
-	if (r)
-		return r;
-	return process_add(self, pid, number) ? 0 : no_memory(err);
-}
-
-static int thread_add(struct syscall_writer *self, const struct writer_process *process, pid_t tid,
-		      struct writer_thread **ret, struct err *err)
-{
-	struct ring_owner owner = { .tid = tid };
-	struct writer_thread *thread = calloc(1, sizeof(*thread));
-	struct table_entry *entry = NULL;
-	bool is_new;
-	int r;
-
-	if (thread && !make_room(&self->threads, self->thread_count, &self->thread_room,
-				 sizeof(struct writer_thread *)))
-		entry = table_make(&self->thread_indexes, (uint64_t)tid, (uint64_t)process->pid,
-				   &is_new);
-	if (!entry) {
-		free(thread);
-		return no_memory(err);
-	}
-	thread_read_name(process->pid, tid, owner.name, sizeof(owner.name));
-	r = slot_begin(&thread->slot, self->recording, process->number, &owner, err);
-	if (r) {
-		table_remove(&self->thread_indexes, entry);
-		free(thread);
-		return r;
-	}
-	thread->pid = process->pid;
-	entry->value = self->thread_count;
-	self->threads[self->thread_count++] = *ret = thread;
-	self->totals.collected.threads++;
-	return 0;
-}
-
-static struct writer_thread *thread_known(const struct syscall_writer *self, pid_t pid, pid_t tid)
-{
-	const struct table_entry *entry =
-		table_find(&self->thread_indexes, (uint64_t)tid, (uint64_t)pid);
-
-	return entry ? self->threads[entry->value] : NULL;
-}
-
-static int thread_find(struct syscall_writer *self, const struct writer_process *process, pid_t tid,
-		       struct writer_thread **ret, struct err *err)
-{
-	*ret = thread_known(self, process->pid, tid);
-	return *ret ? 0 : thread_add(self, process, tid, ret, err);
 }
 
 static void thread_drop(struct syscall_writer *self, struct writer_thread *thread,
@@ -300,7 +70,7 @@ static void thread_note_dropped(struct syscall_writer *self, struct writer_proce
 static int thread_end(struct syscall_writer *self, const struct syscall_record *record,
 		      struct err *err)
 {
-	struct writer_process *process = process_known(self, (pid_t)record->pid);
+	struct writer_process *process = writer_process_known(self, (pid_t)record->pid);
 	const struct table_entry *entry =
 		table_find(&self->thread_indexes, record->tid, record->pid);
 	struct writer_thread *thread;
@@ -313,7 +83,7 @@ static int thread_end(struct syscall_writer *self, const struct syscall_record *
 	r = slot_flush(&thread->slot, self->recording, err);
 	if (!r && record->path_bytes == SYSCALL_THREAD_NAME)
 		r = slot_rename(&thread->slot, self->recording, record->path, err);
-	thread_remove(self, (size_t)entry->value);
+	writer_thread_remove(self, (size_t)entry->value);
 	return r;
 }
 
@@ -373,7 +143,7 @@ static int put_record(struct syscall_writer *self, struct writer_thread *thread,
 		      const struct record *record, struct err *err)
 {
 	if (!slot_take(&thread->slot, record, self->now_ns))
-		return no_memory(err);
+		return syscall_writer_no_memory(err);
 	self->totals.collected.records++;
 	self->totals.collected.record_bytes += record->size;
 	return slot_is_full(&thread->slot) ? slot_flush(&thread->slot, self->recording, err) : 0;
@@ -484,10 +254,10 @@ static int take_call(struct syscall_writer *self, const struct syscall_record *r
 	struct writer_thread *thread;
 	struct syscall_file file;
 	uint32_t function;
-	int r = process_find(self, (pid_t)record->pid, &process, err);
+	int r = writer_process_find(self, (pid_t)record->pid, &process, err);
 
 	if (!r)
-		r = thread_find(self, process, (pid_t)record->tid, &thread, err);
+		r = writer_thread_find(self, process, (pid_t)record->tid, &thread, err);
 	if (!r)
 		r = function_find(self, process, record, &function, err);
 	if (r)
@@ -496,7 +266,7 @@ static int take_call(struct syscall_writer *self, const struct syscall_record *r
 	thread_note_dropped(self, process, thread, record->dropped);
 	if (find_file(process, record, shape, &file) ||
 	    follow_files(process, record, shape, file.number))
-		return no_memory(err);
+		return syscall_writer_no_memory(err);
 	r = put_file(self, thread, &file, err);
 	return r ? r : put_call(self, thread, record, shape, function, file.number, err);
 }
@@ -511,7 +281,7 @@ static int take_executing(struct syscall_writer *self, const struct syscall_reco
 			  struct err *err)
 {
 	struct writer_process *process;
-	int r = process_find(self, (pid_t)record->pid, &process, err);
+	int r = writer_process_find(self, (pid_t)record->pid, &process, err);
 
 	if (!r)
 		memcpy(process->executing, record->path_bytes ? record->path : "",
@@ -522,21 +292,21 @@ static int take_executing(struct syscall_writer *self, const struct syscall_reco
 static int take_forked(struct syscall_writer *self, const struct syscall_record *record,
 		       struct err *err)
 {
-	return process_begin(self, (pid_t)record->pid, err);
+	return writer_process_begin(self, (pid_t)record->pid, err);
 }
 
 /* What it executes is told of the call that returns into it. */
 static int take_executed(struct syscall_writer *self, const struct syscall_record *record,
 			 struct err *err)
 {
-	struct writer_process *process = process_known(self, (pid_t)record->pid);
+	struct writer_process *process = writer_process_known(self, (pid_t)record->pid);
 	char executing[SYSCALL_PATH_MAX] = "";
 	int r;
 
 	if (process)
 		memcpy(executing, process->executing, sizeof(executing));
-	r = process_begin(self, (pid_t)record->pid, err);
-	process = process_known(self, (pid_t)record->pid);
+	r = writer_process_begin(self, (pid_t)record->pid, err);
+	process = writer_process_known(self, (pid_t)record->pid);
 	if (!r && process)
 		memcpy(process->executing, executing, sizeof(executing));
 	return r;
@@ -545,7 +315,7 @@ static int take_executed(struct syscall_writer *self, const struct syscall_recor
 static int take_ended(struct syscall_writer *self, const struct syscall_record *record,
 		      struct err *err)
 {
-	return process_end(self, (pid_t)record->pid, err);
+	return writer_process_end(self, (pid_t)record->pid, err);
 }
 
 int syscall_writer_take(struct syscall_writer *self, const struct syscall_record *record,
@@ -567,11 +337,11 @@ int syscall_writer_drop(struct syscall_writer *self, pid_t pid, enum drop_reason
 {
 	struct writer_process *process;
 	struct writer_thread *thread;
-	int r = count ? process_find(self, pid, &process, err) : 0;
+	int r = count ? writer_process_find(self, pid, &process, err) : 0;
 
 	if (!count || r)
 		return r;
-	r = thread_find(self, process, pid, &thread, err);
+	r = writer_thread_find(self, process, pid, &thread, err);
 	if (!r)
 		thread_drop(self, thread, reason, count);
 	return r;
@@ -581,7 +351,7 @@ int syscall_writer_cut(struct syscall_writer *self, pid_t pid, uint64_t under_wa
 		       uint64_t began_before, struct err *err)
 {
 	struct writer_process *process;
-	int r = under_way || began_before ? process_find(self, pid, &process, err) : 0;
+	int r = under_way || began_before ? writer_process_find(self, pid, &process, err) : 0;
 
 	if (r || (!under_way && !began_before))
 		return r;
@@ -592,19 +362,6 @@ int syscall_writer_cut(struct syscall_writer *self, pid_t pid, uint64_t under_wa
 	return 0;
 }
 
-/* A process that is not what it was is forgotten: its threads are others, too. */
-static void process_renew(struct syscall_writer *self, struct writer_process *process)
-{
-	struct err ignored = { 0 };
-	uint32_t number;
-
-	syscall_files_closed(&process->files, -1);
-	if (!programs_number(self->programs, process->pid, &number, &ignored) &&
-	    number == process->number)
-		return;
-	(void)!process_end(self, process->pid, &ignored);
-}
-
 void syscall_writer_begin(struct syscall_writer *self)
 {
 	self->now_ns = now_ns();
@@ -612,7 +369,7 @@ void syscall_writer_begin(struct syscall_writer *self)
 	for (size_t i = self->thread_count; i-- > 0;)
 		self->threads[i]->dropped = 0;
 	for (size_t i = self->process_count; i-- > 0;)
-		process_renew(self, self->processes[i]);
+		writer_process_renew(self, self->processes[i]);
 }
 
 int syscall_writer_flush(struct syscall_writer *self, bool everything, struct err *err)
@@ -626,7 +383,7 @@ int syscall_writer_flush(struct syscall_writer *self, bool everything, struct er
 		if (everything || slot_is_due(&self->threads[i]->slot, self->now_ns))
 			r = slot_flush(&self->threads[i]->slot, self->recording, err);
 	for (size_t i = 0; !r && everything && i < self->process_count; i++)
-		r = write_cut(self, self->processes[i], err);
+		r = writer_process_write_cut(self, self->processes[i], err);
 	return r;
 }
 

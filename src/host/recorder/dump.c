@@ -27,16 +27,6 @@ struct dumped_thread *dump_thread_of(struct dump *self, uint32_t tid)
 	return NULL;
 }
 
-static bool has_python(const struct sample *sample)
-{
-	const __u64 *user = sample->frames + sample->kernel_count;
-
-	for (size_t i = 0; i < sample->user_count; i++)
-		if (python_is_location(user[i]))
-			return true;
-	return false;
-}
-
 /* Addresses become frames while the space is there.  What was read of Python alone stays until
  * there is a whole stack that has it, too. */
 int dump_keep(struct dump *self, const struct sample *sample, const struct space *space)
@@ -45,7 +35,7 @@ int dump_keep(struct dump *self, const struct sample *sample, const struct space
 	size_t count = (size_t)sample->kernel_count + sample->user_count;
 	struct recorded_frame *frames;
 
-	if (!thread || (thread->has_stack && !(thread->is_partial && has_python(sample))))
+	if (!thread || (thread->has_stack && !(thread->is_partial && sample_has_python(sample))))
 		return 0;
 	frames = calloc(count + 1, sizeof(*frames));
 	if (!frames || code_list_frames(self->codes, space, 0, sample, frames)) {

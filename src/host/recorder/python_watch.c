@@ -79,16 +79,6 @@ bool python_watch_knows(struct python_watch *watch, pid_t pid)
 	return find_python(watch, pid);
 }
 
-static bool has_python(const struct sample *sample)
-{
-	const __u64 *user = sample->frames + sample->kernel_count;
-
-	for (size_t i = 0; i < sample->user_count; i++)
-		if (python_is_location(user[i]))
-			return true;
-	return false;
-}
-
 void python_watch_sample(struct python_watch *self, const struct sample *sample,
 			 const struct space *space)
 {
@@ -96,7 +86,7 @@ void python_watch_sample(struct python_watch *self, const struct sample *sample,
 	struct err ignored = { 0 };
 
 	if (self->python_count == PYTHONS_MAX || find_python(self, (pid_t)sample->pid) ||
-	    !has_python(sample))
+	    !sample_has_python(sample))
 		return;
 	python = &self->pythons[self->python_count++];
 	*python = (struct watched_python){ .pid = (pid_t)sample->pid };

@@ -161,14 +161,7 @@ int syscall_tracing_start(struct syscall_tracing *self,
 
 int syscall_tracing_check(struct syscall_tracing *self, struct err *err)
 {
-	int r;
-
-	worker_lock(&self->worker);
-	r = self->failure.code;
-	if (r)
-		*err = self->failure;
-	worker_unlock(&self->worker);
-	return r;
+	return worker_check(&self->worker, &self->failure, err);
 }
 
 /* Who was seen, with what is under way: by process and by thread. */

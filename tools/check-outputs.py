@@ -45,13 +45,13 @@ ALLOWED = {
     # Memory.
     "src/host/export/profile/flame_page.c": {"open_memstream"},
     "src/host/export/profile/folded.c": {"open_memstream"},
-    "src/host/export/amd/rocpd_parts.c": {"open_memstream"},
+    "src/host/export/amd/rocpd/rocpd_parts.c": {"open_memstream"},
     "src/host/ui/columns.c": {"open_memstream"},
     "src/host/ui/reply.c": {"fdopen"},
     # The kind of terminal and its letters: what environment_distrust() leaves.
     "src/host/top/render/terminal.c": {"getenv"},
     # The draft of an output_file, by a path that nobody else can turn.
-    "src/host/export/amd/rocpd_file.c": {"sqlite3_open_v2"},
+    "src/host/export/amd/rocpd/rocpd_file.c": {"sqlite3_open_v2"},
     # A folder of our own for recordings, which are output_begin()'s.
     "compat/rocprofv3/profiling.c": {"mkdtemp"},
 }

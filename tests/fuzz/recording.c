@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
-#include "host/export/amd/rocpd.h"
+#include "host/export/amd/rocpd/rocpd.h"
 #include "host/export/amd/summary.h"
 #include "host/export/exporter.h"
 #include "host/export/profile/diff.h"

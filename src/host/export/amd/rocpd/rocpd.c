@@ -5,7 +5,7 @@
  * Numbers of processes and of what belongs to them are those of the recording; from its second
  * process on they have the process's index in their upper half, so that one file can hold several.
  */
-#include "host/export/amd/rocpd.h"
+#include "host/export/amd/rocpd/rocpd.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/export/amd/rocpd_parts.h"
+#include "host/export/amd/rocpd/rocpd_parts.h"
 #include "host/export/exporter.h"
 #include "host/export/values.h"
 #include "shared/base/hash.h"

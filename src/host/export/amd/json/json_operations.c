@@ -2,7 +2,7 @@
  * Operations are indexes in a list for each kind: AMD's own names in front where it has any, then
  * the functions that were recorded.
  */
-#include "host/export/amd/json_parts.h"
+#include "host/export/amd/json/json_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * Rows that are there once.
  */
-#include "host/export/amd/rocpd_parts.h"
+#include "host/export/amd/rocpd/rocpd_parts.h"
 
 #include <errno.h>
 #include <inttypes.h>

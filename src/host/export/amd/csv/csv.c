@@ -2,14 +2,14 @@
  * rocprof-csv: header and texts in quotes, numbers bare, a newline at the end of each line, times
  * in nanoseconds of CLOCK_BOOTTIME.  A quote in a text is written twice.
  */
-#include "host/export/amd/csv.h"
+#include "host/export/amd/csv/csv.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "host/core/cleanup.h"
 #include "host/core/print.h"
-#include "host/export/amd/csv_parts.h"
+#include "host/export/amd/csv/csv_parts.h"
 #include "host/export/exporter.h"
 
 static int check_stranger(const struct output_file *file, const char *path, const char *header,

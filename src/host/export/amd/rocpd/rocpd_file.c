@@ -1,7 +1,7 @@
 /*
  * SQLite, the little that is needed to write.
  */
-#include "host/export/amd/rocpd_file.h"
+#include "host/export/amd/rocpd/rocpd_file.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/output_file.h"
 #include "host/core/utf8.h"
-#include "host/export/amd/rocpd_schema.h"
+#include "host/export/amd/rocpd/rocpd_schema.h"
 
 #define COLUMNS_MAX  32
 #define STEADY_FILES "limpet"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "host/core/output_file.h"
-#include "host/export/amd/csv.h"
+#include "host/export/amd/csv/csv.h"
 
 /* One set being written. */
 struct csv_set {

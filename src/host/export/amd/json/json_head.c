@@ -2,7 +2,7 @@
  * What results.json says about a process before its records: where it ran, its devices, and what
  * numbers are called.
  */
-#include "host/export/amd/json_parts.h"
+#include "host/export/amd/json/json_parts.h"
 
 #include <string.h>
 

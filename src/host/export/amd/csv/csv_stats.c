@@ -1,7 +1,7 @@
 /*
  * PREFIX_hip_api_stats.csv and so on, and PREFIX_domain_stats.csv.
  */
-#include "host/export/amd/csv_parts.h"
+#include "host/export/amd/csv/csv_parts.h"
 
 #include "host/export/exporter.h"
 

@@ -6,12 +6,12 @@
  * Lists are by domain, a model is by time: each list is a pass of its own over the model, and
  * memory does not grow.
  */
-#include "host/export/amd/json.h"
+#include "host/export/amd/json/json.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "host/export/amd/json_parts.h"
+#include "host/export/amd/json/json_parts.h"
 #include "host/export/exporter.h"
 
 /* Numbers without a fraction are whole: nanoseconds squared have no use for more. */

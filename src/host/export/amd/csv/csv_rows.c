@@ -1,7 +1,7 @@
 /*
  * Rows of traces, by domain.
  */
-#include "host/export/amd/csv_parts.h"
+#include "host/export/amd/csv/csv_parts.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /*
  * The lists of records, one for each domain, each a pass over the model.
  */
-#include "host/export/amd/json_parts.h"
+#include "host/export/amd/json/json_parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>

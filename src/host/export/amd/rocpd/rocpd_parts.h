@@ -7,7 +7,7 @@
 #include "host/core/json.h"
 #include "host/export/amd/agents.h"
 #include "host/export/amd/amd.h"
-#include "host/export/amd/rocpd_file.h"
+#include "host/export/amd/rocpd/rocpd_file.h"
 
 /* What has been inserted, by kind and id. */
 enum known { KNOWN_THREAD, KNOWN_AGENT, KNOWN_QUEUE, KNOWN_STREAM, KNOWN_SYMBOL, KNOWN_TRACK };

@@ -2,7 +2,7 @@
  * What AMD's readers expect to find: names and columns are theirs, the queries are ours.  Several
  * files can be read as one, so rows are joined by id and by guid.
  */
-#include "host/export/amd/rocpd_schema.h"
+#include "host/export/amd/rocpd/rocpd_schema.h"
 
 #include <stddef.h>
 

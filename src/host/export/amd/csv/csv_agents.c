@@ -1,7 +1,7 @@
 /*
  * PREFIX_agent_info.csv.
  */
-#include "host/export/amd/csv_parts.h"
+#include "host/export/amd/csv/csv_parts.h"
 
 #include <inttypes.h>
 

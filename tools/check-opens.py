@@ -36,8 +36,8 @@ KNOWN = {
     "symbols/text_symbols.c": "/proc/kallsyms",
     "ui/browser.c": "a new page with a name by chance, with the user's rights alone; /dev/null",
     "ui/live_job.c": "a recording of ours that grows; never followed",
-    "unwind/cache.c": "the cache of our user; never followed",
-    "unwind/cache_trim.c": "the same folder",
+    "unwind/cache/cache.c": "the cache of our user; never followed",
+    "unwind/cache/cache_trim.c": "the same folder",
 }
 
 

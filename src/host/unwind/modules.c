@@ -21,7 +21,7 @@
 #include "host/core/descriptors.h"
 #include "host/core/notes.h"
 #include "host/core/room.h"
-#include "host/unwind/cache.h"
+#include "host/unwind/cache/cache.h"
 #include "host/unwind/image.h"
 #include "host/unwind/module_file.h"
 #include "host/unwind/source.h"

@@ -5,7 +5,7 @@
  * by address, as varints; and the functions: first where each begins, ascending, with the offset of
  * its record, then the records.
  */
-#include "host/unwind/gopclntab.h"
+#include "host/unwind/rules/gopclntab.h"
 
 #include <errno.h>
 #include <string.h>

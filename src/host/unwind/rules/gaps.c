@@ -1,7 +1,7 @@
 /*
  * Finds the code between entries.  Host only.
  */
-#include "host/unwind/gaps.h"
+#include "host/unwind/rules/gaps.h"
 
 #include <errno.h>
 

@@ -7,7 +7,7 @@
  *	6  68 ....     push NUMBER
  *	11 e9 ....     jmp FIRST
  */
-#include "host/unwind/stubs.h"
+#include "host/unwind/rules/stubs.h"
 
 #include <errno.h>
 #include <string.h>

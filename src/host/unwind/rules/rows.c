@@ -1,7 +1,7 @@
 /*
  * Says rules in rows.  Host only.
  */
-#include "host/unwind/rows.h"
+#include "host/unwind/rules/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * Walks .eh_frame and .debug_frame.  Host only.  An entry that makes no sense is left out and
  * counted; a length that makes no sense ends the walk.
  */
-#include "host/unwind/frames.h"
+#include "host/unwind/rules/frames.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * Removes old files of the cache.  Host only.  Others may do the same at once: what is gone is
  * gone, and a table that somebody has mapped stays with them.
  */
-#include "host/unwind/cache_trim.h"
+#include "host/unwind/cache/cache_trim.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"

@@ -4,7 +4,7 @@
  * address below that frame, of which the entry knows nothing.  Host only; the file is foreign
  * bytes.
  */
-#include "host/unwind/luajit_rules.h"
+#include "host/unwind/rules/luajit_rules.h"
 
 #include "shared/unwind/luajit.h"
 

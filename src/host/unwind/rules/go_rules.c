@@ -6,7 +6,7 @@
  *   x86-64    CFA - 8   return address            aarch64   CFA - size      return address (at sp)
  *             CFA - 16  the caller's rbp                    CFA - size - 8  the caller's x29
  */
-#include "host/unwind/go_rules.h"
+#include "host/unwind/rules/go_rules.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
 #include "host/unwind/arch/go_code.h"
-#include "host/unwind/ends.h"
+#include "host/unwind/rules/ends.h"
 
 #define WORD 8
 #define PAGE 4096 /* far more than is added to a size */

@@ -1,7 +1,7 @@
 /*
  * Finds where stacks end.  Host only.
  */
-#include "host/unwind/ends.h"
+#include "host/unwind/rules/ends.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * that. Callers are looked up at the last byte of their call, where nobody stands who has not
  * called yet.
  */
-#include "host/unwind/calls.h"
+#include "host/unwind/rules/calls.h"
 
 #include <errno.h>
 #include <stdlib.h>

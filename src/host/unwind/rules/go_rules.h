@@ -13,9 +13,9 @@
  */
 #pragma once
 
-#include "host/unwind/gopclntab.h"
 #include "host/unwind/object.h"
-#include "host/unwind/rows.h"
+#include "host/unwind/rules/gopclntab.h"
+#include "host/unwind/rules/rows.h"
 
 struct go_code {
 	struct gopclntab table;

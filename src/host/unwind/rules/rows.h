@@ -5,7 +5,7 @@
 
 #include "shared/unwind/row.h"
 
-#include "host/unwind/rules.h"
+#include "host/unwind/rules/rules.h"
 
 /* Of one module; a browser has four million. */
 #define UNWIND_ROWS_MAX (32u << 20)

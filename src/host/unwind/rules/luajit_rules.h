@@ -4,7 +4,7 @@
 #pragma once
 
 #include "host/unwind/object.h"
-#include "host/unwind/rows.h"
+#include "host/unwind/rules/rows.h"
 
 /* What it compiles, on this machine. */
 extern const struct unwind_row luajit_compiled;

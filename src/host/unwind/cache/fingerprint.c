@@ -1,7 +1,7 @@
 /*
  * Eight bytes a step: multiply, then let the high bits come down.  Host only.
  */
-#include "host/unwind/fingerprint.h"
+#include "host/unwind/cache/fingerprint.h"
 
 #include <string.h>
 

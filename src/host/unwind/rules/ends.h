@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "host/unwind/frames.h"
+#include "host/unwind/rules/frames.h"
 
 enum end_extent {
 	END_WHOLE,    /* all of the function */

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "host/unwind/frames.h"
+#include "host/unwind/rules/frames.h"
 
 struct code_reader;
 

@@ -1,7 +1,7 @@
 /*
  * The machine of call frame instructions (DWARF 5, 6.4.2), for four registers.  Host only.
  */
-#include "host/unwind/rules.h"
+#include "host/unwind/rules/rules.h"
 
 #include <errno.h>
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/unwind/frames.h"
+#include "host/unwind/rules/frames.h"
 
 /* The section, when its code has the shape whose rules are known; else a part of size 0. */
 struct object_part stubs_find(const struct object *object);

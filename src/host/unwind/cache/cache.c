@@ -2,7 +2,7 @@
  * Keeps unwind tables on disk.  Host only.  Files come into being complete, by rename; they are
  * mapped, and never changed in place.
  */
-#include "host/unwind/cache.h"
+#include "host/unwind/cache/cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/descriptors.h"
-#include "host/unwind/cache_trim.h"
-#include "host/unwind/fingerprint.h"
+#include "host/unwind/cache/cache_trim.h"
+#include "host/unwind/cache/fingerprint.h"
 
 #define MAGIC        0x646e69776e75706cu /* "lpunwind" */
 #define VERSION      16u                 /* of this file and of what rows mean */

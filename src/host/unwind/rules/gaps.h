@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/unwind/frames.h"
+#include "host/unwind/rules/frames.h"
 
 /* Adds an entry for each piece of executable segments that has none; instructions begin at
  * multiples of `step`.  -ENOMEM. */

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "host/recorder/recorder.h"
-#include "host/recorder/syscall_tracing.h"
+#include "host/recorder/syscalls/syscall_tracing.h"
 #include "host/session/tree.h"
 
 #include <pthread.h>

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/recorder/stack_list.h"
+#include "host/recorder/samples/stack_list.h"
 
 /* What names became of. */
 struct naming {

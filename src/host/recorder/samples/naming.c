@@ -1,7 +1,7 @@
 /*
  * Asks for the names of frames, and writes them.
  */
-#include "host/recorder/naming.h"
+#include "host/recorder/samples/naming.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"

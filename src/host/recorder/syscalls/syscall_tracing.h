@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "host/recorder/syscall_writer.h"
+#include "host/recorder/syscalls/syscall_writer.h"
 #include "host/syscalls/syscall_source.h"
 
 struct syscall_tracing;

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "host/model/table.h"
-#include "host/recorder/code_list.h"
-#include "host/recorder/pending.h"
+#include "host/recorder/samples/code_list.h"
+#include "host/recorder/samples/pending.h"
 
 struct stack_list {
 	struct code_list *codes;

@@ -2,7 +2,7 @@
  * Modules of samples.  Files are one for all processes; code that a runtime made, and addresses
  * where nothing is known, belong to their process.
  */
-#include "host/recorder/code_list.h"
+#include "host/recorder/samples/code_list.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"

@@ -1,7 +1,7 @@
 /*
  * Collects items until they are a chunk.
  */
-#include "host/recorder/pending.h"
+#include "host/recorder/samples/pending.h"
 
 /* Room for a head comes first. */
 void pending_begin(struct pending *pending, uint32_t first)

@@ -1,7 +1,7 @@
 /*
  * Takes the stacks of all threads, by the best way that can be had, and names them.
  */
-#include "host/recorder/dump_private.h"
+#include "host/recorder/dump/dump_private.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/path.h"
@@ -11,7 +11,7 @@
 #include "host/process/stat.h"
 #include "host/python/locations.h"
 #include "host/python/python.h"
-#include "host/recorder/code_list.h"
+#include "host/recorder/samples/code_list.h"
 #include "host/sampling/bpf/snapshot.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * thread: it may raise its own priority, and some things of the kernel belong to the thread that
  * made them.
  */
-#include "host/recorder/sampling.h"
+#include "host/recorder/samples/sampling.h"
 
 #include "host/core/clock.h"
 #include "host/core/quiet_thread.h"

@@ -1,11 +1,11 @@
 /*
  * From records of the kernel to those of a recording.  Host only.
  */
-#include "host/recorder/syscall_writer.h"
+#include "host/recorder/syscalls/syscall_writer.h"
 
 #include "host/core/clock.h"
 #include "host/process/threads.h"
-#include "host/recorder/syscall_writer_private.h"
+#include "host/recorder/syscalls/syscall_writer_private.h"
 #include "host/recording/drops.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
  * Looks at Pythons from outside.  Host only; stops nothing.
  */
-#include "host/recorder/python_watch.h"
+#include "host/recorder/samples/python_watch.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
@@ -11,7 +11,7 @@
 #include "host/process/procfs.h"
 #include "host/python/locations.h"
 #include "host/python/python.h"
-#include "host/recorder/waiting.h"
+#include "host/recorder/dump/waiting.h"
 
 #include <pthread.h>
 #include <stdlib.h>

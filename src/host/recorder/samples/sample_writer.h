@@ -4,9 +4,9 @@
  */
 #pragma once
 
-#include "host/recorder/naming.h"
 #include "host/recorder/programs.h"
-#include "host/recorder/python_watch.h"
+#include "host/recorder/samples/naming.h"
+#include "host/recorder/samples/python_watch.h"
 #include "host/sampling/sampler.h"
 
 #include <sys/types.h>

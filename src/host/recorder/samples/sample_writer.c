@@ -1,14 +1,14 @@
 /*
  * From samples to chunks: processes, threads, and the samples themselves.
  */
-#include "host/recorder/sample_writer.h"
+#include "host/recorder/samples/sample_writer.h"
 
 #include "host/collect/facts.h"
 #include "host/core/cleanup.h"
 #include "host/core/pool.h"
 #include "host/core/room.h"
 #include "host/process/threads.h"
-#include "host/recorder/stack_list.h"
+#include "host/recorder/samples/stack_list.h"
 
 #include <errno.h>
 #include <stdio.h>

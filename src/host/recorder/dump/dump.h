@@ -7,8 +7,8 @@
  */
 #pragma once
 
-#include "host/recorder/deadlock.h"
-#include "host/recorder/waiting.h"
+#include "host/recorder/dump/deadlock.h"
+#include "host/recorder/dump/waiting.h"
 #include "host/recording/sample_chunks.h"
 
 struct dumped_frame {

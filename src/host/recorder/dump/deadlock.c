@@ -3,11 +3,11 @@
  * need not have been true at the same time: it was, when none of them ran from the first look to
  * the second.
  */
-#include "host/recorder/deadlock.h"
+#include "host/recorder/dump/deadlock.h"
 
 #include "host/core/cleanup.h"
 #include "host/process/schedstat.h"
-#include "host/recorder/waiting.h"
+#include "host/recorder/dump/waiting.h"
 
 #include <errno.h>
 #include <stdlib.h>

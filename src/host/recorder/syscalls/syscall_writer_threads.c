@@ -4,7 +4,7 @@
  */
 #include "host/core/room.h"
 #include "host/process/threads.h"
-#include "host/recorder/syscall_writer_private.h"
+#include "host/recorder/syscalls/syscall_writer_private.h"
 
 #include <errno.h>
 #include <stdlib.h>

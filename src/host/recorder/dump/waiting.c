@@ -2,7 +2,7 @@
  * Reads /proc/PID/task/TID/syscall and what its arguments stand for.  All of it may change while we
  * look: it is shown, never used.
  */
-#include "host/recorder/waiting.h"
+#include "host/recorder/dump/waiting.h"
 
 #include "host/core/cleanup.h"
 #include "host/process/inner_number.h"

@@ -2,7 +2,7 @@
  * Numbers frames and stacks.  Addresses become frames here and now, while it is known what is
  * mapped where; names wait for the end, but for those of Python.
  */
-#include "host/recorder/stack_list.h"
+#include "host/recorder/samples/stack_list.h"
 
 #include "host/core/room.h"
 #include "host/unwind/space.h"

@@ -2,7 +2,7 @@
  * Reads the stacks of waiting threads from outside, and samples those that run.  Host only; stops
  * nothing.
  */
-#include "host/recorder/dump_private.h"
+#include "host/recorder/dump/dump_private.h"
 
 #include "host/core/clock.h"
 #include "host/process/rights.h"

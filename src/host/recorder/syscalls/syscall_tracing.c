@@ -2,7 +2,7 @@
  * The thread that reads the kernel's ring, and what is to be said of calls at both ends.  Host
  * only.
  */
-#include "host/recorder/syscall_tracing.h"
+#include "host/recorder/syscalls/syscall_tracing.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "host/recorder/sample_writer.h"
+#include "host/recorder/samples/sample_writer.h"
 #include "host/sampling/sampler.h"
 
 #define SAMPLING_HZ     99u

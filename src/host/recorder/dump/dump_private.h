@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/recorder/dump.h"
+#include "host/recorder/dump/dump.h"
 #include "host/unwind/space.h"
 
 /* Lists the threads anew, just before their stacks are taken; what was known is forgotten. */

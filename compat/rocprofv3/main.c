@@ -5,7 +5,7 @@
 #include "arguments.h"
 #include "environment.h"
 #include "help.h"
-#include "host/attach/launched.h"
+#include "host/attach/launch/launched.h"
 #include "host/core/environment.h"
 #include "host/core/print.h"
 #include "input.h"

@@ -2,7 +2,7 @@
  * Walks the loader's list of objects (r_debug) in the target's memory.  Host only; every pointer is
  * foreign, the walk is bounded.
  */
-#include "host/attach/modules.h"
+#include "host/attach/facts/modules.h"
 
 #include "host/core/path.h"
 

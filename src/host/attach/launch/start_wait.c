@@ -2,7 +2,7 @@
  * What passes by itself is told by its code (-EAGAIN), or by the process, which runs another
  * program than the one that was looked at.  Host only.
  */
-#include "host/attach/start_wait.h"
+#include "host/attach/launch/start_wait.h"
 
 #include "host/core/clock.h"
 #include "host/core/interrupt.h"

@@ -2,7 +2,7 @@
  * Looks for the agent's page in the mappings of its library.  Host only; the page is foreign:
  * copied once, then checked.
  */
-#include "host/attach/resident.h"
+#include "host/attach/facts/resident.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"

@@ -1,7 +1,7 @@
 /*
  * Ranks the threads of the target by what /proc says they are doing.  Host only; stops nobody.
  */
-#include "host/attach/candidates.h"
+#include "host/attach/facts/candidates.h"
 
 #include "host/core/cleanup.h"
 #include "host/process/procfs.h"

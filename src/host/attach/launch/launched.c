@@ -1,7 +1,7 @@
 /*
  * Standing by while a program runs that we started.
  */
-#include "host/attach/launched.h"
+#include "host/attach/launch/launched.h"
 
 #include "host/core/clock.h"
 #include "host/core/print.h"

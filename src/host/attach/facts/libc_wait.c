@@ -1,9 +1,9 @@
 /*
  * Looks at the word that libc changes when it starts, in a process that runs.  Host only.
  */
-#include "host/attach/libc_wait.h"
+#include "host/attach/facts/libc_wait.h"
 
-#include "host/attach/facts.h"
+#include "host/attach/facts/facts.h"
 #include "host/core/clock.h"
 #include "host/core/interrupt.h"
 #include "host/process/memory.h"

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/attach/launch.h"
+#include "host/attach/launch/launch.h"
 #include "host/core/ending.h"
 
 struct launched {

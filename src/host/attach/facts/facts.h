@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/attach/modules.h"
+#include "host/attach/facts/modules.h"
 
 struct facts {
 	enum boot_way way;

@@ -2,9 +2,9 @@
  * The child waits for the injector, which seizes it, and executes the program; the injector lays
  * the doorstep (injector/launch.c).  Host only; ptrace is the injector's alone.
  */
-#include "host/attach/launch.h"
+#include "host/attach/launch/launch.h"
 
-#include "host/attach/modules.h"
+#include "host/attach/facts/modules.h"
 #include "host/attach/spawn.h"
 #include "host/attach/target.h"
 #include "host/core/environment.h"

@@ -3,7 +3,7 @@
  * only there. Host only.
  */
 #include "host/unwind/module_file.h"
-#include "host/attach/modules.h"
+#include "host/attach/facts/modules.h"
 #include "host/core/cleanup.h"
 #include "shared/elf/file.h"
 

@@ -2,7 +2,7 @@
  * A throw-away child of limpet makes the calls; if a filter kills it, only the child is gone.  Host
  * only.
  */
-#include "host/attach/seccomp_trial.h"
+#include "host/attach/facts/seccomp_trial.h"
 
 #include "shared/wire/needs.h"
 

@@ -3,7 +3,7 @@
  * the last from the descriptions that glibc keeps for debuggers (libthread_db), never from private
  * headers.  Host only.
  */
-#include "host/attach/facts.h"
+#include "host/attach/facts/facts.h"
 
 #include "shared/arch/elf.h"
 #include "shared/wire/thread_words.h"

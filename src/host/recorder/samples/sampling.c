@@ -7,7 +7,7 @@
 
 #include "host/core/clock.h"
 #include "host/core/quiet_thread.h"
-#include "host/process/jvm.h"
+#include "host/process/jvm/jvm.h"
 #include "host/process/stat.h"
 
 #include <errno.h>

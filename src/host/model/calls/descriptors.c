@@ -1,7 +1,7 @@
 /*
  * Adds input and output up by descriptor.
  */
-#include "host/model/descriptors.h"
+#include "host/model/calls/descriptors.h"
 #include "shared/base/hash.h"
 
 #include "host/core/room.h"

@@ -10,13 +10,13 @@
  * the machine's user, and no link is followed.  What needs the machine's credentials is done by a
  * child, which does nothing but system calls: other threads of ours may hold any lock.
  */
-#include "host/process/jvm.h"
+#include "host/process/jvm/jvm.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/text.h"
 #include "host/process/foreign_file.h"
-#include "host/process/hotspot.h"
+#include "host/process/jvm/hotspot.h"
 #include "host/process/rights.h"
 #include "host/process/stat.h"
 #include "host/process/status.h"

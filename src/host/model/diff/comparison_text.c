@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "host/core/plural.h"
-#include "host/model/comparison.h"
+#include "host/model/diff/comparison.h"
 
 /* Fewer samples than this tell little. */
 #define FEW_SAMPLES 200u

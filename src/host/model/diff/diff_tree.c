@@ -1,7 +1,7 @@
 /*
  * Lays call trees upon each other.
  */
-#include "host/model/diff_tree.h"
+#include "host/model/diff/diff_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>

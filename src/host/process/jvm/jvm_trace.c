@@ -2,7 +2,7 @@
  * The child that takes the file away.  Host only.  It does nothing but system calls, with the
  * credentials of the machine: whatever lies in that /tmp, it can do no more than its user.
  */
-#include "host/process/jvm_trace.h"
+#include "host/process/jvm/jvm_trace.h"
 
 #include "host/core/clock.h"
 

@@ -1,10 +1,10 @@
 /*
  * Adds system calls up by error and by file.
  */
-#include "host/model/syscalls.h"
+#include "host/model/calls/syscalls.h"
 
 #include "host/core/room.h"
-#include "host/model/descriptors.h"
+#include "host/model/calls/descriptors.h"
 #include "shared/base/hash.h"
 
 #include <errno.h>

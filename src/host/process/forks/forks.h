@@ -5,7 +5,7 @@
 #pragma once
 
 #include "host/process/descendants.h"
-#include "host/process/process_numbers.h"
+#include "host/process/forks/process_numbers.h"
 
 enum forks_source {
 	FORKS_EVENTS,  /* the kernel tells, at once and without a gap */

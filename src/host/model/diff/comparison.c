@@ -1,7 +1,7 @@
 /*
  * Matches two recordings and adds them up.
  */
-#include "host/model/comparison.h"
+#include "host/model/diff/comparison.h"
 
 #include <errno.h>
 #include <math.h>

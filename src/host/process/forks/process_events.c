@@ -2,7 +2,7 @@
  * Listens to the process connector.  A filter in the kernel lets only forks and execs of processes
  * through, so that a machine full of threads wakes nobody.  Host only.
  */
-#include "host/process/process_events.h"
+#include "host/process/forks/process_events.h"
 
 #include "host/core/clock.h"
 #include "host/process/procfs.h"

@@ -1,7 +1,7 @@
 /*
  * Looks for a name in a library's file.  Host only; nothing of the process is touched.
  */
-#include "host/process/hotspot.h"
+#include "host/process/jvm/hotspot.h"
 
 #include "host/core/cleanup.h"
 #include "host/process/foreign_file.h"

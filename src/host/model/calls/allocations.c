@@ -1,7 +1,7 @@
 /*
  * Follows blocks of memory through a recording.
  */
-#include "host/model/allocations.h"
+#include "host/model/calls/allocations.h"
 #include "shared/base/hash.h"
 
 #include "host/core/room.h"

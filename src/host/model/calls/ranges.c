@@ -6,7 +6,7 @@
  * seen (dropped, or made while nothing was traced), levels tell which belong together; where there
  * are none (a library without a tool), the last one that was opened is closed.
  */
-#include "host/model/ranges.h"
+#include "host/model/calls/ranges.h"
 #include "host/core/room.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
  * Adds ranges and marks up by name.
  */
-#include "host/model/markers.h"
+#include "host/model/calls/markers.h"
 #include "shared/base/hash.h"
 
 #include "host/core/room.h"

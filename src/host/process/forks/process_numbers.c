@@ -1,7 +1,7 @@
 /*
  * Watches the counter of process numbers.  Host only; one read of a few bytes when nothing happens.
  */
-#include "host/process/process_numbers.h"
+#include "host/process/forks/process_numbers.h"
 
 #include "host/core/clock.h"
 #include "host/core/text.h"

@@ -1,7 +1,7 @@
 /*
  * Adds waiting up by lock.
  */
-#include "host/model/locks.h"
+#include "host/model/calls/locks.h"
 
 #include "host/core/room.h"
 

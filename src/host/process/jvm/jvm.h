@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/process/jvm_trace.h"
+#include "host/process/jvm/jvm_trace.h"
 
 /* `start_tick`: when the process was started; another one may have its number by now.  0: whoever
  * has it.

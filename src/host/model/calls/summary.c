@@ -1,14 +1,14 @@
 /*
  * Adds calls up by function and by thread.
  */
-#include "host/model/summary.h"
+#include "host/model/calls/summary.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/model/descriptors.h"
+#include "host/model/calls/descriptors.h"
 
 /* A function with its number. */
 struct named {

@@ -2,11 +2,11 @@
  * How forks are noticed: the best source that this machine allows.  Host only; reads /proc and one
  * socket.
  */
-#include "host/process/forks.h"
+#include "host/process/forks/forks.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
-#include "host/process/process_events.h"
+#include "host/process/forks/process_events.h"
 #include "host/process/procfs.h"
 
 #include <errno.h>

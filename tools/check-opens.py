@@ -24,9 +24,9 @@ KNOWN = {
     "core/text.c": "/proc and /etc/passwd; paths that a person gave",
     "model/model.c": "a path that a person gave",
     "process/foreign_file.c": "names of strangers, with care",
-    "process/jvm.c": "below a folder that foreign_file.c opened; never followed",
+    "process/jvm/jvm.c": "below a folder that foreign_file.c opened; never followed",
     "process/memory.c": "/proc/PID/mem",
-    "process/process_numbers.c": "/proc/loadavg",
+    "process/forks/process_numbers.c": "/proc/loadavg",
     "process/procfs.c": "/proc",
     "recording/reader.c": "a path that a person gave",
     "sampling/bpf/kernel_session.c": "/sys/kernel/security/lockdown",
@@ -36,8 +36,8 @@ KNOWN = {
     "symbols/text_symbols.c": "/proc/kallsyms",
     "ui/browser.c": "a new page with a name by chance, with the user's rights alone; /dev/null",
     "ui/live_job.c": "a recording of ours that grows; never followed",
-    "unwind/cache.c": "the cache of our user; never followed",
-    "unwind/cache_trim.c": "the same folder",
+    "unwind/cache/cache.c": "the cache of our user; never followed",
+    "unwind/cache/cache_trim.c": "the same folder",
 }
 
 

@@ -26,9 +26,9 @@ ALLOWED = {
     "src/host/core/output_file.c": {"O_CREAT", "O_WRONLY", "fdopen", "mkdir", "renameat"},
     "src/host/core/output_location.c": {"O_CREAT", "O_WRONLY", "mkdirat"},
     # Below folders that are ours and that nobody else can write in; O_EXCL.
-    "src/host/unwind/cache.c": {"O_CREAT", "O_WRONLY", "mkdirat", "renameat"},
+    "src/host/unwind/cache/cache.c": {"O_CREAT", "O_WRONLY", "mkdirat", "renameat"},
     # HotSpot's trigger file: made O_EXCL below the target's root, which foreign_file.c does not leave.
-    "src/host/process/jvm.c": {"O_CREAT", "O_WRONLY"},
+    "src/host/process/jvm/jvm.c": {"O_CREAT", "O_WRONLY"},
     "src/host/process/foreign_file.c": {"O_CREAT"},
     # The memory of a process, in /proc.
     "src/host/process/memory.c": {"O_RDWR"},
@@ -45,13 +45,13 @@ ALLOWED = {
     # Memory.
     "src/host/export/profile/flame_page.c": {"open_memstream"},
     "src/host/export/profile/folded.c": {"open_memstream"},
-    "src/host/export/amd/rocpd_parts.c": {"open_memstream"},
+    "src/host/export/amd/rocpd/rocpd_parts.c": {"open_memstream"},
     "src/host/ui/columns.c": {"open_memstream"},
     "src/host/ui/reply.c": {"fdopen"},
     # The kind of terminal and its letters: what environment_distrust() leaves.
     "src/host/top/render/terminal.c": {"getenv"},
     # The draft of an output_file, by a path that nobody else can turn.
-    "src/host/export/amd/rocpd_file.c": {"sqlite3_open_v2"},
+    "src/host/export/amd/rocpd/rocpd_file.c": {"sqlite3_open_v2"},
     # A folder of our own for recordings, which are output_begin()'s.
     "compat/rocprofv3/profiling.c": {"mkdtemp"},
 }

@@ -11,20 +11,10 @@ import sys
 
 FOLDERS = ("src", "compat")
 LATER = (  # files that are not done yet
-    "src/host/interpreter/merge.c",
-    "src/host/recorder/code_list.c",
-    "src/host/unwind/arch/aarch64/code.c",
-    "src/host/unwind/arch/aarch64/instruction.c",
-    "src/host/unwind/arch/x86_64/instruction.c",
-    "src/host/unwind/modules.c",
     "src/target/sdk/agents.c",
     "src/target/sdk/delivery.c",
     "src/target/sdk/guard.c",
     "src/target/sdk/tables.c",
-    "compat/rocprofv3/environment.c",
-    "compat/rocprofv3/main.c",
-    "compat/rocprofv3/profile.c",
-    "compat/rocprofv3/setters.c",
 )
 STATIC = re.compile(r"^static (?!inline)(?:\w+(?:\([^()\n]*\))?[ \n]|\*)*(\w+)\(", re.MULTILINE)
 

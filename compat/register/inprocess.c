@@ -185,17 +185,26 @@ static rocprofiler_register_error_code_t inprocess_detach_now(void)
 	return code_of(r);
 }
 
+/* Unless it fails, give_turn() must follow. */
+static rocprofiler_register_error_code_t begin_turn(void)
+{
+	if (!switch_attach())
+		return inprocess_fail(ROCP_REG_ATTACHMENT_NOT_AVAILABLE, "ROCP_TOOL_ATTACH is off");
+	if (!await_turn())
+		return inprocess_fail(ROCP_REG_ROCPROFILER_ERROR,
+				      "another attach or detach is under way");
+	return ROCP_REG_SUCCESS;
+}
+
 rocprofiler_register_error_code_t inprocess_attach(const char *environment, const char *tools)
 {
 	rocprofiler_register_error_code_t code;
 
 	if (!tools)
 		return inprocess_fail(ROCP_REG_INVALID_ARGUMENT, "no tool was named");
-	if (!switch_attach())
-		return inprocess_fail(ROCP_REG_ATTACHMENT_NOT_AVAILABLE, "ROCP_TOOL_ATTACH is off");
-	if (!await_turn())
-		return inprocess_fail(ROCP_REG_ROCPROFILER_ERROR,
-				      "another attach or detach is under way");
+	code = begin_turn();
+	if (code != ROCP_REG_SUCCESS)
+		return code;
 	code = attach_new(environment, tools);
 	give_turn();
 	return code;
@@ -203,13 +212,10 @@ rocprofiler_register_error_code_t inprocess_attach(const char *environment, cons
 
 rocprofiler_register_error_code_t inprocess_attach_again(void)
 {
-	rocprofiler_register_error_code_t code;
+	rocprofiler_register_error_code_t code = begin_turn();
 
-	if (!switch_attach())
-		return inprocess_fail(ROCP_REG_ATTACHMENT_NOT_AVAILABLE, "ROCP_TOOL_ATTACH is off");
-	if (!await_turn())
-		return inprocess_fail(ROCP_REG_ROCPROFILER_ERROR,
-				      "another attach or detach is under way");
+	if (code != ROCP_REG_SUCCESS)
+		return code;
 	code = last.tools ? attach_request(&last)
 			  : inprocess_fail(ROCP_REG_NO_TOOLS, "nothing was attached before");
 	give_turn();
@@ -218,13 +224,10 @@ rocprofiler_register_error_code_t inprocess_attach_again(void)
 
 rocprofiler_register_error_code_t inprocess_detach(void)
 {
-	rocprofiler_register_error_code_t code;
+	rocprofiler_register_error_code_t code = begin_turn();
 
-	if (!switch_attach())
-		return inprocess_fail(ROCP_REG_ATTACHMENT_NOT_AVAILABLE, "ROCP_TOOL_ATTACH is off");
-	if (!await_turn())
-		return inprocess_fail(ROCP_REG_ROCPROFILER_ERROR,
-				      "another attach or detach is under way");
+	if (code != ROCP_REG_SUCCESS)
+		return code;
 	code = inprocess_detach_now();
 	give_turn();
 	return code;

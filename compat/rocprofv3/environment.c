@@ -116,8 +116,8 @@ static const char *value_in(const char *text, const struct variable *variable)
 }
 
 /* The parts of a value, kept in the profile. */
-static int split(struct profile *profile, const char *value, const char *separator,
-		 const char **ret, size_t *ret_count, struct err *err)
+static int value_split(struct profile *profile, const char *value, const char *separator,
+		       const char **ret, size_t *ret_count, struct err *err)
 {
 	bool is_word = strlen(separator) > 2; /* else any one of its characters */
 
@@ -137,8 +137,8 @@ static int split(struct profile *profile, const char *value, const char *separat
 	return 0;
 }
 
-static int make(struct profile *profile, const struct variable *variable, const char *value,
-		struct err *err)
+static int setting_apply(struct profile *profile, const struct variable *variable,
+			 const char *value, struct err *err)
 {
 	const struct setting *setting = setting_find(variable->setting, strlen(variable->setting));
 	const char *values[VALUES_MAX];
@@ -146,7 +146,7 @@ static int make(struct profile *profile, const struct variable *variable, const 
 	int r = 0;
 
 	if (variable->form == FORM_PARTS) {
-		r = split(profile, value, variable->detail, values, &count, err);
+		r = value_split(profile, value, variable->detail, values, &count, err);
 	} else if (variable->form == FORM_NOT && setting_truth(value) >= 0) {
 		values[count++] = setting_truth(value) ? "false" : "true";
 	} else {
@@ -159,8 +159,8 @@ static int make(struct profile *profile, const struct variable *variable, const 
 	return r;
 }
 
-static void say(environment_note *note, void *context, const char *text, const char *what,
-		const char *why)
+static void note_write(environment_note *note, void *context, const char *text, const char *what,
+		       const char *why)
 {
 	char line[256];
 
@@ -176,27 +176,27 @@ static bool is_known(const char *text)
 	return strncmp(text, PREFIX, strlen(PREFIX)) != 0;
 }
 
-static int take(struct profile *profile, const struct variable *variable, const char *text,
-		struct err *err)
+static int variable_read(struct profile *profile, const struct variable *variable, const char *text,
+			 struct err *err)
 {
 	const char *value = value_in(text, variable);
 	int r = 0;
 
 	if (value && value[0] && variable->setting)
-		r = make(profile, variable, value, err);
+		r = setting_apply(profile, variable, value, err);
 	return r ? err_while(err, "%.*s", (int)strcspn(text, "="), text) : 0;
 }
 
-static void tell(const char *text, environment_note *note, void *context)
+static void variable_judge(const char *text, environment_note *note, void *context)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
 		const char *value = value_in(text, &variables[i]);
 
 		if (value && variables[i].form == FORM_NOTED && setting_truth(value) != 0)
-			say(note, context, text, "served: ", variables[i].detail);
+			note_write(note, context, text, "served: ", variables[i].detail);
 	}
 	if (!is_known(text))
-		say(note, context, text, "known to limpet", ", and changes nothing");
+		note_write(note, context, text, "known to limpet", ", and changes nothing");
 }
 
 int environment_read(struct profile *profile, char *const *environment, environment_note *note,
@@ -206,11 +206,11 @@ int environment_read(struct profile *profile, char *const *environment, environm
 
 	for (size_t i = 0; !r && i < ARRAY_SIZE(variables); i++)
 		for (char *const *text = environment; !r && *text; text++)
-			r = take(profile, &variables[i], *text, err);
+			r = variable_read(profile, &variables[i], *text, err);
 	if (!r && profile->period_texts.count)
 		profile->period_unit = "nsec";
 	for (char *const *text = environment; !r && *text; text++)
-		tell(*text, note, context);
+		variable_judge(*text, note, context);
 	return r;
 }
 
@@ -229,7 +229,7 @@ int environment_read_output(struct profile *profile, struct err *err)
 		snprintf(name, sizeof(name), PREFIX "%s", variable->name);
 		value = secure_getenv(name);
 		if (value && value[0])
-			r = make(profile, variable, value, err);
+			r = setting_apply(profile, variable, value, err);
 		if (r)
 			err_while(err, "%s", name);
 	}

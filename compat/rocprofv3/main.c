@@ -5,7 +5,7 @@
 #include "arguments.h"
 #include "environment.h"
 #include "help.h"
-#include "host/attach/launched.h"
+#include "host/attach/launch/launched.h"
 #include "host/core/environment.h"
 #include "host/core/print.h"
 #include "input.h"
@@ -36,7 +36,7 @@ struct program {
 	int status;                /* of the program that was started */
 };
 
-static void say(void *context, enum say_level level, const char *text)
+static void message_print(void *context, enum say_level level, const char *text)
 {
 	const struct program *self = context;
 
@@ -55,7 +55,7 @@ static enum ending wait_attached(void *context, int pidfd, uint64_t time_ns)
 	return ending_wait(self->signals, pidfd, time_ns);
 }
 
-static void begun(void *context)
+static void attached_print(void *context)
 {
 	const struct program *self = context;
 
@@ -65,7 +65,7 @@ static void begun(void *context)
 	fflush(stdout);
 }
 
-static void file(void *context, const char *path)
+static void file_print(void *context, const char *path)
 {
 	const struct program *self = context;
 
@@ -87,8 +87,8 @@ static enum say_level read_level(const char *name)
 	return name && !strcmp(name, "config") ? SAY_INFO : SAY_WARNING;
 }
 
-static int attach(struct program *self, struct profile *profile, const struct face *face,
-		  struct err *err)
+static int attach_run(struct program *self, struct profile *profile, const struct face *face,
+		      struct err *err)
 {
 	struct profiling job = { .profile = profile, .face = face };
 	struct results results;
@@ -126,7 +126,7 @@ static void let_begin(void *context)
 	struct err err;
 
 	if (launch_let_go(&self->launched->launch, &err))
-		say(self, SAY_ERROR, err.what);
+		message_print(self, SAY_ERROR, err.what);
 }
 
 /* As a shell would say it. */
@@ -181,9 +181,9 @@ static int run_untraced(const struct face *face, char **command, struct err *err
 	return err_set(err, -errno, "run '%s': %s", command[0], strerror(errno));
 }
 
-static int launch(struct program *self, struct profile *profile, struct err *err)
+static int launch_run(struct program *self, struct profile *profile, struct err *err)
 {
-	struct face face = { say, wait_launched, let_begin, file, self };
+	struct face face = { message_print, wait_launched, let_begin, file_print, self };
 	struct profiling job = { .profile = profile, .face = &face, .duration_ns = UINT64_MAX };
 	struct launched launched;
 	struct results results;
@@ -220,16 +220,16 @@ static int read_profile(char **argv, unsigned number, struct profile *ret, struc
 	return r ? r : input_read(ret, err);
 }
 
-static int run(struct program *self, struct profile *profile, const struct face *face,
-	       struct err *err)
+static int job_run(struct program *self, struct profile *profile, const struct face *face,
+		   struct err *err)
 {
 	if (profile->shows_help || profile->lists)
 		(profile->shows_help ? help_print : help_list)(stdout);
 	else if (profile->shows_version)
 		print(stdout, "rocprofv3 of limpet %s\n", LIMPET_VERSION);
 	else
-		return profile->command ? launch(self, profile, err)
-					: attach(self, profile, face, err);
+		return profile->command ? launch_run(self, profile, err)
+					: attach_run(self, profile, face, err);
 	return 0;
 }
 
@@ -244,7 +244,7 @@ static int run_jobs(struct program *self, char **argv, const struct face *face, 
 		r = read_profile(argv, i, &profile, err);
 		self->level = read_level(profile.log_level);
 		if (!r)
-			r = run(self, &profile, face, err);
+			r = job_run(self, &profile, face, err);
 		count = MAX(count, profile.job_count);
 		profile_done(&profile);
 	}
@@ -259,7 +259,7 @@ static void on_limit(int signal)
 int main(int argc, char **argv)
 {
 	struct program self = { .level = SAY_WARNING, .signals = -1 };
-	struct face face = { say, wait_attached, begun, file, &self };
+	struct face face = { message_print, wait_attached, attached_print, file_print, &self };
 	struct err err = { 0 };
 	int r;
 

@@ -44,7 +44,7 @@ static int refuse_nothing(struct err *err)
 	return err_exit(err, EXIT_USAGE);
 }
 
-static uint32_t decide(const struct traces *ranks)
+static uint32_t domains_decide(const struct traces *ranks)
 {
 	uint32_t domains = 0;
 
@@ -55,7 +55,7 @@ static uint32_t decide(const struct traces *ranks)
 
 bool profile_asks(const struct profile *profile)
 {
-	return decide(profile->traces) != 0;
+	return domains_decide(profile->traces) != 0;
 }
 
 /* The calls that select are markers, recorded for that alone where nobody asked for them. */
@@ -80,7 +80,7 @@ int profile_finish(struct profile *profile, struct err *err)
 {
 	struct amd_output_options *output = &profile->output;
 
-	profile->domains = decide(profile->traces);
+	profile->domains = domains_decide(profile->traces);
 	if (!profile->domains)
 		return refuse_nothing(err);
 	if (choose_regions(profile, err))

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-static int refuse(const struct setting *setting, const char *value, const char *expects,
-		  struct err *err)
+static int value_refuse(const struct setting *setting, const char *value, const char *expects,
+			struct err *err)
 {
 	err_set(err, -EINVAL, "--%s does not understand '%s'", setting->name, value);
 	err_why(err, "it expects %s", expects);
@@ -39,7 +39,7 @@ static int read_switch(const struct setting *setting, const char *const *values,
 {
 	int truth = count ? setting_truth(values[0]) : 1;
 
-	return truth < 0 ? refuse(setting, values[0], "true or false", err) : truth;
+	return truth < 0 ? value_refuse(setting, values[0], "true or false", err) : truth;
 }
 
 int set_switch(struct profile *profile, const struct setting *setting, const char *const *values,
@@ -83,7 +83,7 @@ int set_text(struct profile *profile, const struct setting *setting, const char 
 	     size_t count, struct err *err)
 {
 	if (count != 1)
-		return refuse(setting, count ? values[1] : "", "one value", err);
+		return value_refuse(setting, count ? values[1] : "", "one value", err);
 	*(const char **)field_of(profile, setting) = values[0];
 	return 0;
 }
@@ -95,7 +95,7 @@ int set_list(struct profile *profile, const struct setting *setting, const char 
 
 	for (size_t i = 0; i < count; i++) {
 		if (list->count == PROFILE_LIST_MAX)
-			return refuse(setting, values[i], "no more than 64 of them", err);
+			return value_refuse(setting, values[i], "no more than 64 of them", err);
 		list->items[list->count++] = values[i];
 	}
 	return 0;
@@ -112,7 +112,7 @@ int set_ranges(struct profile *profile, const struct setting *setting, const cha
 				      *ranges ? "," : "", values[i]);
 
 		if (length >= (int)sizeof(text))
-			return refuse(setting, values[i], "fewer ranges", err);
+			return value_refuse(setting, values[i], "fewer ranges", err);
 		*ranges = profile_keep(profile, text, sizeof(text));
 		if (!*ranges)
 			return err_set(err, -ENOMEM, "memory for options");
@@ -144,7 +144,7 @@ int set_formats(struct profile *profile, const struct setting *setting, const ch
 			return err_exit(err, EXIT_USAGE);
 		}
 		if (index < 0)
-			return refuse(setting, values[i], "rocpd, csv, json or pftrace", err);
+			return value_refuse(setting, values[i], "rocpd, csv, json or pftrace", err);
 		profile->output.formats |= 1u << index;
 	}
 	return 0;
@@ -159,8 +159,8 @@ int set_index(struct profile *profile, const struct setting *setting, const char
 	int index = count == 1 ? find_word(names, ARRAY_SIZE(names), values[0]) : -1;
 
 	if (index < 0)
-		return refuse(setting, count ? values[0] : "",
-			      "absolute, relative or type-relative", err);
+		return value_refuse(setting, count ? values[0] : "",
+				    "absolute, relative or type-relative", err);
 	profile->output.agent_index = (enum agent_index)index;
 	return 0;
 }
@@ -172,7 +172,8 @@ int set_unit(struct profile *profile, const struct setting *setting, const char 
 	int index = count == 1 ? find_word(names, ARRAY_SIZE(names), values[0]) : -1;
 
 	if (index < 0)
-		return refuse(setting, count ? values[0] : "", "sec, msec, usec or nsec", err);
+		return value_refuse(setting, count ? values[0] : "", "sec, msec, usec or nsec",
+				    err);
 	profile->output.summary.unit = names[index];
 	return 0;
 }
@@ -185,8 +186,8 @@ int set_level(struct profile *profile, const struct setting *setting, const char
 	int index = count == 1 ? find_word(names, ARRAY_SIZE(names), values[0]) : -1;
 
 	if (index < 0)
-		return refuse(setting, count ? values[0] : "",
-			      "fatal, error, warning, info, trace or env", err);
+		return value_refuse(setting, count ? values[0] : "",
+				    "fatal, error, warning, info, trace or env", err);
 	profile->log_level = names[index];
 	return 0;
 }

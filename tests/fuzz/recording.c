@@ -9,18 +9,18 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
-#include "host/export/amd/rocpd.h"
+#include "host/export/amd/rocpd/rocpd.h"
 #include "host/export/amd/summary.h"
 #include "host/export/exporter.h"
 #include "host/export/profile/diff.h"
 #include "host/export/trace/lanes.h"
-#include "host/model/allocations.h"
 #include "host/model/call_tree.h"
-#include "host/model/descriptors.h"
-#include "host/model/locks.h"
-#include "host/model/markers.h"
-#include "host/model/summary.h"
-#include "host/model/work.h"
+#include "host/model/calls/allocations.h"
+#include "host/model/calls/descriptors.h"
+#include "host/model/calls/locks.h"
+#include "host/model/calls/markers.h"
+#include "host/model/calls/summary.h"
+#include "host/model/calls/work.h"
 
 struct walk {
 	const struct model *model;

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "host/attach/resident.h"
+#include "host/attach/facts/resident.h"
 
 #define START 0x1000u
 

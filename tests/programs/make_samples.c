@@ -38,7 +38,7 @@
 
 #include "host/collect/facts.h"
 #include "host/core/clock.h"
-#include "host/recorder/sampling.h"
+#include "host/recorder/samples/sampling.h"
 #include "host/symbols/symbol_file.h"
 #include "host/unwind/space.h"
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "host/model/allocations.h"
+#include "host/model/calls/allocations.h"
 
 static struct trace_function functions[] = {
 	{ "malloc", "", DOMAIN_ALLOC, 2, { VALUE_SIZE, VALUE_ADDRESS } },

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "host/model/descriptors.h"
+#include "host/model/calls/descriptors.h"
 
 static struct trace_function functions[] = {
 	{ "open", "", DOMAIN_IO, 1, { VALUE_RESULT } },

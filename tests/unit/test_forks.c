@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host/process/forks.h"
+#include "host/process/forks/forks.h"
 
 #define LOOKS PATIENCE_MS /* of a millisecond each */
 

@@ -3,7 +3,7 @@
  */
 #include "unit.h"
 
-#include "host/process/jvm.h"
+#include "host/process/jvm/jvm.h"
 #include "host/process/stat.h"
 
 #include <errno.h>

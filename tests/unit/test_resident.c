@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "host/attach/resident.h"
+#include "host/attach/facts/resident.h"
 #include "host/process/stat.h"
 
 #define LIBRARY "/memfd:" AGENT_MEMFD_NAME " (deleted)"

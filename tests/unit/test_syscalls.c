@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "host/model/syscalls.h"
+#include "host/model/calls/syscalls.h"
 #include "host/syscalls/syscall_files.h"
 #include "host/syscalls/syscall_table.h"
 

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/recorder/code_list.h"
+#include "host/recorder/samples/code_list.h"
 
 #include <pthread.h>
 

@@ -4,7 +4,7 @@
 #include "host/api/api.h"
 #include "host/api/stacks.h"
 #include "host/core/cleanup.h"
-#include "host/recorder/dump.h"
+#include "host/recorder/dump/dump.h"
 #include "host/sampling/sampler.h"
 
 #include <errno.h>

@@ -4,8 +4,8 @@
  */
 #pragma once
 
+#include "host/attach/facts/resident.h"
 #include "host/attach/link.h"
-#include "host/attach/resident.h"
 #include "shared/wire/listener.h"
 
 struct attach_options {

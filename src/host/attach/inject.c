@@ -5,8 +5,8 @@
 #include "host/attach/inject.h"
 
 #include "host/attach/blobs.h"
-#include "host/attach/candidates.h"
-#include "host/attach/seccomp_trial.h"
+#include "host/attach/facts/candidates.h"
+#include "host/attach/facts/seccomp_trial.h"
 #include "host/attach/spawn.h"
 #include "host/attach/thread_block.h"
 #include "host/core/clock.h"

@@ -6,7 +6,7 @@
  */
 #include "host/attach/listener.h"
 
-#include "host/attach/seccomp_trial.h"
+#include "host/attach/facts/seccomp_trial.h"
 #include "host/attach/socket_take.h"
 #include "host/core/cleanup.h"
 #include "host/process/attachable.h"

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/attach/facts.h"
+#include "host/attach/facts/facts.h"
 
 /* Writes the image of the region's data part into the job: start words, context, and for the thread
  * way the thread block with every library's static TLS. */

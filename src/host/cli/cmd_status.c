@@ -2,7 +2,7 @@
  * limpet status: what an agent in a process says of itself, read from outside without stopping
  * anything.
  */
-#include "host/attach/resident.h"
+#include "host/attach/facts/resident.h"
 #include "host/cli/command.h"
 #include "host/cli/operand.h"
 #include "host/cli/report.h"

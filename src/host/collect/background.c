@@ -77,12 +77,5 @@ void collector_stop(struct collector *self)
 
 int collector_check(struct collector *self, struct err *err)
 {
-	int r;
-
-	worker_lock(&self->worker);
-	r = self->failure.code;
-	if (r)
-		*err = self->failure;
-	worker_unlock(&self->worker);
-	return r;
+	return worker_check(&self->worker, &self->failure, err);
 }

@@ -75,6 +75,18 @@ void worker_notify(struct worker *worker)
 	pthread_cond_broadcast(&worker->changed);
 }
 
+int worker_check(struct worker *worker, const struct err *failure, struct err *err)
+{
+	int r;
+
+	worker_lock(worker);
+	r = failure->code;
+	if (r)
+		*err = *failure;
+	worker_unlock(worker);
+	return r;
+}
+
 bool worker_sleep_until(struct worker *worker, uint64_t until_ns)
 {
 	bool goes_on;

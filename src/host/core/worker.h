@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "shared/base/macros.h"
+#include "host/core/err.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -33,6 +33,9 @@ void worker_wait(struct worker *worker);
 /* False when that time of CLOCK_MONOTONIC has come. */
 bool worker_wait_until(struct worker *worker, uint64_t until_ns);
 void worker_notify(struct worker *worker);
+
+/* How it ended early, in *failure, which is under the lock: code 0 where it did not. */
+int worker_check(struct worker *worker, const struct err *failure, struct err *err);
 
 /* Sleeps until that time, or until it is asked to end.  False: it is. */
 bool worker_sleep_until(struct worker *worker, uint64_t until_ns);

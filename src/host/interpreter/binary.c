@@ -18,38 +18,19 @@ struct search {
 	struct code_range *found; /* addresses of the file */
 };
 
-static void take_symbol(const GElf_Sym *symbol, const char *name, struct search *search)
+static int take_symbol(Elf *elf, const GElf_Sym *symbol, const char *name, void *context)
 {
+	struct search *search = context;
+
+	(void)elf;
 	if (!name || symbol->st_shndx == SHN_UNDEF || !symbol->st_value)
-		return;
+		return 0;
 	for (unsigned i = 0; i < INTERPRETER_SYMBOLS_MAX && search->kind->symbols[i]; i++)
 		if (!strcmp(name, search->kind->symbols[i]))
 			search->found[i] =
 				(struct code_range){ symbol->st_value,
 						     symbol->st_value + symbol->st_size };
-}
-
-static void take_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *head, struct search *search)
-{
-	Elf_Data *data = elf_getdata(section, NULL);
-	size_t count = data ? data->d_size / sizeof(Elf64_Sym) : 0;
-	GElf_Sym symbol;
-
-	for (size_t i = 0; i < MIN(count, (size_t)INT32_MAX); i++)
-		if (gelf_getsym(data, (int)i, &symbol))
-			take_symbol(&symbol, elf_strptr(elf, head->sh_link, symbol.st_name),
-				    search);
-}
-
-static void find_symbols(Elf *elf, struct search *search)
-{
-	Elf_Scn *section = NULL;
-	GElf_Shdr head;
-
-	while ((section = elf_nextscn(elf, section)))
-		if (gelf_getshdr(section, &head) &&
-		    (head.sh_type == SHT_DYNSYM || head.sh_type == SHT_SYMTAB))
-			take_symbols(elf, section, &head, search);
+	return 0;
 }
 
 static int look_into(const struct space_range *range, const struct interpreter_kind *kind,
@@ -62,7 +43,7 @@ static int look_into(const struct space_range *range, const struct interpreter_k
 	*ret = (struct interpreter_binary){ .module = module, .bias = range->bias };
 	if (!module->image_path || elf_source_open_again(&source, module->image_path, module->path))
 		return -ENOENT;
-	find_symbols(source.elf, &search);
+	(void)elf_symbols_each(source.elf, take_symbol, &search);
 	if (!ret->symbols[0].start)
 		return -ENOENT;
 	for (unsigned i = 0; i < INTERPRETER_SYMBOLS_MAX; i++)

@@ -27,3 +27,12 @@ void function_done(struct function *function)
 	free(function->lines);
 	*function = (struct function){ 0 };
 }
+
+int function_hand_over(struct function *function, int r, struct function *ret)
+{
+	if (r)
+		function_done(function);
+	else
+		*ret = *function;
+	return r;
+}

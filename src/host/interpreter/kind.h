@@ -97,3 +97,5 @@ bool interpreter_binary_data(const struct interpreter_binary *binary, struct cod
 unsigned function_line_at(const struct function *function, uint64_t at);
 
 void function_done(struct function *function);
+/* Where r is 0 it is the caller's from now on, else it is done with.  Returns r. */
+int function_hand_over(struct function *function, int r, struct function *ret);

@@ -97,7 +97,7 @@ static void put_loop(struct merging *self, size_t i, size_t groups)
 
 /* Complete stacks have the same outermost frames on both sides: a loop without a group has just
  * been entered.  Of others, the innermost frames are the same. */
-static void merge(struct merging *self, bool is_complete)
+static void stack_merge(struct merging *self, bool is_complete)
 {
 	size_t loops = count_loops(self), groups = count_groups(self);
 	size_t bare = is_complete && loops > groups ? loops - groups : 0;
@@ -129,6 +129,6 @@ size_t interpreter_merge(struct interpreter *interpreter, const struct sample *s
 
 	for (size_t i = 0; i < MIN(count, ARRAY_SIZE(known)); i++)
 		add_frame(&self, interpreter, &frames[i]);
-	merge(&self, sample->end == STACK_COMPLETE);
+	stack_merge(&self, sample->end == STACK_COMPLETE);
 	return self.count;
 }

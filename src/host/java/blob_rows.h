@@ -4,7 +4,7 @@
 #pragma once
 
 #include "host/java/heap.h"
-#include "host/unwind/rows.h"
+#include "host/unwind/rules/rows.h"
 
 struct blob_rows {
 	struct java_blob blob;

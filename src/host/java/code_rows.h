@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/unwind/rows.h"
+#include "host/unwind/rules/rows.h"
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * calls that made them.
  */
 
+#include "host/model/calls/ranges.h"
 #include "host/model/narrow.h"
-#include "host/model/ranges.h"
 #include "host/model/stream.h"
 
 struct events {

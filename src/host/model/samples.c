@@ -5,9 +5,6 @@
 #include "host/model/samples.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,11 +13,9 @@
 #include "host/core/text.h"
 #include "host/model/languages.h"
 #include "host/model/narrow.h"
+#include "host/model/sample_names.h"
 #include "host/model/statistics.h"
 #include "host/model/table.h"
-
-/* What limpet writes is no longer. */
-#define NAME_BYTES_MAX 8192u
 
 struct samples *samples_new(void)
 {
@@ -272,99 +267,6 @@ static int take_samples(struct model *model, struct cursor cursor, uint64_t at)
 			     : 0;
 }
 
-/* The function of this name and code, made when it is not there. */
-static int find_function(struct samples *self, const char *name, uint32_t code, bool is_named,
-			 uint32_t *ret)
-{
-	uint32_t text = pool_add(&self->texts, name);
-	struct table_entry *entry;
-	bool is_new;
-
-	if (text == POOL_NONE || make_room(&self->functions, self->function_count,
-					   &self->function_room, sizeof(*self->functions)))
-		return -ENOMEM;
-	entry = table_make(self->function_table, text, code, &is_new);
-	if (!entry)
-		return -ENOMEM;
-	if (is_new) {
-		entry->value = self->function_count;
-		self->functions[self->function_count++] =
-			(struct sample_function){ pool_text(&self->texts, text), code, is_named };
-	}
-	*ret = (uint32_t)entry->value;
-	return 0;
-}
-
-static int add_location(struct samples *self, uint32_t code, const struct recorded_name *name,
-			bool is_named)
-{
-	struct sample_location location = { .line = name->line,
-					    .file = pool_keep(&self->texts, name->file) };
-	int r = find_function(self, name->function, code, is_named, &location.function);
-
-	if (r || !location.file ||
-	    make_room(&self->locations, self->location_count, &self->location_room,
-		      sizeof(*self->locations)))
-		return -ENOMEM;
-	self->locations[self->location_count++] = location;
-	return 0;
-}
-
-/* "libfoo.so+0x1234": what limpet itself writes where it knows no name. */
-static bool is_a_location(const struct sample_code *code, const char *name)
-{
-	size_t length = strlen(code->name);
-
-	return strncmp(name, code->name, length) == 0 && strncmp(name + length, "+0x", 3) == 0;
-}
-
-int samples_set_names(struct samples *self, struct sample_frame *frame,
-		      const struct recorded_name *names, uint32_t count)
-{
-	const struct sample_code *code = &self->codes[frame->code];
-
-	frame->first_location = (uint32_t)self->location_count;
-	frame->location_count = 0;
-	for (uint32_t i = 0; i < count; i++) {
-		if (add_location(self, frame->code, &names[i],
-				 !is_a_location(code, names[i].function)))
-			return -ENOMEM;
-		frame->location_count++;
-	}
-	return 0;
-}
-
-static bool are_short(const struct recorded_name *names, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (strlen(names[i].function) > NAME_BYTES_MAX ||
-		    strlen(names[i].file) > NAME_BYTES_MAX)
-			return false;
-	return true;
-}
-
-static int take_names(struct model *model, struct cursor cursor, uint64_t at)
-{
-	struct samples *self = model->samples;
-	struct recorded_name names[FRAME_NAMES_MAX];
-	struct numbered_head head;
-	uint32_t frame, name_count;
-
-	(void)at;
-	if (numbered_take(&cursor, &head) || head.count > (size_t)(cursor.end - cursor.at))
-		return -EPROTO;
-	for (uint32_t i = 0; i < head.count; i++) {
-		if (names_take(&cursor, &frame, names, &name_count) || frame >= self->frame_count ||
-		    !are_short(names, name_count))
-			return -EPROTO;
-		if (self->location_count + name_count > MIN(model->records_max, UINT32_MAX - 1))
-			return -EFBIG;
-		if (samples_set_names(self, &self->frames[frame], names, name_count))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 typedef int taker(struct model *model, struct cursor cursor, uint64_t at);
 
 static const struct {
@@ -373,7 +275,7 @@ static const struct {
 } takers[] = {
 	{ CHUNK_SAMPLING, take_sampling }, { CHUNK_CODE, take_codes },
 	{ CHUNK_FRAMES, take_frames },     { CHUNK_STACKS, take_stacks },
-	{ CHUNK_SAMPLES, take_samples },   { CHUNK_NAMES, take_names },
+	{ CHUNK_SAMPLES, take_samples },   { CHUNK_NAMES, samples_take_names },
 	{ CHUNK_GIL, take_gil },
 };
 
@@ -382,24 +284,6 @@ int samples_take_chunk(struct model *model, const struct chunk *chunk)
 	for (size_t i = 0; i < ARRAY_SIZE(takers); i++)
 		if (takers[i].kind == chunk->kind)
 			return takers[i].take(model, chunk->payload, chunk->at);
-	return 0;
-}
-
-/* A frame that nobody has named is called by its location. */
-static int name_by_location(struct samples *self, struct sample_frame *frame)
-{
-	const struct sample_code *code = &self->codes[frame->code];
-	struct recorded_name name = { .file = "" };
-	char text[NAME_MAX + 32];
-
-	snprintf(text, sizeof(text), "%s+0x%" PRIx64, code->name, frame->address);
-	name.function = text;
-	frame->first_location = (uint32_t)self->location_count;
-	if (add_location(self, frame->code, &name, /* is_named */ false))
-		return -ENOMEM;
-	frame->location_count = 1;
-	frame->is_unnamed = true;
-	self->unnamed++;
 	return 0;
 }
 
@@ -413,7 +297,7 @@ int samples_finish(struct model *model)
 	self->decoded_room = 0;
 	for (size_t i = 0; !r && i < self->frame_count; i++)
 		if (!self->frames[i].location_count)
-			r = name_by_location(self, &self->frames[i]);
+			r = sample_name_by_location(self, &self->frames[i]);
 	return r;
 }
 

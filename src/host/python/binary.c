@@ -52,37 +52,19 @@ bool python_is_name(const char *path)
 	return behind_name(path);
 }
 
-static void take_symbol(const GElf_Sym *symbol, const char *name, struct found *found)
+static int take_symbol(Elf *elf, const GElf_Sym *symbol, const char *name, void *context)
 {
+	struct found *found = context;
+
+	(void)elf;
 	if (!name || symbol->st_shndx == SHN_UNDEF || !symbol->st_value)
-		return;
+		return 0;
 	for (unsigned i = 0; i < WANTED_COUNT; i++)
 		if (!strcmp(name, wanted_names[i]))
 			found->parts[i] =
 				(struct python_part){ symbol->st_value,
 						      symbol->st_value + symbol->st_size };
-}
-
-static void take_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *head, struct found *found)
-{
-	Elf_Data *data = elf_getdata(section, NULL);
-	size_t count = data ? data->d_size / sizeof(Elf64_Sym) : 0;
-	GElf_Sym symbol;
-
-	for (size_t i = 0; i < MIN(count, (size_t)INT32_MAX); i++)
-		if (gelf_getsym(data, (int)i, &symbol))
-			take_symbol(&symbol, elf_strptr(elf, head->sh_link, symbol.st_name), found);
-}
-
-static void find_symbols(Elf *elf, struct found *found)
-{
-	Elf_Scn *section = NULL;
-	GElf_Shdr head;
-
-	while ((section = elf_nextscn(elf, section)))
-		if (gelf_getshdr(section, &head) &&
-		    (head.sh_type == SHT_DYNSYM || head.sh_type == SHT_SYMTAB))
-			take_symbols(elf, section, &head, found);
+	return 0;
 }
 
 #if defined(__x86_64__)
@@ -181,7 +163,7 @@ static int look_into(const struct module *module, struct found *ret)
 	*ret = (struct found){ 0 };
 	if (!module->image_path || elf_source_open_again(&source, module->image_path, module->path))
 		return -ENOENT;
-	find_symbols(source.elf, ret);
+	(void)elf_symbols_each(source.elf, take_symbol, ret);
 	if (!ret->parts[WANTED_RUNTIME].start ||
 	    ret->parts[WANTED_LOOP].end <= ret->parts[WANTED_LOOP].start)
 		return -ENOENT;

@@ -3,6 +3,7 @@
  * native frame; it has one Python frame up to 3.10, and since 3.11 all that were called without
  * leaving the loop.  Those are a group: the outermost of them is the one that C code called.
  */
+#include "host/python/locations.h"
 #include "host/python/python_private.h"
 
 struct merging {
@@ -116,4 +117,14 @@ size_t python_merge(struct python *python, const struct sample *sample,
 	while (!is_complete && self.taken < count)
 		put_group(&self);
 	return self.count;
+}
+
+bool sample_has_python(const struct sample *sample)
+{
+	const __u64 *user = sample->frames + sample->kernel_count;
+
+	for (size_t i = 0; i < sample->user_count; i++)
+		if (python_is_location(user[i]))
+			return true;
+	return false;
 }

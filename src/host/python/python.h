@@ -48,3 +48,5 @@ bool python_is_in(const struct space *space);
  * they are. */
 size_t python_merge(struct python *python, const struct sample *sample,
 		    const struct kernel_python_frame *frames, size_t count, __u64 *ret);
+/* Whether its stack, merged, has frames of Python. */
+bool sample_has_python(const struct sample *sample);

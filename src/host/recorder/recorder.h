@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "host/recorder/sampling.h"
+#include "host/recorder/samples/sampling.h"
 #include "host/recorder/tracing.h"
 
 /* What is to be told while it goes on; any may be NULL. */

@@ -1,10 +1,10 @@
 /*
- * Private to the recorder_*.c files: the processes that are traced, and the files.
+ * Private to the recorder*.c files: the processes that are traced, and the files.
  */
 #pragma once
 
 #include "host/recorder/recorder.h"
-#include "host/recorder/syscall_tracing.h"
+#include "host/recorder/syscalls/syscall_tracing.h"
 #include "host/session/tree.h"
 
 #include <pthread.h>
@@ -86,6 +86,10 @@ uint64_t recorder_output_bytes(const struct recorder_output *output);
 void recorder_output_done(struct recorder_output *output);
 
 struct recorded_end recorder_end_of(const struct collect_totals *totals, bool gives_up);
+
+/* Those that live, in recorder->pids; the first of all where none does, for the error. */
+size_t roots_choose_living(struct recorder *recorder);
+void roots_choose_sampled(struct recorder *recorder);
 
 /* With its file where it has one of its own; in the list. */
 struct traced *traced_add(struct recorder *recorder, pid_t pid, struct err *err);

@@ -9,7 +9,7 @@
 #include "host/process/procfs.h"
 #include "host/unwind/arch/code.h"
 #include "host/unwind/engine.h"
-#include "host/unwind/luajit_rules.h"
+#include "host/unwind/rules/luajit_rules.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/attach/resident.h"
+#include "host/attach/facts/resident.h"
 
 /* Where a thread waits. */
 struct position {

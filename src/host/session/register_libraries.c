@@ -5,7 +5,7 @@
  */
 #include "host/session/register_libraries.h"
 
-#include "host/attach/modules.h"
+#include "host/attach/facts/modules.h"
 #include "host/core/clock.h"
 #include "host/core/path.h"
 #include "host/session/table_scan.h"

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/attach/modules.h"
+#include "host/attach/facts/modules.h"
 
 struct found_table {
 	char name[TABLE_NAME_MAX];

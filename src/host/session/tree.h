@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/process/forks.h"
+#include "host/process/forks/forks.h"
 #include "host/session/session.h"
 
 enum tree_event_kind {

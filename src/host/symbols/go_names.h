@@ -6,7 +6,7 @@
 
 #include "host/symbols/elf/elf_source.h"
 #include "host/symbols/lines.h"
-#include "host/unwind/gopclntab.h"
+#include "host/unwind/rules/gopclntab.h"
 
 struct go_names {
 	Elf *elf;

@@ -5,7 +5,7 @@
 
 #include "host/model/samples.h"
 #include "host/model/table.h"
-#include "host/recorder/code_list.h"
+#include "host/recorder/samples/code_list.h"
 #include "host/top/live.h"
 
 #include <pthread.h>

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/recorder/sampling.h"
+#include "host/recorder/samples/sampling.h"
 
 struct live;
 struct source;

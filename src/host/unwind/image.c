@@ -12,7 +12,7 @@
 
 #include "host/process/foreign_file.h"
 #include "host/unwind/object.h"
-#include "host/unwind/rules.h"
+#include "host/unwind/rules/rules.h"
 
 #define SIZE_LIMIT     FOREIGN_FILE_MAX
 #define SYMBOLS_MAX    ((uint64_t)16 << 20) /* of those that name where stacks end */

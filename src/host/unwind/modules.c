@@ -21,7 +21,7 @@
 #include "host/core/descriptors.h"
 #include "host/core/notes.h"
 #include "host/core/room.h"
-#include "host/unwind/cache.h"
+#include "host/unwind/cache/cache.h"
 #include "host/unwind/image.h"
 #include "host/unwind/module_file.h"
 #include "host/unwind/source.h"
@@ -59,7 +59,7 @@ static int read_process(void *context, uint64_t address, void *into, size_t size
 	return (size_t)n == size ? 0 : -EFAULT;
 }
 
-static void complain(struct module *module, const struct err *err)
+static void module_complain(struct module *module, const struct err *err)
 {
 	if (!module->table)
 		snprintf(module->complaint, sizeof(module->complaint), "%s", err->what);
@@ -111,7 +111,7 @@ static void make_table(struct module *module, struct image *image, int fd)
 		table_bytes += table->row_count * sizeof(*table->rows) +
 			       table->page_count * sizeof(*table->pages);
 	module->table = table;
-	complain(module, &err);
+	module_complain(module, &err);
 }
 
 static void read_image(struct known *entry, struct image *image, int fd)

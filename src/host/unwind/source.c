@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "host/unwind/fingerprint.h"
-#include "host/unwind/stubs.h"
+#include "host/unwind/cache/fingerprint.h"
+#include "host/unwind/rules/stubs.h"
 #include "host/unwind/unpack.h"
 
 static void find_parts(const struct object *object, struct unwind_source *ret)

@@ -4,9 +4,9 @@
 #pragma once
 
 #include "host/core/err.h"
-#include "host/unwind/frames.h"
-#include "host/unwind/go_rules.h"
-#include "host/unwind/rules.h"
+#include "host/unwind/rules/frames.h"
+#include "host/unwind/rules/go_rules.h"
+#include "host/unwind/rules/rules.h"
 
 struct unwind_source {
 	const struct unwind_machine *machine;

@@ -10,14 +10,14 @@
 
 #include "host/core/cleanup.h"
 #include "host/unwind/arch/code.h"
-#include "host/unwind/calls.h"
-#include "host/unwind/ends.h"
-#include "host/unwind/gaps.h"
-#include "host/unwind/go_rules.h"
-#include "host/unwind/luajit_rules.h"
-#include "host/unwind/rows.h"
+#include "host/unwind/rules/calls.h"
+#include "host/unwind/rules/ends.h"
+#include "host/unwind/rules/gaps.h"
+#include "host/unwind/rules/go_rules.h"
+#include "host/unwind/rules/luajit_rules.h"
+#include "host/unwind/rules/rows.h"
+#include "host/unwind/rules/stubs.h"
 #include "host/unwind/source.h"
-#include "host/unwind/stubs.h"
 
 static const struct unwind_row nothing_known = { .kind = UNWIND_NONE, .fp = UNWIND_FP_SAME };
 static const struct unwind_row stack_ends = { .kind = UNWIND_END, .fp = UNWIND_FP_SAME };

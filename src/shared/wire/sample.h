@@ -19,7 +19,7 @@ enum sample_kind {
 /* How the walk up the stack ended.  Recordings keep the numbers: new ones go to the end, and four
  * bits are what they have room for. */
 enum stack_end {
-	STACK_COMPLETE, /* at a known end: a row UNWIND_END (host/unwind/ends.c says where), or the
+	STACK_COMPLETE, /* at a known end: a row UNWIND_END (where: see unwind/rules/ends.c), or the
 			   begin of a thread by its code (THREAD_END) */
 	STACK_CUT,      /* more frames than SAMPLE_FRAMES_MAX */
 	STACK_NO_MAP,   /* an address where no code is mapped */

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "host/core/json.h"
-#include "host/model/comparison.h"
+#include "host/model/diff/comparison.h"
 
 struct diff_style {
 	uint64_t limit;     /* rows of each table; 0: all */

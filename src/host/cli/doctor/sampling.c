@@ -5,7 +5,7 @@
 
 #include "host/core/json.h"
 #include "host/core/print.h"
-#include "host/recorder/sampling.h"
+#include "host/recorder/samples/sampling.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -12,8 +12,8 @@
 #include "host/core/cleanup.h"
 #include "host/core/json.h"
 #include "host/model/samples.h"
-#include "host/process/jvm.h"
-#include "host/recorder/dump.h"
+#include "host/process/jvm/jvm.h"
+#include "host/recorder/dump/dump.h"
 #include "host/sampling/sampler.h"
 
 struct dump_values {

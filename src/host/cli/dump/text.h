@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/recorder/dump.h"
+#include "host/recorder/dump/dump.h"
 
 struct dump_style {
 	bool all; /* nothing is folded */

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "host/core/json.h"
-#include "host/recorder/sampling.h"
+#include "host/recorder/samples/sampling.h"
 #include "host/symbols/symbol_file.h"
 
 #define HZ_NOT_GIVEN UINT64_MAX

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/attach/launched.h"
+#include "host/attach/launch/launched.h"
 #include "host/cli/record/samples.h"
 #include "host/core/options.h"
 #include "host/recorder/record_job.h"

@@ -4,13 +4,13 @@
 #pragma once
 
 #include "host/core/err.h"
-#include "host/model/allocations.h"
-#include "host/model/descriptors.h"
-#include "host/model/locks.h"
-#include "host/model/markers.h"
-#include "host/model/summary.h"
-#include "host/model/syscalls.h"
-#include "host/model/work.h"
+#include "host/model/calls/allocations.h"
+#include "host/model/calls/descriptors.h"
+#include "host/model/calls/locks.h"
+#include "host/model/calls/markers.h"
+#include "host/model/calls/summary.h"
+#include "host/model/calls/syscalls.h"
+#include "host/model/calls/work.h"
 
 struct recording_report {
 	struct model *model;

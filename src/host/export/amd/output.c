@@ -9,10 +9,10 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/output_file.h"
-#include "host/export/amd/csv.h"
-#include "host/export/amd/json.h"
+#include "host/export/amd/csv/csv.h"
+#include "host/export/amd/json/json.h"
 #include "host/export/amd/name_rule.h"
-#include "host/export/amd/rocpd.h"
+#include "host/export/amd/rocpd/rocpd.h"
 #include "host/export/exporter.h"
 #include "host/export/trace/pftrace.h"
 

@@ -128,11 +128,7 @@ static int read_function(const struct target_memory *memory, unsigned version, u
 		   word_in(again, layout->source) != word_in(prototype, layout->source) ||
 		   word_in(again, layout->lines.items) != word_in(prototype, layout->lines.items)))
 		r = -EFAULT;
-	if (r)
-		function_done(&function);
-	else
-		*ret = function;
-	return r;
+	return function_hand_over(&function, r, ret);
 }
 
 /* `at` is behind the instruction that runs. */

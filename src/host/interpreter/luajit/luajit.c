@@ -151,11 +151,7 @@ static int read_function(const struct target_memory *memory, unsigned version, u
 	if (!r && (read_prototype(memory, code, again) ||
 		   memcmp(prototype + CHUNK, again + CHUNK, LINES + 8 - CHUNK)))
 		r = -EFAULT;
-	if (r)
-		function_done(&function);
-	else
-		*ret = function;
-	return r;
+	return function_hand_over(&function, r, ret);
 }
 
 /* `at` is behind the instruction that runs; what is elsewhere is of code that was compiled. */

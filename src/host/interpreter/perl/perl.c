@@ -196,11 +196,7 @@ static int read_function(const struct target_memory *memory, unsigned version, u
 		r = read_names(memory, code, &function.name);
 	if (!r && (!function.file || !function.name))
 		r = -ENOMEM;
-	if (r)
-		function_done(&function);
-	else
-		*ret = function;
-	return r;
+	return function_hand_over(&function, r, ret);
 }
 
 /* What is executed of a statement is always the same; else it is none any more. */

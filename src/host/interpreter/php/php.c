@@ -190,11 +190,7 @@ static int read_function(const struct target_memory *memory, unsigned version, u
 		r = read_outside(memory, code & ~(uint64_t)KERNEL_OUTSIDE, &function);
 	else
 		r = read_named(memory, code, &function);
-	if (r)
-		function_done(&function);
-	else
-		*ret = function;
-	return r;
+	return function_hand_over(&function, r, ret);
 }
 
 /* Kernel programs send the line. */

@@ -188,11 +188,7 @@ static int read_function(const struct target_memory *memory, unsigned version, u
 	if (!r && (read_body(memory, code, again) ||
 		   memcmp(body + BODY_PATH, again + BODY_PATH, BODY_LINE + 8 - BODY_PATH)))
 		r = -EFAULT;
-	if (r)
-		function_done(&function);
-	else
-		*ret = function;
-	return r;
+	return function_hand_over(&function, r, ret);
 }
 
 /* What a frame keeps is the next instruction. */

@@ -3,7 +3,6 @@
  */
 #include "host/symbols/elf/elf_symbols.h"
 
-#include <gelf.h>
 #include <string.h>
 
 /* An executable section that holds the symbol; false when there is none. */
@@ -40,9 +39,9 @@ static uint64_t rank_of(const GElf_Sym *symbol, const char *name)
 	       (uint64_t)(binding == STB_GLOBAL ? 2 : binding == STB_WEAK) << 4 | (7 - underscores);
 }
 
-static int add_symbol(Elf *elf, const GElf_Sym *symbol, const char *name,
-		      struct symbol_table *table)
+static int symbol_add(Elf *elf, const GElf_Sym *symbol, const char *name, void *context)
 {
+	struct symbol_table *table = context;
 	unsigned type = GELF_ST_TYPE(symbol->st_info);
 	uint64_t limit;
 
@@ -61,8 +60,8 @@ static int add_symbol(Elf *elf, const GElf_Sym *symbol, const char *name,
 		});
 }
 
-static int add_section(Elf *elf, Elf_Scn *section, const GElf_Shdr *head,
-		       struct symbol_table *table)
+static int section_each(Elf *elf, Elf_Scn *section, const GElf_Shdr *head,
+			elf_symbol_visitor *visit, void *context)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	size_t count = data && head->sh_entsize ? data->d_size / sizeof(Elf64_Sym) : 0;
@@ -72,13 +71,13 @@ static int add_section(Elf *elf, Elf_Scn *section, const GElf_Shdr *head,
 		GElf_Sym symbol;
 
 		if (gelf_getsym(data, (int)i, &symbol))
-			r = add_symbol(elf, &symbol, elf_strptr(elf, head->sh_link, symbol.st_name),
-				       table);
+			r = visit(elf, &symbol, elf_strptr(elf, head->sh_link, symbol.st_name),
+				  context);
 	}
 	return r;
 }
 
-int elf_symbols_add(Elf *elf, struct symbol_table *table)
+int elf_symbols_each(Elf *elf, elf_symbol_visitor *visit, void *context)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr head;
@@ -87,6 +86,11 @@ int elf_symbols_add(Elf *elf, struct symbol_table *table)
 	while (!r && (section = elf_nextscn(elf, section)))
 		if (gelf_getshdr(section, &head) &&
 		    (head.sh_type == SHT_SYMTAB || head.sh_type == SHT_DYNSYM))
-			r = add_section(elf, section, &head, table);
+			r = section_each(elf, section, &head, visit, context);
 	return r;
+}
+
+int elf_symbols_add(Elf *elf, struct symbol_table *table)
+{
+	return elf_symbols_each(elf, symbol_add, table);
 }

@@ -6,9 +6,14 @@
 
 #include "host/symbols/symbol_table.h"
 
-#include <libelf.h>
+#include <gelf.h>
 
-/* .symtab and .dynsym. */
+/* The name may be NULL.  Not 0: it ends with that. */
+typedef int elf_symbol_visitor(Elf *elf, const GElf_Sym *symbol, const char *name, void *context);
+
+/* All symbols of .symtab and .dynsym. */
+int elf_symbols_each(Elf *elf, elf_symbol_visitor *visit, void *context);
+/* Those of them that name code. */
 int elf_symbols_add(Elf *elf, struct symbol_table *table) MUST_CHECK;
 
 /* Entries of the procedure linkage table.  The name is that of the function they lead to, without

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/unwind/rows.h"
+#include "host/unwind/rules/rows.h"
 
 #define CODE_PIECE_MAX ((uint64_t)16 << 20) /* of code that is read at once */
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/unwind/gopclntab.h"
+#include "host/unwind/rules/gopclntab.h"
 
 struct go_prologue {
 	uint64_t fp_saved; /* from here on the caller's fp is saved; 0: it is not */

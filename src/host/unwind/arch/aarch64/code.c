@@ -68,7 +68,7 @@ uint32_t follow_word(const struct follow *follow, uint64_t number)
 }
 
 /* What both say.  Where a value lies saved it does not matter what its register has. */
-static struct frame_state meet(const struct frame_state *a, const struct frame_state *b)
+static struct frame_state states_join(const struct frame_state *a, const struct frame_state *b)
 {
 	struct frame_state both = *a;
 
@@ -92,7 +92,7 @@ void follow_arrive(struct follow *follow, uint64_t number, const struct frame_st
 	    (follow->is_one_frame && follow->visits[number] != VISIT_NEVER))
 		return;
 	before = follow->states[number];
-	both = follow->visits[number] == VISIT_NEVER ? *state : meet(&before, state);
+	both = follow->visits[number] == VISIT_NEVER ? *state : states_join(&before, state);
 	if (follow->visits[number] != VISIT_NEVER && frame_state_is_same(&before, &both))
 		return;
 	if (follow->is_guess && !guess_takes(follow, (uint32_t)number))
@@ -262,7 +262,7 @@ static bool is_trampoline(const struct follow *follow, uint32_t number)
 
 /* A handler returns to the first instruction of a trampoline, and callers are looked up one byte
  * before.  In the call that it makes the pc stands behind its last byte. */
-static int tell(const struct follow *follow, const struct rules_listener *listener)
+static int rules_tell(const struct follow *follow, const struct rules_listener *listener)
 {
 	static const struct rules signal = { .kind = RULES_SIGNAL };
 	uint32_t behind = 0; /* the last trampoline */
@@ -305,7 +305,7 @@ static int read_code(const struct object_part *piece, const struct code_begins *
 	if (r < 0)
 		return r;
 	find_ways(&follow);
-	return tell(&follow, listener);
+	return rules_tell(&follow, listener);
 }
 
 const struct code_reader code_of_aarch64 = { WORD,      begins_find,      read_code,

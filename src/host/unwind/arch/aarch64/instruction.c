@@ -30,7 +30,7 @@ struct transfer {
 	bool is_general; /* of X registers, whole */
 };
 
-static unsigned field(uint32_t word, unsigned low, unsigned count)
+static unsigned word_bits(uint32_t word, unsigned low, unsigned count)
 {
 	return word >> low & ((1u << count) - 1);
 }
@@ -66,24 +66,24 @@ static void set_moves(struct transfer *transfer, unsigned mode, int32_t offset)
 
 static bool read_pair(uint32_t word, struct transfer *ret)
 {
-	unsigned opc = field(word, 30, 2), is_vector = field(word, 26, 1);
+	unsigned opc = word_bits(word, 30, 2), is_vector = word_bits(word, 26, 1);
 
 	if ((word & 0x3a000000) != 0x28000000)
 		return false;
 	*ret = (struct transfer){
-		.base = field(word, 5, 5),
-		.first = field(word, 0, 5),
-		.second = field(word, 10, 5),
+		.base = word_bits(word, 5, 5),
+		.first = word_bits(word, 0, 5),
+		.second = word_bits(word, 10, 5),
 		.size = is_vector  ? 4u << opc
 			: opc == 2 ? 8
 				   : 4,
-		.is_load = field(word, 22, 1),
+		.is_load = word_bits(word, 22, 1),
 		.is_vector = is_vector,
 		.is_general = !is_vector && opc == 2,
 	};
 	if (!is_vector && opc == 1 && !ret->is_load)
 		ret->size = 16; /* stgp */
-	set_moves(ret, field(word, 23, 2), signed_field(word, 15, 7) * (int32_t)ret->size);
+	set_moves(ret, word_bits(word, 23, 2), signed_field(word, 15, 7) * (int32_t)ret->size);
 	return true;
 }
 
@@ -95,18 +95,18 @@ static bool read_single(uint32_t word, struct transfer *ret)
 	if (!is_scaled && (word & 0x3b200000) != 0x38000000)
 		return false;
 	*ret = (struct transfer){
-		.base = field(word, 5, 5),
-		.first = field(word, 0, 5),
+		.base = word_bits(word, 5, 5),
+		.first = word_bits(word, 0, 5),
 		.second = SP,
-		.size = 1u << field(word, 30, 2),
-		.is_load = field(word, 22, 2) != 0,
-		.is_vector = field(word, 26, 1),
-		.is_general = field(word, 30, 2) == 3 && !field(word, 26, 1),
+		.size = 1u << word_bits(word, 30, 2),
+		.is_load = word_bits(word, 22, 2) != 0,
+		.is_vector = word_bits(word, 26, 1),
+		.is_general = word_bits(word, 30, 2) == 3 && !word_bits(word, 26, 1),
 	};
 	if (is_scaled)
-		set_moves(ret, 0, (int32_t)(field(word, 10, 12) * ret->size));
+		set_moves(ret, 0, (int32_t)(word_bits(word, 10, 12) * ret->size));
 	else
-		set_moves(ret, field(word, 10, 2), signed_field(word, 12, 9));
+		set_moves(ret, word_bits(word, 10, 2), signed_field(word, 12, 9));
 	return true;
 }
 
@@ -132,7 +132,7 @@ static bool place_of(const struct frame_state *state, unsigned base, int32_t *re
 
 /* What is stored again is an argument (dlsym tells who called it).  Nobody saves another return
  * address: this is another function, behind a call that does not return. */
-static void store(struct frame_state *state, unsigned number, int32_t at)
+static void slot_store(struct frame_state *state, unsigned number, int32_t at)
 {
 	if (number == LR && state->lr == HELD_OTHER && state->lr_saved != NOT_SAVED)
 		state->is_known = 0;
@@ -142,7 +142,7 @@ static void store(struct frame_state *state, unsigned number, int32_t at)
 		state->lr_saved = at;
 }
 
-static void load(struct frame_state *state, unsigned number, bool is_known, int32_t at)
+static void slot_load(struct frame_state *state, unsigned number, bool is_known, int32_t at)
 {
 	bool is_own = is_known && at == (number == FP ? state->fp_saved : state->lr_saved);
 
@@ -169,25 +169,25 @@ static void apply_transfer(const struct transfer *transfer, struct frame_state *
 	if (transfer->is_vector)
 		return;
 	if (transfer->is_load) {
-		load(state, transfer->first, is_known, at);
-		load(state, transfer->second, is_known, at + 8);
+		slot_load(state, transfer->first, is_known, at);
+		slot_load(state, transfer->second, is_known, at + 8);
 	} else if (is_known) {
-		store(state, transfer->first, at);
-		store(state, transfer->second, at + 8);
+		slot_store(state, transfer->first, at);
+		slot_store(state, transfer->second, at + 8);
 	}
 }
 
 /* add and sub with a number: how sp and x29 are set. */
 static bool apply_addition(uint32_t word, struct frame_state *state)
 {
-	unsigned to = field(word, 0, 5), from = field(word, 5, 5);
-	int32_t number = (int32_t)(field(word, 10, 12) << (field(word, 22, 1) ? 12 : 0));
+	unsigned to = word_bits(word, 0, 5), from = word_bits(word, 5, 5);
+	int32_t number = (int32_t)(word_bits(word, 10, 12) << (word_bits(word, 22, 1) ? 12 : 0));
 	int32_t at;
 	bool is_known = place_of(state, from, &at);
 
 	if ((word & 0xbf800000) != 0x91000000 || (to != SP && to != FP))
 		return false;
-	if (field(word, 30, 1))
+	if (word_bits(word, 30, 1))
 		number = -number;
 	if (to == SP) {
 		state->is_sp_lost = !is_known;
@@ -223,16 +223,16 @@ static bool writes_first(uint32_t word)
 {
 	return (word >> 26 & 7) == 4 || (word >> 25 & 7) == 5 ||
 	       (word & 0x3f000000) == 0x18000000 ||
-	       ((word & 0x3f200c00) == 0x38200800 && field(word, 22, 2));
+	       ((word & 0x3f200c00) == 0x38200800 && word_bits(word, 22, 2));
 }
 
 static void apply_other(uint32_t word, struct frame_state *state)
 {
-	unsigned to = field(word, 0, 5);
+	unsigned to = word_bits(word, 0, 5);
 
 	if (to == SP && may_write_sp(word))
 		state->is_sp_lost = 1;
-	if (field(word, 5, 5) == SP && moves_base(word))
+	if (word_bits(word, 5, 5) == SP && moves_base(word))
 		state->is_sp_lost = 1;
 	if (!writes_first(word))
 		return;
@@ -258,7 +258,7 @@ void instruction_apply(uint32_t word, struct frame_state *state)
 /* To an address in a register. */
 static enum flow flow_of_register(uint32_t word)
 {
-	return field(word, 21, 2) == 1 ? FLOW_CALL : FLOW_END;
+	return word_bits(word, 21, 2) == 1 ? FLOW_CALL : FLOW_END;
 }
 
 static const struct {
@@ -322,7 +322,7 @@ bool instruction_makes_room(uint32_t word)
 
 bool instruction_sets_fp(uint32_t word, int32_t *ret)
 {
-	*ret = (int32_t)(field(word, 10, 12) << (field(word, 22, 1) ? 12 : 0));
+	*ret = (int32_t)(word_bits(word, 10, 12) << (word_bits(word, 22, 1) ? 12 : 0));
 	return (word & 0xff8003ff) == 0x910003fd;
 }
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "host/unwind/arch/x86_64/instruction.h"
-#include "host/unwind/rules.h"
+#include "host/unwind/rules/rules.h"
 
 #define REGISTERS 16u
 

@@ -1,0 +1,129 @@
+/*
+ * Ranks the threads of the target by what /proc says they are doing.  Host only; stops nobody.
+ */
+#include "host/attach/facts/candidates.h"
+
+#include "host/core/cleanup.h"
+#include "host/process/procfs.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#define THREADS_LOOKED_AT 256 /* enough choice; a thousand threads need not all be read */
+#define SECCOMP_STRICT    1
+#define RANK_NEVER        100u
+
+static const unsigned ranks[] = {
+	[CALL_RESTARTS] = 0, [CALL_NO_HANDLER] = 0, [CALL_SLEEPS] = 1,
+	[CALL_OTHER] = 3,    [CALL_EINTR] = 4,      [CALL_NEVER] = RANK_NEVER,
+};
+#define RANK_RUNNING 2u
+#define RANK_UNLIKE  10u /* more, for other rights than the program's first thread has */
+
+/* Calls that libc makes for the program and not for itself: no lock of libc's is held in them. */
+static const int waits[] = {
+	SYS_epoll_pwait,   SYS_epoll_pwait2,    SYS_accept,     SYS_accept4,
+	SYS_nanosleep,     SYS_ppoll,           SYS_pselect6,   SYS_recvfrom,
+	SYS_recvmsg,       SYS_clock_nanosleep, SYS_wait4,      SYS_waitid,
+	SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_read,       SYS_restart_syscall,
+#ifdef SYS_poll
+	SYS_poll,          SYS_select,          SYS_epoll_wait, SYS_pause,
+#endif
+};
+
+static bool is_wait(long nr)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
+		if (waits[i] == nr)
+			return true;
+	return false;
+}
+
+static unsigned rank_of(const struct process_status *status, const struct blocked_call *call,
+			bool must_wait)
+{
+	if (!strchr("RS", status->state) || status->tracer || status->seccomp == SECCOMP_STRICT)
+		return RANK_NEVER;
+	if (must_wait)
+		return call->is_known && is_wait(call->nr) ? ranks[syscall_kind(call->nr)]
+							   : RANK_NEVER;
+	return call->is_known ? ranks[syscall_kind(call->nr)] : RANK_RUNNING;
+}
+
+static void read_call(pid_t pid, pid_t tid, struct blocked_call *ret)
+{
+	char name[64], text[256];
+	struct err ignored;
+
+	snprintf(name, sizeof(name), "task/%d/syscall", tid);
+	if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0)
+		text[0] = 0;
+	blocked_call_parse(text, ret);
+}
+
+/* Keeps the list sorted and short. */
+static void candidates_insert(struct candidates *list, const struct candidate *one)
+{
+	size_t at = list->count;
+
+	while (at > 0 && list->items[at - 1].rank > one->rank)
+		at--;
+	if (at == CANDIDATES_MAX)
+		return;
+	if (list->count < CANDIDATES_MAX)
+		list->count++;
+	memmove(&list->items[at + 1], &list->items[at], (list->count - at - 1) * sizeof(*one));
+	list->items[at] = *one;
+}
+
+/* Our threads get the rights and filters of the one that they come from.  Those of the first thread
+ * are the program's: with others we would leave again, or be in the way of a filter for all. */
+static bool is_unlike(const struct process_status *first, const struct process_status *other)
+{
+	return first->state != 'Z' &&
+	       (first->uid != other->uid || first->euid != other->euid ||
+		first->suid != other->suid || first->gid != other->gid ||
+		first->egid != other->egid || first->sgid != other->sgid ||
+		first->capabilities != other->capabilities ||
+		first->capabilities_permitted != other->capabilities_permitted ||
+		first->no_new_privileges != other->no_new_privileges ||
+		first->seccomp != other->seccomp ||
+		first->seccomp_filters != other->seccomp_filters);
+}
+
+static void candidates_consider(const struct target *target, pid_t tid, bool must_wait,
+				const struct process_status *first, struct candidates *list)
+{
+	struct candidate one = { .tid = tid };
+	struct process_status status;
+	struct err ignored;
+
+	read_call(target->process.pid, tid, &one.call);
+	if (status_read(target->process.pid, tid, &status, &ignored))
+		return;
+	one.inner_tid = status.inner_pid;
+	one.has_filters = status.seccomp != 0;
+	one.rank = rank_of(&status, &one.call, must_wait);
+	one.rank += is_unlike(first, &status) ? RANK_UNLIKE : 0;
+	if (one.rank < RANK_NEVER)
+		candidates_insert(list, &one);
+}
+
+int candidates_find(const struct target *target, bool must_wait, struct candidates *ret,
+		    struct err *err)
+{
+	CLEANUP(free) pid_t *tids = NULL;
+	struct process_status first;
+	size_t count, step;
+	int r = proc_list(target->process.pid, "task", &tids, &count, err);
+
+	if (r)
+		return r;
+	memset(ret, 0, sizeof(*ret));
+	r = status_read(target->process.pid, target->process.pid, &first, err);
+	step = 1 + count / THREADS_LOOKED_AT;
+	for (size_t i = 0; !r && i < count; i += step)
+		candidates_consider(target, tids[i], must_wait, &first, ret);
+	return r;
+}

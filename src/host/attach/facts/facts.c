@@ -1,0 +1,252 @@
+/*
+ * Resolves libc's functions, a few instructions of its code, and the layout of its thread block:
+ * the last from the descriptions that glibc keeps for debuggers (libthread_db), never from private
+ * headers.  Host only.
+ */
+#include "host/attach/facts/facts.h"
+
+#include "shared/arch/elf.h"
+#include "shared/wire/thread_words.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SHORT_FUNCTION    48 /* bytes looked at in a function that is one system call */
+#define FLAG_GLOBAL_SINCE 37 /* glibc 2.37: no thread has a flag of its own any more */
+#define SIGNAL_BIT(n)     (1ull << ((n)-1))
+
+/* Where a function may live: glibc before 2.34 had libraries of their own for threads and loading.
+ */
+struct libraries {
+	const struct target *target;
+	const struct module *libc, *threads, *loading, *linker, *program;
+	struct elf_image vdso;
+};
+
+struct wanted {
+	const char *name;
+	size_t offset; /* in struct boot_libc */
+	bool is_loading;
+};
+
+#define WANT(function, is_loading)                                          \
+	{                                                                   \
+#function, offsetof(struct boot_libc, function), is_loading \
+	}
+
+static const struct wanted wanted[] = {
+	WANT(pthread_create, false),
+	WANT(pthread_attr_init, false),
+	WANT(pthread_attr_setstack, false),
+	WANT(pthread_attr_setdetachstate, false),
+	WANT(pthread_getspecific, false),
+	WANT(pthread_join, false),
+	WANT(dlopen, true),
+	WANT(dlsym, true),
+	WANT(dlclose, true),
+	WANT(dlerror, true),
+	WANT(unsetenv, false),
+	WANT(__cxa_atexit, false),
+	WANT(__cxa_finalize, false),
+};
+
+static int fact_missing(struct err *err, const char *what)
+{
+	err_set(err, -ENOENT, "its C library lacks %s", what);
+	err_why(err,
+		"limpet needs it to start a thread of its own without touching the program's threads");
+	return err_exit(err, EXIT_NOT_ATTACHABLE);
+}
+
+static int resolve_functions(const struct libraries *at, struct boot_libc *ret, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		const struct module *other = wanted[i].is_loading ? at->loading : at->threads;
+		uint64_t address;
+
+		if (elf_image_symbol(&at->libc->image, wanted[i].name, &address) &&
+		    (!other || elf_image_symbol(&other->image, wanted[i].name, &address)))
+			return fact_missing(err, wanted[i].name);
+		memcpy((char *)ret + wanted[i].offset, &address, sizeof(address));
+	}
+	return 0;
+}
+
+static int find_code(const struct libraries *at, const char *bytes, size_t size, uint64_t *ret)
+{
+	if (at->vdso.code_count && !elf_image_find(&at->vdso, bytes, size, ret))
+		return 0;
+	return elf_image_find(&at->libc->image, bytes, size, ret);
+}
+
+/* A system call instruction followed by a return, where no thread ever waits: in getppid.  On
+ * aarch64 the kernel takes a call from the field where the thread was interrupted for that call. */
+static int find_syscall_return(const struct libraries *at, uint64_t *ret)
+{
+	unsigned char code[SHORT_FUNCTION];
+	const unsigned char *hit;
+	uint64_t start;
+
+	if (elf_image_symbol(&at->libc->image, "getppid", &start) ||
+	    at->target->reader.read(at->target->reader.context, start, code, sizeof(code)))
+		return -ENOENT;
+	hit = memmem(code, sizeof(code), ARCH_SYSCALL_RETURN, sizeof(ARCH_SYSCALL_RETURN) - 1);
+	if (!hit)
+		return -ENOENT;
+	*ret = start + (uint64_t)(hit - code);
+	return 0;
+}
+
+static int find_instructions(const struct libraries *at, struct facts *ret, struct err *err)
+{
+	if (find_syscall_return(at, &ret->syscall_return))
+		return fact_missing(err, "a system call instruction followed by a return");
+	if (elf_image_find(&at->libc->image, ARCH_THREAD_EXIT, sizeof(ARCH_THREAD_EXIT) - 1,
+			   &ret->thread_exit))
+		return fact_missing(err, "code that ends a thread");
+	if (find_code(at, ARCH_SIGRETURN, sizeof(ARCH_SIGRETURN) - 1, &ret->sigreturn))
+		return fact_missing(err, "code that returns from a signal");
+	return 0;
+}
+
+/* Where libc stores the program's name when it starts; an executable may have pulled the variable
+ * into itself. */
+static int find_init_word(const struct libraries *at, struct facts *ret, struct err *err)
+{
+	ret->libc_start = at->libc->image.base;
+	ret->libc_end = at->libc->image.end;
+	if (at->program && !elf_image_symbol(&at->program->image, "__progname", &ret->init_word))
+		return 0;
+	if (!elf_image_symbol(&at->libc->image, "__progname", &ret->init_word))
+		return 0;
+	return fact_missing(err, "__progname");
+}
+
+static int find_description(const struct libraries *at, const char *name, uint64_t *ret)
+{
+	if (!elf_image_symbol(&at->libc->image, name, ret))
+		return 0;
+	if (at->threads && !module_file_symbol(at->target, at->threads, name, ret))
+		return 0;
+	return module_file_symbol(at->target, at->libc, name, ret);
+}
+
+/* A description is {bits, elements, offset}; a size is one word. */
+static int read_description(const struct libraries *at, const char *name, unsigned word,
+			    uint32_t *ret)
+{
+	uint64_t address;
+
+	if (find_description(at, name, &address))
+		return -ENOENT;
+	return at->target->reader.read(at->target->reader.context, address + 4 * word, ret,
+				       sizeof(*ret));
+}
+
+/* Before glibc 2.34 there is no _Fork. */
+static void find_beginnings(const struct libraries *at, struct facts *ret)
+{
+	static const char *const names[JOB_FORKS_MAX] = { "fork", "_Fork" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (elf_image_symbol_range(&at->libc->image, names[i], &ret->forks[i]))
+			ret->forks[i] = (struct elf_range){ 0 };
+	if (elf_image_symbol_range(&at->libc->image, "__libc_start_main", &ret->start))
+		ret->start = (struct elf_range){ 0 };
+}
+
+/* Without it our threads have another way (target/runtime/broadcast.c). */
+static int64_t find_thread_word(const struct libraries *at, const char *name, uint32_t block_size)
+{
+	struct thread_word word;
+
+	if (read_description(at, name, 0, &word.bits) ||
+	    read_description(at, name, 1, &word.elements) ||
+	    read_description(at, name, 2, &word.offset))
+		return 0;
+	return thread_word_distance(&word, block_size);
+}
+
+static int describe_threads(const struct libraries *at, struct facts *ret, struct err *err)
+{
+	uint64_t rseq;
+
+	if (read_description(at, "_thread_db_pthread_tid", 2, &ret->tid_offset) ||
+	    read_description(at, "_thread_db_sizeof_pthread", 0, &ret->block_size))
+		return fact_missing(err, "the description of its threads (_thread_db_pthread_tid)");
+	if (ret->tid_offset + 4 > ret->block_size || ret->block_size > 0x8000)
+		return fact_missing(err, "a sensible description of its threads");
+	ret->libc.thread_flags =
+		find_thread_word(at, "_thread_db_pthread_cancelhandling", ret->block_size);
+	ret->libc.thread_block = ARCH_TLS_ABOVE ? -(int64_t)ret->block_size : 0;
+	ret->libc.thread_number = find_thread_word(at, "_thread_db_pthread_tid", ret->block_size);
+	if (elf_image_symbol_range(&at->libc->image, "calloc", &ret->calloc))
+		return fact_missing(err, "calloc");
+	find_beginnings(at, ret);
+	if (elf_image_symbol(&at->libc->image, "__libc_single_threaded", &ret->single_word))
+		ret->single_word = 0;
+	ret->has_flag_in_block = at->target->process.libc.minor < FLAG_GLOBAL_SINCE;
+	ret->has_tls_offsets = !read_description(at, "_thread_db_link_map_l_tls_offset", 2,
+						 &ret->tls_offset_field);
+	if (elf_image_tls_offset(&at->libc->image, &ret->libc_tls_offset))
+		return fact_missing(err,
+				    "a relocation that shows where its thread-local storage is");
+	if (at->linker && !elf_image_symbol(&at->linker->image, "__rseq_offset", &rseq) &&
+	    at->target->reader.read(at->target->reader.context, rseq, &ret->rseq_offset,
+				    sizeof(rseq)))
+		ret->rseq_offset = 0;
+	return 0;
+}
+
+static void find_libraries(const struct target *target, const struct modules *modules,
+			   struct libraries *ret)
+{
+	const struct auxv *auxv = &target->process.identity.auxv;
+
+	*ret = (struct libraries){
+		.target = target,
+		.libc = modules_at(modules, target->process.libc.base),
+		.threads = modules_named(modules, "libpthread"),
+		.loading = modules_named(modules, "libdl"),
+		.linker = modules_at(modules, auxv_value(auxv, AT_BASE)),
+		.program = &modules->items[0],
+	};
+	if (elf_image_open(&ret->vdso, &target->reader, auxv_value(auxv, AT_SYSINFO_EHDR)))
+		ret->vdso.code_count = 0;
+}
+
+int facts_read_init(const struct target *target, const struct modules *modules, struct facts *ret,
+		    struct err *err)
+{
+	struct libraries at;
+
+	memset(ret, 0, sizeof(*ret));
+	find_libraries(target, modules, &at);
+	if (!at.libc)
+		return modules_refuse(err); /* it is mapped before it is in the loader's list */
+	return find_init_word(&at, ret, err);
+}
+
+int facts_read(const struct target *target, const struct modules *modules, struct facts *ret,
+	       struct err *err)
+{
+	bool is_musl = target->process.libc.flavour == LIBC_MUSL;
+	struct libraries at;
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	find_libraries(target, modules, &at);
+	if (!at.libc)
+		return modules_refuse(err);
+	ret->way = is_musl ? BOOT_WAY_CALL : BOOT_WAY_THREAD;
+	/* libc's own signals: timers and cancellation, setuid in all threads. */
+	ret->open_signals = SIGNAL_BIT(32) | SIGNAL_BIT(33) | (is_musl ? SIGNAL_BIT(34) : 0);
+	r = resolve_functions(&at, &ret->libc, err);
+	if (!r)
+		r = find_instructions(&at, ret, err);
+	if (!r)
+		r = find_init_word(&at, ret, err);
+	if (!r && !is_musl)
+		r = describe_threads(&at, ret, err);
+	return r;
+}

@@ -1,0 +1,220 @@
+/*
+ * Looks for the agent's page in the mappings of its library.  Host only; the page is foreign:
+ * copied once, then checked.
+ */
+#include "host/attach/facts/resident.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/process/memory.h"
+#include "host/process/procfs.h"
+#include "host/process/stat.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PAGE_STEP     4096
+#define PAGES_MAX     4096 /* that are looked at in one process; of ours there are a few */
+#define REST_LIMIT_NS 25000000000ull /* longer than a thread of ours waits for a dead host */
+
+static bool tools_are_sound(struct agent_page *page)
+{
+	if (page->tool_count > AGENT_TOOLS_MAX)
+		return false;
+	for (unsigned i = 0; i < AGENT_TOOLS_MAX; i++) {
+		page->tools[i].path[TOOL_PATH_MAX - 1] = 0;
+		page->tools[i].reason[TOOL_REASON_MAX - 1] = 0;
+		if (page->tools[i].state >= TOOL_STATES)
+			return false;
+	}
+	return true;
+}
+
+static bool tables_are_sound(struct agent_page *page)
+{
+	if (page->table_count > AGENT_TABLES_MAX)
+		return false;
+	for (unsigned i = 0; i < AGENT_TABLES_MAX; i++) {
+		page->tables[i].name[TABLE_NAME_MAX - 1] = 0;
+		if (page->tables[i].part_count > TABLE_PARTS_MAX)
+			return false;
+	}
+	return true;
+}
+
+static bool is_sound(struct agent_page *page)
+{
+	page->holder_name[sizeof(page->holder_name) - 1] = 0;
+	return page->version == AGENT_PAGE_VERSION && page->size == sizeof(*page) &&
+	       page->state <= AGENT_STATE_RESTING && tools_are_sound(page) &&
+	       tables_are_sound(page);
+}
+
+static int read_page(const struct target *target, uint64_t address, struct agent_page *ret)
+{
+	if (!memory_read(target->memory, address, ret, sizeof(*ret)) ||
+	    memcmp(ret->magic, AGENT_PAGE_MAGIC, sizeof(AGENT_PAGE_MAGIC)))
+		return -ENOENT;
+	return is_sound(ret) ? 0 : -EPROTO;
+}
+
+/* The library lies there under the name that we gave it, or the program loaded it itself. */
+static bool is_agents(const struct mapping *mapping)
+{
+	const char *slash = strrchr(mapping->path, '/');
+
+	return mapping->writable &&
+	       (!strcmp(mapping->path, "/memfd:" AGENT_MEMFD_NAME " (deleted)") ||
+		(slash && !strncmp(slash + 1, AGENT_SONAME, strlen(AGENT_SONAME))));
+}
+
+/* A copy that never did anything is none. */
+static bool is_used(const struct agent_page *page)
+{
+	return page->pid || page->context;
+}
+
+/* Anybody can give the name to a file without an end; what is read of it takes memory in the
+ * target. */
+static int find_in(const struct target *target, const struct mapping *mapping, uint64_t context,
+		   unsigned *pages, struct resident *ret)
+{
+	for (uint64_t at = mapping->start; at < mapping->end && *pages < PAGES_MAX;
+	     at += PAGE_STEP, ++*pages) {
+		int r = read_page(target, at, &ret->page);
+
+		ret->address = at;
+		if (r == -EPROTO ||
+		    (!r && (context ? context == ret->page.context : is_used(&ret->page))))
+			return r;
+	}
+	return -ENOENT;
+}
+
+/* context: of the agent that is meant; 0: any. */
+static int find_page(const struct target *target, uint64_t context, struct resident *ret)
+{
+	const struct maps *maps = &target->process.maps;
+	unsigned pages = 0;
+	int r = -ENOENT;
+
+	for (size_t i = 0; r == -ENOENT && i < maps->count; i++)
+		if (is_agents(&maps->items[i]))
+			r = find_in(target, &maps->items[i], context, &pages, ret);
+	return r;
+}
+
+int resident_find(const struct target *target, struct resident *ret)
+{
+	return find_page(target, 0, ret);
+}
+
+int resident_explain(const struct target *target, int r, struct err *err)
+{
+	err_set(err, r, "there is no agent in %d (%s)", target->process.pid,
+		target->process.status.name);
+	return err_why(err, r == -EPROTO
+				    ? "the one that is there is of another version of limpet"
+				    : "limpet is not attached to it, or everything was unloaded");
+}
+
+int resident_find_at(const struct target *target, uint64_t context, struct resident *ret)
+{
+	return find_page(target, context, ret);
+}
+
+int resident_refresh(const struct target *target, struct resident *resident)
+{
+	return read_page(target, resident->address, &resident->page);
+}
+
+bool resident_holder_lives(const struct resident *resident)
+{
+	const struct agent_page *page = &resident->page;
+	struct process_stat stat;
+	struct err ignored;
+
+	return page->holder_pid &&
+	       !stat_read(page->holder_pid, page->holder_pid, &stat, &ignored) &&
+	       stat.start_tick == page->holder_start;
+}
+
+/* Is there a thread of ours with this number, as the target counts?  Numbers come again, names
+ * tell. */
+static bool has_our_thread(const struct target *target, pid_t inner)
+{
+	CLEANUP(free) pid_t *tids = NULL;
+	struct process_status status;
+	struct err ignored;
+	size_t count;
+
+	if (!inner || proc_list(target->process.pid, "task", &tids, &count, &ignored))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!status_read(target->process.pid, tids[i], &status, &ignored) &&
+		    status.inner_pid == inner)
+			return !strcmp(status.name, CONTROL_THREAD_NAME) ||
+			       !strcmp(status.name, LISTENER_THREAD_NAME);
+	return false;
+}
+
+bool resident_is_held(const struct target *target, const struct resident *resident)
+{
+	const struct agent_page *page = &resident->page;
+
+	return page->pid == target->process.status.inner_pid &&
+	       (page->state == AGENT_STATE_ATTACHED || page->state == AGENT_STATE_DETACHING) &&
+	       has_our_thread(target, page->control_tid);
+}
+
+static int read_context(const struct target *target, const struct resident *resident,
+			struct boot_context *ret)
+{
+	uint64_t address = resident->page.context;
+
+	return memory_read(target->memory, address, ret, sizeof(*ret)) &&
+			       ret->magic == BOOT_MAGIC && ret->agent_entry &&
+			       address == ret->region + REGION_DATA + DATA_CONTEXT
+		       ? 0
+		       : -ENOENT;
+}
+
+/* A forked child has the region, but none of the threads that were in it. */
+static bool is_quiet(const struct target *target, const struct resident *resident,
+		     const struct boot_context *boot)
+{
+	uint32_t starter = 0;
+
+	if (resident->page.pid != target->process.status.inner_pid)
+		return true;
+	/* The kernel clears the starter's number when it has ended. */
+	if (boot->tid_word)
+		memory_read(target->memory, boot->region + boot->tid_word, &starter,
+			    sizeof(starter));
+	return !starter && !has_our_thread(target, boot->worker_tid);
+}
+
+int resident_await_rest(const struct target *target, struct resident *resident,
+			struct boot_context *ret)
+{
+	uint64_t deadline_ns = now_ns() + REST_LIMIT_NS;
+	struct timespec delay = { 0, 1000000 };
+
+	do {
+		if (resident_refresh(target, resident))
+			return -ENOENT;
+		/* Asked before there is a region: who came through a listener has none. */
+		if (resident_is_held(target, resident) && resident_holder_lives(resident))
+			return -EBUSY;
+		if (read_context(target, resident, ret))
+			return -ENOENT;
+		if (!resident_is_held(target, resident) && is_quiet(target, resident, ret))
+			return 0;
+		if (resident_holder_lives(resident))
+			return -EBUSY;
+		nanosleep(&delay, NULL);
+	} while (now_ns() < deadline_ns);
+	return -EBUSY;
+}

@@ -1,0 +1,163 @@
+/*
+ * Rows of traces, by domain.
+ */
+#include "host/export/amd/csv/csv_parts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "host/export/exporter.h"
+
+void csv_number(FILE *out, uint64_t number)
+{
+	fprintf(out, ",%" PRIu64, number);
+}
+
+#define API_COLUMNS                                                                \
+	"\"Domain\",\"Function\",\"Process_Id\",\"Thread_Id\",\"Correlation_Id\"," \
+	"\"Start_Timestamp\",\"End_Timestamp\"\n"
+
+const char *const csv_headers[AMD_DOMAINS] = {
+	[AMD_HSA] = API_COLUMNS,
+	[AMD_HIP] = API_COLUMNS,
+	[AMD_MARKER] = API_COLUMNS,
+	[AMD_RCCL] = API_COLUMNS,
+	[AMD_OPENCL] = API_COLUMNS,
+	[AMD_OWN] = API_COLUMNS,
+	[AMD_KERNEL] =
+		"\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Stream_Id\",\"Thread_Id\",\"Dispatch_Id\","
+		"\"Kernel_Id\",\"Kernel_Name\",\"Correlation_Id\",\"Start_Timestamp\","
+		"\"End_Timestamp\",\"LDS_Block_Size\",\"Scratch_Size\",\"VGPR_Count\","
+		"\"Accum_VGPR_Count\",\"SGPR_Count\",\"Workgroup_Size_X\",\"Workgroup_Size_Y\","
+		"\"Workgroup_Size_Z\",\"Grid_Size_X\",\"Grid_Size_Y\",\"Grid_Size_Z\"\n",
+	[AMD_COPY] = "\"Kind\",\"Direction\",\"Stream_Id\",\"Source_Agent_Id\","
+		     "\"Destination_Agent_Id\",\"Correlation_Id\",\"Start_Timestamp\","
+		     "\"End_Timestamp\"\n",
+	[AMD_MEMORY] = "\"Kind\",\"Operation\",\"Agent_Id\",\"Allocation_Size\",\"Address\","
+		       "\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n",
+	[AMD_SCRATCH] = "\"Kind\",\"Operation\",\"Agent_Id\",\"Queue_Id\",\"Thread_Id\","
+			"\"Alloc_Flags\",\"Start_Timestamp\",\"End_Timestamp\","
+			"\"Allocation_Size\"\n",
+};
+
+static int put_agent(struct csv_set *set, FILE *out, const struct amd_event *event,
+		     enum value_kind kind)
+{
+	const struct model_process *process = event->call->process;
+	char label[64];
+	bool is_new;
+	const struct agent *agent =
+		agents_find(&set->agents[process->number], event_value(event, kind), &is_new);
+
+	if (!agent)
+		return err_set(set->err, -ENOMEM, "write '%s': no memory", set->prefix);
+	agent_label(agent, set->options->agent_index, label, sizeof(label));
+	fputc(',', out);
+	export_quoted(out, label);
+	return 0;
+}
+
+static void put_value(FILE *out, const struct amd_event *event, enum value_kind kind)
+{
+	csv_number(out, event_value(event, kind));
+}
+
+static void put_times(FILE *out, const struct amd_event *event)
+{
+	fprintf(out, ",%" PRIu64 ",%" PRIu64, event->call->begin_ns, event->call->end_ns);
+}
+
+static int put_api_row(struct csv_set *set, FILE *out, const struct amd_event *event)
+{
+	(void)set;
+	export_quoted(out, amd_kind_name(event->kind));
+	fputc(',', out);
+	export_quoted(out, event->name);
+	fprintf(out, ",%d,%" PRId64 ",%" PRIu64, event->call->process->pid, event->tid,
+		event->correlation);
+	put_times(out, event);
+	return 0;
+}
+
+static int put_kernel_row(struct csv_set *set, FILE *out, const struct amd_event *event)
+{
+	static const enum value_kind sizes[] = { VALUE_GROUP_X, VALUE_GROUP_Y, VALUE_GROUP_Z,
+						 VALUE_GRID_X,  VALUE_GRID_Y,  VALUE_GRID_Z };
+	int r;
+
+	export_quoted(out, amd_kind_name(event->kind));
+	r = put_agent(set, out, event, VALUE_DEVICE);
+	put_value(out, event, VALUE_QUEUE);
+	put_value(out, event, VALUE_STREAM);
+	fprintf(out, ",%" PRId64, event->tid);
+	put_value(out, event, VALUE_DISPATCH);
+	csv_number(out, event->kernel);
+	fputc(',', out);
+	export_quoted(out, event->name);
+	csv_number(out, event->correlation);
+	put_times(out, event);
+	put_value(out, event, VALUE_LOCAL_BYTES);
+	put_value(out, event, VALUE_SCRATCH_BYTES);
+	/* Registers: not known. */
+	fputs(",0,0,0", out);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+		put_value(out, event, sizes[i]);
+	return r;
+}
+
+static int put_copy_row(struct csv_set *set, FILE *out, const struct amd_event *event)
+{
+	int r;
+
+	export_quoted(out, amd_kind_name(event->kind));
+	fputc(',', out);
+	export_quoted(out, event->name);
+	put_value(out, event, VALUE_STREAM);
+	r = put_agent(set, out, event, VALUE_FROM_DEVICE);
+	if (!r)
+		r = put_agent(set, out, event, VALUE_DEVICE);
+	csv_number(out, event->correlation);
+	put_times(out, event);
+	return r;
+}
+
+static int put_memory_row(struct csv_set *set, FILE *out, const struct amd_event *event)
+{
+	int r = 0;
+
+	export_quoted(out, amd_kind_name(event->kind));
+	fputc(',', out);
+	export_quoted(out, event->name);
+	if (amd_memory_has_agent(event))
+		r = put_agent(set, out, event, VALUE_DEVICE);
+	else
+		fputs(",\"\"", out);
+	put_value(out, event, VALUE_SIZE);
+	fprintf(out, ",\"0x%016" PRIx64 "\"", event_value(event, VALUE_ADDRESS));
+	csv_number(out, event->correlation);
+	put_times(out, event);
+	return r;
+}
+
+static int put_scratch_row(struct csv_set *set, FILE *out, const struct amd_event *event)
+{
+	int r;
+
+	export_quoted(out, amd_kind_name(event->kind));
+	fputc(',', out);
+	export_quoted(out, event->name);
+	r = put_agent(set, out, event, VALUE_DEVICE);
+	put_value(out, event, VALUE_QUEUE);
+	fprintf(out, ",%" PRId64, event->tid);
+	put_value(out, event, VALUE_FLAGS);
+	put_times(out, event);
+	put_value(out, event, VALUE_SIZE);
+	return r;
+}
+
+csv_row *const csv_rows[AMD_DOMAINS] = {
+	[AMD_HSA] = put_api_row,         [AMD_HIP] = put_api_row,    [AMD_MARKER] = put_api_row,
+	[AMD_RCCL] = put_api_row,        [AMD_OPENCL] = put_api_row, [AMD_OWN] = put_api_row,
+	[AMD_KERNEL] = put_kernel_row,   [AMD_COPY] = put_copy_row,  [AMD_MEMORY] = put_memory_row,
+	[AMD_SCRATCH] = put_scratch_row,
+};

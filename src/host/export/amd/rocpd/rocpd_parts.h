@@ -1,0 +1,64 @@
+/*
+ * What rows of a rocpd database refer to: names, threads, agents, queues, streams, kernels.  Each
+ * is inserted when it is first met, and once.
+ */
+#pragma once
+
+#include "host/core/json.h"
+#include "host/export/amd/agents.h"
+#include "host/export/amd/amd.h"
+#include "host/export/amd/rocpd/rocpd_file.h"
+
+/* What has been inserted, by kind and id. */
+enum known { KNOWN_THREAD, KNOWN_AGENT, KNOWN_QUEUE, KNOWN_STREAM, KNOWN_SYMBOL, KNOWN_TRACK };
+
+struct rocpd {
+	struct amd_view *view;
+	struct rocpd_file file;
+	struct err *err;
+	int64_t node;
+	struct agents *agents; /* of each process */
+	struct table known;    /* (kind, id) */
+	struct table strings;  /* (hash of it, 0): its id */
+	struct table text_ids; /* (where its text lies, 0): its id, for those that stay there */
+	int64_t string_count, event_count, track_count;
+};
+
+/* Each answers 0 or the code of what self->err says. */
+int rocpd_put(struct rocpd *self, enum rocpd_insert which,
+	      const struct rocpd_cell *cells) MUST_CHECK;
+int rocpd_no_memory(struct rocpd *self);
+
+/* The id of something that belongs to a process. */
+static inline int64_t id_of(const struct model_process *process, uint64_t number)
+{
+	return (int64_t)((uint64_t)process->number << 32 | (uint32_t)number);
+}
+
+static inline int64_t process_id(const struct model_process *process)
+{
+	return id_of(process, (uint32_t)process->pid);
+}
+
+/* The id of a text. */
+int rocpd_passing_string(struct rocpd *self, const char *text, int64_t *ret) MUST_CHECK;
+/* The same, faster, of one that stays where it is. */
+int rocpd_string(struct rocpd *self, const char *text, int64_t *ret) MUST_CHECK;
+
+/* The name may be NULL. */
+int rocpd_thread(struct rocpd *self, const struct model_process *process, int64_t tid,
+		 const char *name) MUST_CHECK;
+int rocpd_agent(struct rocpd *self, const struct model_process *process,
+		uint64_t number) MUST_CHECK;
+/* All that the process has names for. */
+int rocpd_agents(struct rocpd *self, const struct model_process *process) MUST_CHECK;
+int rocpd_queue(struct rocpd *self, const struct model_process *process,
+		uint64_t number) MUST_CHECK;
+int rocpd_stream(struct rocpd *self, const struct model_process *process,
+		 uint64_t number) MUST_CHECK;
+/* The kernel that the event is of, by the number of its name. */
+int rocpd_symbol(struct rocpd *self, const struct amd_event *event) MUST_CHECK;
+
+/* One object or list of JSON as text, the caller's to free; NULL when there is no memory. */
+typedef void json_filler(struct json *json, const void *context);
+char *rocpd_json(json_filler *fill, const void *context);

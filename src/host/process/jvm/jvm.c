@@ -1,0 +1,422 @@
+/*
+ * The attach protocol of HotSpot.  Host only.
+ *
+ *   .attach_pidN in /tmp, SIGQUIT   the machine finds the file and makes its socket, .java_pidN
+ *   connect                         it looks at our credentials: its own user and group, or root
+ *   "1" "jcmd" "Compiler.perfmap" "" ""     each with a zero behind it
+ *   an error code, a newline, text, end of file
+ *
+ * Its /tmp may be shared with others, so what lies there is not believed: the socket must belong to
+ * the machine's user, and no link is followed.  What needs the machine's credentials is done by a
+ * child, which does nothing but system calls: other threads of ours may hold any lock.
+ */
+#include "host/process/jvm/jvm.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/core/text.h"
+#include "host/process/foreign_file.h"
+#include "host/process/jvm/hotspot.h"
+#include "host/process/rights.h"
+#include "host/process/stat.h"
+#include "host/process/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#define LIMIT_NS   15000000000ull
+#define STEP_NS    20000000
+#define GRACE_NS   1000000000ull
+#define REPLY_ROOM 4096u
+#define QUIT_BIT   (1ull << (SIGQUIT - 1))
+
+static const char request[] = "1\0jcmd\0Compiler.perfmap\0\0";
+
+/* What the child needs, made before it is born. */
+struct listener {
+	pid_t pid, parent, inner_pid;
+	int pidfd, root, temporary, socket; /* negative: none */
+	uid_t user;
+	gid_t group;
+	uint64_t end_ns;
+	char socket_name[32], trigger_name[32];
+};
+
+/* What the child could not do; 0: it is connected. */
+enum failure {
+	FAILURE_NONE,
+	FAILURE_CREDENTIALS,
+	FAILURE_TRIGGER,
+	FAILURE_SIGNAL,
+	FAILURE_LISTENER,
+	FAILURE_SOCKET,
+	FAILURE_CHILD,
+	FAILURE_STUCK,
+};
+
+static const struct mapping *find_library(const struct maps *maps)
+{
+	for (size_t i = 0; i < maps->count; i++) {
+		const char *slash = strrchr(maps->items[i].path, '/');
+
+		if (slash && !strcmp(slash, "/libjvm.so"))
+			return &maps->items[i];
+	}
+	return NULL;
+}
+
+/* Another machine would take the signal for an order to print its stacks, or for its end. */
+static int check_kind(pid_t pid, struct err *err)
+{
+	CLEANUP(maps_done) struct maps maps = { 0 };
+	const struct mapping *library;
+	bool is_hotspot = false;
+	int r = maps_read(pid, &maps, err);
+
+	if (r)
+		return r;
+	library = find_library(&maps);
+	if (!library)
+		return err_set(err, -ENOPKG, "%d is no Java virtual machine: it has no libjvm.so",
+			       (int)pid);
+	r = hotspot_check(pid, library, &is_hotspot);
+	if (!r && is_hotspot)
+		return 0;
+	err_set(err, r ? r : -ENOTSUP, "ask the JVM of %d for names", (int)pid);
+	if (r)
+		return err_why(err, "its libjvm.so cannot be read: %s", strerror(-r));
+	return err_why(err, "it is not HotSpot: its libjvm.so does not export gHotSpotVMStructs "
+			    "(OpenJ9 and others are not asked)");
+}
+
+/* Children of a process with threads: nothing but system calls from here on. */
+static void write_number(char *into, unsigned number)
+{
+	char digits[12];
+	unsigned count = 0;
+
+	do
+		digits[count++] = (char)('0' + number % 10);
+	while (number /= 10);
+	while (count)
+		*into++ = digits[--count];
+	*into = '\0';
+}
+
+/* By the descriptor of the very socket that was looked at. */
+static bool connect_now(const struct listener *listener)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "/proc/self/fd/" };
+	int handle =
+		openat(listener->temporary, listener->socket_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat file;
+	bool is_connected = false;
+
+	if (handle < 0)
+		return false;
+	if (fstat(handle, &file) == 0 && S_ISSOCK(file.st_mode) &&
+	    (file.st_uid == listener->user || !file.st_uid)) {
+		write_number(address.sun_path + strlen(address.sun_path), (unsigned)handle);
+		is_connected = !connect(listener->socket, (const struct sockaddr *)&address,
+					sizeof(address));
+	}
+	close(handle);
+	return is_connected;
+}
+
+/* Nobody waits for the child of a limpet that has been ended. */
+static bool connect_in_time(const struct listener *listener)
+{
+	const struct timespec step = { 0, STEP_NS };
+
+	while (now_ns() < listener->end_ns && getppid() == listener->parent) {
+		if (connect_now(listener))
+			return true;
+		nanosleep(&step, NULL);
+	}
+	return false;
+}
+
+/* One that is there already is another tool's, which takes it away.  The machine believes only its
+ * own user's, and would print all its stacks at the signal without one. */
+static bool is_believed(const struct listener *listener)
+{
+	struct stat file;
+
+	return fstatat(listener->temporary, listener->trigger_name, &file, AT_SYMLINK_NOFOLLOW) ==
+		       0 &&
+	       S_ISREG(file.st_mode) && (file.st_uid == listener->user || !file.st_uid);
+}
+
+static enum failure wake_listener(const struct listener *listener)
+{
+	int trigger = openat(listener->temporary, listener->trigger_name,
+			     O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
+	enum failure failure = FAILURE_NONE;
+
+	if (trigger < 0 && (errno != EEXIST || !is_believed(listener)))
+		return FAILURE_TRIGGER;
+	if (syscall(SYS_pidfd_send_signal, listener->pidfd, SIGQUIT, NULL, 0))
+		failure = FAILURE_SIGNAL;
+	else if (!connect_in_time(listener))
+		failure = FAILURE_LISTENER;
+	if (trigger >= 0)
+		unlinkat(listener->temporary, listener->trigger_name, 0);
+	return failure;
+}
+
+static enum failure jvm_enter(const struct listener *listener)
+{
+	if (!jvm_take_credentials(listener->user, listener->group))
+		return FAILURE_CREDENTIALS;
+	return connect_now(listener) ? FAILURE_NONE : wake_listener(listener);
+}
+
+static int wait_until(pid_t child, uint64_t end_ns, int *status)
+{
+	const struct timespec step = { 0, STEP_NS / 4 };
+	pid_t ended;
+
+	while ((ended = waitpid(child, status, WNOHANG)) != child) {
+		if (ended < 0 && errno != EINTR)
+			return -errno;
+		if (now_ns() >= end_ns)
+			return -ETIMEDOUT;
+		nanosleep(&step, NULL);
+	}
+	return 0;
+}
+
+/* It has the credentials of the machine's user, who may stop it; and that /tmp may be a file system
+ * of his, which never answers. */
+static enum failure hear_from(pid_t child, const struct listener *listener)
+{
+	int status = 0, r = wait_until(child, listener->end_ns + GRACE_NS, &status);
+
+	if (r == -ETIMEDOUT) {
+		kill(child, SIGKILL);
+		(void)!wait_until(child, now_ns() + GRACE_NS, &status);
+		return FAILURE_STUCK;
+	}
+	return !r && WIFEXITED(status) ? (enum failure)WEXITSTATUS(status) : FAILURE_CHILD;
+}
+
+static enum failure enter_as_child(const struct listener *listener)
+{
+	sigset_t all, before;
+	pid_t child;
+
+	/* A signal of the terminal must not end it between making the file and taking it away. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	child = fork();
+	if (!child)
+		_exit((int)jvm_enter(listener));
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return child < 0 ? FAILURE_CHILD : hear_from(child, listener);
+}
+
+static const struct {
+	const char *why, *fix, *capability;
+} failures[] = {
+	[FAILURE_CREDENTIALS] = { "limpet may not become the user of the process",
+				  "run limpet as that user", "SETUID" },
+	[FAILURE_TRIGGER] = { "its file .attach_pid cannot be made in its /tmp, or is somebody else's there",
+			      "" },
+	[FAILURE_SIGNAL] = { "it may not be sent a signal", "run limpet as its user", "KILL" },
+	[FAILURE_LISTENER] = { "its attach listener did not answer within 15 s",
+			       "is it started with -XX:+DisableAttachMechanism, or stopped?" },
+	[FAILURE_SOCKET] = { "no socket", "" },
+	[FAILURE_CHILD] = { "the child that speaks to it ended early", "" },
+	[FAILURE_STUCK] = { "the child that speaks to it was stopped, or its /tmp does not answer",
+			    "" },
+};
+
+static int jvm_complain(pid_t pid, enum failure failure, struct err *err)
+{
+	size_t at = failure < ARRAY_SIZE(failures) ? failure : FAILURE_CHILD;
+
+	err_set(err, -EIO, "ask the JVM of %d for names", (int)pid);
+	err_why(err, "%s", failures[at].why);
+	if (failures[at].capability)
+		rights_fix_with(err, failures[at].capability, failures[at].fix);
+	else if (failures[at].fix[0])
+		err_fix(err, "%s", failures[at].fix);
+	return err->code;
+}
+
+/* Up to the end, or the room; -ETIMEDOUT. */
+static ssize_t read_reply(const struct listener *listener, char *reply, size_t room)
+{
+	size_t size = 0;
+
+	while (size < room - 1) {
+		struct pollfd wait = { listener->socket, POLLIN, 0 };
+		uint64_t now = now_ns();
+		ssize_t got;
+
+		if (now >= listener->end_ns)
+			return -ETIMEDOUT;
+		/* A signal ends the waiting, too. */
+		if (poll(&wait, 1, (int)((listener->end_ns - now) / 1000000) + 1) <= 0)
+			continue;
+		got = recv(listener->socket, reply + size, room - 1 - size, MSG_DONTWAIT);
+		if (got < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (got <= 0)
+			break;
+		size += (size_t)got;
+	}
+	return (ssize_t)size;
+}
+
+static int judge_reply(pid_t pid, char *reply, ssize_t size, struct err *err)
+{
+	char *text = reply + strcspn(reply, "\n"), shown[128];
+
+	if (size > 0 && reply[0] == '0' && text == reply + 1)
+		return 0;
+	text_copy_printable(text_of(text + (*text == '\n')), shown, sizeof(shown));
+	err_set(err, size == -ETIMEDOUT ? -ETIMEDOUT : -EIO, "ask the JVM of %d for names",
+		(int)pid);
+	if (size == -ETIMEDOUT)
+		return err_why(err, "it took the question and did not answer within 15 s");
+	err_why(err, "it answered: %s", shown[0] ? shown : "nothing");
+	return err_fix(err, "Compiler.perfmap is there from JDK 17 on");
+}
+
+/* What it is asked for is a file: first comes who takes that away. */
+static int begin_trace(const struct listener *listener, struct jvm_trace *trace, struct err *err)
+{
+	struct jvm_map_file map = { listener->temporary, listener->user, listener->group, "" };
+	int r;
+
+	snprintf(map.name, sizeof(map.name), "perf-%d.map", (int)listener->inner_pid);
+	r = jvm_trace_begin(trace, &map);
+	if (!r)
+		return 0;
+	err_set(err, r, "ask the JVM of %d for names", (int)listener->pid);
+	return err_why(err, "no process can be made that takes its file away again: %s",
+		       strerror(-r));
+}
+
+static int jvm_ask(const struct listener *listener, struct jvm_trace *trace, struct err *err)
+{
+	char reply[REPLY_ROOM] = "";
+	enum failure failure = enter_as_child(listener);
+
+	if (failure)
+		return jvm_complain(listener->pid, failure, err);
+	if (begin_trace(listener, trace, err))
+		return err->code;
+	if (send(listener->socket, request, sizeof(request), MSG_NOSIGNAL) != sizeof(request))
+		return jvm_complain(listener->pid, FAILURE_SOCKET, err);
+	return judge_reply(listener->pid, reply, read_reply(listener, reply, sizeof(reply)), err);
+}
+
+static void close_listener(const struct listener *listener)
+{
+	const int all[] = { listener->pidfd, listener->root, listener->temporary,
+			    listener->socket };
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (all[i] >= 0)
+			close(all[i]);
+}
+
+static int open_listener(struct listener *listener, struct err *err)
+{
+	const struct timeval patience = { LIMIT_NS / 1000000000u, 0 };
+	int r;
+
+	listener->root = foreign_root_open(listener->pid);
+	listener->temporary =
+		listener->root < 0 ? -1
+				   : foreign_file_at(listener->root, "tmp", O_PATH | O_DIRECTORY);
+	listener->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (listener->pidfd >= 0 && listener->temporary >= 0 && listener->socket >= 0) {
+		setsockopt(listener->socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+		return 0;
+	}
+	r = listener->pidfd < 0       ? listener->pidfd
+	    : listener->root < 0      ? listener->root
+	    : listener->temporary < 0 ? listener->temporary
+				      : -errno;
+	err_set(err, r, "ask the JVM of %d for names: its /tmp: %s", (int)listener->pid,
+		strerror(-r));
+	return r == -EACCES || r == -EPERM ? err_exit(err, EXIT_NOT_PERMITTED) : r;
+}
+
+/* A machine that does not catch the signal would be ended by it. */
+static int jvm_check(pid_t pid, const struct process_status *status, struct err *err)
+{
+	int r = check_kind(pid, err);
+
+	if (r || status->signals_caught & QUIT_BIT)
+		return r;
+	err_set(err, -ENOTSUP, "ask the JVM of %d for names", (int)pid);
+	return err_why(err, "it does not listen: SIGQUIT would end it (-Xrs, or it just starts)");
+}
+
+static int check_age(pid_t pid, uint64_t start_tick, struct err *err)
+{
+	struct process_stat stat;
+	int r = start_tick ? stat_read(pid, 0, &stat, err) : 0;
+
+	if (r || !start_tick || stat.start_tick == start_tick)
+		return r;
+	err_set(err, -ESRCH, "ask the JVM of %d for names", (int)pid);
+	return err_why(err, "it has ended, and another process has its number");
+}
+
+static int look_at(struct listener *listener, uint64_t start_tick, struct err *err)
+{
+	struct process_status status;
+	int r = check_age(listener->pid, start_tick, err);
+
+	if (!r)
+		r = status_read(listener->pid, listener->pid, &status, err);
+	if (!r)
+		r = jvm_check(listener->pid, &status, err);
+	if (r)
+		return r;
+	listener->inner_pid = status.inner_pid;
+	listener->user = status.euid;
+	listener->group = status.egid;
+	snprintf(listener->socket_name, sizeof(listener->socket_name), ".java_pid%d",
+		 (int)status.inner_pid);
+	snprintf(listener->trigger_name, sizeof(listener->trigger_name), ".attach_pid%d",
+		 (int)status.inner_pid);
+	return 0;
+}
+
+/* The descriptor comes first: the signal goes to the process that was looked at, or to none. */
+int jvm_write_names(pid_t pid, uint64_t start_tick, struct jvm_trace *trace, struct err *err)
+{
+	struct listener listener = { .pid = pid,
+				     .parent = getpid(),
+				     .pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
+				     .root = -1,
+				     .temporary = -1,
+				     .socket = -1,
+				     .end_ns = now_ns() + LIMIT_NS };
+	int r;
+
+	if (listener.pidfd < 0)
+		listener.pidfd = -errno;
+	r = look_at(&listener, start_tick, err);
+	if (!r)
+		r = open_listener(&listener, err);
+	if (!r)
+		r = jvm_ask(&listener, trace, err);
+	close_listener(&listener);
+	return r;
+}

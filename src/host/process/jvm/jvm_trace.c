@@ -1,0 +1,111 @@
+/*
+ * The child that takes the file away.  Host only.  It does nothing but system calls, with the
+ * credentials of the machine: whatever lies in that /tmp, it can do no more than its user.
+ */
+#include "host/process/jvm/jvm_trace.h"
+
+#include "host/core/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LIMIT_NS 1000000000ull
+#define STEP_NS  1000000
+
+bool jvm_take_credentials(uid_t user, gid_t group)
+{
+	if (geteuid() == user && getegid() == group)
+		return true;
+	return !syscall(SYS_setgroups, 0, NULL) && !syscall(SYS_setresgid, group, group, group) &&
+	       !syscall(SYS_setresuid, user, user, user);
+}
+
+static bool is_there(const struct jvm_map_file *map)
+{
+	struct stat file;
+
+	return fstatat(map->temporary, map->name, &file, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Until nobody can write to the pipe any more: we have closed our end, or are gone. */
+static void wait_for_end(int pipe)
+{
+	char byte;
+
+	while (read(pipe, &byte, sizeof(byte)) > 0 || errno == EINTR)
+		errno = 0;
+}
+
+static bool is_file_of(const struct jvm_map_file *map)
+{
+	struct stat file;
+
+	return fstatat(map->temporary, map->name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(file.st_mode) && file.st_uid == map->user;
+}
+
+static void take_away(const struct jvm_map_file *map, const int pipe[2])
+{
+	close(pipe[1]);
+	wait_for_end(pipe[0]);
+	if (jvm_take_credentials(map->user, map->group) && is_file_of(map))
+		unlinkat(map->temporary, map->name, 0);
+}
+
+/* No signal of the terminal ends it before its work is done. */
+static pid_t fork_ignoring_signals(void)
+{
+	sigset_t all, before;
+	pid_t child;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	child = fork();
+	if (child)
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return child;
+}
+
+int jvm_trace_begin(struct jvm_trace *trace, const struct jvm_map_file *map)
+{
+	int ends[2], r;
+	pid_t child;
+
+	if (trace->is_watched || is_there(map))
+		return 0;
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	child = fork_ignoring_signals();
+	if (!child) {
+		take_away(map, ends);
+		_exit(0);
+	}
+	r = child < 0 ? -errno : 0;
+	close(ends[0]);
+	if (r)
+		close(ends[1]);
+	else
+		*trace = (struct jvm_trace){ true, child, ends[1] };
+	return r;
+}
+
+/* That /tmp may be a file system which never answers. */
+void jvm_trace_end(struct jvm_trace *trace)
+{
+	const struct timespec step = { 0, STEP_NS };
+	uint64_t end_ns = now_ns() + LIMIT_NS;
+
+	if (!trace->is_watched)
+		return;
+	close(trace->pipe);
+	while (!waitpid(trace->child, NULL, WNOHANG) && now_ns() < end_ns)
+		nanosleep(&step, NULL);
+	*trace = (struct jvm_trace){ 0 };
+}

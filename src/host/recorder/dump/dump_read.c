@@ -1,0 +1,193 @@
+/*
+ * Reads the stacks of waiting threads from outside, and samples those that run.  Host only; stops
+ * nothing.
+ */
+#include "host/recorder/dump/dump_private.h"
+
+#include "host/core/clock.h"
+#include "host/process/rights.h"
+#include "host/sampling/java_code.h"
+#include "host/sampling/proc/blocked_stack.h"
+#include "host/sampling/sampler.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* How long threads that run are waited for: each of them needs a moment on a processor. */
+#define RUNNING_NS      1000000000u
+#define RUNNING_HZ      499u
+#define RUNNING_STEP_NS 5000000
+#define READ_ATTEMPTS   4u /* at a thread that goes on meanwhile */
+
+/* What is read of threads from outside. */
+struct reading {
+	struct dump *dump;
+	const struct space *space;
+	struct blocked_python *python;
+	struct sample *sample;
+};
+
+/* A thread that runs has its native frames in registers; those of Python can be read. */
+static int read_running(struct reading *self, struct dumped_thread *thread)
+{
+	const struct sample *joined;
+	int r;
+
+	*self->sample =
+		(struct sample){ .tid = (uint32_t)thread->facts.tid, .end = STACK_COMPLETE };
+	if (self->python)
+		self->python->count = 0;
+	dump_settle_wait(self->space->pid, thread);
+	blocked_python_read(self->python, self->space->pid, thread->facts.tid);
+	joined = blocked_python_join(self->python, self->sample);
+	if (joined == self->sample || !joined->user_count)
+		return 0;
+	r = dump_keep(self->dump, joined, self->space);
+	thread->is_partial = !r;
+	return r;
+}
+
+/* -EAGAIN: it does not wait. */
+static int read_one(struct reading *self, struct dumped_thread *thread)
+{
+	struct sample *sample = self->sample;
+	struct blocked_stack stack;
+	int r = -EAGAIN;
+
+	for (unsigned i = 0; r == -EAGAIN && i < READ_ATTEMPTS; i++) {
+		dump_look_at_wait(self->dump, self->space->pid, thread);
+		r = blocked_stack_read(&stack, self->space, thread->facts.tid, sample->frames,
+				       SAMPLE_FRAMES_MAX, self->python);
+	}
+	if (r)
+		return r;
+	*sample = (struct sample){ .tid = (uint32_t)thread->facts.tid,
+				   .user_count = (uint16_t)stack.count,
+				   .end = (uint8_t)stack.end,
+				   .flags = stack.is_guessed ? SAMPLE_GUESSED : 0 };
+	if (thread->facts.state == 'R')
+		thread->facts.state = 'S';
+	dump_settle_wait(self->space->pid, thread);
+	return dump_keep(self->dump, blocked_python_join(self->python, sample), self->space);
+}
+
+static int read_all(struct reading *self)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < self->dump->count; i++) {
+		struct dumped_thread *thread = &self->dump->threads[i];
+
+		r = read_one(self, thread);
+		if (r == -EAGAIN) {
+			if (thread->facts.state == 'S')
+				thread->facts.state = 'R';
+			r = read_running(self, thread);
+		}
+		r = r == -ESRCH ? 0 : r;
+	}
+	return r;
+}
+
+static int read_waiting(struct dump *self, const struct space *space, struct err *err)
+{
+	char why[256] = "";
+	struct reading reading = {
+		.dump = self,
+		.space = space,
+		.python = blocked_python_open(space, why, sizeof(why)),
+		.sample = calloc(1, sizeof(struct sample) + SAMPLE_FRAMES_MAX * sizeof(__u64)),
+	};
+	int r = reading.sample ? read_all(&reading) : -ENOMEM;
+
+	if (why[0])
+		dump_note_limit(self, why);
+	blocked_python_close(reading.python);
+	free(reading.sample);
+	if (!r)
+		return 0;
+	err_set(err, r, "read the stacks of waiting threads: %s", strerror(-r));
+	err_fix(err, "%s", rights_fix());
+	return r == -EACCES || r == -EPERM ? err_exit(err, EXIT_NOT_PERMITTED) : r;
+}
+
+static void take_running(void *context, const struct sample *sample, struct space *space)
+{
+	const struct dumped_thread *thread = dump_thread_of(context, sample->tid);
+
+	if (!thread || (thread->has_stack && !thread->is_partial))
+		return;
+	(void)!dump_keep(context, sample, space);
+	dump_note_state(context, sample);
+}
+
+static void ignore_process(void *context, const struct sampled_process *process)
+{
+	(void)context;
+	(void)process;
+}
+
+static bool is_one_missing(const struct dump *self)
+{
+	for (size_t i = 0; i < self->count; i++)
+		if ((!self->threads[i].has_stack || self->threads[i].is_partial) &&
+		    self->threads[i].facts.state == 'R')
+			return true;
+	return false;
+}
+
+/* Threads that run have no stack that could be read: they are sampled until each was met.  Where
+ * that is not allowed, they are shown without. */
+static void sample_running(struct dump *self, pid_t pid)
+{
+	const struct sampler_options options = { .pid = pid, .hz = RUNNING_HZ, .on_cpu = true };
+	const struct sampler_listener listener = { take_running, ignore_process, self };
+	const struct timespec step = { 0, RUNNING_STEP_NS };
+	uint64_t begin_ns = now_ns();
+	struct sampler *sampler;
+	struct err ignored = { 0 };
+
+	if (!is_one_missing(self) || sampler_copy.open(&sampler, &options, &ignored))
+		return;
+	while (is_one_missing(self) && now_ns() - begin_ns < RUNNING_NS) {
+		nanosleep(&step, NULL);
+		if (sampler_copy.drain(sampler, &listener, &ignored))
+			break;
+	}
+	sampler_close(sampler);
+}
+
+static void look_for_java(struct dump *self, struct space *space)
+{
+	struct java_code java = { 0 };
+
+	java_code_look(&java, space);
+	if (java.why[0])
+		dump_note_limit(self, java.why);
+	java_code_done(&java);
+}
+
+int dump_by_reading(struct dump *self, pid_t pid, const struct dump_options *options,
+		    struct err *err)
+{
+	struct space *space;
+	int r = space_open(&space, pid, err);
+
+	(void)options;
+	if (r == -EACCES || r == -EPERM) {
+		err_fix(err, "%s", rights_fix());
+		err_exit(err, EXIT_NOT_PERMITTED);
+	}
+	if (r)
+		return r;
+	look_for_java(self, space);
+	r = dump_list(self, pid, err);
+	if (!r)
+		r = read_waiting(self, space, err);
+	space_close(space);
+	if (!r)
+		sample_running(self, pid);
+	return r;
+}

@@ -1,0 +1,366 @@
+/*
+ * Modules of samples.  Files are one for all processes; code that a runtime made, and addresses
+ * where nothing is known, belong to their process.
+ */
+#include "host/recorder/samples/code_list.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/room.h"
+#include "host/model/table.h"
+#include "host/python/locations.h"
+#include "host/symbols/symbolizer.h"
+#include "host/unwind/engine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Frames of Python and other languages are code that a runtime made, one for each of its files.
+ * Their addresses are numbers of locations. */
+#define PYTHON_KEY ((uint64_t)CODE_KINDS << 32)
+
+struct code_list {
+	struct symbolizer *symbolizer; /* its modules have our numbers */
+	struct recorded_code *codes;
+	size_t count, room, written;
+	struct table numbers; /* (kind and process, module) */
+	uint64_t time_ns;     /* of the sample whose frames are looked for */
+	/* Whose the code was that was looked for last: a search through all mappings. */
+	struct {
+		pid_t pid;
+		unsigned generation;
+		uint64_t start;
+		const struct engine *engine;
+	} last;
+};
+
+struct code_list *code_list_new(void)
+{
+	struct code_list *self = calloc(1, sizeof(*self));
+
+	if (self) {
+		self->symbolizer = symbolizer_new();
+		self->time_ns = UINT64_MAX;
+	}
+	if (self && self->symbolizer)
+		return self;
+	code_list_free(self);
+	return NULL;
+}
+
+void code_list_free(struct code_list *list)
+{
+	if (!list)
+		return;
+	for (size_t i = 0; i < list->count; i++)
+		free((char *)(uintptr_t)list->codes[i].path);
+	free(list->codes);
+	table_done(&list->numbers);
+	symbolizer_free(list->symbolizer);
+	free(list);
+}
+
+static const char *const fixed_paths[CODE_KINDS] = {
+	[CODE_UNKNOWN] = "[unknown]",
+	[CODE_VDSO] = "[vdso]",
+	[CODE_KERNEL] = "[kernel]",
+};
+
+/* Whose code it is. */
+struct owner {
+	uint32_t process;
+	pid_t pid;
+	const struct module *module; /* of files and the vdso */
+	const struct engine *engine; /* of CODE_JIT */
+};
+
+static void code_describe(struct recorded_code *code, const struct owner *owner)
+{
+	const struct module *module = owner->module;
+	const char *fixed = owner->engine ? owner->engine->path : fixed_paths[code->kind];
+
+	code->path = strdup(fixed ? fixed : module ? module->path : "");
+	if (!module)
+		return;
+	code->build_id_size = MIN(module->build_id_size, BUILD_ID_MAX);
+	memcpy(code->build_id, module->build_id, code->build_id_size);
+}
+
+static int add_code(struct code_list *self, enum code_kind kind, const struct owner *owner)
+{
+	struct recorded_code code = { .kind = kind, .process = owner->process };
+	struct symbol_origin origin = { .pid = owner->pid };
+
+	if (make_room(&self->codes, self->count, &self->room, sizeof(*self->codes)))
+		return -ENOMEM;
+	code_describe(&code, owner);
+	if (!code.path)
+		return -ENOMEM;
+	origin.path = code.path;
+	origin.image_path = owner->module ? owner->module->image_path : NULL;
+	origin.build_id = code.build_id;
+	origin.build_id_size = code.build_id_size;
+	if (symbolizer_module(self->symbolizer, kind, &origin) < 0) {
+		free((char *)(uintptr_t)code.path);
+		return -ENOMEM;
+	}
+	self->codes[self->count++] = code;
+	return 0;
+}
+
+static int add_python(struct code_list *self, const struct python_location *location)
+{
+	struct symbol_origin nowhere = { 0 };
+	char *path;
+
+	if (make_room(&self->codes, self->count, &self->room, sizeof(*self->codes)) ||
+	    asprintf(&path, "[%s]%s%s", location->language, location->file[0] ? " " : "",
+		     location->file) < 0)
+		return -ENOMEM;
+	nowhere.path = path;
+	if (symbolizer_module(self->symbolizer, CODE_UNKNOWN, &nowhere) < 0) {
+		free(path);
+		return -ENOMEM;
+	}
+	self->codes[self->count++] =
+		(struct recorded_code){ .kind = CODE_JIT, .process = PROCESS_NONE, .path = path };
+	return 0;
+}
+
+/* Texts of locations are the same ones every time. */
+static int find_python(struct code_list *self, uint64_t number, struct recorded_frame *ret)
+{
+	struct python_location location = { "", "", 0, "", 0 };
+	struct table_entry *entry;
+	bool is_new;
+
+	python_location_find(number, &location);
+	entry = table_make(&self->numbers, PYTHON_KEY | location.language_number,
+			   (uintptr_t)location.file, &is_new);
+	if (!entry)
+		return -ENOMEM;
+	if (is_new) {
+		entry->value = self->count;
+		if (add_python(self, &location)) {
+			table_remove(&self->numbers, entry);
+			return -ENOMEM;
+		}
+	}
+	*ret = (struct recorded_frame){ .code = (uint32_t)entry->value,
+					.address = number ^ PYTHON_LOCATIONS };
+	return 0;
+}
+
+/* Engines are the same ones every time. */
+static uint64_t number_of(const struct owner *owner)
+{
+	if (owner->engine)
+		return (uintptr_t)owner->engine;
+	return owner->module && owner->process == PROCESS_NONE ? (uint64_t)owner->module->number + 1
+							       : 0;
+}
+
+static int find_code(struct code_list *self, enum code_kind kind, const struct owner *owner,
+		     uint32_t *ret)
+{
+	struct table_entry *entry;
+	bool is_new;
+
+	entry = table_make(&self->numbers, (uint64_t)kind << 32 | owner->process, number_of(owner),
+			   &is_new);
+	if (!entry)
+		return -ENOMEM;
+	if (is_new) {
+		entry->value = self->count;
+		if (add_code(self, kind, owner)) {
+			table_remove(&self->numbers, entry);
+			return -ENOMEM;
+		}
+	}
+	*ret = (uint32_t)entry->value;
+	return 0;
+}
+
+/* Memory files and the like hold what a runtime has compiled. */
+static bool is_made(const struct module *module)
+{
+	return module->kind == MODULE_ANONYMOUS || strncmp(module->path, "/memfd:", 7) == 0 ||
+	       strncmp(module->path, "/dev/zero", 9) == 0;
+}
+
+static enum code_kind kind_of(const struct space_range *range)
+{
+	if (!range)
+		return CODE_UNKNOWN;
+	if (range->module->kind == MODULE_VDSO)
+		return CODE_VDSO;
+	return is_made(range->module) ? CODE_JIT : CODE_FILE;
+}
+
+void code_list_at(struct code_list *list, uint64_t time_ns)
+{
+	list->time_ns = time_ns;
+}
+
+static const struct engine *find_engine(struct code_list *self, const struct space *space,
+					const struct space_range *range)
+{
+	if (self->last.pid != space->pid || self->last.generation != space->generation ||
+	    self->last.start != range->start || !self->last.engine) {
+		self->last.pid = space->pid;
+		self->last.generation = space->generation;
+		self->last.start = range->start;
+		self->last.engine = engine_of(space, range);
+	}
+	return self->last.engine;
+}
+
+int code_list_find(struct code_list *self, const struct space *space, uint32_t process,
+		   uint64_t address, bool is_return, struct recorded_frame *ret)
+{
+	/* A call may be the last instruction of its mapping. */
+	const struct space_range *range = space_find(space, address - is_return);
+	enum code_kind kind = kind_of(range);
+	bool is_own = kind == CODE_UNKNOWN || kind == CODE_JIT;
+	struct owner owner = {
+		.process = is_own ? process : PROCESS_NONE,
+		.pid = space->pid,
+		.module = is_own ? NULL : range->module,
+	};
+	int r;
+
+	if (python_is_location(address))
+		return find_python(self, address, ret);
+	*ret = (struct recorded_frame){ .is_return = is_return,
+					.address = is_own ? address : address - range->bias };
+	if (kind == CODE_JIT)
+		owner.engine = find_engine(self, space, range);
+	r = find_code(self, kind, &owner, &ret->code);
+	if (!r && kind == CODE_JIT)
+		ret->version = symbolizer_version(self->symbolizer, ret->code, address - is_return,
+						  self->time_ns);
+	return r;
+}
+
+int code_list_kernel(struct code_list *self, uint64_t address, bool is_return,
+		     struct recorded_frame *ret)
+{
+	const struct owner nobody = { .process = PROCESS_NONE };
+
+	*ret = (struct recorded_frame){ .is_return = is_return, .address = address };
+	return find_code(self, CODE_KERNEL, &nobody, &ret->code);
+}
+
+/* Whether a return to this address ends a signal handler: nobody has called from there. */
+static bool is_signal(const struct space *space, uint64_t address)
+{
+	const struct space_range *range = space_find(space, address);
+	const struct unwind_table *table = range ? range->module->table : NULL;
+
+	return table && (unwind_table_find(table, address - range->bias)->kind &
+			 UNWIND_KIND_MASK) == UNWIND_SIGNAL;
+}
+
+bool code_is_return(const struct space *space, const uint64_t *frames, size_t i)
+{
+	return i && !python_is_location(frames[i]) && !is_signal(space, frames[i]);
+}
+
+int code_list_frames(struct code_list *list, const struct space *space, uint32_t process,
+		     const struct sample *sample, struct recorded_frame *ret)
+{
+	const uint64_t *user = (const uint64_t *)sample->frames + sample->kernel_count;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < sample->kernel_count; i++)
+		r = code_list_kernel(list, sample->frames[i], i > 0, ret++);
+	for (size_t i = 0; !r && i < sample->user_count; i++)
+		r = code_list_find(list, space, process, user[i], code_is_return(space, user, i),
+				   ret++);
+	return r;
+}
+
+size_t code_list_count(const struct code_list *list)
+{
+	return list->count;
+}
+
+bool code_list_is_python(const struct code_list *list, const struct recorded_frame *frame)
+{
+	const struct recorded_code *code = &list->codes[frame->code];
+
+	return code->kind == CODE_JIT && code->process == PROCESS_NONE;
+}
+
+bool code_is_lasting(const struct code_list *list, const struct recorded_frame *frame)
+{
+	return list->codes[frame->code].kind != CODE_JIT || code_list_is_python(list, frame);
+}
+
+const struct recorded_code *code_list_code(const struct code_list *list, uint32_t number)
+{
+	return &list->codes[number];
+}
+
+int code_list_write(struct code_list *self, struct recording *recording, struct err *err)
+{
+	static const char head[NUMBERED_HEAD_BYTES];
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+	int r;
+
+	if (self->written == self->count)
+		return 0;
+	bytes_put(&bytes, head, sizeof(head));
+	for (size_t i = self->written; i < self->count; i++)
+		code_put(&bytes, &self->codes[i]);
+	numbered_set(&bytes, &(struct numbered_head){ (uint32_t)self->written,
+						      (uint32_t)(self->count - self->written) });
+	r = recording_samples(recording, CHUNK_CODE, &bytes, err);
+	self->written = self->count;
+	return r;
+}
+
+void code_list_follow(struct code_list *list)
+{
+	symbolizer_follow(list->symbolizer);
+}
+
+void code_list_read(struct code_list *list)
+{
+	symbolizer_read(list->symbolizer);
+}
+
+static bool name_python(const struct recorded_frame *frame, struct recorded_name *ret)
+{
+	struct python_location location;
+
+	if (!python_location_find(frame->address ^ PYTHON_LOCATIONS, &location))
+		return false;
+	*ret = (struct recorded_name){ location.function, location.file, location.line };
+	return true;
+}
+
+int code_list_name(struct code_list *list, const struct recorded_frame *frame, bool wants_lines,
+		   struct recorded_name ret[FRAME_NAMES_MAX], uint32_t *ret_count,
+		   bool *ret_is_named)
+{
+	struct code_names names;
+	struct code_location location = { frame->address - frame->is_return, frame->version };
+	int r;
+
+	if (code_list_is_python(list, frame) && name_python(frame, ret)) {
+		*ret_count = 1;
+		*ret_is_named = true;
+		return 0;
+	}
+	r = symbolizer_find_version(list->symbolizer, frame->code, &location, wants_lines, &names);
+	if (r)
+		return r;
+	for (size_t i = 0; i < names.count; i++)
+		ret[i] = (struct recorded_name){ names.items[i].function, names.items[i].file,
+						 names.items[i].line };
+	*ret_count = (uint32_t)names.count;
+	*ret_is_named = names.is_named;
+	return 0;
+}

@@ -1,0 +1,199 @@
+/*
+ * Looks at Pythons from outside.  Host only; stops nothing.
+ */
+#include "host/recorder/samples/python_watch.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/room.h"
+#include "host/core/sorted.h"
+#include "host/core/text.h"
+#include "host/process/inner_number.h"
+#include "host/process/procfs.h"
+#include "host/python/locations.h"
+#include "host/python/python.h"
+#include "host/recorder/dump/waiting.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PYTHONS_MAX 64u /* processes of a family whose locks are looked at */
+#define LOOKED_MAX  64u /* threads of a process at each look */
+#define THREADS_MAX 4096u
+#define NAMED_EACH  40u /* looks */
+
+struct watched_python {
+	pid_t pid;
+	struct python *python; /* NULL: it cannot be read */
+	uint64_t looks;
+};
+
+struct python_watch {
+	struct watched_python pythons[PYTHONS_MAX];
+	size_t python_count;
+	pthread_mutex_t lock;           /* of what follows */
+	struct watched_thread *threads; /* ascending tids */
+	size_t thread_count, thread_room;
+};
+
+struct python_watch *python_watch_new(void)
+{
+	struct python_watch *self = calloc(1, sizeof(*self));
+
+	if (self)
+		pthread_mutex_init(&self->lock, NULL);
+	return self;
+}
+
+void python_watch_free(struct python_watch *self)
+{
+	if (!self)
+		return;
+	for (size_t i = 0; i < self->python_count; i++)
+		python_close(self->pythons[i].python);
+	pthread_mutex_destroy(&self->lock);
+	free(self->threads);
+	free(self);
+}
+
+static struct watched_python *find_python(struct python_watch *self, pid_t pid)
+{
+	for (size_t i = 0; i < self->python_count; i++)
+		if (self->pythons[i].pid == pid)
+			return &self->pythons[i];
+	return NULL;
+}
+
+void python_watch_forget(struct python_watch *self, pid_t pid)
+{
+	struct watched_python *python = find_python(self, pid);
+
+	if (!python)
+		return;
+	python_close(python->python);
+	*python = self->pythons[--self->python_count];
+}
+
+bool python_watch_knows(struct python_watch *watch, pid_t pid)
+{
+	return find_python(watch, pid);
+}
+
+void python_watch_sample(struct python_watch *self, const struct sample *sample,
+			 const struct space *space)
+{
+	struct watched_python *python;
+	struct err ignored = { 0 };
+
+	if (self->python_count == PYTHONS_MAX || find_python(self, (pid_t)sample->pid) ||
+	    !sample_has_python(sample))
+		return;
+	python = &self->pythons[self->python_count++];
+	*python = (struct watched_python){ .pid = (pid_t)sample->pid };
+	if (python_open(&python->python, space, python->pid, &ignored))
+		python->python = NULL;
+}
+
+static uint64_t tid_at(const void *items, size_t index)
+{
+	return (uint64_t)((const struct watched_thread *)items)[index].tid;
+}
+
+/* Finds or adds; NULL: no room.  Under the lock. */
+static struct watched_thread *thread_of(struct python_watch *self, pid_t pid, pid_t tid)
+{
+	size_t index = count_below(self->threads, self->thread_count, (uint64_t)tid, tid_at);
+	struct watched_thread *thread = &self->threads[index];
+
+	if (index < self->thread_count && thread->tid == tid)
+		return thread->pid == pid ? thread : NULL;
+	if (self->thread_count == THREADS_MAX ||
+	    make_room(&self->threads, self->thread_count, &self->thread_room, sizeof(*thread)))
+		return NULL;
+	thread = &self->threads[index];
+	memmove(thread + 1, thread, (self->thread_count - index) * sizeof(*thread));
+	*thread = (struct watched_thread){ .pid = pid, .tid = tid };
+	self->thread_count++;
+	return thread;
+}
+
+static void look_at_thread(struct python_watch *self, const struct watched_python *python,
+			   const struct python_gil *gil, pid_t tid)
+{
+	uint64_t futex = waiting_futex(python->pid, tid);
+	bool is_waiting = futex >= gil->start && futex < gil->end;
+	bool is_holder = gil->holder && inner_number(python->pid, tid) == gil->holder;
+	struct watched_thread *thread;
+
+	pthread_mutex_lock(&self->lock);
+	thread = thread_of(self, python->pid, tid);
+	if (thread) {
+		thread->looks = python->looks + 1;
+		thread->held += is_holder;
+		thread->waited += is_waiting && !is_holder;
+	}
+	pthread_mutex_unlock(&self->lock);
+}
+
+/* Each second or so. */
+static void look_at_name(struct python_watch *self, const struct watched_python *python, pid_t tid)
+{
+	char name[64];
+
+	(void)!python_watch_name(self, python->pid, tid, name, sizeof(name));
+}
+
+static void look_at(struct python_watch *self, struct watched_python *python)
+{
+	CLEANUP(free) pid_t *tids = NULL;
+	struct python_gil gil;
+	struct err ignored = { 0 };
+	size_t count = 0;
+
+	if (!python->python || !python_gil_read(python->python, &gil) ||
+	    proc_list(python->pid, "task", &tids, &count, &ignored))
+		return;
+	for (size_t i = 0; i < MIN(count, LOOKED_MAX); i++) {
+		if (python->looks % NAMED_EACH == 0)
+			look_at_name(self, python, tids[i]);
+		look_at_thread(self, python, &gil, tids[i]);
+	}
+	python->looks++;
+}
+
+void python_watch_look(struct python_watch *self)
+{
+	for (size_t i = 0; i < self->python_count; i++)
+		look_at(self, &self->pythons[i]);
+}
+
+bool python_watch_name(struct python_watch *self, pid_t pid, pid_t tid, char *ret, size_t room)
+{
+	const struct watched_python *python = find_python(self, pid);
+	struct watched_thread *thread;
+
+	if (!python || !python->python ||
+	    !python_thread_name(python->python, inner_number(pid, tid), ret, room))
+		return false;
+	pthread_mutex_lock(&self->lock);
+	thread = thread_of(self, pid, tid);
+	if (thread)
+		text_copy(text_of(ret), thread->name, sizeof(thread->name));
+	pthread_mutex_unlock(&self->lock);
+	return true;
+}
+
+bool python_watch_find(struct python_watch *self, pid_t pid, pid_t tid, struct watched_thread *ret)
+{
+	size_t index;
+	bool is_known;
+
+	pthread_mutex_lock(&self->lock);
+	index = count_below(self->threads, self->thread_count, (uint64_t)tid, tid_at);
+	is_known = index < self->thread_count && self->threads[index].tid == tid &&
+		   self->threads[index].pid == pid;
+	if (is_known)
+		*ret = self->threads[index];
+	pthread_mutex_unlock(&self->lock);
+	return is_known;
+}

@@ -1,0 +1,304 @@
+/*
+ * From samples to chunks: processes, threads, and the samples themselves.
+ */
+#include "host/recorder/samples/sample_writer.h"
+
+#include "host/collect/facts.h"
+#include "host/core/cleanup.h"
+#include "host/core/pool.h"
+#include "host/core/room.h"
+#include "host/process/threads.h"
+#include "host/recorder/samples/stack_list.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sampled_thread {
+	struct recorded_thread facts;
+	pid_t pid;
+	char name[64];
+	bool is_seen;      /* since the last look */
+	bool was_asked_of; /* of its Python */
+	struct last_stack last;
+};
+
+struct sample_writer {
+	struct recording *recording;
+	struct programs *programs;
+	struct python_watch *watch;
+	struct table processes;      /* (pid, 0): number, and above it that of its name */
+	struct pool names;           /* of processes, as the sampler told them */
+	struct table thread_numbers; /* (process, tid): index in threads */
+	struct sampled_thread *threads;
+	size_t thread_count, thread_room;
+	struct stack_list stacks;
+	struct pending new_samples;
+};
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, -ENOMEM, "samples: no memory");
+}
+
+int sample_writer_new(struct sample_writer **ret, struct recording *recording,
+		      struct programs *programs, struct err *err)
+{
+	struct sample_writer *self = calloc(1, sizeof(*self));
+
+	if (!self || stack_list_init(&self->stacks)) {
+		sample_writer_free(self);
+		return no_memory(err);
+	}
+	self->recording = recording;
+	self->programs = programs;
+	*ret = self;
+	return 0;
+}
+
+void sample_writer_use(struct sample_writer *self, struct python_watch *watch)
+{
+	self->watch = watch;
+}
+
+void sample_writer_free(struct sample_writer *self)
+{
+	if (!self)
+		return;
+	for (size_t i = 0; i < self->thread_count; i++)
+		free(self->threads[i].last.frames);
+	stack_list_done(&self->stacks);
+	table_done(&self->processes);
+	pool_done(&self->names);
+	table_done(&self->thread_numbers);
+	free(self->threads);
+	pending_done(&self->new_samples);
+	free(self);
+}
+
+int sample_writer_flush(struct sample_writer *self, struct err *err)
+{
+	int r = stack_list_write(&self->stacks, self->recording, err);
+
+	return r ? r : pending_write(&self->new_samples, CHUNK_SAMPLES, self->recording, err);
+}
+
+/* What processes[] has of one: its number in the file, and which of our names it has. */
+static uint64_t join_numbers(uint32_t number, uint32_t name)
+{
+	return (uint64_t)name << 32 | number;
+}
+
+/* The first thread of a process that is gone has its name. */
+static const char *told_name(const struct sample_writer *self, uint64_t process,
+			     const struct sample *sample)
+{
+	uint32_t name = (uint32_t)(process >> 32);
+
+	return sample->tid == sample->pid && name < self->names.count
+		       ? pool_text(&self->names, name)
+		       : "";
+}
+
+static int add_thread(struct sample_writer *self, uint64_t process, const struct sample *sample,
+		      struct err *err)
+{
+	struct sampled_thread thread = {
+		.facts = { .process = (uint32_t)process, .tid = (int32_t)sample->tid },
+		.pid = (pid_t)sample->pid,
+	};
+	int r;
+
+	if (make_room(&self->threads, self->thread_count, &self->thread_room,
+		      sizeof(*self->threads)))
+		return no_memory(err);
+	snprintf(thread.name, sizeof(thread.name), "%s", told_name(self, process, sample));
+	thread_read_name(thread.pid, thread.facts.tid, thread.name, sizeof(thread.name));
+	thread.facts.name = thread.name;
+	r = recording_thread(self->recording, &thread.facts, err);
+	if (!r)
+		self->threads[self->thread_count++] = thread;
+	return r;
+}
+
+static int set_process(struct sample_writer *self, const struct sampled_process *process,
+		       uint32_t number, struct err *err)
+{
+	uint32_t name = pool_add(&self->names, process->name ? process->name : "");
+	bool is_new;
+	struct table_entry *entry =
+		table_make(&self->processes, (uint64_t)process->pid, 0, &is_new);
+
+	if (!entry || name == POOL_NONE)
+		return no_memory(err);
+	entry->value = join_numbers(number, name);
+	return 0;
+}
+
+/* One that the recording began with may have ended by now. */
+static int begin_process(struct sample_writer *self, pid_t pid, struct err *err)
+{
+	const struct sampled_process process = { .pid = pid };
+	uint32_t number;
+
+	return programs_find(self->programs, pid, &number)
+		       ? set_process(self, &process, number, err)
+		       : sample_writer_process(self, &process, err);
+}
+
+/* Where the thread is in our list. */
+static int find_thread(struct sample_writer *self, const struct sample *sample, size_t *ret,
+		       struct err *err)
+{
+	const struct table_entry *process = table_find(&self->processes, sample->pid, 0);
+	struct table_entry *entry;
+	bool is_new;
+	int r = 0;
+
+	if (!process) {
+		r = begin_process(self, (pid_t)sample->pid, err);
+		process = table_find(&self->processes, sample->pid, 0);
+	}
+	if (r || !process)
+		return r ? r : -ESRCH;
+	entry = table_make(&self->thread_numbers, (uint32_t)process->value, sample->tid, &is_new);
+	if (!entry)
+		return no_memory(err);
+	if (is_new) {
+		entry->value = self->thread_count;
+		r = add_thread(self, process->value, sample, err);
+		if (r)
+			table_remove(&self->thread_numbers, entry);
+	}
+	*ret = (size_t)entry->value;
+	return r;
+}
+
+/* One that has ended already is known by its number only. */
+int sample_writer_process(struct sample_writer *self, const struct sampled_process *process,
+			  struct err *err)
+{
+	struct recorded_process bare = {
+		.pid = process->pid,
+		.name = process->name ? process->name : "",
+		.executable = "",
+		.command = "",
+		.folder = "",
+	};
+	struct err ignored = { 0 };
+	uint32_t number;
+	int r = 0;
+
+	if (process->is_unread ||
+	    programs_number(self->programs, process->pid, &number, &ignored)) {
+		r = recording_process(self->recording, &bare, err);
+		number = bare.number;
+	}
+	return r ? r : set_process(self, process, number, err);
+}
+
+static void put_sample(struct sample_writer *self, const struct sample *sample, uint32_t thread,
+		       uint32_t stack)
+{
+	const struct recorded_sample recorded = recorded_sample_of(sample, thread, stack);
+	struct pending *pending = &self->new_samples;
+
+	pending_begin(pending, 0);
+	sample_put(&pending->bytes, &pending->packer, &recorded);
+	pending->head.count++;
+}
+
+static int look_at_thread(struct sample_writer *self, struct sampled_thread *thread,
+			  struct err *err)
+{
+	char name[sizeof(thread->name)];
+
+	if (!thread->is_seen)
+		return 0;
+	thread->is_seen = false;
+	memcpy(name, thread->name, sizeof(name));
+	if (!python_watch_name(self->watch, thread->pid, thread->facts.tid, thread->name,
+			       sizeof(thread->name)))
+		thread_read_name(thread->pid, thread->facts.tid, thread->name,
+				 sizeof(thread->name));
+	thread->facts.name = thread->name;
+	return strcmp(name, thread->name) ? recording_rename(self->recording, &thread->facts, err)
+					  : 0;
+}
+
+int sample_writer_take(struct sample_writer *self, const struct sample *sample,
+		       const struct space *space, struct err *err)
+{
+	struct sampled_thread *thread;
+	uint32_t stack;
+	size_t index = 0;
+	int r;
+
+	if (sample->kind >= SAMPLE_KINDS || sample->end >= STACK_ENDS)
+		return 0;
+	r = find_thread(self, sample, &index, err);
+	if (r)
+		return r;
+	thread = &self->threads[index];
+	thread->is_seen = true;
+	if (!thread->was_asked_of && python_watch_knows(self->watch, thread->pid)) {
+		thread->was_asked_of = true;
+		r = look_at_thread(self, thread, err);
+		if (r)
+			return r;
+	}
+	if (stack_list_find(&self->stacks, thread->facts.process, sample, space, &thread->last,
+			    &stack))
+		return no_memory(err);
+	put_sample(self, sample, thread->facts.number, stack);
+	return 0;
+}
+
+void sample_writer_prepare(struct sample_writer *self)
+{
+	code_list_read(self->stacks.codes);
+}
+
+int sample_writer_look(struct sample_writer *self, struct err *err)
+{
+	int r = 0;
+
+	code_list_follow(self->stacks.codes);
+	for (size_t i = 0; !r && i < self->thread_count; i++)
+		r = look_at_thread(self, &self->threads[i], err);
+	return r;
+}
+
+/* Of all threads that had a sample, each time anew. */
+int sample_writer_locks(struct sample_writer *self, struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+	struct watched_thread watched;
+	uint32_t count = 0;
+
+	bytes_u32(&bytes, 0);
+	for (size_t i = 0; i < self->thread_count; i++) {
+		const struct sampled_thread *thread = &self->threads[i];
+
+		if (!python_watch_find(self->watch, thread->pid, thread->facts.tid, &watched) ||
+		    !watched.looks)
+			continue;
+		gil_put(&bytes, &(struct recorded_gil){ thread->facts.number, watched.looks,
+							watched.held, watched.waited });
+		count++;
+	}
+	gil_set_count(&bytes, count);
+	return count ? recording_samples(self->recording, CHUNK_GIL, &bytes, err) : 0;
+}
+
+uint64_t sample_writer_threads(const struct sample_writer *self)
+{
+	return self->thread_count;
+}
+
+int sample_writer_names(struct sample_writer *self, uint64_t lines_ns, struct naming *ret,
+			struct err *err)
+{
+	return naming_write(&self->stacks, self->recording, lines_ns, ret, err);
+}

@@ -1,0 +1,44 @@
+/*
+ * The frames and stacks of a recording, each with a number: they are written once, when they are
+ * first met, and named at the end.  One thread at a time.
+ */
+#pragma once
+
+#include "host/model/table.h"
+#include "host/recorder/samples/code_list.h"
+#include "host/recorder/samples/pending.h"
+
+struct stack_list {
+	struct code_list *codes;
+	struct table frame_numbers; /* (code, version and is_return, address) */
+	struct table stack_numbers; /* (caller, frame) */
+	struct recorded_frame *frames;
+	size_t frame_count, frame_room;
+	size_t named_count; /* frames that have names in the file */
+	uint32_t stack_count;
+	struct pending new_frames, new_names, new_stacks;
+};
+
+/* The outermost frames of a thread's last stack: the next one often has the same. */
+struct last_stack {
+	const struct space *space;
+	unsigned generation;
+	size_t count, room;
+	struct known_frame {
+		uint64_t address;
+		uint32_t stack;
+		bool is_lasting; /* else another function may be at this address now */
+	} * frames;              /* outermost first */
+};
+
+int stack_list_init(struct stack_list *ret) MUST_CHECK; /* -ENOMEM */
+void stack_list_done(struct stack_list *list);
+
+/* The number of a sample's stack.  `process`: the number of its process in the recording; `last`:
+ * of its thread.  -ENOMEM. */
+int stack_list_find(struct stack_list *list, uint32_t process, const struct sample *sample,
+		    const struct space *space, struct last_stack *last, uint32_t *ret) MUST_CHECK;
+
+/* Writes what is not in the file yet. */
+int stack_list_write(struct stack_list *list, struct recording *recording,
+		     struct err *err) MUST_CHECK;

@@ -1,0 +1,295 @@
+/*
+ * The thread that reads the kernel's ring, and what is to be said of calls at both ends.  Host
+ * only.
+ */
+#include "host/recorder/syscalls/syscall_tracing.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/core/worker.h"
+#include "host/process/procfs.h"
+#include "host/sampling/priority.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PAUSE_NS    2000000u
+#define LOOK_NS     1000000000u
+#define LAST_DRAINS 3 /* for programs that run while they are taken down */
+
+struct syscall_tracing {
+	struct recording *recording;
+	struct syscall_writer *writer;
+	struct syscall_source *source; /* NULL: not started, or paused */
+	pid_t *pids;                   /* that were named */
+	size_t pid_count;
+	uint64_t looked_ns;
+	uint64_t dropped_before; /* this start */
+	struct err trouble;      /* with a record; the thread's */
+
+	struct worker worker; /* its lock is of what follows */
+	struct syscall_totals shown;
+	struct err failure;
+};
+
+int syscall_tracing_new(struct syscall_tracing **ret, struct recording *recording,
+			struct programs *programs, struct err *err)
+{
+	struct syscall_tracing *self;
+	int r = syscall_source_probe(err);
+
+	if (r)
+		return err_while(err, "trace system calls");
+	self = calloc(1, sizeof(*self));
+	if (!self)
+		return err_set(err, -ENOMEM, "system calls: no memory");
+	worker_init(&self->worker);
+	self->recording = recording;
+	r = syscall_writer_new(&self->writer, recording, programs, err);
+	if (r)
+		syscall_tracing_free(self);
+	else
+		*ret = self;
+	return r;
+}
+
+void syscall_tracing_free(struct syscall_tracing *self)
+{
+	if (!self)
+		return;
+	worker_stop(&self->worker);
+	syscall_source_close(self->source);
+	syscall_writer_free(self->writer);
+	worker_done(&self->worker);
+	free(self->pids);
+	free(self);
+}
+
+static int tracing_take(const struct syscall_record *record, void *context)
+{
+	struct syscall_tracing *self = context;
+
+	return syscall_writer_take(self->writer, record, &self->trouble);
+}
+
+static void show_totals(struct syscall_tracing *self)
+{
+	worker_lock(&self->worker);
+	syscall_writer_totals(self->writer, &self->shown);
+	worker_unlock(&self->worker);
+}
+
+static int drain_once(struct syscall_tracing *self, struct err *err)
+{
+	int r = syscall_source_drain(self->source, tracing_take, self);
+
+	if (self->trouble.code) {
+		*err = self->trouble;
+		return err->code;
+	}
+	return r < 0 ? err_set(err, r, "reading system calls: %s", strerror(-r)) : 0;
+}
+
+static int tracing_pass(struct syscall_tracing *self, struct err *err)
+{
+	int r = drain_once(self, err);
+
+	if (!r)
+		r = syscall_writer_flush(self->writer, /* everything */ false, err);
+	if (!r && now_ns() - self->looked_ns >= LOOK_NS) {
+		self->looked_ns = now_ns();
+		r = syscall_writer_look(self->writer, err);
+		if (!r)
+			r = recording_clock(self->recording, err);
+	}
+	show_totals(self);
+	return r;
+}
+
+static void *tracing_run(void *argument)
+{
+	struct syscall_tracing *self = argument;
+	struct priority priority;
+	struct err err = { 0 };
+
+	priority_raise(&priority);
+	do {
+		if (tracing_pass(self, &err)) {
+			worker_lock(&self->worker);
+			self->failure = err;
+			worker_unlock(&self->worker);
+			break;
+		}
+	} while (worker_sleep_until(&self->worker, now_ns() + PAUSE_NS));
+	priority_restore(&priority);
+	return NULL;
+}
+
+static int keep_pids(struct syscall_tracing *self, const struct syscall_source_options *options)
+{
+	pid_t *pids = reallocarray(self->pids, options->pid_count, sizeof(*pids));
+
+	if (!pids)
+		return -ENOMEM;
+	memcpy(pids, options->pids, options->pid_count * sizeof(*pids));
+	self->pids = pids;
+	self->pid_count = options->pid_count;
+	return 0;
+}
+
+int syscall_tracing_start(struct syscall_tracing *self,
+			  const struct syscall_source_options *options, struct err *err)
+{
+	struct syscall_totals totals;
+	int r = keep_pids(self, options);
+
+	if (r)
+		return err_set(err, r, "system calls: no memory");
+	syscall_writer_begin(self->writer);
+	syscall_writer_totals(self->writer, &totals);
+	self->dropped_before = totals.collected.drops[DROP_FULL];
+	self->looked_ns = now_ns();
+	r = syscall_source_open(&self->source, options, err);
+	if (r)
+		return r;
+	r = worker_start(&self->worker, tracing_run, self);
+	return r ? err_set(err, r, "start the thread for system calls: %s", strerror(-r)) : 0;
+}
+
+int syscall_tracing_check(struct syscall_tracing *self, struct err *err)
+{
+	return worker_check(&self->worker, &self->failure, err);
+}
+
+/* Who was seen, with what is under way: by process and by thread. */
+struct cut_count {
+	struct syscall_tracing *tracing;
+	struct table threads; /* (tid, 0) */
+	struct err *err;
+	int r;
+};
+
+static void count_thread(const struct syscall_thread *thread, void *context)
+{
+	struct cut_count *count = context;
+	bool is_new;
+
+	if (!table_make(&count->threads, thread->tid, 0, &is_new))
+		count->r = err_set(count->err, -ENOMEM, "system calls: no memory");
+	if (!count->r)
+		count->r = syscall_writer_cut(count->tracing->writer, (pid_t)thread->pid,
+					      thread->is_within, 0, count->err);
+}
+
+/* "232 0x5 ...": it is in a call; else "running", or "-1 ...". */
+static bool is_within_call(pid_t pid, pid_t tid)
+{
+	char path[64], text[256];
+	struct err ignored = { 0 };
+
+	snprintf(path, sizeof(path), "task/%d/syscall", (int)tid);
+	return proc_read_small(pid, path, text, sizeof(text), &ignored) > 0 && text[0] >= '0' &&
+	       text[0] <= '9';
+}
+
+/* Threads that have not returned from anything since it began. */
+static void count_silent(struct cut_count *count, pid_t pid)
+{
+	CLEANUP(free) pid_t *tids = NULL;
+	struct err ignored = { 0 };
+	size_t tid_count = 0;
+
+	if (proc_list(pid, "task", &tids, &tid_count, &ignored))
+		return;
+	for (size_t i = 0; !count->r && i < tid_count; i++)
+		if (!table_find(&count->threads, (uint64_t)tids[i], 0) &&
+		    is_within_call(pid, tids[i]))
+			count->r =
+				syscall_writer_cut(count->tracing->writer, pid, 1, 1, count->err);
+}
+
+static int count_cut(struct syscall_tracing *self, const pid_t *pids, size_t pid_count,
+		     struct err *err)
+{
+	struct cut_count count = { .tracing = self, .err = err };
+
+	syscall_source_each_thread(self->source, count_thread, &count);
+	for (size_t i = 0; i < pid_count; i++)
+		count_silent(&count, pids[i]);
+	table_done(&count.threads);
+	return count.r;
+}
+
+/* Those that no record has told of: the threads' last ones. */
+static int count_dropped(struct syscall_tracing *self, struct err *err)
+{
+	struct syscall_counts counts;
+	struct syscall_totals totals;
+	uint64_t told;
+	int r;
+
+	syscall_source_counts(self->source, &counts);
+	syscall_writer_totals(self->writer, &totals);
+	told = totals.collected.drops[DROP_FULL] - self->dropped_before;
+	r = syscall_writer_drop(self->writer, self->pids[0], DROP_FULL,
+				counts.dropped - MIN(told, counts.dropped), err);
+	return r ? r
+		 : syscall_writer_drop(self->writer, self->pids[0], DROP_NO_RING, counts.untracked,
+				       err);
+}
+
+static int drain_rest(struct syscall_tracing *self, struct err *err)
+{
+	const struct timespec a_moment = { 0, 1000000 };
+	int r = 0;
+
+	for (unsigned i = 0; !r && i < LAST_DRAINS; i++) {
+		r = drain_once(self, err);
+		nanosleep(&a_moment, NULL);
+	}
+	return r;
+}
+
+int syscall_tracing_pause(struct syscall_tracing *self, struct err *err)
+{
+	CLEANUP(free) pid_t *pids = NULL;
+	size_t pid_count = 0;
+	int r;
+
+	if (!self->source)
+		return 0;
+	worker_stop(&self->worker);
+	r = syscall_tracing_check(self, err);
+	if (!r)
+		r = syscall_source_list(self->source, &pids, &pid_count, err);
+	syscall_source_stop(self->source);
+	if (!r)
+		r = drain_rest(self, err);
+	if (!r)
+		r = count_cut(self, pids, pid_count, err);
+	if (!r)
+		r = count_dropped(self, err);
+	if (!r)
+		r = syscall_writer_look(self->writer, err);
+	if (!r)
+		r = syscall_writer_flush(self->writer, /* everything */ true, err);
+	show_totals(self);
+	syscall_source_close(self->source);
+	self->source = NULL;
+	return r;
+}
+
+bool syscall_tracing_goes_on(const struct syscall_tracing *self)
+{
+	return self->source && syscall_source_has_processes(self->source);
+}
+
+void syscall_tracing_totals(struct syscall_tracing *self, struct syscall_totals *ret)
+{
+	worker_lock(&self->worker);
+	*ret = self->shown;
+	worker_unlock(&self->worker);
+}

@@ -1,0 +1,29 @@
+/*
+ * Traces the system calls of processes into a recording, on a thread of its own.
+ *
+ *   syscall_tracing_new, syscall_tracing_start, (syscall_tracing_check), syscall_tracing_pause,
+ *   syscall_tracing_start, ..., syscall_tracing_free
+ */
+#pragma once
+
+#include "host/recorder/syscalls/syscall_writer.h"
+#include "host/syscalls/syscall_source.h"
+
+struct syscall_tracing;
+
+/* Refuses where it cannot be done, or may not. */
+int syscall_tracing_new(struct syscall_tracing **ret, struct recording *recording,
+			struct programs *programs, struct err *err) MUST_CHECK;
+void syscall_tracing_free(struct syscall_tracing *tracing);
+
+/* Returns when calls are seen. */
+int syscall_tracing_start(struct syscall_tracing *tracing,
+			  const struct syscall_source_options *options, struct err *err) MUST_CHECK;
+/* 0, or what ended the thread. */
+int syscall_tracing_check(struct syscall_tracing *tracing, struct err *err) MUST_CHECK;
+/* Stops, and writes what is on its way. */
+int syscall_tracing_pause(struct syscall_tracing *tracing, struct err *err) MUST_CHECK;
+
+/* Is one of the processes still there? */
+bool syscall_tracing_goes_on(const struct syscall_tracing *tracing);
+void syscall_tracing_totals(struct syscall_tracing *tracing, struct syscall_totals *ret);

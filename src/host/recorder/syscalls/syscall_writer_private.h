@@ -1,0 +1,68 @@
+/*
+ * Private to the syscall_writer*.c files: the processes and threads whose calls are written.
+ */
+#pragma once
+
+#include "host/collect/slot.h"
+#include "host/recorder/syscalls/syscall_writer.h"
+#include "host/recorder/tick_clock.h"
+#include "host/syscalls/syscall_files.h"
+#include "host/syscalls/syscall_table.h"
+
+/* Numbers of calls, those of 32-bit calls, and one each for what is no number at all. */
+#define FUNCTIONS_MAX (2 * (SYSCALL_NUMBERS_MAX + 1))
+
+struct writer_process {
+	pid_t pid;
+	uint32_t number;                   /* in the recording */
+	uint32_t functions[FUNCTIONS_MAX]; /* their numbers there, and 1; 0: not yet */
+	struct syscall_files files;
+	struct recorded_syscalls cut;
+	char executing[SYSCALL_PATH_MAX]; /* by a call that has not returned */
+};
+
+struct writer_thread {
+	struct slot slot;
+	pid_t pid;
+	bool is_seen;     /* since the last look at its name */
+	uint32_t dropped; /* as it has told */
+	uint64_t last_end;
+};
+
+struct syscall_writer {
+	struct recording *recording;
+	struct programs *programs;
+	uint8_t shapes[SYSCALL_NUMBERS_MAX]; /* enum syscall_shape, by number */
+	struct tick_clock clock;
+	uint64_t now_ns;
+	struct writer_process **processes;
+	size_t process_count, process_room;
+	struct table process_indexes; /* (pid, 0): in processes */
+	struct writer_thread **threads;
+	size_t thread_count, thread_room;
+	struct table thread_indexes; /* (tid, pid): in threads */
+	struct syscall_totals totals;
+};
+
+int syscall_writer_no_memory(struct err *err);
+
+/* NULL: no record of it has come yet. */
+struct writer_process *writer_process_known(const struct syscall_writer *writer, pid_t pid);
+/* The same; it begins with its first record. */
+int writer_process_find(struct syscall_writer *writer, pid_t pid, struct writer_process **ret,
+			struct err *err) MUST_CHECK;
+/* Born, or with another program. */
+int writer_process_begin(struct syscall_writer *writer, pid_t pid, struct err *err) MUST_CHECK;
+/* With its threads; what comes of its number is another one. */
+int writer_process_end(struct syscall_writer *writer, pid_t pid, struct err *err) MUST_CHECK;
+/* A process that is not what it was is forgotten: its threads are others, too. */
+void writer_process_renew(struct syscall_writer *writer, struct writer_process *process);
+/* What of its calls was cut by the recording's own beginning and end. */
+int writer_process_write_cut(struct syscall_writer *writer, const struct writer_process *process,
+			     struct err *err) MUST_CHECK;
+void writer_process_free(struct writer_process *process);
+
+int writer_thread_find(struct syscall_writer *writer, const struct writer_process *process,
+		       pid_t tid, struct writer_thread **ret, struct err *err) MUST_CHECK;
+/* The last one takes its index. */
+void writer_thread_remove(struct syscall_writer *writer, size_t index);

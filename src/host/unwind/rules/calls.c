@@ -1,0 +1,91 @@
+/*
+ * Adds what is known at calls only.  Host only.
+ *
+ * The CFA of whom it calls is the caller's sp, so a register that was saved at once lies below
+ * that. Callers are looked up at the last byte of their call, where nobody stands who has not
+ * called yet.
+ */
+#include "host/unwind/rules/calls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/core/cleanup.h"
+
+struct stretch {
+	struct rows *rows;
+	const struct object *object;
+	const struct object_part *code;
+	uint32_t pc; /* of the code's begin */
+	struct unwind_row row;
+	uint32_t end; /* the next row's pc */
+};
+
+static const struct unwind_special *special_of(const struct rows *rows,
+					       const struct unwind_row *row)
+{
+	const struct unwind_special *special;
+
+	if ((row->kind & UNWIND_KIND_MASK) != UNWIND_SPECIAL)
+		return NULL;
+	special = &rows->specials[row->cfa];
+	return special->base >= UNWIND_BASE_REGISTER && !special->is_dereferenced &&
+			       !special->addition
+		       ? special
+		       : NULL;
+}
+
+static int add_stretch(const struct stretch *self)
+{
+	const struct unwind_special *found = special_of(self->rows, &self->row);
+	const unsigned number = found ? found->base - UNWIND_BASE_REGISTER : 0;
+	struct saving_call call = { .end = self->row.pc - self->pc };
+	struct unwind_special special = found ? *found : (struct unwind_special){ 0 };
+	int r = rows_add(self->rows, self->row.pc, self->row);
+
+	special.base = UNWIND_BASE_SP;
+	special.is_dereferenced = 1;
+	special.addition = special.offset;
+	while (!r && found &&
+	       self->rows->machine->code->find_saving_call(self->object, self->code, number,
+							   &call) &&
+	       call.end <= self->end - self->pc) {
+		special.offset = call.saved;
+		r = rows_add_special(self->rows, self->pc + call.start + 1, &special);
+		if (!r)
+			r = rows_add(self->rows, self->pc + call.end, self->row);
+	}
+	return r;
+}
+
+static bool has_any(const struct rows *rows, size_t first)
+{
+	for (size_t i = first; i < rows->count; i++)
+		if (special_of(rows, &rows->items[i]))
+			return true;
+	return false;
+}
+
+int calls_add_rows(struct rows *rows, size_t first, const struct object *object,
+		   const struct object_part *code, uint32_t pc)
+{
+	size_t count = rows->count - first;
+	CLEANUP(free) struct unwind_row *old = NULL;
+	struct stretch stretch = { .rows = rows, .object = object, .code = code, .pc = pc };
+	int r = 0;
+
+	if (!rows->machine->code->find_saving_call || !has_any(rows, first))
+		return 0;
+	old = calloc(count, sizeof(*old));
+	if (!old)
+		return -ENOMEM;
+	memcpy(old, rows->items + first, count * sizeof(*old));
+	rows->count = first;
+	for (size_t i = 0; !r && i < count; i++) {
+		stretch.row = old[i];
+		stretch.end = i + 1 < count ? old[i + 1].pc : pc + (uint32_t)code->size;
+		r = add_stretch(&stretch);
+	}
+	return r;
+}

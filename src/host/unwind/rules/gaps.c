@@ -1,0 +1,66 @@
+/*
+ * Finds the code between entries.  Host only.
+ */
+#include "host/unwind/rules/gaps.h"
+
+#include <errno.h>
+
+#include "host/core/room.h"
+#include "host/unwind/image.h"
+
+static int add_gap(struct frames *frames, uint64_t start, uint64_t end, unsigned step)
+{
+	start = ALIGN_UP(start, step);
+	if (end <= start || end - start < step)
+		return 0;
+	if (make_room(&frames->entries, frames->count, &frames->room, sizeof(*frames->entries)) < 0)
+		return -ENOMEM;
+	frames->entries[frames->count++] =
+		(struct frame_entry){ .start = start, .end = end, .kind = ENTRY_GAP };
+	return 0;
+}
+
+/* Behind the trampoline of signals stands the pc of whoever is in its system call. */
+static uint64_t end_of(const struct frames *frames, const struct frame_entry *entry)
+{
+	return entry->end + (entry->kind == ENTRY_PROGRAM &&
+			     frames->commons[entry->common].is_signal && entry->end < UINT64_MAX);
+}
+
+/* Of the first `count` entries, which ascend. */
+static int add_gaps_of(struct frames *frames, size_t count, const Elf64_Phdr *segment,
+		       unsigned step)
+{
+	uint64_t start = segment->p_vaddr, end = start + segment->p_filesz;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < count; i++) {
+		const struct frame_entry entry = frames->entries[i];
+
+		if (entry.end <= start)
+			continue;
+		if (entry.start >= end)
+			break;
+		if (entry.start > start)
+			r = add_gap(frames, start, entry.start, step);
+		start = end_of(frames, &entry);
+	}
+	return r < 0 || start >= end ? r : add_gap(frames, start, end, step);
+}
+
+int gaps_add(struct frames *frames, const struct object *object, unsigned step)
+{
+	size_t count = frames->count;
+	int r = 0;
+
+	for (unsigned i = 0; !r && i < object->segment_count; i++) {
+		const Elf64_Phdr *segment = &object->segments[i];
+
+		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X &&
+		    segment->p_filesz <= IMAGE_PART_MAX &&
+		    segment->p_filesz <= UINT64_MAX - step - segment->p_vaddr)
+			r = add_gaps_of(frames, count, segment, step);
+	}
+	frames_sort(frames);
+	return r;
+}

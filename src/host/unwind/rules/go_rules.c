@@ -1,0 +1,455 @@
+/*
+ * Says in rows what Go's table of functions knows of frames.  Host only.
+ *
+ * A frame of Go, from its CFA down:
+ *
+ *   x86-64    CFA - 8   return address            aarch64   CFA - size      return address (at sp)
+ *             CFA - 16  the caller's rbp                    CFA - size - 8  the caller's x29
+ */
+#include "host/unwind/rules/go_rules.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/core/cleanup.h"
+#include "host/core/room.h"
+#include "host/unwind/arch/go_code.h"
+#include "host/unwind/rules/ends.h"
+
+#define WORD 8
+#define PAGE 4096 /* far more than is added to a size */
+
+enum go_switch {
+	SWITCH_NONE,  /* sp is its frame's, whatever the flags say */
+	SWITCH_GOBUF, /* from where it has written sp */
+	SWITCH_LOST,  /* the same, and nobody knows to where */
+	SWITCH_CGO,   /* where it calls */
+	SWITCH_BACK,  /* to the goroutine that has called C, as if called from where that left */
+};
+
+static const struct {
+	const char *name;
+	enum go_switch kind;
+} switches[] = {
+	{ "runtime.systemstack", SWITCH_GOBUF },
+	{ "runtime.morestack", SWITCH_GOBUF },
+	{ "runtime.asmcgocall", SWITCH_CGO },
+	{ "runtime.asmcgocall.abi0", SWITCH_CGO },
+	{ "runtime.cgocallback", SWITCH_BACK },
+	{ "runtime.cgocallback.abi0", SWITCH_BACK },
+	{ "gogo", SWITCH_LOST },
+	{ "runtime.gogo", SWITCH_LOST },
+};
+
+/* A signal handler made these look called, from the very instruction that it has interrupted; on
+ * machines with a link register it has pushed that before. */
+static const char *const injected[] = { "runtime.asyncPreempt", "runtime.sigpanic",
+					"runtime.sigpanic0", "runtime.debugCallV2" };
+#define PUSHED 16u
+
+struct function {
+	const struct go_code *code;
+	const struct go_machine *machine;
+	struct go_function facts;
+	struct go_part bytes;
+	struct rows *rows;
+	uint64_t first;
+	struct go_prologue prologue;
+	bool is_injected;
+	unsigned pushed; /* by the signal handler that injected it */
+};
+
+static const struct go_machine *machine_of(const struct object *object)
+{
+	for (size_t i = 0; go_machines[i]; i++)
+		if (go_machines[i]->elf_machine == object->header.e_machine)
+			return go_machines[i];
+	return NULL;
+}
+
+static struct go_part code_of(const struct go_code *code, const struct go_function *facts)
+{
+	struct object_part part;
+
+	if (object_at(code->object, facts->start, &part) < 0)
+		return (struct go_part){ 0 };
+	return (struct go_part){ part.bytes, MIN(part.size, facts->end - facts->start) };
+}
+
+static bool find_function(const struct gopclntab *table, const char *name, struct go_function *ret)
+{
+	for (uint64_t i = 0; i < table->count; i++)
+		if (gopclntab_function(table, i, ret) && !strcmp(ret->name, name))
+			return true;
+	return false;
+}
+
+/* Relocated code has no address in the table: the one that the linker will put there. */
+static uint64_t relocated_text(const struct object *object, uint64_t place)
+{
+	struct object_part part;
+	Elf64_Rela relocation;
+
+	if (object_section(object, ".rela.dyn", &part) && object_section(object, ".rela", &part))
+		return 0;
+	for (uint64_t at = 0; part.size - at >= sizeof(relocation); at += sizeof(relocation)) {
+		memcpy(&relocation, part.bytes + at, sizeof(relocation));
+		if (relocation.r_offset == place)
+			return (uint64_t)relocation.r_addend;
+	}
+	return 0;
+}
+
+bool go_code_open(struct go_code *ret, const struct object *object)
+{
+	const struct go_machine *machine = machine_of(object);
+	struct go_function function;
+	struct object_part part;
+	struct go_part bytes;
+
+	if (!machine || (object_section(object, ".gopclntab", &part) &&
+			 object_section(object, ".data.rel.ro.gopclntab", &part)))
+		return false;
+	*ret = (struct go_code){ .object = object };
+	if (gopclntab_open(&ret->table, part.bytes, part.size,
+			   relocated_text(object, part.address + GO_TEXT_START_AT)))
+		return false;
+	if (find_function(&ret->table, "runtime.systemstack", &function)) {
+		bytes = code_of(ret, &function);
+		ret->goroutine_at = machine->find_goroutine(&bytes);
+	}
+	return true;
+}
+
+static bool is_injected(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(injected); i++)
+		if (!strcmp(injected[i], name))
+			return true;
+	return false;
+}
+
+/* As many values as there is code are looked at, no more: a table may lie. */
+static bool is_ours(const struct go_code *code, const struct go_machine *machine,
+		    const struct go_function *facts)
+{
+	struct go_values frame = go_values_of(&code->table, facts, facts->frame_values);
+	const struct go_part bytes = code_of(code, facts);
+	struct go_prologue prologue;
+
+	frame.limit = facts->start + bytes.size;
+	if (known_end_find(facts->name) || is_injected(facts->name))
+		return true;
+	while (go_values_next(&frame))
+		if (frame.value > 0)
+			return machine->read_prologue(&bytes, frame.start - facts->start,
+						      &prologue);
+	return frame.has_begun;
+}
+
+int go_code_add(const struct go_code *code, struct frames *frames)
+{
+	const struct go_machine *machine = machine_of(code->object);
+	CLEANUP(free) struct frame_entry *own = NULL;
+	size_t count = 0, room = 0;
+	uint64_t reached = 0;
+
+	for (uint64_t i = 0; i < code->table.count; i++) {
+		struct go_function facts;
+
+		if (!gopclntab_function(&code->table, i, &facts) || facts.start < reached)
+			continue;
+		reached = facts.end;
+		if (!is_ours(code, machine, &facts))
+			continue;
+		if (make_room(&own, count, &room, sizeof(*own)))
+			return -ENOMEM;
+		own[count++] = (struct frame_entry){ .start = facts.start,
+						     .end = facts.end,
+						     .kind = ENTRY_GO,
+						     .common = (uint32_t)i };
+	}
+	return frames_add_own(frames, own, count);
+}
+
+static int add_row(struct function *self, uint64_t address, struct unwind_row row)
+{
+	return rows_add(self->rows, (uint32_t)(address - self->first), row);
+}
+
+static int add_bad(struct function *self, uint64_t address)
+{
+	return add_row(self, address,
+		       (struct unwind_row){ .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME });
+}
+
+/* Frames too large for a row. */
+static int add_large(struct function *self, uint64_t address, int64_t size, bool has_fp)
+{
+	bool is_pushed = self->rows->machine->is_ra_pushed;
+	__u8 saved = is_pushed ? UNWIND_SAVED_AT_CFA : UNWIND_SAVED_AT_SP;
+	const struct unwind_special special = {
+		.base = UNWIND_BASE_SP,
+		.offset = (__s32)size,
+		.fp_saved = has_fp ? saved : UNWIND_SAVED_NOT,
+		.fp_offset = !has_fp     ? 0
+			     : is_pushed ? -2 * WORD
+					 : -WORD,
+		.ra_saved = saved,
+		.ra_offset = is_pushed ? -WORD : 0,
+	};
+
+	return rows_add_special(self->rows, (uint32_t)(address - self->first), &special);
+}
+
+/* Calls push the return address. */
+static int add_pushed(struct function *self, uint64_t address, int64_t size, bool has_fp)
+{
+	int64_t words = size / WORD + 1;
+
+	if (words > UINT16_MAX)
+		return add_large(self, address, size + WORD, has_fp);
+	return add_row(
+		self, address,
+		(struct unwind_row){ .cfa = (__u16)words,
+				     .fp = has_fp ? -2 : UNWIND_FP_SAME,
+				     .kind = self->is_injected ? UNWIND_GO_PUSHED : UNWIND_SP });
+}
+
+/* Its return address is at sp, and the caller's fp one word below. */
+static int add_linked(struct function *self, uint64_t address, int64_t size, bool has_fp)
+{
+	int64_t words = (size + self->pushed) / WORD;
+	struct unwind_row row = { .cfa = (__u16)words,
+				  .fp = UNWIND_FP_SAME,
+				  .kind = self->pushed ? UNWIND_GO_PUSHED : UNWIND_SP };
+
+	if (!size) {
+		row.kind |= UNWIND_RA_IN_REGISTER;
+		return add_row(self, address, row);
+	}
+	if (words >= INT8_MAX && self->pushed)
+		return add_bad(self, address);
+	if (words >= INT8_MAX)
+		return add_large(self, address, size, has_fp);
+	row.fp = (__s8)(has_fp ? -words - 1 : -words);
+	row.kind |= has_fp ? 0 : UNWIND_RA_ALONE;
+	return add_row(self, address, row);
+}
+
+static int add_frame(struct function *self, uint64_t address, int64_t size, bool has_fp)
+{
+	if (size < 0 || size % WORD || size > INT32_MAX - PAGE)
+		return add_bad(self, address);
+	return (self->rows->machine->is_ra_pushed ? add_pushed : add_linked)(self, address, size,
+									     has_fp && size);
+}
+
+/* Of all code from this address on. */
+static int add_frames(struct function *self, uint64_t from)
+{
+	struct go_values frame =
+		go_values_of(&self->code->table, &self->facts, self->facts.frame_values);
+	uint64_t saved = self->facts.start + self->prologue.fp_saved;
+	int r = 0;
+
+	while (!r && go_values_next(&frame)) {
+		uint64_t start = MAX(frame.start, from);
+		bool has_fp = self->prologue.fp_saved && start >= saved;
+
+		if (frame.end <= from)
+			continue;
+		r = add_frame(self, start, frame.value, has_fp);
+		if (!r && !has_fp && self->prologue.fp_saved && frame.end > saved)
+			r = add_frame(self, saved, frame.value, true);
+	}
+	return r;
+}
+
+static int64_t largest_frame(const struct function *self)
+{
+	struct go_values frame =
+		go_values_of(&self->code->table, &self->facts, self->facts.frame_values);
+	int64_t largest = 0;
+
+	while (go_values_next(&frame))
+		largest = MAX(largest, frame.value);
+	return largest;
+}
+
+/* All from here to `end` has this row. */
+static int add_piece(struct function *self, uint64_t start, uint64_t end, struct unwind_row row)
+{
+	int r = add_row(self, self->facts.start + start, row);
+
+	if (!r && end < self->bytes.size)
+		r = add_frames(self, self->facts.start + end);
+	return r;
+}
+
+/* While it runs on another stack; then it takes its own again. */
+static int add_by_fp(struct function *self)
+{
+	bool is_pushed = self->rows->machine->is_ra_pushed;
+	int64_t words = is_pushed ? 2 : largest_frame(self) / WORD + 1;
+	const struct unwind_row row = { .cfa = (__u16)words,
+					.fp = (__s8)-words,
+					.kind = UNWIND_GO_FP };
+	uint64_t start = self->machine->find_switch(&self->bytes, 0);
+	uint64_t end = self->machine->find_switch(&self->bytes, start);
+
+	if (!start || !self->prologue.fp_saved || words >= INT8_MAX)
+		return 0;
+	return add_piece(self, start, end ? end : self->bytes.size, row);
+}
+
+static int add_gobuf(struct function *self, unsigned goroutine_at)
+{
+	const struct unwind_row row = { .cfa = (__u16)(goroutine_at / WORD),
+					.fp = UNWIND_FP_SAME,
+					.kind = UNWIND_GO_GOBUF };
+	uint64_t start = self->machine->find_switch(&self->bytes, 0);
+	uint64_t end = self->machine->find_switch(&self->bytes, start);
+
+	if (!start)
+		return 0;
+	return add_piece(self, start, end ? end : self->bytes.size, row);
+}
+
+/* Only where it calls the stack is the other one, as far as anybody sees who walks. */
+static int add_cgo(struct function *self)
+{
+	int64_t size = largest_frame(self) / WORD;
+	struct go_call call = { 0 };
+	int r = 0;
+
+	while (!r && size <= UINT8_MAX && self->machine->find_call(&self->bytes, &call)) {
+		const struct unwind_row row = { .cfa = (__u16)(call.kept / WORD | size << 8),
+						.fp = UNWIND_FP_SAME,
+						.kind = UNWIND_GO_CGO };
+
+		r = add_piece(self, call.start, call.end, row);
+	}
+	return r;
+}
+
+/* Onto the stack that Go left for C it lays a frame of its own size, whose return address is where
+ * that goroutine stands: on x86-64 the first byte of a function.  The frame pointer is not there.
+ * Where the address lies behind a call, as on aarch64, it is a frame like any other. */
+static int add_back(struct function *self)
+{
+	const struct unwind_row row = { .cfa = (__u16)(largest_frame(self) / WORD + 1),
+					.fp = UNWIND_FP_SAME,
+					.kind = UNWIND_GO_PUSHED };
+	uint64_t start = self->machine->find_switch(&self->bytes, 0);
+	uint64_t end = self->machine->find_switch(&self->bytes, start);
+
+	if (!self->rows->machine->is_ra_pushed)
+		return 0;
+	if (!start || largest_frame(self) / WORD >= UINT16_MAX)
+		return add_bad(self, self->facts.start);
+	return add_piece(self, start, end ? end : self->bytes.size, row);
+}
+
+static int add_end(struct function *self, const struct known_end *known)
+{
+	const struct unwind_row row = { .kind = UNWIND_END, .fp = UNWIND_FP_SAME };
+	uint64_t start = 0;
+
+	if (known->extent == END_SWITCHED)
+		start = self->machine->find_switch(&self->bytes, 0);
+	return known->extent == END_SWITCHED && !start
+		       ? 0
+		       : add_row(self, self->facts.start + start, row);
+}
+
+static enum go_switch switch_of(const char *name, bool *ret_known)
+{
+	*ret_known = true;
+	for (size_t i = 0; i < ARRAY_SIZE(switches); i++)
+		if (!strcmp(switches[i].name, name))
+			return switches[i].kind;
+	*ret_known = false;
+	return SWITCH_NONE;
+}
+
+static void read_prologue(struct function *self)
+{
+	struct go_values frame =
+		go_values_of(&self->code->table, &self->facts, self->facts.frame_values);
+
+	while (go_values_next(&frame)) {
+		if (frame.value <= 0)
+			continue;
+		if (!self->machine->read_prologue(&self->bytes, frame.start - self->facts.start,
+						  &self->prologue) &&
+		    !is_injected(self->facts.name))
+			self->prologue = (struct go_prologue){ 0 };
+		return;
+	}
+}
+
+static bool is_trampoline(const struct function *self)
+{
+	uint64_t begin = 0;
+
+	if (self->bytes.size >= sizeof(begin))
+		memcpy(&begin, self->bytes.bytes, sizeof(begin));
+	return begin == self->machine->trampoline;
+}
+
+/* A handler returns to its first byte, and callers are looked up one byte before. */
+static int add_trampoline(struct function *self)
+{
+	return add_row(self, MAX(self->facts.start - 1, self->first),
+		       (struct unwind_row){ .kind = UNWIND_SIGNAL, .fp = UNWIND_FP_SAME });
+}
+
+static int function_compile(struct function *self)
+{
+	const struct known_end *end = known_end_find(self->facts.name);
+	bool is_known;
+	enum go_switch kind = switch_of(self->facts.name, &is_known);
+	int r;
+
+	if (is_trampoline(self))
+		return add_trampoline(self);
+	read_prologue(self);
+	self->is_injected = is_injected(self->facts.name);
+	if (self->is_injected && !self->rows->machine->is_ra_pushed)
+		self->pushed = PUSHED;
+	r = add_row(self, self->facts.start,
+		    (struct unwind_row){ .kind = UNWIND_NONE, .fp = UNWIND_FP_SAME });
+	if (!r)
+		r = add_frames(self, self->facts.start);
+	if (!r && !is_known && !end && self->facts.flags & GO_WRITES_SP)
+		r = add_by_fp(self);
+	if (!r && end)
+		r = add_end(self, end);
+	if (!r && kind == SWITCH_GOBUF)
+		r = add_gobuf(self, self->code->goroutine_at);
+	if (!r && kind == SWITCH_LOST)
+		r = add_gobuf(self, 0);
+	if (!r && kind == SWITCH_CGO)
+		r = add_cgo(self);
+	if (!r && kind == SWITCH_BACK)
+		r = add_back(self);
+	return r;
+}
+
+int go_code_compile(const struct go_code *code, uint32_t number, uint64_t first, struct rows *rows)
+{
+	struct function self = {
+		.code = code,
+		.machine = machine_of(code->object),
+		.rows = rows,
+		.first = first,
+	};
+
+	if (!self.machine || !gopclntab_function(&code->table, number, &self.facts))
+		return 0;
+	self.bytes = code_of(code, &self.facts);
+	self.facts.end = self.facts.start + self.bytes.size;
+	return function_compile(&self);
+}

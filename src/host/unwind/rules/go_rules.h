@@ -1,0 +1,33 @@
+/*
+ * Rules for the code of Go, from its table of functions: the compiler keeps the size of the frame
+ * at each instruction there, for its own walks.  The same in all Go programs, stripped or not, and
+ * with where the caller's fp is saved, which Go's .debug_frame does not tell.
+ *
+ * Some functions of its runtime switch stacks.  They are known by their names:
+ *
+ *   goexit, mstart, rt0_go, mcall       a stack ends there (ends.c)
+ *   systemstack, morestack              run on the thread's own stack (g0); the goroutine's
+ * registers are kept in its gobuf: UNWIND_GO_GOBUF asmcgocall                          calls C on
+ * g0; what it needs to go back lies on that stack: UNWIND_GO_CGO others that write sp (nanotime1)
+ * fp stays, and leads to the frame
+ */
+#pragma once
+
+#include "host/unwind/object.h"
+#include "host/unwind/rules/gopclntab.h"
+#include "host/unwind/rules/rows.h"
+
+struct go_code {
+	struct gopclntab table;
+	const struct object *object;
+	unsigned goroutine_at; /* where in Go's record of a thread (m) the goroutine is; 0: unknown
+				*/
+};
+
+/* False: the file has no such table. */
+bool go_code_open(struct go_code *ret, const struct object *object);
+/* Entries of its functions, in place of what is there.  -ENOMEM. */
+int go_code_add(const struct go_code *code, struct frames *frames) MUST_CHECK;
+/* The rows of one function; addresses are relative to `first`.  -ENOMEM; -EOVERFLOW. */
+int go_code_compile(const struct go_code *code, uint32_t number, uint64_t first,
+		    struct rows *rows) MUST_CHECK;

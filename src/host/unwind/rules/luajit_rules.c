@@ -1,0 +1,49 @@
+/*
+ * Finds the assembly of LuaJIT: one entry of .eh_frame says of all of it that it has the same
+ * frame, which no compiled function has from its first byte on.  Its own subroutines lay a return
+ * address below that frame, of which the entry knows nothing.  Host only; the file is foreign
+ * bytes.
+ */
+#include "host/unwind/rules/luajit_rules.h"
+
+#include "shared/unwind/luajit.h"
+
+#include <string.h>
+
+#define ASSEMBLY_MIN 8192u /* bytes; Debian's have twice as many */
+
+const struct unwind_row luajit_compiled = { .kind = UNWIND_LUAJIT,
+					    .cfa = LUAJIT_WORDS,
+					    .fp = LUAJIT_FP };
+
+static const char exported[] = "luaJIT_setmode"; /* with its zero */
+
+/* 0: LuaJIT of this machine is not known, or the file has none. */
+static unsigned find_words(const struct object *object)
+{
+	struct object_part names;
+
+	if (object_section(object, ".dynstr", &names) ||
+	    !memmem(names.bytes, names.size, exported, sizeof(exported)))
+		return 0;
+	if (object->header.e_machine == EM_X86_64)
+		return LUAJIT_WORDS_X86_64;
+	return object->header.e_machine == EM_AARCH64 ? LUAJIT_WORDS_AARCH64 : 0;
+}
+
+static bool is_assembly(const struct unwind_row *row, unsigned words)
+{
+	return (row->kind & UNWIND_KIND_MASK) == UNWIND_SP && row->cfa == words &&
+	       row->fp == LUAJIT_FP && row[1].pc - row->pc >= ASSEMBLY_MIN;
+}
+
+void luajit_rules_mark(const struct object *object, struct rows *rows)
+{
+	unsigned words = find_words(object);
+
+	for (size_t i = 0; words && i + 1 < rows->count; i++)
+		if (is_assembly(&rows->items[i], words)) {
+			rows->items[i].kind = UNWIND_LUAJIT;
+			rows->items[i].cfa = (__u16)(words | LUAJIT_ASSEMBLY);
+		}
+}

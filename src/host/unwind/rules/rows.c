@@ -1,0 +1,297 @@
+/*
+ * Says rules in rows.  Host only.
+ */
+#include "host/unwind/rules/rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/core/room.h"
+
+#define WORD         8
+#define SPECIALS_MAX UINT16_MAX
+#define SEARCHED     64 /* of the latest specials, for one that says the same */
+
+/* Operations of expressions. */
+enum {
+	OP_DEREF = 0x06,
+	OP_AND = 0x1a,
+	OP_PLUS = 0x22,
+	OP_PLUS_CONSTANT = 0x23,
+	OP_SHIFT_LEFT = 0x24,
+	OP_GREATER_EQUAL = 0x2a,
+	OP_LITERAL_0 = 0x30,
+	OP_REGISTER_0 = 0x70, /* breg0 */
+	OP_REGISTER_31 = 0x8f,
+};
+
+static bool is_same(const struct unwind_row *a, const struct unwind_row *b)
+{
+	return a->kind == b->kind && a->cfa == b->cfa && a->fp == b->fp;
+}
+
+int rows_add(struct rows *rows, uint32_t pc, struct unwind_row row)
+{
+	int r;
+
+	row.pc = pc;
+	while (rows->count && rows->items[rows->count - 1].pc >= pc)
+		rows->count--;
+	if (rows->count && is_same(&rows->items[rows->count - 1], &row))
+		return 0;
+	if (rows->count >= UNWIND_ROWS_MAX)
+		return -EOVERFLOW;
+	r = make_room(&rows->items, rows->count, &rows->room, sizeof(*rows->items));
+	if (r < 0)
+		return r;
+	rows->items[rows->count++] = row;
+	return 0;
+}
+
+/* The linker's expression for its table of stubs: two words are pushed on the way. */
+static bool read_plt(struct dwarf_bytes bytes, struct unwind_row *ret)
+{
+	static const unsigned char begin[] = { 0x77, 8, 0x80, 0, OP_LITERAL_0 + 15, OP_AND };
+	static const unsigned char end[] = { OP_GREATER_EQUAL, OP_LITERAL_0 + 3, OP_SHIFT_LEFT,
+					     OP_PLUS };
+	const unsigned char *at = bytes.at;
+
+	if (bytes.end - at != sizeof(begin) + 1 + sizeof(end) ||
+	    memcmp(at, begin, sizeof(begin)) != 0 ||
+	    memcmp(at + sizeof(begin) + 1, end, sizeof(end)) != 0)
+		return false;
+	*ret = (struct unwind_row){ .kind = UNWIND_PLT,
+				    .fp = UNWIND_FP_SAME,
+				    .cfa = (__u16)(at[sizeof(begin)] - OP_LITERAL_0) };
+	return ret->cfa < 16;
+}
+
+static unsigned base_of(const struct rows *rows, unsigned number)
+{
+	if (number == rows->machine->sp)
+		return UNWIND_BASE_SP;
+	return number == rows->machine->fp ? UNWIND_BASE_FP : UNWIND_BASE_REGISTER + number;
+}
+
+static bool value_fits(int64_t value)
+{
+	return value >= INT32_MIN && value <= INT32_MAX;
+}
+
+static bool set_base(const struct rows *rows, uint64_t number, int64_t offset,
+		     struct unwind_special *ret)
+{
+	if (number > 32 || !value_fits(offset))
+		return false;
+	ret->base = (__u8)base_of(rows, (unsigned)number);
+	ret->offset = (__s32)offset;
+	return true;
+}
+
+/* base + offset, then perhaps: read there, add. */
+static bool read_place(const struct rows *rows, struct dwarf_bytes bytes,
+		       struct unwind_special *ret)
+{
+	unsigned op = (unsigned)dwarf_take_fixed(&bytes, 1);
+	int64_t addition = 0;
+
+	if (op < OP_REGISTER_0 || op > OP_REGISTER_31 ||
+	    !set_base(rows, op - OP_REGISTER_0, dwarf_take_signed(&bytes), ret))
+		return false;
+	if (bytes.at < bytes.end && *bytes.at == OP_DEREF) {
+		dwarf_take_fixed(&bytes, 1);
+		ret->is_dereferenced = 1;
+	}
+	if (bytes.at < bytes.end && *bytes.at == OP_PLUS_CONSTANT) {
+		dwarf_take_fixed(&bytes, 1);
+		addition = (int64_t)dwarf_take_unsigned(&bytes);
+	}
+	ret->addition = (__s32)addition;
+	return value_fits(addition) && !bytes.is_broken && bytes.at == bytes.end;
+}
+
+/* Where a register was saved. */
+static bool read_saved(const struct rows *rows, const struct rule *rule, __u8 *ret_saved,
+		       __s32 *ret_offset)
+{
+	struct unwind_special place = { 0 };
+
+	*ret_offset = 0;
+	*ret_saved = UNWIND_SAVED_NOT;
+	if (rule->kind == RULE_SAME || rule->kind == RULE_UNDEFINED)
+		return true;
+	if (rule->kind == RULE_IN) {
+		*ret_saved = UNWIND_SAVED_IN;
+		*ret_offset = (__s32)rule->base;
+		return rule->base <= 32;
+	}
+	if (rule->kind == RULE_AT) {
+		*ret_saved = UNWIND_SAVED_AT_CFA;
+		*ret_offset = (__s32)rule->offset;
+		return value_fits(rule->offset);
+	}
+	if (rule->kind != RULE_EXPRESSION || !read_place(rows, rule->expression, &place) ||
+	    place.is_dereferenced || place.addition || place.base != UNWIND_BASE_FP)
+		return false;
+	*ret_saved = UNWIND_SAVED_AT_BASE;
+	*ret_offset = place.offset;
+	return true;
+}
+
+static bool read_cfa(const struct rows *rows, const struct rule *cfa, struct unwind_special *ret)
+{
+	if (cfa->kind == RULE_AT)
+		return set_base(rows, cfa->base, cfa->offset, ret);
+	return cfa->kind == RULE_EXPRESSION && read_place(rows, cfa->expression, ret);
+}
+
+/* All that rules say, in the form with the most room; false when not even that is enough. */
+static bool read_rules(const struct rows *rows, const struct rules *rules,
+		       struct unwind_special *ret)
+{
+	*ret = (struct unwind_special){ 0 };
+	if (!read_cfa(rows, &rules->cfa, ret) ||
+	    !read_saved(rows, &rules->fp, &ret->fp_saved, &ret->fp_offset) ||
+	    !read_saved(rows, &rules->ra, &ret->ra_saved, &ret->ra_offset) ||
+	    ret->fp_saved == UNWIND_SAVED_IN)
+		return false;
+	ret->is_kept = rules->is_kept && ret->base >= UNWIND_BASE_REGISTER;
+	return !rows->machine->is_ra_pushed || ret->ra_saved == UNWIND_SAVED_IN ||
+	       (ret->ra_saved == UNWIND_SAVED_AT_CFA && ret->ra_offset == -WORD);
+}
+
+static bool is_word(int64_t offset, int64_t lowest, int64_t highest)
+{
+	return offset % WORD == 0 && offset / WORD >= lowest && offset / WORD <= highest;
+}
+
+/* On machines whose calls do not push: where ra is, by the row's flags.  False: no room for it. */
+static bool place_ra(const struct unwind_special *from, struct unwind_row *row)
+{
+	if (from->ra_saved == UNWIND_SAVED_NOT) {
+		row->kind |= UNWIND_RA_IN_REGISTER;
+		return true;
+	}
+	if (from->ra_saved != UNWIND_SAVED_AT_CFA)
+		return false;
+	if (from->fp_saved == UNWIND_SAVED_AT_CFA)
+		return from->ra_offset == from->fp_offset + WORD;
+	row->kind |= UNWIND_RA_ALONE;
+	row->fp = (__s8)(from->ra_offset / WORD);
+	return is_word(from->ra_offset, INT8_MIN + 1, INT8_MAX);
+}
+
+/* Below the stack pointer nothing is saved: the epilogue has popped it, the register has it again.
+ */
+static void forget_popped(struct unwind_special *rules)
+{
+	if (rules->base == UNWIND_BASE_SP && !rules->is_dereferenced &&
+	    rules->fp_saved == UNWIND_SAVED_AT_CFA &&
+	    (int64_t)rules->offset + rules->fp_offset < 0) {
+		rules->fp_saved = UNWIND_SAVED_NOT;
+		rules->fp_offset = 0;
+	}
+}
+
+static bool make_short(const struct rows *rows, const struct unwind_special *from,
+		       struct unwind_row *ret)
+{
+	if (from->base > UNWIND_BASE_FP || from->ra_saved == UNWIND_SAVED_IN ||
+	    from->is_dereferenced || from->addition || !is_word(from->offset, 0, UINT16_MAX) ||
+	    from->fp_saved == UNWIND_SAVED_AT_BASE ||
+	    (from->fp_saved && !is_word(from->fp_offset, INT8_MIN + 1, INT8_MAX)))
+		return false;
+	*ret = (struct unwind_row){
+		.kind = from->base == UNWIND_BASE_SP ? UNWIND_SP : UNWIND_FP,
+		.cfa = (__u16)(from->offset / WORD),
+		.fp = (__s8)(from->fp_saved ? from->fp_offset / WORD : UNWIND_FP_SAME),
+	};
+	return rows->machine->is_ra_pushed || place_ra(from, ret);
+}
+
+static int add_special(struct rows *rows, const struct unwind_special *special, size_t *ret)
+{
+	size_t nearest = rows->special_count > SEARCHED ? rows->special_count - SEARCHED : 0;
+	int r;
+
+	for (*ret = nearest; *ret < rows->special_count; ++*ret)
+		if (!memcmp(&rows->specials[*ret], special, sizeof(*special)))
+			return 0;
+	if (rows->special_count == SPECIALS_MAX)
+		return -EOVERFLOW;
+	r = make_room(&rows->specials, rows->special_count, &rows->special_room,
+		      sizeof(*rows->specials));
+	if (r < 0)
+		return r;
+	rows->specials[rows->special_count++] = *special;
+	return 0;
+}
+
+int rows_add_special(struct rows *rows, uint32_t pc, const struct unwind_special *special)
+{
+	struct unwind_row row = { .kind = UNWIND_SPECIAL, .fp = UNWIND_FP_SAME };
+	size_t index;
+	int r = add_special(rows, special, &index);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		row.kind = UNWIND_BAD;
+	else
+		row.cfa = (__u16)index;
+	return rows_add(rows, pc, row);
+}
+
+static __u8 rules_throw(const struct rules *rules)
+{
+	return rules->thrown.kind == RULE_AT ? UNWIND_THROWS : 0;
+}
+
+static int make_row(struct rows *rows, const struct rules *rules, struct unwind_row *ret)
+{
+	struct unwind_special special;
+	size_t index;
+	int r;
+
+	*ret = (struct unwind_row){ .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME };
+	if (rules->ra.kind == RULE_UNDEFINED) {
+		ret->kind = UNWIND_END;
+		return 0;
+	}
+	if (rows->machine->is_ra_pushed && rules->cfa.kind == RULE_EXPRESSION &&
+	    read_plt(rules->cfa.expression, ret))
+		return 0;
+	*ret = (struct unwind_row){ .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME };
+	if (!read_rules(rows, rules, &special))
+		return 0;
+	forget_popped(&special);
+	if (make_short(rows, &special, ret)) {
+		ret->kind |= rules_throw(rules);
+		return 0;
+	}
+	*ret = (struct unwind_row){ .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME };
+	r = add_special(rows, &special, &index);
+	if (r == -ENOMEM)
+		return r;
+	*ret = (struct unwind_row){ .kind = r < 0 ? UNWIND_BAD
+						  : UNWIND_SPECIAL | rules_throw(rules),
+				    .cfa = (__u16)(r < 0 ? 0 : index),
+				    .fp = UNWIND_FP_SAME };
+	return 0;
+}
+
+int rows_add_rules(struct rows *rows, uint32_t pc, const struct rules *rules)
+{
+	struct unwind_row row;
+	int r = make_row(rows, rules, &row);
+
+	return r < 0 ? r : rows_add(rows, pc, row);
+}
+
+void rows_done(struct rows *rows)
+{
+	free(rows->items);
+	free(rows->specials);
+	*rows = (struct rows){ 0 };
+}

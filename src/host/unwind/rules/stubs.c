@@ -1,0 +1,97 @@
+/*
+ * Rules for stubs of x86-64.  Host only.
+ *
+ * The first stub pushes a word and jumps to the loader; each other one is
+ *
+ *	0  ff 25 ....  jmp *SLOT
+ *	6  68 ....     push NUMBER
+ *	11 e9 ....     jmp FIRST
+ */
+#include "host/unwind/rules/stubs.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "host/core/room.h"
+
+#define STUB        16u
+#define NO_OFFSET   UINT64_MAX /* of no CIE in the section */
+#define ENCODING    DWARF_ABSOLUTE
+#define RA_REGISTER 16
+
+static const unsigned char push_and_jump[] = { 0xff, 0x35 }, jump[] = { 0xff, 0x25 };
+
+/* CFA = rsp + 8, ra at CFA - 8. */
+static const unsigned char common_program[] = { 0x0c, 7, 8, 0x90, 1 };
+/* In the first stub CFA = rsp + 16, 6 bytes on rsp + 24; in the others the linker's expression. */
+static const unsigned char entry_program[] = {
+	0x0e, 16, 0x46, 0x0e, 24,   0x4a, 0x0f, 11,   0x77, 8,
+	0x80, 0,  0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22,
+};
+
+static bool is_known_shape(const struct object_part *part)
+{
+	return part->size >= 2 * STUB && part->address % STUB == 0 &&
+	       !memcmp(part->bytes, push_and_jump, sizeof(push_and_jump)) &&
+	       !memcmp(part->bytes + STUB, jump, sizeof(jump)) && part->bytes[STUB + 6] == 0x68 &&
+	       part->bytes[STUB + 11] == 0xe9;
+}
+
+struct object_part stubs_find(const struct object *object)
+{
+	struct object_part part;
+
+	if (object->header.e_machine != EM_X86_64 || object_section(object, ".plt", &part) < 0 ||
+	    !is_known_shape(&part))
+		return (struct object_part){ 0 };
+	return part;
+}
+
+static bool is_covered(const struct frames *frames, uint64_t address)
+{
+	for (size_t i = 0; i < frames->count && frames->entries[i].start <= address; i++)
+		if (address < frames->entries[i].end)
+			return true;
+	return false;
+}
+
+static struct dwarf_bytes program_of(const unsigned char *bytes, size_t size)
+{
+	return (struct dwarf_bytes){ .at = bytes, .end = bytes + size };
+}
+
+static void entry_insert(struct frames *frames, struct frame_entry entry)
+{
+	size_t at = frames->count++;
+
+	for (; at > 0 && frames->entries[at - 1].start > entry.start; at--)
+		frames->entries[at] = frames->entries[at - 1];
+	frames->entries[at] = entry;
+}
+
+int stubs_add(struct frames *frames, const struct object_part *stubs)
+{
+	struct frame_entry entry = {
+		.start = stubs->address,
+		.end = stubs->address + stubs->size,
+		.common = (uint32_t)frames->common_count,
+		.program = program_of(entry_program, sizeof(entry_program)),
+	};
+
+	if (!stubs->size || entry.end < entry.start || is_covered(frames, entry.start + STUB))
+		return 0;
+	if (make_room(&frames->commons, frames->common_count, &frames->common_room,
+		      sizeof(*frames->commons)) < 0 ||
+	    make_room(&frames->entries, frames->count, &frames->room, sizeof(entry)) < 0)
+		return -ENOMEM;
+	frames->commons[frames->common_count++] = (struct frame_common){
+		.offset = NO_OFFSET,
+		.code_step = 1,
+		.data_step = -8,
+		.pointer_encoding = ENCODING,
+		.return_register = RA_REGISTER,
+		.program = program_of(common_program, sizeof(common_program)),
+	};
+	entry_insert(frames, entry);
+	return 0;
+}

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #define SLICE_NS 500000
-#define SLICES   1000u /* half a second: somebody may hold a lock that leaving needs */
+#define SLICES   4000u /* two seconds: somebody may hold a lock that leaving needs */
 
 /* Loaded by somebody else than limpet, these are not there. */
 #pragma weak limpet_agent_is_own

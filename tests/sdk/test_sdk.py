@@ -180,6 +180,7 @@ class SdkTest(unittest.TestCase):
                 attached = self.attach(work, name, arguments=("--env", f"SDK_HAZARD={hazard}"))
                 if hazard == "block":
                     work.tell("go", 1)
+                    self.assertTrue(harness.wait_until(lambda: self.log.lines("blocked")), "no callback began")
                 else:
                     work.ask("go", ROUNDS)
                 self.leave(attached)

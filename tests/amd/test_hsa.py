@@ -15,6 +15,7 @@ ROUNDS = 16
 BATCH = 8
 CHURN = 300
 MANY = 60  # by each of eight threads
+RESTARTS = 3
 COPY_BYTES = 4096
 TO_DEVICE, TO_HOST = 2, 3  # enum copy_direction
 TRACED = ("--kernel-trace", "--memory-copy-trace")
@@ -131,16 +132,25 @@ class Hsa(unittest.TestCase):
         self.assertEqual(total["work_unseen"], 0)
 
     def test_a_runtime_that_is_shut_down_and_starts_again(self):
-        work = self.start()
-        recorder = self.begin(work, *TRACED)
-        work.ask("go", 2)
-        for _ in range(3):
-            work.ask("restart")
-        work.ask("go", ROUNDS - 2)
-        self.end(recorder)
-        seen = Seen(recorder.path)
-        self.assertEqual(Counter(call["title"] for call in seen.of("kernel"))["hsa_kernel_0"], ROUNDS)
-        self.check_copies(seen)
+        """Its agents, signals and queues are others then, and its tables were set anew."""
+        for case in CASES:
+            with self.subTest(case):
+                work = self.start(case)
+                recorder = self.begin(work, "--hsa-core-trace", *TRACED)
+                work.ask("go", 2)
+                for _ in range(RESTARTS):
+                    work.ask("restart")
+                    work.ask("go", 2)
+                work.ask("go", ROUNDS - 2 - 2 * RESTARTS)
+                self.end(recorder)
+                seen = Seen(recorder.path)
+                calls = seen.count("hsa-core")
+                self.assertEqual((calls["hsa_shut_down"], calls["hsa_init"]), (RESTARTS, RESTARTS))
+                kernels = seen.of("kernel")
+                self.assertEqual(Counter(call["title"] for call in kernels),
+                                 {"hsa_kernel_0": ROUNDS, "hsa_kernel_1": BATCH * (2 + RESTARTS)})
+                self.assertEqual({call["device"] for call in kernels}, {1})
+                self.check_copies(seen)
 
     def forbid(self, work, recorder, code):
         """The program's work without the counter."""

@@ -6,6 +6,8 @@ import unittest
 from sdk import CASES, Attached, Log, Work, did, harness, tool
 
 ROUNDS = 20
+RESTARTS = 3
+DEVICE = "257"  # the handle of the first one
 
 
 def own_threads(pid):
@@ -156,7 +158,8 @@ class SdkTest(unittest.TestCase):
         attached = self.attach(work, "work")
         done = did(work.ask("go", ROUNDS))
         self.leave(attached)
-        self.assertEqual(self.log.lines("object"), [["object", "1", "memory://7100"]])
+        self.assertEqual(self.log.lines("object"), [["object", "1", "memory://7100", DEVICE]])
+        self.assertEqual(self.log.lines("gone"), [])
         self.assertEqual(self.log.lines("symbol")[0], ["symbol", "1", "hsa_kernel_0.kd"])
         fields = self.log.fields("detach")
         self.assertEqual(fields["wrong"], 0)
@@ -169,6 +172,27 @@ class SdkTest(unittest.TestCase):
         self.assertEqual(fields["memory"], done["bytes_allocated"])
         self.assertEqual(fields["scratch"], done["scratch"])
 
+    def test_a_runtime_that_is_shut_down_and_starts_again(self):
+        """Calls are seen as before; agents are known under new handles of HSA's; code objects go and come."""
+        for name, case in CASES.items():
+            with self.subTest(name):
+                self.log.clear()
+                work = self.work(program="standin_hsa_work", **case)
+                attached = self.attach(work, "callbacks", "work")
+                for _ in range(RESTARTS):
+                    work.ask("go", 1)
+                    work.ask("restart")
+                work.ask("go", 1)
+                self.leave(attached)
+                counts = self.log.counts()
+                self.assertEqual(counts["hsa_shut_down"], (RESTARTS, RESTARTS))
+                self.assertEqual(counts["hsa_init"], (RESTARTS, RESTARTS))
+                self.assertEqual(counts["hsa_queue_create"], (RESTARTS, RESTARTS))
+                lives = [[str(i + 1), "memory://7100", DEVICE] for i in range(RESTARTS + 1)]
+                self.assertEqual([words[1:] for words in self.log.lines("object")], lives)
+                self.assertEqual([words[1:] for words in self.log.lines("gone")], lives[:-1])
+                work.ask("go", 1)
+
     def test_bad_tools_harm_nobody(self):
         for name, hazard in (("hazards", "throw"), ("hazards", "again"), ("hazards", "lock"), ("hazards", "block"),
                              ("hazards", "destroy"), ("hazards", "request"), ("static", "throw"),
@@ -180,6 +204,7 @@ class SdkTest(unittest.TestCase):
                 attached = self.attach(work, name, arguments=("--env", f"SDK_HAZARD={hazard}"))
                 if hazard == "block":
                     work.tell("go", 1)
+                    self.assertTrue(harness.wait_until(lambda: self.log.lines("blocked")), "no callback began")
                 else:
                     work.ask("go", ROUNDS)
                 self.leave(attached)

@@ -52,8 +52,11 @@ void on_call(record_t record, uint64_t *user_data, void *data)
 		pthread_mutex_lock(&lock);
 		pthread_mutex_unlock(&lock);
 	}
-	if (is("block") && record.phase == PHASE_ENTER)
+	if (is("block") && record.phase == PHASE_ENTER) {
+		if (number == 1)
+			log_line("blocked");
 		sleep_ms(300);
+	}
 }
 
 void on_records(handle_t, handle_t, header_t **, size_t, void *, uint64_t)

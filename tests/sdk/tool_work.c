@@ -33,10 +33,15 @@ static void on_code(record_t record, uint64_t *user_data, void *data)
 	const uint64_t *payload = record.payload;
 
 	(void)user_data, (void)data;
-	if (record.phase != PHASE_ENTER || payload[0] != 88)
+	if (payload[0] != 88)
 		wrong++;
+	if (record.operation == 1)
+		log_line("%s %lu %s %lu", record.phase == PHASE_ENTER ? "object" : "gone",
+			 (unsigned long)payload[1], (const char *)payload[4],
+			 (unsigned long)payload[2]);
+	if (record.phase != PHASE_ENTER)
+		return;
 	if (record.operation == 1) {
-		log_line("object %lu %s", (unsigned long)payload[1], (const char *)payload[4]);
 		objects++;
 	} else {
 		if (symbols < 3)

@@ -8,6 +8,7 @@
 #include "standin.h"
 #include "standin_hsa_device.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,6 @@ enum amd_slot {
 	SLOT_hsa_amd_memory_async_copy = 15,
 };
 enum tools_slot { SLOT_alloc_start, SLOT_alloc_end, SLOT_free_start, SLOT_free_end };
-enum { AGENTS = 3, POOL_OF_AGENT = 100, AGENT_OF_NODE = 50 };
 
 struct table_version {
 	uint32_t major, minor, step, reserved; /* minor is the size of the table */
@@ -65,41 +65,64 @@ TABLE(sampling_ext, SAMPLING_SLOTS);
 TABLE(root, SUB_TABLES);
 
 static int users; /* the last one takes it down */
+static pthread_mutex_t boot = PTHREAD_MUTEX_INITIALIZER;
 
+static void fill_tables(void);
+static void register_tables(void);
+
+bool standin_hsa_is_open(void)
+{
+	return __atomic_load_n(&users, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* Tables are handed over each time that the runtime begins, and are as new when it ends. */
 static int do_init(void)
 {
-	__atomic_fetch_add(&users, 1, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&boot);
+	if (!__atomic_fetch_add(&users, 1, __ATOMIC_ACQ_REL))
+		register_tables();
+	pthread_mutex_unlock(&boot);
 	return 0;
 }
 
 static int do_shut_down(void)
 {
-	if (!__atomic_sub_fetch(&users, 1, __ATOMIC_RELAXED))
+	if (!standin_hsa_is_open())
+		return HSA_CLOSED;
+	pthread_mutex_lock(&boot);
+	if (users == 1) {
+		fill_tables();
 		standin_hsa_die();
+	}
+	__atomic_sub_fetch(&users, 1, __ATOMIC_ACQ_REL);
+	pthread_mutex_unlock(&boot);
 	return 0;
 }
 
 static int do_system_info(uint32_t what, void *ret)
 {
-	if (!__atomic_load_n(&users, __ATOMIC_RELAXED))
-		return 0x100b;
+	if (!standin_hsa_is_open())
+		return HSA_CLOSED;
 	*(uint16_t *)ret = 1;
 	return what ? 0x1001 : 0;
 }
 
 static int do_iterate(int (*visit)(uint64_t, void *), void *data)
 {
-	int r = 0;
+	int r = standin_hsa_is_open() ? 0 : HSA_CLOSED;
 
-	for (uint64_t i = 0; !r && i < AGENTS; i++)
-		r = visit(AGENT_OF_NODE + i, data);
+	for (uint32_t i = 0; !r && i < AGENTS; i++)
+		r = visit(standin_hsa_handle(AGENT_HANDLE, i), data);
 	return r;
 }
 
 static int do_info(uint64_t agent, uint32_t what, void *ret)
 {
-	uint32_t node = (uint32_t)(agent - AGENT_OF_NODE);
+	uint32_t node;
 
+	if (!standin_hsa_is_open())
+		return HSA_CLOSED;
+	node = standin_hsa_node(AGENT_HANDLE, agent);
 	if (what == 0)
 		snprintf(ret, 64, node ? "gfx-standin-%u" : "standin cpu %u", node);
 	else if (what == 1)
@@ -123,12 +146,14 @@ static int do_iterate_regions(uint64_t agent, int (*visit)(uint64_t, void *), vo
 
 static int do_iterate_pools(uint64_t agent, int (*visit)(uint64_t, void *), void *data)
 {
-	return visit(agent - AGENT_OF_NODE + POOL_OF_AGENT, data);
+	if (!standin_hsa_is_open())
+		return HSA_CLOSED;
+	return visit(standin_hsa_handle(POOL_HANDLE, standin_hsa_node(AGENT_HANDLE, agent)), data);
 }
 
 static int do_pool_allocate(uint64_t pool, size_t size, uint32_t flags, void **ret)
 {
-	(void)pool, (void)flags;
+	(void)standin_hsa_node(POOL_HANDLE, pool), (void)flags;
 	*ret = malloc(size);
 	return *ret ? 0 : 0x1008;
 }
@@ -191,12 +216,13 @@ static struct standin_registration hsa = {
 
 #define NOW(name) ((__typeof__(&name))__atomic_load_n(&core.slots[SLOT_##name], __ATOMIC_RELAXED))
 
+static void register_tables(void)
+{
+	standin_register(&hsa);
+}
+
 STANDIN_EXPORT int hsa_init(void)
 {
-	static int is_registered;
-
-	if (!__atomic_exchange_n(&is_registered, 1, __ATOMIC_ACQ_REL))
-		standin_register(&hsa);
 	return NOW(hsa_init)();
 }
 
@@ -313,7 +339,12 @@ STANDIN_EXPORT int hsa_amd_memory_pool_free(void *memory)
 
 STANDIN_EXPORT uint64_t standin_hsa_pool(uint32_t agent)
 {
-	return POOL_OF_AGENT + agent;
+	return standin_hsa_handle(POOL_HANDLE, agent);
+}
+
+STANDIN_EXPORT uint64_t standin_hsa_agent(uint32_t node)
+{
+	return standin_hsa_handle(AGENT_HANDLE, node);
 }
 
 /* What a tool is told of scratch memory. */

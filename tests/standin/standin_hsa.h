@@ -46,14 +46,14 @@ int hsa_amd_memory_async_copy(void *to, uint64_t to_agent, const void *from, uin
 			      struct hsa_signal signal);
 
 /* The address that packets have of a kernel: three of executable 7000, which is loaded, are called
- * hsa_kernel_0 to 2, and three of 7001, which is not before it is frozen.  This one ends when it is
- * told to. */
+ * hsa_kernel_0 to 2, and three of 7001, which is not before it is frozen; in a runtime that has
+ * started again none is loaded.  This one ends when it is told to. */
 #define STANDIN_ENDLESS 0x7777
 uint64_t standin_hsa_kernel(unsigned number);
 void standin_hsa_release(void);
 
-/* Three agents: the host and two devices; each has one pool, with the number of the agent and one
- * hundred.  Agents and pools are structures of one word in the real one. */
+/* Three agents: the host and two devices; each has one pool.  A runtime that was shut down and
+ * starts again has others.  Agents and pools are structures of one word in the real one. */
 int hsa_iterate_agents(int (*visit)(uint64_t agent, void *data), void *data);
 int hsa_agent_get_info(uint64_t agent, uint32_t what, void *ret);
 int hsa_agent_iterate_regions(uint64_t agent, int (*visit)(uint64_t region, void *data),
@@ -63,6 +63,7 @@ int hsa_amd_agent_iterate_memory_pools(uint64_t agent, int (*visit)(uint64_t poo
 int hsa_amd_memory_pool_allocate(uint64_t pool, size_t size, uint32_t flags, void **ret);
 int hsa_amd_memory_pool_free(void *memory);
 uint64_t standin_hsa_pool(uint32_t agent);
+uint64_t standin_hsa_agent(uint32_t node);
 
 /* A kernel needs scratch memory, and gives it back: tells a tool, as the real one does. */
 void standin_hsa_scratch(uint64_t queue, size_t size);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum { HSA_ERROR = 0x1000, HSA_INVALID = 0x1001, HSA_MEMORY = 0x1008 };
-enum { HANDLERS_MAX = 32768, FIRST_GPU = 51, LOADER = 0x201 };
+enum { HANDLERS_MAX = 32768, FIRST_GPU = 1, LOADER = 0x201 };
 enum { PACKET_INVALID = 1, PACKET_KERNEL = 2, PACKET_BARRIER = 3 };
 enum { EXECUTABLES = 2, KERNELS = 3, EXECUTABLE = 7000, OBJECT = 0x10000 };
 #define POISON 0xdd
@@ -43,9 +43,10 @@ struct handler {
 static struct handler handlers[HANDLERS_MAX];
 static unsigned handler_count;
 static pthread_mutex_t handling = PTHREAD_MUTEX_INITIALIZER;
+static bool is_calling; /* a handler */
 static bool has_copy_times, is_released, is_frozen[EXECUTABLES] = { true, false };
 
-static unsigned life;
+static unsigned life, agents_life;
 
 static uint64_t now(void)
 {
@@ -61,22 +62,47 @@ static void rest(void)
 	nanosleep(&(struct timespec){ 0, 20000 }, NULL);
 }
 
+uint64_t standin_hsa_handle(uint32_t kind, uint32_t node)
+{
+	return kind + node + (uint64_t)agents_life * HANDLES;
+}
+
+/* Those of a runtime that was shut down are deleted: the real one reads whatever is there now. */
+uint32_t standin_hsa_node(uint32_t kind, uint64_t handle)
+{
+	uint64_t node = handle - standin_hsa_handle(kind, 0);
+
+	if (node >= AGENTS)
+		abort();
+	return (uint32_t)node;
+}
+
 static int create_signal(int64_t value, uint32_t count, const void *consumers, uint64_t *ret)
 {
-	struct signal *signal = calloc(1, sizeof(*signal));
+	struct signal *signal = standin_hsa_is_open() ? calloc(1, sizeof(*signal)) : NULL;
 
 	(void)count, (void)consumers;
 	if (!signal)
-		return HSA_MEMORY;
+		return standin_hsa_is_open() ? HSA_MEMORY : HSA_CLOSED;
 	signal->value = value;
 	signal->life = life;
 	*ret = (uint64_t)signal;
 	return 0;
 }
 
+/* A runtime that was shut down took its signals with it. */
+static void check_life(uint64_t signal)
+{
+	if (((const struct signal *)signal)->life != life)
+		abort();
+}
+
 /* Its memory stays, so that whoever uses it afterwards is found out. */
 static int destroy_signal(uint64_t signal)
 {
+	if (!standin_hsa_is_open())
+		return HSA_CLOSED;
+	check_life(signal);
 	memset((void *)signal, POISON, sizeof(struct signal));
 	return 0;
 }
@@ -93,14 +119,8 @@ static void check_destroyed(uint64_t signal)
 static int64_t load_signal(uint64_t signal)
 {
 	check_destroyed(signal);
+	check_life(signal);
 	return __atomic_load_n((int64_t *)signal, __ATOMIC_ACQUIRE);
-}
-
-/* A runtime that was shut down took its signals with it. */
-static void check_life(uint64_t signal)
-{
-	if (((const struct signal *)signal)->life != life)
-		abort();
 }
 
 /* Of a doorbell the highest counts. */
@@ -108,7 +128,6 @@ static void store_signal(uint64_t signal, int64_t value)
 {
 	int64_t there = load_signal(signal);
 
-	check_life(signal);
 	if (!((struct signal *)signal)->is_doorbell) {
 		__atomic_store_n((int64_t *)signal, value, __ATOMIC_RELEASE);
 		return;
@@ -147,6 +166,7 @@ static bool take_ready(struct handler *ret)
 			handlers[i] = handlers[--handler_count];
 			is_found = true;
 		}
+	__atomic_store_n(&is_calling, is_found, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&handling);
 	return is_found;
 }
@@ -176,6 +196,8 @@ static int add_handler(uint64_t signal, uint32_t condition, int64_t value,
 	pthread_t thread;
 	int r = HSA_MEMORY;
 
+	if (!standin_hsa_is_open())
+		return HSA_CLOSED;
 	check_life(signal);
 	pthread_mutex_lock(&handling);
 	if (!has_thread)
@@ -238,7 +260,7 @@ static int create_queue(uint64_t agent, uint32_t size, uint32_t type, void *call
 	struct hsa_packet *ring = calloc(size, sizeof(*ring));
 
 	(void)callback, (void)data, (void)private_bytes, (void)group_bytes;
-	if (!queue || !ring || agent < FIRST_GPU)
+	if (!queue || !ring || standin_hsa_node(AGENT_HANDLE, agent) < FIRST_GPU)
 		return HSA_INVALID;
 	for (uint32_t i = 0; i < size; i++)
 		ring[i].header = PACKET_INVALID;
@@ -294,8 +316,11 @@ static int dispatch_time(uint64_t agent, uint64_t handle, uint64_t *ret)
 {
 	const struct signal *signal = (const struct signal *)handle;
 
+	if (!standin_hsa_is_open())
+		return HSA_CLOSED;
 	check_destroyed(handle);
-	if (agent < FIRST_GPU)
+	check_life(handle);
+	if (standin_hsa_node(AGENT_HANDLE, agent) < FIRST_GPU)
 		return HSA_INVALID;
 	ret[0] = signal->begin_ns;
 	ret[1] = signal->end_ns;
@@ -306,6 +331,9 @@ static int copy_time(uint64_t handle, uint64_t *ret)
 {
 	const struct signal *signal = (const struct signal *)handle;
 
+	if (!standin_hsa_is_open())
+		return HSA_CLOSED;
+	check_life(handle);
 	if (!signal->has_copy_time)
 		return HSA_ERROR;
 	ret[0] = signal->begin_ns;
@@ -319,7 +347,9 @@ static int copy(void *to, uint64_t to_agent, const void *from, uint64_t from_age
 	struct signal *signal = (struct signal *)handle;
 	uint64_t begin = now();
 
-	(void)to_agent, (void)from_agent, (void)count, (void)signals;
+	(void)standin_hsa_node(AGENT_HANDLE, to_agent);
+	(void)standin_hsa_node(AGENT_HANDLE, from_agent);
+	(void)count, (void)signals;
 	if (!to || !from)
 		return HSA_INVALID;
 	memcpy(to, from, size);
@@ -363,7 +393,9 @@ static int destroy_executable(uint64_t executable)
 static int each_symbol(uint64_t executable, uint64_t agent,
 		       int (*visit)(uint64_t, uint64_t, uint64_t, void *), void *data)
 {
-	for (uint64_t i = 0; agent == FIRST_GPU && i < KERNELS; i++)
+	uint32_t node = standin_hsa_node(AGENT_HANDLE, agent);
+
+	for (uint64_t i = 0; node == FIRST_GPU && i < KERNELS; i++)
 		visit(executable, agent, (executable - EXECUTABLE) * KERNELS + i, data);
 	return 0;
 }
@@ -386,6 +418,8 @@ static int symbol_info(uint64_t symbol, uint32_t what, void *ret)
 
 static int each_executable(int (*visit)(uint64_t, void *), void *data)
 {
+	if (!standin_hsa_is_open())
+		return HSA_CLOSED;
 	for (uint64_t i = 0; i < EXECUTABLES; i++)
 		visit(EXECUTABLE + i, data);
 	return 0;
@@ -399,9 +433,14 @@ static int each_object(uint64_t executable, int (*visit)(uint64_t, uint64_t, voi
 
 static int object_info(uint64_t object, uint32_t what, void *ret)
 {
-	static const uint64_t numbers[] = {
-		[3] = FIRST_GPU, [4] = 2,      [5] = 0x1000, [6] = 0x200,
-		[8] = 0x30,      [9] = 0x4000, [10] = 0x500,
+	const uint64_t numbers[] = {
+		[3] = standin_hsa_handle(AGENT_HANDLE, FIRST_GPU),
+		[4] = 2,
+		[5] = 0x1000,
+		[6] = 0x200,
+		[8] = 0x30,
+		[9] = 0x4000,
+		[10] = 0x500,
 	};
 	char uri[32];
 	int length = snprintf(uri, sizeof(uri), "memory://%lu", object);
@@ -434,9 +473,18 @@ STANDIN_EXPORT uint64_t standin_hsa_kernel(unsigned number)
 	return OBJECT + 64 * (uint64_t)number;
 }
 
+/* In the order of the real one: agents, the thread that calls handlers, signals. */
 void standin_hsa_die(void)
 {
+	agents_life++;
+	pthread_mutex_lock(&handling);
+	handler_count = 0;
+	pthread_mutex_unlock(&handling);
+	while (__atomic_load_n(&is_calling, __ATOMIC_ACQUIRE))
+		rest();
 	life++;
+	has_copy_times = false;
+	memset(is_frozen, 0, sizeof(is_frozen));
 }
 
 STANDIN_EXPORT void standin_hsa_release(void)

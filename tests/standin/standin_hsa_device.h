@@ -16,5 +16,14 @@ struct hsa_slot {
 };
 extern const struct hsa_slot hsa_core_slots[], hsa_amd_slots[]; /* up to a function of NULL */
 
-/* The runtime is shut down, and its signals are no more. */
+enum { HSA_CLOSED = 0x100b };
+enum { AGENTS = 3, AGENT_HANDLE = 50, POOL_HANDLE = 100, HANDLES = 1000 };
+
+/* Between hsa_init() and the last hsa_shut_down(). */
+bool standin_hsa_is_open(void);
+
+/* The runtime is shut down, and its agents, signals and executables are no more: others of the next
+ * one have other handles.  Whoever uses one of before ends the program. */
 void standin_hsa_die(void);
+uint64_t standin_hsa_handle(uint32_t kind, uint32_t node);
+uint32_t standin_hsa_node(uint32_t kind, uint64_t handle);

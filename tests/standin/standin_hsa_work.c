@@ -22,13 +22,14 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#define HOST      50u
-#define DEVICE    51u
+#define HOST      standin_hsa_agent(0)
+#define DEVICE    standin_hsa_agent(1)
 #define QUEUE     64u
 #define BATCH     8u
 #define COPY_SIZE 4096u
 #define KERNEL    2u
 #define BARRIER   3u
+#define EARLY     7000u
 #define LATE      7001u
 #define THREADS   8u
 
@@ -54,6 +55,7 @@ static void make_queue(void)
 static void begin(void)
 {
 	check(!hsa_init(), "hsa_init");
+	check(!hsa_executable_freeze(EARLY, ""), "hsa_executable_freeze");
 	check(!hsa_signal_create(1, 0, NULL, &signal), "hsa_signal_create");
 	make_queue();
 }

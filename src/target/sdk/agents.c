@@ -78,6 +78,8 @@ static struct {
 } pools[POOLS_MAX];
 static unsigned pool_count;
 static uint32_t is_asking;
+static bool has_driver; /* its files are there */
+static uint32_t has_asked_hsa;
 
 #define PROPERTY(text, member)                                                            \
 	{                                                                                 \
@@ -278,7 +280,9 @@ static int note_agent(uint64_t hsa, void *data)
 
 	if (question->info(hsa, INFO_DEVICE, &kind) || question->info(hsa, INFO_NODE, &node))
 		return 0;
-	agent = question->is_all ? add_agent(node) : agent_of_node(node);
+	agent = agent_of_node(node);
+	if (!agent && question->is_all)
+		agent = add_agent(node);
 	if (!agent)
 		return 0;
 	i = (unsigned)(agent - agents);
@@ -305,24 +309,25 @@ static iterate_pools *pools_of(const struct agent_table *known)
 		       : NULL;
 }
 
-static void ask_hsa(void)
+/* False: there is none, or it is shut down. */
+static bool ask_hsa(void)
 {
 	const struct api_table *core = &api_tables[0];
 	uint64_t *slots;
 
 	for (uint32_t i = 0; i < agent_page.table_count; i++) {
 		unsigned count = intercept_read(&agent_page.tables[i], core, &slots);
-		struct hsa_question question = { .is_all = !agent_count };
+		struct hsa_question question = { .is_all = !has_driver };
 
 		if (count <= CORE_REGIONS)
 			continue;
 		question.pools = pools_of(&agent_page.tables[i]);
 		question.regions = (iterate_pools *)intercept_original(core, CORE_REGIONS, slots);
 		question.info = (agent_info *)intercept_original(core, CORE_INFO, slots);
-		((iterate_agents *)intercept_original(core, CORE_ITERATE, slots))(note_agent,
-										  &question);
-		return;
+		return !((iterate_agents *)intercept_original(core, CORE_ITERATE, slots))(
+			note_agent, &question);
 	}
+	return false;
 }
 
 /* Numbers of processors and of devices each begin at 0. */
@@ -334,14 +339,28 @@ static void number_by_type(void)
 		agents[i].logical_type = next[agents[i].type]++;
 }
 
+/* The driver once, HSA until it has answered, and again when it has started again. */
 static void ask_once(void)
 {
-	if (agent_count || __atomic_exchange_n(&is_asking, 1, __ATOMIC_ACQUIRE))
+	if (__atomic_load_n(&has_asked_hsa, __ATOMIC_ACQUIRE) ||
+	    __atomic_exchange_n(&is_asking, 1, __ATOMIC_ACQUIRE))
 		return;
-	ask_driver();
-	ask_hsa();
+	if (!agent_count) {
+		ask_driver();
+		has_driver = agent_count;
+	}
+	if (ask_hsa())
+		__atomic_store_n(&has_asked_hsa, 1, __ATOMIC_RELEASE);
 	number_by_type();
 	__atomic_store_n(&is_asking, 0, __ATOMIC_RELEASE);
+}
+
+void agents_forget_hsa(void)
+{
+	__atomic_store_n(&has_asked_hsa, 0, __ATOMIC_RELEASE);
+	pool_count = 0;
+	for (unsigned i = 0; i < AGENTS_MAX; i++)
+		words[i].hsa = 0;
 }
 
 struct sdk_handle agent_of_hsa(uint64_t hsa)

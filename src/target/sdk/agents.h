@@ -9,5 +9,7 @@
 struct sdk_handle agent_of_hsa(uint64_t hsa);
 /* The agent that a memory pool or region of HSA's belongs to, 0: not known. */
 struct sdk_handle agent_of_pool(uint64_t pool);
+/* The HSA runtime was shut down: the next one has other agents and pools.  Ours stay. */
+void agents_forget_hsa(void);
 /* The agent of a node, as HIP's reports number devices. */
 struct sdk_handle agent_of_number(uint32_t node);

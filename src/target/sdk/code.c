@@ -450,6 +450,17 @@ static void tell_gone(struct object *object)
 			store->kernels[j].is_gone = true;
 }
 
+void code_forget_hsa(void)
+{
+	if (!store || !store_lock())
+		return;
+	for (uint32_t i = 0; i < store->object_count; i++)
+		if (!store->objects[i].is_gone)
+			tell_gone(&store->objects[i]);
+	hsa.is_known = false;
+	store_unlock();
+}
+
 void code_before_destroy(struct sdk_frame *frame)
 {
 	if (!store || !store_lock())

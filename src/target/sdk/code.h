@@ -14,5 +14,8 @@ void code_tell(uint64_t active);
 /* The number of a kernel of that name; made, and told, where no code object has it. */
 uint64_t code_kernel(const char *name);
 
+/* The HSA runtime was shut down, and all that it has loaded is gone. */
+void code_forget_hsa(void);
+
 /* A context's place was given to another. */
 void code_forget(unsigned context);

@@ -80,7 +80,7 @@ static bool wants_watch(const struct sdk_context *context, const struct sdk_slot
 {
 	const struct slot_watch *watch = slot->watch ? watch_at(slot->watch) : NULL;
 
-	for (unsigned i = 0; watch && i < 2; i++)
+	for (unsigned i = 0; watch && i < WATCH_KINDS; i++)
 		if (context->callbacks[watch->callback_kinds[i]].callback ||
 		    context->buffers[watch->buffer_kinds[i]].buffer.handle)
 			return true;

@@ -13,6 +13,7 @@
 #include "target/sdk/external.h"
 #include "target/sdk/intercept.h"
 #include "target/sdk/notify.h"
+#include "target/sdk/restart.h"
 #include "target/sdk/service.h"
 #include "target/sdk/threads.h"
 #include "target/sdk/work.h"
@@ -169,11 +170,13 @@ static void tell_runtimes(const struct agent_table *table)
 			tell_runtime(i, table, runtime);
 }
 
-void sdk_table_came(unsigned index)
+void sdk_table_came(unsigned index, bool is_known)
 {
 	if (!__atomic_load_n(&ready_tools, __ATOMIC_SEQ_CST))
 		return;
 	notify_tables();
+	if (is_known)
+		restart_registered(&agent_page.tables[index]);
 	intercept_add(&agent_page.tables[index]);
 	work_install(&known_libc, ready_tools);
 	tell_runtimes(&agent_page.tables[index]);

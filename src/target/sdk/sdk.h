@@ -28,7 +28,7 @@ void sdk_tool_leave(int tool);
 void sdk_tool_forget(int tool);
 
 /* A register library hands over a table: the thread is the one that registers it. */
-void sdk_table_came(unsigned index);
+void sdk_table_came(unsigned index, bool is_known);
 
 /* Must the library of a tool stay, and why?  NULL: no. */
 const char *sdk_tool_hindrance(int tool);

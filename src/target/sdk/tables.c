@@ -43,13 +43,14 @@ static bool name_read(const char *name, char ret[TABLE_NAME_MAX])
 	return false;
 }
 
-static bool is_known(const char *name, uint64_t instance, void **parts, uint64_t part_count)
+/* A runtime that starts again registers the same tables again, as another instance. */
+static bool is_known(const char *name, void **parts, uint64_t part_count)
 {
 	for (unsigned i = 0; i < agent_page.table_count; i++) {
 		const struct agent_table *table = &agent_page.tables[i];
 
-		if (text_equal(table->name, name) && table->instance == instance &&
-		    table->part_count == part_count && table->parts[0] == (uint64_t)parts[0])
+		if (text_equal(table->name, name) && table->part_count == part_count &&
+		    table->parts[0] == (uint64_t)parts[0])
 			return true;
 	}
 	return false;
@@ -72,7 +73,7 @@ static int add(const char *name, uint64_t version, uint64_t instance, void **par
 {
 	struct agent_table *table = &agent_page.tables[agent_page.table_count];
 
-	if (is_known(name, instance, parts, part_count))
+	if (is_known(name, parts, part_count))
 		return 0;
 	if (agent_page.table_count == AGENT_TABLES_MAX)
 		return -ENOSPC;
@@ -123,12 +124,12 @@ EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_
 EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t instance,
 				     void **parts, uint64_t part_count)
 {
-	uint32_t index;
+	uint32_t before = __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE), index;
 
 	if (tables_note(name, version, instance, parts, part_count))
 		return SDK_INVALID_ARGUMENT;
 	for (index = 0; index < agent_page.table_count; index++)
 		if (agent_page.tables[index].parts[0] == (uint64_t)parts[0])
-			sdk_table_came(index);
+			sdk_table_came(index, index < before);
 	return SDK_SUCCESS;
 }

@@ -4,6 +4,13 @@
 #include "target/sdk/watch.h"
 
 static const struct slot_watch watches[] = {
+	{ "hsa_shut_down",
+	  { CALLBACK_HSA_CORE, CALLBACK_HSA_AMD, CALLBACK_HSA_IMAGE, CALLBACK_HSA_FINALIZER,
+	    CALLBACK_CODE_OBJECT, CALLBACK_MEMORY },
+	  { BUFFER_HSA_CORE, BUFFER_HSA_AMD, BUFFER_HSA_IMAGE, BUFFER_HSA_FINALIZER, BUFFER_KERNEL,
+	    BUFFER_MEMORY },
+	  NULL,
+	  restart_after_shut_down },
 	{ "hsa_executable_freeze",
 	  { CALLBACK_CODE_OBJECT },
 	  { BUFFER_KERNEL },

@@ -6,10 +6,12 @@
 
 #include "target/sdk/service.h"
 
+#define WATCH_KINDS 6u
+
 struct slot_watch {
 	const char *name; /* of the function, or with '*' of all that begin so */
 	/* It is needed for contexts that have one of these; 0: none. */
-	uint8_t callback_kinds[2], buffer_kinds[2];
+	uint8_t callback_kinds[WATCH_KINDS], buffer_kinds[WATCH_KINDS];
 	void (*before)(struct sdk_frame *frame);
 	void (*after)(struct sdk_frame *frame, uint64_t end);
 };
@@ -20,4 +22,5 @@ const struct slot_watch *watch_at(uint8_t watch);
 
 void code_before_destroy(struct sdk_frame *frame);
 void code_after_freeze(struct sdk_frame *frame, uint64_t end);
+void restart_after_shut_down(struct sdk_frame *frame, uint64_t end);
 void memory_after(struct sdk_frame *frame, uint64_t end);

@@ -6,6 +6,8 @@
 #include "shared/wire/page.h"
 #include "target/domains/amd/hip/activity.h"
 #include "target/domains/amd/hsa/agents.h"
+#include "target/domains/amd/hsa/gate.h"
+#include "target/domains/amd/hsa/life.h"
 #include "target/domains/amd/hsa/work.h"
 #include "target/domains/amd/notes.h"
 #include "target/domains/amd/registrations.h"
@@ -24,6 +26,7 @@ static bool amd_start(const struct trace_request *request)
 	bool fits = !request_wants(request, DOMAINS_TABLES) || wants_add(&registration);
 
 	amd_wants_start(request);
+	hsa_life_start();
 	for (unsigned i = 0; i < ARRAY_SIZE(work); i++)
 		if (amd_wants(work[i]))
 			fits &= work_start(work[i]);
@@ -31,10 +34,8 @@ static bool amd_start(const struct trace_request *request)
 }
 
 /* HIP tells more, and its programs use HSA too. */
-static uint32_t begin_hsa_work(const struct live_table *core, const struct live_table *amd_ext)
+static uint32_t begin_hsa_work(const struct hsa_slots *core, const struct hsa_slots *amd_ext)
 {
-	struct hsa_slots slots[] = { { core->slots, core->count, &hsa_lists[0] },
-				     { amd_ext->slots, amd_ext->count, &hsa_lists[1] } };
 	uint32_t seen;
 
 	if (tables_have("hip")) {
@@ -43,8 +44,7 @@ static uint32_t begin_hsa_work(const struct live_table *core, const struct live_
 	}
 	if (!amd_wants(DOMAIN_KERNEL) && !amd_wants(DOMAIN_COPY))
 		return 0;
-	seen = hsa_work_begin(&slots[0], &slots[1], amd_wants(DOMAIN_KERNEL),
-			      amd_wants(DOMAIN_COPY));
+	seen = hsa_work_begin(core, amd_ext, amd_wants(DOMAIN_KERNEL), amd_wants(DOMAIN_COPY));
 	if (!seen)
 		note_say(&amd_notes[SAY_NO_HSA_TIMES]);
 	return seen;
@@ -64,13 +64,20 @@ static void begin_hip(const struct agent_table *known, struct got_report *report
 static void ask_hsa(const struct agent_table *known, struct got_report *report)
 {
 	struct live_table parts[2];
+	struct hsa_slots slots[2];
 
 	if (!text_equal(known->name, "hsa") || !tables_hsa_part(known, 0, &parts[0]) ||
 	    !tables_hsa_part(known, 1, &parts[1]))
 		return;
-	agents_ask(parts[0].slots, parts[0].count, parts[1].slots, parts[1].count);
+	for (unsigned i = 0; i < 2; i++)
+		slots[i] = (struct hsa_slots){ parts[i].slots, parts[i].count, &hsa_lists[i] };
 	report->domains |= (uint32_t)amd_wants(DOMAIN_MEMORY) << DOMAIN_MEMORY;
-	report->domains |= begin_hsa_work(&parts[0], &parts[1]);
+	hsa_life_learn(known->parts[0], &slots[0]);
+	if (!hsa_gate_enter())
+		return;
+	agents_ask(parts[0].slots, parts[0].count, parts[1].slots, parts[1].count);
+	report->domains |= begin_hsa_work(&slots[0], &slots[1]);
+	hsa_gate_leave();
 }
 
 static void amd_look(bool have_modules_changed, struct got_report *report)

@@ -4,7 +4,9 @@
  */
 #include "target/domains/amd/registrations.h"
 
+#include "target/domains/amd/hsa/life.h"
 #include "target/hooks/writer.h"
+#include "target/runtime/text.h"
 
 static registrations_take *take_table;
 static void (*consult_watch)(void);
@@ -13,6 +15,7 @@ void registrations_use(registrations_take *take, void (*consult)(void))
 {
 	take_table = take;
 	consult_watch = consult;
+	hsa_life_use(consult);
 }
 
 /* rocprofiler_register_library_api_table(name, import, version, tables, count, id) */
@@ -27,6 +30,8 @@ static void on_registered(struct hook_around *around, uint64_t end)
 	/* Threads of ours have no writer. */
 	if (!writers_are_on() || !writer_mine() || !take_table || !name || !tables)
 		return;
+	if (text_equal(name, "hsa") && count)
+		hsa_life_registered((uint64_t)tables[0]);
 	if (!take_table(name, (uint32_t)hook_argument(frame, 2), 0, tables, count))
 		consult_watch();
 }

@@ -6,6 +6,7 @@
 #include "target/domains/amd/tables.h"
 
 #include "shared/wire/page.h"
+#include "target/domains/amd/hsa/life.h"
 #include "target/domains/amd/hsa/scratch.h"
 #include "target/domains/amd/slots.h"
 #include "target/domains/amd/wants.h"
@@ -85,6 +86,8 @@ static bool has_work(const struct traced *traced)
 
 	if (traced->domain == DOMAIN_HIP_RUNTIME)
 		return traced->write && wants_commands;
+	if (hsa_life_needs(traced))
+		return wants_commands || amd_wants(DOMAIN_MEMORY);
 	if (traced->before || traced->after)
 		return wants_commands && !tables_have("hip");
 	return traced->write && amd_wants(DOMAIN_MEMORY) && traced->domain != DOMAIN_MARKER;

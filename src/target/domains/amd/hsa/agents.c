@@ -148,7 +148,7 @@ void agents_ask(const uint64_t *core, unsigned core_count, const uint64_t *amd_e
 {
 	struct functions functions;
 
-	if (asked_in == writers_session() || core_count <= CORE_REGIONS || amd_count <= AMD_POOLS)
+	if (agents_are_known() || core_count <= CORE_REGIONS || amd_count <= AMD_POOLS)
 		return;
 	functions = (struct functions){ (iterate_agents *)core[CORE_ITERATE_AGENTS],
 					(agent_info *)core[CORE_AGENT_INFO],
@@ -156,9 +156,23 @@ void agents_ask(const uint64_t *core, unsigned core_count, const uint64_t *amd_e
 					(iterate_pools *)core[CORE_REGIONS] };
 	if (!functions.agents || !functions.info || !functions.pools || !functions.regions)
 		return;
-	__atomic_store_n(&pool_count, 0, __ATOMIC_RELEASE);
+	agents_forget();
 	if (!functions.agents(note_agent, &functions))
-		asked_in = writers_session();
+		/* Release: pairs with agents_are_known(). */
+		__atomic_store_n(&asked_in, writers_session(), __ATOMIC_RELEASE);
+}
+
+bool agents_are_known(void)
+{
+	return __atomic_load_n(&asked_in, __ATOMIC_ACQUIRE) == writers_session();
+}
+
+void agents_forget(void)
+{
+	__atomic_store_n(&asked_in, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&pool_count, 0, __ATOMIC_RELEASE);
+	for (unsigned i = 0; i < DEVICES_MAX; i++)
+		__atomic_store_n(&agent_of_node[i], 0, __ATOMIC_RELAXED);
 }
 
 uint64_t agents_of_pool(uint64_t pool)

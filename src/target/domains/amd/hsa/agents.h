@@ -10,6 +10,11 @@
 void agents_ask(const uint64_t *core, unsigned core_count, const uint64_t *amd_ext,
 		unsigned amd_count);
 
+/* Has it answered in this session? */
+bool agents_are_known(void);
+/* The runtime was shut down: those of the next one are others. */
+void agents_forget(void);
+
 /* The number of the device that a pool or region belongs to; DEVICE_UNKNOWN. */
 uint64_t agents_of_pool(uint64_t pool);
 

@@ -46,7 +46,7 @@ static uint64_t behind_hook(const uint64_t *slot)
 	return hook_is_stub(value) ? patch_old(slot) : value;
 }
 
-static uint64_t slots_find(const struct hsa_slots *table, const char *name)
+uint64_t hsa_slots_find(const struct hsa_slots *table, const char *name)
 {
 	const struct slot_list *list = table->list;
 
@@ -62,7 +62,7 @@ bool hsa_calls_find(const struct hsa_slots *core, const struct hsa_slots *amd_ex
 
 	for (unsigned i = 0; i < ARRAY_SIZE(wanted); i++) {
 		uint64_t found =
-			slots_find(wanted[i].part == CORE ? core : amd_ext, wanted[i].name);
+			hsa_slots_find(wanted[i].part == CORE ? core : amd_ext, wanted[i].name);
 
 		*(uint64_t *)((char *)&hsa_calls + wanted[i].at) = found;
 		is_whole &= found || !wanted[i].is_needed;

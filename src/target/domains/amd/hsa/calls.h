@@ -68,6 +68,9 @@ struct hsa_slots {
 	const struct slot_list *list; /* their names */
 };
 
+/* One of a table, behind our hook; 0. */
+uint64_t hsa_slots_find(const struct hsa_slots *table, const char *name);
+
 /* Finds them; false when one that is needed is not there.  On threads of ours. */
 bool hsa_calls_find(const struct hsa_slots *core, const struct hsa_slots *amd_ext);
 

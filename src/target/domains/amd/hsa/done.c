@@ -3,6 +3,7 @@
  * calls of HSA, and on the runtime's where a signal of ours calls.
  */
 #include "target/domains/amd/hsa/agents.h"
+#include "target/domains/amd/hsa/gate.h"
 #include "target/domains/amd/hsa/work_private.h"
 #include "target/domains/work.h"
 
@@ -73,16 +74,19 @@ static void ask_copy_time(uint64_t signal, struct hsa_time *ret)
 		(void)hsa_calls.profile_copies(true);
 }
 
+/* A signal of ours calls also while the program shuts the runtime down, when its agent is gone. */
 static void ask_time(const struct hsa_command *command, int64_t value, struct hsa_time *ret)
 {
 	*ret = (struct hsa_time){ 0, 0 };
 	/* The signal has been used again since: its times are those of another. */
-	if (value != command->done_at)
+	if (value != command->done_at || (command->has_our_signal && !hsa_gate_enter()))
 		return;
 	if (command->domain == DOMAIN_COPY)
 		ask_copy_time(command->signal, ret);
 	else if (!command->agent || hsa_calls.dispatch_time(command->agent, command->signal, ret))
 		*ret = (struct hsa_time){ 0, 0 };
+	if (command->has_our_signal)
+		hsa_gate_leave();
 }
 
 void hsa_look_at_signal(uint64_t signal, int64_t value)
@@ -98,6 +102,24 @@ void hsa_look_at_signal(uint64_t signal, int64_t value)
 			hsa_discount_ours();
 		hsa_write_done(&command, &time);
 	}
+}
+
+static bool ours_is_done(const struct hsa_command *command)
+{
+	int64_t value = hsa_calls.signal_load(command->signal);
+	struct hsa_time time;
+
+	if (value > command->done_at)
+		return false;
+	ask_time(command, value, &time);
+	hsa_discount_ours();
+	hsa_write_done(command, &time);
+	return true;
+}
+
+void hsa_finish_ours(void)
+{
+	pending_each_ours(ours_is_done);
 }
 
 void hsa_look_at_awaited(uint64_t signal)

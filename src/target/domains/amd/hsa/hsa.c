@@ -3,6 +3,7 @@
  * than such tables, what modules import of it.
  */
 #include "target/domains/amd/amd.h"
+#include "target/domains/amd/hsa/life.h"
 #include "target/domains/amd/hsa/memory.h"
 #include "target/domains/amd/hsa/work.h"
 #include "target/domains/amd/slots.h"

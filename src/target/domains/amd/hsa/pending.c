@@ -179,6 +179,21 @@ bool pending_cancel(uint64_t signal, uint64_t cause)
 	return token != 0;
 }
 
+void pending_each_ours(bool (*is_over)(const struct hsa_command *command))
+{
+	uint32_t ticket = new_ticket();
+
+	for (uint32_t i = 0; memory && i < SLOTS_MAX; i++) {
+		struct hsa_command *command = &memory->items[i];
+
+		if (__atomic_load_n(&memory->states[i], __ATOMIC_RELAXED) == WAITING &&
+		    slot_change(i, WAITING, ticket))
+			(void)slot_change(i, ticket,
+					  command->has_our_signal && is_over(command) ? FREE
+										      : WAITING);
+	}
+}
+
 bool pending_has(uint64_t signal)
 {
 	uint32_t first = first_slot(signal);

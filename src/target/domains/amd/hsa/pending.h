@@ -39,6 +39,9 @@ uint64_t pending_take(uint64_t signal, int64_t value, struct hsa_command *ret);
 void pending_give_back(uint64_t token);
 bool pending_put_back(uint64_t token);
 
+/* Shows all that wait for signals of ours, each to be given back when `is_over` says so. */
+void pending_each_ours(bool (*is_over)(const struct hsa_command *command));
+
 /* Does one wait for that signal, or has somebody one that did? */
 bool pending_has(uint64_t signal);
 /* Whoever has those has died, or has left by longjmp: nobody waits for him any more. */

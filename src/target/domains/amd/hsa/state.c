@@ -7,6 +7,7 @@
 static bool is_on[DOMAINS];
 static uint32_t lost;
 static uint32_t ours; /* signals of ours that are awaited */
+static uint32_t lost_ours, unseen;
 
 bool hsa_is_seen(enum trace_domain domain)
 {
@@ -45,7 +46,24 @@ uint32_t hsa_ours(void)
 
 void hsa_forget_ours(void)
 {
-	__atomic_store_n(&ours, 0, __ATOMIC_RELAXED);
+	uint32_t count = __atomic_exchange_n(&ours, 0, __ATOMIC_RELAXED);
+
+	__atomic_fetch_add(&lost_ours, count, __ATOMIC_RELAXED);
+}
+
+uint32_t hsa_lost_ours(void)
+{
+	return __atomic_load_n(&lost_ours, __ATOMIC_RELAXED);
+}
+
+void hsa_note_unseen(uint32_t count)
+{
+	__atomic_fetch_add(&unseen, count, __ATOMIC_RELAXED);
+}
+
+uint32_t hsa_unseen(void)
+{
+	return __atomic_load_n(&unseen, __ATOMIC_RELAXED);
 }
 
 uint32_t hsa_lost(void)
@@ -55,7 +73,7 @@ uint32_t hsa_lost(void)
 
 void hsa_counts_clear(void)
 {
-	lost = ours = 0;
+	lost = ours = lost_ours = unseen = 0;
 }
 
 void hsa_see(bool kernels, bool copies)

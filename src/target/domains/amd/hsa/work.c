@@ -3,6 +3,7 @@
  * calls that change what is known.
  */
 #include "shared/arch/syscall.h"
+#include "target/domains/amd/hsa/gate.h"
 #include "target/domains/amd/hsa/kernels.h"
 #include "target/domains/amd/hsa/queues.h"
 #include "target/domains/amd/hsa/signals.h"
@@ -11,12 +12,12 @@
 
 #include <time.h>
 
-#define DRAIN_STEP_NS   5000000
-#define DRAIN_STEPS     400u /* two seconds */
-#define NOT_INITIALIZED 0x100b
+#define DRAIN_STEP_NS 5000000
+#define DRAIN_STEPS   400u /* two seconds */
 
 static bool is_begun;
 static uint64_t begun_beside; /* data of the same library */
+static uint32_t begun_in;     /* the runtime's life whose executables were asked for */
 
 /* (agent, size, type, callback, data, private bytes, group bytes, queue **) */
 void hsa_after_queue_create(struct hook_around *around, uint64_t end)
@@ -49,21 +50,6 @@ void hsa_before_queue_destroy(struct hook_around *around, uint64_t *window)
 		hsa_queue_forget(queue_in(around));
 }
 
-/* Only the last of several takes the runtime down, and all signals and queues with it. */
-void hsa_after_shut_down(struct hook_around *around, uint64_t end)
-{
-	uint16_t version;
-
-	(void)around;
-	(void)end;
-	if (!hsa_is_any_seen() || hsa_calls.system_info(0, &version) != NOT_INITIALIZED)
-		return;
-	hsa_queues_clear();
-	hsa_signals_forget();
-	pending_close();
-	hsa_forget_ours();
-}
-
 void hsa_after_freeze(struct hook_around *around, uint64_t end)
 {
 	(void)end;
@@ -78,11 +64,22 @@ void hsa_before_executable_destroy(struct hook_around *around, uint64_t *window)
 		hsa_kernels_remove(around->frame.arguments[0]);
 }
 
+static void executables_ask(bool kernels)
+{
+	if (begun_in == hsa_life())
+		return;
+	begun_in = hsa_life();
+	if (kernels)
+		hsa_kernels_begin();
+}
+
 uint32_t hsa_work_begin(const struct hsa_slots *core, const struct hsa_slots *amd_ext, bool kernels,
 			bool copies)
 {
-	if (is_begun)
+	if (is_begun) {
+		executables_ask(kernels);
 		return hsa_seen();
+	}
 	if (!hsa_calls_find(core, amd_ext) || pending_open())
 		return 0;
 	is_begun = true;
@@ -92,8 +89,8 @@ uint32_t hsa_work_begin(const struct hsa_slots *core, const struct hsa_slots *am
 	hsa_queues_clear();
 	/* What came back after the last session may be of a runtime that was shut down since. */
 	hsa_signals_forget();
-	if (kernels)
-		hsa_kernels_begin();
+	begun_in = hsa_life() - 1;
+	executables_ask(kernels);
 	hsa_see(kernels, copies);
 	return hsa_seen();
 }
@@ -103,14 +100,28 @@ void hsa_work_leave_to_hip(void)
 	hsa_see(false, false);
 }
 
+/* False: it is over, or does not come to an end of its beginning. */
+static bool runtime_enter(void)
+{
+	struct timespec pause = { 0, DRAIN_STEP_NS };
+
+	for (unsigned i = 0; i < DRAIN_STEPS && !hsa_life_is_over(); i++) {
+		if (hsa_gate_enter())
+			return true;
+		raw2(SYS_nanosleep, &pause, 0);
+	}
+	return false;
+}
+
 /* The runtime may be gone meanwhile, and what we have of it with it. */
 static void give_back(void)
 {
 	void *library = got_hold(begun_beside);
 
-	if (library && got_symbol_beside(begun_beside, "hsa_signal_destroy")) {
+	if (library && got_symbol_beside(begun_beside, "hsa_signal_destroy") && runtime_enter()) {
 		hsa_copy_times_end();
 		hsa_signals_free();
+		hsa_gate_leave();
 	} else {
 		hsa_signals_forget();
 	}
@@ -127,8 +138,9 @@ struct hsa_left hsa_work_end(void)
 	hsa_work_leave_to_hip();
 	for (unsigned i = 0; i < DRAIN_STEPS && hsa_ours(); i++)
 		raw2(SYS_nanosleep, &pause, 0);
-	left.cut = hsa_ours();
-	left.unseen = pending_count() > left.cut ? pending_count() - left.cut : 0;
+	hsa_note_unseen(pending_count() > hsa_ours() ? pending_count() - hsa_ours() : 0);
+	left.cut = hsa_ours() + hsa_lost_ours();
+	left.unseen = hsa_unseen();
 	left.lost = hsa_lost();
 	give_back();
 	hsa_kernels_end();
@@ -139,6 +151,7 @@ struct hsa_left hsa_work_end(void)
 
 void hsa_work_forget(void)
 {
+	hsa_gate_forget();
 	hsa_work_leave_to_hip();
 	hsa_signals_forget();
 	is_begun = false;

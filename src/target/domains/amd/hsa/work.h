@@ -30,4 +30,4 @@ void hsa_work_forget(void);
 traced_before hsa_before_doorbell, hsa_before_signal, hsa_before_signal_destroy,
 	hsa_before_queue_destroy, hsa_before_executable_destroy, hsa_before_copy, hsa_before_rect;
 traced_after hsa_after_queue_create, hsa_after_index, hsa_after_load, hsa_after_freeze,
-	hsa_after_shut_down, hsa_after_copy, hsa_after_wait_any, hsa_after_wait_all;
+	hsa_after_copy, hsa_after_wait_any, hsa_after_wait_all;

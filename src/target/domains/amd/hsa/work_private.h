@@ -21,7 +21,11 @@ void hsa_note_lost(void);
 void hsa_count_ours(void);
 void hsa_discount_ours(void);
 uint32_t hsa_ours(void);
+/* Those and others are lost with their runtime. */
 void hsa_forget_ours(void);
+uint32_t hsa_lost_ours(void);
+void hsa_note_unseen(uint32_t count);
+uint32_t hsa_unseen(void);
 uint32_t hsa_lost(void);
 /* For a session that begins; which are seen from now on, and which are, as bits. */
 void hsa_counts_clear(void);
@@ -30,6 +34,8 @@ uint32_t hsa_seen(void);
 
 /* done.c: the program has found this value in a signal of its own. */
 void hsa_look_at_signal(uint64_t signal, int64_t value);
+/* What signals of ours tell, though the runtime has not called yet. */
+void hsa_finish_ours(void);
 /* Another thread may be about to destroy a signal that commands wait for: it does not while one of
  * them is taken. */
 void hsa_look_at_awaited(uint64_t signal);

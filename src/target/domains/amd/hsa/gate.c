@@ -1,0 +1,83 @@
+/*
+ * Runs on threads of the program's, of the runtime's and of ours.
+ */
+#include "target/domains/amd/hsa/gate.h"
+
+#include "shared/arch/syscall.h"
+
+#include <time.h>
+
+#define GLANCE_NS   100000
+#define GLANCES_MAX 20000u /* two seconds: the program does not wait for ever */
+#define OVER        1u
+
+static uint32_t changing; /* threads that start it or shut it down */
+static uint32_t inside;   /* threads that call it for us */
+static uint32_t state;    /* the number of its life, twice, and OVER */
+
+/* Sequentially consistent throughout: each side says what it does before it looks at the other. */
+static uint32_t word_load(const uint32_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
+}
+
+bool hsa_gate_enter(void)
+{
+	__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
+	if (!word_load(&changing) && !hsa_life_is_over())
+		return true;
+	hsa_gate_leave();
+	return false;
+}
+
+void hsa_gate_leave(void)
+{
+	__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
+}
+
+uint32_t hsa_gate_shut(void)
+{
+	struct timespec pause = { 0, GLANCE_NS };
+
+	__atomic_add_fetch(&changing, 1, __ATOMIC_SEQ_CST);
+	for (unsigned i = 0; word_load(&inside) && i < GLANCES_MAX; i++)
+		raw2(SYS_nanosleep, &pause, 0);
+	return hsa_life();
+}
+
+void hsa_gate_open(void)
+{
+	__atomic_sub_fetch(&changing, 1, __ATOMIC_SEQ_CST);
+}
+
+void hsa_gate_forget(void)
+{
+	changing = inside = 0;
+}
+
+uint32_t hsa_life(void)
+{
+	return word_load(&state) / 2;
+}
+
+bool hsa_life_is_over(void)
+{
+	return word_load(&state) & OVER;
+}
+
+bool hsa_life_end(uint32_t life)
+{
+	uint32_t now = 2 * life;
+
+	return __atomic_compare_exchange_n(&state, &now, now + 2 + OVER, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
+}
+
+void hsa_life_begin(void)
+{
+	uint32_t now = word_load(&state);
+
+	while (!__atomic_compare_exchange_n(&state, &now, (now & ~OVER) + 2, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+}

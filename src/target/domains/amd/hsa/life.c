@@ -1,0 +1,120 @@
+/*
+ * Runs on threads of the program's, around its calls of hsa_init() and hsa_shut_down().
+ */
+#include "target/domains/amd/hsa/life.h"
+
+#include "target/domains/amd/hsa/agents.h"
+#include "target/domains/amd/hsa/gate.h"
+#include "target/domains/amd/hsa/kernels.h"
+#include "target/domains/amd/hsa/queues.h"
+#include "target/domains/amd/hsa/signals.h"
+#include "target/domains/amd/hsa/work_private.h"
+
+#define NOT_INITIALIZED 0x100b
+
+typedef int system_info(uint32_t what, void *ret);
+
+static void (*consult_watch)(void);
+static uint64_t known_root;
+static const uint64_t *known_core;
+static system_info *ask_system;
+
+void hsa_life_use(void (*consult)(void))
+{
+	consult_watch = consult;
+}
+
+void hsa_life_start(void)
+{
+	known_core = NULL;
+	hsa_life_begin();
+}
+
+void hsa_life_learn(uint64_t root, const struct hsa_slots *core)
+{
+	if (known_core == core->slots)
+		return;
+	ask_system = (system_info *)hsa_slots_find(core, "hsa_system_get_info");
+	known_core = core->slots;
+	/* Release: pairs with hsa_life_registered(). */
+	__atomic_store_n(&known_root, root, __ATOMIC_RELEASE);
+}
+
+static void runtime_forget(void)
+{
+	uint32_t waiting = pending_count();
+
+	hsa_note_unseen(waiting > hsa_ours() ? waiting - hsa_ours() : 0);
+	hsa_forget_ours();
+	pending_close();
+	agents_forget();
+	hsa_queues_clear();
+	hsa_signals_forget();
+	hsa_kernels_end();
+	hsa_copy_times_begin();
+}
+
+void hsa_life_registered(uint64_t root)
+{
+	if (__atomic_load_n(&known_root, __ATOMIC_ACQUIRE) != root)
+		return;
+	runtime_forget();
+	hsa_life_begin();
+}
+
+bool hsa_life_needs(const struct traced *traced)
+{
+	return traced->before == hsa_before_init || traced->before == hsa_before_shut_down;
+}
+
+/* Not in a forked child, which has none of our threads. */
+void hsa_before_init(struct hook_around *around, uint64_t *window)
+{
+	(void)window;
+	if (!writers_are_on())
+		return;
+	around->kept[0] = true;
+	around->kept[1] = hsa_gate_shut();
+}
+
+/* The runtime may not come to call us any more. */
+void hsa_before_shut_down(struct hook_around *around, uint64_t *window)
+{
+	if (hsa_is_any_seen() && hsa_gate_enter()) {
+		hsa_finish_ours();
+		hsa_gate_leave();
+	}
+	hsa_before_init(around, window);
+}
+
+/* Executables that the program loads now have names only where their agents are known.  Devices are
+ * asked after who waits for tables was answered: so twice. */
+void hsa_after_init(struct hook_around *around, uint64_t end)
+{
+	(void)end;
+	if (!around->kept[0])
+		return;
+	hsa_gate_open();
+	for (unsigned i = 0; i < 2 && !(int32_t)around->frame.results[0] && !agents_are_known();
+	     i++)
+		consult_watch();
+}
+
+/* Only the last of several takes the runtime down. */
+void hsa_after_shut_down(struct hook_around *around, uint64_t end)
+{
+	uint16_t version;
+	bool is_last;
+
+	(void)end;
+	if (!around->kept[0])
+		return;
+	is_last = ask_system && ask_system(0, &version) == NOT_INITIALIZED &&
+		  hsa_life_end((uint32_t)around->kept[1]);
+	if (is_last)
+		runtime_forget();
+	hsa_gate_open();
+	/* The runtime has set its tables anew. */
+	if (is_last)
+		consult_watch();
+}

@@ -1,0 +1,11 @@
+/*
+ * A HSA runtime that is shut down and starts again: the last hsa_shut_down() takes everything with
+ * it that the runtime has handed out, and sets its tables anew; the next hsa_init() registers them
+ * again.
+ */
+#pragma once
+
+#include "shared/wire/page.h"
+
+/* A table that is known is registered again. */
+void restart_registered(const struct agent_table *table);

@@ -40,12 +40,12 @@ def cpu_ticks(pid):
     return int(fields[11]) + int(fields[12])
 
 
-def wait_until_it_sleeps(pid):
-    """`sleep`, that is."""
+def wait_until_it_sleeps(pid, name="sleep"):
+    """The program of this name, that is."""
     end = time.monotonic() + LIMIT
     while time.monotonic() < end:
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            if "(sleep) S" in file.read():
+            if f"({name}) S" in file.read():
                 return
         time.sleep(0.01)
 

@@ -10,6 +10,7 @@ from exactness import PROGRAMS
 from recorded import Refused, limpet, record
 
 SAMPLER = os.environ.get("SAMPLER", "copy")
+SWITCHES = {"swapcontext", "setcontext"}
 
 
 class Ends(unittest.TestCase):
@@ -46,6 +47,25 @@ class Ends(unittest.TestCase):
         except Refused as error:
             self.skipTest(str(error))
         self.assertGreaterEqual(totals["complete_percent"], 97, totals["stacks"])
+
+    def assert_coroutines_are_complete(self, kind):
+        try:
+            totals, stacks = record([pathlib.Path(PROGRAMS) / "coroutines", kind], self.folder, SAMPLER, least=100)
+        except Refused as error:
+            self.skipTest(str(error))
+        # Inside a switch there is a moment in which nothing tells where it was called.
+        astray = [names for names, _ in stacks if names[0] == "[incomplete stack]" and not SWITCHES & set(names)]
+        self.assertEqual(astray, [], totals["stacks"])
+        chain = ["coroutine_main", "link_1", "link_2", "link_3", "link_4", "leaf_work"]
+        whole = sum(count for names, count in stacks if names[-len(chain):] == chain)
+        self.assertGreater(whole, totals["samples"] / 3)
+
+    def test_coroutines_of_the_c_library_are_complete(self):
+        """They return to code that has no name where .symtab is stripped, and whose rules begin behind the return."""
+        self.assert_coroutines_are_complete("contexts")
+
+    def test_coroutines_of_boost_are_complete(self):
+        self.assert_coroutines_are_complete("fcontexts")
 
 
 if __name__ == "__main__":

@@ -58,6 +58,20 @@ class OffCpu(unittest.TestCase):
             late = typical - length
             self.assertLess(late, 100_000 if IS_LONG else 50_000_000, f"{name}: {lengths[name]}")
 
+    def test_a_sleep_that_began_before_us_has_its_stack(self):
+        """Also where it ends before anybody has looked at what the kernel told."""
+        process = subprocess.Popen([WAITS, "naps"])
+        try:
+            wait_until_it_sleeps(process.pid, "waits")
+            firsts = [sample(SAMPLER, process.pid, "off", "max=1") for _ in range(5)]
+        finally:
+            process.kill()
+            process.wait()
+        stacks = [recording.stack(next(one for one in recording.samples if one["kind"] == BLOCKED))
+                  for recording in firsts]
+        # It may have woken in the very moment in which it was to be read.
+        self.assertGreaterEqual(sum(bool(NAPS_NS.keys() & set(stack)) for stack in stacks), 4, stacks)
+
     def test_a_convoy_shows_who_waits_where(self):
         process = subprocess.Popen([WAITS, "convoy"])
         try:

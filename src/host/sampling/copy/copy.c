@@ -171,12 +171,12 @@ static int copy_start(struct copy_sampler *self, struct err *err)
 				  /* is_heir */ false, err);
 	if (!r)
 		r = family_join_all(&self->base, &self->options, copy_join, err);
-	if (!r && self->options.off_cpu && copy_begin_switches(self) < 0)
-		r = err_set(err, -ENOMEM, "no memory for threads");
 	if (!r)
 		tell_of_java(self);
-	if (!r)
+	if (!r && !self->options.off_cpu)
 		perf_events_switch(&self->events, true);
+	else if (!r && copy_begin_switches(self) < 0)
+		r = err_set(err, -ENOMEM, "no memory for threads");
 	return r;
 }
 

@@ -67,7 +67,8 @@ struct blocked_python *copy_python_of(struct copy_sampler *self, struct followed
 /* Counts self->sample and hands it on. */
 void copy_emit(struct copy_round *round, struct followed *process);
 
-/* Threads that sleep while sampling begins do so from now on. */
+/* Switches the events on.  Threads that sleep already do so from now on, with the stack that is
+ * read from outside.  -ENOMEM. */
 int copy_begin_switches(struct copy_sampler *self) MUST_CHECK;
 int copy_hear_switch(struct copy_round *round, const struct perf_record *record);
 /* A sample of COPY_SWITCHES: the stack with which a thread leaves. */

@@ -42,7 +42,7 @@ struct off_thread *off_cpu_thread(struct off_cpu *off_cpu, pid_t pid, pid_t tid)
 	return thread;
 }
 
-int off_thread_keep_stack(struct off_thread *thread, const struct sample *sample)
+int off_thread_keep_stack(struct off_thread *thread, const struct sample *sample, uint64_t read_ns)
 {
 	size_t count = (size_t)sample->kernel_count + sample->user_count;
 	__u64 *frames = reallocarray(thread->frames, count ? count : 1, sizeof(*frames));
@@ -56,7 +56,13 @@ int off_thread_keep_stack(struct off_thread *thread, const struct sample *sample
 	thread->end = sample->end;
 	thread->flags = sample->flags;
 	thread->has_stack = true;
+	thread->read_ns = read_ns;
 	return 0;
+}
+
+bool off_thread_owns_stack(const struct off_thread *thread, uint64_t end_ns)
+{
+	return thread->has_stack && thread->read_ns <= end_ns;
 }
 
 void off_cpu_forget(struct off_cpu *off_cpu, pid_t tid)

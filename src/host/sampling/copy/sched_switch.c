@@ -19,7 +19,7 @@
 #define LEAVING_MOST   20000u /* stacks of switches in a second */
 #define JUDGED_EACH_NS 100000000u
 
-static int begin_switches_of(struct copy_sampler *self, pid_t pid)
+static int mark_sleepers_of(struct copy_sampler *self, pid_t pid)
 {
 	CLEANUP(free) pid_t *tids = NULL;
 	struct err err = { 0 };
@@ -42,17 +42,37 @@ static int begin_switches_of(struct copy_sampler *self, pid_t pid)
 	return 0;
 }
 
-int copy_begin_switches(struct copy_sampler *self)
+static int mark_sleepers(struct copy_sampler *self)
 {
 	int r = 0;
 
 	for (size_t i = 0; !r && i < self->processes.count; i++)
-		r = begin_switches_of(self, self->processes.items[i]->pid);
+		r = mark_sleepers_of(self, self->processes.items[i]->pid);
+	return r;
+}
+
+/* Stacks are read twice: the first time makes the unwind tables, which may take longer than the
+ * sleeps; what is read behind the begin is of the sleeps that we hear the end of.  Where it cannot
+ * be read any more, the first one is a guess. */
+int copy_begin_switches(struct copy_sampler *self)
+{
+	int r = mark_sleepers(self);
+
+	if (r < 0)
+		return r;
+	copy_read_sleepers(self);
+	for (size_t i = 0; i < self->off_cpu.count; i++)
+		self->off_cpu.items[i].is_out = self->off_cpu.items[i].has_stack = false;
+	r = mark_sleepers(self);
+	perf_events_switch(&self->events, true);
+	copy_read_sleepers(self);
 	return r;
 }
 
 static void sched_switch_fill(struct sample *sample, const struct off_thread *thread, uint64_t now)
 {
+	bool is_own = off_thread_owns_stack(thread, now);
+
 	*sample = (struct sample){
 		.time_ns = now,
 		.weight_ns = now - MIN(thread->since_ns, now),
@@ -62,11 +82,11 @@ static void sched_switch_fill(struct sample *sample, const struct off_thread *th
 		.state = thread->is_preempted ? 'R' : 'S',
 		.end = STACK_NO_USER,
 	};
-	if (!thread->frames || (!thread->has_stack && thread->is_preempted))
+	if (!thread->frames || (!is_own && thread->is_preempted))
 		return;
 	sample->end = thread->end;
-	/* A sleep too short to be looked at: where it slept the last time. */
-	sample->flags = thread->flags | (thread->has_stack ? 0 : SAMPLE_GUESSED);
+	/* A sleep too short to be looked at: where it slept the last time, or the next. */
+	sample->flags = thread->flags | (is_own ? 0 : SAMPLE_GUESSED);
 	sample->kernel_count = thread->kernel_count;
 	sample->user_count = thread->user_count;
 	memcpy(sample->frames, thread->frames,
@@ -82,7 +102,9 @@ static void come_back(struct copy_round *round, struct off_thread *thread, uint6
 		sched_switch_fill(self->sample, thread, now);
 		copy_emit(round, process);
 	}
-	thread->is_out = thread->has_stack = false;
+	thread->is_out = false;
+	if (off_thread_owns_stack(thread, now))
+		thread->has_stack = false;
 }
 
 int copy_hear_switch(struct copy_round *round, const struct perf_record *record)
@@ -126,7 +148,7 @@ int copy_hear_leaving(struct copy_round *round, const struct perf_record *record
 	self->leaving++;
 	copy_walk(self, &from, process);
 	copy_add_python(self, process, record->tid, record->time_ns);
-	return off_thread_keep_stack(thread, self->sample);
+	return off_thread_keep_stack(thread, self->sample, /* read_ns */ 0);
 }
 
 /* Each is a copy of the stack: so many of them would cost the target more than they tell. */
@@ -162,7 +184,8 @@ static void read_sleeper(struct copy_sampler *self, struct off_thread *thread,
 	self->sample->user_count = (uint16_t)stack.count;
 	self->sample->end = (uint8_t)stack.end;
 	self->sample->flags = stack.is_guessed ? SAMPLE_GUESSED : 0;
-	if (off_thread_keep_stack(thread, blocked_python_join(python, self->sample)) < 0)
+	if (off_thread_keep_stack(thread, blocked_python_join(python, self->sample),
+				  stack.read_ns) < 0)
 		thread->has_stack = false;
 }
 

@@ -12,6 +12,7 @@
 #include "shared/arch/blocked_call.h"
 #include "shared/arch/elf.h"
 
+#include "host/core/clock.h"
 #include "host/core/text.h"
 #include "host/unwind/walk.h"
 
@@ -143,7 +144,7 @@ int blocked_stack_read(struct blocked_stack *ret, const struct space *space, pid
 		return r;
 	if (again.stack != call.stack || again.ip != call.ip || again.nr != call.nr)
 		return -EAGAIN;
-	*ret = (struct blocked_stack){ 0 };
+	*ret = (struct blocked_stack){ .read_ns = now_ns() };
 	walk_blocked(ret, space, &copy, &call, frames, capacity);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "host/unwind/space.h"
 
 struct blocked_stack {
+	uint64_t read_ns; /* when it was known to wait there still */
 	unsigned count;
 	enum stack_end end;
 	bool is_guessed;

@@ -7,17 +7,19 @@
 #include <string.h>
 
 #include "host/core/room.h"
+#include "host/unwind/rules/context_ends.h"
 
 /* Of a _start without rules (that of large models is long); up to the next entry at most. */
 #define ENTRY_SIZE 96u
 #define ENDS_MAX   64u /* by their names, of one file */
-#define TAIL_SIZE  9u  /* two instructions, and the byte before, where the call would be */
+/* At the most two instructions, a hlt (x86-64), and the byte before, where the call would be. */
+#define TAIL_SIZE 10u
 
 static const struct known_end known_ends[] = {
 	/* Boost.Context: the function of a coroutine returns to the last lines, which exit. */
 	{ "make_fcontext", END_TAIL },
-	{ "__start_context", END_WHOLE },
-	{ "__startcontext", END_WHOLE },
+	{ "__start_context", END_RETURNED },
+	{ "__startcontext", END_RETURNED },
 	/* Go.  mcall leaves the goroutine for good: it calls the scheduler, on the thread's own
 	 * stack. */
 	{ "runtime.goexit", END_WHOLE },
@@ -73,6 +75,14 @@ static const char *name_of(const struct object_part *names, const Elf64_Sym *sym
 		       : "";
 }
 
+static int mark_returned(struct frames *frames, uint64_t start)
+{
+	for (size_t i = 0; i < frames->count; i++)
+		if (frames->entries[i].start == start)
+			context_end_mark(&frames->entries[i]);
+	return 1;
+}
+
 /* Whether it was one: 1, or 0. */
 static int add_symbol(struct frames *frames, const Elf64_Sym *symbol, const char *name)
 {
@@ -83,6 +93,8 @@ static int add_symbol(struct frames *frames, const Elf64_Sym *symbol, const char
 
 	if (!known || known->extent == END_SWITCHED || entry.end <= entry.start)
 		return 0;
+	if (known->extent == END_RETURNED)
+		return mark_returned(frames, symbol->st_value);
 	if (known->extent == END_TAIL)
 		entry.start = MAX(entry.start, entry.end - MIN(entry.end, TAIL_SIZE));
 	return frames_add_own(frames, &entry, 1) ? -ENOMEM : 1;
@@ -115,6 +127,7 @@ int ends_add(struct frames *frames, const struct object *object)
 {
 	int r = add_entry_point(frames, object);
 
+	context_ends_mark(frames, object);
 	if (!r)
 		r = add_symbols(frames, object, ".dynsym", ".dynstr");
 	return r ? r : add_symbols(frames, object, ".symtab", ".strtab");

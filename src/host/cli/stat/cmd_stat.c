@@ -104,7 +104,9 @@ static enum ending stat_await(struct stat_job *self, int signals)
 			alive->has_ended = true;
 		else if (ending != ENDING_DURATION)
 			return ending;
-		stat_do_due(self);
+		/* The last interval ends with the counting itself. */
+		if (now_ns() < end_ns)
+			stat_do_due(self);
 	}
 	return ENDING_DURATION;
 }

@@ -5,22 +5,29 @@
 #include "host/core/json.h"
 #include "host/core/print.h"
 
+#include <string.h>
 #include <unistd.h>
 
 struct event_listing {
 	bool is_json;
+	char told[192]; /* the last reason */
 	struct counter_machine machine;
 };
 
-static void listing_print(const struct event_listing *self, const char *name,
-			  const struct counter_reason *reason)
+/* The same reason is told once. */
+static void listing_print_text(struct event_listing *self, const char *name, const char *why)
+{
+	if (!why[0])
+		print(stdout, "  %-28s yes\n", name);
+	else
+		print(stdout, "  %-28s no: %s\n", name, strcmp(self->told, why) ? why : "as above");
+	print_into(self->told, sizeof(self->told), "%s", why);
+}
+
+static void listing_print_json(const char *name, const struct counter_reason *reason)
 {
 	struct json json = { .out = stdout };
 
-	if (!self->is_json) {
-		print(stdout, "  %-28s %s\n", name, reason->why[0] ? reason->why : "yes");
-		return;
-	}
 	json_object(&json, NULL);
 	json_text(&json, "event", "countable");
 	json_text(&json, "name", name);
@@ -32,7 +39,7 @@ static void listing_print(const struct event_listing *self, const char *name,
 
 static void listing_try(const char *name, void *context)
 {
-	const struct event_listing *self = context;
+	struct event_listing *self = context;
 	const struct count counted = { .status = COUNT_COUNTED, .share = 1 };
 	struct counter_events events = { 0 };
 	struct counter_reason reason = { 0 };
@@ -47,7 +54,10 @@ static void listing_try(const char *name, void *context)
 	else
 		counter_reason_find(&events.items[0], &set.answers[0], &counted, &self->machine,
 				    &reason);
-	listing_print(self, name, &reason);
+	if (self->is_json)
+		listing_print_json(name, &reason);
+	else
+		listing_print_text(self, name, reason.why);
 	counter_set_done(&set);
 }
 

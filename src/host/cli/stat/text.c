@@ -73,13 +73,25 @@ static void text_print_count(const struct stat_view *view, const struct counted_
 	fputc('\n', stdout);
 }
 
-/* A process that never ran has counts, and all are 0. */
-static bool process_did_run(const struct counting *counting, const struct counted_subject *subject)
+/* Who never ran has counts, and all are 0. */
+static bool subject_did_run(const struct counting *counting, const struct counted_subject *subject)
 {
-	for (size_t i = 0; i < counting->options.events->count; i++)
-		if (!count_has_value(&subject->counts[i]) || subject->counts[i].value)
+	bool has_counts = false;
+
+	for (size_t i = 0; i < counting->options.events->count; i++) {
+		if (subject->counts[i].value)
 			return true;
-	return false;
+		has_counts |= count_has_value(&subject->counts[i]);
+	}
+	return !has_counts;
+}
+
+/* What cannot be counted is said once, with the counts of all the time. */
+static bool text_has_line(const struct stat_view *view, const struct counted_process *process,
+			  size_t event, const struct stat_span *span)
+{
+	return stat_is_shown(view, process, event) &&
+	       (!span->is_interval || !counting_answer(view->counting, process, event)->refusal);
 }
 
 static void text_print_whole(const struct stat_view *view, const struct counted_process *process,
@@ -96,9 +108,9 @@ static void text_print_whole(const struct stat_view *view, const struct counted_
 		      (double)(span->end_ns - span->begin_ns) / 1e9, subject->threads,
 		      plural(subject->threads));
 	print(stdout, "%s%s\n\n", subject->has_ended ? "; it has ended" : "",
-	      process_did_run(counting, subject) ? "" : "; it did not run");
+	      subject_did_run(counting, subject) ? "" : "; it did not run");
 	for (size_t i = 0; i < counting->options.events->count; i++)
-		if (stat_is_shown(view, process, i))
+		if (text_has_line(view, process, i, span))
 			text_print_count(view, process, subject, i, span);
 }
 
@@ -164,7 +176,7 @@ static void text_print_threads(const struct stat_view *view, const struct counte
 	text_print_heading(view, process);
 	for (size_t i = 0; i < process->threads.count; i++) {
 		counting_thread(counting, process, i, span->is_interval, &subject);
-		if (process_did_run(counting, &subject))
+		if (subject_did_run(counting, &subject))
 			text_print_thread(view, process, &subject);
 		else
 			idle++;

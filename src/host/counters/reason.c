@@ -71,6 +71,10 @@ bool counter_reason_find(const struct counter_event *event, const struct counter
 	*ret = (struct counter_reason){ 0 };
 	if (answer->refusal) {
 		reason_set_refusal(event, answer->refusal, machine, ret);
+	} else if (count->status == COUNT_NOT_COUNTED && event->is_partial) {
+		print_into(ret->why, sizeof(ret->why),
+			   "it was on no processor of %s, or their counters were taken",
+			   event->pmu);
 	} else if (count->status == COUNT_NOT_COUNTED) {
 		print_into(ret->why, sizeof(ret->why),
 			   "the processor's counters were taken by other events all the time");

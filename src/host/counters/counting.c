@@ -30,7 +30,8 @@
 #define LOOK_NS     10000000u /* between two looks at the list of threads */
 #define LOOK_SHARE  50u       /* looking takes no more than one part in so many of the time */
 #define COMPARED_NS 20000000u /* less processor time than this is not compared */
-#define TOLERANCE   0.05
+#define TOLERANCE   20u       /* one part in so many */
+#define SWITCH_NS   10000u    /* what a context switch takes, on slow machines */
 
 struct task_list {
 	struct counted_task *items;
@@ -473,23 +474,34 @@ bool counting_rest(const struct counting *self, const struct counted_process *pr
 	return has_any;
 }
 
-/* Time that the hypervisor or interrupts took is in one of the two clocks only, and makes the count
- * larger.  So do children. */
+/* The count of an event of the kernel's own, of all the time; false: it has none. */
+static bool counted_find(const struct counted_process *self, const char *name, uint64_t *ret)
+{
+	const struct counter_events *events = self->whole.events;
+
+	for (size_t i = 0; i < events->count; i++) {
+		if (strcmp(events->items[i].base, name) || !counter_set_has(&self->whole, i))
+			continue;
+		*ret = counter_set_count(&self->whole, NULL, i, /* is_interval */ false).value;
+		return true;
+	}
+	return false;
+}
+
+/* The process's clock has what each switch takes, which the count has not.  The count has what the
+ * hypervisor and interrupts took, which the clock has not, and children. */
 bool counting_is_off(const struct counting *self, const struct counted_process *process,
 		     double *ret_share)
 {
-	const struct counter_events *events = self->options.events;
-	uint64_t used_ns = process->cpu_end_ns - process->cpu_begin_ns;
-	bool may_be_double = process->has_doubt && process->whole.heirs == HEIRS_THREADS;
-	size_t clock = 0;
+	uint64_t used_ns = process->cpu_end_ns - process->cpu_begin_ns, counted_ns, switches;
+	bool may_be_double =
+		process->has_doubt && !self->options.has_children && !self->counts_forks;
 
-	while (clock < events->count && (strcmp(events->items[clock].base, "task-clock") ||
-					 !counter_set_has(&process->whole, clock)))
-		clock++;
-	if (clock == events->count || !process->cpu_begin_ns || !process->cpu_end_ns ||
-	    used_ns < COMPARED_NS)
+	if (!process->cpu_begin_ns || !process->cpu_end_ns || used_ns < COMPARED_NS ||
+	    !counted_find(process, "task-clock", &counted_ns) ||
+	    !counted_find(process, "context-switches", &switches))
 		return false;
-	*ret_share = (double)counter_set_count(&process->whole, NULL, clock, false).value /
-		     (double)used_ns;
-	return *ret_share < 1 - TOLERANCE || (may_be_double && *ret_share > 1 + TOLERANCE);
+	*ret_share = (double)counted_ns / (double)used_ns;
+	return counted_ns + switches * SWITCH_NS + used_ns / TOLERANCE < used_ns ||
+	       (may_be_double && counted_ns > used_ns + used_ns / TOLERANCE);
 }

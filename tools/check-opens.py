@@ -22,6 +22,7 @@ KNOWN = {
     "core/output_file.c": "files that limpet makes, with care",
     "core/output_location.c": "folders of a path that a person gave, with care",
     "core/text.c": "/proc and /etc/passwd; paths that a person gave",
+    "counters/pmu.c": "/sys/bus/event_source/devices",
     "model/model.c": "a path that a person gave",
     "process/foreign_file.c": "names of strangers, with care",
     "process/jvm/jvm.c": "below a folder that foreign_file.c opened; never followed",

@@ -9,16 +9,12 @@
 extern const struct command command_attach, command_detach, command_status;
 extern const struct command command_ps, command_doctor, command_completions;
 extern const struct command command_record, command_report, command_export, command_dump;
-extern const struct command command_diff, command_top, command_ui;
+extern const struct command command_diff, command_top, command_ui, command_stat;
 
 const struct command *const commands[] = {
-	&command_ps,          &command_doctor,
-	&command_attach,      &command_detach,
-	&command_status,      &command_top,
-	&command_ui,          &command_record,
-	&command_dump,        &command_report,
-	&command_export,      &command_diff,
-	&command_completions, NULL,
+	&command_ps,     &command_doctor, &command_attach, &command_detach,      &command_status,
+	&command_top,    &command_ui,     &command_record, &command_dump,        &command_stat,
+	&command_report, &command_export, &command_diff,   &command_completions, NULL,
 };
 
 const struct command *command_find(const char *name)

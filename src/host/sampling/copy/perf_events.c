@@ -17,8 +17,8 @@
 #include "host/core/descriptors.h"
 #include "host/core/room.h"
 #include "host/core/text.h"
+#include "host/process/perf_access.h"
 #include "host/process/procfs.h"
-#include "host/process/rights.h"
 
 #define RING_MOST    ((size_t)16 << 20)
 #define RING_LEAST   ((size_t)128 << 10) /* two of the largest records */
@@ -41,38 +41,6 @@ static int open_event(const struct perf_event_attr *attr, pid_t tid, int cpu)
 		fd = syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	}
 	return fd < 0 ? -errno : (int)fd;
-}
-
-/* Debian's kernels know a 3, which leaves users nothing. */
-static int refuse_right(struct err *err)
-{
-	char level[16];
-	ssize_t size =
-		text_read_small("/proc/sys/kernel/perf_event_paranoid", level, sizeof(level) - 1);
-
-	if (size > 0 && level[0] >= '3') {
-		err_why(err, "kernel.perf_event_paranoid is %.*s: only CAP_PERFMON may use it",
-			(int)strcspn(level, "\n"), level);
-		return err_fix(err, "sudo sysctl kernel.perf_event_paranoid=2, or %s",
-			       rights_fix());
-	}
-	err_why(err, "the kernel lets only its own user and CAP_PERFMON look at a process");
-	return err_fix(err, "%s", rights_fix());
-}
-
-static int perf_events_refuse(int code, struct err *err)
-{
-	err_set(err, code, "perf_event_open: %s", strerror(-code));
-	if (code == -EACCES || code == -EPERM) {
-		err_exit(err, EXIT_NOT_PERMITTED);
-		return refuse_right(err);
-	}
-	if (code == -ENOSYS)
-		return err_why(err, "this kernel has no perf events, or a seccomp filter "
-				    "hides them");
-	if (code == -EMFILE)
-		return err_fix(err, "ulimit -n 1048576");
-	return code;
 }
 
 /* "0-3,5": the processors that are on. */
@@ -142,7 +110,7 @@ static int open_ring(struct perf_ring *ring, const struct perf_event_attr *attr,
 		return 0;
 	if (ring->fd < 0)
 		return ring->fd == -ESRCH ? proc_error(pid, "task", -ESRCH, err)
-					  : perf_events_refuse(ring->fd, err);
+					  : perf_access_explain(ring->fd, err);
 	r = map_ring(ring, most);
 	if (r == -EPERM) {
 		err_set(err, r, "no room for the rings of perf events");
@@ -211,7 +179,7 @@ int perf_events_add(struct perf_events *events, pid_t tid, struct err *err)
 		if (r == -ESRCH)
 			return 0;
 		if (r < 0)
-			return perf_events_refuse(r, err);
+			return perf_access_explain(r, err);
 	}
 	return 0;
 }

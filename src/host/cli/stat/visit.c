@@ -1,0 +1,130 @@
+/*
+ * What all writers share: who is shown, and what is to be said of the counts.
+ */
+#include "host/cli/stat/writer.h"
+#include "host/core/print.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void stat_visit(const struct stat_view *view, const struct stat_span *span, stat_visitor *visit)
+{
+	const struct counting *counting = view->counting;
+	struct counted_subject subject;
+
+	for (size_t i = 0; i < counting->count; i++) {
+		const struct counted_process *process = &counting->processes[i];
+
+		counting_whole(counting, process, span->is_interval, &subject);
+		visit(view, process, &subject, span);
+		if (!counting->options.by_thread)
+			continue;
+		for (size_t k = 0; k < process->threads.count; k++) {
+			counting_thread(counting, process, k, span->is_interval, &subject);
+			visit(view, process, &subject, span);
+		}
+		if (counting_rest(counting, process, span->is_interval, &subject))
+			visit(view, process, &subject, span);
+	}
+}
+
+bool stat_is_shown(const struct stat_view *view, const struct counted_process *process,
+		   size_t event)
+{
+	return !view->counting->options.events->items[event].is_optional ||
+	       !counting_answer(view->counting, process, event)->refusal;
+}
+
+/* Of the first process that has one; no name: there is none. */
+struct told_reason {
+	char name[COUNTER_NAME_MAX];
+	struct counter_reason reason;
+};
+
+static void stat_find_reason(const struct stat_view *view, size_t event, struct told_reason *ret)
+{
+	const struct counting *counting = view->counting;
+	struct counted_subject whole;
+
+	for (size_t i = 0; i < counting->count && !ret->name[0]; i++) {
+		const struct counted_process *process = &counting->processes[i];
+		const struct counter_answer *answer = counting_answer(counting, process, event);
+
+		counting_whole(counting, process, /* is_interval */ false, &whole);
+		if (stat_is_shown(view, process, event) &&
+		    counter_reason_find(&counting->options.events->items[event], answer,
+					&whole.counts[event], &view->machine, &ret->reason))
+			counter_shown_name(&counting->options.events->items[event], answer,
+					   ret->name);
+	}
+}
+
+static void reasons_tell(struct told_reason *reasons, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct counter_reason *reason = &reasons[i].reason;
+
+		if (!reasons[i].name[0])
+			continue;
+		print(stderr, "note: %s", reasons[i].name);
+		for (size_t k = i + 1; k < count; k++) {
+			if (!reasons[k].name[0] || strcmp(reasons[k].reason.why, reason->why))
+				continue;
+			print(stderr, ", %s", reasons[k].name);
+			reasons[k].name[0] = '\0';
+		}
+		print(stderr, ": %s%s%s\n", reason->why, reason->fix[0] ? "; " : "", reason->fix);
+	}
+}
+
+static void stat_tell_share(const struct counting *counting, const struct counted_process *process)
+{
+	double share;
+
+	if (!counting_is_off(counting, process, &share))
+		return;
+	print(stderr, "note: %d (%s): %.0f %% of the processor time that it used was counted: %s\n",
+	      (int)process->pid, process->name, share * 100,
+	      process->has_doubt ? "threads began while counting began; count again"
+				 : "its counters were closed, as when it executes a program with "
+				   "other rights; count again");
+}
+
+static void stat_tell_rest(const struct stat_view *view, const struct counted_process *process)
+{
+	const struct counting *counting = view->counting;
+	struct counted_subject rest;
+
+	if (!counting->options.by_thread || !counting_rest(counting, process, false, &rest))
+		return;
+	print(stderr,
+	      "note: %d (%s): 'other threads' have ended, or what they did, before a look at the "
+	      "list of threads, which is taken each 10 ms; counts of the processor (PMU) are "
+	      "without them\n",
+	      (int)process->pid, process->name);
+}
+
+void stat_tell_reasons(const struct stat_view *view)
+{
+	const struct counting *counting = view->counting;
+	size_t count = counting->options.events->count;
+	struct told_reason *reasons = calloc(count, sizeof(*reasons));
+
+	for (size_t i = 0; reasons && i < count; i++)
+		stat_find_reason(view, i, &reasons[i]);
+	if (reasons)
+		reasons_tell(reasons, count);
+	free(reasons);
+	for (size_t i = 0; i < counting->count; i++) {
+		stat_tell_share(counting, &counting->processes[i]);
+		stat_tell_rest(view, &counting->processes[i]);
+	}
+	if (counting->counts_forks)
+		print(stderr, "note: processes that it starts are counted too: before Linux 5.13 "
+			      "they cannot be told from its threads\n");
+	if (counting->threads_unseen)
+		print(stderr,
+		      "note: %lu threads have no line of their own: no more descriptors; ulimit "
+		      "-n 1048576\n",
+		      counting->threads_unseen);
+}

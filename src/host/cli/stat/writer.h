@@ -1,0 +1,43 @@
+/*
+ * How counts are shown: as text, JSON or csv.
+ */
+#pragma once
+
+#include "host/counters/counting.h"
+#include "host/counters/metric.h"
+#include "host/counters/reason.h"
+
+/* A time of counting, in nanoseconds since it began. */
+struct stat_span {
+	bool is_interval; /* else all of it */
+	uint64_t begin_ns, end_ns;
+};
+
+struct stat_view {
+	const struct counting *counting;
+	struct counter_machine machine;
+};
+
+struct stat_writer {
+	void (*begin)(const struct stat_view *view, uint64_t duration_ns);
+	void (*span)(const struct stat_view *view, const struct stat_span *span);
+	/* How it ended, once all is shown. */
+	void (*end)(const struct stat_view *view, const char *ending);
+};
+
+extern const struct stat_writer stat_text, stat_json, stat_csv;
+
+/* Each process, then its threads, then what no thread has. */
+typedef void stat_visitor(const struct stat_view *view, const struct counted_process *process,
+			  const struct counted_subject *subject, const struct stat_span *span);
+void stat_visit(const struct stat_view *view, const struct stat_span *span, stat_visitor *visit);
+
+/* Nobody asked for an event that this machine has not. */
+bool stat_is_shown(const struct stat_view *view, const struct counted_process *process,
+		   size_t event);
+
+/* Why a count is missing or partial, on stderr, each reason once. */
+void stat_tell_reasons(const struct stat_view *view);
+
+/* The names of events, and which of them this machine can count. */
+void stat_list(bool is_json);

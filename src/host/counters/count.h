@@ -1,0 +1,57 @@
+/*
+ * What counters say: readings, added up over threads, scaled where a counter was not there all the
+ * time.
+ */
+#pragma once
+
+#include "host/counters/event.h"
+
+/* As the kernel has it. */
+struct counter_reading {
+	uint64_t value;
+	uint64_t enabled_ns; /* its thread ran, and it was to be counted */
+	uint64_t running_ns; /* it was */
+};
+
+/* Readings of several threads. */
+struct counter_sum {
+	uint64_t value;      /* as counted */
+	uint64_t scaled;     /* each to the whole time of its thread */
+	uint64_t enabled_ns; /* of all */
+	uint64_t running_ns;
+	uint64_t heard_ns; /* enabled_ns of those that were counted at all */
+};
+
+enum count_status {
+	COUNT_COUNTED,
+	COUNT_SCALED,        /* not all of the time: the value is an estimate */
+	COUNT_NOT_COUNTED,   /* there is no value, though this machine knows the event */
+	COUNT_NOT_SUPPORTED, /* nor can there be one */
+	COUNT_STATUSES,
+};
+
+struct count {
+	enum count_status status;
+	uint64_t value; /* 0 where there is none */
+	double share;   /* of the time for which it was counted; 0 where there is no value */
+};
+
+void counter_sum_add(struct counter_sum *sum, const struct counter_reading *reading);
+
+/* Of threads that never ran nothing was there to be counted: that is a true 0. */
+struct count counter_sum_count(const struct counter_sum *sum, const struct counter_event *event);
+
+/* What came since; never below 0. */
+struct counter_reading counter_reading_since(const struct counter_reading *now,
+					     const struct counter_reading *before);
+
+/* What one count has that others have not, where both are known; else there is no value. */
+struct count count_rest(const struct count *whole, const struct count *part);
+
+static inline bool count_has_value(const struct count *count)
+{
+	return count->status == COUNT_COUNTED || count->status == COUNT_SCALED;
+}
+
+/* "counted", "scaled", "not counted", "not supported" */
+const char *count_status_name(enum count_status status);

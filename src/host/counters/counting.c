@@ -1,0 +1,507 @@
+/*
+ * Counts processes.  Host only.
+ *
+ * Counters are opened for the threads that are there, and the kernel hands them on to threads that
+ * these start.  A thread that begins meanwhile has inherited counters or has not, which nobody can
+ * tell: so it is begun anew until none began.  Where that does not end, those that began are
+ * taken to have inherited, and the process's own clock says afterwards whether that was right.
+ */
+#include "host/counters/counting.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/core/descriptors.h"
+#include "host/core/room.h"
+#include "host/counters/reason.h"
+#include "host/process/descendants.h"
+#include "host/process/perf_access.h"
+#include "host/process/procfs.h"
+#include "host/process/threads.h"
+
+#define ROUNDS_MAX  4u        /* in which all counters are opened */
+#define LOOK_NS     10000000u /* between two looks at the list of threads */
+#define LOOK_SHARE  50u       /* looking takes no more than one part in so many of the time */
+#define COMPARED_NS 20000000u /* less processor time than this is not compared */
+#define TOLERANCE   20u       /* one part in so many */
+#define SWITCH_NS   10000u    /* what a context switch takes, on slow machines */
+
+struct task_list {
+	struct counted_task *items;
+	size_t count, room;
+};
+
+static int task_compare(const void *left, const void *right)
+{
+	const struct counted_task *a = left, *b = right;
+
+	return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static bool task_is_in(const struct counted_task *items, size_t count, pid_t tid)
+{
+	const struct counted_task key = { .tid = tid };
+
+	return count && bsearch(&key, items, count, sizeof(key), task_compare);
+}
+
+static int task_list_add(struct task_list *list, pid_t pid, struct err *err)
+{
+	CLEANUP(free) pid_t *tids = NULL;
+	size_t count;
+	int r = proc_list(pid, "task", &tids, &count, err);
+
+	for (size_t i = 0; !r && i < count; i++) {
+		r = make_room(&list->items, list->count, &list->room, sizeof(*list->items));
+		if (!r)
+			list->items[list->count++] = (struct counted_task){ pid, tids[i] };
+		else
+			err_set(err, r, "no memory for threads");
+	}
+	return r;
+}
+
+/* All threads that are counted as this process.  Descendants may end while we look. */
+static int task_list_read(struct task_list *ret, pid_t pid, bool has_children, struct err *err)
+{
+	CLEANUP(free) pid_t *descendants = NULL;
+	struct err ignored = { 0 };
+	size_t count = 0;
+	int r = task_list_add(ret, pid, err);
+
+	if (!r && has_children)
+		r = descendants_list(pid, &descendants, &count, err);
+	for (size_t i = 0; !r && i < count; i++)
+		(void)!task_list_add(ret, descendants[i], &ignored);
+	if (!r)
+		qsort(ret->items, ret->count, sizeof(*ret->items), task_compare);
+	return r;
+}
+
+static int set_cover(struct counter_set *set, const struct task_list *list, struct err *err)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		int r = counter_set_add(set, list->items[i].pid, list->items[i].tid, err);
+
+		if (r && r != -ESRCH)
+			return r;
+	}
+	return 0;
+}
+
+/* Has a thread begun since? */
+static bool task_list_has_news(const struct task_list *before, const struct task_list *now)
+{
+	for (size_t i = 0; i < now->count; i++)
+		if (!task_is_in(before->items, before->count, now->items[i].tid))
+			return true;
+	return false;
+}
+
+/* 1: threads began meanwhile. */
+static int counted_cover_once(struct counted_process *self, bool has_children, struct err *err)
+{
+	struct task_list before = { 0 }, now = { 0 };
+	int r = task_list_read(&before, self->pid, has_children, err);
+
+	if (!r)
+		r = set_cover(&self->whole, &before, err);
+	if (!r)
+		r = task_list_read(&now, self->pid, has_children, err);
+	if (!r)
+		r = task_list_has_news(&before, &now);
+	free(before.items);
+	free(now.items);
+	return r;
+}
+
+static int counted_cover(struct counted_process *self, bool has_children, struct err *err)
+{
+	int r = 1;
+
+	for (unsigned round = 0; r == 1 && round < ROUNDS_MAX; round++) {
+		counter_set_clear(&self->whole);
+		r = counted_cover_once(self, has_children, err);
+	}
+	self->has_doubt = r == 1;
+	return MIN(r, 0);
+}
+
+static int counted_cover_threads(struct counted_process *self, bool has_children, struct err *err)
+{
+	struct task_list list = { 0 };
+	int r = task_list_read(&list, self->pid, has_children, err);
+
+	if (!r)
+		r = set_cover(&self->threads, &list, err);
+	self->seen = list.items;
+	self->seen_count = list.count;
+	return r;
+}
+
+/* Does any event have counters? */
+static bool counted_counts(const struct counted_process *self, const struct counter_events *events)
+{
+	for (size_t i = 0; i < events->count; i++)
+		if ((self->whole.count && counter_set_has(&self->whole, i)) ||
+		    (self->threads.count && counter_set_has(&self->threads, i)))
+			return true;
+	return false;
+}
+
+/* Rights before all else: with more of them there may be counts. */
+static size_t counted_find_refusal(const struct counter_set *set)
+{
+	for (size_t i = 0; i < set->events->count; i++)
+		if (set->answers[i].refusal == -EACCES || set->answers[i].refusal == -EPERM)
+			return i;
+	return 0;
+}
+
+static int counted_refuse(const struct counted_process *self, struct err *err)
+{
+	const struct counter_set *set = self->threads.events ? &self->threads : &self->whole;
+	size_t event = counted_find_refusal(set);
+	const struct count none = { .status = COUNT_NOT_SUPPORTED };
+	int code = set->answers[event].refusal;
+	struct counter_machine machine;
+	struct counter_reason reason;
+
+	if (!set->count) {
+		err_set(err, -ESRCH, "process %d has ended", (int)self->pid);
+		return err_exit(err, EXIT_NO_PROCESS);
+	}
+	if (code == -EACCES || code == -EPERM) {
+		perf_access_explain(code, err);
+		return err_while(err, "count %d (%s)", (int)self->pid, self->name);
+	}
+	err_set(err, -ENODEV, "count %d (%s): none of these events can be counted here",
+		(int)self->pid, self->name);
+	counter_machine_read(&machine);
+	counter_reason_find(&set->events->items[event], &set->answers[event], &none, &machine,
+			    &reason);
+	err_why(err, "%s", reason.why);
+	err_fix(err, "%s", reason.fix);
+	return err_exit(err, EXIT_NOTHING_CAPTURED);
+}
+
+static int counted_open(struct counted_process *self, const struct counting_options *options,
+			enum counter_heirs heirs, struct err *err)
+{
+	long pidfd = syscall(SYS_pidfd_open, self->pid, 0);
+	int r;
+
+	self->pidfd = pidfd < 0 ? -1 : (int)pidfd;
+	if (pidfd < 0)
+		return proc_error(self->pid, "task", -ESRCH, err);
+	thread_read_name(self->pid, self->pid, self->name, sizeof(self->name));
+	counter_set_init(&self->whole, options->events, heirs);
+	self->whole.software_only = options->by_thread;
+	r = counted_cover(self, options->has_children, err);
+	if (!r && options->by_thread) {
+		counter_set_init(&self->threads, options->events, HEIRS_NONE);
+		r = counted_cover_threads(self, options->has_children, err);
+	}
+	if (r)
+		return err_while(err, "count %d", (int)self->pid);
+	return counted_counts(self, options->events) ? 0 : counted_refuse(self, err);
+}
+
+static enum counter_heirs heirs_choose(struct counting *self)
+{
+	if (self->options.has_children)
+		return HEIRS_PROCESSES;
+	self->counts_forks = !counter_can_keep_to_threads();
+	return self->counts_forks ? HEIRS_PROCESSES : HEIRS_THREADS;
+}
+
+int counting_open(struct counting *ret, const struct counting_options *options, struct err *err)
+{
+	enum counter_heirs heirs;
+	int r = 0;
+
+	*ret = (struct counting){ .options = *options };
+	descriptors_raise_limit();
+	heirs = heirs_choose(ret);
+	ret->processes = calloc(options->pid_count, sizeof(*ret->processes));
+	if (!ret->processes)
+		return err_set(err, -ENOMEM, "no memory for counters");
+	for (size_t i = 0; !r && i < options->pid_count; i++) {
+		struct counted_process *process = &ret->processes[ret->count++];
+
+		*process = (struct counted_process){ .pid = options->pids[i], .pidfd = -1 };
+		r = counted_open(process, options, heirs, err);
+	}
+	if (r)
+		counting_close(ret);
+	return r;
+}
+
+/* What all its threads have used, those that ended too; 0 where it is gone. */
+static uint64_t counted_cpu_ns(pid_t pid)
+{
+	struct timespec time;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &time))
+		return 0;
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* The whole begins before its parts and ends after them, so that it is never less. */
+void counting_start(struct counting *self)
+{
+	for (size_t i = 0; i < self->count; i++) {
+		struct counted_process *process = &self->processes[i];
+
+		counter_set_switch(&process->whole, true);
+		process->cpu_begin_ns = counted_cpu_ns(process->pid);
+		if (self->options.by_thread)
+			counter_set_switch(&process->threads, true);
+	}
+	self->begin_ns = self->interval_begin_ns = self->now_ns = now_ns();
+	self->next_look_ns = self->begin_ns + LOOK_NS;
+}
+
+static void counted_refresh_names(struct counted_process *self)
+{
+	thread_read_name(self->pid, self->pid, self->name, sizeof(self->name));
+	for (size_t i = 0; i < self->threads.count; i++) {
+		struct counter_thread *thread = &self->threads.threads[i];
+
+		if (!thread->has_ended)
+			thread_read_name(thread->pid, thread->tid, thread->name,
+					 sizeof(thread->name));
+	}
+}
+
+void counting_stop(struct counting *self)
+{
+	counting_look(self);
+	for (size_t i = 0; i < self->count; i++) {
+		struct counted_process *process = &self->processes[i];
+
+		if (self->options.by_thread)
+			counter_set_switch(&process->threads, false);
+		process->cpu_end_ns = counted_cpu_ns(process->pid);
+		counter_set_switch(&process->whole, false);
+		counted_refresh_names(process);
+	}
+	counting_read(self);
+}
+
+void counting_close(struct counting *self)
+{
+	for (size_t i = 0; i < self->count; i++) {
+		struct counted_process *process = &self->processes[i];
+
+		if (process->whole.events)
+			counter_set_done(&process->whole);
+		if (process->threads.events)
+			counter_set_done(&process->threads);
+		free(process->seen);
+		if (process->pidfd >= 0)
+			close(process->pidfd);
+	}
+	free(self->processes);
+	*self = (struct counting){ 0 };
+}
+
+static void counted_end_thread(struct counted_process *self, pid_t tid)
+{
+	for (size_t i = self->threads.count; i-- > 0;)
+		if (self->threads.threads[i].tid == tid && !self->threads.threads[i].has_ended)
+			counter_thread_end(&self->threads, &self->threads.threads[i]);
+}
+
+/* A thread that cannot have counters, for want of descriptors: the rest has it. */
+static void counted_begin_thread(struct counting *self, struct counted_process *process,
+				 const struct counted_task *task)
+{
+	struct err ignored = { 0 };
+	int r = counter_set_add(&process->threads, task->pid, task->tid, &ignored);
+
+	if (!r)
+		counter_thread_switch(&process->threads,
+				      &process->threads.threads[process->threads.count - 1], true);
+	else if (r != -ESRCH)
+		self->threads_unseen++;
+}
+
+static void counted_look(struct counting *self, struct counted_process *process)
+{
+	struct task_list now = { 0 };
+	struct err ignored = { 0 };
+
+	if (process->has_ended ||
+	    task_list_read(&now, process->pid, self->options.has_children, &ignored)) {
+		free(now.items);
+		return;
+	}
+	for (size_t i = 0; i < process->seen_count; i++)
+		if (!task_is_in(now.items, now.count, process->seen[i].tid))
+			counted_end_thread(process, process->seen[i].tid);
+	for (size_t i = 0; i < now.count; i++)
+		if (!task_is_in(process->seen, process->seen_count, now.items[i].tid))
+			counted_begin_thread(self, process, &now.items[i]);
+	free(process->seen);
+	process->seen = now.items;
+	process->seen_count = now.count;
+}
+
+void counting_look(struct counting *self)
+{
+	uint64_t begin_ns = now_ns(), took_ns;
+
+	if (!self->options.by_thread)
+		return;
+	for (size_t i = 0; i < self->count; i++)
+		counted_look(self, &self->processes[i]);
+	took_ns = now_ns() - begin_ns;
+	self->next_look_ns = begin_ns + MAX(LOOK_NS, took_ns * LOOK_SHARE);
+}
+
+uint64_t counting_look_wait_ns(const struct counting *self)
+{
+	uint64_t now = now_ns();
+
+	if (!self->options.by_thread)
+		return UINT64_MAX;
+	return self->next_look_ns > now ? self->next_look_ns - now : 0;
+}
+
+static bool counted_has_ended(const struct counted_process *self)
+{
+	struct pollfd wait = { .fd = self->pidfd, .events = POLLIN };
+
+	return self->has_ended || poll(&wait, 1, 0) > 0;
+}
+
+void counting_read(struct counting *self)
+{
+	for (size_t i = 0; i < self->count; i++) {
+		self->processes[i].has_ended = counted_has_ended(&self->processes[i]);
+		if (self->options.by_thread)
+			counter_set_read(&self->processes[i].threads);
+		counter_set_read(&self->processes[i].whole);
+	}
+	self->now_ns = now_ns();
+}
+
+void counting_turn(struct counting *self)
+{
+	for (size_t i = 0; i < self->count; i++) {
+		counter_set_turn(&self->processes[i].whole);
+		if (self->options.by_thread)
+			counter_set_turn(&self->processes[i].threads);
+	}
+	self->interval_begin_ns = self->now_ns;
+}
+
+struct counted_process *counting_find_alive(struct counting *self)
+{
+	for (size_t i = 0; i < self->count; i++)
+		if (!self->processes[i].has_ended)
+			return &self->processes[i];
+	return NULL;
+}
+
+/* By threads the processor's events are in their counters only. */
+static const struct counter_set *counted_set_of(const struct counting *self,
+						const struct counted_process *process, size_t event)
+{
+	return self->options.by_thread && self->options.events->items[event].needs_pmu
+		       ? &process->threads
+		       : &process->whole;
+}
+
+const struct counter_answer *counting_answer(const struct counting *self,
+					     const struct counted_process *process, size_t event)
+{
+	return &counted_set_of(self, process, event)->answers[event];
+}
+
+void counting_whole(const struct counting *self, const struct counted_process *process,
+		    bool is_interval, struct counted_subject *ret)
+{
+	*ret = (struct counted_subject){ .pid = process->pid,
+					 .name = process->name,
+					 .has_ended = process->has_ended,
+					 .threads = process->whole.count };
+	for (size_t i = 0; i < self->options.events->count; i++)
+		ret->counts[i] = counter_set_count(counted_set_of(self, process, i),
+						   /* thread */ NULL, i, is_interval);
+}
+
+void counting_thread(const struct counting *self, const struct counted_process *process,
+		     size_t index, bool is_interval, struct counted_subject *ret)
+{
+	const struct counter_thread *thread = &process->threads.threads[index];
+
+	*ret = (struct counted_subject){ .pid = thread->pid,
+					 .tid = thread->tid,
+					 .name = thread->name,
+					 .has_ended = thread->has_ended };
+	for (size_t i = 0; i < self->options.events->count; i++)
+		ret->counts[i] = counter_set_count(&process->threads, thread, i, is_interval);
+}
+
+bool counting_rest(const struct counting *self, const struct counted_process *process,
+		   bool is_interval, struct counted_subject *ret)
+{
+	bool has_any = false;
+
+	*ret = (struct counted_subject){ .pid = process->pid,
+					 .name = "other threads",
+					 .is_rest = true };
+	for (size_t i = 0; i < self->options.events->count; i++) {
+		struct count whole, part;
+
+		part = counter_set_count(&process->threads, NULL, i, is_interval);
+		if (self->options.events->items[i].needs_pmu && count_has_value(&part))
+			part = (struct count){ .status = COUNT_NOT_COUNTED };
+		whole = counter_set_count(counted_set_of(self, process, i), NULL, i, is_interval);
+		ret->counts[i] = count_rest(&whole, &part);
+		has_any |= ret->counts[i].value > 0;
+	}
+	return has_any;
+}
+
+/* The count of an event of the kernel's own, of all the time; false: it has none. */
+static bool counted_find(const struct counted_process *self, const char *name, uint64_t *ret)
+{
+	const struct counter_events *events = self->whole.events;
+
+	for (size_t i = 0; i < events->count; i++) {
+		if (strcmp(events->items[i].base, name) || !counter_set_has(&self->whole, i))
+			continue;
+		*ret = counter_set_count(&self->whole, NULL, i, /* is_interval */ false).value;
+		return true;
+	}
+	return false;
+}
+
+/* The process's clock has what each switch takes, which the count has not.  The count has what the
+ * hypervisor and interrupts took, which the clock has not, and children. */
+bool counting_is_off(const struct counting *self, const struct counted_process *process,
+		     double *ret_share)
+{
+	uint64_t used_ns = process->cpu_end_ns - process->cpu_begin_ns, counted_ns, switches;
+	bool may_be_double =
+		process->has_doubt && !self->options.has_children && !self->counts_forks;
+
+	if (!process->cpu_begin_ns || !process->cpu_end_ns || used_ns < COMPARED_NS ||
+	    !counted_find(process, "task-clock", &counted_ns) ||
+	    !counted_find(process, "context-switches", &switches))
+		return false;
+	*ret_share = (double)counted_ns / (double)used_ns;
+	return counted_ns + switches * SWITCH_NS + used_ns / TOLERANCE < used_ns ||
+	       (may_be_double && counted_ns > used_ns + used_ns / TOLERANCE);
+}

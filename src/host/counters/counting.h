@@ -1,0 +1,98 @@
+/*
+ * Counting of processes: from the threads that are there, through those that come and go, to what
+ * they came to.  From outside; no process notices.
+ */
+#pragma once
+
+#include "host/counters/counter_set.h"
+
+struct counting_options {
+	const struct counter_events *events;
+	const pid_t *pids;
+	size_t pid_count;
+	bool by_thread;    /* also each thread by itself */
+	bool has_children; /* descendants count as their process */
+};
+
+struct counted_task {
+	pid_t pid, tid;
+};
+
+struct counted_process {
+	pid_t pid;
+	char name[32];
+	int pidfd;
+	bool has_ended;
+	/* All of it, threads that come later included.  Where threads are counted by themselves
+	 * it has no events of the processor, whose counters are few. */
+	struct counter_set whole;
+	struct counter_set threads; /* empty where they are not */
+	struct counted_task *seen;  /* at the last look, ascending; for these */
+	size_t seen_count;
+	bool has_doubt; /* threads began while counters were opened: inherited or not? */
+	uint64_t cpu_begin_ns, cpu_end_ns; /* its own clock; 0 where it cannot be read */
+};
+
+struct counting {
+	struct counting_options options;
+	struct counted_process *processes;
+	size_t count;
+	bool counts_forks; /* of processes that were to be counted without their children */
+	uint64_t begin_ns, interval_begin_ns;
+	uint64_t now_ns; /* when counters were read last */
+	uint64_t next_look_ns;
+	uint64_t threads_unseen; /* of which no row could be had */
+};
+
+/* One line of a table: a process, one of its threads, or what no thread's line has. */
+struct counted_subject {
+	pid_t pid, tid; /* tid 0: a whole process */
+	const char *name;
+	bool is_rest; /* of threads that came and went between two looks, or before one */
+	bool has_ended;
+	size_t threads; /* of a process: those it had at the beginning */
+	struct count counts[COUNTER_EVENTS_MAX];
+};
+
+/* Opens all counters.  Exit codes: EXIT_NO_PROCESS, EXIT_NOT_PERMITTED; EXIT_NOTHING_CAPTURED where
+ * none of the events can be had. */
+int counting_open(struct counting *ret, const struct counting_options *options,
+		  struct err *err) MUST_CHECK;
+void counting_start(struct counting *self);
+void counting_stop(struct counting *self);
+void counting_close(struct counting *self);
+
+/* Looks for threads that came or went, where they are counted by themselves. */
+void counting_look(struct counting *self);
+/* How long that may be put off; UINT64_MAX: for ever. */
+uint64_t counting_look_wait_ns(const struct counting *self);
+
+/* Reads all counters, and sees which processes have ended; they keep theirs. */
+void counting_read(struct counting *self);
+/* The next interval begins. */
+void counting_turn(struct counting *self);
+
+/* What the kernel said to an event. */
+const struct counter_answer *counting_answer(const struct counting *self,
+					     const struct counted_process *process, size_t event);
+
+/* A process that has not ended yet; NULL: all have. */
+struct counted_process *counting_find_alive(struct counting *self);
+
+void counting_whole(const struct counting *self, const struct counted_process *process,
+		    bool is_interval, struct counted_subject *ret);
+void counting_thread(const struct counting *self, const struct counted_process *process,
+		     size_t index, bool is_interval, struct counted_subject *ret);
+/* False: the lines of its threads have all of it. */
+bool counting_rest(const struct counting *self, const struct counted_process *process,
+		   bool is_interval, struct counted_subject *ret);
+
+/* Does the process's own clock say that not all of it was counted, or some of it twice?  And what
+ * was counted for each second that it used. */
+bool counting_is_off(const struct counting *self, const struct counted_process *process,
+		     double *ret_share);
+
+static inline void counting_close_at_scope_end(struct counting *self)
+{
+	counting_close(self);
+}

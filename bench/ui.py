@@ -3,7 +3,8 @@
 What `limpet ui` takes to open a large recording and to add up ranges of it.
 
   bench/ui.py [--samples N] [--nodes N] [--ranges N]
-  bench/ui.py --live SECONDS [--threads N] [--tabs N]     a live session instead, with so many pages that look at it
+  bench/ui.py --live SECONDS [--threads N] [--tabs N] [--flames N] [--block BYTES]
+                                a live session instead, with so many pages that look at it, and ask for N flame graphs a second
 
 Environment: LIMPET, BUILD (a build tree).
 """
@@ -85,7 +86,7 @@ def ranges(end_ns, count, share):
 TARGET = """
 import hashlib, sys, threading, time
 def work(counts, i):
-    data = bytes(1 << 15)
+    data = bytes(int(sys.argv[2]))
     while True:
         hashlib.sha256(data).digest()
         counts[i] += 1
@@ -101,8 +102,8 @@ while True:
 class Target:
     """Threads that compute; how much they do in a second."""
 
-    def __init__(self, threads):
-        self.process = subprocess.Popen([sys.executable, "-c", TARGET, str(threads)], stdout=subprocess.PIPE, text=True)
+    def __init__(self, threads, block):
+        self.process = subprocess.Popen([sys.executable, "-c", TARGET, str(threads), str(block)], stdout=subprocess.PIPE, text=True)
         self.points = []
         threading.Thread(target=self.follow, daemon=True).start()
 
@@ -123,13 +124,13 @@ class Target:
         return (after - before) / (last - first)
 
 
-def tab(server, until, failures):
-    """What a page asks for: everything that is new ten times a second, the flame graph once."""
+def tab(server, until, failures, flames):
+    """What a page asks for: everything that is new ten times a second, the flame graph once or more often."""
     asking, turn = Asking(server), 0
     while time.monotonic() < until:
         try:
             asking.time_ms("/api/live?session=1&since=1")
-            if turn % 10 == 0:
+            if turn % (10 // flames) == 0:
                 asking.time_ms("/api/flame?session=1&width=1500")
         except (OSError, RuntimeError) as error:
             failures.append(str(error))
@@ -139,7 +140,7 @@ def tab(server, until, failures):
 
 
 def live(options):
-    target = Target(options.threads)
+    target = Target(options.threads, options.block)
     try:
         alone = target.rate(10)
         with Server() as server:
@@ -148,7 +149,7 @@ def live(options):
                 raise RuntimeError(answer.raw)
             failures, pid, until = [], server.process.pid, time.monotonic() + options.live
             for _ in range(options.tabs):
-                threading.Thread(target=tab, args=(server, until, failures), daemon=True).start()
+                threading.Thread(target=tab, args=(server, until, failures, options.flames), daemon=True).start()
             while time.monotonic() < until:
                 before = cpu_ms(pid) + cpu_ms(server.child())
                 rate = target.rate(max(min(30, until - time.monotonic() - 2), 3))
@@ -171,6 +172,8 @@ def main():
     parser.add_argument("--live", type=int, default=0)
     parser.add_argument("--threads", type=int, default=64)
     parser.add_argument("--tabs", type=int, default=20)
+    parser.add_argument("--block", type=int, default=1 << 15, help="bytes between two waits of a thread")
+    parser.add_argument("--flames", type=int, choices=(1, 2, 5, 10), default=1)
     options = parser.parse_args()
     if options.live:
         live(options)

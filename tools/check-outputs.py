@@ -46,6 +46,7 @@ ALLOWED = {
     "src/host/export/profile/flame_page.c": {"open_memstream"},
     "src/host/export/profile/folded.c": {"open_memstream"},
     "src/host/export/amd/rocpd/rocpd_parts.c": {"open_memstream"},
+    "src/host/ui/answer_threads.c": {"open_memstream"},
     "src/host/ui/columns.c": {"open_memstream"},
     "src/host/ui/reply.c": {"fdopen"},
     # The kind of terminal and its letters: what environment_distrust() leaves.

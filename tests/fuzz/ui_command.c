@@ -35,9 +35,9 @@ static void answer_check(const uint8_t *bytes, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	const char *text = (const char *)bytes;
-	static struct ui_command command;
+	static struct ui_command command, checked;
 	struct ui_wish wish;
-	char wrong[64];
+	char why[PARAMETER_WHY_MAX];
 
 	command_check(bytes, size);
 	answer_check(bytes, size);
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	(void)!wish_parse_empty(text, size);
 	ui_command_init(&command, UI_FLAME);
 	if (size < 60000 &&
-	    parameters_parse((struct http_text){ text, size }, ~0u, &command, wrong) == 0)
-		must(strlen(command.name) < UI_NAME_MAX);
+	    parameters_parse((struct http_text){ text, size }, ~0u, &command, why) == 0)
+		must(ui_command_check(&command, sizeof(command), &checked) == 0);
 	return 0;
 }

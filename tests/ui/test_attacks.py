@@ -14,7 +14,7 @@ import tempfile
 import time
 import unittest
 
-from server import LIMPET, PATIENCE_S, Server, read_answer
+from server import LIMPET, PATIENCE_S, Server, program, read_answer
 
 WRONG_TOKEN = "0" * 32
 PROTECTION = {
@@ -24,6 +24,80 @@ PROTECTION = {
     "referrer-policy": "no-referrer",
     "cache-control": "no-store",
 }
+
+# The least and the largest number that each parameter takes, and the routes that know it.
+TIME_MAX = 3_153_600_000 * 10 ** 9
+RANGED = ("threads", "flame", "functions", "sandwich", "heatmap", "timeline", "spans", "flows", "curves", "compare",
+          "export?format=folded&", "share")
+NUMBERS = {
+    "session": (0, 2 ** 31 - 1, (*RANGED, "live", "stack", "span")),
+    "from": (0, TIME_MAX, RANGED),
+    "to": (0, TIME_MAX, RANGED),
+    "threads": (0, 2 ** 32 - 2, ("flame", "functions", "sandwich", "heatmap", "timeline", "spans", "compare", "share")),
+    "width": (0, 16384, ("flame", "timeline", "spans", "curves", "compare")),
+    "invert": (0, 1, ("flame", "compare")),
+    "by_thread": (0, 1, ("flame", "compare")),
+    "limit": (0, 1_000_000, ("functions", "flows")),
+    "cell_ms": (1, 60_000, ("heatmap",)),
+    "thread": (0, 2 ** 32 - 2, ("stack",)),
+    "time": (0, TIME_MAX, ("stack",)),
+    "since": (0, TIME_MAX, ("live",)),
+    "correlation": (0, 2 ** 63 - 1, ("span",)),
+    "session_b": (0, 2 ** 31 - 1, ("compare",)),
+    "from_b": (0, TIME_MAX, ("compare",)),
+    "to_b": (0, TIME_MAX, ("compare",)),
+    "threads_b": (0, 2 ** 32 - 2, ("compare",)),
+    "size": (0, 1, ("share",)),
+    "pid": (0, 2 ** 31 - 1, ("doctor",)),
+}
+
+
+class Numbers(unittest.TestCase):
+    """No number in a query ends limpet: it is answered, or refused with the numbers that are taken."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="numbers-")
+        path = os.path.join(cls.folder.name, "it.limpet")
+        subprocess.run([program("make_samples"), path, "2"], check=True, timeout=PATIENCE_S)
+        cls.server = Server(path)
+        cls.connection = cls.server.connect()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.connection.close()
+        status = cls.server.end()
+        cls.server.__exit__()
+        cls.folder.cleanup()
+        assert status == 0, f"limpet ui ended with {status}"
+
+    def ask(self, route, name, value):
+        path = f"/api/{route}{'' if '?' in route else '?'}{name}={value}"
+        if name != "session" and route != "doctor":
+            path += "&session=1"
+        if route == "compare" and name != "session_b":
+            path += "&session_b=1"
+        self.connection.sendall(self.server.head(path).encode())
+        return read_answer(self.connection)
+
+    def test_beyond_the_bounds(self):
+        for name, (least, most, routes) in NUMBERS.items():
+            for route in routes:
+                values = {most + 1, most * 10 + 9, 2 ** 31 if most < 2 ** 31 else 10 ** 19, 2 ** 64, 2 ** 64 + 1, 10 ** 40}
+                for value in (*sorted(values), *range(least), "-1", "1e3", "0x10", "", "%20", "1.5", "NaN"):
+                    if value == "" and name.startswith("threads"):
+                        continue
+                    answer = self.ask(route, name, value)
+                    self.assertEqual(answer.status, 400, f"{route} {name}={value}: {answer.raw[:300]!r}")
+                    self.assertIn(f"'{name}' takes numbers from {least} to {most}", answer.json()["error"]["what"])
+
+    def test_at_the_bounds(self):
+        for name, (least, most, routes) in NUMBERS.items():
+            for route in routes:
+                for value in (least, least + 1, most - 1, most):
+                    answer = self.ask(route, name, value)
+                    self.assertIn(answer.status, (200, 400, 404, 409), f"{route} {name}={value}")
+                    self.assertNotIn("takes numbers", answer.body.decode("latin-1"), f"{route} {name}={value}")
 
 
 class Attacks(unittest.TestCase):
@@ -147,12 +221,37 @@ class Attacks(unittest.TestCase):
             self.assertEqual(self.server.post("/api/sessions", body).status, 400, body)
         self.assertEqual(self.server.ask("/api/sessions")["sessions"], [])
 
+    def stranger(self, sends=b""):
+        """A connection without the token that takes no more than a few bytes of an answer."""
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+        connection.settimeout(PATIENCE_S)
+        connection.connect(("127.0.0.1", self.server.port))
+        connection.sendall(sends)
+        self.addCleanup(connection.close)
+        return connection
+
+    def test_strangers_cannot_hold_all_connections(self):
+        """However they hold them: by silence, by half a head, by reading nothing of the page.  Who has the token gets in,
+        and stays."""
+        page = self.server.connect()
+        self.addCleanup(page.close)
+        for sends in (b"", b"GET / HTTP/1.1\r\nHost: ", b"GET /app.js HTTP/1.1\r\nHost: localhost\r\n\r\n"):
+            page.sendall(self.server.head("/api/about").encode())
+            self.assertEqual(read_answer(page).status, 200)
+            for _ in range(3):
+                for _ in range(40):
+                    self.stranger(sends)
+                self.assertEqual(self.server.get("/api/about").status, 200, sends)
+            page.sendall(self.server.head("/api/about").encode())
+            self.assertEqual(read_answer(page).status, 200, sends)
+
     def test_slow_clients_are_left_and_others_served(self):
         slow = [self.server.connect() for _ in range(20)]
         for connection in slow:
             connection.sendall(b"GET / HTTP/1.1\r\nHost: ")
         self.assertEqual(self.server.get("/api/about").status, 200)
-        # More than there are slots: those that came first are dropped after five seconds, nobody is served wrongly.
+        # More than there are slots: those that came first are dropped, nobody is served wrongly.
         more = [self.server.connect() for _ in range(40)]
         for connection in slow:
             self.assertEqual(connection.recv(1), b"")

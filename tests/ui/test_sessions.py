@@ -7,6 +7,7 @@ Environment: LIMPET is the executable under test, PROGRAMS the folder with the b
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import tempfile
 import time
 import unittest
 
-from server import LIMPET, PATIENCE_S, Server, program, wait_until
+from server import LIMPET, PATIENCE_S, Server, program, read_answer, wait_until
 
 # Reads and asks for memory in a thread, and computes a little, for ever.
 READER = """
@@ -123,6 +124,49 @@ class Sessions(unittest.TestCase):
                 answer = server.post("/api/sessions", body)
                 self.assertEqual(answer.status, status, answer.raw)
                 self.assertTrue(answer.json()["error"]["what"])
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to become another user")
+    def test_a_process_of_another_user(self):
+        """It is refused, with the right that is missing and the command that helps; not shown without stacks."""
+        pid = self.target("quiet")
+        nobody = {"user": 65534, "group": 65534, "extra_groups": []}
+        with tempfile.TemporaryDirectory(prefix="user-") as folder:
+            # Where the build is, others may not look.
+            binary = shutil.copy(LIMPET, os.path.join(folder, "limpet"))
+            os.chmod(folder, 0o755)
+            with Server(executable=binary, **nobody) as server:
+                for body in ({"pid": pid}, {"pid": pid, "sample": None}, {"pid": pid, "traces": ["alloc"]}):
+                    answer = server.post("/api/sessions", body)
+                    self.assertEqual(answer.status, 409, answer.raw)
+                    error = answer.json()["error"]
+                    self.assertIn("uid 65534", error["why"])
+                    self.assertRegex(error["fix"], f"sudo limpet (ui|attach) {pid}")
+                    self.assertEqual(error["exit"], 3)
+                self.assertEqual(server.ask("/api/sessions")["sessions"], [])
+            done = subprocess.run([binary, "ui", "--no-open", str(pid)], capture_output=True, text=True,
+                                  timeout=PATIENCE_S, **nobody)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn(f"sudo limpet ui {pid}", done.stderr)
+
+    def test_several_pages_are_answered_from_one_adding_up(self):
+        """The end of the range is the moment at which it was added up."""
+        with Server(self.target()) as server:
+            server.wait_for("/api/live?session=1&since=0", lambda answer: answer["session"]["samples"] > 0)
+
+            def ask_by_all(connections):
+                for connection in connections:
+                    connection.sendall(server.head("/api/flame?session=1&kind=cpu&format=json").encode())
+                return {read_answer(connection).json()["to"] for connection in connections}
+
+            connections = [server.connect() for _ in range(10)]
+            try:
+                # On a machine this busy each may be answered too late for the others, but not always.
+                self.assertTrue(wait_until(lambda: len(ask_by_all(connections)) < 10))
+                first = ask_by_all(connections)
+                self.assertTrue(wait_until(lambda: not ask_by_all(connections) & first))
+            finally:
+                for connection in connections:
+                    connection.close()
 
     def test_sampling_from_the_command_line(self):
         with Server(self.target()) as server:

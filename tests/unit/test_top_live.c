@@ -102,6 +102,62 @@ static int count_stacks(struct model *model, void *context)
 	return 0;
 }
 
+/* The reader of a sampler's ring must not wait for whoever adds up, nor disturb it. */
+static int take_more(struct model *model, void *context)
+{
+	const struct samples *samples = model->samples;
+	struct live_counts before = live_counts(live);
+
+	assert_int_equal(samples->kept_count, *(size_t *)context);
+	for (unsigned i = 1; i <= 500; i++)
+		take(1000 + i, 10000 + i, 0x900000 + i * 0x1000ull, DEPTH);
+	assert_true(live_counts(live).forgotten > before.forgotten);
+	assert_int_equal(samples->kept_count, *(size_t *)context);
+	for (size_t i = 0; i < samples->kept_count; i++) {
+		uint32_t frames[STACK_DEPTH_MAX];
+
+		assert_int_equal(samples->kept[i].time_ns, i + 1);
+		assert_true(samples->kept[i].thread < model->thread_count);
+		assert_int_equal(stack_frames(samples, samples->kept[i].stack, frames), DEPTH);
+		assert_int_equal(samples->frames[frames[0]].address, (i + 1) * 0x1000 + DEPTH);
+	}
+	return 7;
+}
+
+static void samples_come_while_others_are_read(void **state)
+{
+	size_t count = 40;
+
+	(void)state;
+	for (unsigned i = 1; i <= count; i++)
+		take(i, i, i * 0x1000ull, DEPTH);
+	assert_int_equal(live_read(live, 0, UINT64_MAX, take_more, &count), 7);
+}
+
+static int count_new_names(struct model *model, void *context)
+{
+	(void)context;
+	return strcmp(model->threads[0]->name, "renamed") == 0;
+}
+
+static void a_reader_sees_what_came_since(void **state)
+{
+	struct picture *picture;
+
+	(void)state;
+	for (unsigned i = 1; i <= 30; i++) {
+		take(i, i, i * 0x1000ull, 3);
+		picture = picture_of((pid_t)i, 0, UINT64_MAX);
+		assert_int_equal(picture->samples, 1);
+		picture_free(picture);
+		picture = picture_of(0, 0, UINT64_MAX);
+		assert_int_equal(picture->samples, i);
+		picture_free(picture);
+	}
+	live_rename(live, 1, "renamed");
+	assert_int_equal(live_read(live, 0, UINT64_MAX, count_new_names, NULL), 1);
+}
+
 /* Each sample has its own stack and thread: nothing can be shared. */
 static void forgets_the_oldest(void **state)
 {
@@ -226,6 +282,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(adds_up_what_is_in_the_window, setup, teardown),
+		cmocka_unit_test_setup_teardown(samples_come_while_others_are_read, setup_small,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_reader_sees_what_came_since, setup, teardown),
 		cmocka_unit_test_setup_teardown(forgets_the_oldest, setup_small, teardown),
 		cmocka_unit_test_setup_teardown(a_frozen_one_is_a_recording, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_address_that_is_used_again, setup, teardown),

@@ -1,6 +1,5 @@
 /*
- * The live model.  Names are looked for when it is read, a few at a time, so that samples need not
- * wait long.
+ * The live model.
  */
 #include "host/top/live_private.h"
 
@@ -14,10 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAMES_AT_ONCE 64u
-#define NAMING_TURNS  1024u
+#define LINES_AT_ONCE 64u
 
-/* 32 bytes a sample, about 90 a stack and 140 a frame: 80 MiB when all is full, and up to half as
+/* 32 bytes a sample, about 110 a stack and 190 a frame: 100 MiB when all is full, and up to half as
  * much again while the older half leaves. */
 const struct live_limits live_limits_usual = {
 	.samples = 1u << 19,
@@ -25,6 +23,50 @@ const struct live_limits live_limits_usual = {
 	.frames = 1u << 17,
 	.threads = 1u << 14,
 };
+
+void live_lock(struct live *live)
+{
+	atomic_fetch_add(&live->asking, 1);
+	pthread_mutex_lock(&live->lock);
+	atomic_fetch_sub(&live->asking, 1);
+}
+
+void live_lock_later(struct live *live)
+{
+	pthread_mutex_lock(&live->lock);
+	if (atomic_load(&live->asking))
+		pthread_cond_wait(&live->is_unasked, &live->lock);
+}
+
+void live_unlock(struct live *live)
+{
+	bool is_unasked = !atomic_load(&live->asking);
+
+	pthread_mutex_unlock(&live->lock);
+	if (is_unasked)
+		pthread_cond_signal(&live->is_unasked);
+}
+
+struct live_kept *live_kept_new(size_t room)
+{
+	struct live_kept *kept = calloc(1, sizeof(*kept) + (room + 1) * sizeof(kept->items[0]));
+
+	if (kept)
+		atomic_init(&kept->refs, 1);
+	return kept;
+}
+
+struct live_kept *live_kept_ref(struct live_kept *kept)
+{
+	atomic_fetch_add(&kept->refs, 1);
+	return kept;
+}
+
+void live_kept_unref(struct live_kept *kept)
+{
+	if (kept && atomic_fetch_sub(&kept->refs, 1) == 1)
+		free(kept);
+}
 
 static bool set_text(char **text, const char *value)
 {
@@ -99,9 +141,9 @@ int live_process(struct live *self, pid_t pid)
 {
 	int r;
 
-	pthread_mutex_lock(&self->lock);
+	live_lock(self);
 	r = begin_process(self, pid);
-	pthread_mutex_unlock(&self->lock);
+	live_unlock(self);
 	return r;
 }
 
@@ -111,12 +153,15 @@ int live_new(struct live **ret, pid_t pid, const struct live_limits *limits, str
 
 	if (!self)
 		return err_set(err, -ENOMEM, "samples: no memory");
+	pthread_mutex_init(&self->reading, NULL);
 	pthread_mutex_init(&self->lock, NULL);
+	pthread_cond_init(&self->is_unasked, NULL);
 	self->pid = pid;
 	self->limits = limits ? *limits : live_limits_usual;
 	self->codes = code_list_new();
-	if (!self->codes || live_tables_init(&self->tables) || live_process(self, pid) ||
-	    make_room(&self->kept, 0, &self->kept_room, sizeof(*self->kept))) {
+	self->kept = live_kept_new(self->limits.samples);
+	if (!self->codes || !self->kept || live_tables_init(&self->tables) ||
+	    live_process(self, pid)) {
 		live_free(self);
 		return err_set(err, -ENOMEM, "samples: no memory");
 	}
@@ -128,11 +173,14 @@ void live_free(struct live *live)
 {
 	if (!live)
 		return;
+	live_view_done(&live->view);
 	live_tables_done(&live->tables);
 	table_done(&live->processes);
 	code_list_free(live->codes);
-	free(live->kept);
+	live_kept_unref(live->kept);
+	pthread_cond_destroy(&live->is_unasked);
 	pthread_mutex_destroy(&live->lock);
+	pthread_mutex_destroy(&live->reading);
 	free(live);
 }
 
@@ -160,8 +208,6 @@ static int take_stack(struct live *self, uint32_t process, const struct sample *
 		return 0;
 	code_list_at(self->codes, sample->time_ns);
 	r = code_list_frames(self->codes, space, process, sample, self->frames);
-	if (!r)
-		r = live_codes(self);
 	while (!r && count-- > 0) {
 		if (!is_shown(self, &self->frames[count]))
 			continue;
@@ -202,15 +248,13 @@ static int live_add(struct live *self, const struct sample *sample, const struct
 {
 	uint32_t process, thread, stack;
 
-	if (live_forget(self) ||
-	    make_room(&self->kept, self->kept_count, &self->kept_room, sizeof(*self->kept)) ||
-	    find_process(self, (pid_t)sample->pid, &process) ||
+	if (live_forget(self) || find_process(self, (pid_t)sample->pid, &process) ||
 	    find_thread(self, process, (pid_t)sample->pid, (pid_t)sample->tid, &thread) ||
 	    take_stack(self, process, sample, space, &stack))
 		return -ENOMEM;
 	if (self->language > LANGUAGE_NATIVE && stack == STACK_NONE)
 		return 0;
-	self->kept[self->kept_count++] = recorded_sample_of(sample, thread, stack);
+	self->kept->items[self->kept_count++] = recorded_sample_of(sample, thread, stack);
 	self->counts.seen++;
 	self->counts.ends[sample->end]++;
 	return 0;
@@ -222,13 +266,23 @@ int live_take(struct live *self, const struct sample *sample, const struct space
 
 	if (sample->kind >= SAMPLE_KINDS || sample->end >= STACK_ENDS)
 		return 0;
-	pthread_mutex_lock(&self->lock);
+	live_lock(self);
 	r = live_add(self, sample, space);
-	pthread_mutex_unlock(&self->lock);
+	live_unlock(self);
 	return r;
 }
 
 bool live_thread_number(const struct live *live, pid_t tid, uint32_t *ret)
+{
+	const struct table_entry *entry = table_find(&live->view.threads, (uint64_t)tid, 0);
+
+	if (entry)
+		*ret = (uint32_t)entry->value;
+	return entry;
+}
+
+/* Its number in the tables. */
+static bool thread_find(const struct live *live, pid_t tid, uint32_t *ret)
 {
 	const struct table_entry *owner = table_find(&live->tables.thread_owners, (uint64_t)tid, 0);
 	const struct table_entry *entry =
@@ -244,9 +298,9 @@ bool live_thread_find(struct live *self, pid_t tid, uint32_t *ret)
 {
 	bool is_there;
 
-	pthread_mutex_lock(&self->lock);
-	is_there = live_thread_number(self, tid, ret);
-	pthread_mutex_unlock(&self->lock);
+	live_lock_later(self);
+	is_there = thread_find(self, tid, ret);
+	live_unlock(self);
 	return is_there;
 }
 
@@ -255,11 +309,11 @@ bool live_thread_process(struct live *self, pid_t tid, pid_t *ret)
 	uint32_t number;
 	bool is_there;
 
-	pthread_mutex_lock(&self->lock);
-	is_there = live_thread_number(self, tid, &number);
+	live_lock_later(self);
+	is_there = thread_find(self, tid, &number);
 	if (is_there)
 		*ret = self->tables.model->threads[number]->process->pid;
-	pthread_mutex_unlock(&self->lock);
+	live_unlock(self);
 	return is_there;
 }
 
@@ -269,55 +323,27 @@ void live_rename(struct live *self, pid_t tid, const char *name)
 	uint32_t number;
 	char *copy;
 
-	pthread_mutex_lock(&self->lock);
-	if (live_thread_number(self, tid, &number)) {
+	live_lock_later(self);
+	if (thread_find(self, tid, &number)) {
 		thread = self->tables.model->threads[number];
 		copy = strcmp(thread->name, name) ? strdup(name) : NULL;
 		if (copy) {
 			free(thread->name);
 			thread->name = copy;
+			self->renames++;
 		}
 	}
-	pthread_mutex_unlock(&self->lock);
+	live_unlock(self);
 }
 
 struct live_counts live_counts(struct live *self)
 {
 	struct live_counts counts;
 
-	pthread_mutex_lock(&self->lock);
+	live_lock_later(self);
 	counts = self->counts;
-	pthread_mutex_unlock(&self->lock);
+	live_unlock(self);
 	return counts;
-}
-
-static int name_frame(struct live *self, struct sample_frame *frame)
-{
-	struct recorded_name names[FRAME_NAMES_MAX];
-	uint32_t count;
-	bool is_named;
-
-	if (code_list_name(self->codes,
-			   &(struct recorded_frame){ frame->code, frame->is_return, frame->address,
-						     frame->version },
-			   /* wants_lines */ false, names, &count, &is_named))
-		return -ENOMEM;
-	frame->is_unnamed = !is_named;
-	if (frame->location_count && !is_named)
-		return 0;
-	return samples_set_names(self->tables.model->samples, frame, names, count);
-}
-
-/* How many are left without an answer; -ENOMEM. */
-static long name_some(struct live *self, size_t limit)
-{
-	struct samples *samples = self->tables.model->samples;
-	size_t *at = &self->tables.named_count;
-	int r = 0;
-
-	for (; !r && limit && *at < samples->frame_count; limit--)
-		r = name_frame(self, &samples->frames[(*at)++]);
-	return r ? r : (long)(samples->frame_count - *at);
 }
 
 /* The location of the function itself, as the frame is named already; those that were inlined into
@@ -343,7 +369,7 @@ static bool is_of(const struct samples *samples, const struct sample_frame *fram
 
 static int find_frame_lines(struct live *self, struct sample_frame *frame)
 {
-	struct samples *samples = self->tables.model->samples;
+	struct samples *samples = self->view.model->samples;
 	struct recorded_name names[FRAME_NAMES_MAX];
 	struct sample_location *location = outermost_location(samples, frame);
 	uint32_t count;
@@ -363,79 +389,64 @@ static int find_frame_lines(struct live *self, struct sample_frame *frame)
 }
 
 /* In turns, as for names. */
-int live_find_lines(struct live *self, const char *function, const char *module)
+static int find_lines(struct live *self, const char *function, const char *module)
 {
+	struct samples *samples = self->view.model->samples;
 	int r = 0;
 
-	for (size_t i = 0, left = 1; !r && left;) {
-		struct samples *samples;
-
-		pthread_mutex_lock(&self->lock);
-		samples = self->tables.model->samples;
-		left = self->tables.named_count - MIN(i, self->tables.named_count);
-		for (size_t some = 0; !r && left && some < NAMES_AT_ONCE; left--, i++)
+	for (size_t i = 0; !r && i < self->view.named_count;) {
+		live_lock_later(self);
+		for (size_t some = 0; !r && i < self->view.named_count && some < LINES_AT_ONCE; i++)
 			if (is_of(samples, &samples->frames[i], function, module)) {
 				r = find_frame_lines(self, &samples->frames[i]);
 				some++;
 			}
-		pthread_mutex_unlock(&self->lock);
+		live_unlock(self);
 	}
 	return r;
 }
 
-/* A runtime may tell later what it has made. */
-static int name_made_code(struct live *self)
+int live_find_lines(struct live *self, const char *function, const char *module)
 {
-	struct samples *samples = self->tables.model->samples;
-	int r = 0;
+	int r;
 
-	code_list_follow(self->codes);
-	for (size_t i = 0; !r && i < self->tables.named_count; i++)
-		if (samples->frames[i].is_unnamed &&
-		    samples->codes[samples->frames[i].code].kind == CODE_JIT)
-			r = name_frame(self, &samples->frames[i]);
+	pthread_mutex_lock(&self->reading);
+	r = live_view_follow(self);
+	if (!r)
+		r = live_view_name(self);
+	if (!r)
+		r = find_lines(self, function, module);
+	pthread_mutex_unlock(&self->reading);
 	return r;
-}
-
-/* New frames may come as fast as old ones get their names: not for ever. */
-static int name_in_turns(struct live *self)
-{
-	long left = 1;
-
-	for (unsigned turn = 0; left > 0 && turn < NAMING_TURNS; turn++) {
-		pthread_mutex_lock(&self->lock);
-		left = name_some(self, NAMES_AT_ONCE);
-		pthread_mutex_unlock(&self->lock);
-	}
-	return left < 0 ? -ENOMEM : 0;
 }
 
 /* They lie in the order of their times, but for what came by different ways in one moment. */
-static void samples_choose(struct live *self, uint64_t from_ns, uint64_t until_ns)
+static void samples_choose(struct live_view *view, uint64_t from_ns, uint64_t until_ns)
 {
-	size_t first, end = self->kept_count;
+	const struct recorded_sample *items = view->kept->items;
+	size_t first, end = view->kept_count;
 
-	while (end && self->kept[end - 1].time_ns > until_ns)
+	while (end && items[end - 1].time_ns > until_ns)
 		end--;
-	for (first = end; first && self->kept[first - 1].time_ns >= from_ns;)
+	for (first = end; first && items[first - 1].time_ns >= from_ns;)
 		first--;
-	self->tables.model->samples->kept = self->kept + first;
-	self->tables.model->samples->kept_count = end - first;
+	view->model->samples->kept = items + first;
+	view->model->samples->kept_count = end - first;
 }
 
 int live_read(struct live *self, uint64_t from_ns, uint64_t until_ns, live_reader *read,
 	      void *context)
 {
-	int r = name_in_turns(self);
+	int r;
 
-	if (r)
-		return r;
-	pthread_mutex_lock(&self->lock);
-	if (name_made_code(self) || name_some(self, SIZE_MAX) < 0)
-		r = -ENOMEM;
-	samples_choose(self, from_ns, until_ns);
+	pthread_mutex_lock(&self->reading);
+	r = live_view_follow(self);
 	if (!r)
-		r = read(self->tables.model, context);
-	pthread_mutex_unlock(&self->lock);
+		r = live_view_name(self);
+	if (!r) {
+		samples_choose(&self->view, from_ns, until_ns);
+		r = read(self->view.model, context);
+	}
+	pthread_mutex_unlock(&self->reading);
 	return r;
 }

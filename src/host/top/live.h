@@ -52,8 +52,8 @@ int live_find_lines(struct live *live, const char *function, const char *module)
 typedef int live_reader(struct model *model, void *context);
 
 /* Finds the names that are missing, and gives the reader a model whose samples are those that ended
- * from `from_ns` to `until_ns` (CLOCK_MONOTONIC).  Nothing of it may be kept.  What the reader
- * answered, or -ENOMEM. */
+ * from `from_ns` to `until_ns` (CLOCK_MONOTONIC).  Nothing of it may be kept.  Samples go on coming
+ * meanwhile, and do not wait for it.  What the reader answered, or -ENOMEM. */
 int live_read(struct live *live, uint64_t from_ns, uint64_t until_ns, live_reader *read,
 	      void *context) MUST_CHECK;
 

@@ -23,8 +23,8 @@ static void nodes_mark(struct move *self)
 
 	memset(self->stacks, 0xff, (old->stack_count + 1) * sizeof(*self->stacks));
 	for (size_t i = 0; i < self->live->kept_count; i++)
-		if (self->live->kept[i].stack != STACK_NONE)
-			self->stacks[self->live->kept[i].stack] = NEEDED;
+		if (self->live->kept->items[i].stack != STACK_NONE)
+			self->stacks[self->live->kept->items[i].stack] = NEEDED;
 	for (size_t i = old->stack_count; i-- > 0;)
 		if (self->stacks[i] == NEEDED && old->stacks[i].caller != STACK_NONE)
 			self->stacks[old->stacks[i].caller] = NEEDED;
@@ -59,14 +59,14 @@ static int move_sample(struct move *self, struct recorded_sample *sample)
 static int move_all(struct move *self)
 {
 	size_t count = self->old->model->samples->stack_count;
-	int r = live_codes(self->live);
+	int r = 0;
 
 	nodes_mark(self);
 	for (uint32_t i = 0; !r && i < count; i++)
 		if (self->stacks[i] == NEEDED)
 			r = move_stack(self, i);
 	for (size_t i = 0; !r && i < self->live->kept_count; i++)
-		r = move_sample(self, &self->live->kept[i]);
+		r = move_sample(self, &self->live->kept->items[i]);
 	return r;
 }
 
@@ -78,11 +78,19 @@ static void take_processes(struct model *from, struct model *to)
 	from->process_count = 0;
 }
 
-static void drop_samples(struct live *live, size_t count)
+/* Somebody may be reading those that are there: the others move. */
+static int drop_samples(struct live *live, size_t count)
 {
+	struct live_kept *newer = live_kept_new(live->limits.samples);
+
+	if (!newer)
+		return -ENOMEM;
 	live->kept_count -= count;
 	live->counts.forgotten += count;
-	memmove(live->kept, live->kept + count, live->kept_count * sizeof(*live->kept));
+	memcpy(newer->items, live->kept->items + count, live->kept_count * sizeof(*newer->items));
+	live_kept_unref(live->kept);
+	live->kept = newer;
+	return 0;
 }
 
 /* Fails only where there is no memory; numbers of both tables are mixed then, and all samples go.
@@ -98,6 +106,7 @@ static int move_to_new_tables(struct live *live, uint32_t *stacks)
 		live->tables = old;
 		return r;
 	}
+	live->generation++;
 	take_processes(old.model, live->tables.model);
 	r = move_all(&move);
 	live_tables_done(&old);
@@ -114,8 +123,9 @@ static int forget_half(struct live *live)
 
 	if (!stacks)
 		return -ENOMEM;
-	drop_samples(live, (live->kept_count + 1) / 2);
-	r = move_to_new_tables(live, stacks);
+	r = drop_samples(live, (live->kept_count + 1) / 2);
+	if (!r)
+		r = move_to_new_tables(live, stacks);
 	free(stacks);
 	return r;
 }

@@ -7,8 +7,10 @@
 #include "host/model/table.h"
 #include "host/recorder/samples/code_list.h"
 #include "host/top/live.h"
+#include "host/top/live_view.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* All that leaves when it is full. */
 struct live_tables {
@@ -18,23 +20,44 @@ struct live_tables {
 	struct table thread_owners;  /* (tid, 0): the process that had it last */
 	struct table frame_numbers;  /* (code, version and is_return, address) */
 	struct table stack_numbers;  /* (caller, frame) */
-	size_t named_count;          /* frames that were asked for their names */
+};
+
+/* Samples in the order of their coming, with room for all that there may be: they stay where they
+ * are as long as somebody reads them. */
+struct live_kept {
+	atomic_uint refs;
+	struct recorded_sample items[];
 };
 
 struct live {
-	pthread_mutex_t lock; /* of all that follows */
+	pthread_mutex_t reading; /* of the view; taken before the other one */
+	struct live_view view;
+	pthread_mutex_t lock;      /* of all that follows */
+	pthread_cond_t is_unasked; /* nobody who gives samples waits for it */
+	atomic_uint asking;        /* so many do */
 	pid_t pid;
 	struct live_limits limits;
 	struct live_counts counts;
 	struct code_list *codes;
 	struct live_tables tables;
-	struct recorded_sample *kept; /* in the order of their coming */
-	size_t kept_count, kept_room;
+	unsigned generation; /* of the tables: numbers of an earlier one mean something else */
+	uint64_t renames;    /* of threads */
+	struct live_kept *kept;
+	size_t kept_count;
 	struct table processes; /* (pid, 0): the number of the program that it runs now */
 	unsigned language;
 	bool full_paths;
 	struct recorded_frame frames[STACK_DEPTH_MAX];
 };
+
+/* Whoever gives samples comes first: a reader lets one that waits already go before it. */
+void live_lock(struct live *live);
+void live_lock_later(struct live *live);
+void live_unlock(struct live *live);
+
+struct live_kept *live_kept_new(size_t room); /* NULL: no memory */
+struct live_kept *live_kept_ref(struct live_kept *kept);
+void live_kept_unref(struct live_kept *kept);
 
 /* Empty ones; -ENOMEM. */
 int live_tables_init(struct live_tables *tables) MUST_CHECK;
@@ -45,8 +68,9 @@ int live_frame(struct live *live, const struct recorded_frame *frame, uint32_t *
 int live_stack(struct live *live, uint32_t caller, uint32_t frame, uint32_t *ret) MUST_CHECK;
 int live_thread(struct live *live, uint32_t process, pid_t tid, const char *name,
 		uint32_t *ret) MUST_CHECK;
-/* The model's codes are those of the list. */
-int live_codes(struct live *live) MUST_CHECK;
+/* One more thread of a model, with the next number. */
+int live_thread_add(struct model *model, size_t *room, const struct model_process *process,
+		    pid_t tid, const char *name) MUST_CHECK;
 
 /* The older half of the samples leaves, again and again until there is room for a deep stack. */
 int live_forget(struct live *live) MUST_CHECK;

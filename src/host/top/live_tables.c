@@ -3,9 +3,7 @@
  */
 #include "host/top/live_private.h"
 
-#include "host/core/path.h"
 #include "host/core/room.h"
-#include "host/model/languages.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,34 +26,6 @@ void live_tables_done(struct live_tables *tables)
 	table_done(&tables->frame_numbers);
 	table_done(&tables->stack_numbers);
 	*tables = (struct live_tables){ 0 };
-}
-
-static int add_code(struct samples *samples, const struct recorded_code *recorded, bool full_paths)
-{
-	struct sample_code code = { .kind = (enum code_kind)recorded->kind,
-				    .process = recorded->process,
-				    .build_id_size = recorded->build_id_size,
-				    .path = pool_keep(&samples->texts, recorded->path) };
-
-	if (!code.path || make_room(&samples->codes, samples->code_count, &samples->code_room,
-				    sizeof(*samples->codes)))
-		return -ENOMEM;
-	memcpy(code.build_id, recorded->build_id, sizeof(code.build_id));
-	code.name =
-		full_paths ? language_path(code.path) : path_base_name(language_path(code.path));
-	samples->codes[samples->code_count++] = code;
-	return 0;
-}
-
-int live_codes(struct live *live)
-{
-	struct samples *samples = live->tables.model->samples;
-	int r = 0;
-
-	while (!r && samples->code_count < code_list_count(live->codes))
-		r = add_code(samples, code_list_code(live->codes, (uint32_t)samples->code_count),
-			     live->full_paths);
-	return r;
 }
 
 int live_frame(struct live *live, const struct recorded_frame *frame, uint32_t *ret)
@@ -106,20 +76,19 @@ int live_stack(struct live *live, uint32_t caller, uint32_t frame, uint32_t *ret
 	return 0;
 }
 
-static int add_thread(struct live_tables *tables, uint32_t process, pid_t tid, const char *name)
+int live_thread_add(struct model *model, size_t *room, const struct model_process *process,
+		    pid_t tid, const char *name)
 {
-	struct model *model = tables->model;
 	struct model_thread *thread = calloc(1, sizeof(*thread));
 
 	if (!thread ||
-	    make_room(&model->threads, model->thread_count, &tables->thread_room,
-		      sizeof(struct model_thread *)) ||
+	    make_room(&model->threads, model->thread_count, room, sizeof(struct model_thread *)) ||
 	    !(thread->name = strdup(name))) {
 		free(thread);
 		return -ENOMEM;
 	}
 	thread->number = model->thread_count;
-	thread->process = model->processes[process];
+	thread->process = process;
 	thread->tid = tid;
 	model->threads[model->thread_count++] = thread;
 	return 0;
@@ -139,7 +108,8 @@ int live_thread(struct live *live, uint32_t process, pid_t tid, const char *name
 		return -ENOMEM;
 	if (is_new) {
 		entry->value = tables->model->thread_count;
-		if (add_thread(tables, process, tid, name)) {
+		if (live_thread_add(tables->model, &tables->thread_room,
+				    tables->model->processes[process], tid, name)) {
 			table_remove(&tables->thread_numbers, entry);
 			return -ENOMEM;
 		}

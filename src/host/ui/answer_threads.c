@@ -3,6 +3,7 @@
  */
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/ui/answer_cache.h"
 #include "host/ui/bins.h"
 #include "host/ui/handlers.h"
 
@@ -100,70 +101,105 @@ struct live_answer {
 	uint64_t since_ns; /* CLOCK_MONOTONIC */
 };
 
-static void thread_now_write(struct live_answer *self, const struct slice *slice,
-			     const struct thread_profile *rows, size_t i)
+static void thread_now_write(struct json *json, const struct ui_session *session,
+			     const struct slice *slice, const struct thread_profile *rows, size_t i)
 {
-	const struct thread *thread = &self->session->watch.threads.items[i];
+	const struct thread *thread = &session->watch.threads.items[i];
 	const char state[] = { thread->state, '\0' };
-	double percent = self->session->watch.percents[i];
+	double percent = session->watch.percents[i];
 	uint32_t number = UINT32_MAX;
+	bool is_seen = live_thread_number(session->live, thread->tid, &number) &&
+		       number < slice->model->thread_count;
 
-	json_object(&self->json, NULL);
-	if (ui_session_is_live(self->session) &&
-	    live_thread_number(self->session->live, thread->tid, &number) &&
-	    number < slice->model->thread_count) {
-		json_number(&self->json, "number", number);
-		json_text(&self->json, "name", slice->model->threads[number]->name);
-		json_number(&self->json, "samples", samples_of(&rows[number]));
-		json_number(&self->json, "on_cpu_ns", rows[number].weights_ns[SAMPLE_RUNNING]);
-	} else {
-		json_signed(&self->json, "number", -1);
-		json_text(&self->json, "name", thread->name);
-		json_number(&self->json, "samples", 0);
-		json_number(&self->json, "on_cpu_ns", 0);
-	}
-	json_signed(&self->json, "tid", thread->tid);
-	json_text(&self->json, "state", state);
-	json_rounded(&self->json, "percent", percent > 0 ? percent : 0, 1);
-	json_object_end(&self->json);
+	json_object(json, NULL);
+	json_signed(json, "number", is_seen ? (int64_t)number : -1);
+	json_text(json, "name", is_seen ? slice->model->threads[number]->name : thread->name);
+	json_number(json, "samples", is_seen ? samples_of(&rows[number]) : 0);
+	json_number(json, "on_cpu_ns", is_seen ? rows[number].weights_ns[SAMPLE_RUNNING] : 0);
+	json_signed(json, "tid", thread->tid);
+	json_text(json, "state", state);
+	json_rounded(json, "percent", percent > 0 ? percent : 0, 1);
+	json_object_end(json);
 }
 
-static void top_write(struct json *json, const struct slice *slice, const struct profile *profile,
-		      const struct hot_functions *hot)
+/* A list as text; NULL: no memory. */
+static char *threads_now_text(const struct ui_session *session, const struct slice *slice,
+			      const struct thread_profile *rows)
 {
-	json_list(json, "top");
+	char *text = NULL;
+	size_t size;
+	struct json json = { .out = open_memstream(&text, &size) };
+
+	if (!json.out)
+		return NULL;
+	json_list(&json, NULL);
+	for (size_t i = 0; i < session->watch.threads.count; i++)
+		thread_now_write(&json, session, slice, rows, i);
+	json_list_end(&json);
+	fclose(json.out);
+	return text;
+}
+
+static char *top_text(const struct slice *slice, const struct hot_functions *hot)
+{
+	char *text = NULL;
+	size_t size;
+	struct json json = { .out = open_memstream(&text, &size) };
+
+	if (!json.out)
+		return NULL;
+	json_list(&json, NULL);
 	for (size_t i = 0; i < MIN(hot->count, TOP_FUNCTIONS); i++) {
 		const struct hot_function *row = &hot->rows[i];
 
-		json_object(json, NULL);
-		json_text(json, "name", row->function->name);
-		json_text(json, "module", slice->model->samples->codes[row->function->code].name);
-		json_number(json, "self_ns", row->self_ns);
-		json_number(json, "total_ns", row->total_ns);
-		json_object_end(json);
+		json_object(&json, NULL);
+		json_text(&json, "name", row->function->name);
+		json_text(&json, "module", slice->model->samples->codes[row->function->code].name);
+		json_number(&json, "self_ns", row->self_ns);
+		json_number(&json, "total_ns", row->total_ns);
+		json_object_end(&json);
 	}
-	json_list_end(json);
-	json_number(json, "top_total_ns", profile->weight_ns);
+	json_list_end(&json);
+	fclose(json.out);
+	return text;
 }
 
 /* Threads and functions of the last seconds. */
-static int live_read_slice(const struct slice *slice, void *context)
+static int now_read_slice(const struct slice *slice, void *context)
 {
 	CLEANUP(free) struct thread_profile *rows = NULL;
 	CLEANUP(sample_profile_done) struct profile profile = { 0 };
 	CLEANUP(hot_functions_done) struct hot_functions hot = { 0 };
-	struct live_answer *self = context;
+	struct ui_session *session = context;
+	struct ui_now *now = &session->now;
 
 	if (slice_threads(slice, &rows) ||
 	    slice_gather(slice, /* is_by_thread */ false, &profile) ||
 	    hot_functions_find(&hot, &profile))
 		return -ENOMEM;
-	json_list(&self->json, "threads");
-	for (size_t i = 0; i < self->session->watch.threads.count; i++)
-		thread_now_write(self, slice, rows, i);
-	json_list_end(&self->json);
-	top_write(&self->json, slice, &profile, &hot);
-	return 0;
+	now->threads = threads_now_text(session, slice, rows);
+	now->top = top_text(slice, &hot);
+	now->top_total_ns = profile.weight_ns;
+	return now->threads && now->top ? 0 : -ENOMEM;
+}
+
+/* All pages that look at a session are told the same, for a while. */
+static int now_renew(struct ui_session *session, uint64_t end_ns)
+{
+	const struct ui_range range = { .from_ns = end_ns - MIN(end_ns, TOP_WINDOW_NS) };
+	struct ui_now *now = &session->now;
+	uint64_t began_ns = now_ns();
+	int r;
+
+	if (now->threads && now->state == session->state && began_ns < now->until_ns)
+		return 0;
+	ui_now_done(now);
+	now->state = session->state;
+	r = ui_session_read(session, &range, KINDS_ON_CPU, now_read_slice, session);
+	now->until_ns = answer_good_until(began_ns);
+	if (r)
+		ui_now_done(now);
+	return r;
 }
 
 static void curve_write(struct live_answer *self, const char *key, size_t offset, double origin)
@@ -215,7 +251,6 @@ int answer_live(struct ui *ui, const struct ui_command *command, struct reply *r
 {
 	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
 	struct live_answer self = { .json.out = reply->out, .session = session };
-	struct ui_range range = { 0 };
 	uint64_t end_ns;
 	int r;
 
@@ -223,7 +258,6 @@ int answer_live(struct ui *ui, const struct ui_command *command, struct reply *r
 		return err->code;
 	pthread_mutex_lock(&ui->sessions.lock);
 	end_ns = ui_session_end_ns(session);
-	range.from_ns = end_ns - MIN(end_ns, TOP_WINDOW_NS);
 	self.since_ns = session->origin_ns + command->since - (command->since != 0);
 	if (!command->since)
 		self.since_ns = 0;
@@ -236,7 +270,12 @@ int answer_live(struct ui *ui, const struct ui_command *command, struct reply *r
 			    : 0);
 	json_bool(&self.json, "changed", session->state == UI_RECORDING || !command->since);
 	now_write(&self);
-	r = ui_session_read(session, &range, KINDS_ON_CPU, live_read_slice, &self);
+	r = now_renew(session, end_ns);
+	if (!r) {
+		json_raw(&self.json, "threads", session->now.threads);
+		json_raw(&self.json, "top", session->now.top);
+		json_number(&self.json, "top_total_ns", session->now.top_total_ns);
+	}
 	json_object_end(&self.json);
 	pthread_mutex_unlock(&ui->sessions.lock);
 	return r ? err_set(err, r, "live: no memory") : 0;

@@ -6,11 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define HZ_MAX      5000u
-#define CELL_MS_MAX 60000u
-/* A hundred years: sums of two stay in 64 bits. */
-#define TIME_MAX (UINT64_C(3153600000) * 1000000000u)
-
 static const char *const kind_names[UI_KINDS] = {
 	[UI_CPU] = "cpu",   [UI_OFF_CPU] = "off-cpu", [UI_RUNNABLE] = "runnable",
 	[UI_WALL] = "wall", [UI_ALLOC] = "alloc",     [UI_GPU] = "gpu",
@@ -36,13 +31,13 @@ static bool text_ends(const char *text, size_t room)
 
 static bool range_is_sound(const struct ui_range *range)
 {
-	return range->thread_count <= UI_THREADS_MAX && range->from_ns <= TIME_MAX &&
-	       range->to_ns <= TIME_MAX;
+	return range->thread_count <= UI_THREADS_MAX && range->from_ns <= UI_TIME_MAX &&
+	       range->to_ns <= UI_TIME_MAX;
 }
 
 static bool wish_is_sound(const struct ui_wish *wish)
 {
-	if (wish->pid < 0 || wish->hz > HZ_MAX || wish->trace_count > UI_TRACES_MAX ||
+	if (wish->pid < 0 || wish->hz > UI_HZ_MAX || wish->trace_count > UI_TRACES_MAX ||
 	    wish->has_start > 1 || wish->off_cpu > 1 || wish->children > 1 || wish->is_recorded > 1)
 		return false;
 	for (unsigned i = 0; i < UI_TRACES_MAX; i++)
@@ -55,8 +50,9 @@ static bool command_is_sound(const struct ui_command *command)
 {
 	return command->magic == UI_MAGIC && command->verb < UI_VERBS && command->kind < UI_KINDS &&
 	       command->width <= UI_WIDTH_MAX && command->cell_ms >= 1 &&
-	       command->cell_ms <= CELL_MS_MAX && command->time_ns <= TIME_MAX &&
-	       command->is_json <= 1 && command->is_inverted <= 1 && command->is_by_thread <= 1 &&
+	       command->cell_ms <= UI_CELL_MS_MAX && command->time_ns <= UI_TIME_MAX &&
+	       command->since <= UI_TIME_MAX && command->is_json <= 1 &&
+	       command->is_inverted <= 1 && command->is_by_thread <= 1 &&
 	       command->is_size_only <= 1 && range_is_sound(&command->range) &&
 	       range_is_sound(&command->other) && wish_is_sound(&command->wish) &&
 	       text_ends(command->name, UI_NAME_MAX) && text_ends(command->module, UI_MODULE_MAX) &&

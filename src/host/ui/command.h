@@ -15,8 +15,12 @@
 #define UI_MODULE_MAX  256u
 #define UI_FORMAT_MAX  32u
 #define UI_WIDTH_MAX   16384u
-#define UI_TRACES_MAX  16u
-#define UI_TRACE_MAX   24u
+#define UI_HZ_MAX      5000u
+#define UI_CELL_MS_MAX 60000u
+/* A hundred years in ns: sums of two stay in 64 bits. */
+#define UI_TIME_MAX   (UINT64_C(3153600000) * 1000000000u)
+#define UI_TRACES_MAX 16u
+#define UI_TRACE_MAX  24u
 
 enum ui_verb {
 	UI_ABOUT,

@@ -30,6 +30,8 @@ enum parameter_set {
 /* What a command is before its query is read. */
 void ui_command_init(struct ui_command *ret, enum ui_verb verb);
 
-/* 0, or -EINVAL with the parameter that is wrong; `ret_wrong` has room for 64 bytes. */
+#define PARAMETER_WHY_MAX 128u
+
+/* 0, or -EINVAL and which parameter is wrong, and why. */
 int parameters_parse(struct http_text query, unsigned set, struct ui_command *ret,
-		     char ret_wrong[64]) MUST_CHECK;
+		     char ret_why[PARAMETER_WHY_MAX]) MUST_CHECK;

@@ -98,26 +98,25 @@ static int body_parse(const struct http_request *request, const char *body, stru
 }
 
 int routes_find(const struct http_request *request, const char *body, struct ui_command *ret,
-		char ret_why[128])
+		char ret_why[PARAMETER_WHY_MAX])
 {
 	uint32_t number = 0;
 	int status;
 	const struct route *route = route_find(request, &number, &status);
-	char wrong[64] = "";
 
 	if (!route) {
-		snprintf(ret_why, 128, status == 404 ? "there is no such route" : "wrong method");
+		snprintf(ret_why, PARAMETER_WHY_MAX,
+			 status == 404 ? "there is no such route" : "wrong method");
 		return status;
 	}
 	ui_command_init(ret, route->verb);
 	if (route->method == HTTP_POST)
 		ret->range.session = number;
-	if (parameters_parse(request->query, route->parameters, ret, wrong)) {
-		snprintf(ret_why, 128, "the parameter '%s' makes no sense here", wrong);
+	if (parameters_parse(request->query, route->parameters, ret, ret_why))
 		return 400;
-	}
 	if (body_parse(request, body, ret)) {
-		snprintf(ret_why, 128, "the body is not the JSON that this route takes");
+		snprintf(ret_why, PARAMETER_WHY_MAX,
+			 "the body is not the JSON that this route takes");
 		return 400;
 	}
 	return 0;

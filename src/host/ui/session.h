@@ -25,6 +25,13 @@ enum ui_state {
 	UI_FILE,
 };
 
+/* Threads and hottest functions of a live session, as JSON, for all who ask for them by then. */
+struct ui_now {
+	char *threads, *top;
+	uint64_t top_total_ns, until_ns;
+	enum ui_state state; /* as of then */
+};
+
 struct ui_session {
 	uint32_t id;
 	enum ui_state state;
@@ -45,6 +52,7 @@ struct ui_session {
 	uint64_t own_cpu_ns;       /* limpet's when it began */
 	struct thread_watch watch;
 	struct curves curves;
+	struct ui_now now;
 	/* Opened: */
 	struct store store;
 	struct calls calls;
@@ -94,6 +102,8 @@ int ui_session_read(struct ui_session *session, const struct ui_range *range, un
 
 /* Its newest data, in time of the session. */
 uint64_t ui_session_end_ns(struct ui_session *session);
+
+void ui_now_done(struct ui_now *now);
 
 /* The object of docs/ui-api.md. */
 void ui_session_write(struct ui_session *session, struct json *json, const char *key);

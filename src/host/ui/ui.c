@@ -4,7 +4,9 @@
 #include "host/ui/ui.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/clock.h"
 #include "host/core/quiet_thread.h"
+#include "host/ui/answer_cache.h"
 #include "host/ui/front.h"
 #include "host/ui/handlers.h"
 #include "host/ui/http/listen.h"
@@ -35,6 +37,7 @@ struct ui_server {
 	int broker; /* our end */
 	pthread_t worker;
 	struct ui_command command;
+	struct answer_cache cache;
 };
 
 static int token_make(char ret[HTTP_TOKEN_SIZE])
@@ -96,8 +99,13 @@ static void command_answer(struct ui_server *self, const struct ui_command *comm
 {
 	CLEANUP(reply_close) struct reply reply = { 0 };
 	ui_handler *handler = ui_handlers[command->verb];
+	uint64_t began_ns = now_ns();
 	struct err err = { 0 };
 
+	if (!ui_command_is_look(command))
+		answer_cache_clear(&self->cache);
+	if (answer_cache_send(&self->cache, command, self->broker))
+		return;
 	if (reply_open(&reply, command->tag, &err))
 		return;
 	if (!handler)
@@ -109,6 +117,7 @@ static void command_answer(struct ui_server *self, const struct ui_command *comm
 	if (err.code)
 		reply_fail(&reply, &err);
 	(void)!reply_send(&reply, self->broker);
+	answer_cache_keep(&self->cache, command, &reply, began_ns);
 }
 
 /* A command that makes no sense means that the child was taken over: it is not listened to any

@@ -4,6 +4,8 @@
 #include "host/ui/verdict.h"
 
 #include "host/attach/listener.h"
+#include "host/core/cleanup.h"
+#include "host/process/attachable.h"
 
 void verdict_write(struct json *json, const struct process *process)
 {
@@ -14,4 +16,21 @@ void verdict_write(struct json *json, const struct process *process)
 	json_text(json, "error", err.what);
 	json_text(json, "why", err.why);
 	json_text(json, "fix", err.fix);
+}
+
+int verdict_rights(pid_t pid, bool of_others_only, struct err *err)
+{
+	CLEANUP(process_done) struct process process = { 0 };
+	struct err refusal = { 0 };
+	int r = process_read(pid, &process, err);
+
+	if (r)
+		return r;
+	if ((of_others_only && process.status.euid == process.rights.uid) ||
+	    !process_judge(&process, &refusal) || refusal.exit != EXIT_NOT_PERMITTED)
+		return 0;
+	*err = refusal;
+	if (process.rights.uid)
+		err_fix(err, "sudo limpet ui %d", (int)pid);
+	return err->code;
 }

@@ -134,7 +134,7 @@ static bool hz_read(struct wish_reader *self)
 {
 	uint64_t number;
 
-	if (!number_take(self, 5000, &number))
+	if (!number_take(self, UI_HZ_MAX, &number))
 		return false;
 	self->wish->hz = (uint32_t)number;
 	return number > 0;

@@ -20,10 +20,13 @@
 #define IDLE_LIMIT_NS    UINT64_C(15000000000) /* between two */
 #define SEND_LIMIT_NS    UINT64_C(30000000000) /* without any progress */
 #define WAIT_LIMIT_NS    UINT64_C(600000000000)
-#define ACCEPTS_AT_ONCE  64u
-#define BUFFER_SIZE      (HTTP_HEAD_MAX + HTTP_BODY_MAX)
-#define TICK_MS          500
-#define EVENTS_AT_ONCE   16
+/* Fewer than there are slots: what an accepted one has sent is read before others may evict it. */
+#define ACCEPTS_AT_ONCE 8u
+#define BUFFER_SIZE     (HTTP_HEAD_MAX + HTTP_BODY_MAX)
+#define TICK_MS         500
+#define EVENTS_AT_ONCE  16
+#define SLOT_BITS       8u
+#define SLOT_MASK       ((1u << SLOT_BITS) - 1)
 
 enum connection_state {
 	CONNECTION_FREE,
@@ -37,7 +40,8 @@ struct connection {
 	enum connection_state state;
 	uint32_t generation; /* tells answers for an earlier one apart */
 	bool is_last;
-	uint64_t deadline_ns;
+	bool is_known; /* it has shown the token */
+	uint64_t opened_ns, deadline_ns;
 	char *buffer;
 	size_t used;
 	char head[HTTP_ANSWER_HEAD_MAX];
@@ -52,7 +56,8 @@ struct http_server {
 	struct connection connections[HTTP_CONNECTIONS_MAX];
 };
 
-/* What epoll tells: connections by their slots, then the listeners, then the handler. */
+/* What epoll tells: connections by their tags, whose last byte is the slot, then the listeners,
+ * then the handler. */
 enum { EVENT_LISTENER = HTTP_CONNECTIONS_MAX, EVENT_HANDLER = EVENT_LISTENER + HTTP_LISTENERS_MAX };
 
 static int event_watch(struct http_server *self, int operation, int fd, uint32_t events,
@@ -68,10 +73,15 @@ static size_t slot_of(const struct http_server *self, const struct connection *c
 	return (size_t)(connection - self->connections);
 }
 
+static uint64_t tag_of(const struct http_server *self, const struct connection *connection)
+{
+	return (uint64_t)connection->generation << SLOT_BITS | slot_of(self, connection);
+}
+
 static void connection_watch(struct http_server *self, struct connection *connection,
 			     uint32_t events)
 {
-	(void)event_watch(self, EPOLL_CTL_MOD, connection->fd, events, slot_of(self, connection));
+	(void)event_watch(self, EPOLL_CTL_MOD, connection->fd, events, tag_of(self, connection));
 }
 
 static void body_release(struct connection *connection)
@@ -89,23 +99,49 @@ static void connection_close(struct connection *connection)
 	*connection = (struct connection){ .fd = -1, .generation = connection->generation + 1 };
 }
 
-/* A free slot, or one whose client has nothing to ask at the moment; NULL: all are busy. */
+static bool is_free(const struct connection *connection)
+{
+	return connection->state == CONNECTION_FREE;
+}
+
+static bool is_stranger(const struct connection *connection)
+{
+	return !is_free(connection) && !connection->is_known;
+}
+
+/* Its client has nothing to ask at the moment. */
+static bool is_idle(const struct connection *connection)
+{
+	return connection->state == CONNECTION_READING && !connection->used;
+}
+
+/* The one that was opened first among those; NULL: there is none. */
+static struct connection *connection_oldest(struct http_server *self,
+					    bool (*is_meant)(const struct connection *))
+{
+	struct connection *oldest = NULL;
+
+	for (size_t i = 0; i < HTTP_CONNECTIONS_MAX; i++)
+		if (is_meant(&self->connections[i]) &&
+		    (!oldest || self->connections[i].opened_ns < oldest->opened_ns))
+			oldest = &self->connections[i];
+	return oldest;
+}
+
+/* A free slot, or that of a client who goes: first those without the token, whatever they do, then
+ * those that do nothing.  NULL: all are busy. */
 static struct connection *slot_find(struct http_server *self)
 {
-	struct connection *idle = NULL;
+	struct connection *found = connection_oldest(self, is_free);
 
-	for (size_t i = 0; i < HTTP_CONNECTIONS_MAX; i++) {
-		struct connection *connection = &self->connections[i];
-
-		if (connection->state == CONNECTION_FREE)
-			return connection;
-		if (connection->state == CONNECTION_READING && !connection->used &&
-		    (!idle || connection->deadline_ns < idle->deadline_ns))
-			idle = connection;
-	}
-	if (idle)
-		connection_close(idle);
-	return idle;
+	if (found)
+		return found;
+	found = connection_oldest(self, is_stranger);
+	if (!found)
+		found = connection_oldest(self, is_idle);
+	if (found)
+		connection_close(found);
+	return found;
 }
 
 static void connection_open(struct http_server *self, int fd)
@@ -113,7 +149,7 @@ static void connection_open(struct http_server *self, int fd)
 	struct connection *connection = slot_find(self);
 
 	if (!connection ||
-	    event_watch(self, EPOLL_CTL_ADD, fd, EPOLLIN | EPOLLRDHUP, slot_of(self, connection))) {
+	    event_watch(self, EPOLL_CTL_ADD, fd, EPOLLIN | EPOLLRDHUP, tag_of(self, connection))) {
 		close(fd);
 		return;
 	}
@@ -121,6 +157,7 @@ static void connection_open(struct http_server *self, int fd)
 		.fd = fd,
 		.state = CONNECTION_READING,
 		.generation = connection->generation,
+		.opened_ns = now_ns(),
 		.deadline_ns = now_ns() + REQUEST_LIMIT_NS,
 	};
 }
@@ -136,17 +173,12 @@ static void listener_accept(struct http_server *self, int listener)
 	}
 }
 
-static uint64_t tag_of(const struct http_server *self, const struct connection *connection)
-{
-	return (uint64_t)connection->generation << 8 | slot_of(self, connection);
-}
-
 static struct connection *connection_find(struct http_server *self, uint64_t tag)
 {
-	size_t slot = tag & 0xff;
+	size_t slot = tag & SLOT_MASK;
 
 	if (slot >= HTTP_CONNECTIONS_MAX || self->connections[slot].state != CONNECTION_WAITING ||
-	    self->connections[slot].generation != tag >> 8)
+	    self->connections[slot].generation != tag >> SLOT_BITS)
 		return NULL;
 	return &self->connections[slot];
 }
@@ -162,7 +194,8 @@ static void connection_continue(struct http_server *self, struct connection *con
 	}
 	connection->state = CONNECTION_READING;
 	connection->used = 0;
-	connection->deadline_ns = now_ns() + IDLE_LIMIT_NS;
+	connection->deadline_ns =
+		now_ns() + (connection->is_known ? IDLE_LIMIT_NS : REQUEST_LIMIT_NS);
 	connection_watch(self, connection, EPOLLIN | EPOLLRDHUP);
 }
 
@@ -261,6 +294,7 @@ static void request_handle(struct http_server *self, struct connection *connecti
 		request_refuse(self, connection, status, /* is_last */ true);
 		return;
 	}
+	connection->is_known |= http_is_api(request);
 	connection->state = CONNECTION_WAITING;
 	connection->deadline_ns = now_ns() + WAIT_LIMIT_NS;
 	connection_watch(self, connection, EPOLLRDHUP);
@@ -308,10 +342,12 @@ static void connection_read(struct http_server *self, struct connection *connect
 	connection_take(self, connection);
 }
 
-static void connection_event(struct http_server *self, struct connection *connection,
-			     uint32_t events)
+/* One that had the slot before may have been evicted since the event. */
+static void connection_event(struct http_server *self, uint64_t tag, uint32_t events)
 {
-	if (connection->state == CONNECTION_FREE)
+	struct connection *connection = &self->connections[tag & SLOT_MASK];
+
+	if (connection->state == CONNECTION_FREE || tag != tag_of(self, connection))
 		return;
 	if (connection->state == CONNECTION_READING && events & EPOLLIN)
 		connection_read(self, connection);
@@ -335,8 +371,8 @@ static void event_take(struct http_server *self, const struct epoll_event *event
 {
 	uint64_t what = event->data.u64;
 
-	if (what < HTTP_CONNECTIONS_MAX)
-		connection_event(self, &self->connections[what], event->events);
+	if ((what & SLOT_MASK) < HTTP_CONNECTIONS_MAX)
+		connection_event(self, what, event->events);
 	else if (what < EVENT_HANDLER)
 		listener_accept(self, self->options.listeners[what - EVENT_LISTENER]);
 	else if (!self->options.handler.readable(self->options.handler.context))

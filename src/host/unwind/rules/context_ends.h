@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/unwind/frames.h"
+#include "host/unwind/rules/frames.h"
 
 /* Makes entries of that code ends of stacks. */
 void context_ends_mark(struct frames *frames, const struct object *object);

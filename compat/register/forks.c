@@ -13,6 +13,7 @@ static void (*child_handler)(void);
 static void forks_before(void)
 {
 	fork_turn_fork_begin(&turn);
+	fork_turn_await(&turn);
 }
 
 static void forks_after(void)

@@ -6,13 +6,13 @@
 #include "target/lifecycle/fork_gate.h"
 
 #include "shared/arch/syscall.h"
+#include "target/runtime/fork_turn.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <time.h>
 
 #define GLANCE_NS     20000
-#define FORK_WAITS    2500 /* glances: 50 ms */
 #define OURS_WAITS    50000
 #define QUIET_NS      2000000
 #define WAITING_SINCE 36 /* glibc 2.36 */
@@ -23,61 +23,37 @@ typedef void *dlsym_function(void *, const char *);
 typedef const char *version_function(void);
 
 static char dso_handle; /* by its address libc knows our handlers */
-static uint32_t forking, finalizing, inside;
+static struct fork_turn turn;
+static uint32_t inside;
 static bool may_wait;
-
-/* Sequentially consistent throughout: each side says what it does before it looks at the other. */
-static uint32_t word_load(const uint32_t *word)
-{
-	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
-}
-
-static void gate_pause(void)
-{
-	struct timespec pause = { 0, GLANCE_NS };
-
-	raw2(SYS_nanosleep, &pause, 0);
-}
 
 static void before_fork(void)
 {
 	__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
-	__atomic_add_fetch(&forking, 1, __ATOMIC_SEQ_CST);
-	for (unsigned i = 0; may_wait && word_load(&finalizing) && i < FORK_WAITS; i++)
-		gate_pause();
+	fork_turn_fork_begin(&turn);
+	if (may_wait)
+		fork_turn_await(&turn);
 	__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
 }
 
 static void after_fork(void)
 {
 	__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
-	__atomic_sub_fetch(&forking, 1, __ATOMIC_SEQ_CST);
+	fork_turn_fork_end(&turn);
 	__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
 }
 
 static void in_child(void)
 {
-	forking = finalizing = inside = 0;
-}
-
-/* Says that we begin, unless a fork is under way; gives up waiting for one that never ends. */
-static void work_begin(void)
-{
-	for (unsigned i = 0; i < OURS_WAITS; i++) {
-		__atomic_store_n(&finalizing, 1, __ATOMIC_SEQ_CST);
-		if (!word_load(&forking))
-			return;
-		__atomic_store_n(&finalizing, 0, __ATOMIC_SEQ_CST);
-		gate_pause();
-	}
-	__atomic_store_n(&finalizing, 1, __ATOMIC_SEQ_CST);
+	fork_turn_forget(&turn);
+	inside = 0;
 }
 
 void fork_gate_finalize(const struct boot_libc *libc, void *handle)
 {
-	work_begin();
+	fork_turn_work_begin(&turn);
 	((finalize_function *)libc->__cxa_finalize)(handle);
-	__atomic_store_n(&finalizing, 0, __ATOMIC_SEQ_CST);
+	fork_turn_work_end(&turn);
 }
 
 static void *libc_find(const struct boot_libc *libc, const char *name)
@@ -116,11 +92,11 @@ void fork_gate_open(const struct boot_libc *libc)
 /* A thread that had just taken the handler's address gets time to come and go. */
 void fork_gate_close(const struct boot_libc *libc)
 {
-	struct timespec quiet = { 0, QUIET_NS };
+	struct timespec quiet = { 0, QUIET_NS }, glance = { 0, GLANCE_NS };
 
 	fork_gate_finalize(libc, &dso_handle);
 	raw2(SYS_nanosleep, &quiet, 0);
-	for (unsigned i = 0; word_load(&inside) && i < OURS_WAITS; i++)
-		gate_pause();
-	forking = 0; /* of those that began with the handlers and ended without */
+	for (unsigned i = 0; __atomic_load_n(&inside, __ATOMIC_SEQ_CST) && i < OURS_WAITS; i++)
+		raw2(SYS_nanosleep, &glance, 0);
+	fork_turn_forget(&turn); /* of those that began with the handlers and ended without */
 }

@@ -43,6 +43,10 @@ void fork_turn_work_end(struct fork_turn *self)
 void fork_turn_fork_begin(struct fork_turn *self)
 {
 	__atomic_add_fetch(&self->forking, 1, __ATOMIC_SEQ_CST);
+}
+
+void fork_turn_await(const struct fork_turn *self)
+{
 	for (unsigned i = 0; turn_load(&self->working) && i < FORK_WAITS; i++)
 		turn_pause();
 }

@@ -14,7 +14,8 @@ struct fork_turn {
 void fork_turn_work_begin(struct fork_turn *self);
 void fork_turn_work_end(struct fork_turn *self);
 
-/* For the handlers of pthread_atfork: before, in the parent, in the child. */
+/* For the handlers of pthread_atfork: two before, one in the parent, one in the child. */
 void fork_turn_fork_begin(struct fork_turn *self);
+void fork_turn_await(const struct fork_turn *self);
 void fork_turn_fork_end(struct fork_turn *self);
 void fork_turn_forget(struct fork_turn *self);

@@ -9,6 +9,7 @@ import re
 import signal
 import statistics
 import subprocess
+import threading
 import time
 import unittest
 
@@ -18,6 +19,8 @@ from exactness import (DRIVER, IS_LONG, LIMIT, PROGRAMS, exit_if_refused, runnin
 RUNNING, BLOCKED, RUNNABLE = 0, 1, 2
 SLEEP_NS = 2_000_000
 PAGED_OUT_DEPTH = 40
+OFTEN = 30_000  # switches in a second, on the average: three times as many as it takes
+WAITS = os.path.join(PROGRAMS, "waits")
 BPF_PROG_GET_FD_BY_ID, BPF_MAP_GET_FD_BY_ID, BPF_LINK_GET_FD_BY_ID = 13, 14, 30
 SYS_BPF = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
 
@@ -71,6 +74,16 @@ def wait_for_threads(pid, count):
 def run_time_ns(pid, tid):
     with open(f"/proc/{pid}/task/{tid}/schedstat", encoding="ascii") as file:
         return int(file.read().split()[0])
+
+
+def turns_and_time(pid):
+    """How often the threads of a process got a processor, and for how long, in nanoseconds."""
+    sums = [0, 0]
+    for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
+        with open(path, encoding="ascii") as file:
+            used, _, turns = map(int, file.read().split())
+        sums = [sums[0] + turns, sums[1] + used]
+    return sums
 
 
 def wait_until_all_ran(pid, count):
@@ -139,6 +152,50 @@ class Bpf(unittest.TestCase):
         self.assertGreater(len(recording.samples), 0)
         self.assertEqual({one["pid"] for one in recording.samples}, {process.pid})
         self.assert_nearly_complete(recording)
+
+    def sample_waking(self, kind, middle=lambda pid: None):
+        """(the recording, switches in a second, processor time in a second) of threads that wake each other."""
+        process = subprocess.Popen([WAITS, kind])
+        try:
+            wait_for_threads(process.pid, 2)
+            timer = threading.Timer(2, middle, (process.pid,))
+            timer.start()
+            before, begin = turns_and_time(process.pid), time.monotonic()
+            recording = sample("bpf", process.pid, seconds=6)
+            after, passed = turns_and_time(process.pid), time.monotonic() - begin
+            timer.join()
+        finally:
+            process.kill()
+            process.wait()
+        self.assertIsNone(recording.error, recording.error)
+        self.assertEqual({one["pid"] for one in recording.samples}, {process.pid})
+        return recording, (after[0] - before[0]) / passed, (after[1] - before[1]) / passed
+
+    def assert_clocks_are_of_processors(self, kind, middle=lambda pid: None):
+        """Beside other programs they may not get to switch that often: another try."""
+        end, rate = time.monotonic() + LIMIT, 0
+        while rate < OFTEN and time.monotonic() < end:
+            recording, rate, used = self.sample_waking(kind, middle)
+        if rate < OFTEN:
+            self.skipTest(f"{rate:.0f} switches a second, on a machine as busy as this one")
+        self.assertIn("more than 10,000 times in a second", recording.counts["limits"])
+        return recording, used
+
+    def test_threads_that_switch_often_have_the_clocks_of_processors(self):
+        recording, used = self.assert_clocks_are_of_processors("wakes")
+        times = [one["time"] for one in recording.samples]
+        sampled = sum(one["weight"] for one in recording.samples) / (max(times) - min(times))
+        self.assertAlmostEqual(sampled / (used / 1e9), 1, delta=0.3)
+        self.assertEqual(len({one["tid"] for one in recording.samples}), 2)
+        self.assert_nearly_complete(recording)
+
+    def test_threads_that_begin_to_switch_often_get_them_later(self):
+        self.assert_clocks_are_of_processors("wakes_later", lambda pid: os.kill(pid, signal.SIGUSR1))
+
+    def test_threads_that_switch_seldom_have_their_own(self):
+        with running(program(10), "2") as process:
+            recording = sample("bpf", process.pid, "max=100")
+        self.assertNotIn("each processor", recording.counts["limits"])
 
     def test_threads_born_later_are_seen(self):
         with running("chrt", "--idle", "0", program(10), "40") as process:

@@ -1,13 +1,17 @@
 /*
- * Threads whose waits are known: sleeps of three lengths, each in a function of its own; and a lock
- * that one thread holds while others want it.  Runs until it is killed.
+ * Threads whose waits are known: sleeps of three lengths, each in a function of its own; a lock
+ * that one thread holds while others want it; two threads that wake each other, as often as they
+ * can, from SIGUSR1 on where they are to wait for that.  Runs until it is killed.
  *
- *   waits naps|convoy
+ *   waits naps|convoy|wakes|wakes_later
  */
 #include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #define APART   __attribute__((noinline, noipa))
 #define WAITERS 3
@@ -85,6 +89,42 @@ static void run_convoy(void)
 	holder(NULL);
 }
 
+APART void wake_other(const int *from, const int *to)
+{
+	char byte = 0;
+
+	if (read(from[0], &byte, 1) == 1 && write(to[1], &byte, 1) == 1)
+		turns++;
+}
+
+static int ways[2][2]; /* pipes, there and back */
+
+static void *waker(void *unused)
+{
+	for (;;)
+		wake_other(ways[0], ways[1]);
+	return unused;
+}
+
+static void run_wakes(bool is_later)
+{
+	pthread_t thread;
+	sigset_t signals;
+	int got;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	if (pipe(ways[0]) || pipe(ways[1]) || pthread_create(&thread, NULL, waker, NULL))
+		return;
+	if (is_later)
+		sigwait(&signals, &got);
+	if (write(ways[0][1], "", 1) != 1)
+		return;
+	for (;;)
+		wake_other(ways[1], ways[0]);
+}
+
 /* Timers that are not put off to be handled together with others. */
 static void run_naps(void)
 {
@@ -102,6 +142,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "convoy"))
 		run_convoy();
+	else if (!strncmp(argv[1], "wakes", 5))
+		run_wakes(!strcmp(argv[1], "wakes_later"));
 	else
 		run_naps();
 	return 0;

@@ -5,6 +5,7 @@
  */
 #include "host/sampling/bpf/bpf.h"
 
+#include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/descriptors.h"
 #include "host/core/room.h"
@@ -24,6 +25,11 @@
 #define AWAIT_MS  20u
 /* A program of ours, and the function that the tracepoint calls it by; some kernels have more. */
 #define OWN_FRAMES 2
+/* Why threads have no clocks. */
+#define MANY "threads are too many for a clock each, or descriptors too few (ulimit -n)"
+#define OFTEN                                                                                   \
+	"threads got a processor more than 10,000 times in a second, and a clock of their own " \
+	"is set anew each time"
 
 static struct bpf_sampler *self_of(struct sampler *sampler)
 {
@@ -102,7 +108,7 @@ static int start_clocks(struct bpf_sampler *self, pid_t pid, bool is_heir, struc
 {
 	const struct thread_clocks_options options = {
 		.pid = pid,
-		.is_per_processor = self->options.is_system_wide,
+		.is_per_processor = self->options.is_system_wide || self->is_switching_often,
 		.event = self->options.event,
 		.period_ns = SECOND_NS / self->options.hz,
 		.is_inherited = true,
@@ -122,13 +128,11 @@ static int start_clocks(struct bpf_sampler *self, pid_t pid, bool is_heir, struc
 	if (r || !self->clocks[self->clocks_count++].is_per_processor)
 		return r;
 	keep_only_last_clocks(self);
-	if (self->options.is_system_wide)
-		return 0;
-	sampler_limit(
-		&self->sampler,
-		"threads are too many for a clock each, or descriptors too few (ulimit -n): each "
-		"processor has one, which interrupts other programs too");
-	return r;
+	if (!self->options.is_system_wide)
+		sampler_limit(&self->sampler,
+			      "%s: each processor has one, which interrupts other programs too",
+			      self->is_switching_often ? OFTEN : MANY);
+	return 0;
 }
 
 static bool has_clocks(const struct bpf_sampler *self, pid_t pid)
@@ -200,6 +204,24 @@ void bpf_renew_clocks(struct bpf_sampler *self, pid_t pid)
 		(void)!family_join(&self->sampler, pid, bpf_join, &err);
 }
 
+/* The new ones come first: no time is without a clock. */
+void bpf_judge_clocks(struct bpf_sampler *self)
+{
+	CLEANUP(free) pid_t *pids = calloc(self->processes.count + 1, sizeof(*pids));
+	struct err err = { 0 };
+
+	if (!pids || self->is_switching_often || !self->clocks_count ||
+	    self->clocks[0].is_per_processor)
+		return;
+	for (size_t i = 0; i < self->processes.count; i++)
+		pids[i] = self->processes.items[i]->pid;
+	if (switch_rate_look(&self->switch_rate, pids, self->processes.count) <= SWITCH_RATE_HIGH)
+		return;
+	self->is_switching_often = true;
+	if (start_clocks(self, self->options.pid, /* is_heir */ false, &err))
+		self->is_switching_often = false;
+}
+
 static int start_all(struct bpf_sampler *self, struct err *err)
 {
 	int r = 0;
@@ -240,6 +262,14 @@ static int load_and_follow(struct bpf_sampler *self, struct err *err)
 	return r;
 }
 
+/* Before and after something that takes a while. */
+static void measure_switches(struct bpf_sampler *self)
+{
+	if (self->options.on_cpu && !self->options.is_system_wide)
+		self->is_switching_often = switch_rate_look(&self->switch_rate, &self->options.pid,
+							    1) > SWITCH_RATE_HIGH;
+}
+
 static int open_all(struct bpf_sampler *self, struct err *err)
 {
 	struct clock_room room;
@@ -249,8 +279,10 @@ static int open_all(struct bpf_sampler *self, struct err *err)
 		return r;
 	descriptors_raise_limit();
 	clock_room_begin(&room, self->options.pid);
+	measure_switches(self);
 	r = load_and_follow(self, err);
 	clock_room_await(&room);
+	measure_switches(self);
 	system_begin(self);
 	if (!r)
 		r = start_all(self, err);
@@ -283,6 +315,7 @@ static void bpf_close(struct sampler *sampler)
 	followed_done(&self->processes);
 	off_cpu_threads_done(&self->off_cpu_threads);
 	free(self->clocks);
+	switch_rate_done(&self->switch_rate);
 	python_stacks_done(&self->python_stacks);
 	java_code_done(&self->first_java);
 	priority_restore(&self->priority);

@@ -7,6 +7,7 @@
 #include "host/sampling/bpf/kernel_tables.h"
 #include "host/sampling/bpf/off_cpu.h"
 #include "host/sampling/bpf/stack_rest.h"
+#include "host/sampling/bpf/switch_rate.h"
 #include "host/sampling/bpf/system_wide.h"
 #include "host/sampling/bpf/thread_clocks.h"
 #include "host/sampling/followed.h"
@@ -28,6 +29,8 @@ struct bpf_sampler {
 	struct thread_clocks *clocks; /* one for each process that was there */
 	size_t clocks_count, clocks_room;
 	uint32_t clock_looks; /* at threads that may have inherited clocks */
+	struct switch_rate switch_rate;
+	bool is_switching_often; /* once it was: each processor has a clock, not each thread */
 	struct bpf_link *links[BPF_LINKS_MAX];
 	size_t link_count;
 	struct ring_buffer *ring;
@@ -57,6 +60,9 @@ void bpf_flush_off_cpu(struct bpf_sampler *self);
 
 /* The kernel takes its clocks away from a program that has got more rights. */
 void bpf_renew_clocks(struct bpf_sampler *self, pid_t pid);
+
+/* Gives each processor a clock instead of each thread, once these switch too often. */
+void bpf_judge_clocks(struct bpf_sampler *self);
 
 /* Of all processes: one that is not known, with its mappings and whatever else can be read of it.
  */

@@ -256,8 +256,10 @@ void bpf_look_around(struct bpf_sampler *self, uint64_t now, bool has_records)
 		if (is_due && followed_has_ended(process))
 			bpf_forget(self, process->pid);
 	}
-	if (is_due)
-		self->next_look_ns = now + LOOK_NS;
+	if (!is_due)
+		return;
+	bpf_judge_clocks(self);
+	self->next_look_ns = now + LOOK_NS;
 }
 
 static void bpf_records_deliver(const struct sample *sample, void *context)

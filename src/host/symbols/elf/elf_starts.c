@@ -34,24 +34,31 @@ static bool is_known(const struct header *header)
 	       header->count_encoding == COUNT_ENCODING && header->table == TABLE_ENCODING;
 }
 
-/* The end of what is executable where the address lies; 0: nowhere. */
-static uint64_t limit_of(Elf *elf, uint64_t address)
-{
-	size_t count = 0;
-	GElf_Phdr segment;
+struct code {
+	uint64_t start, end;
+};
 
-	if (elf_getphdrnum(elf, &count))
-		return 0;
-	for (size_t i = 0; i < MIN(count, 64u); i++)
-		if (gelf_getphdr(elf, (int)i, &segment) && segment.p_type == PT_LOAD &&
-		    segment.p_flags & PF_X && address >= segment.p_vaddr &&
-		    address - segment.p_vaddr < segment.p_memsz)
-			return segment.p_vaddr + segment.p_memsz;
-	return 0;
+/* The section with code in which the address lies; what segments have may be data, too.  The last
+ * one that was found is tried first. */
+static bool find_code(Elf *elf, uint64_t address, struct code *code)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr head;
+
+	if (address - code->start < code->end - code->start)
+		return true;
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &head) && head.sh_flags & SHF_EXECINSTR &&
+		    address - head.sh_addr < head.sh_size) {
+			*code = (struct code){ head.sh_addr, head.sh_addr + head.sh_size };
+			return true;
+		}
+	return false;
 }
 
 int elf_starts_add(Elf *elf, struct symbol_table *table)
 {
+	struct code code = { 0 };
 	struct elf_part part;
 	struct header header;
 	int r = 0;
@@ -69,9 +76,10 @@ int elf_starts_add(Elf *elf, struct symbol_table *table)
 
 		memcpy(&entry, part.bytes + sizeof(header) + i * sizeof(entry), sizeof(entry));
 		symbol.address = symbol.end = part.address + (uint64_t)(int64_t)entry.begin;
-		symbol.limit = limit_of(elf, symbol.address);
-		if (symbol.limit)
-			r = symbol_table_add(table, &symbol);
+		if (!find_code(elf, symbol.address, &code))
+			continue;
+		symbol.limit = code.end;
+		r = symbol_table_add(table, &symbol);
 	}
 	return r;
 }

@@ -23,8 +23,7 @@ ALWAYS_INLINE void lua_consider(struct python_climb *climb, __u64 word)
 	const struct kernel_lua *lua = &python->other.lua;
 	__u64 shared, first, jump;
 
-	if (!word || word & 7 || word > PYTHON_ADDRESS || word == python->thread ||
-	    word == python->before)
+	if (!word || word & 7 || word >> 48 || word == python->thread || word == python->before)
 		return;
 	if (read_memory(&climb->base, python->bytes, LUA_STATE_BYTES, word) ||
 	    (__u8)python_field(python, 8) != LUA_KIND_STATE)

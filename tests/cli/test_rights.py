@@ -111,6 +111,7 @@ class Rights(unittest.TestCase):
                       "or: limpet doctor --setup", "no stacks"):
             self.assertIn(words, told["no_better_sampler"])
         self.assertEqual(recorded["complete_percent"], 0)
+        self.assertTrue(all(one["fix"].startswith("--sampler bpf or copy") for one in recorded["incomplete_stacks"]))
 
     def test_two_capabilities_and_no_more(self):
         if self.examine([])[0]["sampler"] != "bpf":

@@ -3,8 +3,9 @@
 
   tests/real/sampling.py [--seconds S] [--stops N] [NAME...]     redis postgres nginx python3 node java ruby php
                                                                  perl go go-stripped go-cgo ffmpeg lua luajit
-                                                                 guile erlang r sqlite3 xz openssl awk gcc
-                                                                 rust fortran ocaml mariadb; all by default
+                                                                 guile erlang r prolog octave sqlite3 xz zstd
+                                                                 openssl awk gcc rust fortran ocaml mariadb;
+                                                                 all by default
 
 Each is recorded by both samplers with stacks, on and off the processor. Then gdb stops it N times, and both look at
 the same threads. LIMPET names the limpet to test. Ends with "N passed, N failed".

@@ -89,6 +89,14 @@ class Names(unittest.TestCase):
         begin = self.symbols["quiet"][0]
         self.assertEqual(self.functions(stripped, begin, self.middle("quiet")), [f"bare+{begin:#x}"] * 2)
 
+    def test_data_is_no_part_of_the_last_function(self):
+        """Linkers for aarch64 put both into one segment."""
+        stripped = self.file("bare")
+        output("strip", "-s", "-o", stripped, self.whole)
+        address = next(int(line.split()[3], 16) for line in output("objdump", "-hw", stripped).splitlines()
+                       if line.split()[1:2] == [".eh_frame"])
+        self.assertEqual(self.functions(stripped, address), [f"bare+{address:#x}"])
+
     def test_an_address_of_no_function(self):
         self.assertEqual(self.functions(self.whole, 0x7fffffff), ["named+0x7fffffff"])
 

@@ -8,18 +8,19 @@
 
 #include "host/unwind/arch/code.h"
 
-#define CODE     0x1000u
-#define IN_LR    (UNWIND_SP | UNWIND_RA_IN_REGISTER)
-#define ALONE    (UNWIND_SP | UNWIND_RA_ALONE)
-#define SAME     UNWIND_FP_SAME
-#define NOP      0xd503201fu
-#define RET      0xd65f03c0u
-#define STP_16   0xa9bf7bfdu /* stp x29, x30, [sp, #-16]! */
-#define LDP_16   0xa8c17bfdu /* ldp x29, x30, [sp], #16 */
-#define FP_IS_SP 0x910003fdu /* mov x29, sp */
-#define CALL     0x97ffff00u /* bl elsewhere */
-#define MAKE_32  0xd10083ffu /* sub sp, sp, #32 */
-#define LEAVE_32 0x910083ffu /* add sp, sp, #32 */
+#define CODE      0x1000u
+#define IN_LR     (UNWIND_SP | UNWIND_RA_IN_REGISTER)
+#define ALONE     (UNWIND_SP | UNWIND_RA_ALONE)
+#define SAME      UNWIND_FP_SAME
+#define NOP       0xd503201fu
+#define RET       0xd65f03c0u
+#define STP_16    0xa9bf7bfdu /* stp x29, x30, [sp, #-16]! */
+#define LDP_16    0xa8c17bfdu /* ldp x29, x30, [sp], #16 */
+#define LDR_FP_16 0xf84107fdu /* ldr x29, [sp], #16 */
+#define FP_IS_SP  0x910003fdu /* mov x29, sp */
+#define CALL      0x97ffff00u /* bl elsewhere */
+#define MAKE_32   0xd10083ffu /* sub sp, sp, #32 */
+#define LEAVE_32  0x910083ffu /* add sp, sp, #32 */
 
 static struct rows rows;
 
@@ -120,6 +121,18 @@ static void knows_init(void **state)
 	assert_row(12, UNWIND_FP, 2, -2);
 	assert_row(16, UNWIND_FP, 2, -2);
 	assert_row(20, IN_LR, 0, SAME);
+}
+
+/* As OpenSSL's sha256_block_armv8 has it: x30 is saved, left alone, and not loaded again. */
+static void takes_from_its_register_what_was_popped(void **state)
+{
+	static const uint32_t words[] = { STP_16, FP_IS_SP, NOP, LDR_FP_16, RET };
+
+	(void)state;
+	READ(words);
+	assert_row(8, UNWIND_FP, 2, -2);
+	assert_row(12, UNWIND_FP, 2, -2);
+	assert_row(16, IN_LR, 0, SAME);
 }
 
 static void counts_from_the_frame_pointer_where_the_stack_grows(void **state)
@@ -321,6 +334,7 @@ int main(void)
 		cmocka_unit_test(knows_the_stubs_of_linkers),
 		cmocka_unit_test(knows_stubs_that_are_guarded),
 		cmocka_unit_test(knows_init),
+		cmocka_unit_test(takes_from_its_register_what_was_popped),
 		cmocka_unit_test(counts_from_the_frame_pointer_where_the_stack_grows),
 		cmocka_unit_test(takes_the_frame_along_a_branch),
 		cmocka_unit_test(says_nothing_where_two_frames_meet),

@@ -54,6 +54,10 @@ static int refuse_memory(const struct process *process, int code, struct err *er
 {
 	err_set(err, code, "cannot look into %d (%s): /proc/%d/mem: %s", process->pid,
 		process->status.name, process->pid, strerror(-code));
+	if (process->stat.is_kernel_thread) {
+		err_why(err, "it is part of the kernel and has no program of its own");
+		return err_exit(err, EXIT_NOT_ATTACHABLE);
+	}
 	if (code != -EACCES && code != -EPERM)
 		return code;
 	err_why(err, "limpet may not read the memory of that process, which is of user %s",
@@ -109,6 +113,8 @@ static int open_once(struct target *ret, pid_t pid, bool judges, struct err *err
 
 	if (!r && judges)
 		r = process_judge(&ret->process, err);
+	else if (!r && ret->process.has_ended)
+		r = target_fail_ended(err);
 	if (!r)
 		r = open_descriptors(ret, err);
 	if (!r && !target_lives(ret))

@@ -112,12 +112,13 @@ static int detach_unload(pid_t pid, struct session_left *left, struct err *err)
 	return r;
 }
 
+/* Looking is enough to ask who holds it: what speaks against an attach does not matter here. */
 static int detach_one(pid_t pid, bool unloads, bool *ret_was_held, struct session_left *left,
 		      struct err *err)
 {
 	struct resident resident;
 	struct target target;
-	int r = target_open(&target, pid, err);
+	int r = target_look(&target, pid, err);
 
 	if (r)
 		return r;

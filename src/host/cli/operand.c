@@ -10,6 +10,7 @@
 #include "host/core/print.h"
 #include "host/core/text.h"
 #include "host/process/process.h"
+#include "host/process/status.h"
 
 #include <errno.h>
 #include <string.h>
@@ -125,6 +126,20 @@ static int find_by_name(const char *name, pid_t *ret, struct err *err)
 	return r < 0 ? r : judge_namesakes(&found, ret, err);
 }
 
+/* Numbers of threads are what top -H and gdb show.  Who is not there is told by the verb. */
+static int refuse_thread(pid_t pid, struct err *err)
+{
+	struct process_status status;
+	struct err ignored = { 0 };
+
+	if (status_read(pid, pid, &status, &ignored) || status.tgid == pid)
+		return 0;
+	err_set(err, -EINVAL, "%d (%s) is a thread, not a process", (int)pid, status.name);
+	err_why(err, "it is one of the threads of process %d", (int)status.tgid);
+	err_fix(err, "give the number of the process: %d", (int)status.tgid);
+	return err_exit(err, EXIT_USAGE);
+}
+
 static bool is_number(const char *word)
 {
 	return strspn(word, "+-0123456789") == strlen(word);
@@ -137,7 +152,7 @@ int operand_process(const char *option, char **operands, int count, pid_t *ret, 
 	if (count > (option ? 0 : 1))
 		return report_surplus(operands[option ? 0 : 1], err);
 	if (word && !text_parse_pid(word, ret))
-		return 0;
+		return refuse_thread(*ret, err);
 	return !word || is_number(word) ? refuse_number(word, err) : find_by_name(word, ret, err);
 }
 

@@ -28,7 +28,9 @@ static const struct {
 	[STACK_UNREADABLE] = { "stack memory not readable",
 			       "--sampler bpf, which reads all of it; with -a: limpet record -p PID" },
 	[STACK_CIRCULAR] = { "stack goes in circles", "record again: the stack was being changed" },
-	[STACK_NO_USER] = { "no user stack", "nothing: the thread was ending or has none" },
+	[STACK_NO_USER] = { "no user stack",
+			    "--sampler bpf or copy where it was read or state, which see no stacks of "
+			    "running threads; else nothing: the thread was ending or has none" },
 	[STACK_GENERATED] = { "ended in JIT code",
 			      "have the runtime keep frame pointers (java "
 			      "-XX:+PreserveFramePointer; on x86-64 erl +JPperf true)" },

@@ -34,64 +34,32 @@ static bool is_known(const struct header *header)
 	       header->count_encoding == COUNT_ENCODING && header->table == TABLE_ENCODING;
 }
 
-/* Code that lies together: a section, or where there are none a segment, which may end with data.
- */
 struct code {
 	uint64_t start, end;
 };
 
-static bool is_in(const struct code *code, uint64_t address)
+/* The section with code in which the address lies; what segments have may be data, too.  The last
+ * one that was found is tried first. */
+static bool find_code(Elf *elf, uint64_t address, struct code *code)
 {
-	return address >= code->start && address < code->end;
-}
-
-static bool find_section(Elf *elf, uint64_t address, struct code *ret)
-{
+	Elf_Scn *section = NULL;
 	GElf_Shdr head;
 
-	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
-		if (!gelf_getshdr(section, &head) || !(head.sh_flags & SHF_EXECINSTR))
-			continue;
-		*ret = (struct code){ head.sh_addr, head.sh_addr + head.sh_size };
-		if (is_in(ret, address))
+	if (address - code->start < code->end - code->start)
+		return true;
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &head) && head.sh_flags & SHF_EXECINSTR &&
+		    address - head.sh_addr < head.sh_size) {
+			*code = (struct code){ head.sh_addr, head.sh_addr + head.sh_size };
 			return true;
-	}
+		}
 	return false;
-}
-
-static bool find_segment(Elf *elf, uint64_t address, struct code *ret)
-{
-	size_t count = 0;
-	GElf_Phdr head;
-
-	if (elf_getphdrnum(elf, &count))
-		return false;
-	for (size_t i = 0; i < MIN(count, 64u); i++) {
-		if (!gelf_getphdr(elf, (int)i, &head) || head.p_type != PT_LOAD ||
-		    !(head.p_flags & PF_X))
-			continue;
-		*ret = (struct code){ head.p_vaddr, head.p_vaddr + head.p_memsz };
-		if (is_in(ret, address))
-			return true;
-	}
-	return false;
-}
-
-/* The end of the code where the address lies, which is that of the address before mostly; 0: it
- * lies nowhere. */
-static uint64_t limit_of(Elf *elf, uint64_t address, struct code *code)
-{
-	if (is_in(code, address) || find_section(elf, address, code) ||
-	    find_segment(elf, address, code))
-		return code->end;
-	*code = (struct code){ 0, 0 };
-	return 0;
 }
 
 int elf_starts_add(Elf *elf, struct symbol_table *table)
 {
+	struct code code = { 0 };
 	struct elf_part part;
-	struct code code = { 0, 0 };
 	struct header header;
 	int r = 0;
 
@@ -108,9 +76,10 @@ int elf_starts_add(Elf *elf, struct symbol_table *table)
 
 		memcpy(&entry, part.bytes + sizeof(header) + i * sizeof(entry), sizeof(entry));
 		symbol.address = symbol.end = part.address + (uint64_t)(int64_t)entry.begin;
-		symbol.limit = limit_of(elf, symbol.address, &code);
-		if (symbol.limit)
-			r = symbol_table_add(table, &symbol);
+		if (!find_code(elf, symbol.address, &code))
+			continue;
+		symbol.limit = code.end;
+		r = symbol_table_add(table, &symbol);
 	}
 	return r;
 }

@@ -212,9 +212,16 @@ static void find_ways(struct follow *follow)
 	}
 }
 
-static struct rule rule_of(int32_t saved, uint8_t held)
+/* Below sp nothing lasts: an epilogue that does not load again what it has saved (assembly that
+ * leaves x30 alone) has it in its register. */
+static bool is_left_in_register(const struct frame_state *state, int32_t saved, uint8_t held)
 {
-	if (saved != NOT_SAVED)
+	return held == HELD_CALLER && !state->is_sp_lost && saved < state->sp_at;
+}
+
+static struct rule rule_of(const struct frame_state *state, int32_t saved, uint8_t held)
+{
+	if (saved != NOT_SAVED && !is_left_in_register(state, saved, held))
 		return (struct rule){ .kind = RULE_AT, .offset = saved };
 	if (held == HELD_ZERO)
 		return (struct rule){ .kind = RULE_UNDEFINED };
@@ -244,8 +251,8 @@ struct rules follow_rules(const struct follow *follow, uint32_t number)
 		rules.ra.kind = RULE_UNDEFINED;
 		return rules;
 	}
-	rules.fp = rule_of(state->fp_saved, state->fp);
-	rules.ra = rule_of(state->lr_saved, state->lr);
+	rules.fp = rule_of(state, state->fp_saved, state->fp);
+	rules.ra = rule_of(state, state->lr_saved, state->lr);
 	rules.cfa.kind = RULE_OTHER;
 	if (state->fp == HELD_FRAME)
 		rules.cfa = (struct rule){ RULE_AT, REGISTER_FP, -(int64_t)state->fp_at };

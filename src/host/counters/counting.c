@@ -24,6 +24,7 @@
 #include "host/process/descendants.h"
 #include "host/process/perf_access.h"
 #include "host/process/procfs.h"
+#include "host/process/status.h"
 #include "host/process/threads.h"
 
 #define ROUNDS_MAX  4u        /* in which all counters are opened */
@@ -192,6 +193,31 @@ static int counted_refuse(const struct counted_process *self, struct err *err)
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
 
+static bool program_read(pid_t pid, struct counted_program *ret)
+{
+	struct process_status status;
+	struct err ignored = { 0 };
+
+	*ret = (struct counted_program){ 0 };
+	if (status_read(pid, pid, &status, &ignored))
+		return false;
+	if (proc_read_link(pid, "exe", ret->path, sizeof(ret->path)) < 0)
+		ret->path[0] = '\0';
+	ret->euid = status.euid;
+	ret->egid = status.egid;
+	ret->capabilities = status.capabilities_permitted;
+	return true;
+}
+
+static bool program_has_new_rights(const struct counted_program *before, pid_t pid)
+{
+	struct counted_program now;
+
+	return program_read(pid, &now) && strcmp(now.path, before->path) &&
+	       (now.euid != before->euid || now.egid != before->egid ||
+		now.capabilities != before->capabilities);
+}
+
 static int counted_open(struct counted_process *self, const struct counting_options *options,
 			enum counter_heirs heirs, struct err *err)
 {
@@ -202,6 +228,7 @@ static int counted_open(struct counted_process *self, const struct counting_opti
 	if (pidfd < 0)
 		return proc_error(self->pid, "task", -ESRCH, err);
 	thread_read_name(self->pid, self->pid, self->name, sizeof(self->name));
+	program_read(self->pid, &self->program);
 	counter_set_init(&self->whole, options->events, heirs);
 	self->whole.software_only = options->by_thread;
 	r = counted_cover(self, options->has_children, err);
@@ -292,6 +319,7 @@ void counting_stop(struct counting *self)
 			counter_set_switch(&process->threads, false);
 		process->cpu_end_ns = counted_cpu_ns(process->pid);
 		counter_set_switch(&process->whole, false);
+		process->has_new_rights = program_has_new_rights(&process->program, process->pid);
 		counted_refresh_names(process);
 	}
 	counting_read(self);
@@ -488,8 +516,9 @@ static bool counted_find(const struct counted_process *self, const char *name, u
 	return false;
 }
 
-/* The process's clock has what each switch takes, which the count has not.  The count has what the
- * hypervisor and interrupts took, which the clock has not, and children. */
+/* Compared only where there is a reason.  The process's clock has what each switch takes, which the
+ * count has not, and more where the machine is itself a guest.  The count has what the hypervisor
+ * and interrupts took, which the clock has not, and children. */
 bool counting_is_off(const struct counting *self, const struct counted_process *process,
 		     double *ret_share)
 {
@@ -497,7 +526,8 @@ bool counting_is_off(const struct counting *self, const struct counted_process *
 	bool may_be_double =
 		process->has_doubt && !self->options.has_children && !self->counts_forks;
 
-	if (!process->cpu_begin_ns || !process->cpu_end_ns || used_ns < COMPARED_NS ||
+	if ((!process->has_doubt && !process->has_new_rights) || !process->cpu_begin_ns ||
+	    !process->cpu_end_ns || used_ns < COMPARED_NS ||
 	    !counted_find(process, "task-clock", &counted_ns) ||
 	    !counted_find(process, "context-switches", &switches))
 		return false;

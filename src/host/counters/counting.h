@@ -18,6 +18,14 @@ struct counted_task {
 	pid_t pid, tid;
 };
 
+/* An exec that changes these ends all counting, and the kernel tells nobody. */
+struct counted_program {
+	char path[256]; /* cut; "": it may not be known */
+	uid_t euid;
+	gid_t egid;
+	uint64_t capabilities;
+};
+
 struct counted_process {
 	pid_t pid;
 	char name[32];
@@ -29,6 +37,8 @@ struct counted_process {
 	struct counter_set threads; /* empty where they are not */
 	struct counted_task *seen;  /* at the last look, ascending; for these */
 	size_t seen_count;
+	struct counted_program program; /* at the beginning */
+	bool has_new_rights;            /* it executed another one, with other rights */
 	bool has_doubt; /* threads began while counters were opened: inherited or not? */
 	uint64_t cpu_begin_ns, cpu_end_ns; /* its own clock; 0 where it cannot be read */
 };

@@ -230,6 +230,14 @@ class Calls(unittest.TestCase):
         self.assertGreater(gpu["total"], 0)
         self.assertEqual(sum(gpu["columns"]["self"]), gpu["total"])
         self.assertIn("gpu", server.ask("/api/sessions")["sessions"][0]["kinds"])
+        # Each launch is a thread's: what those that launched have adds up to all whose launch was seen.
+        threads = {lane["thread"] for lane in answer["lanes"] if lane["thread"] >= 0}
+        alone = [server.ask(f"/api/flame?session=1&kind=gpu&threads={thread}") for thread in threads]
+        self.assertEqual(sum(one["total"] for one in alone),
+                         server.ask(f"/api/flame?session=1&kind=gpu&threads={','.join(map(str, threads))}")["total"])
+        self.assertGreater(max(one["total"] for one in alone), 0)
+        self.assertTrue(all("[launch not seen]" not in one["columns"]["names"] for one in alone))
+        self.assertEqual(server.ask(f"/api/flame?session=1&kind=gpu&threads={max(threads) + 1000}")["total"], 0)
 
 
 if __name__ == "__main__":

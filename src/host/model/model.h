@@ -172,6 +172,8 @@ uint64_t call_correlation(const struct model *model, const struct call *call);
 /* A variable of its environment; NULL: not set, or not recorded. */
 const char *process_variable(const struct model_process *process, const char *name);
 
+/* The module that an address lies in; NULL: none does. */
+const struct recorded_module *process_module(const struct model_process *process, uint64_t address);
 /* "libfoo.so+0x1234", or the bare address. */
 void frame_text(const struct model_process *process, uint64_t address, char *ret, size_t room);
 

@@ -215,8 +215,7 @@ static uint64_t base_at(const void *modules, size_t index)
 	return ((const struct recorded_module *)modules)[index].base;
 }
 
-static const struct recorded_module *module_of(const struct model_process *process,
-					       uint64_t address)
+const struct recorded_module *process_module(const struct model_process *process, uint64_t address)
 {
 	size_t count = count_up_to(process->modules, process->module_count, address, base_at);
 	const struct recorded_module *last = count ? &process->modules[count - 1] : NULL;
@@ -226,7 +225,7 @@ static const struct recorded_module *module_of(const struct model_process *proce
 
 void frame_text(const struct model_process *process, uint64_t address, char *ret, size_t room)
 {
-	const struct recorded_module *module = module_of(process, address);
+	const struct recorded_module *module = process_module(process, address);
 
 	if (module)
 		snprintf(ret, room, "%s+0x%" PRIx64, path_base_name(module->path),

@@ -23,7 +23,7 @@ static const char *const lane_type_names[] = {
 };
 
 /* Those of a live session were loaded beside it. */
-static int session_spans(struct ui_session *session, struct err *err)
+int ui_session_spans(struct ui_session *session, struct err *err)
 {
 	struct model *model;
 
@@ -42,7 +42,7 @@ static struct ui_session *spans_session(struct ui *ui, const struct ui_command *
 {
 	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
 
-	return session && !session_spans(session, err) ? session : NULL;
+	return session && !ui_session_spans(session, err) ? session : NULL;
 }
 
 /* What is narrower than a pixel, so far, on one level of a lane. */
@@ -293,7 +293,7 @@ int answer_flows(struct ui *ui, const struct ui_command *command, struct reply *
 /* One call and what it caused, with all that was recorded of them. */
 struct span_search {
 	struct json json;
-	const struct ui_session *session;
+	struct ui_session *session;
 	struct model *model;
 	uint64_t correlation, origin_ns;
 	bool wants_work, is_found;
@@ -302,7 +302,6 @@ struct span_search {
 static void call_write(struct span_search *self, const struct call *call, const char *key)
 {
 	struct json *json = &self->json;
-	char text[256];
 
 	json_object(json, key);
 	json_text(json, "name", call_name(call));
@@ -317,9 +316,11 @@ static void call_write(struct span_search *self, const struct call *call, const 
 	json_object_end(json);
 	json_list(json, "frames");
 	for (unsigned i = call->frame_count; i-- > 0;) {
-		frame_text(call->process, call->frames[i], text, sizeof(text));
+		const struct call_name *name = ui_session_call_name(self->session, call, i);
+
 		json_object(json, NULL);
-		json_text(json, "name", text);
+		json_text(json, "name", name ? name->function : "");
+		json_text(json, "module", name ? name->module : "");
 		json_object_end(json);
 	}
 	json_list_end(json);
@@ -363,122 +364,4 @@ int answer_span(struct ui *ui, const struct ui_command *command, struct reply *r
 	json_bool(&self.json, "found", self.is_found);
 	json_object_end(&self.json);
 	return r < 0 ? err_set(err, r, "call: no memory") : 0;
-}
-
-/* A tree of what calls weigh. */
-struct weighing {
-	struct name_tree *tree;
-	const struct ui_command *command;
-	uint64_t from_ns, to_ns; /* CLOCK_BOOTTIME */
-	double samples;
-};
-
-static bool is_within(const struct weighing *self, uint64_t begin_ns)
-{
-	return begin_ns >= self->from_ns && begin_ns < self->to_ns;
-}
-
-/* Memory: the stack that asked for it, then the function that gave it. */
-static int alloc_add(const struct call *call, void *context)
-{
-	struct weighing *self = context;
-	double blocks = 1, bytes;
-	uint64_t size = 0, address = 0;
-	uint32_t at = 0;
-	char text[256];
-
-	if (call->function->domain != DOMAIN_ALLOC || !is_within(self, call->begin_ns) ||
-	    !call_value(call, VALUE_ADDRESS, &address) || !call_value(call, VALUE_SIZE, &size))
-		return 0;
-	bytes = (double)size;
-	if (call->alloc_sample && !call_estimate(call, &blocks, &bytes))
-		return 0;
-	for (unsigned i = call->frame_count; i-- > 0 && at != NAME_TREE_NONE;) {
-		frame_text(call->process, call->frames[i], text, sizeof(text));
-		at = name_tree_child(self->tree, at, FLAME_UNNAMED, text, "");
-	}
-	if (at != NAME_TREE_NONE)
-		at = name_tree_child(self->tree, at, FLAME_FUNCTION, call->function->name,
-				     call->function->library);
-	if (at == NAME_TREE_NONE)
-		return -ENOMEM;
-	self->tree->nodes[at].self[0] += bytes;
-	self->tree->nodes[at].count[0] += blocks;
-	self->samples++;
-	return 0;
-}
-
-/* Time of devices: the call that launched it, then what ran. */
-static int gpu_add_all(struct weighing *self, const struct ui_session *session)
-{
-	const struct spans *spans = &session->calls.shown.spans;
-
-	for (size_t i = 0; i < spans->count; i++) {
-		const struct span *work = &spans->items[i], *cause = spans_cause(spans, work);
-		uint64_t begin_ns = MAX(work->begin_ns, self->from_ns);
-		uint64_t end_ns = MIN(work->end_ns, self->to_ns);
-		uint32_t at = 0;
-
-		if (!work->is_work || begin_ns >= end_ns)
-			continue;
-		at = name_tree_child(self->tree, 0, FLAME_FUNCTION,
-				     cause ? pool_text(&spans->names, cause->name)
-					   : "[launch not seen]",
-				     cause ? domain_name(cause->domain) : "");
-		if (at != NAME_TREE_NONE)
-			at = name_tree_child(self->tree, at, FLAME_FUNCTION,
-					     pool_text(&spans->names, work->name),
-					     domain_name(work->domain));
-		if (at == NAME_TREE_NONE)
-			return -ENOMEM;
-		self->tree->nodes[at].self[0] += (double)(end_ns - begin_ns);
-		self->tree->nodes[at].count[0]++;
-		self->samples++;
-	}
-	return 0;
-}
-
-static int weights_gather(struct weighing *self, struct ui_session *session)
-{
-	struct model *model = ui_session_calls(session);
-	uint64_t origin_ns;
-
-	if (!model)
-		return 0;
-	self->from_ns = self->command->range.from_ns;
-	self->to_ns = self->command->range.to_ns ? self->command->range.to_ns : INT64_MAX;
-	if (self->command->kind == UI_GPU)
-		return gpu_add_all(self, session);
-	origin_ns = session->origin_ns + (model->first.boot_ns - model->first.monotonic_ns);
-	self->from_ns += origin_ns;
-	self->to_ns += origin_ns;
-	return model_each_call(model, alloc_add, self);
-}
-
-int spans_flame_write(struct ui_session *session, const struct ui_command *command,
-		      struct reply *reply, struct err *err)
-{
-	CLEANUP(columns_done) struct columns columns = { 0 };
-	CLEANUP(name_tree_done) struct name_tree tree = { 0 };
-	struct weighing self = { .tree = &tree, .command = command };
-	bool is_gpu = command->kind == UI_GPU;
-	int r = session_spans(session, err);
-
-	if (r)
-		return r;
-	if (columns_init(&columns) || name_tree_init(&tree) || weights_gather(&self, session) ||
-	    name_tree_write(&tree, &columns, 1, command->width))
-		return err_set(err, -ENOMEM, "flame graph: no memory");
-	json_text(&columns.facts, "unit", is_gpu ? "ns" : "bytes");
-	json_text(&columns.facts, "kind", ui_kind_name(command->kind));
-	json_rounded(&columns.facts, "total", tree.nodes[0].total[0], 0);
-	json_rounded(&columns.facts, "samples", self.samples, 0);
-	json_number(&columns.facts, "incomplete", 0);
-	json_rounded(&columns.facts, "trimmed", tree.trimmed, 0);
-	json_number(&columns.facts, "trimmed_nodes", tree.trimmed_nodes);
-	json_text(&columns.facts, "empty",
-		  self.samples > 0 ? ""
-		  : is_gpu         ? "this session has no work of devices"
-				   : "this session has no traced allocations");
-	return reply_columns(reply, &columns, command->is_json, err);
 }

@@ -157,6 +157,7 @@ static void former_end(struct ui_session *self)
 	source_free(self->source);
 	self->source = NULL;
 	calls_done(&self->calls);
+	call_names_done(&self->call_names);
 	live_job_free(self->job);
 	self->job = NULL;
 }
@@ -324,6 +325,7 @@ void ui_session_free(struct ui_session *session)
 		return;
 	source_free(session->source);
 	calls_done(&session->calls);
+	call_names_done(&session->call_names);
 	live_job_free(session->job);
 	live_free(session->live);
 	thread_watch_done(&session->watch);
@@ -406,6 +408,13 @@ void ui_session_follow(struct ui_session *self)
 	live_job_look(self->job, job);
 	calls_follow(&self->calls, self->job, job->state.bytes, self->origin_ns);
 	free(job);
+}
+
+const struct call_name *ui_session_call_name(struct ui_session *self, const struct call *call,
+					     unsigned i)
+{
+	return call_names_find(&self->call_names, call->process, call->frames[i],
+			       ui_session_is_live(self));
 }
 
 struct model *ui_session_calls(const struct ui_session *self)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "host/core/json.h"
+#include "host/model/calls/call_names.h"
 #include "host/top/live.h"
 #include "host/top/source.h"
 #include "host/top/thread_watch.h"
@@ -56,6 +57,7 @@ struct ui_session {
 	/* Opened: */
 	struct store store;
 	struct calls calls;
+	struct call_names call_names;
 	struct stack_tree stacks[2]; /* from the root, from the innermost function */
 };
 
@@ -73,6 +75,11 @@ void ui_session_free(struct ui_session *session);
 /* Takes what was read of a live session's calls meanwhile.  What ui_session_calls() said before is
  * gone then. */
 void ui_session_follow(struct ui_session *session);
+/* Loads the spans of a recording, or takes those of a live session. */
+int ui_session_spans(struct ui_session *session, struct err *err) MUST_CHECK;
+/* Frame i of a call, of which 0 is the innermost; NULL: no memory. */
+const struct call_name *ui_session_call_name(struct ui_session *session, const struct call *call,
+					     unsigned i);
 /* Calls and work of devices as far as they are known; NULL: there are none. */
 struct model *ui_session_calls(const struct ui_session *session);
 /* The number of a thread of those calls among the session's; -1: it has no sample. */

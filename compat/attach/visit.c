@@ -113,7 +113,7 @@ rocattach_status_t visit_begin(struct visit *ret, int pid, bool with_children,
 	outcome_set(outcome, ROCATTACH_STATUS_SUCCESS, "%s", "");
 	if (pid <= 0)
 		return outcome_set(outcome, ROCATTACH_STATUS_ERROR_INVALID_ARGUMENT,
-				   "%d is not the number of a process", pid);
+				   "%d is not a process ID", pid);
 	if (tool_list_read(&tools, outcome))
 		return outcome->status;
 	ret->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);

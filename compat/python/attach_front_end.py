@@ -38,7 +38,7 @@ def to_number(text, what):
 def to_pid(text):
     pid = to_number(text, "a process number")
     if not pid:
-        raise AttachError("no process is named: give a process number, or set ROCPROF_ATTACH_PID")
+        raise AttachError("no process given: give a process ID, or set ROCPROF_ATTACH_PID")
     return pid
 
 

@@ -21,7 +21,7 @@ static int refuse_unknown(const char *word, struct err *err)
 
 	for (size_t i = 0; i < setting_count; i++)
 		nearest_offer(&nearest, settings[i].name);
-	err_set(err, -EINVAL, "there is no option %s", word);
+	err_set(err, -EINVAL, "unknown option %s", word);
 	if (nearest.best)
 		err_fix(err, "--%s", nearest.best);
 	return err_exit(err, EXIT_USAGE);
@@ -85,7 +85,7 @@ static int take_long(struct profile *profile, const char *word, struct words *wo
 		return refuse_unknown(word, err);
 	r = argument_make(profile, setting, equals ? equals + 1 : NULL, words, err);
 	if (r && setting_is_refused(setting)) /* by the name that was typed */
-		snprintf(err->what, sizeof(err->what), "%s cannot be served", word);
+		snprintf(err->what, sizeof(err->what), "%s is not supported", word);
 	return r;
 }
 
@@ -100,7 +100,7 @@ static int take_short(struct profile *profile, const char *word, struct words *w
 		bool is_last = !letter[1];
 
 		if (!setting) {
-			err_set(err, -EINVAL, "there is no option -%c", *letter);
+			err_set(err, -EINVAL, "unknown option -%c", *letter);
 			return err_exit(err, EXIT_USAGE);
 		}
 		if (setting->takes != TAKES_SWITCH && !is_last)

@@ -128,7 +128,7 @@ static int attached_copy_tools(struct limpet_rocprofv3 *self,
 	}
 	return self->tool_count == options->tool_count
 		       ? 0
-		       : err_set(err, -ENOMEM, "memory for the names of tools");
+		       : err_set(err, -ENOMEM, "no memory for the names of tools");
 }
 
 static int attached_prepare(struct limpet_rocprofv3 *self,

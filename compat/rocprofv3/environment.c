@@ -130,7 +130,7 @@ static int value_split(struct profile *profile, const char *value, const char *s
 		if (length) {
 			ret[*ret_count] = profile_keep(profile, value, length);
 			if (!ret[(*ret_count)++])
-				return err_set(err, -ENOMEM, "memory for variables");
+				return err_set(err, -ENOMEM, "no memory for variables");
 		}
 		value += length + (end ? (is_word ? strlen(separator) : 1) : 0);
 	}
@@ -152,7 +152,7 @@ static int setting_apply(struct profile *profile, const struct variable *variabl
 	} else {
 		values[count] = profile_keep(profile, value, strlen(value));
 		if (!values[count++])
-			r = err_set(err, -ENOMEM, "memory for variables");
+			r = err_set(err, -ENOMEM, "no memory for variables");
 	}
 	if (!r && count)
 		r = setting_make(profile, setting, values, count, err);
@@ -193,7 +193,7 @@ static void variable_judge(const char *text, environment_note *note, void *conte
 		const char *value = value_in(text, &variables[i]);
 
 		if (value && variables[i].form == FORM_NOTED && setting_truth(value) != 0)
-			note_write(note, context, text, "served: ", variables[i].detail);
+			note_write(note, context, text, "supported: ", variables[i].detail);
 	}
 	if (!is_known(text))
 		note_write(note, context, text, "known to limpet", ", and changes nothing");

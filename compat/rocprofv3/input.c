@@ -38,7 +38,7 @@ int input_begin_job(struct input *input, struct err *err)
 static int text_keep(struct input *input, struct text text, const char **ret, struct err *err)
 {
 	*ret = profile_keep(input->profile, text.at, (size_t)(text.end - text.at));
-	return *ret ? 0 : err_set(err, -ENOMEM, "memory for '%s'", input->path);
+	return *ret ? 0 : err_set(err, -ENOMEM, "no memory for '%s'", input->path);
 }
 
 int input_begin_entry(struct input *input, struct text name, struct err *err)
@@ -75,7 +75,7 @@ int input_end_entry(struct input *input, struct err *err)
 	int r;
 
 	if (!setting || setting->letter == 'i') {
-		err_set(err, -EINVAL, "cannot use '%s': there is no setting '%s'", input->path,
+		err_set(err, -EINVAL, "cannot use '%s': unknown setting '%s'", input->path,
 			entry->name);
 		return err_exit(err, EXIT_USAGE);
 	}

@@ -157,12 +157,12 @@ static int choose_folder(struct profile *profile, struct err *err)
 		return 0;
 	snprintf(path, sizeof(path), "%s/pass_%u", folder, profile->job + 1);
 	profile->output.directory = profile_keep(profile, path, sizeof(path));
-	return profile->output.directory ? 0 : err_set(err, -ENOMEM, "memory for options");
+	return profile->output.directory ? 0 : err_set(err, -ENOMEM, "no memory for options");
 }
 
 static int refuse_both(struct err *err)
 {
-	err_set(err, -EINVAL, "a process and a program to start are both named");
+	err_set(err, -EINVAL, "both a process and a program to start are given");
 	err_fix(err, "rocprofv3 --attach PID [options], or: rocprofv3 [options] -- PROGRAM ...");
 	return err_exit(err, EXIT_USAGE);
 }
@@ -176,7 +176,7 @@ static bool may_run_untraced(const struct profile *profile)
 /* As AMD's program does it: a warning, and the program runs. */
 static int run_untraced(const struct face *face, char **command, struct err *err)
 {
-	face_say(face, SAY_WARNING, "nothing to trace is asked for: the program runs untraced");
+	face_say(face, SAY_WARNING, "no trace was requested: the program runs untraced");
 	execvp(command[0], command);
 	return err_set(err, -errno, "run '%s': %s", command[0], strerror(errno));
 }

@@ -71,7 +71,7 @@ int periods_parse(struct periods *ret, const char *const *texts, size_t count, c
 
 	ret->items = calloc(MAX(count, (size_t)1), sizeof(*ret->items));
 	if (!ret->items)
-		return err_set(err, -ENOMEM, "memory for the collection periods");
+		return err_set(err, -ENOMEM, "no memory for the collection periods");
 	if (ns == 0)
 		return period_refuse(unit, err);
 	ret->count = MAX(count, (size_t)1);

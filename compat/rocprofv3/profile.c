@@ -37,7 +37,7 @@ const char *profile_keep(struct profile *profile, const char *text, size_t lengt
 
 static int refuse_nothing(struct err *err)
 {
-	err_set(err, -EINVAL, "nothing to trace is asked for");
+	err_set(err, -EINVAL, "no trace was requested");
 	err_fix(err, "--hip-trace, --kernel-trace, --memory-copy-trace, --marker-trace, "
 		     "--runtime-trace or --sys-trace\n"
 		     "by variables: ROCPROF_HIP_RUNTIME_API_TRACE=1, ROCPROF_KERNEL_TRACE=1, ...");
@@ -100,14 +100,14 @@ int profile_finish(struct profile *profile, struct err *err)
 int profile_pid(const struct profile *profile, pid_t *ret, struct err *err)
 {
 	if (!profile->pid) {
-		err_set(err, -EINVAL, "no process is named");
+		err_set(err, -EINVAL, "no process given");
 		err_fix(err,
 			"rocprofv3 --attach PID [options], or: rocprofv3 [options] -- PROGRAM ...");
 		return err_exit(err, EXIT_USAGE);
 	}
 	if (!text_parse_pid(profile->pid, ret))
 		return 0;
-	err_set(err, -EINVAL, "'%s' is not the number of a process", profile->pid);
+	err_set(err, -EINVAL, "'%s' is not a process ID", profile->pid);
 	return err_exit(err, EXIT_USAGE);
 }
 

@@ -114,7 +114,8 @@ static void tell_left(void *context, pid_t pid, const struct session_left *left,
 
 	(void)pid;
 	for (size_t i = 0; i < left->count; i++)
-		face_say(self->profiling->face, SAY_WARNING, "stays: %s", left->items[i]);
+		face_say(self->profiling->face, SAY_WARNING, "stays in the process: %s",
+			 left->items[i]);
 	if (err->code)
 		face_say_error(self->profiling->face, SAY_WARNING, err);
 }

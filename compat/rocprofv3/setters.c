@@ -11,8 +11,8 @@
 static int value_refuse(const struct setting *setting, const char *value, const char *expects,
 			struct err *err)
 {
-	err_set(err, -EINVAL, "--%s does not understand '%s'", setting->name, value);
-	err_why(err, "it expects %s", expects);
+	err_set(err, -EINVAL, "invalid value '%s' for --%s", value, setting->name);
+	err_why(err, "expected %s", expects);
 	return err_exit(err, EXIT_USAGE);
 }
 
@@ -115,7 +115,7 @@ int set_ranges(struct profile *profile, const struct setting *setting, const cha
 			return value_refuse(setting, values[i], "fewer ranges", err);
 		*ranges = profile_keep(profile, text, sizeof(text));
 		if (!*ranges)
-			return err_set(err, -ENOMEM, "memory for options");
+			return err_set(err, -ENOMEM, "no memory for options");
 	}
 	return 0;
 }
@@ -138,7 +138,7 @@ int set_formats(struct profile *profile, const struct setting *setting, const ch
 		int index = find_word(names, ARRAY_SIZE(names), values[i]);
 
 		if (index < 0 && !strcasecmp(values[i], "otf2")) {
-			err_set(err, -ENOTSUP, "--%s otf2 cannot be served", setting->name);
+			err_set(err, -ENOTSUP, "--%s otf2 is not supported", setting->name);
 			err_why(err, "limpet does not write OTF2");
 			err_fix(err, "rocpd, csv, json or pftrace");
 			return err_exit(err, EXIT_USAGE);
@@ -207,7 +207,7 @@ int set_refused(struct profile *profile, const struct setting *setting, const ch
 	(void)profile;
 	if (!setting->argument && count == 1 && setting_truth(values[0]) == 0)
 		return 0;
-	err_set(err, -ENOTSUP, "--%.*s cannot be served", (int)strcspn(setting->name, "*"),
+	err_set(err, -ENOTSUP, "--%.*s is not supported", (int)strcspn(setting->name, "*"),
 		setting->name);
 	err_why(err, "%s", setting->help);
 	return err_exit(err, EXIT_USAGE);

@@ -213,5 +213,6 @@ int setting_make(struct profile *profile, const struct setting *setting, const c
 	if (r)
 		return r;
 	profile->given[setting - settings] = values_join(profile, values, count);
-	return profile->given[setting - settings] ? 0 : err_set(err, -ENOMEM, "memory for options");
+	return profile->given[setting - settings] ? 0
+						  : err_set(err, -ENOMEM, "no memory for options");
 }

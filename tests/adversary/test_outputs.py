@@ -270,7 +270,7 @@ class Ordinary(Outputs):
         done = subprocess.run([copy, "report", self.samples], capture_output=True, text=True, cwd="/", user=NOBODY,
                               group=NOBODY, extra_groups=[], timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertIn("their owner's alone", done.stderr)
+        self.assertIn("readable by their owner only", done.stderr)
 
     def test_what_the_owner_allowed_stays_allowed(self):
         path = self.path("a.csv")

@@ -313,16 +313,16 @@ class Named(Looking):
         pids = [self.start(path, "60") for _ in range(2)]
         result = limpet("attach", "limpet-twin")
         self.assertEqual(result.code, 2, str(result))
-        self.assertIn("2 processes have the name 'limpet-twin'", result.err)
+        self.assertIn("2 processes are named 'limpet-twin'", result.err)
         for pid in pids:
             self.assertIn(f": {pid}: limpet-twin 60\n", result.err)
-        self.assertIn("fix: give the number of one", result.err)
+        self.assertIn("fix: give the PID of one", result.err)
 
     def test_a_name_of_no_process(self):
         for verb in self.VERBS:
             result = limpet(verb, "limpet-nobody")
             self.assertEqual(result.code, 4, str(result))
-            self.assertIn("there is no process with the name 'limpet-nobody'", result.err)
+            self.assertIn("no process is named 'limpet-nobody'", result.err)
             self.assertIn("fix: limpet ps", result.err)
 
     def test_part_of_a_name_is_no_name(self):
@@ -340,11 +340,11 @@ class Frame(unittest.TestCase):
             self.assertIn(word, result.err)
 
     def test_mistakes_get_the_nearest_right_name(self):
-        self.assert_usage(limpet("attahc", 1), "there is no verb 'attahc'", "fix: limpet attach")
+        self.assert_usage(limpet("attahc", 1), "unknown command 'attahc'", "fix: limpet attach")
         self.assert_usage(limpet("4242"), "fix: limpet attach 4242")
-        self.assert_usage(limpet("ps", "--jsno"), "there is no option --jsno", "fix: --json")
-        self.assert_usage(limpet("doctor", "0"), "'0' is not a process number")
-        self.assert_usage(limpet("doctor", "+1"), "'+1' is not a process number")
+        self.assert_usage(limpet("ps", "--jsno"), "unknown option --jsno", "fix: --json")
+        self.assert_usage(limpet("doctor", "0"), "'0' is not a process ID")
+        self.assert_usage(limpet("doctor", "+1"), "'+1' is not a process ID")
         self.assert_usage(limpet("ps", "a", "b"), "'b'")
         self.assert_usage(limpet("completions", "tcsh"), "bash, zsh and fish")
 

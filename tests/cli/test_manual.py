@@ -25,7 +25,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 def verbs():
     text = limpet("help").out
-    part = text.split("verbs:\n", 1)[1].split("\n\n", 1)[0]
+    part = text.split("commands:\n", 1)[1].split("\n\n", 1)[0]
     return [line.split()[0] for line in part.splitlines()]
 
 

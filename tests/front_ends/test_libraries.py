@@ -81,7 +81,7 @@ class Legacy(Libraries):
                 caller = self.start(named)
                 self.assert_at_once(caller, INVALID, "attach", self.target.pid)
                 status = caller.ask("status")
-                self.assertIn("nothing to trace is asked for", status)
+                self.assertIn("no trace was requested", status)
                 self.assertIn("ROCPROF_HIP_RUNTIME_API_TRACE", status)
         self.assertNotIn("memfd:limpet", self.maps())
 

@@ -171,12 +171,12 @@ class Newer(Programs):
     def test_refusals(self):
         pid, path = self.target.pid, tool("a")
         wrong = {
-            "no process is named": ("-t", path),
+            "no process given": ("-t", path),
             "not a process number": ("-p", "x", "-t", path),
             "not a number of milliseconds": ("-p", pid, "-t", path, "-d", "soon"),
             "no such process": ("-p", life.free_pid(), "-t", path, "-d", 0),
             "no such process (status 6)": ("-p", life.new_zombie(self), "-t", path, "-d", 0),
-            "nothing to trace is asked for": ("-p", pid, "-d", 0),
+            "no trace was requested": ("-p", pid, "-d", 0),
             "/nowhere/tool.so": ("-p", pid, "-t", "/nowhere/tool.so", "-d", 0),
             "cannot load the attach library": ("-p", pid, "-t", path, "--attach-library", "/nowhere/a.so"),
             "is no attach library": ("-p", pid, "-t", path, "--attach-library", "libm.so.6"),
@@ -256,7 +256,7 @@ class Older(Programs):
             self.assertIn(f"using library {front_end}", out)
             self.assertEqual(self.log.events()[-1], "tool_detach")
         _, err = self.run_main(f"front_end.main({self.target.pid}, {front_end!r}, 0)", expected_code=1)
-        self.assertIn("nothing to trace is asked for", err)
+        self.assertIn("no trace was requested", err)
 
     def test_main_raises(self):
         code = ("for arguments in ((None, {0!r}, 0), (4, {0!r}, 'soon'), ({1}, {0!r}, 0)):\n"
@@ -282,7 +282,7 @@ class Older(Programs):
 
     def test_a_refusal_of_the_program(self):
         _, err = self.finish(self.launch(OLD, ROCPROF_ATTACH_TOOL_LIBRARY=tool("a")), code=1)
-        self.assertIn("rocprofv3-attach: ERROR: no process is named", err)
+        self.assertIn("rocprofv3-attach: ERROR: no process given", err)
 
     def test_the_name_without_ending(self):
         self.finish(self.launch("rocprofv3-attach", ROCPROF_ATTACH_PID=str(self.target.pid),

@@ -78,6 +78,7 @@ class Formats(Launch):
                 running.finish(text="go 2\n")
                 _, did = self.said(running)
                 sums = files.sums_of_csv(os.path.join(self.folder, f"out{i}", f"a_{pid}"))
+                self.assertIn(("HIP_RUNTIME_API_EXT", "hipMalloc"), sums, f"{self.made()}\n{running.err}")
                 self.assertEqual(sums["HIP_RUNTIME_API_EXT", "hipMalloc"][0], did["hipMalloc"])
 
     def test_several_jobs(self):
@@ -179,7 +180,7 @@ class Ends(Launch):
     def test_refusals(self):
         for words, expected in ((("--", "no_such_program_anywhere"), "there is no such program"),
                                 (("--", harness.program("launched_static"), "count", 1), "statically linked"),
-                                (("-p", 1, "--", LAUNCHED), "both named"),
+                                (("-p", 1, "--", LAUNCHED), "both a process and a program"),
                                 (("-p", 1, LAUNCHED), "unexpected argument")):
             running = self.launch("--hip-trace", *words, code=1)
             self.assertIn(expected, running.err)

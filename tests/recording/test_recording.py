@@ -205,7 +205,7 @@ class Report(Folder):
     def test_mistakes(self):
         make(self.path, threads=1, rounds=1)
         for arguments, code, words in (
-                ((), 2, "the recording is missing"),
+                ((), 2, "no recording given"),
                 ((self.path, "more"), 2, "unexpected argument 'more'"),
                 ((self.path, "-u", "msek"), 2, "-u msec"),
                 ((self.file("none"),), 1, "No such file"),

@@ -144,7 +144,7 @@ class Ends(Profiled):
     def test_a_program_with_nothing_to_trace_runs(self):
         running = self.start("--", "sh", "-c", "echo ran; exit 3", wait=False).finish(code=3)
         self.assertEqual(running.out, "ran\n")
-        self.assertIn("nothing to trace is asked for: the program runs untraced", running.err)
+        self.assertIn("no trace was requested: the program runs untraced", running.err)
 
     def test_a_process_that_is_not_there(self):
         running = self.start("-p", 4194303, "--hip-trace", wait=False).finish(code=1)

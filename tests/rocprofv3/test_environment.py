@@ -175,10 +175,10 @@ class Environment(Profiled):
     def test_refusals(self):
         work = self.work()
         for variables, words in (
-                ({}, "nothing to trace is asked for"),
-                ({"ROCPROF_COUNTER_COLLECTION": "1"}, "ROCPROF_COUNTER_COLLECTION: --pmc cannot be served"),
-                ({"ROCPROF_KERNEL_TRACE": "perhaps"}, "--kernel-trace does not understand 'perhaps'"),
-                ({"ROCPROF_OUTPUT_FORMAT": "csv,otf2"}, "otf2 cannot be served")):
+                ({}, "no trace was requested"),
+                ({"ROCPROF_COUNTER_COLLECTION": "1"}, "ROCPROF_COUNTER_COLLECTION: --pmc is not supported"),
+                ({"ROCPROF_KERNEL_TRACE": "perhaps"}, "invalid value 'perhaps' for --kernel-trace"),
+                ({"ROCPROF_OUTPUT_FORMAT": "csv,otf2"}, "otf2 is not supported")):
             with self.subTest(words):
                 running = self.run_program(self.prefix.program("rocprof-attach"), "-p", work.pid, "-d", 0, **variables)
                 self.assertIn(words, running.finish(code=1).err)
@@ -195,14 +195,14 @@ class Environment(Profiled):
         running.signal()
         self.check(work, did)
         for name in names:
-            self.assertIn(f"ROCPROF_{name} is not served: ", running.err)
+            self.assertIn(f"ROCPROF_{name} is not supported: ", running.err)
 
     def test_what_changes_nothing_is_said(self):
         work = self.work()
         running = self.run_program(
             self.prefix.program("rocprof-attach"), "-p", work.pid, "-d", 0, ROCPROF_KERNEL_TRACE="1",
             ROCPROF_HIP_GRAPH_TRACE="1", ROCPROF_NOBODY_KNOWS="1", ROCPROF_KFD_QUEUE_TRACE="0").finish()
-        self.assertIn("ROCPROF_HIP_GRAPH_TRACE is not served", running.err)
+        self.assertIn("ROCPROF_HIP_GRAPH_TRACE is not supported", running.err)
         self.assertIn("ROCPROF_NOBODY_KNOWS is not known", running.err)
         self.assertNotIn("KFD", running.err)
         self.assertIn("the trace is empty", running.err)

@@ -18,25 +18,25 @@ REFUSED = """--pmc A B|--pmc-groups x|-E file.yaml|--extra-counters file.yaml|--
 --mpi-world-rank-variable X|--mpi-world-size-variable X|--preload x.so|--rocm-root /opt|--sdk-soversion 1|
 --sdk-version 1|--benchmark-mode x|--echo|-f otf2""".replace("\n", "").split("|")
 WRONG = {
-    "there is no option --hip-trase": ["--hip-trase"],
-    "there is no option -x": ["-x"],
+    "unknown option --hip-trase": ["--hip-trase"],
+    "unknown option -x": ["-x"],
     "unexpected argument '17'": ["--hip-trace", "17"],
-    "are both named": ["--hip-trace", "--", "ls", "-l"],
-    "nothing to trace is asked for": [],
-    "not the number of a process": ["--hip-trace", "-p", "x"],
+    "both a process and a program": ["--hip-trace", "--", "ls", "-l"],
+    "no trace was requested": [],
+    "is not a process ID": ["--hip-trace", "-p", "x"],
     "not a number of milliseconds": ["--hip-trace", "--attach-duration-msec", "soon"],
     "is not a collection period": ["--hip-trace", "-P", "1:2"],
     "exclude each other": ["--hip-trace", "-P", "1:2:1", "--selected-regions"],
-    "--output-format does not understand 'xml'": ["--hip-trace", "-f", "csv", "xml"],
-    "--agent-index does not understand": ["--hip-trace", "-A", "x"],
-    "--summary-units does not understand": ["--hip-trace", "-u", "years"],
-    "--log-level does not understand": ["--hip-trace", "--log-level", "loud"],
-    "--hip-trace does not understand 'maybe'": ["--hip-trace=maybe"],
+    "invalid value 'xml' for --output-format": ["--hip-trace", "-f", "csv", "xml"],
+    "invalid value 'x' for --agent-index": ["--hip-trace", "-A", "x"],
+    "invalid value 'years' for --summary-units": ["--hip-trace", "-u", "years"],
+    "invalid value 'loud' for --log-level": ["--hip-trace", "--log-level", "loud"],
+    "invalid value 'maybe' for --hip-trace": ["--hip-trace=maybe"],
     "--output-file needs NAME": ["--hip-trace", "-o"],
     "has several jobs": ["-i", "two.json"],
     "'one.json' and the command line do not agree on output_file": ["-i", "one.json", "-o", "other"],
-    "'counters.txt': --pmc cannot be served": ["-i", "counters.txt"],
-    "there is no setting 'hip_trase'": ["-i", "typo.yaml"],
+    "'counters.txt': --pmc is not supported": ["-i", "counters.txt"],
+    "unknown setting 'hip_trase'": ["-i", "typo.yaml"],
     "read 'nowhere.json'": ["-i", "nowhere.json"],
     "its name must end in": ["-i", "/dev/null"],
     "it is not JSON": ["-i", "broken.json"],
@@ -77,7 +77,7 @@ class Settings(Profiled):
             with self.subTest(words):
                 err = self.refuse("--hip-trace", *words.split())
                 option = "--extra-counters" if words.startswith("-E") else words.split()[0]
-                self.assertIn("cannot be served", err)
+                self.assertIn("is not supported", err)
                 self.assertIn("--output-format otf2" if words == "-f otf2" else option + " ", err)
                 self.assertIn("why: ", err)
 
@@ -98,7 +98,7 @@ class Settings(Profiled):
                 self.assertIn(words, self.refuse(*arguments))
 
     def test_no_process_named(self):
-        self.assertIn("no process is named", self.start("--hip-trace", wait=False).finish(code=1).err)
+        self.assertIn("no process given", self.start("--hip-trace", wait=False).finish(code=1).err)
 
     def test_the_width_of_sets_is_said(self):
         self.assertIn("without KFD", self.start("-p", 4194303, "-r", wait=False).finish(code=1).err)

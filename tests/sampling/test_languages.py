@@ -322,9 +322,9 @@ class Strangers(Case):
 
     def test_unknown_versions(self):
         self.check_unknown("php8.9", "no functions of PHP, native frames only: its version (module API 99999999)")
-        self.check_unknown("perl5.99", "no functions of Perl, native frames only: version 5.99 is not known")
-        self.check_unknown("ruby9.9", "no functions of Ruby, native frames only: version 9.9 is not known")
-        self.check_unknown("lua9.9", "no functions of Lua, native frames only: version 9.9.9 is not known")
+        self.check_unknown("perl5.99", "no functions of Perl, native frames only: version 5.99 is not supported")
+        self.check_unknown("ruby9.9", "no functions of Ruby, native frames only: version 9.9 is not supported")
+        self.check_unknown("lua9.9", "no functions of Lua, native frames only: version 9.9.9 is not supported")
 
     def test_liars(self):
         for name in ("php8.2", "ruby3.1", "perl5.36", "lua5.4"):

@@ -343,7 +343,7 @@ class Strangers(Case):
         recording = self.record(process.pid, least=10)
         names = {frame.function for stacks in recording.stacks.values() for stack in stacks for frame in stack}
         self.assertIn("_PyEval_EvalFrameDefault", names)
-        self.assertIn("this version is not known", self.done.stderr + run("report", self.path).stdout)
+        self.assertIn("this version is not supported", self.done.stderr + run("report", self.path).stdout)
 
     def check_liar(self, mode):
         process = self.start(BUILT / "python3.11", mode, ticks=2)

@@ -187,7 +187,7 @@ class Diff(unittest.TestCase):
         self.assertIn("warning: B is incomplete: it has no end", result.err)
 
     def test_wrong_usage(self):
-        for words, said in (((), "recordings are missing"), ((self.a,), "second recording"),
+        for words, said in (((), "no recordings given"), ((self.a,), "second recording"),
                             ((self.a, self.b, "c"), "unexpected argument 'c'"), ((self.a, self.b, "--by", "size"), "--by"),
                             ((self.a, self.b, "--view", "sideways"), "--view"),
                             ((self.a, self.b, "-o", "x.csv"), "-o OUT.html or -o OUT.svg")):

@@ -113,7 +113,7 @@ class Dump(unittest.TestCase):
         for option in ("--sampler", "--way"):  # the second is its name in 0.1.0
             result = limpet("dump", os.getpid(), option, "sideways")
             self.assertEqual(result.code, 2, str(result))
-            self.assertIn("there is no sampler 'sideways'", result.err)
+            self.assertIn("unknown sampler 'sideways'", result.err)
 
 
 if __name__ == "__main__":

@@ -97,15 +97,15 @@ static void refuses_mistakes_with_the_usage_code(void **state)
 	static const struct {
 		const char *line, *what, *fix;
 	} cases[] = {
-		{ "--jsno", "there is no option --jsno", "--json" },
-		{ "--dur 3", "there is no option --dur", "--duration" },
-		{ "--zzzzzz", "there is no option --zzzzzz", "" },
-		{ "-x", "there is no option -x", "" },
+		{ "--jsno", "unknown option --jsno", "--json" },
+		{ "--dur 3", "unknown option --dur", "--duration" },
+		{ "--zzzzzz", "unknown option --zzzzzz", "" },
+		{ "-x", "unknown option -x", "" },
 		{ "--unload=1", "option --unload takes no argument", "" },
 		{ "42 --output", "option --output needs an argument", "" },
 		{ "-uo", "option --output needs an argument", "" },
-		{ "--count=-1", "option --count does not understand '-1'", "" },
-		{ "-d 3h", "option --duration does not understand '3h'", "" },
+		{ "--count=-1", "invalid value '-1' for --count", "" },
+		{ "-d 3h", "invalid value '3h' for --duration", "" },
 	};
 
 	(void)state;

@@ -62,7 +62,7 @@ static void knows_versions(void **state)
 			 -EOPNOTSUPP);
 	assert_int_equal(python_layout_find(14, nothing, sizeof(nothing), &layout, &err),
 			 -EOPNOTSUPP);
-	assert_string_equal(err.what, "this version is not known");
+	assert_string_equal(err.what, "this version is not supported");
 	assert_int_equal(python_layout_find(13, nothing, sizeof(nothing), &layout, &err),
 			 -EOPNOTSUPP);
 }

@@ -21,7 +21,7 @@ EXPORT struct limpet *limpet_open(int pid, struct limpet_error *error)
 	struct err err = { 0 };
 
 	if (!self) {
-		err_set(&err, -ENOMEM, "memory");
+		err_set(&err, -ENOMEM, "no memory");
 	} else if (!process_read(pid, &process, &err)) {
 		self->start_tick = process.identity.start_tick;
 		process_done(&process);

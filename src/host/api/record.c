@@ -51,7 +51,7 @@ static int find_domain(const char *name, uint32_t *domains, struct err *err)
 			snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
 				 domain_name(i));
 	}
-	err_set(err, -EINVAL, "there is no trace '%s'", name);
+	err_set(err, -EINVAL, "unknown trace '%s'", name);
 	err_fix(err, "%s", names);
 	return err_exit(err, EXIT_USAGE);
 }
@@ -76,7 +76,7 @@ static int copy_texts(struct limpet_recording *self, const struct limpet_record_
 	self->pids = calloc(options->further_count + 1, sizeof(*self->pids));
 	self->functions = calloc(options->function_count + 1, sizeof(*self->functions));
 	if (!self->path || !self->pids || !self->functions)
-		return err_set(err, -ENOMEM, "memory for a recording");
+		return err_set(err, -ENOMEM, "no memory for a recording");
 	self->pids[0] = pid;
 	for (size_t i = 0; i < options->further_count; i++)
 		self->pids[i + 1] = (pid_t)options->further_pids[i];
@@ -84,7 +84,7 @@ static int copy_texts(struct limpet_recording *self, const struct limpet_record_
 		char *copy = strdup(options->functions[self->function_count]);
 
 		if (!copy)
-			return err_set(err, -ENOMEM, "memory for a recording");
+			return err_set(err, -ENOMEM, "no memory for a recording");
 		self->functions[self->function_count] = copy;
 	}
 	return 0;
@@ -196,7 +196,7 @@ EXPORT struct limpet_recording *limpet_record_start(struct limpet *target,
 	struct err err = { 0 };
 
 	if (!self)
-		err_set(&err, -ENOMEM, "memory for a recording");
+		err_set(&err, -ENOMEM, "no memory for a recording");
 	else if (!target || !options.path)
 		err_set(&err, -EINVAL,
 			target ? "a recording without a path" : "no process to record");

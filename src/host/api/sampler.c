@@ -61,7 +61,7 @@ static int sampler_prepare(struct limpet_sampler *self,
 	if (!self->names.codes || sample_ring_init(&self->ring, options->buffer_samples) ||
 	    !copy_text(&self->sampler_name, options->sampler) ||
 	    !copy_text(&self->path, options->path))
-		return err_set(err, -ENOMEM, "memory for a sampler");
+		return err_set(err, -ENOMEM, "no memory for a sampler");
 	self->on_sample = options->on_sample;
 	self->context = options->context;
 	self->options = sampling_options_of(self, options);
@@ -93,7 +93,7 @@ EXPORT struct limpet_sampler *limpet_sampler_open(struct limpet *target,
 
 	if (!target || !self) {
 		err_set(&err, self ? -EINVAL : -ENOMEM,
-			self ? "no process to sample" : "memory for a sampler");
+			self ? "no process to sample" : "no memory for a sampler");
 		free(self);
 		api_report(&err, error);
 		return NULL;
@@ -170,7 +170,7 @@ EXPORT long limpet_sampler_read(struct limpet_sampler *self, size_t count,
 	count = MIN(count, self->ring.room);
 	kept = calloc(count + 1, sizeof(struct kept_sample *));
 	if (!kept)
-		err_set(&err, -ENOMEM, "memory for %zu samples", count);
+		err_set(&err, -ENOMEM, "no memory for %zu samples", count);
 	count = kept ? sample_ring_last(&self->ring, count, kept) : 0;
 	for (size_t i = 0; i < count; i++) {
 		visit(&kept[i]->seen, context);

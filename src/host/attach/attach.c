@@ -354,7 +354,8 @@ static int await_end(const struct attachment *self, bool is_unloading, struct er
 
 	while (target_lives(&self->target) && !has_left(self, is_unloading)) {
 		if (now_ns() > deadline_ns)
-			return err_set(err, -ETIMEDOUT, "our thread in the target does not end");
+			return err_set(err, -ETIMEDOUT,
+				       "limpet's thread in the target does not end");
 		wait_a_little(GLANCE_NS);
 	}
 	return 0;

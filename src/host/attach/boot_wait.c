@@ -53,7 +53,7 @@ static int fail_late(const struct attachment *self, struct err *err)
 {
 	if (!target_lives(&self->target))
 		return target_fail_ended(err);
-	err_set(err, -EAGAIN, "our thread in the target has left before limpet came");
+	err_set(err, -EAGAIN, "limpet's thread in the target gave up before limpet connected");
 	err_why(err, "limpet had no processor for many seconds");
 	return err_fix(err, "try again");
 }
@@ -81,7 +81,7 @@ static bool stays_stopped(struct stop_watch *watch, pid_t pid)
 static int fail_stopped(const struct attachment *self, struct err *err)
 {
 	err_set(err, -EBUSY, "it was stopped by job control meanwhile");
-	err_why(err, "our thread in it cannot run; it will leave when the process goes on");
+	err_why(err, "limpet's thread in it cannot run; it ends when the process goes on");
 	err_fix(err, "kill -CONT %d", self->target.process.pid);
 	return err_exit(err, EXIT_BUSY);
 }
@@ -103,7 +103,7 @@ int boot_await_socket(const struct attachment *self, struct boot_context *ret, s
 			return fail_stopped(self, err);
 		nanosleep(&glance, NULL);
 	}
-	err_set(err, -ETIMEDOUT, "our thread in the target does not get going");
+	err_set(err, -ETIMEDOUT, "limpet's thread in the target does not start running");
 	return err_why(err, "the process may be stopped, frozen or starved of processor time");
 }
 
@@ -144,8 +144,9 @@ int boot_take_socket(struct attachment *self, const struct boot_context *boot, s
 	CLEANUP(close) int fd = take_descriptor(&self->target, boot->socket);
 
 	if (fd == -ENOTSOCK || (fd >= 0 && !is_our_socket(fd, boot, self->target.process.pid)))
-		return err_set(err, -EBADF,
-			       "the program has closed our socket, or put something else there");
+		return err_set(
+			err, -EBADF,
+			"the program has closed limpet's socket, or put something else there");
 	if (fd < 0)
 		return err_set(err, fd, "take the socket from the target: %s", strerror(-fd));
 	self->link.socket = TAKE_FD(fd);

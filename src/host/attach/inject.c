@@ -346,7 +346,7 @@ int inject(struct attachment *self, const struct attach_options *options, int lo
 	int r;
 
 	if (!job)
-		return err_set(err, -ENOMEM, "memory for the injector");
+		return err_set(err, -ENOMEM, "no memory for the injector");
 	r = inject_plan(self, job, err);
 	job->force = options->force || (!r && seccomp_trial_passes(&self->target));
 	job->is_at_doorstep = waits_at_doorstep(&self->target, options->doorstep);

@@ -34,7 +34,7 @@ static const struct option_desc export_options[] = {
 	  "write this format, see below (default: by the name of OUT; flamegraph, of calls alone pftrace)",
 	  OPTION_TEXT, FIELD(format) },
 	{ 'o', "output", "OUT",
-	  "write to OUT, of a set: to files that begin so; - is stdout (default: beside FILE)",
+	  "write to OUT (of a set of files: their prefix); - is stdout (default: beside FILE)",
 	  OPTION_TEXT, FIELD(output) },
 	{ 0, "view", "VIEW",
 	  "use only these samples: on-cpu, off-cpu, runnable or wall (default: on-cpu)",
@@ -65,7 +65,7 @@ static void unknown_format(const char *name, struct err *err)
 	for (const struct exporter *exporter = exporters; exporter->name; exporter++)
 		nearest_offer(&nearest, exporter->name);
 	nearest_offer(&nearest, PAGE_FORMAT);
-	err_set(err, -EINVAL, "there is no format '%s'", name);
+	err_set(err, -EINVAL, "unknown format '%s'", name);
 	if (nearest.best)
 		err_fix(err, "-f %s", nearest.best);
 	else
@@ -265,7 +265,7 @@ static int export_check(int operands, char **argv, const struct export_values *v
 	if (operands == 1) {
 		err_set(err, -EINVAL, "--json and -o - both want stdout");
 	} else {
-		err_set(err, -EINVAL, "the recording is missing");
+		err_set(err, -EINVAL, "no recording given");
 		err_fix(err, "limpet export FILE.limpet");
 	}
 	return err_exit(err, EXIT_USAGE);

@@ -22,12 +22,12 @@
 static void print_help(FILE *out)
 {
 	fputs("limpet: attach to a running process, see what it does, let go\n\n"
-	      "usage: limpet VERB [OPTIONS] [PID]\n\nverbs:\n",
+	      "usage: limpet COMMAND [OPTIONS] [PID]\n\ncommands:\n",
 	      out);
 	for (const struct command *const *command = commands; *command; command++)
 		print(out, "  %-12s %s\n", (*command)->name, (*command)->summary);
-	fputs("\n  limpet VERB --help    the options of a verb\n"
-	      "  limpet --version      the version\n\n"
+	fputs("\n  limpet COMMAND --help    show the options of a command\n"
+	      "  limpet --version         show the version\n\n"
 	      "exit codes: 0 done, 1 failed, 2 wrong usage, 3 not permitted, 4 no such process,\n"
 	      "            5 nothing captured, 6 target cannot be attached, 7 busy\n",
 	      out);
@@ -39,7 +39,7 @@ static enum exit_code unknown_verb(const char *name)
 	struct err err;
 	pid_t pid;
 
-	err_set(&err, -EINVAL, "there is no verb '%s'", name);
+	err_set(&err, -EINVAL, "unknown command '%s'", name);
 	err_exit(&err, EXIT_USAGE);
 	for (const struct command *const *command = commands; *command; command++)
 		nearest_offer(&nearest, (*command)->name);

@@ -85,10 +85,10 @@ static void list_namesakes(const struct namesakes *found, struct err *err)
 static int refuse_number(const char *word, struct err *err)
 {
 	if (word)
-		err_set(err, -EINVAL, "'%s' is not a process number", word);
+		err_set(err, -EINVAL, "'%s' is not a process ID", word);
 	else
-		err_set(err, -EINVAL, "the process is missing");
-	err_fix(err, "limpet ps lists processes with their numbers");
+		err_set(err, -EINVAL, "no process given");
+	err_fix(err, "limpet ps lists processes and their PIDs");
 	return err_exit(err, EXIT_USAGE);
 }
 
@@ -100,18 +100,18 @@ static int judge_namesakes(const struct namesakes *found, pid_t *ret, struct err
 		return 0;
 	}
 	if (!found->count) {
-		err_set(err, -ESRCH, "there is no process with the name '%s'", found->name);
+		err_set(err, -ESRCH, "no process is named '%s'", found->name);
 		if (found->alike)
 			err_fix(err,
 				"%s, process %d, has it in its name; limpet ps %s lists all that do",
 				found->alike_name, (int)found->alike, found->name);
 		else
-			err_fix(err, "limpet ps lists processes with their numbers");
+			err_fix(err, "limpet ps lists processes and their PIDs");
 		return err_exit(err, EXIT_NO_PROCESS);
 	}
-	err_set(err, -EINVAL, "%zu processes have the name '%s'", found->count, found->name);
+	err_set(err, -EINVAL, "%zu processes are named '%s'", found->count, found->name);
 	list_namesakes(found, err);
-	err_fix(err, "give the number of one; limpet ps %s lists them", found->name);
+	err_fix(err, "give the PID of one; limpet ps %s lists them", found->name);
 	return err_exit(err, EXIT_USAGE);
 }
 

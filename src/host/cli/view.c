@@ -32,7 +32,7 @@ int view_find(const char *name, unsigned *ret_kinds, struct err *err)
 	*ret_kinds = name ? profile_kinds_find(name) : 0;
 	if (!name || *ret_kinds)
 		return 0;
-	err_set(err, -EINVAL, "there is no view '%s'", name);
+	err_set(err, -EINVAL, "unknown view '%s'", name);
 	err_fix(err, "--view on-cpu, off-cpu, runnable or wall");
 	return err_exit(err, EXIT_USAGE);
 }
@@ -61,7 +61,7 @@ int only_find(const struct shown_values *values, unsigned *ret, struct err *err)
 	if (!values->only || language_find(values->only, ret))
 		return 0;
 	languages_list(all, sizeof(all));
-	err_set(err, -EINVAL, "there is no language '%s'", values->only);
+	err_set(err, -EINVAL, "unknown language '%s'", values->only);
 	err_fix(err, "--only with one of: %s", all);
 	return err_exit(err, EXIT_USAGE);
 }

@@ -68,8 +68,7 @@ static const struct option_setter {
 
 static int refuse_second(const struct option_desc *option, const char *text, struct err *err)
 {
-	err_set(err, -EINVAL, "there is only one --%s; '%s' is a second one", option->long_name,
-		text);
+	err_set(err, -EINVAL, "--%s is given more than once ('%s')", option->long_name, text);
 	err_fix(err, "run limpet once for each, at the same time if need be");
 	return err_exit(err, EXIT_USAGE);
 }
@@ -89,8 +88,8 @@ static int option_set(const struct option_desc *option, void *values, const char
 		return 0;
 	if (r == -EEXIST)
 		return refuse_second(option, text, err);
-	err_set(err, -EINVAL, "option --%s does not understand '%s'", option->long_name, text);
-	err_why(err, "it expects %s", setter->expects);
+	err_set(err, -EINVAL, "invalid value '%s' for --%s", text, option->long_name);
+	err_why(err, "expected %s", setter->expects);
 	return err_exit(err, EXIT_USAGE);
 }
 
@@ -118,7 +117,7 @@ static int unknown_long(const struct option_desc *table, struct text name, struc
 	text_copy(name, typed, sizeof(typed));
 	for (; table->long_name; table++)
 		nearest_offer(&nearest, table->long_name);
-	usage_error(err, "there is no option --", typed, "");
+	usage_error(err, "unknown option --", typed, "");
 	if (nearest.best)
 		err_fix(err, "--%s", nearest.best);
 	return err->code;
@@ -168,7 +167,7 @@ static int parse_short(const struct option_desc *table, const char *word, struct
 		char name[] = { *word, '\0' };
 
 		if (!option)
-			return usage_error(err, "there is no option -", name, "");
+			return usage_error(err, "unknown option -", name, "");
 		if (option->arg)
 			return option_take(option, word[1] ? word + 1 : NULL, cursor, values, err);
 		r = option_set(option, values, NULL, err);

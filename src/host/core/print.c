@@ -151,19 +151,25 @@ static uintmax_t take_unsigned(const char *length, va_list *arguments)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 
+static void put_pointer(struct sink *self, const struct conversion *conversion, const void *pointer)
+{
+	char format[64], text[NUMBER_MAX];
+
+	print_spell(conversion, "", format, sizeof(format));
+	snprintf(text, sizeof(text), format, pointer);
+	print_put(self, text, strlen(text));
+}
+
 static void put_number(struct sink *self, const struct conversion *conversion, va_list *arguments)
 {
 	char format[64], text[NUMBER_MAX];
 	bool is_real = strchr("feg", conversion->kind), is_signed = strchr("di", conversion->kind);
 
-	print_spell(conversion, is_real || conversion->kind == 'p' ? "" : "j", format,
-		    sizeof(format));
+	print_spell(conversion, is_real ? "" : "j", format, sizeof(format));
 	if (is_real)
 		snprintf(text, sizeof(text), format, va_arg(*arguments, double));
 	else if (is_signed)
 		snprintf(text, sizeof(text), format, take_signed(conversion->length, arguments));
-	else if (conversion->kind == 'p')
-		snprintf(text, sizeof(text), format, va_arg(*arguments, void *));
 	else
 		snprintf(text, sizeof(text), format, take_unsigned(conversion->length, arguments));
 	print_put(self, text, strlen(text));
@@ -183,6 +189,8 @@ static void put_conversion(struct sink *self, const struct conversion *conversio
 		put_text(self, conversion, text ? text : "");
 	} else if (conversion->kind == 'c') {
 		put_text(self, conversion, (char[]){ (char)va_arg(*arguments, int), '\0' });
+	} else if (conversion->kind == 'p') {
+		put_pointer(self, conversion, va_arg(*arguments, void *));
 	} else {
 		put_number(self, conversion, arguments);
 	}

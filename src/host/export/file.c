@@ -32,7 +32,7 @@ static int write_to(struct model *model, const struct exporter *exporter, FILE *
 static int refuse_recording(const char *path, struct err *err)
 {
 	err_set(err, -EEXIST, "write '%s': that is a recording", path);
-	err_why(err, "an export in its place would be the end of it");
+	err_why(err, "an export would overwrite it");
 	return err_fix(err, "choose another name with -o FILE, or remove it");
 }
 

@@ -255,7 +255,7 @@ static int check_version(const struct reading *it, const struct java_layout *lay
 	    read_memory(it, layout->fields[MAJOR_VERSION], &major, sizeof(major)))
 		return err_set(err, -EOPNOTSUPP, "the version of libjvm.so cannot be read");
 	if (major > MAJOR_LAST)
-		return err_set(err, -EOPNOTSUPP, "frames of JDK %d are not known", (int)major);
+		return err_set(err, -EOPNOTSUPP, "frames of JDK %d are not supported", (int)major);
 	return 0;
 }
 

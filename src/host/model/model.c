@@ -137,7 +137,7 @@ static int explain_open(const char *path, int code, struct err *err)
 	err_set(err, code, "open '%s': %s", path, strerror(-code));
 	if (code != -EACCES)
 		return code;
-	err_why(err, "recordings are their owner's alone");
+	err_why(err, "recordings are readable by their owner only");
 	err_fix(err, "sudo chown $USER FILE, or read it with sudo");
 	return err_exit(err, EXIT_NOT_PERMITTED);
 }

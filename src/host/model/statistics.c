@@ -37,7 +37,9 @@ uint64_t share_of(uint64_t part, uint64_t whole)
 
 double share_tenths(uint64_t part, uint64_t whole)
 {
-	return (double)(share_of(part, whole) / 10) / 10;
+	uint64_t tenths = share_of(part, whole) / 10; /* rounded down */
+
+	return (double)tenths / 10;
 }
 
 /* What was computed may lie a little below what it is. */

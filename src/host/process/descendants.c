@@ -81,7 +81,7 @@ int descendants_list(pid_t root, pid_t **ret, size_t *ret_count, struct err *err
 {
 	CLEANUP(free) struct lineage *all = NULL;
 	struct family family = { .root = root };
-	size_t count;
+	size_t count = 0;
 	int r = lineage_read_all(&all, &count, err);
 
 	if (r)

@@ -49,12 +49,12 @@ static bool is_kernel_system(uint32_t type)
 /* "36 35 98:0 /root /mountpoint options ... - fuse source rw,user_id=1000,..." */
 static bool is_on_device(struct text line, unsigned device_major, unsigned device_minor)
 {
-	struct text word;
+	struct text word = { 0 };
 	uint64_t number;
 
-	if (!text_take_word(&line, &word) || !text_take_word(&line, &word) ||
-	    !text_take_word(&line, &word))
-		return false;
+	for (unsigned i = 0; i < 3; i++)
+		if (!text_take_word(&line, &word))
+			return false;
 	return text_take_number(&word, 10, &number) && number == device_major &&
 	       text_take_char(&word, ':') && text_take_number(&word, 10, &number) &&
 	       number == device_minor;

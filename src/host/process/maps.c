@@ -72,7 +72,7 @@ int maps_parse(const char *text, size_t size, struct maps *ret, struct err *err)
 			return err_set(err, -ENOMEM, "%zu mappings", maps.count);
 		mapping = &maps.items[maps.count];
 		if (!mapping_parse(line, mapping) || mapping->start < floor)
-			return err_set(err, -EBADMSG, "mapping %zu makes no sense: '%.*s'",
+			return err_set(err, -EBADMSG, "malformed mapping %zu: '%.*s'",
 				       maps.count + 1, (int)MIN(line.end - line.at, 80), line.at);
 		floor = mapping->end;
 		maps.count++;

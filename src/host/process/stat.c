@@ -54,8 +54,8 @@ int stat_parse(const char *text, size_t size, struct process_stat *ret, struct e
 
 	if (!open || !close || close < open ||
 	    !take_fields((struct text){ close + 1, text + size }, fields))
-		return err_set(err, -EBADMSG, "stat line makes no sense: '%.*s'",
-			       (int)MIN(size, 80), text);
+		return err_set(err, -EBADMSG, "malformed stat line: '%.*s'", (int)MIN(size, 80),
+			       text);
 
 	*ret = (struct process_stat){
 		.state = (char)fields[STAT_STATE],

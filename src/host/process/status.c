@@ -154,7 +154,7 @@ int status_parse(const char *text, size_t size, struct process_status *ret, stru
 
 	while (text_take_line(&rest, &line))
 		if (!line_parse(line, &status))
-			return err_set(err, -EBADMSG, "status line makes no sense: '%.*s'",
+			return err_set(err, -EBADMSG, "malformed status line: '%.*s'",
 				       (int)MIN(line.end - line.at, 80), line.at);
 	if (!status.state)
 		return err_set(err, -EBADMSG, "status has no State line");

@@ -155,12 +155,15 @@ static int read_description(const unsigned char *runtime, size_t size, struct py
 	uint64_t words[DESCRIBED_WORDS];
 
 	if (size < sizeof(words) || memcmp(runtime, "xdebugpy", 8))
-		return err_set(err, -EOPNOTSUPP, "its description of itself is missing");
+		return err_set(err, -EOPNOTSUPP,
+			       "its debug offsets (_Py_DebugOffsets) are missing");
 	memcpy(words, runtime, sizeof(words));
 	if (words[DESCRIBED_FREE_THREADED])
-		return err_set(err, -EOPNOTSUPP, "it is a build without the GIL");
+		return err_set(err, -EOPNOTSUPP,
+			       "free-threaded builds (without the GIL) are not supported");
 	if (words[DESCRIBED_VERSION] >> 16 != (3u << 8 | DESCRIBED_MINOR) || !makes_sense(words))
-		return err_set(err, -EOPNOTSUPP, "its description of itself makes no sense");
+		return err_set(err, -EOPNOTSUPP,
+			       "its debug offsets (_Py_DebugOffsets) are malformed");
 	layout_describe(words, ret);
 	return 0;
 }
@@ -175,11 +178,11 @@ int python_layout_find(unsigned minor, const unsigned char *runtime, size_t size
 	else if (minor >= FIRST_MINOR && minor - FIRST_MINOR < ARRAY_SIZE(tables))
 		*ret = tables[minor - FIRST_MINOR];
 	else
-		r = err_set(err, -EOPNOTSUPP, "this version is not known");
+		r = err_set(err, -EOPNOTSUPP, "this version is not supported");
 #if !defined(__x86_64__)
 	/* What pthread_self() gives lies elsewhere than where the thread's register leads. */
 	if (!r && !ret->native_thread_id)
-		r = err_set(err, -EOPNOTSUPP, "this version is not known on this machine");
+		r = err_set(err, -EOPNOTSUPP, "this version is not supported on this machine");
 	ret->walk.thread_id = (__u16)ret->native_thread_id;
 #endif
 	return r;

@@ -153,7 +153,7 @@ int background_job_start(struct background_job **ret, const struct background_op
 	int r;
 
 	if (!self)
-		return err_set(err, -ENOMEM, "memory for the recording");
+		return err_set(err, -ENOMEM, "no memory for the recording");
 	self->stop = -1;
 	pthread_mutex_init(&self->lock, NULL);
 	pthread_cond_init(&self->changed, NULL);

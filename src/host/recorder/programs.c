@@ -84,7 +84,7 @@ static int program_write(struct programs *self, pid_t pid, uint32_t *ret, struct
 		return r;
 	program = program_make(self, pid);
 	if (!program)
-		return err_set(err, -ENOMEM, "memory for process %d", pid);
+		return err_set(err, -ENOMEM, "no memory for process %d", pid);
 	*program = (struct known_program){ .is_known = is_read && now.has_random, .number = *ret };
 	if (program->is_known)
 		program->identity = now;

@@ -39,7 +39,7 @@ static int open_roots(struct recorder *self, struct err *err)
 	self->roots = calloc(count + 1, sizeof(*self->roots));
 	self->pids = calloc(count + 1, sizeof(*self->pids));
 	if (!self->roots || !self->pids)
-		return err_set(err, -ENOMEM, "memory for the recording");
+		return err_set(err, -ENOMEM, "no memory for the recording");
 	for (size_t i = 0; i < count; i++) {
 		pid_t pid = self->given.pids[i];
 
@@ -145,7 +145,7 @@ int recorder_open(struct recorder **ret, const struct recorder_options *options,
 	if (!self) {
 		if (options->is_path_new)
 			close(options->new_file);
-		return err_set(err, -ENOMEM, "memory for the recording");
+		return err_set(err, -ENOMEM, "no memory for the recording");
 	}
 	pthread_mutex_init(&self->lock, NULL);
 	self->given = *options;

@@ -33,7 +33,7 @@ int recorder_output_open(struct recorder_output *ret, const struct recorder *rec
 	if (!ret->path) {
 		if (new_file >= 0)
 			close(new_file);
-		return err_set(err, -ENOMEM, "memory for the recording");
+		return err_set(err, -ENOMEM, "no memory for the recording");
 	}
 	ret->is_unused = new_file >= 0;
 	r = new_file < 0 ? recording_create(path, &ret->recording, err)

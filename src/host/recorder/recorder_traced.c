@@ -19,7 +19,7 @@ static int open_own_output(struct recorder *self, struct traced *traced, struct 
 	number = self->file_count++;
 	pthread_mutex_unlock(&self->lock);
 	if (asprintf(&path, "%s/%d-%u.limpet", self->given.folder, traced->pid, number) < 0)
-		return err_set(err, -ENOMEM, "memory for the recording");
+		return err_set(err, -ENOMEM, "no memory for the recording");
 	r = recorder_output_open(&traced->own, self, path, /* new_file */ -1, err);
 	free(path);
 	traced->output = &traced->own;
@@ -54,7 +54,7 @@ struct traced *traced_add(struct recorder *self, pid_t pid, struct err *err)
 	int r;
 
 	if (!traced) {
-		err_set(err, -ENOMEM, "memory for the recording");
+		err_set(err, -ENOMEM, "no memory for the recording");
 		return NULL;
 	}
 	traced->pid = pid;

@@ -50,7 +50,7 @@ int tracing_new(struct tracing **ret, struct programs *programs, pid_t pid,
 	int r;
 
 	if (!self)
-		return err_set(err, -ENOMEM, "memory for the recording");
+		return err_set(err, -ENOMEM, "no memory for the recording");
 	self->pid = self->threads.pid = pid;
 	self->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	self->trace.fd = -1;

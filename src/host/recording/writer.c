@@ -244,7 +244,7 @@ int recording_process(struct recording *recording, struct recorded_process *proc
 		      &recording->function_counts_room, sizeof(*recording->function_counts));
 	if (r) {
 		pthread_mutex_unlock(&recording->lock);
-		return err_set(err, r, "memory for the recording");
+		return err_set(err, r, "no memory for the recording");
 	}
 	recording->function_counts[process->number] = 0;
 	r = put_locked(recording, CHUNK_PROCESS, &bytes);

@@ -33,7 +33,7 @@ int event_find(const char *name, enum sampler_event *ret, struct err *err)
 		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
 			 i ? ", " : "", events[i].name);
 	}
-	err_set(err, -ENOENT, "there is no event '%s'", name);
+	err_set(err, -ENOENT, "unknown event '%s'", name);
 	err_fix(err, "one of %s", names);
 	return err_exit(err, EXIT_USAGE);
 }

@@ -86,7 +86,7 @@ static int open_named(struct sampler **ret, const struct sampler_options *option
 	for (size_t i = 0; samplers[i]; i++)
 		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
 			 i ? ", " : "", samplers[i]->name);
-	err_set(err, -ENOENT, "there is no sampler '%s'", name);
+	err_set(err, -ENOENT, "unknown sampler '%s'", name);
 	err_exit(err, EXIT_USAGE);
 	return err_fix(err, "one of %s", names);
 }

@@ -103,7 +103,7 @@ static int check_options(const struct trace_options *options, struct err *err)
 	uint64_t size = options->ring_size;
 
 	if (!trace_domains(options))
-		return err_set(err, -EINVAL, "nothing to trace was asked for");
+		return err_set(err, -EINVAL, "no trace was requested");
 	if (options->slot_count > RINGS_SLOTS_MAX)
 		return err_set(err, -EINVAL, "more than %u threads", RINGS_SLOTS_MAX);
 	if (size && (size < 4 * RECORD_MAX_BYTES || size > 1u << 30 || size & (size - 1)))

@@ -56,7 +56,7 @@ static int copy_options(struct tree *self, const struct session_options *given, 
 	self->options.variables = copy_texts(given->variables, given->variable_count, false);
 	if (self->options.tools && self->options.libraries && self->options.variables)
 		return 0;
-	return err_set(err, -ENOMEM, "memory for the options");
+	return err_set(err, -ENOMEM, "no memory for the options");
 }
 
 static void init_lock(struct tree *self)
@@ -96,7 +96,7 @@ static struct tree *tree_create(pid_t root, const struct tree_options *options, 
 	struct tree *self = calloc(1, sizeof(*self));
 
 	if (!self) {
-		err_set(err, -ENOMEM, "memory for the family of %d", root);
+		err_set(err, -ENOMEM, "no memory for the family of %d", root);
 		return NULL;
 	}
 	self->root = root;

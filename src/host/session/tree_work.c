@@ -83,7 +83,7 @@ static int tree_work_attach(const struct tree *tree, struct member *member, stru
 		return refuse_stopped(member, err);
 	member->session = calloc(1, sizeof(*member->session));
 	if (!member->session)
-		return err_set(err, -ENOMEM, "memory for process %d", member->pid);
+		return err_set(err, -ENOMEM, "no memory for process %d", member->pid);
 	r = identity_read(member->pid, member->pid, &member->identity, err);
 	if (!r)
 		r = open_session(tree, member, err);

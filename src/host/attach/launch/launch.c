@@ -166,7 +166,7 @@ int launch_start(struct launch *ret, char *const argv[], const sigset_t *mask, b
 
 	*ret = (struct launch){ .pidfd = -1, .memory = -1 };
 	if (!job)
-		return err_set(err, -ENOMEM, "memory for the injector");
+		return err_set(err, -ENOMEM, "no memory for the injector");
 	job->takes_static = takes_static;
 	r = proc_check(err);
 	if (!r)

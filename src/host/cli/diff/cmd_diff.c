@@ -97,8 +97,7 @@ static int check_operands(int operands, char **argv, struct err *err)
 		return report_surplus(argv[SIDES], err);
 	if (operands == SIDES)
 		return 0;
-	err_set(err, -EINVAL,
-		operands ? "the second recording is missing" : "the recordings are missing");
+	err_set(err, -EINVAL, operands ? "no second recording given" : "no recordings given");
 	err_fix(err, "limpet diff BEFORE.limpet AFTER.limpet");
 	return err_exit(err, EXIT_USAGE);
 }

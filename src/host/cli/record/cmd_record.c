@@ -52,18 +52,18 @@ static const struct option_desc record_options[] = {
 #define DOMAIN_SET(name, letter, option, help) TRACES(letter, option, DOMAINS_##name, help)
 #include "shared/wire/domains.def"
 	/* clang-format on */
-	{ 0, "alloc-stacks", NULL, "--alloc-trace with the call stack of every allocation",
+	{ 0, "alloc-stacks", NULL, "as --alloc-trace, with the call stack of every allocation",
 	  OPTION_FLAG, FIELD(alloc_stacks) },
 	{ 0, "alloc-sample", "SIZE",
-	  "samples of --alloc-trace, one in SIZE bytes on average, with call stacks (512K)",
+	  "as --alloc-trace, but one in SIZE bytes on average, with call stacks (512K)",
 	  OPTION_TEXT, FIELD(alloc_sample) },
-	{ 0, "lock-all", NULL, "--lock-trace, also of locks that nobody held", OPTION_FLAG,
+	{ 0, "lock-all", NULL, "as --lock-trace, also locks that nobody held", OPTION_FLAG,
 	  FIELD(all_locks) },
-	{ 0, "function", "LIB:SYMBOL", "any imported function, with * and ?; repeatable",
+	{ 0, "function", "LIB:SYMBOL", "trace any imported function, with * and ?; repeatable",
 	  OPTION_LIST, FIELD(functions) },
 	{ 0, "opencl-device-time", NULL,
-	  "--opencl-trace with the devices' own times, by queues beside the program's", OPTION_FLAG,
-	  FIELD(opencl_device_time) },
+	  "as --opencl-trace, with the devices' own times, by queues beside the program's",
+	  OPTION_FLAG, FIELD(opencl_device_time) },
 	{ 0, "max-size", "SIZE", "stop when the file has this size (100M)", OPTION_TEXT,
 	  FIELD(max_size) },
 	{ 0, "ring-size", "SIZE",
@@ -80,7 +80,7 @@ static const struct option_desc record_options[] = {
 	  OPTION_FLAG, FIELD(is_watched) },
 	{ 0, "no-open", NULL, "with --ui: print the address only; open no browser", OPTION_FLAG,
 	  FIELD(no_open) },
-	{ 'j', "json", NULL, "one JSON object per line", OPTION_FLAG, FIELD(is_json) },
+	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
 };
 
@@ -126,7 +126,7 @@ static int choose_file(struct visit *visit, struct recorder_options *options, st
 
 static int refuse_with_all(const char *what, const char *why, const char *fix, struct err *err)
 {
-	err_set(err, -EINVAL, "-a and %s cannot be had together", what);
+	err_set(err, -EINVAL, "-a cannot be combined with %s", what);
 	err_why(err, "%s", why);
 	err_fix(err, "%s", fix);
 	return err_exit(err, EXIT_USAGE);
@@ -281,7 +281,7 @@ static int visit_run(struct visit *visit, char **command, struct err *err)
 
 static int refuse_both(struct err *err)
 {
-	err_set(err, -EINVAL, "a process and a program to start are both named");
+	err_set(err, -EINVAL, "both a process and a program to start are given");
 	err_fix(err, "limpet record -p PID ..., or: limpet record ... -- CMD [ARGS]");
 	return err_exit(err, EXIT_USAGE);
 }

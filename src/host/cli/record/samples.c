@@ -25,7 +25,7 @@ int samples_options(const struct sample_words *words, struct sampling_options *r
 	uint64_t hz = words->hz == HZ_NOT_GIVEN ? SAMPLING_HZ : words->hz;
 
 	if (!hz || hz > SAMPLING_HZ_MAX) {
-		err_set(err, -EINVAL, "%" PRIu64 " samples a second cannot be had", hz);
+		err_set(err, -EINVAL, "%" PRIu64 " samples a second are not possible", hz);
 		err_fix(err, "-F 1 to -F %u", SAMPLING_HZ_MAX);
 		return err_exit(err, EXIT_USAGE);
 	}

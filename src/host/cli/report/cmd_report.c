@@ -59,7 +59,7 @@ static int find_unit(const char *name, struct report_style *ret, struct err *err
 		ret->unit_ns = units[i].ns;
 		return 0;
 	}
-	err_set(err, -EINVAL, "there is no unit '%s'", name);
+	err_set(err, -EINVAL, "unknown unit '%s'", name);
 	err_fix(err, "-u %s", nearest.best ? nearest.best : "sec, msec, usec or nsec");
 	return err_exit(err, EXIT_USAGE);
 }
@@ -170,7 +170,7 @@ static enum exit_code report_run(char **argv)
 	if (operands > 1)
 		operands = report_surplus(argv[1], &err);
 	if (operands == 0) {
-		err_set(&err, -EINVAL, "the recording is missing");
+		err_set(&err, -EINVAL, "no recording given");
 		err_fix(&err, "limpet report FILE.limpet");
 		err_exit(&err, EXIT_USAGE);
 	} else if (operands == 1) {

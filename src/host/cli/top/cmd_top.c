@@ -173,7 +173,7 @@ const struct command command_top = {
 	.run = top_run,
 	.notes =
 		"Nothing is injected and no thread is stopped.  In the terminal ? shows the keys.\n"
-		"Of half a million samples the oldest leave; tables show the last 10 s (w: others).\n"
+		"Keeps the last half million samples; tables show the last 10 s (w: others).\n"
 		"\n"
 		"examples:\n"
 		"  limpet top 4711                        q leaves, f writes a recording\n"

@@ -24,7 +24,7 @@ static int kernel_filter_compile(regex_t *ret, const char *expression, struct er
 	if (!code)
 		return 0;
 	regerror(code, ret, why, sizeof(why));
-	err_set(err, -EINVAL, "the expression '%s' makes no sense: %s", expression, why);
+	err_set(err, -EINVAL, "invalid regular expression '%s': %s", expression, why);
 	return err_exit(err, EXIT_USAGE);
 }
 
@@ -73,7 +73,7 @@ static int take_ranges(struct kernel_filter *filter, const char *ranges, struct 
 	while (!r && text_take_field(&rest, ',', &field))
 		r = take_range(filter, field);
 	if (r == -EINVAL) {
-		err_set(err, r, "'%s' is no range of iterations", ranges);
+		err_set(err, r, "'%s' is not a range of iterations", ranges);
 		err_fix(err, "\"[1-3]\", \"[1,4-6]\" or \"7\"; the first time is 1");
 		err_exit(err, EXIT_USAGE);
 	} else if (r) {

@@ -64,8 +64,8 @@ static int lua_recognise(const struct interpreter_binary *binary,
 	version = read_version(identity);
 	layout = lua_layout_find(version);
 	if (!layout)
-		return err_set(err, -EOPNOTSUPP, "version %u.%u.%u is not known", version / 10000,
-			       version / 100 % 100, version % 100);
+		return err_set(err, -EOPNOTSUPP, "version %u.%u.%u is not supported",
+			       version / 10000, version / 100 % 100, version % 100);
 	if (!interpreter_binary_code(binary, &code))
 		return err_set(err, -EOPNOTSUPP, "its code was not found");
 	*ret_version = version;

@@ -55,12 +55,12 @@ static int luajit_recognise(const struct interpreter_binary *binary,
 	struct code_range assembly;
 
 	if (!IS_X86_64)
-		return err_set(err, -EOPNOTSUPP, "they are known on x86-64 only");
+		return err_set(err, -EOPNOTSUPP, "LuaJIT is supported on x86-64 only");
 	if (!interpreter_binary_largest(binary, &assembly) ||
 	    memory->read(memory->context, assembly.start, bytes, sizeof(bytes)))
 		return err_set(err, -EOPNOTSUPP, "its assembly was not found");
 	if (!is_gc64(bytes, sizeof(bytes)))
-		return err_set(err, -EOPNOTSUPP, "a build without GC64 is not known");
+		return err_set(err, -EOPNOTSUPP, "builds without GC64 are not supported");
 	*ret_version = VERSION;
 	*ret = (struct kernel_interpreter){ .frames = KERNEL_FRAMES_LUAJIT };
 	return 0;

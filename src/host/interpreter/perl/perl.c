@@ -96,10 +96,10 @@ static int perl_recognise(const struct interpreter_binary *binary,
 	if (memory->read(memory->context, binary->symbols[SYMBOL_VERSION].start, &version, 1))
 		return err_set(err, -EOPNOTSUPP, "its version cannot be read");
 	if (!binary->symbols[SYMBOL_INTERPRETER].start)
-		return err_set(err, -EOPNOTSUPP, "it is a build without threads");
+		return err_set(err, -EOPNOTSUPP, "builds without threads are not supported");
 	layout = find_layout(version);
 	if (layout == ARRAY_SIZE(layouts))
-		return err_set(err, -EOPNOTSUPP, "version 5.%u is not known", version);
+		return err_set(err, -EOPNOTSUPP, "version 5.%u is not supported", version);
 	*ret_version = version;
 	*ret = layouts[layout].walk;
 	ret->root = binary->symbols[SYMBOL_INTERPRETER].start;

@@ -81,7 +81,7 @@ static int php_recognise(const struct interpreter_binary *binary,
 	unsigned api = find_api(binary, memory);
 
 	if (!binary->symbols[SYMBOL_STATE].start)
-		return err_set(err, -EOPNOTSUPP, "it is a build with threads (ZTS)");
+		return err_set(err, -EOPNOTSUPP, "builds with threads (ZTS) are not supported");
 	if (!api) /* it has not begun yet */
 		return -EAGAIN;
 	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
@@ -91,7 +91,7 @@ static int php_recognise(const struct interpreter_binary *binary,
 			ret->root += binary->symbols[SYMBOL_STATE].start;
 			return 0;
 		}
-	return err_set(err, -EOPNOTSUPP, "its version (module API %u) is not known", api);
+	return err_set(err, -EOPNOTSUPP, "its version (module API %u) is not supported", api);
 }
 
 static uint64_t find_loop(const struct interpreter_binary *binary,

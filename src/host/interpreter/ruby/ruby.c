@@ -70,7 +70,7 @@ static const struct ruby_layout *find_layout(const struct interpreter_binary *bi
 	    text_take_number(&text, 10, &minor))
 		layout = ruby_layout_find((unsigned)(major * 100 + minor));
 	if (!layout)
-		err_set(err, -EOPNOTSUPP, "version %" PRIu64 ".%" PRIu64 " is not known", major,
+		err_set(err, -EOPNOTSUPP, "version %" PRIu64 ".%" PRIu64 " is not supported", major,
 			minor);
 	return layout;
 }

@@ -197,7 +197,7 @@ static int take_stacks(struct dump *self, pid_t pid, const struct dump_options *
 	}
 	if (r != -ENOENT)
 		return r;
-	err_set(err, -EINVAL, "there is no sampler '%s' for a dump", options->sampler);
+	err_set(err, -EINVAL, "unknown sampler '%s' for a dump", options->sampler);
 	err_fix(err, "bpf or read");
 	return err_exit(err, EXIT_USAGE);
 }

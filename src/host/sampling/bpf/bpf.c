@@ -123,7 +123,7 @@ static int start_clocks(struct bpf_sampler *self, pid_t pid, bool is_heir, struc
 	if (self->clocks_count && self->clocks[0].is_per_processor)
 		return 0;
 	if (make_room(&self->clocks, self->clocks_count, &self->clocks_room, sizeof(*self->clocks)))
-		return err_set(err, -ENOMEM, "memory for clocks");
+		return err_set(err, -ENOMEM, "no memory for clocks");
 	r = thread_clocks_open(&self->clocks[self->clocks_count], &options, err);
 	if (r || !self->clocks[self->clocks_count++].is_per_processor)
 		return r;

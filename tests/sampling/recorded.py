@@ -1,15 +1,19 @@
 """Programs that limpet records, and the stacks that it exports."""
 
+import atexit
 import json
 import os
 import pathlib
 import subprocess
+import tempfile
 
 from exactness import running
 
 LIMPET = os.environ["LIMPET"]
 RATE = 499
 LIMIT = 300
+CACHE = tempfile.TemporaryDirectory()  # unwind tables of this limpet, not those that another build has left
+atexit.register(CACHE.cleanup)
 
 
 class Refused(Exception):
@@ -18,7 +22,7 @@ class Refused(Exception):
 
 def limpet(*words):
     return subprocess.run([LIMPET, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False,
-                          timeout=LIMIT)
+                          timeout=LIMIT, env={**os.environ, "XDG_CACHE_HOME": CACHE.name})
 
 
 def record(command, folder, sampler, least=150):

@@ -159,6 +159,11 @@ class OpenCL(TargetTest):
         self.assertEqual(before["table"], after["table"], "a hook stayed")
         return counts, Recording(self.path)
 
+    def assert_references(self, before, look):
+        """look() gives an epoch like the one before. The driver itself still has a reference to an event now and then when
+        that is complete (PoCL in one of fifty epochs); what limpet took would be there each time."""
+        self.assertTrue(harness.wait_until(lambda: look()["references"] <= before["references"]), "references to events")
+
     def assert_kernels(self, counts, recording):
         seen = [kernel for kernel in recording.work["kernel"] if kernel["grid_x"] == counts["items"]]
         self.assertEqual(collections.Counter(kernel["title"] for kernel in seen),
@@ -232,8 +237,9 @@ class Contents(OpenCL):
         counts, recording = self.one_epoch(loop)
         self.assert_all(counts, recording)
         self.assert_times(counts, recording)
-        for epoch in (counts, loop.end_epoch()):
-            self.assertLessEqual(epoch["references"], before["references"], "references to events")
+        if counts["references"] > before["references"]:
+            self.assert_references(before, lambda: self.one_epoch(loop)[0])
+        self.assert_references(before, loop.end_epoch)
 
     def test_out_of_order(self):
         self.assert_all(*self.one_epoch(self.loop("unordered", "events", "slow")))
@@ -522,7 +528,7 @@ class DeviceTimes(OpenCL):
             result = self.stop(process)
             after = loop.end_epoch()
             recording = Recording(self.path)
-            if self.are_timed(recording, counts):
+            if self.are_timed(recording, counts) and counts["references"] <= before["references"]:
                 break
         self.assertEqual(result.event("recorded")["queues_timed"], counts["workers"])
         self.assertEqual([result.event("recorded")[name] for name in ("queues_left", "queues_estimated", "work_cut")],
@@ -531,7 +537,7 @@ class DeviceTimes(OpenCL):
             self.assertEqual((epoch["wrong"], epoch["failed"]), (0, 4 * epoch["rounds"]), epoch)
         self.assertEqual((before["table"], before["context"]), (after["table"], after["context"]))
         self.assertEqual(before["context"], counts["context"])
-        self.assertLessEqual(counts["references"], before["references"])
+        self.assertLessEqual(counts["references"], before["references"])  # see assert_references()
         return counts, recording
 
     @staticmethod

@@ -137,9 +137,11 @@ class Families(TargetTest):
 
     @staticmethod
     def is_traced(pid):
-        """Whether the tracer is attached in the program that it runs now."""
+        """Whether the tracer is attached in the program that it runs now; what it was born with is its parent's."""
         status = limpet("status", pid, "--json").event("status")
-        return any(tool["state"] == "attached" for tool in status.get("tools", ())) if status else False
+        if not status or status["state"] != "attached":
+            return False
+        return any(tool["state"] == "attached" for tool in status.get("tools", ()))
 
     def test_who_is_there_who_is_born_and_who_executes(self):
         server = self.server()

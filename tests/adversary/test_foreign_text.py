@@ -136,15 +136,19 @@ class Verbs(ForeignText):
         self.both("doctor", self.pid, codes=None)
         self.both("dump", self.pid, codes=None)
         self.both("top", self.pid, "--batch", "--duration", "1s", codes=None)
+        self.both("stat", self.pid, "--threads", "--duration", "100ms", codes=None)
+        self.run_it("stat", self.pid, "--csv", "--threads", "--duration", "100ms", codes=None)
         self.run_it()
 
     def test_mistakes(self):
         # As a name of a process it must be nobody's.
         for word in (HOSTILE + b"none", b"--" + HOSTILE, b"--duration=" + HOSTILE):
-            for verb in ("attach", "detach", "status", "dump", "doctor", "record", "report", "export", "top", "diff"):
+            for verb in ("attach", "detach", "status", "dump", "doctor", "record", "report", "export", "top", "diff",
+                         "stat"):
                 with self.subTest(verb=verb, word=word):
                     self.run_it(verb, word, codes=(1, 2, 4))
         self.run_it(HOSTILE, codes=(2,))
+        self.run_it("stat", self.pid, "-e", HOSTILE, codes=(2,))
         self.run_it("help", HOSTILE, codes=(2,))
         self.run_it("record", "--", os.path.join(self.target.folder, HOSTILE + b"none"), codes=None)
         self.run_it("export", self.target.bad_tool, "-f", HOSTILE, codes=(2,))

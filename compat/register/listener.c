@@ -54,7 +54,8 @@ void listener_prepare(void)
 	if (getauxval(AT_SECURE))
 		return;
 	forks_hold();
-	listening = descriptor_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+	listening =
+		descriptor_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	forks_release();
 	if (listening.fd >= 0 && (!bind_name(listening.fd) || listen(listening.fd, BACKLOG)))
 		descriptor_close(&listening);
@@ -96,6 +97,7 @@ static bool listener_serve(struct identity_watch *identity)
 	return !exceeds && !must_end;
 }
 
+/* Never waits, though the peer may have gone: forks are held up meanwhile. */
 static void listener_accept(void)
 {
 	forks_hold();

@@ -407,6 +407,8 @@ void ui_session_follow(struct ui_session *self)
 		return;
 	live_job_look(self->job, job);
 	calls_follow(&self->calls, self->job, job->state.bytes, self->origin_ns);
+	if (self->calls.shown.model)
+		call_names_follow(&self->call_names, self->calls.shown.model);
 	free(job);
 }
 

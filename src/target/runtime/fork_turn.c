@@ -25,6 +25,7 @@ static void turn_pause(void)
 
 void fork_turn_work_begin(struct fork_turn *self)
 {
+	self->worker = (int32_t)raw0(SYS_getpid);
 	for (unsigned i = 0; i < WORK_WAITS; i++) {
 		__atomic_add_fetch(&self->working, 1, __ATOMIC_SEQ_CST);
 		if (!turn_load(&self->forking))
@@ -45,8 +46,11 @@ void fork_turn_fork_begin(struct fork_turn *self)
 	__atomic_add_fetch(&self->forking, 1, __ATOMIC_SEQ_CST);
 }
 
+/* A child that libc knows not of has nobody who works, whatever the memory says. */
 void fork_turn_await(const struct fork_turn *self)
 {
+	if (turn_load(&self->working) && raw0(SYS_getpid) != self->worker)
+		return;
 	for (unsigned i = 0; turn_load(&self->working) && i < FORK_WAITS; i++)
 		turn_pause();
 }
@@ -58,5 +62,5 @@ void fork_turn_fork_end(struct fork_turn *self)
 
 void fork_turn_forget(struct fork_turn *self)
 {
-	*self = (struct fork_turn){ 0, 0 };
+	*self = (struct fork_turn){ 0, 0, 0 };
 }

@@ -9,6 +9,7 @@
 
 struct fork_turn {
 	uint32_t forking, working; /* how many at this moment */
+	int32_t worker;            /* the process whose threads work */
 };
 
 void fork_turn_work_begin(struct fork_turn *self);

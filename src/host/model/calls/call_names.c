@@ -3,6 +3,8 @@
  */
 #include "host/model/calls/call_names.h"
 
+#include "shared/base/hash.h"
+
 #include "host/core/path.h"
 #include "host/core/room.h"
 #include "host/symbols/symbolizer.h"
@@ -103,6 +105,29 @@ const struct call_name *call_names_find(struct call_names *self,
 	if (is_new)
 		entry->value = self->count++;
 	return &self->items[entry->value];
+}
+
+static uint64_t process_layout(uint64_t hash, const struct model_process *process)
+{
+	for (uint32_t i = 0; i < process->module_count; i++) {
+		const struct recorded_module *module = &process->modules[i];
+
+		hash ^= hash_bytes(&module->base, sizeof(module->base)) + process->number;
+		hash = hash_add_text(hash, module->path);
+	}
+	return hash;
+}
+
+void call_names_follow(struct call_names *self, const struct model *model)
+{
+	uint64_t layout = 0;
+
+	for (uint32_t i = 0; i < model->process_count; i++)
+		layout = process_layout(layout, model->processes[i]);
+	if (layout == self->layout)
+		return;
+	call_names_done(self);
+	self->layout = layout;
 }
 
 void call_names_done(struct call_names *names)

@@ -23,6 +23,7 @@ struct call_names {
 	struct call_name *items;
 	size_t count, room;
 	struct pool texts;
+	uint64_t layout; /* a hash of where which modules were */
 };
 
 /* Of an address to which a call returns.  The files are those of a process that lives, where that
@@ -30,4 +31,7 @@ struct call_names {
 const struct call_name *call_names_find(struct call_names *names,
 					const struct model_process *process, uint64_t address,
 					bool is_live);
+/* Forgets all names if the modules of the model, a later one of the same session, are not those of
+ * the one before: others may lie where they did. */
+void call_names_follow(struct call_names *names, const struct model *model);
 void call_names_done(struct call_names *names);

@@ -204,13 +204,20 @@ void bpf_renew_clocks(struct bpf_sampler *self, pid_t pid)
 		(void)!family_join(&self->sampler, pid, bpf_join, &err);
 }
 
+/* Only clocks of time tick as often for processors as for their threads. */
+static bool may_change_clocks(const struct bpf_sampler *self)
+{
+	return self->options.on_cpu && !self->options.is_system_wide &&
+	       event_is_time(self->options.event);
+}
+
 /* The new ones come first: no time is without a clock. */
 void bpf_judge_clocks(struct bpf_sampler *self)
 {
 	CLEANUP(free) pid_t *pids = calloc(self->processes.count + 1, sizeof(*pids));
 	struct err err = { 0 };
 
-	if (!pids || self->is_switching_often || !self->clocks_count ||
+	if (!pids || !may_change_clocks(self) || self->is_switching_often || !self->clocks_count ||
 	    self->clocks[0].is_per_processor)
 		return;
 	for (size_t i = 0; i < self->processes.count; i++)
@@ -265,7 +272,7 @@ static int load_and_follow(struct bpf_sampler *self, struct err *err)
 /* Before and after something that takes a while. */
 static void measure_switches(struct bpf_sampler *self)
 {
-	if (self->options.on_cpu && !self->options.is_system_wide)
+	if (may_change_clocks(self))
 		self->is_switching_often = switch_rate_look(&self->switch_rate, &self->options.pid,
 							    1) > SWITCH_RATE_HIGH;
 }

@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-/* Threads of a process, about. */
+/* Processes, and threads of each, about. */
 #define LOOKED_AT 256u
 #define SECOND_NS 1000000000u
 #define LEAST_NS  20000000u /* between looks: less says nothing */
@@ -29,10 +29,11 @@ static int tid_compare(const void *left, const void *right)
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
-/* Of one in `step` threads, which are the same ones at the next look. */
+/* Of one in some threads, which are the same ones at the next look. */
 static void take_turns(struct switch_rate *rate, pid_t pid, const pid_t *tids, size_t count,
-		       uint64_t step)
+		       uint64_t process_stands_for)
 {
+	uint64_t step = 1 + count / LOOKED_AT;
 	struct schedstat stat;
 
 	for (size_t i = 0; i < count; i++) {
@@ -40,20 +41,20 @@ static void take_turns(struct switch_rate *rate, pid_t pid, const pid_t *tids, s
 			continue;
 		if (make_room(&rate->items, rate->count, &rate->room, sizeof(*rate->items)))
 			return;
-		rate->items[rate->count++] = (struct thread_turns){ .tid = tids[i],
-								    .turns = stat.turns,
-								    .stands_for = step };
+		rate->items[rate->count++] = (struct thread_turns){
+			.tid = tids[i], .turns = stat.turns, .stands_for = step * process_stands_for
+		};
 	}
 }
 
-static void look_at_process(struct switch_rate *rate, pid_t pid)
+static void look_at_process(struct switch_rate *rate, pid_t pid, uint64_t stands_for)
 {
 	CLEANUP(free) pid_t *tids = NULL;
 	struct err err = { 0 };
 	size_t count;
 
 	if (!proc_list(pid, "task", &tids, &count, &err))
-		take_turns(rate, pid, tids, count, 1 + count / LOOKED_AT);
+		take_turns(rate, pid, tids, count, stands_for);
 }
 
 static uint64_t count_turns(const struct switch_rate *before, const struct switch_rate *now)
@@ -75,12 +76,13 @@ static uint64_t count_turns(const struct switch_rate *before, const struct switc
 uint64_t switch_rate_look(struct switch_rate *rate, const pid_t *pids, size_t count)
 {
 	struct switch_rate now = { .looked_ns = now_ns() };
-	uint64_t elapsed = now.looked_ns - rate->looked_ns, turns;
+	uint64_t elapsed = now.looked_ns - rate->looked_ns, step = 1 + count / LOOKED_AT, turns;
 
 	if (rate->looked_ns && elapsed < LEAST_NS)
 		return 0;
 	for (size_t i = 0; i < count; i++)
-		look_at_process(&now, pids[i]);
+		if (!((uint64_t)pids[i] % step))
+			look_at_process(&now, pids[i], step);
 	if (now.count)
 		qsort(now.items, now.count, sizeof(*now.items), tid_compare);
 	turns = count_turns(rate, &now);

@@ -62,7 +62,8 @@ int off_thread_keep_stack(struct off_thread *thread, const struct sample *sample
 
 bool off_thread_owns_stack(const struct off_thread *thread, uint64_t end_ns)
 {
-	return thread->has_stack && thread->read_ns <= end_ns;
+	return thread->has_stack && thread->read_ns <= end_ns &&
+	       (!thread->read_ns || thread->read_ns >= thread->since_ns);
 }
 
 void off_cpu_forget(struct off_cpu *off_cpu, pid_t tid)

@@ -31,7 +31,7 @@ struct off_thread *off_cpu_thread(struct off_cpu *off_cpu, pid_t pid, pid_t tid)
 /* Keeps the stack that the sample has, and when that was read.  -ENOMEM. */
 int off_thread_keep_stack(struct off_thread *thread, const struct sample *sample,
 			  uint64_t read_ns) MUST_CHECK;
-/* Whether the stack is that of a time off which ends then; else it is a later one's. */
+/* Whether the stack is that of the time off which ends then; else it is another one's. */
 bool off_thread_owns_stack(const struct off_thread *thread, uint64_t end_ns);
 void off_cpu_forget(struct off_cpu *off_cpu, pid_t tid);
 void off_cpu_done(struct off_cpu *off_cpu);

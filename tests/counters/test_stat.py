@@ -8,6 +8,7 @@ Environment: LIMPET is the executable under test, PROGRAMS the folder with count
 import csv
 import io
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -210,6 +211,16 @@ class Threads(CountTest):
         for name in ("spinning", "dozing"):
             self.assertRegex(text, rf"\n +\d+ {name} ")
         self.assertIn("1 thread did not run", text)
+
+    def test_the_note_says_how_far_looks_were_apart(self):
+        """Threads that end between two looks are told of with the time that was, not with the one that was meant."""
+        target = self.counted("threads", 300)
+        process = self.start(target.pid, "--threads")
+        target.work()
+        note = self.finish(process).err
+        apart = re.search(r"'other threads' is .* which were up to (\d+) ms apart", note)
+        self.assertTrue(apart, note)
+        self.assertGreaterEqual(int(apart[1]), 10)
 
 
 def rows(result, name):

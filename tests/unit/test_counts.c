@@ -144,6 +144,19 @@ static void ratios_are_found(void **state)
 	assert_true(metric_of(list, counts, 4).value == 20);
 }
 
+/* Some threads' cycles are no share of the time of all. */
+static void ratios_are_of_the_same_threads(void **state)
+{
+	const struct count counts[] = { { COUNT_COUNTED, 1000000000, 1 },
+					{ COUNT_INCOMPLETE, 100, 1 },
+					{ COUNT_INCOMPLETE, 50, 1 } };
+	const char *list = "task-clock,cycles,instructions";
+
+	(void)state;
+	assert_null(metric_of(list, counts, 1).unit);
+	assert_true(metric_of(list, counts, 2).value == 0.5);
+}
+
 /* User mode's instructions are no share of all cycles. */
 static void ratios_are_of_the_same_modes(void **state)
 {
@@ -202,6 +215,7 @@ static void each_refusal_has_a_reason(void **state)
 		{ { -EDOM }, { COUNT_NOT_SUPPORTED }, { true, 2 }, "in the kernel", ":u" },
 		{ { 0 }, { COUNT_NOT_COUNTED }, { true, 2 }, "taken by other events", "-e" },
 		{ { 0 }, { COUNT_SCALED, 9, 0.5 }, { true, 2 }, "scaled", "-e" },
+		{ { 0 }, { COUNT_INCOMPLETE, 9, 1 }, { true, 2 }, "threads began", "--threads" },
 		{ { 0, .is_user_only = true },
 		  { COUNT_COUNTED, 9, 1 },
 		  { true, 2 },
@@ -264,6 +278,7 @@ int main(void)
 		cmocka_unit_test(intervals_are_differences),
 		cmocka_unit_test(the_rest_is_what_is_left),
 		cmocka_unit_test(ratios_are_found),
+		cmocka_unit_test(ratios_are_of_the_same_threads),
 		cmocka_unit_test(ratios_are_of_the_same_modes),
 		cmocka_unit_test(attributes_say_what_is_counted),
 		cmocka_unit_test(each_refusal_has_a_reason),

@@ -75,6 +75,7 @@ struct count count_rest(const struct count *whole, const struct count *part)
 static const char *const status_names[COUNT_STATUSES] = {
 	[COUNT_COUNTED] = "counted",
 	[COUNT_SCALED] = "scaled",
+	[COUNT_INCOMPLETE] = "incomplete",
 	[COUNT_NOT_COUNTED] = "not counted",
 	[COUNT_NOT_SUPPORTED] = "not supported",
 };

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define REST_SHARE  100u      /* of the time of a process, which threads may miss */
+#define REST_NS     100000u   /* or so much: counters are switched one after another */
 #define COMPARED_NS 20000000u /* less processor time than this is not compared */
 #define TOLERANCE   20u       /* one part in so many */
 #define SWITCH_NS   10000u    /* what a context switch takes, on slow machines */
@@ -25,6 +27,46 @@ const struct counter_answer *counting_answer(const struct counting *self,
 	return &counted_set_of(self, process, event)->answers[event];
 }
 
+/* Where its clock stands among the events; events->count: nowhere. */
+static size_t counted_find_clock(const struct counted_process *self)
+{
+	const struct counter_events *events = self->whole.events;
+	size_t i = 0;
+
+	while (i < events->count && strcmp(events->items[i].base, "task-clock"))
+		i++;
+	return i;
+}
+
+/* Is there processor time that no thread's counters have? */
+static bool counted_has_rest(const struct counted_process *self, bool is_interval)
+{
+	size_t clock = counted_find_clock(self);
+	struct count whole, part, rest;
+
+	if (clock == self->whole.events->count)
+		return false;
+	whole = counter_set_count(&self->whole, NULL, clock, is_interval);
+	part = counter_set_count(&self->threads, NULL, clock, is_interval);
+	rest = count_rest(&whole, &part);
+	return count_has_value(&rest) && rest.value > MAX(whole.value / REST_SHARE, REST_NS);
+}
+
+/* Counters of threads begin when these are first seen, and see none that lives for a short time. */
+static bool counted_misses(const struct counted_process *self, bool is_interval)
+{
+	return self->later_threads > (is_interval ? self->later_threads_before : 0) ||
+	       self->has_unseen_threads || counted_has_rest(self, is_interval);
+}
+
+static void subject_mark_incomplete(const struct counting *self, struct counted_subject *subject)
+{
+	for (size_t i = 0; i < self->options.events->count; i++)
+		if (self->options.events->items[i].needs_pmu &&
+		    count_has_value(&subject->counts[i]))
+			subject->counts[i].status = COUNT_INCOMPLETE;
+}
+
 void counting_whole(const struct counting *self, const struct counted_process *process,
 		    bool is_interval, struct counted_subject *ret)
 {
@@ -35,6 +77,19 @@ void counting_whole(const struct counting *self, const struct counted_process *p
 	for (size_t i = 0; i < self->options.events->count; i++)
 		ret->counts[i] = counter_set_count(counted_set_of(self, process, i),
 						   /* thread */ NULL, i, is_interval);
+	if (self->options.by_thread && counted_misses(process, is_interval))
+		subject_mark_incomplete(self, ret);
+}
+
+bool counting_misses_threads(const struct counting *self, const struct counted_process *process)
+{
+	struct counted_subject whole;
+
+	counting_whole(self, process, /* is_interval */ false, &whole);
+	for (size_t i = 0; i < self->options.events->count; i++)
+		if (whole.counts[i].status == COUNT_INCOMPLETE)
+			return true;
+	return false;
 }
 
 void counting_thread(const struct counting *self, const struct counted_process *process,

@@ -291,6 +291,7 @@ void counting_start(struct counting *self)
 			counter_set_switch(&process->threads, true);
 	}
 	self->begin_ns = self->interval_begin_ns = self->now_ns = now_ns();
+	self->looked_ns = self->begin_ns;
 	self->next_look_ns = self->begin_ns + LOOK_NS;
 }
 
@@ -353,11 +354,14 @@ static void counted_begin_thread(struct counting *self, struct counted_process *
 	struct err ignored = { 0 };
 	int r = counter_set_add(&process->threads, task->pid, task->tid, &ignored);
 
-	if (!r)
+	process->later_threads++;
+	if (!r) {
 		counter_thread_switch(&process->threads,
 				      &process->threads.threads[process->threads.count - 1], true);
-	else if (r != -ESRCH)
+	} else if (r != -ESRCH) {
 		self->threads_unseen++;
+		process->has_unseen_threads = true;
+	}
 }
 
 static void counted_look(struct counting *self, struct counted_process *process)
@@ -390,6 +394,8 @@ void counting_look(struct counting *self)
 	for (size_t i = 0; i < self->count; i++)
 		counted_look(self, &self->processes[i]);
 	took_ns = now_ns() - begin_ns;
+	self->look_apart_ns = MAX(self->look_apart_ns, begin_ns - self->looked_ns);
+	self->looked_ns = begin_ns;
 	self->next_look_ns = begin_ns + MAX(LOOK_NS, took_ns * LOOK_SHARE);
 }
 
@@ -423,6 +429,7 @@ void counting_read(struct counting *self)
 void counting_turn(struct counting *self)
 {
 	for (size_t i = 0; i < self->count; i++) {
+		self->processes[i].later_threads_before = self->processes[i].later_threads;
 		counter_set_turn(&self->processes[i].whole);
 		if (self->options.by_thread)
 			counter_set_turn(&self->processes[i].threads);

@@ -38,6 +38,9 @@ struct counted_process {
 	struct counted_task *seen;  /* at the last look, ascending; for these */
 	size_t seen_count;
 	struct counted_program program; /* at the beginning */
+	size_t later_threads;           /* seen to begin while it was counted */
+	size_t later_threads_before;    /* the interval */
+	bool has_unseen_threads;        /* some could have no counters of their own */
 	bool has_new_rights;            /* it executed another one, with other rights */
 	bool has_doubt; /* threads began while counters were opened: inherited or not? */
 	uint64_t cpu_begin_ns, cpu_end_ns; /* its own clock; 0 where it cannot be read */
@@ -51,6 +54,8 @@ struct counting {
 	uint64_t begin_ns, interval_begin_ns;
 	uint64_t now_ns; /* when counters were read last */
 	uint64_t next_look_ns;
+	uint64_t looked_ns;      /* when the last look began */
+	uint64_t look_apart_ns;  /* the longest time between two */
 	uint64_t threads_unseen; /* of which no row could be had */
 };
 
@@ -93,6 +98,8 @@ void counting_whole(const struct counting *self, const struct counted_process *p
 		    bool is_interval, struct counted_subject *ret);
 void counting_thread(const struct counting *self, const struct counted_process *process,
 		     size_t index, bool is_interval, struct counted_subject *ret);
+/* Was there an event of which not all threads are counted? */
+bool counting_misses_threads(const struct counting *self, const struct counted_process *process);
 /* False: the lines of its threads have all of it. */
 bool counting_rest(const struct counting *self, const struct counted_process *process,
 		   bool is_interval, struct counted_subject *ret);

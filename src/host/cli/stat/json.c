@@ -108,7 +108,9 @@ static void json_end(const struct stat_view *view, const char *ending)
 		json_fixed(&json, "seconds", counting->now_ns - counting->begin_ns, 9);
 		json_text(&json, "ending", ending);
 		json_bool(&json, "ended", process->has_ended);
-		json_bool(&json, "complete", !counting_is_off(counting, process, &share));
+		json_bool(&json, "complete",
+			  !counting_is_off(counting, process, &share) &&
+				  !counting_misses_threads(counting, process));
 		json_object_end(&json);
 	}
 }

@@ -98,10 +98,10 @@ static void stat_tell_rest(const struct stat_view *view, const struct counted_pr
 	if (!counting->options.by_thread || !counting_rest(counting, process, false, &rest))
 		return;
 	print(stderr,
-	      "note: %d (%s): 'other threads' have ended, or what they did, before a look at the "
-	      "list of threads, which is taken each 10 ms; counts of the processor (PMU) are "
-	      "without them\n",
-	      (int)process->pid, process->name);
+	      "note: %d (%s): 'other threads' is what threads did before they were seen, and those "
+	      "that came and went between two looks at the list of threads, which were up to "
+	      "%.0f ms apart\n",
+	      (int)process->pid, process->name, (double)counting->look_apart_ns / 1e6);
 }
 
 void stat_tell_reasons(const struct stat_view *view)

@@ -414,13 +414,19 @@ class Rights(CountTest):
             self.skipTest("no setuid programs in the temporary folder")
         program = os.path.join(self.folder, "counted")
         os.chmod(program, 0o4755)
-        shell = self.counted("-c", f"read line; exec {program} compute 200", before=become_only(ANOTHER), path="/bin/sh")
-        process = self.start(shell.pid)
-        shell.process.stdin.write("exec\n")
-        shell.work()
-        result = self.finish(process)
-        self.assertFalse(result.event("counted")["complete"])
-        self.assertIn("executes a program with other rights", result.err)
+        for words, said in (((), "of the processor time"), (("-e", "minor-faults"), "of the processor time"),
+                            (("-C",), "executes a program with other rights")):
+            shell = self.counted("-c", f"read line; exec {program} compute 200", before=become_only(ANOTHER),
+                                 path="/bin/sh")
+            process = self.start(shell.pid, *words)
+            shell.process.stdin.write("exec\n")
+            shell.work()
+            result = self.finish(process)
+            self.assertFalse(result.event("counted")["complete"], words)
+            self.assertIn(said, result.err)
+            self.assertIn("executes a program with other rights", result.err)
+            if words[:1] == ("-e",):
+                self.assertEqual(list(counts(result)), ["minor-faults"])
 
     def test_another_user(self):
         for words in ((), ("--threads",), ("-e", "task-clock"), ("-e", "page-faults:u")):

@@ -1,10 +1,10 @@
 /*
- * What a process came to, from counters that are made up: which counts are not of all threads.  No
- * machine with a PMU is needed.
+ * What a process came to, from counters that are made up: which counts are not of all threads, and
+ * what is said where it is not certain.  No machine with a PMU is needed.
  */
 #include "unit.h"
 
-#include <string.h>
+#include <errno.h>
 
 #include "host/counters/counting.h"
 
@@ -73,7 +73,7 @@ static void threads_that_were_there_are_all(void **state)
 	(void)state;
 	make_up(&made, /* by_thread */ true);
 	assert_int_equal(status_of(&made, CYCLES, false), COUNT_COUNTED);
-	assert_false(counting_misses_threads(&made.counting, &made.process));
+	assert_true(counting_is_complete(&made.counting, &made.process));
 }
 
 static void later_threads_make_it_incomplete(void **state)
@@ -89,7 +89,7 @@ static void later_threads_make_it_incomplete(void **state)
 	assert_int_equal(whole.counts[CYCLES].value, 800);
 	assert_true(count_has_value(&whole.counts[CYCLES]));
 	assert_int_equal(whole.counts[CLOCK].status, COUNT_COUNTED);
-	assert_true(counting_misses_threads(&made.counting, &made.process));
+	assert_false(counting_is_complete(&made.counting, &made.process));
 }
 
 static void intervals_after_it_are_whole_again(void **state)
@@ -138,7 +138,78 @@ static void a_process_as_a_whole_misses_no_threads(void **state)
 	make_up(&made, /* by_thread */ false);
 	made.process.later_threads = 3;
 	assert_int_equal(status_of(&made, CYCLES, false), COUNT_COUNTED);
-	assert_false(counting_misses_threads(&made.counting, &made.process));
+	assert_true(counting_is_complete(&made.counting, &made.process));
+}
+
+/* In doubt, with a clock that agrees. */
+static void make_up_doubt(struct made_up *self)
+{
+	make_up(self, /* by_thread */ false);
+	self->process.has_doubt = true;
+	self->process.cpu_begin_ns = 1000 * MS;
+	self->process.cpu_end_ns = 1200 * MS;
+}
+
+static enum counting_verdict verdict_of(const struct made_up *self)
+{
+	double share;
+	enum counting_verdict verdict = counting_check(&self->counting, &self->process, &share);
+
+	assert_int_equal(counting_is_complete(&self->counting, &self->process),
+			 verdict == COUNTING_WHOLE);
+	return verdict;
+}
+
+static void the_clock_of_the_process_decides(void **state)
+{
+	struct made_up made;
+
+	(void)state;
+	make_up_doubt(&made);
+	assert_int_equal(verdict_of(&made), COUNTING_WHOLE);
+	made.process.cpu_end_ns = 1400 * MS;
+	assert_int_equal(verdict_of(&made), COUNTING_OFF);
+	made.process.cpu_end_ns = 1100 * MS;
+	assert_int_equal(verdict_of(&made), COUNTING_OFF);
+	made.process.has_doubt = false;
+	assert_int_equal(verdict_of(&made), COUNTING_WHOLE);
+}
+
+static void what_cannot_be_compared_stays_doubtful(void **state)
+{
+	struct made_up made;
+
+	(void)state;
+	make_up_doubt(&made);
+	made.process.cpu_end_ns = 0; /* it is gone */
+	assert_int_equal(verdict_of(&made), COUNTING_DOUBTFUL);
+	make_up_doubt(&made);
+	made.process.whole.answers[SWITCHES].refusal = -EACCES;
+	assert_int_equal(verdict_of(&made), COUNTING_DOUBTFUL);
+	make_up_doubt(&made);
+	made.events.items[CLOCK].exclusions = COUNTER_NO_USER;
+	assert_int_equal(verdict_of(&made), COUNTING_DOUBTFUL);
+	make_up_doubt(&made);
+	made.process.cpu_end_ns = 1001 * MS;
+	assert_int_equal(verdict_of(&made), COUNTING_DOUBTFUL);
+	make_up_doubt(&made);
+	made.process.has_doubt = false;
+	made.process.has_new_rights = true;
+	made.process.cpu_end_ns = 0;
+	assert_int_equal(verdict_of(&made), COUNTING_DOUBTFUL);
+}
+
+/* What they did may stand for what is missing of their parent. */
+static void children_leave_a_doubt(void **state)
+{
+	struct made_up made;
+
+	(void)state;
+	make_up_doubt(&made);
+	made.counting.options.has_children = true;
+	assert_int_equal(verdict_of(&made), COUNTING_DOUBTFUL);
+	made.process.cpu_end_ns = 1400 * MS;
+	assert_int_equal(verdict_of(&made), COUNTING_OFF);
 }
 
 int main(void)
@@ -150,6 +221,9 @@ int main(void)
 		cmocka_unit_test(threads_without_counters_make_it_incomplete),
 		cmocka_unit_test(time_of_no_thread_makes_it_incomplete),
 		cmocka_unit_test(a_process_as_a_whole_misses_no_threads),
+		cmocka_unit_test(the_clock_of_the_process_decides),
+		cmocka_unit_test(what_cannot_be_compared_stays_doubtful),
+		cmocka_unit_test(children_leave_a_doubt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

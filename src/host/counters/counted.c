@@ -27,13 +27,13 @@ const struct counter_answer *counting_answer(const struct counting *self,
 	return &counted_set_of(self, process, event)->answers[event];
 }
 
-/* Where its clock stands among the events; events->count: nowhere. */
-static size_t counted_find_clock(const struct counted_process *self)
+/* Where an event of all modes stands; events->count: nowhere. */
+static size_t events_find(const struct counter_events *events, const char *name)
 {
-	const struct counter_events *events = self->whole.events;
 	size_t i = 0;
 
-	while (i < events->count && strcmp(events->items[i].base, "task-clock"))
+	while (i < events->count &&
+	       (strcmp(events->items[i].base, name) || events->items[i].exclusions))
 		i++;
 	return i;
 }
@@ -41,7 +41,7 @@ static size_t counted_find_clock(const struct counted_process *self)
 /* Is there processor time that no thread's counters have? */
 static bool counted_has_rest(const struct counted_process *self, bool is_interval)
 {
-	size_t clock = counted_find_clock(self);
+	size_t clock = events_find(self->whole.events, "task-clock");
 	struct count whole, part, rest;
 
 	if (clock == self->whole.events->count)
@@ -81,7 +81,9 @@ void counting_whole(const struct counting *self, const struct counted_process *p
 		subject_mark_incomplete(self, ret);
 }
 
-bool counting_misses_threads(const struct counting *self, const struct counted_process *process)
+/* Is there an event of which not all threads are counted? */
+static bool counted_has_incomplete(const struct counting *self,
+				   const struct counted_process *process)
 {
 	struct counted_subject whole;
 
@@ -121,7 +123,7 @@ bool counting_rest(const struct counting *self, const struct counted_process *pr
 			part = (struct count){ .status = COUNT_NOT_COUNTED };
 		whole = counter_set_count(counted_set_of(self, process, i), NULL, i, is_interval);
 		ret->counts[i] = count_rest(&whole, &part);
-		has_any |= ret->counts[i].value > 0;
+		has_any |= !self->options.events->items[i].is_hidden && ret->counts[i].value > 0;
 	}
 	return has_any;
 }
@@ -129,33 +131,50 @@ bool counting_rest(const struct counting *self, const struct counted_process *pr
 /* The count of an event of the kernel's own, of all the time; false: it has none. */
 static bool counted_find(const struct counted_process *self, const char *name, uint64_t *ret)
 {
-	const struct counter_events *events = self->whole.events;
+	size_t event = events_find(self->whole.events, name);
 
-	for (size_t i = 0; i < events->count; i++) {
-		if (strcmp(events->items[i].base, name) || !counter_set_has(&self->whole, i))
-			continue;
-		*ret = counter_set_count(&self->whole, NULL, i, /* is_interval */ false).value;
-		return true;
-	}
-	return false;
+	if (event == self->whole.events->count || !counter_set_has(&self->whole, event))
+		return false;
+	*ret = counter_set_count(&self->whole, NULL, event, /* is_interval */ false).value;
+	return true;
+}
+
+/* Is there both, and enough of it?  The clock of a process that is gone cannot be asked. */
+static bool counted_can_compare(const struct counted_process *self, uint64_t *ret_used_ns,
+				uint64_t *ret_counted_ns, uint64_t *ret_switches)
+{
+	*ret_used_ns = self->cpu_end_ns - self->cpu_begin_ns;
+	return self->cpu_begin_ns && self->cpu_end_ns && *ret_used_ns >= COMPARED_NS &&
+	       counted_find(self, "task-clock", ret_counted_ns) &&
+	       counted_find(self, "context-switches", ret_switches);
 }
 
 /* Compared only where there is a reason.  The process's clock has what each switch takes, which the
  * count has not, and more where the machine is itself a guest.  The count has what the hypervisor
- * and interrupts took, which the clock has not, and children. */
-bool counting_is_off(const struct counting *self, const struct counted_process *process,
-		     double *ret_share)
+ * and interrupts took, which the clock has not, and children, which may hide what is missing. */
+enum counting_verdict counting_check(const struct counting *self,
+				     const struct counted_process *process, double *ret_share)
 {
-	uint64_t used_ns = process->cpu_end_ns - process->cpu_begin_ns, counted_ns, switches;
-	bool may_be_double =
-		process->has_doubt && !self->options.has_children && !self->counts_forks;
+	bool has_others = self->options.has_children || self->counts_forks;
+	uint64_t used_ns, counted_ns, switches;
 
-	if ((!process->has_doubt && !process->has_new_rights) || !process->cpu_begin_ns ||
-	    !process->cpu_end_ns || used_ns < COMPARED_NS ||
-	    !counted_find(process, "task-clock", &counted_ns) ||
-	    !counted_find(process, "context-switches", &switches))
-		return false;
+	if (!process->has_doubt && !process->has_new_rights)
+		return COUNTING_WHOLE;
+	if (!counted_can_compare(process, &used_ns, &counted_ns, &switches))
+		return COUNTING_DOUBTFUL;
 	*ret_share = (double)counted_ns / (double)used_ns;
-	return counted_ns + switches * SWITCH_NS + used_ns / TOLERANCE < used_ns ||
-	       (may_be_double && counted_ns > used_ns + used_ns / TOLERANCE);
+	if (counted_ns + switches * SWITCH_NS + used_ns / TOLERANCE < used_ns)
+		return COUNTING_OFF;
+	if (has_others)
+		return COUNTING_DOUBTFUL;
+	return process->has_doubt && counted_ns > used_ns + used_ns / TOLERANCE ? COUNTING_OFF
+										: COUNTING_WHOLE;
+}
+
+bool counting_is_complete(const struct counting *self, const struct counted_process *process)
+{
+	double share;
+
+	return counting_check(self, process, &share) == COUNTING_WHOLE &&
+	       !counted_has_incomplete(self, process);
 }

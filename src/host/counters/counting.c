@@ -148,8 +148,9 @@ static int counted_cover_threads(struct counted_process *self, bool has_children
 static bool counted_counts(const struct counted_process *self, const struct counter_events *events)
 {
 	for (size_t i = 0; i < events->count; i++)
-		if ((self->whole.count && counter_set_has(&self->whole, i)) ||
-		    (self->threads.count && counter_set_has(&self->threads, i)))
+		if (!events->items[i].is_hidden &&
+		    ((self->whole.count && counter_set_has(&self->whole, i)) ||
+		     (self->threads.count && counter_set_has(&self->threads, i))))
 			return true;
 	return false;
 }
@@ -158,7 +159,8 @@ static bool counted_counts(const struct counted_process *self, const struct coun
 static size_t counted_find_refusal(const struct counter_set *set)
 {
 	for (size_t i = 0; i < set->events->count; i++)
-		if (set->answers[i].refusal == -EACCES || set->answers[i].refusal == -EPERM)
+		if (!set->events->items[i].is_hidden &&
+		    (set->answers[i].refusal == -EACCES || set->answers[i].refusal == -EPERM))
 			return i;
 	return 0;
 }
@@ -213,6 +215,19 @@ static bool program_has_new_rights(const struct counted_program *before, pid_t p
 	return program_read(pid, &now) && strcmp(now.path, before->path) &&
 	       (now.euid != before->euid || now.egid != before->egid ||
 		now.capabilities != before->capabilities);
+}
+
+/* Until it is waited for nobody else has its number: what was read before is its own. */
+static bool counted_is_there(const struct counted_process *self)
+{
+	return !syscall(SYS_pidfd_send_signal, self->pidfd, 0, NULL, 0) || errno != ESRCH;
+}
+
+static void counted_check_rights(struct counted_process *self)
+{
+	bool has_changed = program_has_new_rights(&self->program, self->pid);
+
+	self->has_new_rights |= has_changed && counted_is_there(self);
 }
 
 static int counted_open(struct counted_process *self, const struct counting_options *options,
@@ -316,8 +331,9 @@ void counting_stop(struct counting *self)
 		if (self->options.by_thread)
 			counter_set_switch(&process->threads, false);
 		process->cpu_end_ns = counted_cpu_ns(process->pid);
+		if (!counted_is_there(process))
+			process->cpu_end_ns = 0;
 		counter_set_switch(&process->whole, false);
-		process->has_new_rights = program_has_new_rights(&process->program, process->pid);
 		counted_refresh_names(process);
 	}
 	counting_read(self);
@@ -418,10 +434,13 @@ static bool counted_has_ended(const struct counted_process *self)
 void counting_read(struct counting *self)
 {
 	for (size_t i = 0; i < self->count; i++) {
-		self->processes[i].has_ended = counted_has_ended(&self->processes[i]);
+		struct counted_process *process = &self->processes[i];
+
+		process->has_ended = counted_has_ended(process);
+		counted_check_rights(process);
 		if (self->options.by_thread)
-			counter_set_read(&self->processes[i].threads);
-		counter_set_read(&self->processes[i].whole);
+			counter_set_read(&process->threads);
+		counter_set_read(&process->whole);
 	}
 	self->now_ns = now_ns();
 }

@@ -98,16 +98,22 @@ void counting_whole(const struct counting *self, const struct counted_process *p
 		    bool is_interval, struct counted_subject *ret);
 void counting_thread(const struct counting *self, const struct counted_process *process,
 		     size_t index, bool is_interval, struct counted_subject *ret);
-/* Was there an event of which not all threads are counted? */
-bool counting_misses_threads(const struct counting *self, const struct counted_process *process);
 /* False: the lines of its threads have all of it. */
 bool counting_rest(const struct counting *self, const struct counted_process *process,
 		   bool is_interval, struct counted_subject *ret);
 
-/* Does the process's own clock say that not all of it was counted, or some of it twice?  And what
- * was counted for each second that it used. */
-bool counting_is_off(const struct counting *self, const struct counted_process *process,
-		     double *ret_share);
+enum counting_verdict {
+	COUNTING_WHOLE,    /* there is no reason to doubt it, or the process's own clock agrees */
+	COUNTING_OFF,      /* the clock says that not all of it was counted, or some of it twice */
+	COUNTING_DOUBTFUL, /* there is a reason, and nothing to compare with */
+};
+
+/* Was all of it counted?  And what was counted for each second that it used, where it is off. */
+enum counting_verdict counting_check(const struct counting *self,
+				     const struct counted_process *process, double *ret_share);
+
+/* Is every count of it, as far as there is one, of all that it did? */
+bool counting_is_complete(const struct counting *self, const struct counted_process *process);
 
 static inline void counting_close_at_scope_end(struct counting *self)
 {

@@ -48,6 +48,9 @@ static const char *const optional_groups[] = {
 	"{slots,topdown-retiring,topdown-bad-spec,topdown-fe-bound,topdown-be-bound}",
 };
 
+/* By which the whole is compared with the process's own clock. */
+static const char *const checks[] = { "task-clock", "context-switches" };
+
 struct events_parser {
 	struct counter_events *events;
 	const struct counter_sources *sources;
@@ -349,6 +352,24 @@ int counter_events_default(struct counter_events *events, const struct counter_s
 			events->items[k].is_optional = true;
 	}
 	return r;
+}
+
+static bool events_have(const struct counter_events *events, const char *base)
+{
+	for (size_t i = 0; i < events->count; i++)
+		if (!strcmp(events->items[i].base, base) && !events->items[i].exclusions)
+			return true;
+	return false;
+}
+
+void counter_events_add_checks(struct counter_events *events)
+{
+	struct err ignored = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
+		if (!events_have(events, checks[i]) &&
+		    !counter_events_parse(events, checks[i], &counter_sources_system, &ignored))
+			events->items[events->count - 1].is_hidden = true;
 }
 
 void counter_names_visit(const struct counter_sources *sources, counter_name_visitor *visit,

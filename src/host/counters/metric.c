@@ -31,7 +31,7 @@ static const struct metric_ratio {
 static bool event_is_partner(const struct counter_event *event, const struct counter_event *other,
 			     const char *base)
 {
-	if (strcmp(other->base, base))
+	if (strcmp(other->base, base) || other->is_hidden)
 		return false;
 	if (other->is_time)
 		return !event->is_partial;

@@ -119,7 +119,8 @@ static void text_print_whole(const struct stat_view *view, const struct counted_
 static bool text_has_column(const struct stat_view *view, const struct counted_process *process,
 			    size_t event)
 {
-	return !counting_answer(view->counting, process, event)->refusal;
+	return !view->counting->options.events->items[event].is_hidden &&
+	       !counting_answer(view->counting, process, event)->refusal;
 }
 
 static int text_column_width(const struct counter_event *event)

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host/counters/metric.h"
 #include "host/counters/reason.h"
@@ -190,6 +191,30 @@ static void attributes_say_what_is_counted(void **state)
 	assert_false(attr.inherit || attr.inherit_thread);
 }
 
+/* Threads of others may have the number of one that has ended. */
+static void a_thread_of_another_process_is_not_counted(void **state)
+{
+	static const struct counter_sources nowhere = { "/nonexistent", "/nonexistent" };
+	struct counter_events events = { 0 };
+	struct err err = { 0 };
+	struct counter_set set;
+
+	(void)state;
+	assert_int_equal(counter_events_parse(&events, "task-clock", &nowhere, &err), 0);
+	counter_set_init(&set, &events, HEIRS_NONE);
+	if (counter_set_add(&set, getpid(), getpid(), &err) || set.answers[0].refusal) {
+		counter_set_done(&set);
+		skip();
+	}
+	assert_int_equal(counter_set_add(&set, getppid(), getpid(), &err), -ESRCH);
+	assert_int_equal(set.count, 1);
+	/* What the kernel said to it holds for no other. */
+	events.items[0].type = UINT32_MAX;
+	assert_int_equal(counter_set_add(&set, getppid(), getpid(), &err), -ESRCH);
+	assert_int_equal(set.answers[0].refusal, 0);
+	counter_set_done(&set);
+}
+
 static void each_refusal_has_a_reason(void **state)
 {
 	static const struct {
@@ -281,6 +306,7 @@ int main(void)
 		cmocka_unit_test(ratios_are_of_the_same_threads),
 		cmocka_unit_test(ratios_are_of_the_same_modes),
 		cmocka_unit_test(attributes_say_what_is_counted),
+		cmocka_unit_test(a_thread_of_another_process_is_not_counted),
 		cmocka_unit_test(each_refusal_has_a_reason),
 		cmocka_unit_test(what_was_counted_needs_no_reason),
 		cmocka_unit_test(names_show_the_mode),

@@ -156,6 +156,22 @@ static void thread_close(const struct counter_set *set, struct counter_thread *t
 	}
 }
 
+/* A thread may end before its counters are opened, and one of another process have its number: what
+ * the kernel then said was about that one. */
+static int thread_open_own(struct counter_set *set, struct counter_thread *thread)
+{
+	struct counter_answer before[COUNTER_EVENTS_MAX];
+	int r;
+
+	memcpy(before, set->answers, sizeof(before));
+	r = thread_open(set, thread);
+	if (!r && !thread_is_there(thread->pid, thread->tid))
+		r = -ESRCH;
+	if (r == -ESRCH)
+		memcpy(set->answers, before, sizeof(before));
+	return r;
+}
+
 int counter_set_add(struct counter_set *set, pid_t pid, pid_t tid, struct err *err)
 {
 	struct counter_thread thread = { .pid = pid, .tid = tid };
@@ -169,7 +185,7 @@ int counter_set_add(struct counter_set *set, pid_t pid, pid_t tid, struct err *e
 		return err_set(err, r, "no memory for counters");
 	for (size_t i = 0; i < set->events->count; i++)
 		thread.counters[i].fd = -1;
-	r = thread_open(set, &thread);
+	r = thread_open_own(set, &thread);
 	if (!r) {
 		thread_read_name(pid, tid, thread.name, sizeof(thread.name));
 		set->threads[set->count++] = thread;

@@ -64,6 +64,14 @@ static void no_time_at_all_is_not_counted(void **state)
 	assert_count(COUNTED(&plain, { 0, 1000, 0 }, { 0, 0, 0 }), COUNT_NOT_COUNTED, 0, 0);
 }
 
+/* In an interval the two times of a thread need not grow together. */
+static void times_that_do_not_fit_are_not_scaled(void **state)
+{
+	(void)state;
+	assert_count(COUNTED(&plain, { 5, 0, 3 }, { 0, 1000, 0 }), COUNT_NOT_COUNTED, 0, 0);
+	assert_count(COUNTED(&plain, { 5, 0, 3 }), COUNT_COUNTED, 5, 1);
+}
+
 static void who_never_ran_has_a_true_zero(void **state)
 {
 	(void)state;
@@ -297,6 +305,7 @@ int main(void)
 		cmocka_unit_test(part_of_the_time_is_scaled),
 		cmocka_unit_test(a_thread_that_was_never_counted_did_what_others_did),
 		cmocka_unit_test(no_time_at_all_is_not_counted),
+		cmocka_unit_test(times_that_do_not_fit_are_not_scaled),
 		cmocka_unit_test(who_never_ran_has_a_true_zero),
 		cmocka_unit_test(large_counts_do_not_overflow),
 		cmocka_unit_test(counts_of_some_processors_are_not_scaled),

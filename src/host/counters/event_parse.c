@@ -201,6 +201,16 @@ static int parser_add_tracepoint(struct events_parser *self, const char *subsyst
 	return parser_append(self, &event);
 }
 
+/* Of several kinds of processors one: it counts there only, in the group of that kind. */
+static void parser_note_kind(const struct events_parser *self, struct counter_event *event)
+{
+	for (unsigned i = 0; self->pmus.count > 1 && i < self->pmus.count; i++)
+		if (!strcmp(self->pmus.names[i], event->pmu)) {
+			event->is_partial = true;
+			event->group += i;
+		}
+}
+
 /* "cpu/event=0x3c/": its terms follow. */
 static int parser_add_terms(struct events_parser *self, const char *pmu)
 {
@@ -225,6 +235,7 @@ static int parser_add_terms(struct events_parser *self, const char *pmu)
 			return parser_refuse(self, "that PMU does not know", terms);
 		event.config |= (uint64_t)type << TYPE_SHIFT;
 	}
+	parser_note_kind(self, &event);
 	return parser_append(self, &event);
 }
 

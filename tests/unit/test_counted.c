@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "host/counters/counting.h"
 
@@ -141,6 +142,59 @@ static void a_process_as_a_whole_misses_no_threads(void **state)
 	assert_true(counting_is_complete(&made.counting, &made.process));
 }
 
+/* Four threads of 1, 2, 3 and 4; all but the last have ended. */
+static void make_up_ended(struct made_up *self, struct counter_thread threads[4])
+{
+	make_up(self, /* by_thread */ true);
+	for (size_t i = 0; i < 4; i++) {
+		threads[i] = (struct counter_thread){ .tid = (int)i + 1, .has_ended = i < 3 };
+		threads[i].counters = calloc(EVENTS, sizeof(*threads[i].counters));
+		assert_non_null(threads[i].counters);
+		for (size_t k = 0; k < EVENTS; k++) {
+			counter_put(&threads[i].counters[k], i + 1);
+			threads[i].counters[k].fd = -1;
+		}
+	}
+	set_put(self, &self->process.threads, threads, 4);
+}
+
+static uint64_t rest_of(const struct made_up *self, size_t event, bool is_interval)
+{
+	struct counted_subject rest;
+
+	counting_rest(&self->counting, &self->process, is_interval, &rest);
+	return rest.counts[event].value;
+}
+
+static void threads_that_ended_long_ago_become_one_sum(void **state)
+{
+	struct counter_thread threads[4];
+	struct made_up made;
+	struct counter_set *set = &made.process.threads;
+
+	(void)state;
+	make_up_ended(&made, threads);
+	counter_set_fold(set, 3);
+	assert_int_equal(set->count, 4);
+	assert_int_equal(rest_of(&made, CYCLES, false), 0);
+	counter_set_fold(set, 2);
+	assert_int_equal(set->folded_count, 2);
+	assert_int_equal(set->count, 2);
+	assert_int_equal(set->threads[0].tid, 3);
+	assert_int_equal(set->threads[1].tid, 4);
+	assert_int_equal(counter_set_count(set, NULL, CYCLES, false).value, 10);
+	assert_int_equal(counter_set_count(set, NULL, CYCLES, true).value, 10);
+	assert_int_equal(counter_set_count(set, &set->threads[1], CYCLES, false).value, 4);
+	/* Lines of threads and the rest add up. */
+	assert_int_equal(rest_of(&made, CYCLES, false), 3);
+	assert_int_equal(rest_of(&made, SWITCHES, false), 10 - 3 - 4);
+	counter_set_turn(set);
+	assert_int_equal(counter_set_count(set, NULL, CYCLES, true).value, 0);
+	assert_int_equal(rest_of(&made, CYCLES, true), 0);
+	counter_set_clear(set);
+	assert_int_equal(set->folded_count, 0);
+}
+
 /* In doubt, with a clock that agrees. */
 static void make_up_doubt(struct made_up *self)
 {
@@ -221,6 +275,7 @@ int main(void)
 		cmocka_unit_test(threads_without_counters_make_it_incomplete),
 		cmocka_unit_test(time_of_no_thread_makes_it_incomplete),
 		cmocka_unit_test(a_process_as_a_whole_misses_no_threads),
+		cmocka_unit_test(threads_that_ended_long_ago_become_one_sum),
 		cmocka_unit_test(the_clock_of_the_process_decides),
 		cmocka_unit_test(what_cannot_be_compared_stays_doubtful),
 		cmocka_unit_test(children_leave_a_doubt),

@@ -107,6 +107,35 @@ void counting_thread(const struct counting *self, const struct counted_process *
 		ret->counts[i] = counter_set_count(&process->threads, thread, i, is_interval);
 }
 
+/* Of the processor's events there is only what threads had whose lines are gone. */
+static struct count counted_pmu_rest(const struct counted_process *self, size_t event,
+				     bool is_interval)
+{
+	struct count folded = counter_set_count_folded(&self->threads, event, is_interval);
+
+	if (!count_has_value(&folded))
+		return folded;
+	if (!self->threads.folded_count)
+		return (struct count){ .status = COUNT_NOT_COUNTED };
+	folded.status = COUNT_INCOMPLETE;
+	return folded;
+}
+
+/* All that no line of a thread has. */
+static struct count counted_rest(const struct counted_process *self, size_t event, bool is_interval)
+{
+	struct count whole, part, rest;
+
+	if (self->whole.events->items[event].needs_pmu)
+		return counted_pmu_rest(self, event, is_interval);
+	whole = counter_set_count(&self->whole, NULL, event, is_interval);
+	part = counter_set_count(&self->threads, NULL, event, is_interval);
+	rest = count_rest(&whole, &part);
+	if (count_has_value(&rest))
+		rest.value += counter_set_count_folded(&self->threads, event, is_interval).value;
+	return rest;
+}
+
 bool counting_rest(const struct counting *self, const struct counted_process *process,
 		   bool is_interval, struct counted_subject *ret)
 {
@@ -116,13 +145,7 @@ bool counting_rest(const struct counting *self, const struct counted_process *pr
 					 .name = "other threads",
 					 .is_rest = true };
 	for (size_t i = 0; i < self->options.events->count; i++) {
-		struct count whole, part;
-
-		part = counter_set_count(&process->threads, NULL, i, is_interval);
-		if (self->options.events->items[i].needs_pmu && count_has_value(&part))
-			part = (struct count){ .status = COUNT_NOT_COUNTED };
-		whole = counter_set_count(counted_set_of(self, process, i), NULL, i, is_interval);
-		ret->counts[i] = count_rest(&whole, &part);
+		ret->counts[i] = counted_rest(process, i, is_interval);
 		has_any |= !self->options.events->items[i].is_hidden && ret->counts[i].value > 0;
 	}
 	return has_any;

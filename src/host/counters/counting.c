@@ -30,6 +30,7 @@
 #define ROUNDS_MAX 4u        /* in which all counters are opened */
 #define LOOK_NS    10000000u /* between two looks at the list of threads */
 #define LOOK_SHARE 50u       /* looking takes no more than one part in so many of the time */
+#define ENDED_MAX  4096u     /* threads that ended and keep a line of their own */
 
 struct task_list {
 	struct counted_task *items;
@@ -396,6 +397,7 @@ static void counted_look(struct counting *self, struct counted_process *process)
 	for (size_t i = 0; i < now.count; i++)
 		if (!task_is_in(process->seen, process->seen_count, now.items[i].tid))
 			counted_begin_thread(self, process, &now.items[i]);
+	counter_set_fold(&process->threads, ENDED_MAX);
 	free(process->seen);
 	process->seen = now.items;
 	process->seen_count = now.count;

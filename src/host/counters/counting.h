@@ -63,7 +63,7 @@ struct counting {
 struct counted_subject {
 	pid_t pid, tid; /* tid 0: a whole process */
 	const char *name;
-	bool is_rest; /* of threads that came and went between two looks, or before one */
+	bool is_rest; /* of threads between two looks, or before one, or that ended long ago */
 	bool has_ended;
 	size_t threads; /* of a process: those it had at the beginning */
 	struct count counts[COUNTER_EVENTS_MAX];

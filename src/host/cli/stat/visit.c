@@ -108,8 +108,12 @@ static void stat_tell_rest(const struct stat_view *view, const struct counted_pr
 	print(stderr,
 	      "note: %d (%s): 'other threads' is what threads did before they were seen, and those "
 	      "that came and went between two looks at the list of threads, which were up to "
-	      "%.0f ms apart\n",
+	      "%.0f ms apart",
 	      (int)process->pid, process->name, (double)counting->look_apart_ns / 1e6);
+	if (process->threads.folded_count)
+		print(stderr, "; %zu that ended early have no line of their own",
+		      process->threads.folded_count);
+	fputc('\n', stderr);
 }
 
 void stat_tell_reasons(const struct stat_view *view)

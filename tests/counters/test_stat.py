@@ -8,6 +8,7 @@ Environment: LIMPET is the executable under test, PROGRAMS the folder with count
 import csv
 import io
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -211,6 +212,16 @@ class Threads(CountTest):
             self.assertRegex(text, rf"\n +\d+ {name} ")
         self.assertIn("1 thread did not run", text)
 
+    def test_the_note_says_how_far_looks_were_apart(self):
+        """Threads that end between two looks are told of with the time that was, not with the one that was meant."""
+        target = self.counted("threads", 300)
+        process = self.start(target.pid, "--threads")
+        target.work()
+        note = self.finish(process).err
+        apart = re.search(r"'other threads' is .* which were up to (\d+) ms apart", note)
+        self.assertTrue(apart, note)
+        self.assertGreaterEqual(int(apart[1]), 10)
+
 
 def rows(result, name):
     """{thread: count} of those that have a line."""
@@ -403,13 +414,19 @@ class Rights(CountTest):
             self.skipTest("no setuid programs in the temporary folder")
         program = os.path.join(self.folder, "counted")
         os.chmod(program, 0o4755)
-        shell = self.counted("-c", f"read line; exec {program} compute 200", before=become_only(ANOTHER), path="/bin/sh")
-        process = self.start(shell.pid)
-        shell.process.stdin.write("exec\n")
-        shell.work()
-        result = self.finish(process)
-        self.assertFalse(result.event("counted")["complete"])
-        self.assertIn("executes a program with other rights", result.err)
+        for words, said in (((), "of the processor time"), (("-e", "minor-faults"), "of the processor time"),
+                            (("-C",), "executes a program with other rights")):
+            shell = self.counted("-c", f"read line; exec {program} compute 200", before=become_only(ANOTHER),
+                                 path="/bin/sh")
+            process = self.start(shell.pid, *words)
+            shell.process.stdin.write("exec\n")
+            shell.work()
+            result = self.finish(process)
+            self.assertFalse(result.event("counted")["complete"], words)
+            self.assertIn(said, result.err)
+            self.assertIn("executes a program with other rights", result.err)
+            if words[:1] == ("-e",):
+                self.assertEqual(list(counts(result)), ["minor-faults"])
 
     def test_another_user(self):
         for words in ((), ("--threads",), ("-e", "task-clock"), ("-e", "page-faults:u")):

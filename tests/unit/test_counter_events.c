@@ -214,6 +214,43 @@ static void two_kinds_of_processors(void **state)
 	assert_true(events.items[5].config == 0x11);
 }
 
+/* Named by hand it is the same event. */
+static void one_of_two_kinds_of_processors(void **state)
+{
+	struct counter_events events =
+		parsed("{cpu_core/cycles/,instructions},cpu_atom/event=1/u", &two);
+
+	(void)state;
+	assert_int_equal(events.count, 4);
+	assert_true(events.items[0].is_partial && events.items[3].is_partial);
+	assert_string_equal(events.items[2].pmu, "cpu_core");
+	assert_int_equal(events.items[0].group, events.items[2].group);
+	assert_int_not_equal(events.items[0].group, events.items[1].group);
+	events = parsed("cpu/event=1/", &one);
+	assert_false(events.items[0].is_partial);
+}
+
+static void checks_are_hidden_and_there_once(void **state)
+{
+	struct counter_events events = parsed("cycles,task-clock", &none);
+
+	(void)state;
+	counter_events_add_checks(&events);
+	assert_int_equal(events.count, 3);
+	assert_string_equal(events.items[2].base, "context-switches");
+	assert_true(events.items[2].is_hidden && !events.items[1].is_hidden);
+	counter_events_add_checks(&events);
+	assert_int_equal(events.count, 3);
+	/* In one mode only it is no check. */
+	events = parsed("task-clock:u,cs", &none);
+	counter_events_add_checks(&events);
+	assert_int_equal(events.count, 3);
+	assert_true(events.items[2].is_hidden);
+	events.count = COUNTER_EVENTS_MAX;
+	counter_events_add_checks(&events);
+	assert_int_equal(events.count, COUNTER_EVENTS_MAX);
+}
+
 static void refuses_what_makes_no_sense(void **state)
 {
 	static const char *const lists[] = {
@@ -321,6 +358,8 @@ int main(void)
 		cmocka_unit_test(modifiers_choose_modes),
 		cmocka_unit_test(pmus_describe_their_events),
 		cmocka_unit_test(two_kinds_of_processors),
+		cmocka_unit_test(one_of_two_kinds_of_processors),
+		cmocka_unit_test(checks_are_hidden_and_there_once),
 		cmocka_unit_test(refuses_what_makes_no_sense),
 		cmocka_unit_test(takes_no_more_than_it_has_room_for),
 		cmocka_unit_test(the_default_has_topdown_where_it_is),

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host/counters/metric.h"
 #include "host/counters/reason.h"
@@ -61,6 +62,14 @@ static void no_time_at_all_is_not_counted(void **state)
 	(void)state;
 	assert_count(COUNTED(&plain, { 0, 1000, 0 }), COUNT_NOT_COUNTED, 0, 0);
 	assert_count(COUNTED(&plain, { 0, 1000, 0 }, { 0, 0, 0 }), COUNT_NOT_COUNTED, 0, 0);
+}
+
+/* In an interval the two times of a thread need not grow together. */
+static void times_that_do_not_fit_are_not_scaled(void **state)
+{
+	(void)state;
+	assert_count(COUNTED(&plain, { 5, 0, 3 }, { 0, 1000, 0 }), COUNT_NOT_COUNTED, 0, 0);
+	assert_count(COUNTED(&plain, { 5, 0, 3 }), COUNT_COUNTED, 5, 1);
 }
 
 static void who_never_ran_has_a_true_zero(void **state)
@@ -144,6 +153,19 @@ static void ratios_are_found(void **state)
 	assert_true(metric_of(list, counts, 4).value == 20);
 }
 
+/* Some threads' cycles are no share of the time of all. */
+static void ratios_are_of_the_same_threads(void **state)
+{
+	const struct count counts[] = { { COUNT_COUNTED, 1000000000, 1 },
+					{ COUNT_INCOMPLETE, 100, 1 },
+					{ COUNT_INCOMPLETE, 50, 1 } };
+	const char *list = "task-clock,cycles,instructions";
+
+	(void)state;
+	assert_null(metric_of(list, counts, 1).unit);
+	assert_true(metric_of(list, counts, 2).value == 0.5);
+}
+
 /* User mode's instructions are no share of all cycles. */
 static void ratios_are_of_the_same_modes(void **state)
 {
@@ -177,6 +199,30 @@ static void attributes_say_what_is_counted(void **state)
 	assert_false(attr.inherit || attr.inherit_thread);
 }
 
+/* Threads of others may have the number of one that has ended. */
+static void a_thread_of_another_process_is_not_counted(void **state)
+{
+	static const struct counter_sources nowhere = { "/nonexistent", "/nonexistent" };
+	struct counter_events events = { 0 };
+	struct err err = { 0 };
+	struct counter_set set;
+
+	(void)state;
+	assert_int_equal(counter_events_parse(&events, "task-clock", &nowhere, &err), 0);
+	counter_set_init(&set, &events, HEIRS_NONE);
+	if (counter_set_add(&set, getpid(), getpid(), &err) || set.answers[0].refusal) {
+		counter_set_done(&set);
+		skip();
+	}
+	assert_int_equal(counter_set_add(&set, getppid(), getpid(), &err), -ESRCH);
+	assert_int_equal(set.count, 1);
+	/* What the kernel said to it holds for no other. */
+	events.items[0].type = UINT32_MAX;
+	assert_int_equal(counter_set_add(&set, getppid(), getpid(), &err), -ESRCH);
+	assert_int_equal(set.answers[0].refusal, 0);
+	counter_set_done(&set);
+}
+
 static void each_refusal_has_a_reason(void **state)
 {
 	static const struct {
@@ -202,6 +248,7 @@ static void each_refusal_has_a_reason(void **state)
 		{ { -EDOM }, { COUNT_NOT_SUPPORTED }, { true, 2 }, "in the kernel", ":u" },
 		{ { 0 }, { COUNT_NOT_COUNTED }, { true, 2 }, "taken by other events", "-e" },
 		{ { 0 }, { COUNT_SCALED, 9, 0.5 }, { true, 2 }, "scaled", "-e" },
+		{ { 0 }, { COUNT_INCOMPLETE, 9, 1 }, { true, 2 }, "threads began", "--threads" },
 		{ { 0, .is_user_only = true },
 		  { COUNT_COUNTED, 9, 1 },
 		  { true, 2 },
@@ -258,14 +305,17 @@ int main(void)
 		cmocka_unit_test(part_of_the_time_is_scaled),
 		cmocka_unit_test(a_thread_that_was_never_counted_did_what_others_did),
 		cmocka_unit_test(no_time_at_all_is_not_counted),
+		cmocka_unit_test(times_that_do_not_fit_are_not_scaled),
 		cmocka_unit_test(who_never_ran_has_a_true_zero),
 		cmocka_unit_test(large_counts_do_not_overflow),
 		cmocka_unit_test(counts_of_some_processors_are_not_scaled),
 		cmocka_unit_test(intervals_are_differences),
 		cmocka_unit_test(the_rest_is_what_is_left),
 		cmocka_unit_test(ratios_are_found),
+		cmocka_unit_test(ratios_are_of_the_same_threads),
 		cmocka_unit_test(ratios_are_of_the_same_modes),
 		cmocka_unit_test(attributes_say_what_is_counted),
+		cmocka_unit_test(a_thread_of_another_process_is_not_counted),
 		cmocka_unit_test(each_refusal_has_a_reason),
 		cmocka_unit_test(what_was_counted_needs_no_reason),
 		cmocka_unit_test(names_show_the_mode),

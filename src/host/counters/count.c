@@ -45,6 +45,9 @@ struct count counter_sum_count(const struct counter_sum *sum, const struct count
 	count.share = (double)sum->running_ns / (double)sum->enabled_ns;
 	if (event->is_partial)
 		return count;
+	/* Of an interval whose readings do not fit: nothing is known that could be scaled. */
+	if (!sum->heard_ns)
+		return (struct count){ .status = COUNT_NOT_COUNTED };
 	count.status = COUNT_SCALED;
 	/* Threads that were never counted did, we must believe, what the others did. */
 	count.value = number_scale(sum->scaled, sum->enabled_ns, sum->heard_ns);
@@ -75,6 +78,7 @@ struct count count_rest(const struct count *whole, const struct count *part)
 static const char *const status_names[COUNT_STATUSES] = {
 	[COUNT_COUNTED] = "counted",
 	[COUNT_SCALED] = "scaled",
+	[COUNT_INCOMPLETE] = "incomplete",
 	[COUNT_NOT_COUNTED] = "not counted",
 	[COUNT_NOT_SUPPORTED] = "not supported",
 };

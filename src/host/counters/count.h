@@ -25,6 +25,7 @@ struct counter_sum {
 enum count_status {
 	COUNT_COUNTED,
 	COUNT_SCALED,        /* not all of the time: the value is an estimate */
+	COUNT_INCOMPLETE,    /* not of all threads: there was more of it */
 	COUNT_NOT_COUNTED,   /* there is no value, though this machine knows the event */
 	COUNT_NOT_SUPPORTED, /* nor can there be one */
 	COUNT_STATUSES,
@@ -50,8 +51,8 @@ struct count count_rest(const struct count *whole, const struct count *part);
 
 static inline bool count_has_value(const struct count *count)
 {
-	return count->status == COUNT_COUNTED || count->status == COUNT_SCALED;
+	return count->status < COUNT_NOT_COUNTED;
 }
 
-/* "counted", "scaled", "not counted", "not supported" */
+/* "counted", "scaled", "incomplete", "not counted", "not supported" */
 const char *count_status_name(enum count_status status);

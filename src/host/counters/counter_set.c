@@ -156,6 +156,22 @@ static void thread_close(const struct counter_set *set, struct counter_thread *t
 	}
 }
 
+/* A thread may end before its counters are opened, and one of another process have its number: what
+ * the kernel then said was about that one. */
+static int thread_open_own(struct counter_set *set, struct counter_thread *thread)
+{
+	struct counter_answer before[COUNTER_EVENTS_MAX];
+	int r;
+
+	memcpy(before, set->answers, sizeof(before));
+	r = thread_open(set, thread);
+	if (!r && !thread_is_there(thread->pid, thread->tid))
+		r = -ESRCH;
+	if (r == -ESRCH)
+		memcpy(set->answers, before, sizeof(before));
+	return r;
+}
+
 int counter_set_add(struct counter_set *set, pid_t pid, pid_t tid, struct err *err)
 {
 	struct counter_thread thread = { .pid = pid, .tid = tid };
@@ -169,7 +185,7 @@ int counter_set_add(struct counter_set *set, pid_t pid, pid_t tid, struct err *e
 		return err_set(err, r, "no memory for counters");
 	for (size_t i = 0; i < set->events->count; i++)
 		thread.counters[i].fd = -1;
-	r = thread_open(set, &thread);
+	r = thread_open_own(set, &thread);
 	if (!r) {
 		thread_read_name(pid, tid, thread.name, sizeof(thread.name));
 		set->threads[set->count++] = thread;
@@ -223,8 +239,49 @@ void counter_thread_end(const struct counter_set *set, struct counter_thread *th
 	thread->has_ended = true;
 }
 
+static void counter_add(const struct counter *counter, bool is_interval, struct counter_sum *sum)
+{
+	static const struct counter_reading nothing;
+	struct counter_reading since =
+		counter_reading_since(&counter->now, is_interval ? &counter->before : &nothing);
+
+	counter_sum_add(sum, &since);
+}
+
+static void thread_fold(struct counter_set *set, struct counter_thread *thread)
+{
+	for (size_t i = 0; i < set->events->count; i++) {
+		counter_add(&thread->counters[i], /* is_interval */ false, &set->folded[i].all);
+		counter_add(&thread->counters[i], /* is_interval */ true, &set->folded[i].interval);
+	}
+	free(thread->counters);
+	set->folded_count++;
+}
+
+void counter_set_fold(struct counter_set *set, size_t most)
+{
+	size_t ended = 0, kept = 0, left;
+
+	for (size_t i = 0; i < set->count; i++)
+		ended += set->threads[i].has_ended;
+	if (ended <= most)
+		return;
+	left = ended - most / 2;
+	for (size_t i = 0; i < set->count; i++) {
+		if (left && set->threads[i].has_ended) {
+			thread_fold(set, &set->threads[i]);
+			left--;
+		} else {
+			set->threads[kept++] = set->threads[i];
+		}
+	}
+	set->count = kept;
+}
+
 void counter_set_turn(struct counter_set *set)
 {
+	for (size_t i = 0; i < set->events->count; i++)
+		set->folded[i].interval = (struct counter_sum){ 0 };
 	for (size_t i = 0; i < set->count; i++)
 		for (size_t k = 0; k < set->events->count; k++)
 			set->threads[i].counters[k].before = set->threads[i].counters[k].now;
@@ -236,7 +293,8 @@ void counter_set_clear(struct counter_set *set)
 		thread_close(set, &set->threads[i]);
 		free(set->threads[i].counters);
 	}
-	set->count = 0;
+	set->count = set->folded_count = 0;
+	memset(set->folded, 0, sizeof(set->folded));
 	memset(set->answers, 0, sizeof(set->answers));
 }
 
@@ -260,23 +318,33 @@ static struct count answer_count(int refusal)
 	return (struct count){ .status = is_right ? COUNT_NOT_COUNTED : COUNT_NOT_SUPPORTED };
 }
 
+static struct counter_sum set_folded_sum(const struct counter_set *set, size_t event,
+					 bool is_interval)
+{
+	return is_interval ? set->folded[event].interval : set->folded[event].all;
+}
+
+struct count counter_set_count_folded(const struct counter_set *set, size_t event, bool is_interval)
+{
+	struct counter_sum sum = set_folded_sum(set, event, is_interval);
+
+	return set_wants(set, event) ? counter_sum_count(&sum, &set->events->items[event])
+				     : answer_count(set->answers[event].refusal);
+}
+
 struct count counter_set_count(const struct counter_set *set, const struct counter_thread *thread,
 			       size_t event, bool is_interval)
 {
-	static const struct counter_reading nothing;
 	struct counter_sum sum = { 0 };
 
 	if (!set_wants(set, event))
 		return answer_count(set->answers[event].refusal);
-	for (size_t i = 0; i < set->count; i++) {
-		const struct counter *counter = &set->threads[i].counters[event];
-		struct counter_reading since;
-
-		if (thread && thread != &set->threads[i])
-			continue;
-		since = counter_reading_since(&counter->now,
-					      is_interval ? &counter->before : &nothing);
-		counter_sum_add(&sum, &since);
+	if (thread) {
+		counter_add(&thread->counters[event], is_interval, &sum);
+	} else {
+		sum = set_folded_sum(set, event, is_interval);
+		for (size_t i = 0; i < set->count; i++)
+			counter_add(&set->threads[i].counters[event], is_interval, &sum);
 	}
 	return counter_sum_count(&sum, &set->events->items[event]);
 }

@@ -36,6 +36,11 @@ struct counter_answer {
 	bool is_alone;     /* its group has no room for it */
 };
 
+/* Threads that ended and have no counters of their own any more. */
+struct counter_folded {
+	struct counter_sum all, interval;
+};
+
 struct counter_set {
 	const struct counter_events *events;
 	enum counter_heirs heirs;
@@ -43,6 +48,8 @@ struct counter_set {
 	struct counter_answer answers[COUNTER_EVENTS_MAX];
 	struct counter_thread *threads;
 	size_t count, room;
+	struct counter_folded folded[COUNTER_EVENTS_MAX];
+	size_t folded_count; /* threads */
 };
 
 void counter_set_init(struct counter_set *ret, const struct counter_events *events,
@@ -60,6 +67,8 @@ void counter_thread_switch(const struct counter_set *set, const struct counter_t
 void counter_set_read(struct counter_set *set);
 /* For the last time: its descriptors go. */
 void counter_thread_end(const struct counter_set *set, struct counter_thread *thread);
+/* Where more than so many have ended, the first half of these becomes one sum. */
+void counter_set_fold(struct counter_set *set, size_t most);
 /* An interval begins with what was read last. */
 void counter_set_turn(struct counter_set *set);
 
@@ -74,6 +83,10 @@ bool counter_set_has(const struct counter_set *set, size_t event);
  */
 struct count counter_set_count(const struct counter_set *set, const struct counter_thread *thread,
 			       size_t event, bool is_interval);
+
+/* Of those that became one sum. */
+struct count counter_set_count_folded(const struct counter_set *set, size_t event,
+				      bool is_interval);
 
 /* The attributes for an event; a leader waits to be switched on, others follow it. */
 struct perf_event_attr counter_attr(const struct counter_event *event, enum counter_heirs heirs,

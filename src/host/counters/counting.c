@@ -27,12 +27,10 @@
 #include "host/process/status.h"
 #include "host/process/threads.h"
 
-#define ROUNDS_MAX  4u        /* in which all counters are opened */
-#define LOOK_NS     10000000u /* between two looks at the list of threads */
-#define LOOK_SHARE  50u       /* looking takes no more than one part in so many of the time */
-#define COMPARED_NS 20000000u /* less processor time than this is not compared */
-#define TOLERANCE   20u       /* one part in so many */
-#define SWITCH_NS   10000u    /* what a context switch takes, on slow machines */
+#define ROUNDS_MAX 4u        /* in which all counters are opened */
+#define LOOK_NS    10000000u /* between two looks at the list of threads */
+#define LOOK_SHARE 50u       /* looking takes no more than one part in so many of the time */
+#define ENDED_MAX  4096u     /* threads that ended and keep a line of their own */
 
 struct task_list {
 	struct counted_task *items;
@@ -151,8 +149,9 @@ static int counted_cover_threads(struct counted_process *self, bool has_children
 static bool counted_counts(const struct counted_process *self, const struct counter_events *events)
 {
 	for (size_t i = 0; i < events->count; i++)
-		if ((self->whole.count && counter_set_has(&self->whole, i)) ||
-		    (self->threads.count && counter_set_has(&self->threads, i)))
+		if (!events->items[i].is_hidden &&
+		    ((self->whole.count && counter_set_has(&self->whole, i)) ||
+		     (self->threads.count && counter_set_has(&self->threads, i))))
 			return true;
 	return false;
 }
@@ -161,7 +160,8 @@ static bool counted_counts(const struct counted_process *self, const struct coun
 static size_t counted_find_refusal(const struct counter_set *set)
 {
 	for (size_t i = 0; i < set->events->count; i++)
-		if (set->answers[i].refusal == -EACCES || set->answers[i].refusal == -EPERM)
+		if (!set->events->items[i].is_hidden &&
+		    (set->answers[i].refusal == -EACCES || set->answers[i].refusal == -EPERM))
 			return i;
 	return 0;
 }
@@ -216,6 +216,19 @@ static bool program_has_new_rights(const struct counted_program *before, pid_t p
 	return program_read(pid, &now) && strcmp(now.path, before->path) &&
 	       (now.euid != before->euid || now.egid != before->egid ||
 		now.capabilities != before->capabilities);
+}
+
+/* Until it is waited for nobody else has its number: what was read before is its own. */
+static bool counted_is_there(const struct counted_process *self)
+{
+	return !syscall(SYS_pidfd_send_signal, self->pidfd, 0, NULL, 0) || errno != ESRCH;
+}
+
+static void counted_check_rights(struct counted_process *self)
+{
+	bool has_changed = program_has_new_rights(&self->program, self->pid);
+
+	self->has_new_rights |= has_changed && counted_is_there(self);
 }
 
 static int counted_open(struct counted_process *self, const struct counting_options *options,
@@ -294,6 +307,7 @@ void counting_start(struct counting *self)
 			counter_set_switch(&process->threads, true);
 	}
 	self->begin_ns = self->interval_begin_ns = self->now_ns = now_ns();
+	self->looked_ns = self->begin_ns;
 	self->next_look_ns = self->begin_ns + LOOK_NS;
 }
 
@@ -318,8 +332,9 @@ void counting_stop(struct counting *self)
 		if (self->options.by_thread)
 			counter_set_switch(&process->threads, false);
 		process->cpu_end_ns = counted_cpu_ns(process->pid);
+		if (!counted_is_there(process))
+			process->cpu_end_ns = 0;
 		counter_set_switch(&process->whole, false);
-		process->has_new_rights = program_has_new_rights(&process->program, process->pid);
 		counted_refresh_names(process);
 	}
 	counting_read(self);
@@ -356,11 +371,14 @@ static void counted_begin_thread(struct counting *self, struct counted_process *
 	struct err ignored = { 0 };
 	int r = counter_set_add(&process->threads, task->pid, task->tid, &ignored);
 
-	if (!r)
+	process->later_threads++;
+	if (!r) {
 		counter_thread_switch(&process->threads,
 				      &process->threads.threads[process->threads.count - 1], true);
-	else if (r != -ESRCH)
+	} else if (r != -ESRCH) {
 		self->threads_unseen++;
+		process->has_unseen_threads = true;
+	}
 }
 
 static void counted_look(struct counting *self, struct counted_process *process)
@@ -379,6 +397,7 @@ static void counted_look(struct counting *self, struct counted_process *process)
 	for (size_t i = 0; i < now.count; i++)
 		if (!task_is_in(process->seen, process->seen_count, now.items[i].tid))
 			counted_begin_thread(self, process, &now.items[i]);
+	counter_set_fold(&process->threads, ENDED_MAX);
 	free(process->seen);
 	process->seen = now.items;
 	process->seen_count = now.count;
@@ -393,6 +412,8 @@ void counting_look(struct counting *self)
 	for (size_t i = 0; i < self->count; i++)
 		counted_look(self, &self->processes[i]);
 	took_ns = now_ns() - begin_ns;
+	self->look_apart_ns = MAX(self->look_apart_ns, begin_ns - self->looked_ns);
+	self->looked_ns = begin_ns;
 	self->next_look_ns = begin_ns + MAX(LOOK_NS, took_ns * LOOK_SHARE);
 }
 
@@ -415,10 +436,13 @@ static bool counted_has_ended(const struct counted_process *self)
 void counting_read(struct counting *self)
 {
 	for (size_t i = 0; i < self->count; i++) {
-		self->processes[i].has_ended = counted_has_ended(&self->processes[i]);
+		struct counted_process *process = &self->processes[i];
+
+		process->has_ended = counted_has_ended(process);
+		counted_check_rights(process);
 		if (self->options.by_thread)
-			counter_set_read(&self->processes[i].threads);
-		counter_set_read(&self->processes[i].whole);
+			counter_set_read(&process->threads);
+		counter_set_read(&process->whole);
 	}
 	self->now_ns = now_ns();
 }
@@ -426,6 +450,7 @@ void counting_read(struct counting *self)
 void counting_turn(struct counting *self)
 {
 	for (size_t i = 0; i < self->count; i++) {
+		self->processes[i].later_threads_before = self->processes[i].later_threads;
 		counter_set_turn(&self->processes[i].whole);
 		if (self->options.by_thread)
 			counter_set_turn(&self->processes[i].threads);
@@ -439,99 +464,4 @@ struct counted_process *counting_find_alive(struct counting *self)
 		if (!self->processes[i].has_ended)
 			return &self->processes[i];
 	return NULL;
-}
-
-/* By threads the processor's events are in their counters only. */
-static const struct counter_set *counted_set_of(const struct counting *self,
-						const struct counted_process *process, size_t event)
-{
-	return self->options.by_thread && self->options.events->items[event].needs_pmu
-		       ? &process->threads
-		       : &process->whole;
-}
-
-const struct counter_answer *counting_answer(const struct counting *self,
-					     const struct counted_process *process, size_t event)
-{
-	return &counted_set_of(self, process, event)->answers[event];
-}
-
-void counting_whole(const struct counting *self, const struct counted_process *process,
-		    bool is_interval, struct counted_subject *ret)
-{
-	*ret = (struct counted_subject){ .pid = process->pid,
-					 .name = process->name,
-					 .has_ended = process->has_ended,
-					 .threads = process->whole.count };
-	for (size_t i = 0; i < self->options.events->count; i++)
-		ret->counts[i] = counter_set_count(counted_set_of(self, process, i),
-						   /* thread */ NULL, i, is_interval);
-}
-
-void counting_thread(const struct counting *self, const struct counted_process *process,
-		     size_t index, bool is_interval, struct counted_subject *ret)
-{
-	const struct counter_thread *thread = &process->threads.threads[index];
-
-	*ret = (struct counted_subject){ .pid = thread->pid,
-					 .tid = thread->tid,
-					 .name = thread->name,
-					 .has_ended = thread->has_ended };
-	for (size_t i = 0; i < self->options.events->count; i++)
-		ret->counts[i] = counter_set_count(&process->threads, thread, i, is_interval);
-}
-
-bool counting_rest(const struct counting *self, const struct counted_process *process,
-		   bool is_interval, struct counted_subject *ret)
-{
-	bool has_any = false;
-
-	*ret = (struct counted_subject){ .pid = process->pid,
-					 .name = "other threads",
-					 .is_rest = true };
-	for (size_t i = 0; i < self->options.events->count; i++) {
-		struct count whole, part;
-
-		part = counter_set_count(&process->threads, NULL, i, is_interval);
-		if (self->options.events->items[i].needs_pmu && count_has_value(&part))
-			part = (struct count){ .status = COUNT_NOT_COUNTED };
-		whole = counter_set_count(counted_set_of(self, process, i), NULL, i, is_interval);
-		ret->counts[i] = count_rest(&whole, &part);
-		has_any |= ret->counts[i].value > 0;
-	}
-	return has_any;
-}
-
-/* The count of an event of the kernel's own, of all the time; false: it has none. */
-static bool counted_find(const struct counted_process *self, const char *name, uint64_t *ret)
-{
-	const struct counter_events *events = self->whole.events;
-
-	for (size_t i = 0; i < events->count; i++) {
-		if (strcmp(events->items[i].base, name) || !counter_set_has(&self->whole, i))
-			continue;
-		*ret = counter_set_count(&self->whole, NULL, i, /* is_interval */ false).value;
-		return true;
-	}
-	return false;
-}
-
-/* Compared only where there is a reason.  The process's clock has what each switch takes, which the
- * count has not, and more where the machine is itself a guest.  The count has what the hypervisor
- * and interrupts took, which the clock has not, and children. */
-bool counting_is_off(const struct counting *self, const struct counted_process *process,
-		     double *ret_share)
-{
-	uint64_t used_ns = process->cpu_end_ns - process->cpu_begin_ns, counted_ns, switches;
-	bool may_be_double =
-		process->has_doubt && !self->options.has_children && !self->counts_forks;
-
-	if ((!process->has_doubt && !process->has_new_rights) || !process->cpu_begin_ns ||
-	    !process->cpu_end_ns || used_ns < COMPARED_NS ||
-	    !counted_find(process, "task-clock", &counted_ns) ||
-	    !counted_find(process, "context-switches", &switches))
-		return false;
-	*ret_share = (double)counted_ns / (double)used_ns;
-	return counted_ns + switches * SWITCH_NS + used_ns / TOLERANCE < used_ns ||
-	       (may_be_double && counted_ns > used_ns + used_ns / TOLERANCE);
 }

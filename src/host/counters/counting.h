@@ -38,6 +38,9 @@ struct counted_process {
 	struct counted_task *seen;  /* at the last look, ascending; for these */
 	size_t seen_count;
 	struct counted_program program; /* at the beginning */
+	size_t later_threads;           /* seen to begin while it was counted */
+	size_t later_threads_before;    /* the interval */
+	bool has_unseen_threads;        /* some could have no counters of their own */
 	bool has_new_rights;            /* it executed another one, with other rights */
 	bool has_doubt; /* threads began while counters were opened: inherited or not? */
 	uint64_t cpu_begin_ns, cpu_end_ns; /* its own clock; 0 where it cannot be read */
@@ -51,6 +54,8 @@ struct counting {
 	uint64_t begin_ns, interval_begin_ns;
 	uint64_t now_ns; /* when counters were read last */
 	uint64_t next_look_ns;
+	uint64_t looked_ns;      /* when the last look began */
+	uint64_t look_apart_ns;  /* the longest time between two */
 	uint64_t threads_unseen; /* of which no row could be had */
 };
 
@@ -58,7 +63,7 @@ struct counting {
 struct counted_subject {
 	pid_t pid, tid; /* tid 0: a whole process */
 	const char *name;
-	bool is_rest; /* of threads that came and went between two looks, or before one */
+	bool is_rest; /* of threads between two looks, or before one, or that ended long ago */
 	bool has_ended;
 	size_t threads; /* of a process: those it had at the beginning */
 	struct count counts[COUNTER_EVENTS_MAX];
@@ -97,10 +102,18 @@ void counting_thread(const struct counting *self, const struct counted_process *
 bool counting_rest(const struct counting *self, const struct counted_process *process,
 		   bool is_interval, struct counted_subject *ret);
 
-/* Does the process's own clock say that not all of it was counted, or some of it twice?  And what
- * was counted for each second that it used. */
-bool counting_is_off(const struct counting *self, const struct counted_process *process,
-		     double *ret_share);
+enum counting_verdict {
+	COUNTING_WHOLE,    /* there is no reason to doubt it, or the process's own clock agrees */
+	COUNTING_OFF,      /* the clock says that not all of it was counted, or some of it twice */
+	COUNTING_DOUBTFUL, /* there is a reason, and nothing to compare with */
+};
+
+/* Was all of it counted?  And what was counted for each second that it used, where it is off. */
+enum counting_verdict counting_check(const struct counting *self,
+				     const struct counted_process *process, double *ret_share);
+
+/* Is every count of it, as far as there is one, of all that it did? */
+bool counting_is_complete(const struct counting *self, const struct counted_process *process);
 
 static inline void counting_close_at_scope_end(struct counting *self)
 {

@@ -33,6 +33,7 @@ struct counter_event {
 	bool is_kernel_side; /* it happens in the kernel: without that mode it would always be 0 */
 	bool is_partial;     /* some of the machine's processors cannot count it */
 	bool is_optional;    /* nobody asked for it: left out where this machine has none */
+	bool is_hidden;      /* counted to check others, never shown */
 };
 
 struct counter_events {
@@ -60,6 +61,10 @@ int counter_events_parse(struct counter_events *events, const char *list,
 /* Appends what is counted where nothing else is asked for. */
 int counter_events_default(struct counter_events *events, const struct counter_sources *sources,
 			   struct err *err) MUST_CHECK;
+
+/* Appends what tells whether the others were counted all of the time, where it is not among them
+ * and there is room. */
+void counter_events_add_checks(struct counter_events *events);
 
 /* Calls with the name of every event that has one of its own. */
 typedef void counter_name_visitor(const char *name, void *context);

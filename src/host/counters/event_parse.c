@@ -48,6 +48,9 @@ static const char *const optional_groups[] = {
 	"{slots,topdown-retiring,topdown-bad-spec,topdown-fe-bound,topdown-be-bound}",
 };
 
+/* By which the whole is compared with the process's own clock. */
+static const char *const checks[] = { "task-clock", "context-switches" };
+
 struct events_parser {
 	struct counter_events *events;
 	const struct counter_sources *sources;
@@ -198,6 +201,16 @@ static int parser_add_tracepoint(struct events_parser *self, const char *subsyst
 	return parser_append(self, &event);
 }
 
+/* Of several kinds of processors one: it counts there only, in the group of that kind. */
+static void parser_note_kind(const struct events_parser *self, struct counter_event *event)
+{
+	for (unsigned i = 0; self->pmus.count > 1 && i < self->pmus.count; i++)
+		if (!strcmp(self->pmus.names[i], event->pmu)) {
+			event->is_partial = true;
+			event->group += i;
+		}
+}
+
 /* "cpu/event=0x3c/": its terms follow. */
 static int parser_add_terms(struct events_parser *self, const char *pmu)
 {
@@ -222,6 +235,7 @@ static int parser_add_terms(struct events_parser *self, const char *pmu)
 			return parser_refuse(self, "that PMU does not know", terms);
 		event.config |= (uint64_t)type << TYPE_SHIFT;
 	}
+	parser_note_kind(self, &event);
 	return parser_append(self, &event);
 }
 
@@ -349,6 +363,24 @@ int counter_events_default(struct counter_events *events, const struct counter_s
 			events->items[k].is_optional = true;
 	}
 	return r;
+}
+
+static bool events_have(const struct counter_events *events, const char *base)
+{
+	for (size_t i = 0; i < events->count; i++)
+		if (!strcmp(events->items[i].base, base) && !events->items[i].exclusions)
+			return true;
+	return false;
+}
+
+void counter_events_add_checks(struct counter_events *events)
+{
+	struct err ignored = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
+		if (!events_have(events, checks[i]) &&
+		    !counter_events_parse(events, checks[i], &counter_sources_system, &ignored))
+			events->items[events->count - 1].is_hidden = true;
 }
 
 void counter_names_visit(const struct counter_sources *sources, counter_name_visitor *visit,

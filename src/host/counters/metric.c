@@ -31,21 +31,30 @@ static const struct metric_ratio {
 static bool event_is_partner(const struct counter_event *event, const struct counter_event *other,
 			     const char *base)
 {
-	if (strcmp(other->base, base))
+	if (strcmp(other->base, base) || other->is_hidden)
 		return false;
 	if (other->is_time)
 		return !event->is_partial;
 	return !strcmp(other->pmu, event->pmu) && other->exclusions == event->exclusions;
 }
 
+/* A part of the threads has no share of what all of them did. */
+static bool counts_are_of_same(const struct count *count, const struct count *other)
+{
+	return (count->status == COUNT_INCOMPLETE) == (other->status == COUNT_INCOMPLETE);
+}
+
 /* NULL: it was not counted, or was 0. */
 static const struct count *metric_find_partner(const struct counter_events *events,
-					       const struct count *counts,
-					       const struct counter_event *event, const char *base)
+					       const struct count *counts, size_t index,
+					       const char *base)
 {
+	const struct counter_event *event = &events->items[index];
+
 	for (size_t i = 0; i < events->count; i++)
 		if (event_is_partner(event, &events->items[i], base) &&
-		    count_has_value(&counts[i]) && counts[i].value)
+		    count_has_value(&counts[i]) && counts[i].value &&
+		    counts_are_of_same(&counts[index], &counts[i]))
 			return &counts[i];
 	return NULL;
 }
@@ -72,11 +81,12 @@ struct counter_metric counter_metric_find(const struct counter_events *events,
 	for (size_t i = 0; i < ARRAY_SIZE(ratios); i++) {
 		if (strcmp(ratios[i].event, event->base))
 			continue;
-		partner = metric_find_partner(events, counts, event, ratios[i].of);
+		partner = metric_find_partner(events, counts, index, ratios[i].of);
 		if (partner)
 			return (struct counter_metric){ (double)count->value * ratios[i].factor /
 								(double)partner->value,
 							ratios[i].unit };
 	}
-	return metric_rate(event, count->value, span_ns);
+	return count->status == COUNT_INCOMPLETE ? (struct counter_metric){ 0 }
+						 : metric_rate(event, count->value, span_ns);
 }

@@ -79,6 +79,12 @@ bool counter_reason_find(const struct counter_event *event, const struct counter
 		print_into(ret->why, sizeof(ret->why),
 			   "the processor's counters were taken by other events all the time");
 		print_into(ret->fix, sizeof(ret->fix), "count fewer events: -e");
+	} else if (count->status == COUNT_INCOMPLETE) {
+		print_into(
+			ret->why, sizeof(ret->why),
+			"threads began meanwhile, and with --threads each is counted only once it "
+			"is seen: what they did before is missing");
+		print_into(ret->fix, sizeof(ret->fix), "count without --threads");
 	} else if (answer->is_user_only && !event->is_time) {
 		reason_set_paranoid(machine, "only user mode is counted", ret);
 	} else if (count->status == COUNT_SCALED) {

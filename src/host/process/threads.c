@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host/core/cleanup.h"
 #include "host/process/procfs.h"
@@ -50,6 +51,14 @@ int threads_read(pid_t pid, struct threads *ret, struct err *err)
 	*ret = threads;
 	threads.items = NULL;
 	return 0;
+}
+
+bool thread_is_there(pid_t pid, pid_t tid)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid);
+	return !access(path, F_OK);
 }
 
 void thread_read_name(pid_t pid, pid_t tid, char *ret, size_t room)

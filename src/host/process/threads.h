@@ -6,6 +6,7 @@
 #include "host/core/err.h"
 #include "host/core/thread_state.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct thread {
@@ -25,6 +26,9 @@ struct threads {
 /* Threads that end while we look are left out. */
 int threads_read(pid_t pid, struct threads *ret, struct err *err) MUST_CHECK;
 void threads_done(struct threads *threads);
+
+/* Is it a thread of this process? */
+bool thread_is_there(pid_t pid, pid_t tid);
 
 /* What a thread is called; nothing changes where it is gone. */
 void thread_read_name(pid_t pid, pid_t tid, char *ret, size_t room);

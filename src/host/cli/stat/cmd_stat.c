@@ -119,7 +119,8 @@ static int stat_judge(const struct counting *counting, struct err *err)
 	for (size_t i = 0; i < counting->count; i++) {
 		counting_whole(counting, &counting->processes[i], false, &whole);
 		for (size_t k = 0; k < counting->options.events->count; k++)
-			if (count_has_value(&whole.counts[k]))
+			if (!counting->options.events->items[k].is_hidden &&
+			    count_has_value(&whole.counts[k]))
 				return 0;
 	}
 	err_set(err, -ENODATA, "nothing was counted");
@@ -158,6 +159,7 @@ static int stat_read_events(const struct stat_values *values, struct counter_eve
 	for (size_t i = 0; !r && i < values->events.count; i++)
 		r = counter_events_parse(ret, values->events.items[i], &counter_sources_system,
 					 err);
+	counter_events_add_checks(ret);
 	return r;
 }
 

@@ -99,7 +99,6 @@ static void json_end(const struct stat_view *view, const char *ending)
 	for (size_t i = 0; i < counting->count; i++) {
 		const struct counted_process *process = &counting->processes[i];
 		struct json json = { .out = stdout };
-		double share;
 
 		json_object(&json, NULL);
 		json_text(&json, "event", "counted");
@@ -108,7 +107,7 @@ static void json_end(const struct stat_view *view, const char *ending)
 		json_fixed(&json, "seconds", counting->now_ns - counting->begin_ns, 9);
 		json_text(&json, "ending", ending);
 		json_bool(&json, "ended", process->has_ended);
-		json_bool(&json, "complete", !counting_is_off(counting, process, &share));
+		json_bool(&json, "complete", counting_is_complete(counting, process));
 		json_object_end(&json);
 	}
 }

@@ -69,7 +69,9 @@ static void text_print_count(const struct stat_view *view, const struct counted_
 	text_print_metric(view, subject, index, span);
 	if (count_has_value(count) && count->share < 1)
 		print(stdout, "  (%.2f %% of the time%s)", count->share * 100,
-		      count->status == COUNT_SCALED ? ", scaled" : "");
+		      event->is_partial ? "" : ", scaled");
+	if (count->status == COUNT_INCOMPLETE)
+		fputs("  (incomplete)", stdout);
 	fputc('\n', stdout);
 }
 
@@ -117,7 +119,8 @@ static void text_print_whole(const struct stat_view *view, const struct counted_
 static bool text_has_column(const struct stat_view *view, const struct counted_process *process,
 			    size_t event)
 {
-	return !counting_answer(view->counting, process, event)->refusal;
+	return !view->counting->options.events->items[event].is_hidden &&
+	       !counting_answer(view->counting, process, event)->refusal;
 }
 
 static int text_column_width(const struct counter_event *event)

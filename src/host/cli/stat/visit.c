@@ -31,8 +31,10 @@ void stat_visit(const struct stat_view *view, const struct stat_span *span, stat
 bool stat_is_shown(const struct stat_view *view, const struct counted_process *process,
 		   size_t event)
 {
-	return !view->counting->options.events->items[event].is_optional ||
-	       !counting_answer(view->counting, process, event)->refusal;
+	const struct counter_event *item = &view->counting->options.events->items[event];
+
+	return !item->is_hidden &&
+	       (!item->is_optional || !counting_answer(view->counting, process, event)->refusal);
 }
 
 /* Of the first process that has one; no name: there is none. */
@@ -80,14 +82,20 @@ static void reasons_tell(struct told_reason *reasons, size_t count)
 static void stat_tell_share(const struct counting *counting, const struct counted_process *process)
 {
 	double share;
+	enum counting_verdict verdict = counting_check(counting, process, &share);
 
-	if (!counting_is_off(counting, process, &share))
+	if (verdict == COUNTING_WHOLE)
 		return;
-	print(stderr, "note: %d (%s): %.0f %% of the processor time that it used was counted: %s\n",
-	      (int)process->pid, process->name, share * 100,
-	      process->has_doubt ? "threads began while counting began; count again"
+	print(stderr, "note: %d (%s): ", (int)process->pid, process->name);
+	if (verdict == COUNTING_OFF)
+		print(stderr,
+		      "%.0f %% of the processor time that it used was counted: ", share * 100);
+	else
+		print(stderr, "whether all of it was counted is not known: ");
+	print(stderr, "%s; count again\n",
+	      process->has_doubt ? "threads began while counting began"
 				 : "its counters were closed, as when it executes a program with "
-				   "other rights; count again");
+				   "other rights");
 }
 
 static void stat_tell_rest(const struct stat_view *view, const struct counted_process *process)
@@ -98,10 +106,14 @@ static void stat_tell_rest(const struct stat_view *view, const struct counted_pr
 	if (!counting->options.by_thread || !counting_rest(counting, process, false, &rest))
 		return;
 	print(stderr,
-	      "note: %d (%s): 'other threads' have ended, or what they did, before a look at the "
-	      "list of threads, which is taken each 10 ms; counts of the processor (PMU) are "
-	      "without them\n",
-	      (int)process->pid, process->name);
+	      "note: %d (%s): 'other threads' is what threads did before they were seen, and those "
+	      "that came and went between two looks at the list of threads, which were up to "
+	      "%.0f ms apart",
+	      (int)process->pid, process->name, (double)counting->look_apart_ns / 1e6);
+	if (process->threads.folded_count)
+		print(stderr, "; %zu that ended early have no line of their own",
+		      process->threads.folded_count);
+	fputc('\n', stderr);
 }
 
 void stat_tell_reasons(const struct stat_view *view)

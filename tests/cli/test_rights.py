@@ -29,6 +29,11 @@ def become(user, *capabilities):
             f"--ambient-caps={some}", f"--bounding-set={some}"]
 
 
+def without_switches(reasons):
+    """How often threads switch is known only while they are sampled: on a busy machine these do so often."""
+    return "".join(line for line in reasons.splitlines(True) if "threads got a processor more than" not in line)
+
+
 @unittest.skipIf(os.geteuid() or not shutil.which("setpriv"), "needs root and setpriv, to become other users")
 class Rights(unittest.TestCase):
     """Programs lie where every user may run them."""
@@ -75,7 +80,7 @@ class Rights(unittest.TestCase):
         self.assertEqual(len(told), 1, result.stdout + result.stderr)
         result, recorded, path = self.record(rights)
         self.assertEqual((told[0]["sampler"], told[0]["no_better_sampler"]),
-                         (recorded["sampler"], recorded["no_better_sampler"]))
+                         (recorded["sampler"], without_switches(recorded["no_better_sampler"])))
         for line in told[0]["no_better_sampler"].splitlines():
             self.assertIn(f"note: {line}", result.stderr)
         text, _ = self.limpet(rights, "doctor", self.target.pid)

@@ -79,7 +79,7 @@ static int task_list_read(struct task_list *ret, pid_t pid, bool has_children, s
 		r = descendants_list(pid, &descendants, &count, err);
 	for (size_t i = 0; !r && i < count; i++)
 		(void)!task_list_add(ret, descendants[i], &ignored);
-	if (!r)
+	if (!r && ret->count)
 		qsort(ret->items, ret->count, sizeof(*ret->items), task_compare);
 	return r;
 }

@@ -131,11 +131,10 @@ class Hsa(unittest.TestCase):
         self.assertAlmostEqual(kernels, 8 * CHURN, delta=20)
         self.assertEqual(total["work_unseen"], 0)
 
-    def test_a_runtime_that_is_shut_down_and_starts_again(self):
-        """Its agents, signals and queues are others then, and its tables were set anew."""
+    def check_restarts(self, **variables):
         for case in CASES:
             with self.subTest(case):
-                work = self.start(case)
+                work = self.start(case, **variables)
                 recorder = self.begin(work, "--hsa-core-trace", *TRACED)
                 work.ask("go", 2)
                 for _ in range(RESTARTS):
@@ -151,6 +150,13 @@ class Hsa(unittest.TestCase):
                                  {"hsa_kernel_0": ROUNDS, "hsa_kernel_1": BATCH * (2 + RESTARTS)})
                 self.assertEqual({call["device"] for call in kernels}, {1})
                 self.check_copies(seen)
+
+    def test_a_runtime_that_is_shut_down_and_starts_again(self):
+        """Its agents, signals and queues are others then, and its tables were set anew."""
+        self.check_restarts()
+
+    def test_a_runtime_that_starts_again_and_does_not_register(self):
+        self.check_restarts(STANDIN_REGISTER_ONCE="1")
 
     def forbid(self, work, recorder, code):
         """The program's work without the counter."""

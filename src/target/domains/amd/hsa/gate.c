@@ -67,10 +67,19 @@ bool hsa_life_is_over(void)
 
 bool hsa_life_end(uint32_t life)
 {
-	uint32_t now = 2 * life;
+	uint32_t now = word_load(&state);
 
-	return __atomic_compare_exchange_n(&state, &now, now + 2 + OVER, false, __ATOMIC_SEQ_CST,
-					   __ATOMIC_SEQ_CST);
+	return now / 2 == life &&
+	       __atomic_compare_exchange_n(&state, &now, 2 * life + 2 + OVER, false,
+					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+bool hsa_life_begin_again(void)
+{
+	uint32_t now = word_load(&state);
+
+	return now & OVER && __atomic_compare_exchange_n(&state, &now, (now & ~OVER) + 2, false,
+							 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 void hsa_life_begin(void)

@@ -22,6 +22,9 @@ void hsa_gate_forget(void);
 
 uint32_t hsa_life(void);
 bool hsa_life_is_over(void);
-/* False: somebody else has noticed, and another life may have begun. */
+/* Also of one whose beginning nobody has seen.  False: somebody else has noticed, and another life
+ * may have begun. */
 bool hsa_life_end(uint32_t life);
 void hsa_life_begin(void);
+/* False: the last one is not over, or somebody else has noticed. */
+bool hsa_life_begin_again(void);

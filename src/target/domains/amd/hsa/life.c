@@ -87,16 +87,23 @@ void hsa_before_shut_down(struct hook_around *around, uint64_t *window)
 	hsa_before_init(around, window);
 }
 
-/* Executables that the program loads now have names only where their agents are known.  Devices are
- * asked after who waits for tables was answered: so twice. */
+static bool has_succeeded(const struct hook_around *around)
+{
+	return !(int32_t)around->frame.results[0];
+}
+
+/* A runtime that registers its tables has begun again already.  Executables that the program loads
+ * now have names only where their agents are known.  Devices are asked after who waits for tables
+ * was answered: so twice. */
 void hsa_after_init(struct hook_around *around, uint64_t end)
 {
 	(void)end;
 	if (!around->kept[0])
 		return;
+	if (has_succeeded(around) && hsa_life_begin_again())
+		runtime_forget();
 	hsa_gate_open();
-	for (unsigned i = 0; i < 2 && !(int32_t)around->frame.results[0] && !agents_are_known();
-	     i++)
+	for (unsigned i = 0; i < 2 && has_succeeded(around) && !agents_are_known(); i++)
 		consult_watch();
 }
 
@@ -109,7 +116,8 @@ void hsa_after_shut_down(struct hook_around *around, uint64_t end)
 	(void)end;
 	if (!around->kept[0])
 		return;
-	is_last = ask_system && ask_system(0, &version) == NOT_INITIALIZED &&
+	is_last = has_succeeded(around) && ask_system &&
+		  ask_system(0, &version) == NOT_INITIALIZED &&
 		  hsa_life_end((uint32_t)around->kept[1]);
 	if (is_last)
 		runtime_forget();

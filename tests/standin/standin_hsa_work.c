@@ -11,10 +11,12 @@
  *   unseen      a kernel whose signal it does not look at
  *   endless     a kernel without a signal that does not end before "release"
  *   restart     shuts the runtime down and starts it again
+ *   replay      lets its register library hand over all tables once more
  *   forbid      its thread may not read the machine's counter any more
  */
 #include "standin_hsa.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -177,6 +179,14 @@ static void restart(void)
 	begin();
 }
 
+static void replay(void)
+{
+	int (*invoke)(void) = (__typeof__(invoke))dlsym(
+		RTLD_DEFAULT, "rocprofiler_register_invoke_all_registrations");
+
+	check(invoke && !invoke(), "rocprofiler_register_invoke_all_registrations");
+}
+
 static void late(void)
 {
 	check(!hsa_executable_freeze(LATE, ""), "hsa_executable_freeze");
@@ -213,6 +223,8 @@ static void obey(const char *word, unsigned number)
 		standin_hsa_release();
 	else if (!strcmp(word, "restart"))
 		restart();
+	else if (!strcmp(word, "replay"))
+		replay();
 	else if (!strcmp(word, "forbid"))
 		check(!prctl(PR_SET_TSC, PR_TSC_SIGSEGV), "prctl");
 }

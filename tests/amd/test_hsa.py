@@ -131,20 +131,20 @@ class Hsa(unittest.TestCase):
         self.assertAlmostEqual(kernels, 8 * CHURN, delta=20)
         self.assertEqual(total["work_unseen"], 0)
 
-    def check_restarts(self, **variables):
+    def check_restarts(self, word="restart", users=1, **variables):
         for case in CASES:
             with self.subTest(case):
                 work = self.start(case, **variables)
                 recorder = self.begin(work, "--hsa-core-trace", *TRACED)
                 work.ask("go", 2)
                 for _ in range(RESTARTS):
-                    work.ask("restart")
+                    work.ask(word)
                     work.ask("go", 2)
                 work.ask("go", ROUNDS - 2 - 2 * RESTARTS)
                 self.end(recorder)
                 seen = Seen(recorder.path)
                 calls = seen.count("hsa-core")
-                self.assertEqual((calls["hsa_shut_down"], calls["hsa_init"]), (RESTARTS, RESTARTS))
+                self.assertEqual((calls["hsa_shut_down"], calls["hsa_init"]), (users * RESTARTS, users * RESTARTS))
                 kernels = seen.of("kernel")
                 self.assertEqual(Counter(call["title"] for call in kernels),
                                  {"hsa_kernel_0": ROUNDS, "hsa_kernel_1": BATCH * (2 + RESTARTS)})
@@ -157,6 +157,10 @@ class Hsa(unittest.TestCase):
 
     def test_a_runtime_that_starts_again_and_does_not_register(self):
         self.check_restarts(STANDIN_REGISTER_ONCE="1")
+
+    def test_a_runtime_that_several_threads_shut_down(self):
+        """It is not asked while one of them takes it down."""
+        self.check_restarts("together", 8)
 
     def forbid(self, work, recorder, code):
         """The program's work without the counter."""

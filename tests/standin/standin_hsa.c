@@ -12,7 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#define LATE_NS     500000
 #define HSA_VERSION ROCPROFILER_REGISTER_COMPUTE_VERSION_3(1, 15, 0)
 
 enum { CORE_SLOTS = 125, AMD_SLOTS = 74, FINALIZER_SLOTS = 6, IMAGE_SLOTS = 14, TOOLS_SLOTS = 6 };
@@ -65,6 +67,7 @@ TABLE(sampling_ext, SAMPLING_SLOTS);
 TABLE(root, SUB_TABLES);
 
 static int users; /* the last one takes it down */
+static bool is_dying;
 static pthread_mutex_t boot = PTHREAD_MUTEX_INITIALIZER;
 
 static void fill_tables(void);
@@ -92,15 +95,23 @@ static int do_shut_down(void)
 	pthread_mutex_lock(&boot);
 	if (users == 1) {
 		fill_tables();
+		__atomic_store_n(&is_dying, true, __ATOMIC_RELEASE);
 		standin_hsa_die();
+		nanosleep(&(struct timespec){ 0, 2 * LATE_NS }, NULL);
+		__atomic_store_n(&is_dying, false, __ATOMIC_RELEASE);
 	}
 	__atomic_sub_fetch(&users, 1, __ATOMIC_ACQ_REL);
 	pthread_mutex_unlock(&boot);
+	/* Others go ahead. */
+	nanosleep(&(struct timespec){ 0, LATE_NS }, NULL);
 	return 0;
 }
 
+/* Of a runtime that is being deleted, the real one reads whatever is there. */
 static int do_system_info(uint32_t what, void *ret)
 {
+	if (__atomic_load_n(&is_dying, __ATOMIC_ACQUIRE))
+		abort();
 	if (!standin_hsa_is_open())
 		return HSA_CLOSED;
 	*(uint16_t *)ret = 1;

@@ -11,6 +11,7 @@
  *   unseen      a kernel whose signal it does not look at
  *   endless     a kernel without a signal that does not end before "release"
  *   restart     shuts the runtime down and starts it again
+ *   together    the same, with eight users that shut it down at the same time
  *   replay      lets its register library hand over all tables once more
  *   forbid      its thread may not read the machine's counter any more
  */
@@ -170,12 +171,33 @@ static void many(void *(*work)(void *), unsigned count)
 		pthread_join(threads[i], NULL);
 }
 
-static void restart(void)
+static void *shut_down(void *unused)
+{
+	(void)unused;
+	check(!hsa_shut_down(), "hsa_shut_down");
+	return NULL;
+}
+
+static void finish(void)
 {
 	check(!hsa_queue_destroy(queue), "hsa_queue_destroy");
 	queue = NULL;
 	check(!hsa_signal_destroy(signal), "hsa_signal_destroy");
-	check(!hsa_shut_down(), "hsa_shut_down");
+}
+
+static void restart(void)
+{
+	finish();
+	(void)shut_down(NULL);
+	begin();
+}
+
+static void restart_together(void)
+{
+	for (unsigned i = 1; i < THREADS; i++)
+		check(!hsa_init(), "hsa_init");
+	finish();
+	many(shut_down, 0);
 	begin();
 }
 
@@ -223,6 +245,8 @@ static void obey(const char *word, unsigned number)
 		standin_hsa_release();
 	else if (!strcmp(word, "restart"))
 		restart();
+	else if (!strcmp(word, "together"))
+		restart_together();
 	else if (!strcmp(word, "replay"))
 		replay();
 	else if (!strcmp(word, "forbid"))

@@ -30,6 +30,15 @@ bool hsa_gate_enter(void)
 	return false;
 }
 
+bool hsa_gate_enter_alone(void)
+{
+	__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
+	if (word_load(&changing) == 1)
+		return true;
+	hsa_gate_leave();
+	return false;
+}
+
 void hsa_gate_leave(void)
 {
 	__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);

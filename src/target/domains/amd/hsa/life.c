@@ -9,6 +9,7 @@
 #include "target/domains/amd/hsa/queues.h"
 #include "target/domains/amd/hsa/signals.h"
 #include "target/domains/amd/hsa/work_private.h"
+#include "target/domains/amd/wants.h"
 #include "target/runtime/readable.h"
 
 #define NOT_INITIALIZED 0x100b
@@ -111,8 +112,8 @@ static bool has_succeeded(const struct hook_around *around)
 }
 
 /* A runtime that registers its tables has begun again already.  Executables that the program loads
- * now have names only where their agents are known.  Devices are asked after who waits for tables
- * was answered: so twice. */
+ * now have names only where their agents are known, which are asked for only where work of devices
+ * is wanted.  Devices are asked after who waits for tables was answered: so twice. */
 void hsa_after_init(struct hook_around *around, uint64_t end)
 {
 	(void)end;
@@ -121,7 +122,9 @@ void hsa_after_init(struct hook_around *around, uint64_t end)
 	if (has_succeeded(around) && hsa_life_begin_again())
 		runtime_forget();
 	hsa_gate_open();
-	for (unsigned i = 0; i < 2 && has_succeeded(around) && !agents_are_known(); i++)
+	if (!has_succeeded(around) || !amd_wants_work())
+		return;
+	for (unsigned i = 0; i < 2 && !agents_are_known(); i++)
 		consult_watch();
 }
 

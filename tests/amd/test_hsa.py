@@ -162,6 +162,20 @@ class Hsa(unittest.TestCase):
         """It is not asked while one of them takes it down."""
         self.check_restarts("together", 8)
 
+    def test_a_start_of_the_runtime_that_is_left_by_longjmp(self):
+        """Whoever comes next sees all."""
+        work = self.start()
+        recorder = self.begin(work, "--kernel-trace")
+        work.ask("leave")
+        work.ask("go", 1)
+        self.end(recorder)
+        recorder = self.begin(work, *TRACED)
+        work.ask("go", ROUNDS)
+        self.end(recorder)
+        seen = Seen(recorder.path)
+        self.check_kernels(seen)
+        self.check_copies(seen)
+
     def forbid(self, work, recorder, code):
         """The program's work without the counter."""
         work.ask("forbid")

@@ -68,6 +68,7 @@ TABLE(root, SUB_TABLES);
 
 static int users; /* the last one takes it down */
 static bool is_dying;
+static jmp_buf *way_out; /* of the next hsa_init() */
 static pthread_mutex_t boot = PTHREAD_MUTEX_INITIALIZER;
 
 static void fill_tables(void);
@@ -78,9 +79,19 @@ bool standin_hsa_is_open(void)
 	return __atomic_load_n(&users, __ATOMIC_ACQUIRE) != 0;
 }
 
+STANDIN_EXPORT void standin_hsa_leave_init(jmp_buf *to)
+{
+	way_out = to;
+}
+
 /* Tables are handed over each time that the runtime begins, and are as new when it ends. */
 static int do_init(void)
 {
+	jmp_buf *to = way_out;
+
+	way_out = NULL;
+	if (to)
+		longjmp(*to, 1);
 	pthread_mutex_lock(&boot);
 	if (!__atomic_fetch_add(&users, 1, __ATOMIC_ACQ_REL))
 		register_tables();

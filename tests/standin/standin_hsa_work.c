@@ -12,6 +12,7 @@
  *   endless     a kernel without a signal that does not end before "release"
  *   restart     shuts the runtime down and starts it again
  *   together    the same, with eight users that shut it down at the same time
+ *   leave       leaves a call of hsa_init() by longjmp
  *   replay      lets its register library hand over all tables once more
  *   forbid      its thread may not read the machine's counter any more
  */
@@ -201,6 +202,15 @@ static void restart_together(void)
 	begin();
 }
 
+static void leave(void)
+{
+	static jmp_buf out;
+
+	standin_hsa_leave_init(&out);
+	if (!setjmp(out))
+		(void)hsa_init();
+}
+
 static void replay(void)
 {
 	int (*invoke)(void) = (__typeof__(invoke))dlsym(
@@ -247,6 +257,8 @@ static void obey(const char *word, unsigned number)
 		restart();
 	else if (!strcmp(word, "together"))
 		restart_together();
+	else if (!strcmp(word, "leave"))
+		leave();
 	else if (!strcmp(word, "replay"))
 		replay();
 	else if (!strcmp(word, "forbid"))

@@ -54,9 +54,19 @@ uint32_t hsa_gate_shut(void)
 	return hsa_life();
 }
 
+/* It may have been cleared meanwhile. */
 void hsa_gate_open(void)
 {
-	__atomic_sub_fetch(&changing, 1, __ATOMIC_SEQ_CST);
+	uint32_t now = word_load(&changing);
+
+	while (now && !__atomic_compare_exchange_n(&changing, &now, now - 1, false,
+						   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+}
+
+void hsa_gate_clear(void)
+{
+	__atomic_store_n(&changing, 0, __ATOMIC_SEQ_CST);
 }
 
 void hsa_gate_forget(void)

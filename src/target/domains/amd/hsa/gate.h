@@ -17,6 +17,10 @@ void hsa_gate_leave(void);
 uint32_t hsa_gate_shut(void);
 void hsa_gate_open(void);
 
+/* A session begins: a thread that left the program's call by longjmp, or was cancelled in it, opens
+ * nothing any more. */
+void hsa_gate_clear(void);
+
 /* On a thread that has shut it, to be left like the other: nobody else starts the runtime or shuts
  * it down meanwhile.  False: somebody does just now. */
 bool hsa_gate_enter_alone(void);

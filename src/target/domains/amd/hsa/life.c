@@ -15,7 +15,7 @@
 #define NOT_INITIALIZED 0x100b
 
 /* What is kept around a call. */
-enum { IS_SEEN, LIFE, STUB };
+enum { IS_SEEN, LIFE, SESSION, STUB };
 
 typedef int system_info(uint32_t what, void *ret);
 
@@ -34,6 +34,7 @@ void hsa_life_start(void)
 {
 	known_core = shut_down_slot = NULL;
 	ask_system = NULL;
+	hsa_gate_clear();
 	hsa_life_begin();
 }
 
@@ -82,6 +83,7 @@ void hsa_before_init(struct hook_around *around, uint64_t *window)
 	if (!writers_are_on())
 		return;
 	around->kept[IS_SEEN] = true;
+	around->kept[SESSION] = writers_session();
 	around->kept[LIFE] = hsa_gate_shut();
 }
 
@@ -106,6 +108,13 @@ void hsa_before_shut_down(struct hook_around *around, uint64_t *window)
 	hsa_before_init(around, window);
 }
 
+/* One of a session that is over was cleared away when the next one began. */
+static void gate_open(const struct hook_around *around)
+{
+	if (around->kept[SESSION] == writers_session())
+		hsa_gate_open();
+}
+
 static bool has_succeeded(const struct hook_around *around)
 {
 	return !(int32_t)around->frame.results[0];
@@ -121,7 +130,7 @@ void hsa_after_init(struct hook_around *around, uint64_t end)
 		return;
 	if (has_succeeded(around) && hsa_life_begin_again())
 		runtime_forget();
-	hsa_gate_open();
+	gate_open(around);
 	if (!has_succeeded(around) || !amd_wants_work())
 		return;
 	for (unsigned i = 0; i < 2 && !agents_are_known(); i++)
@@ -161,7 +170,7 @@ void hsa_after_shut_down(struct hook_around *around, uint64_t end)
 	is_last = was_last(around) && hsa_life_end((uint32_t)around->kept[LIFE]);
 	if (is_last)
 		runtime_forget();
-	hsa_gate_open();
+	gate_open(around);
 	/* The runtime has set its tables anew. */
 	if (is_last)
 		consult_watch();

@@ -131,26 +131,50 @@ class Hsa(unittest.TestCase):
         self.assertAlmostEqual(kernels, 8 * CHURN, delta=20)
         self.assertEqual(total["work_unseen"], 0)
 
-    def test_a_runtime_that_is_shut_down_and_starts_again(self):
-        """Its agents, signals and queues are others then, and its tables were set anew."""
+    def check_restarts(self, word="restart", users=1, **variables):
         for case in CASES:
             with self.subTest(case):
-                work = self.start(case)
+                work = self.start(case, **variables)
                 recorder = self.begin(work, "--hsa-core-trace", *TRACED)
                 work.ask("go", 2)
                 for _ in range(RESTARTS):
-                    work.ask("restart")
+                    work.ask(word)
                     work.ask("go", 2)
                 work.ask("go", ROUNDS - 2 - 2 * RESTARTS)
                 self.end(recorder)
                 seen = Seen(recorder.path)
                 calls = seen.count("hsa-core")
-                self.assertEqual((calls["hsa_shut_down"], calls["hsa_init"]), (RESTARTS, RESTARTS))
+                self.assertEqual((calls["hsa_shut_down"], calls["hsa_init"]), (users * RESTARTS, users * RESTARTS))
                 kernels = seen.of("kernel")
                 self.assertEqual(Counter(call["title"] for call in kernels),
                                  {"hsa_kernel_0": ROUNDS, "hsa_kernel_1": BATCH * (2 + RESTARTS)})
                 self.assertEqual({call["device"] for call in kernels}, {1})
                 self.check_copies(seen)
+
+    def test_a_runtime_that_is_shut_down_and_starts_again(self):
+        """Its agents, signals and queues are others then, and its tables were set anew."""
+        self.check_restarts()
+
+    def test_a_runtime_that_starts_again_and_does_not_register(self):
+        self.check_restarts(STANDIN_REGISTER_ONCE="1")
+
+    def test_a_runtime_that_several_threads_shut_down(self):
+        """It is not asked while one of them takes it down."""
+        self.check_restarts("together", 8)
+
+    def test_a_start_of_the_runtime_that_is_left_by_longjmp(self):
+        """Whoever comes next sees all."""
+        work = self.start()
+        recorder = self.begin(work, "--kernel-trace")
+        work.ask("leave")
+        work.ask("go", 1)
+        self.end(recorder)
+        recorder = self.begin(work, *TRACED)
+        work.ask("go", ROUNDS)
+        self.end(recorder)
+        seen = Seen(recorder.path)
+        self.check_kernels(seen)
+        self.check_copies(seen)
 
     def forbid(self, work, recorder, code):
         """The program's work without the counter."""

@@ -193,6 +193,23 @@ class SdkTest(unittest.TestCase):
                 self.assertEqual([words[1:] for words in self.log.lines("gone")], lives[:-1])
                 work.ask("go", 1)
 
+    def test_tables_that_are_handed_over_again_are_no_restart(self):
+        for restarts in (0, 2):
+            with self.subTest(restarts=restarts):
+                self.log.clear()
+                work = self.work(program="standin_hsa_work", **CASES["limpets door"])
+                attached = self.attach(work, "callbacks", "work")
+                for _ in range(restarts):
+                    work.ask("restart")
+                gone = self.log.lines("gone")
+                self.assertEqual(len(gone), restarts)
+                for _ in range(2):
+                    work.ask("replay")
+                    work.ask("go", 1)
+                self.leave(attached)
+                self.assertEqual(self.log.lines("gone"), gone)
+                self.assertEqual(len(self.log.lines("object")), restarts + 1)
+
     def test_bad_tools_harm_nobody(self):
         for name, hazard in (("hazards", "throw"), ("hazards", "again"), ("hazards", "lock"), ("hazards", "block"),
                              ("hazards", "destroy"), ("hazards", "request"), ("static", "throw"),

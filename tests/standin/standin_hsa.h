@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <setjmp.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,8 @@ struct hsa_packet {
 
 int hsa_init(void);
 int hsa_shut_down(void);
+/* The next hsa_init() does not return, but goes there. */
+void standin_hsa_leave_init(jmp_buf *to);
 int hsa_signal_create(int64_t value, uint32_t consumer_count, const void *consumers,
 		      struct hsa_signal *ret);
 int64_t hsa_signal_load_relaxed(struct hsa_signal signal);

@@ -11,10 +11,14 @@
  *   unseen      a kernel whose signal it does not look at
  *   endless     a kernel without a signal that does not end before "release"
  *   restart     shuts the runtime down and starts it again
+ *   together    the same, with eight users that shut it down at the same time
+ *   leave       leaves a call of hsa_init() by longjmp
+ *   replay      lets its register library hand over all tables once more
  *   forbid      its thread may not read the machine's counter any more
  */
 #include "standin_hsa.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -168,13 +172,51 @@ static void many(void *(*work)(void *), unsigned count)
 		pthread_join(threads[i], NULL);
 }
 
-static void restart(void)
+static void *shut_down(void *unused)
+{
+	(void)unused;
+	check(!hsa_shut_down(), "hsa_shut_down");
+	return NULL;
+}
+
+static void finish(void)
 {
 	check(!hsa_queue_destroy(queue), "hsa_queue_destroy");
 	queue = NULL;
 	check(!hsa_signal_destroy(signal), "hsa_signal_destroy");
-	check(!hsa_shut_down(), "hsa_shut_down");
+}
+
+static void restart(void)
+{
+	finish();
+	(void)shut_down(NULL);
 	begin();
+}
+
+static void restart_together(void)
+{
+	for (unsigned i = 1; i < THREADS; i++)
+		check(!hsa_init(), "hsa_init");
+	finish();
+	many(shut_down, 0);
+	begin();
+}
+
+static void leave(void)
+{
+	static jmp_buf out;
+
+	standin_hsa_leave_init(&out);
+	if (!setjmp(out))
+		(void)hsa_init();
+}
+
+static void replay(void)
+{
+	int (*invoke)(void) = (__typeof__(invoke))dlsym(
+		RTLD_DEFAULT, "rocprofiler_register_invoke_all_registrations");
+
+	check(invoke && !invoke(), "rocprofiler_register_invoke_all_registrations");
 }
 
 static void late(void)
@@ -213,6 +255,12 @@ static void obey(const char *word, unsigned number)
 		standin_hsa_release();
 	else if (!strcmp(word, "restart"))
 		restart();
+	else if (!strcmp(word, "together"))
+		restart_together();
+	else if (!strcmp(word, "leave"))
+		leave();
+	else if (!strcmp(word, "replay"))
+		replay();
 	else if (!strcmp(word, "forbid"))
 		check(!prctl(PR_SET_TSC, PR_TSC_SIGSEGV), "prctl");
 }

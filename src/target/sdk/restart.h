@@ -7,5 +7,5 @@
 
 #include "shared/wire/page.h"
 
-/* A table that is known is registered again. */
+/* A table that is known is registered again, as a later instance. */
 void restart_registered(const struct agent_table *table);

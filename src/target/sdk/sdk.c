@@ -170,12 +170,12 @@ static void tell_runtimes(const struct agent_table *table)
 			tell_runtime(i, table, runtime);
 }
 
-void sdk_table_came(unsigned index, bool is_known)
+void sdk_table_came(unsigned index, bool has_restarted)
 {
 	if (!__atomic_load_n(&ready_tools, __ATOMIC_SEQ_CST))
 		return;
 	notify_tables();
-	if (is_known)
+	if (has_restarted)
 		restart_registered(&agent_page.tables[index]);
 	intercept_add(&agent_page.tables[index]);
 	work_install(&known_libc, ready_tools);

@@ -27,8 +27,9 @@ void sdk_tool_leave(int tool);
 /* It has been finalized. */
 void sdk_tool_forget(int tool);
 
-/* A register library hands over a table: the thread is the one that registers it. */
-void sdk_table_came(unsigned index, bool is_known);
+/* A register library hands over a table: the thread is the one that registers it, or that asks
+ * for all of them again. */
+void sdk_table_came(unsigned index, bool has_restarted);
 
 /* Must the library of a tool stay, and why?  NULL: no. */
 const char *sdk_tool_hindrance(int tool);

@@ -17,7 +17,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static uint32_t is_writing; /* a spin lock around a few stores */
+static uint32_t is_writing;               /* a spin lock around a few stores */
+static uint64_t newest[AGENT_TABLES_MAX]; /* instance of each table */
 
 static bool is_of_a_name(char letter)
 {
@@ -43,17 +44,29 @@ static bool name_read(const char *name, char ret[TABLE_NAME_MAX])
 	return false;
 }
 
-/* A runtime that starts again registers the same tables again, as another instance. */
-static bool is_known(const char *name, void **parts, uint64_t part_count)
+/* Its index; that of the next, where it is not known. */
+static unsigned table_find(const char *name, void **parts, uint64_t part_count)
 {
-	for (unsigned i = 0; i < agent_page.table_count; i++) {
+	unsigned i;
+
+	for (i = 0; i < agent_page.table_count; i++) {
 		const struct agent_table *table = &agent_page.tables[i];
 
 		if (text_equal(table->name, name) && table->part_count == part_count &&
 		    table->parts[0] == (uint64_t)parts[0])
-			return true;
+			break;
 	}
-	return false;
+	return i;
+}
+
+/* A runtime that starts again registers the same tables again, as a later instance; a register
+ * library may hand over all that it has once more at any time. */
+static bool table_renew(unsigned index, uint64_t instance)
+{
+	if (instance <= newest[index])
+		return false;
+	newest[index] = instance;
+	return true;
 }
 
 bool tables_have(const char *name)
@@ -68,15 +81,18 @@ bool tables_have(const char *name)
 	return false;
 }
 
+/* 1: it is known, and its runtime has started again. */
 static int add(const char *name, uint64_t version, uint64_t instance, void **parts,
 	       uint64_t part_count)
 {
-	struct agent_table *table = &agent_page.tables[agent_page.table_count];
+	unsigned index = table_find(name, parts, part_count);
+	struct agent_table *table = &agent_page.tables[index];
 
-	if (is_known(name, parts, part_count))
-		return 0;
-	if (agent_page.table_count == AGENT_TABLES_MAX)
+	if (index < agent_page.table_count)
+		return table_renew(index, instance);
+	if (index == AGENT_TABLES_MAX)
 		return -ENOSPC;
+	newest[index] = instance;
 	text_add(table->name, sizeof(table->name), 0, name);
 	table->version = version;
 	table->instance = instance;
@@ -88,8 +104,8 @@ static int add(const char *name, uint64_t version, uint64_t instance, void **par
 	return 0;
 }
 
-int tables_note(const char *name, uint64_t version, uint64_t instance, void **parts,
-		uint64_t part_count)
+static int table_note(const char *name, uint64_t version, uint64_t instance, void **parts,
+		      uint64_t part_count)
 {
 	char own[TABLE_NAME_MAX];
 	uint32_t nobody = 0, spins = 0;
@@ -110,6 +126,14 @@ int tables_note(const char *name, uint64_t version, uint64_t instance, void **pa
 	return r;
 }
 
+int tables_note(const char *name, uint64_t version, uint64_t instance, void **parts,
+		uint64_t part_count)
+{
+	int r = table_note(name, version, instance, parts, part_count);
+
+	return MIN(r, 0);
+}
+
 int tables_take(const char *name, uint64_t version, uint64_t instance, void **parts,
 		uint64_t part_count, void *data)
 {
@@ -124,12 +148,12 @@ EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_
 EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t instance,
 				     void **parts, uint64_t part_count)
 {
-	uint32_t before = __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE), index;
+	int r = table_note(name, version, instance, parts, part_count);
 
-	if (tables_note(name, version, instance, parts, part_count))
+	if (r < 0)
 		return SDK_INVALID_ARGUMENT;
-	for (index = 0; index < agent_page.table_count; index++)
+	for (uint32_t index = 0; index < agent_page.table_count; index++)
 		if (agent_page.tables[index].parts[0] == (uint64_t)parts[0])
-			sdk_table_came(index, index < before);
+			sdk_table_came(index, r);
 	return SDK_SUCCESS;
 }

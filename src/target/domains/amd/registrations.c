@@ -27,12 +27,12 @@ static void on_registered(struct hook_around *around, uint64_t end)
 	uint64_t count = hook_argument(frame, 4);
 
 	(void)end;
-	/* Threads of ours have no writer. */
-	if (!writers_are_on() || !writer_mine() || !take_table || !name || !tables)
+	if (!writers_are_on() || !take_table || !name || !tables)
 		return;
 	if (text_equal(name, "hsa") && count)
 		hsa_life_registered((uint64_t)tables[0]);
-	if (!take_table(name, (uint32_t)hook_argument(frame, 2), 0, tables, count))
+	/* Threads of ours have no writer. */
+	if (writer_mine() && !take_table(name, (uint32_t)hook_argument(frame, 2), 0, tables, count))
 		consult_watch();
 }
 

@@ -46,14 +46,21 @@ static uint64_t behind_hook(const uint64_t *slot)
 	return hook_is_stub(value) ? patch_old(slot) : value;
 }
 
-uint64_t hsa_slots_find(const struct hsa_slots *table, const char *name)
+const uint64_t *hsa_slots_at(const struct hsa_slots *table, const char *name)
 {
 	const struct slot_list *list = table->list;
 
 	for (unsigned i = 0; i < MIN(table->count, (unsigned)list->count); i++)
 		if (text_equal(list->traced[i].name, name))
-			return behind_hook(&table->slots[i]);
-	return 0;
+			return &table->slots[i];
+	return NULL;
+}
+
+uint64_t hsa_slots_find(const struct hsa_slots *table, const char *name)
+{
+	const uint64_t *slot = hsa_slots_at(table, name);
+
+	return slot ? behind_hook(slot) : 0;
 }
 
 bool hsa_calls_find(const struct hsa_slots *core, const struct hsa_slots *amd_ext)

@@ -68,7 +68,9 @@ struct hsa_slots {
 	const struct slot_list *list; /* their names */
 };
 
-/* One of a table, behind our hook; 0. */
+/* One of a table; NULL. */
+const uint64_t *hsa_slots_at(const struct hsa_slots *table, const char *name);
+/* What is in it, behind our hook; 0. */
 uint64_t hsa_slots_find(const struct hsa_slots *table, const char *name);
 
 /* Finds them; false when one that is needed is not there.  On threads of ours. */

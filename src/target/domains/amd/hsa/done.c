@@ -98,9 +98,9 @@ void hsa_look_at_signal(uint64_t signal, int64_t value)
 	while (signal && (token = pending_take(signal, value, &command))) {
 		ask_time(&command, value, &time);
 		pending_give_back(token);
+		hsa_write_done(&command, &time);
 		if (command.has_our_signal)
 			hsa_discount_ours();
-		hsa_write_done(&command, &time);
 	}
 }
 
@@ -112,8 +112,8 @@ static bool ours_is_done(const struct hsa_command *command)
 	if (value > command->done_at)
 		return false;
 	ask_time(command, value, &time);
-	hsa_discount_ours();
 	hsa_write_done(command, &time);
+	hsa_discount_ours();
 	return true;
 }
 

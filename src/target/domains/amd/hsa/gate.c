@@ -30,6 +30,15 @@ bool hsa_gate_enter(void)
 	return false;
 }
 
+bool hsa_gate_enter_alone(void)
+{
+	__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
+	if (word_load(&changing) == 1)
+		return true;
+	hsa_gate_leave();
+	return false;
+}
+
 void hsa_gate_leave(void)
 {
 	__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
@@ -45,9 +54,19 @@ uint32_t hsa_gate_shut(void)
 	return hsa_life();
 }
 
+/* It may have been cleared meanwhile. */
 void hsa_gate_open(void)
 {
-	__atomic_sub_fetch(&changing, 1, __ATOMIC_SEQ_CST);
+	uint32_t now = word_load(&changing);
+
+	while (now && !__atomic_compare_exchange_n(&changing, &now, now - 1, false,
+						   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+}
+
+void hsa_gate_clear(void)
+{
+	__atomic_store_n(&changing, 0, __ATOMIC_SEQ_CST);
 }
 
 void hsa_gate_forget(void)
@@ -67,10 +86,19 @@ bool hsa_life_is_over(void)
 
 bool hsa_life_end(uint32_t life)
 {
-	uint32_t now = 2 * life;
+	uint32_t now = word_load(&state);
 
-	return __atomic_compare_exchange_n(&state, &now, now + 2 + OVER, false, __ATOMIC_SEQ_CST,
-					   __ATOMIC_SEQ_CST);
+	return now / 2 == life &&
+	       __atomic_compare_exchange_n(&state, &now, 2 * life + 2 + OVER, false,
+					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+bool hsa_life_begin_again(void)
+{
+	uint32_t now = word_load(&state);
+
+	return now & OVER && __atomic_compare_exchange_n(&state, &now, (now & ~OVER) + 2, false,
+							 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 void hsa_life_begin(void)

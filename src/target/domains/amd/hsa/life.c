@@ -9,8 +9,13 @@
 #include "target/domains/amd/hsa/queues.h"
 #include "target/domains/amd/hsa/signals.h"
 #include "target/domains/amd/hsa/work_private.h"
+#include "target/domains/amd/wants.h"
+#include "target/runtime/readable.h"
 
 #define NOT_INITIALIZED 0x100b
+
+/* What is kept around a call. */
+enum { IS_SEEN, LIFE, SESSION, STUB };
 
 typedef int system_info(uint32_t what, void *ret);
 
@@ -18,6 +23,7 @@ static void (*consult_watch)(void);
 static uint64_t known_root;
 static const uint64_t *known_core;
 static system_info *ask_system;
+static const uint64_t *shut_down_slot;
 
 void hsa_life_use(void (*consult)(void))
 {
@@ -26,7 +32,9 @@ void hsa_life_use(void (*consult)(void))
 
 void hsa_life_start(void)
 {
-	known_core = NULL;
+	known_core = shut_down_slot = NULL;
+	ask_system = NULL;
+	hsa_gate_clear();
 	hsa_life_begin();
 }
 
@@ -35,6 +43,7 @@ void hsa_life_learn(uint64_t root, const struct hsa_slots *core)
 	if (known_core == core->slots)
 		return;
 	ask_system = (system_info *)hsa_slots_find(core, "hsa_system_get_info");
+	shut_down_slot = hsa_slots_at(core, "hsa_shut_down");
 	known_core = core->slots;
 	/* Release: pairs with hsa_life_registered(). */
 	__atomic_store_n(&known_root, root, __ATOMIC_RELEASE);
@@ -73,13 +82,25 @@ void hsa_before_init(struct hook_around *around, uint64_t *window)
 	(void)window;
 	if (!writers_are_on())
 		return;
-	around->kept[0] = true;
-	around->kept[1] = hsa_gate_shut();
+	around->kept[IS_SEEN] = true;
+	around->kept[SESSION] = writers_session();
+	around->kept[LIFE] = hsa_gate_shut();
+}
+
+/* Our stub, as long as the runtime has not set its tables anew; 0: that cannot be told. */
+static uint64_t stub_in_slot(void)
+{
+	const uint64_t *slot = __atomic_load_n(&shut_down_slot, __ATOMIC_RELAXED);
+	uint64_t value =
+		slot && is_readable((uint64_t)slot) ? __atomic_load_n(slot, __ATOMIC_RELAXED) : 0;
+
+	return hook_is_stub(value) ? value : 0;
 }
 
 /* The runtime may not come to call us any more. */
 void hsa_before_shut_down(struct hook_around *around, uint64_t *window)
 {
+	around->kept[STUB] = stub_in_slot();
 	if (hsa_is_any_seen() && hsa_gate_enter()) {
 		hsa_finish_ours();
 		hsa_gate_leave();
@@ -87,33 +108,69 @@ void hsa_before_shut_down(struct hook_around *around, uint64_t *window)
 	hsa_before_init(around, window);
 }
 
-/* Executables that the program loads now have names only where their agents are known.  Devices are
- * asked after who waits for tables was answered: so twice. */
+/* One of a session that is over was cleared away when the next one began. */
+static void gate_open(const struct hook_around *around)
+{
+	if (around->kept[SESSION] == writers_session())
+		hsa_gate_open();
+}
+
+static bool has_succeeded(const struct hook_around *around)
+{
+	return !(int32_t)around->frame.results[0];
+}
+
+/* A runtime that registers its tables has begun again already.  Executables that the program loads
+ * now have names only where their agents are known, which are asked for only where work of devices
+ * is wanted.  Devices are asked after who waits for tables was answered: so twice. */
 void hsa_after_init(struct hook_around *around, uint64_t end)
 {
 	(void)end;
-	if (!around->kept[0])
+	if (!around->kept[IS_SEEN])
 		return;
-	hsa_gate_open();
-	for (unsigned i = 0; i < 2 && !(int32_t)around->frame.results[0] && !agents_are_known();
-	     i++)
+	if (has_succeeded(around) && hsa_life_begin_again())
+		runtime_forget();
+	gate_open(around);
+	if (!has_succeeded(around) || !amd_wants_work())
+		return;
+	for (unsigned i = 0; i < 2 && !agents_are_known(); i++)
 		consult_watch();
 }
 
-/* Only the last of several takes the runtime down. */
+static bool runtime_says_over(void)
+{
+	system_info *ask = __atomic_load_n(&ask_system, __ATOMIC_RELAXED);
+	uint16_t version;
+	bool is_over;
+
+	if (!ask || !hsa_gate_enter_alone())
+		return false;
+	is_over = ask(0, &version) == NOT_INITIALIZED;
+	hsa_gate_leave();
+	return is_over;
+}
+
+/* Only the last of several takes the runtime down; it sets the tables anew before.  Another thread
+ * may have started it again since, unseen: then it says that it is not over.  It cannot be asked
+ * while another thread may be taking it down. */
+static bool was_last(const struct hook_around *around)
+{
+	bool is_reset = around->kept[STUB] && !stub_in_slot();
+
+	return has_succeeded(around) && (is_reset || runtime_says_over());
+}
+
 void hsa_after_shut_down(struct hook_around *around, uint64_t end)
 {
-	uint16_t version;
 	bool is_last;
 
 	(void)end;
-	if (!around->kept[0])
+	if (!around->kept[IS_SEEN])
 		return;
-	is_last = ask_system && ask_system(0, &version) == NOT_INITIALIZED &&
-		  hsa_life_end((uint32_t)around->kept[1]);
+	is_last = was_last(around) && hsa_life_end((uint32_t)around->kept[LIFE]);
 	if (is_last)
 		runtime_forget();
-	hsa_gate_open();
+	gate_open(around);
 	/* The runtime has set its tables anew. */
 	if (is_last)
 		consult_watch();

@@ -1,7 +1,7 @@
 /*
  * The life of a HSA runtime: the last hsa_shut_down() takes everything with it that the runtime has
  * handed out (agents, pools, signals, queues, executables) and sets its tables anew; the next
- * hsa_init() begins again, and registers them again.
+ * hsa_init() begins again, and registers them again, unless it was told not to.
  */
 #pragma once
 

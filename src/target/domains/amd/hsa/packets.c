@@ -63,8 +63,8 @@ static void leave_signal(const struct hsa_command *command)
 {
 	if (!pending_cancel(command->signal, command->cause))
 		return;
-	hsa_discount_ours();
 	hsa_write_done(command, &(struct hsa_time){ 0, 0 });
+	hsa_discount_ours();
 }
 
 /* Where another thread has meanwhile rung for it, and the packet is another by now, that one may

@@ -184,13 +184,16 @@ void pending_each_ours(bool (*is_over)(const struct hsa_command *command))
 	uint32_t ticket = new_ticket();
 
 	for (uint32_t i = 0; memory && i < SLOTS_MAX; i++) {
-		struct hsa_command *command = &memory->items[i];
+		struct hsa_command command;
+		bool is_ours;
 
-		if (__atomic_load_n(&memory->states[i], __ATOMIC_RELAXED) == WAITING &&
-		    slot_change(i, WAITING, ticket))
-			(void)slot_change(i, ticket,
-					  command->has_our_signal && is_over(command) ? FREE
-										      : WAITING);
+		if (__atomic_load_n(&memory->states[i], __ATOMIC_RELAXED) != WAITING ||
+		    !slot_change(i, WAITING, ticket))
+			continue;
+		/* The memory may be given back, and be all zero, at any time. */
+		command = memory->items[i];
+		is_ours = command.signal && command.has_our_signal;
+		(void)slot_change(i, ticket, is_ours && is_over(&command) ? FREE : WAITING);
 	}
 }
 

@@ -17,7 +17,8 @@
 bool hsa_is_seen(enum trace_domain domain);
 bool hsa_is_any_seen(void);
 void hsa_note_lost(void);
-/* Signals of ours that are awaited. */
+/* Signals of ours that are awaited; one is discounted when what it told of is written, since the
+ * end of a session waits until there is none. */
 void hsa_count_ours(void);
 void hsa_discount_ours(void);
 uint32_t hsa_ours(void);

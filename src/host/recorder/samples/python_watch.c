@@ -143,20 +143,23 @@ static void look_at_name(struct python_watch *self, const struct watched_python 
 	(void)!python_watch_name(self, python->pid, tid, name, sizeof(name));
 }
 
+/* Names are read also from a Python whose lock nobody finds. */
 static void look_at(struct python_watch *self, struct watched_python *python)
 {
 	CLEANUP(free) pid_t *tids = NULL;
 	struct python_gil gil;
 	struct err ignored = { 0 };
 	size_t count = 0;
+	bool has_gil;
 
-	if (!python->python || !python_gil_read(python->python, &gil) ||
-	    proc_list(python->pid, "task", &tids, &count, &ignored))
+	if (!python->python || proc_list(python->pid, "task", &tids, &count, &ignored))
 		return;
+	has_gil = python_gil_read(python->python, &gil);
 	for (size_t i = 0; i < MIN(count, LOOKED_MAX); i++) {
 		if (python->looks % NAMED_EACH == 0)
 			look_at_name(self, python, tids[i]);
-		look_at_thread(self, python, &gil, tids[i]);
+		if (has_gil)
+			look_at_thread(self, python, &gil, tids[i]);
 	}
 	python->looks++;
 }

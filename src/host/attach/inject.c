@@ -13,7 +13,7 @@
 #include "host/core/interrupt.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
-#include "host/process/rights.h"
+#include "host/process/rights/rights.h"
 #include "shared/arch/doorstep.h"
 #include "shared/arch/elf.h"
 #include "shared/wire/needs.h"

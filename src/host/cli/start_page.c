@@ -10,7 +10,7 @@
 #include "host/cli/report.h"
 #include "host/cli/show.h"
 #include "host/core/cleanup.h"
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 
 #define BUSIEST 5
 

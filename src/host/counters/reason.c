@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "host/core/print.h"
-#include "host/process/perf_access.h"
-#include "host/process/rights.h"
+#include "host/core/text/print.h"
+#include "host/process/rights/perf_access.h"
+#include "host/process/rights/rights.h"
 
 void counter_machine_read(struct counter_machine *ret)
 {

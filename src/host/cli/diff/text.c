@@ -8,8 +8,8 @@
 #include "host/cli/diff/diff_report.h"
 #include "host/cli/printable.h"
 #include "host/core/cleanup.h"
-#include "host/core/plural.h"
-#include "host/core/print.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
 #include "host/model/statistics.h"
 
 static double time_seconds(uint64_t time_ns)

@@ -5,10 +5,10 @@
 #include "host/cli/dump/text.h"
 
 #include "host/cli/printable.h"
-#include "host/core/path.h"
-#include "host/core/plural.h"
-#include "host/core/print.h"
-#include "host/model/samples.h"
+#include "host/core/text/path.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
+#include "host/model/samples/samples.h"
 #include "host/sampling/sampler.h"
 
 #include <inttypes.h>

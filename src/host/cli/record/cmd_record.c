@@ -10,7 +10,7 @@
 #include "host/cli/report.h"
 #include "host/cli/version.h"
 #include "host/core/ending.h"
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 #include "host/process/status.h"
 
 #include <errno.h>

@@ -4,9 +4,9 @@
 #include "host/cli/record/messages.h"
 
 #include "host/cli/printable.h"
-#include "host/core/json.h"
-#include "host/core/plural.h"
-#include "host/core/print.h"
+#include "host/core/text/json.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
 #include "host/model/domains.h"
 #include "host/process/procfs.h"
 #include "host/recording/drops.h"

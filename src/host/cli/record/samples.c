@@ -4,9 +4,9 @@
 #include "host/cli/record/samples.h"
 
 #include "host/cli/stack_ends.h"
-#include "host/core/plural.h"
-#include "host/core/print.h"
-#include "host/model/samples.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
+#include "host/model/samples/samples.h"
 #include "host/model/statistics.h"
 #include "host/sampling/bpf/system_wide.h"
 

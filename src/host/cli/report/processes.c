@@ -4,9 +4,9 @@
 #include "host/cli/printable.h"
 #include "host/cli/report/samples.h"
 #include "host/core/cleanup.h"
-#include "host/core/json.h"
-#include "host/core/print.h"
-#include "host/model/profile.h"
+#include "host/core/text/json.h"
+#include "host/core/text/print.h"
+#include "host/model/samples/profile.h"
 #include "host/model/statistics.h"
 
 #include <errno.h>

@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 #include "host/cli/report/samples.h"
-#include "host/core/json.h"
-#include "host/core/print.h"
-#include "host/model/samples.h"
+#include "host/core/text/json.h"
+#include "host/core/text/print.h"
+#include "host/model/samples/samples.h"
 #include "host/model/statistics.h"
 #include "host/process/threads.h"
 

@@ -7,9 +7,9 @@
 
 #include "host/cli/printable.h"
 #include "host/cli/report/recording_report.h"
-#include "host/core/plural.h"
-#include "host/core/print.h"
-#include "host/model/profile.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
+#include "host/model/samples/profile.h"
 #include "host/recording/drops.h"
 
 #define FRAMES_SHOWN 8u

@@ -5,9 +5,9 @@
 
 #include "host/cli/printable.h"
 #include "host/core/cleanup.h"
-#include "host/core/plural.h"
-#include "host/core/print.h"
-#include "host/model/profile.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
+#include "host/model/samples/profile.h"
 #include "host/model/statistics.h"
 #include "host/top/view.h"
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "host/core/room.h"
-#include "host/core/thread_state.h"
+#include "host/core/threads/thread_state.h"
 #include "host/export/exporter.h"
 #include "host/export/profile/firefox_tables.h"
-#include "host/model/profile.h"
+#include "host/model/samples/profile.h"
 
 #define FORMAT_VERSION 66u
 /* Of the older format that this one was once made from. */

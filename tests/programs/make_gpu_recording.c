@@ -297,7 +297,8 @@ static void do_opencl(uint64_t tick, uint64_t round)
 static void do_rarely(uint64_t tick)
 {
 	put_call(&other, HSA_IMAGE, tick + 1500, tick + 1510, (uint64_t[]){ 0 });
-	put_call(&other, HSA_PROGRAM, tick + 1520, tick + 1530, (uint64_t[]){ 0 });
+	/* A clock that is coarser than a call is quick. */
+	put_call(&other, HSA_PROGRAM, tick + 1520, tick + 1520, (uint64_t[]){ 0 });
 	put_call(&other, PAUSE, tick + 1540, tick + 1550, (uint64_t[]){ 0 });
 	put_call(&waiter, SCRATCH, tick + 1600, tick + 1620,
 		 (uint64_t[]){ 65536, 1, 1, MEMORY_ALLOCATE, 2, 1001, 0 });

@@ -112,7 +112,7 @@ static int put_args(struct rocpd *self, const struct call *call)
 	return r;
 }
 
-/* A track is a thread's events of one kind that have no length. */
+/* A track is a thread's marks of one kind. */
 static int find_track(struct rocpd *self, const struct amd_event *event, int64_t *ret)
 {
 	const struct model_process *process = event->call->process;
@@ -157,7 +157,7 @@ static int put_region(struct rocpd *self, const struct amd_event *event)
 		r = put_args(self, call);
 	if (r)
 		return r;
-	if (call->begin_ns == call->end_ns)
+	if (call->kind == CALL_MARK)
 		return put_sample(self, event);
 	return rocpd_put(self, INSERT_REGION,
 			 (struct rocpd_cell[]){ NUMBER(self->node),

@@ -307,7 +307,7 @@ void warn_work_left(const struct work_left *left)
 	if (left->turned)
 		print(stderr,
 		      "warning: %" PRIu64
-		      " records ended before they began, by clocks of processors or devices that "
+		      " records ended before they began, by clocks of CPUs or devices that "
 		      "differ: they are recorded as if they had taken no time\n",
 		      left->turned);
 }

@@ -78,7 +78,7 @@ int report_processes_print(struct model *model, uint64_t limit)
 		return 0;
 	if (rows_find(&rows, model))
 		return -ENOMEM;
-	print(stdout, "\nprocesses: what they did on a processor, in msec\n");
+	print(stdout, "\nprocesses: CPU time in msec\n");
 	print(stdout, "%7s %9s %7s %7s %7s %7s  %s\n", "SAMPLES", "ON CPU", "%", "INCOMPL",
 	      "THREADS", "PID", "NAME: COMMAND");
 	for (uint32_t i = 0; i < model->process_count; i++) {

@@ -112,8 +112,7 @@ static void stat_tell_share(const struct counting *counting, const struct counte
 		return;
 	print(stderr, "note: %d (%s): ", (int)process->pid, process->name);
 	if (verdict == COUNTING_OFF)
-		print(stderr,
-		      "%.0f %% of the processor time that it used was counted: ", share * 100);
+		print(stderr, "%.0f %% of the CPU time that it used was counted: ", share * 100);
 	else
 		print(stderr, "whether all of it was counted is not known: ");
 	print(stderr, "%s; count again\n",

@@ -139,8 +139,7 @@ static void write_marker_data(struct firefox *self, const struct kept_sample *sa
 	json_object(json, NULL);
 	json_text(json, "type", "wait");
 	json_text(json, "state",
-		  sample->kind == SAMPLE_BLOCKED ? thread_state_name(sample->state)
-						 : "wants a processor");
+		  sample->kind == SAMPLE_BLOCKED ? thread_state_name(sample->state) : "runnable");
 	if (sample->stack != STACK_NONE) {
 		json_object(json, "cause");
 		write_time(self, "time", sample->time_ns - MIN(sample->time_ns, sample->weight_ns));
@@ -254,7 +253,7 @@ static void write_categories(struct json *json)
 		[FIREFOX_KERNEL] = { "Kernel", "orange" },
 		[FIREFOX_GENERATED] = { "Generated code", "green" },
 		[FIREFOX_WAITING] = { "Waiting", "blue" },
-		[FIREFOX_RUNNABLE] = { "Wants a processor", "red" },
+		[FIREFOX_RUNNABLE] = { "Runnable: waiting for a CPU", "red" },
 	};
 
 	json_list(json, "categories");

@@ -100,9 +100,9 @@ static int check_program(const struct process *process, struct err *err)
 	}
 	if (process->program == PROGRAM_FOREIGN) {
 		refuse(process, EXIT_NOT_ATTACHABLE, "it is a program for another machine", err);
-		err_why(err, "%s was built for another kind of processor than this limpet",
+		err_why(err, "%s was built for another architecture than this limpet",
 			process->executable);
-		return err_fix(err, "use a limpet that was built for the same processor");
+		return err_fix(err, "use a limpet that was built for the same architecture");
 	}
 	return 0;
 }
@@ -154,7 +154,7 @@ static int check_shadow_stack(const struct process *process, struct err *err)
 	if (!process->status.has_shadow_stack)
 		return 0;
 	refuse(process, EXIT_NOT_ATTACHABLE, "it has a shadow stack", err);
-	err_why(err, "limpet cannot start a thread there that the processor would accept");
+	err_why(err, "limpet cannot start a thread there that the CPU would accept");
 	return err_fix(err, "start it with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off");
 }
 

@@ -233,11 +233,7 @@ static void each_refusal_has_a_reason(void **state)
 	} cases[] = {
 		{ { -ENOENT }, { COUNT_NOT_SUPPORTED }, { false, 2 }, "PMU", "virtual" },
 		{ { -ENOENT }, { COUNT_NOT_SUPPORTED }, { true, 2 }, "this CPU", "--list" },
-		{ { -EOPNOTSUPP },
-		  { COUNT_NOT_SUPPORTED },
-		  { true, 2 },
-		  "this CPU",
-		  "--list" },
+		{ { -EOPNOTSUPP }, { COUNT_NOT_SUPPORTED }, { true, 2 }, "this CPU", "--list" },
 		{ { -EACCES },
 		  { COUNT_NOT_COUNTED },
 		  { true, 3 },

@@ -47,7 +47,7 @@ static const struct {
 			     "" },
 	[JOB_LEAVE_ALONE] = { true, EXIT_BUSY, "no thread is in a state that limpet may touch",
 			      "each was inside the C library, in a restartable sequence, in a special "
-			      "processor mode, or has its system calls dispatched to itself",
+			      "CPU mode, or has its system calls dispatched to itself",
 			      "try again" },
 	[JOB_NO_STACK] = { true, EXIT_NOT_ATTACHABLE, "no thread has a stack that limpet may use",
 			   "the program switches stacks by itself (coroutines, a signal handler's stack); "

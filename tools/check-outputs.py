@@ -23,8 +23,8 @@ MACHINES = ("src/host", "src/injector", "compat")
 
 # Where what may stand, and why it cannot hit a stranger's file.
 ALLOWED = {
-    "src/host/core/output_file.c": {"O_CREAT", "O_WRONLY", "fdopen", "mkdir", "renameat"},
-    "src/host/core/output_location.c": {"O_CREAT", "O_WRONLY", "mkdirat"},
+    "src/host/core/output/output_file.c": {"O_CREAT", "O_WRONLY", "fdopen", "mkdir", "renameat"},
+    "src/host/core/output/output_location.c": {"O_CREAT", "O_WRONLY", "mkdirat"},
     # Below folders that are ours and that nobody else can write in; O_EXCL.
     "src/host/unwind/cache/cache.c": {"O_CREAT", "O_WRONLY", "mkdirat", "renameat"},
     # HotSpot's trigger file: made O_EXCL below the target's root, which foreign_file.c does not leave.
@@ -46,7 +46,7 @@ ALLOWED = {
     "src/host/export/profile/flame_page.c": {"open_memstream"},
     "src/host/export/profile/folded.c": {"open_memstream"},
     "src/host/export/amd/rocpd/rocpd_parts.c": {"open_memstream"},
-    "src/host/ui/answer_threads.c": {"open_memstream"},
+    "src/host/ui/answers/answer_threads.c": {"open_memstream"},
     "src/host/ui/columns.c": {"open_memstream"},
     "src/host/ui/reply.c": {"fdopen"},
     # The kind of terminal and its letters: what environment_distrust() leaves.
@@ -79,7 +79,7 @@ def main():
         for line, word in words_in(path):
             found.setdefault(name, set()).add(word)
             if word not in ALLOWED.get(name, ()):
-                instead = "secure_getenv()" if word == "getenv" else "host/core/output_file.h"
+                instead = "secure_getenv()" if word == "getenv" else "host/core/output/output_file.h"
                 complaints.append(f"{name}:{line}: {word}: it is {instead} that does this")
     if len(sys.argv) <= 1:
         for name, words in ((name, words) for name, words in ALLOWED.items() if (root / name).exists()):

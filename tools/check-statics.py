@@ -11,10 +11,10 @@ import sys
 
 FOLDERS = ("src", "compat")
 LATER = (  # files that are not done yet
-    "src/target/sdk/agents.c",
+    "src/target/sdk/devices/agents.c",
     "src/target/sdk/delivery.c",
     "src/target/sdk/guard.c",
-    "src/target/sdk/tables.c",
+    "src/target/sdk/tables/tables.c",
 )
 STATIC = re.compile(r"^static (?!inline)(?:\w+(?:\([^()\n]*\))?[ \n]|\*)*(\w+)\(", re.MULTILINE)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that foreign text reaches nobody as it is. An argument names another tree.
 
-What limpet prints or exports goes through host/core/print.h, foreign.h or json.h, which know what a terminal, a
+What limpet prints or exports goes through host/core/text/print.h, foreign.h or json.h, which know what a terminal, a
 browser or a spreadsheet would obey. The C library's functions may write literals and numbers, no more: no %s, no
 text that is not written down in the call. Exceptions are listed with their reason; one that is not needed is an
 error, too.
@@ -25,9 +25,9 @@ FOLDERS = ("src/host", "compat")
 
 ALLOWED = {
     # The layer that this is about.
-    "src/host/core/foreign.c": {"fputs", "fwrite"},
-    "src/host/core/print.c": {"fwrite"},
-    "src/host/core/json.c": {"fputc", "fputs", "fwrite"},
+    "src/host/core/text/foreign.c": {"fputs", "fwrite"},
+    "src/host/core/text/print.c": {"fwrite"},
+    "src/host/core/text/json.c": {"fputc", "fputs", "fwrite"},
     # Its own words, without the lock of stderr.
     "src/host/core/interrupt.c": {"write"},
     # Writes what foreign_clean() has cleaned.
@@ -43,7 +43,7 @@ ALLOWED = {
     # Bytes for machines, cleaned by foreign_copy() before, and JSON of json.c.
     "src/host/ui/columns.c": {"fwrite"},
     # The page itself, and answers as base64.
-    "src/host/ui/share.c": {"fwrite"},
+    "src/host/ui/answers/share.c": {"fwrite"},
     # The page itself, and JSON of json.c in which no '<' is left.
     "src/host/export/profile/flame_page.c": {"fwrite"},
     # limpet's own help, letter by letter.
@@ -127,7 +127,7 @@ def main():
                 continue
             found.setdefault(name, set()).add(call)
             if call not in ALLOWED.get(name, ()):
-                complaints.append(f"{name}:{line}: {call}() may write foreign text: host/core/print.h, foreign.h, json.h")
+                complaints.append(f"{name}:{line}: {call}() may write foreign text: host/core/text/print.h, foreign.h, json.h")
     if len(sys.argv) <= 1:
         for name, calls in ((name, calls) for name, calls in ALLOWED.items() if (root / name).exists()):
             for call in sorted(calls - found.get(name, set())):

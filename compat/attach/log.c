@@ -3,8 +3,8 @@
  */
 #include "log.h"
 
-#include "host/core/foreign.h"
-#include "host/core/print.h"
+#include "host/core/text/foreign.h"
+#include "host/core/text/print.h"
 #include "shared/base/macros.h"
 
 #include <errno.h>

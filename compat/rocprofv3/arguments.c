@@ -4,7 +4,7 @@
  */
 #include "arguments.h"
 
-#include "host/core/nearest.h"
+#include "host/core/text/nearest.h"
 
 #include <errno.h>
 #include <stdio.h>

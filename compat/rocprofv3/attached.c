@@ -7,7 +7,7 @@
 #include "environment.h"
 #include "profiling.h"
 
-#include "host/core/quiet_thread.h"
+#include "host/core/threads/quiet_thread.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -3,8 +3,8 @@
  */
 #include "face.h"
 
-#include "host/core/print.h"
-#include "host/core/text.h"
+#include "host/core/text/print.h"
+#include "host/core/text/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>

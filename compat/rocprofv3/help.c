@@ -3,7 +3,7 @@
  */
 #include "help.h"
 
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 #include "settings.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "settings.h"
 
 #define INPUT_FILE_MAX   (1u << 20)

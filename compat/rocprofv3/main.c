@@ -7,7 +7,7 @@
 #include "help.h"
 #include "host/attach/launch/launched.h"
 #include "host/core/environment.h"
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 #include "input.h"
 #include "profiling.h"
 

@@ -4,7 +4,7 @@
  */
 #include "profile.h"
 
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 
 #include <errno.h>
 #include <stdlib.h>

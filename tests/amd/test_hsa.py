@@ -248,7 +248,7 @@ class Hsa(unittest.TestCase):
         work.ask("go", 1)
         result = self.end(recorder)
         self.assertIn("kernel", result.err)
-        self.assertIn("this HSA runtime has not all of the functions", result.err)
+        self.assertIn("this HSA runtime lacks functions", result.err)
         self.assertEqual(Seen(recorder.path).of("kernel"), [])
 
 

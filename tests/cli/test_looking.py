@@ -147,7 +147,7 @@ class Doctor(Looking):
         result = limpet("doctor", "--json")
         self.assertEqual(result.code, 0, str(result))
         features = {event["name"]: event for event in result.events if event["event"] == "feature"}
-        self.assertLessEqual({"looking", "attach", "tools"}, set(features))
+        self.assertLessEqual({"processes", "attach", "tools"}, set(features))
         for feature in features.values():
             self.assertEqual(bool(feature["missing"]), feature["works"] != "yes", feature)
             self.assertEqual(bool(feature["fix"]), feature["works"] != "yes", feature)

@@ -414,7 +414,7 @@ class Rights(CountTest):
             self.skipTest("no setuid programs in the temporary folder")
         program = os.path.join(self.folder, "counted")
         os.chmod(program, 0o4755)
-        for words, said in (((), "of the processor time"), (("-e", "minor-faults"), "of the processor time"),
+        for words, said in (((), "of the CPU time"), (("-e", "minor-faults"), "of the CPU time"),
                             (("-C",), "executes a program with other rights")):
             shell = self.counted("-c", f"read line; exec {program} compute 200", before=become_only(ANOTHER),
                                  path="/bin/sh")

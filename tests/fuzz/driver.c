@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 
 #define MAX_SEEDS 256
 #define MAX_BYTES (64 * 1024)

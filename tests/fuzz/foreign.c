@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/foreign.h"
-#include "host/core/json.h"
-#include "host/core/print.h"
+#include "host/core/text/foreign.h"
+#include "host/core/text/json.h"
+#include "host/core/text/print.h"
 
 static void check(const char *text, const char *kept)
 {

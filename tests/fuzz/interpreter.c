@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 
-#include "host/core/utf8.h"
+#include "host/core/text/utf8.h"
 #include "host/interpreter/kind.h"
 #include "host/interpreter/ruby/machine.h"
 

@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "host/core/utf8.h"
+#include "host/core/text/utf8.h"
 #include "host/python/code.h"
 #include "host/python/lines.h"
 

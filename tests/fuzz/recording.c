@@ -14,13 +14,13 @@
 #include "host/export/exporter.h"
 #include "host/export/profile/diff.h"
 #include "host/export/trace/lanes.h"
-#include "host/model/call_tree.h"
 #include "host/model/calls/allocations.h"
 #include "host/model/calls/descriptors.h"
 #include "host/model/calls/locks.h"
 #include "host/model/calls/markers.h"
 #include "host/model/calls/summary.h"
 #include "host/model/calls/work.h"
+#include "host/model/samples/call_tree.h"
 
 struct walk {
 	const struct model *model;

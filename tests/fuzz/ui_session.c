@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "host/ui/handlers.h"
+#include "host/ui/answers/handlers.h"
 #include "host/ui/parameters.h"
 
 static const enum ui_verb asked[] = { UI_SESSIONS, UI_THREADS,  UI_FLAME,  UI_FUNCTIONS,

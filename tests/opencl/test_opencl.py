@@ -277,7 +277,7 @@ class Contents(OpenCL):
         loop.order("crowd")
         loop.end_epoch()
         result = self.stop(process)
-        self.assertIn("warning: the program has used more OpenCL queues than limpet tells apart", result.err)
+        self.assertIn("warning: the program has used more OpenCL queues than limpet can tell apart", result.err)
         kernels = [kernel["queue"] for kernel in Recording(self.path).work["kernel"] if kernel["grid_x"] == GROUP]
         self.assertEqual(len(kernels), CROWD)
         self.assertLess(kernels.count(0), CROWD / 2)

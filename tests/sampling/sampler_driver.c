@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "host/core/clock.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/sampling/bpf/snapshot.h"
 #include "host/sampling/sampler.h"
 #include "host/unwind/space.h"

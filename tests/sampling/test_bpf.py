@@ -148,7 +148,7 @@ class Bpf(unittest.TestCase):
             wait_for_threads(process.pid, 200)
             recording = sample("bpf", process.pid, "max=200", rate=1999, before=("prlimit", "--nofile=100:100"))
         self.assertIsNone(recording.error, recording.error)
-        self.assertIn("each processor", recording.counts["limits"])
+        self.assertIn("each CPU", recording.counts["limits"])
         self.assertGreater(len(recording.samples), 0)
         self.assertEqual({one["pid"] for one in recording.samples}, {process.pid})
         self.assert_nearly_complete(recording)
@@ -195,7 +195,7 @@ class Bpf(unittest.TestCase):
     def test_threads_that_switch_seldom_have_their_own(self):
         with running(program(10), "2") as process:
             recording = sample("bpf", process.pid, "max=100")
-        self.assertNotIn("each processor", recording.counts["limits"])
+        self.assertNotIn("each CPU", recording.counts["limits"])
 
     def test_threads_born_later_are_seen(self):
         with running("chrt", "--idle", "0", program(10), "40") as process:

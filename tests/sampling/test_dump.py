@@ -79,7 +79,7 @@ class Texts(Dump):
     def test_equal_stacks_are_shown_once(self):
         many = self.start("alike", "normal", 12)
         for way in WAYS:
-            is_folded = harness.wait_until(lambda: "threads with equal stacks" in self.dump(many.pid, way).out)
+            is_folded = harness.wait_until(lambda: "threads with the same stack" in self.dump(many.pid, way).out)
             self.assertTrue(is_folded)
             text = self.dump(many.pid, way, "--all").out
             self.assertEqual(text.count("\nthread "), 13)

@@ -141,7 +141,7 @@ class SystemWide(unittest.TestCase):
         # One that started meanwhile may have been seen before it executed the program, too, under either name.
         samples = [process["samples"] for process in self.recording.processes(pid) if process["name"] == f"chain_{depth}"]
         self.assertTrue(samples, self.recording.events)
-        if "tenth of a processor" not in self.recording.said:  # else others have kept limpet busy
+        if "tenth of a CPU" not in self.recording.said:  # else others have kept limpet busy
             self.assertGreater(sum(count for _, count in stacks), sum(samples) * 0.8)
 
     def test_programs_among_others(self):

@@ -238,7 +238,7 @@ class Samples(unittest.TestCase):
             sums[names[name]] += round((end - begin) * MS)
             causes.add((what["state"], rows[what["cause"]["stack"]]))
         self.assertEqual(sums, {"waiting": 5 * MS * ROUNDS, "runnable": 2 * MS * ROUNDS})
-        self.assertEqual(causes, {("sleeping", ("outer", "waits")), ("wants a processor", ("outer",))})
+        self.assertEqual(causes, {("sleeping", ("outer", "waits")), ("runnable", ("outer",))})
         self.assertEqual(worker["samples"]["weightType"], "tracing-ms")
         self.assertAlmostEqual(sum(worker["samples"]["weight"]), 12 * ROUNDS, places=3)
 

@@ -143,7 +143,7 @@ class Top(unittest.TestCase):
         terminal = self.top(self.target().pid)
         self.assert_shows(terminal, "spin_leaf", "spin_cold")
         terminal.press("?")
-        self.assert_shows(terminal, "leave", "the picture stands still", "sampler ")
+        self.assert_shows(terminal, "leave", "hold the screen still", "sampler ")
         terminal.press("?s")
         self.assert_shows(terminal, "sorted by total", "by total")
         terminal.press("/cold")

@@ -128,7 +128,7 @@ class Needs(unittest.TestCase):
 class Outputs(unittest.TestCase):
     def test_accepts_reading_and_the_one_place(self):
         self.assertEqual(check("check-outputs.py", **{
-            "src__host__core__output_location.c": "openat(a, b, O_WRONLY | O_CREAT, 0600);\n",
+            "src__host__core__output__output_location.c": "openat(a, b, O_WRONLY | O_CREAT, 0600);\n",
             "src__host__cli__a.c": '/* O_TRUNC */ fopen("O_CREAT", "re"); open(path, O_RDONLY);\n'}), (0, ""))
 
     def test_refuses_all_else(self):
@@ -156,7 +156,7 @@ class Opens(unittest.TestCase):
 class Words(unittest.TestCase):
     def test_accepts_literals_numbers_and_the_layer(self):
         self.assertEqual(check("check-words.py", **{
-            "src__host__core__print.c": "fwrite(text, 1, size, out);\n",
+            "src__host__core__text__print.c": "fwrite(text, 1, size, out);\n",
             "src__host__cli__a.c": """/* printf("%s", x) */ print(out, "%s", name); fprintf(out, "%5.2f %" PRIu64 "\\n", a, b);
                 puts("printf(%s)"); fputs(a ? "x" : "y", out); fputc('\\n', out); write(fd, a, b); self->write(out, a);
                 snprintf(a, b, "%s", c);\n"""}), (0, ""))

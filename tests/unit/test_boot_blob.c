@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "shared/arch/elf.h"
 #include "shared/elf/file.h"
 #include "shared/wire/boot.h"

@@ -18,7 +18,7 @@ int hold_create(pthread_t *ret, const pthread_attr_t *attributes, void *(*start)
 
 /* The register library calls libc's by name. */
 #define pthread_create hold_create
-#include "compat/register/helper.c"
+#include "compat/register/listener/helper.c"
 #undef pthread_create
 
 #include "target/hooks/got/got.h"

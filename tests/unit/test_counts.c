@@ -141,7 +141,7 @@ static void ratios_are_found(void **state)
 	const char *list = "task-clock,cycles,instructions,branches,branch-misses";
 
 	(void)state;
-	assert_string_equal(metric_of(list, counts, 0).unit, "processors");
+	assert_string_equal(metric_of(list, counts, 0).unit, "CPUs utilized");
 	assert_true(metric_of(list, counts, 0).value == 0.5);
 	assert_string_equal(metric_of(list, counts, 1).unit, "GHz");
 	assert_true(metric_of(list, counts, 1).value == 3);
@@ -232,12 +232,8 @@ static void each_refusal_has_a_reason(void **state)
 		const char *why, *fix;
 	} cases[] = {
 		{ { -ENOENT }, { COUNT_NOT_SUPPORTED }, { false, 2 }, "PMU", "virtual" },
-		{ { -ENOENT }, { COUNT_NOT_SUPPORTED }, { true, 2 }, "this processor", "--list" },
-		{ { -EOPNOTSUPP },
-		  { COUNT_NOT_SUPPORTED },
-		  { true, 2 },
-		  "this processor",
-		  "--list" },
+		{ { -ENOENT }, { COUNT_NOT_SUPPORTED }, { true, 2 }, "this CPU", "--list" },
+		{ { -EOPNOTSUPP }, { COUNT_NOT_SUPPORTED }, { true, 2 }, "this CPU", "--list" },
 		{ { -EACCES },
 		  { COUNT_NOT_COUNTED },
 		  { true, 3 },

@@ -10,7 +10,7 @@
 #include <sys/auxv.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "shared/elf/file.h"
 
 /* Section 0, the symbols, their names. */

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "host/core/err.h"
-#include "host/core/foreign.h"
-#include "host/core/json.h"
-#include "host/core/print.h"
+#include "host/core/text/foreign.h"
+#include "host/core/text/json.h"
+#include "host/core/text/print.h"
 
 #define C1          "\xc2\x9b"
 #define TURNED      "\xe2\x80\xae" /* U+202E */

@@ -4,7 +4,7 @@
  */
 #include "unit.h"
 
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/java/blob_rows.h"
 #include "host/java/code_rows.h"
 #include "host/unwind/arch/x86_64/instruction.h"

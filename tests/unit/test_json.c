@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "host/core/json.h"
+#include "host/core/text/json.h"
 
 /* Collects what is written. */
 struct sink {

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
-#include "host/process/libc.h"
-#include "host/process/libc_version.h"
+#include "host/process/libc/libc.h"
+#include "host/process/libc/libc_version.h"
 #include "host/process/memory.h"
 #include "host/process/runtimes.h"
 

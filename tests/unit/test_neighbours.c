@@ -3,7 +3,7 @@
  */
 #include "unit.h"
 
-#include "host/model/neighbours.h"
+#include "host/model/samples/neighbours.h"
 
 enum { MAIN, MIDDLE, LEAF, FUNCTIONS };
 

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/core/nearest.h"
 #include "host/core/options.h"
+#include "host/core/text/nearest.h"
 
 struct values {
 	bool unload, json;

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/recording/pack.h"
 #include "host/recording/reader.h"
 #include "host/recording/recording.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/process/maps.h"
 #include "host/unwind/image.h"
 #include "host/unwind/space.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "host/core/clock.h"
-#include "host/model/profile.h"
+#include "host/model/samples/profile.h"
 #include "host/top/freeze.h"
 #include "host/top/live.h"
 #include "host/unwind/space.h"

@@ -7,7 +7,7 @@
 #include <locale.h>
 #include <string.h>
 
-#include "host/model/profile.h"
+#include "host/model/samples/profile.h"
 #include "host/top/render/render.h"
 
 static struct picture_function functions[] = {

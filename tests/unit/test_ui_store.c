@@ -5,10 +5,10 @@
  */
 #include "unit.h"
 
-#include "host/model/profile.h"
-#include "host/ui/bins.h"
-#include "host/ui/slice.h"
-#include "host/ui/store.h"
+#include "host/model/samples/profile.h"
+#include "host/ui/store/bins.h"
+#include "host/ui/store/slice.h"
+#include "host/ui/store/store.h"
 
 #include <stdlib.h>
 

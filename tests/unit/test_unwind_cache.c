@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/unwind/cache/cache.h"
 #include "host/unwind/cache/cache_trim.h"
 

@@ -12,7 +12,7 @@
 #include <sys/auxv.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/unwind/table.h"
 
 static struct unwind_table *compile(const char *path)

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "host/core/clock.h"
-#include "host/core/worker.h"
+#include "host/core/threads/worker.h"
 
 #define LONG_NS 60000000000u /* more than any machine needs for what is waited for here */
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/unwind/table.h"
 
 static const char *const kinds[UNWIND_KINDS] = {

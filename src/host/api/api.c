@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "host/core/foreign.h"
+#include "host/core/text/foreign.h"
 
 void api_copy_out(void *to, const void *from, size_t size)
 {

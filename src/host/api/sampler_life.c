@@ -3,7 +3,7 @@
  */
 #include "host/api/sampler_private.h"
 
-#include "host/core/quiet_thread.h"
+#include "host/core/threads/quiet_thread.h"
 #include "host/process/stat.h"
 
 #include <errno.h>

@@ -54,7 +54,7 @@ static int fail_late(const struct attachment *self, struct err *err)
 	if (!target_lives(&self->target))
 		return target_fail_ended(err);
 	err_set(err, -EAGAIN, "limpet's thread in the target gave up before limpet connected");
-	err_why(err, "limpet had no processor for many seconds");
+	err_why(err, "limpet got no CPU for many seconds");
 	return err_fix(err, "try again");
 }
 
@@ -104,7 +104,7 @@ int boot_await_socket(const struct attachment *self, struct boot_context *ret, s
 		nanosleep(&glance, NULL);
 	}
 	err_set(err, -ETIMEDOUT, "limpet's thread in the target does not start running");
-	return err_why(err, "the process may be stopped, frozen or starved of processor time");
+	return err_why(err, "the process may be stopped, frozen or starved of CPU time");
 }
 
 /* A thread that has ended meanwhile has no descriptors any more, the process still has. */

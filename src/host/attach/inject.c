@@ -13,7 +13,7 @@
 #include "host/core/interrupt.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
-#include "host/process/rights.h"
+#include "host/process/rights/rights.h"
 #include "shared/arch/doorstep.h"
 #include "shared/arch/elf.h"
 #include "shared/wire/needs.h"
@@ -47,7 +47,7 @@ static const struct {
 			     "" },
 	[JOB_LEAVE_ALONE] = { true, EXIT_BUSY, "no thread is in a state that limpet may touch",
 			      "each was inside the C library, in a restartable sequence, in a special "
-			      "processor mode, or has its system calls dispatched to itself",
+			      "CPU mode, or has its system calls dispatched to itself",
 			      "try again" },
 	[JOB_NO_STACK] = { true, EXIT_NOT_ATTACHABLE, "no thread has a stack that limpet may use",
 			   "the program switches stacks by itself (coroutines, a signal handler's stack); "

@@ -9,7 +9,7 @@
 #include "host/attach/spawn.h"
 #include "host/core/cleanup.h"
 #include "host/core/descriptors.h"
-#include "host/process/rights.h"
+#include "host/process/rights/rights.h"
 #include "shared/wire/control.h"
 
 #include <errno.h>

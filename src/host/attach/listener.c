@@ -9,7 +9,7 @@
 #include "host/attach/facts/seccomp_trial.h"
 #include "host/attach/socket_take.h"
 #include "host/core/cleanup.h"
-#include "host/process/attachable.h"
+#include "host/process/rights/attachable.h"
 #include "shared/wire/listener.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  */
 #include "host/attach/lock_holder.h"
 
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 
 #include <limits.h>
 #include <stdbool.h>

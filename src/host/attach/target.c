@@ -5,11 +5,11 @@
 #include "host/attach/target.h"
 
 #include "host/core/cleanup.h"
-#include "host/process/attachable.h"
 #include "host/process/foreign_file.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
-#include "host/process/rights.h"
+#include "host/process/rights/attachable.h"
+#include "host/process/rights/rights.h"
 
 #include <errno.h>
 #include <fcntl.h>

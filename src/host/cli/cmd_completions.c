@@ -6,9 +6,9 @@
 
 #include "host/cli/command.h"
 #include "host/cli/report.h"
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 #include "host/export/exporter.h"
-#include "host/ui/share.h"
+#include "host/ui/answers/share.h"
 
 /* The lines of `limpet ps --json`, for sed: no text in them can look like this. */
 static const char attachable_pid[] =

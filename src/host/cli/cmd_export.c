@@ -12,12 +12,12 @@
 #include "host/cli/version.h"
 #include "host/cli/view.h"
 #include "host/core/cleanup.h"
-#include "host/core/nearest.h"
-#include "host/core/plural.h"
-#include "host/core/print.h"
+#include "host/core/text/nearest.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
 #include "host/export/exporter.h"
 #include "host/recording/drops.h"
-#include "host/ui/share.h"
+#include "host/ui/answers/share.h"
 
 struct export_values {
 	bool is_json;

@@ -13,9 +13,9 @@
 #include "host/cli/report.h"
 #include "host/cli/show.h"
 #include "host/core/cleanup.h"
-#include "host/core/print.h"
-#include "host/core/text.h"
-#include "host/process/attachable.h"
+#include "host/core/text/print.h"
+#include "host/core/text/text.h"
+#include "host/process/rights/attachable.h"
 
 struct ps_values {
 	bool is_json;

@@ -6,8 +6,8 @@
 #include "host/cli/command.h"
 #include "host/cli/operand.h"
 #include "host/cli/report.h"
-#include "host/core/plural.h"
-#include "host/core/print.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
 #include "host/session/inside.h"
 
 #include <time.h>

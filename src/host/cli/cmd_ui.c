@@ -12,7 +12,7 @@
 #include "host/cli/report.h"
 #include "host/cli/ui_page.h"
 #include "host/cli/version.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/ui/browser.h"
 
 struct ui_values {

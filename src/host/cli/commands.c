@@ -2,7 +2,7 @@
  * Every verb, and what is made from the table: help texts and the nearest right name.
  */
 #include "host/cli/command.h"
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 
 #include <string.h>
 

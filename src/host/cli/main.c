@@ -12,11 +12,11 @@
 #include "host/cli/start_page.h"
 #include "host/cli/version.h"
 #include "host/core/environment.h"
-#include "host/core/nearest.h"
 #include "host/core/notes.h"
-#include "host/core/plural.h"
-#include "host/core/print.h"
-#include "host/core/text.h"
+#include "host/core/text/nearest.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
+#include "host/core/text/text.h"
 #include "host/symbols/symbol_file.h"
 
 static void print_help(FILE *out)

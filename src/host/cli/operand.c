@@ -7,8 +7,8 @@
 #include "host/cli/report.h"
 #include "host/cli/show.h"
 #include "host/core/cleanup.h"
-#include "host/core/print.h"
-#include "host/core/text.h"
+#include "host/core/text/print.h"
+#include "host/core/text/text.h"
 #include "host/process/process.h"
 #include "host/process/status.h"
 

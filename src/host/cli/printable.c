@@ -3,7 +3,7 @@
  */
 #include "host/cli/printable.h"
 
-#include "host/core/foreign.h"
+#include "host/core/text/foreign.h"
 
 const char *printable(const char *text, char *buffer)
 {

@@ -4,7 +4,7 @@
 #include "host/cli/progress.h"
 
 #include "host/core/clock.h"
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 
 #include <unistd.h>
 

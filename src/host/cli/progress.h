@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/core/worker.h"
+#include "host/core/threads/worker.h"
 
 struct progress {
 	const char *doing, *object; /* "reading", "app.limpet" */

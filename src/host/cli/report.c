@@ -5,8 +5,8 @@
 
 #include <errno.h>
 
-#include "host/core/print.h"
-#include "host/core/text.h"
+#include "host/core/text/print.h"
+#include "host/core/text/text.h"
 
 static void print_labelled(const char *first, const char *further, const char *lines)
 {

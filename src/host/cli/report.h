@@ -4,7 +4,7 @@
 #pragma once
 
 #include "host/core/err.h"
-#include "host/core/json.h"
+#include "host/core/text/json.h"
 
 /* Opens {"event":"summary","verb":...,"exit":...,"error":...,"why":...,"fix":... and leaves it open
  * for more. */

@@ -5,7 +5,7 @@
 
 #include "host/attach/listener.h"
 #include "host/core/cleanup.h"
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 #include "host/process/threads.h"
 
 static const char *const program_names[] = {
@@ -86,20 +86,10 @@ static void show_verdict_json(struct json *json, const struct process *process)
 
 void show_process_json(struct json *json, const struct process *process)
 {
-	const char state[] = { process->status.state, '\0' };
-
 	json_object(json, NULL);
 	json_text(json, "event", "process");
 	json_number(json, "pid", (uint64_t)process->pid);
-	json_text(json, "name", process->status.name);
-	json_text(json, "command", process->command);
-	json_text(json, "executable", process->executable);
-	json_text(json, "user", process->user);
-	json_number(json, "uid", process->status.euid);
-	json_text(json, "state", state);
-	json_number(json, "threads", process->status.threads);
-	json_number(json, "cpu_ns", process->stat.cpu_ns);
-	json_number(json, "cpu_permille", process_cpu_permille(process));
+	process_put_json(json, process);
 	json_number(json, "parent", (uint64_t)process->status.parent);
 	json_number(json, "tracer", (uint64_t)process->status.tracer);
 	json_text(json, "program", program_names[process->program]);

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/core/json.h"
+#include "host/core/text/json.h"
 #include "host/process/process.h"
 
 /* Opens {"event":"process",...}, the verdict included, and leaves it open for more. */

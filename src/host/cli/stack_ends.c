@@ -3,9 +3,9 @@
  */
 #include "host/cli/stack_ends.h"
 
-#include "host/core/plural.h"
-#include "host/core/print.h"
-#include "host/model/samples.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
+#include "host/model/samples/samples.h"
 #include "host/model/statistics.h"
 #include "host/sampling/sampler.h"
 

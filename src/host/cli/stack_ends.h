@@ -5,7 +5,7 @@
 
 #include "shared/wire/sample.h"
 
-#include "host/core/json.h"
+#include "host/core/text/json.h"
 
 #include <stdint.h>
 

@@ -10,7 +10,7 @@
 #include "host/cli/report.h"
 #include "host/cli/show.h"
 #include "host/core/cleanup.h"
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 
 #define BUSIEST 5
 
@@ -24,7 +24,7 @@ static const char examples[] =
 	"  limpet record -- ./program          record a program from its start to its end\n"
 	"  limpet top 4242                     what it does, live: threads, hot functions\n"
 	"  limpet dump 4242                    the stacks of all its threads, now\n"
-	"  limpet stat 4242 -d 10              its processor time, switches, faults, cycles, counted\n"
+	"  limpet stat 4242 -d 10              its CPU time, context switches, faults, cycles\n"
 	"  limpet ps                           what runs here, and what can be attached\n"
 	"  limpet doctor 4242                  can 4242 be attached; if not, why, and what helps\n"
 	"  limpet attach 4242 --tool my.so     load a library into it\n"

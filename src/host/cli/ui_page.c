@@ -5,7 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/ending.h"
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 #include "host/ui/browser.h"
 
 #include <errno.h>

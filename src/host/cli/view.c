@@ -3,9 +3,9 @@
  */
 #include "host/cli/view.h"
 
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 #include "host/model/narrow.h"
-#include "host/model/shown.h"
+#include "host/model/samples/shown.h"
 
 #include <errno.h>
 #include <inttypes.h>

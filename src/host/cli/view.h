@@ -6,7 +6,7 @@
 
 #include "host/core/err.h"
 #include "host/core/options.h"
-#include "host/model/profile.h"
+#include "host/model/samples/profile.h"
 
 struct shown_values {
 	const char *only;

@@ -6,7 +6,7 @@
 #include "host/collect/slot.h"
 
 #include "host/core/cleanup.h"
-#include "host/core/worker.h"
+#include "host/core/threads/worker.h"
 
 struct collector {
 	struct recording *recording;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/process/process.h"
 #include "host/process/procfs.h"
 

@@ -10,7 +10,7 @@
 #include "host/collect/sockets.h"
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/process/procfs.h"
 
 #define FILES_MAX 65536u

@@ -10,7 +10,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/process/procfs.h"
 
 static struct socket_name *sockets_add(struct sockets *sockets, uint64_t inode)

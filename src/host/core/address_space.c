@@ -3,7 +3,7 @@
  */
 #include "host/core/address_space.h"
 
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

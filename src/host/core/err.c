@@ -6,8 +6,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "host/core/print.h"
-#include "host/core/text.h"
+#include "host/core/text/print.h"
+#include "host/core/text/text.h"
 
 #define LONGEST 1024
 

@@ -5,7 +5,7 @@
 #include "host/core/interrupt.h"
 
 #include "host/core/clock.h"
-#include "host/core/quiet_thread.h"
+#include "host/core/threads/quiet_thread.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  */
 #include "host/core/notes.h"
 
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 
 #include <pthread.h>
 #include <stdarg.h>

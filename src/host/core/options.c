@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "host/core/nearest.h"
-#include "host/core/print.h"
-#include "host/core/text.h"
+#include "host/core/text/nearest.h"
+#include "host/core/text/print.h"
+#include "host/core/text/text.h"
 
 static int usage_error(struct err *err, const char *before, const char *name, const char *after)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 
 #define PASSWD_MAX_BYTES ((size_t)16 << 20)
 

@@ -21,9 +21,9 @@
 #include "host/core/descriptors.h"
 #include "host/core/room.h"
 #include "host/counters/reason.h"
-#include "host/process/descendants.h"
-#include "host/process/perf_access.h"
+#include "host/process/forks/descendants.h"
 #include "host/process/procfs.h"
+#include "host/process/rights/perf_access.h"
 #include "host/process/status.h"
 #include "host/process/threads.h"
 

@@ -7,7 +7,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 
 #define CGROUP_SWITCHES 11 /* newer than some headers */
 

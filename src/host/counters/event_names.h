@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/counters/event.h"
 
 #include <dirent.h>

@@ -6,8 +6,8 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
-#include "host/core/nearest.h"
-#include "host/core/print.h"
+#include "host/core/text/nearest.h"
+#include "host/core/text/print.h"
 #include "host/counters/event_names.h"
 
 #define WORD_ENDS  ",{}:/"

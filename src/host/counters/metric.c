@@ -65,7 +65,7 @@ static struct counter_metric metric_rate(const struct counter_event *event, uint
 	if (!span_ns)
 		return (struct counter_metric){ 0 };
 	if (event->is_time)
-		return (struct counter_metric){ (double)value / (double)span_ns, "processors" };
+		return (struct counter_metric){ (double)value / (double)span_ns, "CPUs utilized" };
 	return (struct counter_metric){ (double)value * 1e9 / (double)span_ns, "/s" };
 }
 

@@ -7,7 +7,7 @@
 
 struct counter_metric {
 	double value;
-	const char *unit; /* "processors", "per cycle", "% of branches"; NULL: there is none */
+	const char *unit; /* "CPUs utilized", "per cycle", "% of branches"; NULL: there is none */
 };
 
 /* counts: one for each event.  span_ns: how long was counted by the clock on the wall. */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 
 #define TERMS_DEEPEST 2u /* a name stands for terms, and those for no more names */
 

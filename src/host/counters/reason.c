@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "host/core/print.h"
-#include "host/process/perf_access.h"
-#include "host/process/rights.h"
+#include "host/core/text/print.h"
+#include "host/process/rights/perf_access.h"
+#include "host/process/rights/rights.h"
 
 void counter_machine_read(struct counter_machine *ret)
 {
@@ -31,14 +31,14 @@ static void reason_set_missing(const struct counter_event *event,
 {
 	if (event->needs_pmu && !machine->has_pmu) {
 		print_into(ret->why, sizeof(ret->why),
-			   "this machine shows no counters of its processor (PMU); virtual "
+			   "this machine shows no hardware counters (PMU); virtual "
 			   "machines often hide them");
 		print_into(ret->fix, sizeof(ret->fix),
 			   "count on the machine itself, or give the virtual one a PMU");
 		return;
 	}
 	print_into(ret->why, sizeof(ret->why), "%s does not count it",
-		   event->needs_pmu ? "this processor" : "this kernel");
+		   event->needs_pmu ? "this CPU" : "this kernel");
 	print_into(ret->fix, sizeof(ret->fix), "limpet stat --list shows what can be counted");
 }
 
@@ -73,11 +73,10 @@ bool counter_reason_find(const struct counter_event *event, const struct counter
 		reason_set_refusal(event, answer->refusal, machine, ret);
 	} else if (count->status == COUNT_NOT_COUNTED && event->is_partial) {
 		print_into(ret->why, sizeof(ret->why),
-			   "it was on no processor of %s, or their counters were taken",
-			   event->pmu);
+			   "it ran on no CPU of %s, or their counters were taken", event->pmu);
 	} else if (count->status == COUNT_NOT_COUNTED) {
 		print_into(ret->why, sizeof(ret->why),
-			   "the processor's counters were taken by other events all the time");
+			   "the CPU's counters were taken by other events all the time");
 		print_into(ret->fix, sizeof(ret->fix), "count fewer events: -e");
 	} else if (count->status == COUNT_INCOMPLETE) {
 		print_into(
@@ -89,11 +88,11 @@ bool counter_reason_find(const struct counter_event *event, const struct counter
 		reason_set_paranoid(machine, "only user mode is counted", ret);
 	} else if (count->status == COUNT_SCALED) {
 		print_into(ret->why, sizeof(ret->why),
-			   "the processor has too few counters for all events at once: the value "
+			   "the CPU has too few counters for all events at once: the value "
 			   "is scaled from the share of time");
 		print_into(ret->fix, sizeof(ret->fix), "count fewer events: -e");
 	} else if (event->is_partial && count->share < 1) {
-		print_into(ret->why, sizeof(ret->why), "counted while on processors of %s only",
+		print_into(ret->why, sizeof(ret->why), "counted while on CPUs of %s only",
 			   event->pmu);
 	}
 	return ret->why[0];

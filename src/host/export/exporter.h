@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/core/output_file.h"
+#include "host/core/output/output_file.h"
 #include "host/model/model.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/utf8.h"
+#include "host/core/text/utf8.h"
 
 enum wire_type { WIRE_VARINT = 0, WIRE_FIXED = 1, WIRE_LENGTH = 2 };
 

@@ -1,7 +1,7 @@
 /*
  * Text as a field of csv (RFC 4180).
  */
-#include "host/core/foreign.h"
+#include "host/core/text/foreign.h"
 #include "host/export/exporter.h"
 
 void export_quoted(FILE *out, const char *text)

@@ -4,8 +4,8 @@
  */
 #include "host/interpreter/memory.h"
 
-#include "host/core/foreign.h"
-#include "host/core/utf8.h"
+#include "host/core/text/foreign.h"
+#include "host/core/text/utf8.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "host/java/options.h"
 
 #include "host/core/cleanup.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/process/procfs.h"
 
 #include <stdlib.h>

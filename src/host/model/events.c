@@ -5,7 +5,7 @@
 
 #include "host/model/calls/ranges.h"
 #include "host/model/narrow.h"
-#include "host/model/stream.h"
+#include "host/model/read/stream.h"
 
 struct events {
 	struct model *model;

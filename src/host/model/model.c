@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/text.h"
-#include "host/model/chunks.h"
-#include "host/model/index.h"
-#include "host/model/samples.h"
+#include "host/core/text/text.h"
+#include "host/model/read/chunks.h"
+#include "host/model/read/index.h"
+#include "host/model/samples/samples.h"
 #include "host/recording/drops.h"
 
 static void free_thread(struct model_thread *thread)

@@ -7,7 +7,7 @@
 
 #include "host/core/err.h"
 #include "host/model/domains.h"
-#include "host/model/names.h"
+#include "host/model/read/names.h"
 #include "host/recording/reader.h"
 
 /* One chunk of a thread's records. */

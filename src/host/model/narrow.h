@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/model/samples.h"
+#include "host/model/samples/samples.h"
 
 /* From `from_ns` to `to_ns` after the recording's beginning (span.h); UINT64_MAX: to its end.  What
  * is counted of samples is counted again.  Of a sample that lies in it partly that part of its

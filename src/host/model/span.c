@@ -3,7 +3,7 @@
  */
 #include "host/model/span.h"
 
-#include "host/model/samples.h"
+#include "host/model/samples/samples.h"
 
 static void span_widen(struct model_span *span, uint64_t begin_ns, uint64_t end_ns)
 {

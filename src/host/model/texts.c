@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/core/path.h"
 #include "host/core/sorted.h"
+#include "host/core/text/path.h"
 #include "host/model/model.h"
-#include "host/model/samples.h"
+#include "host/model/samples/samples.h"
 #include "host/recording/drops.h"
 
 static const char *const drop_names[DROP_REASONS] = {

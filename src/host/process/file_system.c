@@ -5,7 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/notes.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 
 #include <errno.h>
 #include <linux/magic.h>

@@ -3,7 +3,7 @@
  */
 #include "host/process/inner_number.h"
 
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

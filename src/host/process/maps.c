@@ -11,7 +11,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
 #include "host/core/sorted.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/process/procfs.h"
 
 #define READ_TRIES 10

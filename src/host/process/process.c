@@ -15,7 +15,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
 

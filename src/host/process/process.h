@@ -5,10 +5,10 @@
 
 #include "host/core/users.h"
 #include "host/process/identity.h"
-#include "host/process/libc.h"
+#include "host/process/libc/libc.h"
 #include "host/process/maps.h"
-#include "host/process/namespaces.h"
-#include "host/process/rights.h"
+#include "host/process/rights/namespaces.h"
+#include "host/process/rights/rights.h"
 #include "host/process/runtimes.h"
 #include "host/process/stat.h"
 #include "host/process/status.h"
@@ -86,3 +86,7 @@ int process_each(struct viewer *viewer, process_visitor *visit, void *context,
 
 /* The share of one processor it has used since it began, in tenths of a percent. */
 unsigned process_cpu_permille(const struct process *process);
+
+/* What every table of processes tells of one, as members of an object. */
+struct json;
+void process_put_json(struct json *json, const struct process *process);

@@ -3,7 +3,7 @@
  */
 #include "host/process/schedstat.h"
 
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/process/procfs.h"
 
 #define PF_EXITING 0x00000004u

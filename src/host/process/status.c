@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/process/procfs.h"
 
 struct status_field {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "host/core/err.h"
-#include "host/core/thread_state.h"
+#include "host/core/threads/thread_state.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -5,7 +5,7 @@
 #include "host/python/binary.h"
 
 #include "host/core/cleanup.h"
-#include "host/core/path.h"
+#include "host/core/text/path.h"
 #include "host/symbols/elf/elf_source.h"
 #include "host/symbols/elf/elf_symbols.h"
 

@@ -4,7 +4,7 @@
  */
 #include "host/recorder/record_job.h"
 
-#include "host/core/quiet_thread.h"
+#include "host/core/threads/quiet_thread.h"
 
 #include <errno.h>
 #include <poll.h>

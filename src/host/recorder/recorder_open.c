@@ -2,7 +2,7 @@
  * How a recording is opened and let go.  The file is begun before anything is touched, so that a
  * full disk or a bad name costs the targets nothing.  Host only.
  */
-#include "host/process/descendants.h"
+#include "host/process/forks/descendants.h"
 #include "host/recorder/recorder_private.h"
 
 #include <errno.h>

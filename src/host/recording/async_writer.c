@@ -11,7 +11,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/descriptors.h"
-#include "host/core/worker.h"
+#include "host/core/threads/worker.h"
 
 /* What may wait to be written: some seconds of a program that writes very much. */
 #define WAITING_MAX (64u << 20)

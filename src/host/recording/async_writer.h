@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "host/core/bytes.h"
-#include "host/core/output_file.h"
+#include "host/core/output/output_file.h"
 #include "host/recording/facts.h"
 
 struct async_writer;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/core/output_file.h"
+#include "host/core/output/output_file.h"
 
 #define TRIES 1000u
 

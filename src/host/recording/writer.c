@@ -11,7 +11,7 @@
 #include <zstd.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/output_file.h"
+#include "host/core/output/output_file.h"
 #include "host/core/room.h"
 #include "host/recording/async_writer.h"
 #include "host/recording/sample_chunks.h"

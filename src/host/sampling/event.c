@@ -66,7 +66,7 @@ int event_probe(enum sampler_event event, struct err *err)
 		return 0;
 	err_set(err, -ENODEV, "%s cannot be counted on this machine: %s", events[event].name,
 		strerror(errno));
-	err_why(err, "its processor has no counters, or the virtual machine hides them");
+	err_why(err, "its CPU has no counters, or the virtual machine hides them");
 	return err_fix(err, "leave -e out: cpu-clock needs none");
 }
 

@@ -4,7 +4,7 @@
 #include "host/sampling/family.h"
 
 #include "host/core/cleanup.h"
-#include "host/process/descendants.h"
+#include "host/process/forks/descendants.h"
 
 #include <errno.h>
 

@@ -1,8 +1,8 @@
 /*
  * The samplers, and falling back from one to the next: the best one that the rights here allow.
  */
-#include "host/core/text.h"
-#include "host/process/rights.h"
+#include "host/core/text/text.h"
+#include "host/process/rights/rights.h"
 #include "host/sampling/sampler.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "host/session/inside.h"
 
 #include "host/core/cleanup.h"
-#include "host/core/path.h"
+#include "host/core/text/path.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
 #include "host/process/status.h"

@@ -7,7 +7,7 @@
 
 #include "host/attach/facts/modules.h"
 #include "host/core/clock.h"
-#include "host/core/path.h"
+#include "host/core/text/path.h"
 #include "host/session/table_scan.h"
 #include "host/session/variables.h"
 

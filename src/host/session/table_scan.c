@@ -7,7 +7,7 @@
 #include "host/session/table_scan.h"
 
 #include "host/core/cleanup.h"
-#include "host/core/path.h"
+#include "host/core/text/path.h"
 #include "host/process/memory.h"
 
 #include <stdio.h>

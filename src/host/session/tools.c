@@ -6,7 +6,7 @@
 
 #include "host/attach/library.h"
 #include "host/core/cleanup.h"
-#include "host/core/path.h"
+#include "host/core/text/path.h"
 #include "host/process/foreign_file.h"
 
 #include <elf.h>

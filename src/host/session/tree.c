@@ -3,7 +3,7 @@
  * process's, but take no signal, and make no child that it could see.
  */
 #include "host/core/clock.h"
-#include "host/core/quiet_thread.h"
+#include "host/core/threads/quiet_thread.h"
 #include "host/session/tree_private.h"
 
 #include <errno.h>

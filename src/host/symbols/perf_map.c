@@ -7,7 +7,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/notes.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/process/foreign_file.h"
 #include "host/process/stat.h"
 #include "host/process/status.h"

@@ -3,9 +3,9 @@
  */
 #include "host/symbols/symbolizer.h"
 
-#include "host/core/path.h"
 #include "host/core/pool.h"
 #include "host/core/room.h"
+#include "host/core/text/path.h"
 #include "host/symbols/demangle/demangle.h"
 #include "host/symbols/jitdump.h"
 #include "host/symbols/perf_map.h"

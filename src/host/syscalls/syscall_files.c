@@ -3,7 +3,7 @@
  */
 #include "host/syscalls/syscall_files.h"
 
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/process/procfs.h"
 #include "shared/base/hash.h"
 

@@ -5,7 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
-#include "host/process/descendants.h"
+#include "host/process/forks/descendants.h"
 #include "host/sampling/bpf/kernel_session.h"
 #include "host/syscalls/syscall_table.h"
 

@@ -5,7 +5,7 @@
 
 #include "host/collect/facts.h"
 #include "host/core/cleanup.h"
-#include "host/model/samples.h"
+#include "host/model/samples/samples.h"
 #include "host/top/live.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
-#include "host/model/languages.h"
+#include "host/model/samples/languages.h"
 #include "host/process/process.h"
 #include "host/process/threads.h"
 

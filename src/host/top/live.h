@@ -27,8 +27,8 @@ extern const struct live_limits live_limits_usual;
 int live_new(struct live **ret, pid_t pid, const struct live_limits *limits,
 	     struct err *err) MUST_CHECK;
 void live_free(struct live *live);
-/* Before the first sample: only frames of this language are kept (host/model/languages.h), and
- * samples that have some; code is called by its whole path. */
+/* Before the first sample: only frames of this language are kept (host/model/samples/languages.h),
+ * and samples that have some; code is called by its whole path. */
 void live_show(struct live *live, unsigned language, bool full_paths);
 
 /* 0 or -ENOMEM.  The space is the process's as it was then. */

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/model/samples.h"
+#include "host/model/samples/samples.h"
 #include "host/model/table.h"
 #include "host/recorder/samples/code_list.h"
 #include "host/top/live.h"

@@ -4,9 +4,9 @@
  */
 #include "host/top/live_view.h"
 
-#include "host/core/path.h"
 #include "host/core/room.h"
-#include "host/model/languages.h"
+#include "host/core/text/path.h"
+#include "host/model/samples/languages.h"
 #include "host/top/live_private.h"
 
 #include <errno.h>

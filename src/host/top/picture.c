@@ -5,8 +5,8 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
-#include "host/model/call_tree.h"
-#include "host/model/neighbours.h"
+#include "host/model/samples/call_tree.h"
+#include "host/model/samples/neighbours.h"
 #include "host/top/live.h"
 
 #include <errno.h>

@@ -4,9 +4,9 @@
 #include "host/top/top.h"
 
 #include "host/core/cleanup.h"
-#include "host/core/plural.h"
+#include "host/core/text/plural.h"
 #include "host/model/statistics.h"
-#include "host/process/descendants.h"
+#include "host/process/forks/descendants.h"
 #include "host/process/stat.h"
 #include "host/top/freeze.h"
 #include "host/top/live.h"

@@ -10,7 +10,7 @@ struct top;
 struct top_options {
 	struct sampling_options sampling;
 	const char *version; /* of limpet */
-	unsigned language;   /* of the frames that are shown, as in host/model/languages.h */
+	unsigned language; /* of the frames that are shown, as in host/model/samples/languages.h */
 	bool full_paths;
 };
 

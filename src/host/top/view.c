@@ -3,7 +3,7 @@
  */
 #include "host/top/view.h"
 
-#include "host/model/profile.h"
+#include "host/model/samples/profile.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/descriptors.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 
 #include <fcntl.h>
 #include <grp.h>

@@ -3,8 +3,8 @@
  */
 #include "host/ui/columns.h"
 
-#include "host/core/foreign.h"
 #include "host/core/room.h"
+#include "host/core/text/foreign.h"
 
 #include <errno.h>
 #include <math.h>

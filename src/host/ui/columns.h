@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "host/core/json.h"
 #include "host/core/pool.h"
+#include "host/core/text/json.h"
 
 #define COLUMNS_MAX 16u
 

@@ -5,10 +5,10 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
-#include "host/core/quiet_thread.h"
-#include "host/ui/answer_cache.h"
+#include "host/core/threads/quiet_thread.h"
+#include "host/ui/answers/answer_cache.h"
+#include "host/ui/answers/handlers.h"
 #include "host/ui/front.h"
-#include "host/ui/handlers.h"
 #include "host/ui/http/listen.h"
 
 #include <errno.h>

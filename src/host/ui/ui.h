@@ -5,7 +5,7 @@
 #pragma once
 
 #include "host/core/err.h"
-#include "host/core/json.h"
+#include "host/core/text/json.h"
 
 #include <sys/types.h>
 

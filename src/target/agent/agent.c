@@ -20,7 +20,7 @@
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/sdk.h"
-#include "target/sdk/tables.h"
+#include "target/sdk/tables/tables.h"
 
 #include <dlfcn.h>
 #include <errno.h>

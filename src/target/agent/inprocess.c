@@ -187,7 +187,7 @@ static int variables_publish(const struct boot_context *boot, const char *buffer
 	int r = buffer_decode(buffer, &message.list);
 
 	if (r)
-		return call_fail(text, room, -EINVAL, "the environment buffer is not one");
+		return call_fail(text, room, -EINVAL, "the environment buffer is malformed");
 	r = environment_publish(boot, &message.list);
 	return r ? call_fail(text, room, r, "the variables could not be published") : 0;
 }

@@ -4,7 +4,7 @@
 #include "target/agent/register.h"
 
 #include "target/lifecycle/runner.h"
-#include "target/sdk/tables.h"
+#include "target/sdk/tables/tables.h"
 
 #include <errno.h>
 #include <stdbool.h>

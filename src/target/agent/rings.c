@@ -6,7 +6,7 @@
 #include "shared/arch/syscall.h"
 #include "target/lifecycle/runner.h"
 #include "target/runtime/page.h"
-#include "target/sdk/tables.h"
+#include "target/sdk/tables/tables.h"
 
 #include <errno.h>
 #include <stdbool.h>

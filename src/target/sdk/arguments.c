@@ -5,7 +5,7 @@
  */
 #include "target/runtime/readable.h"
 #include "target/runtime/text.h"
-#include "target/sdk/signature.h"
+#include "target/sdk/signatures/signature.h"
 #include "target/sdk/status.h"
 
 #include <string.h>

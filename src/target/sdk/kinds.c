@@ -1,7 +1,7 @@
 /*
  * Names of kinds and operations, and the ways to go through them.  Called by tools, on any thread.
  */
-#include "target/sdk/signature.h"
+#include "target/sdk/signatures/signature.h"
 #include "target/sdk/status.h"
 
 #include "target/runtime/text.h"

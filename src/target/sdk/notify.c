@@ -8,7 +8,7 @@
 #include "target/runtime/text.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/guard.h"
-#include "target/sdk/signature.h"
+#include "target/sdk/signatures/signature.h"
 #include "target/sdk/status.h"
 #include "target/sdk/threads.h"
 

@@ -7,16 +7,16 @@
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/buffers.h"
-#include "target/sdk/code.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/delivery.h"
+#include "target/sdk/devices/code.h"
+#include "target/sdk/devices/work.h"
 #include "target/sdk/external.h"
-#include "target/sdk/intercept.h"
 #include "target/sdk/notify.h"
-#include "target/sdk/restart.h"
 #include "target/sdk/service.h"
+#include "target/sdk/tables/intercept.h"
+#include "target/sdk/tables/restart.h"
 #include "target/sdk/threads.h"
-#include "target/sdk/work.h"
 
 #define REST_NS  2000000000ull
 #define DRAIN_NS 5000000000ull

@@ -9,10 +9,10 @@
 #include "target/runtime/page.h"
 #include "target/sdk/buffers.h"
 #include "target/sdk/contexts.h"
+#include "target/sdk/devices/work.h"
 #include "target/sdk/external.h"
 #include "target/sdk/guard.h"
-#include "target/sdk/watch.h"
-#include "target/sdk/work.h"
+#include "target/sdk/tables/watch.h"
 
 #include <string.h>
 #include <time.h>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "shared/arch/service.h"
-#include "target/sdk/signature.h"
+#include "target/sdk/signatures/signature.h"
 #include "target/sdk/threads.h"
 
 #define SEEN_MAX 8u /* contexts that see one call */

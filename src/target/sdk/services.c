@@ -3,7 +3,7 @@
  * configured or initialized.
  */
 #include "target/sdk/contexts.h"
-#include "target/sdk/signature.h"
+#include "target/sdk/signatures/signature.h"
 #include "target/sdk/status.h"
 
 #define SETS_MAX 256u

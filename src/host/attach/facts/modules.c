@@ -4,7 +4,7 @@
  */
 #include "host/attach/facts/modules.h"
 
-#include "host/core/path.h"
+#include "host/core/text/path.h"
 
 #include <elf.h>
 #include <errno.h>

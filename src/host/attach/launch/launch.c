@@ -10,7 +10,7 @@
 #include "host/core/environment.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
-#include "host/process/rights.h"
+#include "host/process/rights/rights.h"
 #include "host/process/stat.h"
 #include "shared/arch/doorstep.h"
 

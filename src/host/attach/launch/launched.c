@@ -4,7 +4,7 @@
 #include "host/attach/launch/launched.h"
 
 #include "host/core/clock.h"
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -10,8 +10,8 @@
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/ending.h"
-#include "host/core/print.h"
-#include "host/core/text.h"
+#include "host/core/text/print.h"
+#include "host/core/text/text.h"
 #include "host/session/session.h"
 
 #include <errno.h>

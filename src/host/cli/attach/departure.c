@@ -3,8 +3,8 @@
  */
 #include "host/cli/attach/departure.h"
 
-#include "host/core/json.h"
-#include "host/core/print.h"
+#include "host/core/text/json.h"
+#include "host/core/text/print.h"
 
 static void print_json(const struct departure *departure)
 {

@@ -6,9 +6,9 @@
 
 #include "host/cli/attach/departure.h"
 #include "host/core/ending.h"
-#include "host/core/json.h"
-#include "host/core/plural.h"
-#include "host/core/print.h"
+#include "host/core/text/json.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
 #include "host/session/tree.h"
 
 #include <errno.h>

@@ -10,8 +10,8 @@
 #include "host/cli/report.h"
 #include "host/cli/view.h"
 #include "host/core/cleanup.h"
-#include "host/core/output_file.h"
-#include "host/core/print.h"
+#include "host/core/output/output_file.h"
+#include "host/core/text/print.h"
 #include "host/export/exporter.h"
 #include "host/export/profile/diff.h"
 

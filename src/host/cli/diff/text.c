@@ -8,8 +8,8 @@
 #include "host/cli/diff/diff_report.h"
 #include "host/cli/printable.h"
 #include "host/core/cleanup.h"
-#include "host/core/plural.h"
-#include "host/core/print.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
 #include "host/model/statistics.h"
 
 static double time_seconds(uint64_t time_ns)
@@ -92,8 +92,7 @@ static int print_functions(const struct comparison *comparison, const struct dif
 		return -ENOMEM;
 	shown = style->limit ? MIN(count, style->limit) : count;
 	print(stdout, "\nfunctions: %% in A and in B, and the change of %s in points\n", first);
-	print(stdout,
-	      "(~ and ?: inside +-, the statistical error in 95 of 100 cases: may be chance)\n");
+	print(stdout, "(~ and ?: inside +-, the 95 %% confidence interval: may be chance)\n");
 	print(stdout, "%5s A %5s B %8s  %6s %8s %5s A %5s B  %s\n", first, first, "CHANGE", "+-",
 	      "FACTOR", second, second, "FUNCTION");
 	for (size_t i = 0; i < shown; i++)

@@ -14,7 +14,7 @@
 #include "host/cli/show.h"
 #include "host/cli/version.h"
 #include "host/core/cleanup.h"
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 #include "host/process/procfs.h"
 
 struct doctor_values {

@@ -113,7 +113,8 @@ static struct finding examine_pause(const struct rights *rights)
 
 	getrlimit(RLIMIT_RTPRIO, &limit);
 	if (rights_have(rights, CAPABILITY_SYS_NICE) || limit.rlim_cur > 0)
-		return finding_full("real-time priority for the moment of the stop");
+		return finding_full(
+			"real-time priority while a thread is stopped: the pause is short");
 	return (struct finding){ FEATURE_PART, "normal priority: longer pauses on a busy machine",
 				 "CAP_SYS_NICE", FIX_PTRACE };
 }
@@ -121,17 +122,17 @@ static struct finding examine_pause(const struct rights *rights)
 static struct finding examine_sandboxes(const struct rights *rights)
 {
 	if (rights_have(rights, CAPABILITY_SYS_ADMIN))
-		return finding_full("seccomp filters are read before anything is done");
+		return finding_full("filters of the target are read first, and respected");
 	return (struct finding){ FEATURE_PART,
 				 "only with the same filters as limpet, or with --force",
 				 "CAP_SYS_ADMIN to read seccomp filters", "sudo limpet ..." };
 }
 
 const struct feature features[] = {
-	{ "looking", "ps, doctor, status", examine_looking },
+	{ "processes", "ps, doctor, status", examine_looking },
 	{ "attach", "attach, detach", examine_attach },
 	{ "tools", "attach --tool", examine_tools },
-	{ "short pause", "attach", examine_pause },
-	{ "sandboxes", "attach to a process with seccomp filters", examine_sandboxes },
+	{ "real-time", "attach", examine_pause },
+	{ "seccomp", "attach to a process with seccomp filters", examine_sandboxes },
 	{ 0 },
 };

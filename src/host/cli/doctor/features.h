@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/process/rights.h"
+#include "host/process/rights/rights.h"
 
 enum feature_grade { FEATURE_NONE, FEATURE_PART, FEATURE_FULL };
 

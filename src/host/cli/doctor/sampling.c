@@ -3,8 +3,8 @@
  */
 #include "host/cli/doctor/sampling.h"
 
-#include "host/core/json.h"
-#include "host/core/print.h"
+#include "host/core/text/json.h"
+#include "host/core/text/print.h"
 #include "host/recorder/samples/sampling.h"
 
 #include <stdio.h>

@@ -3,10 +3,10 @@
  */
 #include "host/cli/doctor/setup.h"
 
-#include "host/core/json.h"
-#include "host/core/print.h"
+#include "host/core/text/json.h"
+#include "host/core/text/print.h"
 #include "host/core/users.h"
-#include "host/process/rights.h"
+#include "host/process/rights/rights.h"
 
 #include <limits.h>
 #include <stdbool.h>

@@ -5,10 +5,10 @@
 #include "host/cli/dump/text.h"
 
 #include "host/cli/printable.h"
-#include "host/core/path.h"
-#include "host/core/plural.h"
-#include "host/core/print.h"
-#include "host/model/samples.h"
+#include "host/core/text/path.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
+#include "host/model/samples/samples.h"
 #include "host/sampling/sampler.h"
 
 #include <inttypes.h>
@@ -165,7 +165,7 @@ static void print_group(const struct dumped_thread *const *group, size_t count,
 	if (count == 1)
 		print(stdout, "\nthread ");
 	else
-		print(stdout, "\n%zu threads with equal stacks: ", count);
+		print(stdout, "\n%zu threads with the same stack: ", count);
 	for (size_t i = 0; i < count; i++) {
 		cpu_ns += group[i]->facts.cpu_ns;
 		if (i >= TITLES_MAX)
@@ -176,8 +176,7 @@ static void print_group(const struct dumped_thread *const *group, size_t count,
 	if (count > TITLES_MAX)
 		print(stdout, ", and %zu more (--all)", count - TITLES_MAX);
 	print_state(group[0], have_same_object(group, count));
-	print(stdout, "; %.3f s of processor time%s\n", (double)cpu_ns / 1e9,
-	      count > 1 ? " in all" : "");
+	print(stdout, "; CPU time %.3f s%s\n", (double)cpu_ns / 1e9, count > 1 ? " in all" : "");
 	print_frames(group[0], style);
 	print_end(group[0]);
 }
@@ -228,8 +227,8 @@ static void print_deadlock(const struct dump *dump)
 
 void dump_print(pid_t pid, const struct dump *dump, const struct dump_style *style)
 {
-	print(stdout, "process %d: %zu thread%s, by %s\n", pid, dump->count, plural(dump->count),
-	      dump->sampler);
+	print(stdout, "process %d: %zu thread%s, sampler %s\n", pid, dump->count,
+	      plural(dump->count), dump->sampler);
 	for (const char *at = dump->reasons; *at; at += strcspn(at, "\n"), at += *at == '\n')
 		print(stderr, "note: %.*s\n", (int)strcspn(at, "\n"), at);
 	print_deadlock(dump);

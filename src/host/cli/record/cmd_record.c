@@ -10,7 +10,7 @@
 #include "host/cli/report.h"
 #include "host/cli/version.h"
 #include "host/core/ending.h"
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 #include "host/process/status.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static const struct option_desc record_options[] = {
 	  "take HZ samples a second, 1 to 5000 (default: 99; without traces)", OPTION_NUMBER,
 	  FIELD(samples.hz) },
 	{ 'e', "event", "NAME",
-	  "sample by this event: cpu-clock, or cycles where the processor counts them", OPTION_TEXT,
+	  "sample by this event: cpu-clock, or cycles where the CPU counts them", OPTION_TEXT,
 	  FIELD(samples.event) },
 	{ 0, "off-cpu", NULL, "also sample waiting threads: where, and how long", OPTION_FLAG,
 	  FIELD(samples.off_cpu) },

@@ -7,7 +7,7 @@
 #include "host/cli/record/messages.h"
 #include "host/core/cleanup.h"
 #include "host/core/interrupt.h"
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 
 #include <errno.h>
 #include <stdio.h>

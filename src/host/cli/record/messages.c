@@ -4,9 +4,9 @@
 #include "host/cli/record/messages.h"
 
 #include "host/cli/printable.h"
-#include "host/core/json.h"
-#include "host/core/plural.h"
-#include "host/core/print.h"
+#include "host/core/text/json.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
 #include "host/model/domains.h"
 #include "host/process/procfs.h"
 #include "host/recording/drops.h"
@@ -307,7 +307,7 @@ void warn_work_left(const struct work_left *left)
 	if (left->turned)
 		print(stderr,
 		      "warning: %" PRIu64
-		      " records ended before they began, by clocks of processors or devices that "
+		      " records ended before they began, by clocks of CPUs or devices that "
 		      "differ: they are recorded as if they had taken no time\n",
 		      left->turned);
 }

@@ -3,7 +3,7 @@
  */
 #include "host/cli/record/period.h"
 
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,9 +4,9 @@
 #include "host/cli/record/samples.h"
 
 #include "host/cli/stack_ends.h"
-#include "host/core/plural.h"
-#include "host/core/print.h"
-#include "host/model/samples.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
+#include "host/model/samples/samples.h"
 #include "host/model/statistics.h"
 #include "host/sampling/bpf/system_wide.h"
 
@@ -171,7 +171,7 @@ int samples_judge(const struct sampling_totals *totals, const struct sampling_op
 	if (totals->counts.throttled > 1)
 		print(stderr,
 		      "note: for a time only one sample in %u was taken, for all of them: samples cost "
-		      "limpet no more than a tenth of a processor; -F with less costs less\n",
+		      "limpet no more than a tenth of a CPU; -F with less costs less\n",
 		      totals->counts.throttled);
 	warn_incomplete(&totals->counts);
 	if (totals->java_trouble[0])

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/core/json.h"
+#include "host/core/text/json.h"
 #include "host/recorder/samples/sampling.h"
 #include "host/symbols/symbol_file.h"
 

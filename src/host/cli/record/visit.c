@@ -5,7 +5,7 @@
 
 #include "host/cli/record/messages.h"
 #include "host/core/clock.h"
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 #include "host/recording/drops.h"
 
 #include <inttypes.h>

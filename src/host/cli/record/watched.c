@@ -6,7 +6,7 @@
 #include "host/cli/ui_page.h"
 #include "host/cli/version.h"
 #include "host/ui/browser.h"
-#include "host/ui/live_job.h"
+#include "host/ui/session/live_job.h"
 
 #include <errno.h>
 

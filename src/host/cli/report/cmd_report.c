@@ -11,7 +11,7 @@
 #include "host/cli/report/samples.h"
 #include "host/cli/view.h"
 #include "host/core/cleanup.h"
-#include "host/core/nearest.h"
+#include "host/core/text/nearest.h"
 
 struct report_values {
 	bool is_json, tree;

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "host/cli/report/recording_report.h"
-#include "host/core/json.h"
+#include "host/core/text/json.h"
 
 static void print_statistics(struct json *json, const struct statistics *statistics)
 {

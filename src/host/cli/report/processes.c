@@ -4,9 +4,9 @@
 #include "host/cli/printable.h"
 #include "host/cli/report/samples.h"
 #include "host/core/cleanup.h"
-#include "host/core/json.h"
-#include "host/core/print.h"
-#include "host/model/profile.h"
+#include "host/core/text/json.h"
+#include "host/core/text/print.h"
+#include "host/model/samples/profile.h"
 #include "host/model/statistics.h"
 
 #include <errno.h>
@@ -78,7 +78,7 @@ int report_processes_print(struct model *model, uint64_t limit)
 		return 0;
 	if (rows_find(&rows, model))
 		return -ENOMEM;
-	print(stdout, "\nprocesses: what they did on a processor, in msec\n");
+	print(stdout, "\nprocesses: CPU time in msec\n");
 	print(stdout, "%7s %9s %7s %7s %7s %7s  %s\n", "SAMPLES", "ON CPU", "%", "INCOMPL",
 	      "THREADS", "PID", "NAME: COMMAND");
 	for (uint32_t i = 0; i < model->process_count; i++) {

@@ -11,11 +11,11 @@
 #include "host/cli/report/samples.h"
 #include "host/cli/stack_ends.h"
 #include "host/core/cleanup.h"
-#include "host/core/json.h"
-#include "host/core/plural.h"
-#include "host/core/print.h"
-#include "host/core/text.h"
-#include "host/model/call_tree.h"
+#include "host/core/text/json.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
+#include "host/core/text/text.h"
+#include "host/model/samples/call_tree.h"
 #include "host/model/statistics.h"
 #include "host/sampling/sampler.h"
 #include "host/unwind/engine.h"
@@ -30,9 +30,10 @@ static const struct view {
 	unsigned kinds;
 	const char *title, *name;
 } views[] = {
-	{ KINDS_ON_CPU, "hot functions: on a processor", "on-cpu" },
+	{ KINDS_ON_CPU, "hot functions: on CPU", "on-cpu" },
 	{ KINDS_OFF_CPU, "where threads waited", "off-cpu" },
-	{ KIND_BIT(SAMPLE_RUNNABLE), "where threads wanted a processor and had none", "runnable" },
+	{ KIND_BIT(SAMPLE_RUNNABLE), "where threads were runnable: ready, and waiting for a CPU",
+	  "runnable" },
 };
 
 static bool is_wanted(const struct samples *samples, const struct view *view)
@@ -77,7 +78,7 @@ static void print_head(const struct samples *samples)
 		print(stdout, "note: %s\n", text);
 	}
 	print_incomplete(samples);
-	print(stdout, "+- is the statistical error of SELF, in 95 of 100 cases\n");
+	print(stdout, "+- is the 95 %% confidence interval of SELF\n");
 }
 
 static void print_function(const struct samples *samples, const struct profile *profile,
@@ -187,8 +188,8 @@ static int print_threads(struct model *model, uint64_t limit)
 
 	if (thread_profiles_find(&rows, model))
 		return -ENOMEM;
-	print(stdout, "\nthreads: what they did, in msec%s\n",
-	      is_off_cpu ? "" : " (record --off-cpu tells how long they waited)");
+	print(stdout, "\nthreads: times in msec%s\n",
+	      is_off_cpu ? "" : " (record --off-cpu also shows how long they waited)");
 	print(stdout, "%7s %9s", "SAMPLES", "ON CPU");
 	if (is_off_cpu)
 		print(stdout, " %9s %9s %9s", "WAITED", "FOR DISK", "RUNNABLE");

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/model/samples.h"
+#include "host/model/samples/samples.h"
 
 struct json;
 

@@ -1,14 +1,14 @@
 /*
- * `limpet report` about the states of threads: how long they ran, wanted a processor, and waited,
+ * `limpet report` about the states of threads: how long they ran, were runnable, and waited,
  * all of them together.
  */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "host/cli/report/samples.h"
-#include "host/core/json.h"
-#include "host/core/print.h"
-#include "host/model/samples.h"
+#include "host/core/text/json.h"
+#include "host/core/text/print.h"
+#include "host/model/samples/samples.h"
 #include "host/model/statistics.h"
 #include "host/process/threads.h"
 
@@ -36,10 +36,11 @@ static int report_states_add(const struct sample_event *event, void *context)
 	return 0;
 }
 
-static const char *name_of(unsigned kind, unsigned state)
+/* runnable: what that state is called; programs know it by another name since 0.1.0. */
+static const char *name_of(unsigned kind, unsigned state, const char *runnable)
 {
 	if (kind != SAMPLE_BLOCKED)
-		return kind == SAMPLE_RUNNING ? "running" : "wants a processor";
+		return kind == SAMPLE_RUNNING ? "running" : runnable;
 	return thread_state_name((char)state);
 }
 
@@ -68,9 +69,9 @@ static void each_row(const struct states *states, struct json *json)
 			const struct state_row *row = &states->rows[kind][state];
 
 			if (row->samples && json)
-				write_row(json, name_of(kind, state), row);
+				write_row(json, name_of(kind, state, "wants a processor"), row);
 			else if (row->samples)
-				print_row(states, name_of(kind, state), row);
+				print_row(states, name_of(kind, state, "runnable"), row);
 		}
 }
 
@@ -81,8 +82,8 @@ int report_states_print(struct model *model)
 
 	if (r || !report_has_waits(model->samples))
 		return r;
-	print(stdout, "\nstates: what all threads did together\n%8s %12s %9s  %s\n", "%", "msec",
-	      "SAMPLES", "STATE");
+	print(stdout, "\nstates: time of all threads\n%8s %12s %9s  %s\n", "%", "msec", "SAMPLES",
+	      "STATE");
 	each_row(&states, /* json */ NULL);
 	return 0;
 }

@@ -7,9 +7,9 @@
 
 #include "host/cli/printable.h"
 #include "host/cli/report/recording_report.h"
-#include "host/core/plural.h"
-#include "host/core/print.h"
-#include "host/model/profile.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
+#include "host/model/samples/profile.h"
 #include "host/recording/drops.h"
 
 #define FRAMES_SHOWN 8u
@@ -42,7 +42,7 @@ static void print_head(const struct recording_report *report)
 			      printable(model->processes[i]->name, name),
 			      printable(model->processes[i]->command, command));
 	else
-		print(stdout, "every process: %u seen\n", model->process_count);
+		print(stdout, "system-wide: %u processes\n", model->process_count);
 	if (model->calls || !model->samples->count)
 		print(stdout, "%" PRIu64 " call%s of %u thread%s", model->calls,
 		      plural(model->calls), report->summary.thread_count,
@@ -95,7 +95,7 @@ static void print_losses(const struct model *model)
 			print(stdout, ", %" PRIu64 " %s", model->drops[reason],
 			      drop_reason_text(reason));
 	if (model->end.invalid)
-		print(stdout, ", %" PRIu64 " made no sense", model->end.invalid);
+		print(stdout, ", %" PRIu64 " were invalid", model->end.invalid);
 	print(stdout, "\n");
 }
 
@@ -238,7 +238,8 @@ static void print_allocations(const struct recording_report *report,
 		      " bytes on average; the error of a row is about 1/sqrt(SAMPLES)\n",
 		      count_records(allocations), plural(count_records(allocations)),
 		      allocations->sample);
-	print(stdout, "%10s %16s %6s %12s %16s", "CALLS", "BYTES", "%", "OUT BLOCKS", "OUT BYTES");
+	print(stdout, "%10s %16s %6s %12s %16s", "CALLS", "BYTES", "%", "LIVE BLOCKS",
+	      "LIVE BYTES");
 	print(stdout, allocations->sample ? " %8s  WHERE\n" : "  WHERE\n", "SAMPLES");
 	for (uint32_t i = 0; i < rows_shown(count, style); i++) {
 		const struct allocation_site *site = &allocations->sites[i];
@@ -314,7 +315,7 @@ static void print_syscall_errors(const struct recording_report *report,
 
 	if (!syscalls->error_count)
 		return;
-	print(stdout, "\nerrors of system calls\n%10s  %-24s %s\n", "CALLS", "ERROR", "FUNCTION");
+	print(stdout, "\nsystem call errors\n%10s  %-24s %s\n", "CALLS", "ERROR", "FUNCTION");
 	for (uint32_t i = 0; i < rows_shown(syscalls->error_count, style); i++) {
 		const struct syscall_error_row *row = &syscalls->errors[i];
 
@@ -445,7 +446,7 @@ static void print_marks(const struct marker_row *rows, uint32_t count,
 
 	if (!count)
 		return;
-	print(stdout, "\nmarks\n%10s  NAME\n", "TIMES");
+	print(stdout, "\nmarks\n%10s  NAME\n", "COUNT");
 	for (uint32_t i = 0; i < rows_shown(count, style); i++)
 		print(stdout, "%10" PRIu64 "  %s\n", rows[i].statistics.calls,
 		      printable(rows[i].name, name));

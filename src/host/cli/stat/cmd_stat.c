@@ -223,7 +223,7 @@ static enum exit_code stat_run(char **argv)
 
 const struct command command_stat = {
 	.name = "stat",
-	.summary = "count what a process does: processor time, switches, faults, cycles",
+	.summary = "count what a process does: CPU time, context switches, faults, cycles",
 	.usage = "PID [-e EVENTS] [--threads] [--children] [-I TIME] [-d TIME] [--csv | --json]",
 	.options = stat_options,
 	.run = stat_run,

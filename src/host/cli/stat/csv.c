@@ -2,7 +2,7 @@
  * Counts for spreadsheets: one line for each of them.
  */
 #include "host/cli/stat/writer.h"
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 #include "host/export/exporter.h"
 
 #include <inttypes.h>
@@ -40,43 +40,23 @@ static void csv_put_count(const struct counter_event *event, const struct count 
 	      count->share);
 }
 
-static void csv_write_count(const struct stat_view *view, const struct counted_process *process,
-			    const struct counted_subject *subject, size_t index,
-			    const struct stat_span *span)
+static void csv_write_count(const struct stat_count *self, const struct stat_span *span)
 {
-	const struct counter_events *events = view->counting->options.events;
-	const struct counter_answer *answer = counting_answer(view->counting, process, index);
-	struct counter_metric metric =
-		counter_metric_find(events, subject->counts, index, span->end_ns - span->begin_ns);
-	struct counter_reason reason;
-	char name[COUNTER_NAME_MAX];
-
-	counter_shown_name(&events->items[index], answer, name);
-	counter_reason_find(&events->items[index], answer, &subject->counts[index], &view->machine,
-			    &reason);
-	csv_put_subject(subject, span);
+	csv_put_subject(self->subject, span);
 	fputc(',', stdout);
-	export_quoted(stdout, name);
-	csv_put_count(&events->items[index], &subject->counts[index]);
-	if (metric.unit)
-		print(stdout, "%.6f,%s,", metric.value, metric.unit);
+	export_quoted(stdout, self->name);
+	csv_put_count(self->event, self->count);
+	if (self->metric.unit)
+		print(stdout, "%.6f,%s,", self->metric.value, self->metric.unit);
 	else
 		fputs(",,", stdout);
-	export_quoted(stdout, reason.why);
+	export_quoted(stdout, self->reason.why);
 	fputc('\n', stdout);
-}
-
-static void csv_write_subject(const struct stat_view *view, const struct counted_process *process,
-			      const struct counted_subject *subject, const struct stat_span *span)
-{
-	for (size_t i = 0; i < view->counting->options.events->count; i++)
-		if (stat_is_shown(view, process, i))
-			csv_write_count(view, process, subject, i, span);
 }
 
 static void csv_span(const struct stat_view *view, const struct stat_span *span)
 {
-	stat_visit(view, span, csv_write_subject);
+	stat_visit(view, span, csv_write_count);
 	fflush(stdout);
 }
 

@@ -1,7 +1,7 @@
 /*
  * Counts for programs: one object for each of them.
  */
-#include "host/core/json.h"
+#include "host/core/text/json.h"
 #include "host/cli/stat/writer.h"
 
 static void json_begin(const struct stat_view *view, uint64_t duration_ns)
@@ -51,45 +51,26 @@ static void json_put_count(struct json *json, const struct counter_event *event,
 	json_rounded(json, "share", count->share, 6);
 }
 
-static void json_write_count(const struct stat_view *view, const struct counted_process *process,
-			     const struct counted_subject *subject, size_t index,
-			     const struct stat_span *span)
+static void json_write_count(const struct stat_count *self, const struct stat_span *span)
 {
-	const struct counter_events *events = view->counting->options.events;
-	const struct counter_answer *answer = counting_answer(view->counting, process, index);
-	struct counter_metric metric =
-		counter_metric_find(events, subject->counts, index, span->end_ns - span->begin_ns);
 	struct json json = { .out = stdout };
-	struct counter_reason reason;
-	char name[COUNTER_NAME_MAX];
 
-	counter_shown_name(&events->items[index], answer, name);
-	counter_reason_find(&events->items[index], answer, &subject->counts[index], &view->machine,
-			    &reason);
 	json_object(&json, NULL);
-	json_put_subject(&json, subject, span);
-	json_text(&json, "name", name);
-	json_put_count(&json, &events->items[index], &subject->counts[index]);
-	if (metric.unit) {
-		json_rounded(&json, "metric", metric.value, 6);
-		json_text(&json, "metric_unit", metric.unit);
+	json_put_subject(&json, self->subject, span);
+	json_text(&json, "name", self->name);
+	json_put_count(&json, self->event, self->count);
+	if (self->metric.unit) {
+		json_rounded(&json, "metric", self->metric.value, 6);
+		json_text(&json, "metric_unit", self->metric.unit);
 	}
-	json_text(&json, "why", reason.why);
-	json_text(&json, "fix", reason.fix);
+	json_text(&json, "why", self->reason.why);
+	json_text(&json, "fix", self->reason.fix);
 	json_object_end(&json);
-}
-
-static void json_write_subject(const struct stat_view *view, const struct counted_process *process,
-			       const struct counted_subject *subject, const struct stat_span *span)
-{
-	for (size_t i = 0; i < view->counting->options.events->count; i++)
-		if (stat_is_shown(view, process, i))
-			json_write_count(view, process, subject, i, span);
 }
 
 static void json_span(const struct stat_view *view, const struct stat_span *span)
 {
-	stat_visit(view, span, json_write_subject);
+	stat_visit(view, span, json_write_count);
 }
 
 static void json_end(const struct stat_view *view, const char *ending)

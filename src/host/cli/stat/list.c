@@ -2,8 +2,8 @@
  * limpet stat --list: each event is tried on limpet itself.
  */
 #include "host/cli/stat/writer.h"
-#include "host/core/json.h"
-#include "host/core/print.h"
+#include "host/core/text/json.h"
+#include "host/core/text/print.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -2,8 +2,8 @@
  * Counts for people.
  */
 #include "host/cli/stat/writer.h"
-#include "host/core/plural.h"
-#include "host/core/print.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

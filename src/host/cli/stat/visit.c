@@ -2,10 +2,43 @@
  * What all writers share: who is shown, and what is to be said of the counts.
  */
 #include "host/cli/stat/writer.h"
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+bool stat_is_shown(const struct stat_view *view, const struct counted_process *process,
+		   size_t event)
+{
+	const struct counter_event *item = &view->counting->options.events->items[event];
+
+	return !item->is_hidden &&
+	       (!item->is_optional || !counting_answer(view->counting, process, event)->refusal);
+}
+
+/* The counts of one subject. */
+static void stat_visit_subject(const struct stat_view *view, const struct counted_process *process,
+			       const struct counted_subject *subject, const struct stat_span *span,
+			       stat_visitor *visit)
+{
+	const struct counter_events *events = view->counting->options.events;
+
+	for (size_t i = 0; i < events->count; i++) {
+		const struct counter_answer *answer = counting_answer(view->counting, process, i);
+		struct stat_count shown = { .subject = subject,
+					    .event = &events->items[i],
+					    .count = &subject->counts[i] };
+
+		if (!stat_is_shown(view, process, i))
+			continue;
+		shown.metric = counter_metric_find(events, subject->counts, i,
+						   span->end_ns - span->begin_ns);
+		counter_shown_name(shown.event, answer, shown.name);
+		counter_reason_find(shown.event, answer, shown.count, &view->machine,
+				    &shown.reason);
+		visit(&shown, span);
+	}
+}
 
 void stat_visit(const struct stat_view *view, const struct stat_span *span, stat_visitor *visit)
 {
@@ -16,25 +49,16 @@ void stat_visit(const struct stat_view *view, const struct stat_span *span, stat
 		const struct counted_process *process = &counting->processes[i];
 
 		counting_whole(counting, process, span->is_interval, &subject);
-		visit(view, process, &subject, span);
+		stat_visit_subject(view, process, &subject, span, visit);
 		if (!counting->options.by_thread)
 			continue;
 		for (size_t k = 0; k < process->threads.count; k++) {
 			counting_thread(counting, process, k, span->is_interval, &subject);
-			visit(view, process, &subject, span);
+			stat_visit_subject(view, process, &subject, span, visit);
 		}
 		if (counting_rest(counting, process, span->is_interval, &subject))
-			visit(view, process, &subject, span);
+			stat_visit_subject(view, process, &subject, span, visit);
 	}
-}
-
-bool stat_is_shown(const struct stat_view *view, const struct counted_process *process,
-		   size_t event)
-{
-	const struct counter_event *item = &view->counting->options.events->items[event];
-
-	return !item->is_hidden &&
-	       (!item->is_optional || !counting_answer(view->counting, process, event)->refusal);
 }
 
 /* Of the first process that has one; no name: there is none. */
@@ -88,8 +112,7 @@ static void stat_tell_share(const struct counting *counting, const struct counte
 		return;
 	print(stderr, "note: %d (%s): ", (int)process->pid, process->name);
 	if (verdict == COUNTING_OFF)
-		print(stderr,
-		      "%.0f %% of the processor time that it used was counted: ", share * 100);
+		print(stderr, "%.0f %% of the CPU time that it used was counted: ", share * 100);
 	else
 		print(stderr, "whether all of it was counted is not known: ");
 	print(stderr, "%s; count again\n",

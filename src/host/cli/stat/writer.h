@@ -27,9 +27,18 @@ struct stat_writer {
 
 extern const struct stat_writer stat_text, stat_json, stat_csv;
 
-/* Each process, then its threads, then what no thread has. */
-typedef void stat_visitor(const struct stat_view *view, const struct counted_process *process,
-			  const struct counted_subject *subject, const struct stat_span *span);
+/* One count, with all that is said of it. */
+struct stat_count {
+	const struct counted_subject *subject;
+	const struct counter_event *event;
+	const struct count *count;
+	struct counter_metric metric;
+	struct counter_reason reason;
+	char name[COUNTER_NAME_MAX];
+};
+
+/* All counts that are shown: of each process, then of its threads, then what no thread has. */
+typedef void stat_visitor(const struct stat_count *count, const struct stat_span *span);
 void stat_visit(const struct stat_view *view, const struct stat_span *span, stat_visitor *visit);
 
 /* Nobody asked for an event that this machine has not. */

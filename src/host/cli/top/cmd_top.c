@@ -13,8 +13,8 @@
 #include "host/cli/view.h"
 #include "host/core/cleanup.h"
 #include "host/core/ending.h"
-#include "host/core/print.h"
-#include "host/model/profile.h"
+#include "host/core/text/print.h"
+#include "host/model/samples/profile.h"
 #include "host/top/show.h"
 
 #define BATCH_NS   2000000000u

@@ -5,9 +5,9 @@
 
 #include "host/cli/printable.h"
 #include "host/core/cleanup.h"
-#include "host/core/plural.h"
-#include "host/core/print.h"
-#include "host/model/profile.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
+#include "host/model/samples/profile.h"
 #include "host/model/statistics.h"
 #include "host/top/view.h"
 
@@ -47,7 +47,7 @@ static void print_head(const struct picture *picture, FILE *out)
 	if (picture->source.throttled > 1)
 		print(out,
 		      "note: for a time only one sample in %u was taken, for all of them: samples cost "
-		      "limpet no more than a tenth of a processor\n",
+		      "limpet no more than a tenth of a CPU\n",
 		      picture->source.throttled);
 	for (; *reasons; reasons += strcspn(reasons, "\n"), reasons += *reasons == '\n')
 		print(out, "note: %.*s\n", (int)strcspn(reasons, "\n"), reasons);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "host/core/room.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 
 static struct agent *agents_add(struct agents *agents, uint64_t number)
 {

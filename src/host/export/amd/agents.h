@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/core/json.h"
+#include "host/core/text/json.h"
 #include "host/model/model.h"
 #include "host/model/table.h"
 

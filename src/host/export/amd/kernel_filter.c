@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 
 enum { UNDECIDED, WANTED, UNWANTED };
 

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "host/core/bytes.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 
 #define VARIABLE_MAX 128u
 

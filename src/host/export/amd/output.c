@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/output_file.h"
+#include "host/core/output/output_file.h"
 #include "host/export/amd/csv/csv.h"
 #include "host/export/amd/json/json.h"
 #include "host/export/amd/name_rule.h"

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/nearest.h"
-#include "host/core/print.h"
+#include "host/core/text/nearest.h"
+#include "host/core/text/print.h"
 
 #define NUMBER_WIDTH 15
 #define SHARE_WIDTH  13

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 #include "host/export/exporter.h"
 #include "host/export/profile/diff.h"
 #include "host/export/profile/svg_boxes.h"

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "host/core/room.h"
-#include "host/core/thread_state.h"
+#include "host/core/threads/thread_state.h"
 #include "host/export/exporter.h"
 #include "host/export/profile/firefox_tables.h"
-#include "host/model/profile.h"
+#include "host/model/samples/profile.h"
 
 #define FORMAT_VERSION 66u
 /* Of the older format that this one was once made from. */
@@ -139,8 +139,7 @@ static void write_marker_data(struct firefox *self, const struct kept_sample *sa
 	json_object(json, NULL);
 	json_text(json, "type", "wait");
 	json_text(json, "state",
-		  sample->kind == SAMPLE_BLOCKED ? thread_state_name(sample->state)
-						 : "wants a processor");
+		  sample->kind == SAMPLE_BLOCKED ? thread_state_name(sample->state) : "runnable");
 	if (sample->stack != STACK_NONE) {
 		json_object(json, "cause");
 		write_time(self, "time", sample->time_ns - MIN(sample->time_ns, sample->weight_ns));
@@ -254,7 +253,7 @@ static void write_categories(struct json *json)
 		[FIREFOX_KERNEL] = { "Kernel", "orange" },
 		[FIREFOX_GENERATED] = { "Generated code", "green" },
 		[FIREFOX_WAITING] = { "Waiting", "blue" },
-		[FIREFOX_RUNNABLE] = { "Wants a processor", "red" },
+		[FIREFOX_RUNNABLE] = { "Runnable: waiting for a CPU", "red" },
 	};
 
 	json_list(json, "categories");

@@ -3,8 +3,8 @@
  */
 #pragma once
 
-#include "host/core/json.h"
-#include "host/model/samples.h"
+#include "host/core/text/json.h"
+#include "host/model/samples/samples.h"
 
 /* As they are listed in the file. */
 enum firefox_category {

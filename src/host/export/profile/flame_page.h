@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "host/core/json.h"
-#include "host/model/call_tree.h"
+#include "host/core/text/json.h"
+#include "host/model/samples/call_tree.h"
 
 /* Members of the data that all pages have: nodes but the root, from 0, where those outside of all
  * others have the parent -1; and which samples can be chosen, and are at first. */

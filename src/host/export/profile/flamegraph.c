@@ -4,10 +4,10 @@
  */
 #include <inttypes.h>
 
-#include "host/core/plural.h"
+#include "host/core/text/plural.h"
 #include "host/export/exporter.h"
 #include "host/export/profile/flame_page.h"
-#include "host/model/call_tree.h"
+#include "host/model/samples/call_tree.h"
 
 struct flamegraph {
 	struct model *model;

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/foreign.h"
 #include "host/core/pool.h"
+#include "host/core/text/foreign.h"
 #include "host/export/exporter.h"
-#include "host/model/profile.h"
+#include "host/model/samples/profile.h"
 
 static void write_frame(FILE *out, const struct samples *samples, uint32_t number)
 {

@@ -4,10 +4,10 @@
  */
 #include <inttypes.h>
 
-#include "host/core/foreign.h"
-#include "host/core/print.h"
+#include "host/core/text/foreign.h"
+#include "host/core/text/print.h"
 #include "host/export/exporter.h"
-#include "host/model/profile.h"
+#include "host/model/samples/profile.h"
 
 struct perf_script {
 	struct model *model;

@@ -12,7 +12,7 @@
 #include "host/core/pool.h"
 #include "host/export/exporter.h"
 #include "host/export/proto.h"
-#include "host/model/profile.h"
+#include "host/model/samples/profile.h"
 
 /* Field numbers of profile.proto. */
 #define GZIP_COMMENT "limpet" /* by which our own files are known */

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "host/core/json.h"
 #include "host/core/room.h"
+#include "host/core/text/json.h"
 #include "host/export/exporter.h"
-#include "host/model/profile.h"
+#include "host/model/samples/profile.h"
 
 /* A sample as it waits for its thread's turn. */
 struct kept_sample {

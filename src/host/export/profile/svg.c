@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/plural.h"
-#include "host/core/print.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
 #include "host/export/exporter.h"
 #include "host/export/profile/svg_boxes.h"
 #include "host/model/statistics.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/foreign.h"
-#include "host/core/utf8.h"
+#include "host/core/text/foreign.h"
+#include "host/core/text/utf8.h"
 
 #define WIDTH        1200.0
 #define ROW          17.0

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/model/call_tree.h"
+#include "host/model/samples/call_tree.h"
 
 #include <stdio.h>
 

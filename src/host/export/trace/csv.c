@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 #include "host/export/exporter.h"
 
 static const enum value_kind columns[] = {

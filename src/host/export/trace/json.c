@@ -1,7 +1,7 @@
 /*
  * json: everything in a recording as one object.
  */
-#include "host/core/json.h"
+#include "host/core/text/json.h"
 
 #include <inttypes.h>
 

@@ -10,7 +10,7 @@
 #include "host/core/cleanup.h"
 #include "host/export/exporter.h"
 #include "host/export/proto.h"
-#include "host/model/profile.h"
+#include "host/model/samples/profile.h"
 
 #define SEQUENCE      2u
 #define PACKET_ENOUGH (1u << 20) /* bytes of names in one packet */

@@ -3,7 +3,7 @@
  * that leads to its prototype, which knows its chunk and its lines.  Functions of C are native
  * frames only.  Host only.
  */
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/interpreter/kind.h"
 #include "host/interpreter/lua/chunk.h"
 #include "host/interpreter/lua/layout.h"

@@ -3,7 +3,7 @@
  * sequence of instructions ("iseq"), which tells its name, its file and its lines.  Frames of
  * functions in C have none, and are native frames only.  Host only.
  */
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/interpreter/kind.h"
 #include "host/interpreter/ruby/layout.h"
 #include "host/interpreter/ruby/lines.h"

@@ -5,8 +5,8 @@
 
 #include "shared/base/hash.h"
 
-#include "host/core/path.h"
 #include "host/core/room.h"
+#include "host/core/text/path.h"
 #include "host/symbols/symbolizer.h"
 
 #include <errno.h>

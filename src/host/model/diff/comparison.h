@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/model/profile.h"
+#include "host/model/samples/profile.h"
 
 enum side { SIDE_A, SIDE_B, SIDES };
 

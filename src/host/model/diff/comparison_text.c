@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/core/plural.h"
+#include "host/core/text/plural.h"
 #include "host/model/diff/comparison.h"
 
 /* Fewer samples than this tell little. */

@@ -3,8 +3,8 @@
  */
 #pragma once
 
-#include "host/model/call_tree.h"
 #include "host/model/diff/comparison.h"
+#include "host/model/samples/call_tree.h"
 
 /* What stands for all of a recording in `total_ns` of the tree. */
 #define DIFF_WHOLE 1000000000000u

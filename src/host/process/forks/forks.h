@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/process/descendants.h"
+#include "host/process/forks/descendants.h"
 #include "host/process/forks/process_numbers.h"
 
 enum forks_source {

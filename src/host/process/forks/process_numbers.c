@@ -4,7 +4,7 @@
 #include "host/process/forks/process_numbers.h"
 
 #include "host/core/clock.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

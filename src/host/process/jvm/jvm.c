@@ -14,10 +14,10 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/process/foreign_file.h"
 #include "host/process/jvm/hotspot.h"
-#include "host/process/rights.h"
+#include "host/process/rights/rights.h"
 #include "host/process/stat.h"
 #include "host/process/status.h"
 

@@ -4,8 +4,8 @@
 #include "host/recorder/dump/dump_private.h"
 
 #include "host/core/cleanup.h"
-#include "host/core/path.h"
-#include "host/model/languages.h"
+#include "host/core/text/path.h"
+#include "host/model/samples/languages.h"
 #include "host/process/inner_number.h"
 #include "host/process/schedstat.h"
 #include "host/process/stat.h"

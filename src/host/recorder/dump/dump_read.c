@@ -5,7 +5,7 @@
 #include "host/recorder/dump/dump_private.h"
 
 #include "host/core/clock.h"
-#include "host/process/rights.h"
+#include "host/process/rights/rights.h"
 #include "host/sampling/java_code.h"
 #include "host/sampling/proc/blocked_stack.h"
 #include "host/sampling/sampler.h"

@@ -7,7 +7,7 @@
 #include "host/core/clock.h"
 #include "host/core/interrupt.h"
 #include "host/core/notes.h"
-#include "host/core/plural.h"
+#include "host/core/text/plural.h"
 
 #include <errno.h>
 #include <time.h>

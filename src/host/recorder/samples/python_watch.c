@@ -6,7 +6,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
 #include "host/core/sorted.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/process/inner_number.h"
 #include "host/process/procfs.h"
 #include "host/python/locations.h"

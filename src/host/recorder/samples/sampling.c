@@ -6,7 +6,7 @@
 #include "host/recorder/samples/sampling.h"
 
 #include "host/core/clock.h"
-#include "host/core/quiet_thread.h"
+#include "host/core/threads/quiet_thread.h"
 #include "host/process/jvm/jvm.h"
 #include "host/process/stat.h"
 

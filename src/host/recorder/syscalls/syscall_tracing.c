@@ -6,7 +6,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
-#include "host/core/worker.h"
+#include "host/core/threads/worker.h"
 #include "host/process/procfs.h"
 #include "host/sampling/priority.h"
 

@@ -27,8 +27,8 @@
 #define OWN_FRAMES 2
 /* Why threads have no clocks. */
 #define MANY "threads are too many for a clock each, or descriptors too few (ulimit -n)"
-#define OFTEN                                                                                   \
-	"threads got a processor more than 10,000 times in a second, and a clock of their own " \
+#define OFTEN                                                                                  \
+	"threads were scheduled more than 10,000 times in a second, and a clock of their own " \
 	"is set anew each time"
 
 static struct bpf_sampler *self_of(struct sampler *sampler)
@@ -130,7 +130,7 @@ static int start_clocks(struct bpf_sampler *self, pid_t pid, bool is_heir, struc
 	keep_only_last_clocks(self);
 	if (!self->options.is_system_wide)
 		sampler_limit(&self->sampler,
-			      "%s: each processor has one, which interrupts other programs too",
+			      "%s: each CPU has one, which interrupts other programs too",
 			      self->is_switching_often ? OFTEN : MANY);
 	return 0;
 }

@@ -4,7 +4,7 @@
 #include "host/sampling/bpf/clock_room.h"
 
 #include "host/core/cleanup.h"
-#include "host/core/quiet_thread.h"
+#include "host/core/threads/quiet_thread.h"
 #include "host/process/procfs.h"
 
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include "shared/arch/elf.h"
 
 #include "host/core/cleanup.h"
-#include "host/process/rights.h"
+#include "host/process/rights/rights.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>

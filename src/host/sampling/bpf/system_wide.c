@@ -68,7 +68,7 @@ static void put_off(struct bpf_sampler *self, struct followed *process)
 	followed_lose_patience(process);
 	kernel_tables_mute(&self->tables, process->pid);
 	sampler_limit(&self->sampler,
-		      "processes came or changed faster than a tenth of a processor can read what "
+		      "processes came or changed faster than a tenth of a CPU can read what "
 		      "they have mapped: stacks of some have one frame only");
 }
 

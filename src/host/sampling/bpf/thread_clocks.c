@@ -172,7 +172,7 @@ static int open_each_processor(struct thread_clocks *clocks, struct err *err)
 	for (int cpu = 0; cpu < count; cpu++) {
 		r = add_clock(clocks, -1, cpu, false);
 		if (r && r != -ENODEV)
-			return err_set(err, r, "opening the clock of processor %d: %s", cpu,
+			return err_set(err, r, "opening the clock of CPU %d: %s", cpu,
 				       strerror(-r));
 	}
 	return 0;

@@ -11,7 +11,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
-#include "host/process/rights.h"
+#include "host/process/rights/rights.h"
 #include "host/sampling/copy/copy.h"
 #include "host/sampling/family.h"
 

@@ -16,9 +16,9 @@
 #include "host/core/cleanup.h"
 #include "host/core/descriptors.h"
 #include "host/core/room.h"
-#include "host/core/text.h"
-#include "host/process/perf_access.h"
+#include "host/core/text/text.h"
 #include "host/process/procfs.h"
+#include "host/process/rights/perf_access.h"
 
 #define RING_MOST    ((size_t)16 << 20)
 #define RING_LEAST   ((size_t)128 << 10) /* two of the largest records */

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 
 #define TRAILER   32u      /* perf_batch.c has read it */
 #define ANONYMOUS "//anon" /* how perf calls what maps shows without a name */

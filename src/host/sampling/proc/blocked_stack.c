@@ -13,7 +13,7 @@
 #include "shared/arch/elf.h"
 
 #include "host/core/clock.h"
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/unwind/walk.h"
 
 #define COPY_SIZE (64u << 10)

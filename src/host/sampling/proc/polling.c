@@ -11,7 +11,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
-#include "host/process/descendants.h"
+#include "host/process/forks/descendants.h"
 #include "host/process/procfs.h"
 #include "host/process/stat.h"
 

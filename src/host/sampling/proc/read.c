@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "host/process/procfs.h"
-#include "host/process/rights.h"
+#include "host/process/rights/rights.h"
 #include "host/sampling/proc/blocked_stack.h"
 #include "host/sampling/proc/polling.h"
 

@@ -3,7 +3,7 @@
  */
 #include "host/symbols/demangle/punycode.h"
 
-#include "host/core/utf8.h"
+#include "host/core/text/utf8.h"
 #include "shared/base/macros.h"
 
 #include <string.h>

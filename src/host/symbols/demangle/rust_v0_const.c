@@ -3,7 +3,7 @@
  */
 #include "host/symbols/demangle/rust_v0_private.h"
 
-#include "host/core/utf8.h"
+#include "host/core/text/utf8.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,9 +3,9 @@
  */
 #include "host/top/render/render.h"
 
-#include "host/core/plural.h"
-#include "host/core/text.h"
-#include "host/model/profile.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/text.h"
+#include "host/model/samples/profile.h"
 #include "host/model/statistics.h"
 
 #include <inttypes.h>

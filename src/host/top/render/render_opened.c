@@ -3,7 +3,7 @@
  */
 #include "host/top/render/render.h"
 
-#include "host/core/path.h"
+#include "host/core/text/path.h"
 #include "host/model/statistics.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "host/top/render/render.h"
 
 #include "host/core/cleanup.h"
-#include "host/model/profile.h"
+#include "host/model/samples/profile.h"
 #include "host/model/statistics.h"
 
 #include <inttypes.h>

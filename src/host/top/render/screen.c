@@ -3,7 +3,7 @@
  */
 #include "host/top/render/screen.h"
 
-#include "host/core/foreign.h"
+#include "host/core/text/foreign.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -12,6 +12,5 @@ const struct note amd_notes[AMD_NOTES] = {
 	[SAY_NO_REPORTS] = { NOTE_DOMAINS, COMMANDS,
 			     "this HIP runtime has no hipRegisterTracerCallback" },
 	[SAY_NO_HSA_TIMES] = { NOTE_DOMAINS, COMMANDS,
-			       "this HSA runtime has not all of the functions that tell what its "
-			       "devices do" },
+			       "this HSA runtime lacks functions that report what its devices do" },
 };

@@ -13,11 +13,11 @@ const struct note opencl_notes[OPENCL_NOTES] = {
 			    "program has not asked for one yet, or that library is the driver "
 			    "itself, whose calls go through no table that could be hooked" },
 	[SAY_MANY_QUEUES] = { NOTE_END, 0,
-			      "the program has used more OpenCL queues than limpet tells apart "
+			      "the program has used more OpenCL queues than limpet can tell apart "
 			      "(1024 in a recording): what the others did is recorded without "
 			      "queue and device" },
 	[SAY_NO_ORDER] = { NOTE_END, 0,
-			   "a driver of OpenCL has refused a marker of limpet's when device times "
-			   "of a queue ended: commands may have run out of their order then; "
-			   "without --opencl-device-time that cannot be" },
+			   "an OpenCL driver refused limpet's marker when device times of a queue "
+			   "ended: commands may have run out of order then; without "
+			   "--opencl-device-time this cannot happen" },
 };

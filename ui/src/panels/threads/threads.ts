@@ -76,7 +76,7 @@ export class Threads {
 		this.rows = live.threads.map(one => ({
 			number: one.number, tid: one.tid, name: clean(one.name), state: one.state, share: one.percent / 100,
 			figure: `${one.percent.toFixed(one.percent < 9.95 ? 1 : 0)} %`,
-			title: `${STATES[one.state] ?? one.state}; ${duration(one.on_cpu_ns)} on a processor, ${one.samples} samples`,
+			title: `${STATES[one.state] ?? one.state}; ${duration(one.on_cpu_ns)} on CPU, ${one.samples} samples`,
 		})).sort((a, b) => (place.get(a.number) ?? 0) - (place.get(b.number) ?? 0));
 		this.show();
 	}
@@ -92,7 +92,7 @@ export class Threads {
 			const most = Math.max(1, ...on);
 			this.rows = names.map((name, i) => ({
 				number: numbers[i], tid: tids[i], name: clean(name), state: "", share: on[i] / most, figure: duration(on[i]),
-				title: `${duration(on[i])} on a processor, ${duration(waited[i] ?? 0)} waited`,
+				title: `${duration(on[i])} on CPU, ${duration(waited[i] ?? 0)} waited`,
 			})).sort((a, b) => b.share - a.share);
 			this.show();
 		}, why => textSet(this.message, why));

@@ -17,9 +17,9 @@ const TABS: readonly (readonly [Tab, string, string])[] = [
 ];
 
 const KIND_NAMES: readonly (readonly [Kind, string, string])[] = [
-	["cpu", "On-CPU", "time on a processor"],
+	["cpu", "On-CPU", "time on CPU"],
 	["off-cpu", "Off-CPU", "time blocked: waiting for locks, disks, sockets, sleep"],
-	["wall", "Wall", "on a processor, waiting for one, and blocked: all time of each thread"],
+	["wall", "Wall", "on CPU, waiting for one, and blocked: all time of each thread"],
 	["alloc", "Memory", "bytes that traced allocations asked for"],
 	["gpu", "GPU", "time of the device, under the call that launched it"],
 ];

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/print.h"
+#include "host/core/text/print.h"
 #include "host/export/amd/csv/csv_parts.h"
 #include "host/export/exporter.h"
 

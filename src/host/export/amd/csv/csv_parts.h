@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/core/output_file.h"
+#include "host/core/output/output_file.h"
 #include "host/export/amd/csv/csv.h"
 
 /* One set being written. */

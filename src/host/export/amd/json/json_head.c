@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "host/core/text.h"
+#include "host/core/text/text.h"
 #include "host/export/exporter.h"
 #include "host/symbols/demangle/demangle.h"
 #include "shared/base/hash.h"

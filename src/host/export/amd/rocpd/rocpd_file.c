@@ -11,8 +11,8 @@
 
 #include "host/core/bytes.h"
 #include "host/core/cleanup.h"
-#include "host/core/output_file.h"
-#include "host/core/utf8.h"
+#include "host/core/output/output_file.h"
+#include "host/core/text/utf8.h"
 #include "host/export/amd/rocpd/rocpd_schema.h"
 
 #define COLUMNS_MAX  32

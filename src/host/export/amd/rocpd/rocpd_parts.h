@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/core/json.h"
+#include "host/core/text/json.h"
 #include "host/export/amd/agents.h"
 #include "host/export/amd/amd.h"
 #include "host/export/amd/rocpd/rocpd_file.h"

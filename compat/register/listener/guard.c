@@ -1,0 +1,103 @@
+/*
+ * Stands where the agent is for the hooks elsewhere.  Runs inside the target: on the helper thread,
+ * on the thread that watches, and, in the functions of departure.h, on threads of the program's.
+ */
+#include "compat/register/listener/guard.h"
+
+#include "compat/register/listener/listener.h"
+#include "shared/arch/syscall.h"
+#include "target/runtime/identity.h"
+#include "target/tool/notices.h"
+
+/* Nobody else's: a tracer in this process asks the agent. */
+#pragma GCC visibility push(hidden)
+#include "target/agent/departure.h"
+#include "target/agent/rings.h"
+#pragma GCC visibility pop
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#define OURS 2 /* threads: the helper, and who watches */
+
+static const struct boot_libc *functions;
+static int32_t helper;
+static uint32_t is_alarmed, has_ended, may_call;
+
+static bool is_set(const uint32_t *flag)
+{
+	return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+}
+
+static void guard_set(uint32_t *flag, bool value)
+{
+	__atomic_store_n(flag, value, __ATOMIC_RELEASE);
+}
+
+const struct boot_libc *limpet_agent_libc(void)
+{
+	return functions;
+}
+
+bool limpet_agent_is_own(int32_t tid)
+{
+	return tid == helper;
+}
+
+bool limpet_agent_may_call(void)
+{
+	return is_set(&may_call);
+}
+
+void limpet_agent_leave(void)
+{
+	guard_set(&is_alarmed, true);
+	listener_wake();
+}
+
+bool limpet_agent_has_left(void)
+{
+	return is_set(&has_ended) && raw3(SYS_tgkill, raw0(SYS_getpid), helper, 0) == -ESRCH;
+}
+
+/* The program's first thread, from which ours come. */
+static bool is_one_thread(void)
+{
+	struct stat threads;
+
+	return !stat("/proc/self/task", &threads) && threads.st_nlink <= 2 + OURS + 1;
+}
+
+/* Who is held up makes system calls, which only filters that ours have, too, are known to allow. */
+void guard_go_on(void)
+{
+	if (!notices_start())
+		guard_set(&may_call, is_one_thread() || identity_is_unfiltered());
+}
+
+void guard_begin(const struct boot_libc *libc)
+{
+	functions = libc;
+	helper = (int32_t)raw0(SYS_gettid);
+	guard_go_on();
+}
+
+bool guard_is_alarmed(void)
+{
+	return is_set(&is_alarmed);
+}
+
+void guard_rest(void)
+{
+	guard_set(&may_call, false);
+	if (notices_are_in())
+		notices_stop();
+}
+
+/* Who waits for the end may go on to do so. */
+void guard_end(void)
+{
+	if (notices_are_in())
+		notices_stop();
+	guard_set(&has_ended, true);
+}

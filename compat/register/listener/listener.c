@@ -1,0 +1,133 @@
+/*
+ * Listens on an abstract socket for hosts that ring.  Runs inside the target on the helper thread;
+ * the program may close any descriptor at any time, so each is looked at before it is used.
+ */
+#include "compat/register/listener/listener.h"
+
+#include "compat/register/forks.h"
+#include "compat/register/listener/connection.h"
+#include "compat/register/listener/guard.h"
+#include "compat/register/listener/offer.h"
+#include "shared/wire/listener.h"
+#include "target/runtime/descriptor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BACKLOG      4
+#define REOPEN_AFTER 1         /* seconds, where the program closes our socket again and again */
+#define RETRY_NS     100000000 /* where it has no descriptor left for a peer */
+
+/* Written by the helper thread, read in children of fork. */
+static struct descriptor listening = { -1, 0, 0 }, peer = { -1, 0, 0 };
+
+/* One of a few names: the first may belong to a process of the same number, elsewhere or dead. */
+static bool bind_name(int fd)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	for (unsigned i = 0; i < LISTENER_NAMES; i++) {
+		int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1,
+				      LISTENER_NAME, (int)getpid(), i);
+		socklen_t size =
+			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+
+		if (!bind(fd, (struct sockaddr *)&address, size))
+			return true;
+	}
+	return false;
+}
+
+/* A process with more rights than its user opens no listener: that user must not get them.  Known
+ * as ours before it listens: a fork may come at any time. */
+void listener_prepare(void)
+{
+	if (getauxval(AT_SECURE))
+		return;
+	forks_hold();
+	listening =
+		descriptor_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	forks_release();
+	if (listening.fd >= 0 && (!bind_name(listening.fd) || listen(listening.fd, BACKLOG)))
+		descriptor_close(&listening);
+}
+
+/* Never in a hurry: a program that closes everything once is common, one that goes on is not. */
+static void open_listener_again(void)
+{
+	static time_t last;
+	struct timespec now = { 0 }, pause = { REOPEN_AFTER, 0 };
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (last && now.tv_sec - last <= REOPEN_AFTER)
+		nanosleep(&pause, NULL);
+	last = now.tv_sec;
+	listener_prepare();
+}
+
+/* Also without a listener, for those who come by ptrace; after each of them the call is repeated or
+ * ends with EINTR. */
+static bool is_somebody_there(void)
+{
+	struct pollfd wait = { listening.fd, POLLIN, 0 };
+	struct timespec limit = { 0, IDENTITY_GLANCE_MS * 1000000l };
+
+	return ppoll(&wait, 1, &limit, NULL) > 0;
+}
+
+static bool listener_serve(struct identity_watch *identity)
+{
+	bool exceeds = identity_exceeds(identity);
+	bool must_end =
+		connection_serve(peer.fd, exceeds ? LISTENER_OTHER_RIGHTS : LISTENER_OFFERED);
+
+	/* A child of fork may hold a copy: only this ends the connection for certain. */
+	if (descriptor_is_ours(&peer))
+		shutdown(peer.fd, SHUT_RDWR);
+	descriptor_close(&peer);
+	return !exceeds && !must_end;
+}
+
+/* Never waits, though the peer may have gone: forks are held up meanwhile. */
+static void listener_accept(void)
+{
+	forks_hold();
+	peer = descriptor_own(accept4(listening.fd, NULL, NULL, SOCK_CLOEXEC));
+	forks_release();
+}
+
+bool listener_serve_next(struct identity_watch *identity)
+{
+	if (!descriptor_is_ours(&listening))
+		open_listener_again();
+	if (!is_somebody_there() || guard_is_alarmed() || !descriptor_is_ours(&listening))
+		return !guard_is_alarmed() && !identity_exceeds(identity);
+	listener_accept();
+	if (peer.fd >= 0)
+		return listener_serve(identity);
+	nanosleep(&(struct timespec){ 0, RETRY_NS }, NULL);
+	return true;
+}
+
+/* The program may have closed it: then who waits there comes back by itself in a while. */
+void listener_wake(void)
+{
+	if (descriptor_is_ours(&listening))
+		shutdown(listening.fd, SHUT_RD);
+}
+
+void listener_forget(void)
+{
+	descriptor_close(&listening);
+	descriptor_close(&peer);
+	offer_forget();
+}

@@ -1,0 +1,73 @@
+/*
+ * The only way in which limpet makes files.  Nothing that is there is emptied or written into: the
+ * new file is another one, made with O_EXCL, for its owner alone (0600), and takes the name by a
+ * rename.  Devices and pipes are written to as they are.
+ *
+ *   struct output_file       appears under its name when it is complete, as exports do
+ *   struct output_begun      has its name as soon as there is something in it, as recordings do
+ */
+#pragma once
+
+#include "host/core/output/output_location.h"
+
+#include <stdio.h>
+
+/* Zero is none. */
+struct output_file {
+	char *path; /* as it was given */
+	FILE *out;  /* nobody else may write to it: it takes no locks */
+	struct output_location location;
+	char draft[NAME_MAX + 1]; /* its name until it is complete; "" for a stream, and after it */
+	/* A folder for ourselves alone that the draft is in, and its descriptor; "" for none. */
+	char own_folder[NAME_MAX + 1];
+	int own_fd;
+	/* For libraries that open files by name: a path to the draft that nobody else can turn. */
+	char reachable[NAME_MAX + 64];
+};
+
+int output_open(struct output_file *ret, const char *path, struct err *err) MUST_CHECK;
+
+/* The same with a path to the draft, which is empty, in place of `out`.  A stream has none. */
+int output_open_named(struct output_file *ret, const char *path, struct err *err) MUST_CHECK;
+
+/* Closes it and gives it its name; fails when not everything could be written. */
+int output_commit(struct output_file *file, struct err *err) MUST_CHECK;
+
+/* Nothing stays.  Also after a commit, and for none. */
+void output_discard(struct output_file *file);
+
+static inline void output_discard_at_scope_end(struct output_file *file)
+{
+	output_discard(file);
+}
+
+/* A file that can be read while it grows. */
+struct output_begun {
+	int fd; /* -1: none */
+	struct output_location location;
+	char draft[NAME_MAX + 1]; /* its name until there is something in it; "": it has its own */
+};
+
+#define OUTPUT_BEGUN_NONE ((struct output_begun){ .fd = -1, .location = OUTPUT_LOCATION_NONE })
+
+/* Takes the name at once, or, where a file lies there that holds something, with
+ * output_take_name().  Such a file must begin with these bytes: it is no stranger to us. */
+int output_begin(struct output_begun *ret, const char *path, const void *mark, size_t size,
+		 struct err *err) MUST_CHECK;
+
+/* Now it is worth more than the file that lies there.  0 also where it has its name already. */
+int output_take_name(struct output_begun *file) MUST_CHECK;
+
+/* Closes it; without a name nothing of it stays, and the file that lies there does.  0, or why not
+ * everything was written. */
+int output_end(struct output_begun *file);
+
+/* The same for one that never held anything: nothing of it stays where nothing was before. */
+void output_abandon(struct output_begun *file);
+
+/* Only where there is nothing of that name: -EEXIST else.  The descriptor, or -errno. */
+int output_begin_new(const char *path) MUST_CHECK;
+
+/* The folders that a file of this name would lie in, those that are missing made.  -ENOTDIR when
+ * something else is in the way. */
+int output_make_folders(const char *path, struct err *err) MUST_CHECK;

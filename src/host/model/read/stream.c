@@ -1,0 +1,188 @@
+/*
+ * One thread's stream.  Host only; the chunks were looked at before, but the file may have changed
+ * since: nothing is assumed.
+ */
+#include "host/model/read/stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/core/room.h"
+#include "host/recording/pack.h"
+
+static bool has_more_locations(const struct stream *stream)
+{
+	return stream->next_location < stream->thread->location_count;
+}
+
+/* From when on calls may come that are not read yet. */
+static uint64_t unread_from(const struct stream *stream)
+{
+	return has_more_locations(stream)
+		       ? stream->thread->locations[stream->next_location].least_begin
+		       : UINT64_MAX;
+}
+
+uint64_t stream_key(const struct stream *stream)
+{
+	return stream->next < stream->ready ? stream->calls[stream->next].begin
+					    : unread_from(stream);
+}
+
+int stream_next(struct stream *stream, const struct waiting_call **ret)
+{
+	if (stream->next < stream->ready) {
+		*ret = &stream->calls[stream->next++];
+		return 1;
+	}
+	return has_more_locations(stream) || stream->ready < stream->count ? 0 : -ENOENT;
+}
+
+static int add_call(struct stream *stream, const struct record_call *record)
+{
+	struct waiting_call *call;
+
+	if (record->function >= stream->thread->process->function_count)
+		return 0;
+	if (make_room(&stream->calls, stream->count, &stream->room, sizeof(*stream->calls)))
+		return -ENOMEM;
+	call = &stream->calls[stream->count++];
+	*call = (struct waiting_call){ .begin = record->begin,
+				       .end = record->end,
+				       .function = record->function,
+				       .value_count = record->head.count };
+	memcpy(call->values, record + 1, record->head.count * sizeof(uint64_t));
+	return 1;
+}
+
+/* Frames, in an array that is aligned. */
+static int add_stack(struct stream *stream, struct waiting_call *call,
+		     const struct record_stack *record)
+{
+	static const char nothing[sizeof(uint64_t)];
+
+	bytes_put(&stream->side, nothing, -stream->side.size % sizeof(uint64_t));
+	call->frames = stream->side.size;
+	call->frame_count = record->head.count;
+	bytes_put(&stream->side, record + 1, record->head.count * sizeof(uint64_t));
+	return stream->side.has_failed ? -ENOMEM : 1;
+}
+
+static int add_text(struct stream *stream, struct waiting_call *call,
+		    const struct record_text *record)
+{
+	call->text = stream->side.size;
+	call->has_text = true;
+	bytes_put(&stream->side, record + 1, record->bytes);
+	bytes_put(&stream->side, "", 1);
+	return stream->side.has_failed ? -ENOMEM : 1;
+}
+
+/* The call that stacks and texts belong to, NULL: none. */
+static struct waiting_call *last_call(const struct stream *stream)
+{
+	return stream->has_last && stream->calls ? &stream->calls[stream->count - 1] : NULL;
+}
+
+/* 1 when what follows may belong to it, 0 when it was left out, -ENOMEM. */
+static int stream_add(struct stream *stream, const struct record *record)
+{
+	struct waiting_call *last = last_call(stream);
+
+	if (record->kind == RECORD_CALL)
+		return add_call(stream, (const struct record_call *)record);
+	/* Names were read before; a text may still follow.  So it may behind what we do not know.
+	 */
+	if (record->kind == RECORD_NAME || record->kind >= RECORD_KINDS)
+		return last ? 1 : 0;
+	if (!last)
+		return 0;
+	if (record->kind == RECORD_STACK)
+		return add_stack(stream, last, (const struct record_stack *)record);
+	return add_text(stream, last, (const struct record_text *)record);
+}
+
+static int read_location(struct stream *stream)
+{
+	const struct records_location *location =
+		&stream->thread->locations[stream->next_location++];
+	struct packer packer = { 0 };
+	_Alignas(uint64_t) unsigned char record[RECORD_MAX_BYTES];
+	struct records_head head;
+	struct chunk chunk;
+	int r = 0;
+
+	if (reader_at(stream->model->reader, location->at, &chunk) ||
+	    records_take(&chunk.payload, &head))
+		return 0;
+	if (location > stream->thread->locations && location[-1].sequence + 1 != location->sequence)
+		stream->has_last = false;
+	while (r >= 0 && unpack(&packer, &chunk.payload, record) > 0) {
+		r = stream_add(stream, (const struct record *)record);
+		stream->has_last = r > 0;
+	}
+	return r < 0 ? r : 0;
+}
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct waiting_call *a = left, *b = right;
+
+	if (a->begin != b->begin)
+		return a->begin < b->begin ? -1 : 1;
+	return a->end > b->end ? -1 : a->end < b->end;
+}
+
+/* Frames and texts of those that stay lie anywhere: the side is emptied only with the last call. */
+static void forget_gone(struct stream *stream)
+{
+	memmove(stream->calls, stream->calls + stream->next,
+		(stream->count - stream->next) * sizeof(*stream->calls));
+	stream->count -= stream->next;
+	stream->next = stream->ready = 0;
+	if (!stream->count)
+		stream->side.size = 0;
+}
+
+static bool next_has_a_rest(const struct stream *stream)
+{
+	return has_more_locations(stream) &&
+	       stream->thread->locations[stream->next_location].begins_with_a_rest;
+}
+
+static bool any_may_go(const struct stream *stream, uint64_t least)
+{
+	return stream->count && (!has_more_locations(stream) ||
+				 (least < unread_from(stream) && !next_has_a_rest(stream)));
+}
+
+int stream_read(struct stream *stream)
+{
+	uint64_t least = UINT64_MAX;
+	size_t looked = 0;
+
+	if (stream->calls)
+		forget_gone(stream);
+	for (;;) {
+		for (; stream->calls && looked < stream->count; looked++)
+			least = MIN(least, stream->calls[looked].begin);
+		if (any_may_go(stream, least) || !has_more_locations(stream))
+			break;
+		if (read_location(stream) < 0)
+			return -ENOMEM;
+	}
+	if (stream->calls && stream->count)
+		qsort(stream->calls, stream->count, sizeof(*stream->calls), by_begin);
+	while (stream->calls && stream->ready < stream->count &&
+	       (!has_more_locations(stream) ||
+		stream->calls[stream->ready].begin < unread_from(stream)))
+		stream->ready++;
+	return 0;
+}
+
+void stream_done(struct stream *stream)
+{
+	free(stream->calls);
+	bytes_done(&stream->side);
+}

@@ -1,0 +1,47 @@
+/*
+ * Ticks into nanoseconds: a line through two points where all clocks were read together.
+ */
+#include "host/model/read/index.h"
+
+#define SHIFT   40
+#define SECOND  1000000000u
+#define SLOPE_1 (1ull << SHIFT)
+
+/* Nanoseconds per tick, shifted; as measured, else as the machine states, else one. */
+static uint64_t clock_slope(const struct model *model)
+{
+	uint64_t ticks = model->last.ticks - model->first.ticks;
+	uint64_t time_ns = model->last.boot_ns - model->first.boot_ns;
+	unsigned __int128 measured;
+
+	if (model->last.ticks > model->first.ticks && model->last.boot_ns > model->first.boot_ns) {
+		measured = ((unsigned __int128)time_ns << SHIFT) / ticks;
+		return measured <= (SLOPE_1 << 20) ? (uint64_t)measured : SLOPE_1;
+	}
+	if (model->first.stated_hz)
+		return (uint64_t)(((unsigned __int128)SECOND << SHIFT) / model->first.stated_hz);
+	return SLOPE_1;
+}
+
+static uint64_t span_ns(const struct model *model, uint64_t ticks)
+{
+	return (uint64_t)(((unsigned __int128)ticks * model->slope) >> SHIFT);
+}
+
+uint64_t model_time_ns(const struct model *model, uint64_t ticks)
+{
+	uint64_t origin = model->first.ticks;
+
+	return ticks >= origin ? model->first.boot_ns + span_ns(model, ticks - origin)
+			       : model->first.boot_ns - span_ns(model, origin - ticks);
+}
+
+int64_t model_wall_offset_ns(const struct model *model)
+{
+	return (int64_t)(model->first.real_ns - model->first.boot_ns);
+}
+
+void model_find_slope(struct model *model)
+{
+	model->slope = MAX(clock_slope(model), 1u);
+}

@@ -1,0 +1,295 @@
+/*
+ * Adds samples up.
+ */
+#include "host/model/samples/profile.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/core/room.h"
+#include "host/model/table.h"
+
+struct gathering {
+	struct profile *profile;
+	const struct profile_filter *filter;
+	struct table table; /* indexes of entries */
+};
+
+static bool is_wanted(const struct profile_filter *filter, const struct sample_event *event)
+{
+	return (!filter->kinds || filter->kinds & KIND_BIT(event->kind)) &&
+	       (!filter->is_one_thread || event->thread->number == filter->thread);
+}
+
+static int profile_gather(const struct sample_event *event, void *context)
+{
+	struct gathering *self = context;
+	struct profile *profile = self->profile;
+	uint32_t thread = self->filter->is_by_thread ? event->thread->number : THREAD_NONE;
+	struct table_entry *entry;
+	bool is_new;
+
+	if (!is_wanted(self->filter, event))
+		return 0;
+	entry = table_make(&self->table, (uint64_t)thread << 32 | event->stack,
+			   (uint64_t)event->kind << 8 | event->end, &is_new);
+	if (!entry ||
+	    make_room(&profile->entries, profile->count, &profile->room, sizeof(*profile->entries)))
+		return -ENOMEM;
+	if (is_new) {
+		entry->value = profile->count;
+		profile->entries[profile->count++] = (struct profile_entry){
+			.thread = thread,
+			.stack = event->stack,
+			.kind = event->kind,
+			.end = event->end,
+		};
+	}
+	profile->entries[entry->value].count++;
+	profile->entries[entry->value].weight_ns += event->weight_ns;
+	profile->entries[entry->value].squares +=
+		(double)event->weight_ns * (double)event->weight_ns;
+	profile->sample_count++;
+	profile->weight_ns += event->weight_ns;
+	profile->squares += (double)event->weight_ns * (double)event->weight_ns;
+	return 0;
+}
+
+static int by_weight(const void *left, const void *right)
+{
+	const struct profile_entry *a = left, *b = right;
+
+	if (a->weight_ns != b->weight_ns)
+		return a->weight_ns > b->weight_ns ? -1 : 1;
+	if (a->stack != b->stack)
+		return a->stack < b->stack ? -1 : 1;
+	return a->thread < b->thread ? -1 : a->thread > b->thread;
+}
+
+int sample_profile_gather(struct profile *ret, struct model *model,
+			  const struct profile_filter *filter)
+{
+	struct gathering self = { .profile = ret, .filter = filter };
+	int r;
+
+	*ret = (struct profile){ .samples = model->samples };
+	r = model_each_sample(model, profile_gather, &self);
+	table_done(&self.table);
+	if (ret->count)
+		qsort(ret->entries, ret->count, sizeof(*ret->entries), by_weight);
+	return r;
+}
+
+void sample_profile_done(struct profile *profile)
+{
+	free(profile->entries);
+	*profile = (struct profile){ 0 };
+}
+
+unsigned profile_kinds(const struct samples *samples)
+{
+	if (samples->view)
+		return samples->view;
+	return samples->kinds[SAMPLE_RUNNING] ? KINDS_ON_CPU : KINDS_ALL;
+}
+
+static const struct {
+	const char *name;
+	unsigned kinds;
+} kind_sets[] = {
+	{ "on-cpu", KINDS_ON_CPU },
+	{ "off-cpu", KINDS_OFF_CPU },
+	{ "runnable", KIND_BIT(SAMPLE_RUNNABLE) },
+	{ "wall", KINDS_ALL },
+};
+
+const char *profile_kinds_name(unsigned kinds)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kind_sets); i++)
+		if (kind_sets[i].kinds == kinds)
+			return kind_sets[i].name;
+	return NULL;
+}
+
+unsigned profile_kinds_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kind_sets); i++)
+		if (strcmp(kind_sets[i].name, name) == 0)
+			return kind_sets[i].kinds;
+	return 0;
+}
+
+/* Adds an entry to each function of its stack, to one that is in it several times only once. */
+static void add_entry(const struct profile *profile, const struct profile_entry *entry,
+		      struct hot_function *rows, uint32_t *stamps, uint32_t stamp)
+{
+	const struct samples *samples = profile->samples;
+	bool is_innermost = true;
+
+	for (uint32_t at = entry->stack; at != STACK_NONE; at = samples->stacks[at].caller) {
+		const struct sample_frame *frame = &samples->frames[samples->stacks[at].frame];
+
+		for (uint32_t i = 0; i < frame->location_count; i++) {
+			uint32_t number = samples->locations[frame->first_location + i].function;
+			struct hot_function *row = &rows[number];
+
+			row->self_ns += is_innermost ? entry->weight_ns : 0;
+			row->self_count += is_innermost ? entry->count : 0;
+			row->self_squares += is_innermost ? entry->squares : 0;
+			is_innermost = false;
+			if (stamps[number] == stamp)
+				continue;
+			stamps[number] = stamp;
+			row->total_ns += entry->weight_ns;
+			row->total_count += entry->count;
+		}
+	}
+}
+
+static int by_self(const void *left, const void *right)
+{
+	const struct hot_function *a = left, *b = right;
+
+	if (a->self_ns != b->self_ns)
+		return a->self_ns > b->self_ns ? -1 : 1;
+	if (a->total_ns != b->total_ns)
+		return a->total_ns > b->total_ns ? -1 : 1;
+	return strcmp(a->function->name, b->function->name);
+}
+
+/* Functions that no sample met are gone. */
+static void sort_rows(struct hot_functions *hot, size_t all)
+{
+	for (size_t i = 0; i < all; i++)
+		if (hot->rows[i].total_count)
+			hot->rows[hot->count++] = hot->rows[i];
+	if (hot->count)
+		qsort(hot->rows, hot->count, sizeof(*hot->rows), by_self);
+}
+
+static void add_all(struct hot_functions *hot, const struct profile *profile, uint32_t *stamps)
+{
+	const struct samples *samples = profile->samples;
+
+	for (size_t i = 0; i < samples->function_count; i++)
+		hot->rows[i].function = &samples->functions[i];
+	for (size_t i = 0; i < profile->count; i++)
+		add_entry(profile, &profile->entries[i], hot->rows, stamps, (uint32_t)i + 1);
+}
+
+int hot_functions_find(struct hot_functions *ret, const struct profile *profile)
+{
+	size_t count = profile->samples->function_count;
+	uint32_t *stamps;
+
+	*ret = (struct hot_functions){ .rows = calloc(count + 1, sizeof(*ret->rows)) };
+	stamps = ret->rows ? calloc(count + 1, sizeof(*stamps)) : NULL;
+	if (!stamps)
+		return -ENOMEM;
+	add_all(ret, profile, stamps);
+	free(stamps);
+	sort_rows(ret, count);
+	return 0;
+}
+
+void hot_functions_done(struct hot_functions *hot)
+{
+	free(hot->rows);
+	*hot = (struct hot_functions){ 0 };
+}
+
+static int add_to_thread(const struct sample_event *event, void *context)
+{
+	struct thread_profile *row = *(struct thread_profile **)context + event->thread->number;
+
+	row->counts[event->kind]++;
+	row->weights_ns[event->kind] += event->weight_ns;
+	if (event->kind == SAMPLE_BLOCKED && event->state == 'D')
+		row->disk_ns += event->weight_ns;
+	row->incomplete += event->end != STACK_COMPLETE;
+	return 0;
+}
+
+int thread_profiles_find(struct thread_profile **ret, struct model *model)
+{
+	*ret = calloc(model->thread_count + 1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < model->thread_count; i++)
+		(*ret)[i].thread = model->threads[i];
+	return model_each_sample(model, add_to_thread, ret);
+}
+
+static void add_to_process(struct process_profile *process, const struct thread_profile *thread)
+{
+	uint64_t samples = 0;
+
+	for (unsigned i = 0; i < SAMPLE_KINDS; i++) {
+		samples += thread->counts[i];
+		process->weights_ns[i] += thread->weights_ns[i];
+	}
+	process->threads += samples > 0;
+	process->samples += samples;
+	process->incomplete += thread->incomplete;
+}
+
+int process_profiles_add_up(struct process_profile **ret, const struct model *model,
+			    const struct thread_profile *threads)
+{
+	*ret = calloc((size_t)model->process_count + 1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < model->process_count; i++)
+		(*ret)[i].process = model->processes[i];
+	for (uint32_t i = 0; i < model->thread_count; i++)
+		if (threads[i].thread->process)
+			add_to_process(&(*ret)[threads[i].thread->process->number], &threads[i]);
+	return 0;
+}
+
+/* Of a ratio of sums: share * (1 - share) / count where all weights are the same. */
+uint64_t share_error(const struct hot_function *function, const struct profile *profile)
+{
+	double all = (double)profile->weight_ns, share = (double)function->self_ns / all;
+	double others = MAX(profile->squares - function->self_squares, 0);
+	double variance =
+		function->self_squares * (1 - share) * (1 - share) + others * share * share;
+
+	return all > 0 ? (uint64_t)(10000 * 1.96 * sqrt(variance) / all + 0.5) : 0;
+}
+
+const char *process_title(const struct model_process *process, char *ret, size_t room)
+{
+	snprintf(ret, room, "%s (%d)", process->name, process->pid);
+	return ret;
+}
+
+bool samples_are_system_wide(const struct samples *samples)
+{
+	return samples->flags & SAMPLING_SYSTEM_WIDE;
+}
+
+const char *recording_title(const struct model *model, char *ret, size_t room)
+{
+	if (samples_are_system_wide(model->samples))
+		snprintf(ret, room, "every process on %s", model->host);
+	else if (model->process_count)
+		process_title(model->processes[0], ret, room);
+	else
+		snprintf(ret, room, "flame graph");
+	return ret;
+}
+
+const char *thread_title(const struct model *model, const struct model_thread *thread, char *ret,
+			 size_t room)
+{
+	if (model->process_count > 1)
+		snprintf(ret, room, "%s %d: %s (%d)", thread->process->name, thread->process->pid,
+			 thread->name, thread->tid);
+	else
+		snprintf(ret, room, "%s (%d)", thread->name, thread->tid);
+	return ret;
+}

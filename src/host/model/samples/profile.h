@@ -1,0 +1,115 @@
+/*
+ * Samples added up: how often each stack was seen, functions by their own time and by all under
+ * them, threads by what they did.
+ */
+#pragma once
+
+#include "host/model/samples/samples.h"
+
+#define KIND_BIT(kind) (1u << (kind))
+#define KINDS_ON_CPU   KIND_BIT(SAMPLE_RUNNING)
+#define KINDS_OFF_CPU  KIND_BIT(SAMPLE_BLOCKED)
+#define KINDS_ALL      (KINDS_ON_CPU | KINDS_OFF_CPU | KIND_BIT(SAMPLE_RUNNABLE))
+
+/* All samples with the same stack, of the same kind. */
+struct profile_entry {
+	uint32_t thread; /* its number; THREAD_NONE where threads are not told apart */
+	uint32_t stack;
+	enum sample_kind kind;
+	enum stack_end end;
+	uint64_t count, weight_ns;
+	double squares; /* of the weights, in ns^2: how uneven they are */
+};
+
+struct profile {
+	const struct samples *samples;
+	struct profile_entry *entries; /* the heaviest first */
+	size_t count, room;
+	uint64_t sample_count, weight_ns; /* of all entries */
+	double squares;
+};
+
+/* Zero is all. */
+struct profile_filter {
+	unsigned kinds;     /* bits KIND_BIT(); 0: all */
+	bool is_one_thread; /* only `thread` */
+	uint32_t thread;
+	bool is_by_thread; /* entries of different threads are different */
+};
+
+int sample_profile_gather(struct profile *ret, struct model *model,
+			  const struct profile_filter *filter) MUST_CHECK;
+void sample_profile_done(struct profile *profile);
+
+static inline void sample_profile_done_at_scope_end(struct profile *profile)
+{
+	sample_profile_done(profile);
+}
+
+/* Which kinds are meant: the view that was asked for, else what ran, or, where nothing did, all. */
+unsigned profile_kinds(const struct samples *samples);
+
+/* "on-cpu", ...; NULL for other sets. */
+const char *profile_kinds_name(unsigned kinds);
+/* 0: there is no such set. */
+unsigned profile_kinds_find(const char *name);
+
+struct hot_function {
+	const struct sample_function *function;
+	uint64_t self_ns, total_ns; /* in the function itself; in it and in what it called */
+	uint64_t self_count, total_count;
+	double self_squares; /* of the weights, as in profile_entry */
+};
+
+struct hot_functions {
+	struct hot_function *rows; /* by self, then by total */
+	size_t count;
+};
+
+int hot_functions_find(struct hot_functions *ret, const struct profile *profile) MUST_CHECK;
+void hot_functions_done(struct hot_functions *hot);
+
+static inline void hot_functions_done_at_scope_end(struct hot_functions *hot)
+{
+	hot_functions_done(hot);
+}
+
+/* "name (11)". */
+const char *process_title(const struct model_process *process, char *ret, size_t room);
+/* "redis (11)", of a recording of every process "every process on HOST". */
+const char *recording_title(const struct model *model, char *ret, size_t room);
+
+/* Is every process of the machine in it?  Then processes are what stacks are put together by. */
+bool samples_are_system_wide(const struct samples *samples);
+
+/* "name (12)"; "program 11: name (12)" where the recording has several processes. */
+const char *thread_title(const struct model *model, const struct model_thread *thread, char *ret,
+			 size_t room);
+
+/* What one thread did. */
+struct thread_profile {
+	const struct model_thread *thread;
+	uint64_t counts[SAMPLE_KINDS], weights_ns[SAMPLE_KINDS];
+	uint64_t disk_ns;    /* of blocked: uninterruptible, in most cases for a disk */
+	uint64_t incomplete; /* stacks */
+};
+
+/* One for each thread of the model, in its order. */
+int thread_profiles_find(struct thread_profile **ret, struct model *model) MUST_CHECK;
+
+/* What all threads of a process did. */
+struct process_profile {
+	const struct model_process *process;
+	uint64_t threads, samples; /* threads that had any */
+	uint64_t weights_ns[SAMPLE_KINDS];
+	uint64_t incomplete; /* stacks */
+};
+
+/* One for each process of the model, in its order, from those of its threads. */
+int process_profiles_add_up(struct process_profile **ret, const struct model *model,
+			    const struct thread_profile *threads) MUST_CHECK;
+
+/* Half of the interval in which the true share of a function's own time lies in 95 of 100 cases, in
+ * hundredths of a percent.  It is as large as the weights make it: one long wait tells less than
+ * many short ones. */
+uint64_t share_error(const struct hot_function *function, const struct profile *profile);

@@ -1,0 +1,126 @@
+/*
+ * Names of the frames of samples: functions and locations, each kept once.  Host only.
+ */
+#include "host/model/samples/sample_names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host/core/room.h"
+#include "host/model/table.h"
+
+/* What limpet writes is no longer. */
+#define NAME_BYTES_MAX 8192u
+
+/* The function of this name and code, made when it is not there. */
+static int find_function(struct samples *self, const char *name, uint32_t code, bool is_named,
+			 uint32_t *ret)
+{
+	uint32_t text = pool_add(&self->texts, name);
+	struct table_entry *entry;
+	bool is_new;
+
+	if (text == POOL_NONE || make_room(&self->functions, self->function_count,
+					   &self->function_room, sizeof(*self->functions)))
+		return -ENOMEM;
+	entry = table_make(self->function_table, text, code, &is_new);
+	if (!entry)
+		return -ENOMEM;
+	if (is_new) {
+		entry->value = self->function_count;
+		self->functions[self->function_count++] =
+			(struct sample_function){ pool_text(&self->texts, text), code, is_named };
+	}
+	*ret = (uint32_t)entry->value;
+	return 0;
+}
+
+static int add_location(struct samples *self, uint32_t code, const struct recorded_name *name,
+			bool is_named)
+{
+	struct sample_location location = { .line = name->line,
+					    .file = pool_keep(&self->texts, name->file) };
+	int r = find_function(self, name->function, code, is_named, &location.function);
+
+	if (r || !location.file ||
+	    make_room(&self->locations, self->location_count, &self->location_room,
+		      sizeof(*self->locations)))
+		return -ENOMEM;
+	self->locations[self->location_count++] = location;
+	return 0;
+}
+
+/* "libfoo.so+0x1234": what limpet itself writes where it knows no name. */
+static bool is_a_location(const struct sample_code *code, const char *name)
+{
+	size_t length = strlen(code->name);
+
+	return strncmp(name, code->name, length) == 0 && strncmp(name + length, "+0x", 3) == 0;
+}
+
+int samples_set_names(struct samples *self, struct sample_frame *frame,
+		      const struct recorded_name *names, uint32_t count)
+{
+	const struct sample_code *code = &self->codes[frame->code];
+
+	frame->first_location = (uint32_t)self->location_count;
+	frame->location_count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		if (add_location(self, frame->code, &names[i],
+				 !is_a_location(code, names[i].function)))
+			return -ENOMEM;
+		frame->location_count++;
+	}
+	return 0;
+}
+
+static bool are_short(const struct recorded_name *names, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (strlen(names[i].function) > NAME_BYTES_MAX ||
+		    strlen(names[i].file) > NAME_BYTES_MAX)
+			return false;
+	return true;
+}
+
+int samples_take_names(struct model *model, struct cursor cursor, uint64_t at)
+{
+	struct samples *self = model->samples;
+	struct recorded_name names[FRAME_NAMES_MAX];
+	struct numbered_head head;
+	uint32_t frame, name_count;
+
+	(void)at;
+	if (numbered_take(&cursor, &head) || head.count > (size_t)(cursor.end - cursor.at))
+		return -EPROTO;
+	for (uint32_t i = 0; i < head.count; i++) {
+		if (names_take(&cursor, &frame, names, &name_count) || frame >= self->frame_count ||
+		    !are_short(names, name_count))
+			return -EPROTO;
+		if (self->location_count + name_count > MIN(model->records_max, UINT32_MAX - 1))
+			return -EFBIG;
+		if (samples_set_names(self, &self->frames[frame], names, name_count))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int sample_name_by_location(struct samples *self, struct sample_frame *frame)
+{
+	const struct sample_code *code = &self->codes[frame->code];
+	struct recorded_name name = { .file = "" };
+	char text[NAME_MAX + 32];
+
+	snprintf(text, sizeof(text), "%s+0x%" PRIx64, code->name, frame->address);
+	name.function = text;
+	frame->first_location = (uint32_t)self->location_count;
+	if (add_location(self, frame->code, &name, /* is_named */ false))
+		return -ENOMEM;
+	frame->location_count = 1;
+	frame->is_unnamed = true;
+	self->unnamed++;
+	return 0;
+}

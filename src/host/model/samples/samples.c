@@ -1,0 +1,400 @@
+/*
+ * Reads samples.  Host only.  Every number is checked against what came before it; what makes no
+ * sense is left out.
+ */
+#include "host/model/samples/samples.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/core/room.h"
+#include "host/core/text/path.h"
+#include "host/core/text/text.h"
+#include "host/model/narrow.h"
+#include "host/model/samples/languages.h"
+#include "host/model/samples/sample_names.h"
+#include "host/model/statistics.h"
+#include "host/model/table.h"
+
+struct samples *samples_new(void)
+{
+	struct samples *self = calloc(1, sizeof(*self));
+
+	if (!self)
+		return NULL;
+	self->sampler = strdup("");
+	self->reasons = strdup("");
+	self->function_table = calloc(1, sizeof(*self->function_table));
+	if (self->sampler && self->reasons && self->function_table)
+		return self;
+	samples_free(self);
+	return NULL;
+}
+
+void samples_free(struct samples *samples)
+{
+	if (!samples)
+		return;
+	free(samples->sampler);
+	free(samples->reasons);
+	free(samples->codes);
+	free(samples->frames);
+	free(samples->stacks);
+	free(samples->functions);
+	free(samples->locations);
+	free(samples->chunks);
+	free(samples->decoded);
+	free(samples->shown);
+	pool_done(&samples->texts);
+	if (samples->function_table)
+		table_done(samples->function_table);
+	free(samples->function_table);
+	free(samples);
+}
+
+static int take_sampling(struct model *model, struct cursor cursor, uint64_t at)
+{
+	struct samples *self = model->samples;
+	struct recorded_sampling sampling;
+
+	(void)at;
+	if (sampling_take(cursor, &sampling))
+		return -EPROTO;
+	self->hz = sampling.hz;
+	self->flags = sampling.flags;
+	self->lost = sampling.lost;
+	return text_set(&self->sampler, sampling.sampler) ||
+			       text_set(&self->reasons, sampling.reasons)
+		       ? -ENOMEM
+		       : 0;
+}
+
+static int take_gil(struct model *model, struct cursor cursor, uint64_t at)
+{
+	uint32_t count = cursor_u32(&cursor);
+	struct recorded_gil gil;
+
+	(void)at;
+	for (uint32_t i = 0; i < count; i++) {
+		struct model_thread *thread;
+
+		if (gil_take(&cursor, &gil) || gil.thread >= model->thread_count)
+			return -EPROTO;
+		thread = model->threads[gil.thread];
+		thread->gil_looks = gil.looks;
+		thread->gil_held = MIN(gil.held, gil.looks);
+		thread->gil_waited = MIN(gil.waited, gil.looks);
+	}
+	return 0;
+}
+
+/* The head of a list that goes on where the last one ended; an item has at least a byte. */
+static int take_head(const struct model *model, struct cursor *cursor, size_t known,
+		     struct numbered_head *ret)
+{
+	if (numbered_take(cursor, ret) || ret->first != known ||
+	    ret->count > (size_t)(cursor->end - cursor->at))
+		return -EPROTO;
+	return known + ret->count > MIN(model->records_max, UINT32_MAX - 1) ? -EFBIG : 0;
+}
+
+static int add_code(struct model *model, const struct recorded_code *recorded)
+{
+	struct samples *self = model->samples;
+	struct sample_code code = { .kind = (enum code_kind)recorded->kind,
+				    .process = recorded->process,
+				    .build_id_size = recorded->build_id_size,
+				    .path = pool_keep(&self->texts, recorded->path) };
+
+	if (recorded->kind >= CODE_KINDS ||
+	    (recorded->process != PROCESS_NONE && recorded->process >= model->process_count))
+		return -EPROTO;
+	if (!code.path ||
+	    make_room(&self->codes, self->code_count, &self->code_room, sizeof(*self->codes)))
+		return -ENOMEM;
+	memcpy(code.build_id, recorded->build_id, sizeof(code.build_id));
+	code.name = path_base_name(language_path(code.path));
+	self->codes[self->code_count++] = code;
+	return 0;
+}
+
+static int take_codes(struct model *model, struct cursor cursor, uint64_t at)
+{
+	struct numbered_head head;
+	struct recorded_code code;
+	int r = take_head(model, &cursor, model->samples->code_count, &head);
+
+	(void)at;
+	for (uint32_t i = 0; !r && i < head.count; i++) {
+		r = code_take(&cursor, &code);
+		if (!r)
+			r = add_code(model, &code);
+	}
+	return r;
+}
+
+static int take_frames(struct model *model, struct cursor cursor, uint64_t at)
+{
+	struct samples *self = model->samples;
+	struct sample_packer packer = { 0 };
+	struct numbered_head head;
+	struct recorded_frame frame;
+	int r = take_head(model, &cursor, self->frame_count, &head);
+
+	(void)at;
+	for (uint32_t i = 0; !r && i < head.count; i++) {
+		if (frame_take(&cursor, &packer, &frame) || frame.code >= self->code_count)
+			return -EPROTO;
+		r = make_room(&self->frames, self->frame_count, &self->frame_room,
+			      sizeof(*self->frames));
+		if (!r)
+			self->frames[self->frame_count++] = (struct sample_frame){
+				.code = frame.code,
+				.is_return = frame.is_return,
+				.address = frame.address,
+			};
+	}
+	return r;
+}
+
+static int add_stack(struct samples *self, const struct recorded_stack *stack)
+{
+	uint32_t depth = 1;
+
+	if (stack->frame >= self->frame_count)
+		return -EPROTO;
+	if (stack->caller != STACK_NONE)
+		depth += self->stacks[stack->caller].depth;
+	if (depth > STACK_DEPTH_MAX)
+		return -EPROTO;
+	if (make_room(&self->stacks, self->stack_count, &self->stack_room, sizeof(*self->stacks)))
+		return -ENOMEM;
+	self->stacks[self->stack_count++] =
+		(struct sample_stack){ stack->caller, stack->frame, depth };
+	return 0;
+}
+
+static int take_stacks(struct model *model, struct cursor cursor, uint64_t at)
+{
+	struct samples *self = model->samples;
+	struct sample_packer packer = { 0 };
+	struct numbered_head head;
+	struct recorded_stack stack;
+	int r = take_head(model, &cursor, self->stack_count, &head);
+
+	(void)at;
+	for (uint32_t i = 0; !r && i < head.count; i++) {
+		r = stack_take(&cursor, &packer, (uint32_t)self->stack_count, &stack);
+		if (!r)
+			r = add_stack(self, &stack);
+	}
+	return r;
+}
+
+static bool is_sound(const struct model *model, const struct recorded_sample *sample)
+{
+	return sample->thread < model->thread_count &&
+	       (sample->stack == STACK_NONE || sample->stack < model->samples->stack_count);
+}
+
+/* CLOCK_MONOTONIC stands still while the machine sleeps; the difference of the start is taken. */
+static uint64_t boot_time(const struct model *model, uint64_t time_ns)
+{
+	return time_ns + (model->first.boot_ns - model->first.monotonic_ns);
+}
+
+static void samples_count(struct samples *self, const struct recorded_sample *sample,
+			  uint64_t end_ns)
+{
+	uint64_t begin_ns = end_ns - MIN(end_ns, sample->weight_ns);
+
+	self->first_ns = self->count ? MIN(self->first_ns, begin_ns) : begin_ns;
+	self->last_ns = MAX(self->last_ns, end_ns);
+	self->count++;
+	self->kinds[sample->kind]++;
+	self->weights_ns[sample->kind] += sample->weight_ns;
+	self->ends[sample->end]++;
+	self->guessed += (sample->flags & SAMPLE_GUESSED) != 0;
+}
+
+/* All samples of a chunk, or none of them. */
+static int decode_samples(struct model *model, struct cursor cursor, size_t *ret)
+{
+	struct samples *self = model->samples;
+	struct sample_packer packer = { 0 };
+	struct numbered_head head;
+
+	if (numbered_take(&cursor, &head) ||
+	    head.count > (size_t)(cursor.end - cursor.at) / SAMPLE_BYTES_LEAST)
+		return -EPROTO;
+	while (self->decoded_room < head.count)
+		if (make_room(&self->decoded, self->decoded_room, &self->decoded_room,
+			      sizeof(*self->decoded)))
+			return -ENOMEM;
+	for (uint32_t i = 0; i < head.count; i++)
+		if (sample_take(&cursor, &packer, &self->decoded[i]) ||
+		    !is_sound(model, &self->decoded[i]))
+			return -EPROTO;
+	*ret = head.count;
+	return 0;
+}
+
+/* Looked at once now, so that later readings need not. */
+static int take_samples(struct model *model, struct cursor cursor, uint64_t at)
+{
+	struct samples *self = model->samples;
+	size_t count, known = 0;
+	int r = decode_samples(model, cursor, &count);
+
+	if (r)
+		return r;
+	if (make_room(&self->chunks, self->chunk_count, &self->chunk_room, sizeof(*self->chunks)))
+		return -ENOMEM;
+	self->chunks[self->chunk_count++] = at;
+	for (size_t i = 0; i < count; i++) {
+		struct recorded_sample sample = self->decoded[i];
+
+		if (sample.kind >= SAMPLE_KINDS) {
+			model->other_records++;
+			continue;
+		}
+		samples_count(self, &sample, boot_time(model, sample.time_ns));
+		model->threads[sample.thread]->samples++;
+		self->decoded[known++] = sample;
+	}
+	return self->watcher ? self->watcher->sampled(self->watcher->context, self->decoded, known)
+			     : 0;
+}
+
+typedef int taker(struct model *model, struct cursor cursor, uint64_t at);
+
+static const struct {
+	enum chunk_kind kind;
+	taker *take;
+} takers[] = {
+	{ CHUNK_SAMPLING, take_sampling }, { CHUNK_CODE, take_codes },
+	{ CHUNK_FRAMES, take_frames },     { CHUNK_STACKS, take_stacks },
+	{ CHUNK_SAMPLES, take_samples },   { CHUNK_NAMES, samples_take_names },
+	{ CHUNK_GIL, take_gil },
+};
+
+int samples_take_chunk(struct model *model, const struct chunk *chunk)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(takers); i++)
+		if (takers[i].kind == chunk->kind)
+			return takers[i].take(model, chunk->payload, chunk->at);
+	return 0;
+}
+
+int samples_finish(struct model *model)
+{
+	struct samples *self = model->samples;
+	int r = 0;
+
+	free(self->decoded);
+	self->decoded = NULL;
+	self->decoded_room = 0;
+	for (size_t i = 0; !r && i < self->frame_count; i++)
+		if (!self->frames[i].location_count)
+			r = sample_name_by_location(self, &self->frames[i]);
+	return r;
+}
+
+static struct sample_event event_of(const struct model *model, const struct recorded_sample *sample)
+{
+	return (struct sample_event){
+		.thread = model->threads[sample->thread],
+		.stack = sample->stack,
+		.time_ns = boot_time(model, sample->time_ns),
+		.weight_ns = sample->weight_ns,
+		.cpu = sample->cpu,
+		.kind = (enum sample_kind)sample->kind,
+		.end = (enum stack_end)sample->end,
+		.is_guessed = sample->flags & SAMPLE_GUESSED,
+		.state = (char)sample->state,
+	};
+}
+
+/* What of it is shown; 0 where nothing is. */
+static int visit_sample(struct model *model, const struct recorded_sample *sample,
+			sample_visitor *visit, void *context)
+{
+	const struct samples *samples = model->samples;
+	struct sample_event event = event_of(model, sample);
+
+	if (samples->shown && event.stack != STACK_NONE)
+		event.stack = samples->shown[event.stack];
+	if (samples->shown && event.stack == STACK_NONE && !samples->is_bare_shown)
+		return 0;
+	if (model->to_ns && !narrow_sample(model, &event))
+		return 0;
+	return visit(&event, context);
+}
+
+/* Checked once more: the file may have been changed since. */
+static int visit_chunk(struct model *model, uint64_t at, sample_visitor *visit, void *context)
+{
+	struct sample_packer packer = { 0 };
+	struct recorded_sample sample;
+	struct numbered_head head;
+	struct chunk chunk;
+	int r = 0;
+
+	if (reader_at(model->reader, at, &chunk) || chunk.kind != CHUNK_SAMPLES ||
+	    numbered_take(&chunk.payload, &head))
+		return 0;
+	for (uint32_t i = 0; !r && i < head.count; i++) {
+		if (sample_take(&chunk.payload, &packer, &sample) || !is_sound(model, &sample))
+			return 0;
+		if (sample.kind < SAMPLE_KINDS)
+			r = visit_sample(model, &sample, visit, context);
+	}
+	return r;
+}
+
+static int visit_kept(struct model *model, sample_visitor *visit, void *context)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < model->samples->kept_count; i++)
+		r = visit_sample(model, &model->samples->kept[i], visit, context);
+	return r;
+}
+
+int model_each_sample(struct model *model, sample_visitor *visit, void *context)
+{
+	int r = visit_kept(model, visit, context);
+
+	for (size_t i = 0; !r && i < model->samples->chunk_count; i++)
+		r = visit_chunk(model, model->samples->chunks[i], visit, context);
+	return r;
+}
+
+size_t stack_frames(const struct samples *samples, uint32_t stack, uint32_t *ret)
+{
+	size_t length = 0;
+
+	for (; stack != STACK_NONE; stack = samples->stacks[stack].caller)
+		ret[length++] = samples->stacks[stack].frame;
+	return length;
+}
+
+static const char *const end_keys[STACK_ENDS] = {
+	[STACK_COMPLETE] = "complete", [STACK_CUT] = "cut",
+	[STACK_NO_MAP] = "no-map",     [STACK_NO_TABLE] = "no-table",
+	[STACK_NO_RULE] = "no-rule",   [STACK_UNREADABLE] = "unreadable",
+	[STACK_CIRCULAR] = "circular", [STACK_NO_USER] = "no-user",
+	[STACK_GENERATED] = "jit",     [STACK_ZERO] = "ended-in-zero",
+	[STACK_SWITCHED] = "switched", [STACK_UNREAD] = "unread",
+};
+
+const char *stack_end_key(unsigned end)
+{
+	return end < STACK_ENDS && end_keys[end] ? end_keys[end] : "other";
+}
+
+uint64_t samples_complete(const struct samples *samples)
+{
+	return share_of(samples->ends[STACK_COMPLETE], samples->count);
+}

@@ -1,0 +1,196 @@
+/*
+ * A part of a session as a file that other programs read.
+ */
+#include "host/core/cleanup.h"
+#include "host/core/threads/quiet_thread.h"
+#include "host/export/exporter.h"
+#include "host/model/narrow.h"
+#include "host/top/freeze.h"
+#include "host/ui/answers/handlers.h"
+#include "host/ui/ui.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define EXPORTS_MAX 2u
+
+/* What is kept of a live session, as a recording in memory. */
+static int session_freeze(struct ui_session *session, const char *version, int *ret_fd,
+			  struct err *err)
+{
+	const struct picture picture = { .hz = session->wish.hz,
+					 .has_off_cpu = session->wish.off_cpu,
+					 .source = session->facts };
+	int copy, fd = memfd_create("limpet-session", MFD_CLOEXEC);
+	uint64_t samples = 0;
+	int r;
+
+	copy = fd < 0 ? -1 : dup(fd);
+	if (copy < 0) {
+		r = err_set(err, -errno, "memory file: %s", strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return r;
+	}
+	r = freeze_write(session->live,
+			 &(struct freeze_options){ .path = session->name,
+						   .new_file = copy,
+						   .version = version,
+						   .picture = &picture },
+			 &samples, err);
+	if (r)
+		close(fd);
+	else
+		*ret_fd = fd;
+	return r;
+}
+
+/* One export: it has a model of its own, so that others are answered meanwhile. */
+struct export_job {
+	struct ui *ui;
+	const struct exporter *exporter;
+	struct reply reply;
+	struct ui_command command;
+	const char *path; /* of a recording; or: */
+	int fd;           /* of what was frozen; -1 */
+	char name[64];
+};
+
+static int export_model_open(struct export_job *self, struct model **ret, struct err *err)
+{
+	const struct ui_range *range = &self->command.range;
+	uint64_t to_ns = range->to_ns ? range->to_ns : UINT64_MAX;
+	int r = self->path ? model_open(self->path, ret, err)
+			   : model_open_fd(TAKE_FD(self->fd), self->name, ret, err);
+
+	if (r)
+		return r;
+	if (model_name_late(*ret) ||
+	    ((range->from_ns || range->to_ns) && model_narrow(*ret, range->from_ns, to_ns)))
+		return err_set(err, -ENOMEM, "export: no memory");
+	return 0;
+}
+
+static int exporter_check(const struct exporter *exporter, const struct ui_command *command,
+			  struct err *err)
+{
+	if (!exporter) {
+		err_set(err, -EINVAL, "there is no format '%s'", command->format);
+		return err->code;
+	}
+	if (exporter->format->write)
+		return 0;
+	err_set(err, -EOPNOTSUPP, "%s consists of files: a browser cannot save it", exporter->name);
+	return err_fix(err, "limpet export FILE -f %s", exporter->name);
+}
+
+static int content_check(const struct model *model, const struct exporter *exporter,
+			 struct err *err)
+{
+	unsigned content =
+		(model->samples->count ? HOLDS_SAMPLES : 0u) | (model->calls ? HOLDS_CALLS : 0u);
+
+	if (exporter->holds & content)
+		return 0;
+	return err_set(err, -ENODATA, "%s is a format of %s, and this range has none",
+		       exporter->name, exporter->holds & HOLDS_SAMPLES ? "samples" : "calls");
+}
+
+static int export_write(struct export_job *self, struct err *err)
+{
+	CLEANUP(model_free) struct model *model = NULL;
+	FILE *out = self->reply.out;
+	int r = export_model_open(self, &model, err);
+
+	if (!r)
+		r = content_check(model, self->exporter, err);
+	if (r)
+		return r;
+	r = self->exporter->format->write(model, out);
+	if (r || fflush(out) || ferror(out))
+		return err_set(err, r ? r : -ENOMEM, "write %s: %s", self->exporter->name,
+			       strerror(r ? -r : ENOMEM));
+	self->reply.head.type = UI_TYPE_FILE;
+	snprintf(self->reply.head.file, sizeof(self->reply.head.file), "limpet-%u%s",
+		 self->command.range.session, self->exporter->extensions[0]);
+	return 0;
+}
+
+static void export_free(struct export_job *self)
+{
+	if (self->fd >= 0)
+		close(self->fd);
+	reply_close(&self->reply);
+	free(self);
+}
+
+static void *export_run(void *argument)
+{
+	struct export_job *self = argument;
+	struct ui *ui = self->ui;
+	struct err err = { 0 };
+
+	if (export_write(self, &err))
+		reply_fail(&self->reply, &err);
+	(void)!reply_send(&self->reply, ui->broker);
+	export_free(self);
+	ui->exports--;
+	return NULL;
+}
+
+/* What it needs of the session is taken now: that may be closed while it is written. */
+static int export_prepare(struct export_job *self, struct ui_session *session, struct err *err)
+{
+	snprintf(self->name, sizeof(self->name), "%s", session->name);
+	if (ui_session_is_live(session))
+		return session_freeze(session, self->ui->options->version, &self->fd, err);
+	self->path = session->path;
+	return 0;
+}
+
+static int export_begin(struct export_job *self, struct reply *reply, struct err *err)
+{
+	pthread_t thread;
+	int r;
+
+	self->reply = *reply;
+	r = quiet_thread(&thread, export_run, self);
+	if (r) {
+		self->reply.out = NULL;
+		return err_set(err, r, "a thread for the export: %s", strerror(-r));
+	}
+	pthread_detach(thread);
+	reply->out = NULL;
+	reply->is_later = true;
+	return 0;
+}
+
+int answer_export(struct ui *ui, const struct ui_command *command, struct reply *reply,
+		  struct err *err)
+{
+	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
+	const struct exporter *exporter = exporter_find(command->format);
+	struct export_job *job;
+	int r;
+
+	if (!session || exporter_check(exporter, command, err))
+		return err->code;
+	if (ui->exports >= EXPORTS_MAX)
+		return err_set(err, -EBUSY, "%u exports are being written already", EXPORTS_MAX);
+	job = calloc(1, sizeof(*job));
+	if (!job)
+		return err_set(err, -ENOMEM, "export: no memory");
+	*job = (struct export_job){ .ui = ui, .exporter = exporter, .command = *command, .fd = -1 };
+	ui->exports++;
+	r = export_prepare(job, session, err);
+	if (!r)
+		r = export_begin(job, reply, err);
+	if (r) {
+		ui->exports--;
+		export_free(job);
+	}
+	return r;
+}

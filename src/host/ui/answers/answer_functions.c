@@ -1,0 +1,201 @@
+/*
+ * Answers about functions: the hottest, and one among its callers, callees and lines.
+ */
+#include "host/core/cleanup.h"
+#include "host/model/samples/neighbours.h"
+#include "host/model/statistics.h"
+#include "host/ui/answers/handlers.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* What a reader of a slice needs. */
+struct asking {
+	const struct ui_command *command;
+	struct columns *columns;
+};
+
+static void totals_write(struct json *json, const struct profile *profile)
+{
+	json_text(json, "unit", "ns");
+	json_number(json, "total", profile->weight_ns);
+	json_number(json, "samples", profile->sample_count);
+	json_text(json, "empty",
+		  profile->sample_count ? "" : "no sample of this kind is in this range");
+}
+
+struct function_columns {
+	unsigned name, module, named, self, total, self_count, total_count, error;
+};
+
+static struct function_columns function_columns_add(struct columns *columns)
+{
+	return (struct function_columns){
+		.name = columns_add(columns, "name", COLUMN_TEXTS),
+		.module = columns_add(columns, "module", COLUMN_TEXTS),
+		.named = columns_add(columns, "named", COLUMN_U8),
+		.self = columns_add(columns, "self", COLUMN_F64),
+		.total = columns_add(columns, "total", COLUMN_F64),
+		.self_count = columns_add(columns, "self_count", COLUMN_F64),
+		.total_count = columns_add(columns, "total_count", COLUMN_F64),
+		.error = columns_add(columns, "self_error", COLUMN_F64),
+	};
+}
+
+static void function_write(struct columns *columns, const struct function_columns *to,
+			   const struct profile *profile, const struct hot_function *row)
+{
+	column_text(columns, to->name, row->function->name);
+	column_text(columns, to->module, profile->samples->codes[row->function->code].name);
+	column_u8(columns, to->named, row->function->is_named);
+	column_f64(columns, to->self, (double)row->self_ns);
+	column_f64(columns, to->total, (double)row->total_ns);
+	column_f64(columns, to->self_count, (double)row->self_count);
+	column_f64(columns, to->total_count, (double)row->total_count);
+	column_f64(columns, to->error, (double)share_error(row, profile) / 100);
+}
+
+static int functions_read(const struct slice *slice, void *context)
+{
+	CLEANUP(sample_profile_done) struct profile profile = { 0 };
+	CLEANUP(hot_functions_done) struct hot_functions hot = { 0 };
+	struct asking *self = context;
+	struct function_columns to;
+	size_t shown;
+
+	if (slice_gather(slice, /* is_by_thread */ false, &profile) ||
+	    hot_functions_find(&hot, &profile))
+		return -ENOMEM;
+	to = function_columns_add(self->columns);
+	shown = self->command->limit ? MIN(hot.count, self->command->limit) : hot.count;
+	for (size_t i = 0; i < shown; i++)
+		function_write(self->columns, &to, &profile, &hot.rows[i]);
+	totals_write(&self->columns->facts, &profile);
+	json_number(&self->columns->facts, "more", hot.count - shown);
+	return 0;
+}
+
+/* Asks a session for a table. */
+static int table_write(struct ui *ui, const struct ui_command *command, slice_reader *read,
+		       struct reply *reply, struct err *err)
+{
+	CLEANUP(columns_done) struct columns columns = { 0 };
+	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
+	struct asking self = { command, &columns };
+	int r;
+
+	if (!session)
+		return err->code;
+	r = columns_init(&columns);
+	if (!r)
+		r = ui_session_read(session, &command->range, ui_sample_kinds(command->kind), read,
+				    &self);
+	return r ? err_set(err, r, "functions: no memory")
+		 : reply_columns(reply, &columns, command->is_json, err);
+}
+
+int answer_functions(struct ui *ui, const struct ui_command *command, struct reply *reply,
+		     struct err *err)
+{
+	return table_write(ui, command, functions_read, reply, err);
+}
+
+enum sandwich_role { SANDWICH_CALLER, SANDWICH_CALLEE, SANDWICH_LINE };
+
+struct sandwich_columns {
+	unsigned role, name, module, line, self, total;
+};
+
+static struct sandwich_columns sandwich_columns_add(struct columns *columns)
+{
+	return (struct sandwich_columns){
+		.role = columns_add(columns, "role", COLUMN_U8),
+		.name = columns_add(columns, "name", COLUMN_TEXTS),
+		.module = columns_add(columns, "module", COLUMN_TEXTS),
+		.line = columns_add(columns, "line", COLUMN_U32),
+		.self = columns_add(columns, "self", COLUMN_F64),
+		.total = columns_add(columns, "total", COLUMN_F64),
+	};
+}
+
+static void neighbours_write(struct columns *columns, const struct sandwich_columns *to,
+			     const struct samples *samples, enum sandwich_role role,
+			     const struct neighbour *items, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		column_u8(columns, to->role, role);
+		column_text(columns, to->name, items[i].function->name);
+		column_text(columns, to->module, samples->codes[items[i].function->code].name);
+		column_u32(columns, to->line, 0);
+		column_f64(columns, to->self, 0);
+		column_f64(columns, to->total, (double)items[i].total_ns);
+	}
+}
+
+static void lines_write(struct columns *columns, const struct sandwich_columns *to,
+			const struct neighbours *found)
+{
+	for (size_t i = 0; i < found->line_count; i++) {
+		column_u8(columns, to->role, SANDWICH_LINE);
+		column_text(columns, to->name, found->lines[i].file);
+		column_text(columns, to->module, "");
+		column_u32(columns, to->line, found->lines[i].line);
+		column_f64(columns, to->self, (double)found->lines[i].self_ns);
+		column_f64(columns, to->total, (double)found->lines[i].total_ns);
+	}
+}
+
+static uint32_t function_find(const struct samples *samples, const struct ui_command *command)
+{
+	for (uint32_t i = 0; i < samples->function_count; i++) {
+		const struct sample_function *function = &samples->functions[i];
+
+		if (!strcmp(function->name, command->name) &&
+		    !strcmp(samples->codes[function->code].name, command->module))
+			return i;
+	}
+	return UINT32_MAX;
+}
+
+static int sandwich_fill(struct asking *self, const struct profile *profile)
+{
+	CLEANUP(neighbours_done) struct neighbours found = { 0 };
+	struct sandwich_columns to = sandwich_columns_add(self->columns);
+	uint32_t number = function_find(profile->samples, self->command);
+
+	if (number != UINT32_MAX && neighbours_find(&found, profile, number))
+		return -ENOMEM;
+	neighbours_write(self->columns, &to, profile->samples, SANDWICH_CALLER, found.callers,
+			 found.caller_count);
+	neighbours_write(self->columns, &to, profile->samples, SANDWICH_CALLEE, found.callees,
+			 found.callee_count);
+	lines_write(self->columns, &to, &found);
+	totals_write(&self->columns->facts, profile);
+	json_number(&self->columns->facts, "self", found.self_ns);
+	json_number(&self->columns->facts, "of", found.total_ns);
+	return 0;
+}
+
+static int sandwich_read(const struct slice *slice, void *context)
+{
+	CLEANUP(sample_profile_done) struct profile profile = { 0 };
+
+	return slice_gather(slice, /* is_by_thread */ false, &profile)
+		       ? -ENOMEM
+		       : sandwich_fill(context, &profile);
+}
+
+/* Lines take longer to find than names: those of a live session are looked for when they are
+ * wanted. */
+int answer_sandwich(struct ui *ui, const struct ui_command *command, struct reply *reply,
+		    struct err *err)
+{
+	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
+
+	if (!session)
+		return err->code;
+	if (ui_session_is_live(session) &&
+	    live_find_lines(session->live, command->name, command->module))
+		return err_set(err, -ENOMEM, "lines: no memory");
+	return table_write(ui, command, sandwich_read, reply, err);
+}

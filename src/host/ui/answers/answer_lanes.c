@@ -1,0 +1,277 @@
+/*
+ * Answers along the time axis: the heatmap, the lanes of threads, and the stack at one moment.
+ */
+#include "host/core/cleanup.h"
+#include "host/ui/answers/handlers.h"
+#include "host/ui/store/bins.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define CELLS_MAX      500000u
+#define LANE_CELLS_MAX (16u << 20)
+/* So far back a stack is looked for. */
+#define STACK_SEARCH_NS UINT64_C(60000000000)
+
+/* What readers of slices need. */
+struct lanes {
+	const struct ui_command *command;
+	struct columns *columns;
+	struct err *err;
+};
+
+static int heatmap_check(struct lanes *self, uint64_t cells)
+{
+	if (cells <= CELLS_MAX)
+		return 0;
+	err_set(self->err, -EINVAL, "%llu cells are too many", (unsigned long long)cells);
+	return err_fix(self->err, "a larger cell_ms, or a shorter range");
+}
+
+static int heatmap_read(const struct slice *slice, void *context)
+{
+	struct lanes *self = context;
+	uint64_t last_ns = MIN(slice->to_ns, MAX(slice->end_ns, slice->from_ns) + 1);
+	struct bins bins = { slice->from_ns, (uint64_t)self->command->cell_ms * 1000000u, 0 };
+	double *cells, most = 0;
+	int r;
+
+	bins.count = (last_ns - MIN(last_ns, slice->from_ns) + bins.step_ns - 1) / bins.step_ns;
+	r = heatmap_check(self, bins.count);
+	if (r)
+		return r;
+	cells = column_fill(self->columns, columns_add(self->columns, "value", COLUMN_F64),
+			    bins.count);
+	if (cells && bins_fill(&bins, slice, cells))
+		return -ENOMEM;
+	for (uint64_t i = 0; cells && i < bins.count; i++)
+		most = MAX(most, cells[i]);
+	json_text(&self->columns->facts, "unit", "ns");
+	json_number(&self->columns->facts, "cell_ns", bins.step_ns);
+	json_number(&self->columns->facts, "cells", bins.count);
+	json_rounded(&self->columns->facts, "max", most, 0);
+	json_number(&self->columns->facts, "from", slice->from_ns - slice->origin_ns);
+	json_text(&self->columns->facts, "empty",
+		  most > 0 ? "" : "no sample of this kind is in this range");
+	return 0;
+}
+
+static int lanes_write(struct ui *ui, const struct ui_command *command, unsigned kinds,
+		       slice_reader *read, struct reply *reply, struct err *err)
+{
+	CLEANUP(columns_done) struct columns columns = { 0 };
+	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
+	struct lanes self = { command, &columns, err };
+	int r;
+
+	if (!session)
+		return err->code;
+	r = columns_init(&columns);
+	if (!r)
+		r = ui_session_read(session, &command->range, kinds, read, &self);
+	if (r)
+		return err->code ? err->code : err_set(err, r, "time axis: no memory");
+	return reply_columns(reply, &columns, command->is_json, err);
+}
+
+int answer_heatmap(struct ui *ui, const struct ui_command *command, struct reply *reply,
+		   struct err *err)
+{
+	return lanes_write(ui, command, ui_sample_kinds(command->kind), heatmap_read, reply, err);
+}
+
+/* Which threads have a lane: those with a sample, in their order; how many. */
+static uint32_t lanes_number(const struct slice *slice, uint32_t *lanes)
+{
+	uint32_t count = 0;
+	struct piece piece;
+
+	for (size_t i = 0; i < slice->count; i++)
+		if (slice_piece(slice, &slice->items[i], &piece))
+			lanes[slice->items[i].thread] = 1;
+	for (uint32_t i = 0; i < slice->model->thread_count; i++)
+		lanes[i] = lanes[i] ? ++count : 0;
+	return count;
+}
+
+static const char *const lane_names[SAMPLE_KINDS] = {
+	[SAMPLE_RUNNING] = "running",
+	[SAMPLE_BLOCKED] = "blocked",
+	[SAMPLE_RUNNABLE] = "runnable",
+};
+
+static void shares_write(struct columns *columns, unsigned column, const double *cells,
+			 size_t count, uint64_t step_ns)
+{
+	uint8_t *shares = column_fill(columns, column, count);
+
+	for (size_t i = 0; shares && i < count; i++)
+		shares[i] = (uint8_t)MIN(cells[i] * 255 / (double)step_ns, 255.0);
+}
+
+/* All lanes of one kind of samples. */
+static int kind_fill(struct lanes *self, const struct slice *slice, const struct bins *bins,
+		     const uint32_t *lanes, uint32_t count, unsigned kind)
+{
+	size_t cells = (size_t)count * bins->count;
+	struct bins_sums sums = { 0 };
+	struct piece piece;
+
+	if (bins_sums_init(&sums, cells))
+		return -ENOMEM;
+	for (size_t i = 0; i < slice->count; i++) {
+		const struct recorded_sample *sample = &slice->items[i];
+
+		if (sample->kind == kind && slice_piece(slice, sample, &piece))
+			bins_add(&sums, bins, (lanes[sample->thread] - 1) * bins->count, &piece);
+	}
+	bins_sums_finish(&sums, bins, cells);
+	shares_write(self->columns, columns_add(self->columns, lane_names[kind], COLUMN_U8),
+		     sums.cells, cells, bins->step_ns);
+	bins_sums_done(&sums);
+	return 0;
+}
+
+static int lanes_fill(struct lanes *self, const struct slice *slice, const struct bins *bins,
+		      const uint32_t *lanes, uint32_t count)
+{
+	int r = 0;
+
+	for (unsigned kind = 0; !r && kind < SAMPLE_KINDS; kind++)
+		r = kind_fill(self, slice, bins, lanes, count, kind);
+	return r;
+}
+
+static int timeline_read(const struct slice *slice, void *context)
+{
+	struct lanes *self = context;
+	uint64_t last_ns = MIN(slice->to_ns, MAX(slice->end_ns, slice->from_ns) + 1);
+	struct bins bins = { slice->from_ns, 1, MAX(self->command->width, 1u) };
+	CLEANUP(free) uint32_t *lanes = calloc(slice->model->thread_count + 1u, sizeof(*lanes));
+	unsigned column = columns_add(self->columns, "thread", COLUMN_U32);
+	uint32_t count;
+
+	if (!lanes)
+		return -ENOMEM;
+	bins.step_ns = MAX((last_ns - MIN(last_ns, slice->from_ns)) / bins.count, 1u);
+	count = lanes_number(slice, lanes);
+	if ((uint64_t)count * bins.count * SAMPLE_KINDS > LANE_CELLS_MAX) {
+		err_set(self->err, -EINVAL, "%u threads are too many for one answer", count);
+		return err_fix(self->err, "threads= with some of them");
+	}
+	for (uint32_t i = 0; i < slice->model->thread_count; i++)
+		if (lanes[i])
+			column_u32(self->columns, column, i);
+	json_number(&self->columns->facts, "bin_ns", bins.step_ns);
+	json_number(&self->columns->facts, "width", bins.count);
+	json_number(&self->columns->facts, "from", slice->from_ns - slice->origin_ns);
+	json_text(&self->columns->facts, "empty", count ? "" : "no sample is in this range");
+	return lanes_fill(self, slice, &bins, lanes, count);
+}
+
+int answer_timeline(struct ui *ui, const struct ui_command *command, struct reply *reply,
+		    struct err *err)
+{
+	return lanes_write(ui, command, KINDS_ALL, timeline_read, reply, err);
+}
+
+struct stack_answer {
+	struct json json;
+	const struct ui_command *command;
+};
+
+static const char *const sample_kind_names[SAMPLE_KINDS] = {
+	[SAMPLE_RUNNING] = "cpu",
+	[SAMPLE_BLOCKED] = "off-cpu",
+	[SAMPLE_RUNNABLE] = "runnable",
+};
+
+/* The one at that moment, else the last that ended before it. */
+static const struct recorded_sample *sample_find(const struct slice *slice, uint32_t thread,
+						 uint64_t time_ns)
+{
+	const struct recorded_sample *best = NULL;
+
+	for (size_t i = 0; i < slice->count; i++) {
+		const struct recorded_sample *sample = &slice->items[i];
+
+		if (sample->thread != thread ||
+		    sample->time_ns - MIN(sample->time_ns, sample->weight_ns) > time_ns)
+			continue;
+		if (sample->time_ns >= time_ns)
+			return sample;
+		best = sample;
+	}
+	return best;
+}
+
+static void location_write(struct json *json, const struct samples *samples,
+			   const struct sample_location *location, bool is_inlined)
+{
+	const struct sample_function *function = &samples->functions[location->function];
+
+	json_object(json, NULL);
+	json_text(json, "name", function->name);
+	json_text(json, "module", samples->codes[function->code].name);
+	json_text(json, "file", location->file);
+	json_number(json, "line", location->line);
+	json_bool(json, "inlined", is_inlined);
+	json_object_end(json);
+}
+
+static void frames_write(struct json *json, const struct samples *samples, uint32_t stack)
+{
+	uint32_t frames[STACK_DEPTH_MAX];
+	size_t count = stack_frames(samples, stack, frames);
+
+	json_list(json, "frames");
+	while (count-- > 0) {
+		const struct sample_frame *frame = &samples->frames[frames[count]];
+
+		for (uint32_t i = frame->location_count; i-- > 0;)
+			location_write(json, samples,
+				       &samples->locations[frame->first_location + i],
+				       i + 1 < frame->location_count);
+	}
+	json_list_end(json);
+}
+
+static int stack_read(const struct slice *slice, void *context)
+{
+	struct stack_answer *self = context;
+	const struct recorded_sample *sample = sample_find(
+		slice, self->command->thread, slice->origin_ns + self->command->time_ns);
+	const char state[] = { sample && sample->state ? (char)sample->state : '?', '\0' };
+
+	json_object(&self->json, NULL);
+	json_bool(&self->json, "found", sample);
+	if (sample) {
+		uint64_t begin_ns = sample->time_ns - MIN(sample->time_ns, sample->weight_ns);
+
+		json_number(&self->json, "time_ns",
+			    sample->time_ns - MIN(sample->time_ns, slice->origin_ns));
+		json_number(&self->json, "begin_ns", begin_ns - MIN(begin_ns, slice->origin_ns));
+		json_text(&self->json, "kind", sample_kind_names[sample->kind]);
+		json_text(&self->json, "state", state);
+		json_bool(&self->json, "complete", sample->end == STACK_COMPLETE);
+		frames_write(&self->json, slice->model->samples, sample->stack);
+	}
+	json_object_end(&self->json);
+	return 0;
+}
+
+int answer_stack(struct ui *ui, const struct ui_command *command, struct reply *reply,
+		 struct err *err)
+{
+	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
+	struct stack_answer self = { .json.out = reply->out, .command = command };
+	const struct ui_range near = { .from_ns = command->time_ns -
+						  MIN(command->time_ns, STACK_SEARCH_NS),
+				       .to_ns = command->time_ns + 1 };
+
+	if (!session)
+		return err->code;
+	return ui_session_read(session, &near, KINDS_ALL, stack_read, &self)
+		       ? err_set(err, -ENOMEM, "stack: no memory")
+		       : 0;
+}

@@ -1,0 +1,204 @@
+/*
+ * Answers about the machine: what limpet this is, its processes, what is allowed, formats.
+ */
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/core/text/path.h"
+#include "host/export/exporter.h"
+#include "host/ui/answers/handlers.h"
+#include "host/ui/answers/verdict.h"
+#include "host/ui/ui.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How programs of a language are known: by their executable, or by a library. */
+static const struct {
+	const char *name, *executable, *library;
+} languages[] = {
+	{ "python", "python", "libpython" }, { "java", "java", "libjvm.so" },
+	{ "node", "node", "libnode.so" },    { "ruby", "ruby", "libruby" },
+	{ "php", "php", "libphp" },          { "perl", "perl", "libperl" },
+};
+
+static bool has_library(const struct process *process, const char *name)
+{
+	for (size_t i = 0; i < process->maps.count; i++) {
+		const char *path = process->maps.items[i].path;
+
+		if (path && strncmp(path_base_name(path), name, strlen(name)) == 0)
+			return true;
+	}
+	return false;
+}
+
+static const char *language_of(const struct process *process)
+{
+	const char *executable = path_base_name(process->executable);
+
+	for (size_t i = 0; i < ARRAY_SIZE(languages); i++)
+		if (strncmp(executable, languages[i].executable, strlen(languages[i].executable)) ==
+			    0 ||
+		    has_library(process, languages[i].library))
+			return languages[i].name;
+	return "";
+}
+
+struct process_list {
+	struct json json;
+	const struct sessions *sessions;
+};
+
+/* The session that samples it now; 0: none does. */
+static uint32_t session_of(const struct sessions *sessions, pid_t pid)
+{
+	for (unsigned i = 0; i < sessions->count; i++)
+		if (sessions->items[i]->state == UI_RECORDING &&
+		    sessions->items[i]->wish.pid == pid)
+			return sessions->items[i]->id;
+	return 0;
+}
+
+static void runtimes_write(struct json *json, unsigned runtimes)
+{
+	json_list(json, "runtimes");
+	for (unsigned i = 0; i < RUNTIME_COUNT; i++)
+		if (runtimes >> i & 1)
+			json_text(json, NULL, runtime_name(i));
+	json_list_end(json);
+}
+
+static void process_write(struct process_list *self, const struct process *process, const char *key)
+{
+	struct json *json = &self->json;
+	uint32_t session = session_of(self->sessions, process->pid);
+
+	json_object(json, key);
+	json_signed(json, "pid", process->pid);
+	json_number(json, "start", process->stat.start_tick);
+	process_put_json(json, process);
+	json_signed(json, "parent", process->status.parent);
+	runtimes_write(json, process->runtimes);
+	json_text(json, "language", language_of(process));
+	verdict_write(json, process);
+	json_bool(json, "sampled", session);
+	json_number(json, "session", session);
+	json_object_end(json);
+}
+
+static void process_visit(const struct process *process, void *context)
+{
+	if (process->pid != process->rights.pid && !process->stat.is_kernel_thread)
+		process_write(context, process, NULL);
+}
+
+static uint64_t boot_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int answer_processes(struct ui *ui, const struct ui_command *command, struct reply *reply,
+		     struct err *err)
+{
+	CLEANUP(viewer_done) struct viewer viewer = { 0 };
+	struct process_list self = { .json.out = reply->out, .sessions = &ui->sessions };
+	int r;
+
+	(void)command;
+	viewer_init(&viewer);
+	json_object(&self.json, NULL);
+	json_number(&self.json, "time_ns", boot_ns());
+	json_list(&self.json, "processes");
+	r = process_each(&viewer, process_visit, &self, err);
+	json_list_end(&self.json);
+	json_object_end(&self.json);
+	return r;
+}
+
+int answer_doctor(struct ui *ui, const struct ui_command *command, struct reply *reply,
+		  struct err *err)
+{
+	CLEANUP(process_done) struct process process = { 0 };
+	struct process_list self = { .json.out = reply->out, .sessions = &ui->sessions };
+	int r = command->wish.pid ? process_read(command->wish.pid, &process, err) : 0;
+
+	if (r)
+		return r;
+	json_object(&self.json, NULL);
+	if (command->wish.pid)
+		process_write(&self, &process, "process");
+	else
+		json_raw(&self.json, "process", "null");
+	ui->options->examine(&self.json, command->wish.pid);
+	json_object_end(&self.json);
+	return 0;
+}
+
+static void opened_write(struct json *json, const struct ui *ui)
+{
+	json_list(json, "open");
+	for (unsigned i = 0; i < ui->sessions.count; i++)
+		if (ui->shared ? ui->sessions.items[i]->id == ui->shared
+			       : ui->sessions.items[i]->id <= ui->opened)
+			json_number(json, NULL, ui->sessions.items[i]->id);
+	json_list_end(json);
+}
+
+int answer_about(struct ui *ui, const struct ui_command *command, struct reply *reply,
+		 struct err *err)
+{
+	struct json json = { .out = reply->out };
+	struct utsname machine = { 0 };
+	struct users users;
+	char user[64];
+
+	(void)command;
+	(void)err;
+	uname(&machine);
+	users_init(&users);
+	users_name(&users, ui->options->user, user, sizeof(user));
+	users_done(&users);
+	json_object(&json, NULL);
+	json_text(&json, "version", ui->options->version);
+	json_text(&json, "user", user);
+	json_text(&json, "host", machine.nodename);
+	json_text(&json, "kernel", machine.release);
+	json_number(&json, "uid", ui->options->user);
+	json_number(&json, "pid", (uint64_t)getpid());
+	json_bool(&json, "root", geteuid() == 0);
+	json_text(&json, "ssh", ui->ssh);
+	json_object(&json, "limits");
+	json_number(&json, "sessions", SESSIONS_MAX);
+	json_object_end(&json);
+	opened_write(&json, ui);
+	json_bool(&json, "share", ui->shared);
+	json_object_end(&json);
+	return 0;
+}
+
+int answer_formats(struct ui *ui, const struct ui_command *command, struct reply *reply,
+		   struct err *err)
+{
+	struct json json = { .out = reply->out };
+
+	(void)ui;
+	(void)command;
+	(void)err;
+	json_object(&json, NULL);
+	json_list(&json, "formats");
+	for (const struct exporter *exporter = exporters; exporter->name; exporter++) {
+		json_object(&json, NULL);
+		json_text(&json, "name", exporter->name);
+		json_text(&json, "extension", exporter->extensions[0]);
+		json_text(&json, "summary", exporter->help);
+		json_object_end(&json);
+	}
+	json_list_end(&json);
+	json_object_end(&json);
+	return 0;
+}

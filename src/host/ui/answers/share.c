@@ -1,0 +1,324 @@
+/*
+ * Writes shared pages.  Answers are carried as base64, so that no name in them can end a script;
+ * the page's own policy lets it load nothing.
+ */
+#include "host/ui/answers/share.h"
+
+#include "host/core/cleanup.h"
+#include "host/ui/page.h"
+#include "host/ui/parameters.h"
+#include "host/ui/ui.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define PART_MAX     (4u << 20)
+#define SHARE_WIDTH  2000u
+#define SHARE_ROWS   1000u
+#define SHARE_FLOWS  2000u
+#define HEAT_CELLS   20000u
+#define MILLISECOND  1000000u
+#define GZIP_WINDOW  (16 + MAX_WBITS)
+#define NAME_MAX_KEY 64u
+
+static const char policy[] =
+	"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
+	"'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+	"form-action 'none'\">\n<style>";
+static const char style_link[] = "<link rel=\"stylesheet\" href=\"app.css\">";
+static const char script_link[] = "<script src=\"app.js\" defer></script>";
+static const char body_end[] = "</body>";
+
+/* A part of the page, as text; the caller's to free. */
+static char *part_unpack(const char *path, struct err *err)
+{
+	const struct page_part *part = page_find(path, strlen(path));
+	char *text = calloc(1, PART_MAX + 1);
+	z_stream stream = { .next_out = (unsigned char *)text, .avail_out = PART_MAX };
+	int r;
+
+	if (text) {
+		stream.next_in = (unsigned char *)(uintptr_t)part->bytes;
+		stream.avail_in = (unsigned)page_size(part);
+	}
+	if (!text || inflateInit2(&stream, GZIP_WINDOW) != Z_OK) {
+		free(text);
+		err_set(err, -ENOMEM, "share: no memory");
+		return NULL;
+	}
+	r = inflate(&stream, Z_FINISH);
+	inflateEnd(&stream);
+	if (r == Z_STREAM_END)
+		return text;
+	free(text);
+	err_set(err, -EIO, "share: the page inside limpet cannot be read");
+	return NULL;
+}
+
+static void base64_write(FILE *out, const unsigned char *bytes, size_t size)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < size; i += 3) {
+		uint32_t word = (uint32_t)bytes[i] << 16 |
+				(i + 1 < size ? (uint32_t)bytes[i + 1] << 8 : 0) |
+				(i + 2 < size ? bytes[i + 2] : 0u);
+		char group[] = { digits[word >> 18], digits[word >> 12 & 63],
+				 i + 1 < size ? digits[word >> 6 & 63] : '=',
+				 i + 2 < size ? digits[word & 63] : '=' };
+
+		fwrite(group, sizeof(group), 1, out);
+	}
+}
+
+struct sharing {
+	struct ui *ui;
+	const struct ui_range *range;
+	FILE *out;
+	bool needs_comma;
+	struct err *err;
+};
+
+/* The bytes of an answer under its key. */
+static int reply_embed(struct sharing *self, const char *key, struct reply *reply)
+{
+	long size;
+	void *bytes;
+
+	if (fflush(reply->out) || fseek(reply->out, 0, SEEK_END) || (size = ftell(reply->out)) <= 0)
+		return err_set(self->err, -EIO, "share: no memory");
+	bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, fileno(reply->out), 0);
+	if (bytes == MAP_FAILED)
+		return err_set(self->err, -ENOMEM, "share: no memory");
+	fprintf(self->out, self->needs_comma ? ",\n\"" : "\n\"");
+	fwrite(key, strlen(key), 1, self->out);
+	fprintf(self->out, "\":\"");
+	base64_write(self->out, bytes, (size_t)size);
+	fprintf(self->out, "\"");
+	self->needs_comma = true;
+	munmap(bytes, (size_t)size);
+	return 0;
+}
+
+static int answer_embed(struct sharing *self, const char *key, const struct ui_command *command)
+{
+	CLEANUP(reply_close) struct reply reply = { 0 };
+	int r = reply_open(&reply, 0, self->err);
+
+	if (!r)
+		r = ui_handlers[command->verb](self->ui, command, &reply, self->err);
+	return r ? r : reply_embed(self, key, &reply);
+}
+
+/* What a shared page holds. */
+static const struct {
+	enum ui_verb verb;
+	const char *route;
+	bool is_by_kind, is_by_direction;
+} shared[] = {
+	{ UI_ABOUT, "/api/about" },
+	{ UI_SESSIONS, "/api/sessions" },
+	{ UI_FORMATS, "/api/formats" },
+	{ UI_THREADS, "/api/threads" },
+	{ UI_TIMELINE, "/api/timeline" },
+	{ UI_SPANS, "/api/spans" },
+	{ UI_FLOWS, "/api/flows" },
+	{ UI_CURVES, "/api/curves" },
+	{ UI_HEATMAP, "/api/heatmap", .is_by_kind = true },
+	{ UI_FUNCTIONS, "/api/functions", .is_by_kind = true },
+	{ UI_FLAME, "/api/flame", .is_by_kind = true, .is_by_direction = true },
+};
+
+/* Cells as long as it takes to have not too many of them. */
+static uint32_t cell_of(struct sharing *self, const struct ui_session *session)
+{
+	uint64_t to_ns = self->range->to_ns;
+	uint64_t length_ns;
+
+	if (!to_ns)
+		to_ns = session->store.end_ns - MIN(session->store.end_ns, session->origin_ns);
+	length_ns = to_ns - MIN(to_ns, self->range->from_ns);
+	return (uint32_t)MIN(MAX(20u, length_ns / MILLISECOND / HEAT_CELLS + 1), 60000u);
+}
+
+static int entry_embed(struct sharing *self, struct ui_command *command, const char *route,
+		       bool is_by_direction)
+{
+	char key[NAME_MAX_KEY];
+	int r = 0;
+
+	for (command->is_inverted = 0; !r && command->is_inverted <= is_by_direction;
+	     command->is_inverted++) {
+		snprintf(key, sizeof(key), "%s?kind=%s", route, ui_kind_name(command->kind));
+		if (is_by_direction)
+			snprintf(key, sizeof(key), "%s?kind=%s&invert=%u", route,
+				 ui_kind_name(command->kind), command->is_inverted);
+		r = answer_embed(self, key, command);
+	}
+	return r;
+}
+
+/* Kinds of samples first; device time and memory only as flame graphs, where there are any. */
+static bool kind_is_shared(const struct ui_session *session, enum ui_kind kind, enum ui_verb verb)
+{
+	if (ui_sample_kinds(kind))
+		return kind == UI_CPU || session->wish.off_cpu;
+	return verb == UI_FLAME && session->store.model && session->store.model->calls;
+}
+
+static int answers_embed(struct sharing *self, const struct ui_session *session)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < ARRAY_SIZE(shared); i++) {
+		CLEANUP(free) struct ui_command *command = malloc(sizeof(*command));
+
+		if (!command)
+			return err_set(self->err, -ENOMEM, "share: no memory");
+		ui_command_init(command, shared[i].verb);
+		command->range = *self->range;
+		command->width = SHARE_WIDTH;
+		command->limit = shared[i].verb == UI_FLOWS ? SHARE_FLOWS : SHARE_ROWS;
+		command->cell_ms = cell_of(self, session);
+		if (!shared[i].is_by_kind)
+			r = answer_embed(self, shared[i].route, command);
+		for (unsigned kind = 0; shared[i].is_by_kind && !r && kind < UI_KINDS; kind++) {
+			command->kind = kind;
+			if (kind_is_shared(session, kind, shared[i].verb))
+				r = entry_embed(self, command, shared[i].route,
+						shared[i].is_by_direction);
+		}
+	}
+	return r;
+}
+
+static void text_write(FILE *out, const char *from, const char *to)
+{
+	fwrite(from, (size_t)(to - from), 1, out);
+}
+
+/* The shell with style, answers and script inside. */
+static int page_write(struct sharing *self, const struct ui_session *session)
+{
+	CLEANUP(free) char *html = part_unpack("/", self->err);
+	CLEANUP(free) char *css = html ? part_unpack("/app.css", self->err) : NULL;
+	CLEANUP(free) char *js = css ? part_unpack("/app.js", self->err) : NULL;
+	const char *style = js ? strstr(html, style_link) : NULL;
+	const char *script = style ? strstr(style, script_link) : NULL;
+	const char *end = script ? strstr(script, body_end) : NULL;
+	int r;
+
+	if (!js)
+		return self->err->code;
+	if (!end)
+		return err_set(self->err, -EIO, "share: the page inside limpet is another one");
+	text_write(self->out, html, style);
+	text_write(self->out, policy, policy + strlen(policy));
+	text_write(self->out, css, css + strlen(css));
+	fputs("</style>", self->out);
+	text_write(self->out, style + strlen(style_link), script);
+	text_write(self->out, script + strlen(script_link), end);
+	fputs("<script type=\"application/json\" id=\"limpet-share\">"
+	      "{\"version\":1,\"answers\":{",
+	      self->out);
+	r = answers_embed(self, session);
+	fputs("}}</script>\n<script>", self->out);
+	text_write(self->out, js, js + strlen(js));
+	fputs("</script>\n", self->out);
+	text_write(self->out, end, end + strlen(end));
+	return r;
+}
+
+int share_write(struct ui *ui, const struct ui_range *range, FILE *out, struct err *err)
+{
+	struct ui_session *session = sessions_find(&ui->sessions, range->session, err);
+	struct sharing self = { .ui = ui, .range = range, .out = out, .err = err };
+	uint32_t before = ui->shared;
+	int r;
+
+	if (!session)
+		return err->code;
+	ui->shared = range->session;
+	r = page_write(&self, session);
+	ui->shared = before;
+	return r;
+}
+
+/* What is larger hangs browsers. */
+static int size_check(FILE *out, uint64_t *ret_bytes, struct err *err)
+{
+	long size;
+
+	if (fflush(out) || (size = ftell(out)) < 0)
+		return err_set(err, -EIO, "share: it could not be written");
+	*ret_bytes = (uint64_t)size;
+	if (size <= (long)SHARE_MAX)
+		return 0;
+	return err_set(err, -EFBIG, "the page would have %ld bytes, more than %u", size, SHARE_MAX);
+}
+
+int share_recording(const char *path, uint64_t from_ns, uint64_t to_ns, const char *version,
+		    FILE *out, uint64_t *ret_bytes, struct err *err)
+{
+	const struct ui_options options = { .version = version, .user = geteuid() };
+	struct ui ui = { .options = &options };
+	CLEANUP(free) struct ui_range *range = calloc(1, sizeof(*range));
+	struct ui_session *session;
+	int r;
+
+	if (!range)
+		return err_set(err, -ENOMEM, "share: no memory");
+	sessions_init(&ui.sessions);
+	r = ui_session_load(&session, path, err);
+	if (!r)
+		r = sessions_add(&ui.sessions, session, err);
+	if (r)
+		return r;
+	range->session = session->id;
+	range->from_ns = from_ns;
+	range->to_ns = to_ns == UINT64_MAX ? 0 : to_ns;
+	r = share_write(&ui, range, out, err);
+	if (!r)
+		r = size_check(out, ret_bytes, err);
+	sessions_remove(&ui.sessions, session);
+	return r == -EFBIG ? err_fix(err, "--from and --to take a shorter part") : r;
+}
+
+static int size_write(struct reply *reply, uint64_t size)
+{
+	struct json json = { .out = reply->out };
+
+	rewind(reply->out);
+	(void)!ftruncate(fileno(reply->out), 0);
+	json_object(&json, NULL);
+	json_number(&json, "bytes", size);
+	json_number(&json, "limit", SHARE_MAX);
+	json_bool(&json, "allowed", size <= SHARE_MAX);
+	json_object_end(&json);
+	return 0;
+}
+
+int answer_share(struct ui *ui, const struct ui_command *command, struct reply *reply,
+		 struct err *err)
+{
+	int r = share_write(ui, &command->range, reply->out, err);
+	uint64_t size = 0;
+
+	if (!r)
+		r = size_check(reply->out, &size, err);
+	if (command->is_size_only && size) {
+		*err = (struct err){ 0 };
+		return size_write(reply, size);
+	}
+	if (r)
+		return r == -EFBIG ? err_fix(err, "select a shorter range") : r;
+	reply->head.type = UI_TYPE_FILE;
+	snprintf(reply->head.file, sizeof(reply->head.file), "limpet-%u.html",
+		 command->range.session);
+	return 0;
+}

@@ -1,0 +1,535 @@
+/*
+ * Sessions.
+ */
+#include "host/ui/session/session.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/core/text/foreign.h"
+#include "host/core/text/path.h"
+#include "host/process/process.h"
+#include "host/ui/answers/verdict.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* 32 bytes a sample, about 110 a stack: 210 MiB when all is full. */
+static const struct live_limits session_limits = {
+	.samples = 1u << 21,
+	.stacks = 1u << 20,
+	.frames = 1u << 18,
+	.threads = 1u << 14,
+};
+
+/* The sampler that sees no stacks. */
+#define STATES_ONLY "state"
+
+/* Bytes between samples of memory, as record --alloc-sample has it. */
+#define ALLOC_SAMPLE (512u << 10)
+
+static const unsigned kind_bits[UI_KINDS] = {
+	[UI_CPU] = KINDS_ON_CPU,
+	[UI_OFF_CPU] = KINDS_OFF_CPU,
+	[UI_RUNNABLE] = KIND_BIT(SAMPLE_RUNNABLE),
+	[UI_WALL] = KINDS_ALL,
+};
+
+unsigned ui_sample_kinds(enum ui_kind kind)
+{
+	return kind_bits[kind];
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int64_t unix_ms_of(uint64_t monotonic_ns)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 -
+	       (int64_t)((now_ns() - monotonic_ns) / 1000000);
+}
+
+/* It must be the process that was meant, alive, and not ourselves. */
+static int process_check(const struct ui_wish *wish, char *ret_name, size_t room, struct err *err)
+{
+	CLEANUP(process_done) struct process process = { 0 };
+	int r = process_read(wish->pid, &process, err);
+
+	if (r)
+		return r;
+	foreign_copy(ret_name, room, process.status.name);
+	if (wish->has_start && wish->start_tick != process.stat.start_tick) {
+		err_set(err, -ESTALE, "%d is another process by now", wish->pid);
+		return err_exit(err, EXIT_NO_PROCESS);
+	}
+	if (process.pid == process.rights.pid) {
+		err_set(err, -EINVAL, "%d is limpet itself", wish->pid);
+		return err_exit(err, EXIT_NOT_ATTACHABLE);
+	}
+	if (!process.has_ended && !process.stat.is_kernel_thread)
+		return 0;
+	err_set(err, -ESRCH, "%d (%s) %s", wish->pid, process.status.name,
+		process.has_ended ? "has ended" : "is a thread of the kernel");
+	return err_exit(err, process.has_ended ? EXIT_NO_PROCESS : EXIT_NOT_ATTACHABLE);
+}
+
+static int traces_read(const struct ui_wish *wish, uint32_t *ret, struct err *err)
+{
+	*ret = 0;
+	for (unsigned i = 0; i < wish->trace_count; i++) {
+		uint32_t domains = trace_domains_named(wish->traces[i]);
+
+		if (!domains) {
+			err_set(err, -EINVAL, "there is no trace '%s'", wish->traces[i]);
+			err_fix(err, "limpet record --help names them: alloc is --alloc-trace");
+			return err_exit(err, EXIT_USAGE);
+		}
+		*ret |= domains;
+	}
+	return 0;
+}
+
+static struct sampling_options sampling_of(const struct ui_session *self, bool off_cpu)
+{
+	return (struct sampling_options){ .sampler = { .pid = self->wish.pid,
+						       .hz = self->wish.hz,
+						       .on_cpu = true,
+						       .off_cpu = off_cpu,
+						       .kernel_frames = true,
+						       .children = self->wish.children } };
+}
+
+/* Memory is traced by samples with stacks: what the page shows of it is who asked for it. */
+static int job_begin(struct ui_session *self, bool off_cpu, struct err *err)
+{
+	const struct sampling_options sampling = sampling_of(self, off_cpu);
+	struct live_job_options options = {
+		.job = { .recorder = { .pids = &self->wish.pid,
+				       .has_children = self->wish.children,
+				       .session.is_strict = true,
+				       .version = self->version },
+			 .times.duration_ns = UINT64_MAX },
+		.sampling = self->wish.hz ? &sampling : NULL,
+		.live = self->live,
+		.is_kept = self->wish.is_recorded,
+	};
+	struct trace_options *trace = &options.job.recorder.trace;
+	int r = traces_read(&self->wish, &trace->domains, err);
+
+	if (trace->domains & trace_domains_named("alloc"))
+		trace->alloc_sample = ALLOC_SAMPLE;
+	if (!r)
+		r = live_job_start(&self->job, &options, err);
+	if (!r)
+		self->wish.off_cpu = off_cpu && self->wish.hz;
+	return r;
+}
+
+static int source_begin(struct ui_session *self, bool off_cpu, struct err *err)
+{
+	const struct sampling_options options = sampling_of(self, off_cpu);
+	int r = source_start(&self->source, self->live, &options, err);
+
+	if (!r)
+		self->wish.off_cpu = off_cpu;
+	return r;
+}
+
+static int sampling_begin(struct ui_session *self, bool off_cpu, struct err *err)
+{
+	return self->wish.trace_count || self->wish.is_recorded ? job_begin(self, off_cpu, err)
+								: source_begin(self, off_cpu, err);
+}
+
+/* What came before is added up; a recording in memory goes. */
+static void former_end(struct ui_session *self)
+{
+	self->lost += self->facts.lost;
+	self->facts = (struct source_facts){ 0 };
+	source_free(self->source);
+	self->source = NULL;
+	calls_done(&self->calls);
+	call_names_done(&self->call_names);
+	live_job_free(self->job);
+	self->job = NULL;
+}
+
+/* States of threads are what everybody may see: whoever lacks a right is told so instead. */
+static int stacks_check(struct ui_session *self, struct err *err)
+{
+	int r;
+
+	ui_session_look(self);
+	if (!self->facts.sampler || strcmp(self->facts.sampler, STATES_ONLY) != 0)
+		return 0;
+	r = verdict_rights(self->wish.pid, /* of_others_only */ false, err);
+	if (r)
+		former_end(self);
+	return r;
+}
+
+/* Waits are a wish, samples are a must. */
+int ui_session_start(struct ui_session *self, struct err *err)
+{
+	int r;
+
+	former_end(self);
+	r = sampling_begin(self, self->wish.off_cpu, err);
+	if (r && self->wish.off_cpu && err->code != -EINVAL) {
+		struct err second = { 0 };
+
+		if (!sampling_begin(self, /* off_cpu */ false, &second)) {
+			*err = (struct err){ 0 };
+			r = 0;
+		}
+	}
+	if (!r)
+		r = stacks_check(self, err);
+	if (!r)
+		self->state = UI_RECORDING;
+	ui_session_look(self);
+	return r;
+}
+
+static int session_new(struct ui_session **ret, const struct ui_wish *wish, struct err *err)
+{
+	struct ui_session *self = calloc(1, sizeof(*self));
+	int r;
+
+	if (!self)
+		return err_set(err, -ENOMEM, "session: no memory");
+	self->wish = *wish;
+	self->state = UI_STOPPED;
+	r = process_check(wish, self->name, sizeof(self->name), err);
+	if (!r)
+		r = live_new(&self->live, wish->pid, &session_limits, err);
+	self->origin_ns = now_ns();
+	self->start_unix_ms = unix_ms_of(self->origin_ns);
+	self->own_cpu_ns = own_cpu_ns();
+	if (r)
+		ui_session_free(self);
+	else
+		*ret = self;
+	return r;
+}
+
+int ui_session_attach(struct ui_session **ret, const struct ui_wish *wish, const char *version,
+		      struct err *err)
+{
+	struct ui_session *self;
+	int r = session_new(&self, wish, err);
+
+	if (r)
+		return r;
+	self->version = version;
+	r = wish->hz || wish->trace_count
+		    ? ui_session_start(self, err)
+		    : verdict_rights(wish->pid, /* of_others_only */ true, err);
+	if (r) {
+		ui_session_free(self);
+		return r;
+	}
+	ui_session_tick(self);
+	*ret = self;
+	return 0;
+}
+
+int ui_session_record(struct ui_session **ret, const struct live_job_options *given,
+		      struct err *err)
+{
+	struct live_job_options options = *given;
+	const struct sampler_options *sampler = given->sampling ? &given->sampling->sampler : NULL;
+	const struct ui_wish wish = { .pid = given->job.recorder.pids[0],
+				      .hz = sampler ? sampler->hz : 0,
+				      .off_cpu = sampler && sampler->off_cpu,
+				      .children = given->job.recorder.has_children,
+				      .is_recorded = 1 };
+	struct ui_session *self;
+	int r = session_new(&self, &wish, err);
+
+	if (r)
+		return r;
+	self->version = given->job.recorder.version;
+	options.live = self->live;
+	r = live_job_start(&self->job, &options, err);
+	if (r) {
+		ui_session_free(self);
+		return r;
+	}
+	self->state = UI_RECORDING;
+	ui_session_tick(self);
+	*ret = self;
+	return 0;
+}
+
+static void model_describe(struct ui_session *self, const struct model *model, const char *path)
+{
+	int64_t offset = model_wall_offset_ns(model);
+	uint64_t boot_ns =
+		self->store.begin_ns + (model->first.boot_ns - model->first.monotonic_ns);
+
+	foreign_copy(self->file, sizeof(self->file), path_base_name(path));
+	foreign_copy(self->name, sizeof(self->name),
+		     model->process_count ? model->processes[0]->name : self->file);
+	self->wish.pid = model->process_count ? model->processes[0]->pid : 0;
+	self->wish.hz = model->samples->hz;
+	self->wish.off_cpu = (model->samples->flags & SAMPLING_OFF_CPU) != 0;
+	self->origin_ns = self->store.begin_ns;
+	self->start_unix_ms = (int64_t)(boot_ns + (uint64_t)offset) / 1000000;
+}
+
+int ui_session_load(struct ui_session **ret, const char *path, struct err *err)
+{
+	struct ui_session *self = calloc(1, sizeof(*self));
+	int r;
+
+	if (!self)
+		return err_set(err, -ENOMEM, "open '%s': no memory", path);
+	self->state = UI_FILE;
+	self->path = path;
+	r = store_open(&self->store, path, err);
+	if (r) {
+		free(self);
+		return r;
+	}
+	model_describe(self, self->store.model, path);
+	*ret = self;
+	return 0;
+}
+
+void ui_now_done(struct ui_now *now)
+{
+	free(now->threads);
+	free(now->top);
+	*now = (struct ui_now){ 0 };
+}
+
+void ui_session_free(struct ui_session *session)
+{
+	if (!session)
+		return;
+	source_free(session->source);
+	calls_done(&session->calls);
+	call_names_done(&session->call_names);
+	live_job_free(session->job);
+	live_free(session->live);
+	thread_watch_done(&session->watch);
+	curves_done(&session->curves);
+	ui_now_done(&session->now);
+	stack_tree_done(&session->stacks[0]);
+	stack_tree_done(&session->stacks[1]);
+	store_close(&session->store);
+	free(session);
+}
+
+/* What the job says, as a source would. */
+static void job_look(struct ui_session *self)
+{
+	struct live_job_facts *job = malloc(sizeof(*job));
+
+	if (!job)
+		return;
+	live_job_look(self->job, job);
+	self->facts = (struct source_facts){
+		.sampler = job->state.sampled.sampler,
+		.summary = job->state.sampled.summary,
+		.lost = job->state.sampled.counts.lost,
+		.has_ended = !job->state.is_running && job->state.ending == ENDING_EXIT,
+		.error = job->state.err,
+	};
+	memcpy(self->facts.reasons, job->state.reasons, sizeof(self->facts.reasons));
+	if (job->state.is_full)
+		err_set(&self->facts.error, -EFBIG,
+			"what is recorded in memory has %llu MiB, and no more is taken",
+			(unsigned long long)LIVE_JOB_BYTES_MAX >> 20);
+	free(job);
+}
+
+static void state_leave(struct ui_session *self, enum ui_state state)
+{
+	if (self->state == UI_RECORDING)
+		self->ended_ns = now_ns();
+	self->state = state;
+}
+
+void ui_session_look(struct ui_session *self)
+{
+	if (self->source)
+		source_look(self->source, &self->facts);
+	if (self->job)
+		job_look(self);
+	if (self->state != UI_RECORDING)
+		return;
+	if (self->facts.has_ended)
+		state_leave(self, UI_ENDED);
+	else if (self->facts.error.code)
+		state_leave(self, UI_FAILED);
+}
+
+static void job_end(struct ui_session *self)
+{
+	struct err err = { 0 };
+
+	if (self->job && live_job_end(self->job, &err) && !self->facts.error.code)
+		self->facts.error = err;
+}
+
+void ui_session_stop(struct ui_session *self, enum ui_state state)
+{
+	if (self->source)
+		source_stop(self->source);
+	ui_session_look(self);
+	job_end(self);
+	if (self->state != UI_ENDED)
+		state_leave(self, state);
+}
+
+void ui_session_follow(struct ui_session *self)
+{
+	struct live_job_facts *job = self->job ? malloc(sizeof(*job)) : NULL;
+
+	if (!job)
+		return;
+	live_job_look(self->job, job);
+	calls_follow(&self->calls, self->job, job->state.bytes, self->origin_ns);
+	if (self->calls.shown.model)
+		call_names_follow(&self->call_names, self->calls.shown.model);
+	free(job);
+}
+
+const struct call_name *ui_session_call_name(struct ui_session *self, const struct call *call,
+					     unsigned i)
+{
+	return call_names_find(&self->call_names, call->process, call->frames[i],
+			       ui_session_is_live(self));
+}
+
+struct model *ui_session_calls(const struct ui_session *self)
+{
+	return ui_session_is_live(self) ? self->calls.shown.model : self->store.model;
+}
+
+int64_t ui_session_thread(const struct ui_session *self, int64_t number, int32_t tid)
+{
+	uint32_t live;
+
+	if (!ui_session_is_live(self) || number < 0)
+		return number;
+	return live_thread_find(self->live, tid, &live) ? (int64_t)live : -1;
+}
+
+void ui_session_tick(struct ui_session *self)
+{
+	if (!ui_session_is_live(self))
+		return;
+	ui_session_look(self);
+	if (self->state == UI_ENDED || self->state == UI_FAILED)
+		job_end(self);
+	if (self->state == UI_ENDED) {
+		thread_watch_end(&self->watch);
+		return;
+	}
+	if (self->state != UI_RECORDING)
+		return;
+	thread_read_name(self->wish.pid, self->wish.pid, self->name, sizeof(self->name));
+	foreign_clean(self->name, "");
+	thread_watch_look(&self->watch, self->live, &self->wish.pid, 1);
+	curves_look(&self->curves, self->wish.pid);
+}
+
+uint64_t ui_session_end_ns(struct ui_session *self)
+{
+	uint64_t end_ns = self->store.end_ns;
+
+	if (self->state == UI_RECORDING)
+		end_ns = now_ns();
+	else if (ui_session_is_live(self))
+		end_ns = self->ended_ns;
+	return end_ns > self->origin_ns ? end_ns - self->origin_ns : 0;
+}
+
+struct reading {
+	struct slice slice;
+	slice_reader *read;
+	void *context;
+	bool *is_wanted;
+	const struct ui_range *range;
+};
+
+static int threads_choose(struct reading *self)
+{
+	uint32_t threads = self->slice.model->thread_count;
+
+	if (!self->range->thread_count)
+		return 0;
+	self->is_wanted = calloc(threads + 1u, sizeof(*self->is_wanted));
+	if (!self->is_wanted)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < self->range->thread_count; i++)
+		if (self->range->threads[i] < threads)
+			self->is_wanted[self->range->threads[i]] = true;
+	self->slice.is_wanted = self->is_wanted;
+	return 0;
+}
+
+static int reading_run(struct reading *self)
+{
+	int r = threads_choose(self);
+
+	if (!r)
+		r = self->read(&self->slice, self->context);
+	free(self->is_wanted);
+	return r;
+}
+
+static int live_slice_read(struct model *model, void *context)
+{
+	struct reading *self = context;
+
+	self->slice.model = model;
+	self->slice.items = model->samples->kept;
+	self->slice.count = model->samples->kept_count;
+	return reading_run(self);
+}
+
+static int store_slice_read(struct store *store, struct reading *self)
+{
+	size_t first;
+
+	if (store_has_sums(store))
+		self->slice.store = store;
+
+	self->slice.model = store->model;
+	self->slice.count = store_find(store, self->slice.from_ns, self->slice.to_ns, &first);
+	self->slice.items = store->items ? store->items + first : NULL;
+	return reading_run(self);
+}
+
+int ui_session_read(struct ui_session *self, const struct ui_range *range, unsigned kinds,
+		    slice_reader *read, void *context)
+{
+	uint64_t end_ns = self->origin_ns + ui_session_end_ns(self);
+	struct reading reading = {
+		.slice = { .origin_ns = self->origin_ns,
+			   .from_ns = self->origin_ns + range->from_ns,
+			   .to_ns = range->to_ns ? self->origin_ns + range->to_ns : end_ns + 1,
+			   .end_ns = end_ns,
+			   .kinds = kinds },
+		.read = read,
+		.context = context,
+		.range = range,
+	};
+
+	if (!ui_session_is_live(self))
+		return store_slice_read(&self->store, &reading);
+	return live_read(self->live, reading.slice.from_ns, UINT64_MAX, live_slice_read, &reading);
+}

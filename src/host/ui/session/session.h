@@ -1,0 +1,119 @@
+/*
+ * One process that is looked at, or one recording that was opened.  Belongs to the thread that
+ * carries out commands; what the clock thread looks at is under the lock of the sessions.
+ */
+#pragma once
+
+#include "host/core/text/json.h"
+#include "host/model/calls/call_names.h"
+#include "host/top/live.h"
+#include "host/top/source.h"
+#include "host/top/thread_watch.h"
+#include "host/ui/command.h"
+#include "host/ui/session/calls.h"
+#include "host/ui/session/live_job.h"
+#include "host/ui/store/curves.h"
+#include "host/ui/store/slice.h"
+#include "host/ui/store/stack_tree.h"
+#include "host/ui/store/store.h"
+
+enum ui_state {
+	UI_RECORDING,
+	UI_STOPPED,
+	UI_DETACHED,
+	UI_ENDED,  /* the process did, by itself */
+	UI_FAILED, /* sampling did */
+	UI_FILE,
+};
+
+/* Threads and hottest functions of a live session, as JSON, for all who ask for them by then. */
+struct ui_now {
+	char *threads, *top;
+	uint64_t top_total_ns, until_ns;
+	enum ui_state state; /* as of then */
+};
+
+struct ui_session {
+	uint32_t id;
+	enum ui_state state;
+	char name[64];
+	char file[256];   /* of a recording, its name without folders */
+	const char *path; /* of a recording; the caller's */
+	struct ui_wish wish;
+	uint64_t origin_ns; /* CLOCK_MONOTONIC of its time 0 */
+	uint64_t ended_ns;  /* the same clock: when a live one left off recording */
+	int64_t start_unix_ms;
+	/* Live: */
+	struct live *live;
+	struct source *source;     /* of one that only samples */
+	struct live_job *job;      /* of one that is recorded */
+	const char *version;       /* of limpet */
+	struct source_facts facts; /* as of the last look */
+	uint64_t lost;             /* by sources before this one */
+	uint64_t own_cpu_ns;       /* limpet's when it began */
+	struct thread_watch watch;
+	struct curves curves;
+	struct ui_now now;
+	/* Opened: */
+	struct store store;
+	struct calls calls;
+	struct call_names call_names;
+	struct stack_tree stacks[2]; /* from the root, from the innermost function */
+};
+
+/* Begins to sample and to trace, where that is wished for. */
+int ui_session_attach(struct ui_session **ret, const struct ui_wish *wish, const char *version,
+		      struct err *err) MUST_CHECK;
+/* Begins what `limpet record` was asked for.  The options' live model is filled in. */
+int ui_session_record(struct ui_session **ret, const struct live_job_options *options,
+		      struct err *err) MUST_CHECK;
+/* Reads a recording. */
+int ui_session_load(struct ui_session **ret, const char *path, struct err *err) MUST_CHECK;
+/* Lets go of the process where that was not done. */
+void ui_session_free(struct ui_session *session);
+
+/* Takes what was read of a live session's calls meanwhile.  What ui_session_calls() said before is
+ * gone then. */
+void ui_session_follow(struct ui_session *session);
+/* Loads the spans of a recording, or takes those of a live session. */
+int ui_session_spans(struct ui_session *session, struct err *err) MUST_CHECK;
+/* Frame i of a call, of which 0 is the innermost; NULL: no memory. */
+const struct call_name *ui_session_call_name(struct ui_session *session, const struct call *call,
+					     unsigned i);
+/* Calls and work of devices as far as they are known; NULL: there are none. */
+struct model *ui_session_calls(const struct ui_session *session);
+/* The number of a thread of those calls among the session's; -1: it has no sample. */
+int64_t ui_session_thread(const struct ui_session *session, int64_t number, int32_t tid);
+
+static inline bool ui_session_is_live(const struct ui_session *session)
+{
+	return session->live;
+}
+
+/* No more samples; the state is one of those without. */
+void ui_session_stop(struct ui_session *session, enum ui_state state);
+/* Again, after a stop. */
+int ui_session_start(struct ui_session *session, struct err *err) MUST_CHECK;
+
+/* Looks whether it still goes on. */
+void ui_session_look(struct ui_session *session);
+/* Threads and curves; called now and then. */
+void ui_session_tick(struct ui_session *session);
+
+typedef int slice_reader(const struct slice *slice, void *context);
+
+/* Gives the reader the samples of a range, of these kinds.  Nothing of it may be kept.  What the
+ * reader answered, or -ENOMEM. */
+int ui_session_read(struct ui_session *session, const struct ui_range *range, unsigned kinds,
+		    slice_reader *read, void *context) MUST_CHECK;
+
+/* Its newest data, in time of the session. */
+uint64_t ui_session_end_ns(struct ui_session *session);
+
+void ui_now_done(struct ui_now *now);
+
+/* The object of docs/ui-api.md. */
+void ui_session_write(struct ui_session *session, struct json *json, const char *key);
+
+/* KIND_BIT()s; 0: it is no kind of samples. */
+unsigned ui_sample_kinds(enum ui_kind kind);

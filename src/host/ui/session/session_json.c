@@ -1,0 +1,217 @@
+/*
+ * A session as JSON.
+ */
+#include "host/core/clock.h"
+#include "host/core/text/foreign.h"
+#include "host/model/statistics.h"
+#include "host/ui/session/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char *const state_names[] = {
+	[UI_RECORDING] = "recording", [UI_STOPPED] = "stopped", [UI_DETACHED] = "detached",
+	[UI_ENDED] = "ended",         [UI_FAILED] = "failed",   [UI_FILE] = "file",
+};
+
+/* What both kinds of sessions can say of their samples. */
+struct sample_facts {
+	const char *sampler, *reasons;
+	uint64_t samples, lost, forgotten, oldest_ns, unnamed, guessed;
+	uint64_t ends[STACK_ENDS];
+	uint64_t calls, dropped;
+	bool has_off_cpu, has_alloc, has_gpu;
+	char recording[256]; /* the file that is written and kept; "" */
+};
+
+static int oldest_read(const struct slice *slice, void *context)
+{
+	struct sample_facts *facts = context;
+
+	for (size_t i = 0; i < slice->model->samples->frame_count; i++)
+		facts->unnamed += slice->model->samples->frames[i].is_unnamed;
+	if (facts->forgotten && slice->count)
+		facts->oldest_ns = slice->items[0].time_ns - slice->origin_ns;
+	return 0;
+}
+
+static void domains_look(const struct model *model, struct sample_facts *ret)
+{
+	for (uint32_t i = 0; i < model->process_count; i++)
+		for (uint32_t j = 0; j < model->processes[i]->function_count; j++) {
+			unsigned domain = model->processes[i]->functions[j].domain;
+
+			ret->has_alloc |= domain == DOMAIN_ALLOC;
+			ret->has_gpu |= domain_is_activity(domain);
+		}
+}
+
+/* What is recorded beside the samples. */
+static void job_facts(struct ui_session *session, struct sample_facts *ret)
+{
+	struct live_job_facts *job = session->job ? malloc(sizeof(*job)) : NULL;
+
+	if (!job)
+		return;
+	live_job_look(session->job, job);
+	ret->calls = job->calls;
+	ret->dropped = job->dropped;
+	foreign_copy(ret->recording, sizeof(ret->recording), job->path);
+	free(job);
+	if (ui_session_calls(session))
+		domains_look(ui_session_calls(session), ret);
+}
+
+static void live_facts(struct ui_session *session, struct sample_facts *ret)
+{
+	struct live_counts counts = live_counts(session->live);
+	const struct ui_range all = { 0 };
+
+	ret->sampler = session->facts.sampler ? session->facts.sampler : "";
+	ret->reasons = session->facts.reasons;
+	ret->samples = counts.seen;
+	ret->lost = session->lost + session->facts.lost;
+	ret->forgotten = counts.forgotten;
+	ret->has_off_cpu = session->wish.off_cpu;
+	for (unsigned i = 0; i < STACK_ENDS; i++)
+		ret->ends[i] = counts.ends[i];
+	(void)!ui_session_read(session, &all, KINDS_ALL, oldest_read, ret);
+	job_facts(session, ret);
+}
+
+static void file_facts(const struct ui_session *session, struct sample_facts *ret)
+{
+	const struct model *model = session->store.model;
+	const struct samples *samples = model->samples;
+
+	ret->sampler = samples->sampler;
+	ret->reasons = samples->reasons;
+	ret->samples = samples->count;
+	ret->lost = samples->lost;
+	ret->unnamed = samples->unnamed;
+	ret->guessed = samples->guessed;
+	ret->has_off_cpu = samples->kinds[SAMPLE_BLOCKED] || samples->kinds[SAMPLE_RUNNABLE];
+	ret->calls = model->calls;
+	domains_look(model, ret);
+	for (unsigned i = 0; i < STACK_ENDS; i++)
+		ret->ends[i] = samples->ends[i];
+	for (unsigned i = 0; i < DROP_REASONS; i++)
+		ret->dropped += model->drops[i];
+}
+
+static void ends_write(struct json *json, const struct sample_facts *facts)
+{
+	uint64_t complete = facts->ends[STACK_COMPLETE], all = 0;
+
+	json_object(json, "stack_ends");
+	for (unsigned i = 0; i < STACK_ENDS; i++) {
+		all += facts->ends[i];
+		if (facts->ends[i])
+			json_number(json, stack_end_key(i), facts->ends[i]);
+	}
+	json_object_end(json);
+	json_number(json, "incomplete", all - complete);
+}
+
+static void kinds_write(struct json *json, const struct sample_facts *facts)
+{
+	json_list(json, "kinds");
+	json_text(json, NULL, "cpu");
+	if (facts->has_off_cpu) {
+		json_text(json, NULL, "off-cpu");
+		json_text(json, NULL, "runnable");
+		json_text(json, NULL, "wall");
+	}
+	if (facts->has_alloc)
+		json_text(json, NULL, "alloc");
+	if (facts->has_gpu)
+		json_text(json, NULL, "gpu");
+	json_list_end(json);
+}
+
+/* Of one processor, since the session began: all that limpet did meanwhile. */
+static double overhead_percent(const struct ui_session *session)
+{
+	struct timespec cpu;
+	uint64_t passed = now_ns() - session->origin_ns;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	return 100 *
+	       ((double)cpu.tv_sec * 1e9 + (double)cpu.tv_nsec - (double)session->own_cpu_ns) /
+	       (double)MAX(passed, 1u);
+}
+
+static void samples_write(struct json *json, const struct sample_facts *facts)
+{
+	json_text(json, "sampler", facts->sampler);
+	json_text(json, "sampler_why", facts->reasons);
+	json_number(json, "samples", facts->samples);
+	json_number(json, "lost", facts->lost);
+	json_number(json, "forgotten", facts->forgotten);
+	json_number(json, "oldest_ns", facts->oldest_ns);
+	json_number(json, "unnamed", facts->unnamed);
+	json_number(json, "guessed", facts->guessed);
+	json_number(json, "calls", facts->calls);
+	json_number(json, "dropped", facts->dropped);
+	ends_write(json, facts);
+	kinds_write(json, facts);
+}
+
+/* "alloc;io" of the recording; what was wished for of a live one. */
+static void traces_write(struct json *json, const struct ui_session *session)
+{
+	const char *at = session->store.model ? session->store.model->options : "";
+	char word[64];
+
+	json_list(json, "traces");
+	for (unsigned i = 0; i < session->wish.trace_count; i++)
+		json_text(json, NULL, session->wish.traces[i]);
+	for (; *at; at += strcspn(at, ";"), at += *at == ';') {
+		snprintf(word, sizeof(word), "%.*s", (int)MIN(strcspn(at, ";"), 63u), at);
+		json_text(json, NULL, word);
+	}
+	json_list_end(json);
+}
+
+static void damage_write(struct json *json, const struct ui_session *session)
+{
+	char text[256] = "";
+
+	if (session->store.model)
+		model_describe_end(session->store.model, text, sizeof(text));
+	json_text(json, "is_damaged", text);
+}
+
+void ui_session_write(struct ui_session *session, struct json *json, const char *key)
+{
+	struct sample_facts facts = { 0 };
+	bool is_live = ui_session_is_live(session);
+
+	ui_session_look(session);
+	if (is_live)
+		live_facts(session, &facts);
+	else
+		file_facts(session, &facts);
+	json_object(json, key);
+	json_number(json, "id", session->id);
+	json_text(json, "kind", is_live ? "live" : "file");
+	json_text(json, "state", state_names[session->state]);
+	json_text(json, "name", session->name);
+	json_signed(json, "pid", session->wish.pid);
+	json_text(json, "file", session->file);
+	json_signed(json, "start_unix_ms", session->start_unix_ms);
+	json_number(json, "begin_ns", 0);
+	json_number(json, "end_ns", ui_session_end_ns(session));
+	json_number(json, "hz", session->wish.hz);
+	json_bool(json, "off_cpu", session->wish.off_cpu);
+	samples_write(json, &facts);
+	traces_write(json, session);
+	json_text(json, "recording", facts.recording);
+	if (is_live)
+		json_rounded(json, "overhead_percent", overhead_percent(session), 2);
+	json_text(json, "error", session->facts.error.code ? session->facts.error.what : "");
+	damage_write(json, session);
+	json_object_end(json);
+}

@@ -1,0 +1,37 @@
+/*
+ * All sessions of a limpet ui: bounded, each with a number that is never given again.
+ */
+#pragma once
+
+#include "host/ui/session/session.h"
+
+#include <pthread.h>
+
+#define SESSIONS_MAX 8u
+
+struct sessions {
+	pthread_mutex_t lock; /* of the list, and of what the clock thread looks at */
+	struct ui_session *items[SESSIONS_MAX];
+	unsigned count;
+	uint32_t last_id;
+	bool is_ending; /* none may be added any more */
+};
+
+void sessions_init(struct sessions *ret);
+
+/* NULL, and why. */
+struct ui_session *sessions_find(struct sessions *sessions, uint32_t id, struct err *err);
+
+/* -EMFILE where there are enough of them already; nothing is done then. */
+int sessions_check_room(struct sessions *sessions, struct err *err) MUST_CHECK;
+
+/* Takes the session; also where it fails. */
+int sessions_add(struct sessions *sessions, struct ui_session *session, struct err *err) MUST_CHECK;
+void sessions_remove(struct sessions *sessions, struct ui_session *session);
+
+/* Looks at all of them. */
+void sessions_tick(struct sessions *sessions);
+
+/* Lets go of every process; from another thread than the one that carries out commands.  Nothing is
+ * freed: that thread may be in the middle of an answer. */
+void sessions_let_go(struct sessions *sessions);

@@ -1,0 +1,47 @@
+/*
+ * The samples of a part of a session: what every panel of the page is added up from.  A sample
+ * stands for the time from its end less its weight to its end; of one that lies in the range only
+ * partly, that part counts.
+ */
+#pragma once
+
+#include "host/model/samples/profile.h"
+
+struct store;
+
+struct slice {
+	struct model *model;
+	const struct recorded_sample *items; /* nearly in the order of their ends */
+	size_t count;
+	uint64_t origin_ns;        /* CLOCK_MONOTONIC of the session's time 0 */
+	uint64_t from_ns, to_ns;   /* CLOCK_MONOTONIC */
+	const bool *is_wanted;     /* by number of the thread; NULL: all */
+	unsigned kinds;            /* KIND_BIT() */
+	uint64_t end_ns;           /* of the session's newest data, CLOCK_MONOTONIC */
+	const struct store *store; /* that has sums of them; NULL */
+};
+
+/* A sample's part of the slice. */
+struct piece {
+	uint64_t begin_ns, end_ns;
+};
+
+static inline bool slice_piece(const struct slice *slice, const struct recorded_sample *sample,
+			       struct piece *ret)
+{
+	uint64_t begin_ns = sample->time_ns - MIN(sample->time_ns, sample->weight_ns);
+
+	if (!(slice->kinds & KIND_BIT(sample->kind)) ||
+	    (slice->is_wanted && !slice->is_wanted[sample->thread]))
+		return false;
+	*ret = (struct piece){ MAX(begin_ns, slice->from_ns), MIN(sample->time_ns, slice->to_ns) };
+	return ret->begin_ns < ret->end_ns ||
+	       (!sample->weight_ns && sample->time_ns >= slice->from_ns &&
+		sample->time_ns < slice->to_ns);
+}
+
+/* As sample_profile_gather(), but for the order of entries.  0 or -ENOMEM. */
+int slice_gather(const struct slice *slice, bool is_by_thread, struct profile *ret) MUST_CHECK;
+
+/* Of each thread of the model. */
+int slice_threads(const struct slice *slice, struct thread_profile **ret) MUST_CHECK;

@@ -1,0 +1,24 @@
+/*
+ * Who called whom in a whole recording, once: of a range only the weights are filled in, so that a
+ * flame graph costs what the range holds.
+ */
+#pragma once
+
+#include "host/model/samples/call_tree.h"
+#include "host/ui/store/slice.h"
+
+/* Zero is none yet. */
+struct stack_tree {
+	struct call_tree whole;
+	uint32_t *of_entry; /* node by stack and one, and by whether its end was reached */
+	size_t count;       /* of stacks, and one */
+};
+
+/* Of all samples of the slice; done once. */
+int stack_tree_build(struct stack_tree *tree, const struct slice *all, bool is_inverted) MUST_CHECK;
+void stack_tree_done(struct stack_tree *tree);
+
+/* The tree with the weights of a profile, as call_tree_build() would make it, but for nodes without
+ * weight; siblings lighter than `least_ns` come last and in any order. */
+int stack_tree_weigh(const struct stack_tree *tree, const struct profile *profile,
+		     uint64_t least_ns, struct call_tree *ret) MUST_CHECK;

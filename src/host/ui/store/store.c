@@ -1,0 +1,283 @@
+/*
+ * Loads recordings.
+ */
+#include "host/ui/store/store.h"
+
+#include "host/core/room.h"
+#include "host/core/threads/quiet_thread.h"
+#include "host/model/samples/profile.h"
+#include "host/model/span.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK 1024u
+
+static uint64_t clock_difference(const struct model *model)
+{
+	return model->first.boot_ns - model->first.monotonic_ns;
+}
+
+static int samples_keep(void *context, const struct recorded_sample *samples, size_t count)
+{
+	struct store *self = context;
+
+	while (self->room - self->count < count)
+		if (make_room(&self->items, self->room, &self->room, sizeof(*self->items)))
+			return -ENOMEM;
+	if (count)
+		memcpy(self->items + self->count, samples, count * sizeof(*samples));
+	self->count += count;
+	return 0;
+}
+
+static int by_end(const void *left, const void *right)
+{
+	const struct recorded_sample *a = left, *b = right;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return a->thread < b->thread ? -1 : a->thread > b->thread;
+}
+
+/* Samples come nearly in order, each processor's after another's: what lies between two moments
+ * that everything before and after keeps to is put in order by itself.  `least` has for each block
+ * the least end of it and all later ones. */
+static void items_sort(struct store *self, const uint64_t *least)
+{
+	uint64_t latest = 0;
+	size_t begin = 0;
+	bool is_sorted = true;
+
+	for (size_t i = 0; i < self->count; i++) {
+		if (i % BLOCK == 0 && least[i / BLOCK] >= latest) {
+			if (!is_sorted)
+				qsort(self->items + begin, i - begin, sizeof(*self->items), by_end);
+			begin = i;
+			is_sorted = true;
+		}
+		is_sorted = is_sorted && self->items[i].time_ns >= latest;
+		latest = MAX(latest, self->items[i].time_ns);
+	}
+	if (!is_sorted)
+		qsort(self->items + begin, self->count - begin, sizeof(*self->items), by_end);
+}
+
+static uint64_t begin_of(const struct recorded_sample *sample)
+{
+	return sample->time_ns - sample_weight(sample);
+}
+
+static uint64_t end_of(const struct recorded_sample *sample)
+{
+	return sample->time_ns;
+}
+
+/* Of each block, and of each and all later ones; `of_blocks` may be NULL. */
+static void least_find(const struct store *self, uint64_t (*value)(const struct recorded_sample *),
+		       uint64_t *of_blocks, uint64_t *of_later)
+{
+	size_t blocks = self->count / BLOCK + 1;
+	uint64_t later = UINT64_MAX;
+
+	of_later[blocks] = UINT64_MAX;
+	for (size_t block = blocks; block-- > 0;) {
+		uint64_t least = UINT64_MAX;
+
+		for (size_t i = block * BLOCK; i < MIN((block + 1) * BLOCK, self->count); i++)
+			least = MIN(least, value(&self->items[i]));
+		if (of_blocks)
+			of_blocks[block] = least;
+		of_later[block] = later = MIN(later, least);
+	}
+}
+
+static int index_make(struct store *self)
+{
+	size_t blocks = self->count / BLOCK + 1;
+
+	self->block_begins = calloc(blocks + 1, sizeof(*self->block_begins));
+	self->least_begins = calloc(blocks + 1, sizeof(*self->least_begins));
+	if (!self->block_begins || !self->least_begins)
+		return -ENOMEM;
+	least_find(self, end_of, NULL, self->least_begins);
+	items_sort(self, self->least_begins);
+	least_find(self, begin_of, self->block_begins, self->least_begins);
+	return 0;
+}
+
+/* Stack number and one, so that samples without a frame have cells too; and whether the outermost
+ * frame was reached. */
+uint32_t store_stack_cell(const struct recorded_sample *sample)
+{
+	return (sample->stack + 1u) * 2 + (sample->end != STACK_COMPLETE);
+}
+
+/* Thread number, whether it waited for a disk, and whether the stack is incomplete. */
+uint32_t store_thread_cell(const struct recorded_sample *sample)
+{
+	bool is_disk = sample->kind == SAMPLE_BLOCKED && sample->state == 'D';
+
+	return sample->thread * 4u + is_disk * 2u + (sample->end != STACK_COMPLETE);
+}
+
+static void *sums_make(void *argument)
+{
+	struct store *self = argument;
+
+	self->added =
+		sums_build(&self->stacks, store_stack_cell,
+			   (self->model->samples->stack_count + 1) * 2, self->items, self->count);
+	if (!self->added)
+		self->added =
+			sums_build(&self->threads, store_thread_cell,
+				   (size_t)self->model->thread_count * 4, self->items, self->count);
+	return NULL;
+}
+
+bool store_has_sums(struct store *self)
+{
+	if (self->is_adding)
+		pthread_join(self->adding, NULL);
+	self->is_adding = false;
+	return !self->added && self->count >= SUMS_BLOCK;
+}
+
+int store_prepare(struct store *self)
+{
+	int r = index_make(self);
+
+	if (!r && self->count >= SUMS_BLOCK)
+		self->is_adding = !quiet_thread(&self->adding, sums_make, self);
+	self->added = self->is_adding ? 0 : -ENOMEM;
+	return r;
+}
+
+static int store_fill(struct store *self)
+{
+	struct model_span span = model_span(self->model);
+	int r = model_name_late(self->model);
+
+	self->begin_ns = span.begin_ns - clock_difference(self->model);
+	self->end_ns = MAX(span.end_ns, span.begin_ns) - clock_difference(self->model);
+	return r ? r : store_prepare(self);
+}
+
+int store_open(struct store *ret, const char *path, struct err *err)
+{
+	const struct sample_watcher watcher = { samples_keep, ret };
+	int r;
+
+	*ret = (struct store){ 0 };
+	r = model_open_watched(path, &watcher, &ret->model, err);
+	if (!r && store_fill(ret))
+		r = err_set(err, -ENOMEM, "open '%s': no memory", path);
+	if (r)
+		store_close(ret);
+	return r;
+}
+
+void store_close(struct store *store)
+{
+	(void)store_has_sums(store);
+	sums_done(&store->stacks);
+	sums_done(&store->threads);
+	model_free(store->model);
+	free(store->items);
+	free(store->block_begins);
+	free(store->least_begins);
+	*store = (struct store){ 0 };
+}
+
+/* How many ended before that time. */
+static size_t ended_before(const struct store *self, uint64_t time_ns)
+{
+	size_t low = 0, high = self->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (self->items[middle].time_ns < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+size_t store_find(const struct store *self, uint64_t from_ns, uint64_t to_ns, size_t *ret_first)
+{
+	size_t first = ended_before(self, from_ns), end = first;
+
+	if (!self->count)
+		return *ret_first = 0;
+	while (end < self->count && self->least_begins[end / BLOCK] < to_ns)
+		end = (end / BLOCK + 1) * BLOCK;
+	*ret_first = first;
+	return MIN(end, self->count) - MIN(first, self->count);
+}
+
+/* The part of a sample that lies in the range; false: none does. */
+static bool part_weight(const struct store_part *part, const struct recorded_sample *sample,
+			uint64_t *ret)
+{
+	uint64_t begin_ns = MAX(begin_of(sample), part->from_ns);
+	uint64_t end_ns = MIN(sample->time_ns, part->to_ns);
+
+	*ret = end_ns - MIN(end_ns, begin_ns);
+	return (part->kinds & KIND_BIT(sample->kind)) &&
+	       (*ret || (!sample->weight_ns && sample->time_ns >= part->from_ns &&
+			 sample->time_ns < part->to_ns));
+}
+
+/* Samples [first, end) that lie on an edge of the part, as far as they do. */
+static void edge_add(const struct store *self, const struct sums *sums,
+		     const struct store_part *part, size_t first, size_t end, struct sum *cells)
+{
+	uint64_t weight_ns;
+
+	for (size_t i = first; i < end; i++)
+		if (part_weight(part, &self->items[i], &weight_ns))
+			sum_add(&cells[sums->cell_of(&self->items[i])], weight_ns);
+}
+
+/* Samples [first, end) were added whole: what lies before the part is taken away again. */
+static void heads_take(const struct store *self, const struct sums *sums,
+		       const struct store_part *part, size_t first, size_t end, struct sum *cells)
+{
+	for (size_t i = first; i < end; i++) {
+		const struct recorded_sample *sample = &self->items[i];
+		struct sum *cell = &cells[sums->cell_of(sample)];
+		uint64_t weight_ns;
+
+		if (self->block_begins[i / BLOCK] >= part->from_ns) {
+			i |= BLOCK - 1;
+			continue;
+		}
+		if (begin_of(sample) >= part->from_ns || !(part->kinds & KIND_BIT(sample->kind)))
+			continue;
+		sum_take(cell, sample_weight(sample));
+		if (part_weight(part, sample, &weight_ns))
+			sum_add(cell, weight_ns);
+	}
+}
+
+/* Those that end in the part are added whole and their heads taken away; those that end at its
+ * first moment, at its end or later are looked at. */
+void store_add(const struct store *self, const struct sums *sums, const struct store_part *part,
+	       struct sum *cells)
+{
+	size_t first, count = store_find(self, part->from_ns, part->to_ns, &first);
+	size_t inner = MAX(first, ended_before(self, part->from_ns + 1));
+	size_t inner_end = MAX(inner, ended_before(self, part->to_ns));
+	size_t end = first + count;
+
+	edge_add(self, sums, part, first, inner, cells);
+	sums_add(sums, self->items, inner, inner_end, part->kinds, cells);
+	heads_take(self, sums, part, inner, inner_end, cells);
+	for (size_t block = inner_end / BLOCK; block * BLOCK < end; block++)
+		if (self->block_begins[block] < part->to_ns)
+			edge_add(self, sums, part, MAX(block * BLOCK, inner_end),
+				 MIN((block + 1) * BLOCK, end), cells);
+}

@@ -1,0 +1,52 @@
+/*
+ * The samples of an opened recording in memory, in the order of their ends, with an index and sums:
+ * a range costs what it shows, not what was recorded.
+ */
+#pragma once
+
+#include "host/model/samples/samples.h"
+#include "host/ui/store/sums.h"
+
+#include <pthread.h>
+
+struct store {
+	struct model *model;
+	struct recorded_sample *items; /* times are CLOCK_MONOTONIC as in the file */
+	size_t count, room;
+	uint64_t *block_begins;    /* the least of each block of samples */
+	uint64_t *least_begins;    /* of each block and all later ones */
+	uint64_t begin_ns, end_ns; /* of the recording */
+	/* Made on a thread of their own while the page is loaded; store_sums() waits for it. */
+	struct sums stacks, threads;
+	pthread_t adding;
+	bool is_adding;
+	int added; /* 0 or -ENOMEM */
+};
+
+/* Reads the recording.  It must not be moved afterwards. */
+int store_open(struct store *ret, const char *path, struct err *err) MUST_CHECK;
+void store_close(struct store *store);
+
+/* Puts samples that are in it in order, and begins to add them up: a part of store_open(). */
+int store_prepare(struct store *store) MUST_CHECK;
+
+/* Those that can lie in the range, from `*ret_first` on; how many. */
+size_t store_find(const struct store *store, uint64_t from_ns, uint64_t to_ns, size_t *ret_first);
+
+/* True when the sums can be used. */
+bool store_has_sums(struct store *store);
+
+/* What is to be added up, by sums of the store where that is less work. */
+struct store_part {
+	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC */
+	unsigned kinds;          /* KIND_BIT() */
+};
+
+/* Adds the samples of a part to cells, of which there are as many as the sums have for a kind; of
+ * a sample that lies in the part only partly, that part counts. */
+void store_add(const struct store *store, const struct sums *sums, const struct store_part *part,
+	       struct sum *cells);
+
+/* Cells of the two sums, without the kind. */
+uint32_t store_stack_cell(const struct recorded_sample *sample);
+uint32_t store_thread_cell(const struct recorded_sample *sample);

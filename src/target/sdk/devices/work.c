@@ -1,0 +1,387 @@
+/*
+ * HIP asks on the thread that launches something whether it is to be reported, and reports when it
+ * is done, on a thread of its own.  Which question a report belongs to: questions.c.
+ */
+#include "target/sdk/devices/work.h"
+
+#include "target/runtime/page.h"
+#include "target/runtime/text.h"
+#include "target/sdk/buffers.h"
+#include "target/sdk/contexts.h"
+#include "target/sdk/devices/agents.h"
+#include "target/sdk/devices/code.h"
+#include "target/sdk/devices/questions.h"
+#include "target/sdk/external.h"
+#include "target/sdk/service.h"
+#include "target/sdk/tables/intercept.h"
+
+#include <dlfcn.h>
+
+#define REGISTER_NAME  "hipRegisterTracerCallback"
+#define LOWEST_ADDRESS 4096u /* smaller ones are signs, not records */
+
+enum { REPORT_OF_COMMANDS = 2 };
+enum { WANTED = 0, NOT_WANTED = 1 };
+enum { DISPATCH_COMPLETE = 2 };
+enum { HOST_TO_DEVICE = 2, DEVICE_TO_HOST = 3, DEVICE_TO_DEVICE = 4 };
+
+/* A report, as the runtime's public protocol lays it out. */
+struct activity {
+	uint32_t domain, kind, command, reserved0;
+	uint64_t correlation, begin_ns, end_ns;
+	int32_t device, reserved1;
+	uint64_t queue;
+	union {
+		uint64_t bytes;
+		const char *kernel;
+	};
+};
+
+struct dispatch_info {
+	uint64_t size;
+	struct sdk_handle agent, queue;
+	uint64_t kernel, dispatch;
+	uint32_t private, group;
+	uint32_t workgroup[3], grid[3];
+	uint8_t reserved[56];
+};
+_Static_assert(sizeof(struct dispatch_info) == 128, "as in the headers");
+
+struct kernel_record {
+	uint64_t size;
+	int32_t kind, operation;
+	uint64_t internal, external, thread, start_ns, end_ns;
+	struct dispatch_info info;
+};
+_Static_assert(sizeof(struct kernel_record) == 184, "as in the headers");
+
+struct kernel_data {
+	uint64_t size, start_ns, end_ns;
+	struct dispatch_info info;
+};
+
+struct copy_record {
+	uint64_t size;
+	int32_t kind, operation;
+	uint64_t internal, external, thread, start_ns, end_ns;
+	struct sdk_handle to_agent, from_agent;
+	uint64_t bytes, to, from;
+};
+_Static_assert(sizeof(struct copy_record) == 96, "as in the headers");
+
+struct copy_data {
+	uint64_t size, start_ns, end_ns;
+	struct sdk_handle to_agent, from_agent;
+	uint64_t bytes, to, from;
+};
+
+typedef int on_activity_function(uint32_t domain, uint32_t command, void *data);
+typedef void register_function(on_activity_function *function);
+typedef void *dlopen_function(const char *, int);
+typedef void *dlsym_function(void *, const char *);
+typedef int dlclose_function(void *);
+typedef int dladdr_function(const void *, Dl_info *);
+
+static uint32_t inside;
+static uint64_t dispatches;
+static register_function *registered;
+
+static bool context_wants(unsigned index, uint32_t command)
+{
+	const struct sdk_context *context = &sdk_contexts[index];
+	bool is_kernel = command == COMMAND_KERNEL;
+
+	return context->callbacks[is_kernel ? CALLBACK_KERNEL : CALLBACK_COPY].callback ||
+	       context->buffers[is_kernel ? BUFFER_KERNEL : BUFFER_COPY].buffer.handle;
+}
+
+static bool is_wanted(uint32_t command)
+{
+	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
+		if (context_state(&sdk_contexts[i]) == CONTEXT_ACTIVE && context_wants(i, command))
+			return true;
+	return false;
+}
+
+/* The stream and shape that the call around gives, by the codes of its signature. */
+static void read_call(const struct sdk_frame *frame, struct launch *ret)
+{
+	const struct signature *signature = &frame->slot->table->signatures[frame->slot->operation];
+	const struct call_layout *layout = &service_layouts[frame->slot - service_slots];
+	const char *at = signature->text;
+	struct argument_text text;
+	unsigned shapes = 0;
+
+	for (unsigned i = 0; i < layout->count && signature_next(&at, &text); i++) {
+		const unsigned char *value = frame->payload.bytes + layout->places[i].offset;
+
+		if (*text.code == 'd')
+			__builtin_memcpy(shapes++ ? ret->threads : ret->blocks, value, 12);
+		else if (!__builtin_memcmp(text.type, "hipStream_t:", 12))
+			__builtin_memcpy(&ret->stream, value, 8);
+		else if (!__builtin_memcmp(text.name, "sharedMemBytes:", 15))
+			__builtin_memcpy(&ret->shared_bytes, value, 4);
+		else if (!__builtin_memcmp(text.name, "dst:", 4) && *text.code == 'p')
+			__builtin_memcpy(&ret->to, value, 8);
+		else if (!__builtin_memcmp(text.name, "src:", 4) && *text.code == 'p')
+			__builtin_memcpy(&ret->from, value, 8);
+	}
+}
+
+static void ask_externals(const struct sdk_thread *thread, struct launch *launch)
+{
+	int kind = launch->command == COMMAND_KERNEL ? REQUEST_KERNEL : REQUEST_COPY;
+
+	for (unsigned i = 0; i < CONTEXTS_MAX && launch->external_count < EXTERNALS_MAX; i++) {
+		const struct sdk_context *context = &sdk_contexts[i];
+		uint64_t value = external_current(i, thread->number);
+
+		if (context_state(context) != CONTEXT_ACTIVE || !context_wants(i, launch->command))
+			continue;
+		if (context->request && context->request_kinds & 1u << kind)
+			service_request(i, kind, launch->command == COMMAND_KERNEL,
+					launch->internal, &value);
+		launch->externals[launch->external_count].context = i;
+		launch->externals[launch->external_count].life = context->life;
+		launch->externals[launch->external_count++].value = value;
+	}
+}
+
+/* Without a call that is seen, the thread stands for its stream. */
+static int question_answer(uint32_t command)
+{
+	struct sdk_thread *thread = sdk_thread_mine();
+	struct launch launch = { .command = command };
+	uint64_t frame = (uint64_t)__builtin_frame_address(0);
+	struct sdk_frame *around;
+
+	if (!thread || command >= COMMANDS || !is_wanted(command))
+		return NOT_WANTED;
+	launch.thread = (uint32_t)thread->number;
+	launch.stream = 1ull << 63 | launch.thread;
+	around = sdk_thread_frame(thread, frame);
+	launch.internal = around ? around->internal : service_next_id();
+	launch.has_returned = !around;
+	if (around) {
+		around->asked++;
+		read_call(around, &launch);
+	}
+	ask_externals(thread, &launch);
+	question_note(&launch);
+	return WANTED;
+}
+
+static bool wants_operation(const struct operation_set *set, int operation)
+{
+	return !set || set->bits[0] >> operation & 1;
+}
+
+static uint64_t external_of(const struct launch *launch, unsigned context)
+{
+	for (unsigned i = 0; i < launch->external_count; i++)
+		if (launch->externals[i].context == context &&
+		    launch->externals[i].life == sdk_contexts[context].life)
+			return launch->externals[i].value;
+	return 0;
+}
+
+static void work_tell(unsigned context, int kind, int operation, enum callback_phase phase,
+		      void *data, uint64_t internal)
+{
+	const struct callback_service *service = &sdk_contexts[context].callbacks[kind];
+	struct service_event event = { kind, operation, phase, 0, data, internal, 0 };
+	uint64_t user_data = 0;
+
+	if (service->callback && wants_operation(service->operations, operation))
+		service_tell(context, &event, &user_data);
+}
+
+static void give_kernel(unsigned context, struct kernel_record *record, const struct launch *launch)
+{
+	const struct buffer_service *service = &sdk_contexts[context].buffers[BUFFER_KERNEL];
+	struct kernel_data data = { sizeof(data), record->start_ns, record->end_ns, record->info };
+
+	record->external = external_of(launch, context);
+	work_tell(context, CALLBACK_KERNEL, DISPATCH_COMPLETE, PHASE_NONE, &data, record->internal);
+	if (service->buffer.handle && wants_operation(service->operations, DISPATCH_COMPLETE))
+		buffer_write(context, BUFFER_KERNEL, record, sizeof(*record));
+}
+
+static void give_copy(unsigned context, struct copy_record *record, const struct launch *launch)
+{
+	const struct buffer_service *service = &sdk_contexts[context].buffers[BUFFER_COPY];
+	struct copy_data data = { sizeof(data),     record->start_ns,   record->end_ns,
+				  record->to_agent, record->from_agent, record->bytes,
+				  record->to,       record->from };
+
+	record->external = external_of(launch, context);
+	work_tell(context, CALLBACK_COPY, record->operation, PHASE_ENTER, &data, record->internal);
+	work_tell(context, CALLBACK_COPY, record->operation, PHASE_EXIT, &data, record->internal);
+	if (service->buffer.handle && wants_operation(service->operations, record->operation))
+		buffer_write(context, BUFFER_COPY, record, sizeof(*record));
+}
+
+static void report_kernel(const struct activity *activity, const struct launch *launch)
+{
+	struct kernel_record record = {
+		.size = sizeof(record),
+		.kind = BUFFER_KERNEL,
+		.operation = DISPATCH_COMPLETE,
+		.internal = launch->internal,
+		.thread = launch->thread,
+		.start_ns = activity->begin_ns,
+		.end_ns = activity->end_ns,
+		.info = { .size = sizeof(record.info) - sizeof(record.info.reserved),
+			  .agent = agent_of_number((uint32_t)activity->device),
+			  .queue = { activity->queue + 1 },
+			  .kernel = activity->kernel ? code_kernel(activity->kernel) : 0,
+			  .dispatch = __atomic_add_fetch(&dispatches, 1, __ATOMIC_RELAXED),
+			  .group = launch->shared_bytes },
+	};
+
+	for (unsigned i = 0; i < 3; i++) {
+		record.info.workgroup[i] = launch->threads[i];
+		record.info.grid[i] = launch->blocks[i] * launch->threads[i];
+	}
+	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
+		if (context_state(&sdk_contexts[i]) == CONTEXT_ACTIVE)
+			give_kernel(i, &record, launch);
+}
+
+/* By the command that makes them. */
+static int direction_of(uint32_t kind)
+{
+	static const uint16_t from_device[] = { 0x11f3, 0x1201, 0x11f6 };
+	static const uint16_t to_device[] = { 0x11f4, 0x1202, 0x11f7 };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(from_device); i++) {
+		if (from_device[i] == kind)
+			return DEVICE_TO_HOST;
+		if (to_device[i] == kind)
+			return HOST_TO_DEVICE;
+	}
+	return DEVICE_TO_DEVICE;
+}
+
+static void report_copy(const struct activity *activity, const struct launch *launch)
+{
+	int direction = direction_of(activity->kind);
+	uint32_t device = (uint32_t)activity->device;
+	struct copy_record record = {
+		.size = sizeof(record),
+		.kind = BUFFER_COPY,
+		.operation = direction,
+		.internal = launch->internal,
+		.thread = launch->thread,
+		.start_ns = activity->begin_ns,
+		.end_ns = activity->end_ns,
+		.to_agent = agent_of_number(direction == DEVICE_TO_HOST ? 0 : device),
+		.from_agent = agent_of_number(direction == HOST_TO_DEVICE ? 0 : device),
+		.bytes = activity->bytes,
+		.to = launch->to,
+		.from = launch->from,
+	};
+
+	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
+		if (context_state(&sdk_contexts[i]) == CONTEXT_ACTIVE)
+			give_copy(i, &record, launch);
+}
+
+static void activity_report(const struct activity *activity, uint32_t command)
+{
+	struct launch launch = { 0 };
+	uint64_t queue = (uint64_t)(uint32_t)activity->device << 32 | (uint32_t)activity->queue;
+
+	if (!question_take(command, queue + 1, &launch))
+		launch = (struct launch){ .internal = service_next_id(), .has_returned = true };
+	if (command == COMMAND_KERNEL)
+		report_kernel(activity, &launch);
+	else
+		report_copy(activity, &launch);
+	if (launch.has_returned)
+		service_retire(launch.internal);
+}
+
+static int on_activity(uint32_t domain, uint32_t command, void *data)
+{
+	int r = WANTED;
+
+	if (domain != REPORT_OF_COMMANDS)
+		return NOT_WANTED;
+	__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
+	if (!data)
+		r = question_answer(command);
+	else if ((uint64_t)data >= LOWEST_ADDRESS && command < COMMANDS && is_wanted(command))
+		activity_report(data, command);
+	__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
+	return r;
+}
+
+bool work_end_call(uint64_t internal, bool has_failed)
+{
+	return questions_end_call(internal, has_failed);
+}
+
+bool work_is_inside(void)
+{
+	return __atomic_load_n(&inside, __ATOMIC_SEQ_CST);
+}
+
+void work_adopt(void)
+{
+	inside = 0;
+	questions_adopt();
+}
+
+/* In the library that has the table. */
+static register_function *find_register(const struct boot_libc *libc, uint64_t table)
+{
+	dlsym_function *find = (dlsym_function *)libc->dlsym;
+	dladdr_function *where = (dladdr_function *)find(RTLD_DEFAULT, "dladdr");
+	register_function *found = NULL;
+	Dl_info info;
+	void *library;
+
+	if (!where || !where((const void *)table, &info) || !info.dli_fname)
+		return NULL;
+	library = ((dlopen_function *)libc->dlopen)(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (!library)
+		return NULL;
+	found = (register_function *)find(library, REGISTER_NAME);
+	((dlclose_function *)libc->dlclose)(library);
+	return found;
+}
+
+static uint64_t hip_table(void)
+{
+	for (uint32_t i = 0; i < agent_page.table_count; i++)
+		if (text_equal(agent_page.tables[i].name, "hip"))
+			return agent_page.tables[i].parts[0];
+	return 0;
+}
+
+static bool is_needed(uint32_t tools)
+{
+	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
+		if (context_state(&sdk_contexts[i]) >= CONTEXT_STOPPED &&
+		    tools >> sdk_contexts[i].tool & 1 &&
+		    (context_wants(i, COMMAND_KERNEL) || context_wants(i, COMMAND_COPY)))
+			return true;
+	return false;
+}
+
+void work_install(const struct boot_libc *libc, uint32_t tools)
+{
+	uint64_t table = hip_table();
+	register_function *found;
+	bool needs = is_needed(tools);
+
+	if (!table || needs == (registered != NULL))
+		return;
+	found = questions_open() ? find_register(libc, table) : NULL;
+	if (!found)
+		return;
+	found(needs ? on_activity : NULL);
+	registered = needs ? found : NULL;
+	agent_page.has_hooked = 1;
+}

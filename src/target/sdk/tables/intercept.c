@@ -1,0 +1,402 @@
+/*
+ * Tables are variables of their library: read and written while the loader is held, what is there
+ * stays.  Where a library was unmapped, something else may be by now.
+ */
+#include "target/sdk/tables/intercept.h"
+
+#include "shared/arch/syscall.h"
+#include "target/hooks/patches.h"
+#include "target/hooks/protection.h"
+#include "target/runtime/page.h"
+#include "target/runtime/text.h"
+#include "target/sdk/contexts.h"
+#include "target/sdk/devices/scratch.h"
+#include "target/sdk/service.h"
+#include "target/sdk/tables/watch.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <time.h>
+
+#define SLOTS_MAX      2048u
+#define HSA_HEAD_WORDS 2u
+#define HSA_TOOLS_PART 4u
+#define LOCK_TRIES     2000u
+#define LOCK_PAUSE_NS  1000000
+
+typedef int iterate_function(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+typedef void *dlsym_function(void *, const char *);
+
+struct call_layout service_layouts[SERVICE_SLOTS];
+static iterate_function *iterate;
+static uint32_t wanted_tools; /* bits */
+static uint32_t is_changing;
+static uint32_t is_updating, is_outdated;
+
+void intercept_prepare(const struct boot_libc *libc)
+{
+	iterate = (iterate_function *)((dlsym_function *)libc->dlsym)(RTLD_DEFAULT,
+								      "dl_iterate_phdr");
+}
+
+/* For one who changes tables; what he does takes microseconds. */
+static bool tables_lock(void)
+{
+	struct timespec pause = { 0, LOCK_PAUSE_NS };
+
+	for (unsigned i = 0; i < LOCK_TRIES; i++) {
+		if (!__atomic_exchange_n(&is_changing, 1, __ATOMIC_ACQUIRE))
+			return true;
+		raw2(SYS_nanosleep, &pause, 0);
+	}
+	return false;
+}
+
+static void tables_unlock(void)
+{
+	__atomic_store_n(&is_changing, 0, __ATOMIC_RELEASE);
+}
+
+static bool set_has(const struct operation_set *set, unsigned operation)
+{
+	return !set || set->bits[operation / 64] >> operation % 64 & 1;
+}
+
+static bool wants_callback(const struct sdk_context *context, int kind, unsigned operation)
+{
+	const struct callback_service *service = &context->callbacks[kind];
+
+	return service->callback && set_has(service->operations, operation);
+}
+
+static bool wants_buffer(const struct sdk_context *context, int kind, unsigned operation)
+{
+	const struct buffer_service *service = &context->buffers[kind];
+
+	return kind && service->buffer.handle && set_has(service->operations, operation);
+}
+
+static bool wants_watch(const struct sdk_context *context, const struct sdk_slot *slot)
+{
+	const struct slot_watch *watch = slot->watch ? watch_at(slot->watch) : NULL;
+
+	for (unsigned i = 0; watch && i < WATCH_KINDS; i++)
+		if (context->callbacks[watch->callback_kinds[i]].callback ||
+		    context->buffers[watch->buffer_kinds[i]].buffer.handle)
+			return true;
+	return false;
+}
+
+static bool wants_slot(const struct sdk_context *context, const struct sdk_slot *slot)
+{
+	const struct api_table *table = slot->table;
+
+	return wants_watch(context, slot) ||
+	       wants_callback(context, table->callback_kind, slot->operation) ||
+	       wants_buffer(context, table->buffer_kind, slot->operation) ||
+	       wants_buffer(context, table->extended_kind, slot->operation);
+}
+
+static void update_slot(struct sdk_slot *slot, uint64_t active)
+{
+	const struct api_table *table = slot->table;
+	uint64_t callbacks = 0, records = 0, extended = 0;
+	bool is_watching = false;
+
+	for (; active; active &= active - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(active);
+		uint64_t bit = 1ull << i;
+
+		is_watching |= wants_watch(&sdk_contexts[i], slot);
+		callbacks |=
+			wants_callback(&sdk_contexts[i], table->callback_kind, slot->operation) *
+			bit;
+		records |=
+			wants_buffer(&sdk_contexts[i], table->buffer_kind, slot->operation) * bit;
+		extended |=
+			wants_buffer(&sdk_contexts[i], table->extended_kind, slot->operation) * bit;
+	}
+	__atomic_store_n(&slot->is_watching, is_watching, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->callbacks, callbacks, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->buffers, records, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->extended, extended, __ATOMIC_RELAXED);
+	/* Release: a call that sees it on sees for whom. */
+	__atomic_store_n(&slot->is_on, is_watching || (callbacks | records | extended) != 0,
+			 __ATOMIC_RELEASE);
+}
+
+static void update_all(void)
+{
+	uint64_t active = 0, retirements = 0;
+
+	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
+		if (context_state(&sdk_contexts[i]) == CONTEXT_ACTIVE)
+			active |= 1ull << i;
+	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
+		if (active >> i & 1 && sdk_contexts[i].buffers[BUFFER_RETIREMENT].buffer.handle)
+			retirements |= 1ull << i;
+	__atomic_store_n(&service_retirements, retirements, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < SERVICE_SLOTS; i++)
+		if (service_slots[i].table)
+			update_slot(&service_slots[i], active);
+}
+
+/* Whoever is at it already does it for others, too. */
+void intercept_update(void)
+{
+	__atomic_store_n(&is_outdated, 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&is_outdated, __ATOMIC_SEQ_CST) &&
+	       !__atomic_exchange_n(&is_updating, 1, __ATOMIC_ACQUIRE)) {
+		__atomic_store_n(&is_outdated, 0, __ATOMIC_SEQ_CST);
+		update_all();
+		__atomic_store_n(&is_updating, 0, __ATOMIC_SEQ_CST);
+	}
+}
+
+struct question {
+	uint64_t start, end;
+	bool is_there;
+};
+
+static int ask_module(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct question *question = data;
+
+	(void)size;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		uint64_t start = info->dlpi_addr + part->p_vaddr;
+
+		if (part->p_type == PT_LOAD && part->p_flags & PF_W && question->start >= start &&
+		    question->end <= start + part->p_memsz)
+			question->is_there = true;
+	}
+	return question->is_there;
+}
+
+static bool is_there(uint64_t address, uint64_t size)
+{
+	struct question question = { address, address + size, false };
+
+	if (address % sizeof(uint64_t))
+		return false;
+	if (iterate)
+		iterate(ask_module, &question);
+	return question.is_there;
+}
+
+static unsigned table_whole(uint64_t address, uint64_t words, uint64_t **ret)
+{
+	if (!words || words > SLOTS_MAX || !is_there(address, words * sizeof(uint64_t)))
+		return 0;
+	*ret = (uint64_t *)address;
+	return (unsigned)words;
+}
+
+/* {size in bytes, slots} */
+static unsigned read_sized(uint64_t address, uint64_t **ret)
+{
+	uint64_t words;
+
+	if (!is_there(address, sizeof(uint64_t)))
+		return 0;
+	words = *(const uint64_t *)address / sizeof(uint64_t);
+	return words < 2 ? 0 : table_whole(address + sizeof(uint64_t), words - 1, ret);
+}
+
+/* {u32 major, u32 size in bytes, u32 step, u32 reserved, slots} */
+static unsigned read_versioned(uint64_t address, uint64_t **ret)
+{
+	uint64_t words;
+
+	if (!is_there(address, sizeof(uint64_t)))
+		return 0;
+	words = (*(const uint64_t *)address >> 32) / sizeof(uint64_t);
+	return words <= HSA_HEAD_WORDS ? 0
+				       : table_whole(address + HSA_HEAD_WORDS * sizeof(uint64_t),
+						     words - HSA_HEAD_WORDS, ret);
+}
+
+unsigned intercept_read(const struct agent_table *known, const struct api_table *table,
+			uint64_t **ret)
+{
+	uint64_t *root;
+	unsigned count;
+
+	if (!text_equal(table->registered, known->name))
+		return 0;
+	if (!table->is_of_hsa)
+		return table->part < known->part_count ? read_sized(known->parts[table->part], ret)
+						       : 0;
+	count = read_versioned(known->parts[0], &root);
+	return table->part < count && root[table->part] ? read_versioned(root[table->part], ret)
+							: 0;
+}
+
+static uint64_t stub_of(const struct sdk_slot *slot)
+{
+	return (uint64_t)service_stubs + (uint64_t)(slot - service_slots) * SERVICE_STUB_SIZE;
+}
+
+static bool entry_store(uint64_t *entry, uint64_t from, uint64_t to)
+{
+	struct protection opened;
+	bool is_done;
+
+	if (protection_open(entry, &opened))
+		return false;
+	/* Release: who goes to the stub finds its slot whole. */
+	is_done = __atomic_compare_exchange_n(entry, &from, to, false, __ATOMIC_ACQ_REL,
+					      __ATOMIC_RELAXED);
+	protection_close(&opened);
+	return is_done;
+}
+
+static bool is_wanted(const struct sdk_slot *slot)
+{
+	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
+		if (context_state(&sdk_contexts[i]) >= CONTEXT_STOPPED &&
+		    wanted_tools >> sdk_contexts[i].tool & 1 && wants_slot(&sdk_contexts[i], slot))
+			return true;
+	return false;
+}
+
+/* Our stub may be further in: another tool's function leads to it.  Then it is in already; unless
+ * the runtime has set the entry anew. */
+static void put_in(struct sdk_slot *slot, uint64_t *entry)
+{
+	uint64_t value = __atomic_load_n(entry, __ATOMIC_RELAXED);
+
+	if (!value || value == stub_of(slot) ||
+	    (slot->is_ours && slot->entry == entry && value != slot->original))
+		return;
+	slot->original = value;
+	slot->entry = entry;
+	slot->is_ours = entry_store(entry, value, stub_of(slot));
+	agent_page.has_hooked |= slot->is_ours;
+}
+
+static void take_out(struct sdk_slot *slot)
+{
+	if (!is_there((uint64_t)slot->entry, sizeof(uint64_t)) ||
+	    entry_store(slot->entry, stub_of(slot), slot->original))
+		slot->is_ours = false;
+}
+
+static void change_table(const struct api_table *table, uint64_t *slots, unsigned count)
+{
+	if (table->may_differ && count > table->count)
+		return;
+	for (unsigned i = 0; i < MIN(count, table->count); i++) {
+		struct sdk_slot *slot = &service_slots[table->first + i];
+		struct call_layout *layout = &service_layouts[table->first + i];
+
+		if (!slot->table) {
+			signature_lay_out(&table->signatures[i], layout);
+			slot->stack_bytes = layout->stack_words * 8u;
+			slot->operation = (uint16_t)i;
+			slot->watch = watch_find(table->signatures[i].name);
+			slot->table = table;
+		}
+		if (is_wanted(slot))
+			put_in(slot, &slots[i]);
+	}
+}
+
+static bool wants_scratch(void)
+{
+	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
+		if (context_state(&sdk_contexts[i]) >= CONTEXT_STOPPED &&
+		    wanted_tools >> sdk_contexts[i].tool & 1 &&
+		    sdk_contexts[i].buffers[BUFFER_SCRATCH].buffer.handle)
+			return true;
+	return false;
+}
+
+/* HSA's table for tools is no table of its API, but found like one. */
+static void change_scratch(const struct agent_table *known)
+{
+	static const struct api_table tools = { .registered = "hsa",
+						.part = HSA_TOOLS_PART,
+						.is_of_hsa = true };
+	uint64_t *slots;
+	unsigned count = intercept_read(known, &tools, &slots);
+
+	if (count && word_is_writable(slots))
+		scratch_change(slots, count, wants_scratch());
+}
+
+/* The first of several registrations under one name has the stubs. */
+static void change_known(const struct agent_table *known)
+{
+	change_scratch(known);
+	for (unsigned i = 0; i < API_TABLES; i++) {
+		uint64_t *slots;
+		unsigned count =
+			known->instance ? 0 : intercept_read(known, &api_tables[i], &slots);
+
+		if (count)
+			change_table(&api_tables[i], slots, count);
+	}
+}
+
+static void take_out_unwanted(void)
+{
+	for (unsigned i = 0; i < SERVICE_SLOTS; i++)
+		if (service_slots[i].is_ours && !is_wanted(&service_slots[i]))
+			take_out(&service_slots[i]);
+}
+
+/* Called for the first module; the loader is held meanwhile. */
+static int change_all(struct dl_phdr_info *info, size_t size, void *data)
+{
+	uint32_t count = __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);
+
+	(void)info, (void)size, (void)data;
+	take_out_unwanted();
+	for (uint32_t i = 0; i < count; i++)
+		change_known(&agent_page.tables[i]);
+	return 1;
+}
+
+void intercept_install(uint32_t tools)
+{
+	if (!iterate || !tables_lock())
+		return;
+	wanted_tools = tools;
+	iterate(change_all, NULL);
+	tables_unlock();
+	intercept_update();
+}
+
+void intercept_add(const struct agent_table *table)
+{
+	if (!wanted_tools || !tables_lock())
+		return;
+	change_known(table);
+	tables_unlock();
+	intercept_update();
+}
+
+void intercept_adopt(void)
+{
+	wanted_tools = is_changing = is_updating = is_outdated = 0;
+}
+
+unsigned intercept_left(void)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < SERVICE_SLOTS; i++)
+		count += service_slots[i].is_ours;
+	return count;
+}
+
+uint64_t intercept_original(const struct api_table *table, unsigned operation,
+			    const uint64_t *slots)
+{
+	const struct sdk_slot *slot = &service_slots[table->first + operation];
+	uint64_t value = __atomic_load_n(&slots[operation], __ATOMIC_RELAXED);
+
+	return value == stub_of(slot) ? slot->original : value;
+}

@@ -225,7 +225,7 @@ static const struct verdict {
 	{ spoil_core, EXIT_NO_PROCESS, "it is dying", "core file", "" },
 	{ spoil_32_bit, EXIT_NOT_ATTACHABLE, "it is a 32-bit program", "64-bit", "" },
 	{ spoil_machine, EXIT_NOT_ATTACHABLE, "it is a program for another machine", "/bin/vllm",
-	  "use a limpet that was built for the same processor" },
+	  "use a limpet that was built for the same architecture" },
 	{ spoil_static, EXIT_NOT_ATTACHABLE, "it is statically linked", "/bin/vllm", "" },
 	{ spoil_libc, EXIT_NOT_ATTACHABLE, "its C library is not supported", "neither", "" },
 	{ spoil_old_glibc, EXIT_NOT_ATTACHABLE, "its C library is too old", "2.28", "" },

@@ -18,6 +18,7 @@
 
 #define OBJECTS_MAX 4096u
 #define KERNELS_MAX 32768u
+#define BUCKETS     16384u
 #define TEXT_BYTES  (8u << 20)
 #define TEXT_EACH   65536u
 #define LOCK_TRIES  2000u
@@ -88,6 +89,7 @@ struct object {
 struct kernel {
 	struct kernel_data data;
 	uint64_t told;
+	uint32_t next; /* an older one of the same bucket, and one */
 	bool is_gone;
 };
 
@@ -114,6 +116,7 @@ static struct store {
 	uint32_t object_count, kernel_count, text_used;
 	struct object objects[OBJECTS_MAX];
 	struct kernel kernels[KERNELS_MAX];
+	uint32_t buckets[BUCKETS]; /* by the name: the newest kernel, and one */
 	char text[TEXT_BYTES];
 } * store;
 static uint32_t is_busy;
@@ -189,6 +192,15 @@ static const char *read_name(uint64_t symbol)
 	return name;
 }
 
+static uint32_t *bucket_of(const char *name)
+{
+	uint32_t sum = 2166136261u;
+
+	for (; *name; name++)
+		sum = (sum ^ (unsigned char)*name) * 16777619u;
+	return &store->buckets[(sum ^ sum >> 16) % BUCKETS];
+}
+
 static struct kernel *add_kernel(const char *name, uint64_t code_object)
 {
 	struct kernel *kernel = &store->kernels[store->kernel_count];
@@ -199,7 +211,10 @@ static struct kernel *add_kernel(const char *name, uint64_t code_object)
 					     .id = store->kernel_count + 1ull,
 					     .code_object = code_object,
 					     .name = name };
-	__atomic_store_n(&store->kernel_count, store->kernel_count + 1, __ATOMIC_RELEASE);
+	kernel->next = *bucket_of(name);
+	store->kernel_count++;
+	/* Release: pairs with find_kernel(), which takes no lock. */
+	__atomic_store_n(bucket_of(name), store->kernel_count, __ATOMIC_RELEASE);
 	return kernel;
 }
 
@@ -328,7 +343,10 @@ static void context_tell(unsigned context, int operation, enum callback_phase ph
 {
 	const struct operation_set *set =
 		sdk_contexts[context].callbacks[CALLBACK_CODE_OBJECT].operations;
-	struct service_event event = { CALLBACK_CODE_OBJECT, operation, phase, 0, data, 0, 0 };
+	struct service_event event = { .kind = CALLBACK_CODE_OBJECT,
+				       .operation = operation,
+				       .phase = phase,
+				       .payload = data };
 	uint64_t user_data = 0;
 
 	if (!set || set->bits[0] >> operation & 1)
@@ -381,12 +399,12 @@ static void tell_everybody(void)
 
 static uint64_t find_kernel(const char *name)
 {
-	uint32_t count = store ? __atomic_load_n(&store->kernel_count, __ATOMIC_ACQUIRE) : 0;
+	uint32_t at = store ? __atomic_load_n(bucket_of(name), __ATOMIC_ACQUIRE) : 0;
 
-	while (count && (store->kernels[count - 1].is_gone ||
-			 !text_equal(store->kernels[count - 1].data.name, name)))
-		count--;
-	return count;
+	while (at && (store->kernels[at - 1].is_gone ||
+		      !text_equal(store->kernels[at - 1].data.name, name)))
+		at = store->kernels[at - 1].next;
+	return at;
 }
 
 uint64_t code_kernel(const char *name)

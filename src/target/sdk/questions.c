@@ -80,6 +80,17 @@ static uint64_t queue_of_stream(uint64_t stream)
 	return 0;
 }
 
+uint64_t questions_queue(uint64_t stream)
+{
+	uint64_t queue = 0;
+
+	if (!questions_lock())
+		return 0;
+	queue = queue_of_stream(stream);
+	questions_unlock();
+	return queue;
+}
+
 /* In place of the oldest, where there are too many. */
 static void learn_queue(uint64_t queue, uint64_t stream)
 {

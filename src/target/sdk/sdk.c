@@ -13,6 +13,7 @@
 #include "target/sdk/external.h"
 #include "target/sdk/intercept.h"
 #include "target/sdk/notify.h"
+#include "target/sdk/ranges.h"
 #include "target/sdk/restart.h"
 #include "target/sdk/service.h"
 #include "target/sdk/threads.h"
@@ -69,6 +70,8 @@ static void on_change(int forgotten)
 	}
 	intercept_update();
 	tell_code(active);
+	if (!active)
+		ranges_forget();
 }
 
 bool sdk_prepare(const struct boot_libc *libc)
@@ -143,8 +146,11 @@ static int runtime_of(const char *name)
 static void tell_runtime(unsigned context, const struct agent_table *table, int runtime)
 {
 	struct runtime_data data = { sizeof(data), table->version, table->instance };
-	struct service_event event = { CALLBACK_RUNTIME,  runtime, PHASE_NONE, 0, &data,
-				       service_next_id(), 0 };
+	struct service_event event = { .kind = CALLBACK_RUNTIME,
+				       .operation = runtime,
+				       .phase = PHASE_NONE,
+				       .payload = &data,
+				       .internal = service_next_id() };
 	struct runtime_record record = { .size = sizeof(record),
 					 .kind = BUFFER_RUNTIME,
 					 .operation = runtime,

@@ -3,6 +3,8 @@
  */
 #include "target/sdk/watch.h"
 
+#include "target/sdk/streams.h"
+
 static const struct slot_watch watches[] = {
 	{ "hsa_shut_down",
 	  { CALLBACK_HSA_CORE, CALLBACK_HSA_AMD, CALLBACK_HSA_IMAGE, CALLBACK_HSA_FINALIZER,
@@ -39,18 +41,25 @@ static const struct slot_watch watches[] = {
 	  { BUFFER_MEMORY },
 	  NULL,
 	  memory_after },
-#define LAUNCHES(name)                                                                          \
-	{                                                                                       \
-		name, { CALLBACK_KERNEL, CALLBACK_COPY }, { BUFFER_KERNEL, BUFFER_COPY }, NULL, \
-			NULL                                                                    \
+#define OF_DEVICES(name, before)                                                                  \
+	{                                                                                         \
+		name, { CALLBACK_KERNEL, CALLBACK_COPY }, { BUFFER_KERNEL, BUFFER_COPY }, before, \
+			NULL                                                                      \
 	}
-	LAUNCHES("hipLaunch*"),
-	LAUNCHES("hipModuleLaunch*"),
-	LAUNCHES("hipExt*"),
-	LAUNCHES("hipDrv*"),
-	LAUNCHES("hipGraphLaunch*"),
-	LAUNCHES("hipMemcpy*"),
-	LAUNCHES("hipMemset*"),
+#define MARKS(name)                                                                         \
+	{                                                                                   \
+		name, { CALLBACK_MARKER_RANGE }, { BUFFER_MARKER_RANGE }, NULL, range_after \
+	}
+	MARKS("roctxMarkA"),
+	MARKS("roctxRange*"),
+	MARKS("roctxGetThreadId"),
+	OF_DEVICES("hipLaunch*", dispatch_before),
+	OF_DEVICES("hipModuleLaunch*", dispatch_before),
+	OF_DEVICES("hipExt*", dispatch_before),
+	OF_DEVICES("hipDrv*", dispatch_before),
+	OF_DEVICES("hipGraphLaunch*", dispatch_before),
+	OF_DEVICES("hipMemcpy*", NULL),
+	OF_DEVICES("hipMemset*", NULL),
 };
 
 static bool name_matches(const char *pattern, const char *name)
@@ -71,4 +80,22 @@ uint8_t watch_find(const char *name)
 const struct slot_watch *watch_at(uint8_t watch)
 {
 	return &watches[watch - 1];
+}
+
+void watch_before(struct sdk_frame *frame)
+{
+	const struct sdk_slot *slot = frame->slot;
+
+	if (slot->watching & WATCHING_CALL && watch_at(slot->watch)->before)
+		watch_at(slot->watch)->before(frame);
+}
+
+void watch_after(struct sdk_frame *frame, uint64_t end)
+{
+	const struct sdk_slot *slot = frame->slot;
+
+	if (slot->watching & WATCHING_CALL && watch_at(slot->watch)->after)
+		watch_at(slot->watch)->after(frame, end);
+	if (slot->watching & WATCHING_STREAM)
+		stream_after(frame);
 }

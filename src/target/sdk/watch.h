@@ -16,6 +16,14 @@ struct slot_watch {
 	void (*after)(struct sdk_frame *frame, uint64_t end);
 };
 
+/* What a call is watched for. */
+#define WATCHING_CALL   1u /* it is in the list */
+#define WATCHING_STREAM 2u /* it is given a stream of HIP's */
+
+/* Around a call that is watched. */
+void watch_before(struct sdk_frame *frame);
+void watch_after(struct sdk_frame *frame, uint64_t end);
+
 /* Which of the list that function is, and one; 0: it is not watched. */
 uint8_t watch_find(const char *name);
 const struct slot_watch *watch_at(uint8_t watch);
@@ -23,4 +31,6 @@ const struct slot_watch *watch_at(uint8_t watch);
 void code_before_destroy(struct sdk_frame *frame);
 void code_after_freeze(struct sdk_frame *frame, uint64_t end);
 void restart_after_shut_down(struct sdk_frame *frame, uint64_t end);
+void dispatch_before(struct sdk_frame *frame);
 void memory_after(struct sdk_frame *frame, uint64_t end);
+void range_after(struct sdk_frame *frame, uint64_t end);

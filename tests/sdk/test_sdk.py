@@ -197,6 +197,9 @@ class SdkTest(unittest.TestCase):
         self.assertEqual(kernels[1][1], kernels[1][2])
         self.assertIn(kernels[1][1] - done["kernels"], (0, done["failed_launches"]))
         self.assertEqual((fields["named"], fields["external"]), (done["kernels"], done["kernels"]))
+        # The number of a launch ends after its kernel was told, however slow either is.
+        self.assertEqual(fields["early"], 0)
+        self.assertGreaterEqual(fields["retired"], done["kernels"])
 
     def test_a_runtime_that_is_shut_down_and_starts_again(self):
         """Calls are seen as before; agents are known under new handles of HSA's; code objects go and come."""

@@ -5,12 +5,17 @@
 #include "sdk_tool.h"
 
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	CALLBACK_KERNEL = 12,
 	CALLBACK_STREAM = 20,
 	CALLBACK_RANGE = 21,
 	BUFFER_RANGE = 32,
+	BUFFER_KERNEL = 11,
+	LAUNCH = 214,
+	SLOW_US = 200,
+	IDS_MAX = 1 << 16,
 	USED = 3,
 	ENQUEUED = 1,
 	DISPATCHES_MAX = 4096,
@@ -21,7 +26,8 @@ static uint64_t streams[4][3]; /* by operation and phase */
 static uint64_t ranges[4][3];  /* the same */
 static uint64_t kernels[3][3]; /* the same */
 static uint64_t written[4];    /* by operation */
-static uint64_t named, external, wrong;
+static uint64_t named, external, wrong, retirements, early;
+static char retired[IDS_MAX];
 static uint64_t dispatched[DISPATCHES_MAX];
 static uint64_t highest_stream;
 
@@ -78,6 +84,7 @@ static void on_kernel(record_t record, uint64_t *user_data, void *data)
 	if (record.operation != ENQUEUED) {
 		count(&wrong, *user_data != dispatch * 3 || payload[2] < payload[1]);
 		count(&external, record.correlation.external == dispatch);
+		usleep(2 * SLOW_US);
 		return;
 	}
 	if (record.phase == PHASE_ENTER) {
@@ -92,6 +99,14 @@ static void on_kernel(record_t record, uint64_t *user_data, void *data)
 	MUST(rocprofiler_pop_external_correlation_id(context, record.thread, &dispatch));
 }
 
+/* Its kernel may be done before the call has returned. */
+static void on_launch(record_t record, uint64_t *user_data, void *data)
+{
+	(void)user_data, (void)data;
+	if (record.phase == PHASE_EXIT)
+		usleep(SLOW_US);
+}
+
 static void on_records(handle_t which, handle_t id, header_t **headers, size_t number, void *data,
 		       uint64_t drops)
 {
@@ -100,6 +115,14 @@ static void on_records(handle_t which, handle_t id, header_t **headers, size_t n
 	for (size_t i = 0; i < number; i++) {
 		const api_record_t *record = headers[i]->payload;
 
+		if (headers[i]->kind == BUFFER_RETIREMENT) {
+			retirements++;
+			retired[((const uint64_t *)headers[i]->payload)[3] % IDS_MAX]++;
+			continue;
+		}
+		early += retired[record->correlation.internal % IDS_MAX];
+		if (headers[i]->kind == BUFFER_KERNEL)
+			continue;
 		count(&wrong, headers[i]->kind != BUFFER_RANGE || record->kind != BUFFER_RANGE ||
 				      record->size != 64 || record->start > record->end ||
 				      !record->thread || !record->correlation.internal);
@@ -109,6 +132,9 @@ static void on_records(handle_t which, handle_t id, header_t **headers, size_t n
 
 static int initialize(void (*finalize)(client_t), void *data)
 {
+	static const int kinds[] = { BUFFER_RANGE, BUFFER_KERNEL, BUFFER_RETIREMENT };
+	static const int launch = LAUNCH;
+
 	(void)finalize, (void)data;
 	MUST(rocprofiler_create_context(&context));
 	MUST(rocprofiler_create_buffer(context, 65536, 32768, POLICY_LOSSLESS, on_records, NULL,
@@ -119,7 +145,11 @@ static int initialize(void (*finalize)(client_t), void *data)
 							    on_range, NULL));
 	MUST(rocprofiler_configure_callback_tracing_service(context, CALLBACK_KERNEL, NULL, 0,
 							    on_kernel, NULL));
-	MUST(rocprofiler_configure_buffer_tracing_service(context, BUFFER_RANGE, NULL, 0, buffer));
+	MUST(rocprofiler_configure_callback_tracing_service(context, HIP_RUNTIME, &launch, 1,
+							    on_launch, NULL));
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		MUST(rocprofiler_configure_buffer_tracing_service(context, kinds[i], NULL, 0,
+								  buffer));
 	return 0;
 }
 
@@ -146,8 +176,9 @@ static void detach(void *data)
 	log_phases("kernel", kernels, 3);
 	log_line("written %lu %lu %lu %lu", (unsigned long)written[0], (unsigned long)written[1],
 		 (unsigned long)written[2], (unsigned long)written[3]);
-	log_line("detach named %lu external %lu streams %lu wrong %lu", (unsigned long)named,
-		 (unsigned long)external, (unsigned long)highest_stream, (unsigned long)wrong);
+	log_line("detach named %lu external %lu streams %lu retired %lu early %lu wrong %lu",
+		 (unsigned long)named, (unsigned long)external, (unsigned long)highest_stream,
+		 (unsigned long)retirements, (unsigned long)early, (unsigned long)wrong);
 }
 
 tool_t *rocprofiler_configure(uint32_t version, const char *text, uint32_t priority,

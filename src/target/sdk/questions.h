@@ -36,9 +36,10 @@ uint64_t questions_queue(uint64_t stream);
 
 void question_note(const struct launch *launch);
 
-/* The one that a report of this queue belongs to; false: none.  The last report of a call that has
- * returned ends its number. */
-bool question_take(uint32_t command, uint64_t queue, struct launch *ret);
+/* The one that a report of this queue belongs to, to be ended when all was told of it; 0: none. */
+uint32_t question_take(uint32_t command, uint64_t queue, struct launch *ret);
+/* True: it was the last of a call that has returned, and its number is used no more. */
+bool question_end(uint32_t token, uint64_t internal);
 
 /* See work_end_call(). */
 bool questions_end_call(uint64_t internal, bool has_failed);

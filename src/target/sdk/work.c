@@ -270,8 +270,9 @@ static void activity_report(const struct activity *activity, uint32_t command)
 {
 	struct launch launch = { 0 };
 	uint64_t queue = (uint64_t)(uint32_t)activity->device << 32 | (uint32_t)activity->queue;
+	uint32_t token = question_take(command, queue + 1, &launch);
 
-	if (!question_take(command, queue + 1, &launch))
+	if (!token)
 		launch = (struct launch){ .internal = service_next_id(),
 					  .dispatch = dispatch_next(),
 					  .has_returned = true };
@@ -279,7 +280,7 @@ static void activity_report(const struct activity *activity, uint32_t command)
 		report_kernel(activity, &launch);
 	else
 		report_copy(activity, &launch);
-	if (launch.has_returned)
+	if (!token || question_end(token, launch.internal))
 		service_retire(launch.internal);
 }
 

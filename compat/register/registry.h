@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define REGISTRY_INSTANCES 6 /* of one name, and of ten names: as in AMD's 0.7.0 */
+#define REGISTRY_INSTANCES 8 /* of one name */
 #define REGISTRY_TABLES    16
 
 enum registration_state {

@@ -42,13 +42,13 @@ typedef enum {
 	ROCP_REG_UNSUPPORTED_API = 4,      /* a name that is not known */
 	ROCP_REG_INVALID_API_ADDRESS = 5,  /* the import function is not in the right library */
 	ROCP_REG_ROCPROFILER_ERROR = 6,    /* the profiler refused */
-	ROCP_REG_EXCESS_API_INSTANCES = 7, /* more than six of one name */
+	ROCP_REG_EXCESS_API_INSTANCES = 7, /* more than eight of one name */
 	ROCP_REG_INVALID_ARGUMENT = 8,
 	ROCP_REG_ATTACHMENT_NOT_AVAILABLE = 9, /* attaching was switched off */
 	ROCP_REG_ERROR_CODE_END = 10,
 } rocprofiler_register_error_code_t;
 
-/* 6 * (index of the name in the list) + (number of the instance, from 0). */
+/* 8 * (index of the name in the list) + (number of the instance, from 0). */
 typedef struct {
 	uint64_t handle;
 } rocprofiler_register_library_indentifier_t; /* the spelling is part of the interface */

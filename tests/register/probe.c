@@ -16,9 +16,8 @@
 
 #include "compat/register/private.h"
 
-#define INSTANCES 6u /* of one name */
-#define NAMES     10u
-#define ADDERS    (NAMES * INSTANCES / 5)
+#define THREADS 16
+#define NAMES   10
 
 static const char *const names[NAMES] = { "hsa",     "hip",       "roctx",   "hip_compiler",
 					  "rccl",    "rocdecode", "rocjpeg", "rocattach",
@@ -102,7 +101,7 @@ static void every_name(void)
 
 	for (unsigned i = 0; i < NAMES; i++) {
 		CHECK(add(names[i], &handle) == ROCP_REG_NO_TOOLS);
-		CHECK(handle == INSTANCES * i);
+		CHECK(handle == 8 * i);
 	}
 	CHECK(rocprofiler_register_iterate_registration_info(tell, told) == ROCP_REG_SUCCESS);
 	CHECK(!strncmp(told, "hsa 60200 1;hip 60200 1;roctx 60200 1;hip_compiler 60200 1;", 59));
@@ -143,13 +142,13 @@ static void too_many(void)
 {
 	uint64_t handle;
 
-	for (unsigned i = 0; i < INSTANCES; i++) {
+	for (unsigned i = 0; i < 8; i++) {
 		CHECK(add("hip", &handle) == ROCP_REG_NO_TOOLS);
-		CHECK(handle == INSTANCES + i);
+		CHECK(handle == 8 + i);
 	}
 	for (unsigned i = 0; i < 3; i++)
 		CHECK(add("hip", &handle) == ROCP_REG_EXCESS_API_INSTANCES);
-	CHECK(add("roctx", &handle) == ROCP_REG_NO_TOOLS && handle == 2 * INSTANCES);
+	CHECK(add("roctx", &handle) == ROCP_REG_NO_TOOLS && handle == 16);
 }
 
 /* With ROCPROFILER_REGISTER_ENABLED=0. */
@@ -177,7 +176,7 @@ static void secure(void)
 }
 
 static pthread_barrier_t barrier;
-static uint8_t was_given[NAMES * INSTANCES];
+static uint8_t was_given[NAMES * 8];
 
 static void *add_five(void *argument)
 {
@@ -195,15 +194,15 @@ static void *add_five(void *argument)
 	return NULL;
 }
 
-/* 60 registrations by 12 threads fill all slots, each once; with or without a profiler. */
+/* 80 registrations by 16 threads fill all slots, each once; with or without a profiler. */
 static void at_once(void)
 {
-	pthread_t threads[ADDERS];
+	pthread_t threads[THREADS];
 
-	pthread_barrier_init(&barrier, NULL, ADDERS);
-	for (uintptr_t i = 0; i < ADDERS; i++)
+	pthread_barrier_init(&barrier, NULL, THREADS);
+	for (uintptr_t i = 0; i < THREADS; i++)
 		CHECK(!pthread_create(&threads[i], NULL, add_five, (void *)i));
-	for (unsigned i = 0; i < ADDERS; i++)
+	for (unsigned i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	for (unsigned i = 0; i < sizeof(was_given); i++)
 		CHECK(was_given[i]);
@@ -238,7 +237,7 @@ static void with_tool(void)
 	ask_for_activation();
 	CHECK(!announced);
 	CHECK(add("hsa", &handle) == ROCP_REG_SUCCESS && handle == 0);
-	CHECK(add("hip", &handle) == ROCP_REG_SUCCESS && handle == INSTANCES);
+	CHECK(add("hip", &handle) == ROCP_REG_SUCCESS && handle == 8);
 	CHECK(announced == 1 && announced_mode == ROCP_REG_TOOL_ACTIVATION_STARTUP);
 	ask_for_activation();
 	CHECK(announced == 1);

@@ -43,7 +43,7 @@ class Functions(unittest.TestCase):
     def test_bad_arguments(self):
         self.probe("bad_arguments")
 
-    def test_more_than_six_instances(self):
+    def test_more_than_eight_instances(self):
         self.probe("too_many")
 
     def test_disabled_records_nothing(self):
@@ -53,14 +53,14 @@ class Functions(unittest.TestCase):
     def test_secure_refuses_other_files(self):
         self.probe("secure", ROCPROFILER_REGISTER_SECURE="1")
 
-    def test_twelve_threads_at_once(self):
+    def test_sixteen_threads_at_once(self):
         for _ in range(20):
             self.probe("at_once")
 
-    def test_twelve_threads_at_once_with_a_profiler(self):
+    def test_sixteen_threads_at_once_with_a_profiler(self):
         for _ in range(10):
             ground = self.probe("at_once", self.ground(RECORDING), **FORCED)
-            self.assertEqual(len(self.tables(ground)), 60)
+            self.assertEqual(len(self.tables(ground)), 80)
 
     def test_words_of_threads(self):
         self.probe("thread_words")

@@ -222,6 +222,21 @@ class SdkTest(unittest.TestCase):
                 self.assertEqual([words[1:] for words in self.log.lines("gone")], lives[:-1])
                 work.ask("go", 1)
 
+    def test_a_runtime_that_several_threads_shut_down(self):
+        """It is not asked for anything while one of them may be taking it down; the stand-in would end the program."""
+        for name in ("unprepared", "limpets door"):
+            with self.subTest(name):
+                self.log.clear()
+                work = self.work(program="standin_hsa_work", **CASES[name])
+                attached = self.attach(work, "callbacks", "work")
+                for _ in range(RESTARTS):
+                    work.ask("together")
+                    work.ask("go", 1)
+                self.leave(attached)
+                gone = [words[1] for words in self.log.lines("gone")]
+                self.assertEqual(gone, [str(i + 1) for i in range(RESTARTS)])
+                self.assertEqual(self.log.lines("object")[-1][1:], [str(RESTARTS + 1), "memory://7100", DEVICE])
+
     def test_tables_that_are_handed_over_again_are_no_restart(self):
         for restarts in (0, 2):
             with self.subTest(restarts=restarts):

@@ -5,6 +5,7 @@
 #include "target/sdk/code.h"
 
 #include "shared/arch/syscall.h"
+#include "target/runtime/hsa_gate.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/agents.h"
@@ -121,6 +122,7 @@ static struct store {
 } * store;
 static uint32_t is_busy;
 static int32_t busy_thread;
+static uint32_t is_behind; /* the runtime could not be asked */
 
 /* Whoever is told may start contexts himself: he does not wait for himself. */
 static bool store_lock(void)
@@ -324,12 +326,28 @@ static bool find_hsa(void)
 	return hsa.is_known;
 }
 
+/* Of one executable; 0: of all.  The program may be starting the runtime just now, or shutting it
+ * down: then later. */
+static void objects_look(uint64_t executable)
+{
+	if (!hsa_gate_enter()) {
+		__atomic_store_n(&is_behind, 1, __ATOMIC_SEQ_CST);
+		return;
+	}
+	if (!store_open() || !find_hsa())
+		;
+	else if (executable)
+		(void)note_executable(executable, NULL);
+	else
+		(void)hsa.loader.each_executable(note_executable, NULL);
+	hsa_gate_leave();
+}
+
 void code_look(void)
 {
 	if (!store_lock())
 		return;
-	if (store_open() && find_hsa())
-		(void)hsa.loader.each_executable(note_executable, NULL);
+	objects_look(0);
 	store_unlock();
 }
 
@@ -442,8 +460,18 @@ void code_after_freeze(struct sdk_frame *frame, uint64_t end)
 	(void)end;
 	if ((int32_t)frame->results[0] || !store_lock())
 		return;
-	if (store_open() && find_hsa())
-		(void)note_executable(frame->integers[0], NULL);
+	objects_look(frame->integers[0]);
+	if (store)
+		tell_everybody();
+	store_unlock();
+}
+
+void code_catch_up(void)
+{
+	if (!__atomic_load_n(&is_behind, __ATOMIC_SEQ_CST) || !store_lock())
+		return;
+	__atomic_store_n(&is_behind, 0, __ATOMIC_SEQ_CST);
+	objects_look(0);
 	if (store)
 		tell_everybody();
 	store_unlock();

@@ -76,6 +76,8 @@ static uint8_t wants_watch(const struct sdk_context *context, const struct sdk_s
 
 	if (slot->stream_use && context->callbacks[CALLBACK_STREAM].callback)
 		wanted |= WATCHING_STREAM;
+	if (watch && watch->is_for_all)
+		wanted |= WATCHING_CALL;
 	for (unsigned i = 0; watch && i < WATCH_KINDS; i++)
 		if (context->callbacks[watch->callback_kinds[i]].callback ||
 		    context->buffers[watch->buffer_kinds[i]].buffer.handle)

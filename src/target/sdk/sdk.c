@@ -93,6 +93,8 @@ void sdk_tool_ready(int tool)
 {
 	uint32_t tools = __atomic_or_fetch(&ready_tools, 1u << tool, __ATOMIC_SEQ_CST);
 
+	if (tools == 1u << tool)
+		restart_begin();
 	delivery_restart(tool);
 	notify_tables();
 	intercept_install(tools);
@@ -224,4 +226,5 @@ void sdk_adopt(void)
 	buffers_adopt();
 	sdk_threads_adopt();
 	work_adopt();
+	restart_adopt();
 }

@@ -287,7 +287,7 @@ static bool needs_arguments(const struct sdk_frame *frame)
 {
 	const struct sdk_slot *slot = frame->slot;
 
-	return slot->watching || slot->callbacks | slot->extended;
+	return frame->watched || slot->callbacks | slot->extended;
 }
 
 static void begin_call(struct sdk_frame *frame)
@@ -299,7 +299,7 @@ static void begin_call(struct sdk_frame *frame)
 	frame->has_arguments = needs_arguments(frame);
 	if (frame->has_arguments)
 		fill_arguments(frame);
-	if (frame->slot->watching & WATCHING_STREAM)
+	if (frame->watched & WATCHING_STREAM)
 		stream_before(frame);
 	if (!call_all_back(frame, PHASE_ENTER))
 		return;
@@ -320,10 +320,11 @@ bool service_enter(struct sdk_frame *frame)
 	if (frame->thread->tools_inside)
 		sdk_thread_prune(frame->thread, (uint64_t)frame);
 	collect_contexts(frame);
-	if (!frame->seen_count && !frame->slot->watching)
+	frame->watched = __atomic_load_n(&frame->slot->watching, __ATOMIC_RELAXED);
+	if (!frame->seen_count && !frame->watched)
 		return false;
 	begin_call(frame);
-	if (frame->slot->watching)
+	if (frame->watched)
 		watch_before(frame);
 	frame->begin = service_ticks();
 	return true;
@@ -374,13 +375,15 @@ void service_exit(struct sdk_frame *frame)
 {
 	uint64_t end = service_ticks();
 
+	if (frame->watched)
+		watch_returned(frame, end);
 	if (frame->has_arguments)
 		fill_result(frame);
 	(void)call_all_back(frame, PHASE_EXIT);
 	for (uint32_t i = 0; i < frame->seen_count; i++)
 		if ((frame->slot->buffers | frame->slot->extended) >> frame->seen[i].context & 1)
 			record_call(frame, &frame->seen[i], end);
-	if (frame->slot->watching)
+	if (frame->watched)
 		watch_after(frame, end);
 	/* What a device does for it goes on under its number. */
 	if (!(frame->asked && work_end_call(frame->internal, (int32_t)frame->results[0] != 0)) &&

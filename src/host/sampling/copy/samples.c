@@ -14,7 +14,8 @@ static struct walk_result walk_once(struct copy_sampler *self, const struct perf
 {
 	const struct memory_reader reader = { copied_stack_read, stack };
 
-	stack->ran_off = stack->beyond.was_read = false;
+	stack->use = (struct stack_use){ 0 };
+	stack->beyond.was_read = false;
 	return stack_walk(space, &from->registers, &reader,
 			  self->sample->frames + from->kernel_count, SAMPLE_FRAMES_MAX);
 }
@@ -39,8 +40,8 @@ static struct walk_result copy_samples_walk(struct copy_sampler *self,
 	if ((result.end == STACK_NO_MAP || result.end == STACK_NO_TABLE) && followed_retry(process))
 		result = walk_once(self, from, process->space, &stack);
 	result.end = end_of(&result, &stack);
-	self->judged++;
-	self->ran_off += stack.ran_off;
+	stack.use.is_cut = result.end == STACK_UNREADABLE;
+	stack_need_note(&self->need, &stack.use);
 	*ret_guessed = stack.beyond.was_read || result.is_guessed;
 	return result;
 }
@@ -68,8 +69,8 @@ struct blocked_python *copy_python_of(struct copy_sampler *self, struct followed
 	blocked_python_use(self->python, process, why, sizeof(why));
 	if (why[0])
 		sampler_limit(&self->base, "%s", why);
-	if (self->python->python && !self->base.is_prompt) {
-		self->base.is_prompt = true;
+	if (self->python->python && !self->has_python) {
+		self->has_python = true;
 		sampler_limit(&self->base,
 			      "Python functions are read a moment after the sample is taken");
 	}

@@ -29,6 +29,19 @@ static enum stack_end end_of(const struct walk_result *result, const struct copi
 	return is_astray && stack->beyond.was_read ? STACK_UNREADABLE : result->end;
 }
 
+/* The kernel copies up to the first page that is not there: in a large buffer that was never
+ * written to there may be many. */
+static void fill_hole(const struct copy_sampler *self, const struct copied_stack *stack)
+{
+	uint64_t wanted = self->events.attrs.items[COPY_CLOCK].sample_stack_user, sp;
+
+	if (stack->use.deepest <= stack->sample->stack_size || stack->sample->stack_size >= wanted)
+		return;
+	sp = stack->sample->registers.sp;
+	live_memory_touch(stack->beyond.pid, sp + stack->sample->stack_size,
+			  sp + MIN(stack->use.deepest, wanted));
+}
+
 /* A stack that leaves what is known may be in code that was mapped since. */
 static struct walk_result copy_samples_walk(struct copy_sampler *self,
 					    const struct perf_sample *from,
@@ -42,6 +55,7 @@ static struct walk_result copy_samples_walk(struct copy_sampler *self,
 	result.end = end_of(&result, &stack);
 	stack.use.is_cut = result.end == STACK_UNREADABLE;
 	stack_need_note(&self->need, &stack.use);
+	fill_hole(self, &stack);
 	*ret_guessed = stack.beyond.was_read || result.is_guessed;
 	return result;
 }

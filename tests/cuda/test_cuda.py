@@ -167,6 +167,29 @@ class Contents(Cuda):
         for word in ("kernel_a(int*)", "cuLaunchKernel", "MEMORY_COPY_HOST_TO_DEVICE"):
             self.assertIn(word, out)
 
+    def test_kineto_as_its_readers_want_it(self):
+        """What Holistic Trace Analysis's parser takes: events with cat and dur, numbers of streams and correlation."""
+        counts, _ = self.one()
+        out = os.path.join(self.folder, "it.pt.trace.json")
+        self.assertEqual(limpet("export", self.path, "-o", out).code, 0)
+        with open(out, encoding="utf-8") as file:
+            data = json.load(file)
+        self.assertEqual((data["schemaVersion"], data["distributedInfo"]["rank"], data["deviceProperties"][0]["name"]),
+                         (1, 0, "Stand-in GPU 0"))
+        spans = [event for event in data["traceEvents"] if event["ph"] == "X"]
+        kinds = collections.Counter(event["cat"] for event in spans)
+        self.assertEqual((kinds["kernel"], kinds["gpu_memset"], kinds["gpu_memcpy"]),
+                         (counts["launches"] + counts["nodes"], counts["memsets"], 2 * counts["copies"]))
+        calls = {event["args"]["correlation"]: event for event in spans if event["cat"] == "cuda_driver"}
+        for event in spans:
+            self.assertGreaterEqual(event["dur"], 0)
+            if event["cat"] == "kernel":
+                self.assertIn(calls[event["args"]["correlation"]]["name"], ("cuLaunchKernel", "cuGraphLaunch"))
+                self.assertEqual((event["pid"], event["tid"]), (0, event["args"]["stream"]))
+                self.assertIn(event["args"]["stream"], (1, 2, 3))
+        arrows = collections.Counter(event["ph"] for event in data["traceEvents"] if event["cat"] == "ac2g")
+        self.assertEqual(arrows["s"], arrows["f"])
+
     def test_kernels_alone_cost_no_callbacks(self):
         app = self.app()
         process = self.start(app, "--kernel-trace")

@@ -254,6 +254,16 @@ class Life(Cuda):
         self.assertGreaterEqual(len(Recording(self.path).calls["cuGraphLaunch"]), counts["graphs"])
 
 
+class Looking(Cuda):
+    def test_doctor_says_which_cupti(self):
+        for words, cupti in (((), "CUPTI not mapped"), (("now", "mapped"), "/libcupti.so.13")):
+            app = self.app(*words)
+            out = limpet("doctor", app.pid).out
+            self.assertIn("/libcuda.so.1\n", out)
+            self.assertIn(cupti, out)
+        self.assertIn("cuda", limpet("ps", "--gpu").out)
+
+
 class Refusals(Cuda):
     def refused(self, why, **variables):
         app = self.app(**variables)

@@ -8,6 +8,9 @@ Needs a machine with an NVIDIA device and a python3 with PyTorch; LIMPET names t
   cost     on and off in turn, with off beside off as the noise: --kernel-trace and --cuda-trace; small and big
   cycles   attached and left again and again; speed before and after
   kill     limpet killed at any time, the program goes on and can be attached again
+  peers    what torch.profiler costs the same program, started from inside, in turn with limpet
+  long     ten million kernels: drops, and memory of both
+  sampled  Python's stacks at the same time
   end      the program ends while it is traced; the same result with limpet and without it
 
 Ends with "N passed, N failed".
@@ -35,7 +38,7 @@ for built in ("build", f"build-cross-{'amd64' if os.uname().machine == 'x86_64' 
 
 import harness  # noqa: E402
 from report import Report  # noqa: E402
-from torch_page import CHECKSUM, DONE, END_AT, PAGE_BYTES, PID, WAIT_AT, WAITS, Page  # noqa: E402
+from torch_page import CHECKSUM, DONE, END_AT, PAGE_BYTES, PID, PROFILE, PROFILES, WAIT_AT, WAITS, Page  # noqa: E402
 
 LOOP = HERE / "programs/torch_loop.py"
 START_S = 180
@@ -43,6 +46,9 @@ ITERATIONS = {"small": 20000, "train": 300, "graph": 500}
 SLOT_S, PAIRS = 2.0, 8
 CYCLES, KILLS = 50, 10
 CAUSES_SHARE = 0.9999
+LONG_KERNELS, LONG_S = 10_000_000, 240
+KERNELS_EACH = 2  # of an iteration of small
+PEER_S, PEER_ROUNDS = 0.7, 3
 
 
 class Program:
@@ -232,7 +238,86 @@ def part_end(verdict, folder):
     verdict.say(sums[0] == sums[1], f"end: the same result with limpet and without it, {sums}")
 
 
-PARTS = {"counts": part_counts, "cost": part_cost, "cycles": part_cycles, "kill": part_kill, "end": part_end}
+def spans(program, is_on, switch):
+    """The rate while something is on, beside the mean of before and after."""
+    before = program.rate(PEER_S)
+    switch(is_on)
+    during = program.rate(PEER_S)
+    switch(0)
+    return during, 2 * during / (before + program.rate(PEER_S))
+
+
+def part_peers(verdict, folder):
+    with Program("small") as program:
+        program.rate(2)
+
+        def profile(wanted):
+            program.page[PROFILE] = wanted
+            harness.wait_until(lambda: program.page[PROFILES] == wanted, 120)
+            time.sleep(0.3)
+
+        running = []
+
+        def trace(wanted):
+            if wanted:
+                running.append(record(program, os.path.join(folder, "peer.limpet"), "--cuda-trace"))
+            else:
+                finish(running.pop())
+                time.sleep(0.3)
+
+        found = collections.defaultdict(list)
+        for _ in range(PEER_ROUNDS):
+            found["limpet --cuda-trace"].append(spans(program, 1, trace)[1])
+            found["torch.profiler CUDA"].append(spans(program, 1, profile)[1])
+            found["torch.profiler CUDA and CPU"].append(spans(program, 2, profile)[1])
+        for name, ratios in found.items():
+            print(f"      peers: {name}: on/off {spread(ratios)}", flush=True)
+        medians = [statistics.median(ratios) for ratios in found.values()]
+        verdict.say(medians[0] > max(medians[1:]), "peers: limpet costs less than torch.profiler")
+
+
+def resident_kib(pid):
+    return int(harness.status_of(pid).get("VmRSS", "0 kB").split()[0])
+
+
+def part_long(verdict, folder):
+    path, sizes = os.path.join(folder, "long.limpet"), []
+    with Program("small") as program:
+        program.wait_at(100)
+        process = record(program, path, "--cuda-trace")
+        begun = program.page[DONE]
+        program.page[WAIT_AT] = begun + LONG_KERNELS // KERNELS_EACH
+        end = time.monotonic() + LONG_S
+        while not (program.page[WAITS] and program.page[DONE] >= program.page[WAIT_AT]) and time.monotonic() < end:
+            sizes.append((resident_kib(program.pid), resident_kib(process.pid)))
+            time.sleep(2)
+        if not program.page[WAITS]:
+            program.wait_at(1000)
+        count = program.page[DONE] - begun
+        result, totals = finish(process)
+        program.go_on()
+    dropped = sum(value for key, value in totals.items() if key.startswith("dropped") or key in ("work_lost", "work_cut"))
+    print(f"      long: KiB of the program {[size for size, _ in sizes[::8]]}, of limpet {[size for _, size in sizes[::8]]}")
+    calls = 2 * KERNELS_EACH * count
+    verdict.say(result.code == 0 and not dropped, f"long: {KERNELS_EACH * count} kernels, {dropped} dropped or cut")
+    verdict.say(0 <= totals.get("records", 0) - calls < 1000, f"long: {totals.get('records')} records of {calls} calls and kernels")
+    middle = sizes[len(sizes) // 4]
+    verdict.say(all(last < 1.1 * first + 8192 for first, last in zip(middle, sizes[-1])), f"long: memory {middle} to {sizes[-1]} KiB")
+
+
+def part_sampled(verdict, folder):
+    path = os.path.join(folder, "sampled.limpet")
+    with Program("train") as program:
+        process = record(program, path, "--cuda-trace", "-F", "499")
+        time.sleep(3)
+        result, totals = finish(process)
+    out = harness.limpet("report", path, deadline_s=300).out
+    print(json.dumps(totals)[:400])
+    verdict.say(result.code == 0 and "torch_loop.py" in out and "cuLaunchKernel" in out, "sampled: Python's lines beside kernels")
+
+
+PARTS = {"counts": part_counts, "cost": part_cost, "cycles": part_cycles, "kill": part_kill,
+         "peers": part_peers, "long": part_long, "sampled": part_sampled, "end": part_end}
 
 
 def main():

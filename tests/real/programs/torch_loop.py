@@ -3,7 +3,8 @@
 
 PAGE is a file of eight words that it keeps mapped: 0 iterations done, 1 the iteration at which it shall wait (0: none),
 2 whether it waits, with nothing left on the device, 3 its process, 4 the iteration at which it shall end, 5 a checksum of
-what it has computed.  When it ends by itself it says "ok".
+what it has computed, 6 whether it shall profile itself with torch.profiler (1: CUDA, 2: CPU and CUDA), 7 whether it does.
+When it ends by itself it says "ok".
 """
 
 import os
@@ -12,7 +13,7 @@ import time
 
 import torch
 
-from torch_page import CHECKSUM, DONE, END_AT, PID, WAIT_AT, WAITS, Page
+from torch_page import CHECKSUM, DONE, END_AT, PID, PROFILE, PROFILES, WAIT_AT, WAITS, Page
 
 SIZES = {"small": 64, "big": 1024, "train": 256, "graph": 256}
 
@@ -63,6 +64,20 @@ def await_word(page):
     page[WAITS] = 0
 
 
+def profile(page, running):
+    """Begins or ends what the page asks for; the profiler that runs then, or None."""
+    wanted = page[PROFILE]
+    if running:
+        running.stop()
+        running = None
+    if wanted:
+        activities = [torch.profiler.ProfilerActivity.CUDA, torch.profiler.ProfilerActivity.CPU][:wanted]
+        running = torch.profiler.profile(activities=activities)
+        running.start()
+    page[PROFILES] = wanted
+    return running
+
+
 def main():
     page, mode = Page(sys.argv[1]), sys.argv[2]
     torch.manual_seed(1)
@@ -71,10 +86,12 @@ def main():
     for _ in range(20):
         step()
     page[PID] = os.getpid()
-    done = 0
+    done, profiler = 0, None
     while not page[END_AT] or done < page[END_AT]:
         if page[WAIT_AT] and done >= page[WAIT_AT]:
             await_word(page)
+        if page[PROFILE] != page[PROFILES]:
+            profiler = profile(page, profiler)
         result = step()
         done += 1
         page[DONE] = done

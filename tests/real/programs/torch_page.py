@@ -3,7 +3,7 @@
 import mmap
 import struct
 
-DONE, WAIT_AT, WAITS, PID, END_AT, CHECKSUM = range(6)
+DONE, WAIT_AT, WAITS, PID, END_AT, CHECKSUM, PROFILE, PROFILES = range(8)
 PAGE_BYTES = 64
 
 

@@ -6,6 +6,7 @@
  *   run       rounds without end, in three threads; stop: ends them; what was done
  *   state     what is on in CUPTI
  *   fork      a child launches a kernel and exits; its status
+ *   slow      launches a kernel that takes 0.4 s, and does not wait for it
  *   exit      launches kernels and exits at once
  *
  * Arguments: "late": CUDA is begun with the first word only.  "mapped": libcupti is mapped from the
@@ -157,6 +158,9 @@ static void obey(const char *word)
 		print_state();
 	} else if (!strncmp(word, "fork", 4)) {
 		print_fork();
+	} else if (!strncmp(word, "slow", 4)) {
+		cudaLaunchKernel(STANDIN_SLOW, 1, 1, (void *)1);
+		printf("{}\n");
 	} else if (!strncmp(word, "exit", 4)) {
 		one_round(0, (void *)1);
 		exit(0);

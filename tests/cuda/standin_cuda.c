@@ -14,6 +14,7 @@
 #define QUEUED   1024u
 #define VERSION  13000
 #define NS_PER_S 1000000000ull
+#define SLOW_NS  400000000l /* of a kernel that is called so */
 
 struct stream {
 	pthread_mutex_t lock;
@@ -54,6 +55,8 @@ static void work_do(const struct standin_work *work, void *to, const void *from)
 
 	if (to)
 		memcpy(to, from, work->bytes);
+	if (work->name && strcmp(work->name, STANDIN_SLOW) == 0)
+		nanosleep(&(struct timespec){ 0, SLOW_NS }, NULL);
 	if (told)
 		told->done(work, begin, now_ns());
 }

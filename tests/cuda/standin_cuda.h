@@ -47,6 +47,9 @@ int cuLaunchKernel(const char *function, unsigned grid_x, unsigned grid_y, unsig
 int cuGraphLaunch(uint64_t graph, void *stream);
 int cudaLaunchKernel(const char *function, unsigned grid, unsigned block, void *stream);
 
+/* The kernel that takes its time. */
+#define STANDIN_SLOW "_Z11slow_kernelv"
+
 /* What the driver tells whoever instruments it. */
 enum standin_kind { WORK_KERNEL, WORK_TO_DEVICE, WORK_TO_HOST, WORK_MEMSET };
 struct standin_work {

@@ -216,7 +216,7 @@ class Life(Cuda):
     def test_again_and_again_while_it_works(self):
         app = self.app()
         app.ask("run")
-        for index in range(5):
+        for index in range(3):
             process = self.start(app)
             self.stop(process)
             self.assert_left(app, finalized=index + 1)
@@ -241,6 +241,16 @@ class Life(Cuda):
         self.assert_left(app)
         self.stop(self.start(app))
         self.assertGreater(app.ask("stop")["launches"], 0)
+
+    def test_what_is_under_way_is_waited_for(self):
+        app = self.app()
+        process = self.start(app)
+        app.ask("slow")
+        self.assertEqual(self.stop(process).event("recorded")["work_cut"], 0)
+        [kernel] = Recording(self.path).work["kernel"]
+        self.assertEqual(kernel["title"], "slow_kernel()")
+        self.assertGreater(kernel["duration_ns"], 3e8)
+        self.assert_left(app)
 
     def test_forks_and_ends_while_traced(self):
         app = self.app()

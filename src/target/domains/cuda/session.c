@@ -11,7 +11,7 @@
 
 #define TEND_NS       150000000u
 #define DRAIN_STEP_NS 5000000
-#define DRAIN_STEPS   40u /* a fifth of a second */
+#define DRAIN_STEPS   400u /* two seconds */
 
 /* CUPTI's numbers. */
 enum { ALREADY_SUBSCRIBED = 39 };

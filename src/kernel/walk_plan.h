@@ -152,7 +152,11 @@ ALWAYS_INLINE int plan_by_special(struct climb *climb, __u32 number, struct plan
 	if (special->ra_saved == UNWIND_SAVED_IN) {
 		plan->ra_at = 0;
 		plan->ra = register_by_number(walk, special->ra_offset);
-		return walk->is_innermost ? STEP_ON : end_walk(walk, STACK_NO_RULE);
+		if (!walk->is_innermost && !(unwind_keeps_ra(special) && walk->was_innermost))
+			return end_walk(walk, STACK_NO_RULE);
+		walk->is_exact =
+			1; /* as for that step: it has no frame, and its registers are known */
+		return STEP_ON;
 	}
 	plan->ra_at = place_of_saved(walk, plan, special->ra_saved, special->ra_offset);
 	return STEP_ON;

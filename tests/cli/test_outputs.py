@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from harness import LIMPET, PATIENCE_S, TargetTest, limpet, program, wait_until  # noqa: E402
 
 OF_SAMPLES = ("flamegraph", "svg", "folded", "pprof", "speedscope", "firefox", "perf-script")
-OF_CALLS = ("pftrace", "chrome", "csv", "json", "rocpd", "rocprof-json")
+OF_CALLS = ("pftrace", "chrome", "kineto", "csv", "json", "rocpd", "rocprof-json")
 SET = "rocprof-csv"  # several files
 SET_FILE = "x_domain_stats.csv"
 ROOM = 4 << 20

@@ -2,7 +2,8 @@
 """
 Tool libraries written for AMD's SDK, as whoever calls this has built or installed them: each in FOLDER is attached to a live program on
 the stand-ins of AMD's runtimes, and loaded at the start of one. The program must do the same as without, and end well; the tool must
-load and be attached. What tools print is shown; what they write into the folder they run in is left in build/real-sdk.
+load and be attached. What tools print is shown; what they write into the folder they run in is left in build/real-sdk/TOOL-late and
+TOOL-launched.
 
     ./dev real sdk FOLDER
 """
@@ -28,7 +29,7 @@ ROUNDS = 10
 
 
 def counts(work):
-    done = did(work.ask("go", ROUNDS))
+    done = did(work.ask("well", ROUNDS))
     return {name: number for name, number in done.items() if name != "scratch"}
 
 
@@ -81,11 +82,12 @@ def main():
         return 2
     failed = 0
     tools = sorted(pathlib.Path(sys.argv[1]).resolve().glob("*.so*"))
-    (BUILD / "real-sdk").mkdir(exist_ok=True)
-    os.chdir(BUILD / "real-sdk")
     plain = without()
     for path in tools:
         for way in (late, launched):
+            folder = BUILD / "real-sdk" / f"{path.name}-{way.__name__}"
+            folder.mkdir(parents=True, exist_ok=True)
+            os.chdir(folder)
             try:
                 verdict = way(path, plain)
             except (AssertionError, OSError, ValueError, IndexError) as error:

@@ -231,7 +231,7 @@ class Go(Server):
 
     name = "go"
     flags, rest, is_known_to_gdb = (), "work_plain.go", False
-    least = {"copy": 70}
+    least = {"copy": 90}
 
     def open(self):
         files = [PROGRAMS / "work.go", PROGRAMS / self.rest]
@@ -254,6 +254,7 @@ class GoStripped(Go):
 class GoWithC(Go):
     name = "go-cgo"
     rest = "work_cgo.go"
+    least = {"copy": 80}
 
 
 class Ruby(Server):

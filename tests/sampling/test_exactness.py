@@ -136,6 +136,10 @@ class Exactness(unittest.TestCase):
     def test_alloca_and_realigned_stack(self):
         self.meets("alloca", "alloca_inner")
 
+    def test_pages_of_the_stack_that_are_not_there(self):
+        """The kernel copies up to the first one; what lies behind is in the copies once the page was read."""
+        self.meets("hole", "hole_inner", least_certain=0.8)
+
     def test_vdso(self):
         self.meets("vdso", "[vdso]")
 

@@ -119,6 +119,26 @@ class Jit(unittest.TestCase):
         self.assertIn(done.returncode, (0, 5), done.stderr)
         self.assertNotIn("PreserveFramePointer): ", done.stdout + done.stderr)
 
+    @unittest.skipIf(SAMPLER != "bpf", "the same for each sampler")
+    def test_java_names_leave_no_file(self):
+        """The machine writes its names into a file in /tmp, and makes a socket there: the file goes with limpet."""
+        self.compile_java()
+        file = os.path.join(self.folder, "it.limpet")
+        with running("java", "-Xmx64m", "-XX:+UseSerialGC", "-XX:-Inline", "Hot", folder=self.folder) as process:
+            before = self.files_of(process.pid)
+            done = subprocess.run([LIMPET, "record", "-p", str(process.pid), "--java-names", "--duration", "500ms", "--sampler",
+                                   SAMPLER, "-o", file], capture_output=True, text=True, check=False, timeout=LIMIT)
+            left = self.files_of(process.pid) - before
+        if done.returncode == 6 and "JDK" in done.stderr:
+            self.skipTest("this one knows no names")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        report = subprocess.run([LIMPET, "report", file], capture_output=True, text=True, check=True).stdout
+        self.assertRegex(report, r"Hot[.:]+\w+")  # it did ask
+        self.assertLessEqual(left, {f".java_pid{process.pid}"})  # the machine's own socket, which it keeps
+
+    def files_of(self, pid):
+        return {name for name in os.listdir("/tmp") if str(pid) in name}
+
     def test_node(self):
         find("node")
         recording = self.look("node", SOURCES / "hot.js")

@@ -119,6 +119,29 @@ APART void run_alloca(void)
 		alloca_aligned(sink);
 }
 
+APART void hole_inner(void)
+{
+	for (unsigned i = 0; i < 300; i++)
+		spin(i);
+	sink++;
+}
+
+/* Of its buffer nothing is ever written, so most of its pages are not there. */
+APART void hole_outer(void)
+{
+	volatile char room[6 * 4096];
+
+	__asm__ volatile("" : : "r"(room) : "memory");
+	hole_inner();
+	sink++;
+}
+
+APART void run_hole(void)
+{
+	for (;;)
+		hole_outer();
+}
+
 APART void run_vdso(void)
 {
 	struct timespec time;
@@ -186,7 +209,7 @@ static const struct {
 } kinds[] = {
 	{ "plt", plt_outer },     { "signal", run_signal }, { "altstack", run_altstack },
 	{ "alloca", run_alloca }, { "vdso", run_vdso },     { "dlopen", run_dlopen },
-	{ "fork", run_fork },     { "exec", run_exec },
+	{ "fork", run_fork },     { "exec", run_exec },     { "hole", run_hole },
 };
 
 int main(int argc, char **argv)

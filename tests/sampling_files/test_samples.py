@@ -90,6 +90,21 @@ class Samples(unittest.TestCase):
         # 1.96 * sqrt(900^2 * 0.1^2 + 100 * 0.9^2) / 1000: of time, not of 1 wait of 101
         self.assertEqual((waits["waits"]["self_error"], waits["inner"]["self_error"]), (17.73, 17.73))
 
+    def test_nothing_is_certain(self):
+        """What was never seen, or always, is as uncertain as the rule of three says: 3 of as many samples."""
+        views = collections.defaultdict(list)
+        for event in self.report():
+            if event["event"] == "sampled_function":
+                views[event["view"]].append(event)
+        for rows in views.values():
+            count = sum(row["self_samples"] for row in rows)
+            extremes = [row for row in rows if row["self_percent"] in (0, 100)]
+            for row in extremes:
+                self.assertAlmostEqual(row["self_error"], min(100, 300 / count), delta=0.01)
+        self.assertTrue(any(row["self_percent"] == 0 for rows in views.values() for row in rows))
+        self.assertTrue(any(row["self_percent"] == 100 for rows in views.values() for row in rows))
+        self.assertNotRegex(limpet("report", self.path).out, r"(?m)^ +\d+\.\d\d +0\.00 ")
+
     def test_all_that_the_sampler_does_not_see_is_told(self):
         path = self.file("limited.limpet")
         self.assertEqual(make(path, 1, "limited").returncode, 0)

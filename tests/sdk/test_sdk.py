@@ -172,6 +172,35 @@ class SdkTest(unittest.TestCase):
         self.assertEqual(fields["memory"], done["bytes_allocated"])
         self.assertEqual(fields["scratch"], done["scratch"])
 
+    def phases(self, name):
+        """Operation to its counts: without a phase, before, after."""
+        return {int(words[1]): tuple(map(int, words[2:])) for words in self.log.lines(name)}
+
+    def test_streams_ranges_and_kernels_that_are_queued(self):
+        work = self.work()
+        work.tables()
+        attached = self.attach(work, "kinds")
+        done = did(work.ask("go", ROUNDS))
+        self.leave(attached)
+        fields = self.log.fields("detach")
+        self.assertEqual(fields["wrong"], 0)
+        used = sum(done[name] for name in ("hipMemcpyAsync", "hipLaunchKernel", "hipStreamSynchronize"))
+        self.assertEqual(self.phases("stream"), {0: (0, 0, 0), 1: (done["hipStreamCreate"], 0, 0),
+                                                 2: (done["hipStreamDestroy"], 0, 0), 3: (0, used, used)})
+        self.assertEqual(fields["streams"], done["hipStreamCreate"])
+        marks, pushes, starts = done["roctxMarkA"], done["roctxRangePushA"], done["roctxRangeStartA"]
+        self.assertEqual(self.phases("range"), {0: (0, marks, marks), 1: (0, pushes, pushes),
+                                                2: (0, starts, starts), 3: (0, 0, 0)})
+        self.assertEqual(self.log.lines("written")[0][1:], [str(marks), str(pushes), str(starts), "0"])
+        kernels = self.phases("kernel")
+        self.assertEqual(kernels[2], (done["kernels"], 0, 0))
+        self.assertEqual(kernels[1][1], kernels[1][2])
+        self.assertIn(kernels[1][1] - done["kernels"], (0, done["failed_launches"]))
+        self.assertEqual((fields["named"], fields["external"]), (done["kernels"], done["kernels"]))
+        # The number of a launch ends after its kernel was told, however slow either is.
+        self.assertEqual(fields["early"], 0)
+        self.assertGreaterEqual(fields["retired"], done["kernels"])
+
     def test_a_runtime_that_is_shut_down_and_starts_again(self):
         """Calls are seen as before; agents are known under new handles of HSA's; code objects go and come."""
         for name, case in CASES.items():
@@ -192,6 +221,21 @@ class SdkTest(unittest.TestCase):
                 self.assertEqual([words[1:] for words in self.log.lines("object")], lives)
                 self.assertEqual([words[1:] for words in self.log.lines("gone")], lives[:-1])
                 work.ask("go", 1)
+
+    def test_a_runtime_that_several_threads_shut_down(self):
+        """It is not asked for anything while one of them may be taking it down; the stand-in would end the program."""
+        for name in ("unprepared", "limpets door"):
+            with self.subTest(name):
+                self.log.clear()
+                work = self.work(program="standin_hsa_work", **CASES[name])
+                attached = self.attach(work, "callbacks", "work")
+                for _ in range(RESTARTS):
+                    work.ask("together")
+                    work.ask("go", 1)
+                self.leave(attached)
+                gone = [words[1] for words in self.log.lines("gone")]
+                self.assertEqual(gone, [str(i + 1) for i in range(RESTARTS)])
+                self.assertEqual(self.log.lines("object")[-1][1:], [str(RESTARTS + 1), "memory://7100", DEVICE])
 
     def test_tables_that_are_handed_over_again_are_no_restart(self):
         for restarts in (0, 2):

@@ -22,6 +22,7 @@ enum hip_slot {
 	SLOT_hipGetDevice = 102,
 	SLOT_hipGetDeviceCount = 103,
 	SLOT_hipGraphLaunch = 166,
+	SLOT_hipKernelNameRefByPtr = 209,
 	SLOT_hipLaunchKernel = 214,
 	SLOT_hipMalloc = 215,
 	SLOT_hipMemcpy = 259,
@@ -160,6 +161,12 @@ static int do_launch(const void *function, struct dim3 grid, struct dim3 block, 
 	return device_launch(stream, device_kernel_name(function)) ? 0 : 98;
 }
 
+static const char *do_name(const void *function, void *stream)
+{
+	(void)stream;
+	return device_kernel_name(function);
+}
+
 static void do_register_function(void **modules, const void *host, char *device, const char *name,
 				 unsigned limit, void *tid, void *bid, struct dim3 *block,
 				 struct dim3 *grid, int *size)
@@ -220,6 +227,7 @@ __attribute__((constructor)) static void fill_tables(void)
 	hip_table.slots[SLOT_hipFree] = (void *)do_free;
 	hip_table.slots[SLOT_hipGetDeviceCount] = (void *)do_count;
 	hip_table.slots[SLOT_hipGraphLaunch] = (void *)do_graph;
+	hip_table.slots[SLOT_hipKernelNameRefByPtr] = (void *)do_name;
 	hip_table.slots[SLOT_hipLaunchKernel] = (void *)do_launch;
 	hip_table.slots[SLOT_hipMalloc] = (void *)do_malloc;
 	hip_table.slots[SLOT_hipMemcpy] = (void *)do_memcpy;

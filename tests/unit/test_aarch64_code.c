@@ -321,6 +321,93 @@ static void knows_the_trampoline_of_signals(void **state)
 	assert_row(20, UNWIND_SP, 2, -2);
 }
 
+#define LR_TO_X4   0xaa1e03e4u /* mov x4, x30 */
+#define RET_X4     0xd65f0080u
+#define CALL_AHEAD 0x94000003u /* bl three further */
+
+/* x264 calls its own helpers so, which have no frame and leave x4 alone. */
+static void assert_kept(const uint32_t *words, size_t count, bool is_kept)
+{
+	const struct unwind_special *special;
+
+	read_named(words, count, 1);
+	assert_row(0, IN_LR, 0, SAME);
+	assert_row(4, is_kept ? UNWIND_SPECIAL : IN_LR, 0, SAME); /* in the call */
+	if (!is_kept) {
+		assert_int_equal(row_at(8)->kind, UNWIND_BAD);
+		return;
+	}
+	special = &rows.specials[row_at(4)->cfa];
+	assert_int_equal(special->base, UNWIND_BASE_SP);
+	assert_int_equal(special->offset, 0);
+	assert_int_equal(special->ra_saved, UNWIND_SAVED_IN);
+	assert_int_equal(special->ra_offset, 4);
+	assert_true(special->is_kept);
+	special = &rows.specials[row_at(8)->cfa]; /* behind it */
+	assert_int_equal(special->ra_saved, UNWIND_SAVED_IN);
+	assert_false(special->is_kept);
+}
+
+static void finds_a_return_address_in_another_register(void **state)
+{
+	/* vectors of that number are other registers, and so is what is stored or read */
+	static const uint32_t plain[] = { LR_TO_X4,   CALL_AHEAD, RET_X4,
+					  NOP,        0x4e209404, /* mla v4.16b, v0.16b, v0.16b */
+					  0x4cdf7024,             /* ld1 {v4.16b}, [x1], #16 */
+					  0xf9000004,             /* str x4, [x0] */
+					  0x8b040000,             /* add x0, x0, x4 */
+					  RET };
+	static const uint32_t tail[] = { LR_TO_X4, CALL_AHEAD, RET_X4, NOP, 0x14000002, NOP, RET };
+	static const uint32_t loop[] = { LR_TO_X4,   CALL_AHEAD, RET_X4, NOP,
+					 0xf1000400, 0x54ffffe1, /* subs x0, x0, #1; b.ne */
+					 RET };
+
+	(void)state;
+	assert_kept(plain, ARRAY_SIZE(plain), true);
+	assert_kept(tail, ARRAY_SIZE(tail), true);
+	assert_kept(loop, ARRAY_SIZE(loop), true);
+}
+
+static void believes_no_register_that_may_be_written(void **state)
+{
+	static const uint32_t writers[] = {
+		0xaa0003e4,             /* mov x4, x0 */
+		0x91000484,             /* add x4, x4, #1 */
+		0xf9400004,             /* ldr x4, [x0] */
+		0xa9401003,             /* ldp x3, x4, [x0] */
+		0xf8408483,             /* ldr x3, [x4], #8 */
+		0x4cdf7081,             /* ld1 {v1.16b}, [x4], #16 */
+		0x4e083c04,             /* mov x4, v0.d[0] */
+		0x9e660004,             /* fmov x4, d0 */
+		0x9e780004,             /* fcvtzs x4, d0 */
+		0xd53bd044,             /* mrs x4, tpidr_el0 */
+		0xc85f7c04,             /* ldxr x4, [x0] */
+		0xc8047c00,             /* stxr w4, x0, [x0] */
+		0xf8200004,             /* ldadd x0, x4, [x0] */
+		0xd63f0000,             /* blr x0 */
+		CALL,       0xd61f0000, /* br x0 */
+		0x04e0e3e4,             /* cntd x4 */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(writers); i++) {
+		const uint32_t words[] = { LR_TO_X4, CALL_AHEAD, RET_X4, NOP, writers[i], RET };
+
+		assert_kept(words, ARRAY_SIZE(words), false);
+	}
+}
+
+static void takes_a_return_address_back(void **state)
+{
+	static const uint32_t words[] = { LR_TO_X4, 0x94000004, NOP, 0xaa0403fe, /* mov x30, x4 */
+					  RET,      RET };
+
+	(void)state;
+	read_named(words, ARRAY_SIZE(words), 1);
+	assert_int_equal(row_at(8)->kind, UNWIND_SPECIAL);
+	assert_row(16, IN_LR, 0, SAME);
+}
+
 static int clear(void **state)
 {
 	(void)state;
@@ -347,6 +434,9 @@ int main(void)
 		cmocka_unit_test(knows_an_argument_from_what_is_saved),
 		cmocka_unit_test(keeps_vector_registers_apart),
 		cmocka_unit_test(knows_the_trampoline_of_signals),
+		cmocka_unit_test(finds_a_return_address_in_another_register),
+		cmocka_unit_test(believes_no_register_that_may_be_written),
+		cmocka_unit_test(takes_a_return_address_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, clear);

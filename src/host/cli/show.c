@@ -72,6 +72,20 @@ static void show_runtimes_json(struct json *json, unsigned runtimes)
 	json_list_end(json);
 }
 
+static void show_cuda_json(struct json *json, const struct process *process)
+{
+	struct cuda_libraries cuda;
+
+	if (!(process->runtimes >> RUNTIME_CUDA & 1))
+		return;
+	runtimes_cuda(&process->maps, &cuda);
+	json_object(json, "cuda");
+	json_text(json, "driver", cuda.driver ? cuda.driver : "");
+	json_text(json, "runtime", cuda.runtime ? cuda.runtime : "");
+	json_text(json, "cupti", cuda.profiler ? cuda.profiler : "");
+	json_object_end(json);
+}
+
 static void show_verdict_json(struct json *json, const struct process *process)
 {
 	struct err err = { 0 };
@@ -98,6 +112,7 @@ void show_process_json(struct json *json, const struct process *process)
 	show_libc_json(json, &process->libc);
 	show_namespaces_json(json, process);
 	show_runtimes_json(json, process->runtimes);
+	show_cuda_json(json, process);
 	show_verdict_json(json, process);
 }
 
@@ -111,6 +126,22 @@ static void show_namespaces(const struct process *process, FILE *out)
 	if (process->status.pid_namespaces > 1)
 		print(out, "; it calls itself %d", (int)process->status.inner_pid);
 	fputc('\n', out);
+}
+
+/* With which --cuda-trace works, as far as it can be said before. */
+static void show_cuda(const struct process *process, FILE *out)
+{
+	struct cuda_libraries cuda;
+
+	if (!(process->runtimes >> RUNTIME_CUDA & 1))
+		return;
+	runtimes_cuda(&process->maps, &cuda);
+	print(out, "  CUDA        driver %s\n", cuda.driver ? cuda.driver : "not loaded yet");
+	if (cuda.profiler)
+		print(out, "              CUPTI %s\n", cuda.profiler);
+	else
+		print(out, "              CUPTI not mapped: --cuda-trace looks for it beside %s\n",
+		      cuda.runtime ? cuda.runtime : "the runtime and in /usr/local/cuda");
 }
 
 void show_process_facts(const struct process *process, FILE *out)
@@ -127,6 +158,7 @@ void show_process_facts(const struct process *process, FILE *out)
 	      process->libc.path[0] ? ", " : "", process->libc.path);
 	runtimes_describe(process->runtimes, runtimes, sizeof(runtimes));
 	print(out, "  GPU         %s\n", runtimes[0] ? runtimes : "none");
+	show_cuda(process, out);
 	show_namespaces(process, out);
 	print(out, "  seccomp     %s\n", seccomp_name(process->status.seccomp));
 }

@@ -28,21 +28,47 @@ static const char *const names[RUNTIME_COUNT] = {
 	[RUNTIME_OPENCL] = "opencl",
 };
 
-static unsigned runtime_of(const char *path)
+/* Nearly all lines end here: only libraries count. */
+static const char *library_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
-	/* Nearly all lines end here: only libraries count. */
-	if (!slash || strncmp(slash + 1, "lib", 3) != 0)
-		return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++) {
-		size_t length = strlen(libraries[i].stem);
+	return slash && strncmp(slash + 1, "lib", 3) == 0 ? slash + 1 : NULL;
+}
 
-		if (strncmp(slash + 1, libraries[i].stem, length) == 0 &&
-		    strncmp(slash + 1 + length, ".so", 3) == 0)
+static bool library_has_stem(const char *name, const char *stem)
+{
+	size_t length = strlen(stem);
+
+	return strncmp(name, stem, length) == 0 && strncmp(name + length, ".so", 3) == 0;
+}
+
+static unsigned runtime_of(const char *path)
+{
+	const char *name = library_name(path);
+
+	for (size_t i = 0; name && i < ARRAY_SIZE(libraries); i++)
+		if (library_has_stem(name, libraries[i].stem))
 			return 1u << libraries[i].runtime;
-	}
 	return 0;
+}
+
+static const char *library_find(const struct maps *maps, const char *stem)
+{
+	for (size_t i = 0; i < maps->count; i++) {
+		const char *name = library_name(maps->items[i].path);
+
+		if (name && library_has_stem(name, stem))
+			return maps->items[i].path;
+	}
+	return NULL;
+}
+
+void runtimes_cuda(const struct maps *maps, struct cuda_libraries *ret)
+{
+	ret->driver = library_find(maps, "libcuda");
+	ret->runtime = library_find(maps, "libcudart");
+	ret->profiler = library_find(maps, "libcupti");
 }
 
 unsigned runtimes_find(const struct maps *maps)

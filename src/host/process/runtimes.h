@@ -16,6 +16,12 @@ enum runtime {
 /* One bit for each enum runtime. */
 unsigned runtimes_find(const struct maps *maps);
 
+/* What CUDA is made of, by path; NULL: not mapped.  Valid as long as the maps. */
+struct cuda_libraries {
+	const char *driver, *runtime, *profiler;
+};
+void runtimes_cuda(const struct maps *maps, struct cuda_libraries *ret);
+
 /* "hip", "hsa", ... */
 const char *runtime_name(enum runtime runtime);
 

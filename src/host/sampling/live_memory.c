@@ -20,6 +20,21 @@ static void live_memory_fetch(struct live_memory *memory, uint64_t piece)
 	memory->piece_size = n > 0 ? (uint64_t)n : 0;
 }
 
+void live_memory_touch(pid_t pid, uint64_t start, uint64_t end)
+{
+	char bytes[TOUCHED_MAX];
+	struct iovec local = { bytes, 0 }, remote[TOUCHED_MAX];
+	unsigned long count = 0;
+
+	for (uint64_t at = start; at < end && count < TOUCHED_MAX; count++) {
+		remote[count] = (struct iovec){ (void *)(uintptr_t)at, 1 };
+		at = ALIGN_DOWN(at, LATER_MEMORY_PIECE) + LATER_MEMORY_PIECE;
+	}
+	local.iov_len = count;
+	if (count)
+		(void)!process_vm_readv(pid, &local, 1, remote, count, 0);
+}
+
 int live_memory_read(void *context, uint64_t address, void *into, size_t size)
 {
 	struct live_memory *memory = context;

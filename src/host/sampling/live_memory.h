@@ -18,5 +18,10 @@ struct live_memory {
 	unsigned char piece[LATER_MEMORY_PIECE];
 };
 
+#define TOUCHED_MAX 32u /* pages */
+
+/* Pages that the process has never written to are there from now on, so that the kernel can copy
+ * what lies behind them: with nothing in them, as the process would find them. */
+void live_memory_touch(pid_t pid, uint64_t start, uint64_t end);
 /* For a memory_reader; the context is a struct live_memory. */
 int live_memory_read(void *context, uint64_t address, void *into, size_t size);

@@ -114,7 +114,7 @@ static int check_options(const struct trace_options *options, struct err *err)
 
 static uint64_t ring_size(const struct trace_options *options)
 {
-	const uint32_t devices = 1u << DOMAIN_KERNEL | 1u << DOMAIN_COPY;
+	const uint32_t devices = DOMAIN_BIT(KERNEL) | DOMAIN_BIT(COPY) | DOMAIN_BIT(CUDA);
 
 	if (options->ring_size)
 		return options->ring_size;

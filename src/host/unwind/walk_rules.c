@@ -42,15 +42,23 @@ static bool read_saved(struct walk *walk, unsigned saved, uint64_t cfa, int32_t 
 {
 	if (saved == UNWIND_SAVED_NOT)
 		return true;
-	if (saved == UNWIND_SAVED_IN) {
-		*value = walk->at.all[offset];
-		return walk->at.mask >> offset & 1;
-	}
 	if (saved == UNWIND_SAVED_AT_SP)
 		cfa = walk->at.sp;
 	else if (saved == UNWIND_SAVED_AT_BASE)
 		cfa = walk->at.fp;
 	return walk_read_word(walk, cfa + (uint64_t)(int64_t)offset, value);
+}
+
+/* -1: no rule, that register is not known; else whether it could be read. */
+static int read_special_ra(struct walk *walk, const struct unwind_special *rule, uint64_t cfa,
+			   uint64_t *ra)
+{
+	uint64_t known = walk->at.mask | (unwind_keeps_ra(rule) ? walk->mask_below : 0);
+
+	if (rule->ra_saved != UNWIND_SAVED_IN)
+		return read_saved(walk, rule->ra_saved, cfa, rule->ra_offset, ra);
+	*ra = walk->at.all[rule->ra_offset];
+	return known >> rule->ra_offset & 1 ? 1 : -1;
 }
 
 bool walk_is_lr_lost(const struct walk *walk)
@@ -120,6 +128,7 @@ int walk_step_special(struct walk *walk, const struct unwind_special *rule)
 {
 	uint64_t known = walk->at.mask | (rule->is_kept ? walk->mask_below : 0);
 	uint64_t cfa, ra = walk->at.lr, fp = walk->at.fp;
+	int was_read;
 
 	if (walk->at.is_fp_unknown &&
 	    (rule->base == UNWIND_BASE_FP || rule->fp_saved == UNWIND_SAVED_AT_BASE))
@@ -143,15 +152,16 @@ int walk_step_special(struct walk *walk, const struct unwind_special *rule)
 	if (rule->is_floored)
 		cfa = MAX(cfa, rule->fp_saved == UNWIND_SAVED_AT_BASE ? walk->at.fp + 2 * WORD
 								      : walk->at.sp);
-	if (!read_saved(walk, rule->ra_saved, cfa, rule->ra_offset, &ra))
-		return STACK_UNREADABLE;
+	was_read = read_special_ra(walk, rule, cfa, &ra);
+	if (was_read <= 0)
+		return was_read ? STACK_NO_RULE : STACK_UNREADABLE;
 	if (rule->fp_saved == UNWIND_SAVED_AT_SP
 		    ? !read_fp(walk, walk->at.sp + (uint64_t)(int64_t)rule->fp_offset, &fp)
 		    : !read_saved(walk, rule->fp_saved, cfa, rule->fp_offset, &fp))
 		return STACK_UNREADABLE;
 	walk->at.is_fp_unknown &= !rule->fp_saved || rule->fp_saved == UNWIND_SAVED_AT_SP;
 	return walk_step_to(walk, cfa, ra, fp,
-			    walk->is_exact &&
+			    (walk->is_exact || unwind_keeps_ra(rule)) &&
 				    (!ARCH_RETURN_ON_STACK || rule->ra_saved == UNWIND_SAVED_IN));
 }
 

@@ -91,7 +91,12 @@ struct unwind_special {
 	 * does that fp points to (UNWIND_SAVED_AT_BASE), or with sp.  HotSpot's interpreter lays
 	 * frames into the stack that its caller does not use. */
 	__u16 is_floored;
-	/* Behind a call of a function that leaves the base's register alone and calls nobody: the
-	 * innermost frame's is this one's, too. */
+	/* Behind a call of a function that leaves the base's register alone, or where that is none
+	 * the one that holds ra, and calls nobody: the innermost frame's is this one's, too. */
 	__u16 is_kept;
 };
+
+static inline int unwind_keeps_ra(const struct unwind_special *special)
+{
+	return special->is_kept && special->base < UNWIND_BASE_REGISTER;
+}

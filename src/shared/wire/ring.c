@@ -97,6 +97,11 @@ static void fill_up(struct ring_writer *writer, size_t rest)
 	__atomic_store_n(&ring->head, ring->head + rest, __ATOMIC_RELEASE);
 }
 
+bool ring_has_room(const struct ring_writer *writer, size_t size)
+{
+	return has_room(writer->ring, writer->mask, 2 * size);
+}
+
 void *ring_reserve(struct ring_writer *writer, size_t size)
 {
 	struct ring *ring = writer->ring;

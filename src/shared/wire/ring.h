@@ -139,6 +139,9 @@ bool ring_claim(struct rings *rings, int32_t tid, const char *name, struct ring_
 void *ring_reserve(struct ring_writer *writer, size_t size);
 void ring_commit(struct ring_writer *writer, size_t size);
 
+/* Would that much fit, wherever it lies? */
+bool ring_has_room(const struct ring_writer *writer, size_t size);
+
 /* The reader's side.  The next record, copied; its size, 0 when there is none, -EPROTO when the
  * writer's words make no sense: then everything up to its head is skipped. */
 long ring_read(struct ring *ring, const unsigned char *data, uint64_t ring_size, void *into,

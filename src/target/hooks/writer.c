@@ -344,6 +344,34 @@ static struct writer *find_writer(uint32_t now, writer_seal *seal)
 	return writer;
 }
 
+bool writer_admit(struct writer_pass *pass)
+{
+	uint32_t now = writer_switches ? writers_current() : 0;
+	struct rings *entered;
+	writer_seal seal;
+
+	if (self.retry != IGNORED_THREAD || !now)
+		return false;
+	if (pass->session == now && pass->thread == thread_number()) {
+		end_claim(now, pass->writer);
+		return true;
+	}
+	entered = enter_rings(now);
+	self.retry = 1;
+	if (entered)
+		(void)writer_claim(entered, now, &seal);
+	leave_rings(now);
+	return true;
+}
+
+void writer_dismiss(struct writer_pass *pass)
+{
+	*pass = (struct writer_pass){ self.writer, self.session, thread_number() };
+	self.writer = NULL;
+	self.session = 0;
+	writer_ignore_me();
+}
+
 /* Says that it is busy, unless that session is over. */
 static bool writer_occupy(struct writer *writer, uint32_t now, writer_seal *seal)
 {

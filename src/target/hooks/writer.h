@@ -53,6 +53,16 @@ uint32_t writers_session(void);
 /* The calling thread is ours: nothing that it does is to be seen. */
 void writer_ignore_me(void);
 
+/* A thread of ours writes what devices did, between both; what it does is not seen before and
+ * after. False: the calling thread is none of ours.  Never two threads at once with one pass. */
+struct writer_pass {
+	struct writer *writer;
+	uint32_t session;
+	int32_t thread;
+};
+bool writer_admit(struct writer_pass *pass);
+void writer_dismiss(struct writer_pass *pass);
+
 /* Begins to write: NULL when nothing is to be written, or it had to be dropped.  What was begun
  * must be ended. */
 struct writer *writer_begin(writer_seal *seal);
@@ -77,6 +87,9 @@ struct writer *writer_known(void);
 bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values);
 void writer_text(struct writer *writer, const char *text, size_t size);
 void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count);
+
+/* Is there room for so many bytes?  For who may wait for it. */
+bool writer_has_room(const struct writer *writer, size_t size);
 
 /* What a number in values to come is called, of any length up to NAME_BYTES_MAX; before the call.
  * False: it was dropped, say it again. */

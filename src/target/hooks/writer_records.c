@@ -22,6 +22,11 @@ static void turn_time(struct writer *writer, struct record_call *record)
 	writer->ring.ring->turned++;
 }
 
+bool writer_has_room(const struct writer *writer, size_t size)
+{
+	return ring_has_room(&writer->ring, size);
+}
+
 bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values)
 {
 	size_t size = record_call_size(call->head.count);

@@ -25,6 +25,11 @@ struct operation_set {
 	uint64_t bits[OPERATIONS_MAX / 64];
 };
 
+static inline bool operation_is_in(const struct operation_set *set, unsigned operation)
+{
+	return !set || set->bits[operation / 64] >> operation % 64 & 1;
+}
+
 struct callback_service {
 	callback_function *callback; /* NULL: not configured */
 	void *data;
@@ -35,6 +40,16 @@ struct buffer_service {
 	struct sdk_handle buffer; /* 0: not configured */
 	const struct operation_set *operations;
 };
+
+static inline bool callback_wants(const struct callback_service *service, unsigned operation)
+{
+	return service->callback && operation_is_in(service->operations, operation);
+}
+
+static inline bool buffer_wants(const struct buffer_service *service, unsigned operation)
+{
+	return service->buffer.handle && operation_is_in(service->operations, operation);
+}
 
 /* Services are configured before a context is started for the first time, and stay.  The handle of
  * entry i is i + 1. */

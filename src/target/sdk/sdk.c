@@ -13,6 +13,7 @@
 #include "target/sdk/devices/work.h"
 #include "target/sdk/external.h"
 #include "target/sdk/notify.h"
+#include "target/sdk/ranges.h"
 #include "target/sdk/service.h"
 #include "target/sdk/tables/intercept.h"
 #include "target/sdk/tables/restart.h"
@@ -69,6 +70,8 @@ static void on_change(int forgotten)
 	}
 	intercept_update();
 	tell_code(active);
+	if (!active)
+		ranges_forget();
 }
 
 bool sdk_prepare(const struct boot_libc *libc)
@@ -90,6 +93,8 @@ void sdk_tool_ready(int tool)
 {
 	uint32_t tools = __atomic_or_fetch(&ready_tools, 1u << tool, __ATOMIC_SEQ_CST);
 
+	if (tools == 1u << tool)
+		restart_begin();
 	delivery_restart(tool);
 	notify_tables();
 	intercept_install(tools);
@@ -143,8 +148,11 @@ static int runtime_of(const char *name)
 static void tell_runtime(unsigned context, const struct agent_table *table, int runtime)
 {
 	struct runtime_data data = { sizeof(data), table->version, table->instance };
-	struct service_event event = { CALLBACK_RUNTIME,  runtime, PHASE_NONE, 0, &data,
-				       service_next_id(), 0 };
+	struct service_event event = { .kind = CALLBACK_RUNTIME,
+				       .operation = runtime,
+				       .phase = PHASE_NONE,
+				       .payload = &data,
+				       .internal = service_next_id() };
 	struct runtime_record record = { .size = sizeof(record),
 					 .kind = BUFFER_RUNTIME,
 					 .operation = runtime,
@@ -218,4 +226,5 @@ void sdk_adopt(void)
 	buffers_adopt();
 	sdk_threads_adopt();
 	work_adopt();
+	restart_adopt();
 }

@@ -9,6 +9,7 @@
 #include "target/runtime/page.h"
 #include "target/sdk/buffers.h"
 #include "target/sdk/contexts.h"
+#include "target/sdk/devices/streams.h"
 #include "target/sdk/devices/work.h"
 #include "target/sdk/external.h"
 #include "target/sdk/guard.h"
@@ -153,6 +154,7 @@ static void collect_contexts(struct sdk_frame *frame)
 
 	frame->seen_count = 0;
 	frame->asked = 0;
+	frame->kernel = 0;
 	for (; all && frame->seen_count < SEEN_MAX; all &= all - 1) {
 		unsigned index = (unsigned)__builtin_ctzll(all);
 
@@ -285,7 +287,7 @@ static bool needs_arguments(const struct sdk_frame *frame)
 {
 	const struct sdk_slot *slot = frame->slot;
 
-	return slot->is_watching || slot->callbacks | slot->extended;
+	return frame->watched || slot->callbacks | slot->extended;
 }
 
 static void begin_call(struct sdk_frame *frame)
@@ -297,6 +299,8 @@ static void begin_call(struct sdk_frame *frame)
 	frame->has_arguments = needs_arguments(frame);
 	if (frame->has_arguments)
 		fill_arguments(frame);
+	if (frame->watched & WATCHING_STREAM)
+		stream_before(frame);
 	if (!call_all_back(frame, PHASE_ENTER))
 		return;
 	/* What was pushed meanwhile counts. */
@@ -316,11 +320,12 @@ bool service_enter(struct sdk_frame *frame)
 	if (frame->thread->tools_inside)
 		sdk_thread_prune(frame->thread, (uint64_t)frame);
 	collect_contexts(frame);
-	if (!frame->seen_count && !frame->slot->is_watching)
+	frame->watched = __atomic_load_n(&frame->slot->watching, __ATOMIC_RELAXED);
+	if (!frame->seen_count && !frame->watched)
 		return false;
 	begin_call(frame);
-	if (frame->slot->is_watching && watch_at(frame->slot->watch)->before)
-		watch_at(frame->slot->watch)->before(frame);
+	if (frame->watched)
+		watch_before(frame);
 	frame->begin = service_ticks();
 	return true;
 }
@@ -370,14 +375,16 @@ void service_exit(struct sdk_frame *frame)
 {
 	uint64_t end = service_ticks();
 
+	if (frame->watched)
+		watch_returned(frame, end);
 	if (frame->has_arguments)
 		fill_result(frame);
 	(void)call_all_back(frame, PHASE_EXIT);
 	for (uint32_t i = 0; i < frame->seen_count; i++)
 		if ((frame->slot->buffers | frame->slot->extended) >> frame->seen[i].context & 1)
 			record_call(frame, &frame->seen[i], end);
-	if (frame->slot->is_watching && watch_at(frame->slot->watch)->after)
-		watch_at(frame->slot->watch)->after(frame, end);
+	if (frame->watched)
+		watch_after(frame, end);
 	/* What a device does for it goes on under its number. */
 	if (!(frame->asked && work_end_call(frame->internal, (int32_t)frame->results[0] != 0)) &&
 	    service_retirements)
@@ -409,8 +416,10 @@ void service_tell(unsigned index, const struct service_event *event, uint64_t *u
 		return;
 	call.record = (struct callback_record){
 		{ index + 1u },
-		(uint64_t)thread->number,
-		{ event->internal, external_current(index, thread->number), event->ancestor },
+		event->thread ? event->thread : (uint64_t)thread->number,
+		{ event->internal,
+		  event->external ? *event->external : external_current(index, thread->number),
+		  event->ancestor },
 		event->kind,
 		event->operation,
 		event->phase,

@@ -8,7 +8,8 @@
 #include "target/sdk/signatures/signature.h"
 #include "target/sdk/threads.h"
 
-#define SEEN_MAX 8u /* contexts that see one call */
+#define SEEN_MAX        8u /* contexts that see one call */
+#define STREAM_DATA_MAX 4u
 
 /* A function of an API table.  Changed while calls go through it, by single words. */
 struct sdk_slot {
@@ -18,10 +19,11 @@ struct sdk_slot {
 	uint64_t callbacks, buffers, extended; /* bits: of active contexts that want it so */
 	const struct api_table *table;
 	uint16_t operation;
-	bool is_ours;        /* its entry holds our stub */
-	uint8_t watch;       /* of watch.h: which of the list, and one; 0: none */
-	uint8_t is_watching; /* some active context needs it */
-	uint64_t *entry;     /* of the table; NULL: it was never changed */
+	bool is_ours;                        /* its entry holds our stub */
+	uint8_t watch;                       /* of watch.h: which of the list, and one; 0: none */
+	uint8_t watching;                    /* bits of watch.h: what active contexts need it for */
+	uint8_t stream_use, stream_argument; /* of streams.h; which argument */
+	uint64_t *entry;                     /* of the table; NULL: it was never changed */
 };
 _Static_assert(sizeof(struct sdk_slot) == SLOT_SIZE, "as assembly knows it");
 _Static_assert(API_SLOTS == SERVICE_SLOTS, "each has a stub");
@@ -53,8 +55,13 @@ struct sdk_frame {
 	uint64_t internal, ancestor, begin;
 	uint32_t seen_count;
 	bool has_arguments; /* the payload was filled */
+	uint8_t watched;    /* what for, when it began: what was done before is undone after */
+	uint64_t kernel;    /* the one that it launches, where somebody wants to know; 0 */
 	uint32_t asked;     /* how often HIP has asked in it whether to report */
 	struct seen_by seen[SEEN_MAX];
+	/* Contexts (and one) that were told of a stream's use, and their data until it is over. */
+	uint8_t stream_contexts[STREAM_DATA_MAX];
+	uint64_t stream_data[STREAM_DATA_MAX];
 	struct api_payload payload;
 };
 _Static_assert(offsetof(struct sdk_frame, caller) == SERVICE_CALLER, "as assembly knows it");
@@ -76,9 +83,11 @@ uint64_t service_next_id(void);
 
 /* Tells one context of something that is no call: on the calling thread, at once. */
 struct service_event {
-	int kind, operation, phase, request_kind;
+	int kind, operation, phase;
 	void *payload;
 	uint64_t internal, ancestor;
+	uint64_t thread;          /* whose doing it is; 0: the calling one */
+	const uint64_t *external; /* NULL: what that thread has now */
 };
 void service_tell(unsigned context, const struct service_event *event, uint64_t *user_data);
 

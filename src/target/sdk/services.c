@@ -13,12 +13,12 @@ static unsigned set_count;
 
 /* Kinds that are named and never happen here: docs/sdk.md says why. */
 static const uint8_t unserved_callbacks[] = {
-	CALLBACK_SCRATCH, CALLBACK_OMPT,   CALLBACK_ROCDECODE,
-	CALLBACK_ROCJPEG, CALLBACK_STREAM, CALLBACK_MARKER_RANGE,
+	CALLBACK_SCRATCH,
+	CALLBACK_OMPT,
+	CALLBACK_ROCDECODE,
+	CALLBACK_ROCJPEG,
 };
 static const uint8_t unserved_buffers[] = {
-	BUFFER_STREAM,
-	BUFFER_MARKER_RANGE,
 	BUFFER_OMPT,
 	BUFFER_ROCDECODE,
 	BUFFER_ROCJPEG,

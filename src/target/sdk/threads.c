@@ -65,6 +65,7 @@ static bool thread_claim(struct sdk_thread *thread, int32_t from, int32_t number
 					 __ATOMIC_RELAXED))
 		return false;
 	thread->depth = 0;
+	thread->range_depth = 0;
 	thread->guard_count = 0;
 	thread->tools_inside = 0;
 	thread->pointer = (uint64_t)thread_pointer();

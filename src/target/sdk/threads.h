@@ -17,6 +17,7 @@ struct sdk_frame;
 struct sdk_thread {
 	int32_t number;
 	uint32_t depth;
+	uint32_t range_depth;  /* ranges of roctx that it has begun */
 	uint64_t pointer;      /* its thread pointer: another thread may get its number later */
 	uint64_t tools_inside; /* bits: of tools whose callbacks have not returned */
 	uint64_t inside_frame; /* where on its stack it went into the first of them */

@@ -5,5 +5,5 @@
 
 #include "target/domains/runtime.h"
 
-#define RUNTIMES 3
+#define RUNTIMES 4
 extern const struct runtime *const runtimes[RUNTIMES];

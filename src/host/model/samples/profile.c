@@ -250,6 +250,13 @@ int process_profiles_add_up(struct process_profile **ret, const struct model *mo
 	return 0;
 }
 
+/* None of n samples, or all: the rule of three, 3 / n.  Samples of unlike weights count as fewer.
+ */
+static double extreme_error(const struct profile *profile, double all)
+{
+	return MIN(3 * profile->squares / (all * all), 1);
+}
+
 /* Of a ratio of sums: share * (1 - share) / count where all weights are the same. */
 uint64_t share_error(const struct hot_function *function, const struct profile *profile)
 {
@@ -257,8 +264,13 @@ uint64_t share_error(const struct hot_function *function, const struct profile *
 	double others = MAX(profile->squares - function->self_squares, 0);
 	double variance =
 		function->self_squares * (1 - share) * (1 - share) + others * share * share;
+	bool is_extreme = !function->self_ns || function->self_ns == profile->weight_ns;
 
-	return all > 0 ? (uint64_t)(10000 * 1.96 * sqrt(variance) / all + 0.5) : 0;
+	if (all <= 0)
+		return 0;
+	return (uint64_t)(10000 * (is_extreme ? extreme_error(profile, all)
+					      : 1.96 * sqrt(variance) / all) +
+			  0.5);
 }
 
 const char *process_title(const struct model_process *process, char *ret, size_t room)

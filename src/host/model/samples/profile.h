@@ -111,5 +111,6 @@ int process_profiles_add_up(struct process_profile **ret, const struct model *mo
 
 /* Half of the interval in which the true share of a function's own time lies in 95 of 100 cases, in
  * hundredths of a percent.  It is as large as the weights make it: one long wait tells less than
- * many short ones. */
+ * many short ones.  Of 0 and 100 percent it is how far the true share may be away (rule of three).
+ */
 uint64_t share_error(const struct hot_function *function, const struct profile *profile);

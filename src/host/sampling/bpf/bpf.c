@@ -93,11 +93,15 @@ static int bpf_load(struct bpf_sampler *self, const struct space *space, struct 
 	return self->ring ? 0 : err_set(err, -errno, "opening the ring: %s", strerror(errno));
 }
 
-/* A clock for each processor does for all processes. */
+/* A clock for each processor does for all processes.  It ticks when no other does: no time counts
+ * twice, and what has to be closed takes its time later. */
 static void keep_only_last_clocks(struct bpf_sampler *self)
 {
 	size_t last = self->clocks_count - 1;
 
+	for (size_t i = 0; i < last; i++)
+		thread_clocks_switch(&self->clocks[i], false);
+	thread_clocks_switch(&self->clocks[last], true);
 	for (size_t i = 0; i < last; i++)
 		thread_clocks_close(&self->clocks[i]);
 	self->clocks[0] = self->clocks[last];
@@ -109,6 +113,7 @@ static int start_clocks(struct bpf_sampler *self, pid_t pid, bool is_heir, struc
 	const struct thread_clocks_options options = {
 		.pid = pid,
 		.is_per_processor = self->options.is_system_wide || self->is_switching_often,
+		.is_held = true,
 		.event = self->options.event,
 		.period_ns = SECOND_NS / self->options.hz,
 		.is_inherited = true,
@@ -211,7 +216,6 @@ static bool may_change_clocks(const struct bpf_sampler *self)
 	       event_is_time(self->options.event);
 }
 
-/* The new ones come first: no time is without a clock. */
 void bpf_judge_clocks(struct bpf_sampler *self)
 {
 	CLEANUP(free) pid_t *pids = calloc(self->processes.count + 1, sizeof(*pids));

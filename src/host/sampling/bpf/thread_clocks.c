@@ -8,6 +8,7 @@
 #include "host/core/room.h"
 #include "host/core/sorted.h"
 #include "host/process/procfs.h"
+#include "host/sampling/processors.h"
 #include "shared/wire/kernel.h"
 
 #include <bpf/bpf.h>
@@ -65,16 +66,17 @@ static int clock_start(const struct thread_clocks *clocks, int fd)
 	return 0;
 }
 
-/* With a cookie, by which the program knows it from others. */
+/* With a cookie, by which the program knows it from others; those of processors may be held. */
 static int marked_clock_start(struct thread_clocks *clocks, int fd, uint64_t cookie)
 {
 	const struct bpf_link_create_opts options = { .sz = sizeof(options),
 						      .perf_event.bpf_cookie = cookie };
 	int link = bpf_link_create(clocks->options.program, fd, BPF_PERF_EVENT, &options);
+	bool is_held = cookie == KERNEL_COOKIE_PROCESSOR && clocks->options.is_held;
 
 	if (link < 0)
 		return link;
-	if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)) {
+	if (!is_held && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)) {
 		close(link);
 		return -errno;
 	}
@@ -164,15 +166,15 @@ static int open_each_thread(struct thread_clocks *clocks, struct err *err)
 
 static int open_each_processor(struct thread_clocks *clocks, struct err *err)
 {
-	long count = sysconf(_SC_NPROCESSORS_CONF);
-	int r;
+	int cpus[PROCESSORS_MAX], r;
+	size_t count = processors_online(cpus, ARRAY_SIZE(cpus));
 
 	thread_clocks_close(clocks);
 	clocks->is_per_processor = true;
-	for (int cpu = 0; cpu < count; cpu++) {
-		r = add_clock(clocks, -1, cpu, false);
+	for (size_t i = 0; i < count; i++) {
+		r = add_clock(clocks, -1, cpus[i], false);
 		if (r && r != -ENODEV)
-			return err_set(err, r, "opening the clock of CPU %d: %s", cpu,
+			return err_set(err, r, "opening the clock of CPU %d: %s", cpus[i],
 				       strerror(-r));
 	}
 	return 0;
@@ -200,6 +202,15 @@ int thread_clocks_open_one(struct thread_clocks *clocks, pid_t tid, struct err *
 	int r = add_clock(clocks, tid, -1, false);
 
 	return r ? err_set(err, r, "opening the clock of thread %d: %s", tid, strerror(-r)) : 0;
+}
+
+/* Links are among them, which have no such order. */
+void thread_clocks_switch(const struct thread_clocks *clocks, bool is_on)
+{
+	unsigned long order = is_on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+
+	for (size_t i = 0; i < clocks->count; i++)
+		ioctl(clocks->descriptors[i], order, 0);
 }
 
 void thread_clocks_close(struct thread_clocks *clocks)

@@ -14,6 +14,7 @@
 struct thread_clocks_options {
 	pid_t pid;
 	bool is_per_processor; /* one for each processor, and not of this process */
+	bool is_held;          /* those of processors tick only when they are switched on */
 	enum sampler_event event;
 	uint64_t period_ns;
 	bool is_inherited;    /* by threads born later */
@@ -38,4 +39,5 @@ int thread_clocks_open(struct thread_clocks *ret, const struct thread_clocks_opt
 		       struct err *err) MUST_CHECK;
 /* The same for one thread only. */
 int thread_clocks_open_one(struct thread_clocks *clocks, pid_t tid, struct err *err) MUST_CHECK;
+void thread_clocks_switch(const struct thread_clocks *clocks, bool is_on);
 void thread_clocks_close(struct thread_clocks *clocks);

@@ -20,6 +20,9 @@ int copied_stack_read(void *context, uint64_t address, void *into, size_t size)
 	}
 	if (skip && -skip <= BELOW)
 		return -EFAULT;
-	stack->ran_off |= skip < REACH;
+	if (skip < REACH)
+		stack->use.deepest = MAX(stack->use.deepest, skip + size);
+	else
+		stack->use.elsewhere = true;
 	return live_memory_read(&stack->beyond, address, into, size);
 }

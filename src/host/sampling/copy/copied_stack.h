@@ -4,11 +4,12 @@
 #pragma once
 
 #include "host/sampling/copy/perf_sample.h"
+#include "host/sampling/copy/stack_need.h"
 #include "host/sampling/live_memory.h"
 
 struct copied_stack {
 	const struct perf_sample *sample;
-	bool ran_off; /* the copy was too short */
+	struct stack_use use; /* what was read beyond the copy */
 	struct live_memory beyond;
 };
 

@@ -15,11 +15,9 @@
 #include "host/sampling/copy/copy.h"
 #include "host/sampling/family.h"
 
-#define STACK_FIRST (16u << 10)
-#define STACK_MOST  65528u /* what the size of a record leaves room for */
-#define JUDGED_FROM 10u    /* samples, before the size of the copy is judged */
-#define PROMPT_NS   20000000u
-#define UNHEARD_MS  2 /* how often we look where no sample wakes us */
+#define PROMPT_NS  20000000u
+#define YOUNG_NS   1000000000u /* how long we look often, to see how large copies must be */
+#define UNHEARD_MS 2           /* how often we look where no sample wakes us */
 
 static struct perf_event_attr make_attr(const struct sampler_options *options)
 {
@@ -31,7 +29,7 @@ static struct perf_event_attr make_attr(const struct sampler_options *options)
 			       PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |
 			       (options->kernel_frames ? PERF_SAMPLE_CALLCHAIN : 0),
 		.sample_regs_user = perf_register_mask(),
-		.sample_stack_user = STACK_FIRST,
+		.sample_stack_user = STACK_NEED_FIRST,
 		.read_format = PERF_FORMAT_LOST,
 		.sample_id_all = 1,
 		.disabled = 1,
@@ -190,6 +188,7 @@ static int copy_open(struct sampler **ret, const struct sampler_options *options
 		return err_set(err, -ENOMEM, "no memory for a sampler");
 	self->base.kind = &sampler_copy;
 	self->options = *options;
+	self->opened_ns = now_ns();
 	priority_raise(&self->priority);
 	self->sample =
 		calloc(1, sizeof(*self->sample) +
@@ -204,49 +203,71 @@ static int copy_open(struct sampler **ret, const struct sampler_options *options
 	return r;
 }
 
-/* A larger copy: events of that size beside the old ones, then the switch. */
-static int copy_enlarge(struct copy_sampler *self, struct err *err)
+/* Events for all that are followed, as the attributes of `beside` want them. */
+static int open_beside(struct copy_sampler *self, struct coverage *coverage,
+		       struct perf_events *beside, struct err *err)
 {
-	struct perf_attrs attrs = self->events.attrs;
-	uint32_t size = MIN(attrs.items[COPY_CLOCK].sample_stack_user * 2, STACK_MOST);
-	struct coverage coverage = { 0 };
-	struct perf_events larger;
 	int r = 0;
 
-	for (unsigned i = 0; i < attrs.count; i++)
-		attrs.items[i].sample_stack_user = size;
-	larger = perf_events_beside(&self->events, &attrs);
 	for (size_t i = 0; !r && i < self->processes.count; i++) {
 		struct followed *process = self->processes.items[i];
 
 		if (!followed_has_ended(process))
-			r = coverage_open(&coverage, &larger, process->pid,
+			r = coverage_open(coverage, beside, process->pid,
 					  /* is_heir */ process != self->root, err);
 		/* One with more rights may be closed to us by now. */
 		if ((r == -EACCES || r == -EPERM) && process != self->root)
 			r = 0;
 	}
+	return r;
+}
+
+/* Events with other attributes beside the old ones, then the switch. */
+static int copy_reopen(struct copy_sampler *self, const struct perf_attrs *attrs, struct err *err)
+{
+	struct coverage coverage = { 0 };
+	struct perf_events other = perf_events_beside(&self->events, attrs);
+	int r = open_beside(self, &coverage, &other, err);
+
 	if (r < 0) {
 		coverage_done(&coverage);
-		perf_events_abandon(&larger);
+		perf_events_abandon(&other);
 		return r == -ESRCH ? 0 : r;
 	}
 	perf_events_switch(&self->events, false);
 	self->lost_in_rings += perf_events_lost(&self->events);
-	perf_events_switch(&larger, true);
-	perf_events_replace(&self->events, &larger);
+	perf_events_switch(&other, true);
+	perf_events_replace(&self->events, &other);
 	coverage_done(&self->coverage);
 	self->coverage = coverage;
-	self->judged = self->ran_off = 0;
+	self->need = (struct stack_need){ 0 };
 	return 0;
 }
 
-/* More than one in a hundred did not fit. */
-static bool is_too_small(const struct copy_sampler *self)
+/* False: they are as they should be. */
+static bool judge_copies(const struct copy_sampler *self, uint32_t *ret_size, bool *ret_hasty)
 {
-	return self->judged >= JUDGED_FROM && self->ran_off * 100 > self->judged &&
-	       self->events.attrs.items[COPY_CLOCK].sample_stack_user < STACK_MOST &&
-	       !self->is_stopped;
+	const struct perf_event_attr *now = &self->events.attrs.items[COPY_CLOCK];
+
+	*ret_size = stack_need_size(&self->need, now->sample_stack_user);
+	*ret_hasty = now->wakeup_events || stack_need_haste(&self->need, *ret_size);
+	return !self->is_stopped &&
+	       (*ret_size != now->sample_stack_user || *ret_hasty != (bool)now->wakeup_events);
+}
+
+/* True: the events must be opened anew, with these attributes. */
+static bool change_copies(const struct copy_sampler *self, struct perf_attrs *ret)
+{
+	uint32_t size;
+	bool is_hasty;
+
+	if (!judge_copies(self, &size, &is_hasty))
+		return false;
+	*ret = self->events.attrs;
+	for (unsigned i = 0; i < ret->count; i++)
+		ret->items[i].sample_stack_user = size;
+	ret->items[COPY_CLOCK].wakeup_events = is_hasty;
+	return true;
 }
 
 static bool has_ended(const struct copy_sampler *self)
@@ -290,14 +311,17 @@ static int drain_once(struct copy_round *round, struct err *err)
 	return r < 0 ? err_set(err, r, "read samples: %s", strerror(-r)) : 0;
 }
 
-/* Samples of a Python are taken as they come, for as long as callers would wait between drains. */
+/* Samples are taken as they come, for as long as callers would wait between drains. */
 static int drain_promptly(struct copy_round *round, struct err *err)
 {
 	struct copy_sampler *self = round->self;
 	uint64_t end_ns = now_ns() + PROMPT_NS, now;
+	uint32_t size;
+	bool is_hasty;
 	int r = 0;
 
-	while (!r && !self->is_stopped && (now = now_ns()) < end_ns) {
+	while (!r && !self->is_stopped && !judge_copies(self, &size, &is_hasty) &&
+	       (now = now_ns()) < end_ns) {
 		perf_events_wait(&self->events, self->events.attrs.items[COPY_CLOCK].wakeup_events
 							? (int)((end_ns - now) / 1000000 + 1)
 							: UNHEARD_MS);
@@ -306,17 +330,27 @@ static int drain_promptly(struct copy_round *round, struct err *err)
 	return r;
 }
 
+/* Python's functions, and what no copy holds, are read while they are what they were.  At first it
+ * is not known how large copies must be. */
+static bool is_prompt(const struct copy_sampler *self)
+{
+	return self->has_python || self->events.attrs.items[COPY_CLOCK].wakeup_events ||
+	       now_ns() - self->opened_ns < YOUNG_NS;
+}
+
 static int copy_drain(struct sampler *sampler, const struct sampler_listener *listener,
 		      struct err *err)
 {
 	struct copy_sampler *self = (struct copy_sampler *)sampler;
 	struct copy_round round = { self, listener };
 	bool is_last = has_ended(self); /* asked first: nothing comes behind what is taken now */
+	struct perf_attrs attrs;
 	int r;
 
 	throttle_adjust(&self->throttle);
 	look_at_java(self);
 	r = drain_once(&round, err);
+	self->base.is_prompt = is_prompt(self);
 	if (!r && !is_last && self->base.is_prompt)
 		r = drain_promptly(&round, err);
 	if (r < 0)
@@ -325,7 +359,7 @@ static int copy_drain(struct sampler *sampler, const struct sampler_listener *li
 		end_round(&round, is_last);
 	if (is_last)
 		return -ESRCH;
-	return is_too_small(self) ? copy_enlarge(self, err) : 0;
+	return change_copies(self, &attrs) ? copy_reopen(self, &attrs, err) : 0;
 }
 
 static void copy_stop(struct sampler *sampler)

@@ -7,6 +7,7 @@
 #include "host/sampling/copy/coverage.h"
 #include "host/sampling/copy/off_cpu.h"
 #include "host/sampling/copy/perf_sample.h"
+#include "host/sampling/copy/stack_need.h"
 #include "host/sampling/followed.h"
 #include "host/sampling/priority.h"
 #include "host/sampling/proc/blocked_python.h"
@@ -32,10 +33,11 @@ struct copy_sampler {
 	struct followed *root; /* the one that was named */
 	struct off_cpu off_cpu;
 	struct sampler_counts counts;
-	uint64_t lost_in_rings;   /* as the kernel counts, of events that are closed or stopped */
-	uint64_t judged, ran_off; /* stacks, since the copy has its size */
+	uint64_t opened_ns;
+	uint64_t lost_in_rings; /* as the kernel counts, of events that are closed or stopped */
+	struct stack_need need;
 	uint64_t leaving, lost_before, judged_ns; /* stacks of switches, since they were counted */
-	bool is_stopped, is_flushed;
+	bool is_stopped, is_flushed, has_python;
 	struct sample *sample; /* with room for the most frames */
 	struct blocked_python *python;
 };

@@ -19,11 +19,12 @@
 #include "host/core/text/text.h"
 #include "host/process/procfs.h"
 #include "host/process/rights/perf_access.h"
+#include "host/sampling/processors.h"
 
 #define RING_MOST    ((size_t)16 << 20)
 #define RING_LEAST   ((size_t)128 << 10) /* two of the largest records */
 #define RINGS_BUDGET ((size_t)64 << 20)
-#define RINGS_WAITED 4096u /* processors */
+#define RINGS_WAITED PROCESSORS_MAX
 #define STEP_NS      2000000
 
 static int open_event(const struct perf_event_attr *attr, pid_t tid, int cpu)
@@ -41,28 +42,6 @@ static int open_event(const struct perf_event_attr *attr, pid_t tid, int cpu)
 		fd = syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	}
 	return fd < 0 ? -errno : (int)fd;
-}
-
-/* "0-3,5": the processors that are on. */
-static size_t read_online(int *cpus, size_t capacity)
-{
-	char buffer[4096];
-	ssize_t size = text_read_small("/sys/devices/system/cpu/online", buffer, sizeof(buffer));
-	struct text text = { buffer, buffer + MAX(size, 0) };
-	uint64_t first, last;
-	size_t count = 0;
-
-	while (text_take_number(&text, 10, &first)) {
-		last = first;
-		if (text_take_char(&text, '-') && !text_take_number(&text, 10, &last))
-			break;
-		for (; first <= last && count < capacity; first++)
-			cpus[count++] = (int)first;
-		text_take_char(&text, ',');
-	}
-	for (long i = 0; !count && i < sysconf(_SC_NPROCESSORS_ONLN); i++)
-		cpus[i] = (int)i;
-	return count ? count : (size_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 /* A power of two, as the kernel wants it. */
@@ -123,8 +102,8 @@ static int open_ring(struct perf_ring *ring, const struct perf_event_attr *attr,
 int perf_events_init(struct perf_events *ret, const struct perf_attrs *attrs, pid_t pid,
 		     struct err *err)
 {
-	int cpus[4096], r = 0;
-	size_t count = read_online(cpus, ARRAY_SIZE(cpus));
+	int cpus[PROCESSORS_MAX], r = 0;
+	size_t count = processors_online(cpus, ARRAY_SIZE(cpus));
 
 	*ret = (struct perf_events){ .attrs = *attrs };
 	descriptors_raise_limit();

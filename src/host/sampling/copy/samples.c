@@ -14,7 +14,8 @@ static struct walk_result walk_once(struct copy_sampler *self, const struct perf
 {
 	const struct memory_reader reader = { copied_stack_read, stack };
 
-	stack->ran_off = stack->beyond.was_read = false;
+	stack->use = (struct stack_use){ 0 };
+	stack->beyond.was_read = false;
 	return stack_walk(space, &from->registers, &reader,
 			  self->sample->frames + from->kernel_count, SAMPLE_FRAMES_MAX);
 }
@@ -28,6 +29,19 @@ static enum stack_end end_of(const struct walk_result *result, const struct copi
 	return is_astray && stack->beyond.was_read ? STACK_UNREADABLE : result->end;
 }
 
+/* The kernel copies up to the first page that is not there: in a large buffer that was never
+ * written to there may be many. */
+static void fill_hole(const struct copy_sampler *self, const struct copied_stack *stack)
+{
+	uint64_t wanted = self->events.attrs.items[COPY_CLOCK].sample_stack_user, sp;
+
+	if (stack->use.deepest <= stack->sample->stack_size || stack->sample->stack_size >= wanted)
+		return;
+	sp = stack->sample->registers.sp;
+	live_memory_touch(stack->beyond.pid, sp + stack->sample->stack_size,
+			  sp + MIN(stack->use.deepest, wanted));
+}
+
 /* A stack that leaves what is known may be in code that was mapped since. */
 static struct walk_result copy_samples_walk(struct copy_sampler *self,
 					    const struct perf_sample *from,
@@ -39,8 +53,9 @@ static struct walk_result copy_samples_walk(struct copy_sampler *self,
 	if ((result.end == STACK_NO_MAP || result.end == STACK_NO_TABLE) && followed_retry(process))
 		result = walk_once(self, from, process->space, &stack);
 	result.end = end_of(&result, &stack);
-	self->judged++;
-	self->ran_off += stack.ran_off;
+	stack.use.is_cut = result.end == STACK_UNREADABLE;
+	stack_need_note(&self->need, &stack.use);
+	fill_hole(self, &stack);
 	*ret_guessed = stack.beyond.was_read || result.is_guessed;
 	return result;
 }
@@ -68,8 +83,8 @@ struct blocked_python *copy_python_of(struct copy_sampler *self, struct followed
 	blocked_python_use(self->python, process, why, sizeof(why));
 	if (why[0])
 		sampler_limit(&self->base, "%s", why);
-	if (self->python->python && !self->base.is_prompt) {
-		self->base.is_prompt = true;
+	if (self->python->python && !self->has_python) {
+		self->has_python = true;
 		sampler_limit(&self->base,
 			      "Python functions are read a moment after the sample is taken");
 	}

@@ -156,7 +156,8 @@ static bool read_rules(const struct rows *rows, const struct rules *rules,
 	    !read_saved(rows, &rules->ra, &ret->ra_saved, &ret->ra_offset) ||
 	    ret->fp_saved == UNWIND_SAVED_IN)
 		return false;
-	ret->is_kept = rules->is_kept && ret->base >= UNWIND_BASE_REGISTER;
+	ret->is_kept = rules->is_kept &&
+		       (ret->base >= UNWIND_BASE_REGISTER || ret->ra_saved == UNWIND_SAVED_IN);
 	return !rows->machine->is_ra_pushed || ret->ra_saved == UNWIND_SAVED_IN ||
 	       (ret->ra_saved == UNWIND_SAVED_AT_CFA && ret->ra_offset == -WORD);
 }

@@ -46,7 +46,7 @@ struct rules {
 	enum rules_kind kind;
 	struct rule cfa, fp, ra;
 	struct rule thrown; /* the register that is handed to an exception's handler */
-	bool is_kept;       /* whom it has called leaves the CFA's register alone */
+	bool is_kept;       /* whom it has called leaves the CFA's register alone, or ra's */
 };
 
 struct rules_listener {

@@ -6,7 +6,6 @@
 #include "shared/wire/page.h"
 #include "target/domains/amd/hip/activity.h"
 #include "target/domains/amd/hsa/agents.h"
-#include "target/domains/amd/hsa/gate.h"
 #include "target/domains/amd/hsa/life.h"
 #include "target/domains/amd/hsa/work.h"
 #include "target/domains/amd/notes.h"
@@ -16,6 +15,7 @@
 #include "target/domains/amd/wants.h"
 #include "target/domains/work.h"
 #include "target/hooks/wants.h"
+#include "target/runtime/hsa_gate.h"
 #include "target/runtime/text.h"
 
 static const enum trace_domain work[] = { DOMAIN_KERNEL, DOMAIN_COPY, DOMAIN_MEMORY,

@@ -4,6 +4,7 @@
  */
 #include "target/sdk/devices/agents.h"
 
+#include "target/runtime/hsa_gate.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/runtime/topology.h"
@@ -349,8 +350,12 @@ static void ask_once(void)
 		ask_driver();
 		has_driver = agent_count;
 	}
-	if (ask_hsa())
-		__atomic_store_n(&has_asked_hsa, 1, __ATOMIC_RELEASE);
+	/* Not while the program starts the runtime or shuts it down. */
+	if (hsa_gate_enter()) {
+		if (ask_hsa())
+			__atomic_store_n(&has_asked_hsa, 1, __ATOMIC_RELEASE);
+		hsa_gate_leave();
+	}
 	number_by_type();
 	__atomic_store_n(&is_asking, 0, __ATOMIC_RELEASE);
 }

@@ -5,6 +5,7 @@
 #include "target/sdk/devices/code.h"
 
 #include "shared/arch/syscall.h"
+#include "target/runtime/hsa_gate.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/contexts.h"
@@ -18,6 +19,7 @@
 
 #define OBJECTS_MAX 4096u
 #define KERNELS_MAX 32768u
+#define BUCKETS     16384u
 #define TEXT_BYTES  (8u << 20)
 #define TEXT_EACH   65536u
 #define LOCK_TRIES  2000u
@@ -88,6 +90,7 @@ struct object {
 struct kernel {
 	struct kernel_data data;
 	uint64_t told;
+	uint32_t next; /* an older one of the same bucket, and one */
 	bool is_gone;
 };
 
@@ -114,10 +117,12 @@ static struct store {
 	uint32_t object_count, kernel_count, text_used;
 	struct object objects[OBJECTS_MAX];
 	struct kernel kernels[KERNELS_MAX];
+	uint32_t buckets[BUCKETS]; /* by the name: the newest kernel, and one */
 	char text[TEXT_BYTES];
 } * store;
 static uint32_t is_busy;
 static int32_t busy_thread;
+static uint32_t is_behind; /* the runtime could not be asked */
 
 /* Whoever is told may start contexts himself: he does not wait for himself. */
 static bool store_lock(void)
@@ -189,6 +194,15 @@ static const char *read_name(uint64_t symbol)
 	return name;
 }
 
+static uint32_t *bucket_of(const char *name)
+{
+	uint32_t sum = 2166136261u;
+
+	for (; *name; name++)
+		sum = (sum ^ (unsigned char)*name) * 16777619u;
+	return &store->buckets[(sum ^ sum >> 16) % BUCKETS];
+}
+
 static struct kernel *add_kernel(const char *name, uint64_t code_object)
 {
 	struct kernel *kernel = &store->kernels[store->kernel_count];
@@ -199,7 +213,10 @@ static struct kernel *add_kernel(const char *name, uint64_t code_object)
 					     .id = store->kernel_count + 1ull,
 					     .code_object = code_object,
 					     .name = name };
-	__atomic_store_n(&store->kernel_count, store->kernel_count + 1, __ATOMIC_RELEASE);
+	kernel->next = *bucket_of(name);
+	store->kernel_count++;
+	/* Release: pairs with find_kernel(), which takes no lock. */
+	__atomic_store_n(bucket_of(name), store->kernel_count, __ATOMIC_RELEASE);
 	return kernel;
 }
 
@@ -309,12 +326,28 @@ static bool find_hsa(void)
 	return hsa.is_known;
 }
 
+/* Of one executable; 0: of all.  The program may be starting the runtime just now, or shutting it
+ * down: then later. */
+static void objects_look(uint64_t executable)
+{
+	if (!hsa_gate_enter()) {
+		__atomic_store_n(&is_behind, 1, __ATOMIC_SEQ_CST);
+		return;
+	}
+	if (!store_open() || !find_hsa())
+		;
+	else if (executable)
+		(void)note_executable(executable, NULL);
+	else
+		(void)hsa.loader.each_executable(note_executable, NULL);
+	hsa_gate_leave();
+}
+
 void code_look(void)
 {
 	if (!store_lock())
 		return;
-	if (store_open() && find_hsa())
-		(void)hsa.loader.each_executable(note_executable, NULL);
+	objects_look(0);
 	store_unlock();
 }
 
@@ -328,7 +361,10 @@ static void context_tell(unsigned context, int operation, enum callback_phase ph
 {
 	const struct operation_set *set =
 		sdk_contexts[context].callbacks[CALLBACK_CODE_OBJECT].operations;
-	struct service_event event = { CALLBACK_CODE_OBJECT, operation, phase, 0, data, 0, 0 };
+	struct service_event event = { .kind = CALLBACK_CODE_OBJECT,
+				       .operation = operation,
+				       .phase = phase,
+				       .payload = data };
 	uint64_t user_data = 0;
 
 	if (!set || set->bits[0] >> operation & 1)
@@ -381,12 +417,12 @@ static void tell_everybody(void)
 
 static uint64_t find_kernel(const char *name)
 {
-	uint32_t count = store ? __atomic_load_n(&store->kernel_count, __ATOMIC_ACQUIRE) : 0;
+	uint32_t at = store ? __atomic_load_n(bucket_of(name), __ATOMIC_ACQUIRE) : 0;
 
-	while (count && (store->kernels[count - 1].is_gone ||
-			 !text_equal(store->kernels[count - 1].data.name, name)))
-		count--;
-	return count;
+	while (at && (store->kernels[at - 1].is_gone ||
+		      !text_equal(store->kernels[at - 1].data.name, name)))
+		at = store->kernels[at - 1].next;
+	return at;
 }
 
 uint64_t code_kernel(const char *name)
@@ -424,8 +460,18 @@ void code_after_freeze(struct sdk_frame *frame, uint64_t end)
 	(void)end;
 	if ((int32_t)frame->results[0] || !store_lock())
 		return;
-	if (store_open() && find_hsa())
-		(void)note_executable(frame->integers[0], NULL);
+	objects_look(frame->integers[0]);
+	if (store)
+		tell_everybody();
+	store_unlock();
+}
+
+void code_catch_up(void)
+{
+	if (!__atomic_load_n(&is_behind, __ATOMIC_SEQ_CST) || !store_lock())
+		return;
+	__atomic_store_n(&is_behind, 0, __ATOMIC_SEQ_CST);
+	objects_look(0);
 	if (store)
 		tell_everybody();
 	store_unlock();

@@ -8,6 +8,9 @@
 /* Asks the runtime for what is loaded, once it is known; on a thread that may call it. */
 void code_look(void);
 
+/* Looks once more, and tells, where the runtime could not be asked before. */
+void code_catch_up(void);
+
 /* Tells contexts (bits) that are active of all that they have not been told. */
 void code_tell(uint64_t active);
 

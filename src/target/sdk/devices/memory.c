@@ -51,13 +51,12 @@ static void record_tell(unsigned context, const struct memory_record *record)
 	const struct callback_service *service = &sdk_contexts[context].callbacks[CALLBACK_MEMORY];
 	struct memory_data data = { sizeof(data),  record->start_ns, record->end_ns,
 				    record->agent, record->address,  record->bytes };
-	struct service_event event = { CALLBACK_MEMORY,
-				       record->operation,
-				       PHASE_ENTER,
-				       REQUEST_MEMORY,
-				       &data,
-				       record->correlation.internal,
-				       record->correlation.ancestor };
+	struct service_event event = { .kind = CALLBACK_MEMORY,
+				       .operation = record->operation,
+				       .phase = PHASE_ENTER,
+				       .payload = &data,
+				       .internal = record->correlation.internal,
+				       .ancestor = record->correlation.ancestor };
 	uint64_t user_data = 0;
 
 	if (!service->callback || !set_wants(service->operations, record->operation))

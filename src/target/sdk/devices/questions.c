@@ -13,8 +13,12 @@
 #define QUEUES_MAX    256u
 #define SPINS_MAX     10000000u
 
+enum question_state { QUESTION_OVER, QUESTION_OPEN, QUESTION_REPORTED };
+
+/* One that is reported counts until what it is about was told: a number ends after all that has
+ * it. */
 struct question {
-	bool is_used;
+	enum question_state state;
 	struct launch launch;
 };
 
@@ -65,7 +69,7 @@ void question_note(const struct launch *launch)
 	if (!questions_lock())
 		return;
 	question = &questions[next_question++ % QUESTIONS_MAX];
-	*question = (struct question){ true, *launch };
+	*question = (struct question){ QUESTION_OPEN, *launch };
 	if (next_question - first_question > QUESTIONS_MAX)
 		first_question = next_question - QUESTIONS_MAX;
 	questions_unlock();
@@ -78,6 +82,17 @@ static uint64_t queue_of_stream(uint64_t stream)
 		if (queues[i].stream == stream)
 			return queues[i].queue;
 	return 0;
+}
+
+uint64_t questions_queue(uint64_t stream)
+{
+	uint64_t queue = 0;
+
+	if (!questions_lock())
+		return 0;
+	queue = queue_of_stream(stream);
+	questions_unlock();
+	return queue;
 }
 
 /* In place of the oldest, where there are too many. */
@@ -109,7 +124,7 @@ static struct question *oldest_question(uint32_t command, uint64_t queue, enum f
 	for (uint64_t i = first_question; i < next_question; i++) {
 		struct question *question = &questions[i % QUESTIONS_MAX];
 
-		if (question->is_used && question->launch.command == command &&
+		if (question->state == QUESTION_OPEN && question->launch.command == command &&
 		    question->launch.has_returned >= has_returned &&
 		    question_fits(question, fit, queue))
 			return question;
@@ -134,7 +149,7 @@ static struct question *find_question(uint32_t command, uint64_t queue)
 static bool has_question(uint64_t internal)
 {
 	for (uint64_t i = first_question; i < next_question; i++)
-		if (questions[i % QUESTIONS_MAX].is_used &&
+		if (questions[i % QUESTIONS_MAX].state &&
 		    questions[i % QUESTIONS_MAX].launch.internal == internal)
 			return true;
 	return false;
@@ -151,7 +166,8 @@ bool questions_end_call(uint64_t internal, bool has_failed)
 
 		if (question->launch.internal != internal)
 			continue;
-		question->is_used &= !has_failed;
+		if (has_failed && question->state == QUESTION_OPEN)
+			question->state = QUESTION_OVER;
 		question->launch.has_returned = true;
 	}
 	is_pending = has_question(internal);
@@ -159,22 +175,43 @@ bool questions_end_call(uint64_t internal, bool has_failed)
 	return is_pending;
 }
 
-bool question_take(uint32_t command, uint64_t queue, struct launch *ret)
+static void drop_old(void)
+{
+	while (first_question < next_question && !questions[first_question % QUESTIONS_MAX].state)
+		first_question++;
+}
+
+uint32_t question_take(uint32_t command, uint64_t queue, struct launch *ret)
 {
 	struct question *question;
 
 	if (!questions_lock())
-		return false;
+		return 0;
 	question = find_question(command, queue);
 	if (question) {
 		*ret = question->launch;
-		question->is_used = false;
-		ret->has_returned &= !has_question(ret->internal);
+		question->state = QUESTION_REPORTED;
 		if (queue_of_stream(ret->stream) != queue)
 			learn_queue(queue, ret->stream);
 	}
-	while (first_question < next_question && !questions[first_question % QUESTIONS_MAX].is_used)
-		first_question++;
 	questions_unlock();
-	return question != NULL;
+	return question ? (uint32_t)(question - questions) + 1 : 0;
+}
+
+/* Where there were too many meanwhile, its place is another's. */
+bool question_end(uint32_t token, uint64_t internal)
+{
+	struct question *question = &questions[token - 1];
+	bool is_last;
+
+	if (!questions_lock())
+		return false;
+	is_last = question->state == QUESTION_REPORTED && question->launch.internal == internal;
+	if (is_last) {
+		question->state = QUESTION_OVER;
+		is_last = question->launch.has_returned && !has_question(internal);
+		drop_old();
+	}
+	questions_unlock();
+	return is_last;
 }

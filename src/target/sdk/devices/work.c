@@ -11,6 +11,7 @@
 #include "target/sdk/devices/agents.h"
 #include "target/sdk/devices/code.h"
 #include "target/sdk/devices/questions.h"
+#include "target/sdk/devices/work_records.h"
 #include "target/sdk/external.h"
 #include "target/sdk/service.h"
 #include "target/sdk/tables/intercept.h"
@@ -22,7 +23,6 @@
 
 enum { REPORT_OF_COMMANDS = 2 };
 enum { WANTED = 0, NOT_WANTED = 1 };
-enum { DISPATCH_COMPLETE = 2 };
 enum { HOST_TO_DEVICE = 2, DEVICE_TO_HOST = 3, DEVICE_TO_DEVICE = 4 };
 
 /* A report, as the runtime's public protocol lays it out. */
@@ -37,44 +37,6 @@ struct activity {
 	};
 };
 
-struct dispatch_info {
-	uint64_t size;
-	struct sdk_handle agent, queue;
-	uint64_t kernel, dispatch;
-	uint32_t private, group;
-	uint32_t workgroup[3], grid[3];
-	uint8_t reserved[56];
-};
-_Static_assert(sizeof(struct dispatch_info) == 128, "as in the headers");
-
-struct kernel_record {
-	uint64_t size;
-	int32_t kind, operation;
-	uint64_t internal, external, thread, start_ns, end_ns;
-	struct dispatch_info info;
-};
-_Static_assert(sizeof(struct kernel_record) == 184, "as in the headers");
-
-struct kernel_data {
-	uint64_t size, start_ns, end_ns;
-	struct dispatch_info info;
-};
-
-struct copy_record {
-	uint64_t size;
-	int32_t kind, operation;
-	uint64_t internal, external, thread, start_ns, end_ns;
-	struct sdk_handle to_agent, from_agent;
-	uint64_t bytes, to, from;
-};
-_Static_assert(sizeof(struct copy_record) == 96, "as in the headers");
-
-struct copy_data {
-	uint64_t size, start_ns, end_ns;
-	struct sdk_handle to_agent, from_agent;
-	uint64_t bytes, to, from;
-};
-
 typedef int on_activity_function(uint32_t domain, uint32_t command, void *data);
 typedef void register_function(on_activity_function *function);
 typedef void *dlopen_function(const char *, int);
@@ -83,7 +45,6 @@ typedef int dlclose_function(void *);
 typedef int dladdr_function(const void *, Dl_info *);
 
 static uint32_t inside;
-static uint64_t dispatches;
 static register_function *registered;
 
 static bool context_wants(unsigned index, uint32_t command)
@@ -143,6 +104,7 @@ static void ask_externals(const struct sdk_thread *thread, struct launch *launch
 					launch->internal, &value);
 		launch->externals[launch->external_count].context = i;
 		launch->externals[launch->external_count].life = context->life;
+		launch->externals[launch->external_count].user_data = 0;
 		launch->externals[launch->external_count++].value = value;
 	}
 }
@@ -161,67 +123,90 @@ static int question_answer(uint32_t command)
 	launch.stream = 1ull << 63 | launch.thread;
 	around = sdk_thread_frame(thread, frame);
 	launch.internal = around ? around->internal : service_next_id();
+	launch.ancestor = around ? around->ancestor : 0;
 	launch.has_returned = !around;
 	if (around) {
 		around->asked++;
 		read_call(around, &launch);
 	}
 	ask_externals(thread, &launch);
+	if (command == COMMAND_KERNEL)
+		dispatch_enqueue(around, &launch);
 	question_note(&launch);
 	return WANTED;
 }
 
-static bool wants_operation(const struct operation_set *set, int operation)
+/* What a context keeps with a launch; of one that came later, or of too many: of nobody's. */
+static unsigned external_index(const struct launch *launch, unsigned context)
 {
-	return !set || set->bits[0] >> operation & 1;
+	unsigned i = 0;
+
+	while (i < launch->external_count &&
+	       (launch->externals[i].context != context ||
+		launch->externals[i].life != sdk_contexts[context].life))
+		i++;
+	return i;
 }
 
 static uint64_t external_of(const struct launch *launch, unsigned context)
 {
-	for (unsigned i = 0; i < launch->external_count; i++)
-		if (launch->externals[i].context == context &&
-		    launch->externals[i].life == sdk_contexts[context].life)
-			return launch->externals[i].value;
-	return 0;
+	unsigned i = external_index(launch, context);
+
+	return i < launch->external_count ? launch->externals[i].value : 0;
 }
 
-static void work_tell(unsigned context, int kind, int operation, enum callback_phase phase,
-		      void *data, uint64_t internal)
+void work_tell(unsigned context, struct service_event *event, struct launch *launch)
 {
-	const struct callback_service *service = &sdk_contexts[context].callbacks[kind];
-	struct service_event event = { kind, operation, phase, 0, data, internal, 0 };
-	uint64_t user_data = 0;
+	unsigned i = external_index(launch, context);
+	uint64_t none = 0, *user_data = &none;
 
-	if (service->callback && wants_operation(service->operations, operation))
-		service_tell(context, &event, &user_data);
+	if (!callback_wants(&sdk_contexts[context].callbacks[event->kind],
+			    (unsigned)event->operation))
+		return;
+	event->internal = launch->internal;
+	event->ancestor = launch->ancestor;
+	event->thread = launch->thread;
+	event->external = &none;
+	if (i < launch->external_count) {
+		event->external = &launch->externals[i].value;
+		user_data = &launch->externals[i].user_data;
+	}
+	service_tell(context, event, user_data);
 }
 
-static void give_kernel(unsigned context, struct kernel_record *record, const struct launch *launch)
+static void give_kernel(unsigned context, struct kernel_record *record, struct launch *launch)
 {
-	const struct buffer_service *service = &sdk_contexts[context].buffers[BUFFER_KERNEL];
 	struct kernel_data data = { sizeof(data), record->start_ns, record->end_ns, record->info };
+	struct service_event event = { .kind = CALLBACK_KERNEL,
+				       .operation = DISPATCH_COMPLETE,
+				       .phase = PHASE_NONE,
+				       .payload = &data };
 
 	record->external = external_of(launch, context);
-	work_tell(context, CALLBACK_KERNEL, DISPATCH_COMPLETE, PHASE_NONE, &data, record->internal);
-	if (service->buffer.handle && wants_operation(service->operations, DISPATCH_COMPLETE))
+	work_tell(context, &event, launch);
+	if (buffer_wants(&sdk_contexts[context].buffers[BUFFER_KERNEL], DISPATCH_COMPLETE))
 		buffer_write(context, BUFFER_KERNEL, record, sizeof(*record));
 }
 
-static void give_copy(unsigned context, struct copy_record *record, const struct launch *launch)
+static void give_copy(unsigned context, struct copy_record *record, struct launch *launch)
 {
-	const struct buffer_service *service = &sdk_contexts[context].buffers[BUFFER_COPY];
 	struct copy_data data = { sizeof(data),     record->start_ns,   record->end_ns,
 				  record->to_agent, record->from_agent, record->bytes,
 				  record->to,       record->from };
+	struct service_event event = { .kind = CALLBACK_COPY,
+				       .operation = record->operation,
+				       .phase = PHASE_ENTER,
+				       .payload = &data };
 
 	record->external = external_of(launch, context);
-	work_tell(context, CALLBACK_COPY, record->operation, PHASE_ENTER, &data, record->internal);
-	work_tell(context, CALLBACK_COPY, record->operation, PHASE_EXIT, &data, record->internal);
-	if (service->buffer.handle && wants_operation(service->operations, record->operation))
+	work_tell(context, &event, launch);
+	event.phase = PHASE_EXIT;
+	work_tell(context, &event, launch);
+	if (buffer_wants(&sdk_contexts[context].buffers[BUFFER_COPY], (unsigned)record->operation))
 		buffer_write(context, BUFFER_COPY, record, sizeof(*record));
 }
 
-static void report_kernel(const struct activity *activity, const struct launch *launch)
+static void report_kernel(const struct activity *activity, struct launch *launch)
 {
 	struct kernel_record record = {
 		.size = sizeof(record),
@@ -231,18 +216,13 @@ static void report_kernel(const struct activity *activity, const struct launch *
 		.thread = launch->thread,
 		.start_ns = activity->begin_ns,
 		.end_ns = activity->end_ns,
-		.info = { .size = sizeof(record.info) - sizeof(record.info.reserved),
-			  .agent = agent_of_number((uint32_t)activity->device),
-			  .queue = { activity->queue + 1 },
-			  .kernel = activity->kernel ? code_kernel(activity->kernel) : 0,
-			  .dispatch = __atomic_add_fetch(&dispatches, 1, __ATOMIC_RELAXED),
-			  .group = launch->shared_bytes },
+		.info = dispatch_describe(launch),
 	};
 
-	for (unsigned i = 0; i < 3; i++) {
-		record.info.workgroup[i] = launch->threads[i];
-		record.info.grid[i] = launch->blocks[i] * launch->threads[i];
-	}
+	record.info.agent = agent_of_number((uint32_t)activity->device);
+	record.info.queue.handle = (uint32_t)activity->queue + 1ull;
+	if (activity->kernel)
+		record.info.kernel = code_kernel(activity->kernel);
 	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
 		if (context_state(&sdk_contexts[i]) == CONTEXT_ACTIVE)
 			give_kernel(i, &record, launch);
@@ -263,7 +243,7 @@ static int direction_of(uint32_t kind)
 	return DEVICE_TO_DEVICE;
 }
 
-static void report_copy(const struct activity *activity, const struct launch *launch)
+static void report_copy(const struct activity *activity, struct launch *launch)
 {
 	int direction = direction_of(activity->kind);
 	uint32_t device = (uint32_t)activity->device;
@@ -291,14 +271,17 @@ static void activity_report(const struct activity *activity, uint32_t command)
 {
 	struct launch launch = { 0 };
 	uint64_t queue = (uint64_t)(uint32_t)activity->device << 32 | (uint32_t)activity->queue;
+	uint32_t token = question_take(command, queue + 1, &launch);
 
-	if (!question_take(command, queue + 1, &launch))
-		launch = (struct launch){ .internal = service_next_id(), .has_returned = true };
+	if (!token)
+		launch = (struct launch){ .internal = service_next_id(),
+					  .dispatch = dispatch_next(),
+					  .has_returned = true };
 	if (command == COMMAND_KERNEL)
 		report_kernel(activity, &launch);
 	else
 		report_copy(activity, &launch);
-	if (launch.has_returned)
+	if (!token || question_end(token, launch.internal))
 		service_retire(launch.internal);
 }
 
@@ -352,12 +335,12 @@ static register_function *find_register(const struct boot_libc *libc, uint64_t t
 	return found;
 }
 
-static uint64_t hip_table(void)
+static const struct agent_table *hip_table(void)
 {
 	for (uint32_t i = 0; i < agent_page.table_count; i++)
 		if (text_equal(agent_page.tables[i].name, "hip"))
-			return agent_page.tables[i].parts[0];
-	return 0;
+			return &agent_page.tables[i];
+	return NULL;
 }
 
 static bool is_needed(uint32_t tools)
@@ -372,15 +355,16 @@ static bool is_needed(uint32_t tools)
 
 void work_install(const struct boot_libc *libc, uint32_t tools)
 {
-	uint64_t table = hip_table();
+	const struct agent_table *table = hip_table();
 	register_function *found;
 	bool needs = is_needed(tools);
 
 	if (!table || needs == (registered != NULL))
 		return;
-	found = questions_open() ? find_register(libc, table) : NULL;
+	found = questions_open() ? find_register(libc, table->parts[0]) : NULL;
 	if (!found)
 		return;
+	dispatch_learn(needs ? table : NULL);
 	found(needs ? on_activity : NULL);
 	registered = needs ? found : NULL;
 	agent_page.has_hooked = 1;

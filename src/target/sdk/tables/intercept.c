@@ -11,6 +11,7 @@
 #include "target/runtime/text.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/devices/scratch.h"
+#include "target/sdk/devices/streams.h"
 #include "target/sdk/service.h"
 #include "target/sdk/tables/watch.h"
 
@@ -57,34 +58,31 @@ static void tables_unlock(void)
 	__atomic_store_n(&is_changing, 0, __ATOMIC_RELEASE);
 }
 
-static bool set_has(const struct operation_set *set, unsigned operation)
-{
-	return !set || set->bits[operation / 64] >> operation % 64 & 1;
-}
-
 static bool wants_callback(const struct sdk_context *context, int kind, unsigned operation)
 {
-	const struct callback_service *service = &context->callbacks[kind];
-
-	return service->callback && set_has(service->operations, operation);
+	return callback_wants(&context->callbacks[kind], operation);
 }
 
 static bool wants_buffer(const struct sdk_context *context, int kind, unsigned operation)
 {
-	const struct buffer_service *service = &context->buffers[kind];
-
-	return kind && service->buffer.handle && set_has(service->operations, operation);
+	return kind && buffer_wants(&context->buffers[kind], operation);
 }
 
-static bool wants_watch(const struct sdk_context *context, const struct sdk_slot *slot)
+/* Bits of watch.h. */
+static uint8_t wants_watch(const struct sdk_context *context, const struct sdk_slot *slot)
 {
 	const struct slot_watch *watch = slot->watch ? watch_at(slot->watch) : NULL;
+	uint8_t wanted = 0;
 
+	if (slot->stream_use && context->callbacks[CALLBACK_STREAM].callback)
+		wanted |= WATCHING_STREAM;
+	if (watch && watch->is_for_all)
+		wanted |= WATCHING_CALL;
 	for (unsigned i = 0; watch && i < WATCH_KINDS; i++)
 		if (context->callbacks[watch->callback_kinds[i]].callback ||
 		    context->buffers[watch->buffer_kinds[i]].buffer.handle)
-			return true;
-	return false;
+			wanted |= WATCHING_CALL;
+	return wanted;
 }
 
 static bool wants_slot(const struct sdk_context *context, const struct sdk_slot *slot)
@@ -101,13 +99,13 @@ static void update_slot(struct sdk_slot *slot, uint64_t active)
 {
 	const struct api_table *table = slot->table;
 	uint64_t callbacks = 0, records = 0, extended = 0;
-	bool is_watching = false;
+	uint8_t watching = 0;
 
 	for (; active; active &= active - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(active);
 		uint64_t bit = 1ull << i;
 
-		is_watching |= wants_watch(&sdk_contexts[i], slot);
+		watching |= wants_watch(&sdk_contexts[i], slot);
 		callbacks |=
 			wants_callback(&sdk_contexts[i], table->callback_kind, slot->operation) *
 			bit;
@@ -116,12 +114,12 @@ static void update_slot(struct sdk_slot *slot, uint64_t active)
 		extended |=
 			wants_buffer(&sdk_contexts[i], table->extended_kind, slot->operation) * bit;
 	}
-	__atomic_store_n(&slot->is_watching, is_watching, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->watching, watching, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->callbacks, callbacks, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->buffers, records, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->extended, extended, __ATOMIC_RELAXED);
 	/* Release: a call that sees it on sees for whom. */
-	__atomic_store_n(&slot->is_on, is_watching || (callbacks | records | extended) != 0,
+	__atomic_store_n(&slot->is_on, watching || (callbacks | records | extended) != 0,
 			 __ATOMIC_RELEASE);
 }
 
@@ -296,6 +294,7 @@ static void change_table(const struct api_table *table, uint64_t *slots, unsigne
 			slot->stack_bytes = layout->stack_words * 8u;
 			slot->operation = (uint16_t)i;
 			slot->watch = watch_find(table->signatures[i].name);
+			stream_find(&table->signatures[i], table, slot);
 			slot->table = table;
 		}
 		if (is_wanted(slot))

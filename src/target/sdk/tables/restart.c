@@ -3,6 +3,7 @@
  */
 #include "target/sdk/tables/restart.h"
 
+#include "target/runtime/hsa_gate.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/devices/agents.h"
@@ -27,27 +28,67 @@ void restart_registered(const struct agent_table *table)
 		runtime_forget();
 }
 
+/* False also while another thread may be taking it down, which then finds out itself. */
 static bool runtime_is_over(const struct agent_table *table)
 {
 	const struct api_table *core = &api_tables[0];
 	uint16_t version;
 	uint64_t *slots;
+	bool is_over;
 
-	return intercept_read(table, core, &slots) > CORE_SYSTEM_INFO &&
-	       ((system_info *)intercept_original(core, CORE_SYSTEM_INFO, slots))(0, &version) ==
-		       NOT_INITIALIZED;
+	if (intercept_read(table, core, &slots) <= CORE_SYSTEM_INFO || !hsa_gate_enter_alone())
+		return false;
+	is_over = ((system_info *)intercept_original(core, CORE_SYSTEM_INFO, slots))(0, &version) ==
+		  NOT_INITIALIZED;
+	hsa_gate_leave();
+	return is_over;
 }
 
-/* Only the last of several takes the runtime down. */
-void restart_after_shut_down(struct sdk_frame *frame, uint64_t end)
+void restart_begin(void)
+{
+	hsa_gate_clear();
+}
+
+void restart_adopt(void)
+{
+	hsa_gate_forget();
+}
+
+void restart_before(struct sdk_frame *frame)
+{
+	(void)frame;
+	(void)hsa_gate_shut();
+}
+
+/* What could not be asked meanwhile is asked now. */
+static void gate_open(void)
+{
+	hsa_gate_open();
+	code_catch_up();
+}
+
+void restart_after_init(struct sdk_frame *frame, uint64_t end)
+{
+	(void)frame, (void)end;
+	gate_open();
+}
+
+static void runtime_look(void)
 {
 	uint32_t count = __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);
 
-	(void)frame, (void)end;
 	for (uint32_t i = 0; i < count; i++)
 		if (runtime_is_over(&agent_page.tables[i])) {
 			runtime_forget();
 			intercept_add(&agent_page.tables[i]);
 			return;
 		}
+}
+
+/* Only the last of several takes the runtime down. */
+void restart_after_shut_down(struct sdk_frame *frame, uint64_t end)
+{
+	(void)frame, (void)end;
+	runtime_look();
+	gate_open();
 }

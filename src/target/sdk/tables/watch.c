@@ -3,54 +3,73 @@
  */
 #include "target/sdk/tables/watch.h"
 
+#include "target/sdk/devices/streams.h"
+
 static const struct slot_watch watches[] = {
-	{ "hsa_shut_down",
-	  { CALLBACK_HSA_CORE, CALLBACK_HSA_AMD, CALLBACK_HSA_IMAGE, CALLBACK_HSA_FINALIZER,
-	    CALLBACK_CODE_OBJECT, CALLBACK_MEMORY },
-	  { BUFFER_HSA_CORE, BUFFER_HSA_AMD, BUFFER_HSA_IMAGE, BUFFER_HSA_FINALIZER, BUFFER_KERNEL,
-	    BUFFER_MEMORY },
-	  NULL,
-	  restart_after_shut_down },
+	{ "hsa_init", { 0 }, { 0 }, true, restart_before, restart_after_init },
+	{ "hsa_shut_down", { 0 }, { 0 }, true, restart_before, restart_after_shut_down },
 	{ "hsa_executable_freeze",
 	  { CALLBACK_CODE_OBJECT },
 	  { BUFFER_KERNEL },
+	  false,
 	  NULL,
 	  code_after_freeze },
 	{ "hsa_executable_destroy",
 	  { CALLBACK_CODE_OBJECT },
 	  { BUFFER_KERNEL },
+	  false,
 	  code_before_destroy,
 	  NULL },
-	{ "hsa_memory_allocate", { CALLBACK_MEMORY }, { BUFFER_MEMORY }, NULL, memory_after },
-	{ "hsa_memory_free", { CALLBACK_MEMORY }, { BUFFER_MEMORY }, NULL, memory_after },
+	{ "hsa_memory_allocate",
+	  { CALLBACK_MEMORY },
+	  { BUFFER_MEMORY },
+	  false,
+	  NULL,
+	  memory_after },
+	{ "hsa_memory_free", { CALLBACK_MEMORY }, { BUFFER_MEMORY }, false, NULL, memory_after },
 	{ "hsa_amd_memory_pool_allocate",
 	  { CALLBACK_MEMORY },
 	  { BUFFER_MEMORY },
+	  false,
 	  NULL,
 	  memory_after },
-	{ "hsa_amd_memory_pool_free", { CALLBACK_MEMORY }, { BUFFER_MEMORY }, NULL, memory_after },
+	{ "hsa_amd_memory_pool_free",
+	  { CALLBACK_MEMORY },
+	  { BUFFER_MEMORY },
+	  false,
+	  NULL,
+	  memory_after },
 	{ "hsa_amd_vmem_handle_create",
 	  { CALLBACK_MEMORY },
 	  { BUFFER_MEMORY },
+	  false,
 	  NULL,
 	  memory_after },
 	{ "hsa_amd_vmem_handle_release",
 	  { CALLBACK_MEMORY },
 	  { BUFFER_MEMORY },
+	  false,
 	  NULL,
 	  memory_after },
-#define LAUNCHES(name)                                                                          \
-	{                                                                                       \
-		name, { CALLBACK_KERNEL, CALLBACK_COPY }, { BUFFER_KERNEL, BUFFER_COPY }, NULL, \
-			NULL                                                                    \
+#define OF_DEVICES(name, before)                                                                 \
+	{                                                                                        \
+		name, { CALLBACK_KERNEL, CALLBACK_COPY }, { BUFFER_KERNEL, BUFFER_COPY }, false, \
+			before, NULL                                                             \
 	}
-	LAUNCHES("hipLaunch*"),
-	LAUNCHES("hipModuleLaunch*"),
-	LAUNCHES("hipExt*"),
-	LAUNCHES("hipDrv*"),
-	LAUNCHES("hipGraphLaunch*"),
-	LAUNCHES("hipMemcpy*"),
-	LAUNCHES("hipMemset*"),
+#define MARKS(name)                                                                                \
+	{                                                                                          \
+		name, { CALLBACK_MARKER_RANGE }, { BUFFER_MARKER_RANGE }, false, NULL, range_after \
+	}
+	MARKS("roctxMarkA"),
+	MARKS("roctxRange*"),
+	MARKS("roctxGetThreadId"),
+	OF_DEVICES("hipLaunch*", dispatch_before),
+	OF_DEVICES("hipModuleLaunch*", dispatch_before),
+	OF_DEVICES("hipExt*", dispatch_before),
+	OF_DEVICES("hipDrv*", dispatch_before),
+	OF_DEVICES("hipGraphLaunch*", dispatch_before),
+	OF_DEVICES("hipMemcpy*", NULL),
+	OF_DEVICES("hipMemset*", NULL),
 };
 
 static bool name_matches(const char *pattern, const char *name)
@@ -70,5 +89,33 @@ uint8_t watch_find(const char *name)
 
 const struct slot_watch *watch_at(uint8_t watch)
 {
-	return &watches[watch - 1];
+	return &watches[watch ? watch - 1 : 0];
+}
+
+void watch_before(struct sdk_frame *frame)
+{
+	const struct slot_watch *watch = watch_at(frame->slot->watch);
+
+	if (frame->watched & WATCHING_CALL && watch->before)
+		watch->before(frame);
+}
+
+static void call_after(struct sdk_frame *frame, uint64_t end, bool is_for_all)
+{
+	const struct slot_watch *watch = watch_at(frame->slot->watch);
+
+	if (frame->watched & WATCHING_CALL && watch->is_for_all == is_for_all && watch->after)
+		watch->after(frame, end);
+}
+
+void watch_returned(struct sdk_frame *frame, uint64_t end)
+{
+	call_after(frame, end, true);
+}
+
+void watch_after(struct sdk_frame *frame, uint64_t end)
+{
+	call_after(frame, end, false);
+	if (frame->watched & WATCHING_STREAM)
+		stream_after(frame);
 }

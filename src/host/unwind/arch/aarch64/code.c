@@ -16,6 +16,7 @@
 #include "host/unwind/arch/aarch64/guess.h"
 #include "host/unwind/arch/aarch64/held.h"
 #include "host/unwind/arch/aarch64/instruction.h"
+#include "host/unwind/arch/aarch64/keeps.h"
 
 #define NOP            0xd503201fu
 #define CALL_KERNEL    0xd4000001u /* svc #0 */
@@ -79,6 +80,8 @@ static struct frame_state states_join(const struct frame_state *a, const struct 
 		both.fp = HELD_OTHER;
 	if (a->lr != b->lr)
 		both.lr = HELD_OTHER;
+	if (a->lr_in != b->lr_in)
+		both.lr_in = NO_COPY;
 	if (both.is_sp_lost)
 		both.sp_at = 0;
 	return both;
@@ -165,6 +168,18 @@ static void fall_through(struct follow *follow, uint64_t next, const struct fram
 		follow_begin(follow, next);
 }
 
+/* Whether the register that holds the return address has it still when the call returns. */
+static bool is_kept_by_call(const struct follow *follow, uint32_t number,
+			    const struct frame_state *state)
+{
+	int64_t offset;
+	enum flow flow = instruction_flow(follow_word(follow, number), &offset);
+	uint64_t target = (uint64_t)((int64_t)number + offset / (int64_t)WORD);
+
+	return state->lr_in != NO_COPY && flow == FLOW_CALL && offset &&
+	       function_keeps(follow, target, state->lr_in);
+}
+
 static void go_on(struct follow *follow, uint32_t number)
 {
 	struct frame_state state = follow->states[number];
@@ -176,6 +191,8 @@ static void go_on(struct follow *follow, uint32_t number)
 	follow->visits[number] = VISIT_DONE;
 	follow->is_wrong |= instruction_returns(word) && !frame_state_may_return(&state);
 	instruction_apply(word, &state);
+	if (flow == FLOW_CALL && !is_kept_by_call(follow, number, &state))
+		state.lr_in = NO_COPY;
 	if ((flow == FLOW_JUMP || flow == FLOW_BRANCH) && !is_tail_call(follow, target, &state))
 		follow_arrive(follow, target, &state);
 	if (flow == FLOW_CALL && offset && !follow->is_one_frame && !follow->is_guess)
@@ -240,6 +257,18 @@ static bool begins_thread(const struct follow *follow, uint32_t number)
 	       follow_word(follow, number + 2) == CALL_KERNEL && state->lr_saved == NOT_SAVED;
 }
 
+/* Behind a call it is in another register, and in the call already where that is looked up. */
+static struct rule return_rule(const struct follow *follow, uint32_t number, bool *ret_kept)
+{
+	const struct frame_state *state = &follow->states[number];
+	struct rule rule = rule_of(state, state->lr_saved, state->lr);
+
+	*ret_kept = state->lr_saved == NOT_SAVED && is_kept_by_call(follow, number, state);
+	if (*ret_kept || (rule.kind == RULE_OTHER && state->lr_in != NO_COPY))
+		return (struct rule){ .kind = RULE_IN, .base = state->lr_in };
+	return rule;
+}
+
 struct rules follow_rules(const struct follow *follow, uint32_t number)
 {
 	const struct frame_state *state = &follow->states[number];
@@ -252,7 +281,7 @@ struct rules follow_rules(const struct follow *follow, uint32_t number)
 		return rules;
 	}
 	rules.fp = rule_of(state, state->fp_saved, state->fp);
-	rules.ra = rule_of(state, state->lr_saved, state->lr);
+	rules.ra = return_rule(follow, number, &rules.is_kept);
 	rules.cfa.kind = RULE_OTHER;
 	if (state->fp == HELD_FRAME)
 		rules.cfa = (struct rule){ RULE_AT, REGISTER_FP, -(int64_t)state->fp_at };

@@ -42,14 +42,16 @@ static int32_t signed_field(uint32_t word, unsigned low, unsigned count)
 
 struct frame_state frame_state_begin(void)
 {
-	return (struct frame_state){ .fp_saved = NOT_SAVED, .lr_saved = NOT_SAVED, .is_known = 1 };
+	return (struct frame_state){
+		.fp_saved = NOT_SAVED, .lr_saved = NOT_SAVED, .lr_in = NO_COPY, .is_known = 1
+	};
 }
 
 bool frame_state_is_same(const struct frame_state *a, const struct frame_state *b)
 {
 	return a->is_known == b->is_known && a->is_sp_lost == b->is_sp_lost && a->fp == b->fp &&
 	       a->lr == b->lr && a->sp_at == b->sp_at && a->fp_at == b->fp_at &&
-	       a->fp_saved == b->fp_saved && a->lr_saved == b->lr_saved;
+	       a->fp_saved == b->fp_saved && a->lr_saved == b->lr_saved && a->lr_in == b->lr_in;
 }
 
 bool frame_state_may_return(const struct frame_state *state)
@@ -242,6 +244,55 @@ static void apply_other(uint32_t word, struct frame_state *state)
 		state->lr = word == NO_LR ? HELD_ZERO : HELD_OTHER;
 }
 
+/* Moves between vectors and general registers, and of system registers. */
+static bool crosses_files(uint32_t word)
+{
+	return (word & 0x5f20fc00) == 0x1e200000 || (word & 0x5f200000) == 0x1e000000 ||
+	       (word & 0x9fe08400) == 0x0e000400 || (word & 0xffd00000) == 0xd5100000 ||
+	       (word & 0x1e000000) == 0x04000000; /* SVE: more than needed */
+}
+
+/* Loads and stores that move_base() and read_...() do not know: exclusive and atomic ones. */
+static bool names_register(uint32_t word, unsigned number)
+{
+	return word_bits(word, 0, 5) == number || word_bits(word, 5, 5) == number ||
+	       word_bits(word, 10, 5) == number || word_bits(word, 16, 5) == number;
+}
+
+bool instruction_may_write(uint32_t word, unsigned number)
+{
+	struct transfer it;
+	int64_t offset;
+
+	if (read_pair(word, &it) || read_single(word, &it))
+		return (it.base == number && it.change) ||
+		       (it.is_load && !it.is_vector && (it.first == number || it.second == number));
+	if ((word & 0xbe000000) == 0x0c000000) /* of vectors, whole structures */
+		return moves_base(word) && word_bits(word, 5, 5) == number;
+	if ((word & 0x3f200c00) == 0x3c200800 || /* of a vector, with an offset in a register */
+	    (word & 0x3f000000) == 0x1c000000)   /* or from beside the code */
+		return false;
+	if ((word & 0x0a000000) == 0x08000000)
+		return names_register(word, number);
+	if (instruction_flow(word, &offset) != FLOW_ON)
+		return false;
+	return (writes_first(word) || crosses_files(word)) && word_bits(word, 0, 5) == number;
+}
+
+/* mov xN, x30 and mov x30, xN: assembly that calls its own helpers only keeps x30 so. */
+static void apply_copy(uint32_t word, struct frame_state *state)
+{
+	unsigned to = word_bits(word, 0, 5), from = word_bits(word, 16, 5);
+	bool is_move = (word & 0xffe0ffe0) == 0xaa0003e0;
+
+	if (is_move && from == LR && to < FP && state->lr == HELD_CALLER)
+		state->lr_in = (uint8_t)to;
+	else if (state->lr_in != NO_COPY && instruction_may_write(word, state->lr_in))
+		state->lr_in = NO_COPY;
+	else if (is_move && to == LR && from == state->lr_in && from != NO_COPY)
+		state->lr = HELD_CALLER;
+}
+
 void instruction_apply(uint32_t word, struct frame_state *state)
 {
 	struct transfer transfer;
@@ -253,6 +304,7 @@ void instruction_apply(uint32_t word, struct frame_state *state)
 		state->lr = state->lr == HELD_ZERO ? HELD_ZERO : HELD_OTHER;
 	else if (!apply_addition(word, state))
 		apply_other(word, state);
+	apply_copy(word, state);
 }
 
 /* To an address in a register. */

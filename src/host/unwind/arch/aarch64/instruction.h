@@ -22,11 +22,13 @@ struct frame_state {
 	int32_t fp_saved; /* where the caller's x29 and x30 lie; NOT_SAVED */
 	int32_t lr_saved;
 	uint8_t fp, lr;     /* enum held */
+	uint8_t lr_in;      /* the register that holds the caller's x30, too; NO_COPY */
 	uint8_t is_sp_lost; /* sp_at says nothing */
 	uint8_t is_known;   /* else nothing of this is true */
 };
 
 #define NOT_SAVED INT32_MAX
+#define NO_COPY   31
 
 enum flow {
 	FLOW_ON,     /* to the next instruction */
@@ -43,6 +45,8 @@ bool frame_state_is_same(const struct frame_state *a, const struct frame_state *
 bool frame_state_may_return(const struct frame_state *state);
 /* The state behind the instruction. */
 void instruction_apply(uint32_t word, struct frame_state *state);
+/* False: the general register of this number has the same value behind it, calls aside. */
+bool instruction_may_write(uint32_t word, unsigned number);
 /* Where it goes; *ret_offset is that of the target from the instruction, 0 where there is none. */
 enum flow instruction_flow(uint32_t word, int64_t *ret_offset);
 

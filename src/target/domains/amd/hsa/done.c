@@ -3,9 +3,9 @@
  * calls of HSA, and on the runtime's where a signal of ours calls.
  */
 #include "target/domains/amd/hsa/agents.h"
-#include "target/domains/amd/hsa/gate.h"
 #include "target/domains/amd/hsa/work_private.h"
 #include "target/domains/work.h"
+#include "target/runtime/hsa_gate.h"
 
 static bool have_copy_times;
 

@@ -4,12 +4,12 @@
 #include "target/domains/amd/hsa/life.h"
 
 #include "target/domains/amd/hsa/agents.h"
-#include "target/domains/amd/hsa/gate.h"
 #include "target/domains/amd/hsa/kernels.h"
 #include "target/domains/amd/hsa/queues.h"
 #include "target/domains/amd/hsa/signals.h"
 #include "target/domains/amd/hsa/work_private.h"
 #include "target/domains/amd/wants.h"
+#include "target/runtime/hsa_gate.h"
 #include "target/runtime/readable.h"
 
 #define NOT_INITIALIZED 0x100b

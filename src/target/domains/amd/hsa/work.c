@@ -3,12 +3,12 @@
  * calls that change what is known.
  */
 #include "shared/arch/syscall.h"
-#include "target/domains/amd/hsa/gate.h"
 #include "target/domains/amd/hsa/kernels.h"
 #include "target/domains/amd/hsa/queues.h"
 #include "target/domains/amd/hsa/signals.h"
 #include "target/domains/amd/hsa/work_private.h"
 #include "target/hooks/got/got.h"
+#include "target/runtime/hsa_gate.h"
 
 #include <time.h>
 

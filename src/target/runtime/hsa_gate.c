@@ -1,7 +1,7 @@
 /*
  * Runs on threads of the program's, of the runtime's and of ours.
  */
-#include "target/domains/amd/hsa/gate.h"
+#include "target/runtime/hsa_gate.h"
 
 #include "shared/arch/syscall.h"
 

@@ -1,0 +1,50 @@
+/*
+ * Judges how large the copies of stacks must be.  Host only.
+ */
+#include "host/sampling/copy/stack_need.h"
+
+#include "shared/base/macros.h"
+
+#define JUDGED_FROM 10u   /* stacks, before a share of them says something */
+#define WINDOW      1000u /* stacks: what is older counts half, so that a late phase is seen */
+#define GRAIN       4096u
+
+void stack_need_note(struct stack_need *need, const struct stack_use *use)
+{
+	if (need->judged >= WINDOW) {
+		need->judged /= 2;
+		need->ran_off /= 2;
+		need->elsewhere /= 2;
+	}
+	need->judged++;
+	need->ran_off += use->deepest != 0;
+	need->elsewhere += use->elsewhere;
+	need->deepest = MAX(need->deepest, use->deepest);
+	need->is_cut |= use->is_cut && use->deepest;
+}
+
+/* More than one in a hundred. */
+static bool is_often(const struct stack_need *need, uint64_t count)
+{
+	return need->judged >= JUDGED_FROM && count * 100 > need->judged;
+}
+
+uint32_t stack_need_size(const struct stack_need *need, uint32_t size)
+{
+	uint64_t wanted = need->deepest + need->deepest / 4;
+
+	/* How far the one that was cut goes on is not known. */
+	if (need->is_cut)
+		return STACK_NEED_MOST;
+	if (!is_often(need, need->ran_off))
+		return size;
+	wanted = MAX(ALIGN_UP(wanted, GRAIN), (uint64_t)size * 2);
+	return (uint32_t)MIN(wanted, (uint64_t)STACK_NEED_MOST);
+}
+
+bool stack_need_haste(const struct stack_need *need, uint32_t size)
+{
+	bool is_largest = size >= STACK_NEED_MOST;
+
+	return is_often(need, MAX(need->elsewhere, is_largest ? need->ran_off : 0));
+}

@@ -1,0 +1,260 @@
+/*
+ * CUPTI's records become ours.  On a thread of CUPTI's, or on ours when we ask for what is there:
+ * no locks, no libc.  Where the ring is full it waits a little for the host, since no call of the
+ * program's waits here.
+ */
+#include "target/domains/cuda/cuda.h"
+
+#include "shared/arch/syscall.h"
+
+#include <time.h>
+
+#define ROOM_BYTES (4u * RECORD_MAX_BYTES) /* a record with all names that come before it */
+#define NAP_NS     500000
+#define NAPS_MAX   400u /* in one buffer */
+
+static const struct cupti *cupti;
+static struct cuda_tally tally;
+static struct writer_pass pass; /* of our own thread */
+
+void activities_use(const struct cupti *given)
+{
+	cupti = given;
+	tally = (struct cuda_tally){ 0 };
+}
+
+struct cuda_tally activities_tally(void)
+{
+	return (struct cuda_tally){ __atomic_load_n(&tally.cut, __ATOMIC_RELAXED),
+				    __atomic_load_n(&tally.dropped, __ATOMIC_RELAXED) };
+}
+
+/* What records of one buffer share. */
+struct reading {
+	struct writer *writer;
+	struct clock_rate now;
+	unsigned naps;
+};
+
+struct times {
+	uint64_t begin, end;
+};
+
+/* False: the device was still at it. */
+static bool read_times(const struct reading *reading, const struct cupti_work *work,
+		       struct times *ret)
+{
+	if (!work->start || !work->end || work->end < work->start) {
+		__atomic_fetch_add(&tally.cut, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	ret->begin = cuda_clock_ticks(&reading->now, work->start);
+	ret->end = cuda_clock_ticks(&reading->now, work->end);
+	return true;
+}
+
+static struct cuda_cause find_cause(uint32_t correlation)
+{
+	struct cuda_cause cause;
+
+	return cause_find(correlation, &cause) ? cause : (struct cuda_cause){ 0 };
+}
+
+static void write_kernel(const struct reading *reading, const struct cupti_kernel *kernel)
+{
+	struct writer *writer = reading->writer;
+	const struct cupti_work *work = &kernel->work;
+	struct cuda_cause cause = find_cause(work->correlation);
+	uint64_t stream = cuda_stream(writer, work->context, work->stream);
+	const uint64_t values[] = {
+		kernel->name ? work_kernel(writer, kernel->name) : 0,
+		cuda_device(writer, work->device),
+		stream,
+		stream,
+		(uint64_t)cause.thread,
+		cause.begin,
+		work_dispatch(),
+		(uint64_t)kernel->grid[0] * kernel->block[0],
+		(uint64_t)kernel->grid[1] * kernel->block[1],
+		(uint64_t)kernel->grid[2] * kernel->block[2],
+		kernel->block[0],
+		kernel->block[1],
+		kernel->block[2],
+		kernel->local_bytes,
+		kernel->shared_bytes,
+	};
+	struct times times;
+
+	if (read_times(reading, work, &times))
+		(void)work_write(writer, DOMAIN_KERNEL, times.begin, times.end, values);
+}
+
+static void take_kernel(const struct reading *reading, const uint8_t *record)
+{
+	struct cupti_kernel kernel;
+
+	layout_kernel(record, &kernel);
+	write_kernel(reading, &kernel);
+}
+
+/* A kernel of the driver's, that is: AMD's runtimes fill memory by one, too. */
+static void take_memset(const struct reading *reading, const uint8_t *record)
+{
+	struct cupti_kernel kernel = { .name = "[memset]" };
+	struct cupti_copy copy;
+
+	layout_memset(record, &copy);
+	kernel.work = copy.work;
+	write_kernel(reading, &kernel);
+}
+
+/* By CUPTI's kinds of copies; arrays are memory of the device. */
+static const uint8_t directions[] = {
+	COPY_UNKNOWN,          COPY_HOST_TO_DEVICE,   COPY_DEVICE_TO_HOST,   COPY_HOST_TO_DEVICE,
+	COPY_DEVICE_TO_HOST,   COPY_DEVICE_TO_DEVICE, COPY_DEVICE_TO_DEVICE, COPY_DEVICE_TO_DEVICE,
+	COPY_DEVICE_TO_DEVICE, COPY_HOST_TO_HOST,     COPY_DEVICE_TO_DEVICE,
+};
+
+static bool is_from_host(unsigned direction)
+{
+	return direction == COPY_HOST_TO_DEVICE || direction == COPY_HOST_TO_HOST;
+}
+
+static bool is_to_host(unsigned direction)
+{
+	return direction == COPY_DEVICE_TO_HOST || direction == COPY_HOST_TO_HOST;
+}
+
+static void write_copy(const struct reading *reading, const struct cupti_copy *copy)
+{
+	struct writer *writer = reading->writer;
+	const struct cupti_work *work = &copy->work;
+	struct cuda_cause cause = find_cause(work->correlation);
+	unsigned direction =
+		copy->kind < ARRAY_SIZE(directions) ? directions[copy->kind] : COPY_UNKNOWN;
+	uint64_t stream = cuda_stream(writer, work->context, work->stream);
+	uint64_t to = cuda_device(writer, copy->to_device);
+	uint64_t from = cuda_device(writer, copy->from_device);
+	const uint64_t values[] = {
+		copy->bytes,
+		is_to_host(direction) ? 0 : to,
+		is_from_host(direction) ? 0 : from,
+		0,
+		0,
+		direction,
+		stream,
+		stream,
+		(uint64_t)cause.thread,
+		cause.begin,
+	};
+	struct times times;
+
+	if (read_times(reading, work, &times))
+		(void)work_write(writer, DOMAIN_COPY, times.begin, times.end, values);
+}
+
+static void take_copy(const struct reading *reading, const uint8_t *record)
+{
+	struct cupti_copy copy;
+
+	layout_copy(record, &copy);
+	write_copy(reading, &copy);
+}
+
+static void take_peer_copy(const struct reading *reading, const uint8_t *record)
+{
+	struct cupti_copy copy;
+
+	layout_peer_copy(record, &copy);
+	write_copy(reading, &copy);
+}
+
+/* CUPTI's names for memory of the host, and for what was done. */
+enum { PAGEABLE = 1, PINNED = 2 };
+enum { ALLOCATED = 1, RELEASED = 2 };
+
+static void take_memory(const struct reading *reading, const uint8_t *record)
+{
+	struct writer *writer = reading->writer;
+	struct cupti_memory memory;
+	struct cuda_cause cause;
+	uint64_t device, at;
+
+	layout_memory(record, &memory);
+	if (memory.operation != ALLOCATED && memory.operation != RELEASED)
+		return;
+	cause = find_cause(memory.correlation);
+	device = cuda_device(writer, memory.device);
+	at = cuda_clock_ticks(&reading->now, memory.time);
+	(void)work_write(
+		writer, DOMAIN_MEMORY, at, at,
+		(const uint64_t[]){ memory.bytes, memory.address,
+				    memory.kind == PAGEABLE || memory.kind == PINNED ? 0 : device,
+				    memory.operation == ALLOCATED ? MEMORY_ALLOCATE : MEMORY_FREE,
+				    0, 0, (uint64_t)cause.thread, cause.begin });
+}
+
+static const struct {
+	enum cupti_kind kind;
+	void (*take)(const struct reading *reading, const uint8_t *record);
+} takers[] = {
+	{ CUPTI_CONCURRENT_KERNEL, take_kernel },
+	{ CUPTI_COPY, take_copy },
+	{ CUPTI_MEMSET, take_memset },
+	{ CUPTI_PEER_COPY, take_peer_copy },
+	{ CUPTI_MEMORY, take_memory },
+};
+
+static void take_record(const struct reading *reading, const uint8_t *record)
+{
+	enum cupti_kind kind = layout_kind(record);
+
+	for (unsigned i = 0; i < ARRAY_SIZE(takers); i++)
+		if (takers[i].kind == kind)
+			takers[i].take(reading, record);
+}
+
+static void await_room(struct reading *reading)
+{
+	struct timespec nap = { 0, NAP_NS };
+
+	while (!writer_has_room(reading->writer, ROOM_BYTES) && reading->naps++ < NAPS_MAX)
+		raw2(SYS_nanosleep, &nap, 0);
+}
+
+static void take_records(struct reading *reading, uint8_t *buffer, size_t valid)
+{
+	const uint8_t *record = NULL;
+
+	while (!cupti->next_record(buffer, valid, &record) && record) {
+		await_room(reading);
+		take_record(reading, record);
+	}
+}
+
+static void count_dropped(void *context, uint32_t stream)
+{
+	size_t count = 0;
+
+	if (!cupti->dropped(context, stream, &count) && count)
+		__atomic_fetch_add(&tally.dropped, count, __ATOMIC_RELAXED);
+}
+
+void activities_take(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+	bool is_admitted = writer_admit(&pass);
+	writer_seal seal;
+	struct reading reading = { clock_may_be_read() ? writer_begin(&seal) : NULL, { 0 }, 0 };
+
+	(void)size;
+	if (reading.writer && valid) {
+		reading.now = clock_now();
+		take_records(&reading, buffer, valid);
+		count_dropped(context, stream);
+	}
+	if (reading.writer)
+		writer_end(reading.writer, &seal);
+	if (is_admitted)
+		writer_dismiss(&pass);
+	buffer_take_back(buffer, valid);
+}

@@ -1,0 +1,84 @@
+/*
+ * Memory for CUPTI's records: it asks for an empty one on whichever thread fills the last, and
+ * gives it back on a thread of its own.  They are given empty, and zeroed when they come back, so
+ * that nobody does that inside a launch.  No locks, no libc.
+ */
+#include "target/domains/cuda/cuda.h"
+
+#include "shared/arch/syscall.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#define BUFFER_BYTES (1u << 20)
+#define BUFFERS      128u
+
+static uint8_t *memory; /* never unmapped: CUPTI may have one for ever */
+static uint32_t is_out[BUFFERS];
+
+int buffers_open(void)
+{
+	long r;
+
+	if (memory)
+		return 0;
+	r = raw6(SYS_mmap, 0, (size_t)BUFFERS * BUFFER_BYTES, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (r < 0 && r > -4096)
+		return -ENOMEM;
+	memory = (uint8_t *)r;
+	return 0;
+}
+
+/* Without one, CUPTI drops records and counts them. */
+void buffer_give(uint8_t **buffer, size_t *size, size_t *record_max)
+{
+	*buffer = NULL;
+	*size = 0;
+	*record_max = 0;
+	for (unsigned i = 0; i < BUFFERS; i++)
+		if (!__atomic_load_n(&is_out[i], __ATOMIC_RELAXED) &&
+		    !__atomic_exchange_n(&is_out[i], 1, __ATOMIC_ACQUIRE)) {
+			*buffer = memory + (size_t)i * BUFFER_BYTES;
+			*size = BUFFER_BYTES;
+			return;
+		}
+}
+
+static void buffer_clear(uint8_t *buffer, size_t size)
+{
+	uint64_t *words = (uint64_t *)buffer;
+
+	for (size_t i = 0; i < (size + 7) / 8; i++)
+		words[i] = 0;
+}
+
+void buffer_take_back(uint8_t *buffer, size_t valid)
+{
+	size_t at = (size_t)(buffer - memory);
+
+	if (!memory || at >= (size_t)BUFFERS * BUFFER_BYTES)
+		return;
+	buffer_clear(buffer, MIN(valid, (size_t)BUFFER_BYTES));
+	/* Release: who takes it next finds it empty. */
+	__atomic_store_n(&is_out[at / BUFFER_BYTES], 0, __ATOMIC_RELEASE);
+}
+
+uint32_t buffers_out(void)
+{
+	uint32_t count = 0;
+
+	for (unsigned i = 0; i < BUFFERS; i++)
+		count += __atomic_load_n(&is_out[i], __ATOMIC_ACQUIRE);
+	return count;
+}
+
+/* The kernel takes the pages back, which are zero when they come again. */
+void buffers_close(void)
+{
+	if (!memory)
+		return;
+	raw3(SYS_madvise, memory, (size_t)BUFFERS * BUFFER_BYTES, MADV_DONTNEED);
+	for (unsigned i = 0; i < BUFFERS; i++)
+		__atomic_store_n(&is_out[i], 0, __ATOMIC_RELEASE);
+}

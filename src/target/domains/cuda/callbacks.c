@@ -1,0 +1,137 @@
+/*
+ * Calls of the CUDA driver's functions, as CUPTI tells them, entered and left.  Inside calls of the
+ * program's: no libc, no waiting, no system call.
+ */
+#include "target/domains/cuda/cuda.h"
+
+#include "target/hooks/thread.h"
+
+#define FUNCTIONS_MAX 1024u /* of the driver, by CUPTI's numbers */
+#define UNSEEN        UINT32_MAX
+
+enum { DRIVER_DOMAIN = 1 };
+enum { GET_VERSION = 2 };
+
+static const struct driver_call {
+	uint32_t number;
+	struct traced traced;
+} calls[] = {
+#define CUDA_CALL(number, symbol) \
+	{ number,                 \
+	  { NULL,                 \
+	    #symbol,              \
+	    DOMAIN_CUDA,          \
+	    HOOK_REGISTERS,       \
+	    NULL,                 \
+	    NULL,                 \
+	    1,                    \
+	    { { VALUE_RESULT, CAPTURE_RESULT_INT } } } },
+#include "target/domains/cuda/driver_calls.def"
+#undef CUDA_CALL
+};
+
+static uint32_t functions[FUNCTIONS_MAX]; /* in this session's list */
+
+/* What is to be run at the end of a call, by whose thread, and whether it was. */
+static struct {
+	int (*work)(void);
+	int32_t thread;
+	bool is_done;
+} parting;
+
+bool callbacks_announce(void)
+{
+	for (unsigned i = 0; i < FUNCTIONS_MAX; i++)
+		functions[i] = UNSEEN;
+	for (unsigned i = 0; i < ARRAY_SIZE(calls); i++) {
+		const struct traced *traced = &calls[i].traced;
+
+		functions[calls[i].number] = function_announce(
+			traced, &(struct function_name){ traced->name, "libcuda.so.1" });
+		if (functions[calls[i].number] == UNSEEN)
+			return false;
+	}
+	return true;
+}
+
+/* Older ones do not know all of them. */
+void callbacks_enable(const struct cupti *cupti, void *subscriber)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(calls); i++)
+		(void)cupti->enable_callback(1, subscriber, DRIVER_DOMAIN, calls[i].number);
+}
+
+void callbacks_disable(const struct cupti *cupti, void *subscriber)
+{
+	(void)cupti->enable_domain(0, subscriber, DRIVER_DOMAIN);
+}
+
+static void call_enter(const struct cupti_call *call)
+{
+	struct cuda_cause cause = { clock_ticks(), thread_number() };
+
+	if (writers_are_on() && cause.begin)
+		cause_note(call->correlation, &cause);
+}
+
+/* A call that was entered before we came has no cause. */
+static void call_leave(uint32_t function, const struct cupti_call *call)
+{
+	struct cuda_cause cause;
+	writer_seal seal;
+	struct writer *writer;
+	struct record_call record = { { 0, 0, 1 }, functions[function], 0, 0 };
+
+	if (!cause_find(call->correlation, &cause) || cause.thread != thread_number())
+		return;
+	writer = writer_begin(&seal);
+	if (!writer)
+		return;
+	record.begin = cause.begin;
+	record.end = clock_ticks();
+	(void)writer_call(writer, &record, (const uint64_t[]){ (uint64_t)(int64_t)call->result });
+	writer_end(writer, &seal);
+}
+
+static void parting_run(const struct cupti_call *call)
+{
+	int (*work)(void) = parting.work;
+
+	if (!work || !call->is_exit || parting.thread != thread_number())
+		return;
+	parting.work = NULL;
+	parting.is_done = true;
+	(void)work();
+}
+
+void callbacks_take(void *unused, int domain, uint32_t function, const void *data)
+{
+	struct cupti_call call;
+
+	(void)unused;
+	if (domain != DRIVER_DOMAIN || function >= FUNCTIONS_MAX)
+		return;
+	layout_call(data, &call);
+	if (function == GET_VERSION)
+		parting_run(&call);
+	else if (functions[function] == UNSEEN || !clock_may_be_read())
+		return;
+	else if (!call.is_exit)
+		call_enter(&call);
+	else
+		call_leave(function, &call);
+}
+
+bool callbacks_run_at_exit(const struct cupti *cupti, void *subscriber,
+			   const struct cuda_driver *driver, int (*work)(void))
+{
+	int version;
+
+	parting.thread = thread_number();
+	parting.is_done = false;
+	parting.work = work;
+	if (!cupti->enable_callback(1, subscriber, DRIVER_DOMAIN, GET_VERSION))
+		(void)driver->version(&version);
+	parting.work = NULL;
+	return parting.is_done;
+}

@@ -1,0 +1,79 @@
+/*
+ * Which call of the program's a correlation number belongs to.  Written when a call is entered, on
+ * its thread; looked up when CUPTI tells what came of it, some milliseconds later.  A slot is taken
+ * by the next number that falls on it, a million calls later.  No locks: a slot that is just being
+ * written is told by its number, which is taken away first and stored last.
+ */
+#include "target/domains/cuda/cuda.h"
+
+#include "shared/arch/syscall.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#define SLOTS (1u << 20)
+
+struct slot {
+	uint32_t correlation; /* 0: none */
+	int32_t thread;
+	uint64_t begin;
+};
+
+static struct slot *slots; /* never unmapped: a thread may be on its way in */
+
+int causes_open(void)
+{
+	long r;
+
+	if (slots)
+		return 0;
+	r = raw6(SYS_mmap, 0, SLOTS * sizeof(*slots), PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (r < 0 && r > -4096)
+		return -ENOMEM;
+	/* Release: who finds it finds it mapped. */
+	__atomic_store_n(&slots, (struct slot *)r, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* The kernel takes the pages back. */
+void causes_close(void)
+{
+	if (slots)
+		raw3(SYS_madvise, slots, SLOTS * sizeof(*slots), MADV_DONTNEED);
+}
+
+static struct slot *slot_of(uint32_t correlation)
+{
+	struct slot *all = __atomic_load_n(&slots, __ATOMIC_ACQUIRE);
+
+	return all && correlation ? &all[correlation % SLOTS] : NULL;
+}
+
+void cause_note(uint32_t correlation, const struct cuda_cause *cause)
+{
+	struct slot *slot = slot_of(correlation);
+
+	if (!slot)
+		return;
+	__atomic_store_n(&slot->correlation, 0, __ATOMIC_RELAXED);
+	/* The number is gone before the rest changes. */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_store_n(&slot->thread, cause->thread, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->begin, cause->begin, __ATOMIC_RELAXED);
+	/* Release: pairs with cause_find(). */
+	__atomic_store_n(&slot->correlation, correlation, __ATOMIC_RELEASE);
+}
+
+bool cause_find(uint32_t correlation, struct cuda_cause *ret)
+{
+	const struct slot *slot = slot_of(correlation);
+
+	/* Acquire: pairs with cause_note(). */
+	if (!slot || __atomic_load_n(&slot->correlation, __ATOMIC_ACQUIRE) != correlation)
+		return false;
+	ret->thread = __atomic_load_n(&slot->thread, __ATOMIC_RELAXED);
+	ret->begin = __atomic_load_n(&slot->begin, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&slot->correlation, __ATOMIC_RELAXED) == correlation;
+}

@@ -1,0 +1,80 @@
+/*
+ * CUDA through CUPTI: the driver's calls, and what devices do because of them.
+ */
+#include "target/domains/cuda/cuda.h"
+
+static const enum trace_domain work[] = { DOMAIN_KERNEL, DOMAIN_COPY, DOMAIN_MEMORY };
+
+static bool is_to_try; /* since modules have come, or CUDA was not begun */
+
+/* Who asks for the calls alone gets all that they cause. */
+static uint32_t read_request(const struct trace_request *request)
+{
+	uint32_t calls = (uint32_t)request->is_wanted[DOMAIN_CUDA] << DOMAIN_CUDA;
+	uint32_t asked = 0, all = 0;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(work); i++) {
+		asked |= (uint32_t)request->is_wanted[work[i]] << work[i];
+		all |= 1u << work[i];
+	}
+	return calls | (calls && !asked ? all : asked);
+}
+
+static bool cuda_start(const struct trace_request *request)
+{
+	bool fits = true;
+
+	cuda_set_written(read_request(request));
+	is_to_try = cuda_written() != 0;
+	for (unsigned i = 0; i < ARRAY_SIZE(work); i++)
+		if (cuda_writes(work[i]))
+			fits &= work_start(work[i]);
+	return fits;
+}
+
+static void cuda_look(bool have_modules_changed, struct got_report *report)
+{
+	(void)report;
+	if (have_modules_changed && cuda_written())
+		is_to_try = true;
+}
+
+/* A program that has not begun with CUDA is left alone: to begin in its stead would take CUDA from
+ * the children that it may fork. */
+static void cuda_try(void)
+{
+	struct cuda_driver driver;
+	int count;
+
+	if (!library_find_driver(&driver)) {
+		is_to_try = false;
+		return;
+	}
+	if (driver.device_count(&count))
+		return;
+	is_to_try = false;
+	if (cuda_session_begin(&driver) && cuda_session_is_on())
+		cuda_session_end(writers_rings());
+}
+
+static void cuda_ask(struct got_report *report)
+{
+	if (!cuda_session_is_on() && is_to_try)
+		cuda_try();
+	if (!cuda_session_is_on())
+		return;
+	report->domains |= cuda_session_domains();
+	cuda_session_tend();
+}
+
+const struct runtime runtime_cuda = {
+	.name = "cuda",
+	.notes = cuda_notes,
+	.note_count = CUDA_NOTES,
+	.numbers = { CUDA_NUMBERS_FROM, CUDA_NUMBERS },
+	.start = cuda_start,
+	.look = cuda_look,
+	.ask = cuda_ask,
+	.stop = cuda_session_end,
+	.forget = cuda_session_forget,
+};

@@ -1,0 +1,182 @@
+/*
+ * What the files of the CUDA domain share.  CUPTI and the driver are described here as far as we
+ * call them: nothing of their headers is needed to build.
+ *
+ * cuda.c        the runtime: begins, looks, leaves
+ * session.c     one subscription of CUPTI's: from the first call to the last
+ * activities.c  what devices did, from CUPTI's records into ours
+ * callbacks.c   the driver's functions, entered and left: causes and calls
+ * causes.c      which call a correlation number belongs to
+ * buffers.c     memory for CUPTI's records
+ * layouts.c     versions of CUPTI, and where its records have what
+ * clock.c       CUPTI's moments as ticks
+ * devices.c     numbers and names of devices and streams
+ * library.c     finds CUPTI and the driver in the process
+ * state.c       what is to be written
+ * notes.c       what there may be to say
+ */
+#pragma once
+
+#include "target/domains/runtime.h"
+#include "target/domains/work.h"
+
+/* Numbers of its devices and streams. */
+#define CUDA_NUMBERS_FROM 65536u
+#define CUDA_NUMBERS      65536u
+
+extern const struct runtime runtime_cuda;
+
+/* notes.c */
+enum cuda_note {
+	SAY_CUDA_NO_CUPTI,
+	SAY_CUDA_UNKNOWN_CUPTI,
+	SAY_CUDA_HELD,
+	SAY_CUDA_REFUSED,
+	SAY_CUDA_STAYS,
+	SAY_CUDA_DROPPED,
+	CUDA_NOTES,
+};
+extern const struct note cuda_notes[CUDA_NOTES];
+
+/* state.c: bits of enum trace_domain. */
+void cuda_set_written(uint32_t domains);
+uint32_t cuda_written(void);
+bool cuda_writes(enum trace_domain domain);
+
+/* library.c: CUPTI's functions, as its public interface has them; all answer 0 for success. */
+typedef void cupti_callback(void *unused, int domain, uint32_t function, const void *call);
+typedef void cupti_buffer_requested(uint8_t **buffer, size_t *size, size_t *record_max);
+typedef void cupti_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+				    size_t valid);
+struct cupti {
+	int (*version)(uint32_t *ret);
+	int (*timestamp)(uint64_t *ret);
+	int (*subscribe)(void **ret, cupti_callback *callback, void *user);
+	int (*unsubscribe)(void *subscriber);
+	int (*enable_callback)(uint32_t is_on, void *subscriber, int domain, uint32_t function);
+	int (*enable_domain)(uint32_t is_on, void *subscriber, int domain);
+	int (*register_buffers)(cupti_buffer_requested *, cupti_buffer_completed *);
+	int (*set_attribute)(int attribute, size_t *size, void *value);
+	int (*enable)(int kind);
+	int (*disable)(int kind);
+	int (*flush)(uint32_t flags);
+	int (*next_record)(uint8_t *buffer, size_t valid, const uint8_t **record);
+	int (*dropped)(void *context, uint32_t stream, size_t *ret);
+	int (*finalize)(void);
+};
+struct cuda_driver {
+	int (*version)(int *ret);
+	int (*device_count)(int *ret);
+	int (*device)(int *ret, int ordinal);
+	int (*device_name)(char *ret, int room, int device);
+	int (*device_attribute)(int *ret, int attribute, int device);
+};
+/* Is the driver in the process?  On threads of ours, which may load modules. */
+bool library_find_driver(struct cuda_driver *ret);
+/* The CUPTI that is mapped, else the one beside the runtime; keeps it. */
+bool library_find_cupti(const struct cuda_driver *driver, struct cupti *ret);
+void library_release_cupti(void);
+
+/* layouts.c */
+enum cupti_kind {
+	CUPTI_COPY = 1,
+	CUPTI_MEMSET = 2,
+	CUPTI_CONCURRENT_KERNEL = 10,
+	CUPTI_PEER_COPY = 22,
+	CUPTI_MEMORY = 49,
+};
+/* Are records of this version laid out as below? */
+bool layout_is_known(uint32_t version);
+/* May CUPTI be told to go from a process that works on? */
+bool layout_may_finalize(uint32_t version);
+
+/* What a kernel, a copy and a memset have in common, and the rest of each. */
+struct cupti_work {
+	uint64_t start, end;
+	uint32_t device, context, stream, correlation;
+};
+struct cupti_kernel {
+	struct cupti_work work;
+	uint32_t grid[3], block[3];
+	uint32_t shared_bytes, local_bytes;
+	const char *name;
+};
+struct cupti_copy {
+	struct cupti_work work;
+	uint64_t bytes;
+	uint32_t kind, from_device, to_device;
+};
+struct cupti_memory {
+	uint64_t address, bytes, time;
+	uint32_t operation, kind, correlation, device, context, stream;
+};
+enum cupti_kind layout_kind(const uint8_t *record);
+void layout_kernel(const uint8_t *record, struct cupti_kernel *ret);
+void layout_copy(const uint8_t *record, struct cupti_copy *ret);
+void layout_peer_copy(const uint8_t *record, struct cupti_copy *ret);
+void layout_memset(const uint8_t *record, struct cupti_copy *ret);
+void layout_memory(const uint8_t *record, struct cupti_memory *ret);
+
+struct cupti_call {
+	bool is_exit;
+	uint32_t correlation;
+	int32_t result; /* of an exit */
+};
+void layout_call(const void *data, struct cupti_call *ret);
+
+/* clock.c: on threads of ours, now and then; then anywhere. */
+void cuda_clock_set(const struct cupti *cupti);
+uint64_t cuda_clock_ticks(const struct clock_rate *now, uint64_t cupti_ns);
+
+/* causes.c: the calls of late, by their correlation number. */
+struct cuda_cause {
+	uint64_t begin;
+	int32_t thread;
+};
+int causes_open(void) MUST_CHECK;
+void causes_close(void);
+void cause_note(uint32_t correlation, const struct cuda_cause *cause);
+bool cause_find(uint32_t correlation, struct cuda_cause *ret);
+
+/* buffers.c */
+int buffers_open(void) MUST_CHECK;
+cupti_buffer_requested buffer_give;
+/* Ready for the next; `valid`: how much of it is not zero any more. */
+void buffer_take_back(uint8_t *buffer, size_t valid);
+uint32_t buffers_out(void);
+/* When CUPTI cannot have any more. */
+void buffers_close(void);
+
+/* devices.c */
+void devices_ask(const struct cuda_driver *driver);
+uint64_t cuda_device(struct writer *writer, uint32_t ordinal);
+uint64_t cuda_stream(struct writer *writer, uint32_t context, uint32_t stream);
+
+/* activities.c */
+struct cuda_tally {
+	uint64_t cut;     /* not done at the end */
+	uint64_t dropped; /* by CUPTI */
+};
+void activities_use(const struct cupti *cupti);
+cupti_buffer_completed activities_take;
+struct cuda_tally activities_tally(void);
+
+/* callbacks.c */
+bool callbacks_announce(void);
+void callbacks_enable(const struct cupti *cupti, void *subscriber);
+void callbacks_disable(const struct cupti *cupti, void *subscriber);
+/* Runs it at the end of a call of the driver's, as CUPTI wishes for its end; false: it was not
+ * called. */
+bool callbacks_run_at_exit(const struct cupti *cupti, void *subscriber,
+			   const struct cuda_driver *driver, int (*work)(void));
+cupti_callback callbacks_take;
+
+/* session.c: 0; -ENOENT, -ENOTSUP, -EBUSY, -EIO, and a note says why. */
+int cuda_session_begin(const struct cuda_driver *driver) MUST_CHECK;
+bool cuda_session_is_on(void);
+/* Domains of which something is seen. */
+uint32_t cuda_session_domains(void);
+/* Now and then. */
+void cuda_session_tend(void);
+void cuda_session_end(struct rings *rings);
+void cuda_session_forget(void);

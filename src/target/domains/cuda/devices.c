@@ -1,0 +1,125 @@
+/*
+ * Devices and streams as numbers of CUDA's range, with names that are said once a session.  Named
+ * by whoever writes the first record of one: no locks, no libc; texts are made before, on our
+ * thread.
+ */
+#include "target/domains/cuda/cuda.h"
+
+#include "target/runtime/text.h"
+
+#define DEVICES_MAX  64u
+#define STREAMS_MAX  4096u
+#define PROBES_MAX   64u
+#define STREAMS_FROM (CUDA_NUMBERS_FROM + DEVICES_MAX)
+#define NAME_ROOM    256u
+#define TEXT_ROOM    384u
+
+/* Of cuDeviceGetAttribute. */
+enum { PROCESSORS = 16, MAJOR = 75, MINOR = 76 };
+
+struct stream {
+	uint64_t key; /* context and stream, and one more; 0: free */
+	uint32_t session;
+};
+
+static char texts[DEVICES_MAX][TEXT_ROOM];
+static uint32_t told[DEVICES_MAX];
+static struct stream streams[STREAMS_MAX];
+
+static size_t add_attribute(const struct cuda_driver *driver, int device, char *text, size_t at,
+			    const char *key, int attribute)
+{
+	int value = 0;
+
+	if (driver->device_attribute(&value, attribute, device) || value < 0)
+		return at;
+	at = text_add(text, TEXT_ROOM, at, key);
+	return text_add_number(text, TEXT_ROOM, at, (unsigned long)value);
+}
+
+static void device_describe(const struct cuda_driver *driver, int ordinal, char *text)
+{
+	char name[NAME_ROOM] = "";
+	int device = 0;
+	size_t at = text_add(text, TEXT_ROOM, 0, "type=gpu\nvendor=NVIDIA\nname=");
+
+	if (driver->device(&device, ordinal) ||
+	    driver->device_name(name, (int)sizeof(name), device))
+		return;
+	name[sizeof(name) - 1] = 0;
+	at = text_add(text, TEXT_ROOM, at, name);
+	at = add_attribute(driver, device, text, at, "\ncompute_capability=", MAJOR);
+	at = add_attribute(driver, device, text, at, ".", MINOR);
+	at = add_attribute(driver, device, text, at, "\nmultiprocessors=", PROCESSORS);
+	text_add(text, TEXT_ROOM, at, "\n");
+}
+
+void devices_ask(const struct cuda_driver *driver)
+{
+	int count = 0;
+
+	if (driver->device_count(&count))
+		return;
+	for (int i = 0; i < count && i < (int)DEVICES_MAX; i++)
+		device_describe(driver, i, texts[i]);
+}
+
+static bool is_told(uint32_t *slot)
+{
+	return __atomic_exchange_n(slot, writers_session(), __ATOMIC_RELAXED) == writers_session();
+}
+
+uint64_t cuda_device(struct writer *writer, uint32_t ordinal)
+{
+	uint32_t slot = MIN(ordinal, DEVICES_MAX - 1);
+	const char *text = texts[slot][0] ? texts[slot] : "type=gpu\nvendor=NVIDIA\nname=\n";
+
+	work_name(writer, NAME_DEVICE, 0, "type=cpu\nname=host\n");
+	if (!is_told(&told[slot]) &&
+	    !writer_name(writer, NAME_DEVICE, CUDA_NUMBERS_FROM + slot, text, text_length(text)))
+		__atomic_store_n(&told[slot], 0, __ATOMIC_RELAXED);
+	return CUDA_NUMBERS_FROM + slot;
+}
+
+static bool slot_claim(uint64_t *slot, uint64_t key)
+{
+	uint64_t there = __atomic_load_n(slot, __ATOMIC_RELAXED);
+
+	return there == key ||
+	       (!there && (__atomic_compare_exchange_n(slot, &there, key, false, __ATOMIC_RELAXED,
+						       __ATOMIC_RELAXED) ||
+			   there == key));
+}
+
+static void stream_tell(struct writer *writer, struct stream *slot, uint64_t number,
+			uint32_t context, uint32_t stream)
+{
+	char text[64];
+	size_t at;
+
+	if (is_told(&slot->session))
+		return;
+	at = text_add(text, sizeof(text), 0, "stream ");
+	at = text_add_number(text, sizeof(text), at, stream);
+	at = text_add(text, sizeof(text), at, " of context ");
+	at = text_add_number(text, sizeof(text), at, context);
+	if (!writer_name(writer, NAME_STREAM, number, text, at) ||
+	    !writer_name(writer, NAME_QUEUE, number, text, at))
+		__atomic_store_n(&slot->session, 0, __ATOMIC_RELAXED);
+}
+
+/* 0 when there are too many. */
+uint64_t cuda_stream(struct writer *writer, uint32_t context, uint32_t stream)
+{
+	uint64_t key = ((uint64_t)context << 32 | stream) + 1;
+
+	for (uint32_t i = 0; i < PROBES_MAX; i++) {
+		uint32_t at = (stream + 31 * context + i) % STREAMS_MAX;
+
+		if (!slot_claim(&streams[at].key, key))
+			continue;
+		stream_tell(writer, &streams[at], STREAMS_FROM + at, context, stream);
+		return STREAMS_FROM + at;
+	}
+	return 0;
+}

@@ -1,0 +1,163 @@
+/*
+ * Where CUPTI's records have what.  The offsets are those of its public headers from CUDA 11.0
+ * (version 13) to 13.0 (version 130001): what we read has not moved in between, only ends have
+ * grown.  A version that nobody has compared is refused.  Runs in CUPTI's callbacks: no libc.
+ */
+#include "target/domains/cuda/cuda.h"
+
+/* Versions counted up to CUDA 12.9; from 13.0 on they are the release itself. */
+enum {
+	CUDA_11_0 = 13,
+	CUDA_12_6 = 24,
+	CUDA_12_LAST = 30,
+	CUDA_13_0 = 130000,
+	CUDA_14_0 = 140000,
+};
+
+enum kernel_offset {
+	KERNEL_START = 16,
+	KERNEL_END = 24,
+	KERNEL_DEVICE = 40,
+	KERNEL_CONTEXT = 44,
+	KERNEL_STREAM = 48,
+	KERNEL_GRID = 52,
+	KERNEL_BLOCK = 64,
+	KERNEL_STATIC_SHARED = 76,
+	KERNEL_DYNAMIC_SHARED = 80,
+	KERNEL_LOCAL = 84,
+	KERNEL_CORRELATION = 92,
+	KERNEL_NAME = 104,
+};
+
+enum copy_offset {
+	COPY_KIND = 4,
+	COPY_BYTES = 8,
+	COPY_START = 16,
+	COPY_END = 24,
+	COPY_DEVICE = 32,
+	COPY_CONTEXT = 36,
+	COPY_STREAM = 40,
+	COPY_CORRELATION = 44,
+	PEER_FROM = 44,
+	PEER_TO = 52,
+	PEER_CORRELATION = 60,
+};
+
+enum memory_offset {
+	MEMORY_OPERATION = 4,
+	MEMORY_KIND = 8,
+	MEMORY_CORRELATION = 12,
+	MEMORY_AT = 16,
+	MEMORY_BYTES = 24,
+	MEMORY_TIME = 32,
+	MEMORY_DEVICE = 52,
+	MEMORY_CONTEXT = 56,
+	MEMORY_STREAM = 60,
+};
+
+enum call_offset {
+	CALL_SITE = 0, /* 0: entered, 1: left */
+	CALL_RESULT = 24,
+	CALL_CORRELATION = 64,
+};
+
+bool layout_is_known(uint32_t version)
+{
+	return (version >= CUDA_11_0 && version <= CUDA_12_LAST) ||
+	       (version >= CUDA_13_0 && version < CUDA_14_0);
+}
+
+bool layout_may_finalize(uint32_t version)
+{
+	return version >= CUDA_12_6;
+}
+
+static uint32_t read_32(const uint8_t *record, unsigned offset)
+{
+	return *(const uint32_t *)(record + offset);
+}
+
+static uint64_t read_64(const uint8_t *record, unsigned offset)
+{
+	return *(const uint64_t *)(record + offset);
+}
+
+static void read_three(const uint8_t *record, unsigned offset, uint32_t *ret)
+{
+	for (unsigned i = 0; i < 3; i++)
+		ret[i] = read_32(record, offset + 4 * i);
+}
+
+enum cupti_kind layout_kind(const uint8_t *record)
+{
+	return read_32(record, 0);
+}
+
+void layout_kernel(const uint8_t *record, struct cupti_kernel *ret)
+{
+	ret->work = (struct cupti_work){
+		read_64(record, KERNEL_START),  read_64(record, KERNEL_END),
+		read_32(record, KERNEL_DEVICE), read_32(record, KERNEL_CONTEXT),
+		read_32(record, KERNEL_STREAM), read_32(record, KERNEL_CORRELATION),
+	};
+	read_three(record, KERNEL_GRID, ret->grid);
+	read_three(record, KERNEL_BLOCK, ret->block);
+	ret->shared_bytes =
+		read_32(record, KERNEL_STATIC_SHARED) + read_32(record, KERNEL_DYNAMIC_SHARED);
+	ret->local_bytes = read_32(record, KERNEL_LOCAL);
+	ret->name = (const char *)read_64(record, KERNEL_NAME);
+}
+
+static void read_copy(const uint8_t *record, unsigned correlation, struct cupti_copy *ret)
+{
+	ret->work = (struct cupti_work){
+		read_64(record, COPY_START),  read_64(record, COPY_END),
+		read_32(record, COPY_DEVICE), read_32(record, COPY_CONTEXT),
+		read_32(record, COPY_STREAM), read_32(record, correlation),
+	};
+	ret->bytes = read_64(record, COPY_BYTES);
+	ret->kind = record[COPY_KIND];
+	ret->from_device = ret->to_device = ret->work.device;
+}
+
+void layout_copy(const uint8_t *record, struct cupti_copy *ret)
+{
+	read_copy(record, COPY_CORRELATION, ret);
+}
+
+void layout_peer_copy(const uint8_t *record, struct cupti_copy *ret)
+{
+	read_copy(record, PEER_CORRELATION, ret);
+	ret->from_device = read_32(record, PEER_FROM);
+	ret->to_device = read_32(record, PEER_TO);
+}
+
+/* Has its value where a copy has its kind. */
+void layout_memset(const uint8_t *record, struct cupti_copy *ret)
+{
+	read_copy(record, COPY_CORRELATION, ret);
+}
+
+void layout_memory(const uint8_t *record, struct cupti_memory *ret)
+{
+	*ret = (struct cupti_memory){
+		.address = read_64(record, MEMORY_AT),
+		.bytes = read_64(record, MEMORY_BYTES),
+		.time = read_64(record, MEMORY_TIME),
+		.operation = read_32(record, MEMORY_OPERATION),
+		.kind = read_32(record, MEMORY_KIND),
+		.correlation = read_32(record, MEMORY_CORRELATION),
+		.device = read_32(record, MEMORY_DEVICE),
+		.context = read_32(record, MEMORY_CONTEXT),
+		.stream = read_32(record, MEMORY_STREAM),
+	};
+}
+
+void layout_call(const void *data, struct cupti_call *ret)
+{
+	const int32_t *result = (const int32_t *)read_64(data, CALL_RESULT);
+
+	ret->is_exit = read_32(data, CALL_SITE) == 1;
+	ret->correlation = read_32(data, CALL_CORRELATION);
+	ret->result = ret->is_exit && result ? *result : 0;
+}

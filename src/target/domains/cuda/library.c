@@ -1,0 +1,177 @@
+/*
+ * Finds the driver and CUPTI among the modules of the process; loads the CUPTI that is installed
+ * beside its runtime where none is mapped.  On threads of ours.
+ */
+#include "target/domains/cuda/cuda.h"
+
+#include "target/hooks/module.h"
+#include "target/hooks/wants.h"
+#include "target/runtime/text.h"
+
+#define PATH_ROOM 1024u
+
+struct entry {
+	const char *name;
+	size_t offset;
+};
+#define CUPTI(member, name)                          \
+	{                                            \
+		name, offsetof(struct cupti, member) \
+	}
+#define DRIVER(member, name)                               \
+	{                                                  \
+		name, offsetof(struct cuda_driver, member) \
+	}
+
+static const struct entry cupti_entries[] = {
+	CUPTI(version, "cuptiGetVersion"),
+	CUPTI(timestamp, "cuptiGetTimestamp"),
+	CUPTI(subscribe, "cuptiSubscribe"),
+	CUPTI(unsubscribe, "cuptiUnsubscribe"),
+	CUPTI(enable_callback, "cuptiEnableCallback"),
+	CUPTI(enable_domain, "cuptiEnableDomain"),
+	CUPTI(register_buffers, "cuptiActivityRegisterCallbacks"),
+	CUPTI(set_attribute, "cuptiActivitySetAttribute"),
+	CUPTI(enable, "cuptiActivityEnable"),
+	CUPTI(disable, "cuptiActivityDisable"),
+	CUPTI(flush, "cuptiActivityFlushAll"),
+	CUPTI(next_record, "cuptiActivityGetNextRecord"),
+	CUPTI(dropped, "cuptiActivityGetNumDroppedRecords"),
+	CUPTI(finalize, "cuptiFinalize"),
+};
+static const struct entry driver_entries[] = {
+	DRIVER(version, "cuDriverGetVersion"),
+	DRIVER(device_count, "cuDeviceGetCount"),
+	DRIVER(device, "cuDeviceGet"),
+	DRIVER(device_name, "cuDeviceGetName"),
+	DRIVER(device_attribute, "cuDeviceGetAttribute"),
+};
+
+/* A module by the pattern of its name: an address in it, and the folder it lies in. */
+struct search {
+	const char *pattern;
+	uint64_t address;
+	char folder[PATH_ROOM];
+};
+
+static void *held; /* CUPTI */
+
+static void folder_of(const char *path, char *ret)
+{
+	size_t end = 0;
+
+	for (size_t i = 0; path[i] && i < PATH_ROOM - 1; i++) {
+		ret[i] = path[i];
+		if (path[i] == '/')
+			end = i;
+	}
+	ret[end] = 0;
+}
+
+static void visit_module(const char *path, const struct loaded_module *module, void *context)
+{
+	struct search *search = context;
+
+	if (search->address ||
+	    !pattern_matches(search->pattern, text_length(search->pattern), module->name))
+		return;
+	search->address = module->key;
+	folder_of(path, search->folder);
+}
+
+static bool library_search(const char *pattern, struct search *ret)
+{
+	*ret = (struct search){ .pattern = pattern };
+	got_each_module(visit_module, ret);
+	return ret->address != 0;
+}
+
+static bool library_read(void *module, const struct entry *entries, size_t count, void *into)
+{
+	for (size_t i = 0; i < count; i++) {
+		void *found = got_functions()->symbol(module, entries[i].name);
+
+		if (!found)
+			return false;
+		*(void **)((char *)into + entries[i].offset) = found;
+	}
+	return true;
+}
+
+bool library_find_driver(struct cuda_driver *ret)
+{
+	struct search search;
+	void *module;
+	bool is_whole;
+
+	if (!library_search("libcuda.so*", &search))
+		return false;
+	module = got_hold(search.address);
+	is_whole = module && library_read(module, driver_entries, ARRAY_SIZE(driver_entries), ret);
+	got_release(module); /* the driver is never unmapped while CUDA is used */
+	return is_whole;
+}
+
+/* Where CUPTI lies beside a runtime: in the same folder, in a toolkit, among Python's packages. */
+static const char *const beside[] = { "/", "/../extras/CUPTI/lib64/", "/../../cuda_cupti/lib/" };
+static const char *const elsewhere[] = { "/usr/local/cuda/extras/CUPTI/lib64/",
+					 "/usr/local/cuda/lib64/", "" };
+
+static void *open_release(const char *folder, const char *place, unsigned release)
+{
+	char path[PATH_ROOM];
+	size_t at = text_add(path, sizeof(path), 0, folder);
+
+	at = text_add(path, sizeof(path), at, place);
+	at = text_add(path, sizeof(path), at, "libcupti.so.");
+	text_add_number(path, sizeof(path), at, release);
+	return got_functions()->open(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void *open_beside(unsigned release)
+{
+	struct search runtime;
+	void *module = NULL;
+
+	if (library_search("libcudart.so*", &runtime))
+		for (unsigned i = 0; !module && i < ARRAY_SIZE(beside); i++)
+			module = open_release(runtime.folder, beside[i], release);
+	for (unsigned i = 0; !module && i < ARRAY_SIZE(elsewhere); i++)
+		module = open_release("", elsewhere[i], release);
+	return module;
+}
+
+/* A driver works with CUPTI of its own release and of older ones. */
+static void *open_installed(const struct cuda_driver *driver)
+{
+	int version = 0;
+	void *module = NULL;
+
+	if (driver->version(&version))
+		return NULL;
+	for (unsigned release = (unsigned)version / 1000; !module && release >= 12; release--)
+		module = open_beside(release);
+	return module;
+}
+
+/* One that was opened here is never closed: threads of its own are in it. */
+bool library_find_cupti(const struct cuda_driver *driver, struct cupti *ret)
+{
+	struct search search;
+
+	library_release_cupti();
+	if (!library_search("libcupti.so*", &search) &&
+	    (!open_installed(driver) || !library_search("libcupti.so*", &search)))
+		return false;
+	held = got_hold(search.address);
+	if (held && library_read(held, cupti_entries, ARRAY_SIZE(cupti_entries), ret))
+		return true;
+	library_release_cupti();
+	return false;
+}
+
+void library_release_cupti(void)
+{
+	got_release(held);
+	held = NULL;
+}

@@ -1,0 +1,212 @@
+/*
+ * One subscription of CUPTI's, from the first call to the last.  On threads of ours, one at a time;
+ * what begins here ends here, also when it begins only in part.
+ */
+#include "target/domains/cuda/cuda.h"
+
+#include "shared/arch/syscall.h"
+#include "target/runtime/kernel_clock.h"
+
+#include <errno.h>
+
+#define TEND_NS       150000000u
+#define DRAIN_STEP_NS 5000000
+#define DRAIN_STEPS   400u /* two seconds */
+
+/* CUPTI's numbers. */
+enum { ALREADY_SUBSCRIBED = 39 };
+enum { ZEROED_BUFFERS = 5 };
+enum { FLUSH_WHAT_IS_DONE = 0, FLUSH_ALL = 1 };
+
+static const struct {
+	enum trace_domain domain;
+	enum cupti_kind kind;
+} kinds[] = {
+	{ DOMAIN_KERNEL, CUPTI_CONCURRENT_KERNEL },
+	{ DOMAIN_KERNEL, CUPTI_MEMSET },
+	{ DOMAIN_COPY, CUPTI_COPY },
+	{ DOMAIN_COPY, CUPTI_PEER_COPY },
+	{ DOMAIN_MEMORY, CUPTI_MEMORY },
+};
+
+static struct {
+	bool is_on;
+	uint32_t version;
+	uint32_t domains;
+	uint32_t enabled; /* bits: of kinds[] */
+	void *subscriber;
+	uint64_t tended_ns;
+	struct cupti cupti;
+	struct cuda_driver driver;
+} session;
+
+bool cuda_session_is_on(void)
+{
+	return session.is_on;
+}
+
+uint32_t cuda_session_domains(void)
+{
+	return session.domains;
+}
+
+static int session_refuse(enum cuda_note note, int code)
+{
+	note_say(&cuda_notes[note]);
+	return code;
+}
+
+/* Buffers are given zeroed, so that CUPTI need not do it inside a launch. */
+static void session_set_zeroed(uint8_t is_zeroed)
+{
+	size_t size = sizeof(is_zeroed);
+
+	(void)session.cupti.set_attribute(ZEROED_BUFFERS, &size, &is_zeroed);
+}
+
+static void session_enable(void)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (!cuda_writes(kinds[i].domain) || session.cupti.enable(kinds[i].kind))
+			continue;
+		session.enabled |= 1u << i;
+		session.domains |= 1u << kinds[i].domain;
+	}
+	if (!cuda_writes(DOMAIN_CUDA))
+		return;
+	callbacks_enable(&session.cupti, session.subscriber);
+	session.domains |= DOMAIN_BIT(CUDA);
+}
+
+static void session_disable(void)
+{
+	callbacks_disable(&session.cupti, session.subscriber);
+	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (session.enabled >> i & 1)
+			(void)session.cupti.disable(kinds[i].kind);
+}
+
+static int session_subscribe(void)
+{
+	int r = session.cupti.subscribe(&session.subscriber, callbacks_take, NULL);
+
+	if (r == ALREADY_SUBSCRIBED)
+		return session_refuse(SAY_CUDA_HELD, -EBUSY);
+	return r ? session_refuse(SAY_CUDA_REFUSED, -EIO) : 0;
+}
+
+static int session_find(const struct cuda_driver *driver)
+{
+	session.driver = *driver;
+	if (!library_find_cupti(driver, &session.cupti))
+		return session_refuse(SAY_CUDA_NO_CUPTI, -ENOENT);
+	if (session.cupti.version(&session.version) || !layout_is_known(session.version))
+		return session_refuse(SAY_CUDA_UNKNOWN_CUPTI, -ENOTSUP);
+	return 0;
+}
+
+/* What callbacks need is there before the first can come. */
+static int session_prepare(void)
+{
+	int r = causes_open();
+
+	if (!r)
+		r = buffers_open();
+	if (!r && !callbacks_announce())
+		r = -ENOSPC;
+	if (r)
+		return r;
+	devices_ask(&session.driver);
+	cuda_clock_set(&session.cupti);
+	activities_use(&session.cupti);
+	return 0;
+}
+
+int cuda_session_begin(const struct cuda_driver *driver)
+{
+	int r;
+
+	session.domains = session.enabled = 0;
+	r = session_find(driver);
+	if (!r)
+		r = session_prepare();
+	if (!r)
+		r = session_subscribe();
+	if (r)
+		return r;
+	session.is_on = true;
+	if (session.cupti.register_buffers(buffer_give, activities_take))
+		return session_refuse(SAY_CUDA_REFUSED, -EIO);
+	session_set_zeroed(1);
+	session_enable();
+	return session.domains ? 0 : session_refuse(SAY_CUDA_REFUSED, -EIO);
+}
+
+void cuda_session_tend(void)
+{
+	uint64_t now = monotonic_ns();
+
+	if (!session.is_on || now - session.tended_ns < TEND_NS)
+		return;
+	session.tended_ns = now;
+	cuda_clock_set(&session.cupti);
+	(void)session.cupti.flush(FLUSH_WHAT_IS_DONE);
+}
+
+/* Until devices are done with what they had, and CUPTI has told of it. */
+static void session_drain(void)
+{
+	struct timespec pause = { 0, DRAIN_STEP_NS };
+
+	(void)session.cupti.flush(FLUSH_WHAT_IS_DONE);
+	for (unsigned i = 0; i < DRAIN_STEPS && buffers_out(); i++) {
+		raw2(SYS_nanosleep, &pause, 0);
+		(void)session.cupti.flush(FLUSH_WHAT_IS_DONE);
+	}
+	(void)session.cupti.flush(FLUSH_ALL);
+}
+
+/* An older one is only switched off: it may crash a program that works on. */
+static void session_part(void)
+{
+	if (!layout_may_finalize(session.version)) {
+		(void)session.cupti.unsubscribe(session.subscriber);
+		note_say(&cuda_notes[SAY_CUDA_STAYS]);
+		return;
+	}
+	if (!callbacks_run_at_exit(&session.cupti, session.subscriber, &session.driver,
+				   session.cupti.finalize))
+		(void)session.cupti.finalize();
+	buffers_close();
+}
+
+static void session_tell(struct rings *rings)
+{
+	struct cuda_tally tally = activities_tally();
+
+	rings->work_cut += (uint32_t)MIN(tally.cut, (uint64_t)UINT32_MAX);
+	rings->work_lost += (uint32_t)MIN(tally.dropped, (uint64_t)UINT32_MAX);
+	if (tally.dropped)
+		note_say(&cuda_notes[SAY_CUDA_DROPPED]);
+}
+
+void cuda_session_end(struct rings *rings)
+{
+	if (!session.is_on)
+		return;
+	cuda_clock_set(&session.cupti);
+	session_disable();
+	session_drain();
+	session_set_zeroed(0);
+	session_part();
+	session.is_on = false;
+	session_tell(rings);
+	causes_close();
+	library_release_cupti();
+}
+
+/* CUDA does not work in a forked child, and CUPTI's threads are not there. */
+void cuda_session_forget(void)
+{
+	session.is_on = false;
+}

@@ -1,0 +1,21 @@
+/*
+ * Written before a session begins, read by every callback.
+ */
+#include "target/domains/cuda/cuda.h"
+
+static uint32_t written;
+
+void cuda_set_written(uint32_t domains)
+{
+	__atomic_store_n(&written, domains, __ATOMIC_RELAXED);
+}
+
+uint32_t cuda_written(void)
+{
+	return __atomic_load_n(&written, __ATOMIC_RELAXED);
+}
+
+bool cuda_writes(enum trace_domain domain)
+{
+	return cuda_written() >> domain & 1;
+}

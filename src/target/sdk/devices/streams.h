@@ -1,0 +1,16 @@
+/*
+ * Streams of HIP: contexts are told which one a call makes, uses or destroys.
+ */
+#pragma once
+
+#include "target/sdk/service.h"
+
+enum stream_use { STREAM_NONE, STREAM_MADE, STREAM_GONE, STREAM_USED };
+
+/* Notes what a function does with a stream, and which of its arguments that is. */
+void stream_find(const struct signature *signature, const struct api_table *table,
+		 struct sdk_slot *slot);
+
+/* Around a call that has one. */
+void stream_before(struct sdk_frame *frame);
+void stream_after(struct sdk_frame *frame);

@@ -1,0 +1,186 @@
+/*
+ * STAND-IN, for tests only.  A program of the stand-in CUDA that says what it did, so that it can
+ * be compared with what a tracer saw.  Words on stdin, a line of JSON for each on stdout:
+ *
+ *   go N      N rounds in each of three threads; what was done
+ *   run       rounds without end, in three threads; stop: ends them; what was done
+ *   state     what is on in CUPTI
+ *   fork      a child launches a kernel and exits; its status
+ *   slow      launches a kernel that takes 0.4 s, and does not wait for it
+ *   exit      launches kernels and exits at once
+ *
+ * Arguments: "late": CUDA is begun with the first word only.  "mapped": libcupti is mapped from the
+ * beginning.
+ */
+#include "standin_cuda.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define THREADS  3
+#define NODES    4 /* of a graph */
+#define BYTES    1000u
+#define PAUSE_US 500 /* of a thread that works without end */
+
+static const char *const kernels[THREADS] = { "_Z8kernel_aPi", "_Z8kernel_bPf",
+					      "_ZN2ns8kernel_cEPKc" };
+static uint64_t launches, failed, graphs, copies, memsets, allocations;
+static unsigned rounds;
+static bool is_over;
+
+#define COUNT(name) __atomic_fetch_add(&name, 1, __ATOMIC_RELAXED)
+
+static void check(bool is_right, const char *what)
+{
+	if (is_right)
+		return;
+	printf("{\"wrong\": \"%s\"}\n", what);
+	fflush(stdout);
+	_exit(1);
+}
+
+static void one_round(unsigned index, void *stream)
+{
+	char there[BYTES], back[BYTES] = "";
+	uint64_t memory;
+
+	memset(there, (int)index + 1, sizeof(there));
+	check(!cuMemAlloc_v2(&memory, BYTES), "cuMemAlloc");
+	check(!cuMemsetD8_v2(memory, 0, BYTES), "cuMemset");
+	check(!cuMemcpyHtoDAsync_v2(memory, there, BYTES, stream), "copy there");
+	check(!cudaLaunchKernel(kernels[index], 2 + index, 64, stream), "launch");
+	check(cuLaunchKernel("", 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL) == CUDA_NOT_FOUND,
+	      "launch of nothing");
+	check(!cuGraphLaunch(NODES, stream), "graph");
+	check(!cuMemcpyDtoHAsync_v2(back, memory, BYTES, stream), "copy back");
+	check(!cuStreamSynchronize(stream), "wait");
+	check(!memcmp(there, back, BYTES), "contents");
+	check(!cuMemFree_v2(memory), "cuMemFree");
+	COUNT(allocations);
+	COUNT(memsets);
+	COUNT(copies);
+	COUNT(launches);
+	COUNT(failed);
+	COUNT(graphs);
+}
+
+static void *thread_run(void *context)
+{
+	unsigned index = (unsigned)(uintptr_t)context;
+
+	for (unsigned i = 0; i < rounds && !__atomic_load_n(&is_over, __ATOMIC_RELAXED); i++) {
+		one_round(index, (void *)(uintptr_t)(index + 1));
+		if (rounds == UINT32_MAX)
+			usleep(PAUSE_US);
+	}
+	return NULL;
+}
+
+static void print_done(void)
+{
+	printf("{\"launches\": %lu, \"failed\": %lu, \"graphs\": %lu, \"nodes\": %lu, "
+	       "\"copies\": %lu, \"memsets\": %lu, \"allocations\": %lu}\n",
+	       launches, failed, graphs, NODES * graphs, copies, memsets, allocations);
+	launches = failed = graphs = copies = memsets = allocations = 0;
+}
+
+static pthread_t threads[THREADS];
+
+static void threads_start(unsigned count)
+{
+	rounds = count;
+	__atomic_store_n(&is_over, false, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < THREADS; i++)
+		check(!pthread_create(&threads[i], NULL, thread_run, (void *)(uintptr_t)i),
+		      "thread");
+}
+
+static void threads_end(bool at_once)
+{
+	__atomic_store_n(&is_over, at_once, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	for (unsigned i = 0; i < THREADS; i++)
+		cuStreamSynchronize((void *)(uintptr_t)(i + 1));
+	cuStreamSynchronize((void *)7);
+	print_done();
+}
+
+static void print_state(void)
+{
+	void (*ask)(struct standin_cupti_state *) =
+		(void (*)(struct standin_cupti_state *))dlsym(RTLD_DEFAULT, "standin_cupti_state");
+	void *library = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+	struct standin_cupti_state state = { 0 };
+
+	if (library)
+		ask = (void (*)(struct standin_cupti_state *))dlsym(library, "standin_cupti_state");
+	if (ask)
+		ask(&state);
+	printf("{\"mapped\": %d, \"subscribed\": %u, \"callbacks\": %u, \"kinds\": %u, "
+	       "\"buffers\": %u, \"broken\": %u, \"finalized\": %u}\n",
+	       ask != NULL, state.is_subscribed, state.callbacks, state.kinds, state.buffers_out,
+	       state.broken, state.finalized);
+}
+
+static void print_fork(void)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (!child) {
+		cudaLaunchKernel(kernels[0], 1, 1, (void *)5);
+		_exit(7);
+	}
+	waitpid(child, &status, 0);
+	printf("{\"status\": %d}\n", status);
+}
+
+static void obey(const char *word)
+{
+	unsigned count;
+
+	cuInit(0);
+	if (sscanf(word, "go %u", &count) == 1) {
+		threads_start(count);
+		threads_end(false);
+	} else if (!strncmp(word, "run", 3)) {
+		threads_start(UINT32_MAX);
+		printf("{}\n");
+	} else if (!strncmp(word, "stop", 4)) {
+		threads_end(true);
+	} else if (!strncmp(word, "state", 5)) {
+		print_state();
+	} else if (!strncmp(word, "fork", 4)) {
+		print_fork();
+	} else if (!strncmp(word, "slow", 4)) {
+		cudaLaunchKernel(STANDIN_SLOW, 1, 1, (void *)1);
+		printf("{}\n");
+	} else if (!strncmp(word, "exit", 4)) {
+		one_round(0, (void *)1);
+		exit(0);
+	}
+}
+
+int main(int count, char **words)
+{
+	char line[64];
+
+	for (int i = 1; i < count; i++)
+		if (!strcmp(words[i], "mapped"))
+			check(dlopen("libcupti.so.13", RTLD_NOW) != NULL, "libcupti");
+	if (count < 2 || strcmp(words[1], "late") != 0)
+		cuInit(0);
+	printf("{}\n");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		obey(line);
+		fflush(stdout);
+	}
+	return 0;
+}

@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+"""
+CUDA of a live program that nobody prepared (cuda_app.c, on stand-ins of NVIDIA's libraries): what is recorded equals what
+the program says it did, every kernel has the call that launched it, and nothing of ours stays behind.
+"""
+
+import collections
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+import harness
+from harness import TargetTest, limpet
+
+APP = os.path.join(os.environ.get("CUDA", "."), "cuda_app")
+NAMES = {"kernel_a(int*)", "kernel_b(float*)", "ns::kernel_c(char const*)"}
+NODE = "graph_node(float*)"
+MEMSET = "[memset]"
+TO_DEVICE, TO_HOST = 2, 3
+ALLOCATE, FREE = 0, 1
+NOT_FOUND = 500  # what a launch of nothing answers
+BYTES = 1000
+OLD_VERSION, STRANGE_VERSION = 22, 990000
+REFUSED = 7
+
+
+class App:
+    """A running cuda_app."""
+
+    def __init__(self, *words, **variables):
+        self.process = subprocess.Popen([APP, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env=dict(os.environ, **variables))
+        self.pid = self.process.pid
+        self.line()
+
+    def line(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise AssertionError(f"the program has ended: {self.process.wait()}")
+        return json.loads(line)
+
+    def say(self, word):
+        self.process.stdin.write(word + "\n")
+        self.process.stdin.flush()
+
+    def ask(self, word):
+        self.say(word)
+        return self.line()
+
+    def close(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+class Recording:
+    """What limpet export says of a file."""
+
+    def __init__(self, path):
+        data = json.loads(limpet("export", path, "-f", "json", "-o", "-", deadline_s=120).out)
+        self.calls, self.work = collections.defaultdict(list), collections.defaultdict(list)
+        for call in data["calls"]:
+            function = data["functions"][call["function"]]
+            if function["domain"] == "cuda":
+                self.calls[function["name"]].append(call)
+            else:
+                self.work[function["domain"]].append(call)
+        start, end = data["clocks"]["start"], data["clocks"]["end"]
+        self.start, self.rate = start, (end["boottime_ns"] - start["boottime_ns"]) / (end["ticks"] - start["ticks"])
+        self.dropped = sum(data["totals"]["dropped"].values())
+        self.queues = {queue["number"]: queue["name"] for queue in data["processes"][0]["queues"]}
+
+    def ns(self, ticks):
+        return self.start["boottime_ns"] + (ticks - self.start["ticks"]) * self.rate
+
+
+class Cuda(TargetTest):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="limpet-cuda-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.path = os.path.join(self.folder, "it.limpet")
+
+    def app(self, *words, **variables):
+        app = App(*words, **variables)
+        self.addCleanup(app.close)
+        return app
+
+    def start(self, app, *traces):
+        process = harness.limpet_attached("record", "-p", app.pid, "-o", self.path, "--ring-size", "16M", "--json",
+                                          *(traces or ["--cuda-trace"]))
+        self.addCleanup(self.end_process, process)
+        return process
+
+    def stop(self, process, code=0):
+        process.send_signal(signal.SIGINT)
+        result = harness.limpet_finish(process)
+        self.assertEqual(result.code, code, str(result))
+        return result
+
+    def assert_left(self, app, finalized=None):
+        state = app.ask("state")
+        self.assertEqual({state[name] for name in ("subscribed", "callbacks", "kinds", "buffers", "broken")}, {0}, state)
+        if finalized is not None:
+            self.assertEqual(state["finalized"], finalized, state)
+
+    def assert_causes(self, recording):
+        """Every work was caused by a call that is there, and did not begin before it."""
+        begins = {call["begin_ns"] for calls in recording.calls.values() for call in calls}
+        for work in recording.work["kernel"] + recording.work["memory-copy"]:
+            cause = round(recording.ns(work["cause"]))
+            near = [cause + step for step in range(-3, 4) if cause + step in begins]
+            self.assertTrue(near, work)
+            self.assertGreaterEqual(work["begin_ns"] + 3, near[0])
+
+
+class Contents(Cuda):
+    def assert_kernels(self, counts, recording):
+        seen = collections.Counter(kernel["title"] for kernel in recording.work["kernel"])
+        third = counts["launches"] // 3
+        self.assertEqual(seen, {**dict.fromkeys(NAMES, third), NODE: counts["nodes"], MEMSET: counts["memsets"]})
+        for kernel in recording.work["kernel"]:
+            if kernel["title"] in NAMES:
+                self.assertEqual((kernel["group_x"], kernel["local_bytes"]), (64, 77))
+                self.assertIn(kernel["grid_x"], (128, 192, 256))
+            self.assertRegex(recording.queues[kernel["queue"]], r"^stream \d of context 1$")
+
+    def assert_calls(self, counts, recording):
+        launches = recording.calls["cuLaunchKernel"]
+        self.assertEqual(len(launches), counts["launches"] + counts["failed"])
+        results = collections.Counter(call["result"] for call in launches)
+        self.assertEqual(results, {0: counts["launches"], NOT_FOUND: counts["failed"]})
+        self.assertEqual(len(recording.calls["cuGraphLaunch"]), counts["graphs"])
+
+    def one(self, *words):
+        app = self.app(*words)
+        app.ask("go 5")
+        process = self.start(app)
+        counts = app.ask("go 200")
+        self.stop(process)
+        app.ask("go 5")
+        self.assert_left(app, finalized=1)
+        return counts, Recording(self.path)
+
+    def test_all_that_the_program_did(self):
+        counts, recording = self.one()
+        self.assertEqual(recording.dropped, 0)
+        self.assert_kernels(counts, recording)
+        self.assert_calls(counts, recording)
+        self.assert_causes(recording)
+        directions = collections.Counter(copy["direction"] for copy in recording.work["memory-copy"])
+        self.assertEqual(directions, {TO_DEVICE: counts["copies"], TO_HOST: counts["copies"]})
+        self.assertEqual({copy["size"] for copy in recording.work["memory-copy"]}, {BYTES})
+        operations = collections.Counter(memory["operation"] for memory in recording.work["memory-allocation"])
+        self.assertEqual(operations, {ALLOCATE: counts["allocations"], FREE: counts["allocations"]})
+
+    def test_the_same_where_cupti_is_mapped_before(self):
+        counts, recording = self.one("now", "mapped")
+        self.assert_kernels(counts, recording)
+        self.assert_causes(recording)
+
+    def test_report_names_kernels_and_device(self):
+        self.one()
+        out = limpet("report", self.path).out
+        for word in ("kernel_a(int*)", "cuLaunchKernel", "MEMORY_COPY_HOST_TO_DEVICE"):
+            self.assertIn(word, out)
+
+    def test_kineto_as_its_readers_want_it(self):
+        """What Holistic Trace Analysis's parser takes: events with cat and dur, numbers of streams and correlation."""
+        counts, _ = self.one()
+        out = os.path.join(self.folder, "it.pt.trace.json")
+        self.assertEqual(limpet("export", self.path, "-o", out).code, 0)
+        with open(out, encoding="utf-8") as file:
+            data = json.load(file)
+        self.assertEqual((data["schemaVersion"], data["distributedInfo"]["rank"], data["deviceProperties"][0]["name"]),
+                         (1, 0, "Stand-in GPU 0"))
+        spans = [event for event in data["traceEvents"] if event["ph"] == "X"]
+        kinds = collections.Counter(event["cat"] for event in spans)
+        self.assertEqual((kinds["kernel"], kinds["gpu_memset"], kinds["gpu_memcpy"]),
+                         (counts["launches"] + counts["nodes"], counts["memsets"], 2 * counts["copies"]))
+        calls = {event["args"]["correlation"]: event for event in spans if event["cat"] == "cuda_driver"}
+        for event in spans:
+            self.assertGreaterEqual(event["dur"], 0)
+            if event["cat"] == "kernel":
+                self.assertIn(calls[event["args"]["correlation"]]["name"], ("cuLaunchKernel", "cuGraphLaunch"))
+                self.assertEqual((event["pid"], event["tid"]), (0, event["args"]["stream"]))
+                self.assertIn(event["args"]["stream"], (1, 2, 3))
+        arrows = collections.Counter(event["ph"] for event in data["traceEvents"] if event["cat"] == "ac2g")
+        self.assertEqual(arrows["s"], arrows["f"])
+
+    def test_kernels_alone_cost_no_callbacks(self):
+        app = self.app()
+        process = self.start(app, "--kernel-trace")
+        self.assertEqual((app.ask("state")["callbacks"], app.ask("state")["kinds"]), (0, 2))
+        counts = app.ask("go 50")
+        self.stop(process)
+        recording = Recording(self.path)
+        self.assertEqual(len(recording.work["kernel"]), counts["launches"] + counts["nodes"] + counts["memsets"])
+        self.assertFalse(recording.calls or recording.work["memory-copy"])
+        self.assert_left(app)
+
+
+class Life(Cuda):
+    def test_cuda_that_begins_later(self):
+        app = self.app("late")
+        process = self.start(app)
+        app.ask("state")
+        self.assertTrue(harness.wait_until(lambda: app.ask("state")["subscribed"]))
+        counts = app.ask("go 20")
+        self.stop(process)
+        self.assertEqual(len(Recording(self.path).calls["cuGraphLaunch"]), counts["graphs"])
+        self.assert_left(app)
+
+    def test_again_and_again_while_it_works(self):
+        app = self.app()
+        app.ask("run")
+        for index in range(3):
+            process = self.start(app)
+            self.stop(process)
+            self.assert_left(app, finalized=index + 1)
+            recording = Recording(self.path)
+            self.assertEqual(recording.dropped, 0)
+            self.assert_causes_of_the_middle(recording)
+        app.ask("stop")
+
+    def assert_causes_of_the_middle(self, recording):
+        """What was launched before we came has no cause; all others have one."""
+        first = min(call["begin_ns"] for calls in recording.calls.values() for call in calls)
+        late = [kernel for kernel in recording.work["kernel"] if kernel["begin_ns"] > first + 5e7]
+        self.assertFalse([kernel for kernel in late if not kernel["cause"]][:3])
+
+    def test_a_killed_limpet_leaves_too(self):
+        app = self.app()
+        app.ask("run")
+        process = self.start(app)
+        process.kill()
+        process.wait()
+        self.assertTrue(harness.wait_until(lambda: app.ask("state")["finalized"] == 1))
+        self.assert_left(app)
+        self.stop(self.start(app))
+        self.assertGreater(app.ask("stop")["launches"], 0)
+
+    def test_what_is_under_way_is_waited_for(self):
+        app = self.app()
+        process = self.start(app)
+        app.ask("slow")
+        self.assertEqual(self.stop(process).event("recorded")["work_cut"], 0)
+        [kernel] = Recording(self.path).work["kernel"]
+        self.assertEqual(kernel["title"], "slow_kernel()")
+        self.assertGreater(kernel["duration_ns"], 3e8)
+        self.assert_left(app)
+
+    def test_forks_and_ends_while_traced(self):
+        app = self.app()
+        process = self.start(app)
+        self.assertEqual(app.ask("fork")["status"], 7 << 8)
+        counts = app.ask("go 10")
+        app.say("exit")
+        self.assertEqual(app.process.wait(harness.PATIENCE_S), 0)
+        result = harness.limpet_finish(process)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertGreaterEqual(len(Recording(self.path).calls["cuGraphLaunch"]), counts["graphs"])
+
+
+class Looking(Cuda):
+    def test_doctor_says_which_cupti(self):
+        for words, cupti in (((), "CUPTI not mapped"), (("now", "mapped"), "/libcupti.so.13")):
+            app = self.app(*words)
+            out = limpet("doctor", app.pid).out
+            self.assertIn("/libcuda.so.1\n", out)
+            self.assertIn(cupti, out)
+        self.assertIn("cuda", limpet("ps", "--gpu").out)
+
+
+class Refusals(Cuda):
+    def refused(self, why, **variables):
+        app = self.app(**variables)
+        process = self.start(app, "--cuda-trace")
+        app.ask("go 3")
+        process.send_signal(signal.SIGINT)
+        result = harness.limpet_finish(process)
+        self.assertNotEqual(result.code, 0, str(result))
+        self.assertIn(why, str(result))
+        self.assert_left(app)
+
+    def test_another_profiler(self):
+        self.refused("another profiler holds", STANDIN_CUPTI_HELD="1")
+
+    def test_an_unknown_release(self):
+        self.refused("does not know", STANDIN_CUPTI_VERSION=str(STRANGE_VERSION))
+
+    def test_an_old_release_stays_loaded_and_says_so(self):
+        app = self.app(STANDIN_CUPTI_VERSION=str(OLD_VERSION))
+        process = self.start(app)
+        app.ask("go 3")
+        self.assertIn("stays loaded", str(self.stop(process)))
+        self.assert_left(app, finalized=0)
+
+
+if __name__ == "__main__":
+    unittest.main()

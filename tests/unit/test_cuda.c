@@ -1,0 +1,136 @@
+/*
+ * What CUDA's domain keeps between CUPTI's callbacks: causes by number, buffers, and which releases
+ * it knows.
+ */
+#include "unit.h"
+
+#include "target/domains/cuda/cuda.h"
+
+#include <string.h>
+
+#define SLOTS       (1u << 20) /* of causes */
+#define BUFFERS_MAX 1000u
+
+static void knows_releases_by_their_numbers(void **state)
+{
+	static const struct {
+		uint32_t version;
+		bool is_known, may_finalize;
+	} cases[] = {
+		{ 12, false, false },    { 13, true, false },    { 23, true, false },
+		{ 24, true, true },      { 28, true, true },     { 99, false, true },
+		{ 130000, true, true },  { 130001, true, true }, { 139999, true, true },
+		{ 140000, false, true },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(layout_is_known(cases[i].version), cases[i].is_known);
+		if (cases[i].is_known)
+			assert_int_equal(layout_may_finalize(cases[i].version),
+					 cases[i].may_finalize);
+	}
+}
+
+static void finds_a_cause_until_another_takes_its_slot(void **state)
+{
+	struct cuda_cause found = { 0 };
+
+	(void)state;
+	assert_int_equal(causes_open(), 0);
+	assert_false(cause_find(7, &found));
+	cause_note(7, &(struct cuda_cause){ 1000, 42 });
+	assert_true(cause_find(7, &found));
+	assert_int_equal(found.begin, 1000);
+	assert_int_equal(found.thread, 42);
+	cause_note(7 + SLOTS, &(struct cuda_cause){ 2000, 43 });
+	assert_false(cause_find(7, &found));
+	assert_true(cause_find(7 + SLOTS, &found));
+	assert_int_equal(found.begin, 2000);
+}
+
+static void has_no_cause_with_number_0_or_of_an_earlier_session(void **state)
+{
+	struct cuda_cause found;
+
+	(void)state;
+	assert_int_equal(causes_open(), 0);
+	cause_note(0, &(struct cuda_cause){ 1, 1 });
+	assert_false(cause_find(0, &found));
+	cause_note(9, &(struct cuda_cause){ 1, 1 });
+	causes_close();
+	assert_int_equal(causes_open(), 0);
+	assert_false(cause_find(9, &found));
+}
+
+static void gives_buffers_that_are_empty_until_none_is_left(void **state)
+{
+	static uint8_t *given[BUFFERS_MAX];
+	size_t size = 0, most = 1, count = 0;
+	uint8_t *more;
+
+	(void)state;
+	assert_int_equal(buffers_open(), 0);
+	for (buffer_give(&more, &size, &most); more; buffer_give(&more, &size, &most)) {
+		assert_true(count < BUFFERS_MAX && size >= 65536 && !most);
+		assert_int_equal((uintptr_t)more % 8, 0);
+		assert_int_equal(more[100], 0);
+		memset(more, 0xff, 200);
+		given[count++] = more;
+	}
+	assert_int_equal(size, 0);
+	assert_int_equal(buffers_out(), count);
+	buffer_take_back(given[3], 200);
+	assert_int_equal(buffers_out(), count - 1);
+	buffer_give(&more, &size, &most);
+	assert_ptr_equal(more, given[3]);
+	assert_int_equal(more[100], 0);
+	buffers_close();
+	assert_int_equal(buffers_out(), 0);
+	assert_int_equal(given[5][100], 0);
+}
+
+static void leaves_memory_alone_that_is_not_its_own(void **state)
+{
+	uint64_t other[4] = { 1, 2, 3, 4 };
+
+	(void)state;
+	assert_int_equal(buffers_open(), 0);
+	buffer_take_back((uint8_t *)other, sizeof(other));
+	assert_int_equal(other[3], 4);
+}
+
+static void reads_a_call_that_has_no_result_yet(void **state)
+{
+	int32_t result = 700;
+	union {
+		uint64_t words[9];
+		uint32_t halves[18];
+	} data = { { 0 } };
+	struct cupti_call call;
+
+	(void)state;
+	data.halves[16] = 5;
+	layout_call(&data, &call);
+	assert_false(call.is_exit);
+	assert_int_equal(call.correlation, 5);
+	data.halves[0] = 1;
+	data.words[3] = (uint64_t)(uintptr_t)&result;
+	layout_call(&data, &call);
+	assert_true(call.is_exit);
+	assert_int_equal(call.result, 700);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(knows_releases_by_their_numbers),
+		cmocka_unit_test(finds_a_cause_until_another_takes_its_slot),
+		cmocka_unit_test(has_no_cause_with_number_0_or_of_an_earlier_session),
+		cmocka_unit_test(gives_buffers_that_are_empty_until_none_is_left),
+		cmocka_unit_test(leaves_memory_alone_that_is_not_its_own),
+		cmocka_unit_test(reads_a_call_that_has_no_result_yet),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/model/table.h"
+#include "host/core/table.h"
 
 #include <sys/types.h>
 

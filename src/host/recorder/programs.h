@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "host/model/table.h"
+#include "host/core/table.h"
 #include "host/process/identity.h"
 #include "host/recording/recording.h"
 

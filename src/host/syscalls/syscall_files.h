@@ -6,7 +6,7 @@
 #pragma once
 
 #include "host/collect/sockets.h"
-#include "host/model/table.h"
+#include "host/core/table.h"
 
 #include <sys/types.h>
 

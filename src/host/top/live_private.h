@@ -3,8 +3,8 @@
  */
 #pragma once
 
+#include "host/core/table.h"
 #include "host/model/samples/samples.h"
-#include "host/model/table.h"
 #include "host/recorder/samples/code_list.h"
 #include "host/top/live.h"
 #include "host/top/live_view.h"

@@ -3,9 +3,9 @@
  */
 #pragma once
 
+#include "host/core/table.h"
 #include "host/core/text/json.h"
 #include "host/model/model.h"
-#include "host/model/table.h"
 
 /* What -A chooses. */
 enum agent_index {

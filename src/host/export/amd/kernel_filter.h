@@ -4,7 +4,7 @@
 #pragma once
 
 #include "host/core/err.h"
-#include "host/model/table.h"
+#include "host/core/table.h"
 
 #include <regex.h>
 

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/table.h"
 #include "host/core/text/plural.h"
 #include "host/core/text/print.h"
 #include "host/export/exporter.h"
 #include "host/export/profile/svg_boxes.h"
 #include "host/model/statistics.h"
-#include "host/model/table.h"
 #include "shared/base/hash.h"
 
 static void svg_name(const struct svg_picture *self, const struct tree_node *node, char *ret,

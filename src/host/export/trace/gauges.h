@@ -4,8 +4,8 @@
  */
 #pragma once
 
+#include "host/core/table.h"
 #include "host/model/model.h"
-#include "host/model/table.h"
 
 enum gauge_kind { GAUGE_COPY, GAUGE_MEMORY, GAUGE_SCRATCH, GAUGE_KINDS };
 

@@ -8,8 +8,8 @@
  */
 #pragma once
 
+#include "host/core/table.h"
 #include "host/model/model.h"
-#include "host/model/table.h"
 
 struct allocation_site {
 	const struct model_process *process;

@@ -3,9 +3,9 @@
  */
 #pragma once
 
+#include "host/core/table.h"
 #include "host/model/model.h"
 #include "host/model/statistics.h"
-#include "host/model/table.h"
 
 struct marker_row {
 	enum call_kind kind;

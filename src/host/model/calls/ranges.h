@@ -5,8 +5,8 @@
  */
 #pragma once
 
+#include "host/core/table.h"
 #include "host/model/model.h"
-#include "host/model/table.h"
 
 /* Of an opening call, in the order in which they come. */
 struct range_end {

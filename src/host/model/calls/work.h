@@ -4,9 +4,9 @@
  */
 #pragma once
 
+#include "host/core/table.h"
 #include "host/model/model.h"
 #include "host/model/statistics.h"
-#include "host/model/table.h"
 
 struct work_row {
 	unsigned domain;

@@ -10,7 +10,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
-#include "host/model/table.h"
+#include "host/core/table.h"
 
 /* What stands for the executable, whose name may differ; no file is called so. */
 #define EXECUTABLE "/"

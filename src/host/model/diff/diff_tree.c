@@ -8,7 +8,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
-#include "host/model/table.h"
+#include "host/core/table.h"
 
 struct laying {
 	struct diff_tree *diff;

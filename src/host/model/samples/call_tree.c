@@ -9,7 +9,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
-#include "host/model/table.h"
+#include "host/core/table.h"
 
 struct builder {
 	struct call_tree *tree;

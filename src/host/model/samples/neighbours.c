@@ -10,7 +10,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
-#include "host/model/table.h"
+#include "host/core/table.h"
 #include "shared/base/hash.h"
 
 #define NOBODY UINT32_MAX

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "host/core/room.h"
-#include "host/model/table.h"
+#include "host/core/table.h"
 
 struct gathering {
 	struct profile *profile;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "host/core/room.h"
-#include "host/model/table.h"
+#include "host/core/table.h"
 
 /* What limpet writes is no longer. */
 #define NAME_BYTES_MAX 8192u

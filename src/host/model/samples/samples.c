@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "host/core/room.h"
+#include "host/core/table.h"
 #include "host/core/text/path.h"
 #include "host/core/text/text.h"
 #include "host/model/narrow.h"
 #include "host/model/samples/languages.h"
 #include "host/model/samples/sample_names.h"
 #include "host/model/statistics.h"
-#include "host/model/table.h"
 
 struct samples *samples_new(void)
 {

@@ -17,7 +17,7 @@ int perf_access_level(void)
 	ssize_t size =
 		text_read_small("/proc/sys/kernel/perf_event_paranoid", level, sizeof(level));
 
-	return size > 0 ? atoi(level) : INT_MAX;
+	return size > 0 ? (int)strtol(level, NULL, 10) : INT_MAX;
 }
 
 /* Debian's kernels know a 3, which leaves users nothing. */

@@ -6,7 +6,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
-#include "host/model/table.h"
+#include "host/core/table.h"
 #include "host/python/locations.h"
 #include "host/symbols/symbolizer.h"
 #include "host/unwind/engine.h"

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/model/table.h"
+#include "host/core/table.h"
 #include "host/recorder/samples/code_list.h"
 #include "host/recorder/samples/pending.h"
 

@@ -225,7 +225,7 @@ static int session_new(struct ui_session **ret, const struct ui_wish *wish, stru
 int ui_session_attach(struct ui_session **ret, const struct ui_wish *wish, const char *version,
 		      struct err *err)
 {
-	struct ui_session *self;
+	struct ui_session *self = NULL;
 	int r = session_new(&self, wish, err);
 
 	if (r)
@@ -253,7 +253,7 @@ int ui_session_record(struct ui_session **ret, const struct live_job_options *gi
 				      .off_cpu = sampler && sampler->off_cpu,
 				      .children = given->job.recorder.has_children,
 				      .is_recorded = 1 };
-	struct ui_session *self;
+	struct ui_session *self = NULL;
 	int r = session_new(&self, &wish, err);
 
 	if (r)

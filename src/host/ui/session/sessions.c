@@ -4,7 +4,6 @@
 #include "host/ui/session/sessions.h"
 
 #include <errno.h>
-#include <string.h>
 
 void sessions_init(struct sessions *ret)
 {
@@ -51,9 +50,8 @@ void sessions_remove(struct sessions *sessions, struct ui_session *session)
 	pthread_mutex_lock(&sessions->lock);
 	for (unsigned i = 0; i < sessions->count; i++)
 		if (sessions->items[i] == session) {
-			memmove(&sessions->items[i], &sessions->items[i + 1],
-				(sessions->count - i - 1) * sizeof(sessions->items[0]));
-			sessions->count--;
+			for (sessions->count--; i < sessions->count; i++)
+				sessions->items[i] = sessions->items[i + 1];
 			break;
 		}
 	ui_session_free(session);

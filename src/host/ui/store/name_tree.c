@@ -140,8 +140,8 @@ struct writing {
 
 static void columns_begin(struct writing *self)
 {
-	static const char *const selves[] = { "self", "self_b" }, *const counts[] = { "count",
-										      "count_b" };
+	static const char *const selves[NAME_TREE_SIDES] = { "self", "self_b" };
+	static const char *const counts[NAME_TREE_SIDES] = { "count", "count_b" };
 
 	self->up = columns_add(self->columns, "up", COLUMN_U32);
 	self->name = columns_add(self->columns, "name", COLUMN_U32);
@@ -149,7 +149,7 @@ static void columns_begin(struct writing *self)
 	self->type = columns_add(self->columns, "type", COLUMN_U8);
 	self->line = columns_add(self->columns, "line", COLUMN_U32);
 	self->file = columns_add(self->columns, "file", COLUMN_U32);
-	for (unsigned side = 0; side < self->sides; side++) {
+	for (unsigned side = 0; side < MIN(self->sides, NAME_TREE_SIDES); side++) {
 		self->self[side] = columns_add(self->columns, selves[side], COLUMN_F64);
 		self->count[side] = columns_add(self->columns, counts[side], COLUMN_F64);
 	}

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/model/table.h"
+#include "host/core/table.h"
 #include "host/ui/columns.h"
 
 #define NAME_TREE_NONE  UINT32_MAX

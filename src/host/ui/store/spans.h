@@ -5,8 +5,8 @@
 #pragma once
 
 #include "host/core/pool.h"
+#include "host/core/table.h"
 #include "host/model/model.h"
-#include "host/model/table.h"
 #include "host/ui/command.h"
 
 struct columns;

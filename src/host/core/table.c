@@ -1,7 +1,7 @@
 /*
  * Open addressing with linear probing; what is removed leaves no gap behind.
  */
-#include "host/model/table.h"
+#include "host/core/table.h"
 
 #include <stdlib.h>
 #include <string.h>

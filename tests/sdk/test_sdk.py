@@ -237,6 +237,18 @@ class SdkTest(unittest.TestCase):
                 self.assertEqual(gone, [str(i + 1) for i in range(RESTARTS)])
                 self.assertEqual(self.log.lines("object")[-1][1:], [str(RESTARTS + 1), "memory://7100", DEVICE])
 
+    def test_a_runtime_that_several_threads_start_and_shut_down(self):
+        for name in ("unprepared", "limpets door"):
+            with self.subTest(name):
+                self.log.clear()
+                work = self.work(program="standin_hsa_work", **CASES[name])
+                attached = self.attach(work, "callbacks", "work")
+                work.ask("lives", 2)
+                work.ask("go", 1)
+                self.leave(attached)
+                gone, come = self.log.lines("gone"), self.log.lines("object")
+                self.assertEqual(len(come) - len(gone), 1, (come, gone))
+
     def test_tables_that_are_handed_over_again_are_no_restart(self):
         for restarts in (0, 2):
             with self.subTest(restarts=restarts):

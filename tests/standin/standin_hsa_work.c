@@ -12,6 +12,7 @@
  *   endless     a kernel without a signal that does not end before "release"
  *   restart     shuts the runtime down and starts it again
  *   together    the same, with eight users that shut it down at the same time
+ *   lives N     eight threads start the runtime and shut it down, each N times
  *   leave       leaves a call of hsa_init() by longjmp
  *   replay      lets its register library hand over all tables once more
  *   forbid      its thread may not read the machine's counter any more
@@ -202,6 +203,23 @@ static void restart_together(void)
 	begin();
 }
 
+static void *live(void *argument)
+{
+	for (unsigned i = 0; i < *(unsigned *)argument; i++) {
+		check(!hsa_init(), "hsa_init");
+		(void)shut_down(NULL);
+	}
+	return NULL;
+}
+
+static void lives(unsigned count)
+{
+	finish();
+	(void)shut_down(NULL);
+	many(live, count);
+	begin();
+}
+
 static void leave(void)
 {
 	static jmp_buf out;
@@ -257,6 +275,8 @@ static void obey(const char *word, unsigned number)
 		restart();
 	else if (!strcmp(word, "together"))
 		restart_together();
+	else if (!strcmp(word, "lives"))
+		lives(number);
 	else if (!strcmp(word, "leave"))
 		leave();
 	else if (!strcmp(word, "replay"))

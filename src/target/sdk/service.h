@@ -55,6 +55,7 @@ struct sdk_frame {
 	uint64_t internal, ancestor, begin;
 	uint32_t seen_count;
 	bool has_arguments; /* the payload was filled */
+	bool was_in;        /* its entry held our stub before, of those that are watched for all */
 	uint8_t watched;    /* what for, when it began: what was done before is undone after */
 	uint64_t kernel;    /* the one that it launches, where somebody wants to know; 0 */
 	uint32_t asked;     /* how often HIP has asked in it whether to report */

@@ -236,6 +236,18 @@ static uint64_t stub_of(const struct sdk_slot *slot)
 	return (uint64_t)service_stubs + (uint64_t)(slot - service_slots) * SERVICE_STUB_SIZE;
 }
 
+bool intercept_is_in(const struct sdk_slot *slot)
+{
+	return slot->entry && __atomic_load_n(slot->entry, __ATOMIC_RELAXED) == stub_of(slot);
+}
+
+bool intercept_is_hidden(const struct sdk_slot *slot)
+{
+	uint64_t value = slot->entry ? __atomic_load_n(slot->entry, __ATOMIC_RELAXED) : 0;
+
+	return value != stub_of(slot) && value != slot->original;
+}
+
 static bool entry_store(uint64_t *entry, uint64_t from, uint64_t to)
 {
 	struct protection opened;

@@ -35,3 +35,9 @@ unsigned intercept_read(const struct agent_table *known, const struct api_table 
 /* What is behind a slot: the runtime's own function, or whoever was there before us. */
 uint64_t intercept_original(const struct api_table *table, unsigned operation,
 			    const uint64_t *slots);
+
+/* Does its entry hold our stub?  On a thread that is in a call of its library. */
+struct sdk_slot;
+bool intercept_is_in(const struct sdk_slot *slot);
+/* Or somebody else's function, which may lead to it? */
+bool intercept_is_hidden(const struct sdk_slot *slot);

@@ -56,7 +56,7 @@ void restart_adopt(void)
 
 void restart_before(struct sdk_frame *frame)
 {
-	(void)frame;
+	frame->was_in = intercept_is_in(frame->slot);
 	(void)hsa_gate_shut();
 }
 
@@ -73,22 +73,28 @@ void restart_after_init(struct sdk_frame *frame, uint64_t end)
 	gate_open();
 }
 
-static void runtime_look(void)
+static void runtime_look(const struct sdk_frame *frame)
 {
+	bool is_hidden = intercept_is_hidden(frame->slot);
+	bool is_reset = frame->was_in && !is_hidden && !intercept_is_in(frame->slot);
 	uint32_t count = __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);
 
-	for (uint32_t i = 0; i < count; i++)
-		if (runtime_is_over(&agent_page.tables[i])) {
-			runtime_forget();
-			intercept_add(&agent_page.tables[i]);
-			return;
-		}
+	for (uint32_t i = 0; i < count && (is_reset || is_hidden); i++) {
+		const struct agent_table *table = &agent_page.tables[i];
+
+		if (!text_equal(table->name, "hsa") || (is_hidden && !runtime_is_over(table)))
+			continue;
+		runtime_forget();
+		intercept_add(table);
+		return;
+	}
 }
 
-/* Only the last of several takes the runtime down. */
+/* Only the last of several takes the runtime down, and that sets its tables anew before; from then
+ * until we are in them again calls are not seen.  So it is asked only where that cannot be told. */
 void restart_after_shut_down(struct sdk_frame *frame, uint64_t end)
 {
-	(void)frame, (void)end;
-	runtime_look();
+	(void)end;
+	runtime_look(frame);
 	gate_open();
 }

@@ -171,6 +171,29 @@ class Jit(unittest.TestCase):
         for one in made:
             self.assertEqual(one["end"], IN_JIT, recording.stack(one))
 
+    def test_racket(self):
+        """Its code has a stack of its own. On aarch64 the frame pointer is that of the function which entered it, and leads to
+        that one's caller: such a stack would lack a function and be called complete."""
+        find("racket")
+        recording = self.look("racket", SOURCES / "hot.rkt")
+        made = [one for one in recording.samples if self.made(recording, one)]
+        self.assertGreater(len(made), len(recording.samples) / 2)
+        for one in made:
+            self.assertEqual(one["end"], IN_JIT, recording.stack(one))
+
+    def test_sbcl(self):
+        """Its code lies in a file that is no ELF object, and has a stack of its own on aarch64."""
+        find("sbcl")
+        file = os.path.join(self.folder, "it.limpet")
+        with running("sbcl", "--script", SOURCES / "hot.lisp", folder=self.folder) as process:
+            subprocess.run([LIMPET, "record", "-p", str(process.pid), "--duration", "1s", "--sampler", SAMPLER, "-F", "499",
+                            "-o", file], capture_output=True, check=True)
+        report = subprocess.run([LIMPET, "report", file, "-n", "0"], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(len(re.findall(r"(?m)\d  \[JIT of sbcl\]$", report)), 1, report)
+        self.assertNotIn("sbcl.core+0x", report)
+        if os.uname().machine == "aarch64":
+            self.assertIn(IN_JIT, report)
+
     def test_unnamed_code_is_one_entry(self):
         find("erl", "erlc")
         subprocess.run(["erlc", "-o", self.folder, SOURCES / "hot.erl"], check=True, timeout=LIMIT)

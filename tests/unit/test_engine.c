@@ -35,6 +35,21 @@ static void knows_a_runtime_by_its_file(void **state)
 	assert_string_equal(name_of("", "/usr/bin/luajit-2.1"), "[JIT of luajit]");
 	assert_string_equal(name_of("[anon:v8]", "/usr/bin/luajit-2.1"), "[JIT of V8]");
 	assert_string_equal(name_of("", "/usr/bin/true"), "[JIT]");
+	assert_string_equal(name_of("", "/usr/lib/sbcl/sbcl.core"), "[JIT of sbcl]");
+}
+
+/* A file that a runtime has laid its code into; others, as those of Windows, have names of their
+ * own. */
+static void knows_an_image_of_a_runtime(void **state)
+{
+	static char image[] = "/usr/lib/sbcl/sbcl.core", other[] = "/opt/kernel32.dll";
+
+	(void)state;
+	assert_true(engine_has_image(&(struct module){ .kind = MODULE_FILE, .path = image }));
+	assert_false(engine_has_image(
+		&(struct module){ .kind = MODULE_FILE, .path = image, .is_object = true }));
+	assert_false(engine_has_image(&(struct module){ .kind = MODULE_FILE, .path = other }));
+	assert_false(engine_has_image(&(struct module){ .kind = MODULE_ANONYMOUS, .path = image }));
 }
 
 static void knows_what_limpet_brought(void **state)
@@ -77,6 +92,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(knows_a_runtime_by_its_file),
+		cmocka_unit_test(knows_an_image_of_a_runtime),
 		cmocka_unit_test(knows_what_limpet_brought),
 		cmocka_unit_test(knows_bootstrap_code),
 	};

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "shared/arch/elf.h"
 #include "shared/wire/boot.h"
 
 #define NODE_NAMES "start it with --perf-basic-prof"
@@ -30,6 +31,10 @@ static const struct {
 	{ "libpypy", { "pypy", "[JIT of pypy]", NULL } },
 	{ "luajit", { "luajit", "[JIT of luajit]", NULL, FRAMES_OF_LUAJIT } },
 	{ "libluajit", { "luajit", "[JIT of luajit]", NULL, FRAMES_OF_LUAJIT } },
+	{ "racket", { "racket", "[JIT of racket]", NULL, FRAMES_NONE } },
+	{ "sbcl.core",
+	  { "sbcl", "[JIT of sbcl]", NULL,
+	    ARCH_RETURN_ON_STACK ? FRAMES_BY_POINTER : FRAMES_NONE } },
 	{ "libguile", { "guile", "[JIT of guile]", NULL, FRAMES_BY_ENTRY } },
 	{ "ruby", { "ruby", "[JIT of ruby]", "start it with --yjit-perf" } },
 	{ "libruby", { "ruby", "[JIT of ruby]", "start it with --yjit-perf" } },
@@ -105,6 +110,16 @@ const struct engine *engine_of(const struct space *space, const struct space_ran
 		if (has_file(space, engines[i].file))
 			return &engines[i].engine;
 	return &unknown;
+}
+
+bool engine_has_image(const struct module *module)
+{
+	const char *base = base_of(module);
+
+	for (size_t i = 0; !module->is_object && i < ARRAY_SIZE(engines); i++)
+		if (!strcmp(base, engines[i].file))
+			return true;
+	return false;
 }
 
 const struct engine *engine_by_path(const char *path)

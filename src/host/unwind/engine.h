@@ -24,5 +24,7 @@ struct engine {
 /* Code of nobody that is known has one, too.  The mapping's own name counts first, then what else
  * the process has mapped. */
 const struct engine *engine_of(const struct space *space, const struct space_range *range);
+/* A file that is no ELF object, in which a runtime keeps code that it made (sbcl.core). */
+bool engine_has_image(const struct module *module);
 /* By its `path`, as recordings have it; NULL: it is none. */
 const struct engine *engine_by_path(const char *path);

@@ -186,7 +186,7 @@ static int find_code(struct code_list *self, enum code_kind kind, const struct o
 static bool is_made(const struct module *module)
 {
 	return module->kind == MODULE_ANONYMOUS || strncmp(module->path, "/memfd:", 7) == 0 ||
-	       strncmp(module->path, "/dev/zero", 9) == 0;
+	       strncmp(module->path, "/dev/zero", 9) == 0 || engine_has_image(module);
 }
 
 static enum code_kind kind_of(const struct space_range *range)

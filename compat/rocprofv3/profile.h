@@ -37,9 +37,10 @@ struct profile {
 	const char *period_unit;
 	struct periods periods;
 	const char *log_level, *input;
-	unsigned job;       /* of the input file, from 0 */
-	unsigned job_count; /* that it has; 0: there is no file */
-	char **command;     /* of a program to start, with its arguments; NULL: attach */
+	const char *config_folder; /* of definitions of counters; NULL: as installed */
+	unsigned job;              /* of the input file, from 0 */
+	unsigned job_count;        /* that it has; 0: there is no file */
+	char **command;            /* of a program to start, with its arguments; NULL: attach */
 	bool lists, shows_help, shows_version;
 
 	/* Which settings were made, and how: an input file must not say otherwise. */

@@ -33,6 +33,9 @@ struct profile {
 	bool is_mangled, is_truncated;
 	struct amd_output_options output;
 	struct profile_list groups; /* of the summary */
+	struct profile_list counters;
+	unsigned counter_passes;                 /* so many times they were named */
+	const char *extra_counters, *extra_text; /* a file of definitions, and its text */
 	struct profile_list period_texts;
 	const char *period_unit;
 	struct periods periods;

@@ -77,6 +77,8 @@ struct writer *writer_known(void);
 bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values);
 void writer_text(struct writer *writer, const char *text, size_t size);
 void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count);
+/* At most RECORD_COUNTS_MAX; several may follow each other. */
+void writer_counts(struct writer *writer, const struct record_count *counts, unsigned count);
 
 /* What a number in values to come is called, of any length up to NAME_BYTES_MAX; before the call.
  * False: it was dropped, say it again. */

@@ -71,8 +71,10 @@ static const struct variable {
 	{ "SELECTED_REGIONS", "selected-regions" },
 	{ "SELECTED_REGIONS_REF_COUNT", "selected-regions-ref-count" },
 
-	{ "COUNTER*", "pmc" },
-	{ "EXTRA_COUNTERS_CONTENTS", "extra-counters" },
+	{ "COUNTER_COLLECTION", NULL, FORM_OTHERS }, /* the names say so, too */
+	{ "COUNTERS", "pmc", FORM_PARTS, ", " },
+	{ "COUNTER_GROUPS*", "pmc-groups" },
+	{ "EXTRA_COUNTERS_CONTENTS", "extra-counters-contents" },
 	{ "KERNEL_REPLAY", "kernel-replay" },
 	{ "SPM_*", "spm" },
 	{ "PC_SAMPLING_*", "pc-sampling" },

@@ -4,6 +4,7 @@
 #include "help.h"
 
 #include "host/core/text/print.h"
+#include "host/counters/amd/listing.h"
 #include "settings.h"
 
 #include <string.h>
@@ -49,13 +50,24 @@ void help_print(FILE *out)
 	      out);
 }
 
-void help_list(FILE *out)
+/* What is not there is said, and is no failure. */
+static void print_counters(FILE *out, const char *folder)
+{
+	struct err err = { 0 };
+
+	fputs("\nCounters:\n", out);
+	if (amd_counters_list(out, folder, &err))
+		print(out, "  none: %s\n  %s\n  %s\n", err.what, err.why, err.fix);
+}
+
+void help_list(FILE *out, const char *folder)
 {
 	fputs("Traces:\n", out);
 	for (size_t i = 0; i < setting_count; i++)
 		if (settings[i].bits)
 			print(out, "  %-36s %s\n", settings[i].name, settings[i].help);
-	fputs("\nCounters, PC sampling, thread trace: none\n", out);
+	print_counters(out, folder);
+	fputs("\nPC sampling, thread trace: none\n", out);
 	fputs("\nNot served:\n", out);
 	print_refused(out);
 }

@@ -7,5 +7,6 @@
 
 void help_print(FILE *out);
 
-/* -L: what can be traced, and what cannot. */
-void help_list(FILE *out);
+/* -L: what can be traced and counted, and what cannot.  folder: of definitions of counters; NULL:
+ * as installed. */
+void help_list(FILE *out, const char *folder);

@@ -223,8 +223,10 @@ static int read_profile(char **argv, unsigned number, struct profile *ret, struc
 static int job_run(struct program *self, struct profile *profile, const struct face *face,
 		   struct err *err)
 {
-	if (profile->shows_help || profile->lists)
-		(profile->shows_help ? help_print : help_list)(stdout);
+	if (profile->shows_help)
+		help_print(stdout);
+	else if (profile->lists)
+		help_list(stdout, profile->config_folder);
 	else if (profile->shows_version)
 		print(stdout, "rocprofv3 of limpet %s\n", LIMPET_VERSION);
 	else

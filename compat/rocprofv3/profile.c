@@ -39,7 +39,7 @@ static int refuse_nothing(struct err *err)
 {
 	err_set(err, -EINVAL, "no trace was requested");
 	err_fix(err, "--hip-trace, --kernel-trace, --memory-copy-trace, --marker-trace, "
-		     "--runtime-trace or --sys-trace\n"
+		     "--runtime-trace, --sys-trace or --pmc\n"
 		     "by variables: ROCPROF_HIP_RUNTIME_API_TRACE=1, ROCPROF_KERNEL_TRACE=1, ...");
 	return err_exit(err, EXIT_USAGE);
 }
@@ -55,7 +55,7 @@ static uint32_t domains_decide(const struct traces *ranks)
 
 bool profile_asks(const struct profile *profile)
 {
-	return domains_decide(profile->traces) != 0;
+	return domains_decide(profile->traces) != 0 || profile->counters.count;
 }
 
 /* The calls that select are markers, recorded for that alone where nobody asked for them. */
@@ -76,13 +76,26 @@ static int choose_regions(struct profile *profile, struct err *err)
 	return 0;
 }
 
+/* In AMD's words. */
+static int refuse_passes(const struct profile *profile, struct err *err)
+{
+	err_set(err, -EINVAL,
+		"Multi-pass counter collection (multiple --pmc flags | multiple input-file jobs | "
+		"--pmc combined with input-file pmc) is not compatible with %s",
+		profile->command ? "limpet, which runs the program once" : "attach mode (--pid)");
+	err_fix(err, "one --pmc with counters that fit at once; what does not fit is said");
+	return err_exit(err, EXIT_USAGE);
+}
+
 int profile_finish(struct profile *profile, struct err *err)
 {
 	struct amd_output_options *output = &profile->output;
 
 	profile->domains = domains_decide(profile->traces);
-	if (!profile->domains)
+	if (!profile->domains && !profile->counters.count)
 		return refuse_nothing(err);
+	if (profile->counter_passes > 1)
+		return refuse_passes(profile, err);
 	if (choose_regions(profile, err))
 		return err->code;
 	if (!output->formats)

@@ -33,13 +33,17 @@ struct profile {
 	bool is_mangled, is_truncated;
 	struct amd_output_options output;
 	struct profile_list groups; /* of the summary */
+	struct profile_list counters;
+	unsigned counter_passes;                 /* so many times they were named */
+	const char *extra_counters, *extra_text; /* a file of definitions, and its text */
 	struct profile_list period_texts;
 	const char *period_unit;
 	struct periods periods;
 	const char *log_level, *input;
-	unsigned job;       /* of the input file, from 0 */
-	unsigned job_count; /* that it has; 0: there is no file */
-	char **command;     /* of a program to start, with its arguments; NULL: attach */
+	const char *config_folder; /* of definitions of counters; NULL: as installed */
+	unsigned job;              /* of the input file, from 0 */
+	unsigned job_count;        /* that it has; 0: there is no file */
+	char **command;            /* of a program to start, with its arguments; NULL: attach */
 	bool lists, shows_help, shows_version;
 
 	/* Which settings were made, and how: an input file must not say otherwise. */

@@ -4,6 +4,9 @@
  */
 #include "profiling.h"
 
+#include "host/core/cleanup.h"
+#include "host/core/text/text.h"
+#include "host/counters/amd/request.h"
 #include "host/model/domains.h"
 #include "host/process/process.h"
 #include "host/recorder/record_job.h"
@@ -14,7 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+#define COUNTERS_STEP_NS 5000000
+#define COUNTERS_STEPS   600u /* three seconds */
 
 #ifndef LIMPET_VERSION
 #error "the build gives it"
@@ -26,6 +33,8 @@ struct running {
 	int pidfd; /* of the first process, with which it ends */
 	bool has_begun;
 	char folder[256];
+	struct counter_collection *counters; /* NULL: none are asked for */
+	bool is_note_told;                   /* of what keeps devices from counting */
 };
 
 static int make_folder(struct running *self, struct err *err)
@@ -56,11 +65,42 @@ static enum ending running_wait(void *context, const struct job_wait *wait)
 	return face->wait(face->context, self->pidfd, wait->time_ns);
 }
 
+/* Devices are asked a moment after the process is attached: kernels of this moment would go by. */
+static int await_counters(const struct running *self, struct err *err)
+{
+	const struct timespec pause = { 0, COUNTERS_STEP_NS };
+	const struct tracing *tracing = recorder_tracing(self->recorder, 0);
+	int r = 0;
+
+	for (unsigned i = 0; !r && tracing && i < COUNTERS_STEPS; i++) {
+		if (!(tracing_absent(tracing) & DOMAIN_BIT(COUNTER)) ||
+		    tracing_note(tracing, DOMAIN_COUNTER))
+			break;
+		nanosleep(&pause, NULL);
+		r = recorder_check(self->recorder, err);
+	}
+	return r;
+}
+
+/* What keeps devices from counting may be known only then. */
+static void tell_counter_note(struct running *self, const struct tracing *tracing)
+{
+	const char *why = self->counters && tracing ? tracing_note(tracing, DOMAIN_COUNTER) : NULL;
+
+	if (why && !self->is_note_told)
+		face_say(self->profiling->face, SAY_WARNING, "no counters of process %d: %s",
+			 tracing_pid(tracing), why);
+	self->is_note_told |= why != NULL;
+}
+
 static int running_ready(void *context, struct err *err)
 {
 	struct running *self = context;
+	int r = self->counters ? await_counters(self, err) : 0;
 
-	(void)err;
+	if (r)
+		return r;
+	tell_counter_note(self, recorder_tracing(self->recorder, 0));
 	self->has_begun = true;
 	self->profiling->face->begun(self->profiling->face->context);
 	return 0;
@@ -120,6 +160,23 @@ static void tell_left(void *context, pid_t pid, const struct session_left *left,
 		face_say_error(self->profiling->face, SAY_WARNING, err);
 }
 
+/* Why some went by uncounted. */
+static void tell_uncounted(const struct running *self, const struct tracing *tracing,
+			   const struct work_left *left)
+{
+	if (!self->counters || !left->uncounted)
+		return;
+	face_say(self->profiling->face, SAY_WARNING,
+		 "%" PRIu32 " packets of process %d went by uncounted", left->uncounted,
+		 tracing_pid(tracing));
+	for (unsigned i = 0; i < TRACE_NOTES; i++) {
+		const char *note = tracing_end_note(tracing, i);
+
+		if (note)
+			face_say(self->profiling->face, SAY_WARNING, "%s", note);
+	}
+}
+
 static void tell_work_left(const struct running *self, pid_t pid, const struct work_left *left)
 {
 	if (left->cut + left->lost)
@@ -137,10 +194,11 @@ static void tell_work_left(const struct running *self, pid_t pid, const struct w
 
 static void tell_lost(void *context, const struct tracing *tracing)
 {
-	const struct running *self = context;
+	struct running *self = context;
 	struct tracing_totals totals;
 	uint64_t dropped;
 
+	tell_counter_note(self, tracing);
 	tracing_totals(tracing, &totals);
 	dropped = drops_sum(totals.collected.drops);
 	if (dropped)
@@ -148,6 +206,7 @@ static void tell_lost(void *context, const struct tracing *tracing)
 			 "%" PRIu64 " records of process %d were dropped: it called too fast",
 			 dropped, tracing_pid(tracing));
 	tell_work_left(self, tracing_pid(tracing), &totals.left);
+	tell_uncounted(self, tracing, &totals.left);
 }
 
 static int write_files(struct running *self, struct results *ret, struct err *err)
@@ -174,7 +233,10 @@ static int open_recorder(struct running *self, const char *const *variables, str
 			     .tools = profiling->tools,
 			     .tool_count = profiling->tool_count,
 			     .is_strict = true },
-		.trace.domains = profiling->profile->domains,
+		.trace = { .domains = profiling->profile->domains,
+			   .counters = self->counters ? self->counters->words : NULL,
+			   .counter_facts = self->counters ? self->counters->facts : NULL,
+			   .counter_fact_count = self->counters ? self->counters->fact_count : 0 },
 		.folder = self->folder,
 		.version = LIMPET_VERSION,
 		.variables = variables,
@@ -196,6 +258,9 @@ static void clean_up(struct running *self, bool keeps)
 		rmdir(self->folder);
 	if (self->pidfd >= 0)
 		close(self->pidfd);
+	if (self->counters)
+		counter_collection_close(self->counters);
+	free(self->counters);
 }
 
 static int check_process(pid_t pid, struct err *err)
@@ -205,6 +270,35 @@ static int check_process(pid_t pid, struct err *err)
 
 	if (!r)
 		process_done(&process);
+	return r;
+}
+
+/* Before the process is touched. */
+static int plan_counters(struct running *self, struct err *err)
+{
+	const struct profile *profile = self->profiling->profile;
+	CLEANUP(free) char *extra = NULL;
+	size_t size;
+	int r = 0;
+
+	if (!profile->counters.count)
+		return 0;
+	if (profile->extra_counters)
+		r = text_read_file(profile->extra_counters, DEFINITIONS_FILE_MAX, &extra, &size);
+	if (r) {
+		err_set(err, r, "read '%s': %s", profile->extra_counters, strerror(-r));
+		return err_exit(err, EXIT_USAGE);
+	}
+	self->counters = calloc(1, sizeof(*self->counters));
+	if (!self->counters)
+		return err_set(err, -ENOMEM, "no memory for counters");
+	r = counter_collection_open(self->counters, profile->config_folder,
+				    extra ? extra : profile->extra_text, profile->counters.items,
+				    profile->counters.count, err);
+	if (!r && self->counters->plan.unknown[0])
+		face_say(self->profiling->face, SAY_WARNING,
+			 "Unable to find all counters for agent of %s: %s",
+			 self->counters->plan.architecture, self->counters->plan.unknown);
 	return r;
 }
 
@@ -225,11 +319,13 @@ int profiling_run(const struct profiling *profiling, struct results *ret, struct
 	struct recorder_outcome outcome;
 	struct err second = { 0 };
 	bool keeps = false;
-	int r = check_process(profiling->pid, err);
+	int r = plan_counters(&self, err);
 
 	*ret = (struct results){ 0 };
 	tell_width(profiling);
 	results_find_variables(profiling->profile, &variables);
+	if (!r)
+		r = check_process(profiling->pid, err);
 	if (!r)
 		r = make_folder(&self, err);
 	if (!r)

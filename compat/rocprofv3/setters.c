@@ -101,6 +101,32 @@ int set_list(struct profile *profile, const struct setting *setting, const char 
 	return 0;
 }
 
+/* "SQ_WAVES,GRBM_COUNT"; variables have "pmc: " in front. */
+int set_counters(struct profile *profile, const struct setting *setting, const char *const *values,
+		 size_t count, struct err *err)
+{
+	profile->counter_passes++;
+	for (size_t i = 0; i < count; i++) {
+		const char *at = values[i];
+
+		if (!strncmp(at, "pmc:", 4))
+			at += 4;
+		while (*(at += strspn(at, ", \t\n"))) {
+			size_t length = strcspn(at, ", \t\n");
+			const char *name = profile_keep(profile, at, length);
+			int r;
+
+			if (!name)
+				return err_set(err, -ENOMEM, "no memory for options");
+			r = set_list(profile, setting, &name, 1, err);
+			if (r)
+				return r;
+			at += length;
+		}
+	}
+	return 0;
+}
+
 int set_ranges(struct profile *profile, const struct setting *setting, const char *const *values,
 	       size_t count, struct err *err)
 {

@@ -24,6 +24,7 @@
 #define TRACES_RCCL    TRACES
 #define TRACES_MEMORY  TRACES
 #define TRACES_OPENCL(...)
+#define TRACES_COUNTER(...)
 #define TRACES_OWN(...)
 #define SET_SYS(...)
 #define SET_RUNTIME(...)
@@ -57,7 +58,7 @@
 		letter, name, NULL, TAKES_WHATEVER, set_refused, "VALUE", reason \
 	}
 
-#define NO_COUNTERS     "limpet collects no hardware counters"
+#define NO_PASSES       "limpet counts in one pass, and runs no kernel twice"
 #define NO_INSTRUCTIONS "limpet does not trace the instructions of devices"
 #define NO_TRACE        "limpet does not trace this library"
 #define NO_SDK          "limpet needs nothing of ROCm's to be found"
@@ -84,6 +85,10 @@ const struct setting settings[] = {
 	     "no kernels whose name has it"),
 	{ 0, "kernel-iteration-range", NULL, TAKES_SOME, set_ranges, "RANGES",
 	  "[1-3],[7]: these times that a kernel runs; several", FIELD(output.filter.iterations) },
+	{ 0, "pmc", NULL, TAKES_SOME, set_counters, "COUNTERS",
+	  "counters of each kernel: SQ_WAVES GRBM_COUNT (-L lists them)", FIELD(counters) },
+	TEXT('E', "extra-counters", "FILE", extra_counters, "further definitions of counters"),
+	TEXT(0, "extra-counters-contents", "TEXT", extra_text, "the same, not in a file"),
 	SWITCH('M', "mangled-kernels", is_mangled, "kernels by their names in the binary"),
 	SWITCH('T', "truncate-kernels", is_truncated, "without arguments"),
 	SWITCH(0, "kernel-rename", output.is_renamed, "by the range of roctx around their launch"),
@@ -117,7 +122,9 @@ const struct setting settings[] = {
 	{ 0, "log-level", NULL, TAKES_ONE, set_level, "LEVEL",
 	  "fatal, error, warning (default), info, trace" },
 	TEXT('i', "input", "FILE", input, "a job, or several: .json, .yaml, .yml or .txt"),
-	SWITCH('L', "list-avail", lists, "what can be traced here"),
+	SWITCH('L', "list-avail", lists, "what can be traced here, and the counters of devices"),
+	TEXT(0, "config-dir", "FOLDER", config_folder,
+	     "of counter_defs.yaml (default: ROCm's; limpet's own option)"),
 	ALWAYS("disable-signal-handlers", "limpet has none in the process: always so"),
 	ALWAYS("process-sync", "files of all processes are complete at the end: always so"),
 	ALWAYS("suppress-marker-preload", "nothing is preloaded: always so"),
@@ -126,11 +133,10 @@ const struct setting settings[] = {
 	SWITCH('h', "help", shows_help, "this text"),
 	SWITCH('v', "version", shows_version, "limpet's version"),
 
-	REFUSED(0, "pmc*", NO_COUNTERS),
-	REFUSED_VALUE('E', "extra-counters", NO_COUNTERS),
-	REFUSED_VALUE(0, "replay-mode", NO_COUNTERS),
-	REFUSED(0, "kernel-replay*", NO_COUNTERS),
-	REFUSED(0, "spm*", NO_COUNTERS),
+	REFUSED(0, "pmc-*", NO_PASSES),
+	REFUSED_VALUE(0, "replay-mode", NO_PASSES),
+	REFUSED(0, "kernel-replay*", NO_PASSES),
+	REFUSED(0, "spm*", "limpet does not sample counters in kernels"),
 	REFUSED(0, "pc-sampling*", "limpet does not sample program counters of devices"),
 	REFUSED(0, "advanced-thread-trace", NO_INSTRUCTIONS),
 	REFUSED(0, "att", NO_INSTRUCTIONS),

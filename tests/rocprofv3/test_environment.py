@@ -176,7 +176,8 @@ class Environment(Profiled):
         work = self.work()
         for variables, words in (
                 ({}, "no trace was requested"),
-                ({"ROCPROF_COUNTER_COLLECTION": "1"}, "ROCPROF_COUNTER_COLLECTION: --pmc is not supported"),
+                ({"ROCPROF_COUNTER_COLLECTION": "1", "ROCPROF_COUNTERS": "pmc: A B", "HSA_MODEL_TOPOLOGY": "/nonexistent"},
+                 "there is no AMD device"),
                 ({"ROCPROF_KERNEL_TRACE": "perhaps"}, "invalid value 'perhaps' for --kernel-trace"),
                 ({"ROCPROF_OUTPUT_FORMAT": "csv,otf2"}, "otf2 is not supported")):
             with self.subTest(words):

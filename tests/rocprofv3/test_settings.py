@@ -9,7 +9,7 @@ import unittest
 from profiled import Profiled, files
 
 # AMD's, with what stands behind them.
-REFUSED = """--pmc A B|--pmc-groups x|-E file.yaml|--extra-counters file.yaml|--replay-mode kernel|--kernel-replay-beta-enabled|
+REFUSED = """--pmc-groups x|--replay-mode kernel|--kernel-replay-beta-enabled|
 --spm A|--spm-beta-enabled|--pc-sampling-beta-enabled|--pc-sampling-unit time|--pc-sampling-method host_trap|
 --pc-sampling-interval 1|--att|--advanced-thread-trace|--att-target-cu 1|--att-library-path x|--kfd-trace|--ompt-trace|--ompt-trace a b|
 --kokkos-trace|--rocdecode-trace|--rocjpeg-trace|--rocshmem-trace|--hipfile-trace|--hip-graph-trace|--hip-event-trace|
@@ -35,7 +35,8 @@ WRONG = {
     "--output-file needs NAME": ["--hip-trace", "-o"],
     "has several jobs": ["-i", "two.json"],
     "'one.json' and the command line do not agree on output_file": ["-i", "one.json", "-o", "other"],
-    "'counters.txt': --pmc is not supported": ["-i", "counters.txt"],
+    "no AMD device": ["-i", "counters.txt"],
+    "Multi-pass counter collection": ["--pmc", "A", "--pmc", "B"],
     "unknown setting 'hip_trase'": ["-i", "typo.yaml"],
     "read 'nowhere.json'": ["-i", "nowhere.json"],
     "its name must end in": ["-i", "/dev/null"],
@@ -110,7 +111,7 @@ class Settings(Profiled):
 
     def test_help(self):
         for arguments, text in ((["--help"], "--memory-copy-trace"), (["-h"], "usage: rocprofv3"),
-                                (["-L"], "Counters, PC sampling, thread trace: none"), (["-v"], "of limpet")):
+                                (["-L"], "PC sampling, thread trace: none"), (["-v"], "of limpet")):
             running = self.start(*arguments, wait=False).finish()
             self.assertIn(text, running.out)
             self.assertEqual(running.err, "")

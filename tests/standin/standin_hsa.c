@@ -41,6 +41,7 @@ enum core_slot {
 
 enum amd_slot {
 	SLOT_hsa_amd_profiling_get_dispatch_time = 4,
+	SLOT_hsa_amd_memory_pool_get_info = 11,
 	SLOT_hsa_amd_agent_iterate_memory_pools = 12,
 	SLOT_hsa_amd_memory_pool_allocate = 13,
 	SLOT_hsa_amd_memory_pool_free = 14,
@@ -138,6 +139,19 @@ static int do_iterate(int (*visit)(uint64_t, void *), void *data)
 	return r;
 }
 
+/* Whoever sets the variable wants devices of that architecture. */
+static void name_agent(uint32_t node, char *ret)
+{
+	const char *wanted = getenv("STANDIN_GFX");
+
+	if (!node)
+		snprintf(ret, 64, "standin cpu %u", node);
+	else if (wanted)
+		snprintf(ret, 64, "%s", wanted);
+	else
+		snprintf(ret, 64, "gfx-standin-%u", node);
+}
+
 static int do_info(uint64_t agent, uint32_t what, void *ret)
 {
 	uint32_t node;
@@ -146,7 +160,7 @@ static int do_info(uint64_t agent, uint32_t what, void *ret)
 		return HSA_CLOSED;
 	node = standin_hsa_node(AGENT_HANDLE, agent);
 	if (what == 0)
-		snprintf(ret, 64, node ? "gfx-standin-%u" : "standin cpu %u", node);
+		name_agent(node, ret);
 	else if (what == 1)
 		snprintf(ret, 64, "STAND-IN");
 	else if (what == 0xa009)
@@ -178,6 +192,21 @@ static int do_pool_allocate(uint64_t pool, size_t size, uint32_t flags, void **r
 	(void)standin_hsa_node(POOL_HANDLE, pool), (void)flags;
 	*ret = malloc(size);
 	return *ret ? 0 : 0x1008;
+}
+
+/* All of it is global, fine grained, and may be taken. */
+static int do_pool_info(uint64_t pool, uint32_t what, void *ret)
+{
+	(void)standin_hsa_node(POOL_HANDLE, pool);
+	if (what == 0)
+		*(uint32_t *)ret = 0;
+	else if (what == 1)
+		*(uint32_t *)ret = 2;
+	else if (what == 5)
+		*(bool *)ret = true;
+	else
+		return 0x1001;
+	return 0;
 }
 
 static int do_pool_free(void *memory)
@@ -212,6 +241,7 @@ __attribute__((constructor)) static void fill_tables(void)
 	core.slots[SLOT_hsa_agent_get_info] = (void *)do_info;
 	core.slots[SLOT_hsa_agent_iterate_regions] = (void *)do_iterate_regions;
 	amd_ext.slots[SLOT_hsa_amd_agent_iterate_memory_pools] = (void *)do_iterate_pools;
+	amd_ext.slots[SLOT_hsa_amd_memory_pool_get_info] = (void *)do_pool_info;
 	amd_ext.slots[SLOT_hsa_amd_memory_pool_allocate] = (void *)do_pool_allocate;
 	amd_ext.slots[SLOT_hsa_amd_memory_pool_free] = (void *)do_pool_free;
 	core.slots[SLOT_hsa_shut_down] = (void *)do_shut_down;

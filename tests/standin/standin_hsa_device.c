@@ -3,6 +3,8 @@
  */
 #include "standin_hsa_device.h"
 
+#include "standin_bank.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +15,7 @@
 
 enum { HSA_ERROR = 0x1000, HSA_INVALID = 0x1001, HSA_MEMORY = 0x1008 };
 enum { HANDLERS_MAX = 32768, FIRST_GPU = 1, LOADER = 0x201 };
-enum { PACKET_INVALID = 1, PACKET_KERNEL = 2, PACKET_BARRIER = 3 };
+enum { PACKET_VENDOR = 0, PACKET_INVALID = 1, PACKET_KERNEL = 2, PACKET_BARRIER = 3 };
 enum { EXECUTABLES = 2, KERNELS = 3, EXECUTABLE = 7000, OBJECT = 0x10000 };
 #define POISON 0xdd
 
@@ -29,6 +31,7 @@ struct queue {
 	struct hsa_queue public;
 	uint64_t agent, write, read;
 	bool is_profiled, is_over;
+	bool is_counted; /* its waves are, by the counters of its device */
 	pthread_t thread;
 };
 
@@ -224,15 +227,41 @@ static void finish(const struct queue *queue, const struct hsa_packet *packet, u
 	__atomic_fetch_sub(&signal->value, 1, __ATOMIC_ACQ_REL);
 }
 
-static void perform(struct queue *queue, struct hsa_packet *packet)
+/* A kernel without arguments takes no time, others as many nanoseconds as their address says. */
+static void run_kernel(struct queue *queue, const struct hsa_packet *packet)
 {
 	uint64_t begin = now();
+	struct timespec time = { 0, (long)packet->arguments };
 
-	while ((__atomic_load_n(&packet->header, __ATOMIC_ACQUIRE) & 0xff) == PACKET_INVALID)
-		rest();
-	while ((packet->header & 0xff) == PACKET_KERNEL && packet->kernel == STANDIN_ENDLESS &&
+	while (packet->kernel == STANDIN_ENDLESS &&
 	       !__atomic_load_n(&is_released, __ATOMIC_ACQUIRE))
 		rest();
+	if (packet->arguments && packet->arguments < 1000000000)
+		nanosleep(&time, NULL);
+	standin_bank_count(standin_hsa_node(AGENT_HANDLE, queue->agent), packet, queue->is_counted,
+			   now() - begin);
+}
+
+static void do_packet(struct queue *queue, const struct hsa_packet *packet)
+{
+	if ((packet->header & 0xff) == PACKET_KERNEL)
+		run_kernel(queue, packet);
+	if ((packet->header & 0xff) == PACKET_VENDOR)
+		standin_bank_obey(standin_hsa_node(AGENT_HANDLE, queue->agent), packet,
+				  &queue->is_counted);
+}
+
+static void perform(struct queue *queue, struct hsa_packet *packet)
+{
+	uint64_t begin;
+
+	while ((__atomic_load_n(&packet->header, __ATOMIC_ACQUIRE) & 0xff) == PACKET_INVALID) {
+		if (__atomic_load_n(&queue->is_over, __ATOMIC_ACQUIRE))
+			return;
+		rest();
+	}
+	begin = now();
+	do_packet(queue, packet);
 	finish(queue, packet, begin);
 	__atomic_store_n(&packet->header, PACKET_INVALID, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&queue->read, 1, __ATOMIC_ACQ_REL);
@@ -293,6 +322,19 @@ static uint64_t add_index(const struct hsa_queue *queue, uint64_t more)
 {
 	return __atomic_fetch_add(&((struct queue *)(uintptr_t)queue)->write, more,
 				  __ATOMIC_ACQ_REL);
+}
+
+static uint64_t load_write(const struct hsa_queue *queue)
+{
+	return __atomic_load_n(&((const struct queue *)queue)->write, __ATOMIC_ACQUIRE);
+}
+
+/* Gives what was there: what was expected where it is set. */
+static uint64_t cas_write(const struct hsa_queue *queue, uint64_t expected, uint64_t value)
+{
+	__atomic_compare_exchange_n(&((struct queue *)(uintptr_t)queue)->write, &expected, value,
+				    false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	return expected;
 }
 
 static uint64_t load_read(const struct hsa_queue *queue)
@@ -493,15 +535,29 @@ STANDIN_EXPORT void standin_hsa_release(void)
 }
 
 const struct hsa_slot hsa_core_slots[] = {
-	{ 7, (void *)create_queue },   { 9, (void *)destroy_queue },
-	{ 12, (void *)load_read },     { 23, (void *)add_index },
-	{ 37, (void *)create_signal }, { 38, (void *)destroy_signal },
-	{ 39, (void *)load_signal },   { 40, (void *)load_signal },
-	{ 41, (void *)store_signal },  { 42, (void *)store_signal },
-	{ 44, (void *)wait_signal },   { 84, (void *)destroy_executable },
-	{ 86, (void *)freeze },        { 87, (void *)executable_info },
-	{ 93, (void *)symbol_info },   { 98, (void *)extension },
-	{ 123, (void *)each_symbol },  { 0, NULL },
+	{ 7, (void *)create_queue },
+	{ 9, (void *)destroy_queue },
+	{ 11, (void *)load_read },
+	{ 12, (void *)load_read },
+	{ 13, (void *)load_write },
+	{ 14, (void *)load_write },
+	{ 17, (void *)cas_write },
+	{ 23, (void *)add_index },
+	{ 24, (void *)add_index },
+	{ 37, (void *)create_signal },
+	{ 38, (void *)destroy_signal },
+	{ 39, (void *)load_signal },
+	{ 40, (void *)load_signal },
+	{ 41, (void *)store_signal },
+	{ 42, (void *)store_signal },
+	{ 44, (void *)wait_signal },
+	{ 84, (void *)destroy_executable },
+	{ 86, (void *)freeze },
+	{ 87, (void *)executable_info },
+	{ 93, (void *)symbol_info },
+	{ 98, (void *)extension },
+	{ 123, (void *)each_symbol },
+	{ 0, NULL },
 };
 const struct hsa_slot hsa_amd_slots[] = {
 	{ 2, (void *)profile_queue }, { 3, (void *)profile_copies },

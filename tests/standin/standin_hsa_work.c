@@ -15,6 +15,13 @@
  *   lives N     eight threads start the runtime and shut it down, each N times
  *   leave       leaves a call of hsa_init() by longjmp
  *   replay      lets its register library hand over all tables once more
+ *   solo N      N kernels that it waits for one by one, the first of 1 wave, the next of 2, ...
+ *   pairs N     the same in two queues at once, N times; each kernel takes two milliseconds
+ *   group N     N times room for two packets at once, as graphs take it
+ *   single N    N kernels in a queue of one thread
+ *   stuff N     N kernels in a row before it rings for the last
+ *   away        makes a queue, takes room there for a packet, and destroys the queue
+ *   bank        how often devices were told to start, stop and read their counters
  *   forbid      its thread may not read the machine's counter any more
  */
 #include "standin_hsa.h"
@@ -251,8 +258,131 @@ static void unseen(void)
 	ring(enqueue(KERNEL, standin_hsa_kernel(2), other.handle));
 }
 
+static uint64_t fill(struct hsa_queue *into, uint64_t index, unsigned waves, uint64_t time_ns,
+		     uint64_t completion)
+{
+	struct hsa_packet *packet = (struct hsa_packet *)into->base + index % into->size;
+
+	while (index - hsa_queue_load_read_index_relaxed(into) >= into->size)
+		usleep(20);
+	memset(&packet->setup, 0, sizeof(*packet) - sizeof(packet->header));
+	packet->setup = 3;
+	packet->kernel = standin_hsa_kernel(0);
+	packet->completion = completion;
+	packet->arguments = time_ns;
+	packet->grid[0] = 64 * waves;
+	packet->grid[1] = packet->grid[2] = packet->group[0] = packet->group[1] = packet->group[2] =
+		1;
+	__atomic_store_n(&packet->header, KERNEL, __ATOMIC_RELEASE);
+	return index;
+}
+
+static void ring_for(struct hsa_queue *of, uint64_t index)
+{
+	hsa_signal_store_screlease((struct hsa_signal){ of->doorbell }, (int64_t)index);
+}
+
+static void solo(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
+
+		ring_for(queue, fill(queue, index, i + 1, 0, signal.handle));
+		await();
+	}
+}
+
+static void pairs(unsigned count)
+{
+	struct hsa_queue *queues[2];
+	struct hsa_signal signals[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		check(!hsa_queue_create(DEVICE, QUEUE, 0, NULL, NULL, 0, 0, &queues[i]), "queue");
+		check(!hsa_signal_create(1, 0, NULL, &signals[i]), "signal");
+	}
+	for (unsigned i = 0; i < count; i++) {
+		for (unsigned j = 0; j < 2; j++)
+			ring_for(queues[j],
+				 fill(queues[j], hsa_queue_add_write_index_relaxed(queues[j], 1), 3,
+				      2000000, signals[j].handle));
+		for (unsigned j = 0; j < 2; j++) {
+			hsa_signal_wait_scacquire(signals[j], 2, 1, UINT64_MAX, 0);
+			hsa_signal_store_relaxed(signals[j], 1);
+		}
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		check(!hsa_queue_destroy(queues[i]), "hsa_queue_destroy");
+		check(!hsa_signal_destroy(signals[i]), "hsa_signal_destroy");
+	}
+}
+
+static void group(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t index = hsa_queue_add_write_index_relaxed(queue, 2);
+
+		(void)fill(queue, index, 1, 0, 0);
+		ring_for(queue, fill(queue, index + 1, 1, 0, signal.handle));
+		await();
+	}
+}
+
+static void single(unsigned count)
+{
+	struct hsa_queue *kept = queue;
+
+	check(!hsa_queue_create(DEVICE, QUEUE, 1, NULL, NULL, 0, 0, &queue), "hsa_queue_create");
+	solo(count);
+	check(!hsa_queue_destroy(queue), "hsa_queue_destroy");
+	queue = kept;
+}
+
+static void stuff(unsigned count)
+{
+	uint64_t index = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		index = fill(queue, hsa_queue_add_write_index_relaxed(queue, 1), 1, 0,
+			     i + 1 < count ? 0 : signal.handle);
+	ring_for(queue, index);
+	await();
+}
+
+static void away(void)
+{
+	struct hsa_queue *other;
+	uint64_t index;
+
+	check(!hsa_queue_create(DEVICE, QUEUE, 0, NULL, NULL, 0, 0, &other), "hsa_queue_create");
+	index = hsa_queue_add_write_index_relaxed(other, 1);
+	(void)index; /* never filled in, never rung for */
+	check(!hsa_queue_destroy(other), "hsa_queue_destroy");
+}
+
+static const struct {
+	const char *word;
+	void (*act)(unsigned number);
+} counted[] = { { "solo", solo },
+		{ "pairs", pairs },
+		{ "group", group },
+		{ "single", single },
+		{ "stuff", stuff } };
+
+static void obey_counted(const char *word, unsigned number)
+{
+	for (unsigned i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
+		if (!strcmp(word, counted[i].word))
+			counted[i].act(number);
+	if (!strcmp(word, "away"))
+		away();
+	else if (!strcmp(word, "bank"))
+		standin_bank_print();
+}
+
 static void obey(const char *word, unsigned number)
 {
+	obey_counted(word, number);
 	if (!strcmp(word, "tables"))
 		standin_hsa_print();
 	else if (!strcmp(word, "queue"))

@@ -59,6 +59,29 @@ static void expect_same(struct cursor *cursor, const void *expected)
 	assert_memory_equal(record, expected, head->size);
 }
 
+static void counts_come_out_as_they_went_in(void **state)
+{
+	struct {
+		struct record_counts head;
+		struct record_count counts[RECORD_COUNTS_MAX];
+	} record = { .head = { { sizeof(record), RECORD_COUNTS, RECORD_COUNTS_MAX }, 0 } };
+	_Alignas(uint64_t) unsigned char out[RECORD_MAX_BYTES];
+	struct cursor cursor;
+
+	(void)state;
+	for (unsigned i = 0; i < RECORD_COUNTS_MAX; i++)
+		record.counts[i] = (struct record_count){ (uint64_t)i << COUNT_EVENT_SHIFT | i,
+							  UINT64_MAX - i };
+	assert_int_equal(record_check(&record.head.head, sizeof(record)), 0);
+	add(&record);
+	cursor = start();
+	expect_same(&cursor, &record);
+	/* A length that is not that of its counts. */
+	packed[1]--;
+	cursor = start();
+	assert_int_equal(unpack(&packer, &cursor, out), -EPROTO);
+}
+
 static void calls_come_out_as_they_went_in(void **state)
 {
 	struct call_with_values calls[7];
@@ -214,6 +237,7 @@ static void newer_kinds_are_passed_over(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(counts_come_out_as_they_went_in),
 		TEST(calls_come_out_as_they_went_in),
 		TEST(times_may_be_anything),
 		TEST(stacks_and_texts_come_out_as_they_went_in),

@@ -48,6 +48,8 @@ struct model_process {
 	uint32_t file_count;
 	struct recorded_variable *variables; /* of its environment, some */
 	uint32_t variable_count;
+	struct recorded_counter *counters; /* events first, see recorded_counter */
+	uint32_t counter_count, counter_events;
 	uint64_t drops[DROP_REASONS]; /* of threads without a ring */
 	/* System calls that are not among its calls; see recorded_syscalls. */
 	uint64_t syscalls_before, syscalls_under_way;
@@ -117,6 +119,8 @@ struct call {
 	const uint64_t *values;
 	unsigned frame_count;
 	const uint64_t *frames;
+	unsigned count_count;
+	const struct record_count *counts; /* of what a device did */
 	const char *text;
 	enum call_kind kind;
 	enum range_cut cut;

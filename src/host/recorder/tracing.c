@@ -27,6 +27,12 @@ int tracing_begin_program(struct tracing *self, struct err *err)
 	if (r)
 		return r;
 	source.process = self->process;
+	if (self->given.counter_fact_count)
+		r = recording_counters(self->programs->recording, self->process,
+				       self->given.counter_facts, self->given.counter_fact_count,
+				       err);
+	if (r)
+		return r;
 	r = collector_new(self->programs->recording, &source, &self->collector, err);
 	return r ? r : collector_start(self->collector, err);
 }
@@ -196,7 +202,8 @@ static struct work_left count_work_left(const struct trace *trace)
 	return (struct work_left){ __atomic_load_n(&rings->work_cut, __ATOMIC_RELAXED),
 				   __atomic_load_n(&rings->work_lost, __ATOMIC_RELAXED),
 				   __atomic_load_n(&rings->work_unseen, __ATOMIC_RELAXED),
-				   count_turned(trace) };
+				   count_turned(trace),
+				   __atomic_load_n(&rings->work_uncounted, __ATOMIC_RELAXED) };
 }
 
 /* Words and queues are counted by the program that is there: those of earlier ones went with it. */
@@ -242,6 +249,7 @@ void tracing_totals_add(struct tracing_totals *to, const struct tracing_totals *
 	to->left.lost += more->left.lost;
 	to->left.unseen += more->left.unseen;
 	to->left.turned += more->left.turned;
+	to->left.uncounted += more->left.uncounted;
 	to->syscalls_before += more->syscalls_before;
 	to->syscalls_under_way += more->syscalls_under_way;
 	trace_queues_add(&to->queues, &more->queues);

@@ -80,10 +80,11 @@ const char *tracing_end_note(const struct tracing *tracing, unsigned note);
 
 /* Work of devices that is not in the recording, so far, and records that had to be mended. */
 struct work_left {
-	uint32_t cut;    /* not done when we left */
-	uint32_t lost;   /* too much at once */
-	uint32_t unseen; /* nobody asked whether they are done */
-	uint64_t turned; /* their end came before their beginning */
+	uint32_t cut;       /* not done when we left */
+	uint32_t lost;      /* too much at once */
+	uint32_t unseen;    /* nobody asked whether they are done */
+	uint64_t turned;    /* their end came before their beginning */
+	uint32_t uncounted; /* went by, where kernels are counted */
 };
 
 struct tracing_totals {

@@ -294,6 +294,31 @@ int variable_take(struct cursor *cursor, struct recorded_variable *ret)
 	return cursor->has_failed ? -EPROTO : 0;
 }
 
+void counter_put(struct bytes *bytes, const struct recorded_counter *counter)
+{
+	bytes_u32(bytes, counter->is_event);
+	bytes_u32(bytes, counter->flags);
+	bytes_u32(bytes, counter->number);
+	bytes_text(bytes, counter->name);
+	bytes_text(bytes, counter->block);
+	bytes_text(bytes, counter->description);
+	bytes_text(bytes, counter->expression);
+	bytes_text(bytes, counter->expanded);
+}
+
+int counter_take(struct cursor *cursor, struct recorded_counter *ret)
+{
+	ret->is_event = cursor_u32(cursor) != 0;
+	ret->flags = cursor_u32(cursor);
+	ret->number = cursor_u32(cursor);
+	ret->name = cursor_text(cursor);
+	ret->block = cursor_text(cursor);
+	ret->description = cursor_text(cursor);
+	ret->expression = cursor_text(cursor);
+	ret->expanded = cursor_text(cursor);
+	return cursor->has_failed ? -EPROTO : 0;
+}
+
 int records_take(struct cursor *cursor, struct records_head *ret)
 {
 	const void *head = cursor_take(cursor, sizeof(*ret));

@@ -35,6 +35,7 @@ void function_put(struct bytes *bytes, const struct trace_function *function);
 void module_put(struct bytes *bytes, const struct recorded_module *module);
 void file_put(struct bytes *bytes, const struct recorded_file *file);
 void variable_put(struct bytes *bytes, const struct recorded_variable *variable);
+void counter_put(struct bytes *bytes, const struct recorded_counter *counter);
 
 int list_take(struct cursor *cursor, struct list_head *ret) MUST_CHECK;
 int function_take(struct cursor *cursor, struct trace_function *ret) MUST_CHECK;
@@ -43,6 +44,7 @@ int build_id_take(struct cursor *cursor, unsigned char ret[BUILD_ID_MAX],
 		  uint32_t *ret_size) MUST_CHECK;
 int module_take(struct cursor *cursor, struct recorded_module *ret) MUST_CHECK;
 int file_take(struct cursor *cursor, struct recorded_file *ret) MUST_CHECK;
+int counter_take(struct cursor *cursor, struct recorded_counter *ret) MUST_CHECK;
 int variable_take(struct cursor *cursor, struct recorded_variable *ret) MUST_CHECK;
 
 /* What stands before packed records. */

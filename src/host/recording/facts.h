@@ -9,6 +9,8 @@
 
 #include "host/recording/format.h"
 
+#include <stdbool.h>
+
 struct recorded_session {
 	const char *limpet_version;
 	const char *host, *kernel, *machine; /* as uname(2) says */
@@ -45,6 +47,18 @@ struct recorded_module {
 	uint32_t build_id_size;      /* 0: it has none */
 	unsigned char build_id[BUILD_ID_MAX];
 	const char *path;
+};
+
+/* What devices were asked to count: events of their blocks, by which counts are numbered, and then
+ * what is made of them. */
+struct recorded_counter {
+	bool is_event;
+	uint32_t flags;    /* of an event: how it is summed up */
+	uint32_t number;   /* of a counter: its own in the definitions */
+	const char *name;  /* of an event: the counter that it is */
+	const char *block; /* "": it is computed */
+	const char *description, *expression;
+	const char *expanded; /* of names of events and numbers only */
 };
 
 /* What is open when the recording begins. */

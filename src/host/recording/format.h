@@ -45,6 +45,7 @@ enum chunk_kind {
 	CHUNK_NAMES,
 	CHUNK_GIL,
 	CHUNK_SYSCALLS,
+	CHUNK_COUNTERS,
 };
 
 struct chunk_head {

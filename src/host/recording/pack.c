@@ -52,6 +52,16 @@ static unsigned char *pack_name(const struct record_name *name, unsigned char *a
 	return at + name->bytes;
 }
 
+/* Its length stands in front, as of all kinds that came after the first four. */
+static unsigned char *pack_counts(const struct record_counts *record, unsigned char *at)
+{
+	size_t bytes = record->head.count * sizeof(struct record_count);
+
+	at = varint_put(at, bytes);
+	memcpy(at, record + 1, bytes);
+	return at + bytes;
+}
+
 unsigned char *pack(struct packer *packer, const struct record *record, unsigned char *into)
 {
 	*into++ = record->kind;
@@ -62,6 +72,8 @@ unsigned char *pack(struct packer *packer, const struct record *record, unsigned
 		return pack_stack(packer, (const struct record_stack *)record, into);
 	if (record->kind == RECORD_NAME)
 		return pack_name((const struct record_name *)record, into);
+	if (record->kind == RECORD_COUNTS)
+		return pack_counts((const struct record_counts *)record, into);
 	return pack_text((const struct record_text *)record, into);
 }
 
@@ -127,6 +139,21 @@ static size_t unpack_name(struct cursor *cursor, struct record_name *name)
 	return ALIGN_UP(sizeof(*name) + bytes, RECORD_ALIGNMENT);
 }
 
+static size_t unpack_counts(struct cursor *cursor, unsigned count, struct record_counts *record)
+{
+	uint64_t bytes = cursor_varint(cursor);
+	const void *from =
+		count <= RECORD_COUNTS_MAX && bytes == count * sizeof(struct record_count)
+			? cursor_take(cursor, bytes)
+			: NULL;
+
+	if (!from)
+		return 0;
+	record->reserved = 0;
+	memcpy(record + 1, from, bytes);
+	return sizeof(*record) + bytes;
+}
+
 /* Of a kind that is newer than we are only its length is known: it is passed over. */
 static size_t unpack_other(struct cursor *cursor)
 {
@@ -152,6 +179,8 @@ long unpack(struct packer *packer, struct cursor *cursor, void *into)
 		size = unpack_text(cursor, into);
 	else if (record->kind == RECORD_NAME)
 		size = unpack_name(cursor, into);
+	else if (record->kind == RECORD_COUNTS)
+		size = unpack_counts(cursor, record->count, into);
 	else if (record->kind >= RECORD_KINDS)
 		size = unpack_other(cursor);
 	record->size = (uint16_t)size;

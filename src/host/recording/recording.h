@@ -62,6 +62,11 @@ int recording_variables(struct recording *recording, uint32_t process,
 			const struct recorded_variable *variables, uint32_t count,
 			struct err *err) MUST_CHECK;
 
+/* What its devices are asked to count; before its records. */
+int recording_counters(struct recording *recording, uint32_t process,
+		       const struct recorded_counter *counters, uint32_t count,
+		       struct err *err) MUST_CHECK;
+
 /* At the start, at the end, and now and then, so that a recording that is cut has two. */
 int recording_clock(struct recording *recording, struct err *err) MUST_CHECK;
 

@@ -329,6 +329,17 @@ int recording_variables(struct recording *recording, uint32_t process,
 	return writer_put(recording, CHUNK_VARIABLES, &bytes, err);
 }
 
+int recording_counters(struct recording *recording, uint32_t process,
+		       const struct recorded_counter *counters, uint32_t count, struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+
+	list_put(&bytes, &(struct list_head){ process, 0, count });
+	for (uint32_t i = 0; i < count; i++)
+		counter_put(&bytes, &counters[i]);
+	return writer_put(recording, CHUNK_COUNTERS, &bytes, err);
+}
+
 int recording_clock(struct recording *recording, struct err *err)
 {
 	CLEANUP(bytes_done) struct bytes bytes = { 0 };

@@ -42,7 +42,8 @@ uint32_t trace_domains(const struct trace_options *options)
 {
 	return options->domains | (uint32_t)options->all_locks << DOMAIN_LOCK |
 	       (uint32_t)(options->alloc_stacks || options->alloc_sample) << DOMAIN_ALLOC |
-	       (uint32_t) !!options->function_count << DOMAIN_FUNCTION;
+	       (uint32_t) !!options->function_count << DOMAIN_FUNCTION |
+	       (uint32_t) !!options->counters << DOMAIN_COUNTER;
 }
 
 /* The words that the tracer reads. */
@@ -53,6 +54,8 @@ static int write_request(const struct trace_options *options, char *text, struct
 	for (unsigned i = 0; i < DOMAINS; i++)
 		if (domain_key(i) && wanted & 1u << i)
 			trace_add(text, "%s;", domain_key(i));
+	if (options->counters)
+		trace_add(text, "%s", options->counters);
 	if (options->all_locks)
 		trace_add(text, "lock-all;");
 	if (options->opencl_device_time)
@@ -114,7 +117,8 @@ static int check_options(const struct trace_options *options, struct err *err)
 
 static uint64_t ring_size(const struct trace_options *options)
 {
-	const uint32_t devices = DOMAIN_BIT(KERNEL) | DOMAIN_BIT(COPY) | DOMAIN_BIT(CUDA);
+	const uint32_t devices =
+		DOMAIN_BIT(KERNEL) | DOMAIN_BIT(COPY) | DOMAIN_BIT(CUDA) | DOMAIN_BIT(COUNTER);
 
 	if (options->ring_size)
 		return options->ring_size;

@@ -8,6 +8,8 @@
 #include "host/session/session.h"
 #include "shared/wire/ring.h"
 
+struct recorded_counter;
+
 #define TRACER_NAME "liblimpet-tracer.so"
 
 #define TRACE_SLOTS     256u
@@ -24,6 +26,9 @@ struct trace_options {
 	uint64_t alloc_sample;        /* bytes between samples, which have stacks; 0: every call */
 	const char *const *functions; /* "LIBRARY:SYMBOL", with * and ? */
 	size_t function_count;
+	const char *counters; /* what devices are to count, in the tracer's words; NULL: nothing */
+	const struct recorded_counter *counter_facts; /* the same for the recording */
+	uint32_t counter_fact_count;
 	uint32_t slot_count; /* threads that can be traced at once; 0: TRACE_SLOTS */
 	uint64_t ring_size;  /* bytes a thread, a power of two; 0: one of the above */
 };

@@ -23,18 +23,19 @@
 /* In a recording, kinds after these are written with their length, so that who does not know them
  * can pass over them (docs/recording-format.md). */
 enum record_kind {
-	RECORD_PAD,   /* nothing, to the end of the ring */
-	RECORD_CALL,  /* struct record_call, then values */
-	RECORD_STACK, /* struct record_stack, then frames; belongs to the record before it */
-	RECORD_TEXT,  /* struct record_text, then bytes; belongs to the record before it */
-	RECORD_NAME,  /* struct record_name, then bytes; belongs to a number in values */
+	RECORD_PAD,    /* nothing, to the end of the ring */
+	RECORD_CALL,   /* struct record_call, then values */
+	RECORD_STACK,  /* struct record_stack, then frames; belongs to the record before it */
+	RECORD_TEXT,   /* struct record_text, then bytes; belongs to the record before it */
+	RECORD_NAME,   /* struct record_name, then bytes; belongs to a number in values */
+	RECORD_COUNTS, /* struct record_counts, then counts; belongs to the record before it */
 	RECORD_KINDS,
 };
 
 struct record {
 	uint16_t size; /* all of it, in bytes */
 	uint8_t kind;  /* enum record_kind */
-	uint8_t count; /* of values or frames; of a name: which part of it, from 0 */
+	uint8_t count; /* of values, frames or counts; of a name: which part of it, from 0 */
 };
 
 /* Times are ticks of the machine's counter. */
@@ -55,6 +56,24 @@ struct record_text {
 	uint32_t bytes;
 	/* text follows, filled up to the alignment */
 };
+
+/* What a device counted while it did what the call tells. */
+struct record_counts {
+	struct record head;
+	uint32_t reserved;
+	/* struct record_count follow; several records may follow each other */
+};
+
+/* The event is an index in what was asked for; the place says which part of the device counted: six
+ * numbers of a byte each, of XCC, AID, shader engine, shader array, WGP and instance. */
+#define COUNT_EVENT_SHIFT 48u
+struct record_count {
+	uint64_t id; /* the event above the place */
+	uint64_t value;
+};
+#define RECORD_COUNTS_MAX                                              \
+	((RECORD_MAX_BYTES - (unsigned)sizeof(struct record_counts)) / \
+	 (unsigned)sizeof(struct record_count))
 
 /* Whose numbers a name belongs to. */
 enum name_space {

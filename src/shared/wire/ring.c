@@ -134,6 +134,7 @@ int record_check(const struct record *record, size_t room)
 		[RECORD_STACK] = sizeof(struct record_stack),
 		[RECORD_TEXT] = sizeof(struct record_text),
 		[RECORD_NAME] = sizeof(struct record_name),
+		[RECORD_COUNTS] = sizeof(struct record_counts),
 	};
 	size_t counted;
 
@@ -146,6 +147,11 @@ int record_check(const struct record *record, size_t room)
 		return record->count <= RECORD_VALUES_MAX && record->size == counted ? 0 : -EPROTO;
 	if (record->kind == RECORD_STACK)
 		return record->count <= RECORD_FRAMES_MAX && record->size == counted ? 0 : -EPROTO;
+	if (record->kind == RECORD_COUNTS)
+		return record->size == heads[RECORD_COUNTS] +
+					       record->count * sizeof(struct record_count)
+			       ? 0
+			       : -EPROTO;
 	if (record->kind == RECORD_NAME)
 		return ((const struct record_name *)record)->space < NAME_SPACES &&
 				       ((const struct record_name *)record)->bytes <=

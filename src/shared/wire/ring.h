@@ -86,10 +86,11 @@ struct rings {
 	uint32_t domains_found; /* bits of enum trace_domain: something of it is hooked */
 	uint32_t words_hooked, words_unwritable, words_refused;
 	uint32_t words_restored,
-		words_foreign; /* at each end; foreign: changed by others, left so */
-	uint32_t work_cut;     /* devices were still at it at the end */
-	uint32_t work_lost;    /* too much at once to be remembered */
-	uint32_t work_unseen;  /* whose end the program did not look at while we were there */
+		words_foreign;   /* at each end; foreign: changed by others, left so */
+	uint32_t work_cut;       /* devices were still at it at the end */
+	uint32_t work_lost;      /* too much at once to be remembered */
+	uint32_t work_unseen;    /* whose end the program did not look at while we were there */
+	uint32_t work_uncounted; /* packets that went by, where kernels are counted */
 	/* Where device times were asked for: queues that were given them, those that were not, and
 	 * queues of ours that stay until a device is done. */
 	uint32_t queues_timed, queues_estimated, queues_left;

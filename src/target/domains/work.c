@@ -30,6 +30,28 @@ static const struct traced kernel[] = { {
 		    { VALUE_SCRATCH_BYTES, 0 },
 		    { VALUE_LOCAL_BYTES, 0 } },
 } };
+/* The same, and flags: see amd/counters. */
+static const struct traced counter[] = { {
+	.name = "counted kernel",
+	.domain = DOMAIN_COUNTER,
+	.value_count = 16,
+	.values = { { VALUE_NAME, 0 },
+		    { VALUE_DEVICE, 0 },
+		    { VALUE_QUEUE, 0 },
+		    { VALUE_STREAM, 0 },
+		    { VALUE_THREAD, 0 },
+		    { VALUE_CAUSE, 0 },
+		    { VALUE_DISPATCH, 0 },
+		    { VALUE_GRID_X, 0 },
+		    { VALUE_GRID_Y, 0 },
+		    { VALUE_GRID_Z, 0 },
+		    { VALUE_GROUP_X, 0 },
+		    { VALUE_GROUP_Y, 0 },
+		    { VALUE_GROUP_Z, 0 },
+		    { VALUE_SCRATCH_BYTES, 0 },
+		    { VALUE_LOCAL_BYTES, 0 },
+		    { VALUE_FLAGS, 0 } },
+} };
 static const struct traced copy[] = { {
 	.name = "copy",
 	.domain = DOMAIN_COPY,
@@ -72,10 +94,8 @@ static const struct traced scratch[] = { {
 } };
 
 static const struct traced *const functions[DOMAINS] = {
-	[DOMAIN_KERNEL] = kernel,
-	[DOMAIN_COPY] = copy,
-	[DOMAIN_MEMORY] = memory,
-	[DOMAIN_SCRATCH] = scratch,
+	[DOMAIN_KERNEL] = kernel,   [DOMAIN_COPY] = copy,       [DOMAIN_MEMORY] = memory,
+	[DOMAIN_SCRATCH] = scratch, [DOMAIN_COUNTER] = counter,
 };
 static struct {
 	uint32_t number; /* in this session's list */

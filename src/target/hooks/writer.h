@@ -87,6 +87,8 @@ struct writer *writer_known(void);
 bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values);
 void writer_text(struct writer *writer, const char *text, size_t size);
 void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count);
+/* At most RECORD_COUNTS_MAX; several may follow each other. */
+void writer_counts(struct writer *writer, const struct record_count *counts, unsigned count);
 
 /* Is there room for so many bytes?  For who may wait for it. */
 bool writer_has_room(const struct writer *writer, size_t size);

@@ -73,6 +73,18 @@ void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count)
 	writer_commit(writer, size);
 }
 
+void writer_counts(struct writer *writer, const struct record_count *counts, unsigned count)
+{
+	size_t size = sizeof(struct record_counts) + count * sizeof(*counts);
+	struct record_counts *record = ring_reserve(&writer->ring, size);
+
+	if (!record)
+		return;
+	*record = (struct record_counts){ { (uint16_t)size, RECORD_COUNTS, (uint8_t)count }, 0 };
+	memcpy(record + 1, counts, count * sizeof(*counts));
+	writer_commit(writer, size);
+}
+
 static bool write_part(struct writer *writer, const struct record_name *given, const char *text)
 {
 	size_t size = ALIGN_UP(sizeof(*given) + given->bytes, RECORD_ALIGNMENT);

@@ -1,9 +1,11 @@
 /*
- * limpet stat --list: each event is tried on limpet itself.
+ * limpet stat --list: each event is tried on limpet itself.  Then the counters of AMD's devices,
+ * which rocprofv3 --pmc collects.
  */
 #include "host/cli/stat/writer.h"
 #include "host/core/text/json.h"
 #include "host/core/text/print.h"
+#include "host/counters/amd/listing.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -61,6 +63,43 @@ static void listing_try(const char *name, void *context)
 	counter_set_done(&set);
 }
 
+static void device_print_text(unsigned node, const struct amd_counter *counter, void *context)
+{
+	(void)context;
+	print(stdout, "  %-28s device %u, %s %s\n", counter->name, node,
+	      counter->block ? "block" : "=",
+	      counter->block ? counter->block : counter->expression);
+}
+
+static void device_print_json(unsigned node, const struct amd_counter *counter, void *context)
+{
+	struct json json = { .out = stdout };
+
+	(void)context;
+	json_object(&json, NULL);
+	json_text(&json, "event", "device-counter");
+	json_number(&json, "device", node);
+	json_text(&json, "architecture", counter->architecture);
+	json_text(&json, "name", counter->name);
+	json_text(&json, "description", counter->description);
+	json_text(&json, "block", counter->block ? counter->block : "");
+	json_text(&json, "expression", counter->expression ? counter->expression : "");
+	json_object_end(&json);
+}
+
+/* A machine without such devices is no failure. */
+static void devices_list(bool is_json)
+{
+	struct err err = { 0 };
+
+	if (!is_json)
+		print(stdout, "counters of AMD's devices (rocprofv3 --pmc):\n");
+	if (amd_counters_visit(/* folder */ NULL, is_json ? device_print_json : device_print_text,
+			       NULL, &err) &&
+	    !is_json)
+		print(stdout, "  none: %s\n", err.what);
+}
+
 void stat_list(bool is_json)
 {
 	struct event_listing listing = { .is_json = is_json };
@@ -72,4 +111,5 @@ void stat_list(bool is_json)
 	if (!is_json)
 		print(stdout, "also: rHEX, PMU/TERM=VALUE,.../, SUBSYSTEM:TRACEPOINT; behind them "
 			      ":u (user mode), :k (kernel)\n");
+	devices_list(is_json);
 }

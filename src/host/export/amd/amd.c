@@ -20,6 +20,8 @@ const struct amd_domain_words amd_domains[AMD_DOMAINS] = {
 	[AMD_RCCL] = { "RCCL_API", "rccl_api_trace", "rccl_api_stats", "rccl_api" },
 	[AMD_MEMORY] = { "MEMORY_ALLOCATION", "memory_allocation_trace", "memory_allocation_stats",
 			 "memory_allocation" },
+	[AMD_COUNTER] = { "COUNTER_COLLECTION", "counter_collection", "counter_collection_stats",
+			  "counter_collection" },
 	[AMD_OPENCL] = { "OPENCL_API", "opencl_api_trace", "opencl_api_stats", "opencl_api" },
 	[AMD_OWN] = { "LIMPET_API", "limpet_api_trace", "limpet_api_stats", "limpet_api" },
 };
@@ -132,12 +134,18 @@ int amd_view_init(struct amd_view *ret, struct model *model, const struct amd_vi
 	r = kernel_numbers_init(&ret->kernels, model);
 	if (r)
 		return err_set(err, r, "numbers of kernels: no memory");
-	return kernel_filter_init(&ret->filter, &options->filter, err);
+	r = counted_init(&ret->counted, model);
+	if (r)
+		return err_set(err, r, "counters of kernels: no memory");
+	r = kernel_filter_init(&ret->filter, &options->filter, err);
+	return r ? r : kernel_filter_init(&ret->counter_filter, &options->filter, err);
 }
 
 void amd_view_done(struct amd_view *view)
 {
 	kernel_filter_done(&view->filter);
+	kernel_filter_done(&view->counter_filter);
+	counted_done(&view->counted);
 	kernel_numbers_done(&view->kernels);
 	correlation_done(&view->correlation);
 }
@@ -194,7 +202,7 @@ static struct amd_event amd_describe(const struct amd_view *view, const struct c
 	event.operation = entry.list == AMD_MARKER ? marker_operation(call) : event.name;
 	if (call_is_work(call) && call_value(call, VALUE_THREAD, &value) && value)
 		event.tid = (int32_t)value;
-	if (entry.list != AMD_KERNEL)
+	if (entry.list != AMD_KERNEL && entry.list != AMD_COUNTER)
 		return event;
 	event.operation = "KERNEL_DISPATCH_COMPLETE";
 	event.kernel =
@@ -230,9 +238,12 @@ static int amd_pass(const struct call *call, void *context)
 	if (!regions_want(&view->regions, view->model, call))
 		return 0;
 	event = amd_describe(view, call, room);
-	if (event.domain == AMD_KERNEL)
-		takes = kernel_filter_takes(&view->filter, call->process->number,
-					    event_value(&event, VALUE_NAME), event.name);
+	if (event.domain == AMD_KERNEL || event.domain == AMD_COUNTER)
+		takes = kernel_filter_takes(
+			event.domain == AMD_KERNEL ? &view->filter : &view->counter_filter,
+			call->process->number, event_value(&event, VALUE_NAME), event.name);
+	if (takes > 0 && event.domain == AMD_COUNTER)
+		takes = counted_is_alone(&view->counted, call);
 	if (takes <= 0)
 		return takes;
 	event.correlation = correlation_next(&view->correlation, view->model, call);
@@ -245,6 +256,7 @@ int amd_each_event(struct amd_view *view, amd_visitor *visit, void *context)
 	int r = view->is_renamed ? range_history_init(&view->history, view->model) : 0;
 
 	kernel_filter_begin(&view->filter);
+	kernel_filter_begin(&view->counter_filter);
 	if (!r)
 		r = correlation_begin(&view->correlation, view->model, view->process);
 	if (!r)

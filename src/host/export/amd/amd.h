@@ -6,6 +6,7 @@
 #pragma once
 
 #include "host/export/amd/correlation.h"
+#include "host/export/amd/counted.h"
 #include "host/export/amd/kernel_filter.h"
 #include "host/export/amd/kernel_numbers.h"
 #include "host/export/amd/range_history.h"
@@ -23,6 +24,7 @@ enum amd_domain {
 	AMD_RCCL,
 	AMD_MEMORY,
 	AMD_OPENCL,
+	AMD_COUNTER, /* kernels whose counters were read */
 	AMD_OWN,
 	AMD_DOMAINS,
 };
@@ -84,7 +86,8 @@ struct amd_view {
 	const struct model_process *process;
 	enum kernel_form form;
 	bool is_renamed;
-	struct kernel_filter filter;
+	struct kernel_filter filter, counter_filter;
+	struct counted counted; /* which kernels have counts */
 	struct kernel_numbers kernels;
 	struct correlation correlation;
 	struct region_options region_options;

@@ -27,7 +27,8 @@ static int collect_cause(const struct call *call, void *context)
 static bool has_work(const struct model *model)
 {
 	return model_has_domain(model, DOMAIN_KERNEL) || model_has_domain(model, DOMAIN_COPY) ||
-	       model_has_domain(model, DOMAIN_MEMORY) || model_has_domain(model, DOMAIN_SCRATCH);
+	       model_has_domain(model, DOMAIN_MEMORY) || model_has_domain(model, DOMAIN_SCRATCH) ||
+	       model_has_domain(model, DOMAIN_COUNTER);
 }
 
 int correlation_begin(struct correlation *correlation, struct model *model,

@@ -4,6 +4,7 @@
 #include "host/export/amd/output.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -250,6 +251,27 @@ static int write_summary(struct part *part)
 	return r;
 }
 
+/* Kernels that were counted, and whose values are not in the files. */
+static void tell_counted(const struct part *part)
+{
+	const struct counted *counted = &part->view.counted;
+	char note[256];
+
+	if (counted->together) {
+		snprintf(note, sizeof(note),
+			 "%" PRIu64
+			 " of %zu counted kernels ran at the same time as others on their "
+			 "device: their values, which are of all of them, are left out",
+			 counted->together, counted->count);
+		tell_note(part, note);
+	}
+	if (counted->unfinished) {
+		snprintf(note, sizeof(note), "%" PRIu64 " counted kernels were not done at the end",
+			 counted->unfinished);
+		tell_note(part, note);
+	}
+}
+
 static int write_part(struct part *part)
 {
 	int r = output_make_folders(part->prefix, part->err);
@@ -258,6 +280,8 @@ static int write_part(struct part *part)
 		r = write_formats(part);
 	if (!r)
 		r = write_summary(part);
+	if (!r)
+		tell_counted(part);
 	part->result->events += part->stats.events;
 	return r;
 }

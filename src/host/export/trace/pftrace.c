@@ -3,9 +3,11 @@
  * which is Perfetto's own.  Calls of a thread are slices on its track; one that overlaps another
  * without lying inside it goes to a further track of the same thread.  Process-wide ranges have
  * tracks under the process, and so has work of devices, with flows from the calls that caused it;
- * bytes that are copied or allocated are counters.
+ * bytes that are copied or allocated are counters, and so are the counters of kernels.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <string.h>
 
 #include "host/core/cleanup.h"
 #include "host/export/exporter.h"
@@ -56,6 +58,7 @@ enum event_field {
 	EVENT_TRACK = 11,
 	EVENT_NAME = 23,
 	EVENT_COUNTER_VALUE = 30,
+	EVENT_COUNTER_REAL = 44,
 	EVENT_FLOW = 47,
 };
 enum event_type { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
@@ -84,6 +87,7 @@ struct pftrace {
 	struct lanes lanes;
 	struct work_tracks tracks;
 	struct gauges gauges;
+	struct table counters; /* (track, 0): it is there */
 };
 
 static bool is_shown(const struct pftrace *self, const struct model_process *process)
@@ -282,6 +286,48 @@ static int write_amount(void *context, uint32_t gauge, uint64_t time_ns, int64_t
 	return end_event(self);
 }
 
+struct counter_tracks {
+	struct pftrace *self;
+	const struct call *call;
+};
+
+static int write_counter(struct pftrace *self, uint64_t track, uint64_t time_ns, double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	begin_event(self, time_ns, COUNTER, track);
+	proto_fixed(&self->inner, EVENT_COUNTER_REAL, bits);
+	return end_event(self);
+}
+
+/* A track of its own for each counter of a device: its value while the kernel runs. */
+static int write_counts(const struct recorded_counter *counter, const struct counter_values *values,
+			void *context)
+{
+	const struct counter_tracks *tracks = context;
+	struct pftrace *self = tracks->self;
+	const struct call *call = tracks->call;
+	uint64_t device = 0, track = 1ull << 62 | (uint64_t)call->process->number << 40 |
+				     (uint64_t)counter->number << 8;
+	char name[WORK_TRACK_NAME];
+	bool is_new;
+	int r = 0;
+
+	call_value(call, VALUE_DEVICE, &device);
+	track |= device & 0xff;
+	if (!table_make(&self->counters, track, 0, &is_new))
+		return -ENOMEM;
+	if (is_new) {
+		snprintf(name, sizeof(name), "%s AGENT [%" PRIu64 "]", counter->name, device);
+		proto_message(&self->inner, TRACK_COUNTER, &self->detail);
+		r = write_named_track(self, track, process_track(call->process), name);
+	}
+	if (!r)
+		r = write_counter(self, track, call->begin_ns, counter_values_sum(values));
+	return r ? r : write_counter(self, track, call->end_ns, 0);
+}
+
 static void annotate_text(struct pftrace *self, unsigned name, const char *text)
 {
 	proto_number(&self->detail, ANNOTATION_NAME_ID, name);
@@ -404,6 +450,9 @@ static int pftrace_take(const struct amd_event *event, void *context)
 {
 	struct pftrace *self = context;
 
+	if (event->domain == AMD_COUNTER)
+		return counted_each(&self->style->view->counted, event->call, write_counts,
+				    &(struct counter_tracks){ self, event->call });
 	if (event->call->kind == CALL_MARK)
 		return write_mark(self, event);
 	if (call_is_work(event->call))
@@ -448,6 +497,7 @@ int pftrace_write_styled(struct model *model, const struct pftrace_style *style,
 	if (self.tracks.model)
 		work_tracks_done(&self.tracks);
 	gauges_done(&self.gauges);
+	table_done(&self.counters);
 	bytes_done(&self.trace);
 	bytes_done(&self.packet);
 	bytes_done(&self.inner);

@@ -40,11 +40,26 @@ static void drop_variables(struct model_process *process)
 	process->variable_count = 0;
 }
 
+static void drop_counters(struct model_process *process)
+{
+	for (uint32_t i = 0; i < process->counter_count; i++) {
+		free((char *)(uintptr_t)process->counters[i].name);
+		free((char *)(uintptr_t)process->counters[i].block);
+		free((char *)(uintptr_t)process->counters[i].description);
+		free((char *)(uintptr_t)process->counters[i].expression);
+		free((char *)(uintptr_t)process->counters[i].expanded);
+	}
+	free(process->counters);
+	process->counters = NULL;
+	process->counter_count = process->counter_events = 0;
+}
+
 void model_process_free(struct model_process *process)
 {
 	drop_modules(process);
 	drop_files(process);
 	drop_variables(process);
+	drop_counters(process);
 	names_done(&process->names);
 	free(process->functions);
 	free(process->name);
@@ -259,6 +274,48 @@ static int take_variables(struct model *model, const struct chunk *chunk)
 	return 0;
 }
 
+static int keep_counter(struct recorded_counter *counter)
+{
+	const char **const texts[] = { &counter->name, &counter->block, &counter->description,
+				       &counter->expression, &counter->expanded };
+	bool is_whole = true;
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		*texts[i] = strdup(*texts[i]);
+		is_whole &= *texts[i] != NULL;
+	}
+	return is_whole ? 0 : -ENOMEM;
+}
+
+static int take_counters(struct model *model, const struct chunk *chunk)
+{
+	struct cursor cursor = chunk->payload;
+	struct model_process *process;
+	struct list_head head;
+
+	if (take_list(model, &cursor, &head, &process))
+		return -EPROTO;
+	drop_counters(process);
+	process->counters = calloc(MAX(head.count, 1u), sizeof(*process->counters));
+	if (!process->counters)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < head.count; i++) {
+		struct recorded_counter *counter = &process->counters[i];
+
+		/* Events come first. */
+		if (counter_take(&cursor, counter) ||
+		    (counter->is_event && process->counter_events != i)) {
+			*counter = (struct recorded_counter){ 0 };
+			return -EPROTO;
+		}
+		process->counter_events += counter->is_event;
+		process->counter_count++;
+		if (keep_counter(counter))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int take_clock(struct model *model, const struct chunk *chunk)
 {
 	struct clock_point point;
@@ -341,6 +398,7 @@ static chunk_taker *const takers[] = {
 	[CHUNK_NAMES] = samples_take_chunk,
 	[CHUNK_GIL] = samples_take_chunk,
 	[CHUNK_SYSCALLS] = take_syscalls,
+	[CHUNK_COUNTERS] = take_counters,
 };
 
 int model_read_chunks(struct model *model)

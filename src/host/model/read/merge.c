@@ -92,6 +92,8 @@ static int merge_show(const struct stream *stream, const struct waiting_call *wa
 		.value_count = waiting->value_count,
 		.values = waiting->values,
 		.frame_count = waiting->frame_count,
+		.count_count = waiting->count_count,
+		.counts = waiting->count_count ? (const void *)(side + waiting->counts) : NULL,
 		.frames = waiting->frame_count ? (const void *)(side + waiting->frames) : NULL,
 		.text = waiting->has_text ? (const char *)side + waiting->text : NULL,
 		.alloc_sample = stream->model->alloc_sample,

@@ -79,6 +79,24 @@ static int add_text(struct stream *stream, struct waiting_call *call,
 	return stream->side.has_failed ? -ENOMEM : 1;
 }
 
+/* Those of several records lie behind each other. */
+static int add_counts(struct stream *stream, struct waiting_call *call,
+		      const struct record_counts *record)
+{
+	static const char nothing[sizeof(uint64_t)];
+
+	if (!call->count_count) {
+		bytes_put(&stream->side, nothing, -stream->side.size % sizeof(uint64_t));
+		call->counts = stream->side.size;
+	} else if (call->counts + call->count_count * sizeof(struct record_count) !=
+		   stream->side.size) {
+		return 1;
+	}
+	call->count_count += record->head.count;
+	bytes_put(&stream->side, record + 1, record->head.count * sizeof(struct record_count));
+	return stream->side.has_failed ? -ENOMEM : 1;
+}
+
 /* The call that stacks and texts belong to, NULL: none. */
 static struct waiting_call *last_call(const struct stream *stream)
 {
@@ -100,6 +118,8 @@ static int stream_add(struct stream *stream, const struct record *record)
 		return 0;
 	if (record->kind == RECORD_STACK)
 		return add_stack(stream, last, (const struct record_stack *)record);
+	if (record->kind == RECORD_COUNTS)
+		return add_counts(stream, last, (const struct record_counts *)record);
 	return add_text(stream, last, (const struct record_text *)record);
 }
 

@@ -13,6 +13,8 @@ struct waiting_call {
 	uint32_t value_count, frame_count;
 	bool has_text;
 	size_t frames, text; /* indexes in the stream's side */
+	size_t counts;       /* likewise */
+	uint32_t count_count;
 	uint64_t values[RECORD_VALUES_MAX];
 };
 

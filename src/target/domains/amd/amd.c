@@ -4,6 +4,7 @@
 #include "target/domains/amd/amd.h"
 
 #include "shared/wire/page.h"
+#include "target/domains/amd/counters/counters.h"
 #include "target/domains/amd/hip/activity.h"
 #include "target/domains/amd/hsa/agents.h"
 #include "target/domains/amd/hsa/life.h"
@@ -18,14 +19,17 @@
 #include "target/runtime/hsa_gate.h"
 #include "target/runtime/text.h"
 
-static const enum trace_domain work[] = { DOMAIN_KERNEL, DOMAIN_COPY, DOMAIN_MEMORY,
-					  DOMAIN_SCRATCH };
+static const enum trace_domain work[] = { DOMAIN_KERNEL, DOMAIN_COPY, DOMAIN_MEMORY, DOMAIN_SCRATCH,
+					  DOMAIN_COUNTER };
+static uint32_t counted_life; /* of the runtime, and one; 0: counters have not begun */
 
 static bool amd_start(const struct trace_request *request)
 {
 	bool fits = !request_wants(request, DOMAINS_TABLES) || wants_add(&registration);
 
 	amd_wants_start(request);
+	counters_start(request);
+	counted_life = 0;
 	hsa_life_start();
 	for (unsigned i = 0; i < ARRAY_SIZE(work); i++)
 		if (amd_wants(work[i]))
@@ -33,21 +37,49 @@ static bool amd_start(const struct trace_request *request)
 	return fits;
 }
 
+/* What keeps devices from counting, in the order of enum counting_fault. */
+static void say_fault(enum counting_fault fault)
+{
+	static const enum amd_note notes[] = {
+		[COUNTING_NO_LIBRARY] = SAY_NO_AQLPROFILE,
+		[COUNTING_NO_FUNCTIONS] = SAY_NO_COUNTER_FUNCTIONS,
+		[COUNTING_NO_AGENT] = SAY_NO_COUNTER_AGENT,
+		[COUNTING_NO_EVENT] = SAY_NO_COUNTER_EVENT,
+		[COUNTING_NO_PACKETS] = SAY_NO_COUNTER_PACKETS,
+	};
+
+	if (fault != COUNTING_FINE)
+		note_say(&amd_notes[notes[fault]]);
+}
+
+/* With the agents known, and the functions of the runtime. */
+static uint32_t begin_counters(uint32_t seen)
+{
+	if (!(seen & DOMAIN_BIT(COUNTER)) || !agents_are_known())
+		return seen & ~DOMAIN_BIT(COUNTER);
+	if (counted_life != hsa_life() + 1)
+		say_fault(counters_begin());
+	counted_life = hsa_life() + 1;
+	return counters_are_on() ? seen : seen & ~DOMAIN_BIT(COUNTER);
+}
+
 /* HIP tells more, and its programs use HSA too. */
 static uint32_t begin_hsa_work(const struct hsa_slots *core, const struct hsa_slots *amd_ext)
 {
+	bool has_hip = tables_have("hip");
+	struct hsa_wanted wanted = { .kernels = !has_hip && amd_wants(DOMAIN_KERNEL),
+				     .copies = !has_hip && amd_wants(DOMAIN_COPY),
+				     .counters = amd_wants(DOMAIN_COUNTER) };
 	uint32_t seen;
 
-	if (tables_have("hip")) {
+	if (has_hip)
 		hsa_work_leave_to_hip();
+	if (!wanted.kernels && !wanted.copies && !wanted.counters)
 		return 0;
-	}
-	if (!amd_wants(DOMAIN_KERNEL) && !amd_wants(DOMAIN_COPY))
-		return 0;
-	seen = hsa_work_begin(core, amd_ext, amd_wants(DOMAIN_KERNEL), amd_wants(DOMAIN_COPY));
+	seen = hsa_work_begin(core, amd_ext, &wanted);
 	if (!seen)
 		note_say(&amd_notes[SAY_NO_HSA_TIMES]);
-	return seen;
+	return begin_counters(seen);
 }
 
 /* Calls nothing that may load modules: HIP only notes whom to tell. */
@@ -93,6 +125,24 @@ static void amd_ask_devices(struct got_report *report)
 		tables_each(ask_hsa, report);
 }
 
+/* Kernels that went by uncounted, by the reason. */
+static void say_skipped(struct rings *rings, const struct counters_left *left)
+{
+	static const enum amd_note notes[COUNTER_SKIPS] = {
+		[SKIP_GROUP] = SAY_SKIPPED_GROUP,
+		[SKIP_SINGLE] = SAY_SKIPPED_SINGLE,
+		[SKIP_FULL] = SAY_SKIPPED_FULL,
+		[SKIP_SETS] = SAY_SKIPPED_FULL,
+	};
+
+	for (unsigned i = 0; i < COUNTER_SKIPS; i++)
+		if (left->skipped[i])
+			note_say(&amd_notes[notes[i]]);
+	for (unsigned i = 0; i < COUNTER_SKIPS; i++)
+		rings->work_uncounted += left->skipped[i];
+	rings->work_cut += left->cut;
+}
+
 /* No device is asked any more; what was asked is waited for while the calls are still seen. */
 static void amd_stop(struct rings *rings)
 {
@@ -101,6 +151,7 @@ static void amd_stop(struct rings *rings)
 	rings->work_cut += activity_end() + left.cut;
 	rings->work_unseen += left.unseen;
 	rings->work_lost += left.lost;
+	say_skipped(rings, &left.counters);
 	tables_use(NULL);
 }
 

@@ -4,6 +4,7 @@
 #include "target/domains/amd/notes.h"
 
 #define COMMANDS (DOMAIN_BIT(KERNEL) | DOMAIN_BIT(COPY))
+#define COUNTERS DOMAIN_BIT(COUNTER)
 
 const struct note amd_notes[AMD_NOTES] = {
 	[SAY_OTHER_TRACER] = { NOTE_DOMAINS, COMMANDS,
@@ -13,4 +14,25 @@ const struct note amd_notes[AMD_NOTES] = {
 			     "this HIP runtime has no hipRegisterTracerCallback" },
 	[SAY_NO_HSA_TIMES] = { NOTE_DOMAINS, COMMANDS,
 			       "this HSA runtime lacks functions that report what its devices do" },
+	[SAY_NO_AQLPROFILE] = { NOTE_DOMAINS, COUNTERS,
+				"libhsa-amd-aqlprofile64.so.1, AMD's library that writes packets for "
+				"counters, cannot be loaded into the process" },
+	[SAY_NO_COUNTER_FUNCTIONS] = { NOTE_DOMAINS, COUNTERS,
+				       "this HSA runtime has not all of the functions that counters "
+				       "need" },
+	[SAY_NO_COUNTER_AGENT] = { NOTE_DOMAINS, COUNTERS,
+				   "AMD's aqlprofile does not know the architecture of the device" },
+	[SAY_NO_COUNTER_EVENT] = { NOTE_DOMAINS, COUNTERS,
+				   "AMD's aqlprofile does not know a block or event of the counters" },
+	[SAY_NO_COUNTER_PACKETS] = { NOTE_DOMAINS, COUNTERS,
+				     "Request exceeds the capabilities of the hardware to collect" },
+	[SAY_SKIPPED_GROUP] = { NOTE_END, COUNTERS,
+				"kernels of graphs, which ask for room for several packets at once, "
+				"were not counted" },
+	[SAY_SKIPPED_SINGLE] = { NOTE_END, COUNTERS,
+				 "kernels in queues of one thread, or whose index the program sets "
+				 "itself, were not counted" },
+	[SAY_SKIPPED_FULL] = { NOTE_END, COUNTERS,
+			       "kernels were not counted, since their queue had too little room or "
+			       "too many were under way" },
 };

@@ -30,6 +30,11 @@ const char *const csv_headers[AMD_DOMAINS] = {
 		"\"End_Timestamp\",\"LDS_Block_Size\",\"Scratch_Size\",\"VGPR_Count\","
 		"\"Accum_VGPR_Count\",\"SGPR_Count\",\"Workgroup_Size_X\",\"Workgroup_Size_Y\","
 		"\"Workgroup_Size_Z\",\"Grid_Size_X\",\"Grid_Size_Y\",\"Grid_Size_Z\"\n",
+	[AMD_COUNTER] = "\"Correlation_Id\",\"Dispatch_Id\",\"Agent_Id\",\"Queue_Id\","
+			"\"Process_Id\",\"Thread_Id\",\"Grid_Size\",\"Kernel_Id\",\"Kernel_Name\","
+			"\"Workgroup_Size\",\"LDS_Block_Size\",\"Scratch_Size\",\"VGPR_Count\","
+			"\"Accum_VGPR_Count\",\"SGPR_Count\",\"Counter_Name\","
+			"\"Counter_Value\",\"Start_Timestamp\",\"End_Timestamp\"\n",
 	[AMD_COPY] = "\"Kind\",\"Direction\",\"Stream_Id\",\"Source_Agent_Id\","
 		     "\"Destination_Agent_Id\",\"Correlation_Id\",\"Start_Timestamp\","
 		     "\"End_Timestamp\"\n",
@@ -155,9 +160,68 @@ static int put_scratch_row(struct csv_set *set, FILE *out, const struct amd_even
 	return r;
 }
 
+static uint64_t put_product(const struct amd_event *event, enum value_kind first)
+{
+	return event_value(event, first) * event_value(event, first + 1) *
+	       event_value(event, first + 2);
+}
+
+/* As AMD's: LDS in blocks of 512 bytes. */
+static uint64_t block_bytes(uint64_t bytes)
+{
+	return (bytes + 511) / 512 * 512;
+}
+
+struct counter_rows {
+	struct csv_set *set;
+	FILE *out;
+	const struct amd_event *event;
+	bool has_row;
+};
+
+/* One row of each counter; all of its places are added up. */
+static int put_counter(const struct recorded_counter *counter, const struct counter_values *values,
+		       void *context)
+{
+	struct counter_rows *rows = context;
+	const struct amd_event *event = rows->event;
+	FILE *out = rows->out;
+	int r;
+
+	if (rows->has_row)
+		fputc('\n', out);
+	rows->has_row = true;
+	fprintf(out, "%" PRIu64 ",%" PRIu64, event->correlation,
+		event_value(event, VALUE_DISPATCH));
+	r = put_agent(rows->set, out, event, VALUE_DEVICE);
+	put_value(out, event, VALUE_QUEUE);
+	fprintf(out, ",%d,%" PRId64, event->call->process->pid, event->tid);
+	csv_number(out, put_product(event, VALUE_GRID_X));
+	csv_number(out, event->kernel);
+	fputc(',', out);
+	export_quoted(out, event->name);
+	csv_number(out, put_product(event, VALUE_GROUP_X));
+	csv_number(out, block_bytes(event_value(event, VALUE_LOCAL_BYTES)));
+	put_value(out, event, VALUE_SCRATCH_BYTES);
+	fputs(",0,0,0,", out);
+	export_quoted(out, counter->name);
+	fprintf(out, ",%f", counter_values_sum(values));
+	put_times(out, event);
+	return r;
+}
+
+static int put_counter_rows(struct csv_set *set, FILE *out, const struct amd_event *event)
+{
+	struct counter_rows rows = { set, out, event, false };
+
+	return counted_each(&set->view->counted, event->call, put_counter, &rows);
+}
+
 csv_row *const csv_rows[AMD_DOMAINS] = {
-	[AMD_HSA] = put_api_row,         [AMD_HIP] = put_api_row,    [AMD_MARKER] = put_api_row,
-	[AMD_RCCL] = put_api_row,        [AMD_OPENCL] = put_api_row, [AMD_OWN] = put_api_row,
-	[AMD_KERNEL] = put_kernel_row,   [AMD_COPY] = put_copy_row,  [AMD_MEMORY] = put_memory_row,
-	[AMD_SCRATCH] = put_scratch_row,
+	[AMD_HSA] = put_api_row,          [AMD_HIP] = put_api_row,
+	[AMD_MARKER] = put_api_row,       [AMD_RCCL] = put_api_row,
+	[AMD_OPENCL] = put_api_row,       [AMD_OWN] = put_api_row,
+	[AMD_KERNEL] = put_kernel_row,    [AMD_COPY] = put_copy_row,
+	[AMD_MEMORY] = put_memory_row,    [AMD_SCRATCH] = put_scratch_row,
+	[AMD_COUNTER] = put_counter_rows,
 };

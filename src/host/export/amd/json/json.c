@@ -61,9 +61,6 @@ static void write_summaries(const struct results *self)
 		if (self->stats.domains[domain].calls)
 			write_summary(self, domain);
 	json_list_end(self->json);
-	json_object(self->json, "callback_records");
-	json_empty_list(self->json, "counter_collection");
-	json_object_end(self->json);
 }
 
 /* Agents that no name was given to are found in the records. */
@@ -99,10 +96,12 @@ static int write_process(struct results *self)
 	json_object(self->json, NULL);
 	results_metadata(self);
 	results_agents(self);
-	json_empty_list(self->json, "counters");
+	results_counters(self);
 	r = results_strings(self);
 	results_symbols(self);
 	write_summaries(self);
+	if (!r)
+		r = results_counted(self);
 	if (!r)
 		r = results_records(self);
 	json_object_end(self->json);

@@ -32,6 +32,11 @@ void results_agents(const struct results *self);
 int results_strings(struct results *self) MUST_CHECK;
 void results_symbols(const struct results *self);
 int results_records(struct results *self) MUST_CHECK;
+/* What was asked for, and what it came to. */
+void results_counters(const struct results *self);
+int results_counted(struct results *self) MUST_CHECK;
+/* "dispatch_info" of a kernel. */
+void json_dispatch(struct json *json, const struct amd_event *event);
 
 void json_handle(struct json *json, const char *key, uint64_t handle);
 void json_empty_list(struct json *json, const char *key);

@@ -30,7 +30,7 @@ static void write_sizes(struct json *json, const char *key, const struct amd_eve
 	json_object_end(json);
 }
 
-static void write_kernel(struct json *json, const struct amd_event *event)
+void json_dispatch(struct json *json, const struct amd_event *event)
 {
 	json_object(json, "dispatch_info");
 	json_number(json, "size", DISPATCH_INFO_BYTES);
@@ -43,6 +43,11 @@ static void write_kernel(struct json *json, const struct amd_event *event)
 	write_sizes(json, "workgroup_size", event, VALUE_GROUP_X);
 	write_sizes(json, "grid_size", event, VALUE_GRID_X);
 	json_object_end(json);
+}
+
+static void write_kernel(struct json *json, const struct amd_event *event)
+{
+	json_dispatch(json, event);
 	json_handle(json, "stream_id", event_value(event, VALUE_STREAM));
 }
 
@@ -123,7 +128,7 @@ int results_records(struct results *self)
 	for (unsigned domain = 0; !r && domain < AMD_DOMAINS; domain++) {
 		bool is_filled = self->stats.domains[domain].calls != 0;
 
-		if (!is_filled && domain >= AMD_OPENCL)
+		if ((!is_filled && domain >= AMD_OPENCL) || domain == AMD_COUNTER)
 			continue;
 		self->domain = domain;
 		json_list(self->json, amd_domains[domain].list);

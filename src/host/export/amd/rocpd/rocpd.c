@@ -296,20 +296,30 @@ static int put_memory(struct rocpd *self, const struct amd_event *event)
 			NUMBER(context.stream), NUMBER(self->event_count), TEXT(notes) });
 }
 
+static int put_counted(struct rocpd *self, const struct amd_event *event)
+{
+	int r = put_kernel(self, event);
+
+	return r ? r : rocpd_counters(self, event);
+}
+
 typedef int event_putter(struct rocpd *self, const struct amd_event *event);
 
 static event_putter *const putters[AMD_DOMAINS] = {
-	[AMD_KERNEL] = put_kernel,
-	[AMD_COPY] = put_copy,
-	[AMD_MEMORY] = put_memory,
-	[AMD_SCRATCH] = put_memory,
+	[AMD_KERNEL] = put_kernel, [AMD_COUNTER] = put_counted, [AMD_COPY] = put_copy,
+	[AMD_MEMORY] = put_memory, [AMD_SCRATCH] = put_memory,
 };
 
 static int rocpd_take(const struct amd_event *event, void *context)
 {
 	struct rocpd *self = context;
 	event_putter *put = putters[event->domain] ? putters[event->domain] : put_region;
-	int r = rocpd_thread(self, event->call->process, event->tid, NULL);
+	int r;
+
+	/* A kernel has one row: where it was counted, the one with its counters. */
+	if (event->domain == AMD_KERNEL && counted_has(&self->view->counted, event->call))
+		return 0;
+	r = rocpd_thread(self, event->call->process, event->tid, NULL);
 
 	if (!r)
 		r = put_event(self, event);

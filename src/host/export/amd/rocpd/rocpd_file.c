@@ -51,6 +51,10 @@ static const struct insert_words {
 			    "start, \"end\", private_segment_size, group_segment_size, "
 			    "workgroup_size_x, workgroup_size_y, workgroup_size_z, grid_size_x, "
 			    "grid_size_y, grid_size_z, region_name_id, event_id" },
+	[INSERT_PMC] = { "info_pmc",
+			 "id, nid, pid, agent_id, target_arch, name, symbol, description, component, "
+			 "value_type, block, expression, is_constant, is_derived" },
+	[INSERT_PMC_EVENT] = { "pmc_event", "event_id, pmc_id, value" },
 	[INSERT_COPY] = { "memory_copy",
 			  "nid, pid, tid, start, \"end\", name_id, dst_agent_id, dst_address, "
 			  "src_agent_id, src_address, size, queue_id, stream_id, region_name_id, "
@@ -261,6 +265,8 @@ static int rocpd_file_bind(sqlite3_stmt *statement, int index, const struct rocp
 {
 	if (cell->kind == CELL_NUMBER)
 		return sqlite3_bind_int64(statement, index, cell->number);
+	if (cell->kind == CELL_REAL)
+		return sqlite3_bind_double(statement, index, cell->real);
 	if (cell->kind == CELL_TEXT && cell->text && !utf8_is_valid(cell->text))
 		return bind_mended(statement, index, cell->text);
 	if (cell->kind == CELL_TEXT && cell->text)

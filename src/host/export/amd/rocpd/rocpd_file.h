@@ -33,6 +33,8 @@ enum rocpd_insert {
 	INSERT_REGION,
 	INSERT_SAMPLE,
 	INSERT_KERNEL,
+	INSERT_PMC,
+	INSERT_PMC_EVENT,
 	INSERT_COPY,
 	INSERT_MEMORY,
 	INSERTS,
@@ -40,12 +42,14 @@ enum rocpd_insert {
 
 /* One value of a row. */
 struct rocpd_cell {
-	enum { CELL_NULL, CELL_NUMBER, CELL_TEXT } kind;
+	enum { CELL_NULL, CELL_NUMBER, CELL_REAL, CELL_TEXT } kind;
 	int64_t number;
+	double real;
 	const char *text; /* must live until the row is inserted */
 };
 
 #define NUMBER(value) ((struct rocpd_cell){ .kind = CELL_NUMBER, .number = (int64_t)(value) })
+#define REAL(value)   ((struct rocpd_cell){ .kind = CELL_REAL, .real = (value) })
 #define TEXT(value)   ((struct rocpd_cell){ .kind = CELL_TEXT, .text = (value) })
 #define NOTHING       ((struct rocpd_cell){ .kind = CELL_NULL })
 

@@ -23,7 +23,7 @@ int rocpd_no_memory(struct rocpd *self)
 }
 
 /* 1: it was not known until now. */
-static int rocpd_parts_learn(struct rocpd *self, enum known kind, int64_t id)
+int rocpd_learn(struct rocpd *self, enum known kind, int64_t id)
 {
 	bool is_new;
 
@@ -69,7 +69,7 @@ int rocpd_thread(struct rocpd *self, const struct model_process *process, int64_
 		 const char *name)
 {
 	int64_t id = id_of(process, (uint64_t)tid);
-	int is_new = rocpd_parts_learn(self, KNOWN_THREAD, id);
+	int is_new = rocpd_learn(self, KNOWN_THREAD, id);
 
 	if (is_new <= 0)
 		return is_new;
@@ -88,7 +88,7 @@ static int put_agent_row(struct rocpd *self, const struct model_process *process
 			 const struct agent *agent)
 {
 	int64_t id = id_of(process, agent->number);
-	int is_new = rocpd_parts_learn(self, KNOWN_AGENT, id);
+	int is_new = rocpd_learn(self, KNOWN_AGENT, id);
 	CLEANUP(free) char *whole = NULL;
 
 	if (is_new <= 0)
@@ -128,7 +128,7 @@ static int put_lane(struct rocpd *self, const struct model_process *process,
 {
 	int64_t id = id_of(process, number);
 	const char *name = names_find(&process->names, words->space, number);
-	int is_new = rocpd_parts_learn(self, words->known, id);
+	int is_new = rocpd_learn(self, words->known, id);
 	char made_up[64];
 
 	if (is_new <= 0)
@@ -211,7 +211,7 @@ int rocpd_symbol(struct rocpd *self, const struct amd_event *event)
 	};
 	int64_t id = id_of(process, event->kernel);
 	CLEANUP(free) char *notes = NULL;
-	int is_new = rocpd_parts_learn(self, KNOWN_SYMBOL, id);
+	int is_new = rocpd_learn(self, KNOWN_SYMBOL, id);
 
 	if (is_new <= 0)
 		return is_new;

@@ -10,7 +10,15 @@
 #include "host/export/amd/rocpd/rocpd_file.h"
 
 /* What has been inserted, by kind and id. */
-enum known { KNOWN_THREAD, KNOWN_AGENT, KNOWN_QUEUE, KNOWN_STREAM, KNOWN_SYMBOL, KNOWN_TRACK };
+enum known {
+	KNOWN_THREAD,
+	KNOWN_AGENT,
+	KNOWN_QUEUE,
+	KNOWN_STREAM,
+	KNOWN_SYMBOL,
+	KNOWN_PMC,
+	KNOWN_TRACK, /* the last: kinds follow */
+};
 
 struct rocpd {
 	struct amd_view *view;
@@ -58,6 +66,12 @@ int rocpd_stream(struct rocpd *self, const struct model_process *process,
 		 uint64_t number) MUST_CHECK;
 /* The kernel that the event is of, by the number of its name. */
 int rocpd_symbol(struct rocpd *self, const struct amd_event *event) MUST_CHECK;
+
+/* 1: it was not there before, 0, or an error. */
+int rocpd_learn(struct rocpd *self, enum known known, int64_t id) MUST_CHECK;
+
+/* The counters of a kernel whose row is the last event. */
+int rocpd_counters(struct rocpd *self, const struct amd_event *event) MUST_CHECK;
 
 /* One object or list of JSON as text, the caller's to free; NULL when there is no memory. */
 typedef void json_filler(struct json *json, const void *context);

@@ -202,6 +202,21 @@ uint64_t agents_of_agent(uint64_t agent)
 	return DEVICE_UNKNOWN;
 }
 
+uint64_t agents_agent_of(uint64_t node)
+{
+	return node < DEVICES_MAX ? __atomic_load_n(&agent_of_node[node], __ATOMIC_RELAXED) : 0;
+}
+
+uint64_t agents_host_pool(bool (*fits)(uint64_t pool))
+{
+	uint32_t count = __atomic_load_n(&pool_count, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!pools[i].device && fits(pools[i].pool))
+			return pools[i].pool;
+	return 0;
+}
+
 struct only {
 	uint64_t agent;
 	unsigned count;

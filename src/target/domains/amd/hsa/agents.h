@@ -24,6 +24,11 @@ void agents_name(struct writer *writer, uint64_t device);
 /* The number of an agent; DEVICE_UNKNOWN. */
 uint64_t agents_of_agent(uint64_t agent);
 
+/* The agent of a node; 0. */
+uint64_t agents_agent_of(uint64_t node);
+/* A pool of the host's that fits; 0. */
+uint64_t agents_host_pool(bool (*fits)(uint64_t pool));
+
 /* The agent of the one device that is not the host; 0 where there are none or several. */
 uint64_t agents_only_device(void);
 

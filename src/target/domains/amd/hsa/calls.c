@@ -15,6 +15,10 @@ struct hsa_calls hsa_calls;
 	{                                                                   \
 		part, true, offsetof(struct hsa_calls, member), "hsa_" name \
 	}
+#define MAY(part, name, member)                                              \
+	{                                                                    \
+		part, false, offsetof(struct hsa_calls, member), "hsa_" name \
+	}
 static const struct {
 	uint8_t part;
 	bool is_needed;
@@ -36,6 +40,14 @@ static const struct {
 	NEED(AMD, "amd_profiling_get_dispatch_time", dispatch_time),
 	NEED(AMD, "amd_profiling_get_async_copy_time", copy_time),
 	{ AMD, false, offsetof(struct hsa_calls, queue_info), "hsa_amd_queue_get_info" },
+	MAY(CORE, "queue_load_read_index_scacquire", load_read),
+	MAY(CORE, "queue_load_write_index_scacquire", load_write),
+	MAY(CORE, "queue_cas_write_index_scacq_screl", cas_write),
+	MAY(CORE, "signal_store_screlease", ring),
+	MAY(AMD, "amd_memory_pool_get_info", pool_info),
+	MAY(AMD, "amd_memory_pool_allocate", pool_allocate),
+	MAY(AMD, "amd_memory_pool_free", pool_free),
+	MAY(AMD, "amd_agents_allow_access", allow_access),
 };
 
 /* What was in the slot before us. */

@@ -57,7 +57,17 @@ struct hsa_calls {
 	int (*executable_info)(uint64_t executable, uint32_t what, void *ret);
 	int (*each_symbol)(uint64_t executable, uint64_t agent, hsa_each_symbol *visit, void *data);
 	int (*symbol_info)(uint64_t symbol, uint32_t what, void *ret);
-	int (*queue_info)(const struct hsa_queue *queue, uint32_t what, void *ret); /* or NULL */
+	/* The rest, or NULL: */
+	int (*queue_info)(const struct hsa_queue *queue, uint32_t what, void *ret);
+	uint64_t (*load_read)(const struct hsa_queue *queue);
+	uint64_t (*load_write)(const struct hsa_queue *queue);
+	uint64_t (*cas_write)(const struct hsa_queue *queue, uint64_t expected, uint64_t value);
+	void (*ring)(uint64_t doorbell, int64_t value);
+	int (*pool_info)(uint64_t pool, uint32_t what, void *ret);
+	int (*pool_allocate)(uint64_t pool, size_t size, uint32_t flags, void **ret);
+	int (*pool_free)(void *memory);
+	int (*allow_access)(uint32_t count, const uint64_t *agents, const uint32_t *flags,
+			    const void *memory);
 };
 
 /* One of the two tables that have them. */

@@ -2,6 +2,7 @@
  * What is done is asked for its times, and written.  Runs on threads of the program's, around its
  * calls of HSA, and on the runtime's where a signal of ours calls.
  */
+#include "target/domains/amd/counters/counters.h"
 #include "target/domains/amd/hsa/agents.h"
 #include "target/domains/amd/hsa/work_private.h"
 #include "target/domains/work.h"
@@ -14,7 +15,7 @@ static void write_kernel(struct writer *writer, const struct hsa_command *comman
 {
 	const uint64_t values[] = {
 		command->name,     command->device,        command->queue,       0,
-		command->thread,   command->cause,         work_dispatch(),      command->grid[0],
+		command->thread,   command->cause,         command->dispatch,    command->grid[0],
 		command->grid[1],  command->grid[2],       command->group[0],    command->group[1],
 		command->group[2], command->private_bytes, command->group_bytes,
 	};
@@ -42,25 +43,43 @@ static void write_copy(struct writer *writer, const struct hsa_command *command,
 	(void)work_write(writer, DOMAIN_COPY, begin, end, values);
 }
 
+struct span {
+	uint64_t begin, end; /* in ticks */
+};
+
+/* When it ran; false: not known, and it is from when it was asked for until now. */
+static bool span_of(struct writer *writer, const struct hsa_time *time, struct span *ret)
+{
+	struct clock_rate now;
+
+	if (!time->begin_ns || time->end_ns < time->begin_ns)
+		return false;
+	now = clock_recent(&writer->clock);
+	ret->begin = clock_ticks_at(&now, time->begin_ns);
+	ret->end = clock_ticks_at(&now, time->end_ns);
+	return true;
+}
+
 void hsa_write_done(const struct hsa_command *command, const struct hsa_time *time)
 {
-	uint64_t begin = command->asked, end = clock_ticks();
+	struct span span = { command->asked, clock_ticks() };
 	writer_seal seal;
-	struct writer *writer = end ? writer_begin(&seal) : NULL;
+	struct writer *writer = span.end ? writer_begin(&seal) : NULL;
+	bool is_timed = false;
 
-	if (!end)
+	if (!span.end)
 		writer_lose();
-	if (!writer)
-		return;
-	if (time->begin_ns && time->end_ns >= time->begin_ns) {
-		struct clock_rate now = clock_recent(&writer->clock);
-
-		begin = clock_ticks_at(&now, time->begin_ns);
-		end = clock_ticks_at(&now, time->end_ns);
+	if (writer) {
+		is_timed = span_of(writer, time, &span);
+		if (!command->is_hidden) {
+			agents_name(writer, command->device);
+			(command->domain == DOMAIN_KERNEL ? write_kernel : write_copy)(
+				writer, command, span.begin, span.end);
+		}
+		writer_end(writer, &seal);
 	}
-	agents_name(writer, command->device);
-	(command->domain == DOMAIN_KERNEL ? write_kernel : write_copy)(writer, command, begin, end);
-	writer_end(writer, &seal);
+	if (command->counted)
+		counters_take_times(command, is_timed ? span.begin : 0, is_timed ? span.end : 0);
 }
 
 /* Times of copies are kept only when somebody has switched that on; whether the program has shows

@@ -3,6 +3,7 @@
  */
 #include "target/domains/amd/hsa/life.h"
 
+#include "target/domains/amd/counters/counters.h"
 #include "target/domains/amd/hsa/agents.h"
 #include "target/domains/amd/hsa/kernels.h"
 #include "target/domains/amd/hsa/queues.h"
@@ -58,6 +59,7 @@ static void runtime_forget(void)
 	pending_close();
 	agents_forget();
 	hsa_queues_clear();
+	counters_forget();
 	hsa_signals_forget();
 	hsa_kernels_end();
 	hsa_copy_times_begin();

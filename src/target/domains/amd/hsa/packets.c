@@ -2,6 +2,7 @@
  * Kernels, from the packets of queues.  Runs on threads of the program's, before they ring for
  * their packets, and on the runtime's where a signal of ours calls.
  */
+#include "target/domains/amd/counters/counters.h"
 #include "target/domains/amd/hsa/kernels.h"
 #include "target/domains/amd/hsa/queues.h"
 #include "target/domains/amd/hsa/signals.h"
@@ -21,9 +22,18 @@ static bool on_done(int64_t value, void *data)
 	return false; /* once is enough */
 }
 
-static bool packet_describe(const struct known_queue *queue, const struct hsa_packet *packet,
-			    uint64_t cause, struct hsa_command *ret)
+/* A packet that is about to be the device's, or was. */
+struct looked_at {
+	const struct known_queue *queue;
+	uint64_t index, cause;
+	struct counter_set *set; /* around it; NULL */
+	bool is_last;            /* the one that is rung for */
+};
+
+static bool packet_describe(const struct looked_at *at, const struct hsa_packet *packet,
+			    struct hsa_command *ret)
 {
+	const struct known_queue *queue = at->queue;
 	uint64_t now = clock_ticks();
 	writer_seal seal;
 	struct writer *writer = now ? writer_begin(&seal) : NULL;
@@ -34,7 +44,11 @@ static bool packet_describe(const struct known_queue *queue, const struct hsa_pa
 		return false;
 	*ret = (struct hsa_command){ .domain = DOMAIN_KERNEL,
 				     .asked = now,
-				     .cause = cause,
+				     .cause = at->cause,
+				     .is_hidden = !hsa_is_seen(DOMAIN_KERNEL),
+				     .counted = at->set,
+				     .counted_index = at->index,
+				     .dispatch = work_dispatch(),
 				     .thread = (uint64_t)thread_number(),
 				     .agent = queue->agent,
 				     .device = queue->device,
@@ -47,6 +61,8 @@ static bool packet_describe(const struct known_queue *queue, const struct hsa_pa
 		ret->group[i] = packet->group[i];
 	}
 	writer_end(writer, &seal);
+	if (at->set)
+		counters_describe(at->set, ret);
 	return true;
 }
 
@@ -114,15 +130,17 @@ bool hsa_follow_signal(struct hsa_command *command, uint64_t signal, uint64_t to
 
 /* The device has done it before it was rung for, since a later one was: what it did still stands in
  * the packet. */
-static void look_back(const struct known_queue *queue, const struct hsa_packet *packet,
-		      uint64_t cause)
+static void look_back(const struct looked_at *at, const struct hsa_packet *packet)
 {
 	struct hsa_command command;
 	struct hsa_time time = { 0, 0 };
 
 	if (!packet->setup || packet->setup > DIMENSIONS_MAX || !packet->kernel ||
-	    !packet_describe(queue, packet, cause, &command))
+	    !packet_describe(at, packet, &command)) {
+		if (at->set)
+			counters_describe(at->set, NULL);
 		return;
+	}
 	if (packet->completion && command.agent &&
 	    hsa_calls.dispatch_time(command.agent, packet->completion, &time))
 		time = (struct hsa_time){ 0, 0 };
@@ -158,31 +176,43 @@ static bool follow_packet(const struct hsa_packet *packet, struct hsa_command *c
 	return true;
 }
 
-static void look_at_kernel(const struct known_queue *queue, struct hsa_packet *packet,
-			   uint64_t cause, bool is_last)
+static void look_at_kernel(const struct looked_at *at, struct hsa_packet *packet)
 {
 	uint64_t signal = packet->completion;
 	struct hsa_command command;
 
-	if (!packet_describe(queue, packet, cause, &command))
-		return;
-	if (!(signal ? follow_packet(packet, &command, signal, is_last)
-		     : give_signal(packet, &command)))
+	if (!packet_describe(at, packet, &command)) {
+		if (at->set)
+			counters_describe(at->set, NULL);
+	} else if (!(signal ? follow_packet(packet, &command, signal, at->is_last)
+			    : give_signal(packet, &command))) {
 		hsa_note_lost();
+		counters_take_times(&command, 0, 0);
+	}
+}
+
+static void look_at_packet(const struct looked_at *at, struct hsa_packet *packet)
+{
+	uint16_t type = __atomic_load_n(&packet->header, __ATOMIC_ACQUIRE) & PACKET_TYPE;
+
+	if (!at->set && !hsa_is_seen(DOMAIN_KERNEL))
+		return;
+	if (type == PACKET_KERNEL)
+		look_at_kernel(at, packet);
+	else if (type == PACKET_INVALID)
+		look_back(at, packet);
+	else if (at->set)
+		counters_describe(at->set, NULL);
 }
 
 /* Packets up to the one that is rung for: this makes all of them the device's. */
 static void look_at_packets(struct known_queue *queue, uint64_t last, uint64_t cause)
 {
 	for (uint64_t i = last - MIN(last, queue->size - 1); hsa_queue_next(queue, &i, last); i++) {
-		struct hsa_packet *packet =
-			(struct hsa_packet *)queue->base + (i & (queue->size - 1));
-		uint16_t type = __atomic_load_n(&packet->header, __ATOMIC_ACQUIRE) & PACKET_TYPE;
+		struct looked_at at = { queue, i, cause, counters_find(queue->doorbell, i),
+					i == last };
 
-		if (type == PACKET_KERNEL)
-			look_at_kernel(queue, packet, cause, i == last);
-		else if (type == PACKET_INVALID)
-			look_back(queue, packet, cause);
+		look_at_packet(&at, (struct hsa_packet *)queue->base + (i & (queue->size - 1)));
 	}
 }
 
@@ -192,12 +222,14 @@ void hsa_before_doorbell(struct hook_around *around, uint64_t *window)
 	uint64_t signal = around->frame.arguments[0];
 	struct known_queue *queue;
 
-	(void)window;
 	if (!hsa_is_any_seen())
 		return;
 	queue = hsa_queue_of(signal);
 	if (!queue)
 		hsa_before_signal(around, window);
-	else if (hsa_is_seen(DOMAIN_KERNEL))
+	else if (hsa_sees_packets())
 		look_at_packets(queue, around->frame.arguments[1], around->frame.begin);
+	if (queue && counters_are_on())
+		hook_set_argument(around, window, 1,
+				  counters_last_of(signal, around->frame.arguments[1]));
 }

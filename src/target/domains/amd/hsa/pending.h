@@ -5,6 +5,8 @@
 
 #include "shared/wire/record.h"
 
+struct counter_set;
+
 struct hsa_command {
 	enum trace_domain domain; /* DOMAIN_KERNEL, DOMAIN_COPY */
 	bool has_our_signal;
@@ -13,8 +15,12 @@ struct hsa_command {
 	uint64_t asked;  /* when, in ticks */
 	uint64_t cause, thread;
 	uint64_t agent, device, from_device, queue;
+	uint64_t dispatch; /* of a kernel: its number, from 1 */
 	uint64_t name, grid[3], group[3], private_bytes, group_bytes;
 	uint64_t size, to, from, direction; /* of a copy */
+	bool is_hidden;                     /* a kernel that is looked at for its counters only */
+	struct counter_set *counted;        /* the set around a kernel; NULL: none */
+	uint64_t counted_index;             /* and its packet */
 };
 
 /* Room for a session; -ENOMEM. */

@@ -80,6 +80,8 @@ static void queue_fill(struct known_queue *slot, const struct hsa_queue *queue, 
 	slot->base = queue->base;
 	slot->size = queue->size;
 	slot->low = next;
+	slot->counted_last = slot->plain_last = 0;
+	slot->has_plain = slot->plain_turn = 0;
 	slot->agent = agent ? agent : ask_agent(queue);
 	slot->device = agents_of_agent(slot->agent);
 	slot->number = queue->id + 1 < WORK_NUMBERS ? queue->id + 1 : 0;

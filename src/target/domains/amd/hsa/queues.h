@@ -15,7 +15,11 @@ struct known_queue {
 			   */
 	uint64_t room;    /* of it */
 	uint64_t agent, device, number;
-	uint32_t is_known; /* the rest is filled in */
+	uint64_t counted_last; /* the last packet of counters/ in it */
+	uint64_t plain_last;   /* the last packet that goes by uncounted, where kernels are */
+	uint32_t plain_turn;   /* so many did */
+	uint32_t has_plain;    /* and it is not known to be done */
+	uint32_t is_known;     /* the rest is filled in */
 };
 
 /* Forgets all. */

@@ -14,9 +14,14 @@ bool hsa_is_seen(enum trace_domain domain)
 	return __atomic_load_n(&is_on[domain], __ATOMIC_RELAXED) && writers_are_on();
 }
 
+bool hsa_sees_packets(void)
+{
+	return hsa_is_seen(DOMAIN_KERNEL) || hsa_is_seen(DOMAIN_COUNTER);
+}
+
 bool hsa_is_any_seen(void)
 {
-	return hsa_is_seen(DOMAIN_KERNEL) || hsa_is_seen(DOMAIN_COPY);
+	return hsa_sees_packets() || hsa_is_seen(DOMAIN_COPY);
 }
 
 void hsa_note_lost(void)
@@ -76,14 +81,16 @@ void hsa_counts_clear(void)
 	lost = ours = lost_ours = unseen = 0;
 }
 
-void hsa_see(bool kernels, bool copies)
+void hsa_see(bool kernels, bool copies, bool counters)
 {
+	__atomic_store_n(&is_on[DOMAIN_COUNTER], counters, __ATOMIC_RELEASE);
 	__atomic_store_n(&is_on[DOMAIN_KERNEL], kernels, __ATOMIC_RELEASE);
 	__atomic_store_n(&is_on[DOMAIN_COPY], copies, __ATOMIC_RELEASE);
 }
 
 uint32_t hsa_seen(void)
 {
-	return (uint32_t)is_on[DOMAIN_KERNEL] << DOMAIN_KERNEL | (uint32_t)is_on[DOMAIN_COPY]
-									 << DOMAIN_COPY;
+	return (uint32_t)is_on[DOMAIN_COUNTER] << DOMAIN_COUNTER |
+	       (uint32_t)is_on[DOMAIN_KERNEL] << DOMAIN_KERNEL |
+	       (uint32_t)is_on[DOMAIN_COPY] << DOMAIN_COPY;
 }

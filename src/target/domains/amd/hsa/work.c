@@ -15,6 +15,9 @@
 #define DRAIN_STEP_NS 5000000
 #define DRAIN_STEPS   400u /* two seconds */
 
+/* What calls before tell those after. */
+enum { IS_RESERVED, INDEX, DOORBELL };
+
 static bool is_begun;
 static uint64_t begun_beside; /* data of the same library */
 static uint32_t begun_in;     /* the runtime's life whose executables were asked for */
@@ -26,7 +29,7 @@ void hsa_after_queue_create(struct hook_around *around, uint64_t end)
 		(const struct hsa_queue *const *)hook_argument(&around->frame, 7);
 
 	(void)end;
-	if (hsa_is_seen(DOMAIN_KERNEL) && !(int32_t)around->frame.results[0] && pointer)
+	if (hsa_sees_packets() && !(int32_t)around->frame.results[0] && pointer)
 		hsa_queue_learn(*pointer, 0, around->frame.arguments[0]);
 }
 
@@ -39,28 +42,84 @@ static const struct hsa_queue *queue_in(const struct hook_around *around)
 void hsa_after_index(struct hook_around *around, uint64_t end)
 {
 	(void)end;
-	if (hsa_is_seen(DOMAIN_KERNEL))
+	if (hsa_sees_packets())
 		hsa_queue_learn(queue_in(around), around->frame.results[0], 0);
+}
+
+/* (queue, count): room for one packet is taken with packets of ours around it, where it can be. */
+void hsa_before_add(struct hook_around *around, uint64_t *window)
+{
+	const struct hsa_queue *queue = queue_in(around);
+
+	if (!queue || !counters_are_on())
+		return;
+	hsa_queue_learn(queue, hsa_calls.load_write(queue), 0);
+	if (around->frame.arguments[1] != 1 || !counters_reserve(queue, &around->kept[INDEX]))
+		return;
+	around->kept[IS_RESERVED] = true;
+	/* The original gives the present index, and takes none. */
+	hook_set_argument(around, window, 1, 0);
+}
+
+void hsa_after_add(struct hook_around *around, uint64_t end)
+{
+	const struct hsa_queue *queue = queue_in(around);
+	uint64_t count = around->frame.arguments[1];
+
+	if (around->kept[IS_RESERVED])
+		around->frame.results[0] = around->kept[INDEX];
+	hsa_after_index(around, end);
+	if (queue && !around->kept[IS_RESERVED] && counters_are_on() && count)
+		counters_skip(queue, around->frame.results[0] + count - 1,
+			      queue->type ? SKIP_SINGLE
+			      : count > 1 ? SKIP_GROUP
+					  : SKIP_FULL);
+}
+
+/* (queue, expected, value): the program takes room itself. */
+void hsa_after_cas(struct hook_around *around, uint64_t end)
+{
+	hsa_after_index(around, end);
+	if (queue_in(around) && counters_are_on() &&
+	    around->frame.results[0] == around->frame.arguments[1])
+		counters_skip(queue_in(around), around->frame.arguments[2] - 1, SKIP_SINGLE);
+}
+
+/* (queue, value): likewise. */
+void hsa_before_store_index(struct hook_around *around, uint64_t *window)
+{
+	(void)window;
+	if (queue_in(around) && counters_are_on())
+		counters_skip(queue_in(around), around->frame.arguments[1] - 1, SKIP_SINGLE);
 }
 
 void hsa_before_queue_destroy(struct hook_around *around, uint64_t *window)
 {
 	(void)window;
-	if (hsa_is_seen(DOMAIN_KERNEL))
-		hsa_queue_forget(queue_in(around));
+	if (!hsa_sees_packets() || !queue_in(around))
+		return;
+	around->kept[DOORBELL] = queue_in(around)->doorbell;
+	counters_queue_leaves(queue_in(around));
+}
+
+void hsa_after_queue_destroy(struct hook_around *around, uint64_t end)
+{
+	(void)end;
+	if (around->kept[DOORBELL])
+		counters_queue_is_gone(around->kept[DOORBELL]);
 }
 
 void hsa_after_freeze(struct hook_around *around, uint64_t end)
 {
 	(void)end;
-	if (hsa_is_seen(DOMAIN_KERNEL) && !(int32_t)around->frame.results[0])
+	if (hsa_sees_packets() && !(int32_t)around->frame.results[0])
 		hsa_kernels_add(around->frame.arguments[0]);
 }
 
 void hsa_before_executable_destroy(struct hook_around *around, uint64_t *window)
 {
 	(void)window;
-	if (hsa_is_seen(DOMAIN_KERNEL))
+	if (hsa_sees_packets())
 		hsa_kernels_remove(around->frame.arguments[0]);
 }
 
@@ -73,11 +132,11 @@ static void executables_ask(bool kernels)
 		hsa_kernels_begin();
 }
 
-uint32_t hsa_work_begin(const struct hsa_slots *core, const struct hsa_slots *amd_ext, bool kernels,
-			bool copies)
+uint32_t hsa_work_begin(const struct hsa_slots *core, const struct hsa_slots *amd_ext,
+			const struct hsa_wanted *wanted)
 {
 	if (is_begun) {
-		executables_ask(kernels);
+		executables_ask(wanted->kernels || wanted->counters);
 		return hsa_seen();
 	}
 	if (!hsa_calls_find(core, amd_ext) || pending_open())
@@ -90,14 +149,14 @@ uint32_t hsa_work_begin(const struct hsa_slots *core, const struct hsa_slots *am
 	/* What came back after the last session may be of a runtime that was shut down since. */
 	hsa_signals_forget();
 	begun_in = hsa_life() - 1;
-	executables_ask(kernels);
-	hsa_see(kernels, copies);
+	executables_ask(wanted->kernels || wanted->counters);
+	hsa_see(wanted->kernels, wanted->copies, wanted->counters);
 	return hsa_seen();
 }
 
 void hsa_work_leave_to_hip(void)
 {
-	hsa_see(false, false);
+	hsa_see(false, false, hsa_is_seen(DOMAIN_COUNTER));
 }
 
 /* False: it is over, or does not come to an end of its beginning. */
@@ -120,9 +179,11 @@ static void give_back(void)
 
 	if (library && got_symbol_beside(begun_beside, "hsa_signal_destroy") && runtime_enter()) {
 		hsa_copy_times_end();
+		counters_give_back();
 		hsa_signals_free();
 		hsa_gate_leave();
 	} else {
+		counters_forget();
 		hsa_signals_forget();
 	}
 	got_release(library);
@@ -131,13 +192,15 @@ static void give_back(void)
 struct hsa_left hsa_work_end(void)
 {
 	struct timespec pause = { 0, DRAIN_STEP_NS };
-	struct hsa_left left = { 0, 0, 0 };
+	struct hsa_left left = { 0 };
 
 	if (!is_begun)
 		return left;
-	hsa_work_leave_to_hip();
-	for (unsigned i = 0; i < DRAIN_STEPS && hsa_ours(); i++)
+	counters_stop();
+	hsa_see(false, false, false);
+	for (unsigned i = 0; i < DRAIN_STEPS && (hsa_ours() || counters_under_way()); i++)
 		raw2(SYS_nanosleep, &pause, 0);
+	left.counters = counters_end();
 	hsa_note_unseen(pending_count() > hsa_ours() ? pending_count() - hsa_ours() : 0);
 	left.cut = hsa_ours() + hsa_lost_ours();
 	left.unseen = hsa_unseen();
@@ -152,7 +215,8 @@ struct hsa_left hsa_work_end(void)
 void hsa_work_forget(void)
 {
 	hsa_gate_forget();
-	hsa_work_leave_to_hip();
+	hsa_see(false, false, false);
+	counters_forget();
 	hsa_signals_forget();
 	is_begun = false;
 }

@@ -15,6 +15,8 @@
 
 /* state.c */
 bool hsa_is_seen(enum trace_domain domain);
+/* Are packets of queues looked at? */
+bool hsa_sees_packets(void);
 bool hsa_is_any_seen(void);
 void hsa_note_lost(void);
 /* Signals of ours that are awaited; one is discounted when what it told of is written, since the
@@ -30,7 +32,7 @@ uint32_t hsa_unseen(void);
 uint32_t hsa_lost(void);
 /* For a session that begins; which are seen from now on, and which are, as bits. */
 void hsa_counts_clear(void);
-void hsa_see(bool kernels, bool copies);
+void hsa_see(bool kernels, bool copies, bool counters);
 uint32_t hsa_seen(void);
 
 /* done.c: the program has found this value in a signal of its own. */

@@ -1,0 +1,20 @@
+/*
+ * AMD's devices of this machine, as the driver tells of them in /sys: also while no process uses
+ * them.
+ */
+#pragma once
+
+#include "host/counters/amd/plan.h"
+
+#define COUNTER_DEVICES_MAX 64u
+
+struct counter_devices {
+	struct counter_device items[COUNTER_DEVICES_MAX];
+	char *texts[COUNTER_DEVICES_MAX]; /* their properties */
+	size_t count;
+};
+
+/* In the folder that HSA_MODEL_TOPOLOGY names, which has nodes/ in it; else the driver's own.
+ * -ENOENT: there is no such device. */
+int counter_devices_read(struct counter_devices *ret, struct err *err) MUST_CHECK;
+void counter_devices_done(struct counter_devices *devices);

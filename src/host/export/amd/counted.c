@@ -1,0 +1,222 @@
+/*
+ * Packets of one queue follow each other; those of others do not wait for them.  So a kernel was
+ * alone where no kernel of another queue of its device overlaps it, and the target knows of nothing
+ * else.
+ */
+#include "host/export/amd/counted.h"
+
+#include "host/core/room.h"
+#include "host/core/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As in target/domains/amd/counters/counters.h. */
+#define COUNTER_MIXED      1u
+#define COUNTER_INCOMPLETE 4u
+#define PLACE_MASK         (((uint64_t)1 << COUNT_EVENT_SHIFT) - 1)
+
+struct counted_kernel {
+	uint64_t device, queue, begin_ns, end_ns, flags;
+	bool is_together;
+};
+
+struct counter_formulas {
+	struct expression *items[PLAN_FORMULAS_MAX];
+};
+
+static uint64_t value_of(const struct call *call, enum value_kind kind)
+{
+	uint64_t value = 0;
+
+	call_value(call, kind, &value);
+	return value;
+}
+
+static int kernel_add(const struct call *call, void *context)
+{
+	struct counted *self = context;
+	struct table_entry *entry;
+	bool is_new;
+
+	if (call->function->domain != DOMAIN_COUNTER)
+		return 0;
+	if (make_room(&self->kernels, self->count, &self->room, sizeof(*self->kernels)))
+		return -ENOMEM;
+	entry = table_make(&self->dispatches, call->process->number, value_of(call, VALUE_DISPATCH),
+			   &is_new);
+	if (!entry)
+		return -ENOMEM;
+	entry->value = self->count;
+	self->kernels[self->count++] = (struct counted_kernel){
+		.device = (uint64_t)call->process->number << 32 | value_of(call, VALUE_DEVICE),
+		.queue = value_of(call, VALUE_QUEUE),
+		.begin_ns = call->begin_ns,
+		.end_ns = call->end_ns,
+		.flags = value_of(call, VALUE_FLAGS),
+	};
+	return 0;
+}
+
+/* A queue of no known number may be any. */
+static bool is_beside(const struct counted_kernel *a, const struct counted_kernel *b)
+{
+	return a->device == b->device && (a->queue != b->queue || !a->queue) &&
+	       b->begin_ns < a->end_ns;
+}
+
+/* They come in the order of their beginnings. */
+static void kernels_compare(struct counted *self)
+{
+	for (size_t i = 0; i < self->count; i++) {
+		struct counted_kernel *kernel = &self->kernels[i];
+
+		for (size_t j = i + 1;
+		     j < self->count && self->kernels[j].begin_ns < kernel->end_ns; j++)
+			if (is_beside(kernel, &self->kernels[j]))
+				kernel->is_together = self->kernels[j].is_together = true;
+	}
+	for (size_t i = 0; i < self->count; i++) {
+		const struct counted_kernel *kernel = &self->kernels[i];
+		bool is_unfinished = kernel->flags & COUNTER_INCOMPLETE;
+		bool is_together = kernel->is_together || kernel->flags & COUNTER_MIXED;
+
+		self->unfinished += is_unfinished;
+		self->together += !is_unfinished && is_together;
+		self->alone += !is_unfinished && !is_together;
+	}
+}
+
+int counted_init(struct counted *ret, struct model *model)
+{
+	int r;
+
+	*ret = (struct counted){ .process_count = model->process_count };
+	if (!model_has_domain(model, DOMAIN_COUNTER))
+		return 0;
+	ret->formulas = calloc(MAX(model->process_count, 1u), sizeof(*ret->formulas));
+	r = ret->formulas ? model_each_call(model, kernel_add, ret) : -ENOMEM;
+	if (!r)
+		kernels_compare(ret);
+	return r;
+}
+
+static void formulas_free(struct counter_formulas *formulas)
+{
+	for (size_t i = 0; formulas && i < PLAN_FORMULAS_MAX; i++)
+		free(formulas->items[i]);
+	free(formulas);
+}
+
+void counted_done(struct counted *counted)
+{
+	for (uint32_t i = 0; counted->formulas && i < counted->process_count; i++)
+		formulas_free(counted->formulas[i]);
+	free(counted->formulas);
+	free(counted->kernels);
+	table_done(&counted->dispatches);
+	*counted = (struct counted){ 0 };
+}
+
+static const struct counted_kernel *kernel_find(const struct counted *counted,
+						const struct call *call)
+{
+	const struct table_entry *entry = table_find(&counted->dispatches, call->process->number,
+						     value_of(call, VALUE_DISPATCH));
+
+	return entry ? &counted->kernels[entry->value] : NULL;
+}
+
+bool counted_is_alone(const struct counted *counted, const struct call *call)
+{
+	const struct counted_kernel *kernel = kernel_find(counted, call);
+
+	return kernel && !kernel->is_together &&
+	       !(kernel->flags & (COUNTER_MIXED | COUNTER_INCOMPLETE));
+}
+
+bool counted_has(const struct counted *counted, const struct call *kernel)
+{
+	return counted->count && counted_is_alone(counted, kernel);
+}
+
+static bool event_is(const struct recorded_counter *event, struct text name,
+		     enum accumulation accumulation)
+{
+	return text_equals(name, event->name) && (!accumulation || event->flags == accumulation);
+}
+
+/* Values of one event, from the counts of a call. */
+static int values_find(struct text name, enum accumulation accumulation, struct counter_values *ret,
+		       void *context)
+{
+	const struct call *call = context;
+	const struct model_process *process = call->process;
+	uint32_t event = 0;
+
+	while (event < process->counter_events &&
+	       !event_is(&process->counters[event], name, accumulation))
+		event++;
+	if (event == process->counter_events)
+		return -ENOENT;
+	ret->items = calloc(MAX(call->count_count, 1u), sizeof(*ret->items));
+	if (!ret->items)
+		return -ENOMEM;
+	for (unsigned i = 0; i < call->count_count; i++)
+		if (call->counts[i].id >> COUNT_EVENT_SHIFT == event)
+			ret->items[ret->count++] =
+				(struct counter_value){ call->counts[i].id & PLACE_MASK,
+							(double)call->counts[i].value };
+	return 0;
+}
+
+/* NULL: no memory, or it is none. */
+static const struct expression *formula_of(struct counted *counted,
+					   const struct model_process *process, uint32_t index)
+{
+	struct counter_formulas **formulas = &counted->formulas[process->number];
+	struct expression *made;
+	struct err ignored = { 0 };
+
+	if (!*formulas)
+		*formulas = calloc(1, sizeof(**formulas));
+	if (!*formulas || index >= PLAN_FORMULAS_MAX)
+		return NULL;
+	if ((*formulas)->items[index])
+		return (*formulas)->items[index];
+	made = malloc(sizeof(*made));
+	if (made &&
+	    expression_parse(made, process->counters[process->counter_events + index].expanded,
+			     &ignored)) {
+		free(made);
+		made = NULL;
+	}
+	(*formulas)->items[index] = made;
+	return made;
+}
+
+int counted_each(struct counted *counted, const struct call *call, counted_visitor *visit,
+		 void *context)
+{
+	const struct model_process *process = call->process;
+	int r = 0;
+
+	for (uint32_t i = 0; !r && i + process->counter_events < process->counter_count; i++) {
+		const struct expression *formula = formula_of(counted, process, i);
+		struct counter_values values = { 0 };
+
+		r = formula ? expression_evaluate(formula, values_find, (void *)(uintptr_t)call,
+						  &values)
+			    : -EINVAL;
+		if (r == -ENOENT || r == -EINVAL) {
+			r = 0;
+			continue;
+		}
+		if (!r)
+			r = visit(&process->counters[process->counter_events + i], &values,
+				  context);
+		free(values.items);
+	}
+	return r;
+}

@@ -1,0 +1,41 @@
+/*
+ * Kernels that were counted: which of them were alone on their device, and what their counters come
+ * to.  The values of the others are left out, and the kernels counted: what was counted is that of
+ * all that ran at the same time.
+ */
+#pragma once
+
+#include "host/core/table.h"
+#include "host/counters/amd/expression.h"
+#include "host/model/model.h"
+
+#define PLAN_FORMULAS_MAX 64u
+
+struct counted_kernel;
+struct counter_formulas;
+
+struct counted {
+	struct counted_kernel *kernels; /* in the order of model_each_call() */
+	size_t count, room;
+	struct table dispatches;            /* (process, dispatch): its kernel */
+	struct counter_formulas **formulas; /* of each process, made when needed */
+	uint32_t process_count;
+	uint64_t alone, together, unfinished;
+};
+
+/* -ENOMEM. */
+int counted_init(struct counted *ret, struct model *model) MUST_CHECK;
+void counted_done(struct counted *counted);
+
+/* Of a counted kernel: are its counts its own? */
+bool counted_is_alone(const struct counted *counted, const struct call *call);
+
+/* Is there such a one of this kernel? */
+bool counted_has(const struct counted *counted, const struct call *kernel);
+
+/* All counters that were asked for, each with its values; a counter whose values make no sense has
+ * none.  What the visitor answers, or -ENOMEM. */
+typedef int counted_visitor(const struct recorded_counter *counter,
+			    const struct counter_values *values, void *context);
+int counted_each(struct counted *counted, const struct call *call, counted_visitor *visit,
+		 void *context) MUST_CHECK;

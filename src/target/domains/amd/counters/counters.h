@@ -1,0 +1,71 @@
+/*
+ * Counters of kernels.  Packets of aqlprofile are put around each kernel in queues that exist
+ * already: where the program asks for room for one packet, four are taken, of which the second is
+ * its own.  The others are filled in at once, so nothing is left to do if we leave meanwhile.
+ *
+ *   start · the program's packet · stop · read, with a signal of ours
+ *
+ * No queue ever waits for us: room is taken only where it is there, in one atomic step, and as long
+ * as less than half of the ring is in use; whatever cannot be counted goes by as it came, and is
+ * counted as such.  Where packets of ours are in a ring that is fuller than that, its doorbell is
+ * rung for them.
+ *
+ * Nothing is put in order: kernels of other queues may run at the same time.  Which were alone is
+ * told by their times, on the host; what ran uncounted at the same time is told by a flag.
+ */
+#pragma once
+
+#include "target/domains/amd/counters/devices.h"
+#include "target/domains/amd/hsa/queues.h"
+
+/* Flags of a record. */
+#define COUNTER_MIXED 1u /* uncounted packets may have run at the same time */
+#define COUNTER_UNTIMED \
+	2u /* when it ran is not known: the times are when it was asked for and read */
+#define COUNTER_INCOMPLETE 4u /* it was not done when we left: there are no counts */
+
+/* What went by uncounted, and why. */
+enum counter_skip {
+	SKIP_GROUP,  /* several packets asked for at once: graphs */
+	SKIP_SINGLE, /* a queue of one thread, or an index that the program sets itself */
+	SKIP_FULL,   /* the ring had too little room */
+	SKIP_SETS,   /* too many kernels at once */
+	COUNTER_SKIPS,
+};
+
+void counters_start(const struct trace_request *request);
+
+/* Devices are known: makes packets for them.  On threads of ours, once in a session. */
+enum counting_fault counters_begin(void);
+bool counters_are_on(void);
+
+/* Room for one packet, with ours around it: its index.  False: the program takes it as ever. */
+bool counters_reserve(const struct hsa_queue *queue, uint64_t *ret_index);
+/* One goes by uncounted. */
+void counters_skip(const struct hsa_queue *queue, uint64_t index, enum counter_skip why);
+
+/* The set around a packet; NULL. */
+struct counter_set *counters_find(uint64_t doorbell, uint64_t index);
+/* It is filled in: what it is, or NULL where that is no kernel or is not known. */
+void counters_describe(struct counter_set *set, const struct hsa_command *command);
+/* The last packet of ours that belongs to the one that is rung for. */
+uint64_t counters_last_of(uint64_t doorbell, uint64_t index);
+/* Its kernel is done; in ticks, 0: not known when. */
+void counters_take_times(const struct hsa_command *command, uint64_t begin, uint64_t end);
+
+/* A queue is about to be destroyed: forgets it, and waits until nobody of ours rings for it. */
+void counters_queue_leaves(const struct hsa_queue *queue);
+/* A queue was destroyed: its device does no more for it. */
+void counters_queue_is_gone(uint64_t doorbell);
+
+/* No more is counted; how many are under way still; what is left of them. */
+void counters_stop(void);
+uint32_t counters_under_way(void);
+struct counters_left {
+	uint32_t skipped[COUNTER_SKIPS];
+	uint32_t cut; /* under way */
+} counters_end(void);
+/* Gives packets back, with the runtime there. */
+void counters_give_back(void);
+/* The runtime is gone; or we are a forked child. */
+void counters_forget(void);

@@ -1,0 +1,287 @@
+/*
+ * On threads of ours, one at a time, but for the questions at the end.
+ */
+#include "target/domains/amd/counters/devices.h"
+
+#include "shared/arch/syscall.h"
+#include "shared/wire/record.h"
+#include "target/domains/amd/hsa/agents.h"
+#include "target/runtime/text.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define POOL_SEGMENT    0u
+#define POOL_FLAGS      1u
+#define POOL_ALLOWED    5u
+#define SEGMENT_GLOBAL  0u
+#define FINE_GRAINED    2u
+#define EXECUTABLE_FLAG 4u
+#define INSTANCES_MAX   256u
+#define PLACE_BITS      8u
+
+static struct counting_device devices[COUNTER_DEVICES_MAX];
+static const struct aqlprofile *library;
+static uint64_t host_pool;
+
+const struct aqlprofile *counting_library(void)
+{
+	return library;
+}
+
+struct counting_device *counting_device_of(uint64_t agent)
+{
+	for (unsigned i = 0; agent && i < COUNTER_DEVICES_MAX; i++)
+		/* Acquire: pairs with device_begin(). */
+		if (__atomic_load_n(&devices[i].is_ready, __ATOMIC_ACQUIRE) &&
+		    devices[i].agent == agent)
+			return &devices[i];
+	return NULL;
+}
+
+void counting_sets_each(void (*visit)(struct counter_set *set, void *data), void *data)
+{
+	for (unsigned i = 0; i < COUNTER_DEVICES_MAX; i++)
+		for (unsigned j = 0; j < SETS_OF_DEVICE; j++)
+			if (__atomic_load_n(&devices[i].sets[j].state, __ATOMIC_ACQUIRE))
+				visit(&devices[i].sets[j], data);
+}
+
+static bool pool_fits(uint64_t pool)
+{
+	uint32_t segment = UINT32_MAX, flags = 0;
+	bool is_allowed = false;
+
+	return !hsa_calls.pool_info(pool, POOL_SEGMENT, &segment) && segment == SEGMENT_GLOBAL &&
+	       !hsa_calls.pool_info(pool, POOL_FLAGS, &flags) && flags & FINE_GRAINED &&
+	       !hsa_calls.pool_info(pool, POOL_ALLOWED, &is_allowed) && is_allowed;
+}
+
+/* For aqlprofile: memory of the host's, which the device reads, runs and writes. */
+static int memory_allocate(void **ret, uint64_t size, uint32_t flags, void *data)
+{
+	const struct counting_device *device = data;
+	int r = hsa_calls.pool_allocate(host_pool, size, EXECUTABLE_FLAG, ret);
+
+	(void)flags;
+	if (r)
+		return r;
+	r = hsa_calls.allow_access(1, &device->agent, NULL, *ret);
+	if (!r)
+		memset(*ret, 0, size);
+	return r;
+}
+
+static void memory_free(void *memory, void *data)
+{
+	(void)data;
+	(void)hsa_calls.pool_free(memory);
+}
+
+static int memory_copy(void *to, const void *from, size_t size, void *data)
+{
+	(void)data;
+	memcpy(to, from, size);
+	return 0;
+}
+
+/* Events as aqlprofile wants them: one for each instance of a block. */
+struct event_list {
+	struct pmc_event items[INSTANCES_MAX];
+	uint16_t indexes[INSTANCES_MAX]; /* in the request */
+	uint32_t count;
+};
+
+static bool event_add(const struct counting_device *device, const struct counter_request *request,
+		      unsigned index, struct event_list *list)
+{
+	struct pmc_profile profile = { .agent = device->handle };
+	struct pmc_block block = { .name = request->events[index].block };
+
+	if (library->get_info(&profile, PMC_BLOCK_ID, &block))
+		return false;
+	for (uint32_t i = 0; i < block.instances; i++) {
+		struct pmc_event event = { i, (uint32_t)request->events[index].event,
+					   (uint32_t)request->events[index].flags, block.id };
+		bool is_valid = false;
+
+		if (library->is_valid(device->handle, &event, &is_valid) || !is_valid ||
+		    list->count == INSTANCES_MAX)
+			return false;
+		list->indexes[list->count] = (uint16_t)index;
+		list->items[list->count++] = event;
+	}
+	return block.instances > 0;
+}
+
+static int place_add(int position, int id, int extent, int coordinate, const char *name, void *data)
+{
+	static const char *const names[] = { "XCD", "AID", "SE", "SA", "WGP", "INSTANCE" };
+	uint64_t *place = data;
+
+	(void)position, (void)id, (void)extent;
+	for (unsigned i = 0; name && i < ARRAY_SIZE(names); i++)
+		if (text_equal(name, names[i]))
+			*place |= (uint64_t)(uint8_t)coordinate << (PLACE_BITS * i);
+	return 0;
+}
+
+struct id_search {
+	struct counting_device *device;
+	const struct event_list *list;
+};
+
+static bool is_same(const struct pmc_event *a, const struct pmc_event *b)
+{
+	return a->instance == b->instance && a->event == b->event && a->block == b->block &&
+	       a->flags == b->flags;
+}
+
+/* Values come in the same order each time: what each is, is asked once. */
+static int id_note(struct pmc_event event, uint64_t sample, uint64_t value, void *data)
+{
+	const struct id_search *search = data;
+	struct counting_device *device = search->device;
+	uint64_t place = 0;
+
+	(void)value;
+	if (device->id_count == VALUES_MAX ||
+	    library->place(device->handle, event, sample, place_add, &place))
+		return 1;
+	for (uint32_t i = 0; i < search->list->count; i++)
+		if (is_same(&search->list->items[i], &event)) {
+			device->ids[device->id_count++] =
+				(uint64_t)search->list->indexes[i] << COUNT_EVENT_SHIFT | place;
+			return 0;
+		}
+	return 1;
+}
+
+static bool sets_make(struct counting_device *device, const struct event_list *list)
+{
+	struct pmc_profile profile = { device->handle, list->items, list->count };
+	struct id_search search = { device, list };
+
+	for (unsigned i = 0; i < SETS_OF_DEVICE; i++) {
+		struct counter_set *set = &device->sets[i];
+
+		if (set->state != SET_EMPTY)
+			continue;
+		if (library->create(&set->handle, &set->packets, profile, memory_allocate,
+				    memory_free, memory_copy, device))
+			return false;
+		set->device = device;
+		__atomic_store_n(&set->state, SET_FREE, __ATOMIC_RELEASE);
+		if (!device->id_count && library->iterate(set->handle, id_note, &search))
+			return false;
+	}
+	return device->id_count > 0;
+}
+
+/* Room for values: stays with the slot. */
+static bool values_make(struct counting_device *device)
+{
+	long r;
+
+	if (device->sets[0].values)
+		return true;
+	r = raw6(SYS_mmap, 0, SETS_OF_DEVICE * VALUES_MAX * sizeof(uint64_t),
+		 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (r < 0 && r > -4096)
+		return false;
+	for (unsigned i = 0; i < SETS_OF_DEVICE; i++)
+		device->sets[i].values = (uint64_t *)r + i * VALUES_MAX;
+	return true;
+}
+
+static enum counting_fault device_begin(const struct counter_request *request, unsigned number)
+{
+	static struct event_list list;
+	struct counting_device *device = &devices[number];
+	const uint64_t *numbers = request->devices[number].numbers;
+	struct pmc_agent_info info = { request->devices[number].architecture,
+				       (uint32_t)numbers[0],
+				       (uint32_t)numbers[1],
+				       (uint32_t)numbers[2],
+				       (uint32_t)numbers[3],
+				       (uint32_t)numbers[4],
+				       (uint32_t)numbers[5] };
+
+	device->node = request->devices[number].node;
+	device->agent = agents_agent_of(device->node);
+	device->id_count = device->plain_open = 0;
+	list.count = 0;
+	if (!device->agent)
+		return COUNTING_FINE; /* the program does not see it */
+	if (library->register_agent(&device->handle, &info, PMC_AGENT_VERSION))
+		return COUNTING_NO_AGENT;
+	for (unsigned i = 0; i < request->event_count; i++)
+		if (!event_add(device, request, i, &list))
+			return COUNTING_NO_EVENT;
+	if (!values_make(device) || !sets_make(device, &list))
+		return COUNTING_NO_PACKETS;
+	/* Release: pairs with counting_device_of(). */
+	__atomic_store_n(&device->is_ready, 1, __ATOMIC_RELEASE);
+	return COUNTING_FINE;
+}
+
+static void set_end(struct counter_set *set, void *data)
+{
+	uint32_t is_free = SET_FREE, is_stale = SET_STALE;
+
+	(void)data;
+	if (!__atomic_compare_exchange_n(&set->state, &is_free, SET_TAKEN, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED) &&
+	    !__atomic_compare_exchange_n(&set->state, &is_stale, SET_TAKEN, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return;
+	library->give_back(set->handle);
+	__atomic_store_n(&set->state, SET_EMPTY, __ATOMIC_RELEASE);
+}
+
+static bool has_functions(void)
+{
+	return hsa_calls.pool_info && hsa_calls.pool_allocate && hsa_calls.pool_free &&
+	       hsa_calls.allow_access && hsa_calls.load_read && hsa_calls.load_write &&
+	       hsa_calls.cas_write && hsa_calls.ring;
+}
+
+enum counting_fault counting_devices_begin(const struct counter_request *request)
+{
+	enum counting_fault fault = COUNTING_FINE;
+
+	if (!has_functions())
+		return COUNTING_NO_FUNCTIONS;
+	library = aqlprofile_load();
+	if (!library)
+		return COUNTING_NO_LIBRARY;
+	counting_sets_each(set_end, NULL); /* what an earlier session had to leave */
+	host_pool = agents_host_pool(pool_fits);
+	if (!host_pool)
+		return COUNTING_NO_PACKETS;
+	for (unsigned i = 0; !fault && i < request->device_count; i++)
+		fault = device_begin(request, i);
+	if (fault)
+		counting_devices_end();
+	return fault;
+}
+
+void counting_devices_end(void)
+{
+	for (unsigned i = 0; i < COUNTER_DEVICES_MAX; i++)
+		__atomic_store_n(&devices[i].is_ready, 0, __ATOMIC_RELEASE);
+	counting_sets_each(set_end, NULL);
+}
+
+static void set_forget(struct counter_set *set, void *data)
+{
+	(void)data;
+	__atomic_store_n(&set->state, SET_EMPTY, __ATOMIC_RELEASE);
+}
+
+void counting_devices_forget(void)
+{
+	for (unsigned i = 0; i < COUNTER_DEVICES_MAX; i++)
+		__atomic_store_n(&devices[i].is_ready, 0, __ATOMIC_RELEASE);
+	counting_sets_each(set_forget, NULL);
+}

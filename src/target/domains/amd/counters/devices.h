@@ -1,0 +1,81 @@
+/*
+ * Devices that count, and for each of them sets of packets that are made beforehand: a set is
+ * around one kernel at a time.
+ */
+#pragma once
+
+#include "target/domains/amd/counters/aqlprofile.h"
+#include "target/domains/amd/counters/request.h"
+#include "target/domains/amd/hsa/pending.h"
+
+#define SETS_OF_DEVICE   64u
+#define VALUES_MAX       1024u
+#define COUNTER_SETS_MAX (COUNTER_DEVICES_MAX * SETS_OF_DEVICE)
+
+/* A set is made for good: what the device may still write to is never given back under it. */
+enum set_state {
+	SET_EMPTY,
+	SET_FREE,
+	SET_TAKEN,
+	SET_ABANDONED, /* its session is over, and the device has not done it */
+	SET_STALE,     /* it has by now: to be given back with the next session */
+};
+
+/* What is there of a kernel that is counted. */
+enum set_part {
+	PART_COUNTS = 1, /* the device has read them */
+	PART_TIMES = 2,  /* the kernel is done, and when is known as far as it will be */
+	PART_WRITTEN = 4,
+};
+
+struct counter_set {
+	uint32_t state; /* enum set_state; whoever takes it owns the rest */
+	uint32_t parts; /* enum set_part, or'ed */
+	uint64_t handle;
+	struct pmc_packets packets;
+	struct counting_device *device;
+	uint64_t *values; /* VALUES_MAX */
+	uint32_t value_count;
+	/* Of the kernel: */
+	uint64_t doorbell, index; /* its queue and packet */
+	uint64_t signal;          /* ours, of the read */
+	uint64_t asked;           /* when, in ticks */
+	uint64_t begin, end;      /* in ticks; 0: not known */
+	uint32_t plain_turn;      /* of the device, when it was reserved */
+	bool is_kernel, is_mixed, is_gone;
+	struct hsa_command command;
+};
+
+struct counting_device {
+	uint64_t agent, node;
+	struct pmc_agent handle;
+	uint64_t
+		ids[VALUES_MAX]; /* of values, as records have them; in the order of their coming */
+	uint32_t id_count;
+	uint32_t is_ready;
+	uint32_t plain_turn; /* so many packets went by uncounted */
+	uint32_t plain_open; /* queues with such whose end is not known */
+	struct counter_set sets[SETS_OF_DEVICE];
+};
+
+/* Why nothing can be counted. */
+enum counting_fault {
+	COUNTING_FINE,
+	COUNTING_NO_LIBRARY,
+	COUNTING_NO_FUNCTIONS, /* of HSA's */
+	COUNTING_NO_AGENT,     /* aqlprofile does not know it */
+	COUNTING_NO_EVENT,     /* nor such a block or event */
+	COUNTING_NO_PACKETS,   /* too many, or no memory */
+};
+
+/* Makes what is asked for, for the devices that HSA knows by now.  On threads of ours. */
+enum counting_fault counting_devices_begin(const struct counter_request *request);
+/* Gives back what no device uses.  On threads of ours, with the runtime there. */
+void counting_devices_end(void);
+/* Their runtime is gone, and all memory with it. */
+void counting_devices_forget(void);
+
+/* NULL: none of those. */
+struct counting_device *counting_device_of(uint64_t agent);
+void counting_sets_each(void (*visit)(struct counter_set *set, void *data), void *data);
+const struct aqlprofile *counting_library(void);

@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""
+rocprofv3 --pmc on a (stand-in) HSA program that runs already, with queues that are older than limpet: kernels that were alone
+have their own numbers, others are left out and counted, and no queue ever stalls.
+
+Definitions and the topology are of our own, in ROCm's form (tests/counters/amd).
+Environment: ROCPROFV3 is the executable under test.
+"""
+
+import csv
+import json
+import os
+import pathlib
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import time
+import unittest
+from collections import Counter
+
+from standin import STANDIN, Work, harness
+
+
+ROCPROFV3 = os.environ["ROCPROFV3"]
+MADE_UP = pathlib.Path(__file__).resolve().parent.parent / "counters/amd"
+HOST = {**os.environ, "HSA_MODEL_TOPOLOGY": str(MADE_UP / "topology"),
+        "ROCPROFILER_METRICS_PATH": str(MADE_UP / "definitions")}
+PLACES = 8  # of SQ: two XCCs with four engines each
+KERNELS = 20
+DEADLINE_S = 2 * harness.PATIENCE_S
+
+
+class Counters(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def work(self, library="with", **variables):
+        path = f"{STANDIN}/amd_register/old" + (f":{STANDIN}" if library else "")
+        work = Work(library_path=path, program="standin_hsa_work", STANDIN_GFX="gfx942", **variables)
+        self.addCleanup(work.close)
+        work.ask("solo", 2)
+        return work
+
+    def run_rocprofv3(self, *arguments, environment=HOST):
+        process = subprocess.Popen(
+            [ROCPROFV3, *map(str, arguments), "-d", self.folder, "-o", "x"], env=environment, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stdin.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def begin(self, work, *counters, formats=("csv",)):
+        process = self.run_rocprofv3("--pid", work.pid, "--pmc", *counters, "--output-format", *formats)
+        self.said = []
+        for line in iter(process.stdout.readline, ""):
+            self.said.append(line)
+            if ":: success" in line:
+                return process
+        raise AssertionError(f"not attached: {process.wait()} {self.said}")
+
+    def end(self, process):
+        out, _ = process.communicate("\n", timeout=DEADLINE_S)
+        self.assertEqual(process.returncode, 0, out)
+        return out
+
+    def rows(self):
+        path = os.path.join(self.folder, "x_counter_collection.csv")
+        if not os.path.exists(path):
+            return []
+        with open(path) as file:
+            return list(csv.DictReader(file))
+
+    def values(self, name):
+        """In the order of the kernels."""
+        rows = sorted((row for row in self.rows() if row["Counter_Name"] == name), key=lambda row: int(row["Dispatch_Id"]))
+        return [float(row["Counter_Value"]) for row in rows]
+
+    def test_every_kernel_that_was_alone_has_its_number(self):
+        work = self.work()
+        tables = work.tables()
+        before = work.words(tables)
+        process = self.begin(work, "SQ_WAVES", "GRBM_COUNT")
+        work.ask("solo", KERNELS)
+        self.assertNotIn("WARNING", self.end(process))
+        self.assertEqual(work.words(tables), before)
+        self.assertEqual(self.values("SQ_WAVES"), [float(i + 1) for i in range(KERNELS)])
+        self.assertEqual(len([value for value in self.values("GRBM_COUNT") if value > 0]), KERNELS)
+        for row in self.rows():
+            self.assertEqual((row["Kernel_Name"], row["Workgroup_Size"], row["Agent_Id"]), ("hsa_kernel_0", "1", "Agent 1"))
+            self.assertLessEqual(int(row["Start_Timestamp"]), int(row["End_Timestamp"]))
+        starts, stops, reads = map(int, work.ask("bank")[0][1:])
+        self.assertEqual((starts, stops), (reads, reads))
+        work.ask("solo", 2)
+
+    def test_computed_counters(self):
+        work = self.work()
+        process = self.begin(work, "WAVES_PER_CU,HIT_SHARE", "TCC_HIT_sum")
+        work.ask("solo", 3)
+        self.end(process)
+        self.assertEqual(self.values("WAVES_PER_CU"), [1 / 8, 2 / 8, 3 / 8])
+        self.assertEqual(self.values("HIT_SHARE"), [100.0] * 3)
+        self.assertEqual(self.values("TCC_HIT_sum"), [64 * 8 * (i + 1) for i in range(3)])
+
+    def test_all_formats_say_the_same(self):
+        work = self.work()
+        process = self.begin(work, "SQ_WAVES", "WAVES_PER_CU", formats=("csv", "json", "rocpd", "pftrace"))
+        work.ask("solo", KERNELS)
+        self.end(process)
+        expected = {(str(float(i + 1)), i + 1) for i in range(KERNELS)}
+        self.assertEqual({(str(value), i + 1) for i, value in enumerate(self.values("SQ_WAVES"))}, expected)
+        self.check_json()
+        self.check_database()
+        self.check_pftrace()
+
+    def check_json(self):
+        with open(os.path.join(self.folder, "x_results.json")) as file:
+            results = json.load(file)["rocprofiler-sdk-tool"][0]
+        ids = {counter["name"]: counter["id"]["handle"] for counter in results["counters"]}
+        self.assertEqual(set(ids), {"SQ_WAVES", "WAVES_PER_CU"})
+        counted = results["callback_records"]["counter_collection"]
+        sums = [sum(record["value"] for record in kernel["records"] if record["counter_id"]["handle"] == ids["SQ_WAVES"])
+                for kernel in counted]
+        self.assertEqual(sums, [i + 1 for i in range(KERNELS)])
+        self.assertEqual({len(kernel["records"]) for kernel in counted}, {PLACES + 1})
+
+    def check_database(self):
+        database = sqlite3.connect(os.path.join(self.folder, "x_results.db"))
+        self.addCleanup(database.close)
+        sums = database.execute("SELECT value FROM counters_collection WHERE counter_name = 'SQ_WAVES' ORDER BY dispatch_id")
+        self.assertEqual([value for value, in sums], [i + 1 for i in range(KERNELS)])
+        self.assertEqual(database.execute("SELECT count(*) FROM pmc_events").fetchone()[0], KERNELS * (PLACES + 1))
+        self.assertEqual(database.execute("SELECT name, block, is_derived FROM pmc_info ORDER BY name").fetchall(),
+                         [("SQ_WAVES", "SQ", 0), ("WAVES_PER_CU", "", 1)])
+        self.assertEqual(database.execute("SELECT count(*) FROM kernels").fetchone()[0], KERNELS)
+
+    def check_pftrace(self):
+        with open(os.path.join(self.folder, "x_results.pftrace"), "rb") as file:
+            self.assertIn(b"SQ_WAVES AGENT [1]", file.read())
+
+    def test_with_kernel_trace_each_kernel_has_one_row(self):
+        work = self.work()
+        process = self.run_rocprofv3("--pid", work.pid, "--pmc", "SQ_WAVES", "--kernel-trace", "-f", "rocpd", "csv")
+        while ":: success" not in process.stdout.readline():
+            self.assertIsNone(process.poll())
+        work.ask("solo", 5)
+        self.end(process)
+        database = sqlite3.connect(os.path.join(self.folder, "x_results.db"))
+        self.addCleanup(database.close)
+        self.assertEqual(database.execute("SELECT count(*) FROM kernels").fetchone()[0], 5)
+        self.assertEqual(self.values("SQ_WAVES"), [1, 2, 3, 4, 5])
+        with open(os.path.join(self.folder, "x_kernel_trace.csv")) as file:
+            self.assertEqual(len(list(csv.DictReader(file))), 5)
+
+    def test_filters(self):
+        work = self.work()
+        process = self.run_rocprofv3("--pid", work.pid, "--pmc", "SQ_WAVES", "-f", "csv", "--kernel-iteration-range", "[2-3]")
+        while ":: success" not in process.stdout.readline():
+            self.assertIsNone(process.poll())
+        work.ask("solo", 5)
+        self.end(process)
+        self.assertEqual(self.values("SQ_WAVES"), [2, 3])
+
+    def test_kernels_at_the_same_time_are_left_out_and_counted(self):
+        work = self.work()
+        process = self.begin(work, "SQ_WAVES")
+        work.ask("pairs", 5)
+        work.ask("solo", 3)
+        out = self.end(process)
+        self.assertRegex(out, r"\d+ of 13 counted kernels ran at the same time as others")
+        values = self.values("SQ_WAVES")
+        self.assertEqual(values[-3:], [1, 2, 3])
+        self.assertLessEqual(Counter(values[:-3]).keys(), {3.0})  # where one happened to run alone
+
+    def test_groups_and_single_queues_go_by(self):
+        work = self.work()
+        process = self.begin(work, "SQ_WAVES")
+        work.ask("group", 5)
+        work.ask("single", 5)
+        work.ask("solo", 3)
+        out = self.end(process)
+        self.assertIn("packets of process", out)
+        self.assertIn("kernels of graphs", out)
+        self.assertIn("queues of one thread", out)
+        self.assertLessEqual(set(self.values("SQ_WAVES")), {1.0, 2.0, 3.0})
+
+    def test_a_program_that_fills_its_ring_before_it_rings(self):
+        """Up to all of its packets: nobody waits for room that limpet took."""
+        work = self.work()
+        process = self.begin(work, "SQ_WAVES")
+        for count in (1, 8, 31, 40, 63, 64):
+            work.ask("stuff", count)
+        self.end(process)
+        work.ask("stuff", 64)
+
+    def test_eight_threads_in_one_queue(self):
+        work = self.work()
+        process = self.begin(work, "SQ_WAVES")
+        work.ask("many", 60)
+        work.ask("churn", 100)
+        self.end(process)
+        self.assertEqual(set(self.values("SQ_WAVES")), {94.0})  # of 10 times 20 times 30 items
+        work.ask("many", 5)
+
+    def test_queues_that_go_while_packets_are_in_them(self):
+        work = self.work()
+        process = self.begin(work, "SQ_WAVES")
+        for _ in range(70):  # more than there are sets of packets
+            work.ask("away")
+        work.ask("solo", 3)
+        self.end(process)
+        self.assertEqual(self.values("SQ_WAVES"), [1, 2, 3])
+
+    def test_a_kernel_that_does_not_end(self):
+        work = self.work()
+        process = self.begin(work, "SQ_WAVES")
+        work.ask("solo", 3)
+        work.ask("endless")
+        out = self.end(process)
+        self.assertIn("1 counted kernels were not done at the end", out)
+        work.ask("release")
+        work.ask("queue")
+        process = self.begin(work, "SQ_WAVES")
+        work.ask("solo", 2)
+        self.end(process)
+        self.assertEqual(self.values("SQ_WAVES"), [1, 2])
+
+    def test_limpet_killed(self):
+        work = self.work()
+        for _ in range(3):
+            process = self.begin(work, "SQ_WAVES", "TCC_HIT")
+            work.tell("solo", 200)
+            time.sleep(0.05)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            work.lines()
+        work.ask("solo", 50)
+
+    def test_without_aqlprofile_it_says_so(self):
+        work = self.work(library=None)
+        process = self.begin(work, "SQ_WAVES")
+        work.ask("solo", 2)
+        out = "".join(self.said) + self.end(process)
+        self.assertIn("libhsa-amd-aqlprofile64.so.1", out)
+        self.assertEqual(self.rows(), [])
+
+    def test_refusals_touch_nothing(self):
+        work = self.work()
+        maps = pathlib.Path(f"/proc/{work.pid}/maps").read_text()
+        nowhere = {**HOST, "HSA_MODEL_TOPOLOGY": "/nonexistent"}
+        for arguments, environment, words in (
+                (("--pmc", "GRBM_COUNT", "GRBM_GUI_ACTIVE", "GRBM_SPI_BUSY"), HOST, "exceeds the capabilities of the hardware"),
+                (("--pmc", "NO_SUCH"), HOST, "Unable to find all counters for agent"),
+                (("--pmc", "SQ_WAVES", "--pmc", "GRBM_COUNT"), HOST, "not compatible with attach mode (--pid)"),
+                (("--pmc", "SQ_WAVES"), nowhere, "there is no AMD device"),
+                (("--pmc", "SQ_WAVES", "--config-dir", "/nonexistent"), HOST, "neither counter_defs.yaml nor config.yaml"),
+                (("--pmc", "ITSELF"), HOST, "made of itself")):
+            with self.subTest(words):
+                process = self.run_rocprofv3("--pid", work.pid, *arguments, environment=environment)
+                out, _ = process.communicate(timeout=DEADLINE_S)
+                self.assertNotEqual(process.returncode, 0)
+                self.assertIn(words, " ".join(out.split()))
+        self.assertEqual(pathlib.Path(f"/proc/{work.pid}/maps").read_text(), maps)
+
+    def test_unknown_ones_are_named_and_the_rest_collected(self):
+        work = self.work()
+        process = self.run_rocprofv3("--pid", work.pid, "--pmc", "NO_SUCH", "SQ_WAVES", "-f", "csv")
+        lines = []
+        while not lines or ":: success" not in lines[-1]:
+            lines.append(process.stdout.readline())
+            self.assertTrue(lines[-1], lines)
+        work.ask("solo", 2)
+        self.assertIn("Unable to find all counters for agent", "".join(lines) + self.end(process))
+        self.assertEqual(self.values("SQ_WAVES"), [1, 2])
+
+    def test_input_files_and_extra_counters(self):
+        work = self.work()
+        extra = os.path.join(self.folder, "extra.yaml")
+        job = os.path.join(self.folder, "job.txt")
+        pathlib.Path(extra).write_text("rocprofiler-sdk:\n  counters:\n  - name: TWICE\n    definitions:\n"
+                                       "    - architectures: [gfx942]\n      expression: 2*reduce(SQ_WAVES,sum)\n")
+        pathlib.Path(job).write_text("pmc: TWICE\n")
+        process = self.run_rocprofv3("--pid", work.pid, "-i", job, "-E", extra, "-f", "csv")
+        while ":: success" not in process.stdout.readline():
+            self.assertIsNone(process.poll())
+        work.ask("solo", 3)
+        self.end(process)
+        self.assertEqual(self.values("TWICE"), [2, 4, 6])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

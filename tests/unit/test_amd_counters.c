@@ -1,0 +1,276 @@
+/*
+ * AMD's counters on the host: definitions, expressions, and what fits into a pass.  Definitions are
+ * our own, in the form of AMD's.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/counters/amd/plan.h"
+
+static const struct counter_device device = { .node = 1,
+					      .architecture = "gfx942",
+					      .properties = "simd_count 32\nsimd_per_cu 4\n" };
+static struct amd_counters definitions;
+
+/* A has four values, at (0,0) to (1,1) of XCC and SE; B has one. */
+static int values_find(struct text name, enum accumulation accumulation, struct counter_values *ret,
+		       void *context)
+{
+	static const double numbers[] = { 1, 2, 3, 4 };
+	size_t count = text_equals(name, "A") ? 4 : text_equals(name, "B") ? 1 : 0;
+
+	(void)context;
+	if (!count)
+		return -ENOENT;
+	ret->items = calloc(count, sizeof(*ret->items));
+	assert_non_null(ret->items);
+	ret->count = count;
+	for (size_t i = 0; i < count; i++) {
+		ret->items[i].place = place_of(DIMENSION_XCC, (unsigned)i / 2) |
+				      place_of(DIMENSION_SHADER_ENGINE, (unsigned)i % 2);
+		ret->items[i].value = (count == 1 ? 10 : numbers[i]) * (accumulation ? 100 : 1);
+	}
+	return 0;
+}
+
+static double value_of(const char *text)
+{
+	struct expression *expression = malloc(sizeof(*expression));
+	struct counter_values values;
+	struct err err = { 0 };
+	double sum;
+
+	assert_non_null(expression);
+	if (expression_parse(expression, text, &err))
+		fail_msg("%s: %s", err.what, err.why);
+	assert_int_equal(expression_evaluate(expression, values_find, NULL, &values), 0);
+	sum = counter_values_sum(&values);
+	free(values.items);
+	free(expression);
+	return sum;
+}
+
+static void computes_what_expressions_say(void **state)
+{
+	(void)state;
+	assert_float_equal(value_of("1+2*3-4/2"), 5, 0);
+	assert_float_equal(value_of("(1+2)*3"), 9, 0);
+	assert_float_equal(value_of("10-4-3"), 3, 0);
+	assert_float_equal(value_of("1.5*2"), 3, 0);
+	assert_float_equal(value_of("A"), 10, 0);
+	assert_float_equal(value_of("reduce(A,sum)"), 10, 0);
+	assert_float_equal(value_of("reduce(A,max)"), 4, 0);
+	assert_float_equal(value_of("reduce( A , min )"), 1, 0);
+	assert_float_equal(value_of("reduce(A,avr)"), 2.5, 0);
+	/* Over one dimension: {1,3} and {2,4} */
+	assert_float_equal(value_of("reduce(A,max,[DIMENSION_XCC])"), 7, 0);
+	assert_float_equal(value_of("reduce(reduce(A,sum,[DIMENSION_XCC]),max)"), 6, 0);
+	assert_float_equal(value_of("select(A,[DIMENSION_XCC=[1]])"), 7, 0);
+	assert_float_equal(value_of("select(A,[DIMENSION_XCC=[0:1],DIMENSION_SHADER_ENGINE=[0]])"),
+			   4, 0);
+	assert_float_equal(value_of("reduce(accumulate(A,HIGH_RES),sum)"), 1000, 0);
+	assert_float_equal(value_of("reduce(A,sum)/(B-B)"), 0, 0);
+}
+
+/* AMD's own evaluation exchanges the operands where the left one has fewer values. */
+static void keeps_operands_in_their_places(void **state)
+{
+	(void)state;
+	assert_float_equal(value_of("B-A"), 30, 0);
+	assert_float_equal(value_of("A-B"), -30, 0);
+	assert_float_equal(value_of("reduce(12/A,max)"), 12, 0);
+}
+
+static void refuses_expressions_that_are_none(void **state)
+{
+	static const char *const texts[] = { "",
+					     "1+",
+					     "(1",
+					     "1)",
+					     "reduce(A)",
+					     "reduce(A,mean)",
+					     "reduce(A,sum,[NOWHERE])",
+					     "select(A,[DIMENSION_XCC=[70]])",
+					     "select(A,[DIMENSION_XCC=[3:1]])",
+					     "accumulate(1,HIGH_RES)",
+					     "1.2.3",
+					     "A $ B" };
+	struct expression *expression = malloc(sizeof(*expression));
+	char deep[256];
+
+	(void)state;
+	assert_non_null(expression);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct err err = { 0 };
+
+		assert_int_equal(expression_parse(expression, texts[i], &err), -EINVAL);
+		assert_int_equal(err.exit, EXIT_USAGE);
+		assert_true(err.why[0]);
+	}
+	memset(deep, '(', sizeof(deep) - 1);
+	deep[sizeof(deep) - 1] = '\0';
+	assert_int_equal(expression_parse(expression, deep, &(struct err){ 0 }), -EINVAL);
+	free(expression);
+}
+
+static void reads_definitions_of_every_architecture(void **state)
+{
+	const struct amd_counter *counter;
+
+	(void)state;
+	counter = amd_counter_find(&definitions, "gfx90a", "SQ_WAVES");
+	assert_non_null(counter);
+	assert_string_equal(counter->block, "SQ");
+	assert_int_equal(counter->event, 4);
+	assert_string_equal(counter->description, "Waves that were started.");
+	assert_null(amd_counter_find(&definitions, "gfx90a", "WAVES_PER_CU"));
+	assert_null(amd_counter_find(&definitions, "gfx1100", "SQ_WAVES"));
+}
+
+static void refuses_files_that_define_nothing(void **state)
+{
+	static const struct {
+		const char *text, *why;
+	} files[] = {
+		{ "", "under" },
+		{ "a: b\n", "under" },
+		{ "a: &x b\n", "anchors" },
+		{ "a: [b\n", "YAML" },
+		{ "rocprofiler-sdk:\n counters:\n - definitions:\n   - block: SQ\n", "name" },
+		{ "rocprofiler-sdk:\n counters:\n - name: A\n   definitions:\n   - block: SQ\n",
+		  "an event" },
+		{ "rocprofiler-sdk:\n counters:\n - name: A\n   definitions:\n   - block: SQ\n"
+		  "     event: x\n",
+		  "number" },
+		{ "rocprofiler-sdk:\n counters:\n - A\n", "mapping" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		struct amd_counters counters = { 0 };
+		struct err err = { 0 };
+
+		assert_int_equal(amd_counters_parse(&counters, files[i].text, strlen(files[i].text),
+						    "x.yaml", &err),
+				 -EINVAL);
+		if (!strstr(err.why, files[i].why))
+			fail_msg("'%s': %s", files[i].text, err.why);
+		amd_counters_done(&counters);
+	}
+}
+
+static void says_where_definitions_were_looked_for(void **state)
+{
+	struct amd_counters counters = { 0 };
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(amd_counters_load(&counters, "/nonexistent", &err), -ENOENT);
+	assert_int_equal(err.exit, EXIT_USAGE);
+	assert_non_null(strstr(err.fix, "ROCPROFILER_METRICS_PATH"));
+}
+
+static int plan_make(struct counter_plan *plan, const char *names, struct err *err)
+{
+	const char *list[8];
+	char text[256];
+	size_t count = 0;
+
+	strcpy(text, names);
+	for (char *at = strtok(text, " "); at; at = strtok(NULL, " "))
+		list[count++] = at;
+	*err = (struct err){ 0 };
+	return counter_plan_make(plan, &definitions, &device, list, count, err);
+}
+
+static void plans_what_counters_are_made_of(void **state)
+{
+	struct counter_plan plan;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(plan_make(&plan, "WAVES_PER_CU HIT_SHARE OCCUPANCY SQ_WAVES", &err), 0);
+	assert_int_equal(plan.counter_count, 4);
+	assert_string_equal(plan.counters[0].expanded, "(reduce(SQ_WAVES,sum)/((32/4)))");
+	assert_string_equal(plan.counters[1].expanded,
+			    "((100*(reduce(TCC_HIT,sum)))/reduce(TCC_REQ,sum))");
+	assert_int_equal(plan.event_count, 5); /* SQ_WAVES once */
+	assert_string_equal(plan.events[3].name, "SQ_LEVEL_WAVES");
+	assert_int_equal(plan.events[3].flags, ACCUMULATE_HIGH_RES);
+	assert_int_equal(plan.passes, 1);
+	assert_int_equal(counter_plan_check(&plan, &err), 0);
+	counter_plan_done(&plan);
+}
+
+static void refuses_what_does_not_fit_at_once(void **state)
+{
+	struct counter_plan plan;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(
+		plan_make(&plan, "GRBM_COUNT GRBM_GUI_ACTIVE GRBM_SPI_BUSY SQ_WAVES", &err), 0);
+	assert_int_equal(plan.passes, 2);
+	assert_int_equal(counter_plan_check(&plan, &err), -E2BIG);
+	assert_non_null(strstr(err.what, "exceeds the capabilities of the hardware"));
+	assert_non_null(strstr(err.why, "GRBM_SPI_BUSY"));
+	assert_non_null(strstr(err.fix, "GRBM_COUNT GRBM_GUI_ACTIVE SQ_WAVES"));
+	counter_plan_done(&plan);
+}
+
+static void refuses_what_is_not_defined(void **state)
+{
+	const struct counter_device other = { .node = 1, .architecture = "gfx1100" };
+	const char *const name = "SQ_WAVES";
+	struct counter_plan plan;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(plan_make(&plan, "NO_SUCH SQ_WAVES", &err), 0);
+	assert_string_equal(plan.unknown, "NO_SUCH");
+	counter_plan_done(&plan);
+	assert_int_equal(plan_make(&plan, "NO_SUCH NOR_THIS", &err), -ENOENT);
+	assert_non_null(strstr(err.why, "NO_SUCH NOR_THIS"));
+	assert_int_equal(plan_make(&plan, "ITSELF", &err), -EINVAL);
+	assert_non_null(strstr(err.why, "itself"));
+	assert_int_equal(plan_make(&plan, "HALF", &err), -EINVAL);
+	assert_non_null(strstr(err.why, "NOWHERE"));
+	err = (struct err){ 0 };
+	assert_int_equal(counter_plan_make(&plan, &definitions, &other, &name, 1, &err), -ENOENT);
+	assert_non_null(strstr(err.what, "gfx1100"));
+}
+
+static int definitions_load(void **state)
+{
+	struct err err = { 0 };
+
+	(void)state;
+	return amd_counters_load(&definitions, getenv("DEFINITIONS"), &err);
+}
+
+static int definitions_drop(void **state)
+{
+	(void)state;
+	amd_counters_done(&definitions);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(computes_what_expressions_say),
+		cmocka_unit_test(keeps_operands_in_their_places),
+		cmocka_unit_test(refuses_expressions_that_are_none),
+		cmocka_unit_test(reads_definitions_of_every_architecture),
+		cmocka_unit_test(refuses_files_that_define_nothing),
+		cmocka_unit_test(says_where_definitions_were_looked_for),
+		cmocka_unit_test(plans_what_counters_are_made_of),
+		cmocka_unit_test(refuses_what_does_not_fit_at_once),
+		cmocka_unit_test(refuses_what_is_not_defined),
+	};
+
+	return cmocka_run_group_tests(tests, definitions_load, definitions_drop);
+}

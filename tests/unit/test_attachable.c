@@ -234,7 +234,7 @@ static const struct verdict {
 	{ spoil_early, EXIT_NOT_ATTACHABLE, "it has no C library", "still starting",
 	  "try again in a moment" },
 	{ spoil_seccomp, EXIT_NOT_ATTACHABLE, "it is in strict seccomp mode", "kills", "" },
-	{ spoil_shadow_stack, EXIT_NOT_ATTACHABLE, "it has a shadow stack", "processor",
+	{ spoil_shadow_stack, EXIT_NOT_ATTACHABLE, "it has a shadow stack", "CPU",
 	  "start it with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off" },
 	{ spoil_traced, EXIT_BUSY, "it is being traced already", "99 (gdb)",
 	  "let gdb detach, or end it: kill 99" },

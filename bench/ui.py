@@ -3,6 +3,7 @@
 What `limpet ui` takes to open a large recording and to add up ranges of it.
 
   bench/ui.py [--samples N] [--nodes N] [--ranges N]
+  bench/ui.py --rounds N        a recording of made-up work of two devices instead, about 20 spans a round
   bench/ui.py --live SECONDS [--threads N] [--tabs N] [--flames N] [--block BYTES]
                                 a live session instead, with so many pages that look at it, and ask for N flame graphs a second
 
@@ -164,11 +165,32 @@ def live(options):
         target.process.wait()
 
 
+def spans(options):
+    """Lanes, arrows and the flame graph of devices."""
+    asked = (("lanes", "/api/spans?session=1&width=1500"), ("flame of devices", "/api/flame?session=1&kind=gpu&width=1500"),
+             ("functions of devices", "/api/functions?session=1&kind=gpu"), ("arrows", "/api/flows?session=1&limit=2000"))
+    with tempfile.TemporaryDirectory(prefix="bench-ui-") as folder:
+        path = os.path.join(folder, "spans.limpet")
+        subprocess.run([str(BUILD / "tests/programs/make_gpu_recording"), path, str(options.rounds)], check=True, stdout=subprocess.DEVNULL)
+        begin = time.monotonic()
+        with Server(path) as server:
+            asking, end_ns = Asking(server), server.ask("/api/sessions")["sessions"][0]["end_ns"]
+            for name, route in asked:
+                asking.time_ms(route)
+                print(f"first {name} after {time.monotonic() - begin:.2f} s (processor {process_cpu_s(server.process.pid):.2f} s)")
+            lanes = server.ask("/api/spans?session=1&width=1")["lanes"]
+            print(f"{sum(lane['spans'] for lane in lanes)} spans in {len(lanes)} lanes, {memory_mib(server.process.pid)} MiB")
+            for share in (0.5, 0.1, 0.01):
+                for name, route in asked:
+                    measure(asking, f"{name} of {share:.0%}", [route + part for part in ranges(end_ns, options.ranges, share)])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument("--samples", type=int, default=10_000_000)
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--ranges", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=0)
     parser.add_argument("--live", type=int, default=0)
     parser.add_argument("--threads", type=int, default=64)
     parser.add_argument("--tabs", type=int, default=20)
@@ -177,6 +199,9 @@ def main():
     options = parser.parse_args()
     if options.live:
         live(options)
+        return
+    if options.rounds:
+        spans(options)
         return
     with tempfile.TemporaryDirectory(prefix="bench-ui-") as folder:
         path = os.path.join(folder, "large.limpet")
@@ -187,13 +212,13 @@ def main():
         with Server(path) as server:
             opened, opened_cpu = time.monotonic() - begin, process_cpu_s(server.process.pid)
             asking = Asking(server)
-            first = asking.time_ms("/api/flame?session=1")[0] / 1000
+            first = asking.time_ms("/api/flame?session=1&width=1500")[0] / 1000
             print(f"open {opened:.2f} s (processor {opened_cpu:.2f} s), first flame graph after {opened + first:.2f} s "
                   f"(processor {process_cpu_s(server.process.pid):.2f} s), {memory_mib(server.process.pid)} MiB")
             end_ns = server.ask("/api/sessions")["sessions"][0]["end_ns"]
             for share in (1.0, 0.5, 0.1, 0.01):
                 measure(asking, f"flame of {share:.0%}",
-                        [f"/api/flame?session=1{part}" for part in ranges(end_ns, options.ranges, share)])
+                        [f"/api/flame?session=1&width=1500{part}" for part in ranges(end_ns, options.ranges, share)])
             for route, more in (("functions", ""), ("heatmap", "&cell_ms=100"), ("timeline", "&width=1500"),
                                 ("threads", "")):
                 measure(asking, f"{route} of 50%",

@@ -12,6 +12,7 @@ import struct
 import subprocess
 import tempfile
 import unittest
+from urllib.parse import quote
 
 from server import LIMPET, PATIENCE_S, Server, program, read_answer
 
@@ -230,6 +231,8 @@ class Calls(unittest.TestCase):
         self.assertGreater(gpu["total"], 0)
         self.assertEqual(sum(gpu["columns"]["self"]), gpu["total"])
         self.assertIn("gpu", server.ask("/api/sessions")["sessions"][0]["kinds"])
+        self.check_gpu(server, gpu)
+        self.check_ranges(server, answer, flows)
         # Each launch is a thread's: what those that launched have adds up to all whose launch was seen.
         threads = {lane["thread"] for lane in answer["lanes"] if lane["thread"] >= 0}
         alone = [server.ask(f"/api/flame?session=1&kind=gpu&threads={thread}") for thread in threads]
@@ -238,6 +241,37 @@ class Calls(unittest.TestCase):
         self.assertGreater(max(one["total"] for one in alone), 0)
         self.assertTrue(all("[launch not seen]" not in one["columns"]["names"] for one in alone))
         self.assertEqual(server.ask(f"/api/flame?session=1&kind=gpu&threads={max(threads) + 1000}")["total"], 0)
+
+    def check_gpu(self, server, gpu):
+        """Every picture of samples is one of device time too."""
+        for more in ("&invert=1", "&by_thread=1"):
+            self.assertEqual(server.ask(f"/api/flame?session=1&kind=gpu{more}")["total"], gpu["total"])
+        functions = server.ask("/api/functions?session=1&kind=gpu")
+        self.assertEqual(sum(functions["columns"]["self"]), gpu["total"])
+        kernel = functions["columns"]["name"][0], functions["columns"]["module"][0]
+        sandwich = server.ask(f"/api/sandwich?session=1&kind=gpu&name={quote(kernel[0])}&module={quote(kernel[1])}")
+        self.assertEqual(sandwich["self"], functions["columns"]["self"][0])
+        self.assertIn(0, sandwich["columns"]["role"])
+        heat = server.ask("/api/heatmap?session=1&kind=gpu&cell_ms=1")
+        self.assertAlmostEqual(sum(heat["columns"]["value"]) / gpu["total"], 1, places=6)
+        both = server.ask("/api/compare?session=1&session_b=1&kind=gpu")
+        self.assertEqual((both["total"], both["total_b"]), (gpu["total"], gpu["total"]))
+
+    def check_ranges(self, server, whole, flows):
+        """A range has those spans and arrows of the whole that lie in it; wide ones one by one, others added up."""
+        rows = list(zip(whole["columns"]["begin"], whole["columns"]["end"], whole["columns"]["count"]))
+        end = max(row[1] for row in rows)
+        for begin, to in ((end // 3, end // 2), (0, end // 7), (end // 2, end // 2 + 1000), (end // 9, end)):
+            begin, to = int(begin), int(to)
+            part = server.ask(f"/api/spans?session=1&width=16384&from={begin}&to={to}")["columns"]
+            seen = sum(part["count"])
+            known = sum(row[2] for row in rows if row[0] < to and row[1] >= begin)
+            self.assertLessEqual(seen, known)
+            self.assertGreaterEqual(seen, sum(row[2] for row in rows if row[0] >= begin and row[1] < to))
+            few = server.ask(f"/api/spans?session=1&width=3&from={begin}&to={to}")["columns"]
+            self.assertEqual(sum(few["count"]), seen)
+            arrows = server.ask(f"/api/flows?session=1&from={begin}&to={to}")["columns"]["to_time"]
+            self.assertEqual(sorted(arrows), sorted(at for at in flows["to_time"] if begin <= at < to))
 
 
 if __name__ == "__main__":

@@ -11,11 +11,13 @@
 #include "host/ui/store/store.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define SAMPLES (SUMS_BLOCK * (SUMS_FACTOR + 1) + 12345)
 #define STACKS  700u
 #define THREADS 5u
 #define STEP_NS 1000u
+#define BINS    97u
 
 static struct samples samples = { .stack_count = STACKS };
 static struct model_thread *threads[THREADS];
@@ -59,9 +61,14 @@ static int store_make(void **state)
 	store.items = calloc(SAMPLES, sizeof(*store.items));
 	store.count = SAMPLES;
 	assert_non_null(store.items);
-	for (size_t i = 0; i < SAMPLES; i++)
+	for (size_t i = 0; i < SAMPLES; i++) {
 		store.items[i] = random_sample(i);
+		store.items[i].weight_ns = MIN(store.items[i].weight_ns, store.items[i].time_ns);
+	}
 	assert_int_equal(store_prepare(&store), 0);
+	store.is_read = true;
+	store_add_up(&store);
+	store_wait(&store);
 	assert_true(store_has_sums(&store));
 	assert_int_equal(store.stacks.counts[1], 1);
 	return 0;
@@ -85,6 +92,7 @@ static void is_in_order(void **state)
 static struct slice slice_of(uint64_t from_ns, uint64_t to_ns, unsigned kinds)
 {
 	return (struct slice){ .model = &model,
+			       .is_points = store.is_points,
 			       .items = store.items,
 			       .count = store.count,
 			       .from_ns = from_ns,
@@ -163,7 +171,36 @@ static void adds_up_to_the_nanosecond(void **state)
 	same_range(store.items[9].time_ns, store.items[5].time_ns, KINDS_ALL);
 }
 
-#define BINS 97u
+/* Weights that are no time, as bytes are: each lies at its moment, whole. */
+static void adds_up_points(void **state)
+{
+	struct store timed = store;
+	double cells[BINS] = { 0 }, all = 0;
+	struct bins bins = { 0, 0, BINS };
+	struct slice slice;
+
+	store = (struct store){ .model = &model, .count = SAMPLES, .is_points = true };
+	store.items = calloc(SAMPLES, sizeof(*store.items));
+	assert_non_null(store.items);
+	memcpy(store.items, timed.items, SAMPLES * sizeof(*store.items));
+	assert_int_equal(store_prepare(&store), 0);
+	store.is_read = true;
+	store_add_up(&store);
+	store_wait(&store);
+	adds_up_any_range(state);
+	adds_up_to_the_nanosecond(state);
+	slice = slice_of(0, UINT64_MAX, KINDS_ALL);
+	bins.step_ns = store.items[SAMPLES - 1].time_ns / BINS + 1;
+	assert_int_equal(bins_fill(&bins, &slice, cells), 0);
+	for (size_t i = 0; i < SAMPLES; i++)
+		all += (double)store.items[i].weight_ns;
+	for (size_t i = 0; i < BINS; i++)
+		all -= cells[i];
+	assert_true(all == 0);
+	store.model = NULL;
+	store_close(&store);
+	store = timed;
+}
 
 static void plain_add(const struct bins *bins, const struct piece *piece, double *cells)
 {
@@ -219,6 +256,7 @@ int main(void)
 		cmocka_unit_test(is_in_order),
 		cmocka_unit_test(adds_up_any_range),
 		cmocka_unit_test(adds_up_to_the_nanosecond),
+		cmocka_unit_test(adds_up_points),
 		cmocka_unit_test(spreads_pieces_over_bins),
 		cmocka_unit_test(spreads_long_waits_at_once),
 	};

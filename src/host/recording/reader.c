@@ -15,7 +15,7 @@ struct recording_reader {
 	int fd;
 	uint64_t at, size;
 	uint64_t unpacked, unpacked_max;
-	struct bytes stored, raw;
+	struct reader_buffers buffers;
 	ZSTD_DCtx *decompressor;
 	struct reader_damage damage;
 };
@@ -27,8 +27,7 @@ void reader_close(struct recording_reader *reader)
 	if (reader->fd >= 0)
 		close(reader->fd);
 	ZSTD_freeDCtx(reader->decompressor);
-	bytes_done(&reader->stored);
-	bytes_done(&reader->raw);
+	reader_buffers_done(&reader->buffers);
 	free(reader);
 }
 
@@ -128,12 +127,12 @@ static bool reader_decompress(struct recording_reader *reader, const struct chun
 	unsigned char *into;
 	size_t size;
 
-	reader->raw.size = 0;
-	into = bytes_reserve(&reader->raw, head->raw_length);
+	reader->buffers.raw.size = 0;
+	into = bytes_reserve(&reader->buffers.raw, head->raw_length);
 	if (!into)
 		return false;
 	size = ZSTD_decompressDCtx(reader->decompressor, into, head->raw_length,
-				   reader->stored.data, head->length);
+				   reader->buffers.stored.data, head->length);
 	*ret = (struct cursor){ into, into + head->raw_length, false };
 	return size == head->raw_length;
 }
@@ -143,8 +142,8 @@ static bool read_payload(struct recording_reader *reader, uint64_t at,
 {
 	unsigned char *into;
 
-	reader->stored.size = 0;
-	into = bytes_reserve(&reader->stored, head->length);
+	reader->buffers.stored.size = 0;
+	into = bytes_reserve(&reader->buffers.stored, head->length);
 	if (!into || !read_at(reader, at, into, head->length) ||
 	    checksum_of(into, head->length) != head->checksum)
 		return false;
@@ -180,7 +179,9 @@ int reader_next(struct recording_reader *reader, struct chunk *ret)
 	struct chunk_head head;
 
 	while (read_head(reader, reader->at, &head)) {
-		*ret = (struct chunk){ head.kind, head.version, reader->at, { 0 } };
+		*ret = (struct chunk){ .kind = head.kind,
+				       .version = head.version,
+				       .at = reader->at };
 		reader->at += sizeof(head) + head.length;
 		if (!is_believed(reader, &head))
 			continue;
@@ -198,8 +199,22 @@ int reader_at(struct recording_reader *reader, uint64_t at, struct chunk *ret)
 
 	if (!read_head(reader, at, &head))
 		return -EPROTO;
-	*ret = (struct chunk){ head.kind, head.version, at, { 0 } };
+	*ret = (struct chunk){ .kind = head.kind, .version = head.version, .at = at };
 	return read_payload(reader, at + sizeof(head), &head, &ret->payload) ? 0 : -EPROTO;
+}
+
+void reader_swap(struct recording_reader *reader, struct reader_buffers *buffers)
+{
+	struct reader_buffers others = *buffers;
+
+	*buffers = reader->buffers;
+	reader->buffers = others;
+}
+
+void reader_buffers_done(struct reader_buffers *buffers)
+{
+	bytes_done(&buffers->stored);
+	bytes_done(&buffers->raw);
 }
 
 struct reader_damage reader_damage(const struct recording_reader *reader)

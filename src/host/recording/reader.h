@@ -7,10 +7,13 @@
 #include "host/core/err.h"
 #include "host/recording/chunks.h"
 
+struct decoded_samples;
+
 struct chunk {
 	uint16_t kind, version;
 	uint64_t at; /* where its head lies in the file */
 	struct cursor payload;
+	struct decoded_samples *samples; /* of one of samples that was read ahead; else NULL */
 };
 
 /* A file may unpack to so many times its size: stacks of 64 equal frames for each call of a tight
@@ -37,6 +40,15 @@ int reader_next(struct recording_reader *reader, struct chunk *ret);
 
 /* The chunk at an offset where one was before; -EPROTO when it is not there any more. */
 int reader_at(struct recording_reader *reader, uint64_t at, struct chunk *ret) MUST_CHECK;
+
+/* Where a reader puts a chunk: as it is in the file, and unpacked.  Zero is empty. */
+struct reader_buffers {
+	struct bytes stored, raw;
+};
+
+/* Takes others: what was read before stays in those that it had. */
+void reader_swap(struct recording_reader *reader, struct reader_buffers *buffers);
+void reader_buffers_done(struct reader_buffers *buffers);
 
 /* What could not be read. */
 struct reader_damage {

@@ -3,9 +3,12 @@
  */
 #include "host/recording/sample_chunks.h"
 
+#include "host/core/room.h"
 #include "host/recording/chunks.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A sample's small numbers in one: two bits of kind, four of end, the flags above. */
@@ -182,26 +185,94 @@ void sample_put(struct bytes *bytes, struct sample_packer *packer,
 		bytes_put(bytes, &sample->state, 1);
 }
 
-int sample_take(struct cursor *cursor, struct sample_packer *packer, struct recorded_sample *ret)
+typedef uint64_t varint_taker(struct cursor *cursor);
+
+static inline uint64_t varint_checked(struct cursor *cursor)
 {
-	uint64_t what = cursor_varint(cursor), stack;
+	return cursor_varint(cursor);
+}
+
+/* Where the longest one still fits, nobody has to ask at each byte. */
+static inline uint64_t varint_near(struct cursor *cursor)
+{
+	uint64_t byte = *cursor->at++, value = byte & 0x7f;
+
+	for (unsigned shift = 7; byte >= 0x80; shift += 7) {
+		if (shift >= 7 * VARINT_MAX) {
+			cursor->has_failed = true;
+			return 0;
+		}
+		byte = *cursor->at++;
+		value |= (byte & 0x7f) << shift;
+	}
+	return value;
+}
+
+/* Inlined twice, once for each way to take a number. */
+static inline __attribute__((always_inline)) int sample_take_by(varint_taker *take,
+								struct cursor *cursor,
+								struct sample_packer *packer,
+								struct recorded_sample *ret)
+{
+	uint64_t what = take(cursor), stack, thread, cpu;
 
 	ret->kind = what & 3;
 	ret->end = what >> END_SHIFT & 15;
 	ret->flags = (uint8_t)(what >> FLAGS_SHIFT);
-	if (what >> FLAGS_SHIFT > UINT8_MAX)
-		return -EPROTO;
 	/* An end that is newer than we are is not a known one. */
 	if (ret->end >= STACK_ENDS)
 		ret->end = STACK_NO_RULE;
-	ret->thread = number_small(cursor, cursor_varint(cursor));
-	ret->time_ns = take_difference(cursor, &packer->time_ns);
-	ret->weight_ns = take_difference(cursor, &packer->weight_ns[ret->kind]);
-	ret->cpu = number_small(cursor, cursor_varint(cursor));
-	stack = take_difference(cursor, &packer->stack);
-	ret->stack = stack ? number_small(cursor, stack - 1) : STACK_NONE;
+	thread = take(cursor);
+	ret->time_ns = packer->time_ns += unzigzag(take(cursor));
+	ret->weight_ns = packer->weight_ns[ret->kind] += unzigzag(take(cursor));
+	cpu = take(cursor);
+	stack = packer->stack += unzigzag(take(cursor));
+	ret->thread = (uint32_t)thread;
+	ret->cpu = (uint32_t)cpu;
+	ret->stack = stack ? (uint32_t)(stack - 1) : STACK_NONE;
 	ret->state = ret->kind == SAMPLE_RUNNING ? 'R' : cursor_u8(cursor);
+	cursor->has_failed |= what >> FLAGS_SHIFT > UINT8_MAX ||
+			      (thread | cpu | (stack ? stack - 1 : 0)) > UINT32_MAX;
 	return sample_chunks_answer(cursor);
+}
+
+int sample_take(struct cursor *cursor, struct sample_packer *packer, struct recorded_sample *ret)
+{
+	return sample_take_by(varint_checked, cursor, packer, ret);
+}
+
+static int samples_take(struct cursor cursor, struct recorded_sample *items, size_t count)
+{
+	struct sample_packer packer = { 0 };
+	size_t i = 0;
+	int r = 0;
+
+	while (!r && i < count && cursor.end - cursor.at >= (ptrdiff_t)SAMPLE_BYTES_MOST)
+		r = sample_take_by(varint_near, &cursor, &packer, &items[i++]);
+	while (!r && i < count)
+		r = sample_take(&cursor, &packer, &items[i++]);
+	return r;
+}
+
+int samples_decode(struct cursor payload, struct decoded_samples *ret)
+{
+	struct numbered_head head;
+
+	ret->count = 0;
+	if (numbered_take(&payload, &head) ||
+	    head.count > (size_t)(payload.end - payload.at) / SAMPLE_BYTES_LEAST)
+		return ret->result = -EPROTO;
+	while (ret->room < head.count)
+		if (make_room(&ret->items, ret->room, &ret->room, sizeof(*ret->items)))
+			return ret->result = -ENOMEM;
+	ret->count = head.count;
+	return ret->result = samples_take(payload, ret->items, ret->count);
+}
+
+void decoded_samples_done(struct decoded_samples *samples)
+{
+	free(samples->items);
+	*samples = (struct decoded_samples){ 0 };
 }
 
 void names_put(struct bytes *bytes, uint32_t frame, const struct recorded_name *names,

@@ -132,12 +132,25 @@ int stack_take(struct cursor *cursor, struct sample_packer *packer, uint32_t num
 
 /* One has no fewer. */
 #define SAMPLE_BYTES_LEAST 6u
+/* And none more. */
+#define SAMPLE_BYTES_MOST (6u * VARINT_MAX + 1)
 
 void sample_put(struct bytes *bytes, struct sample_packer *packer,
 		const struct recorded_sample *sample);
 /* One of a kind that is newer than we are has kind SAMPLE_KINDS. */
 int sample_take(struct cursor *cursor, struct sample_packer *packer,
 		struct recorded_sample *ret) MUST_CHECK;
+
+/* All samples of a chunk.  Zero is none. */
+struct decoded_samples {
+	struct recorded_sample *items;
+	size_t count, room;
+	int result; /* 0, -EPROTO, -ENOMEM */
+};
+
+/* Its room is used again; the result is also answered. */
+int samples_decode(struct cursor payload, struct decoded_samples *ret) MUST_CHECK;
+void decoded_samples_done(struct decoded_samples *samples);
 
 /* The names of one frame; frames may come in any order, a later one replaces an earlier. */
 void names_put(struct bytes *bytes, uint32_t frame, const struct recorded_name *names,

@@ -118,6 +118,8 @@ static void command_answer(struct ui_server *self, const struct ui_command *comm
 		reply_fail(&reply, &err);
 	(void)!reply_send(&reply, self->broker);
 	answer_cache_keep(&self->cache, command, &reply, began_ns);
+	for (unsigned i = 0; i < self->ui.sessions.count; i++)
+		ui_session_settle(self->ui.sessions.items[i]);
 }
 
 /* A command that makes no sense means that the child was taken over: it is not listened to any

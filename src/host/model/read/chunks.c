@@ -10,6 +10,7 @@
 #include "host/core/text/text.h"
 #include "host/model/read/index.h"
 #include "host/model/samples/samples.h"
+#include "host/recording/read_ahead.h"
 
 static void drop_modules(struct model_process *process)
 {
@@ -401,19 +402,27 @@ static chunk_taker *const takers[] = {
 	[CHUNK_COUNTERS] = take_counters,
 };
 
+/* 0, also where it makes no sense, or -ENOMEM. */
+static int chunk_take(struct model *model, const struct chunk *chunk)
+{
+	int r = chunk->kind < ARRAY_SIZE(takers) && takers[chunk->kind]
+			? takers[chunk->kind](model, chunk)
+			: 0;
+
+	model->left_out += r == -EFBIG;
+	model->damaged += r && r != -EFBIG && r != -ENOMEM;
+	return r == -ENOMEM ? r : 0;
+}
+
 int model_read_chunks(struct model *model)
 {
+	bool is_large = reader_size(model->reader) >= READ_AHEAD_LEAST;
+	struct read_ahead *ahead = is_large ? read_ahead_start(model->reader) : NULL;
 	struct chunk chunk;
+	int r = 0;
 
-	while (reader_next(model->reader, &chunk)) {
-		int r = chunk.kind < ARRAY_SIZE(takers) && takers[chunk.kind]
-				? takers[chunk.kind](model, &chunk)
-				: 0;
-
-		if (r == -ENOMEM)
-			return r;
-		model->left_out += r == -EFBIG;
-		model->damaged += r && r != -EFBIG;
-	}
-	return 0;
+	while (!r && (ahead ? read_ahead_next(ahead, &chunk) : reader_next(model->reader, &chunk)))
+		r = chunk_take(model, &chunk);
+	read_ahead_stop(ahead);
+	return r;
 }

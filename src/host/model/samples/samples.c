@@ -44,7 +44,7 @@ void samples_free(struct samples *samples)
 	free(samples->functions);
 	free(samples->locations);
 	free(samples->chunks);
-	free(samples->decoded);
+	decoded_samples_done(&samples->decoded);
 	free(samples->shown);
 	pool_done(&samples->texts);
 	if (samples->function_table)
@@ -218,52 +218,52 @@ static void samples_count(struct samples *self, const struct recorded_sample *sa
 	self->guessed += (sample->flags & SAMPLE_GUESSED) != 0;
 }
 
-/* All samples of a chunk, or none of them. */
-static int decode_samples(struct model *model, struct cursor cursor, size_t *ret)
+static bool are_sound(const struct model *model, const struct decoded_samples *decoded)
 {
-	struct samples *self = model->samples;
-	struct sample_packer packer = { 0 };
-	struct numbered_head head;
-
-	if (numbered_take(&cursor, &head) ||
-	    head.count > (size_t)(cursor.end - cursor.at) / SAMPLE_BYTES_LEAST)
-		return -EPROTO;
-	while (self->decoded_room < head.count)
-		if (make_room(&self->decoded, self->decoded_room, &self->decoded_room,
-			      sizeof(*self->decoded)))
-			return -ENOMEM;
-	for (uint32_t i = 0; i < head.count; i++)
-		if (sample_take(&cursor, &packer, &self->decoded[i]) ||
-		    !is_sound(model, &self->decoded[i]))
-			return -EPROTO;
-	*ret = head.count;
-	return 0;
+	for (size_t i = 0; i < decoded->count; i++)
+		if (!is_sound(model, &decoded->items[i]))
+			return false;
+	return true;
 }
 
-/* Looked at once now, so that later readings need not. */
-static int take_samples(struct model *model, struct cursor cursor, uint64_t at)
+/* Counts them, and leaves out those of unknown kinds; how many are left. */
+static size_t samples_keep_known(struct model *model, struct recorded_sample *items, size_t count)
 {
-	struct samples *self = model->samples;
-	size_t count, known = 0;
-	int r = decode_samples(model, cursor, &count);
+	size_t known = 0;
 
-	if (r)
-		return r;
-	if (make_room(&self->chunks, self->chunk_count, &self->chunk_room, sizeof(*self->chunks)))
-		return -ENOMEM;
-	self->chunks[self->chunk_count++] = at;
 	for (size_t i = 0; i < count; i++) {
-		struct recorded_sample sample = self->decoded[i];
+		const struct recorded_sample *sample = &items[i];
 
-		if (sample.kind >= SAMPLE_KINDS) {
+		if (sample->kind >= SAMPLE_KINDS) {
 			model->other_records++;
 			continue;
 		}
-		samples_count(self, &sample, boot_time(model, sample.time_ns));
-		model->threads[sample.thread]->samples++;
-		self->decoded[known++] = sample;
+		samples_count(model->samples, sample, boot_time(model, sample->time_ns));
+		model->threads[sample->thread]->samples++;
+		if (known != i)
+			items[known] = *sample;
+		known++;
 	}
-	return self->watcher ? self->watcher->sampled(self->watcher->context, self->decoded, known)
+	return known;
+}
+
+/* All samples of a chunk, or none of them.  Looked at once now, so that later readings need not. */
+static int take_samples(struct model *model, const struct chunk *chunk)
+{
+	struct samples *self = model->samples;
+	struct decoded_samples *decoded = chunk->samples ? chunk->samples : &self->decoded;
+	int r = chunk->samples ? decoded->result : samples_decode(chunk->payload, decoded);
+	size_t known;
+
+	if (r)
+		return r;
+	if (!are_sound(model, decoded))
+		return -EPROTO;
+	if (make_room(&self->chunks, self->chunk_count, &self->chunk_room, sizeof(*self->chunks)))
+		return -ENOMEM;
+	self->chunks[self->chunk_count++] = chunk->at;
+	known = samples_keep_known(model, decoded->items, decoded->count);
+	return self->watcher ? self->watcher->sampled(self->watcher->context, decoded->items, known)
 			     : 0;
 }
 
@@ -273,14 +273,15 @@ static const struct {
 	enum chunk_kind kind;
 	taker *take;
 } takers[] = {
-	{ CHUNK_SAMPLING, take_sampling }, { CHUNK_CODE, take_codes },
-	{ CHUNK_FRAMES, take_frames },     { CHUNK_STACKS, take_stacks },
-	{ CHUNK_SAMPLES, take_samples },   { CHUNK_NAMES, samples_take_names },
-	{ CHUNK_GIL, take_gil },
+	{ CHUNK_SAMPLING, take_sampling },   { CHUNK_CODE, take_codes },
+	{ CHUNK_FRAMES, take_frames },       { CHUNK_STACKS, take_stacks },
+	{ CHUNK_NAMES, samples_take_names }, { CHUNK_GIL, take_gil },
 };
 
 int samples_take_chunk(struct model *model, const struct chunk *chunk)
 {
+	if (chunk->kind == CHUNK_SAMPLES)
+		return take_samples(model, chunk);
 	for (size_t i = 0; i < ARRAY_SIZE(takers); i++)
 		if (takers[i].kind == chunk->kind)
 			return takers[i].take(model, chunk->payload, chunk->at);
@@ -292,9 +293,7 @@ int samples_finish(struct model *model)
 	struct samples *self = model->samples;
 	int r = 0;
 
-	free(self->decoded);
-	self->decoded = NULL;
-	self->decoded_room = 0;
+	decoded_samples_done(&self->decoded);
 	for (size_t i = 0; !r && i < self->frame_count; i++)
 		if (!self->frames[i].location_count)
 			r = sample_name_by_location(self, &self->frames[i]);

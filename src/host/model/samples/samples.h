@@ -74,8 +74,7 @@ struct samples {
 	const struct recorded_sample *kept;
 	size_t kept_count;
 	/* While a file is read: the samples of one chunk, and who wants to see them. */
-	struct recorded_sample *decoded;
-	size_t decoded_room;
+	struct decoded_samples decoded;
 	const struct sample_watcher *watcher;
 	size_t code_count, code_room, frame_count, frame_room, stack_count, stack_room;
 	size_t function_count, function_room, location_count, location_room, chunk_count,

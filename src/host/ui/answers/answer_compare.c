@@ -74,7 +74,7 @@ static void facts_write(const struct comparing *self, struct columns *columns, u
 {
 	struct json *json = &columns->facts;
 
-	json_text(json, "unit", "ns");
+	json_text(json, "unit", ui_kind_unit(self->command->kind));
 	json_text(json, "kind", ui_kind_name(self->command->kind));
 	json_number(json, "total", self->totals[0]);
 	json_number(json, "total_b", self->totals[1]);
@@ -99,10 +99,10 @@ static int sides_read(struct ui *ui, struct comparing *self, struct err *err)
 		struct ui_session *session =
 			sessions_find(&ui->sessions, ranges[self->side]->session, err);
 
-		if (!session)
+		if (!session || ui_session_follow_kind(session, self->command->kind, err))
 			return err->code;
-		r = ui_session_read(session, ranges[self->side],
-				    ui_sample_kinds(self->command->kind), side_read, self);
+		r = ui_session_read_kind(session, ranges[self->side], self->command->kind,
+					 side_read, self);
 	}
 	return r;
 }

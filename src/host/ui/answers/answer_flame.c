@@ -155,7 +155,7 @@ static void facts_write(struct flame *self, const struct slice *slice,
 	for (size_t i = 0; i < profile->count; i++)
 		if (profile->entries[i].end != STACK_COMPLETE)
 			incomplete += profile->entries[i].count;
-	json_text(json, "unit", "ns");
+	json_text(json, "unit", ui_kind_unit(self->command->kind));
 	json_text(json, "kind", ui_kind_name(self->command->kind));
 	json_number(json, "total", profile->weight_ns);
 	json_number(json, "samples", profile->sample_count);
@@ -164,8 +164,7 @@ static void facts_write(struct flame *self, const struct slice *slice,
 	json_number(json, "trimmed_nodes", self->trimmed_nodes);
 	json_number(json, "from", slice->from_ns - slice->origin_ns);
 	json_number(json, "to", slice->to_ns - slice->origin_ns);
-	json_text(json, "empty",
-		  profile->sample_count ? "" : "no sample of this kind is in this range");
+	json_text(json, "empty", profile->sample_count ? "" : ui_kind_empty(self->command->kind));
 	json_number(json, "elapsed_us", (now_ns() - began_ns) / 1000);
 }
 
@@ -225,14 +224,29 @@ static int stacks_read(const struct slice *slice, void *context)
 	return stack_tree_build(self->stacks, slice, self->command->is_inverted);
 }
 
+/* Whose stacks do not change: a recording, and calls as far as they were read; NULL: none. */
+static struct stack_tree *stacks_of(struct ui_session *session, enum ui_kind kind)
+{
+	struct call_samples *samples;
+
+	if (ui_sample_kinds(kind))
+		return ui_session_is_live(session) ? NULL : session->stacks;
+	samples = ui_session_call_samples(session, kind);
+	return samples && samples->is_made ? samples->stacks : NULL;
+}
+
 /* The tree of a whole recording, before the first range of it is asked for. */
 static int stacks_prepare(struct flame *self, struct ui_session *session)
 {
-	static const struct ui_range all;
+	static const struct ui_range all = { .to_ns = UINT64_C(1) << 62 };
+	enum ui_kind kind = self->command->kind;
 
-	if (ui_session_is_live(session))
+	self->stacks = stacks_of(session, kind);
+	if (!self->stacks)
 		return 0;
-	self->stacks = &session->stacks[self->command->is_inverted];
+	self->stacks += self->command->is_inverted;
+	if (!ui_sample_kinds(kind))
+		return ui_session_read_kind(session, &all, kind, stacks_read, self);
 	return ui_session_read(session, &all, KINDS_ALL, stacks_read, self);
 }
 
@@ -246,14 +260,14 @@ int answer_flame(struct ui *ui, const struct ui_command *command, struct reply *
 
 	if (!session)
 		return err->code;
-	if (!ui_sample_kinds(command->kind))
-		return spans_flame_write(session, command, reply, err);
+	if (ui_session_follow_kind(session, command->kind, err))
+		return err->code;
 	r = columns_init(&columns);
 	if (!r)
 		r = stacks_prepare(&self, session);
 	if (!r)
-		r = ui_session_read(session, &command->range, ui_sample_kinds(command->kind),
-				    flame_read, &self);
+		r = ui_session_read_kind(session, &command->range, command->kind, flame_read,
+					 &self);
 	pool_done(&self.names);
 	free(self.rows);
 	return r ? err_set(err, r, "flame graph: no memory")

@@ -15,13 +15,14 @@ struct asking {
 	struct columns *columns;
 };
 
-static void totals_write(struct json *json, const struct profile *profile)
+static void totals_write(const struct asking *self, const struct profile *profile)
 {
-	json_text(json, "unit", "ns");
+	struct json *json = &self->columns->facts;
+
+	json_text(json, "unit", ui_kind_unit(self->command->kind));
 	json_number(json, "total", profile->weight_ns);
 	json_number(json, "samples", profile->sample_count);
-	json_text(json, "empty",
-		  profile->sample_count ? "" : "no sample of this kind is in this range");
+	json_text(json, "empty", profile->sample_count ? "" : ui_kind_empty(self->command->kind));
 }
 
 struct function_columns {
@@ -70,7 +71,7 @@ static int functions_read(const struct slice *slice, void *context)
 	shown = self->command->limit ? MIN(hot.count, self->command->limit) : hot.count;
 	for (size_t i = 0; i < shown; i++)
 		function_write(self->columns, &to, &profile, &hot.rows[i]);
-	totals_write(&self->columns->facts, &profile);
+	totals_write(self, &profile);
 	json_number(&self->columns->facts, "more", hot.count - shown);
 	return 0;
 }
@@ -84,12 +85,11 @@ static int table_write(struct ui *ui, const struct ui_command *command, slice_re
 	struct asking self = { command, &columns };
 	int r;
 
-	if (!session)
+	if (!session || ui_session_follow_kind(session, command->kind, err))
 		return err->code;
 	r = columns_init(&columns);
 	if (!r)
-		r = ui_session_read(session, &command->range, ui_sample_kinds(command->kind), read,
-				    &self);
+		r = ui_session_read_kind(session, &command->range, command->kind, read, &self);
 	return r ? err_set(err, r, "functions: no memory")
 		 : reply_columns(reply, &columns, command->is_json, err);
 }
@@ -170,7 +170,7 @@ static int sandwich_fill(struct asking *self, const struct profile *profile)
 	neighbours_write(self->columns, &to, profile->samples, SANDWICH_CALLEE, found.callees,
 			 found.callee_count);
 	lines_write(self->columns, &to, &found);
-	totals_write(&self->columns->facts, profile);
+	totals_write(self, profile);
 	json_number(&self->columns->facts, "self", found.self_ns);
 	json_number(&self->columns->facts, "of", found.total_ns);
 	return 0;

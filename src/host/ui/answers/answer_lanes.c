@@ -46,17 +46,17 @@ static int heatmap_read(const struct slice *slice, void *context)
 		return -ENOMEM;
 	for (uint64_t i = 0; cells && i < bins.count; i++)
 		most = MAX(most, cells[i]);
-	json_text(&self->columns->facts, "unit", "ns");
+	json_text(&self->columns->facts, "unit", ui_kind_unit(self->command->kind));
 	json_number(&self->columns->facts, "cell_ns", bins.step_ns);
 	json_number(&self->columns->facts, "cells", bins.count);
 	json_rounded(&self->columns->facts, "max", most, 0);
 	json_number(&self->columns->facts, "from", slice->from_ns - slice->origin_ns);
 	json_text(&self->columns->facts, "empty",
-		  most > 0 ? "" : "no sample of this kind is in this range");
+		  most > 0 ? "" : ui_kind_empty(self->command->kind));
 	return 0;
 }
 
-static int lanes_write(struct ui *ui, const struct ui_command *command, unsigned kinds,
+static int lanes_write(struct ui *ui, const struct ui_command *command, enum ui_kind kind,
 		       slice_reader *read, struct reply *reply, struct err *err)
 {
 	CLEANUP(columns_done) struct columns columns = { 0 };
@@ -64,11 +64,11 @@ static int lanes_write(struct ui *ui, const struct ui_command *command, unsigned
 	struct lanes self = { command, &columns, err };
 	int r;
 
-	if (!session)
+	if (!session || ui_session_follow_kind(session, kind, err))
 		return err->code;
 	r = columns_init(&columns);
 	if (!r)
-		r = ui_session_read(session, &command->range, kinds, read, &self);
+		r = ui_session_read_kind(session, &command->range, kind, read, &self);
 	if (r)
 		return err->code ? err->code : err_set(err, r, "time axis: no memory");
 	return reply_columns(reply, &columns, command->is_json, err);
@@ -77,7 +77,7 @@ static int lanes_write(struct ui *ui, const struct ui_command *command, unsigned
 int answer_heatmap(struct ui *ui, const struct ui_command *command, struct reply *reply,
 		   struct err *err)
 {
-	return lanes_write(ui, command, ui_sample_kinds(command->kind), heatmap_read, reply, err);
+	return lanes_write(ui, command, command->kind, heatmap_read, reply, err);
 }
 
 /* Which threads have a lane: those with a sample, in their order; how many. */
@@ -172,7 +172,7 @@ static int timeline_read(const struct slice *slice, void *context)
 int answer_timeline(struct ui *ui, const struct ui_command *command, struct reply *reply,
 		    struct err *err)
 {
-	return lanes_write(ui, command, KINDS_ALL, timeline_read, reply, err);
+	return lanes_write(ui, command, UI_WALL, timeline_read, reply, err);
 }
 
 struct stack_answer {

@@ -4,12 +4,12 @@
 #include "host/core/cleanup.h"
 #include "host/ui/answers/handlers.h"
 #include "host/ui/store/name_tree.h"
+#include "host/ui/store/span_index.h"
 #include "host/ui/store/spans.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define ROWS_MAX 1000000u
 
@@ -45,24 +45,33 @@ static struct ui_session *spans_session(struct ui *ui, const struct ui_command *
 	return session && !ui_session_spans(session, err) ? session : NULL;
 }
 
-/* What is narrower than a pixel, so far, on one level of a lane. */
-struct merged_span {
-	uint64_t pixel, begin_ns, end_ns, longest_ns;
-	uint32_t count, name;
-	uint8_t domain;
+/* A row of the answer: one span, or some that are narrower than a pixel. */
+struct drawn_span {
+	const struct span *shown; /* whose name it has */
+	uint64_t begin_ns, end_ns, correlation;
+	size_t count;
 };
 
 struct drawing {
 	struct columns *columns;
 	const struct spans *spans;
-	unsigned lane, level, begin, end, name, correlation, count, domain;
+	unsigned lane, level, begin, end, name, correlation, count, domain, names;
 	uint64_t from_ns, to_ns, pixel_ns, rows, left_out;
-	struct merged_span *pending; /* by lane and level */
-	const bool *is_wanted;
+	uint32_t *numbers; /* by name: its number in the answer and one */
+	uint32_t named;
 };
 
-static void row_write(struct drawing *self, uint32_t lane, uint8_t level,
-		      const struct merged_span *row, uint64_t correlation)
+/* Only names that are drawn are sent. */
+static uint32_t name_number(struct drawing *self, uint32_t name)
+{
+	if (!self->numbers[name]) {
+		self->numbers[name] = ++self->named;
+		column_text(self->columns, self->names, pool_text(&self->spans->names, name));
+	}
+	return self->numbers[name] - 1;
+}
+
+static void row_write(struct drawing *self, const struct drawn_span *row)
 {
 	struct columns *columns = self->columns;
 
@@ -70,62 +79,76 @@ static void row_write(struct drawing *self, uint32_t lane, uint8_t level,
 		self->left_out += row->count;
 		return;
 	}
-	column_u32(columns, self->lane, lane);
-	column_u8(columns, self->level, level);
+	column_u32(columns, self->lane, row->shown->lane);
+	column_u8(columns, self->level, row->shown->level);
 	column_f64(columns, self->begin, (double)row->begin_ns);
 	column_f64(columns, self->end, (double)row->end_ns);
-	column_u32(columns, self->name, row->name);
-	column_f64(columns, self->correlation, (double)correlation);
-	column_u32(columns, self->count, row->count);
-	column_u8(columns, self->domain, row->domain);
+	column_u32(columns, self->name, name_number(self, row->shown->name));
+	column_f64(columns, self->correlation, (double)row->correlation);
+	column_u32(columns, self->count, (uint32_t)row->count);
+	column_u8(columns, self->domain, row->shown->domain);
 }
 
-static void pending_flush(struct drawing *self, uint32_t lane, uint8_t level)
+static const struct span *span_ordered(const struct drawing *self, size_t i)
 {
-	struct merged_span *pending = &self->pending[lane * SPAN_LEVELS_MAX + level];
-
-	if (pending->count)
-		row_write(self, lane, level, pending, 0);
-	*pending = (struct merged_span){ 0 };
+	return &self->spans->items[self->spans->order[i]];
 }
 
-static void pending_add(struct drawing *self, const struct span *span)
+/* All of a group as one, by the name of the longest. */
+static void group_write(struct drawing *self, const struct span_group *group)
 {
-	struct merged_span *pending = &self->pending[span->lane * SPAN_LEVELS_MAX + span->level];
-	uint64_t pixel = (span->begin_ns - MIN(span->begin_ns, self->from_ns)) / self->pixel_ns;
-	uint64_t length_ns = span->end_ns - MIN(span->end_ns, span->begin_ns);
+	const struct span *first, *shown;
 
-	if (pending->count && pending->pixel != pixel)
-		pending_flush(self, span->lane, span->level);
-	if (!pending->count || length_ns > pending->longest_ns) {
-		pending->name = span->name;
-		pending->domain = span->domain;
-		pending->longest_ns = length_ns;
-	}
-	if (!pending->count)
-		pending->begin_ns = span->begin_ns;
-	pending->pixel = pixel;
-	pending->end_ns = MAX(pending->end_ns, span->end_ns);
-	pending->count++;
-}
-
-static void span_draw(struct drawing *self, const struct span *span)
-{
-	const struct merged_span row = { .begin_ns = span->begin_ns,
-					 .end_ns = span->end_ns,
-					 .name = span->name,
-					 .domain = span->domain,
-					 .count = 1 };
-
-	if (span->begin_ns >= self->to_ns || span->end_ns < self->from_ns ||
-	    (self->is_wanted && !self->is_wanted[span->lane]))
+	if (group->first >= group->end)
 		return;
-	if (span->end_ns - MIN(span->end_ns, span->begin_ns) < self->pixel_ns) {
-		pending_add(self, span);
-		return;
+	first = span_ordered(self, group->first);
+	shown = span_longest(self->spans, group);
+	row_write(self, &(struct drawn_span){ .shown = shown,
+					      .begin_ns = first->begin_ns,
+					      .end_ns = span_ordered(self, group->end - 1)->end_ns,
+					      .correlation = group->end - group->first == 1
+								     ? shown->correlation
+								     : 0,
+					      .count = group->end - group->first });
+}
+
+/* The first of a group that is as wide as a pixel; its end: none is.  Where nothing overlaps, it
+ * can only be the last. */
+static size_t wide_find(const struct drawing *self, const struct span_group *group)
+{
+	size_t at = group->end - 1;
+
+	if (span_ordered(self, at)->level + 1u == SPAN_LEVELS_MAX)
+		at = group->first;
+	while (at < group->end && span_length(span_ordered(self, at)) < self->pixel_ns)
+		at++;
+	return at;
+}
+
+/* Where the pixel ends in which it begins, or the answer. */
+static uint64_t pixel_end(const struct drawing *self, const struct span *span)
+{
+	uint64_t before_ns = span->begin_ns - MIN(span->begin_ns, self->from_ns);
+
+	return MIN(self->from_ns + (before_ns / self->pixel_ns + 1) * self->pixel_ns, self->to_ns);
+}
+
+/* Pixel by pixel: it costs what is drawn. */
+static void lane_row_draw(struct drawing *self, const struct span_row *row)
+{
+	size_t end = row->first + row->count, at = span_row_find(self->spans, row, self->from_ns);
+
+	while (at < end && span_ordered(self, at)->begin_ns < self->to_ns) {
+		struct span_group group = { at, at };
+		size_t wide;
+
+		group.end = span_begin_find(self->spans, at, end,
+					    pixel_end(self, span_ordered(self, at)));
+		wide = wide_find(self, &group);
+		at = MIN(wide + 1, group.end);
+		group_write(self, &(struct span_group){ group.first, wide });
+		group_write(self, &(struct span_group){ wide, at });
 	}
-	pending_flush(self, span->lane, span->level);
-	row_write(self, span->lane, span->level, &row, span->correlation);
 }
 
 static void drawing_columns(struct drawing *self)
@@ -138,6 +161,7 @@ static void drawing_columns(struct drawing *self)
 	self->correlation = columns_add(self->columns, "correlation", COLUMN_F64);
 	self->count = columns_add(self->columns, "count", COLUMN_U32);
 	self->domain = columns_add(self->columns, "domain", COLUMN_U8);
+	self->names = columns_add(self->columns, "names", COLUMN_TEXTS);
 }
 
 static void lanes_describe(struct json *json, const struct ui_session *session)
@@ -185,19 +209,17 @@ static int spans_draw(struct drawing *self, const struct ui_session *session,
 		      const struct ui_command *command)
 {
 	CLEANUP(free) bool *wanted = lanes_choose(session, &command->range);
+	CLEANUP(free)
+	uint32_t *numbers = calloc(self->spans->names.count + 1, sizeof(*self->numbers));
 
-	self->is_wanted = wanted;
-	self->pending =
-		calloc(self->spans->lane_count * SPAN_LEVELS_MAX + 1, sizeof(*self->pending));
-	if (!wanted || !self->pending)
+	if (!wanted || !numbers)
 		return -ENOMEM;
+	self->numbers = numbers;
 	drawing_columns(self);
-	for (size_t i = 0; i < self->spans->count && self->spans->items[i].begin_ns < self->to_ns;
-	     i++)
-		span_draw(self, &self->spans->items[i]);
-	for (uint32_t lane = 0; lane < self->spans->lane_count; lane++)
-		for (uint8_t level = 0; level < SPAN_LEVELS_MAX; level++)
-			pending_flush(self, lane, level);
+	for (size_t lane = 0; lane < self->spans->lane_count; lane++)
+		for (unsigned level = 0; wanted[lane] && level < self->spans->lanes[lane].depth;
+		     level++)
+			lane_row_draw(self, &self->spans->rows[lane * SPAN_LEVELS_MAX + level]);
 	return 0;
 }
 
@@ -219,11 +241,8 @@ int answer_spans(struct ui *ui, const struct ui_command *command, struct reply *
 	r = columns_init(&columns);
 	if (!r)
 		r = spans_draw(&self, session, command);
-	free(self.pending);
 	if (r)
 		return err_set(err, r, "calls: no memory");
-	column_pool(&columns, columns_add(&columns, "names", COLUMN_TEXTS),
-		    &session->calls.shown.spans.names);
 	lanes_describe(&columns.facts, session);
 	json_number(&columns.facts, "left_out",
 		    self.left_out + session->calls.shown.spans.left_out);
@@ -265,28 +284,28 @@ int answer_flows(struct ui *ui, const struct ui_command *command, struct reply *
 {
 	CLEANUP(columns_done) struct columns columns = { 0 };
 	struct ui_session *session = spans_session(ui, command, err);
+	const struct spans *spans;
 	struct flow_columns to;
-	uint64_t count = 0, more = 0;
+	size_t first, end, last;
 
 	if (!session)
 		return err->code;
 	if (columns_init(&columns))
 		return err_set(err, -ENOMEM, "arrows: no memory");
+	spans = &session->calls.shown.spans;
+	first = span_works_before(spans, command->range.from_ns);
+	end = command->range.to_ns ? span_works_before(spans, command->range.to_ns)
+				   : spans->work_count;
+	end = MAX(end, first);
+	last = first + MIN(end - first, command->limit);
 	to = flow_columns_add(&columns);
-	for (size_t i = 0; i < session->calls.shown.spans.count; i++) {
-		const struct span *work = &session->calls.shown.spans.items[i], *cause;
+	for (size_t i = first; i < last; i++) {
+		const struct span *work = &spans->items[spans->works[i]];
 
-		if (!work->is_work || work->begin_ns < command->range.from_ns ||
-		    (command->range.to_ns && work->begin_ns >= command->range.to_ns))
-			continue;
-		cause = spans_cause(&session->calls.shown.spans, work);
-		if (cause && count < command->limit)
-			flow_write(&columns, &to, cause, work);
-		count += cause && count < command->limit;
-		more += cause != NULL;
+		flow_write(&columns, &to, spans_cause(spans, work), work);
 	}
-	json_number(&columns.facts, "more", more - count);
-	json_text(&columns.facts, "empty", session->calls.shown.spans.count ? "" : no_calls);
+	json_number(&columns.facts, "more", end - last);
+	json_text(&columns.facts, "empty", spans->count ? "" : no_calls);
 	return reply_columns(reply, &columns, command->is_json, err);
 }
 

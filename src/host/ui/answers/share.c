@@ -163,12 +163,12 @@ static int entry_embed(struct sharing *self, struct ui_command *command, const c
 	return r;
 }
 
-/* Kinds of samples first; device time and memory only as flame graphs, where there are any. */
-static bool kind_is_shared(const struct ui_session *session, enum ui_kind kind, enum ui_verb verb)
+/* Kinds of samples first; device time and memory where there are any calls. */
+static bool kind_is_shared(const struct ui_session *session, enum ui_kind kind)
 {
 	if (ui_sample_kinds(kind))
 		return kind == UI_CPU || session->wish.off_cpu;
-	return verb == UI_FLAME && session->store.model && session->store.model->calls;
+	return session->store.model && session->store.model->calls;
 }
 
 static int answers_embed(struct sharing *self, const struct ui_session *session)
@@ -189,7 +189,7 @@ static int answers_embed(struct sharing *self, const struct ui_session *session)
 			r = answer_embed(self, shared[i].route, command);
 		for (unsigned kind = 0; shared[i].is_by_kind && !r && kind < UI_KINDS; kind++) {
 			command->kind = kind;
-			if (kind_is_shared(session, kind, shared[i].verb))
+			if (kind_is_shared(session, kind))
 				r = entry_embed(self, command, shared[i].route,
 						shared[i].is_by_direction);
 		}

@@ -51,7 +51,6 @@ static struct sock_filter filter[] = {
 	ALLOW(shutdown),
 	ALLOW(close),
 	ALLOW(fstat),
-	ALLOW(newfstatat),
 	ALLOW(munmap),
 	ALLOW(mremap),
 	ALLOW(madvise),

@@ -15,6 +15,8 @@
 
 static void state_free(struct calls_state *state)
 {
+	call_samples_done(&state->samples[0]);
+	call_samples_done(&state->samples[1]);
 	spans_done(&state->spans);
 	model_free(state->model);
 	*state = (struct calls_state){ 0 };

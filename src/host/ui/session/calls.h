@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "host/ui/store/call_samples.h"
 #include "host/ui/store/spans.h"
 
 #include <pthread.h>
@@ -15,6 +16,7 @@ struct live_job;
 struct calls_state {
 	struct model *model; /* NULL: not at all */
 	struct spans spans;
+	struct call_samples samples[2]; /* of memory, of devices */
 	uint64_t bytes;
 };
 

@@ -29,18 +29,6 @@ static const struct live_limits session_limits = {
 /* Bytes between samples of memory, as record --alloc-sample has it. */
 #define ALLOC_SAMPLE (512u << 10)
 
-static const unsigned kind_bits[UI_KINDS] = {
-	[UI_CPU] = KINDS_ON_CPU,
-	[UI_OFF_CPU] = KINDS_OFF_CPU,
-	[UI_RUNNABLE] = KIND_BIT(SAMPLE_RUNNABLE),
-	[UI_WALL] = KINDS_ALL,
-};
-
-unsigned ui_sample_kinds(enum ui_kind kind)
-{
-	return kind_bits[kind];
-}
-
 static uint64_t own_cpu_ns(void)
 {
 	struct timespec now;
@@ -455,81 +443,4 @@ uint64_t ui_session_end_ns(struct ui_session *self)
 	else if (ui_session_is_live(self))
 		end_ns = self->ended_ns;
 	return end_ns > self->origin_ns ? end_ns - self->origin_ns : 0;
-}
-
-struct reading {
-	struct slice slice;
-	slice_reader *read;
-	void *context;
-	bool *is_wanted;
-	const struct ui_range *range;
-};
-
-static int threads_choose(struct reading *self)
-{
-	uint32_t threads = self->slice.model->thread_count;
-
-	if (!self->range->thread_count)
-		return 0;
-	self->is_wanted = calloc(threads + 1u, sizeof(*self->is_wanted));
-	if (!self->is_wanted)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < self->range->thread_count; i++)
-		if (self->range->threads[i] < threads)
-			self->is_wanted[self->range->threads[i]] = true;
-	self->slice.is_wanted = self->is_wanted;
-	return 0;
-}
-
-static int reading_run(struct reading *self)
-{
-	int r = threads_choose(self);
-
-	if (!r)
-		r = self->read(&self->slice, self->context);
-	free(self->is_wanted);
-	return r;
-}
-
-static int live_slice_read(struct model *model, void *context)
-{
-	struct reading *self = context;
-
-	self->slice.model = model;
-	self->slice.items = model->samples->kept;
-	self->slice.count = model->samples->kept_count;
-	return reading_run(self);
-}
-
-static int store_slice_read(struct store *store, struct reading *self)
-{
-	size_t first;
-
-	if (store_has_sums(store))
-		self->slice.store = store;
-
-	self->slice.model = store->model;
-	self->slice.count = store_find(store, self->slice.from_ns, self->slice.to_ns, &first);
-	self->slice.items = store->items ? store->items + first : NULL;
-	return reading_run(self);
-}
-
-int ui_session_read(struct ui_session *self, const struct ui_range *range, unsigned kinds,
-		    slice_reader *read, void *context)
-{
-	uint64_t end_ns = self->origin_ns + ui_session_end_ns(self);
-	struct reading reading = {
-		.slice = { .origin_ns = self->origin_ns,
-			   .from_ns = self->origin_ns + range->from_ns,
-			   .to_ns = range->to_ns ? self->origin_ns + range->to_ns : end_ns + 1,
-			   .end_ns = end_ns,
-			   .kinds = kinds },
-		.read = read,
-		.context = context,
-		.range = range,
-	};
-
-	if (!ui_session_is_live(self))
-		return store_slice_read(&self->store, &reading);
-	return live_read(self->live, reading.slice.from_ns, UINT64_MAX, live_slice_read, &reading);
 }

@@ -77,6 +77,9 @@ void ui_session_free(struct ui_session *session);
 void ui_session_follow(struct ui_session *session);
 /* Loads the spans of a recording, or takes those of a live session. */
 int ui_session_spans(struct ui_session *session, struct err *err) MUST_CHECK;
+/* The same where the kind is one of calls: before an answer reads it, once. */
+int ui_session_follow_kind(struct ui_session *session, enum ui_kind kind,
+			   struct err *err) MUST_CHECK;
 /* Frame i of a call, of which 0 is the innermost; NULL: no memory. */
 const struct call_name *ui_session_call_name(struct ui_session *session, const struct call *call,
 					     unsigned i);
@@ -107,6 +110,13 @@ typedef int slice_reader(const struct slice *slice, void *context);
 int ui_session_read(struct ui_session *session, const struct ui_range *range, unsigned kinds,
 		    slice_reader *read, void *context) MUST_CHECK;
 
+/* The same of what a person chose, also of calls: time of devices, memory. */
+int ui_session_read_kind(struct ui_session *session, const struct ui_range *range,
+			 enum ui_kind kind, slice_reader *read, void *context) MUST_CHECK;
+
+/* After an answer: adds up what was read, for those to come. */
+void ui_session_settle(struct ui_session *session);
+
 /* Its newest data, in time of the session. */
 uint64_t ui_session_end_ns(struct ui_session *session);
 
@@ -117,3 +127,7 @@ void ui_session_write(struct ui_session *session, struct json *json, const char 
 
 /* KIND_BIT()s; 0: it is no kind of samples. */
 unsigned ui_sample_kinds(enum ui_kind kind);
+/* What its weights are: "ns", "bytes". */
+const char *ui_kind_unit(enum ui_kind kind);
+/* Why a picture of it is empty. */
+const char *ui_kind_empty(enum ui_kind kind);

@@ -32,7 +32,7 @@ static bool piece_clip(const struct bins *bins, const struct piece *piece, struc
 				   ? UINT64_MAX
 				   : bins->step_ns * bins->count;
 
-	*ret = (struct piece){ begin_ns, MIN(end_ns, last_ns) };
+	*ret = (struct piece){ .begin_ns = begin_ns, .end_ns = MIN(end_ns, last_ns) };
 	return ret->begin_ns < ret->end_ns;
 }
 
@@ -68,6 +68,15 @@ void bins_sums_finish(struct bins_sums *self, const struct bins *bins, size_t ce
 	}
 }
 
+/* A weight that is no time lies in one bin. */
+static void point_add(double *cells, const struct bins *bins, const struct piece *piece)
+{
+	uint64_t bin = (piece->end_ns - MIN(piece->end_ns, bins->from_ns)) / bins->step_ns;
+
+	if (bin < bins->count)
+		cells[bin] += (double)piece->weight;
+}
+
 int bins_fill(const struct bins *bins, const struct slice *slice, double *cells)
 {
 	struct bins_sums sums = { cells, calloc(bins->count + 1, sizeof(*sums.whole)) };
@@ -76,7 +85,11 @@ int bins_fill(const struct bins *bins, const struct slice *slice, double *cells)
 	if (!sums.whole)
 		return -ENOMEM;
 	for (size_t i = 0; i < slice->count; i++)
-		if (slice_piece(slice, &slice->items[i], &piece))
+		if (!slice_piece(slice, &slice->items[i], &piece))
+			continue;
+		else if (slice->is_points)
+			point_add(cells, bins, &piece);
+		else
 			bins_add(&sums, bins, 0, &piece);
 	bins_sums_finish(&sums, bins, bins->count);
 	free(sums.whole);

@@ -5,6 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
+#include "host/core/threads/quiet_thread.h"
 #include "host/ui/store/store.h"
 
 #include <errno.h>
@@ -13,11 +14,8 @@
 
 /* What is told apart of a stack: whether its outermost frame was reached. */
 #define CELLS 2u
-
-static uint64_t piece_weight(const struct piece *piece)
-{
-	return piece->end_ns - MIN(piece->end_ns, piece->begin_ns);
-}
+/* So many samples are worth a second thread. */
+#define FOR_TWO ((size_t)1 << 20)
 
 /* By sums where there are some; those know nothing of threads. */
 static const struct store *store_of(const struct slice *slice)
@@ -59,18 +57,63 @@ static int cells_add_all(const struct sum *cells, size_t count, uint32_t thread,
 	return r;
 }
 
+/* Some of a slice's samples, on a thread. */
+struct gathering {
+	const struct slice *slice;
+	size_t first, end;
+	struct sum *cells;
+};
+
+static void *samples_gather(void *argument)
+{
+	const struct gathering *self = argument;
+	const struct slice *slice = self->slice;
+	struct piece piece;
+
+	for (size_t i = self->first; i < self->end; i++)
+		if (slice_piece(slice, &slice->items[i], &piece))
+			sum_add(&self->cells[store_stack_cell(&slice->items[i])], piece.weight);
+	return NULL;
+}
+
+static void cells_join(struct sum *cells, const struct sum *others, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		cells[i].count += others[i].count;
+		cells[i].weight_ns += others[i].weight_ns;
+		cells[i].squares += others[i].squares;
+	}
+}
+
+/* Many samples by two threads: the first picture of a recording does not wait for sums. */
+static void gather_each(const struct slice *slice, struct sum *cells, size_t count)
+{
+	CLEANUP(free)
+	struct sum *others = slice->count > FOR_TWO ? calloc(count, sizeof(*others)) : NULL;
+	struct gathering half = { slice, 0, others ? slice->count / 2 : 0, others };
+	struct gathering rest = { slice, half.end, slice->count, cells };
+	pthread_t thread;
+	bool is_there = others && !quiet_thread(&thread, samples_gather, &half);
+
+	samples_gather(&rest);
+	if (is_there)
+		pthread_join(thread, NULL);
+	else
+		samples_gather(&half);
+	if (others)
+		cells_join(cells, others, count);
+}
+
 static int gather_all(const struct slice *slice, struct sum *cells, size_t count,
 		      struct profile *ret)
 {
 	const struct store *store = store_of(slice);
 	const struct store_part part = part_of(slice);
-	struct piece piece;
 
 	if (store)
 		store_add(store, &store->stacks, &part, cells);
-	for (size_t i = 0; !store && i < slice->count; i++)
-		if (slice_piece(slice, &slice->items[i], &piece))
-			sum_add(&cells[store_stack_cell(&slice->items[i])], piece_weight(&piece));
+	else
+		gather_each(slice, cells, count);
 	return cells_add_all(cells, count, THREAD_NONE, ret);
 }
 
@@ -96,8 +139,7 @@ static int gather_thread(const struct slice *slice, struct sum *cells, const uin
 
 	for (size_t i = 0; i < count; i++)
 		if (slice_piece(slice, &slice->items[order[i]], &piece))
-			sum_add(&cells[store_stack_cell(&slice->items[order[i]])],
-				piece_weight(&piece));
+			sum_add(&cells[store_stack_cell(&slice->items[order[i]])], piece.weight);
 	for (size_t i = 0; i < count; i++) {
 		const struct recorded_sample *sample = &slice->items[order[i]];
 		struct sum *cell = &cells[store_stack_cell(sample)];
@@ -196,8 +238,7 @@ int slice_threads(const struct slice *slice, struct thread_profile **ret)
 		r = threads_sum(slice, rows);
 	for (size_t i = 0; !store_of(slice) && i < slice->count; i++)
 		if (slice_piece(slice, &slice->items[i], &piece))
-			row_add(&rows[slice->items[i].thread], &slice->items[i],
-				piece_weight(&piece));
+			row_add(&rows[slice->items[i].thread], &slice->items[i], piece.weight);
 	if (!r)
 		*ret = TAKE(rows);
 	return r;

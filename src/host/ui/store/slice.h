@@ -19,25 +19,28 @@ struct slice {
 	unsigned kinds;            /* KIND_BIT() */
 	uint64_t end_ns;           /* of the session's newest data, CLOCK_MONOTONIC */
 	const struct store *store; /* that has sums of them; NULL */
+	bool is_points;            /* a sample is a moment: its weight is no time */
 };
 
 /* A sample's part of the slice. */
 struct piece {
-	uint64_t begin_ns, end_ns;
+	uint64_t begin_ns, end_ns, weight;
 };
 
 static inline bool slice_piece(const struct slice *slice, const struct recorded_sample *sample,
 			       struct piece *ret)
 {
-	uint64_t begin_ns = sample->time_ns - MIN(sample->time_ns, sample->weight_ns);
+	bool is_moment = slice->is_points || !sample->weight_ns;
+	uint64_t length_ns = is_moment ? 0 : MIN(sample->time_ns, sample->weight_ns);
 
 	if (!(slice->kinds & KIND_BIT(sample->kind)) ||
 	    (slice->is_wanted && !slice->is_wanted[sample->thread]))
 		return false;
-	*ret = (struct piece){ MAX(begin_ns, slice->from_ns), MIN(sample->time_ns, slice->to_ns) };
-	return ret->begin_ns < ret->end_ns ||
-	       (!sample->weight_ns && sample->time_ns >= slice->from_ns &&
-		sample->time_ns < slice->to_ns);
+	ret->begin_ns = MAX(sample->time_ns - length_ns, slice->from_ns);
+	ret->end_ns = MIN(sample->time_ns, slice->to_ns);
+	ret->weight = is_moment ? sample->weight_ns : ret->end_ns - MIN(ret->end_ns, ret->begin_ns);
+	return is_moment ? sample->time_ns >= slice->from_ns && sample->time_ns < slice->to_ns
+			 : ret->begin_ns < ret->end_ns;
 }
 
 /* As sample_profile_gather(), but for the order of entries.  0 or -ENOMEM. */

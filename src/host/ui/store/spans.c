@@ -6,6 +6,7 @@
 #include "host/core/room.h"
 #include "host/export/trace/work_tracks.h"
 #include "host/model/samples/profile.h"
+#include "host/ui/store/span_index.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -145,6 +146,8 @@ int spans_load(struct spans *ret, struct model *model, uint64_t origin_ns)
 		r = model_each_call(model, span_add, &self);
 	if (!r)
 		r = causes_find(ret);
+	if (!r)
+		r = span_index_make(ret);
 	work_tracks_done(&self.tracks);
 	table_done(&self.lanes);
 	if (r)
@@ -157,6 +160,10 @@ void spans_done(struct spans *spans)
 {
 	free(spans->items);
 	free(spans->lanes);
+	free(spans->rows);
+	free(spans->order);
+	free(spans->longest);
+	free(spans->works);
 	pool_done(&spans->names);
 	table_done(&spans->causes);
 	*spans = (struct spans){ 0 };

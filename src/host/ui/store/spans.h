@@ -9,10 +9,6 @@
 #include "host/model/model.h"
 #include "host/ui/command.h"
 
-struct columns;
-struct reply;
-struct ui_session;
-
 #define SPANS_MAX       (16u << 20)
 #define SPAN_LEVELS_MAX 64u
 #define LANE_TITLE_MAX  160u
@@ -37,6 +33,12 @@ struct span_lane {
 	uint64_t ends_ns[SPAN_LEVELS_MAX]; /* of what lies on each level, while it is filled */
 };
 
+/* Spans on one level of a lane, in the order of their beginnings; nothing on it overlaps, but on
+ * the last. */
+struct span_row {
+	size_t first, count;
+};
+
 struct spans {
 	bool is_loaded;
 	struct span *items; /* in the order of their beginnings */
@@ -46,6 +48,12 @@ struct spans {
 	struct pool names;
 	struct table causes; /* (correlation, 0): number of the call and one */
 	uint64_t left_out;   /* beyond SPANS_MAX */
+	/* See span_index.h. */
+	struct span_row *rows; /* by lane and level */
+	uint32_t *order;       /* their spans, row by row */
+	uint32_t *longest;     /* of each block of them */
+	uint32_t *works;       /* whose causes are known, in the order of their beginnings */
+	size_t work_count;
 };
 
 /* 0 or -ENOMEM; `origin_ns` is CLOCK_BOOTTIME of the session's time 0. */
@@ -54,7 +62,3 @@ void spans_done(struct spans *spans);
 
 /* The call that caused this work; NULL: it is not known. */
 const struct span *spans_cause(const struct spans *spans, const struct span *work);
-
-/* Flame graphs of device time and of memory. */
-int spans_flame_write(struct ui_session *session, const struct ui_command *command,
-		      struct reply *reply, struct err *err) MUST_CHECK;

@@ -11,7 +11,6 @@
 struct stack_tree {
 	struct call_tree whole;
 	uint32_t *of_entry; /* node by stack and one, and by whether its end was reached */
-	size_t count;       /* of stacks, and one */
 };
 
 /* Of all samples of the slice; done once. */

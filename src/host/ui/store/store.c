@@ -10,25 +10,55 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #define BLOCK 1024u
+#define NICE  10
+#define LARGE ((size_t)64 << 20) /* bytes */
 
 static uint64_t clock_difference(const struct model *model)
 {
 	return model->first.boot_ns - model->first.monotonic_ns;
 }
 
+/* In large pages, which are there sooner.  It is a mapping of its own by then; all of it is meant,
+ * so that it stays one that can grow. */
+static void items_enlarge_pages(const struct store *self)
+{
+	const uintptr_t page = 4096;
+	uintptr_t begin = (uintptr_t)self->items & ~(page - 1);
+	uintptr_t end = ALIGN_UP((uintptr_t)(self->items + self->room), page);
+
+	if (end - begin > LARGE)
+		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+}
+
+/* Room for more. */
+static int items_reserve(struct store *self, size_t count)
+{
+	if (self->room - self->count >= count)
+		return 0;
+	while (self->room - self->count < count)
+		if (make_room(&self->items, self->room, &self->room, sizeof(*self->items)))
+			return -ENOMEM;
+	items_enlarge_pages(self);
+	return 0;
+}
+
 static int samples_keep(void *context, const struct recorded_sample *samples, size_t count)
 {
 	struct store *self = context;
 
-	while (self->room - self->count < count)
-		if (make_room(&self->items, self->room, &self->room, sizeof(*self->items)))
-			return -ENOMEM;
-	if (count)
-		memcpy(self->items + self->count, samples, count * sizeof(*samples));
-	self->count += count;
+	if (items_reserve(self, count))
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		struct recorded_sample *item = &self->items[self->count++];
+
+		*item = samples[i];
+		item->weight_ns = MIN(item->weight_ns, item->time_ns);
+	}
 	return 0;
 }
 
@@ -64,19 +94,22 @@ static void items_sort(struct store *self, const uint64_t *least)
 		qsort(self->items + begin, self->count - begin, sizeof(*self->items), by_end);
 }
 
-static uint64_t begin_of(const struct recorded_sample *sample)
+typedef uint64_t sample_time(const struct store *self, const struct recorded_sample *sample);
+
+static uint64_t begin_of(const struct store *self, const struct recorded_sample *sample)
 {
-	return sample->time_ns - sample_weight(sample);
+	return self->is_points ? sample->time_ns : sample->time_ns - sample->weight_ns;
 }
 
-static uint64_t end_of(const struct recorded_sample *sample)
+static uint64_t end_of(const struct store *self, const struct recorded_sample *sample)
 {
+	(void)self;
 	return sample->time_ns;
 }
 
 /* Of each block, and of each and all later ones; `of_blocks` may be NULL. */
-static void least_find(const struct store *self, uint64_t (*value)(const struct recorded_sample *),
-		       uint64_t *of_blocks, uint64_t *of_later)
+static void least_find(const struct store *self, sample_time *value, uint64_t *of_blocks,
+		       uint64_t *of_later)
 {
 	size_t blocks = self->count / BLOCK + 1;
 	uint64_t later = UINT64_MAX;
@@ -86,14 +119,14 @@ static void least_find(const struct store *self, uint64_t (*value)(const struct 
 		uint64_t least = UINT64_MAX;
 
 		for (size_t i = block * BLOCK; i < MIN((block + 1) * BLOCK, self->count); i++)
-			least = MIN(least, value(&self->items[i]));
+			least = MIN(least, value(self, &self->items[i]));
 		if (of_blocks)
 			of_blocks[block] = least;
 		of_later[block] = later = MIN(later, least);
 	}
 }
 
-static int index_make(struct store *self)
+int store_prepare(struct store *self)
 {
 	size_t blocks = self->count / BLOCK + 1;
 
@@ -122,36 +155,36 @@ uint32_t store_thread_cell(const struct recorded_sample *sample)
 	return sample->thread * 4u + is_disk * 2u + (sample->end != STACK_COMPLETE);
 }
 
+/* The first pictures, which want the processors too, come before it. */
 static void *sums_make(void *argument)
 {
 	struct store *self = argument;
+	size_t stacks = (self->model->samples->stack_count + 1) * 2;
+	size_t threads = (size_t)self->model->thread_count * 4;
 
-	self->added =
-		sums_build(&self->stacks, store_stack_cell,
-			   (self->model->samples->stack_count + 1) * 2, self->items, self->count);
-	if (!self->added)
-		self->added =
-			sums_build(&self->threads, store_thread_cell,
-				   (size_t)self->model->thread_count * 4, self->items, self->count);
+	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
+	self->is_added =
+		!sums_build(&self->stacks, store_stack_cell, stacks, self->items, self->count) &&
+		!sums_build(&self->threads, store_thread_cell, threads, self->items, self->count);
 	return NULL;
 }
 
-bool store_has_sums(struct store *self)
+bool store_has_sums(const struct store *self)
 {
-	if (self->is_adding)
-		pthread_join(self->adding, NULL);
-	self->is_adding = false;
-	return !self->added && self->count >= SUMS_BLOCK;
+	return self->is_added;
 }
 
-int store_prepare(struct store *self)
+void store_wait(struct store *self)
 {
-	int r = index_make(self);
+	if (self->is_adding && !self->is_joined)
+		pthread_join(self->adding, NULL);
+	self->is_joined = self->is_adding;
+}
 
-	if (!r && self->count >= SUMS_BLOCK)
+void store_add_up(struct store *self)
+{
+	if (self->is_read && !self->is_adding && self->count >= SUMS_BLOCK)
 		self->is_adding = !quiet_thread(&self->adding, sums_make, self);
-	self->added = self->is_adding ? 0 : -ENOMEM;
-	return r;
 }
 
 static int store_fill(struct store *self)
@@ -180,7 +213,7 @@ int store_open(struct store *ret, const char *path, struct err *err)
 
 void store_close(struct store *store)
 {
-	(void)store_has_sums(store);
+	store_wait(store);
 	sums_done(&store->stacks);
 	sums_done(&store->threads);
 	model_free(store->model);
@@ -219,16 +252,18 @@ size_t store_find(const struct store *self, uint64_t from_ns, uint64_t to_ns, si
 }
 
 /* The part of a sample that lies in the range; false: none does. */
-static bool part_weight(const struct store_part *part, const struct recorded_sample *sample,
-			uint64_t *ret)
+static bool part_weight(const struct store *self, const struct store_part *part,
+			const struct recorded_sample *sample, uint64_t *ret)
 {
-	uint64_t begin_ns = MAX(begin_of(sample), part->from_ns);
+	uint64_t begin_ns = MAX(begin_of(self, sample), part->from_ns);
 	uint64_t end_ns = MIN(sample->time_ns, part->to_ns);
+	bool is_moment = self->is_points || !sample->weight_ns;
 
-	*ret = end_ns - MIN(end_ns, begin_ns);
-	return (part->kinds & KIND_BIT(sample->kind)) &&
-	       (*ret || (!sample->weight_ns && sample->time_ns >= part->from_ns &&
-			 sample->time_ns < part->to_ns));
+	*ret = is_moment ? sample->weight_ns : end_ns - MIN(end_ns, begin_ns);
+	if (!(part->kinds & KIND_BIT(sample->kind)))
+		return false;
+	return is_moment ? sample->time_ns >= part->from_ns && sample->time_ns < part->to_ns
+			 : *ret > 0;
 }
 
 /* Samples [first, end) that lie on an edge of the part, as far as they do. */
@@ -238,7 +273,7 @@ static void edge_add(const struct store *self, const struct sums *sums,
 	uint64_t weight_ns;
 
 	for (size_t i = first; i < end; i++)
-		if (part_weight(part, &self->items[i], &weight_ns))
+		if (part_weight(self, part, &self->items[i], &weight_ns))
 			sum_add(&cells[sums->cell_of(&self->items[i])], weight_ns);
 }
 
@@ -255,10 +290,11 @@ static void heads_take(const struct store *self, const struct sums *sums,
 			i |= BLOCK - 1;
 			continue;
 		}
-		if (begin_of(sample) >= part->from_ns || !(part->kinds & KIND_BIT(sample->kind)))
+		if (begin_of(self, sample) >= part->from_ns ||
+		    !(part->kinds & KIND_BIT(sample->kind)))
 			continue;
-		sum_take(cell, sample_weight(sample));
-		if (part_weight(part, sample, &weight_ns))
+		sum_take(cell, sample->weight_ns);
+		if (part_weight(self, part, sample, &weight_ns))
 			sum_add(cell, weight_ns);
 	}
 }

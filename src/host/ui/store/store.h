@@ -11,30 +11,36 @@
 
 struct store {
 	struct model *model;
-	struct recorded_sample *items; /* times are CLOCK_MONOTONIC as in the file */
+	/* Times are CLOCK_MONOTONIC as in the file; none began before its time 0. */
+	struct recorded_sample *items;
 	size_t count, room;
 	uint64_t *block_begins;    /* the least of each block of samples */
 	uint64_t *least_begins;    /* of each block and all later ones */
 	uint64_t begin_ns, end_ns; /* of the recording */
-	/* Made on a thread of their own while the page is loaded; store_sums() waits for it. */
+	/* Made on a thread of their own when the first picture has been drawn without them. */
 	struct sums stacks, threads;
 	pthread_t adding;
-	bool is_adding;
-	int added; /* 0 or -ENOMEM */
+	bool is_read, is_adding, is_joined;
+	_Atomic bool is_added;
+	bool is_points; /* a sample is a moment: its weight is no time */
 };
 
 /* Reads the recording.  It must not be moved afterwards. */
 int store_open(struct store *ret, const char *path, struct err *err) MUST_CHECK;
 void store_close(struct store *store);
 
-/* Puts samples that are in it in order, and begins to add them up: a part of store_open(). */
+/* Puts samples that are in it in order: a part of store_open(). */
 int store_prepare(struct store *store) MUST_CHECK;
 
 /* Those that can lie in the range, from `*ret_first` on; how many. */
 size_t store_find(const struct store *store, uint64_t from_ns, uint64_t to_ns, size_t *ret_first);
 
-/* True when the sums can be used. */
-bool store_has_sums(struct store *store);
+/* Begins to add up the samples of one that is read. */
+void store_add_up(struct store *store);
+/* True when the sums can be used: not before they are made. */
+bool store_has_sums(const struct store *store);
+/* Until they are, or cannot be. */
+void store_wait(struct store *store);
 
 /* What is to be added up, by sums of the store where that is less work. */
 struct store_part {

@@ -24,7 +24,7 @@ static void samples_add(const struct sums *self, const struct recorded_sample *i
 {
 	for (size_t i = 0; i < count; i++)
 		if (kinds & KIND_BIT(items[i].kind))
-			sum_add(&cells[self->cell_of(&items[i])], sample_weight(&items[i]));
+			sum_add(&cells[self->cell_of(&items[i])], items[i].weight_ns);
 }
 
 static void block_add(const struct sums_block *block, unsigned kind, struct sum *cells)
@@ -78,7 +78,7 @@ static unsigned samples_gather(const struct sums *self, const struct recorded_sa
 	for (size_t i = 0; i < SUMS_BLOCK; i++) {
 		size_t cell = items[i].kind * self->cells + self->cell_of(&items[i]);
 
-		sum_add(&cells[cell], sample_weight(&items[i]));
+		sum_add(&cells[cell], items[i].weight_ns);
 		kinds |= KIND_BIT(items[i].kind);
 	}
 	return kinds;

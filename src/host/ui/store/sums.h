@@ -42,11 +42,6 @@ void sums_done(struct sums *sums);
 void sums_add(const struct sums *sums, const struct recorded_sample *items, size_t first,
 	      size_t end, unsigned kinds, struct sum *cells);
 
-static inline uint64_t sample_weight(const struct recorded_sample *sample)
-{
-	return MIN(sample->weight_ns, sample->time_ns);
-}
-
 static inline void sum_add(struct sum *sum, uint64_t weight_ns)
 {
 	sum->count++;

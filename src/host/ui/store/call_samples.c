@@ -1,0 +1,330 @@
+/*
+ * Makes samples of calls.
+ */
+#include "host/ui/store/call_samples.h"
+
+#include "host/core/room.h"
+#include "host/ui/session/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The stack of work whose launch nobody saw, and the thread that it stands under. */
+#define NOT_SEEN "[launch not seen]"
+
+/* A model with the threads of the calls, one that stands for none, and samples of its own. */
+struct model_around {
+	struct model model;
+	struct model_thread not_seen;
+	char name[sizeof(NOT_SEEN)];
+};
+
+struct making {
+	struct store *store;
+	struct samples *samples;
+	struct ui_session *session;
+	struct model *calls;
+	uint64_t boot_ns;       /* what CLOCK_BOOTTIME is ahead */
+	struct table codes;     /* (text of the module, 0): number */
+	struct table frames;    /* (text of the function, code): number */
+	struct table addresses; /* (process, address): number of a frame */
+	struct table stacks;    /* (caller, frame): number */
+	struct table works;     /* (name of a launch, name of its work): number of a stack */
+};
+
+static int code_find(struct making *self, const char *module, uint32_t *ret)
+{
+	struct samples *samples = self->samples;
+	uint32_t text = pool_add(&samples->texts, module);
+	struct table_entry *entry;
+	bool is_new;
+
+	if (text == POOL_NONE || make_room(&samples->codes, samples->code_count,
+					   &samples->code_room, sizeof(*samples->codes)))
+		return -ENOMEM;
+	entry = table_make(&self->codes, text, 0, &is_new);
+	if (!entry)
+		return -ENOMEM;
+	if (is_new) {
+		const char *name = pool_text(&samples->texts, text);
+
+		entry->value = samples->code_count;
+		samples->codes[samples->code_count++] =
+			(struct sample_code){ .process = PROCESS_NONE, .path = name, .name = name };
+	}
+	*ret = (uint32_t)entry->value;
+	return 0;
+}
+
+/* The frame of a function; each has one. */
+static int frame_find(struct making *self, const char *function, const char *module, uint32_t *ret)
+{
+	const struct recorded_name name = { .function = function, .file = "" };
+	struct samples *samples = self->samples;
+	uint32_t code = 0, text = pool_add(&samples->texts, function);
+	struct table_entry *entry;
+	bool is_new;
+
+	if (text == POOL_NONE || code_find(self, module, &code) ||
+	    make_room(&samples->frames, samples->frame_count, &samples->frame_room,
+		      sizeof(*samples->frames)))
+		return -ENOMEM;
+	entry = table_make(&self->frames, text, code, &is_new);
+	if (!entry)
+		return -ENOMEM;
+	if (is_new) {
+		entry->value = samples->frame_count;
+		samples->frames[samples->frame_count] = (struct sample_frame){ .code = code };
+		if (samples_set_names(samples, &samples->frames[samples->frame_count++], &name, 1))
+			return -ENOMEM;
+	}
+	*ret = (uint32_t)entry->value;
+	return 0;
+}
+
+/* Goes from a stack to the one with this frame more; what is too deep loses its inner frames. */
+static int stack_push(struct making *self, uint32_t frame, uint32_t *stack)
+{
+	struct samples *samples = self->samples;
+	uint32_t depth = *stack == STACK_NONE ? 1 : samples->stacks[*stack].depth + 1;
+	struct table_entry *entry;
+	bool is_new;
+
+	if (depth > STACK_DEPTH_MAX)
+		return 0;
+	if (make_room(&samples->stacks, samples->stack_count, &samples->stack_room,
+		      sizeof(*samples->stacks)))
+		return -ENOMEM;
+	entry = table_make(&self->stacks, *stack, frame, &is_new);
+	if (!entry)
+		return -ENOMEM;
+	if (is_new) {
+		entry->value = samples->stack_count;
+		samples->stacks[samples->stack_count++] =
+			(struct sample_stack){ *stack, frame, depth };
+	}
+	*stack = (uint32_t)entry->value;
+	return 0;
+}
+
+static int function_push(struct making *self, const char *function, const char *module,
+			 uint32_t *stack)
+{
+	uint32_t frame;
+
+	return frame_find(self, function, module, &frame) || stack_push(self, frame, stack)
+		       ? -ENOMEM
+		       : 0;
+}
+
+static int sample_add(struct making *self, const struct recorded_sample *sample)
+{
+	struct store *store = self->store;
+
+	if (make_room(&store->items, store->count, &store->room, sizeof(*store->items)))
+		return -ENOMEM;
+	store->items[store->count++] = *sample;
+	self->samples->count++;
+	return 0;
+}
+
+/* Time of devices: the call that launched it, then what ran. */
+static int work_stack(struct making *self, const struct spans *spans, const struct span *work,
+		      const struct span *cause, uint32_t *ret)
+{
+	uint64_t launch = cause ? (uint64_t)cause->domain << 33 | ((uint64_t)cause->name + 1) : 0;
+	struct table_entry *entry;
+	bool is_new;
+
+	entry = table_make(&self->works, launch, (uint64_t)work->domain << 32 | work->name,
+			   &is_new);
+	if (!entry)
+		return -ENOMEM;
+	if (is_new) {
+		uint32_t stack = STACK_NONE;
+
+		if (function_push(self, cause ? pool_text(&spans->names, cause->name) : NOT_SEEN,
+				  cause ? domain_name(cause->domain) : "", &stack) ||
+		    function_push(self, pool_text(&spans->names, work->name),
+				  domain_name(work->domain), &stack))
+			return -ENOMEM;
+		entry->value = stack;
+	}
+	*ret = (uint32_t)entry->value;
+	return 0;
+}
+
+static uint32_t thread_of(const struct making *self, int64_t number)
+{
+	return number >= 0 ? (uint32_t)number : self->calls->thread_count;
+}
+
+static int works_add(struct making *self)
+{
+	const struct spans *spans = &self->session->calls.shown.spans;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < spans->count; i++) {
+		const struct span *work = &spans->items[i], *cause;
+		struct recorded_sample sample = { .time_ns =
+							  self->session->origin_ns + work->end_ns,
+						  .weight_ns = work->end_ns - work->begin_ns,
+						  .state = 'R' };
+
+		if (!work->is_work || work->end_ns <= work->begin_ns)
+			continue;
+		cause = spans_cause(spans, work);
+		sample.thread = thread_of(self, cause ? spans->lanes[cause->lane].thread : -1);
+		r = work_stack(self, spans, work, cause, &sample.stack);
+		if (!r)
+			r = sample_add(self, &sample);
+	}
+	return r;
+}
+
+static int address_push(struct making *self, const struct call *call, unsigned i, uint32_t *stack)
+{
+	const struct call_name *name;
+	struct table_entry *entry;
+	uint32_t frame;
+	bool is_new;
+
+	entry = table_make(&self->addresses, call->process->number, call->frames[i], &is_new);
+	if (!entry)
+		return -ENOMEM;
+	if (is_new) {
+		name = ui_session_call_name(self->session, call, i);
+		if (!name || frame_find(self, name->function, name->module, &frame))
+			return -ENOMEM;
+		entry->value = frame;
+	}
+	return stack_push(self, (uint32_t)entry->value, stack);
+}
+
+/* What it asked for, in bytes; of a sample of allocations what it stands for.  0: nothing. */
+static uint64_t alloc_bytes(const struct call *call)
+{
+	uint64_t size = 0, address = 0;
+	double blocks, bytes;
+
+	if (call->function->domain != DOMAIN_ALLOC || !call_value(call, VALUE_ADDRESS, &address) ||
+	    !call_value(call, VALUE_SIZE, &size))
+		return 0;
+	if (!call->alloc_sample)
+		return size;
+	return call_estimate(call, &blocks, &bytes) ? (uint64_t)(bytes + 0.5) : 0;
+}
+
+/* Memory: the stack that asked for it, then the function that gave it. */
+static int alloc_add(const struct call *call, void *context)
+{
+	struct making *self = context;
+	struct recorded_sample sample = { .time_ns = call->begin_ns - self->boot_ns,
+					  .weight_ns = alloc_bytes(call),
+					  .stack = STACK_NONE,
+					  .state = 'R' };
+	int r = 0;
+
+	if (!sample.weight_ns)
+		return 0;
+	sample.thread = thread_of(self, call->is_process_wide ? -1 : (int64_t)call->thread->number);
+	for (unsigned i = call->frame_count; !r && i-- > 0;)
+		r = address_push(self, call, i, &sample.stack);
+	if (!r)
+		r = function_push(self, call->function->name, call->function->library,
+				  &sample.stack);
+	return r ? r : sample_add(self, &sample);
+}
+
+static struct model *model_around(const struct model *calls)
+{
+	struct model_around *self = calloc(1, sizeof(*self));
+	struct model *model;
+
+	if (!self)
+		return NULL;
+	model = &self->model;
+	memcpy(self->name, NOT_SEEN, sizeof(NOT_SEEN));
+	self->not_seen.name = self->name;
+	self->not_seen.number = calls->thread_count;
+	self->not_seen.process = calls->process_count ? calls->processes[0] : NULL;
+	model->samples = samples_new();
+	model->processes = calls->processes;
+	model->process_count = calls->process_count;
+	model->threads = calloc(calls->thread_count + 1u, sizeof(struct model_thread *));
+	for (uint32_t i = 0; model->threads && i < calls->thread_count; i++)
+		model->threads[i] = calls->threads[i];
+	if (model->threads)
+		model->threads[calls->thread_count] = &self->not_seen;
+	model->thread_count = calls->thread_count + 1;
+	return model;
+}
+
+static void model_around_free(struct model *model)
+{
+	if (!model)
+		return;
+	samples_free(model->samples);
+	free(model->threads);
+	free(model); /* the first member of what was allocated */
+}
+
+static void making_done(struct making *self)
+{
+	table_done(&self->codes);
+	table_done(&self->frames);
+	table_done(&self->addresses);
+	table_done(&self->stacks);
+	table_done(&self->works);
+}
+
+static int samples_fill(struct call_samples *ret, struct ui_session *session, enum ui_kind kind)
+{
+	struct model *calls = ui_session_calls(session), *model = model_around(calls);
+	struct making self = { .store = &ret->store, .session = session, .calls = calls };
+	int r;
+
+	ret->store.model = model;
+	if (!model || !model->samples || !model->threads)
+		return -ENOMEM;
+	self.samples = model->samples;
+	self.boot_ns = calls->first.boot_ns - calls->first.monotonic_ns;
+	ret->store.is_points = kind == UI_ALLOC;
+	r = kind == UI_ALLOC ? model_each_call(calls, alloc_add, &self) : works_add(&self);
+	making_done(&self);
+	return r ? r : store_prepare(&ret->store);
+}
+
+int call_samples_make(struct call_samples *self, struct ui_session *session, enum ui_kind kind)
+{
+	int r = 0;
+
+	if (self->is_made || !ui_session_calls(session))
+		return 0;
+	r = samples_fill(self, session, kind);
+	if (r)
+		call_samples_done(self);
+	self->is_made = !r;
+	return r;
+}
+
+void call_samples_done(struct call_samples *samples)
+{
+	struct model *model = samples->store.model;
+
+	stack_tree_done(&samples->stacks[0]);
+	stack_tree_done(&samples->stacks[1]);
+	store_wait(&samples->store);
+	samples->store.model = NULL;
+	store_close(&samples->store);
+	model_around_free(model);
+	*samples = (struct call_samples){ 0 };
+}
+
+struct call_samples *ui_session_call_samples(struct ui_session *session, enum ui_kind kind)
+{
+	struct call_samples *samples = &session->calls.shown.samples[kind == UI_GPU];
+
+	return call_samples_make(samples, session, kind) ? NULL : samples;
+}

@@ -1,0 +1,28 @@
+/*
+ * Calls as samples: time of devices and memory that was asked for, each with a stack and a weight,
+ * so that every picture of samples is one of them too, and a range of them costs as little.
+ */
+#pragma once
+
+#include "host/ui/command.h"
+#include "host/ui/store/stack_tree.h"
+#include "host/ui/store/store.h"
+
+struct ui_session;
+
+/* Zero is none yet. */
+struct call_samples {
+	bool is_made;
+	struct store store; /* its model has samples of its own, and the threads of the calls */
+	struct stack_tree stacks[2];
+};
+
+/* Of one kind, UI_GPU or UI_ALLOC, from the session's calls; done once.  0 or -ENOMEM. */
+int call_samples_make(struct call_samples *samples, struct ui_session *session,
+		      enum ui_kind kind) MUST_CHECK;
+void call_samples_done(struct call_samples *samples);
+
+/* Those of the session, made where they are not there yet; NULL: no memory.  They are gone when the
+ * session follows its calls. */
+struct call_samples *ui_session_call_samples(struct ui_session *session,
+					     enum ui_kind kind) MUST_CHECK;

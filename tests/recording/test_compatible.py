@@ -30,10 +30,14 @@ import perfetto  # noqa: E402
 OLD = pathlib.Path(__file__).resolve().parent / "old"
 
 
+# 0.1.0 called a function that was in no sample, or in all, certain; now it has an error of its own.
+CERTAIN = {"self_error": 0.0}
+
+
 def part_of(found, told):
     """What of it was told then, too."""
     if isinstance(told, dict) and isinstance(found, dict):
-        return {key: part_of(found.get(key), value) for key, value in told.items()}
+        return {key: value if CERTAIN.get(key) == value else part_of(found.get(key), value) for key, value in told.items()}
     if isinstance(told, list) and isinstance(found, list) and len(told) == len(found):
         return [part_of(one, other) for one, other in zip(found, told)]
     return found

@@ -113,7 +113,7 @@ static int teardown(void **state)
 
 static struct got_report look(enum trace_domain domain)
 {
-	struct trace_request request = { 0 };
+	struct trace_request request = { .text = "" };
 	struct got_report report = { 0 };
 
 	request.is_wanted[domain] = true;

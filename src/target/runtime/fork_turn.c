@@ -5,11 +5,14 @@
 
 #include "shared/arch/syscall.h"
 
+#include <sys/mman.h>
 #include <time.h>
 
 #define GLANCE_NS  20000
 #define FORK_WAITS 10000 /* glances: 0.7 s with the kernel's slack */
 #define WORK_WAITS 50000
+#define SETTLE_NS  200000
+#define PAGES      65536 /* bytes: one page or more, whatever they are */
 
 static uint32_t turn_load(const uint32_t *word)
 {
@@ -21,6 +24,19 @@ static void turn_pause(void)
 	struct timespec pause = { 0, GLANCE_NS };
 
 	raw2(SYS_nanosleep, &pause, 0);
+}
+
+/* From its handlers to the kernel a fork has some microseconds to go.  There it copies our memory
+ * under a lock which whoever maps something waits for. */
+void fork_turn_settle(void)
+{
+	struct timespec pause = { 0, SETTLE_NS };
+	long memory;
+
+	raw2(SYS_nanosleep, &pause, 0);
+	memory = raw6(SYS_mmap, 0, PAGES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory >= 0 || memory <= -4096)
+		raw2(SYS_munmap, memory, PAGES);
 }
 
 void fork_turn_work_begin(struct fork_turn *self)

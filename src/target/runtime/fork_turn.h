@@ -12,6 +12,10 @@ struct fork_turn {
 	int32_t worker;            /* the process whose threads work */
 };
 
+/* Once, when the handlers have just been registered: a fork that was under way then has not called
+ * them, and is waited for. */
+void fork_turn_settle(void);
+
 void fork_turn_work_begin(struct fork_turn *self);
 void fork_turn_work_end(struct fork_turn *self);
 

@@ -51,9 +51,11 @@ void loader_use(const struct loader_libc *libc)
 	if (user != raw0(SYS_getpid))
 		in_child();
 	user = raw0(SYS_getpid);
-	if (!is_registered && functions.register_fork)
-		is_registered =
-			!functions.register_fork(before_fork, after_fork, in_child, &dso_handle);
+	if (is_registered || !functions.register_fork)
+		return;
+	is_registered = !functions.register_fork(before_fork, after_fork, in_child, &dso_handle);
+	if (is_registered)
+		fork_turn_settle();
 }
 
 struct iteration {

@@ -370,12 +370,15 @@ static int change_all(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
+/* Without tables nothing is held: a child that is forked meanwhile would find the loader held for
+ * ever. */
 void intercept_install(uint32_t tools)
 {
 	if (!iterate || !tables_lock())
 		return;
 	wanted_tools = tools;
-	iterate(change_all, NULL);
+	if (__atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE) || intercept_left())
+		iterate(change_all, NULL);
 	tables_unlock();
 	intercept_update();
 }

@@ -108,9 +108,13 @@ static void ends_by_what_it_may_not(void **state)
 
 static void does_what_it_must(void **state)
 {
-	int status = end_of(map_answer);
+	int status;
 
 	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	skip(); /* its own calls are not allowed */
+#endif
+	status = end_of(map_answer);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 42);
 }
 

@@ -37,6 +37,7 @@ static struct {
 	int (*work)(void);
 	int32_t thread;
 	bool is_done;
+	int result;
 } parting;
 
 bool callbacks_announce(void)
@@ -101,7 +102,7 @@ static void parting_run(const struct cupti_call *call)
 		return;
 	parting.work = NULL;
 	parting.is_done = true;
-	(void)work();
+	parting.result = work();
 }
 
 void callbacks_take(void *unused, int domain, uint32_t function, const void *data)
@@ -123,7 +124,7 @@ void callbacks_take(void *unused, int domain, uint32_t function, const void *dat
 }
 
 bool callbacks_run_at_exit(const struct cupti *cupti, void *subscriber,
-			   const struct cuda_driver *driver, int (*work)(void))
+			   const struct cuda_driver *driver, int (*work)(void), int *ret_result)
 {
 	int version;
 
@@ -133,5 +134,6 @@ bool callbacks_run_at_exit(const struct cupti *cupti, void *subscriber,
 	if (!cupti->enable_callback(1, subscriber, DRIVER_DOMAIN, GET_VERSION))
 		(void)driver->version(&version);
 	parting.work = NULL;
+	*ret_result = parting.result;
 	return parting.is_done;
 }

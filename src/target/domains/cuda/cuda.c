@@ -50,11 +50,13 @@ static void cuda_try(void)
 		is_to_try = false;
 		return;
 	}
-	if (driver.device_count(&count))
-		return;
-	is_to_try = false;
-	if (cuda_session_begin(&driver) && cuda_session_is_on())
-		cuda_session_end(writers_rings());
+	if (!driver.device_count(&count)) {
+		is_to_try = false;
+		if (cuda_session_begin(&driver) && cuda_session_is_on())
+			cuda_session_end(writers_rings());
+	}
+	if (!cuda_session_is_on())
+		library_release();
 }
 
 static void cuda_ask(struct got_report *report)

@@ -71,11 +71,11 @@ struct cuda_driver {
 	int (*device_name)(char *ret, int room, int device);
 	int (*device_attribute)(int *ret, int attribute, int device);
 };
-/* Is the driver in the process?  On threads of ours, which may load modules. */
+/* Is the driver in the process?  Keeps it.  On threads of ours, which may load modules. */
 bool library_find_driver(struct cuda_driver *ret);
 /* The CUPTI that is mapped, else the one beside the runtime; keeps it. */
 bool library_find_cupti(const struct cuda_driver *driver, struct cupti *ret);
-void library_release_cupti(void);
+void library_release(void);
 
 /* layouts.c */
 enum cupti_kind {
@@ -168,7 +168,7 @@ void callbacks_disable(const struct cupti *cupti, void *subscriber);
 /* Runs it at the end of a call of the driver's, as CUPTI wishes for its end; false: it was not
  * called. */
 bool callbacks_run_at_exit(const struct cupti *cupti, void *subscriber,
-			   const struct cuda_driver *driver, int (*work)(void));
+			   const struct cuda_driver *driver, int (*work)(void), int *ret_result);
 cupti_callback callbacks_take;
 
 /* session.c: 0; -ENOENT, -ENOTSUP, -EBUSY, -EIO, and a note says why. */

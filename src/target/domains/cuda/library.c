@@ -54,7 +54,7 @@ struct search {
 	char folder[PATH_ROOM];
 };
 
-static void *held; /* CUPTI */
+static void *driver_held, *cupti_held; /* a program may close them at any time */
 
 static void folder_of(const char *path, char *ret)
 {
@@ -101,15 +101,16 @@ static bool library_read(void *module, const struct entry *entries, size_t count
 bool library_find_driver(struct cuda_driver *ret)
 {
 	struct search search;
-	void *module;
-	bool is_whole;
 
+	library_release();
 	if (!library_search("libcuda.so*", &search))
 		return false;
-	module = got_hold(search.address);
-	is_whole = module && library_read(module, driver_entries, ARRAY_SIZE(driver_entries), ret);
-	got_release(module); /* the driver is never unmapped while CUDA is used */
-	return is_whole;
+	driver_held = got_hold(search.address);
+	if (driver_held &&
+	    library_read(driver_held, driver_entries, ARRAY_SIZE(driver_entries), ret))
+		return true;
+	library_release();
+	return false;
 }
 
 /* Where CUPTI lies beside a runtime: in the same folder, in a toolkit, among Python's packages. */
@@ -159,19 +160,17 @@ bool library_find_cupti(const struct cuda_driver *driver, struct cupti *ret)
 {
 	struct search search;
 
-	library_release_cupti();
 	if (!library_search("libcupti.so*", &search) &&
 	    (!open_installed(driver) || !library_search("libcupti.so*", &search)))
 		return false;
-	held = got_hold(search.address);
-	if (held && library_read(held, cupti_entries, ARRAY_SIZE(cupti_entries), ret))
-		return true;
-	library_release_cupti();
-	return false;
+	cupti_held = got_hold(search.address);
+	return cupti_held &&
+	       library_read(cupti_held, cupti_entries, ARRAY_SIZE(cupti_entries), ret);
 }
 
-void library_release_cupti(void)
+void library_release(void)
 {
-	got_release(held);
-	held = NULL;
+	got_release(cupti_held);
+	got_release(driver_held);
+	cupti_held = driver_held = NULL;
 }

@@ -19,9 +19,9 @@ const struct note cuda_notes[CUDA_NOTES] = {
 			    "has ended" },
 	[SAY_CUDA_REFUSED] = { NOTE_DOMAINS, DEVICE_WORK, "this process's CUPTI refuses to begin" },
 	[SAY_CUDA_STAYS] = { NOTE_END, 0,
-			     "this CUPTI is older than CUDA 12.6, which may not leave a process "
-			     "that works on: it was switched off and stays loaded; launches may "
-			     "stay a little slower" },
+			     "CUPTI was switched off and stays loaded, since it is older than CUDA "
+			     "12.6 or still has memory of ours; launches may stay a little "
+			     "slower" },
 	[SAY_CUDA_DROPPED] = { NOTE_END, 0,
 			       "CUPTI itself has dropped records of what devices did" },
 };

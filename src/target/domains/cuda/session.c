@@ -166,18 +166,27 @@ static void session_drain(void)
 	(void)session.cupti.flush(FLUSH_ALL);
 }
 
-/* An older one is only switched off: it may crash a program that works on. */
+/* Its answer. */
+static int session_finalize(void)
+{
+	int result = 0;
+
+	if (callbacks_run_at_exit(&session.cupti, session.subscriber, &session.driver,
+				  session.cupti.finalize, &result))
+		return result;
+	return session.cupti.finalize();
+}
+
+/* An older one is only switched off: it may crash a program that works on.  So is one that has not
+ * given all of our memory back: somebody else's functions may get it now. */
 static void session_part(void)
 {
-	if (!layout_may_finalize(session.version)) {
-		(void)session.cupti.unsubscribe(session.subscriber);
-		note_say(&cuda_notes[SAY_CUDA_STAYS]);
+	if (layout_may_finalize(session.version) && !buffers_out() && !session_finalize()) {
+		buffers_close();
 		return;
 	}
-	if (!callbacks_run_at_exit(&session.cupti, session.subscriber, &session.driver,
-				   session.cupti.finalize))
-		(void)session.cupti.finalize();
-	buffers_close();
+	(void)session.cupti.unsubscribe(session.subscriber);
+	note_say(&cuda_notes[SAY_CUDA_STAYS]);
 }
 
 static void session_tell(struct rings *rings)
@@ -202,7 +211,7 @@ void cuda_session_end(struct rings *rings)
 	session.is_on = false;
 	session_tell(rings);
 	causes_close();
-	library_release_cupti();
+	library_release();
 }
 
 /* CUDA does not work in a forked child, and CUPTI's threads are not there. */

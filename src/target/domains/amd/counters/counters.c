@@ -296,8 +296,9 @@ static void set_read(struct counter_set *set)
 	set->is_mixed |= !known || set->plain_turn != turns_of_others(set->device, known);
 	if (known)
 		plain_settle(set, known);
-	if (!set->is_gone)
-		(void)counting_library()->iterate(set->handle, value_note, set);
+	/* What is not whole is told as not there. */
+	if (!set->is_gone && counting_library()->iterate(set->handle, value_note, set))
+		set->value_count = 0;
 	set_finish(set, PART_COUNTS, set->is_gone);
 }
 

@@ -70,3 +70,5 @@ struct counters_left {
 void counters_give_back(void);
 /* The runtime is gone; or we are a forked child. */
 void counters_forget(void);
+/* We are a forked child: what the parent's threads were at is not going on here. */
+void counters_forget_threads(void);

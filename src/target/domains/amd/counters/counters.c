@@ -6,23 +6,19 @@
 
 #include "shared/arch/syscall.h"
 #include "target/domains/amd/counters/records.h"
+#include "target/domains/amd/counters/slots.h"
 #include "target/domains/amd/hsa/signals.h"
 #include "target/hooks/clock.h"
 #include "target/hooks/writer.h"
 #include "target/runtime/hsa_gate.h"
 
-#include <string.h>
 #include <time.h>
 
-#define MULTI          0u /* type of a queue */
-#define EXTRA          3u /* packets of ours around one */
-#define TRIES          4u
-#define VENDOR_HEADER  (1u << 8 | 2u << 9 | 2u << 11) /* barrier; fences of the system */
-#define NOTHING_HEADER (3u | 1u << 8)                 /* a barrier that waits for nothing */
-#define DRAIN_STEP_NS  5000000
-#define DRAIN_STEPS    400u /* two seconds */
-#define GLANCE_NS      50000
-#define GLANCES_MAX    500u
+#define MULTI         0u /* type of a queue */
+#define DRAIN_STEP_NS 5000000
+#define DRAIN_STEPS   400u /* two seconds */
+#define GLANCE_NS     50000
+#define GLANCES_MAX   500u
 
 static struct counter_request wanted;
 static uint32_t is_on, skipped[COUNTER_SKIPS];
@@ -118,54 +114,7 @@ static struct counter_set *set_find_free(struct counting_device *device)
 	return NULL;
 }
 
-/* In one step, and only where the ring stays half empty: so nobody ever waits for room that we
- * took. */
-static bool slots_reserve(struct known_queue *known, uint64_t *ret)
-{
-	for (unsigned i = 0; i < TRIES; i++) {
-		uint64_t write = hsa_calls.load_write(known->queue);
-		uint64_t read = hsa_calls.load_read(known->queue);
-
-		if (write + 1 + EXTRA - read > known->size / 2) {
-			/* Packets of ours may be what fills it: they must not wait for a doorbell
-			 * that the program rings when there is room. */
-			if (known->counted_last && known->counted_last >= read)
-				hsa_calls.ring(known->doorbell, (int64_t)write - 1);
-			return false;
-		}
-		if (hsa_calls.cas_write(known->queue, write, write + 1 + EXTRA) != write)
-			continue;
-		*ret = write;
-		return true;
-	}
-	return false;
-}
-
-static void packet_put(const struct known_queue *known, uint64_t index,
-		       const struct hsa_packet *packet, uint16_t header, uint64_t signal)
-{
-	struct hsa_packet *into = (struct hsa_packet *)known->base + (index & (known->size - 1));
-
-	memcpy((char *)into + sizeof(header), (const char *)packet + sizeof(header),
-	       sizeof(*into) - sizeof(header));
-	into->completion = signal;
-	/* Release: from now on it is the device's. */
-	__atomic_store_n(&into->header, header, __ATOMIC_RELEASE);
-}
-
 static bool on_read(int64_t value, void *data);
-
-static void packets_put(const struct known_queue *known, uint64_t first,
-			const struct counter_set *set, uint64_t signal)
-{
-	static const struct hsa_packet nothing;
-	bool is_whole = signal != 0;
-	uint16_t header = is_whole ? VENDOR_HEADER : NOTHING_HEADER;
-
-	packet_put(known, first, is_whole ? &set->packets.start : &nothing, header, 0);
-	packet_put(known, first + 2, is_whole ? &set->packets.stop : &nothing, header, 0);
-	packet_put(known, first + 3, is_whole ? &set->packets.read : &nothing, header, signal);
-}
 
 /* How often packets went by uncounted in other queues of the device: those of its own wait. */
 static uint32_t turns_of_others(const struct counting_device *device,
@@ -211,8 +160,8 @@ static bool packets_reserve(const struct hsa_queue *queue, uint64_t *ret_index)
 	}
 	set_begin(set, known, first);
 	signal = set->signal; /* once they are put, it may be another kernel's */
-	packets_put(known, first, set, signal);
-	__atomic_store_n(&known->counted_last, first + EXTRA, __ATOMIC_RELAXED);
+	slots_fill(known, first, set, signal);
+	__atomic_store_n(&known->counted_last, first + SLOTS_EXTRA, __ATOMIC_RELAXED);
 	if (!signal)
 		set_put_back(set);
 	*ret_index = first + 1;
@@ -258,7 +207,7 @@ struct counter_set *counters_find(uint64_t doorbell, uint64_t index)
 
 uint64_t counters_last_of(uint64_t doorbell, uint64_t index)
 {
-	return counters_find(doorbell, index) ? index + EXTRA - 1 : index;
+	return counters_find(doorbell, index) ? index + SLOTS_EXTRA - 1 : index;
 }
 
 void counters_describe(struct counter_set *set, const struct hsa_command *command)
@@ -371,7 +320,7 @@ static void set_ring(struct counter_set *set, void *data)
 		return;
 	__atomic_fetch_add(&ringing, 1, __ATOMIC_SEQ_CST);
 	if (hsa_queue_of(doorbell))
-		hsa_calls.ring(doorbell, (int64_t)(index + EXTRA - 1));
+		hsa_calls.ring(doorbell, (int64_t)(index + SLOTS_EXTRA - 1));
 	__atomic_fetch_sub(&ringing, 1, __ATOMIC_RELEASE);
 }
 

@@ -7,6 +7,7 @@ Environment: LIMPET and ROCPROFV3 are the executables under test.
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -46,6 +47,14 @@ class List(unittest.TestCase):
     def test_without_devices_it_says_so(self):
         result = run(ROCPROFV3, "-L", HSA_MODEL_TOPOLOGY="/nonexistent")
         self.assertIn("no AMD device", result.stdout)
+
+    def test_a_node_that_cannot_be_read_hides_no_other(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(f"{HERE}/topology", f"{folder}/topology")
+            os.unlink(f"{folder}/topology/nodes/1/properties")
+            os.mkdir(f"{folder}/topology/nodes/1/properties")
+            text = run(ROCPROFV3, "-L", "--config-dir", f"{HERE}/definitions", HSA_MODEL_TOPOLOGY=f"{folder}/topology").stdout
+        self.assertEqual(text.count("GPU: node"), 1)
 
     def test_a_wrong_file_is_named_by_its_line(self):
         with tempfile.TemporaryDirectory() as folder:

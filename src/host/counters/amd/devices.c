@@ -52,14 +52,17 @@ int counter_devices_read(struct counter_devices *ret, struct err *err)
 	const char *model = secure_getenv("HSA_MODEL_TOPOLOGY");
 	char path[512], *text;
 	size_t size;
+	int r;
 
 	*ret = (struct counter_devices){ 0 };
 	for (unsigned i = 0; i < COUNTER_DEVICES_MAX; i++) {
 		print_into(path, sizeof(path), "%s/nodes/%u/properties",
 			   model && model[0] ? model : TOPOLOGY, i);
-		if (text_read_file(path, PROPERTIES_MAX, &text, &size))
+		r = text_read_file(path, PROPERTIES_MAX, &text, &size);
+		if (r == -ENOENT)
 			break;
-		device_add(ret, i, text);
+		if (!r) /* another container's cannot be read */
+			device_add(ret, i, text);
 	}
 	if (ret->count)
 		return 0;

@@ -6,28 +6,25 @@
 
 #include "shared/arch/syscall.h"
 #include "target/domains/amd/counters/records.h"
+#include "target/domains/amd/counters/slots.h"
 #include "target/domains/amd/hsa/signals.h"
 #include "target/hooks/clock.h"
 #include "target/hooks/writer.h"
 #include "target/runtime/hsa_gate.h"
 
-#include <string.h>
 #include <time.h>
 
-#define MULTI          0u /* type of a queue */
-#define EXTRA          3u /* packets of ours around one */
-#define TRIES          4u
-#define VENDOR_HEADER  (1u << 8 | 2u << 9 | 2u << 11) /* barrier; fences of the system */
-#define NOTHING_HEADER (3u | 1u << 8)                 /* a barrier that waits for nothing */
-#define DRAIN_STEP_NS  5000000
-#define DRAIN_STEPS    400u /* two seconds */
-#define GLANCE_NS      50000
-#define GLANCES_MAX    500u
+#define MULTI         0u /* type of a queue */
+#define DRAIN_STEP_NS 5000000
+#define DRAIN_STEPS   400u /* two seconds */
+#define GLANCE_NS     50000
+#define GLANCES_MAX   500u
 
 static struct counter_request wanted;
 static uint32_t is_on, skipped[COUNTER_SKIPS];
 static uint32_t is_farewell_said;
-static uint32_t ringing; /* threads of ours, for queues of the program's */
+static uint32_t ringing;   /* threads of ours, for queues of the program's */
+static uint32_t reserving; /* threads of the program's: sets are not given back under them */
 
 void counters_start(const struct trace_request *request)
 {
@@ -117,54 +114,7 @@ static struct counter_set *set_find_free(struct counting_device *device)
 	return NULL;
 }
 
-/* In one step, and only where the ring stays half empty: so nobody ever waits for room that we
- * took. */
-static bool slots_reserve(struct known_queue *known, uint64_t *ret)
-{
-	for (unsigned i = 0; i < TRIES; i++) {
-		uint64_t write = hsa_calls.load_write(known->queue);
-		uint64_t read = hsa_calls.load_read(known->queue);
-
-		if (write + 1 + EXTRA - read > known->size / 2) {
-			/* Packets of ours may be what fills it: they must not wait for a doorbell
-			 * that the program rings when there is room. */
-			if (known->counted_last && known->counted_last >= read)
-				hsa_calls.ring(known->doorbell, (int64_t)write - 1);
-			return false;
-		}
-		if (hsa_calls.cas_write(known->queue, write, write + 1 + EXTRA) != write)
-			continue;
-		*ret = write;
-		return true;
-	}
-	return false;
-}
-
-static void packet_put(const struct known_queue *known, uint64_t index,
-		       const struct hsa_packet *packet, uint16_t header, uint64_t signal)
-{
-	struct hsa_packet *into = (struct hsa_packet *)known->base + (index & (known->size - 1));
-
-	memcpy((char *)into + sizeof(header), (const char *)packet + sizeof(header),
-	       sizeof(*into) - sizeof(header));
-	into->completion = signal;
-	/* Release: from now on it is the device's. */
-	__atomic_store_n(&into->header, header, __ATOMIC_RELEASE);
-}
-
 static bool on_read(int64_t value, void *data);
-
-static void packets_put(const struct known_queue *known, uint64_t first,
-			const struct counter_set *set)
-{
-	static const struct hsa_packet nothing;
-	bool is_whole = set->signal != 0;
-	uint16_t header = is_whole ? VENDOR_HEADER : NOTHING_HEADER;
-
-	packet_put(known, first, is_whole ? &set->packets.start : &nothing, header, 0);
-	packet_put(known, first + 2, is_whole ? &set->packets.stop : &nothing, header, 0);
-	packet_put(known, first + 3, is_whole ? &set->packets.read : &nothing, header, set->signal);
-}
 
 /* How often packets went by uncounted in other queues of the device: those of its own wait. */
 static uint32_t turns_of_others(const struct counting_device *device,
@@ -188,16 +138,16 @@ static void set_begin(struct counter_set *set, const struct known_queue *known, 
 	set->plain_turn = turns_of_others(device, known);
 	set->is_mixed = open > __atomic_load_n(&known->has_plain, __ATOMIC_RELAXED);
 	set->signal = hsa_signal_take(on_read);
-	/* Release: from now on it is found. */
-	__atomic_store_n(&set->doorbell, known->doorbell, __ATOMIC_RELEASE);
+	/* Release: from now on it is found.  Without a signal it is never under way. */
+	__atomic_store_n(&set->doorbell, set->signal ? known->doorbell : 0, __ATOMIC_RELEASE);
 }
 
-bool counters_reserve(const struct hsa_queue *queue, uint64_t *ret_index)
+static bool packets_reserve(const struct hsa_queue *queue, uint64_t *ret_index)
 {
 	struct known_queue *known = hsa_queue_of(queue->doorbell);
 	struct counting_device *device = device_of(known);
 	struct counter_set *set;
-	uint64_t first;
+	uint64_t first, signal;
 
 	if (!device || queue->type != MULTI)
 		return false;
@@ -209,12 +159,25 @@ bool counters_reserve(const struct hsa_queue *queue, uint64_t *ret_index)
 		return false;
 	}
 	set_begin(set, known, first);
-	packets_put(known, first, set);
-	__atomic_store_n(&known->counted_last, first + EXTRA, __ATOMIC_RELAXED);
-	if (!set->signal)
+	signal = set->signal; /* once they are put, it may be another kernel's */
+	slots_fill(known, first, set, signal);
+	__atomic_store_n(&known->counted_last, first + SLOTS_EXTRA, __ATOMIC_RELAXED);
+	if (!signal)
 		set_put_back(set);
 	*ret_index = first + 1;
 	return true;
+}
+
+bool counters_reserve(const struct hsa_queue *queue, uint64_t *ret_index)
+{
+	bool is_reserved;
+
+	/* Sequential, both: pairs with counters_stop(). */
+	__atomic_fetch_add(&reserving, 1, __ATOMIC_SEQ_CST);
+	is_reserved =
+		__atomic_load_n(&is_on, __ATOMIC_SEQ_CST) && packets_reserve(queue, ret_index);
+	__atomic_fetch_sub(&reserving, 1, __ATOMIC_RELEASE);
+	return is_reserved;
 }
 
 struct set_search {
@@ -244,7 +207,7 @@ struct counter_set *counters_find(uint64_t doorbell, uint64_t index)
 
 uint64_t counters_last_of(uint64_t doorbell, uint64_t index)
 {
-	return counters_find(doorbell, index) ? index + EXTRA - 1 : index;
+	return counters_find(doorbell, index) ? index + SLOTS_EXTRA - 1 : index;
 }
 
 void counters_describe(struct counter_set *set, const struct hsa_command *command)
@@ -296,8 +259,9 @@ static void set_read(struct counter_set *set)
 	set->is_mixed |= !known || set->plain_turn != turns_of_others(set->device, known);
 	if (known)
 		plain_settle(set, known);
-	if (!set->is_gone)
-		(void)counting_library()->iterate(set->handle, value_note, set);
+	/* What is not whole is told as not there. */
+	if (!set->is_gone && counting_library()->iterate(set->handle, value_note, set))
+		set->value_count = 0;
 	set_finish(set, PART_COUNTS, set->is_gone);
 }
 
@@ -323,11 +287,16 @@ static bool on_read(int64_t value, void *data)
 static void set_lose(struct counter_set *set, void *data)
 {
 	const uint64_t *doorbell = data;
+	uint64_t signal = __atomic_load_n(&set->signal, __ATOMIC_ACQUIRE);
 
-	if (__atomic_load_n(&set->doorbell, __ATOMIC_ACQUIRE) != *doorbell || !set->signal)
+	if (__atomic_load_n(&set->doorbell, __ATOMIC_ACQUIRE) != *doorbell || !signal)
+		return;
+	/* It may be about to call already, or be another's by now. */
+	if (hsa_calls.signal_load(signal) != 1 ||
+	    __atomic_load_n(&set->signal, __ATOMIC_ACQUIRE) != signal)
 		return;
 	set->is_gone = true;
-	hsa_calls.signal_store(set->signal, 0); /* it calls, and is given back */
+	hsa_calls.signal_store(signal, 0); /* it calls, and is given back */
 }
 
 void counters_queue_is_gone(uint64_t doorbell)
@@ -340,27 +309,41 @@ void counters_queue_is_gone(uint64_t doorbell)
 static void set_ring(struct counter_set *set, void *data)
 {
 	uint64_t doorbell = __atomic_load_n(&set->doorbell, __ATOMIC_ACQUIRE);
+	uint64_t index = __atomic_load_n(&set->index, __ATOMIC_RELAXED);
 
 	(void)data;
+	/* Acquire: the index is that queue's, where the doorbell is still the same. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (!doorbell || __atomic_load_n(&set->doorbell, __ATOMIC_RELAXED) != doorbell)
+		return;
 	if (set->state != SET_TAKEN || !set->signal)
 		return;
 	__atomic_fetch_add(&ringing, 1, __ATOMIC_SEQ_CST);
 	if (hsa_queue_of(doorbell))
-		hsa_calls.ring(doorbell, (int64_t)(set->index + EXTRA - 1));
+		hsa_calls.ring(doorbell, (int64_t)(index + SLOTS_EXTRA - 1));
 	__atomic_fetch_sub(&ringing, 1, __ATOMIC_RELEASE);
+}
+
+static void wait_for_none(const uint32_t *threads)
+{
+	struct timespec pause = { 0, GLANCE_NS };
+
+	for (unsigned i = 0; i < GLANCES_MAX && __atomic_load_n(threads, __ATOMIC_SEQ_CST); i++)
+		raw2(SYS_nanosleep, &pause, 0);
 }
 
 void counters_queue_leaves(const struct hsa_queue *queue)
 {
 	struct known_queue *known = hsa_queue_of(queue->doorbell);
 	struct counting_device *device = device_of(known);
-	struct timespec pause = { 0, GLANCE_NS };
 
 	if (device && __atomic_exchange_n(&known->has_plain, 0, __ATOMIC_RELAXED))
 		__atomic_fetch_sub(&device->plain_open, 1, __ATOMIC_RELAXED);
 	hsa_queue_forget(queue);
-	for (unsigned i = 0; i < GLANCES_MAX && __atomic_load_n(&ringing, __ATOMIC_SEQ_CST); i++)
-		raw2(SYS_nanosleep, &pause, 0);
+	/* Sequential: pairs with set_ring(); a processor may look before others see it forgotten.
+	 */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	wait_for_none(&ringing);
 }
 
 static void set_count(struct counter_set *set, void *data)
@@ -373,6 +356,9 @@ static void set_abandon(struct counter_set *set, void *data)
 	uint32_t is_taken = SET_TAKEN;
 
 	(void)data;
+	/* Without a doorbell, a thread is about to put its packets. */
+	if (!__atomic_load_n(&set->doorbell, __ATOMIC_ACQUIRE))
+		return;
 	set_hurry(set, NULL);
 	if (__atomic_load_n(&set->state, __ATOMIC_ACQUIRE) != SET_TAKEN ||
 	    __atomic_fetch_or(&set->parts, PART_WRITTEN, __ATOMIC_ACQ_REL) & PART_WRITTEN)
@@ -424,7 +410,11 @@ static void farewell_say(void)
 
 void counters_stop(void)
 {
-	if (!__atomic_exchange_n(&is_on, 0, __ATOMIC_ACQ_REL) || !hsa_gate_enter())
+	/* Sequential: pairs with counters_reserve(). */
+	if (!__atomic_exchange_n(&is_on, 0, __ATOMIC_SEQ_CST))
+		return;
+	wait_for_none(&reserving);
+	if (!hsa_gate_enter())
 		return;
 	counting_sets_each(set_ring, NULL);
 	hsa_gate_leave();
@@ -451,8 +441,19 @@ struct counters_left counters_end(void)
 
 void counters_give_back(void)
 {
-	if (counting_library())
+	if (!counting_library())
+		return;
+	/* Acquire: pairs with counters_reserve().  Where a thread is still at it, all sets stay. */
+	if (__atomic_load_n(&reserving, __ATOMIC_ACQUIRE))
+		counting_devices_leave();
+	else
 		counting_devices_end();
+}
+
+void counters_forget_threads(void)
+{
+	__atomic_store_n(&reserving, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&ringing, 0, __ATOMIC_RELAXED);
 }
 
 void counters_forget(void)

@@ -22,7 +22,8 @@
 #define COUNTER_MIXED 1u /* uncounted packets may have run at the same time */
 #define COUNTER_UNTIMED \
 	2u /* when it ran is not known: the times are when it was asked for and read */
-#define COUNTER_INCOMPLETE 4u /* it was not done when we left: there are no counts */
+#define COUNTER_INCOMPLETE \
+	4u /* not done when we left, or not wholly read or told: there are no counts */
 
 /* What went by uncounted, and why. */
 enum counter_skip {
@@ -69,3 +70,5 @@ struct counters_left {
 void counters_give_back(void);
 /* The runtime is gone; or we are a forked child. */
 void counters_forget(void);
+/* We are a forked child: what the parent's threads were at is not going on here. */
+void counters_forget_threads(void);

@@ -236,6 +236,7 @@ static void set_end(struct counter_set *set, void *data)
 					 __ATOMIC_RELAXED))
 		return;
 	library->give_back(set->handle);
+	set->doorbell = set->signal = 0;
 	__atomic_store_n(&set->state, SET_EMPTY, __ATOMIC_RELEASE);
 }
 
@@ -266,22 +267,27 @@ enum counting_fault counting_devices_begin(const struct counter_request *request
 	return fault;
 }
 
-void counting_devices_end(void)
+void counting_devices_leave(void)
 {
 	for (unsigned i = 0; i < COUNTER_DEVICES_MAX; i++)
 		__atomic_store_n(&devices[i].is_ready, 0, __ATOMIC_RELEASE);
+}
+
+void counting_devices_end(void)
+{
+	counting_devices_leave();
 	counting_sets_each(set_end, NULL);
 }
 
 static void set_forget(struct counter_set *set, void *data)
 {
 	(void)data;
+	set->doorbell = set->signal = 0;
 	__atomic_store_n(&set->state, SET_EMPTY, __ATOMIC_RELEASE);
 }
 
 void counting_devices_forget(void)
 {
-	for (unsigned i = 0; i < COUNTER_DEVICES_MAX; i++)
-		__atomic_store_n(&devices[i].is_ready, 0, __ATOMIC_RELEASE);
+	counting_devices_leave();
 	counting_sets_each(set_forget, NULL);
 }

@@ -72,6 +72,8 @@ enum counting_fault {
 enum counting_fault counting_devices_begin(const struct counter_request *request);
 /* Gives back what no device uses.  On threads of ours, with the runtime there. */
 void counting_devices_end(void);
+/* Gives nothing back: a thread may still be putting packets into a queue. */
+void counting_devices_leave(void);
 /* Their runtime is gone, and all memory with it. */
 void counting_devices_forget(void);
 

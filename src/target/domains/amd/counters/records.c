@@ -10,7 +10,7 @@
 static void counts_write(struct writer *writer, const struct counter_set *set)
 {
 	struct record_count counts[RECORD_COUNTS_MAX];
-	uint32_t count = MIN(set->value_count, set->device->id_count);
+	uint32_t count = set->device->id_count;
 
 	for (uint32_t i = 0; i < count;) {
 		unsigned filled = 0;
@@ -22,12 +22,25 @@ static void counts_write(struct writer *writer, const struct counter_set *set)
 	}
 }
 
+/* Read wholly, and there is room for all of it: part of the counts would look like all. */
+static bool is_whole(const struct writer *writer, const struct counter_set *set,
+		     unsigned value_count)
+{
+	size_t count = set->device->id_count;
+	size_t records = count / RECORD_COUNTS_MAX + 1;
+
+	return set->parts & PART_COUNTS && set->value_count == count &&
+	       writer_has_room(writer, record_call_size(value_count) +
+					       records * sizeof(struct record_counts) +
+					       count * sizeof(struct record_count));
+}
+
 void counter_record_write(const struct counter_set *set)
 {
 	const struct hsa_command *command = &set->command;
-	bool is_timed = set->begin && set->end, is_read = set->parts & PART_COUNTS;
+	bool is_timed = set->begin && set->end, has_counts;
 	uint64_t now = clock_ticks();
-	const uint64_t values[] = {
+	uint64_t values[] = {
 		command->name,
 		command->device,
 		command->queue,
@@ -43,8 +56,7 @@ void counter_record_write(const struct counter_set *set)
 		command->group[2],
 		command->private_bytes,
 		command->group_bytes,
-		(set->is_mixed ? COUNTER_MIXED : 0u) | (is_timed ? 0u : COUNTER_UNTIMED) |
-			(is_read ? 0u : COUNTER_INCOMPLETE),
+		(set->is_mixed ? COUNTER_MIXED : 0u) | (is_timed ? 0u : COUNTER_UNTIMED),
 	};
 	writer_seal seal;
 	struct writer *writer = set->is_kernel && !set->is_gone && now ? writer_begin(&seal) : NULL;
@@ -52,9 +64,12 @@ void counter_record_write(const struct counter_set *set)
 	if (!writer)
 		return;
 	agents_name(writer, command->device);
+	has_counts = is_whole(writer, set, ARRAY_SIZE(values));
+	if (!has_counts)
+		values[ARRAY_SIZE(values) - 1] |= COUNTER_INCOMPLETE;
 	if (work_write(writer, DOMAIN_COUNTER, is_timed ? set->begin : set->asked,
 		       is_timed ? set->end : now, values) &&
-	    is_read)
+	    has_counts)
 		counts_write(writer, set);
 	writer_end(writer, &seal);
 }

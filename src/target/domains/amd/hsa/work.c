@@ -105,7 +105,7 @@ void hsa_before_queue_destroy(struct hook_around *around, uint64_t *window)
 void hsa_after_queue_destroy(struct hook_around *around, uint64_t end)
 {
 	(void)end;
-	if (around->kept[DOORBELL])
+	if (around->kept[DOORBELL] && !(int32_t)around->frame.results[0])
 		counters_queue_is_gone(around->kept[DOORBELL]);
 }
 
@@ -217,6 +217,7 @@ void hsa_work_forget(void)
 	hsa_gate_forget();
 	hsa_see(false, false, false);
 	counters_forget();
+	counters_forget_threads();
 	hsa_signals_forget();
 	is_begun = false;
 }

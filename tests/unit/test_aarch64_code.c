@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/unwind/arch/aarch64/instruction.h"
 #include "host/unwind/arch/code.h"
 
 #define CODE      0x1000u
@@ -387,6 +388,8 @@ static void believes_no_register_that_may_be_written(void **state)
 		0xd63f0000,             /* blr x0 */
 		CALL,       0xd61f0000, /* br x0 */
 		0x04e0e3e4,             /* cntd x4 */
+		0xd5287404,             /* sysl x4, #0, c7, c4, #0 */
+		0xf83fd000,             /* ld64b x0, [x0]: to x7 */
 	};
 
 	(void)state;
@@ -395,6 +398,47 @@ static void believes_no_register_that_may_be_written(void **state)
 
 		assert_kept(words, ARRAY_SIZE(words), false);
 	}
+}
+
+static void knows_registers_that_are_not_named(void **state)
+{
+	const uint32_t casp = 0x48227c06;  /* casp x2, x3, x6, x7, [x0] */
+	const uint32_t ld64b = 0xf83fd002; /* ld64b x2, [x0]: to x9 */
+	/* pacia1716, pacib1716, autia1716, autib1716; chkfeat x16 */
+	static const uint32_t hints[] = { 0xd503211f, 0xd503215f, 0xd503219f, 0xd50321df,
+					  0xd503251f };
+
+	(void)state;
+	assert_true(instruction_may_write(casp, 3));
+	assert_false(instruction_may_write(casp, 4));
+	assert_true(instruction_may_write(ld64b, 3));
+	assert_true(instruction_may_write(ld64b, 9));
+	assert_false(instruction_may_write(ld64b, 10));
+	for (size_t i = 0; i < ARRAY_SIZE(hints); i++) {
+		assert_true(instruction_may_write(hints[i], 16));
+		assert_true(instruction_may_write(hints[i], 17));
+		assert_false(instruction_may_write(hints[i], 4));
+	}
+}
+
+/* A file of such calls must not cost what they come to. */
+static void reads_helpers_only_so_often(void **state)
+{
+	enum { CALLS = 128, LENGTH = 128 };
+	static uint32_t words[1 + CALLS + 1 + LENGTH + 1];
+	uint32_t helper = CALLS + 2;
+
+	(void)state;
+	words[0] = LR_TO_X4;
+	for (uint32_t i = 1; i <= CALLS; i++)
+		words[i] = 0x94000000u | (helper - i); /* bl helper */
+	words[CALLS + 1] = RET_X4;
+	for (uint32_t i = 0; i < LENGTH; i++)
+		words[helper + i] = NOP;
+	words[helper + LENGTH] = RET;
+	read_named(words, ARRAY_SIZE(words), 1);
+	assert_int_equal(row_at(8)->kind, UNWIND_SPECIAL);
+	assert_int_equal(row_at((CALLS + 1) * 4)->kind, UNWIND_BAD);
 }
 
 static void takes_a_return_address_back(void **state)
@@ -436,6 +480,8 @@ int main(void)
 		cmocka_unit_test(knows_the_trampoline_of_signals),
 		cmocka_unit_test(finds_a_return_address_in_another_register),
 		cmocka_unit_test(believes_no_register_that_may_be_written),
+		cmocka_unit_test(knows_registers_that_are_not_named),
+		cmocka_unit_test(reads_helpers_only_so_often),
 		cmocka_unit_test(takes_a_return_address_back),
 	};
 

@@ -130,6 +130,22 @@ static void reads_definitions_of_every_architecture(void **state)
 	assert_null(amd_counter_find(&definitions, "gfx1100", "SQ_WAVES"));
 }
 
+#define DEFINE(block, architecture)                                                                     \
+	"rocprofiler-sdk:\n counters:\n - name: A\n   definitions:\n   - architectures: [" architecture \
+	"]\n     event: 4\n     block: " block "\n"
+
+static void takes_blocks_of_31_letters(void **state)
+{
+	static const char text[] = DEFINE("a_23456789012345678901234567890", "gfx942");
+	struct amd_counters counters = { 0 };
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(amd_counters_parse(&counters, text, strlen(text), "x.yaml", &err), 0);
+	assert_int_equal(counters.count, 1);
+	amd_counters_done(&counters);
+}
+
 static void refuses_files_that_define_nothing(void **state)
 {
 	static const struct {
@@ -146,6 +162,11 @@ static void refuses_files_that_define_nothing(void **state)
 		  "     event: x\n",
 		  "number" },
 		{ "rocprofiler-sdk:\n counters:\n - A\n", "mapping" },
+		{ DEFINE("'SQ;counter-event=1'", "gfx942"), "a block is no name" },
+		{ DEFINE("'SQ,1'", "gfx942"), "a block is no name" },
+		{ DEFINE("''", "gfx942"), "a block is no name" },
+		{ DEFINE("A1234567890123456789012345678901", "gfx942"), "a block is no name" },
+		{ DEFINE("SQ", "'gfx942;'"), "an architecture is no name" },
 	};
 
 	(void)state;
@@ -203,6 +224,30 @@ static void plans_what_counters_are_made_of(void **state)
 	assert_int_equal(plan.passes, 1);
 	assert_int_equal(counter_plan_check(&plan, &err), 0);
 	counter_plan_done(&plan);
+}
+
+/* What has flags of its own is one event, however often it is named; accumulated it is another. */
+static void plans_an_event_once_for_its_flags(void **state)
+{
+	static const char text[] =
+		"rocprofiler-sdk:\n counters:\n"
+		" - name: F\n   definitions:\n   - architectures: [gfx942]\n     block: SQ\n"
+		"     event: 4294967300\n"
+		" - name: E\n   definitions:\n   - architectures: [gfx942]\n"
+		"     expression: F+F+accumulate(F,HIGH_RES)\n";
+	struct amd_counters counters = { 0 };
+	struct counter_plan plan;
+	const char *const name = "E";
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(amd_counters_parse(&counters, text, strlen(text), "x.yaml", &err), 0);
+	assert_int_equal(counter_plan_make(&plan, &counters, &device, &name, 1, &err), 0);
+	assert_int_equal(plan.event_count, 2);
+	assert_int_equal(plan.events[0].flags, 1);
+	assert_int_equal(plan.events[1].flags, ACCUMULATE_HIGH_RES);
+	counter_plan_done(&plan);
+	amd_counters_done(&counters);
 }
 
 static void refuses_what_does_not_fit_at_once(void **state)
@@ -265,9 +310,11 @@ int main(void)
 		cmocka_unit_test(keeps_operands_in_their_places),
 		cmocka_unit_test(refuses_expressions_that_are_none),
 		cmocka_unit_test(reads_definitions_of_every_architecture),
+		cmocka_unit_test(takes_blocks_of_31_letters),
 		cmocka_unit_test(refuses_files_that_define_nothing),
 		cmocka_unit_test(says_where_definitions_were_looked_for),
 		cmocka_unit_test(plans_what_counters_are_made_of),
+		cmocka_unit_test(plans_an_event_once_for_its_flags),
 		cmocka_unit_test(refuses_what_does_not_fit_at_once),
 		cmocka_unit_test(refuses_what_is_not_defined),
 	};

@@ -26,6 +26,7 @@
 #define DEPTH_MAX         32u
 #define ARCHITECTURES_MAX 128u
 #define TEXT_LENGTH_MAX   8192u
+#define WORD_LENGTH_MAX   31u
 
 /* The mapping or list that is open. */
 enum place {
@@ -77,6 +78,24 @@ static int reader_refuse(const struct definition_reader *self, const yaml_mark_t
 	err_set(err, -EINVAL, "read '%s': line %zu is not understood", self->file, mark->line + 1);
 	err_why(err, "%s", why);
 	return err_exit(err, EXIT_USAGE);
+}
+
+/* Blocks and architectures are words of what the tracer is told: none may hold what parts them. */
+static bool is_word(const char *text)
+{
+	size_t length = strlen(text);
+
+	return length >= 1 && length <= WORD_LENGTH_MAX &&
+	       strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
+		       length;
+}
+
+static int refuse_word(const struct definition_reader *self, const yaml_mark_t *mark,
+		       const char *why, struct err *err)
+{
+	reader_refuse(self, mark, why, err);
+	err_fix(err, "a name of 1 to 31 letters, digits and underscores");
+	return err->code;
 }
 
 static enum place reader_place(const struct definition_reader *self)
@@ -145,6 +164,8 @@ static int definition_add(struct definition_reader *self, const yaml_mark_t *mar
 	if (!self->expression == !(self->block && self->event))
 		return reader_refuse(self, mark,
 				     "a counter has a block and an event, or an expression", err);
+	if (self->block && !is_word(self->block))
+		return refuse_word(self, mark, "a block is no name", err);
 	if (self->event && text_parse_number(self->event, UINT64_MAX, &counter.event))
 		return reader_refuse(self, mark, "an event is a number", err);
 	for (size_t i = 0; !r && i < self->architecture_count; i++) {
@@ -207,6 +228,8 @@ static int reader_architecture(struct definition_reader *self, const yaml_event_
 
 	if (self->architecture_count == ARCHITECTURES_MAX)
 		return reader_refuse(self, &event->start_mark, "too many architectures", err);
+	if (!is_word((const char *)event->data.scalar.value))
+		return refuse_word(self, &event->start_mark, "an architecture is no name", err);
 	kept = pool_keep(&self->counters->texts, (const char *)event->data.scalar.value);
 	if (!kept)
 		return err_set(err, -ENOMEM, "read '%s': no memory", self->file);

@@ -70,9 +70,10 @@ static bool planner_is_full(const struct planner *self)
 static int event_add(struct planner *self, const struct amd_counter *counter, uint32_t flags)
 {
 	struct counter_plan *plan = self->plan;
+	uint32_t own = flags ? flags : (uint32_t)(counter->event >> 32);
 
 	for (size_t i = 0; i < plan->event_count; i++)
-		if (plan->events[i].name == counter->name && plan->events[i].flags == flags)
+		if (plan->events[i].name == counter->name && plan->events[i].flags == own)
 			return 0;
 	if (plan->event_count == PLAN_EVENTS_MAX)
 		return plan_refuse(self->err, counter->name, "too many events are needed at once");
@@ -80,7 +81,7 @@ static int event_add(struct planner *self, const struct amd_counter *counter, ui
 		.name = counter->name,
 		.block = counter->block,
 		.event = (uint32_t)counter->event,
-		.flags = flags ? flags : (uint32_t)(counter->event >> 32),
+		.flags = own,
 	};
 	return 0;
 }

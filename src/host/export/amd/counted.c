@@ -141,10 +141,21 @@ bool counted_has(const struct counted *counted, const struct call *kernel)
 	return counted->count && counted_is_alone(counted, kernel);
 }
 
-static bool event_is(const struct recorded_counter *event, struct text name,
-		     enum accumulation accumulation)
+/* The event of that name that was counted so.  What is not accumulated may have flags of its own:
+ * then it is the first of that name.  Their number: there is none. */
+static uint32_t event_find(const struct model_process *process, struct text name,
+			   enum accumulation accumulation)
 {
-	return text_equals(name, event->name) && (!accumulation || event->flags == accumulation);
+	uint32_t first = process->counter_events;
+
+	for (uint32_t i = 0; i < process->counter_events; i++) {
+		if (!text_equals(name, process->counters[i].name))
+			continue;
+		if (process->counters[i].flags == accumulation)
+			return i;
+		first = MIN(first, i);
+	}
+	return accumulation ? process->counter_events : first;
 }
 
 /* Values of one event, from the counts of a call. */
@@ -153,11 +164,8 @@ static int values_find(struct text name, enum accumulation accumulation, struct 
 {
 	const struct call *call = context;
 	const struct model_process *process = call->process;
-	uint32_t event = 0;
+	uint32_t event = event_find(process, name, accumulation);
 
-	while (event < process->counter_events &&
-	       !event_is(&process->counters[event], name, accumulation))
-		event++;
 	if (event == process->counter_events)
 		return -ENOENT;
 	ret->items = calloc(MAX(call->count_count, 1u), sizeof(*ret->items));

@@ -141,14 +141,19 @@ static void write_three(struct json *json, const char *key, const uint64_t *valu
 	json_list_end(json);
 }
 
-/* Grids are counted in blocks there. */
+static uint64_t blocks_of(uint64_t items, uint64_t block)
+{
+	return items / block + (items % block != 0);
+}
+
+/* Grids are counted in blocks there; the last one may be a part. */
 static void write_kernel(struct json *json, const struct call *call)
 {
 	uint64_t grid[3], block[3];
 
 	for (unsigned i = 0; i < 3; i++) {
 		block[i] = value_of(call, VALUE_GROUP_X + i);
-		grid[i] = value_of(call, VALUE_GRID_X + i) / MAX(block[i], 1u);
+		grid[i] = blocks_of(value_of(call, VALUE_GRID_X + i), MAX(block[i], 1u));
 	}
 	write_three(json, "grid", grid);
 	write_three(json, "block", block);

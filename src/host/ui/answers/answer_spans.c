@@ -125,15 +125,19 @@ static size_t wide_find(const struct drawing *self, const struct span_group *gro
 	return at;
 }
 
-/* Where the pixel ends in which it begins, or the answer. */
+/* Where the pixel ends in which it begins, or the answer.  Times are the recording's, and may be
+ * too large for any sum. */
 static uint64_t pixel_end(const struct drawing *self, const struct span *span)
 {
-	uint64_t before_ns = span->begin_ns - MIN(span->begin_ns, self->from_ns);
+	uint64_t before_ns = span->begin_ns - MIN(span->begin_ns, self->from_ns), end_ns;
 
-	return MIN(self->from_ns + (before_ns / self->pixel_ns + 1) * self->pixel_ns, self->to_ns);
+	if (__builtin_mul_overflow(before_ns / self->pixel_ns + 1, self->pixel_ns, &end_ns) ||
+	    __builtin_add_overflow(end_ns, self->from_ns, &end_ns))
+		return self->to_ns;
+	return MIN(end_ns, self->to_ns);
 }
 
-/* Pixel by pixel: it costs what is drawn. */
+/* Pixel by pixel: it costs what is drawn.  Each takes one span at least. */
 static void lane_row_draw(struct drawing *self, const struct span_row *row)
 {
 	size_t end = row->first + row->count, at = span_row_find(self->spans, row, self->from_ns);
@@ -144,6 +148,7 @@ static void lane_row_draw(struct drawing *self, const struct span_row *row)
 
 		group.end = span_begin_find(self->spans, at, end,
 					    pixel_end(self, span_ordered(self, at)));
+		group.end = MAX(group.end, at + 1);
 		wide = wide_find(self, &group);
 		at = MIN(wide + 1, group.end);
 		group_write(self, &(struct span_group){ group.first, wide });

@@ -442,5 +442,6 @@ uint64_t ui_session_end_ns(struct ui_session *self)
 		end_ns = now_ns();
 	else if (ui_session_is_live(self))
 		end_ns = self->ended_ns;
-	return end_ns > self->origin_ns ? end_ns - self->origin_ns : 0;
+	/* A recording may say anything; a command cannot ask for more. */
+	return MIN(end_ns - MIN(end_ns, self->origin_ns), UI_TIME_MAX);
 }

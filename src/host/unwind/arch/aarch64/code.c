@@ -24,7 +24,8 @@
 #define EXIT           0xd2800ba8u /* mov x8, #93: of a thread */
 #define EXIT_GROUP     0xd2800bc8u /* mov x8, #94 */
 #define FUNCTION_ALIGN 16u
-#define TRAMPOLINE     2 /* instructions */
+#define TRAMPOLINE     2   /* instructions */
+#define HELPER_STEPS   16u /* for each instruction of a piece */
 #define REGISTER_FP    29
 #define REGISTER_SP    31
 
@@ -38,10 +39,14 @@ int follow_open(struct follow *ret, const struct object_part *piece,
 	ret->waiting = calloc(ret->count + 1, sizeof(*ret->waiting));
 	ret->tried = calloc(ret->count + 1, sizeof(*ret->tried));
 	ret->is_tried = calloc(ret->count + 1, sizeof(*ret->is_tried));
-	if (ret->states && ret->visits && ret->waiting && ret->tried && ret->is_tried)
-		return 0;
-	follow_close(ret);
-	return -ENOMEM;
+	ret->helper_steps = calloc(1, sizeof(*ret->helper_steps));
+	if (!ret->states || !ret->visits || !ret->waiting || !ret->tried || !ret->is_tried ||
+	    !ret->helper_steps) {
+		follow_close(ret);
+		return -ENOMEM;
+	}
+	*ret->helper_steps = (uint64_t)ret->count * HELPER_STEPS;
+	return 0;
 }
 
 void follow_close(struct follow *follow)
@@ -51,6 +56,7 @@ void follow_close(struct follow *follow)
 	free(follow->waiting);
 	free(follow->tried);
 	free(follow->is_tried);
+	free(follow->helper_steps);
 	*follow = (struct follow){ 0 };
 }
 

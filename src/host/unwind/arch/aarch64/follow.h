@@ -22,6 +22,7 @@ struct follow {
 	unsigned char *visits; /* enum visit */
 	uint32_t *waiting;
 	uint32_t waiting_count;
+	uint64_t *helper_steps; /* so many may still be taken through helpers (keeps.c) */
 	/* Of a guess (guess.c); what was known before stays as it is. */
 	bool is_guess;
 	bool is_wrong; /* it was none */

@@ -249,7 +249,8 @@ static bool crosses_files(uint32_t word)
 {
 	return (word & 0x5f20fc00) == 0x1e200000 || (word & 0x5f200000) == 0x1e000000 ||
 	       (word & 0x9fe08400) == 0x0e000400 || (word & 0xffd00000) == 0xd5100000 ||
-	       (word & 0x1e000000) == 0x04000000; /* SVE: more than needed */
+	       (word & 0xfff80000) == 0xd5280000 || /* sysl */
+	       (word & 0x1e000000) == 0x04000000;   /* SVE: more than needed */
 }
 
 /* Loads and stores that move_base() and read_...() do not know: exclusive and atomic ones. */
@@ -257,6 +258,27 @@ static bool names_register(uint32_t word, unsigned number)
 {
 	return word_bits(word, 0, 5) == number || word_bits(word, 5, 5) == number ||
 	       word_bits(word, 10, 5) == number || word_bits(word, 16, 5) == number;
+}
+
+/* Registers behind one that is named: from `first` on. */
+static bool is_among(unsigned number, unsigned first, unsigned count)
+{
+	return number >= first && number < first + count;
+}
+
+/* casp: pairs; ld64b: eight. */
+static bool reaches_register(uint32_t word, unsigned number)
+{
+	if ((word & 0xbfa07c00) == 0x08207c00)
+		return is_among(number, word_bits(word, 0, 5), 2) ||
+		       is_among(number, word_bits(word, 16, 5), 2);
+	return (word & 0xfffffc00) == 0xf83fd000 && is_among(number, word_bits(word, 0, 5), 8);
+}
+
+/* Some of the hints sign x17 or answer in x16, and all are nothing to older processors. */
+static bool hint_may_write(uint32_t word, unsigned number)
+{
+	return (word & 0xfffff01f) == 0xd503201f && (number == 16 || number == 17);
 }
 
 bool instruction_may_write(uint32_t word, unsigned number)
@@ -273,7 +295,9 @@ bool instruction_may_write(uint32_t word, unsigned number)
 	    (word & 0x3f000000) == 0x1c000000)   /* or from beside the code */
 		return false;
 	if ((word & 0x0a000000) == 0x08000000)
-		return names_register(word, number);
+		return names_register(word, number) || reaches_register(word, number);
+	if (hint_may_write(word, number))
+		return true;
 	if (instruction_flow(word, &offset) != FLOW_ON)
 		return false;
 	return (writes_first(word) || crosses_files(word)) && word_bits(word, 0, 5) == number;

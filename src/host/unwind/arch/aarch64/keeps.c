@@ -42,7 +42,8 @@ bool function_keeps(const struct follow *follow, uint64_t number, unsigned kept)
 {
 	struct helper self = { .at = number, .first = number, .last = number };
 
-	for (unsigned i = 0; i < STEPS_MAX && self.at < follow->count; i++) {
+	for (unsigned i = 0; i < STEPS_MAX && self.at < follow->count && *follow->helper_steps;
+	     i++, --*follow->helper_steps) {
 		uint32_t word = follow_word(follow, self.at);
 		int64_t offset;
 		enum flow flow = instruction_flow(word, &offset);

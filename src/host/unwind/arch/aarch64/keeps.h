@@ -6,5 +6,6 @@
 
 #include "host/unwind/arch/aarch64/follow.h"
 
-/* Whether the function at this instruction calls nobody and never writes to the register. */
+/* Whether the function at this instruction calls nobody and never writes to the register.  A piece
+ * has so many steps for all that are asked for: false behind the last one. */
 bool function_keeps(const struct follow *follow, uint64_t number, unsigned kept);

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 import harness
@@ -207,17 +208,29 @@ class Life(Cuda):
         app = self.app("late")
         process = self.start(app)
         app.ask("state")
-        self.assertTrue(harness.wait_until(lambda: app.ask("state")["subscribed"]))
+        self.await_callbacks(app)
         counts = app.ask("go 20")
         self.stop(process)
         self.assertEqual(len(Recording(self.path).calls["cuGraphLaunch"]), counts["graphs"])
         self.assert_left(app)
+
+    def await_callbacks(self, app):
+        """They are switched on one by one: until there are no more of them for a while."""
+        seen = []
+
+        def have_settled():
+            seen.append(app.ask("state")["callbacks"])
+            time.sleep(0.1)
+            return seen[-1] and len(seen) > 5 and len(set(seen[-5:])) == 1
+
+        self.assertTrue(harness.wait_until(have_settled), seen[-9:])
 
     def test_again_and_again_while_it_works(self):
         app = self.app()
         app.ask("run")
         for index in range(3):
             process = self.start(app)
+            self.assertTrue(harness.wait_until(lambda: app.ask("state")["buffers"]), "no kernel was seen")
             self.stop(process)
             self.assert_left(app, finalized=index + 1)
             recording = Recording(self.path)

@@ -12,7 +12,7 @@
 #define TOPOLOGY       "/sys/class/kfd/kfd/topology"
 #define PROPERTIES_MAX ((size_t)64 << 10)
 
-static uint64_t property_of(const char *properties, const char *name)
+uint64_t counter_property(const char *properties, const char *name)
 {
 	struct text rest = text_of(properties), line, word;
 	uint64_t value = 0;
@@ -34,10 +34,10 @@ static void architecture_name(uint64_t version, char *ret, size_t room)
 
 static void device_add(struct counter_devices *devices, unsigned node, char *properties)
 {
-	uint64_t version = property_of(properties, "gfx_target_version");
+	uint64_t version = counter_property(properties, "gfx_target_version");
 	struct counter_device *device = &devices->items[devices->count];
 
-	if (!version || !property_of(properties, "simd_count")) {
+	if (!version || !counter_property(properties, "simd_count")) {
 		free(properties);
 		return;
 	}

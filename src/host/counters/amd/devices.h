@@ -18,3 +18,6 @@ struct counter_devices {
  * -ENOENT: there is no such device. */
 int counter_devices_read(struct counter_devices *ret, struct err *err) MUST_CHECK;
 void counter_devices_done(struct counter_devices *devices);
+
+/* Of a device's properties; 0: not told. */
+uint64_t counter_property(const char *properties, const char *name);

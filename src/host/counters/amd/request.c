@@ -9,19 +9,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-static uint64_t property_of(const struct counter_device *device, const char *name)
-{
-	struct text rest = text_of(device->properties), line, word;
-	uint64_t value = 0;
-
-	while (text_take_line(&rest, &line))
-		if (text_take_word(&line, &word) && text_equals(word, name)) {
-			text_skip_blanks(&line);
-			return text_take_number(&line, 10, &value) ? value : 0;
-		}
-	return 0;
-}
-
 static void words_add(struct counter_collection *self, const char *format, ...) PRINTF_LIKE(2, 3);
 static void words_add(struct counter_collection *self, const char *format, ...)
 {
@@ -36,15 +23,17 @@ static void words_add(struct counter_collection *self, const char *format, ...)
 /* See target/domains/amd/counters/request.h. */
 static void device_write(struct counter_collection *self, const struct counter_device *device)
 {
-	uint64_t arrays = MAX(property_of(device, "simd_arrays_per_engine"), (uint64_t)1);
-	uint64_t in_unit = MAX(property_of(device, "simd_per_cu"), (uint64_t)1);
+	uint64_t arrays =
+		MAX(counter_property(device->properties, "simd_arrays_per_engine"), (uint64_t)1);
+	uint64_t in_unit = MAX(counter_property(device->properties, "simd_per_cu"), (uint64_t)1);
 
 	words_add(self, "counter-device=%u,%u,%u,%u,%u,%u,%u,%s;", device->node,
-		  (unsigned)MAX(property_of(device, "num_xcc"), (uint64_t)1),
-		  (unsigned)(property_of(device, "array_count") / arrays),
-		  (unsigned)(property_of(device, "simd_count") / in_unit), (unsigned)arrays,
-		  (unsigned)property_of(device, "domain"),
-		  (unsigned)property_of(device, "location_id"), device->architecture);
+		  (unsigned)MAX(counter_property(device->properties, "num_xcc"), (uint64_t)1),
+		  (unsigned)(counter_property(device->properties, "array_count") / arrays),
+		  (unsigned)(counter_property(device->properties, "simd_count") / in_unit),
+		  (unsigned)arrays, (unsigned)counter_property(device->properties, "domain"),
+		  (unsigned)counter_property(device->properties, "location_id"),
+		  device->architecture);
 }
 
 static int words_write(struct counter_collection *self, struct err *err)

@@ -354,7 +354,7 @@ class Unload(unittest.TestCase):
             self.assertTrue(result.event("attached")["notices_rights"], str(result))
             detached = result.event("detached")
             unloads += detached["unloaded"]
-            self.assertEqual(detached["unloaded"], "limpet" not in maps_of(process.pid), str(result))
+            self.assertEqual(detached["unloaded"], "memfd:limpet" not in maps_of(process.pid), str(result))
             self.assertEqual(detached["unloaded"], not detached["left"], str(result))
         process.stdin.close()
         self.assertEqual(process.wait(), 0)

@@ -13,6 +13,7 @@ CALL = re.compile(r"(?<![\w>.])(?:open|open64|openat|openat64|creat|fopen|freope
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
 KNOWN = {
+    "fleet/job/fleet_job.c": "/proc/self/exe, for nodes that have no limpet",
     "attach/library.c": "a file system of ours that nobody else sees yet; /proc/self",
     "attach/lock_holder.c": "/proc/locks",
     "attach/spawn.c": "temporary folders of ours",
@@ -22,8 +23,10 @@ KNOWN = {
     "core/output/output_file.c": "files that limpet makes, with care",
     "core/output/output_location.c": "folders of a path that a person gave, with care",
     "core/text/text.c": "/proc and /etc/passwd; paths that a person gave",
+    "counters/amd/device_lock.c": "/dev/kfd",
     "counters/pmu.c": "/sys/bus/event_source/devices",
     "model/model.c": "a path that a person gave",
+    "recorder/windows/counter_watch.c": "/dev/null",
     "process/foreign_file.c": "names of strangers, with care",
     "process/jvm/jvm.c": "below a folder that foreign_file.c opened; never followed",
     "process/memory.c": "/proc/PID/mem",

@@ -33,6 +33,8 @@ ALLOWED = {
     # The memory of a process, in /proc.
     "src/host/process/memory.c": {"O_RDWR"},
     "src/injector/memory.c": {"O_RDWR"},
+    # The driver of AMD's devices.
+    "src/host/counters/amd/device_lock.c": {"O_RDWR"},
     # In a file system that nobody else can see yet.
     "src/host/attach/library.c": {"O_CREAT", "O_WRONLY", "symlinkat"},
     # Files without a name.
@@ -41,6 +43,7 @@ ALLOWED = {
     "src/host/ui/browser.c": {"O_CREAT", "O_WRONLY", "O_RDWR"},
     # /dev/null.
     "src/host/cli/main.c": {"O_WRONLY"},
+    "src/host/recorder/windows/counter_watch.c": {"O_WRONLY"},
     "src/host/symbols/debuginfod.c": {"O_WRONLY"},
     # Memory.
     "src/host/export/profile/flame_page.c": {"open_memstream"},

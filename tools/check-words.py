@@ -40,6 +40,7 @@ ALLOWED = {
     "src/host/export/profile/pprof.c": {"fwrite"},
     "src/host/export/trace/pftrace.c": {"fwrite"},
     "src/host/export/trace/pftrace_samples.c": {"fwrite"},
+    "src/host/export/trace/pftrace_windows.c": {"fwrite"},
     # Bytes for machines, cleaned by foreign_copy() before, and JSON of json.c.
     "src/host/ui/columns.c": {"fwrite"},
     # The page itself, and answers as base64.

@@ -1,44 +1,24 @@
 /*
- * The handlers run on the thread that forks.
+ * The handlers stay, like this library.
  */
 #include "compat/register/forks.h"
 
-#include "target/runtime/fork_turn.h"
-
+#include <gnu/libc-version.h>
 #include <pthread.h>
 
-static struct fork_turn turn;
-static void (*child_handler)(void);
+#pragma weak gnu_get_libc_version
 
-static void forks_before(void)
+extern char __libc_single_threaded __attribute__((weak)); /* glibc 2.32 and later */
+
+static void forks_meet(void)
 {
-	fork_turn_fork_begin(&turn);
-	fork_turn_await(&turn);
+	forks_watch(pthread_atfork, gnu_get_libc_version ? gnu_get_libc_version() : NULL,
+		    &__libc_single_threaded && __libc_single_threaded);
 }
 
-static void forks_after(void)
+struct fork_work forks_begin(void)
 {
-	fork_turn_fork_end(&turn);
-}
-
-static void forks_in_child(void)
-{
-	fork_turn_forget(&turn);
-	child_handler();
-}
-
-void forks_watch(void (*in_child)(void))
-{
-	child_handler = in_child;
-	pthread_atfork(forks_before, forks_after, forks_in_child);
-}
-
-void forks_hold(void)
-{
-	fork_turn_work_begin(&turn);
-}
-
-void forks_release(void)
-{
-	fork_turn_work_end(&turn);
+	if (!forks_turn())
+		forks_meet();
+	return forks_hold();
 }

@@ -1,12 +1,10 @@
 /*
- * Forks of the program.  A child closes what is noted as ours (struct descriptor), so forks wait
- * for a moment while a descriptor has been made and is not noted yet.
+ * Forks of the program.  They wait for a moment while this library calls the loader, and while a
+ * descriptor has been made and is not noted yet: a child closes what is noted as ours.
  */
 #pragma once
 
-/* Each child of fork calls it.  Async-signal-safe, as the child of a threaded program must be. */
-void forks_watch(void (*in_child)(void));
+#include "target/runtime/forks.h"
 
-/* Around making and noting; short, without code of others. */
-void forks_hold(void);
-void forks_release(void);
+/* Around a call, or around making and noting; ends with forks_release(). */
+struct fork_work forks_begin(void);

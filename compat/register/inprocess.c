@@ -6,6 +6,7 @@
 #include "compat/register/inprocess.h"
 
 #include "compat/register/activation.h"
+#include "compat/register/forks.h"
 #include "compat/register/guarded.h"
 #include "compat/register/handover.h"
 #include "compat/register/libc_functions.h"
@@ -111,10 +112,14 @@ static int request_copy(struct request *ret, const char *environment, const char
 	return ret->environment ? 0 : -errno;
 }
 
+/* libc takes locks of its own to say it in the program's language. */
 static rocprofiler_register_error_code_t refuse_request(int r)
 {
+	struct fork_work work = forks_begin();
+
 	snprintf(reason, sizeof(reason), "the list of tools or variables cannot be used: %s",
 		 strerror(-r));
+	forks_release(work);
 	return r == -EPERM || r == -ENOSYS ? ROCP_REG_ROCPROFILER_ERROR : ROCP_REG_INVALID_ARGUMENT;
 }
 

@@ -4,10 +4,12 @@
  */
 #include "compat/register/libc_functions.h"
 
+#include "compat/register/loader.h"
 #include "shared/wire/thread_words.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
+
+#define MUSL_LACKS offsetof(struct boot_libc, __register_atfork)
 
 /* Which function goes where. */
 static const struct {
@@ -31,6 +33,7 @@ static const struct {
 	WANTED(unsetenv),
 	WANTED(__cxa_atexit),
 	WANTED(__cxa_finalize),
+	WANTED(__register_atfork),
 #undef WANTED
 };
 
@@ -40,9 +43,9 @@ _Static_assert(offsetof(struct boot_libc, thread_flags) == ARRAY_SIZE(wanted) * 
 /* Before glibc 2.34 some are in libraries of their own, and musl calls its libc otherwise. */
 static void *libc_function_find(void *libc, const char *name)
 {
-	void *function = libc ? dlsym(libc, name) : NULL;
+	void *function = libc ? loader_symbol(libc, name) : NULL;
 
-	return function ? function : dlsym(RTLD_DEFAULT, name);
+	return function ? function : loader_symbol(RTLD_DEFAULT, name);
 }
 
 /* glibc before 2.34 tells this to debuggers only. */
@@ -63,20 +66,19 @@ static int64_t block_distance(void *libc)
 
 bool libc_functions_find(struct boot_libc *ret)
 {
-	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+	void *libc = loader_open("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
 	bool is_whole = true;
 
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
 		uint64_t address = (uint64_t)libc_function_find(libc, wanted[i].name);
 
 		*(uint64_t *)((char *)ret + wanted[i].offset) = address;
-		is_whole &= address != 0;
+		is_whole &= address != 0 || wanted[i].offset == MUSL_LACKS;
 	}
 	ret->thread_flags = find_word(libc, "_thread_db_pthread_cancelhandling");
 	ret->thread_number = find_word(libc, "_thread_db_pthread_tid");
 	ret->thread_block = block_distance(libc);
 	if (libc)
-		dlclose(libc);
-	dlerror();
+		loader_close(libc);
 	return is_whole;
 }

@@ -6,13 +6,13 @@
 #include "compat/register/handover.h"
 #include "compat/register/inprocess.h"
 #include "compat/register/inside.h"
+#include "compat/register/loader.h"
 #include "compat/register/names.h"
 #include "compat/register/private.h"
 #include "compat/register/startup.h"
 #include "compat/register/switches.h"
 #include "shared/base/macros.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,8 @@ static bool comes_from_its_library(int runtime, rocprofiler_register_import_func
 	char file[PATH_MAX];
 	Dl_info library;
 
-	if (!function || !dladdr((void *)(uintptr_t)function, &library) || !library.dli_fname)
+	if (!function || !loader_find_module((void *)(uintptr_t)function, &library) ||
+	    !library.dli_fname)
 		return false;
 	return names_match_file(runtime, library.dli_fname) ||
 	       (realpath(library.dli_fname, file) && names_match_file(runtime, file));

@@ -4,11 +4,11 @@
  */
 #include "compat/register/sdk.h"
 
+#include "compat/register/loader.h"
 #include "compat/register/switches.h"
 #include "shared/base/macros.h"
 #include "shared/wire/page.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,20 +21,17 @@ static char folder[PATH_MAX]; /* written once, before anybody asks; empty: unkno
 
 bool sdk_is_wanted(void)
 {
-	bool is_wanted = dlsym(RTLD_DEFAULT, "rocprofiler_configure") || switch_force_load();
-
-	dlerror(); /* forgotten: the program must not find our error there */
-	return is_wanted;
+	return loader_symbol(RTLD_DEFAULT, "rocprofiler_configure") || switch_force_load();
 }
 
 /* The loader is asked what it has before it is told to load. */
 static void *open_library(const char *path, bool may_load, bool *ret_is_borrowed)
 {
-	void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+	void *handle = loader_open(path, RTLD_LAZY | RTLD_NOLOAD);
 
 	*ret_is_borrowed = handle != NULL;
 	if (!handle && may_load)
-		handle = dlopen(path, RTLD_LAZY | RTLD_GLOBAL);
+		handle = loader_open(path, RTLD_LAZY | RTLD_GLOBAL);
 	return handle;
 }
 
@@ -42,18 +39,16 @@ static bool open_with(struct sdk *ret, const char *path, bool may_load, const ch
 {
 	*ret = (struct sdk){ 0 };
 	ret->handle = open_library(path, may_load, &ret->is_borrowed);
-	if (ret->handle && dlsym(ret->handle, must_have))
-		ret->take = (sdk_take_function *)dlsym(ret->handle, TAKE_NAME);
+	if (ret->handle && loader_symbol(ret->handle, must_have))
+		ret->take = (sdk_take_function *)loader_symbol(ret->handle, TAKE_NAME);
 	if (!ret->take)
 		sdk_close(ret);
-	dlerror();
 	return ret->take != NULL;
 }
 
 static bool open_visible(struct sdk *ret)
 {
-	*ret = (struct sdk){ .take = (sdk_take_function *)dlsym(RTLD_DEFAULT, TAKE_NAME) };
-	dlerror();
+	*ret = (struct sdk){ .take = (sdk_take_function *)loader_symbol(RTLD_DEFAULT, TAKE_NAME) };
 	return ret->take != NULL;
 }
 
@@ -64,7 +59,7 @@ __attribute__((constructor)) static void remember_folder(void)
 	const char *slash;
 	Dl_info here;
 
-	if (!dladdr((void *)(uintptr_t)sdk_open_any, &here))
+	if (!loader_find_module((void *)(uintptr_t)sdk_open_any, &here))
 		return;
 	slash = strrchr(here.dli_fname, '/');
 	if (!slash || (here.dli_fname[0] != '/' && !getcwd(folder, sizeof(folder))))
@@ -111,15 +106,12 @@ bool sdk_open_ours(struct sdk *ret, bool may_load)
 
 void *sdk_function(const struct sdk *self, const char *name)
 {
-	void *function = self->handle ? dlsym(self->handle, name) : NULL;
-
-	dlerror();
-	return function;
+	return self->handle ? loader_symbol(self->handle, name) : NULL;
 }
 
 void sdk_close(struct sdk *self)
 {
 	if (self->handle && self->is_borrowed)
-		dlclose(self->handle);
+		loader_close(self->handle);
 	*self = (struct sdk){ 0 };
 }

@@ -5,9 +5,8 @@
 #include "compat/register/startup.h"
 
 #include "compat/register/libc_functions.h"
+#include "compat/register/loader.h"
 #include "compat/register/switches.h"
-
-#include <dlfcn.h>
 
 typedef int start_function(const struct boot_libc *libc, const char *tools, char *text,
 			   size_t room);
@@ -20,10 +19,9 @@ static void startup_start(const struct sdk *sdk, const struct boot_libc *libc)
 	start_function *start_tools = (start_function *)sdk_function(sdk, "limpet_inprocess_start");
 	start_configure_function *start_one =
 		(start_configure_function *)sdk_function(sdk, "limpet_inprocess_start_function");
-	void *configure = dlsym(RTLD_DEFAULT, "rocprofiler_configure");
+	void *configure = loader_symbol(RTLD_DEFAULT, "rocprofiler_configure");
 	char reasons[512];
 
-	dlerror();
 	if (start_tools && switch_tools())
 		start_tools(libc, switch_tools(), reasons, sizeof(reasons));
 	if (start_one && configure)

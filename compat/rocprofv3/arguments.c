@@ -74,11 +74,9 @@ static int take_long(struct profile *profile, const char *word, struct words *wo
 		     struct err *err)
 {
 	const char *name = word + 2, *equals = strchr(name, '=');
+	size_t length = equals ? (size_t)(equals - name) : strlen(name);
 	const struct setting *setting =
-		strchr(name, '_')
-			? NULL
-			: setting_find(name, equals ? (size_t)(equals - name) : strlen(name));
-
+		memchr(name, '_', length) ? NULL : setting_find(name, length);
 	int r;
 
 	if (!setting)

@@ -292,13 +292,22 @@ static int plan_counters(struct running *self, struct err *err)
 	self->counters = calloc(1, sizeof(*self->counters));
 	if (!self->counters)
 		return err_set(err, -ENOMEM, "no memory for counters");
-	r = counter_collection_open(self->counters, profile->config_folder,
-				    extra ? extra : profile->extra_text, profile->counters.items,
-				    profile->counters.count, err);
+	r = counter_collection_open(
+		self->counters,
+		&(struct counter_wish){ .folder = profile->config_folder,
+					.extra = extra ? extra : profile->extra_text,
+					.names = profile->counters.items,
+					.count = profile->counters.count },
+		err);
 	if (!r && self->counters->plan.unknown[0])
 		face_say(self->profiling->face, SAY_WARNING,
 			 "Unable to find all counters for agent of %s: %s",
 			 self->counters->plan.architecture, self->counters->plan.unknown);
+	if (!r && self->counters->left_out[0])
+		face_say(
+			self->profiling->face, SAY_WARNING,
+			"no counters of %s: those of %s are collected, and one architecture at a time",
+			self->counters->left_out, self->counters->plan.architecture);
 	return r;
 }
 

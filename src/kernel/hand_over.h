@@ -26,7 +26,7 @@ ALWAYS_INLINE void add_rest(struct walk *walk)
 
 ALWAYS_INLINE void hand_over(struct walk *walk, struct kernel_process *process, struct ids ids)
 {
-	if (walk->unknown && ask_for_ranges(process, ids, walk->unknown))
+	if ((walk->unknown && ask_for_ranges(process, ids, walk->unknown)) || walk->is_for_host)
 		take_raw(walk);
 	else if (walk->sample.end == STACK_UNREADABLE && !walk->seeking)
 		add_rest(walk);

@@ -19,7 +19,7 @@ ALWAYS_INLINE int do_without_sp(struct walk *walk, struct unwind_row *row)
 		return STEP_ON;
 	}
 	if (kind == UNWIND_SP || kind == UNWIND_SPECIAL || kind == UNWIND_SIGNAL ||
-	    kind == UNWIND_GO_CGO || kind == UNWIND_GO_PUSHED)
+	    kind == UNWIND_GO_CGO || kind == UNWIND_GO_PUSHED || kind == UNWIND_CONTEXT)
 		return end_walk(walk, STACK_NO_RULE);
 	return STEP_ON;
 }
@@ -172,6 +172,10 @@ static long climb_one(struct climb *climb)
 	if (kind == UNWIND_NEWER) {
 		walk->unknown = walk->pc;
 		return end_walk(walk, STACK_NO_TABLE);
+	}
+	if (kind == UNWIND_CONTEXT) {
+		walk->is_for_host = 1;
+		return end_walk(walk, STACK_SWITCHED);
 	}
 	if (kind == UNWIND_GO_GOBUF)
 		return step_to_goroutine(climb, (__u32)row.cfa * 8);
@@ -339,6 +343,7 @@ ALWAYS_INLINE void walk_up(struct walk *walk, struct task_struct *task,
 	walk->was_guided = 0;
 	walk->is_sp_lost = 0;
 	walk->signals = 0;
+	walk->is_for_host = 0;
 	walk->luajit_count = 0;
 	walk->doubted_ra = 0;
 	walk->tried_sp = 0;

@@ -158,6 +158,13 @@ ALWAYS_INLINE int plan_by_special(struct climb *climb, __u32 number, struct plan
 			1; /* as for that step: it has no frame, and its registers are known */
 		return STEP_ON;
 	}
+	if (special->ra_saved == UNWIND_SAVED_BEHIND) {
+		if (!walk->is_innermost)
+			return end_walk(walk, STACK_NO_RULE);
+		plan->ra_at =
+			register_by_number(walk, special->ra_register) + (__s64)special->ra_offset;
+		return STEP_ON;
+	}
 	plan->ra_at = place_of_saved(walk, plan, special->ra_saved, special->ra_offset);
 	return STEP_ON;
 }

@@ -38,6 +38,7 @@ struct walk {
 	__u8 was_innermost; /* `registers` are those of whom it has called */
 	__u8 is_sp_lost;    /* sp is lower than the true one, or equal (aarch64) */
 	__u8 signals;       /* and other switches of stacks */
+	__u8 is_for_host;   /* it needs more than can be done here */
 	__u8 luajit_count;
 	__u8 is_luajit_exact;        /* the innermost one is where the thread stands */
 	__u8 is_luajit_compiled;     /* its code is compiled, not the assembly */

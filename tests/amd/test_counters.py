@@ -14,6 +14,7 @@ import pathlib
 import signal
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -176,6 +177,65 @@ class Counters(unittest.TestCase):
         self.assertEqual(values[-3:], [1, 2, 3])
         self.assertLessEqual(Counter(values[:-3]).keys(), {3.0})  # where one happened to run alone
 
+    def test_kernels_from_before_the_attach_are_beside_others(self):
+        work = self.work()
+        work.ask("beside", 0)
+        process = self.begin(work, "SQ_WAVES")
+        work.ask("solo", 3)
+        work.ask("beside", 1)  # from here on the queue is known, and that it was not empty
+        work.ask("solo", 2)
+        work.ask("release")
+        out = self.end(process)
+        self.assertIn("5 of 6 counted kernels ran at the same time as others", out)
+        self.assertEqual([value for value in self.values("SQ_WAVES") if value != 1], [])
+
+    def test_one_device_only(self):
+        work = self.work()
+        process = self.begin(work, "SQ_WAVES:device=0", "GRBM_COUNT:device=1")
+        work.ask("solo", 3)
+        self.end(process)
+        self.assertEqual(self.values("SQ_WAVES"), [1, 2, 3])
+        self.assertEqual(self.values("GRBM_COUNT"), [])
+        for name, words in (("SQ_WAVES:device=7", "no such GPU"), ("SQ_WAVES:device=x", "the number of a GPU")):
+            refused = self.run_rocprofv3("--pid", work.pid, "--pmc", name)
+            out, _ = refused.communicate(timeout=DEADLINE_S)
+            self.assertEqual(refused.returncode, 1, out)
+            self.assertIn(words, out)
+
+    def test_every_form_of_asking(self):
+        work = self.work()
+        folder = pathlib.Path(self.folder)
+        (folder / "a.txt").write_text("pmc: SQ_WAVES GRBM_COUNT\n")
+        (folder / "a.yaml").write_text("jobs:\n  - pmc: [SQ_WAVES, GRBM_COUNT]\n")
+        (folder / "a.json").write_text('{"jobs": [{"pmc": ["SQ_WAVES", "GRBM_COUNT"]}]}')
+        for options in (("--pmc", "SQ_WAVES", "GRBM_COUNT"), ("--pmc", "SQ_WAVES,GRBM_COUNT"), ("--pmc=SQ_WAVES,GRBM_COUNT",),
+                        ("-i", folder / "a.txt"), ("-i", folder / "a.yaml"), ("-i", folder / "a.json")):
+            with self.subTest(options):
+                process = self.run_rocprofv3("--pid", work.pid, "-f", "csv", *options)
+                while ":: success" not in (line := process.stdout.readline()):
+                    self.assertTrue(line)
+                work.ask("solo", 2)
+                self.end(process)
+                self.assertEqual((self.values("SQ_WAVES"), len(self.values("GRBM_COUNT"))), ([1, 2], 2))
+
+    def test_variables_of_the_attach_library(self):
+        work = self.work()
+        variables = {**HOST, "ROCPROF_COUNTER_COLLECTION": "1", "ROCPROF_COUNTERS": "pmc: SQ_WAVES GRBM_COUNT",
+                     "ROCPROF_OUTPUT_PATH": self.folder, "ROCPROF_OUTPUT_FILE_NAME": "x", "ROCPROF_OUTPUT_FORMAT": "csv",
+                     "ROCPROF_ATTACH_TOOL_LIBRARY": "librocprofiler-sdk-tool.so"}
+        program = ("import ctypes, sys; library = ctypes.CDLL(sys.argv[1]); assert library.attach(int(sys.argv[2])) == 0; "
+                   "print('in', flush=True); sys.stdin.readline(); assert library.detach() == 0")
+        process = subprocess.Popen([sys.executable, "-c", program, os.environ["ATTACH_LIBRARY"], str(work.pid)], env=variables,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stdin.close)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), "in\n")
+        work.ask("solo", 2)
+        process.communicate("\n", timeout=DEADLINE_S)
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual((self.values("SQ_WAVES"), len(self.values("GRBM_COUNT"))), ([1, 2], 2))
+
     def test_groups_and_single_queues_go_by(self):
         work = self.work()
         process = self.begin(work, "SQ_WAVES")
@@ -265,6 +325,18 @@ class Counters(unittest.TestCase):
                 self.assertNotEqual(process.returncode, 0)
                 self.assertIn(words, " ".join(out.split()))
         self.assertEqual(pathlib.Path(f"/proc/{work.pid}/maps").read_text(), maps)
+
+    def test_another_profiler_has_the_device(self):
+        work = self.work()
+        shared = os.path.join(self.folder, "shared")
+        pathlib.Path(shared).write_bytes(bytes(4096))
+        environment = {key: value for key, value in HOST.items() if key != "HSA_MODEL_TOPOLOGY"}
+        done = subprocess.run([STANDIN / "standin_kfd", "busy", MADE_UP / "topology", shared, ROCPROFV3, "--pid", str(work.pid),
+                               "--pmc", "SQ_WAVES", "-d", self.folder], env=environment, text=True, capture_output=True,
+                              stdin=subprocess.DEVNULL, timeout=DEADLINE_S)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("another profiler has the counters of device 1 (gfx942)", " ".join((done.stdout + done.stderr).split()))
+        work.ask("solo", 1)
 
     def test_unknown_ones_are_named_and_the_rest_collected(self):
         work = self.work()

@@ -481,7 +481,7 @@ static void *read_much(void *context)
 	struct limpet_error ours = LIMPET_ERROR_INIT;
 	struct limpet_sampler_status status = LIMPET_SAMPLER_STATUS_INIT;
 
-	for (int i = 0; i < 300; i++) {
+	for (int i = 0; i < 120; i++) {
 		limpet_sampler_read(context, 50, ignore, NULL, &ours);
 		limpet_sampler_status(context, &status, &ours);
 		if (i % 40 == 0)

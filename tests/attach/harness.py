@@ -6,6 +6,7 @@ Environment: LIMPET is the executable under test, PROGRAMS the folder with the b
 PATIENCE_S for how many seconds something may be late.
 """
 
+import contextlib
 import json
 import mmap
 import os
@@ -23,6 +24,7 @@ SKIP = 77
 BUSY = 7  # limpet's status
 # How long a thing may take that must happen: whatever is slow or stands still for seconds is not broken.
 PATIENCE_S = int(os.environ.get("PATIENCE_S", "60"))
+PAUSE_MAX_S = 0.01  # between two looks at what one waits for
 
 # struct workload_stats of tests/programs/workload.h
 WORDS = (
@@ -63,7 +65,7 @@ class Stats:
         while self.word("turns") < wanted:
             if time.monotonic() > end:
                 return False
-            time.sleep(0.0005)
+            time.sleep(0.002)
         return True
 
 
@@ -177,6 +179,18 @@ class TargetTest(unittest.TestCase):
 
     maxDiff = None
 
+    @contextlib.contextmanager
+    def subTest(self, *arguments, **options):
+        """Its targets end with it, and take no time from those of the next one."""
+        kept = len(self._cleanups)
+        with super().subTest(*arguments, **options):
+            try:
+                yield
+            finally:
+                while len(self._cleanups) > kept:
+                    function, given, named = self._cleanups.pop()
+                    function(*given, **named)
+
     def target(self, *arguments, **options):
         try:
             target = Workload(*arguments, **options)
@@ -220,11 +234,12 @@ class Span:
 
 def wait_until(condition, deadline_s=PATIENCE_S):
     """True as soon as condition() is; False after the deadline."""
-    end = time.monotonic() + deadline_s
+    end, pause_s = time.monotonic() + deadline_s, 0.001
     while not condition():
         if time.monotonic() > end:
             return False
-        time.sleep(0.002)
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, PAUSE_MAX_S)
     return True
 
 

@@ -147,7 +147,7 @@ class CannotBeAttached(Refusal):
 
     def test_filters_that_kill_or_refuse(self):
         calls = {"mmap_kill": "mmap", "mmap_errno": "mmap", "clone_kill": "clone",
-                 "clone_errno": "clone", "open_kill": "openat"}
+                 "clone_errno": "clone", "open_kill": "openat", "clock_errno": "clock_gettime"}
         for name, call in calls.items():
             with self.subTest(filter=name):
                 target = self.target("filtered", name)

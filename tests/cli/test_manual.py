@@ -6,6 +6,7 @@ names no option that is not there.
 Environment: LIMPET is the executable under test, MANUAL the folder of the pages that the build makes.
 """
 
+import functools
 import os
 import pathlib
 import re
@@ -23,15 +24,25 @@ MADE = pathlib.Path(os.environ["MANUAL"])
 SHELLS = ("bash", "zsh", "fish")
 
 
-def verbs():
-    text = limpet("help").out
-    part = text.split("commands:\n", 1)[1].split("\n\n", 1)[0]
+def listed(title, *words):
+    """The verbs that a help text lists."""
+    part = limpet(*words).out.split(f"{title}:\n", 1)[1].split("\n\n", 1)[0]
     return [line.split()[0] for line in part.splitlines()]
 
 
+@functools.cache
+def verbs():
+    """Each that can be run, those below others too: "fleet dump"."""
+    def with_those_below(verb):
+        has_own = "\nverbs:\n" in limpet(verb, "--help").out
+        return [f"{verb} {word}" for word in listed("verbs", verb, "--help")] if has_own else [verb]
+    return [name for verb in listed("commands", "help") for name in with_those_below(verb)]
+
+
+@functools.cache
 def options(verb):
     """(short or None, long) of each, as --help tells them: they are printed from the table."""
-    text = limpet(verb, "--help").out
+    text = limpet(*verb.split(), "--help").out
     if "\noptions:\n" not in text:
         return []
     part = text.split("\noptions:\n", 1)[1].split("\n\n", 1)[0]
@@ -40,8 +51,9 @@ def options(verb):
 
 
 def find_page(verb):
-    """The path of its page, None: it has none."""
-    return next((path for folder in (PAGES, MADE) if (path := folder / f"limpet-{verb}.1").exists()), None)
+    """The path of its page, None: it has none. Verbs below another one share that one's."""
+    name = f"limpet-{verb.split()[0]}.1" if verb else "limpet-.1"
+    return next((path for folder in (PAGES, MADE) if (path := folder / name).exists()), None)
 
 
 def page(verb):
@@ -56,7 +68,8 @@ class Manual(unittest.TestCase):
     def test_each_verb_is_described(self):
         first = page("")
         for verb in verbs():
-            self.assertRegex(first, r"\b%s\b" % verb)
+            self.assertRegex(first, r"\b%s\b" % verb.split()[0])
+            self.assertRegex(page(verb), r"\b%s\b" % verb.split()[-1])
             self.assertTrue(find_page(verb) or verb == "completions", verb)
 
     def test_each_option_is_described(self):
@@ -72,7 +85,8 @@ class Manual(unittest.TestCase):
         for verb in verbs():
             if not find_page(verb):
                 continue
-            known = {name for _, name in options(verb)} | {"help"}
+            known = {name for other in verbs() if find_page(other) == find_page(verb)
+                     for _, name in options(other)} | {"help"}
             part = page(verb).split(".SH OPTIONS", 1)[-1].split("\n.SH ", 1)[0]
             told = {name for line in part.splitlines() if line.startswith((".BR -", ".B -"))
                     for name in re.findall(r"(?<![\w-])--([\w-]+)", line)}
@@ -120,8 +134,11 @@ class Completions(unittest.TestCase):
     def lines_of(shell, script, verb):
         """What the script has for one verb."""
         if shell == "fish":
-            return "\n".join(line for line in script.splitlines() if f"seen_subcommand_from {verb}'" in line)
-        start = {"bash": f"\t*:{verb})", "zsh": f"\t{verb}) "}[shell]
+            above, word = verb.split() if " " in verb else ("", verb)
+            return "\n".join(line for line in script.splitlines() if f"seen_subcommand_from {word}'" in line
+                             and (f"'__fish_seen_subcommand_from {above};" in line) == bool(above))
+        name = verb.replace(" ", "\\ ")
+        start = {"bash": f"\t*:{name})", "zsh": f"\t{name}) "}[shell]
         return script.split(start, 1)[1].split(";;", 1)[0]
 
     @staticmethod
@@ -135,7 +152,7 @@ class Completions(unittest.TestCase):
         for shell in SHELLS:
             script = limpet("completions", shell).out
             for verb in verbs():
-                self.assertRegex(script, r"(?m)^.*\b%s\b" % verb)
+                self.assertRegex(script, r"(?m)^.*\b%s\b" % verb.split()[-1])
 
     def test_the_shells_can_read_them(self):
         for shell in SHELLS:

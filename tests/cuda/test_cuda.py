@@ -276,6 +276,14 @@ class Life(Cuda):
         self.assertEqual(result.code, 0, str(result))
         self.assertGreaterEqual(len(Recording(self.path).calls["cuGraphLaunch"]), counts["graphs"])
 
+    def test_ends_while_cupti_is_asked(self):
+        app = self.app(STANDIN_SLOW_END="1")
+        process = self.start(app)
+        app.ask("go 10")
+        app.say("exit")
+        self.assertEqual(app.process.wait(harness.PATIENCE_S), 0)
+        self.assertEqual(harness.limpet_finish(process).code, 0)
+
 
 class Looking(Cuda):
     def test_doctor_says_which_cupti(self):

@@ -127,10 +127,10 @@ class Ends(Programs):
 class Newer(Programs):
     def test_the_whole_life(self):
         self.target = self.new_target("exits")
-        for _ in range(101):
+        for _ in range(11):
             self.finish(self.launch(NEW, "-p", self.target.pid, "-t", tool("a"), "-d", 0))
         self.end_target()
-        self.assert_log(*expected(101, exited=True))
+        self.assert_log(*expected(11, exited=True))
 
     def test_every_spelling(self):
         pid, path = self.target.pid, tool("a")

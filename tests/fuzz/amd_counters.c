@@ -14,7 +14,8 @@ static void must_be_planned(const struct amd_counters *counters, const struct am
 	struct err err = { 0 };
 
 	snprintf(device.architecture, sizeof(device.architecture), "%s", counter->architecture);
-	if (counter_plan_make(&plan, counters, &device, &counter->name, 1, &err)) {
+	if (counter_plan_make(&plan, counters, &(struct plan_devices){ &device, 1, 0 },
+			      &counter->name, 1, &err)) {
 		must(err.code && err.what[0]);
 		return;
 	}

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	int r = elf_file_symbol(bytes, size, "one", &value);
 
 	must(r == 0 || r == -ENOENT);
-	must(r || size > sizeof(Elf64_Ehdr) + sizeof(Elf64_Shdr) + sizeof(Elf64_Sym));
+	must(r || size > sizeof(Elf64_Ehdr)); /* tables may lie over each other */
 	must(!r || !value);
 	(void)!elf_file_symbol(bytes, size, "a_longer_name", &value);
 	return 0;

@@ -21,6 +21,8 @@
 #include "host/model/calls/summary.h"
 #include "host/model/calls/work.h"
 #include "host/model/samples/call_tree.h"
+#include "host/model/windows/window_points.h"
+#include "host/model/windows/window_summary.h"
 
 struct walk {
 	const struct model *model;
@@ -138,6 +140,29 @@ static void walk_through_samples(struct model *model)
 	}
 }
 
+static int visit_point(const struct model_metric *metric, uint64_t time_ns, double value,
+		       void *context)
+{
+	const struct model *model = context;
+
+	(void)time_ns;
+	(void)value;
+	must(metric->number < model->windows.metric_count);
+	return 0;
+}
+
+static void walk_through_windows(struct model *model)
+{
+	CLEANUP(window_summary_done) struct window_summary summary = { 0 };
+	uint64_t counted = 0;
+
+	must(!model_each_point(model, visit_point, model));
+	must(!window_summary_make(model, &summary));
+	for (size_t i = 0; i < summary.count; i++)
+		counted += summary.rows[i].windows + summary.rows[i].missing;
+	must(counted == model->windows.count);
+}
+
 /* Every format that is one stream, into nothing. */
 static void export_streams(struct model *model)
 {
@@ -193,6 +218,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	} else {
 		walk_through(model);
 		walk_through_samples(model);
+		walk_through_windows(model);
 		compare_samples(model);
 		if (size % 4 == 0)
 			export_streams(model);

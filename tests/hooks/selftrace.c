@@ -47,7 +47,10 @@ EXPORT const struct boot_libc *limpet_agent_libc(void)
 				   .pthread_attr_setstack = (uint64_t)pthread_attr_setstack,
 				   .dlopen = (uint64_t)dlopen,
 				   .dlsym = (uint64_t)dlsym,
-				   .dlclose = (uint64_t)dlclose };
+				   .dlclose = (uint64_t)dlclose,
+				   .__cxa_atexit = (uint64_t)dlsym(RTLD_DEFAULT, "__cxa_atexit"),
+				   .__cxa_finalize =
+					   (uint64_t)dlsym(RTLD_DEFAULT, "__cxa_finalize") };
 	return &libc;
 }
 

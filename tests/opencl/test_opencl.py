@@ -285,7 +285,7 @@ class Contents(OpenCL):
         self.assertLess(max(kernels) - min(set(kernels) - {0}), CROWD)
 
     def test_a_driver_that_comes_later(self):
-        loop = self.loop("late")
+        loop = self.loop("late", "slow")
         process = self.start(loop)
         loop.order()
         self.assertEqual(loop.line(), {"ready": True})
@@ -451,11 +451,13 @@ class Hard(OpenCL):
 
     def test_ways_that_break(self):
         for case in ("order", "unordered", "churn", "kinds"):
-            self.assert_unharmed(case, self.visit, visits=2)
+            with self.subTest(case):
+                self.assert_unharmed(case, self.visit, visits=2)
 
     def test_ways_that_break_with_device_times(self):
         for case in ("order", "unordered", "churn", "kinds"):
-            self.assert_unharmed(case, self.timed_visit, visits=2)
+            with self.subTest(case):
+                self.assert_unharmed(case, self.timed_visit, visits=2)
 
     def test_answers_with_device_times(self):
         loop = self.hard("answers")
@@ -466,11 +468,12 @@ class Hard(OpenCL):
 
     def test_leaving_while_a_queue_is_made(self):
         """The driver takes its time over it, and nobody else is to find it half made."""
-        for _ in range(2):
-            loop = self.hard("making")
-            process = self.start_making(loop)
-            self.stop(process)
-            self.rounds(loop, 3)
+        for turn in range(2):
+            with self.subTest(turn=turn):
+                loop = self.hard("making")
+                process = self.start_making(loop)
+                self.stop(process)
+                self.rounds(loop, 3)
 
     def start_making(self, loop):
         """In, until the driver is at work on a queue of ours."""

@@ -212,6 +212,7 @@ static const struct rule socket_kill[] = { { SYS_socketpair, ACTION_KILL },
 					   { SYS_recvmsg, ACTION_KILL },
 					   END };
 static const struct rule open_kill[] = { { SYS_openat, ACTION_KILL }, END };
+static const struct rule clock_errno[] = { { SYS_clock_gettime, ACTION_ERRNO }, END };
 static const struct rule harmless[] = { { SYS_reboot, ACTION_KILL }, END };
 
 const struct workload workloads[] = {
@@ -223,6 +224,7 @@ const struct workload workloads[] = {
 	{ "clone_errno", filtered_run, &(const struct rules){ ACTION_ALLOW, clone_errno } },
 	{ "socket_kill", filtered_run, &(const struct rules){ ACTION_ALLOW, socket_kill } },
 	{ "open_kill", filtered_run, &(const struct rules){ ACTION_ALLOW, open_kill } },
+	{ "clock_errno", filtered_run, &(const struct rules){ ACTION_ALLOW, clock_errno } },
 	{ "counter_kill", counter_run, NULL },
 	{ "thread_kill", filtered_thread_run, &(const struct rules){ ACTION_ALLOW, mmap_kill } },
 	{ "leader_kill", filtered_leader_run, &(const struct rules){ ACTION_ALLOW, mmap_kill } },

@@ -130,7 +130,7 @@ class Newer(unittest.TestCase):
 
     def test_no_format_is_left_out(self):
         """Whoever adds one looks here, too."""
-        text = limpet("export", "--help").out.split("formats of calls and samples:", 1)[1].split("format of everything:", 1)[0]
+        text = limpet("export", "--help").out.split("formats of calls, samples and counters over time:", 1)[1].split("format of everything:", 1)[0]
         self.assertEqual(set(re.findall(r"(?m)^  (\S+) ", text)),
                          {"csv", "json", "chrome", "kineto", "pftrace", "rocprof-csv", "rocprof-json", "rocpd"})
 

@@ -54,11 +54,11 @@ class Functions(unittest.TestCase):
         self.probe("secure", ROCPROFILER_REGISTER_SECURE="1")
 
     def test_sixteen_threads_at_once(self):
-        for _ in range(20):
+        for _ in range(10):
             self.probe("at_once")
 
     def test_sixteen_threads_at_once_with_a_profiler(self):
-        for _ in range(10):
+        for _ in range(5):
             ground = self.probe("at_once", self.ground(RECORDING), **FORCED)
             self.assertEqual(len(self.tables(ground)), 80)
 

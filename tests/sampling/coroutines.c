@@ -1,9 +1,9 @@
 /*
  * Coroutines on stacks of their own, whose functions call a known chain: those of glibc, which
- * switch all the time, or those that code in the manner of Boost.Context makes.  Runs until it is
- * killed.
+ * switch all the time (and do nothing else: switches), or those that code in the manner of
+ * Boost.Context makes.  Runs until it is killed.
  *
- *   coroutines contexts|fcontexts
+ *   coroutines contexts|switches|fcontexts
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -24,6 +24,7 @@ struct scheduler {
 
 static __thread struct scheduler *scheduler; /* of the calling thread */
 static volatile unsigned turns;
+static int has_work = 1;
 
 /* Makes the stack of a coroutine ready: the function, and above it what that returns to, which are
  * the last instructions of make_fcontext. */
@@ -77,6 +78,7 @@ APART void switch_over(void)
 
 	self->current = (from + 1) % COROUTINES;
 	swapcontext(&self->contexts[from], &self->contexts[self->current]);
+	turns++;
 }
 
 APART void leaf_work(void)
@@ -100,7 +102,8 @@ LINK(link_1, link_2)
 APART void coroutine_main(void)
 {
 	for (;;) {
-		link_1();
+		if (has_work)
+			link_1();
 		if (scheduler)
 			switch_over();
 	}
@@ -139,9 +142,10 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
+	has_work = strcmp(argv[1], "switches") != 0;
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL,
-			       strcmp(argv[1], "contexts") ? run_fcontext : run_contexts, NULL);
+			       strcmp(argv[1], "fcontexts") ? run_contexts : run_fcontext, NULL);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	return 0;

@@ -70,12 +70,23 @@ def as_user(user, capabilities=()):
     return ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *more]
 
 
-def exit_if_refused(sampler):
-    """Ends the test as skipped (77), with the reason, where this machine does not allow the sampler."""
-    refused = sample(sampler, os.getpid(), seconds=0).error
-    if refused:
-        print(f"skipped: {refused['what']}: {refused['why']}")
+def allowed_samplers(*samplers):
+    """Those that this machine allows; the reasons of the others are printed, and where it allows none the test ends as
+    skipped (77)."""
+    allowed = []
+    for sampler in samplers:
+        refused = sample(sampler, os.getpid(), seconds=0).error
+        if refused:
+            print(f"skipped: {refused['what']}: {refused['why']}")
+        else:
+            allowed.append(sampler)
+    if not allowed:
         sys.exit(77)
+    return allowed
+
+
+def exit_if_refused(sampler):
+    allowed_samplers(sampler)
 
 
 class Symbols:

@@ -30,7 +30,7 @@ def record(command, folder, sampler, least=150):
     on a busy machine a program gets few."""
     path = pathlib.Path(folder) / "recording"
     with running(*command) as process:
-        for seconds in (2, 10, 30):
+        for seconds in (0.5, 2, 5, 15, 30):
             done = limpet("record", "-p", str(process.pid), "-F", str(RATE), "--sampler", sampler, "-d", f"{seconds}s",
                           "-o", str(path), "--json")
             if done.returncode == 3:

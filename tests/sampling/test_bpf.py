@@ -158,10 +158,10 @@ class Bpf(unittest.TestCase):
         process = subprocess.Popen([WAITS, kind])
         try:
             wait_for_threads(process.pid, 2)
-            timer = threading.Timer(2, middle, (process.pid,))
+            timer = threading.Timer(1, middle, (process.pid,))
             timer.start()
             before, begin = turns_and_time(process.pid), time.monotonic()
-            recording = sample("bpf", process.pid, seconds=6)
+            recording = sample("bpf", process.pid, seconds=4)
             after, passed = turns_and_time(process.pid), time.monotonic() - begin
             timer.join()
         finally:

@@ -13,6 +13,7 @@ import harness  # noqa: E402
 
 LOCKS = os.path.join(os.environ["SAMPLING_PROGRAMS"], "locks")
 WAYS = ("bpf", "read")
+LOOKS = 5  # at a program that changes all the time, by each of them
 
 
 class Dump(harness.TargetTest):
@@ -44,12 +45,12 @@ class Deadlocks(Dump):
 
     def test_a_circle(self):
         for kind in ("normal", "recursive", "checked", "robust"):
-            process = self.start("circle", kind, 3)
-            threads = self.await_deadlock(process)
-            self.assertEqual(len(threads), 3, kind)
-            order = [int(thread["name"].split()[1]) for thread in threads]
-            self.assertEqual([(number + 1) % 3 for number in order], order[1:] + order[:1])
-            self.assertEqual(len({thread["waits_for"] for thread in threads}), 3)
+            with self.subTest(kind):
+                threads = self.await_deadlock(self.start("circle", kind, 3))
+                self.assertEqual(len(threads), 3)
+                order = [int(thread["name"].split()[1]) for thread in threads]
+                self.assertEqual([(number + 1) % 3 for number in order], order[1:] + order[:1])
+                self.assertEqual(len({thread["waits_for"] for thread in threads}), 3)
 
     def test_what_people_see(self):
         process = self.start("circle", "normal", 2)
@@ -69,9 +70,9 @@ class Deadlocks(Dump):
             self.assertIsNone(self.deadlock(process.pid))
 
     def test_locks_that_are_fought_for(self):
-        process = self.start("busy", "normal", 8)
+        process = self.start("busy", "normal", 4)
         for way in WAYS:
-            for _ in range(5):
+            for _ in range(LOOKS):
                 self.assertIsNone(self.deadlock(process.pid, way))
 
 
@@ -102,9 +103,9 @@ class Texts(Dump):
         return None
 
     def test_the_header_is_true_of_the_stack(self):
-        process = self.start("switching", "normal", 6)
+        process = self.start("switching", "normal", 4)
         for way in WAYS:
-            for _ in range(12):
+            for _ in range(LOOKS):
                 threads = [event for event in self.events(process.pid, way) if event["event"] == "thread"]
                 problems = [self.problem(thread) for thread in threads if thread["has_stack"]]
                 self.assertEqual([problem for problem in problems if problem], [])

@@ -64,6 +64,18 @@ class Ends(unittest.TestCase):
         """They return to code that has no name where .symtab is stripped, and whose rules begin behind the return."""
         self.assert_coroutines_are_complete("contexts")
 
+    def test_switches_of_the_c_library(self):
+        """On aarch64 swapcontext() lays its return address into the context, and then forgets where that is."""
+        try:
+            totals, stacks = record([pathlib.Path(PROGRAMS) / "coroutines", "switches"], self.folder, SAMPLER, least=100)
+        except Refused as error:
+            self.skipTest(str(error))
+        complete = [(names, count) for names, count in stacks if names[0] != "[incomplete stack]"]
+        for names, _ in complete:
+            if "swapcontext" in names:
+                self.assertEqual(names[1:names.index("swapcontext")], ["coroutine_main", "switch_over"], names)
+        self.assertGreater(totals["complete_percent"], 85, totals["stacks"])
+
     def test_coroutines_of_boost_are_complete(self):
         self.assert_coroutines_are_complete("fcontexts")
 

@@ -12,7 +12,7 @@ from exactness import DRIVER, LIMIT, PROGRAMS, Recording, cpu_ticks, exit_if_ref
 from truths import KNOWN, LEAF, chain, chain_is_exact, expression
 
 SAMPLER = os.environ.get("SAMPLER", "copy")
-COUNT = int(os.environ.get("SAMPLES", "300"))
+COUNT = int(os.environ.get("SAMPLES", "200"))
 
 
 class WrongStack(AssertionError):

@@ -2,6 +2,7 @@
 
 Skipped, with the reason, where go is not installed."""
 
+import functools
 import os
 import pathlib
 import re
@@ -15,17 +16,19 @@ from exactness import PROGRAMS
 from recorded import Refused, record
 
 HERE = pathlib.Path(__file__).resolve().parent
-SAMPLER = os.environ.get("SAMPLER", "bpf")
 # Where stacks of Go may begin.  morestack: the scheduler took the thread from a goroutine there.
-BASES = {"runtime.goexit", "runtime.mstart", "runtime.mcall", "runtime.rt0_go", "runtime.morestack"}
-LEAST = {"bpf": 98.5, "copy": 60}  # copies hold one stack: the goroutine's is read later, if it is still so
+BASES = {"runtime.goexit", "runtime.mstart", "runtime.mcall", "runtime.rt0_go", "runtime.morestack", "runtime.gopreempt_m",
+         "runtime.preemptPark"}
+# A copy holds one stack, and the goroutine's is read when the sample is heard of: at once where limpet may come before others.
+LEAST = {"bpf": 98.5, "copy": 60 if os.geteuid() else 95}
+WRONG = {"bpf": 0, "copy": 0.02}  # of the stacks: guesses
 
 
+@functools.cache
 def build(source, *flags, cgo=False):
     """The path of the program; the reason why not, where this Go cannot."""
-    cache = pathlib.Path(PROGRAMS) / "go_cache"
-    path = pathlib.Path(PROGRAMS) / ("_".join([source, *re.findall(r"\w+", " ".join(flags)), SAMPLER]))
-    environment = {**os.environ, "GOCACHE": str(cache), "GO111MODULE": "off", "GOFLAGS": "",
+    path = pathlib.Path(PROGRAMS) / ("_".join([source, *re.findall(r"\w+", " ".join(flags))]))
+    environment = {**os.environ, "GO111MODULE": "off", "GOFLAGS": "",
                    "CGO_ENABLED": "1" if cgo else "0"}
     done = subprocess.run(["go", "build", *flags, "-o", str(path), str(HERE / f"{source}.go")], env=environment,
                           capture_output=True, text=True, check=False)
@@ -34,32 +37,38 @@ def build(source, *flags, cgo=False):
     return path
 
 
-class Go(unittest.TestCase):
+class Go:
+    """By one sampler."""
+
+    sampler = None
+
     def sample(self, *build_words, **build_options):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         program = build(*build_words, **build_options)
         try:
-            totals, stacks = record([program], folder.name, SAMPLER)
+            totals, stacks = record([program], folder.name, self.sampler, least=300)
         except Refused as error:
             self.skipTest(str(error))
         print(f"{self.id()}: {totals['samples']} samples, {totals['complete_percent']} % complete", file=sys.stderr)
-        complete = [names for names, _ in stacks if names[0] != "[incomplete stack]"]
+        complete = [names for names, count in stacks if names[0] != "[incomplete stack]" for _ in range(count)]
         for names in stacks:
             if names[0][0] == "[incomplete stack]":
                 print("  ", names[0][:8], file=sys.stderr)
-        self.assertGreaterEqual(totals["complete_percent"], LEAST[SAMPLER], totals["stacks"])
+        self.assertGreaterEqual(totals["complete_percent"], LEAST[self.sampler], totals["stacks"])
         for names in complete:
             self.assertIn(names[0], BASES, names)
         return complete
 
+    def check_all(self, stacks, expected):
+        """As texts."""
+        wrong = [stack for stack in stacks if not re.match(expected, stack)]
+        self.assertLessEqual(len(wrong), WRONG[self.sampler] * len(stacks), wrong[:3])
+
     def check_work(self, complete):
-        leaf = [names for names in complete if "main.leaf" in names]
+        leaf = [" ".join(names[:names.index("main.leaf") + 1]) for names in complete if "main.leaf" in names]
         self.assertTrue(leaf)
-        for names in leaf:
-            upto = names[:names.index("main.leaf") + 1]
-            self.assertRegex(" ".join(upto), r"^runtime\.goexit (main\.work|runtime\.main main\.main main\.work) "
-                             r"main\.outer main\.middle main\.leaf$")
+        self.check_all(leaf, r"runtime\.goexit (main\.work|runtime\.main main\.main main\.work) main\.outer main\.middle main\.leaf$")
 
     def test_packed_debug_information(self):
         self.check_work(self.sample("go_work"))
@@ -71,24 +80,27 @@ class Go(unittest.TestCase):
         self.check_work(self.sample("go_work", "-buildmode=pie", "-ldflags=-s -w"))
 
     def check_cgo(self, complete, has_names):
+        caller = r"runtime\.goexit runtime\.main main\.main main\.turn (main\.turn\.func\d )?"
         leaf = [" ".join(names) for names in complete if "main.leaf" in names]
         self.assertTrue(leaf)
-        for names in leaf:
-            self.assertRegex(names, r"^runtime\.goexit runtime\.main main\.main main\.turn (main\.turn\.func\d )?"
-                             r"main\._Cfunc_calls_back runtime\.cgocall .*runtime\.cgocallback.* main\.back main\.leaf")
+        self.check_all(leaf, caller + r"main\._Cfunc_calls_back runtime\.cgocall .*runtime\.cgocallback.* main\.back main\.leaf")
         spin = [" ".join(names) for names in complete if "spin" in names]
         self.assertTrue(spin or not has_names)
-        for names in spin:
-            self.assertRegex(names, r"^runtime\.goexit runtime\.main main\.main main\.turn (main\.turn\.func\d )?"
-                             r"main\._Cfunc_spin runtime\.cgocall runtime\.asmcgocall .*spin")
+        self.check_all(spin, caller + r"main\._Cfunc_spin runtime\.cgocall runtime\.asmcgocall .*spin")
 
-    @unittest.skipIf(SAMPLER == "copy", "the goroutine that waits for C is read later, a guess")
     def test_c_in_between(self):
         self.check_cgo(self.sample("go_cgo", cgo=True), has_names=True)
 
-    @unittest.skipIf(SAMPLER == "copy", "the goroutine that waits for C is read later, a guess")
     def test_c_in_between_stripped(self):
         self.check_cgo(self.sample("go_cgo", "-ldflags=-s -w", cgo=True), has_names=False)
+
+
+class ByBpf(Go, unittest.TestCase):
+    sampler = "bpf"
+
+
+class ByCopies(Go, unittest.TestCase):
+    sampler = "copy"
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ Each program in languages/ says in comments which function a line leads to.
 RUBY, PHP, PERL, LUA, LUAJIT: the interpreters; Debian's own when not given (LUA: several, apart by blanks).
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -52,6 +53,16 @@ class Case(unittest.TestCase):
         self.addCleanup(process.kill)
         self.wait_for(process, lambda: cpu_ticks(process.pid) >= ticks)
         return process
+
+    @contextlib.contextmanager
+    def running(self, *command, **options):
+        """One that ends with its block, and takes no time from the next one."""
+        process = self.start(*command, **options)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
 
     def record(self, pid, *options, least=SAMPLES):
         """The stacks of a recording with enough samples, however busy the machine is."""
@@ -106,11 +117,16 @@ class Language:
     functions = ()
     waiting = "waiting"
     callback, calling = None, "callback"
+    versions, asking = (), ()  # those that limpet knows, and how an interpreter tells its own
 
     def setUp(self):
         super().setUp()
         if not shutil.which(self.interpreter):
             self.skipTest(f"no {self.interpreter}")
+        if self.asking:
+            version = subprocess.run([self.interpreter, *self.asking], capture_output=True, text=True, check=True).stdout
+            if not version.startswith(tuple(f"{known}." for known in self.versions)):
+                self.skipTest(f"{self.title} {version} is not supported")
         self.truth = Program(self.program, self.leaf)
 
     def check_stacks(self, stacks, roots):
@@ -166,6 +182,7 @@ class Language:
 class Ruby(Language, Case):
     title = "Ruby"
     interpreter = os.environ.get("RUBY", "ruby")
+    versions, asking = ("3.1", "3.3"), ("-e", "print RUBY_VERSION")
     program = "program.rb"
     roots = ("<main>", "block (2 levels) in <main>", "block in fiber")
     functions = ("nested", "recursion", "block in callback", "block in <class:Shop>", "block in fiber", "größe")
@@ -228,6 +245,7 @@ class Ruby(Language, Case):
 class Php(Language, Case):
     title = "PHP"
     interpreter = os.environ.get("PHP", "php")
+    versions, asking = ("8.2",), ("-r", "echo PHP_VERSION;")
     program = "program.php"
     functions = ("nested", "recursion", "{closure}", "Shop::__get", "produce")
     callback = "{closure}"
@@ -236,6 +254,7 @@ class Php(Language, Case):
 class Perl(Language, Case):
     title = "Perl"
     interpreter = os.environ.get("PERL", "perl")
+    versions, asking = ("5.36", "5.38", "5.40", "5.42"), ("-e", 'printf "%vd", $^V')
     program = "program.pl"
     leaf = "main::burn"
     waiting = "main::waiting"
@@ -315,8 +334,8 @@ class Strangers(Case):
     """Programs that pass for an interpreter."""
 
     def check_unknown(self, name, reason):
-        process = self.start(BUILT / name, "cycle", ticks=2)
-        names = {frame.function for stack in self.record(process.pid, least=10) for frame in stack}
+        with self.running(BUILT / name, "cycle", ticks=2) as process:
+            names = {frame.function for stack in self.record(process.pid, least=10) for frame in stack}
         self.assertIn("execute_ex", names)
         self.assertIn(reason, self.done.stderr + run("report", self.path).stdout)
 
@@ -329,8 +348,7 @@ class Strangers(Case):
     def test_liars(self):
         for name in ("php8.2", "ruby3.1", "perl5.36", "lua5.4"):
             for mode in ("cycle", "garbage", "changing"):
-                with self.subTest(name=name, mode=mode):
-                    process = self.start(BUILT / name, mode, ticks=2)
+                with self.subTest(name=name, mode=mode), self.running(BUILT / name, mode, ticks=2) as process:
                     self.assertGreater(len(self.record(process.pid, least=20)), 0)
                     self.assertIsNone(process.poll())
                     self.assertEqual(run("dump", process.pid).returncode, 0)

@@ -22,6 +22,7 @@ PYTHON = os.environ.get("PYTHON", "/usr/bin/python3")
 BUILT = pathlib.Path(os.environ["SAMPLING_PROGRAMS"])
 SHARE = 0.99
 SAMPLES = 300
+NO_SAMPLES = 5  # the exit code
 
 
 def version_of(python):
@@ -46,7 +47,7 @@ class Case(unittest.TestCase):
             time.sleep(0.02)
         self.assertIsNone(process.poll())
 
-    def start(self, *command, threads=1, ticks=20):
+    def start(self, *command, threads=1, ticks=10):
         """A program that is past its beginning, also that of its last thread."""
         process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL)
         self.addCleanup(process.wait)
@@ -63,13 +64,15 @@ class Case(unittest.TestCase):
 
     def record(self, pid, *options, least=SAMPLES):
         """A recording with enough samples, however busy the machine is."""
-        for seconds in (1, 4, 16, 60):
+        for seconds in (0.3, 1, 4, 16, 60):
             self.done = record(pid, self.path, "-F", "1999", "--duration", f"{seconds}s", *options)
+            if self.done.returncode == NO_SAMPLES:
+                continue
             self.assertEqual(self.done.returncode, 0, self.done.stderr)
             recording = Recording(self.path, self.folder)
             if sum(map(len, recording.stacks.values())) >= least:
-                break
-        return recording
+                return recording
+        self.fail(f"too few samples: {self.done.stderr}")
 
     def check_share(self, problems, least=SHARE):
         wrong = [problem for problem in problems if problem]
@@ -197,7 +200,7 @@ class OneLanguage(Case):
     def test_files_with_their_folders(self):
         process = self.start(PYTHON, PROGRAM, "nested")
         self.record(process.pid, least=20)
-        for verb in (("report", self.path), ("top", process.pid, "--batch"), ("dump", process.pid)):
+        for verb in (("report", self.path), ("top", process.pid, "--batch", "-d", "1s"), ("dump", process.pid)):
             short, long = run(*verb), run(*verb, "--full-paths")
             self.assertEqual((short.returncode, long.returncode), (0, 0), short.stderr + long.stderr)
             self.assertIn("burn (python_program.py)", short.stdout)
@@ -256,9 +259,7 @@ class Threads(Case):
     def test_recorded(self):
         process = self.start(PYTHON, self.script(self.PROGRAM), threads=4, ticks=5)
         for sampler in ("bpf", "copy", "read"):
-            done = record(process.pid, self.path, "--sampler", sampler, "--off-cpu", "--duration", "4s")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            rows = {row["name"]: row for row in self.rows("report", self.path) if row["event"] == "sampled_thread"}
+            rows = self.recorded_threads(process.pid, sampler)
             self.assertLessEqual(self.NAMES, set(rows))
             self.assertTrue(any(name.startswith("renamed xxx") for name in rows), rows)
             if version_of(PYTHON) != (3, 11):
@@ -269,6 +270,16 @@ class Threads(Case):
             self.assertGreaterEqual(busy[0]["gil_looks"] * 1.05, sum(row["gil_held"] for row in rows.values() if "gil_held" in row))
             self.assertIn("FOR GIL", run("report", self.path).stdout)
 
+    def recorded_threads(self, pid, sampler):
+        """Of a recording that is long enough for each of them to have had the lock."""
+        for seconds in (1, 4, 16):
+            done = record(pid, self.path, "--sampler", sampler, "--off-cpu", "--duration", f"{seconds}s")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            rows = {row["name"]: row for row in self.rows("report", self.path) if row["event"] == "sampled_thread"}
+            if all(rows.get(name, {}).get("gil_held") for name in self.NAMES):
+                break
+        return rows
+
     def test_dumped(self):
         process = self.start(PYTHON, self.script(self.PROGRAM), threads=4, ticks=5)
         for way in ("bpf", "read"):
@@ -277,6 +288,8 @@ class Threads(Case):
                 rows = {row["name"]: row for row in self.rows("dump", process.pid, "--sampler", way) if row["event"] == "thread"}
                 self.assertLessEqual(self.NAMES, set(rows))
                 holders += any(rows[name]["has_gil"] for name in self.NAMES)
+                if holders > 1:
+                    break
             if version_of(PYTHON) == (3, 11):
                 self.assertGreater(holders, 0)  # between two of them nobody has it
 
@@ -350,7 +363,7 @@ class Strangers(Case):
         recording = self.record(process.pid, least=50)
         self.assertGreater(len(recording.stacks), 0)
         for sampler in ("copy", "read"):
-            done = record(process.pid, self.path, "--sampler", sampler, "--duration", "1s")
+            done = record(process.pid, self.path, "--sampler", sampler, "-F", "1999", "--duration", "500ms")
             self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIsNone(process.poll())
         self.assertEqual(run("dump", process.pid).returncode, 0)

@@ -16,7 +16,9 @@ from python_stacks import LIMIT, PROGRAM, WAYS, Recording, Truth, python_frames,
 PYTHON = os.environ.get("PYTHON", "/usr/bin/python3")
 SOMEBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 SHARE = 0.9
-SAMPLES = 40
+SAMPLES = {"copy": 40, "read": 20}  # reading takes longer than copying
+HOW = {"copy": ("-F", "499", "--duration", "1s"), "read": ("--duration", "2s")}
+NO_SAMPLES = 5  # the exit code
 
 
 def version():
@@ -53,7 +55,7 @@ class Unprivileged(unittest.TestCase):
         if len(os.listdir(f"/proc/{pid}/task")) < threads or b"python_program" not in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes():
             return False
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text(errors="replace").rsplit(")", 1)[1].split()
-        return int(fields[11]) + int(fields[12]) > 30 * threads
+        return int(fields[11]) + int(fields[12]) > 10 * threads
 
     def as_somebody(self, *words):
         return subprocess.run([*SOMEBODY, self.limpet, *map(str, words)], capture_output=True, text=True, timeout=LIMIT)
@@ -63,6 +65,8 @@ class Unprivileged(unittest.TestCase):
         done = self.as_somebody("record", "-p", pid, "-o", path, "--sampler", sampler, *options)
         if done.returncode == 3:
             self.skipTest(done.stderr)
+        if done.returncode == NO_SAMPLES:
+            return []
         self.assertEqual(done.returncode, 0, done.stderr)
         stacks = [stack for stacks in Recording(path, self.folder).stacks.values() for stack in stacks]
         return [stack for stack in stacks if python_frames(stack)]
@@ -71,8 +75,8 @@ class Unprivileged(unittest.TestCase):
         """Each way is seen, however long that takes on a busy machine, and what is seen is true."""
         truth, stacks, names = Truth(version()), [], set()
         end = time.monotonic() + LIMIT
-        while time.monotonic() < end and (len(stacks) < SAMPLES or not set(ways) <= names):
-            stacks += self.record(pid, sampler, "--duration", "3s", *options)
+        while time.monotonic() < end and (len(stacks) < SAMPLES[sampler] or not set(ways) <= names):
+            stacks += self.record(pid, sampler, *HOW[sampler], *options)
             names = {simple(frame.function) for stack in stacks for frame in stack}
         self.assertLessEqual(set(ways), names)
         wrong = collections.Counter(filter(None, map(truth.problem, stacks)))
@@ -81,12 +85,12 @@ class Unprivileged(unittest.TestCase):
     @unittest.skipIf(version() < (3, 11), "threads have no number of the kernel's")
     def test_copied_stacks(self):
         process = self.start("all")
-        self.check(process.pid, "copy", WAYS, "-F", "499")
+        self.check(process.pid, "copy", WAYS)
 
     @unittest.skipIf(version() < (3, 11), "threads have no number of the kernel's")
     def test_copied_stacks_of_threads(self):
         process = self.start("nested", "callback", "methods", threads=3)
-        self.check(process.pid, "copy", ("nested", "callback", "methods"), "-F", "499")
+        self.check(process.pid, "copy", ("nested", "callback", "methods"))
 
     @unittest.skipIf(version() < (3, 11), "threads have no number of the kernel's")
     def test_stacks_that_are_read(self):

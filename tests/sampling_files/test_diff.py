@@ -170,7 +170,7 @@ class Diff(unittest.TestCase):
 
     def test_recordings_that_cannot_be_compared(self):
         empty = make(self.file("empty.limpet"), rounds=0)
-        self.assertIn("no calls and no samples", self.diff(self.a, empty, code=5).err)
+        self.assertIn("no calls, no samples and no counters", self.diff(self.a, empty, code=5).err)
         calls = self.file("calls.limpet")
         subprocess.run([os.path.join(PROGRAMS, "make_recording"), calls, "2", "50"], check=True, timeout=120,
                        stdout=subprocess.PIPE)

@@ -4,6 +4,7 @@ import os
 import signal
 import unittest
 
+import forks
 from sdk import CASES, Attached, Log, Work, harness
 
 TOOLS = ("callbacks", "buffers", "work")
@@ -89,6 +90,23 @@ class Hazards(unittest.TestCase):
         self.work.tell("quit")
         self.assertEqual(self.work.process.wait(harness.PATIENCE_S), 0)
         harness.limpet_finish(attached.process)
+
+
+class Children(unittest.TestCase):
+    """Of threads that fork all the time: each uses the loader, and none may find it locked. See ./dev stress forks."""
+
+    def storm(self, visit):
+        problem, _ = forks.storm(visit, 2, 4)
+        self.assertIsNone(problem)
+
+    def test_while_tools_come_and_go(self):
+        self.storm("tools")
+
+    def test_while_everything_is_unloaded(self):
+        self.storm("tools, unload")
+
+    def test_while_tables_are_traced(self):
+        self.storm("trace")
 
 
 class Corners(unittest.TestCase):

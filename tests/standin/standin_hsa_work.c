@@ -360,14 +360,35 @@ static void away(void)
 	check(!hsa_queue_destroy(other), "hsa_queue_destroy");
 }
 
+/* A queue beside the other: 0 launches a kernel there that does not end, 1 one that does. */
+static void beside(unsigned is_short)
+{
+	static struct hsa_queue *other;
+	uint64_t index;
+
+	if (!other)
+		check(!hsa_queue_create(DEVICE, QUEUE, 0, NULL, NULL, 0, 0, &other), "beside");
+	index = fill(other, hsa_queue_add_write_index_relaxed(other, 1), 1, 0, 0);
+	if (!is_short)
+		((struct hsa_packet *)other->base)[index % other->size].kernel = STANDIN_ENDLESS;
+	ring_for(other, index);
+}
+
 static const struct {
 	const char *word;
 	void (*act)(unsigned number);
-} counted[] = { { "solo", solo },
-		{ "pairs", pairs },
-		{ "group", group },
-		{ "single", single },
-		{ "stuff", stuff } };
+} counted[] = { { "solo", solo },     { "pairs", pairs }, { "group", group },
+		{ "single", single }, { "stuff", stuff }, { "beside", beside } };
+
+/* Of packets that limpet has not given back; its library is loaded by limpet. */
+static void print_sets(void)
+{
+	void *library = dlopen("libhsa-amd-aqlprofile64.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	unsigned (*sets)(void) =
+		library ? (unsigned (*)(void))dlsym(library, "standin_aqlprofile_sets") : NULL;
+
+	printf("sets %u\n", sets ? sets() : 0);
+}
 
 static void obey_counted(const char *word, unsigned number)
 {
@@ -378,6 +399,8 @@ static void obey_counted(const char *word, unsigned number)
 		away();
 	else if (!strcmp(word, "bank"))
 		standin_bank_print();
+	else if (!strcmp(word, "sets"))
+		print_sets();
 }
 
 static void obey(const char *word, unsigned number)

@@ -12,6 +12,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from harness import Workload, limpet
 
+SWAPS_SHORT = 40
+
 
 def is_still_published(target):
     """Whether the agent could not take its variables back."""
@@ -21,11 +23,11 @@ def is_still_published(target):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--swaps", type=int, default=10000)
-    parser.add_argument("--short", action="store_true", help="100 swaps")
+    parser.add_argument("--short", action="store_true", help=f"{SWAPS_SHORT} swaps")
     options = parser.parse_args()
     complaints = []
     with Workload("plain", "getenv16") as target:
-        for index in range(100 if options.short else options.swaps):
+        for index in range(SWAPS_SHORT if options.short else options.swaps):
             result = limpet("attach", target.pid, "--json", "--duration", "0", "--env",
                             "WORKLOAD_SHARED=limpet", "--env", "LIMPET_NEW=x")
             if result.code or not target.alive():

@@ -125,6 +125,21 @@ class Needs(unittest.TestCase):
         self.assertEqual(text, "SYS_sched_yield: made in src/target, not named in src/shared/wire/needs.c\n")
 
 
+class Forks(unittest.TestCase):
+    def test_accepts_the_one_place_and_names_of_the_programs(self):
+        self.assertEqual(check("check-forks.py", **{
+            "src__target__runtime__libc_calls.c": "((open_function *)functions.dlopen)(path, flags);\n",
+            "src__target__tool__notices.c": '{ "dlopen", NULL, DOMAIN_FUNCTION },\n',
+            "src__target__sdk__a.c": "/* dlsym(x) */ libc_symbol(NULL, name); my_dlsym(x);\n"}), (0, ""))
+
+    def test_refuses_calls_fields_and_lookups_elsewhere(self):
+        for line in ("dlsym(x, y);", "((f *)libc->dlsym)(x);", "libc.unsetenv;", 'find("dladdr");',
+                     'libc_symbol(RTLD_DEFAULT, "dl_iterate_phdr");'):
+            status, text = check("check-forks.py", **{"src__target__sdk__a.c": line + "\n"})
+            self.assertEqual(status, 1, line)
+            self.assertTrue(text.startswith("src/target/sdk/a.c: "), text)
+
+
 class Outputs(unittest.TestCase):
     def test_accepts_reading_and_the_one_place(self):
         self.assertEqual(check("check-outputs.py", **{

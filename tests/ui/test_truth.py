@@ -274,5 +274,35 @@ class Calls(unittest.TestCase):
             self.assertEqual(sorted(arrows), sorted(at for at in flows["to_time"] if begin <= at < to))
 
 
+
+class Counters(unittest.TestCase):
+    """Counters over time: what limpet record --counters counts, and limpet report adds up."""
+
+    def test_means(self):
+        with tempfile.TemporaryDirectory(prefix="truth-") as folder:
+            path = os.path.join(folder, "it.limpet")
+            command = [LIMPET, "record", "-o", path, "--counters", "task-clock,page-faults", "--counter-interval", "5ms",
+                       "--", "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; sleep 0.05"]
+            subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S)
+            done = subprocess.run([LIMPET, "report", path, "--json"], check=True, capture_output=True, text=True, timeout=PATIENCE_S)
+            told = [row for row in map(json.loads, done.stdout.splitlines()) if row["event"] == "counter" and row["windows"]]
+            self.assertLessEqual({"task-clock", "page-faults"}, {row["name"] for row in told})
+            with Server(path) as server:
+                answer = server.ask("/api/counters?session=1&width=500")
+                self.assertEqual(server.ask("/api/counters?session=1&width=1&from=1000000000000&to=1000000000001")["columns"]["value"], [])
+                self.check(answer, told)
+
+    def check(self, answer, told):
+        names = {metric["number"]: metric["name"] for metric in answer["metrics"]}
+        for row in told:
+            seconds = answer["step_ns"] / 1e9
+            values = [value for number, value in zip(answer["columns"]["metric"], answer["columns"]["value"])
+                      if names[number] == row["name"]]
+            scale = 1e9 if row["unit"] == "ns" else 1
+            total = sum(other["total"] for other in told if other["name"] == row["name"])
+            # Parts at both ends are not measured all of their time.
+            self.assertAlmostEqual(sum(values) * seconds * scale / total, 1, delta=0.1, msg=row["name"])
+
+
 if __name__ == "__main__":
     unittest.main()

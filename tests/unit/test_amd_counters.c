@@ -5,14 +5,17 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/counters/amd/plan.h"
+#include "host/counters/amd/formulas.h"
+#include "host/counters/amd/request.h"
 
 static const struct counter_device device = { .node = 1,
 					      .architecture = "gfx942",
 					      .properties = "simd_count 32\nsimd_per_cu 4\n" };
+static const struct plan_devices devices = { &device, 1, 0 };
 static struct amd_counters definitions;
 
 /* A has four values, at (0,0) to (1,1) of XCC and SE; B has one. */
@@ -82,6 +85,36 @@ static void keeps_operands_in_their_places(void **state)
 	assert_float_equal(value_of("B-A"), 30, 0);
 	assert_float_equal(value_of("A-B"), -30, 0);
 	assert_float_equal(value_of("reduce(12/A,max)"), 12, 0);
+}
+
+static bool is_counted(struct text name, const void *context)
+{
+	(void)context;
+	return !text_equals(name, "simd_count");
+}
+
+static void knows_which_add_up_over_time(void **state)
+{
+	static const struct {
+		const char *text;
+		bool adds_up;
+	} cases[] = {
+		{ "A", true },        { "reduce(A,sum)+reduce(B,max)", true },
+		{ "64*A/8", true },   { "accumulate(A,HIGH_RES)/4", true },
+		{ "100*A/B", false }, { "A+1", false },
+		{ "A*B", false },     { "7", false },
+	};
+	struct expression *expression = malloc(sizeof(*expression));
+
+	(void)state;
+	assert_non_null(expression);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(expression_parse(expression, cases[i].text, &(struct err){ 0 }),
+				 0);
+		assert_int_equal(expression_adds_up(expression, is_counted, NULL),
+				 cases[i].adds_up);
+	}
+	free(expression);
 }
 
 static void refuses_expressions_that_are_none(void **state)
@@ -204,7 +237,7 @@ static int plan_make(struct counter_plan *plan, const char *names, struct err *e
 	for (char *at = strtok(text, " "); at; at = strtok(NULL, " "))
 		list[count++] = at;
 	*err = (struct err){ 0 };
-	return counter_plan_make(plan, &definitions, &device, list, count, err);
+	return counter_plan_make(plan, &definitions, &devices, list, count, err);
 }
 
 static void plans_what_counters_are_made_of(void **state)
@@ -242,7 +275,7 @@ static void plans_an_event_once_for_its_flags(void **state)
 
 	(void)state;
 	assert_int_equal(amd_counters_parse(&counters, text, strlen(text), "x.yaml", &err), 0);
-	assert_int_equal(counter_plan_make(&plan, &counters, &device, &name, 1, &err), 0);
+	assert_int_equal(counter_plan_make(&plan, &counters, &devices, &name, 1, &err), 0);
 	assert_int_equal(plan.event_count, 2);
 	assert_int_equal(plan.events[0].flags, 1);
 	assert_int_equal(plan.events[1].flags, ACCUMULATE_HIGH_RES);
@@ -284,8 +317,82 @@ static void refuses_what_is_not_defined(void **state)
 	assert_int_equal(plan_make(&plan, "HALF", &err), -EINVAL);
 	assert_non_null(strstr(err.why, "NOWHERE"));
 	err = (struct err){ 0 };
-	assert_int_equal(counter_plan_make(&plan, &definitions, &other, &name, 1, &err), -ENOENT);
+	assert_int_equal(counter_plan_make(&plan, &definitions,
+					   &(struct plan_devices){ &other, 1, 0 }, &name, 1, &err),
+			 -ENOENT);
 	assert_non_null(strstr(err.what, "gfx1100"));
+}
+
+/* Two of one architecture, of which one has twice as much. */
+static void asks_each_device_what_it_has(void **state)
+{
+	const struct counter_device two[] = { device,
+					      { .node = 2,
+						.architecture = "gfx942",
+						.properties = "simd_count 64\nsimd_per_cu 4\n" } };
+	const struct record_count counts[] = { { 0, 80 } };
+	const char *name = "WAVES_PER_CU";
+	struct recorded_counter facts[2] = { { .is_event = true } };
+	struct counter_formulas formulas;
+	struct counter_values values;
+	struct counter_plan plan;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(counter_plan_make(&plan, &definitions, &(struct plan_devices){ two, 2, 0 },
+					   &name, 1, &err),
+			 0);
+	assert_non_null(strstr(plan.counters[0].expanded, "simd_count"));
+	assert_null(strstr(plan.counters[0].expanded, "simd_per_cu"));
+	facts[0].name = plan.events[0].name;
+	facts[1].expanded = plan.counters[0].expanded;
+	counter_formulas_init(&formulas, facts, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct event_counts of_device = { counts, 1, two[i].properties };
+
+		assert_int_equal(counter_formula_values(&formulas, 0, &of_device, &values), 0);
+		assert_true(values.items[0].value == (i ? 80. / 16 : 80. / 8));
+		free(values.items);
+	}
+	/* Events that this device does not count are not 0. */
+	assert_int_equal(counter_formula_values(
+				 &formulas, 0, &(struct event_counts){ NULL, 0, two[0].properties },
+				 &values),
+			 -ENOENT);
+	counter_formulas_done(&formulas);
+	counter_plan_done(&plan);
+}
+
+/* As many as there may be, and some: a node of a machine that is cut into pieces. */
+static void asks_64_devices(void **state)
+{
+	static struct counter_collection collection;
+	const char *names[] = { "SQ_WAVES", "GRBM_COUNT:device=63" };
+	const struct counter_wish wish = { .folder = getenv("DEFINITIONS"),
+					   .names = names,
+					   .count = 2 };
+	char folder[] = "/tmp/test_amd_counters.XXXXXX", command[512];
+	struct err err = { 0 };
+	unsigned count = 0;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(command, sizeof(command),
+		 "for i in $(seq 0 69); do mkdir -p %s/nodes/$i; echo 'gfx_target_version 90402\n"
+		 "simd_count 32\nlocation_id 123456' > %s/nodes/$i/properties; done",
+		 folder, folder);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(setenv("HSA_MODEL_TOPOLOGY", folder, 1), 0);
+	assert_int_equal(counter_collection_open(&collection, &wish, &err), 0);
+	for (const char *at = collection.words; (at = strstr(at, "counter-device=")); at++)
+		count++;
+	assert_int_equal(count, 64);
+	assert_non_null(strstr(collection.words, "counter-event=4,0,SQ;"));
+	assert_non_null(strstr(collection.words, "GRBM@63;"));
+	assert_non_null(strstr(collection.left_out, "6 more than 64"));
+	counter_collection_close(&collection);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	assert_int_equal(system(command), 0);
 }
 
 static int definitions_load(void **state)
@@ -306,7 +413,10 @@ static int definitions_drop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(asks_each_device_what_it_has),
+		cmocka_unit_test(asks_64_devices),
 		cmocka_unit_test(computes_what_expressions_say),
+		cmocka_unit_test(knows_which_add_up_over_time),
 		cmocka_unit_test(keeps_operands_in_their_places),
 		cmocka_unit_test(refuses_expressions_that_are_none),
 		cmocka_unit_test(reads_definitions_of_every_architecture),

@@ -25,6 +25,7 @@ int hold_create(pthread_t *ret, const pthread_attr_t *attributes, void *(*start)
 #include "target/hooks/thread.h"
 #include "target/hooks/writer.h"
 #include "target/lifecycle/runner.h"
+#include "target/runtime/libc_calls.h"
 #include "target/sdk/buffers.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/delivery.h"
@@ -150,7 +151,9 @@ static void the_thread_that_watches_is_marked(void **state)
 	};
 
 	(void)state;
-	assert_int_equal(watch_start(&libc_functions, ignore_report, ignore_look), 0);
+	assert_int_equal(watch_start(&libc_functions,
+				     &(struct watch_calls){ ignore_report, ignore_look, NULL }),
+			 0);
 	assert_marked();
 	watch_stop();
 }
@@ -302,6 +305,9 @@ int32_t sdk_thread_number(void)
 	return (int32_t)gettid();
 }
 
+extern const char boot_begin[];
+__attribute__((visibility("hidden"))) const char boot_begin[1];
+
 _Noreturn void boot_leave(uint64_t region, uint64_t size, uint64_t syscall_return,
 			  uint64_t thread_exit, uint64_t exit_word)
 {
@@ -337,6 +343,7 @@ int main(void)
 
 	libc_functions_find(&functions);
 	functions.pthread_create = (uint64_t)hold_create;
+	libc_calls_use(&functions, /* shared */ NULL);
 	delivery_prepare(&functions);
 	if (!functions.thread_flags)
 		return 77; /* libc does not say where a thread's flags are: nothing is marked */

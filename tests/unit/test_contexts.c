@@ -124,10 +124,23 @@ static void have_an_end(void **state)
 	assert_int_equal(context.handle, 0);
 }
 
+/* Its parent was in the middle of a tool's configuration. */
+static void are_not_made_in_a_forked_child(void **state)
+{
+	(void)state;
+	contexts_open_for(0);
+	contexts_enter(1);
+	contexts_adopt();
+	assert_int_equal(contexts_configuring(), -1);
+	contexts_open_for(0);
+	assert_int_equal(contexts_configuring(), 0); /* nobody is late in another tool */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(are_made_during_configuration_only, teardown),
+		cmocka_unit_test_teardown(are_not_made_in_a_forked_child, teardown),
 		cmocka_unit_test_teardown(belong_to_one_tool, teardown),
 		cmocka_unit_test_teardown(are_not_made_by_a_tool_that_comes_late, teardown),
 		cmocka_unit_test_teardown(start_and_stop, teardown),

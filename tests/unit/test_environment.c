@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "target/agent/agent.h"
+#include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
 
 /* The application's side. */
@@ -43,7 +44,13 @@ static void *played_dlsym(void *handle, const char *name)
 	return NULL; /* its unsetenv may be the program's own, without a lock */
 }
 
-static struct boot_context boot;
+/* libc's functions, or those of one that is played here. */
+static void use(void *(*find)(void *, const char *), int (*unset)(const char *))
+{
+	struct boot_libc libc = { .dlsym = (uintptr_t)find, .unsetenv = (uintptr_t)unset };
+
+	libc_calls_use(&libc, /* shared */ NULL);
+}
 
 static union {
 	struct control_environ list;
@@ -69,8 +76,7 @@ static int begin(void **state)
 	variable = array;
 	on_lock = NULL;
 	locks = 0;
-	boot.libc.dlsym = (uintptr_t)played_dlsym;
-	boot.libc.unsetenv = (uintptr_t)played_unsetenv;
+	use(played_dlsym, played_unsetenv);
 	agent_page.environment_changed = 0;
 	PAIRS("B\0ours\0NEW\0x=y", 2);
 	return 0;
@@ -120,7 +126,7 @@ static void assert_value(const char *name, const char *value)
 
 static void publish(void)
 {
-	assert_int_equal(environment_publish(&boot, &message.list), 0);
+	assert_int_equal(environment_publish(&message.list), 0);
 	assert_int_equal(agent_page.environment_changed, 1);
 }
 
@@ -447,7 +453,7 @@ static void gives_up_when_it_never_stands_still(void **state)
 {
 	(void)state;
 	on_lock = change_each_time;
-	assert_int_equal(environment_publish(&boot, &message.list), -EBUSY);
+	assert_int_equal(environment_publish(&message.list), -EBUSY);
 	assert_ptr_equal(variable, array);
 	assert_int_equal(agent_page.environment_changed, 0);
 	assert_true(locks > 10);
@@ -462,7 +468,7 @@ static void survives_an_array_that_cannot_be_read(void **state)
 	(void)state;
 	assert_ptr_not_equal(gone, MAP_FAILED);
 	variable = gone;
-	assert_true(environment_publish(&boot, &message.list) < 0);
+	assert_true(environment_publish(&message.list) < 0);
 	assert_ptr_equal(variable, gone);
 	munmap(gone, 4096);
 	variable = array;
@@ -478,8 +484,8 @@ static void *lacking_dlsym(void *handle, const char *name)
 static void needs_libcs_functions(void **state)
 {
 	(void)state;
-	boot.libc.dlsym = (uintptr_t)lacking_dlsym;
-	assert_int_equal(environment_publish(&boot, &message.list), -ENOENT);
+	use(lacking_dlsym, played_unsetenv);
+	assert_int_equal(environment_publish(&message.list), -ENOENT);
 }
 
 /* With libc itself as the application. */
@@ -489,8 +495,7 @@ static void lives_with_setenv_unsetenv_and_putenv(void **state)
 	char **first;
 
 	(void)state;
-	boot.libc.dlsym = (uintptr_t)dlsym;
-	boot.libc.unsetenv = (uintptr_t)unsetenv;
+	use(dlsym, unsetenv);
 	setenv("LIMPET_HIDDEN", "before", 1);
 	setenv("LIMPET_GONE", "x", 1);
 	setenv("LIMPET_CHANGED", "x", 1);
@@ -523,12 +528,7 @@ static void lives_with_setenv_unsetenv_and_putenv(void **state)
 }
 
 #define READERS 16
-/* Sanitizers make each of them slow, and find nothing in the last that was not in the first. */
-#ifdef __SANITIZE_ADDRESS__
-#define SWAPS 2000
-#else
-#define SWAPS 10000
-#endif
+#define SWAPS   2000 /* ./dev stress environment makes 10,000 */
 
 static atomic_bool readers_stop;
 static atomic_ulong reads, torn;
@@ -567,8 +567,7 @@ static void stands_thousands_of_swaps_under_sixteen_readers(void **state)
 	size_t size;
 
 	(void)state;
-	boot.libc.dlsym = (uintptr_t)dlsym;
-	boot.libc.unsetenv = (uintptr_t)unsetenv;
+	use(dlsym, unsetenv);
 	setenv("LIMPET_HIDDEN", "before", 1);
 	setenv("LIMPET_STILL", "still", 1);
 	PAIRS("LIMPET_HIDDEN\0ours\0LIMPET_NEW\0x", 2);

@@ -74,11 +74,21 @@ static void a_late_phase_is_seen(void **state)
 
 static void another_stack_needs_haste_and_no_larger_copy(void **state)
 {
-	struct stack_need need = after(10, &gone);
+	struct stack_need need = after(1, &gone);
 
 	(void)state;
 	assert_int_equal(stack_need_size(&need, STACK_NEED_FIRST), STACK_NEED_FIRST);
 	assert_true(stack_need_haste(&need, STACK_NEED_FIRST));
+}
+
+/* A handler of a rare signal, on its own stack. */
+static void few_on_another_stack_need_no_haste(void **state)
+{
+	struct stack_need need = after(500, &fits);
+
+	(void)state;
+	stack_need_note(&need, &gone);
+	assert_false(stack_need_haste(&need, STACK_NEED_FIRST));
 }
 
 static void what_the_largest_copy_lacks_needs_haste(void **state)
@@ -99,6 +109,7 @@ int main(void)
 		cmocka_unit_test(few_deep_ones_change_nothing),
 		cmocka_unit_test(a_late_phase_is_seen),
 		cmocka_unit_test(another_stack_needs_haste_and_no_larger_copy),
+		cmocka_unit_test(few_on_another_stack_need_no_haste),
 		cmocka_unit_test(what_the_largest_copy_lacks_needs_haste),
 	};
 

@@ -235,7 +235,7 @@ static void keeps_what_the_first_visit_left(void **state)
 	image_build_again(&target, &facts, &old, &job);
 	assert_int_equal(job.mode, JOB_AGAIN);
 	assert_int_equal(job.region, REGION);
-	assert_int_equal(job.image_size, DATA_THREAD);
+	assert_int_equal(job.image_size, DATA_FORKS); /* handlers of forks use what follows */
 	assert_true(job.thread_pointer == 3 && job.tid_word == 4);
 	apply_fixups();
 	memcpy(&boot, job.image + DATA_CONTEXT, sizeof(boot));

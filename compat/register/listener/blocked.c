@@ -4,7 +4,8 @@
  */
 #include "compat/register/listener/blocked.h"
 
-#include <dlfcn.h>
+#include "compat/register/loader.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -40,5 +41,6 @@ bool blocked_by_others(int32_t tid)
 	if (!blocked_read(tid, text, sizeof(text)))
 		return true;
 	return sscanf(text, "%d %p", &number, &word) == 2 && number == SYS_futex &&
-	       dladdr(&ours, &own) && dladdr(word, &other) && own.dli_fbase != other.dli_fbase;
+	       loader_find_module(&ours, &own) && loader_find_module(word, &other) &&
+	       own.dli_fbase != other.dli_fbase;
 }

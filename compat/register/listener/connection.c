@@ -11,6 +11,7 @@
 #include "compat/register/listener/offer.h"
 #include "compat/register/listener/peer.h"
 #include "shared/wire/listener.h"
+#include "target/runtime/identity.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -88,6 +89,7 @@ static agent_function *connection_prepare(const struct sdk *sdk, struct listener
 	describe_agent(sdk, welcome);
 	context = (struct boot_context){ .magic = BOOT_MAGIC, .way = BOOT_WAY_LISTENER };
 	context.worker_tid = welcome->tid;
+	context.may_call = identity_is_unfiltered();
 	context.agent_handle = (uint64_t)sdk->handle;
 	context.agent_entry = (uint64_t)run;
 	if (!run || !libc_functions_find(&context.libc)) {

@@ -6,6 +6,7 @@
 
 #include "compat/register/listener/listener.h"
 #include "shared/arch/syscall.h"
+#include "target/runtime/forks.h"
 #include "target/runtime/identity.h"
 #include "target/tool/notices.h"
 
@@ -73,6 +74,7 @@ void guard_go_on(void)
 {
 	if (!notices_start())
 		guard_set(&may_call, is_one_thread() || identity_is_unfiltered());
+	forks_allow_calls(is_set(&may_call));
 }
 
 void guard_begin(const struct boot_libc *libc)

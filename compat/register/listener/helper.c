@@ -118,7 +118,7 @@ static void await_guard(void)
 
 void helper_start(void)
 {
-	forks_watch(helper_forget);
+	forks_in_child = helper_forget;
 	listener_prepare();
 	if (start_blocked())
 		await_guard();

@@ -51,12 +51,14 @@ static bool bind_name(int fd)
  * as ours before it listens: a fork may come at any time. */
 void listener_prepare(void)
 {
+	struct fork_work work;
+
 	if (getauxval(AT_SECURE))
 		return;
-	forks_hold();
+	work = forks_begin();
 	listening =
 		descriptor_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-	forks_release();
+	forks_release(work);
 	if (listening.fd >= 0 && (!bind_name(listening.fd) || listen(listening.fd, BACKLOG)))
 		descriptor_close(&listening);
 }
@@ -100,9 +102,10 @@ static bool listener_serve(struct identity_watch *identity)
 /* Never waits, though the peer may have gone: forks are held up meanwhile. */
 static void listener_accept(void)
 {
-	forks_hold();
+	struct fork_work work = forks_begin();
+
 	peer = descriptor_own(accept4(listening.fd, NULL, NULL, SOCK_CLOEXEC));
-	forks_release();
+	forks_release(work);
 }
 
 bool listener_serve_next(struct identity_watch *identity)

@@ -19,13 +19,13 @@ static struct descriptor kept = { -1, 0, 0 }, offered = { -1, 0, 0 };
 static void offer_open(void)
 {
 	int ends[2] = { -1, -1 };
+	struct fork_work work = forks_begin();
 
-	forks_hold();
 	if (!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
 		kept = descriptor_own(ends[0]);
 		offered = descriptor_own(ends[1]);
 	}
-	forks_release();
+	forks_release(work);
 }
 
 bool offer_make(const struct listener_hello *hello, struct listener_offer *ret)

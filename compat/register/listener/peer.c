@@ -81,15 +81,15 @@ static bool still_lives(int socket)
 {
 	struct pollfd wait = { -1, POLLIN, 0 };
 	socklen_t size = sizeof(wait.fd);
+	struct fork_work work = forks_begin();
 	bool lives;
 
-	forks_hold();
 	lives = getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &wait.fd, &size)
 			? errno == ENOPROTOOPT
 			: poll(&wait, 1, 0) == 0;
 	if (wait.fd >= 0)
 		close(wait.fd);
-	forks_release();
+	forks_release(work);
 	return lives;
 }
 

@@ -263,9 +263,11 @@ static int inject_explain(const struct attachment *self, const struct job *job, 
 static int try_thread(struct job *job, const int fds[2], const struct candidate *candidate,
 		      struct err *err)
 {
+	struct boot_context *boot = (void *)(job->image + DATA_CONTEXT);
+
 	job->tid = candidate->tid;
 	job->inner_tid = candidate->inner_tid;
-	((struct boot_context *)(job->image + DATA_CONTEXT))->origin = candidate->inner_tid;
+	boot->origin = candidate->inner_tid;
 	job->seen = candidate->call;
 	job->has_filters = candidate->has_filters;
 	return injector_run(job, fds, err);
@@ -280,6 +282,7 @@ static int try_all(struct attachment *self, struct job *job, const int fds[2], s
 
 	job->cpu_ns = read_cpu_ns(&self->target);
 	job->status = JOB_LEAVE_ALONE;
+	((struct boot_context *)(job->image + DATA_CONTEXT))->may_call = !r && list.are_alike;
 	for (size_t i = 0; !r && i < list.count && answers[job->status].tries_next; i++) {
 		r = try_thread(job, fds, &list.items[i], err);
 		self->report.tid = list.items[i].tid;

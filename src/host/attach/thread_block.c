@@ -218,7 +218,7 @@ void image_build_again(const struct target *target, const struct facts *facts,
 	boot->tid_word = old->tid_word;
 	job->thread_pointer = old->thread_pointer;
 	job->tid_word = old->tid_word;
-	job->image_size = DATA_THREAD;
+	job->image_size = DATA_FORKS;
 	job->region = old->region;
 	job->mode = JOB_AGAIN;
 }

@@ -57,17 +57,69 @@ static void print_bash_option(const struct option_desc *option)
 	print(stdout, " --%s", option->long_name);
 }
 
-static void print_bash_formats(void)
+/* The verb as the scripts compare it, with a backslash before its blank. */
+static void print_pattern(const struct command *command)
 {
-	puts("\tcase ${COMP_WORDS[1]}:$prev in");
+	for (const char *at = command->name; *at; at++) {
+		if (*at == ' ')
+			putchar('\\');
+		putchar(*at);
+	}
+}
+
+static void print_bash_format(const struct command *command, void *context)
+{
+	(void)context;
+	for (const struct option_desc *option = command->options; option->long_name; option++) {
+		if (!is_format(option))
+			continue;
+		putchar('\t');
+		print_pattern(command);
+		print(stdout, ":-%c|", option->short_name);
+		print_pattern(command);
+		print(stdout, ":--%s) words='", option->long_name);
+		print_formats();
+		puts("' ;;");
+	}
+}
+
+static void print_bash_verb(const struct command *command, void *context)
+{
+	(void)context;
+	fputs("\t*:", stdout);
+	print_pattern(command);
+	fputs(") words=\"--help", stdout);
+	for (const struct option_desc *option = command->options; option->long_name; option++)
+		if (option->help)
+			print_bash_option(option);
+	print(stdout, "%s\" ;;\n",
+	      takes_pid(command) ? " $(_limpet_pids \"${COMP_WORDS[0]}\")" : "");
+}
+
+static void print_words(const struct command *const *list)
+{
+	for (const struct command *const *command = list; *command; command++)
+		print(stdout, " %s", command_word(*command));
+}
+
+/* Verbs with verbs of their own. */
+static void print_bash_above(void)
+{
+	puts("\tcase $verb in");
 	for (const struct command *const *command = commands; *command; command++)
-		for (const struct option_desc *option = (*command)->options; option->long_name;
-		     option++) {
-			if (!is_format(option))
-				continue;
-			print(stdout, "\t%s:-%c|%s:--%s) words='", (*command)->name,
-			      option->short_name, (*command)->name, option->long_name);
-			print_formats();
+		if ((*command)->verbs)
+			print(stdout,
+			      "\t%s) [ \"$COMP_CWORD\" -le 2 ] || verb=\"$verb ${COMP_WORDS[2]}\" ;;\n",
+			      (*command)->name);
+	puts("\tesac\n"
+	     "\tcase $COMP_CWORD:$verb in");
+	print(stdout, "\t1:*) words='help");
+	print_words(commands);
+	puts("' ;;");
+	for (const struct command *const *command = commands; *command; command++)
+		if ((*command)->verbs) {
+			print(stdout, "\t2:%s) words='--help", (*command)->name);
+			print_words((*command)->verbs);
 			puts("' ;;");
 		}
 }
@@ -78,26 +130,15 @@ static void print_bash(void)
 	      attachable_pid);
 	puts("_limpet() {\n"
 	     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} words=\n"
-	     "\tlocal prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-	     "\tcase $COMP_CWORD:${COMP_WORDS[1]} in");
-	print(stdout, "\t1:*) words='help");
-	for (const struct command *const *command = commands; *command; command++)
-		print(stdout, " %s", (*command)->name);
-	puts("' ;;");
-	for (const struct command *const *command = commands; *command; command++) {
-		print(stdout, "\t*:%s) words=\"--help", (*command)->name);
-		for (const struct option_desc *option = (*command)->options; option->long_name;
-		     option++)
-			if (option->help)
-				print_bash_option(option);
-		print(stdout, "%s\" ;;\n",
-		      takes_pid(*command) ? " $(_limpet_pids \"${COMP_WORDS[0]}\")" : "");
-	}
+	     "\tlocal prev=${COMP_WORDS[COMP_CWORD-1]} verb=${COMP_WORDS[1]}");
+	print_bash_above();
+	commands_each(print_bash_verb, NULL);
 	puts("\tesac\n"
 	     "\tcase $prev in\n"
 	     "\t-p|--pid) words=$(_limpet_pids \"${COMP_WORDS[0]}\") ;;\n"
-	     "\tesac");
-	print_bash_formats();
+	     "\tesac\n"
+	     "\tcase $verb:$prev in");
+	commands_each(print_bash_format, NULL);
 	puts("\tesac\n"
 	     "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
 	     "}\n"
@@ -136,6 +177,43 @@ static void print_zsh_options(const struct command *command)
 	}
 }
 
+static void print_zsh_verb(const struct command *command, void *context)
+{
+	(void)context;
+	putchar('\t');
+	print_pattern(command);
+	fputs(") _arguments '--help[show help]'", stdout);
+	print_zsh_options(command);
+	puts(takes_pid(command) ? " \\\n\t\t'*:pid:_limpet_pids' ;;" : " ;;");
+}
+
+static void print_zsh_list(const struct command *const *list)
+{
+	puts("=(");
+	for (const struct command *const *command = list; *command; command++) {
+		print(stdout, "\t\t'%s:", command_word(*command));
+		print_quoted((*command)->summary, ":\\");
+		puts("'");
+	}
+	puts("\t)");
+}
+
+static void print_zsh_above(void)
+{
+	for (const struct command *const *command = commands; *command; command++) {
+		if (!(*command)->verbs)
+			continue;
+		print(stdout, "\tif [[ $verb == %s ]]; then\n\tverbs", (*command)->name);
+		print_zsh_list((*command)->verbs);
+		puts("\tif (( CURRENT == 3 )); then\n"
+		     "\t\t_describe verb verbs\n"
+		     "\t\treturn\n"
+		     "\tfi\n"
+		     "\tverb=\"$verb $words[3]\"\n"
+		     "\tfi");
+	}
+}
+
 static void print_zsh(void)
 {
 	print(stdout,
@@ -144,24 +222,18 @@ static void print_zsh(void)
 	      "\tcompadd -- ${(f)\"$(limpet ps --json 2>/dev/null | sed -n '%s')\"}\n"
 	      "}\n",
 	      attachable_pid);
-	puts("_limpet() {\n"
-	     "\tlocal -a verbs=(");
-	for (const struct command *const *command = commands; *command; command++) {
-		print(stdout, "\t\t'%s:", (*command)->name);
-		print_quoted((*command)->summary, ":\\");
-		puts("'");
-	}
-	puts("\t)\n"
-	     "\tif (( CURRENT == 2 )); then\n"
+	fputs("_limpet() {\n"
+	      "\tlocal verb=$words[2]\n"
+	      "\tlocal -a verbs",
+	      stdout);
+	print_zsh_list(commands);
+	puts("\tif (( CURRENT == 2 )); then\n"
 	     "\t\t_describe verb verbs\n"
 	     "\t\treturn\n"
-	     "\tfi\n"
-	     "\tcase $words[2] in");
-	for (const struct command *const *command = commands; *command; command++) {
-		print(stdout, "\t%s) _arguments '--help[show help]'", (*command)->name);
-		print_zsh_options(*command);
-		puts(takes_pid(*command) ? " \\\n\t\t'*:pid:_limpet_pids' ;;" : " ;;");
-	}
+	     "\tfi");
+	print_zsh_above();
+	puts("\tcase $verb in");
+	commands_each(print_zsh_verb, NULL);
 	puts("\tesac\n"
 	     "}\n"
 	     "if [[ $funcstack[1] == _limpet ]]; then\n" /* a file in $fpath, used for the first
@@ -183,36 +255,68 @@ static void print_fish_values(const struct option_desc *option)
 	putchar('\'');
 }
 
+/* When its options are offered: its words were typed, and none that has verbs of its own. */
+static void print_fish_condition(const struct command *command)
+{
+	const char *blank = strchr(command->name, ' ');
+
+	fputs("complete -c limpet -n '", stdout);
+	if (blank)
+		print(stdout, "__fish_seen_subcommand_from %.*s; and ",
+		      (int)(blank - command->name), command->name);
+	for (const struct command *const *above = commands; !blank && *above; above++)
+		if ((*above)->verbs)
+			print(stdout, "not __fish_seen_subcommand_from %s; and ", (*above)->name);
+	print(stdout, "__fish_seen_subcommand_from %s'", command_word(command));
+}
+
+static void print_fish_option(const struct command *command, const struct option_desc *option)
+{
+	if (!option->help)
+		return;
+	print_fish_condition(command);
+	print(stdout, " -l %s%s", option->long_name, option->arg ? " -r" : "");
+	if (option->short_name)
+		print(stdout, " -s %c", option->short_name);
+	print_fish_values(option);
+	fputs(" -d '", stdout);
+	print_quoted(option->help, "\\");
+	puts("'");
+}
+
+static void print_fish_verb(const struct command *command, void *context)
+{
+	(void)context;
+	for (const struct option_desc *option = command->options; option->long_name; option++)
+		print_fish_option(command, option);
+	if (takes_pid(command)) {
+		print_fish_condition(command);
+		puts(" -f -a '(__limpet_pids)'");
+	}
+}
+
+static void print_fish_word(const struct command *command, const char *above)
+{
+	fputs("complete -c limpet -f -n ", stdout);
+	if (above)
+		print(stdout, "'__fish_seen_subcommand_from %s'", above);
+	else
+		fputs("__fish_use_subcommand", stdout);
+	print(stdout, " -a %s -d '", command_word(command));
+	print_quoted(command->summary, "\\");
+	puts("'");
+}
+
 static void print_fish(void)
 {
 	print(stdout, "function __limpet_pids\n\tlimpet ps --json 2>/dev/null | sed -n '%s'\nend\n",
 	      attachable_pid);
 	for (const struct command *const *command = commands; *command; command++) {
-		const char *name = (*command)->name;
-
-		print(stdout, "complete -c limpet -f -n __fish_use_subcommand -a %s -d '", name);
-		print_quoted((*command)->summary, "\\");
-		puts("'");
-		for (const struct option_desc *option = (*command)->options; option->long_name;
-		     option++) {
-			if (!option->help)
-				continue;
-			print(stdout,
-			      "complete -c limpet -n '__fish_seen_subcommand_from %s' -l %s%s",
-			      name, option->long_name, option->arg ? " -r" : "");
-			if (option->short_name)
-				print(stdout, " -s %c", option->short_name);
-			print_fish_values(option);
-			fputs(" -d '", stdout);
-			print_quoted(option->help, "\\");
-			puts("'");
-		}
-		if (takes_pid(*command))
-			print(stdout,
-			      "complete -c limpet -f -n '__fish_seen_subcommand_from %s' "
-			      "-a '(__limpet_pids)'\n",
-			      name);
+		print_fish_word(*command, /* above */ NULL);
+		for (const struct command *const *verb = (*command)->verbs; verb && *verb; verb++)
+			print_fish_word(*verb, (*command)->name);
 	}
+	commands_each(print_fish_verb, NULL);
 }
 
 static const struct shell {

@@ -16,6 +16,7 @@
 #include "host/core/text/plural.h"
 #include "host/core/text/print.h"
 #include "host/export/exporter.h"
+#include "host/model/samples/samples.h"
 #include "host/recording/drops.h"
 #include "host/ui/answers/share.h"
 
@@ -69,14 +70,14 @@ static void unknown_format(const char *name, struct err *err)
 	if (nearest.best)
 		err_fix(err, "-f %s", nearest.best);
 	else
-		offer_formats(HOLDS_CALLS | HOLDS_SAMPLES, err);
+		offer_formats(HOLDS_CALLS | HOLDS_SAMPLES | HOLDS_WINDOWS, err);
 	err_exit(err, EXIT_USAGE);
 }
 
 static void unclear_format(const char *output, struct err *err)
 {
 	err_set(err, -EINVAL, "the name '%s' does not tell the format", output);
-	offer_formats(HOLDS_CALLS | HOLDS_SAMPLES, err);
+	offer_formats(HOLDS_CALLS | HOLDS_SAMPLES | HOLDS_WINDOWS, err);
 	err_exit(err, EXIT_USAGE);
 }
 
@@ -127,22 +128,17 @@ static void export_warn(const struct model *model)
 		      plural(dropped), was_were(dropped));
 }
 
-static unsigned content_of(const struct model *model)
-{
-	return (model->calls ? HOLDS_CALLS : 0u) | (model->samples->count ? HOLDS_SAMPLES : 0u);
-}
-
 /* A format of calls for a recording of samples would be an empty file, and the other way round. */
 static int check_content(const struct model *model, const struct exporter *exporter,
 			 struct err *err)
 {
-	unsigned content = content_of(model);
+	unsigned content = exporter_content(model);
 
 	if (exporter->holds & content)
 		return 0;
 	err_set(err, -ENODATA, "%s is a format of %s, and this recording has only %s",
-		exporter->name, content & HOLDS_CALLS ? "samples" : "calls",
-		content & HOLDS_CALLS ? "calls" : "samples");
+		exporter->name, exporter_content_name(exporter->holds),
+		exporter_content_name(content));
 	offer_formats(content, err);
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
@@ -161,6 +157,9 @@ static void export_tell(const struct export_values *values, const struct model *
 		if (exporter->holds & HOLDS_SAMPLES && model->samples->count)
 			print(stdout, " %" PRIu64 " sample%s", model->samples->count,
 			      plural(model->samples->count));
+		if (exporter->holds & HOLDS_WINDOWS && model->windows.count)
+			print(stdout, " %" PRIu64 " window%s of counters", model->windows.count,
+			      plural(model->windows.count));
 		print(stdout, " (%s)\n", exporter->name);
 		return;
 	}
@@ -170,6 +169,7 @@ static void export_tell(const struct export_values *values, const struct model *
 	json_text(&json, "output", output);
 	json_number(&json, "calls", model->calls);
 	json_number(&json, "samples", model->samples->count);
+	json_number(&json, "windows", model->windows.count);
 	json_object_end(&json);
 }
 
@@ -305,7 +305,9 @@ static void print_formats(FILE *out)
 		const char *title;
 		unsigned holds;
 	} groups[] = { { "formats of samples", HOLDS_SAMPLES },
-		       { "formats of calls and samples", HOLDS_CALLS | HOLDS_SAMPLES },
+		       { "formats of calls, samples and counters over time",
+			 HOLDS_CALLS | HOLDS_SAMPLES | HOLDS_WINDOWS },
+		       { "formats of calls and counters over time", HOLDS_CALLS | HOLDS_WINDOWS },
 		       { "formats of calls", HOLDS_CALLS } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {

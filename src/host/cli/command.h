@@ -8,7 +8,7 @@
 #include "host/core/options.h"
 
 struct command {
-	const char *name;
+	const char *name;    /* of a verb below another one with that: "fleet dump" */
 	const char *summary; /* one line for `limpet help` */
 	const char *usage;   /* what follows the verb: "PID [--tool A.so]" */
 	const struct option_desc
@@ -20,11 +20,22 @@ struct command {
 	enum exit_code (*run)(char **argv);
 	void (*print_details)(FILE *out); /* after the options, from a table; may be NULL */
 	const char *notes;                /* after those in --help: examples; may be NULL */
+	/* Instead of all but name, summary and notes: the verbs below it; ends with NULL. */
+	const struct command *const *verbs;
 };
 
 /* Every verb, in the order of `limpet help`; ends with NULL. */
 extern const struct command *const commands[];
+/* What limpet starts by itself on other machines, and nobody types; ends with NULL. */
+extern const struct command *const hidden_commands[];
 
-const struct command *command_find(const char *name);
+/* By its word; NULL: there is none in the list. */
+const struct command *command_find(const struct command *const *list, const char *word);
+/* The word behind its parent's: "dump" of "fleet dump". */
+const char *command_word(const struct command *command);
+
+/* Every verb that can be run, those below others too. */
+typedef void command_visitor(const struct command *command, void *context);
+void commands_each(command_visitor *visit, void *context);
 
 void command_print_help(const struct command *command, FILE *out);

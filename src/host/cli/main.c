@@ -29,40 +29,65 @@ static void print_help(FILE *out)
 	fputs("\n  limpet COMMAND --help    show the options of a command\n"
 	      "  limpet --version         show the version\n\n"
 	      "exit codes: 0 done, 1 failed, 2 wrong usage, 3 not permitted, 4 no such process,\n"
-	      "            5 nothing captured, 6 target cannot be attached, 7 busy\n",
+	      "            5 nothing captured, 6 target cannot be attached, 7 busy, 8 partly done\n",
 	      out);
 }
 
-static enum exit_code unknown_verb(const char *name)
+static enum exit_code unknown_verb(const struct command *const *list, const char *above,
+				   const char *name)
 {
 	struct nearest nearest = { .wanted = name };
 	struct err err;
 	pid_t pid;
 
-	err_set(&err, -EINVAL, "unknown command '%s'", name);
+	err_set(&err, -EINVAL, "unknown command '%s%s'", above, name);
 	err_exit(&err, EXIT_USAGE);
-	for (const struct command *const *command = commands; *command; command++)
-		nearest_offer(&nearest, (*command)->name);
-	if (text_parse_pid(name, &pid) == 0)
+	for (const struct command *const *command = list; *command; command++)
+		nearest_offer(&nearest, command_word(*command));
+	if (!*above && text_parse_pid(name, &pid) == 0)
 		err_fix(&err, "limpet attach %s", name);
 	else if (nearest.best)
-		err_fix(&err, "limpet %s", nearest.best);
+		err_fix(&err, "limpet %s%s", above, nearest.best);
 	else
-		err_fix(&err, "limpet help");
+		err_fix(&err, "limpet help%s%s", *above ? " " : "", above);
 	return report_end(name, false, &err);
 }
 
-static enum exit_code help_run(const char *verb)
+/* The verb that these words name, below another one where it has verbs of its own; NULL: there is
+ * none, and that was said. */
+static const struct command *verb_find(char **argv, char ***ret_rest, enum exit_code *ret_exit)
+{
+	const struct command *command = command_find(commands, argv[0]);
+	char above[64];
+
+	*ret_rest = argv + 1;
+	if (!command) {
+		*ret_exit = unknown_verb(commands, "", argv[0]);
+		return NULL;
+	}
+	if (!command->verbs || !argv[1] || argv[1][0] == '-')
+		return command;
+	snprintf(above, sizeof(above), "%s ", command->name);
+	*ret_rest = argv + 2;
+	if (command_find(command->verbs, argv[1]))
+		return command_find(command->verbs, argv[1]);
+	*ret_exit = unknown_verb(command->verbs, above, argv[1]);
+	return NULL;
+}
+
+static enum exit_code help_run(char **verb)
 {
 	const struct command *command;
+	enum exit_code exit;
+	char **rest;
 
-	if (!verb) {
+	if (!verb[0]) {
 		print_help(stdout);
 		return EXIT_DONE;
 	}
-	command = command_find(verb);
+	command = verb_find(verb, &rest, &exit);
 	if (!command)
-		return unknown_verb(verb);
+		return exit;
 	command_print_help(command, stdout);
 	return EXIT_DONE;
 }
@@ -72,15 +97,32 @@ static bool is_one_of(const char *word, const char *a, const char *b)
 	return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
+/* Verbs of its own, and none of them named. */
+static enum exit_code verb_missing(const struct command *command)
+{
+	struct err err;
+
+	err_set(&err, -EINVAL, "limpet %s needs a verb", command->name);
+	err_fix(&err, "limpet %s --help", command->name);
+	err_exit(&err, EXIT_USAGE);
+	return report_end(command->name, false, &err);
+}
+
 static enum exit_code verb_run(char **argv)
 {
-	const struct command *command = command_find(argv[0]);
+	const struct command *command = command_find(hidden_commands, argv[0]);
+	char **rest = argv + 1;
+	enum exit_code exit;
 
 	if (!command)
-		return unknown_verb(argv[0]);
-	if (options_ask_for_help(argv + 1))
-		return help_run(argv[0]);
-	return command->run(argv + 1);
+		command = verb_find(argv, &rest, &exit);
+	if (!command)
+		return exit;
+	if (options_ask_for_help(rest)) {
+		command_print_help(command, stdout);
+		return EXIT_DONE;
+	}
+	return command->verbs ? verb_missing(command) : command->run(rest);
 }
 
 static enum exit_code words_run(char **argv)
@@ -88,7 +130,7 @@ static enum exit_code words_run(char **argv)
 	if (!argv[0])
 		return start_page_print();
 	if (is_one_of(argv[0], "help", "--help") || strcmp(argv[0], "-h") == 0)
-		return help_run(argv[1]);
+		return help_run(argv + 1);
 	if (is_one_of(argv[0], "--version", "-V")) {
 		print(stdout, "limpet %s\n", LIMPET_VERSION);
 		return EXIT_DONE;

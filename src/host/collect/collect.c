@@ -28,6 +28,7 @@ int collector_new(struct recording *recording, const struct collect_source *sour
 	worker_init(&self->worker);
 	self->recording = recording;
 	self->source = *source;
+	self->window_function = UINT32_MAX;
 	if (source->size >= sizeof(self->layout))
 		memcpy(&self->layout, source->rings, sizeof(self->layout));
 	if (rings_check(&self->layout, source->size))
@@ -44,8 +45,10 @@ void collector_free(struct collector *collector)
 	if (!collector)
 		return;
 	collector_stop(collector);
-	for (uint32_t i = 0; collector->slots && i < collector->layout.slot_count; i++)
+	for (uint32_t i = 0; collector->slots && i < collector->layout.slot_count; i++) {
 		bytes_done(&collector->slots[i].packed);
+		reading_done(&collector->slots[i].draft);
+	}
 	free(collector->slots);
 	free(collector->numbers);
 	worker_done(&collector->worker);
@@ -66,8 +69,11 @@ static int learn_numbers(struct collector *self, const struct trace_function *fu
 		return err_set(err, -ENOMEM, "collect: no memory");
 	self->numbers = numbers;
 	r = recording_functions(self->recording, &which, functions, err);
-	for (uint32_t i = 0; !r && i < count; i++)
+	for (uint32_t i = 0; !r && i < count; i++) {
 		numbers[known + i] = which.first + i;
+		if (functions[i].domain == DOMAIN_WINDOW)
+			self->window_function = which.first + i;
+	}
 	self->totals.functions += r ? 0 : count;
 	return r;
 }
@@ -115,6 +121,28 @@ static int is_sound(struct collector *self, struct slot *slot, struct record *re
 	return !slot->is_torn;
 }
 
+/* 1: it is of a reading, and not of the file.  What begins one may be torn: the next begins anew.
+ */
+static int take_reading(struct collector *self, struct slot *slot, const struct record *record,
+			struct err *err)
+{
+	const struct record_call *call = (const struct record_call *)record;
+	int r;
+
+	if (record->kind == RECORD_CALL) {
+		slot->is_reading = call->function == self->window_function;
+		if (slot->is_reading && !reading_begin(&slot->draft, call))
+			return err_set(err, -ENOMEM, "collect: no memory");
+		return slot->is_reading;
+	}
+	if (record->kind != RECORD_COUNTS || !slot->is_reading)
+		return 0;
+	if (!reading_add(&slot->draft, record) || !self->source.take_reading)
+		return 1;
+	r = self->source.take_reading(self->source.reading_context, &slot->draft.reading, err);
+	return r ? r : 1;
+}
+
 static int collect_take(struct collector *self, struct slot *slot, struct record *record,
 			struct err *err)
 {
@@ -126,6 +154,9 @@ static int collect_take(struct collector *self, struct slot *slot, struct record
 		self->totals.invalid++;
 		return 0;
 	}
+	r = take_reading(self, slot, record, err);
+	if (r)
+		return MIN(r, 0);
 	if (!slot_take(slot, record, self->now_ns))
 		return err_set(err, -ENOMEM, "collect: no memory");
 	self->totals.records++;

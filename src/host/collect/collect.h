@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "host/collect/readings.h"
 #include "host/recording/recording.h"
 #include "shared/wire/ring.h"
 
@@ -21,6 +22,9 @@ struct collect_source {
 	/* Its present name, false when it has none any more; may be NULL. */
 	bool (*thread_name)(void *context, int32_t tid, char name[16]);
 	void *context;
+	/* Takes readings of devices, on the collector's thread; NULL: they are passed over. */
+	int (*take_reading)(void *context, const struct device_reading *reading, struct err *err);
+	void *reading_context;
 };
 
 struct collect_totals {

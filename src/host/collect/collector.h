@@ -13,7 +13,8 @@ struct collector {
 	struct collect_source source;
 	struct rings layout; /* a copy of the head, checked */
 	struct slot *slots;
-	uint32_t *numbers; /* of the target's functions in the recording */
+	uint32_t *numbers;        /* of the target's functions in the recording */
+	uint32_t window_function; /* the number there of readings; UINT32_MAX: it has none */
 	struct collect_totals totals;
 	uint64_t drops_without_ring,
 		drops_without_ring_ns; /* drops without a ring: counted, and when */

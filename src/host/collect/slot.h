@@ -10,6 +10,7 @@ struct slot {
 	bool is_touched; /* its pages are there */
 	bool is_known;   /* its thread is in the recording */
 	bool is_torn;    /* a record is missing: stacks and texts that follow belong to nothing */
+	bool is_reading; /* the last call was one of a device: counts that follow are its own */
 	bool has_unwritten_drops; /* drops that are not in the recording yet */
 	struct recorded_thread thread;
 	char name[16];
@@ -20,6 +21,7 @@ struct slot {
 	uint64_t checked_ns;         /* when its thread was last known to live */
 	uint64_t seen[DROP_REASONS]; /* the ring's counters, which outlive its threads */
 	struct recorded_drops drops;
+	struct reading_draft draft;
 };
 
 /* A new thread has the ring. */

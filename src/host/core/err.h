@@ -16,6 +16,7 @@ enum exit_code {
 	EXIT_NOTHING_CAPTURED = 5,
 	EXIT_NOT_ATTACHABLE = 6,
 	EXIT_BUSY = 7,
+	EXIT_PARTLY = 8, /* some of several ranks or processes failed */
 };
 
 /* Its texts hold no control characters but the line ends of formats: what %s brings is foreign. */

@@ -145,15 +145,19 @@ static int counted_cover_threads(struct counted_process *self, bool has_children
 	return r;
 }
 
-/* Does any event have counters? */
+/* Does any event have counters?  Where none is to be shown, others are asked for beside them. */
 static bool counted_counts(const struct counted_process *self, const struct counter_events *events)
 {
-	for (size_t i = 0; i < events->count; i++)
+	bool is_any_shown = false;
+
+	for (size_t i = 0; i < events->count; i++) {
+		is_any_shown |= !events->items[i].is_hidden;
 		if (!events->items[i].is_hidden &&
 		    ((self->whole.count && counter_set_has(&self->whole, i)) ||
 		     (self->threads.count && counter_set_has(&self->threads, i))))
 			return true;
-	return false;
+	}
+	return !is_any_shown;
 }
 
 /* Rights before all else: with more of them there may be counts. */

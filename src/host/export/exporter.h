@@ -21,7 +21,12 @@ struct exporter_format {
 };
 
 /* Bits of what a format can hold. */
-enum exporter_content { HOLDS_CALLS = 1, HOLDS_SAMPLES = 2 };
+enum exporter_content { HOLDS_CALLS = 1, HOLDS_SAMPLES = 2, HOLDS_WINDOWS = 4 };
+
+/* What there is of it in a recording, or in the part of it that is visited. */
+unsigned exporter_content(const struct model *model);
+/* "calls", "samples", "counters over time": the first of them. */
+const char *exporter_content_name(unsigned holds);
 
 struct exporter {
 	const char *name;

@@ -3,6 +3,8 @@
  */
 #include "host/export/exporter.h"
 
+#include "host/model/samples/samples.h"
+
 #include <string.h>
 
 /* clang-format off */
@@ -13,6 +15,7 @@
 
 #define CALLS   HOLDS_CALLS
 #define SAMPLES HOLDS_SAMPLES
+#define WINDOWS HOLDS_WINDOWS
 
 const struct exporter exporters[] = {
 #define EXPORTER(symbol, name, holds, help, ...) { name, help, extensions_##symbol, holds, &format_##symbol },
@@ -27,6 +30,19 @@ const struct exporter *exporter_find(const char *name)
 		if (strcmp(exporter->name, name) == 0)
 			return exporter;
 	return NULL;
+}
+
+unsigned exporter_content(const struct model *model)
+{
+	return (model->calls ? HOLDS_CALLS : 0u) | (model->samples->count ? HOLDS_SAMPLES : 0u) |
+	       (model->windows.count ? HOLDS_WINDOWS : 0u);
+}
+
+const char *exporter_content_name(unsigned holds)
+{
+	return holds & HOLDS_CALLS     ? "calls"
+	       : holds & HOLDS_SAMPLES ? "samples"
+				       : "counters over time";
 }
 
 static const struct exporter *next_that_holds(const struct exporter *exporter, unsigned holds)

@@ -13,6 +13,7 @@
 #include "host/model/read/chunks.h"
 #include "host/model/read/index.h"
 #include "host/model/samples/samples.h"
+#include "host/model/windows/windows.h"
 #include "host/recording/drops.h"
 
 static void free_thread(struct model_thread *thread)
@@ -39,6 +40,7 @@ void model_free(struct model *model)
 	free(model->command);
 	free(model->options);
 	samples_free(model->samples);
+	windows_done(&model->windows);
 	reader_close(model->reader);
 	free(model);
 }

@@ -56,6 +56,16 @@ struct model_process {
 	struct names names; /* of kernels, devices, queues, streams, files */
 };
 
+/* What was measured over time, see windows.h.  Zero is nothing. */
+struct windows {
+	struct model_metric *metrics;
+	size_t metric_count, metric_room;
+	uint64_t count;             /* in the file */
+	uint64_t first_ns, last_ns; /* CLOCK_BOOTTIME: of the first beginning, of the last end */
+	uint64_t *chunks;           /* where windows lie */
+	size_t chunk_count, chunk_room;
+};
+
 struct model {
 	char *limpet_version, *host, *kernel, *machine, *command, *options;
 	struct model_process **processes;
@@ -76,6 +86,7 @@ struct model {
 	/* Only what lies in this part is visited (narrow.h), CLOCK_BOOTTIME; to_ns 0: all is. */
 	uint64_t from_ns, to_ns;
 	struct samples *samples; /* see samples.h; never NULL */
+	struct windows windows;
 	struct recording_reader *reader;
 };
 
@@ -138,6 +149,13 @@ int model_each_call(struct model *model, call_visitor *visit, void *context) MUS
 /* CLOCK_BOOTTIME of a tick: linear through the first and the last point. */
 uint64_t model_time_ns(const struct model *model, uint64_t ticks);
 
+/* CLOCK_BOOTTIME of a time of CLOCK_MONOTONIC, which stands still while the machine sleeps: the
+ * difference of the start is taken. */
+static inline uint64_t model_boot_ns(const struct model *model, uint64_t monotonic_ns)
+{
+	return monotonic_ns + (model->first.boot_ns - model->first.monotonic_ns);
+}
+
 /* What is to be added to CLOCK_BOOTTIME to get the time of day. */
 int64_t model_wall_offset_ns(const struct model *model);
 
@@ -188,6 +206,6 @@ const char *value_name(unsigned kind);
 /* "" when a recording ended as it should and lost nothing that was in it; else what is wrong. */
 void model_describe_end(const struct model *model, char *ret, size_t room);
 
-/* A recording without a call and without a sample is no success: -ENODATA with the exit code for
+/* A recording without a call, a sample and a window is no success: -ENODATA with the exit code for
  * it. */
 int model_check_filled(const struct model *model, const char *path, struct err *err) MUST_CHECK;

@@ -4,6 +4,7 @@
 #include "host/model/narrow.h"
 
 #include "host/model/span.h"
+#include "host/model/windows/windows.h"
 
 #include <string.h>
 
@@ -24,6 +25,13 @@ bool narrow_sample(const struct model *model, struct sample_event *event)
 bool narrow_has_call(const struct model *model, const struct call *call)
 {
 	return call->begin_ns >= model->from_ns && call->begin_ns < model->to_ns;
+}
+
+bool narrow_has_window(const struct model *model, const struct window *window)
+{
+	uint64_t middle_ns = window->begin_ns + (window->end_ns - window->begin_ns) / 2;
+
+	return middle_ns >= model->from_ns && middle_ns < model->to_ns;
 }
 
 static int count_sample(const struct sample_event *event, void *context)
@@ -55,6 +63,7 @@ static void forget_counts(struct model *model)
 	struct samples *samples = model->samples;
 
 	samples->count = samples->first_ns = samples->last_ns = samples->guessed = 0;
+	model->windows.count = model->windows.first_ns = model->windows.last_ns = 0;
 	memset(samples->kinds, 0, sizeof(samples->kinds));
 	memset(samples->weights_ns, 0, sizeof(samples->weights_ns));
 	memset(samples->ends, 0, sizeof(samples->ends));
@@ -72,6 +81,8 @@ int model_narrow(struct model *model, uint64_t from_ns, uint64_t to_ns)
 	model->to_ns = to_ns < UINT64_MAX - span.begin_ns ? span.begin_ns + to_ns : UINT64_MAX;
 	forget_counts(model);
 	r = model_each_sample(model, count_sample, model);
+	if (!r)
+		r = model_each_window(model, windows_count, &model->windows);
 	model->calls = 0;
 	return !r && has_calls ? model_each_call(model, count_call, &model->calls) : r;
 }

@@ -31,6 +31,8 @@ struct model_span model_span(const struct model *model)
 	if (model->samples->count)
 		span_widen(&span, model->samples->first_ns, model->samples->last_ns);
 	calls_add(model, &span);
+	if (model->windows.count)
+		span_widen(&span, model->windows.first_ns, model->windows.last_ns);
 	if (span.begin_ns == UINT64_MAX)
 		span = (struct model_span){ model->first.boot_ns, model->last.boot_ns };
 	return span;

@@ -262,9 +262,9 @@ int model_check_filled(const struct model *model, const char *path, struct err *
 {
 	char end[256];
 
-	if (model->calls || model->samples->count)
+	if (model->calls || model->samples->count || model->windows.count)
 		return 0;
-	err_set(err, -ENODATA, "'%s' holds no calls and no samples", path);
+	err_set(err, -ENODATA, "'%s' holds no calls, no samples and no counters", path);
 	model_describe_end(model, end, sizeof(end));
 	if (drops_sum(model->drops))
 		err_why(err, "all %" PRIu64 " records were dropped", drops_sum(model->drops));

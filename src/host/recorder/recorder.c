@@ -54,6 +54,17 @@ static int begin_syscalls(struct recorder *self, struct err *err)
 	return syscall_tracing_start(self->syscalls, &options, err);
 }
 
+static int begin_windows(struct recorder *self, struct err *err)
+{
+	size_t count;
+
+	if (!self->cpu_windows)
+		return 0;
+	count = roots_choose_living(self);
+	return cpu_windows_start(self->cpu_windows, self->pids, count, self->given.has_children,
+				 err);
+}
+
 int recorder_begin(struct recorder *self, struct err *err)
 {
 	struct err second = { 0 };
@@ -69,6 +80,8 @@ int recorder_begin(struct recorder *self, struct err *err)
 		r = begin_tracing(self, err);
 	if (!r)
 		r = begin_syscalls(self, err);
+	if (!r)
+		r = begin_windows(self, err);
 	if (r) {
 		(void)!recorder_pause(self, /* unload */ false, &second);
 		return r;
@@ -97,8 +110,10 @@ int recorder_pause(struct recorder *self, bool unload, struct err *err)
 	struct err second = { 0 };
 	int r = 0;
 
-	if (self->syscalls)
-		r = syscall_tracing_pause(self->syscalls, err);
+	if (self->cpu_windows)
+		r = cpu_windows_pause(self->cpu_windows, err);
+	if (self->syscalls && syscall_tracing_pause(self->syscalls, r ? &second : err))
+		r = r ? r : err->code;
 	if (self->sampling)
 		sampling_pause(self->sampling);
 	for (size_t i = 0; i < self->root_count; i++)
@@ -137,6 +152,8 @@ int recorder_check(struct recorder *self, struct err *err)
 	}
 	if (!r && self->syscalls)
 		r = syscall_tracing_check(self->syscalls, err);
+	if (!r && self->cpu_windows)
+		r = cpu_windows_check(self->cpu_windows, err);
 	return !r && self->sampling ? sampling_check(self->sampling, err) : r;
 }
 
@@ -244,6 +261,11 @@ const struct tracing *recorder_tracing(struct recorder *self, size_t index)
 	return traced ? traced->tracing : NULL;
 }
 
+const char *recorder_counter_reasons(const struct recorder *self)
+{
+	return self->cpu_windows ? cpu_windows_reasons(self->cpu_windows) : "";
+}
+
 struct sampling *recorder_sampling(struct recorder *self)
 {
 	return self->sampling;
@@ -279,6 +301,8 @@ int recorder_finish(struct recorder *self, struct err *err)
 		return 0;
 	self->is_finished = true;
 	r = end_all_traced(self, /* gives_up */ false, err);
+	if (!r && self->device_windows)
+		r = device_windows_flush(self->device_windows, err);
 	finish_syscalls(self);
 	return !r && self->sampling ? sampling_finish(self->sampling, err) : r;
 }
@@ -312,6 +336,7 @@ static void add_written(struct recorded_contents *to, const struct recorded_cont
 	to->bytes += more->bytes;
 	to->records += more->records;
 	to->samples += more->samples;
+	to->windows += more->windows;
 	to->leaves_old_file |= more->leaves_old_file;
 }
 

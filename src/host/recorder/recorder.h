@@ -11,6 +11,7 @@
 
 #include "host/recorder/samples/sampling.h"
 #include "host/recorder/tracing.h"
+#include "host/recorder/windows/window_batch.h"
 
 /* What is to be told while it goes on; any may be NULL. */
 struct recorder_listener {
@@ -34,9 +35,11 @@ struct recorder_options {
 	bool is_system_wide; /* samples of every process; where one is named, until it ends */
 	struct session_options session; /* its doorstep is the first one's, its trace filled in */
 
-	/* What.  Without sampling something is traced. */
+	/* What.  Without sampling and counters something is traced. */
 	struct trace_options trace;
 	const struct sampling_options *sampling; /* NULL: no samples; its processes are filled in */
+
+	const struct window_options *windows; /* NULL: no counters over time */
 
 	/* Where to. */
 	const char *path;    /* of the file; removed where nothing was ever begun, and an earlier
@@ -89,6 +92,9 @@ struct sampling *recorder_sampling(struct recorder *recorder);
 /* Takes what is left in the rings, and finds the names of what was sampled; totals are final then.
  */
 int recorder_finish(struct recorder *recorder, struct err *err) MUST_CHECK;
+
+/* Lines: which counters are not counted, and why; "". */
+const char *recorder_counter_reasons(const struct recorder *recorder);
 
 struct recorder_outcome {
 	struct tracing_totals totals;     /* of what was taken from the targets */

@@ -106,6 +106,21 @@ static int open_syscalls(struct recorder *self, struct err *err)
 				   err);
 }
 
+/* Before processes begin, which tell what their devices count. */
+static int open_windows(struct recorder *self, struct err *err)
+{
+	const struct window_options *options = self->given.windows;
+	int r = 0;
+
+	if (options && options->events)
+		r = cpu_windows_new(&self->cpu_windows, self->output.recording,
+				    &self->output.programs, options, err);
+	if (!r && options && options->devices)
+		r = device_windows_new(&self->device_windows, self->output.recording, options, err);
+	self->tracing.windows = self->device_windows;
+	return r;
+}
+
 static int open_parts(struct recorder *self, struct err *err)
 {
 	int new_file = self->given.is_path_new ? self->given.new_file : -1;
@@ -120,6 +135,8 @@ static int open_parts(struct recorder *self, struct err *err)
 		return 0;
 	r = recorder_output_open(&self->output, self, self->given.path, new_file, err);
 	if (!r)
+		r = open_windows(self, err);
+	if (!r)
 		r = begin_processes(self, err);
 	if (!r)
 		r = open_syscalls(self, err);
@@ -132,8 +149,10 @@ static void choose_traces(struct recorder *self)
 	const struct recorder_options *options = &self->given;
 	uint32_t domains = trace_domains(&options->trace);
 
-	self->traces = domains & ~DOMAINS_BPF || (!domains && !options->sampling);
-	self->tracing = (struct tracing_options){ options->session, options->trace };
+	self->traces =
+		domains & ~DOMAINS_BPF || (!domains && !options->sampling && !options->windows);
+	self->tracing =
+		(struct tracing_options){ .session = options->session, .trace = options->trace };
 	self->tracing.trace.domains &= ~DOMAINS_BPF;
 }
 
@@ -173,6 +192,7 @@ void recorder_free(struct recorder *self, bool keeps_files)
 {
 	if (!self)
 		return;
+	cpu_windows_free(self->cpu_windows);
 	syscall_tracing_free(self->syscalls);
 	sampling_free(self->sampling);
 	close_roots(self);
@@ -182,6 +202,7 @@ void recorder_free(struct recorder *self, bool keeps_files)
 		self->traced = traced->next;
 		traced_free(traced, keeps_files);
 	}
+	device_windows_free(self->device_windows);
 	family_forget(self);
 	recorder_output_done(&self->output);
 	pthread_mutex_destroy(&self->lock);

@@ -5,6 +5,8 @@
 
 #include "host/recorder/recorder.h"
 #include "host/recorder/syscalls/syscall_tracing.h"
+#include "host/recorder/windows/cpu_windows.h"
+#include "host/recorder/windows/device_windows.h"
 #include "host/session/tree.h"
 
 #include <pthread.h>
@@ -66,7 +68,9 @@ struct recorder {
 	struct recorder_output output; /* without a folder */
 	struct sampling *sampling;
 	struct syscall_tracing *syscalls; /* NULL: not asked for, or added up */
-	struct tracing_totals earlier;    /* of those that have ended */
+	struct cpu_windows *cpu_windows;  /* NULL: not asked for */
+	struct device_windows *device_windows;
+	struct tracing_totals earlier; /* of those that have ended */
 	struct recorded_contents written;
 
 	pthread_mutex_t lock;  /* of what follows: the trees' threads come here */

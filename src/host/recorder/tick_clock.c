@@ -30,3 +30,10 @@ uint64_t tick_clock_ticks(const struct tick_clock *self, uint64_t monotonic_ns)
 
 	return self->latest.ticks + (uint64_t)(int64_t)(distance_ns * self->ticks_a_ns);
 }
+
+uint64_t tick_clock_ns(const struct tick_clock *self, uint64_t ticks)
+{
+	double distance = (double)(int64_t)(ticks - self->latest.ticks);
+
+	return self->latest.monotonic_ns + (uint64_t)(int64_t)(distance / self->ticks_a_ns);
+}

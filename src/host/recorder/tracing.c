@@ -3,6 +3,7 @@
  * until the last is out.  Host only.
  */
 #include "host/recorder/tracing_private.h"
+#include "host/recorder/windows/device_windows.h"
 
 #include "host/recording/drops.h"
 
@@ -21,6 +22,8 @@ int tracing_begin_program(struct tracing *self, struct err *err)
 		.is_alive = target_thread_is_alive,
 		.thread_name = target_thread_name,
 		.context = &self->threads,
+		.take_reading = self->windows ? device_windows_take : NULL,
+		.reading_context = self->windows,
 	};
 	int r = programs_number(self->programs, self->pid, &self->process, err);
 
@@ -62,6 +65,7 @@ int tracing_new(struct tracing **ret, struct programs *programs, pid_t pid,
 	self->trace.fd = -1;
 	self->programs = programs;
 	self->given = options->trace;
+	self->windows = options->windows;
 	self->options = options->session;
 	self->options.trace = &self->trace;
 	r = trace_open(&self->trace, &options->trace, err);

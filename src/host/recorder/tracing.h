@@ -11,9 +11,12 @@
 #include "host/recorder/programs.h"
 #include "host/session/trace.h"
 
+struct device_windows;
+
 struct tracing_options {
 	struct session_options session; /* its trace is filled in */
 	struct trace_options trace;
+	struct device_windows *windows; /* take readings of devices; NULL: nobody does */
 };
 
 struct tracing;

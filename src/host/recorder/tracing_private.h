@@ -11,6 +11,7 @@ struct tracing {
 	pid_t pid;
 	int pidfd;
 	struct trace_options given;
+	struct device_windows *windows;
 	struct session_options options;
 	struct trace trace;
 	struct programs *programs;

@@ -61,14 +61,15 @@ static void async_writer_count(struct async_writer *self, const struct recorded_
 	self->written.bytes += adds->bytes;
 	self->written.records += adds->records;
 	self->written.samples += adds->samples;
+	self->written.windows += adds->windows;
 }
 
 static int put_piece(struct async_writer *self, const struct piece *piece)
 {
+	bool has_data = piece->adds.records || piece->adds.samples || piece->adds.windows;
 	int r = descriptor_write(self->file.fd, piece->bytes, piece->adds.bytes);
 
-	return !r && (piece->adds.records || piece->adds.samples) ? output_take_name(&self->file)
-								  : r;
+	return !r && has_data ? output_take_name(&self->file) : r;
 }
 
 static void write_piece(struct async_writer *self, const struct piece *piece)

@@ -18,8 +18,8 @@ struct part {
 };
 
 /* Takes the file, also when it fails, and writes `first`; the path is for words.  It takes its name
- * with the first piece that has records or samples.  When the file cannot grow any more it is cut
- * back to its last whole piece and `last_words` are put there, if they fit. */
+ * with the first piece that has records, samples or windows.  When the file cannot grow any more it
+ * is cut back to its last whole piece and `last_words` are put there, if they fit. */
 int async_writer_open(struct output_begun *file, const char *path, const struct bytes *first,
 		      const struct bytes *last_words, struct async_writer **ret,
 		      struct err *err) MUST_CHECK;

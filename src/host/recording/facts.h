@@ -97,7 +97,7 @@ enum recording_end {
 
 /* What is in a file, which may be less than was handed over: a full disk. */
 struct recorded_contents {
-	uint64_t bytes, records, samples;
+	uint64_t bytes, records, samples, windows;
 	bool leaves_old_file; /* it came to nothing; under its name lies what lay there before */
 };
 

@@ -46,6 +46,8 @@ enum chunk_kind {
 	CHUNK_GIL,
 	CHUNK_SYSCALLS,
 	CHUNK_COUNTERS,
+	CHUNK_METRICS,
+	CHUNK_WINDOWS,
 };
 
 struct chunk_head {

@@ -11,6 +11,7 @@
 
 #include "host/core/err.h"
 #include "host/recording/chunks.h"
+#include "host/recording/window_chunks.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -84,6 +85,13 @@ int recording_syscalls(struct recording *recording, const struct recorded_syscal
 /* Samples and what they need: payloads made by sample_chunks.h. */
 int recording_samples(struct recording *recording, enum chunk_kind kind,
 		      const struct bytes *payload, struct err *err) MUST_CHECK;
+
+/* More metrics; the number of each is filled in. */
+int recording_metrics(struct recording *recording, struct recorded_metric *metrics, uint32_t count,
+		      struct err *err) MUST_CHECK;
+/* Windows of metrics that are known, in the order of their ends for each. */
+int recording_windows(struct recording *recording, const struct recorded_window *windows,
+		      uint32_t count, struct err *err) MUST_CHECK;
 
 /* Was there an earlier recording of its name?  Then the file goes by itself where it came to
  * nothing. */

@@ -26,7 +26,7 @@ struct recording {
 	ZSTD_CCtx *compressor;
 	struct bytes compressed;
 	uint64_t size; /* of all chunks so far */
-	uint32_t process_count, thread_count;
+	uint32_t process_count, thread_count, metric_count;
 	uint32_t *function_counts; /* of each process */
 	size_t function_counts_room;
 	int failure;        /* the first one; nothing is written after it */
@@ -54,7 +54,7 @@ static int writer_explain(const struct recording *recording,
 {
 	err_set(err, recording->failure, "write '%s': %s", recording->path,
 		strerror(-recording->failure));
-	if (recording->begins_beside && !written->records && !written->samples)
+	if (recording->begins_beside && !written->records && !written->samples && !written->windows)
 		err_why(err, "nothing was recorded; the file that was there stays as it was");
 	else
 		err_why(err,
@@ -389,6 +389,40 @@ int recording_samples(struct recording *recording, enum chunk_kind kind,
 		adds.samples = head.count;
 	pthread_mutex_lock(&recording->lock);
 	return writer_settle(recording, put_counted(recording, kind, payload, &adds), err);
+}
+
+int recording_metrics(struct recording *recording, struct recorded_metric *metrics, uint32_t count,
+		      struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+	struct numbered_head head = { .count = count };
+	int r;
+
+	pthread_mutex_lock(&recording->lock);
+	head.first = recording->metric_count;
+	bytes_put(&bytes, &head, sizeof(head));
+	for (uint32_t i = 0; i < count; i++) {
+		metrics[i].number = head.first + i;
+		metric_put(&bytes, &metrics[i]);
+	}
+	r = put_locked(recording, CHUNK_METRICS, &bytes);
+	recording->metric_count += r ? 0 : count;
+	return writer_settle(recording, r, err);
+}
+
+int recording_windows(struct recording *recording, const struct recorded_window *windows,
+		      uint32_t count, struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+	const struct recorded_contents adds = { .windows = count };
+	const struct numbered_head head = { .count = count };
+	struct window_packer packer = { 0 };
+
+	bytes_put(&bytes, &head, sizeof(head));
+	for (uint32_t i = 0; i < count; i++)
+		window_put(&bytes, &packer, &windows[i]);
+	pthread_mutex_lock(&recording->lock);
+	return writer_settle(recording, put_counted(recording, CHUNK_WINDOWS, &bytes, &adds), err);
 }
 
 bool recording_begins_beside(const struct recording *recording)

@@ -15,5 +15,7 @@ struct priority {
 
 /* Raises that of the calling thread as far as we may, and remembers what it was. */
 void priority_raise(struct priority *ret);
+/* Without any right: the calling thread asks for short turns, which come sooner (Linux 6.12). */
+void priority_hurry(void);
 /* From any thread. */
 void priority_restore(struct priority *priority);

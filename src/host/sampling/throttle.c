@@ -24,7 +24,8 @@ static uint32_t throttle_choose(uint32_t every, uint64_t used_ns, uint64_t allow
 
 bool throttle_adjust(struct throttle *throttle)
 {
-	uint64_t now = now_ns(), elapsed = now - throttle->begun_ns, used = thread_cpu_ns();
+	uint64_t now = now_ns(), elapsed = now - throttle->begun_ns;
+	uint64_t used = thread_cpu_ns() + throttle->others_ns;
 	uint32_t every = MAX(throttle->every, 1u), chosen = every;
 
 	if (throttle->begun_ns && elapsed < JUDGED_EACH_NS)

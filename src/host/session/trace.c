@@ -43,7 +43,8 @@ uint32_t trace_domains(const struct trace_options *options)
 	return options->domains | (uint32_t)options->all_locks << DOMAIN_LOCK |
 	       (uint32_t)(options->alloc_stacks || options->alloc_sample) << DOMAIN_ALLOC |
 	       (uint32_t) !!options->function_count << DOMAIN_FUNCTION |
-	       (uint32_t) !!options->counters << DOMAIN_COUNTER;
+	       (uint32_t) !!options->counters << DOMAIN_COUNTER |
+	       (uint32_t) !!options->windows << DOMAIN_WINDOW;
 }
 
 /* The words that the tracer reads. */
@@ -56,6 +57,8 @@ static int write_request(const struct trace_options *options, char *text, struct
 			trace_add(text, "%s;", domain_key(i));
 	if (options->counters)
 		trace_add(text, "%s", options->counters);
+	if (options->windows)
+		trace_add(text, "%s", options->windows);
 	if (options->all_locks)
 		trace_add(text, "lock-all;");
 	if (options->opencl_device_time)

@@ -29,6 +29,7 @@ struct trace_options {
 	const char *counters; /* what devices are to count, in the tracer's words; NULL: nothing */
 	const struct recorded_counter *counter_facts; /* the same for the recording */
 	uint32_t counter_fact_count;
+	const char *windows; /* what whole devices are to count, likewise; NULL: nothing */
 	uint32_t slot_count; /* threads that can be traced at once; 0: TRACE_SLOTS */
 	uint64_t ring_size;  /* bytes a thread, a power of two; 0: one of the above */
 };

@@ -294,6 +294,7 @@ void picture_free(struct picture *picture)
 		return;
 	free(picture->functions);
 	free(picture->threads);
+	free(picture->counters);
 	free(picture->nodes);
 	free(picture->opened.callers);
 	free(picture->opened.callees);

@@ -53,6 +53,14 @@ struct picture_opened {
 	size_t caller_count, callee_count, line_count;
 };
 
+/* A counter of the process or of a device, in its last window. */
+struct picture_counter {
+	char name[160]; /* with the device */
+	const char *unit;
+	bool has_value;
+	double value;
+};
+
 struct picture {
 	pid_t pid;
 	char process[32]; /* its name */
@@ -72,6 +80,8 @@ struct picture {
 	size_t thread_count;
 	struct picture_node *nodes;
 	size_t node_count;
+	struct picture_counter *counters;
+	size_t counter_count;
 	struct picture_opened opened; /* of the function that was wished for */
 	struct pool texts;
 };

@@ -8,6 +8,7 @@
 #include "host/model/statistics.h"
 #include "host/process/forks/descendants.h"
 #include "host/process/stat.h"
+#include "host/recorder/windows/counter_watch.h"
 #include "host/top/freeze.h"
 #include "host/top/live.h"
 #include "host/top/thread_watch.h"
@@ -28,6 +29,7 @@ struct top {
 	struct source *source;
 	struct thread_watch watch;
 	size_t process_count; /* at the last look */
+	struct counter_watch *counters;
 };
 
 /* The process, and where they are wanted its descendants; the caller frees them. */
@@ -71,6 +73,9 @@ static int open_parts(struct top *self, struct err *err)
 		live_show(self->live, self->options.language, self->options.full_paths);
 	if (!r)
 		r = source_start(&self->source, self->live, &self->options.sampling, err);
+	if (!r && self->options.counters)
+		r = counter_watch_start(&self->counters, self->options.counters, self->pid,
+					self->options.version, err);
 	if (!r)
 		look_at_threads(self);
 	return r;
@@ -98,6 +103,7 @@ void top_close(struct top *top)
 {
 	if (!top)
 		return;
+	counter_watch_free(top->counters);
 	source_free(top->source);
 	live_free(top->live);
 	thread_watch_done(&top->watch);
@@ -157,6 +163,29 @@ static void name_thread(struct top *self, struct picture_thread *thread)
 			 share_of(watched.waited, watched.looks) / 100);
 }
 
+static int show_counters(const struct top *self, struct picture *picture)
+{
+	size_t count;
+	CLEANUP(free)
+	struct watched_counter *rows =
+		self->counters ? counter_watch_look(self->counters, &count) : NULL;
+
+	if (!rows)
+		return 0;
+	picture->counters = calloc(count, sizeof(*picture->counters));
+	if (!picture->counters)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		struct picture_counter *shown = &picture->counters[picture->counter_count++];
+
+		snprintf(shown->name, sizeof(shown->name), "%s%s%s", rows[i].name,
+			 rows[i].subject[0] ? " " : "", rows[i].subject);
+		shown->unit = watched_counter_unit(&rows[i]);
+		shown->has_value = counter_total_rate(&rows[i], &rows[i].latest, &shown->value);
+	}
+	return 0;
+}
+
 int top_take(struct top *self, const struct picture_wish *wish, struct picture **ret,
 	     struct err *err)
 {
@@ -166,7 +195,7 @@ int top_take(struct top *self, const struct picture_wish *wish, struct picture *
 	if (picture_take(ret, self->live, wish))
 		return err_set(err, -ENOMEM, "picture: no memory");
 	top_describe(self, *ret);
-	if (thread_watch_show(&self->watch, *ret)) {
+	if (thread_watch_show(&self->watch, *ret) || show_counters(self, *ret)) {
 		picture_free(*ret);
 		return err_set(err, -ENOMEM, "picture: no memory");
 	}

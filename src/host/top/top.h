@@ -12,6 +12,7 @@ struct top_options {
 	const char *version; /* of limpet */
 	unsigned language; /* of the frames that are shown, as in host/model/samples/languages.h */
 	bool full_paths;
+	struct counter_choice *counters; /* shown with it; NULL: none.  Must outlive it */
 };
 
 /* Samples from now on. */

@@ -17,6 +17,7 @@
 #include "host/unwind/rules/luajit_rules.h"
 #include "host/unwind/rules/rows.h"
 #include "host/unwind/rules/stubs.h"
+#include "host/unwind/rules/swap_rules.h"
 #include "host/unwind/source.h"
 
 static const struct unwind_row nothing_known = { .kind = UNWIND_NONE, .fp = UNWIND_FP_SAME };
@@ -28,6 +29,7 @@ struct compilation {
 	struct code_begins begins;
 	struct rows rows;
 	uint64_t first, end;
+	bool has_swap; /* maybe */
 	/* While one entry is compiled: */
 	uint64_t entry_end;
 	bool is_signal;
@@ -109,7 +111,8 @@ static int compile_program(struct compilation *work, const struct frame_entry *e
 		first--;
 	if (reader->mark)
 		reader->mark(&code, pc, work->rows.items + first, work->rows.count - first);
-	return calls_add_rows(&work->rows, first, &work->source->object, &code, pc);
+	r = calls_add_rows(&work->rows, first, &work->source->object, &code, pc);
+	return r || !work->has_swap ? r : swap_rules_add(&work->rows, &code, pc);
 }
 
 static int (*const compilers[])(struct compilation *work, const struct frame_entry *entry,
@@ -273,6 +276,7 @@ int unwind_table_make(struct unwind_table **ret, const struct unwind_source *sou
 		.first = source->first,
 		.end = source->end,
 		.rows.machine = source->machine,
+		.has_swap = source->machine->code->read_swap && swap_is_named(&source->object),
 	};
 	int r = read_frames(&work);
 

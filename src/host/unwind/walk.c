@@ -107,7 +107,7 @@ static bool find_rule_without_sp(const struct unwind_row *row, struct unwind_row
 		return true;
 	}
 	return kind != UNWIND_SP && kind != UNWIND_SPECIAL && kind != UNWIND_SIGNAL &&
-	       kind != UNWIND_GO_CGO && kind != UNWIND_GO_PUSHED;
+	       kind != UNWIND_GO_CGO && kind != UNWIND_GO_PUSHED && kind != UNWIND_CONTEXT;
 }
 
 static int step_by(struct walk *walk, const struct unwind_table *table,
@@ -149,6 +149,8 @@ static int step_by(struct walk *walk, const struct unwind_table *table,
 		return walk_step_other_fp(walk, row);
 	case UNWIND_LUAJIT:
 		return walk_step_luajit(walk, row);
+	case UNWIND_CONTEXT:
+		return walk_step_context(walk, row);
 	default:
 		return row->cfa == UNWIND_BAD_JIT ? STACK_GENERATED : STACK_NO_RULE;
 	}

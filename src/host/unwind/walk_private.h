@@ -49,6 +49,9 @@ int walk_step_row(struct walk *walk, const struct unwind_row *row, uint64_t cfa)
 int walk_step_special(struct walk *walk, const struct unwind_special *rule);
 int walk_step_signal(struct walk *walk);
 
+/* A step out of a function that has left its caller's address elsewhere (walk_context.c). */
+int walk_step_context(struct walk *walk, const struct unwind_row *row);
+
 /* Steps to another stack: of Go (walk_switch.c), of LuaJIT. */
 int walk_step_gobuf(struct walk *walk, const struct unwind_row *row);
 int walk_step_cgo(struct walk *walk, const struct unwind_row *row);

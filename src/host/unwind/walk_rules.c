@@ -55,6 +55,13 @@ static int read_special_ra(struct walk *walk, const struct unwind_special *rule,
 {
 	uint64_t known = walk->at.mask | (unwind_keeps_ra(rule) ? walk->mask_below : 0);
 
+	if (rule->ra_saved == UNWIND_SAVED_BEHIND)
+		return walk->at.mask >> rule->ra_register & 1
+			       ? walk_read_word(walk,
+						walk->at.all[rule->ra_register] +
+							(uint64_t)(int64_t)rule->ra_offset,
+						ra)
+			       : -1;
 	if (rule->ra_saved != UNWIND_SAVED_IN)
 		return read_saved(walk, rule->ra_saved, cfa, rule->ra_offset, ra);
 	*ra = walk->at.all[rule->ra_offset];

@@ -33,6 +33,9 @@ enum unwind_kind {
 			     handler has pushed the caller's lr before, which is at CFA - 16 */
 	UNWIND_LUAJIT, /* LuaJIT's frame is looked for, from sp up (luajit.h).  `cfa`: its size, and
 			  whose it is; `fp` as in UNWIND_SP */
+	UNWIND_CONTEXT, /* aarch64: swapcontext() has its return address in a context to which
+			   nothing leads any more.  Whose call it is must be looked for.  `cfa`:
+			   the row's distance from the function's begin, in bytes */
 	UNWIND_KINDS,
 };
 
@@ -75,6 +78,8 @@ enum unwind_saved {
 	UNWIND_SAVED_IN,      /* ra only: in the register with the DWARF number `offset`; known only
 				 in the innermost frame */
 	UNWIND_SAVED_AT_SP,   /* at sp + offset, with the sp of this frame */
+	UNWIND_SAVED_BEHIND,  /* ra only: at `offset` from where the register with the DWARF number
+				 ra_register points to; known only in the innermost frame */
 };
 
 /* Rules that rows have no room for: CFA = base + offset, or *(base + offset), then + addition. */
@@ -90,7 +95,8 @@ struct unwind_special {
 	/* Below the frame the CFA says nothing, and its caller needs none: it ends where the record
 	 * does that fp points to (UNWIND_SAVED_AT_BASE), or with sp.  HotSpot's interpreter lays
 	 * frames into the stack that its caller does not use. */
-	__u16 is_floored;
+	__u8 is_floored;
+	__u8 ra_register; /* of UNWIND_SAVED_BEHIND */
 	/* Behind a call of a function that leaves the base's register alone, or where that is none
 	 * the one that holds ra, and calls nobody: the innermost frame's is this one's, too. */
 	__u16 is_kept;

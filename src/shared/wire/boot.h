@@ -27,9 +27,10 @@
 #define REGION_SIZE          0x1a0000u
 
 /* Offsets inside the data part. */
-#define DATA_START_WORDS 0x0u    /* the starter pops the address of its context from here */
-#define DATA_CONTEXT     0x40u   /* struct boot_context */
-#define DATA_THREAD      0x1000u /* DTV, TLS and thread control block of the starter */
+#define DATA_START_WORDS 0x0u  /* the starter pops the address of its context from here */
+#define DATA_CONTEXT     0x40u /* struct boot_context */
+#define DATA_FORKS       0x1000u /* the bootstrap code's turn with forks; stays from attach to attach */
+#define DATA_THREAD      0x1200u /* DTV, TLS and thread control block of the starter */
 
 /* Entry points of the bootstrap code, as offsets into the code part. */
 #define CODE_CLONE 0x0u  /* a system call; where it answers 0, a new thread starts */
@@ -76,6 +77,7 @@ struct boot_libc {
 	uint64_t dlopen, dlsym, dlclose, dlerror;
 	uint64_t unsetenv;
 	uint64_t __cxa_atexit, __cxa_finalize;
+	uint64_t __register_atfork; /* 0: musl has none */
 	/* Distances from the thread pointer, 0: unknown.  Of thread_words.h, and of its number. */
 	int64_t thread_flags, thread_number;
 	int64_t thread_block; /* to where glibc's block of the thread begins, which pthread_t is */
@@ -105,11 +107,14 @@ struct boot_context {
 	uint64_t agent_handle, agent_entry;
 	uint64_t exit_word; /* in libc's heap: the address of thread_exit, where leaving needs it on
 			       a stack */
-	int32_t host_pid;   /* by the host: itself as the target counts; 0: not to be seen there */
-	int32_t origin;     /* by the host: the thread that ours come from, as the target counts */
+	/* Threads of the program's have no filters, or all the same: they may make the system calls
+	 * that ours make. */
+	uint32_t may_call;
+	int32_t host_pid; /* by the host: itself as the target counts; 0: not to be seen there */
+	int32_t origin;   /* by the host: the thread that ours come from, as the target counts */
 };
 
-_Static_assert(sizeof(struct boot_context) <= DATA_THREAD - DATA_CONTEXT, "context fits its part");
+_Static_assert(sizeof(struct boot_context) <= DATA_FORKS - DATA_CONTEXT, "context fits its part");
 
 /* The host's first message to the control thread.  With it comes the agent library, unless an agent
  * is there: a file, or, where the target's root has no /proc to name a descriptor by, a directory.

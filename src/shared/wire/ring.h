@@ -14,11 +14,11 @@
 
 #include <stdbool.h>
 
-#define RINGS_MAGIC       "limpet-rings-04"
-#define RINGS_VERSION     4u
+#define RINGS_MAGIC       "limpet-rings-05"
+#define RINGS_VERSION     5u
 #define RINGS_SLOTS_AT    16384u
 #define RINGS_SLOTS_MAX   4096u
-#define RINGS_REQUEST_MAX 3072u
+#define RINGS_REQUEST_MAX 7168u
 
 enum drop_reason {
 	DROP_FULL,   /* the host was too slow */

@@ -17,6 +17,7 @@
 #include "target/runtime/channel.h"
 #include "target/runtime/identity.h"
 #include "target/runtime/kernel_clock.h"
+#include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/sdk.h"
@@ -33,9 +34,6 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-typedef void *dlopen_function(const char *, int);
-typedef void *dlsym_function(void *, const char *);
-typedef int dlclose_function(void *);
 typedef int agent_function(struct boot_context *, int socket);
 
 /* One residence, from hello to the end. */
@@ -148,6 +146,7 @@ static int on_alike(struct residence *self)
 {
 	(void)self;
 	departure_allow_calls();
+	forks_allow_calls(true);
 	return 0;
 }
 
@@ -169,7 +168,7 @@ static unsigned residence_quiet(struct residence *self, bool finalizes, uint32_t
 	unsigned disobedient =
 		lifecycle_quiet(self->boot, finalizes, timeout_ms, text, sizeof(self->reply.text));
 
-	if (!notice_end(&self->boot->libc, finalizes, timeout_ms))
+	if (!notice_end(&self->boot->libc, timeout_ms))
 		return disobedient;
 	text_add_complaint(text, sizeof(self->reply.text), "the agent itself",
 			   "the program's loader is busy, and hooks of ours are still in");
@@ -187,7 +186,7 @@ static int on_quiet(struct residence *self)
 
 static int on_environ(struct residence *self)
 {
-	return environment_publish(self->boot, &self->message.environ);
+	return environment_publish(&self->message.environ);
 }
 
 /* The agent stays, at rest, where unmapping it would leave something dangling. */
@@ -217,7 +216,7 @@ static void keep_agent_where_it_must(struct residence *self)
  * unmaps neither. */
 static bool is_ending(const struct boot_context *boot)
 {
-	return boot->way != BOOT_WAY_CALL && !lifecycle_forget_exit(boot);
+	return boot->way != BOOT_WAY_CALL && !lifecycle_forget_exit();
 }
 
 static void take_all_along(struct residence *self)
@@ -236,7 +235,7 @@ static void take_all_along(struct residence *self)
 	self->reply.value = tools_close(self->boot, LIFECYCLE_TIMEOUT_MS);
 	keep_agent_where_it_must(self);
 	if (self->reply.value)
-		lifecycle_mind_exit(self->boot);
+		lifecycle_mind_exit();
 }
 
 static int on_detach(struct residence *self)
@@ -369,6 +368,7 @@ static void residence_begin(struct residence *self)
 		child_adopt();
 	rings_begin(&boot->libc);
 	departure_prepare(boot, self->socket.fd);
+	forks_allow_calls(boot->may_call);
 	sdk_learn(&boot->libc);
 	agent_page.pid = (int32_t)raw0(SYS_getpid);
 	agent_page.control_tid = (int32_t)raw0(SYS_gettid);
@@ -420,33 +420,41 @@ static int agent_reside(struct boot_context *boot, int socket)
 	residence_end(&self);
 	if (agent_page.end_reason == AGENT_END_ALONE)
 		leave_last(&self);
+	if (self.unloads)
+		forks_part();
 	if (agent_page.end_reason == AGENT_END_IDENTITY)
 		return AGENT_YIELDS;
 	return self.unloads ? AGENT_UNLOADS : AGENT_RESTS;
 }
 
-void agent_stay(const struct boot_libc *libc)
+void agent_stay(void)
 {
-	((dlopen_function *)libc->dlopen)(AGENT_SONAME, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	libc_open(AGENT_SONAME, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+/* The region goes with the copy that came with it: only that one may take its turn. */
+static struct fork_turn *turn_of(const struct boot_context *boot)
+{
+	return boot->region && boot->agent_entry == (uint64_t)limpet_agent_run
+		       ? (struct fork_turn *)(boot->region + REGION_DATA + DATA_FORKS)
+		       : NULL;
 }
 
 /* The program may have a copy of this library under its own name: the first that the loader knows
  * has the tools, and does the work.  One of another version is left alone. */
 static agent_function *find_first_copy(const struct boot_context *boot)
 {
-	const struct boot_libc *libc = &boot->libc;
-	dlsym_function *find = (dlsym_function *)libc->dlsym;
-	void *handle = ((dlopen_function *)libc->dlopen)(AGENT_SONAME, RTLD_LAZY | RTLD_NOLOAD);
-	const uint32_t *version = handle ? find(handle, AGENT_VERSION_SYMBOL) : NULL;
+	void *handle = libc_open(AGENT_SONAME, RTLD_LAZY | RTLD_NOLOAD);
+	const uint32_t *version = handle ? libc_symbol(handle, AGENT_VERSION_SYMBOL) : NULL;
 	agent_function *entry = limpet_agent_run;
 
 	if (version && *version == limpet_agent_version)
-		entry = (agent_function *)find(handle, BOOT_AGENT_ENTRY);
+		entry = (agent_function *)libc_symbol(handle, BOOT_AGENT_ENTRY);
 	entry = entry ? entry : limpet_agent_run;
 	if ((uint64_t)entry != boot->agent_entry)
-		agent_stay(libc);
+		agent_stay();
 	if (handle)
-		((dlclose_function *)libc->dlclose)(handle);
+		libc_close(handle);
 	return entry;
 }
 
@@ -461,8 +469,10 @@ EXPORT const uint32_t limpet_agent_version = AGENT_VERSION;
 
 EXPORT int limpet_agent_run(struct boot_context *boot, int socket)
 {
-	agent_function *first = find_first_copy(boot);
+	agent_function *first;
 
+	libc_calls_use(&boot->libc, turn_of(boot));
+	first = find_first_copy(boot);
 	if (first != limpet_agent_run)
 		return first(boot, socket);
 	return is_held() ? AGENT_RESTS : agent_reside(boot, socket);

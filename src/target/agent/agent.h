@@ -13,12 +13,12 @@ int limpet_agent_run(struct boot_context *boot, int socket);
 
 /* The copy that the loader knows first is not ours to unmap, nor anybody's once it has work: the
  * program may close the library that brought it, while exit() and threads of ours are to come. */
-void agent_stay(const struct boot_libc *libc);
+void agent_stay(void);
 
 /* Copies of the library work together only when this is the same in both: AGENT_VERSION. */
 extern const uint32_t limpet_agent_version;
 
 /* Publishes the target's environment with these variables added; -ENOMEM leaves it as it was. */
-int environment_publish(const struct boot_context *boot, const struct control_environ *list);
+int environment_publish(const struct control_environ *list);
 /* Takes them back; what the application itself changed meanwhile stays. */
 void environment_restore(void);

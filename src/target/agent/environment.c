@@ -347,12 +347,12 @@ static int block_publish(const struct control_environ *message)
 	return r;
 }
 
-int environment_publish(const struct boot_context *boot, const struct control_environ *message)
+int environment_publish(const struct control_environ *message)
 {
 	int r;
 
 	environment_restore();
-	r = environment_access_open(boot, &published.access);
+	r = environment_access_open(&published.access);
 	if (r)
 		return r;
 	r = -EAGAIN;

@@ -8,6 +8,7 @@
 #include "target/agent/environment_view.h"
 
 #include "shared/arch/syscall.h"
+#include "target/runtime/libc_calls.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,17 +23,12 @@
 #define TRIES            200
 #define TRY_PAUSE_NS     50000
 
-typedef void *dlsym_function(void *, const char *);
-typedef int unsetenv_function(const char *);
-
-int environment_access_open(const struct boot_context *boot, struct environment_access *ret)
+int environment_access_open(struct environment_access *ret)
 {
-	dlsym_function *find = (dlsym_function *)boot->libc.dlsym;
-
-	ret->variable = find(RTLD_DEFAULT, "environ");
+	ret->variable = libc_symbol(RTLD_DEFAULT, "environ");
 	/* libc's own: a program may have one without any lock (a shell). */
-	ret->barrier = (unsetenv_function *)boot->libc.unsetenv;
-	return ret->variable && ret->barrier ? 0 : -ENOENT;
+	ret->barrier = libc_unset;
+	return ret->variable ? 0 : -ENOENT;
 }
 
 char **environment_now(const struct environment_access *access)
@@ -53,11 +49,16 @@ void environment_settle(const struct environment_access *access)
  */
 bool environment_exchange(const struct environment_access *access, char **expected, char **array)
 {
+	struct fork_work work = forks_hold(); /* of both: between them is no time to lose */
+	bool is_done;
+
 	environment_settle(access);
 	/* Release: a reader that sees the array sees its entries.  Readers are the application's
 	 * getenv. */
-	return __atomic_compare_exchange_n(access->variable, &expected, array, false,
-					   __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	is_done = __atomic_compare_exchange_n(access->variable, &expected, array, false,
+					      __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	forks_release(work);
+	return is_done;
 }
 
 void *environment_memory(size_t size)

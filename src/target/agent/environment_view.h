@@ -20,8 +20,7 @@ struct environment_access {
 		const char *name); /* unsetenv of nothing: waits for a setenv that is under way */
 };
 
-int environment_access_open(const struct boot_context *boot,
-			    struct environment_access *ret) MUST_CHECK;
+int environment_access_open(struct environment_access *ret) MUST_CHECK;
 
 /* What the variable points to now. */
 char **environment_now(const struct environment_access *access);

@@ -9,7 +9,9 @@
 #include "target/agent/environment_view.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/lifecycle/tools.h"
+#include "target/runtime/identity.h"
 #include "target/runtime/kernel_clock.h"
+#include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/sdk.h"
@@ -177,8 +179,7 @@ static int buffer_decode(const char *buffer, struct control_environ *ret)
 	return 0;
 }
 
-static int variables_publish(const struct boot_context *boot, const char *buffer, char *text,
-			     size_t room)
+static int variables_publish(const char *buffer, char *text, size_t room)
 {
 	union {
 		struct control_environ list;
@@ -188,7 +189,7 @@ static int variables_publish(const struct boot_context *boot, const char *buffer
 
 	if (r)
 		return call_fail(text, room, -EINVAL, "the environment buffer is malformed");
-	r = environment_publish(boot, &message.list);
+	r = environment_publish(&message.list);
 	return r ? call_fail(text, room, r, "the variables could not be published") : 0;
 }
 
@@ -200,7 +201,9 @@ static bool is_held(void)
 
 static void boot_begin(const struct boot_libc *libc)
 {
-	agent_stay(libc);
+	libc_calls_use(libc, /* shared */ NULL);
+	forks_allow_calls(identity_is_unfiltered());
+	agent_stay();
 	sdk_learn(libc);
 	if (!page_is_own()) {
 		lifecycle_adopt();
@@ -222,7 +225,7 @@ EXPORT int limpet_inprocess_attach(const struct boot_libc *libc, const char *env
 	if (is_held())
 		return call_fail(text, room, -EBUSY, "limpet is attached from outside");
 	boot_begin(libc);
-	r = variables_publish(&boot, environment, text, room);
+	r = variables_publish(environment, text, room);
 	if (r)
 		return r;
 	agent_page.attaches++;

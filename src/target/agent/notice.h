@@ -13,9 +13,8 @@
  * negative errno likewise. */
 int notice_begin(const struct boot_libc *libc, uint32_t timeout_ms) MUST_CHECK;
 
-/* Takes them out; is_final: and whatever else of the program's leads here.  0; -ETIMEDOUT: that
- * goes on, and nobody is held up by them from now on. */
-int notice_end(const struct boot_libc *libc, bool is_final, uint32_t timeout_ms) MUST_CHECK;
+/* Takes them out.  0; -ETIMEDOUT: that goes on, and nobody is held up by them from now on. */
+int notice_end(const struct boot_libc *libc, uint32_t timeout_ms) MUST_CHECK;
 
 /* In a forked child: whoever was at work on them is not there. */
 void notice_adopt(void);
@@ -23,5 +22,5 @@ void notice_adopt(void);
 /* How many threads it has. */
 unsigned notice_threads(void);
 
-/* After a final end: why this library cannot go; NULL. */
+/* After the end: why this library cannot go; NULL. */
 const char *notice_hindrance(void);

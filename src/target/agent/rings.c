@@ -5,6 +5,7 @@
 
 #include "shared/arch/syscall.h"
 #include "target/lifecycle/runner.h"
+#include "target/runtime/forks.h"
 #include "target/runtime/page.h"
 #include "target/sdk/tables/tables.h"
 
@@ -129,6 +130,11 @@ EXPORT int limpet_agent_take_table(const char *name, uint64_t version, uint64_t 
 				   void **parts, uint64_t part_count)
 {
 	return tables_note(name, version, instance, parts, part_count);
+}
+
+EXPORT struct fork_turn *limpet_agent_turn(void)
+{
+	return forks_turn();
 }
 
 EXPORT const struct boot_libc *limpet_agent_libc(void)

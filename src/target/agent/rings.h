@@ -12,6 +12,9 @@ struct rings *limpet_agent_rings(void);
 /* Addresses of libc's functions. */
 const struct boot_libc *limpet_agent_libc(void);
 
+/* Its turn with the program's forks, for those who go with it; NULL: none. */
+struct fork_turn *limpet_agent_turn(void);
+
 /* Is the thread of that number limpet's?  Asked on any thread of the program's. */
 bool limpet_agent_is_own(int32_t tid);
 

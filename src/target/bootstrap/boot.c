@@ -6,6 +6,7 @@
  */
 #include "shared/arch/elf.h"
 #include "shared/arch/syscall.h"
+#include "target/bootstrap/boot_forks.h"
 #include "target/bootstrap/entry.h"
 #include "target/runtime/broadcast.h"
 #include "target/runtime/channel.h"
@@ -117,13 +118,10 @@ static long meet_host(struct boot_context *boot, struct descriptor own[2], struc
 	return 0;
 }
 
-static long load_agent(struct boot_context *boot, const struct boot_hello *hello,
-		       struct descriptor *library)
+static long open_agent(struct boot_context *boot, const struct boot_hello *hello, int library)
 {
 	dlsym_function *find = (dlsym_function *)boot->libc.dlsym;
-	void *handle = load_from_fd(&boot->libc, library->fd, hello->is_directory, 0);
-
-	descriptor_close(library);
+	void *handle = load_from_fd(&boot->libc, library, hello->is_directory, 0);
 
 	if (!handle) {
 		load_error(&boot->libc, boot->text, sizeof(boot->text));
@@ -132,6 +130,22 @@ static long load_agent(struct boot_context *boot, const struct boot_hello *hello
 	boot->agent_handle = (uint64_t)handle;
 	boot->agent_entry = (uint64_t)find(handle, BOOT_AGENT_ENTRY);
 	return boot->agent_entry ? 0 : boot_fail(boot, "dlsym", -ENOENT);
+}
+
+static long load_agent(struct boot_context *boot, const struct boot_hello *hello,
+		       struct descriptor *library)
+{
+	struct fork_turn *turn = &boot_forks(boot)->turn;
+	struct fork_work work;
+	long r;
+
+	boot_forks_meet(boot);
+	turn->may_call = boot->may_call;
+	work = fork_turn_begin(turn);
+	r = open_agent(boot, hello, library->fd);
+	fork_turn_end(turn, work);
+	descriptor_close(library);
+	return r;
 }
 
 static bool thread_is_there(int32_t tid)
@@ -152,6 +166,8 @@ static void wait_until_gone(int32_t tid)
 static void boot_reap(struct boot_context *boot)
 {
 	wait_until_gone(boot->worker_tid);
+	while (!boot_forks_are_gone(boot))
+		raw1(SYS_exit, 0); /* better left behind than pulled from under a thread */
 	boot_leave(boot->region, REGION_SIZE, boot->syscall_return, boot->thread_exit,
 		   boot->exit_word);
 }
@@ -179,7 +195,7 @@ static void start_reaper(struct boot_context *boot)
 		CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
 
 	wait_until_gone(boot->starter_tid);
-	if (boot->starter_has_data || !prepare_exit_word(boot))
+	if (boot->starter_has_data || boot_forks(boot)->is_known)
 		return;
 	/* It must never run a handler; this thread, which libc still counts, must again answer
 	 * libc's own signals: a setuid elsewhere waits for it. */
@@ -188,11 +204,20 @@ static void start_reaper(struct boot_context *boot)
 	block_signals_except(boot->open_signals);
 }
 
+/* Forks are let go where the region is to go. */
 static void boot_unload(struct boot_context *boot)
 {
+	struct fork_turn *turn = &boot_forks(boot)->turn;
+	struct fork_work work = fork_turn_begin(turn);
+	bool has_word = prepare_exit_word(boot);
+
 	if (boot->agent_handle)
 		((dlclose_function *)boot->libc.dlclose)((void *)boot->agent_handle);
-	start_reaper(boot);
+	if (has_word)
+		boot_forks_leave(boot, work);
+	fork_turn_end(turn, work);
+	if (has_word)
+		start_reaper(boot);
 }
 
 /* A failure is told through the context; the host closes the socket when it has read it.  Without a

@@ -42,6 +42,9 @@ struct runtime {
 	/* After each look: asks the runtime itself, which may wait for a thread of the program's.
 	 */
 	void (*ask)(struct got_report *report);
+	/* Does what is due, as often as it says: in how many nanoseconds again, UINT64_MAX: not. On
+	 * the watching thread, which may come later. */
+	uint64_t (*tick)(uint64_t now_ns);
 	/* At the end, before and after all words are put back: waits for what devices still do, and
 	 * tells what is left. */
 	void (*stop)(struct rings *rings);

@@ -52,6 +52,13 @@ static const struct traced counter[] = { {
 		    { VALUE_LOCAL_BYTES, 0 },
 		    { VALUE_FLAGS, 0 } },
 } };
+/* A reading of a device's counters: from when they were started to when they were read. */
+static const struct traced window[] = { {
+	.name = "device window",
+	.domain = DOMAIN_WINDOW,
+	.value_count = 2,
+	.values = { { VALUE_DEVICE, 0 }, { VALUE_SIZE, 0 } }, /* so many counts follow */
+} };
 static const struct traced copy[] = { {
 	.name = "copy",
 	.domain = DOMAIN_COPY,
@@ -95,7 +102,7 @@ static const struct traced scratch[] = { {
 
 static const struct traced *const functions[DOMAINS] = {
 	[DOMAIN_KERNEL] = kernel,   [DOMAIN_COPY] = copy,       [DOMAIN_MEMORY] = memory,
-	[DOMAIN_SCRATCH] = scratch, [DOMAIN_COUNTER] = counter,
+	[DOMAIN_SCRATCH] = scratch, [DOMAIN_COUNTER] = counter, [DOMAIN_WINDOW] = window,
 };
 static struct {
 	uint32_t number; /* in this session's list */

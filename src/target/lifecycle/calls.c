@@ -195,8 +195,8 @@ int call_tool(const struct boot_libc *libc, struct tool *tool, enum tool_call ca
 		__builtin_memcpy(&tool->client, &client, sizeof(client));
 	}
 	tool->page->is_inside = 1;
-	guard_learn(libc, tool->page->handle == (uint64_t)&agent_page ? NULL
-								      : (void *)tool->page->handle);
+	guard_learn(tool->page->handle == (uint64_t)&agent_page ? NULL
+								: (void *)tool->page->handle);
 	contexts_open_for(may_make_contexts ? (int)tool->index : -1);
 	r = runner_call(libc, order_work, order_end_late, &order, sizeof(order), timeout_ms);
 	contexts_open_for(-1);

@@ -6,12 +6,10 @@
 
 #include "shared/arch/syscall.h"
 #include "target/lifecycle/calls.h"
-#include "target/lifecycle/fork_gate.h"
 #include "target/lifecycle/lifecycle.h"
+#include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
 #include "target/sdk/contexts.h"
-
-typedef int atexit_function(void (*)(void *), void *, void *);
 
 static char dso_handle; /* by its address libc knows our entry */
 static bool is_watched;
@@ -36,24 +34,20 @@ static void on_exit_of_program(void *unused)
 	lifecycle_leave();
 }
 
-void exit_watch(const struct boot_context *boot)
+void exit_watch(void)
 {
-	atexit_function *at_exit = (atexit_function *)boot->libc.__cxa_atexit;
-
 	if (!is_watched)
-		is_watched = !at_exit(on_exit_of_program, NULL, &dso_handle);
+		is_watched = !libc_at_exit(on_exit_of_program, NULL, &dso_handle);
 }
 
 /* libc calls each entry once and drops it, for us or for exit().  When it does not come to us, a
  * thread that ends the program has it, and will be in this library, or is. */
-bool exit_unwatch(const struct boot_context *boot)
+bool exit_unwatch(void)
 {
 	if (!is_watched)
 		return true;
 	unwatching = raw0(SYS_gettid);
-	fork_gate_open(&boot->libc);
-	fork_gate_finalize(&boot->libc, &dso_handle);
-	fork_gate_close(&boot->libc);
+	libc_finalize(&dso_handle);
 	unwatching = 0;
 	return !is_watched;
 }

@@ -3,11 +3,9 @@
  */
 #pragma once
 
-#include "shared/wire/boot.h"
-
 #include <stdbool.h>
 
 /* From now on exit() calls us; any number of times. */
-void exit_watch(const struct boot_context *boot);
+void exit_watch(void);
 /* And no more.  False when exit() is calling us already: then this library must stay. */
-bool exit_unwatch(const struct boot_context *boot) MUST_CHECK;
+bool exit_unwatch(void) __attribute__((warn_unused_result));

@@ -6,7 +6,7 @@
 #include "target/lifecycle/library_close.h"
 
 #include "shared/arch/syscall.h"
-#include "target/lifecycle/fork_gate.h"
+#include "target/runtime/libc_calls.h"
 #include "target/runtime/readable.h"
 #include "target/runtime/text.h"
 
@@ -18,7 +18,6 @@
 #define SLOTS_MAX 4
 
 typedef void finalize_function(void *);
-typedef int dlclose_function(void *);
 
 /* What is needed of a library's dynamic section. */
 struct tables {
@@ -31,7 +30,6 @@ struct tables {
 /* The one that is being closed, and where it keeps the address of libc's function: one slot for
  * asking whether there is one, one for calling it. */
 static struct {
-	const struct boot_libc *libc;
 	finalize_function **slots[SLOTS_MAX];
 	unsigned slot_count;
 	bool was_called;
@@ -40,7 +38,7 @@ static struct {
 static void finalize_in_place(void *dso_handle)
 {
 	now.was_called = true;
-	fork_gate_finalize(now.libc, dso_handle);
+	libc_finalize(dso_handle);
 }
 
 static void read_tables(const Elf64_Dyn *dynamic, struct tables *ret)
@@ -123,15 +121,12 @@ int tool_library_close(const struct boot_libc *libc, void *handle)
 	finalize_function *finalize = (finalize_function *)libc->__cxa_finalize;
 	int r;
 
-	if (!fork_gate_is_needed(libc))
-		return ((dlclose_function *)libc->dlclose)(handle);
-	now.libc = libc;
+	if (!libc->__register_atfork)
+		return libc_close(handle);
 	now.was_called = false;
 	find_slots(library, finalize);
-	fork_gate_open(libc);
 	store_all(library, finalize_in_place);
-	r = ((dlclose_function *)libc->dlclose)(handle);
-	fork_gate_close(libc);
+	r = libc_close(handle);
 	/* It may stay: the program has it, too. */
 	if (now.slot_count && !now.was_called && is_readable((uint64_t)now.slots[0]))
 		store_all(library, finalize);

@@ -122,7 +122,7 @@ static int step_configure(const struct boot_context *boot, struct tool *tool, ui
 
 	if (tool->is_configured)
 		return 0;
-	exit_watch(boot); /* before anything of the tool's is to be finalized */
+	exit_watch(); /* before anything of the tool's is to be finalized */
 	if (!sdk_prepare(&boot->libc))
 		return -ENOMEM;
 	r = call_tool(&boot->libc, tool, CALL_CONFIGURE, timeout_ms, &takes_part);
@@ -323,12 +323,12 @@ void lifecycle_adopt(void)
 	}
 }
 
-bool lifecycle_forget_exit(const struct boot_context *boot)
+bool lifecycle_forget_exit(void)
 {
-	return exit_unwatch(boot);
+	return exit_unwatch();
 }
 
-void lifecycle_mind_exit(const struct boot_context *boot)
+void lifecycle_mind_exit(void)
 {
-	exit_watch(boot);
+	exit_watch();
 }

@@ -34,6 +34,6 @@ unsigned lifecycle_quiet(const struct boot_context *boot, bool finalize, uint32_
 void lifecycle_adopt(void);
 
 /* The library wants to go away: exit() must not find it any more.  False when it has found it. */
-bool lifecycle_forget_exit(const struct boot_context *boot) MUST_CHECK;
+bool lifecycle_forget_exit(void) MUST_CHECK;
 /* It stays after all. */
-void lifecycle_mind_exit(const struct boot_context *boot);
+void lifecycle_mind_exit(void);

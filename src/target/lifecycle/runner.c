@@ -7,6 +7,7 @@
 #include "shared/arch/syscall.h"
 #include "target/runtime/broadcast.h"
 #include "target/runtime/kernel_clock.h"
+#include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
 
 #include <dlfcn.h>
@@ -31,7 +32,6 @@ typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void 
 typedef int attr_function(pthread_attr_t *);
 typedef int setstack_function(pthread_attr_t *, void *, size_t);
 typedef int join_function(pthread_t, void **);
-typedef void *dlsym_function(void *, const char *);
 typedef int sigrtmin_function(void);
 
 enum order_state {
@@ -76,12 +76,11 @@ static void restore_signals(uint64_t old)
 	raw4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &old, 0, sizeof(old));
 }
 
-static void open_signals_of_musl(const struct order *order)
+static void open_signals_of_musl(void)
 {
-	dlsym_function *find = (dlsym_function *)order->libc.dlsym;
 	uint64_t mask = MUSL_SIGNAL;
 	sigrtmin_function *first =
-		(sigrtmin_function *)find(RTLD_DEFAULT, "__libc_current_sigrtmin");
+		(sigrtmin_function *)libc_symbol(RTLD_DEFAULT, "__libc_current_sigrtmin");
 
 	if (first && first() > 34)
 		raw4(SYS_rt_sigprocmask, 1 /* SIG_UNBLOCK */, &mask, 0, sizeof(mask));
@@ -115,7 +114,7 @@ static void *order_run(void *pointer)
 	broadcast_avoid(&order->libc);
 	__atomic_store_n(&order->tid, (int32_t)raw0(SYS_gettid), __ATOMIC_RELEASE);
 	exchange_thread(0, order->tid);
-	open_signals_of_musl(order);
+	open_signals_of_musl();
 	raw2(SYS_prctl, PR_SET_NAME, RUNNER_THREAD_NAME);
 	order->work(order->argument);
 	/* Acquire and release: the argument goes to whoever sees the new state. */

@@ -8,6 +8,7 @@
 #include "target/lifecycle/library_close.h"
 #include "target/lifecycle/machine.h"
 #include "target/lifecycle/runner.h"
+#include "target/runtime/libc_calls.h"
 #include "target/runtime/load.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
@@ -17,10 +18,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-
-typedef void *dlopen_function(const char *, int);
-typedef void *dlsym_function(void *, const char *);
-typedef int dlclose_function(void *);
 
 struct tool tools[AGENT_TOOLS_MAX];
 int32_t tools_finality;
@@ -75,13 +72,14 @@ bool tool_move(struct tool *tool, unsigned event)
 static void open_library(void *argument)
 {
 	struct opening *self = argument;
+	struct fork_work work = forks_hold();
 
 	if (self->path[0])
-		self->handle =
-			((dlopen_function *)self->libc.dlopen)(self->path, RTLD_NOW | RTLD_LOCAL);
+		self->handle = libc_open(self->path, RTLD_NOW | RTLD_LOCAL);
 	else
 		self->handle =
 			load_from_fd(&self->libc, self->fd, self->is_directory, self->spelling);
+	forks_release(work);
 	if (!self->handle)
 		load_error(&self->libc, self->text, sizeof(self->text));
 }
@@ -92,7 +90,7 @@ static void close_late(void *argument)
 	struct opening *self = argument;
 
 	if (self->handle)
-		((dlclose_function *)self->libc.dlclose)(self->handle);
+		libc_close(self->handle);
 }
 
 static struct tool *tool_find_identity(const struct tool_identity *identity)
@@ -104,14 +102,13 @@ static struct tool *tool_find_identity(const struct tool_identity *identity)
 	return NULL;
 }
 
-static void find_symbols(const struct boot_libc *libc, struct tool *tool)
+static void find_symbols(struct tool *tool)
 {
-	dlsym_function *find_symbol = (dlsym_function *)libc->dlsym;
 	void *handle = (void *)tool->page->handle;
 
-	tool->configure = find_symbol(handle, "rocprofiler_configure");
-	tool->configure_attach = find_symbol(handle, "rocprofiler_configure_attach");
-	tool->configure_experimental = find_symbol(handle, "rocprofiler_configure_experimental");
+	tool->configure = libc_symbol(handle, "rocprofiler_configure");
+	tool->configure_attach = libc_symbol(handle, "rocprofiler_configure_attach");
+	tool->configure_experimental = libc_symbol(handle, "rocprofiler_configure_experimental");
 }
 
 /* A free slot; a tool that was closed leaves one. */
@@ -253,7 +250,7 @@ static int open_new(const struct boot_context *boot, const struct control_load *
 	tool->page->by_content = !!(load->header.flags & CONTROL_BY_CONTENT);
 	tool->page->identity = load->identity;
 	text_add(tool->page->path, sizeof(tool->page->path), 0, load->path);
-	find_symbols(&boot->libc, tool);
+	find_symbols(tool);
 	if (tool->page->is_plain || tool->configure || tool->configure_experimental)
 		return tool_keep(tool);
 	close_tool(boot, tool, load->timeout_ms);

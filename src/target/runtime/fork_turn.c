@@ -4,79 +4,255 @@
 #include "target/runtime/fork_turn.h"
 
 #include "shared/arch/syscall.h"
+#include "shared/arch/ticks.h"
+#include "target/runtime/patience.h"
 
 #include <sys/mman.h>
-#include <time.h>
 
-#define GLANCE_NS  20000
-#define FORK_WAITS 10000 /* glances: 0.7 s with the kernel's slack */
-#define WORK_WAITS 50000
-#define SETTLE_NS  200000
-#define PAGES      65536 /* bytes: one page or more, whatever they are */
+#define GLANCE_NS        20000
+#define FORK_LIMIT_NS    1000000000ull  /* of a fork that waits for our work */
+#define HELD_LIMIT_NS    10000000000ull /* ...that has a lock for certain */
+#define WORK_LIMIT_NS    4000000000ull  /* of our work that waits for forks */
+#define YIELD_LIMIT_NS   2000000ull     /* ...where it lets those go first that were there */
+#define SPINS_MAX        (1u << 22)     /* of who may not sleep: 20 to 200 ms of a processor */
+#define SETTLE_NS        200000
+#define PAGES            65536 /* bytes: one page or more, whatever they are */
+#define HANDLERS_FREE_IN 36    /* glibc 2.36 */
 
 static uint32_t turn_load(const uint32_t *word)
 {
 	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
 }
 
-static void turn_pause(void)
+static int32_t worker_load(const struct fork_turn *self, unsigned slot)
 {
-	struct timespec pause = { 0, GLANCE_NS };
-
-	raw2(SYS_nanosleep, &pause, 0);
+	return __atomic_load_n(&self->workers[slot], __ATOMIC_SEQ_CST);
 }
 
-/* From its handlers to the kernel a fork has some microseconds to go.  There it copies our memory
- * under a lock which whoever maps something waits for. */
-void fork_turn_settle(void)
+static bool worker_exchange(struct fork_turn *self, unsigned slot, int32_t from, int32_t to)
 {
-	struct timespec pause = { 0, SETTLE_NS };
-	long memory;
+	return __atomic_compare_exchange_n(&self->workers[slot], &from, to, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
+}
 
-	raw2(SYS_nanosleep, &pause, 0);
-	memory = raw6(SYS_mmap, 0, PAGES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+/* The kernel copies a forking process's memory under a lock which whoever maps something waits for.
+ */
+static void kernel_await(void)
+{
+	long memory = raw6(SYS_mmap, 0, PAGES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
 	if (memory >= 0 || memory <= -4096)
 		raw2(SYS_munmap, memory, PAGES);
 }
 
-void fork_turn_work_begin(struct fork_turn *self)
+/* "2.36" */
+static bool are_handlers_locked(const char *version)
 {
-	self->worker = (int32_t)raw0(SYS_getpid);
-	for (unsigned i = 0; i < WORK_WAITS; i++) {
-		__atomic_add_fetch(&self->working, 1, __ATOMIC_SEQ_CST);
-		if (!turn_load(&self->forking))
-			return;
-		__atomic_sub_fetch(&self->working, 1, __ATOMIC_SEQ_CST);
-		turn_pause();
-	}
-	__atomic_add_fetch(&self->working, 1, __ATOMIC_SEQ_CST);
+	unsigned minor = 0;
+
+	if (!version || version[0] != '2' || version[1] != '.')
+		return true;
+	for (version += 2; *version >= '0' && *version <= '9'; version++)
+		minor = minor * 10 + (unsigned)(*version - '0');
+	return minor < HANDLERS_FREE_IN;
 }
 
-void fork_turn_work_end(struct fork_turn *self)
+void fork_turn_open(struct fork_turn *self, const char *version, bool is_alone)
 {
-	__atomic_sub_fetch(&self->working, 1, __ATOMIC_SEQ_CST);
+	self->process = (int32_t)raw0(SYS_getpid);
+	self->is_locked = are_handlers_locked(version);
+	self->opened_ns = monotonic_ns();
+	__atomic_store_n(&self->is_unsettled, !is_alone, __ATOMIC_SEQ_CST);
+}
+
+/* From its handlers to the kernel a fork has some microseconds to go. */
+static void turn_settle(struct fork_turn *self)
+{
+	if (!turn_load(&self->is_unsettled))
+		return;
+	if (monotonic_ns() - self->opened_ns < SETTLE_NS)
+		(void)patience_pause(&(struct patience){ 0, 0 }, SETTLE_NS, SETTLE_NS);
+	kernel_await();
+	__atomic_store_n(&self->is_unsettled, 0, __ATOMIC_SEQ_CST);
+}
+
+static int worker_find(const struct fork_turn *self, int32_t thread)
+{
+	for (unsigned i = 0; i < FORK_WORKERS; i++)
+		if (worker_load(self, i) == thread || worker_load(self, i) == -thread)
+			return (int)i;
+	return -1;
+}
+
+static int worker_enter(struct fork_turn *self, int32_t thread)
+{
+	struct patience patience = { 0, 0 };
+
+	do {
+		for (unsigned i = 0; i < FORK_WORKERS; i++)
+			if (worker_exchange(self, i, 0, thread))
+				return (int)i;
+	} while (patience_pause(&patience, GLANCE_NS, WORK_LIMIT_NS));
+	return -1;
+}
+
+static void forks_await(const uint32_t *count, uint64_t limit_ns)
+{
+	struct patience patience = { 0, 0 };
+
+	while (turn_load(count) && patience_pause(&patience, GLANCE_NS, limit_ns))
+		;
+}
+
+/* One that goes on for that long is in another's handlers, or in the kernel. */
+static void forks_finish(const struct fork_turn *self)
+{
+	forks_await(&self->forking, WORK_LIMIT_NS);
+	if (turn_load(&self->forking))
+		kernel_await();
+}
+
+/* A child that libc knows not of has its parent's state, and none of its threads. */
+static void turn_own(struct fork_turn *self)
+{
+	int32_t process = (int32_t)raw0(SYS_getpid);
+
+	if (self->process && self->process != process)
+		fork_turn_forget(self);
+	self->process = process;
+}
+
+struct fork_work fork_turn_begin(struct fork_turn *self)
+{
+	struct fork_work work = { (int32_t)raw0(SYS_gettid), -1 };
+
+	turn_own(self);
+	if (worker_find(self, work.thread) >= 0)
+		return work;
+	forks_await(&self->waiting, YIELD_LIMIT_NS);
+	work.slot = worker_enter(self, work.thread);
+	turn_settle(self);
+	forks_finish(self);
+	return work;
+}
+
+/* In a child that this very thread has forked meanwhile, the slot is not its own any more. */
+void fork_turn_end(struct fork_turn *self, struct fork_work work)
+{
+	if (work.slot >= 0 && !worker_exchange(self, (unsigned)work.slot, work.thread, 0))
+		worker_exchange(self, (unsigned)work.slot, -work.thread, 0);
+}
+
+void fork_turn_pass(struct fork_turn *self, struct fork_work work)
+{
+	int slot = self->is_locked ? worker_find(self, work.thread) : -1;
+
+	if (slot < 0)
+		return;
+	worker_exchange(self, (unsigned)slot, work.thread, -work.thread);
+	forks_finish(self);
+}
+
+void fork_turn_hold(struct fork_turn *self)
+{
+	__atomic_add_fetch(&self->holding, 1, __ATOMIC_SEQ_CST);
+}
+
+static void turn_decrease(uint32_t *word)
+{
+	uint32_t value = turn_load(word);
+
+	while (value && !__atomic_compare_exchange_n(word, &value, value - 1, false,
+						     __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+}
+
+void fork_turn_release(struct fork_turn *self)
+{
+	turn_decrease(&self->holding);
+}
+
+bool fork_turn_is_idle(const struct fork_turn *self)
+{
+	for (unsigned i = 0; i < FORK_WORKERS; i++)
+		if (worker_load(self, i))
+			return false;
+	return true;
+}
+
+static bool is_worked(const struct fork_turn *self)
+{
+	for (unsigned i = 0; i < FORK_WORKERS; i++)
+		if (worker_load(self, i) > 0)
+			return true;
+	return false;
+}
+
+/* Who forks inside of our work waits for nobody: it would wait for itself. */
+static bool must_wait(const struct fork_turn *self)
+{
+	if (!is_worked(self))
+		return false;
+	return !turn_load(&self->may_call) || (raw0(SYS_getpid) == self->process &&
+					       worker_find(self, (int32_t)raw0(SYS_gettid)) < 0);
+}
+
+static bool fork_enter(struct fork_turn *self)
+{
+	if (must_wait(self))
+		return false;
+	__atomic_add_fetch(&self->forking, 1, __ATOMIC_SEQ_CST);
+	if (!must_wait(self))
+		return true;
+	turn_decrease(&self->forking);
+	return false;
+}
+
+static bool fork_pause(const struct fork_turn *self, struct patience *patience)
+{
+	if (turn_load(&self->may_call))
+		return patience_pause(patience, GLANCE_NS,
+				      turn_load(&self->holding) ? HELD_LIMIT_NS : FORK_LIMIT_NS);
+	spin_pause();
+	return patience->glances++ < SPINS_MAX;
+}
+
+/* One piece of work holds up all forks together for as long as one, not each of them. */
+static void fork_force(struct fork_turn *self)
+{
+	for (unsigned i = 0; i < FORK_WORKERS; i++) {
+		int32_t thread = worker_load(self, i);
+
+		if (thread > 0)
+			worker_exchange(self, i, thread, -thread);
+	}
+	__atomic_add_fetch(&self->forking, 1, __ATOMIC_SEQ_CST);
 }
 
 void fork_turn_fork_begin(struct fork_turn *self)
 {
-	__atomic_add_fetch(&self->forking, 1, __ATOMIC_SEQ_CST);
-}
+	struct patience patience = { 0, 0 };
 
-/* A child that libc knows not of has nobody who works, whatever the memory says. */
-void fork_turn_await(const struct fork_turn *self)
-{
-	if (turn_load(&self->working) && raw0(SYS_getpid) != self->worker)
+	if (fork_enter(self))
 		return;
-	for (unsigned i = 0; turn_load(&self->working) && i < FORK_WAITS; i++)
-		turn_pause();
+	__atomic_add_fetch(&self->waiting, 1, __ATOMIC_SEQ_CST);
+	while (!fork_enter(self)) {
+		if (!fork_pause(self, &patience)) {
+			fork_force(self);
+			break;
+		}
+	}
+	turn_decrease(&self->waiting);
 }
 
 void fork_turn_fork_end(struct fork_turn *self)
 {
-	__atomic_sub_fetch(&self->forking, 1, __ATOMIC_SEQ_CST);
+	turn_decrease(&self->forking);
 }
 
 void fork_turn_forget(struct fork_turn *self)
 {
-	*self = (struct fork_turn){ 0, 0, 0 };
+	self->forking = self->waiting = self->holding = 0;
+	for (unsigned i = 0; i < FORK_WORKERS; i++)
+		self->workers[i] = 0;
 }

@@ -3,13 +3,11 @@
  */
 #include "target/runtime/hsa_gate.h"
 
-#include "shared/arch/syscall.h"
+#include "target/runtime/patience.h"
 
-#include <time.h>
-
-#define GLANCE_NS   100000
-#define GLANCES_MAX 20000u /* two seconds: the program does not wait for ever */
-#define OVER        1u
+#define GLANCE_NS 100000
+#define LIMIT_NS  2000000000ull /* the program does not wait for ever */
+#define OVER      1u
 
 static uint32_t changing; /* threads that start it or shut it down */
 static uint32_t inside;   /* threads that call it for us */
@@ -46,11 +44,11 @@ void hsa_gate_leave(void)
 
 uint32_t hsa_gate_shut(void)
 {
-	struct timespec pause = { 0, GLANCE_NS };
+	struct patience patience = { 0, 0 };
 
 	__atomic_add_fetch(&changing, 1, __ATOMIC_SEQ_CST);
-	for (unsigned i = 0; word_load(&inside) && i < GLANCES_MAX; i++)
-		raw2(SYS_nanosleep, &pause, 0);
+	while (word_load(&inside) && patience_pause(&patience, GLANCE_NS, LIMIT_NS))
+		;
 	return hsa_life();
 }
 

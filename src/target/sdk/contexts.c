@@ -62,6 +62,12 @@ static bool is_late(int tool)
 	return false;
 }
 
+void contexts_adopt(void)
+{
+	open_for = -1;
+	memset(callers, 0, sizeof(callers));
+}
+
 void contexts_close(void)
 {
 	__atomic_store_n(&is_closed, 1, __ATOMIC_RELAXED);

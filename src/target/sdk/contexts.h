@@ -99,3 +99,6 @@ void contexts_forget(int tool);
 
 /* The program ends: nothing may be started any more. */
 void contexts_close(void);
+
+/* In a forked child: nobody is in a tool there. */
+void contexts_adopt(void);

@@ -128,6 +128,12 @@ void external_forget(unsigned context)
 			__atomic_store_n(&entries[i].depth, 0, __ATOMIC_RELAXED);
 }
 
+void external_adopt(void)
+{
+	for (unsigned i = 0; entries && i < ENTRIES_MAX; i++)
+		entries[i].is_changing = 0;
+}
+
 SDK_EXPORT int rocprofiler_push_external_correlation_id(struct limpet_context context,
 							uint64_t thread, uint64_t value);
 SDK_EXPORT int rocprofiler_pop_external_correlation_id(struct limpet_context context,

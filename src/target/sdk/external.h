@@ -11,3 +11,6 @@
 uint64_t external_current(unsigned context, int32_t thread);
 
 void external_forget(unsigned context);
+
+/* In a forked child. */
+void external_adopt(void);

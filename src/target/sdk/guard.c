@@ -6,9 +6,8 @@
  */
 #include "target/sdk/guard.h"
 
+#include "target/runtime/libc_calls.h"
 #include "target/sdk/threads.h"
-
-#include <dlfcn.h>
 
 enum { SEARCH = 1, HANDLER = 4, FORCED = 8 };
 enum { CAUGHT_BY_OTHER = 1, FOUND = 6, INSTALL = 7, GO_ON = 8 };
@@ -22,15 +21,12 @@ struct exception {
 	uint64_t private[2];
 };
 
-typedef void *dlsym_function(void *, const char *);
-typedef int dladdr_function(const void *, Dl_info *);
 typedef void set_register(void *context, int which, uint64_t value);
 typedef void set_address(void *context, uint64_t value);
 typedef void *begin_function(void *exception);
 typedef void end_function(void);
 
 static struct {
-	dladdr_function *where;
 	set_register *set_register;
 	set_address *set_address;
 	begin_function *begin;
@@ -44,29 +40,26 @@ void guard_caught(struct exception *exception);
 bool guard_run(void (*work)(void *argument), void *argument, uint64_t *place);
 _Noreturn void guard_escape(uint64_t frame);
 
-static void *find(dlsym_function *symbol, void *handle, const char *name)
+static void *guard_find(void *handle, const char *name)
 {
-	void *found = handle ? symbol(handle, name) : NULL;
+	void *found = handle ? libc_symbol(handle, name) : NULL;
 
-	return found ? found : symbol(RTLD_DEFAULT, name);
+	return found ? found : libc_symbol(RTLD_DEFAULT, name);
 }
 
-void guard_learn(const struct boot_libc *libc, void *handle)
+void guard_learn(void *handle)
 {
-	dlsym_function *symbol = (dlsym_function *)libc->dlsym;
-
-	known.where = (dladdr_function *)symbol(RTLD_DEFAULT, "dladdr");
-	known.set_register = (set_register *)find(symbol, handle, "_Unwind_SetGR");
-	known.set_address = (set_address *)find(symbol, handle, "_Unwind_SetIP");
-	known.begin = (begin_function *)find(symbol, handle, "__cxa_begin_catch");
-	known.end = (end_function *)find(symbol, handle, "__cxa_end_catch");
+	known.set_register = (set_register *)guard_find(handle, "_Unwind_SetGR");
+	known.set_address = (set_address *)guard_find(handle, "_Unwind_SetIP");
+	known.begin = (begin_function *)guard_find(handle, "__cxa_begin_catch");
+	known.end = (end_function *)guard_find(handle, "__cxa_end_catch");
 }
 
 static bool is_same_library(const void *a, const void *b)
 {
 	Dl_info first, second;
 
-	return known.where && known.where(a, &first) && known.where(b, &second) &&
+	return libc_find_module(a, &first) && libc_find_module(b, &second) &&
 	       first.dli_fbase == second.dli_fbase;
 }
 

@@ -4,12 +4,10 @@
  */
 #pragma once
 
-#include "shared/wire/boot.h"
-
 #include <stdbool.h>
 
 /* Where the functions of C++'s runtime are that the tool uses; handle: of dlopen. */
-void guard_learn(const struct boot_libc *libc, void *handle);
+void guard_learn(void *handle);
 
 /* Calls work(argument); true when it was left by an exception, which is caught; by leaving it where
  * it is, where the unwinder is the tool's own. */

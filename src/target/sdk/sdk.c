@@ -9,6 +9,7 @@
 #include "target/sdk/buffers.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/delivery.h"
+#include "target/sdk/devices/agents.h"
 #include "target/sdk/devices/code.h"
 #include "target/sdk/devices/work.h"
 #include "target/sdk/external.h"
@@ -17,6 +18,7 @@
 #include "target/sdk/service.h"
 #include "target/sdk/tables/intercept.h"
 #include "target/sdk/tables/restart.h"
+#include "target/sdk/tables/tables.h"
 #include "target/sdk/threads.h"
 
 #define REST_NS  2000000000ull
@@ -83,7 +85,6 @@ bool sdk_prepare(const struct boot_libc *libc)
 		clock_start();
 	is_prepared = true;
 	delivery_prepare(libc);
-	intercept_prepare(libc);
 	__atomic_store_n(&contexts_on_change, on_change, __ATOMIC_RELEASE);
 	return true;
 }
@@ -98,7 +99,7 @@ void sdk_tool_ready(int tool)
 	delivery_restart(tool);
 	notify_tables();
 	intercept_install(tools);
-	work_install(&known_libc, tools);
+	work_install(tools);
 }
 
 unsigned sdk_tool_rest(int tool)
@@ -121,7 +122,7 @@ void sdk_tool_leave(int tool)
 		return;
 	(void)delivery_stop(tool);
 	intercept_install(tools);
-	work_install(&known_libc, tools);
+	work_install(tools);
 }
 
 void sdk_tool_forget(int tool)
@@ -180,13 +181,14 @@ static void tell_runtimes(const struct agent_table *table)
 
 void sdk_table_came(unsigned index, bool has_restarted)
 {
-	if (!__atomic_load_n(&ready_tools, __ATOMIC_SEQ_CST))
+	/* A forked child has its parent's tools, and none is attached to it. */
+	if (!__atomic_load_n(&ready_tools, __ATOMIC_SEQ_CST) || !page_is_own())
 		return;
 	notify_tables();
 	if (has_restarted)
 		restart_registered(&agent_page.tables[index]);
 	intercept_add(&agent_page.tables[index]);
-	work_install(&known_libc, ready_tools);
+	work_install(ready_tools);
 	tell_runtimes(&agent_page.tables[index]);
 }
 
@@ -227,4 +229,10 @@ void sdk_adopt(void)
 	sdk_threads_adopt();
 	work_adopt();
 	restart_adopt();
+	code_adopt();
+	agents_adopt();
+	tables_adopt();
+	external_adopt();
+	service_adopt();
+	contexts_adopt();
 }

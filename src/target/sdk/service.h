@@ -102,3 +102,5 @@ void service_request(unsigned context, int kind, int operation, uint64_t interna
 uint64_t service_now(void);
 uint64_t service_ns_at(uint64_t ticks);
 uint64_t service_ticks(void);
+/* In a forked child. */
+void service_adopt(void);

@@ -7,6 +7,7 @@
 #include "target/agent/departure.h"
 #include "target/agent/rings.h"
 #include "target/hooks/thread.h"
+#include "target/runtime/forks.h"
 #include "target/tool/watch.h"
 
 #include <linux/futex.h>
@@ -74,6 +75,8 @@ void aside_step(void)
 
 void aside_look(void)
 {
+	if (limpet_agent_may_call && limpet_agent_may_call())
+		forks_allow_calls(true);
 	if (__atomic_exchange_n(&is_departing, 0, __ATOMIC_ACQUIRE))
 		limpet_agent_leave();
 }

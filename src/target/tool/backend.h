@@ -5,6 +5,7 @@
 
 #include "shared/wire/boot.h"
 #include "target/hooks/got/got.h"
+#include "target/tool/watch.h"
 
 /* Loaded by somebody else than limpet's agent: false, and nothing below works. */
 bool backend_use_agent(void);
@@ -16,5 +17,4 @@ void *backend_symbol(const char *name);
 int backend_open(void) MUST_CHECK;
 
 /* Starts the watching thread, see watch.h. */
-int backend_watch(void (*on_scan)(const struct got_report *),
-		  void (*look)(bool have_modules_changed)) MUST_CHECK;
+int backend_watch(const struct watch_calls *calls) MUST_CHECK;

@@ -8,7 +8,6 @@
 #include "target/hooks/hook.h"
 #include "target/lifecycle/runner.h"
 #include "target/runtime/page.h"
-#include "target/tool/loader.h"
 #include "target/tool/notices.h"
 
 #include <errno.h>
@@ -22,7 +21,6 @@ static uint32_t is_unwanted; /* who begins late must end at once */
 /* For the thread of the runner's, and its answer. */
 struct order {
 	const struct boot_libc *libc;
-	bool is_final;
 	int result;
 };
 
@@ -39,12 +37,9 @@ static void order_begin(void *pointer)
 
 static void order_end(void *pointer)
 {
-	struct order *order = pointer;
-
+	(void)pointer;
 	if (notices_are_in())
 		notices_stop();
-	if (order->is_final)
-		loader_leave_forks((void (*)(void *))order->libc->__cxa_finalize);
 	__atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
 }
 
@@ -66,7 +61,7 @@ static int order_work(struct order *order, void (*function)(void *), uint32_t ti
 
 int notice_begin(const struct boot_libc *libc, uint32_t timeout_ms)
 {
-	struct order order = { libc, false, 0 };
+	struct order order = { libc, 0 };
 	int r;
 
 	if (__atomic_load_n(&is_busy, __ATOMIC_ACQUIRE))
@@ -93,16 +88,16 @@ static bool await_turn(uint32_t timeout_ms)
 
 /* Where no thread can be made for it, the control thread does it: nothing of ours may stay behind.
  */
-int notice_end(const struct boot_libc *libc, bool is_final, uint32_t timeout_ms)
+int notice_end(const struct boot_libc *libc, uint32_t timeout_ms)
 {
-	struct order order = { libc, is_final, 0 };
+	struct order order = { libc, 0 };
 	int r;
 
 	__atomic_store_n(&is_unwanted, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&hook_on_notice, NULL, __ATOMIC_RELEASE);
 	if (!await_turn(timeout_ms))
 		return -ETIMEDOUT;
-	if (!notices_are_in() && !(is_final && loader_is_in_forks()))
+	if (!notices_are_in())
 		return 0;
 	r = order_work(&order, order_end, timeout_ms);
 	if (r && r != -ETIMEDOUT)
@@ -125,8 +120,7 @@ unsigned notice_threads(void)
 
 const char *notice_hindrance(void)
 {
-	if (notices_have_stayed() || loader_is_in_forks() ||
-	    __atomic_load_n(&is_busy, __ATOMIC_ACQUIRE))
+	if (notices_have_stayed() || __atomic_load_n(&is_busy, __ATOMIC_ACQUIRE))
 		return "the agent itself: something of the program's may still lead to it";
 	return notices_are_passed()
 		       ? "the agent itself: a thread of the program's may come back to it"

@@ -131,7 +131,7 @@ static int hooks_start(void)
 	confine_begin();
 	aside_begin();
 	__atomic_store_n(&hook_on_notice, on_notice, __ATOMIC_RELEASE);
-	r = backend_watch(ignore_report, look_around);
+	r = backend_watch(&(struct watch_calls){ ignore_report, look_around, NULL });
 	__atomic_store_n(&watchers, !r, __ATOMIC_RELAXED);
 	return r;
 }

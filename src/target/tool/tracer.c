@@ -16,6 +16,7 @@
 #include "target/tool/aside.h"
 #include "target/tool/backend.h"
 #include "target/tool/confine.h"
+#include "target/tool/ending.h"
 #include "target/tool/runtimes.h"
 #include "target/tool/watch.h"
 
@@ -146,6 +147,10 @@ static void look_around(bool have_modules_changed)
 	struct got_report report = { 0 };
 
 	aside_look();
+	if (!ending_enter()) {
+		watch_answer();
+		return;
+	}
 	for (unsigned i = 0; i < RUNTIMES; i++)
 		if (runtimes[i]->look)
 			runtimes[i]->look(have_modules_changed, &report);
@@ -153,7 +158,23 @@ static void look_around(bool have_modules_changed)
 	for (unsigned i = 0; i < RUNTIMES; i++)
 		if (runtimes[i]->ask)
 			runtimes[i]->ask(&report);
+	ending_leave();
 	add_report(&report);
+	if (have_modules_changed)
+		ending_watch();
+}
+
+static uint64_t tick_runtimes(uint64_t now_ns)
+{
+	uint64_t due_ns = UINT64_MAX;
+
+	if (!ending_enter())
+		return due_ns;
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		if (runtimes[i]->tick)
+			due_ns = MIN(due_ns, runtimes[i]->tick(now_ns));
+	ending_leave();
+	return due_ns;
 }
 
 static void restore_tables(void *left)
@@ -169,16 +190,22 @@ static void restore_words(struct patches_left *left)
 
 static void stop_runtimes(struct rings *rings)
 {
+	if (!ending_enter())
+		return;
 	for (unsigned i = 0; i < RUNTIMES; i++)
 		if (runtimes[i]->stop)
 			runtimes[i]->stop(rings);
+	ending_leave();
 }
 
 static void drain_runtimes(struct rings *rings)
 {
+	if (!ending_enter())
+		return;
 	for (unsigned i = 0; i < RUNTIMES; i++)
 		if (runtimes[i]->drain)
 			runtimes[i]->drain(rings);
+	ending_leave();
 }
 
 static void tell_end(struct rings *rings, const struct patches_left *left, bool is_quiet)
@@ -212,6 +239,7 @@ static void tracer_stop(void)
 	got_close();
 	patches_close();
 	aside_end();
+	ending_forget();
 	installed_by = 0;
 }
 
@@ -223,6 +251,7 @@ static void forget_parent(void)
 	if (!installed_by)
 		return;
 	watch_forget();
+	ending_adopt();
 	writers_forget();
 	for (unsigned i = 0; i < RUNTIMES; i++)
 		if (runtimes[i]->forget)
@@ -270,7 +299,7 @@ static int tracer_start(struct rings *rings)
 	confine_begin();
 	aside_begin();
 	hook_on_notice = on_notice;
-	r = backend_watch(add_report, look_around);
+	r = backend_watch(&(struct watch_calls){ add_report, look_around, tick_runtimes });
 	__atomic_store_n(&rings->tracer_threads, r ? 0 : 1, __ATOMIC_RELAXED);
 	return r;
 }

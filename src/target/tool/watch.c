@@ -23,8 +23,7 @@
 #define REST        3u /* times as long as a scan takes: a program may load and unload all the time */
 
 static struct watch_libc functions;
-static void (*report_scan)(const struct got_report *);
-static void (*look_around)(bool have_modules_changed);
+static struct watch_calls call;
 static pthread_t thread;
 static void *stack;
 static uint32_t orders;       /* a futex; counts what was said to it */
@@ -86,13 +85,21 @@ void watch_consult(void)
 	}
 }
 
-/* True when it was told something. */
+/* True when it was told something.  Until it looks around it does what is due, again and again. */
 static bool watch_await(uint32_t *seen, uint32_t delay_ms)
 {
-	struct timespec limit = { 0, (long)delay_ms * 1000000 };
+	uint64_t limit_ns = monotonic_ns() + delay_ms * 1000000ull;
 	uint32_t before = *seen;
 
-	raw4(SYS_futex, &orders, FUTEX_WAIT_PRIVATE, before, &limit);
+	while (__atomic_load_n(&orders, __ATOMIC_ACQUIRE) == before) {
+		uint64_t due_ns = call.tick ? call.tick(monotonic_ns()) : UINT64_MAX;
+		uint64_t left_ns = limit_ns - MIN(limit_ns, monotonic_ns());
+		struct timespec limit = { 0, (long)MIN(left_ns, due_ns) };
+
+		if (!left_ns)
+			break;
+		raw4(SYS_futex, &orders, FUTEX_WAIT_PRIVATE, before, &limit);
+	}
 	*seen = in_hand = __atomic_load_n(&orders, __ATOMIC_ACQUIRE);
 	return *seen != before;
 }
@@ -103,8 +110,8 @@ static uint64_t watch_scan(struct got_report *ret)
 	uint64_t begin = monotonic_ns(), end;
 
 	got_scan(ret);
-	report_scan(ret);
-	look_around(true);
+	call.on_scan(ret);
+	call.look(true);
 	end = monotonic_ns();
 	return end + REST * (end - begin);
 }
@@ -119,7 +126,7 @@ static void watch_begin(struct got_report *ret)
 	number = thread_number();
 	raw2(SYS_prctl, PR_SET_NAME, WATCH_THREAD_NAME);
 	got_look_around();
-	look_around(true);
+	call.look(true);
 	watch_scan(ret);
 	__atomic_store_n(&has_begun, 1, __ATOMIC_RELEASE);
 	raw3(SYS_futex, &has_begun, FUTEX_WAKE_PRIVATE, 1);
@@ -145,7 +152,7 @@ static void *watch_run(void *unused)
 		if ((has_changed || report.is_unsettled) && monotonic_ns() >= next_ns)
 			next_ns = watch_scan(&report);
 		else
-			look_around(false);
+			call.look(false);
 	}
 	return NULL;
 }
@@ -169,8 +176,7 @@ static void free_stack(void)
 	stack = NULL;
 }
 
-int watch_start(const struct watch_libc *libc, void (*on_scan)(const struct got_report *),
-		void (*look)(bool have_modules_changed))
+int watch_start(const struct watch_libc *libc, const struct watch_calls *calls)
 {
 	long r = raw6(SYS_mmap, 0, STACK_BYTES, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
@@ -179,8 +185,7 @@ int watch_start(const struct watch_libc *libc, void (*on_scan)(const struct got_
 		return (int)r;
 	stack = (void *)r;
 	functions = *libc;
-	report_scan = on_scan;
-	look_around = look;
+	call = *calls;
 	is_over = orders = in_hand = answered = given_up = has_begun = 0;
 	r = make_thread();
 	if (r)

@@ -17,10 +17,14 @@ struct watch_libc {
 };
 
 /* Returns when the first scan is done; -errno when no thread could be made.  on_scan gets what each
- * scan did; look is called on the same thread: before the first scan, and whenever it looks around.
- */
-int watch_start(const struct watch_libc *libc, void (*on_scan)(const struct got_report *),
-		void (*look)(bool have_modules_changed)) MUST_CHECK;
+ * scan did; look is called on the same thread: before the first scan, and whenever it looks around;
+ * tick as often as it says (runtime.h). */
+struct watch_calls {
+	void (*on_scan)(const struct got_report *);
+	void (*look)(bool have_modules_changed);
+	uint64_t (*tick)(uint64_t now_ns); /* may be NULL */
+};
+int watch_start(const struct watch_libc *libc, const struct watch_calls *calls) MUST_CHECK;
 void watch_stop(void);
 
 /* Is the calling thread that one? */

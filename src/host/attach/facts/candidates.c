@@ -102,6 +102,9 @@ static void candidates_consider(const struct target *target, pid_t tid, bool mus
 	read_call(target->process.pid, tid, &one.call);
 	if (status_read(target->process.pid, tid, &status, &ignored))
 		return;
+	list->are_alike &= first->seccomp == status.seccomp &&
+			   first->seccomp_filters == status.seccomp_filters &&
+			   (!status.seccomp || status.seccomp_filters);
 	one.inner_tid = status.inner_pid;
 	one.has_filters = status.seccomp != 0;
 	one.rank = rank_of(&status, &one.call, must_wait);
@@ -123,6 +126,7 @@ int candidates_find(const struct target *target, bool must_wait, struct candidat
 	memset(ret, 0, sizeof(*ret));
 	r = status_read(target->process.pid, target->process.pid, &first, err);
 	step = 1 + count / THREADS_LOOKED_AT;
+	ret->are_alike = step == 1;
 	for (size_t i = 0; !r && i < count; i += step)
 		candidates_consider(target, tids[i], must_wait, &first, ret);
 	return r;

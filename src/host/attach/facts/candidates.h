@@ -19,6 +19,7 @@ struct candidate {
 struct candidates {
 	struct candidate items[CANDIDATES_MAX]; /* best first */
 	size_t count;
+	bool are_alike; /* all threads of the process, as far as filters go */
 };
 
 /* must_wait: only threads in a call that libc never makes under a lock of its own (musl). */

@@ -26,12 +26,12 @@ struct libraries {
 struct wanted {
 	const char *name;
 	size_t offset; /* in struct boot_libc */
-	bool is_loading;
+	bool is_loading, is_optional;
 };
 
-#define WANT(function, is_loading)                                          \
-	{                                                                   \
-#function, offsetof(struct boot_libc, function), is_loading \
+#define WANT(function, is_loading)                                                 \
+	{                                                                          \
+#function, offsetof(struct boot_libc, function), is_loading, false \
 	}
 
 static const struct wanted wanted[] = {
@@ -48,6 +48,7 @@ static const struct wanted wanted[] = {
 	WANT(unsetenv, false),
 	WANT(__cxa_atexit, false),
 	WANT(__cxa_finalize, false),
+	{ "__register_atfork", offsetof(struct boot_libc, __register_atfork), false, true },
 };
 
 static int fact_missing(struct err *err, const char *what)
@@ -65,8 +66,11 @@ static int resolve_functions(const struct libraries *at, struct boot_libc *ret, 
 		uint64_t address;
 
 		if (elf_image_symbol(&at->libc->image, wanted[i].name, &address) &&
-		    (!other || elf_image_symbol(&other->image, wanted[i].name, &address)))
-			return fact_missing(err, wanted[i].name);
+		    (!other || elf_image_symbol(&other->image, wanted[i].name, &address))) {
+			if (!wanted[i].is_optional)
+				return fact_missing(err, wanted[i].name);
+			address = 0;
+		}
 		memcpy((char *)ret + wanted[i].offset, &address, sizeof(address));
 	}
 	return 0;

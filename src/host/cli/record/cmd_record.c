@@ -64,6 +64,11 @@ static const struct option_desc record_options[] = {
 	{ 0, "opencl-device-time", NULL,
 	  "as --opencl-trace, with the devices' own times, by queues beside the program's",
 	  OPTION_FLAG, FIELD(opencl_device_time) },
+	{ 0, "counters", "NAMES",
+	  "count over time: task-clock,page-faults,{cycles,instructions}, or SQ_WAVES of a GPU",
+	  OPTION_LIST, FIELD(counters) },
+	{ 0, "counter-interval", "TIME", "length of their windows, 1ms or more (default: 100ms)",
+	  OPTION_DURATION, FIELD(counter_interval_ns) },
 	{ 0, "max-size", "SIZE", "stop when the file has this size (100M)", OPTION_TEXT,
 	  FIELD(max_size) },
 	{ 0, "ring-size", "SIZE",
@@ -146,6 +151,9 @@ static int check_all(const struct record_values *values, const struct visit *vis
 		  "-p PID, with --children for its family" },
 		{ visit->traces, "--syscall-trace",
 		  "calls are followed of processes that are named", "-p PID --syscall-trace" },
+		{ values->counters.count, "--counters",
+		  "counters are opened for processes that are named",
+		  "-p PID --counters, with --children for its family" },
 		{ samples->children, "--children", "-a samples every process, children too",
 		  "leave --children out" },
 		{ samples->off_cpu, "--off-cpu",
@@ -161,12 +169,34 @@ static int check_all(const struct record_values *values, const struct visit *vis
 	return 0;
 }
 
+/* Of devices they are told by an agent in the process. */
+static int read_counters(const struct record_values *values, struct visit *visit,
+			 struct recorder_options *options, struct err *err)
+{
+	struct counter_choice *choice = &visit->counters;
+	bool is_alone = visit->pid_count <= 1 && !values->samples.children;
+	int r;
+
+	if (!values->counters.count)
+		return 0;
+	r = counter_choice_make(choice, values->counters.items, values->counters.count,
+				values->counter_interval_ns, err);
+	if (r)
+		return r;
+	visit->counts = true;
+	options->windows = &choice->options;
+	options->trace.windows = choice->has_devices ? choice->devices.words : NULL;
+	return counter_choice_check_alone(choice, is_alone, err);
+}
+
 static int parse_values(const struct record_values *values, struct recorder_options *options,
 			struct visit *visit, struct err *err)
 {
 	int r = read_trace_options(values, &options->trace, err);
 
-	visit->traces = trace_domains(&options->trace);
+	if (!r)
+		r = read_counters(values, visit, options, err);
+	visit->traces = trace_domains(&options->trace) & ~DOMAIN_BIT(WINDOW);
 	visit->loads_agent = trace_domains(&options->trace) & ~DOMAINS_BPF;
 	visit->samples = !visit->traces || samples_are_asked_for(&values->samples);
 	options->sampling = visit->samples ? &visit->sampling : NULL;
@@ -276,6 +306,7 @@ static int visit_run(struct visit *visit, char **command, struct err *err)
 		r = command ? record_launched(command, &launched, visit, &options, err)
 			    : record_running(visit, &options, err);
 	samples_tell_asked(&debuginfod);
+	counter_choice_done(&visit->counters);
 	return r;
 }
 
@@ -331,12 +362,13 @@ const struct command command_record = {
 	.name = "record",
 	.summary = "record samples and traces of a running process, or of a program it starts",
 	.usage =
-		"{-p PID... | -a | -- CMD [ARGS]} [-o FILE] [--duration TIME] [-F HZ] [--off-cpu] [--children] [--alloc-trace] [--io-trace] [--lock-trace] [--syscall-trace] [--marker-trace] [--sys-trace] [--opencl-trace] [--function LIB:SYMBOL]",
+		"{-p PID... | -a | -- CMD [ARGS]} [-o FILE] [--duration TIME] [-F HZ] [--off-cpu] [--children] [--alloc-trace] [--io-trace] [--lock-trace] [--syscall-trace] [--marker-trace] [--sys-trace] [--opencl-trace] [--counters NAMES] [--function LIB:SYMBOL]",
 	.options = record_options,
 	.run = record_run,
 	.notes =
 		"Without a trace it samples: what every thread does, 99 times a second.  With traces it\n"
-		"samples too when -F, --off-cpu or --sampler is given.  With --children, and with several\n"
+		"samples too when -F, --off-cpu or --sampler is given; --counters changes nothing of that.\n"
+		"With --children, and with several\n"
 		"-p, all processes are in the one file.  With -a every process of the machine is, but for\n"
 		"limpet itself; with -- CMD as long as that program runs.\n"
 		"\n"
@@ -358,6 +390,8 @@ const struct command command_record = {
 		"  limpet record -p 4711 --alloc-trace --io-trace --duration 10s\n"
 		"  limpet record -p 4711 --function 'libssl.so:SSL_*' -o tls.limpet\n"
 		"  limpet record -p 4711 --hip-trace --kernel-trace --memory-copy-trace\n"
+		"  limpet record -p 4711 --counters task-clock,context-switches --counter-interval 10ms\n"
+		"  limpet record -p 4711 --kernel-trace --counters SQ_WAVES,GRBM_COUNT\n"
 		"  limpet record -- ./program argument\n"
 		"  limpet record --alloc-trace -o it.limpet -- ./program argument\n"
 		"  limpet report tls.limpet\n",

@@ -30,25 +30,46 @@ static int judge_records(const struct visit *self, const struct recorder_outcome
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
 
-/* One of both is enough; what is missing is said all the same. */
+static int judge_windows(const struct visit *self, const struct recorder_outcome *outcome,
+			 struct err *err)
+{
+	bool is_of_devices = !self->counters.events.count;
+
+	if (outcome->written.windows)
+		return 0;
+	err_set(err, -ENODATA, "nothing was counted");
+	err_why(err, is_of_devices ? "the process has not used the device's runtime (HSA), or its "
+				     "counters could not be read"
+				   : "it ended, or was left, before the first window did");
+	return err_exit(err, EXIT_NOTHING_CAPTURED);
+}
+
+static void warn_missing(const struct err *missing)
+{
+	if (missing->code)
+		print(stderr, "warning: %s: %s\n", missing->what, missing->why);
+}
+
+/* One of them is enough; what is missing is said all the same. */
 static int record_finish_judge(const struct visit *self, const struct outcome *outcome,
 			       struct err *err)
 {
-	struct err no_samples = { 0 }, no_records = { 0 };
+	struct err no_samples = { 0 }, no_records = { 0 }, no_windows = { 0 };
 	int samples = self->samples ? samples_judge(&outcome->sampled, &self->sampling,
 						    self->job.ending == ENDING_EXIT, &no_samples)
 				    : -ENODATA;
 	int records =
 		self->traces ? judge_records(self, &outcome->recorded, &no_records) : -ENODATA;
+	int windows =
+		self->counts ? judge_windows(self, &outcome->recorded, &no_windows) : -ENODATA;
 
-	if (samples && records) {
-		*err = self->samples ? no_samples : no_records;
+	if (samples && records && windows) {
+		*err = self->samples ? no_samples : self->traces ? no_records : no_windows;
 		return err->code;
 	}
-	if (no_samples.code || no_records.code)
-		print(stderr, "warning: %s: %s\n",
-		      no_samples.code ? no_samples.what : no_records.what,
-		      no_samples.code ? no_samples.why : no_records.why);
+	warn_missing(&no_samples);
+	warn_missing(&no_records);
+	warn_missing(&no_windows);
 	return 0;
 }
 

@@ -375,7 +375,10 @@ static void print_for_people(const struct visit *self, const struct outcome *out
 		      drops_sum(totals->drops), written->bytes / 1024);
 	if (self->samples)
 		samples_print(&outcome->sampled, self->path, written);
-	if (written->records || written->samples)
+	if (self->counts)
+		print(stdout, "wrote %s: %" PRIu64 " window%s of counters\n", self->path,
+		      written->windows, plural(written->windows));
+	if (written->records || written->samples || written->windows)
 		print(stdout, "next: limpet report %s\n", self->path);
 	if (written->samples)
 		print(stdout, "      limpet export %s -f flamegraph\n", self->path);
@@ -417,6 +420,8 @@ void print_totals(const struct visit *self, const struct outcome *outcome)
 		json_number(&json, "queues_estimated", queues->estimated);
 		json_number(&json, "queues_left", queues->left);
 	}
+	if (self->counts)
+		json_number(&json, "windows", written->windows);
 	json_number(&json, "bytes", written->bytes);
 	json_bool(&json, "leaves_old_file", written->leaves_old_file);
 	print_words(&json, &outcome->recorded.totals.words);

@@ -6,6 +6,7 @@
 #include "host/cli/record/messages.h"
 #include "host/core/clock.h"
 #include "host/core/text/print.h"
+#include "host/core/text/text.h"
 #include "host/recording/drops.h"
 
 #include <inttypes.h>
@@ -55,6 +56,17 @@ static int visit_ready(void *context, struct err *err)
 	return self->launched ? launch_let_go(&self->launched->launch, err) : 0;
 }
 
+/* Which of the counters are not counted, and why. */
+static void tell_uncounted(const struct visit *self)
+{
+	struct text rest = text_of(recorder_counter_reasons(self->recorder)), line;
+
+	if (self->counters.note[0])
+		print(stderr, "note: %s\n", self->counters.note);
+	while (text_take_line(&rest, &line))
+		print(stderr, "note: not counted: %.*s\n", (int)(line.end - line.at), line.at);
+}
+
 static void visit_begun(void *context)
 {
 	struct visit *self = context;
@@ -62,6 +74,7 @@ static void visit_begun(void *context)
 	print_attached(self);
 	if (self->samples)
 		samples_explain(recorder_sampling(self->recorder), self->told);
+	tell_uncounted(self);
 }
 
 static void visit_looked(void *context)

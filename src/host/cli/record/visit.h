@@ -7,14 +7,15 @@
 #include "host/cli/record/samples.h"
 #include "host/core/options.h"
 #include "host/recorder/record_job.h"
+#include "host/recorder/windows/counter_choice.h"
 
 struct record_values {
 	uint32_t domains_traced;
 	bool alloc_stacks, all_locks, opencl_device_time;
 	bool unload, force, resumes, is_json, is_watched, no_open;
-	struct option_list functions, pids;
+	struct option_list functions, pids, counters;
 	const char *output, *alloc_sample, *max_size, *ring_size, *period;
-	uint64_t duration_ns;
+	uint64_t duration_ns, counter_interval_ns;
 	struct sample_words samples;
 };
 
@@ -33,7 +34,8 @@ struct visit {
 	unsigned programs; /* that were told of */
 	struct sampling_options sampling;
 	char told[SAMPLING_REASONS_MAX]; /* of why no better sampler */
-	bool samples, traces;
+	struct counter_choice counters;
+	bool samples, traces, counts;
 	bool loads_agent; /* for some of the traces */
 };
 

@@ -83,7 +83,8 @@ static int add_up(struct recording_report *report)
 	    descriptors_init(&report->descriptors, report->model) ||
 	    syscalls_init(&report->syscalls, report->model) ||
 	    model_each_call(report->model, report_take, report) ||
-	    allocations_finish(&report->allocations))
+	    allocations_finish(&report->allocations) ||
+	    window_summary_make(report->model, &report->windows))
 		return -ENOMEM;
 	summary_sort(&report->summary);
 	descriptors_sort(&report->descriptors);
@@ -103,6 +104,7 @@ static void report_done(struct recording_report *report)
 	markers_done(&report->markers);
 	work_done(&report->work);
 	syscalls_done(&report->syscalls);
+	window_summary_done(&report->windows);
 	model_free(report->model);
 }
 

@@ -244,6 +244,7 @@ void report_print_json(const struct recording_report *report)
 		print_syscall_file(&json, report, &report->syscalls.files[i]);
 	for (uint32_t i = 0; i < report->summary.thread_count; i++)
 		print_thread(&json, report, &report->summary.threads[i]);
+	report_counters_print_json(&json, report);
 }
 
 static void print_cut_syscalls(struct json *json, const struct model *model)

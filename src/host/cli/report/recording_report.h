@@ -11,6 +11,7 @@
 #include "host/model/calls/summary.h"
 #include "host/model/calls/syscalls.h"
 #include "host/model/calls/work.h"
+#include "host/model/windows/window_summary.h"
 
 struct recording_report {
 	struct model *model;
@@ -21,6 +22,7 @@ struct recording_report {
 	struct markers markers;
 	struct work work;
 	struct syscalls syscalls;
+	struct window_summary windows;
 };
 
 /* How it is written on paper. */
@@ -33,9 +35,13 @@ struct report_style {
 void report_print(const struct recording_report *report, const struct report_style *style);
 
 /* One object each for function, kernel, copy, device_memory, scratch_memory, range, mark, site,
- * file, lock, syscall_error, syscall_file, thread and process. */
+ * file, lock, syscall_error, syscall_file, thread, process and counter. */
 void report_print_json(const struct recording_report *report);
 
 /* Members of the summary: totals, drops, and how the recording ended. */
 struct json;
+/* The table of counters over time (counters.c). */
+void report_counters_print(const struct recording_report *report, const struct report_style *style);
+void report_counters_print_json(struct json *json, const struct recording_report *report);
+
 void report_totals_json(struct json *json, const struct recording_report *report);

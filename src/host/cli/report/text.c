@@ -477,5 +477,6 @@ void report_print(const struct recording_report *report, const struct report_sty
 	print_locks(report, style);
 	print_syscall_errors(report, style);
 	print_syscall_files(report, style);
+	report_counters_print(report, style);
 	print_threads(report, style);
 }

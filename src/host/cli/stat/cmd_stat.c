@@ -4,10 +4,12 @@
 #include "host/cli/command.h"
 #include "host/cli/operand.h"
 #include "host/cli/report.h"
+#include "host/cli/stat/devices.h"
 #include "host/cli/stat/writer.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/ending.h"
+#include "host/core/text/print.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +26,8 @@ struct stat_values {
 
 static const struct option_desc stat_options[] = {
 	OPERANDS_OPTION(FIELD(pids)),
-	{ 'e', "event", "EVENTS", "count these, by perf's names: cycles,{branches,branch-misses}:u",
+	{ 'e', "event", "EVENTS",
+	  "count these, by perf's names: cycles,{branches,branch-misses}:u; or SQ_WAVES of a GPU",
 	  OPTION_LIST, FIELD(events) },
 	{ 't', "threads", NULL, "also count each thread by itself", OPTION_FLAG, FIELD(by_thread) },
 	{ 'C', "children", NULL, "count its descendants too, also those started later", OPTION_FLAG,
@@ -66,6 +69,8 @@ static void stat_end_interval(struct stat_job *self)
 	counting_read(&self->counting);
 	stat_show(self, /* is_interval */ true);
 	counting_turn(&self->counting);
+	if (self->view.devices)
+		counter_watch_turn(self->view.devices);
 	while (self->next_interval_ns <= now_ns())
 		self->next_interval_ns += self->values->interval_ns;
 }
@@ -112,9 +117,13 @@ static enum ending stat_await(struct stat_job *self, int signals)
 }
 
 /* Counters may all have been others'. */
-static int stat_judge(const struct counting *counting, struct err *err)
+static int stat_judge(const struct stat_view *view, struct err *err)
 {
+	const struct counting *counting = view->counting;
 	struct counted_subject whole;
+
+	if (view->devices && stat_devices_have_counts(view->devices))
+		return 0;
 
 	for (size_t i = 0; i < counting->count; i++) {
 		counting_whole(counting, &counting->processes[i], false, &whole);
@@ -141,51 +150,83 @@ static int stat_count(struct stat_job *self, struct err *err)
 	self->writer->begin(&self->view, self->values->duration_ns);
 	ending = stat_await(self, signals);
 	counting_stop(&self->counting);
+	if (self->view.devices && counter_watch_stop(self->view.devices, err))
+		return err->code;
 	if (self->values->interval_ns && self->counting.now_ns > self->counting.interval_begin_ns)
 		stat_show(self, /* is_interval */ true);
 	stat_show(self, /* is_interval */ false);
 	self->writer->end(&self->view, ending_name(ending));
 	stat_tell_reasons(&self->view);
-	return stat_judge(&self->counting, err);
+	return stat_judge(&self->view, err);
 }
 
-static int stat_read_events(const struct stat_values *values, struct counter_events *ret,
+/* Windows of devices are short enough for intervals. */
+static int stat_read_events(const struct stat_values *values, struct counter_choice *ret,
 			    struct err *err)
 {
-	int r = 0;
+	uint64_t window_ns = values->interval_ns ? values->interval_ns / 2 : 0;
+	int r;
 
 	if (!values->events.count)
-		return counter_events_default(ret, &counter_sources_system, err);
-	for (size_t i = 0; !r && i < values->events.count; i++)
-		r = counter_events_parse(ret, values->events.items[i], &counter_sources_system,
-					 err);
-	counter_events_add_checks(ret);
+		return counter_events_default(&ret->events, &counter_sources_system, err);
+	r = counter_choice_make(ret, values->events.items, values->events.count,
+				MIN(window_ns, (uint64_t)COUNTER_INTERVAL_NS), err);
+	if (!r)
+		counter_events_add_checks(&ret->events);
+	return r;
+}
+
+static int stat_begin_devices(struct stat_job *self, struct counter_choice *choice,
+			      const struct counting_options *options, struct err *err)
+{
+	int r;
+
+	if (!choice->has_devices)
+		return 0;
+	r = counter_choice_check_alone(choice, options->pid_count == 1 && !options->has_children,
+				       err);
+	if (!r)
+		r = stat_devices_start(&self->view.devices, choice, options->pids[0], err);
+	if (!r && choice->note[0])
+		print(stderr, "note: %s\n", choice->note);
+	return r;
+}
+
+static int stat_run_choice(const struct stat_values *values, struct counter_choice *choice,
+			   const struct counting_options *options, struct err *err)
+{
+	struct stat_job job = { .values = values, .next_interval_ns = UINT64_MAX };
+	int r = counting_open(&job.counting, options, err);
+
+	if (r)
+		return r;
+	job.writer = values->is_json ? &stat_json : values->is_csv ? &stat_csv : &stat_text;
+	job.view.counting = &job.counting;
+	counter_machine_read(&job.view.machine);
+	r = stat_begin_devices(&job, choice, options, err);
+	if (!r)
+		r = stat_count(&job, err);
+	counter_watch_free(job.view.devices);
+	counting_close(&job.counting);
 	return r;
 }
 
 static int stat_run_values(const struct stat_values *values, const pid_t *pids, size_t pid_count,
 			   struct err *err)
 {
-	CLEANUP(free) struct counter_events *events = calloc(1, sizeof(*events));
-	struct stat_job job = { .values = values, .next_interval_ns = UINT64_MAX };
-	struct counting_options options = { .events = events,
+	CLEANUP(free) struct counter_choice *choice = calloc(1, sizeof(*choice));
+	struct counting_options options = { .events = choice ? &choice->events : NULL,
 					    .pids = pids,
 					    .pid_count = pid_count,
 					    .by_thread = values->by_thread,
 					    .has_children = values->has_children };
-	int r = events ? stat_read_events(values, events, err)
+	int r = choice ? stat_read_events(values, choice, err)
 		       : err_set(err, -ENOMEM, "no memory for events");
 
 	if (r)
 		return r;
-	job.writer = values->is_json ? &stat_json : values->is_csv ? &stat_csv : &stat_text;
-	r = counting_open(&job.counting, &options, err);
-	if (r)
-		return r;
-	job.view.counting = &job.counting;
-	counter_machine_read(&job.view.machine);
-	r = stat_count(&job, err);
-	counting_close(&job.counting);
+	r = stat_run_choice(values, choice, &options, err);
+	counter_choice_done(choice);
 	return r;
 }
 
@@ -228,7 +269,8 @@ const struct command command_stat = {
 	.options = stat_options,
 	.run = stat_run,
 	.notes =
-		"Nothing is loaded into the process and nothing in it is stopped.  Threads that come and go\n"
+		"Nothing is loaded into the process and nothing in it is stopped, but for counters of GPUs,\n"
+		"which an agent in it reads (limpet record --counters).  Threads that come and go\n"
 		"meanwhile are counted.  What cannot be counted is never 0: it says <not supported> or\n"
 		"<not counted>, and why.  A count that is scaled says for which share of the time it was\n"
 		"counted.\n"
@@ -238,5 +280,6 @@ const struct command command_stat = {
 		"  limpet stat 4711 --threads\n"
 		"  limpet stat 4711 -I 1 --csv\n"
 		"  limpet stat 4711 -e task-clock,context-switches:k,'{cycles,instructions}:u'\n"
+		"  limpet stat 4711 -e task-clock,SQ_WAVES,GRBM_COUNT -I 1\n"
 		"  limpet stat --list\n",
 };

@@ -54,9 +54,28 @@ static void csv_write_count(const struct stat_count *self, const struct stat_spa
 	fputc('\n', stdout);
 }
 
+/* Of a device whoever uses it: of no process. */
+static void csv_write_device(const struct stat_device_count *count, const struct stat_span *span)
+{
+	print(stdout, "%s,%.9f,%.9f,,,", span->is_interval ? "interval" : "total",
+	      (double)span->begin_ns / 1e9, (double)span->end_ns / 1e9);
+	export_quoted(stdout, count->device);
+	fputc(',', stdout);
+	export_quoted(stdout, count->name);
+	if (count->has_value)
+		print(stdout, ",%.15g,,counted,1.000000,", count->value);
+	else
+		fputs(",,,not counted,0.000000,", stdout);
+	if (count->has_value && !count->is_level)
+		print(stdout, "%.6f,/s,\"\"\n", count->rate);
+	else
+		fputs(",,\"\"\n", stdout);
+}
+
 static void csv_span(const struct stat_view *view, const struct stat_span *span)
 {
 	stat_visit(view, span, csv_write_count);
+	stat_visit_devices(view, span, csv_write_device);
 	fflush(stdout);
 }
 

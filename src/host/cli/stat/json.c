@@ -68,9 +68,37 @@ static void json_write_count(const struct stat_count *self, const struct stat_sp
 	json_object_end(&json);
 }
 
+/* Of a device whoever uses it: of no process. */
+static void json_write_device(const struct stat_device_count *count, const struct stat_span *span)
+{
+	struct json json = { .out = stdout };
+
+	json_object(&json, NULL);
+	json_text(&json, "event", "counter");
+	json_text(&json, "scope", span->is_interval ? "interval" : "total");
+	json_fixed(&json, "begin_s", span->begin_ns, 9);
+	json_fixed(&json, "end_s", span->end_ns, 9);
+	json_text(&json, "of", "device");
+	json_text(&json, "device", count->device);
+	json_text(&json, "name", count->name);
+	json_text(&json, "form", count->is_level ? "level" : "count");
+	if (count->has_value)
+		json_real(&json, "value", count->value);
+	else
+		json_raw(&json, "value", "null");
+	json_text(&json, "unit", "");
+	json_text(&json, "status", count->has_value ? "counted" : "not counted");
+	if (count->has_value && !count->is_level) {
+		json_real(&json, "metric", count->rate);
+		json_text(&json, "metric_unit", "/s");
+	}
+	json_object_end(&json);
+}
+
 static void json_span(const struct stat_view *view, const struct stat_span *span)
 {
 	stat_visit(view, span, json_write_count);
+	stat_visit_devices(view, span, json_write_device);
 }
 
 static void json_end(const struct stat_view *view, const char *ending)

@@ -190,6 +190,25 @@ static void text_print_threads(const struct stat_view *view, const struct counte
 		print(stdout, "%9zu thread%s did not run\n", idle, plural(idle));
 }
 
+/* Means have a fraction, sums have none where they are whole. */
+static void text_print_device(const struct stat_device_count *count, const struct stat_span *span)
+{
+	char grouped[GROUPED_MAX];
+
+	(void)span;
+	if (!count->has_value)
+		print(stdout, "%20s %-2s", "<not counted>", "");
+	else if (count->is_level || count->value >= 1e18 ||
+		 count->value != (double)(uint64_t)count->value)
+		print(stdout, "%20.3f %-2s", count->value, "");
+	else
+		print(stdout, "%20s %-2s", number_group((uint64_t)count->value, grouped), "");
+	print(stdout, " %-24s", count->name);
+	if (count->has_value && !count->is_level)
+		print(stdout, " %14.3f /s", count->rate);
+	print(stdout, "  (%s)\n", count->device);
+}
+
 static void text_begin(const struct stat_view *view, uint64_t duration_ns)
 {
 	const struct counting *counting = view->counting;
@@ -215,6 +234,9 @@ static void text_span(const struct stat_view *view, const struct stat_span *span
 		if (view->counting->options.by_thread)
 			text_print_threads(view, process, span);
 	}
+	if (view->devices)
+		fputc('\n', stdout);
+	stat_visit_devices(view, span, text_print_device);
 	fflush(stdout);
 }
 

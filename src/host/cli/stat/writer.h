@@ -13,9 +13,12 @@ struct stat_span {
 	uint64_t begin_ns, end_ns;
 };
 
+struct counter_watch;
+
 struct stat_view {
 	const struct counting *counting;
 	struct counter_machine machine;
+	struct counter_watch *devices; /* NULL: none is counted */
 };
 
 struct stat_writer {
@@ -40,6 +43,18 @@ struct stat_count {
 /* All counts that are shown: of each process, then of its threads, then what no thread has. */
 typedef void stat_visitor(const struct stat_count *count, const struct stat_span *span);
 void stat_visit(const struct stat_view *view, const struct stat_span *span, stat_visitor *visit);
+
+/* One counter of a device; see devices.h. */
+struct stat_device_count {
+	const char *name, *device; /* "SQ_WAVES", "gfx942 1" */
+	bool is_level;             /* the value is a mean, and no sum */
+	bool has_value;
+	double value, rate; /* by the second, of a sum */
+};
+typedef void stat_device_visitor(const struct stat_device_count *count,
+				 const struct stat_span *span);
+void stat_visit_devices(const struct stat_view *view, const struct stat_span *span,
+			stat_device_visitor *visit);
 
 /* Nobody asked for an event that this machine has not. */
 bool stat_is_shown(const struct stat_view *view, const struct counted_process *process,

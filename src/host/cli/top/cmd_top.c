@@ -15,10 +15,13 @@
 #include "host/core/ending.h"
 #include "host/core/text/print.h"
 #include "host/model/samples/profile.h"
+#include "host/recorder/windows/counter_choice.h"
 #include "host/top/show.h"
 
 #define BATCH_NS   2000000000u
 #define BATCH_ROWS 20u
+
+#define COUNTER_INTERVAL_SHOWN_NS 1000000000u
 
 struct top_values {
 	struct sample_words samples;
@@ -26,6 +29,8 @@ struct top_values {
 	bool is_batch, no_color, ascii;
 	const char *pid, *output;
 	struct shown_values shown;
+	struct option_list counters;
+	uint64_t counter_interval_ns;
 };
 
 #define FIELD(name) offsetof(struct top_values, name)
@@ -42,6 +47,10 @@ static const struct option_desc top_option_table[] = {
 	  FIELD(samples.sampler) },
 	ONLY_OPTION(FIELD(shown)),
 	FULL_PATHS_OPTION(FIELD(shown)),
+	{ 0, "counters", "NAMES", "show counters too: task-clock,page-faults, or SQ_WAVES of a GPU",
+	  OPTION_LIST, FIELD(counters) },
+	{ 0, "counter-interval", "TIME", "length of their windows (default: 1s)", OPTION_DURATION,
+	  FIELD(counter_interval_ns) },
 	{ 'd', "duration", "TIME", "stop after TIME (--batch: 2s when not given)", OPTION_DURATION,
 	  FIELD(duration_ns) },
 	{ 'o', "output", "FILE", "write to FILE when f is pressed (default: limpet-PID.limpet)",
@@ -132,14 +141,37 @@ static bool has_terminal(void)
 	return false;
 }
 
+/* NULL where none is asked for. */
+static int read_counters(const struct top_values *values, struct counter_choice *room,
+			 struct counter_choice **ret, struct err *err)
+{
+	uint64_t interval_ns = values->counter_interval_ns;
+	int r;
+
+	*ret = NULL;
+	if (!values->counters.count)
+		return 0;
+	r = counter_choice_make(room, values->counters.items, values->counters.count,
+				interval_ns ? interval_ns : COUNTER_INTERVAL_SHOWN_NS, err);
+	if (r)
+		return r;
+	*ret = room;
+	if (room->note[0])
+		print(stderr, "note: %s\n", room->note);
+	return counter_choice_check_alone(room, !values->samples.children, err);
+}
+
 static int top_run_values(pid_t pid, const struct top_values *values, struct err *err)
 {
+	CLEANUP(counter_choice_done) struct counter_choice choice = { 0 };
 	CLEANUP(top_close) struct top *top = NULL;
 	struct top_options options = { .version = LIMPET_VERSION };
 	int r = samples_options(&values->samples, &options.sampling, err);
 
 	if (!r)
 		r = only_find(&values->shown, &options.language, err);
+	if (!r)
+		r = read_counters(values, &choice, &options.counters, err);
 	if (r)
 		return r;
 	options.full_paths = values->shown.full_paths;
@@ -168,7 +200,8 @@ static enum exit_code top_run(char **argv)
 const struct command command_top = {
 	.name = "top",
 	.summary = "show what a process does, live: threads, hot functions, flame view",
-	.usage = "PID [-F HZ] [--off-cpu] [--children] [--only LANGUAGE] [--batch]",
+	.usage =
+		"PID [-F HZ] [--off-cpu] [--children] [--counters NAMES] [--only LANGUAGE] [--batch]",
 	.options = top_option_table,
 	.run = top_run,
 	.notes =
@@ -179,5 +212,6 @@ const struct command command_top = {
 		"  limpet top 4711                        q leaves, f writes a recording\n"
 		"  limpet top 4711 --off-cpu              v also shows what threads wait for\n"
 		"  limpet top 4711 --children             the whole family of a server\n"
+		"  limpet top 4711 --counters task-clock,cs   with counters of the last second\n"
 		"  limpet top 4711 --batch -d 10s -n 5    once, as text\n",
 };

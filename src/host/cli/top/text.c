@@ -53,6 +53,22 @@ static void print_head(const struct picture *picture, FILE *out)
 		print(out, "note: %.*s\n", (int)strcspn(reasons, "\n"), reasons);
 }
 
+static void print_counters(const struct picture *picture, FILE *out)
+{
+	if (picture->counter_count)
+		print(out, "\n%14s %-6s %s\n", "LAST WINDOW", "UNIT", "COUNTER");
+	for (size_t i = 0; i < picture->counter_count; i++) {
+		const struct picture_counter *counter = &picture->counters[i];
+
+		if (counter->has_value)
+			print(out, "%14.3f %-6s ", counter->value, counter->unit);
+		else
+			print(out, "%14s %-6s ", "<not counted>", "");
+		print_name(counter->name, out);
+		fputc('\n', out);
+	}
+}
+
 static void print_more(size_t shown, size_t count, FILE *out)
 {
 	if (shown < count)
@@ -124,6 +140,7 @@ static void print_path(const struct picture *picture, FILE *out)
 void top_text_print(const struct picture *picture, size_t rows, FILE *out)
 {
 	print_head(picture, out);
+	print_counters(picture, out);
 	print_threads(picture, rows, out);
 	print_functions(picture, rows, out);
 	print_path(picture, out);

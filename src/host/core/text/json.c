@@ -142,6 +142,15 @@ void json_rounded(struct json *json, const char *key, double value, unsigned dig
 	fprintf(json->out, "%.*f", (int)digits, isfinite(value) ? value : 0);
 }
 
+void json_real(struct json *json, const char *key, double value)
+{
+	write_key(json, key);
+	if (isfinite(value))
+		fprintf(json->out, "%.15g", value);
+	else
+		fputs("null", json->out);
+}
+
 void json_raw(struct json *json, const char *key, const char *value)
 {
 	write_key(json, key);

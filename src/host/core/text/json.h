@@ -32,5 +32,7 @@ void json_fixed(struct json *json, const char *key, uint64_t value, unsigned dig
 /* The nearest number with so many digits. */
 void json_rounded(struct json *json, const char *key, double value, unsigned digits);
 /* What is JSON already: "null". */
+/* As many digits as it needs to be read back, 15 at most; null where it is no number. */
+void json_real(struct json *json, const char *key, double value);
 void json_raw(struct json *json, const char *key, const char *value);
 void json_bool(struct json *json, const char *key, bool value);

@@ -11,18 +11,13 @@
 
 #define TOPOLOGY       "/sys/class/kfd/kfd/topology"
 #define PROPERTIES_MAX ((size_t)64 << 10)
+#define NODES_MAX      256u
 
 uint64_t counter_property(const char *properties, const char *name)
 {
-	struct text rest = text_of(properties), line, word;
 	uint64_t value = 0;
 
-	while (text_take_line(&rest, &line))
-		if (text_take_word(&line, &word) && text_equals(word, name)) {
-			text_skip_blanks(&line);
-			return text_take_number(&line, 10, &value) ? value : 0;
-		}
-	return 0;
+	return device_property_find(properties, text_of(name), &value) ? value : 0;
 }
 
 /* 90402 is gfx942, 110001 is gfx1101. */
@@ -32,15 +27,36 @@ static void architecture_name(uint64_t version, char *ret, size_t room)
 		   (unsigned)(version / 100 % 100), (unsigned)(version % 100));
 }
 
+/* 0: it is not told. */
+static uint32_t gpu_id_read(const char *folder, unsigned node)
+{
+	char path[512], *text;
+	struct text rest;
+	uint64_t id = 0;
+	size_t size;
+
+	print_into(path, sizeof(path), "%s/nodes/%u/gpu_id", folder, node);
+	if (text_read_file(path, PROPERTIES_MAX, &text, &size))
+		return 0;
+	rest = text_of(text);
+	if (!text_take_number(&rest, 10, &id))
+		id = 0;
+	free(text);
+	return (uint32_t)id;
+}
+
 static void device_add(struct counter_devices *devices, unsigned node, char *properties)
 {
 	uint64_t version = counter_property(properties, "gfx_target_version");
-	struct counter_device *device = &devices->items[devices->count];
+	struct counter_device *device;
 
-	if (!version || !counter_property(properties, "simd_count")) {
+	if (!version || !counter_property(properties, "simd_count") ||
+	    devices->count == COUNTER_DEVICES_MAX) {
+		devices->beyond += devices->count == COUNTER_DEVICES_MAX && version;
 		free(properties);
 		return;
 	}
+	device = &devices->items[devices->count];
 	device->node = node;
 	architecture_name(version, device->architecture, sizeof(device->architecture));
 	device->properties = properties;
@@ -54,15 +70,19 @@ int counter_devices_read(struct counter_devices *ret, struct err *err)
 	size_t size;
 	int r;
 
-	*ret = (struct counter_devices){ 0 };
-	for (unsigned i = 0; i < COUNTER_DEVICES_MAX; i++) {
-		print_into(path, sizeof(path), "%s/nodes/%u/properties",
-			   model && model[0] ? model : TOPOLOGY, i);
+	*ret = (struct counter_devices){ .is_model = model && model[0] };
+	for (unsigned i = 0; i < NODES_MAX; i++) {
+		const char *folder = ret->is_model ? model : TOPOLOGY;
+		size_t before = ret->count;
+
+		print_into(path, sizeof(path), "%s/nodes/%u/properties", folder, i);
 		r = text_read_file(path, PROPERTIES_MAX, &text, &size);
 		if (r == -ENOENT)
 			break;
 		if (!r) /* another container's cannot be read */
 			device_add(ret, i, text);
+		if (ret->count > before)
+			ret->items[before].gpu_id = gpu_id_read(folder, i);
 	}
 	if (ret->count)
 		return 0;

@@ -12,6 +12,8 @@ struct counter_devices {
 	struct counter_device items[COUNTER_DEVICES_MAX];
 	char *texts[COUNTER_DEVICES_MAX]; /* their properties */
 	size_t count;
+	size_t beyond; /* further ones, that are not in it */
+	bool is_model; /* HSA_MODEL_TOPOLOGY names them: no driver has them */
 };
 
 /* In the folder that HSA_MODEL_TOPOLOGY names, which has nodes/ in it; else the driver's own.
@@ -19,5 +21,6 @@ struct counter_devices {
 int counter_devices_read(struct counter_devices *ret, struct err *err) MUST_CHECK;
 void counter_devices_done(struct counter_devices *devices);
 
-/* Of a device's properties; 0: not told. */
+/* Of a device's properties, lines "name number" as the driver has them, or "name=number" as
+ * recordings do; 0: not told. */
 uint64_t counter_property(const char *properties, const char *name);

@@ -309,3 +309,42 @@ int expression_parse(struct expression *ret, const char *text, struct err *err)
 		r = parser_refuse(&self, "an operator is expected");
 	return r;
 }
+
+enum growth { GROWTH_NONE, GROWTH_ADDS, GROWTH_OTHER };
+
+static enum growth node_growth(const struct expression_node *node, const enum growth *of,
+			       bool is_counted)
+{
+	enum growth left = of[node->left], right = of[node->right];
+
+	switch (node->kind) {
+	case EXPRESSION_NUMBER:
+		return GROWTH_NONE;
+	case EXPRESSION_NAME:
+	case EXPRESSION_ACCUMULATE:
+		return is_counted ? GROWTH_ADDS : GROWTH_NONE;
+	case EXPRESSION_ADD:
+	case EXPRESSION_SUBTRACT:
+		return left == right ? left : GROWTH_OTHER;
+	case EXPRESSION_MULTIPLY:
+		return left == GROWTH_NONE ? right : right == GROWTH_NONE ? left : GROWTH_OTHER;
+	case EXPRESSION_DIVIDE:
+		return right == GROWTH_NONE ? left : GROWTH_OTHER;
+	default:
+		return left;
+	}
+}
+
+bool expression_adds_up(const struct expression *expression, name_judge *is_counted,
+			const void *context)
+{
+	enum growth growth[EXPRESSION_NODES_MAX];
+
+	for (uint32_t i = 0; i < expression->count; i++) {
+		const struct expression_node *node = &expression->nodes[i];
+		bool is_name = node->kind == EXPRESSION_NAME || node->kind == EXPRESSION_ACCUMULATE;
+
+		growth[i] = node_growth(node, growth, is_name && is_counted(node->name, context));
+	}
+	return expression->count && growth[expression->count - 1] == GROWTH_ADDS;
+}

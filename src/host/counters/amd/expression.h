@@ -53,6 +53,12 @@ struct expression {
 /* -EINVAL says where it is not understood.  The text must live as long. */
 int expression_parse(struct expression *ret, const char *text, struct err *err) MUST_CHECK;
 
+/* Is it a sum of what is counted, so that two windows of time come to what both do?  A quotient of
+ * two counts is not. */
+typedef bool name_judge(struct text name, const void *context); /* is it counted? */
+bool expression_adds_up(const struct expression *expression, name_judge *is_counted,
+			const void *context);
+
 /* One value, and where it was counted. */
 struct counter_value {
 	uint64_t place;

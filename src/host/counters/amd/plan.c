@@ -16,8 +16,9 @@
 struct planner {
 	struct counter_plan *plan;
 	const struct amd_counters *definitions;
-	const struct counter_device *device;
-	char *text; /* of EXPANDED_MAX bytes: what was expanded so far */
+	const struct plan_devices *devices;
+	const struct counter_device *device; /* of them */
+	char *text;                          /* of EXPANDED_MAX bytes: what was expanded so far */
 	size_t length;
 	unsigned depth;
 	struct err *err;
@@ -86,21 +87,21 @@ static int event_add(struct planner *self, const struct amd_counter *counter, ui
 	return 0;
 }
 
-/* A number that the device's driver tells: "simd_count 1216". */
-static bool property_find(const char *properties, struct text name, uint64_t *ret)
-{
-	struct text rest = text_of(properties ? properties : ""), line, word;
-
-	while (text_take_line(&rest, &line))
-		if (text_take_word(&line, &word) && word.end - word.at == name.end - name.at &&
-		    !memcmp(word.at, name.at, (size_t)(name.end - name.at))) {
-			text_skip_blanks(&line);
-			return text_take_number(&line, 10, ret);
-		}
-	return false;
-}
-
 static int counter_expand(struct planner *self, const struct amd_counter *counter);
+
+/* Devices of one architecture may differ in how much they have. */
+static bool property_is_common(const struct planner *self, struct text name, uint64_t value)
+{
+	for (size_t i = 0; i < self->devices->count; i++) {
+		const struct counter_device *other = &self->devices->items[i];
+		uint64_t others;
+
+		if (!strcmp(other->architecture, self->device->architecture) &&
+		    (!device_property_find(other->properties, name, &others) || others != value))
+			return false;
+	}
+	return true;
+}
 
 static int name_expand(struct planner *self, const struct expression_node *node)
 {
@@ -111,8 +112,11 @@ static int name_expand(struct planner *self, const struct expression_node *node)
 
 	text_copy(node->name, name, sizeof(name));
 	counter = amd_counter_find(self->definitions, self->device->architecture, name);
-	if (!counter && property_find(self->device->properties, node->name, &value)) {
-		planner_print(self, "%llu", (unsigned long long)value);
+	if (!counter && device_property_find(self->device->properties, node->name, &value)) {
+		if (property_is_common(self, node->name, value))
+			planner_print(self, "%llu", (unsigned long long)value);
+		else /* looked up where it is computed */
+			planner_print(self, "%s", name);
 		return 0;
 	}
 	if (!counter) {
@@ -341,13 +345,17 @@ static int names_plan(struct planner *self, const char *const *names, size_t cou
 }
 
 int counter_plan_make(struct counter_plan *ret, const struct amd_counters *definitions,
-		      const struct counter_device *device, const char *const *names, size_t count,
+		      const struct plan_devices *devices, const char *const *names, size_t count,
 		      struct err *err)
 {
 	CLEANUP(free) char *text = malloc(EXPANDED_MAX);
-	struct planner self = {
-		.plan = ret, .definitions = definitions, .device = device, .text = text, .err = err
-	};
+	const struct counter_device *device = &devices->items[devices->index];
+	struct planner self = { .plan = ret,
+				.definitions = definitions,
+				.devices = devices,
+				.device = device,
+				.text = text,
+				.err = err };
 	int r;
 
 	*ret = (struct counter_plan){ 0 };

@@ -36,11 +36,22 @@ struct counter_plan {
 	char unknown[256]; /* names that this architecture has not, with blanks between */
 };
 
+/* A number that the driver tells of a device; false: it does not.  Lines "name number", or
+ * "name=number". */
+bool device_property_find(const char *properties, struct text name, uint64_t *ret);
+
 /* What a device is, beside its architecture. */
 struct counter_device {
 	unsigned node;
+	uint32_t gpu_id; /* the driver's; 0: not told */
 	char architecture[32];
 	const char *properties; /* lines "name number", as its driver has them */
+};
+
+/* All devices, and the one whose architecture the plan is for. */
+struct plan_devices {
+	const struct counter_device *items;
+	size_t count, index;
 };
 
 /*
@@ -49,7 +60,7 @@ struct counter_device {
  * sense.  All with EXIT_USAGE.
  */
 int counter_plan_make(struct counter_plan *ret, const struct amd_counters *definitions,
-		      const struct counter_device *device, const char *const *names, size_t count,
+		      const struct plan_devices *devices, const char *const *names, size_t count,
 		      struct err *err) MUST_CHECK;
 void counter_plan_done(struct counter_plan *plan);
 

@@ -15,15 +15,11 @@
 /* As in target/domains/amd/counters/counters.h. */
 #define COUNTER_MIXED      1u
 #define COUNTER_INCOMPLETE 4u
-#define PLACE_MASK         (((uint64_t)1 << COUNT_EVENT_SHIFT) - 1)
+#define COUNTER_OTHER      8u /* no counted kernel, but something beside them */
 
 struct counted_kernel {
 	uint64_t device, queue, begin_ns, end_ns, flags;
 	bool is_together;
-};
-
-struct counter_formulas {
-	struct expression *items[PLAN_FORMULAS_MAX];
 };
 
 static uint64_t value_of(const struct call *call, enum value_kind kind)
@@ -82,6 +78,8 @@ static void kernels_compare(struct counted *self)
 		bool is_unfinished = kernel->flags & COUNTER_INCOMPLETE;
 		bool is_together = kernel->is_together || kernel->flags & COUNTER_MIXED;
 
+		if (kernel->flags & COUNTER_OTHER)
+			continue;
 		self->unfinished += is_unfinished;
 		self->together += !is_unfinished && is_together;
 		self->alone += !is_unfinished && !is_together;
@@ -102,17 +100,13 @@ int counted_init(struct counted *ret, struct model *model)
 	return r;
 }
 
-static void formulas_free(struct counter_formulas *formulas)
-{
-	for (size_t i = 0; formulas && i < PLAN_FORMULAS_MAX; i++)
-		free(formulas->items[i]);
-	free(formulas);
-}
-
 void counted_done(struct counted *counted)
 {
-	for (uint32_t i = 0; counted->formulas && i < counted->process_count; i++)
-		formulas_free(counted->formulas[i]);
+	for (uint32_t i = 0; counted->formulas && i < counted->process_count; i++) {
+		if (counted->formulas[i])
+			counter_formulas_done(counted->formulas[i]);
+		free(counted->formulas[i]);
+	}
 	free(counted->formulas);
 	free(counted->kernels);
 	table_done(&counted->dispatches);
@@ -141,89 +135,39 @@ bool counted_has(const struct counted *counted, const struct call *kernel)
 	return counted->count && counted_is_alone(counted, kernel);
 }
 
-/* The event of that name that was counted so.  What is not accumulated may have flags of its own:
- * then it is the first of that name.  Their number: there is none. */
-static uint32_t event_find(const struct model_process *process, struct text name,
-			   enum accumulation accumulation)
-{
-	uint32_t first = process->counter_events;
-
-	for (uint32_t i = 0; i < process->counter_events; i++) {
-		if (!text_equals(name, process->counters[i].name))
-			continue;
-		if (process->counters[i].flags == accumulation)
-			return i;
-		first = MIN(first, i);
-	}
-	return accumulation ? process->counter_events : first;
-}
-
-/* Values of one event, from the counts of a call. */
-static int values_find(struct text name, enum accumulation accumulation, struct counter_values *ret,
-		       void *context)
-{
-	const struct call *call = context;
-	const struct model_process *process = call->process;
-	uint32_t event = event_find(process, name, accumulation);
-
-	if (event == process->counter_events)
-		return -ENOENT;
-	ret->items = calloc(MAX(call->count_count, 1u), sizeof(*ret->items));
-	if (!ret->items)
-		return -ENOMEM;
-	for (unsigned i = 0; i < call->count_count; i++)
-		if (call->counts[i].id >> COUNT_EVENT_SHIFT == event)
-			ret->items[ret->count++] =
-				(struct counter_value){ call->counts[i].id & PLACE_MASK,
-							(double)call->counts[i].value };
-	return 0;
-}
-
-/* NULL: no memory, or it is none. */
-static const struct expression *formula_of(struct counted *counted,
-					   const struct model_process *process, uint32_t index)
+/* NULL: no memory. */
+static struct counter_formulas *formulas_of(struct counted *counted,
+					    const struct model_process *process)
 {
 	struct counter_formulas **formulas = &counted->formulas[process->number];
-	struct expression *made;
-	struct err ignored = { 0 };
 
-	if (!*formulas)
-		*formulas = calloc(1, sizeof(**formulas));
-	if (!*formulas || index >= PLAN_FORMULAS_MAX)
-		return NULL;
-	if ((*formulas)->items[index])
-		return (*formulas)->items[index];
-	made = malloc(sizeof(*made));
-	if (made &&
-	    expression_parse(made, process->counters[process->counter_events + index].expanded,
-			     &ignored)) {
-		free(made);
-		made = NULL;
-	}
-	(*formulas)->items[index] = made;
-	return made;
+	if (*formulas)
+		return *formulas;
+	*formulas = calloc(1, sizeof(**formulas));
+	if (*formulas)
+		counter_formulas_init(*formulas, process->counters, process->counter_count);
+	return *formulas;
 }
 
 int counted_each(struct counted *counted, const struct call *call, counted_visitor *visit,
 		 void *context)
 {
-	const struct model_process *process = call->process;
-	int r = 0;
+	struct counter_formulas *formulas = formulas_of(counted, call->process);
+	const struct event_counts counts = { call->counts, call->count_count,
+					     names_find(&call->process->names, NAME_DEVICE,
+							value_of(call, VALUE_DEVICE)) };
+	int r = formulas ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; !r && i + process->counter_events < process->counter_count; i++) {
-		const struct expression *formula = formula_of(counted, process, i);
-		struct counter_values values = { 0 };
+	for (uint32_t i = 0; !r && i < formulas->count; i++) {
+		struct counter_values values;
 
-		r = formula ? expression_evaluate(formula, values_find, (void *)(uintptr_t)call,
-						  &values)
-			    : -EINVAL;
+		r = counter_formula_values(formulas, i, &counts, &values);
 		if (r == -ENOENT || r == -EINVAL) {
 			r = 0;
 			continue;
 		}
 		if (!r)
-			r = visit(&process->counters[process->counter_events + i], &values,
-				  context);
+			r = visit(counter_formula_fact(formulas, i), &values, context);
 		free(values.items);
 	}
 	return r;

@@ -6,13 +6,10 @@
 #pragma once
 
 #include "host/core/table.h"
-#include "host/counters/amd/expression.h"
+#include "host/counters/amd/formulas.h"
 #include "host/model/model.h"
 
-#define PLAN_FORMULAS_MAX 64u
-
 struct counted_kernel;
-struct counter_formulas;
 
 struct counted {
 	struct counted_kernel *kernels; /* in the order of model_each_call() */

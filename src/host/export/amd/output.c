@@ -259,10 +259,11 @@ static void tell_counted(const struct part *part)
 
 	if (counted->together) {
 		snprintf(note, sizeof(note),
-			 "%" PRIu64
-			 " of %zu counted kernels ran at the same time as others on their "
+			 "%" PRIu64 " of %" PRIu64
+			 " counted kernels ran at the same time as others on their "
 			 "device: their values, which are of all of them, are left out",
-			 counted->together, counted->count);
+			 counted->together,
+			 counted->alone + counted->together + counted->unfinished);
 		tell_note(part, note);
 	}
 	if (counted->unfinished) {

@@ -15,6 +15,7 @@
 #include "host/export/trace/lanes.h"
 #include "host/export/trace/work_tracks.h"
 #include "host/export/values.h"
+#include "host/model/windows/window_points.h"
 
 #define RANGES_TID 0x40000000 /* the kernel counts to 0x400000 */
 #define WORK_TID   0x50000000
@@ -174,6 +175,31 @@ static int write_call(const struct call *call, void *context)
 	return export_state(json->out);
 }
 
+static int write_point(const struct model_metric *metric, uint64_t time_ns, double value,
+		       void *context)
+{
+	struct chrome *chrome = context;
+	struct json *json = &chrome->json;
+	const char *unit = metric_rate_unit(metric);
+	char title[256];
+
+	if (!chrome->has_origin)
+		chrome->origin_ns = chrome->model->windows.first_ns;
+	chrome->has_origin = true;
+	metric_title(chrome->model, metric, title, sizeof(title));
+	json_object(json, NULL);
+	json_text(json, "ph", "C");
+	json_text(json, "name", title);
+	json_text(json, "cat", "counter");
+	json_signed(json, "pid", metric->process ? metric->process->pid : 0);
+	json_fixed(json, "ts", time_ns - MIN(chrome->origin_ns, time_ns), 3);
+	json_object(json, "args");
+	json_real(json, unit[0] ? unit : "value", value);
+	json_object_end(json);
+	json_object_end(json);
+	return export_state(json->out);
+}
+
 static void chrome_done(struct chrome *chrome)
 {
 	lanes_done(&chrome->lanes);
@@ -200,6 +226,8 @@ static int chrome_write(struct model *model, FILE *out)
 	json_list(json, "traceEvents");
 	write_names(json, model);
 	r = model_each_call(model, write_call, &chrome);
+	if (!r)
+		r = model_each_point(model, write_point, &chrome);
 	json_list_end(json);
 	json_object(json, "otherData");
 	json_number(json, "origin_boottime_ns", chrome.origin_ns);

@@ -1,12 +1,13 @@
 /*
- * csv: one line for each call, range and mark, RFC 4180, UTF-8.  Empty where a function has no such
- * value.
+ * csv: one line for each call, range and mark, and one for each window of a counter, RFC 4180,
+ * UTF-8. Empty where a function has no such value.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "host/core/text/print.h"
 #include "host/export/exporter.h"
+#include "host/model/windows/windows.h"
 
 static const enum value_kind columns[] = {
 	VALUE_RESULT,     VALUE_SIZE,   VALUE_ADDRESS, VALUE_OLD_ADDRESS,
@@ -93,6 +94,45 @@ static int write_call(const struct call *call, void *context)
 	write_text(out, call_name(call));
 	fprintf(out, ",%" PRIu64, call_correlation(csv->model, call));
 	write_values(out, call, work_columns, ARRAY_SIZE(work_columns));
+	fputs(",,\r\n", out);
+	return export_state(out);
+}
+
+static void write_empty(FILE *out, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		fputc(',', out);
+}
+
+/* Of the machine it is of no process. */
+static int write_window(const struct window *window, void *context)
+{
+	const struct csv *csv = context;
+	const struct model_metric *metric = window->metric;
+	FILE *out = csv->out;
+	char title[256];
+
+	fprintf(out, "%" PRIu64 ",%" PRIu64 ",", window->begin_ns,
+		window->end_ns - window->begin_ns);
+	if (metric->process)
+		fprintf(out, "%d", metric->process->pid);
+	write_text(out, metric->process ? metric->process->name : "");
+	write_empty(out, 1);
+	write_text(out, metric->subject);
+	write_text(out, "counter-window");
+	write_text(out, metric->source);
+	write_text(out, metric->name);
+	write_empty(out, ARRAY_SIZE(columns) + 2);
+	write_text(out, "window");
+	write_text(out, window->is_estimated ? "scaled" : "");
+	write_empty(out, 1);
+	metric_title(csv->model, metric, title, sizeof(title));
+	write_text(out, title);
+	write_empty(out, 1 + ARRAY_SIZE(work_columns));
+	fputc(',', out);
+	if (window->has_value)
+		fprintf(out, "%.15g", window->value);
+	write_text(out, metric->unit);
 	fputs("\r\n", out);
 	return export_state(out);
 }
@@ -100,6 +140,7 @@ static int write_call(const struct call *call, void *context)
 static int csv_write(struct model *model, FILE *out)
 {
 	struct csv csv = { model, out };
+	int r;
 
 	fputs("begin_ns,duration_ns,pid,process,tid,thread,domain,library,function", out);
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
@@ -108,8 +149,9 @@ static int csv_write(struct model *model, FILE *out)
 	for (size_t i = 0; i < ARRAY_SIZE(work_columns); i++)
 		print(out, ",%s",
 		      work_columns[i] == VALUE_THREAD ? "cause_tid" : value_name(work_columns[i]));
-	fputs("\r\n", out);
-	return model_each_call(model, write_call, &csv);
+	fputs(",value,unit\r\n", out);
+	r = model_each_call(model, write_call, &csv);
+	return r ? r : model_each_window(model, write_window, &csv);
 }
 
 const struct exporter_format format_csv = {

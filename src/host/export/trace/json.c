@@ -7,6 +7,7 @@
 
 #include "host/export/exporter.h"
 #include "host/export/values.h"
+#include "host/model/windows/windows.h"
 
 static void write_session(struct json *json, const struct model *model)
 {
@@ -133,6 +134,54 @@ static int write_call(const struct call *call, void *context)
 	return export_state(json->out);
 }
 
+static void write_metric(struct json *json, const struct model_metric *metric)
+{
+	json_object(json, NULL);
+	json_text(json, "name", metric->name);
+	json_text(json, "source", metric->source);
+	json_text(json, "form", metric_form_name(metric->form));
+	json_text(json, "unit", metric->unit);
+	json_text(json, "subject", metric->subject);
+	json_text(json, "description", metric->description);
+	if (metric->process)
+		json_number(json, "process", metric->process->number);
+	if (metric->device != METRIC_NO_DEVICE)
+		json_number(json, "device", metric->device);
+	json_object_end(json);
+}
+
+static int write_window(const struct window *window, void *context)
+{
+	struct json *json = context;
+
+	json_object(json, NULL);
+	json_number(json, "metric", window->metric->number);
+	json_number(json, "begin_ns", window->begin_ns);
+	json_number(json, "duration_ns", window->end_ns - window->begin_ns);
+	if (window->has_value)
+		json_real(json, "value", window->value);
+	else
+		json_raw(json, "value", "null");
+	if (window->is_estimated)
+		json_bool(json, "scaled", true);
+	json_object_end(json);
+	return export_state(json->out);
+}
+
+static int write_windows(struct json *json, struct model *model)
+{
+	int r;
+
+	json_list(json, "metrics");
+	for (size_t i = 0; i < model->windows.metric_count; i++)
+		write_metric(json, &model->windows.metrics[i]);
+	json_list_end(json);
+	json_list(json, "windows");
+	r = model_each_window(model, write_window, json);
+	json_list_end(json);
+	return r;
+}
+
 static void write_lists(struct json *json, const struct model *model)
 {
 	json_list(json, "processes");
@@ -166,6 +215,8 @@ static int json_write(struct model *model, FILE *out)
 	json_list(&json, "calls");
 	r = model_each_call(model, write_call, &(struct calls){ model, &json });
 	json_list_end(&json);
+	if (!r)
+		r = write_windows(&json, model);
 	json_object(&json, "totals");
 	totals_write(&json, model);
 	json_object_end(&json);

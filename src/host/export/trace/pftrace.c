@@ -3,7 +3,8 @@
  * which is Perfetto's own.  Calls of a thread are slices on its track; one that overlaps another
  * without lying inside it goes to a further track of the same thread.  Process-wide ranges have
  * tracks under the process, and so has work of devices, with flows from the calls that caused it;
- * bytes that are copied or allocated are counters, and so are the counters of kernels.
+ * bytes that are copied or allocated are counters, and so are the counters of kernels, and those
+ * over time.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,6 +17,7 @@
 #include "host/export/trace/lanes.h"
 #include "host/export/trace/pftrace.h"
 #include "host/export/trace/pftrace_samples.h"
+#include "host/export/trace/pftrace_windows.h"
 #include "host/export/trace/work_tracks.h"
 
 #define SEQUENCE 1u
@@ -519,6 +521,8 @@ static int pftrace_write(struct model *model, FILE *out)
 
 	if (!r)
 		r = pftrace_write_styled(model, &style, out);
+	if (!r)
+		r = pftrace_windows_write(model, out);
 	return r ? r : pftrace_samples_write(model, out);
 }
 

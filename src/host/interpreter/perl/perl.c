@@ -40,7 +40,9 @@ static const struct {
 	struct kernel_interpreter walk;
 } layouts[] = {
 	{ 36, 195, WALK },
+	{ 38, 198, WALK },
 	{ 40, 198, WALK },
+	{ 42, 202, WALK },
 };
 
 /* All values. */

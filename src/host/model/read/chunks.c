@@ -10,6 +10,7 @@
 #include "host/core/text/text.h"
 #include "host/model/read/index.h"
 #include "host/model/samples/samples.h"
+#include "host/model/windows/windows.h"
 #include "host/recording/read_ahead.h"
 
 static void drop_modules(struct model_process *process)
@@ -400,6 +401,8 @@ static chunk_taker *const takers[] = {
 	[CHUNK_GIL] = samples_take_chunk,
 	[CHUNK_SYSCALLS] = take_syscalls,
 	[CHUNK_COUNTERS] = take_counters,
+	[CHUNK_METRICS] = windows_take_chunk,
+	[CHUNK_WINDOWS] = windows_take_chunk,
 };
 
 /* 0, also where it makes no sense, or -ENOMEM. */

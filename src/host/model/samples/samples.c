@@ -198,12 +198,6 @@ static bool is_sound(const struct model *model, const struct recorded_sample *sa
 	       (sample->stack == STACK_NONE || sample->stack < model->samples->stack_count);
 }
 
-/* CLOCK_MONOTONIC stands still while the machine sleeps; the difference of the start is taken. */
-static uint64_t boot_time(const struct model *model, uint64_t time_ns)
-{
-	return time_ns + (model->first.boot_ns - model->first.monotonic_ns);
-}
-
 static void samples_count(struct samples *self, const struct recorded_sample *sample,
 			  uint64_t end_ns)
 {
@@ -238,7 +232,7 @@ static size_t samples_keep_known(struct model *model, struct recorded_sample *it
 			model->other_records++;
 			continue;
 		}
-		samples_count(model->samples, sample, boot_time(model, sample->time_ns));
+		samples_count(model->samples, sample, model_boot_ns(model, sample->time_ns));
 		model->threads[sample->thread]->samples++;
 		if (known != i)
 			items[known] = *sample;
@@ -305,7 +299,7 @@ static struct sample_event event_of(const struct model *model, const struct reco
 	return (struct sample_event){
 		.thread = model->threads[sample->thread],
 		.stack = sample->stack,
-		.time_ns = boot_time(model, sample->time_ns),
+		.time_ns = model_boot_ns(model, sample->time_ns),
 		.weight_ns = sample->weight_ns,
 		.cpu = sample->cpu,
 		.kind = (enum sample_kind)sample->kind,

@@ -5,9 +5,23 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #define REACH ((uint64_t)8 << 20) /* farther away is another stack: a signal's, a coroutine's */
 #define BELOW ((uint64_t)4096)    /* what calls overwrite, and this one may have made since */
+
+void copied_stack_begin(struct copied_stack *stack)
+{
+	stack->use = (struct stack_use){ 0 };
+	stack->beyond.was_read = false;
+	stack->last_count = 0;
+}
+
+static void copied_stack_note(struct copied_stack *stack, uint64_t address)
+{
+	if (!stack->beyond.was_read)
+		stack->last[stack->last_count++ % COPIED_LAST] = address;
+}
 
 int copied_stack_read(void *context, uint64_t address, void *into, size_t size)
 {
@@ -16,13 +30,33 @@ int copied_stack_read(void *context, uint64_t address, void *into, size_t size)
 
 	if (skip < stack->sample->stack_size && size <= stack->sample->stack_size - skip) {
 		memcpy(into, stack->sample->stack + skip, size);
+		copied_stack_note(stack, address);
 		return 0;
 	}
-	if (skip && -skip <= BELOW)
+	if (stack->is_shut || (skip && -skip <= BELOW))
 		return -EFAULT;
 	if (skip < REACH)
 		stack->use.deepest = MAX(stack->use.deepest, skip + size);
 	else
 		stack->use.elsewhere = true;
 	return live_memory_read(&stack->beyond, address, into, size);
+}
+
+bool copied_stack_stands(const struct copied_stack *stack)
+{
+	unsigned count = MIN(stack->last_count, COPIED_LAST);
+	uint64_t words[COPIED_LAST];
+	struct iovec local = { words, count * sizeof(*words) }, remote[COPIED_LAST];
+
+	for (unsigned i = 0; i < count; i++)
+		remote[i] = (struct iovec){ (void *)(uintptr_t)stack->last[i], sizeof(*words) };
+	if (count && process_vm_readv(stack->beyond.pid, &local, 1, remote, count, 0) !=
+			     (ssize_t)local.iov_len)
+		return false;
+	for (unsigned i = 0; i < count; i++)
+		if (memcmp(&words[i],
+			   stack->sample->stack + (stack->last[i] - stack->sample->registers.sp),
+			   sizeof(*words)))
+			return false;
+	return true;
 }

@@ -7,11 +7,26 @@
 #include "host/sampling/copy/stack_need.h"
 #include "host/sampling/live_memory.h"
 
+#define COPIED_LAST 8u /* words; a frame has two */
+
 struct copied_stack {
 	const struct perf_sample *sample;
 	struct stack_use use; /* what was read beyond the copy */
 	struct live_memory beyond;
+	bool is_shut; /* what lies beyond the copy is another moment's: it is not read */
+	/* The last words that were read in the copy before anything beyond it: the outermost frames
+	 * there. */
+	uint64_t last[COPIED_LAST];
+	unsigned last_count;
 };
+
+/* Forgets what was read. */
+void copied_stack_begin(struct copied_stack *stack);
 
 /* For a memory_reader; the context is a struct copied_stack. */
 int copied_stack_read(void *context, uint64_t address, void *into, size_t size);
+
+/* Whether the thread is still in the calls from which the walk has left the copy: their words are
+ * in its memory what they are in the copy.  Else it has returned from there since, and what was
+ * read beyond belongs to something else. */
+bool copied_stack_stands(const struct copied_stack *stack);

@@ -15,10 +15,6 @@
 #include "host/sampling/copy/copy.h"
 #include "host/sampling/family.h"
 
-#define PROMPT_NS  20000000u
-#define YOUNG_NS   1000000000u /* how long we look often, to see how large copies must be */
-#define UNHEARD_MS 2           /* how often we look where no sample wakes us */
-
 static struct perf_event_attr make_attr(const struct sampler_options *options)
 {
 	struct perf_event_attr attr = {
@@ -105,6 +101,7 @@ static void copy_close(struct sampler *sampler)
 {
 	struct copy_sampler *self = (struct copy_sampler *)sampler;
 
+	watchers_close(self->watchers);
 	perf_events_done(&self->events);
 	coverage_done(&self->coverage);
 	followed_done(&self->processes);
@@ -244,24 +241,13 @@ static int copy_reopen(struct copy_sampler *self, const struct perf_attrs *attrs
 	return 0;
 }
 
-/* False: they are as they should be. */
-static bool judge_copies(const struct copy_sampler *self, uint32_t *ret_size, bool *ret_hasty)
-{
-	const struct perf_event_attr *now = &self->events.attrs.items[COPY_CLOCK];
-
-	*ret_size = stack_need_size(&self->need, now->sample_stack_user);
-	*ret_hasty = now->wakeup_events || stack_need_haste(&self->need, *ret_size);
-	return !self->is_stopped &&
-	       (*ret_size != now->sample_stack_user || *ret_hasty != (bool)now->wakeup_events);
-}
-
 /* True: the events must be opened anew, with these attributes. */
 static bool change_copies(const struct copy_sampler *self, struct perf_attrs *ret)
 {
 	uint32_t size;
 	bool is_hasty;
 
-	if (!judge_copies(self, &size, &is_hasty))
+	if (!copy_judge(self, &size, &is_hasty))
 		return false;
 	*ret = self->events.attrs;
 	for (unsigned i = 0; i < ret->count; i++)
@@ -298,46 +284,6 @@ static void look_at_java(struct copy_sampler *self)
 	tell_of_java(self);
 }
 
-static int drain_once(struct copy_round *round, struct err *err)
-{
-	struct copy_sampler *self = round->self;
-	struct perf_batch batch;
-	int r = perf_batch_take(&batch, &self->events);
-
-	if (r < 0)
-		return err_set(err, r, "take samples: %s", strerror(-r));
-	r = copy_hear_all(round, &batch);
-	perf_batch_done(&batch, &self->events);
-	return r < 0 ? err_set(err, r, "read samples: %s", strerror(-r)) : 0;
-}
-
-/* Samples are taken as they come, for as long as callers would wait between drains. */
-static int drain_promptly(struct copy_round *round, struct err *err)
-{
-	struct copy_sampler *self = round->self;
-	uint64_t end_ns = now_ns() + PROMPT_NS, now;
-	uint32_t size;
-	bool is_hasty;
-	int r = 0;
-
-	while (!r && !self->is_stopped && !judge_copies(self, &size, &is_hasty) &&
-	       (now = now_ns()) < end_ns) {
-		perf_events_wait(&self->events, self->events.attrs.items[COPY_CLOCK].wakeup_events
-							? (int)((end_ns - now) / 1000000 + 1)
-							: UNHEARD_MS);
-		r = drain_once(round, err);
-	}
-	return r;
-}
-
-/* Python's functions, and what no copy holds, are read while they are what they were.  At first it
- * is not known how large copies must be. */
-static bool is_prompt(const struct copy_sampler *self)
-{
-	return self->has_python || self->events.attrs.items[COPY_CLOCK].wakeup_events ||
-	       now_ns() - self->opened_ns < YOUNG_NS;
-}
-
 static int copy_drain(struct sampler *sampler, const struct sampler_listener *listener,
 		      struct err *err)
 {
@@ -347,12 +293,13 @@ static int copy_drain(struct sampler *sampler, const struct sampler_listener *li
 	struct perf_attrs attrs;
 	int r;
 
+	self->throttle.others_ns = watchers_used_ns(self->watchers);
 	throttle_adjust(&self->throttle);
 	look_at_java(self);
-	r = drain_once(&round, err);
-	self->base.is_prompt = is_prompt(self);
+	r = copy_take(&round, err);
+	self->base.is_prompt = copy_is_prompt(self);
 	if (!r && !is_last && self->base.is_prompt)
-		r = drain_promptly(&round, err);
+		r = copy_take_promptly(&round, err);
 	if (r < 0)
 		return r;
 	if (self->options.off_cpu)

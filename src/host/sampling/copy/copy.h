@@ -1,6 +1,7 @@
 /*
- * What the files of the sampler "copy" share: copy.c opens and drains, records.c understands what
- * perf tells, samples.c walks stacks, sched_switch.c follows threads off the processor.
+ * What the files of the sampler "copy" share: copy.c opens and drains, prompt.c takes samples as
+ * they come, records.c understands what perf tells, samples.c walks stacks, sched_switch.c follows
+ * threads off the processor.
  */
 #pragma once
 
@@ -8,6 +9,7 @@
 #include "host/sampling/copy/off_cpu.h"
 #include "host/sampling/copy/perf_sample.h"
 #include "host/sampling/copy/stack_need.h"
+#include "host/sampling/copy/watchers.h"
 #include "host/sampling/followed.h"
 #include "host/sampling/priority.h"
 #include "host/sampling/proc/blocked_python.h"
@@ -29,6 +31,7 @@ struct copy_sampler {
 	struct throttle throttle;
 	struct perf_events events;
 	struct coverage coverage;
+	struct watchers *watchers; /* NULL: none, or not yet */
 	struct followed_set processes;
 	struct followed *root; /* the one that was named */
 	struct off_cpu off_cpu;
@@ -37,7 +40,7 @@ struct copy_sampler {
 	uint64_t lost_in_rings; /* as the kernel counts, of events that are closed or stopped */
 	struct stack_need need;
 	uint64_t leaving, lost_before, judged_ns; /* stacks of switches, since they were counted */
-	bool is_stopped, is_flushed, has_python;
+	bool is_stopped, is_flushed, has_python, has_sought_watchers;
 	struct sample *sample; /* with room for the most frames */
 	struct blocked_python *python;
 };
@@ -52,6 +55,16 @@ static inline uint64_t copy_period_ns(const struct sampler_options *options)
 {
 	return 1000000000u / options->hz;
 }
+
+/* All samples that have come. */
+int copy_take(struct copy_round *round, struct err *err) MUST_CHECK;
+/* Python's functions, and what no copy holds, are read while they are what they were.  At first it
+ * is not known how large copies must be. */
+bool copy_is_prompt(const struct copy_sampler *self);
+/* Samples as they come, for as long as callers would wait between drains. */
+int copy_take_promptly(struct copy_round *round, struct err *err) MUST_CHECK;
+/* How large copies should be, and whether each sample should be heard of.  False: as they are. */
+bool copy_judge(const struct copy_sampler *self, uint32_t *ret_size, bool *ret_hasty);
 
 /* All records of a round, in the order of their times. */
 int copy_hear_all(struct copy_round *round, const struct perf_batch *batch) MUST_CHECK;

@@ -14,10 +14,22 @@ static struct walk_result walk_once(struct copy_sampler *self, const struct perf
 {
 	const struct memory_reader reader = { copied_stack_read, stack };
 
-	stack->use = (struct stack_use){ 0 };
-	stack->beyond.was_read = false;
+	copied_stack_begin(stack);
 	return stack_walk(space, &from->registers, &reader,
 			  self->sample->frames + from->kernel_count, SAMPLE_FRAMES_MAX);
+}
+
+/* As far as the copy goes.  What was needed beyond it is known already. */
+static struct walk_result walk_within(struct copy_sampler *self, const struct perf_sample *from,
+				      const struct space *space, struct copied_stack *stack)
+{
+	struct stack_use use = stack->use;
+	struct walk_result result;
+
+	stack->is_shut = true;
+	result = walk_once(self, from, space, stack);
+	stack->use = use;
+	return result;
 }
 
 /* What lies beyond the copy is read later: by then it may be another stack. */
@@ -52,6 +64,8 @@ static struct walk_result copy_samples_walk(struct copy_sampler *self,
 
 	if ((result.end == STACK_NO_MAP || result.end == STACK_NO_TABLE) && followed_retry(process))
 		result = walk_once(self, from, process->space, &stack);
+	if (stack.beyond.was_read && !copied_stack_stands(&stack))
+		result = walk_within(self, from, process->space, &stack);
 	result.end = end_of(&result, &stack);
 	stack.use.is_cut = result.end == STACK_UNREADABLE;
 	stack_need_note(&self->need, &stack.use);

@@ -42,9 +42,11 @@ uint32_t stack_need_size(const struct stack_need *need, uint32_t size)
 	return (uint32_t)MIN(wanted, (uint64_t)STACK_NEED_MOST);
 }
 
+/* A program that has other stacks shows it early: what is late until then is lost. */
 bool stack_need_haste(const struct stack_need *need, uint32_t size)
 {
 	bool is_largest = size >= STACK_NEED_MOST;
 
-	return is_often(need, MAX(need->elsewhere, is_largest ? need->ran_off : 0));
+	return need->elsewhere * 100 > need->judged ||
+	       (is_largest && is_often(need, need->ran_off));
 }

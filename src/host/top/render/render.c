@@ -110,6 +110,28 @@ static unsigned draw_reason(struct screen *screen, const struct picture *picture
 	return 1;
 }
 
+/* Those that have room. */
+static unsigned draw_counters(struct screen *screen, const struct picture *picture, unsigned y)
+{
+	unsigned x = 0;
+
+	if (!picture->counter_count || screen->height < LOW_LINES)
+		return 0;
+	for (size_t i = 0; i < picture->counter_count; i++) {
+		const struct picture_counter *counter = &picture->counters[i];
+		char text[256], value[40] = "-";
+
+		if (counter->has_value)
+			snprintf(value, sizeof(value), "%.*f%s%s", counter->value < 100 ? 2 : 0,
+				 counter->value, counter->unit[0] ? " " : "", counter->unit);
+		snprintf(text, sizeof(text), "%s%s %s", i ? " · " : "", counter->name, value);
+		if (x + screen_text_width(screen, text) > screen->width)
+			break;
+		x += screen_put(screen, rest_of(screen, y, x), STYLE_PLAIN, text);
+	}
+	return 1;
+}
+
 static unsigned draw_head(struct screen *screen, const struct picture *picture,
 			  const struct view *view)
 {
@@ -118,6 +140,7 @@ static unsigned draw_head(struct screen *screen, const struct picture *picture,
 	if (screen->height >= LOW_LINES)
 		y += draw_first_line(screen, picture);
 	y += draw_second_line(screen, picture, view, y);
+	y += draw_counters(screen, picture, y);
 	return y + draw_reason(screen, picture, y);
 }
 

@@ -90,13 +90,10 @@ static int exporter_check(const struct exporter *exporter, const struct ui_comma
 static int content_check(const struct model *model, const struct exporter *exporter,
 			 struct err *err)
 {
-	unsigned content =
-		(model->samples->count ? HOLDS_SAMPLES : 0u) | (model->calls ? HOLDS_CALLS : 0u);
-
-	if (exporter->holds & content)
+	if (exporter->holds & exporter_content(model))
 		return 0;
 	return err_set(err, -ENODATA, "%s is a format of %s, and this range has none",
-		       exporter->name, exporter->holds & HOLDS_SAMPLES ? "samples" : "calls");
+		       exporter->name, exporter_content_name(exporter->holds));
 }
 
 static int export_write(struct export_job *self, struct err *err)

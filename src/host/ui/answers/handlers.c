@@ -16,5 +16,5 @@ ui_handler *const ui_handlers[UI_VERBS] = {
 	[UI_FORMATS] = answer_formats,     [UI_SHARE] = answer_share,
 	[UI_EXPORT] = answer_export,       [UI_COMPARE] = answer_compare,
 	[UI_SPANS] = answer_spans,         [UI_FLOWS] = answer_flows,
-	[UI_SPAN] = answer_span,
+	[UI_SPAN] = answer_span,           [UI_COUNTERS] = answer_counters,
 };

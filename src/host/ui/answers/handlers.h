@@ -26,7 +26,7 @@ extern ui_handler *const ui_handlers[UI_VERBS];
 
 ui_handler answer_about, answer_processes, answer_doctor, answer_formats;
 ui_handler answer_sessions, answer_open, answer_stop, answer_start, answer_detach, answer_close;
-ui_handler answer_live, answer_threads, answer_curves;
+ui_handler answer_live, answer_threads, answer_curves, answer_counters;
 ui_handler answer_flame, answer_functions, answer_sandwich;
 ui_handler answer_share, answer_export, answer_compare, answer_spans, answer_flows, answer_span;
 ui_handler answer_heatmap, answer_timeline, answer_stack;

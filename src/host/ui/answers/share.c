@@ -5,6 +5,7 @@
 #include "host/ui/answers/share.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/text/base64.h"
 #include "host/ui/page.h"
 #include "host/ui/parameters.h"
 #include "host/ui/ui.h"
@@ -61,18 +62,14 @@ static char *part_unpack(const char *path, struct err *err)
 
 static void base64_write(FILE *out, const unsigned char *bytes, size_t size)
 {
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	enum { PART = 3 * 1024 };
+	char text[BASE64_SIZE(PART)];
 
-	for (size_t i = 0; i < size; i += 3) {
-		uint32_t word = (uint32_t)bytes[i] << 16 |
-				(i + 1 < size ? (uint32_t)bytes[i + 1] << 8 : 0) |
-				(i + 2 < size ? bytes[i + 2] : 0u);
-		char group[] = { digits[word >> 18], digits[word >> 12 & 63],
-				 i + 1 < size ? digits[word >> 6 & 63] : '=',
-				 i + 2 < size ? digits[word & 63] : '=' };
+	for (size_t i = 0; i < size; i += PART) {
+		size_t part = MIN(size - i, (size_t)PART);
 
-		fwrite(group, sizeof(group), 1, out);
+		base64_put(text, bytes + i, part);
+		fwrite(text, BASE64_SIZE(part), 1, out);
 	}
 }
 
@@ -129,6 +126,7 @@ static const struct {
 	{ UI_SPANS, "/api/spans" },
 	{ UI_FLOWS, "/api/flows" },
 	{ UI_CURVES, "/api/curves" },
+	{ UI_COUNTERS, "/api/counters" },
 	{ UI_HEATMAP, "/api/heatmap", .is_by_kind = true },
 	{ UI_FUNCTIONS, "/api/functions", .is_by_kind = true },
 	{ UI_FLAME, "/api/flame", .is_by_kind = true, .is_by_direction = true },

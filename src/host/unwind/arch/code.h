@@ -23,6 +23,20 @@ struct saving_call {
 	int32_t saved;       /* where, from that function's CFA */
 };
 
+/* The code of a function that leaves its stack for another, after it has laid its return address
+ * into a structure (swapcontext of glibc).  Places are in the piece. */
+struct swap_code {
+	struct {
+		uint32_t start; /* from here on */
+		unsigned in;    /* the DWARF number of the register that points there */
+		int32_t offset; /* and where from that it is */
+	} saved[2];
+	uint32_t call; /* the last byte of the call that leaves: nothing points there any more */
+	/* Where it goes on when it is gone back to: ra is in a register, for two instructions. */
+	uint32_t back, back_end;
+	unsigned back_in;
+};
+
 struct code_reader {
 	unsigned step; /* instructions begin at its multiples */
 	/* -ENOMEM. */
@@ -43,6 +57,8 @@ struct code_reader {
 	 * NULL where callers are not found by such registers. */
 	bool (*find_saving_call)(const struct object *object, const struct object_part *piece,
 				 unsigned number, struct saving_call *call);
+	/* Whether the code is such a function.  NULL: on this machine its rules say all. */
+	bool (*read_swap)(const struct object_part *code, struct swap_code *ret);
 };
 
 extern const struct code_reader code_of_aarch64, code_of_x86_64;

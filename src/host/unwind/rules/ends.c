@@ -29,6 +29,9 @@ static const struct known_end known_ends[] = {
 	{ "runtime.rt0_go", END_WHOLE },
 	{ "runtime.rt0_go.abi0", END_WHOLE },
 	{ "runtime.mcall", END_SWITCHED },
+	/* The same where a goroutine is made to leave: nobody returns from these. */
+	{ "runtime.gopreempt_m", END_WHOLE },
+	{ "runtime.preemptPark", END_WHOLE },
 };
 
 const struct known_end *known_end_find(const char *name)

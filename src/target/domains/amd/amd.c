@@ -5,6 +5,7 @@
 
 #include "shared/wire/page.h"
 #include "target/domains/amd/counters/counters.h"
+#include "target/domains/amd/counters/windows.h"
 #include "target/domains/amd/hip/activity.h"
 #include "target/domains/amd/hsa/agents.h"
 #include "target/domains/amd/hsa/life.h"
@@ -19,9 +20,10 @@
 #include "target/runtime/hsa_gate.h"
 #include "target/runtime/text.h"
 
-static const enum trace_domain work[] = { DOMAIN_KERNEL, DOMAIN_COPY, DOMAIN_MEMORY, DOMAIN_SCRATCH,
-					  DOMAIN_COUNTER };
+static const enum trace_domain work[] = { DOMAIN_KERNEL,  DOMAIN_COPY,    DOMAIN_MEMORY,
+					  DOMAIN_SCRATCH, DOMAIN_COUNTER, DOMAIN_WINDOW };
 static uint32_t counted_life; /* of the runtime, and one; 0: counters have not begun */
+static uint32_t failed_life;  /* likewise: windows could not begin */
 
 static bool amd_start(const struct trace_request *request)
 {
@@ -29,7 +31,7 @@ static bool amd_start(const struct trace_request *request)
 
 	amd_wants_start(request);
 	counters_start(request);
-	counted_life = 0;
+	counted_life = failed_life = 0;
 	hsa_life_start();
 	for (unsigned i = 0; i < ARRAY_SIZE(work); i++)
 		if (amd_wants(work[i]))
@@ -46,6 +48,7 @@ static void say_fault(enum counting_fault fault)
 		[COUNTING_NO_AGENT] = SAY_NO_COUNTER_AGENT,
 		[COUNTING_NO_EVENT] = SAY_NO_COUNTER_EVENT,
 		[COUNTING_NO_PACKETS] = SAY_NO_COUNTER_PACKETS,
+		[COUNTING_NO_QUEUE] = SAY_NO_WINDOW_QUEUE,
 	};
 
 	if (fault != COUNTING_FINE)
@@ -63,23 +66,38 @@ static uint32_t begin_counters(uint32_t seen)
 	return counters_are_on() ? seen : seen & ~DOMAIN_BIT(COUNTER);
 }
 
+/* Again after a program has shut its runtime down, which others still use. */
+static uint32_t begin_windows(uint32_t seen)
+{
+	enum counting_fault fault;
+
+	if (seen & DOMAIN_BIT(WINDOW) && agents_are_known() && !windows_are_on() &&
+	    failed_life != hsa_life() + 1) {
+		fault = counters_begin_windows();
+		say_fault(fault);
+		failed_life = fault ? hsa_life() + 1 : 0;
+	}
+	return windows_are_on() ? seen : seen & ~DOMAIN_BIT(WINDOW);
+}
+
 /* HIP tells more, and its programs use HSA too. */
 static uint32_t begin_hsa_work(const struct hsa_slots *core, const struct hsa_slots *amd_ext)
 {
 	bool has_hip = tables_have("hip");
 	struct hsa_wanted wanted = { .kernels = !has_hip && amd_wants(DOMAIN_KERNEL),
 				     .copies = !has_hip && amd_wants(DOMAIN_COPY),
-				     .counters = amd_wants(DOMAIN_COUNTER) };
+				     .counters = amd_wants(DOMAIN_COUNTER),
+				     .windows = amd_wants(DOMAIN_WINDOW) };
 	uint32_t seen;
 
 	if (has_hip)
 		hsa_work_leave_to_hip();
-	if (!wanted.kernels && !wanted.copies && !wanted.counters)
+	if (!wanted.kernels && !wanted.copies && !wanted.counters && !wanted.windows)
 		return 0;
 	seen = hsa_work_begin(core, amd_ext, &wanted);
 	if (!seen)
 		note_say(&amd_notes[SAY_NO_HSA_TIMES]);
-	return begin_counters(seen);
+	return begin_windows(begin_counters(seen));
 }
 
 /* Calls nothing that may load modules: HIP only notes whom to tell. */
@@ -148,6 +166,8 @@ static void amd_stop(struct rings *rings)
 {
 	struct hsa_left left = hsa_work_end();
 
+	if (windows_late())
+		note_say(&amd_notes[SAY_WINDOWS_LATE]);
 	rings->work_cut += activity_end() + left.cut;
 	rings->work_unseen += left.unseen;
 	rings->work_lost += left.lost;
@@ -177,6 +197,7 @@ const struct runtime runtime_amd = {
 	.start = amd_start,
 	.look = amd_look,
 	.ask = amd_ask_devices,
+	.tick = windows_tick,
 	.stop = amd_stop,
 	.forget = amd_forget,
 };

@@ -5,6 +5,7 @@
 
 #define COMMANDS (DOMAIN_BIT(KERNEL) | DOMAIN_BIT(COPY))
 #define COUNTERS DOMAIN_BIT(COUNTER)
+#define WINDOWS  DOMAIN_BIT(WINDOW)
 
 const struct note amd_notes[AMD_NOTES] = {
 	[SAY_OTHER_TRACER] = { NOTE_DOMAINS, COMMANDS,
@@ -14,18 +15,23 @@ const struct note amd_notes[AMD_NOTES] = {
 			     "this HIP runtime has no hipRegisterTracerCallback" },
 	[SAY_NO_HSA_TIMES] = { NOTE_DOMAINS, COMMANDS,
 			       "this HSA runtime lacks functions that report what its devices do" },
-	[SAY_NO_AQLPROFILE] = { NOTE_DOMAINS, COUNTERS,
+	[SAY_NO_AQLPROFILE] = { NOTE_DOMAINS, COUNTERS | WINDOWS,
 				"libhsa-amd-aqlprofile64.so.1, AMD's library that writes packets for "
 				"counters, cannot be loaded into the process" },
-	[SAY_NO_COUNTER_FUNCTIONS] = { NOTE_DOMAINS, COUNTERS,
+	[SAY_NO_COUNTER_FUNCTIONS] = { NOTE_DOMAINS, COUNTERS | WINDOWS,
 				       "this HSA runtime has not all of the functions that counters "
 				       "need" },
-	[SAY_NO_COUNTER_AGENT] = { NOTE_DOMAINS, COUNTERS,
+	[SAY_NO_COUNTER_AGENT] = { NOTE_DOMAINS, COUNTERS | WINDOWS,
 				   "AMD's aqlprofile does not know the architecture of the device" },
-	[SAY_NO_COUNTER_EVENT] = { NOTE_DOMAINS, COUNTERS,
+	[SAY_NO_COUNTER_EVENT] = { NOTE_DOMAINS, COUNTERS | WINDOWS,
 				   "AMD's aqlprofile does not know a block or event of the counters" },
-	[SAY_NO_COUNTER_PACKETS] = { NOTE_DOMAINS, COUNTERS,
+	[SAY_NO_COUNTER_PACKETS] = { NOTE_DOMAINS, COUNTERS | WINDOWS,
 				     "Request exceeds the capabilities of the hardware to collect" },
+	[SAY_NO_WINDOW_QUEUE] = { NOTE_DOMAINS, COUNTERS | WINDOWS,
+				  "this HSA runtime could make no queue for reading counters" },
+	[SAY_WINDOWS_LATE] = { NOTE_END, WINDOWS,
+			       "the device took more than 20 ms to read its counters now and then: "
+			       "windows around that are longer" },
 	[SAY_SKIPPED_GROUP] = { NOTE_END, COUNTERS,
 				"kernels of graphs, which ask for room for several packets at once, "
 				"were not counted" },

@@ -87,7 +87,8 @@ static bool has_work(const struct traced *traced)
 	if (traced->domain == DOMAIN_HIP_RUNTIME)
 		return traced->write && wants_commands;
 	if (hsa_life_needs(traced))
-		return wants_commands || amd_wants(DOMAIN_MEMORY) || amd_wants(DOMAIN_COUNTER);
+		return wants_commands || amd_wants(DOMAIN_MEMORY) || amd_wants(DOMAIN_COUNTER) ||
+		       amd_wants(DOMAIN_WINDOW);
 	if (traced->before || traced->after)
 		return (wants_commands && !tables_have("hip")) || amd_wants(DOMAIN_COUNTER);
 	return traced->write && amd_wants(DOMAIN_MEMORY) && traced->domain != DOMAIN_MARKER;

@@ -22,7 +22,7 @@ bool amd_wants(enum trace_domain domain)
 bool amd_wants_work(void)
 {
 	return is_wanted[DOMAIN_KERNEL] || is_wanted[DOMAIN_COPY] || is_wanted[DOMAIN_MEMORY] ||
-	       is_wanted[DOMAIN_SCRATCH] || is_wanted[DOMAIN_COUNTER];
+	       is_wanted[DOMAIN_SCRATCH] || is_wanted[DOMAIN_COUNTER] || is_wanted[DOMAIN_WINDOW];
 }
 
 bool imports_add(const struct import_pattern *patterns, size_t count, enum trace_domain domain)

@@ -18,8 +18,8 @@
 #include "target/hooks/stack.h"
 #include "target/hooks/wants.h"
 #include "target/hooks/writer.h"
+#include "target/runtime/libc_calls.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -385,16 +385,12 @@ static void prepare_libc(struct hook *hook, const struct function_name *name)
 		     pattern_matches("libc-*", 6, name->library);
 }
 
-/* libc's dladdr1. */
-static int (*find_entry)(const void *, Dl_info *, void **, int);
-
 static struct code find_code(uint64_t function)
 {
 	void *entry = NULL;
 	Dl_info module;
 
-	if (!find_entry || !find_entry((const void *)function, &module, &entry, RTLD_DL_SYMENT) ||
-	    !entry)
+	if (!libc_find_symbol((const void *)function, &module, &entry, RTLD_DL_SYMENT) || !entry)
 		return (struct code){ 0, 0 };
 	return (struct code){ function, ((const Elf64_Sym *)entry)->st_size };
 }
@@ -429,7 +425,6 @@ bool alloc_samples_start(const struct trace_request *request)
 	long r;
 
 	sample_bytes = request->alloc_sample;
-	find_entry = request->find_symbol("dladdr1");
 	operator_count = 0;
 	all_operators = (struct code){ 0, 0 };
 	if (addresses) {

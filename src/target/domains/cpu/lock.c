@@ -5,8 +5,8 @@
 #include "target/domains/cpu/cpu.h"
 #include "target/hooks/clock.h"
 #include "target/hooks/thread.h"
+#include "target/runtime/libc_calls.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -125,13 +125,11 @@ static int take_semaphore(void *semaphore, long b, long c, long d, long e, struc
 	return result;
 }
 
-static const void *home_of(symbol_finder *find, const void *function)
+static const void *home_of(const void *function)
 {
-	int (*find_module)(const void *, Dl_info *) =
-		(int (*)(const void *, Dl_info *))find("dladdr");
 	Dl_info module;
 
-	return find_module && find_module(function, &module) ? module.dli_fbase : NULL;
+	return libc_find_module(function, &module) ? module.dli_fbase : NULL;
 }
 
 /* A library may have put itself before one of the two, and not see a lock that is taken by the
@@ -139,9 +137,9 @@ static const void *home_of(symbol_finder *find, const void *function)
 static try_function *find_try(symbol_finder *find, const char *name, const char *waiting)
 {
 	void *found = find(name);
-	const void *home = home_of(find, found);
+	const void *home = home_of(found);
 
-	return home && home == home_of(find, find(waiting)) ? (try_function *)found : NULL;
+	return home && home == home_of(find(waiting)) ? (try_function *)found : NULL;
 }
 
 static bool lock_start(const struct trace_request *request)

@@ -360,6 +360,11 @@ static void ask_once(void)
 	__atomic_store_n(&is_asking, 0, __ATOMIC_RELEASE);
 }
 
+void agents_adopt(void)
+{
+	is_asking = 0;
+}
+
 void agents_forget_hsa(void)
 {
 	__atomic_store_n(&has_asked_hsa, 0, __ATOMIC_RELEASE);

@@ -13,3 +13,6 @@ struct sdk_handle agent_of_pool(uint64_t pool);
 void agents_forget_hsa(void);
 /* The agent of a node, as HIP's reports number devices. */
 struct sdk_handle agent_of_number(uint32_t node);
+
+/* In a forked child. */
+void agents_adopt(void);

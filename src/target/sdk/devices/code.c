@@ -7,6 +7,7 @@
 #include "shared/arch/syscall.h"
 #include "target/runtime/hsa_gate.h"
 #include "target/runtime/page.h"
+#include "target/runtime/patience.h"
 #include "target/runtime/text.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/devices/agents.h"
@@ -15,14 +16,13 @@
 
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #define OBJECTS_MAX 4096u
 #define KERNELS_MAX 32768u
 #define BUCKETS     16384u
 #define TEXT_BYTES  (8u << 20)
 #define TEXT_EACH   65536u
-#define LOCK_TRIES  2000u
+#define LIMIT_NS    2000000000ull
 #define PAUSE_NS    1000000
 
 enum { OPERATION_LOAD = 1, OPERATION_KERNEL = 2 };
@@ -127,17 +127,16 @@ static uint32_t is_behind; /* the runtime could not be asked */
 /* Whoever is told may start contexts himself: he does not wait for himself. */
 static bool store_lock(void)
 {
-	struct timespec pause = { 0, PAUSE_NS };
+	struct patience patience = { 0, 0 };
 
 	if (__atomic_load_n(&busy_thread, __ATOMIC_RELAXED) == sdk_thread_number())
 		return false;
-	for (unsigned i = 0; i < LOCK_TRIES; i++) {
+	do {
 		if (!__atomic_exchange_n(&is_busy, 1, __ATOMIC_ACQUIRE)) {
 			__atomic_store_n(&busy_thread, sdk_thread_number(), __ATOMIC_RELAXED);
 			return true;
 		}
-		raw2(SYS_nanosleep, &pause, 0);
-	}
+	} while (patience_pause(&patience, PAUSE_NS, LIMIT_NS));
 	return false;
 }
 
@@ -145,6 +144,13 @@ static void store_unlock(void)
 {
 	__atomic_store_n(&busy_thread, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
+}
+
+/* Whoever was at it is not in this child. */
+void code_adopt(void)
+{
+	is_busy = 0;
+	busy_thread = 0;
 }
 
 static bool store_open(void)

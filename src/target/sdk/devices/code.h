@@ -22,3 +22,6 @@ void code_forget_hsa(void);
 
 /* A context's place was given to another. */
 void code_forget(unsigned context);
+
+/* In a forked child. */
+void code_adopt(void);

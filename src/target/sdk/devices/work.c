@@ -4,6 +4,7 @@
  */
 #include "target/sdk/devices/work.h"
 
+#include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/buffers.h"
@@ -15,8 +16,6 @@
 #include "target/sdk/external.h"
 #include "target/sdk/service.h"
 #include "target/sdk/tables/intercept.h"
-
-#include <dlfcn.h>
 
 #define REGISTER_NAME  "hipRegisterTracerCallback"
 #define LOWEST_ADDRESS 4096u /* smaller ones are signs, not records */
@@ -39,10 +38,6 @@ struct activity {
 
 typedef int on_activity_function(uint32_t domain, uint32_t command, void *data);
 typedef void register_function(on_activity_function *function);
-typedef void *dlopen_function(const char *, int);
-typedef void *dlsym_function(void *, const char *);
-typedef int dlclose_function(void *);
-typedef int dladdr_function(const void *, Dl_info *);
 
 static uint32_t inside;
 static register_function *registered;
@@ -317,21 +312,19 @@ void work_adopt(void)
 }
 
 /* In the library that has the table. */
-static register_function *find_register(const struct boot_libc *libc, uint64_t table)
+static register_function *find_register(uint64_t table)
 {
-	dlsym_function *find = (dlsym_function *)libc->dlsym;
-	dladdr_function *where = (dladdr_function *)find(RTLD_DEFAULT, "dladdr");
 	register_function *found = NULL;
 	Dl_info info;
 	void *library;
 
-	if (!where || !where((const void *)table, &info) || !info.dli_fname)
+	if (!libc_find_module((const void *)table, &info) || !info.dli_fname)
 		return NULL;
-	library = ((dlopen_function *)libc->dlopen)(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	library = libc_open(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 	if (!library)
 		return NULL;
-	found = (register_function *)find(library, REGISTER_NAME);
-	((dlclose_function *)libc->dlclose)(library);
+	found = (register_function *)libc_symbol(library, REGISTER_NAME);
+	libc_close(library);
 	return found;
 }
 
@@ -353,7 +346,7 @@ static bool is_needed(uint32_t tools)
 	return false;
 }
 
-void work_install(const struct boot_libc *libc, uint32_t tools)
+void work_install(uint32_t tools)
 {
 	const struct agent_table *table = hip_table();
 	register_function *found;
@@ -361,7 +354,7 @@ void work_install(const struct boot_libc *libc, uint32_t tools)
 
 	if (!table || needs == (registered != NULL))
 		return;
-	found = questions_open() ? find_register(libc, table->parts[0]) : NULL;
+	found = questions_open() ? find_register(table->parts[0]) : NULL;
 	if (!found)
 		return;
 	dispatch_learn(needs ? table : NULL);

@@ -9,7 +9,7 @@
 
 /* Asks HIP for reports, or no more, as contexts of attached tools (bits) want.  On a thread of
  * ours. */
-void work_install(const struct boot_libc *libc, uint32_t tools);
+void work_install(uint32_t tools);
 
 /* A call in which HIP has asked is over; where it failed, what was asked comes to nothing.  True:
  * the rest of what it began is still to be reported. */

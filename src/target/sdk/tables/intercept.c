@@ -4,10 +4,11 @@
  */
 #include "target/sdk/tables/intercept.h"
 
-#include "shared/arch/syscall.h"
 #include "target/hooks/patches.h"
 #include "target/hooks/protection.h"
+#include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
+#include "target/runtime/patience.h"
 #include "target/runtime/text.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/devices/scratch.h"
@@ -15,41 +16,27 @@
 #include "target/sdk/service.h"
 #include "target/sdk/tables/watch.h"
 
-#include <dlfcn.h>
-#include <link.h>
-#include <time.h>
-
 #define SLOTS_MAX      2048u
 #define HSA_HEAD_WORDS 2u
 #define HSA_TOOLS_PART 4u
-#define LOCK_TRIES     2000u
+#define LOCK_LIMIT_NS  2000000000ull
 #define LOCK_PAUSE_NS  1000000
 
-typedef int iterate_function(int (*)(struct dl_phdr_info *, size_t, void *), void *);
-typedef void *dlsym_function(void *, const char *);
-
 struct call_layout service_layouts[SERVICE_SLOTS];
-static iterate_function *iterate;
 static uint32_t wanted_tools; /* bits */
 static uint32_t is_changing;
 static uint32_t is_updating, is_outdated;
 
-void intercept_prepare(const struct boot_libc *libc)
-{
-	iterate = (iterate_function *)((dlsym_function *)libc->dlsym)(RTLD_DEFAULT,
-								      "dl_iterate_phdr");
-}
-
-/* For one who changes tables; what he does takes microseconds. */
+/* For one who changes tables; what he does takes microseconds.  In a turn with forks, so that no
+ * child finds it taken. */
 static bool tables_lock(void)
 {
-	struct timespec pause = { 0, LOCK_PAUSE_NS };
+	struct patience patience = { 0, 0 };
 
-	for (unsigned i = 0; i < LOCK_TRIES; i++) {
+	do {
 		if (!__atomic_exchange_n(&is_changing, 1, __ATOMIC_ACQUIRE))
 			return true;
-		raw2(SYS_nanosleep, &pause, 0);
-	}
+	} while (patience_pause(&patience, LOCK_PAUSE_NS, LOCK_LIMIT_NS));
 	return false;
 }
 
@@ -178,8 +165,7 @@ static bool is_there(uint64_t address, uint64_t size)
 
 	if (address % sizeof(uint64_t))
 		return false;
-	if (iterate)
-		iterate(ask_module, &question);
+	libc_iterate(ask_module, &question);
 	return question.is_there;
 }
 
@@ -370,26 +356,42 @@ static int change_all(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-/* Without tables nothing is held: a child that is forked meanwhile would find the loader held for
- * ever. */
-void intercept_install(uint32_t tools)
+static void tools_install(uint32_t tools)
 {
-	if (!iterate || !tables_lock())
+	if (!tables_lock())
 		return;
 	wanted_tools = tools;
 	if (__atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE) || intercept_left())
-		iterate(change_all, NULL);
+		libc_iterate(change_all, NULL);
+	tables_unlock();
+	intercept_update();
+}
+
+void intercept_install(uint32_t tools)
+{
+	struct fork_work work = forks_hold();
+
+	if (libc_can_iterate())
+		tools_install(tools);
+	forks_release(work);
+}
+
+static void table_add(const struct agent_table *table)
+{
+	if (!tables_lock())
+		return;
+	change_known(table);
 	tables_unlock();
 	intercept_update();
 }
 
 void intercept_add(const struct agent_table *table)
 {
-	if (!wanted_tools || !tables_lock())
-		return;
-	change_known(table);
-	tables_unlock();
-	intercept_update();
+	struct fork_work work = forks_hold();
+
+	if (wanted_tools)
+		table_add(table);
+	forks_release(work);
 }
 
 void intercept_adopt(void)

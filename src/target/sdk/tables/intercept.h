@@ -3,13 +3,9 @@
  */
 #pragma once
 
-#include "shared/wire/boot.h"
 #include "shared/wire/page.h"
 
 #include <stdbool.h>
-
-/* libc's functions; before anything else here. */
-void intercept_prepare(const struct boot_libc *libc);
 
 /* Which calls which context wants to see: asked again whenever contexts start and stop. */
 void intercept_update(void);

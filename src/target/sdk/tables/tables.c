@@ -134,6 +134,11 @@ int tables_note(const char *name, uint64_t version, uint64_t instance, void **pa
 	return MIN(r, 0);
 }
 
+void tables_adopt(void)
+{
+	is_writing = 0;
+}
+
 int tables_take(const char *name, uint64_t version, uint64_t instance, void **parts,
 		uint64_t part_count, void *data)
 {

@@ -18,3 +18,6 @@ bool tables_have(const char *name);
 /* The form in which limpet's own register library tells of its registrations. */
 int tables_take(const char *name, uint64_t version, uint64_t instance, void **parts,
 		uint64_t part_count, void *data);
+
+/* In a forked child. */
+void tables_adopt(void);

@@ -412,6 +412,8 @@ static int put_everything(struct rocpd *self)
 		r = put_threads(self);
 	if (!r)
 		r = amd_each_event(self->view, rocpd_take, self);
+	if (!r)
+		r = rocpd_windows(self);
 	if (r == -ENOMEM && !self->err->code)
 		r = rocpd_no_memory(self);
 	return r ? r : rocpd_finish(&self->file, self->err);

@@ -73,6 +73,9 @@ int rocpd_learn(struct rocpd *self, enum known known, int64_t id) MUST_CHECK;
 /* The counters of a kernel whose row is the last event. */
 int rocpd_counters(struct rocpd *self, const struct amd_event *event) MUST_CHECK;
 
+/* Counters over time; behind all events. */
+int rocpd_windows(struct rocpd *self) MUST_CHECK;
+
 /* One object or list of JSON as text, the caller's to free; NULL when there is no memory. */
 typedef void json_filler(struct json *json, const void *context);
 char *rocpd_json(json_filler *fill, const void *context);

@@ -17,6 +17,7 @@
 #include "host/unwind/arch/aarch64/held.h"
 #include "host/unwind/arch/aarch64/instruction.h"
 #include "host/unwind/arch/aarch64/keeps.h"
+#include "host/unwind/arch/aarch64/swap.h"
 
 #define NOP            0xd503201fu
 #define CALL_KERNEL    0xd4000001u /* svc #0 */
@@ -351,4 +352,5 @@ static int read_code(const struct object_part *piece, const struct code_begins *
 }
 
 const struct code_reader code_of_aarch64 = { WORD,      begins_find,      read_code,
-					     held_mark, entered_add_rows, NULL };
+					     held_mark, entered_add_rows, NULL,
+					     swap_read };

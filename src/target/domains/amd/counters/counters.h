@@ -24,6 +24,7 @@
 	2u /* when it ran is not known: the times are when it was asked for and read */
 #define COUNTER_INCOMPLETE \
 	4u /* not done when we left, or not wholly read or told: there are no counts */
+#define COUNTER_OTHER 8u /* no counted kernel: what was in a queue before we knew it */
 
 /* What went by uncounted, and why. */
 enum counter_skip {
@@ -39,18 +40,24 @@ void counters_start(const struct trace_request *request);
 /* Devices are known: makes packets for them.  On threads of ours, once in a session. */
 enum counting_fault counters_begin(void);
 bool counters_are_on(void);
+/* The same for windows of whole devices, see windows.h. */
+enum counting_fault counters_begin_windows(void);
 
 /* Room for one packet, with ours around it: its index.  False: the program takes it as ever. */
 bool counters_reserve(const struct hsa_queue *queue, uint64_t *ret_index);
 /* One goes by uncounted. */
 void counters_skip(const struct hsa_queue *queue, uint64_t index, enum counter_skip why);
 
+/* A queue was made before us: packets of the program's may be in it, uncounted, from before `next`.
+ */
+void counters_queue_came(const struct hsa_queue *queue, uint64_t next);
+
 /* The set around a packet; NULL. */
-struct counter_set *counters_find(uint64_t doorbell, uint64_t index);
+struct counter_set *counters_find(const struct known_queue *known, uint64_t index);
 /* It is filled in: what it is, or NULL where that is no kernel or is not known. */
 void counters_describe(struct counter_set *set, const struct hsa_command *command);
 /* The last packet of ours that belongs to the one that is rung for. */
-uint64_t counters_last_of(uint64_t doorbell, uint64_t index);
+uint64_t counters_last_of(const struct known_queue *known, uint64_t index);
 /* Its kernel is done; in ticks, 0: not known when. */
 void counters_take_times(const struct hsa_command *command, uint64_t begin, uint64_t end);
 

@@ -21,6 +21,7 @@
 #define PLACE_BITS      8u
 
 static struct counting_device devices[COUNTER_DEVICES_MAX];
+static unsigned device_count; /* of this session, and of earlier ones that left something */
 static const struct aqlprofile *library;
 static uint64_t host_pool;
 
@@ -29,9 +30,14 @@ const struct aqlprofile *counting_library(void)
 	return library;
 }
 
+struct counting_device *counting_device_at(unsigned index)
+{
+	return __atomic_load_n(&devices[index].is_ready, __ATOMIC_ACQUIRE) ? &devices[index] : NULL;
+}
+
 struct counting_device *counting_device_of(uint64_t agent)
 {
-	for (unsigned i = 0; agent && i < COUNTER_DEVICES_MAX; i++)
+	for (unsigned i = 0; agent && i < device_count; i++)
 		/* Acquire: pairs with device_begin(). */
 		if (__atomic_load_n(&devices[i].is_ready, __ATOMIC_ACQUIRE) &&
 		    devices[i].agent == agent)
@@ -41,7 +47,7 @@ struct counting_device *counting_device_of(uint64_t agent)
 
 void counting_sets_each(void (*visit)(struct counter_set *set, void *data), void *data)
 {
-	for (unsigned i = 0; i < COUNTER_DEVICES_MAX; i++)
+	for (unsigned i = 0; i < device_count; i++)
 		for (unsigned j = 0; j < SETS_OF_DEVICE; j++)
 			if (__atomic_load_n(&devices[i].sets[j].state, __ATOMIC_ACQUIRE))
 				visit(&devices[i].sets[j], data);
@@ -157,20 +163,42 @@ static int id_note(struct pmc_event event, uint64_t sample, uint64_t value, void
 	return 1;
 }
 
-static bool sets_make(struct counting_device *device, const struct event_list *list)
+static int value_note(struct pmc_event event, uint64_t sample, uint64_t value, void *data)
+{
+	struct counter_set *set = data;
+
+	(void)event, (void)sample;
+	if (set->value_count == VALUES_MAX)
+		return 1;
+	set->values[set->value_count++] = value;
+	return 0;
+}
+
+bool counting_set_read(struct counter_set *set)
+{
+	set->value_count = 0;
+	if (!library->iterate(set->handle, value_note, set))
+		return true;
+	set->value_count = 0;
+	return false;
+}
+
+static bool sets_make(struct counting_device *device, const struct event_list *list, unsigned count)
 {
 	struct pmc_profile profile = { device->handle, list->items, list->count };
 	struct id_search search = { device, list };
 
-	for (unsigned i = 0; i < SETS_OF_DEVICE; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		struct counter_set *set = &device->sets[i];
 
-		if (set->state != SET_EMPTY)
+		/* A signal that has still to leave is of an earlier session. */
+		if (set->state != SET_EMPTY || __atomic_load_n(&set->signal, __ATOMIC_ACQUIRE))
 			continue;
 		if (library->create(&set->handle, &set->packets, profile, memory_allocate,
 				    memory_free, memory_copy, device))
 			return false;
 		set->device = device;
+		set->key = &device->keys[i];
 		__atomic_store_n(&set->state, SET_FREE, __ATOMIC_RELEASE);
 		if (!device->id_count && library->iterate(set->handle, id_note, &search))
 			return false;
@@ -216,9 +244,11 @@ static enum counting_fault device_begin(const struct counter_request *request, u
 	if (library->register_agent(&device->handle, &info, PMC_AGENT_VERSION))
 		return COUNTING_NO_AGENT;
 	for (unsigned i = 0; i < request->event_count; i++)
-		if (!event_add(device, request, i, &list))
+		if ((!request->events[i].devices || request->events[i].devices >> number & 1) &&
+		    !event_add(device, request, i, &list))
 			return COUNTING_NO_EVENT;
-	if (!values_make(device) || !sets_make(device, &list))
+	if (!values_make(device) ||
+	    !sets_make(device, &list, request->window_ns ? 1 : SETS_OF_DEVICE))
 		return COUNTING_NO_PACKETS;
 	/* Release: pairs with counting_device_of(). */
 	__atomic_store_n(&device->is_ready, 1, __ATOMIC_RELEASE);
@@ -236,7 +266,10 @@ static void set_end(struct counter_set *set, void *data)
 					 __ATOMIC_RELAXED))
 		return;
 	library->give_back(set->handle);
-	set->doorbell = set->signal = 0;
+	set->key->doorbell = 0;
+	/* It calls once more, and is given back (sets.c). */
+	if (set->signal)
+		hsa_calls.signal_store(set->signal, 0);
 	__atomic_store_n(&set->state, SET_EMPTY, __ATOMIC_RELEASE);
 }
 
@@ -260,11 +293,23 @@ enum counting_fault counting_devices_begin(const struct counter_request *request
 	host_pool = agents_host_pool(pool_fits);
 	if (!host_pool)
 		return COUNTING_NO_PACKETS;
+	device_count = MAX(device_count, request->device_count);
 	for (unsigned i = 0; !fault && i < request->device_count; i++)
 		fault = device_begin(request, i);
 	if (fault)
 		counting_devices_end();
 	return fault;
+}
+
+uint32_t counting_signals_left(void)
+{
+	uint32_t left = 0;
+
+	for (unsigned i = 0; i < device_count; i++)
+		for (unsigned j = 0; j < SETS_OF_DEVICE; j++)
+			left += devices[i].sets[j].state == SET_EMPTY &&
+				__atomic_load_n(&devices[i].sets[j].signal, __ATOMIC_ACQUIRE);
+	return left;
 }
 
 void counting_devices_leave(void)
@@ -282,7 +327,8 @@ void counting_devices_end(void)
 static void set_forget(struct counter_set *set, void *data)
 {
 	(void)data;
-	set->doorbell = set->signal = 0;
+	set->key->doorbell = set->signal = 0;
+	set->is_under_way = 0;
 	__atomic_store_n(&set->state, SET_EMPTY, __ATOMIC_RELEASE);
 }
 

@@ -28,20 +28,26 @@ enum set_part {
 	PART_WRITTEN = 4,
 };
 
+/* Which packet a set is around; apart from it, since they are searched. */
+struct set_key {
+	uint64_t doorbell, index; /* its queue, 0: none, and the program's packet */
+};
+
 struct counter_set {
-	uint32_t state; /* enum set_state; whoever takes it owns the rest */
-	uint32_t parts; /* enum set_part, or'ed */
+	uint32_t state;        /* enum set_state; whoever takes it owns the rest */
+	uint32_t parts;        /* enum set_part, or'ed */
+	uint64_t signal;       /* of its read, kept; 0: none was made yet */
+	uint32_t is_under_way; /* its packets are in a queue, and not read */
+	struct set_key *key;
 	uint64_t handle;
 	struct pmc_packets packets;
 	struct counting_device *device;
 	uint64_t *values; /* VALUES_MAX */
 	uint32_t value_count;
 	/* Of the kernel: */
-	uint64_t doorbell, index; /* its queue and packet */
-	uint64_t signal;          /* ours, of the read */
-	uint64_t asked;           /* when, in ticks */
-	uint64_t begin, end;      /* in ticks; 0: not known */
-	uint32_t plain_turn;      /* of the device, when it was reserved */
+	uint64_t asked;      /* when, in ticks */
+	uint64_t begin, end; /* in ticks; 0: not known */
+	uint32_t plain_turn; /* of the device, when it was reserved */
 	bool is_kernel, is_mixed, is_gone;
 	struct hsa_command command;
 };
@@ -55,6 +61,7 @@ struct counting_device {
 	uint32_t is_ready;
 	uint32_t plain_turn; /* so many packets went by uncounted */
 	uint32_t plain_open; /* queues with such whose end is not known */
+	struct set_key keys[SETS_OF_DEVICE];
 	struct counter_set sets[SETS_OF_DEVICE];
 };
 
@@ -66,17 +73,25 @@ enum counting_fault {
 	COUNTING_NO_AGENT,     /* aqlprofile does not know it */
 	COUNTING_NO_EVENT,     /* nor such a block or event */
 	COUNTING_NO_PACKETS,   /* too many, or no memory */
+	COUNTING_NO_QUEUE,     /* of ours */
 };
 
 /* Makes what is asked for, for the devices that HSA knows by now.  On threads of ours. */
 enum counting_fault counting_devices_begin(const struct counter_request *request);
 /* Gives back what no device uses.  On threads of ours, with the runtime there. */
 void counting_devices_end(void);
+/* Signals of sets that were given back, and have not called for the last time. */
+uint32_t counting_signals_left(void);
 /* Gives nothing back: a thread may still be putting packets into a queue. */
 void counting_devices_leave(void);
 /* Their runtime is gone, and all memory with it. */
 void counting_devices_forget(void);
 
+/* Takes what the device has read into set->values; false: it is not whole. */
+bool counting_set_read(struct counter_set *set);
+
+/* By its index, below COUNTER_DEVICES_MAX; NULL: there is none. */
+struct counting_device *counting_device_at(unsigned index);
 /* NULL: none of those. */
 struct counting_device *counting_device_of(uint64_t agent);
 void counting_sets_each(void (*visit)(struct counter_set *set, void *data), void *data);

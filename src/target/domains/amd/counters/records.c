@@ -5,6 +5,7 @@
 
 #include "target/domains/amd/counters/counters.h"
 #include "target/domains/amd/hsa/agents.h"
+#include "target/domains/amd/hsa/queues.h"
 #include "target/domains/work.h"
 
 static void counts_write(struct writer *writer, const struct counter_set *set)
@@ -29,7 +30,7 @@ static bool is_whole(const struct writer *writer, const struct counter_set *set,
 	size_t count = set->device->id_count;
 	size_t records = count / RECORD_COUNTS_MAX + 1;
 
-	return set->parts & PART_COUNTS && set->value_count == count &&
+	return set->value_count == count &&
 	       writer_has_room(writer, record_call_size(value_count) +
 					       records * sizeof(struct record_counts) +
 					       count * sizeof(struct record_count));
@@ -64,12 +65,43 @@ void counter_record_write(const struct counter_set *set)
 	if (!writer)
 		return;
 	agents_name(writer, command->device);
-	has_counts = is_whole(writer, set, ARRAY_SIZE(values));
+	has_counts = set->parts & PART_COUNTS && is_whole(writer, set, ARRAY_SIZE(values));
 	if (!has_counts)
 		values[ARRAY_SIZE(values) - 1] |= COUNTER_INCOMPLETE;
 	if (work_write(writer, DOMAIN_COUNTER, is_timed ? set->begin : set->asked,
 		       is_timed ? set->end : now, values) &&
 	    has_counts)
+		counts_write(writer, set);
+	writer_end(writer, &seal);
+}
+
+void plain_record_write(const struct known_queue *known, const struct counting_device *device,
+			uint64_t begin, uint64_t end)
+{
+	const uint64_t values[16] = {
+		[1] = device->node, [2] = known->number, [15] = COUNTER_OTHER | COUNTER_INCOMPLETE
+	};
+	writer_seal seal;
+	struct writer *writer = end ? writer_begin(&seal) : NULL;
+
+	if (!writer)
+		return;
+	agents_name(writer, device->node);
+	(void)work_write(writer, DOMAIN_COUNTER, begin, end, values);
+	writer_end(writer, &seal);
+}
+
+void window_record_write(const struct counter_set *set, uint64_t begin, uint64_t at)
+{
+	const uint64_t values[] = { set->device->node, set->device->id_count };
+	writer_seal seal;
+	struct writer *writer = writer_begin(&seal);
+
+	if (!writer)
+		return;
+	agents_name(writer, set->device->node);
+	if (is_whole(writer, set, ARRAY_SIZE(values)) &&
+	    work_write(writer, DOMAIN_WINDOW, begin, at, values))
 		counts_write(writer, set);
 	writer_end(writer, &seal);
 }

@@ -7,6 +7,7 @@
 
 #define DEVICE_WORD    "counter-device="
 #define EVENT_WORD     "counter-event="
+#define WINDOW_WORD    "counter-window="
 #define DEVICE_NUMBERS 7u
 #define EVENT_NUMBERS  2u
 
@@ -37,13 +38,30 @@ static void numbers_take(struct part *part, uint64_t *ret, unsigned count)
 	}
 }
 
-static void text_take(const struct part *part, char ret[COUNTER_LETTERS])
+/* Up to its end, or a '@'. */
+static void text_take(struct part *part, char ret[COUNTER_LETTERS])
 {
 	unsigned i = 0;
 
-	for (; i + 1 < COUNTER_LETTERS && part->at + i < part->end; i++)
-		ret[i] = part->at[i];
+	for (; part->at < part->end && *part->at != '@'; part->at++)
+		if (i + 1 < COUNTER_LETTERS)
+			ret[i++] = *part->at;
 	ret[i] = '\0';
+}
+
+/* "@0+2" */
+static uint64_t devices_take(struct part *part)
+{
+	uint64_t devices = 0, number;
+
+	while (part->at < part->end) {
+		part->at++;
+		number = 0;
+		for (; part->at < part->end && *part->at >= '0' && *part->at <= '9'; part->at++)
+			number = number * 10 + (uint64_t)(*part->at - '0');
+		devices |= number < COUNTER_DEVICES_MAX ? (uint64_t)1 << number : 0;
+	}
+	return devices;
 }
 
 static void device_take(struct part *part, struct counter_request *ret)
@@ -68,7 +86,8 @@ static void event_take(struct part *part, struct counter_request *ret)
 	numbers_take(part, numbers, EVENT_NUMBERS);
 	ret->events[ret->event_count].event = numbers[0];
 	ret->events[ret->event_count].flags = numbers[1];
-	text_take(part, ret->events[ret->event_count++].block);
+	text_take(part, ret->events[ret->event_count].block);
+	ret->events[ret->event_count++].devices = devices_take(part);
 }
 
 void counter_request_read(const struct trace_request *request, struct counter_request *ret)
@@ -77,6 +96,7 @@ void counter_request_read(const struct trace_request *request, struct counter_re
 	size_t length = 0;
 
 	ret->device_count = ret->event_count = 0;
+	ret->window_ns = 0;
 	while (request_next(&word, &length)) {
 		struct part part = { word, word + length };
 
@@ -84,5 +104,7 @@ void counter_request_read(const struct trace_request *request, struct counter_re
 			device_take(&part, ret);
 		else if (part_begins(&part, EVENT_WORD))
 			event_take(&part, ret);
+		else if (part_begins(&part, WINDOW_WORD))
+			numbers_take(&part, &ret->window_ns, 1);
 	}
 }

@@ -4,12 +4,15 @@
  *   counter-device=1,2,4,8,1,0,0,gfx942   node, XCCs, engines, units, arrays of an engine, PCI
  *                                         domain, location, architecture
  *   counter-event=4,0,SQ                  event, flags, block; in the order of the host's indexes
+ *   counter-event=4,0,SQ@0+2              the same, on these of the devices above only
+ *   counter-window=100000000              nanoseconds of a window, where whole devices are counted
+ *                                         instead of kernels
  */
 #pragma once
 
 #include "target/domains/request.h"
 
-#define COUNTER_DEVICES_MAX 8u
+#define COUNTER_DEVICES_MAX 64u /* bits in a word */
 #define COUNTER_EVENTS_MAX  64u
 #define COUNTER_LETTERS     32u
 
@@ -21,9 +24,11 @@ struct counter_request {
 	unsigned device_count;
 	struct {
 		uint64_t event, flags;
+		uint64_t devices; /* bits, by their order; 0: all */
 		char block[COUNTER_LETTERS];
 	} events[COUNTER_EVENTS_MAX];
 	unsigned event_count;
+	uint64_t window_ns;
 };
 
 void counter_request_read(const struct trace_request *request, struct counter_request *ret);

@@ -24,7 +24,7 @@
 #define INFO_PRODUCT 0xa009u
 #define LETTERS      64u
 
-#define DEVICES_MAX 64u
+#define DEVICES_MAX 128u
 #define POOLS_MAX   512u
 #define TEXT_MAX    3072u
 #define FILE_MAX    2048u

@@ -44,6 +44,8 @@ static const struct {
 	MAY(CORE, "queue_load_write_index_scacquire", load_write),
 	MAY(CORE, "queue_cas_write_index_scacq_screl", cas_write),
 	MAY(CORE, "signal_store_screlease", ring),
+	MAY(CORE, "queue_create", queue_create),
+	MAY(CORE, "queue_destroy", queue_destroy),
 	MAY(AMD, "amd_memory_pool_get_info", pool_info),
 	MAY(AMD, "amd_memory_pool_allocate", pool_allocate),
 	MAY(AMD, "amd_memory_pool_free", pool_free),

@@ -63,6 +63,10 @@ struct hsa_calls {
 	uint64_t (*load_write)(const struct hsa_queue *queue);
 	uint64_t (*cas_write)(const struct hsa_queue *queue, uint64_t expected, uint64_t value);
 	void (*ring)(uint64_t doorbell, int64_t value);
+	int (*queue_create)(uint64_t agent, uint32_t size, uint32_t type, void *call, void *data,
+			    uint32_t private_bytes, uint32_t group_bytes,
+			    const struct hsa_queue **ret);
+	int (*queue_destroy)(const struct hsa_queue *queue);
 	int (*pool_info)(uint64_t pool, uint32_t what, void *ret);
 	int (*pool_allocate)(uint64_t pool, size_t size, uint32_t flags, void **ret);
 	int (*pool_free)(void *memory);

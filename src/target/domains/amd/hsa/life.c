@@ -4,6 +4,7 @@
 #include "target/domains/amd/hsa/life.h"
 
 #include "target/domains/amd/counters/counters.h"
+#include "target/domains/amd/counters/windows.h"
 #include "target/domains/amd/hsa/agents.h"
 #include "target/domains/amd/hsa/kernels.h"
 #include "target/domains/amd/hsa/queues.h"
@@ -108,6 +109,11 @@ void hsa_before_shut_down(struct hook_around *around, uint64_t *window)
 		hsa_gate_leave();
 	}
 	hsa_before_init(around, window);
+	/* Queues of ours go before: whether this call is the last one cannot be told. */
+	if (windows_are_on() && hsa_gate_enter_alone()) {
+		windows_end();
+		hsa_gate_leave();
+	}
 }
 
 /* One of a session that is over was cleared away when the next one began. */

@@ -95,7 +95,7 @@ static bool put_signal(struct hsa_packet *packet, uint64_t signal)
 
 static bool give_signal(struct hsa_packet *packet, struct hsa_command *command)
 {
-	command->signal = hsa_signal_take(on_done);
+	command->signal = hsa_signal_take(on_done, NULL);
 	command->done_at = 0;
 	command->has_our_signal = true;
 	if (!command->signal)
@@ -209,8 +209,7 @@ static void look_at_packet(const struct looked_at *at, struct hsa_packet *packet
 static void look_at_packets(struct known_queue *queue, uint64_t last, uint64_t cause)
 {
 	for (uint64_t i = last - MIN(last, queue->size - 1); hsa_queue_next(queue, &i, last); i++) {
-		struct looked_at at = { queue, i, cause, counters_find(queue->doorbell, i),
-					i == last };
+		struct looked_at at = { queue, i, cause, counters_find(queue, i), i == last };
 
 		look_at_packet(&at, (struct hsa_packet *)queue->base + (i & (queue->size - 1)));
 	}
@@ -231,5 +230,5 @@ void hsa_before_doorbell(struct hook_around *around, uint64_t *window)
 		look_at_packets(queue, around->frame.arguments[1], around->frame.begin);
 	if (queue && counters_are_on())
 		hook_set_argument(around, window, 1,
-				  counters_last_of(signal, around->frame.arguments[1]));
+				  counters_last_of(queue, around->frame.arguments[1]));
 }

@@ -93,16 +93,17 @@ static void queue_fill(struct known_queue *slot, const struct hsa_queue *queue, 
 		__atomic_store_n(&slot->is_known, 1, __ATOMIC_RELEASE);
 }
 
-void hsa_queue_learn(const struct hsa_queue *queue, uint64_t next, uint64_t agent)
+bool hsa_queue_learn(const struct hsa_queue *queue, uint64_t next, uint64_t agent)
 {
 	struct known_queue *slot;
 
 	if (!queue || !queue->doorbell || !queue->base || !queue->size ||
 	    queue->size & (queue->size - 1) || queue_find(queue->doorbell))
-		return;
+		return false;
 	slot = queue_claim(queue->doorbell);
 	if (slot)
 		queue_fill(slot, queue, next, agent);
+	return slot;
 }
 
 static void queue_clear(struct known_queue *slot)

@@ -26,8 +26,8 @@ struct known_queue {
 void hsa_queues_clear(void);
 
 /* A queue that the program uses: `next` is its next packet; its agent, where that was seen, or 0.
- */
-void hsa_queue_learn(const struct hsa_queue *queue, uint64_t next, uint64_t agent);
+ * True: it was not known. */
+bool hsa_queue_learn(const struct hsa_queue *queue, uint64_t next, uint64_t agent);
 
 /* The next packet from `*index` to `last` that is filled in and was not looked at, each given once;
  * also the last itself, however it looks.  False when there is none. */

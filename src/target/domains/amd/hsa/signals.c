@@ -71,7 +71,7 @@ static void signal_destroy(uint64_t signal)
 	count_down(&made);
 }
 
-uint64_t hsa_signal_take(hsa_on_signal *call)
+uint64_t hsa_signal_take(hsa_on_signal *call, void *data)
 {
 	uint64_t signal;
 
@@ -82,7 +82,8 @@ uint64_t hsa_signal_take(hsa_on_signal *call)
 		hsa_calls.signal_store(signal, 1);
 	else
 		signal = signal_make();
-	if (signal && !hsa_calls.on_signal(signal, LESS_THAN, 1, call, (void *)signal))
+	if (signal &&
+	    !hsa_calls.on_signal(signal, LESS_THAN, 1, call, data ? data : (void *)signal))
 		return signal;
 	count_down(&out);
 	if (signal)

@@ -3,6 +3,7 @@
  * calls that change what is known.
  */
 #include "shared/arch/syscall.h"
+#include "target/domains/amd/counters/windows.h"
 #include "target/domains/amd/hsa/kernels.h"
 #include "target/domains/amd/hsa/queues.h"
 #include "target/domains/amd/hsa/signals.h"
@@ -30,7 +31,7 @@ void hsa_after_queue_create(struct hook_around *around, uint64_t end)
 
 	(void)end;
 	if (hsa_sees_packets() && !(int32_t)around->frame.results[0] && pointer)
-		hsa_queue_learn(*pointer, 0, around->frame.arguments[0]);
+		(void)hsa_queue_learn(*pointer, 0, around->frame.arguments[0]);
 }
 
 static const struct hsa_queue *queue_in(const struct hook_around *around)
@@ -43,17 +44,20 @@ void hsa_after_index(struct hook_around *around, uint64_t end)
 {
 	(void)end;
 	if (hsa_sees_packets())
-		hsa_queue_learn(queue_in(around), around->frame.results[0], 0);
+		(void)hsa_queue_learn(queue_in(around), around->frame.results[0], 0);
 }
 
 /* (queue, count): room for one packet is taken with packets of ours around it, where it can be. */
 void hsa_before_add(struct hook_around *around, uint64_t *window)
 {
 	const struct hsa_queue *queue = queue_in(around);
+	uint64_t next;
 
 	if (!queue || !counters_are_on())
 		return;
-	hsa_queue_learn(queue, hsa_calls.load_write(queue), 0);
+	next = hsa_calls.load_write(queue);
+	if (hsa_queue_learn(queue, next, 0))
+		counters_queue_came(queue, next);
 	if (around->frame.arguments[1] != 1 || !counters_reserve(queue, &around->kept[INDEX]))
 		return;
 	around->kept[IS_RESERVED] = true;
@@ -135,9 +139,11 @@ static void executables_ask(bool kernels)
 uint32_t hsa_work_begin(const struct hsa_slots *core, const struct hsa_slots *amd_ext,
 			const struct hsa_wanted *wanted)
 {
+	uint32_t windows = (uint32_t)wanted->windows << DOMAIN_WINDOW;
+
 	if (is_begun) {
 		executables_ask(wanted->kernels || wanted->counters);
-		return hsa_seen();
+		return hsa_seen() | windows;
 	}
 	if (!hsa_calls_find(core, amd_ext) || pending_open())
 		return 0;
@@ -151,7 +157,7 @@ uint32_t hsa_work_begin(const struct hsa_slots *core, const struct hsa_slots *am
 	begun_in = hsa_life() - 1;
 	executables_ask(wanted->kernels || wanted->counters);
 	hsa_see(wanted->kernels, wanted->copies, wanted->counters);
-	return hsa_seen();
+	return hsa_seen() | windows;
 }
 
 void hsa_work_leave_to_hip(void)
@@ -179,6 +185,7 @@ static void give_back(void)
 
 	if (library && got_symbol_beside(begun_beside, "hsa_signal_destroy") && runtime_enter()) {
 		hsa_copy_times_end();
+		windows_end();
 		counters_give_back();
 		hsa_signals_free();
 		hsa_gate_leave();

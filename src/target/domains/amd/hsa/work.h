@@ -11,10 +11,11 @@
 #include "target/domains/amd/counters/counters.h"
 #include "target/hooks/hook.h"
 
-/* Once a session; bits of the domains that are seen from now on.  On threads of ours. */
+/* Once a session; bits of the domains that are seen from now on, or can be.  On threads of ours. */
 struct hsa_wanted {
 	bool kernels, copies;
 	bool counters; /* of kernels, see counters_begin() */
+	bool windows;  /* of devices, likewise */
 };
 uint32_t hsa_work_begin(const struct hsa_slots *core, const struct hsa_slots *amd_ext,
 			const struct hsa_wanted *wanted);

@@ -1,0 +1,43 @@
+/*
+ * Runs inside the target, on any thread.
+ */
+#include "compat/register/loader.h"
+
+#include "compat/register/forks.h"
+
+void *loader_open(const char *path, int flags)
+{
+	struct fork_work work = forks_begin();
+	void *handle = dlopen(path, flags);
+
+	dlerror();
+	forks_release(work);
+	return handle;
+}
+
+void loader_close(void *handle)
+{
+	struct fork_work work = forks_begin();
+
+	dlclose(handle);
+	forks_release(work);
+}
+
+void *loader_symbol(void *scope, const char *name)
+{
+	struct fork_work work = forks_begin();
+	void *found = dlsym(scope, name);
+
+	dlerror();
+	forks_release(work);
+	return found;
+}
+
+bool loader_find_module(const void *address, Dl_info *ret)
+{
+	struct fork_work work = forks_begin();
+	bool is_found = dladdr(address, ret);
+
+	forks_release(work);
+	return is_found;
+}

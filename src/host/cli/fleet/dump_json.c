@@ -1,0 +1,66 @@
+/*
+ * The classes of a dump as objects: one for each innermost call, with the calls that lead to it.
+ */
+#include "host/cli/fleet/dump_view.h"
+
+#include "host/core/text/json.h"
+#include "host/core/threads/thread_state.h"
+
+/* The ranks that are in this very call; those that went on are in its children. */
+static void class_write(struct json *json, const struct dump_view *view, enum class_threads which,
+			uint32_t path)
+{
+	const struct class_tree *tree = &view->trees[which];
+	const struct class_node *node = &tree->nodes[path];
+	const struct seen_thread *example = node->example;
+	char ranks[4096];
+
+	json_object(json, NULL);
+	json_text(json, "event", "class");
+	json_text(json, "threads", which == CLASS_MAIN ? "main" : "other");
+	json_number(json, "ranks_below", rank_set_size(&node->ranks));
+	json_text(json, "ranks", rank_set_describe(&node->ranks, ranks, sizeof(ranks)));
+	json_number(json, "thread_count", node->ends);
+	json_text(json, "state", node->is_mixed ? "" : thread_state_name(example->state));
+	json_text(json, "call",
+		  node->is_mixed ? "" : pool_text(&tree->paths->texts, example->call));
+	json_list(json, "frames");
+	for (; path != PATH_NONE; path = tree->paths->items[path].parent) {
+		json_object(json, NULL);
+		json_text(json, "function", call_path_function(tree->paths, path));
+		json_text(json, "module", call_path_module(tree->paths, path));
+		json_object_end(json);
+	}
+	json_list_end(json);
+	json_object_end(json);
+}
+
+static void motions_write(struct json *json, const struct dump_view *view)
+{
+	char ranks[4096];
+
+	for (unsigned i = 0; view->motions && i < MOTIONS; i++) {
+		const struct rank_set *set = &view->motions->ranks[i];
+
+		if (!set->count)
+			continue;
+		json_object(json, NULL);
+		json_text(json, "event", "motion");
+		json_text(json, "motion", motion_name((enum motion)i));
+		json_number(json, "count", rank_set_size(set));
+		json_text(json, "ranks", rank_set_describe(set, ranks, sizeof(ranks)));
+		json_number(json, "dumps", view->dump->rounds);
+		json_object_end(json);
+	}
+}
+
+void dump_view_json(const struct dump_view *view, FILE *out)
+{
+	struct json json = { .out = out };
+
+	for (unsigned i = 0; i < CLASS_THREADS; i++)
+		for (uint32_t path = 0; path < view->trees[i].count; path++)
+			if (view->trees[i].nodes[path].ends)
+				class_write(&json, view, (enum class_threads)i, path);
+	motions_write(&json, view);
+}

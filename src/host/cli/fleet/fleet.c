@@ -1,0 +1,179 @@
+/*
+ * Asks a fleet, and says which of its ranks did not answer.
+ */
+#include "host/cli/fleet/fleet.h"
+
+#include "host/cli/report.h"
+#include "host/cli/version.h"
+#include "host/core/cleanup.h"
+#include "host/core/interrupt.h"
+#include "host/core/text/json.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
+#include "host/core/threads/thread_state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RANKS_SHOWN 160u
+
+int fleet_ask(const struct fleet_values *values, const struct node_request *request,
+	      uint64_t time_ns, const struct fleet_job_listener *listener, struct fleet *fleet,
+	      struct err *err)
+{
+	CLEANUP(plan_done) struct fleet_plan plan = { 0 };
+	CLEANUP(close) int signals = -1;
+	struct fleet_job_options options = { .plan = &plan,
+					     .request = *request,
+					     .limpet = values->limpet,
+					     .is_copied = values->copy,
+					     .version = LIMPET_VERSION,
+					     .limit_ns = time_ns + values->timeout_ns };
+	struct fleet_outcome outcome;
+	int r = plan_make(&plan, &values->who, err);
+
+	if (r)
+		return r;
+	signals = interrupt_watch(/* before_end */ NULL, err);
+	if (signals < 0)
+		return signals;
+	options.signals = signals;
+	options.request.limit_ns = options.limit_ns;
+	options.request.rank_limit_ns = values->timeout_ns / 2;
+	if (listener)
+		options.listener = *listener;
+	return fleet_job_run(&options, fleet, &outcome, err);
+}
+
+const char *fleet_node_name(const struct fleet *fleet, const struct fleet_rank *rank)
+{
+	return rank->node == NODE_NONE ? "?" : fleet->nodes[rank->node].name;
+}
+
+/* The ranks from this one on that are in the same state for the same reason. */
+static size_t group_take(const struct fleet *fleet, size_t first, struct rank_set *ret)
+{
+	const struct fleet_rank *rank = &fleet->ranks[first];
+	size_t before = 0;
+
+	for (size_t i = 0; i < fleet->rank_count; i++) {
+		const struct fleet_rank *other = &fleet->ranks[i];
+
+		if (other->state != rank->state || strcmp(other->reason, rank->reason))
+			continue;
+		before += i < first;
+		if (rank_set_add(ret, other->number))
+			break;
+	}
+	return before;
+}
+
+static void ranks_tell(const struct fleet *fleet)
+{
+	char text[RANKS_SHOWN];
+
+	for (size_t i = 0; i < fleet->rank_count; i++) {
+		CLEANUP(rank_set_done) struct rank_set group = { 0 };
+		const struct fleet_rank *rank = &fleet->ranks[i];
+
+		if (rank->state == RANK_DONE || rank->state == RANK_IDLE ||
+		    group_take(fleet, i, &group))
+			continue;
+		print(stderr, "%s: %" PRIu64 ":[%s] %s\n", rank_state_name(rank->state),
+		      rank_set_size(&group), rank_set_describe(&group, text, sizeof(text)),
+		      rank->reason);
+	}
+}
+
+void fleet_tell_failures(const struct fleet *fleet)
+{
+	fflush(stdout);
+	ranks_tell(fleet);
+	for (size_t i = 0; i < fleet->node_count; i++) {
+		const struct fleet_node *node = &fleet->nodes[i];
+
+		if (node->phase != NODE_ENDED && !node->rank_count)
+			print(stderr, "node %s: %s\n", node->name, node->trouble);
+		for (size_t k = 0; k < node->note_count; k++)
+			print(stderr, "note: %s: %s\n", node->name, node->notes[k]);
+		if (node->lost_lines)
+			print(stderr, "warning: %s: %" PRIu64 " line%s damaged on the way\n",
+			      node->name, node->lost_lines, plural(node->lost_lines));
+	}
+}
+
+static const char *phase_name(enum node_phase phase)
+{
+	static const char *const names[] = { [NODE_SILENT] = "silent",
+					     [NODE_GREETED] = "speaks",
+					     [NODE_ENDED] = "done",
+					     [NODE_LOST] = "lost" };
+
+	return names[phase];
+}
+
+static void node_write(struct json *json, const struct fleet_node *node)
+{
+	json_object(json, NULL);
+	json_text(json, "event", "node");
+	json_text(json, "node", node->name);
+	json_text(json, "state", phase_name(node->phase));
+	json_text(json, "trouble", node->trouble);
+	json_text(json, "limpet", node->version);
+	json_text(json, "machine", node->machine);
+	json_text(json, "kernel", node->kernel);
+	json_number(json, "processors", node->processors);
+	json_number(json, "ranks", node->rank_count);
+	json_bool(json, "clock_synchronized", node->is_synchronized);
+	json_number(json, "clock_error_ns", node->clock_error_ns);
+	json_number(json, "lost_lines", node->lost_lines);
+	json_list(json, "notes");
+	for (size_t i = 0; i < node->note_count; i++)
+		json_text(json, NULL, node->notes[i]);
+	json_list_end(json);
+	json_object_end(json);
+}
+
+static void rank_write(struct json *json, const struct fleet *fleet, const struct fleet_rank *rank)
+{
+	json_object(json, NULL);
+	json_text(json, "event", "rank");
+	json_number(json, "rank", rank->number);
+	json_bool(json, "numbered", rank->is_told);
+	json_text(json, "node", fleet_node_name(fleet, rank));
+	json_signed(json, "pid", rank->pid);
+	json_text(json, "state", rank_state_key(rank->state));
+	json_text(json, "reason", rank->reason);
+	json_text(json, "program", rank->program);
+	json_text(json, "command", rank->command);
+	json_text(json, "user", rank->user);
+	json_text(json, "through", rank->through);
+	json_text(json, "variable", rank->variable);
+	json_number(json, "size", rank->size);
+	json_number(json, "threads", rank->threads);
+	json_text(json, "process_state",
+		  rank->process_state ? thread_state_name(rank->process_state) : "");
+	json_text(json, "sampler", rank->sampler);
+	json_text(json, "no_better_sampler", rank->sampler_reasons);
+	json_text(json, "no_attach", rank->refusal);
+	json_object_end(json);
+}
+
+void fleet_write_json(const struct fleet *fleet)
+{
+	struct json json = { .out = stdout };
+
+	for (size_t i = 0; i < fleet->node_count; i++)
+		node_write(&json, &fleet->nodes[i]);
+	for (size_t i = 0; i < fleet->rank_count; i++)
+		rank_write(&json, fleet, &fleet->ranks[i]);
+}
+
+int fleet_check_operands(int operands, char **argv, struct err *err)
+{
+	if (operands < 0)
+		return operands;
+	return operands ? report_surplus(argv[0], err) : 0;
+}

@@ -1,0 +1,191 @@
+/*
+ * limpet fleet dump: where all ranks of a job are, merged: which of them wait for which.
+ */
+#include "host/cli/command.h"
+#include "host/cli/fleet/dump_view.h"
+#include "host/cli/fleet/fleet.h"
+#include "host/cli/report.h"
+#include "host/core/cleanup.h"
+#include "host/core/output/output_file.h"
+#include "host/core/text/nearest.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct dump_values {
+	struct fleet_values fleet; /* first */
+	uint64_t times, interval_ns;
+	bool kernel, all_threads;
+	const char *sampler, *format, *output;
+};
+
+#define FIELD(member) offsetof(struct dump_values, member)
+
+static const struct option_desc dump_options[] = {
+	FLEET_OPTIONS(FIELD(fleet)),
+	{ 't', "times", "N", "dump N times and show what moved (default: 1)", OPTION_NUMBER,
+	  FIELD(times) },
+	{ 'i', "interval", "TIME", "with --times: from one dump to the next (default: 1s)",
+	  OPTION_DURATION, FIELD(interval_ns) },
+	{ 'a', "all-threads", NULL, "show other threads than the main one, too", OPTION_FLAG,
+	  FIELD(all_threads) },
+	{ 0, "kernel", NULL, "show frames of the kernel", OPTION_FLAG, FIELD(kernel) },
+	{ 0, "sampler", "NAME", "use only this sampler: bpf or read", OPTION_TEXT, FIELD(sampler) },
+	{ 'f', "form", "FORM", "write text, json, html or dot (default: text)", OPTION_TEXT,
+	  FIELD(format) },
+	{ 'o', "output", "FILE", "write to FILE (default: stdout)", OPTION_TEXT, FIELD(output) },
+	{ 0 },
+};
+
+static const struct dump_form {
+	const char *name, *looks_like;
+	void (*write)(const struct dump_view *view, FILE *out);
+} forms[] = {
+	{ "text", "*: * on *", dump_view_text },
+	{ "json", "{\"event\":*", dump_view_json },
+	{ "html", "<!doctype html>*", dump_view_html },
+	{ "dot", "digraph fleet*", dump_view_dot },
+};
+
+static const struct dump_form *form_find(const char *name, struct err *err)
+{
+	struct nearest nearest = { .wanted = name };
+
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		if (!strcmp(forms[i].name, name))
+			return &forms[i];
+		nearest_offer(&nearest, forms[i].name);
+	}
+	err_set(err, -EINVAL, "unknown form '%s'", name);
+	err_fix(err, nearest.best ? "--form %s" : "--form text, json, html or dot", nearest.best);
+	err_exit(err, EXIT_USAGE);
+	return NULL;
+}
+
+static int times_check(const struct dump_values *values, struct err *err)
+{
+	if (values->times && values->times <= DUMP_TIMES_MAX)
+		return 0;
+	err_set(err, -EINVAL, "--times is from 1 to %u", DUMP_TIMES_MAX);
+	return err_exit(err, EXIT_USAGE);
+}
+
+static int view_write(const struct dump_view *view, const struct dump_form *form, const char *path,
+		      struct err *err)
+{
+	CLEANUP(output_discard) struct output_file file = { 0 };
+	int r;
+
+	if (!path || !strcmp(path, "-")) {
+		form->write(view, stdout);
+		return 0;
+	}
+	r = output_open(&file, path, err);
+	if (!r)
+		r = output_check_stranger(&file.location, path, form->looks_like, err);
+	if (r)
+		return r;
+	form->write(view, file.out);
+	return output_commit(&file, err);
+}
+
+static int view_make(struct dump_view *ret, const struct dump_values *values,
+		     struct motions *motions, struct err *err)
+{
+	uint32_t last = ret->dump->rounds ? ret->dump->rounds - 1 : 0;
+	int r = 0;
+
+	for (unsigned i = 0; !r && i < CLASS_THREADS; i++)
+		r = class_tree_build(&ret->trees[i], ret->dump, last, (enum class_threads)i);
+	if (!r && values->times > 1) {
+		r = motions_find(motions, ret->dump);
+		ret->motions = motions;
+		ret->seconds = (double)values->interval_ns * last / 1e9;
+	}
+	return r ? err_set(err, r, "dump: no memory") : 0;
+}
+
+/* With --json, what became of nodes and ranks comes before the classes. */
+static int dump_show(const struct dump_values *values, const struct dump_form *form,
+		     const struct fleet *fleet, struct fleet_dump *dump, struct err *err)
+{
+	struct dump_view view = { .fleet = fleet, .dump = dump };
+	struct motions motions = { 0 };
+	int r = fleet_dump_settle(dump, fleet);
+
+	if (!r)
+		r = view_make(&view, values, &motions, err);
+	if (!r && values->fleet.is_json)
+		fleet_write_json(fleet);
+	if (!r)
+		r = view_write(&view, form, values->output, err);
+	for (unsigned i = 0; i < CLASS_THREADS; i++)
+		class_tree_done(&view.trees[i]);
+	motions_done(&motions);
+	return r;
+}
+
+static int on_message(void *context, uint32_t node, uint32_t kind, struct cursor *cursor)
+{
+	return fleet_dump_take(context, node, kind, cursor);
+}
+
+static int dump_ask(const struct dump_values *values, const struct dump_form *form, struct err *err)
+{
+	CLEANUP(fleet_done) struct fleet fleet = { 0 };
+	CLEANUP(fleet_dump_done) struct fleet_dump dump = { 0 };
+	const struct fleet_job_listener listener = { .message = on_message, .context = &dump };
+	const struct node_request request = {
+		.action = FLEET_DUMP,
+		.dump = { .times = (uint32_t)values->times,
+			  .interval_ns = values->interval_ns,
+			  .kernel_frames = values->kernel,
+			  .all_threads = values->all_threads,
+			  .sampler = values->sampler ? values->sampler : "" },
+	};
+	int r = fleet_ask(&values->fleet, &request, (values->times - 1) * values->interval_ns,
+			  &listener, &fleet, err);
+
+	if (!r && fleet.rank_count)
+		r = dump_show(values, form, &fleet, &dump, err);
+	if (r)
+		return r;
+	if (!values->fleet.is_json)
+		fleet_tell_failures(&fleet);
+	return fleet_judge(&fleet, err);
+}
+
+static enum exit_code dump_run(char **argv)
+{
+	struct dump_values values = { .fleet = FLEET_VALUES,
+				      .times = 1,
+				      .interval_ns = 1000000000u };
+	struct err err = { 0 };
+	int operands = options_parse(dump_options, argv, &values, &err);
+	const struct dump_form *form = NULL;
+
+	if (!fleet_check_operands(operands, argv, &err) && !times_check(&values, &err))
+		form = form_find(values.fleet.is_json ? "json"
+				 : values.format      ? values.format
+						      : "text",
+				 &err);
+	if (form)
+		(void)!dump_ask(&values, form, &err);
+	return report_end("fleet dump", values.fleet.is_json, &err);
+}
+
+const struct command command_fleet_dump = {
+	.name = "fleet dump",
+	.summary = "show where all ranks of a job are, merged into one tree",
+	.usage = FLEET_USAGE
+	" [--times N] [--all-threads] [-f text|json|html|dot] [-o FILE] [--json]",
+	.options = dump_options,
+	.run = dump_run,
+	.notes =
+		"Each line is a class of ranks: 7:[0-4,6-7] are the seven ranks that made these calls.  No\n"
+		"thread is stopped.  With --times it says which ranks did not move.\n"
+		"\n"
+		"examples:\n"
+		"  limpet fleet dump --local\n"
+		"  limpet fleet dump --hosts 'n[1-4]' --match train.py --times 3\n",
+};

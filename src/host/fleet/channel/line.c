@@ -1,0 +1,96 @@
+/*
+ * Writes and reads lines.  Runs at both ends; what is read is foreign.
+ */
+#include "host/fleet/channel/line.h"
+
+#include "host/core/text/base64.h"
+#include "host/recording/format.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define HEAD_MAX 48u
+#define HEX      16u
+
+/* What the checksum is of: the head before it, and the bytes as they are meant. */
+static uint32_t line_checksum(const struct line *line)
+{
+	unsigned char text[HEAD_MAX + LINE_BYTES_MAX];
+	size_t size = (size_t)snprintf((char *)text, HEAD_MAX, "%08" PRIx32 " %" PRIu32 " %c",
+				       line->tag, line->number, (char)line->part);
+
+	memcpy(text + size, line->bytes, line->size);
+	return checksum_of(text, size + line->size);
+}
+
+size_t line_write(const struct line *line, char ret[LINE_SIZE_MAX])
+{
+	int length =
+		snprintf(ret, HEAD_MAX, LINE_MARK "%08" PRIx32 " %" PRIu32 " %c %08" PRIx32 " ",
+			 line->tag, line->number, (char)line->part, line_checksum(line));
+	size_t used = (size_t)length;
+
+	base64_put(ret + used, line->bytes, line->size);
+	used += BASE64_SIZE(line->size);
+	ret[used++] = '\n';
+	return used;
+}
+
+_Static_assert(HEAD_MAX + BASE64_SIZE(LINE_BYTES_MAX) + 1 <= LINE_SIZE_MAX, "a line has room");
+
+static bool part_take(struct text *text, enum line_part *ret)
+{
+	static const char parts[] = { LINE_WHOLE, LINE_FIRST, LINE_MIDDLE, LINE_LAST, LINE_END };
+
+	if (text->at >= text->end || !memchr(parts, *text->at, sizeof(parts)))
+		return false;
+	*ret = (enum line_part) * text->at++;
+	return true;
+}
+
+static bool number_take(struct text *text, unsigned base, uint32_t *ret)
+{
+	uint64_t value;
+
+	if (!text_take_number(text, base, &value) || value > UINT32_MAX)
+		return false;
+	*ret = (uint32_t)value;
+	return text_take_char(text, ' ');
+}
+
+static bool line_parse(struct text text, struct line *ret)
+{
+	uint32_t checksum;
+
+	if (!number_take(&text, HEX, &ret->tag) || !number_take(&text, 10, &ret->number) ||
+	    !part_take(&text, &ret->part) || !text_take_char(&text, ' ') ||
+	    !number_take(&text, HEX, &checksum))
+		return false;
+	/* Some launchers end lines as terminals do. */
+	if (text.end > text.at && text.end[-1] == '\r')
+		text.end--;
+	return base64_take(text.at, (size_t)(text.end - text.at), ret->bytes, sizeof(ret->bytes),
+			   &ret->size) &&
+	       line_checksum(ret) == checksum;
+}
+
+bool line_read(struct text text, struct line *ret, bool *ret_is_torn)
+{
+	const size_t mark = strlen(LINE_MARK);
+
+	*ret_is_torn = false;
+	while ((size_t)(text.end - text.at) >= mark) {
+		const char *at = memmem(text.at, (size_t)(text.end - text.at), LINE_MARK, mark);
+
+		if (!at)
+			break;
+		text.at = at + mark;
+		if (line_parse(text, ret)) {
+			*ret_is_torn = false;
+			return true;
+		}
+		*ret_is_torn = true;
+	}
+	return false;
+}

@@ -1,0 +1,274 @@
+/*
+ * Starts programs and hears them out.  Host only.
+ */
+#include "host/fleet/child.h"
+
+#include "host/core/bytes.h"
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/core/environment.h"
+#include "host/core/text/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ERRORS_MAX 4096u
+#define GRACE_NS   1000000000ull
+#define LOOK_NS    10000000
+#define FORM_MAX   64u
+
+struct pipes {
+	int input[2], output[2], errors[2];
+};
+
+static void pipe_close(int ends[2])
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (ends[i] >= 0)
+			close(ends[i]);
+}
+
+static void pipes_close(struct pipes *pipes)
+{
+	pipe_close(pipes->input);
+	pipe_close(pipes->output);
+	pipe_close(pipes->errors);
+}
+
+static int pipes_open(struct pipes *ret)
+{
+	*ret = (struct pipes){ { -1, -1 }, { -1, -1 }, { -1, -1 } };
+	if (!pipe2(ret->input, O_CLOEXEC) && !pipe2(ret->output, O_CLOEXEC) &&
+	    !pipe2(ret->errors, O_CLOEXEC))
+		return 0;
+	pipes_close(ret);
+	return -errno;
+}
+
+static int child_spawn(pid_t *ret, const char *const *argv, const struct pipes *pipes)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none, usual;
+	int r;
+
+	sigemptyset(&none);
+	sigemptyset(&usual);
+	sigaddset(&usual, SIGPIPE);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+						      POSIX_SPAWN_SETPGROUP);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setsigdefault(&attributes, &usual);
+	posix_spawnattr_setpgroup(&attributes, 0);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, pipes->input[0], STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, pipes->output[1], STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, pipes->errors[1], STDERR_FILENO);
+	r = posix_spawnp(ret, argv[0], &actions, &attributes, (char *const *)(uintptr_t)argv,
+			 environment_given());
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	return -r;
+}
+
+static int start_refuse(int code, const char *program, struct err *err)
+{
+	if (code != -ENOENT)
+		return err_set(err, code, "start %s: %s", program, strerror(-code));
+	err_set(err, code, "there is no program '%s' here", program);
+	return err_fix(err, "run limpet where '%s' is installed", program);
+}
+
+int child_start(struct child *ret, const char *const *argv, struct err *err)
+{
+	struct pipes pipes;
+	int r = pipes_open(&pipes);
+	pid_t pid = 0;
+
+	if (!r)
+		r = child_spawn(&pid, argv, &pipes);
+	if (r) {
+		pipes_close(&pipes);
+		return start_refuse(r, argv[0], err);
+	}
+	*ret = (struct child){ .pid = pid,
+			       .input = TAKE_FD(pipes.input[1]),
+			       .output = TAKE_FD(pipes.output[0]),
+			       .errors = TAKE_FD(pipes.errors[0]) };
+	fcntl(ret->input, F_SETFL, O_NONBLOCK);
+	pipes_close(&pipes);
+	return 0;
+}
+
+void child_close_input(struct child *self)
+{
+	if (self->input >= 0)
+		close(TAKE_FD(self->input));
+}
+
+bool child_has_ended(struct child *self, int *ret_status)
+{
+	if (!self->pid || waitpid(self->pid, ret_status, WNOHANG) != self->pid)
+		return false;
+	self->pid = 0;
+	return true;
+}
+
+static void child_close(struct child *self)
+{
+	child_close_input(self);
+	if (self->output >= 0)
+		close(TAKE_FD(self->output));
+	if (self->errors >= 0)
+		close(TAKE_FD(self->errors));
+}
+
+void child_ask_to_end(struct child *self)
+{
+	int status;
+
+	child_close(self);
+	if (!self->pid || self->asked_ns || child_has_ended(self, &status))
+		return;
+	self->asked_ns = now_ns();
+	kill(-self->pid, SIGTERM);
+}
+
+void child_end(struct child *self)
+{
+	int status;
+
+	child_ask_to_end(self);
+	while (self->pid && now_ns() - self->asked_ns < GRACE_NS) {
+		if (child_has_ended(self, &status))
+			return;
+		nanosleep(&(struct timespec){ 0, LOOK_NS }, NULL);
+	}
+	if (!self->pid)
+		return;
+	kill(-self->pid, SIGKILL);
+	while (waitpid(self->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	self->pid = 0;
+}
+
+const char *child_describe(int status, char *buffer, size_t capacity)
+{
+	if (WIFSIGNALED(status))
+		snprintf(buffer, capacity, "signal %d", WTERMSIG(status));
+	else
+		snprintf(buffer, capacity, "exit code %d", WEXITSTATUS(status));
+	return buffer;
+}
+
+/* One of its two outputs; false at its end. */
+static bool output_take(int *fd, struct bytes *into, size_t bytes_max)
+{
+	char part[4096];
+	ssize_t got = read(*fd, part, sizeof(part));
+
+	if (got > 0) {
+		bytes_put(into, part, MIN((size_t)got, bytes_max - MIN(bytes_max, into->size)));
+		return true;
+	}
+	if (got < 0 && (errno == EINTR || errno == EAGAIN))
+		return true;
+	close(TAKE_FD(*fd));
+	return false;
+}
+
+/* Until both of its outputs have ended; -ETIME, -EFBIG. */
+static int outputs_take(struct child *child, struct bytes *output, struct bytes *errors,
+			size_t bytes_max, uint64_t until_ns)
+{
+	while (child->output >= 0 || child->errors >= 0) {
+		struct pollfd fds[] = { { child->output, POLLIN, 0 },
+					{ child->errors, POLLIN, 0 } };
+		uint64_t now = now_ns();
+
+		if (now >= until_ns)
+			return -ETIME;
+		poll(fds, 2, (int)((until_ns - now) / 1000000) + 1);
+		if (fds[0].revents)
+			output_take(&child->output, output, bytes_max);
+		if (fds[1].revents)
+			output_take(&child->errors, errors, ERRORS_MAX);
+		if (output->size >= bytes_max)
+			return -EFBIG;
+	}
+	return 0;
+}
+
+static int status_await(struct child *child, uint64_t until_ns, int *ret)
+{
+	while (!child_has_ended(child, ret)) {
+		if (now_ns() >= until_ns)
+			return -ETIME;
+		nanosleep(&(struct timespec){ 0, LOOK_NS / 10 }, NULL);
+	}
+	return 0;
+}
+
+/* The last line that it had to say for itself. */
+static void errors_explain(const struct bytes *errors, struct err *err)
+{
+	struct text text = { (const char *)errors->data,
+			     (const char *)errors->data + errors->size };
+	struct text line, last = { 0 };
+
+	while (errors->size && text_take_line(&text, &line))
+		if (line.end > line.at)
+			last = line;
+	if (last.at)
+		err_why(err, "%.*s", (int)MIN(last.end - last.at, 300), last.at);
+}
+
+static int capture_refuse(const char *program, int r, int status, const struct bytes *errors,
+			  struct err *err)
+{
+	char form[FORM_MAX];
+
+	if (r == -ETIME)
+		err_set(err, r, "%s does not answer", program);
+	else if (r == -EFBIG)
+		err_set(err, r, "%s says more than can be read", program);
+	else
+		err_set(err, -EIO, "%s failed: %s", program,
+			child_describe(status, form, sizeof(form)));
+	errors_explain(errors, err);
+	return err->code;
+}
+
+int child_capture(const char *const *argv, size_t bytes_max, uint64_t limit_ns, char **ret,
+		  struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes output = { 0 }, errors = { 0 };
+	struct child child = CHILD_NONE;
+	uint64_t until_ns = now_ns() + limit_ns;
+	int status = 0, r = child_start(&child, argv, err);
+
+	if (r)
+		return r;
+	child_close_input(&child);
+	r = outputs_take(&child, &output, &errors, bytes_max, until_ns);
+	if (!r)
+		r = status_await(&child, until_ns, &status);
+	child_end(&child);
+	bytes_put(&output, "", 1);
+	if (r || status)
+		return capture_refuse(argv[0], r, status, &errors, err);
+	if (output.has_failed)
+		return err_set(err, -ENOMEM, "%s: no memory", argv[0]);
+	*ret = (char *)output.data;
+	output = (struct bytes){ 0 };
+	return 0;
+}

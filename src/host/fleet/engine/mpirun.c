@@ -1,0 +1,129 @@
+/*
+ * --mpirun PID: the ranks of a launcher that runs here.  Open MPI (up to 4) and srun keep a list of
+ * them for debuggers; of MPICH's hydra the proxies are found.  The nodes are reached by ssh.
+ */
+#include "host/core/cleanup.h"
+#include "host/core/room.h"
+#include "host/core/text/text.h"
+#include "host/fleet/engine/hydra.h"
+#include "host/fleet/engine/proctable.h"
+#include "host/fleet/engine/ssh.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+static bool mpirun_is_meant(const struct fleet_who *who)
+{
+	return who->mpirun;
+}
+
+/* With or without its domain. */
+static bool is_this_machine(const char *host)
+{
+	struct utsname system;
+	size_t length;
+
+	uname(&system);
+	length = strcspn(system.nodename, ".");
+	return !strcmp(host, "localhost") || !strcmp(host, system.nodename) ||
+	       (!strncmp(host, system.nodename, length) && (!host[length] || host[length] == '.'));
+}
+
+static struct planned_node *node_named(struct fleet_plan *plan, const char *host)
+{
+	struct planned_node *node;
+
+	for (size_t i = 0; i < plan->node_count; i++)
+		if (!strcmp(plan->nodes[i].name, host))
+			return &plan->nodes[i];
+	node = plan_add_node(plan, host);
+	if (node)
+		node->is_local = is_this_machine(host);
+	return node;
+}
+
+static int rank_add(struct fleet_plan *plan, uint32_t rank, const struct proctable_entry *entry)
+{
+	struct planned_node *node = node_named(plan, entry->host);
+
+	if (!node ||
+	    make_room(&node->known, node->known_count, &node->known_room, sizeof(*node->known)))
+		return -ENOMEM;
+	node->known[node->known_count++] = (struct known_rank){ rank, entry->pid };
+	return 0;
+}
+
+static int table_plan(struct fleet_plan *ret, pid_t pid, struct err *err)
+{
+	CLEANUP(free) struct proctable_entry *entries = NULL;
+	size_t count = 0;
+	int r = proctable_read(pid, &entries, &count, err);
+
+	if (r)
+		return r;
+	for (size_t i = 0; !r && i < count; i++)
+		r = rank_add(ret, (uint32_t)i, &entries[i]);
+	return r ? err_set(err, r, "ranks: no memory") : 0;
+}
+
+static int hydra_plan(struct fleet_plan *ret, pid_t pid, struct err *err)
+{
+	struct hydra hydra;
+	struct utsname system;
+	int r = hydra_read(&hydra, pid, err);
+
+	if (r)
+		return r;
+	uname(&system);
+	for (size_t i = 0; !r && i < hydra.hosts.count; i++)
+		r = node_named(ret, hydra.hosts.names[i]) ? 0 : -ENOMEM;
+	if (!r && hydra.has_local)
+		r = node_named(ret, system.nodename) ? 0 : -ENOMEM;
+	if (!r)
+		r = text_set(&ret->key, hydra.key);
+	ret->find.way = FIND_HYDRA;
+	ret->find.key = ret->key ? ret->key : "";
+	hydra_done(&hydra);
+	return r ? err_set(err, r, "hosts: no memory") : 0;
+}
+
+static int launcher_refuse(pid_t pid, struct err *err)
+{
+	err_set(err, -ENOENT, "%d tells no ranks", pid);
+	err_why(err, "it is neither Open MPI's mpirun (up to version 4), nor srun, nor MPICH's "
+		     "mpiexec.hydra");
+	err_fix(err, "limpet fleet ... --hosts LIST --match NAME");
+	return err_exit(err, EXIT_NOT_ATTACHABLE);
+}
+
+static int mpirun_plan(struct fleet_plan *ret, const struct fleet_who *who, struct err *err)
+{
+	pid_t pid;
+	int r = text_parse_pid(who->mpirun, &pid);
+
+	if (r) {
+		err_set(err, r, "'%s' is no process number", who->mpirun);
+		return err_exit(err, EXIT_USAGE);
+	}
+	if (asprintf(&ret->title, "job of %d", pid) < 0) {
+		ret->title = NULL;
+		return err_set(err, -ENOMEM, "ranks: no memory");
+	}
+	r = table_plan(ret, pid, err);
+	if (r == -ENOENT && !ret->node_count) {
+		*err = (struct err){ 0 };
+		r = hydra_plan(ret, pid, err);
+	}
+	return r == -ENOENT ? launcher_refuse(pid, err) : r;
+}
+
+const struct engine engine_mpirun = {
+	.name = "--mpirun",
+	.copy = COPY_INPUT,
+	.is_meant = mpirun_is_meant,
+	.plan = mpirun_plan,
+	.command = ssh_command,
+};

@@ -1,0 +1,265 @@
+/*
+ * From processes to ranks.  Children inherit the variables of a rank: the topmost process that has
+ * them is the rank, and where that one is a wrapper, what it runs is looked at.  Runs on nodes.
+ */
+#include "host/fleet/find/found_ranks.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/room.h"
+#include "host/core/text/path.h"
+#include "host/fleet/find/job_processes.h"
+#include "host/fleet/find/wrappers.h"
+#include "host/fleet/rank.h"
+#include "host/process/procfs.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WRAPPERS_MAX 8u
+
+struct search {
+	const struct find_options *options;
+	struct job_processes processes;
+	unsigned variable;
+	struct found_ranks *found;
+};
+
+static uint32_t rank_of(const struct search *self, size_t index)
+{
+	return self->variable == VARIABLE_NONE ? RANK_NONE
+					       : self->processes.items[index].ranks[self->variable];
+}
+
+/* Is one above it the same rank, or, without numbers, in the job as well? */
+static bool is_below_its_rank(const struct search *self, size_t index)
+{
+	uint32_t rank = rank_of(self, index);
+	size_t above = job_processes_parent(&self->processes, index);
+
+	while (above != PROCESS_NOBODY) {
+		if (self->processes.items[above].is_in_job && rank_of(self, above) == rank)
+			return true;
+		above = job_processes_parent(&self->processes, above);
+	}
+	return false;
+}
+
+static bool is_top(const struct search *self, size_t index)
+{
+	if (!self->processes.items[index].is_in_job)
+		return false;
+	if (rank_of(self, index) == RANK_NONE && self->options->way != FIND_NAME)
+		return false;
+	return !is_below_its_rank(self, index);
+}
+
+/* Of several, the one that has worked most; PROCESS_NOBODY: it has none. */
+static size_t busiest_child(const struct search *self, size_t index)
+{
+	const struct job_process *items = self->processes.items;
+	size_t best = PROCESS_NOBODY;
+
+	for (size_t i = 0; i < self->processes.count; i++)
+		if (items[i].parent == items[index].pid && !items[i].is_ours &&
+		    (best == PROCESS_NOBODY || items[i].cpu_ns > items[best].cpu_ns))
+			best = i;
+	return best;
+}
+
+static void through_add(struct found_rank *rank, const char *name)
+{
+	size_t used = strlen(rank->through);
+
+	snprintf(rank->through + used, sizeof(rank->through) - used, "%s%s", used ? ", " : "",
+		 name);
+}
+
+/* A script has its own name, and is the program of a shell. */
+static bool is_wrapper(const struct job_process *process)
+{
+	char path[PATH_MAX];
+
+	if (program_is_wrapper(process->name))
+		return true;
+	return proc_read_link(process->pid, "exe", path, sizeof(path)) > 0 &&
+	       program_is_wrapper(path_base_name(path));
+}
+
+/* What the wrappers run. */
+static size_t worker_find(const struct search *self, size_t index, struct found_rank *rank)
+{
+	const struct job_process *items = self->processes.items;
+
+	for (unsigned i = 0; i < WRAPPERS_MAX && is_wrapper(&items[index]); i++) {
+		size_t child = busiest_child(self, index);
+
+		if (child == PROCESS_NOBODY)
+			break;
+		through_add(rank, items[index].name);
+		index = child;
+	}
+	return index;
+}
+
+static int found_add(struct found_ranks *found, const struct found_rank *rank)
+{
+	if (make_room(&found->items, found->count, &found->room, sizeof(*found->items)))
+		return -ENOMEM;
+	found->items[found->count++] = *rank;
+	return 0;
+}
+
+static bool is_wanted(const struct search *self, uint32_t number)
+{
+	return !self->options->has_ranks || number == RANK_NONE ||
+	       rank_set_has(&self->options->ranks, number);
+}
+
+static int rank_add(struct search *self, size_t top, uint32_t number, uint32_t size)
+{
+	const struct job_process *process = &self->processes.items[top];
+	struct found_rank rank = { .top = process->pid, .number = number, .size = size };
+	size_t worker = top;
+
+	if (!is_wanted(self, number))
+		return 0;
+	if (self->options->family == FAMILY_WORKER)
+		worker = worker_find(self, top, &rank);
+	process = &self->processes.items[worker];
+	rank.pid = process->pid;
+	snprintf(rank.name, sizeof(rank.name), "%s", process->name);
+	return found_add(self->found, &rank);
+}
+
+static int tops_add(struct search *self)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < self->processes.count; i++)
+		if (is_top(self, i))
+			r = rank_add(self, i, rank_of(self, i),
+				     self->variable == VARIABLE_NONE
+					     ? 0
+					     : self->processes.items[i].sizes[self->variable]);
+	return r;
+}
+
+/* Those that somebody else has found. */
+static int known_add(struct search *self)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < self->options->known_count; i++) {
+		const struct known_rank *known = &self->options->known[i];
+		struct found_rank gone = {
+			.pid = known->pid, .top = known->pid, .number = known->rank, .is_gone = true
+		};
+		size_t index = job_processes_find(&self->processes, known->pid);
+
+		if (index != PROCESS_NOBODY)
+			r = rank_add(self, index, known->rank, /* size */ 0);
+		else if (is_wanted(self, known->rank))
+			r = found_add(self->found, &gone);
+	}
+	return r;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+	const struct found_rank *left = a, *right = b;
+
+	if (left->number != right->number)
+		return left->number < right->number ? -1 : 1;
+	return (left->top > right->top) - (left->top < right->top);
+}
+
+/* A process that left its rank to be a daemon has another parent, and is in the same session. */
+static bool is_same_session(const struct search *self, const struct found_rank *one,
+			    const struct found_rank *other)
+{
+	size_t a = job_processes_find(&self->processes, one->top);
+	size_t b = job_processes_find(&self->processes, other->top);
+
+	return a != PROCESS_NOBODY && b != PROCESS_NOBODY && self->processes.items[a].session &&
+	       self->processes.items[a].session == self->processes.items[b].session;
+}
+
+static int twice_refuse(const struct found_rank *one, const struct found_rank *other,
+			struct err *err)
+{
+	err_set(err, -EEXIST, "rank %u is there twice: process %d (%s) and process %d (%s)",
+		one->number, one->pid, one->name, other->pid, other->name);
+	err_why(err, "several jobs, or several steps of one, run here");
+	return err_fix(err, "choose one: --match NAME, --slurm JOB.STEP or --mpirun PID");
+}
+
+/* Each number once, the older process of it. */
+static int ranks_settle(struct search *self, struct err *err)
+{
+	struct found_ranks *found = self->found;
+	size_t kept = 0;
+
+	if (found->count)
+		qsort(found->items, found->count, sizeof(*found->items), compare_ranks);
+	for (size_t i = 0; i < found->count; i++) {
+		const struct found_rank *last = kept ? &found->items[kept - 1] : NULL;
+		const struct found_rank *rank = &found->items[i];
+
+		if (!last || rank->number == RANK_NONE || last->number != rank->number)
+			found->items[kept++] = *rank;
+		else if (!is_same_session(self, last, rank))
+			return twice_refuse(last, rank, err);
+	}
+	found->count = kept;
+	return 0;
+}
+
+static int nobody_refuse(const struct find_options *options, struct err *err)
+{
+	err_set(err, -ESRCH, "no rank runs here");
+	switch (options->way) {
+	case FIND_NAME:
+		err_why(err, "no process is called '%s'", options->name);
+		break;
+	case FIND_SLURM:
+		err_why(err, "no process of Slurm's job %s%s%s tells its rank", options->job,
+			*options->step ? "." : "", options->step);
+		break;
+	default:
+		err_why(err, "no process has a variable that tells a rank, or it may not be read");
+		err_fix(err, "--match NAME, or --rank-variable NAME");
+	}
+	return err_exit(err, EXIT_NO_PROCESS);
+}
+
+int ranks_find(struct found_ranks *ret, const struct find_options *options, struct err *err)
+{
+	CLEANUP(ranks_done) struct found_ranks found = { .variable = "" };
+	struct search search = { .options = options, .found = &found };
+	int r = job_processes_read(&search.processes, options, err);
+
+	if (r)
+		return r;
+	search.variable = job_processes_variable(&search.processes, options);
+	found.variable = job_variable_name(search.variable, options);
+	found.is_live = search.processes.is_live;
+	r = options->way == FIND_PIDS ? known_add(&search) : tops_add(&search);
+	r = r ? err_set(err, r, "ranks: no memory") : ranks_settle(&search, err);
+	job_processes_done(&search.processes);
+	if (r)
+		return r;
+	if (!found.count && !options->has_ranks)
+		return nobody_refuse(options, err);
+	*ret = found;
+	found = (struct found_ranks){ 0 };
+	return 0;
+}
+
+void ranks_done(struct found_ranks *ranks)
+{
+	free(ranks->items);
+	*ranks = (struct found_ranks){ 0 };
+}

@@ -1,0 +1,343 @@
+/*
+ * Reads all processes, and says who is in the job.  Runs on nodes; stops nothing.
+ */
+#include "host/fleet/find/job_processes.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/text/path.h"
+#include "host/fleet/find/slurm_pids.h"
+#include "host/fleet/find/wrappers.h"
+#include "host/fleet/rank.h"
+#include "host/process/forks/descendants.h"
+#include "host/process/procfs.h"
+#include "host/process/stat.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COMMAND_MAX 4096u
+#define WORDS_NAMED 4u /* words of a command line that may be the program's name */
+
+static const char *own_variable(const char *name)
+{
+	const char *value = secure_getenv(name);
+
+	return value ? value : "";
+}
+
+static bool has_value(const struct variables *variables, const char *name, const char *value)
+{
+	const char *found = variables->text ? variables_value(variables, name) : NULL;
+
+	return found && !strcmp(found, value);
+}
+
+/* Several nodes may be one machine: there, each has the processes of its own name. */
+static bool is_on_our_node(const struct variables *variables)
+{
+	const char *node = own_variable("SLURMD_NODENAME");
+
+	return !*node || has_value(variables, "SLURMD_NODENAME", node);
+}
+
+static bool is_in_slurm_job(const struct job_process *process, const struct variables *variables,
+			    const struct find_options *options)
+{
+	const char *own_step = own_variable("SLURM_STEP_ID");
+
+	(void)process;
+	if (!has_value(variables, "SLURM_JOB_ID", options->job) || !is_on_our_node(variables))
+		return false;
+	if (*own_step && has_value(variables, "SLURM_STEP_ID", own_step))
+		return false;
+	return !*options->step || has_value(variables, "SLURM_STEP_ID", options->step);
+}
+
+/* The program's name stands among the first words: "python3 -u train.py". */
+static bool is_called(const struct job_process *process, const struct variables *variables,
+		      const struct find_options *options)
+{
+	char command[COMMAND_MAX];
+	struct err ignored = { 0 };
+	ssize_t size = proc_read_small(process->pid, "cmdline", command, sizeof(command), &ignored);
+	const char *at = command;
+
+	(void)variables;
+	if (!fnmatch(options->name, process->name, 0))
+		return true;
+	for (unsigned i = 0; i < WORDS_NAMED && size > 0 && at < command + size; i++) {
+		if (!fnmatch(options->name, path_base_name(at), 0))
+			return true;
+		at += strlen(at) + 1;
+	}
+	return false;
+}
+
+static bool is_any(const struct job_process *process, const struct variables *variables,
+		   const struct find_options *options)
+{
+	(void)process;
+	(void)variables;
+	(void)options;
+	return true;
+}
+
+/* The word behind another one, in a command line. */
+static bool has_argument(pid_t pid, const char *option, const char *value)
+{
+	char command[COMMAND_MAX];
+	struct err ignored = { 0 };
+	ssize_t size = proc_read_small(pid, "cmdline", command, sizeof(command), &ignored);
+	const char *end = command + MAX(size, 0);
+
+	for (const char *at = command; at < end; at += strlen(at) + 1) {
+		const char *next = at + strlen(at) + 1;
+
+		if (!strcmp(at, option) && next < end && !strcmp(next, value))
+			return true;
+	}
+	return false;
+}
+
+static bool is_proxy(const struct job_process *process, const struct variables *variables,
+		     const struct find_options *options)
+{
+	(void)variables;
+	return !strcmp(process->name, "hydra_pmi_proxy") &&
+	       has_argument(process->pid, "--control-port", options->key);
+}
+
+typedef bool membership(const struct job_process *process, const struct variables *variables,
+			const struct find_options *options);
+
+static membership *const memberships[FIND_WAYS] = {
+	[FIND_VARIABLES] = is_any,      [FIND_NAME] = is_called, [FIND_PIDS] = is_any,
+	[FIND_SLURM] = is_in_slurm_job, [FIND_HYDRA] = is_proxy,
+};
+
+/* A batch script is no task, though it has the number of the first. */
+static bool is_task(const struct variables *variables, const struct rank_variable *variable)
+{
+	return strcmp(variable->name, "SLURM_PROCID") ||
+	       (variables->text && variables_value(variables, "SLURM_STEP_ID"));
+}
+
+static void ranks_read(struct job_process *process, const struct variables *variables,
+		       const struct find_options *options)
+{
+	const struct rank_variable named = { .name = options->variable };
+
+	for (unsigned i = 0; i < RANK_VARIABLES_MAX; i++)
+		process->ranks[i] = RANK_NONE;
+	for (unsigned i = 0; rank_variables[i].name; i++)
+		if (is_task(variables, &rank_variables[i]))
+			(void)rank_variable_read(variables, &rank_variables[i], &process->ranks[i],
+						 &process->sizes[i]);
+	if (*options->variable)
+		(void)rank_variable_read(variables, &named, &process->ranks[VARIABLE_NAMED],
+					 &process->sizes[VARIABLE_NAMED]);
+}
+
+/* False: it has ended. */
+static bool process_fill(struct job_process *ret, const struct lineage *lineage,
+			 const struct find_options *options)
+{
+	CLEANUP(variables_done) struct variables variables = { 0 };
+	struct process_stat stat;
+	struct err ignored = { 0 };
+
+	if (stat_read(lineage->pid, 0, &stat, &ignored) || stat.is_kernel_thread)
+		return false;
+	*ret = (struct job_process){ .pid = lineage->pid,
+				     .parent = stat.parent,
+				     .cpu_ns = stat.cpu_ns,
+				     .state = stat.state };
+	snprintf(ret->name, sizeof(ret->name), "%s", stat.name);
+	ret->session = stat.session;
+	if (variables_read(&variables, ret->pid))
+		variables = (struct variables){ 0 };
+	ranks_read(ret, &variables, options);
+	ret->is_in_job = memberships[options->way](ret, &variables, options) &&
+			 !program_is_launcher(ret->name, options->way == FIND_HYDRA);
+	return true;
+}
+
+size_t job_processes_find(const struct job_processes *self, pid_t pid)
+{
+	const struct table_entry *entry = table_find(&self->by_pid, (uint64_t)pid, 0);
+
+	return entry ? (size_t)entry->value : PROCESS_NOBODY;
+}
+
+size_t job_processes_parent(const struct job_processes *self, size_t index)
+{
+	return job_processes_find(self, self->items[index].parent);
+}
+
+static int processes_add(struct job_processes *self, const struct job_process *process)
+{
+	struct table_entry *entry;
+	bool is_new;
+
+	entry = table_make(&self->by_pid, (uint64_t)process->pid, 0, &is_new);
+	if (!entry)
+		return -ENOMEM;
+	entry->value = self->count;
+	self->items[self->count++] = *process;
+	return 0;
+}
+
+/* Ourselves and all above us.  A rank is none of them. */
+static void processes_mark_ours(struct job_processes *self)
+{
+	size_t index = job_processes_find(self, getpid());
+
+	while (index != PROCESS_NOBODY && !self->items[index].is_ours) {
+		self->items[index].is_ours = true;
+		self->items[index].is_in_job = false;
+		index = job_processes_parent(self, index);
+	}
+}
+
+/* Those below the proxy are the job, not the proxy itself. */
+static void processes_inherit(struct job_processes *self)
+{
+	for (size_t i = 0; i < self->count; i++) {
+		size_t parent = job_processes_parent(self, i);
+
+		if (parent != PROCESS_NOBODY && self->items[parent].is_in_job)
+			self->items[i].is_in_job = true;
+	}
+	for (size_t i = 0; i < self->count; i++)
+		if (!strcmp(self->items[i].name, "hydra_pmi_proxy"))
+			self->items[i].is_in_job = false;
+}
+
+static unsigned variable_index(const char *name)
+{
+	for (unsigned i = 0; rank_variables[i].name; i++)
+		if (!strcmp(rank_variables[i].name, name))
+			return i;
+	return VARIABLE_NAMED;
+}
+
+/* Programs may be begun without any variable: Slurm knows its tasks all the same. */
+static void processes_ask_slurm(struct job_processes *self, const struct find_options *options)
+{
+	CLEANUP(free) struct known_rank *tasks = NULL;
+	struct slurm_steps steps = { options->step, own_variable("SLURM_STEP_ID") };
+	unsigned variable = variable_index("SLURM_PROCID");
+	size_t count = 0;
+
+	slurm_pids_read(options->job, &steps, &tasks, &count);
+	for (size_t i = 0; i < count; i++) {
+		size_t index = job_processes_find(self, tasks[i].pid);
+		struct job_process *process = index == PROCESS_NOBODY ? NULL : &self->items[index];
+
+		if (!process || process->is_ours ||
+		    program_is_launcher(process->name, /* with_proxy */ false))
+			continue;
+		process->is_in_job = true;
+		if (process->ranks[variable] == RANK_NONE)
+			process->ranks[variable] = tasks[i].rank;
+	}
+}
+
+static bool has_any_rank(const struct job_process *process)
+{
+	for (unsigned i = 0; i < RANK_VARIABLES_MAX; i++)
+		if (process->ranks[i] != RANK_NONE)
+			return true;
+	return false;
+}
+
+/* Where processes were named and none has a rank from its start: it may have set one since. */
+static void processes_read_live(struct job_processes *self, const struct find_options *options)
+{
+	for (size_t i = 0; i < self->count; i++)
+		if (self->items[i].is_in_job && has_any_rank(&self->items[i]))
+			return;
+	for (size_t i = 0; i < self->count; i++) {
+		CLEANUP(variables_done) struct variables variables = { 0 };
+		struct job_process *process = &self->items[i];
+
+		if (!process->is_in_job || variables_read_live(&variables, process->pid))
+			continue;
+		ranks_read(process, &variables, options);
+		self->is_live |= has_any_rank(process);
+	}
+}
+
+static int processes_fill(struct job_processes *self, const struct lineage *list, size_t count,
+			  const struct find_options *options)
+{
+	int r = 0;
+
+	self->items = calloc(count + 1, sizeof(*self->items));
+	if (!self->items)
+		return -ENOMEM;
+	for (size_t i = 0; !r && i < count; i++) {
+		struct job_process process;
+
+		if (process_fill(&process, &list[i], options))
+			r = processes_add(self, &process);
+	}
+	return r;
+}
+
+int job_processes_read(struct job_processes *ret, const struct find_options *options,
+		       struct err *err)
+{
+	CLEANUP(job_processes_done) struct job_processes self = { 0 };
+	CLEANUP(free) struct lineage *list = NULL;
+	size_t count = 0;
+	int r = lineage_read_all(&list, &count, err);
+
+	if (r)
+		return r;
+	r = processes_fill(&self, list, count, options);
+	if (r)
+		return err_set(err, r, "%zu processes: no memory", count);
+	processes_mark_ours(&self);
+	if (options->way == FIND_HYDRA)
+		processes_inherit(&self);
+	if (options->way == FIND_SLURM)
+		processes_ask_slurm(&self, options);
+	if (options->way == FIND_NAME)
+		processes_read_live(&self, options);
+	*ret = self;
+	self = (struct job_processes){ 0 };
+	return 0;
+}
+
+void job_processes_done(struct job_processes *self)
+{
+	free(self->items);
+	table_done(&self->by_pid);
+	*self = (struct job_processes){ 0 };
+}
+
+unsigned job_processes_variable(const struct job_processes *self,
+				const struct find_options *options)
+{
+	unsigned best = VARIABLE_NONE;
+
+	if (*options->variable)
+		return variable_index(options->variable);
+	for (size_t i = 0; i < self->count; i++)
+		for (unsigned k = 0; self->items[i].is_in_job && k < MIN(best, VARIABLE_NAMED); k++)
+			if (self->items[i].ranks[k] != RANK_NONE)
+				best = k;
+	return best;
+}
+
+const char *job_variable_name(unsigned variable, const struct find_options *options)
+{
+	if (variable == VARIABLE_NONE)
+		return "";
+	return variable == VARIABLE_NAMED ? options->variable : rank_variables[variable].name;
+}

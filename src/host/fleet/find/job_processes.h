@@ -1,0 +1,52 @@
+/*
+ * The processes of this machine, with what tells which of them belong to a job and which rank they
+ * are.
+ */
+#pragma once
+
+#include "host/core/table.h"
+#include "host/fleet/find/rank_variables.h"
+#include "host/fleet/request.h"
+
+/* Index of the variable that was named, where it is none of the table. */
+#define VARIABLE_NAMED (RANK_VARIABLES_MAX - 1)
+#define VARIABLE_NONE  RANK_VARIABLES_MAX
+
+#define PROCESS_NOBODY SIZE_MAX
+
+struct job_process {
+	pid_t pid, parent, session;
+	uint64_t cpu_ns;
+	char name[32], state;
+	bool is_in_job;
+	bool is_ours; /* limpet itself, or what has started it */
+	/* By index of rank_variables: RANK_NONE where it has none. */
+	uint32_t ranks[RANK_VARIABLES_MAX], sizes[RANK_VARIABLES_MAX];
+};
+
+struct job_processes {
+	struct job_process *items; /* older ones first */
+	size_t count;
+	struct table by_pid; /* (pid, 0): index */
+	bool is_live;        /* ranks were read from memory, since /proc told none */
+};
+
+int job_processes_read(struct job_processes *ret, const struct find_options *options,
+		       struct err *err) MUST_CHECK;
+void job_processes_done(struct job_processes *processes);
+
+static inline void job_processes_done_at_scope_end(struct job_processes *processes)
+{
+	job_processes_done(processes);
+}
+
+/* PROCESS_NOBODY: there is none of that number. */
+size_t job_processes_find(const struct job_processes *processes, pid_t pid);
+/* Of this one; PROCESS_NOBODY where it is not there. */
+size_t job_processes_parent(const struct job_processes *processes, size_t index);
+
+/* The best variable that any process of the job has, or the one that is named; VARIABLE_NONE. */
+unsigned job_processes_variable(const struct job_processes *processes,
+				const struct find_options *options);
+/* What that one is called; "" for none. */
+const char *job_variable_name(unsigned variable, const struct find_options *options);

@@ -1,0 +1,33 @@
+/*
+ * Lists of hosts as Slurm, pdsh and clustershell write them: "n[1-4,7],gpu-[01-03],login".
+ */
+#pragma once
+
+#include "host/core/err.h"
+
+#include <stdbool.h>
+
+#define HOSTS_MAX           16384u
+#define HOST_NAME_MAX_BYTES 256u
+
+/* Zero is empty. */
+struct hosts {
+	char **names; /* each once, in the order of the list */
+	size_t count, room;
+};
+
+/* Exit code EXIT_USAGE when it makes no sense. */
+int hosts_parse(struct hosts *ret, const char *text, struct err *err) MUST_CHECK;
+/* Unless it is there; 0 or -ENOMEM. */
+int hosts_add(struct hosts *hosts, const char *name) MUST_CHECK;
+/* SIZE_MAX: it is not there. */
+size_t hosts_find(const struct hosts *hosts, const char *name);
+void hosts_done(struct hosts *hosts);
+
+static inline void hosts_done_at_scope_end(struct hosts *hosts)
+{
+	hosts_done(hosts);
+}
+
+/* Letters, digits and "._-:@", none of which a shell changes, and no '-' first: never an option. */
+bool host_name_is_sound(const char *name);

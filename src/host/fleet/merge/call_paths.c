@@ -1,0 +1,148 @@
+/*
+ * Puts trees of nodes together.  Runs at home; what nodes tell is foreign.
+ */
+#include "host/fleet/merge/call_paths.h"
+
+#include "host/core/room.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define PATHS_MAX   (16u << 20)
+#define OF_NODE_MAX (1u << 20) /* functions and texts of one node */
+#define DEPTH_MAX   4096u
+
+static int path_find(struct call_paths *self, const struct call_path *path, uint32_t *ret)
+{
+	struct table_entry *entry;
+	bool is_new;
+
+	entry = table_make(&self->numbers,
+			   (uint64_t)(uint32_t)(path->parent + 1) << 32 | path->function,
+			   path->module, &is_new);
+	if (!entry)
+		return -ENOMEM;
+	if (is_new) {
+		if (self->count >= PATHS_MAX ||
+		    make_room(&self->items, self->count, &self->room, sizeof(*self->items))) {
+			table_remove(&self->numbers, entry);
+			return -ENOMEM;
+		}
+		entry->value = self->count;
+		self->items[self->count++] = *path;
+	}
+	*ret = (uint32_t)entry->value;
+	return 0;
+}
+
+static uint32_t depth_below(const struct call_paths *self, uint32_t parent)
+{
+	return parent == PATH_NONE ? 1 : self->items[parent].depth + 1;
+}
+
+int call_paths_add(struct call_paths *self, uint32_t parent, const char *function,
+		   const char *module, uint32_t *ret)
+{
+	struct call_path path = { .parent = parent,
+				  .function = pool_add(&self->texts, function),
+				  .module = pool_add(&self->texts, module),
+				  .depth = depth_below(self, parent) };
+
+	if (path.function == POOL_NONE || path.module == POOL_NONE)
+		return -ENOMEM;
+	return path_find(self, &path, ret);
+}
+
+/* Those before it that never came are lost. */
+static int list_fill(uint32_t **list, size_t *count, size_t *room, uint32_t until)
+{
+	while (*count < until) {
+		if (*count >= OF_NODE_MAX || make_room(list, *count, room, sizeof(**list)))
+			return -ENOMEM;
+		(*list)[(*count)++] = PATH_NONE;
+	}
+	return 0;
+}
+
+static int text_take(struct call_paths *self, struct path_map *map, const char *text)
+{
+	uint32_t number = pool_add(&self->texts, text);
+
+	if (number == POOL_NONE || list_fill(&map->texts, &map->text_count, &map->text_room,
+					     (uint32_t)map->text_count + 1))
+		return -ENOMEM;
+	map->texts[map->text_count - 1] = number;
+	return 0;
+}
+
+static uint32_t number_at(const uint32_t *list, size_t count, uint32_t index)
+{
+	return index < count ? list[index] : PATH_NONE;
+}
+
+static int node_take(struct call_paths *self, struct path_map *map, const struct frame_node *node)
+{
+	uint32_t parent = node->parent == FRAME_ROOT ? PATH_NONE : path_map_find(map, node->parent);
+	struct call_path path = { .parent = parent,
+				  .function =
+					  number_at(map->texts, map->text_count, node->function),
+				  .module = number_at(map->texts, map->text_count, node->module),
+				  .depth = depth_below(self, parent) };
+	uint32_t number = PATH_NONE;
+	bool is_lost = (node->parent != FRAME_ROOT && parent == PATH_NONE) ||
+		       path.function == PATH_NONE || path.module == PATH_NONE ||
+		       path.depth > DEPTH_MAX;
+
+	if (list_fill(&map->paths, &map->path_count, &map->path_room,
+		      (uint32_t)map->path_count + 1) ||
+	    (!is_lost && path_find(self, &path, &number)))
+		return -ENOMEM;
+	map->paths[map->path_count - 1] = number;
+	return 0;
+}
+
+int call_paths_take(struct call_paths *self, struct path_map *map, struct frames_message *frames)
+{
+	struct frame_node node;
+	const char *text;
+
+	if (frames->first_text < map->text_count || frames->first_node < map->path_count ||
+	    frames->first_text > OF_NODE_MAX || frames->first_node > OF_NODE_MAX)
+		return 0;
+	if (list_fill(&map->texts, &map->text_count, &map->text_room, frames->first_text) ||
+	    list_fill(&map->paths, &map->path_count, &map->path_room, frames->first_node))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < frames->text_count; i++) {
+		if (!frames_take_text(frames, &text) || map->text_count >= OF_NODE_MAX)
+			return 0;
+		if (text_take(self, map, text))
+			return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < frames->node_count; i++) {
+		if (!frames_take_node(frames, &node) || map->path_count >= OF_NODE_MAX)
+			return 0;
+		if (node_take(self, map, &node))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+uint32_t path_map_find(const struct path_map *map, uint32_t number)
+{
+	return number_at(map->paths, map->path_count, number);
+}
+
+void call_paths_done(struct call_paths *self)
+{
+	pool_done(&self->texts);
+	free(self->items);
+	table_done(&self->numbers);
+	*self = (struct call_paths){ 0 };
+}
+
+void path_map_done(struct path_map *map)
+{
+	free(map->texts);
+	free(map->paths);
+	*map = (struct path_map){ 0 };
+}

@@ -1,0 +1,54 @@
+/*
+ * The calls of all nodes in one tree, each function below its caller.  Nodes number their functions
+ * by themselves: a map for each of them leads into this tree.
+ */
+#pragma once
+
+#include "host/core/pool.h"
+#include "host/core/table.h"
+#include "host/fleet/message.h"
+
+#define PATH_NONE UINT32_MAX /* no node: the root's parent, or what was lost on its way */
+
+struct call_path {
+	uint32_t parent;           /* PATH_NONE: it is outermost */
+	uint32_t function, module; /* texts */
+	uint32_t depth;
+};
+
+/* Zero is empty. */
+struct call_paths {
+	struct pool texts;
+	struct call_path *items; /* parents before their children */
+	size_t count, room;
+	struct table numbers;
+};
+
+/* What one node has told so far. */
+struct path_map {
+	uint32_t *texts, *paths; /* by its own numbers; PATH_NONE: lost */
+	size_t text_count, text_room, path_count, path_room;
+	uint64_t thread_count; /* whose stacks were told */
+};
+
+int call_paths_add(struct call_paths *paths, uint32_t parent, const char *function,
+		   const char *module, uint32_t *ret) MUST_CHECK;
+/* Functions of a node.  Where a message before it was lost, what leads through that is lost, too. 0
+ * or -ENOMEM. */
+int call_paths_take(struct call_paths *paths, struct path_map *map,
+		    struct frames_message *frames) MUST_CHECK;
+/* PATH_NONE: it is not known. */
+uint32_t path_map_find(const struct path_map *map, uint32_t number);
+
+static inline const char *call_path_function(const struct call_paths *paths, uint32_t path)
+{
+	return pool_text(&paths->texts, paths->items[path].function);
+}
+
+static inline const char *call_path_module(const struct call_paths *paths, uint32_t path)
+{
+	return pool_text(&paths->texts, paths->items[path].module);
+}
+
+void call_paths_done(struct call_paths *paths);
+void path_map_done(struct path_map *map);

@@ -1,0 +1,127 @@
+/*
+ * Counts ranks at calls, and puts children in order.
+ */
+#include "host/fleet/merge/class_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static bool is_counted(const struct seen_thread *thread, uint32_t round, enum class_threads which)
+{
+	return thread->round == round && thread->path != PATH_NONE &&
+	       thread->is_first == (which == CLASS_MAIN);
+}
+
+/* Threads come by rank, so that ranges only grow at their end. */
+static int thread_count(struct class_tree *self, const struct seen_thread *thread)
+{
+	uint32_t path = thread->path;
+	struct class_node *innermost = &self->nodes[path];
+
+	if (!innermost->ends++)
+		innermost->example = thread;
+	else
+		innermost->is_mixed |= thread->call != innermost->example->call ||
+				       thread->state != innermost->example->state;
+	for (; path != PATH_NONE; path = self->paths->items[path].parent) {
+		struct class_node *node = &self->nodes[path];
+
+		node->threads++;
+		if (rank_set_add(&node->ranks, thread->rank))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static bool is_before(const struct class_node *one, const struct class_node *other)
+{
+	uint64_t ones = rank_set_size(&one->ranks), others = rank_set_size(&other->ranks);
+
+	if (ones != others)
+		return ones > others;
+	return one->threads > other->threads;
+}
+
+/* The last first: each is put before those that are linked already. */
+static int compare_nodes(const void *a, const void *b, void *context)
+{
+	const struct class_tree *self = context;
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+	if (is_before(&self->nodes[left], &self->nodes[right]))
+		return 1;
+	if (is_before(&self->nodes[right], &self->nodes[left]))
+		return -1;
+	return left < right ? 1 : -1;
+}
+
+static void node_link(struct class_tree *self, uint32_t path)
+{
+	uint32_t parent = self->paths->items[path].parent;
+	uint32_t *first = parent == PATH_NONE ? &self->first : &self->nodes[parent].first;
+
+	self->nodes[path].next = *first;
+	*first = path;
+}
+
+static int nodes_link(struct class_tree *self)
+{
+	uint32_t *order = calloc(self->count + 1, sizeof(*order));
+	size_t count = 0;
+
+	if (!order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < self->count; i++)
+		if (self->nodes[i].threads)
+			order[count++] = i;
+	qsort_r(order, count, sizeof(*order), compare_nodes, self);
+	for (size_t i = 0; i < count; i++)
+		node_link(self, order[i]);
+	free(order);
+	return 0;
+}
+
+int class_tree_build(struct class_tree *ret, const struct fleet_dump *dump, uint32_t round,
+		     enum class_threads which)
+{
+	struct class_tree tree = { .paths = &dump->paths,
+				   .count = dump->paths.count,
+				   .first = PATH_NONE };
+	int r = 0;
+
+	tree.nodes = calloc(tree.count + 1, sizeof(*tree.nodes));
+	if (!tree.nodes)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < tree.count; i++)
+		tree.nodes[i] =
+			(struct class_node){ .path = i, .first = PATH_NONE, .next = PATH_NONE };
+	for (size_t i = 0; !r && i < dump->count; i++)
+		if (is_counted(&dump->threads[i], round, which))
+			r = thread_count(&tree, &dump->threads[i]);
+	if (!r)
+		r = nodes_link(&tree);
+	*ret = tree;
+	if (r)
+		class_tree_done(ret);
+	return r;
+}
+
+void class_tree_done(struct class_tree *self)
+{
+	for (size_t i = 0; self->nodes && i < self->count; i++)
+		rank_set_done(&self->nodes[i].ranks);
+	free(self->nodes);
+	*self = (struct class_tree){ 0 };
+}
+
+uint32_t class_tree_chain(const struct class_tree *self, uint32_t node)
+{
+	for (;;) {
+		const struct class_node *at = &self->nodes[node];
+		uint32_t child = at->first;
+
+		if (at->ends || child == PATH_NONE || self->nodes[child].next != PATH_NONE)
+			return node;
+		node = child;
+	}
+}

@@ -1,0 +1,44 @@
+/*
+ * The tree of calls with classes of ranks: each call with the ranks that are in it, the largest
+ * class first.  Chains of calls that all have the same ranks are one line.
+ */
+#pragma once
+
+#include "host/fleet/merge/fleet_dump.h"
+
+struct class_node {
+	uint32_t path;
+	struct rank_set ranks; /* in this call or below */
+	uint64_t threads;
+	uint64_t ends;                     /* threads whose innermost call it is, */
+	const struct seen_thread *example; /* one of them, */
+	bool is_mixed;                     /* and they are in different states or system calls */
+	uint32_t first, next;              /* child; sibling: more ranks first; PATH_NONE */
+};
+
+struct class_tree {
+	const struct call_paths *paths;
+	struct class_node *nodes; /* by path */
+	size_t count;
+	uint32_t first; /* outermost call */
+};
+
+enum class_threads {
+	CLASS_MAIN, /* the first thread of each rank's process */
+	CLASS_OTHERS,
+	CLASS_THREADS,
+};
+
+/* Of one round. */
+int class_tree_build(struct class_tree *ret, const struct fleet_dump *dump, uint32_t round,
+		     enum class_threads which) MUST_CHECK;
+void class_tree_done(struct class_tree *tree);
+
+static inline void class_tree_done_at_scope_end(struct class_tree *tree)
+{
+	class_tree_done(tree);
+}
+
+/* The last call of the chain that begins here: each has the next one alone below it, with the same
+ * ranks and threads. */
+uint32_t class_tree_chain(const struct class_tree *tree, uint32_t node);

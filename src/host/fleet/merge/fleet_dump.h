@@ -1,0 +1,60 @@
+/*
+ * Where all threads of all ranks were, once or several times: what fleet dump shows.
+ */
+#pragma once
+
+#include "host/fleet/fleet.h"
+#include "host/fleet/merge/call_paths.h"
+
+/* One thread in one round. */
+struct seen_thread {
+	uint32_t node, tid;
+	pid_t top, process;    /* of its rank; it is a thread of */
+	bool is_first;         /* the main thread of the rank's process */
+	uint32_t round, flags; /* enum thread_flag */
+	char state;
+	uint32_t path; /* innermost call; PATH_NONE: no stack */
+	uint64_t turns;
+	uint32_t name, call, object; /* texts of the paths */
+	uint32_t rank;               /* its number, after fleet_dump_settle() */
+};
+
+struct fleet_dump {
+	struct call_paths paths;
+	struct path_map *maps; /* by node */
+	size_t map_count;
+	struct seen_thread *threads; /* settled: by rank, round, process and tid */
+	size_t count, room;
+	uint32_t rounds;
+};
+
+/* A message of a node part; others than those of a dump are passed over.  0 or -ENOMEM. */
+int fleet_dump_take(struct fleet_dump *dump, uint32_t node, uint32_t kind,
+		    struct cursor *cursor) MUST_CHECK;
+/* After the fleet was settled: threads get the numbers of their ranks, and those of none go. */
+int fleet_dump_settle(struct fleet_dump *dump, const struct fleet *fleet) MUST_CHECK;
+void fleet_dump_done(struct fleet_dump *dump);
+
+static inline void fleet_dump_done_at_scope_end(struct fleet_dump *dump)
+{
+	fleet_dump_done(dump);
+}
+
+/* What a rank's main thread did from the first round to the last. */
+enum motion {
+	MOTION_UNKNOWN, /* not seen in all of them */
+	MOTION_STILL,   /* in the same call, and it never ran */
+	MOTION_SPUN,    /* in the same call, and it ran */
+	MOTION_MOVED,   /* elsewhere */
+	MOTIONS,
+};
+
+const char *motion_name(enum motion motion);
+
+/* Of ranks by their motion. */
+struct motions {
+	struct rank_set ranks[MOTIONS];
+};
+
+int motions_find(struct motions *ret, const struct fleet_dump *dump) MUST_CHECK;
+void motions_done(struct motions *motions);

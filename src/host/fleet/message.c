@@ -1,0 +1,254 @@
+/*
+ * Messages as bytes.  Runs at both ends; what is taken is foreign.
+ */
+#include "host/fleet/message.h"
+
+#define COUNT_MAX (1u << 20) /* of items in one message */
+
+static void message_begin(struct bytes *message, enum message_kind kind)
+{
+	message->size = 0;
+	bytes_u32(message, kind);
+}
+
+uint32_t message_kind(struct cursor *cursor)
+{
+	uint32_t kind = cursor_u32(cursor);
+
+	return kind < MESSAGE_KINDS && !cursor->has_failed ? kind : 0;
+}
+
+void hello_put(struct bytes *message, const struct hello_message *hello)
+{
+	message_begin(message, MESSAGE_HELLO);
+	bytes_u32(message, hello->protocol);
+	bytes_text(message, hello->version);
+	bytes_text(message, hello->node);
+	bytes_text(message, hello->machine);
+	bytes_text(message, hello->kernel);
+	bytes_u64(message, hello->real_ns);
+	bytes_u64(message, hello->boot_ns);
+	bytes_u64(message, hello->clock_error_ns);
+	bytes_u32(message, hello->is_synchronized);
+	bytes_u32(message, hello->processors);
+}
+
+bool hello_take(struct cursor *cursor, struct hello_message *ret)
+{
+	*ret = (struct hello_message){ .node = "", .machine = "", .kernel = "" };
+	ret->protocol = cursor_u32(cursor);
+	ret->version = cursor_text(cursor);
+	if (cursor->has_failed || ret->protocol != FLEET_PROTOCOL)
+		return !cursor->has_failed;
+	ret->node = cursor_text(cursor);
+	ret->machine = cursor_text(cursor);
+	ret->kernel = cursor_text(cursor);
+	ret->real_ns = cursor_u64(cursor);
+	ret->boot_ns = cursor_u64(cursor);
+	ret->clock_error_ns = cursor_u64(cursor);
+	ret->is_synchronized = cursor_u32(cursor);
+	ret->processors = cursor_u32(cursor);
+	return !cursor->has_failed;
+}
+
+void rank_put(struct bytes *message, const struct rank_message *rank)
+{
+	message_begin(message, MESSAGE_RANK);
+	bytes_u32(message, rank->pid);
+	bytes_u32(message, rank->process);
+	bytes_u32(message, rank->rank);
+	bytes_u32(message, rank->size);
+	bytes_text(message, rank->variable);
+	bytes_text(message, rank->program);
+	bytes_text(message, rank->command);
+	bytes_text(message, rank->user);
+	bytes_text(message, rank->through);
+	bytes_u32(message, rank->threads);
+	bytes_u32(message, rank->process_state);
+	bytes_text(message, rank->sampler);
+	bytes_text(message, rank->sampler_reasons);
+	bytes_text(message, rank->refusal);
+}
+
+bool rank_take(struct cursor *cursor, struct rank_message *ret)
+{
+	ret->pid = cursor_u32(cursor);
+	ret->process = cursor_u32(cursor);
+	ret->rank = cursor_u32(cursor);
+	ret->size = cursor_u32(cursor);
+	ret->variable = cursor_text(cursor);
+	ret->program = cursor_text(cursor);
+	ret->command = cursor_text(cursor);
+	ret->user = cursor_text(cursor);
+	ret->through = cursor_text(cursor);
+	ret->threads = cursor_u32(cursor);
+	ret->process_state = cursor_u32(cursor);
+	ret->sampler = cursor_text(cursor);
+	ret->sampler_reasons = cursor_text(cursor);
+	ret->refusal = cursor_text(cursor);
+	return !cursor->has_failed;
+}
+
+void state_put(struct bytes *message, const struct state_message *state)
+{
+	message_begin(message, MESSAGE_STATE);
+	bytes_u32(message, state->pid);
+	bytes_u32(message, state->state);
+	bytes_text(message, state->reason);
+}
+
+bool state_take(struct cursor *cursor, struct state_message *ret)
+{
+	ret->pid = cursor_u32(cursor);
+	ret->state = cursor_u32(cursor);
+	ret->reason = cursor_text(cursor);
+	return !cursor->has_failed && ret->state < RANK_STATES;
+}
+
+void note_put(struct bytes *message, const struct note_message *note)
+{
+	message_begin(message, MESSAGE_NOTE);
+	bytes_text(message, note->text);
+}
+
+bool note_take(struct cursor *cursor, struct note_message *ret)
+{
+	ret->text = cursor_text(cursor);
+	return !cursor->has_failed;
+}
+
+static void varint_add(struct bytes *bytes, uint64_t value)
+{
+	unsigned char *at = bytes_reserve(bytes, VARINT_MAX);
+
+	if (at)
+		bytes->size += (size_t)(varint_put(at, value) - at);
+}
+
+void frames_add_text(struct frames_draft *frames, const char *text)
+{
+	bytes_text(&frames->texts, text);
+	frames->text_count++;
+}
+
+void frames_add_node(struct frames_draft *frames, const struct frame_node *node)
+{
+	varint_add(&frames->nodes, node->parent == FRAME_ROOT ? 0 : (uint64_t)node->parent + 1);
+	varint_add(&frames->nodes, node->function);
+	varint_add(&frames->nodes, node->module);
+	frames->node_count++;
+}
+
+/* The next ones are numbered on. */
+static void frames_empty(struct frames_draft *frames)
+{
+	frames->first_text += frames->text_count;
+	frames->first_node += frames->node_count;
+	frames->text_count = frames->node_count = 0;
+	frames->texts.size = frames->nodes.size = 0;
+}
+
+void frames_put(struct bytes *message, struct frames_draft *frames)
+{
+	message_begin(message, MESSAGE_FRAMES);
+	bytes_u32(message, frames->first_text);
+	bytes_u32(message, frames->text_count);
+	bytes_u32(message, frames->first_node);
+	bytes_u32(message, frames->node_count);
+	bytes_u32(message, (uint32_t)frames->texts.size);
+	bytes_put(message, frames->texts.data, frames->texts.size);
+	bytes_put(message, frames->nodes.data, frames->nodes.size);
+	message->has_failed |= frames->texts.has_failed || frames->nodes.has_failed;
+	frames_empty(frames);
+}
+
+bool frames_take(struct cursor *cursor, struct frames_message *ret)
+{
+	uint32_t size;
+	const unsigned char *texts;
+
+	ret->first_text = cursor_u32(cursor);
+	ret->text_count = cursor_u32(cursor);
+	ret->first_node = cursor_u32(cursor);
+	ret->node_count = cursor_u32(cursor);
+	size = cursor_u32(cursor);
+	texts = cursor_take(cursor, size);
+	if (!texts || ret->text_count > COUNT_MAX || ret->node_count > COUNT_MAX)
+		return false;
+	ret->texts = (struct cursor){ texts, texts + size, false };
+	ret->nodes = *cursor;
+	return true;
+}
+
+bool frames_take_text(struct frames_message *frames, const char **ret)
+{
+	*ret = cursor_text(&frames->texts);
+	return !frames->texts.has_failed;
+}
+
+static uint32_t varint_u32(struct cursor *cursor)
+{
+	uint64_t value = cursor_varint(cursor);
+
+	cursor->has_failed |= value > UINT32_MAX;
+	return (uint32_t)value;
+}
+
+bool frames_take_node(struct frames_message *frames, struct frame_node *ret)
+{
+	struct cursor *cursor = &frames->nodes;
+	uint32_t parent = varint_u32(cursor);
+
+	ret->parent = parent ? parent - 1 : FRAME_ROOT;
+	ret->function = varint_u32(cursor);
+	ret->module = varint_u32(cursor);
+	return !cursor->has_failed;
+}
+
+void stacks_put(struct bytes *message, const struct stacks_message *stacks)
+{
+	message_begin(message, MESSAGE_STACKS);
+	bytes_u32(message, stacks->pid);
+	bytes_u32(message, stacks->process);
+	bytes_u32(message, stacks->round);
+	bytes_u32(message, stacks->thread_count);
+}
+
+void stacks_put_thread(struct bytes *message, const struct stacks_thread *thread)
+{
+	varint_add(message, thread->tid);
+	varint_add(message, thread->flags);
+	varint_add(message, thread->state);
+	varint_add(message, thread->leaf == FRAME_ROOT ? 0 : (uint64_t)thread->leaf + 1);
+	varint_add(message, thread->turns);
+	bytes_text(message, thread->name);
+	bytes_text(message, thread->call);
+	bytes_text(message, thread->object);
+}
+
+bool stacks_take(struct cursor *cursor, struct stacks_message *ret)
+{
+	ret->pid = cursor_u32(cursor);
+	ret->process = cursor_u32(cursor);
+	ret->round = cursor_u32(cursor);
+	ret->thread_count = cursor_u32(cursor);
+	ret->threads = *cursor;
+	return !cursor->has_failed && ret->thread_count <= COUNT_MAX;
+}
+
+bool stacks_take_thread(struct stacks_message *stacks, struct stacks_thread *ret)
+{
+	struct cursor *cursor = &stacks->threads;
+	uint32_t leaf;
+
+	ret->tid = varint_u32(cursor);
+	ret->flags = varint_u32(cursor);
+	ret->state = varint_u32(cursor);
+	leaf = varint_u32(cursor);
+	ret->leaf = leaf ? leaf - 1 : FRAME_ROOT;
+	ret->turns = cursor_varint(cursor);
+	ret->name = cursor_text(cursor);
+	ret->call = cursor_text(cursor);
+	ret->object = cursor_text(cursor);
+	return !cursor->has_failed;
+}

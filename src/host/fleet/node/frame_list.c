@@ -1,0 +1,56 @@
+/*
+ * A tree of calls that only grows.  Runs on nodes.
+ */
+#include "host/fleet/node/frame_list.h"
+
+#include <errno.h>
+
+static int text_find(struct frame_list *self, const char *text, uint32_t *ret)
+{
+	size_t before = self->texts.count;
+
+	*ret = pool_add(&self->texts, text);
+	if (*ret == POOL_NONE)
+		return -ENOMEM;
+	if (self->texts.count > before)
+		frames_add_text(&self->untold, text);
+	return 0;
+}
+
+int frame_list_find(struct frame_list *self, uint32_t parent, const char *function,
+		    const char *module, uint32_t *ret)
+{
+	struct frame_node node = { .parent = parent };
+	struct table_entry *entry;
+	bool is_new;
+
+	if (text_find(self, function, &node.function) || text_find(self, module, &node.module))
+		return -ENOMEM;
+	entry = table_make(&self->nodes, (uint64_t)(uint32_t)(parent + 1) << 32 | node.function,
+			   node.module, &is_new);
+	if (!entry)
+		return -ENOMEM;
+	if (is_new) {
+		entry->value = self->node_count++;
+		frames_add_node(&self->untold, &node);
+	}
+	*ret = (uint32_t)entry->value;
+	return 0;
+}
+
+bool frame_list_put(struct frame_list *self, struct bytes *message)
+{
+	if (!self->untold.text_count && !self->untold.node_count)
+		return false;
+	frames_put(message, &self->untold);
+	return true;
+}
+
+void frame_list_done(struct frame_list *self)
+{
+	pool_done(&self->texts);
+	table_done(&self->nodes);
+	bytes_done(&self->untold.texts);
+	bytes_done(&self->untold.nodes);
+	*self = (struct frame_list){ 0 };
+}

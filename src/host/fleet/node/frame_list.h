@@ -1,0 +1,24 @@
+/*
+ * The functions that were met on this node, as a tree of who called whom.  Each is told home once,
+ * when it is first met.
+ */
+#pragma once
+
+#include "host/core/pool.h"
+#include "host/core/table.h"
+#include "host/fleet/message.h"
+
+/* Zero is empty. */
+struct frame_list {
+	struct pool texts;
+	struct table nodes; /* (parent + 1 and function, module): its number */
+	uint32_t node_count;
+	struct frames_draft untold;
+};
+
+/* The node of a call below another one (FRAME_ROOT: none).  0 or -ENOMEM. */
+int frame_list_find(struct frame_list *frames, uint32_t parent, const char *function,
+		    const char *module, uint32_t *ret) MUST_CHECK;
+/* What was not told yet; false: there is nothing. */
+bool frame_list_put(struct frame_list *frames, struct bytes *message);
+void frame_list_done(struct frame_list *frames);

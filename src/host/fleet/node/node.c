@@ -1,0 +1,224 @@
+/*
+ * The node part from its beginning to its end.  Work is done on threads of its own; the main thread
+ * watches the time and stdin, so that nothing that hangs can keep it.
+ */
+#include "host/fleet/node/node.h"
+
+#include "host/core/clock.h"
+#include "host/core/text/print.h"
+#include "host/fleet/node/node_clock.h"
+#include "host/fleet/node/node_private.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/eventfd.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define FIND_LIMIT_NS 8000000000ull
+#define LOOK_NS       100000000ull
+#define LINGER_NS     500000000ull /* some launchers lose what a program says last */
+
+static const char *node_name(const struct node *self, const struct utsname *system)
+{
+	const char *slurm = secure_getenv("SLURMD_NODENAME");
+
+	if (self->request.node && *self->request.node)
+		return self->request.node;
+	return slurm && *slurm ? slurm : system->nodename;
+}
+
+static void node_greet(struct node *self)
+{
+	struct bytes message = { 0 };
+	struct utsname system = { 0 };
+	struct node_clock clock;
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	uname(&system);
+	node_clock_read(&clock);
+	hello_put(&message, &(struct hello_message){
+				    .protocol = FLEET_PROTOCOL,
+				    .version = self->version,
+				    .node = node_name(self, &system),
+				    .machine = system.machine,
+				    .kernel = system.release,
+				    .real_ns = clock.real_ns,
+				    .boot_ns = clock.boot_ns,
+				    .clock_error_ns = clock.error_ns,
+				    .is_synchronized = clock.is_synchronized,
+				    .processors = processors > 0 ? (uint32_t)processors : 1,
+			    });
+	channel_send(&self->channel, &message);
+	bytes_done(&message);
+}
+
+void node_note(struct node *self, const char *format, ...)
+{
+	struct bytes message = { 0 };
+	va_list arguments;
+	char text[512];
+
+	va_start(arguments, format);
+	print_list(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	note_put(&message, &(struct note_message){ text });
+	channel_send(&self->channel, &message);
+	bytes_done(&message);
+}
+
+void node_tell_state(struct node *self, size_t rank, enum rank_state state, const char *reason)
+{
+	struct bytes message = { 0 };
+
+	state_put(&message,
+		  &(struct state_message){ (uint32_t)self->ranks.items[rank].top, state, reason });
+	channel_send(&self->channel, &message);
+	bytes_done(&message);
+}
+
+static enum rank_state state_of(const struct err *err)
+{
+	if (err->code == -ESRCH || err->exit == EXIT_NO_PROCESS)
+		return RANK_ENDED;
+	if (err->code == -EACCES || err->code == -EPERM || err->exit == EXIT_NOT_PERMITTED ||
+	    err->exit == EXIT_NOT_ATTACHABLE || err->exit == EXIT_BUSY)
+		return RANK_REFUSED;
+	return RANK_CUT;
+}
+
+void node_tell_error(struct node *self, size_t rank, const struct err *err)
+{
+	char text[640];
+
+	print_into(text, sizeof(text), "%s%s%s", err->what, *err->why ? ": " : "", err->why);
+	node_tell_state(self, rank, state_of(err), text);
+}
+
+void node_tell_missing(struct node *self, size_t rank)
+{
+	node_tell_state(self, rank, RANK_NO_ANSWER,
+			node_shall_stop(self)
+				? "stopped before its turn came"
+				: "reading it took too long: it hangs, or its node is too busy");
+}
+
+bool node_shall_stop(struct node *self)
+{
+	return lifeline_is_cut(&self->lifeline) || now_ns() >= self->until_ns ||
+	       channel_is_broken(&self->channel);
+}
+
+struct rank_queue *node_visit(struct node *self, size_t count, uint64_t limit_ns, rank_work *work,
+			      void *context)
+{
+	struct rank_queue *queue;
+	eventfd_t ignored;
+
+	if (rank_queue_start(&queue, count, limit_ns, work, context))
+		return NULL;
+	while (rank_queue_look(queue)) {
+		if (lifeline_wait(&self->lifeline, queue->changed, now_ns() + LOOK_NS))
+			eventfd_read(queue->changed, &ignored);
+		if (node_shall_stop(self))
+			rank_queue_stop(queue);
+	}
+	return queue;
+}
+
+static void find_work(void *context, struct rank_queue *queue, size_t index)
+{
+	struct node *self = context;
+	struct found_ranks found = { 0 };
+	struct err err = { 0 };
+	int r = ranks_find(&found, &self->request.find, &err);
+
+	if (!rank_queue_finish(queue, index))
+		return;
+	self->ranks = found;
+	if (r)
+		self->trouble = err;
+	rank_queue_release(queue);
+}
+
+static void node_find(struct node *self)
+{
+	struct rank_queue *queue = node_visit(self, 1, FIND_LIMIT_NS, find_work, self);
+
+	if (!queue || rank_queue_is_missing(queue, 0))
+		node_note(self, "the processes of this node cannot be read: one of them hangs");
+	else if (self->trouble.code)
+		node_note(self, "%s%s%s", self->trouble.what, *self->trouble.why ? ": " : "",
+			  self->trouble.why);
+	if (self->ranks.is_live)
+		node_note(self, "ranks are those of %s in memory, which was set after the start",
+			  self->ranks.variable);
+}
+
+static void (*const actions[FLEET_ACTIONS])(struct node *node) = {
+	[FLEET_PS] = node_ps,
+	[FLEET_DUMP] = node_dump,
+};
+
+static void node_work(struct node *self)
+{
+	node_find(self);
+	for (size_t i = 0; i < self->ranks.count; i++) {
+		node_describe(self, i, /* is_whole */ false);
+		if (self->ranks.items[i].is_gone)
+			node_tell_state(self, i, RANK_ENDED, "there is no such process any more");
+	}
+	actions[self->request.action](self);
+}
+
+/* Until home has heard all of it.  Where it was told to stop before, or says nothing, nobody tells
+ * when that is. */
+static void node_stay(struct node *self, bool is_told)
+{
+	uint64_t until_ns = is_told ? self->until_ns : now_ns() + LINGER_NS;
+
+	while (now_ns() < until_ns && !(is_told && self->lifeline.has_ended))
+		lifeline_wait(&self->lifeline, -1, until_ns);
+}
+
+/* A limpet that was given more rights than its user is no copy, whatever the user says. */
+static void node_remove_itself(void)
+{
+	char path[PATH_MAX];
+	ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	if (size <= 0 || getauxval(AT_SECURE))
+		return;
+	path[size] = '\0';
+	unlink(path);
+}
+
+enum exit_code node_run(const char *request, const char *version)
+{
+	/* Never freed: a thread of it may be stuck when the process ends. */
+	static struct node node;
+	struct err err = { 0 };
+	int r;
+
+	signal(SIGPIPE, SIG_IGN);
+	node = (struct node){ .version = version, .lifeline = { .fd = STDIN_FILENO } };
+	channel_init(&node.channel, STDOUT_FILENO);
+	r = request_read(&node.request, request ? request : "", &err);
+	node.until_ns = now_ns() + (r ? LINGER_NS : node.request.limit_ns);
+	if (!r && node.request.is_copy)
+		node_remove_itself();
+	node_greet(&node);
+	if (r)
+		node_note(&node, "%s", err.what);
+	else
+		node_work(&node);
+	channel_end(&node.channel);
+	node_stay(&node, /* is_told */ !node.lifeline.has_ended);
+	return r ? EXIT_FAILED : EXIT_DONE;
+}

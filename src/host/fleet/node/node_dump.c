@@ -1,0 +1,232 @@
+/*
+ * Where all threads of all ranks of this node are, once or several times.  No thread is stopped.
+ */
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/fleet/node/frame_list.h"
+#include "host/fleet/node/node_private.h"
+#include "host/process/forks/descendants.h"
+#include "host/recorder/dump/dump.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROCESSES_MAX 64u /* of one rank */
+
+/* Of one rank in one round; put down when all of it is there. */
+struct rank_dump {
+	struct dump *dumps[PROCESSES_MAX];
+	pid_t pids[PROCESSES_MAX];
+	size_t count;
+};
+
+struct round {
+	struct node *node;
+	uint32_t number;
+	bool *has_stack; /* by rank, of any round */
+	bool *is_told;   /* its end */
+};
+
+static int thread_leaf(struct frame_list *frames, const struct dumped_thread *thread, uint32_t *ret)
+{
+	uint32_t node = FRAME_ROOT;
+	int r = 0;
+
+	for (size_t i = thread->frame_count; !r && i--;) {
+		const struct dumped_frame *frame = &thread->frames[i];
+
+		for (uint32_t k = frame->name_count; !r && k--;)
+			r = frame_list_find(frames, node, frame->names[k].function, frame->module,
+					    &node);
+	}
+	*ret = node;
+	return r;
+}
+
+static uint32_t thread_flags(const struct dumped_thread *thread, pid_t pid)
+{
+	bool has_stack = thread->has_stack && thread->frame_count;
+
+	return (thread->facts.tid == pid ? THREAD_IS_MAIN : 0u) |
+	       (has_stack ? THREAD_HAS_STACK : 0u) |
+	       (has_stack && thread->end == STACK_COMPLETE ? THREAD_IS_COMPLETE : 0u) |
+	       (thread->has_gil ? THREAD_HAS_GIL : 0u);
+}
+
+static void thread_put(struct bytes *message, struct frame_list *frames,
+		       const struct dumped_thread *thread, pid_t pid)
+{
+	struct stacks_thread put = { .tid = (uint32_t)thread->facts.tid,
+				     .flags = thread_flags(thread, pid),
+				     .state = (unsigned char)thread->facts.state,
+				     .leaf = FRAME_ROOT,
+				     .turns = thread->turns,
+				     .name = thread->name,
+				     .call = thread->waiting.call,
+				     .object = thread->waiting.object };
+
+	if (put.flags & THREAD_HAS_STACK && thread_leaf(frames, thread, &put.leaf))
+		message->has_failed = true;
+	stacks_put_thread(message, &put);
+}
+
+/* Functions come before the stacks that are made of them. */
+static void process_tell(struct node *node, const struct found_rank *rank, uint32_t round,
+			 const struct dump *dump, pid_t pid)
+{
+	bool all = node->request.dump.all_threads;
+	struct bytes stacks = { 0 }, frames = { 0 };
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < dump->count; i++)
+		count += all || dump->threads[i].facts.tid == pid;
+	stacks_put(&stacks, &(struct stacks_message){ .pid = (uint32_t)rank->top,
+						      .process = (uint32_t)pid,
+						      .round = round,
+						      .thread_count = count });
+	for (size_t i = 0; i < dump->count; i++)
+		if (all || dump->threads[i].facts.tid == pid)
+			thread_put(&stacks, node->frames, &dump->threads[i], pid);
+	if (frame_list_put(node->frames, &frames))
+		channel_send(&node->channel, &frames);
+	channel_send(&node->channel, &stacks);
+	bytes_done(&frames);
+	bytes_done(&stacks);
+}
+
+static bool has_stack(const struct rank_dump *self)
+{
+	for (size_t i = 0; i < self->count; i++)
+		for (size_t k = 0; k < self->dumps[i]->count; k++)
+			if (self->dumps[i]->threads[k].has_stack)
+				return true;
+	return false;
+}
+
+static void rank_dump_done(struct rank_dump *self)
+{
+	for (size_t i = 0; i < self->count; i++)
+		dump_free(self->dumps[i]);
+}
+
+/* One process; those that may only be seen from afar have states. */
+static int rank_dump_add(struct rank_dump *self, pid_t pid, const struct dump_wish *wish,
+			 struct err *err)
+{
+	const struct dump_options options = { .kernel_frames = wish->kernel_frames,
+					      .sampler = *wish->sampler ? wish->sampler : NULL };
+	struct dump *dump = NULL;
+	int r = dump_take(&dump, pid, &options, err);
+
+	if (dump) {
+		self->dumps[self->count] = dump;
+		self->pids[self->count++] = pid;
+	}
+	return r;
+}
+
+/* The rank's own process decides; descendants come and go. */
+static int rank_dump_take(struct rank_dump *self, const struct node *node,
+			  const struct found_rank *rank, struct err *err)
+{
+	CLEANUP(free) pid_t *below = NULL;
+	struct err ignored = { 0 };
+	size_t count = 0;
+	int r = rank_dump_add(self, rank->pid, &node->request.dump, err);
+
+	if (r || node->request.find.family != FAMILY_DESCENDANTS ||
+	    descendants_list(rank->pid, &below, &count, &ignored))
+		return r;
+	for (size_t i = 0; i < count && self->count < PROCESSES_MAX; i++)
+		(void)!rank_dump_add(self, below[i], &node->request.dump, &ignored);
+	return 0;
+}
+
+static void round_work(void *context, struct rank_queue *queue, size_t index)
+{
+	struct round *round = context;
+	struct node *node = round->node;
+	const struct found_rank *rank = &node->ranks.items[index];
+	struct rank_dump dump = { 0 };
+	struct err err = { 0 };
+	int r = 0;
+
+	if (!round->is_told[index])
+		r = rank_dump_take(&dump, node, rank, &err);
+	if (rank_queue_finish(queue, index)) {
+		for (size_t i = 0; i < dump.count; i++)
+			process_tell(node, rank, round->number, dump.dumps[i], dump.pids[i]);
+		round->has_stack[index] |= has_stack(&dump);
+		if (r) {
+			node_tell_error(node, index, &err);
+			round->is_told[index] = true;
+		}
+		rank_queue_release(queue);
+	}
+	rank_dump_done(&dump);
+}
+
+/* Who has said nothing bad has come through all rounds. */
+static void rounds_tell(struct round *round, struct rank_queue *queue)
+{
+	struct node *node = round->node;
+
+	for (size_t i = 0; i < node->ranks.count; i++) {
+		if (round->is_told[i])
+			continue;
+		if (rank_queue_is_missing(queue, i))
+			node_tell_missing(node, i);
+		else
+			node_tell_state(node, i, round->has_stack[i] ? RANK_DONE : RANK_CUT,
+					round->has_stack[i] ? "" : "no thread could be caught");
+	}
+}
+
+/* Sleeps until then; false: it shall stop. */
+static bool round_await(struct node *node, uint64_t until_ns)
+{
+	while (now_ns() < until_ns && !node_shall_stop(node))
+		lifeline_wait(&node->lifeline, -1, MIN(until_ns, node->until_ns));
+	return !node_shall_stop(node);
+}
+
+static struct rank_queue *rounds_run(struct round *round)
+{
+	const struct dump_wish *wish = &round->node->request.dump;
+	struct node *node = round->node;
+	uint64_t begin_ns = now_ns();
+	struct rank_queue *queue;
+
+	for (;;) {
+		queue = node_visit(node, node->ranks.count, node->request.rank_limit_ns, round_work,
+				   round);
+		round->number++;
+		if (!queue || round->number >= wish->times ||
+		    !round_await(node, begin_ns + round->number * wish->interval_ns))
+			return queue;
+	}
+}
+
+void node_dump(struct node *node)
+{
+	size_t count = node->ranks.count;
+	/* Never freed: a thread may be stuck in a round. */
+	struct round *round = calloc(1, sizeof(*round));
+	struct rank_queue *queue = NULL;
+
+	node->frames = calloc(1, sizeof(*node->frames));
+	if (round) {
+		*round = (struct round){ .node = node,
+					 .has_stack = calloc(count + 1, sizeof(bool)),
+					 .is_told = calloc(count + 1, sizeof(bool)) };
+		for (size_t i = 0; round->is_told && i < count; i++)
+			round->is_told[i] = node->ranks.items[i].is_gone;
+	}
+	if (node->frames && round && round->has_stack && round->is_told)
+		queue = rounds_run(round);
+	if (queue)
+		rounds_tell(round, queue);
+	else
+		node_note(node, "dump: no memory");
+}

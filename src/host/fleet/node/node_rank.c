@@ -1,0 +1,124 @@
+/*
+ * What is told of a rank before anything is done with it.
+ */
+#include "host/fleet/node/node_private.h"
+
+#include "host/core/cleanup.h"
+#include "host/process/process.h"
+#include "host/process/procfs.h"
+#include "host/process/rights/attachable.h"
+#include "host/recorder/samples/sampling.h"
+#include "host/sampling/sampler.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define REASONS_MAX 1024u
+
+struct description {
+	char command[256], user[64], sampler[32], reasons[REASONS_MAX], refusal[256];
+};
+
+static void command_read(pid_t pid, char *ret, size_t room)
+{
+	struct err ignored = { 0 };
+	ssize_t size = proc_read_small(pid, "cmdline", ret, room, &ignored);
+
+	ret[MAX(size, 0)] = '\0';
+	for (ssize_t i = 0; i + 1 < size; i++)
+		if (!ret[i])
+			ret[i] = ' ';
+}
+
+/* Opened and closed at once: nothing of the process is touched. */
+static void sampler_try(pid_t pid, struct description *ret)
+{
+	const struct sampler_options options = {
+		.pid = pid, .hz = SAMPLING_HZ, .on_cpu = true, .kernel_frames = true
+	};
+	struct sampler_refusals refusals = { 0 };
+	struct sampler *sampler = NULL;
+	struct err err = { 0 };
+
+	if (!sampler_choose(&sampler, &options, /* name */ NULL, &refusals, &err))
+		snprintf(ret->sampler, sizeof(ret->sampler), "%s", sampler->kind->name);
+	sampler_explain(&refusals, sampler, ret->reasons, sizeof(ret->reasons));
+	sampler_close(sampler);
+}
+
+static void attach_judge(pid_t pid, struct description *ret)
+{
+	CLEANUP(process_done) struct process process = { 0 };
+	struct err err = { 0 };
+
+	if (process_read(pid, &process, &err))
+		snprintf(ret->refusal, sizeof(ret->refusal), "%s", err.what);
+	else if (process_judge(&process, &err))
+		snprintf(ret->refusal, sizeof(ret->refusal), "%s", process_refusal(&process, &err));
+}
+
+static void user_find(uid_t uid, struct description *ret)
+{
+	struct users users;
+
+	users_init(&users);
+	users_name(&users, uid, ret->user, sizeof(ret->user));
+	users_done(&users);
+}
+
+void node_describe(struct node *self, size_t index, bool is_whole)
+{
+	const struct found_rank *rank = &self->ranks.items[index];
+	struct process_status status = { 0 };
+	struct description description = { 0 };
+	struct bytes message = { 0 };
+	struct err ignored = { 0 };
+
+	if (!rank->is_gone && !status_read(rank->pid, rank->pid, &status, &ignored)) {
+		command_read(rank->pid, description.command, sizeof(description.command));
+		user_find(status.euid, &description);
+		if (is_whole) {
+			sampler_try(rank->pid, &description);
+			attach_judge(rank->pid, &description);
+		}
+	}
+	rank_put(&message, &(struct rank_message){ .pid = (uint32_t)rank->top,
+						   .process = (uint32_t)rank->pid,
+						   .rank = rank->number,
+						   .size = rank->size,
+						   .variable = self->ranks.variable,
+						   .program = rank->name,
+						   .command = description.command,
+						   .user = description.user,
+						   .through = rank->through,
+						   .threads = status.threads,
+						   .process_state = (unsigned char)status.state,
+						   .sampler = description.sampler,
+						   .sampler_reasons = description.reasons,
+						   .refusal = description.refusal });
+	channel_send(&self->channel, &message);
+	bytes_done(&message);
+}
+
+static void ps_work(void *context, struct rank_queue *queue, size_t index)
+{
+	struct node *self = context;
+
+	if (!self->ranks.items[index].is_gone)
+		node_describe(self, index, /* is_whole */ true);
+	if (!rank_queue_finish(queue, index))
+		return;
+	if (!self->ranks.items[index].is_gone)
+		node_tell_state(self, index, RANK_DONE, "");
+	rank_queue_release(queue);
+}
+
+void node_ps(struct node *self)
+{
+	struct rank_queue *queue =
+		node_visit(self, self->ranks.count, self->request.rank_limit_ns, ps_work, self);
+
+	for (size_t i = 0; queue && i < self->ranks.count; i++)
+		if (rank_queue_is_missing(queue, i))
+			node_tell_missing(self, i);
+}

@@ -1,0 +1,80 @@
+/*
+ * What home asks of a node part: one argument of its command line, made of letters that no shell
+ * changes.
+ */
+#pragma once
+
+#include "host/core/err.h"
+#include "host/fleet/rank_set.h"
+
+#include <sys/types.h>
+
+enum fleet_action {
+	FLEET_PS,
+	FLEET_DUMP,
+	FLEET_ACTIONS,
+};
+
+/* How a node part finds its ranks. */
+enum find_way {
+	FIND_VARIABLES, /* processes whose variables tell a rank */
+	FIND_NAME,      /* processes called so */
+	FIND_PIDS,      /* these */
+	FIND_SLURM,     /* those of a Slurm job */
+	FIND_HYDRA,     /* descendants of the proxy of that control port */
+	FIND_WAYS,
+};
+
+/* What of a rank is looked at. */
+enum rank_family {
+	FAMILY_WORKER,      /* one process: the rank's own, or what wrappers around it run */
+	FAMILY_TOP_LEVEL,   /* the topmost one, be it a wrapper */
+	FAMILY_DESCENDANTS, /* that one and all below it */
+	FAMILIES,
+};
+
+struct known_rank {
+	uint32_t rank;
+	pid_t pid;
+};
+
+struct find_options {
+	enum find_way way;
+	enum rank_family family;
+	bool has_ranks; /* only these: */
+	struct rank_set ranks;
+	const char *name;         /* of FIND_NAME */
+	const char *variable;     /* that tells ranks; "": the best that is there */
+	const char *job, *step;   /* of FIND_SLURM; step "": any */
+	const char *key;          /* of FIND_HYDRA */
+	struct known_rank *known; /* of FIND_PIDS */
+	size_t known_count;
+};
+
+#define DUMP_TIMES_MAX 100u
+
+struct dump_wish {
+	uint32_t times;
+	uint64_t interval_ns;
+	bool kernel_frames, all_threads;
+	const char *sampler; /* "": the best */
+};
+
+struct node_request {
+	enum fleet_action action;
+	const char *node;       /* what home calls it; "": as it calls itself */
+	bool is_copy;           /* limpet there was made for this, and removes itself */
+	uint64_t limit_ns;      /* the node part ends by itself after so long */
+	uint64_t rank_limit_ns; /* for reading one rank: one that takes longer is given up */
+	struct find_options find;
+	struct dump_wish dump;
+	void *bytes; /* of a request that was read: what its texts lie in */
+};
+
+/* The caller's to free; NULL: no memory. */
+char *request_write(const struct node_request *request);
+
+/* -EPROTO: it is none, or another version's. */
+int request_read(struct node_request *ret, const char *text, struct err *err) MUST_CHECK;
+/* Of one that was read; also for zero. */
+void request_done(struct node_request *request);

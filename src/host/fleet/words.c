@@ -1,0 +1,60 @@
+/*
+ * Command lines.  Host only.
+ */
+#include "host/fleet/words.h"
+
+#include "host/core/room.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void words_add(struct words *self, const char *format, ...)
+{
+	va_list arguments;
+	char *word = NULL;
+
+	va_start(arguments, format);
+	if (vasprintf(&word, format, arguments) < 0)
+		word = NULL;
+	va_end(arguments);
+	/* Two at a time: the NULL behind it has room, too. */
+	if (!word || make_room(&self->items, self->count + 1, &self->room, sizeof(*self->items))) {
+		self->has_failed = true;
+		free(word);
+		return;
+	}
+	self->items[self->count++] = word;
+	self->items[self->count] = NULL;
+}
+
+void words_done(struct words *self)
+{
+	for (size_t i = 0; i < self->count; i++)
+		free(self->items[i]);
+	free(self->items);
+	*self = (struct words){ 0 };
+}
+
+/* A quote ends the text, stands for itself, and begins it again. */
+char *word_quote(const char *word)
+{
+	size_t size = strlen(word) * 4 + 3;
+	char *quoted = malloc(size), *at = quoted;
+
+	if (!quoted)
+		return NULL;
+	*at++ = '\'';
+	for (; *word; word++) {
+		if (*word == '\'') {
+			memcpy(at, "'\\''", 4);
+			at += 4;
+		} else {
+			*at++ = *word;
+		}
+	}
+	*at++ = '\'';
+	*at = '\0';
+	return quoted;
+}

@@ -1,0 +1,211 @@
+/*
+ * Reads windows.  Host only.  Every number is checked against what came before it; what makes no
+ * sense is left out.
+ */
+#include "host/model/windows/windows.h"
+
+#include "host/core/room.h"
+#include "host/core/text/print.h"
+#include "host/model/narrow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void windows_done(struct windows *windows)
+{
+	for (size_t i = 0; i < windows->metric_count; i++) {
+		struct model_metric *metric = &windows->metrics[i];
+
+		free(metric->source);
+		free(metric->name);
+		free(metric->unit);
+		free(metric->subject);
+		free(metric->description);
+	}
+	free(windows->metrics);
+	free(windows->chunks);
+}
+
+static bool has_texts(const struct model_metric *metric)
+{
+	return metric->source && metric->name && metric->unit && metric->subject &&
+	       metric->description;
+}
+
+static int add_metric(struct model *model, const struct recorded_metric *facts)
+{
+	struct windows *self = &model->windows;
+	struct model_metric *metric;
+
+	if (facts->process != PROCESS_NONE && facts->process >= model->process_count)
+		return -EPROTO;
+	if (self->metric_count >= model->records_max)
+		return -EFBIG;
+	if (make_room(&self->metrics, self->metric_count, &self->metric_room,
+		      sizeof(*self->metrics)))
+		return -ENOMEM;
+	metric = &self->metrics[self->metric_count];
+	*metric = (struct model_metric){
+		.number = (uint32_t)self->metric_count,
+		.process = facts->process == PROCESS_NONE ? NULL : model->processes[facts->process],
+		.form = (enum metric_form)facts->form,
+		.device = facts->device,
+		.source = strdup(facts->source),
+		.name = strdup(facts->name),
+		.unit = strdup(facts->unit),
+		.subject = strdup(facts->subject),
+		.description = strdup(facts->description),
+	};
+	self->metric_count++;
+	return has_texts(metric) ? 0 : -ENOMEM;
+}
+
+static int take_metrics(struct model *model, struct cursor cursor)
+{
+	struct recorded_metric facts;
+	struct numbered_head head;
+	int r = numbered_take(&cursor, &head);
+
+	if (!r && head.first != model->windows.metric_count)
+		r = -EPROTO;
+	for (uint32_t i = 0; !r && i < head.count; i++) {
+		r = metric_take(&cursor, &facts);
+		if (!r)
+			r = add_metric(model, &facts);
+	}
+	return r;
+}
+
+static struct window window_of(const struct model *model, const struct recorded_window *recorded)
+{
+	return (struct window){
+		.metric = &model->windows.metrics[recorded->metric],
+		.begin_ns = model_boot_ns(model, recorded->begin_ns),
+		.end_ns = model_boot_ns(model, recorded->end_ns),
+		.has_value = !(recorded->flags & WINDOW_MISSING),
+		.is_estimated = recorded->flags & WINDOW_ESTIMATED,
+		.value = recorded->value,
+	};
+}
+
+static int chunk_visit(const struct model *model, struct cursor cursor, window_visitor *visit,
+		       void *context)
+{
+	struct window_packer packer = { 0 };
+	struct recorded_window recorded;
+	struct numbered_head head;
+	int r = numbered_take(&cursor, &head);
+
+	for (uint32_t i = 0; !r && i < head.count; i++) {
+		struct window window;
+
+		r = window_take(&cursor, &packer, &recorded);
+		if (!r && recorded.metric >= model->windows.metric_count)
+			r = -EPROTO;
+		if (r)
+			break;
+		window = window_of(model, &recorded);
+		if (!model->to_ns || narrow_has_window(model, &window))
+			r = visit(&window, context);
+	}
+	return r;
+}
+
+int windows_count(const struct window *window, void *context)
+{
+	struct windows *counted = context;
+
+	counted->first_ns =
+		counted->count ? MIN(counted->first_ns, window->begin_ns) : window->begin_ns;
+	counted->last_ns = MAX(counted->last_ns, window->end_ns);
+	counted->count++;
+	return 0;
+}
+
+/* All windows of a chunk, or none of them.  Looked at once now, so that later readings need not. */
+static int take_windows(struct model *model, const struct chunk *chunk)
+{
+	struct windows *self = &model->windows;
+	struct windows counted = *self;
+	struct cursor cursor = chunk->payload;
+	struct numbered_head head;
+	int r;
+
+	if (numbered_take(&cursor, &head) ||
+	    head.count > (size_t)(cursor.end - cursor.at) / WINDOW_BYTES_LEAST)
+		return -EPROTO;
+	if (head.count > model->records_max - MIN(self->count, model->records_max))
+		return -EFBIG;
+	r = chunk_visit(model, chunk->payload, windows_count, &counted);
+	if (r)
+		return r;
+	if (make_room(&self->chunks, self->chunk_count, &self->chunk_room, sizeof(*self->chunks)))
+		return -ENOMEM;
+	self->chunks[self->chunk_count++] = chunk->at;
+	self->count = counted.count;
+	self->first_ns = counted.first_ns;
+	self->last_ns = counted.last_ns;
+	return 0;
+}
+
+int windows_take_chunk(struct model *model, const struct chunk *chunk)
+{
+	return chunk->kind == CHUNK_METRICS ? take_metrics(model, chunk->payload)
+					    : take_windows(model, chunk);
+}
+
+int model_each_window(struct model *model, window_visitor *visit, void *context)
+{
+	struct chunk chunk;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < model->windows.chunk_count; i++)
+		/* One that is not there any more was there before: the file is being changed. */
+		if (!reader_at(model->reader, model->windows.chunks[i], &chunk))
+			r = chunk_visit(model, chunk.payload, visit, context);
+	return r == -EPROTO ? 0 : r;
+}
+
+bool metric_is_time(const struct model_metric *metric)
+{
+	return !strcmp(metric->unit, "ns");
+}
+
+const char *metric_form_name(enum metric_form form)
+{
+	return form == METRIC_COUNT ? "count" : "level";
+}
+
+bool window_rate(const struct window *window, double *ret)
+{
+	uint64_t length_ns = window->end_ns - window->begin_ns;
+
+	if (!window->has_value || (window->metric->form == METRIC_COUNT && !length_ns))
+		return false;
+	*ret = window->value;
+	if (window->metric->form == METRIC_COUNT)
+		*ret = window->value / (double)length_ns *
+		       (metric_is_time(window->metric) ? 1 : 1e9);
+	return true;
+}
+
+const char *metric_rate_unit(const struct model_metric *metric)
+{
+	if (metric->form == METRIC_LEVEL)
+		return metric->unit;
+	if (metric_is_time(metric))
+		return metric->device == METRIC_NO_DEVICE ? "CPUs" : "of 1";
+	return !strcmp(metric->unit, "B") ? "B/s" : "/s";
+}
+
+void metric_title(const struct model *model, const struct model_metric *metric, char *ret,
+		  size_t room)
+{
+	char of[96] = "";
+
+	if (metric->process && model->process_count > 1)
+		print_into(of, sizeof(of), ", %s %d", metric->process->name, metric->process->pid);
+	print_into(ret, room, "%s%s%s%s", metric->name, metric->subject[0] ? ", " : "",
+		   metric->subject, of);
+}

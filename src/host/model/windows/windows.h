@@ -1,0 +1,49 @@
+/*
+ * The windows of a recording: what was measured of processes, devices or the machine, from one
+ * moment to another.  Metrics are kept; windows themselves are read again each time.
+ */
+#pragma once
+
+#include "host/model/model.h"
+#include "host/recording/window_chunks.h"
+
+struct model_metric {
+	uint32_t number;
+	const struct model_process *process; /* NULL: of the machine */
+	enum metric_form form;
+	uint64_t device; /* METRIC_NO_DEVICE */
+	char *source, *name, *unit, *subject, *description;
+};
+
+/* One window.  Gone when its visitor returns. */
+struct window {
+	const struct model_metric *metric;
+	uint64_t begin_ns, end_ns; /* CLOCK_BOOTTIME */
+	bool has_value, is_estimated;
+	double value;
+};
+
+/* Not 0: no more, please. */
+typedef int window_visitor(const struct window *window, void *context);
+
+/* In the order of the file, which for each metric is that of their ends.  What the visitor answered
+ * when that was not 0, or -ENOMEM. */
+int model_each_window(struct model *model, window_visitor *visit, void *context) MUST_CHECK;
+
+/* A count by the second, a level as it is: what curves and tables show.  False where there is none,
+ * or no time has passed. */
+bool window_rate(const struct window *window, double *ret);
+/* The unit of that: "/s", "CPUs", "B/s", "%". */
+const char *metric_rate_unit(const struct model_metric *metric);
+/* Is its unit the nanosecond? */
+bool metric_is_time(const struct model_metric *metric);
+/* "count", "level" */
+const char *metric_form_name(enum metric_form form);
+/* "SQ_WAVES, gfx942 1"; with the process where the model has several. */
+void metric_title(const struct model *model, const struct model_metric *metric, char *ret,
+		  size_t room);
+
+/* For the reader.  A visitor: counts into struct windows. */
+int windows_count(const struct window *window, void *context);
+int windows_take_chunk(struct model *model, const struct chunk *chunk) MUST_CHECK;
+void windows_done(struct windows *windows);

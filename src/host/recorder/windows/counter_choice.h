@@ -1,0 +1,38 @@
+/*
+ * Counters by name, whoever counts them: events of the kernel and the processor by perf's names
+ * (task-clock, {cycles,instructions}), counters of AMD's devices by AMD's (SQ_WAVES).
+ */
+#pragma once
+
+#include "host/counters/amd/request.h"
+#include "host/counters/event.h"
+#include "host/recorder/windows/window_batch.h"
+
+#define CHOICE_NAMES_MAX 64u
+
+struct counter_choice {
+	struct counter_events events;
+	struct counter_collection devices;
+	bool has_devices;
+	char *texts[CHOICE_NAMES_MAX]; /* names of devices' counters */
+	size_t text_count;
+	struct window_options options; /* of the two above */
+	char note[512];                /* what devices do not see; "" */
+};
+
+/*
+ * Lists with commas; interval_ns 0: the usual one.  All that can be refused is, before a process is
+ * touched: names that nobody knows, more than devices count at once.  With EXIT_USAGE.
+ */
+int counter_choice_make(struct counter_choice *ret, const char *const *lists, size_t count,
+			uint64_t interval_ns, struct err *err) MUST_CHECK;
+void counter_choice_done(struct counter_choice *choice);
+
+static inline void counter_choice_done_at_scope_end(struct counter_choice *choice)
+{
+	counter_choice_done(choice);
+}
+
+/* A device has its counters once: no two processes can be asked for them. */
+int counter_choice_check_alone(const struct counter_choice *choice, bool is_alone,
+			       struct err *err) MUST_CHECK;

@@ -1,0 +1,197 @@
+/*
+ * Threads that take samples on the processor where they were taken.  Host only.
+ */
+#include "host/sampling/copy/watchers.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "host/core/clock.h"
+#include "host/sampling/priority.h"
+
+#define WATCHERS_MAX 128u /* a machine with more processors does without */
+
+struct watcher {
+	struct watchers *all;
+	pthread_t thread;
+	int cpu, fd;
+};
+
+struct watchers {
+	pthread_mutex_t lock; /* of all below, and of what take() touches */
+	pthread_cond_t has_news;
+	int (*take)(void *context); /* NULL: not now */
+	void *context;
+	int news; /* what it returned, where that is not 0 */
+	uint64_t used_ns;
+	int end_fd; /* readable: it is over */
+	size_t count;
+	struct watcher items[WATCHERS_MAX];
+};
+
+/* Before the threads that it watches, as far as it may. */
+static void settle_on(int cpu)
+{
+	struct priority priority;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)cpu, &set);
+	(void)!sched_setaffinity(0, sizeof(set), &set);
+	priority_raise(&priority);
+	if (!priority.tid)
+		priority_hurry();
+}
+
+static void watchers_tell(struct watchers *all, int news)
+{
+	all->news = news;
+	all->take = NULL;
+	pthread_cond_signal(&all->has_news);
+}
+
+static void take_now(struct watchers *all)
+{
+	uint64_t since = thread_cpu_ns();
+	int r;
+
+	pthread_mutex_lock(&all->lock);
+	r = all->take ? all->take(all->context) : 0;
+	if (r)
+		watchers_tell(all, r);
+	all->used_ns += thread_cpu_ns() - since;
+	pthread_mutex_unlock(&all->lock);
+}
+
+static void give_up(struct watchers *all)
+{
+	pthread_mutex_lock(&all->lock);
+	watchers_tell(all, -ENODATA);
+	pthread_mutex_unlock(&all->lock);
+}
+
+static void *watcher_run(void *context)
+{
+	const struct watcher *self = context;
+	struct pollfd waits[] = { { .fd = self->fd, .events = POLLIN },
+				  { .fd = self->all->end_fd, .events = POLLIN } };
+
+	settle_on(self->cpu);
+	for (;;) {
+		if (poll(waits, ARRAY_SIZE(waits), -1) < 0 && errno != EINTR)
+			break;
+		if (waits[1].revents)
+			return NULL;
+		if (waits[0].revents & ~POLLIN)
+			break;
+		if (waits[0].revents)
+			take_now(self->all);
+	}
+	give_up(self->all);
+	return NULL;
+}
+
+/* Signals are for the threads of whoever uses us. */
+static int start_all(struct watchers *self, const struct perf_events *events)
+{
+	sigset_t all, before;
+	int r = 0;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	for (size_t i = 0; !r && i < events->ring_count; i++) {
+		struct watcher *watcher = &self->items[self->count];
+
+		if (!events->rings[i].page)
+			continue;
+		*watcher = (struct watcher){ .all = self,
+					     .cpu = events->rings[i].cpu,
+					     .fd = events->rings[i].fd };
+		r = -pthread_create(&watcher->thread, NULL, watcher_run, watcher);
+		self->count += !r;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+static void init_condition(pthread_cond_t *ret)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(ret, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+int watchers_open(struct watchers **ret, const struct perf_events *events)
+{
+	struct watchers *self;
+	int r;
+
+	if (events->ring_count > WATCHERS_MAX)
+		return -E2BIG;
+	self = calloc(1, sizeof(*self));
+	if (!self)
+		return -ENOMEM;
+	self->end_fd = eventfd(0, EFD_CLOEXEC);
+	if (self->end_fd < 0) {
+		free(self);
+		return -EMFILE;
+	}
+	pthread_mutex_init(&self->lock, NULL);
+	init_condition(&self->has_news);
+	pthread_mutex_lock(&self->lock);
+	r = start_all(self, events);
+	if (r < 0)
+		watchers_close(self);
+	else
+		*ret = self;
+	return r;
+}
+
+int watchers_let(struct watchers *self, int (*take)(void *context), void *context,
+		 uint64_t limit_ns)
+{
+	uint64_t end_ns = now_ns() + limit_ns;
+	struct timespec end = { .tv_sec = (time_t)(end_ns / 1000000000u),
+				.tv_nsec = (long)(end_ns % 1000000000u) };
+
+	if (self->news == -ENODATA)
+		return -ENODATA;
+	self->news = 0;
+	self->take = take;
+	self->context = context;
+	while (!self->news &&
+	       pthread_cond_timedwait(&self->has_news, &self->lock, &end) != ETIMEDOUT)
+		;
+	self->take = NULL;
+	return self->news;
+}
+
+uint64_t watchers_used_ns(const struct watchers *self)
+{
+	return self ? self->used_ns : 0;
+}
+
+void watchers_close(struct watchers *self)
+{
+	const uint64_t one = 1;
+
+	if (!self)
+		return;
+	(void)!write(self->end_fd, &one, sizeof(one));
+	pthread_mutex_unlock(&self->lock);
+	for (size_t i = 0; i < self->count; i++)
+		pthread_join(self->items[i].thread, NULL);
+	pthread_cond_destroy(&self->has_news);
+	pthread_mutex_destroy(&self->lock);
+	close(self->end_fd);
+	free(self);
+}

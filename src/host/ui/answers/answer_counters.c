@@ -1,0 +1,146 @@
+/*
+ * Counters over time: for each metric a value in each of `width` parts of the range, the mean of
+ * what was measured there.
+ */
+#include "host/core/cleanup.h"
+#include "host/model/windows/windows.h"
+#include "host/ui/answers/handlers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define METRICS_MAX 256u
+
+struct counter_cell {
+	double sum;     /* of values, each for its time in the part */
+	double time_ns; /* 0: nothing is known */
+};
+
+struct counter_answer {
+	const struct model *model;
+	struct columns *columns;
+	uint64_t from_ns, step_ns; /* CLOCK_BOOTTIME */
+	size_t width, metric_count;
+	struct counter_cell *cells; /* of each metric `width` */
+};
+
+/* What of the window lies in each part. */
+static int window_add(const struct window *window, void *context)
+{
+	struct counter_answer *self = context;
+	uint64_t end_ns = self->from_ns + self->step_ns * self->width;
+	uint64_t at = MAX(window->begin_ns, self->from_ns), until = MIN(window->end_ns, end_ns);
+	double value;
+
+	if (window->metric->number >= self->metric_count || !window_rate(window, &value))
+		return 0;
+	while (at < until) {
+		size_t part = (at - self->from_ns) / self->step_ns;
+		uint64_t next = MIN(until, self->from_ns + (part + 1) * self->step_ns);
+		struct counter_cell *cell =
+			&self->cells[window->metric->number * self->width + part];
+
+		cell->sum += value * (double)(next - at);
+		cell->time_ns += (double)(next - at);
+		at = next;
+	}
+	return 0;
+}
+
+static void metric_write(struct json *json, const struct model *model,
+			 const struct model_metric *metric)
+{
+	char title[256];
+
+	metric_title(model, metric, title, sizeof(title));
+	json_object(json, NULL);
+	json_number(json, "number", metric->number);
+	json_text(json, "title", title);
+	json_text(json, "name", metric->name);
+	json_text(json, "source", metric->source);
+	json_text(json, "subject", metric->subject);
+	json_text(json, "description", metric->description);
+	json_text(json, "form", metric_form_name(metric->form));
+	json_text(json, "unit", metric_rate_unit(metric));
+	json_signed(json, "pid", metric->process ? metric->process->pid : 0);
+	json_object_end(json);
+}
+
+static void facts_write(const struct counter_answer *self)
+{
+	struct json *json = &self->columns->facts;
+
+	json_list(json, "metrics");
+	for (size_t i = 0; i < self->metric_count; i++)
+		metric_write(json, self->model, &self->model->windows.metrics[i]);
+	json_list_end(json);
+	json_number(json, "step_ns", self->step_ns);
+	json_number(json, "left_out",
+		    self->model ? self->model->windows.metric_count - self->metric_count : 0);
+}
+
+static void cells_write(const struct counter_answer *self, uint64_t origin_ns)
+{
+	unsigned metric = columns_add(self->columns, "metric", COLUMN_U32);
+	unsigned time = columns_add(self->columns, "time", COLUMN_F64);
+	unsigned value = columns_add(self->columns, "value", COLUMN_F64);
+
+	for (size_t i = 0; i < self->metric_count * self->width; i++) {
+		const struct counter_cell *cell = &self->cells[i];
+
+		if (!(cell->time_ns > 0))
+			continue;
+		column_u32(self->columns, metric, (uint32_t)(i / self->width));
+		column_f64(self->columns, time,
+			   (double)(self->from_ns - origin_ns) +
+				   (double)(i % self->width) * (double)self->step_ns);
+		column_f64(self->columns, value, cell->sum / cell->time_ns);
+	}
+}
+
+/* Where they begin: the session's time 0, as CLOCK_BOOTTIME. */
+static uint64_t origin_of(const struct ui_session *session, const struct model *model)
+{
+	return session->origin_ns + (model->first.boot_ns - model->first.monotonic_ns);
+}
+
+static int cells_fill(struct counter_answer *self, struct ui_session *session, struct model *model,
+		      const struct ui_command *command)
+{
+	uint64_t origin_ns = origin_of(session, model);
+	uint64_t to_ns = command->range.to_ns ? command->range.to_ns : ui_session_end_ns(session);
+	uint64_t length_ns = to_ns - MIN(to_ns, command->range.from_ns);
+
+	self->model = model;
+	self->width = MAX(command->width, 1u);
+	self->from_ns = origin_ns + command->range.from_ns;
+	self->step_ns = MAX(length_ns / self->width, (uint64_t)1);
+	self->metric_count = MIN(model->windows.metric_count, (size_t)METRICS_MAX);
+	self->cells = calloc(self->metric_count * self->width + 1, sizeof(*self->cells));
+	return self->cells ? model_each_window(model, window_add, self) : -ENOMEM;
+}
+
+int answer_counters(struct ui *ui, const struct ui_command *command, struct reply *reply,
+		    struct err *err)
+{
+	CLEANUP(columns_done) struct columns columns = { 0 };
+	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
+	struct counter_answer self = { .columns = &columns };
+	struct model *model;
+	int r;
+
+	if (!session)
+		return err->code;
+	ui_session_follow(session);
+	model = ui_session_calls(session);
+	r = columns_init(&columns);
+	if (!r && model)
+		r = cells_fill(&self, session, model, command);
+	if (!r) {
+		facts_write(&self);
+		cells_write(&self, model ? origin_of(session, model) : 0);
+	}
+	free(self.cells);
+	return r ? err_set(err, r, "counters: no memory")
+		 : reply_columns(reply, &columns, command->is_json, err);
+}

@@ -1,0 +1,151 @@
+/*
+ * A step of a walk out of swapcontext() where nothing leads to its return address any more
+ * (UNWIND_CONTEXT, aarch64).  Host only.
+ *
+ * sp and fp are still the caller's.  Its frame has the address that it returns to itself: the call
+ * before that tells which function the caller is, and that one's code where it calls swapcontext().
+ * Believed is only a call at which its rule says that this address lies where it was found.
+ */
+#include "host/unwind/walk_private.h"
+#include "shared/arch/elf.h"
+
+#include <sys/uio.h>
+
+#define INSTRUCTION    4u
+#define FUNCTION_WORDS 1024u /* of a caller's code are read at most */
+#define STUB_WORDS     3u    /* of a stub of the linker, up to its load */
+
+static unsigned read_words(const struct walk *walk, uint64_t address, uint32_t *into,
+			   unsigned count)
+{
+	struct iovec local = { into, count * sizeof(*into) };
+	struct iovec remote = { (void *)(uintptr_t)address, local.iov_len };
+	ssize_t n = process_vm_readv(walk->space->pid, &local, 1, &remote, 1, 0);
+
+	return n > 0 ? (unsigned)n / sizeof(*into) : 0;
+}
+
+/* bl: to where; 0: it is another instruction. */
+static uint64_t call_target(uint32_t word, uint64_t at)
+{
+	int64_t words = (int32_t)(word << 6) >> 6;
+
+	return word >> 26 == 0x25 ? at + (uint64_t)(words * INSTRUCTION) : 0;
+}
+
+/* adrp x16 and ldr x17, [x16, #n] behind it: where the address lies that a stub goes to. */
+static uint64_t stub_slot(uint32_t page, uint32_t load, uint64_t at)
+{
+	int64_t pages = (int64_t)((uint64_t)(page >> 5 & 0x7ffff) << 2 | (page >> 29 & 3));
+
+	if ((page & 0x9f00001fu) != 0x90000010u || (load & 0xffc003ffu) != 0xf9400211u)
+		return 0;
+	pages = (int64_t)((uint64_t)pages << 43) >> 43;
+	return (at & ~0xfffull) + (uint64_t)(pages * 4096) + (load >> 10 & 0xfff) * WORD;
+}
+
+/* Where a call leads to, through a stub of the linker where it goes to one. */
+static uint64_t final_target(const struct walk *walk, uint64_t target)
+{
+	uint32_t code[STUB_WORDS] = { 0 };
+	uint64_t slot = 0, address = 0;
+	struct iovec local = { &address, sizeof(address) }, remote = { .iov_len = sizeof(address) };
+
+	if (!target || read_words(walk, target, code, STUB_WORDS) < STUB_WORDS)
+		return target;
+	for (unsigned i = 0; !slot && i + 1 < STUB_WORDS; i++) /* bti c may come first */
+		slot = stub_slot(code[i], code[i + 1], target + i * INSTRUCTION);
+	if (!slot)
+		return target;
+	remote.iov_base = (void *)(uintptr_t)slot;
+	return process_vm_readv(walk->space->pid, &local, 1, &remote, 1, 0) == sizeof(address)
+		       ? address
+		       : target;
+}
+
+static const struct unwind_row *row_at(const struct walk *walk, uint64_t address)
+{
+	const struct space_range *range = space_find(walk->space, address);
+	const struct unwind_table *table = range ? range->module->table : NULL;
+
+	return table ? unwind_table_find(table, address - range->bias) : NULL;
+}
+
+/* The caller's rule where it calls: its own return address lies there. */
+static bool returns_from(const struct walk *walk, uint64_t call, uint64_t there)
+{
+	const struct unwind_row *row = row_at(walk, call);
+	unsigned kind = row ? row->kind & UNWIND_KIND_MASK : UNWIND_NONE;
+	uint64_t cfa;
+
+	if ((kind != UNWIND_SP && (kind != UNWIND_FP || walk->at.is_fp_unknown)) ||
+	    row->fp == UNWIND_FP_SAME || row->kind & UNWIND_RA_IN_REGISTER)
+		return false;
+	cfa = (kind == UNWIND_FP ? walk->at.fp : walk->at.sp) + row->cfa * (uint64_t)WORD;
+	return cfa + (uint64_t)(row->fp * WORD) + (row->kind & UNWIND_RA_ALONE ? 0 : WORD) == there;
+}
+
+/* ret, b, br: what follows may be another function. */
+static bool goes_away(uint32_t word)
+{
+	return word >> 26 == 0x05 || (word & 0xfe000000u) == 0xd6000000u;
+}
+
+/* Another function begins here. */
+static bool is_next_function(const struct walk *walk, uint64_t at, uint32_t before)
+{
+	const struct unwind_row *row = row_at(walk, at);
+
+	return goes_away(before) &&
+	       (!row || row->kind == UNWIND_NONE || row->kind & UNWIND_RA_IN_REGISTER);
+}
+
+/* Where a call of `wanted` in the function returns to, whose own return address lies `there`; 0: it
+ * has none. */
+static uint64_t find_return(const struct walk *walk, uint64_t function, uint64_t wanted,
+			    uint64_t there)
+{
+	uint32_t code[FUNCTION_WORDS];
+	unsigned count = read_words(walk, function, code, FUNCTION_WORDS);
+
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t at = function + i * (uint64_t)INSTRUCTION;
+		uint64_t target = call_target(code[i], at);
+
+		if (i && is_next_function(walk, at, code[i - 1]))
+			return 0;
+		if (target && returns_from(walk, at, there) && final_target(walk, target) == wanted)
+			return at + INSTRUCTION;
+	}
+	return 0;
+}
+
+/* The same of the function that was called from before this address. */
+static uint64_t find_return_in_callee(const struct walk *walk, uint64_t address, uint64_t wanted,
+				      uint64_t there)
+{
+	uint32_t call = 0;
+	uint64_t function;
+
+	address &= ARCH_ADDRESS_MASK;
+	if (!space_find(walk->space, address - 1) ||
+	    read_words(walk, address - INSTRUCTION, &call, 1) != 1)
+		return 0;
+	function = final_target(walk, call_target(call, address - INSTRUCTION));
+	return function ? find_return(walk, function, wanted, there) : 0;
+}
+
+int walk_step_context(struct walk *walk, const struct unwind_row *row)
+{
+	uint64_t begin = walk->at.pc - 1 - row->cfa, sp = walk->at.sp, word, ra = 0;
+
+	if (walk->is_exact)
+		return STACK_SWITCHED;
+	for (uint64_t at = sp; !ra && at - sp < DOUBT_REACH && walk_read_word(walk, at, &word);
+	     at += WORD)
+		ra = find_return_in_callee(walk, word, begin, at);
+	if (!ra)
+		return STACK_SWITCHED;
+	walk->is_guessed = true;
+	return walk_step_to(walk, sp, ra, walk->at.fp, /* may_stay */ true);
+}

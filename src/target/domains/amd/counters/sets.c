@@ -1,0 +1,184 @@
+/*
+ * Runs on threads of the program's, in its calls of queues, and on the runtime's, where the signal
+ * of a set calls.  No lock: whoever takes a set owns it.
+ *
+ * A set keeps its signal, and the runtime calls at each end of its read: a kernel costs no making
+ * and no registering of signals, and none is waited for while room in a queue is taken.
+ */
+#include "target/domains/amd/counters/sets.h"
+
+#include "target/domains/amd/counters/records.h"
+#include "target/domains/amd/hsa/signals.h"
+#include "target/hooks/clock.h"
+
+static bool on_read(int64_t value, void *data);
+
+static bool set_take(struct counter_set *set)
+{
+	uint32_t is_free = SET_FREE;
+
+	return __atomic_compare_exchange_n(&set->state, &is_free, SET_TAKEN, false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+void set_put_back(struct counter_set *set)
+{
+	__atomic_store_n(&set->key->doorbell, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&set->state, SET_FREE, __ATOMIC_RELEASE);
+}
+
+/* Written once, where the device has read it and the kernel's times are known, or will not be. */
+static void set_finish_enough(struct counter_set *set, uint32_t part, bool is_enough)
+{
+	uint32_t parts = __atomic_or_fetch(&set->parts, part, __ATOMIC_ACQ_REL);
+
+	if (parts & PART_WRITTEN || !(parts & PART_COUNTS) || (!(parts & PART_TIMES) && !is_enough))
+		return;
+	if (__atomic_fetch_or(&set->parts, PART_WRITTEN, __ATOMIC_ACQ_REL) & PART_WRITTEN)
+		return;
+	counter_record_write(set);
+	set_put_back(set);
+}
+
+void set_finish(struct counter_set *set, uint32_t part)
+{
+	set_finish_enough(set, part, /* is_enough */ false);
+}
+
+/* The device is done with it, and only the program's look at its own signal is missing: that may
+ * never come. */
+static void set_hurry(struct counter_set *set)
+{
+	if (__atomic_load_n(&set->state, __ATOMIC_ACQUIRE) == SET_TAKEN)
+		set_finish_enough(set, 0, /* is_enough */ true);
+}
+
+static struct counter_set *set_find_free(struct counting_device *device)
+{
+	for (unsigned turn = 0; turn < 2; turn++) {
+		for (unsigned i = 0; i < SETS_OF_DEVICE; i++)
+			if (set_take(&device->sets[i]))
+				return &device->sets[i];
+		for (unsigned i = 0; i < SETS_OF_DEVICE; i++)
+			if (__atomic_load_n(&device->sets[i].state, __ATOMIC_ACQUIRE))
+				set_hurry(&device->sets[i]);
+	}
+	return NULL;
+}
+
+struct counter_set *set_take_free(struct counting_device *device)
+{
+	struct counter_set *set = set_find_free(device);
+
+	if (!set || set->signal)
+		return set;
+	set->signal = hsa_signal_take(on_read, set);
+	if (set->signal)
+		return set;
+	set_put_back(set);
+	return NULL;
+}
+
+uint32_t turns_of_others(const struct counting_device *device, const struct known_queue *known)
+{
+	return __atomic_load_n(&device->plain_turn, __ATOMIC_RELAXED) -
+	       __atomic_load_n(&known->plain_turn, __ATOMIC_RELAXED);
+}
+
+void set_begin(struct counter_set *set, const struct known_queue *known, uint64_t first)
+{
+	const struct counting_device *device = set->device;
+	uint32_t open = __atomic_load_n(&device->plain_open, __ATOMIC_RELAXED);
+
+	set->parts = 0;
+	set->value_count = 0;
+	set->begin = set->end = 0;
+	set->asked = clock_ticks();
+	set->is_kernel = set->is_gone = false;
+	set->plain_turn = turns_of_others(device, known);
+	set->is_mixed = open > __atomic_load_n(&known->has_plain, __ATOMIC_RELAXED);
+	__atomic_store_n(&set->is_under_way, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&set->key->index, first + 1, __ATOMIC_RELAXED);
+	/* Release: from now on it is found. */
+	__atomic_store_n(&set->key->doorbell, known->doorbell, __ATOMIC_RELEASE);
+}
+
+/* All packets before it in its queue are done: what went by there uncounted, too. */
+static void plain_settle(const struct counter_set *set, struct known_queue *known)
+{
+	if ((int64_t)(set->key->index - known->plain_last) > 0 &&
+	    __atomic_exchange_n(&known->has_plain, 0, __ATOMIC_RELAXED))
+		__atomic_fetch_sub(&set->device->plain_open, 1, __ATOMIC_RELAXED);
+}
+
+static void set_read(struct counter_set *set)
+{
+	struct known_queue *known = hsa_queue_of(set->key->doorbell);
+
+	set->is_mixed |= !known || set->plain_turn != turns_of_others(set->device, known);
+	if (known)
+		plain_settle(set, known);
+	/* What is not whole is told as not there. */
+	if (!set->is_gone)
+		(void)counting_set_read(set);
+	set_finish_enough(set, PART_COUNTS, set->is_gone);
+}
+
+/* Nobody has asked for a read: the set is given up, and the signal with it. */
+static bool signal_leave(struct counter_set *set)
+{
+	uint64_t signal = __atomic_exchange_n(&set->signal, 0, __ATOMIC_ACQ_REL);
+
+	if (signal)
+		hsa_signal_give_back(signal);
+	return false;
+}
+
+/* The device has read its counters.  True: the runtime goes on watching the signal. */
+static bool on_read(int64_t value, void *data)
+{
+	struct counter_set *set = data;
+
+	(void)value;
+	/* Sequential: pairs with set_abandon(). */
+	if (!__atomic_exchange_n(&set->is_under_way, 0, __ATOMIC_SEQ_CST))
+		return signal_leave(set);
+	if (__atomic_load_n(&set->state, __ATOMIC_SEQ_CST) == SET_ABANDONED) {
+		(void)signal_leave(set);
+		__atomic_store_n(&set->state, SET_STALE, __ATOMIC_RELEASE);
+		return false;
+	}
+	/* Before the set is another kernel's. */
+	hsa_calls.signal_store(set->signal, 1);
+	set_read(set);
+	return true;
+}
+
+void set_lose(struct counter_set *set)
+{
+	/* The device may have read it, and its signal be about to call. */
+	if (!__atomic_load_n(&set->is_under_way, __ATOMIC_ACQUIRE) ||
+	    hsa_calls.signal_load(set->signal) != 1)
+		return;
+	set->is_gone = true;
+	hsa_calls.signal_store(set->signal, 0); /* it calls */
+}
+
+void set_abandon(struct counter_set *set)
+{
+	uint32_t is_taken = SET_TAKEN;
+
+	/* Without a doorbell, a thread is about to put its packets. */
+	if (!__atomic_load_n(&set->key->doorbell, __ATOMIC_ACQUIRE))
+		return;
+	set_hurry(set);
+	if (__atomic_load_n(&set->state, __ATOMIC_ACQUIRE) != SET_TAKEN ||
+	    __atomic_fetch_or(&set->parts, PART_WRITTEN, __ATOMIC_ACQ_REL) & PART_WRITTEN)
+		return;
+	counter_record_write(set);
+	/* Sequential: pairs with on_read(). */
+	if (__atomic_compare_exchange_n(&set->state, &is_taken, SET_ABANDONED, false,
+					__ATOMIC_SEQ_CST, __ATOMIC_RELAXED) &&
+	    !__atomic_load_n(&set->is_under_way, __ATOMIC_SEQ_CST))
+		__atomic_store_n(&set->state, SET_STALE, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,72 @@
+/*
+ * Runs on threads of ours, and on the one that called exit(), which waits for those that are in a
+ * runtime, for a limited time.
+ */
+#include "target/tool/ending.h"
+
+#include "shared/arch/syscall.h"
+#include "target/runtime/kernel_clock.h"
+#include "target/runtime/libc_calls.h"
+
+#define GLANCE_NS 100000
+#define LIMIT_NS  1000000000ull
+#define GLANCES   10000u
+
+static char dso_handle; /* by its address libc knows our entry */
+static int32_t user;    /* the process whose exit is meant, not its child's; 0: none */
+static long renewing;   /* the thread that takes our entry back */
+static uint32_t is_ending, inside;
+
+/* Sequentially consistent: each side says what it does before it looks at the other. */
+static void on_exit_of_program(void *unused)
+{
+	struct timespec glance = { 0, GLANCE_NS };
+	uint64_t end_ns = monotonic_ns() + LIMIT_NS;
+
+	(void)unused;
+	if (raw0(SYS_gettid) == renewing || raw0(SYS_getpid) != user)
+		return;
+	__atomic_store_n(&is_ending, 1, __ATOMIC_SEQ_CST);
+	for (unsigned i = 0;
+	     i < GLANCES && __atomic_load_n(&inside, __ATOMIC_SEQ_CST) && monotonic_ns() < end_ns;
+	     i++)
+		raw2(SYS_nanosleep, &glance, 0);
+}
+
+void ending_forget(void)
+{
+	if (!user)
+		return;
+	renewing = raw0(SYS_gettid);
+	libc_finalize(&dso_handle); /* libc calls it, and drops it */
+	renewing = 0;
+	user = 0;
+}
+
+void ending_watch(void)
+{
+	ending_forget();
+	if (libc_at_exit(on_exit_of_program, NULL, &dso_handle))
+		return;
+	user = (int32_t)raw0(SYS_getpid);
+}
+
+void ending_adopt(void)
+{
+	is_ending = inside = 0;
+	user = 0;
+}
+
+bool ending_enter(void)
+{
+	__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&is_ending, __ATOMIC_SEQ_CST))
+		return true;
+	ending_leave();
+	return false;
+}
+
+void ending_leave(void)
+{
+	__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
+}

@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""
+`limpet fleet` without a cluster: ranks of this machine by --local, and nodes that answer, lie, hang or die by
+--launcher.
+
+Environment: LIMPET is the executable under test, PROGRAMS the folder with fleet_rank.
+"""
+
+import base64
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import zlib
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
+
+import harness  # noqa: E402
+from harness import LIMPET, PROGRAMS, limpet  # noqa: E402
+
+RANK = os.path.join(PROGRAMS, "fleet_rank")
+PATIENCE = ("--timeout", "60")
+
+
+class Ranks(unittest.TestCase):
+    """Programs that are ranks, each under a name that nobody else has."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="limpet-fleet-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.name = f"fleet-{os.getpid()}-{id(self) % 9973}"[:15]
+        shutil.copy(RANK, self.folder / self.name)
+
+    def start(self, *arguments, before=(), program=None, **variables):
+        """A rank, when it runs."""
+        environment = {"PATH": os.environ["PATH"], **variables}
+        process = subprocess.Popen([*before, str(self.folder / (program or self.name)), *map(str, arguments)],
+                                   env=environment, stdout=subprocess.PIPE, start_new_session=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(self.kill_group, process.pid)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        return process
+
+    @staticmethod
+    def kill_group(pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+
+    def fleet(self, verb, *arguments, code=0):
+        result = limpet("fleet", verb, *PATIENCE, *arguments)
+        self.assertEqual(result.code, code, str(result))
+        return result
+
+    def events(self, verb, *arguments, code=0):
+        """{kind: objects} of --json."""
+        found = {}
+        for event in self.fleet(verb, *arguments, "--json", code=code).events:
+            found.setdefault(event["event"], []).append(event)
+        return found
+
+    def ranks(self, *arguments, code=0):
+        """{rank: object} of fleet ps."""
+        return {rank["rank"]: rank for rank in self.events("ps", *arguments, code=code)["rank"]}
+
+    def script(self, text, name="launcher"):
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o755)
+        return str(path)
+
+
+class Local(Ranks):
+    def test_the_odd_rank_is_found(self):
+        for rank in range(5):
+            self.start(3, RANK=str(rank), WORLD_SIZE="5", MARK=self.name)
+        text = self.fleet("dump", "--local", "--match", self.name, "--times", "2", "--interval", "50ms").out
+        self.assertRegex(text, r"(?m)^5:\[0-4\] .*main$")
+        self.assertRegex(text, r"(?m)^  4:\[0-2,4\] reduce_all > .*sleeping")
+        self.assertRegex(text, r"(?m)^  1:\[3\] stuck_on_lock > ")
+        self.assertRegex(text, r"(?m)^  still +5:\[0-4\]$")
+        found = self.events("dump", "--local", "--match", self.name)
+        self.assertEqual({one["ranks"]: one["frames"][-1]["function"] for one in found["class"]},
+                         {"0-2,4": "_start", "3": "_start"})
+        self.assertEqual([rank["state"] for rank in found["rank"]], ["done"] * 5)
+        self.assertEqual(found["summary"][0]["exit"], 0)
+
+    def test_which_variable_counts(self):
+        self.start(9, RANK="7", SLURM_PROCID="1", SLURM_STEP_ID="0", OMPI_COMM_WORLD_RANK="2", OMPI_COMM_WORLD_SIZE="3")
+        self.start(9, RANK="8", OMPI_COMM_WORLD_RANK="0")
+        self.start(9, RANK="9", OMPI_COMM_WORLD_RANK="1")
+        ranks = self.ranks("--local", "--match", self.name)
+        self.assertEqual(sorted(ranks), [0, 1, 2])
+        self.assertEqual(ranks[2]["variable"], "OMPI_COMM_WORLD_RANK")
+        self.assertEqual(sorted(self.ranks("--local", "--match", self.name, "--rank-variable", "RANK")), [7, 8, 9])
+
+    def test_wrappers_are_looked_through(self):
+        other = self.script(f'#!/bin/sh\n"{self.folder / self.name}" 1; true\n', "wrapped-" + self.name[6:])
+        process = self.start(before=("timeout", "100"), program=os.path.basename(other), RANK="0", WORLD_SIZE="1")
+        rank = self.ranks("--local", "--match", "timeout", "--rank-variable", "RANK")[0]
+        self.assertEqual(rank["program"], self.name)
+        self.assertEqual(rank["through"], f"timeout, {os.path.basename(other)[:15]}")
+        top = self.ranks("--local", "--match", "timeout", "--rank-variable", "RANK", "--top-level")[0]
+        self.assertEqual((top["pid"], top["program"]), (process.pid, "timeout"))
+        family = self.fleet("dump", "--local", "--match", "timeout", "--rank-variable", "RANK", "--descendants", "-a").out
+        self.assertIn("reduce_all", family)
+
+    def test_processes_without_a_rank_are_numbered(self):
+        pids = sorted(self.start(0).pid for _ in range(2))
+        ranks = self.ranks("--local", "--match", self.name)
+        self.assertEqual([(ranks[number]["pid"], ranks[number]["numbered"]) for number in (0, 1)],
+                         [(pid, False) for pid in pids])
+
+    def test_a_rank_that_was_set_later_is_read_from_memory(self):
+        self.start(1, "late", 4)
+        rank = self.ranks("--local", "--match", self.name)[4]
+        self.assertEqual(rank["variable"], "RANK")
+
+    def test_missing_and_unwanted_ranks(self):
+        self.start(1, RANK="0", WORLD_SIZE="3")
+        self.start(1, RANK="2", WORLD_SIZE="3")
+        found = self.events("dump", "--local", "--match", self.name, code=8)
+        self.assertEqual({rank["rank"]: rank["state"] for rank in found["rank"]}, {0: "done", 1: "no-answer", 2: "done"})
+        found = self.events("dump", "--local", "--match", self.name, "--ranks", "2")
+        self.assertEqual([rank["rank"] for rank in found["rank"]], [2])
+
+    def test_two_jobs_are_not_one(self):
+        self.start(1, RANK="0")
+        self.start(1, RANK="0")
+        result = self.fleet("dump", "--local", "--match", self.name, code=4)
+        self.assertIn("rank 0 is there twice", result.err)
+
+    def test_nobody_is_an_error(self):
+        self.assertIn("no process is called", self.fleet("ps", "--local", "--match", "no-such-program", code=4).err)
+        self.fleet("ps", code=2)
+        self.fleet("ps", "--local", "--hosts", "a", code=2)
+        self.fleet("dump", "--hosts", "-oProxyCommand=x", code=2)
+
+    @unittest.skipIf(os.getuid(), "needs root")
+    def test_ranks_of_others_are_refused(self):
+        self.start(1, RANK="0")
+        copy = self.folder / "limpet"
+        shutil.copy(LIMPET, copy)
+        self.folder.chmod(0o755)
+        result = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", copy, "fleet", "dump",
+                                 "--local", "--match", self.name, *PATIENCE], capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertRegex(result.stderr, r"refused: 1:\[0\] ")
+
+    def test_pages_and_graphs(self):
+        self.start(1, RANK="0")
+        page, graph = self.folder / "dump.html", self.folder / "dump.dot"
+        self.fleet("dump", "--local", "--match", self.name, "-f", "html", "-o", page)
+        self.fleet("dump", "--local", "--match", self.name, "-f", "dot", "-o", graph)
+        self.assertIn("<code title=", page.read_text(encoding="utf-8"))
+        self.assertRegex(graph.read_text(encoding="utf-8"), r'(?s)digraph fleet \{.*label="1:\[0\]".*\}\s*$')
+        self.fleet("dump", "--local", "--match", self.name, "-f", "html", "-o", graph, code=1)
+
+
+def text(value):
+    return struct.pack("<I", len(value)) + value + b"\0"
+
+
+def line(number, part, payload, tag=0x12345678):
+    """As src/host/fleet/channel/line.h has it."""
+    checksum = zlib.crc32(b"%08x %d %s" % (tag, number, part) + payload)
+    return b"limpet1 %08x %d %s %08x %s\n" % (tag, number, part, checksum, base64.b64encode(payload))
+
+
+def hello(protocol=1, version=b"9.9", node=b"evil"):
+    return (struct.pack("<II", 1, protocol) + text(version) + text(node) + text(b"m") + text(b"k")
+            + struct.pack("<QQQII", 1, 1, 1, 0, 1))
+
+
+class Launcher(Ranks):
+    """Nodes by a command: what a node is told to be is in its script."""
+
+    def launched(self, hosts, cases, *arguments, verb="dump", code=0):
+        """Each host runs the part of a shell's `case` that it is given; "$@" is the node part."""
+        body = "".join(f"{host}) {command} ;;\n" for host, command in cases.items())
+        script = self.script(f'#!/bin/sh\nhost=$1; shift\ncase $host in\n{body}esac\n')
+        return self.fleet(verb, "--launcher", f"{script} {{host}}", "--hosts", hosts, "--match", self.name, *arguments,
+                          code=code)
+
+    def start_two(self):
+        for rank in range(2):
+            self.start(1, RANK=str(rank), WORLD_SIZE="2")
+
+    def test_nodes_that_fail_cost_only_themselves(self):
+        self.start_two()
+        result = self.launched("good,gone,absent", {
+            "good": 'exec "$@"', "gone": "echo 'connection lost' >&2; exit 255", "absent": "exec no-such-program"}, code=8)
+        self.assertIn("2:[0-1]", result.out)
+        self.assertRegex(result.err, "node gone: connection lost; exit code 255")
+        self.assertRegex(result.err, "node absent: .*not found; exit code 127")
+        result = self.launched("mute", {"mute": "exec sleep 1000"}, "--timeout", "1", code=4)
+        self.assertRegex(result.err, "mute: no answer in time")
+
+    def test_lines_with_labels_and_noise(self):
+        self.start_two()
+        result = self.launched("n1", {"n1": '''echo 'Welcome!'; "$@" | sed -u 's/^/  3: /' '''})
+        self.assertIn("2:[0-1]", result.out)
+
+    def test_torn_lines_are_cut_and_said(self):
+        self.start_two()
+        result = self.launched("n1", {"n1": '''"$@" | sed -u '4s/...$/!!!/' '''}, verb="ps", code=8)
+        self.assertRegex(result.err, "damaged on the way")
+
+    def test_one_command_for_all(self):
+        self.start_two()
+        result = self.fleet("dump", "--launcher", "env", "--match", self.name)
+        self.assertIn("2:[0-1]", result.out)
+
+    def test_another_version_is_named(self):
+        (self.folder / "said").write_bytes(line(0, b".", hello(protocol=77)) + line(1, b"!", b""))
+        result = self.launched("n1", {"n1": f"cat {self.folder}/said; cat >/dev/null"}, code=4)
+        self.assertIn("limpet 9.9 there speaks another protocol", result.err)
+
+    def test_what_nodes_say_is_not_believed(self):
+        bad = b"\x1b]0;owned\x07\x1b[31m"
+        rank = (struct.pack("<IIIII", 2, 7, 7, 0, 1) + b"".join(text(bad) for _ in range(5)) + struct.pack("<II", 1, 83)
+                + b"".join(text(bad) for _ in range(3)))
+        messages = [hello(node=bad), rank, struct.pack("<IIIIII", 5, 7, 7, 0xffffffff, 0xffffffff, 9), b"\xff" * 600,
+                    struct.pack("<IIIIII", 4, 0xffffffff, 5, 0xfffffff0, 5, 0xffffffff), struct.pack("<I", 6) + text(bad)]
+        said = b"".join(line(number, b".", message) for number, message in enumerate(messages))
+        (self.folder / "said").write_bytes(said + line(len(messages), b"!", b""))
+        for verb in ("ps", "dump"):
+            result = self.launched("n1", {"n1": f"cat {self.folder}/said; cat >/dev/null"}, verb=verb, code=1)
+            self.assertNotIn("\x1b", result.out + result.err)
+            self.assertIn("owned", result.out + result.err)
+
+    def hanging(self):
+        """A limpet whose node does not answer, and the process that the launcher runs."""
+        script = self.script('#!/bin/sh\necho $$ >"$(dirname "$0")/pid"\nexec sleep 1000\n')
+        process = subprocess.Popen([LIMPET, "fleet", "dump", "--launcher", script, *PATIENCE], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        pid = self.folder / "pid"
+        self.assertTrue(harness.wait_until(lambda: pid.exists() and pid.read_text().strip(), 60))
+        return process, int(pid.read_text())
+
+    def test_an_interrupt_leaves_everywhere(self):
+        process, pid = self.hanging()
+        process.send_signal(signal.SIGINT)
+        self.assertNotEqual(process.wait(60), 0)
+        self.assertTrue(harness.wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 60))
+
+    def test_the_node_part_ends_with_home(self):
+        self.start_two()
+        script = self.script('#!/bin/sh\necho $$ >"$(dirname "$0")/pid"\nexec "$@"\n')
+        process = subprocess.Popen([LIMPET, "fleet", "dump", "--launcher", script, "--match", self.name, "--times", "50",
+                                    *PATIENCE], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        pid = self.folder / "pid"
+        self.assertTrue(harness.wait_until(lambda: pid.exists() and pid.read_text().strip(), 60))
+        time.sleep(0.5)
+        process.kill()
+        process.wait()
+        self.assertTrue(harness.wait_until(lambda: not os.path.exists(f"/proc/{int(pid.read_text())}"), 60))
+
+
+if __name__ == "__main__":
+    unittest.main()

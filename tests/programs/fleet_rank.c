@@ -1,0 +1,58 @@
+/*
+ * A rank of a job that hangs: the odd one waits for something else than the others.
+ *
+ *   fleet_rank ODD              ranks by any variable; rank ODD is in stuck_on_lock()
+ *   fleet_rank ODD spin         the others compute
+ *   fleet_rank ODD late RANK    sets its variable RANK by itself, when it runs
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile unsigned long turns;
+
+__attribute__((noinline)) static void stuck_on_lock(void)
+{
+	for (;;)
+		pause();
+}
+
+__attribute__((noinline)) static void reduce_all(void)
+{
+	for (;;)
+		pause();
+}
+
+__attribute__((noinline)) static void compute(void)
+{
+	for (;;)
+		turns++;
+}
+
+static int rank_of(void)
+{
+	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "RANK", "SLURM_PROCID",
+					     "MY_RANK" };
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (getenv(names[i]))
+			return atoi(getenv(names[i]));
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	const char *way = argc > 2 ? argv[2] : "";
+
+	if (!strcmp(way, "late") && argc > 3)
+		setenv("RANK", argv[3], 1);
+	puts("ready");
+	fflush(stdout);
+	if (argc > 1 && rank_of() == atoi(argv[1]))
+		stuck_on_lock();
+	if (!strcmp(way, "spin"))
+		compute();
+	reduce_all();
+	return 0;
+}

@@ -1,0 +1,154 @@
+/*
+ * Calls of libc's that take locks: each tells the program's forks of itself, by handlers that are
+ * registered once.
+ */
+#include "unit.h"
+
+#include "target/runtime/libc_calls.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+static void (*before)(void), (*after)(void);
+static unsigned registrations;
+static sem_t is_in, may_go;
+static atomic_bool has_forked;
+
+static int register_fork(void (*prepare)(void), void (*parent)(void), void (*in_child)(void),
+			 void *handle)
+{
+	(void)in_child, (void)handle;
+	before = prepare;
+	after = parent;
+	registrations++;
+	return 0;
+}
+
+static int iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
+{
+	struct dl_phdr_info module = { 0 };
+
+	return callback(&module, sizeof(module), data);
+}
+
+static void *find(void *scope, const char *name)
+{
+	(void)scope;
+	return !strcmp(name, "dl_iterate_phdr") ? (void *)iterate : NULL;
+}
+
+/* As the other one is, in the midst of the call. */
+static void stay(void)
+{
+	sem_post(&is_in);
+	sem_wait(&may_go);
+}
+
+static void *open_slowly(const char *path, int flags)
+{
+	(void)path, (void)flags;
+	stay();
+	return &is_in;
+}
+
+static int look(struct dl_phdr_info *module, size_t size, void *data)
+{
+	(void)module, (void)size, (void)data;
+	stay();
+	return 7;
+}
+
+static void *run_open(void *unused)
+{
+	assert_ptr_equal(libc_open("any", 0), &is_in);
+	return unused;
+}
+
+static void *run_look(void *unused)
+{
+	assert_int_equal(libc_iterate(look, NULL), 7);
+	return unused;
+}
+
+static void *run_fork(void *unused)
+{
+	before();
+	has_forked = true;
+	after();
+	return unused;
+}
+
+/* A fork begins inside of the call, and ends after it. */
+static void expect_turns(void *(*call)(void *))
+{
+	pthread_t calling, forking;
+
+	has_forked = false;
+	assert_false(pthread_create(&calling, NULL, call, NULL));
+	sem_wait(&is_in);
+	assert_false(pthread_create(&forking, NULL, run_fork, NULL));
+	usleep(100000);
+	assert_false(has_forked);
+	sem_post(&may_go);
+	pthread_join(forking, NULL);
+	pthread_join(calling, NULL);
+}
+
+static void calls_and_forks_take_turns(void **state)
+{
+	(void)state;
+	expect_turns(run_open);
+	expect_turns(run_look);
+}
+
+static void handlers_are_registered_once(void **state)
+{
+	struct boot_libc libc = { .dlsym = (uintptr_t)find,
+				  .dlopen = (uintptr_t)open_slowly,
+				  .__register_atfork = (uintptr_t)register_fork };
+
+	(void)state;
+	libc_calls_use(&libc, /* shared */ NULL);
+	forks_allow_calls(true);
+	libc_calls_use(&libc, /* shared */ NULL);
+	assert_int_equal(registrations, 1);
+}
+
+static void what_libc_lacks_is_not_found(void **state)
+{
+	Dl_info module;
+	void *extra;
+
+	(void)state;
+	assert_true(libc_can_iterate());
+	assert_int_equal(libc_find_module(&module, &module), 0);
+	assert_int_equal(libc_find_symbol(&module, &module, &extra, 0), 0);
+	assert_null(libc_symbol_of_version(NULL, "any", "1"));
+}
+
+/* What goes with somebody else's memory must not be used after it. */
+static void another_turn_is_left_before_it_goes(void **state)
+{
+	struct fork_turn *own = forks_turn();
+
+	(void)state;
+	forks_part();
+	assert_ptr_equal(forks_turn(), own);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(handlers_are_registered_once),
+		cmocka_unit_test(calls_and_forks_take_turns),
+		cmocka_unit_test(what_libc_lacks_is_not_found),
+		cmocka_unit_test(another_turn_is_left_before_it_goes),
+	};
+
+	sem_init(&is_in, 0, 0);
+	sem_init(&may_go, 0, 0);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -149,8 +149,8 @@ class ByAnAttacher(unittest.TestCase):
 
     def gdb(self, pid, *commands):
         words = [word for command in commands for word in ("-ex", command)]
-        return subprocess.run(["gdb", "-nx", "-q", "-batch", "-p", str(pid), *words],
-                              capture_output=True, text=True, timeout=120,
+        return subprocess.run(["gdb", "-nx", "-q", "-batch", "-p", str(pid), *words], text=True, timeout=120,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               env={**os.environ, "DEBUGINFOD_URLS": ""}).stdout
 
     def call(self, pid, expression):
@@ -158,6 +158,8 @@ class ByAnAttacher(unittest.TestCase):
         number = re.search(r'^\*?\s*(\d+)\s.*"rocp-bg-attach"', threads, re.MULTILINE)
         self.assertIsNotNone(number, threads)
         out = self.gdb(pid, f"thread {number.group(1)}", f"print {expression}")
+        if "Couldn't write extended state" in out:
+            self.skipTest("this gdb cannot write the registers of this processor")
         answer = re.search(r"\$1 = (?:ROCP_REG_)?(\w+)", out)
         self.assertIsNotNone(answer, out)
         return answer.group(1)

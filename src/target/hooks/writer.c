@@ -259,6 +259,8 @@ static void end_claim(uint32_t now, struct writer *writer)
 	/* A signal handler that comes in between claims a ring of its own; the host frees both. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self.retry = RETRY_CLAIM;
+	/* Not the other way round: in a claim, a handler takes this for the claim's seal, gone. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self.writer = writer;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self.session = now;

@@ -4,7 +4,7 @@
  * find.
  *
  *   usage: sampler_driver SAMPLER|best PID HZ SECONDS [off] [on] [cycles] [kernel] [children]
- *                         [max=SAMPLES]
+ *                         [max=SAMPLES] [wait]
  *          sampler_driver snapshot PID 0 0 [kernel]     one sample of each thread
  */
 #include <errno.h>
@@ -22,6 +22,7 @@
 
 struct run {
 	uint64_t heard, most;
+	bool waits; /* for the end of its input, before it takes the first sample */
 };
 
 static void print_frame(const struct space *space, uint64_t address, int back)
@@ -111,8 +112,9 @@ static int drain_until(struct sampler *sampler, double seconds, struct run *run,
 	int r = 0;
 
 	while (!r && now_ns() < end && run->heard < run->most) {
-		usleep(20000);
 		r = sampler->kind->drain(sampler, &listener, err);
+		if (!sampler->is_prompt)
+			usleep(20000);
 	}
 	sampler->kind->stop(sampler);
 	if (!r)
@@ -128,6 +130,7 @@ static void read_word(const char *word, struct sampler_options *options, struct 
 	options->children |= !strcmp(word, "children");
 	if (!strcmp(word, "cycles"))
 		options->event = EVENT_CYCLES;
+	run->waits |= !strcmp(word, "wait");
 	if (!strncmp(word, "max=", 4))
 		run->most = strtoull(word + 4, NULL, 10);
 }
@@ -167,7 +170,7 @@ int main(int argc, char **argv)
 
 	if (argc < 5) {
 		fprintf(stderr, "usage: sampler_driver SAMPLER|best PID HZ SECONDS [off] [on] "
-				"[kernel] [children] [max=SAMPLES]\n");
+				"[kernel] [children] [max=SAMPLES] [wait]\n");
 		return 2;
 	}
 	options.pid = atoi(argv[2]);
@@ -186,6 +189,8 @@ int main(int argc, char **argv)
 	}
 	printf("{\"ready\": \"%s\"}\n", sampler->kind->name);
 	fflush(stdout);
+	while (run.waits && getchar() != EOF)
+		;
 	r = drain_until(sampler, atof(argv[4]), &run, &err);
 	print_modules();
 	print_counts(sampler, cpu_seconds());

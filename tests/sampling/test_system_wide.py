@@ -1,5 +1,5 @@
 """
-`limpet record -a`: every process of the machine, whatever else runs on it.  Waits for what the programs of this test
+`limpet record -a` and `limpet top -a`: every process of the machine, whatever else runs on it.  Waits for what the programs of this test
 have done, never for a time; what is asserted is about these programs only.
 
 Environment: LIMPET is the executable under test, SAMPLING_PROGRAMS the folder of the programs.
@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -213,7 +214,44 @@ class SystemWide(unittest.TestCase):
         self.assertTrue(self.recording.processes(ended["pid"]))
 
 
+    def top(self, pattern):
+        """The tables once, of as long a time as the pattern needs on a busy machine."""
+        for duration in "1s", "4s", "16s":
+            done = limpet("top", "-a", "-F", RATE, "--batch", "-n", 0, "-d", duration, "-o", self.recording.path)
+            if done.returncode == 3:
+                self.skipTest(done.stderr)
+            if re.search(pattern, done.stdout):
+                break
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_live_tables_and_their_recording(self):
+        """What starts meanwhile is shown too; what was shown can be kept, and is of every process then."""
+        # One that ends and starts again all the time has a number that nobody has looked at before.
+        later = f"import os, subprocess\nwhile True: subprocess.run(['timeout', '0.3', {program(10)!r}, '1'])"
+        with running(program(50), "1") as one, running(sys.executable, "-c", later):
+            out = self.top(rf"(?s){one.pid} .* chain_50\n.* {LEAF} \(chain_10\)\n")
+        self.assertRegex(out, r"\Aevery process, \d+ seen: sampler bpf \(")
+        self.assertRegex(out, rf"\n +{one.pid}  \w+ .*  chain_50\n")
+        self.assertIn(f"  {LEAF} (chain_50)\n", out)
+        self.assertIn(f"  {LEAF} (chain_10)\n", out)
+        self.assertRegex(out, r"HOTTEST PATH\n +[\d.]+ +[\d.]+  .+ \(\d+\)\n")
+        self.recording.events = [json.loads(line)
+                                 for line in limpet("report", self.recording.path, "--json").stdout.splitlines()]
+        self.assertTrue(self.recording.events[-1]["all_processes"])
+        self.assertEqual(self.recording.processes(one.pid)[-1]["name"], "chain_50")
+
+
 class Refusals(unittest.TestCase):
+    def test_what_the_live_view_cannot_have_with_it(self):
+        for words, reason in ((("-p", "1"), "every process"), (("1",), "unexpected argument"),
+                              (("--counters", "cs"), "that are named"), (("--children",), "children too"),
+                              (("--off-cpu",), "every switch")):
+            with self.subTest(words=words):
+                done = limpet("top", "-a", *words, "--batch", "-d", "1")
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(reason, done.stderr)
+
     def test_what_cannot_be_had_with_it(self):
         for words, reason in ((("-p", "1"), "every process"), (("1",), "unexpected argument"),
                               (("--alloc-trace",), "loads code"), (("--syscall-trace",), "that are named"),
@@ -239,7 +277,7 @@ class Refusals(unittest.TestCase):
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertIn("sample every process: ", done.stderr)
             self.assertIn("CAP_BPF and CAP_PERFMON are missing", done.stderr)
-            self.assertIn("limpet record -p PID", done.stderr)
+            self.assertIn("-p PID, of a process of your own", done.stderr)
             self.assertEqual(os.listdir(folder), ["limpet"])
 
 

@@ -198,7 +198,7 @@ static void a_frozen_one_is_a_recording(void **state)
 	for (unsigned i = 1; i <= 10000; i++)
 		take(i % 3, i, i % 100, DEPTH);
 	live_rename(live, 1, "first");
-	assert_int_equal(live_process(live, getpid()), 0);
+	assert_int_equal(live_process(live, &(struct sampled_process){ .pid = getpid() }), 0);
 	take(1, 10001, 0x5000, 1);
 	picture = picture_of(0, 0, UINT64_MAX);
 	picture->source = (struct source_facts){ .sampler = "copy", .reasons = "bpf: no\n" };

@@ -125,6 +125,14 @@ static void shows_everything_on_80_by_24(void **state)
 		lines[0],
 		"limpet top  spinner (100)                sampler bpf, 99 Hz · on-cpu · last 10 s");
 	assert_true(holds("200 samples, 99.50 % complete, 0 lost · CPU 99 %, 3 threads"));
+	picture.pid = 0;
+	picture.others = 17;
+	draw(80, 24, false);
+	assert_string_equal(
+		lines[0],
+		"limpet top  every process (17)           sampler bpf, 99 Hz · on-cpu · last 10 s");
+	picture.pid = 100;
+	picture.others = 0;
 	picture.source.throttled = 5;
 	draw(80, 24, false);
 	assert_true(holds("200 samples, 1 in 5 taken, 99.50 % complete, 0 lost · CPU 99 %"));

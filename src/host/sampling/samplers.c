@@ -104,7 +104,7 @@ static int open_system_wide(struct sampler **ret, const struct sampler_options *
 	}
 	r = sampler_bpf.open(ret, options, err);
 	if (r == -EPERM || r == -EACCES)
-		err_fix(err, "%s; without these rights: limpet record -p PID, of your own",
+		err_fix(err, "%s; without these rights: -p PID, of a process of your own",
 			rights_fix());
 	return r;
 }

@@ -5,7 +5,7 @@
 
 #include "host/collect/facts.h"
 #include "host/core/cleanup.h"
-#include "host/model/samples/samples.h"
+#include "host/model/samples/profile.h"
 #include "host/top/live.h"
 
 #include <errno.h>
@@ -170,7 +170,8 @@ static int write_totals(struct freezing *self)
 		.reasons = picture->source.reasons,
 		.hz = picture->hz,
 		.flags = SAMPLING_ON_CPU | SAMPLING_KERNEL |
-			 (picture->has_off_cpu ? SAMPLING_OFF_CPU : 0u),
+			 (picture->has_off_cpu ? SAMPLING_OFF_CPU : 0u) |
+			 (samples_are_system_wide(self->samples) ? SAMPLING_SYSTEM_WIDE : 0u),
 		.samples = self->samples->kept_count,
 		.lost = picture->source.lost,
 	};

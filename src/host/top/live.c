@@ -8,8 +8,10 @@
 #include "host/model/samples/languages.h"
 #include "host/process/process.h"
 #include "host/process/threads.h"
+#include "host/recorder/samples/sampling.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,14 +76,14 @@ static bool set_text(char **text, const char *value)
 	return *text;
 }
 
-/* Where it may not be known, or is gone, the texts are empty. */
-static bool describe_process(struct model_process *process)
+/* Where it may not be known, or is gone, it has the name that was told, and no other text. */
+static bool describe_process(struct model_process *process, const struct sampled_process *told)
 {
 	CLEANUP(process_done) struct process facts = { 0 };
 	struct err ignored;
-	bool is_read = !process_read(process->pid, &facts, &ignored);
+	bool is_read = !told->is_unread && !process_read(process->pid, &facts, &ignored);
 
-	return set_text(&process->name, is_read ? facts.status.name : "") &&
+	return set_text(&process->name, is_read ? facts.status.name : told->name) &&
 	       set_text(&process->executable, is_read ? facts.executable : "") &&
 	       set_text(&process->command, is_read ? facts.command : "") &&
 	       set_text(&process->folder, "");
@@ -96,14 +98,14 @@ static void free_process(struct model_process *process)
 	free(process);
 }
 
-static struct model_process *new_process(pid_t pid)
+static struct model_process *new_process(const struct sampled_process *told)
 {
 	struct model_process *process = calloc(1, sizeof(*process));
 
 	if (!process)
 		return NULL;
-	process->pid = pid;
-	if (describe_process(process))
+	process->pid = told->pid;
+	if (describe_process(process, told))
 		return process;
 	free_process(process);
 	return NULL;
@@ -127,9 +129,9 @@ static int add_process(struct live *self, struct model_process *process)
 	return 0;
 }
 
-static int begin_process(struct live *self, pid_t pid)
+static int begin_process(struct live *self, const struct sampled_process *told)
 {
-	struct model_process *process = new_process(pid);
+	struct model_process *process = new_process(told);
 	int r = process ? add_process(self, process) : -ENOMEM;
 
 	if (process && r)
@@ -137,18 +139,19 @@ static int begin_process(struct live *self, pid_t pid)
 	return r;
 }
 
-int live_process(struct live *self, pid_t pid)
+int live_process(struct live *self, const struct sampled_process *process)
 {
 	int r;
 
 	live_lock(self);
-	r = begin_process(self, pid);
+	r = begin_process(self, process);
 	live_unlock(self);
 	return r;
 }
 
 int live_new(struct live **ret, pid_t pid, const struct live_limits *limits, struct err *err)
 {
+	const struct sampled_process first = { .pid = pid };
 	struct live *self = calloc(1, sizeof(*self));
 
 	if (!self)
@@ -161,7 +164,7 @@ int live_new(struct live **ret, pid_t pid, const struct live_limits *limits, str
 	self->codes = code_list_new();
 	self->kept = live_kept_new(self->limits.samples);
 	if (!self->codes || !self->kept || live_tables_init(&self->tables) ||
-	    live_process(self, pid)) {
+	    (pid && live_process(self, &first))) {
 		live_free(self);
 		return err_set(err, -ENOMEM, "samples: no memory");
 	}
@@ -222,8 +225,9 @@ static int take_stack(struct live *self, uint32_t process, const struct sample *
 static int find_process(struct live *self, pid_t pid, uint32_t *ret)
 {
 	const struct table_entry *entry = table_find(&self->processes, (uint64_t)pid, 0);
+	const struct sampled_process untold = { .pid = pid };
 
-	if (!entry && begin_process(self, pid))
+	if (!entry && begin_process(self, &untold))
 		return -ENOMEM;
 	entry = entry ? entry : table_find(&self->processes, (uint64_t)pid, 0);
 	*ret = (uint32_t)entry->value;
@@ -241,6 +245,8 @@ static int find_thread(struct live *self, uint32_t process, pid_t pid, pid_t tid
 		return 0;
 	}
 	thread_read_name(pid, tid, name, sizeof(name));
+	if (!name[0] && pid == tid)
+		snprintf(name, sizeof(name), "%s", self->tables.model->processes[process]->name);
 	return live_thread(self, process, tid, name, ret);
 }
 
@@ -315,6 +321,24 @@ bool live_thread_process(struct live *self, pid_t tid, pid_t *ret)
 		*ret = self->tables.model->threads[number]->process->pid;
 	live_unlock(self);
 	return is_there;
+}
+
+size_t live_pids(struct live *self, pid_t **ret)
+{
+	size_t count = 0;
+
+	live_lock_later(self);
+	*ret = calloc(self->tables.model->process_count + 1u, sizeof(**ret));
+	for (uint32_t i = 0; *ret && i < self->tables.model->process_count; i++) {
+		pid_t pid = self->tables.model->processes[i]->pid;
+		const struct table_entry *entry = table_find(&self->processes, (uint64_t)pid, 0);
+
+		/* Of several programs that it executed, the last one. */
+		if (entry && entry->value == i)
+			(*ret)[count++] = pid;
+	}
+	live_unlock(self);
+	return count;
 }
 
 void live_rename(struct live *self, pid_t tid, const char *name)

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 struct space;
+struct sampled_process;
 struct live;
 
 /* So many of them at most. */
@@ -23,7 +24,7 @@ struct live_limits {
 
 extern const struct live_limits live_limits_usual;
 
-/* limits: NULL for the usual ones. */
+/* pid 0: every process, each from its first sample on.  limits: NULL for the usual ones. */
 int live_new(struct live **ret, pid_t pid, const struct live_limits *limits,
 	     struct err *err) MUST_CHECK;
 void live_free(struct live *live);
@@ -34,7 +35,7 @@ void live_show(struct live *live, unsigned language, bool full_paths);
 /* 0 or -ENOMEM.  The space is the process's as it was then. */
 int live_take(struct live *live, const struct sample *sample, const struct space *space) MUST_CHECK;
 /* A process came, or executed anew. */
-int live_process(struct live *live, pid_t pid) MUST_CHECK;
+int live_process(struct live *live, const struct sampled_process *process) MUST_CHECK;
 
 /* What a thread is called now; nothing for one that had no sample. */
 void live_rename(struct live *live, pid_t tid, const char *name);
@@ -56,6 +57,9 @@ typedef int live_reader(struct model *model, void *context);
  * meanwhile, and do not wait for it.  What the reader answered, or -ENOMEM. */
 int live_read(struct live *live, uint64_t from_ns, uint64_t until_ns, live_reader *read,
 	      void *context) MUST_CHECK;
+
+/* Every process that had a sample, the caller's to free; the number of them, 0 without memory. */
+size_t live_pids(struct live *live, pid_t **ret);
 
 /* The process that a thread belongs to; false: it had no sample. */
 bool live_thread_process(struct live *live, pid_t tid, pid_t *ret);

@@ -31,14 +31,17 @@ void live_view_done(struct live_view *view)
 	*view = (struct live_view){ 0 };
 }
 
-static int view_begin(struct live_view *view, unsigned generation)
+static int view_begin(struct live_view *view, unsigned generation, bool is_system_wide)
 {
 	*view = (struct live_view){ .generation = generation,
 				    .model = calloc(1, sizeof(*view->model)) };
 	if (!view->model)
 		return -ENOMEM;
 	view->model->samples = samples_new();
-	return view->model->samples ? 0 : -ENOMEM;
+	if (!view->model->samples)
+		return -ENOMEM;
+	view->model->samples->flags = is_system_wide ? SAMPLING_SYSTEM_WIDE : 0;
+	return 0;
 }
 
 static int processes_follow(struct model *to, const struct model *from)
@@ -175,7 +178,7 @@ int live_view_follow(struct live *live)
 	live_lock_later(live);
 	if (!live->view.model || live->view.generation != live->generation) {
 		former = live->view;
-		r = view_begin(&live->view, live->generation);
+		r = view_begin(&live->view, live->generation, !live->pid);
 	}
 	if (!r)
 		r = view_copy(live);

@@ -199,7 +199,9 @@ static int take_tree(struct picture *self, struct model *model, const struct pro
 {
 	CLEANUP(call_tree_done) struct call_tree tree = { 0 };
 
-	if (call_tree_build(&tree, model, profile, &(struct call_tree_options){ 0 }))
+	if (call_tree_build(&tree, model, profile,
+			    &(struct call_tree_options){
+				    .is_by_process = samples_are_system_wide(model->samples) }))
 		return -ENOMEM;
 	return take_nodes(self, &tree);
 }
@@ -242,7 +244,8 @@ static int model_take(struct model *model, void *context)
 {
 	struct taking *self = context;
 	CLEANUP(sample_profile_done) struct profile profile = { 0 };
-	struct profile_filter filter = { .kinds = self->wish->kinds };
+	struct profile_filter filter = { .kinds = self->wish->kinds,
+					 .is_by_thread = samples_are_system_wide(model->samples) };
 	int r = 0;
 
 	profile.samples = model->samples;

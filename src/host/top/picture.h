@@ -62,9 +62,9 @@ struct picture_counter {
 };
 
 struct picture {
-	pid_t pid;
+	pid_t pid;        /* 0: every process */
 	char process[32]; /* its name */
-	size_t others;    /* descendants that are shown with it */
+	size_t others;    /* descendants that are shown with it; of every process: those seen */
 	double percent;   /* of processors, since the last look */
 	unsigned hz;
 	bool has_off_cpu;   /* waits are sampled too */

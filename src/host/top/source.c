@@ -21,11 +21,11 @@ static int source_take_sample(void *context, const struct sample *sample, struct
 	return live_take(self->live, sample, space);
 }
 
-static int source_take_process(void *context, pid_t pid)
+static int source_take_process(void *context, const struct sampled_process *process)
 {
 	const struct source *self = context;
 
-	return live_process(self->live, pid);
+	return live_process(self->live, process);
 }
 
 int source_start(struct source **ret, struct live *live, const struct sampling_options *given,

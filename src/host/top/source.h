@@ -1,5 +1,5 @@
 /*
- * Samples a process, or its family, into a live model, on a thread of its own.
+ * Samples a process, its family or every process into a live model, on a thread of its own.
  */
 #pragma once
 

@@ -91,19 +91,20 @@ static void add_threads(struct threads *all, pid_t pid)
 void thread_watch_look(struct thread_watch *watch, struct live *live, const pid_t *pids,
 		       size_t count)
 {
-	struct thread_watch now = { .looked_ns = now_ns() };
+	struct thread_watch now = { .looked_ns = now_ns(), .never_ends = watch->never_ends };
 
 	if (watch->has_ended)
 		return;
 	for (size_t i = 0; i < count; i++)
 		add_threads(&now.threads, pids[i]);
-	if (!now.threads.count) {
+	if (!now.threads.count && !watch->never_ends) {
 		threads_done(&now.threads);
 		thread_watch_end(watch);
 		return;
 	}
-	qsort(now.threads.items, now.threads.count, sizeof(*now.threads.items), by_number);
-	now.percents = calloc(now.threads.count, sizeof(*now.percents));
+	if (now.threads.count)
+		qsort(now.threads.items, now.threads.count, sizeof(*now.threads.items), by_number);
+	now.percents = calloc(now.threads.count + 1, sizeof(*now.percents));
 	if (!now.percents) {
 		threads_done(&now.threads);
 		return;

@@ -11,13 +11,14 @@
 struct live;
 struct picture;
 
-/* Zero at first. */
+/* Zero at first, but for never_ends. */
 struct thread_watch {
 	struct threads threads; /* of the last look */
 	uint64_t looked_ns;
 	double *percents; /* of each; < 0: not known yet */
 	uint64_t cpu_ns;  /* of all, also of those that have ended */
 	double percent;   /* the same for all of them */
+	bool never_ends;  /* every process is looked at: others may come */
 	bool has_ended;
 };
 

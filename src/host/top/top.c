@@ -32,13 +32,16 @@ struct top {
 	struct counter_watch *counters;
 };
 
-/* The process, and where they are wanted its descendants; the caller frees them. */
+/* The process, and where they are wanted its descendants; without one all that had a sample.  The
+ * caller frees them. */
 static size_t find_processes(const struct top *self, pid_t **ret)
 {
 	struct err ignored = { 0 };
 	pid_t *family = NULL;
 	size_t count = 0;
 
+	if (!self->pid)
+		return live_pids(self->live, ret);
 	if (self->options.sampling.sampler.children &&
 	    descendants_list(self->pid, &family, &count, &ignored))
 		count = 0;
@@ -63,11 +66,11 @@ static void look_at_threads(struct top *self)
 static int open_parts(struct top *self, struct err *err)
 {
 	struct process_stat stat;
-	int r = stat_read(self->pid, /* tid */ 0, &stat, err);
+	int r = self->pid ? stat_read(self->pid, /* tid */ 0, &stat, err) : 0;
 
 	if (r)
 		return r;
-	self->pidfd = (int)syscall(SYS_pidfd_open, self->pid, 0);
+	self->pidfd = self->pid ? (int)syscall(SYS_pidfd_open, self->pid, 0) : -1;
 	r = live_new(&self->live, self->pid, /* limits */ NULL, err);
 	if (!r)
 		live_show(self->live, self->options.language, self->options.full_paths);
@@ -91,6 +94,7 @@ int top_open(struct top **ret, const struct top_options *options, struct err *er
 	self->options = *options;
 	self->pid = options->sampling.sampler.pid;
 	self->pidfd = -1;
+	self->watch.never_ends = !self->pid;
 	r = open_parts(self, err);
 	if (r)
 		top_close(self);
@@ -133,8 +137,9 @@ void top_stop(struct top *top)
 static void top_describe(struct top *self, struct picture *picture)
 {
 	picture->pid = self->pid;
-	picture->others = self->process_count ? self->process_count - 1 : 0;
-	thread_read_name(self->pid, self->pid, self->name, sizeof(self->name));
+	picture->others = self->process_count - (self->pid && self->process_count);
+	if (self->pid)
+		thread_read_name(self->pid, self->pid, self->name, sizeof(self->name));
 	memcpy(picture->process, self->name, sizeof(picture->process));
 	picture->hz = self->options.sampling.sampler.hz;
 	picture->has_off_cpu = self->options.sampling.sampler.off_cpu;

@@ -1,5 +1,5 @@
 /*
- * One look at a process that lasts: its samples, its threads, and pictures of both.
+ * One look that lasts at a process, or with pid 0 at all: samples, threads, and pictures of both.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ static inline void top_close_at_scope_end(struct top **top)
 	top_close(*top);
 }
 
-/* Readable when the process has ended; -1: not known. */
+/* Readable when the process has ended; -1: not known, or every process. */
 int top_pidfd(const struct top *top);
 /* Has the process? */
 bool top_has_ended(struct top *top);
@@ -35,7 +35,7 @@ void top_stop(struct top *top);
 int top_take(struct top *top, const struct picture_wish *wish, struct picture **ret,
 	     struct err *err) MUST_CHECK;
 
-/* Writes what is kept to a recording; path NULL: limpet-PID.limpet, or another name where that is
- * taken.  What was written: "wrote ...". */
+/* Writes what is kept to a recording; path NULL: limpet-PID.limpet (limpet-all.limpet), or another
+ * name where that is taken.  What was written: "wrote ...". */
 int top_freeze(struct top *top, const struct picture *picture, const char *path, char *ret,
 	       size_t room, struct err *err) MUST_CHECK;

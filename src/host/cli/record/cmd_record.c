@@ -129,22 +129,10 @@ static int choose_file(struct visit *visit, struct recorder_options *options, st
 	return !named && options->new_file < 0 ? options->new_file : 0;
 }
 
-static int refuse_with_all(const char *what, const char *why, const char *fix, struct err *err)
-{
-	err_set(err, -EINVAL, "-a cannot be combined with %s", what);
-	err_why(err, "%s", why);
-	err_fix(err, "%s", fix);
-	return err_exit(err, EXIT_USAGE);
-}
-
-/* -a looks at processes that nobody has chosen: from outside, and only when they run. */
+/* -a loads nothing into any process. */
 static int check_all(const struct record_values *values, const struct visit *visit, struct err *err)
 {
-	const struct sample_words *samples = &values->samples;
-	const struct {
-		bool is_asked;
-		const char *what, *why, *fix;
-	} others[] = {
+	const struct all_conflict conflicts[] = {
 		{ values->pids.count, "-p", "-a samples every process", "one of both" },
 		{ visit->loads_agent, "traces",
 		  "a trace loads code into the process that is traced; -a loads nothing into any",
@@ -154,19 +142,9 @@ static int check_all(const struct record_values *values, const struct visit *vis
 		{ values->counters.count, "--counters",
 		  "counters are opened for processes that are named",
 		  "-p PID --counters, with --children for its family" },
-		{ samples->children, "--children", "-a samples every process, children too",
-		  "leave --children out" },
-		{ samples->off_cpu, "--off-cpu",
-		  "every switch of every thread of the machine would be followed",
-		  "-p PID --off-cpu" },
-		{ samples->java_names, "--java-names",
-		  "a Java virtual machine is asked by its process number", "-p PID --java-names" },
 	};
 
-	for (size_t i = 0; samples->is_system_wide && i < ARRAY_SIZE(others); i++)
-		if (others[i].is_asked)
-			return refuse_with_all(others[i].what, others[i].why, others[i].fix, err);
-	return 0;
+	return samples_check_all(&values->samples, conflicts, ARRAY_SIZE(conflicts), err);
 }
 
 /* Of devices they are told by an agent in the process. */

@@ -42,6 +42,44 @@ int samples_options(const struct sample_words *words, struct sampling_options *r
 	return words->event ? event_find(words->event, &ret->sampler.event, err) : 0;
 }
 
+static int refuse_with_all(const struct all_conflict *conflict, struct err *err)
+{
+	err_set(err, -EINVAL, "-a cannot be combined with %s", conflict->what);
+	err_why(err, "%s", conflict->why);
+	err_fix(err, "%s", conflict->fix);
+	return err_exit(err, EXIT_USAGE);
+}
+
+static int find_conflict(const struct all_conflict *conflicts, size_t count, struct err *err)
+{
+	for (size_t i = 0; i < count; i++)
+		if (conflicts[i].is_asked)
+			return refuse_with_all(&conflicts[i], err);
+	return 0;
+}
+
+/* -a looks at processes that nobody has chosen: from outside, and only when they run. */
+int samples_check_all(const struct sample_words *words, const struct all_conflict *more,
+		      size_t count, struct err *err)
+{
+	const struct all_conflict conflicts[] = {
+		{ words->children, "--children", "-a samples every process, children too",
+		  "leave --children out" },
+		{ words->off_cpu, "--off-cpu",
+		  "every switch of every thread of the machine would be followed",
+		  "-p PID --off-cpu" },
+		{ words->java_names, "--java-names",
+		  "a Java virtual machine is asked by its process number", "-p PID --java-names" },
+	};
+	int r = 0;
+
+	if (words->is_system_wide)
+		r = find_conflict(more, count, err);
+	if (!r && words->is_system_wide)
+		r = find_conflict(conflicts, ARRAY_SIZE(conflicts), err);
+	return r;
+}
+
 void samples_describe(struct sampling *sampling, const struct sampling_options *options, char *ret,
 		      size_t room)
 {

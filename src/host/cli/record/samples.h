@@ -24,6 +24,16 @@ bool samples_are_asked_for(const struct sample_words *words);
 int samples_options(const struct sample_words *words, struct sampling_options *ret,
 		    struct err *err) MUST_CHECK;
 
+/* What cannot be had together with -a, and why. */
+struct all_conflict {
+	bool is_asked;
+	const char *what, *why, *fix;
+};
+
+/* With -a: refuses what is asked of the verb's own conflicts, and of those that samples have. */
+int samples_check_all(const struct sample_words *words, const struct all_conflict *more,
+		      size_t count, struct err *err) MUST_CHECK;
+
 /* "at 99 Hz by bpf": what is done now. */
 void samples_describe(struct sampling *sampling, const struct sampling_options *options, char *ret,
 		      size_t room);

@@ -1,5 +1,5 @@
 /*
- * limpet top: what a process does, live in the terminal or once as text.
+ * limpet top: what a process does, or with -a all of them, live in the terminal or once as text.
  */
 #include <inttypes.h>
 #include <unistd.h>
@@ -37,6 +37,8 @@ struct top_values {
 
 static const struct option_desc top_option_table[] = {
 	OPERAND_OPTION(FIELD(pid)),
+	{ 'a', "all", NULL, "show every process of the machine, and what comes later", OPTION_FLAG,
+	  FIELD(samples.is_system_wide) },
 	{ 'F', "frequency", "HZ", "take HZ samples a second, 1 to 5000 (default: 99)",
 	  OPTION_NUMBER, FIELD(samples.hz) },
 	{ 0, "off-cpu", NULL, "also sample waiting threads; v shows them", OPTION_FLAG,
@@ -68,7 +70,8 @@ static const struct option_desc top_option_table[] = {
 static int top_judge(const struct picture *picture, struct err *err)
 {
 	struct sampling_options options = { .sampler = { .pid = picture->pid,
-							 .off_cpu = picture->has_off_cpu } };
+							 .off_cpu = picture->has_off_cpu,
+							 .is_system_wide = !picture->pid } };
 	struct sampling_totals totals = { .counts = { .samples = picture->seen,
 						      .lost = picture->source.lost } };
 
@@ -161,6 +164,27 @@ static int read_counters(const struct top_values *values, struct counter_choice 
 	return counter_choice_check_alone(room, !values->samples.children, err);
 }
 
+static int check_all(const struct top_values *values, struct err *err)
+{
+	const struct all_conflict conflicts[] = {
+		{ values->pid, "-p", "-a shows every process", "one of both" },
+		{ values->counters.count, "--counters",
+		  "counters are opened for processes that are named", "-p PID --counters" },
+	};
+
+	return samples_check_all(&values->samples, conflicts, ARRAY_SIZE(conflicts), err);
+}
+
+/* 0: every process. */
+static int find_target(const struct top_values *values, char **operands, int count, pid_t *ret,
+		       struct err *err)
+{
+	if (!values->samples.is_system_wide)
+		return operand_process(values->pid, operands, count, ret, err);
+	*ret = 0;
+	return count ? report_surplus(operands[0], err) : check_all(values, err);
+}
+
 static int top_run_values(pid_t pid, const struct top_values *values, struct err *err)
 {
 	CLEANUP(counter_choice_done) struct counter_choice choice = { 0 };
@@ -192,7 +216,7 @@ static enum exit_code top_run(char **argv)
 	int operands = options_parse(top_option_table, argv, &values, &err);
 	pid_t pid;
 
-	if (operands >= 0 && !operand_process(values.pid, argv, operands, &pid, &err))
+	if (operands >= 0 && !find_target(&values, argv, operands, &pid, &err))
 		(void)!top_run_values(pid, &values, &err);
 	return report_end("top", false, &err);
 }
@@ -201,7 +225,7 @@ const struct command command_top = {
 	.name = "top",
 	.summary = "show what a process does, live: threads, hot functions, flame view",
 	.usage =
-		"PID [-F HZ] [--off-cpu] [--children] [--counters NAMES] [--only LANGUAGE] [--batch]",
+		"{PID | -a} [-F HZ] [--off-cpu] [--children] [--counters NAMES] [--only LANGUAGE] [--batch]",
 	.options = top_option_table,
 	.run = top_run,
 	.notes =
@@ -212,6 +236,7 @@ const struct command command_top = {
 		"  limpet top 4711                        q leaves, f writes a recording\n"
 		"  limpet top 4711 --off-cpu              v also shows what threads wait for\n"
 		"  limpet top 4711 --children             the whole family of a server\n"
+		"  limpet top -a                          every process, the flame view by process\n"
 		"  limpet top 4711 --counters task-clock,cs   with counters of the last second\n"
 		"  limpet top 4711 --batch -d 10s -n 5    once, as text\n",
 };

@@ -29,17 +29,28 @@ static double share_percent(uint64_t part, uint64_t whole)
 	return (double)share_of(part, whole) / 100;
 }
 
+static void print_processes(const struct picture *picture, FILE *out)
+{
+	if (!picture->pid) {
+		print(out, "every process, %zu seen", picture->others);
+		return;
+	}
+	print(out, "process %d (", (int)picture->pid);
+	print_name(picture->process, out);
+	fputc(')', out);
+	if (picture->others)
+		print(out, " and %zu descendant%s", picture->others, plural(picture->others));
+	if (picture->source.has_ended)
+		fputs(", which has ended", out);
+}
+
 static void print_head(const struct picture *picture, FILE *out)
 {
 	const char *kinds = profile_kinds_name(picture->kinds);
 	const char *reasons = picture->source.reasons;
 
-	print(out, "process %d (", (int)picture->pid);
-	print_name(picture->process, out);
-	if (picture->others)
-		print(out, ") and %zu descendant%s", picture->others, plural(picture->others));
-	print(out, "%s%s: sampler %s (%s), %u Hz, %s\n", picture->others ? "" : ")",
-	      picture->source.has_ended ? ", which has ended" : "", picture->source.sampler,
+	print_processes(picture, out);
+	print(out, ": sampler %s (%s), %u Hz, %s\n", picture->source.sampler,
 	      picture->source.summary, picture->hz, kinds ? kinds : "all");
 	print(out, "%" PRIu64 " sample%s, %.2f %% complete, %" PRIu64 " lost\n", picture->seen,
 	      plural(picture->seen), share_percent(picture->complete, picture->seen),

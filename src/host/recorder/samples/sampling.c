@@ -127,7 +127,7 @@ static void take_process(void *context, const struct sampled_process *process)
 
 	python_watch_forget(self->watch, process->pid);
 	if (self->options.observe_process && !self->trouble.code &&
-	    self->options.observe_process(self->options.context, process->pid))
+	    self->options.observe_process(self->options.context, process))
 		err_set(&self->trouble, -ENOMEM, "samples: no memory");
 	if (self->writer && !self->trouble.code)
 		(void)!sample_writer_process(self->writer, process, &self->trouble);

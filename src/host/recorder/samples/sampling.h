@@ -26,7 +26,7 @@ struct sampling_options {
 	/* Sees each sample too, on the sampler's thread; NULL: nobody does.  -ENOMEM ends it. */
 	int (*observe)(void *context, const struct sample *sample, struct space *space);
 	/* The same of processes: one came, or executed anew. */
-	int (*observe_process)(void *context, pid_t pid);
+	int (*observe_process)(void *context, const struct sampled_process *process);
 	void *context; /* of both */
 };
 

@@ -42,6 +42,11 @@ static unsigned draw_first_line(struct screen *screen, const struct picture *pic
 			 picture->source.sampler, picture->hz, kinds ? kinds : "", window);
 	taken = screen_put_right(screen, left, STYLE_PLAIN, right);
 	left.width -= MIN(left.width, taken);
+	if (!picture->pid) {
+		screen_format(screen, left, STYLE_STRONG, "%severy process (%zu)",
+			      is_narrow ? "" : "limpet top  ", picture->others);
+		return 1;
+	}
 	if (picture->others)
 		snprintf(others, sizeof(others), " and %zu more", picture->others);
 	screen_format(screen, left, STYLE_STRONG, "%s%s (%d)%s", is_narrow ? "" : "limpet top  ",

@@ -40,11 +40,11 @@ static int job_take_sample(void *context, const struct sample *sample, struct sp
 	return live_take(self->live, sample, space);
 }
 
-static int job_take_process(void *context, pid_t pid)
+static int job_take_process(void *context, const struct sampled_process *process)
 {
 	const struct live_job *self = context;
 
-	return live_process(self->live, pid);
+	return live_process(self->live, process);
 }
 
 /* Two descriptors: one is the recorder's, the other one stays here. */

@@ -27,14 +27,14 @@ PROTECTION = {
 
 # The least and the largest number that each parameter takes, and the routes that know it.
 TIME_MAX = 3_153_600_000 * 10 ** 9
-RANGED = ("threads", "flame", "functions", "sandwich", "heatmap", "timeline", "spans", "flows", "curves", "compare",
+RANGED = ("threads", "flame", "functions", "sandwich", "heatmap", "timeline", "spans", "flows", "curves", "counters", "compare",
           "export?format=folded&", "share")
 NUMBERS = {
     "session": (0, 2 ** 31 - 1, (*RANGED, "live", "stack", "span")),
     "from": (0, TIME_MAX, RANGED),
     "to": (0, TIME_MAX, RANGED),
     "threads": (0, 2 ** 32 - 2, ("flame", "functions", "sandwich", "heatmap", "timeline", "spans", "compare", "share")),
-    "width": (0, 16384, ("flame", "timeline", "spans", "curves", "compare")),
+    "width": (0, 16384, ("flame", "timeline", "spans", "curves", "counters", "compare")),
     "invert": (0, 1, ("flame", "compare")),
     "by_thread": (0, 1, ("flame", "compare")),
     "limit": (0, 1_000_000, ("functions", "flows")),

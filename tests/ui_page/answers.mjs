@@ -161,6 +161,13 @@ export function flows(from, to) {
 	return tableWrite({}, Object.fromEntries(names.map(([name, type], at) => [name, [type, rows.map(row => row[at])]])));
 }
 
+/** One counter, of which the middle third was not counted. */
+export function counters(from, to, width) {
+	const step = (to - from) / width, times = Array.from({ length: width }, (_, i) => from + i * step).filter((_, i) => i < width / 3 || i > width * 2 / 3);
+	const metrics = [{ number: 0, title: "instructions <b>", name: "instructions", source: "perf", subject: "", description: "retired", form: "count", unit: "/s", pid: 4711 }];
+	return tableWrite({ metrics, step_ns: step, left_out: 0 }, { metric: ["u32", times.map(() => 0)], time: ["f64", times], value: ["f64", times.map(time => 2.5e9 * load(time) / 100)] });
+}
+
 export function curves(end) {
 	const times = Array.from({ length: 420 }, (_, i) => i * end / 420);
 	return tableWrite({ empty_rss: "" }, { time: ["f64", times], cpu_percent: ["f64", times.map(load)], rss_bytes: ["f64", times.map(memory)], threads: ["f64", times.map(() => 5)] });

@@ -156,12 +156,20 @@ async function selectionTry(browser, url) {
 		await page.keyboard.press("2");
 		await until("lanes", () => isDrawn(page, ".lanes canvas"));
 		const box = await page.locator(".lanes canvas").boundingBox();
-		await page.mouse.click(box.x + 500, box.y + 30);
+		await page.mouse.click(box.x + 500, box.y + 70);
 		await until("a stack", async () => (await page.locator(".details .stack li").count()) > 5);
 		await page.keyboard.press("Escape");
-		await page.mouse.click(box.x + 178, box.y + 188);
+		await page.mouse.click(box.x + 178, box.y + 228);
 		await until("the launch", async () => (await page.locator(".details .figures").textContent().catch(() => "")).includes("launched by hipLaunchKernel"));
 		await page.keyboard.press("Escape");
+	});
+	await step("counters are curves on the timeline's clock: their value under the pointer, and where nothing was counted", async () => {
+		const box = await page.locator(".lanes canvas").boundingBox();
+		for (const [part, text] of [[0.1, /instructions <b>.*G\/s.*retired/], [0.5, /not counted/]]) {
+			await page.mouse.move(box.x + 168 + part * (box.width - 168), box.y + 45);
+			await until(String(text), async () => text.test(await page.locator(".tip").textContent()));
+		}
+		await page.mouse.move(5, 5);
 	});
 	await step("a pinned range is compared", async () => {
 		await page.keyboard.press("1");

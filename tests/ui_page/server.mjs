@@ -60,6 +60,7 @@ const GET = {
 	"/api/timeline": query => ({ bytes: answers.timeline(...range(query), Number(query.get("width"))) }),
 	"/api/spans": query => ({ bytes: isLarge(query) ? answers.spansLarge(...range(query), Number(query.get("width"))) : answers.spans(...range(query)) }),
 	"/api/flows": query => ({ bytes: answers.flows(...range(query)) }),
+	"/api/counters": query => ({ bytes: answers.counters(...range(query), Number(query.get("width"))) }),
 	"/api/curves": () => ({ bytes: answers.curves(42e9) }),
 	"/api/stack": query => ({ json: answers.stack(Number(query.get("time"))) }),
 	"/api/span": query => ({ json: answers.span(Number(query.get("correlation"))) }),

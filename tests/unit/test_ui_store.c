@@ -175,8 +175,9 @@ static void adds_up_to_the_nanosecond(void **state)
 static void adds_up_points(void **state)
 {
 	struct store timed = store;
-	double cells[BINS] = { 0 }, all = 0;
 	struct bins bins = { 0, 0, BINS };
+	struct bins_sums sums;
+	double all = 0;
 	struct slice slice;
 
 	store = (struct store){ .model = &model, .count = SAMPLES, .is_points = true };
@@ -191,12 +192,14 @@ static void adds_up_points(void **state)
 	adds_up_to_the_nanosecond(state);
 	slice = slice_of(0, UINT64_MAX, KINDS_ALL);
 	bins.step_ns = store.items[SAMPLES - 1].time_ns / BINS + 1;
-	assert_int_equal(bins_fill(&bins, &slice, cells), 0);
+	assert_int_equal(bins_sums_init(&sums, BINS), 0);
+	assert_int_equal(bins_fill(&sums, &bins, &(struct bins_rows){ .count = 1 }, &slice), 0);
 	for (size_t i = 0; i < SAMPLES; i++)
 		all += (double)store.items[i].weight_ns;
 	for (size_t i = 0; i < BINS; i++)
-		all -= cells[i];
+		all -= sums.cells[i];
 	assert_true(all == 0);
+	bins_sums_done(&sums);
 	store.model = NULL;
 	store_close(&store);
 	store = timed;
@@ -233,6 +236,34 @@ static void spreads_pieces_over_bins(void **state)
 	bins_sums_done(&sums);
 }
 
+/* Threads and kinds apart, by two threads of ours: the same as one after another. */
+static void keeps_threads_and_kinds_apart(void **state)
+{
+	static const uint32_t first[THREADS] = { 0, 1, 2, 3, 4 };
+	const struct bins_rows rows = { (size_t)THREADS * SAMPLE_KINDS, first, THREADS };
+	struct slice slice = slice_of(SAMPLES / 3 * (uint64_t)STEP_NS,
+				      SAMPLES / 2 * (uint64_t)STEP_NS, KINDS_ALL);
+	const struct bins bins = { slice.from_ns, (slice.to_ns - slice.from_ns) / BINS + 1, BINS };
+	struct bins_sums sums, plain;
+	struct piece piece;
+
+	(void)state;
+	assert_int_equal(bins_sums_init(&sums, rows.count * BINS), 0);
+	assert_int_equal(bins_sums_init(&plain, rows.count * BINS), 0);
+	assert_int_equal(bins_fill(&sums, &bins, &rows, &slice), 0);
+	for (size_t i = 0; i < slice.count; i++) {
+		const struct recorded_sample *sample = &slice.items[i];
+
+		if (slice_piece(&slice, sample, &piece))
+			bins_add(&plain, &bins, (sample->thread + sample->kind * THREADS) * BINS,
+				 &piece);
+	}
+	bins_sums_finish(&plain, &bins, rows.count * BINS);
+	assert_memory_equal(sums.cells, plain.cells, rows.count * BINS * sizeof(*sums.cells));
+	bins_sums_done(&sums);
+	bins_sums_done(&plain);
+}
+
 /* A recording may say that a million waits lasted for all of it; cell by cell they would take
  * minutes. */
 static void spreads_long_waits_at_once(void **state)
@@ -258,6 +289,7 @@ int main(void)
 		cmocka_unit_test(adds_up_to_the_nanosecond),
 		cmocka_unit_test(adds_up_points),
 		cmocka_unit_test(spreads_pieces_over_bins),
+		cmocka_unit_test(keeps_threads_and_kinds_apart),
 		cmocka_unit_test(spreads_long_waits_at_once),
 	};
 

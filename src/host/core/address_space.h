@@ -8,3 +8,6 @@
 
 /* Bytes of address space that `ulimit -v` leaves us; UINT64_MAX: it has no limit. */
 uint64_t address_space_left(void);
+
+/* The same, and no more than the machine has without writing others' memory to disk. */
+uint64_t memory_left(void);

@@ -130,6 +130,8 @@ static void *commands_run(void *argument)
 	struct ui_command bytes;
 	ssize_t size;
 
+	for (unsigned i = 0; i < self->ui.sessions.count; i++)
+		ui_session_prepare(self->ui.sessions.items[i]);
 	while ((size = recv(self->broker, &bytes, sizeof(bytes), 0)) > 0) {
 		if (ui_command_check(&bytes, (size_t)size, &self->command))
 			break;

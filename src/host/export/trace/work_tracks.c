@@ -149,11 +149,15 @@ int work_tracks_find(struct work_tracks *tracks, const struct call *call, uint32
 	uint64_t device = is_stream             ? 0
 			  : has_no_device(call) ? UINT32_MAX
 						: value_or_0(call, VALUE_DEVICE);
-	struct table_entry *entry = table_make(
-		&tracks->by_owner, (uint64_t)call->process->number << 8 | (is_stream ? 0 : domain),
-		device << 32 ^ second, ret_is_new);
-	int r = entry ? 0 : -ENOMEM;
+	uint64_t owner = (uint64_t)call->process->number << 8 | (is_stream ? 0 : domain);
+	bool is_full = tracks->max && tracks->count >= tracks->max;
+	struct table_entry *entry;
+	int r;
 
+	*ret_is_new = false;
+	entry = is_full ? table_find(&tracks->by_owner, owner, device << 32 ^ second)
+			: table_make(&tracks->by_owner, owner, device << 32 ^ second, ret_is_new);
+	r = entry ? 0 : is_full ? -EFBIG : -ENOMEM;
 	if (!r && *ret_is_new) {
 		r = work_tracks_add(tracks, call, is_stream);
 		entry->value = tracks->count;

@@ -20,6 +20,7 @@ struct work_tracks {
 	struct agents *agents; /* of each process */
 	struct work_track *items;
 	uint32_t count;
+	uint32_t max; /* so many at most; 0: any */
 	size_t room;
 	struct table by_owner; /* (process and kind, device and queue or stream): number and one */
 };
@@ -28,7 +29,7 @@ int work_tracks_init(struct work_tracks *ret, const struct model *model,
 		     enum agent_index agent_index, bool is_by_stream) MUST_CHECK;
 void work_tracks_done(struct work_tracks *tracks);
 
-/* The track of what a device did, numbered from 0.  0 or -ENOMEM. */
+/* The track of what a device did, numbered from 0.  0, -ENOMEM, or -EFBIG for one beyond `max`. */
 int work_tracks_find(struct work_tracks *tracks, const struct call *call, uint32_t *ret_number,
 		     bool *ret_is_new) MUST_CHECK;
 

@@ -94,6 +94,15 @@ struct thread_profile {
 	uint64_t incomplete; /* stacks */
 };
 
+static inline uint64_t thread_profile_count(const struct thread_profile *row)
+{
+	uint64_t count = 0;
+
+	for (unsigned i = 0; i < SAMPLE_KINDS; i++)
+		count += row->counts[i];
+	return count;
+}
+
 /* One for each thread of the model, in its order. */
 int thread_profiles_find(struct thread_profile **ret, struct model *model) MUST_CHECK;
 

@@ -15,9 +15,9 @@
 
 /* What is added up from samples and calls of a range, and nothing else. */
 static const bool is_cached[UI_VERBS] = {
-	[UI_THREADS] = true,  [UI_FLAME] = true,   [UI_FUNCTIONS] = true,
-	[UI_SANDWICH] = true, [UI_HEATMAP] = true, [UI_TIMELINE] = true,
-	[UI_SPANS] = true,    [UI_FLOWS] = true,   [UI_COMPARE] = true,
+	[UI_THREADS] = true, [UI_FLAME] = true,    [UI_FUNCTIONS] = true, [UI_SANDWICH] = true,
+	[UI_HEATMAP] = true, [UI_TIMELINE] = true, [UI_SPANS] = true,     [UI_FLOWS] = true,
+	[UI_COMPARE] = true, [UI_COUNTERS] = true,
 };
 
 static const bool is_change[UI_VERBS] = {

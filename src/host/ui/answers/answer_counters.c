@@ -9,11 +9,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define METRICS_MAX 256u
+#define METRICS_MAX       256u
+#define COUNTER_CELLS_MAX ((size_t)1 << 20) /* of all metrics */
 
 struct counter_cell {
 	double sum;     /* of values, each for its time in the part */
 	double time_ns; /* 0: nothing is known */
+	/* While it is filled: what begins here to be there all the time of a part, less what ended.
+	 */
+	double whole;
+	int64_t wholes;
 };
 
 struct counter_answer {
@@ -24,27 +29,59 @@ struct counter_answer {
 	struct counter_cell *cells; /* of each metric `width` */
 };
 
-/* What of the window lies in each part. */
+static void piece_add(struct counter_cell *cell, double value, uint64_t time_ns)
+{
+	cell->sum += value * (double)time_ns;
+	cell->time_ns += (double)time_ns;
+}
+
+static void whole_add(struct counter_cell *cell, double value, int count)
+{
+	cell->whole += value * count;
+	cell->wholes += count;
+}
+
+/* The two parts in which it begins and ends; those between have it whole.  So it costs the same
+ * however many there are. */
 static int window_add(const struct window *window, void *context)
 {
 	struct counter_answer *self = context;
-	uint64_t end_ns = self->from_ns + self->step_ns * self->width;
-	uint64_t at = MAX(window->begin_ns, self->from_ns), until = MIN(window->end_ns, end_ns);
+	uint64_t last_ns = self->from_ns + self->step_ns * self->width;
+	uint64_t at = MAX(window->begin_ns, self->from_ns), until = MIN(window->end_ns, last_ns);
+	struct counter_cell *cells;
+	uint64_t begin, end;
 	double value;
 
-	if (window->metric->number >= self->metric_count || !window_rate(window, &value))
+	if (window->metric->number >= self->metric_count || at >= until ||
+	    !window_rate(window, &value))
 		return 0;
-	while (at < until) {
-		size_t part = (at - self->from_ns) / self->step_ns;
-		uint64_t next = MIN(until, self->from_ns + (part + 1) * self->step_ns);
-		struct counter_cell *cell =
-			&self->cells[window->metric->number * self->width + part];
-
-		cell->sum += value * (double)(next - at);
-		cell->time_ns += (double)(next - at);
-		at = next;
-	}
+	cells = self->cells + window->metric->number * self->width;
+	begin = (at - self->from_ns) / self->step_ns;
+	end = (until - 1 - self->from_ns) / self->step_ns;
+	piece_add(&cells[begin], value,
+		  MIN(until, self->from_ns + (begin + 1) * self->step_ns) - at);
+	if (begin == end)
+		return 0;
+	piece_add(&cells[end], value, until - (self->from_ns + end * self->step_ns));
+	whole_add(&cells[begin + 1], value, 1);
+	whole_add(&cells[end], value, -1);
 	return 0;
+}
+
+static void cells_finish(const struct counter_answer *self)
+{
+	struct counter_cell running = { 0 };
+
+	for (size_t i = 0; i < self->metric_count * self->width; i++) {
+		struct counter_cell *cell = &self->cells[i];
+
+		running.whole += cell->whole;
+		running.wholes += cell->wholes;
+		if (!running.wholes)
+			running.whole = 0;
+		piece_add(cell, running.whole, running.wholes ? self->step_ns : 0);
+		cell->time_ns += (double)(MAX(running.wholes, 1) - 1) * (double)self->step_ns;
+	}
 }
 
 static void metric_write(struct json *json, const struct model *model,
@@ -110,14 +147,19 @@ static int cells_fill(struct counter_answer *self, struct ui_session *session, s
 	uint64_t origin_ns = origin_of(session, model);
 	uint64_t to_ns = command->range.to_ns ? command->range.to_ns : ui_session_end_ns(session);
 	uint64_t length_ns = to_ns - MIN(to_ns, command->range.from_ns);
+	int r;
 
 	self->model = model;
-	self->width = MAX(command->width, 1u);
+	self->metric_count = MIN(model->windows.metric_count, (size_t)METRICS_MAX);
+	self->width = MIN(MAX(command->width, 1u), COUNTER_CELLS_MAX / MAX(self->metric_count, 1u));
 	self->from_ns = origin_ns + command->range.from_ns;
 	self->step_ns = MAX(length_ns / self->width, (uint64_t)1);
-	self->metric_count = MIN(model->windows.metric_count, (size_t)METRICS_MAX);
 	self->cells = calloc(self->metric_count * self->width + 1, sizeof(*self->cells));
-	return self->cells ? model_each_window(model, window_add, self) : -ENOMEM;
+	if (!self->cells)
+		return -ENOMEM;
+	r = model_each_window(model, window_add, self);
+	cells_finish(self);
+	return r;
 }
 
 int answer_counters(struct ui *ui, const struct ui_command *command, struct reply *reply,

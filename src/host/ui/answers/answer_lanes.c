@@ -18,6 +18,7 @@ struct lanes {
 	const struct ui_command *command;
 	struct columns *columns;
 	struct err *err;
+	bool has_off_cpu; /* waits are known */
 };
 
 static int heatmap_check(struct lanes *self, uint64_t cells)
@@ -33,6 +34,7 @@ static int heatmap_read(const struct slice *slice, void *context)
 	struct lanes *self = context;
 	uint64_t last_ns = MIN(slice->to_ns, MAX(slice->end_ns, slice->from_ns) + 1);
 	struct bins bins = { slice->from_ns, (uint64_t)self->command->cell_ms * 1000000u, 0 };
+	CLEANUP(bins_sums_done) struct bins_sums sums = { 0 };
 	double *cells, most = 0;
 	int r;
 
@@ -40,12 +42,13 @@ static int heatmap_read(const struct slice *slice, void *context)
 	r = heatmap_check(self, bins.count);
 	if (r)
 		return r;
+	if (bins_sums_init(&sums, bins.count) ||
+	    bins_fill(&sums, &bins, &(struct bins_rows){ .count = 1 }, slice))
+		return -ENOMEM;
 	cells = column_fill(self->columns, columns_add(self->columns, "value", COLUMN_F64),
 			    bins.count);
-	if (cells && bins_fill(&bins, slice, cells))
-		return -ENOMEM;
 	for (uint64_t i = 0; cells && i < bins.count; i++)
-		most = MAX(most, cells[i]);
+		most = MAX(most, cells[i] = sums.cells[i]);
 	json_text(&self->columns->facts, "unit", ui_kind_unit(self->command->kind));
 	json_number(&self->columns->facts, "cell_ns", bins.step_ns);
 	json_number(&self->columns->facts, "cells", bins.count);
@@ -61,11 +64,12 @@ static int lanes_write(struct ui *ui, const struct ui_command *command, enum ui_
 {
 	CLEANUP(columns_done) struct columns columns = { 0 };
 	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
-	struct lanes self = { command, &columns, err };
+	struct lanes self = { .command = command, .columns = &columns, .err = err };
 	int r;
 
 	if (!session || ui_session_follow_kind(session, kind, err))
 		return err->code;
+	self.has_off_cpu = ui_session_has_off_cpu(session);
 	r = columns_init(&columns);
 	if (!r)
 		r = ui_session_read_kind(session, &command->range, kind, read, &self);
@@ -80,17 +84,22 @@ int answer_heatmap(struct ui *ui, const struct ui_command *command, struct reply
 	return lanes_write(ui, command, command->kind, heatmap_read, reply, err);
 }
 
-/* Which threads have a lane: those with a sample, in their order; how many. */
-static uint32_t lanes_number(const struct slice *slice, uint32_t *lanes)
+/* Threads with a sample have lanes, in their order: `rows` gets the number of each one's.  How
+ * many; -ENOMEM. */
+static int64_t lanes_number(struct lanes *self, const struct slice *slice, uint32_t *rows)
 {
+	unsigned column = columns_add(self->columns, "thread", COLUMN_U32);
+	CLEANUP(free) struct thread_profile *threads = NULL;
 	uint32_t count = 0;
-	struct piece piece;
 
-	for (size_t i = 0; i < slice->count; i++)
-		if (slice_piece(slice, &slice->items[i], &piece))
-			lanes[slice->items[i].thread] = 1;
-	for (uint32_t i = 0; i < slice->model->thread_count; i++)
-		lanes[i] = lanes[i] ? ++count : 0;
+	if (slice_threads(slice, &threads))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < slice->model->thread_count; i++) {
+		if (!thread_profile_count(&threads[i]))
+			continue;
+		rows[i] = count++;
+		column_u32(self->columns, column, i);
+	}
 	return count;
 }
 
@@ -109,37 +118,28 @@ static void shares_write(struct columns *columns, unsigned column, const double 
 		shares[i] = (uint8_t)MIN(cells[i] * 255 / (double)step_ns, 255.0);
 }
 
-/* All lanes of one kind of samples. */
-static int kind_fill(struct lanes *self, const struct slice *slice, const struct bins *bins,
-		     const uint32_t *lanes, uint32_t count, unsigned kind)
+/* All lanes of all kinds in one pass. */
+static int lanes_fill(struct lanes *self, const struct slice *slice, const struct bins *bins,
+		      const struct bins_rows *rows)
 {
-	size_t cells = (size_t)count * bins->count;
-	struct bins_sums sums = { 0 };
-	struct piece piece;
+	CLEANUP(bins_sums_done) struct bins_sums sums = { 0 };
+	size_t cells = rows->kind_step * bins->count;
 
-	if (bins_sums_init(&sums, cells))
+	if (bins_sums_init(&sums, rows->count * bins->count) || bins_fill(&sums, bins, rows, slice))
 		return -ENOMEM;
-	for (size_t i = 0; i < slice->count; i++) {
-		const struct recorded_sample *sample = &slice->items[i];
-
-		if (sample->kind == kind && slice_piece(slice, sample, &piece))
-			bins_add(&sums, bins, (lanes[sample->thread] - 1) * bins->count, &piece);
-	}
-	bins_sums_finish(&sums, bins, cells);
-	shares_write(self->columns, columns_add(self->columns, lane_names[kind], COLUMN_U8),
-		     sums.cells, cells, bins->step_ns);
-	bins_sums_done(&sums);
+	for (unsigned kind = 0; kind < SAMPLE_KINDS; kind++)
+		shares_write(self->columns, columns_add(self->columns, lane_names[kind], COLUMN_U8),
+			     sums.cells + kind * cells, cells, bins->step_ns);
 	return 0;
 }
 
-static int lanes_fill(struct lanes *self, const struct slice *slice, const struct bins *bins,
-		      const uint32_t *lanes, uint32_t count)
+static int lanes_check(struct lanes *self, uint64_t lanes, uint64_t width)
 {
-	int r = 0;
-
-	for (unsigned kind = 0; !r && kind < SAMPLE_KINDS; kind++)
-		r = kind_fill(self, slice, bins, lanes, count, kind);
-	return r;
+	if (lanes * width * SAMPLE_KINDS <= LANE_CELLS_MAX)
+		return 0;
+	err_set(self->err, -EINVAL, "%llu threads are too many for one answer",
+		(unsigned long long)lanes);
+	return err_fix(self->err, "threads= with some of them");
 }
 
 static int timeline_read(const struct slice *slice, void *context)
@@ -147,26 +147,21 @@ static int timeline_read(const struct slice *slice, void *context)
 	struct lanes *self = context;
 	uint64_t last_ns = MIN(slice->to_ns, MAX(slice->end_ns, slice->from_ns) + 1);
 	struct bins bins = { slice->from_ns, 1, MAX(self->command->width, 1u) };
-	CLEANUP(free) uint32_t *lanes = calloc(slice->model->thread_count + 1u, sizeof(*lanes));
-	unsigned column = columns_add(self->columns, "thread", COLUMN_U32);
-	uint32_t count;
+	CLEANUP(free) uint32_t *rows = calloc(slice->model->thread_count + 1u, sizeof(*rows));
+	int64_t count = rows ? lanes_number(self, slice, rows) : -ENOMEM;
 
-	if (!lanes)
-		return -ENOMEM;
+	if (count < 0)
+		return (int)count;
+	if (lanes_check(self, (uint64_t)count, bins.count))
+		return self->err->code;
 	bins.step_ns = MAX((last_ns - MIN(last_ns, slice->from_ns)) / bins.count, 1u);
-	count = lanes_number(slice, lanes);
-	if ((uint64_t)count * bins.count * SAMPLE_KINDS > LANE_CELLS_MAX) {
-		err_set(self->err, -EINVAL, "%u threads are too many for one answer", count);
-		return err_fix(self->err, "threads= with some of them");
-	}
-	for (uint32_t i = 0; i < slice->model->thread_count; i++)
-		if (lanes[i])
-			column_u32(self->columns, column, i);
 	json_number(&self->columns->facts, "bin_ns", bins.step_ns);
 	json_number(&self->columns->facts, "width", bins.count);
 	json_number(&self->columns->facts, "from", slice->from_ns - slice->origin_ns);
+	json_bool(&self->columns->facts, "has_off_cpu", self->has_off_cpu);
 	json_text(&self->columns->facts, "empty", count ? "" : "no sample is in this range");
-	return lanes_fill(self, slice, &bins, lanes, count);
+	return lanes_fill(self, slice, &bins,
+			  &(struct bins_rows){ (size_t)count * SAMPLE_KINDS, rows, (size_t)count });
 }
 
 int answer_timeline(struct ui *ui, const struct ui_command *command, struct reply *reply,

@@ -228,6 +228,27 @@ static int spans_draw(struct drawing *self, const struct ui_session *session,
 	return 0;
 }
 
+/* Nothing is left out without a word. */
+static void limits_write(struct json *json, const struct drawing *self)
+{
+	static const struct {
+		uint32_t max;
+		const char *of;
+	} limits[] = { { SPANS_MAX, "spans" },
+		       { LANES_MAX, "lanes" },
+		       { ROWS_MAX, "rows to draw" } };
+	uint64_t left_out = self->left_out + self->spans->left_out;
+	unsigned limit = self->left_out ? 2 : !self->spans->has_all_lanes;
+	char text[160] = "";
+
+	if (left_out)
+		snprintf(text, sizeof(text),
+			 "%" PRIu64 " spans are not shown: there are more than %u %s", left_out,
+			 limits[limit].max, limits[limit].of);
+	json_number(json, "left_out", left_out);
+	json_text(json, "limited", text);
+}
+
 int answer_spans(struct ui *ui, const struct ui_command *command, struct reply *reply,
 		 struct err *err)
 {
@@ -249,8 +270,7 @@ int answer_spans(struct ui *ui, const struct ui_command *command, struct reply *
 	if (r)
 		return err_set(err, r, "calls: no memory");
 	lanes_describe(&columns.facts, session);
-	json_number(&columns.facts, "left_out",
-		    self.left_out + session->calls.shown.spans.left_out);
+	limits_write(&columns.facts, &self);
 	json_text(&columns.facts, "empty", session->calls.shown.spans.count ? "" : no_calls);
 	return reply_columns(reply, &columns, command->is_json, err);
 }

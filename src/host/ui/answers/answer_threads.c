@@ -35,15 +35,6 @@ static struct thread_columns thread_columns_add(struct columns *columns)
 	};
 }
 
-static uint64_t samples_of(const struct thread_profile *row)
-{
-	uint64_t count = 0;
-
-	for (unsigned i = 0; i < SAMPLE_KINDS; i++)
-		count += row->counts[i];
-	return count;
-}
-
 static void thread_write(struct columns *columns, const struct thread_columns *to,
 			 const struct thread_profile *row)
 {
@@ -52,7 +43,7 @@ static void thread_write(struct columns *columns, const struct thread_columns *t
 	column_u32(columns, to->tid, (uint32_t)row->thread->tid);
 	column_text(columns, to->name, row->thread->name);
 	column_text(columns, to->process, row->thread->process->name);
-	column_f64(columns, to->samples, (double)samples_of(row));
+	column_f64(columns, to->samples, (double)thread_profile_count(row));
 	column_f64(columns, to->on_cpu, (double)row->weights_ns[SAMPLE_RUNNING]);
 	column_f64(columns, to->waited, (double)row->weights_ns[SAMPLE_BLOCKED]);
 	column_f64(columns, to->runnable, (double)row->weights_ns[SAMPLE_RUNNABLE]);
@@ -70,7 +61,7 @@ static int threads_read_slice(const struct slice *slice, void *context)
 		return -ENOMEM;
 	to = thread_columns_add(columns);
 	for (uint32_t i = 0; i < slice->model->thread_count; i++)
-		if (samples_of(&rows[i]))
+		if (thread_profile_count(&rows[i]))
 			thread_write(columns, &to, &rows[i]);
 	json_text(&columns->facts, "empty",
 		  columns->items[0].count ? "" : "no sample is in this range");
@@ -114,7 +105,7 @@ static void thread_now_write(struct json *json, const struct ui_session *session
 	json_object(json, NULL);
 	json_signed(json, "number", is_seen ? (int64_t)number : -1);
 	json_text(json, "name", is_seen ? slice->model->threads[number]->name : thread->name);
-	json_number(json, "samples", is_seen ? samples_of(&rows[number]) : 0);
+	json_number(json, "samples", is_seen ? thread_profile_count(&rows[number]) : 0);
 	json_number(json, "on_cpu_ns", is_seen ? rows[number].weights_ns[SAMPLE_RUNNING] : 0);
 	json_signed(json, "tid", thread->tid);
 	json_text(json, "state", state);
@@ -303,14 +294,15 @@ static int curves_read_slice(const struct slice *slice, void *context)
 	uint64_t last_ns = MIN(slice->to_ns, slice->end_ns), width = MAX(to->command->width, 1u);
 	uint64_t step = MAX((last_ns - MIN(last_ns, slice->from_ns)) / width, 1u);
 	const struct bins bins = { slice->from_ns, step, width };
-	CLEANUP(free) double *busy = calloc(width + 1, sizeof(*busy));
+	CLEANUP(bins_sums_done) struct bins_sums busy = { 0 };
 
-	if (!busy || bins_fill(&bins, slice, busy))
+	if (bins_sums_init(&busy, width) ||
+	    bins_fill(&busy, &bins, &(struct bins_rows){ .count = 1 }, slice))
 		return -ENOMEM;
 	for (uint64_t i = 0; i < width; i++)
 		curve_point_write(
 			to, (double)(slice->from_ns - slice->origin_ns + i * step),
-			&(struct curve_point){ .cpu_percent = 100 * busy[i] / (double)step,
+			&(struct curve_point){ .cpu_percent = 100 * busy.cells[i] / (double)step,
 					       .rss_bytes = NAN,
 					       .threads = NAN });
 	return 0;

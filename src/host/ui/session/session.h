@@ -114,8 +114,14 @@ int ui_session_read(struct ui_session *session, const struct ui_range *range, un
 int ui_session_read_kind(struct ui_session *session, const struct ui_range *range,
 			 enum ui_kind kind, slice_reader *read, void *context) MUST_CHECK;
 
+/* Before the first question, while the browser starts: what the first picture of a recording needs.
+ */
+void ui_session_prepare(struct ui_session *session);
 /* After an answer: adds up what was read, for those to come. */
 void ui_session_settle(struct ui_session *session);
+
+/* Are waits known, sampled or in the recording? */
+bool ui_session_has_off_cpu(const struct ui_session *session);
 
 /* Its newest data, in time of the session. */
 uint64_t ui_session_end_ns(struct ui_session *session);

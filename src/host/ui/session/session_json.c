@@ -74,7 +74,6 @@ static void live_facts(struct ui_session *session, struct sample_facts *ret)
 	ret->samples = counts.seen;
 	ret->lost = session->lost + session->facts.lost;
 	ret->forgotten = counts.forgotten;
-	ret->has_off_cpu = session->wish.off_cpu;
 	for (unsigned i = 0; i < STACK_ENDS; i++)
 		ret->ends[i] = counts.ends[i];
 	(void)!ui_session_read(session, &all, KINDS_ALL, oldest_read, ret);
@@ -92,7 +91,6 @@ static void file_facts(const struct ui_session *session, struct sample_facts *re
 	ret->lost = samples->lost;
 	ret->unnamed = samples->unnamed;
 	ret->guessed = samples->guessed;
-	ret->has_off_cpu = samples->kinds[SAMPLE_BLOCKED] || samples->kinds[SAMPLE_RUNNABLE];
 	ret->calls = model->calls;
 	domains_look(model, ret);
 	for (unsigned i = 0; i < STACK_ENDS; i++)
@@ -186,7 +184,7 @@ static void damage_write(struct json *json, const struct ui_session *session)
 
 void ui_session_write(struct ui_session *session, struct json *json, const char *key)
 {
-	struct sample_facts facts = { 0 };
+	struct sample_facts facts = { .has_off_cpu = ui_session_has_off_cpu(session) };
 	bool is_live = ui_session_is_live(session);
 
 	ui_session_look(session);

@@ -144,6 +144,32 @@ int ui_session_read_kind(struct ui_session *self, const struct ui_range *range, 
 	return calls_slice_read(self, kind, &reading);
 }
 
+bool ui_session_has_off_cpu(const struct ui_session *self)
+{
+	const struct samples *samples;
+
+	if (ui_session_is_live(self))
+		return self->wish.off_cpu;
+	samples = self->store.model->samples;
+	return samples->kinds[SAMPLE_BLOCKED] || samples->kinds[SAMPLE_RUNNABLE];
+}
+
+static int first_stacks_read(const struct slice *slice, void *context)
+{
+	return stack_tree_build(context, slice, /* is_inverted */ false);
+}
+
+/* Sums are made when a picture was drawn, and this is none. */
+void ui_session_prepare(struct ui_session *self)
+{
+	static const struct ui_range all = { .to_ns = UINT64_C(1) << 62 };
+
+	if (ui_session_is_live(self))
+		return;
+	(void)!ui_session_read(self, &all, KINDS_ALL, first_stacks_read, &self->stacks[0]);
+	self->store.is_read = false;
+}
+
 void ui_session_settle(struct ui_session *self)
 {
 	store_add_up(&self->store);

@@ -3,8 +3,14 @@
  */
 #include "host/ui/store/bins.h"
 
+#include "host/core/threads/quiet_thread.h"
+
 #include <errno.h>
 #include <stdlib.h>
+
+/* So many samples are worth a second thread, which has cells of its own: at most so many. */
+#define FOR_TWO       ((size_t)1 << 18)
+#define TWO_CELLS_MAX ((size_t)1 << 20)
 
 int bins_sums_init(struct bins_sums *ret, size_t cells)
 {
@@ -47,11 +53,11 @@ void bins_add(struct bins_sums *self, const struct bins *bins, size_t first,
 	if (!piece_clip(bins, given, &piece))
 		return;
 	begin = piece.begin_ns / bins->step_ns;
-	end = (piece.end_ns - 1) / bins->step_ns;
-	if (begin == end) {
+	if (piece.end_ns - begin * bins->step_ns <= bins->step_ns) {
 		self->cells[first + begin] += (double)(piece.end_ns - piece.begin_ns);
 		return;
 	}
+	end = (piece.end_ns - 1) / bins->step_ns;
 	self->cells[first + begin] += (double)((begin + 1) * bins->step_ns - piece.begin_ns);
 	self->cells[first + end] += (double)(piece.end_ns - end * bins->step_ns);
 	self->whole[first + begin + 1]++;
@@ -60,11 +66,11 @@ void bins_add(struct bins_sums *self, const struct bins *bins, size_t first,
 
 void bins_sums_finish(struct bins_sums *self, const struct bins *bins, size_t cells)
 {
-	double whole = 0;
+	int64_t whole = 0;
 
 	for (size_t i = 0; i < cells; i++) {
 		whole += self->whole[i];
-		self->cells[i] += whole * (double)bins->step_ns;
+		self->cells[i] += (double)whole * (double)bins->step_ns;
 	}
 }
 
@@ -77,21 +83,82 @@ static void point_add(double *cells, const struct bins *bins, const struct piece
 		cells[bin] += (double)piece->weight;
 }
 
-int bins_fill(const struct bins *bins, const struct slice *slice, double *cells)
+/* Some of a slice's samples, on a thread. */
+struct filling {
+	const struct slice *slice;
+	const struct bins *bins;
+	const struct bins_rows *rows;
+	size_t first, end;
+	struct bins_sums sums;
+};
+
+static size_t cell_of(const struct filling *self, const struct recorded_sample *sample)
 {
-	struct bins_sums sums = { cells, calloc(bins->count + 1, sizeof(*sums.whole)) };
+	const struct bins_rows *rows = self->rows;
+	size_t row = rows->of_threads ? rows->of_threads[sample->thread] : 0;
+
+	return (row + sample->kind * rows->kind_step) * self->bins->count;
+}
+
+static void *samples_fill(void *argument)
+{
+	struct filling *self = argument;
+	const struct slice *slice = self->slice;
 	struct piece piece;
 
-	if (!sums.whole)
-		return -ENOMEM;
-	for (size_t i = 0; i < slice->count; i++)
-		if (!slice_piece(slice, &slice->items[i], &piece))
+	for (size_t i = self->first; i < self->end; i++) {
+		const struct recorded_sample *sample = &slice->items[i];
+
+		if (!slice_piece(slice, sample, &piece))
 			continue;
-		else if (slice->is_points)
-			point_add(cells, bins, &piece);
+		if (slice->is_points)
+			point_add(self->sums.cells + cell_of(self, sample), self->bins, &piece);
 		else
-			bins_add(&sums, bins, 0, &piece);
-	bins_sums_finish(&sums, bins, bins->count);
-	free(sums.whole);
+			bins_add(&self->sums, self->bins, cell_of(self, sample), &piece);
+	}
+	return NULL;
+}
+
+static void sums_join(struct bins_sums *self, const struct bins_sums *others, size_t cells)
+{
+	for (size_t i = 0; i < cells; i++) {
+		self->cells[i] += others->cells[i];
+		self->whole[i] += others->whole[i];
+	}
+}
+
+/* The second half beside the first; 0 or -ENOMEM. */
+static int halves_fill(struct filling *all, size_t cells)
+{
+	struct filling second = *all;
+	pthread_t thread;
+	bool is_there;
+
+	if (bins_sums_init(&second.sums, cells))
+		return -ENOMEM;
+	second.first = all->end /= 2;
+	is_there = !quiet_thread(&thread, samples_fill, &second);
+	samples_fill(all);
+	if (is_there)
+		pthread_join(thread, NULL);
+	else
+		samples_fill(&second);
+	sums_join(&all->sums, &second.sums, cells);
+	bins_sums_done(&second.sums);
 	return 0;
+}
+
+int bins_fill(struct bins_sums *sums, const struct bins *bins, const struct bins_rows *rows,
+	      const struct slice *slice)
+{
+	size_t cells = rows->count * bins->count;
+	struct filling all = { slice, bins, rows, 0, slice->count, *sums };
+	int r = 0;
+
+	if (slice->count >= FOR_TWO && cells <= TWO_CELLS_MAX)
+		r = halves_fill(&all, cells);
+	else
+		samples_fill(&all);
+	bins_sums_finish(sums, bins, cells);
+	return r;
 }

@@ -12,18 +12,32 @@ struct bins {
 
 /* Of one row of bins or of several, one behind the other. */
 struct bins_sums {
-	double *cells; /* nanoseconds in each, after bins_sums_finish() */
-	double *whole; /* where bins begin and end to be full, while it is filled */
+	double *cells;  /* nanoseconds in each, after bins_sums_finish() */
+	int32_t *whole; /* where bins begin and end to be full, while it is filled */
 };
 
 /* 0 or -ENOMEM. */
 int bins_sums_init(struct bins_sums *ret, size_t cells) MUST_CHECK;
 void bins_sums_done(struct bins_sums *sums);
 
+static inline void bins_sums_done_at_scope_end(struct bins_sums *sums)
+{
+	bins_sums_done(sums);
+}
+
 /* Adds a piece to the row that begins at cell `first`. */
 void bins_add(struct bins_sums *sums, const struct bins *bins, size_t first,
 	      const struct piece *piece);
 void bins_sums_finish(struct bins_sums *sums, const struct bins *bins, size_t cells);
 
-/* All samples of a slice in one row of cells, which are empty.  0 or -ENOMEM. */
-int bins_fill(const struct bins *bins, const struct slice *slice, double *cells) MUST_CHECK;
+/* Where samples go: all into one row, or each thread and kind into one of its own. */
+struct bins_rows {
+	size_t count;
+	const uint32_t *of_threads; /* the first row of each; NULL: the first for all */
+	size_t kind_step;           /* from the row of a kind to that of the next; 0: one for all */
+};
+
+/* Adds all samples of a slice, and finishes.  The sums are of bins and rows, and zero.  0 or
+ * -ENOMEM. */
+int bins_fill(struct bins_sums *sums, const struct bins *bins, const struct bins_rows *rows,
+	      const struct slice *slice) MUST_CHECK;

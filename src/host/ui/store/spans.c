@@ -49,28 +49,39 @@ static uint64_t owner_of(const struct call *call, uint32_t track)
 				     : call->thread->number;
 }
 
-static int lane_find(struct loading *self, const struct call *call, uint32_t *ret)
+static int lane_add(struct loading *self, const struct call *call, uint32_t track,
+		    struct table_entry *entry)
 {
 	struct spans *spans = self->spans;
+
+	if (make_room(&spans->lanes, spans->lane_count, &spans->lane_room, sizeof(*spans->lanes)))
+		return -ENOMEM;
+	entry->value = spans->lane_count;
+	spans->lanes[spans->lane_count] = (struct span_lane){ 0 };
+	lane_describe(self, &spans->lanes[spans->lane_count++], call, track);
+	return 0;
+}
+
+/* 0, -ENOMEM, or -EFBIG for one too many. */
+static int lane_find(struct loading *self, const struct call *call, uint32_t *ret)
+{
+	bool is_full = self->spans->lane_count >= LANES_MAX, is_new = false;
+	uint64_t kind = call_is_work(call) ? 2 : call->kind != CALL_PLAIN;
 	uint32_t track = 0;
 	struct table_entry *entry;
-	bool is_new;
 	int r = call_is_work(call) ? work_tracks_find(&self->tracks, call, &track, &is_new) : 0;
 
-	if (r ||
-	    make_room(&spans->lanes, spans->lane_count, &spans->lane_room, sizeof(*spans->lanes)))
-		return -ENOMEM;
-	entry = table_make(&self->lanes, call_is_work(call) ? 2 : call->kind != CALL_PLAIN,
-			   owner_of(call, track), &is_new);
+	if (r)
+		return r;
+	is_new = false;
+	entry = is_full ? table_find(&self->lanes, kind, owner_of(call, track))
+			: table_make(&self->lanes, kind, owner_of(call, track), &is_new);
 	if (!entry)
-		return -ENOMEM;
-	if (is_new) {
-		entry->value = spans->lane_count;
-		spans->lanes[spans->lane_count] = (struct span_lane){ 0 };
-		lane_describe(self, &spans->lanes[spans->lane_count++], call, track);
-	}
+		return is_full ? -EFBIG : -ENOMEM;
+	if (is_new)
+		r = lane_add(self, call, track, entry);
 	*ret = (uint32_t)entry->value;
-	return 0;
+	return r;
 }
 
 /* The first level on which nothing lies any more. */
@@ -91,6 +102,15 @@ static uint64_t session_time(const struct loading *self, uint64_t time_ns)
 	return time_ns - MIN(time_ns, self->origin_ns);
 }
 
+static int span_keep(struct spans *spans, struct span *span)
+{
+	if (make_room(&spans->items, spans->count, &spans->room, sizeof(*spans->items)))
+		return -ENOMEM;
+	span->level = level_take(&spans->lanes[span->lane], span);
+	spans->items[spans->count++] = *span;
+	return 0;
+}
+
 static int span_add(const struct call *call, void *context)
 {
 	struct loading *self = context;
@@ -98,20 +118,17 @@ static int span_add(const struct call *call, void *context)
 	struct span span = { .begin_ns = session_time(self, call->begin_ns),
 			     .end_ns = session_time(self, call->end_ns),
 			     .correlation = call_correlation(self->model, call),
-			     .name = pool_add(&spans->names, call_name(call)),
 			     .domain = (uint8_t)call->function->domain,
 			     .is_work = call_is_work(call) };
+	int r = spans->count < SPANS_MAX ? lane_find(self, call, &span.lane) : -EFBIG;
 
-	if (spans->count >= SPANS_MAX) {
+	if (r == -EFBIG) {
 		spans->left_out++;
+		spans->has_all_lanes &= spans->count >= SPANS_MAX;
 		return 0;
 	}
-	if (span.name == POOL_NONE || lane_find(self, call, &span.lane) ||
-	    make_room(&spans->items, spans->count, &spans->room, sizeof(*spans->items)))
-		return -ENOMEM;
-	span.level = level_take(&spans->lanes[span.lane], &span);
-	spans->items[spans->count++] = span;
-	return 0;
+	span.name = r ? POOL_NONE : pool_add(&spans->names, call_name(call));
+	return span.name == POOL_NONE ? -ENOMEM : span_keep(spans, &span);
 }
 
 /* Of all calls only those that caused something are looked for. */
@@ -141,7 +158,9 @@ int spans_load(struct spans *ret, struct model *model, uint64_t origin_ns)
 
 	if (ret->is_loaded)
 		return 0;
+	ret->has_all_lanes = true;
 	r = work_tracks_init(&self.tracks, model, AGENT_RELATIVE, /* is_by_stream */ false);
+	self.tracks.max = LANES_MAX;
 	if (!r)
 		r = model_each_call(model, span_add, &self);
 	if (!r)

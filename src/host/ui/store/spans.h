@@ -10,6 +10,7 @@
 #include "host/ui/command.h"
 
 #define SPANS_MAX       (16u << 20)
+#define LANES_MAX       4096u
 #define SPAN_LEVELS_MAX 64u
 #define LANE_TITLE_MAX  160u
 
@@ -47,7 +48,8 @@ struct spans {
 	size_t lane_count, lane_room;
 	struct pool names;
 	struct table causes; /* (correlation, 0): number of the call and one */
-	uint64_t left_out;   /* beyond SPANS_MAX */
+	uint64_t left_out;   /* beyond SPANS_MAX, and in lanes beyond LANES_MAX */
+	bool has_all_lanes;  /* none was beyond that */
 	/* See span_index.h. */
 	struct span_row *rows; /* by lane and level */
 	uint32_t *order;       /* their spans, row by row */

@@ -3,6 +3,7 @@
  */
 #include "host/ui/store/store.h"
 
+#include "host/core/address_space.h"
 #include "host/core/room.h"
 #include "host/core/threads/quiet_thread.h"
 #include "host/model/samples/profile.h"
@@ -17,6 +18,8 @@
 #define BLOCK 1024u
 #define NICE  10
 #define LARGE ((size_t)64 << 20) /* bytes */
+/* What a stack takes in trees and sums, about. */
+#define STACK_BYTES 320u
 
 static uint64_t clock_difference(const struct model *model)
 {
@@ -35,11 +38,25 @@ static void items_enlarge_pages(const struct store *self)
 		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 }
 
+/* With as many samples more.  Only stacks that samples have cost more than their numbers. */
+static bool is_too_large(const struct store *self, size_t more)
+{
+	uint64_t samples = self->count + more;
+	uint64_t stacks = self->model ? self->model->samples->stack_count : 0;
+
+	return self->bytes_max &&
+	       samples * sizeof(*self->items) + MIN(samples, stacks) * STACK_BYTES >
+		       self->bytes_max;
+}
+
 /* Room for more. */
 static int items_reserve(struct store *self, size_t count)
 {
 	if (self->room - self->count >= count)
 		return 0;
+	self->is_full = is_too_large(self, count);
+	if (self->is_full)
+		return -ENOMEM;
 	while (self->room - self->count < count)
 		if (make_room(&self->items, self->room, &self->room, sizeof(*self->items)))
 			return -ENOMEM;
@@ -197,13 +214,23 @@ static int store_fill(struct store *self)
 	return r ? r : store_prepare(self);
 }
 
+static int store_refuse(const struct store *self, const char *path, struct err *err)
+{
+	err_set(err, -EFBIG, "open '%s': its samples take more than %llu MiB", path,
+		(unsigned long long)self->bytes_max >> 20);
+	err_why(err, "a recording may take half of the memory that is left");
+	return err_fix(err, "limpet report FILE --from TIME --to TIME reads a part of it");
+}
+
 int store_open(struct store *ret, const char *path, struct err *err)
 {
 	const struct sample_watcher watcher = { samples_keep, ret };
 	int r;
 
-	*ret = (struct store){ 0 };
+	*ret = (struct store){ .bytes_max = memory_left() / STORE_MEMORY_PART };
 	r = model_open_watched(path, &watcher, &ret->model, err);
+	if (ret->is_full || (!r && is_too_large(ret, 0)))
+		r = store_refuse(ret, path, err);
 	if (!r && store_fill(ret))
 		r = err_set(err, -ENOMEM, "open '%s': no memory", path);
 	if (r)

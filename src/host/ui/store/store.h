@@ -9,6 +9,9 @@
 
 #include <pthread.h>
 
+/* A recording is opened only where it takes less than this part of the memory that is left. */
+#define STORE_MEMORY_PART 2u
+
 struct store {
 	struct model *model;
 	/* Times are CLOCK_MONOTONIC as in the file; none began before its time 0. */
@@ -17,6 +20,8 @@ struct store {
 	uint64_t *block_begins;    /* the least of each block of samples */
 	uint64_t *least_begins;    /* of each block and all later ones */
 	uint64_t begin_ns, end_ns; /* of the recording */
+	uint64_t bytes_max;        /* what samples and sums may take; 0: any */
+	bool is_full;              /* they would take more */
 	/* Made on a thread of their own when the first picture has been drawn without them. */
 	struct sums stacks, threads;
 	pthread_t adding;

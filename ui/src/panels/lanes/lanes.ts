@@ -1,5 +1,5 @@
 // The timeline: for each thread whether it ran, waited for a processor or was blocked; under it its traced calls; then
-// the queues of devices, with arrows from the launching call to the work.
+// the queues of devices, with arrows from the launching call to the work; and counters as curves.
 
 import { jsonGet, tableGet } from "../../core/api";
 import type { App } from "../../core/app";
@@ -14,12 +14,15 @@ import { tipHide, tipShow } from "../../core/tip";
 import type { SpanAnswer, StackAnswer } from "../../core/types";
 import type { Range } from "../../core/view";
 import type { Details } from "../details/details";
+import { Metric, metricAt, metricDraw, metricsRead, metricText } from "./counters";
 import { Flow, flowsRead, Lane, Spans, spansRead, States, statesRead } from "./data";
 import { spansPaint, statesPaint, Strips } from "./paint";
 
 const GUTTER = 168, RULER = 18, STATE = 18, LEVEL = 15, GAP = 4;
 const LEAST = 3;
 const MOST_ARROWS = 300;
+/** Of so many counters nobody has to scroll for the threads. */
+const METRIC = 36, FEW_METRICS = 8;
 const KIND_WORDS: Record<string, string> = { cpu: "running", "off-cpu": "blocked", runnable: "waiting for a processor" };
 
 interface Row {
@@ -29,6 +32,7 @@ interface Row {
 	thread: number; // index into states, or -1
 	number: number; // of the thread
 	lane: Lane | null;
+	metric: Metric | null;
 }
 
 interface Pointed {
@@ -43,12 +47,14 @@ export class Lanes {
 	private readonly space = h("div", { class: "graph-space" });
 	private readonly surface: Surface;
 	private readonly legend = h("p", { class: "legend" });
+	private readonly missing = h("p", { class: "message small", role: "status" });
 	private readonly message = h("p", { class: "message" });
 	private readonly loader: Loader;
 	private readonly stackLoader: Loader;
 	private states: States | null = null;
 	private spans: Spans | null = null;
 	private flows: Flow[] = [];
+	private metrics: Metric[] = [];
 	private picture: HTMLCanvasElement | null = null;
 	private strips: Strips | null = null;
 	private rows: Row[] = [];
@@ -67,7 +73,7 @@ export class Lanes {
 		this.surface.canvas.setAttribute("role", "application");
 		this.space.append(this.surface.canvas);
 		this.scroll.append(this.space);
-		this.element = h("section", { class: "picture lanes", "aria-label": "timeline" }, this.legend, this.scroll, this.message);
+		this.element = h("section", { class: "picture lanes", "aria-label": "timeline" }, this.legend, this.missing, this.scroll, this.message);
 		new ResizeObserver(() => this.fit()).observe(this.scroll);
 		this.scroll.addEventListener("scroll", () => this.surface.ask());
 		this.listen();
@@ -134,15 +140,17 @@ export class Lanes {
 		void this.loader.load(key, signal => Promise.all([
 			tableGet("/api/timeline", selection, signal), tableGet("/api/spans", selection, signal),
 			tableGet("/api/flows", { ...selection, width: undefined, limit: 2000 }, signal),
-			tableGet("/api/threads", { session: selection.session }, signal),
-		]), ([timeline, spans, flows, threads]) => {
+			tableGet("/api/threads", { session: selection.session }, signal), tableGet("/api/counters", { ...selection, threads: undefined }, signal),
+		]), ([timeline, spans, flows, threads, counters]) => {
 			const range = { from: selection.from, to: selection.to };
 			this.states = statesRead(timeline, range);
 			this.spans = spansRead(spans, range);
 			this.flows = flowsRead(flows);
+			this.metrics = metricsRead(counters);
 			const numbers = threads.numbers("number"), tids = threads.numbers("tid");
 			this.names = new Map(threads.strings("name").map((name, i) => [numbers[i], `${clean(name)} ${tids[i]}`]));
-			textSet(this.message, this.states.threads.length || this.spans.size ? "" : timeline.text("empty") || "Nothing was seen in this stretch of time.");
+			textSet(this.message, this.states.threads.length || this.spans.size || this.metrics.length ? "" : timeline.text("empty") || "Nothing was seen in this stretch of time.");
+			textSet(this.missing, [spans.text("limited"), this.states.threads.length && !this.states.hasOffCpu ? "waits were not sampled" : ""].filter(Boolean).join(" · "));
 			this.repaint();
 		}, why => textSet(this.message, why));
 		this.surface.ask();
@@ -158,10 +166,13 @@ export class Lanes {
 	private rowsMake(): void {
 		this.rows = [];
 		let top = RULER + GAP;
-		const add = (height: number, title: string, thread: number, number: number, lane: Lane | null): void => {
-			this.rows.push({ top, height, title, thread, number, lane });
+		const add = (height: number, title: string, thread: number, number: number, lane: Lane | null, metric: Metric | null = null): void => {
+			this.rows.push({ top, height, title, thread, number, lane, metric });
 			top += height + GAP;
 		};
+		const metricsAdd = (): void => this.metrics.forEach(one => add(METRIC, one.title, -1, -1, null, one));
+		if (this.metrics.length <= FEW_METRICS)
+			metricsAdd();
 		const lanes = this.spans?.lanes ?? [], seen = new Set<Lane>();
 		Array.from(this.states?.threads ?? []).forEach((number, i) => {
 			add(STATE, this.names.get(number) ?? `thread ${number}`, i, number, null);
@@ -174,6 +185,8 @@ export class Lanes {
 			if (!seen.has(lane))
 				add(lane.depth * LEVEL, lane.title, -1, lane.thread, lane);
 		}
+		if (this.metrics.length > FEW_METRICS)
+			metricsAdd();
 	}
 
 	private fit(): void {
@@ -210,7 +223,9 @@ export class Lanes {
 		pen.beginPath();
 		pen.rect(GUTTER, row.top, width - GUTTER - 4, row.height);
 		pen.clip();
-		if (row.lane)
+		if (row.metric)
+			metricDraw(pen, row.metric, scale, row.top, row.height, colours);
+		else if (row.lane)
 			this.spansDraw(row, row.lane, scale);
 		else if (this.picture && this.states)
 			this.stripDraw(this.picture, row.thread, 1, this.states.range, row, scale);
@@ -219,6 +234,10 @@ export class Lanes {
 		pen.textBaseline = "middle";
 		pen.fillStyle = row.lane ? colours.dim : colours.ink;
 		pen.fillText(textFit(pen, row.title, GUTTER - 20), row.lane ? 16 : 8, row.top + Math.min(row.height, STATE) / 2);
+		if (row.metric) {
+			pen.fillStyle = colours.dim;
+			pen.fillText(textFit(pen, `peak ${metricText(row.metric, row.metric.most)}`, GUTTER - 20), 8, row.top + row.height - 10);
+		}
 	}
 
 	// Stretched to where its time is now: a live picture moves without being asked for again.
@@ -230,8 +249,9 @@ export class Lanes {
 
 	private spansDraw(row: Row, lane: Lane, scale: Scale): void {
 		const spans = this.spans!, { pen } = this.surface, colours = palette();
-		if (this.strips)
-			this.stripDraw(this.strips.canvas, this.strips.rows.get(lane.number) ?? 0, lane.depth, spans.range, row, scale);
+		const strip = this.strips?.rows.get(lane.number);
+		if (this.strips && strip !== undefined)
+			this.stripDraw(this.strips.canvas, strip, lane.depth, spans.range, row, scale);
 		pen.font = "11px ui-monospace, 'DejaVu Sans Mono', monospace";
 		pen.textBaseline = "middle";
 		const matcher = matcherOf(this.app.view.query);
@@ -324,6 +344,8 @@ export class Lanes {
 		if (!found)
 			return tipHide();
 		const where = moment(found.time, this.scale().nsPerPixel);
+		if (found.row.metric)
+			return tipShow([found.row.title, metricText(found.row.metric, metricAt(found.row.metric, found.time)), where, found.row.metric.description], event);
 		if (found.row.lane)
 			return this.spanTip(found, where, event);
 		tipShow([found.row.title, where], event);
@@ -363,6 +385,8 @@ export class Lanes {
 	}
 
 	private open(found: Pointed): void {
+		if (found.row.metric)
+			return this.app.announce(`${found.row.title}: ${metricText(found.row.metric, metricAt(found.row.metric, found.time))}`);
 		if (!found.row.lane) {
 			this.stackLoader.forget();
 			return this.stackAsk(found, answer => this.stackDetail(found, answer));

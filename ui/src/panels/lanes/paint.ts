@@ -6,18 +6,21 @@ import type { Lane, Spans, States } from "./data";
 
 type Rgb = [number, number, number];
 
+/** Browsers have no higher canvases; of lanes below it only wide spans are drawn. */
+const MOST_ROWS = 16384;
+
 /** One row for each thread: running, runnable and blocked mixed by their shares of the bin. */
 export function statesPaint(states: States): HTMLCanvasElement {
 	const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
 	canvas.width = Math.max(1, states.bins);
-	canvas.height = Math.max(1, states.threads.length);
+	canvas.height = Math.max(1, Math.min(MOST_ROWS, states.threads.length));
 	if (!pen || !states.bins)
 		return canvas;
 	const colours = palette();
-	const base = rgbOf(colours.panel), parts: [ArrayLike<number>, Rgb][] = [[states.running, rgbOf(colours.running)],
-		[states.runnable, rgbOf(colours.runnable)], [states.blocked, rgbOf(colours.blocked)]];
+	const base = rgbOf(colours.panel), parts: [ArrayLike<number>, Rgb][] = [[states.blocked, rgbOf(colours.blocked)],
+		[states.runnable, rgbOf(colours.runnable)], [states.running, rgbOf(colours.running)]];
 	const image = pen.createImageData(canvas.width, canvas.height);
-	for (let i = 0; i < states.bins * states.threads.length; i++)
+	for (let i = 0; i < states.bins * canvas.height; i++)
 		pixelMix(image.data, i, base, parts);
 	pen.putImageData(image, 0, 0);
 	return canvas;
@@ -27,7 +30,7 @@ export function statesPaint(states: States): HTMLCanvasElement {
 function pixelMix(data: Uint8ClampedArray, at: number, base: Rgb, parts: [ArrayLike<number>, Rgb][]): void {
 	for (let part = 0; part < 3; part++) {
 		let value = base[part];
-		for (const [shares, colour] of [...parts].reverse()) {
+		for (const [shares, colour] of parts) {
 			const share = shares[at] / 255;
 			value += (colour[part] - value) * (share > 0 ? 0.25 + 0.75 * share : 0);
 		}
@@ -47,6 +50,8 @@ export function spansPaint(spans: Spans, width: number, least: number): Strips {
 	const canvas = document.createElement("canvas"), pen = canvas.getContext("2d"), rows = new Map<number, number>();
 	let height = 0;
 	for (const lane of spans.lanes) {
+		if (height + lane.depth > MOST_ROWS)
+			break;
 		rows.set(lane.number, height);
 		height += lane.depth;
 	}
@@ -54,7 +59,7 @@ export function spansPaint(spans: Spans, width: number, least: number): Strips {
 	canvas.height = Math.max(1, height);
 	if (pen) {
 		const image = pen.createImageData(canvas.width, canvas.height);
-		for (const lane of spans.lanes)
+		for (const lane of spans.lanes.slice(0, rows.size))
 			lanePaint(image, rows.get(lane.number) ?? 0, spans, lane, least);
 		pen.putImageData(image, 0, 0);
 	}

@@ -26,7 +26,7 @@ int hold_create(pthread_t *ret, const pthread_attr_t *attributes, void *(*start)
 #include "target/hooks/writer.h"
 #include "target/lifecycle/runner.h"
 #include "target/runtime/libc_calls.h"
-#include "target/sdk/buffers.h"
+#include "target/sdk/buffers/buffers.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/delivery.h"
 #include "target/sdk/notify.h"

@@ -6,7 +6,7 @@
 #include "shared/arch/syscall.h"
 #include "target/runtime/broadcast.h"
 #include "target/runtime/page.h"
-#include "target/sdk/buffers.h"
+#include "target/sdk/buffers/buffers.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/notify.h"
 #include "target/sdk/status.h"

@@ -6,9 +6,10 @@
 
 #include "shared/arch/syscall.h"
 #include "target/runtime/page.h"
-#include "target/sdk/buffers.h"
+#include "target/sdk/buffers/buffers.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/external.h"
+#include "target/sdk/moments.h"
 #include "target/sdk/tables/watch.h"
 
 #include <sys/mman.h>
@@ -153,8 +154,8 @@ static void range_write(const struct range *range, int operation, uint64_t end)
 		.kind = BUFFER_MARKER_RANGE,
 		.operation = operation,
 		.correlation = { range->internal, 0, range->ancestor },
-		.start_ns = service_ns_at(range->begin),
-		.end_ns = service_ns_at(end),
+		.start_ns = moment_ns(range->begin),
+		.end_ns = moment_ns(end),
 		.thread = range->thread,
 	};
 

@@ -6,13 +6,14 @@
 #include "target/hooks/clock.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
-#include "target/sdk/buffers.h"
+#include "target/sdk/buffers/buffers.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/delivery.h"
 #include "target/sdk/devices/agents.h"
 #include "target/sdk/devices/code.h"
 #include "target/sdk/devices/work.h"
 #include "target/sdk/external.h"
+#include "target/sdk/moments.h"
 #include "target/sdk/notify.h"
 #include "target/sdk/ranges.h"
 #include "target/sdk/service.h"
@@ -159,7 +160,7 @@ static void tell_runtime(unsigned context, const struct agent_table *table, int 
 					 .operation = runtime,
 					 .correlation = { event.internal, 0, 0 },
 					 .thread = (uint64_t)sdk_thread_number(),
-					 .time_ns = service_now(),
+					 .time_ns = moment_now(),
 					 .version = table->version,
 					 .instance = table->instance };
 	uint64_t user_data = 0;
@@ -233,6 +234,6 @@ void sdk_adopt(void)
 	agents_adopt();
 	tables_adopt();
 	external_adopt();
-	service_adopt();
+	moments_adopt();
 	contexts_adopt();
 }

@@ -4,97 +4,25 @@
  */
 #include "target/sdk/service.h"
 
-#include "target/hooks/clock.h"
-#include "target/runtime/kernel_clock.h"
 #include "target/runtime/page.h"
-#include "target/sdk/buffers.h"
+#include "target/sdk/buffers/buffers.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/devices/streams.h"
 #include "target/sdk/devices/work.h"
 #include "target/sdk/external.h"
 #include "target/sdk/guard.h"
+#include "target/sdk/moments.h"
 #include "target/sdk/tables/watch.h"
 
 #include <string.h>
-#include <time.h>
 
 struct sdk_slot service_slots[SERVICE_SLOTS];
 uint64_t service_retirements;
-static uint64_t last_id;
+static uint64_t last_id __attribute__((aligned(64))); /* every call writes it */
 
 uint64_t service_next_id(void)
 {
 	return __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
-}
-
-/* Kept for all threads: written whole under an even number, read between two looks at it. */
-struct rate {
-	struct clock_rate clock;
-	uint64_t ns_per_tick; /* shifted: a division less for each moment */
-};
-
-static struct {
-	uint32_t version;
-	struct rate rate;
-} recent;
-
-#define RECENT_TICKS (1ll << 23)
-#define NEAR_TICKS   (1ll << 30) /* as far as the shifted product goes */
-#define CLOCK_SHIFT  20          /* of clock_rate's rate */
-#define TICK_SHIFT   32
-
-static bool rate_read(struct rate *ret)
-{
-	uint32_t version = __atomic_load_n(&recent.version, __ATOMIC_ACQUIRE);
-
-	*ret = recent.rate;
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return version && !(version & 1) &&
-	       __atomic_load_n(&recent.version, __ATOMIC_RELAXED) == version;
-}
-
-static void rate_renew(struct rate *ret)
-{
-	uint32_t version = __atomic_load_n(&recent.version, __ATOMIC_RELAXED) & ~1u;
-
-	ret->clock = clock_now();
-	ret->ns_per_tick = (1ull << (CLOCK_SHIFT + TICK_SHIFT)) / (uint64_t)MAX(ret->clock.rate, 1);
-	if (!__atomic_compare_exchange_n(&recent.version, &version, version + 1, false,
-					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return;
-	recent.rate = *ret;
-	__atomic_store_n(&recent.version, version + 2, __ATOMIC_RELEASE);
-}
-
-/* Whoever was writing it is not in this child: what stands there may be half of each. */
-void service_adopt(void)
-{
-	recent.version = 0;
-}
-
-uint64_t service_ticks(void)
-{
-	return clock_may_be_read() ? clock_ticks() : kernel_clock_ns(CLOCK_BOOTTIME);
-}
-
-uint64_t service_ns_at(uint64_t ticks)
-{
-	struct rate rate;
-	int64_t since;
-
-	if (!clock_may_be_read())
-		return ticks;
-	if (!rate_read(&rate) || (int64_t)(ticks - rate.clock.ticks) > RECENT_TICKS)
-		rate_renew(&rate);
-	since = (int64_t)(ticks - rate.clock.ticks);
-	if (since > NEAR_TICKS || since < -NEAR_TICKS || !rate.clock.rate)
-		return clock_ns_at(&rate.clock, ticks);
-	return rate.clock.ns + (uint64_t)(since * (int64_t)rate.ns_per_tick >> TICK_SHIFT);
-}
-
-uint64_t service_now(void)
-{
-	return service_ns_at(service_ticks());
 }
 
 struct request_call {
@@ -332,43 +260,80 @@ bool service_enter(struct sdk_frame *frame)
 	begin_call(frame);
 	if (frame->watched)
 		watch_before(frame);
-	frame->begin = service_ticks();
+	frame->begin = moment_ticks();
 	return true;
 }
 
-static void record_call(const struct sdk_frame *frame, const struct seen_by *seen, uint64_t end)
+struct call_times {
+	uint64_t start_ns, end_ns;
+};
+
+/* Fills in all but the size, where it will be delivered from. */
+static struct record_place record_fill(const struct sdk_frame *frame, const struct seen_by *seen,
+				       int kind, const struct call_times *times, size_t size)
+{
+	struct record_place place = buffer_reserve(seen->context, kind, size);
+	struct api_record *record = place.record;
+
+	if (!record)
+		return place;
+	record->kind = kind;
+	record->operation = frame->slot->operation;
+	record->correlation =
+		(struct correlation){ frame->internal, seen->external, frame->ancestor };
+	record->start_ns = times->start_ns;
+	record->end_ns = times->end_ns;
+	record->thread = (uint64_t)frame->thread->number;
+	return place;
+}
+
+static void write_extended(const struct sdk_frame *frame, const struct seen_by *seen,
+			   const struct call_times *times)
 {
 	const struct api_table *table = frame->slot->table;
-	uint64_t bit = 1ull << seen->context;
-	struct {
-		struct api_record record;
-		unsigned char more[ARGUMENTS_MAX + RESULT_MAX];
-	} whole;
+	size_t more = table->argument_bytes + table->result_bytes,
+	       size = sizeof(struct api_record) + more;
+	struct record_place place = record_fill(frame, seen, table->extended_kind, times, size);
 
-	whole.record = (struct api_record){
-		sizeof(whole.record),
-		table->buffer_kind,
-		frame->slot->operation,
-		{ frame->internal, seen->external, frame->ancestor },
-		service_ns_at(frame->begin),
-		service_ns_at(end),
-		(uint64_t)frame->thread->number,
-	};
-	whole.record.end_ns = MAX(whole.record.end_ns, whole.record.start_ns);
-	if (frame->slot->buffers & bit)
-		buffer_write(seen->context, table->buffer_kind, &whole.record,
-			     sizeof(whole.record));
-	if (!(frame->slot->extended & bit) || !frame->has_arguments)
+	if (!place.record)
 		return;
-	whole.record.kind = table->extended_kind;
-	whole.record.size = sizeof(whole.record) + table->argument_bytes + table->result_bytes;
-	memcpy(whole.more, frame->payload.bytes, table->argument_bytes + table->result_bytes);
-	buffer_write(seen->context, table->extended_kind, &whole, whole.record.size);
+	memcpy((struct api_record *)place.record + 1, frame->payload.bytes, more);
+	buffer_commit(place, size);
+}
+
+static void record_call(const struct sdk_frame *frame, const struct seen_by *seen,
+			const struct call_times *times)
+{
+	uint64_t bit = 1ull << seen->context;
+
+	if (frame->slot->buffers & bit) {
+		struct record_place place =
+			record_fill(frame, seen, frame->slot->table->buffer_kind, times,
+				    sizeof(struct api_record));
+
+		if (place.record)
+			buffer_commit(place, sizeof(struct api_record));
+	}
+	if (frame->slot->extended & bit && frame->has_arguments)
+		write_extended(frame, seen, times);
+}
+
+static void record_all(const struct sdk_frame *frame, uint64_t end)
+{
+	uint64_t wanted = frame->slot->buffers | frame->slot->extended;
+	struct call_times times;
+
+	if (!wanted)
+		return;
+	moments_convert(frame->begin, end, &times.start_ns, &times.end_ns);
+	for (uint32_t i = 0; i < frame->seen_count; i++)
+		if (wanted >> frame->seen[i].context & 1)
+			record_call(frame, &frame->seen[i], &times);
 }
 
 void service_retire(uint64_t internal)
 {
-	struct retirement_record record = { sizeof(record), BUFFER_RETIREMENT, service_now(),
+	struct retirement_record record = { sizeof(record), BUFFER_RETIREMENT, moment_now(),
 					    internal };
 	uint64_t all = __atomic_load_n(&service_retirements, __ATOMIC_RELAXED);
 
@@ -379,16 +344,14 @@ void service_retire(uint64_t internal)
 
 void service_exit(struct sdk_frame *frame)
 {
-	uint64_t end = service_ticks();
+	uint64_t end = moment_ticks();
 
 	if (frame->watched)
 		watch_returned(frame, end);
 	if (frame->has_arguments)
 		fill_result(frame);
 	(void)call_all_back(frame, PHASE_EXIT);
-	for (uint32_t i = 0; i < frame->seen_count; i++)
-		if ((frame->slot->buffers | frame->slot->extended) >> frame->seen[i].context & 1)
-			record_call(frame, &frame->seen[i], end);
+	record_all(frame, end);
 	if (frame->watched)
 		watch_after(frame, end);
 	/* What a device does for it goes on under its number. */

@@ -97,10 +97,3 @@ void service_retire(uint64_t internal);
 
 /* Asks a context for an external id; leaves *value where it does not answer. */
 void service_request(unsigned context, int kind, int operation, uint64_t internal, uint64_t *value);
-
-/* CLOCK_BOOTTIME, from the machine's counter where that may be read. */
-uint64_t service_now(void);
-uint64_t service_ns_at(uint64_t ticks);
-uint64_t service_ticks(void);
-/* In a forked child. */
-void service_adopt(void);

@@ -1,10 +1,11 @@
 /*
  * Memory of devices that the program takes and gives back, as HSA's functions tell.
  */
-#include "target/sdk/buffers.h"
+#include "target/sdk/buffers/buffers.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/devices/agents.h"
 #include "target/sdk/external.h"
+#include "target/sdk/moments.h"
 #include "target/sdk/tables/watch.h"
 
 #include "target/runtime/text.h"
@@ -101,8 +102,8 @@ void memory_after(struct sdk_frame *frame, uint64_t end)
 	read_call(frame, which, &record);
 	record.correlation = (struct correlation){ frame->internal, 0, frame->ancestor };
 	record.thread = (uint64_t)frame->thread->number;
-	record.start_ns = service_ns_at(frame->begin);
-	record.end_ns = MAX(service_ns_at(end), record.start_ns);
+	record.start_ns = moment_ns(frame->begin);
+	record.end_ns = MAX(moment_ns(end), record.start_ns);
 	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
 		if (context_state(&sdk_contexts[i]) == CONTEXT_ACTIVE) {
 			record_tell(i, &record);

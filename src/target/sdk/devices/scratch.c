@@ -5,9 +5,10 @@
 #include "target/sdk/devices/scratch.h"
 
 #include "target/runtime/page.h"
-#include "target/sdk/buffers.h"
+#include "target/sdk/buffers/buffers.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/external.h"
+#include "target/sdk/moments.h"
 #include "target/sdk/service.h"
 
 #define BEGUN_MAX 32u
@@ -59,7 +60,7 @@ static int on_begin(const struct scratch_event *event)
 		    !__atomic_compare_exchange_n(&begun[i].thread, &nobody, thread, false,
 						 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			continue;
-		begun[i].begin = service_ticks();
+		begun[i].begin = moment_ticks();
 		break;
 	}
 	return 0;
@@ -75,7 +76,7 @@ static uint64_t end_event(int32_t thread)
 			__atomic_store_n(&begun[i].thread, 0, __ATOMIC_RELAXED);
 			return begin;
 		}
-	return service_ticks();
+	return moment_ticks();
 }
 
 static int write_event(const struct scratch_event *event, int operation)
@@ -86,8 +87,8 @@ static int write_event(const struct scratch_event *event, int operation)
 
 	if (!thread)
 		return 0;
-	record.start_ns = service_ns_at(end_event(thread->number));
-	record.end_ns = MAX(service_now(), record.start_ns);
+	record.start_ns = moment_ns(end_event(thread->number));
+	record.end_ns = MAX(moment_now(), record.start_ns);
 	record.thread = (uint64_t)thread->number;
 	record.queue.handle = event->queue ? event->queue->id + 1 : 0;
 	record.bytes = operation == ALLOCATED ? event->size : 0;

@@ -7,7 +7,7 @@
 #include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
-#include "target/sdk/buffers.h"
+#include "target/sdk/buffers/buffers.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/devices/agents.h"
 #include "target/sdk/devices/code.h"

@@ -9,8 +9,19 @@
 
 /* Writes into the buffer that a context (its index) has for that kind.  From any thread, also in a
  * signal handler; waits only where the buffer is full and its tool wants nothing lost, and then for
- * two seconds at most.  Where it does not fit, a drop is counted. */
+ * two seconds at most.  Where it does not fit, a drop is counted.  The record begins with its size
+ * and its kind. */
 void buffer_write(unsigned context, int kind, const void *record, size_t size);
+
+/* The same in two steps, for who fills in the record where it will be: all but its first word, the
+ * size, which says that it is whole. */
+struct sdk_buffer;
+struct record_place {
+	struct sdk_buffer *buffer;
+	void *record; /* NULL: there is none, which was counted */
+};
+struct record_place buffer_reserve(unsigned context, int kind, size_t size);
+void buffer_commit(struct record_place place, size_t size);
 
 /* Delivers what is in the buffers of that thread of ours (its index) that somebody wants delivered;
  * on that thread. */

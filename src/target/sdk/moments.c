@@ -1,0 +1,104 @@
+/*
+ * Runs inside the program's calls: a multiplication for each moment, and the kernel's clock every
+ * few milliseconds.
+ */
+#include "target/sdk/moments.h"
+
+#include "shared/base/macros.h"
+
+/* Kept for all threads: written whole under an even number, read between two looks at it. */
+struct rate {
+	struct clock_rate clock;
+	uint64_t ns_per_tick; /* shifted: a division less for each moment */
+};
+
+static struct {
+	uint32_t version;
+	struct rate rate;
+} recent;
+
+#define RECENT_TICKS (1ll << 23)
+#define NEAR_TICKS   (1ll << 30) /* as far as the shifted product goes */
+#define CLOCK_SHIFT  20          /* of clock_rate's rate */
+#define TICK_SHIFT   32
+
+static bool rate_read(struct rate *ret)
+{
+	uint32_t version = __atomic_load_n(&recent.version, __ATOMIC_ACQUIRE);
+
+	*ret = recent.rate;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return version && !(version & 1) &&
+	       __atomic_load_n(&recent.version, __ATOMIC_RELAXED) == version;
+}
+
+static __attribute__((noinline)) void rate_renew(struct rate *ret)
+{
+	uint32_t version = __atomic_load_n(&recent.version, __ATOMIC_RELAXED) & ~1u;
+
+	ret->clock = clock_now();
+	ret->ns_per_tick = (1ull << (CLOCK_SHIFT + TICK_SHIFT)) / (uint64_t)MAX(ret->clock.rate, 1);
+	if (!__atomic_compare_exchange_n(&recent.version, &version, version + 1, false,
+					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	recent.rate = *ret;
+	__atomic_store_n(&recent.version, version + 2, __ATOMIC_RELEASE);
+}
+
+/* Whoever was writing it is not in this child: what stands there may be half of each. */
+void moments_adopt(void)
+{
+	recent.version = 0;
+}
+
+static inline struct rate rate_near(uint64_t ticks)
+{
+	struct rate rate;
+
+	if (!rate_read(&rate) || (int64_t)(ticks - rate.clock.ticks) > RECENT_TICKS)
+		rate_renew(&rate);
+	return rate;
+}
+
+static bool is_near(int64_t ticks)
+{
+	return ticks < NEAR_TICKS && ticks > -NEAR_TICKS;
+}
+
+static uint64_t rate_convert(const struct rate *rate, uint64_t ticks)
+{
+	int64_t since = (int64_t)(ticks - rate->clock.ticks);
+
+	if (!is_near(since) || !rate->clock.rate)
+		return clock_ns_at(&rate->clock, ticks);
+	return rate->clock.ns + (uint64_t)(since * (int64_t)rate->ns_per_tick >> TICK_SHIFT);
+}
+
+uint64_t moment_ns(uint64_t ticks)
+{
+	struct rate rate;
+
+	if (!clock_may_be_read())
+		return ticks;
+	rate = rate_near(ticks);
+	return rate_convert(&rate, ticks);
+}
+
+uint64_t moment_now(void)
+{
+	return moment_ns(moment_ticks());
+}
+
+void moments_convert(uint64_t begin, uint64_t end, uint64_t *ret_begin_ns, uint64_t *ret_end_ns)
+{
+	struct rate rate;
+
+	*ret_begin_ns = begin;
+	*ret_end_ns = end;
+	if (clock_may_be_read()) {
+		rate = rate_near(end);
+		*ret_begin_ns = rate_convert(&rate, begin);
+		*ret_end_ns = rate_convert(&rate, end);
+	}
+	*ret_end_ns = MAX(*ret_end_ns, *ret_begin_ns);
+}

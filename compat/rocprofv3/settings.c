@@ -28,6 +28,7 @@
 #define TRACES_OWN(...)
 #define SET_SYS(...)
 #define SET_RUNTIME(...)
+#define SET_CUDA(...)
 #define SET_HIP TRACES
 #define SET_HSA TRACES
 #define SET(letter, name, domains, help)                                                   \

@@ -7,12 +7,14 @@
  *   state     what is on in CUPTI
  *   fork      a child launches a kernel and exits; its status
  *   slow      launches a kernel that takes 0.4 s, and does not wait for it
+ *   nccl N    N rounds of NCCL with a communicator that is ready, one with another; what was wrong
  *   exit      launches kernels and exits at once
  *
  * Arguments: "late": CUDA is begun with the first word only.  "mapped": libcupti is mapped from the
  * beginning.
  */
 #include "standin_cuda.h"
+#include "standin_nccl.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -48,11 +50,14 @@ static void one_round(unsigned index, void *stream)
 {
 	char there[BYTES], back[BYTES] = "";
 	uint64_t memory;
+	int device;
 
 	memset(there, (int)index + 1, sizeof(there));
 	check(!cuMemAlloc_v2(&memory, BYTES), "cuMemAlloc");
 	check(!cuMemsetD8_v2(memory, 0, BYTES), "cuMemset");
-	check(!cuMemcpyHtoDAsync_v2(memory, there, BYTES, stream), "copy there");
+	check(!cudaGetDevice(&device), "device");
+	check(!cudaMemcpyAsync((void *)(uintptr_t)memory, there, BYTES, CUDA_TO_DEVICE, stream),
+	      "copy there");
 	check(!cudaLaunchKernel(kernels[index], 2 + index, 64, stream), "launch");
 	check(cuLaunchKernel("", 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL) == CUDA_NOT_FOUND,
 	      "launch of nothing");
@@ -141,6 +146,21 @@ static void print_fork(void)
 	printf("{\"status\": %d}\n", status);
 }
 
+static void print_nccl(unsigned count)
+{
+	struct standin_communicator *ready = standin_communicator(true);
+	struct standin_communicator *late = standin_communicator(false);
+	float from[16] = { 1 }, to[16];
+
+	for (unsigned i = 0; i < count; i++) {
+		check(!ncclAllReduce(from, to, 16, NCCL_FLOAT, 0, ready, NULL), "all reduce");
+		check(!ncclReduce(from, to, 16, NCCL_INT8, 0, 5, ready, NULL), "reduce");
+		check(!ncclSend(from, 2, NCCL_FLOAT, 6, ready, NULL), "send");
+	}
+	check(ncclAllReduce(from, to, 1, NCCL_FLOAT, 0, late, NULL) == NCCL_IN_PROGRESS, "late");
+	printf("{\"broken\": %u}\n", standin_nccl_broken());
+}
+
 static void obey(const char *word)
 {
 	unsigned count;
@@ -156,6 +176,8 @@ static void obey(const char *word)
 		threads_end(true);
 	} else if (!strncmp(word, "state", 5)) {
 		print_state();
+	} else if (sscanf(word, "nccl %u", &count) == 1) {
+		print_nccl(count);
 	} else if (!strncmp(word, "fork", 4)) {
 		print_fork();
 	} else if (!strncmp(word, "slow", 4)) {

@@ -159,8 +159,10 @@ STANDIN_EXPORT int cuDeviceGetCount(int *count)
 
 STANDIN_EXPORT int cuDeviceGet(int *device, int ordinal)
 {
+	uint32_t call = call_enter(CB_cuDeviceGet);
+
 	*device = ordinal;
-	return CUDA_SUCCESS;
+	return call_leave(CB_cuDeviceGet, call, CUDA_SUCCESS);
 }
 
 STANDIN_EXPORT int cuDeviceGetName(char *name, int room, int device)

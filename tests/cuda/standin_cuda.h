@@ -16,6 +16,7 @@ enum { CUDA_SUCCESS = 0, CUDA_INVALID_VALUE = 1, CUDA_NOT_INITIALIZED = 3, CUDA_
 /* Functions that CUPTI may tell of, by its numbers. */
 enum {
 	CB_cuDriverGetVersion = 2,
+	CB_cuDeviceGet = 3,
 	CB_cuStreamSynchronize = 126,
 	CB_cuMemAlloc_v2 = 243,
 	CB_cuMemFree_v2 = 245,
@@ -46,6 +47,9 @@ int cuLaunchKernel(const char *function, unsigned grid_x, unsigned grid_y, unsig
 /* A graph is how many kernels it has. */
 int cuGraphLaunch(uint64_t graph, void *stream);
 int cudaLaunchKernel(const char *function, unsigned grid, unsigned block, void *stream);
+enum { CUDA_TO_DEVICE = 1, CUDA_TO_HOST = 2 };
+int cudaMemcpyAsync(void *to, const void *from, size_t size, int kind, void *stream);
+int cudaGetDevice(int *device);
 
 /* The kernel that takes its time. */
 #define STANDIN_SLOW "_Z11slow_kernelv"

@@ -319,6 +319,14 @@ STANDIN_EXPORT int cuptiEnableCallback(uint32_t is_on, void *handle, int domain,
 	return 0;
 }
 
+STANDIN_EXPORT int cuptiGetCallbackName(int domain, uint32_t function, const char **ret)
+{
+	if (domain != 1 || (function != CB_cuDriverGetVersion && function != CB_cuDeviceGet))
+		return WRONG;
+	*ret = function == CB_cuDeviceGet ? "cuDeviceGet" : "cuDriverGetVersion";
+	return 0;
+}
+
 STANDIN_EXPORT int cuptiEnableDomain(uint32_t is_on, void *handle, int domain)
 {
 	for (uint32_t i = 0; i < CB_COUNT; i++)

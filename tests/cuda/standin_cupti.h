@@ -29,6 +29,7 @@ int cuptiGetTimestamp(uint64_t *ret);
 int cuptiSubscribe(void **ret, callback *given, void *user);
 int cuptiUnsubscribe(void *handle);
 int cuptiEnableCallback(uint32_t is_on, void *handle, int domain, uint32_t function);
+int cuptiGetCallbackName(int domain, uint32_t function, const char **ret);
 int cuptiEnableDomain(uint32_t is_on, void *handle, int domain);
 int cuptiActivityRegisterCallbacks(buffer_requested *requested, buffer_completed *completed);
 int cuptiActivitySetAttribute(int attribute, size_t *size, void *value);

@@ -4,6 +4,7 @@ CUDA of a live program that nobody prepared (cuda_app.c, on stand-ins of NVIDIA'
 the program says it did, every kernel has the call that launched it, and nothing of ours stays behind.
 """
 
+import bisect
 import collections
 import json
 import os
@@ -65,7 +66,7 @@ class Recording:
         self.calls, self.work = collections.defaultdict(list), collections.defaultdict(list)
         for call in data["calls"]:
             function = data["functions"][call["function"]]
-            if function["domain"] == "cuda":
+            if function["domain"] in ("cuda", "cuda-runtime", "nccl"):
                 self.calls[function["name"]].append(call)
             else:
                 self.work[function["domain"]].append(call)
@@ -191,6 +192,55 @@ class Contents(Cuda):
         arrows = collections.Counter(event["ph"] for event in data["traceEvents"] if event["cat"] == "ac2g")
         self.assertEqual(arrows["s"], arrows["f"])
 
+    def test_calls_of_the_runtime_contain_those_of_the_driver(self):
+        counts, recording = self.one()
+        copies, launches = recording.calls["cudaMemcpyAsync"], recording.calls["cudaLaunchKernel"]
+        self.assertEqual((len(copies), len(launches)), (counts["copies"], counts["launches"]))
+        self.assertEqual({(copy["size"], copy["result"]) for copy in copies}, {(BYTES, 0)})
+        inner = sorted(call["begin_ns"] for call in recording.calls["cuLaunchKernel"])
+        for call in launches:
+            first = bisect.bisect_left(inner, call["begin_ns"])
+            self.assertLessEqual(inner[first], call["begin_ns"] + call["duration_ns"])
+        self.assertFalse(recording.calls["cudaGetDevice"] or recording.calls["cuDeviceGet"])
+
+    def test_the_runtime_alone_leaves_cupti_alone(self):
+        app = self.app()
+        process = self.start(app, "--cuda-runtime-trace")
+        counts = app.ask("go 20")
+        self.assertEqual(app.ask("state")["mapped"], 0)
+        self.stop(process)
+        recording = Recording(self.path)
+        self.assertEqual(set(recording.calls), {"cudaMemcpyAsync", "cudaLaunchKernel"})
+        self.assertEqual(len(recording.calls["cudaLaunchKernel"]), counts["launches"])
+        self.assertFalse(recording.work)
+
+    def test_all_calls_are_those_too_that_only_ask(self):
+        app = self.app()
+        process = self.start(app, "--cuda-api", "all")
+        counts = app.ask("go 20")
+        self.stop(process)
+        recording = Recording(self.path)
+        for name in ("cudaGetDevice", "cuDeviceGet", "cudaLaunchKernel"):
+            self.assertEqual(len(recording.calls[name]), counts["launches"], name)
+        self.assert_left(app)
+        self.assertEqual(limpet("record", "-p", app.pid, "--cuda-api", "some").code, 2)
+
+    def test_nccl_with_bytes_and_ranks(self):
+        app = self.app()
+        process = self.start(app, "--nccl-trace")
+        self.assertEqual(app.ask("nccl 5")["broken"], 0)
+        self.stop(process)
+        calls = Recording(self.path).calls
+        unknown = 2 ** 64 - 1
+
+        def seen(name):
+            return collections.Counter((call["result"], call["size"], call["rank"], call["ranks"], call["peer"])
+                                       for call in calls[name])
+
+        self.assertEqual(seen("ncclAllReduce"), {(0, 64, 3, 8, unknown): 5, (7, 4, unknown, unknown, unknown): 1})
+        self.assertEqual(seen("ncclReduce"), {(0, 16, 3, 8, 5): 5})
+        self.assertEqual(seen("ncclSend"), {(0, 8, 3, 8, 6): 5})
+
     def test_kernels_alone_cost_no_callbacks(self):
         app = self.app()
         process = self.start(app, "--kernel-trace")
@@ -297,14 +347,17 @@ class Looking(Cuda):
 
 class Refusals(Cuda):
     def refused(self, why, **variables):
-        app = self.app(**variables)
-        process = self.start(app, "--cuda-trace")
-        app.ask("go 3")
-        process.send_signal(signal.SIGINT)
-        result = harness.limpet_finish(process)
-        self.assertNotEqual(result.code, 0, str(result))
-        self.assertIn(why, str(result))
-        self.assert_left(app)
+        """Devices and driver are refused, the runtime's calls are not."""
+        for trace in ("--cuda-driver-trace", "--cuda-trace"):
+            app = self.app(**variables)
+            process = self.start(app, trace)
+            counts = app.ask("go 3")
+            process.send_signal(signal.SIGINT)
+            result = harness.limpet_finish(process)
+            self.assertIn(why, str(result))
+            self.assertEqual(result.code == 0, trace == "--cuda-trace", str(result))
+            self.assert_left(app)
+        self.assertEqual(len(Recording(self.path).calls["cudaLaunchKernel"]), counts["launches"])
 
     def test_another_profiler(self):
         self.refused("another profiler holds", STANDIN_CUPTI_HELD="1")

@@ -55,6 +55,9 @@ static const char *const value_names[VALUE_KINDS] = {
 	[VALUE_OPERATION] = "operation",
 	[VALUE_FLAGS] = "flags",
 	[VALUE_FILE] = "file",
+	[VALUE_RANK] = "rank",
+	[VALUE_RANKS] = "ranks",
+	[VALUE_PEER] = "peer",
 };
 
 const char *drop_reason_name(unsigned reason)

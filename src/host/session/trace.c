@@ -63,6 +63,8 @@ static int write_request(const struct trace_options *options, char *text, struct
 		trace_add(text, "lock-all;");
 	if (options->opencl_device_time)
 		trace_add(text, "opencl-device-time;");
+	if (options->cuda_api_all)
+		trace_add(text, "cuda-api-all;");
 	if (options->alloc_stacks)
 		trace_add(text, "alloc-stack;");
 	if (options->alloc_sample)
@@ -121,7 +123,7 @@ static int check_options(const struct trace_options *options, struct err *err)
 static uint64_t ring_size(const struct trace_options *options)
 {
 	const uint32_t devices =
-		DOMAIN_BIT(KERNEL) | DOMAIN_BIT(COPY) | DOMAIN_BIT(CUDA) | DOMAIN_BIT(COUNTER);
+		DOMAIN_BIT(KERNEL) | DOMAIN_BIT(COPY) | DOMAINS_CUDA | DOMAIN_BIT(COUNTER);
 
 	if (options->ring_size)
 		return options->ring_size;

@@ -23,6 +23,7 @@ struct trace_options {
 	bool all_locks;               /* also those that nobody held */
 	bool alloc_stacks;            /* the call stack of every allocation */
 	bool opencl_device_time;      /* by queues of ours beside the program's */
+	bool cuda_api_all;            /* calls that only ask, too */
 	uint64_t alloc_sample;        /* bytes between samples, which have stacks; 0: every call */
 	const char *const *functions; /* "LIBRARY:SYMBOL", with * and ? */
 	size_t function_count;

@@ -33,6 +33,7 @@ enum domain_set {
 	IN_GPU = 16,    /* of a runtime whose calls and activities belong together */
 	IN_TABLES = 32, /* seen through tables of a runtime, which have to be found */
 	IN_BPF = 64,    /* seen by kernel programs: nothing in the target takes part */
+	IN_CUDA = 128,  /* --cuda-trace */
 };
 
 #define DOMAIN_BIT(name) (1u << DOMAIN_##name)
@@ -52,6 +53,9 @@ enum domain_bits {
 #include "shared/wire/domains.def"
 	, DOMAINS_HSA = 0u
 #define DOMAIN(number, name, key, title, form, list, kind, kind_name, sets, ...) DOMAIN_IF(sets, IN_HSA, number)
+#include "shared/wire/domains.def"
+	, DOMAINS_CUDA = 0u
+#define DOMAIN(number, name, key, title, form, list, kind, kind_name, sets, ...) DOMAIN_IF(sets, IN_CUDA, number)
 #include "shared/wire/domains.def"
 	, DOMAINS_GPU = 0u
 #define DOMAIN(number, name, key, title, form, list, kind, kind_name, sets, ...) DOMAIN_IF(sets, IN_GPU, number)

@@ -127,6 +127,10 @@ enum value_kind {
 	VALUE_OPERATION,     /* enum memory_operation */
 	VALUE_FLAGS,
 	VALUE_FILE, /* number of a file's name (NAME_FILE); 0: not known */
+	VALUE_RANK, /* of a communicator: the caller's own, how many there are, and the other
+		       one's; all ones: not known */
+	VALUE_RANKS,
+	VALUE_PEER,
 	VALUE_KINDS,
 };
 

@@ -64,6 +64,8 @@ static const struct option_desc record_options[] = {
 	{ 0, "opencl-device-time", NULL,
 	  "as --opencl-trace, with the devices' own times, by queues beside the program's",
 	  OPTION_FLAG, FIELD(opencl_device_time) },
+	{ 0, "cuda-api", "SET", "trace these CUDA calls: default, or all, also those that only ask",
+	  OPTION_TEXT, FIELD(cuda_api) },
 	{ 0, "counters", "NAMES",
 	  "count over time: task-clock,page-faults,{cycles,instructions}, or SQ_WAVES of a GPU",
 	  OPTION_LIST, FIELD(counters) },
@@ -89,13 +91,25 @@ static const struct option_desc record_options[] = {
 	{ 0 },
 };
 
-/* Device times of nothing are meant to be those of OpenCL. */
+/* Device times of nothing are meant to be those of OpenCL, and calls of nothing CUDA's. */
 static uint32_t read_domains(const struct record_values *values)
 {
 	uint32_t with_times = DOMAIN_BIT(OPENCL) | DOMAIN_BIT(KERNEL) | DOMAIN_BIT(COPY);
 	bool is_alone = values->opencl_device_time && !(values->domains_traced & with_times);
+	bool is_cuda = values->cuda_api && !(values->domains_traced & DOMAINS_CUDA);
 
-	return values->domains_traced | (is_alone ? DOMAIN_BIT(OPENCL) : 0);
+	return values->domains_traced | (is_alone ? DOMAIN_BIT(OPENCL) : 0) |
+	       (is_cuda ? DOMAINS_CUDA : 0);
+}
+
+static int read_cuda_api(const char *word, bool *ret_all, struct err *err)
+{
+	*ret_all = word && !strcmp(word, "all");
+	if (!word || *ret_all || !strcmp(word, "default"))
+		return 0;
+	err_set(err, -EINVAL, "--cuda-api: unknown set '%s'", word);
+	err_fix(err, "--cuda-api all, or default");
+	return err_exit(err, EXIT_USAGE);
 }
 
 static int read_trace_options(const struct record_values *values, struct trace_options *ret,
@@ -112,7 +126,7 @@ static int read_trace_options(const struct record_values *values, struct trace_o
 	if (size_parse("--alloc-sample", values->alloc_sample, &ret->alloc_sample, err) ||
 	    size_parse("--ring-size", values->ring_size, &ret->ring_size, err))
 		return err->code;
-	return 0;
+	return read_cuda_api(values->cuda_api, &ret->cuda_api_all, err);
 }
 
 /* A file that is there keeps its name unless it was named. */

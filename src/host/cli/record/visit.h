@@ -14,7 +14,7 @@ struct record_values {
 	bool alloc_stacks, all_locks, opencl_device_time;
 	bool unload, force, resumes, is_json, is_watched, no_open;
 	struct option_list functions, pids, counters;
-	const char *output, *alloc_sample, *max_size, *ring_size, *period;
+	const char *output, *alloc_sample, *max_size, *ring_size, *period, *cuda_api;
 	uint64_t duration_ns, counter_interval_ns;
 	struct sample_words samples;
 };

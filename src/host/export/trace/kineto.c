@@ -28,8 +28,11 @@ struct kineto {
 
 /* What its readers know, by domain; others are operations of the program's. */
 static const char *const categories[DOMAINS] = {
-	[DOMAIN_CUDA] = "cuda_driver",       [DOMAIN_HIP_RUNTIME] = "cuda_runtime",
-	[DOMAIN_MARKER] = "user_annotation", [DOMAIN_KERNEL] = "kernel",
+	[DOMAIN_CUDA] = "cuda_driver",
+	[DOMAIN_CUDA_RUNTIME] = "cuda_runtime",
+	[DOMAIN_HIP_RUNTIME] = "cuda_runtime",
+	[DOMAIN_MARKER] = "user_annotation",
+	[DOMAIN_KERNEL] = "kernel",
 	[DOMAIN_COPY] = "gpu_memcpy",
 };
 

@@ -30,6 +30,12 @@ static const struct driver_call {
 #undef CUDA_CALL
 };
 
+/* Any other, by the name that CUPTI has for it. */
+static const struct traced other = { NULL,        NULL,
+				     DOMAIN_CUDA, HOOK_REGISTERS,
+				     NULL,        NULL,
+				     1,           { { VALUE_RESULT, CAPTURE_RESULT_INT } } };
+
 static uint32_t functions[FUNCTIONS_MAX]; /* in this session's list */
 
 /* What is to be run at the end of a call, by whose thread, and whether it was. */
@@ -40,24 +46,44 @@ static struct {
 	int result;
 } parting;
 
-bool callbacks_announce(void)
+static bool function_add(uint32_t number, const struct traced *traced, const char *name)
+{
+	functions[number] =
+		function_announce(traced, &(struct function_name){ name, "libcuda.so.1" });
+	return functions[number] != UNSEEN;
+}
+
+static bool others_announce(const struct cupti *cupti)
+{
+	bool fits = true;
+
+	for (uint32_t i = 1; fits && i < FUNCTIONS_MAX; i++) {
+		const char *name = NULL;
+
+		if (functions[i] == UNSEEN && !cupti->callback_name(DRIVER_DOMAIN, i, &name) &&
+		    name)
+			fits = function_add(i, &other, name);
+	}
+	return fits;
+}
+
+bool callbacks_announce(const struct cupti *cupti)
 {
 	for (unsigned i = 0; i < FUNCTIONS_MAX; i++)
 		functions[i] = UNSEEN;
-	for (unsigned i = 0; i < ARRAY_SIZE(calls); i++) {
-		const struct traced *traced = &calls[i].traced;
-
-		functions[calls[i].number] = function_announce(
-			traced, &(struct function_name){ traced->name, "libcuda.so.1" });
-		if (functions[calls[i].number] == UNSEEN)
+	for (unsigned i = 0; i < ARRAY_SIZE(calls); i++)
+		if (!function_add(calls[i].number, &calls[i].traced, calls[i].traced.name))
 			return false;
-	}
-	return true;
+	return !cuda_writes_all_calls() || others_announce(cupti);
 }
 
 /* Older ones do not know all of them. */
 void callbacks_enable(const struct cupti *cupti, void *subscriber)
 {
+	if (cuda_writes_all_calls()) {
+		(void)cupti->enable_domain(1, subscriber, DRIVER_DOMAIN);
+		return;
+	}
 	for (unsigned i = 0; i < ARRAY_SIZE(calls); i++)
 		(void)cupti->enable_callback(1, subscriber, DRIVER_DOMAIN, calls[i].number);
 }

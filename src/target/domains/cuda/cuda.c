@@ -5,6 +5,8 @@
 
 static const enum trace_domain work[] = { DOMAIN_KERNEL, DOMAIN_COPY, DOMAIN_MEMORY };
 
+static const struct domain_hooks *const hooks[] = { &hooks_cuda_runtime, &hooks_nccl };
+
 static bool is_to_try; /* since modules have come, or CUDA was not begun */
 
 /* Who asks for the calls alone gets all that they cause. */
@@ -25,6 +27,7 @@ static bool cuda_start(const struct trace_request *request)
 	bool fits = true;
 
 	cuda_set_written(read_request(request));
+	cuda_set_all_calls(request_has(request, CUDA_API_ALL));
 	is_to_try = cuda_written() != 0;
 	for (unsigned i = 0; i < ARRAY_SIZE(work); i++)
 		if (cuda_writes(work[i]))
@@ -71,6 +74,8 @@ static void cuda_ask(struct got_report *report)
 
 const struct runtime runtime_cuda = {
 	.name = "cuda",
+	.hooks = hooks,
+	.hook_count = ARRAY_SIZE(hooks),
 	.notes = cuda_notes,
 	.note_count = CUDA_NOTES,
 	.numbers = { CUDA_NUMBERS_FROM, CUDA_NUMBERS },

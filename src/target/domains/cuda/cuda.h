@@ -14,6 +14,7 @@
  * library.c     finds CUPTI and the driver in the process
  * state.c       what is to be written
  * notes.c       what there may be to say
+ * runtime_calls.c, nccl.c  what modules import of the runtime, and of NCCL
  */
 #pragma once
 
@@ -25,6 +26,10 @@
 #define CUDA_NUMBERS      65536u
 
 extern const struct runtime runtime_cuda;
+extern const struct domain_hooks hooks_cuda_runtime, hooks_nccl;
+
+/* In a request: calls that only ask are traced, too. */
+#define CUDA_API_ALL "cuda-api-all"
 
 /* notes.c */
 enum cuda_note {
@@ -42,6 +47,9 @@ extern const struct note cuda_notes[CUDA_NOTES];
 void cuda_set_written(uint32_t domains);
 uint32_t cuda_written(void);
 bool cuda_writes(enum trace_domain domain);
+/* Calls that only ask, too? */
+void cuda_set_all_calls(bool is_on);
+bool cuda_writes_all_calls(void);
 
 /* library.c: CUPTI's functions, as its public interface has them; all answer 0 for success. */
 typedef void cupti_callback(void *unused, int domain, uint32_t function, const void *call);
@@ -55,6 +63,7 @@ struct cupti {
 	int (*unsubscribe)(void *subscriber);
 	int (*enable_callback)(uint32_t is_on, void *subscriber, int domain, uint32_t function);
 	int (*enable_domain)(uint32_t is_on, void *subscriber, int domain);
+	int (*callback_name)(int domain, uint32_t function, const char **ret);
 	int (*register_buffers)(cupti_buffer_requested *, cupti_buffer_completed *);
 	int (*set_attribute)(int attribute, size_t *size, void *value);
 	int (*enable)(int kind);
@@ -162,7 +171,7 @@ cupti_buffer_completed activities_take;
 struct cuda_tally activities_tally(void);
 
 /* callbacks.c */
-bool callbacks_announce(void);
+bool callbacks_announce(const struct cupti *cupti);
 void callbacks_enable(const struct cupti *cupti, void *subscriber);
 void callbacks_disable(const struct cupti *cupti, void *subscriber);
 /* Runs it at the end of a call of the driver's, as CUPTI wishes for its end; false: it was not

@@ -30,6 +30,7 @@ static const struct entry cupti_entries[] = {
 	CUPTI(unsubscribe, "cuptiUnsubscribe"),
 	CUPTI(enable_callback, "cuptiEnableCallback"),
 	CUPTI(enable_domain, "cuptiEnableDomain"),
+	CUPTI(callback_name, "cuptiGetCallbackName"),
 	CUPTI(register_buffers, "cuptiActivityRegisterCallbacks"),
 	CUPTI(set_attribute, "cuptiActivitySetAttribute"),
 	CUPTI(enable, "cuptiActivityEnable"),

@@ -112,7 +112,7 @@ static int session_prepare(void)
 
 	if (!r)
 		r = buffers_open();
-	if (!r && !callbacks_announce())
+	if (!r && !callbacks_announce(&session.cupti))
 		r = -ENOSPC;
 	if (r)
 		return r;

@@ -4,6 +4,7 @@
 #include "target/domains/cuda/cuda.h"
 
 static uint32_t written;
+static bool has_all_calls;
 
 void cuda_set_written(uint32_t domains)
 {
@@ -18,4 +19,14 @@ uint32_t cuda_written(void)
 bool cuda_writes(enum trace_domain domain)
 {
 	return cuda_written() >> domain & 1;
+}
+
+void cuda_set_all_calls(bool is_on)
+{
+	__atomic_store_n(&has_all_calls, is_on, __ATOMIC_RELAXED);
+}
+
+bool cuda_writes_all_calls(void)
+{
+	return __atomic_load_n(&has_all_calls, __ATOMIC_RELAXED);
 }

@@ -35,7 +35,7 @@ static void print_formats(void)
 
 static bool takes_pid(const struct command *command)
 {
-	return strncmp(command->usage, "PID", 3) == 0 || strncmp(command->usage, "[PID]", 5) == 0;
+	return strncmp(command->usage + strspn(command->usage, "[{"), "PID", 3) == 0;
 }
 
 /* A text inside single quotes, with a backslash before each of the marked characters. */

@@ -275,13 +275,17 @@ class Life(Cuda):
 
         self.assertTrue(harness.wait_until(have_settled), seen[-9:])
 
+    def record_a_kernel(self, app):
+        """Of one that works: until it had a processor."""
+        process = self.start(app)
+        self.assertTrue(harness.wait_until(lambda: app.ask("state")["buffers"]), "no kernel was seen")
+        self.stop(process)
+
     def test_again_and_again_while_it_works(self):
         app = self.app()
         app.ask("run")
         for index in range(3):
-            process = self.start(app)
-            self.assertTrue(harness.wait_until(lambda: app.ask("state")["buffers"]), "no kernel was seen")
-            self.stop(process)
+            self.record_a_kernel(app)
             self.assert_left(app, finalized=index + 1)
             recording = Recording(self.path)
             self.assertEqual(recording.dropped, 0)
@@ -302,7 +306,7 @@ class Life(Cuda):
         process.wait()
         self.assertTrue(harness.wait_until(lambda: app.ask("state")["finalized"] == 1))
         self.assert_left(app)
-        self.stop(self.start(app))
+        self.record_a_kernel(app)
         self.assertGreater(app.ask("stop")["launches"], 0)
 
     def test_what_is_under_way_is_waited_for(self):

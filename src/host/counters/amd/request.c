@@ -64,7 +64,7 @@ static void event_write(struct counter_collection *self, size_t index)
 			words_add(self, "%s%u", before, position);
 			before = "+";
 		}
-		position += all >> i & 1;
+		position += (unsigned)(all >> i & 1);
 	}
 	words_add(self, ";");
 }

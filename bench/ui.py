@@ -14,6 +14,7 @@ import argparse
 import os
 import pathlib
 import random
+import signal
 import statistics
 import subprocess
 import sys
@@ -117,12 +118,24 @@ class Target:
             time.sleep(0.1)
 
     def rate(self, seconds):
+        """Blocks in a second of its own processor time: what others do on the machine does not count, what samples cost does."""
         self.wait_for(len(self.points) + 1)
-        begin = len(self.points) - 1
+        begin, cpu = len(self.points) - 1, cpu_ms(self.process.pid)
         time.sleep(seconds)
-        self.wait_for(begin + 2)
-        (first, before), (last, after) = self.points[begin], self.points[-1]
-        return (after - before) / (last - first)
+        self.wait_for(len(self.points) + 1)
+        return (self.points[-1][1] - self.points[begin][1]) / (cpu_ms(self.process.pid) - cpu)
+
+
+def recorded_rate(target, seconds):
+    """The same while limpet record has it."""
+    with tempfile.TemporaryDirectory(prefix="bench-ui-") as folder:
+        command = [os.environ["LIMPET"], "record", "-p", str(target.process.pid), "-F", "999", "--off-cpu", "-o", os.path.join(folder, "it.limpet")]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as recording:
+            time.sleep(3)
+            rate = target.rate(seconds)
+            recording.send_signal(signal.SIGINT)
+            recording.wait()
+        return rate
 
 
 def tab(server, until, failures, flames):
@@ -143,7 +156,9 @@ def tab(server, until, failures, flames):
 def live(options):
     target = Target(options.threads, options.block)
     try:
-        alone = target.rate(10)
+        target.rate(5)
+        alone = target.rate(20)
+        print(f"target with record: {100 * recorded_rate(target, 30) / alone:.1f} % of alone", flush=True)
         with Server() as server:
             answer = server.post("/api/sessions", {"pid": target.process.pid, "sample": {"hz": 999, "off_cpu": True}})
             if answer.status != 200:

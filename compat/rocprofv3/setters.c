@@ -158,7 +158,7 @@ static int find_word(const char *const *words, size_t count, const char *word)
 int set_formats(struct profile *profile, const struct setting *setting, const char *const *values,
 		size_t count, struct err *err)
 {
-	static const char *const names[] = { "rocpd", "csv", "json", "pftrace" };
+	static const char *const names[] = { "rocpd", "csv", "json", "pftrace", "limpet" };
 
 	for (size_t i = 0; i < count; i++) {
 		int index = find_word(names, ARRAY_SIZE(names), values[i]);
@@ -166,11 +166,12 @@ int set_formats(struct profile *profile, const struct setting *setting, const ch
 		if (index < 0 && !strcasecmp(values[i], "otf2")) {
 			err_set(err, -ENOTSUP, "--%s otf2 is not supported", setting->name);
 			err_why(err, "limpet does not write OTF2");
-			err_fix(err, "rocpd, csv, json or pftrace");
+			err_fix(err, "rocpd, csv, json, pftrace or limpet");
 			return err_exit(err, EXIT_USAGE);
 		}
 		if (index < 0)
-			return value_refuse(setting, values[i], "rocpd, csv, json or pftrace", err);
+			return value_refuse(setting, values[i],
+					    "rocpd, csv, json, pftrace or limpet", err);
 		profile->output.formats |= 1u << index;
 	}
 	return 0;

@@ -103,7 +103,7 @@ const struct setting settings[] = {
 	SWITCH(0, "selected-regions-ref-count", output.regions.is_counted,
 	       "the same, where each resume needs a pause of its own"),
 	{ 'f', "output-format", NULL, TAKES_SOME, set_formats, "FORMAT",
-	  "rocpd (default), csv, json, pftrace; several" },
+	  "rocpd (default), csv, json, pftrace; limpet, for 'limpet ui' and 'limpet report'" },
 	TEXT('o', "output-file", "NAME", output.file,
 	     "name of the files, with keys (default %hostname%/%pid%)"),
 	TEXT('d', "output-directory", "FOLDER", output.directory, "where to (default: here)"),

@@ -15,10 +15,11 @@ import unittest
 from collections import Counter
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(TESTS / name) for name in ("amd", "front_ends", "recording", "attach")]
+sys.path[:0] = [str(TESTS / name) for name in ("amd", "front_ends", "recording", "attach", "ui")]
 
 import staged  # noqa: E402
 import test_amd_files as files  # noqa: E402
+from server import Server  # noqa: E402, F401
 from standin import CASES, STANDIN, Work, harness  # noqa: E402
 
 DEADLINE_S = 2 * harness.PATIENCE_S

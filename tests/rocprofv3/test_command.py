@@ -11,7 +11,7 @@ import subprocess
 import time
 import unittest
 
-from profiled import CASES, COUNTED, HOST, STANDIN, Profiled, Work, files, harness
+from profiled import CASES, COUNTED, HOST, STANDIN, Profiled, Server, Work, files, harness
 
 TRACES = ("--hip-trace", "--kernel-trace", "--memory-copy-trace", "--marker-trace")
 
@@ -30,6 +30,21 @@ class Formats(Profiled):
                 self.assertEqual(files.sums_of_pftrace(prefix + "_results.pftrace"), from_csv)
                 for name in ("results.db", "results.json", "results.pftrace", "hip_api_trace.csv"):
                     self.assertIn(f"Opened result file: ./{HOST}/{work.pid}_{name}", running.err)
+
+    def test_the_recording_opens_on_the_page(self):
+        work = self.work()
+        did, _ = self.trace(work, *TRACES, "-f", "limpet", "csv")
+        path = self.usual(work) + "_results.limpet"
+        events = sum(count for count, _ in files.sums_of_csv(self.usual(work)).values())
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        with Server(path) as server:
+            spans = server.ask("/api/spans?session=1&width=16384")
+            self.assertLessEqual(events, sum(lane["spans"] for lane in spans["lanes"]))
+            self.assertIn("queue", {lane["type"] for lane in spans["lanes"]})
+            self.assertIn("hipMalloc", spans["columns"]["names"])
+            gpu = server.ask("/api/flame?session=1&kind=gpu")
+            self.assertGreaterEqual(gpu["samples"], did["kernels"])
+            self.assertGreater(len(server.ask("/api/flows?session=1")["columns"]["to_time"]), 0)
 
     def test_headers_to_the_letter(self):
         work = self.work()

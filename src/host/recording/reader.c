@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -156,6 +157,21 @@ static bool read_payload(struct recording_reader *reader, uint64_t at,
 uint64_t reader_size(const struct recording_reader *reader)
 {
 	return reader->size;
+}
+
+int reader_copy(const struct recording_reader *reader, int to)
+{
+	off_t at = 0;
+
+	while ((uint64_t)at < reader->size) {
+		ssize_t r = sendfile(to, reader->fd, &at, reader->size - (uint64_t)at);
+
+		if (r < 0 && errno != EINTR)
+			return -errno;
+		if (r == 0)
+			return -EIO; /* it was cut meanwhile */
+	}
+	return 0;
 }
 
 void reader_believe(struct recording_reader *reader)

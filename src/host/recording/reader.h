@@ -32,6 +32,8 @@ void reader_close(struct recording_reader *reader);
 
 /* Bytes of the file. */
 uint64_t reader_size(const struct recording_reader *reader);
+/* Writes the whole file, as it is, to a descriptor.  0 or -errno. */
+int reader_copy(const struct recording_reader *reader, int to) MUST_CHECK;
 /* From now on it may unpack to anything. */
 void reader_believe(struct recording_reader *reader);
 

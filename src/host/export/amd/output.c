@@ -134,6 +134,11 @@ static int write_pftrace(struct part *part, struct output_file *file)
 	return pftrace_write_styled(part->view.model, &style, file->out);
 }
 
+static int write_recording(struct part *part, struct output_file *file)
+{
+	return reader_copy(part->view.model->reader, fileno(file->out));
+}
+
 static int write_file(struct part *part, const char *suffix, file_opener *begin, file_writer *write)
 {
 	CLEANUP(output_discard) struct output_file file = { 0 };
@@ -177,6 +182,8 @@ static int write_formats(struct part *part)
 		r = write_file(part, "results.json", output_open, write_json);
 	if (!r && formats & AMD_FORMAT_PFTRACE && is_filled)
 		r = write_file(part, "results.pftrace", output_open, write_pftrace);
+	if (!r && formats & AMD_FORMAT_LIMPET && is_filled)
+		r = write_file(part, "results.limpet", output_open, write_recording);
 	return r;
 }
 

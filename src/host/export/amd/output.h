@@ -13,6 +13,8 @@ enum amd_format {
 	AMD_FORMAT_CSV = 2,
 	AMD_FORMAT_JSON = 4,
 	AMD_FORMAT_PFTRACE = 8,
+	AMD_FORMAT_LIMPET =
+		16, /* the recording itself, with all that filters leave out elsewhere */
 };
 
 /* Names that are taken, where several models are written after each other.  Begins as all 0. */

@@ -10,6 +10,7 @@
 	embed blob_agent, AGENT_PATH
 	embed blob_tracer, TRACER_PATH
 	embed blob_injector, INJECTOR_PATH
+	embed blob_nvml, NVML_PATH
 	embed blob_flamegraph, FLAMEGRAPH_PATH
 
 	.section .note.GNU-stack, "", %progbits

@@ -61,7 +61,7 @@ int blob_open(const char *name, const void *bytes, size_t size)
 }
 
 /* Where a memory file may not be executed: a nameless file in a temporary directory. */
-static int program_in_directory(const char *directory, size_t size)
+static int program_in_directory(const char *directory, const void *bytes, size_t size)
 {
 	char path[64];
 	int readable, fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0700);
@@ -69,22 +69,20 @@ static int program_in_directory(const char *directory, size_t size)
 	if (fd < 0)
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	readable =
-		descriptor_write(fd, blob_injector, size) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	readable = descriptor_write(fd, bytes, size) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
 	close(fd); /* a file open for writing cannot be executed */
 	return readable;
 }
 
-static int injector_program(void)
+int program_open(const char *name, const void *bytes, size_t size)
 {
 	static const char *const directories[] = { "/dev/shm", "/tmp", "/var/tmp", "/run" };
-	size_t size = (size_t)(blob_injector_end - blob_injector);
-	int fd = memfd_open("limpet-injector", true);
+	int fd = memfd_open(name, true);
 
-	if (fd >= 0 && !descriptor_write(fd, blob_injector, size))
+	if (fd >= 0 && !descriptor_write(fd, bytes, size))
 		return fd;
 	for (size_t i = 0; i < ARRAY_SIZE(directories) && fd < 0; i++)
-		fd = program_in_directory(directories[i], size);
+		fd = program_in_directory(directories[i], bytes, size);
 	return fd;
 }
 
@@ -223,7 +221,9 @@ static int run_family(struct child *child)
 
 int injector_run(struct job *job, const int fds[2], struct err *err)
 {
-	CLEANUP(close) int program = injector_program();
+	CLEANUP(close)
+	int program = program_open("limpet-injector", blob_injector,
+				   (size_t)(blob_injector_end - blob_injector));
 	struct child child = {
 		.program = program, .job_fd = fds[0], .lock = fds[1], .error = -ECHILD
 	};

@@ -35,3 +35,5 @@ pid_t child_run(int (*run)(void *argument), void *argument, sigset_t *ret_mask);
 /* A descriptor of anonymous memory with these bytes in it, usable as a library, which nobody can
  * change any more. */
 int blob_open(const char *name, const void *bytes, size_t size);
+/* The same, usable as a program. */
+int program_open(const char *name, const void *bytes, size_t size);

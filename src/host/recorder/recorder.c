@@ -57,9 +57,10 @@ static int begin_syscalls(struct recorder *self, struct err *err)
 static int begin_windows(struct recorder *self, struct err *err)
 {
 	size_t count;
+	int r = self->gpu_windows ? gpu_windows_start(self->gpu_windows, err) : 0;
 
-	if (!self->cpu_windows)
-		return 0;
+	if (r || !self->cpu_windows)
+		return r;
 	count = roots_choose_living(self);
 	return cpu_windows_start(self->cpu_windows, self->pids, count, self->given.has_children,
 				 err);
@@ -112,6 +113,8 @@ int recorder_pause(struct recorder *self, bool unload, struct err *err)
 
 	if (self->cpu_windows)
 		r = cpu_windows_pause(self->cpu_windows, err);
+	if (self->gpu_windows && gpu_windows_pause(self->gpu_windows, r ? &second : err))
+		r = r ? r : err->code;
 	if (self->syscalls && syscall_tracing_pause(self->syscalls, r ? &second : err))
 		r = r ? r : err->code;
 	if (self->sampling)
@@ -154,6 +157,8 @@ int recorder_check(struct recorder *self, struct err *err)
 		r = syscall_tracing_check(self->syscalls, err);
 	if (!r && self->cpu_windows)
 		r = cpu_windows_check(self->cpu_windows, err);
+	if (!r && self->gpu_windows)
+		r = gpu_windows_check(self->gpu_windows, err);
 	return !r && self->sampling ? sampling_check(self->sampling, err) : r;
 }
 

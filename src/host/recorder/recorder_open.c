@@ -118,6 +118,10 @@ static int open_windows(struct recorder *self, struct err *err)
 	if (!r && options && options->devices)
 		r = device_windows_new(&self->device_windows, self->output.recording, options, err);
 	self->tracing.windows = self->device_windows;
+	if (!r && options && options->has_gpus)
+		r = gpu_windows_new(&self->gpu_windows, self->output.recording,
+				    &self->output.programs, options,
+				    self->root_count ? self->roots[0].pid : 0, err);
 	return r;
 }
 
@@ -193,6 +197,7 @@ void recorder_free(struct recorder *self, bool keeps_files)
 	if (!self)
 		return;
 	cpu_windows_free(self->cpu_windows);
+	gpu_windows_free(self->gpu_windows);
 	syscall_tracing_free(self->syscalls);
 	sampling_free(self->sampling);
 	close_roots(self);

@@ -7,6 +7,7 @@
 #include "host/recorder/syscalls/syscall_tracing.h"
 #include "host/recorder/windows/cpu_windows.h"
 #include "host/recorder/windows/device_windows.h"
+#include "host/recorder/windows/gpu_windows.h"
 #include "host/session/tree.h"
 
 #include <pthread.h>
@@ -70,6 +71,7 @@ struct recorder {
 	struct syscall_tracing *syscalls; /* NULL: not asked for, or added up */
 	struct cpu_windows *cpu_windows;  /* NULL: not asked for */
 	struct device_windows *device_windows;
+	struct gpu_windows *gpu_windows;
 	struct tracing_totals earlier; /* of those that have ended */
 	struct recorded_contents written;
 

@@ -69,7 +69,10 @@ static const struct option_desc record_options[] = {
 	{ 0, "counters", "NAMES",
 	  "count over time: task-clock,page-faults,{cycles,instructions}, or SQ_WAVES of a GPU",
 	  OPTION_LIST, FIELD(counters) },
-	{ 0, "counter-interval", "TIME", "length of their windows, 1ms or more (default: 100ms)",
+	{ 0, "gpu-metrics", NULL,
+	  "measure NVIDIA's GPUs over time: SMs, tensor pipes, memory, links, power, clocks",
+	  OPTION_FLAG, FIELD(gpu_metrics) },
+	{ 0, "counter-interval", "TIME", "length of windows, 1ms or more (default: 100ms)",
 	  OPTION_DURATION, FIELD(counter_interval_ns) },
 	{ 0, "max-size", "SIZE", "stop when the file has this size (100M)", OPTION_TEXT,
 	  FIELD(max_size) },
@@ -169,13 +172,16 @@ static int read_counters(const struct record_values *values, struct visit *visit
 	bool is_alone = visit->pid_count <= 1 && !values->samples.children;
 	int r;
 
-	if (!values->counters.count)
+	if (!values->counters.count && !values->gpu_metrics)
 		return 0;
-	r = counter_choice_make(choice, values->counters.items, values->counters.count,
-				values->counter_interval_ns, err);
+	r = values->counters.count
+		    ? counter_choice_make(choice, values->counters.items, values->counters.count,
+					  values->counter_interval_ns, err)
+		    : counter_choice_make_gpus(choice, values->counter_interval_ns, err);
 	if (r)
 		return r;
 	visit->counts = true;
+	choice->options.has_gpus = values->gpu_metrics;
 	options->windows = &choice->options;
 	options->trace.windows = choice->has_devices ? choice->devices.words : NULL;
 	return counter_choice_check_alone(choice, is_alone, err);

@@ -33,7 +33,7 @@ static int judge_records(const struct visit *self, const struct recorder_outcome
 static int judge_windows(const struct visit *self, const struct recorder_outcome *outcome,
 			 struct err *err)
 {
-	bool is_of_devices = !self->counters.events.count;
+	bool is_of_devices = self->counters.has_devices;
 
 	if (outcome->written.windows)
 		return 0;

@@ -19,7 +19,7 @@
 struct stat_values {
 	struct option_list pids, events;
 	uint64_t duration_ns, interval_ns;
-	bool by_thread, has_children, is_json, is_csv, is_list;
+	bool by_thread, has_children, is_json, is_csv, is_list, has_gpus;
 };
 
 #define FIELD(name) offsetof(struct stat_values, name)
@@ -29,6 +29,9 @@ static const struct option_desc stat_options[] = {
 	{ 'e', "event", "EVENTS",
 	  "count these, by perf's names: cycles,{branches,branch-misses}:u; or SQ_WAVES of a GPU",
 	  OPTION_LIST, FIELD(events) },
+	{ 'g', "gpu", NULL,
+	  "also measure NVIDIA's GPUs: SMs, tensor pipes, memory, links, power, clocks",
+	  OPTION_FLAG, FIELD(has_gpus) },
 	{ 't', "threads", NULL, "also count each thread by itself", OPTION_FLAG, FIELD(by_thread) },
 	{ 'C', "children", NULL, "count its descendants too, also those started later", OPTION_FLAG,
 	  FIELD(has_children) },
@@ -167,8 +170,11 @@ static int stat_read_events(const struct stat_values *values, struct counter_cho
 	uint64_t window_ns = values->interval_ns ? values->interval_ns / 2 : 0;
 	int r;
 
-	if (!values->events.count)
+	if (!values->events.count) {
+		ret->options.interval_ns = window_ns ? MIN(window_ns, (uint64_t)COUNTER_INTERVAL_NS)
+						     : COUNTER_INTERVAL_NS;
 		return counter_events_default(&ret->events, &counter_sources_system, err);
+	}
 	r = counter_choice_make(ret, values->events.items, values->events.count,
 				MIN(window_ns, (uint64_t)COUNTER_INTERVAL_NS), err);
 	if (!r)
@@ -181,7 +187,8 @@ static int stat_begin_devices(struct stat_job *self, struct counter_choice *choi
 {
 	int r;
 
-	if (!choice->has_devices)
+	choice->options.has_gpus = self->values->has_gpus;
+	if (!choice->has_devices && !choice->options.has_gpus)
 		return 0;
 	r = counter_choice_check_alone(choice, options->pid_count == 1 && !options->has_children,
 				       err);
@@ -265,7 +272,8 @@ static enum exit_code stat_run(char **argv)
 const struct command command_stat = {
 	.name = "stat",
 	.summary = "count what a process does: CPU time, context switches, faults, cycles",
-	.usage = "PID [-e EVENTS] [--threads] [--children] [-I TIME] [-d TIME] [--csv | --json]",
+	.usage =
+		"PID [-e EVENTS] [--gpu] [--threads] [--children] [-I TIME] [-d TIME] [--csv | --json]",
 	.options = stat_options,
 	.run = stat_run,
 	.notes =
@@ -281,5 +289,6 @@ const struct command command_stat = {
 		"  limpet stat 4711 -I 1 --csv\n"
 		"  limpet stat 4711 -e task-clock,context-switches:k,'{cycles,instructions}:u'\n"
 		"  limpet stat 4711 -e task-clock,SQ_WAVES,GRBM_COUNT -I 1\n"
+		"  limpet stat 4711 --gpu -I 1\n"
 		"  limpet stat --list\n",
 };

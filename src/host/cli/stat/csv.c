@@ -63,9 +63,9 @@ static void csv_write_device(const struct stat_device_count *count, const struct
 	fputc(',', stdout);
 	export_quoted(stdout, count->name);
 	if (count->has_value)
-		print(stdout, ",%.15g,,counted,1.000000,", count->value);
+		print(stdout, ",%.15g,%s,counted,1.000000,", count->value, count->unit);
 	else
-		fputs(",,,not counted,0.000000,", stdout);
+		print(stdout, ",,%s,not counted,0.000000,", count->unit);
 	if (count->has_value && !count->is_level)
 		print(stdout, "%.6f,/s,\"\"\n", count->rate);
 	else

@@ -31,6 +31,7 @@ static struct stat_device_count count_of(const struct watched_counter *row, bool
 	const struct counter_total *total = is_interval ? &row->interval : &row->all;
 	struct stat_device_count count = { .name = row->name,
 					   .device = row->subject,
+					   .unit = row->is_level ? row->unit : "",
 					   .is_level = row->is_level };
 
 	count.has_value = counter_total_rate(row, total, &count.rate);

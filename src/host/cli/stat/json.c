@@ -86,7 +86,7 @@ static void json_write_device(const struct stat_device_count *count, const struc
 		json_real(&json, "value", count->value);
 	else
 		json_raw(&json, "value", "null");
-	json_text(&json, "unit", "");
+	json_text(&json, "unit", count->unit);
 	json_text(&json, "status", count->has_value ? "counted" : "not counted");
 	if (count->has_value && !count->is_level) {
 		json_real(&json, "metric", count->rate);

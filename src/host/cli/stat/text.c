@@ -197,12 +197,12 @@ static void text_print_device(const struct stat_device_count *count, const struc
 
 	(void)span;
 	if (!count->has_value)
-		print(stdout, "%20s %-2s", "<not counted>", "");
+		print(stdout, "%20s %-3s", "<not counted>", "");
 	else if (count->is_level || count->value >= 1e18 ||
 		 count->value != (double)(uint64_t)count->value)
-		print(stdout, "%20.3f %-2s", count->value, "");
+		print(stdout, "%20.3f %-3s", count->value, count->unit);
 	else
-		print(stdout, "%20s %-2s", number_group((uint64_t)count->value, grouped), "");
+		print(stdout, "%20s %-3s", number_group((uint64_t)count->value, grouped), "");
 	print(stdout, " %-24s", count->name);
 	if (count->has_value && !count->is_level)
 		print(stdout, " %14.3f /s", count->rate);

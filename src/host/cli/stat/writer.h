@@ -47,6 +47,7 @@ void stat_visit(const struct stat_view *view, const struct stat_span *span, stat
 /* One counter of a device; see devices.h. */
 struct stat_device_count {
 	const char *name, *device; /* "SQ_WAVES", "gfx942 1" */
+	const char *unit;          /* "%"; "": a plain number */
 	bool is_level;             /* the value is a mean, and no sum */
 	bool has_value;
 	double value, rate; /* by the second, of a sum */

@@ -124,14 +124,26 @@ static int interval_check(uint64_t interval_ns, struct err *err)
 	return err_exit(err, EXIT_USAGE);
 }
 
+static int choice_begin(struct counter_choice *ret, uint64_t interval_ns, struct err *err)
+{
+	*ret = (struct counter_choice){ 0 };
+	ret->options.interval_ns = interval_ns ? interval_ns : COUNTER_INTERVAL_NS;
+	return interval_check(ret->options.interval_ns, err);
+}
+
+int counter_choice_make_gpus(struct counter_choice *ret, uint64_t interval_ns, struct err *err)
+{
+	int r = choice_begin(ret, interval_ns, err);
+
+	ret->options.has_gpus = true;
+	return r;
+}
+
 int counter_choice_make(struct counter_choice *ret, const char *const *lists, size_t count,
 			uint64_t interval_ns, struct err *err)
 {
-	int r;
+	int r = choice_begin(ret, interval_ns, err);
 
-	*ret = (struct counter_choice){ 0 };
-	ret->options.interval_ns = interval_ns ? interval_ns : COUNTER_INTERVAL_NS;
-	r = interval_check(ret->options.interval_ns, err);
 	for (size_t i = 0; !r && i < count; i++)
 		r = choice_take_list(ret, lists[i], err);
 	if (!r && ret->text_count)

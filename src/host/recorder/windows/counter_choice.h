@@ -26,6 +26,9 @@ struct counter_choice {
  */
 int counter_choice_make(struct counter_choice *ret, const char *const *lists, size_t count,
 			uint64_t interval_ns, struct err *err) MUST_CHECK;
+/* Of no counters, for metrics of GPUs alone (options.has_gpus). */
+int counter_choice_make_gpus(struct counter_choice *ret, uint64_t interval_ns,
+			     struct err *err) MUST_CHECK;
 void counter_choice_done(struct counter_choice *choice);
 
 static inline void counter_choice_done_at_scope_end(struct counter_choice *choice)

@@ -57,6 +57,7 @@ static struct watched_counter *row_find(struct counter_watch *self,
 					 .is_time = !strcmp(metric->unit, "ns") };
 	print_into(row->name, sizeof(row->name), "%s", metric->name);
 	print_into(row->subject, sizeof(row->subject), "%s", metric->subject);
+	print_into(row->unit, sizeof(row->unit), "%s", metric->unit);
 	return row;
 }
 
@@ -188,5 +189,5 @@ bool counter_total_rate(const struct watched_counter *counter, const struct coun
 
 const char *watched_counter_unit(const struct watched_counter *counter)
 {
-	return counter->is_level ? "" : counter->is_time ? "CPUs" : "/s";
+	return counter->is_level ? counter->unit : counter->is_time ? "CPUs" : "/s";
 }

@@ -15,7 +15,7 @@ struct counter_total {
 struct watched_counter {
 	uint32_t metric;
 	uint64_t device; /* METRIC_NO_DEVICE */
-	char name[COUNTER_NAME_MAX], subject[64];
+	char name[COUNTER_NAME_MAX], subject[128], unit[16];
 	bool is_level, is_time; /* a mean, and no sum; nanoseconds */
 	struct counter_total all, interval;
 	struct counter_total latest; /* one window */

@@ -19,6 +19,8 @@ struct window_options {
 	/* What devices count, told by an agent in the one process that is recorded; NULL: nothing.
 	 */
 	const struct counter_collection *devices;
+	/* What NVIDIA's devices do, told by a process of ours. */
+	bool has_gpus;
 	/* Sees each window too, on any thread, one at a time; NULL: nobody does. */
 	void (*observe)(void *context, const struct recorded_metric *metric,
 			const struct recorded_window *window);

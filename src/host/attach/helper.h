@@ -1,0 +1,20 @@
+/*
+ * A program that limpet carries inside itself, as a child of its own with a socket as its standard
+ * input, for what must not happen in limpet or in a target.  It ends when the socket does.
+ */
+#pragma once
+
+#include "host/core/err.h"
+
+#include <sys/types.h>
+
+struct helper {
+	pid_t pid;  /* 0: none */
+	int socket; /* SOCK_SEQPACKET */
+};
+
+/* With these words as its arguments, up to a NULL, and the caller's environment: it loads libraries
+ * from where the caller would. */
+int helper_start_nvml(struct helper *ret, char *const words[], struct err *err) MUST_CHECK;
+/* Also for zero. */
+void helper_end(struct helper *helper);

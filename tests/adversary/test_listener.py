@@ -8,8 +8,10 @@ hears nothing from limpet.
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import tempfile
+import time
 import unittest
 
 import harness
@@ -18,6 +20,7 @@ ADVERSARY = pathlib.Path(os.environ["ADVERSARY"])
 REGISTER = pathlib.Path(os.environ["REGISTER"])
 SDK = pathlib.Path(os.environ["SDK"])
 HER, OTHER = 1234, 1235
+LISTENER_WAIT_S = 5  # of wire/listener.h
 YAMA = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
 
 
@@ -176,6 +179,26 @@ class Refused(ListenerTest):
         self.assertIn(self.ring(target), (OTHER_RIGHTS, *ENDED))
         self.assertTrue(harness.wait_until(lambda: harness.thread_count(target.pid) == 1))
         self.assertEqual(self.attached(target)["way"], "thread")
+
+    def held_for(self):
+        """For how many seconds the listener hears somebody out who says nothing, in a program that drops rights."""
+        target = self.listener("drop one later")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as bell:
+            bell.settimeout(harness.PATIENCE_S)
+            bell.connect(f"\0limpet-attach-{target.pid}-0".encode())
+            begin = time.monotonic()
+            time.sleep(0.3)
+            target.stdin.write("\n")
+            target.stdin.flush()
+            self.assertEqual(bell.recv(1), b"")
+            held = time.monotonic() - begin
+        self.assertTrue(harness.wait_until(lambda: harness.thread_count(target.pid) == 1))
+        self.assertIsNone(target.poll())
+        return held
+
+    def test_who_rings_and_says_nothing_keeps_no_rights_here(self):
+        """On a busy machine a look may be late; without looks the thread stays for five seconds each time."""
+        self.assertTrue(any(self.held_for() < LISTENER_WAIT_S - 0.5 for _ in range(3)))
 
     def test_strangers_who_ring_do_not_keep_limpet_out(self):
         target = self.listener()

@@ -131,6 +131,12 @@ class Local(Ranks):
         found = self.events("dump", "--local", "--match", self.name, "--ranks", "2")
         self.assertEqual([rank["rank"] for rank in found["rank"]], [2])
 
+    def test_a_rank_that_says_there_are_a_million(self):
+        """Each that is missing was once held against each other: that took minutes, and heard no signal."""
+        self.start(1, RANK="0", WORLD_SIZE="1000000")
+        result = self.fleet("ps", "--local", "--match", self.name, code=8)
+        self.assertIn("no answer: 262143:[1-262143] no node tells of it", result.err)
+
     def test_two_jobs_are_not_one(self):
         self.start(1, RANK="0")
         self.start(1, RANK="0")
@@ -235,6 +241,41 @@ class Launcher(Ranks):
             result = self.launched("n1", {"n1": f"cat {self.folder}/said; cat >/dev/null"}, verb=verb, code=1)
             self.assertNotIn("\x1b", result.out + result.err)
             self.assertIn("owned", result.out + result.err)
+
+    def test_a_node_that_never_stops_is_not_heard_any_more(self):
+        note = struct.pack("<I", 6) + text(b"x" * 600)
+        with open(self.folder / "said", "wb") as said:
+            said.write(line(0, b".", hello()))
+            for number in range(1, (64 << 20) // len(note) + 2):
+                said.write(line(number, b".", note))
+        result = self.launched("n1", {"n1": f"cat {self.folder}/said; exec sleep 1000"}, verb="ps", code=4)
+        self.assertIn("said more than 64 MiB", result.err)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root to become others")
+    def test_a_launcher_that_may_not_be_ended_is_left(self):
+        """As sudo is: nobody who uses it may send it a signal."""
+        self.folder.chmod(0o755)
+        raised = self.folder / "raised"
+        shutil.copy(shutil.which("setpriv"), raised)
+        raised.chmod(0o4755)
+        shutil.copy(LIMPET, self.folder / "limpet")
+        started = self.folder / "started"
+        script = self.script(f'#!/bin/sh\necho $$ >"{started}"\nexec sleep 1000\n')
+        process = subprocess.Popen(
+            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", self.folder / "limpet", "fleet", "ps",
+             "--launcher", f"{raised} --reuid=0 {script} #", "--match", self.name, "--timeout", "2"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        self.addCleanup(self.kill_started, started)
+        out, err = process.communicate(timeout=harness.PATIENCE_S)
+        if not started.exists():
+            self.skipTest(f"no setuid programs here: {err}")
+        self.assertNotEqual(process.returncode, 0, out)
+
+    @staticmethod
+    def kill_started(pid):
+        if pid.exists():
+            os.kill(int(pid.read_text()), signal.SIGKILL)
 
     def hanging(self):
         """A limpet whose node does not answer, and the process that the launcher runs."""

@@ -48,33 +48,42 @@ static void tell_rank(struct told *told, uint32_t pid, uint32_t rank, uint32_t s
 	assert_int_equal(fleet_take_rank(told->fleet, told->node, &message), 0);
 }
 
-/* A stack, outermost first, as "main>loop>wait". */
-static void tell_stack(struct told *told, uint32_t pid, uint32_t round, const char *calls,
-		       uint64_t turns)
+/* A thread in the innermost call of a stack that was told. */
+static void tell_leaf(struct told *told, uint32_t pid, uint32_t round, uint32_t leaf,
+		      uint64_t turns)
 {
-	struct bytes frames = { 0 }, stacks = { 0 };
+	struct bytes stacks = { 0 };
 	struct stacks_thread thread = { .tid = pid,
 					.flags = THREAD_IS_MAIN | THREAD_HAS_STACK,
 					.state = 'S',
-					.leaf = FRAME_ROOT,
+					.leaf = leaf,
 					.turns = turns,
 					.name = "app",
 					.call = "futex",
 					.object = "" };
-	char *copy = strdup(calls), *rest = copy, *name;
 
-	while ((name = strsep(&rest, ">")))
-		assert_int_equal(
-			frame_list_find(&told->frames, thread.leaf, name, "app", &thread.leaf), 0);
 	stacks_put(&stacks,
 		   &(struct stacks_message){
 			   .pid = pid, .process = pid, .round = round, .thread_count = 1 });
 	stacks_put_thread(&stacks, &thread);
+	deliver(told, &stacks);
+	bytes_done(&stacks);
+}
+
+/* A stack, outermost first, as "main>loop>wait". */
+static void tell_stack(struct told *told, uint32_t pid, uint32_t round, const char *calls,
+		       uint64_t turns)
+{
+	struct bytes frames = { 0 };
+	char *copy = strdup(calls), *rest = copy, *name;
+	uint32_t leaf = FRAME_ROOT;
+
+	while ((name = strsep(&rest, ">")))
+		assert_int_equal(frame_list_find(&told->frames, leaf, name, "app", &leaf), 0);
 	if (frame_list_put(&told->frames, &frames))
 		deliver(told, &frames);
-	deliver(told, &stacks);
+	tell_leaf(told, pid, round, leaf, turns);
 	bytes_done(&frames);
-	bytes_done(&stacks);
 	free(copy);
 }
 
@@ -249,6 +258,34 @@ static void ranks_without_numbers_get_them_by_node_and_process(void **state)
 	assert_int_equal(fleet_find_rank(&fleet, other.node, 5)->number, 3);
 }
 
+/* A node may tell of deep stacks, and of ranks whose numbers make no ranges: each call would have a
+ * list of all of them. */
+static void a_flood_of_classes_is_refused(void **state)
+{
+	enum { DEPTH = 4096, RANKS = 4200 };
+	CLEANUP(fleet_done) struct fleet fleet = { 0 };
+	CLEANUP(fleet_dump_done) struct fleet_dump dump = { 0 };
+	CLEANUP(class_tree_done) struct class_tree tree = { 0 };
+	struct told told;
+	char calls[2 * DEPTH];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(calls); i++)
+		calls[i] = i % 2 ? '>' : 'f';
+	calls[sizeof(calls) - 1] = '\0';
+	told = node_of(&fleet, &dump, "n1");
+	for (uint32_t i = 0; i < RANKS; i++) {
+		tell_rank(&told, 100 + i, 2 * i, 2 * RANKS);
+		if (i)
+			tell_leaf(&told, 100 + i, 0, DEPTH - 1, 1);
+		else
+			tell_stack(&told, 100, 0, calls, 1);
+	}
+	assert_int_equal(fleet_settle(&fleet, NULL), 0);
+	assert_int_equal(fleet_dump_settle(&dump, &fleet), 0);
+	assert_int_equal(class_tree_build(&tree, &dump, 0, CLASS_MAIN), -E2BIG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +294,7 @@ int main(void)
 		cmocka_unit_test(a_lost_message_costs_the_stacks_that_need_it),
 		cmocka_unit_test(each_rank_ends_in_a_state),
 		cmocka_unit_test(ranks_without_numbers_get_them_by_node_and_process),
+		cmocka_unit_test(a_flood_of_classes_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -233,6 +233,16 @@ static void a_child_forgets_its_parents_work(void **state)
 	assert_int_equal(turn.process, getpid());
 }
 
+static void threads_of_a_child_do_not_forget_each_other(void **state)
+{
+	(void)state;
+	turn.process++;
+	fork_turn_forget(&turn); /* as its handler does */
+	turn.workers[3] = 4711;  /* one that has begun since, or is just about to */
+	fork_turn_end(&turn, fork_turn_begin(&turn));
+	assert_int_equal(turn.workers[3], 4711);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, set_up)
 
 int main(void)
@@ -248,6 +258,7 @@ int main(void)
 		TEST(who_may_not_call_the_kernel_waits_without),
 		TEST(forks_with_the_lock_of_handlers_are_let_go),
 		TEST(a_child_forgets_its_parents_work),
+		TEST(threads_of_a_child_do_not_forget_each_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

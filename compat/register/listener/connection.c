@@ -7,6 +7,7 @@
 
 #include "compat/register/handover.h"
 #include "compat/register/libc_functions.h"
+#include "compat/register/listener/glance.h"
 #include "compat/register/listener/guard.h"
 #include "compat/register/listener/offer.h"
 #include "compat/register/listener/peer.h"
@@ -20,7 +21,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef int agent_function(struct boot_context *boot, int socket);
@@ -29,16 +29,11 @@ typedef int agent_function(struct boot_context *boot, int socket);
 static struct boot_context context;
 
 /* The host says hello at once, or it is not one of ours. */
-static bool hears_hello(int socket, struct listener_hello *ret)
+static bool hears_hello(int socket, struct identity_watch *identity, struct listener_hello *ret)
 {
 	struct pollfd wait = { socket, POLLIN, 0 };
-	struct timespec limit = { LISTENER_WAIT_MS / 1000, 0 };
-	int r;
 
-	do {
-		r = ppoll(&wait, 1, &limit, NULL);
-	} while (r < 0 && errno == EINTR);
-	if (r <= 0)
+	if (glance_poll(&wait, 1, LISTENER_WAIT_MS, identity) <= 0)
 		return false;
 	/* The whole length, though only so much is read. */
 	return recv(socket, ret, sizeof(*ret), MSG_DONTWAIT | MSG_TRUNC) == sizeof(*ret) &&
@@ -146,7 +141,7 @@ static bool tell_offer(int bell, const struct listener_offer *offer)
 }
 
 /* Nothing is loaded before the kernel has let the host take what it was offered. */
-bool connection_serve(int bell, enum listener_refusal refusal)
+bool connection_serve(int bell, enum listener_refusal refusal, struct identity_watch *identity)
 {
 	struct listener_offer offer = { .magic = LISTENER_MAGIC,
 					.version = LISTENER_VERSION,
@@ -157,7 +152,8 @@ bool connection_serve(int bell, enum listener_refusal refusal)
 
 	/* Before anything is heard: a stranger is not worth the wait. */
 	offer.refusal = refusal ? refusal : peer_judge(bell);
-	if (offer.refusal == LISTENER_OFFERED && (!hears_hello(bell, &hello) || has_gone(bell)))
+	if (offer.refusal == LISTENER_OFFERED &&
+	    (!hears_hello(bell, identity, &hello) || has_gone(bell)))
 		return false;
 	if (offer.refusal == LISTENER_OFFERED && !offer_make(&hello, &offer))
 		offer.refusal = LISTENER_NO_RESOURCES;
@@ -165,7 +161,7 @@ bool connection_serve(int bell, enum listener_refusal refusal)
 		offer_end();
 		return false;
 	}
-	socket = offer_await(bell, &hello);
+	socket = offer_await(bell, &hello, identity);
 	must_end = socket >= 0 && welcome_host(socket);
 	offer_end();
 	return must_end;

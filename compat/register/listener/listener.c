@@ -6,6 +6,7 @@
 
 #include "compat/register/forks.h"
 #include "compat/register/listener/connection.h"
+#include "compat/register/listener/glance.h"
 #include "compat/register/listener/guard.h"
 #include "compat/register/listener/offer.h"
 #include "shared/wire/listener.h"
@@ -89,8 +90,8 @@ static bool is_somebody_there(void)
 static bool listener_serve(struct identity_watch *identity)
 {
 	bool exceeds = identity_exceeds(identity);
-	bool must_end =
-		connection_serve(peer.fd, exceeds ? LISTENER_OTHER_RIGHTS : LISTENER_OFFERED);
+	bool must_end = connection_serve(
+		peer.fd, exceeds ? LISTENER_OTHER_RIGHTS : LISTENER_OFFERED, identity);
 
 	/* A child of fork may hold a copy: only this ends the connection for certain. */
 	if (descriptor_is_ours(&peer))
@@ -113,7 +114,7 @@ bool listener_serve_next(struct identity_watch *identity)
 	if (!descriptor_is_ours(&listening))
 		open_listener_again();
 	if (!is_somebody_there() || guard_is_alarmed() || !descriptor_is_ours(&listening))
-		return !guard_is_alarmed() && !identity_exceeds(identity);
+		return !glance_says_end(identity);
 	listener_accept();
 	if (peer.fd >= 0)
 		return listener_serve(identity);

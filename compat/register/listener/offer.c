@@ -4,13 +4,11 @@
 #include "compat/register/listener/offer.h"
 
 #include "compat/register/forks.h"
+#include "compat/register/listener/glance.h"
 #include "target/runtime/descriptor.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Written by the helper thread, read in children of fork. */
@@ -51,15 +49,11 @@ static bool hello_hears(const struct listener_hello *hello)
 	       !memcmp(&heard, hello, sizeof(heard));
 }
 
-int offer_await(int bell, const struct listener_hello *hello)
+int offer_await(int bell, const struct listener_hello *hello, struct identity_watch *identity)
 {
 	struct pollfd wait[] = { { kept.fd, POLLIN, 0 }, { bell, POLLRDHUP, 0 } };
-	struct timespec limit = { LISTENER_WAIT_MS / 1000, 0 };
-	int r;
+	int r = glance_poll(wait, ARRAY_SIZE(wait), LISTENER_WAIT_MS, identity);
 
-	do {
-		r = ppoll(wait, ARRAY_SIZE(wait), &limit, NULL);
-	} while (r < 0 && errno == EINTR);
 	/* From now on the host has the only one: when it ends, the connection does. */
 	descriptor_close(&offered);
 	return r > 0 && wait[0].revents && hello_hears(hello) ? kept.fd : -1;

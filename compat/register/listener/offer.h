@@ -5,6 +5,7 @@
 #pragma once
 
 #include "shared/wire/listener.h"
+#include "target/runtime/identity.h"
 
 #include <stdbool.h>
 
@@ -12,8 +13,8 @@
 bool offer_make(const struct listener_hello *hello, struct listener_offer *ret);
 
 /* Waits until a host has taken its end and said hello there; the kept end, or -1 when it did not
- * in time or has hung up `bell`. */
-int offer_await(int bell, const struct listener_hello *hello);
+ * in time or has hung up `bell`, or this thread must end. */
+int offer_await(int bell, const struct listener_hello *hello, struct identity_watch *identity);
 
 /* Closes what is left of the pair. */
 void offer_end(void);

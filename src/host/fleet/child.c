@@ -143,21 +143,31 @@ void child_ask_to_end(struct child *self)
 	kill(-self->pid, SIGTERM);
 }
 
-void child_end(struct child *self)
+static bool child_ends_within(struct child *self, uint64_t limit_ns)
 {
+	uint64_t begin_ns = now_ns();
 	int status;
 
-	child_ask_to_end(self);
-	while (self->pid && now_ns() - self->asked_ns < GRACE_NS) {
-		if (child_has_ended(self, &status))
-			return;
+	while (self->pid && !child_has_ended(self, &status)) {
+		if (now_ns() - begin_ns >= limit_ns)
+			return false;
 		nanosleep(&(struct timespec){ 0, LOOK_NS }, NULL);
 	}
-	if (!self->pid)
+	return true;
+}
+
+void child_end(struct child *self)
+{
+	uint64_t asked_for_ns;
+
+	child_ask_to_end(self);
+	asked_for_ns = now_ns() - self->asked_ns;
+	if (child_ends_within(self, GRACE_NS - MIN(asked_for_ns, GRACE_NS)))
 		return;
 	kill(-self->pid, SIGKILL);
-	while (waitpid(self->pid, &status, 0) < 0 && errno == EINTR)
-		;
+	if (child_ends_within(self, GRACE_NS))
+		return;
+	/* One with more rights than ours (sudo), or that the kernel holds: it is left to itself. */
 	self->pid = 0;
 }
 

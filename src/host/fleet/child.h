@@ -25,7 +25,8 @@ void child_close_input(struct child *child);
 bool child_has_ended(struct child *child, int *ret_status);
 /* Closes the pipes, and asks it to end by SIGTERM. */
 void child_ask_to_end(struct child *child);
-/* The same, and ends it by SIGKILL a second later. */
+/* The same, and ends it by SIGKILL a second later; one that it may not end is left after another.
+ */
 void child_end(struct child *child);
 
 /* "exit code 3", "signal 9". */

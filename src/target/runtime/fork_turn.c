@@ -250,8 +250,10 @@ void fork_turn_fork_end(struct fork_turn *self)
 	turn_decrease(&self->forking);
 }
 
+/* Whose threads work is not known any more: two that begin at once must not forget each other. */
 void fork_turn_forget(struct fork_turn *self)
 {
+	self->process = 0;
 	self->forking = self->waiting = self->holding = 0;
 	for (unsigned i = 0; i < FORK_WORKERS; i++)
 		self->workers[i] = 0;

@@ -24,7 +24,11 @@ static void on_exit_of_program(void *unused)
 	uint64_t end_ns = monotonic_ns() + LIMIT_NS;
 
 	(void)unused;
-	if (raw0(SYS_gettid) == renewing || raw0(SYS_getpid) != user)
+	if (raw0(SYS_gettid) == renewing) {
+		user = 0;
+		return;
+	}
+	if (raw0(SYS_getpid) != user)
 		return;
 	__atomic_store_n(&is_ending, 1, __ATOMIC_SEQ_CST);
 	for (unsigned i = 0;
@@ -33,22 +37,26 @@ static void on_exit_of_program(void *unused)
 		raw2(SYS_nanosleep, &glance, 0);
 }
 
+/* libc calls each entry once and drops it, for us or for exit().  When it does not come to us, a
+ * thread that ends the program has it, and must find whom it is meant for. */
 void ending_forget(void)
 {
 	if (!user)
 		return;
 	renewing = raw0(SYS_gettid);
-	libc_finalize(&dso_handle); /* libc calls it, and drops it */
+	libc_finalize(&dso_handle);
 	renewing = 0;
-	user = 0;
 }
 
+/* Known before libc knows it: exit() may call it at once. */
 void ending_watch(void)
 {
 	ending_forget();
-	if (libc_at_exit(on_exit_of_program, NULL, &dso_handle))
+	if (user)
 		return;
 	user = (int32_t)raw0(SYS_getpid);
+	if (libc_at_exit(on_exit_of_program, NULL, &dso_handle))
+		user = 0;
 }
 
 void ending_adopt(void)

@@ -50,6 +50,16 @@ static void drop_rights_of_one_thread(void)
 		_exit(1);
 }
 
+/* When told to, by a line. */
+static void drop_rights_later(void)
+{
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != '\n')
+		;
+	drop_rights_of_one_thread();
+}
+
 static const struct {
 	const char *name;
 	void (*become)(void);
@@ -59,6 +69,7 @@ static const struct {
 	{ "private", become_private },
 	{ "drop", drop_rights },
 	{ "drop one", drop_rights_of_one_thread },
+	{ "drop one later", drop_rights_later },
 };
 
 int main(int argc, char **argv)

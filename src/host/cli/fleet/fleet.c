@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -52,38 +53,51 @@ const char *fleet_node_name(const struct fleet *fleet, const struct fleet_rank *
 	return rank->node == NODE_NONE ? "?" : fleet->nodes[rank->node].name;
 }
 
-/* The ranks from this one on that are in the same state for the same reason. */
-static size_t group_take(const struct fleet *fleet, size_t first, struct rank_set *ret)
+static int compare_reasons(const struct fleet_rank *left, const struct fleet_rank *right)
 {
-	const struct fleet_rank *rank = &fleet->ranks[first];
-	size_t before = 0;
-
-	for (size_t i = 0; i < fleet->rank_count; i++) {
-		const struct fleet_rank *other = &fleet->ranks[i];
-
-		if (other->state != rank->state || strcmp(other->reason, rank->reason))
-			continue;
-		before += i < first;
-		if (rank_set_add(ret, other->number))
-			break;
-	}
-	return before;
+	return left->state != right->state ? (int)left->state - (int)right->state
+					   : strcmp(left->reason, right->reason);
 }
 
-static void ranks_tell(const struct fleet *fleet)
+/* Those of one state and reason together, by number. */
+static int compare_failures(const void *a, const void *b)
 {
+	const struct fleet_rank *left = *(const struct fleet_rank *const *)a;
+	const struct fleet_rank *right = *(const struct fleet_rank *const *)b;
+	int r = compare_reasons(left, right);
+
+	return r ? r : (left->number > right->number) - (left->number < right->number);
+}
+
+static void group_tell(const struct fleet_rank *const *ranks, size_t count)
+{
+	CLEANUP(rank_set_done) struct rank_set group = { 0 };
 	char text[RANKS_SHOWN];
 
-	for (size_t i = 0; i < fleet->rank_count; i++) {
-		CLEANUP(rank_set_done) struct rank_set group = { 0 };
-		const struct fleet_rank *rank = &fleet->ranks[i];
+	for (size_t i = 0; i < count; i++)
+		if (rank_set_add(&group, ranks[i]->number))
+			break;
+	print(stderr, "%s: %" PRIu64 ":[%s] %s\n", rank_state_name(ranks[0]->state),
+	      rank_set_size(&group), rank_set_describe(&group, text, sizeof(text)),
+	      ranks[0]->reason);
+}
 
-		if (rank->state == RANK_DONE || rank->state == RANK_IDLE ||
-		    group_take(fleet, i, &group))
-			continue;
-		print(stderr, "%s: %" PRIu64 ":[%s] %s\n", rank_state_name(rank->state),
-		      rank_set_size(&group), rank_set_describe(&group, text, sizeof(text)),
-		      rank->reason);
+/* There may be a quarter of a million: how many there should be, anybody may say. */
+static void ranks_tell(const struct fleet *fleet)
+{
+	CLEANUP(free)
+	const struct fleet_rank **failed = calloc(fleet->rank_count + 1, sizeof(*failed));
+	size_t count = 0;
+
+	for (size_t i = 0; failed && i < fleet->rank_count; i++)
+		if (fleet->ranks[i].state != RANK_DONE && fleet->ranks[i].state != RANK_IDLE)
+			failed[count++] = &fleet->ranks[i];
+	if (count)
+		qsort(failed, count, sizeof(*failed), compare_failures);
+	for (size_t i = 0, end; i < count; i = end) {
+		for (end = i + 1; end < count && !compare_reasons(failed[i], failed[end]); end++)
+			;
+		group_tell(failed + i, end - i);
 	}
 }
 

@@ -11,6 +11,7 @@
 #include "host/fleet/node/lifeline.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
@@ -31,7 +32,7 @@ int node_start_run(struct node_start *self, const char *const *argv, struct err 
 	spoken_forget(self);
 	self->line_size = self->error_size = 0;
 	self->has_ended = self->is_wanted = self->is_greeted = false;
-	self->sent_bytes = 0;
+	self->sent_bytes = self->heard_bytes = 0;
 	self->last_words[0] = '\0';
 	return child_start(&self->child, argv, err);
 }
@@ -63,6 +64,25 @@ static void words_keep(struct node_start *self, struct text text)
 		text_copy_printable(text, self->last_words, sizeof(self->last_words));
 }
 
+static uint64_t heard_max(const struct node_start *self)
+{
+	return self->node == NODE_NONE ? HEARD_OF_ALL_MAX : HEARD_MAX;
+}
+
+static bool has_said_too_much(const struct node_start *self)
+{
+	return self->heard_bytes > heard_max(self);
+}
+
+/* Nobody knows what else it would say. */
+static void start_hush(struct node_start *self)
+{
+	snprintf(self->last_words, sizeof(self->last_words),
+		 "said more than %u MiB, and is not heard any more",
+		 (unsigned)(heard_max(self) >> 20));
+	child_ask_to_end(&self->child);
+}
+
 static void line_take(struct node_start *self, struct text text,
 		      const struct start_listener *listener)
 {
@@ -78,7 +98,8 @@ static void line_take(struct node_start *self, struct text text,
 			words_keep(self, text);
 		return;
 	}
-	spoken = spoken_find(self, line.tag);
+	self->heard_bytes += line.size;
+	spoken = has_said_too_much(self) ? NULL : spoken_find(self, line.tag);
 	if (!spoken)
 		return;
 	switch (line_stream_take(&spoken->stream, &line)) {
@@ -122,11 +143,13 @@ void node_start_read(struct node_start *self, bool is_error, const struct start_
 	char *buffer = is_error ? self->error_line : self->line;
 	size_t *size = is_error ? &self->error_size : &self->line_size;
 	int *fd = is_error ? &self->child.errors : &self->child.output;
-	ssize_t got = read(*fd, buffer + *size, START_LINE_MAX - *size);
+	ssize_t got = *fd < 0 ? 0 : read(*fd, buffer + *size, START_LINE_MAX - *size);
 
 	if (got > 0) {
 		*size += (size_t)got;
 		lines_take(self, is_error, listener);
+		if (has_said_too_much(self))
+			start_hush(self);
 		return;
 	}
 	if (got < 0 && (errno == EINTR || errno == EAGAIN))
@@ -135,7 +158,8 @@ void node_start_read(struct node_start *self, bool is_error, const struct start_
 		buffer[(*size)++] = '\n';
 		lines_take(self, is_error, listener);
 	}
-	close(TAKE_FD(*fd));
+	if (*fd >= 0)
+		close(TAKE_FD(*fd));
 }
 
 static bool is_sending(const struct node_start *self, uint64_t size)

@@ -11,6 +11,9 @@
 
 #define START_LINE_MAX 2048u /* longer ones are none of ours */
 #define LAST_WORDS_MAX 320u
+/* What is heard of one node, and of all that speak through one command. */
+#define HEARD_MAX        ((uint64_t)64 << 20)
+#define HEARD_OF_ALL_MAX ((uint64_t)1 << 30)
 
 /* What one node part says. */
 struct spoken {
@@ -28,6 +31,7 @@ struct node_start {
 	struct spoken *spoken;
 	size_t spoken_count, spoken_room;
 	uint64_t torn; /* lines that began as one of ours */
+	uint64_t heard_bytes;
 	/* Lines that are not whole yet, of its stdout and its stderr. */
 	char line[START_LINE_MAX], error_line[START_LINE_MAX];
 	size_t line_size, error_size;

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define RANGES_MAX (16u << 20) /* of ranks, at all calls together */
+
 static bool is_counted(const struct seen_thread *thread, uint32_t round, enum class_threads which)
 {
 	return thread->round == round && thread->path != PATH_NONE &&
@@ -25,10 +27,14 @@ static int thread_count(struct class_tree *self, const struct seen_thread *threa
 				       thread->state != innermost->example->state;
 	for (; path != PATH_NONE; path = self->paths->items[path].parent) {
 		struct class_node *node = &self->nodes[path];
+		size_t before = node->ranks.count;
 
 		node->threads++;
 		if (rank_set_add(&node->ranks, thread->rank))
 			return -ENOMEM;
+		self->range_count += node->ranks.count > before;
+		if (self->range_count > RANGES_MAX)
+			return -E2BIG;
 	}
 	return 0;
 }

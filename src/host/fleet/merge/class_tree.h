@@ -21,6 +21,7 @@ struct class_tree {
 	struct class_node *nodes; /* by path */
 	size_t count;
 	uint32_t first; /* outermost call */
+	size_t range_count;
 };
 
 enum class_threads {
@@ -29,7 +30,7 @@ enum class_threads {
 	CLASS_THREADS,
 };
 
-/* Of one round. */
+/* Of one round.  -ENOMEM; -E2BIG: so many classes are of no use to anybody. */
 int class_tree_build(struct class_tree *ret, const struct fleet_dump *dump, uint32_t round,
 		     enum class_threads which) MUST_CHECK;
 void class_tree_done(struct class_tree *tree);

@@ -3,6 +3,7 @@
 import bisect
 import collections
 import contextlib
+import functools
 import json
 import os
 import re
@@ -15,6 +16,35 @@ DRIVER = os.environ["SAMPLER_DRIVER"]
 PROGRAMS = os.environ["SAMPLING_PROGRAMS"]
 LIMIT = 120
 IS_LONG = "SAMPLING_LONG" in os.environ  # what only a quiet machine keeps: ./dev stress sampling
+
+
+class WrongStack(Exception):
+    """One that is called complete and is not what the program does: there is no second try."""
+
+
+def in_three_tries(case):
+    """A class whose tests may miss a bar twice, if they must: beside other programs samples are few or late, and now and
+    then in step with the program."""
+    for name in dir(case):
+        if name.startswith("test_") and callable(getattr(case, name)):
+            setattr(case, name, tried_thrice(getattr(case, name)))
+    return case
+
+
+def tried_thrice(test):
+    @functools.wraps(test)
+    def try_it(self):
+        for tries_left in (2, 1, 0):
+            try:
+                return test(self)
+            except AssertionError as error:
+                if not tries_left:
+                    raise
+                print(f"{self.id()}: another try: {error}", file=sys.stderr)
+            self.doCleanups()
+            self.setUp()
+
+    return try_it
 
 
 @contextlib.contextmanager

@@ -13,8 +13,8 @@ import threading
 import time
 import unittest
 
-from exactness import (DRIVER, IS_LONG, LIMIT, PROGRAMS, exit_if_refused, running, sample, times_of_threads,
-                       wait_until_it_sleeps)
+from exactness import (DRIVER, IS_LONG, LIMIT, PROGRAMS, exit_if_refused, in_three_tries, running, sample,
+                       times_of_threads, wait_until_it_sleeps)
 
 RUNNING, BLOCKED, RUNNABLE = 0, 1, 2
 SLEEP_NS = 2_000_000
@@ -112,6 +112,7 @@ class Driver:
         self.process.wait()
 
 
+@in_three_tries
 class Bpf(unittest.TestCase):
     def test_nothing_is_lost_with_64_threads_at_4999_hz(self):
         # They take only what nobody else wants of the processors, this test least of all.

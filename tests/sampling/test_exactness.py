@@ -8,17 +8,15 @@ import sys
 import time
 import unittest
 
-from exactness import DRIVER, LIMIT, PROGRAMS, Recording, cpu_ticks, exit_if_refused, running, sample
+from exactness import (DRIVER, LIMIT, PROGRAMS, Recording, WrongStack, cpu_ticks, exit_if_refused, in_three_tries, running,
+                       sample)
 from truths import KNOWN, LEAF, chain, chain_is_exact, expression
 
 SAMPLER = os.environ.get("SAMPLER", "copy")
 COUNT = int(os.environ.get("SAMPLES", "200"))
 
 
-class WrongStack(AssertionError):
-    """Complete, certain, and not what the program does."""
-
-
+@in_three_tries
 class Exactness(unittest.TestCase):
     def judge(self, recording, known, count=COUNT, least_complete=0.999, least_certain=0.8):
         """Every complete, certain stack is the truth; nearly all are complete."""
@@ -47,15 +45,12 @@ class Exactness(unittest.TestCase):
 
     def check_depth(self, depth, **bars):
         recording, certain = self.sample_program(chain(depth), **bars)
-        exact = leaf = 0
+        leaf = 0
         for one in certain:
             names = recording.stack(one)
-            functions = [name for name in names if name.startswith("f_")]
-            self.assertEqual(functions, [f"f_{i:04}" for i in range(len(functions))])
-            if names[-1] == LEAF:
-                leaf += 1
-                exact += chain_is_exact(names, depth)
-        self.assertEqual(exact, leaf)
+            length = sum(name.startswith("f_") for name in names)
+            self.assert_right(chain_is_exact(names, depth if names[-1] == LEAF else length), names)
+            leaf += names[-1] == LEAF
         self.assertGreater(leaf, len(certain) / 4)
         self.assertEqual(len({one["tid"] for one in certain}), 2)
 
@@ -71,21 +66,16 @@ class Exactness(unittest.TestCase):
     def test_depth_1000(self):
         self.check_depth(1000, count=min(COUNT, 150), least_certain=0.5)
 
+    def assert_right(self, is_right, names):
+        if not is_right:
+            raise WrongStack(names)
+
     def meets(self, kind, name, **bars):
-        """Judges samples of a program, and sees that the hard part was met: in one of three recordings, since samples may
-        fall into step with the program, and a busy machine hears late of what has changed. No stack may ever be wrong."""
-        for tries_left in (2, 1, 0):
-            try:
-                recording, certain = self.sample_program(KNOWN[kind], **bars)
-                among = certain if bars.get("least_certain", 1) else recording.samples
-                self.assertTrue(any(name in recording.stack(one) for one in among))
-                return recording, certain
-            except WrongStack:
-                raise
-            except AssertionError:
-                if not tries_left:
-                    raise
-        return None
+        """Judges samples of a program, and sees that the hard part was met."""
+        recording, certain = self.sample_program(KNOWN[kind], **bars)
+        among = certain if bars.get("least_certain", 1) else recording.samples
+        self.assertTrue(any(name in recording.stack(one) for one in among))
+        return recording, certain
 
     def test_stubs_of_the_linker(self):
         self.meets("plt", "zoo_library_step")
@@ -106,7 +96,7 @@ class Exactness(unittest.TestCase):
         self.assertGreater(len(handled), COUNT / 10)
         self.assertGreater(sum("interrupted" in recording.stack(s) for s in handled), len(handled) / 2)
         for one in handled:
-            self.assertRegex(" ".join(recording.stack(one)) + " ", "^" + truth + "$")
+            self.assert_right(re.fullmatch(truth, " ".join(recording.stack(one)) + " "), recording.stack(one))
 
     def test_signal_handler_on_its_own_stack(self):
         # A copy holds one stack: what the signal interrupted is read from the process, a guess.  Who comes too late finds
@@ -129,8 +119,8 @@ class Exactness(unittest.TestCase):
         called = [one for one in certain if one["frames"][0][1] >> 12 == second >> 12]
         self.assertGreater(len(called), len(certain) / 2)
         for one in called:
-            self.assertEqual(one["frames"][1][1] >> 12, first >> 12, recording.stack(one))
-            self.assertEqual(recording.stack(one)[-3:-2], ["call_made"])
+            names = recording.stack(one)
+            self.assert_right(one["frames"][1][1] >> 12 == first >> 12 and names[-3:-2] == ["call_made"], names)
 
     def test_alloca_and_realigned_stack(self):
         self.meets("alloca", "alloca_inner")
@@ -170,7 +160,7 @@ class Exactness(unittest.TestCase):
         self.assertEqual(len({one["frames"][0][0] for one in complete}), 2, recording.counts)
         self.assertGreaterEqual(len(complete), len(leaves) * 0.97 - 1, recording.counts)
         for one in complete:
-            self.assertTrue(chain_is_exact(recording.stack(one), 50), recording.stack(one))
+            self.assert_right(chain_is_exact(recording.stack(one), 50), recording.stack(one))
 
     def test_exceptions_in_flight(self):
         if not os.path.exists(KNOWN["exceptions"].command[0]):
@@ -178,7 +168,6 @@ class Exactness(unittest.TestCase):
         recording, certain = self.meets("exceptions", "throw_level")
         deepest = max(recording.stack(one).count("throw_level") for one in certain)
         self.assertEqual(deepest, 13)
-
 
     def test_what_had_no_room_is_counted(self):
         """A collector that comes too late: the rings are full, and it says so."""

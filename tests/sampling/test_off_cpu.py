@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from exactness import (IS_LONG, LIMIT, PROGRAMS, exit_if_refused, running, sample, times_of_threads,
+from exactness import (IS_LONG, LIMIT, PROGRAMS, exit_if_refused, in_three_tries, running, sample, times_of_threads,
                        wait_until_it_sleeps)
 
 SAMPLER = os.environ.get("SAMPLER", "copy")
@@ -17,6 +17,7 @@ NAPS_NS = {"nap_1_ms": 1_000_000, "nap_5_ms": 5_000_000, "nap_20_ms": 20_000_000
 WAITS = os.path.join(PROGRAMS, "waits")
 
 
+@in_three_tries
 class OffCpu(unittest.TestCase):
     def test_known_sleeps(self):
         with running(os.path.join(PROGRAMS, "chain_50"), "3", "sleepy") as process:

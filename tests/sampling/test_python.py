@@ -16,6 +16,7 @@ import textwrap
 import time
 import unittest
 
+from exactness import in_three_tries
 from python_stacks import LIMIT, LIMPET, PROGRAM, WAYS, Recording, Truth, record, run, simple
 
 PYTHON = os.environ.get("PYTHON", "/usr/bin/python3")
@@ -80,6 +81,7 @@ class Case(unittest.TestCase):
         self.assertGreaterEqual(1 - len(wrong) / len(problems), least, collections.Counter(wrong).most_common(3))
 
 
+@in_three_tries
 class KnownStacks(Case):
     def check_stacks(self, stacks, ways):
         truth = Truth(version_of(PYTHON))
@@ -105,6 +107,7 @@ class KnownStacks(Case):
         self.check_stacks([stack for of_thread in recording.stacks.values() for stack in of_thread], ways)
 
 
+@in_three_tries
 class NativeFramesBetween(Case):
     """C code that Python called and that called Python stays where it was."""
 
@@ -173,6 +176,7 @@ class Waiting(Case):
         self.check_dump("--sampler", "read")
 
 
+@in_three_tries
 class OneLanguage(Case):
     """--only and --full-paths."""
 
@@ -224,6 +228,7 @@ class OneLanguage(Case):
 
 
 @unittest.skipIf(version_of(PYTHON) < (3, 11), "threads have no number of the kernel's")
+@in_three_tries
 class Threads(Case):
     """What the program calls its threads, and who has the lock of the interpreter."""
 

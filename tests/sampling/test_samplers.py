@@ -7,12 +7,13 @@ import tempfile
 import unittest
 
 import exactness
-from exactness import running, sample
+from exactness import in_three_tries, running, sample
 
 SOMEBODY, ANOTHER = 65534, 65533
 
 
 @unittest.skipIf(os.geteuid(), "needs root, to become other users")
+@in_three_tries
 class Ladder(unittest.TestCase):
     """Programs and the driver lie where every user may run them."""
 

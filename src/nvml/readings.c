@@ -9,19 +9,22 @@
 #define BYTES_PER_MIB    1048576.0
 #define PROCESSES_MAX    256u
 #define SAMPLING_VERSION 1u
+#define LINKS_FROM       20u /* numbers of PCIe's and NVLink's traffic */
 
 enum { CLOCK_SM = 1, CLOCK_MEMORY = 2 };
 enum { SENSOR_DEVICE = 0 };
 
-/* How sampling numbers each metric, and in what it tells it; 0: not by sampling. */
-static const struct {
-	uint32_t number;
-	double factor;
-} sampled[GPU_METRICS] = {
-#define GPU_METRIC(name, key, unit, number, description) \
-	[GPU_##name] = { number, unit[0] == '%' ? 1 : BYTES_PER_MIB },
+/* How sampling numbers each metric; 0: not by sampling. */
+static const uint32_t sampled[GPU_METRICS] = {
+#define GPU_METRIC(name, key, unit, number, description) [GPU_##name] = number,
 #include "shared/wire/gpu_metrics.def"
 };
+
+/* Bytes are told in MiB. */
+static double factor_of(enum gpu_metric metric)
+{
+	return sampled[metric] >= LINKS_FROM ? BYTES_PER_MIB : 1;
+}
 
 static uint64_t clock_ns(void)
 {
@@ -75,18 +78,18 @@ void device_begin(const struct nvml *nvml, struct device *device)
 static void sampled_ask(struct nvml_sampled_all *all)
 {
 	for (uint32_t i = 0; i < GPU_METRICS; i++)
-		if (sampled[i].number)
-			all->metrics[all->count++].metric = sampled[i].number;
+		if (sampled[i])
+			all->metrics[all->count++].metric = sampled[i];
 }
 
 static void sampled_put(const struct nvml_sampled_all *all, struct gpu_message *message)
 {
 	for (uint32_t i = 0, at = 0; i < GPU_METRICS; i++) {
-		if (!sampled[i].number)
+		if (!sampled[i])
 			continue;
 		if (!all->metrics[at].result)
 			message_put(message, (enum gpu_metric)i,
-				    all->metrics[at].value * sampled[i].factor);
+				    all->metrics[at].value * factor_of((enum gpu_metric)i));
 		at++;
 	}
 }

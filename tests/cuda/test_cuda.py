@@ -169,6 +169,23 @@ class Contents(Cuda):
         for word in ("kernel_a(int*)", "cuLaunchKernel", "MEMORY_COPY_HOST_TO_DEVICE"):
             self.assertIn(word, out)
 
+    def test_report_tells_errors_gaps_and_delays(self):
+        counts, recording = self.one()
+        rows = [json.loads(line) for line in limpet("report", self.path, "--json").out.splitlines()]
+        errors = [(row["function"], row["name"], row["calls"]) for row in rows if row["event"] == "api_error"]
+        self.assertEqual(errors, [("cuLaunchKernel", "CUDA_ERROR_NOT_FOUND", counts["failed"])])
+        [device] = [row for row in rows if row["event"] == "device_time"]
+        work = recording.work["kernel"] + recording.work["memory-copy"]
+        first, last = min(one["begin_ns"] for one in work), max(one["begin_ns"] + one["duration_ns"] for one in work)
+        self.assertEqual((device["work"], device["length_ns"]), (len(work), last - first))
+        self.assertEqual(device["busy_ns"] + device["idle_ns"], last - first)
+        self.assertLessEqual(abs(device["not_launched_ns"] + device["launched_ns"] - device["idle_ns"]), 1000)
+        self.assertEqual(device["delays"], len(work))
+        self.assertIn(device["peak_bytes"], (BYTES, 2 * BYTES, 3 * BYTES))
+        streams = [row for row in rows if row["event"] == "device_queue"]
+        self.assertEqual(sum(row["work"] for row in streams), len(work))
+        self.assertRegex(limpet("report", self.path).out, r"GB/s +DEVICE +NAME\n")
+
     def test_kineto_as_its_readers_want_it(self):
         """What Holistic Trace Analysis's parser takes: events with cat and dur, numbers of streams and correlation."""
         counts, _ = self.one()

@@ -3,17 +3,19 @@
 
 Needs a machine with an NVIDIA device and a python3 with PyTorch; LIMPET names the limpet to test.  Parts, all by default:
 
-  counts   so many iterations, waited for on both sides: each kernel as often in every iteration, causes, drops; small,
-           train and graph
-  cost     on and off in turn, with off beside off as the noise: --kernel-trace and --cuda-trace; small and big
-  cycles   attached and left again and again; speed before and after
+  counts   so many iterations, waited for on both sides: each kernel as often in every iteration, causes, drops; of all
+           programs that run here
+  cost     on and off in turn, with off beside off as the noise, for each part of the trace; small and big
+  cycles   attached and left again and again, in turn with a program that nobody touches: speed of both, before and after
   kill     limpet killed at any time, the program goes on and can be attached again
+  hazards  a fork, a context destroyed, the device reset, another program executed, all while traced; torch.profiler first
+  metrics  --gpu beside a small program of its own that asks the same library, and beside nvidia-smi
   peers    what torch.profiler costs the same program, started from inside, in turn with limpet
   long     ten million kernels: drops, and memory of both
   sampled  Python's stacks at the same time
   end      the program ends while it is traced; the same result with limpet and without it
 
-Ends with "N passed, N failed".
+LIMPET_CUDA_SECONDS: no part begins after so many seconds.  Ends with "N passed, N failed".
 """
 
 import collections
@@ -40,19 +42,26 @@ import harness  # noqa: E402
 from report import Report  # noqa: E402
 from torch_page import CHECKSUM, DONE, END_AT, PAGE_BYTES, PID, PROFILE, PROFILES, WAIT_AT, WAITS, Page  # noqa: E402
 
-LOOP = HERE / "programs/torch_loop.py"
-START_S = 180
-ITERATIONS = {"small": 20000, "train": 300, "graph": 500}
-SLOT_S, PAIRS = 2.0, 8
-CYCLES, KILLS = 50, 10
+PROGRAMS = HERE / "programs"
+START_S = 120
+ITERATIONS = {"small": 20000, "train": 300, "graph": 500, "infer": 500, "plain": 2000, "nccl": 2000, "compile": 300}
+SLOT_S, PAIRS = 1.5, int(os.environ.get("LIMPET_CUDA_PAIRS", "8"))
+CYCLES, KILLS = 50, 50
+TURNS, TURN_S = 6, 1.0
+METRICS_S, WITHIN = 6.0, 0.05
+FORK, CONTEXT, RESET, EXEC = 1, 2, 3, 4  # deeds of cuda_c.py
 CAUSES_SHARE = 0.9999
 LONG_KERNELS, LONG_S = 10_000_000, 230
 KERNELS_EACH = 2  # of an iteration of small
 PEER_S, PEER_SETTLE_S, PEER_ROUNDS = 1.5, 0.4, 4
 
 
+def program_of(mode):
+    return PROGRAMS / ("cuda_c.py" if mode == "plain" else "torch_loop.py")
+
+
 class Program:
-    """A running torch_loop.py."""
+    """A running torch_loop.py, or cuda_c.py."""
 
     def __init__(self, mode, end_at=0):
         handle, self.path = tempfile.mkstemp(prefix="torch-")
@@ -60,9 +69,11 @@ class Program:
         os.close(handle)
         self.page = Page(self.path)
         self.page[END_AT] = end_at
-        self.process = subprocess.Popen([sys.executable, str(LOOP), self.path, mode], stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([sys.executable, str(program_of(mode)), self.path, mode], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
         if not harness.wait_until(lambda: self.page[PID] or self.process.poll() is not None, START_S) or not self.page[PID]:
-            raise AssertionError(f"{mode}: it does not begin: {self.process.poll()}")
+            self.process.kill()
+            raise AssertionError(f"{mode}: it does not begin: {self.process.communicate()[1].strip()[-300:]}")
         self.pid = self.page[PID]
 
     def wait_at(self, more):
@@ -74,6 +85,15 @@ class Program:
 
     def go_on(self):
         self.page[WAIT_AT] = 0
+
+    def pause(self):
+        self.wait_at(1)
+
+    def do(self, deed):
+        """Lets cuda_c.py do something, and go on."""
+        self.page[PROFILES], self.page[PROFILE] = 0, deed
+        if not harness.wait_until(lambda: self.page[PROFILES] == deed or self.process.poll() is not None, 60):
+            raise AssertionError(f"deed {deed} is not done")
 
     def rate(self, seconds):
         begin, at = time.monotonic(), self.page[DONE]
@@ -114,9 +134,10 @@ class Recording:
     def __init__(self, path):
         data = json.loads(harness.limpet("export", path, "-f", "json", "-o", "-", deadline_s=300).out)
         functions = data["functions"]
-        self.work, self.calls = collections.defaultdict(list), []
+        self.work, self.calls, self.functions = collections.defaultdict(list), [], collections.Counter()
         for call in data["calls"]:
             domain = functions[call["function"]]["domain"]
+            self.functions[functions[call["function"]]["name"]] += 1
             if domain == "cuda":
                 self.calls.append(call)
             else:
@@ -143,9 +164,14 @@ class Recording:
 def part_counts(verdict, folder):
     for mode, count in ITERATIONS.items():
         path = os.path.join(folder, f"{mode}.limpet")
-        with Program(mode) as program:
+        try:
+            program = Program(mode)
+        except AssertionError as problem:
+            verdict.skip(f"counts {mode}", str(problem).replace("\n", " | "))
+            continue
+        with program:
             program.wait_at(100)
-            process = record(program, path, "--cuda-trace")
+            process = record(program, path, "--cuda-trace", "--nccl-trace")
             program.wait_at(count)
             began = time.monotonic()
             result, totals = finish(process)
@@ -164,8 +190,15 @@ def part_counts(verdict, folder):
         found, early = recording.causes()
         verdict.say(found >= CAUSES_SHARE * sum(names.values()), f"{mode}: {found} of {sum(names.values())} have their launch")
         verdict.say(early <= 0, f"{mode}: no kernel before its launch; by {early} ns at most")
+        print(f"      {mode}: calls {dict(recording.functions.most_common(9))}", flush=True)
+        if mode == "plain":
+            expected = {"limpet_first": count, "limpet_second": count, "[memset]": count}
+            verdict.say(names == expected and len(recording.work["memory-copy"]) == 2 * count,
+                        f"plain: exactly what it did, {dict(names)}, {len(recording.work['memory-copy'])} copies")
+        if mode == "nccl":
+            verdict.say(recording.functions["ncclAllReduce"] == count, f"nccl: {recording.functions['ncclAllReduce']} of {count}")
         if mode == "train":
-            print(harness.limpet("report", path, deadline_s=300).out[:6000], flush=True)
+            print(harness.limpet("report", path, "-n", "6", deadline_s=300).out[:5000], flush=True)
 
 
 def slots(program, folder, traces):
@@ -185,11 +218,15 @@ def spread(values):
     return f"{statistics.median(values):.3f} ({min(values):.3f} to {max(values):.3f}, {len(values)})"
 
 
+COSTS = {"small": (0.80, (["--kernel-trace"], ["--cuda-driver-trace"], ["--cuda-runtime-trace"], ["--cuda-trace"])),
+         "big": (0.97, (["--cuda-trace"],))}
+
+
 def part_cost(verdict, folder):
-    for mode, floor in (("small", 0.80), ("big", 0.97)):
+    for mode, (floor, parts) in COSTS.items():
         with Program(mode) as program:
             program.rate(2)
-            for traces in (["--kernel-trace"], ["--cuda-trace"]):
+            for traces in parts:
                 offs, ons, dropped = slots(program, folder, traces)
                 ratios = [2 * on / (offs[i] + offs[i + 1]) for i, on in enumerate(ons)]
                 noise = [2 * offs[i] / (offs[i - 1] + offs[i + 1]) for i in range(1, len(offs) - 1)]
@@ -198,17 +235,35 @@ def part_cost(verdict, folder):
                             f"{statistics.median(offs):.0f} it/s off, {dropped} dropped")
 
 
+def turns(touched, other):
+    """The rate of one beside that of the other, one running at a time, in turn."""
+    ratios = []
+    for _ in range(TURNS):
+        rates = []
+        for program in (touched, other):
+            program.go_on()
+            program.rate(0.2)
+            rates.append(program.rate(TURN_S))
+            program.pause()
+        ratios.append(rates[0] / rates[1])
+    return ratios
+
+
 def part_cycles(verdict, folder):
-    with Program("small") as program:
-        program.rate(2)
-        before, failed = [program.rate(1) for _ in range(3)], 0
+    with Program("small") as program, Program("small") as other:
+        other.pause()
+        program.pause()
+        before, failed = turns(program, other), 0
+        program.go_on()
         for _ in range(CYCLES):
             result, totals = finish(record(program, os.path.join(folder, "cycle.limpet"), "--cuda-trace"))
             failed += result.code != 0 or not totals.get("records")
-        after = [program.rate(1) for _ in range(3)]
+        program.pause()
+        after = turns(program, other)
         ratio = statistics.median(after) / statistics.median(before)
         verdict.say(not failed and program.process.poll() is None, f"cycles: {CYCLES} attached and left, {failed} failed")
-        verdict.say(ratio > 0.9, f"cycles: {statistics.median(before):.0f} it/s before, {ratio:.3f} of it afterwards")
+        verdict.say(ratio > 0.95, f"cycles: beside a program that nobody touched {spread(before)} before, "
+                                  f"{spread(after)} afterwards: {ratio:.3f}")
 
 
 def part_kill(verdict, folder):
@@ -320,15 +375,102 @@ def part_sampled(verdict, folder):
     verdict.say(result.code == 0 and "torch_loop.py" in out and "cuLaunchKernel" in out, "sampled: Python's lines beside kernels")
 
 
-PARTS = {"counts": part_counts, "cost": part_cost, "cycles": part_cycles, "kill": part_kill,
-         "peers": part_peers, "long": part_long, "sampled": part_sampled, "end": part_end}
+def hazard(verdict, folder, program, name, deed):
+    process = record(program, os.path.join(folder, "hazard.limpet"), "--cuda-trace")
+    program.do(deed)
+    if deed != EXEC:
+        program.wait_at(200)
+        program.go_on()
+    result, totals = finish(process)
+    lives = harness.wait_until(lambda: program.page[DONE] > 10 or program.process.poll() is not None, 60)
+    verdict.say(lives and program.process.poll() is None and result.code == 0,
+                f"hazards: {name}: limpet {result.code}, {totals.get('records')} records {result.err.strip()[-200:]}")
+
+
+def part_hazards(verdict, folder):
+    with Program("plain") as program:
+        for name, deed in (("fork", FORK), ("context destroyed", CONTEXT), ("device reset", RESET), ("exec", EXEC)):
+            hazard(verdict, folder, program, name, deed)
+        result, totals = finish(record(program, os.path.join(folder, "hazard.limpet"), "--cuda-trace", ))
+        verdict.say(program.process.poll() is None, f"hazards: attached again, limpet {result.code}, {totals.get('records')} records")
+    with Program("small") as program:
+        program.page[PROFILE] = 1
+        harness.wait_until(lambda: program.page[PROFILES] == 1, 120)
+        process = harness.limpet_start("record", "-p", program.pid, "-o", os.path.join(folder, "held.limpet"), "--cuda-driver-trace",
+                                       "-d", "1")
+        result = harness.limpet_finish(process)
+        verdict.say(result.code == 7 and "another profiler holds" in result.err, f"hazards: torch.profiler first: exit {result.code}, "
+                    f"{result.err.strip()[:200]}")
+        program.page[PROFILE] = 0
+        harness.wait_until(lambda: program.page[PROFILES] == 0, 120)
+        process = record(program, os.path.join(folder, "held.limpet"), "--cuda-trace")
+        program.page[PROFILE] = 1
+        harness.wait_until(lambda: program.page[PROFILES] == 1, 60)
+        time.sleep(0.5)
+        program.page[PROFILE] = 0
+        harness.wait_until(lambda: program.page[PROFILES] == 0 or program.process.poll() is not None, 60)
+        result, totals = finish(process)
+        verdict.say(program.process.poll() is None and result.code == 0,
+                    f"hazards: torch.profiler while limpet traces: limpet {result.code}, {totals.get('records')} records")
+
+
+def metrics_by_limpet(program):
+    result = harness.limpet("stat", program.pid, "--gpu", "-d", METRICS_S, "--json")
+    rows = [json.loads(line) for line in result.out.splitlines()]
+    return {row["name"]: row["value"] for row in rows if row.get("of") == "device" and row["scope"] == "total"}
+
+
+def metrics_by_truth():
+    truth = subprocess.Popen([sys.executable, str(PROGRAMS / "nvml_truth.py"), str(METRICS_S)], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+    return truth
+
+
+def part_metrics(verdict, folder):
+    for mode in ("big", "train"):
+        with Program(mode) as program:
+            program.rate(3)
+            other = metrics_by_truth()
+            ours = metrics_by_limpet(program)
+            out, err = other.communicate()
+            truth = json.loads(out) if out else {}
+            if not truth:
+                verdict.say(False, f"metrics: {err.strip()[-200:]}")
+                continue
+            wrong = {name: (ours.get(name), value) for name, value in truth.items()
+                     if abs(ours.get(name, -1) - value) > max(WITHIN * value, 0.05 if "pcie" not in name else 1e6)}
+            print(f"      metrics {mode}: {({name: (round(ours.get(name, -1), 2), round(value, 2)) for name, value in truth.items()})}")
+            print(f"      metrics {mode}, only limpet's: {({name: value for name, value in ours.items() if name not in truth})}")
+            verdict.say(not wrong, f"metrics {mode}: {len(truth)} within 5 %; not: {wrong}")
+    for words in (["nvidia-smi", "dmon", "--gpm-metrics", "2,3,5,10", "-c", "1"],
+                  ["nvidia-smi", "--query-gpu=power.draw,clocks.sm,memory.used", "--format=csv,noheader"]):
+        try:
+            print(subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=20).stdout[:600])
+        except (OSError, subprocess.TimeoutExpired) as problem:
+            print(f"      metrics: {problem}")
+    with Program("train") as program:
+        path = os.path.join(folder, "metrics.limpet")
+        result, totals = finish_after(record(program, path, "--cuda-trace", "--gpu-metrics", "-F", "199"), 3)
+        verdict.say(result.code == 0 and totals.get("windows", 0) > 20, f"metrics: recorded with the rest, {totals.get('windows')} windows")
+
+
+def finish_after(process, seconds):
+    time.sleep(seconds)
+    return finish(process)
+
+
+PARTS = {"counts": part_counts, "metrics": part_metrics, "hazards": part_hazards, "cost": part_cost, "cycles": part_cycles,
+         "kill": part_kill, "peers": part_peers, "long": part_long, "sampled": part_sampled, "end": part_end}
 
 
 def main():
-    verdict = Verdict()
+    verdict, started, limit_s = Verdict(), time.monotonic(), float(os.environ.get("LIMPET_CUDA_SECONDS", "inf"))
     with tempfile.TemporaryDirectory(prefix="limpet-cuda-") as folder:
         for name in sys.argv[1:] or PARTS:
             began = time.monotonic()
+            if began - started > limit_s:
+                verdict.skip(name, "no time is left for it")
+                continue
             try:
                 PARTS[name](verdict, folder)
             except Exception as problem:  # a part that cannot go on does not end the others

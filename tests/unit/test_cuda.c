@@ -121,6 +121,31 @@ static void reads_a_call_that_has_no_result_yet(void **state)
 	assert_int_equal(call.result, 700);
 }
 
+#define STRAY_BYTES 64u
+
+static int next_stray(uint8_t *buffer, size_t valid, const uint8_t **record)
+{
+	const uint8_t *next = *record ? *record + STRAY_BYTES : buffer;
+
+	if (next + STRAY_BYTES > buffer + valid)
+		return 21;
+	*record = next;
+	return 0;
+}
+
+static void counts_what_no_ring_is_free_for(void **state)
+{
+	static uint8_t buffer[4 * STRAY_BYTES];
+	struct cupti cupti = { .next_record = next_stray };
+
+	(void)state;
+	activities_use(&cupti);
+	activities_take(NULL, 0, buffer, sizeof(buffer), 3 * STRAY_BYTES);
+	activities_take(NULL, 0, buffer, sizeof(buffer), 0);
+	assert_int_equal(activities_tally().unwritten, 3);
+	assert_int_equal(activities_tally().dropped, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +155,7 @@ int main(void)
 		cmocka_unit_test(gives_buffers_that_are_empty_until_none_is_left),
 		cmocka_unit_test(leaves_memory_alone_that_is_not_its_own),
 		cmocka_unit_test(reads_a_call_that_has_no_result_yet),
+		cmocka_unit_test(counts_what_no_ring_is_free_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

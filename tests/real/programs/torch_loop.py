@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""A PyTorch program that knows nothing of limpet, and says what it does: torch_loop.py PAGE [small|big|train|graph]
+"""A PyTorch program that knows nothing of limpet, and says what it does: torch_loop.py PAGE MODE
 
-PAGE is a file of eight words that it keeps mapped: 0 iterations done, 1 the iteration at which it shall wait (0: none),
+MODE: small, big (a product of matrices), train, infer (batches from the host and back), graph (a CUDA graph), compile
+(training by torch.compile), nccl (all_reduce of one rank).  PAGE is a file of eight words that it keeps mapped: 0 iterations done, 1 the iteration at which it shall wait (0: none),
 2 whether it waits, with nothing left on the device, 3 its process, 4 the iteration at which it shall end, 5 a checksum of
 what it has computed, 6 whether it shall profile itself with torch.profiler (1: CUDA, 2: CPU and CUDA), 7 whether it does.
 When it ends by itself it says "ok".
@@ -15,7 +16,7 @@ import torch
 
 from torch_page import CHECKSUM, DONE, END_AT, PID, PROFILE, PROFILES, WAIT_AT, WAITS, Page
 
-SIZES = {"small": 64, "big": 1024, "train": 256, "graph": 256}
+SIZES = {"small": 64, "big": 1024, "train": 256, "graph": 256, "infer": 256, "compile": 256, "nccl": 256}
 
 
 def plain(size):
@@ -56,6 +57,33 @@ def captured(size):
     return replay
 
 
+def inference(size):
+    layers = [layer for _ in range(8) for layer in (torch.nn.Linear(size, size), torch.nn.ReLU())]
+    model = torch.nn.Sequential(*layers).cuda().eval()
+    batch = torch.randn(64, size).pin_memory()
+
+    @torch.inference_mode()
+    def step():
+        return model(batch.to("cuda", non_blocking=True)).cpu()
+
+    return step
+
+
+def compiled(size):
+    return torch.compile(training(size), mode="default")
+
+
+def reduced(size):
+    torch.distributed.init_process_group("nccl", init_method="tcp://127.0.0.1:29517", rank=0, world_size=1)
+    data = torch.ones(size, size, device="cuda")
+
+    def step():
+        torch.distributed.all_reduce(data)
+        return data
+
+    return step
+
+
 def await_word(page):
     torch.cuda.synchronize()
     page[WAITS] = 1
@@ -81,8 +109,9 @@ def profile(page, running):
 def main():
     page, mode = Page(sys.argv[1]), sys.argv[2]
     torch.manual_seed(1)
-    torch.use_deterministic_algorithms(mode != "graph", warn_only=True)
-    step = {"train": training, "graph": captured}.get(mode, plain)(SIZES[mode])
+    torch.use_deterministic_algorithms(mode not in ("graph", "compile"), warn_only=True)
+    steps = {"train": training, "graph": captured, "infer": inference, "compile": compiled, "nccl": reduced}
+    step = steps.get(mode, plain)(SIZES[mode])
     for _ in range(20):
         step()
     page[PID] = os.getpid()

@@ -71,7 +71,9 @@ static int report_take(const struct call *call, void *context)
 	summary_take(&report->summary, call);
 	if (allocations_take(&report->allocations, call) ||
 	    descriptors_take(&report->descriptors, call) || markers_take(&report->markers, call) ||
-	    work_take(&report->work, call) || syscalls_add(&report->syscalls, call))
+	    work_take(&report->work, call) ||
+	    device_time_take(&report->device_time, report->model, call) ||
+	    api_errors_take(&report->api_errors, call) || syscalls_add(&report->syscalls, call))
 		return -ENOMEM;
 	return locks_take(&report->locks, call);
 }
@@ -91,6 +93,8 @@ static int add_up(struct recording_report *report)
 	locks_sort(&report->locks);
 	markers_sort(&report->markers);
 	work_sort(&report->work);
+	device_time_sort(&report->device_time);
+	api_errors_sort(&report->api_errors);
 	syscalls_sort(&report->syscalls);
 	return 0;
 }
@@ -103,6 +107,8 @@ static void report_done(struct recording_report *report)
 	locks_done(&report->locks);
 	markers_done(&report->markers);
 	work_done(&report->work);
+	device_time_done(&report->device_time);
+	api_errors_done(&report->api_errors);
 	syscalls_done(&report->syscalls);
 	window_summary_done(&report->windows);
 	model_free(report->model);

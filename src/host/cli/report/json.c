@@ -230,6 +230,7 @@ void report_print_json(const struct recording_report *report)
 		print_function(&json, report, &report->summary.functions[i]);
 	for (uint32_t i = 0; i < report->work.count; i++)
 		print_work(&json, report, &report->work.rows[i]);
+	report_devices_print_json(&json, report);
 	for (uint32_t i = 0; i < report->markers.count; i++)
 		print_marker(&json, report, &report->markers.rows[i]);
 	for (uint32_t i = 0; i < report->allocations.site_count; i++)

@@ -5,7 +5,9 @@
 
 #include "host/core/err.h"
 #include "host/model/calls/allocations.h"
+#include "host/model/calls/api_errors.h"
 #include "host/model/calls/descriptors.h"
+#include "host/model/calls/device_time.h"
 #include "host/model/calls/locks.h"
 #include "host/model/calls/markers.h"
 #include "host/model/calls/summary.h"
@@ -21,6 +23,8 @@ struct recording_report {
 	struct locks locks;
 	struct markers markers;
 	struct work work;
+	struct device_time device_time;
+	struct api_errors api_errors;
 	struct syscalls syscalls;
 	struct window_summary windows;
 };
@@ -34,12 +38,18 @@ struct report_style {
 
 void report_print(const struct recording_report *report, const struct report_style *style);
 
-/* One object each for function, kernel, copy, device_memory, scratch_memory, range, mark, site,
- * file, lock, syscall_error, syscall_file, thread, process and counter. */
+/* One object each for function, kernel, copy, device_memory, scratch_memory, device_time,
+ * device_queue, api_error, range, mark, site, file, lock, syscall_error, syscall_file, thread,
+ * process and counter. */
 void report_print_json(const struct recording_report *report);
 
 /* Members of the summary: totals, drops, and how the recording ended. */
 struct json;
+/* How devices spent their time, and what their runtimes refused (devices.c). */
+void report_devices_print(const struct recording_report *report, const struct report_style *style);
+void report_api_errors_print(const struct recording_report *report,
+			     const struct report_style *style);
+void report_devices_print_json(struct json *json, const struct recording_report *report);
 /* The table of counters over time (counters.c). */
 void report_counters_print(const struct recording_report *report, const struct report_style *style);
 void report_counters_print_json(struct json *json, const struct recording_report *report);

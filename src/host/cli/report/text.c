@@ -387,6 +387,9 @@ static void print_work_row(const struct recording_report *report, const struct w
 	print_share(row->statistics.total_ns, report->work.domains[row->domain].total_ns);
 	if (row->domain != DOMAIN_KERNEL)
 		print(stdout, " %14" PRIu64, row->bytes);
+	if (row->domain == DOMAIN_COPY)
+		print(stdout, " %8.3f",
+		      (double)row->bytes / (double)MAX(row->statistics.total_ns, 1u));
 	print(stdout, " %6" PRIu64 "  %s\n", row->device, printable(row->name, name));
 }
 
@@ -406,6 +409,8 @@ static void print_work(const struct recording_report *report, const struct repor
 		print(stdout, " %6s", "%");
 		if (domain != DOMAIN_KERNEL)
 			print(stdout, " %14s", "BYTES");
+		if (domain == DOMAIN_COPY)
+			print(stdout, " %8s", "GB/s");
 		print(stdout, " %6s  NAME\n", "DEVICE");
 		for (uint32_t i = first; i < first + rows_shown(end - first, style); i++)
 			print_work_row(report, &work->rows[i], style);
@@ -470,7 +475,9 @@ void report_print(const struct recording_report *report, const struct report_sty
 	print_head(report);
 	print_losses(report->model);
 	print_functions(report, style);
+	report_api_errors_print(report, style);
 	print_work(report, style);
+	report_devices_print(report, style);
 	print_markers(report, style);
 	print_allocations(report, style);
 	print_files(report, style);

@@ -26,7 +26,8 @@ void activities_use(const struct cupti *given)
 struct cuda_tally activities_tally(void)
 {
 	return (struct cuda_tally){ __atomic_load_n(&tally.cut, __ATOMIC_RELAXED),
-				    __atomic_load_n(&tally.dropped, __ATOMIC_RELAXED) };
+				    __atomic_load_n(&tally.dropped, __ATOMIC_RELAXED),
+				    __atomic_load_n(&tally.unwritten, __ATOMIC_RELAXED) };
 }
 
 /* What records of one buffer share. */
@@ -232,6 +233,18 @@ static void take_records(struct reading *reading, uint8_t *buffer, size_t valid)
 	}
 }
 
+/* No ring is free for CUPTI's thread, or it may not read the counter: what was done is lost, and
+ * that is said. */
+static void count_unwritten(uint8_t *buffer, size_t valid)
+{
+	const uint8_t *record = NULL;
+	uint64_t count = 0;
+
+	while (!cupti->next_record(buffer, valid, &record) && record)
+		count++;
+	__atomic_fetch_add(&tally.unwritten, count, __ATOMIC_RELAXED);
+}
+
 static void count_dropped(void *context, uint32_t stream)
 {
 	size_t count = 0;
@@ -251,6 +264,8 @@ void activities_take(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 		reading.now = clock_now();
 		take_records(&reading, buffer, valid);
 		count_dropped(context, stream);
+	} else if (valid) {
+		count_unwritten(buffer, valid);
 	}
 	if (reading.writer)
 		writer_end(reading.writer, &seal);

@@ -39,6 +39,7 @@ enum cuda_note {
 	SAY_CUDA_REFUSED,
 	SAY_CUDA_STAYS,
 	SAY_CUDA_DROPPED,
+	SAY_CUDA_UNWRITTEN,
 	CUDA_NOTES,
 };
 extern const struct note cuda_notes[CUDA_NOTES];
@@ -163,8 +164,9 @@ uint64_t cuda_stream(struct writer *writer, uint32_t context, uint32_t stream);
 
 /* activities.c */
 struct cuda_tally {
-	uint64_t cut;     /* not done at the end */
-	uint64_t dropped; /* by CUPTI */
+	uint64_t cut;       /* not done at the end */
+	uint64_t dropped;   /* by CUPTI */
+	uint64_t unwritten; /* by us, where there was no ring for them */
 };
 void activities_use(const struct cupti *cupti);
 cupti_buffer_completed activities_take;

@@ -24,4 +24,6 @@ const struct note cuda_notes[CUDA_NOTES] = {
 			     "slower" },
 	[SAY_CUDA_DROPPED] = { NOTE_END, 0,
 			       "CUPTI itself has dropped records of what devices did" },
+	[SAY_CUDA_UNWRITTEN] = { NOTE_END, 0,
+				 "no ring was free for what devices did: some of it is lost" },
 };

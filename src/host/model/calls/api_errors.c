@@ -1,0 +1,87 @@
+/*
+ * Adds errors of GPU runtimes up.
+ */
+#include "host/model/calls/api_errors.h"
+
+#include "host/core/room.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Those whose result is 0 or an error's number. */
+#define WITH_ERRORS (DOMAINS_CUDA | DOMAINS_HIP | DOMAIN_BIT(NCCL))
+
+static const struct {
+	int32_t number;
+	const char *name;
+} cuda_errors[] = {
+#define CUDA_ERROR(number, name) { number, #name },
+#include "host/model/calls/cuda_errors.def"
+#undef CUDA_ERROR
+};
+
+static const char *const nccl_errors[] = {
+	"ncclSuccess",         "ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError",
+	"ncclInvalidArgument", "ncclInvalidUsage",       "ncclRemoteError", "ncclInProgress",
+};
+
+const char *api_error_name(const struct api_error_row *row, char buffer[32])
+{
+	unsigned domain = row->function->domain;
+
+	for (size_t i = 0; domain_is_in(DOMAINS_CUDA, domain) && i < ARRAY_SIZE(cuda_errors); i++)
+		if (cuda_errors[i].number == row->result)
+			return cuda_errors[i].name;
+	if (domain == DOMAIN_NCCL && row->result >= 0 &&
+	    (size_t)row->result < ARRAY_SIZE(nccl_errors))
+		return nccl_errors[row->result];
+	snprintf(buffer, 32, "error %d", row->result);
+	return buffer;
+}
+
+int api_errors_take(struct api_errors *self, const struct call *call)
+{
+	uint64_t result = 0;
+	struct table_entry *entry;
+	bool is_new;
+
+	if (!domain_is_in(WITH_ERRORS, call->function->domain) ||
+	    !call_value(call, VALUE_RESULT, &result) || !(int32_t)result)
+		return 0;
+	entry = table_make(&self->by_result, call->function_number, (uint32_t)result, &is_new);
+	if (!entry)
+		return -ENOMEM;
+	if (is_new) {
+		if (make_room(&self->rows, self->count, &self->room, sizeof(*self->rows)))
+			return -ENOMEM;
+		self->rows[self->count++] = (struct api_error_row){ .function = call->function,
+								    .result = (int32_t)result };
+		entry->value = self->count;
+	}
+	if (entry->value)
+		self->rows[entry->value - 1].calls++;
+	return 0;
+}
+
+static int by_calls(const void *left, const void *right)
+{
+	const struct api_error_row *a = left, *b = right;
+
+	if (a->calls != b->calls)
+		return a->calls > b->calls ? -1 : 1;
+	return (a->result > b->result) - (a->result < b->result);
+}
+
+void api_errors_sort(struct api_errors *self)
+{
+	if (self->count)
+		qsort(self->rows, self->count, sizeof(*self->rows), by_calls);
+}
+
+void api_errors_done(struct api_errors *self)
+{
+	free(self->rows);
+	table_done(&self->by_result);
+	*self = (struct api_errors){ 0 };
+}

@@ -15,8 +15,8 @@
 #include <stdbool.h>
 
 #define RINGS_MAGIC       "limpet-rings-05"
-#define RINGS_VERSION     5u
-#define RINGS_SLOTS_AT    16384u
+#define RINGS_VERSION     6u
+#define RINGS_SLOTS_AT    32768u
 #define RINGS_SLOTS_MAX   4096u
 #define RINGS_REQUEST_MAX 7168u
 
@@ -28,7 +28,7 @@ enum drop_reason {
 	DROP_REASONS,
 };
 
-#define TRACE_NOTES         32u
+#define TRACE_NOTES         64u
 #define TRACE_NOTE_TEXT_MAX 252u
 
 /* What a note of the tracer is about, and so when it is shown. */

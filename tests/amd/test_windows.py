@@ -175,6 +175,16 @@ class Windows(unittest.TestCase):
         work.ask("solo", 3)
         self.assertEqual(work.ask("sets"), [["sets", "0"]])
 
+    def test_a_device_that_needs_longer_than_a_window(self):
+        """Each of both is started once, and stopped: an answer that comes late is one, too."""
+        work = self.work(STANDIN_SLOW="5")
+        recorder = self.record(work, "TCC_HIT_sum", interval="1ms")
+        work.ask("solo", KERNELS)
+        time.sleep(0.1)
+        self.assertEqual(recorder.stop().code, 0)
+        self.assertEqual(work.ask("bank")[0][1:3], ["2", "2"])
+        self.check_left_behind(work)
+
     def test_limpet_killed(self):
         work = self.work()
         for _ in range(3):

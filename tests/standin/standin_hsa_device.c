@@ -255,6 +255,15 @@ static void do_packet(struct queue *queue, const struct hsa_packet *packet)
 				  &queue->is_counted);
 }
 
+/* STANDIN_SLOW: milliseconds that the device needs for a packet of the profiler's. */
+static void take_time(const struct hsa_packet *packet)
+{
+	const char *text = getenv("STANDIN_SLOW");
+
+	if (text && (packet->header & 0xff) == PACKET_VENDOR)
+		usleep(1000 * (useconds_t)atoi(text));
+}
+
 static void perform(struct queue *queue, struct hsa_packet *packet)
 {
 	uint64_t begin;
@@ -265,6 +274,7 @@ static void perform(struct queue *queue, struct hsa_packet *packet)
 		rest();
 	}
 	begin = now();
+	take_time(packet);
 	do_packet(queue, packet);
 	finish(queue, packet, begin);
 	__atomic_store_n(&packet->header, PACKET_INVALID, __ATOMIC_RELEASE);

@@ -145,11 +145,15 @@ static void step_finish(struct window_queue *self, uint64_t at)
 		reading_write(self, at);
 }
 
-/* What was late is done by now, or not: when it was is not known, and the next one has it all. */
+/* What was late is done by now, or not: when it was is not known, and the next one has it all, from
+ * the earliest moment on at which it can have begun to count. */
 static bool step_settle(struct window_queue *self)
 {
-	if (self->under_way != STEP_NONE && hsa_calls.signal_load(self->signal) <= 0)
+	if (self->under_way != STEP_NONE && hsa_calls.signal_load(self->signal) <= 0) {
+		if (self->under_way == STEP_START)
+			self->begin = self->put_at;
 		self->under_way = STEP_NONE;
+	}
 	return self->under_way == STEP_NONE;
 }
 

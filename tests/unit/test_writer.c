@@ -5,15 +5,19 @@
 
 #include "target/hooks/writer.h"
 
+#include <limits.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define RING_SIZE  8192
-#define PAGE_WORDS 512
-#define TRIES      50
+#define RING_SIZE     8192
+#define PAGE_WORDS    512
+#define TRIES         50
+#define LOOKING_STEPS 60 /* instructions of a call before it claims a ring */
+#define CLAIM_STEPS   20 /* and some that it is in the claim */
 
 static struct rings *rings;
 static struct rings *held[TRIES]; /* somebody may be in them */
@@ -230,7 +234,8 @@ static void who_looks_for_a_ring_outlives_the_session(void **state)
 }
 
 static volatile long step, first_step;
-static volatile bool is_stepping;
+static volatile bool is_stepping, must_leave, has_left;
+static sigjmp_buf way_out;
 
 static void write_one(void)
 {
@@ -247,8 +252,15 @@ static void write_one(void)
 static void write_at_step(int number)
 {
 	(void)number;
-	if (is_stepping && step++ >= first_step)
-		write_one();
+	if (!is_stepping || step++ < first_step)
+		return;
+	write_one();
+	if (!must_leave || rings->drops_without_ring < CLAIM_STEPS)
+		return;
+	/* In the midst of a claim: nothing else costs so many. */
+	has_left = true;
+	is_stepping = false;
+	siglongjmp(way_out, 1);
 }
 
 /* The processor raises a signal after each instruction. */
@@ -293,6 +305,74 @@ static void who_is_interrupted_often_finds_a_ring(void **state)
 	}
 }
 
+/* Always from the same depth of the stack. */
+static void write_from_step(long first, bool leaves)
+{
+	first_step = first;
+	must_leave = leaves;
+	step = 0;
+	if (!sigsetjmp(way_out, 1)) {
+		step_by_step(true);
+		write_one();
+		step_by_step(false);
+	}
+}
+
+/* A signal handler leaves a claim for good, and where it was on the stack is overwritten. */
+__attribute__((noinline)) static void claim_leave(long first)
+{
+	volatile char deeper[1024] = { 0 };
+
+	write_from_step(first, /* leaves */ true);
+	deeper[0] = deeper[1];
+}
+
+__attribute__((noinline)) static void stack_overwrite(void)
+{
+	volatile char below[8192];
+
+	for (unsigned i = 0; i < sizeof(below); i++)
+		below[i] = 42;
+}
+
+/* The step from which on a handler leaves a claim; -1: none. */
+static long claim_find(void)
+{
+	long at = -1;
+
+	step = 1;
+	for (long first = 0; !has_left && first < step; first += 8) {
+		begin_session(4);
+		claim_leave(first);
+		at = first;
+		stack_overwrite();
+		write_from_step(LONG_MAX, /* leaves */ false);
+		assert_true(writers_close());
+		free(rings);
+	}
+	return has_left ? at : -1;
+}
+
+/* ...and another handler comes while that is being found out. */
+static void who_has_left_his_claim_is_followed_once(void **state)
+{
+	struct sigaction action = { .sa_handler = write_at_step };
+	long left_at;
+
+	(void)state;
+	sigaction(SIGTRAP, &action, NULL);
+	left_at = claim_find();
+	assert_true(left_at >= 0);
+	for (long first = 0; first < LOOKING_STEPS; first++) {
+		begin_session(4);
+		claim_leave(left_at);
+		stack_overwrite();
+		write_from_step(first, /* leaves */ false);
+		assert_true(writers_close());
+		free(rings);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -303,6 +383,7 @@ int main(void)
 		cmocka_unit_test(who_never_comes_back_costs_a_ring),
 		cmocka_unit_test(who_looks_for_a_ring_outlives_the_session),
 		cmocka_unit_test(who_is_interrupted_often_finds_a_ring),
+		cmocka_unit_test(who_has_left_his_claim_is_followed_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -272,22 +272,23 @@ static bool is_sealed(const writer_seal *claim, const writer_seal *seal)
 	return claim != seal && stack_has_word(claim) && *claim == (SEAL ^ (uint64_t)claim);
 }
 
-/* True when the call came in the midst of a claim of its own thread.  One that was left is ended.
- */
+/* True when the call came in the midst of a claim of its own thread.  One that was left is ended,
+ * once: a signal handler that comes now sees it, too. */
 static bool is_in_claim(const writer_seal *seal)
 {
-	struct generation *generation = &generations[(self.retry - CLAIMING) % GENERATIONS];
+	uint32_t retry = self.retry;
+	struct generation *generation = &generations[(retry - CLAIMING) % GENERATIONS];
 
-	if (self.retry < CLAIMING || self.retry == IGNORED_THREAD)
+	if (retry < CLAIMING || retry == IGNORED_THREAD)
 		return false;
 	if (self.session || !self.writer || is_sealed((const writer_seal *)self.writer, seal)) {
 		if (generation->rings)
 			count_drops_without_ring(generation->rings);
 		return true;
 	}
-	self.writer = NULL;
-	self.retry = 1;
-	__atomic_fetch_sub(&generation->claiming, 1, __ATOMIC_RELEASE);
+	if (__atomic_compare_exchange_n(&self.retry, &retry, 1, false, __ATOMIC_RELAXED,
+					__ATOMIC_RELAXED))
+		__atomic_fetch_sub(&generation->claiming, 1, __ATOMIC_RELEASE);
 	return false;
 }
 

@@ -217,11 +217,15 @@ class Doctor(Looking):
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o755)
             copy = shutil.copy(LIMPET, folder)
-            result = subprocess.run([copy, "doctor", str(pid)], capture_output=True, text=True,
-                                    preexec_fn=as_nobody, check=False)
-        self.assertEqual(result.returncode, 3, result.stderr)
-        self.assertIn("it belongs to root (uid 0); limpet runs as uid 65534", result.stderr)
-        self.assertIn(f"  fix: sudo limpet attach {pid}\n  or : limpet doctor --setup\n", result.stderr)
+            doctor, *others = [subprocess.run([copy, verb, str(pid)], capture_output=True, text=True,
+                                              preexec_fn=as_nobody, check=False)
+                               for verb in ("doctor", "status", "detach")]  # fmt: skip
+        self.assertEqual(doctor.returncode, 3, doctor.stderr)
+        self.assertIn("it belongs to root (uid 0); limpet runs as uid 65534", doctor.stderr)
+        self.assertIn(f"  fix: sudo limpet attach {pid}\n  or : limpet doctor --setup\n", doctor.stderr)
+        for result in others:
+            self.assertEqual(result.returncode, 3, result.stderr)
+            self.assertRegex(result.stderr, r"  why: .* of user root\n  fix: run limpet as root, or: limpet doctor --setup\n")
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root")
     def test_every_right_but_one(self):

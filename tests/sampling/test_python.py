@@ -200,6 +200,9 @@ class OneLanguage(Case):
         self.assertEqual(native_count, count)
         self.assertLessEqual(python_count, count)
         self.assertGreater(python_count, count * SHARE)
+        shown = run("report", self.path, "--only", "python").stdout
+        self.assertIn("burn (python_program.py)", shown)
+        self.assertNotIn("_start", shown)
 
     def test_files_with_their_folders(self):
         process = self.start(PYTHON, PROGRAM, "nested")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """
-What limpet costs programs as people have them: a service in Python, a training loop of PyTorch, redis under load.  In short slots:
+What limpet costs programs as people have them: a service in Python, a training loop of PyTorch, redis under load, and redis with a
+script (under load much of its work is the kernel's for sockets, which is charged to whoever runs: that is the noise).  In short slots:
 without, with one tool, without, with another, and so on, in an order that chance makes.  Each slot with a tool is compared with the
 two around it; each slot without is compared with its two neighbours in the same way, which is the noise.  A slot with a tool begins
 a moment after the tool says that it has begun: what beginning costs is not in it.
@@ -22,6 +23,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -130,6 +132,46 @@ class Commands:
         self.server.close()
 
 
+class Script:
+    """redis that runs a script: a turn is 1000 of its commands, which no socket has to do with."""
+
+    TEXT = b"for i = 1, 1000 do redis.call('set', 'key:' .. math.random(100000), string.rep('x', 200)) end return 1"
+    REQUEST = b"*3\r\n$4\r\nEVAL\r\n$%d\r\n%s\r\n$1\r\n0\r\n" % (len(TEXT), TEXT)
+
+    def __init__(self, folder):
+        self.server = OneThread(pathlib.Path(folder))
+        try:
+            self.server.open()
+        except Unavailable:
+            self.server.close()
+            raise
+        self.pid, self.prices, self.is_over = self.server.targets()[0], [], False
+        self.thread = threading.Thread(target=self.ask)
+        self.thread.start()
+
+    def ask(self):
+        with socket.create_connection(("127.0.0.1", self.server.port)) as way:
+            before = cpu_s(self.pid)
+            while not self.is_over:
+                way.sendall(self.REQUEST)
+                if way.recv(64) != b":1\r\n":
+                    return
+                now = cpu_s(self.pid)
+                self.prices.append(1e9 * (now - before))
+                before = now
+
+    def turns(self):
+        return len(self.prices)
+
+    def price(self, first, last):
+        return statistics.median(self.prices[first:last]) if last > first else 0
+
+    def close(self):
+        self.is_over = True
+        self.thread.join()
+        self.server.close()
+
+
 class Limpet:
     """`limpet record` while it records."""
 
@@ -168,6 +210,7 @@ PROGRAMS = {
     "python": begin_python,
     "torch": begin_torch,
     "redis": Commands,
+    "redis-script": Script,
 }
 LIMPET_MODES = {
     "99 Hz": ["-F", "99"],
@@ -266,7 +309,7 @@ def verdict(noise, found, aim):
     low, _, high = statistics.quantiles(noise, n=4)
     if high - low > 2 * (1 - aim):
         return "not known, the machine is too busy to tell"
-    return "kept" if found >= aim else "MISSED"
+    return "kept" if found >= aim else "MISSED, or within the noise of it" if found + (high - low) / 2 >= aim else "MISSED"
 
 
 def verdicts(slots, chosen):
@@ -275,7 +318,7 @@ def verdicts(slots, chosen):
     for name in chosen:
         if name in AIMS:
             found = statistics.median(ratios(slots, name, lambda slot: slot.thrift))
-            yield f"- aim: {name}: at least {AIMS[name]:.2f}: {verdict(noise, found, AIMS[name])} ({found:.3f})"
+            yield f"- aim: {name}: at least {AIMS[name]:.2f}: {verdict(noise, found, AIMS[name])} ({found:.3f}, noise {spread(noise)})"
 
 
 def run(name, options):

@@ -372,7 +372,7 @@ class Strangers(Case):
         self.assertGreater(len(recording.stacks), 0)
         for sampler in ("copy", "read"):
             done = record(process.pid, self.path, "--sampler", sampler, "-F", "1999", "--duration", "500ms")
-            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(done.returncode, (0, NO_SAMPLES), done.stderr)
         self.assertIsNone(process.poll())
         self.assertEqual(run("dump", process.pid).returncode, 0)
 

@@ -22,7 +22,7 @@ sys.path[:0] = [str(HERE.parent / "common"), str(HERE.parent / "amd")]
 from report import Report
 from standin import CASES, Recorder, Work, harness
 
-SHORT_S = 5  # too short to ask that a busy machine keeps pace
+SHORT_S = 3  # too short to ask that a busy machine keeps pace
 GROWTH_KIB = 2048  # of either side, from a quarter of the time to the end
 
 

@@ -57,7 +57,7 @@ static enum exit_code unknown_verb(const struct command *const *list, const char
  * none, and that was said. */
 static const struct command *verb_find(char **argv, char ***ret_rest, enum exit_code *ret_exit)
 {
-	const struct command *command = command_find(commands, argv[0]);
+	const struct command *command = command_find(commands, argv[0]), *below;
 	char above[64];
 
 	*ret_rest = argv + 1;
@@ -69,10 +69,10 @@ static const struct command *verb_find(char **argv, char ***ret_rest, enum exit_
 		return command;
 	snprintf(above, sizeof(above), "%s ", command->name);
 	*ret_rest = argv + 2;
-	if (command_find(command->verbs, argv[1]))
-		return command_find(command->verbs, argv[1]);
-	*ret_exit = unknown_verb(command->verbs, above, argv[1]);
-	return NULL;
+	below = command_find(command->verbs, argv[1]);
+	if (!below)
+		*ret_exit = unknown_verb(command->verbs, above, argv[1]);
+	return below;
 }
 
 static enum exit_code help_run(char **verb)

@@ -15,10 +15,9 @@
 	}
 
 /* The same for a struct option_list: several processes. */
-#define OPERANDS_OPTION(offset)                                                                    \
-	{                                                                                          \
-		'p', "pid", "PID", "record this process, by PID or name; repeatable", OPTION_LIST, \
-			offset                                                                     \
+#define OPERANDS_OPTION(offset)                                                                   \
+	{                                                                                         \
+		'p', "pid", "PID", "the process, by PID or name; repeatable", OPTION_LIST, offset \
 	}
 
 /*

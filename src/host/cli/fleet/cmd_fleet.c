@@ -16,6 +16,6 @@ const struct command command_fleet = {
 	.summary = "look at all ranks of a running job, on all of its nodes",
 	.verbs = fleet_verbs,
 	.notes =
-		"Ranks are found by what launchers tell them; limpet starts itself on each node by what the\n"
-		"site has (ssh, or any command), and leaves nothing there.\n",
+		"Ranks are found by the variables that launchers set.  limpet runs itself on each node by\n"
+		"ssh, or by any command (--launcher), and leaves nothing there.\n",
 };

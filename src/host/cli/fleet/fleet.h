@@ -20,18 +20,18 @@ struct fleet_values {
 /* Lines of a table of options, for a struct fleet_values at this offset. */
 /* clang-format off */
 #define FLEET_OPTIONS(field)                                                                                              \
-	{ 0, "mpirun", "PID", "the job of this mpirun, mpiexec or srun on this machine", OPTION_ONCE,                     \
+	{ 0, "mpirun", "PID", "look at the job of this mpirun, mpiexec or srun here", OPTION_ONCE,                     \
 	  (field) + offsetof(struct fleet_values, who.mpirun) },                                                          \
-	{ 0, "hosts", "LIST", "nodes by ssh: n1,n2 or n[1-4]", OPTION_ONCE, (field) + offsetof(struct fleet_values, who.hosts) }, \
-	{ 0, "launcher", "CMD", "nodes by this command, {host} in it: 'pdsh -w {host}'", OPTION_ONCE,                     \
+	{ 0, "hosts", "LIST", "reach these nodes by ssh: n1,n2 or n[1-4]", OPTION_ONCE, (field) + offsetof(struct fleet_values, who.hosts) }, \
+	{ 0, "launcher", "CMD", "reach nodes by this command: 'pdsh -w {host}'", OPTION_ONCE,                     \
 	  (field) + offsetof(struct fleet_values, who.launcher) },                                                        \
-	{ 0, "local", NULL, "ranks on this machine", OPTION_FLAG, (field) + offsetof(struct fleet_values, who.is_local) }, \
+	{ 0, "local", NULL, "look at the ranks on this machine", OPTION_FLAG, (field) + offsetof(struct fleet_values, who.is_local) }, \
 	{ 'm', "match", "NAME", "ranks are processes called NAME, with * and ?", OPTION_ONCE,                             \
 	  (field) + offsetof(struct fleet_values, who.match) },                                                           \
 	{ 'r', "ranks", "LIST", "only these ranks: 0,7,8-15", OPTION_ONCE, (field) + offsetof(struct fleet_values, who.ranks) }, \
-	{ 0, "rank-variable", "NAME", "the variable that tells a rank (default: what launchers set)", OPTION_ONCE,        \
+	{ 0, "rank-variable", "NAME", "read ranks from this variable (default: what launchers set)", OPTION_ONCE,        \
 	  (field) + offsetof(struct fleet_values, who.variable) },                                                        \
-	{ 0, "top-level", NULL, "look at the topmost process of a rank, be it a shell or another wrapper", OPTION_FLAG,  \
+	{ 0, "top-level", NULL, "look at the topmost process of a rank, even a shell or wrapper", OPTION_FLAG,  \
 	  (field) + offsetof(struct fleet_values, who.top_level) },                                                       \
 	{ 0, "descendants", NULL, "look at all processes of a rank", OPTION_FLAG,                                         \
 	  (field) + offsetof(struct fleet_values, who.descendants) },                                                     \
@@ -39,7 +39,7 @@ struct fleet_values {
 	  (field) + offsetof(struct fleet_values, limpet) },                                                              \
 	{ 0, "copy", NULL, "copy limpet to the nodes, and remove it at the end", OPTION_FLAG,                             \
 	  (field) + offsetof(struct fleet_values, copy) },                                                                \
-	{ 0, "timeout", "TIME", "give up on nodes that take longer than TIME more than asked for (30s)", OPTION_DURATION, \
+	{ 0, "timeout", "TIME", "give up on nodes that are late by TIME (default: 30s)", OPTION_DURATION, \
 	  (field) + offsetof(struct fleet_values, timeout_ns) },                                                          \
 	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG, (field) + offsetof(struct fleet_values, is_json) }
 /* clang-format on */

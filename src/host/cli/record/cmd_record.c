@@ -366,9 +366,8 @@ const struct command command_record = {
 	.notes =
 		"Without a trace it samples: what every thread does, 99 times a second.  With traces it\n"
 		"samples too when -F, --off-cpu or --sampler is given; --counters changes nothing of that.\n"
-		"With --children, and with several\n"
-		"-p, all processes are in the one file.  With -a every process of the machine is, but for\n"
-		"limpet itself; with -- CMD as long as that program runs.\n"
+		"With --children, and with several -p, all processes are in the one file.  With -a every\n"
+		"process of the machine is, but for limpet itself; with -- CMD as long as that program runs.\n"
 		"\n"
 		"Stops at Enter, Ctrl-C, SIGTERM, the duration, the size, or the end of the process.\n"
 		"A second Ctrl-C gives up writing what is left, but still detaches; what takes longer than\n"

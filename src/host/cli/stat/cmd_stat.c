@@ -222,14 +222,16 @@ static int stat_run_values(const struct stat_values *values, const pid_t *pids, 
 			   struct err *err)
 {
 	CLEANUP(free) struct counter_choice *choice = calloc(1, sizeof(*choice));
-	struct counting_options options = { .events = choice ? &choice->events : NULL,
-					    .pids = pids,
+	struct counting_options options = { .pids = pids,
 					    .pid_count = pid_count,
 					    .by_thread = values->by_thread,
 					    .has_children = values->has_children };
-	int r = choice ? stat_read_events(values, choice, err)
-		       : err_set(err, -ENOMEM, "no memory for events");
+	int r;
 
+	if (!choice)
+		return err_set(err, -ENOMEM, "no memory for events");
+	options.events = &choice->events;
+	r = stat_read_events(values, choice, err);
 	if (r)
 		return r;
 	r = stat_run_choice(values, choice, &options, err);

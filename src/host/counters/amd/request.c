@@ -214,8 +214,10 @@ static int collection_plan(struct counter_collection *self, const char *const *n
 			   struct err *err)
 {
 	CLEANUP(free) struct named_counters *counters = calloc(1, sizeof(*counters));
-	int r = counters ? 0 : err_set(err, -ENOMEM, "no memory for counters");
+	int r = 0;
 
+	if (!counters)
+		return err_set(err, -ENOMEM, "no memory for counters");
 	for (size_t i = 0; !r && i < count; i++)
 		r = name_read(counters, names[i], self->devices.count, err);
 	if (!r)

@@ -93,7 +93,7 @@ int counted_init(struct counted *ret, struct model *model)
 	*ret = (struct counted){ .process_count = model->process_count };
 	if (!model_has_domain(model, DOMAIN_COUNTER))
 		return 0;
-	ret->formulas = calloc(MAX(model->process_count, 1u), sizeof(*ret->formulas));
+	ret->formulas = calloc(MAX(model->process_count, 1u), sizeof(struct counter_formulas *));
 	r = ret->formulas ? model_each_call(model, kernel_add, ret) : -ENOMEM;
 	if (!r)
 		kernels_compare(ret);

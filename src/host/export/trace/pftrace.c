@@ -16,6 +16,7 @@
 #include "host/export/trace/gauges.h"
 #include "host/export/trace/lanes.h"
 #include "host/export/trace/pftrace.h"
+#include "host/export/trace/pftrace_annotations.h"
 #include "host/export/trace/pftrace_samples.h"
 #include "host/export/trace/pftrace_windows.h"
 #include "host/export/trace/work_tracks.h"
@@ -54,7 +55,6 @@ enum process_field { PROCESS_PID = 1, PROCESS_COMMAND = 2, PROCESS_NAME = 6 };
 enum thread_field { THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5 };
 enum event_field {
 	EVENT_CATEGORY_ID = 3,
-	EVENT_ANNOTATION = 4,
 	EVENT_TYPE = 9,
 	EVENT_NAME_ID = 10,
 	EVENT_TRACK = 11,
@@ -64,24 +64,6 @@ enum event_field {
 	EVENT_FLOW = 47,
 };
 enum event_type { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
-enum annotation_field {
-	ANNOTATION_NAME_ID = 1,
-	ANNOTATION_UINT = 3,
-	ANNOTATION_INT = 4,
-	ANNOTATION_TEXT = 6,
-	ANNOTATION_POINTER = 7,
-};
-/* Names of annotations that are no values. */
-enum {
-	NAME_TEXT = VALUE_KINDS,
-	NAME_STACK,
-	NAME_FUNCTION,
-	NAME_LIBRARY,
-	NAME_UNFINISHED,
-	NAME_STANDS_FOR,
-	NAMES
-};
-
 struct pftrace {
 	FILE *out;
 	struct bytes trace, packet, inner, detail; /* each holds the next */
@@ -170,7 +152,7 @@ static int write_names(struct pftrace *self, const struct model *model)
 			pftrace_intern(self, INTERNED_CATEGORIES, domain + 1, amd_category(domain));
 	for (unsigned kind = 1; kind < VALUE_KINDS; kind++)
 		pftrace_intern(self, INTERNED_ANNOTATIONS, kind, value_name(kind));
-	for (unsigned name = NAME_TEXT; name < NAMES; name++)
+	for (unsigned name = NAME_TEXT; name < ANNOTATION_NAMES; name++)
 		pftrace_intern(self, INTERNED_ANNOTATIONS, name, others[name - NAME_TEXT]);
 	for (uint32_t i = 0; i < model->process_count; i++) {
 		const struct model_process *process = model->processes[i];
@@ -330,55 +312,6 @@ static int write_counts(const struct recorded_counter *counter, const struct cou
 	return r ? r : write_counter(self, track, call->end_ns, 0);
 }
 
-static void annotate_text(struct pftrace *self, unsigned name, const char *text)
-{
-	proto_number(&self->detail, ANNOTATION_NAME_ID, name);
-	proto_text(&self->detail, ANNOTATION_TEXT, text);
-	proto_message(&self->inner, EVENT_ANNOTATION, &self->detail);
-}
-
-static void annotate_number(struct pftrace *self, unsigned name, uint64_t value)
-{
-	proto_number(&self->detail, ANNOTATION_NAME_ID, name);
-	proto_number(&self->detail, ANNOTATION_UINT, value);
-	proto_message(&self->inner, EVENT_ANNOTATION, &self->detail);
-}
-
-static void annotate_value(struct pftrace *self, unsigned kind, uint64_t value)
-{
-	enum annotation_field field = ANNOTATION_UINT;
-
-	if (kind == VALUE_NONE || kind >= VALUE_KINDS)
-		return;
-	if (kind == VALUE_RESULT || kind == VALUE_DESCRIPTOR)
-		field = ANNOTATION_INT;
-	if (kind == VALUE_ADDRESS || kind == VALUE_OLD_ADDRESS || kind == VALUE_OBJECT)
-		field = ANNOTATION_POINTER;
-	proto_number(&self->detail, ANNOTATION_NAME_ID, kind);
-	proto_number(&self->detail, field, value);
-	proto_message(&self->inner, EVENT_ANNOTATION, &self->detail);
-}
-
-static void pftrace_annotate(struct pftrace *self, const struct call *call)
-{
-	unsigned count = MIN(call->value_count, call->function->value_count);
-	char stack[RECORD_FRAMES_MAX * 64];
-	double blocks, bytes;
-
-	for (unsigned i = 0; i < count; i++)
-		annotate_value(self, call->function->values[i], call->values[i]);
-	if (call_estimate(call, &blocks, &bytes))
-		annotate_number(self, NAME_STANDS_FOR, (uint64_t)(bytes + 0.5));
-	if (call->text[0] && call->kind == CALL_PLAIN)
-		annotate_text(self, NAME_TEXT, call->text);
-	if (call->function->library[0])
-		annotate_text(self, NAME_LIBRARY, call->function->library);
-	if (!call->frame_count)
-		return;
-	export_stack(call, stack, sizeof(stack));
-	annotate_text(self, NAME_STACK, stack);
-}
-
 static void name_slice(struct pftrace *self, const struct amd_event *event)
 {
 	const struct call *call = event->call;
@@ -389,9 +322,9 @@ static void name_slice(struct pftrace *self, const struct amd_event *event)
 		return;
 	}
 	proto_text(&self->inner, EVENT_NAME, event->name);
-	annotate_text(self, NAME_FUNCTION, call->function->name);
+	annotation_put(&self->inner, &self->detail, NAME_FUNCTION, call->function->name);
 	if (call->cut)
-		annotate_text(self, NAME_UNFINISHED, call_cut_text(call));
+		annotation_put(&self->inner, &self->detail, NAME_UNFINISHED, call_cut_text(call));
 }
 
 /* From calls of runtimes to work, by what they share. */
@@ -409,7 +342,7 @@ static int write_event(struct pftrace *self, const struct amd_event *event, enum
 	begin_event(self, event->call->begin_ns, type, track);
 	name_slice(self, event);
 	put_flow(self, event);
-	pftrace_annotate(self, event->call);
+	annotations_put(&self->inner, &self->detail, event->call);
 	return end_event(self);
 }
 

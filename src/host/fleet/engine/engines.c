@@ -64,18 +64,23 @@ static int twice_refuse(const struct engine *one, const struct engine *other, st
 	return err_exit(err, EXIT_USAGE);
 }
 
-/* --hosts belongs to ssh and to a launcher: those two are no contradiction. */
-static int engine_choose(const struct fleet_who *who, const struct engine **ret, struct err *err)
+/* --hosts belongs to ssh and to a launcher: those two are no contradiction.  NULL: refused. */
+static const struct engine *engine_choose(const struct fleet_who *who, struct err *err)
 {
-	*ret = NULL;
+	const struct engine *chosen = NULL;
+
 	for (const struct engine *const *engine = engines; *engine; engine++) {
 		if (!(*engine)->is_meant(who))
 			continue;
-		if (*ret)
-			return twice_refuse(*ret, *engine, err);
-		*ret = *engine;
+		if (chosen) {
+			twice_refuse(chosen, *engine, err);
+			return NULL;
+		}
+		chosen = *engine;
 	}
-	return *ret ? 0 : who_refuse(/* is_none */ true, err);
+	if (!chosen)
+		who_refuse(/* is_none */ true, err);
+	return chosen;
 }
 
 /* Processes by name where one is given, else by their variables. */
@@ -100,11 +105,12 @@ static int find_fill(struct find_options *ret, const struct fleet_who *who, stru
 
 int plan_make(struct fleet_plan *ret, const struct fleet_who *who, struct err *err)
 {
-	struct fleet_plan plan = { .launcher = who->launcher };
-	int r = engine_choose(who, &plan.engine, err);
+	struct fleet_plan plan = { .engine = engine_choose(who, err), .launcher = who->launcher };
+	int r;
 
-	if (!r)
-		r = find_fill(&plan.find, who, err);
+	if (!plan.engine)
+		return err->code;
+	r = find_fill(&plan.find, who, err);
 	if (!r)
 		r = plan.engine->plan(&plan, who, err);
 	if (r)

@@ -1,0 +1,66 @@
+/*
+ * Calls as Perfetto's debug annotations.
+ */
+#include "host/export/trace/pftrace_annotations.h"
+
+#include "host/export/exporter.h"
+#include "host/export/proto.h"
+
+/* Field numbers of perfetto_trace.proto. */
+enum event_field { EVENT_ANNOTATION = 4 };
+enum annotation_field {
+	ANNOTATION_NAME_ID = 1,
+	ANNOTATION_UINT = 3,
+	ANNOTATION_INT = 4,
+	ANNOTATION_TEXT = 6,
+	ANNOTATION_POINTER = 7,
+};
+
+void annotation_put(struct bytes *event, struct bytes *room, enum annotation_name name,
+		    const char *text)
+{
+	proto_number(room, ANNOTATION_NAME_ID, name);
+	proto_text(room, ANNOTATION_TEXT, text);
+	proto_message(event, EVENT_ANNOTATION, room);
+}
+
+static void number_put(struct bytes *event, struct bytes *room, unsigned name,
+		       enum annotation_field field, uint64_t value)
+{
+	proto_number(room, ANNOTATION_NAME_ID, name);
+	proto_number(room, field, value);
+	proto_message(event, EVENT_ANNOTATION, room);
+}
+
+static void value_put(struct bytes *event, struct bytes *room, unsigned kind, uint64_t value)
+{
+	enum annotation_field field = ANNOTATION_UINT;
+
+	if (kind == VALUE_NONE || kind >= VALUE_KINDS)
+		return;
+	if (kind == VALUE_RESULT || kind == VALUE_DESCRIPTOR)
+		field = ANNOTATION_INT;
+	if (kind == VALUE_ADDRESS || kind == VALUE_OLD_ADDRESS || kind == VALUE_OBJECT)
+		field = ANNOTATION_POINTER;
+	number_put(event, room, kind, field, value);
+}
+
+void annotations_put(struct bytes *event, struct bytes *room, const struct call *call)
+{
+	unsigned count = MIN(call->value_count, call->function->value_count);
+	char stack[RECORD_FRAMES_MAX * 64];
+	double blocks, bytes;
+
+	for (unsigned i = 0; i < count; i++)
+		value_put(event, room, call->function->values[i], call->values[i]);
+	if (call_estimate(call, &blocks, &bytes))
+		number_put(event, room, NAME_STANDS_FOR, ANNOTATION_UINT, (uint64_t)(bytes + 0.5));
+	if (call->text[0] && call->kind == CALL_PLAIN)
+		annotation_put(event, room, NAME_TEXT, call->text);
+	if (call->function->library[0])
+		annotation_put(event, room, NAME_LIBRARY, call->function->library);
+	if (!call->frame_count)
+		return;
+	export_stack(call, stack, sizeof(stack));
+	annotation_put(event, room, NAME_STACK, stack);
+}

@@ -4,6 +4,8 @@ What `limpet ui` takes to open a large recording and to add up ranges of it.
 
   bench/ui.py [--samples N] [--nodes N] [--ranges N]
   bench/ui.py --rounds N        a recording of made-up work of two devices instead, about 20 spans a round
+  bench/ui.py --page [--rounds N]
+                                the same in Chromium: what the page takes (needs playwright-core, see ./dev ui)
   bench/ui.py --live SECONDS [--threads N] [--tabs N] [--flames N] [--block BYTES]
                                 a live session instead, with so many pages that look at it, and ask for N flame graphs a second
 
@@ -180,13 +182,31 @@ def live(options):
         target.process.wait()
 
 
+def spans_make(path, options):
+    command = [BUILD / "tests/programs/make_gpu_recording", path, options.rounds, 1, options.nodes]
+    subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL)
+
+
+def samples_make(path, options):
+    subprocess.run([str(BUILD / "bench/make_samples_file"), path, str(options.samples), str(options.nodes)], check=True)
+
+
+def page(options):
+    modules = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "limpet/ui"
+    with tempfile.TemporaryDirectory(prefix="bench-ui-") as folder:
+        path = os.path.join(folder, "it.limpet")
+        (spans_make if options.rounds else samples_make)(path, options)
+        subprocess.run(["node", str(ROOT / "bench/ui_page.mjs"), path, "gpu" if options.rounds else "cpu"], check=True,
+                       env={**os.environ, "UI_MODULES": str(modules)})
+
+
 def spans(options):
     """Lanes, arrows and the flame graph of devices."""
     asked = (("lanes", "/api/spans?session=1&width=1500"), ("flame of devices", "/api/flame?session=1&kind=gpu&width=1500"),
              ("functions of devices", "/api/functions?session=1&kind=gpu"), ("arrows", "/api/flows?session=1&limit=2000"))
     with tempfile.TemporaryDirectory(prefix="bench-ui-") as folder:
         path = os.path.join(folder, "spans.limpet")
-        subprocess.run([str(BUILD / "tests/programs/make_gpu_recording"), path, str(options.rounds)], check=True, stdout=subprocess.DEVNULL)
+        spans_make(path, options)
         begin = time.monotonic()
         with Server(path) as server:
             asking, end_ns = Asking(server), server.ask("/api/sessions")["sessions"][0]["end_ns"]
@@ -206,6 +226,7 @@ def main():
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--ranges", type=int, default=40)
     parser.add_argument("--rounds", type=int, default=0)
+    parser.add_argument("--page", action="store_true")
     parser.add_argument("--live", type=int, default=0)
     parser.add_argument("--threads", type=int, default=64)
     parser.add_argument("--tabs", type=int, default=20)
@@ -215,13 +236,15 @@ def main():
     if options.live:
         live(options)
         return
+    if options.page:
+        page(options)
+        return
     if options.rounds:
         spans(options)
         return
     with tempfile.TemporaryDirectory(prefix="bench-ui-") as folder:
         path = os.path.join(folder, "large.limpet")
-        subprocess.run([str(BUILD / "bench/make_samples_file"), path, str(options.samples), str(options.nodes)],
-                       check=True)
+        samples_make(path, options)
         print(f"{options.samples} samples, {options.nodes} nodes, {os.path.getsize(path) >> 20} MiB")
         begin = time.monotonic()
         with Server(path) as server:

@@ -3,8 +3,9 @@
  * devices and queues, copies, device memory, scratch memory, markers.  Says what must be in it: one
  * JSON object on stdout.
  *
- *   usage: make_gpu_recording FILE ROUNDS [PROCESSES]
+ *   usage: make_gpu_recording FILE ROUNDS [PROCESSES [KERNELS]]
  *
+ * With KERNELS, so many kernels have a name of their own, one after the other.
  * A round is about 2000 ticks long.  Work of devices is written by a thread that only waits for it,
  * as runtimes do it.
  */
@@ -20,6 +21,7 @@
 #define FLUSH_BYTES (256u << 10)
 #define ROUND_TICKS 2000u
 #define REDUCE_ID   9001u /* numbers of kernels have gaps */
+#define MANY_ID     20000u
 
 enum {
 	HIP_MALLOC,
@@ -136,6 +138,7 @@ struct writer {
 };
 
 static struct writer api, other, waiter;
+static uint64_t many_kernels;
 static uint64_t calls[FUNCTIONS], kernel_calls[4], direction_calls[COPY_DIRECTIONS], records, bytes;
 
 static void fail(const char *what)
@@ -221,22 +224,30 @@ static void put_text(struct writer *writer, const char *text)
 	put(writer, &record.text.head);
 }
 
+static void put_name(struct writer *writer, uint16_t space, uint64_t id, const char *text)
+{
+	size_t length = strlen(text), size = ALIGN_UP(sizeof(struct record_name) + length, 8);
+	union {
+		struct record_name name;
+		uint64_t room[64];
+	} record = { 0 };
+
+	record.name = (struct record_name){
+		{ (uint16_t)size, RECORD_NAME, 0 }, (uint16_t)length, space, id
+	};
+	memcpy(&record.name + 1, text, length);
+	put(writer, &record.name.head);
+}
+
 static void put_names(struct writer *writer)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		size_t length = strlen(names[i].text);
-		size_t size = ALIGN_UP(sizeof(struct record_name) + length, 8);
-		union {
-			struct record_name name;
-			uint64_t room[64];
-		} record = { 0 };
+	char text[64];
 
-		record.name = (struct record_name){ { (uint16_t)size, RECORD_NAME, 0 },
-						    (uint16_t)length,
-						    names[i].space,
-						    names[i].id };
-		memcpy(&record.name + 1, names[i].text, length);
-		put(writer, &record.name.head);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		put_name(writer, names[i].space, names[i].id, names[i].text);
+	for (uint64_t i = 0; i < many_kernels; i++) {
+		snprintf(text, sizeof(text), "kernel_%lu_of_the_program", i);
+		put_name(writer, NAME_KERNEL, MANY_ID + i, text);
 	}
 }
 
@@ -244,7 +255,9 @@ static void put_kernel(uint64_t name, uint64_t device, uint64_t tid, uint64_t ca
 		       uint64_t begin_tick)
 {
 	static uint64_t dispatch;
-	uint64_t id = name == 3 ? REDUCE_ID : name;
+	uint64_t id = many_kernels ? MANY_ID + dispatch % many_kernels
+		      : name == 3  ? REDUCE_ID
+				   : name;
 	uint64_t values[] = { id,   device, device, device - 1, tid, cause, ++dispatch, 1024,
 			      name, 1,      256,    1,          1,   16,    512 };
 
@@ -396,6 +409,7 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		return 2;
+	many_kernels = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
 	if (recording_create(argv[1], &recording, &err) ||
 	    recording_session(recording, &session, &err) || recording_clock(recording, &err))
 		fail(err.what);

@@ -25,6 +25,11 @@ PROTECTION = {
     "cache-control": "no-store",
 }
 
+POLICY = {
+    "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self' data:", "base-uri 'none'",
+    "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
+}
+
 # The least and the largest number that each parameter takes, and the routes that know it.
 TIME_MAX = 3_153_600_000 * 10 ** 9
 RANGED = ("threads", "flame", "functions", "sandwich", "heatmap", "timeline", "spans", "flows", "curves", "counters", "compare",
@@ -123,10 +128,17 @@ class Attacks(unittest.TestCase):
             self.assertEqual(answer.headers["content-encoding"], "gzip")
             for name, value in PROTECTION.items():
                 self.assertEqual(answer.headers[name], value)
-            policy = answer.headers["content-security-policy"]
-            for part in ("default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"):
-                self.assertIn(part, policy)
-            self.assertNotIn("access-control-allow-origin", answer.headers)
+            self.assertEqual(set(answer.headers["content-security-policy"].split("; ")), POLICY)
+
+    def test_every_answer_is_protected(self):
+        """Data, refusals and what is no HTTP, too; no site is ever allowed to read any of them, and nothing is kept."""
+        for text in (self.server.head("/api/processes"), self.server.head("/api/processes", token=WRONG_TOKEN), self.server.head("/api/nothing"),
+                     self.server.head("/", Origin="http://evil.example"), self.server.head("/api/about", "OPTIONS"), "nonsense\r\n\r\n"):
+            answer = self.server.raw(text)
+            for name, value in PROTECTION.items():
+                self.assertEqual(answer.headers.get(name), value, text)
+            for name in answer.headers:
+                self.assertFalse(name.startswith("access-control-") or name == "set-cookie", f"{text}: {name}")
 
     def test_the_token_is_needed_and_told_to_nobody(self):
         for headers in ({"Authorization": None}, {"token": WRONG_TOKEN},
@@ -173,7 +185,8 @@ class Attacks(unittest.TestCase):
             answer = self.server.post("/api/sessions", {"pid": os.getpid()}, Content_Type=content)
             self.assertEqual(answer.status, 415, content)
         self.assertEqual(self.server.ask("/api/sessions")["sessions"], [])
-        self.assertEqual(self.server.get("/api/sessions/1/stop").status, 405)
+        for what in ("stop", "start", "detach", "close"):
+            self.assertEqual(self.server.get(f"/api/sessions/1/{what}").status, 405, what)
         self.assertEqual(self.server.raw(self.server.head("/api/processes", "POST", Content_Length="2",
                                                           Content_Type="application/json") + "{}").status, 405)
 
@@ -260,6 +273,26 @@ class Attacks(unittest.TestCase):
             connection.close()
         self.assertEqual(self.server.get("/api/about").status, 200)
 
+    def test_a_head_that_never_ends_is_left(self):
+        """Also where there is room for others: after five seconds, whatever comes meanwhile."""
+        with self.server.connect() as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
+            began = time.monotonic()
+            connection.settimeout(0.5)
+            while True:
+                try:
+                    if not connection.recv(4096):
+                        break
+                except TimeoutError:
+                    self.assertLess(time.monotonic() - began, PATIENCE_S)
+                except ConnectionError:
+                    break
+                try:
+                    connection.sendall(b"X: y\r\n")
+                except OSError:
+                    break
+        self.assertEqual(self.server.get("/api/about").status, 200)
+
     def test_a_flood_of_connects(self):
         def open_files(pid):
             return len(os.listdir(f"/proc/{pid}/fd")) if os.geteuid() == 0 else 0
@@ -333,6 +366,26 @@ class Alone(unittest.TestCase):
                 self.assertEqual(server.get("/api/about", Host="localhost:8080").status, 200)
                 self.assertEqual(server.end(), 0)
             self.assertFalse(os.path.exists(path))
+
+    def test_links_are_not_followed(self):
+        with tempfile.TemporaryDirectory(prefix="ui-") as folder:
+            path, precious = os.path.join(folder, "socket"), os.path.join(folder, "precious")
+            os.symlink(precious, path)
+            done = subprocess.run([LIMPET, "ui", "--no-open", "--socket", path], capture_output=True, text=True, timeout=PATIENCE_S)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertTrue(os.path.islink(path))
+            self.assertFalse(os.path.exists(precious))
+
+    def test_the_token_is_another_each_time_and_in_no_log(self):
+        tokens = set()
+        for _ in range(2):
+            with Server() as server:
+                tokens.add(server.token)
+                self.assertEqual(server.get("/api/about").status, 200)
+                self.assertEqual(server.get("/api/about", token=WRONG_TOKEN).status, 401)
+                self.assertEqual(server.end(), 0)
+                self.assertNotIn(server.token, server.process.stdout.read() + server.process.stderr.read())
+        self.assertEqual(len(tokens), 2)
 
     def test_files_of_others_stay(self):
         with tempfile.TemporaryDirectory(prefix="ui-") as folder:

@@ -8,7 +8,7 @@ import { fileFollow, liveFollow, sessionTake } from "./core/live";
 import { panned, zoomed } from "./core/scale";
 import { themeStart, themeToggle } from "./core/theme";
 import { clean } from "./core/text";
-import type { About } from "./core/types";
+import type { About, Session } from "./core/types";
 import { Tab, TABS } from "./core/view";
 import { Banner } from "./panels/banner/banner";
 import { Details } from "./panels/details/details";
@@ -157,6 +157,7 @@ class Page {
 			const session = await sessionTake(app, id);
 			if (!session)
 				return app.show({ session: 0 });
+			this.pictureChoose(session);
 			if (isShared())
 				return;
 			await (session.kind === "live" ? liveFollow(app, id) : fileFollow(app, id));
@@ -164,6 +165,13 @@ class Page {
 			app.failure(error);
 			setTimeout(() => { if (app.view.session === id) void this.sessionOpen(id); }, 1000);
 		}
+	}
+
+	// A recording of calls alone has no stacks of processors: its first picture is the timeline.
+	private pictureChoose(session: Session): void {
+		const { view } = this.app;
+		if (session.kind === "file" && !session.samples && session.calls && view.tab === "flame" && view.kind === "cpu")
+			this.app.show({ tab: "lanes" });
 	}
 
 	async start(): Promise<void> {

@@ -154,6 +154,15 @@ static int by_begin(const void *left, const void *right)
 	return a->end > b->end ? -1 : a->end < b->end;
 }
 
+/* Mostly they are: calls without others in them are written down one after the other. */
+static bool are_in_order(const struct stream *stream)
+{
+	for (size_t i = 1; i < stream->count; i++)
+		if (by_begin(&stream->calls[i - 1], &stream->calls[i]) > 0)
+			return false;
+	return true;
+}
+
 /* Frames and texts of those that stay lie anywhere: the side is emptied only with the last call. */
 static void forget_gone(struct stream *stream)
 {
@@ -192,7 +201,7 @@ int stream_read(struct stream *stream)
 		if (read_location(stream) < 0)
 			return -ENOMEM;
 	}
-	if (stream->calls && stream->count)
+	if (stream->calls && !are_in_order(stream))
 		qsort(stream->calls, stream->count, sizeof(*stream->calls), by_begin);
 	while (stream->calls && stream->ready < stream->count &&
 	       (!has_more_locations(stream) ||

@@ -159,13 +159,16 @@ static int first_stacks_read(const struct slice *slice, void *context)
 	return stack_tree_build(context, slice, /* is_inverted */ false);
 }
 
-/* Sums are made when a picture was drawn, and this is none. */
+/* Calls where there are no samples: they take longer.  Sums are made when a picture was drawn, and
+ * this is none. */
 void ui_session_prepare(struct ui_session *self)
 {
 	static const struct ui_range all = { .to_ns = UINT64_C(1) << 62 };
 
 	if (ui_session_is_live(self))
 		return;
+	if (!self->store.count)
+		(void)!ui_session_spans(self, &(struct err){ 0 });
 	(void)!ui_session_read(self, &all, KINDS_ALL, first_stacks_read, &self->stacks[0]);
 	self->store.is_read = false;
 }

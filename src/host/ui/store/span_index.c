@@ -55,12 +55,12 @@ static int works_fill(struct spans *self)
 	size_t count = 0;
 
 	for (size_t i = 0; i < self->count; i++)
-		count += self->items[i].is_work && spans_cause(self, &self->items[i]);
+		count += self->items[i].cause != 0;
 	self->works = calloc(count + 1, sizeof(*self->works));
 	if (!self->works)
 		return -ENOMEM;
 	for (size_t i = 0; i < self->count; i++)
-		if (self->items[i].is_work && spans_cause(self, &self->items[i]))
+		if (self->items[i].cause)
 			self->works[self->work_count++] = (uint32_t)i;
 	return 0;
 }

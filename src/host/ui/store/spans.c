@@ -3,7 +3,9 @@
  */
 #include "host/ui/store/spans.h"
 
+#include "host/core/cleanup.h"
 #include "host/core/room.h"
+#include "host/core/table.h"
 #include "host/export/trace/work_tracks.h"
 #include "host/model/samples/profile.h"
 #include "host/ui/store/span_index.h"
@@ -11,6 +13,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#define CAUSE_SHIFT 42u
+#define CAUSE_BITS  (1u << (64u - CAUSE_SHIFT))
 
 struct loading {
 	struct spans *spans;
@@ -131,24 +136,75 @@ static int span_add(const struct call *call, void *context)
 	return span.name == POOL_NONE ? -ENOMEM : span_keep(spans, &span);
 }
 
-/* Of all calls only those that caused something are looked for. */
-static int causes_find(struct spans *self)
+/* Which call caused a piece of work, by correlation. */
+struct causes {
+	struct table calls; /* (correlation, 0): number of the call and one */
+	uint64_t seen[CAUSE_BITS / 64];
+};
+
+/* Most calls caused nothing: a bit says so without the table, which is too large for caches. */
+static uint64_t cause_bit(uint64_t correlation)
 {
-	struct table_entry *entry;
+	return correlation * UINT64_C(0x9e3779b97f4a7c15) >> CAUSE_SHIFT;
+}
+
+static int works_note(struct causes *self, const struct spans *spans)
+{
 	bool is_new;
 
-	for (size_t i = 0; i < self->count; i++)
-		if (self->items[i].is_work && self->items[i].correlation &&
-		    !table_make(&self->causes, self->items[i].correlation, 0, &is_new))
-			return -ENOMEM;
-	for (size_t i = 0; i < self->count; i++) {
-		if (self->items[i].is_work)
+	for (size_t i = 0; i < spans->count; i++) {
+		const struct span *span = &spans->items[i];
+		uint64_t bit = cause_bit(span->correlation);
+
+		if (!span->is_work || !span->correlation)
 			continue;
-		entry = table_find(&self->causes, self->items[i].correlation, 0);
+		if (!table_make(&self->calls, span->correlation, 0, &is_new))
+			return -ENOMEM;
+		self->seen[bit / 64] |= UINT64_C(1) << bit % 64;
+	}
+	return 0;
+}
+
+static void calls_note(struct causes *self, const struct spans *spans)
+{
+	for (size_t i = 0; i < spans->count; i++) {
+		const struct span *span = &spans->items[i];
+		uint64_t bit = cause_bit(span->correlation);
+		struct table_entry *entry;
+
+		if (span->is_work || !(self->seen[bit / 64] >> bit % 64 & 1))
+			continue;
+		entry = table_find(&self->calls, span->correlation, 0);
 		if (entry)
 			entry->value = i + 1;
 	}
-	return 0;
+}
+
+static int causes_find(struct spans *spans)
+{
+	CLEANUP(free) struct causes *self = calloc(1, sizeof(*self));
+	int r = self ? works_note(self, spans) : -ENOMEM;
+
+	if (!r)
+		calls_note(self, spans);
+	for (size_t i = 0; !r && i < spans->count; i++)
+		if (spans->items[i].is_work && spans->items[i].correlation)
+			spans->items[i].cause =
+				(uint32_t)table_find(&self->calls, spans->items[i].correlation, 0)
+					->value;
+	if (self)
+		table_done(&self->calls);
+	return r;
+}
+
+/* Growing by doubling would copy them all again and again.  Where there is no such room, they grow.
+ */
+static void spans_reserve(struct spans *self, const struct model *model)
+{
+	size_t room = MIN(model->calls, (uint64_t)SPANS_MAX);
+
+	self->items = calloc(MAX(room, 1u), sizeof(*self->items));
+	self->room = self->items ? MAX(room, 1u) : 0;
 }
 
 int spans_load(struct spans *ret, struct model *model, uint64_t origin_ns)
@@ -159,6 +215,7 @@ int spans_load(struct spans *ret, struct model *model, uint64_t origin_ns)
 	if (ret->is_loaded)
 		return 0;
 	ret->has_all_lanes = true;
+	spans_reserve(ret, model);
 	r = work_tracks_init(&self.tracks, model, AGENT_RELATIVE, /* is_by_stream */ false);
 	self.tracks.max = LANES_MAX;
 	if (!r)
@@ -184,14 +241,10 @@ void spans_done(struct spans *spans)
 	free(spans->longest);
 	free(spans->works);
 	pool_done(&spans->names);
-	table_done(&spans->causes);
 	*spans = (struct spans){ 0 };
 }
 
 const struct span *spans_cause(const struct spans *spans, const struct span *work)
 {
-	const struct table_entry *entry =
-		work->correlation ? table_find(&spans->causes, work->correlation, 0) : NULL;
-
-	return entry && entry->value ? &spans->items[entry->value - 1] : NULL;
+	return work->cause ? &spans->items[work->cause - 1] : NULL;
 }

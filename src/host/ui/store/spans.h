@@ -5,7 +5,6 @@
 #pragma once
 
 #include "host/core/pool.h"
-#include "host/core/table.h"
 #include "host/model/model.h"
 #include "host/ui/command.h"
 
@@ -18,6 +17,7 @@ struct span {
 	uint64_t begin_ns, end_ns; /* in time of the session */
 	uint64_t correlation;      /* 0: none */
 	uint32_t lane, name;
+	uint32_t cause; /* of work: number of the call and one; 0: it is not known */
 	uint8_t level, domain;
 	bool is_work;
 };
@@ -47,9 +47,8 @@ struct spans {
 	struct span_lane *lanes;
 	size_t lane_count, lane_room;
 	struct pool names;
-	struct table causes; /* (correlation, 0): number of the call and one */
-	uint64_t left_out;   /* beyond SPANS_MAX, and in lanes beyond LANES_MAX */
-	bool has_all_lanes;  /* none was beyond that */
+	uint64_t left_out;  /* beyond SPANS_MAX, and in lanes beyond LANES_MAX */
+	bool has_all_lanes; /* none was beyond that */
 	/* See span_index.h. */
 	struct span_row *rows; /* by lane and level */
 	uint32_t *order;       /* their spans, row by row */

@@ -65,6 +65,8 @@ static const struct block {
 	[BLOCK_SQ] = { "SQ", 8, 1 },
 	[BLOCK_GRBM] = { "GRBM", 2, 1 },
 	[BLOCK_TCC] = { "TCC", 4, BANK_CHANNELS },
+	[BLOCK_CPF] = { "CPF", 2, 1 },
+	[BLOCK_SPI] = { "SPI", 6, 1 },
 };
 static unsigned agents, sets;
 

@@ -8,10 +8,13 @@ Environment: COMPUTE is the executable under test.
 """
 
 import csv
+import json
 import os
 import pathlib
 import re
+import sqlite3
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -27,6 +30,47 @@ DEADLINE_S = 2 * harness.PATIENCE_S
 KERNELS = 5
 DURATIONS_MS = (1500, 10000, 60000)
 FOLDER = "workloads/try_live_attach_detach/gfx942"
+
+# What AMD's programs call.
+DRIVER = """
+import ctypes, sys
+library = ctypes.CDLL(sys.argv[1])
+attach, detach = (getattr(library, name) for name in sys.argv[3:])
+assert attach(int(sys.argv[2])) == 0
+print("in", flush=True)
+sys.stdin.readline()
+assert detach(int(sys.argv[2])) == 0
+"""
+QUESTION = "SELECT kernel_name, grid_size, value FROM counters_collection WHERE counter_name = 'SQ_WAVES' ORDER BY start"
+AVAIL = """
+import ctypes, json, sys
+library, number, text = ctypes.CDLL(sys.argv[1]), ctypes.c_ulong, ctypes.c_char_p
+def ask(name, handle):
+    found = text()
+    getattr(library, name)(number(handle), ctypes.byref(found))
+    return found.value.decode()
+def numbers(name, count, *handle):
+    found = (number * count)()
+    getattr(library, name)(found, *map(number, handle), number(count))
+    return list(found)
+library.get_number_of_agents.restype = library.get_number_of_agent_counters.restype = number
+library.is_counter_set.restype = ctypes.c_bool
+agents = []
+for agent in numbers("agent_handles", library.get_number_of_agents()):
+    counters, handles = {}, {}
+    for handle in numbers("agent_counter_handles", library.get_number_of_agent_counters(number(agent)), agent):
+        name, description, derived, constant = text(), text(), ctypes.c_uint(), ctypes.c_uint()
+        library.counter_info(number(handle), *map(ctypes.byref, (name, description, derived, constant)))
+        more = ask("counter_expression" if derived.value else "counter_block", handle)
+        counters[name.value.decode()] = [description.value.decode(), derived.value, more]
+        handles[name.value.decode()] = handle
+    sets = []
+    for names in (("SQ_WAVES", "GRBM_COUNT"), ("GRBM_COUNT", "GRBM_GUI_ACTIVE", "GRBM_SPI_BUSY")):
+        array = (number * len(names))(*(handles[name] for name in names))
+        sets.append(library.is_counter_set(array, number(agent), number(len(names))))
+    agents.append({"info": json.loads(ask("agent_info", agent)), "counters": counters, "sets": sets})
+print(json.dumps(agents))
+"""
 
 
 def tables(text):
@@ -196,6 +240,51 @@ class Compute(unittest.TestCase):
         out, _ = process.communicate(timeout=DEADLINE_S)
         self.assertEqual(process.returncode, 0, out)
         self.assertEqual(set(self.values("SQ_WAVES")), {1, 2, 3}, out)
+
+    def test_amds_program_attaches_through_limpets_libraries(self):
+        """As rocprof-compute of 2026 does it: its variables, either of its two interfaces, and its question to the database."""
+        work = self.work()
+        for library, calls in (
+                (os.environ["ROCATTACH"], ("rocattach_attach", "rocattach_detach")),
+                (os.environ["ATTACH_LIBRARY"], ("attach", "detach"))):
+            with self.subTest(calls):
+                folder = self.folder / calls[0] / "out/pmc_1"
+                variables = {**HOST, "ROCPROF_COUNTER_COLLECTION": "1", "ROCPROF_COUNTERS": "pmc: SQ_WAVES GRBM_GUI_ACTIVE",
+                             "ROCPROF_KERNEL_TRACE": "1", "ROCPROF_OUTPUT_FORMAT": "rocpd", "ROCPROF_OUTPUT_PATH": str(folder),
+                             "ROCPROF_AGENT_INDEX": "absolute", "ROCPROF_ATTACH_PID": str(work.pid),
+                             "ROCPROF_ATTACH_LIBRARY": library, "ROCPROF_ATTACH_OUTPUT_GENERATION_SYNC": "1",
+                             "ROCPROF_ATTACH_TOOL_LIBRARY": "/opt/rocm/lib/rocprofiler-sdk/librocprofiler-sdk-tool.so"}
+                process = subprocess.Popen([sys.executable, "-c", DRIVER, library, str(work.pid), *calls], env=variables,
+                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                for stream in (process.stdin, process.stdout, process.stderr):
+                    self.addCleanup(stream.close)
+                self.addCleanup(process.wait)
+                self.addCleanup(process.kill)
+                said = process.stdout.readline()
+                self.assertEqual(said, "in\n")
+                work.ask("solo", KERNELS)
+                _, complaints = process.communicate("\n", timeout=DEADLINE_S)
+                self.assertEqual((process.returncode, complaints), (0, ""))
+                database = sqlite3.connect(next(folder.rglob("*_results.db")))
+                self.addCleanup(database.close)
+                self.assertEqual(database.execute(QUESTION).fetchall(), [("hsa_kernel_0", 64 * (i + 1), i + 1.0)
+                                                                         for i in range(KERNELS)])
+
+    def test_amds_program_asks_which_counters_there_are(self):
+        """As rocprofv3-avail's module does it, by ctypes."""
+        process = subprocess.run([sys.executable, "-c", AVAIL, os.environ["LIST_AVAIL"]], env=HOST, capture_output=True, text=True,
+                                 timeout=DEADLINE_S)
+        self.assertEqual(process.returncode, 0, process)
+        agents = json.loads(process.stdout)
+        self.assertEqual([agent["info"]["name"] for agent in agents], ["gfx942", "gfx942"])
+        counters = agents[0]["counters"]
+        self.assertEqual(counters["SQ_WAVES"], ["Waves that were started.", 0, "SQ"])
+        self.assertEqual(counters["TCC_HIT_sum"], ["Hits, of all instances.", 1, "reduce(TCC_HIT,sum)"])
+        self.assertEqual(agents[0]["sets"], [True, False])
+        process = subprocess.run([sys.executable, "-c", AVAIL, os.environ["LIST_AVAIL"]], capture_output=True, text=True,
+                                 env={**HOST, "ROCPROFILER_METRICS_PATH": "/nonexistent"}, timeout=DEADLINE_S)
+        self.assertEqual((process.returncode, process.stdout), (0, "[]\n"), process)
+        self.assertIn("why: ", process.stderr)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ OBJECTS = (
     ("src/target/limpet-agent.so.p", "src/target"), ("src/target/liblimpet-tracer.so.p", "src/target"),
     ("src/target/liblimpet-sdk-services.a.p", "src/target"),
     ("compat/register/librocprofiler-register.so.0.p", "compat/register"), ("compat/attach/*.p", "compat/attach"),
+    ("compat/avail/*.p", "compat/avail"),
 )
 BY_FOLDER = ("src/target/", "compat/")
 MUTABLE = re.compile(r"^\.(data|bss|tdata|tbss)(?!\.rel\.ro)")

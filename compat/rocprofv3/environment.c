@@ -98,6 +98,7 @@ static const struct variable {
 	{ "LOG_LEVEL", NULL, FORM_OTHERS },
 	{ "LOGGING_LEVEL", NULL, FORM_OTHERS },
 	{ "ATTACH_*", NULL, FORM_OTHERS },
+	{ "COMPUTE_HOME", NULL, FORM_OTHERS }, /* rocprof-compute's */
 	{ "TMPDIR", NULL, FORM_OTHERS },
 	{ "TIME_FORMAT", NULL, FORM_OTHERS },
 	{ "DATE_FORMAT", NULL, FORM_OTHERS },

@@ -43,7 +43,7 @@ class Package(unittest.TestCase):
 
     def test_what_it_holds(self):
         for name in (
-                "usr/bin/limpet", "usr/bin/rocprofv3", "usr/bin/rocprof-attach", "usr/lib/liblimpet.so.0",
+                "usr/bin/limpet", "usr/bin/rocprofv3", "usr/bin/rocprof-compute", "usr/bin/rocprof-attach", "usr/lib/liblimpet.so.0",
                 "usr/lib/librocprofiler-register.so.0", "usr/lib/librocprofiler-sdk.so.1", "usr/lib/pkgconfig/limpet.pc",
                 "usr/include/limpet/limpet.h", "usr/share/man/man1/limpet-record.1.gz",
                 "usr/share/man/man3/limpet.3.gz", "usr/share/bash-completion/completions/limpet",

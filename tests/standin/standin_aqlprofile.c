@@ -14,7 +14,9 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 enum { HSA_ERROR = 0x1000, HSA_INVALID = 0x1001, HSA_RESOURCES = 0x1008 };
-enum { BLOCK_COUNTERS = 4, BLOCK_ID = 5, VERSION_1 = 2, AGENTS_MAX = 16 };
+enum { BLOCK_COUNTERS = 4, BLOCK_ID = 5, VERSION_1 = 2 };
+/* None can be given back: whoever asks anew at each visit runs out of them. */
+enum { AGENTS_MAX = 4 };
 enum { EVENTS_HIGHEST = 255 };
 
 struct agent_info {
@@ -65,6 +67,8 @@ static const struct block {
 	[BLOCK_SQ] = { "SQ", 8, 1 },
 	[BLOCK_GRBM] = { "GRBM", 2, 1 },
 	[BLOCK_TCC] = { "TCC", 4, BANK_CHANNELS },
+	[BLOCK_CPF] = { "CPF", 2, 1 },
+	[BLOCK_SPI] = { "SPI", 6, 1 },
 };
 static unsigned agents, sets;
 

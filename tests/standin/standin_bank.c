@@ -100,7 +100,8 @@ static bool is_forced(uint32_t node)
 	return words && __atomic_load_n(&words[node], __ATOMIC_RELAXED);
 }
 
-/* Each wave goes to the next engine; each has as many hits as items. */
+/* Each wave goes to the next engine; each has as many hits as items.  CPF and SPI count the waves
+ * of all of an XCC. */
 static void count_kernel(struct bank *bank, uint32_t event, uint64_t waves, uint64_t items,
 			 bool is_counted)
 {
@@ -113,6 +114,8 @@ static void count_kernel(struct bank *bank, uint32_t event, uint64_t waves, uint
 			bank->values[event][i] += what->event == SQ_WAVES ? share : 2 * share;
 		if (what->block == BLOCK_TCC && i % BANK_ENGINES == 0)
 			bank->values[event][i] += items;
+		if ((what->block == BLOCK_CPF || what->block == BLOCK_SPI) && i % BANK_ENGINES == 0)
+			bank->values[event][i] += waves;
 	}
 }
 

@@ -12,7 +12,7 @@
 enum { BANK_XCCS = 2, BANK_ENGINES = 4, BANK_CHANNELS = 4 };
 enum { BANK_EVENTS_MAX = 64, BANK_VALUES = BANK_XCCS * BANK_ENGINES };
 
-enum bank_block { BLOCK_SQ = 1, BLOCK_GRBM, BLOCK_TCC, BLOCKS };
+enum bank_block { BLOCK_SQ = 1, BLOCK_GRBM, BLOCK_TCC, BLOCK_CPF, BLOCK_SPI, BLOCKS };
 
 struct bank_event {
 	uint32_t instance, event, flags, block;

@@ -222,18 +222,37 @@ static bool values_make(struct counting_device *device)
 	return true;
 }
 
+static bool is_registered(const struct counting_device *device,
+			  const struct requested_device *wanted)
+{
+	const struct requested_device *have = &device->registered;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(have->numbers); i++)
+		if (have->numbers[i] != wanted->numbers[i])
+			return false;
+	return have->architecture[0] && text_equal(have->architecture, wanted->architecture);
+}
+
+static bool device_register(struct counting_device *device, const struct requested_device *wanted)
+{
+	const uint64_t *numbers = wanted->numbers;
+	struct pmc_agent_info info = { wanted->architecture, (uint32_t)numbers[0],
+				       (uint32_t)numbers[1], (uint32_t)numbers[2],
+				       (uint32_t)numbers[3], (uint32_t)numbers[4],
+				       (uint32_t)numbers[5] };
+
+	if (is_registered(device, wanted))
+		return true;
+	if (library->register_agent(&device->handle, &info, PMC_AGENT_VERSION))
+		return false;
+	device->registered = *wanted;
+	return true;
+}
+
 static enum counting_fault device_begin(const struct counter_request *request, unsigned number)
 {
 	static struct event_list list;
 	struct counting_device *device = &devices[number];
-	const uint64_t *numbers = request->devices[number].numbers;
-	struct pmc_agent_info info = { request->devices[number].architecture,
-				       (uint32_t)numbers[0],
-				       (uint32_t)numbers[1],
-				       (uint32_t)numbers[2],
-				       (uint32_t)numbers[3],
-				       (uint32_t)numbers[4],
-				       (uint32_t)numbers[5] };
 
 	device->node = request->devices[number].node;
 	device->agent = agents_agent_of(device->node);
@@ -241,7 +260,7 @@ static enum counting_fault device_begin(const struct counter_request *request, u
 	list.count = 0;
 	if (!device->agent)
 		return COUNTING_FINE; /* the program does not see it */
-	if (library->register_agent(&device->handle, &info, PMC_AGENT_VERSION))
+	if (!device_register(device, &request->devices[number]))
 		return COUNTING_NO_AGENT;
 	for (unsigned i = 0; i < request->event_count; i++)
 		if ((!request->events[i].devices || request->events[i].devices >> number & 1) &&

@@ -55,6 +55,9 @@ struct counter_set {
 struct counting_device {
 	uint64_t agent, node;
 	struct pmc_agent handle;
+	/* What the handle was given for: the library has no way to give one back, so that each is
+	 * asked for once, whatever sessions come. */
+	struct requested_device registered;
 	uint64_t
 		ids[VALUES_MAX]; /* of values, as records have them; in the order of their coming */
 	uint32_t id_count;

@@ -16,11 +16,13 @@
 #define COUNTER_EVENTS_MAX  64u
 #define COUNTER_LETTERS     32u
 
+struct requested_device {
+	uint64_t node, numbers[6];
+	char architecture[COUNTER_LETTERS];
+};
+
 struct counter_request {
-	struct {
-		uint64_t node, numbers[6];
-		char architecture[COUNTER_LETTERS];
-	} devices[COUNTER_DEVICES_MAX];
+	struct requested_device devices[COUNTER_DEVICES_MAX];
 	unsigned device_count;
 	struct {
 		uint64_t event, flags;

@@ -1,0 +1,227 @@
+/*
+ * Asks for a pass as rocprofv3 is asked, takes the rows that it leaves, and nothing else.
+ */
+#include "collect.h"
+
+#include "arguments.h"
+#include "host/attach/launch/launched.h"
+#include "host/core/text/print.h"
+#include "profiling.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define ARGUMENTS_MAX (PASS_MAX + 24u)
+#define FILES_MAX     256u
+#define COLLECTED     "_counter_collection.csv"
+
+struct pass_run {
+	struct collecting *collecting;
+	int signals; /* -1: of a program that was started */
+	bool waits_for_enter;
+	struct launched *launched;
+	char *files[FILES_MAX]; /* of counters, one for each process */
+	size_t file_count;
+	bool has_more_files;
+};
+
+static void pass_say(void *context, enum say_level level, const char *text)
+{
+	const struct pass_run *self = context;
+
+	speaker_say_text(self->collecting->speaker, level, text);
+}
+
+static enum ending pass_wait(void *context, int pidfd, uint64_t time_ns)
+{
+	const struct pass_run *self = context;
+
+	return self->launched ? launched_wait(self->launched, time_ns)
+			      : ending_wait(self->signals, pidfd, time_ns);
+}
+
+/* AMD's says it in the log of the process; here it is said where somebody waits for it. */
+static void pass_begun(void *context)
+{
+	struct pass_run *self = context;
+	struct speaker *speaker = self->collecting->speaker;
+	struct err err = { 0 };
+
+	if (self->launched) {
+		if (launch_let_go(&self->launched->launch, &err))
+			speaker_say_error(speaker, &err);
+		return;
+	}
+	speaker_say(speaker, SAY_INFO, "Attaching to PID %s :: success",
+		    self->collecting->options->pid);
+	if (self->waits_for_enter)
+		speaker_say(speaker, SAY_INFO, "Press Enter to detach...");
+}
+
+static void pass_file(void *context, const char *path)
+{
+	struct pass_run *self = context;
+	size_t length = strlen(path), tail = strlen(COLLECTED);
+
+	speaker_say(self->collecting->speaker, SAY_TRACE, "Opened result file: %s", path);
+	if (length < tail || strcmp(path + length - tail, COLLECTED))
+		return;
+	self->has_more_files |= self->file_count == FILES_MAX;
+	if (self->file_count < FILES_MAX && (self->files[self->file_count] = strdup(path)))
+		self->file_count++;
+}
+
+/* "4" is the fifth run of a kernel, "4:7" are the fifth to the seventh. */
+static int ranges_write(const struct texts *dispatches, char *ret, size_t room, struct err *err)
+{
+	for (size_t i = 0; i < dispatches->count; i++) {
+		unsigned long first, behind;
+		char *end;
+		size_t at = strlen(ret);
+
+		first = behind = strtoul(dispatches->items[i], &end, 10);
+		behind++;
+		if (*end == ':')
+			behind = strtoul(end + 1, &end, 10);
+		if (*end || behind <= first || end == dispatches->items[i]) {
+			err_set(err, -EINVAL, "'%s' is no number of a dispatch",
+				dispatches->items[i]);
+			err_why(err, "runs of each kernel are counted from 0: 4, or 4:7");
+			return err_exit(err, EXIT_USAGE);
+		}
+		print_into(ret + at, room - at, "%s%lu-%lu", at > 1 ? "," : "[", first + 1, behind);
+	}
+	print_into(ret + strlen(ret), room - strlen(ret), "]");
+	return 0;
+}
+
+static void kernels_write(const struct texts *kernels, char *ret, size_t room)
+{
+	ret[0] = '\0';
+	for (size_t i = 0; i < kernels->count; i++)
+		print_into(ret + strlen(ret), room - strlen(ret), "%s%s", i ? "|" : "",
+			   kernels->items[i]);
+}
+
+struct pass_arguments {
+	const char *items[ARGUMENTS_MAX];
+	size_t count;
+	char output[700], kernels[4096], ranges[2048];
+};
+
+static void argument_add(struct pass_arguments *arguments, const char *name, const char *value)
+{
+	arguments->items[arguments->count++] = name;
+	if (value)
+		arguments->items[arguments->count++] = value;
+}
+
+static int arguments_make(struct pass_arguments *ret, const struct collecting *collecting,
+			  size_t index, const struct counter_pass *pass, struct err *err)
+{
+	const struct compute_options *options = collecting->options;
+
+	*ret = (struct pass_arguments){ 0 };
+	print_into(ret->output, sizeof(ret->output), "%s/out/pmc_%zu", collecting->folder,
+		   index + 1);
+	argument_add(ret, "-d", ret->output);
+	argument_add(ret, "-f", "csv");
+	argument_add(ret, "-A", "absolute");
+	if (collecting->counters_folder[0])
+		argument_add(ret, "--config-dir", collecting->counters_folder);
+	if (options->pid)
+		argument_add(ret, "--pid", options->pid);
+	if (options->duration_ms)
+		argument_add(ret, "--attach-duration-msec", options->duration_ms);
+	kernels_write(&options->kernels, ret->kernels, sizeof(ret->kernels));
+	if (options->kernels.count)
+		argument_add(ret, "--kernel-include-regex", ret->kernels);
+	if (options->dispatches.count &&
+	    ranges_write(&options->dispatches, ret->ranges, sizeof(ret->ranges), err))
+		return err->code;
+	if (options->dispatches.count)
+		argument_add(ret, "--kernel-iteration-range", ret->ranges);
+	argument_add(ret, "--pmc", NULL);
+	for (size_t i = 0; i < pass->count; i++)
+		argument_add(ret, pass->names[i], NULL);
+	return 0;
+}
+
+static int pass_attach(struct pass_run *self, struct profiling *job, struct err *err)
+{
+	struct results results;
+	int r = profile_pid(job->profile, &job->pid, err);
+
+	if (!r)
+		r = profile_duration(job->profile, &job->duration_ns, err);
+	if (!r)
+		r = self->signals = ending_prepare(err);
+	if (r < 0)
+		return r;
+	self->waits_for_enter = job->duration_ns == UINT64_MAX;
+	return profiling_run(job, &results, err);
+}
+
+static int pass_launch(struct pass_run *self, struct profiling *job, struct err *err)
+{
+	struct launched launched;
+	struct results results;
+	int r = launched_start(&launched, self->collecting->options->command,
+			       /* loads_library */ true, err);
+
+	if (r)
+		return r;
+	self->launched = &launched;
+	job->duration_ns = UINT64_MAX;
+	job->pid = launched.launch.pid;
+	job->doorstep = launched.launch.doorstep;
+	r = profiling_run(job, &results, err);
+	launched_finish(&launched);
+	if (WIFSIGNALED(launched.launch.status))
+		self->collecting->status = 128 + WTERMSIG(launched.launch.status);
+	else
+		self->collecting->status = WEXITSTATUS(launched.launch.status);
+	return r;
+}
+
+static int files_take(struct pass_run *self, struct counter_rows *rows, struct err *err)
+{
+	size_t kernels = 0;
+	int r = 0;
+
+	if (self->has_more_files)
+		speaker_say(self->collecting->speaker, SAY_WARNING,
+			    "only the first %u processes are in pmc_perf.csv", FILES_MAX);
+	for (size_t i = 0; i < self->file_count; i++) {
+		if (!r)
+			r = counter_rows_add(rows, self->files[i], &kernels, err);
+		free(self->files[i]);
+	}
+	return r;
+}
+
+int collect_pass(struct collecting *collecting, size_t index, const struct counter_pass *pass,
+		 struct counter_rows *rows, struct err *err)
+{
+	struct pass_run self = { .collecting = collecting, .signals = -1 };
+	struct face face = { pass_say, pass_wait, pass_begun, pass_file, &self };
+	struct pass_arguments arguments;
+	struct profile profile;
+	struct profiling job = { .profile = &profile, .face = &face };
+	int r = arguments_make(&arguments, collecting, index, pass, err), taken;
+
+	profile_init(&profile);
+	profile.has_children = true;
+	if (!r)
+		r = arguments_read(&profile, (char **)(uintptr_t)arguments.items, err);
+	if (!r)
+		r = profile_finish(&profile, err);
+	if (!r)
+		r = collecting->options->command ? pass_launch(&self, &job, err)
+						 : pass_attach(&self, &job, err);
+	taken = files_take(&self, rows, err);
+	profile_done(&profile);
+	return r ? r : taken;
+}

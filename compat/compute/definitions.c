@@ -1,0 +1,81 @@
+/*
+ * Looks for the files of rocprof-compute.
+ */
+#include "definitions.h"
+
+#include "host/core/text/print.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define REPORTS "rocprof_compute_soc/analysis_configs"
+
+static bool folder_is_there(const char *path)
+{
+	return access(path, R_OK | X_OK) == 0;
+}
+
+static bool home_try(struct compute_definitions *ret, const char *home)
+{
+	if (!home || !home[0])
+		return false;
+	print_into(ret->reports, sizeof(ret->reports), "%s/" REPORTS, home);
+	return folder_is_there(ret->reports);
+}
+
+/* Sets and counters lie beside the reports. */
+static void neighbours_find(struct compute_definitions *ret)
+{
+	char file[600];
+
+	print_into(ret->counters, sizeof(ret->counters), "%s/../profile_configs", ret->reports);
+	print_into(ret->sets, sizeof(ret->sets), "%s/../profile_configs/sets", ret->reports);
+	print_into(file, sizeof(file), "%s/counter_defs.yaml", ret->counters);
+	if (access(file, R_OK))
+		ret->counters[0] = '\0';
+}
+
+static int refuse_folder(const char *folder, struct err *err)
+{
+	err_set(err, -errno, "the folder of definitions '%s' cannot be read: %s", folder,
+		strerror(errno));
+	err_fix(err, "--config-dir FOLDER: rocprof-compute's analysis_configs");
+	return err_exit(err, EXIT_USAGE);
+}
+
+static int refuse_nothing(struct err *err)
+{
+	err_set(err, -ENOENT, "there are no definitions of rocprof-compute");
+	err_why(err, "AMD's metrics and sets are read from its files, which limpet does not carry: "
+		     "ROCPROF_COMPUTE_HOME, /opt/rocm/libexec/rocprofiler-compute and "
+		     "/usr/libexec/rocprofiler-compute have none");
+	err_fix(err, "install rocprofiler-compute, or name its folder: --config-dir "
+		     ".../rocprof_compute_soc/analysis_configs");
+	return err_exit(err, EXIT_USAGE);
+}
+
+int compute_definitions_find(struct compute_definitions *ret, const char *folder, struct err *err)
+{
+	const char *homes[] = { secure_getenv("ROCPROF_COMPUTE_HOME"),
+				"/opt/rocm/libexec/rocprofiler-compute",
+				"/usr/libexec/rocprofiler-compute",
+				"/usr/local/libexec/rocprofiler-compute" };
+	bool is_found = false;
+
+	*ret = (struct compute_definitions){ 0 };
+	if (folder) {
+		print_into(ret->reports, sizeof(ret->reports), "%s", folder);
+		if (!folder_is_there(folder))
+			return refuse_folder(folder, err);
+		is_found = true;
+	}
+	for (size_t i = 0; !is_found && i < ARRAY_SIZE(homes); i++)
+		is_found = home_try(ret, homes[i]);
+	if (!is_found)
+		return refuse_nothing(err);
+	neighbours_find(ret);
+	return 0;
+}

@@ -1,0 +1,30 @@
+/*
+ * What expressions compute, value by value.
+ */
+#pragma once
+
+#include "formula.h"
+
+#define FORMULA_ARGUMENTS_MAX 4u
+
+/* Columns that came up meanwhile.  Zero is empty. */
+struct formula_memory {
+	size_t rows;
+	double **columns;
+	size_t count, room;
+};
+void formula_memory_done(struct formula_memory *memory);
+
+/* sign: + - * / % or = ! < > g (>=) l (<=).  *error: -ENOMEM. */
+struct formula_value formula_compute(struct formula_memory *memory, char sign,
+				     struct formula_value left, struct formula_value right,
+				     int *error);
+
+/* Where truth holds, value; else other. */
+struct formula_value formula_choose(struct formula_memory *memory, struct formula_value value,
+				    struct formula_value truth, struct formula_value other,
+				    int *error);
+
+/* AVG(...) and its like; *error: -EINVAL for one that there is not. */
+struct formula_value formula_call(struct formula_memory *memory, const char *name,
+				  const struct formula_value *arguments, size_t count, int *error);

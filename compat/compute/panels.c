@@ -1,0 +1,214 @@
+/*
+ * Reads the files of a report.
+ */
+#include "panels.h"
+
+#include "host/core/text/print.h"
+#include "host/core/text/text.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void panel_free(struct panel *panel)
+{
+	yaml_document_delete(&panel->document);
+	free(panel->path);
+	free(panel->tables);
+	free(panel);
+}
+
+void panels_done(struct panels *panels)
+{
+	for (size_t i = 0; i < panels->count; i++)
+		panel_free(panels->items[i]);
+	panels->count = 0;
+}
+
+static unsigned tree_number(yaml_document_t *document, const yaml_node_t *node, const char *key)
+{
+	const char *text = yaml_tree_text(document, node, key);
+	uint64_t number = 0;
+
+	return text && !text_parse_number(text, 99999, &number) ? (unsigned)number : 0;
+}
+
+static bool tree_says(yaml_document_t *document, const yaml_node_t *node, const char *key,
+		      const char *value)
+{
+	const char *text = yaml_tree_text(document, node, key);
+
+	return text && !strcmp(text, value);
+}
+
+static void table_read(yaml_document_t *document, const yaml_node_t *node, struct metric_table *ret)
+{
+	const char *title = yaml_tree_text(document, node, "title");
+
+	*ret = (struct metric_table){
+		.id = tree_number(document, node, "id"),
+		.title = title ? title : "",
+		.source = yaml_tree_text(document, node, "source"),
+		.is_box = tree_says(document, node, "cli_style", "simple_box"),
+		.is_columnwise = tree_says(document, node, "columnwise", "true"),
+		.header = yaml_tree_find(document, node, "header"),
+		.metrics = yaml_tree_find(document, node, "metric"),
+		.node = node,
+	};
+}
+
+/* "data source": a list of mappings with one pair, whose key says what kind of table it is. */
+static int tables_read(struct panel *panel, const yaml_node_t *sources, struct err *err)
+{
+	const yaml_node_t *item, *node;
+	const char *kind;
+	size_t count = 0;
+
+	while (yaml_tree_item(&panel->document, sources, count))
+		count++;
+	panel->tables = calloc(count + 1, sizeof(*panel->tables));
+	if (!panel->tables)
+		return err_set(err, -ENOMEM, "read '%s': no memory", panel->path);
+	for (size_t i = 0; (item = yaml_tree_item(&panel->document, sources, i)); i++)
+		if (yaml_tree_pair(&panel->document, item, 0, &kind, &node) &&
+		    (!strcmp(kind, "metric_table") || !strcmp(kind, "raw_csv_table")))
+			table_read(&panel->document, node, &panel->tables[panel->table_count++]);
+	return 0;
+}
+
+static int panel_fill(struct panel *panel, struct err *err)
+{
+	const yaml_node_t *root = yaml_document_get_root_node(&panel->document);
+	const yaml_node_t *node = yaml_tree_find(&panel->document, root, "Panel Config");
+	const char *title = yaml_tree_text(&panel->document, node, "title");
+
+	if (!node || !title) {
+		err_set(err, -EINVAL, "read '%s': it is no part of a report", panel->path);
+		err_why(err, "'Panel Config' with id, title and data source is expected");
+		return err_exit(err, EXIT_USAGE);
+	}
+	panel->id = tree_number(&panel->document, node, "id");
+	panel->title = title;
+	return tables_read(panel, yaml_tree_find(&panel->document, node, "data source"), err);
+}
+
+static int panel_read(struct panels *panels, const char *path, struct err *err)
+{
+	struct panel *panel;
+	int r;
+
+	if (panels->count == PANELS_MAX)
+		return err_set(err, -E2BIG, "'%s' holds more files than any report",
+			       panels->folder);
+	panel = calloc(1, sizeof(*panel));
+	if (!panel)
+		return err_set(err, -ENOMEM, "read '%s': no memory", path);
+	r = yaml_tree_read(path, &panel->document, err);
+	if (r) {
+		free(panel);
+		return r;
+	}
+	panels->items[panels->count++] = panel;
+	panel->path = strdup(path);
+	return panel->path ? panel_fill(panel, err)
+			   : err_set(err, -ENOMEM, "read '%s': no memory", path);
+}
+
+static int panel_compare(const void *a, const void *b)
+{
+	const struct panel *const *left = a, *const *right = b;
+
+	return (*left)->id < (*right)->id ? -1 : (*left)->id > (*right)->id;
+}
+
+static int refuse_empty(const char *folder, struct err *err)
+{
+	err_set(err, -ENOENT, "'%s' holds no definitions of a report", folder);
+	err_why(err, "files such as 0500_*.yaml are expected there, of rocprof-compute");
+	err_fix(err, "--config-dir FOLDER: one with a folder for this architecture in it");
+	return err_exit(err, EXIT_USAGE);
+}
+
+/* 0500_command_processor.yaml, and no template. */
+static int entry_belongs(const struct dirent *entry)
+{
+	size_t length = strlen(entry->d_name);
+
+	return isdigit((unsigned char)entry->d_name[0]) && length > 5 &&
+	       !strcmp(entry->d_name + length - 5, ".yaml");
+}
+
+static int entries_read(struct panels *panels, struct dirent **entries, int count, struct err *err)
+{
+	char path[sizeof(panels->folder) + 260];
+	int r = count > 0 ? 0 : refuse_empty(panels->folder, err);
+
+	for (int i = 0; i < count; i++) {
+		print_into(path, sizeof(path), "%s/%s", panels->folder, entries[i]->d_name);
+		if (!r)
+			r = panel_read(panels, path, err);
+		free(entries[i]);
+	}
+	free(entries);
+	return r;
+}
+
+int panels_read(struct panels *ret, const char *folder, struct err *err)
+{
+	struct dirent **entries = NULL;
+	int count = scandir(folder, &entries, entry_belongs, alphasort), r;
+
+	*ret = (struct panels){ 0 };
+	print_into(ret->folder, sizeof(ret->folder), "%s", folder);
+	r = entries_read(ret, entries, count, err);
+	if (r)
+		panels_done(ret);
+	else
+		qsort(ret->items, ret->count, sizeof(ret->items[0]), panel_compare);
+	return r;
+}
+
+struct panel *panels_find(const struct panels *panels, unsigned id)
+{
+	for (size_t i = 0; i < panels->count; i++)
+		if (panels->items[i]->id == id)
+			return panels->items[i];
+	return NULL;
+}
+
+const struct metric_table *panel_table(const struct panel *panel, unsigned id)
+{
+	for (size_t i = 0; i < panel->table_count; i++)
+		if (panel->tables[i].id == id)
+			return &panel->tables[i];
+	return NULL;
+}
+
+bool table_metric(struct panel *panel, const struct metric_table *table, size_t index,
+		  const char **ret_name, const yaml_node_t **ret_metric)
+{
+	return yaml_tree_pair(&panel->document, table->metrics, index, ret_name, ret_metric);
+}
+
+/* Up to two digits each. */
+int metric_id_parse(const char *text, struct metric_id *ret)
+{
+	struct text rest = text_of(text), field;
+	int *parts[] = { &ret->panel, &ret->table, &ret->metric };
+	uint64_t number;
+
+	*ret = (struct metric_id){ -1, -1, -1 };
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (i && rest.at == rest.end)
+			return 0;
+		if ((i && !text_take_char(&rest, '.')))
+			return -EINVAL;
+		field = rest;
+		if (!text_take_number(&rest, 10, &number) || rest.at - field.at > 2)
+			return -EINVAL;
+		*parts[i] = (int)number;
+	}
+	return rest.at == rest.end ? 0 : -EINVAL;
+}

@@ -1,0 +1,11 @@
+/*
+ * rocprof-compute profile.
+ */
+#pragma once
+
+#include "options.h"
+#include "say.h"
+
+/* *ret_status: of the program that was started. */
+int profile_mode_run(const struct compute_options *options, struct speaker *speaker,
+		     int *ret_status, struct err *err) MUST_CHECK;

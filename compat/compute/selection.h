@@ -1,0 +1,42 @@
+/*
+ * From metrics that somebody chose to the counters they are made of, and to passes.
+ */
+#pragma once
+
+#include "counter_names.h"
+#include "panels.h"
+
+#define PASSES_MAX   128u
+#define PASS_MAX     64u
+#define COUNTERS_MAX 512u
+
+/* Told of what is left out, in AMD's words. */
+typedef void skip_teller(void *context, const char *text);
+
+struct counter_selection {
+	struct pool counters;
+	skip_teller *tell;
+	void *context;
+};
+
+/* Adds the counters of these metrics ("5.1.1"); of all where none is named.  -EINVAL: one is no
+ * number of a metric. */
+int selection_add(struct counter_selection *selection, const struct panels *panels,
+		  const char *const *ids, size_t count, struct err *err) MUST_CHECK;
+void selection_done(struct counter_selection *selection);
+
+/* What is counted in one run of the program. */
+struct counter_pass {
+	const char *names[PASS_MAX];
+	size_t count;
+};
+
+struct counter_passes {
+	struct counter_pass items[PASSES_MAX];
+	size_t count;
+};
+
+/* First fit by block; each LEVEL counter begins a pass of its own, with its sum over time.  What
+ * limpet does not count is told and left out. */
+int passes_pack(struct counter_passes *ret, struct counter_selection *selection,
+		const char *architecture, struct err *err) MUST_CHECK;

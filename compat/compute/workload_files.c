@@ -1,0 +1,180 @@
+/*
+ * Writes the files of a workload.
+ */
+#include "workload_files.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/text/foreign.h"
+#include "host/core/text/print.h"
+
+#include <string.h>
+
+void csv_text_write(FILE *out, const char *text)
+{
+	fputc('"', out);
+	foreign_write(out, FOREIGN_CSV, text);
+	fputc('"', out);
+}
+
+int perfmon_write(const char *folder, size_t index, const struct counter_pass *pass,
+		  struct err *err)
+{
+	CLEANUP(output_discard) struct output_file file = { 0 };
+	char path[700];
+	int r;
+
+	print_into(path, sizeof(path), "%s/perfmon/pmc_perf_%zu.yaml", folder, index);
+	r = output_make_folders(path, err);
+	if (!r)
+		r = output_open(&file, path, err);
+	if (r)
+		return r;
+	fputs("jobs:\n- pmc:\n", file.out);
+	for (size_t i = 0; i < pass->count; i++)
+		print(file.out, "  - %s\n", pass->names[i]);
+	return output_commit(&file, err);
+}
+
+/* Between single quotes, in which only these mean something. */
+static void yaml_text_write(FILE *out, const char *text)
+{
+	fputc('\'', out);
+	for (const char *at = text; *at; at++)
+		print(out, "%.1s%s", at, *at == '\'' ? "'" : "");
+	fputc('\'', out);
+}
+
+static void yaml_list_write(FILE *out, const char *key, const struct texts *texts)
+{
+	print(out, "%s:%s\n", key, texts->count ? "" : " []");
+	for (size_t i = 0; i < texts->count; i++) {
+		fputs("- ", out);
+		yaml_text_write(out, texts->items[i]);
+		fputc('\n', out);
+	}
+}
+
+static void yaml_pair_write(FILE *out, const char *key, const char *value)
+{
+	print(out, "%s: ", key);
+	if (value)
+		yaml_text_write(out, value);
+	else
+		fputs("null", out);
+	fputc('\n', out);
+}
+
+int profiling_config_write(const char *folder, const struct compute_options *options,
+			   const struct texts *ids, struct err *err)
+{
+	CLEANUP(output_discard) struct output_file file = { 0 };
+	char path[700];
+	int r;
+
+	print_into(path, sizeof(path), "%s/profiling_config.yaml", folder);
+	r = output_open(&file, path, err);
+	if (r)
+		return r;
+	fputs("format_rocprof_output: rocpd\nmode: profile\nno_roof: true\n", file.out);
+	yaml_pair_write(file.out, "name", options->name);
+	yaml_pair_write(file.out, "path", folder);
+	yaml_pair_write(file.out, "set_selected", options->set);
+	yaml_pair_write(file.out, "attach_pid", options->pid);
+	yaml_pair_write(file.out, "attach_duration_msec", options->duration_ms);
+	yaml_list_write(file.out, "filter_blocks", ids);
+	yaml_list_write(file.out, "kernel", &options->kernels);
+	yaml_list_write(file.out, "dispatch", &options->dispatches);
+	return output_commit(&file, err);
+}
+
+/* Columns of pmc_perf.csv, and those of rocprofv3's file that they are made from. */
+static const struct {
+	const char *name, *from;
+	bool is_text;
+} row_columns[] = {
+	{ "GPU_ID", "Agent_Id", false },
+	{ "Dispatch_ID", "Dispatch_Id", false },
+	{ "Grid_Size", "Grid_Size", false },
+	{ "Workgroup_Size", "Workgroup_Size", false },
+	{ "LDS_Per_Workgroup", "LDS_Block_Size", false },
+	{ "Scratch_Per_Workitem", "Scratch_Size", false },
+	{ "Arch_VGPR", "VGPR_Count", false },
+	{ "Accum_VGPR", "Accum_VGPR_Count", false },
+	{ "SGPR", "SGPR_Count", false },
+	{ "Kernel_Name", "Kernel_Name", true },
+	{ "Start_Timestamp", "Start_Timestamp", false },
+	{ "End_Timestamp", "End_Timestamp", false },
+	{ "Kernel_ID", "Kernel_Id", false },
+	{ "Counter_Name", "Counter_Name", true },
+	{ "Counter_Value", "Counter_Value", false },
+};
+
+enum { COLUMN_GPU = 0, COLUMN_DISPATCH = 1 };
+
+int counter_rows_open(struct counter_rows *ret, const char *folder, struct err *err)
+{
+	char path[700];
+	int r;
+
+	*ret = (struct counter_rows){ 0 };
+	print_into(path, sizeof(path), "%s/pmc_perf.csv", folder);
+	r = output_make_folders(path, err);
+	if (!r)
+		r = output_open(&ret->file, path, err);
+	for (size_t i = 0; !r && i < ARRAY_SIZE(row_columns); i++)
+		print(ret->file.out, "%s%s", i ? "," : "", row_columns[i].name);
+	if (!r)
+		fputc('\n', ret->file.out);
+	return r;
+}
+
+/* "Agent 1" is 1. */
+static const char *number_in(const char *cell)
+{
+	return cell + strcspn(cell, "0123456789");
+}
+
+static void row_write(FILE *out, const struct csv_table *table, size_t row, const int *columns,
+		      size_t kernel)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(row_columns); i++) {
+		const char *cell = csv_table_cell(table, row, columns[i]);
+
+		if (i)
+			fputc(',', out);
+		if (i == COLUMN_DISPATCH)
+			print(out, "%zu", kernel);
+		else if (row_columns[i].is_text)
+			csv_text_write(out, cell);
+		else
+			print(out, "%s", i == COLUMN_GPU ? number_in(cell) : cell);
+	}
+	fputc('\n', out);
+}
+
+/* The rows of a kernel follow each other. */
+static bool is_same_kernel(const struct csv_table *table, size_t row, int column)
+{
+	return row &&
+	       !strcmp(csv_table_cell(table, row, column), csv_table_cell(table, row - 1, column));
+}
+
+int counter_rows_add(struct counter_rows *rows, const char *path, size_t *kernels, struct err *err)
+{
+	int columns[ARRAY_SIZE(row_columns)];
+	struct csv_table table;
+	int r = csv_table_read(&table, path, err);
+
+	if (r)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(row_columns); i++)
+		columns[i] = csv_table_find(&table, row_columns[i].from);
+	for (size_t i = 0; i < table.rows; i++) {
+		*kernels += !is_same_kernel(&table, i, columns[COLUMN_DISPATCH]);
+		row_write(rows->file.out, &table, i, columns, *kernels);
+	}
+	rows->rows += table.rows;
+	rows->kernels = MAX(rows->kernels, *kernels);
+	csv_table_done(&table);
+	return 0;
+}

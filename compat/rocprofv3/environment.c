@@ -47,6 +47,8 @@ static const struct variable {
 	{ "SCRATCH_MEMORY_TRACE", "scratch-memory-trace" },
 	{ "RCCL_TRACE", "rccl-trace" },
 	{ "RCCL_API_TRACE", "rccl-trace" },
+	{ "ROCDECODE_API_TRACE", "rocdecode-trace" },
+	{ "ROCJPEG_API_TRACE", "rocjpeg-trace" },
 	{ "KERNEL_FILTER_INCLUDE_REGEX", "kernel-include-regex" },
 	{ "KERNEL_FILTER_EXCLUDE_REGEX", "kernel-exclude-regex" },
 	{ "KERNEL_FILTER_RANGE", "kernel-iteration-range" },
@@ -87,8 +89,6 @@ static const struct variable {
 	/* What AMD's script sets for -s and -r, for HIP, and where it finds ranks of MPI. */
 	{ "KFD_*", NULL, FORM_NOTED, "limpet does not trace the kernel driver" },
 	{ "OMPT_TRACE*", NULL, FORM_NOTED, "limpet does not trace OpenMP" },
-	{ "ROCDECODE_API_TRACE", NULL, FORM_NOTED, NO_TRACE },
-	{ "ROCJPEG_API_TRACE", NULL, FORM_NOTED, NO_TRACE },
 	{ "ROCSHMEM_API_TRACE", NULL, FORM_NOTED, NO_TRACE },
 	{ "HIPFILE_API_TRACE", NULL, FORM_NOTED, NO_TRACE },
 	{ "HIP_GRAPH_TRACE", NULL, FORM_NOTED, "limpet does not trace that as such" },

@@ -316,8 +316,8 @@ static void tell_width(const struct profiling *profiling)
 {
 	if (profiling->profile->is_wide)
 		face_say(profiling->face, SAY_WARNING,
-			 "--sys-trace and --runtime-trace are without KFD, OMPT, rocDecode, "
-			 "rocJPEG, rocSHMEM and hipFile: limpet does not trace them");
+			 "--sys-trace and --runtime-trace are without KFD, OMPT, rocSHMEM and "
+			 "hipFile: limpet does not trace them");
 }
 
 int profiling_run(const struct profiling *profiling, struct results *ret, struct err *err)

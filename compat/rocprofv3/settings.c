@@ -15,14 +15,16 @@
 #define TRACES(letter, name, domains, help) \
 	{ letter, name, NULL, TAKES_SWITCH, set_domains, NULL, help, 0, (domains) },
 /* What AMD has an option for; limpet's own domains and OpenCL are not asked for here. */
-#define TRACES_HSA     TRACES
-#define TRACES_HIP     TRACES
-#define TRACES_MARKER  TRACES
-#define TRACES_KERNEL  TRACES
-#define TRACES_COPY    TRACES
-#define TRACES_SCRATCH TRACES
-#define TRACES_RCCL    TRACES
-#define TRACES_MEMORY  TRACES
+#define TRACES_HSA       TRACES
+#define TRACES_HIP       TRACES
+#define TRACES_MARKER    TRACES
+#define TRACES_KERNEL    TRACES
+#define TRACES_COPY      TRACES
+#define TRACES_SCRATCH   TRACES
+#define TRACES_RCCL      TRACES
+#define TRACES_ROCDECODE TRACES
+#define TRACES_ROCJPEG   TRACES
+#define TRACES_MEMORY    TRACES
 #define TRACES_OPENCL(...)
 #define TRACES_COUNTER(...)
 #define TRACES_OWN(...)
@@ -147,8 +149,6 @@ const struct setting settings[] = {
 	REFUSED(0, "kokkos-trace", "limpet is no tool of Kokkos's"),
 	REFUSED(0, "hip-graph-trace", "limpet does not trace graphs of HIP as such"),
 	REFUSED(0, "hip-event-trace", "limpet does not trace events of HIP as such"),
-	REFUSED(0, "rocdecode-trace", NO_TRACE),
-	REFUSED(0, "rocjpeg-trace", NO_TRACE),
 	REFUSED(0, "rocshmem-trace", NO_TRACE),
 	REFUSED(0, "hipfile-trace", NO_TRACE),
 	REFUSED(0, "output-config", "limpet writes no file of its options"),

@@ -261,6 +261,20 @@ class Traced(unittest.TestCase):
         self.assertEqual(seen.of("kernel"), [])
         self.assertIn("not all of kernel is traced: roctracer", result.err)
 
+    def test_pictures_of_rocdecode_and_rocjpeg(self):
+        """By the shape of their tables where nobody tells them, and as AMD's register library does."""
+        for case in ("unprepared", "amds"):
+            with self.subTest(case):
+                work = Work(program="standin_video", **CASES[case])
+                self.addCleanup(work.close)
+                recorder = self.begin(work, "--rocdecode-trace", "--rocjpeg-trace")
+                did = {name: int(count) for _, name, count in work.ask("go", ROUNDS)}
+                seen = self.end(recorder)
+                self.assertEqual(seen.count("rocdecode", "rocjpeg"), did)
+                self.assertEqual(sorted(call["result"] for call in seen.of("rocdecode") if call["result"]),
+                                 list(range(1, ROUNDS + 1)))
+                work.ask("go", 1)
+
     def test_what_is_absent_is_named(self):
         process = subprocess.Popen(["sleep", "60"])
         self.addCleanup(process.wait)
@@ -268,7 +282,7 @@ class Traced(unittest.TestCase):
         result = harness.limpet("record", "-p", process.pid, "-o", os.path.join(self.folder, "none.limpet"),
                                 "--sys-trace", "--duration", "100ms")
         self.assertEqual(result.code, 5, str(result))
-        for name in (*APIS, "hsa-image", "hsa-finalizer", "rccl", "opencl", "kernel", "memory-copy",
+        for name in (*APIS, "hsa-image", "hsa-finalizer", "rccl", "rocdecode", "rocjpeg", "opencl", "kernel", "memory-copy",
                      "memory-allocation", "scratch-memory"):
             self.assertIn(f"nothing to trace for {name} in this process", result.err)
 

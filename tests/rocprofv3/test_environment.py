@@ -188,7 +188,7 @@ class Environment(Profiled):
     def test_what_the_script_sets_for_sets_and_ranks(self):
         """For -s, -r and under MPI: what is not served is said, and the rest is traced."""
         work = self.work()
-        names = ["KFD_PAGE_FAULT_TRACE", "KFD_QUEUE_TRACE", "OMPT_TRACE", "ROCDECODE_API_TRACE", "ROCJPEG_API_TRACE",
+        names = ["KFD_PAGE_FAULT_TRACE", "KFD_QUEUE_TRACE", "OMPT_TRACE",
                  "ROCSHMEM_API_TRACE", "HIPFILE_API_TRACE", "HIP_GRAPH_TRACE", "MPI_RANK_VAR", "MPI_SIZE_VAR"]
         running = self.run_program(self.prefix.program("rocprof-attach"), "-p", work.pid,
                                    **ASKED, **{f"ROCPROF_{name}": "1" for name in names}).wait_for("Press Enter")

@@ -12,7 +12,7 @@ from profiled import Profiled, files
 REFUSED = """--pmc-groups x|--replay-mode kernel|--kernel-replay-beta-enabled|
 --spm A|--spm-beta-enabled|--pc-sampling-beta-enabled|--pc-sampling-unit time|--pc-sampling-method host_trap|
 --pc-sampling-interval 1|--att|--advanced-thread-trace|--att-target-cu 1|--att-library-path x|--kfd-trace|--ompt-trace|--ompt-trace a b|
---kokkos-trace|--rocdecode-trace|--rocjpeg-trace|--rocshmem-trace|--hipfile-trace|--hip-graph-trace|--hip-event-trace|
+--kokkos-trace|--rocshmem-trace|--hipfile-trace|--hip-graph-trace|--hip-event-trace|
 --output-config|--minimum-output-data 4|--perfetto-backend system|
 --perfetto-buffer-size 1|--perfetto-buffer-fill-policy ring|--perfetto-shmem-size-hint 1|--profile-mpi-ranks 0|
 --mpi-world-rank-variable X|--mpi-world-size-variable X|--preload x.so|--rocm-root /opt|--sdk-soversion 1|

@@ -63,6 +63,16 @@ class SdkTest(unittest.TestCase):
                 self.assertEqual(work.words(tables), before)
                 self.assertGreater(len(work.ask("go", 1)), 0)
 
+    def test_pictures_of_rocdecode_and_rocjpeg(self):
+        work = self.work(program="standin_video")
+        attached = self.attach(work, "callbacks")
+        done = did(work.ask("go", ROUNDS))
+        self.leave(attached)
+        self.assertEqual(self.log.counts(), {name: (number, number) for name, number in done.items()})
+        fields = self.log.fields("detach")
+        self.assertEqual({fields[key] for key in ("ids", "threads", "sizes", "data")}, {0})
+        work.ask("go", 1)
+
     def test_arguments_are_told_as_text(self):
         work = self.work()
         work.tables()

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { KINDS = 15, OPERATIONS = 512, HIP_MEMCPY = 259, HIP_LAUNCH = 214, RANGE_PUSH = 1 };
+enum { KINDS = 20, OPERATIONS = 512, HIP_MEMCPY = 259, HIP_LAUNCH = 214, RANGE_PUSH = 1 };
 
 static handle_t context;
 static uint64_t enters[KINDS][OPERATIONS], exits[KINDS][OPERATIONS];
@@ -96,9 +96,11 @@ static void on_call(record_t record, uint64_t *user_data, void *data)
 
 static int initialize(void (*finalize)(client_t), void *data)
 {
-	static const int kinds[] = { HSA_CORE,    HSA_AMD,      HSA_IMAGE,   HSA_FINALIZER,
-				     HIP_RUNTIME, HIP_COMPILER, MARKER_CORE, MARKER_CONTROL,
-				     MARKER_NAME, CALLBACK_RCCL };
+	static const int kinds[] = {
+		HSA_CORE,    HSA_AMD,       HSA_IMAGE,          HSA_FINALIZER,
+		HIP_RUNTIME, HIP_COMPILER,  MARKER_CORE,        MARKER_CONTROL,
+		MARKER_NAME, CALLBACK_RCCL, CALLBACK_ROCDECODE, CALLBACK_ROCJPEG
+	};
 
 	(void)finalize, (void)data;
 	MUST(rocprofiler_create_context(&context));

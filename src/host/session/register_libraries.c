@@ -23,9 +23,10 @@
 static const struct {
 	const char *library, *table;
 } runtimes[] = {
-	{ "libamdhip64.so", "hip" },  { "libhsa-runtime64.so", "hsa" },
-	{ "libroctx64.so", "roctx" }, { "librocprofiler-sdk-roctx.so", "roctx" },
-	{ "librccl.so", "rccl" },
+	{ "libamdhip64.so", "hip" },    { "libhsa-runtime64.so", "hsa" },
+	{ "libroctx64.so", "roctx" },   { "librocprofiler-sdk-roctx.so", "roctx" },
+	{ "librccl.so", "rccl" },       { "librocdecode.so", "rocdecode" },
+	{ "librocjpeg.so", "rocjpeg" },
 };
 
 #define OURS "limpet_register_each"

@@ -34,6 +34,8 @@ static const struct shape {
 	{ "libroctx64.so", "roctx", 3, { { 6, 6 }, { 2, 2 }, { 4, 4 } } },
 	{ "librocprofiler-sdk-roctx.so", "roctx", 3, { { 6, 6 }, { 2, 2 }, { 4, 4 } } },
 	{ "librccl.so", "rccl", 1, { { 37, 64 } } },
+	{ "librocdecode.so", "rocdecode", 1, { { 11, 64 } } },
+	{ "librocjpeg.so", "rocjpeg", 1, { { 9, 64 } } },
 };
 
 /* One writable piece of a module. */

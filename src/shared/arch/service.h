@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#define SERVICE_SLOTS 768 /* each has a stub of its own, made when the library is built */
+#define SERVICE_SLOTS 800 /* each has a stub of its own, made when the library is built */
 
 /* struct sdk_slot */
 #define SLOT_SIZE     64

@@ -139,7 +139,8 @@ void sdk_tool_forget(int tool)
 /* As runtimes are numbered there; 0: none of them. */
 static int runtime_of(const char *name)
 {
-	static const char *const names[] = { "", "hsa", "hip", "roctx", "rccl" };
+	static const char *const names[] = { "",     "hsa",       "hip",    "roctx",
+					     "rccl", "rocdecode", "rocjpeg" };
 
 	for (unsigned i = 1; i < ARRAY_SIZE(names); i++)
 		if (text_equal(names[i], name))

@@ -15,14 +15,9 @@ static unsigned set_count;
 static const uint8_t unserved_callbacks[] = {
 	CALLBACK_SCRATCH,
 	CALLBACK_OMPT,
-	CALLBACK_ROCDECODE,
-	CALLBACK_ROCJPEG,
 };
 static const uint8_t unserved_buffers[] = {
 	BUFFER_OMPT,
-	BUFFER_ROCDECODE,
-	BUFFER_ROCJPEG,
-	BUFFER_ROCDECODE_EXT,
 	BUFFER_KFD_EVENT_MIGRATE,
 	BUFFER_KFD_EVENT_FAULT,
 	BUFFER_KFD_EVENT_QUEUE,

@@ -23,6 +23,8 @@ enum amd_domain {
 	AMD_SCRATCH,
 	AMD_RCCL,
 	AMD_MEMORY,
+	AMD_ROCDECODE,
+	AMD_ROCJPEG,
 	AMD_OPENCL,
 	AMD_COUNTER, /* kernels whose counters were read */
 	AMD_OWN,

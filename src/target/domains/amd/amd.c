@@ -183,8 +183,9 @@ static void amd_forget(void)
 }
 
 static const struct domain_hooks *const hooks[] = {
-	&hooks_roctx,   &hooks_hip_runtime, &hooks_hip_compiler,  &hooks_hsa_core,
-	&hooks_hsa_amd, &hooks_hsa_image,   &hooks_hsa_finalizer, &hooks_rccl,
+	&hooks_roctx,     &hooks_hip_runtime, &hooks_hip_compiler,  &hooks_hsa_core,
+	&hooks_hsa_amd,   &hooks_hsa_image,   &hooks_hsa_finalizer, &hooks_rccl,
+	&hooks_rocdecode, &hooks_rocjpeg,
 };
 
 const struct runtime runtime_amd = {

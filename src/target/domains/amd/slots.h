@@ -42,4 +42,5 @@ struct slot_list {
 			{ { VALUE_RESULT, CAPTURE_RESULT_INT } }, before, after \
 	}
 
-extern const struct slot_list hip_lists[2], hsa_lists[4], rccl_lists[1], roctx_lists[3];
+extern const struct slot_list hip_lists[2], hsa_lists[4], rccl_lists[1], media_lists[2],
+	roctx_lists[3];

@@ -195,9 +195,8 @@ static const struct {
 	const struct slot_list *lists;
 	unsigned count;
 } families[] = {
-	{ hip_lists, ARRAY_SIZE(hip_lists) },
-	{ hsa_lists, ARRAY_SIZE(hsa_lists) },
-	{ rccl_lists, ARRAY_SIZE(rccl_lists) },
+	{ hip_lists, ARRAY_SIZE(hip_lists) },     { hsa_lists, ARRAY_SIZE(hsa_lists) },
+	{ rccl_lists, ARRAY_SIZE(rccl_lists) },   { media_lists, ARRAY_SIZE(media_lists) },
 	{ roctx_lists, ARRAY_SIZE(roctx_lists) },
 };
 

@@ -66,8 +66,8 @@ struct api_table {
 	const struct signature *signatures;
 };
 
-#define API_TABLES 10u
-#define API_SLOTS  768u
+#define API_TABLES 12u
+#define API_SLOTS  800u
 extern const struct api_table api_tables[API_TABLES];
 
 /* NULL: none. */

@@ -34,6 +34,12 @@ static const struct signature roctx_name[] = {
 static const struct signature rccl[] = {
 #include "target/sdk/signatures/rccl.def"
 };
+static const struct signature rocdecode[] = {
+#include "target/sdk/signatures/rocdecode.def"
+};
+static const struct signature rocjpeg[] = {
+#include "target/sdk/signatures/rocjpeg.def"
+};
 
 #define LIST(list) ARRAY_SIZE(list), FIRST_##list, list
 enum {
@@ -47,7 +53,9 @@ enum {
 	FIRST_roctx_control = FIRST_roctx_core + ARRAY_SIZE(roctx_core),
 	FIRST_roctx_name = FIRST_roctx_control + ARRAY_SIZE(roctx_control),
 	FIRST_rccl = FIRST_roctx_name + ARRAY_SIZE(roctx_name),
-	FIRST_none = FIRST_rccl + ARRAY_SIZE(rccl),
+	FIRST_rocdecode = FIRST_rccl + ARRAY_SIZE(rccl),
+	FIRST_rocjpeg = FIRST_rocdecode + ARRAY_SIZE(rocdecode),
+	FIRST_none = FIRST_rocjpeg + ARRAY_SIZE(rocjpeg),
 };
 _Static_assert(FIRST_none <= API_SLOTS, "each has a stub");
 
@@ -72,6 +80,10 @@ const struct api_table api_tables[API_TABLES] = {
 	  CALLBACK_MARKER_NAME, 32, 16, 8, LIST(roctx_name) },
 	{ "rccl", 0, false, true, CALLBACK_RCCL, BUFFER_RCCL, 0, REQUEST_RCCL, 64, 152, 8,
 	  LIST(rccl) },
+	{ "rocdecode", 0, false, false, CALLBACK_ROCDECODE, BUFFER_ROCDECODE, BUFFER_ROCDECODE_EXT,
+	  REQUEST_ROCDECODE, 128, 40, 8, LIST(rocdecode) },
+	{ "rocjpeg", 0, false, false, CALLBACK_ROCJPEG, BUFFER_ROCJPEG, 0, REQUEST_ROCJPEG, 256, 48,
+	  8, LIST(rocjpeg) },
 };
 
 const struct api_table *api_table_of_callback(int kind)

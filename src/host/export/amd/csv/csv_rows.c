@@ -22,6 +22,8 @@ const char *const csv_headers[AMD_DOMAINS] = {
 	[AMD_HIP] = API_COLUMNS,
 	[AMD_MARKER] = API_COLUMNS,
 	[AMD_RCCL] = API_COLUMNS,
+	[AMD_ROCDECODE] = API_COLUMNS,
+	[AMD_ROCJPEG] = API_COLUMNS,
 	[AMD_OPENCL] = API_COLUMNS,
 	[AMD_OWN] = API_COLUMNS,
 	[AMD_KERNEL] =
@@ -220,6 +222,7 @@ static int put_counter_rows(struct csv_set *set, FILE *out, const struct amd_eve
 csv_row *const csv_rows[AMD_DOMAINS] = {
 	[AMD_HSA] = put_api_row,          [AMD_HIP] = put_api_row,
 	[AMD_MARKER] = put_api_row,       [AMD_RCCL] = put_api_row,
+	[AMD_ROCDECODE] = put_api_row,    [AMD_ROCJPEG] = put_api_row,
 	[AMD_OPENCL] = put_api_row,       [AMD_OWN] = put_api_row,
 	[AMD_KERNEL] = put_kernel_row,    [AMD_COPY] = put_copy_row,
 	[AMD_MEMORY] = put_memory_row,    [AMD_SCRATCH] = put_scratch_row,

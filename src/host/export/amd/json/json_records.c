@@ -120,8 +120,7 @@ static int write_record(const struct amd_event *event, void *context)
 /* AMD's own lists are there also when they are empty. */
 int results_records(struct results *self)
 {
-	static const char *const others[] = { "rocdecode_api", "rocjpeg_api", "pc_sample_host_trap",
-					      "pc_sample_stochastic" };
+	static const char *const others[] = { "pc_sample_host_trap", "pc_sample_stochastic" };
 	int r = 0;
 
 	json_object(self->json, "buffer_records");

@@ -192,7 +192,7 @@ static void name_device(uint32_t version, char *text)
 	text[at] = 0;
 }
 
-static void derive(struct agent *agent)
+static void agent_derive(struct agent *agent)
 {
 	agent->type = agent->simds ? AGENT_GPU : AGENT_CPU;
 	agent->cus = agent->simds_per_cu ? agent->simds / agent->simds_per_cu : 0;
@@ -241,7 +241,7 @@ static void ask_driver(void)
 		if (!agent)
 			return;
 		take_properties(agent, text);
-		derive(agent);
+		agent_derive(agent);
 		if (topology_read(node, "gpu_id", text, sizeof(text)))
 			agent->gpu = number_in(text);
 		if (agent->type == AGENT_GPU)

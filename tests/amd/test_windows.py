@@ -94,9 +94,12 @@ class Windows(unittest.TestCase):
         self.check_left_behind(work)
 
     def check_left_behind(self, work):
-        starts, stops, reads = map(int, work.ask("bank")[0][1:])
-        self.assertEqual(starts, stops)
-        self.assertGreater(reads, 0)
+        """The last packet is in the queue; on a busy machine the device comes to it later."""
+        def is_stopped():
+            starts, stops, reads = map(int, work.ask("bank")[0][1:])
+            return starts == stops and reads > 0
+
+        self.assertTrue(harness.wait_until(is_stopped), work.ask("bank"))
         self.assertEqual(work.ask("sets"), [["sets", "0"]])
         work.ask("solo", 2)
 

@@ -13,6 +13,7 @@ enum {
 	BUFFER_SCRATCH = 12,
 	BUFFER_MEMORY = 16,
 	KERNELS_MAX = 256,
+	AGENT_BYTES = 312,
 };
 
 /* What kinds of records have in common at their beginning. */
@@ -27,6 +28,25 @@ static handle_t context, buffer;
 static uint64_t objects, symbols, kernels, named, copies[5], copy_bytes, allocated, freed,
 	allocated_bytes, scratch[4], wrong;
 static char known[KERNELS_MAX];
+static uint64_t agents[16];
+static size_t agent_count;
+
+/* As a tool that looks up every agent by what it was told. */
+static int is_unknown(uint64_t agent)
+{
+	for (size_t i = 0; i < agent_count; i++)
+		if (agents[i] == agent)
+			return 0;
+	return 1;
+}
+
+static int on_agents(int version, const void **list, size_t count, void *data)
+{
+	(void)version, (void)data;
+	for (; agent_count < count && agent_count < 16; agent_count++)
+		agents[agent_count] = ((const uint64_t *)list[agent_count])[1];
+	return 0;
+}
 
 static void on_code(record_t record, uint64_t *user_data, void *data)
 {
@@ -60,15 +80,17 @@ static void on_kernel(const struct async_record *record)
 
 	kernels++;
 	named += record->more[3] < KERNELS_MAX && known[record->more[3]];
-	wrong += record->size != 184 || !record->more[1] || !record->more[2] || !record->more[4] ||
-		 record->operation != 2 || shape[2] * 2 != shape[5] || !shape[2];
+	wrong += record->size != 184 || is_unknown(record->more[1]) || !record->more[2] ||
+		 !record->more[4] || record->operation != 2 || shape[2] * 2 != shape[5] ||
+		 !shape[2];
 }
 
 static void on_memory(const api_record_t *record)
 {
 	const uint64_t *more = (const uint64_t *)record + 5;
 
-	wrong += record->size != 88 || more[1] > more[2] || !more[0];
+	wrong += record->size != 88 || more[1] > more[2] || !more[0] ||
+		 (record->operation == 1 && is_unknown(more[3]));
 	if (record->operation == 1)
 		allocated++, allocated_bytes += ((const uint64_t *)record)[10];
 	else
@@ -89,6 +111,7 @@ static void on_records(handle_t which, handle_t id, header_t **headers, size_t c
 		}
 		if (headers[i]->kind == BUFFER_SCRATCH) {
 			scratch[record->operation & 3]++;
+			wrong += is_unknown(((const uint64_t *)record)[5]);
 			continue;
 		}
 		wrong += !record->internal || !record->thread || record->start > record->end;
@@ -97,6 +120,7 @@ static void on_records(handle_t which, handle_t id, header_t **headers, size_t c
 		} else {
 			copies[record->operation]++;
 			copy_bytes += record->more[2];
+			wrong += is_unknown(record->more[0]) || is_unknown(record->more[1]);
 		}
 	}
 }
@@ -107,6 +131,7 @@ static int initialize(void (*finalize)(client_t), void *data)
 	static const int operations[] = { 1, 2 };
 
 	(void)finalize, (void)data;
+	MUST(rocprofiler_query_available_agents(1, on_agents, AGENT_BYTES, NULL));
 	MUST(rocprofiler_create_context(&context));
 	MUST(rocprofiler_create_buffer(context, 65536, 32768, POLICY_LOSSLESS, on_records, NULL,
 				       &buffer));

@@ -424,12 +424,12 @@ static void tell(unsigned slot, const struct hsa_queue *queue, size_t size)
 
 STANDIN_EXPORT void standin_hsa_scratch(uint64_t id, size_t size)
 {
-	struct hsa_queue queue = { .id = id };
+	const struct hsa_queue *queue = standin_hsa_idle_queue(id);
 
-	tell(SLOT_alloc_start, &queue, size);
-	tell(SLOT_alloc_end, &queue, size);
-	tell(SLOT_free_start, &queue, size);
-	tell(SLOT_free_end, &queue, size);
+	tell(SLOT_alloc_start, queue, size);
+	tell(SLOT_alloc_end, queue, size);
+	tell(SLOT_free_start, queue, size);
+	tell(SLOT_free_end, queue, size);
 }
 
 STANDIN_EXPORT void standin_hsa_print(void)

@@ -447,6 +447,15 @@ static int queue_info(const struct hsa_queue *queue, uint32_t what, uint64_t *re
 	return 0;
 }
 
+const struct hsa_queue *standin_hsa_idle_queue(uint64_t id)
+{
+	static __thread struct queue queue;
+
+	queue.public.id = id;
+	queue.agent = standin_hsa_handle(AGENT_HANDLE, FIRST_GPU);
+	return &queue.public;
+}
+
 static int executable_info(uint64_t executable, uint32_t what, uint32_t *ret)
 {
 	*ret = is_frozen[executable - EXECUTABLE];

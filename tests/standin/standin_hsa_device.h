@@ -27,3 +27,6 @@ bool standin_hsa_is_open(void);
 void standin_hsa_die(void);
 uint64_t standin_hsa_handle(uint32_t kind, uint32_t node);
 uint32_t standin_hsa_node(uint32_t kind, uint64_t handle);
+
+/* One of the calling thread's own, of the first device, that has no packets. */
+const struct hsa_queue *standin_hsa_idle_queue(uint64_t id);

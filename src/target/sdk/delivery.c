@@ -49,7 +49,7 @@ void delivery_prepare(const struct boot_libc *functions)
 	libc = *functions;
 }
 
-static void *deliver(void *pointer)
+static void *thread_deliver(void *pointer)
 {
 	struct delivery_thread *self = pointer;
 	unsigned index = (unsigned)(self - threads);
@@ -82,7 +82,7 @@ static void *map_stack(void)
 }
 
 /* No handler of the program's on it. */
-static int create(struct delivery_thread *self)
+static int thread_create(struct delivery_thread *self)
 {
 	pthread_attr_t attributes;
 	uint64_t mask = ~LIBC_SIGNALS, old = 0;
@@ -92,7 +92,8 @@ static int create(struct delivery_thread *self)
 	((setstack_function *)libc.pthread_attr_setstack)(
 		&attributes, (char *)self->stack + GUARD_SIZE, STACK_SIZE);
 	raw4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &mask, &old, sizeof(mask));
-	r = ((create_function *)libc.pthread_create)(&self->thread, &attributes, deliver, self);
+	r = ((create_function *)libc.pthread_create)(&self->thread, &attributes, thread_deliver,
+						     self);
 	if (!r)
 		broadcast_spare(&libc, self->thread);
 	raw4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &old, 0, sizeof(old));
@@ -106,14 +107,14 @@ static void pause_for(long ns)
 	raw2(SYS_nanosleep, &pause, 0);
 }
 
-static bool start(struct delivery_thread *self)
+static bool thread_start(struct delivery_thread *self)
 {
 	self->stack = libc.pthread_create ? map_stack() : NULL;
 	if (!self->stack)
 		return false;
 	self->must_end = 0;
 	notify_thread(false);
-	if (create(self)) {
+	if (thread_create(self)) {
 		raw2(SYS_munmap, self->stack, STACK_SIZE + GUARD_SIZE);
 		self->stack = NULL;
 		return false;
@@ -126,7 +127,7 @@ static bool start(struct delivery_thread *self)
 	return true;
 }
 
-static int make(int tool, bool is_first)
+static int thread_make(int tool, bool is_first)
 {
 	for (unsigned i = 0; i < DELIVERY_THREADS_MAX; i++) {
 		struct delivery_thread *self = &threads[i];
@@ -136,7 +137,7 @@ static int make(int tool, bool is_first)
 			continue;
 		self->tool = tool;
 		self->is_first = is_first;
-		self->is_used = start(self);
+		self->is_used = thread_start(self);
 		return self->is_used ? (int)i : -1;
 	}
 	return -1;
@@ -154,7 +155,7 @@ int delivery_begin(int tool)
 {
 	int found = first_of(tool);
 
-	return found >= 0 ? found : make(tool, true);
+	return found >= 0 ? found : thread_make(tool, true);
 }
 
 int delivery_find(int tool, struct sdk_handle id)
@@ -189,7 +190,7 @@ static bool is_gone(const struct delivery_thread *self)
 }
 
 /* The kernel knows it no more: libc's join returns at once. */
-static bool end(struct delivery_thread *self)
+static bool thread_end(struct delivery_thread *self)
 {
 	__atomic_store_n(&self->must_end, 1, __ATOMIC_SEQ_CST);
 	delivery_wake((unsigned)(self - threads));
@@ -210,7 +211,7 @@ unsigned delivery_stop(int tool)
 
 	for (unsigned i = 0; i < DELIVERY_THREADS_MAX; i++)
 		if (threads[i].tid && threads[i].tool == tool && !delivery_is_me(i))
-			left += !end(&threads[i]);
+			left += !thread_end(&threads[i]);
 	return left;
 }
 
@@ -218,7 +219,7 @@ void delivery_restart(int tool)
 {
 	for (unsigned i = 0; i < DELIVERY_THREADS_MAX; i++)
 		if (threads[i].is_used && threads[i].tool == tool && !threads[i].tid)
-			(void)start(&threads[i]);
+			(void)thread_start(&threads[i]);
 }
 
 void delivery_forget(int tool)
@@ -253,7 +254,7 @@ int rocprofiler_create_callback_thread(struct sdk_handle *ret)
 		return SDK_INVALID_ARGUMENT;
 	if (tool < 0)
 		return SDK_CONFIGURATION_LOCKED;
-	index = delivery_begin(tool) < 0 ? -1 : make(tool, false);
+	index = delivery_begin(tool) < 0 ? -1 : thread_make(tool, false);
 	if (index < 0)
 		return SDK_ERROR;
 	ret->handle = (uint64_t)index + 1;

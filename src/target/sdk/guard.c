@@ -74,7 +74,7 @@ static bool context_is_at(const uint64_t *context, uint64_t frame)
 }
 
 /* Does not return where it finds the frame that the unwinder has come to. */
-static void escape(struct exception *exception, const uint64_t *context)
+static void frame_escape(struct exception *exception, const uint64_t *context)
 {
 	const struct sdk_thread *thread = sdk_thread_mine();
 
@@ -97,7 +97,7 @@ int guard_personality(int version, int actions, uint64_t class, struct exception
 	if (!known.set_address || !known.set_register ||
 	    !is_same_library(__builtin_return_address(0), (const void *)known.set_address)) {
 		if (actions & SEARCH)
-			escape(exception, context);
+			frame_escape(exception, context);
 		return GO_ON;
 	}
 	if (actions & SEARCH)

@@ -124,9 +124,13 @@ static struct sdk_buffer *buffer_claim(void)
 
 static bool buffer_open(struct sdk_buffer *buffer)
 {
-	uint64_t life = buffer->handle / BUFFERS_MAX + 1;
-	struct sdk_handle id = { life * BUFFERS_MAX + (uint64_t)(buffer - sdk_buffers) };
+	struct sdk_handle id = { buffer->handle };
 
+	/* Life 0 is that of no buffer. */
+	do
+		id.handle += BUFFERS_MAX;
+	while (!buffer_life(id));
+	id.handle = id.handle / BUFFERS_MAX * BUFFERS_MAX + (uint64_t)(buffer - sdk_buffers);
 	buffer->handle = id.handle;
 	if (half_open(&buffer->halves[0], buffer_life(id), buffer->size) &&
 	    half_open(&buffer->halves[1], buffer_life(id), buffer->size) && headers_open(buffer))

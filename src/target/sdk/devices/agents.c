@@ -24,12 +24,14 @@
 #define CORE_INFO    6u
 #define CORE_REGIONS 27u
 #define AMD_POOLS    12u
+#define AMD_QUEUE    68u
 #define POOLS_MAX    512u
 #define INFO_NAME    0u
 #define INFO_VENDOR  1u
 #define INFO_DEVICE  17u
 #define INFO_NODE    0xa004u
 #define INFO_PRODUCT 0xa009u
+#define QUEUE_AGENT  0u
 
 enum { VERSION_0 = 1 };
 enum { AGENT_CPU = 1, AGENT_GPU = 2 };
@@ -66,6 +68,7 @@ typedef int each_agent(uint64_t agent, void *data);
 typedef int iterate_agents(each_agent *visit, void *data);
 typedef int iterate_pools(uint64_t agent, each_agent *visit, void *data);
 typedef int agent_info(uint64_t agent, uint32_t what, void *ret);
+typedef int queue_info(const void *queue, uint32_t what, void *ret);
 
 static struct agent agents[AGENTS_MAX];
 static struct {
@@ -81,6 +84,7 @@ static unsigned pool_count;
 static uint32_t is_asking;
 static bool has_driver; /* its files are there */
 static uint32_t has_asked_hsa;
+static queue_info *ask_queue; /* NULL: HSA has no such function */
 
 #define PROPERTY(text, member)                                                            \
 	{                                                                                 \
@@ -188,7 +192,7 @@ static void name_device(uint32_t version, char *text)
 	text[at] = 0;
 }
 
-static void derive(struct agent *agent)
+static void agent_derive(struct agent *agent)
 {
 	agent->type = agent->simds ? AGENT_GPU : AGENT_CPU;
 	agent->cus = agent->simds_per_cu ? agent->simds / agent->simds_per_cu : 0;
@@ -237,7 +241,7 @@ static void ask_driver(void)
 		if (!agent)
 			return;
 		take_properties(agent, text);
-		derive(agent);
+		agent_derive(agent);
 		if (topology_read(node, "gpu_id", text, sizeof(text)))
 			agent->gpu = number_in(text);
 		if (agent->type == AGENT_GPU)
@@ -300,14 +304,13 @@ static int note_agent(uint64_t hsa, void *data)
 	return 0;
 }
 
-static iterate_pools *pools_of(const struct agent_table *known)
+/* A function of AMD's extension; 0: there is none. */
+static uint64_t extension_of(const struct agent_table *known, unsigned operation)
 {
 	uint64_t *slots;
 	unsigned count = intercept_read(known, &api_tables[1], &slots);
 
-	return count > AMD_POOLS
-		       ? (iterate_pools *)intercept_original(&api_tables[1], AMD_POOLS, slots)
-		       : NULL;
+	return count > operation ? intercept_original(&api_tables[1], operation, slots) : 0;
 }
 
 /* False: there is none, or it is shut down. */
@@ -322,7 +325,8 @@ static bool ask_hsa(void)
 
 		if (count <= CORE_REGIONS)
 			continue;
-		question.pools = pools_of(&agent_page.tables[i]);
+		question.pools = (iterate_pools *)extension_of(&agent_page.tables[i], AMD_POOLS);
+		ask_queue = (queue_info *)extension_of(&agent_page.tables[i], AMD_QUEUE);
 		question.regions = (iterate_pools *)intercept_original(core, CORE_REGIONS, slots);
 		question.info = (agent_info *)intercept_original(core, CORE_INFO, slots);
 		return !((iterate_agents *)intercept_original(core, CORE_ITERATE, slots))(
@@ -380,6 +384,18 @@ struct sdk_handle agent_of_hsa(uint64_t hsa)
 		if (words[i].hsa == hsa)
 			return agents[i].id;
 	return (struct sdk_handle){ 0 };
+}
+
+/* On a thread of the runtime's, in the middle of its work: only what answers without waiting is
+ * asked, and nothing while it is not known whether HSA is there. */
+struct sdk_handle agent_of_queue(const void *queue)
+{
+	uint64_t hsa = 0;
+
+	if (!queue || !__atomic_load_n(&has_asked_hsa, __ATOMIC_ACQUIRE) || !ask_queue ||
+	    ask_queue(queue, QUEUE_AGENT, &hsa))
+		return (struct sdk_handle){ 0 };
+	return agent_of_hsa(hsa);
 }
 
 struct sdk_handle agent_of_pool(uint64_t pool)

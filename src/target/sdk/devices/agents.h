@@ -9,6 +9,8 @@
 struct sdk_handle agent_of_hsa(uint64_t hsa);
 /* The agent that a memory pool or region of HSA's belongs to, 0: not known. */
 struct sdk_handle agent_of_pool(uint64_t pool);
+/* The agent that a queue of HSA's belongs to, 0: not known, or nobody has asked for agents. */
+struct sdk_handle agent_of_queue(const void *queue);
 /* The HSA runtime was shut down: the next one has other agents and pools.  Ours stay. */
 void agents_forget_hsa(void);
 /* The agent of a node, as HIP's reports number devices. */

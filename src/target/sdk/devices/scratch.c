@@ -7,6 +7,7 @@
 #include "target/runtime/page.h"
 #include "target/sdk/buffers/buffers.h"
 #include "target/sdk/contexts.h"
+#include "target/sdk/devices/agents.h"
 #include "target/sdk/external.h"
 #include "target/sdk/moments.h"
 #include "target/sdk/service.h"
@@ -90,6 +91,7 @@ static int write_event(const struct scratch_event *event, int operation)
 	record.start_ns = moment_ns(end_event(thread->number));
 	record.end_ns = MAX(moment_now(), record.start_ns);
 	record.thread = (uint64_t)thread->number;
+	record.agent = agent_of_queue(event->queue);
 	record.queue.handle = event->queue ? event->queue->id + 1 : 0;
 	record.bytes = operation == ALLOCATED ? event->size : 0;
 	record.correlation.internal =

@@ -82,8 +82,8 @@ bool tables_have(const char *name)
 }
 
 /* 1: it is known, and its runtime has started again. */
-static int add(const char *name, uint64_t version, uint64_t instance, void **parts,
-	       uint64_t part_count)
+static int table_add(const char *name, uint64_t version, uint64_t instance, void **parts,
+		     uint64_t part_count)
 {
 	unsigned index = table_find(name, parts, part_count);
 	struct agent_table *table = &agent_page.tables[index];
@@ -121,7 +121,7 @@ static int table_note(const char *name, uint64_t version, uint64_t instance, voi
 		if (++spins == SPINS_MAX)
 			return -EBUSY;
 	}
-	r = add(name_read(name, own) ? own : UNNAMED, version, instance, parts, part_count);
+	r = table_add(name_read(name, own) ? own : UNNAMED, version, instance, parts, part_count);
 	__atomic_store_n(&is_writing, 0, __ATOMIC_RELEASE);
 	return r;
 }

@@ -79,7 +79,8 @@ static void write_scratch(struct json *json, const struct amd_event *event)
 
 /* Of AMD's structures for them. */
 static const unsigned record_bytes[AMD_DOMAINS] = {
-	[AMD_KERNEL] = 184, [AMD_COPY] = 96, [AMD_MEMORY] = 88, [AMD_SCRATCH] = 96, [AMD_HIP] = 176,
+	[AMD_KERNEL] = 184, [AMD_COPY] = 96, [AMD_MEMORY] = 88,
+	[AMD_SCRATCH] = 96, [AMD_HIP] = 176, [AMD_ROCDECODE] = 112,
 };
 
 typedef void detail_writer(struct json *json, const struct amd_event *event);

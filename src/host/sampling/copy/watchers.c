@@ -36,14 +36,10 @@ struct watchers {
 };
 
 /* Before the threads that it watches, as far as it may. */
-static void settle_on(int cpu)
+static void come_first(void)
 {
 	struct priority priority;
-	cpu_set_t set;
 
-	CPU_ZERO(&set);
-	CPU_SET((size_t)cpu, &set);
-	(void)!sched_setaffinity(0, sizeof(set), &set);
 	priority_raise(&priority);
 	if (!priority.tid)
 		priority_hurry();
@@ -82,7 +78,7 @@ static void *watcher_run(void *context)
 	struct pollfd waits[] = { { .fd = self->fd, .events = POLLIN },
 				  { .fd = self->all->end_fd, .events = POLLIN } };
 
-	settle_on(self->cpu);
+	come_first();
 	for (;;) {
 		if (poll(waits, ARRAY_SIZE(waits), -1) < 0 && errno != EINTR)
 			break;
@@ -95,6 +91,18 @@ static void *watcher_run(void *context)
 	}
 	give_up(self->all);
 	return NULL;
+}
+
+static int start_one(struct watcher *watcher)
+{
+	cpu_set_t set;
+	int r = -pthread_create(&watcher->thread, NULL, watcher_run, watcher);
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)watcher->cpu, &set);
+	if (!r)
+		pthread_setaffinity_np(watcher->thread, sizeof(set), &set);
+	return r;
 }
 
 /* Signals are for the threads of whoever uses us. */
@@ -113,7 +121,7 @@ static int start_all(struct watchers *self, const struct perf_events *events)
 		*watcher = (struct watcher){ .all = self,
 					     .cpu = events->rings[i].cpu,
 					     .fd = events->rings[i].fd };
-		r = -pthread_create(&watcher->thread, NULL, watcher_run, watcher);
+		r = start_one(watcher);
 		self->count += !r;
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -180,6 +188,19 @@ uint64_t watchers_used_ns(const struct watchers *self)
 	return self ? self->used_ns : 0;
 }
 
+/* Wherever we may run: a program of real time may not leave a watcher any of its own processor. */
+static void join_all(struct watchers *self)
+{
+	cpu_set_t set;
+	bool is_known = !sched_getaffinity(0, sizeof(set), &set);
+
+	for (size_t i = 0; i < self->count; i++) {
+		if (is_known)
+			pthread_setaffinity_np(self->items[i].thread, sizeof(set), &set);
+		pthread_join(self->items[i].thread, NULL);
+	}
+}
+
 void watchers_close(struct watchers *self)
 {
 	const uint64_t one = 1;
@@ -188,8 +209,7 @@ void watchers_close(struct watchers *self)
 		return;
 	(void)!write(self->end_fd, &one, sizeof(one));
 	pthread_mutex_unlock(&self->lock);
-	for (size_t i = 0; i < self->count; i++)
-		pthread_join(self->items[i].thread, NULL);
+	join_all(self);
 	pthread_cond_destroy(&self->has_news);
 	pthread_mutex_destroy(&self->lock);
 	close(self->end_fd);

@@ -13,7 +13,7 @@ const struct note cuda_notes[CUDA_NOTES] = {
 	[SAY_CUDA_UNKNOWN_CUPTI] = { NOTE_DOMAINS, DEVICE_WORK,
 				     "the process has a libcupti of a release whose records "
 				     "limpet does not know (it knows CUDA 11.0 to 13.x)" },
-	[SAY_CUDA_HELD] = { NOTE_DOMAINS, DEVICE_WORK,
+	[SAY_CUDA_HELD] = { NOTE_HELD, DEVICE_WORK,
 			    "another profiler holds this process's CUPTI, which has room for one "
 			    "(torch.profiler while it runs, Nsight, cuda-gdb): try again when it "
 			    "has ended" },

@@ -23,7 +23,6 @@ const struct note cuda_notes[CUDA_NOTES] = {
 			     "12.6 or still has memory of ours; launches may stay a little "
 			     "slower" },
 	[SAY_CUDA_DROPPED] = { NOTE_END, 0,
-			       "CUPTI itself has dropped records of what devices did" },
-	[SAY_CUDA_UNWRITTEN] = { NOTE_END, 0,
-				 "no ring was free for what devices did: some of it is lost" },
+			       "CUPTI itself has dropped records of what devices did, or no ring "
+			       "was free for them: some of it is lost" },
 };

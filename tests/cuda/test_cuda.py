@@ -8,6 +8,7 @@ import bisect
 import collections
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -26,8 +27,9 @@ TO_DEVICE, TO_HOST = 2, 3
 ALLOCATE, FREE = 0, 1
 NOT_FOUND = 500  # what a launch of nothing answers
 BYTES = 1000
+SAMPLED_TRIES = 5
 OLD_VERSION, STRANGE_VERSION = 22, 990000
-REFUSED = 7
+NOTHING, HELD = 5, 7  # exit codes
 
 
 class App:
@@ -186,6 +188,33 @@ class Contents(Cuda):
         self.assertEqual(sum(row["work"] for row in streams), len(work))
         self.assertRegex(limpet("report", self.path).out, r"GB/s +DEVICE +NAME\n")
 
+    def sampled_rows(self, app):
+        """What the report says of launches that samples fell into, and of idle devices."""
+        process = self.start(app, "--cuda-trace", "-F", "999")
+        app.ask("go 1000")
+        self.stop(process)
+        rows = [json.loads(line) for line in limpet("report", self.path, "--json").out.splitlines()]
+        return [row for row in rows if row["event"] == "kernel_launch"], [row for row in rows if row["event"] == "device_idle"]
+
+    def test_report_tells_where_kernels_were_launched(self):
+        app = self.app()
+        for _ in range(SAMPLED_TRIES):
+            launches, idles = self.sampled_rows(app)
+            if launches and idles:
+                break
+        self.assertTrue(launches and idles, "no sample fell into a launch, or into a gap")
+        self.assertLessEqual({row["kernel"] for row in launches}, {*NAMES, NODE, MEMSET})
+        self.assertTrue([row for row in launches if re.match("one_round|thread_run", row["place"])], launches)
+        self.assertTrue(all(row["kernels"] > 0 for row in launches) and all(row["samples"] > 0 for row in idles))
+        self.assertIn("kernels: where they were launched", limpet("report", self.path).out)
+
+    def calls_by_correlation(self, spans):
+        """One call for each number: its readers join them to the work by it."""
+        calls = [event for event in spans if event["cat"] in ("cuda_driver", "cuda_runtime") and "correlation" in event["args"]]
+        by_number = {event["args"]["correlation"]: event for event in calls}
+        self.assertEqual(len(by_number), len(calls))
+        return by_number
+
     def test_kineto_as_its_readers_want_it(self):
         """What Holistic Trace Analysis's parser takes: events with cat and dur, numbers of streams and correlation."""
         counts, _ = self.one()
@@ -199,11 +228,12 @@ class Contents(Cuda):
         kinds = collections.Counter(event["cat"] for event in spans)
         self.assertEqual((kinds["kernel"], kinds["gpu_memset"], kinds["gpu_memcpy"]),
                          (counts["launches"] + counts["nodes"], counts["memsets"], 2 * counts["copies"]))
-        calls = {event["args"]["correlation"]: event for event in spans if event["cat"] == "cuda_driver"}
+        calls = self.calls_by_correlation(spans)
         for event in spans:
             self.assertGreaterEqual(event["dur"], 0)
             if event["cat"] == "kernel":
-                self.assertIn(calls[event["args"]["correlation"]]["name"], ("cuLaunchKernel", "cuGraphLaunch"))
+                self.assertIn(calls[event["args"]["correlation"]]["name"], ("cudaLaunchKernel", "cuGraphLaunch"))
+                self.assertGreaterEqual(event["ts"], calls[event["args"]["correlation"]]["ts"])
                 self.assertEqual((event["pid"], event["tid"]), (0, event["args"]["stream"]))
                 self.assertIn(event["args"]["stream"], (1, 2, 3))
         arrows = collections.Counter(event["ph"] for event in data["traceEvents"] if event["cat"] == "ac2g")
@@ -367,24 +397,24 @@ class Looking(Cuda):
 
 
 class Refusals(Cuda):
-    def refused(self, why, **variables):
+    def refused(self, why, code, **variables):
         """Devices and driver are refused, the runtime's calls are not."""
-        for trace in ("--cuda-driver-trace", "--cuda-trace"):
+        for trace, ends in (("--cuda-driver-trace", code), ("--cuda-trace", 0)):
             app = self.app(**variables)
             process = self.start(app, trace)
             counts = app.ask("go 3")
             process.send_signal(signal.SIGINT)
             result = harness.limpet_finish(process)
             self.assertIn(why, str(result))
-            self.assertEqual(result.code == 0, trace == "--cuda-trace", str(result))
+            self.assertEqual(result.code, ends, str(result))
             self.assert_left(app)
         self.assertEqual(len(Recording(self.path).calls["cudaLaunchKernel"]), counts["launches"])
 
     def test_another_profiler(self):
-        self.refused("another profiler holds", STANDIN_CUPTI_HELD="1")
+        self.refused("another profiler holds", HELD, STANDIN_CUPTI_HELD="1")
 
     def test_an_unknown_release(self):
-        self.refused("does not know", STANDIN_CUPTI_VERSION=str(STRANGE_VERSION))
+        self.refused("does not know", NOTHING, STANDIN_CUPTI_VERSION=str(STRANGE_VERSION))
 
     def test_an_old_release_stays_loaded_and_says_so(self):
         app = self.app(STANDIN_CUPTI_VERSION=str(OLD_VERSION))

@@ -15,7 +15,7 @@ Needs a machine with an NVIDIA device and a python3 with PyTorch; LIMPET names t
   sampled  Python's stacks at the same time
   end      the program ends while it is traced; the same result with limpet and without it
 
-LIMPET_CUDA_SECONDS: no part begins after so many seconds.  Ends with "N passed, N failed".
+LIMPET_CUDA_SECONDS: no part begins after so many seconds.  LIMPET_CUDA_MODES: only these programs are counted.  Ends with "N passed, N failed".
 """
 
 import collections
@@ -53,7 +53,7 @@ FORK, CONTEXT, RESET, EXEC = 1, 2, 3, 4  # deeds of cuda_c.py
 CAUSES_SHARE = 0.9999
 LONG_KERNELS, LONG_S = 10_000_000, 230
 KERNELS_EACH = 2  # of an iteration of small
-PEER_S, PEER_SETTLE_S, PEER_ROUNDS = 1.5, 0.4, 4
+PEER_S, PEER_SETTLE_S, PEER_ROUNDS = 1.5, 0.4, 6
 
 
 def program_of(mode):
@@ -162,7 +162,8 @@ class Recording:
 
 
 def part_counts(verdict, folder):
-    for mode, count in ITERATIONS.items():
+    modes = os.environ.get("LIMPET_CUDA_MODES", " ".join(ITERATIONS)).split()
+    for mode, count in ((mode, ITERATIONS[mode]) for mode in modes):
         path = os.path.join(folder, f"{mode}.limpet")
         try:
             program = Program(mode)
@@ -186,7 +187,7 @@ def part_counts(verdict, folder):
         for name, times in names.most_common(12):
             print(f"      {times:8d} {times / count:8.2f} an iteration  {name[:110]}")
         uneven = [name for name, times in names.items() if times % count]
-        verdict.say(names and not uneven, f"{mode}: {sum(names.values())} kernels, each name in every iteration; not: {uneven[:3]}")
+        verdict.say((names or mode == "nccl") and not uneven, f"{mode}: {sum(names.values())} kernels, each name in every iteration; not: {uneven[:3]}")
         found, early = recording.causes()
         verdict.say(found >= CAUSES_SHARE * sum(names.values()), f"{mode}: {found} of {sum(names.values())} have their launch")
         verdict.say(early <= 0, f"{mode}: no kernel before its launch; by {early} ns at most")
@@ -325,6 +326,7 @@ def part_peers(verdict, folder):
             found["limpet --cuda-trace"].append(spans(program, 1, trace))
             found["torch.profiler CUDA"].append(spans(program, 1, profile))
             found["torch.profiler CUDA and CPU"].append(spans(program, 2, profile))
+            print(f"      peers: round {[round(ratios[-1], 3) for ratios in found.values()]}", flush=True)
         for name, ratios in found.items():
             print(f"      peers: {name}: on/off {spread(ratios)}", flush=True)
         ours, *others = found.values()
@@ -370,9 +372,15 @@ def part_sampled(verdict, folder):
         process = record(program, path, "--cuda-trace", "-F", "499")
         time.sleep(3)
         result, totals = finish(process)
-    out = harness.limpet("report", path, deadline_s=300).out
-    print(json.dumps(totals)[:400])
+    out = harness.limpet("report", path, "-n", "12", deadline_s=300).out
+    at = out.find("kernels: where they were launched")
+    print(json.dumps(totals)[:400], out[at:at + 5000] if at >= 0 else "", sep="\n")
     verdict.say(result.code == 0 and "torch_loop.py" in out and "cuLaunchKernel" in out, "sampled: Python's lines beside kernels")
+    rows = [json.loads(line) for line in harness.limpet("report", path, "--json", deadline_s=300).out.splitlines()]
+    for event, kernel in (("kernel_launch", "kernel"), ("device_idle", "device")):
+        found = [row for row in rows if row["event"] == event]
+        lines = [row for row in found if ".py:" in row["place"]]
+        verdict.say(lines, f"sampled: {len(found)} rows of {event}, {len(lines)} with a line of Python, {len({row[kernel] for row in found})} {kernel}s")
 
 
 def hazard(verdict, folder, program, name, deed):

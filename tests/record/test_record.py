@@ -41,8 +41,8 @@ class Record(TargetTest):
         self.folder = folder.name
         self.path = os.path.join(self.folder, "it.limpet")
 
-    def program(self):
-        process = subprocess.Popen(["/usr/bin/python3", "-c", PROGRAM,
+    def program(self, text=PROGRAM):
+        process = subprocess.Popen(["/usr/bin/python3", "-c", text,
                                     os.path.join(self.folder, "written")])
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -214,6 +214,23 @@ class Ends(Record):
         result = harness.limpet_finish(process)
         self.assertEqual((result.code, result.event("recorded")["reason"]), (0, "exit"), str(result))
         self.assertGreater(self.report()["write"]["calls"], 0)
+
+    def test_another_program_at_the_same_moment(self):
+        """Executed while limpet cannot look, and is asked to end: what there was is kept, and that is said."""
+        executed = os.path.join(self.folder, "execute")
+        program = self.program(PROGRAM + f"        if os.path.exists({executed!r}): os.execv('/bin/sleep', ['sleep', '600'])\n")
+        process = self.start(program.pid, "--io-trace")
+        self.assertTrue(harness.wait_until(lambda: os.path.getsize(self.path) > 3000))
+        process.send_signal(signal.SIGSTOP)
+        open(executed, "w").close()
+        self.assertTrue(harness.wait_until(lambda: harness.status_of(program.pid).get("Name") == "sleep"))
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGCONT)
+        result = harness.limpet_finish(process)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn("it executed another program, which is not recorded", result.err)
+        self.assertGreater(self.report()["write"]["calls"], 0)
+        self.assertIsNone(program.poll())
 
     def test_limpet_killed(self):
         """What was written is readable, the program is unhooked, and a new recording works."""

@@ -96,6 +96,18 @@ const struct trace *tracing_lend(struct tracing *self)
 	return &self->trace;
 }
 
+/* It has ended, or executed another program, before it could be left: that is an ending too. */
+static bool has_gone(struct tracing *self)
+{
+	if (!target_lives(&self->session.attachment.target))
+		return true;
+	if (!tracing_note_cut(self))
+		return false;
+	if (self->is_following && !self->unfollowed.code)
+		err_set(&self->unfollowed, -ECANCELED, "the recording ended at that moment");
+	return true;
+}
+
 int tracing_pause(struct tracing *self, bool unload, struct session_left *ret_left, struct err *err)
 {
 	int r = 0;
@@ -105,8 +117,8 @@ int tracing_pause(struct tracing *self, bool unload, struct session_left *ret_le
 		return 0;
 	if (!tracing_note_farewell(self) && target_lives(&self->session.attachment.target))
 		r = session_leave(&self->session, unload, ret_left, err);
-	if (r && !target_lives(&self->session.attachment.target)) {
-		memset(err, 0, sizeof(*err)); /* it ended meanwhile: that is an ending too */
+	if (r && has_gone(self)) {
+		memset(err, 0, sizeof(*err));
 		r = 0;
 	}
 	session_close(&self->session);
@@ -188,6 +200,11 @@ const char *tracing_end_note(const struct tracing *self, unsigned note)
 uint32_t tracing_absent(const struct tracing *self)
 {
 	return trace_absent(&self->trace);
+}
+
+uint32_t tracing_held(const struct tracing *self)
+{
+	return trace_held(&self->trace);
 }
 
 static uint64_t count_turned(const struct trace *trace)

@@ -76,6 +76,8 @@ void tracing_count_changes(const struct tracing *tracing, struct tracing_changes
 
 /* Bits of the domains for which there is nothing in the target. */
 uint32_t tracing_absent(const struct tracing *tracing);
+/* Bits of those among them for which somebody else, as another profiler, has what they need. */
+uint32_t tracing_held(const struct tracing *tracing);
 /* Why nothing or not all of one is traced, where it is known; NULL. */
 const char *tracing_note(const struct tracing *tracing, unsigned domain);
 /* What has to be said at the end, by the number of the note, below TRACE_NOTES; NULL. */

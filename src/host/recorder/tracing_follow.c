@@ -61,20 +61,26 @@ bool tracing_note_farewell(struct tracing *self)
 
 /* The agent is gone: with the program that it was in, or because the program has closed all
  * descriptors that it does not know. */
-static bool must_follow(struct tracing *self)
+bool tracing_note_cut(struct tracing *self)
 {
 	enum identity_change change;
+	bool has_changed;
 
-	if (!self->is_following && self->is_attached && is_cut_off(self) &&
-	    lives_on(self, &change)) {
-		bool has_changed = change == IDENTITY_SAME && tracing_note_farewell(self);
+	if (!self->is_attached || !is_cut_off(self) || !lives_on(self, &change))
+		return false;
+	has_changed = change == IDENTITY_SAME && tracing_note_farewell(self);
+	session_close(&self->session);
+	self->is_attached = false;
+	self->is_cut_off = change == IDENTITY_SAME && !has_changed;
+	self->is_following = change == IDENTITY_EXEC || has_changed;
+	self->follow_until_ns = (has_changed ? self->return_ns : now_ns()) + FOLLOW_FOR_NS;
+	return true;
+}
 
-		session_close(&self->session);
-		self->is_attached = false;
-		self->is_cut_off = change == IDENTITY_SAME && !has_changed;
-		self->is_following = change == IDENTITY_EXEC || has_changed;
-		self->follow_until_ns = (has_changed ? self->return_ns : now_ns()) + FOLLOW_FOR_NS;
-	}
+static bool must_follow(struct tracing *self)
+{
+	if (!self->is_following)
+		(void)tracing_note_cut(self);
 	return self->is_following;
 }
 

@@ -43,6 +43,9 @@ int tracing_begin_program(struct tracing *tracing, struct err *err) MUST_CHECK;
  * cannot be written. */
 int tracing_follow(struct tracing *tracing, struct err *err) MUST_CHECK;
 
+/* True when the agent is gone and the process is not; the session is closed then. */
+bool tracing_note_cut(struct tracing *tracing);
+
 /* True when the agent has left since the program changes its rights; counted.  Before the session
  * is closed. */
 bool tracing_note_farewell(struct tracing *tracing);

@@ -59,6 +59,8 @@ void trace_close(struct trace *trace);
 
 /* Why a domain that was asked for shows nothing, or not all, where the tracer knows; NULL. */
 const char *trace_note(const struct trace *trace, unsigned domain);
+/* Bits of the domains of which nothing is traced since somebody else has what they need. */
+uint32_t trace_held(const struct trace *trace);
 
 /* What has to be said at the end, by the number of the note, below TRACE_NOTES; NULL. */
 const char *trace_end_note(const struct trace *trace, unsigned note);

@@ -49,11 +49,22 @@ const char *trace_note(const struct trace *trace, unsigned domain)
 	for (unsigned i = 0; i < TRACE_NOTES; i++) {
 		uint32_t domains = read_word(&trace->rings->notes[i].domains) & asked;
 
-		if ((is_said(trace, i, NOTE_DOMAINS) && domains) ||
+		if (((is_said(trace, i, NOTE_DOMAINS) || is_said(trace, i, NOTE_HELD)) &&
+		     domains) ||
 		    (is_said(trace, i, NOTE_ABSENT) && domains & trace_absent(trace)))
 			return note_text(trace, i);
 	}
 	return NULL;
+}
+
+uint32_t trace_held(const struct trace *trace)
+{
+	uint32_t domains = 0;
+
+	for (unsigned i = 0; i < TRACE_NOTES; i++)
+		if (is_said(trace, i, NOTE_HELD))
+			domains |= read_word(&trace->rings->notes[i].domains);
+	return domains & trace_absent(trace);
 }
 
 const char *trace_end_note(const struct trace *trace, unsigned note)

@@ -36,6 +36,7 @@ enum note_about {
 	NOTE_END,     /* the recording as a whole: at its end */
 	NOTE_DOMAINS, /* these domains are not traced, or not all of them */
 	NOTE_ABSENT,  /* the same, only while nothing of them was found */
+	NOTE_HELD,    /* as NOTE_DOMAINS: somebody else has what they need */
 	NOTE_QUEUES,  /* why device times of some queues are estimated */
 };
 

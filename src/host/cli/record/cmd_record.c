@@ -194,7 +194,8 @@ static int parse_values(const struct record_values *values, struct recorder_opti
 
 	if (!r)
 		r = read_counters(values, visit, options, err);
-	visit->traces = trace_domains(&options->trace) & ~DOMAIN_BIT(WINDOW);
+	visit->domains = trace_domains(&options->trace) & ~DOMAIN_BIT(WINDOW);
+	visit->traces = visit->domains != 0;
 	visit->loads_agent = trace_domains(&options->trace) & ~DOMAINS_BPF;
 	visit->samples = !visit->traces || samples_are_asked_for(&values->samples);
 	options->sampling = visit->samples ? &visit->sampling : NULL;

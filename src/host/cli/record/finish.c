@@ -12,6 +12,13 @@
 #include <errno.h>
 #include <stdio.h>
 
+static int explain_held(struct err *err)
+{
+	err_why(err, "another profiler has what all that was asked for needs");
+	err_fix(err, "try again when it has ended, or trace something else too");
+	return err_exit(err, EXIT_BUSY);
+}
+
 static int judge_records(const struct visit *self, const struct recorder_outcome *outcome,
 			 struct err *err)
 {
@@ -22,6 +29,8 @@ static int judge_records(const struct visit *self, const struct recorder_outcome
 	if (outcome->written.records)
 		return 0;
 	err_set(err, -ENODATA, "nothing was recorded");
+	if (self->domains_held && !(self->domains & ~self->domains_held))
+		return explain_held(err);
 	err_why(err,
 		self->job.turns
 			? "no traced function was called, or none ended, while limpet was there"

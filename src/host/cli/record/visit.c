@@ -119,7 +119,9 @@ static void visit_left(void *context, pid_t pid, const struct session_left *left
 
 static void visit_ended(void *context, const struct tracing *tracing)
 {
-	(void)context;
+	struct visit *self = context;
+
+	self->domains_held |= tracing_held(tracing);
 	warn_unfollowed(tracing);
 	warn_notes(tracing);
 }

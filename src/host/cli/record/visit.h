@@ -36,7 +36,9 @@ struct visit {
 	char told[SAMPLING_REASONS_MAX]; /* of why no better sampler */
 	struct counter_choice counters;
 	bool samples, traces, counts;
-	bool loads_agent; /* for some of the traces */
+	bool loads_agent;      /* for some of the traces */
+	uint32_t domains;      /* that are traced */
+	uint32_t domains_held; /* of those: another profiler has what they need */
 };
 
 /* What a recording came to. */

@@ -73,6 +73,7 @@ static int report_take(const struct call *call, void *context)
 	    descriptors_take(&report->descriptors, call) || markers_take(&report->markers, call) ||
 	    work_take(&report->work, call) ||
 	    device_time_take(&report->device_time, report->model, call) ||
+	    device_samples_take(&report->device_samples, call) ||
 	    api_errors_take(&report->api_errors, call) || syscalls_add(&report->syscalls, call))
 		return -ENOMEM;
 	return locks_take(&report->locks, call);
@@ -84,6 +85,7 @@ static int add_up(struct recording_report *report)
 	    allocations_init(&report->allocations, report->model) ||
 	    descriptors_init(&report->descriptors, report->model) ||
 	    syscalls_init(&report->syscalls, report->model) ||
+	    device_samples_init(&report->device_samples, report->model) ||
 	    model_each_call(report->model, report_take, report) ||
 	    allocations_finish(&report->allocations) ||
 	    window_summary_make(report->model, &report->windows))
@@ -94,6 +96,7 @@ static int add_up(struct recording_report *report)
 	markers_sort(&report->markers);
 	work_sort(&report->work);
 	device_time_sort(&report->device_time);
+	device_samples_sort(&report->device_samples);
 	api_errors_sort(&report->api_errors);
 	syscalls_sort(&report->syscalls);
 	return 0;
@@ -108,6 +111,7 @@ static void report_done(struct recording_report *report)
 	markers_done(&report->markers);
 	work_done(&report->work);
 	device_time_done(&report->device_time);
+	device_samples_done(&report->device_samples);
 	api_errors_done(&report->api_errors);
 	syscalls_done(&report->syscalls);
 	window_summary_done(&report->windows);

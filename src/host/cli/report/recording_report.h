@@ -7,6 +7,7 @@
 #include "host/model/calls/allocations.h"
 #include "host/model/calls/api_errors.h"
 #include "host/model/calls/descriptors.h"
+#include "host/model/calls/device_samples.h"
 #include "host/model/calls/device_time.h"
 #include "host/model/calls/locks.h"
 #include "host/model/calls/markers.h"
@@ -24,6 +25,7 @@ struct recording_report {
 	struct markers markers;
 	struct work work;
 	struct device_time device_time;
+	struct device_samples device_samples;
 	struct api_errors api_errors;
 	struct syscalls syscalls;
 	struct window_summary windows;
@@ -39,8 +41,8 @@ struct report_style {
 void report_print(const struct recording_report *report, const struct report_style *style);
 
 /* One object each for function, kernel, copy, device_memory, scratch_memory, device_time,
- * device_queue, api_error, range, mark, site, file, lock, syscall_error, syscall_file, thread,
- * process and counter. */
+ * device_queue, kernel_launch, device_idle, api_error, range, mark, site, file, lock,
+ * syscall_error, syscall_file, thread, process and counter. */
 void report_print_json(const struct recording_report *report);
 
 /* Members of the summary: totals, drops, and how the recording ended. */
@@ -50,6 +52,10 @@ void report_devices_print(const struct recording_report *report, const struct re
 void report_api_errors_print(const struct recording_report *report,
 			     const struct report_style *style);
 void report_devices_print_json(struct json *json, const struct recording_report *report);
+/* What samples tell about both (device_samples.c). */
+void report_device_samples_print(const struct recording_report *report,
+				 const struct report_style *style);
+void report_device_samples_print_json(struct json *json, const struct recording_report *report);
 /* The table of counters over time (counters.c). */
 void report_counters_print(const struct recording_report *report, const struct report_style *style);
 void report_counters_print_json(struct json *json, const struct recording_report *report);

@@ -2,8 +2,9 @@
  * kineto: the JSON that PyTorch's profiler writes, for what reads its files: Holistic Trace
  * Analysis, TensorBoard's plugin.  Work of a device lies in the process of the device's number and
  * the thread of its stream's, has the category of its kind, and the same "correlation" as the call
- * that caused it; an arrow (ac2g) leads from the one to the other.  Times are microseconds since
- * the first call.
+ * that caused it; an arrow (ac2g) leads from the one to the other.  Where a call of the runtime
+ * contains the one of the driver, the runtime's is the one that has it: readers take one call for
+ * each number.  Times are microseconds since the first call.
  */
 
 #include <errno.h>
@@ -17,11 +18,18 @@
 #define MEMSET        "[memset]"
 #define PROPERTY_ROOM 64u
 
+/* The call of the runtime that a thread was in last. */
+struct runtime_call {
+	uint64_t end_ns, correlation;
+};
+
 struct kineto {
 	struct json json;
 	struct model *model;
 	struct agents *agents;     /* of each process */
 	struct table correlations; /* (of the model, process): from 1 on */
+	uint64_t correlation_last;
+	struct runtime_call *outer; /* of each thread */
 	bool has_origin;
 	uint64_t origin_ns;
 };
@@ -77,8 +85,21 @@ static const char *call_title(const struct call *call)
 	return call_name(call);
 }
 
+/* The work that it causes is looked up by the driver's call in it. */
+static uint64_t runtime_correlation(struct kineto *kineto, const struct call *call)
+{
+	struct runtime_call *outer = &kineto->outer[call->thread->number];
+	uint64_t correlation = ++kineto->correlation_last;
+
+	if (call->begin_ns >= outer->end_ns)
+		*outer = (struct runtime_call){ call->end_ns, correlation };
+	return correlation;
+}
+
 static int correlation_find(struct kineto *kineto, const struct call *call, uint64_t *ret)
 {
+	const struct runtime_call *outer = &kineto->outer[call->thread->number];
+	bool is_inner = call->function->domain == DOMAIN_CUDA && call->begin_ns < outer->end_ns;
 	uint64_t whole = call_correlation(kineto->model, call);
 	struct table_entry *entry;
 	bool is_new;
@@ -86,12 +107,16 @@ static int correlation_find(struct kineto *kineto, const struct call *call, uint
 	*ret = 0;
 	if (!whole)
 		return 0;
+	if (call->function->domain == DOMAIN_CUDA_RUNTIME) {
+		*ret = runtime_correlation(kineto, call);
+		return 0;
+	}
 	entry = table_make(&kineto->correlations, whole, call->process->number, &is_new);
 	if (!entry)
 		return -ENOMEM;
 	if (is_new)
-		entry->value = kineto->correlations.count;
-	*ret = entry->value;
+		entry->value = is_inner ? outer->correlation : ++kineto->correlation_last;
+	*ret = is_inner ? 0 : entry->value;
 	return 0;
 }
 
@@ -332,7 +357,8 @@ static int kineto_open(struct kineto *kineto)
 	int r = 0;
 
 	kineto->agents = calloc(MAX(count, 1u), sizeof(*kineto->agents));
-	if (!kineto->agents)
+	kineto->outer = calloc(MAX(kineto->model->thread_count, 1u), sizeof(*kineto->outer));
+	if (!kineto->agents || !kineto->outer)
 		return -ENOMEM;
 	for (uint32_t i = 0; !r && i < count; i++)
 		r = agents_init(&kineto->agents[i], kineto->model->processes[i]);
@@ -344,6 +370,7 @@ static void kineto_close(struct kineto *kineto)
 	for (uint32_t i = 0; kineto->agents && i < kineto->model->process_count; i++)
 		agents_done(&kineto->agents[i]);
 	free(kineto->agents);
+	free(kineto->outer);
 	table_done(&kineto->correlations);
 }
 

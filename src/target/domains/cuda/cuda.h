@@ -39,7 +39,6 @@ enum cuda_note {
 	SAY_CUDA_REFUSED,
 	SAY_CUDA_STAYS,
 	SAY_CUDA_DROPPED,
-	SAY_CUDA_UNWRITTEN,
 	CUDA_NOTES,
 };
 extern const struct note cuda_notes[CUDA_NOTES];

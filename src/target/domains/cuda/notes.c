@@ -13,7 +13,7 @@ const struct note cuda_notes[CUDA_NOTES] = {
 	[SAY_CUDA_UNKNOWN_CUPTI] = { NOTE_DOMAINS, DEVICE_WORK,
 				     "the process has a libcupti of a release whose records "
 				     "limpet does not know (it knows CUDA 11.0 to 13.x)" },
-	[SAY_CUDA_HELD] = { NOTE_DOMAINS, DEVICE_WORK,
+	[SAY_CUDA_HELD] = { NOTE_HELD, DEVICE_WORK,
 			    "another profiler holds this process's CUPTI, which has room for one "
 			    "(torch.profiler while it runs, Nsight, cuda-gdb): try again when it "
 			    "has ended" },
@@ -23,7 +23,6 @@ const struct note cuda_notes[CUDA_NOTES] = {
 			     "12.6 or still has memory of ours; launches may stay a little "
 			     "slower" },
 	[SAY_CUDA_DROPPED] = { NOTE_END, 0,
-			       "CUPTI itself has dropped records of what devices did" },
-	[SAY_CUDA_UNWRITTEN] = { NOTE_END, 0,
-				 "no ring was free for what devices did: some of it is lost" },
+			       "CUPTI itself has dropped records of what devices did, or no ring "
+			       "was free for them: some of it is lost" },
 };

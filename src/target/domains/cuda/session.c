@@ -195,10 +195,8 @@ static void session_tell(struct rings *rings)
 
 	rings->work_cut += (uint32_t)MIN(tally.cut, (uint64_t)UINT32_MAX);
 	rings->work_lost += (uint32_t)MIN(tally.dropped + tally.unwritten, (uint64_t)UINT32_MAX);
-	if (tally.dropped)
+	if (tally.dropped || tally.unwritten)
 		note_say(&cuda_notes[SAY_CUDA_DROPPED]);
-	if (tally.unwritten)
-		note_say(&cuda_notes[SAY_CUDA_UNWRITTEN]);
 }
 
 void cuda_session_end(struct rings *rings)

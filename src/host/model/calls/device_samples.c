@@ -1,0 +1,321 @@
+/*
+ * Puts samples and the work of devices together.
+ */
+#include "host/model/calls/device_samples.h"
+
+#include "host/core/room.h"
+#include "host/core/text/print.h"
+#include "host/model/samples/languages.h"
+#include "host/model/samples/samples.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WITH_LAUNCHES (DOMAINS_CUDA | DOMAINS_HIP | DOMAIN_BIT(OPENCL))
+
+struct moment {
+	uint64_t time_ns;
+	uint32_t thread, stack;
+};
+
+/* Whose functions say nothing about the program that calls them. */
+static const char *const runtimes[] = {
+	"libcuda.so*",   "libcudart*", "libcublas*",      "libcudnn*",
+	"libcupti*",     "libnccl*",   "libamdhip64.so*", "libhsa-runtime64.so*",
+	"libOpenCL.so*", "[[]limpet]", "libc.so*",        "ld-linux*",
+};
+
+/* The threads of our agent work for us, not for the program. */
+static bool is_ours(const struct model_thread *thread)
+{
+	return strncmp(thread->name, "limpet", strlen("limpet")) == 0 &&
+	       strcmp(thread->process->name, thread->name) != 0;
+}
+
+static int moment_add(const struct sample_event *event, void *context)
+{
+	struct device_samples *self = context;
+
+	if (event->kind != SAMPLE_RUNNING || event->stack == STACK_NONE || is_ours(event->thread))
+		return 0;
+	if (make_room(&self->moments, self->moment_count, &self->moment_room,
+		      sizeof(*self->moments)))
+		return -ENOMEM;
+	self->moments[self->moment_count++] =
+		(struct moment){ event->time_ns, event->thread->number, event->stack };
+	return 0;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct moment *a = left, *b = right;
+
+	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+}
+
+int device_samples_init(struct device_samples *self, struct model *model)
+{
+	bool has_work =
+		model_has_domain(model, DOMAIN_KERNEL) || model_has_domain(model, DOMAIN_COPY);
+	int r = 0;
+
+	self->model = model;
+	if (has_work && model->samples->count)
+		r = model_each_sample(model, moment_add, self);
+	if (self->moment_count)
+		qsort(self->moments, self->moment_count, sizeof(*self->moments), by_time);
+	return r;
+}
+
+/* The first moment that is not before. */
+static size_t moment_at(const struct device_samples *self, uint64_t time_ns)
+{
+	size_t low = 0, high = self->moment_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (self->moments[middle].time_ns < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_runtime(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
+		if (!fnmatch(runtimes[i], name, 0))
+			return true;
+	return false;
+}
+
+static const struct sample_code *location_code(const struct samples *samples, uint32_t location)
+{
+	return &samples->codes[samples->functions[samples->locations[location].function].code];
+}
+
+/* The innermost line of an interpreted language; where there is none, the innermost function that
+ * is not of a runtime. */
+static uint32_t stack_location(const struct samples *samples, uint32_t stack)
+{
+	uint32_t frames[STACK_DEPTH_MAX], native = LOCATION_NONE;
+	size_t count = stack_frames(samples, stack, frames);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct sample_frame *frame = &samples->frames[frames[i]];
+		const struct sample_code *code;
+
+		if (!frame->location_count)
+			continue;
+		code = location_code(samples, frame->first_location);
+		if (language_of_path(code->path) != LANGUAGE_NATIVE)
+			return frame->first_location;
+		if (native == LOCATION_NONE && !is_runtime(code->name))
+			native = frame->first_location;
+	}
+	return native;
+}
+
+/* A row of the table, made where there is none. */
+static struct sampled_row *row_find(struct device_samples *self, struct table *table, uint64_t a,
+				    uint64_t b, bool *ret_is_new)
+{
+	struct table_entry *entry = table_make(table, a, b, ret_is_new);
+
+	if (!entry)
+		return NULL;
+	if (*ret_is_new) {
+		if (make_room(&self->rows, self->count, &self->room, sizeof(*self->rows)))
+			return NULL;
+		self->rows[self->count++] = (struct sampled_row){ 0 };
+		entry->value = self->count;
+	}
+	return entry->value ? &self->rows[entry->value - 1] : NULL;
+}
+
+/* Whoever samples and whoever traces have a thread of the model each. */
+static bool is_same(const struct model_thread *a, const struct model_thread *b)
+{
+	return a->tid == b->tid && a->process == b->process;
+}
+
+static bool moment_in(const struct device_samples *self, const struct call *call, uint32_t *ret)
+{
+	for (size_t i = moment_at(self, call->begin_ns);
+	     i < self->moment_count && self->moments[i].time_ns <= call->end_ns; i++)
+		if (is_same(self->model->threads[self->moments[i].thread], call->thread)) {
+			*ret = self->moments[i].stack;
+			return true;
+		}
+	return false;
+}
+
+static int call_add(struct device_samples *self, const struct call *call)
+{
+	uint64_t correlation = call_correlation(self->model, call);
+	struct table_entry *entry;
+	uint32_t stack;
+	bool is_new;
+
+	if (!correlation || !moment_in(self, call, &stack))
+		return 0;
+	entry = table_make(&self->launches, call->process->number, correlation, &is_new);
+	if (!entry)
+		return -ENOMEM;
+	entry->value = (uint64_t)stack + 1;
+	return 0;
+}
+
+static uint64_t hash_of(const char *name)
+{
+	uint64_t hash = 14695981039346656037u;
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 1099511628211u;
+	return hash;
+}
+
+static int launch_add(struct device_samples *self, const struct call *call)
+{
+	struct table_entry *entry = table_find(&self->launches, call->process->number,
+					       call_correlation(self->model, call));
+	struct sampled_row *row;
+	uint32_t location;
+	bool is_new;
+
+	if (!entry)
+		return 0;
+	location = stack_location(self->model->samples, (uint32_t)entry->value - 1);
+	row = row_find(self, &self->kernels, hash_of(call_name(call)),
+		       (uint64_t)call->process->number << 32 | location, &is_new);
+	if (!row)
+		return -ENOMEM;
+	if (is_new) {
+		row->process = call->process;
+		row->location = location;
+		row->kernel = strdup(call_name(call));
+	}
+	row->count++;
+	return row->kernel ? 0 : -ENOMEM;
+}
+
+static int idle_add(struct device_samples *self, const struct call *call, uint64_t device,
+		    const struct moment *moment)
+{
+	uint32_t location = stack_location(self->model->samples, moment->stack);
+	const struct model_thread *thread = self->model->threads[moment->thread];
+	struct sampled_row *row;
+	bool is_new;
+
+	if (thread->process != call->process)
+		return 0;
+	row = row_find(self, &self->idles, (uint64_t)call->process->number << 32 ^ device,
+		       (uint64_t)moment->thread << 32 | location, &is_new);
+	if (!row)
+		return -ENOMEM;
+	row->process = call->process;
+	row->device = device;
+	row->thread = thread;
+	row->location = location;
+	row->count++;
+	return 0;
+}
+
+/* A copy to the host is work of the device that it comes from. */
+static uint64_t device_of(const struct call *call)
+{
+	uint64_t device = 0;
+
+	call_value(call, VALUE_DEVICE, &device);
+	if (!device)
+		call_value(call, VALUE_FROM_DEVICE, &device);
+	return device;
+}
+
+static int gap_add(struct device_samples *self, const struct call *call)
+{
+	uint64_t device = device_of(call), last_ns;
+	bool is_new;
+	struct table_entry *entry =
+		table_make(&self->devices, call->process->number, device, &is_new);
+	int r = 0;
+
+	if (!entry)
+		return -ENOMEM;
+	last_ns = is_new ? call->end_ns : entry->value;
+	entry->value = MAX(last_ns, call->end_ns);
+	for (size_t i = moment_at(self, last_ns);
+	     !r && i < self->moment_count && self->moments[i].time_ns < call->begin_ns; i++)
+		r = idle_add(self, call, device, &self->moments[i]);
+	return r;
+}
+
+int device_samples_take(struct device_samples *self, const struct call *call)
+{
+	unsigned domain = call->function->domain;
+	int r;
+
+	if (!self->moment_count)
+		return 0;
+	if (domain_is_in(WITH_LAUNCHES, domain))
+		return call_add(self, call);
+	if (domain != DOMAIN_KERNEL && domain != DOMAIN_COPY)
+		return 0;
+	r = gap_add(self, call);
+	return r || domain != DOMAIN_KERNEL ? r : launch_add(self, call);
+}
+
+static int by_kind(const void *left, const void *right)
+{
+	const struct sampled_row *a = left, *b = right;
+
+	if (!a->kernel != !b->kernel)
+		return a->kernel ? -1 : 1;
+	if (!a->kernel && a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	return a->count > b->count ? -1 : a->count < b->count;
+}
+
+void device_samples_sort(struct device_samples *self)
+{
+	if (self->count)
+		qsort(self->rows, self->count, sizeof(*self->rows), by_kind);
+}
+
+void device_samples_done(struct device_samples *self)
+{
+	for (uint32_t i = 0; i < self->count; i++)
+		free(self->rows[i].kernel);
+	free(self->rows);
+	free(self->moments);
+	table_done(&self->launches);
+	table_done(&self->devices);
+	table_done(&self->kernels);
+	table_done(&self->idles);
+	*self = (struct device_samples){ 0 };
+}
+
+const char *sampled_row_place(const struct device_samples *self, const struct sampled_row *row,
+			      char *ret, size_t room)
+{
+	const struct samples *samples = self->model->samples;
+	const struct sample_location *location;
+	const char *file;
+
+	ret[0] = '\0';
+	if (row->location == LOCATION_NONE)
+		return ret;
+	location = &samples->locations[row->location];
+	file = location->file[0] ? location->file : location_code(samples, row->location)->name;
+	file = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+	if (location->line)
+		print_into(ret, room, "%s (%s:%u)", samples->functions[location->function].name,
+			   file, location->line);
+	else
+		print_into(ret, room, "%s (%s)", samples->functions[location->function].name, file);
+	return ret;
+}

@@ -82,7 +82,7 @@ static void open_listener_again(void)
 static bool is_somebody_there(void)
 {
 	struct pollfd wait = { listening.fd, POLLIN, 0 };
-	struct timespec limit = { 0, IDENTITY_GLANCE_MS * 1000000l };
+	struct timespec limit = { 0, IDENTITY_GLANCE_MS * 1000000L };
 
 	return ppoll(&wait, 1, &limit, NULL) > 0;
 }

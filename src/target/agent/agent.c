@@ -338,7 +338,7 @@ static void take_order(struct residence *self)
 static void serve_once(struct residence *self)
 {
 	struct pollfd wait = { self->socket.fd, POLLIN, 0 };
-	struct timespec glance = { 0, IDENTITY_GLANCE_MS * 1000000l };
+	struct timespec glance = { 0, IDENTITY_GLANCE_MS * 1000000L };
 	long r = raw5(SYS_ppoll, &wait, 1, &glance, 0, 8);
 
 	look_at_program(self, r == 0);

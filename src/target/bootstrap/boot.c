@@ -93,7 +93,7 @@ static long await_host(const struct boot_context *boot, int socket)
 	long r = 0;
 
 	for (unsigned ms = 0; r == 0 && ms < BOOT_WAIT_MS; ms += BOOT_GLANCE_MS) {
-		struct timespec glance = { 0, BOOT_GLANCE_MS * 1000000l };
+		struct timespec glance = { 0, BOOT_GLANCE_MS * 1000000L };
 
 		r = raw5(SYS_ppoll, &wait, 1, &glance, 0, SIGNALS_SIZE);
 		if (r == -EINTR)

@@ -25,6 +25,6 @@ size_t topology_read(unsigned node, const char *name, char *text, size_t room)
 		return 0;
 	size = raw3(SYS_read, fd, text, room - 1);
 	raw1(SYS_close, fd);
-	text[MAX(size, 0l)] = 0;
-	return (size_t)MAX(size, 0l);
+	text[MAX(size, 0L)] = 0;
+	return (size_t)MAX(size, 0L);
 }

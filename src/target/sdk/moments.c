@@ -17,8 +17,8 @@ static struct {
 	struct rate rate;
 } recent;
 
-#define RECENT_TICKS (1ll << 23)
-#define NEAR_TICKS   (1ll << 30) /* as far as the shifted product goes */
+#define RECENT_TICKS (1LL << 23)
+#define NEAR_TICKS   (1LL << 30) /* as far as the shifted product goes */
 #define CLOCK_SHIFT  20          /* of clock_rate's rate */
 #define TICK_SHIFT   32
 

@@ -101,6 +101,7 @@ static void reason_add(struct cpu_windows *self, size_t process, size_t event)
 	const struct counter_event *item = &self->events.items[event];
 	struct counter_machine machine;
 	struct counter_reason reason;
+	size_t used = strlen(self->reasons);
 	char line[512];
 
 	counter_machine_read(&machine);
@@ -109,9 +110,8 @@ static void reason_add(struct cpu_windows *self, size_t process, size_t event)
 		return;
 	snprintf(line, sizeof(line), "%s: %s%s%s\n", item->name, reason.why,
 		 reason.fix[0] ? "; " : "", reason.fix);
-	if (!strstr(self->reasons, line) &&
-	    strlen(self->reasons) + strlen(line) < sizeof(self->reasons))
-		strcat(self->reasons, line);
+	if (!strstr(self->reasons, line) && used + strlen(line) < sizeof(self->reasons))
+		memcpy(self->reasons + used, line, strlen(line) + 1);
 }
 
 static int metric_make(struct cpu_windows *self, size_t process, size_t event, struct err *err)

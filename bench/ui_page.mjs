@@ -14,6 +14,13 @@ function drawsWatch() {
 		.observe(document, { subtree: true, attributes: true, attributeFilter: ["data-draw-ms"] });
 }
 
+// Runs in the page: where its data end; where nothing is, nothing is drawn.
+async function dataEnd() {
+	const ask = async path => await (await fetch(path, { headers: { Authorization: `Bearer ${sessionStorage["limpet.token"]}` } })).json();
+	const { end_ns, samples } = (await ask("/api/sessions")).sessions[0];
+	return samples ? end_ns : Math.max(...(await ask("/api/spans?session=1&width=100&format=json")).columns.end);
+}
+
 /** The first drawing of a canvas after the answers were there; null: not yet. */
 function drawnAfter(page, { canvas, route }) {
 	return page.evaluate(([selector, wanted]) => {
@@ -79,7 +86,7 @@ try {
 	await page.goto(url.replace("#", `#session=1&kind=${kind}&`));
 	const first = await until("the first picture", () => drawnAfter(page, PICTURES.flame));
 	console.log(`limpet listens after ${listening} ms, the page is asked for after ${asked} ms, its first picture is there ${first.time.toFixed(0)} ms later`);
-	const end = await page.evaluate(async () => (await (await fetch("/api/sessions", { headers: { Authorization: `Bearer ${sessionStorage["limpet.token"]}` } })).json()).sessions[0].end_ns);
+	const end = await page.evaluate(dataEnd);
 	await page.waitForTimeout(3000);
 	await rangesTry(page, "flame", kind, "range", end);
 	await drawsTry(page, "flame");

@@ -74,7 +74,10 @@ export class Lanes {
 		this.space.append(this.surface.canvas);
 		this.scroll.append(this.space);
 		this.element = h("section", { class: "picture lanes", "aria-label": "timeline" }, this.legend, this.missing, this.scroll, this.message);
-		new ResizeObserver(() => this.fit()).observe(this.scroll);
+		new ResizeObserver(() => {
+			this.fit();
+			this.refresh();
+		}).observe(this.scroll);
 		this.scroll.addEventListener("scroll", () => this.surface.ask());
 		this.listen();
 		this.legendMake();
@@ -132,9 +135,10 @@ export class Lanes {
 	}
 
 	private refresh(): void {
-		if (!this.isWanted)
+		// Just shown, it has no width yet: it is called again when it has.
+		if (!this.isWanted || !this.scroll.clientWidth)
 			return;
-		const { from, to } = this.app.stretch, width = Math.max(200, Math.round(this.surface.width - GUTTER));
+		const { from, to } = this.app.stretch, width = Math.max(200, Math.round(this.scroll.clientWidth - GUTTER));
 		const selection = { session: this.app.view.session, from: Math.floor(from), to: Math.ceil(to), threads: this.app.view.threads.join(","), width };
 		const key = JSON.stringify(this.app.isRecording && !this.app.view.zoom ? { ...selection, from: 0, to: 0 } : selection);
 		void this.loader.load(key, signal => Promise.all([
@@ -233,7 +237,7 @@ export class Lanes {
 		pen.font = row.lane ? "11px system-ui, sans-serif" : "12px system-ui, sans-serif";
 		pen.textBaseline = "middle";
 		pen.fillStyle = row.lane ? colours.dim : colours.ink;
-		pen.fillText(textFit(pen, row.title, GUTTER - 20), row.lane ? 16 : 8, row.top + Math.min(row.height, STATE) / 2);
+		pen.fillText(textFit(pen, row.title, GUTTER - (row.lane ? 36 : 20)), row.lane ? 16 : 8, row.top + Math.min(row.height, STATE) / 2);
 		if (row.metric) {
 			pen.fillStyle = colours.dim;
 			pen.fillText(textFit(pen, `peak ${metricText(row.metric, row.metric.most)}`, GUTTER - 20), 8, row.top + row.height - 10);

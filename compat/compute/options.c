@@ -253,7 +253,7 @@ int compute_options_read(struct compute_options *ret, char **argv, struct err *e
 		return words_read(ret, &words, err);
 	}
 	if (!argv[0] || common_take(ret, argv[0])) {
-		ret->shows_help |= !argv[0];
+		ret->shows_help = !ret->shows_version;
 		return 0;
 	}
 	err_set(err, -EINVAL, "unknown mode '%s'", argv[0]);

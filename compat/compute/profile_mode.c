@@ -1,6 +1,6 @@
 /*
- * From metrics to the folder of a workload.  Everything that can be refused is refused before the
- * process is touched and before a file is made.
+ * From metrics to the folder of a workload.  What can be refused is refused before the process is
+ * touched, and what is wrong with the request before a file is made.
  */
 #include "profile_mode.h"
 
@@ -8,11 +8,12 @@
 #include "definitions.h"
 #include "host/core/cleanup.h"
 #include "host/core/text/print.h"
+#include "host/core/text/text.h"
 #include "sets.h"
 #include "system_info.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,27 @@ static int options_check(const struct compute_options *options, struct err *err)
 		return refuse_usage(err, "there is nothing to profile",
 				    "--attach-pid PID, or: -- PROGRAM ...");
 	return 0;
+}
+
+static int process_check(const struct compute_options *options, struct err *err)
+{
+	uint64_t duration_ms;
+	pid_t pid;
+
+	if (options->duration_ms &&
+	    text_parse_number(options->duration_ms, UINT64_MAX / 1000000 - 1, &duration_ms))
+		return refuse_usage(err, "the duration is not a number of milliseconds",
+				    "--attach-duration-msec 5000");
+	if (!options->pid)
+		return 0;
+	if (text_parse_pid(options->pid, &pid)) {
+		err_set(err, -EINVAL, "'%s' is not a process ID", options->pid);
+		return err_exit(err, EXIT_USAGE);
+	}
+	if (!kill(pid, 0) || errno != ESRCH)
+		return 0;
+	err_set(err, -ESRCH, "there is no process %d", pid);
+	return err_exit(err, EXIT_NO_PROCESS);
 }
 
 /* The first device; those of other architectures are left out, which is said by the engine. */
@@ -285,6 +307,8 @@ int profile_mode_run(const struct compute_options *options, struct speaker *spea
 		r = mode_list(&self, err);
 	else if (!r)
 		r = options_check(options, err);
+	if (!r && !lists)
+		r = process_check(options, err);
 	if (!r && !lists)
 		r = device_find(&self, err);
 	if (!r && !lists)

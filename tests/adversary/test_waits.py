@@ -62,6 +62,17 @@ class Waits(TargetTest):
                 self.assertIsNone(target.poll())
                 self.assertLess(int(status_of(target.pid)["VmRSS"].split()[0]), MOST_KB)
 
+    def test_memory_that_the_target_does_not_serve(self):
+        """A read of it ends by SIGKILL alone: limpet ends itself, and says why."""
+        target = self.start("served")
+        with tempfile.TemporaryDirectory(prefix="waits-") as folder:
+            file = os.path.join(folder, "served.limpet")
+            result = limpet("record", "-p", target.pid, "--sampler", "copy", "-d", "1", "-o", file, deadline_s=SOON_S)
+            self.assertFalse(result.hung, str(result))
+        self.assertIsNone(target.poll())
+        if result.code:
+            self.assertIn("serves that memory itself", result.err)
+
     def test_a_number_that_the_program_uses_itself(self):
         """What it says to itself there is not for the agent."""
         target = self.start("reopener", stdin=subprocess.PIPE)

@@ -228,7 +228,8 @@ class Ends(Record):
         process.send_signal(signal.SIGCONT)
         result = harness.limpet_finish(process)
         self.assertEqual(result.code, 0, str(result))
-        self.assertIn("it executed another program, which is not recorded", result.err)
+        # It may see the execution before it is asked, and follow.
+        self.assertRegex(result.err, "it executed another program, which is not recorded|it executes another program now")
         self.assertGreater(self.report()["write"]["calls"], 0)
         self.assertIsNone(program.poll())
 

@@ -284,6 +284,7 @@ static void a_flood_of_classes_is_refused(void **state)
 	assert_int_equal(fleet_settle(&fleet, NULL), 0);
 	assert_int_equal(fleet_dump_settle(&dump, &fleet), 0);
 	assert_int_equal(class_tree_build(&tree, &dump, 0, CLASS_MAIN), -E2BIG);
+	frame_list_done(&told.frames);
 }
 
 int main(void)

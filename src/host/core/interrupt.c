@@ -1,10 +1,11 @@
 /*
  * A thread of its own waits for the signals: the one that works may be held up, by a target or a
- * disk, and would look for them too late.  Host only.
+ * disk, and would look for them too late.  It also ends what no signal could.  Host only.
  */
 #include "host/core/interrupt.h"
 
 #include "host/core/clock.h"
+#include "host/core/threads/overdue.h"
 #include "host/core/threads/quiet_thread.h"
 
 #include <errno.h>
@@ -18,7 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ECHO_NS 300000000 /* with a processor that is busy */
+#define ECHO_NS      300000000 /* with a processor that is busy */
+#define LOOK_S       1
+#define READ_LIMIT_S 10 /* one read of a target's memory */
 
 static int events = -1; /* counts signals that nobody took; open as long as the process lives */
 static void (*prepare_end)(void);
@@ -54,30 +57,49 @@ static bool is_echo(int number)
 	return false;
 }
 
-static void count_next(void)
-{
-	const uint64_t one = 1;
-	sigset_t set = signals_watched();
-	int number;
-
-	while (sigwait(&set, &number) || is_echo(number))
-		;
-	(void)!write(events, &one, sizeof(one));
-}
+static const char second_words[] = "error: ended at the second signal, before all was done\n"
+				   "  why: what was under way took more than a second longer\n";
+static const char read_words[] =
+	"error: ended while reading the process's memory, before all was done\n"
+	"  why: the process serves that memory itself (userfaultfd, a file system of its own), and has\n"
+	"       not answered for 10 s; no signal ends such a read\n"
+	"  fix: record with --sampler bpf as root, which never waits for memory; what was written\n"
+	"       until now is kept\n";
 
 /* No function of stdio: another thread may have its lock. */
-static void interrupt_end(void)
+static void interrupt_end(const char *words)
 {
-	static const char words[] = "error: ended at the second signal, before all was done\n"
-				    "  why: what was under way took more than a second longer\n";
 	void (*prepare)(void) = __atomic_load_n(&prepare_end, __ATOMIC_ACQUIRE);
 
 	nanosleep(&(struct timespec){ 0, 900000000 }, NULL);
 	if (prepare)
 		prepare();
 	if (is_ready(STDERR_FILENO, POLLOUT))
-		(void)!write(STDERR_FILENO, words, sizeof(words) - 1);
+		(void)!write(STDERR_FILENO, words, strlen(words));
 	_exit(EXIT_FAILURE);
+}
+
+/* Looks twice: after a stop of this process (Ctrl-Z) an old read gets the time to end. */
+static bool read_is_overdue(void)
+{
+	const uint64_t limit_ns = READ_LIMIT_S * 1000000000ull;
+
+	return overdue_is(limit_ns) && !nanosleep(&(struct timespec){ LOOK_S, 0 }, NULL) &&
+	       overdue_is(limit_ns);
+}
+
+static void count_next(void)
+{
+	const uint64_t one = 1;
+	sigset_t set = signals_watched();
+	int number;
+
+	do {
+		number = sigtimedwait(&set, NULL, &(struct timespec){ LOOK_S, 0 });
+		if (read_is_overdue())
+			interrupt_end(read_words);
+	} while (number < 0 || is_echo(number));
+	(void)!write(events, &one, sizeof(one));
 }
 
 static void *interrupt_loop(void *unused)
@@ -85,7 +107,7 @@ static void *interrupt_loop(void *unused)
 	(void)unused;
 	count_next();
 	count_next();
-	interrupt_end();
+	interrupt_end(second_words);
 	return NULL;
 }
 

@@ -5,6 +5,7 @@
 #include "host/interpreter/interpreter_private.h"
 
 #include "host/core/clock.h"
+#include "host/process/memory.h"
 #include "host/python/locations.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ static int read_process(void *context, uint64_t address, void *into, size_t size
 {
 	const struct interpreter *self = context;
 	struct iovec local = { into, size }, remote = { (void *)(uintptr_t)address, size };
-	ssize_t n = size ? process_vm_readv(self->pid, &local, 1, &remote, 1, 0) : 0;
+	ssize_t n = size ? memory_copy(self->pid, &local, 1, &remote, 1) : 0;
 
 	if (n < 0)
 		return -errno;

@@ -9,6 +9,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/java/blob_rows.h"
+#include "host/process/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static int read_process(void *context, uint64_t address, void *into, size_t size
 {
 	const struct java *java = context;
 	struct iovec local = { into, size }, remote = { (void *)(uintptr_t)address, size };
-	ssize_t n = size ? process_vm_readv(java->pid, &local, 1, &remote, 1, 0) : 0;
+	ssize_t n = size ? memory_copy(java->pid, &local, 1, &remote, 1) : 0;
 
 	if (n < 0)
 		return -errno;
@@ -67,7 +68,7 @@ static void read_pieces(void *context, const uint64_t *addresses, size_t count, 
 
 		for (size_t i = 0; i < pieces; i++)
 			remote[i] = (struct iovec){ (void *)(uintptr_t)addresses[at + i], size };
-		n = process_vm_readv(java->pid, &local, 1, remote, pieces, 0);
+		n = memory_copy(java->pid, &local, 1, remote, pieces);
 		at += n > 0 ? MAX((size_t)n / size, 1u) : 1;
 	}
 }

@@ -1,9 +1,11 @@
 /*
- * Reads another process's memory through /proc/PID/mem.  Host only.  Everything read is foreign and
+ * Reads another process's memory.  Host only.  Everything read is foreign and
  * may change while it is read: counts are bounded, addresses are only ever passed back to the
  * kernel.
  */
 #include "host/process/memory.h"
+
+#include "host/core/threads/overdue.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -25,6 +27,17 @@ int memory_open(pid_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
+ssize_t memory_copy(pid_t pid, const struct iovec *local, size_t local_count,
+		    const struct iovec *remote, size_t remote_count)
+{
+	ssize_t n;
+
+	overdue_begin();
+	n = process_vm_readv(pid, local, local_count, remote, remote_count, 0);
+	overdue_end();
+	return n;
+}
+
 /* The number of bytes up to the end of what is mapped; 0 when nothing is. */
 static size_t read_some(int memory, uint64_t address, void *ret, size_t size)
 {
@@ -32,7 +45,9 @@ static size_t read_some(int memory, uint64_t address, void *ret, size_t size)
 
 	if (memory < 0 || address > INT64_MAX)
 		return 0;
+	overdue_begin();
 	n = pread(memory, ret, size, (off_t)address);
+	overdue_end();
 	return n > 0 ? (size_t)n : 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 /*
  * A descriptor for reading, opened for writing too as the injector does.  The kernel asks the same
@@ -14,6 +15,11 @@
  * attach would be allowed: -EACCES when it would not.
  */
 int memory_open(pid_t pid);
+
+/* As process_vm_readv(), which waits where the process serves its memory itself: that is watched.
+ */
+ssize_t memory_copy(pid_t pid, const struct iovec *local, size_t local_count,
+		    const struct iovec *remote, size_t remote_count);
 
 /* True when all bytes were read.  A descriptor of -1 reads nothing. */
 bool memory_read(int memory, uint64_t address, void *ret, size_t size);

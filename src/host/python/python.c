@@ -7,6 +7,7 @@
 #include "host/core/clock.h"
 #include "host/core/room.h"
 #include "host/core/sorted.h"
+#include "host/process/memory.h"
 #include "host/python/locations.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ static int read_process(void *context, uint64_t address, void *into, size_t size
 {
 	const struct python *python = context;
 	struct iovec local = { into, size }, remote = { (void *)(uintptr_t)address, size };
-	ssize_t n = size ? process_vm_readv(python->pid, &local, 1, &remote, 1, 0) : 0;
+	ssize_t n = size ? memory_copy(python->pid, &local, 1, &remote, 1) : 0;
 
 	if (n < 0)
 		return -errno;

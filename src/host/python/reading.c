@@ -7,6 +7,7 @@
 
 #include "host/core/room.h"
 #include "host/core/sorted.h"
+#include "host/process/memory.h"
 
 #include <string.h>
 #include <sys/uio.h>
@@ -30,7 +31,7 @@ uint64_t python_word(const struct python *python, uint64_t address)
 	struct iovec local = { &value, sizeof(value) },
 		     remote = { (void *)(uintptr_t)address, sizeof(value) };
 
-	return process_vm_readv(python->pid, &local, 1, &remote, 1, 0) == sizeof(value) ? value : 0;
+	return memory_copy(python->pid, &local, 1, &remote, 1) == sizeof(value) ? value : 0;
 }
 
 /* Page by page, from the frame down: what is not there ends it. */
@@ -48,7 +49,7 @@ static void window_move(struct window *window, uint64_t frame, size_t size)
 		remote[count] = (struct iovec){ (void *)(uintptr_t)piece, at - piece };
 		at = piece;
 	}
-	n = process_vm_readv(window->python->pid, local, count, remote, count, 0);
+	n = memory_copy(window->python->pid, local, count, remote, count);
 	window->end = end;
 	window->base = end - (n > 0 ? (uint64_t)n : 0);
 	if (window->base > floor)

@@ -6,6 +6,7 @@
 #include "shared/arch/elf.h"
 
 #include "host/core/cleanup.h"
+#include "host/process/memory.h"
 #include "host/process/procfs.h"
 #include "host/unwind/arch/code.h"
 #include "host/unwind/engine.h"
@@ -61,7 +62,7 @@ static int read_entry(const struct space *space, const struct space_range *range
 	rows->machine = unwind_machine_of(ARCH_ELF_MACHINE);
 	if (engine_of(space, range)->frames != FRAMES_BY_ENTRY || !rows->machine ||
 	    !rows->machine->code->add_entered ||
-	    process_vm_readv(space->pid, &local, 1, &remote, 1, 0) != sizeof(bytes))
+	    memory_copy(space->pid, &local, 1, &remote, 1) != sizeof(bytes))
 		return -ENODATA;
 	return rows->machine->code->add_entered(&piece, rows);
 }

@@ -4,6 +4,7 @@
  */
 #include "host/sampling/live_memory.h"
 
+#include "host/process/memory.h"
 #include "shared/base/macros.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@ static void live_memory_fetch(struct live_memory *memory, uint64_t piece)
 {
 	struct iovec local = { memory->piece, LATER_MEMORY_PIECE };
 	struct iovec remote = { (void *)(uintptr_t)piece, LATER_MEMORY_PIECE };
-	ssize_t n = process_vm_readv(memory->pid, &local, 1, &remote, 1, 0);
+	ssize_t n = memory_copy(memory->pid, &local, 1, &remote, 1);
 
 	memory->piece_at = piece;
 	memory->piece_size = n > 0 ? (uint64_t)n : 0;
@@ -32,7 +33,7 @@ void live_memory_touch(pid_t pid, uint64_t start, uint64_t end)
 	}
 	local.iov_len = count;
 	if (count)
-		(void)!process_vm_readv(pid, &local, 1, remote, count, 0);
+		(void)!memory_copy(pid, &local, 1, remote, count);
 }
 
 int live_memory_read(void *context, uint64_t address, void *into, size_t size)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "host/process/memory.h"
 #include "shared/arch/elf.h"
 #include "shared/wire/boot.h"
 
@@ -91,7 +92,7 @@ static bool is_bootstrap(const struct space *space, const struct space_range *ra
 
 	return range->module->kind == MODULE_ANONYMOUS &&
 	       range->end - range->start == REGION_CODE_SIZE &&
-	       process_vm_readv(space->pid, &local, 1, &remote, 1, 0) == (ssize_t)size &&
+	       memory_copy(space->pid, &local, 1, &remote, 1) == (ssize_t)size &&
 	       context.magic == BOOT_MAGIC && context.region == region;
 }
 

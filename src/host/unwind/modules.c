@@ -21,6 +21,7 @@
 #include "host/core/descriptors.h"
 #include "host/core/notes.h"
 #include "host/core/room.h"
+#include "host/process/memory.h"
 #include "host/unwind/cache/cache.h"
 #include "host/unwind/image.h"
 #include "host/unwind/module_file.h"
@@ -52,7 +53,7 @@ void modules_bound(size_t count, size_t bytes)
 static int read_process(void *context, uint64_t address, void *into, size_t size)
 {
 	struct iovec local = { into, size }, remote = { (void *)(uintptr_t)address, size };
-	ssize_t n = process_vm_readv(*(pid_t *)context, &local, 1, &remote, 1, 0);
+	ssize_t n = memory_copy(*(pid_t *)context, &local, 1, &remote, 1);
 
 	if (n < 0)
 		return -errno;

@@ -4,6 +4,7 @@
  */
 #include "host/unwind/walk.h"
 
+#include "host/process/memory.h"
 #include "host/unwind/walk_private.h"
 #include "shared/arch/elf.h"
 #include "shared/arch/signal_frame.h"
@@ -28,7 +29,7 @@ static void read_code_ahead(const struct walk *walk, union code_ahead *ret)
 	struct iovec remote = { (void *)(uintptr_t)walk->at.pc, local.iov_len };
 
 	*ret = (union code_ahead){ 0 };
-	(void)!process_vm_readv(walk->space->pid, &local, 1, &remote, 1, 0);
+	(void)!memory_copy(walk->space->pid, &local, 1, &remote, 1);
 }
 
 /* The frame is not there, or not any more: false where it is. */
@@ -165,7 +166,7 @@ static uint64_t read_code(const struct walk *walk)
 	struct iovec remote = { (void *)(uintptr_t)walk->at.pc, sizeof(code) };
 
 	if (walk->is_exact || !module_is_file(walk->range->module) ||
-	    process_vm_readv(walk->space->pid, &local, 1, &remote, 1, 0) != sizeof(code))
+	    memory_copy(walk->space->pid, &local, 1, &remote, 1) != sizeof(code))
 		return 0;
 	return code;
 }

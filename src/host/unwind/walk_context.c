@@ -6,6 +6,7 @@
  * before that tells which function the caller is, and that one's code where it calls swapcontext().
  * Believed is only a call at which its rule says that this address lies where it was found.
  */
+#include "host/process/memory.h"
 #include "host/unwind/walk_private.h"
 #include "shared/arch/elf.h"
 
@@ -20,7 +21,7 @@ static unsigned read_words(const struct walk *walk, uint64_t address, uint32_t *
 {
 	struct iovec local = { into, count * sizeof(*into) };
 	struct iovec remote = { (void *)(uintptr_t)address, local.iov_len };
-	ssize_t n = process_vm_readv(walk->space->pid, &local, 1, &remote, 1, 0);
+	ssize_t n = memory_copy(walk->space->pid, &local, 1, &remote, 1);
 
 	return n > 0 ? (unsigned)n / sizeof(*into) : 0;
 }
@@ -58,9 +59,8 @@ static uint64_t final_target(const struct walk *walk, uint64_t target)
 	if (!slot)
 		return target;
 	remote.iov_base = (void *)(uintptr_t)slot;
-	return process_vm_readv(walk->space->pid, &local, 1, &remote, 1, 0) == sizeof(address)
-		       ? address
-		       : target;
+	return memory_copy(walk->space->pid, &local, 1, &remote, 1) == sizeof(address) ? address
+										       : target;
 }
 
 static const struct unwind_row *row_at(const struct walk *walk, uint64_t address)

@@ -3,6 +3,8 @@
  */
 #include "host/sampling/copy/copied_stack.h"
 
+#include "host/process/memory.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -50,8 +52,8 @@ bool copied_stack_stands(const struct copied_stack *stack)
 
 	for (unsigned i = 0; i < count; i++)
 		remote[i] = (struct iovec){ (void *)(uintptr_t)stack->last[i], sizeof(*words) };
-	if (count && process_vm_readv(stack->beyond.pid, &local, 1, remote, count, 0) !=
-			     (ssize_t)local.iov_len)
+	if (count &&
+	    memory_copy(stack->beyond.pid, &local, 1, remote, count) != (ssize_t)local.iov_len)
 		return false;
 	for (unsigned i = 0; i < count; i++)
 		if (memcmp(&words[i],

@@ -14,6 +14,7 @@
 
 #include "host/core/clock.h"
 #include "host/core/text/text.h"
+#include "host/process/memory.h"
 #include "host/unwind/walk.h"
 
 #define COPY_SIZE (64u << 10)
@@ -52,7 +53,7 @@ static int copy_stack(struct copy *copy, pid_t tid, uint64_t base)
 		remote[count] = (struct iovec){ (void *)(uintptr_t)at, next - at };
 		at = next;
 	}
-	n = process_vm_readv(tid, &local, 1, remote, count, 0);
+	n = memory_copy(tid, &local, 1, remote, count);
 	copy->base = base;
 	copy->size = n > 0 ? (uint64_t)n : 0;
 	return n < 0 ? -errno : 0;

@@ -61,7 +61,7 @@ static void folder_of(const char *path, char *ret)
 {
 	size_t end = 0;
 
-	for (size_t i = 0; path[i] && i < PATH_ROOM - 1; i++) {
+	for (size_t i = 0; i < PATH_ROOM - 1 && path[i]; i++) {
 		ret[i] = path[i];
 		if (path[i] == '/')
 			end = i;

@@ -115,7 +115,7 @@ class Compute(unittest.TestCase):
         process = self.start(line)
         said = []
         while not said or ":: success" not in said[-1]:
-            said.append(process.stdout.readline())
+            said.append(harness.line_wait(process))
             self.assertTrue(said[-1], f"not attached: {said}")
         work.ask("solo", KERNELS)
         rest, _ = process.communicate("" if "--attach-duration-msec" in line else "\n", timeout=DEADLINE_S)

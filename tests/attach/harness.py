@@ -297,18 +297,21 @@ def limpet(*arguments, deadline_s=PATIENCE_S, **options):
     return limpet_finish(limpet_start(*arguments, **options), deadline_s)
 
 
-def event_wait(process):
-    """
-    The next line of a limpet that stays; None when it ended.  Byte by byte, so that nothing is taken from what
-    limpet_finish() reads.
-    """
+def line_wait(process):
+    """The next line; less when the process ended.  Byte by byte, so that nothing is taken from what communicate() reads."""
     line = b""
     while not line.endswith(b"\n"):
         byte = os.read(process.stdout.fileno(), 1)
         if not byte:
-            return None
+            break
         line += byte
-    return json.loads(line)
+    return line.decode()
+
+
+def event_wait(process):
+    """The next line of a limpet that stays; None when it ended."""
+    line = line_wait(process)
+    return json.loads(line) if line.endswith("\n") else None
 
 
 def attached_wait(process):

@@ -34,7 +34,7 @@ class Probe:
         self.process = subprocess.Popen(
             [PROBE, str(pid), str(duration_ms), *words, *goals], text=True, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.is_attached = self.process.stdout.readline() == "attached\n"
+        self.is_attached = harness.line_wait(self.process) == "attached\n"
 
     def finish(self, deadline_s=2 * harness.PATIENCE_S):
         out, err = self.process.communicate("\n" if self.process.stdin else None, timeout=deadline_s)

@@ -10,7 +10,7 @@
 
 /* Whom, as typed; NULL or false where it was not. */
 struct fleet_who {
-	const char *slurm, *mpirun, *hosts, *launcher;
+	const char *mpirun, *hosts, *launcher;
 	bool is_local;
 	const char *match, *ranks, *variable;
 	bool top_level, descendants;

@@ -51,9 +51,8 @@ static int who_refuse(bool is_none, struct err *err)
 	err_set(err, -EINVAL,
 		is_none ? "no job is given" : "--top-level and --descendants exclude each other");
 	if (is_none)
-		err_fix(err,
-			"--slurm JOB, --mpirun PID, --hosts LIST --match NAME, --launcher CMD, "
-			"or --local");
+		err_fix(err, "--mpirun PID, --hosts LIST --match NAME, --launcher CMD, "
+			     "or --local");
 	return err_exit(err, EXIT_USAGE);
 }
 

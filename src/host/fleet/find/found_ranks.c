@@ -193,7 +193,7 @@ static int twice_refuse(const struct found_rank *one, const struct found_rank *o
 	err_set(err, -EEXIST, "rank %u is there twice: process %d (%s) and process %d (%s)",
 		one->number, one->pid, one->name, other->pid, other->name);
 	err_why(err, "several jobs, or several steps of one, run here");
-	return err_fix(err, "choose one: --match NAME, --slurm JOB.STEP or --mpirun PID");
+	return err_fix(err, "choose one: --match NAME or --mpirun PID");
 }
 
 /* Each number once, the older process of it. */

@@ -22,9 +22,9 @@ struct moment {
 
 /* Whose functions say nothing about the program that calls them. */
 static const char *const runtimes[] = {
-	"libcuda.so*",   "libcudart*", "libcublas*",      "libcudnn*",
-	"libcupti*",     "libnccl*",   "libamdhip64.so*", "libhsa-runtime64.so*",
-	"libOpenCL.so*", "[[]limpet]", "libc.so*",        "ld-linux*",
+	"libcuda.so*", "libcudart*",      "libcublas*",           "libcudnn*",     "libcupti*",
+	"libnccl*",    "libamdhip64.so*", "libhsa-runtime64.so*", "libOpenCL.so*", "[[]limpet]",
+	"libc.so*",    "ld-linux*",       "[[]kernel]",           "[[]vdso]",
 };
 
 /* The threads of our agent work for us, not for the program. */

@@ -7,37 +7,43 @@
 
 #include <stddef.h>
 
-#define THREADS_WATCHED 256u /* later ones are not */
+#define CALLS_WATCHED 256u /* at a time; more are not */
 
-static uint64_t
-	since_ns[THREADS_WATCHED + 1]; /* 0: in none; the last: of all that are not watched */
-static unsigned taken;
-static __thread uint64_t *mine;
+static uint64_t since_ns[CALLS_WATCHED]; /* 0: free */
+static unsigned threads;
+static __thread uint64_t *mine; /* of the call that goes on */
+static __thread unsigned first; /* where this thread looks first, from 1: others rarely do */
 
-static uint64_t *slot_take(void)
+static uint64_t *slot_claim(uint64_t now)
 {
-	unsigned index = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
+	if (!first)
+		first = 1 + __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED) % CALLS_WATCHED;
+	for (unsigned i = 0; i < CALLS_WATCHED; i++) {
+		uint64_t *slot = &since_ns[(first - 1 + i) % CALLS_WATCHED], unused = 0;
 
-	return &since_ns[index < THREADS_WATCHED ? index : THREADS_WATCHED];
+		if (__atomic_compare_exchange_n(slot, &unused, now, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			return slot;
+	}
+	return NULL;
 }
 
 void overdue_begin(void)
 {
-	if (!mine)
-		mine = slot_take();
-	__atomic_store_n(mine, now_ns(), __ATOMIC_RELAXED);
+	mine = slot_claim(now_ns());
 }
 
 void overdue_end(void)
 {
-	__atomic_store_n(mine, 0, __ATOMIC_RELAXED);
+	if (mine)
+		__atomic_store_n(mine, 0, __ATOMIC_RELAXED);
 }
 
 bool overdue_is(uint64_t limit_ns)
 {
 	uint64_t now = now_ns();
 
-	for (size_t i = 0; i < THREADS_WATCHED; i++) {
+	for (size_t i = 0; i < CALLS_WATCHED; i++) {
 		uint64_t since = __atomic_load_n(&since_ns[i], __ATOMIC_RELAXED);
 
 		if (since && now > since && now - since > limit_ns)

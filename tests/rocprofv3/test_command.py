@@ -41,7 +41,7 @@ class Formats(Profiled):
             spans = server.ask("/api/spans?session=1&width=16384")
             self.assertLessEqual(events, sum(lane["spans"] for lane in spans["lanes"]))
             self.assertIn("queue", {lane["type"] for lane in spans["lanes"]})
-            self.assertIn("hipMalloc", spans["columns"]["names"])
+            self.assertTrue([name for name in spans["columns"]["names"] if name.startswith("hip")], "short calls are drawn as one, not all")
             gpu = server.ask("/api/flame?session=1&kind=gpu")
             self.assertGreaterEqual(gpu["samples"], did["kernels"])
             self.assertGreater(len(server.ask("/api/flows?session=1")["columns"]["to_time"]), 0)

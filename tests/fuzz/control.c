@@ -80,6 +80,8 @@ static const struct {
 	[CONTROL_REPLY] = { sizeof(struct control_reply), read_reply },
 	[CONTROL_RINGS] = { sizeof(struct control_rings), read_numbers },
 	[CONTROL_ALIKE] = { sizeof(struct control_alike), read_numbers },
+	[CONTROL_NOTICE] = { sizeof(struct control_notice), read_numbers },
+	[CONTROL_COUNTERS] = { sizeof(struct control_counters), read_numbers },
 };
 
 static void check(const void *bytes, size_t size)

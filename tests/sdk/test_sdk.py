@@ -158,7 +158,7 @@ class SdkTest(unittest.TestCase):
         self.assertEqual(self.log.lines("table"), [["table", "HIP", "(runtime)", "4"]])
         self.assertEqual(self.log.lines("refused"), [["refused", "4", "5", "19"]])
         self.assertEqual(self.log.lines("services"), [["services", "4", "17", "3", "2"]])
-        self.assertEqual(self.log.lines("unserved"), [["unserved", "37", "39", "37", "37"]])
+        self.assertEqual(self.log.lines("unserved"), [["unserved", "37", "19", "37", "7"]])
         self.assertEqual(self.log.lines("sizes"), [["sizes", "18", "19"]])
         self.assertEqual([words[4] for words in self.log.lines("agent")], ["1", "2", "2"])
 

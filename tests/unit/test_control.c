@@ -38,6 +38,7 @@ static size_t make(enum control_kind kind)
 		[CONTROL_RINGS] = sizeof(struct control_rings),
 		[CONTROL_ALIKE] = sizeof(struct control_alike),
 		[CONTROL_NOTICE] = sizeof(struct control_notice),
+		[CONTROL_COUNTERS] = sizeof(struct control_counters),
 	};
 
 	memset(&message, 0, sizeof(message));
@@ -67,10 +68,10 @@ static size_t make_environ(const char *pairs, size_t bytes, uint32_t count)
 /* A literal with zeros in it; its own closing zero ends the last value. */
 #define ENVIRON(pairs, count) make_environ(pairs, sizeof(pairs), count)
 
-static const enum control_kind fixed[] = { CONTROL_HELLO,  CONTROL_LOAD,  CONTROL_STEP,
-					   CONTROL_TABLES, CONTROL_FOUND, CONTROL_QUIET,
-					   CONTROL_DETACH, CONTROL_REPLY, CONTROL_RINGS,
-					   CONTROL_ALIKE };
+static const enum control_kind fixed[] = { CONTROL_HELLO,  CONTROL_LOAD,   CONTROL_STEP,
+					   CONTROL_TABLES, CONTROL_FOUND,  CONTROL_QUIET,
+					   CONTROL_DETACH, CONTROL_REPLY,  CONTROL_RINGS,
+					   CONTROL_ALIKE,  CONTROL_NOTICE, CONTROL_COUNTERS };
 
 static void refuses_steps_and_tools_that_are_not(void **state)
 {

@@ -4,6 +4,7 @@
 #include "host/session/session.h"
 
 #include "host/session/alike.h"
+#include "host/session/counters.h"
 #include "host/session/notice.h"
 #include "host/session/register_libraries.h"
 #include "host/session/tools.h"
@@ -112,6 +113,8 @@ static int settle_in(struct session *self, const struct session_options *options
 		r = load_list(self, options, options->libraries, options->library_count, true, err);
 	if (!r)
 		r = load_list(self, options, options->tools, options->tool_count, false, err);
+	if (!r)
+		r = counters_tell(self, options, err);
 	if (!r && options->trace)
 		r = load_tracer(self, options, err);
 	for (enum tool_step step = STEP_CONFIGURE; !r && step < TOOL_STEPS; step++)

@@ -105,6 +105,7 @@ static const struct control_shape shapes[] = {
 	[CONTROL_RINGS] = { sizeof(struct control_rings), false, always_sound },
 	[CONTROL_ALIKE] = { sizeof(struct control_alike), false, always_sound },
 	[CONTROL_NOTICE] = { sizeof(struct control_notice), false, always_sound },
+	[CONTROL_COUNTERS] = { sizeof(struct control_counters), false, always_sound },
 };
 
 int control_check(const void *message, size_t size)

@@ -10,7 +10,7 @@
 #include "shared/wire/page.h"
 
 #define CONTROL_MAGIC     0x4c504354u /* "LPCT" */
-#define CONTROL_VERSION   4u
+#define CONTROL_VERSION   5u
 #define CONTROL_MAX_BYTES 16384u
 #define CONTROL_TEXT_MAX  512u
 #define CONTROL_FAREWELL  UINT32_MAX /* as the sequence; no question has it */
@@ -41,9 +41,10 @@ enum control_kind {
 	CONTROL_QUIET,     /* detach the tools; finalize them too when they are to go */
 	CONTROL_DETACH,
 	CONTROL_REPLY,
-	CONTROL_RINGS,  /* memory for records comes as a descriptor */
-	CONTROL_ALIKE,  /* no thread of the program's has a filter that ours have not */
-	CONTROL_NOTICE, /* notice calls that change rights, where nothing is traced */
+	CONTROL_RINGS,    /* memory for records comes as a descriptor */
+	CONTROL_ALIKE,    /* no thread of the program's has a filter that ours have not */
+	CONTROL_NOTICE,   /* notice calls that change rights, where nothing is traced */
+	CONTROL_COUNTERS, /* the counters that devices have come as a descriptor */
 };
 
 enum control_flags {
@@ -147,6 +148,13 @@ struct control_notice {
 	struct control_header header;
 	uint32_t timeout_ms;
 	uint32_t reserved;
+};
+
+/* The memory is a catalog (catalog.h). */
+struct control_counters {
+	struct control_header header;
+	uint64_t bytes;
+	uint64_t reserved[2]; /* no other message has its size */
 };
 
 struct control_reply {

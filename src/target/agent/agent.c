@@ -20,6 +20,7 @@
 #include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
+#include "target/sdk/counters/store.h"
 #include "target/sdk/sdk.h"
 #include "target/sdk/tables/tables.h"
 
@@ -54,6 +55,7 @@ struct residence {
 		struct control_quiet quiet;
 		struct control_rings rings;
 		struct control_notice notice;
+		struct control_counters counters;
 		char bytes[CONTROL_MAX_BYTES];
 	} message;
 	struct descriptor fd; /* that came with it */
@@ -140,6 +142,11 @@ static int on_found(struct residence *self)
 static int on_rings(struct residence *self)
 {
 	return rings_take(self->fd.fd, self->message.rings.size);
+}
+
+static int on_counters(struct residence *self)
+{
+	return counters_learn(self->fd.fd, self->message.counters.bytes);
 }
 
 static int on_alike(struct residence *self)
@@ -236,6 +243,8 @@ static void take_all_along(struct residence *self)
 	keep_agent_where_it_must(self);
 	if (self->reply.value)
 		lifecycle_mind_exit();
+	else if (self->unloads)
+		counters_close();
 }
 
 static int on_detach(struct residence *self)
@@ -256,7 +265,7 @@ static int (*const orders[])(struct residence *) = {
 	[CONTROL_HELLO] = on_hello, [CONTROL_LOAD] = on_load,     [CONTROL_ENVIRON] = on_environ,
 	[CONTROL_STEP] = on_step,   [CONTROL_TABLES] = on_tables, [CONTROL_FOUND] = on_found,
 	[CONTROL_QUIET] = on_quiet, [CONTROL_DETACH] = on_detach, [CONTROL_RINGS] = on_rings,
-	[CONTROL_ALIKE] = on_alike, [CONTROL_NOTICE] = on_notice,
+	[CONTROL_ALIKE] = on_alike, [CONTROL_NOTICE] = on_notice, [CONTROL_COUNTERS] = on_counters,
 };
 
 static void end_because(struct residence *self, enum agent_end reason)

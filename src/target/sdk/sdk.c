@@ -8,6 +8,7 @@
 #include "target/runtime/text.h"
 #include "target/sdk/buffers/buffers.h"
 #include "target/sdk/contexts.h"
+#include "target/sdk/counters/store.h"
 #include "target/sdk/delivery.h"
 #include "target/sdk/devices/agents.h"
 #include "target/sdk/devices/code.h"
@@ -237,4 +238,5 @@ void sdk_adopt(void)
 	external_adopt();
 	moments_adopt();
 	contexts_adopt();
+	counters_adopt();
 }

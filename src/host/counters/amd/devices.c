@@ -20,6 +20,56 @@ uint64_t counter_property(const char *properties, const char *name)
 	return device_property_find(properties, text_of(name), &value) ? value : 0;
 }
 
+static uint32_t shape_number(const struct counter_device *device, const char *name, uint32_t least)
+{
+	return MAX((uint32_t)counter_property(device->properties, name), least);
+}
+
+struct counter_shape counter_device_shape(const struct counter_device *device)
+{
+	uint32_t arrays = shape_number(device, "simd_arrays_per_engine", 1);
+
+	return (struct counter_shape){
+		.xccs = shape_number(device, "num_xcc", 1),
+		.engines = shape_number(device, "array_count", 0) / arrays,
+		.units = shape_number(device, "simd_count", 0) /
+			 shape_number(device, "simd_per_cu", 1),
+		.arrays_per_engine = arrays,
+		.domain = shape_number(device, "domain", 0),
+		.location = shape_number(device, "location_id", 0),
+	};
+}
+
+static bool is_identity(struct text name)
+{
+	static const char *const names[] = { "location_id",     "domain",    "drm_render_minor",
+					     "hive_id",         "unique_id", "simd_id_base",
+					     "cpu_core_id_base" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (text_equals(name, names[i]))
+			return true;
+	return false;
+}
+
+bool counter_devices_match(const struct counter_device *one, const struct counter_device *other)
+{
+	struct text rest = text_of(one->properties), line;
+
+	while (text_take_line(&rest, &line)) {
+		struct text name = { line.at, line.at };
+		uint64_t value = 0, others = 0;
+
+		while (name.end < line.end && *name.end != ' ' && *name.end != '=')
+			name.end++;
+		if (is_identity(name) || !device_property_find(one->properties, name, &value))
+			continue;
+		if (!device_property_find(other->properties, name, &others) || value != others)
+			return false;
+	}
+	return true;
+}
+
 /* 90402 is gfx942, 110001 is gfx1101. */
 static void architecture_name(uint64_t version, char *ret, size_t room)
 {

@@ -24,3 +24,12 @@ void counter_devices_done(struct counter_devices *devices);
 /* Of a device's properties, lines "name number" as the driver has them, or "name=number" as
  * recordings do; 0: not told. */
 uint64_t counter_property(const char *properties, const char *name);
+
+/* What aqlprofile is told of a device. */
+struct counter_shape {
+	uint32_t xccs, engines, units, arrays_per_engine, domain, location;
+};
+struct counter_shape counter_device_shape(const struct counter_device *device);
+
+/* Do both have the same numbers, but for those that tell one device from another? */
+bool counter_devices_match(const struct counter_device *one, const struct counter_device *other);

@@ -25,16 +25,10 @@ static void words_add(struct counter_collection *self, const char *format, ...)
 /* See target/domains/amd/counters/request.h. */
 static void device_write(struct counter_collection *self, const struct counter_device *device)
 {
-	uint64_t arrays =
-		MAX(counter_property(device->properties, "simd_arrays_per_engine"), (uint64_t)1);
-	uint64_t in_unit = MAX(counter_property(device->properties, "simd_per_cu"), (uint64_t)1);
+	struct counter_shape shape = counter_device_shape(device);
 
-	words_add(self, "counter-device=%u,%u,%u,%u,%u,%u,%u,%s;", device->node,
-		  (unsigned)MAX(counter_property(device->properties, "num_xcc"), (uint64_t)1),
-		  (unsigned)(counter_property(device->properties, "array_count") / arrays),
-		  (unsigned)(counter_property(device->properties, "simd_count") / in_unit),
-		  (unsigned)arrays, (unsigned)counter_property(device->properties, "domain"),
-		  (unsigned)counter_property(device->properties, "location_id"),
+	words_add(self, "counter-device=%u,%u,%u,%u,%u,%u,%u,%s;", device->node, shape.xccs,
+		  shape.engines, shape.units, shape.arrays_per_engine, shape.domain, shape.location,
 		  device->architecture);
 }
 

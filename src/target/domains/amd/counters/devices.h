@@ -4,9 +4,10 @@
  */
 #pragma once
 
-#include "target/domains/amd/counters/aqlprofile.h"
 #include "target/domains/amd/counters/request.h"
+#include "target/domains/amd/hsa/calls.h"
 #include "target/domains/amd/hsa/pending.h"
+#include "target/runtime/aqlprofile.h"
 
 #define SETS_OF_DEVICE   64u
 #define VALUES_MAX       1024u

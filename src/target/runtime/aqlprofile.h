@@ -4,7 +4,9 @@
  */
 #pragma once
 
-#include "target/domains/amd/hsa/calls.h"
+#include "target/runtime/hsa_layouts.h"
+
+#include <stdbool.h>
 
 /* The next four as its interface has them. */
 struct pmc_agent {

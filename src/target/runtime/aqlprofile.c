@@ -1,11 +1,9 @@
 /*
  * On threads of ours, one at a time.
  */
-#include "target/domains/amd/counters/aqlprofile.h"
+#include "target/runtime/aqlprofile.h"
 
-#include "target/hooks/got/got.h"
-
-#include <dlfcn.h>
+#include "target/runtime/libc_calls.h"
 
 static const char *const libraries[] = { "libhsa-amd-aqlprofile64.so.1",
 					 "libhsa-amd-aqlprofile64.so",
@@ -27,7 +25,7 @@ static void functions_find(void *library)
 	_Static_assert(ARRAY_SIZE(names) * sizeof(void *) == sizeof(functions), "in their order");
 	is_whole = true;
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
-		into[i] = got_functions()->symbol(library, names[i]);
+		into[i] = libc_symbol(library, names[i]);
 		is_whole &= into[i] != NULL;
 	}
 }
@@ -36,7 +34,7 @@ const struct aqlprofile *aqlprofile_load(void)
 {
 	for (unsigned i = 0; !is_whole && i < ARRAY_SIZE(libraries); i++) {
 		/* Never closed: packets of its own may be in queues. */
-		void *library = got_functions()->open(libraries[i], RTLD_NOW | RTLD_LOCAL);
+		void *library = libc_open(libraries[i], RTLD_NOW | RTLD_LOCAL);
 
 		if (library)
 			functions_find(library);

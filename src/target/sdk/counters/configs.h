@@ -1,0 +1,23 @@
+/*
+ * What tools want to have counted at once on one agent.
+ */
+#pragma once
+
+#include "target/sdk/counters/store.h"
+
+#define CONFIG_COUNTERS_MAX 256u
+#define CONFIG_EVENTS_MAX   64u
+
+struct counter_config {
+	uint64_t handle; /* 0: free */
+	const struct catalog *catalog;
+	const struct catalog_device *device;
+	struct sdk_handle agent;
+	uint32_t counter_count, event_count;
+	uint16_t counters[CONFIG_COUNTERS_MAX]; /* ids */
+	uint32_t events[CONFIG_EVENTS_MAX];     /* of the catalog, each once */
+};
+
+/* NULL: there is none.  It stays until it is destroyed. */
+const struct counter_config *config_find(struct sdk_handle id);
+void configs_forget(void);

@@ -1,0 +1,192 @@
+/*
+ * On threads of tools.
+ */
+#include "target/sdk/counters/extents.h"
+
+#include "target/runtime/text.h"
+
+const uint8_t dimension_ids[CATALOG_DIMENSIONS] = { 1, 2, 3, 5, 6, 7 };
+const char *const dimension_names[CATALOG_DIMENSIONS] = {
+	"DIMENSION_XCC",          "DIMENSION_AID", "DIMENSION_SHADER_ENGINE",
+	"DIMENSION_SHADER_ARRAY", "DIMENSION_WGP", "DIMENSION_INSTANCE",
+};
+
+/* None can be given back. */
+static struct registered_device {
+	struct catalog_device device;
+	struct pmc_agent agent;
+	bool is_known; /* to aqlprofile */
+} registered[CATALOG_DEVICES_MAX];
+static unsigned registered_count;
+
+unsigned dimension_of_name(const char *name)
+{
+	static const char *const names[CATALOG_DIMENSIONS] = { "XCD", "AID", "SE",
+							       "SA",  "WGP", "INSTANCE" };
+	unsigned i = 0;
+
+	while (name && i < CATALOG_DIMENSIONS && !text_equal(names[i], name))
+		i++;
+	return name ? i : CATALOG_DIMENSIONS;
+}
+
+static bool is_same(const struct catalog_device *a, const struct catalog_device *b)
+{
+	return a->node == b->node && a->xccs == b->xccs && a->engines == b->engines &&
+	       a->units == b->units && a->arrays_per_engine == b->arrays_per_engine &&
+	       a->domain == b->domain && a->location == b->location;
+}
+
+static void device_ask(const struct aqlprofile *library, struct registered_device *ret)
+{
+	const struct catalog_device *device = &ret->device;
+	struct pmc_agent_info info = {
+		catalog_text(counters_catalog(), device->architecture),
+		device->xccs,
+		device->engines,
+		device->units,
+		device->arrays_per_engine,
+		device->domain,
+		device->location,
+	};
+
+	ret->is_known = !library->register_agent(&ret->agent, &info, PMC_AGENT_VERSION);
+}
+
+static const struct registered_device *device_register(const struct aqlprofile *library,
+						       const struct catalog_device *device)
+{
+	unsigned i = 0;
+
+	while (i < registered_count && !is_same(&registered[i].device, device))
+		i++;
+	if (i == CATALOG_DEVICES_MAX)
+		return NULL;
+	if (i == registered_count) {
+		registered[i].device = *device;
+		device_ask(library, &registered[i]);
+		registered_count++;
+	}
+	return registered[i].is_known ? &registered[i] : NULL;
+}
+
+const struct aqlprofile *extents_library(const struct catalog_device *device, struct pmc_agent *ret)
+{
+	const struct registered_device *found = NULL;
+	const struct aqlprofile *library;
+
+	if (!counters_enter())
+		return NULL;
+	library = aqlprofile_load();
+	if (library)
+		found = device_register(library, device);
+	if (found)
+		*ret = found->agent;
+	counters_leave();
+	return found ? library : NULL;
+}
+
+struct extents_search {
+	const struct catalog *catalog;
+	const struct catalog_node *nodes;
+	const struct aqlprofile *library;
+	struct pmc_agent agent;
+};
+
+static int extent_note(int position, int id, int extent, int coordinate, const char *name,
+		       void *data)
+{
+	struct counter_extents *extents = data;
+	unsigned dimension = dimension_of_name(name);
+
+	(void)position, (void)id, (void)coordinate;
+	if (dimension < CATALOG_DIMENSIONS && extent > 0)
+		extents->sizes[dimension] = (uint32_t)extent;
+	return 0;
+}
+
+static bool event_extents(const struct extents_search *self, uint32_t index,
+			  struct counter_extents *ret)
+{
+	const struct catalog_event *from =
+		(const struct catalog_event *)catalog_list(self->catalog, CATALOG_EVENTS) + index;
+	struct pmc_profile profile = { .agent = self->agent };
+	struct pmc_block block = { .name = catalog_text(self->catalog, from->block) };
+	struct pmc_event event = { 0, from->event, from->flags, 0 };
+
+	if (self->library->get_info(&profile, PMC_BLOCK_ID, &block) || !block.instances)
+		return false;
+	event.block = block.id;
+	return !self->library->place(self->agent, event, 0, extent_note, ret);
+}
+
+size_t extents_count(const struct counter_extents *extents)
+{
+	size_t count = 1;
+
+	for (unsigned i = 0; i < CATALOG_DIMENSIONS; i++)
+		count *= extents->sizes[i] ? extents->sizes[i] : 1;
+	return count;
+}
+
+static bool node_extents(const struct extents_search *self, uint32_t index,
+			 struct counter_extents *ret);
+
+/* A selection leaves its dimensions out, as a reduction does. */
+static bool fewer_extents(const struct extents_search *self, const struct catalog_node *node,
+			  struct counter_extents *ret)
+{
+	if (!node_extents(self, node->left, ret))
+		return false;
+	for (unsigned i = 0; i < CATALOG_DIMENSIONS; i++)
+		if (!node->dimensions || node->dimensions & 1u << i)
+			ret->sizes[i] = 0;
+	return true;
+}
+
+/* One number goes with each of many. */
+static bool both_extents(const struct extents_search *self, const struct catalog_node *node,
+			 struct counter_extents *ret)
+{
+	struct counter_extents right = { { 0 } };
+
+	if (!node_extents(self, node->left, ret) || !node_extents(self, node->right, &right))
+		return false;
+	if (extents_count(&right) > extents_count(ret))
+		*ret = right;
+	return true;
+}
+
+/* As deep as catalog_check() allows. */
+static bool node_extents(const struct extents_search *self, uint32_t index,
+			 struct counter_extents *ret)
+{
+	const struct catalog_node *node = &self->nodes[index];
+
+	*ret = (struct counter_extents){ { 0 } };
+	switch (node->kind) {
+	case CATALOG_NUMBER:
+		return true;
+	case CATALOG_EVENT:
+		return event_extents(self, node->what, ret);
+	case CATALOG_REDUCE:
+	case CATALOG_SELECT:
+		return fewer_extents(self, node, ret);
+	default:
+		return both_extents(self, node, ret);
+	}
+}
+
+bool extents_of(const struct catalog *catalog, uint64_t id, struct counter_extents *ret)
+{
+	const struct catalog_counter *counter = counters_find(catalog, id);
+	const struct catalog_device *device = counters_device_of(catalog, id);
+	struct extents_search self = { .catalog = catalog };
+
+	if (!counter || !device || !counter->count)
+		return false;
+	self.nodes =
+		(const struct catalog_node *)catalog_list(catalog, CATALOG_NODES) + counter->first;
+	self.library = extents_library(device, &self.agent);
+	return self.library && node_extents(&self, counter->count - 1, ret);
+}

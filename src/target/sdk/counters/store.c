@@ -1,0 +1,172 @@
+/*
+ * Asked on threads of tools; the catalog comes on the control thread, before tools are configured.
+ */
+#include "target/sdk/counters/store.h"
+
+#include "shared/arch/syscall.h"
+#include "target/runtime/patience.h"
+#include "target/sdk/counters/configs.h"
+#include "target/sdk/counters/info.h"
+#include "target/sdk/devices/agents.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#define CATALOGS_MAX 8u /* that tools may hold texts of */
+#define HANDLE_FIRST 256u
+#define TURN_NS      2000000000u
+#define GLANCE_NS    100000u
+#define CHUNK        ((size_t)1 << 20)
+#define CHUNKS_MAX   64u
+
+static const struct catalog *catalogs[CATALOGS_MAX];
+static unsigned catalog_count;
+static const struct catalog *current;
+static uint32_t is_taken;
+static char *chunks[CHUNKS_MAX];
+static unsigned chunk_count;
+static size_t chunk_used;
+
+const struct catalog *counters_catalog(void)
+{
+	/* Acquire: pairs with catalog_take(). */
+	return __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+}
+
+/* The same one again: what tools hold of it is enough. */
+static const struct catalog *catalog_known(const struct catalog *catalog)
+{
+	for (unsigned i = 0; i < catalog_count; i++)
+		if (catalogs[i]->size == catalog->size &&
+		    !memcmp(catalogs[i], catalog, catalog->size))
+			return catalogs[i];
+	return NULL;
+}
+
+static int catalog_take(const struct catalog *catalog)
+{
+	const struct catalog *known = catalog_known(catalog);
+
+	if (!known && catalog_count == CATALOGS_MAX)
+		return -ENOSPC;
+	if (!known)
+		catalogs[catalog_count++] = catalog;
+	__atomic_store_n(&current, known ? known : catalog, __ATOMIC_RELEASE);
+	return known ? -EEXIST : 0;
+}
+
+int counters_learn(int fd, uint64_t size)
+{
+	struct stat file;
+	long address;
+	int r;
+
+	if (raw2(SYS_fstat, fd, &file))
+		return -EBADF;
+	if ((uint64_t)file.st_size != size || !size)
+		return -EPROTO;
+	address = raw6(SYS_mmap, 0, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (address < 0 && address > -4096)
+		return (int)address;
+	r = catalog_check((const void *)address, size);
+	if (!r)
+		r = catalog_take((const struct catalog *)address);
+	if (r)
+		raw2(SYS_munmap, address, size);
+	return r == -EEXIST ? 0 : r;
+}
+
+void counters_close(void)
+{
+	__atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
+	configs_forget();
+	info_forget();
+	listing_forget();
+	for (unsigned i = 0; i < catalog_count; i++)
+		raw2(SYS_munmap, catalogs[i], catalogs[i]->size);
+	for (unsigned i = 0; i < chunk_count; i++)
+		raw2(SYS_munmap, chunks[i], CHUNK);
+	catalog_count = chunk_count = 0;
+}
+
+const struct catalog_device *counters_device(const struct catalog *catalog, struct sdk_handle agent)
+{
+	const struct catalog_device *devices = catalog_list(catalog, CATALOG_DEVICES);
+
+	for (uint32_t i = 0; i < catalog->lists[CATALOG_DEVICES].count; i++)
+		if (agent.handle == HANDLE_FIRST + devices[i].node)
+			return &devices[i];
+	return NULL;
+}
+
+bool counters_know_agent(struct sdk_handle agent)
+{
+	return agent.handle >= HANDLE_FIRST && agent.handle - HANDLE_FIRST <= UINT32_MAX &&
+	       agent_of_number((uint32_t)(agent.handle - HANDLE_FIRST)).handle == agent.handle;
+}
+
+const struct catalog_counter *counters_find(const struct catalog *catalog, uint64_t id)
+{
+	const struct catalog_counter *counters = catalog_list(catalog, CATALOG_COUNTERS);
+
+	return id && id <= catalog->lists[CATALOG_COUNTERS].count ? &counters[id - 1] : NULL;
+}
+
+const struct catalog_device *counters_device_of(const struct catalog *catalog, uint64_t id)
+{
+	const struct catalog_device *devices = catalog_list(catalog, CATALOG_DEVICES);
+
+	for (uint32_t i = 0; i < catalog->lists[CATALOG_DEVICES].count; i++)
+		if (device_has(&devices[i], id))
+			return &devices[i];
+	return NULL;
+}
+
+bool counters_enter(void)
+{
+	struct patience patience = { 0 };
+
+	while (__atomic_exchange_n(&is_taken, 1, __ATOMIC_ACQUIRE))
+		if (!patience_pause(&patience, GLANCE_NS, TURN_NS))
+			return false;
+	return true;
+}
+
+void counters_leave(void)
+{
+	__atomic_store_n(&is_taken, 0, __ATOMIC_RELEASE);
+}
+
+void counters_adopt(void)
+{
+	is_taken = 0;
+}
+
+static bool chunk_add(void)
+{
+	long address;
+
+	if (chunk_count == CHUNKS_MAX)
+		return false;
+	address = raw6(SYS_mmap, 0, CHUNK, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (address < 0 && address > -4096)
+		return false;
+	chunks[chunk_count++] = (char *)address;
+	chunk_used = 0;
+	return true;
+}
+
+void *counters_memory(size_t size)
+{
+	size_t room = (size + 15) & ~(size_t)15;
+
+	if (room > CHUNK)
+		return NULL;
+	if ((!chunk_count || CHUNK - chunk_used < room) && !chunk_add())
+		return NULL;
+	chunk_used += room;
+	return chunks[chunk_count - 1] + chunk_used - room;
+}

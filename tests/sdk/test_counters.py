@@ -1,0 +1,118 @@
+"""Counters of devices, as tools of AMD's SDK ask for them: on the stand-in device, by definitions of limpet's own."""
+
+import os
+import pathlib
+import unittest
+
+from sdk import Attached, Log, Work, harness, tool
+
+MADE_UP = pathlib.Path(__file__).resolve().parent.parent / "counters/amd"
+os.environ.update(HSA_MODEL_TOPOLOGY=str(MADE_UP / "topology"), ROCPROFILER_METRICS_PATH=str(MADE_UP / "definitions"))
+
+from standin import STANDIN  # noqa: E402
+
+DEVICES = ("257", "258")  # handles; the first agent is a processor
+XCCS, ENGINES, CHANNELS = 2, 4, 4
+
+
+class SdkCountersTest(unittest.TestCase):
+    def setUp(self):
+        self.log = Log()
+        self.addCleanup(self.log.close)
+
+    def work(self, library="with", **variables):
+        path = f"{STANDIN}/amd_register/old" + (f":{STANDIN}" if library else "")
+        work = Work(library_path=path, program="standin_hsa_work", STANDIN_GFX="gfx942", **variables)
+        self.addCleanup(work.close)
+        work.ask("solo", 2)
+        return work
+
+    def attach(self, work, *names, arguments=()):
+        attached = Attached(work, self.log, *names, arguments=arguments)
+        self.addCleanup(attached.process.kill)
+        return attached
+
+    def leave(self, attached):
+        result = attached.leave()
+        self.assertEqual(result.code, 0, result)
+        self.assertEqual(self.log.lines("wrong"), [])
+        return result
+
+    def counters(self):
+        """Name to what was told of it."""
+        return {words[2]: words for words in self.log.lines("counter")}
+
+    def dimensions(self, name):
+        number = self.counters()[name][1]
+        return [tuple(words[2:]) for words in self.log.lines("dimension") if words[1] == number]
+
+    def test_counters_are_listed_and_described(self):
+        work = self.work()
+        self.leave(self.attach(work, "counters"))
+        self.assertEqual(self.log.lines("none"), [["none", "256", "39"]])
+        listed = self.log.lines("counters")
+        self.assertEqual([words[1] for words in listed], list(DEVICES))
+        self.assertEqual(len({tuple(words[2:]) for words in listed}), 1, "two devices of one kind have the same ids")
+        counters = self.counters()
+        self.assertEqual(len(counters), int(listed[0][2]))
+        self.assertEqual(counters["SQ_WAVES"][3:6], ["block=SQ", "derived=0", "expression="])
+        self.assertEqual(counters["TCC_HIT_sum"][3:6], ["block=", "derived=1", "expression=reduce(TCC_HIT,sum)"])
+        self.assertTrue(all(words[-1] == "1" for words in counters.values()), counters)
+        self.assertEqual(self.log.lines("unknown"), [["unknown", "8", "18", "7"]])
+
+    def test_dimensions_are_those_of_the_device(self):
+        work = self.work()
+        self.leave(self.attach(work, "counters"))
+        self.assertEqual(sorted(self.dimensions("SQ_WAVES")),
+                         [("DIMENSION_SHADER_ENGINE", str(ENGINES), "3"), ("DIMENSION_XCC", str(XCCS), "1")])
+        self.assertEqual(self.dimensions("TCC_HIT_sum"), [("DIMENSION_INSTANCE", "1", "7")])
+        counters = self.counters()
+        for name, instances in {"SQ_WAVES": XCCS * ENGINES, "TCC_HIT": XCCS * CHANNELS, "GRBM_COUNT": XCCS,
+                                "HIT_SHARE": 1, "ITSELF": 0}.items():
+            number = counters[name][1]
+            told = [words for words in self.log.lines("instance") if words[1] == number]
+            self.assertEqual(counters[name][-4:-2], [str(instances)] * 2, name)
+            self.assertEqual(len({tuple(words) for words in told}), instances, name)
+            for words in told:
+                self.assertEqual(words[2], number)
+                places = dict(word.split("=") for word in words[5:])
+                self.assertEqual(words[4], places.get("DIMENSION_XCC", "0"))
+
+    def test_configs_hold_what_fits_at_once(self):
+        work = self.work()
+        self.leave(self.attach(work, "counters"))
+        self.assertEqual(self.log.lines("config"), [["config", "0", "1"]])
+        self.assertEqual(self.log.lines("second"), [["second", "0", "1"]])
+        # Too many of a block, no such counter, no such agent, made of itself, nowhere to put it.
+        self.assertEqual(self.log.lines("refused"), [["refused", "38", "8", "7", "25", "19"]])
+        self.assertEqual(self.log.lines("destroyed"), [["destroyed", "0", "30", "0"]])
+
+    def test_without_aqlprofile_there_are_no_dimensions(self):
+        work = self.work(library=None)
+        self.leave(self.attach(work, "counters"))
+        self.assertEqual(self.counters()["SQ_WAVES"][-4:-2], ["0", "0"])
+        self.assertEqual({words[1] for words in self.log.lines("asked")}, {"23"})
+
+    def test_without_definitions_there_are_none_and_it_is_said(self):
+        work = self.work()
+        folder = os.environ.pop("ROCPROFILER_METRICS_PATH")
+        self.addCleanup(os.environ.__setitem__, "ROCPROFILER_METRICS_PATH", folder)
+        result = harness.limpet("attach", work.pid, "--tool", tool("counters"), "--env", f"SDK_LOG={self.log.path}",
+                                "--duration", "1ms")
+        self.assertEqual(result.code, 0, result)
+        self.assertIn("warning: tools find no counters of devices: definitions of AMD's counters", result.err)
+        self.assertEqual([words[2] for words in self.log.lines("none")], ["39"] * 3)
+
+    def test_attached_again_and_unloaded(self):
+        work = self.work()
+        maps = pathlib.Path(f"/proc/{work.pid}/maps")
+        for _ in range(3):
+            self.leave(self.attach(work, "counters", arguments=("--unload",)))
+            self.assertEqual(len(self.log.lines("end")), 1)
+            self.log.clear()
+            self.assertTrue(harness.wait_until(lambda: "memfd:limpet" not in maps.read_text()), maps.read_text())
+        work.ask("solo", 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

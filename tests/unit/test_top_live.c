@@ -185,6 +185,23 @@ static void forgets_the_oldest(void **state)
 	picture_free(picture);
 }
 
+/* What is kept stays about as long: an eighth leaves at a time, and stacks that nobody has any more
+ * soon after. */
+static void keeps_nearly_all_that_it_may(void **state)
+{
+	(void)state;
+	for (unsigned i = 1; i <= 2000; i++) {
+		struct live_counts counts;
+		size_t stacks;
+
+		take(7, i, i * 0x1000ull, 2);
+		counts = live_counts(live);
+		assert_in_range(counts.seen - counts.forgotten, MIN(i, 87u), 100);
+		assert_int_equal(live_read(live, 0, UINT64_MAX, count_stacks, &stacks), 0);
+		assert_in_range(stacks, MIN(i, 87u) * 2, 2 * 152);
+	}
+}
+
 static void a_frozen_one_is_a_recording(void **state)
 {
 	char path[] = "/tmp/test_top_live.XXXXXX";
@@ -286,6 +303,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(a_reader_sees_what_came_since, setup, teardown),
 		cmocka_unit_test_setup_teardown(forgets_the_oldest, setup_small, teardown),
+		cmocka_unit_test_setup_teardown(keeps_nearly_all_that_it_may, setup_small,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_frozen_one_is_a_recording, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_address_that_is_used_again, setup, teardown),
 	};

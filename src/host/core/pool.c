@@ -12,21 +12,32 @@
 
 #define LEAST_SLOTS 64u
 
-static uint64_t hash_of(const char *text)
+static uint32_t hash_of(const char *text)
 {
 	uint64_t hash = hash_add_text(HASH_SEED, text);
 
-	return hash ^ hash >> 31;
+	return (uint32_t)(hash ^ hash >> 31);
 }
 
 /* Where the text is, or where it would go. */
-static uint32_t *slot_of(const struct pool *pool, const char *text)
+static struct pool_slot *slot_of(const struct pool *pool, const char *text, uint32_t hash)
 {
-	size_t at = hash_of(text) & (pool->slot_count - 1);
+	size_t at = hash & (pool->slot_count - 1);
 
-	while (pool->slots[at] && strcmp(pool->texts[pool->slots[at] - 1], text) != 0)
+	while (pool->slots[at].number &&
+	       (pool->slots[at].hash != hash ||
+		strcmp(pool->texts[pool->slots[at].number - 1], text) != 0))
 		at = (at + 1) & (pool->slot_count - 1);
 	return &pool->slots[at];
+}
+
+static void slot_move(const struct pool *pool, const struct pool_slot *slot)
+{
+	size_t at = slot->hash & (pool->slot_count - 1);
+
+	while (pool->slots[at].number)
+		at = (at + 1) & (pool->slot_count - 1);
+	pool->slots[at] = *slot;
 }
 
 static bool pool_widen(struct pool *pool)
@@ -39,8 +50,9 @@ static bool pool_widen(struct pool *pool)
 	wider.slots = calloc(wider.slot_count, sizeof(*wider.slots));
 	if (!wider.slots)
 		return false;
-	for (size_t i = 0; i < pool->count; i++)
-		*slot_of(&wider, pool->texts[i]) = (uint32_t)i + 1;
+	for (size_t i = 0; i < pool->slot_count; i++)
+		if (pool->slots[i].number)
+			slot_move(&wider, &pool->slots[i]);
 	free(pool->slots);
 	*pool = wider;
 	return true;
@@ -48,26 +60,27 @@ static bool pool_widen(struct pool *pool)
 
 uint32_t pool_add(struct pool *pool, const char *text)
 {
-	uint32_t *slot;
+	uint32_t hash = hash_of(text);
+	struct pool_slot *slot;
 
 	if (!pool_widen(pool) || pool->count >= POOL_NONE - 1 ||
 	    make_room(&pool->texts, pool->count, &pool->room, sizeof(*pool->texts)))
 		return POOL_NONE;
-	slot = slot_of(pool, text);
-	if (*slot)
-		return *slot - 1;
+	slot = slot_of(pool, text, hash);
+	if (slot->number)
+		return slot->number - 1;
 	pool->texts[pool->count] = strdup(text);
 	if (!pool->texts[pool->count])
 		return POOL_NONE;
-	*slot = (uint32_t)++pool->count;
-	return *slot - 1;
+	*slot = (struct pool_slot){ (uint32_t)++pool->count, hash };
+	return slot->number - 1;
 }
 
 uint32_t pool_find(const struct pool *pool, const char *text)
 {
-	uint32_t slot = pool->count ? *slot_of(pool, text) : 0;
+	uint32_t number = pool->count ? slot_of(pool, text, hash_of(text))->number : 0;
 
-	return slot ? slot - 1 : POOL_NONE;
+	return number ? number - 1 : POOL_NONE;
 }
 
 const char *pool_keep(struct pool *pool, const char *text)

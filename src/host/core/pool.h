@@ -7,11 +7,16 @@
 
 #define POOL_NONE UINT32_MAX
 
+struct pool_slot {
+	uint32_t number; /* and one; 0: it is free */
+	uint32_t hash;   /* of the text, which needs not be looked at when another one is wanted */
+};
+
 /* Zero is empty. */
 struct pool {
 	char **texts;
 	size_t count, room;
-	uint32_t *slots; /* numbers and one, by hash */
+	struct pool_slot *slots;
 	size_t slot_count;
 };
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LEAST_ROOM 64u
+
 static uint64_t table_mix(uint64_t value)
 {
 	value = (value ^ value >> 32) * 0x9e3779b97f4a7c15u;
@@ -28,9 +30,9 @@ static struct table_entry *table_slot(const struct table *table, uint64_t a, uin
 	return &table->entries[at];
 }
 
-static bool table_grow(struct table *table)
+static bool table_resize(struct table *table, size_t room)
 {
-	struct table bigger = { .room = table->room ? table->room * 2 : 64 };
+	struct table bigger = { .count = table->count, .room = room };
 
 	bigger.entries = calloc(bigger.room, sizeof(*bigger.entries));
 	if (!bigger.entries)
@@ -39,10 +41,18 @@ static bool table_grow(struct table *table)
 		if (table->entries[i].is_used)
 			*table_slot(&bigger, table->entries[i].a, table->entries[i].b) =
 				table->entries[i];
-	bigger.count = table->count;
 	free(table->entries);
 	*table = bigger;
 	return true;
+}
+
+bool table_reserve(struct table *table, size_t count)
+{
+	size_t room = table->room ? table->room : LEAST_ROOM;
+
+	while (room / 2 < count)
+		room *= 2;
+	return room == table->room || table_resize(table, room);
 }
 
 struct table_entry *table_find(const struct table *table, uint64_t a, uint64_t b)
@@ -56,7 +66,7 @@ struct table_entry *table_make(struct table *table, uint64_t a, uint64_t b, bool
 {
 	struct table_entry *entry;
 
-	if (table->count >= table->room / 2 && !table_grow(table))
+	if (table->count >= table->room / 2 && !table_reserve(table, table->count + 1))
 		return NULL;
 	entry = table_slot(table, a, b);
 	*ret_is_new = !entry->is_used;

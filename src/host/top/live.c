@@ -18,7 +18,7 @@
 #define LINES_AT_ONCE 64u
 
 /* 32 bytes a sample, about 110 a stack and 190 a frame: 100 MiB when all is full, and up to half as
- * much again while the older half leaves. */
+ * much again while old ones leave. */
 const struct live_limits live_limits_usual = {
 	.samples = 1u << 19,
 	.stacks = 1u << 19,

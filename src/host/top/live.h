@@ -1,6 +1,6 @@
 /*
  * What was sampled lately, as a model that is added up like a recording.  It is bounded: when it is
- * full, the older half of the samples leaves, with all that only they needed.  What stays for good
+ * full, the oldest samples leave, and what only they needed not much later.  What stays for good
  * are the lists of the target's code, with its names, and of the programs that it has executed.
  *
  * One thread gives samples, another one reads.

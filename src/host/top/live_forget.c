@@ -1,5 +1,6 @@
 /*
- * Makes room: the newer half of the samples moves to new tables, with what they need.
+ * Makes room.  Samples leave by eighths, so that what is kept is as long and as large all the time;
+ * now and then the others move to new tables, with what they need, and the rest of the tables goes.
  */
 #include "host/top/live_private.h"
 
@@ -93,7 +94,8 @@ static int drop_samples(struct live *live, size_t count)
 	return 0;
 }
 
-/* Fails only where there is no memory; numbers of both tables are mixed then, and all samples go.
+/* Right after drop_samples(), while nobody reads the samples but the live model.  Fails only where
+ * there is no memory; numbers of both tables are mixed then, and all samples go.
  */
 static int move_to_new_tables(struct live *live, uint32_t *stacks)
 {
@@ -107,6 +109,7 @@ static int move_to_new_tables(struct live *live, uint32_t *stacks)
 		return r;
 	}
 	live->generation++;
+	live->stale_count = 0;
 	take_processes(old.model, live->tables.model);
 	r = move_all(&move);
 	live_tables_done(&old);
@@ -115,7 +118,8 @@ static int move_to_new_tables(struct live *live, uint32_t *stacks)
 	return r;
 }
 
-static int forget_half(struct live *live)
+/* The oldest samples leave, and where that is wanted all that nobody needs any more. */
+static int samples_forget(struct live *live, size_t count, bool moves_tables)
 {
 	size_t stack_count = live->tables.model->samples->stack_count;
 	uint32_t *stacks = calloc(stack_count + 1, sizeof(*stacks));
@@ -123,28 +127,39 @@ static int forget_half(struct live *live)
 
 	if (!stacks)
 		return -ENOMEM;
-	r = drop_samples(live, (live->kept_count + 1) / 2);
-	if (!r)
+	r = drop_samples(live, count);
+	if (!r && moves_tables)
 		r = move_to_new_tables(live, stacks);
 	free(stacks);
 	return r;
 }
 
-static bool is_full(const struct live *live)
+static bool are_tables_full(const struct live *live)
 {
 	const struct samples *samples = live->tables.model->samples;
 
-	return live->kept_count >= live->limits.samples ||
-	       samples->stack_count + STACK_DEPTH_MAX > live->limits.stacks ||
+	return samples->stack_count + STACK_DEPTH_MAX > live->limits.stacks ||
 	       samples->frame_count + STACK_DEPTH_MAX > live->limits.frames ||
 	       live->tables.model->thread_count >= live->limits.threads;
+}
+
+/* Tables are as new as half of the samples, at least. */
+static int eighth_forget(struct live *live)
+{
+	size_t count = (live->limits.samples + 7) / 8;
+
+	live->stale_count += count;
+	return samples_forget(live, MIN(count, live->kept_count),
+			      live->stale_count * 2 >= live->limits.samples);
 }
 
 int live_forget(struct live *live)
 {
 	int r = 0;
 
-	while (!r && live->kept_count && is_full(live))
-		r = forget_half(live);
+	while (!r && live->kept_count && are_tables_full(live))
+		r = samples_forget(live, (live->kept_count + 1) / 2, /* moves_tables */ true);
+	if (!r && live->kept_count >= live->limits.samples)
+		r = eighth_forget(live);
 	return r;
 }

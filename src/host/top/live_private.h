@@ -44,6 +44,7 @@ struct live {
 	uint64_t renames;    /* of threads */
 	struct live_kept *kept;
 	size_t kept_count;
+	size_t stale_count;     /* samples that have left since the tables were made */
 	struct table processes; /* (pid, 0): the number of the program that it runs now */
 	unsigned language;
 	bool full_paths;
@@ -72,5 +73,5 @@ int live_thread(struct live *live, uint32_t process, pid_t tid, const char *name
 int live_thread_add(struct model *model, size_t *room, const struct model_process *process,
 		    pid_t tid, const char *name) MUST_CHECK;
 
-/* The older half of the samples leaves, again and again until there is room for a deep stack. */
+/* The oldest samples leave, until there is room for one more with a deep stack. */
 int live_forget(struct live *live) MUST_CHECK;

@@ -5,6 +5,7 @@
 #include "host/model/read/stream.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,10 +49,12 @@ static int add_call(struct stream *stream, const struct record_call *record)
 	if (make_room(&stream->calls, stream->count, &stream->room, sizeof(*stream->calls)))
 		return -ENOMEM;
 	call = &stream->calls[stream->count++];
-	*call = (struct waiting_call){ .begin = record->begin,
-				       .end = record->end,
-				       .function = record->function,
-				       .value_count = record->head.count };
+	/* All but the values, most of which a call does not have. */
+	memset(call, 0, offsetof(struct waiting_call, values));
+	call->begin = record->begin;
+	call->end = record->end;
+	call->function = record->function;
+	call->value_count = record->head.count;
 	memcpy(call->values, record + 1, record->head.count * sizeof(uint64_t));
 	return 1;
 }

@@ -15,9 +15,11 @@
 #include <string.h>
 #include <time.h>
 
-/* 32 bytes a sample, about 110 a stack: 210 MiB when all is full. */
+/* 32 bytes a sample, about 110 a stack, which both the live model and its readers have: 60 MiB with
+ * the usual stacks, 220 when each sample has one of its own, and for a moment half as much again
+ * while old ones leave. */
 static const struct live_limits session_limits = {
-	.samples = 1u << 21,
+	.samples = 1u << 20,
 	.stacks = 1u << 20,
 	.frames = 1u << 18,
 	.threads = 1u << 14,

@@ -20,17 +20,25 @@ struct model_around {
 	char name[sizeof(NOT_SEEN)];
 };
 
+/* What is known of a name of spans, which mostly is one function, and launched by one other. */
+struct known_name {
+	uint32_t frame, domain; /* the frame's number and one, 0: none; that of this domain */
+	uint32_t stack;         /* as work: number and one, 0: none; that of this launch */
+	uint64_t launch;
+};
+
 struct making {
 	struct store *store;
 	struct samples *samples;
 	struct ui_session *session;
 	struct model *calls;
-	uint64_t boot_ns;       /* what CLOCK_BOOTTIME is ahead */
-	struct table codes;     /* (text of the module, 0): number */
-	struct table frames;    /* (text of the function, code): number */
-	struct table addresses; /* (process, address): number of a frame */
-	struct table stacks;    /* (caller, frame): number */
-	struct table works;     /* (name of a launch, name of its work): number of a stack */
+	uint64_t boot_ns;         /* what CLOCK_BOOTTIME is ahead */
+	struct table codes;       /* (text of the module, 0): number */
+	struct table frames;      /* (text of the function, code): number */
+	struct table addresses;   /* (process, address): number of a frame */
+	struct table stacks;      /* (caller, frame): number */
+	struct table works;       /* (name of a launch, name of its work): number of a stack */
+	struct known_name *names; /* of the spans */
 };
 
 static int code_find(struct making *self, const char *module, uint32_t *ret)
@@ -129,29 +137,69 @@ static int sample_add(struct making *self, const struct recorded_sample *sample)
 	return 0;
 }
 
-/* Time of devices: the call that launched it, then what ran. */
-static int work_stack(struct making *self, const struct spans *spans, const struct span *work,
-		      const struct span *cause, uint32_t *ret)
+static int span_push(struct making *self, const struct span *span, uint32_t *stack)
 {
-	uint64_t launch = cause ? (uint64_t)cause->domain << 33 | ((uint64_t)cause->name + 1) : 0;
+	const struct spans *spans = &self->session->calls.shown.spans;
+	struct known_name *known = &self->names[span->name];
+	uint32_t frame;
+
+	if (!known->frame || known->domain != span->domain) {
+		if (frame_find(self, pool_text(&spans->names, span->name),
+			       domain_name(span->domain), &frame))
+			return -ENOMEM;
+		known->frame = frame + 1;
+		known->domain = span->domain;
+	}
+	return stack_push(self, known->frame - 1, stack);
+}
+
+/* Time of devices: the call that launched it, then what ran. */
+static int work_stack_make(struct making *self, const struct span *work, const struct span *cause,
+			   uint32_t *ret)
+{
+	int r;
+
+	*ret = STACK_NONE;
+	r = cause ? span_push(self, cause, ret) : function_push(self, NOT_SEEN, "", ret);
+	return r ? r : span_push(self, work, ret);
+}
+
+/* A name that several calls launch has a stack for each. */
+static int work_stack_find(struct making *self, const struct span *work, const struct span *cause,
+			   uint64_t launch, uint32_t *ret)
+{
 	struct table_entry *entry;
 	bool is_new;
 
-	entry = table_make(&self->works, launch, (uint64_t)work->domain << 32 | work->name,
-			   &is_new);
+	entry = table_make(&self->works, launch, work->name, &is_new);
 	if (!entry)
 		return -ENOMEM;
 	if (is_new) {
-		uint32_t stack = STACK_NONE;
-
-		if (function_push(self, cause ? pool_text(&spans->names, cause->name) : NOT_SEEN,
-				  cause ? domain_name(cause->domain) : "", &stack) ||
-		    function_push(self, pool_text(&spans->names, work->name),
-				  domain_name(work->domain), &stack))
+		if (work_stack_make(self, work, cause, ret))
 			return -ENOMEM;
-		entry->value = stack;
+		entry->value = *ret;
 	}
 	*ret = (uint32_t)entry->value;
+	return 0;
+}
+
+/* Mostly one call does, and no table is needed. */
+static int work_stack(struct making *self, const struct span *work, const struct span *cause,
+		      uint32_t *ret)
+{
+	struct known_name *known = &self->names[work->name];
+	uint64_t launch = (uint64_t)work->domain << 56 |
+			  (cause ? (uint64_t)cause->domain << 33 | ((uint64_t)cause->name + 1) : 0);
+
+	if (known->stack && known->launch != launch)
+		return work_stack_find(self, work, cause, launch, ret);
+	if (!known->stack) {
+		if (work_stack_make(self, work, cause, ret))
+			return -ENOMEM;
+		known->stack = *ret + 1;
+		known->launch = launch;
+	}
+	*ret = known->stack - 1;
 	return 0;
 }
 
@@ -165,6 +213,10 @@ static int works_add(struct making *self)
 	const struct spans *spans = &self->session->calls.shown.spans;
 	int r = 0;
 
+	self->names = calloc(spans->names.count + 1, sizeof(*self->names));
+	if (!self->names || !table_reserve(&self->frames, spans->names.count) ||
+	    !table_reserve(&self->stacks, spans->names.count))
+		return -ENOMEM;
 	for (size_t i = 0; !r && i < spans->count; i++) {
 		const struct span *work = &spans->items[i], *cause;
 		struct recorded_sample sample = { .time_ns =
@@ -176,7 +228,7 @@ static int works_add(struct making *self)
 			continue;
 		cause = spans_cause(spans, work);
 		sample.thread = thread_of(self, cause ? spans->lanes[cause->lane].thread : -1);
-		r = work_stack(self, spans, work, cause, &sample.stack);
+		r = work_stack(self, work, cause, &sample.stack);
 		if (!r)
 			r = sample_add(self, &sample);
 	}
@@ -277,6 +329,7 @@ static void making_done(struct making *self)
 	table_done(&self->addresses);
 	table_done(&self->stacks);
 	table_done(&self->works);
+	free(self->names);
 }
 
 static int samples_fill(struct call_samples *ret, struct ui_session *session, enum ui_kind kind)

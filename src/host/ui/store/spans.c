@@ -150,8 +150,13 @@ static uint64_t cause_bit(uint64_t correlation)
 
 static int works_note(struct causes *self, const struct spans *spans)
 {
+	size_t works = 0;
 	bool is_new;
 
+	for (size_t i = 0; i < spans->count; i++)
+		works += spans->items[i].is_work;
+	if (!table_reserve(&self->calls, works))
+		return -ENOMEM;
 	for (size_t i = 0; i < spans->count; i++) {
 		const struct span *span = &spans->items[i];
 		uint64_t bit = cause_bit(span->correlation);

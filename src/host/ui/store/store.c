@@ -49,6 +49,21 @@ static bool is_too_large(const struct store *self, size_t more)
 		       self->bytes_max;
 }
 
+static uint64_t begin_of(const struct store *self, const struct recorded_sample *sample)
+{
+	return self->is_points ? sample->time_ns : sample->time_ns - sample->weight_ns;
+}
+
+/* And of their blocks. */
+static int blocks_reserve(struct store *self, size_t samples)
+{
+	while (self->block_room < samples / BLOCK + 2)
+		if (make_room(&self->block_begins, self->block_room, &self->block_room,
+			      sizeof(*self->block_begins)))
+			return -ENOMEM;
+	return 0;
+}
+
 /* Room for more. */
 static int items_reserve(struct store *self, size_t count)
 {
@@ -64,17 +79,31 @@ static int items_reserve(struct store *self, size_t count)
 	return 0;
 }
 
+/* One more, while it is in the processor's caches: another look at all of them would take as long
+ * as reading them. */
+static void item_note(struct store *self, const struct recorded_sample *item)
+{
+	uint64_t *block = &self->block_begins[self->noted / BLOCK];
+	uint64_t begin_ns = begin_of(self, item);
+
+	*block = self->noted % BLOCK ? MIN(*block, begin_ns) : begin_ns;
+	self->is_unsorted = self->is_unsorted || item->time_ns < self->latest_ns;
+	self->latest_ns = item->time_ns;
+	self->noted++;
+}
+
 static int samples_keep(void *context, const struct recorded_sample *samples, size_t count)
 {
 	struct store *self = context;
 
-	if (items_reserve(self, count))
+	if (items_reserve(self, count) || blocks_reserve(self, self->count + count))
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		struct recorded_sample *item = &self->items[self->count++];
 
 		*item = samples[i];
 		item->weight_ns = MIN(item->weight_ns, item->time_ns);
+		item_note(self, item);
 	}
 	return 0;
 }
@@ -111,49 +140,48 @@ static void items_sort(struct store *self, const uint64_t *least)
 		qsort(self->items + begin, self->count - begin, sizeof(*self->items), by_end);
 }
 
-typedef uint64_t sample_time(const struct store *self, const struct recorded_sample *sample);
-
-static uint64_t begin_of(const struct store *self, const struct recorded_sample *sample)
+/* Of each block and all later ones; there is one more than blocks. */
+static void later_find(const uint64_t *of_blocks, size_t blocks, uint64_t *of_later)
 {
-	return self->is_points ? sample->time_ns : sample->time_ns - sample->weight_ns;
-}
-
-static uint64_t end_of(const struct store *self, const struct recorded_sample *sample)
-{
-	(void)self;
-	return sample->time_ns;
-}
-
-/* Of each block, and of each and all later ones; `of_blocks` may be NULL. */
-static void least_find(const struct store *self, sample_time *value, uint64_t *of_blocks,
-		       uint64_t *of_later)
-{
-	size_t blocks = self->count / BLOCK + 1;
-	uint64_t later = UINT64_MAX;
-
 	of_later[blocks] = UINT64_MAX;
-	for (size_t block = blocks; block-- > 0;) {
+	for (size_t block = blocks; block-- > 0;)
+		of_later[block] = MIN(of_later[block + 1], of_blocks[block]);
+}
+
+static void blocks_find(struct store *self, bool by_ends)
+{
+	for (size_t block = 0; block < self->count / BLOCK + 1; block++) {
 		uint64_t least = UINT64_MAX;
 
 		for (size_t i = block * BLOCK; i < MIN((block + 1) * BLOCK, self->count); i++)
-			least = MIN(least, value(self, &self->items[i]));
-		if (of_blocks)
-			of_blocks[block] = least;
-		of_later[block] = later = MIN(later, least);
+			least = MIN(least, by_ends ? self->items[i].time_ns
+						   : begin_of(self, &self->items[i]));
+		self->block_begins[block] = least;
 	}
+}
+
+static void items_order(struct store *self)
+{
+	size_t blocks = self->count / BLOCK + 1;
+
+	blocks_find(self, /* by_ends */ true);
+	later_find(self->block_begins, blocks, self->least_begins);
+	items_sort(self, self->least_begins);
+	blocks_find(self, /* by_ends */ false);
 }
 
 int store_prepare(struct store *self)
 {
 	size_t blocks = self->count / BLOCK + 1;
 
-	self->block_begins = calloc(blocks + 1, sizeof(*self->block_begins));
 	self->least_begins = calloc(blocks + 1, sizeof(*self->least_begins));
-	if (!self->block_begins || !self->least_begins)
+	if (!self->least_begins || blocks_reserve(self, self->count))
 		return -ENOMEM;
-	least_find(self, end_of, NULL, self->least_begins);
-	items_sort(self, self->least_begins);
-	least_find(self, begin_of, self->block_begins, self->least_begins);
+	if (self->count % BLOCK == 0)
+		self->block_begins[blocks - 1] = UINT64_MAX;
+	if (self->noted < self->count || self->is_unsorted)
+		items_order(self);
+	later_find(self->block_begins, blocks, self->least_begins);
 	return 0;
 }
 

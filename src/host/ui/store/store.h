@@ -17,8 +17,12 @@ struct store {
 	/* Times are CLOCK_MONOTONIC as in the file; none began before its time 0. */
 	struct recorded_sample *items;
 	size_t count, room;
-	uint64_t *block_begins;    /* the least of each block of samples */
-	uint64_t *least_begins;    /* of each block and all later ones */
+	uint64_t *block_begins; /* the least of each block of samples */
+	uint64_t *least_begins; /* of each block and all later ones */
+	size_t block_room;
+	size_t noted;              /* samples whose order and blocks are known, from the first on */
+	uint64_t latest_ns;        /* end of the last of them */
+	bool is_unsorted;          /* they do not lie in the order of their ends */
 	uint64_t begin_ns, end_ns; /* of the recording */
 	uint64_t bytes_max;        /* what samples and sums may take; 0: any */
 	bool is_full;              /* they would take more */

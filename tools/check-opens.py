@@ -13,6 +13,7 @@ CALL = re.compile(r"(?<![\w>.])(?:open|open64|openat|openat64|creat|fopen|freope
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
 KNOWN = {
+    "fleet/folder/fleet_folder.c": "a folder that a person gave: whether it is empty",
     "fleet/job/fleet_job.c": "/proc/self/exe, for nodes that have no limpet",
     "attach/library.c": "a file system of ours that nobody else sees yet; /proc/self",
     "attach/lock_holder.c": "/proc/locks",

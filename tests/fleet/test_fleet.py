@@ -7,74 +7,21 @@ Environment: LIMPET is the executable under test, PROGRAMS the folder with fleet
 """
 
 import base64
-import contextlib
 import os
-import pathlib
 import shutil
 import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 import zlib
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+from fleet_ranks import PATIENCE, Nodes, Ranks  # noqa: E402
 import harness  # noqa: E402
-from harness import LIMPET, PROGRAMS, limpet  # noqa: E402
-
-RANK = os.path.join(PROGRAMS, "fleet_rank")
-PATIENCE = ("--timeout", "60")
-
-
-class Ranks(unittest.TestCase):
-    """Programs that are ranks, each under a name that nobody else has."""
-
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="limpet-fleet-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.name = f"fleet-{os.getpid()}-{id(self) % 9973}"[:15]
-        shutil.copy(RANK, self.folder / self.name)
-
-    def start(self, *arguments, before=(), program=None, **variables):
-        """A rank, when it runs."""
-        environment = {"PATH": os.environ["PATH"], **variables}
-        process = subprocess.Popen([*before, str(self.folder / (program or self.name)), *map(str, arguments)],
-                                   env=environment, stdout=subprocess.PIPE, start_new_session=True)
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.wait)
-        self.addCleanup(self.kill_group, process.pid)
-        self.assertEqual(process.stdout.readline(), b"ready\n")
-        return process
-
-    @staticmethod
-    def kill_group(pid):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)
-
-    def fleet(self, verb, *arguments, code=0):
-        result = limpet("fleet", verb, *PATIENCE, *arguments)
-        self.assertEqual(result.code, code, str(result))
-        return result
-
-    def events(self, verb, *arguments, code=0):
-        """{kind: objects} of --json."""
-        found = {}
-        for event in self.fleet(verb, *arguments, "--json", code=code).events:
-            found.setdefault(event["event"], []).append(event)
-        return found
-
-    def ranks(self, *arguments, code=0):
-        """{rank: object} of fleet ps."""
-        return {rank["rank"]: rank for rank in self.events("ps", *arguments, code=code)["rank"]}
-
-    def script(self, text, name="launcher"):
-        path = self.folder / name
-        path.write_text(text, encoding="utf-8")
-        path.chmod(0o755)
-        return str(path)
+from harness import LIMPET  # noqa: E402
 
 
 class Local(Ranks):
@@ -180,25 +127,12 @@ def line(number, part, payload, tag=0x12345678):
     return b"limpet1 %08x %d %s %08x %s\n" % (tag, number, part, checksum, base64.b64encode(payload))
 
 
-def hello(protocol=1, version=b"9.9", node=b"evil"):
+def hello(protocol=2, version=b"9.9", node=b"evil"):
     return (struct.pack("<II", 1, protocol) + text(version) + text(node) + text(b"m") + text(b"k")
             + struct.pack("<QQQII", 1, 1, 1, 0, 1))
 
 
-class Launcher(Ranks):
-    """Nodes by a command: what a node is told to be is in its script."""
-
-    def launched(self, hosts, cases, *arguments, verb="dump", code=0):
-        """Each host runs the part of a shell's `case` that it is given; "$@" is the node part."""
-        body = "".join(f"{host}) {command} ;;\n" for host, command in cases.items())
-        script = self.script(f'#!/bin/sh\nhost=$1; shift\ncase $host in\n{body}esac\n')
-        return self.fleet(verb, "--launcher", f"{script} {{host}}", "--hosts", hosts, "--match", self.name, *arguments,
-                          code=code)
-
-    def start_two(self):
-        for rank in range(2):
-            self.start(1, RANK=str(rank), WORLD_SIZE="2")
-
+class Launcher(Nodes):
     def test_nodes_that_fail_cost_only_themselves(self):
         self.start_two()
         result = self.launched("good,gone,absent", {

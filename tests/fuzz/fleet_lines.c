@@ -24,6 +24,8 @@ static void message_take(struct home *home, const unsigned char *bytes, size_t s
 	struct state_message state;
 	struct rank_message rank;
 	struct note_message note;
+	struct piece_message piece;
+	struct recorded_message recorded;
 
 	if (kind == MESSAGE_HELLO && hello_take(&cursor, &hello))
 		must(!fleet_take_hello(&home->fleet, 0, &hello));
@@ -33,6 +35,10 @@ static void message_take(struct home *home, const unsigned char *bytes, size_t s
 		must(!fleet_take_state(&home->fleet, 0, &state));
 	else if (kind == MESSAGE_NOTE && note_take(&cursor, &note))
 		must(!fleet_take_note(&home->fleet, 0, &note));
+	else if (kind == MESSAGE_PIECE && piece_take(&cursor, &piece))
+		must(piece.size <= PIECE_BYTES_MAX && piece.bytes + piece.size <= bytes + size);
+	else if (kind == MESSAGE_RECORDED)
+		(void)recorded_take(&cursor, &recorded);
 	else if (kind)
 		must(!fleet_dump_take(&home->dump, 0, kind, &cursor));
 }

@@ -19,6 +19,9 @@ static void request_try(const char *text)
 		return;
 	must(request.action < FLEET_ACTIONS && request.find.way < FIND_WAYS);
 	must(request.dump.times <= DUMP_TIMES_MAX);
+	must(request.record.word_count <= RECORD_WORDS_MAX);
+	for (size_t i = 0; i < request.record.word_count; i++)
+		must(request.record.words[i]);
 	for (size_t i = 0; i < request.find.known_count; i++)
 		must(request.find.known[i].pid > 0 && request.find.known[i].rank <= RANK_MAX);
 	request_done(&request);

@@ -25,6 +25,7 @@ static void rank_free(struct fleet_rank *rank)
 	free(rank->sampler_reasons);
 	free(rank->refusal);
 	free(rank->reason);
+	free(rank->recording);
 }
 
 static void node_free(struct fleet_node *node)
@@ -113,7 +114,8 @@ static struct fleet_rank *rank_add(struct fleet *self, uint32_t node, pid_t top)
 
 	if (self->rank_count >= RANKS_MAX ||
 	    make_room(&self->ranks, self->rank_count, &self->rank_room, sizeof(*self->ranks)) ||
-	    rank_fill(&rank, &nothing) || text_set(&rank.reason, "")) {
+	    rank_fill(&rank, &nothing) || text_set(&rank.reason, "") ||
+	    text_set(&rank.recording, "")) {
 		rank_free(&rank);
 		return NULL;
 	}

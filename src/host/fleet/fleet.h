@@ -26,6 +26,7 @@ struct fleet_rank {
 	enum rank_state state;
 	bool is_settled; /* a state was told */
 	char *reason;
+	char *recording; /* name of its file in the folder; "": there is none */
 };
 
 enum node_phase {

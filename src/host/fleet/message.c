@@ -252,3 +252,38 @@ bool stacks_take_thread(struct stacks_message *stacks, struct stacks_thread *ret
 	ret->object = cursor_text(cursor);
 	return !cursor->has_failed;
 }
+
+void piece_put(struct bytes *message, const struct piece_message *piece)
+{
+	message_begin(message, MESSAGE_PIECE);
+	bytes_u32(message, piece->pid);
+	bytes_u64(message, piece->offset);
+	bytes_put(message, piece->bytes, piece->size);
+}
+
+bool piece_take(struct cursor *cursor, struct piece_message *ret)
+{
+	ret->pid = cursor_u32(cursor);
+	ret->offset = cursor_u64(cursor);
+	if (cursor->has_failed)
+		return false;
+	ret->bytes = cursor->at;
+	ret->size = (size_t)(cursor->end - cursor->at);
+	return ret->size <= PIECE_BYTES_MAX;
+}
+
+void recorded_put(struct bytes *message, const struct recorded_message *recorded)
+{
+	message_begin(message, MESSAGE_RECORDED);
+	bytes_u32(message, recorded->pid);
+	bytes_u32(message, recorded->is_there);
+	bytes_u64(message, recorded->size_bytes);
+}
+
+bool recorded_take(struct cursor *cursor, struct recorded_message *ret)
+{
+	ret->pid = cursor_u32(cursor);
+	ret->is_there = cursor_u32(cursor);
+	ret->size_bytes = cursor_u64(cursor);
+	return !cursor->has_failed;
+}

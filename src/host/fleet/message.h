@@ -9,7 +9,7 @@
 #include "host/fleet/rank.h"
 
 /* Of messages and requests; both sides must have the same. */
-#define FLEET_PROTOCOL 1u
+#define FLEET_PROTOCOL 2u
 
 enum message_kind {
 	MESSAGE_HELLO = 1,
@@ -18,6 +18,8 @@ enum message_kind {
 	MESSAGE_FRAMES,
 	MESSAGE_STACKS,
 	MESSAGE_NOTE,
+	MESSAGE_PIECE,
+	MESSAGE_RECORDED,
 	MESSAGE_KINDS,
 };
 
@@ -120,3 +122,26 @@ void stacks_put(struct bytes *message, const struct stacks_message *stacks);
 void stacks_put_thread(struct bytes *message, const struct stacks_thread *thread);
 bool stacks_take(struct cursor *cursor, struct stacks_message *ret);
 bool stacks_take_thread(struct stacks_message *stacks, struct stacks_thread *ret);
+
+/* A piece of a rank's recording, on its way home. */
+struct piece_message {
+	uint32_t pid;
+	uint64_t offset; /* of the piece in the file */
+	const unsigned char *bytes;
+	size_t size;
+};
+
+#define PIECE_BYTES_MAX (32u << 10)
+
+void piece_put(struct bytes *message, const struct piece_message *piece);
+bool piece_take(struct cursor *cursor, struct piece_message *ret);
+
+/* A rank's recording is complete, or as complete as it will be. */
+struct recorded_message {
+	uint32_t pid;
+	uint32_t is_there; /* it lies in home's folder already */
+	uint64_t size_bytes;
+};
+
+void recorded_put(struct bytes *message, const struct recorded_message *recorded);
+bool recorded_take(struct cursor *cursor, struct recorded_message *ret);

@@ -46,6 +46,16 @@ static void dump_put(struct bytes *bytes, const struct dump_wish *dump)
 	bytes_text(bytes, dump->sampler);
 }
 
+static void record_put(struct bytes *bytes, const struct record_wish *record)
+{
+	bytes_text(bytes, record->folder ? record->folder : "");
+	bytes_text(bytes, record->mark ? record->mark : "");
+	bytes_u64(bytes, record->duration_ns);
+	bytes_u32(bytes, (uint32_t)record->word_count);
+	for (size_t i = 0; i < record->word_count; i++)
+		bytes_text(bytes, record->words[i]);
+}
+
 char *request_write(const struct node_request *request)
 {
 	CLEANUP(bytes_done) struct bytes bytes = { 0 };
@@ -59,6 +69,7 @@ char *request_write(const struct node_request *request)
 	bytes_u64(&bytes, request->rank_limit_ns);
 	find_put(&bytes, &request->find);
 	dump_put(&bytes, &request->dump);
+	record_put(&bytes, &request->record);
 	bytes_u32(&bytes, checksum_of(bytes.data, bytes.size));
 	if (bytes.has_failed || bytes.size > REQUEST_BYTES_MAX)
 		return NULL;
@@ -138,6 +149,21 @@ static void dump_take_wish(struct cursor *cursor, struct dump_wish *ret)
 	ret->sampler = cursor_text(cursor);
 }
 
+static void record_take(struct cursor *cursor, struct record_wish *ret)
+{
+	uint32_t count;
+
+	ret->folder = cursor_text(cursor);
+	ret->mark = cursor_text(cursor);
+	ret->duration_ns = cursor_u64(cursor);
+	count = number_below(cursor, RECORD_WORDS_MAX + 1);
+	ret->words = calloc(count + 1, sizeof(*ret->words));
+	cursor->has_failed |= !ret->words;
+	for (uint32_t i = 0; ret->words && i < count; i++)
+		ret->words[i] = cursor_text(cursor);
+	ret->word_count = ret->words ? count : 0;
+}
+
 static bool request_take(struct cursor *cursor, struct node_request *ret)
 {
 	ret->action = (enum fleet_action)number_below(cursor, FLEET_ACTIONS);
@@ -147,6 +173,7 @@ static bool request_take(struct cursor *cursor, struct node_request *ret)
 	ret->rank_limit_ns = cursor_u64(cursor);
 	find_take(cursor, &ret->find);
 	dump_take_wish(cursor, &ret->dump);
+	record_take(cursor, &ret->record);
 	return !cursor->has_failed && cursor->at == cursor->end;
 }
 
@@ -193,6 +220,7 @@ void request_done(struct node_request *request)
 {
 	rank_set_done(&request->find.ranks);
 	free(request->find.known);
+	free(request->record.words);
 	free(request->bytes);
 	*request = (struct node_request){ 0 };
 }

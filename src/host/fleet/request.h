@@ -12,6 +12,7 @@
 enum fleet_action {
 	FLEET_PS,
 	FLEET_DUMP,
+	FLEET_RECORD,
 	FLEET_ACTIONS,
 };
 
@@ -60,6 +61,17 @@ struct dump_wish {
 	const char *sampler; /* "": the best */
 };
 
+#define RECORD_WORDS_MAX 256u
+
+struct record_wish {
+	/* Of home, for recordings, with the mark in the fleet.json in it: a node part that finds
+	 * both writes there.  "": recordings are sent. */
+	const char *folder, *mark;
+	uint64_t duration_ns; /* UINT64_MAX: until it is stopped */
+	const char **words;   /* options of limpet record */
+	size_t word_count;
+};
+
 struct node_request {
 	enum fleet_action action;
 	const char *node;       /* what home calls it; "": as it calls itself */
@@ -68,6 +80,7 @@ struct node_request {
 	uint64_t rank_limit_ns; /* for reading one rank: one that takes longer is given up */
 	struct find_options find;
 	struct dump_wish dump;
+	struct record_wish record;
 	void *bytes; /* of a request that was read: what its texts lie in */
 };
 

@@ -3,12 +3,11 @@
  */
 #include "host/cli/command.h"
 
-extern const struct command command_fleet_ps, command_fleet_dump;
+extern const struct command command_fleet_ps, command_fleet_dump, command_fleet_record,
+	command_fleet_report;
 
 static const struct command *const fleet_verbs[] = {
-	&command_fleet_ps,
-	&command_fleet_dump,
-	NULL,
+	&command_fleet_ps, &command_fleet_dump, &command_fleet_record, &command_fleet_report, NULL,
 };
 
 const struct command command_fleet = {

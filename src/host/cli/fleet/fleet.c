@@ -18,7 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RANKS_SHOWN 160u
+#define RANKS_SHOWN          160u
+#define RECORDINGS_HEARD_MAX ((uint64_t)4 << 30)
 
 int fleet_ask(const struct fleet_values *values, const struct node_request *request,
 	      uint64_t time_ns, const struct fleet_job_listener *listener, struct fleet *fleet,
@@ -43,6 +44,11 @@ int fleet_ask(const struct fleet_values *values, const struct node_request *requ
 	options.signals = signals;
 	options.request.limit_ns = options.limit_ns;
 	options.request.rank_limit_ns = values->timeout_ns / 2;
+	/* Recordings may be large, and take their time at the end. */
+	if (request->action == FLEET_RECORD) {
+		options.leave_ns = values->timeout_ns;
+		options.heard_max = RECORDINGS_HEARD_MAX;
+	}
 	if (listener)
 		options.listener = *listener;
 	return fleet_job_run(&options, fleet, &outcome, err);

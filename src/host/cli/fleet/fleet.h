@@ -61,5 +61,7 @@ const char *fleet_node_name(const struct fleet *fleet, const struct fleet_rank *
 /* An object for each node and each rank. */
 void fleet_write_json(const struct fleet *fleet);
 
+/* Exactly one operand, a folder; else wrong usage. */
+int fleet_check_folder(int operands, char **argv, struct err *err) MUST_CHECK;
 /* Exactly no operands; else wrong usage. */
 int fleet_check_operands(int operands, char **argv, struct err *err) MUST_CHECK;

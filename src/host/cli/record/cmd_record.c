@@ -19,73 +19,14 @@
 
 #define FIELD(name) offsetof(struct record_values, name)
 
-#define TRACES(letter, name, domains, help) \
-	{ letter, name, NULL, help, OPTION_BITS, FIELD(domains_traced), domains },
-
 static const struct option_desc record_options[] = {
 	OPERANDS_OPTION(FIELD(pids)),
 	{ 'a', "all", NULL, "sample every process of the machine, and what comes later",
 	  OPTION_FLAG, FIELD(samples.is_system_wide) },
 	{ 'o', "output", "FILE", "write the recording to FILE (default: limpet-PID.limpet)",
 	  OPTION_TEXT, FIELD(output) },
-	{ 'd', "duration", "TIME", "stop after TIME of recording (10 or 10s, 500ms, 1m)",
-	  OPTION_DURATION, FIELD(duration_ns) },
-	{ 'F', "frequency", "HZ",
-	  "take HZ samples a second, 1 to 5000 (default: 99; without traces)", OPTION_NUMBER,
-	  FIELD(samples.hz) },
-	{ 'e', "event", "NAME",
-	  "sample by this event: cpu-clock, or cycles where the CPU counts them", OPTION_TEXT,
-	  FIELD(samples.event) },
-	{ 0, "off-cpu", NULL, "also sample waiting threads: where, and how long", OPTION_FLAG,
-	  FIELD(samples.off_cpu) },
-	{ 'C', "children", NULL, "record its descendants too, also those started later",
-	  OPTION_FLAG, FIELD(samples.children) },
-	{ 0, "sampler", "NAME", "use only this sampler: bpf, copy, read or state", OPTION_TEXT,
-	  FIELD(samples.sampler) },
-	{ 0, "java-names", NULL, "ask a Java virtual machine for the names of its code (JDK 17)",
-	  OPTION_FLAG, FIELD(samples.java_names) },
-	{ 0, "debuginfod", NULL, "ask the servers of DEBUGINFOD_URLS for debug files", OPTION_FLAG,
-	  FIELD(samples.debuginfod) },
-/* clang-format off */
-#define DOMAIN(number, name, key, title, form, list, kind, kind_name, sets, option, help) TRACES(0, option, 1u << (number), help)
-#define DOMAIN_NO_OPTION(...)
-#define DOMAIN_SET(name, letter, option, help) TRACES(letter, option, DOMAINS_##name, help)
-#include "shared/wire/domains.def"
-	/* clang-format on */
-	{ 0, "alloc-stacks", NULL, "as --alloc-trace, with the call stack of every allocation",
-	  OPTION_FLAG, FIELD(alloc_stacks) },
-	{ 0, "alloc-sample", "SIZE",
-	  "as --alloc-trace, but one in SIZE bytes on average, with call stacks (512K)",
-	  OPTION_TEXT, FIELD(alloc_sample) },
-	{ 0, "lock-all", NULL, "as --lock-trace, also locks that nobody held", OPTION_FLAG,
-	  FIELD(all_locks) },
-	{ 0, "function", "LIB:SYMBOL", "trace any imported function, with * and ?; repeatable",
-	  OPTION_LIST, FIELD(functions) },
-	{ 0, "opencl-device-time", NULL,
-	  "as --opencl-trace, with the devices' own times, by queues beside the program's",
-	  OPTION_FLAG, FIELD(opencl_device_time) },
-	{ 0, "cuda-api", "SET", "trace these CUDA calls: default, or all, also those that only ask",
-	  OPTION_TEXT, FIELD(cuda_api) },
-	{ 0, "counters", "NAMES",
-	  "count over time: task-clock,page-faults,{cycles,instructions}, or SQ_WAVES of a GPU",
-	  OPTION_LIST, FIELD(counters) },
-	{ 0, "gpu-metrics", NULL,
-	  "measure NVIDIA's GPUs over time: SMs, tensor pipes, memory, links, power, clocks",
-	  OPTION_FLAG, FIELD(gpu_metrics) },
-	{ 0, "counter-interval", "TIME", "length of windows, 1ms or more (default: 100ms)",
-	  OPTION_DURATION, FIELD(counter_interval_ns) },
-	{ 0, "max-size", "SIZE", "stop when the file has this size (100M)", OPTION_TEXT,
-	  FIELD(max_size) },
-	{ 0, "ring-size", "SIZE",
-	  "use SIZE of memory for each thread's records (1M; for devices 4M; for system calls of all 8M)",
-	  OPTION_TEXT, FIELD(ring_size) },
-	{ 0, "collection-period", "DELAY:TIME:REPEAT",
-	  "record TIME after DELAY, REPEAT times (0: for ever)", OPTION_TEXT, FIELD(period) },
-	{ 'u', "unload", NULL, "unmap everything on detach", OPTION_FLAG, FIELD(unload) },
-	{ 'f', "force", NULL, "go on where seccomp filters cannot be read", OPTION_FLAG,
-	  FIELD(force) },
-	{ 'c', "cont", NULL, "continue a process that job control stopped", OPTION_FLAG,
-	  FIELD(resumes) },
+#define RECORD_FIELD(member) FIELD(member)
+#include "host/cli/record/what.def"
 	{ 0, "ui", NULL, "watch it on a page meanwhile, as limpet ui shows it; ends at Ctrl-C",
 	  OPTION_FLAG, FIELD(is_watched) },
 	{ 0, "no-open", NULL, "with --ui: print the address only; open no browser", OPTION_FLAG,
@@ -206,6 +147,21 @@ static int parse_values(const struct record_values *values, struct recorder_opti
 	if (!r)
 		r = size_parse("--max-size", values->max_size, &visit->job.times.max_bytes, err);
 	return r ? r : period_parse(values->period, &visit->period, err);
+}
+
+/* Counters are another machine's: what it has is not known here. */
+int record_values_check(const struct record_values *values, bool *ret_traces, struct err *err)
+{
+	struct record_values known = *values;
+	struct recorder_options options = { 0 };
+	struct visit visit = { .values = &known };
+	int r;
+
+	known.counters.count = 0;
+	known.gpu_metrics = false;
+	r = parse_values(&known, &options, &visit, err);
+	*ret_traces = visit.loads_agent || values->counters.count;
+	return r;
 }
 
 static int record_make(struct visit *visit, struct recorder_options *options, struct err *err)
@@ -336,7 +292,7 @@ static char **split_command(char **argv)
 
 static enum exit_code record_run(char **argv)
 {
-	struct record_values values = { .duration_ns = UINT64_MAX, .samples.hz = HZ_NOT_GIVEN };
+	struct record_values values = RECORD_VALUES;
 	struct visit visit = { .values = &values };
 	struct err err = { 0 };
 	char **command = split_command(argv);

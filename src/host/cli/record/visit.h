@@ -19,6 +19,13 @@ struct record_values {
 	struct sample_words samples;
 };
 
+#define RECORD_VALUES \
+	((struct record_values){ .duration_ns = UINT64_MAX, .samples.hz = HZ_NOT_GIVEN })
+
+/* What can be said of them without a process; *ret_traces: code is loaded into it. */
+int record_values_check(const struct record_values *values, bool *ret_traces,
+			struct err *err) MUST_CHECK;
+
 struct visit {
 	const struct record_values *values;
 	struct recorder *recorder;

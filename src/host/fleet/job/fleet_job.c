@@ -121,6 +121,7 @@ static int starts_run(struct fleet_job *self, struct err *err)
 
 		start->node = plan->is_one_start ? NODE_NONE : (uint32_t)i;
 		start->is_copied = self->options->is_copied;
+		start->heard_max = self->options->heard_max;
 		r = start_run(self, start, err);
 	}
 	return r;
@@ -317,7 +318,9 @@ static void job_leave(struct fleet_job *self)
 	if (self->is_leaving)
 		return;
 	self->is_leaving = true;
-	self->until_ns = MIN(self->until_ns, now_ns() + LEAVE_NS);
+	self->until_ns =
+		MIN(self->until_ns,
+		    now_ns() + (self->options->leave_ns ? self->options->leave_ns : LEAVE_NS));
 	for (size_t i = 0; i < self->start_count; i++)
 		child_close_input(&self->starts[i].child);
 }

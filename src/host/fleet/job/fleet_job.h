@@ -23,7 +23,9 @@ struct fleet_job_options {
 	bool is_copied;              /* copy it in any case */
 	const char *version;         /* of this limpet */
 	uint64_t limit_ns;           /* for all of it */
-	int signals;                 /* of interrupt_watch(); -1: none */
+	uint64_t leave_ns;           /* for node parts to end after they were told to; 0: 3 s */
+	uint64_t heard_max; /* bytes of one node; 0: HEARD_MAX, or of all HEARD_OF_ALL_MAX */
+	int signals;        /* of interrupt_watch(); -1: none */
 	struct fleet_job_listener listener;
 };
 

@@ -66,6 +66,8 @@ static void words_keep(struct node_start *self, struct text text)
 
 static uint64_t heard_max(const struct node_start *self)
 {
+	if (self->heard_max)
+		return self->heard_max;
 	return self->node == NODE_NONE ? HEARD_OF_ALL_MAX : HEARD_MAX;
 }
 

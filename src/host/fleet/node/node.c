@@ -25,13 +25,15 @@
 #define LOOK_NS       100000000ull
 #define LINGER_NS     500000000ull /* some launchers lose what a program says last */
 
-static const char *node_name(const struct node *self, const struct utsname *system)
+const char *node_name(const struct node *self)
 {
+	static struct utsname system;
 	const char *slurm = secure_getenv("SLURMD_NODENAME");
 
 	if (self->request.node && *self->request.node)
 		return self->request.node;
-	return slurm && *slurm ? slurm : system->nodename;
+	uname(&system);
+	return slurm && *slurm ? slurm : system.nodename;
 }
 
 static void node_greet(struct node *self)
@@ -46,7 +48,7 @@ static void node_greet(struct node *self)
 	hello_put(&message, &(struct hello_message){
 				    .protocol = FLEET_PROTOCOL,
 				    .version = self->version,
-				    .node = node_name(self, &system),
+				    .node = node_name(self),
 				    .machine = system.machine,
 				    .kernel = system.release,
 				    .real_ns = clock.real_ns,
@@ -164,6 +166,7 @@ static void node_find(struct node *self)
 static void (*const actions[FLEET_ACTIONS])(struct node *node) = {
 	[FLEET_PS] = node_ps,
 	[FLEET_DUMP] = node_dump,
+	[FLEET_RECORD] = node_record,
 };
 
 static void node_work(struct node *self)

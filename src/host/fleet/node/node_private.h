@@ -28,6 +28,9 @@ struct rank_queue *node_visit(struct node *node, size_t count, uint64_t limit_ns
 /* Home wants no more, or the time is over. */
 bool node_shall_stop(struct node *node);
 
+/* What home calls it, else what it calls itself. */
+const char *node_name(const struct node *node);
+
 /* What became of a rank. */
 void node_tell_state(struct node *node, size_t rank, enum rank_state state, const char *reason);
 /* By the error that it came to. */
@@ -42,3 +45,4 @@ void node_describe(struct node *node, size_t rank, bool is_whole);
 /* What is asked for, with the ranks found. */
 void node_ps(struct node *node);
 void node_dump(struct node *node);
+void node_record(struct node *node);

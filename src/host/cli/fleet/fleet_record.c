@@ -1,0 +1,272 @@
+/*
+ * limpet fleet record: one recording for each rank of a job, in a folder, and what they come to.
+ */
+#include "host/cli/command.h"
+#include "host/cli/fleet/fleet.h"
+#include "host/cli/fleet/option_words.h"
+#include "host/cli/fleet/totals_view.h"
+#include "host/cli/record/visit.h"
+#include "host/cli/report.h"
+#include "host/cli/version.h"
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/core/text/plural.h"
+#include "host/core/text/print.h"
+#include "host/fleet/folder/received.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TRACED_MAX   64u
+#define UNLIMITED_NS (30ull * 24 * 3600 * 1000000000u) /* "until Ctrl-C" */
+#define LIST_BYTES   2048u
+#define OPTIONS_MAX  1024u
+
+struct record_fleet_values {
+	struct fleet_values fleet; /* first */
+	const char *output;
+	bool is_sent;
+	uint64_t traced_max, rows;
+	struct record_values record;
+};
+
+#define FIELD(member) offsetof(struct record_fleet_values, member)
+
+static const struct option_desc what_options[] = {
+#define RECORD_FIELD(member) offsetof(struct record_values, member)
+#include "host/cli/record/what.def"
+	{ 0 },
+};
+
+static const struct option_desc record_options[] = {
+	FLEET_OPTIONS(FIELD(fleet)),
+	{ 'o', "output", "DIR", "write the recordings to this folder, which is made", OPTION_ONCE,
+	  FIELD(output) },
+	{ 0, "send", NULL, "send recordings home, even where DIR is seen by the nodes", OPTION_FLAG,
+	  FIELD(is_sent) },
+	{ 0, "max-traced", "N", "trace at most N ranks (default: 64)", OPTION_NUMBER,
+	  FIELD(traced_max) },
+	{ 'n', "rows", "N", "show N rows of each table (default: 20)", OPTION_NUMBER, FIELD(rows) },
+#define RECORD_FIELD(member) FIELD(record.member)
+#define RECORD_NO_LETTERS
+#include "host/cli/record/what.def"
+	{ 0 },
+};
+
+/* One visit under way. */
+struct fleet_recording {
+	const struct record_fleet_values *values;
+	struct fleet_values whom; /* the values', with fewer ranks where too many would be traced */
+	char ranks[LIST_BYTES];   /* those */
+	struct words words;
+	char options[OPTIONS_MAX]; /* the same, for people */
+	struct fleet_folder folder;
+	struct received received;
+	struct fleet fleet;
+	uint64_t begin_ns;
+	bool shows_progress, has_shown;
+};
+
+static void recording_done(struct fleet_recording *self)
+{
+	words_done(&self->words);
+	received_done(&self->received);
+	fleet_folder_done(&self->folder);
+	fleet_done(&self->fleet);
+}
+
+static int on_message(void *context, uint32_t node, uint32_t kind, struct cursor *cursor)
+{
+	struct fleet_recording *self = context;
+
+	return received_take(&self->received, &self->fleet, node, kind, cursor);
+}
+
+static void on_look(void *context)
+{
+	struct fleet_recording *self = context;
+	uint64_t passed_s = (now_ns() - self->begin_ns) / 1000000000u;
+
+	if (!self->shows_progress)
+		return;
+	print(stderr,
+	      "\r%02" PRIu64 ":%02" PRIu64 "  %zu rank%s on %zu node%s, %" PRIu64 " ended, %" PRIu64
+	      " KiB received ",
+	      passed_s / 60, passed_s % 60, self->fleet.rank_count, plural(self->fleet.rank_count),
+	      self->fleet.node_count, plural(self->fleet.node_count), self->fleet.settled,
+	      self->received.bytes / 1024);
+	self->has_shown = true;
+}
+
+static int words_fill(struct fleet_recording *self, struct err *err)
+{
+	const struct record_values usual = RECORD_VALUES;
+	size_t used = 0;
+
+	option_words(&self->words, what_options, &self->values->record, &usual);
+	if (self->words.has_failed || self->words.count > RECORD_WORDS_MAX)
+		return err_set(err, -ENOMEM, "options: no memory");
+	for (size_t i = 0; i < self->words.count && used < sizeof(self->options); i++)
+		used += (size_t)snprintf(self->options + used, sizeof(self->options) - used, "%s%s",
+					 i ? " " : "", self->words.items[i]);
+	return 0;
+}
+
+static int traced_refuse(uint64_t count, uint64_t most, struct err *err)
+{
+	err_set(err, -E2BIG, "the job has %" PRIu64 " ranks, and at most %" PRIu64 " are traced",
+		count, most);
+	err_why(err, "a trace loads code into a rank; nothing numbers these, to choose from them");
+	err_fix(err, "--max-traced %" PRIu64, count);
+	return err_exit(err, EXIT_USAGE);
+}
+
+/* The first ones, and which. */
+static int ranks_choose(struct fleet_recording *self, const struct fleet *all, uint64_t most,
+			struct err *err)
+{
+	CLEANUP(rank_set_done) struct rank_set chosen = { 0 };
+
+	for (size_t i = 0; i < most; i++) {
+		if (!all->ranks[i].is_told)
+			return traced_refuse(all->rank_count, most, err);
+		if (rank_set_add(&chosen, all->ranks[i].number))
+			return err_set(err, -ENOMEM, "ranks: no memory");
+	}
+	rank_set_describe(&chosen, self->ranks, sizeof(self->ranks));
+	if (strstr(self->ranks, "..."))
+		return traced_refuse(all->rank_count, most, err);
+	self->whom.who.ranks = self->ranks;
+	print(stderr,
+	      "note: %" PRIu64 " of %zu ranks are traced: %s; --ranks chooses others, "
+	      "--max-traced allows more\n",
+	      most, all->rank_count, self->ranks);
+	return 0;
+}
+
+/* A trace costs a rank more than samples do: who asks for one is asked of how many. */
+static int traced_limit(struct fleet_recording *self, struct err *err)
+{
+	CLEANUP(fleet_done) struct fleet all = { 0 };
+	const struct node_request request = { .action = FLEET_PS, .dump.sampler = "" };
+	uint64_t most = self->values->traced_max;
+	int r = fleet_ask(&self->whom, &request, /* time_ns */ 0, /* listener */ NULL, &all, err);
+
+	if (r || all.rank_count <= most)
+		return r;
+	return ranks_choose(self, &all, most, err);
+}
+
+static int recording_ask(struct fleet_recording *self, struct err *err)
+{
+	const struct fleet_job_listener listener = { on_message, on_look, self };
+	uint64_t duration_ns = self->values->record.duration_ns;
+	struct node_request request = {
+		.action = FLEET_RECORD,
+		.dump.sampler = "",
+		.record = { .folder = self->values->is_sent ? "" : self->folder.path,
+			    .mark = self->folder.mark,
+			    .duration_ns = duration_ns,
+			    .words = (const char **)(uintptr_t)self->words.items,
+			    .word_count = self->words.count },
+	};
+	int r = fleet_ask(&self->whom, &request, MIN(duration_ns, UNLIMITED_NS), &listener,
+			  &self->fleet, err);
+
+	if (self->has_shown)
+		fputs("\r\033[K", stderr);
+	if (!r && received_settle(&self->received, &self->fleet))
+		r = err_set(err, -ENOMEM, "recordings: no memory");
+	return r ? r : fleet_folder_write(&self->folder, &self->fleet, /* is_whole */ true, err);
+}
+
+/* What there is of some is shown, and what is missing said, before it is judged. */
+static int recording_show(struct fleet_recording *self, struct err *err)
+{
+	const struct record_fleet_values *values = self->values;
+	struct err nothing = { 0 };
+	int r;
+
+	if (values->fleet.is_json)
+		fleet_write_json(&self->fleet);
+	r = totals_show(&self->fleet, self->folder.path, values->rows, values->fleet.is_json,
+			&nothing);
+	if (!values->fleet.is_json) {
+		fleet_tell_failures(&self->fleet);
+		if (!r)
+			print(stdout, "\nrecordings are in %s\n", values->output);
+	}
+	if (fleet_judge(&self->fleet, err) && err->exit != EXIT_PARTLY)
+		return err->code;
+	if (r)
+		*err = nothing;
+	return err->code;
+}
+
+static int output_missing(struct err *err)
+{
+	err_set(err, -EINVAL, "no folder for the recordings is given");
+	err_fix(err, "-o DIR");
+	return err_exit(err, EXIT_USAGE);
+}
+
+static int recording_run(struct fleet_recording *self, struct err *err)
+{
+	const struct record_fleet_values *values = self->values;
+	bool is_traced = false;
+	int r = values->output ? record_values_check(&values->record, &is_traced, err)
+			       : output_missing(err);
+
+	if (!r)
+		r = words_fill(self, err);
+	if (!r && is_traced && !values->fleet.who.ranks)
+		r = traced_limit(self, err);
+	if (!r)
+		r = fleet_folder_make(&self->folder, values->output, LIMPET_VERSION, self->options,
+				      err);
+	if (r)
+		return r;
+	self->received.folder = &self->folder;
+	self->begin_ns = now_ns();
+	r = recording_ask(self, err);
+	return r ? r : recording_show(self, err);
+}
+
+static enum exit_code record_run(char **argv)
+{
+	struct record_fleet_values values = { .fleet = FLEET_VALUES,
+					      .traced_max = TRACED_MAX,
+					      .rows = TOTALS_ROWS,
+					      .record = RECORD_VALUES };
+	struct fleet_recording recording = { .values = &values };
+	struct err err = { 0 };
+	int operands = options_parse(record_options, argv, &values, &err);
+
+	recording.whom = values.fleet;
+	recording.shows_progress = isatty(STDERR_FILENO) && !values.fleet.is_json;
+	if (!fleet_check_operands(operands, argv, &err))
+		(void)!recording_run(&recording, &err);
+	recording_done(&recording);
+	return report_end("fleet record", values.fleet.is_json, &err);
+}
+
+const struct command command_fleet_record = {
+	.name = "fleet record",
+	.summary = "record all ranks of a job into a folder, and summarize them",
+	.usage = FLEET_USAGE
+	" -o DIR [--duration TIME] [-F HZ] [--off-cpu] [--hip-trace] [--json] and what else limpet record takes",
+	.options = record_options,
+	.run = record_run,
+	.notes =
+		"One recording for each rank, and fleet.json, which says what became of each.  Nodes that see\n"
+		"DIR write into it; others send their recordings home while they grow.\n"
+		"Stops after the duration or at Ctrl-C, on all nodes.  Exit code 8: some ranks are missing or\n"
+		"not complete; what is there is kept.\n"
+		"\n"
+		"examples:\n"
+		"  limpet fleet record --local -d 10 -o run1\n"
+		"  limpet fleet record --hosts 'n[1-4]' --match train.py -d 10 --off-cpu -o run1\n"
+		"  limpet fleet report run1\n",
+};

@@ -1,0 +1,11 @@
+/*
+ * Options that were typed, as words again: for a limpet that is started with the same ones.
+ */
+#pragma once
+
+#include "host/core/options.h"
+#include "host/fleet/words.h"
+
+/* Those that differ from the defaults, which are of the same struct. */
+void option_words(struct words *ret, const struct option_desc *table, const void *values,
+		  const void *defaults);

@@ -1,0 +1,23 @@
+/*
+ * What the recordings of a fleet come to, for people and for programs.
+ */
+#pragma once
+
+#include "host/fleet/report/fleet_totals.h"
+
+struct totals_view {
+	const struct fleet *fleet;
+	const struct fleet_totals *totals;
+	const char *folder;
+	uint64_t rows; /* of each table */
+};
+
+void totals_view_text(const struct totals_view *view);
+void totals_view_json(const struct totals_view *view);
+
+/* Reads the recordings of a folder with progress for a person, and shows what they come to.  An
+ * error where none can be read. */
+int totals_show(const struct fleet *fleet, const char *folder, uint64_t rows, bool is_json,
+		struct err *err) MUST_CHECK;
+
+#define TOTALS_ROWS 20u

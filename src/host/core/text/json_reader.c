@@ -1,0 +1,264 @@
+/*
+ * A JSON reader without a tree: a cursor, and how deep it is.  What it reads is foreign.
+ */
+#include "host/core/text/json_reader.h"
+
+#include <string.h>
+
+#define DEPTH_MAX 32u
+
+struct json_reader json_reader_of(const char *text, size_t size)
+{
+	return (struct json_reader){ .at = text, .end = text + size };
+}
+
+static bool reader_fail(struct json_reader *self)
+{
+	self->has_failed = true;
+	self->at = self->end;
+	return false;
+}
+
+static char next_char(struct json_reader *self)
+{
+	while (self->at < self->end && strchr(" \t\r\n", *self->at) && *self->at)
+		self->at++;
+	return self->at < self->end ? *self->at : '\0';
+}
+
+static bool char_take(struct json_reader *self, char wanted)
+{
+	if (self->has_failed || next_char(self) != wanted)
+		return false;
+	self->at++;
+	return true;
+}
+
+static bool nest_begin(struct json_reader *self, char opening)
+{
+	if (self->depth >= DEPTH_MAX || !char_take(self, opening))
+		return reader_fail(self);
+	self->depth++;
+	self->is_behind = false;
+	return true;
+}
+
+bool json_read_object(struct json_reader *self)
+{
+	return nest_begin(self, '{');
+}
+
+bool json_read_list(struct json_reader *self)
+{
+	return nest_begin(self, '[');
+}
+
+/* Before the next member or item: its comma.  False at the end of what is open. */
+static bool nest_next(struct json_reader *self, char closing)
+{
+	if (self->has_failed || !self->depth)
+		return false;
+	if (char_take(self, closing)) {
+		self->depth--;
+		self->is_behind = true;
+		return false;
+	}
+	if (self->is_behind && !char_take(self, ','))
+		return reader_fail(self);
+	self->is_behind = false;
+	return true;
+}
+
+bool json_read_item(struct json_reader *self)
+{
+	return nest_next(self, ']');
+}
+
+bool json_read_member(struct json_reader *self, char *key, size_t room)
+{
+	if (!nest_next(self, '}'))
+		return false;
+	json_read_text(self, key, room);
+	self->is_behind = false;
+	return char_take(self, ':') || reader_fail(self);
+}
+
+struct sink {
+	char *at, *end; /* room for the zero is behind the end */
+};
+
+static void sink_put(struct sink *sink, char letter)
+{
+	if (sink->at < sink->end)
+		*sink->at++ = letter;
+}
+
+/* UTF-8 of a code point below 0x10000; halves of a pair are written each by itself. */
+static void sink_put_point(struct sink *sink, unsigned point)
+{
+	if (point >= 0x800) {
+		sink_put(sink, (char)(0xe0 | point >> 12));
+		sink_put(sink, (char)(0x80 | (point >> 6 & 0x3f)));
+		sink_put(sink, (char)(0x80 | (point & 0x3f)));
+	} else if (point >= 0x80) {
+		sink_put(sink, (char)(0xc0 | point >> 6));
+		sink_put(sink, (char)(0x80 | (point & 0x3f)));
+	} else if (point) {
+		sink_put(sink, (char)point);
+	}
+}
+
+static bool point_take(struct json_reader *self, unsigned *ret)
+{
+	static const char digits[] = "0123456789abcdef";
+	unsigned point = 0;
+
+	for (unsigned i = 0; i < 4; i++, self->at++) {
+		const char *digit =
+			self->at < self->end && *self->at ? strchr(digits, *self->at | 0x20) : NULL;
+
+		if (!digit)
+			return reader_fail(self);
+		point = point << 4 | (unsigned)(digit - digits);
+	}
+	*ret = point;
+	return true;
+}
+
+static bool escape_take(struct json_reader *self, struct sink *sink)
+{
+	static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
+	char letter = self->at < self->end ? *self->at++ : '\0';
+	const char *known = letter ? strchr(letters, letter) : NULL;
+	unsigned point = 0;
+
+	if (known) {
+		sink_put(sink, meanings[known - letters]);
+		return true;
+	}
+	if (letter != 'u')
+		return reader_fail(self);
+	if (!point_take(self, &point))
+		return false;
+	sink_put_point(sink, point);
+	return true;
+}
+
+void json_read_text(struct json_reader *self, char *ret, size_t room)
+{
+	struct sink sink = { ret, ret + room - 1 };
+
+	*ret = '\0';
+	if (!char_take(self, '"')) {
+		reader_fail(self);
+		return;
+	}
+	while (self->at < self->end && *self->at != '"') {
+		char letter = *self->at++;
+
+		if (letter == '\\' ? !escape_take(self, &sink) : (unsigned char)letter < 0x20) {
+			reader_fail(self);
+			return;
+		}
+		if (letter != '\\')
+			sink_put(&sink, letter);
+	}
+	*sink.at = '\0';
+	if (self->at++ >= self->end)
+		reader_fail(self);
+	self->is_behind = true;
+}
+
+static bool is_digit(char letter)
+{
+	return letter >= '0' && letter <= '9';
+}
+
+uint64_t json_read_number(struct json_reader *self)
+{
+	uint64_t value = 0;
+
+	if (!is_digit(next_char(self)))
+		return reader_fail(self);
+	for (; self->at < self->end && is_digit(*self->at); self->at++) {
+		unsigned digit = (unsigned)(*self->at - '0');
+
+		if (value > (UINT64_MAX - digit) / 10)
+			return reader_fail(self);
+		value = value * 10 + digit;
+	}
+	self->is_behind = true;
+	return value;
+}
+
+static bool word_take(struct json_reader *self, const char *word)
+{
+	size_t length = strlen(word);
+
+	next_char(self);
+	if ((size_t)(self->end - self->at) < length || memcmp(self->at, word, length) != 0)
+		return false;
+	self->at += length;
+	self->is_behind = true;
+	return true;
+}
+
+bool json_read_bool(struct json_reader *self)
+{
+	if (word_take(self, "true"))
+		return true;
+	return word_take(self, "false") ? false : reader_fail(self);
+}
+
+/* Any number, also those that are not whole. */
+static void number_pass(struct json_reader *self)
+{
+	const char *begin = self->at;
+
+	while (self->at < self->end && *self->at && strchr("+-.0123456789eE", *self->at))
+		self->at++;
+	self->is_behind = true;
+	if (self->at == begin)
+		reader_fail(self);
+}
+
+static void plain_pass(struct json_reader *self, char first)
+{
+	char ignored[8];
+
+	if (first == '"')
+		json_read_text(self, ignored, sizeof(ignored));
+	else if (!word_take(self, "true") && !word_take(self, "false") && !word_take(self, "null"))
+		number_pass(self);
+}
+
+/* Of what is open below `depth` each level knows by its own bit what it is. */
+void json_read_past(struct json_reader *self)
+{
+	unsigned depth = self->depth;
+	uint32_t objects = 0;
+	char ignored[8];
+
+	do {
+		bool is_object = self->depth && objects >> (self->depth - 1) & 1;
+		char first;
+
+		if (self->depth > depth && is_object &&
+		    !json_read_member(self, ignored, sizeof(ignored)))
+			continue;
+		if (self->depth > depth && !is_object && !json_read_item(self))
+			continue;
+		first = next_char(self);
+		if (first == '{' && json_read_object(self))
+			objects |= 1u << (self->depth - 1);
+		else if (first == '[' && json_read_list(self))
+			objects &= ~(1u << (self->depth - 1));
+		else if (first != '{' && first != '[')
+			plain_pass(self, first);
+	} while (self->depth > depth && !self->has_failed);
+}
+
+bool json_read_whole(struct json_reader *self)
+{
+	return !self->has_failed && !self->depth && !next_char(self) && self->at == self->end;
+}

@@ -1,0 +1,46 @@
+/*
+ * Reads JSON of others, value by value, in the order in which it is written.  Nothing of it is
+ * believed: after the first thing that makes no sense all further answers are false or empty.
+ *
+ *   if (json_read_object(&reader))
+ *           while (json_read_member(&reader, key, sizeof(key)))
+ *                   if (!strcmp(key, "rank"))
+ *                           rank = json_read_number(&reader);
+ *                   else
+ *                           json_read_past(&reader);
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct json_reader {
+	const char *at, *end;
+	unsigned depth;
+	bool is_behind; /* a value has just ended: a comma or an end follows */
+	bool has_failed;
+};
+
+struct json_reader json_reader_of(const char *text, size_t size);
+
+/* False also where the next value is something else, which fails. */
+bool json_read_object(struct json_reader *reader);
+bool json_read_list(struct json_reader *reader);
+
+/* The next member of the open object, whose value must be read then; false: it has ended.  A key
+ * that has no room is cut. */
+bool json_read_member(struct json_reader *reader, char *key, size_t room);
+/* The same of the open list. */
+bool json_read_item(struct json_reader *reader);
+
+/* One value each.  Text is cut to its room, which must not be 0; "" where it is none. */
+void json_read_text(struct json_reader *reader, char *ret, size_t room);
+/* Whole numbers from 0; 0 where it is none. */
+uint64_t json_read_number(struct json_reader *reader);
+bool json_read_bool(struct json_reader *reader);
+/* Whatever it is. */
+void json_read_past(struct json_reader *reader);
+
+/* Nothing was wrong, and nothing but blanks is left. */
+bool json_read_whole(struct json_reader *reader);

@@ -1,0 +1,116 @@
+/*
+ * Adds up times of functions over ranks.
+ */
+#include "host/fleet/report/spreads.h"
+
+#include "host/core/room.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OTHER_FUNCTIONS "[other functions]"
+
+static struct spread *spread_make(struct spreads *self, const char *name, const char *module)
+{
+	uint32_t name_text = pool_add(&self->texts, name);
+	uint32_t module_text = pool_add(&self->texts, module);
+	struct table_entry *entry;
+	bool is_new;
+
+	if (name_text == POOL_NONE || module_text == POOL_NONE)
+		return NULL;
+	entry = table_make(&self->by_name, name_text, module_text, &is_new);
+	if (!entry ||
+	    (is_new && make_room(&self->items, self->count, &self->room, sizeof(*self->items))))
+		return NULL;
+	if (is_new) {
+		self->items[self->count] =
+			(struct spread){ .name = name_text, .module = module_text };
+		entry->value = self->count++;
+	}
+	return &self->items[entry->value];
+}
+
+/* Where there is no room for it, it goes to those that have none. */
+static struct spread *spread_find(struct spreads *self, const struct spread_part *part)
+{
+	uint32_t name = pool_find(&self->texts, part->name);
+	uint32_t module = pool_find(&self->texts, part->module);
+	const struct table_entry *entry = name == POOL_NONE || module == POOL_NONE
+						  ? NULL
+						  : table_find(&self->by_name, name, module);
+
+	if (entry)
+		return &self->items[entry->value];
+	if (self->count < SPREADS_MAX)
+		return spread_make(self, part->name, part->module);
+	self->left_out++;
+	return spread_make(self, OTHER_FUNCTIONS, "");
+}
+
+int spreads_add(struct spreads *self, const struct spread_part *part)
+{
+	struct spread *spread = spread_find(self, part);
+
+	if (!spread)
+		return -ENOMEM;
+	if (!spread->ranks || part->self_ns > spread->most_ns ||
+	    (part->self_ns == spread->most_ns && part->rank < spread->most_rank)) {
+		spread->most_ns = part->self_ns;
+		spread->most_rank = part->rank;
+	}
+	if (!spread->ranks || part->self_ns < spread->least_ns ||
+	    (part->self_ns == spread->least_ns && part->rank < spread->least_rank)) {
+		spread->least_ns = part->self_ns;
+		spread->least_rank = part->rank;
+	}
+	spread->ranks++;
+	spread->sum_ns += part->self_ns;
+	spread->total_ns += part->total_ns;
+	spread->count += part->count;
+	return 0;
+}
+
+static int compare_names(const struct spreads *texts, const struct spread *left,
+			 const struct spread *right)
+{
+	int r = strcmp(pool_text(&texts->texts, left->name), pool_text(&texts->texts, right->name));
+
+	return r ? r
+		 : strcmp(pool_text(&texts->texts, left->module),
+			  pool_text(&texts->texts, right->module));
+}
+
+/* Names break ties: ranks come in any order. */
+static int compare_spreads(const void *a, const void *b, void *context)
+{
+	const struct spread *left = a, *right = b;
+
+	if (left->sum_ns != right->sum_ns)
+		return left->sum_ns < right->sum_ns ? 1 : -1;
+	if (left->total_ns != right->total_ns)
+		return left->total_ns < right->total_ns ? 1 : -1;
+	return compare_names(context, left, right);
+}
+
+void spreads_sort(struct spreads *self)
+{
+	if (self->count)
+		qsort_r(self->items, self->count, sizeof(*self->items), compare_spreads, self);
+	table_done(&self->by_name);
+	self->by_name = (struct table){ 0 };
+}
+
+void spreads_done(struct spreads *self)
+{
+	pool_done(&self->texts);
+	table_done(&self->by_name);
+	free(self->items);
+	*self = (struct spreads){ 0 };
+}
+
+uint64_t imbalance_of(uint64_t most, uint64_t mean)
+{
+	return mean && most > mean ? (uint64_t)((double)(most - mean) * 10000 / (double)mean) : 0;
+}

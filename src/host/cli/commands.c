@@ -10,13 +10,26 @@ extern const struct command command_attach, command_detach, command_status;
 extern const struct command command_ps, command_doctor, command_completions;
 extern const struct command command_record, command_report, command_export, command_dump;
 extern const struct command command_diff, command_top, command_ui, command_stat;
-extern const struct command command_fleet, command_fleet_node;
+extern const struct command command_fleet, command_fleet_node, command_push;
 
 const struct command *const commands[] = {
-	&command_ps,     &command_doctor, &command_attach,      &command_detach,
-	&command_status, &command_top,    &command_ui,          &command_record,
-	&command_dump,   &command_stat,   &command_fleet,       &command_report,
-	&command_export, &command_diff,   &command_completions, NULL,
+	&command_ps,
+	&command_doctor,
+	&command_attach,
+	&command_detach,
+	&command_status,
+	&command_top,
+	&command_ui,
+	&command_record,
+	&command_dump,
+	&command_stat,
+	&command_fleet,
+	&command_push,
+	&command_report,
+	&command_export,
+	&command_diff,
+	&command_completions,
+	NULL,
 };
 
 const struct command *const hidden_commands[] = { &command_fleet_node, NULL };

@@ -430,14 +430,19 @@ static int find_lines(struct live *self, const char *function, const char *modul
 	return r;
 }
 
+static int view_update(struct live *self)
+{
+	int r = live_view_follow(self);
+
+	return r ? r : live_view_name(self);
+}
+
 int live_find_lines(struct live *self, const char *function, const char *module)
 {
 	int r;
 
 	pthread_mutex_lock(&self->reading);
-	r = live_view_follow(self);
-	if (!r)
-		r = live_view_name(self);
+	r = view_update(self);
 	if (!r)
 		r = find_lines(self, function, module);
 	pthread_mutex_unlock(&self->reading);
@@ -464,11 +469,34 @@ int live_read(struct live *self, uint64_t from_ns, uint64_t until_ns, live_reade
 	int r;
 
 	pthread_mutex_lock(&self->reading);
-	r = live_view_follow(self);
-	if (!r)
-		r = live_view_name(self);
+	r = view_update(self);
 	if (!r) {
 		samples_choose(&self->view, from_ns, until_ns);
+		r = read(self->view.model, context);
+	}
+	pthread_mutex_unlock(&self->reading);
+	return r;
+}
+
+static void samples_choose_new(struct live_view *view, uint64_t *seen, uint64_t *ret_missed)
+{
+	uint64_t first = MAX(*seen, view->forgotten);
+
+	*ret_missed = first - *seen;
+	*seen = view->forgotten + view->kept_count;
+	view->model->samples->kept = view->kept->items + (first - view->forgotten);
+	view->model->samples->kept_count = *seen - first;
+}
+
+int live_read_new(struct live *self, uint64_t *seen, uint64_t *ret_missed, live_reader *read,
+		  void *context)
+{
+	int r;
+
+	pthread_mutex_lock(&self->reading);
+	r = view_update(self);
+	if (!r) {
+		samples_choose_new(&self->view, seen, ret_missed);
 		r = read(self->view.model, context);
 	}
 	pthread_mutex_unlock(&self->reading);

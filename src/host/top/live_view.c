@@ -152,6 +152,7 @@ static void kept_follow(struct live *live)
 		live->view.kept = live_kept_ref(live->kept);
 	}
 	live->view.kept_count = live->kept_count;
+	live->view.forgotten = live->counts.forgotten;
 }
 
 static int view_copy(struct live *live)

@@ -21,6 +21,7 @@ struct live_view {
 	struct table threads;   /* (tid, 0): the number of the last thread that had it */
 	struct live_kept *kept; /* the samples themselves are not copied */
 	size_t kept_count;
+	uint64_t forgotten; /* samples that came before those */
 	size_t named_count; /* frames that were asked for their names */
 };
 

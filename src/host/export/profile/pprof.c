@@ -11,6 +11,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/pool.h"
 #include "host/export/exporter.h"
+#include "host/export/profile/pprof.h"
 #include "host/export/proto.h"
 #include "host/model/samples/profile.h"
 
@@ -72,7 +73,38 @@ struct pprof {
 	struct bytes profile, message, inner, packed;
 	struct pool texts; /* the table of strings: 0 is "" */
 	unsigned values;   /* how many of value_types */
+	/* Which of the model's are in the profile, by their numbers. */
+	bool *frames, *functions, *codes;
 };
+
+static void mark_frame(struct pprof *self, uint32_t number)
+{
+	const struct samples *samples = self->model->samples;
+	const struct sample_frame *frame = &samples->frames[number];
+
+	self->frames[number] = true;
+	self->codes[frame->code] = true;
+	for (uint32_t i = 0; i < frame->location_count; i++)
+		self->functions[samples->locations[frame->first_location + i].function] = true;
+}
+
+static int mark_used(struct pprof *self, const struct profile *profile)
+{
+	const struct samples *samples = self->model->samples;
+	uint32_t frames[STACK_DEPTH_MAX];
+
+	self->frames = calloc(samples->frame_count + 1, sizeof(*self->frames));
+	self->functions = calloc(samples->function_count + 1, sizeof(*self->functions));
+	self->codes = calloc(samples->code_count + 1, sizeof(*self->codes));
+	if (!self->frames || !self->functions || !self->codes)
+		return -ENOMEM;
+	for (size_t i = 0; i < profile->count; i++)
+		for (size_t count = stack_frames(samples, profile->entries[i].stack, frames);
+		     count-- > 0;)
+			if (!self->frames[frames[count]])
+				mark_frame(self, frames[count]);
+	return 0;
+}
 
 static uint64_t string_index(struct pprof *self, const char *string)
 {
@@ -108,9 +140,22 @@ static void put_label(struct pprof *self, const char *key, const char *string, i
 	proto_message(&self->message, SAMPLE_LABEL, &self->inner);
 }
 
-static void put_sample(struct pprof *self, const struct profile_entry *entry)
+static void put_labels(struct pprof *self, const struct profile_entry *entry)
 {
 	const struct model_thread *thread = self->model->threads[entry->thread];
+
+	put_label(self, "thread", thread->name, 0);
+	put_label(self, "tid", NULL, thread->tid);
+	if (self->model->process_count > 1) {
+		put_label(self, "process", thread->process->name, 0);
+		put_label(self, "pid", NULL, thread->process->pid);
+	}
+	if (entry->end != STACK_COMPLETE)
+		put_label(self, "incomplete", stack_end_key(entry->end), 0);
+}
+
+static void put_sample(struct pprof *self, const struct profile_entry *entry)
+{
 	uint32_t frames[STACK_DEPTH_MAX];
 	size_t count = stack_frames(self->model->samples, entry->stack, frames);
 
@@ -122,14 +167,8 @@ static void put_sample(struct pprof *self, const struct profile_entry *entry)
 				 : i == value_of_kind[entry->kind] ? entry->weight_ns
 								   : 0);
 	proto_message(&self->message, SAMPLE_VALUE, &self->packed);
-	put_label(self, "thread", thread->name, 0);
-	put_label(self, "tid", NULL, thread->tid);
-	if (self->model->process_count > 1) {
-		put_label(self, "process", thread->process->name, 0);
-		put_label(self, "pid", NULL, thread->process->pid);
-	}
-	if (entry->end != STACK_COMPLETE)
-		put_label(self, "incomplete", stack_end_key(entry->end), 0);
+	if (entry->thread != THREAD_NONE)
+		put_labels(self, entry);
 	proto_message(&self->profile, PROFILE_SAMPLE, &self->message);
 }
 
@@ -166,7 +205,7 @@ static void put_mappings(struct pprof *self)
 	else if (program[0])
 		put_mapping(self, &unsampled, first + 1);
 	for (size_t i = 0; i < samples->code_count; i++)
-		if (i != first)
+		if (i != first && self->codes[i])
 			put_mapping(self, &samples->codes[i], i + 1);
 }
 
@@ -200,8 +239,11 @@ static int put_functions(struct pprof *self)
 		if (!files[samples->locations[i].function] && samples->locations[i].file[0])
 			files[samples->locations[i].function] = samples->locations[i].file;
 	for (size_t i = 0; i < samples->function_count; i++) {
-		uint64_t name = string_index(self, samples->functions[i].name);
+		uint64_t name;
 
+		if (!self->functions[i])
+			continue;
+		name = string_index(self, samples->functions[i].name);
 		proto_number(&self->message, FUNCTION_ID, i + 1);
 		proto_number(&self->message, FUNCTION_NAME, name);
 		proto_number(&self->message, FUNCTION_SYSTEM, name);
@@ -244,7 +286,8 @@ static int put_all(struct pprof *self, const struct profile *profile)
 		put_sample(self, &profile->entries[i]);
 	put_mappings(self);
 	for (size_t i = 0; i < samples->frame_count; i++)
-		put_location(self, &samples->frames[i], i + 1);
+		if (self->frames[i])
+			put_location(self, &samples->frames[i], i + 1);
 	if (put_functions(self))
 		return -ENOMEM;
 	for (size_t i = 0; i < self->texts.count; i++)
@@ -252,50 +295,70 @@ static int put_all(struct pprof *self, const struct profile *profile)
 	return self->profile.has_failed || self->message.has_failed ? -ENOMEM : 0;
 }
 
-static int write_gzip(const struct bytes *bytes, FILE *out)
+static int gzip_put(const struct bytes *plain, struct bytes *ret)
 {
-	unsigned char packed[65536] = { 0 };
-	z_stream stream = { .next_in = bytes->data, .avail_in = (uInt)bytes->size };
+	z_stream stream = { .next_in = plain->data, .avail_in = (uInt)plain->size };
 	Bytef comment[] = GZIP_COMMENT;
 	gz_header head = { .os = 3, .comment = comment };
+	size_t room;
 	int r;
 
 	/* 16: the head and end of gzip, not those of zlib. */
-	if (bytes->size > UINT32_MAX || deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
+	if (plain->size > UINT32_MAX || deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
 						     15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
 	deflateSetHeader(&stream, &head);
-	do {
-		stream.next_out = packed;
-		stream.avail_out = sizeof(packed);
-		r = deflate(&stream, Z_FINISH);
-		fwrite(packed, 1, sizeof(packed) - stream.avail_out, out);
-	} while (r == Z_OK);
+	room = deflateBound(&stream, plain->size);
+	stream.next_out = bytes_reserve(ret, room);
+	stream.avail_out = (uInt)room;
+	r = stream.next_out ? deflate(&stream, Z_FINISH) : Z_MEM_ERROR;
+	ret->size += stream.total_out;
 	deflateEnd(&stream);
-	return r == Z_STREAM_END ? export_state(out) : -ENOMEM;
+	return r == Z_STREAM_END ? 0 : -ENOMEM;
 }
 
-static int pprof_write(struct model *model, FILE *out)
+static void pprof_done(struct pprof *self)
+{
+	bytes_done(&self->profile);
+	bytes_done(&self->message);
+	bytes_done(&self->inner);
+	bytes_done(&self->packed);
+	pool_done(&self->texts);
+	free(self->frames);
+	free(self->functions);
+	free(self->codes);
+}
+
+int pprof_encode(struct model *model, bool is_by_thread, struct bytes *ret)
 {
 	CLEANUP(sample_profile_done) struct profile profile = { 0 };
 	struct pprof self = { .model = model };
-	int r = sample_profile_gather(
-		&profile, model,
-		&(struct profile_filter){ .kinds = model->samples->view, .is_by_thread = true });
+	int r = sample_profile_gather(&profile, model,
+				      &(struct profile_filter){ .kinds = model->samples->view,
+								.is_by_thread = is_by_thread });
 
 	self.values = model->samples->kinds[SAMPLE_BLOCKED] + model->samples->kinds[SAMPLE_RUNNABLE]
 			      ? VALUES
 			      : VALUE_OFF_CPU;
 	if (!r)
+		r = mark_used(&self, &profile);
+	if (!r)
 		r = put_all(&self, &profile);
 	if (!r)
-		r = write_gzip(&self.profile, out);
-	bytes_done(&self.profile);
-	bytes_done(&self.message);
-	bytes_done(&self.inner);
-	bytes_done(&self.packed);
-	pool_done(&self.texts);
+		r = gzip_put(&self.profile, ret);
+	pprof_done(&self);
 	return r;
+}
+
+static int pprof_write(struct model *model, FILE *out)
+{
+	CLEANUP(bytes_done) struct bytes packed = { 0 };
+	int r = pprof_encode(model, /* is_by_thread */ true, &packed);
+
+	if (r)
+		return r;
+	fwrite(packed.data, 1, packed.size, out);
+	return export_state(out);
 }
 
 const struct exporter_format format_pprof = {

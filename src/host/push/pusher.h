@@ -1,0 +1,37 @@
+/*
+ * Samples processes for as long as one likes, and makes a request of what came since the last one:
+ * a profile for each set of labels.  What it keeps is bounded.
+ */
+#pragma once
+
+#include "host/push/labels.h"
+#include "host/top/source.h"
+
+struct pusher_options {
+	struct sampling_options sampling; /* with the processes */
+	struct push_labels labels;        /* of all, those of processes follow */
+};
+
+struct pusher_totals {
+	uint64_t collected; /* samples that are in requests */
+	uint64_t missed;    /* that left before, as there was no room for them */
+	uint64_t lost;      /* on their way here */
+};
+
+struct pusher;
+
+/* Samples from now on. */
+int pusher_open(struct pusher **ret, const struct pusher_options *options,
+		struct err *err) MUST_CHECK;
+void pusher_free(struct pusher *pusher);
+
+/* True when a request should be made before its time: there is not room for ever. */
+bool pusher_is_full(struct pusher *pusher);
+/* A request of all that came since the last one; empty where nothing did. */
+int pusher_collect(struct pusher *pusher, struct bytes *ret, uint64_t *ret_samples,
+		   struct err *err) MUST_CHECK;
+/* No more samples; what is on its way can still be collected. */
+void pusher_stop(struct pusher *pusher);
+
+void pusher_look(struct pusher *pusher, struct source_facts *ret);
+void pusher_totals(struct pusher *pusher, struct pusher_totals *ret);

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""
+`limpet push` to a STAND-IN of a store of profiles (store.py): what arrives, and what becomes of it when the store is
+away, refuses, or is hostile.
+
+Environment: LIMPET is the executable under test, PROGRAMS the folder with spinner.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
+
+from harness import PATIENCE_S, event_wait, limpet, limpet_finish, limpet_start, program, thread_count, wait_until  # noqa: E402
+from store import CALL, Store  # noqa: E402
+
+USAGE, PARTLY = 2, 8
+
+
+def answering(text):
+    return lambda connection, _: connection.sendall(text)
+
+
+def endless(text):
+    """Never stops; what it says must not be waited for."""
+    def manner(connection, store):
+        connection.settimeout(1)
+        while not store.is_over:
+            connection.sendall(text * 1000)
+    return manner
+
+
+def silent(connection, store):
+    while not store.is_over:
+        time.sleep(0.05)
+
+
+class Push(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        environment = {"PATH": os.environ["PATH"], "RANK": "3", "OTEL_SERVICE_NAME": "shop"}
+        cls.target = subprocess.Popen([program("spinner")], env=environment)
+        assert wait_until(lambda: thread_count(cls.target.pid) == 3), "it does not run"
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.target.kill()
+        cls.target.wait()
+
+    def store(self, *arguments, **options):
+        store = Store(*arguments, **options)
+        self.addCleanup(store.close)
+        return store
+
+    def start(self, url, *arguments):
+        process = limpet_start("push", url, "-p", self.target.pid, "--interval", "1s", "--json", *arguments,
+                               env={**os.environ, "no_proxy": "*"})
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def stop(self, process):
+        process.send_signal(signal.SIGINT)
+        return limpet_finish(process)
+
+    def push(self, store, count, *arguments, url=None, code=0):
+        """Until the store has that many; the totals."""
+        process = self.start(url or store.url, *arguments)
+        self.assertTrue(store.wait(count, PATIENCE_S), "nothing arrives")
+        result = self.stop(process)
+        self.assertEqual(result.code, code, str(result))
+        return result.event("totals")
+
+    def test_profiles_arrive_with_their_labels(self):
+        store = self.store()
+        begin_ns = time.time_ns()
+        totals = self.push(store, 2, "--label", "region=eu", "--tenant", "team-a")
+        profiles = store.profiles()
+        for head, _ in store.requests:
+            self.assertTrue(head.startswith(f"POST {CALL} HTTP/1.1\r\n"), head)
+            self.assertIn("X-Scope-OrgID: team-a", head)
+            self.assertIn("Content-Type: application/proto", head)
+        for profile in profiles:
+            # Inside a pod there are its own names, too.
+            self.assertLessEqual({"__name__": "process_cpu", "service_name": "shop", "region": "eu",
+                                  "host": socket.gethostname(), "rank": "3"}.items(), profile.labels.items())
+            self.assertEqual(profile.types[:2], [("samples", "count"), ("cpu", "nanoseconds")])
+            self.assertLess(begin_ns - 10**9, profile.time_ns)
+            self.assertLess(profile.time_ns + profile.duration_ns, time.time_ns() + 10**9)
+        self.assertEqual(len({profile.id for profile in profiles}), len(profiles))
+        self.assertEqual(sum(profile.count() for profile in profiles), totals["pushed"]["samples"])
+        self.assertEqual(len(store.requests), totals["pushed"]["profiles"])
+        self.assertTrue(any("spin_leaf" in profile.functions for profile in profiles))
+        self.assertTrue(any({"spin_leaf", "spin_hot"} <= set(stack) for profile in profiles
+                            for stack, _ in profile.samples))
+
+    def test_what_waited_while_the_store_was_away_arrives(self):
+        store = self.store(is_listening=False)
+        process = self.start(store.url)
+        self.assertEqual(event_wait(process)["event"], "pushing")
+        self.assertIn("refused", event_wait(process)["error"])
+        store.listen()
+        self.assertTrue(store.wait(2, PATIENCE_S), "nothing arrives")
+        result = self.stop(process)
+        self.assertEqual(result.code, 0, str(result))
+        totals = result.event("totals")
+        self.assertEqual(totals["lost"]["profiles"], 0)
+        self.assertEqual(sum(profile.count() for profile in store.profiles()), totals["pushed"]["samples"])
+        self.assertIn("answers again", result.err)
+
+    def test_what_is_refused_is_not_sent_again(self):
+        text = b'{"code":"invalid_argument","message":"no \x1b[31msuch\x1b[0m tenant"}'
+        answers = iter([b"HTTP/1.1 400 Bad Request\r\nContent-Length: %d\r\n\r\n%s" % (len(text), text)])
+        store = self.store(lambda connection, _: connection.sendall(next(answers, b"HTTP/1.1 200 OK\r\n\r\n")))
+        process = self.start(store.url)
+        self.assertTrue(store.wait(2, PATIENCE_S), "nothing arrives")
+        result = self.stop(process)
+        self.assertEqual(result.code, PARTLY, str(result))
+        self.assertEqual(result.event("totals")["refused"]["profiles"], 1)
+        self.assertRegex(result.event("trouble")["why"], "no .*such.* tenant")
+        self.assertNotIn("\x1b", result.out + result.err)
+        bodies = [body for _, body in store.requests]
+        self.assertEqual(len(bodies), len(set(bodies)))
+
+    def test_what_the_store_has_no_time_for_is_sent_again(self):
+        answers = iter([b"HTTP/1.1 503 Busy\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"])
+        store = self.store(lambda connection, _: connection.sendall(next(answers, b"HTTP/1.1 200 OK\r\n\r\n")))
+        totals = self.push(store, 3)
+        bodies = [body for _, body in store.requests]
+        self.assertEqual(bodies[0], bodies[1])
+        self.assertEqual(totals["lost"]["profiles"] + totals["refused"]["profiles"], 0)
+
+    def test_no_store_can_hold_it(self):
+        """All at once: none of them is waited for longer than a few seconds, and none is believed."""
+        manners = {
+            "endless head": endless(b"X-Header: x\r\n"),
+            "endless line": endless(b"x"),
+            "endless continue": endless(b"HTTP/1.1 100 Continue\r\n\r\n"),
+            "no HTTP": answering(b"220 mail ESMTP\r\n\r\n"),
+            "half a head": answering(b"HTTP/1.1 200 OK\r\nContent-"),
+            "nothing": answering(b""),
+            "silence": silent,
+        }
+        stores = {name: self.store(manner) for name, manner in manners.items()}
+        started = {name: self.start(store.url) for name, store in stores.items()}
+        for name, store in stores.items():
+            self.assertTrue(store.wait(1, PATIENCE_S), name)
+        for process in started.values():
+            process.send_signal(signal.SIGINT)
+        for name, process in started.items():
+            with self.subTest(name):
+                result = limpet_finish(process)
+                self.assertEqual(result.code, 1, str(result))
+                totals = result.event("totals")
+                self.assertEqual(totals["pushed"]["profiles"], 0)
+                self.assertGreater(totals["lost"]["samples"], 0)
+
+    def test_an_answer_without_an_end_is_an_answer(self):
+        def manner(connection, store):
+            connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            endless(b"x")(connection, store)
+        self.push(self.store(manner), 1)
+
+    @unittest.skipUnless(shutil.which("curl"), "no curl here")
+    def test_a_store_with_a_name_is_asked_by_curl(self):
+        store = self.store()
+        # No number as limpet wants them, and yet one that asks no server of names.
+        totals = self.push(store, 1, "--tenant", "team-a", url=f"http://127.1:{store.port}/prefix/")
+        self.assertEqual(sum(profile.count() for profile in store.profiles()), totals["pushed"]["samples"])
+        for head, _ in store.requests:
+            self.assertTrue(head.startswith(f"POST /prefix{CALL} HTTP/1.1\r\n"), head)
+            self.assertIn("X-Scope-OrgID: team-a", head)
+
+    def test_wrong_words_are_refused(self):
+        pid = self.target.pid
+        for words in (["http://127.0.0.1:4040"], ["ftp://127.0.0.1", "-p", pid], ["http://", "-p", pid],
+                      ["http://a@b", "-p", pid], ["http://127.0.0.1:99999", "-p", pid],
+                      ["http://127.0.0.1/a b", "-p", pid], ["http://127.0.0.1", "-p", pid, "--label", "1=2"],
+                      ["http://127.0.0.1", "-p", pid, "--interval", "1ms"], ["http://127.0.0.1", "-p", pid, "-a"],
+                      ["http://127.0.0.1", "-p", pid, "--tenant", "a\nb"]):
+            with self.subTest(words):
+                result = limpet("push", *words)
+                self.assertEqual(result.code, USAGE, str(result))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -240,13 +240,15 @@ static const struct frame *level_find(struct workload *workload, const char *lev
 double workload_evaluate(struct workload *workload, const char *expression, const char *level)
 {
 	struct name_context context = { workload, &workload->frame, level };
+	struct frame none = { .rows = workload->frame.rows };
 	struct formula_names names;
 	double number;
 
 	if (level && !workload->is_rocpd)
 		context.frame = level_find(workload, level);
-	if (!context.frame)
-		return (double)NAN;
+	/* What is made of the device's numbers alone has a value without any counter. */
+	if (!context.frame || !context.frame->rows)
+		context.frame = &none;
 	names = names_of(&context);
 	/* Columns of variables are as long as those of the workload. */
 	if (context.frame->rows != workload->frame.rows ||

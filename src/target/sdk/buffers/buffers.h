@@ -13,6 +13,9 @@
  * and its kind. */
 void buffer_write(unsigned context, int kind, const void *record, size_t size);
 
+/* Into that buffer, a record of the category of counters, which begins as its tool is to see it. */
+void buffer_write_counter(struct sdk_handle id, int kind, const void *record, size_t size);
+
 /* The same in two steps, for who fills in the record where it will be: all but its first word, the
  * size, which says that it is whole. */
 struct sdk_buffer;

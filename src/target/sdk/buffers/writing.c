@@ -65,9 +65,8 @@ static __attribute__((noinline)) void *reserve_otherwise(struct sdk_buffer *buff
 	return place;
 }
 
-struct record_place buffer_reserve(unsigned context, int kind, size_t size)
+static struct record_place record_reserve(struct sdk_handle id, size_t size)
 {
-	struct sdk_handle id = sdk_contexts[context].buffers[kind].buffer;
 	struct sdk_buffer *buffer = buffer_entry(id);
 	uint64_t room = ALIGN_UP(size, 8);
 	uint32_t which = __atomic_load_n(&buffer->active, __ATOMIC_ACQUIRE) & 1;
@@ -77,6 +76,11 @@ struct record_place buffer_reserve(unsigned context, int kind, size_t size)
 	    HALF_TAKEN)
 		place = reserve_otherwise(buffer, id, room);
 	return (struct record_place){ buffer, place };
+}
+
+struct record_place buffer_reserve(unsigned context, int kind, size_t size)
+{
+	return record_reserve(sdk_contexts[context].buffers[kind].buffer, size);
 }
 
 void buffer_commit(struct record_place place, size_t size)
@@ -104,4 +108,19 @@ void buffer_write(unsigned context, int kind, const void *record, size_t size)
 	for (size_t i = 1; i < ALIGN_UP(size, 8) / sizeof(*to); i++)
 		to[i] = from[i];
 	buffer_commit(place, size);
+}
+
+void buffer_write_counter(struct sdk_handle id, int kind, const void *record, size_t size)
+{
+	struct record_place place = record_reserve(id, sizeof(struct record_base) + size);
+	struct record_base *base = place.record;
+	const uint64_t *from = record;
+	uint64_t *to = (uint64_t *)(base + 1);
+
+	if (!base)
+		return;
+	base->kind = kind | KIND_COUNTER;
+	for (size_t i = 0; i < size / sizeof(*to); i++)
+		to[i] = from[i];
+	buffer_commit(place, sizeof(*base) + size);
 }

@@ -1,9 +1,10 @@
 /*
- * Writes a recording of made-up samples, as many as one likes, for bench/ui.py: 16 threads on four
- * processors, stacks of a tree with a given number of nodes, a sample each millisecond and thread
- * that runs.
+ * Writes a recording of made-up samples, as many as one likes, for bench/ui.py and bench/fleet.py:
+ * 16 threads on four processors, stacks of a tree with a given number of nodes, a sample each
+ * millisecond and thread that runs.  With a seed, half of the functions are this recording's own,
+ * of a hundred thousand, and its samples are others.
  *
- *   usage: make_samples_file FILE SAMPLES NODES
+ *   usage: make_samples_file FILE SAMPLES NODES [SEED]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ struct writing {
 	struct err err;
 	uint32_t nodes;
 	uint64_t samples, random;
+	uint32_t seed;
 };
 
 static uint32_t random_next(struct writing *self)
@@ -71,9 +73,10 @@ static void put_names(struct writing *self, struct bytes *bytes, struct sample_p
 	struct recorded_name name = { .file = "" };
 	char text[64];
 
-	(void)self;
 	(void)packer;
-	snprintf(text, sizeof(text), "function_%u_of_the_program", i % 20000);
+	snprintf(text, sizeof(text), "function_%u_of_the_program",
+		 self->seed && i % 2 ? (i * 2654435761u ^ self->seed * 40503u) % 100000
+				     : i % 20000);
 	name.function = text;
 	names_put(bytes, i, &name, 1);
 }
@@ -155,8 +158,10 @@ int main(int argc, char **argv)
 {
 	struct writing self = { .random = 1 };
 
-	if (argc != 4)
+	if (argc != 4 && argc != 5)
 		return 2;
+	self.seed = argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 0;
+	self.random += self.seed;
 	self.samples = strtoull(argv[2], NULL, 10);
 	self.nodes = (uint32_t)strtoul(argv[3], NULL, 10);
 	if (recording_create(argv[1], &self.file, &self.err))

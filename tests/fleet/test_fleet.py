@@ -121,10 +121,10 @@ def text(value):
     return struct.pack("<I", len(value)) + value + b"\0"
 
 
-def line(number, part, payload, tag=0x12345678):
+def line(number, part, payload, tag=0x12345678, encoded=None):
     """As src/host/fleet/channel/line.h has it."""
     checksum = zlib.crc32(b"%08x %d %s" % (tag, number, part) + payload)
-    return b"limpet1 %08x %d %s %08x %s\n" % (tag, number, part, checksum, base64.b64encode(payload))
+    return b"limpet1 %08x %d %s %08x %s\n" % (tag, number, part, checksum, encoded or base64.b64encode(payload))
 
 
 def hello(protocol=2, version=b"9.9", node=b"evil"):
@@ -180,8 +180,9 @@ class Launcher(Nodes):
         note = struct.pack("<I", 6) + text(b"x" * 600)
         with open(self.folder / "said", "wb") as said:
             said.write(line(0, b".", hello()))
+            encoded = base64.b64encode(note)
             for number in range(1, (64 << 20) // len(note) + 2):
-                said.write(line(number, b".", note))
+                said.write(line(number, b".", note, encoded=encoded))
         result = self.launched("n1", {"n1": f"cat {self.folder}/said; exec sleep 1000"}, verb="ps", code=4)
         self.assertIn("said more than 64 MiB", result.err)
 
@@ -197,7 +198,7 @@ class Launcher(Nodes):
         script = self.script(f'#!/bin/sh\necho $$ >"{started}"\nexec sleep 1000\n')
         process = subprocess.Popen(
             ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", self.folder / "limpet", "fleet", "ps",
-             "--launcher", f"{raised} --reuid=0 {script} #", "--match", self.name, "--timeout", "2"],
+             "--launcher", f"{raised} --reuid=0 {script} #", "--match", self.name, "--timeout", "1"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.kill)
         self.addCleanup(self.kill_started, started)

@@ -40,19 +40,19 @@ class Record(Nodes):
                 self.assertGreater((self.run_folder / rank["recording"]).stat().st_size, 0)
         return {rank["rank"]: rank for rank in fleet["ranks"]}
 
-    def begin(self, *arguments, whom=("--local",)):
-        """A limpet that records until it is stopped, when the first recording has begun."""
+    def begin(self, *arguments, whom=("--local",), count=1):
+        """A limpet that records until it is stopped, when so many recordings have begun."""
         process = subprocess.Popen(
             [LIMPET, "fleet", "record", *whom, "--match", self.name, "-o", self.run_folder, *PATIENCE, *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        self.assertTrue(harness.wait_until(self.has_begun, 60))
+        self.assertTrue(harness.wait_until(lambda: self.begun() >= count, 60))
         return process
 
-    def has_begun(self):
-        return any(path.stat().st_size > 200 for path in self.run_folder.glob("*.limpet"))
+    def begun(self):
+        return sum(path.stat().st_size > 200 for path in self.run_folder.glob("*.limpet"))
 
     def recorders(self):
         """Processes that record into this folder."""
@@ -60,7 +60,7 @@ class Record(Nodes):
         for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
             with contextlib.suppress(OSError):
                 line = path.read_bytes()
-                if b"record" in line.split(b"\0") and str(self.run_folder).encode() in line:
+                if line.split(b"\0")[1:2] == [b"record"] and str(self.run_folder).encode() in line:
                     found.append(path.parent.name)
         return found
 
@@ -96,8 +96,8 @@ class Record(Nodes):
         self.launched("n1", {"n1": """ "$@" | sed -u 's/^/n1: /' """}, "-d", "1", "-F", "999", "--send", "-o",
                       self.run_folder, verb="record")
         ranks = self.listed()
-        self.assertEqual([rank["state"] for rank in ranks.values()], ["done", "done"])
         for rank in ranks.values():
+            self.assertEqual(rank["state"], "done", rank)
             self.assertTrue(rank["recording"].startswith(f"rank-0000{rank['rank']}-n1-"))
             self.assertEqual(limpet("report", self.run_folder / rank["recording"]).code, 0)
 
@@ -110,10 +110,13 @@ class Record(Nodes):
 
     def test_a_rank_that_ends_is_recorded_up_to_there(self):
         ranks = self.start_spinning(2)
-        process = self.begin("-d", "4")
+        process = self.begin(count=2)
         ranks[0].kill()
+        self.assertTrue(harness.wait_until(lambda: len(self.recorders()) == 1, 60))
+        process.send_signal(signal.SIGINT)
         text = process.communicate(timeout=harness.PATIENCE_S)[0]
-        self.assertEqual(process.returncode, 8, text)
+        # 5: on a busy machine the other one may have had no sample yet.
+        self.assertIn(process.returncode, (8, 5), text)
         self.assertRegex(text, r"ended: 1:\[0\] ")
         self.assertTrue(self.listed()[1]["recording"])
 
@@ -123,7 +126,7 @@ class Record(Nodes):
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         text = process.communicate(timeout=harness.PATIENCE_S)[0]
-        self.assertIn(process.returncode, (0, 8), text)
+        self.assertIn(process.returncode, (0, 5), text)
         self.assertTrue(all(rank["recording"] for rank in self.listed().values()))
         self.assertEqual(self.recorders(), [])
 

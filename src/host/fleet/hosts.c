@@ -3,13 +3,11 @@
  */
 #include "host/fleet/hosts.h"
 
-#include "host/core/room.h"
 #include "host/core/text/text.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool host_name_is_sound(const char *name)
@@ -22,34 +20,18 @@ bool host_name_is_sound(const char *name)
 	return true;
 }
 
-size_t hosts_find(const struct hosts *hosts, const char *name)
-{
-	for (size_t i = 0; i < hosts->count; i++)
-		if (!strcmp(hosts->names[i], name))
-			return i;
-	return SIZE_MAX;
-}
-
 int hosts_add(struct hosts *hosts, const char *name)
 {
-	char *copy;
-
-	if (hosts_find(hosts, name) != SIZE_MAX)
-		return 0;
-	copy = strdup(name);
-	if (!copy || make_room(&hosts->names, hosts->count, &hosts->room, sizeof(*hosts->names))) {
-		free(copy);
+	if (pool_add(&hosts->pool, name) == POOL_NONE)
 		return -ENOMEM;
-	}
-	hosts->names[hosts->count++] = copy;
+	hosts->names = hosts->pool.texts;
+	hosts->count = hosts->pool.count;
 	return 0;
 }
 
 void hosts_done(struct hosts *hosts)
 {
-	for (size_t i = 0; i < hosts->count; i++)
-		free(hosts->names[i]);
-	free(hosts->names);
+	pool_done(&hosts->pool);
 	*hosts = (struct hosts){ 0 };
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "host/core/err.h"
+#include "host/core/pool.h"
 
 #include <stdbool.h>
 
@@ -12,16 +13,15 @@
 
 /* Zero is empty. */
 struct hosts {
-	char **names; /* each once, in the order of the list */
-	size_t count, room;
+	char **names; /* the pool's: each once, in the order of the list */
+	size_t count;
+	struct pool pool;
 };
 
 /* Exit code EXIT_USAGE when it makes no sense. */
 int hosts_parse(struct hosts *ret, const char *text, struct err *err) MUST_CHECK;
 /* Unless it is there; 0 or -ENOMEM. */
 int hosts_add(struct hosts *hosts, const char *name) MUST_CHECK;
-/* SIZE_MAX: it is not there. */
-size_t hosts_find(const struct hosts *hosts, const char *name);
 void hosts_done(struct hosts *hosts);
 
 static inline void hosts_done_at_scope_end(struct hosts *hosts)

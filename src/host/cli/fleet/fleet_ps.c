@@ -47,8 +47,10 @@ static void print_ranks(const struct fleet *fleet)
 	print(stdout, "%s: %zu rank%s on %zu node%s\n", fleet->title, fleet->rank_count,
 	      plural(fleet->rank_count), fleet->node_count, plural(fleet->node_count));
 	print(stdout, ROW, "RANK", "NODE", "PID", "PROGRAM", "STATE", "SAMPLER", "ATTACH");
+	/* Those that nobody has seen are told together, by fleet_tell_failures(). */
 	for (size_t i = 0; i < fleet->rank_count; i++)
-		print_rank(fleet, &fleet->ranks[i]);
+		if (fleet->ranks[i].node != NODE_NONE)
+			print_rank(fleet, &fleet->ranks[i]);
 }
 
 static enum exit_code ps_run(char **argv)

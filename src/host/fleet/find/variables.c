@@ -3,17 +3,22 @@
  */
 #include "host/fleet/find/variables.h"
 
-#include "host/process/procfs.h"
+#include "host/core/text/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* More than the kernel starts a program with: three quarters of its largest stack, 6 MiB. */
+#define ENVIRON_MAX ((size_t)8 << 20)
+
 int variables_read(struct variables *ret, pid_t pid)
 {
-	struct err ignored = { 0 };
+	char path[64];
 
 	*ret = (struct variables){ 0 };
-	return proc_read(pid, "environ", &ret->text, &ret->size, &ignored);
+	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	return text_read_file(path, ENVIRON_MAX, &ret->text, &ret->size);
 }
 
 void variables_done(struct variables *variables)

@@ -6,7 +6,7 @@
 #include "host/core/bytes.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
-#include "host/core/environment.h"
+#include "host/core/self/environment.h"
 #include "host/core/text/text.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "host/cli/report.h"
 #include "host/cli/version.h"
 #include "host/core/cleanup.h"
-#include "host/core/interrupt.h"
+#include "host/core/self/interrupt.h"
 #include "host/core/text/json.h"
 #include "host/core/text/plural.h"
 #include "host/core/text/print.h"

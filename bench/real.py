@@ -98,16 +98,21 @@ class OneThread(Redis):
         self.wait_port()
 
 
+def server_open(folder):
+    server = OneThread(pathlib.Path(folder))
+    try:
+        server.open()
+    except Unavailable:
+        server.close()
+        raise
+    return server
+
+
 class Commands:
     """redis under load: its own count of commands."""
 
     def __init__(self, folder):
-        self.server = OneThread(pathlib.Path(folder))
-        try:
-            self.server.open()
-        except Unavailable:
-            self.server.close()
-            raise
+        self.server = server_open(folder)
         self.pid = self.server.targets()[0]
         argv = ["redis-benchmark", "-q", "-p", str(self.server.port), "-n", "1000000000", "-r", "100000", "-d", "200",
                 "-c", "20", "-P", "16", "-t", "set"]  # fmt: skip
@@ -139,12 +144,7 @@ class Script:
     REQUEST = b"*3\r\n$4\r\nEVAL\r\n$%d\r\n%s\r\n$1\r\n0\r\n" % (len(TEXT), TEXT)
 
     def __init__(self, folder):
-        self.server = OneThread(pathlib.Path(folder))
-        try:
-            self.server.open()
-        except Unavailable:
-            self.server.close()
-            raise
+        self.server = server_open(folder)
         self.pid, self.prices, self.is_over = self.server.targets()[0], [], False
         self.thread = threading.Thread(target=self.ask)
         self.thread.start()

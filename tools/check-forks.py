@@ -24,7 +24,7 @@ KNOWN = {
     "src/target/bootstrap/boot.c": "before the agent is there, and after; in turn with forks",
     "src/target/bootstrap/boot_forks.c": "registers the handlers themselves",
     "src/target/lifecycle/library_close.c": "only compares the address with what a library imports",
-    "compat/register/loader.c": "for the register library, in turn with forks",
+    "compat/register/process/loader.c": "for the register library, in turn with forks",
     "compat/register/inprocess.c": "strerror, in turn with forks",
 }
 
@@ -40,7 +40,7 @@ def main():
     unknown = {name: call for name, call in found.items() if call and name not in KNOWN}
     for name, call in sorted(unknown.items()):
         print(f"{name}: {call.group().strip()}: takes a lock that a child of fork may find held.  Call it by "
-              "target/runtime/libc_calls.h (compat/register/loader.h)")
+              "target/runtime/libc_calls.h (compat/register/process/loader.h)")
     return 1 if unknown or not found else 0
 
 

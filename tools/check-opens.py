@@ -17,7 +17,7 @@ KNOWN = {
     "fleet/job/fleet_job.c": "/proc/self/exe, for nodes that have no limpet",
     "attach/library.c": "a file system of ours that nobody else sees yet; /proc/self",
     "attach/lock_holder.c": "/proc/locks",
-    "attach/spawn.c": "temporary folders of ours",
+    "attach/children/spawn.c": "temporary folders of ours",
     "cli/main.c": "/dev/null",
     "collect/facts.c": "/proc/self/cmdline",
     "collect/files.c": "/proc/PID/fd",

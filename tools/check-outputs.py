@@ -38,7 +38,7 @@ ALLOWED = {
     # In a file system that nobody else can see yet.
     "src/host/attach/library.c": {"O_CREAT", "O_WRONLY", "symlinkat"},
     # Files without a name.
-    "src/host/attach/spawn.c": {"O_TMPFILE", "O_RDWR"},
+    "src/host/attach/children/spawn.c": {"O_TMPFILE", "O_RDWR"},
     # A page with a name by chance, O_EXCL, made with the rights of the user alone; /dev/null.
     "src/host/ui/browser.c": {"O_CREAT", "O_WRONLY", "O_RDWR"},
     # /dev/null.

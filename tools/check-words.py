@@ -28,19 +28,15 @@ ALLOWED = {
     "src/host/core/text/foreign.c": {"fputs", "fwrite"},
     "src/host/core/text/print.c": {"fwrite"},
     "src/host/core/text/json.c": {"fputc", "fputs", "fwrite"},
-    # Its own words, without the lock of stderr.
-    "src/host/core/interrupt.c": {"write"},
     # Writes what foreign_clean() has cleaned.
     "compat/attach/log.c": {"write"},
     # A literal, where only system calls are left.
-    "src/host/core/interrupt.c": {"write"},
+    "src/host/core/self/interrupt.c": {"write"},
     # Cells of screen.c, whose letters are from letter_at().
     "src/host/top/render/terminal.c": {"mvaddnwstr"},
     # Bytes for machines: lengths stand before texts, and nobody reads them on a terminal.
     "src/host/export/profile/pprof.c": {"fwrite"},
-    "src/host/export/trace/pftrace.c": {"fwrite"},
-    "src/host/export/trace/pftrace_samples.c": {"fwrite"},
-    "src/host/export/trace/pftrace_windows.c": {"fwrite"},
+    "src/host/export/trace/pftrace_packet.c": {"fwrite"},
     # Bytes for machines, cleaned by foreign_copy() before, and JSON of json.c.
     "src/host/ui/columns.c": {"fwrite"},
     # The page itself, and answers as base64.

@@ -3,7 +3,7 @@
  */
 #include "analyze_mode.h"
 
-#include "definitions.h"
+#include "definitions/definitions.h"
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
 #include "report.h"

@@ -2,7 +2,7 @@
  * rocprof-compute, for machines without AMD's: the same command line and folder.
  */
 #include "analyze_mode.h"
-#include "host/core/environment.h"
+#include "host/core/self/environment.h"
 #include "host/core/text/print.h"
 #include "profile_mode.h"
 

@@ -5,11 +5,11 @@
 #include "profile_mode.h"
 
 #include "collect.h"
-#include "definitions.h"
+#include "definitions/definitions.h"
+#include "definitions/sets.h"
 #include "host/core/cleanup.h"
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
-#include "sets.h"
 #include "system_info.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "panels.h"
+#include "definitions/panels.h"
 #include "workload.h"
 
 struct compute_report {

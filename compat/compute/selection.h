@@ -3,8 +3,8 @@
  */
 #pragma once
 
-#include "counter_names.h"
-#include "panels.h"
+#include "definitions/counter_names.h"
+#include "definitions/panels.h"
 
 #define PASSES_MAX   128u
 #define PASS_MAX     64u

@@ -3,9 +3,9 @@
  */
 #include "workload.h"
 
-#include "counter_names.h"
+#include "definitions/counter_names.h"
+#include "definitions/yaml_tree.h"
 #include "host/core/text/print.h"
-#include "yaml_tree.h"
 
 #include <errno.h>
 #include <math.h>

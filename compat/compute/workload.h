@@ -4,7 +4,7 @@
 #pragma once
 
 #include "csv_table.h"
-#include "formula.h"
+#include "definitions/formula.h"
 #include "frame.h"
 #include "options.h"
 

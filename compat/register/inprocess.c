@@ -6,10 +6,10 @@
 #include "compat/register/inprocess.h"
 
 #include "compat/register/activation.h"
-#include "compat/register/forks.h"
 #include "compat/register/guarded.h"
 #include "compat/register/handover.h"
-#include "compat/register/libc_functions.h"
+#include "compat/register/process/forks.h"
+#include "compat/register/process/libc_functions.h"
 #include "compat/register/switches.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  */
 #include "compat/register/sdk.h"
 
-#include "compat/register/loader.h"
+#include "compat/register/process/loader.h"
 #include "compat/register/switches.h"
 #include "shared/base/macros.h"
 #include "shared/wire/page.h"

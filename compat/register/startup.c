@@ -4,8 +4,8 @@
  */
 #include "compat/register/startup.h"
 
-#include "compat/register/libc_functions.h"
-#include "compat/register/loader.h"
+#include "compat/register/process/libc_functions.h"
+#include "compat/register/process/loader.h"
 #include "compat/register/switches.h"
 
 typedef int start_function(const struct boot_libc *libc, const char *tools, char *text,

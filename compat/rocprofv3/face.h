@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/core/ending.h"
+#include "host/core/self/ending.h"
 
 /* As in AMD's --log-level. */
 enum say_level { SAY_FATAL, SAY_ERROR, SAY_WARNING, SAY_INFO, SAY_TRACE };

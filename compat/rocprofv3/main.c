@@ -6,7 +6,7 @@
 #include "environment.h"
 #include "help.h"
 #include "host/attach/launch/launched.h"
-#include "host/core/environment.h"
+#include "host/core/self/environment.h"
 #include "host/core/text/print.h"
 #include "input.h"
 #include "profiling.h"

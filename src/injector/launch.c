@@ -280,7 +280,7 @@ static int make_room(struct stopped *self, uint64_t code)
 static int lay_doorstep(struct stopped *self)
 {
 	struct beginning beginning;
-	struct found_code code;
+	struct found_code code = { 0 };
 	int r = read_beginning(self, &beginning);
 
 	if (r)

@@ -3,9 +3,9 @@
  */
 #include "unit.h"
 
-#include "compat/compute/counter_names.h"
 #include "compat/compute/csv_table.h"
-#include "compat/compute/formula.h"
+#include "compat/compute/definitions/counter_names.h"
+#include "compat/compute/definitions/formula.h"
 
 #include <math.h>
 #include <stdlib.h>

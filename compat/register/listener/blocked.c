@@ -4,7 +4,7 @@
  */
 #include "compat/register/listener/blocked.h"
 
-#include "compat/register/loader.h"
+#include "compat/register/process/loader.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -6,11 +6,11 @@
 #include "compat/register/listener/connection.h"
 
 #include "compat/register/handover.h"
-#include "compat/register/libc_functions.h"
 #include "compat/register/listener/glance.h"
 #include "compat/register/listener/guard.h"
 #include "compat/register/listener/offer.h"
 #include "compat/register/listener/peer.h"
+#include "compat/register/process/libc_functions.h"
 #include "shared/wire/listener.h"
 #include "target/runtime/identity.h"
 

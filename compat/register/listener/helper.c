@@ -6,11 +6,11 @@
  */
 #include "compat/register/listener/helper.h"
 
-#include "compat/register/forks.h"
-#include "compat/register/libc_functions.h"
 #include "compat/register/listener/blocked.h"
 #include "compat/register/listener/guard.h"
 #include "compat/register/listener/listener.h"
+#include "compat/register/process/forks.h"
+#include "compat/register/process/libc_functions.h"
 #include "compat/register/registry.h"
 #include "compat/register/switches.h"
 #include "shared/arch/syscall.h"

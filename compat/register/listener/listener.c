@@ -4,11 +4,11 @@
  */
 #include "compat/register/listener/listener.h"
 
-#include "compat/register/forks.h"
 #include "compat/register/listener/connection.h"
 #include "compat/register/listener/glance.h"
 #include "compat/register/listener/guard.h"
 #include "compat/register/listener/offer.h"
+#include "compat/register/process/forks.h"
 #include "shared/wire/listener.h"
 #include "target/runtime/descriptor.h"
 

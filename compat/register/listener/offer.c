@@ -3,8 +3,8 @@
  */
 #include "compat/register/listener/offer.h"
 
-#include "compat/register/forks.h"
 #include "compat/register/listener/glance.h"
+#include "compat/register/process/forks.h"
 #include "target/runtime/descriptor.h"
 
 #include <string.h>

@@ -15,7 +15,7 @@
 #include "host/attach/listener.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
-#include "host/core/interrupt.h"
+#include "host/core/self/interrupt.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
 

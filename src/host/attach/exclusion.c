@@ -7,7 +7,7 @@
 
 #include "host/attach/lock_holder.h"
 #include "host/core/clock.h"
-#include "host/core/interrupt.h"
+#include "host/core/self/interrupt.h"
 #include "host/process/memory.h"
 
 #include <errno.h>

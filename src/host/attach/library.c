@@ -5,8 +5,8 @@
  */
 #include "host/attach/library.h"
 
-#include "host/attach/handover.h"
-#include "host/attach/spawn.h"
+#include "host/attach/children/handover.h"
+#include "host/attach/children/spawn.h"
 #include "host/core/cleanup.h"
 #include "host/core/descriptors.h"
 #include "host/process/rights/rights.h"

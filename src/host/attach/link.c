@@ -4,7 +4,7 @@
  */
 #include "host/attach/link.h"
 
-#include "host/attach/spawn.h"
+#include "host/attach/children/spawn.h"
 #include "host/core/clock.h"
 
 #include <errno.h>

@@ -6,8 +6,8 @@
  */
 #include "host/attach/socket_take.h"
 
-#include "host/attach/handover.h"
-#include "host/attach/spawn.h"
+#include "host/attach/children/handover.h"
+#include "host/attach/children/spawn.h"
 #include "host/core/cleanup.h"
 
 #include <errno.h>

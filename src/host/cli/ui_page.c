@@ -4,7 +4,7 @@
 #include "host/cli/ui_page.h"
 
 #include "host/core/cleanup.h"
-#include "host/core/ending.h"
+#include "host/core/self/ending.h"
 #include "host/core/text/print.h"
 #include "host/ui/browser.h"
 

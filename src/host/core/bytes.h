@@ -52,6 +52,14 @@ static inline unsigned char *varint_put(unsigned char *at, uint64_t value)
 	return at;
 }
 
+static inline void bytes_varint(struct bytes *bytes, uint64_t value)
+{
+	unsigned char *at = bytes_reserve(bytes, VARINT_MAX);
+
+	if (at)
+		bytes->size += (size_t)(varint_put(at, value) - at);
+}
+
 /* One of any length. */
 uint64_t cursor_long_varint(struct cursor *cursor);
 
@@ -72,4 +80,16 @@ static inline uint64_t zigzag(uint64_t difference)
 static inline uint64_t unzigzag(uint64_t value)
 {
 	return value >> 1 ^ (0 - (value & 1));
+}
+
+/* A number as its difference to the one before it, either way. */
+static inline void bytes_difference(struct bytes *bytes, uint64_t value, uint64_t *last)
+{
+	bytes_varint(bytes, zigzag(value - *last));
+	*last = value;
+}
+
+static inline uint64_t cursor_difference(struct cursor *cursor, uint64_t *last)
+{
+	return *last += unzigzag(cursor_varint(cursor));
 }

@@ -87,6 +87,7 @@ struct counter_metric counter_metric_find(const struct counter_events *events,
 								(double)partner->value,
 							ratios[i].unit };
 	}
-	return count->status == COUNT_INCOMPLETE ? (struct counter_metric){ 0 }
-						 : metric_rate(event, count->value, span_ns);
+	if (count->status == COUNT_INCOMPLETE)
+		return (struct counter_metric){ 0 };
+	return metric_rate(event, count->value, span_ns);
 }

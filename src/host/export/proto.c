@@ -10,30 +10,22 @@
 
 enum wire_type { WIRE_VARINT = 0, WIRE_FIXED = 1, WIRE_LENGTH = 2 };
 
-static void put_varint(struct bytes *message, uint64_t value)
-{
-	unsigned char *at = bytes_reserve(message, VARINT_MAX);
-
-	if (at)
-		message->size += (size_t)(varint_put(at, value) - at);
-}
-
 void proto_number(struct bytes *message, unsigned field, uint64_t value)
 {
-	put_varint(message, (uint64_t)field << 3 | WIRE_VARINT);
-	put_varint(message, value);
+	bytes_varint(message, (uint64_t)field << 3 | WIRE_VARINT);
+	bytes_varint(message, value);
 }
 
 void proto_fixed(struct bytes *message, unsigned field, uint64_t value)
 {
-	put_varint(message, (uint64_t)field << 3 | WIRE_FIXED);
+	bytes_varint(message, (uint64_t)field << 3 | WIRE_FIXED);
 	bytes_u64(message, value);
 }
 
 static void put_block(struct bytes *message, unsigned field, const void *data, size_t size)
 {
-	put_varint(message, (uint64_t)field << 3 | WIRE_LENGTH);
-	put_varint(message, size);
+	bytes_varint(message, (uint64_t)field << 3 | WIRE_LENGTH);
+	bytes_varint(message, size);
 	bytes_put(message, data, size);
 }
 

@@ -6,7 +6,7 @@
 #include "host/core/bytes.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
-#include "host/core/environment.h"
+#include "host/core/self/environment.h"
 #include "host/core/text/text.h"
 
 #include <errno.h>
@@ -100,10 +100,10 @@ int child_start(struct child *ret, const char *const *argv, struct err *err)
 		pipes_close(&pipes);
 		return start_refuse(r, argv[0], err);
 	}
-	*ret = (struct child){ .pid = pid,
-			       .input = TAKE_FD(pipes.input[1]),
-			       .output = TAKE_FD(pipes.output[0]),
-			       .errors = TAKE_FD(pipes.errors[0]) };
+	*ret = (struct child){ .pid = pid };
+	ret->input = TAKE_FD(pipes.input[1]);
+	ret->output = TAKE_FD(pipes.output[0]);
+	ret->errors = TAKE_FD(pipes.errors[0]);
 	fcntl(ret->input, F_SETFL, O_NONBLOCK);
 	pipes_close(&pipes);
 	return 0;

@@ -117,14 +117,6 @@ bool note_take(struct cursor *cursor, struct note_message *ret)
 	return !cursor->has_failed;
 }
 
-static void varint_add(struct bytes *bytes, uint64_t value)
-{
-	unsigned char *at = bytes_reserve(bytes, VARINT_MAX);
-
-	if (at)
-		bytes->size += (size_t)(varint_put(at, value) - at);
-}
-
 void frames_add_text(struct frames_draft *frames, const char *text)
 {
 	bytes_text(&frames->texts, text);
@@ -133,9 +125,9 @@ void frames_add_text(struct frames_draft *frames, const char *text)
 
 void frames_add_node(struct frames_draft *frames, const struct frame_node *node)
 {
-	varint_add(&frames->nodes, node->parent == FRAME_ROOT ? 0 : (uint64_t)node->parent + 1);
-	varint_add(&frames->nodes, node->function);
-	varint_add(&frames->nodes, node->module);
+	bytes_varint(&frames->nodes, node->parent == FRAME_ROOT ? 0 : (uint64_t)node->parent + 1);
+	bytes_varint(&frames->nodes, node->function);
+	bytes_varint(&frames->nodes, node->module);
 	frames->node_count++;
 }
 
@@ -216,11 +208,11 @@ void stacks_put(struct bytes *message, const struct stacks_message *stacks)
 
 void stacks_put_thread(struct bytes *message, const struct stacks_thread *thread)
 {
-	varint_add(message, thread->tid);
-	varint_add(message, thread->flags);
-	varint_add(message, thread->state);
-	varint_add(message, thread->leaf == FRAME_ROOT ? 0 : (uint64_t)thread->leaf + 1);
-	varint_add(message, thread->turns);
+	bytes_varint(message, thread->tid);
+	bytes_varint(message, thread->flags);
+	bytes_varint(message, thread->state);
+	bytes_varint(message, thread->leaf == FRAME_ROOT ? 0 : (uint64_t)thread->leaf + 1);
+	bytes_varint(message, thread->turns);
 	bytes_text(message, thread->name);
 	bytes_text(message, thread->call);
 	bytes_text(message, thread->object);

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "host/core/ending.h"
+#include "host/core/self/ending.h"
 #include "host/recorder/period.h"
 #include "host/recorder/recorder.h"
 

@@ -15,25 +15,6 @@
 #define END_SHIFT   2
 #define FLAGS_SHIFT 6
 
-static void put_varint(struct bytes *bytes, uint64_t value)
-{
-	unsigned char *at = bytes_reserve(bytes, VARINT_MAX);
-
-	if (at)
-		bytes->size += (size_t)(varint_put(at, value) - at);
-}
-
-static void put_difference(struct bytes *bytes, uint64_t value, uint64_t *last)
-{
-	put_varint(bytes, zigzag(value - *last));
-	*last = value;
-}
-
-static uint64_t take_difference(struct cursor *cursor, uint64_t *last)
-{
-	return *last += unzigzag(cursor_varint(cursor));
-}
-
 /* A number that must fit into 32 bits. */
 static uint32_t number_small(struct cursor *cursor, uint64_t value)
 {
@@ -139,8 +120,8 @@ int code_take(struct cursor *cursor, struct recorded_code *ret)
 void frame_put(struct bytes *bytes, struct sample_packer *packer,
 	       const struct recorded_frame *frame)
 {
-	put_varint(bytes, (uint64_t)frame->code << 1 | frame->is_return);
-	put_difference(bytes, frame->address, &packer->address);
+	bytes_varint(bytes, (uint64_t)frame->code << 1 | frame->is_return);
+	bytes_difference(bytes, frame->address, &packer->address);
 }
 
 int frame_take(struct cursor *cursor, struct sample_packer *packer, struct recorded_frame *ret)
@@ -149,15 +130,15 @@ int frame_take(struct cursor *cursor, struct sample_packer *packer, struct recor
 
 	ret->code = number_small(cursor, code >> 1);
 	ret->is_return = code & 1;
-	ret->address = take_difference(cursor, &packer->address);
+	ret->address = cursor_difference(cursor, &packer->address);
 	return sample_chunks_answer(cursor);
 }
 
 void stack_put(struct bytes *bytes, struct sample_packer *packer, uint32_t number,
 	       const struct recorded_stack *stack)
 {
-	put_varint(bytes, stack->caller == STACK_NONE ? 0 : number - stack->caller);
-	put_difference(bytes, stack->frame, &packer->frame);
+	bytes_varint(bytes, stack->caller == STACK_NONE ? 0 : number - stack->caller);
+	bytes_difference(bytes, stack->frame, &packer->frame);
 }
 
 int stack_take(struct cursor *cursor, struct sample_packer *packer, uint32_t number,
@@ -166,21 +147,21 @@ int stack_take(struct cursor *cursor, struct sample_packer *packer, uint32_t num
 	uint64_t back = cursor_varint(cursor);
 
 	ret->caller = back ? number - (uint32_t)back : STACK_NONE;
-	ret->frame = number_small(cursor, take_difference(cursor, &packer->frame));
+	ret->frame = number_small(cursor, cursor_difference(cursor, &packer->frame));
 	return back > number ? -EPROTO : sample_chunks_answer(cursor);
 }
 
 void sample_put(struct bytes *bytes, struct sample_packer *packer,
 		const struct recorded_sample *sample)
 {
-	put_varint(bytes, (uint64_t)sample->kind | (uint64_t)sample->end << END_SHIFT |
-				  (uint64_t)sample->flags << FLAGS_SHIFT);
-	put_varint(bytes, sample->thread);
-	put_difference(bytes, sample->time_ns, &packer->time_ns);
-	put_difference(bytes, sample->weight_ns, &packer->weight_ns[sample->kind]);
-	put_varint(bytes, sample->cpu);
-	put_difference(bytes, sample->stack == STACK_NONE ? 0 : (uint64_t)sample->stack + 1,
-		       &packer->stack);
+	bytes_varint(bytes, (uint64_t)sample->kind | (uint64_t)sample->end << END_SHIFT |
+				    (uint64_t)sample->flags << FLAGS_SHIFT);
+	bytes_varint(bytes, sample->thread);
+	bytes_difference(bytes, sample->time_ns, &packer->time_ns);
+	bytes_difference(bytes, sample->weight_ns, &packer->weight_ns[sample->kind]);
+	bytes_varint(bytes, sample->cpu);
+	bytes_difference(bytes, sample->stack == STACK_NONE ? 0 : (uint64_t)sample->stack + 1,
+			 &packer->stack);
 	if (sample->kind != SAMPLE_RUNNING)
 		bytes_put(bytes, &sample->state, 1);
 }
@@ -198,7 +179,7 @@ static inline uint64_t varint_near(struct cursor *cursor)
 	uint64_t byte = *cursor->at++, value = byte & 0x7f;
 
 	for (unsigned shift = 7; byte >= 0x80; shift += 7) {
-		if (shift >= 7 * VARINT_MAX) {
+		if (shift >= 64) {
 			cursor->has_failed = true;
 			return 0;
 		}
@@ -278,12 +259,12 @@ void decoded_samples_done(struct decoded_samples *samples)
 void names_put(struct bytes *bytes, uint32_t frame, const struct recorded_name *names,
 	       uint32_t count)
 {
-	put_varint(bytes, frame);
-	put_varint(bytes, count);
+	bytes_varint(bytes, frame);
+	bytes_varint(bytes, count);
 	for (uint32_t i = 0; i < count; i++) {
 		bytes_text(bytes, names[i].function);
 		bytes_text(bytes, names[i].file);
-		put_varint(bytes, names[i].line);
+		bytes_varint(bytes, names[i].line);
 	}
 }
 

@@ -36,25 +36,6 @@ int metric_take(struct cursor *cursor, struct recorded_metric *ret)
 	return cursor->has_failed || ret->form >= METRIC_FORMS ? -EPROTO : 0;
 }
 
-static void put_varint(struct bytes *bytes, uint64_t value)
-{
-	unsigned char *at = bytes_reserve(bytes, VARINT_MAX);
-
-	if (at)
-		bytes->size += (size_t)(varint_put(at, value) - at);
-}
-
-static void put_difference(struct bytes *bytes, uint64_t value, uint64_t *last)
-{
-	put_varint(bytes, zigzag(value - *last));
-	*last = value;
-}
-
-static uint64_t take_difference(struct cursor *cursor, uint64_t *last)
-{
-	return *last += unzigzag(cursor_varint(cursor));
-}
-
 static uint64_t double_bits(double value)
 {
 	uint64_t bits;
@@ -74,9 +55,9 @@ static double double_of(uint64_t bits)
 void window_put(struct bytes *bytes, struct window_packer *packer,
 		const struct recorded_window *window)
 {
-	put_varint(bytes, (uint64_t)window->metric << FLAG_BITS | (window->flags & WINDOW_FLAGS));
-	put_difference(bytes, window->begin_ns, &packer->begin_ns);
-	put_difference(bytes, window->end_ns - window->begin_ns, &packer->length_ns);
+	bytes_varint(bytes, (uint64_t)window->metric << FLAG_BITS | (window->flags & WINDOW_FLAGS));
+	bytes_difference(bytes, window->begin_ns, &packer->begin_ns);
+	bytes_difference(bytes, window->end_ns - window->begin_ns, &packer->length_ns);
 	if (!(window->flags & WINDOW_MISSING))
 		bytes_u64(bytes, double_bits(window->value));
 }
@@ -88,8 +69,8 @@ int window_take(struct cursor *cursor, struct window_packer *packer, struct reco
 
 	ret->metric = (uint32_t)(head >> FLAG_BITS);
 	ret->flags = head & WINDOW_FLAGS;
-	ret->begin_ns = take_difference(cursor, &packer->begin_ns);
-	length_ns = take_difference(cursor, &packer->length_ns);
+	ret->begin_ns = cursor_difference(cursor, &packer->begin_ns);
+	length_ns = cursor_difference(cursor, &packer->length_ns);
 	ret->end_ns = ret->begin_ns + length_ns;
 	ret->value = ret->flags & WINDOW_MISSING ? 0 : double_of(cursor_u64(cursor));
 	return cursor->has_failed || head >> FLAG_BITS > UINT32_MAX ||

@@ -4,8 +4,8 @@
  */
 #include "host/symbols/debug_file.h"
 
-#include "host/core/interrupt.h"
 #include "host/core/notes.h"
+#include "host/core/self/interrupt.h"
 #include "host/process/foreign_file.h"
 
 #include <errno.h>

@@ -4,10 +4,10 @@
  */
 #include "host/symbols/lines.h"
 
-#include "host/core/address_space.h"
 #include "host/core/clock.h"
 #include "host/core/notes.h"
 #include "host/core/room.h"
+#include "host/core/self/address_space.h"
 #include "host/core/sorted.h"
 #include "host/symbols/elf/elf_limits.h"
 #include "host/symbols/elf/elf_source.h"

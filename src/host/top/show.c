@@ -6,7 +6,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
-#include "host/core/interrupt.h"
+#include "host/core/self/interrupt.h"
 #include "host/top/render/render.h"
 
 #include <errno.h>

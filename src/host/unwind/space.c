@@ -96,7 +96,7 @@ static int make_ranges(const struct space *space, const struct maps *maps,
 	size_t made = 0;
 	int r = 0;
 
-	for (size_t i = 0; !r && made < count; i++)
+	for (size_t i = 0; !r && made < count && i < maps->count; i++)
 		if (maps->items[i].executable)
 			r = make_range(space, maps, &maps->items[i], &ranges[made++]);
 	return r;

@@ -313,16 +313,16 @@ bool identity_is_unfiltered(void)
 	char list[CHUNK] __attribute__((aligned(8)));
 	struct descriptor folder;
 	struct identity own;
-	bool is_free;
-	long size = 0;
+	bool is_free = true;
+	long size = 1;
 
 	if (read_status("/proc/thread-self/status", &own) || own.fields[FIELD_SECCOMP] ||
 	    open_file("/proc/self/task", &folder))
 		return false;
-	do {
+	while (is_free && size > 0) {
 		size = raw3(SYS_getdents64, folder.fd, list, sizeof(list));
 		is_free = size >= 0 && !is_any_filtered(list, size);
-	} while (is_free && size > 0);
+	}
 	descriptor_close(&folder);
 	return is_free;
 }

@@ -5,7 +5,7 @@
 
 #include "host/attach/facts/facts.h"
 #include "host/core/clock.h"
-#include "host/core/interrupt.h"
+#include "host/core/self/interrupt.h"
 #include "host/process/memory.h"
 
 #include <errno.h>

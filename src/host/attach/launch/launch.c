@@ -4,10 +4,10 @@
  */
 #include "host/attach/launch/launch.h"
 
+#include "host/attach/children/spawn.h"
 #include "host/attach/facts/modules.h"
-#include "host/attach/spawn.h"
 #include "host/attach/target.h"
-#include "host/core/environment.h"
+#include "host/core/self/environment.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
 #include "host/process/rights/rights.h"

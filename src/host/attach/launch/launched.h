@@ -5,7 +5,7 @@
 #pragma once
 
 #include "host/attach/launch/launch.h"
-#include "host/core/ending.h"
+#include "host/core/self/ending.h"
 
 struct launched {
 	struct launch launch;

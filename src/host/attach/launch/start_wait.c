@@ -5,7 +5,7 @@
 #include "host/attach/launch/start_wait.h"
 
 #include "host/core/clock.h"
-#include "host/core/interrupt.h"
+#include "host/core/self/interrupt.h"
 
 #include <errno.h>
 #include <poll.h>

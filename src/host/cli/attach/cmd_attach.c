@@ -9,7 +9,7 @@
 #include "host/cli/report.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
-#include "host/core/ending.h"
+#include "host/core/self/ending.h"
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
 #include "host/session/session.h"

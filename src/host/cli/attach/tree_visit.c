@@ -5,7 +5,7 @@
 #include "host/cli/attach/tree_visit.h"
 
 #include "host/cli/attach/departure.h"
-#include "host/core/ending.h"
+#include "host/core/self/ending.h"
 #include "host/core/text/json.h"
 #include "host/core/text/plural.h"
 #include "host/core/text/print.h"

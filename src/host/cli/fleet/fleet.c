@@ -6,7 +6,7 @@
 #include "host/cli/report.h"
 #include "host/cli/version.h"
 #include "host/core/cleanup.h"
-#include "host/core/interrupt.h"
+#include "host/core/self/interrupt.h"
 #include "host/core/text/json.h"
 #include "host/core/text/plural.h"
 #include "host/core/text/print.h"
@@ -92,14 +92,15 @@ static void group_tell(const struct fleet_rank *const *ranks, size_t count)
 static void ranks_tell(const struct fleet *fleet)
 {
 	CLEANUP(free)
-	const struct fleet_rank **failed = calloc(fleet->rank_count + 1, sizeof(*failed));
+	const struct fleet_rank **failed =
+		calloc(fleet->rank_count + 1, sizeof(struct fleet_rank *));
 	size_t count = 0;
 
 	for (size_t i = 0; failed && i < fleet->rank_count; i++)
 		if (fleet->ranks[i].state != RANK_DONE && fleet->ranks[i].state != RANK_IDLE)
 			failed[count++] = &fleet->ranks[i];
 	if (count)
-		qsort(failed, count, sizeof(*failed), compare_failures);
+		qsort(failed, count, sizeof(struct fleet_rank *), compare_failures);
 	for (size_t i = 0, end; i < count; i = end) {
 		for (end = i + 1; end < count && !compare_reasons(failed[i], failed[end]); end++)
 			;

@@ -9,7 +9,7 @@
 #include "host/cli/record/size.h"
 #include "host/cli/report.h"
 #include "host/cli/version.h"
-#include "host/core/ending.h"
+#include "host/core/self/ending.h"
 #include "host/core/text/print.h"
 #include "host/process/status.h"
 

@@ -6,7 +6,7 @@
 #include "host/cli/progress.h"
 #include "host/cli/record/messages.h"
 #include "host/core/cleanup.h"
-#include "host/core/interrupt.h"
+#include "host/core/self/interrupt.h"
 #include "host/core/text/print.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
 #include "host/cli/stat/writer.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
-#include "host/core/ending.h"
+#include "host/core/self/ending.h"
 #include "host/core/text/print.h"
 
 #include <errno.h>

@@ -12,7 +12,7 @@
 #include "host/cli/version.h"
 #include "host/cli/view.h"
 #include "host/core/cleanup.h"
-#include "host/core/ending.h"
+#include "host/core/self/ending.h"
 #include "host/core/text/print.h"
 #include "host/model/samples/profile.h"
 #include "host/recorder/windows/counter_choice.h"

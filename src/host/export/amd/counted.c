@@ -141,11 +141,11 @@ static struct counter_formulas *formulas_of(struct counted *counted,
 {
 	struct counter_formulas **formulas = &counted->formulas[process->number];
 
-	if (*formulas)
-		return *formulas;
-	*formulas = calloc(1, sizeof(**formulas));
-	if (*formulas)
-		counter_formulas_init(*formulas, process->counters, process->counter_count);
+	if (!*formulas) {
+		*formulas = calloc(1, sizeof(**formulas));
+		if (*formulas)
+			counter_formulas_init(*formulas, process->counters, process->counter_count);
+	}
 	return *formulas;
 }
 

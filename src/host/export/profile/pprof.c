@@ -123,11 +123,8 @@ static void put_type(struct pprof *self, unsigned field, unsigned type)
 
 static void put_packed(struct pprof *self, uint64_t value)
 {
-	unsigned char *at = bytes_reserve(&self->packed, VARINT_MAX);
-
-	if (at)
-		self->packed.size += (size_t)(varint_put(at, value) - at);
-	self->profile.has_failed |= !at;
+	bytes_varint(&self->packed, value);
+	self->profile.has_failed |= self->packed.has_failed;
 }
 
 static void put_label(struct pprof *self, const char *key, const char *string, int64_t number)

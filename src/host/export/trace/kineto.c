@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/core/text/text.h"
 #include "host/export/amd/agents.h"
 #include "host/export/exporter.h"
 #include "host/export/values.h"
@@ -130,10 +131,11 @@ struct track {
 static int64_t stream_number(const struct call *call)
 {
 	uint64_t stream = value_of(call, VALUE_STREAM);
-	const char *name = names_find(&call->process->names, NAME_STREAM, stream);
-	long number;
+	struct text name = text_of(names_find(&call->process->names, NAME_STREAM, stream));
 
-	return sscanf(name, "stream %ld", &number) == 1 ? number : (int64_t)stream;
+	if (text_take_prefix(&name, "stream "))
+		(void)text_take_number(&name, 10, &stream);
+	return (int64_t)stream;
 }
 
 /* A copy to the host is work of the device that it comes from. */

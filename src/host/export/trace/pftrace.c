@@ -17,25 +17,12 @@
 #include "host/export/trace/lanes.h"
 #include "host/export/trace/pftrace.h"
 #include "host/export/trace/pftrace_annotations.h"
+#include "host/export/trace/pftrace_packet.h"
 #include "host/export/trace/pftrace_samples.h"
 #include "host/export/trace/pftrace_windows.h"
 #include "host/export/trace/work_tracks.h"
 
-#define SEQUENCE 1u
-
 /* Field numbers of perfetto_trace.proto. */
-enum trace_field { TRACE_PACKET = 1 };
-enum packet_field {
-	PACKET_CLOCKS = 6,
-	PACKET_TIMESTAMP = 8,
-	PACKET_SEQUENCE = 10,
-	PACKET_EVENT = 11,
-	PACKET_INTERNED = 12,
-	PACKET_FLAGS = 13,
-	PACKET_SYSTEM_INFO = 45,
-	PACKET_TRACK = 60,
-};
-enum packet_flag { FLAG_CLEARED = 1, FLAG_NEEDS_INTERNED = 2 };
 enum clocks_field { CLOCKS_CLOCK = 1, CLOCKS_PRIMARY = 2, CLOCK_ID = 1, CLOCK_TIMESTAMP = 2 };
 enum builtin_clock { REALTIME = 1, MONOTONIC = 3, MONOTONIC_RAW = 5, BOOTTIME = 6 };
 enum system_field { SYSTEM_UTSNAME = 1, UTSNAME_RELEASE = 3, UTSNAME_MACHINE = 4 };
@@ -96,13 +83,7 @@ static uint64_t gauge_track(uint32_t number)
 
 static int packet_end(struct pftrace *self)
 {
-	proto_number(&self->packet, PACKET_SEQUENCE, SEQUENCE);
-	proto_message(&self->trace, TRACE_PACKET, &self->packet);
-	if (self->trace.has_failed)
-		return -ENOMEM;
-	fwrite(self->trace.data, 1, self->trace.size, self->out);
-	self->trace.size = 0;
-	return export_state(self->out);
+	return packet_write(&self->trace, &self->packet, SEQUENCE_CALLS, self->out);
 }
 
 static void put_clock(struct pftrace *self, enum builtin_clock clock, uint64_t time_ns)

@@ -10,21 +10,12 @@
 #include "host/core/cleanup.h"
 #include "host/export/exporter.h"
 #include "host/export/proto.h"
+#include "host/export/trace/pftrace_packet.h"
 #include "host/model/samples/profile.h"
 
-#define SEQUENCE      2u
 #define PACKET_ENOUGH (1u << 20) /* bytes of names in one packet */
 
 /* Field numbers of perfetto_trace.proto. */
-enum {
-	TRACE_PACKET = 1,
-	PACKET_TIMESTAMP = 8,
-	PACKET_SEQUENCE = 10,
-	PACKET_INTERNED = 12,
-	PACKET_FLAGS = 13,
-	PACKET_SAMPLE = 66,
-};
-enum { FLAG_CLEARED = 1, FLAG_NEEDS_INTERNED = 2 };
 enum {
 	INTERNED_FUNCTIONS = 5,
 	INTERNED_FRAMES = 6,
@@ -65,16 +56,10 @@ struct writer {
 
 static int packet_end(struct writer *self)
 {
-	proto_number(&self->packet, PACKET_SEQUENCE, SEQUENCE);
 	proto_number(&self->packet, PACKET_FLAGS,
 		     self->has_begun ? FLAG_NEEDS_INTERNED : FLAG_CLEARED);
 	self->has_begun = true;
-	proto_message(&self->trace, TRACE_PACKET, &self->packet);
-	if (self->trace.has_failed)
-		return -ENOMEM;
-	fwrite(self->trace.data, 1, self->trace.size, self->out);
-	self->trace.size = 0;
-	return export_state(self->out);
+	return packet_write(&self->trace, &self->packet, SEQUENCE_SAMPLES, self->out);
 }
 
 static int interned_end(struct writer *self, size_t enough)

@@ -7,16 +7,13 @@
 #include "host/core/text/print.h"
 #include "host/export/exporter.h"
 #include "host/export/proto.h"
+#include "host/export/trace/pftrace_packet.h"
 #include "host/model/windows/window_points.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define SEQUENCE 3u
-
 /* Field numbers of perfetto_trace.proto. */
-enum { TRACE_PACKET = 1, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_EVENT = 11 };
-enum { PACKET_TRACK = 60 };
 enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PARENT = 5, TRACK_COUNTER = 8 };
 enum { COUNTER_UNIT_NAME = 6 };
 enum { EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_COUNTER_REAL = 44, TYPE_COUNTER = 4 };
@@ -34,13 +31,7 @@ static uint64_t metric_track(const struct model_metric *metric)
 
 static int packet_end(struct writer *self)
 {
-	proto_number(&self->packet, PACKET_SEQUENCE, SEQUENCE);
-	proto_message(&self->trace, TRACE_PACKET, &self->packet);
-	if (self->trace.has_failed)
-		return -ENOMEM;
-	fwrite(self->trace.data, 1, self->trace.size, self->out);
-	self->trace.size = 0;
-	return export_state(self->out);
+	return packet_write(&self->trace, &self->packet, SEQUENCE_WINDOWS, self->out);
 }
 
 static int track_write(struct writer *self, const struct model_metric *metric)

@@ -7,7 +7,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/descriptors.h"
-#include "host/core/interrupt.h"
+#include "host/core/self/interrupt.h"
 #include "host/core/text/print.h"
 
 #include <errno.h>

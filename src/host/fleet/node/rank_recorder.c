@@ -5,7 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
-#include "host/core/environment.h"
+#include "host/core/self/environment.h"
 #include "host/core/text/json_reader.h"
 #include "host/core/text/print.h"
 

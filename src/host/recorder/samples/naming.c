@@ -5,8 +5,8 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
-#include "host/core/interrupt.h"
 #include "host/core/notes.h"
+#include "host/core/self/interrupt.h"
 #include "host/core/text/plural.h"
 
 #include <errno.h>

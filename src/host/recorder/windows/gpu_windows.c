@@ -4,7 +4,7 @@
  */
 #include "host/recorder/windows/gpu_windows.h"
 
-#include "host/attach/helper.h"
+#include "host/attach/children/helper.h"
 #include "host/core/text/print.h"
 #include "host/core/threads/worker.h"
 #include "shared/wire/gpu_metrics.h"

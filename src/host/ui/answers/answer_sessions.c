@@ -60,7 +60,7 @@ static int pid_check(struct ui *ui, int32_t pid, struct err *err)
 int answer_open(struct ui *ui, const struct ui_command *command, struct reply *reply,
 		struct err *err)
 {
-	struct ui_session *session;
+	struct ui_session *session = NULL;
 	int r = sessions_check_room(&ui->sessions, err);
 
 	if (!r)

@@ -147,10 +147,11 @@ static uint32_t cell_of(struct sharing *self, const struct ui_session *session)
 static int entry_embed(struct sharing *self, struct ui_command *command, const char *route,
 		       bool is_by_direction)
 {
+	unsigned directions = is_by_direction ? 2 : 1;
 	char key[NAME_MAX_KEY];
 	int r = 0;
 
-	for (command->is_inverted = 0; !r && command->is_inverted <= is_by_direction;
+	for (command->is_inverted = 0; !r && command->is_inverted < directions;
 	     command->is_inverted++) {
 		snprintf(key, sizeof(key), "%s?kind=%s", route, ui_kind_name(command->kind));
 		if (is_by_direction)

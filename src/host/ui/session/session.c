@@ -195,8 +195,10 @@ static int session_new(struct ui_session **ret, const struct ui_wish *wish, stru
 	struct ui_session *self = calloc(1, sizeof(*self));
 	int r;
 
-	if (!self)
-		return err_set(err, -ENOMEM, "session: no memory");
+	if (!self) {
+		err_set(err, -ENOMEM, "session: no memory");
+		return -ENOMEM;
+	}
 	self->wish = *wish;
 	self->state = UI_STOPPED;
 	r = process_check(wish, self->name, sizeof(self->name), err);

@@ -119,6 +119,7 @@ static int calls_slice_read(struct ui_session *self, enum ui_kind kind, struct r
 	struct samples no_samples = { 0 };
 	struct model no_model = { .samples = &no_samples };
 	struct call_samples *samples = ui_session_call_samples(self, kind);
+	int r;
 
 	if (!samples)
 		return -ENOMEM;
@@ -126,7 +127,9 @@ static int calls_slice_read(struct ui_session *self, enum ui_kind kind, struct r
 	if (samples->is_made)
 		return store_slice_read(&samples->store, reading);
 	reading->slice.model = &no_model;
-	return reading_run(reading);
+	r = reading_run(reading);
+	reading->slice.model = NULL;
+	return r;
 }
 
 int ui_session_follow_kind(struct ui_session *self, enum ui_kind kind, struct err *err)

@@ -3,8 +3,8 @@
  */
 #include "host/ui/store/store.h"
 
-#include "host/core/address_space.h"
 #include "host/core/room.h"
+#include "host/core/self/address_space.h"
 #include "host/core/threads/quiet_thread.h"
 #include "host/model/samples/profile.h"
 #include "host/model/span.h"

@@ -437,8 +437,8 @@ bool alloc_samples_start(const struct trace_request *request)
 	if (r < 0 && r > -4096)
 		return false;
 	/* Stays: a call may be on its way through us long after detach. */
-	filter = (uint8_t *)r + ADDRESS_BYTES;
 	addresses = (uint64_t *)r;
+	filter = (uint8_t *)(r + (long)ADDRESS_BYTES);
 	return true;
 }
 

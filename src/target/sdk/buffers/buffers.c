@@ -37,7 +37,8 @@ static uint64_t headers_max(const struct sdk_buffer *buffer)
 
 static uint64_t headers_bytes(const struct sdk_buffer *buffer)
 {
-	return headers_max(buffer) * (sizeof(*buffer->headers) + sizeof(*buffer->header_values));
+	return headers_max(buffer) *
+	       (sizeof(struct record_header *) + sizeof(struct record_header));
 }
 
 static bool headers_open(struct sdk_buffer *buffer)

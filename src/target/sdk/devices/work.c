@@ -150,23 +150,24 @@ static uint64_t external_of(const struct launch *launch, unsigned context)
 	return i < launch->external_count ? launch->externals[i].value : 0;
 }
 
-void work_tell(unsigned context, struct service_event *event, struct launch *launch)
+void work_tell(unsigned context, const struct service_event *event, struct launch *launch)
 {
 	unsigned i = external_index(launch, context);
 	uint64_t none = 0, *user_data = &none;
+	struct service_event told = *event;
 
 	if (!callback_wants(&sdk_contexts[context].callbacks[event->kind],
 			    (unsigned)event->operation))
 		return;
-	event->internal = launch->internal;
-	event->ancestor = launch->ancestor;
-	event->thread = launch->thread;
-	event->external = &none;
+	told.internal = launch->internal;
+	told.ancestor = launch->ancestor;
+	told.thread = launch->thread;
+	told.external = &none;
 	if (i < launch->external_count) {
-		event->external = &launch->externals[i].value;
+		told.external = &launch->externals[i].value;
 		user_data = &launch->externals[i].user_data;
 	}
-	service_tell(context, event, user_data);
+	service_tell(context, &told, user_data);
 }
 
 static void give_kernel(unsigned context, struct kernel_record *record, struct launch *launch)

@@ -61,4 +61,4 @@ struct dispatch_info dispatch_describe(const struct launch *launch);
 void dispatch_enqueue(const struct sdk_frame *around, struct launch *launch);
 
 /* Tells a context of a kernel or a copy; the thread and its ids are those of the launch. */
-void work_tell(unsigned context, struct service_event *event, struct launch *launch);
+void work_tell(unsigned context, const struct service_event *event, struct launch *launch);

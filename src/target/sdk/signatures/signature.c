@@ -48,7 +48,7 @@ static uint16_t alignment_of(const char *code, uint16_t size)
 		return WORD / 2;
 	if (*code == 'c')
 		return 1;
-	return *code == 'x' ? WORD : size;
+	return *code == 'x' ? WORD : MAX(size, 1u);
 }
 
 bool signature_next(const char **at, struct argument_text *ret)

@@ -285,7 +285,7 @@ static unsigned char *write_signed(unsigned char *at, int32_t value)
 {
 	while (value > 63 || value < -64) {
 		*at++ = (unsigned char)(value | 0x80);
-		value >>= 7;
+		value >>= 7; // cppcheck-suppress shiftNegativeLHS ; gcc and clang keep the sign
 	}
 	*at++ = (unsigned char)(value & 0x7f);
 	return at;

@@ -21,19 +21,24 @@ static void set_jump_by_memory(const struct decoding *it, struct instruction *re
 	ret->is_by_slot = it->mod == 0 && (it->rm & 7) == 5;
 }
 
+/* Opcodes of two bytes that go elsewhere. */
+static bool read_flow_0f(const struct decoding *it, struct instruction *ret)
+{
+	if ((it->opcode & 0xf0) == 0x80)
+		set_target(it, ret, INSTRUCTION_BRANCH);
+	else if (it->opcode == 0x0b)
+		ret->kind = INSTRUCTION_TRAP;
+	else
+		return false;
+	return true;
+}
+
 /* Opcodes of one byte that go elsewhere. */
-static bool read_flow(const struct decoding *it, struct instruction *ret)
+static bool read_flow_one(const struct decoding *it, struct instruction *ret)
 {
 	unsigned opcode = it->opcode, reg = it->reg & 7;
 
-	ret->target = TARGET_UNKNOWN;
-	if (it->map == MAP_0F && (opcode & 0xf0) == 0x80 && !it->has_vex)
-		set_target(it, ret, INSTRUCTION_BRANCH);
-	else if (it->map == MAP_0F && opcode == 0x0b && !it->has_vex)
-		ret->kind = INSTRUCTION_TRAP;
-	else if (it->map != MAP_ONE)
-		return false;
-	else if ((opcode & 0xf0) == 0x70 || (opcode & 0xfc) == 0xe0)
+	if ((opcode & 0xf0) == 0x70 || (opcode & 0xfc) == 0xe0)
 		set_target(it, ret, INSTRUCTION_BRANCH);
 	else if (opcode == 0xe9 || opcode == 0xeb)
 		set_target(it, ret, INSTRUCTION_JUMP);
@@ -52,6 +57,14 @@ static bool read_flow(const struct decoding *it, struct instruction *ret)
 	return true;
 }
 
+static bool read_flow(const struct decoding *it, struct instruction *ret)
+{
+	ret->target = TARGET_UNKNOWN;
+	if (it->map == MAP_0F && !it->has_vex)
+		return read_flow_0f(it, ret);
+	return it->map == MAP_ONE && read_flow_one(it, ret);
+}
+
 static void instruction_fill(struct instruction *ret, enum instruction_kind kind, unsigned to,
 			     unsigned from, int64_t value)
 {
@@ -61,17 +74,21 @@ static void instruction_fill(struct instruction *ret, enum instruction_kind kind
 	ret->value = value;
 }
 
-/* The other opcodes of one byte that push and pop. */
-static bool read_push(const struct decoding *it, struct instruction *ret)
+/* Of segment registers. */
+static bool read_push_0f(const struct decoding *it, struct instruction *ret)
+{
+	if ((it->opcode & 0xf6) != 0xa0)
+		return false;
+	instruction_fill(ret, it->opcode & 1 ? INSTRUCTION_POP : INSTRUCTION_PUSH, REGISTER_NONE,
+			 REGISTER_NONE, 0);
+	return true;
+}
+
+static bool read_push_one(const struct decoding *it, struct instruction *ret)
 {
 	unsigned opcode = it->opcode, reg = it->reg & 7;
 
-	if (it->map == MAP_0F && !it->has_vex && (opcode & 0xf6) == 0xa0)
-		instruction_fill(ret, opcode & 1 ? INSTRUCTION_POP : INSTRUCTION_PUSH,
-				 REGISTER_NONE, REGISTER_NONE, 0);
-	else if (it->map != MAP_ONE)
-		return false;
-	else if ((opcode & 0xf8) == 0x50)
+	if ((opcode & 0xf8) == 0x50)
 		instruction_fill(ret, INSTRUCTION_PUSH, REGISTER_NONE, (opcode & 7) | it->rm_high,
 				 0);
 	else if ((opcode & 0xf8) == 0x58)
@@ -87,9 +104,19 @@ static bool read_push(const struct decoding *it, struct instruction *ret)
 		instruction_fill(ret, INSTRUCTION_SET, REGISTER_RSP, REGISTER_NONE, 0);
 	else
 		return false;
-	if (it->is_short) /* two bytes: nobody does that */
-		instruction_fill(ret, INSTRUCTION_SET, REGISTER_RSP, REGISTER_NONE, 0);
 	return true;
+}
+
+/* The other opcodes that push and pop. */
+static bool read_push(const struct decoding *it, struct instruction *ret)
+{
+	bool is_push = it->map == MAP_ONE
+			       ? read_push_one(it, ret)
+			       : it->map == MAP_0F && !it->has_vex && read_push_0f(it, ret);
+
+	if (is_push && it->is_short) /* two bytes: nobody does that */
+		instruction_fill(ret, INSTRUCTION_SET, REGISTER_RSP, REGISTER_NONE, 0);
+	return is_push;
 }
 
 static bool is_known_base(const struct decoding *it)
@@ -139,10 +166,8 @@ static bool only_looks(const struct decoding *it)
 
 static void read_other(const struct decoding *it, unsigned shape, struct instruction *ret)
 {
-	if (it->map == MAP_ONE && it->opcode >= 0xb8 && it->opcode <= 0xbf)
-		instruction_fill(ret, INSTRUCTION_SET, (it->opcode & 7) | it->rm_high,
-				 REGISTER_NONE, 0);
-	else if (it->map == MAP_ONE && it->opcode >= 0x91 && it->opcode <= 0x97)
+	if (it->map == MAP_ONE && ((it->opcode >= 0xb8 && it->opcode <= 0xbf) ||
+				   (it->opcode >= 0x91 && it->opcode <= 0x97)))
 		instruction_fill(ret, INSTRUCTION_SET, (it->opcode & 7) | it->rm_high,
 				 REGISTER_NONE, 0);
 	else if (it->has_vex && it->map == MAP_0F38 && it->opcode == 0xf3) /* blsr, blsi, ... */

@@ -1,7 +1,7 @@
 /*
  * One message with the code, and the descriptor beside it.  Host only.
  */
-#include "host/attach/handover.h"
+#include "host/attach/children/handover.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * A thread of its own waits for the signals: the one that works may be held up, by a target or a
  * disk, and would look for them too late.  It also ends what no signal could.  Host only.
  */
-#include "host/core/interrupt.h"
+#include "host/core/self/interrupt.h"
 
 #include "host/core/clock.h"
 #include "host/core/threads/overdue.h"

@@ -2,9 +2,9 @@
  * libc's own functions, not what the program may have put before them: a shell has a setenv without
  * a lock.  Runs inside the target.
  */
-#include "compat/register/libc_functions.h"
+#include "compat/register/process/libc_functions.h"
 
-#include "compat/register/loader.h"
+#include "compat/register/process/loader.h"
 #include "shared/wire/thread_words.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /*
  * Puts a short list in the place of the environment.  Host only.
  */
-#include "host/core/environment.h"
+#include "host/core/self/environment.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  * Starts the injector so that the caller's process does not notice: no SIGCHLD, nothing that its
  * own wait could reap.  Host only.
  */
-#include "host/attach/spawn.h"
+#include "host/attach/children/spawn.h"
 
 #include "host/attach/blobs.h"
 #include "host/core/cleanup.h"

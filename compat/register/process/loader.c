@@ -1,9 +1,9 @@
 /*
  * Runs inside the target, on any thread.
  */
-#include "compat/register/loader.h"
+#include "compat/register/process/loader.h"
 
-#include "compat/register/forks.h"
+#include "compat/register/process/forks.h"
 
 void *loader_open(const char *path, int flags)
 {

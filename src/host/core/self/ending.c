@@ -2,10 +2,10 @@
  * Enter stops only when a newline is really read: the end of stdin is not Enter, so that limpet
  * works in scripts and under cron.
  */
-#include "host/core/ending.h"
+#include "host/core/self/ending.h"
 
 #include "host/core/clock.h"
-#include "host/core/interrupt.h"
+#include "host/core/self/interrupt.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /*
  * Asks the kernel.  Host only.
  */
-#include "host/core/address_space.h"
+#include "host/core/self/address_space.h"
 
 #include "host/core/text/text.h"
 

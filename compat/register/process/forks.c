@@ -1,7 +1,7 @@
 /*
  * The handlers stay, like this library.
  */
-#include "compat/register/forks.h"
+#include "compat/register/process/forks.h"
 
 #include <gnu/libc-version.h>
 #include <pthread.h>

@@ -1,10 +1,10 @@
 /*
  * Host only.
  */
-#include "host/attach/helper.h"
+#include "host/attach/children/helper.h"
 
 #include "host/attach/blobs.h"
-#include "host/attach/spawn.h"
+#include "host/attach/children/spawn.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 

@@ -48,6 +48,7 @@ ALLOWED = {
     # Memory.
     "src/host/export/profile/flame_page.c": {"open_memstream"},
     "src/host/export/profile/folded.c": {"open_memstream"},
+    "src/host/export/trace/kernel_folded.c": {"open_memstream"},
     "src/host/export/amd/rocpd/rocpd_parts.c": {"open_memstream"},
     "src/host/ui/answers/answer_threads.c": {"open_memstream"},
     "src/host/ui/columns.c": {"open_memstream"},

@@ -12,6 +12,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -20,6 +21,8 @@ import harness
 from harness import TargetTest, limpet
 
 APP = os.path.join(os.environ.get("CUDA", "."), "cuda_app")
+PYTHON_APP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "launch_app.py")
+PYTHONS = ((3, 11), (3, 12), (3, 13))  # whose frames are known
 NAMES = {"kernel_a(int*)", "kernel_b(float*)", "ns::kernel_c(char const*)"}
 NODE = "graph_node(float*)"
 MEMSET = "[memset]"
@@ -35,8 +38,8 @@ NOTHING, HELD = 5, 7  # exit codes
 class App:
     """A running cuda_app."""
 
-    def __init__(self, *words, **variables):
-        self.process = subprocess.Popen([APP, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    def __init__(self, *words, program=(APP,), **variables):
+        self.process = subprocess.Popen([*program, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         env=dict(os.environ, **variables))
         self.pid = self.process.pid
         self.line()
@@ -208,6 +211,50 @@ class Contents(Cuda):
         self.assertLessEqual({row["kernel"] for row in launches}, {*NAMES, NODE, MEMSET})
         self.assertTrue(all(row["kernels"] > 0 for row in launches) and all(row["samples"] > 0 for row in idles))
         self.assertIn("kernels: where they were launched", limpet("report", self.path).out)
+
+    def launch_rows(self):
+        report = limpet("report", self.path, "--json", deadline_s=60).out
+        return [row for row in map(json.loads, report.splitlines()) if row["event"] == "launch_line"]
+
+    def lines_of_python(self):
+        """Where launch_app.py launches what."""
+        with open(PYTHON_APP, encoding="utf-8") as file:
+            lines = {match.group(1): number for number, line in enumerate(file, 1)
+                     if (match := re.search(r"# line of (\w+)", line))}
+        return {"kernel_a(int*)": f"inner (launch_app.py:{lines['inner']})",
+                "kernel_b(float*)": f"outer (launch_app.py:{lines['outer']})"}
+
+    @unittest.skipUnless(sys.version_info[:2] in PYTHONS, "its frames are not known")
+    def test_launch_stacks_of_python(self):
+        """The host finds the states of threads a moment after their first launches: those before have no stack."""
+        app, lines, threads = self.app(program=(sys.executable, PYTHON_APP)), self.lines_of_python(), set()
+        for _ in range(SAMPLED_TRIES):
+            process = self.start(app, "--launch-stacks")
+            for _ in range(30):
+                app.ask("go")
+                time.sleep(0.02)
+            self.stop(process)
+            rows, recording = self.launch_rows(), Recording(self.path)
+            for row in rows:
+                self.assertIn(row["place"], (lines[row["kernel"]], ""), rows)
+            stacks = [call["stack"] for call in recording.calls["cuLaunchKernel"] if "stack" in call]
+            threads = {call["thread"] for call in recording.calls["cuLaunchKernel"] if "stack" in call}
+            if len(threads) == 2:
+                break
+        self.assertEqual({row["kernel"] for row in rows if row["place"]}, set(lines), rows)
+        self.assertEqual(len(threads), 2)
+        self.assertIn("other", "".join(frame for stack in stacks for frame in stack))
+        folded = limpet("export", self.path, "-f", "kernel-folded", "-o", "-").out
+        self.assertRegex(folded, r"(?m)^<module>;outer;inner;kernel_a\(int\*\) \d+$")
+        self.assertRegex(folded, r"(?m)^.*;other;outer;kernel_b\(float\*\) \d+$")
+
+    def test_launch_stacks_without_python(self):
+        app = self.app()
+        process = self.start(app, "--launch-stacks")
+        app.ask("go 5")
+        self.stop(process)
+        self.assertEqual(self.launch_rows(), [])
+        self.assertEqual({call["call_stack"] for call in Recording(self.path).calls["cuLaunchKernel"]}, {0})
 
     def calls_by_correlation(self, spans):
         """One call for each number: its readers join them to the work by it."""

@@ -132,7 +132,7 @@ class Newer(unittest.TestCase):
         """Whoever adds one looks here, too."""
         text = limpet("export", "--help").out.split("formats of calls, samples and counters over time:", 1)[1].split("format of everything:", 1)[0]
         self.assertEqual(set(re.findall(r"(?m)^  (\S+) ", text)),
-                         {"csv", "json", "chrome", "kineto", "pftrace", "rocprof-csv", "rocprof-json", "rocpd"})
+                         {"csv", "json", "chrome", "kineto", "kernel-folded", "pftrace", "rocprof-csv", "rocprof-json", "rocpd"})
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/collect/call_stacks.h"
 #include "host/collect/collector.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
@@ -157,6 +158,9 @@ static int collect_take(struct collector *self, struct slot *slot, struct record
 	r = take_reading(self, slot, record, err);
 	if (r)
 		return MIN(r, 0);
+	r = call_stack_take(&self->source.stacks, slot, record, self->now_ns);
+	if (r)
+		return r < 0 ? err_set(err, r, "collect: no memory") : 0;
 	if (!slot_take(slot, record, self->now_ns))
 		return err_set(err, -ENOMEM, "collect: no memory");
 	self->totals.records++;
@@ -271,6 +275,7 @@ static int drain_slot(struct collector *self, uint32_t index, struct err *err)
 	r = meet_owner(self, slot, &owner, err);
 	if (r)
 		return r;
+	call_stack_answer(&self->source.stacks, slot, self->source.rings, ring, self->now_ns);
 	is_over = has_ended(self, slot);
 	bytes = drain_ring(self, index, slot, err);
 	if (bytes < 0)

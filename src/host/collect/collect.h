@@ -13,6 +13,22 @@
 #include "host/recording/recording.h"
 #include "shared/wire/ring.h"
 
+/* Where a thread's Python keeps its state, and what is in it. */
+struct python_place {
+	const struct kernel_python *layout;
+	uint64_t state, identity;
+};
+
+/* Who knows the target's Python.  On the collector's thread. */
+struct collect_stacks {
+	/* False: the thread, by its number in the target, runs none. */
+	bool (*find)(void *context, int32_t tid, struct python_place *ret);
+	/* Frames as lines of NAME_CALL_STACK; their length. */
+	size_t (*text)(void *context, const struct kernel_python_frame *frames, size_t count,
+		       char *ret, size_t room);
+	void *context;
+};
+
 struct collect_source {
 	struct rings *rings; /* mapped, the caller's; outlives the collector */
 	size_t size;
@@ -25,6 +41,7 @@ struct collect_source {
 	/* Takes readings of devices, on the collector's thread; NULL: they are passed over. */
 	int (*take_reading)(void *context, const struct device_reading *reading, struct err *err);
 	void *reading_context;
+	struct collect_stacks stacks; /* zeros: nobody knows */
 };
 
 struct collect_totals {

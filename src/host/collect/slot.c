@@ -34,7 +34,7 @@ int slot_begin(struct slot *slot, struct recording *recording, uint32_t process,
 	slot->drops = (struct recorded_drops){ process, slot->thread.number, { 0 } };
 	slot->is_known = true;
 	slot->is_torn = true;
-	slot->checked_ns = 0;
+	slot->checked_ns = slot->answered_ns = 0;
 	batch_begin(slot);
 	return 0;
 }

@@ -19,6 +19,7 @@ struct slot {
 	struct records_head head;
 	uint64_t since_ns;           /* age of the oldest record in it */
 	uint64_t checked_ns;         /* when its thread was last known to live */
+	uint64_t answered_ns;        /* when it was told where its Python is */
 	uint64_t seen[DROP_REASONS]; /* the ring's counters, which outlive its threads */
 	struct recorded_drops drops;
 	struct reading_draft draft;

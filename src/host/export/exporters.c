@@ -3,6 +3,7 @@
  */
 #include "host/export/exporter.h"
 
+#include "host/model/calls/launches.h"
 #include "host/model/samples/samples.h"
 
 #include <string.h>
@@ -94,7 +95,7 @@ void export_stack(const struct call *call, char *ret, size_t room)
 {
 	size_t length = 0;
 
-	ret[0] = '\0';
+	stack_lines_print(call_stack_lines(call), ret, room);
 	for (unsigned i = 0; i < call->frame_count && length + 1 < room; i++) {
 		if (i)
 			ret[length++] = ';';

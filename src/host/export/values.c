@@ -3,6 +3,8 @@
  */
 #include "host/export/values.h"
 
+#include "host/model/calls/launches.h"
+
 #include <inttypes.h>
 
 static void write_value(struct json *json, unsigned kind, uint64_t value)
@@ -38,6 +40,19 @@ void frames_write(struct json *json, const char *key, const struct call *call)
 	json_list_end(json);
 }
 
+static void lines_write(struct json *json, const char *key, const char *lines)
+{
+	struct stack_line line;
+	char text[600];
+
+	json_list(json, key);
+	while (stack_line_next(&lines, &line)) {
+		stack_line_print(&line, text, sizeof(text));
+		json_text(json, NULL, text);
+	}
+	json_list_end(json);
+}
+
 void values_write(struct json *json, const struct call *call)
 {
 	unsigned count = MIN(call->value_count, call->function->value_count);
@@ -53,6 +68,8 @@ void values_write(struct json *json, const struct call *call)
 		json_text(json, "unfinished", call_cut_text(call));
 	if (call->frame_count)
 		frames_write(json, "stack", call);
+	else if (call_stack_lines(call)[0])
+		lines_write(json, "stack", call_stack_lines(call));
 }
 
 void totals_write(struct json *json, const struct model *model)

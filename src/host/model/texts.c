@@ -58,6 +58,7 @@ static const char *const value_names[VALUE_KINDS] = {
 	[VALUE_RANK] = "rank",
 	[VALUE_RANKS] = "ranks",
 	[VALUE_PEER] = "peer",
+	[VALUE_CALL_STACK] = "call_stack",
 };
 
 const char *drop_reason_name(unsigned reason)

@@ -21,10 +21,14 @@ static unsigned mark_of(const struct kernel_python_frame *frame)
 	return (unsigned)(frame->at >> KERNEL_PYTHON_MARK_SHIFT);
 }
 
+bool python_is_shim(const struct python *python, const struct kernel_python_frame *frame)
+{
+	return python->layout.entry == PYTHON_ENTRY_SHIM && mark_of(frame) == PYTHON_SHIM;
+}
+
 static bool is_shim(const struct merging *self, size_t i)
 {
-	return self->python->layout.entry == PYTHON_ENTRY_SHIM &&
-	       mark_of(&self->frames[i]) == PYTHON_SHIM;
+	return python_is_shim(self->python, &self->frames[i]);
 }
 
 /* Whether a group ends with this frame. */

@@ -31,6 +31,16 @@ size_t python_read_frames(struct python *python, pid_t tid, struct kernel_python
  * cannot be read. */
 bool python_thread_name(struct python *python, pid_t tid, char *ret, size_t room);
 
+/* Where the state of a thread is, by its number in its own namespace, and what it has as its id.
+ * False: it runs no Python now. */
+bool python_find_thread(struct python *python, pid_t tid, uint64_t *ret_state,
+			uint64_t *ret_identity);
+
+/* Where a frame is, as a number of host/python/locations.h; 0: no memory. */
+uint64_t python_location_of(struct python *python, const struct kernel_python_frame *frame);
+/* Whether it is none of the program's: what stands between C code and the function it called. */
+bool python_is_shim(const struct python *python, const struct kernel_python_frame *frame);
+
 /* The lock that a thread needs to run Python. */
 struct python_gil {
 	pid_t holder;        /* its number in its own namespace; 0: nobody */

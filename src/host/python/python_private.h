@@ -34,6 +34,3 @@ uint64_t python_word(const struct python *python, uint64_t address);
 uint64_t python_thread_state(struct python *python, pid_t tid);
 /* The address of the frame that called all others of a thread, and that of its code; 0: none. */
 uint64_t python_outermost_frame(struct python *python, pid_t tid, uint64_t *ret_code);
-
-/* Where a frame is; 0: no memory. */
-uint64_t python_location_of(struct python *python, const struct kernel_python_frame *frame);

@@ -140,6 +140,14 @@ uint64_t python_thread_state(struct python *python, pid_t tid)
 	return state;
 }
 
+bool python_find_thread(struct python *python, pid_t tid, uint64_t *ret_state,
+			uint64_t *ret_identity)
+{
+	*ret_state = python_thread_state(python, tid);
+	*ret_identity = python_word(python, *ret_state + python->layout.walk.thread_id);
+	return *ret_state;
+}
+
 static size_t read_chain(struct window *window, uint64_t frame, struct kernel_python_frame *ret,
 			 size_t room)
 {

@@ -14,6 +14,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+static int begin_stacks(struct tracing *self, struct collect_source *source, struct err *err)
+{
+	if (!self->given.launch_stacks)
+		return 0;
+	call_stacks_free(self->stacks);
+	self->stacks = call_stacks_new(self->pid);
+	if (!self->stacks)
+		return err_set(err, -ENOMEM, "no memory for stacks");
+	source->stacks = call_stacks_source(self->stacks);
+	return 0;
+}
+
 int tracing_begin_program(struct tracing *self, struct err *err)
 {
 	struct collect_source source = {
@@ -27,6 +39,9 @@ int tracing_begin_program(struct tracing *self, struct err *err)
 	};
 	int r = programs_number(self->programs, self->pid, &self->process, err);
 
+	if (r)
+		return r;
+	r = begin_stacks(self, &source, err);
 	if (r)
 		return r;
 	source.process = self->process;
@@ -45,6 +60,7 @@ void tracing_free(struct tracing *self)
 	if (!self)
 		return;
 	collector_free(self->collector);
+	call_stacks_free(self->stacks);
 	if (self->pidfd >= 0)
 		close(self->pidfd);
 	trace_close(&self->trace);

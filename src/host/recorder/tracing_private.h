@@ -4,6 +4,7 @@
 #pragma once
 
 #include "host/collect/facts.h"
+#include "host/recorder/call_stacks.h"
 #include "host/recorder/tracing.h"
 #include "host/session/register_libraries.h"
 
@@ -16,6 +17,7 @@ struct tracing {
 	struct trace trace;
 	struct programs *programs;
 	struct collector *collector;
+	struct call_stacks *stacks; /* NULL: none were asked for */
 	struct target_threads threads;
 	uint32_t process; /* its number in the file */
 	bool is_attached, is_finished;

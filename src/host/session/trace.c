@@ -65,6 +65,8 @@ static int write_request(const struct trace_options *options, char *text, struct
 		trace_add(text, "opencl-device-time;");
 	if (options->cuda_api_all)
 		trace_add(text, "cuda-api-all;");
+	if (options->launch_stacks)
+		trace_add(text, "launch-stack;");
 	if (options->alloc_stacks)
 		trace_add(text, "alloc-stack;");
 	if (options->alloc_sample)

@@ -24,6 +24,7 @@ struct trace_options {
 	bool alloc_stacks;            /* the call stack of every allocation */
 	bool opencl_device_time;      /* by queues of ours beside the program's */
 	bool cuda_api_all;            /* calls that only ask, too */
+	bool launch_stacks;           /* the stack of each call of a GPU's driver */
 	uint64_t alloc_sample;        /* bytes between samples, which have stacks; 0: every call */
 	const char *const *functions; /* "LIBRARY:SYMBOL", with * and ? */
 	size_t function_count;

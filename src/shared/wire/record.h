@@ -11,14 +11,15 @@
 
 #include "shared/wire/domains.h"
 
-#define RECORD_ALIGNMENT    8u
-#define RECORD_MAX_BYTES    1024u
-#define RECORD_VALUES_MAX   16u
-#define RECORD_FRAMES_MAX   64u
-#define RECORD_TEXT_MAX     256u
-#define TRACE_NAME_MAX      96u
-#define TRACE_LIBRARY_MAX   112u
-#define TRACE_FUNCTIONS_MAX 16384u
+#define RECORD_ALIGNMENT         8u
+#define RECORD_MAX_BYTES         1024u
+#define RECORD_VALUES_MAX        16u
+#define RECORD_FRAMES_MAX        64u
+#define RECORD_TEXT_MAX          256u
+#define RECORD_PYTHON_FRAMES_MAX 60u /* in one name */
+#define TRACE_NAME_MAX           96u
+#define TRACE_LIBRARY_MAX        112u
+#define TRACE_FUNCTIONS_MAX      16384u
 
 /* In a recording, kinds after these are written with their length, so that who does not know them
  * can pass over them (docs/recording-format.md). */
@@ -82,7 +83,10 @@ enum name_space {
 			driver says of it, by the driver's names */
 	NAME_QUEUE,
 	NAME_STREAM,
-	NAME_FILE, /* of system calls: a path, or what a descriptor leads to */
+	NAME_FILE,       /* of system calls: a path, or what a descriptor leads to */
+	NAME_CALL_STACK, /* a line "function<tab>file<tab>line" for each frame, innermost first;
+			    in a ring: struct kernel_python_frame instead, at most
+			    RECORD_PYTHON_FRAMES_MAX of them */
 	NAME_SPACES,
 };
 
@@ -131,6 +135,7 @@ enum value_kind {
 		       one's; all ones: not known */
 	VALUE_RANKS,
 	VALUE_PEER,
+	VALUE_CALL_STACK, /* number of a stack (NAME_CALL_STACK); 0: not known */
 	VALUE_KINDS,
 };
 

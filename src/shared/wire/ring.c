@@ -69,6 +69,8 @@ bool ring_claim(struct rings *rings, int32_t tid, const char *name, struct ring_
 			continue;
 		ring->tid = tid;
 		ring->generation++;
+		ring->wants_python = 0;
+		__atomic_store_n(&ring->python_state, 0, __ATOMIC_RELAXED);
 		memcpy(ring->name, name, sizeof(ring->name));
 		/* Release: the host sees whose it is. */
 		__atomic_store_n(&ring->state, RING_USED, __ATOMIC_RELEASE);
@@ -229,6 +231,36 @@ bool ring_owner(const struct ring *ring, struct ring_owner *ret)
 	memcpy(ret->name, ring->name, sizeof(ret->name));
 	ret->name[sizeof(ret->name) - 1] = '\0';
 	return true;
+}
+
+bool ring_wants_python(struct ring *ring)
+{
+	return __atomic_load_n(&ring->wants_python, __ATOMIC_RELAXED) &&
+	       __atomic_exchange_n(&ring->wants_python, 0, __ATOMIC_RELAXED);
+}
+
+void ring_set_python(struct ring *ring, uint64_t state, uint64_t identity)
+{
+	/* In between it is not known: the old state has another identity. */
+	__atomic_store_n(&ring->python_state, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->python_identity, identity, __ATOMIC_RELEASE);
+	/* Release: pairs with ring_python(). */
+	__atomic_store_n(&ring->python_state, state, __ATOMIC_RELEASE);
+}
+
+uint64_t ring_python(struct ring *ring, uint64_t *ret_identity)
+{
+	/* Acquire: who sees the state sees its identity, and where things are in it. */
+	uint64_t state = __atomic_load_n(&ring->python_state, __ATOMIC_ACQUIRE);
+
+	*ret_identity = __atomic_load_n(&ring->python_identity, __ATOMIC_RELAXED);
+	return state;
+}
+
+void ring_ask_python(struct ring *ring)
+{
+	if (!__atomic_load_n(&ring->wants_python, __ATOMIC_RELAXED))
+		__atomic_store_n(&ring->wants_python, 1, __ATOMIC_RELAXED);
 }
 
 uint64_t ring_drops(const struct ring *ring, enum drop_reason reason)

@@ -10,12 +10,13 @@
  */
 #pragma once
 
+#include "shared/wire/kernel.h"
 #include "shared/wire/record.h"
 
 #include <stdbool.h>
 
 #define RINGS_MAGIC       "limpet-rings-05"
-#define RINGS_VERSION     6u
+#define RINGS_VERSION     7u
 #define RINGS_SLOTS_AT    32768u
 #define RINGS_SLOTS_MAX   4096u
 #define RINGS_REQUEST_MAX 7168u
@@ -63,13 +64,17 @@ struct ring {
 	uint64_t turned; /* records whose end came before their beginning, and was moved */
 
 	uint64_t tail __attribute__((aligned(64))); /* bytes read since ever; the host's */
-	uint64_t reserved1[7];
+	/* The host's, too: where the thread's Python keeps its state, 0: not known, and what is
+	 * there at kernel_python.thread_id as long as it is this thread's. */
+	uint64_t python_state, python_identity;
+	uint64_t reserved1[5];
 
 	uint32_t state __attribute__((aligned(64))); /* enum ring_state */
 	int32_t tid;
 	uint64_t generation; /* counts the threads that had it */
 	char name[16];
-	uint64_t reserved2[4];
+	uint32_t wants_python; /* the writer's: python_state is to be looked for */
+	uint32_t reserved2[7];
 };
 
 struct rings {
@@ -99,6 +104,7 @@ struct rings {
 
 	char request[RINGS_REQUEST_MAX]; /* the host's: what is to be traced */
 	uint32_t tracer_threads;         /* the target's: those that must not keep it alive */
+	struct kernel_python python;     /* the host's: before the first python_state */
 };
 
 _Static_assert(sizeof(struct ring) == 192, "three cache lines");
@@ -158,6 +164,13 @@ struct ring_owner {
 
 /* False when nobody has it. */
 bool ring_owner(const struct ring *ring, struct ring_owner *ret);
+
+/* Is its thread's state of Python to be looked for?  Asked once for each time it was said. */
+bool ring_wants_python(struct ring *ring);
+void ring_set_python(struct ring *ring, uint64_t state, uint64_t identity);
+/* The writer's side: 0 where it is not known yet; then it is asked for. */
+uint64_t ring_python(struct ring *ring, uint64_t *ret_identity);
+void ring_ask_python(struct ring *ring);
 
 /* What was dropped so far, also by threads that had the ring before. */
 uint64_t ring_drops(const struct ring *ring, enum drop_reason reason);

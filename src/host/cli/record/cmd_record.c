@@ -35,12 +35,14 @@ static const struct option_desc record_options[] = {
 	{ 0 },
 };
 
-/* Device times of nothing are meant to be those of OpenCL, and calls of nothing CUDA's. */
+/* Device times of nothing are meant to be those of OpenCL; calls of nothing, and their stacks,
+ * CUDA's. */
 static uint32_t read_domains(const struct record_values *values)
 {
 	uint32_t with_times = DOMAIN_BIT(OPENCL) | DOMAIN_BIT(KERNEL) | DOMAIN_BIT(COPY);
 	bool is_alone = values->opencl_device_time && !(values->domains_traced & with_times);
-	bool is_cuda = values->cuda_api && !(values->domains_traced & DOMAINS_CUDA);
+	bool is_cuda = (values->cuda_api && !(values->domains_traced & DOMAINS_CUDA)) ||
+		       (values->launch_stacks && !(values->domains_traced & DOMAIN_BIT(CUDA)));
 
 	return values->domains_traced | (is_alone ? DOMAIN_BIT(OPENCL) : 0) |
 	       (is_cuda ? DOMAINS_CUDA : 0);
@@ -62,6 +64,7 @@ static int read_trace_options(const struct record_values *values, struct trace_o
 	*ret = (struct trace_options){
 		.domains = read_domains(values),
 		.opencl_device_time = values->opencl_device_time,
+		.launch_stacks = values->launch_stacks,
 		.alloc_stacks = values->alloc_stacks,
 		.all_locks = values->all_locks,
 		.functions = values->functions.items,

@@ -11,7 +11,7 @@
 
 struct record_values {
 	uint32_t domains_traced;
-	bool alloc_stacks, all_locks, opencl_device_time, gpu_metrics;
+	bool alloc_stacks, all_locks, opencl_device_time, launch_stacks, gpu_metrics;
 	bool unload, force, resumes, is_json, is_watched, no_open;
 	struct option_list functions, pids, counters;
 	const char *output, *alloc_sample, *max_size, *ring_size, *period, *cuda_api;

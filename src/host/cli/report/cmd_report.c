@@ -74,6 +74,7 @@ static int report_take(const struct call *call, void *context)
 	    work_take(&report->work, call) ||
 	    device_time_take(&report->device_time, report->model, call) ||
 	    device_samples_take(&report->device_samples, call) ||
+	    launch_summary_take(&report->launches, report->model, call) ||
 	    api_errors_take(&report->api_errors, call) || syscalls_add(&report->syscalls, call))
 		return -ENOMEM;
 	return locks_take(&report->locks, call);
@@ -97,6 +98,7 @@ static int add_up(struct recording_report *report)
 	work_sort(&report->work);
 	device_time_sort(&report->device_time);
 	device_samples_sort(&report->device_samples);
+	launch_summary_sort(&report->launches);
 	api_errors_sort(&report->api_errors);
 	syscalls_sort(&report->syscalls);
 	return 0;
@@ -112,6 +114,7 @@ static void report_done(struct recording_report *report)
 	work_done(&report->work);
 	device_time_done(&report->device_time);
 	device_samples_done(&report->device_samples);
+	launch_summary_done(&report->launches);
 	api_errors_done(&report->api_errors);
 	syscalls_done(&report->syscalls);
 	window_summary_done(&report->windows);

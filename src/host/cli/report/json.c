@@ -231,6 +231,7 @@ void report_print_json(const struct recording_report *report)
 	for (uint32_t i = 0; i < report->work.count; i++)
 		print_work(&json, report, &report->work.rows[i]);
 	report_devices_print_json(&json, report);
+	report_launches_print_json(&json, report);
 	report_device_samples_print_json(&json, report);
 	for (uint32_t i = 0; i < report->markers.count; i++)
 		print_marker(&json, report, &report->markers.rows[i]);

@@ -9,6 +9,7 @@
 #include "host/model/calls/descriptors.h"
 #include "host/model/calls/device_samples.h"
 #include "host/model/calls/device_time.h"
+#include "host/model/calls/launches.h"
 #include "host/model/calls/locks.h"
 #include "host/model/calls/markers.h"
 #include "host/model/calls/summary.h"
@@ -26,6 +27,7 @@ struct recording_report {
 	struct work work;
 	struct device_time device_time;
 	struct device_samples device_samples;
+	struct launch_summary launches;
 	struct api_errors api_errors;
 	struct syscalls syscalls;
 	struct window_summary windows;
@@ -41,7 +43,7 @@ struct report_style {
 void report_print(const struct recording_report *report, const struct report_style *style);
 
 /* One object each for function, kernel, copy, device_memory, scratch_memory, device_time,
- * device_queue, kernel_launch, device_idle, api_error, range, mark, site, file, lock,
+ * device_queue, launch_line, kernel_launch, device_idle, api_error, range, mark, site, file, lock,
  * syscall_error, syscall_file, thread, process and counter. */
 void report_print_json(const struct recording_report *report);
 
@@ -56,6 +58,9 @@ void report_devices_print_json(struct json *json, const struct recording_report 
 void report_device_samples_print(const struct recording_report *report,
 				 const struct report_style *style);
 void report_device_samples_print_json(struct json *json, const struct recording_report *report);
+/* Kernels by the line that launched them (launches.c). */
+void report_launches_print(const struct recording_report *report, const struct report_style *style);
+void report_launches_print_json(struct json *json, const struct recording_report *report);
 /* The table of counters over time (counters.c). */
 void report_counters_print(const struct recording_report *report, const struct report_style *style);
 void report_counters_print_json(struct json *json, const struct recording_report *report);

@@ -478,6 +478,7 @@ void report_print(const struct recording_report *report, const struct report_sty
 	report_api_errors_print(report, style);
 	print_work(report, style);
 	report_devices_print(report, style);
+	report_launches_print(report, style);
 	report_device_samples_print(report, style);
 	print_markers(report, style);
 	print_allocations(report, style);

@@ -59,8 +59,7 @@ void annotations_put(struct bytes *event, struct bytes *room, const struct call 
 		annotation_put(event, room, NAME_TEXT, call->text);
 	if (call->function->library[0])
 		annotation_put(event, room, NAME_LIBRARY, call->function->library);
-	if (!call->frame_count)
-		return;
 	export_stack(call, stack, sizeof(stack));
-	annotation_put(event, room, NAME_STACK, stack);
+	if (stack[0])
+		annotation_put(event, room, NAME_STACK, stack);
 }

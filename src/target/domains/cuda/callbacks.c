@@ -4,6 +4,7 @@
  */
 #include "target/domains/cuda/cuda.h"
 
+#include "target/hooks/python_stack.h"
 #include "target/hooks/thread.h"
 
 #define FUNCTIONS_MAX 1024u /* of the driver, by CUPTI's numbers */
@@ -48,8 +49,12 @@ static struct {
 
 static bool function_add(uint32_t number, const struct traced *traced, const char *name)
 {
+	struct traced told = *traced;
+
+	if (cuda_writes_stacks())
+		told.values[told.value_count++].kind = VALUE_CALL_STACK;
 	functions[number] =
-		function_announce(traced, &(struct function_name){ name, "libcuda.so.1" });
+		function_announce(&told, &(struct function_name){ name, "libcuda.so.1" });
 	return functions[number] != UNSEEN;
 }
 
@@ -108,6 +113,7 @@ static void call_leave(uint32_t function, const struct cupti_call *call)
 	writer_seal seal;
 	struct writer *writer;
 	struct record_call record = { { 0, 0, 1 }, functions[function], 0, 0 };
+	uint64_t values[2] = { (uint64_t)(int64_t)call->result };
 
 	if (!cause_find(call->correlation, &cause) || cause.thread != thread_number())
 		return;
@@ -116,7 +122,9 @@ static void call_leave(uint32_t function, const struct cupti_call *call)
 		return;
 	record.begin = cause.begin;
 	record.end = clock_ticks();
-	(void)writer_call(writer, &record, (const uint64_t[]){ (uint64_t)(int64_t)call->result });
+	if (cuda_writes_stacks())
+		values[record.head.count++] = python_stack(writer);
+	(void)writer_call(writer, &record, values);
 	writer_end(writer, &seal);
 }
 

@@ -3,6 +3,8 @@
  */
 #include "target/domains/cuda/cuda.h"
 
+#include "target/hooks/python_stack.h"
+
 static const enum trace_domain work[] = { DOMAIN_KERNEL, DOMAIN_COPY, DOMAIN_MEMORY };
 
 static const struct domain_hooks *const hooks[] = { &hooks_cuda_runtime, &hooks_nccl };
@@ -28,6 +30,9 @@ static bool cuda_start(const struct trace_request *request)
 
 	cuda_set_written(read_request(request));
 	cuda_set_all_calls(request_has(request, CUDA_API_ALL));
+	cuda_set_stacks(request_has(request, LAUNCH_STACKS));
+	if (cuda_writes_stacks())
+		python_stacks_forget();
 	is_to_try = cuda_written() != 0;
 	for (unsigned i = 0; i < ARRAY_SIZE(work); i++)
 		if (cuda_writes(work[i]))

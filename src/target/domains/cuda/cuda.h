@@ -30,6 +30,8 @@ extern const struct domain_hooks hooks_cuda_runtime, hooks_nccl;
 
 /* In a request: calls that only ask are traced, too. */
 #define CUDA_API_ALL "cuda-api-all"
+/* Calls have the stack that they were made from. */
+#define LAUNCH_STACKS "launch-stack"
 
 /* notes.c */
 enum cuda_note {
@@ -50,6 +52,9 @@ bool cuda_writes(enum trace_domain domain);
 /* Calls that only ask, too? */
 void cuda_set_all_calls(bool is_on);
 bool cuda_writes_all_calls(void);
+/* The stack of each call, too? */
+void cuda_set_stacks(bool is_on);
+bool cuda_writes_stacks(void);
 
 /* library.c: CUPTI's functions, as its public interface has them; all answer 0 for success. */
 typedef void cupti_callback(void *unused, int domain, uint32_t function, const void *call);

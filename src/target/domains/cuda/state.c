@@ -4,7 +4,7 @@
 #include "target/domains/cuda/cuda.h"
 
 static uint32_t written;
-static bool has_all_calls;
+static bool has_all_calls, has_stacks;
 
 void cuda_set_written(uint32_t domains)
 {
@@ -29,4 +29,14 @@ void cuda_set_all_calls(bool is_on)
 bool cuda_writes_all_calls(void)
 {
 	return __atomic_load_n(&has_all_calls, __ATOMIC_RELAXED);
+}
+
+void cuda_set_stacks(bool is_on)
+{
+	__atomic_store_n(&has_stacks, is_on, __ATOMIC_RELAXED);
+}
+
+bool cuda_writes_stacks(void)
+{
+	return __atomic_load_n(&has_stacks, __ATOMIC_RELAXED);
 }

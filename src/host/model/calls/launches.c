@@ -1,0 +1,189 @@
+/*
+ * Host only; texts come from a file that nobody vouches for.
+ */
+#include "host/model/calls/launches.h"
+
+#include "host/core/room.h"
+#include "host/core/text/path.h"
+#include "host/core/text/print.h"
+#include "shared/base/hash.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LAUNCHES_KEPT (1u << 20)
+#define PLACE_ROOM    600u
+
+const char *call_stack_lines(const struct call *call)
+{
+	uint64_t number = 0;
+
+	return call_value(call, VALUE_CALL_STACK, &number) && number
+		       ? names_find(&call->process->names, NAME_CALL_STACK, number)
+		       : "";
+}
+
+/* Up to one of these letters, cut to the room. */
+static const char *field_copy(const char *at, char end, char *ret, size_t room)
+{
+	size_t length = strcspn(at, (const char[]){ end, '\n', '\0' });
+
+	snprintf(ret, room, "%.*s", (int)MIN(length, room), at);
+	return at + length + (at[length] == end);
+}
+
+bool stack_line_next(const char **lines, struct stack_line *ret)
+{
+	char number[16];
+	const char *at = *lines;
+
+	if (!*at)
+		return false;
+	at = field_copy(at, '\t', ret->function, sizeof(ret->function));
+	at = field_copy(at, '\t', ret->file, sizeof(ret->file));
+	at = field_copy(at, '\n', number, sizeof(number));
+	ret->line = (unsigned)strtoul(number, NULL, 10);
+	*lines = at + (*at == '\n');
+	return true;
+}
+
+void stack_line_print(const struct stack_line *line, char *ret, size_t room)
+{
+	if (line->file[0])
+		print_into(ret, room, "%s (%s:%u)", line->function, line->file, line->line);
+	else
+		print_into(ret, room, "%s", line->function);
+}
+
+void stack_lines_print(const char *lines, char *ret, size_t room)
+{
+	struct stack_line line;
+	size_t length = 0;
+
+	ret[0] = '\0';
+	while (length + 1 < room && stack_line_next(&lines, &line)) {
+		if (length)
+			ret[length++] = ';';
+		stack_line_print(&line, ret + length, room - length);
+		length += strlen(ret + length);
+	}
+}
+
+int launches_take(struct launches *self, const struct model *model, const struct call *call)
+{
+	const char *lines = call_stack_lines(call);
+	struct table_entry *entry;
+	bool is_new;
+
+	if (!lines[0])
+		return 0;
+	self->has_stacks = true;
+	if (self->recent.count >= LAUNCHES_KEPT) {
+		table_done(&self->before);
+		self->before = self->recent;
+		self->recent = (struct table){ 0 };
+	}
+	entry = table_make(&self->recent, call->process->number, call_correlation(model, call),
+			   &is_new);
+	if (!entry)
+		return -ENOMEM;
+	entry->value = (uintptr_t)lines;
+	return 0;
+}
+
+const char *launches_find(const struct launches *self, const struct model *model,
+			  const struct call *work)
+{
+	uint64_t correlation = call_correlation(model, work);
+	const struct table_entry *entry =
+		table_find(&self->recent, work->process->number, correlation);
+
+	if (!entry)
+		entry = table_find(&self->before, work->process->number, correlation);
+	return entry ? (const char *)(uintptr_t)entry->value : "";
+}
+
+void launches_done(struct launches *launches)
+{
+	table_done(&launches->recent);
+	table_done(&launches->before);
+	*launches = (struct launches){ 0 };
+}
+
+/* Of its innermost line, without the folders. */
+static void place_print(const char *lines, char *ret, size_t room)
+{
+	struct stack_line line;
+
+	ret[0] = '\0';
+	if (!stack_line_next(&lines, &line))
+		return;
+	memmove(line.file, path_base_name(line.file), strlen(path_base_name(line.file)) + 1);
+	stack_line_print(&line, ret, room);
+}
+
+static struct launch_row *row_find(struct launch_summary *self, const struct call *call,
+				   const char *place)
+{
+	uint64_t hash =
+		hash_add_text(hash_add_byte(hash_add_text(HASH_SEED, call_name(call)), 0), place);
+	bool is_new;
+	struct table_entry *entry =
+		table_make(&self->numbers, call->process->number, hash, &is_new);
+
+	if (!entry ||
+	    (is_new && make_room(&self->rows, self->count, &self->room, sizeof(*self->rows))))
+		return NULL;
+	if (is_new) {
+		entry->value = self->count;
+		self->rows[self->count++] =
+			(struct launch_row){ call->process, strdup(call_name(call)), strdup(place),
+					     0, 0 };
+	}
+	return &self->rows[entry->value];
+}
+
+int launch_summary_take(struct launch_summary *self, const struct model *model,
+			const struct call *call)
+{
+	char place[PLACE_ROOM];
+	struct launch_row *row;
+
+	if (call->function->domain != DOMAIN_KERNEL)
+		return launches_take(&self->launches, model, call);
+	place_print(launches_find(&self->launches, model, call), place, sizeof(place));
+	row = row_find(self, call, place);
+	if (!row || !row->kernel || !row->place)
+		return -ENOMEM;
+	row->count++;
+	row->total_ns += call->end_ns - call->begin_ns;
+	return 0;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct launch_row *a = left, *b = right;
+
+	return a->total_ns > b->total_ns ? -1 : a->total_ns < b->total_ns;
+}
+
+void launch_summary_sort(struct launch_summary *self)
+{
+	if (self->launches.has_stacks && self->count)
+		qsort(self->rows, self->count, sizeof(*self->rows), by_time);
+	else
+		launch_summary_done(self);
+}
+
+void launch_summary_done(struct launch_summary *self)
+{
+	for (uint32_t i = 0; i < self->count; i++) {
+		free(self->rows[i].kernel);
+		free(self->rows[i].place);
+	}
+	free(self->rows);
+	table_done(&self->numbers);
+	launches_done(&self->launches);
+	*self = (struct launch_summary){ 0 };
+}

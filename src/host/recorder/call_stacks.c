@@ -1,0 +1,122 @@
+/*
+ * Host only; reads the process's memory, stops nothing.  After the first look on the collector's
+ * thread only.
+ */
+#include "host/recorder/call_stacks.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/core/notes.h"
+#include "host/process/maps.h"
+#include "host/python/binary.h"
+#include "host/python/locations.h"
+#include "host/python/python.h"
+#include "host/unwind/space.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LOOK_NS 1000000000u
+
+struct call_stacks {
+	pid_t pid;
+	struct python *python; /* NULL: none was found */
+	uint64_t looked_ns;
+};
+
+/* Of its mappings only those that may be Python's: tables of all others would take long. */
+static int space_of_python(pid_t pid, struct space **ret, struct err *err)
+{
+	CLEANUP(maps_done) struct maps maps = { 0 };
+	int r = maps_read(pid, &maps, err);
+
+	if (!r)
+		r = space_fork(ret, NULL, pid);
+	for (size_t i = 0; !r && i < maps.count; i++)
+		if (maps.items[i].executable && python_is_name(maps.items[i].path))
+			r = space_map(*ret, &maps.items[i]);
+	return r;
+}
+
+static void python_look(struct call_stacks *self)
+{
+	struct space *space = NULL;
+	struct err err = { 0 };
+	int r = space_of_python(self->pid, &space, &err);
+
+	self->looked_ns = now_ns();
+	if (!r)
+		r = python_open(&self->python, space, self->pid, &err);
+	if (r)
+		self->python = NULL;
+	if (r && err.code)
+		note_add("launches of %d have no stacks: %s", (int)self->pid, err.what);
+	if (self->python && !python_knows_threads(self->python)) {
+		note_add("launches of %d have no stacks: they need Python 3.11 or later",
+			 (int)self->pid);
+		python_close(self->python);
+		self->python = NULL;
+	}
+	space_close(space);
+}
+
+struct call_stacks *call_stacks_new(pid_t pid)
+{
+	struct call_stacks *self = calloc(1, sizeof(*self));
+
+	if (!self)
+		return NULL;
+	self->pid = pid;
+	python_look(self);
+	return self;
+}
+
+void call_stacks_free(struct call_stacks *stacks)
+{
+	if (!stacks)
+		return;
+	python_close(stacks->python);
+	free(stacks);
+}
+
+static bool thread_find(void *context, int32_t tid, struct python_place *ret)
+{
+	struct call_stacks *self = context;
+
+	if (!self->python && now_ns() - self->looked_ns >= LOOK_NS)
+		python_look(self);
+	if (!self->python)
+		return false;
+	ret->layout = python_walk_layout(self->python);
+	return python_find_thread(self->python, tid, &ret->state, &ret->identity);
+}
+
+static size_t frame_print(struct call_stacks *self, const struct kernel_python_frame *frame,
+			  char *ret, size_t room)
+{
+	struct python_location location = { "", "", 0, "", 0 };
+	int length;
+
+	if (python_is_shim(self->python, frame))
+		return 0;
+	python_location_find(python_location_of(self->python, frame), &location);
+	length = snprintf(ret, room, "%s\t%s\t%u\n", location.function, location.file,
+			  location.line);
+	return length > 0 && (size_t)length < room ? (size_t)length : 0;
+}
+
+static size_t frames_print(void *context, const struct kernel_python_frame *frames, size_t count,
+			   char *ret, size_t room)
+{
+	struct call_stacks *self = context;
+	size_t length = 0;
+
+	for (size_t i = 0; self->python && i < count; i++)
+		length += frame_print(self, &frames[i], ret + length, room - length);
+	return length;
+}
+
+struct collect_stacks call_stacks_source(struct call_stacks *stacks)
+{
+	return (struct collect_stacks){ thread_find, frames_print, stacks };
+}

@@ -1,0 +1,167 @@
+/*
+ * Walks up the frames of the calling thread's Python where the interpreter keeps them.  Inside
+ * calls of the program's: no libc, no waiting.  Lists of threads, which others change, are walked
+ * by the host from outside; here only the state that it found is read, and only while it has this
+ * thread's identity: its frames change when this thread runs, and it is here.  Each page is tried
+ * before it is read.  What frames mean is for the host.
+ */
+#include "target/hooks/python_stack.h"
+
+#include "shared/base/hash.h"
+#include "target/runtime/readable.h"
+
+#include <string.h>
+
+#define STACKS       16384u
+#define PROBES_MAX   16u
+#define PAGE_MASK    4095u
+#define ADDRESS_MASK ((1ull << KERNEL_PYTHON_MARK_SHIFT) - 1)
+
+_Static_assert(RECORD_PYTHON_FRAMES_MAX * sizeof(struct kernel_python_frame) <=
+		       RECORD_MAX_BYTES - sizeof(struct record_name),
+	       "a stack is one record");
+
+/* By their content; a slot is given to one stack in a session. */
+static struct {
+	uint64_t hash;
+	uint32_t is_told;
+} stacks[STACKS];
+
+void python_stacks_forget(void)
+{
+	memset(stacks, 0, sizeof(stacks));
+}
+
+/* The page that was tried last. */
+struct reading {
+	uint64_t page;
+};
+
+static bool page_is_there(struct reading *reading, uint64_t address)
+{
+	uint64_t page = address & ~(uint64_t)PAGE_MASK;
+
+	if (page == reading->page)
+		return true;
+	if (!is_readable(page))
+		return false;
+	reading->page = page;
+	return true;
+}
+
+static bool read_word(struct reading *reading, uint64_t address, uint64_t *ret)
+{
+	if (address % sizeof(*ret) || !page_is_there(reading, address))
+		return false;
+	*ret = *(const volatile uint64_t *)address;
+	return true;
+}
+
+static bool read_byte(struct reading *reading, uint64_t address, uint8_t *ret)
+{
+	if (!page_is_there(reading, address))
+		return false;
+	*ret = *(const volatile uint8_t *)address;
+	return true;
+}
+
+/* The innermost frame; 0: the state is this thread's no more, or it runs no Python. */
+static uint64_t first_frame(struct reading *reading, const struct kernel_python *layout,
+			    struct ring *ring)
+{
+	uint64_t identity, found, frame = 0, state = ring_python(ring, &identity);
+
+	if (!state || !read_word(reading, state + layout->thread_id, &found) || found != identity) {
+		ring_ask_python(ring);
+		return 0;
+	}
+	if (!read_word(reading, state + layout->thread_frame, &frame) || !frame)
+		return 0;
+	if (layout->has_control && !read_word(reading, frame + layout->control_frame, &frame))
+		return 0;
+	return frame;
+}
+
+static bool read_frame(struct reading *reading, const struct kernel_python *layout, uint64_t *frame,
+		       struct kernel_python_frame *ret)
+{
+	uint64_t code, at, previous;
+	uint8_t mark;
+
+	if (!read_word(reading, *frame + layout->frame_code, &code) ||
+	    !read_word(reading, *frame + layout->frame_at, &at) ||
+	    !read_byte(reading, *frame + layout->frame_mark, &mark) ||
+	    !read_word(reading, *frame + layout->frame_previous, &previous))
+		return false;
+	*ret = (struct kernel_python_frame){
+		code, (at & ADDRESS_MASK) | (uint64_t)mark << KERNEL_PYTHON_MARK_SHIFT
+	};
+	*frame = previous;
+	return true;
+}
+
+static unsigned frames_collect(struct ring *ring, struct kernel_python_frame *ret)
+{
+	const struct kernel_python *layout = &writers_rings()->python;
+	struct reading reading = { 0 };
+	uint64_t frame = first_frame(&reading, layout, ring);
+	unsigned count = 0;
+
+	while (frame && count < RECORD_PYTHON_FRAMES_MAX &&
+	       read_frame(&reading, layout, &frame, &ret[count]))
+		count++;
+	return count;
+}
+
+static uint64_t hash_of(const struct kernel_python_frame *frames, unsigned count)
+{
+	uint64_t hash = HASH_SEED;
+
+	for (unsigned i = 0; i < count; i++) {
+		hash = (hash ^ frames[i].code) * 0x9e3779b97f4a7c15u;
+		hash = (hash ^ hash >> 29 ^ frames[i].at) * 0xbf58476d1ce4e5b9u;
+		hash ^= hash >> 32;
+	}
+	return hash ? hash : 1;
+}
+
+/* Many look here at once: it is written to only while it is empty. */
+static bool slot_claim(uint64_t *slot, uint64_t hash)
+{
+	uint64_t there = __atomic_load_n(slot, __ATOMIC_RELAXED);
+
+	return there == hash ||
+	       (!there && (__atomic_compare_exchange_n(slot, &there, hash, false, __ATOMIC_RELAXED,
+						       __ATOMIC_RELAXED) ||
+			   there == hash));
+}
+
+/* Where it is dropped, the next one tells it. */
+static void stack_tell(struct writer *writer, uint64_t number, uint32_t *is_told,
+		       const struct kernel_python_frame *frames, unsigned count)
+{
+	if (__atomic_load_n(is_told, __ATOMIC_RELAXED) ||
+	    __atomic_exchange_n(is_told, 1, __ATOMIC_RELAXED))
+		return;
+	if (!writer_name(writer, NAME_CALL_STACK, number, (const char *)frames,
+			 count * sizeof(*frames)))
+		__atomic_store_n(is_told, 0, __ATOMIC_RELAXED);
+}
+
+uint64_t python_stack(struct writer *writer)
+{
+	struct kernel_python_frame frames[RECORD_PYTHON_FRAMES_MAX];
+	unsigned count = frames_collect(writer->ring.ring, frames);
+	uint64_t hash = hash_of(frames, count);
+
+	for (uint32_t i = 0; count && i < PROBES_MAX; i++) {
+		uint32_t at = (uint32_t)(hash + i) % STACKS;
+		uint64_t number = (uint64_t)writers_session() << 16 | (at + 1);
+
+		if (!slot_claim(&stacks[at].hash, hash))
+			continue;
+		stack_tell(writer, number, &stacks[at].is_told, frames, count);
+		return number;
+	}
+	return 0;
+}

@@ -1,0 +1,14 @@
+/*
+ * The stack of the calling thread's Python, from inside, as a number that the host is told the
+ * frames of.
+ */
+#pragma once
+
+#include "target/hooks/writer.h"
+
+/* Before a session: no stack has a number. */
+void python_stacks_forget(void);
+
+/* Between writer_begin() and writer_end(): the number of the stack; 0: the thread runs no Python,
+ * the host has not found its state yet (it is asked then), or there are too many stacks. */
+uint64_t python_stack(struct writer *writer);

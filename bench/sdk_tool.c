@@ -27,7 +27,7 @@ static int initialize(void (*finalize)(client_t), void *data)
 	if (rocprofiler_create_context(&context))
 		return 1;
 #ifdef BUFFERED
-	return rocprofiler_create_buffer(context, 64 << 20, 32 << 20, POLICY_DISCARD, on_records,
+	return rocprofiler_create_buffer(context, 16 << 20, 8 << 20, POLICY_DISCARD, on_records,
 					 NULL, &buffer) ||
 	       rocprofiler_configure_buffer_tracing_service(context, HIP_RUNTIME, NULL, 0,
 							    buffer) ||

@@ -29,10 +29,10 @@ CASES = {
 class Work:
     """A running standin_work, or another program that answers like it."""
 
-    def __init__(self, library_path=None, program="standin_work", **variables):
+    def __init__(self, library_path=None, program="standin_work", before=(), **variables):
         self.ground = Ground(SDK)
         self.process = self.ground.start(
-            STANDIN / program, LD_LIBRARY_PATH=str(library_path or self.ground.path), **variables)
+            STANDIN / program, before=before, LD_LIBRARY_PATH=str(library_path or self.ground.path), **variables)
         self.pid = int(self.process.stdout.readline().split()[1])
 
     def tell(self, *words):

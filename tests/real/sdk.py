@@ -3,7 +3,7 @@
 Tool libraries written for AMD's SDK, as whoever calls this has built or installed them: each in FOLDER is attached to a live program on
 the stand-ins of AMD's runtimes, and loaded at the start of one. The program must do the same as without, and end well; the tool must
 load and be attached. What tools print is shown; what they write into the folder they run in is left in build/real-sdk/TOOL-late and
-TOOL-launched.
+TOOL-launched. Variables ROCPROF_..., by which AMD's own tool is told what to do, are handed on to the program that is started with it.
 
     ./dev real sdk FOLDER
 """
@@ -21,7 +21,7 @@ for name, path in {"LIMPET": "src/host/limpet", "PROGRAMS": "tests/programs", "S
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE.parent / "sdk")]
 
-from sdk import Work, did, harness  # noqa: E402
+from sdk import Work, did, driver, harness  # noqa: E402
 
 import subprocess  # noqa: E402
 
@@ -57,7 +57,8 @@ def late(path, plain):
 
 
 def launched(path, plain):
-    work = Work(ROCP_TOOL_LIBRARIES=str(path))
+    told = {name: value for name, value in os.environ.items() if name.startswith("ROCPROF_")}
+    work = Work(before=driver("."), ROCP_TOOL_LIBRARIES=str(path), **told)
     try:
         work.tables()
         done = counts(work)

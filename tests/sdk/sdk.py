@@ -10,13 +10,21 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "amd"), str(HERE.parent / "attach"), str(HERE.parent / "register")]
 
 import harness  # noqa: E402
-from standin import CASES, Work  # noqa: E402,F401
+from standin import CASES, STANDIN, Work  # noqa: E402,F401
 
 TOOLS = pathlib.Path(os.environ["SDK_TOOLS"])
 
 
 def tool(name):
     return TOOLS / f"tool_{name}.so"
+
+
+def driver(folder):
+    """What to start a program with so that it has AMD's driver: HSA does not run yet when a tool that is there from the start asks for
+    agents, and the driver tells them."""
+    shared = pathlib.Path(folder).resolve() / "driver"
+    shared.write_bytes(bytes(4096))
+    return STANDIN / "standin_kfd", "free", HERE.parent / "counters/amd/topology", shared
 
 
 class Log:

@@ -150,6 +150,14 @@ class Corners(unittest.TestCase):
             self.assertEqual(self.log.lines("wrong"), [])
         self.assertEqual(self.left("brief", 20), 0)
 
+    def test_arguments_in_vector_registers(self):
+        attached = self.begin(*TOOLS)
+        self.assertEqual(self.left("floats", 100), 0)
+        self.assertEqual(attached.leave().code, 0)
+        told = {words[3]: words[-1] for words in self.log.lines("argument")}
+        self.assertEqual((told["minMipMapLevelClamp"], told["maxMipMapLevelClamp"]), ("0.250000", "1.500000"))
+        self.assertEqual(self.left("floats", 10), 0)
+
     def test_as_often_as_one_likes(self):
         """What a tool asks to be told is given back with it."""
         for _ in range(34):

@@ -3,7 +3,7 @@
 import pathlib
 import unittest
 
-from sdk import CASES, Attached, Log, Work, did, harness, tool
+from sdk import CASES, Attached, Log, Work, did, driver, harness, tool
 
 ROUNDS = 20
 RESTARTS = 3
@@ -332,7 +332,7 @@ class SdkTest(unittest.TestCase):
         work.ask("go", 2)
 
     def test_from_the_start_of_the_program(self):
-        work = self.work(ROCP_TOOL_LIBRARIES=str(tool("launched")), SDK_LOG=str(self.log.path))
+        work = self.work(before=driver(self.log.folder.name), ROCP_TOOL_LIBRARIES=str(tool("launched")), SDK_LOG=str(self.log.path))
         work.tables()
         done = did(work.ask("go", ROUNDS))
         work.process.stdin.close()
@@ -340,6 +340,7 @@ class SdkTest(unittest.TestCase):
         self.assertEqual(self.log.lines("wrong"), [])
         self.assert_counts(done)
         self.assertEqual(self.log.lines("finalize"), [["finalize", "16"]])
+        self.assertEqual(self.log.lines("agents"), [["agents", "3"]])
 
 
 if __name__ == "__main__":

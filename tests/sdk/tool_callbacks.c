@@ -8,13 +8,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { KINDS = 20, OPERATIONS = 512, HIP_MEMCPY = 259, HIP_LAUNCH = 214, RANGE_PUSH = 1 };
+enum {
+	KINDS = 20,
+	OPERATIONS = 512,
+	HIP_MEMCPY = 259,
+	HIP_LAUNCH = 214,
+	HIP_CLAMP = 379,
+	RANGE_PUSH = 1
+};
 
 static handle_t context;
 static uint64_t enters[KINDS][OPERATIONS], exits[KINDS][OPERATIONS];
 static uint64_t wrong_ids, wrong_threads, wrong_sizes, wrong_data, nested, highest;
 static __thread uint64_t last_id;
-static int has_shown[3];
+static int has_shown[4];
 
 /* As hipMemcpy's arguments lie in the payload; its result follows those of all functions. */
 struct memcpy_payload {
@@ -46,21 +53,31 @@ static void count_highest(uint64_t id)
 
 static void look(const record_t *record)
 {
-	static const int shown[] = { HIP_MEMCPY, HIP_LAUNCH };
+	static const int shown[] = { HIP_MEMCPY, HIP_LAUNCH, HIP_CLAMP };
 	const struct memcpy_payload *copy = record->payload;
 
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < 3; i++)
 		if (record->kind == HIP_RUNTIME && record->operation == shown[i] &&
 		    !__atomic_exchange_n(&has_shown[i], 1, __ATOMIC_RELAXED))
 			MUST(rocprofiler_iterate_callback_tracing_kind_operation_args(*record, show,
 										      0, NULL));
 	if (record->kind == MARKER_CORE && record->operation == RANGE_PUSH &&
-	    !__atomic_exchange_n(&has_shown[2], 1, __ATOMIC_RELAXED))
+	    !__atomic_exchange_n(&has_shown[3], 1, __ATOMIC_RELAXED))
 		MUST(rocprofiler_iterate_callback_tracing_kind_operation_args(*record, show, 0,
 									      NULL));
 	if (record->kind == HIP_RUNTIME && record->operation == HIP_MEMCPY &&
 	    (copy->size != 120 || !copy->to || !copy->from || !copy->bytes || copy->result))
 		__atomic_add_fetch(&wrong_sizes, 1, __ATOMIC_RELAXED);
+}
+
+/* As any code may. */
+static void use_vectors(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("xorps %%xmm0, %%xmm0\n\txorps %%xmm1, %%xmm1" ::: "xmm0", "xmm1");
+#else
+	__asm__ volatile("movi v0.2d, #0\n\tmovi v1.2d, #0" ::: "v0", "v1");
+#endif
 }
 
 static void begin(const record_t *record, uint64_t *user_data)
@@ -86,6 +103,7 @@ static void on_call(record_t record, uint64_t *user_data, void *data)
 		__atomic_add_fetch(&wrong_threads, 1, __ATOMIC_RELAXED);
 	if (record.phase == PHASE_ENTER) {
 		begin(&record, user_data);
+		use_vectors();
 		return;
 	}
 	__atomic_add_fetch(&exits[record.kind][record.operation], 1, __ATOMIC_RELAXED);
@@ -94,6 +112,17 @@ static void on_call(record_t record, uint64_t *user_data, void *data)
 	look(&record);
 }
 
+#ifdef LAUNCHED
+enum { AGENT_BYTES = 312 };
+
+static int on_agents(int version, const void **list, size_t count, void *data)
+{
+	(void)version, (void)list, (void)data;
+	log_line("agents %zu", count);
+	return 0;
+}
+
+#endif
 static int initialize(void (*finalize)(client_t), void *data)
 {
 	static const int kinds[] = {
@@ -109,6 +138,7 @@ static int initialize(void (*finalize)(client_t), void *data)
 								    on_call, &context));
 #ifdef LAUNCHED
 	MUST(rocprofiler_start_context(context));
+	MUST(rocprofiler_query_available_agents(1, on_agents, AGENT_BYTES, NULL));
 #endif
 	log_line("again %d", rocprofiler_configure_callback_tracing_service(
 				     context, HIP_RUNTIME, NULL, 0, on_call, &context));

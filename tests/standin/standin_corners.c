@@ -3,9 +3,11 @@
  * took harm:
  *
  *   escapes N   N calls, each of which a tool may leave by leap_back()
- *   handlers N  N calls out of signal handlers on a stack of their own, while another call is under
- * way tiny N      N threads with the least stack that there is make calls brief N     N threads
- * that make one call and end, while a library comes and goes quit
+ *   handlers N  N calls out of signal handlers on a stack of their own, amid another call
+ *   tiny N      N threads with the least stack that there is make calls
+ *   brief N     N threads that make one call and end, while a library comes and goes
+ *   floats N    N calls with arguments in vector registers
+ *   quit
  *
  * Answers are "left N" (how many calls were left) and "end".
  */
@@ -145,12 +147,25 @@ static void brief(unsigned count)
 	pthread_join(thread, NULL);
 }
 
+static void floats(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		float texture[2], least = (float)i + 0.25f, most = (float)i + 1.5f;
+
+		check(!hipTexRefSetMipmapLevelClamp(texture, least, most) && texture[0] == least &&
+			      texture[1] == most,
+		      "floats");
+	}
+}
+
 static const struct {
 	const char *word;
 	void (*run)(unsigned count);
-} commands[] = {
-	{ "escapes", escapes }, { "handlers", handlers }, { "tiny", tiny }, { "brief", brief }
-};
+} commands[] = { { "escapes", escapes },
+		 { "handlers", handlers },
+		 { "tiny", tiny },
+		 { "brief", brief },
+		 { "floats", floats } };
 
 int main(void)
 {

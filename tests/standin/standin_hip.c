@@ -31,6 +31,7 @@ enum hip_slot {
 	SLOT_hipStreamCreate = 334,
 	SLOT_hipStreamDestroy = 337,
 	SLOT_hipStreamSynchronize = 346,
+	SLOT_hipTexRefSetMipmapLevelClamp = 379,
 };
 enum compiler_slot {
 	SLOT___hipPopCallConfiguration = 0,
@@ -113,6 +114,13 @@ static int do_set_device(int device)
 {
 	device_call(CALL_OTHER);
 	return device_select(device) ? 0 : 101;
+}
+
+static int do_clamp(float *texture, float least, float most)
+{
+	texture[0] = least;
+	texture[1] = most;
+	return 0;
 }
 
 static int do_get_device(int *device)
@@ -238,6 +246,7 @@ __attribute__((constructor)) static void fill_tables(void)
 	hip_table.slots[SLOT_hipStreamDestroy] = (void *)do_stream_destroy;
 	hip_table.slots[SLOT_hipStreamSynchronize] = (void *)do_stream_wait;
 	hip_table.slots[SLOT_hipDeviceSynchronize] = (void *)do_device_wait;
+	hip_table.slots[SLOT_hipTexRefSetMipmapLevelClamp] = (void *)do_clamp;
 	compiler_table.slots[SLOT___hipPopCallConfiguration] = (void *)do_pop;
 	compiler_table.slots[SLOT___hipPushCallConfiguration] = (void *)do_push;
 	compiler_table.slots[SLOT___hipRegisterFunction] = (void *)do_register_function;
@@ -301,6 +310,11 @@ STANDIN_EXPORT int hipSetDevice(int device)
 STANDIN_EXPORT int hipGetDevice(int *device)
 {
 	return NOW(hip_slots, hipGetDevice)(device);
+}
+
+STANDIN_EXPORT int hipTexRefSetMipmapLevelClamp(float *texture, float least, float most)
+{
+	return NOW(hip_slots, hipTexRefSetMipmapLevelClamp)(texture, least, most);
 }
 
 STANDIN_EXPORT int hipStreamCreate(void **stream)

@@ -18,6 +18,8 @@ int hipGetDeviceCount(int *count);
 int hipSetDevice(int device);
 int hipGetDevice(int *device);
 int hipDeviceSynchronize(void);
+/* A texture is two numbers here. */
+int hipTexRefSetMipmapLevelClamp(float *texture, float least, float most);
 int hipStreamCreate(void **stream);
 int hipStreamDestroy(void *stream);
 int hipStreamSynchronize(void *stream);

@@ -11,6 +11,7 @@
 #define SLOT_ORIGINAL 0
 #define SLOT_IS_ON    8
 #define SLOT_STACK    12 /* bytes of the caller's stack that are arguments; a multiple of 16 */
+#define SLOT_VECTORS  55 /* a byte: arguments come in vector registers */
 
 /* struct sdk_frame */
 #define SERVICE_VECTORS        64

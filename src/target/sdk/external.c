@@ -24,7 +24,7 @@ struct external {
 	uint64_t values[VALUES_MAX];
 };
 
-static struct external *entries; /* made at the first push; stays */
+struct external *external_entries;
 
 static uint64_t key_of(unsigned context, int32_t thread)
 {
@@ -33,12 +33,12 @@ static uint64_t key_of(unsigned context, int32_t thread)
 
 static struct external *entry_at(uint64_t key, unsigned probe)
 {
-	return &entries[((key * 0x9e3779b97f4a7c15u >> 40) + probe) % ENTRIES_MAX];
+	return &external_entries[((key * 0x9e3779b97f4a7c15u >> 40) + probe) % ENTRIES_MAX];
 }
 
 static struct external *entry_find(uint64_t key)
 {
-	for (unsigned i = 0; entries && i < PROBES_MAX; i++) {
+	for (unsigned i = 0; external_entries && i < PROBES_MAX; i++) {
 		uint64_t there = __atomic_load_n(&entry_at(key, i)->key, __ATOMIC_ACQUIRE);
 
 		if (there == key)
@@ -67,16 +67,16 @@ static struct external *entry_make(uint64_t key)
 static bool entries_open(void)
 {
 	struct external *nothing = NULL;
-	size_t bytes = ENTRIES_MAX * sizeof(*entries);
+	size_t bytes = ENTRIES_MAX * sizeof(*external_entries);
 	long r;
 
-	if (__atomic_load_n(&entries, __ATOMIC_ACQUIRE))
+	if (__atomic_load_n(&external_entries, __ATOMIC_ACQUIRE))
 		return true;
 	r = raw6(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (r < 0 && r > -4096)
 		return false;
-	if (!__atomic_compare_exchange_n(&entries, &nothing, (struct external *)r, false,
+	if (!__atomic_compare_exchange_n(&external_entries, &nothing, (struct external *)r, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		raw2(SYS_munmap, r, bytes);
 	return true;
@@ -110,28 +110,25 @@ static uint64_t current_of(unsigned context, int32_t thread, bool *ret)
 	return *ret ? __atomic_load_n(&entry->current, __ATOMIC_RELAXED) : 0;
 }
 
-uint64_t external_current(unsigned context, int32_t thread)
+uint64_t external_look_up(unsigned context, int32_t thread)
 {
 	bool is_known = false;
-	uint64_t value;
+	uint64_t value = current_of(context, thread, &is_known);
 
-	if (!__atomic_load_n(&entries, __ATOMIC_ACQUIRE))
-		return 0;
-	value = current_of(context, thread, &is_known);
 	return is_known ? value : current_of(context, agent_page.pid, &is_known);
 }
 
 void external_forget(unsigned context)
 {
-	for (unsigned i = 0; entries && i < ENTRIES_MAX; i++)
-		if ((uint32_t)entries[i].key == context + 1)
-			__atomic_store_n(&entries[i].depth, 0, __ATOMIC_RELAXED);
+	for (unsigned i = 0; external_entries && i < ENTRIES_MAX; i++)
+		if ((uint32_t)external_entries[i].key == context + 1)
+			__atomic_store_n(&external_entries[i].depth, 0, __ATOMIC_RELAXED);
 }
 
 void external_adopt(void)
 {
-	for (unsigned i = 0; entries && i < ENTRIES_MAX; i++)
-		entries[i].is_changing = 0;
+	for (unsigned i = 0; external_entries && i < ENTRIES_MAX; i++)
+		external_entries[i].is_changing = 0;
 }
 
 SDK_EXPORT int rocprofiler_push_external_correlation_id(struct limpet_context context,

@@ -6,9 +6,19 @@
 
 #include "target/sdk/abi.h"
 
+/* Made at the first push; stays. */
+struct external;
+extern struct external *external_entries;
+uint64_t external_look_up(unsigned context, int32_t thread);
+
 /* What was pushed last for that thread in that context (its index), else for the program's first
  * thread. */
-uint64_t external_current(unsigned context, int32_t thread);
+static inline uint64_t external_current(unsigned context, int32_t thread)
+{
+	return __atomic_load_n(&external_entries, __ATOMIC_ACQUIRE)
+		       ? external_look_up(context, thread)
+		       : 0;
+}
 
 void external_forget(unsigned context);
 

@@ -18,8 +18,7 @@ static struct {
 } recent;
 
 #define RECENT_TICKS (1LL << 23)
-#define NEAR_TICKS   (1LL << 30) /* as far as the shifted product goes */
-#define CLOCK_SHIFT  20          /* of clock_rate's rate */
+#define CLOCK_SHIFT  20 /* of clock_rate's rate */
 #define TICK_SHIFT   32
 
 static bool rate_read(struct rate *ret)
@@ -38,7 +37,8 @@ static __attribute__((noinline)) void rate_renew(struct rate *ret)
 
 	ret->clock = clock_now();
 	ret->ns_per_tick = (1ull << (CLOCK_SHIFT + TICK_SHIFT)) / (uint64_t)MAX(ret->clock.rate, 1);
-	if (!__atomic_compare_exchange_n(&recent.version, &version, version + 1, false,
+	if (!ret->clock.rate ||
+	    !__atomic_compare_exchange_n(&recent.version, &version, version + 1, false,
 					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
 	recent.rate = *ret;
@@ -60,18 +60,19 @@ static inline struct rate rate_near(uint64_t ticks)
 	return rate;
 }
 
-static bool is_near(int64_t ticks)
+/* However far away: counters of some processors take decades of nanoseconds for a tick, and calls
+ * may last. */
+static inline uint64_t ticks_convert(int64_t ticks, uint64_t ns_per_tick)
 {
-	return ticks < NEAR_TICKS && ticks > -NEAR_TICKS;
+	return (uint64_t)((__int128)ticks * (__int128)ns_per_tick >> TICK_SHIFT);
 }
 
 static uint64_t rate_convert(const struct rate *rate, uint64_t ticks)
 {
-	int64_t since = (int64_t)(ticks - rate->clock.ticks);
-
-	if (!is_near(since) || !rate->clock.rate)
+	if (!rate->clock.rate)
 		return clock_ns_at(&rate->clock, ticks);
-	return rate->clock.ns + (uint64_t)(since * (int64_t)rate->ns_per_tick >> TICK_SHIFT);
+	return rate->clock.ns +
+	       ticks_convert((int64_t)(ticks - rate->clock.ticks), rate->ns_per_tick);
 }
 
 uint64_t moment_ns(uint64_t ticks)
@@ -89,16 +90,33 @@ uint64_t moment_now(void)
 	return moment_ns(moment_ticks());
 }
 
-void moments_convert(uint64_t begin, uint64_t end, uint64_t *ret_begin_ns, uint64_t *ret_end_ns)
+static __attribute__((noinline)) struct moments moments_slowly(uint64_t begin, uint64_t end)
 {
+	struct moments moments = { begin, end };
 	struct rate rate;
 
-	*ret_begin_ns = begin;
-	*ret_end_ns = end;
 	if (clock_may_be_read()) {
 		rate = rate_near(end);
-		*ret_begin_ns = rate_convert(&rate, begin);
-		*ret_end_ns = rate_convert(&rate, end);
+		moments.begin_ns = rate_convert(&rate, begin);
+		moments.end_ns = rate_convert(&rate, end);
 	}
-	*ret_end_ns = MAX(*ret_end_ns, *ret_begin_ns);
+	moments.end_ns = MAX(moments.end_ns, moments.begin_ns);
+	return moments;
+}
+
+/* Most often nothing but what rate_read() and rate_convert() do, without a copy. */
+struct moments moments_of(uint64_t begin, uint64_t end)
+{
+	uint32_t version = __atomic_load_n(&recent.version, __ATOMIC_ACQUIRE);
+	int64_t first = (int64_t)(begin - recent.rate.clock.ticks),
+		last = (int64_t)(end - recent.rate.clock.ticks);
+	uint64_t ns = recent.rate.clock.ns, ns_per_tick = recent.rate.ns_per_tick;
+
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (!clock_may_be_read() || !version || version & 1 ||
+	    __atomic_load_n(&recent.version, __ATOMIC_RELAXED) != version || last < first ||
+	    last > RECENT_TICKS)
+		return moments_slowly(begin, end);
+	return (struct moments){ ns + ticks_convert(first, ns_per_tick),
+				 ns + ticks_convert(last, ns_per_tick) };
 }

@@ -18,8 +18,11 @@ static inline uint64_t moment_ticks(void)
 uint64_t moment_ns(uint64_t ticks);
 uint64_t moment_now(void);
 
-/* Both ends of something short; the end is not before the beginning. */
-void moments_convert(uint64_t begin, uint64_t end, uint64_t *ret_begin_ns, uint64_t *ret_end_ns);
+/* Both ends of something, of which the latter is now; it is not before the other. */
+struct moments {
+	uint64_t begin_ns, end_ns;
+};
+struct moments moments_of(uint64_t begin, uint64_t end);
 
 /* In a forked child. */
 void moments_adopt(void);

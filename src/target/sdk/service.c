@@ -5,8 +5,7 @@
 #include "target/sdk/service.h"
 
 #include "target/runtime/page.h"
-#include "target/sdk/buffers/buffers.h"
-#include "target/sdk/contexts.h"
+#include "target/sdk/buffers/writing.h"
 #include "target/sdk/devices/streams.h"
 #include "target/sdk/devices/work.h"
 #include "target/sdk/external.h"
@@ -55,11 +54,16 @@ static bool ask_tool(struct sdk_thread *thread, struct request_call *call)
 	return is_answered;
 }
 
-static uint64_t external_of(const struct sdk_frame *frame, unsigned index)
+static bool is_requested(const struct sdk_frame *frame, const struct sdk_context *context)
 {
-	const struct sdk_context *context = &sdk_contexts[index];
+	return context->request && context->request_kinds & 1u << frame->slot->table->request_kind;
+}
+
+static __attribute__((noinline)) uint64_t external_asked(const struct sdk_frame *frame,
+							 unsigned index)
+{
 	const struct sdk_slot *slot = frame->slot;
-	struct request_call call = { context,
+	struct request_call call = { &sdk_contexts[index],
 				     (uint64_t)frame->thread->number,
 				     slot->table->request_kind,
 				     slot->operation,
@@ -67,37 +71,35 @@ static uint64_t external_of(const struct sdk_frame *frame, unsigned index)
 				     0,
 				     -1 };
 
-	if (context->request && context->request_kinds & 1u << slot->table->request_kind &&
-	    ask_tool(frame->thread, &call))
-		return call.value;
-	return external_current(index, frame->thread->number);
+	return ask_tool(frame->thread, &call) ? call.value
+					      : external_current(index, frame->thread->number);
 }
 
-static bool is_requested(const struct sdk_frame *frame, const struct sdk_context *context)
+static uint64_t external_of(const struct sdk_frame *frame, unsigned index)
 {
-	return context->request && context->request_kinds & 1u << frame->slot->table->request_kind;
+	return is_requested(frame, &sdk_contexts[index])
+		       ? external_asked(frame, index)
+		       : external_current(index, frame->thread->number);
 }
 
 /* A call that a tool's own callback makes is not shown to that tool: it would never end. */
-static void collect_contexts(struct sdk_frame *frame)
+static uint32_t collect_contexts(struct sdk_frame *frame, const struct sdk_thread *thread)
 {
 	const struct sdk_slot *slot = frame->slot;
 	uint64_t callbacks = __atomic_load_n(&slot->callbacks, __ATOMIC_ACQUIRE);
 	uint64_t all = callbacks | __atomic_load_n(&slot->buffers, __ATOMIC_RELAXED) |
 		       __atomic_load_n(&slot->extended, __ATOMIC_RELAXED);
+	uint32_t count = 0;
 
-	frame->seen_count = 0;
-	frame->asked = 0;
-	frame->kernel = 0;
-	for (; all && frame->seen_count < SEEN_MAX; all &= all - 1) {
+	for (; all && count < SEEN_MAX; all &= all - 1) {
 		unsigned index = (unsigned)__builtin_ctzll(all);
 
-		if (frame->thread->tools_inside & 1ull << sdk_contexts[index].tool)
+		if (thread->tools_inside & 1ull << sdk_contexts[index].tool)
 			continue;
-		frame->seen[frame->seen_count++] =
-			(struct seen_by){ sdk_contexts[index].life, (uint8_t)index,
-					  callbacks >> index & 1, 0, 0 };
+		frame->seen[count++] = (struct seen_by){ sdk_contexts[index].life, (uint8_t)index,
+							 callbacks >> index & 1, 0, 0 };
 	}
+	return count;
 }
 
 static const void *argument_address(const struct sdk_frame *frame,
@@ -246,33 +248,38 @@ static void begin_call(struct sdk_frame *frame)
 
 bool service_enter(struct sdk_frame *frame)
 {
-	frame->thread = sdk_thread_mine();
-	if (!frame->thread) {
+	struct sdk_thread *thread = sdk_thread_mine();
+	uint32_t seen_count;
+	uint8_t watched;
+
+	if (!thread) {
 		__atomic_add_fetch(&agent_page.dropped, 1, __ATOMIC_RELAXED);
 		return false;
 	}
-	if (frame->thread->tools_inside)
-		sdk_thread_prune(frame->thread, (uint64_t)frame);
-	collect_contexts(frame);
-	frame->watched = __atomic_load_n(&frame->slot->watching, __ATOMIC_RELAXED);
-	if (!frame->seen_count && !frame->watched)
+	if (thread->tools_inside)
+		sdk_thread_prune(thread, (uint64_t)frame);
+	seen_count = collect_contexts(frame, thread);
+	watched = __atomic_load_n(&frame->slot->watching, __ATOMIC_RELAXED);
+	if (!seen_count && !watched)
 		return false;
+	frame->thread = thread;
+	frame->seen_count = seen_count;
+	frame->watched = watched;
+	frame->asked = 0;
+	frame->kernel = 0;
 	begin_call(frame);
-	if (frame->watched)
+	if (watched)
 		watch_before(frame);
 	frame->begin = moment_ticks();
 	return true;
 }
 
-struct call_times {
-	uint64_t start_ns, end_ns;
-};
-
 /* Fills in all but the size, where it will be delivered from. */
-static struct record_place record_fill(const struct sdk_frame *frame, const struct seen_by *seen,
-				       int kind, const struct call_times *times, size_t size)
+static inline struct record_place record_fill(const struct sdk_frame *frame,
+					      const struct seen_by *seen, int kind,
+					      const struct moments *times, size_t size)
 {
-	struct record_place place = buffer_reserve(seen->context, kind, size);
+	struct record_place place = context_reserve(seen->context, kind, size);
 	struct api_record *record = place.record;
 
 	if (!record)
@@ -281,14 +288,14 @@ static struct record_place record_fill(const struct sdk_frame *frame, const stru
 	record->operation = frame->slot->operation;
 	record->correlation =
 		(struct correlation){ frame->internal, seen->external, frame->ancestor };
-	record->start_ns = times->start_ns;
+	record->start_ns = times->begin_ns;
 	record->end_ns = times->end_ns;
 	record->thread = (uint64_t)frame->thread->number;
 	return place;
 }
 
 static void write_extended(const struct sdk_frame *frame, const struct seen_by *seen,
-			   const struct call_times *times)
+			   const struct moments *times)
 {
 	const struct api_table *table = frame->slot->table;
 	size_t more = table->argument_bytes + table->result_bytes,
@@ -302,7 +309,7 @@ static void write_extended(const struct sdk_frame *frame, const struct seen_by *
 }
 
 static void record_call(const struct sdk_frame *frame, const struct seen_by *seen,
-			const struct call_times *times)
+			const struct moments *times)
 {
 	uint64_t bit = 1ull << seen->context;
 
@@ -321,11 +328,11 @@ static void record_call(const struct sdk_frame *frame, const struct seen_by *see
 static void record_all(const struct sdk_frame *frame, uint64_t end)
 {
 	uint64_t wanted = frame->slot->buffers | frame->slot->extended;
-	struct call_times times;
+	struct moments times;
 
 	if (!wanted)
 		return;
-	moments_convert(frame->begin, end, &times.start_ns, &times.end_ns);
+	times = moments_of(frame->begin, end);
 	for (uint32_t i = 0; i < frame->seen_count; i++)
 		if (wanted >> frame->seen[i].context & 1)
 			record_call(frame, &frame->seen[i], &times);

@@ -23,9 +23,11 @@ struct sdk_slot {
 	uint8_t watch;                       /* of watch.h: which of the list, and one; 0: none */
 	uint8_t watching;                    /* bits of watch.h: what active contexts need it for */
 	uint8_t stream_use, stream_argument; /* of streams.h; which argument */
+	bool has_vectors;                    /* arguments come in vector registers */
 	uint64_t *entry;                     /* of the table; NULL: it was never changed */
 };
 _Static_assert(sizeof(struct sdk_slot) == SLOT_SIZE, "as assembly knows it");
+_Static_assert(offsetof(struct sdk_slot, has_vectors) == SLOT_VECTORS, "as assembly knows it");
 _Static_assert(API_SLOTS == SERVICE_SLOTS, "each has a stub");
 
 /* One context that sees a call. */

@@ -1,57 +1,46 @@
 /*
- * A table by the thread's number, open addressing.  Entries of threads that are no more are taken
- * over when their place is wanted.
+ * A table by the thread's number.  Entries of threads that are no more are taken over when their
+ * place is wanted.
  */
 #include "target/sdk/threads.h"
 
 #include "shared/arch/syscall.h"
-#include "shared/arch/ticks.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
-#define THREADS_MAX 2048u
 #define PROBES_MAX  32u
 #define GLANCE_NS   1000000
 #define STACK_REACH 0x800000u
 
-/* Once made, it stays.  The kernel empties it in a forked child, where no tool is attached. */
-static struct sdk_threads {
-	uint64_t is_own;
-	struct sdk_thread list[THREADS_MAX];
-} * threads;
-static int64_t number_distance;
+struct sdk_threads *sdk_threads;
+int64_t sdk_thread_distance;
 
 bool sdk_threads_open(const struct boot_libc *libc)
 {
 	long r;
 
-	__atomic_store_n(&number_distance, libc->thread_number, __ATOMIC_RELAXED);
-	if (!threads) {
-		r = raw6(SYS_mmap, 0, sizeof(*threads), PROT_READ | PROT_WRITE,
+	__atomic_store_n(&sdk_thread_distance, libc->thread_number, __ATOMIC_RELAXED);
+	if (!sdk_threads) {
+		r = raw6(SYS_mmap, 0, sizeof(*sdk_threads), PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (r < 0 && r > -4096)
 			return false;
-		raw3(SYS_madvise, r, sizeof(*threads), MADV_WIPEONFORK);
-		__atomic_store_n(&threads, (struct sdk_threads *)r, __ATOMIC_RELEASE);
+		raw3(SYS_madvise, r, sizeof(*sdk_threads), MADV_WIPEONFORK);
+		__atomic_store_n(&sdk_threads, (struct sdk_threads *)r, __ATOMIC_RELEASE);
 	}
-	threads->is_own = 1;
+	sdk_threads->is_own = 1;
 	return true;
 }
 
 int32_t sdk_thread_number(void)
 {
-	int64_t distance = __atomic_load_n(&number_distance, __ATOMIC_RELAXED);
+	int64_t distance = __atomic_load_n(&sdk_thread_distance, __ATOMIC_RELAXED);
 
 	return distance ? *(const int32_t *)(thread_pointer() + distance)
 			: (int32_t)raw0(SYS_gettid);
-}
-
-static struct sdk_thread *thread_at(int32_t number, unsigned probe)
-{
-	return &threads->list[((uint32_t)number * 2654435761u + probe) % THREADS_MAX];
 }
 
 static bool thread_is_gone(int32_t number)
@@ -76,10 +65,10 @@ static bool thread_claim(struct sdk_thread *thread, int32_t from, int32_t number
 static struct sdk_thread *thread_add(int32_t number)
 {
 	for (unsigned i = 0; i < PROBES_MAX; i++)
-		if (thread_claim(thread_at(number, i), 0, number))
-			return thread_at(number, i);
+		if (thread_claim(sdk_thread_at(number, i), 0, number))
+			return sdk_thread_at(number, i);
 	for (unsigned i = 0; i < PROBES_MAX; i++) {
-		struct sdk_thread *thread = thread_at(number, i);
+		struct sdk_thread *thread = sdk_thread_at(number, i);
 		int32_t old = __atomic_load_n(&thread->number, __ATOMIC_RELAXED);
 
 		if (thread_is_gone(old) && thread_claim(thread, old, number))
@@ -88,14 +77,14 @@ static struct sdk_thread *thread_add(int32_t number)
 	return NULL;
 }
 
-struct sdk_thread *sdk_thread_mine(void)
+struct sdk_thread *sdk_thread_find(void)
 {
 	int32_t number = sdk_thread_number();
 
-	if (!threads || !threads->is_own)
+	if (!sdk_threads || !sdk_threads->is_own)
 		return NULL;
 	for (unsigned i = 0; i < PROBES_MAX; i++) {
-		struct sdk_thread *thread = thread_at(number, i);
+		struct sdk_thread *thread = sdk_thread_at(number, i);
 		int32_t there = __atomic_load_n(&thread->number, __ATOMIC_RELAXED);
 
 		if (!there)
@@ -121,31 +110,6 @@ void sdk_thread_prune(struct sdk_thread *thread, uint64_t frame)
 	/* Further away it is most likely another stack, and the tool is inside still. */
 	if (thread->tools_inside && frame - thread->inside_frame < STACK_REACH)
 		__atomic_store_n(&thread->tools_inside, 0, __ATOMIC_RELEASE);
-}
-
-uint64_t sdk_thread_begin(struct sdk_thread *thread, uint64_t frame, uint64_t correlation)
-{
-	uint64_t around;
-
-	sdk_thread_prune(thread, frame);
-	around = thread->depth ? thread->calls[thread->depth - 1].correlation : 0;
-	if (thread->depth == THREAD_CALLS_MAX)
-		return around;
-	thread->calls[thread->depth].frame = frame;
-	thread->calls[thread->depth].correlation = correlation;
-	/* A signal handler that comes now sees it whole, or not at all. */
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	thread->depth++;
-	return around;
-}
-
-void sdk_thread_end(struct sdk_thread *thread, uint64_t frame)
-{
-	uint32_t depth = MIN(thread->depth, THREAD_CALLS_MAX);
-
-	while (depth && thread->calls[depth - 1].frame <= frame)
-		depth--;
-	thread->depth = depth;
 }
 
 uint64_t sdk_thread_current(const struct sdk_thread *thread, uint64_t frame)
@@ -188,9 +152,10 @@ static unsigned threads_inside(unsigned tool)
 	int32_t self = sdk_thread_number();
 	unsigned count = 0;
 
-	for (unsigned i = 0; threads && i < THREADS_MAX; i++) {
-		int32_t number = __atomic_load_n(&threads->list[i].number, __ATOMIC_ACQUIRE);
-		uint64_t inside = __atomic_load_n(&threads->list[i].tools_inside, __ATOMIC_SEQ_CST);
+	for (unsigned i = 0; sdk_threads && i < THREADS_MAX; i++) {
+		int32_t number = __atomic_load_n(&sdk_threads->list[i].number, __ATOMIC_ACQUIRE);
+		uint64_t inside =
+			__atomic_load_n(&sdk_threads->list[i].tools_inside, __ATOMIC_SEQ_CST);
 
 		if (number && number != self && inside & 1ull << tool && !thread_is_gone(number))
 			count++;
@@ -212,6 +177,6 @@ unsigned sdk_threads_await(unsigned tool, uint64_t limit_ns)
 
 void sdk_threads_adopt(void)
 {
-	if (threads)
-		memset(threads, 0, sizeof(*threads));
+	if (sdk_threads)
+		memset(sdk_threads, 0, sizeof(*sdk_threads));
 }

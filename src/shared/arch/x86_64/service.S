@@ -14,7 +14,10 @@
 \name:
 	.endm
 
+	/* Where arguments come in them, which hardly any function has. */
 	.macro move_vectors instruction, at
+	cmp	byte ptr [r11 + SLOT_VECTORS], 0
+	je	8f
 	.set	index, 0
 	.irp	register, xmm0, xmm1, xmm2, xmm3, xmm4, xmm5, xmm6, xmm7
 	.ifc	\instruction, save
@@ -24,9 +27,11 @@
 	.endif
 	.set	index, index + 16
 	.endr
+8:
 	.endm
 
 	.macro load_arguments
+	mov	r11, [rbp - SERVICE_FRAME + SERVICE_SLOT]
 	move_vectors load, SERVICE_VECTORS
 	mov	rdi, [rbp - SERVICE_FRAME]
 	mov	rsi, [rbp - SERVICE_FRAME + 8]
@@ -36,7 +41,6 @@
 	mov	r9, [rbp - SERVICE_FRAME + 40]
 	mov	r10, [rbp - SERVICE_FRAME + 48]
 	mov	rax, [rbp - SERVICE_FRAME + SERVICE_INDIRECT]
-	mov	r11, [rbp - SERVICE_FRAME + SERVICE_SLOT]
 	.endm
 
 	function service_thunk

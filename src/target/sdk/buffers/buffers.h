@@ -16,16 +16,6 @@ void buffer_write(unsigned context, int kind, const void *record, size_t size);
 /* Into that buffer, a record of the category of counters, which begins as its tool is to see it. */
 void buffer_write_counter(struct sdk_handle id, int kind, const void *record, size_t size);
 
-/* The same in two steps, for who fills in the record where it will be: all but its first word, the
- * size, which says that it is whole. */
-struct sdk_buffer;
-struct record_place {
-	struct sdk_buffer *buffer;
-	void *record; /* NULL: there is none, which was counted */
-};
-struct record_place buffer_reserve(unsigned context, int kind, size_t size);
-void buffer_commit(struct record_place place, size_t size);
-
 /* Delivers what is in the buffers of that thread of ours (its index) that somebody wants delivered;
  * on that thread. */
 void buffers_deliver(unsigned thread);

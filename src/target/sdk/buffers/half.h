@@ -29,9 +29,10 @@ struct half {
 
 enum half_answer { HALF_TAKEN, HALF_FULL, HALF_SEALED, HALF_LOST /* somebody was faster */ };
 
-/* Takes a place in a half of `room` bytes, for a writer who knows the buffer's life. */
+/* Takes a place in a half of `room` bytes, for a writer who knows the buffer's life; tells how many
+ * bytes are used then. */
 static inline enum half_answer half_take(struct half *half, uint64_t life, uint64_t size,
-					 uint64_t room, void **ret)
+					 uint64_t room, void **ret, uint64_t *ret_used)
 {
 	uint64_t cursor = __atomic_load_n(&half->cursor, __ATOMIC_ACQUIRE);
 	uint64_t used = cursor & USED_MASK;
@@ -46,6 +47,7 @@ static inline enum half_answer half_take(struct half *half, uint64_t life, uint6
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return HALF_LOST;
 	*ret = memory + used;
+	*ret_used = used + size;
 	__atomic_store_n((uint64_t *)*ret, size | UNFINISHED, __ATOMIC_RELAXED);
 	return HALF_TAKEN;
 }

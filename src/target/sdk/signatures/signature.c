@@ -152,5 +152,6 @@ void signature_lay_out(const struct signature *signature, struct call_layout *re
 		place->offset = (uint16_t)offset;
 		offset += text.size;
 	}
+	ret->has_vectors = used.vectors;
 	ret->stack_words = (uint8_t)((used.stack + 1) & ~1u);
 }

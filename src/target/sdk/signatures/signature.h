@@ -37,9 +37,9 @@ struct argument_place {
 
 struct call_layout {
 	uint8_t count;
-	uint8_t stack_words;  /* even */
-	uint8_t result_bytes; /* 0: none */
-	bool is_result_pointed;
+	uint8_t stack_words;                 /* even */
+	uint8_t result_bytes;                /* 0: none */
+	bool is_result_pointed, has_vectors; /* the latter: among the arguments */
 	struct argument_place places[SIGNATURE_ARGUMENTS];
 };
 

@@ -290,6 +290,7 @@ static void change_table(const struct api_table *table, uint64_t *slots, unsigne
 		if (!slot->table) {
 			signature_lay_out(&table->signatures[i], layout);
 			slot->stack_bytes = layout->stack_words * 8u;
+			slot->has_vectors = layout->has_vectors;
 			slot->operation = (uint16_t)i;
 			slot->watch = watch_find(table->signatures[i].name);
 			stream_find(&table->signatures[i], table, slot);

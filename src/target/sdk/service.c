@@ -279,7 +279,7 @@ static inline struct record_place record_fill(const struct sdk_frame *frame,
 					      const struct seen_by *seen, int kind,
 					      const struct moments *times, size_t size)
 {
-	struct record_place place = buffer_reserve(seen->context, kind, size);
+	struct record_place place = context_reserve(seen->context, kind, size);
 	struct api_record *record = place.record;
 
 	if (!record)

@@ -66,7 +66,7 @@ void buffer_reserve_otherwise(struct record_place *place, struct sdk_handle id, 
 /* Records are made of words; libc's memcpy is not at hand here. */
 void buffer_write(unsigned context, int kind, const void *record, size_t size)
 {
-	struct record_place place = buffer_reserve(context, kind, size);
+	struct record_place place = context_reserve(context, kind, size);
 	const uint64_t *from = record;
 	uint64_t *to = place.record;
 
@@ -79,7 +79,7 @@ void buffer_write(unsigned context, int kind, const void *record, size_t size)
 
 void buffer_write_counter(struct sdk_handle id, int kind, const void *record, size_t size)
 {
-	struct record_place place = record_reserve(id, sizeof(struct record_base) + size);
+	struct record_place place = buffer_reserve(id, sizeof(struct record_base) + size);
 	struct record_base *base = place.record;
 	const uint64_t *from = record;
 	uint64_t *to = (uint64_t *)(base + 1);

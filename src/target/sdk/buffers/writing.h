@@ -17,7 +17,7 @@ struct record_place {
 /* Not at once: others write, or it is full. */
 void buffer_reserve_otherwise(struct record_place *place, struct sdk_handle id, uint64_t size);
 
-static inline struct record_place record_reserve(struct sdk_handle id, size_t size)
+static inline struct record_place buffer_reserve(struct sdk_handle id, size_t size)
 {
 	struct sdk_buffer *buffer = buffer_entry(id);
 	struct record_place place = { buffer, NULL, false };
@@ -32,9 +32,10 @@ static inline struct record_place record_reserve(struct sdk_handle id, size_t si
 	return place;
 }
 
-static inline struct record_place buffer_reserve(unsigned context, int kind, size_t size)
+/* In the buffer that a context (its index) has for that kind. */
+static inline struct record_place context_reserve(unsigned context, int kind, size_t size)
 {
-	return record_reserve(sdk_contexts[context].buffers[kind].buffer, size);
+	return buffer_reserve(sdk_contexts[context].buffers[kind].buffer, size);
 }
 
 static inline void buffer_commit(struct record_place place, size_t size)

@@ -182,6 +182,20 @@ class SdkTest(unittest.TestCase):
         self.assertEqual(fields["memory"], done["bytes_allocated"])
         self.assertEqual(fields["scratch"], done["scratch"])
 
+    def test_a_program_that_uses_hsa_without_hip(self):
+        """Its code objects are told, those that are loaded later too; kernels and copies are not."""
+        work = self.work(program="standin_hsa_work")
+        work.ask("queue")
+        attached = self.attach(work, "work")
+        work.ask("go", 3)
+        work.ask("late")
+        self.leave(attached)
+        self.assertEqual([words[2] for words in self.log.lines("object")], ["memory://7100", "memory://7101"])
+        fields = self.log.fields("detach")
+        self.assertEqual((fields["objects"], fields["symbols"], fields["wrong"]), (2, 6, 0))
+        self.assertEqual((fields["kernels"], fields["todevice"]), (0, 0))
+        work.ask("go", 3)
+
     def phases(self, name):
         """Operation to its counts: without a phase, before, after."""
         return {int(words[1]): tuple(map(int, words[2:])) for words in self.log.lines(name)}

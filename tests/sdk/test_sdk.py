@@ -1,6 +1,8 @@
 """Tools written for AMD's SDK, in a live process and from the start: each service, by what a tool of ours saw."""
 
+import os
 import pathlib
+import re
 import unittest
 
 from sdk import CASES, Attached, Log, Work, did, driver, harness, tool
@@ -161,6 +163,14 @@ class SdkTest(unittest.TestCase):
         self.assertEqual(self.log.lines("unserved"), [["unserved", "37", "19", "37", "7"]])
         self.assertEqual(self.log.lines("sizes"), [["sizes", "18", "19"]])
         self.assertEqual([words[4] for words in self.log.lines("agent")], ["1", "2", "2"])
+
+    def test_every_function_is_there_and_documented(self):
+        table = (pathlib.Path(__file__).resolve().parents[2] / "docs/sdk.md").read_text().split("## Functions")[1]
+        names = re.findall(r"^\| `([a-z_]+)` \|", table, re.MULTILINE)
+        self.assertEqual(names, sorted(set(names)))
+        self.assertEqual(len(names), 68)
+        library = pathlib.Path(os.environ["SDK"]).read_bytes()
+        self.assertEqual([name for name in names if f"\0rocprofiler_{name}\0".encode() not in library], [])
 
     def test_what_devices_do(self):
         work = self.work()
@@ -353,7 +363,7 @@ class SdkTest(unittest.TestCase):
         self.assertEqual(work.process.wait(harness.PATIENCE_S), 0)
         self.assertEqual(self.log.lines("wrong"), [])
         self.assert_counts(done)
-        self.assertEqual(self.log.lines("finalize"), [["finalize", "16"]])
+        self.assertEqual(self.log.lines("finalize"), [["finalize", "16", "-1"]])
         self.assertEqual(self.log.lines("agents"), [["agents", "3"]])
 
 

@@ -192,9 +192,12 @@ static void detach(void *data)
 
 static void finalize(void *data)
 {
+	int is_finalized = 0;
+
 	(void)data;
 	write_counts();
-	log_line("finalize %d", rocprofiler_start_context(context));
+	rocprofiler_is_finalized(&is_finalized);
+	log_line("finalize %d %d", rocprofiler_start_context(context), is_finalized);
 }
 
 tool_t *rocprofiler_configure(uint32_t version, const char *text, uint32_t priority,

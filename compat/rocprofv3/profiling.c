@@ -65,14 +65,16 @@ static enum ending running_wait(void *context, const struct job_wait *wait)
 	return face->wait(face->context, self->pidfd, wait->time_ns);
 }
 
-/* Devices are asked a moment after the process is attached: kernels of this moment would go by. */
+/* Devices are asked a moment after the process is attached: kernels of this moment would go by.  A
+ * program that was started for this has not begun, and waits for us: its own start asks them. */
 static int await_counters(const struct running *self, struct err *err)
 {
 	const struct timespec pause = { 0, COUNTERS_STEP_NS };
 	const struct tracing *tracing = recorder_tracing(self->recorder, 0);
+	bool has_begun = !self->profiling->doorstep;
 	int r = 0;
 
-	for (unsigned i = 0; !r && tracing && i < COUNTERS_STEPS; i++) {
+	for (unsigned i = 0; !r && tracing && has_begun && i < COUNTERS_STEPS; i++) {
 		if (!(tracing_absent(tracing) & DOMAIN_BIT(COUNTER)) ||
 		    tracing_note(tracing, DOMAIN_COUNTER))
 			break;

@@ -4,6 +4,7 @@
 #include "fuzz.h"
 #include "recording_file.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -169,8 +170,11 @@ static void export_streams(struct model *model)
 	CLEANUP(fclose) FILE *nothing = fopen("/dev/null", "w");
 
 	must(nothing != NULL);
-	for (const struct exporter *exporter = exporters; exporter->name; exporter++)
-		must(!exporter->format->write || !exporter->format->write(model, nothing));
+	for (const struct exporter *exporter = exporters; exporter->name; exporter++) {
+		int r = exporter->format->write ? exporter->format->write(model, nothing) : 0;
+
+		must(!r || r == -ENODATA); /* the recording has nothing of that kind */
+	}
 }
 
 /* Beside itself nothing has changed. */

@@ -1,11 +1,10 @@
 /*
- * Ranges and marks of NVTX, as a library that the program has loaded.
- *
- * NVTX 3 as a header has no functions to import: its calls go through pointers inside the program,
- * which are set at the first call and lead nowhere when no tool was there.  Those are not seen.
+ * Ranges and marks of NVTX: what is imported of a library, and what its functions are called with.
  */
+#include "target/domains/cpu/nvtx.h"
 #include "target/domains/cpu/cpu.h"
 #include "target/domains/marker.h"
+#include "target/runtime/text.h"
 
 /* nvtxEventAttributes_t, as far as it is needed. */
 struct nvtx_event {
@@ -102,3 +101,11 @@ static const struct traced calls[] = {
 };
 
 const struct domain_hooks hooks_nvtx = { DOMAIN_MARKER, calls, ARRAY_SIZE(calls), NULL };
+
+const struct traced *nvtx_traced(const char *symbol)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		if (text_equal(calls[i].symbol, symbol))
+			return &calls[i];
+	return NULL;
+}

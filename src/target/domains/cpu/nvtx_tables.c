@@ -1,0 +1,247 @@
+/*
+ * NVTX 3 as a header: its calls are inside the program's modules and go through pointers in a
+ * structure of each module's own, which is not exported.  It is known by its shape: behind the
+ * pointers lie lists of their addresses, of which 64 must be right.  The first call of a module
+ * sets the pointers, to nothing where no tool was named in the environment, and never again; so one
+ * that is begun can be hooked for good, and is put back to nothing.  One that is not begun is left
+ * alone: its pointers lead to functions that would call us again, for ever.
+ *
+ * On threads of ours, one at a time.
+ */
+#include "target/domains/cpu/nvtx.h"
+
+#include "target/domains/cpu/cpu.h"
+#include "target/hooks/module.h"
+#include "target/hooks/table.h"
+#include "target/runtime/readable.h"
+#include "target/runtime/text.h"
+
+#include <errno.h>
+
+#define PAGE_BYTES   4096u
+#define TABLES_MAX   256u
+#define LIBRARY_ROOM 96u
+
+/* Words of the structure.  Pointers: core, CUDA, OpenCL, CUDA's runtime, core of version 2,
+ * synchronisation; then a list for each, with a zero before and behind. */
+enum {
+	STATE = 0, /* 32 bits */
+	CALLBACKS_SIZE = 1,
+	VERSION_SIZE = 3,
+	POINTERS = 6,
+};
+static const unsigned char groups[] = { 15, 8, 14, 6, 15, 6 };
+enum { POINTER_COUNT = 64, LISTS = POINTERS + POINTER_COUNT };
+#define GLOBALS_WORDS (LISTS + POINTER_COUNT + 2 * ARRAY_SIZE(groups))
+
+enum { BEGUN = 2 }; /* of the state */
+enum { CALLBACKS_BYTES = 16, VERSION_BYTES = 24 };
+
+/* Which pointer is which function. */
+static const struct {
+	unsigned pointer;
+	const char *symbol;
+} functions[] = {
+	{ 0, "nvtxMarkEx" },
+	{ 1, "nvtxMarkA" },
+	{ 2, "nvtxMarkW" },
+	{ 3, "nvtxRangeStartEx" },
+	{ 4, "nvtxRangeStartA" },
+	{ 5, "nvtxRangeStartW" },
+	{ 6, "nvtxRangeEnd" },
+	{ 7, "nvtxRangePushEx" },
+	{ 8, "nvtxRangePushA" },
+	{ 9, "nvtxRangePushW" },
+	{ 10, "nvtxRangePop" },
+	{ 43, "nvtxDomainMarkEx" },
+	{ 44, "nvtxDomainRangeStartEx" },
+	{ 45, "nvtxDomainRangeEnd" },
+	{ 46, "nvtxDomainRangePushEx" },
+	{ 47, "nvtxDomainRangePop" },
+};
+
+static struct nvtx_table {
+	uint64_t *words;
+	uint64_t module; /* its key */
+	bool is_hooked;
+	char library[LIBRARY_ROOM];
+} tables[TABLES_MAX];
+static unsigned table_count;
+static bool are_wanted;
+
+/* What a call answers where no tool is: that levels are not known, or 0. */
+static uint64_t nvtx_level_unknown(void)
+{
+	return (uint64_t)-2;
+}
+
+static uint64_t nvtx_nothing(void)
+{
+	return 0;
+}
+
+static bool nvtx_is_leveled(const struct traced *traced)
+{
+	return traced->value_count && traced->values[0].kind == VALUE_RESULT;
+}
+
+/* Each list names the pointers of its group, one after the other. */
+static bool lists_are_right(const uint64_t *words)
+{
+	const uint64_t *pointer = words + POINTERS, *list = words + LISTS;
+
+	for (unsigned group = 0; group < ARRAY_SIZE(groups); group++) {
+		if (*list++)
+			return false;
+		for (unsigned i = 0; i < groups[group]; i++)
+			if (*list++ != (uint64_t)pointer++)
+				return false;
+		if (*list++)
+			return false;
+	}
+	return true;
+}
+
+static bool nvtx_is_table(const uint64_t *words)
+{
+	return words[CALLBACKS_SIZE] == CALLBACKS_BYTES && words[VERSION_SIZE] == VERSION_BYTES &&
+	       lists_are_right(words);
+}
+
+static void table_note(uint64_t *words, const struct loaded_module *module)
+{
+	struct nvtx_table *table = &tables[table_count];
+
+	for (unsigned i = 0; i < table_count; i++)
+		if (tables[i].words == words)
+			return;
+	if (table_count == TABLES_MAX)
+		return;
+	*table = (struct nvtx_table){ words, module->key, false, "" };
+	text_add(table->library, sizeof(table->library), 0,
+		 module->name[0] ? module->name : "the program");
+	table_count++;
+}
+
+/* What the loader has mapped there may have been taken away again, page by page. */
+static bool range_is_there(uint64_t start, uint64_t end)
+{
+	for (uint64_t page = ALIGN_DOWN(start, (uint64_t)PAGE_BYTES); page < end;
+	     page += PAGE_BYTES)
+		if (!is_readable(page))
+			return false;
+	return true;
+}
+
+/* The first list's first entry leads back to the first pointer: that is looked for. */
+static void search_range(uint64_t start, uint64_t end, const struct loaded_module *module)
+{
+	const uint64_t entry_at = (LISTS + 1) * sizeof(uint64_t);
+	const uint64_t back = entry_at - POINTERS * sizeof(uint64_t);
+	uint64_t size = GLOBALS_WORDS * sizeof(uint64_t);
+
+	for (uint64_t at = start; at + size <= end; at += sizeof(uint64_t))
+		if (*(const uint64_t *)(at + entry_at) == at + entry_at - back &&
+		    nvtx_is_table((const uint64_t *)at))
+			table_note((uint64_t *)at, module);
+}
+
+/* What is in its file: a structure that begins as zeros has no lists. */
+static void search_module(const char *path, const struct loaded_module *module, void *context)
+{
+	(void)path;
+	(void)context;
+	for (size_t i = 0; i < module->header_count; i++) {
+		const Elf64_Phdr *header = &module->headers[i];
+		uint64_t start =
+			ALIGN_UP(module->bias + header->p_vaddr, (uint64_t)sizeof(uint64_t));
+		uint64_t end = module->bias + header->p_vaddr + header->p_filesz;
+
+		if (header->p_type == PT_LOAD && header->p_flags & PF_W &&
+		    range_is_there(start, end))
+			search_range(start, end, module);
+	}
+}
+
+static int pointer_hook(uint64_t *pointer, const struct traced *traced, const char *library)
+{
+	uint64_t old = __atomic_load_n(pointer, __ATOMIC_RELAXED), original = old;
+	struct function_name name = { traced->symbol, library };
+	struct hook *hook;
+
+	if (hook_is_stub(old))
+		return -EEXIST;
+	if (!old)
+		original = (uint64_t)(nvtx_is_leveled(traced) ? nvtx_level_unknown : nvtx_nothing);
+	hook = hook_get(original, traced, &name);
+	if (!hook)
+		return -ENOSPC;
+	hook->is_of_table = 1;
+	if (!hook_announce(hook, &name))
+		return -ENOSPC;
+	return table_store(pointer, old, hook_stub(hook));
+}
+
+static void table_hook_all(struct nvtx_table *table, struct got_report *report)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(functions); i++) {
+		const struct traced *traced = nvtx_traced(functions[i].symbol);
+
+		if (traced)
+			table_report(pointer_hook(table->words + POINTERS + functions[i].pointer,
+						  traced, table->library),
+				     report);
+	}
+	table->is_hooked = true;
+	report->domains |= DOMAIN_BIT(MARKER);
+}
+
+/* Its module is there: nothing of it is unmapped before this returns. */
+static void module_hook(const char *path, const struct loaded_module *module, void *context)
+{
+	struct got_report *report = context;
+
+	(void)path;
+	for (unsigned i = 0; i < table_count; i++) {
+		struct nvtx_table *table = &tables[i];
+		uint64_t start = (uint64_t)table->words;
+
+		if (table->is_hooked || table->module != module->key ||
+		    !range_is_there(start, start + GLOBALS_WORDS * sizeof(uint64_t)) ||
+		    !nvtx_is_table(table->words))
+			continue;
+		/* Acquire: pairs with the module's own end of its beginning. */
+		if (__atomic_load_n((const uint32_t *)table->words + STATE, __ATOMIC_ACQUIRE) !=
+		    BEGUN)
+			continue;
+		table_hook_all(table, report);
+		if (module_exports(module, functions[0].symbol))
+			got_cover(start, DOMAIN_MARKER);
+	}
+}
+
+static bool tables_are_pending(void)
+{
+	for (unsigned i = 0; i < table_count; i++)
+		if (!tables[i].is_hooked)
+			return true;
+	return false;
+}
+
+void nvtx_tables_begin(bool is_wanted)
+{
+	are_wanted = is_wanted;
+	table_count = 0;
+}
+
+void nvtx_tables_look(bool have_modules_changed, struct got_report *report)
+{
+	if (!are_wanted)
+		return;
+	if (have_modules_changed) {
+		table_count = 0;
+		got_each_module(search_module, NULL);
+	}
+	if (tables_are_pending())
+		got_each_module(module_hook, report);
+}

@@ -1,0 +1,81 @@
+/*
+ * STAND-IN, for tests only.  A program with NVTX 3 as a header in it, and a library that has it
+ * too. Words on stdin, a line of JSON for each on stdout:
+ *
+ *   go N    N rounds of ranges and marks
+ *   state   how many pointers of NVTX lead somewhere: of the program, of what only looks alike
+ */
+#include "standin_nvtx3.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One address is wrong: not to be touched, whatever it looks like. */
+static struct nvtx3_globals decoy = { .state = NVTX3_BEGUN };
+
+static void check(bool is_right, const char *what)
+{
+	if (is_right)
+		return;
+	printf("{\"wrong\": \"%s\"}\n", what);
+	fflush(stdout);
+	_Exit(1);
+}
+
+static void decoy_make(void)
+{
+	const char *from = (const char *)&nvtx3;
+	void ***lists = (void ***)&decoy.core, ***end = (void ***)(&decoy + 1);
+
+	decoy = nvtx3;
+	memset(decoy.pointers, 0, sizeof(decoy.pointers));
+
+	for (; lists < end; lists++)
+		if (*lists)
+			*lists = (void **)((char *)&decoy + ((const char *)*lists - from));
+	decoy.sync[NVTX3_SYNC]--;
+}
+
+static unsigned decoy_set(void)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < NVTX3_POINTERS; i++)
+		count += __atomic_load_n(&decoy.pointers[i], __ATOMIC_RELAXED) != 0;
+	return count;
+}
+
+static void one_round(void)
+{
+	uint64_t id = nvtx3_start("span");
+
+	check(!id, "start");
+	check(nvtx3_push("outer") == NVTX3_NO_LEVELS, "push");
+	check(nvtx3_push("inner") == NVTX3_NO_LEVELS, "push");
+	nvtx3_mark("mark");
+	check(nvtx3_pop() == NVTX3_NO_LEVELS, "pop");
+	check(nvtx3_pop() == NVTX3_NO_LEVELS, "pop");
+	nvtx3_end(id);
+	check(nvtxRangePushA("of a library") == NVTX3_NO_LEVELS, "push of the library");
+	check(nvtxRangePop() == NVTX3_NO_LEVELS, "pop of the library");
+}
+
+int main(void)
+{
+	char line[64];
+	unsigned count;
+
+	decoy_make();
+	printf("{}\n");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		if (sscanf(line, "go %u", &count) == 1)
+			while (count-- > 0)
+				one_round();
+		printf("{\"begun\": %u, \"set\": %u, \"decoy\": %u}\n", nvtx3.state == NVTX3_BEGUN,
+		       nvtx3_set(), decoy_set());
+		fflush(stdout);
+	}
+	return 0;
+}

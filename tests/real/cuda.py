@@ -13,6 +13,8 @@ Needs a machine with an NVIDIA device and a python3 with PyTorch; LIMPET names t
   peers    what torch.profiler costs the same program, started from inside, in turn with limpet
   long     ten million kernels: drops, and memory of both
   sampled  Python's stacks at the same time
+  stacks   --launch-stacks: kernels by the line of Python that launched them, and what that costs beside --cuda-trace
+  nvtx     ranges and marks of a program that began with NVTX before limpet came
   end      the program ends while it is traced; the same result with limpet and without it
 
 LIMPET_CUDA_SECONDS: no part begins after so many seconds.  LIMPET_CUDA_MODES: only these programs are counted.  Ends with "N passed, N failed".
@@ -383,6 +385,56 @@ def part_sampled(verdict, folder):
         verdict.say(lines, f"sampled: {len(found)} rows of {event}, {len(lines)} with a line of Python, {len({row[kernel] for row in found})} {kernel}s")
 
 
+def launch_lines(program, path, count):
+    """Kernels of so many iterations by the line that launched them."""
+    program.wait_at(100)
+    process = record(program, path, "--launch-stacks")
+    program.wait_at(count)
+    result, totals = finish(process)
+    program.go_on()
+    rows = [json.loads(line) for line in harness.limpet("report", path, "--json", deadline_s=120).out.splitlines()]
+    return result, totals, [row for row in rows if row["event"] == "launch_line"]
+
+
+def part_stacks(verdict, folder):
+    for mode, share in (("small", 0.8), ("train", 0.2)):
+        path = os.path.join(folder, f"stacks-{mode}.limpet")
+        with Program(mode) as program:
+            result, totals, rows = launch_lines(program, path, ITERATIONS[mode])
+            dropped = sum(value for key, value in totals.items() if key.startswith("dropped") or key == "work_lost")
+            verdict.say(result.code == 0 and not dropped, f"stacks {mode}: exit {result.code}, {totals.get('records')} records, "
+                        f"{dropped} dropped {result.err.strip()[-200:]}")
+            whole = sum(row["kernels"] for row in rows)
+            known = sum(row["kernels"] for row in rows if ".py:" in row["place"])
+            for row in rows[:12]:
+                print(f"      {row['kernels']:8d} {row['place'] or '(no stack)':50.50} {row['kernel'][:90]}")
+            verdict.say(whole and known >= share * whole, f"stacks {mode}: {known} of {whole} kernels have a line of Python")
+            folded = harness.limpet("export", path, "-f", "kernel-folded", "-o", "-", deadline_s=120).out
+            verdict.say("<module>;main;" in folded, f"stacks {mode}: {len(folded.splitlines())} folded stacks, {folded[:160]!r}")
+            if mode == "small":
+                for traces in (["--cuda-trace"], ["--launch-stacks"]):
+                    offs, ons, dropped = slots(program, folder, traces)
+                    ratios = [2 * on / (offs[i] + offs[i + 1]) for i, on in enumerate(ons)]
+                    noise = [2 * offs[i] / (offs[i - 1] + offs[i + 1]) for i in range(1, len(offs) - 1)]
+                    verdict.say(not dropped, f"stacks: cost small {traces[0]}: on/off {spread(ratios)}, off/off {spread(noise)}, "
+                                f"{statistics.median(offs):.0f} it/s off, {dropped} dropped")
+
+
+def part_nvtx(verdict, folder):
+    path, count = os.path.join(folder, "nvtx.limpet"), 2000
+    with Program("nvtx") as program:
+        program.wait_at(100)
+        process = record(program, path, "--marker-trace", "--kernel-trace")
+        program.wait_at(count)
+        result, totals = finish(process)
+        program.go_on()
+        verdict.say(program.rate(0.5) > 0 and result.code == 0, f"nvtx: exit {result.code}, {totals.get('records')} records "
+                    f"{result.err.strip()[-200:]}")
+    rows = [json.loads(line) for line in harness.limpet("report", path, "--json", deadline_s=120).out.splitlines()]
+    found = {row["name"]: row["calls"] for row in rows if row["event"] in ("range", "mark")}
+    verdict.say(found == {"limpet step": count, "limpet mark": count}, f"nvtx: {found} of {count} iterations")
+
+
 def hazard(verdict, folder, program, name, deed):
     process = record(program, os.path.join(folder, "hazard.limpet"), "--cuda-trace")
     program.do(deed)
@@ -468,7 +520,8 @@ def finish_after(process, seconds):
 
 
 PARTS = {"counts": part_counts, "metrics": part_metrics, "hazards": part_hazards, "cost": part_cost, "cycles": part_cycles,
-         "kill": part_kill, "peers": part_peers, "long": part_long, "sampled": part_sampled, "end": part_end}
+         "kill": part_kill, "peers": part_peers, "long": part_long, "sampled": part_sampled, "stacks": part_stacks,
+         "nvtx": part_nvtx, "end": part_end}
 
 
 def main():

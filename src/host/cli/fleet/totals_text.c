@@ -152,7 +152,8 @@ static void ranks_print(const struct totals_view *view)
 {
 	const struct fleet_totals *totals = view->totals;
 	CLEANUP(free)
-	const struct rank_totals **ranks = calloc(totals->rank_count + 1, sizeof(*ranks));
+	const struct rank_totals **ranks =
+		calloc(totals->rank_count + 1, sizeof(struct rank_totals *));
 	size_t count = 0;
 
 	for (size_t i = 0; ranks && i < totals->rank_count; i++)
@@ -161,7 +162,7 @@ static void ranks_print(const struct totals_view *view)
 	if (!count || !totals->samples)
 		return;
 	if (count > SHOWN_ALL)
-		qsort(ranks, count, sizeof(*ranks), compare_running);
+		qsort(ranks, count, sizeof(struct rank_totals *), compare_running);
 	print(stdout, "\n%s:\n%6s  %-12s %9s %9s %9s  %s\n",
 	      count > SHOWN_ALL ? "ranks that ran most, and least, in seconds of all their threads"
 				: "ranks, in seconds of all their threads",

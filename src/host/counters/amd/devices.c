@@ -22,7 +22,9 @@ uint64_t counter_property(const char *properties, const char *name)
 
 static uint32_t shape_number(const struct counter_device *device, const char *name, uint32_t least)
 {
-	return MAX((uint32_t)counter_property(device->properties, name), least);
+	uint32_t number = (uint32_t)counter_property(device->properties, name);
+
+	return MAX(number, least);
 }
 
 struct counter_shape counter_device_shape(const struct counter_device *device)

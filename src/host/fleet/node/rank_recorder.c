@@ -84,11 +84,11 @@ int rank_recorder_start(struct rank_recorder *ret, const char *const *arguments,
 		child_become(&pipes, arguments, parent);
 	if (r)
 		err_set(err, r, "cannot start its recorder: %s", strerror(-r));
-	*ret = (struct rank_recorder){ .pid = r ? 0 : pid,
-				       .input = TAKE_FD(pipes.ends[PIPE_INPUT][1]),
-				       .output = TAKE_FD(pipes.ends[PIPE_OUTPUT][0]),
-				       .errors = TAKE_FD(pipes.ends[PIPE_ERRORS][0]),
-				       .file = TAKE_FD(pipes.ends[PIPE_FILE][0]) };
+	*ret = (struct rank_recorder){ .pid = r ? 0 : pid };
+	ret->input = TAKE_FD(pipes.ends[PIPE_INPUT][1]);
+	ret->output = TAKE_FD(pipes.ends[PIPE_OUTPUT][0]);
+	ret->errors = TAKE_FD(pipes.ends[PIPE_ERRORS][0]);
+	ret->file = TAKE_FD(pipes.ends[PIPE_FILE][0]);
 	pipes_close(&pipes);
 	return r;
 }

@@ -6,7 +6,7 @@
 #include "limpet/limpet.h"
 
 #include "host/session/session.h"
-#include "host/session/tree.h"
+#include "host/session/tree/tree.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -8,7 +8,7 @@
 #include "host/recorder/windows/cpu_windows.h"
 #include "host/recorder/windows/device_windows.h"
 #include "host/recorder/windows/gpu_windows.h"
-#include "host/session/tree.h"
+#include "host/session/tree/tree.h"
 
 #include <pthread.h>
 

@@ -95,6 +95,7 @@ static bool nodes_are_flat(const struct catalog_node *nodes, uint32_t count)
 	uint8_t deep[CATALOG_NODES_MAX];
 
 	for (uint32_t i = 0; i < count; i++) {
+		// cppcheck-suppress uninitvar ; parts of a node come before it, see node_is_sound()
 		uint8_t left = has_left(nodes[i].kind) ? deep[nodes[i].left] : 0;
 		uint8_t right = has_right(nodes[i].kind) ? deep[nodes[i].right] : 0;
 

@@ -9,7 +9,7 @@
 #include "host/core/text/json.h"
 #include "host/core/text/plural.h"
 #include "host/core/text/print.h"
-#include "host/session/tree.h"
+#include "host/session/tree/tree.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "target/runtime/aqlprofile.h"
+#include "target/runtime/amd/aqlprofile.h"
 #include "target/sdk/counters/store.h"
 
 /* By dimension, 0: it has not; all 0: one value. */

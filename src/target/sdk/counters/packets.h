@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "target/runtime/aqlprofile.h"
+#include "target/runtime/amd/aqlprofile.h"
 #include "target/sdk/counters/configs.h"
 #include "target/sdk/counters/hsa_functions.h"
 

@@ -7,7 +7,7 @@
 #include "target/domains/amd/counters/request.h"
 #include "target/domains/amd/hsa/calls.h"
 #include "target/domains/amd/hsa/pending.h"
-#include "target/runtime/aqlprofile.h"
+#include "target/runtime/amd/aqlprofile.h"
 
 #define SETS_OF_DEVICE   64u
 #define VALUES_MAX       1024u

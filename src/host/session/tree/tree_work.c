@@ -6,7 +6,7 @@
 #include "host/core/clock.h"
 #include "host/process/stat.h"
 #include "host/process/status.h"
-#include "host/session/tree_private.h"
+#include "host/session/tree/tree_private.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  */
 #include "host/core/clock.h"
 #include "host/session/trace.h"
-#include "host/session/tree_private.h"
+#include "host/session/tree/tree_private.h"
 
 #include <stdio.h>
 #include <sys/epoll.h>

@@ -4,7 +4,7 @@
  */
 #include "host/core/clock.h"
 #include "host/core/threads/quiet_thread.h"
-#include "host/session/tree_private.h"
+#include "host/session/tree/tree_private.h"
 
 #include <errno.h>
 #include <limits.h>

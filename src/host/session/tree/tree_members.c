@@ -3,7 +3,7 @@
  * held.
  */
 #include "host/core/clock.h"
-#include "host/session/tree_private.h"
+#include "host/session/tree/tree_private.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "target/runtime/hsa_layouts.h"
+#include "target/runtime/amd/hsa_layouts.h"
 
 #include <stdbool.h>
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "host/session/register_libraries.h"
-#include "host/session/tree.h"
+#include "host/session/tree/tree.h"
 
 #include <pthread.h>
 

@@ -6,6 +6,9 @@ What `limpet ui` takes to open a large recording and to add up ranges of it.
   bench/ui.py --rounds N        a recording of made-up work of two devices instead, about 20 spans a round
   bench/ui.py --page [--rounds N]
                                 the same in Chromium: what the page takes (needs playwright-core, see ./dev ui)
+  bench/ui.py --peers [--samples N]
+                                the same samples in speedscope (Chromium) and in the code of the Firefox profiler (node, which
+                                draws nothing); both come from npm, see ./dev foreign
   bench/ui.py --live SECONDS [--threads N] [--tabs N] [--flames N] [--block BYTES]
                                 a live session instead, with so many pages that look at it, and ask for N flame graphs a second
 
@@ -30,6 +33,7 @@ sys.path.insert(0, str(ROOT / "tests/ui"))
 
 from server import Server, read_answer  # noqa: E402
 
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "limpet"
 BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
 
 
@@ -191,13 +195,46 @@ def samples_make(path, options):
     subprocess.run([str(BUILD / "bench/make_samples_file"), path, str(options.samples), str(options.nodes)], check=True)
 
 
+def page_environment():
+    return {**os.environ, "UI_MODULES": str(CACHE / "ui")}
+
+
 def page(options):
-    modules = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "limpet/ui"
     with tempfile.TemporaryDirectory(prefix="bench-ui-") as folder:
         path = os.path.join(folder, "it.limpet")
         (spans_make if options.rounds else samples_make)(path, options)
         subprocess.run(["node", str(ROOT / "bench/ui_page.mjs"), path, "gpu" if options.rounds else "cpu"], check=True,
-                       env={**os.environ, "UI_MODULES": str(modules)})
+                       env=page_environment())
+
+
+def page_time(path):
+    """From the start of limpet to the page's first picture."""
+    out = subprocess.run(["node", str(ROOT / "bench/ui_page.mjs"), path, "cpu", "first"], check=True, env=page_environment(), capture_output=True, text=True)
+    print(f"limpet ui: {out.stdout.strip()}", flush=True)
+
+
+def firefox_time(path, folder):
+    sys.path.insert(0, str(ROOT / "tests/foreign"))
+    import firefox
+    begin = time.monotonic()
+    try:
+        with firefox.Profile(firefox.install(), path, folder):
+            print(f"the Firefox profiler's code: read after {time.monotonic() - begin:.2f} s", flush=True)
+    except (firefox.Refused, firefox.Unavailable, RuntimeError) as problem:
+        print(f"the Firefox profiler's code: {str(problem).splitlines()[0]}", flush=True)
+
+
+def peers(options):
+    release = CACHE / "foreign/node_modules/speedscope/dist/release"
+    with tempfile.TemporaryDirectory(prefix="bench-ui-") as folder:
+        path = os.path.join(folder, "it.limpet")
+        samples_make(path, options)
+        for name in ("speedscope", "firefox"):
+            subprocess.run([os.environ["LIMPET"], "export", path, "-f", name, "-o", f"{path}.{name}.json"], check=True, stdout=subprocess.DEVNULL)
+            print(f"{options.samples} samples for {name}: {os.path.getsize(f'{path}.{name}.json') >> 20} MiB (limpet {os.path.getsize(path) >> 20} MiB)", flush=True)
+        page_time(path)
+        subprocess.run(["node", str(ROOT / "bench/ui_peers.mjs"), str(release), f"{path}.speedscope.json"], check=True, env=page_environment())
+        firefox_time(f"{path}.firefox.json", folder)
 
 
 def spans(options):
@@ -227,6 +264,7 @@ def main():
     parser.add_argument("--ranges", type=int, default=40)
     parser.add_argument("--rounds", type=int, default=0)
     parser.add_argument("--page", action="store_true")
+    parser.add_argument("--peers", action="store_true")
     parser.add_argument("--live", type=int, default=0)
     parser.add_argument("--threads", type=int, default=64)
     parser.add_argument("--tabs", type=int, default=20)
@@ -238,6 +276,9 @@ def main():
         return
     if options.page:
         page(options)
+        return
+    if options.peers:
+        peers(options)
         return
     if options.rounds:
         spans(options)

@@ -1,11 +1,14 @@
 // What the page of `limpet ui` takes in Chromium, on a recording that is given: the first picture, a new range, a drawing.
-// node ui_page.mjs FILE KIND, by bench/ui.py --page. "total" is from the change to the new picture, "page" the part of it
+// node ui_page.mjs FILE KIND [first], by bench/ui.py --page. "total" is from the change to the new picture, "page" the part of it
 // after the last byte of the answer.
 
 import { browserOpen, pageOpen, serverEnd, serverStart, until } from "../tests/ui_page/browser.mjs";
 
 const RANGES = 40, SHARES = [0.5, 0.1, 0.01];
-const PICTURES = { flame: { route: "/api/flame", canvas: ".picture.flame canvas" }, lanes: { route: "/api/timeline", canvas: ".picture.lanes canvas" } };
+const PICTURES = {
+	flame: { routes: ["/api/flame"], canvas: ".picture.flame canvas" },
+	lanes: { routes: ["/api/timeline", "/api/spans", "/api/flows", "/api/threads", "/api/counters"], canvas: ".picture.lanes canvas" },
+};
 
 // Runs in the page: when each canvas was drawn, and what that took.
 function drawsWatch() {
@@ -21,14 +24,17 @@ async function dataEnd() {
 	return samples ? end_ns : Math.max(...(await ask("/api/spans?session=1&width=100&format=json")).columns.end);
 }
 
-/** The first drawing of a canvas after the answers were there; null: not yet. */
-function drawnAfter(page, { canvas, route }) {
+/** The first drawing of a canvas after all answers that it shows were there; null: not yet. */
+function drawnAfter(page, { canvas, routes }) {
 	return page.evaluate(([selector, wanted]) => {
-		const answers = performance.getEntriesByType("resource").filter(one => one.name.includes(wanted) && one.responseEnd);
-		const answer = answers[answers.length - 1], last = answer && Math.max(...performance.getEntriesByType("resource").map(one => one.responseEnd));
-		const draw = answer && window.draws.find(one => one.canvas.matches(selector) && one.time > answer.responseEnd);
-		return draw ? { time: draw.time, page: draw.time - answer.responseEnd, bytes: answer.encodedBodySize, last } : null;
-	}, [canvas, route]);
+		const entries = performance.getEntriesByType("resource").filter(one => one.responseEnd);
+		const answers = wanted.map(route => entries.findLast(one => one.name.includes(`${route}?`)));
+		if (answers.some(one => !one))
+			return null;
+		const answered = Math.max(...answers.map(one => one.responseEnd)), bytes = answers.reduce((sum, one) => sum + one.encodedBodySize, 0);
+		const draw = window.draws.find(one => one.canvas.matches(selector) && one.time > answered);
+		return draw ? { time: draw.time, page: draw.time - answered, bytes } : null;
+	}, [canvas, routes]);
 }
 
 function percentile(values, part) {
@@ -74,7 +80,16 @@ async function drawsTry(page, tab) {
 	told(`${tab}: one drawing`, await page.evaluate(selector => window.draws.filter(one => one.canvas.matches(selector)).map(one => one.ms), PICTURES[tab].canvas));
 }
 
-const [file, kind] = process.argv.slice(2);
+async function allTry(page, kind) {
+	const end = await page.evaluate(dataEnd);
+	await page.waitForTimeout(3000);
+	await rangesTry(page, "flame", kind, "range", end);
+	await drawsTry(page, "flame");
+	await rangesTry(page, "lanes", kind, "zoom", end);
+	await drawsTry(page, "lanes");
+}
+
+const [file, kind, isFirstOnly] = process.argv.slice(2);
 const browser = await browserOpen();
 const began = Date.now();
 const { server, url } = await serverStart([process.env.LIMPET, "ui", "--no-open", "--json", file]);
@@ -86,12 +101,8 @@ try {
 	await page.goto(url.replace("#", `#session=1&kind=${kind}&`));
 	const first = await until("the first picture", () => drawnAfter(page, PICTURES.flame));
 	console.log(`limpet listens after ${listening} ms, the page is asked for after ${asked} ms, its first picture is there ${first.time.toFixed(0)} ms later`);
-	const end = await page.evaluate(dataEnd);
-	await page.waitForTimeout(3000);
-	await rangesTry(page, "flame", kind, "range", end);
-	await drawsTry(page, "flame");
-	await rangesTry(page, "lanes", kind, "zoom", end);
-	await drawsTry(page, "lanes");
+	if (!isFirstOnly)
+		await allTry(page, kind);
 	if (page.complaints.length)
 		throw new Error(page.complaints.join("; "));
 } finally {

@@ -245,6 +245,7 @@ class Recorded(unittest.TestCase):
         with Server(cwd=self.folder) as server:
             session = self.start(server, traces=["io", "alloc"], sample={"hz": 199, "off_cpu": False})
             self.assertEqual((session["traces"], session["recording"]), (["io", "alloc"], ""))
+            self.assertIn("alloc", session["kinds"], "it can be looked at before the first allocation is there")
             spans = server.wait_for("/api/spans?session=1", lambda answer: answer["columns"]["lane"])
             self.assertIn("calls", [lane["type"] for lane in spans["lanes"]])
             # The lane is that of a thread that has samples, too.

@@ -80,13 +80,23 @@ export function changeColour(a: number, b: number, isNoise: boolean, isDark: boo
 	return isDark ? `hsl(${hue} ${30 + 40 * strength}% ${30 + 18 * strength}%)` : `hsl(${hue} 80% ${92 - 28 * strength}%)`;
 }
 
-/** Three numbers of any CSS colour, for pixels. */
-export function rgbOf(colour: string): [number, number, number] {
-	const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-	if (!pen)
+let mixer: CanvasRenderingContext2D | null = null;
+const mixed = new Map<string, [number, number, number]>();
+
+function rgbMix(colour: string): [number, number, number] {
+	mixer ??= document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+	if (!mixer)
 		return [128, 128, 128];
-	pen.fillStyle = colour;
-	pen.fillRect(0, 0, 1, 1);
-	const [r, g, b] = pen.getImageData(0, 0, 1, 1).data;
+	mixer.fillStyle = colour;
+	mixer.fillRect(0, 0, 1, 1);
+	const [r, g, b] = mixer.getImageData(0, 0, 1, 1).data;
 	return [r!, g!, b!];
+}
+
+/** Three numbers of any CSS colour, for pixels. Names are many, colours are not: each is asked for once. */
+export function rgbOf(colour: string): [number, number, number] {
+	let found = mixed.get(colour);
+	if (!found)
+		mixed.set(colour, found = rgbMix(colour));
+	return found;
 }

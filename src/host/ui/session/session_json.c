@@ -48,6 +48,16 @@ static void domains_look(const struct model *model, struct sample_facts *ret)
 		}
 }
 
+/* Asked for: there may be some at any time. */
+static bool alloc_is_traced(const struct ui_wish *wish)
+{
+	uint32_t domains = 0;
+
+	for (unsigned i = 0; i < wish->trace_count; i++)
+		domains |= trace_domains_named(wish->traces[i]);
+	return domains & trace_domains_named("alloc");
+}
+
 /* What is recorded beside the samples. */
 static void job_facts(struct ui_session *session, struct sample_facts *ret)
 {
@@ -58,6 +68,7 @@ static void job_facts(struct ui_session *session, struct sample_facts *ret)
 	live_job_look(session->job, job);
 	ret->calls = job->calls;
 	ret->dropped = job->dropped;
+	ret->has_alloc = alloc_is_traced(&session->wish);
 	foreign_copy(ret->recording, sizeof(ret->recording), job->path);
 	free(job);
 	if (ui_session_calls(session))

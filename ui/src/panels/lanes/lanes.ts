@@ -152,7 +152,7 @@ export class Lanes {
 			this.flows = flowsRead(flows);
 			this.metrics = metricsRead(counters);
 			const numbers = threads.numbers("number"), tids = threads.numbers("tid");
-			this.names = new Map(threads.strings("name").map((name, i) => [numbers[i], `${clean(name)} ${tids[i]}`]));
+			this.names = new Map(threads.strings("name").map((name, i) => [numbers[i], `${clean(name) || "unnamed"} ${tids[i]}`]));
 			textSet(this.message, this.states.threads.length || this.spans.size || this.metrics.length ? "" : timeline.text("empty") || "Nothing was seen in this stretch of time.");
 			textSet(this.missing, [spans.text("limited"), this.states.threads.length && !this.states.hasOffCpu ? "waits were not sampled" : ""].filter(Boolean).join(" · "));
 			this.repaint();

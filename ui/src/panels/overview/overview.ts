@@ -107,13 +107,18 @@ export class Overview {
 		this.surface.ask();
 	}
 
+	/** A recording of calls alone does not say what the processors did. */
+	private get isSampled(): boolean {
+		return this.app.session?.kind !== "file" || this.app.session.samples > 0;
+	}
+
 	private pointed(event: PointerEvent): void {
 		this.hover = event.offsetX >= GUTTER ? event.offsetX : -1;
 		this.surface.ask();
 		if (this.hover < 0 || this.dragged)
 			return tipHide();
 		const time = this.scale().time(this.hover), memory = curveAt(this.memory, time);
-		tipShow([moment(time, this.scale().nsPerPixel), `processor ${(curveAt(this.cpu, time) || 0).toFixed(1)} %`,
+		tipShow([moment(time, this.scale().nsPerPixel), this.isSampled ? `processor ${(curveAt(this.cpu, time) || 0).toFixed(1)} %` : "",
 			Number.isFinite(memory) ? `memory ${bytes(memory)}` : ""], event);
 	}
 
@@ -124,8 +129,12 @@ export class Overview {
 		rulerDraw(pen, scale, 0, height, colours);
 		const most = Math.max(5, curvePeak(this.cpu).value), mostMemory = Math.max(1, curvePeak(this.memory).value);
 		const latest = (curve: Curve): number => curve.values[curve.values.length - 1];
-		this.label("Processor", `${(latest(this.cpu) || 0).toFixed(0)} %`, `${curvePeak(this.cpu).value.toFixed(0)} %`, RULER);
-		curveDraw(pen, this.cpu, scale, RULER, LANE, most * 1.08, colours.running);
+		if (this.isSampled) {
+			this.label("Processor", `${(latest(this.cpu) || 0).toFixed(0)} %`, `${curvePeak(this.cpu).value.toFixed(0)} %`, RULER);
+			curveDraw(pen, this.cpu, scale, RULER, LANE, most * 1.08, colours.running);
+		} else {
+			this.label("Processor", "unknown", "", RULER);
+		}
 		const isKnown = this.memory.values.some(Number.isFinite), top = RULER + LANE + GAP;
 		this.label("Memory", isKnown ? bytes(latest(this.memory)) : "unknown", isKnown ? bytes(mostMemory) : "", top);
 		curveDraw(pen, this.memory, scale, top, LANE, mostMemory * 1.15, colours.memory);

@@ -89,7 +89,7 @@ export class Processes {
 		if (!answer)
 			return;
 		this.rows = rowsMake(answer.processes, this.filter.value, this.isTree, percentsMake(this.before, answer));
-		textSet(this.status, `${this.rows.length} of ${answer.processes.length} processes`);
+		textSet(this.status, `${this.rows.filter(row => row.isMatch).length} of ${answer.processes.length} processes`);
 		textSet(this.message, this.rows.length ? "" : "No process matches the filter.");
 		if (!this.rows.some(row => row.process.pid === this.selected))
 			this.selected = 0;
@@ -133,7 +133,7 @@ export class Processes {
 		return element;
 	}
 
-	private rowFill(element: HTMLElement, { process, level, percent }: Row): void {
+	private rowFill(element: HTMLElement, { process, level, percent, isMatch }: Row): void {
 		const [name, pid, user, cpu, threads, runtime, attach] = [...element.children] as HTMLElement[];
 		textSet(name, clean(process.name));
 		name.title = clean(process.command);
@@ -148,6 +148,7 @@ export class Processes {
 		textSet(attach, process.sampled ? "open" : process.attachable ? "yes" : "no");
 		attach.title = process.attachable ? "can be attached to" : clean(process.why || process.error);
 		attributeSet(attach, "data-can", String(process.attachable));
+		element.classList.toggle("above", !isMatch);
 		attributeSet(element, "aria-level", String(level));
 		attributeSet(element, "aria-selected", String(process.pid === this.selected));
 	}

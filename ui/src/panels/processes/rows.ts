@@ -9,6 +9,8 @@ export interface Row {
 	/** Processor time between the last two answers, in percent of one processor; -1 while there is one answer only. */
 	percent: number;
 	hasChildren: boolean;
+	/** False: it is there only because of one below it. */
+	isMatch: boolean;
 }
 
 function searched(process: Process): string {
@@ -18,19 +20,21 @@ function searched(process: Process): string {
 /** Processes that match, and the ones above them where `isTree`. */
 export function rowsMake(processes: readonly Process[], filter: string, isTree: boolean, percents: Map<number, number>): Row[] {
 	const matcher = matcherOf(filter), byPid = new Map(processes.map(one => [one.pid, one]));
-	const kept = new Set<number>();
+	const kept = new Set<number>(), matches = new Set<number>();
 	for (const one of processes) {
 		if (matcher && !matcher(searched(one)))
 			continue;
+		matches.add(one.pid);
 		for (let at: Process | undefined = one; at && !kept.has(at.pid); at = isTree ? byPid.get(at.parent) : undefined)
 			kept.add(at.pid);
 	}
 	const shown = processes.filter(one => kept.has(one.pid));
-	return isTree ? treeRows(shown, percents) : flatRows(shown, percents);
+	const rows = isTree ? treeRows(shown, percents) : flatRows(shown, percents);
+	return rows.map(row => ({ ...row, isMatch: matches.has(row.process.pid) }));
 }
 
 function rowOf(process: Process, level: number, percents: Map<number, number>, hasChildren: boolean): Row {
-	return { process, level, percent: percents.get(process.pid) ?? -1, hasChildren };
+	return { process, level, percent: percents.get(process.pid) ?? -1, hasChildren, isMatch: true };
 }
 
 function flatRows(shown: readonly Process[], percents: Map<number, number>): Row[] {

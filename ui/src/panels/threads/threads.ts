@@ -19,6 +19,8 @@ interface ThreadRow {
 }
 
 const ROW = 24;
+/** One that had ended before its name could be read. */
+const NAMELESS = "unnamed";
 const STATES: Record<string, string> = {
 	R: "running or waiting for a processor", S: "sleeping: waits for something", D: "waits for a disk or the kernel; cannot be interrupted",
 	T: "stopped by job control", t: "stopped by a debugger", Z: "ended", I: "idle", X: "ended",
@@ -74,7 +76,7 @@ export class Threads {
 		}
 		const place = new Map(this.order.map((number, i) => [number, i]));
 		this.rows = live.threads.map(one => ({
-			number: one.number, tid: one.tid, name: clean(one.name), state: one.state, share: one.percent / 100,
+			number: one.number, tid: one.tid, name: clean(one.name) || NAMELESS, state: one.state, share: one.percent / 100,
 			figure: `${one.percent.toFixed(one.percent < 9.95 ? 1 : 0)} %`,
 			title: `${STATES[one.state] ?? one.state}; ${duration(one.on_cpu_ns)} on CPU, ${one.samples} samples`,
 		})).sort((a, b) => (place.get(a.number) ?? 0) - (place.get(b.number) ?? 0));
@@ -91,7 +93,7 @@ export class Threads {
 			const [on, waited] = [table.numbers("on_cpu_ns"), table.numbers("waited_ns")];
 			const most = Math.max(1, ...on);
 			this.rows = names.map((name, i) => ({
-				number: numbers[i], tid: tids[i], name: clean(name), state: "", share: on[i] / most, figure: duration(on[i]),
+				number: numbers[i], tid: tids[i], name: clean(name) || NAMELESS, state: "", share: on[i] / most, figure: duration(on[i]),
 				title: `${duration(on[i])} on CPU, ${duration(waited[i] ?? 0)} waited`,
 			})).sort((a, b) => b.share - a.share);
 			this.show();
@@ -100,7 +102,7 @@ export class Threads {
 
 	private show(): void {
 		textSet(this.heading, this.rows.length ? `Threads (${this.rows.length})` : "Threads");
-		textSet(this.message, this.rows.length ? "" : "No thread was seen yet.");
+		textSet(this.message, this.rows.length ? "" : this.app.session?.kind === "file" ? "No thread has samples in this recording: see the timeline for its calls." : "No thread was seen yet.");
 		this.active = Math.min(this.active, Math.max(0, this.rows.length - 1));
 		this.list.show(this.rows.length);
 		attributeSet(this.list.element, "aria-activedescendant", this.rows.length ? `thread-${this.rows[this.active].number}` : null);

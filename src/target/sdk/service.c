@@ -205,17 +205,21 @@ static void call_back(struct sdk_frame *frame, struct seen_by *seen, enum callba
 	sdk_thread_leave_tool(frame->thread, before);
 }
 
-/* True when somebody was. */
-static bool call_all_back(struct sdk_frame *frame, enum callback_phase phase)
+static void call_all_back(struct sdk_frame *frame, enum callback_phase phase)
 {
-	bool is_called = false;
-
 	for (uint32_t i = 0; i < frame->seen_count; i++)
-		if (frame->seen[i].has_callback) {
+		if (frame->seen[i].has_callback)
 			call_back(frame, &frame->seen[i], phase);
-			is_called = true;
-		}
-	return is_called;
+}
+
+/* What is pushed meanwhile counts. */
+static void call_before(struct sdk_frame *frame)
+{
+	call_all_back(frame, PHASE_ENTER);
+	for (uint32_t i = 0; i < frame->seen_count; i++)
+		if (!is_requested(frame, &sdk_contexts[frame->seen[i].context]))
+			frame->seen[i].external =
+				external_current(frame->seen[i].context, frame->thread->number);
 }
 
 /* Records of calls alone do not carry them. */
@@ -233,17 +237,12 @@ static void begin_call(struct sdk_frame *frame)
 	for (uint32_t i = 0; i < frame->seen_count; i++)
 		frame->seen[i].external = external_of(frame, frame->seen[i].context);
 	frame->has_arguments = needs_arguments(frame);
-	if (frame->has_arguments)
-		fill_arguments(frame);
+	if (!frame->has_arguments)
+		return;
+	fill_arguments(frame);
 	if (frame->watched & WATCHING_STREAM)
 		stream_before(frame);
-	if (!call_all_back(frame, PHASE_ENTER))
-		return;
-	/* What was pushed meanwhile counts. */
-	for (uint32_t i = 0; i < frame->seen_count; i++)
-		if (!is_requested(frame, &sdk_contexts[frame->seen[i].context]))
-			frame->seen[i].external =
-				external_current(frame->seen[i].context, frame->thread->number);
+	call_before(frame);
 }
 
 bool service_enter(struct sdk_frame *frame)
@@ -355,9 +354,10 @@ void service_exit(struct sdk_frame *frame)
 
 	if (frame->watched)
 		watch_returned(frame, end);
-	if (frame->has_arguments)
+	if (frame->has_arguments) {
 		fill_result(frame);
-	(void)call_all_back(frame, PHASE_EXIT);
+		call_all_back(frame, PHASE_EXIT);
+	}
 	record_all(frame, end);
 	if (frame->watched)
 		watch_after(frame, end);

@@ -128,3 +128,16 @@ double csv_table_number(const struct csv_table *table, size_t row, int column)
 
 	return end == cell || *end ? (double)NAN : number;
 }
+
+double csv_table_difference(const struct csv_table *table, struct csv_place cell,
+			    struct csv_place from)
+{
+	uint64_t number, before;
+
+	if (cell.column < 0 || from.column < 0 ||
+	    text_parse_number(csv_table_cell(table, cell.row, cell.column), INT64_MAX, &number) ||
+	    text_parse_number(csv_table_cell(table, from.row, from.column), INT64_MAX, &before))
+		return csv_table_number(table, cell.row, cell.column) -
+		       csv_table_number(table, from.row, from.column);
+	return (double)((int64_t)number - (int64_t)before);
+}

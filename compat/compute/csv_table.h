@@ -24,3 +24,12 @@ int csv_table_find(const struct csv_table *table, const char *column);
 const char *csv_table_cell(const struct csv_table *table, size_t row, int column);
 /* The same as a number; NaN: it is none, or there is no such column. */
 double csv_table_number(const struct csv_table *table, size_t row, int column);
+
+struct csv_place {
+	size_t row;
+	int column;
+};
+/* What a cell has more than another: exact also where both are whole numbers that a double does not
+ * hold, as nanoseconds of a machine that has run for months. */
+double csv_table_difference(const struct csv_table *table, struct csv_place cell,
+			    struct csv_place from);

@@ -49,6 +49,22 @@ static int rows_make(struct frame *frame, size_t count)
 	return frame->kernels ? 0 : -ENOMEM;
 }
 
+/* From when the first one began: only how long something took counts. */
+static void times_shift(struct frame *frame, const struct csv_table *table)
+{
+	static const char *const names[] = { "Start_Timestamp", "End_Timestamp" };
+	const struct csv_place first = { 0, csv_table_find(table, names[0]) };
+
+	for (size_t i = 0; first.column >= 0 && i < ARRAY_SIZE(names); i++) {
+		int column = csv_table_find(table, names[i]);
+		double *values = column < 0 ? NULL : column_make(frame, names[i]);
+
+		for (size_t row = 0; values && row < table->rows; row++)
+			values[row] = csv_table_difference(table, (struct csv_place){ row, column },
+							   first);
+	}
+}
+
 static int wide_read(struct frame *frame, const struct csv_table *table)
 {
 	int name = csv_table_find(table, "Kernel_Name");
@@ -64,6 +80,8 @@ static int wide_read(struct frame *frame, const struct csv_table *table)
 		for (size_t row = 0; (int)i != name && row < table->rows; row++)
 			values[row] = csv_table_number(table, row, (int)i);
 	}
+	if (!r)
+		times_shift(frame, table);
 	return r;
 }
 
@@ -121,8 +139,8 @@ static int durations_set(struct frame *frame, const struct csv_table *table, con
 	for (size_t run = 0; !r && run < frame->rows; run++)
 		heads[run + 1] += heads[run];
 	for (size_t row = 0; !r && row < table->rows; row++)
-		each[heads[runs[row]]++] =
-			csv_table_number(table, row, to) - csv_table_number(table, row, from);
+		each[heads[runs[row]]++] = csv_table_difference(
+			table, (struct csv_place){ row, to }, (struct csv_place){ row, from });
 	for (size_t run = 0; !r && run < frame->rows; run++) {
 		size_t begins = run ? heads[run - 1] : 0;
 

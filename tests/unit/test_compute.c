@@ -114,6 +114,24 @@ static void finds_counters_as_amds_does(void **state)
 	pool_done(&found);
 }
 
+/* A double has 53 bits: neither of both is one. */
+static void subtracts_times_exactly(void **state)
+{
+	const char *cells[] = {
+		"Start", "End", "13386742234691895", "13386742234700548", "1.5", "4"
+	};
+	const struct csv_table table = { NULL, cells, 2, 2 };
+	const struct csv_place begin = { 0, 0 }, end = { 0, 1 };
+
+	(void)state;
+	assert_float_equal(csv_table_difference(&table, end, begin), 8653, 0);
+	assert_float_equal(csv_table_difference(&table, begin, end), -8653, 0);
+	assert_float_equal(csv_table_difference(&table, (struct csv_place){ 1, 1 },
+						(struct csv_place){ 1, 0 }),
+			   2.5, 0);
+	assert_true(isnan(csv_table_difference(&table, (struct csv_place){ 0, -1 }, begin)));
+}
+
 static void reads_csv(void **state)
 {
 	static const char text[] = "a,\"b, c\",d\r\n1,\"x \"\"y\"\"\nz\",2.5\n3\n4,5,6,7,8";
@@ -147,6 +165,7 @@ int main(void)
 		cmocka_unit_test(has_nothing_where_a_counter_is_missing),
 		cmocka_unit_test(refuses_what_is_no_expression),
 		cmocka_unit_test(finds_counters_as_amds_does),
+		cmocka_unit_test(subtracts_times_exactly),
 		cmocka_unit_test(reads_csv),
 	};
 

@@ -50,8 +50,10 @@ bool stack_line_next(const char **lines, struct stack_line *ret)
 
 void stack_line_print(const struct stack_line *line, char *ret, size_t room)
 {
-	if (line->file[0])
+	if (line->line)
 		print_into(ret, room, "%s (%s:%u)", line->function, line->file, line->line);
+	else if (line->file[0])
+		print_into(ret, room, "%s (%s)", line->function, line->file);
 	else
 		print_into(ret, room, "%s", line->function);
 }
@@ -70,12 +72,53 @@ void stack_lines_print(const char *lines, char *ret, size_t room)
 	}
 }
 
-int launches_take(struct launches *self, const struct model *model, const struct call *call)
+/* A runtime's caller; who called that one is known only where code keeps frame pointers. */
+static const char *native_lines(struct launches *self, const struct call *call)
+{
+	const struct call_name *name =
+		call_names_find(&self->names, call->process, call->frames[0], /* is_live */ false);
+	char text[PLACE_ROOM];
+
+	if (!name)
+		return NULL;
+	snprintf(text, sizeof(text), "%s\t%s\t0\n", name->function, name->module);
+	return pool_keep(&self->texts, text);
+}
+
+static int runtime_take(struct launches *self, const struct call *call)
+{
+	bool is_new;
+	struct table_entry *entry = table_make(&self->runtimes, call->thread->number, 0, &is_new);
+
+	if (!entry)
+		return -ENOMEM;
+	if (call->begin_ns < entry->value)
+		return 0; /* inside of another one */
+	entry->value = call->end_ns;
+	entry->more = (uintptr_t)native_lines(self, call);
+	return entry->more ? 0 : -ENOMEM;
+}
+
+/* Of a call of the driver: its own, else those of the runtime's call that contains it. */
+static const char *lines_find(const struct launches *self, const struct call *call)
 {
 	const char *lines = call_stack_lines(call);
+	const struct table_entry *entry = table_find(&self->runtimes, call->thread->number, 0);
+
+	if (lines[0] || !entry || call->begin_ns >= entry->value)
+		return lines;
+	return (const char *)(uintptr_t)entry->more;
+}
+
+int launches_take(struct launches *self, const struct model *model, const struct call *call)
+{
+	bool is_runtime = call->function->domain == DOMAIN_CUDA_RUNTIME;
+	const char *lines = is_runtime ? "" : lines_find(self, call);
 	struct table_entry *entry;
 	bool is_new;
 
+	if (is_runtime && call->frame_count)
+		return runtime_take(self, call);
 	if (!lines[0])
 		return 0;
 	self->has_stacks = true;
@@ -108,6 +151,9 @@ void launches_done(struct launches *launches)
 {
 	table_done(&launches->recent);
 	table_done(&launches->before);
+	table_done(&launches->runtimes);
+	call_names_done(&launches->names);
+	pool_done(&launches->texts);
 	*launches = (struct launches){ 0 };
 }
 

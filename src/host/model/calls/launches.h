@@ -5,6 +5,7 @@
 #pragma once
 
 #include "host/core/table.h"
+#include "host/model/calls/call_names.h"
 #include "host/model/model.h"
 
 /* A frame: a line of NAME_CALL_STACK. */
@@ -13,7 +14,7 @@ struct stack_line {
 	unsigned line;
 };
 
-/* Lines of the stack that a call was made from, innermost first; "": none is known. */
+/* Lines of Python that a call was made from, innermost first; "": none is known. */
 const char *call_stack_lines(const struct call *call);
 /* The next one; false when there is none. */
 bool stack_line_next(const char **lines, struct stack_line *ret);
@@ -27,6 +28,10 @@ void stack_lines_print(const char *lines, char *ret, size_t room);
 struct launches {
 	struct table recent, before; /* (process, correlation): lines of the call's stack */
 	bool has_stacks;
+	/* Of calls of a runtime, which have native frames and contain those of the driver: */
+	struct table runtimes; /* thread: its last one's end; lines */
+	struct call_names names;
+	struct pool texts;
 };
 /* Any call, in the order of their beginnings.  -ENOMEM. */
 int launches_take(struct launches *launches, const struct model *model,

@@ -8,7 +8,7 @@
 #include "shared/wire/ring.h"
 
 /* One that asked for its Python has an answer so often. */
-#define CALL_STACK_ASK_NS 50000000u
+#define CALL_STACK_ASK_NS 20000000u
 
 /* True: it was a stack, and the slot has its text, or none where it makes no sense.  -ENOMEM. */
 int call_stack_take(const struct collect_stacks *stacks, struct slot *slot,

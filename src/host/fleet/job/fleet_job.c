@@ -60,6 +60,7 @@ static char *request_for(const struct fleet_job *self, const struct node_start *
 
 	request.find = plan->find;
 	request.node = "";
+	request.is_copy = start->is_copied && plan->engine->copy == COPY_BROADCAST;
 	if (start->node != NODE_NONE) {
 		const struct planned_node *node = &plan->nodes[start->node];
 
@@ -78,7 +79,8 @@ static void command_build(const struct fleet_job *self, const struct node_start 
 {
 	const struct fleet_plan *plan = self->options->plan;
 	bool is_local = start->node != NODE_NONE && plan->nodes[start->node].is_local;
-	const char *wanted = is_local ? NULL : self->options->limpet;
+	bool is_sent = start->is_copied && plan->engine->copy == COPY_BROADCAST;
+	const char *wanted = is_local || is_sent ? NULL : self->options->limpet;
 	struct node_command command = { .node = start->node == NODE_NONE ? 0 : start->node,
 					.request = request,
 					.limpet = wanted ? wanted : self->own_path,
@@ -122,7 +124,9 @@ static int starts_run(struct fleet_job *self, struct err *err)
 		start->node = plan->is_one_start ? NODE_NONE : (uint32_t)i;
 		start->is_copied = self->options->is_copied;
 		start->heard_max = self->options->heard_max;
-		r = start_run(self, start, err);
+		start->has_ended = start->node != NODE_NONE && plan->nodes[i].trouble;
+		if (!start->has_ended)
+			r = start_run(self, start, err);
 	}
 	return r;
 }
@@ -278,12 +282,25 @@ static void start_explain(struct fleet_job *self, const struct node_start *start
 	node_trouble(self, node, "%s%s%s", start->last_words, *start->last_words ? "; " : "", form);
 }
 
+/* Where nothing came of it, limpet may not be there: once more, with a copy of it. */
+static bool start_is_retried(struct fleet_job *self, struct node_start *start)
+{
+	struct err ignored = { 0 };
+
+	if (self->options->plan->engine->copy != COPY_BROADCAST || start->is_copied ||
+	    start->spoken_count || self->is_leaving)
+		return false;
+	start->is_copied = true;
+	child_end(&start->child);
+	return !start_run(self, start, &ignored);
+}
+
 static void starts_look(struct fleet_job *self)
 {
 	for (size_t i = 0; i < self->start_count; i++) {
 		struct node_start *start = &self->starts[i];
 
-		if (start->has_ended || !node_start_look(start))
+		if (start->has_ended || !node_start_look(start) || start_is_retried(self, start))
 			continue;
 		if (start->node != NODE_NONE)
 			start_explain(self, start, start->node);
@@ -363,7 +380,9 @@ static int fleet_begin(struct fleet_job *self, struct err *err)
 	for (size_t i = 0; !r && i < plan->node_count; i++) {
 		uint32_t node = fleet_add_node(self->fleet, plan->nodes[i].name);
 
-		if (node == NODE_NONE)
+		if (node == NODE_NONE ||
+		    (plan->nodes[i].trouble &&
+		     text_set(&self->fleet->nodes[node].trouble, plan->nodes[i].trouble)))
 			r = -ENOMEM;
 		for (size_t k = 0; !r && k < plan->nodes[i].known_count; k++) {
 			const struct known_rank *known = &plan->nodes[i].known[k];

@@ -164,6 +164,43 @@ class Jobs(Slurm):
         self.assertIn(process.wait(90), (1, PARTLY))
 
 
+class Records(Slurm):
+    """Nodes that were started at different times; recordings come home, or lie in a folder that all see."""
+
+    def record(self, job, name, *arguments, code=DONE):
+        folder = self.shared / name
+        self.fleet("record", job, "-d", "2s", "-F", "99", "-o", str(folder), *arguments, code=code)
+        with open(folder / "fleet.json", encoding="utf-8") as file:
+            return json.load(file), folder
+
+    def spinning(self):
+        return self.submit(self.shared / "fleet_rank", ODD, "spin")
+
+    def assertTogether(self, told, folder):
+        """Clocks since boot differ by a thousand seconds and more; the times of day do not."""
+        boots = {node["name"]: node["real_ns"] - node["boot_ns"] for node in told["nodes"]}
+        self.assertEqual(len(boots), self.nodes)
+        self.assertGreater(max(boots.values()) - min(boots.values()), 2500 * 10**9)
+        self.assertEqual([rank["state"] for rank in told["ranks"]].count("done"), 7)
+        self.assertEqual(told["ranks"][ODD]["state"], "idle")
+        result = subprocess.run([str(self.shared / "limpet"), "fleet", "report", str(folder)], capture_output=True, text=True)
+        self.assertEqual(result.returncode, DONE, result.stdout + result.stderr)
+        self.assertIn("compute", result.stdout)
+
+    def test_into_a_folder_that_all_see(self):
+        self.assertTogether(*self.record(self.spinning(), "seen"))
+
+    def test_sent_home(self):
+        self.assertTogether(*self.record(self.spinning(), "sent", "--send"))
+
+    def test_a_rank_ends_meanwhile(self):
+        job = self.submit("sh", "-c", f"if [ $SLURM_PROCID = 3 ]; then echo ready; sleep 2; else exec {self.shared}/fleet_rank "
+                                      f"{ODD} spin; fi")
+        told, _ = self.record(job, "ends", "-d", "5s", code=PARTLY)
+        self.assertNotEqual(told["ranks"][3]["state"], "done")
+        self.assertEqual([rank["state"] for rank in told["ranks"]].count("done"), 6)
+
+
 class Faults(Slurm):
     """Each kills a node: a cluster of its own."""
 

@@ -132,7 +132,7 @@ class Cluster:
         if self.namespaced:
             # Each as if it were a machine of its own, that was started at another time.
             before = ["unshare", "--mount", "--uts", "--pid", "--fork", "--mount-proc", "--kill-child", "--time", "--boottime",
-                      str(1000 * number), "--", "sh", "-c", f"hostname {name}; mount -t tmpfs tmpfs /tmp; exec \"$@\"", "node"]
+                      str(1000 * number), "--", "sh", "-c", f"hostname {name}; mount -t tmpfs -o size=96m,mode=1777 tmpfs /tmp; exec \"$@\"", "node"]
         self.nodes[name] = self.daemon(*before, "slurmd", "-D", "-N", name)
 
     def is_up(self):

@@ -95,10 +95,12 @@ class Engines(unittest.TestCase):
         self.job()
         self.says("srun", "srun: error: n1: task 0: Exited with exit code 2\n", code=2)
         self.fleet("--slurm", "17", "--limpet", "/nowhere/limpet", code=NO_PROCESS)
-        first, second = self.commands("srun")
+        first, second, third = self.commands("srun")
         self.assertIn("/nowhere/limpet", first)
         self.assertNotIn("/nowhere/limpet", second)
         self.assertRegex(" ".join(second), r"--bcast=/tmp/limpet-\d+-[0-9a-f]{16} --send-libs=no")
+        (copy,) = [word.removeprefix("--bcast=") for word in second if word.startswith("--bcast=")]
+        self.assertEqual(third[-3:], ["rm", "-f", copy])
 
     def test_slurm_jobs_that_cannot_be_looked_at(self):
         for word in ("x", "17.batch", "-1", "17;ls", "17_"):

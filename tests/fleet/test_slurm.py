@@ -193,6 +193,21 @@ class Records(Slurm):
     def test_sent_home(self):
         self.assertTogether(*self.record(self.spinning(), "sent", "--send"))
 
+    def test_a_full_disk_on_one_node(self):
+        """What is sent home needs no disk there; a copy of limpet does."""
+        job = self.spinning()
+        fill = "cat /dev/zero >/tmp/full; true"
+        self.cluster.ask("srun", f"--jobid={job}", "--overlap", "--nodes=1", "--nodelist=v2", "--ntasks=1", "sh", "-c", fill, user=USER)
+        empty = ("srun", f"--jobid={job}", "--overlap", "--nodes=1", "--nodelist=v2", "--ntasks=1", "rm", "/tmp/full")
+        self.addCleanup(lambda: self.cluster.ask(*empty, user=USER))
+        self.assertTogether(*self.record(job, "full", "--send"))
+        result = subprocess.run([*self.cluster.become(USER), str(self.shared / "limpet"), "fleet", "ps", "--slurm", job, "--copy"],
+                                env=self.cluster.environment, capture_output=True, text=True, timeout=90, cwd="/")
+        self.assertEqual(result.returncode, NO_PROCESS, result.stdout + result.stderr)
+        self.assertIn("Failed to broadcast", result.stderr)
+        self.assertNotIn("limpet", self.cluster.ask("srun", f"--jobid={job}", "--overlap", f"--nodes={self.nodes}",
+                                                    f"--ntasks={self.nodes}", "ls", "/tmp", user=USER))
+
     def test_a_rank_ends_meanwhile(self):
         job = self.submit("sh", "-c", f"if [ $SLURM_PROCID = 3 ]; then echo ready; sleep 2; else exec {self.shared}/fleet_rank "
                                       f"{ODD} spin; fi")

@@ -78,6 +78,9 @@ struct engine {
 	int (*plan)(struct fleet_plan *ret, const struct fleet_who *who, struct err *err);
 	void (*command)(struct words *ret, const struct fleet_plan *plan,
 			const struct node_command *command);
+	/* Of COPY_BROADCAST: removes copies that were never started, and so could not themselves.
+	 */
+	void (*remove)(struct words *ret, const struct fleet_plan *plan);
 };
 
 /* Ends with NULL. */

@@ -238,8 +238,7 @@ static char *nodes_join(const struct fleet_plan *plan, size_t *ret_count)
 
 /* A step that shares all with the job: it waits for nothing, is pinned nowhere, and its tasks are
  * no processes of MPI. */
-static void slurm_command(struct words *ret, const struct fleet_plan *plan,
-			  const struct node_command *command)
+static void step_begin(struct words *ret, const struct fleet_plan *plan)
 {
 	size_t count;
 	CLEANUP(free) char *nodes = nodes_join(plan, &count);
@@ -257,12 +256,27 @@ static void slurm_command(struct words *ret, const struct fleet_plan *plan,
 	words_add(ret, "--kill-on-bad-exit=0");
 	words_add(ret, "--job-name=limpet");
 	words_add(ret, "--chdir=/");
+	ret->has_failed |= !nodes;
+}
+
+static void slurm_command(struct words *ret, const struct fleet_plan *plan,
+			  const struct node_command *command)
+{
+	step_begin(ret, plan);
 	if (command->is_copied) {
 		words_add(ret, "--bcast=%s", plan->key);
 		words_add(ret, "--send-libs=no");
 	}
 	engine_command_local(ret, command);
-	ret->has_failed |= !nodes;
+}
+
+/* Slurm leaves what it has copied where a broadcast fails on one node. */
+static void slurm_remove(struct words *ret, const struct fleet_plan *plan)
+{
+	step_begin(ret, plan);
+	words_add(ret, "rm");
+	words_add(ret, "-f");
+	words_add(ret, "%s", plan->key);
 }
 
 const struct engine engine_slurm = {
@@ -271,4 +285,5 @@ const struct engine engine_slurm = {
 	.is_meant = slurm_is_meant,
 	.plan = slurm_plan,
 	.command = slurm_command,
+	.remove = slurm_remove,
 };

@@ -22,6 +22,8 @@
 
 #define LOOK_MS     100
 #define LATECOME_NS 2000000000ull /* where nobody knows how many nodes there are */
+#define SAID_MAX    4096u
+#define REMOVE_NS   10000000000ull
 #define LEAVE_NS    3000000000ull /* for node parts to end after their stdin has */
 
 struct fleet_job {
@@ -372,6 +374,25 @@ static void late_explain(struct fleet_job *self)
 	}
 }
 
+/* A node part that has greeted has removed the copy that it was started from. */
+static void copies_remove(struct fleet_job *self)
+{
+	const struct fleet_plan *plan = self->options->plan;
+	CLEANUP(words_done) struct words words = { 0 };
+	CLEANUP(free) char *said = NULL;
+	struct err ignored = { 0 };
+	bool are_left = false;
+
+	for (size_t i = 0; i < plan->node_count; i++)
+		are_left |= self->fleet->nodes[i].phase == NODE_SILENT && !plan->nodes[i].trouble;
+	if (!plan->engine->remove || !self->starts || !self->starts[0].is_copied || !are_left)
+		return;
+	plan->engine->remove(&words, plan);
+	if (!words.has_failed)
+		(void)!child_capture((const char *const *)words.items, SAID_MAX, REMOVE_NS, &said,
+				     &ignored);
+}
+
 static int fleet_begin(struct fleet_job *self, struct err *err)
 {
 	const struct fleet_plan *plan = self->options->plan;
@@ -424,6 +445,8 @@ int fleet_job_run(const struct fleet_job_options *options, struct fleet *fleet,
 		child_ask_to_end(&self.starts[i].child);
 	for (size_t i = 0; self.starts && i < self.start_count; i++)
 		node_start_done(&self.starts[i]);
+	if (!r)
+		copies_remove(&self);
 	if (!r)
 		r = job_settle(&self, err);
 	free(self.starts);

@@ -1,14 +1,32 @@
 /*
- * Fuzzes what launchers and people say of jobs: Slurm's table, hydra's command lines, lists of
- * hosts and of ranks.
+ * Fuzzes what launchers and people say of jobs: Slurm's tables, kubectl's list of pods, hydra's
+ * command lines, lists of hosts and of ranks.
  */
 #include "fuzz.h"
 
 #include "host/fleet/engine/hydra.h"
+#include "host/fleet/engine/kubernetes.h"
+#include "host/fleet/engine/slurm.h"
 #include "host/fleet/find/slurm_pids.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+static void plan_try(const char *text)
+{
+	static struct slurm_job job;
+	struct fleet_plan plan = { 0 };
+	int r = slurm_job_parse(text, &job);
+
+	must(r == 0 || r == -ESRCH || r == -EEXIST || r == -E2BIG || r == -EPROTO);
+	must(plan_add_node(&plan, "n1"));
+	must(!kubernetes_pods_apply(&plan, text));
+	must(!slurm_states_apply(&plan, text));
+	for (size_t i = 0; i < plan.node_count; i++)
+		must(host_name_is_sound(plan.nodes[i].name));
+	plan_done(&plan);
+}
 
 static void text_try(const char *text)
 {
@@ -45,5 +63,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	memcpy(text, bytes, size);
 	text[size] = '\0';
 	text_try(text);
+	plan_try(text);
 	return 0;
 }

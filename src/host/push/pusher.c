@@ -131,7 +131,7 @@ void pusher_totals(struct pusher *self, struct pusher_totals *ret)
 	ret->lost = self->lost_before + facts.lost;
 }
 
-/* A quarter of what has room: the older half may leave at any time. */
+/* A quarter of what has room: the oldest may leave before all of it is used. */
 bool pusher_is_full(struct pusher *self)
 {
 	return live_counts(self->live).seen - self->seen > limits.samples / 4;

@@ -20,6 +20,12 @@ struct fleet_values {
 /* Lines of a table of options, for a struct fleet_values at this offset. */
 /* clang-format off */
 #define FLEET_OPTIONS(field)                                                                                              \
+	{ 0, "slurm", "JOB[.STEP]", "look at this job of Slurm, which must be your own", OPTION_ONCE,                  \
+	  (field) + offsetof(struct fleet_values, who.slurm) },                                                           \
+	{ 0, "k8s", "SELECTOR", "look at the pods that have these labels: app=train", OPTION_ONCE,                      \
+	  (field) + offsetof(struct fleet_values, who.k8s) },                                                             \
+	{ 0, "namespace", "NAME", "of Kubernetes (default: kubectl's)", OPTION_ONCE,                                    \
+	  (field) + offsetof(struct fleet_values, who.namespace) },                                                       \
 	{ 0, "mpirun", "PID", "look at the job of this mpirun, mpiexec or srun here", OPTION_ONCE,                     \
 	  (field) + offsetof(struct fleet_values, who.mpirun) },                                                          \
 	{ 0, "hosts", "LIST", "reach these nodes by ssh: n1,n2 or n[1-4]", OPTION_ONCE, (field) + offsetof(struct fleet_values, who.hosts) }, \
@@ -45,7 +51,7 @@ struct fleet_values {
 /* clang-format on */
 
 #define FLEET_USAGE \
-	"{--mpirun PID | --hosts LIST | --launcher CMD | --local} [--match NAME] [--ranks LIST]"
+	"{--slurm JOB | --k8s SELECTOR | --mpirun PID | --hosts LIST | --launcher CMD | --local} [--match NAME] [--ranks LIST]"
 
 /* Asks the nodes; `time_ns` is what the request itself takes.  *fleet, zero before, is settled. */
 int fleet_ask(const struct fleet_values *values, const struct node_request *request,

@@ -10,7 +10,8 @@
 
 /* Whom, as typed; NULL or false where it was not. */
 struct fleet_who {
-	const char *mpirun, *hosts, *launcher;
+	const char *slurm, *mpirun, *hosts, *launcher;
+	const char *k8s, *namespace;
 	bool is_local;
 	const char *match, *ranks, *variable;
 	bool top_level, descendants;
@@ -19,6 +20,7 @@ struct fleet_who {
 struct planned_node {
 	char *name;
 	bool is_local;            /* it is this machine */
+	char *trouble;            /* why it is not even asked; NULL: it is */
 	struct known_rank *known; /* ranks that the launcher itself tells */
 	size_t known_count, known_room;
 };
@@ -36,7 +38,7 @@ struct fleet_plan {
 	struct find_options
 		find; /* but for what each node knows; its texts lie in `who` and here: */
 	char *job, *step, *key;
-	const char *launcher;
+	const char *launcher, *namespace;
 };
 
 void plan_done(struct fleet_plan *plan);
@@ -53,6 +55,9 @@ struct planned_node *plan_add_node(struct fleet_plan *plan, const char *name);
 enum copy_way {
 	COPY_NEVER, /* it is there, or has to be put there by hand */
 	COPY_INPUT, /* a shell takes it from its input: see node_script() */
+	/* The engine itself copies, to all at once; the copy removes itself.  It is asked to when
+	 * no node part could be started without. */
+	COPY_BROADCAST,
 };
 
 /* A command that starts node parts. */
@@ -73,6 +78,9 @@ struct engine {
 	int (*plan)(struct fleet_plan *ret, const struct fleet_who *who, struct err *err);
 	void (*command)(struct words *ret, const struct fleet_plan *plan,
 			const struct node_command *command);
+	/* Of COPY_BROADCAST: removes copies that were never started, and so could not themselves.
+	 */
+	void (*remove)(struct words *ret, const struct fleet_plan *plan);
 };
 
 /* Ends with NULL. */

@@ -10,11 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct engine engine_local, engine_mpirun, engine_launcher, engine_ssh;
+extern const struct engine engine_local, engine_slurm, engine_kubernetes, engine_mpirun;
+extern const struct engine engine_launcher, engine_ssh;
 
 /* A launcher is given hosts, too: it comes before ssh. */
 const struct engine *const engines[] = {
-	&engine_local, &engine_mpirun, &engine_launcher, &engine_ssh, NULL,
+	&engine_local, &engine_slurm, &engine_kubernetes, &engine_mpirun, &engine_launcher,
+	&engine_ssh,   NULL,
 };
 
 void plan_done(struct fleet_plan *plan)
@@ -22,6 +24,7 @@ void plan_done(struct fleet_plan *plan)
 	for (size_t i = 0; i < plan->node_count; i++) {
 		free(plan->nodes[i].name);
 		free(plan->nodes[i].known);
+		free(plan->nodes[i].trouble);
 	}
 	free(plan->nodes);
 	free(plan->title);
@@ -51,8 +54,9 @@ static int who_refuse(bool is_none, struct err *err)
 	err_set(err, -EINVAL,
 		is_none ? "no job is given" : "--top-level and --descendants exclude each other");
 	if (is_none)
-		err_fix(err, "--mpirun PID, --hosts LIST --match NAME, --launcher CMD, "
-			     "or --local");
+		err_fix(err,
+			"--slurm JOB, --k8s SELECTOR, --mpirun PID, --hosts LIST --match NAME, "
+			"--launcher CMD, or --local");
 	return err_exit(err, EXIT_USAGE);
 }
 

@@ -69,7 +69,9 @@ int slurm_pids_parse(const char *string, const struct slurm_steps *steps, struct
 void slurm_pids_read(const char *job, const struct slurm_steps *steps, struct known_rank **ret,
 		     size_t *ret_count)
 {
-	const char *argv[] = { "scontrol", "listpids", job, NULL };
+	/* The node is named, too: several may be one machine. */
+	const char *node = secure_getenv("SLURMD_NODENAME");
+	const char *argv[] = { "scontrol", "listpids", job, node && *node ? node : NULL, NULL };
 	CLEANUP(free) char *text = NULL;
 	struct err ignored = { 0 };
 

@@ -22,6 +22,8 @@
 
 #define LOOK_MS     100
 #define LATECOME_NS 2000000000ull /* where nobody knows how many nodes there are */
+#define SAID_MAX    4096u
+#define REMOVE_NS   10000000000ull
 #define LEAVE_NS    3000000000ull /* for node parts to end after their stdin has */
 
 struct fleet_job {
@@ -60,6 +62,7 @@ static char *request_for(const struct fleet_job *self, const struct node_start *
 
 	request.find = plan->find;
 	request.node = "";
+	request.is_copy = start->is_copied && plan->engine->copy == COPY_BROADCAST;
 	if (start->node != NODE_NONE) {
 		const struct planned_node *node = &plan->nodes[start->node];
 
@@ -78,7 +81,8 @@ static void command_build(const struct fleet_job *self, const struct node_start 
 {
 	const struct fleet_plan *plan = self->options->plan;
 	bool is_local = start->node != NODE_NONE && plan->nodes[start->node].is_local;
-	const char *wanted = is_local ? NULL : self->options->limpet;
+	bool is_sent = start->is_copied && plan->engine->copy == COPY_BROADCAST;
+	const char *wanted = is_local || is_sent ? NULL : self->options->limpet;
 	struct node_command command = { .node = start->node == NODE_NONE ? 0 : start->node,
 					.request = request,
 					.limpet = wanted ? wanted : self->own_path,
@@ -122,7 +126,9 @@ static int starts_run(struct fleet_job *self, struct err *err)
 		start->node = plan->is_one_start ? NODE_NONE : (uint32_t)i;
 		start->is_copied = self->options->is_copied;
 		start->heard_max = self->options->heard_max;
-		r = start_run(self, start, err);
+		start->has_ended = start->node != NODE_NONE && plan->nodes[i].trouble;
+		if (!start->has_ended)
+			r = start_run(self, start, err);
 	}
 	return r;
 }
@@ -278,12 +284,25 @@ static void start_explain(struct fleet_job *self, const struct node_start *start
 	node_trouble(self, node, "%s%s%s", start->last_words, *start->last_words ? "; " : "", form);
 }
 
+/* Where nothing came of it, limpet may not be there: once more, with a copy of it. */
+static bool start_is_retried(struct fleet_job *self, struct node_start *start)
+{
+	struct err ignored = { 0 };
+
+	if (self->options->plan->engine->copy != COPY_BROADCAST || start->is_copied ||
+	    start->spoken_count || self->is_leaving)
+		return false;
+	start->is_copied = true;
+	child_end(&start->child);
+	return !start_run(self, start, &ignored);
+}
+
 static void starts_look(struct fleet_job *self)
 {
 	for (size_t i = 0; i < self->start_count; i++) {
 		struct node_start *start = &self->starts[i];
 
-		if (start->has_ended || !node_start_look(start))
+		if (start->has_ended || !node_start_look(start) || start_is_retried(self, start))
 			continue;
 		if (start->node != NODE_NONE)
 			start_explain(self, start, start->node);
@@ -355,6 +374,25 @@ static void late_explain(struct fleet_job *self)
 	}
 }
 
+/* A node part that has greeted has removed the copy that it was started from. */
+static void copies_remove(struct fleet_job *self)
+{
+	const struct fleet_plan *plan = self->options->plan;
+	CLEANUP(words_done) struct words words = { 0 };
+	CLEANUP(free) char *said = NULL;
+	struct err ignored = { 0 };
+	bool are_left = false;
+
+	for (size_t i = 0; i < plan->node_count; i++)
+		are_left |= self->fleet->nodes[i].phase == NODE_SILENT && !plan->nodes[i].trouble;
+	if (!plan->engine->remove || !self->starts || !self->starts[0].is_copied || !are_left)
+		return;
+	plan->engine->remove(&words, plan);
+	if (!words.has_failed)
+		(void)!child_capture((const char *const *)words.items, SAID_MAX, REMOVE_NS, &said,
+				     &ignored);
+}
+
 static int fleet_begin(struct fleet_job *self, struct err *err)
 {
 	const struct fleet_plan *plan = self->options->plan;
@@ -363,7 +401,9 @@ static int fleet_begin(struct fleet_job *self, struct err *err)
 	for (size_t i = 0; !r && i < plan->node_count; i++) {
 		uint32_t node = fleet_add_node(self->fleet, plan->nodes[i].name);
 
-		if (node == NODE_NONE)
+		if (node == NODE_NONE ||
+		    (plan->nodes[i].trouble &&
+		     text_set(&self->fleet->nodes[node].trouble, plan->nodes[i].trouble)))
 			r = -ENOMEM;
 		for (size_t k = 0; !r && k < plan->nodes[i].known_count; k++) {
 			const struct known_rank *known = &plan->nodes[i].known[k];
@@ -405,6 +445,8 @@ int fleet_job_run(const struct fleet_job_options *options, struct fleet *fleet,
 		child_ask_to_end(&self.starts[i].child);
 	for (size_t i = 0; self.starts && i < self.start_count; i++)
 		node_start_done(&self.starts[i]);
+	if (!r)
+		copies_remove(&self);
 	if (!r)
 		r = job_settle(&self, err);
 	free(self.starts);

@@ -39,7 +39,7 @@ struct node_start {
 	/* Written to its stdin: limpet itself where it is wanted, then the greeting. */
 	bool is_wanted, is_greeted;
 	uint64_t sent_bytes;
-	bool is_copied, is_retried;
+	bool is_copied;
 };
 
 struct start_listener {

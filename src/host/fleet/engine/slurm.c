@@ -1,0 +1,289 @@
+/*
+ * --slurm JOB[.STEP]: one overlapping step of the job starts a node part on each of its nodes.
+ * Slurm lets nobody but the job's owner do that.  Nodes that Slurm has given up are not asked: one
+ * of them would keep the step from starting.
+ */
+#include "host/fleet/engine/slurm.h"
+#include "host/core/cleanup.h"
+#include "host/core/text/text.h"
+#include "host/core/users.h"
+#include "host/fleet/child.h"
+#include "host/fleet/engine/ssh.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define ANSWER_MAX (4u << 20)
+#define LIMIT_NS   10000000000ull
+
+static bool slurm_is_meant(const struct fleet_who *who)
+{
+	return who->slurm;
+}
+
+static int job_refuse(const char *word, struct err *err)
+{
+	err_set(err, -EINVAL, "'%s' is no Slurm job", word);
+	err_fix(err, "--slurm JOB or --slurm JOB.STEP, numbers as squeue --steps shows them");
+	return err_exit(err, EXIT_USAGE);
+}
+
+/* "17", "17.0"; of arrays "17_3". */
+static int job_split(const char *word, char **ret_job, char **ret_step, struct err *err)
+{
+	struct text text = text_of(word), job = text, step = { 0 };
+	uint64_t number;
+	bool is_sound = text_take_number(&text, 10, &number);
+
+	if (is_sound && text_take_char(&text, '_'))
+		is_sound = text_take_number(&text, 10, &number);
+	job.end = text.at;
+	if (is_sound && text_take_char(&text, '.')) {
+		step = text;
+		is_sound = text_take_number(&text, 10, &number);
+	}
+	if (!is_sound || text.at != text.end)
+		return job_refuse(word, err);
+	*ret_job = strndup(job.at, (size_t)(job.end - job.at));
+	*ret_step = strdup(step.at ? step.at : "");
+	return *ret_job && *ret_step ? 0 : err_set(err, -ENOMEM, "job: no memory");
+}
+
+int slurm_job_parse(const char *line_text, struct slurm_job *ret)
+{
+	struct text rest = text_of(line_text), line, fields[4];
+	uint64_t number;
+
+	if (!text_take_line(&rest, &line))
+		return -ESRCH;
+	for (unsigned i = 0; i < 3; i++)
+		if (!text_take_field(&line, '|', &fields[i]))
+			return -EPROTO;
+	fields[3] = line; /* empty while it waits */
+	text_copy(fields[0], ret->id, sizeof(ret->id));
+	text_copy(fields[1], ret->state, sizeof(ret->state));
+	ret->user = text_take_number(&fields[2], 10, &number) && number < UINT32_MAX ? (uid_t)number
+										     : (uid_t)-1;
+	text_copy(fields[3], ret->nodes, sizeof(ret->nodes));
+	if ((size_t)(fields[3].end - fields[3].at) >= sizeof(ret->nodes))
+		return -E2BIG;
+	return text_take_line(&rest, &line) && line.end > line.at ? -EEXIST : 0;
+}
+
+static int state_refuse(int r, const char *word, const struct slurm_job *job, struct err *err)
+{
+	static const struct {
+		int code;
+		const char *why, *fix;
+	} reasons[] = {
+		{ -ESRCH, "Slurm does not know it, or not any more", "squeue --me" },
+		{ -EEXIST, "these are several jobs of an array",
+		  "--slurm JOB_TASK for one of them" },
+		{ -E2BIG, "its list of nodes is too long", "--hosts LIST --match NAME" },
+		{ -EPROTO, "squeue answers in another form than expected",
+		  "--hosts LIST --match NAME" },
+	};
+
+	err_set(err, r ? r : -ESRCH, "Slurm job %s cannot be looked at", word);
+	err_exit(err, EXIT_NO_PROCESS);
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (reasons[i].code == r) {
+			err_why(err, "%s", reasons[i].why);
+			return err_fix(err, "%s", reasons[i].fix);
+		}
+	err_why(err, "it is %s", job->state);
+	return err_fix(err, "wait until it runs");
+}
+
+static int owner_check(const char *word, const struct slurm_job *job, struct err *err)
+{
+	if (job->user == geteuid() || job->user == (uid_t)-1)
+		return 0;
+	err_set(err, -EPERM, "Slurm job %s is of user %u", word, job->user);
+	err_why(err, "Slurm starts programs in a job for its owner only, not even for root");
+	err_fix(err, "as that user: limpet fleet ... --slurm %s", word);
+	return err_exit(err, EXIT_NOT_PERMITTED);
+}
+
+static int job_ask(const char *word, struct slurm_job *ret, struct err *err)
+{
+	const char *argv[] = {
+		"squeue", "--noheader", "--jobs", word, "--format=%A|%T|%U|%N", NULL
+	};
+	CLEANUP(free) char *text = NULL;
+	int r = child_capture(argv, ANSWER_MAX, LIMIT_NS, &text, err);
+
+	if (r == -EIO && strstr(err->why, "Invalid job id"))
+		return state_refuse(-ESRCH, word, ret, err);
+	if (r)
+		return r;
+	r = slurm_job_parse(text, ret);
+	if (r || strcmp(ret->state, "RUNNING"))
+		return state_refuse(r, word, ret, err);
+	return owner_check(word, ret, err);
+}
+
+/* Down, failed, powered off; or not answering, which a star says. */
+static bool state_is_dead(struct text state)
+{
+	static const char *const dead[] = { "down", "fail", "unk", "powering_down",
+					    "powered_down" };
+	bool is_dead = state.end > state.at && (state.end[-1] == '*' || state.end[-1] == '~');
+
+	for (size_t i = 0; i < ARRAY_SIZE(dead); i++) {
+		struct text rest = state;
+
+		is_dead |= text_take_prefix(&rest, dead[i]);
+	}
+	return is_dead;
+}
+
+/* Those that Slurm has given up have a trouble from the beginning. */
+int slurm_states_apply(struct fleet_plan *plan, const char *states)
+{
+	struct text rest = text_of(states), line, name, state;
+	char word[32];
+
+	while (text_take_line(&rest, &line)) {
+		if (!text_take_word(&line, &name) || !text_take_word(&line, &state) ||
+		    !state_is_dead(state))
+			continue;
+		text_copy_printable(state, word, sizeof(word));
+		for (size_t i = 0; i < plan->node_count; i++) {
+			struct planned_node *node = &plan->nodes[i];
+
+			if (text_equals(name, node->name) && !node->trouble &&
+			    asprintf(&node->trouble, "Slurm says that it is %s", word) < 0) {
+				node->trouble = NULL;
+				return -ENOMEM;
+			}
+		}
+	}
+	return 0;
+}
+
+/* Where Slurm does not tell, all are asked. */
+static int states_ask(struct fleet_plan *plan, const char *nodes, struct err *err)
+{
+	const char *argv[] = { "sinfo", "--noheader",     "--Node", "--nodes",
+			       nodes,   "--format=%N %T", NULL };
+	CLEANUP(free) char *text = NULL;
+	struct err ignored = { 0 };
+
+	if (child_capture(argv, ANSWER_MAX, LIMIT_NS, &text, &ignored))
+		return 0;
+	return slurm_states_apply(plan, text) ? err_set(err, -ENOMEM, "nodes: no memory") : 0;
+}
+
+/* Where a copy goes: a name that nobody knows before. */
+static int copy_name(struct fleet_plan *plan)
+{
+	uint64_t random = 0;
+
+	(void)!getrandom(&random, sizeof(random), 0);
+	if (asprintf(&plan->key, "/tmp/limpet-%u-%016llx", geteuid(), (unsigned long long)random) <
+	    0) {
+		plan->key = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int slurm_plan(struct fleet_plan *ret, const struct fleet_who *who, struct err *err)
+{
+	struct slurm_job job = { 0 };
+	CLEANUP(free) char *word = NULL;
+	int r = job_split(who->slurm, &word, &ret->step, err);
+
+	if (!r)
+		r = job_ask(word, &job, err);
+	if (!r && (text_set(&ret->job, job.id) || copy_name(ret) ||
+		   asprintf(&ret->title, "Slurm job %s", who->slurm) < 0))
+		r = err_set(err, -ENOMEM, "job: no memory");
+	if (!r)
+		r = plan_add_hosts(ret, job.nodes, err);
+	if (!r)
+		r = states_ask(ret, job.nodes, err);
+	if (r)
+		return r;
+	ret->is_one_start = true;
+	if (!who->match)
+		ret->find.way = FIND_SLURM;
+	ret->find.job = ret->job;
+	ret->find.step = ret->step;
+	return 0;
+}
+
+/* "n1,n2,n4": those that live, or all where none does; the caller's to free; NULL: no memory. */
+static char *nodes_join(const struct fleet_plan *plan, size_t *ret_count)
+{
+	size_t size = 1, living = 0;
+	char *list, *at;
+
+	for (size_t i = 0; i < plan->node_count; i++) {
+		size += strlen(plan->nodes[i].name) + 1;
+		living += !plan->nodes[i].trouble;
+	}
+	list = at = calloc(1, size);
+	*ret_count = living ? living : plan->node_count;
+	for (size_t i = 0; list && i < plan->node_count; i++)
+		if (!living || !plan->nodes[i].trouble)
+			at += sprintf(at, "%s%s", at == list ? "" : ",", plan->nodes[i].name);
+	return list;
+}
+
+/* A step that shares all with the job: it waits for nothing, is pinned nowhere, and its tasks are
+ * no processes of MPI. */
+static void step_begin(struct words *ret, const struct fleet_plan *plan)
+{
+	size_t count;
+	CLEANUP(free) char *nodes = nodes_join(plan, &count);
+
+	words_add(ret, "srun");
+	words_add(ret, "--quiet");
+	words_add(ret, "--jobid=%s", plan->job);
+	words_add(ret, "--overlap");
+	words_add(ret, "--nodes=%zu", count);
+	words_add(ret, "--nodelist=%s", nodes ? nodes : "");
+	words_add(ret, "--ntasks=%zu", count);
+	words_add(ret, "--ntasks-per-node=1");
+	words_add(ret, "--cpu-bind=none");
+	words_add(ret, "--mpi=none");
+	words_add(ret, "--kill-on-bad-exit=0");
+	words_add(ret, "--job-name=limpet");
+	words_add(ret, "--chdir=/");
+	ret->has_failed |= !nodes;
+}
+
+static void slurm_command(struct words *ret, const struct fleet_plan *plan,
+			  const struct node_command *command)
+{
+	step_begin(ret, plan);
+	if (command->is_copied) {
+		words_add(ret, "--bcast=%s", plan->key);
+		words_add(ret, "--send-libs=no");
+	}
+	engine_command_local(ret, command);
+}
+
+/* Slurm leaves what it has copied where a broadcast fails on one node. */
+static void slurm_remove(struct words *ret, const struct fleet_plan *plan)
+{
+	step_begin(ret, plan);
+	words_add(ret, "rm");
+	words_add(ret, "-f");
+	words_add(ret, "%s", plan->key);
+}
+
+const struct engine engine_slurm = {
+	.name = "--slurm",
+	.copy = COPY_BROADCAST,
+	.is_meant = slurm_is_meant,
+	.plan = slurm_plan,
+	.command = slurm_command,
+	.remove = slurm_remove,
+};

@@ -248,6 +248,19 @@ class Contents(Cuda):
         self.assertRegex(folded, r"(?m)^<module>;outer;inner;kernel_a\(int\*\) \d+$")
         self.assertRegex(folded, r"(?m)^.*;other;outer;kernel_b\(float\*\) \d+$")
 
+    def test_launch_stacks_where_a_filter_kills(self):
+        """By a system call that it kills for, threads would read their frames."""
+        app = self.app(program=(sys.executable, PYTHON_APP))
+        app.ask("filter")
+        process = self.start(app, "--launch-stacks")
+        for _ in range(10):
+            app.ask("go")
+            time.sleep(0.02)
+        result = self.stop(process)
+        self.assertIn("seccomp filter", result.out + result.err)
+        self.assertFalse([call for call in Recording(self.path).calls["cuLaunchKernel"] if "stack" in call])
+        app.ask("go")
+
     def test_launch_stacks_without_python(self):
         """Whoever calls the runtime is known; calls of the driver itself have no stack."""
         app = self.app()

@@ -12,6 +12,7 @@ struct attach_options {
 	bool force;            /* go on where filters cannot be read */
 	bool has_variables;    /* the environment must be changed */
 	bool wishes_variables; /* it will be, where filters allow */
+	bool wishes_stacks;    /* frames of Python will be read, where filters allow */
 	bool traces;           /* limpet's own tracer will be loaded */
 	bool resumes;          /* send SIGCONT to a process that job control stopped */
 	uint64_t doorstep;     /* where the process waits that limpet has started (launch.h); 0 */
@@ -36,6 +37,7 @@ struct attach_report {
 	bool was_resident;             /* nothing was loaded: the agent was there */
 	bool has_realtime_priority;
 	bool denies_variables; /* filters do not let the environment be changed */
+	bool denies_stacks;    /* nor frames of Python be read */
 	bool denies_notice;    /* nor let limpet be told of changes of rights */
 	bool shares_root;      /* paths are known to mean the same in the target */
 	uint64_t interrupt_ns; /* until the thread stopped */

@@ -325,6 +325,7 @@ static void fill_report(struct attachment *self, const struct job *job)
 	self->context = job->ret_region + REGION_DATA + DATA_CONTEXT;
 	self->report.way = job->way;
 	self->report.denies_variables = job->denied & NEED_FOR_VARIABLES;
+	self->report.denies_stacks = job->denied & NEED_FOR_STACKS;
 	self->report.denies_notice = job->denied & NEED_FOR_NOTICE;
 	self->report.has_realtime_priority = job->has_realtime_priority;
 	self->report.interrupt_ns = job->interrupt_ns;
@@ -354,6 +355,7 @@ int inject(struct attachment *self, const struct attach_options *options, int lo
 	job->force = options->force || (!r && seccomp_trial_passes(&self->target));
 	job->is_at_doorstep = waits_at_doorstep(&self->target, options->doorstep);
 	job->wishes = (options->wishes_variables ? NEED_FOR_VARIABLES : 0) |
+		      (options->wishes_stacks ? NEED_FOR_STACKS : 0) |
 		      (options->traces ? 0 : NEED_FOR_NOTICE);
 	job->needs = needs_of(self, job, options);
 	if (!r)

@@ -187,6 +187,7 @@ static void fill_report(struct attachment *self, const struct listener_welcome *
 	self->report.was_resident = welcome->was_loaded;
 	self->report.shares_root = shares_root(welcome);
 	self->report.denies_variables = self->target.process.status.seccomp;
+	self->report.denies_stacks = self->target.process.status.seccomp;
 	self->report.denies_notice = self->target.process.status.seccomp;
 }
 

@@ -22,6 +22,7 @@ struct call_stacks {
 	pid_t pid;
 	struct python *python; /* NULL: none was found */
 	uint64_t looked_ns;
+	bool is_allowed;
 };
 
 /* Of its mappings only those that may be Python's: tables of all others would take long. */
@@ -79,10 +80,17 @@ void call_stacks_free(struct call_stacks *stacks)
 	free(stacks);
 }
 
+void call_stacks_set_allowed(struct call_stacks *stacks, bool is_allowed)
+{
+	__atomic_store_n(&stacks->is_allowed, is_allowed, __ATOMIC_RELEASE);
+}
+
 static bool thread_find(void *context, int32_t tid, struct python_place *ret)
 {
 	struct call_stacks *self = context;
 
+	if (!__atomic_load_n(&self->is_allowed, __ATOMIC_ACQUIRE))
+		return false;
 	if (!self->python && now_ns() - self->looked_ns >= LOOK_NS)
 		python_look(self);
 	if (!self->python)

@@ -12,5 +12,9 @@ struct call_stacks;
 struct call_stacks *call_stacks_new(pid_t pid);
 void call_stacks_free(struct call_stacks *stacks);
 
+/* Threads read their frames by a system call that a filter may kill for: no state is told before.
+ */
+void call_stacks_set_allowed(struct call_stacks *stacks, bool is_allowed);
+
 /* What a collector calls. */
 struct collect_stacks call_stacks_source(struct call_stacks *stacks);

@@ -5,6 +5,7 @@
 #include "host/recorder/tracing_private.h"
 #include "host/recorder/windows/device_windows.h"
 
+#include "host/core/notes.h"
 #include "host/recording/drops.h"
 
 #include <errno.h>
@@ -94,9 +95,42 @@ int tracing_new(struct tracing **ret, struct programs *programs, pid_t pid,
 	return r;
 }
 
+/* What was told before holds for the filters that there were then. */
+static void forbid_stacks(struct tracing *self)
+{
+	if (!self->stacks)
+		return;
+	call_stacks_set_allowed(self->stacks, false);
+	for (uint32_t i = 0; i < self->trace.layout.slot_count; i++)
+		ring_set_python(rings_slot(self->trace.rings, i), 0, 0);
+}
+
+void tracing_allow_stacks(struct tracing *self)
+{
+	if (!self->stacks)
+		return;
+	if (self->session.attachment.report.denies_stacks)
+		note_add(
+			"launches of %d have no stacks of Python: a seccomp filter may kill who reads them",
+			(int)self->pid);
+	else
+		call_stacks_set_allowed(self->stacks, true);
+}
+
+int tracing_attach(struct tracing *self, const struct session_options *options, struct err *err)
+{
+	int r;
+
+	forbid_stacks(self);
+	r = session_open(&self->session, self->pid, options, err);
+	if (!r)
+		tracing_allow_stacks(self);
+	return r;
+}
+
 int tracing_start(struct tracing *self, struct err *err)
 {
-	int r = session_open(&self->session, self->pid, &self->options, err);
+	int r = tracing_attach(self, &self->options, err);
 
 	self->watch = (struct registers_watch){ 0 };
 	if (r)

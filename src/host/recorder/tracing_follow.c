@@ -115,7 +115,11 @@ static int move_to(struct tracing *self, const struct trace *trace, struct err *
 	self->watch = (struct registers_watch){ 0 };
 	self->executed++;
 	tracing_keep_name(self);
-	return r ? r : tracing_begin_program(self, err);
+	if (!r)
+		r = tracing_begin_program(self, err);
+	if (!r)
+		tracing_allow_stacks(self);
+	return r;
 }
 
 /* It may have executed yet another one, which then has its own time. */
@@ -134,7 +138,7 @@ static void come_back(struct tracing *self)
 	if (now_ns() < self->return_ns)
 		return;
 	options.attach.tries_for_ns = TRY_FOR_NS;
-	if (session_open(&self->session, self->pid, &options, &why)) {
+	if (tracing_attach(self, &options, &why)) {
 		self->unfollowed = why;
 		give_up_in_time(self);
 		return;

@@ -41,6 +41,12 @@ struct tracing {
 /* The process as it is now begins in the file, with a collector for the trace. */
 int tracing_begin_program(struct tracing *tracing, struct err *err) MUST_CHECK;
 
+/* To a process that has the rings already.  Threads are told where their Python's state is only
+ * where its filters let them read it. */
+int tracing_attach(struct tracing *tracing, const struct session_options *options,
+		   struct err *err) MUST_CHECK;
+void tracing_allow_stacks(struct tracing *tracing);
+
 /* Notices that it executes another program, and attaches to that.  An error only where the file
  * cannot be written. */
 int tracing_follow(struct tracing *tracing, struct err *err) MUST_CHECK;

@@ -151,6 +151,7 @@ int session_open(struct session *ret, pid_t pid, const struct session_options *g
 	options.attach.has_variables = variables_are_given(&options);
 	options.attach.wishes_variables = options.tool_count;
 	options.attach.traces = options.trace;
+	options.attach.wishes_stacks = options.trace && options.trace->wants_stacks;
 	options.timeout_ms = options.timeout_ms ? options.timeout_ms : SESSION_TIMEOUT_MS;
 	ret->timeout_ms = options.timeout_ms;
 	r = check_options(&options, err);

@@ -167,6 +167,7 @@ int trace_open(struct trace *ret, const struct trace_options *options, struct er
 	}
 	*ret->rings = ret->layout = layout;
 	ret->domains_wanted = trace_domains(options);
+	ret->wants_stacks = options->launch_stacks;
 	ret->notes = calloc(1, sizeof(*ret->notes));
 	if (ret->notes)
 		return 0;

@@ -51,6 +51,7 @@ struct trace {
 	struct rings layout; /* as we made it: use these numbers, not those of the rings */
 	int fd;
 	uint32_t domains_wanted; /* bits */
+	bool wants_stacks;
 	struct trace_notes *notes;
 };
 

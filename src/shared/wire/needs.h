@@ -17,6 +17,7 @@ enum need_when {
 	NEED_TOLD = 16,         /* libc tells our threads of setuid (target/runtime/broadcast.c) */
 	NEED_UNFILTERED = 32,   /* never: only threads without a filter make it */
 	NEED_FOR_NOTICE = 64,   /* limpet will be told of changes of rights */
+	NEED_FOR_STACKS = 128,  /* threads will read the frames of their Python */
 };
 
 struct need {

@@ -2,19 +2,20 @@
  * Walks up the frames of the calling thread's Python where the interpreter keeps them.  Inside
  * calls of the program's: no libc, no waiting.  Lists of threads, which others change, are walked
  * by the host from outside; here only the state that it found is read, and only while it has this
- * thread's identity: its frames change when this thread runs, and it is here.  Each page is tried
- * before it is read.  What frames mean is for the host.
+ * thread's identity: its frames change when this thread runs, and it is here.  What frames mean is
+ * for the host.
  */
 #include "target/hooks/python_stack.h"
 
+#include "shared/arch/syscall.h"
 #include "shared/base/hash.h"
-#include "target/runtime/readable.h"
 
 #include <string.h>
+#include <sys/uio.h>
 
 #define STACKS       16384u
 #define PROBES_MAX   16u
-#define PAGE_MASK    4095u
+#define BLOCK        2048u /* no page is smaller */
 #define ADDRESS_MASK ((1ull << KERNEL_PYTHON_MARK_SHIFT) - 1)
 
 _Static_assert(RECORD_PYTHON_FRAMES_MAX * sizeof(struct kernel_python_frame) <=
@@ -27,41 +28,55 @@ static struct {
 	uint32_t is_told;
 } stacks[STACKS];
 
+static uint32_t is_stopped;
+
 void python_stacks_forget(void)
 {
 	memset(stacks, 0, sizeof(stacks));
+	__atomic_store_n(&is_stopped, 0, __ATOMIC_SEQ_CST);
 }
 
-/* The page that was tried last. */
+void python_stacks_stop(void)
+{
+	__atomic_store_n(&is_stopped, 1, __ATOMIC_SEQ_CST);
+}
+
+/* The block that was read last, as the kernel copies it: the interpreter may end on another thread
+ * and unmap what is read here. */
 struct reading {
-	uint64_t page;
+	int32_t tid;
+	uint64_t block;
+	uint64_t words[BLOCK / sizeof(uint64_t)];
 };
 
-static bool page_is_there(struct reading *reading, uint64_t address)
+static bool block_read(struct reading *reading, uint64_t block)
 {
-	uint64_t page = address & ~(uint64_t)PAGE_MASK;
+	struct iovec into = { reading->words, BLOCK };
+	struct iovec from = { (void *)(uintptr_t)block, BLOCK };
 
-	if (page == reading->page)
+	if (block == reading->block)
 		return true;
-	if (!is_readable(page))
+	reading->block = 0;
+	/* By this thread: the first one may have ended, and a process is looked up by it. */
+	if (raw6(SYS_process_vm_readv, reading->tid, &into, 1, &from, 1, 0) != BLOCK)
 		return false;
-	reading->page = page;
+	reading->block = block;
 	return true;
 }
 
 static bool read_word(struct reading *reading, uint64_t address, uint64_t *ret)
 {
-	if (address % sizeof(*ret) || !page_is_there(reading, address))
+	if (address % sizeof(*ret) || !block_read(reading, address & ~(uint64_t)(BLOCK - 1)))
 		return false;
-	*ret = *(const volatile uint64_t *)address;
+	*ret = reading->words[address % BLOCK / sizeof(*ret)];
 	return true;
 }
 
 static bool read_byte(struct reading *reading, uint64_t address, uint8_t *ret)
 {
-	if (!page_is_there(reading, address))
+	if (!block_read(reading, address & ~(uint64_t)(BLOCK - 1)))
 		return false;
-	*ret = *(const volatile uint8_t *)address;
+	*ret = ((const uint8_t *)reading->words)[address % BLOCK];
 	return true;
 }
 
@@ -103,10 +118,13 @@ static bool read_frame(struct reading *reading, const struct kernel_python *layo
 static unsigned frames_collect(struct ring *ring, struct kernel_python_frame *ret)
 {
 	const struct kernel_python *layout = &writers_rings()->python;
-	struct reading reading = { 0 };
-	uint64_t frame = first_frame(&reading, layout, ring);
+	struct reading reading; /* not cleared: it is large */
 	unsigned count = 0;
+	uint64_t frame;
 
+	reading.tid = ring->tid;
+	reading.block = 0;
+	frame = first_frame(&reading, layout, ring);
 	while (frame && count < RECORD_PYTHON_FRAMES_MAX &&
 	       read_frame(&reading, layout, &frame, &ret[count]))
 		count++;
@@ -151,7 +169,9 @@ static void stack_tell(struct writer *writer, uint64_t number, uint32_t *is_told
 uint64_t python_stack(struct writer *writer)
 {
 	struct kernel_python_frame frames[RECORD_PYTHON_FRAMES_MAX];
-	unsigned count = frames_collect(writer->ring.ring, frames);
+	unsigned count = __atomic_load_n(&is_stopped, __ATOMIC_RELAXED)
+				 ? 0
+				 : frames_collect(writer->ring.ring, frames);
 	uint64_t hash = hash_of(frames, count);
 
 	for (uint32_t i = 0; count && i < PROBES_MAX; i++) {

@@ -8,6 +8,7 @@
 #include "target/domains/amd/registrations.h"
 #include "target/domains/amd/tables.h"
 #include "target/hooks/clock.h"
+#include "target/hooks/python_stack.h"
 #include "target/hooks/table.h"
 #include "target/hooks/thread.h"
 #include "target/hooks/wants.h"
@@ -69,8 +70,10 @@ static void on_change(const struct traced *traced, const uint64_t *arguments)
 {
 	if (traced == &confine_notices[0])
 		on_prctl(arguments[0], arguments[1]);
-	if (confine_is_change(traced, arguments))
-		aside_step();
+	if (!confine_is_change(traced, arguments))
+		return;
+	python_stacks_stop();
+	aside_step();
 }
 
 static bool is_confinement(const struct traced *traced)

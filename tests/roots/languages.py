@@ -23,7 +23,8 @@ def scripts(folder):
 
 def problem(folder, programs):
     """What is wrong with the functions that limpet sees there, or None."""
-    environment = {**os.environ, **scripts(folder), "SAMPLING_PROGRAMS": str(programs)}
+    environment = {**os.environ, **scripts(folder), "SAMPLING_PROGRAMS": str(programs),
+                   "SAMPLER_DRIVER": str(programs / "sampler_driver")}  # fmt: skip
     done = subprocess.run([sys.executable, str(TESTS), "Ruby", "Perl"], env=environment, capture_output=True, text=True,
                           timeout=LIMIT_S)  # fmt: skip
     if done.returncode == 77:

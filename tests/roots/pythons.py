@@ -39,7 +39,8 @@ def problem(release, folder, programs):
     """What is wrong with the Python functions that limpet sees there, or None."""
     root = tree(release)
     script = wrapper(root, folder / f"python-{release}", [f"PYTHONHOME={root}/usr"], root / "usr/bin" / RELEASES[release])
-    environment = {**os.environ, "PYTHON": str(script), "SAMPLING_PROGRAMS": str(programs)}
+    environment = {**os.environ, "PYTHON": str(script), "SAMPLING_PROGRAMS": str(programs),
+                   "SAMPLER_DRIVER": str(programs / "sampler_driver")}  # fmt: skip
     done = subprocess.run([sys.executable, str(TESTS)], env=environment, capture_output=True, text=True,
                           timeout=LIMIT_S)  # fmt: skip
     if done.returncode == 77:

@@ -26,11 +26,8 @@ struct fleet_format {
 	int (*write)(struct fleet_export *self, const struct fleet_format *format, struct err *err);
 };
 
-/* Those of more than one rank's own; the last one has no name.  Every other format of samples that
- * limpet export has is written of all ranks together, every other of calls for each by itself. */
-extern const struct fleet_format fleet_formats[];
-
-/* Any of them; NULL: there is none.  *ret lives as long as the program. */
+/* Every format of samples that limpet export has is written of all ranks together, of calls some;
+ * others are a file for each rank.  NULL: there is none. */
 const struct fleet_format *fleet_format_find(const char *name);
 /* Each, in the order in which people are told. */
 typedef void fleet_format_visitor(const struct fleet_format *format, void *context);

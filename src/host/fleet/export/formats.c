@@ -277,7 +277,7 @@ static int rocpd_write_ranks(struct fleet_export *self, const struct fleet_forma
 	return output_commit(&file, err);
 }
 
-const struct fleet_format fleet_formats[] = {
+static const struct fleet_format own_formats[] = {
 	{ "pftrace", "a TAR for ui.perfetto.dev: ranks by the machines they ran on", ".tar", false,
 	  archive_write },
 	{ "chrome", "chrome://tracing, Perfetto: all ranks beside each other", ".chrome.json",
@@ -301,7 +301,7 @@ static const struct fleet_format *formats_derive(void)
 	     exporter++) {
 		bool is_together = exporter->holds == HOLDS_SAMPLES, is_own = false;
 
-		for (const struct fleet_format *own = fleet_formats; own->name; own++)
+		for (const struct fleet_format *own = own_formats; own->name; own++)
 			is_own |= !strcmp(own->name, exporter->name);
 		if (!is_own)
 			formats[count++] =
@@ -317,7 +317,7 @@ void fleet_formats_each(fleet_format_visitor *visit, void *context)
 	for (const struct fleet_format *format = formats_derive(); format->name; format++)
 		if (!format->is_folder)
 			visit(format, context);
-	for (const struct fleet_format *format = fleet_formats; format->name; format++)
+	for (const struct fleet_format *format = own_formats; format->name; format++)
 		visit(format, context);
 	for (const struct fleet_format *format = formats_derive(); format->name; format++)
 		if (format->is_folder)
@@ -334,7 +334,7 @@ static const struct fleet_format *format_in(const struct fleet_format *formats, 
 
 const struct fleet_format *fleet_format_find(const char *name)
 {
-	const struct fleet_format *format = format_in(fleet_formats, name);
+	const struct fleet_format *format = format_in(own_formats, name);
 
 	return format ? format : format_in(formats_derive(), name);
 }

@@ -49,15 +49,17 @@ class Local(Ranks):
         self.assertEqual(sorted(self.ranks("--local", "--match", self.name, "--rank-variable", "RANK")), [7, 8, 9])
 
     def test_wrappers_are_looked_through(self):
+        # By a variable that nobody else has: others run `timeout` as well.
+        variable = f"RANK_OF_{os.getpid()}"
+        whom = ("--local", "--rank-variable", variable)
         other = self.script(f'#!/bin/sh\n"{self.folder / self.name}" 1; true\n', "wrapped-" + self.name[6:])
-        process = self.start(before=("timeout", "100"), program=os.path.basename(other), RANK="0", WORLD_SIZE="1")
-        rank = self.ranks("--local", "--match", "timeout", "--rank-variable", "RANK")[0]
+        process = self.start(before=("timeout", "100"), program=os.path.basename(other), **{variable: "0"})
+        rank = self.ranks(*whom)[0]
         self.assertEqual(rank["program"], self.name)
         self.assertEqual(rank["through"], f"timeout, {os.path.basename(other)[:15]}")
-        top = self.ranks("--local", "--match", "timeout", "--rank-variable", "RANK", "--top-level")[0]
+        top = self.ranks(*whom, "--top-level")[0]
         self.assertEqual((top["pid"], top["program"]), (process.pid, "timeout"))
-        family = self.fleet("dump", "--local", "--match", "timeout", "--rank-variable", "RANK", "--descendants", "-a").out
-        self.assertIn("reduce_all", family)
+        self.assertIn("reduce_all", self.fleet("dump", *whom, "--descendants", "-a").out)
 
     def test_processes_without_a_rank_are_numbered(self):
         pids = sorted(self.start(0).pid for _ in range(2))

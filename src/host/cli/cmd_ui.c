@@ -3,11 +3,13 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "host/cli/command.h"
 #include "host/cli/doctor/members.h"
+#include "host/cli/fleet/fleet_ui.h"
 #include "host/cli/operand.h"
 #include "host/cli/report.h"
 #include "host/cli/ui_page.h"
@@ -56,6 +58,21 @@ static int operands_read(char **argv, int count, const struct ui_values *values,
 	return 0;
 }
 
+/* A folder of ranks is one recording: the caller's to free, as they are until the page ends. */
+static int folders_merge(struct ui_options *options, char *merged[2], struct err *err)
+{
+	int r = 0;
+
+	for (unsigned i = 0; !r && i < 2; i++) {
+		if (!options->files[i] || !is_folder(options->files[i]))
+			continue;
+		r = fleet_ui_merge(options->files[i], &merged[i], err);
+		if (!r)
+			options->files[i] = merged[i];
+	}
+	return r;
+}
+
 static int values_check(const struct ui_values *values, struct err *err)
 {
 	if (values->port <= UINT16_MAX)
@@ -69,24 +86,28 @@ static enum exit_code ui_run(char **argv)
 {
 	struct ui_values values = { 0 };
 	struct err err = { 0 };
+	char *merged[2] = { NULL, NULL };
 	struct ui_options options = { .version = LIMPET_VERSION, .examine = doctor_write_members };
 	int operands = options_parse(ui_options, argv, &values, &err);
 
 	if (operands >= 0 && !values_check(&values, &err) &&
-	    !operands_read(argv, operands, &values, &options, &err)) {
+	    !operands_read(argv, operands, &values, &options, &err) &&
+	    !folders_merge(&options, merged, &err)) {
 		invoker_find(&options.user, &options.group);
 		options.port = (uint16_t)values.port;
 		options.socket = values.socket;
 		(void)!ui_page_run(&options,
 				   &(struct ui_page_words){ values.no_open, values.is_json }, &err);
 	}
+	free(merged[0]);
+	free(merged[1]);
 	return report_end("ui", values.is_json && err.code, &err);
 }
 
 const struct command command_ui = {
 	.name = "ui",
 	.summary = "look at processes and recordings on a page, live",
-	.usage = "[PID|FILE [FILE]] [--port N] [--socket PATH] [--no-open] [--json]",
+	.usage = "[PID|FILE|DIR [FILE|DIR]] [--port N] [--socket PATH] [--no-open] [--json]",
 	.options = ui_options,
 	.run = ui_run,
 	.notes =
@@ -97,5 +118,6 @@ const struct command command_ui = {
 		"  limpet ui                          the list of processes\n"
 		"  limpet ui 4711                     sample one at once\n"
 		"  limpet ui app.limpet               a recording\n"
+		"  limpet ui run1                     samples of all ranks of limpet fleet record\n"
 		"  limpet ui --socket /run/user/1000/limpet --no-open\n",
 };

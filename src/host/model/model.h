@@ -33,6 +33,7 @@ struct model_thread {
 
 struct model_process {
 	uint32_t number;
+	uint32_t number_in_file; /* of an export that holds several recordings; else the same */
 	int32_t pid;
 	uint64_t start_ns;
 	char *name, *executable, *command;
@@ -159,6 +160,10 @@ static inline uint64_t model_boot_ns(const struct model *model, uint64_t monoton
 /* What is to be added to CLOCK_BOOTTIME to get the time of day. */
 int64_t model_wall_offset_ns(const struct model *model);
 
+/* From now on the time of day is in the place of CLOCK_BOOTTIME, for what is put beside recordings
+ * of other machines. */
+void model_use_wall_clock(struct model *model);
+
 /* A sample of allocation: how many blocks and bytes it stands for, see sampling.c.  False for all
  * other calls. */
 bool call_estimate(const struct call *call, double *ret_blocks, double *ret_bytes);
@@ -193,6 +198,9 @@ uint64_t call_correlation(const struct model *model, const struct call *call);
 
 /* A variable of its environment; NULL: not set, or not recorded. */
 const char *process_variable(const struct model_process *process, const char *name);
+/* For who knows better than its environment; 0 or -ENOMEM. */
+int process_set_variable(struct model_process *process, const char *name,
+			 const char *value) MUST_CHECK;
 
 /* The module that an address lies in; NULL: none does. */
 const struct recorded_module *process_module(const struct model_process *process, uint64_t address);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/core/sorted.h"
@@ -212,6 +213,32 @@ const char *process_variable(const struct model_process *process, const char *na
 		if (strcmp(process->variables[i].name, name) == 0)
 			return process->variables[i].value;
 	return NULL;
+}
+
+int process_set_variable(struct model_process *process, const char *name, const char *value)
+{
+	struct recorded_variable *more;
+	char *own_name = strdup(name), *own_value = strdup(value);
+
+	for (uint32_t i = 0; own_name && own_value && i < process->variable_count; i++)
+		if (strcmp(process->variables[i].name, name) == 0) {
+			free(own_name);
+			free((char *)(uintptr_t)process->variables[i].value);
+			process->variables[i].value = own_value;
+			return 0;
+		}
+	more = own_name && own_value
+		       ? reallocarray(process->variables, process->variable_count + 1u,
+				      sizeof(*process->variables))
+		       : NULL;
+	if (!more) {
+		free(own_name);
+		free(own_value);
+		return -ENOMEM;
+	}
+	process->variables = more;
+	more[process->variable_count++] = (struct recorded_variable){ own_name, own_value };
+	return 0;
 }
 
 static uint64_t base_at(const void *modules, size_t index)

@@ -137,6 +137,21 @@ static void put_label(struct pprof *self, const char *key, const char *string, i
 	proto_message(&self->message, SAMPLE_LABEL, &self->inner);
 }
 
+/* Of a recording of a fleet. */
+static void put_rank(struct pprof *self, const struct model_process *process)
+{
+	static const char *const labels[][2] = { { "LIMPET_RANK", "rank" },
+						 { "LIMPET_NODE", "node" },
+						 { "LIMPET_JOB", "job" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
+		const char *value = process_variable(process, labels[i][0]);
+
+		if (value)
+			put_label(self, labels[i][1], value, 0);
+	}
+}
+
 static void put_labels(struct pprof *self, const struct profile_entry *entry)
 {
 	const struct model_thread *thread = self->model->threads[entry->thread];
@@ -147,6 +162,7 @@ static void put_labels(struct pprof *self, const struct profile_entry *entry)
 		put_label(self, "process", thread->process->name, 0);
 		put_label(self, "pid", NULL, thread->process->pid);
 	}
+	put_rank(self, thread->process);
 	if (entry->end != STACK_COMPLETE)
 		put_label(self, "incomplete", stack_end_key(entry->end), 0);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "host/export/exporter.h"
+#include "host/export/trace/chrome.h"
 #include "host/export/trace/lanes.h"
 #include "host/export/trace/work_tracks.h"
 #include "host/export/values.h"
@@ -208,34 +209,76 @@ static void chrome_done(struct chrome *chrome)
 	table_done(&chrome->work_tids);
 }
 
+/* The events of one recording, into a list that is open. */
+static int chrome_write_events(struct chrome *chrome)
+{
+	struct model *model = chrome->model;
+	int r = lanes_init(&chrome->lanes, model, NULL, NULL);
+
+	if (!r)
+		r = work_tracks_init(&chrome->tracks, model, AGENT_RELATIVE,
+				     /* is_by_stream */ false);
+	if (!r)
+		write_names(&chrome->json, model);
+	if (!r)
+		r = model_each_call(model, write_call, chrome);
+	if (!r)
+		r = model_each_point(model, write_point, chrome);
+	chrome_done(chrome);
+	return r;
+}
+
+static void chrome_begin(struct json *json)
+{
+	json_object(json, NULL);
+	json_text(json, "displayTimeUnit", "ns");
+	json_list(json, "traceEvents");
+}
+
 static int chrome_write(struct model *model, FILE *out)
 {
 	struct chrome chrome = { .json = { .out = out }, .model = model, .arrow_count = 1 };
 	struct json *json = &chrome.json;
-	int r = lanes_init(&chrome.lanes, model, NULL, NULL);
+	int r;
 
-	if (!r)
-		r = work_tracks_init(&chrome.tracks, model, AGENT_RELATIVE,
-				     /* is_by_stream */ false);
-	if (r) {
-		chrome_done(&chrome);
-		return r;
-	}
-	json_object(json, NULL);
-	json_text(json, "displayTimeUnit", "ns");
-	json_list(json, "traceEvents");
-	write_names(json, model);
-	r = model_each_call(model, write_call, &chrome);
-	if (!r)
-		r = model_each_point(model, write_point, &chrome);
+	chrome_begin(json);
+	r = chrome_write_events(&chrome);
 	json_list_end(json);
 	json_object(json, "otherData");
 	json_number(json, "origin_boottime_ns", chrome.origin_ns);
 	totals_write(json, model);
 	json_object_end(json);
 	json_object_end(json);
-	chrome_done(&chrome);
 	return r;
+}
+
+void chrome_ranks_begin(struct chrome_ranks *ret, FILE *out, uint64_t origin_ns)
+{
+	*ret = (struct chrome_ranks){ .json = { .out = out }, .origin_ns = origin_ns, .arrows = 1 };
+	chrome_begin(&ret->json);
+}
+
+int chrome_ranks_add(struct chrome_ranks *ranks, struct model *model)
+{
+	struct chrome chrome = { .json = ranks->json,
+				 .model = model,
+				 .arrow_count = ranks->arrows,
+				 .has_origin = true,
+				 .origin_ns = ranks->origin_ns };
+	int r = chrome_write_events(&chrome);
+
+	ranks->json = chrome.json;
+	ranks->arrows = chrome.arrow_count;
+	return r;
+}
+
+void chrome_ranks_end(struct chrome_ranks *ranks)
+{
+	json_list_end(&ranks->json);
+	json_object(&ranks->json, "otherData");
+	json_number(&ranks->json, "origin_realtime_ns", ranks->origin_ns);
+	json_object_end(&ranks->json);
+	json_object_end(&ranks->json);
 }
 
 const struct exporter_format format_chrome = {

@@ -114,7 +114,7 @@ static int take_process(struct model *model, const struct chunk *chunk)
 		return -ENOMEM;
 	}
 	model->processes[model->process_count++] = process;
-	process->number = facts.number;
+	process->number = process->number_in_file = facts.number;
 	process->pid = facts.pid;
 	process->start_ns = facts.start_ns;
 	process->parent = facts.parent;

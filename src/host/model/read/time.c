@@ -2,6 +2,7 @@
  * Ticks into nanoseconds: a line through two points where all clocks were read together.
  */
 #include "host/model/read/index.h"
+#include "host/model/samples/samples.h"
 
 #define SHIFT   40
 #define SECOND  1000000000u
@@ -39,6 +40,30 @@ uint64_t model_time_ns(const struct model *model, uint64_t ticks)
 int64_t model_wall_offset_ns(const struct model *model)
 {
 	return (int64_t)(model->first.real_ns - model->first.boot_ns);
+}
+
+static void clock_shift(struct clock_point *point, int64_t offset_ns)
+{
+	point->boot_ns += (uint64_t)offset_ns;
+}
+
+void model_use_wall_clock(struct model *model)
+{
+	int64_t offset_ns = model_wall_offset_ns(model);
+
+	clock_shift(&model->first, offset_ns);
+	clock_shift(&model->last, offset_ns);
+	for (uint32_t i = 0; i < model->process_count; i++)
+		if (model->processes[i]->start_ns)
+			model->processes[i]->start_ns += (uint64_t)offset_ns;
+	if (model->samples->count) {
+		model->samples->first_ns += (uint64_t)offset_ns;
+		model->samples->last_ns += (uint64_t)offset_ns;
+	}
+	if (model->windows.count) {
+		model->windows.first_ns += (uint64_t)offset_ns;
+		model->windows.last_ns += (uint64_t)offset_ns;
+	}
 }
 
 void model_find_slope(struct model *model)

@@ -384,12 +384,17 @@ static int put_threads(struct rocpd *self)
 	return r;
 }
 
+/* Once: several recordings may be of one. */
 static int put_node(struct rocpd *self)
 {
 	const struct model *model = self->view->model;
 	uint64_t hash = hash_bytes(model->host, strlen(model->host)) & INT64_MAX;
+	int is_new;
 
 	self->node = (uint32_t)hash;
+	is_new = rocpd_learn(self, KNOWN_NODE, self->node);
+	if (is_new <= 0)
+		return is_new;
 	return rocpd_put(self, INSERT_NODE,
 			 (struct rocpd_cell[]){ NUMBER(self->node), NUMBER(hash), TEXT(model->host),
 						TEXT("Linux"), TEXT(model->host),
@@ -416,7 +421,7 @@ static int put_everything(struct rocpd *self)
 		r = rocpd_windows(self);
 	if (r == -ENOMEM && !self->err->code)
 		r = rocpd_no_memory(self);
-	return r ? r : rocpd_finish(&self->file, self->err);
+	return r;
 }
 
 /* Version 7: milliseconds of the day when the process began, then what tells this recording of it
@@ -442,11 +447,34 @@ static void make_guid(const struct amd_view *view, char ret[ROCPD_GUID_BYTES])
 		 (unsigned)(second & 0xffff), (unsigned)(second >> 16 & 0xffffffff));
 }
 
-static void rocpd_done(struct rocpd *self)
+static void agents_free(struct rocpd *self)
 {
 	for (uint32_t i = 0; self->agents && i < self->view->model->process_count; i++)
 		agents_done(&self->agents[i]);
 	free(self->agents);
+	self->agents = NULL;
+}
+
+/* Texts of one recording lie where those of the next may: only their hashes stay known. */
+static int view_add(struct rocpd *self, struct amd_view *view)
+{
+	uint32_t count = view->model->process_count;
+	int r;
+
+	self->view = view;
+	self->agents = calloc(MAX(count, 1u), sizeof(*self->agents));
+	for (uint32_t i = 0; i < count; i++)
+		view->model->processes[i]->number_in_file = self->process_count + i;
+	r = self->agents ? put_everything(self) : rocpd_no_memory(self);
+	self->process_count += count;
+	agents_free(self);
+	table_done(&self->text_ids);
+	self->text_ids = (struct table){ 0 };
+	return r;
+}
+
+static void rocpd_done(struct rocpd *self)
+{
 	table_done(&self->known);
 	table_done(&self->strings);
 	table_done(&self->text_ids);
@@ -455,19 +483,59 @@ static void rocpd_done(struct rocpd *self)
 
 int rocpd_write(struct amd_view *view, const char *path, const char *shown, struct err *err)
 {
-	struct rocpd self = { .view = view, .err = err };
+	struct rocpd self = { .err = err };
 	char guid[ROCPD_GUID_BYTES];
 	int r;
 
 	make_guid(view, guid);
 	r = rocpd_open(&self.file, path, shown, guid, err);
-	self.agents = calloc(MAX(view->model->process_count, 1u), sizeof(*self.agents));
-	if (!r && !self.agents)
-		r = rocpd_no_memory(&self);
 	if (!r)
-		r = put_everything(&self);
+		r = view_add(&self, view);
+	if (!r)
+		r = rocpd_finish(&self.file, err);
 	rocpd_done(&self);
 	return r;
+}
+
+int rocpd_ranks_open(struct rocpd **ret, const char *path, const char *shown, struct model *first,
+		     struct err *err)
+{
+	struct amd_view view = { .model = first };
+	struct rocpd *self = calloc(1, sizeof(*self));
+	char guid[ROCPD_GUID_BYTES];
+	int r;
+
+	if (!self)
+		return err_set(err, -ENOMEM, "write '%s': no memory", shown);
+	self->err = err;
+	make_guid(&view, guid);
+	r = rocpd_open(&self->file, path, shown, guid, err);
+	if (r)
+		rocpd_ranks_close(self);
+	else
+		*ret = self;
+	return r;
+}
+
+int rocpd_ranks_add(struct rocpd *self, struct model *model)
+{
+	CLEANUP(amd_view_done) struct amd_view view = { 0 };
+	int r = amd_view_init(&view, model, &(struct amd_view_options){ 0 }, self->err);
+
+	return r ? r : view_add(self, &view);
+}
+
+int rocpd_ranks_finish(struct rocpd *self)
+{
+	return rocpd_finish(&self->file, self->err);
+}
+
+void rocpd_ranks_close(struct rocpd *self)
+{
+	if (!self)
+		return;
+	rocpd_done(self);
+	free(self);
 }
 
 static int write_all(struct model *model, const struct output_file *file, struct err *err)

@@ -17,6 +17,7 @@ enum known {
 	KNOWN_STREAM,
 	KNOWN_SYMBOL,
 	KNOWN_PMC,
+	KNOWN_NODE,
 	KNOWN_TRACK, /* the last: kinds follow */
 };
 
@@ -30,6 +31,7 @@ struct rocpd {
 	struct table strings;  /* (hash of it, 0): its id */
 	struct table text_ids; /* (where its text lies, 0): its id, for those that stay there */
 	int64_t string_count, event_count, track_count;
+	uint32_t process_count; /* of the recordings before this one */
 };
 
 /* Each answers 0 or the code of what self->err says. */
@@ -40,7 +42,7 @@ int rocpd_no_memory(struct rocpd *self);
 /* The id of something that belongs to a process. */
 static inline int64_t id_of(const struct model_process *process, uint64_t number)
 {
-	return (int64_t)((uint64_t)process->number << 32 | (uint32_t)number);
+	return (int64_t)((uint64_t)process->number_in_file << 32 | (uint32_t)number);
 }
 
 static inline int64_t process_id(const struct model_process *process)

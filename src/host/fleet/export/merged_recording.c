@@ -1,0 +1,391 @@
+/*
+ * Writes the samples of one model after the other, with numbers that go on.
+ */
+#include "host/fleet/export/merged_recording.h"
+
+#include "host/core/cleanup.h"
+#include "host/model/samples/samples.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ITEMS_AT_ONCE 4096u
+#define PID_LIMIT     0x400000 /* the kernel counts to this */
+#define TICKS_HZ      1000000000u
+
+int merged_recording_begin(struct merged_recording *ret, int file, const char *path,
+			   const char *job, const char *version, struct err *err)
+{
+	struct merged_recording merged = { .job = job, .spare = PID_LIMIT + 1 };
+	const struct recorded_session session = { .limpet_version = version,
+						  .host = "several nodes",
+						  .kernel = "",
+						  .machine = "",
+						  .command = "limpet fleet export",
+						  .options = "" };
+	int r = file < 0 ? recording_create(path, &merged.file, err)
+			 : recording_create_in(file, path, &merged.file, err);
+
+	if (!r)
+		r = recording_session(merged.file, &session, err);
+	*ret = merged;
+	return r;
+}
+
+/* The number that it has, or, where somebody has that already, one that nobody has. */
+static int number_give(struct merged_recording *self, int32_t number, int32_t *ret)
+{
+	bool is_new;
+
+	if (!table_make(&self->taken, (uint64_t)number, 0, &is_new))
+		return -ENOMEM;
+	*ret = is_new && number > 0 ? number : self->spare++;
+	return 0;
+}
+
+static int process_add(struct merged_recording *self, const struct model_process *process,
+		       const struct merged_rank *rank, int32_t *ret_pid, struct err *err)
+{
+	char number[16];
+	const struct recorded_variable variables[] = { { VARIABLE_OF_RANK, number },
+						       { VARIABLE_OF_NODE, rank->node },
+						       { VARIABLE_OF_JOB, self->job } };
+	struct recorded_process put = { .start_ns = 0,
+					.name = process->name,
+					.executable = process->executable,
+					.command = process->command,
+					.folder = process->folder ? process->folder : "" };
+	int r = number_give(self, process->pid, &put.pid);
+
+	snprintf(number, sizeof(number), "%u", rank->number);
+	if (r)
+		return err_set(err, r, "ranks: no memory");
+	*ret_pid = put.pid;
+	r = recording_process(self->file, &put, err);
+	return r ? r
+		 : recording_variables(self->file, put.number, variables, ARRAY_SIZE(variables),
+				       err);
+}
+
+/* The main thread of a process has its number. */
+static int thread_add(struct merged_recording *self, const struct model_thread *thread,
+		      const int32_t *pids, struct err *err)
+{
+	const struct model_process *process = thread->process;
+	struct recorded_thread put = { .process = self->processes + process->number,
+				       .tid = pids[process->number],
+				       .name = thread->name };
+	int r = thread->tid == process->pid ? 0 : number_give(self, thread->tid, &put.tid);
+
+	return r ? err_set(err, r, "ranks: no memory") : recording_thread(self->file, &put, err);
+}
+
+/* One kind of items of a model. */
+struct item_run {
+	struct merged_recording *merged;
+	const struct samples *samples;
+	const uint32_t *codes; /* their numbers in the file */
+	struct bytes bytes;
+	struct sample_packer packer;
+	uint32_t count; /* in the bytes */
+};
+
+typedef void item_putter(struct item_run *run, uint32_t index);
+
+static void frame_write(struct item_run *run, uint32_t index)
+{
+	const struct sample_frame *frame = &run->samples->frames[index];
+
+	frame_put(&run->bytes, &run->packer,
+		  &(struct recorded_frame){ .code = run->codes[frame->code],
+					    .is_return = frame->is_return,
+					    .address = frame->address });
+	run->count++;
+}
+
+static void stack_write(struct item_run *run, uint32_t index)
+{
+	const struct sample_stack *stack = &run->samples->stacks[index];
+	uint32_t first = run->merged->stacks;
+
+	stack_put(&run->bytes, &run->packer, first + index,
+		  &(struct recorded_stack){ stack->caller == STACK_NONE ? STACK_NONE
+									: first + stack->caller,
+					    run->merged->frames + stack->frame });
+	run->count++;
+}
+
+static void names_write(struct item_run *run, uint32_t index)
+{
+	const struct sample_frame *frame = &run->samples->frames[index];
+	struct recorded_name names[FRAME_NAMES_MAX];
+	uint32_t count = MIN(frame->location_count, FRAME_NAMES_MAX);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sample_location *location =
+			&run->samples->locations[frame->first_location + i];
+
+		names[i] = (struct recorded_name){
+			.function = run->samples->functions[location->function].name,
+			.file = location->file,
+			.line = location->line,
+		};
+	}
+	if (frame->is_unnamed || !count)
+		return;
+	names_put(&run->bytes, run->merged->frames + index, names, count);
+	run->count++;
+}
+
+static void run_begin(struct item_run *run)
+{
+	static const char head[NUMBERED_HEAD_BYTES];
+
+	run->bytes.size = 0;
+	run->packer = (struct sample_packer){ 0 };
+	run->count = 0;
+	bytes_put(&run->bytes, head, sizeof(head));
+}
+
+static int run_end(struct item_run *run, enum chunk_kind kind, uint32_t first, struct err *err)
+{
+	if (!run->count)
+		return 0;
+	numbered_set(&run->bytes, &(struct numbered_head){ first, run->count });
+	return recording_samples(run->merged->file, kind, &run->bytes, err);
+}
+
+/* Names and samples are not numbered: their chunks begin at 0. */
+static int items_write(struct item_run *run, enum chunk_kind kind, uint32_t first, size_t count,
+		       item_putter *put, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < count;) {
+		size_t end = MIN(i + ITEMS_AT_ONCE, count);
+		uint32_t at = kind == CHUNK_NAMES ? 0 : first + (uint32_t)i;
+
+		run_begin(run);
+		for (; i < end; i++)
+			put(run, (uint32_t)i);
+		r = run_end(run, kind, at, err);
+	}
+	return r;
+}
+
+/* The same file is the same code, whichever rank has it mapped; what a process has made is its own.
+ */
+static int code_number(struct merged_recording *self, const struct sample_code *code, uint32_t *ret)
+{
+	CLEANUP(free) char *key = NULL;
+	char build_id[2 * BUILD_ID_MAX + 1] = "";
+
+	for (uint32_t i = 0; i < code->build_id_size; i++)
+		snprintf(build_id + 2 * i, 3, "%02x", code->build_id[i]);
+	if (asprintf(&key, "%u %lld %s %s", (unsigned)code->kind,
+		     code->process == PROCESS_NONE ? -1ll
+						   : (long long)self->processes + code->process,
+		     build_id, code->path) < 0)
+		return -ENOMEM;
+	*ret = pool_add(&self->codes, key);
+	return *ret == POOL_NONE ? -ENOMEM : 0;
+}
+
+static void code_write(struct item_run *run, const struct sample_code *code)
+{
+	struct recorded_code put = { .kind = code->kind,
+				     .process = code->process == PROCESS_NONE
+							? PROCESS_NONE
+							: run->merged->processes + code->process,
+				     .build_id_size = code->build_id_size,
+				     .path = code->path };
+
+	memcpy(put.build_id, code->build_id, sizeof(put.build_id));
+	code_put(&run->bytes, &put);
+	run->count++;
+}
+
+/* Those that are new; all get their numbers. */
+static int codes_write(struct item_run *run, uint32_t *numbers, struct err *err)
+{
+	struct merged_recording *self = run->merged;
+	uint32_t first = (uint32_t)self->codes.count;
+
+	run_begin(run);
+	for (size_t i = 0; i < run->samples->code_count; i++) {
+		size_t before = self->codes.count;
+
+		if (code_number(self, &run->samples->codes[i], &numbers[i]))
+			return err_set(err, -ENOMEM, "ranks: no memory");
+		if (self->codes.count > before)
+			code_write(run, &run->samples->codes[i]);
+	}
+	return run_end(run, CHUNK_CODE, first, err);
+}
+
+struct sample_run {
+	struct item_run items;
+	int64_t offset_ns; /* from its node's CLOCK_BOOTTIME to the time of day */
+	struct err *err;
+};
+
+static int on_sample(const struct sample_event *event, void *context)
+{
+	struct sample_run *run = context;
+	struct merged_recording *self = run->items.merged;
+	uint64_t time_ns = event->time_ns + (uint64_t)run->offset_ns;
+	struct recorded_sample put = {
+		.thread = self->threads + event->thread->number,
+		.stack = event->stack == STACK_NONE ? STACK_NONE : self->stacks + event->stack,
+		.time_ns = time_ns,
+		.weight_ns = event->weight_ns,
+		.cpu = event->cpu,
+		.kind = (uint8_t)event->kind,
+		.end = (uint8_t)event->end,
+		.flags = event->is_guessed ? SAMPLE_GUESSED : 0,
+		.state = (uint8_t)event->state,
+	};
+	uint64_t begin_ns = time_ns - MIN(event->weight_ns, time_ns);
+
+	self->begin_ns = self->begin_ns ? MIN(self->begin_ns, begin_ns) : begin_ns;
+	self->end_ns = MAX(self->end_ns, time_ns);
+	sample_put(&run->items.bytes, &run->items.packer, &put);
+	if (++run->items.count < ITEMS_AT_ONCE)
+		return 0;
+	if (run_end(&run->items, CHUNK_SAMPLES, 0, run->err))
+		return run->err->code;
+	run_begin(&run->items);
+	return 0;
+}
+
+static int samples_write(struct merged_recording *self, struct model *model, struct err *err)
+{
+	struct sample_run run = { .items = { .merged = self, .samples = model->samples },
+				  .offset_ns = model_wall_offset_ns(model),
+				  .err = err };
+	int r;
+
+	run_begin(&run.items);
+	r = model_each_sample(model, on_sample, &run);
+	if (!r)
+		r = run_end(&run.items, CHUNK_SAMPLES, 0, err);
+	else if (!err->code)
+		err_set(err, r, "ranks: no memory");
+	bytes_done(&run.items.bytes);
+	return r;
+}
+
+static void totals_add(struct merged_recording *self, const struct samples *samples)
+{
+	struct recorded_sampling *to = &self->sampling;
+
+	if (!self->sampler[0])
+		snprintf(self->sampler, sizeof(self->sampler), "%s", samples->sampler);
+	to->hz = MAX(to->hz, samples->hz);
+	to->flags |= samples->flags & (SAMPLING_ON_CPU | SAMPLING_OFF_CPU | SAMPLING_KERNEL);
+	to->samples += samples->count;
+	to->lost += samples->lost;
+	for (unsigned i = 0; i < STACK_ENDS; i++)
+		to->ends[i] += samples->ends[i];
+}
+
+static int family_write(struct merged_recording *self, const struct model *model,
+			const struct merged_rank *rank, struct err *err)
+{
+	CLEANUP(free) int32_t *pids = calloc(model->process_count + 1, sizeof(*pids));
+	int r = pids ? 0 : err_set(err, -ENOMEM, "ranks: no memory");
+
+	for (uint32_t i = 0; !r && i < model->process_count; i++)
+		r = process_add(self, model->processes[i], rank, &pids[i], err);
+	for (uint32_t i = 0; !r && i < model->thread_count; i++)
+		r = thread_add(self, model->threads[i], pids, err);
+	return r;
+}
+
+static int stacks_write(struct merged_recording *self, const struct samples *samples,
+			struct err *err)
+{
+	CLEANUP(free) uint32_t *codes = calloc(samples->code_count + 1, sizeof(*codes));
+	struct item_run run = { .merged = self, .samples = samples, .codes = codes };
+	int r = codes ? codes_write(&run, codes, err) : err_set(err, -ENOMEM, "ranks: no memory");
+
+	if (!r)
+		r = items_write(&run, CHUNK_FRAMES, self->frames, samples->frame_count, frame_write,
+				err);
+	if (!r)
+		r = items_write(&run, CHUNK_STACKS, self->stacks, samples->stack_count, stack_write,
+				err);
+	if (!r)
+		r = items_write(&run, CHUNK_NAMES, 0, samples->frame_count, names_write, err);
+	bytes_done(&run.bytes);
+	return r;
+}
+
+int merged_recording_add(struct merged_recording *self, struct model *model,
+			 const struct merged_rank *rank, struct err *err)
+{
+	const struct samples *samples = model->samples;
+	int r = family_write(self, model, rank, err);
+
+	if (!r)
+		r = stacks_write(self, samples, err);
+	if (!r)
+		r = samples_write(self, model, err);
+	totals_add(self, samples);
+	self->processes += model->process_count;
+	self->threads += model->thread_count;
+	self->frames += (uint32_t)samples->frame_count;
+	self->stacks += (uint32_t)samples->stack_count;
+	return r;
+}
+
+/* All clocks are the time of day: those of the nodes have nothing else in common. */
+static int clock_write(struct merged_recording *self, uint64_t time_ns, struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+
+	clock_put(&bytes, &(struct clock_point){ .ticks = time_ns,
+						 .stated_hz = TICKS_HZ,
+						 .raw_ns = time_ns,
+						 .monotonic_ns = time_ns,
+						 .boot_ns = time_ns,
+						 .real_ns = time_ns });
+	return recording_samples(self->file, CHUNK_CLOCK, &bytes, err);
+}
+
+static int end_write(struct merged_recording *self, struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes totals = { 0 }, end = { 0 };
+	int r;
+
+	self->sampling.sampler = self->sampler;
+	self->sampling.reasons = "";
+	sampling_put(&totals, &self->sampling);
+	end_put(&end, &(struct recorded_end){ .reason = RECORDING_COMPLETE });
+	r = clock_write(self, self->begin_ns, err);
+	if (!r)
+		r = clock_write(self, MAX(self->end_ns, self->begin_ns + 1), err);
+	if (!r)
+		r = recording_samples(self->file, CHUNK_SAMPLING, &totals, err);
+	return r ? r : recording_samples(self->file, CHUNK_END, &end, err);
+}
+
+int merged_recording_end(struct merged_recording *self, bool is_whole, struct err *err)
+{
+	struct recorded_contents ignored;
+	int r = is_whole ? end_write(self, err) : 0;
+
+	if (self->file) {
+		struct err late = { 0 };
+		int ended = recording_end(self->file, /* end */ NULL, &ignored, r ? &late : err);
+
+		r = r ? r : ended;
+		recording_abandon(self->file);
+	}
+	table_done(&self->taken);
+	pool_done(&self->codes);
+	self->file = NULL;
+	return r;
+}

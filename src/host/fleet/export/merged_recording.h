@@ -1,0 +1,46 @@
+/*
+ * The samples of all ranks in one recording, for whatever reads one: processes are called by their
+ * ranks, times are the time of day of each rank's node, and numbers of processes and threads that
+ * are there twice, on two nodes, are changed.  Calls and windows stay with the ranks.
+ */
+#pragma once
+
+#include "host/core/pool.h"
+#include "host/core/table.h"
+#include "host/fleet/fleet.h"
+#include "host/model/model.h"
+#include "host/recording/recording.h"
+#include "host/recording/sample_chunks.h"
+
+/* Variables of each process in it. */
+#define VARIABLE_OF_RANK "LIMPET_RANK"
+#define VARIABLE_OF_NODE "LIMPET_NODE"
+#define VARIABLE_OF_JOB  "LIMPET_JOB"
+
+struct merged_rank {
+	uint32_t number;
+	const char *node;
+};
+
+struct merged_recording {
+	struct recording *file;
+	const char *job;
+	uint32_t processes, threads, frames, stacks;
+	struct pool codes;  /* what tells one from another, by number */
+	struct table taken; /* (number of a process or thread, 0): it is there */
+	int32_t spare;      /* the next number that no process can have */
+	struct recorded_sampling sampling;
+	char sampler[32];
+	uint64_t begin_ns, end_ns; /* CLOCK_REALTIME, of all samples */
+};
+
+/* The descriptor, of an empty file, is taken, and the path is for words; -1: the file is made, and
+ * an earlier recording of that name replaced.  Both texts stay the caller's. */
+int merged_recording_begin(struct merged_recording *ret, int file, const char *path,
+			   const char *job, const char *version, struct err *err) MUST_CHECK;
+/* One that has no samples adds its processes only. */
+int merged_recording_add(struct merged_recording *merged, struct model *model,
+			 const struct merged_rank *rank, struct err *err) MUST_CHECK;
+/* Ends the file.  Also after an error: then it is left as it is. */
+int merged_recording_end(struct merged_recording *merged, bool is_whole,
+			 struct err *err) MUST_CHECK;

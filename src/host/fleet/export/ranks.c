@@ -1,0 +1,112 @@
+/*
+ * Goes through the ranks of a recorded fleet.
+ */
+#include "host/fleet/export/fleet_export.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/text/print.h"
+#include "host/core/text/text.h"
+#include "host/fleet/export/merged_recording.h"
+#include "host/fleet/folder/fleet_folder.h"
+#include "host/model/samples/samples.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Readers know a rank by its name and by torchrun's variable. */
+static int rank_name(struct model *model, const struct fleet *fleet, const struct fleet_rank *rank)
+{
+	char name[160], number[16], size[16];
+	int r = rank->node == NODE_NONE ? 0 : text_set(&model->host, fleet->nodes[rank->node].name);
+
+	snprintf(number, sizeof(number), "%u", rank->number);
+	snprintf(size, sizeof(size), "%zu", fleet->rank_count);
+	for (uint32_t i = 0; !r && i < model->process_count; i++) {
+		struct model_process *process = model->processes[i];
+
+		print_into(name, sizeof(name), "rank %u on %s: %s", rank->number, model->host,
+			   process->name);
+		r = text_set(&process->name, name);
+		if (!r)
+			r = process_set_variable(process, "RANK", number);
+		if (!r)
+			r = process_set_variable(process, "WORLD_SIZE", size);
+	}
+	return r;
+}
+
+/* A recording that cannot be read costs itself only. */
+static void unread_note(struct fleet_export *self, const struct fleet_rank *rank,
+			const struct err *err)
+{
+	if (!self->unread++)
+		print_into(self->trouble, sizeof(self->trouble), "rank %u: %s", rank->number,
+			   err->what);
+}
+
+static int rank_open(struct fleet_export *self, const struct fleet_rank *rank, struct model **ret,
+		     struct err *err)
+{
+	CLEANUP(free) char *path = fleet_folder_path(self->folder, rank->recording);
+	struct err unread = { 0 };
+	int r = path ? model_open(path, ret, &unread) : -ENOMEM;
+
+	if (r && r != -ENOMEM) {
+		unread_note(self, rank, &unread);
+		return 0;
+	}
+	if (!r)
+		r = model_name_late(*ret);
+	if (!r)
+		r = rank_name(*ret, self->fleet, rank);
+	if (r)
+		return err_set(err, r, "rank %u: no memory", rank->number);
+	(*ret)->samples->view = self->view;
+	model_use_wall_clock(*ret);
+	return 0;
+}
+
+int fleet_export_each(struct fleet_export *self, rank_visitor *visit, void *context,
+		      struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < self->fleet->rank_count; i++) {
+		const struct fleet_rank *rank = &self->fleet->ranks[i];
+		CLEANUP(model_free) struct model *model = NULL;
+
+		if (!*rank->recording)
+			continue;
+		r = rank_open(self, rank, &model, err);
+		if (!r && model)
+			r = visit(self, model, rank, context, err);
+	}
+	return r;
+}
+
+static int rank_merge(struct fleet_export *self, struct model *model, const struct fleet_rank *rank,
+		      void *context, struct err *err)
+{
+	const struct merged_rank merged = { rank->number, model->host };
+
+	self->ranks++;
+	self->samples += model->samples->count;
+	return merged_recording_add(context, model, &merged, err);
+}
+
+int fleet_export_merge(struct fleet_export *self, int file, const char *path, struct err *err)
+{
+	struct merged_recording merged;
+	struct err second = { 0 };
+	int ended, r = merged_recording_begin(&merged, file, path, self->fleet->title,
+					      self->version, err);
+
+	if (!r)
+		r = fleet_export_each(self, rank_merge, &merged, err);
+	if (!r && !self->samples)
+		r = err_set(err, -ENODATA, "no rank has samples");
+	ended = merged_recording_end(&merged, /* is_whole */ !r, r ? &second : err);
+	return r ? r : ended;
+}

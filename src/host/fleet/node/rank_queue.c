@@ -103,10 +103,12 @@ void rank_queue_release(struct rank_queue *self)
 
 size_t rank_queue_look(struct rank_queue *self)
 {
-	uint64_t now = now_ns();
 	size_t stuck = 0, left;
+	uint64_t now;
 
 	pthread_mutex_lock(&self->lock);
+	/* Under the lock: an item may have begun while it was waited for. */
+	now = now_ns();
 	for (size_t i = 0; i < self->next; i++) {
 		struct rank_item *item = &self->items[i];
 

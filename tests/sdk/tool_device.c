@@ -41,9 +41,8 @@ int rocprofiler_sample_device_counting_service(handle_t context, uint64_t user_d
 #define CATEGORY    3
 #define GLANCE_US   1000
 
-enum { CHOSEN = 3, WAVES = CHOSEN, WANTED };
-static const char *const wanted[WANTED] = { "TCC_HIT_sum", "HIT_SHARE", "GRBM_COUNT", "SQ_WAVES" };
-static handle_t context, buffer, device, config, waves, chosen[WANTED];
+static const char *const wanted[] = { "TCC_HIT_sum", "HIT_SHARE", "GRBM_COUNT" };
+static handle_t context, buffer, device, config, chosen[3];
 static pthread_t thread;
 static int is_over;
 
@@ -87,7 +86,7 @@ static int take_counters(handle_t agent, handle_t *counters, size_t count, void 
 		info_t info;
 
 		MUST(rocprofiler_query_counter_info(counters[i], 1, &info));
-		for (size_t j = 0; j < WANTED; j++)
+		for (size_t j = 0; j < 3; j++)
 			if (!strcmp(info.name, wanted[j]))
 				chosen[j] = counters[i];
 	}
@@ -110,27 +109,6 @@ static void choose(handle_t of, handle_t agent, set_config_t *set_config, void *
 	log_line("choose %d %d unknown %d", of.handle == context.handle,
 		 agent.handle == device.handle, set_config(of, (handle_t){ 60000 }));
 	MUST(set_config(of, config));
-}
-
-static void choose_waves(handle_t of, handle_t agent, set_config_t *set_config, void *data)
-{
-	(void)agent, (void)data;
-	MUST(set_config(of, waves));
-}
-
-/* What would count nothing of the program. */
-static void start_waves(void)
-{
-	handle_t second = { 0 };
-	int is_active = -1, r;
-
-	MUST(rocprofiler_create_context(&second));
-	MUST(rocprofiler_create_counter_config(device, &chosen[WAVES], 1, &waves));
-	MUST(rocprofiler_configure_device_counting_service(second, (handle_t){ 0 }, device,
-							   choose_waves, NULL));
-	r = rocprofiler_start_context(second);
-	MUST(rocprofiler_context_is_active(second, &is_active));
-	log_line("waves %d %d", r, is_active);
 }
 
 static void sample(void)
@@ -172,14 +150,13 @@ static int initialize(void (*finalize)(client_t), void *data)
 	MUST(rocprofiler_create_context(&context));
 	MUST(rocprofiler_create_buffer(context, 1 << 16, 1 << 15, POLICY_LOSSLESS, on_records, NULL,
 				       &buffer));
-	MUST(rocprofiler_create_counter_config(device, chosen, CHOSEN, &config));
+	MUST(rocprofiler_create_counter_config(device, chosen, 3, &config));
 	MUST(rocprofiler_configure_device_counting_service(context, buffer, device, choose, NULL));
 	log_line("again %d", rocprofiler_configure_device_counting_service(context, buffer, device,
 									   choose, NULL));
 	log_line("before %d",
 		 rocprofiler_sample_device_counting_service(context, 7, 0, NULL, NULL));
 	log_line("started %d", rocprofiler_start_context(context));
-	start_waves();
 	return 0;
 }
 

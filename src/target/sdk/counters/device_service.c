@@ -7,7 +7,6 @@
 #include "shared/arch/syscall.h"
 #include "target/runtime/hsa_gate.h"
 #include "target/runtime/patience.h"
-#include "target/runtime/text.h"
 #include "target/sdk/buffers/buffers.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/counters/device_queue.h"
@@ -150,19 +149,6 @@ static int counting_begin(struct device_service *service, const struct counter_c
 	return SDK_ERROR;
 }
 
-/* Waves of queues whose own bit does not say so are invisible to it, and nobody sets that here: it
- * would count nothing, which is not 0. */
-static bool config_counts_waves(const struct counter_config *config)
-{
-	const struct catalog_event *events = catalog_list(config->catalog, CATALOG_EVENTS);
-
-	for (uint32_t i = 0; i < config->event_count; i++)
-		if (text_equal(catalog_text(config->catalog, events[config->events[i]].block),
-			       "SQ"))
-			return true;
-	return false;
-}
-
 static int counting_start(struct device_service *service)
 {
 	const struct counter_config *config = config_find(service->config);
@@ -170,8 +156,6 @@ static int counting_start(struct device_service *service)
 
 	if (!config)
 		return SDK_PROFILE_NOT_FOUND;
-	if (config_counts_waves(config))
-		return SDK_NOT_AVAILABLE;
 	if (!hsa_gate_enter())
 		return SDK_HSA_NOT_LOADED;
 	r = memory_make(service);

@@ -47,9 +47,10 @@ static int memory_make(const void *bytes, size_t size)
 
 	if (fd < 0 && errno == EINVAL)
 		fd = memfd_create("limpet-counters", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	errno = fd < 0 ? errno : 0; /* a short write leaves it as it was */
 	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
-		return -errno;
+		return errno ? -errno : -EIO;
 	return TAKE_FD(fd);
 }
 

@@ -98,10 +98,19 @@ static bool wants_tables(const struct session_options *options)
 	return options->trace && options->trace->domains_wanted & DOMAINS_TABLES;
 }
 
+/* What the filters of one thread let pass, those of another may not. */
+static int alike_told(struct session *self, struct err *err)
+{
+	bool are_alike = false;
+	int r = alike_tell(self, &are_alike, err);
+
+	self->attachment.report.denies_stacks |= !are_alike;
+	return r;
+}
+
 static int settle_in(struct session *self, const struct session_options *options, struct err *err)
 {
 	int r = variables_publish(self, options, NULL, err);
-	bool are_alike;
 
 	if (self->attachment.report.denies_variables && options->tool_count)
 		snprintf(
@@ -122,7 +131,7 @@ static int settle_in(struct session *self, const struct session_options *options
 	if (!r && options->trace)
 		r = trace_verify(self, err);
 	if (!r && options->trace)
-		r = alike_tell(self, &are_alike, err);
+		r = alike_told(self, err);
 	else if (!r)
 		notice_open(self);
 	return r;

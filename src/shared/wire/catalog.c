@@ -89,10 +89,11 @@ static bool node_is_sound(const struct catalog *catalog, const struct catalog_no
 	       (!has_right(node->kind) || node->right < index);
 }
 
-/* How many nodes are one in the other. */
-static bool nodes_are_flat(const struct catalog_node *nodes, uint32_t count)
+/* How many nodes are one in the other, and how many there are where each is written out. */
+static bool nodes_are_few(const struct catalog_node *nodes, uint32_t count)
 {
 	uint8_t deep[CATALOG_NODES_MAX];
+	uint32_t sizes[CATALOG_NODES_MAX];
 
 	for (uint32_t i = 0; i < count; i++) {
 		// cppcheck-suppress uninitvar ; parts of a node come before it, see node_is_sound()
@@ -100,7 +101,9 @@ static bool nodes_are_flat(const struct catalog_node *nodes, uint32_t count)
 		uint8_t right = has_right(nodes[i].kind) ? deep[nodes[i].right] : 0;
 
 		deep[i] = (uint8_t)(MAX(left, right) + 1);
-		if (deep[i] > CATALOG_DEEP)
+		sizes[i] = 1 + (has_left(nodes[i].kind) ? sizes[nodes[i].left] : 0) +
+			   (has_right(nodes[i].kind) ? sizes[nodes[i].right] : 0);
+		if (deep[i] > CATALOG_DEEP || sizes[i] > CATALOG_NODES_MAX)
 			return false;
 	}
 	return true;
@@ -119,7 +122,7 @@ static bool counter_is_sound(const struct catalog *catalog, const struct catalog
 	for (uint32_t i = 0; i < counter->count; i++)
 		if (!node_is_sound(catalog, &nodes[i], i))
 			return false;
-	return nodes_are_flat(nodes, counter->count);
+	return nodes_are_few(nodes, counter->count);
 }
 
 static bool counters_are_sound(const struct catalog *catalog)

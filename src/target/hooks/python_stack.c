@@ -117,16 +117,18 @@ static bool read_frame(struct reading *reading, const struct kernel_python *layo
 
 static unsigned frames_collect(struct ring *ring, struct kernel_python_frame *ret)
 {
-	const struct kernel_python *layout = &writers_rings()->python;
-	struct reading reading; /* not cleared: it is large */
+	const struct rings *rings = writers_rings(); /* NULL: it has ended, and not waited for us */
+	struct reading reading;                      /* not cleared: it is large */
 	unsigned count = 0;
 	uint64_t frame;
 
+	if (!rings)
+		return 0;
 	reading.tid = ring->tid;
 	reading.block = 0;
-	frame = first_frame(&reading, layout, ring);
+	frame = first_frame(&reading, &rings->python, ring);
 	while (frame && count < RECORD_PYTHON_FRAMES_MAX &&
-	       read_frame(&reading, layout, &frame, &ret[count]))
+	       read_frame(&reading, &rings->python, &frame, &ret[count]))
 		count++;
 	return count;
 }

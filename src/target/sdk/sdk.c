@@ -8,7 +8,6 @@
 #include "target/runtime/text.h"
 #include "target/sdk/buffers/buffers.h"
 #include "target/sdk/contexts.h"
-#include "target/sdk/counters/device_service.h"
 #include "target/sdk/counters/store.h"
 #include "target/sdk/delivery.h"
 #include "target/sdk/devices/agents.h"
@@ -74,7 +73,6 @@ static void on_change(int forgotten)
 			active |= 1ull << i;
 	}
 	intercept_update();
-	device_service_follow(forgotten);
 	tell_code(active);
 	if (!active)
 		ranges_forget();
@@ -89,7 +87,6 @@ bool sdk_prepare(const struct boot_libc *libc)
 		clock_start();
 	is_prepared = true;
 	delivery_prepare(libc);
-	__atomic_store_n(&contexts_fault, device_service_fault, __ATOMIC_RELEASE);
 	__atomic_store_n(&contexts_on_change, on_change, __ATOMIC_RELEASE);
 	return true;
 }
@@ -215,8 +212,6 @@ const char *sdk_hindrance(void)
 		return "the agent itself: a thread of HIP's is in it";
 	if (delivery_threads())
 		return "the agent itself: a thread that delivers records has not ended";
-	if (device_service_is_left())
-		return "the agent itself: a device has not done what its counters were told";
 	for (unsigned i = 0; is_prepared && i < AGENT_TOOLS_MAX; i++)
 		if (sdk_threads_await(i, 0))
 			return "the agent itself: a thread of the program's is in a tool's callback";
@@ -244,5 +239,4 @@ void sdk_adopt(void)
 	moments_adopt();
 	contexts_adopt();
 	counters_adopt();
-	device_service_adopt();
 }

@@ -37,11 +37,12 @@ static bool is_same(const struct catalog_device *a, const struct catalog_device 
 	       a->domain == b->domain && a->location == b->location;
 }
 
-static void device_ask(const struct aqlprofile *library, struct registered_device *ret)
+static void device_ask(const struct aqlprofile *library, const struct catalog *catalog,
+		       struct registered_device *ret)
 {
 	const struct catalog_device *device = &ret->device;
 	struct pmc_agent_info info = {
-		catalog_text(counters_catalog(), device->architecture),
+		catalog_text(catalog, device->architecture),
 		device->xccs,
 		device->engines,
 		device->units,
@@ -54,6 +55,7 @@ static void device_ask(const struct aqlprofile *library, struct registered_devic
 }
 
 static const struct registered_device *device_register(const struct aqlprofile *library,
+						       const struct catalog *catalog,
 						       const struct catalog_device *device)
 {
 	unsigned i = 0;
@@ -64,13 +66,17 @@ static const struct registered_device *device_register(const struct aqlprofile *
 		return NULL;
 	if (i == registered_count) {
 		registered[i].device = *device;
-		device_ask(library, &registered[i]);
+		device_ask(library, catalog, &registered[i]);
 		registered_count++;
 	}
 	return registered[i].is_known ? &registered[i] : NULL;
 }
 
-const struct aqlprofile *extents_library(const struct catalog_device *device, struct pmc_agent *ret)
+/* aqlprofile's handle of a device, which it is asked for once; NULL: there is no such library, or
+ * it does not know the device.  Not in one's turn. */
+static const struct aqlprofile *library_of(const struct catalog *catalog,
+					   const struct catalog_device *device,
+					   struct pmc_agent *ret)
 {
 	const struct registered_device *found = NULL;
 	const struct aqlprofile *library;
@@ -79,7 +85,7 @@ const struct aqlprofile *extents_library(const struct catalog_device *device, st
 		return NULL;
 	library = aqlprofile_load();
 	if (library)
-		found = device_register(library, device);
+		found = device_register(library, catalog, device);
 	if (found)
 		*ret = found->agent;
 	counters_leave();
@@ -187,6 +193,6 @@ bool extents_of(const struct catalog *catalog, uint64_t id, struct counter_exten
 		return false;
 	self.nodes =
 		(const struct catalog_node *)catalog_list(catalog, CATALOG_NODES) + counter->first;
-	self.library = extents_library(device, &self.agent);
+	self.library = library_of(catalog, device, &self.agent);
 	return self.library && node_extents(&self, counter->count - 1, ret);
 }

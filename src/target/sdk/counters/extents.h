@@ -12,11 +12,6 @@ struct counter_extents {
 	uint32_t sizes[CATALOG_DIMENSIONS];
 };
 
-/* aqlprofile's handle of a device, which it is asked for once; NULL: there is no such library, or
- * it does not know the device.  Not in one's turn. */
-const struct aqlprofile *extents_library(const struct catalog_device *device,
-					 struct pmc_agent *ret);
-
 /* False: aqlprofile does not know the event. */
 bool extents_of(const struct catalog *catalog, uint64_t id, struct counter_extents *ret);
 

@@ -57,6 +57,21 @@ static int catalog_take(const struct catalog *catalog)
 	return known ? -EEXIST : 0;
 }
 
+static int file_read(int fd, char *into, uint64_t size)
+{
+	for (uint64_t at = 0; at < size;) {
+		long r = raw4(SYS_pread64, fd, into + at, size - at, at);
+
+		if (r == -EINTR)
+			continue;
+		if (r <= 0)
+			return r ? (int)r : -EPROTO;
+		at += (uint64_t)r;
+	}
+	return 0;
+}
+
+/* Copied: whoever wrote the file may change it. */
 int counters_learn(int fd, uint64_t size)
 {
 	struct stat file;
@@ -67,10 +82,13 @@ int counters_learn(int fd, uint64_t size)
 		return -EBADF;
 	if ((uint64_t)file.st_size != size || !size)
 		return -EPROTO;
-	address = raw6(SYS_mmap, 0, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	address =
+		raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (address < 0 && address > -4096)
 		return (int)address;
-	r = catalog_check((const void *)address, size);
+	r = file_read(fd, (char *)address, size);
+	if (!r)
+		r = catalog_check((const void *)address, size);
 	if (!r)
 		r = catalog_take((const struct catalog *)address);
 	if (r)

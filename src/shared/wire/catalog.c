@@ -93,7 +93,7 @@ static bool node_is_sound(const struct catalog *catalog, const struct catalog_no
 static bool nodes_are_few(const struct catalog_node *nodes, uint32_t count)
 {
 	uint8_t deep[CATALOG_NODES_MAX];
-	uint32_t sizes[CATALOG_NODES_MAX];
+	uint32_t spread[CATALOG_NODES_MAX];
 
 	for (uint32_t i = 0; i < count; i++) {
 		// cppcheck-suppress uninitvar ; parts of a node come before it, see node_is_sound()
@@ -101,9 +101,9 @@ static bool nodes_are_few(const struct catalog_node *nodes, uint32_t count)
 		uint8_t right = has_right(nodes[i].kind) ? deep[nodes[i].right] : 0;
 
 		deep[i] = (uint8_t)(MAX(left, right) + 1);
-		sizes[i] = 1 + (has_left(nodes[i].kind) ? sizes[nodes[i].left] : 0) +
-			   (has_right(nodes[i].kind) ? sizes[nodes[i].right] : 0);
-		if (deep[i] > CATALOG_DEEP || sizes[i] > CATALOG_NODES_MAX)
+		spread[i] = 1 + (has_left(nodes[i].kind) ? spread[nodes[i].left] : 0) +
+			    (has_right(nodes[i].kind) ? spread[nodes[i].right] : 0);
+		if (deep[i] > CATALOG_DEEP || spread[i] > CATALOG_NODES_MAX)
 			return false;
 	}
 	return true;

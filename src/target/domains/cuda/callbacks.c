@@ -1,6 +1,6 @@
 /*
  * Calls of the CUDA driver's functions, as CUPTI tells them, entered and left.  Inside calls of the
- * program's: no libc, no waiting, no system call.
+ * program's: no libc, no waiting, no system call but those of python_stack().
  */
 #include "target/domains/cuda/cuda.h"
 

@@ -12,15 +12,17 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
+import unittest.mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
 
 from harness import PATIENCE_S, event_wait, limpet, limpet_finish, limpet_start, program, thread_count, wait_until  # noqa: E402
 from store import CALL, Store  # noqa: E402
 
-USAGE, PARTLY = 2, 8
+USAGE, NO_PROCESS, PARTLY = 2, 4, 8
 
 
 def answering(text):
@@ -85,6 +87,14 @@ class Push(unittest.TestCase):
         for head, _ in store.requests:
             self.assertTrue(head.startswith(f"POST {CALL} HTTP/1.1\r\n"), head)
             self.assertIn("X-Scope-OrgID: team-a", head)
+        self.assertEqual(os.listdir(home), [".curlrc"])
+
+    def test_a_process_that_is_not_there_is_named(self):
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        result = limpet("push", "http://127.0.0.1:4040", "-p", gone.pid)
+        self.assertEqual(result.code, NO_PROCESS, str(result))
+        self.assertIn(f"there is no process {gone.pid}", result.err)
             self.assertIn("Content-Type: application/proto", head)
         for profile in profiles:
             # Inside a pod there are its own names, too.
@@ -170,6 +180,10 @@ class Push(unittest.TestCase):
     @unittest.skipUnless(shutil.which("curl"), "no curl here")
     def test_a_store_with_a_name_is_asked_by_curl(self):
         store = self.store()
+        home = self.enterContext(tempfile.TemporaryDirectory())
+        with open(os.path.join(home, ".curlrc"), "w", encoding="utf-8") as file:
+            file.write(f'output = "{home}/written"\n')
+        self.enterContext(unittest.mock.patch.dict(os.environ, {"HOME": home}))
         # No number as limpet wants them, and yet one that asks no server of names.
         totals = self.push(store, 1, "--tenant", "team-a", url=f"http://127.1:{store.port}/prefix/")
         self.assertEqual(sum(profile.count() for profile in store.profiles()), totals["pushed"]["samples"])

@@ -33,7 +33,7 @@ static void pipe_close(int ends[2])
 {
 	for (unsigned i = 0; i < 2; i++)
 		if (ends[i] >= 0)
-			close(ends[i]);
+			close(TAKE_FD(ends[i]));
 }
 
 static void pipes_close(struct pipes *pipes)
@@ -45,12 +45,15 @@ static void pipes_close(struct pipes *pipes)
 
 static int pipes_open(struct pipes *ret)
 {
+	int r;
+
 	*ret = (struct pipes){ { -1, -1 }, { -1, -1 }, { -1, -1 } };
 	if (!pipe2(ret->input, O_CLOEXEC) && !pipe2(ret->output, O_CLOEXEC) &&
 	    !pipe2(ret->errors, O_CLOEXEC))
 		return 0;
+	r = -errno;
 	pipes_close(ret);
-	return -errno;
+	return r;
 }
 
 static int child_spawn(pid_t *ret, const char *const *argv, const struct pipes *pipes)

@@ -32,6 +32,7 @@ static int talk_begin(struct talk *self, struct err *err)
 	const struct push_post *post = self->post;
 	char limit[32], tenant[160];
 	const char *argv[WORDS_MAX] = { "curl",
+					"--disable", /* nobody's .curlrc */
 					"--silent",
 					"--show-error",
 					"--include",

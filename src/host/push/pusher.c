@@ -114,19 +114,24 @@ void pusher_free(struct pusher *self)
 
 void pusher_stop(struct pusher *self)
 {
-	source_stop(self->source);
+	if (self->source)
+		source_stop(self->source);
 }
 
+/* There is none where it could not begin anew. */
 void pusher_look(struct pusher *self, struct source_facts *ret)
 {
-	source_look(self->source, ret);
+	if (self->source)
+		source_look(self->source, ret);
+	else
+		*ret = (struct source_facts){ .has_ended = true };
 }
 
 void pusher_totals(struct pusher *self, struct pusher_totals *ret)
 {
 	struct source_facts facts;
 
-	source_look(self->source, &facts);
+	pusher_look(self, &facts);
 	*ret = self->totals;
 	ret->lost = self->lost_before + facts.lost;
 }
@@ -276,8 +281,10 @@ int pusher_collect(struct pusher *self, struct bytes *ret, uint64_t *ret_samples
 {
 	struct collecting collecting = { .pusher = self, .request = ret, .end_ns = boot_now_ns() };
 	uint64_t missed = 0;
-	int r = live_read_new(self->live, &self->seen, &missed, collect_read, &collecting);
+	int r = 0;
 
+	if (self->source)
+		r = live_read_new(self->live, &self->seen, &missed, collect_read, &collecting);
 	self->totals.missed += missed;
 	if (r || ret->has_failed)
 		return err_set(err, -ENOMEM, "no memory for a profile");

@@ -129,7 +129,9 @@ static uint64_t answer_take(struct sender *self, int r, const struct push_answer
 	}
 	if (!r)
 		answer_explain(self, answer, err);
-	self->totals.trouble = *err;
+	/* A try that was cancelled says nothing of the server. */
+	if (r != -ECANCELED || !self->totals.trouble.code)
+		self->totals.trouble = *err;
 	if (!r && !push_answer_is_passing(answer)) {
 		first_drop(self, &self->totals.refused);
 		return 0;

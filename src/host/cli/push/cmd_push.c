@@ -11,6 +11,7 @@
 #include "host/core/clock.h"
 #include "host/core/self/ending.h"
 #include "host/core/text/print.h"
+#include "host/process/status.h"
 
 #include <errno.h>
 #include <string.h>
@@ -134,7 +135,7 @@ static int profile_push(struct push_visit *self, struct err *err)
 	uint64_t samples = 0;
 	int r = pusher_collect(self->pusher, &request, &samples, err);
 
-	if (!r && samples)
+	if (samples)
 		sender_put(self->sender, &request, samples);
 	bytes_done(&request);
 	return r;
@@ -214,6 +215,7 @@ static int push_go(struct push_visit *self, struct err *err)
 /* The first operand is where to; those that follow are processes. */
 static int operands_read(struct push_visit *self, char **operands, int count, struct err *err)
 {
+	struct process_status status;
 	int r;
 
 	if (!count)
@@ -224,8 +226,11 @@ static int operands_read(struct push_visit *self, char **operands, int count, st
 		return r;
 	if (self->values->samples.is_system_wide)
 		return count > 1 ? report_surplus(operands[1], err) : 0;
-	return operand_processes(&self->values->pids, operands + 1, count - 1, self->pids,
-				 &self->pid_count, err);
+	r = operand_processes(&self->values->pids, operands + 1, count - 1, self->pids,
+			      &self->pid_count, err);
+	for (size_t i = 0; !r && i < self->pid_count; i++)
+		r = status_read(self->pids[i], self->pids[i], &status, err);
+	return r;
 }
 
 static enum exit_code push_run(char **argv)

@@ -30,7 +30,7 @@ static void pipes_close(struct recorder_pipes *pipes)
 	for (unsigned i = 0; i < PIPES; i++)
 		for (unsigned k = 0; k < 2; k++)
 			if (pipes->ends[i][k] >= 0)
-				close(pipes->ends[i][k]);
+				close(TAKE_FD(pipes->ends[i][k]));
 }
 
 static int pipes_open(struct recorder_pipes *ret, bool is_sent)

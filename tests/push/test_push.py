@@ -87,14 +87,6 @@ class Push(unittest.TestCase):
         for head, _ in store.requests:
             self.assertTrue(head.startswith(f"POST {CALL} HTTP/1.1\r\n"), head)
             self.assertIn("X-Scope-OrgID: team-a", head)
-        self.assertEqual(os.listdir(home), [".curlrc"])
-
-    def test_a_process_that_is_not_there_is_named(self):
-        gone = subprocess.Popen(["true"])
-        gone.wait()
-        result = limpet("push", "http://127.0.0.1:4040", "-p", gone.pid)
-        self.assertEqual(result.code, NO_PROCESS, str(result))
-        self.assertIn(f"there is no process {gone.pid}", result.err)
             self.assertIn("Content-Type: application/proto", head)
         for profile in profiles:
             # Inside a pod there are its own names, too.
@@ -190,6 +182,14 @@ class Push(unittest.TestCase):
         for head, _ in store.requests:
             self.assertTrue(head.startswith(f"POST /prefix{CALL} HTTP/1.1\r\n"), head)
             self.assertIn("X-Scope-OrgID: team-a", head)
+        self.assertNotIn("written", os.listdir(home))
+
+    def test_a_process_that_is_not_there_is_named(self):
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        result = limpet("push", "http://127.0.0.1:4040", "-p", gone.pid)
+        self.assertEqual(result.code, NO_PROCESS, str(result))
+        self.assertIn(f"there is no process {gone.pid}", result.err)
 
     def test_wrong_words_are_refused(self):
         pid = self.target.pid

@@ -146,7 +146,8 @@ static void search_range(uint64_t start, uint64_t end, const struct loaded_modul
 			table_note((uint64_t *)at, module);
 }
 
-/* What is in its file: a structure that begins as zeros has no lists. */
+/* What is in its file: a structure that begins as zeros has no lists.  The loader's lock is held,
+ * so not what is read-only since, of which large libraries have many megabytes. */
 static void search_module(const char *path, const struct loaded_module *module, void *context)
 {
 	(void)path;
@@ -157,7 +158,9 @@ static void search_module(const char *path, const struct loaded_module *module, 
 			ALIGN_UP(module->bias + header->p_vaddr, (uint64_t)sizeof(uint64_t));
 		uint64_t end = module->bias + header->p_vaddr + header->p_filesz;
 
-		if (header->p_type == PT_LOAD && header->p_flags & PF_W &&
+		if (start >= module->relro && start < module->relro_end)
+			start = module->relro_end;
+		if (header->p_type == PT_LOAD && header->p_flags & PF_W && start < end &&
 		    range_is_there(start, end))
 			search_range(start, end, module);
 	}

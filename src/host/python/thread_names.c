@@ -39,12 +39,19 @@ static bool is_text(const struct python *python, uint64_t address, const char *w
 	return is_it;
 }
 
-/* A dictionary of its own, which most objects do not have. */
+/* A dictionary of its own, which most objects do not have.  Since 3.13 its values may be those in
+ * the object, behind a word of counts. */
 static struct attributes of_dictionary(const struct python *python, uint64_t dictionary)
 {
-	return (struct attributes){ dictionary ? python_word(python, dictionary + DICT_KEYS) : 0,
-				    dictionary ? python_word(python, dictionary + DICT_VALUES)
-					       : 0 };
+	struct attributes ret = { 0, 0 };
+
+	if (!dictionary)
+		return ret;
+	ret.keys = python_word(python, dictionary + DICT_KEYS);
+	ret.values = python_word(python, dictionary + DICT_VALUES);
+	if (ret.values && python->layout.values == PYTHON_VALUES_INSIDE)
+		ret.values += WORD;
+	return ret;
 }
 
 static struct attributes attributes_of(const struct python *python, uint64_t object)

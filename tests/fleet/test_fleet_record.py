@@ -108,6 +108,14 @@ class Record(Nodes):
         self.assertRegex(result.err, "damaged on the way")
         self.assertIn("done", [rank["state"] for rank in self.listed().values()])
 
+    def test_a_rank_without_its_recording_is_not_done(self):
+        self.start_spinning(2)
+        self.launched("n1", {"n1": f'"$@"; rm {self.run_folder}/rank-00001-*'}, "-d", "1", "-F", "999", "-o",
+                      self.run_folder, verb="record", code=8)
+        ranks = self.listed()
+        self.assertEqual((ranks[1]["state"], ranks[1]["reason"]), ("cut", "its recording is missing"))
+        self.assertTrue(ranks[0]["recording"])
+
     def test_a_rank_that_ends_is_recorded_up_to_there(self):
         ranks = self.start_spinning(2)
         process = self.begin(count=2)

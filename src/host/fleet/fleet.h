@@ -93,6 +93,12 @@ int fleet_set_state(struct fleet *fleet, struct fleet_rank *rank, enum rank_stat
  * for each.  `wanted` may be NULL: all.  0 or -ENOMEM. */
 int fleet_settle(struct fleet *fleet, const struct rank_set *wanted) MUST_CHECK;
 
+/* All that was asked for is there, as its node says. */
+static inline bool rank_is_good(const struct fleet_rank *rank)
+{
+	return rank->state == RANK_DONE || rank->state == RANK_IDLE;
+}
+
 /* How many are in this state. */
 uint64_t fleet_count(const struct fleet *fleet, enum rank_state state);
 

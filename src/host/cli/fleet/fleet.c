@@ -97,7 +97,7 @@ static void ranks_tell(const struct fleet *fleet)
 	size_t count = 0;
 
 	for (size_t i = 0; failed && i < fleet->rank_count; i++)
-		if (fleet->ranks[i].state != RANK_DONE && fleet->ranks[i].state != RANK_IDLE)
+		if (!rank_is_good(&fleet->ranks[i]))
 			failed[count++] = &fleet->ranks[i];
 	if (count)
 		qsort(failed, count, sizeof(struct fleet_rank *), compare_failures);

@@ -187,12 +187,13 @@ static int recording_show(struct fleet_recording *self, struct err *err)
 {
 	const struct record_fleet_values *values = self->values;
 	struct err nothing = { 0 };
+	uint64_t troubled;
 	int r;
 
 	if (values->fleet.is_json)
 		fleet_write_json(&self->fleet);
 	r = totals_show(&self->fleet, self->folder.path, values->rows, values->fleet.is_json,
-			&nothing);
+			&troubled, &nothing);
 	if (!values->fleet.is_json) {
 		fleet_tell_failures(&self->fleet);
 		if (!r)
@@ -202,7 +203,7 @@ static int recording_show(struct fleet_recording *self, struct err *err)
 		return err->code;
 	if (r)
 		*err = nothing;
-	return err->code;
+	return err->code ? err->code : totals_judge(&self->fleet, troubled, err);
 }
 
 static int output_missing(struct err *err)

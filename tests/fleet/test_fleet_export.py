@@ -156,6 +156,17 @@ class Export(unittest.TestCase):
         (self.folder / "run" / "fleet.json").write_text(json.dumps(fleet))
         self.assertPartly("recording")
 
+    def test_pipes_are_not_waited_for(self):
+        self.make("make_samples", "1")
+        for name in ("rank-00001-n1-101.limpet", "fleet.json"):
+            (self.folder / "run" / name).unlink()
+            os.mkfifo(self.folder / "run" / name)
+            if name != "fleet.json":
+                self.assertPartly("is not a recording")
+        result = limpet("fleet", "report", self.folder / "run")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertIn("fleet.json': it is no file", result.err)
+
 
 if __name__ == "__main__":
     unittest.main()

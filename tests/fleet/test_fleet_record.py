@@ -163,6 +163,30 @@ class Record(Nodes):
                         "--max-traced", "1", "-o", self.run_folder, *PATIENCE)
         self.assertIn("1 of 2 ranks are traced: 0", result.err)
         self.assertEqual(list(self.listed()), [0])
+
+    def test_silent_nodes_do_not_raise_the_number_of_traced_ranks(self):
+        self.start(1)
+        result = self.launched("n1,n2", {"n1": 'exec "$@"', "n2": "exit 1"}, "--alloc-trace", "-o", self.run_folder,
+                               verb="record", code=1)
+        self.assertIn("1 of 2 nodes did not answer while ranks were counted", result.err)
+        self.assertFalse(self.run_folder.exists())
+
+    def test_an_interrupt_while_ranks_are_counted_ends_all(self):
+        script = self.script('#!/bin/sh\n: >"$(dirname "$0")/began"\nexec cat\n')
+        process = subprocess.Popen(
+            [LIMPET, "fleet", "record", "--launcher", script, "--hosts", "n1", "--alloc-trace", "-o", self.run_folder],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertTrue(harness.wait_until((self.folder / "began").exists, 60))
+        process.send_signal(signal.SIGINT)
+        text = process.communicate(timeout=harness.PATIENCE_S)[0]
+        self.assertEqual(process.returncode, 1, text)
+        self.assertIn("stopped while ranks were counted", text)
+        self.assertFalse(self.run_folder.exists())
+
+    def test_what_cannot_be_asked_for(self):
         self.fleet("record", "--local", code=2)
         self.fleet("record", "--local", "-F", "0", "-o", self.folder / "none", code=2)
         self.assertFalse((self.folder / "none").exists())

@@ -58,6 +58,7 @@ struct fleet {
 	size_t rank_count, rank_room;
 	struct table by_pid; /* (node, topmost pid): its index */
 	uint64_t settled;    /* ranks that have a state */
+	bool is_interrupted; /* a signal came before all had ended */
 };
 
 void fleet_done(struct fleet *fleet);
@@ -105,6 +106,9 @@ uint64_t fleet_count(const struct fleet *fleet, enum rank_state state);
 /* The numbers of those that are. */
 int fleet_ranks_in(const struct fleet *fleet, enum rank_state state,
 		   struct rank_set *ret) MUST_CHECK;
+
+/* Nodes that have not said all they had to say. */
+uint64_t fleet_count_silent(const struct fleet *fleet);
 
 /* What the whole of it came to: 0; or the error with its exit code, EXIT_PARTLY where some ranks
  * are there. */

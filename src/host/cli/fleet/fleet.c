@@ -33,7 +33,6 @@ int fleet_ask(const struct fleet_values *values, const struct node_request *requ
 					     .is_copied = values->copy,
 					     .version = LIMPET_VERSION,
 					     .limit_ns = time_ns + values->timeout_ns };
-	struct fleet_outcome outcome;
 	int r = plan_make(&plan, &values->who, err);
 
 	if (r)
@@ -51,7 +50,7 @@ int fleet_ask(const struct fleet_values *values, const struct node_request *requ
 	}
 	if (listener)
 		options.listener = *listener;
-	return fleet_job_run(&options, fleet, &outcome, err);
+	return fleet_job_run(&options, fleet, err);
 }
 
 const char *fleet_node_name(const struct fleet *fleet, const struct fleet_rank *rank)
@@ -190,6 +189,15 @@ void fleet_write_json(const struct fleet *fleet)
 		node_write(&json, &fleet->nodes[i]);
 	for (size_t i = 0; i < fleet->rank_count; i++)
 		rank_write(&json, fleet, &fleet->ranks[i]);
+}
+
+int fleet_judge_live(const struct fleet *fleet, struct err *err)
+{
+	int r = fleet_judge(fleet, err);
+
+	if (r && err->exit == EXIT_PARTLY)
+		err_fix(err, "limpet fleet ps shows each rank and why");
+	return r;
 }
 
 int fleet_check_operands(int operands, char **argv, struct err *err)

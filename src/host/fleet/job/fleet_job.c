@@ -38,7 +38,6 @@ struct fleet_job {
 	uint64_t until_ns, heard_ns; /* heard: of a new node, last */
 	bool is_leaving;             /* node parts were told to end */
 	bool has_failed;             /* no memory */
-	struct fleet_outcome outcome;
 };
 
 static int image_open(struct fleet_job *self, struct err *err)
@@ -265,7 +264,7 @@ static void pipes_serve(struct fleet_job *self)
 			node_start_write(start, self->image, self->image_size);
 	}
 	if (self->fds[count - 1].revents && interrupt_take(self->options->signals))
-		self->outcome.is_interrupted = true;
+		self->fleet->is_interrupted = true;
 }
 
 /* Nobody will speak through it any more: those that have not come to their end are lost. */
@@ -353,10 +352,9 @@ static void job_serve(struct fleet_job *self)
 		starts_look(self);
 		if (listener->looked)
 			listener->looked(listener->context);
-		if (all_have_ended(self) || self->outcome.is_interrupted)
+		if (all_have_ended(self) || self->fleet->is_interrupted)
 			job_leave(self);
 	}
-	self->outcome.is_late = !all_have_ended(self) && !self->outcome.is_interrupted;
 }
 
 static void late_explain(struct fleet_job *self)
@@ -369,8 +367,8 @@ static void late_explain(struct fleet_job *self)
 		if (node->phase == NODE_GREETED)
 			node->phase = NODE_LOST;
 		node_trouble(self, i,
-			     self->outcome.is_interrupted ? "stopped by a signal"
-							  : "no answer in time");
+			     self->fleet->is_interrupted ? "stopped by a signal"
+							 : "no answer in time");
 	}
 }
 
@@ -425,8 +423,7 @@ static int job_settle(struct fleet_job *self, struct err *err)
 	return 0;
 }
 
-int fleet_job_run(const struct fleet_job_options *options, struct fleet *fleet,
-		  struct fleet_outcome *ret, struct err *err)
+int fleet_job_run(const struct fleet_job_options *options, struct fleet *fleet, struct err *err)
 {
 	struct fleet_job self = { .options = options, .fleet = fleet, .image = -1 };
 	int r = image_open(&self, err);
@@ -453,6 +450,5 @@ int fleet_job_run(const struct fleet_job_options *options, struct fleet *fleet,
 	free(self.fds);
 	if (self.image >= 0)
 		close(self.image);
-	*ret = self.outcome;
 	return r;
 }

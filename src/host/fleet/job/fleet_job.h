@@ -29,12 +29,7 @@ struct fleet_job_options {
 	struct fleet_job_listener listener;
 };
 
-struct fleet_outcome {
-	bool is_interrupted;
-	bool is_late; /* the time was over */
-};
-
 /* Runs it to its end: *fleet, which is the caller's and zero, has what nodes told and is settled.
  * An error only where nothing could be begun, or for lack of memory. */
 int fleet_job_run(const struct fleet_job_options *options, struct fleet *fleet,
-		  struct fleet_outcome *ret, struct err *err) MUST_CHECK;
+		  struct err *err) MUST_CHECK;

@@ -101,6 +101,15 @@ class Record(Nodes):
             self.assertTrue(rank["recording"].startswith(f"rank-0000{rank['rank']}-n1-"))
             self.assertEqual(limpet("report", self.run_folder / rank["recording"]).code, 0)
 
+    def test_a_folder_that_others_may_write_to_is_not_written_by_nodes(self):
+        self.start_spinning(1)
+        self.run_folder.mkdir()
+        self.run_folder.chmod(0o777)
+        self.launched("n1", {"n1": f'"$@" | tee {self.folder}/said'}, "-d", "1", "-F", "999", "-o", self.run_folder,
+                      verb="record")
+        recording = self.run_folder / self.listed()[0]["recording"]
+        self.assertGreater((self.folder / "said").stat().st_size, recording.stat().st_size)
+
     def test_a_torn_line_costs_one_recording(self):
         self.start_spinning(2)
         result = self.launched("n1", {"n1": """ "$@" | sed -u '7s/...$/!!!/' """}, "-d", "1", "-F", "999", "--send", "-o",

@@ -46,7 +46,7 @@ int fleet_ask(const struct fleet_values *values, const struct node_request *requ
 	/* Recordings may be large, and take their time at the end. */
 	if (request->action == FLEET_RECORD) {
 		options.leave_ns = values->timeout_ns;
-		options.heard_max = RECORDINGS_HEARD_MAX;
+		options.piece_max = RECORDINGS_HEARD_MAX;
 	}
 	if (listener)
 		options.listener = *listener;

@@ -124,7 +124,8 @@ static int starts_run(struct fleet_job *self, struct err *err)
 
 		start->node = plan->is_one_start ? NODE_NONE : (uint32_t)i;
 		start->is_copied = self->options->is_copied;
-		start->heard_max = self->options->heard_max;
+		start->piece_max = self->options->piece_max *
+				   (plan->is_one_start ? MAX(plan->node_count, 1u) : 1u);
 		start->has_ended = start->node != NODE_NONE && plan->nodes[i].trouble;
 		if (!start->has_ended)
 			r = start_run(self, start, err);

@@ -137,6 +137,36 @@ class Export(unittest.TestCase):
         self.assertIn("rank 2 on n0", (self.folder / "some.folded").read_text(encoding="utf-8"))
         self.export("foldde", "none", code=2)
 
+    def assertPartly(self, why):
+        for verb in ("report", "export"):
+            result = limpet("fleet", verb, self.folder / "run")
+            self.assertEqual(result.code, 8, str(result))
+            self.assertRegex(result.err, f"rank 1: .*{why}")
+
+    def test_what_is_cut_or_absent_is_said(self):
+        self.make("make_samples", "1")
+        self.assertEqual(limpet("fleet", "report", self.folder / "run").code, 0)
+        recording = self.folder / "run" / "rank-00001-n1-101.limpet"
+        recording.write_bytes(recording.read_bytes()[:-1])
+        self.assertPartly("it has no end")
+        recording.unlink()
+        self.assertPartly("No such file")
+        fleet = json.loads((self.folder / "run" / "fleet.json").read_text())
+        fleet["ranks"][1]["recording"] = ""
+        (self.folder / "run" / "fleet.json").write_text(json.dumps(fleet))
+        self.assertPartly("recording")
+
+    def test_pipes_are_not_waited_for(self):
+        self.make("make_samples", "1")
+        for name in ("rank-00001-n1-101.limpet", "fleet.json"):
+            (self.folder / "run" / name).unlink()
+            os.mkfifo(self.folder / "run" / name)
+            if name != "fleet.json":
+                self.assertPartly("is not a recording")
+        result = limpet("fleet", "report", self.folder / "run")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertIn("fleet.json': it is no file", result.err)
+
 
 if __name__ == "__main__":
     unittest.main()

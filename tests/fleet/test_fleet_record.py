@@ -101,12 +101,29 @@ class Record(Nodes):
             self.assertTrue(rank["recording"].startswith(f"rank-0000{rank['rank']}-n1-"))
             self.assertEqual(limpet("report", self.run_folder / rank["recording"]).code, 0)
 
+    def test_a_folder_that_others_may_write_to_is_not_written_by_nodes(self):
+        self.start_spinning(1)
+        self.run_folder.mkdir()
+        self.run_folder.chmod(0o777)
+        self.launched("n1", {"n1": f'"$@" | tee {self.folder}/said'}, "-d", "1", "-F", "999", "-o", self.run_folder,
+                      verb="record")
+        recording = self.run_folder / self.listed()[0]["recording"]
+        self.assertGreater((self.folder / "said").stat().st_size, recording.stat().st_size)
+
     def test_a_torn_line_costs_one_recording(self):
         self.start_spinning(2)
         result = self.launched("n1", {"n1": """ "$@" | sed -u '7s/...$/!!!/' """}, "-d", "1", "-F", "999", "--send", "-o",
                                self.run_folder, verb="record", code=8)
         self.assertRegex(result.err, "damaged on the way")
         self.assertIn("done", [rank["state"] for rank in self.listed().values()])
+
+    def test_a_rank_without_its_recording_is_not_done(self):
+        self.start_spinning(2)
+        self.launched("n1", {"n1": f'"$@"; rm {self.run_folder}/rank-00001-*'}, "-d", "1", "-F", "999", "-o",
+                      self.run_folder, verb="record", code=8)
+        ranks = self.listed()
+        self.assertEqual((ranks[1]["state"], ranks[1]["reason"]), ("cut", "its recording is missing"))
+        self.assertTrue(ranks[0]["recording"])
 
     def test_a_rank_that_ends_is_recorded_up_to_there(self):
         ranks = self.start_spinning(2)
@@ -155,6 +172,30 @@ class Record(Nodes):
                         "--max-traced", "1", "-o", self.run_folder, *PATIENCE)
         self.assertIn("1 of 2 ranks are traced: 0", result.err)
         self.assertEqual(list(self.listed()), [0])
+
+    def test_silent_nodes_do_not_raise_the_number_of_traced_ranks(self):
+        self.start(1)
+        result = self.launched("n1,n2", {"n1": 'exec "$@"', "n2": "exit 1"}, "--alloc-trace", "-o", self.run_folder,
+                               verb="record", code=1)
+        self.assertIn("1 of 2 nodes did not answer while ranks were counted", result.err)
+        self.assertFalse(self.run_folder.exists())
+
+    def test_an_interrupt_while_ranks_are_counted_ends_all(self):
+        script = self.script('#!/bin/sh\n: >"$(dirname "$0")/began"\nexec cat\n')
+        process = subprocess.Popen(
+            [LIMPET, "fleet", "record", "--launcher", script, "--hosts", "n1", "--alloc-trace", "-o", self.run_folder],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertTrue(harness.wait_until((self.folder / "began").exists, 60))
+        process.send_signal(signal.SIGINT)
+        text = process.communicate(timeout=harness.PATIENCE_S)[0]
+        self.assertEqual(process.returncode, 1, text)
+        self.assertIn("stopped while ranks were counted", text)
+        self.assertFalse(self.run_folder.exists())
+
+    def test_what_cannot_be_asked_for(self):
         self.fleet("record", "--local", code=2)
         self.fleet("record", "--local", "-F", "0", "-o", self.folder / "none", code=2)
         self.assertFalse((self.folder / "none").exists())

@@ -184,7 +184,7 @@ int fleet_take_rank(struct fleet *self, uint32_t node, const struct rank_message
 int fleet_set_state(struct fleet *self, struct fleet_rank *rank, enum rank_state state,
 		    const char *reason)
 {
-	if (rank->is_settled && rank->state != RANK_DONE && rank->state != RANK_IDLE)
+	if (rank->is_settled && !rank_is_good(rank))
 		return 0;
 	self->settled += !rank->is_settled;
 	rank->is_settled = true;

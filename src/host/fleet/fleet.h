@@ -58,6 +58,7 @@ struct fleet {
 	size_t rank_count, rank_room;
 	struct table by_pid; /* (node, topmost pid): its index */
 	uint64_t settled;    /* ranks that have a state */
+	bool is_interrupted; /* a signal came before all had ended */
 };
 
 void fleet_done(struct fleet *fleet);
@@ -93,12 +94,21 @@ int fleet_set_state(struct fleet *fleet, struct fleet_rank *rank, enum rank_stat
  * for each.  `wanted` may be NULL: all.  0 or -ENOMEM. */
 int fleet_settle(struct fleet *fleet, const struct rank_set *wanted) MUST_CHECK;
 
+/* All that was asked for is there, as its node says. */
+static inline bool rank_is_good(const struct fleet_rank *rank)
+{
+	return rank->state == RANK_DONE || rank->state == RANK_IDLE;
+}
+
 /* How many are in this state. */
 uint64_t fleet_count(const struct fleet *fleet, enum rank_state state);
 
 /* The numbers of those that are. */
 int fleet_ranks_in(const struct fleet *fleet, enum rank_state state,
 		   struct rank_set *ret) MUST_CHECK;
+
+/* Nodes that have not said all they had to say. */
+uint64_t fleet_count_silent(const struct fleet *fleet);
 
 /* What the whole of it came to: 0; or the error with its exit code, EXIT_PARTLY where some ranks
  * are there. */

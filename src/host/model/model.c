@@ -146,7 +146,8 @@ static int explain_open(const char *path, int code, struct err *err)
 
 static int open_path(const struct opening *opening, struct model **ret, struct err *err)
 {
-	int fd = open(opening->name, O_RDONLY | O_CLOEXEC);
+	/* A pipe that nobody writes to would keep us waiting; none is a recording. */
+	int fd = open(opening->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0)
 		return explain_open(opening->name, -errno, err);

@@ -33,7 +33,6 @@ int fleet_ask(const struct fleet_values *values, const struct node_request *requ
 					     .is_copied = values->copy,
 					     .version = LIMPET_VERSION,
 					     .limit_ns = time_ns + values->timeout_ns };
-	struct fleet_outcome outcome;
 	int r = plan_make(&plan, &values->who, err);
 
 	if (r)
@@ -47,11 +46,11 @@ int fleet_ask(const struct fleet_values *values, const struct node_request *requ
 	/* Recordings may be large, and take their time at the end. */
 	if (request->action == FLEET_RECORD) {
 		options.leave_ns = values->timeout_ns;
-		options.heard_max = RECORDINGS_HEARD_MAX;
+		options.piece_max = RECORDINGS_HEARD_MAX;
 	}
 	if (listener)
 		options.listener = *listener;
-	return fleet_job_run(&options, fleet, &outcome, err);
+	return fleet_job_run(&options, fleet, err);
 }
 
 const char *fleet_node_name(const struct fleet *fleet, const struct fleet_rank *rank)
@@ -97,7 +96,7 @@ static void ranks_tell(const struct fleet *fleet)
 	size_t count = 0;
 
 	for (size_t i = 0; failed && i < fleet->rank_count; i++)
-		if (fleet->ranks[i].state != RANK_DONE && fleet->ranks[i].state != RANK_IDLE)
+		if (!rank_is_good(&fleet->ranks[i]))
 			failed[count++] = &fleet->ranks[i];
 	if (count)
 		qsort(failed, count, sizeof(struct fleet_rank *), compare_failures);
@@ -190,6 +189,15 @@ void fleet_write_json(const struct fleet *fleet)
 		node_write(&json, &fleet->nodes[i]);
 	for (size_t i = 0; i < fleet->rank_count; i++)
 		rank_write(&json, fleet, &fleet->ranks[i]);
+}
+
+int fleet_judge_live(const struct fleet *fleet, struct err *err)
+{
+	int r = fleet_judge(fleet, err);
+
+	if (r && err->exit == EXIT_PARTLY)
+		err_fix(err, "limpet fleet ps shows each rank and why");
+	return r;
 }
 
 int fleet_check_operands(int operands, char **argv, struct err *err)

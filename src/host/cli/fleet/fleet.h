@@ -61,6 +61,9 @@ int fleet_ask(const struct fleet_values *values, const struct node_request *requ
 /* Ranks that are not done, by state and reason; and nodes with remarks: on stderr. */
 void fleet_tell_failures(const struct fleet *fleet);
 
+/* As fleet_judge(), of a job that may still run. */
+int fleet_judge_live(const struct fleet *fleet, struct err *err) MUST_CHECK;
+
 /* "n1"; "?" where nobody knows. */
 const char *fleet_node_name(const struct fleet *fleet, const struct fleet_rank *rank);
 

@@ -154,7 +154,7 @@ static int dump_ask(const struct dump_values *values, const struct dump_form *fo
 		return r;
 	if (!values->fleet.is_json)
 		fleet_tell_failures(&fleet);
-	return fleet_judge(&fleet, err);
+	return fleet_judge_live(&fleet, err);
 }
 
 static enum exit_code dump_run(char **argv)

@@ -94,16 +94,20 @@ static void export_tell(const struct fleet_export *done, const struct fleet_form
 	json_number(&json, "samples", done->samples);
 	json_number(&json, "calls", done->calls);
 	json_number(&json, "unread", done->unread);
+	json_number(&json, "cut", done->cut);
+	json_number(&json, "absent", done->absent);
 	json_object_end(&json);
 }
 
-/* Recordings that could not be read are missing in the file. */
-static int unread_judge(const struct fleet_export *done, struct err *err)
+/* Recordings that could not be read are missing in the file, as are ranks without one. */
+static int lacks_judge(const struct fleet_export *done, struct err *err)
 {
-	if (!done->unread)
+	uint64_t lacks = fleet_export_lacks(done);
+
+	if (!lacks)
 		return 0;
-	err_set(err, -EIO, "%" PRIu64 " recording%s could not be read, and %s missing",
-		done->unread, plural(done->unread), is_are(done->unread));
+	err_set(err, -EIO, "%" PRIu64 " of %zu ranks %s missing or not complete in it", lacks,
+		done->fleet->rank_count, is_are(lacks));
 	err_why(err, "%s", done->trouble);
 	return err_exit(err, EXIT_PARTLY);
 }
@@ -135,7 +139,7 @@ static int export_write(const char *folder, const struct export_values *values, 
 	if (r)
 		return r;
 	export_tell(&export, format, values->is_json);
-	return unread_judge(&export, err);
+	return lacks_judge(&export, err);
 }
 
 static enum exit_code export_run(char **argv)

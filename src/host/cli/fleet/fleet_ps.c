@@ -69,7 +69,7 @@ static enum exit_code ps_run(char **argv)
 			print_ranks(&fleet);
 		if (!values.is_json)
 			fleet_tell_failures(&fleet);
-		(void)!fleet_judge(&fleet, &err);
+		(void)!fleet_judge_live(&fleet, &err);
 	}
 	return report_end("fleet ps", values.is_json, &err);
 }

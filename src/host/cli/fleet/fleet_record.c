@@ -123,6 +123,16 @@ static int traced_refuse(uint64_t count, uint64_t most, struct err *err)
 	return err_exit(err, EXIT_USAGE);
 }
 
+/* Ranks on nodes that were silent may speak up later: numbers alone keep them out. */
+static int silent_refuse(const struct fleet *all, struct err *err)
+{
+	err_set(err, -EIO, "%" PRIu64 " of %zu nodes did not answer while ranks were counted",
+		fleet_count_silent(all), all->node_count);
+	err_why(err,
+		"a trace loads code into a rank; nothing numbers these, to keep to --max-traced");
+	return err_fix(err, "leave those nodes out");
+}
+
 /* The first ones, and which. */
 static int ranks_choose(struct fleet_recording *self, const struct fleet *all, uint64_t most,
 			struct err *err)
@@ -131,7 +141,8 @@ static int ranks_choose(struct fleet_recording *self, const struct fleet *all, u
 
 	for (size_t i = 0; i < most; i++) {
 		if (!all->ranks[i].is_told)
-			return traced_refuse(all->rank_count, most, err);
+			return all->rank_count > most ? traced_refuse(all->rank_count, most, err)
+						      : silent_refuse(all, err);
 		if (rank_set_add(&chosen, all->ranks[i].number))
 			return err_set(err, -ENOMEM, "ranks: no memory");
 	}
@@ -146,6 +157,14 @@ static int ranks_choose(struct fleet_recording *self, const struct fleet *all, u
 	return 0;
 }
 
+static int count_check(const struct fleet *all, struct err *err)
+{
+	if (all->is_interrupted)
+		return err_set(err, -EINTR,
+			       "stopped while ranks were counted; nothing is recorded");
+	return all->rank_count ? 0 : fleet_judge_live(all, err);
+}
+
 /* A trace costs a rank more than samples do: who asks for one is asked of how many. */
 static int traced_limit(struct fleet_recording *self, struct err *err)
 {
@@ -154,9 +173,11 @@ static int traced_limit(struct fleet_recording *self, struct err *err)
 	uint64_t most = self->values->traced_max;
 	int r = fleet_ask(&self->whom, &request, /* time_ns */ 0, /* listener */ NULL, &all, err);
 
-	if (r || all.rank_count <= most)
+	if (!r)
+		r = count_check(&all, err);
+	if (r || (all.rank_count <= most && !fleet_count_silent(&all)))
 		return r;
-	return ranks_choose(self, &all, most, err);
+	return ranks_choose(self, &all, MIN(most, all.rank_count), err);
 }
 
 static int recording_ask(struct fleet_recording *self, struct err *err)
@@ -187,22 +208,23 @@ static int recording_show(struct fleet_recording *self, struct err *err)
 {
 	const struct record_fleet_values *values = self->values;
 	struct err nothing = { 0 };
+	uint64_t troubled;
 	int r;
 
 	if (values->fleet.is_json)
 		fleet_write_json(&self->fleet);
 	r = totals_show(&self->fleet, self->folder.path, values->rows, values->fleet.is_json,
-			&nothing);
+			&troubled, &nothing);
 	if (!values->fleet.is_json) {
 		fleet_tell_failures(&self->fleet);
 		if (!r)
 			print(stdout, "\nrecordings are in %s\n", values->output);
 	}
-	if (fleet_judge(&self->fleet, err) && err->exit != EXIT_PARTLY)
+	if (fleet_judge_live(&self->fleet, err) && err->exit != EXIT_PARTLY)
 		return err->code;
 	if (r)
 		*err = nothing;
-	return err->code;
+	return err->code ? err->code : totals_judge(&self->fleet, troubled, err);
 }
 
 static int output_missing(struct err *err)

@@ -27,15 +27,18 @@ static int report_show(const char *folder, const struct report_values *values, s
 {
 	CLEANUP(fleet_done) struct fleet fleet = { 0 };
 	bool is_plain = false;
+	uint64_t troubled;
 	int r = fleet_folder_read(folder, &fleet, &is_plain, err);
 
 	if (!r)
-		r = totals_show(&fleet, folder, values->rows, values->is_json, err);
+		r = totals_show(&fleet, folder, values->rows, values->is_json, &troubled, err);
 	if (r)
 		return r;
 	if (!values->is_json)
 		fleet_tell_failures(&fleet);
-	return is_plain ? 0 : fleet_judge(&fleet, err);
+	if (!is_plain)
+		r = fleet_judge(&fleet, err);
+	return r ? r : totals_judge(&fleet, troubled, err);
 }
 
 int fleet_check_folder(int operands, char **argv, struct err *err)

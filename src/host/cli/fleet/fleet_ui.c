@@ -33,6 +33,7 @@ int fleet_ui_merge(const char *folder, char **ret, struct err *err)
 	struct fleet_export merge = { .folder = folder,
 				      .fleet = &fleet,
 				      .version = LIMPET_VERSION };
+	uint64_t lacks;
 	bool is_plain;
 	int r = path ? fleet_folder_read(folder, &fleet, &is_plain, err)
 		     : err_set(err, -ENOMEM, "'%s': no memory", folder);
@@ -45,9 +46,10 @@ int fleet_ui_merge(const char *folder, char **ret, struct err *err)
 		return err_exit(err, EXIT_NOTHING_CAPTURED);
 	if (r)
 		return r;
-	if (merge.unread)
-		print(stderr, "warning: %" PRIu64 " recording%s could not be read: %s\n",
-		      merge.unread, plural(merge.unread), merge.trouble);
+	lacks = fleet_export_lacks(&merge);
+	if (lacks)
+		print(stderr, "warning: %" PRIu64 " of %zu ranks %s missing or not complete: %s\n",
+		      lacks, fleet.rank_count, is_are(lacks), merge.trouble);
 	*ret = TAKE(path);
 	return 0;
 }

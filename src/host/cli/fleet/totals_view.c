@@ -5,9 +5,11 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/core/text/plural.h"
 #include "host/core/text/print.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -49,8 +51,26 @@ static int totals_check(const struct totals_view *view, struct err *err)
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
 
+static uint64_t troubles_count(const struct fleet_totals *totals)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < totals->rank_count; i++)
+		count += *totals->ranks[i].trouble != '\0';
+	return count;
+}
+
+int totals_judge(const struct fleet *fleet, uint64_t troubled, struct err *err)
+{
+	if (!troubled)
+		return 0;
+	err_set(err, -EIO, "the recording%s of %" PRIu64 " of %zu ranks %s missing or not complete",
+		plural(troubled), troubled, fleet->rank_count, is_are(troubled));
+	return err_exit(err, EXIT_PARTLY);
+}
+
 int totals_show(const struct fleet *fleet, const char *folder, uint64_t rows, bool is_json,
-		struct err *err)
+		uint64_t *ret_troubled, struct err *err)
 {
 	CLEANUP(fleet_totals_done) struct fleet_totals totals = { 0 };
 	struct reading_line line = { .begin_ns = now_ns() };
@@ -65,5 +85,6 @@ int totals_show(const struct fleet *fleet, const char *folder, uint64_t rows, bo
 		r = totals_check(&view, err);
 	if (!r)
 		(is_json ? totals_view_json : totals_view_text)(&view);
+	*ret_troubled = r ? 0 : troubles_count(&totals);
 	return r;
 }

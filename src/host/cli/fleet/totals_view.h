@@ -16,8 +16,11 @@ void totals_view_text(const struct totals_view *view);
 void totals_view_json(const struct totals_view *view);
 
 /* Reads the recordings of a folder with progress for a person, and shows what they come to.  An
- * error where none can be read. */
+ * error where none can be read; `ret_troubled`: how many ranks have one that is cut, or none. */
 int totals_show(const struct fleet *fleet, const char *folder, uint64_t rows, bool is_json,
-		struct err *err) MUST_CHECK;
+		uint64_t *ret_troubled, struct err *err) MUST_CHECK;
+
+/* EXIT_PARTLY where there are such. */
+int totals_judge(const struct fleet *fleet, uint64_t troubled, struct err *err) MUST_CHECK;
 
 #define TOTALS_ROWS 20u

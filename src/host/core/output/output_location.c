@@ -64,14 +64,13 @@ static int descriptor_named(const char *path)
 	return -1;
 }
 
-/* Only we and the machine's own decide what is in it.  A group of the owner's number is hers alone,
- * as distributions make them. */
-static bool is_trusted(const struct stat *folder)
+bool output_is_trusted(const struct stat *present)
 {
-	bool is_private = folder->st_gid == folder->st_uid || !(folder->st_mode & S_IWGRP);
+	/* A group of the owner's number is hers alone, as distributions make them. */
+	bool is_private = present->st_gid == present->st_uid || !(present->st_mode & S_IWGRP);
 
-	return (folder->st_uid == geteuid() || folder->st_uid == 0) && is_private &&
-	       !(folder->st_mode & S_IWOTH);
+	return (present->st_uid == geteuid() || present->st_uid == 0) && is_private &&
+	       !(present->st_mode & S_IWOTH);
 }
 
 static int refuse_link(const char *path, struct err *err)
@@ -151,19 +150,20 @@ static int output_location_look(struct output_location *location, const char *at
 	if (S_ISDIR(present.st_mode))
 		return output_explain(-EISDIR, path, err);
 	if (S_ISLNK(present.st_mode)) {
-		if (!is_trusted(&folder))
+		if (!output_is_trusted(&folder))
 			return refuse_link(path, err);
 		*ret_next = link_target(location, at);
 		return *ret_next ? 1 : output_explain(errno ? -errno : -ENOMEM, path, err);
 	}
 	if (!S_ISREG(present.st_mode)) {
-		if (!is_trusted(&folder) && present.st_uid != geteuid() && present.st_uid != 0)
+		if (!output_is_trusted(&folder) && present.st_uid != geteuid() &&
+		    present.st_uid != 0)
 			return refuse_stream(path, err);
 		return open_stream(location, &present, path, err);
 	}
 	location->is_taken = true;
 	location->is_empty = present.st_size == 0;
-	if (is_trusted(&folder) && present.st_uid == geteuid())
+	if (output_is_trusted(&folder) && present.st_uid == geteuid())
 		location->mode = present.st_mode & 0666;
 	return 0;
 }

@@ -9,6 +9,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 struct output_location {
@@ -21,6 +22,9 @@ struct output_location {
 };
 
 #define OUTPUT_LOCATION_NONE ((struct output_location){ .folder = -1, .stream = -1 })
+
+/* Only we and the machine's own decide what is in this folder or file. */
+bool output_is_trusted(const struct stat *present);
 
 /* Looks, and changes nothing.  "/dev/stdout", "/dev/fd/3" and the like are those descriptors. */
 int output_location_find(struct output_location *ret, const char *path, struct err *err) MUST_CHECK;

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "host/core/cleanup.h"
 #include "host/core/text/foreign.h"
@@ -164,13 +165,26 @@ static ssize_t read_all(int fd, char *buffer, size_t capacity)
 	return (ssize_t)size;
 }
 
+/* A pipe that nobody writes to would keep us waiting. */
+static int open_regular(const char *path)
+{
+	CLEANUP(close) int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct stat file;
+
+	if (fd < 0 || fstat(fd, &file) < 0)
+		return -errno;
+	if (!S_ISREG(file.st_mode))
+		return S_ISDIR(file.st_mode) ? -EISDIR : -EINVAL;
+	return TAKE_FD(fd);
+}
+
 ssize_t text_read_small(const char *path, char *buffer, size_t capacity)
 {
-	CLEANUP(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP(close) int fd = open_regular(path);
 	ssize_t size;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	size = read_all(fd, buffer, capacity - 1);
 	if (size >= 0)
 		buffer[size] = '\0';
@@ -199,16 +213,12 @@ static int read_growing(int fd, size_t limit, char **bytes, size_t *size)
 	}
 }
 
-int text_read_file(const char *path, size_t limit, char **ret, size_t *ret_size)
+static int read_to_end(int fd, size_t limit, char **ret, size_t *ret_size)
 {
-	CLEANUP(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char *bytes = NULL;
 	size_t size = 0;
-	int r;
+	int r = read_growing(fd, limit, &bytes, &size);
 
-	if (fd < 0)
-		return -errno;
-	r = read_growing(fd, limit, &bytes, &size);
 	if (r < 0) {
 		free(bytes);
 		return r;
@@ -217,6 +227,20 @@ int text_read_file(const char *path, size_t limit, char **ret, size_t *ret_size)
 	*ret_size = size;
 	*ret = bytes;
 	return 0;
+}
+
+int text_read_file(const char *path, size_t limit, char **ret, size_t *ret_size)
+{
+	CLEANUP(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : read_to_end(fd, limit, ret, ret_size);
+}
+
+int text_read_regular(const char *path, size_t limit, char **ret, size_t *ret_size)
+{
+	CLEANUP(close) int fd = open_regular(path);
+
+	return fd < 0 ? fd : read_to_end(fd, limit, ret, ret_size);
 }
 
 int text_parse_number(const char *string, uint64_t max, uint64_t *ret)

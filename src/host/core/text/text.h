@@ -42,7 +42,11 @@ int text_set(char **text, const char *value) MUST_CHECK;
  * over limit. */
 int text_read_file(const char *path, size_t limit, char **ret, size_t *ret_size) MUST_CHECK;
 
-/* Reads at most capacity - 1 bytes into a terminated buffer; the number of bytes or -errno. */
+/* The same of a file that anybody may have put there; -EINVAL: it is a pipe or a device. */
+int text_read_regular(const char *path, size_t limit, char **ret, size_t *ret_size) MUST_CHECK;
+
+/* Reads at most capacity - 1 bytes into a terminated buffer; the number of bytes or -errno, -EINVAL
+ * of a pipe or a device. */
 ssize_t text_read_small(const char *path, char *buffer, size_t capacity) MUST_CHECK;
 
 /* What people type.  The whole string must make sense: 0, or -EINVAL, or -ERANGE. */

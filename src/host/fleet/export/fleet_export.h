@@ -16,7 +16,9 @@ struct fleet_export {
 	/* What it came to. */
 	uint64_t ranks, samples, calls;
 	uint64_t unread;   /* recordings that could not be read */
-	char trouble[256]; /* why the first of them could not */
+	uint64_t cut;      /* that are not complete */
+	uint64_t absent;   /* ranks without one */
+	char trouble[256]; /* what is wrong with the first of these */
 };
 
 struct fleet_format {
@@ -43,6 +45,12 @@ typedef int rank_visitor(struct fleet_export *self, struct model *model,
 			 const struct fleet_rank *rank, void *context, struct err *err);
 int fleet_export_each(struct fleet_export *self, rank_visitor *visit, void *context,
 		      struct err *err) MUST_CHECK;
+
+/* How many ranks are missing in it, or not complete. */
+static inline uint64_t fleet_export_lacks(const struct fleet_export *self)
+{
+	return self->unread + self->cut + self->absent;
+}
 
 /* The samples of all as one recording: in an empty file, whose descriptor is taken, or, with -1, in
  * one that is made. */

@@ -12,7 +12,8 @@
 #include <string.h>
 
 #define ITEMS_AT_ONCE 4096u
-#define PID_LIMIT     0x400000 /* the kernel counts to this */
+#define BYTES_AT_ONCE (1u << 20) /* names may be long, and a chunk has a limit */
+#define PID_LIMIT     0x400000   /* the kernel counts to this */
 #define TICKS_HZ      1000000000u
 
 int merged_recording_begin(struct merged_recording *ret, int file, const char *path,
@@ -168,7 +169,7 @@ static int items_write(struct item_run *run, enum chunk_kind kind, uint32_t firs
 		uint32_t at = kind == CHUNK_NAMES ? 0 : first + (uint32_t)i;
 
 		run_begin(run);
-		for (; i < end; i++)
+		for (; i < end && run->bytes.size < BYTES_AT_ONCE; i++)
 			put(run, (uint32_t)i);
 		r = run_end(run, kind, at, err);
 	}

@@ -37,15 +37,25 @@ static int rank_name(struct model *model, const struct fleet *fleet, const struc
 	return r;
 }
 
-/* A recording that cannot be read costs itself only. */
-static void unread_note(struct fleet_export *self, const struct fleet_rank *rank,
-			const struct err *err)
+static void trouble_note(struct fleet_export *self, uint64_t *count, const struct fleet_rank *rank,
+			 const char *why)
 {
-	if (!self->unread++)
-		print_into(self->trouble, sizeof(self->trouble), "rank %u: %s", rank->number,
-			   err->what);
+	if (!fleet_export_lacks(self))
+		print_into(self->trouble, sizeof(self->trouble), "rank %u: %s", rank->number, why);
+	(*count)++;
 }
 
+static void cut_note(struct fleet_export *self, const struct fleet_rank *rank,
+		     const struct model *model)
+{
+	char end[sizeof(self->trouble)];
+
+	model_describe_end(model, end, sizeof(end));
+	if (*end)
+		trouble_note(self, &self->cut, rank, end);
+}
+
+/* A recording that cannot be read costs itself only. */
 static int rank_open(struct fleet_export *self, const struct fleet_rank *rank, struct model **ret,
 		     struct err *err)
 {
@@ -54,7 +64,7 @@ static int rank_open(struct fleet_export *self, const struct fleet_rank *rank, s
 	int r = path ? model_open(path, ret, &unread) : -ENOMEM;
 
 	if (r && r != -ENOMEM) {
-		unread_note(self, rank, &unread);
+		trouble_note(self, &self->unread, rank, unread.what);
 		return 0;
 	}
 	if (!r)
@@ -63,6 +73,7 @@ static int rank_open(struct fleet_export *self, const struct fleet_rank *rank, s
 		r = rank_name(*ret, self->fleet, rank);
 	if (r)
 		return err_set(err, r, "rank %u: no memory", rank->number);
+	cut_note(self, rank, *ret);
 	(*ret)->samples->view = self->view;
 	model_use_wall_clock(*ret);
 	return 0;
@@ -73,13 +84,16 @@ int fleet_export_each(struct fleet_export *self, rank_visitor *visit, void *cont
 {
 	int r = 0;
 
+	self->unread = self->cut = self->absent = 0; /* some formats go through them twice */
 	for (size_t i = 0; !r && i < self->fleet->rank_count; i++) {
 		const struct fleet_rank *rank = &self->fleet->ranks[i];
 		CLEANUP(model_free) struct model *model = NULL;
 
-		if (!*rank->recording)
-			continue;
-		r = rank_open(self, rank, &model, err);
+		if (*rank->recording)
+			r = rank_open(self, rank, &model, err);
+		else
+			trouble_note(self, &self->absent, rank,
+				     *rank->reason ? rank->reason : "it has no recording");
 		if (!r && model)
 			r = visit(self, model, rank, context, err);
 	}

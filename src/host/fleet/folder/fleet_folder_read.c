@@ -253,13 +253,14 @@ int fleet_folder_read(const char *path, struct fleet *ret, bool *ret_is_plain, s
 	CLEANUP(free) char *list = fleet_folder_path(path, "fleet.json");
 	CLEANUP(free) char *text = NULL;
 	size_t size = 0;
-	int r = list ? text_read_file(list, FLEET_JSON_MAX, &text, &size) : -ENOMEM;
+	int r = list ? text_read_regular(list, FLEET_JSON_MAX, &text, &size) : -ENOMEM;
 
 	*ret_is_plain = r == -ENOENT;
 	if (r == -ENOENT)
 		return plain_read(path, ret, err);
 	if (r)
-		return err_set(err, r, "read '%s/fleet.json': %s", path, strerror(-r));
+		return err_set(err, r, "read '%s': %s", list ? list : path,
+			       r == -EINVAL ? "it is no file" : strerror(-r));
 	r = fleet_json_read(text, size, ret);
 	if (r)
 		return json_refuse(list, r, err);

@@ -72,7 +72,7 @@ static int file_begin(const struct received *self, const struct fleet *fleet,
 static void piece_write(struct received *self, const struct fleet *fleet,
 			struct received_file *file, const struct piece_message *piece)
 {
-	if (file->error || file->is_torn || file->is_told)
+	if (file->error || file->is_torn || file->is_told || !piece->size)
 		return;
 	if (piece->offset != file->bytes) {
 		file->is_torn = true;
@@ -86,6 +86,20 @@ static void piece_write(struct received *self, const struct fleet *fleet,
 		return;
 	file->bytes += piece->size;
 	self->bytes += piece->size;
+}
+
+static void file_close(struct received_file *file)
+{
+	if (file->fd >= 0 && close(TAKE_FD(file->fd)) < 0 && !file->error)
+		file->error = -errno;
+}
+
+static void file_end(struct received_file *file, const struct recorded_message *told)
+{
+	file->is_told = true;
+	file->is_there = told->is_there;
+	file->told_bytes = told->size_bytes;
+	file_close(file);
 }
 
 int received_take(struct received *self, const struct fleet *fleet, uint32_t node, uint32_t kind,
@@ -102,11 +116,8 @@ int received_take(struct received *self, const struct fleet *fleet, uint32_t nod
 			piece_write(self, fleet, file, &piece);
 	} else if (kind == MESSAGE_RECORDED && recorded_take(cursor, &recorded)) {
 		r = file_find(self, fleet, node, recorded.pid, &file);
-		if (file) {
-			file->is_told = true;
-			file->is_there = recorded.is_there;
-			file->told_bytes = recorded.size_bytes;
-		}
+		if (file)
+			file_end(file, &recorded);
 	}
 	return r;
 }
@@ -128,12 +139,6 @@ static bool file_blame(const struct received_file *file, char *ret, size_t room)
 	return true;
 }
 
-static void file_close(struct received_file *file)
-{
-	if (file->fd >= 0 && close(TAKE_FD(file->fd)) < 0 && !file->error)
-		file->error = -errno;
-}
-
 static int file_settle(struct received_file *file, struct fleet *fleet)
 {
 	struct fleet_rank *rank = fleet_find_rank(fleet, file->node, file->top);
@@ -145,9 +150,8 @@ static int file_settle(struct received_file *file, struct fleet *fleet)
 	return fleet_set_state(fleet, rank, RANK_CUT, reason);
 }
 
-/* Whoever wrote it: a node that has died may have left a part. */
-static int recording_find(const struct received *self, const struct fleet *fleet,
-			  struct fleet_rank *rank)
+/* Whoever wrote it: a node that has died may have left a part.  Without one, no rank is done. */
+static int recording_find(const struct received *self, struct fleet *fleet, struct fleet_rank *rank)
 {
 	CLEANUP(free) char *path = NULL;
 	struct stat there;
@@ -158,7 +162,7 @@ static int recording_find(const struct received *self, const struct fleet *fleet
 	if (!path)
 		return -ENOMEM;
 	if (lstat(path, &there) || !S_ISREG(there.st_mode) || !there.st_size)
-		return 0;
+		return fleet_set_state(fleet, rank, RANK_CUT, "its recording is missing");
 	return text_set(&rank->recording, strrchr(path, '/') + 1);
 }
 

@@ -9,7 +9,7 @@
 struct received_file {
 	uint32_t node;
 	pid_t top;
-	int fd; /* -1: nothing has come */
+	int fd; /* -1: nothing has come, or all */
 	uint64_t bytes;
 	uint64_t told_bytes; /* as long as its node says it is */
 	bool is_told;        /* that it is complete */

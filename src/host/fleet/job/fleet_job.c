@@ -38,7 +38,6 @@ struct fleet_job {
 	uint64_t until_ns, heard_ns; /* heard: of a new node, last */
 	bool is_leaving;             /* node parts were told to end */
 	bool has_failed;             /* no memory */
-	struct fleet_outcome outcome;
 };
 
 static int image_open(struct fleet_job *self, struct err *err)
@@ -125,7 +124,8 @@ static int starts_run(struct fleet_job *self, struct err *err)
 
 		start->node = plan->is_one_start ? NODE_NONE : (uint32_t)i;
 		start->is_copied = self->options->is_copied;
-		start->heard_max = self->options->heard_max;
+		start->piece_max = self->options->piece_max *
+				   (plan->is_one_start ? MAX(plan->node_count, 1u) : 1u);
 		start->has_ended = start->node != NODE_NONE && plan->nodes[i].trouble;
 		if (!start->has_ended)
 			r = start_run(self, start, err);
@@ -265,7 +265,7 @@ static void pipes_serve(struct fleet_job *self)
 			node_start_write(start, self->image, self->image_size);
 	}
 	if (self->fds[count - 1].revents && interrupt_take(self->options->signals))
-		self->outcome.is_interrupted = true;
+		self->fleet->is_interrupted = true;
 }
 
 /* Nobody will speak through it any more: those that have not come to their end are lost. */
@@ -353,10 +353,9 @@ static void job_serve(struct fleet_job *self)
 		starts_look(self);
 		if (listener->looked)
 			listener->looked(listener->context);
-		if (all_have_ended(self) || self->outcome.is_interrupted)
+		if (all_have_ended(self) || self->fleet->is_interrupted)
 			job_leave(self);
 	}
-	self->outcome.is_late = !all_have_ended(self) && !self->outcome.is_interrupted;
 }
 
 static void late_explain(struct fleet_job *self)
@@ -369,8 +368,8 @@ static void late_explain(struct fleet_job *self)
 		if (node->phase == NODE_GREETED)
 			node->phase = NODE_LOST;
 		node_trouble(self, i,
-			     self->outcome.is_interrupted ? "stopped by a signal"
-							  : "no answer in time");
+			     self->fleet->is_interrupted ? "stopped by a signal"
+							 : "no answer in time");
 	}
 }
 
@@ -425,8 +424,7 @@ static int job_settle(struct fleet_job *self, struct err *err)
 	return 0;
 }
 
-int fleet_job_run(const struct fleet_job_options *options, struct fleet *fleet,
-		  struct fleet_outcome *ret, struct err *err)
+int fleet_job_run(const struct fleet_job_options *options, struct fleet *fleet, struct err *err)
 {
 	struct fleet_job self = { .options = options, .fleet = fleet, .image = -1 };
 	int r = image_open(&self, err);
@@ -453,6 +451,5 @@ int fleet_job_run(const struct fleet_job_options *options, struct fleet *fleet,
 	free(self.fds);
 	if (self.image >= 0)
 		close(self.image);
-	*ret = self.outcome;
 	return r;
 }

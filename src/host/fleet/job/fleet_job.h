@@ -24,17 +24,12 @@ struct fleet_job_options {
 	const char *version;         /* of this limpet */
 	uint64_t limit_ns;           /* for all of it */
 	uint64_t leave_ns;           /* for node parts to end after they were told to; 0: 3 s */
-	uint64_t heard_max; /* bytes of one node; 0: HEARD_MAX, or of all HEARD_OF_ALL_MAX */
-	int signals;        /* of interrupt_watch(); -1: none */
+	uint64_t piece_max;          /* bytes of recordings that one node may send; 0: none */
+	int signals;                 /* of interrupt_watch(); -1: none */
 	struct fleet_job_listener listener;
-};
-
-struct fleet_outcome {
-	bool is_interrupted;
-	bool is_late; /* the time was over */
 };
 
 /* Runs it to its end: *fleet, which is the caller's and zero, has what nodes told and is settled.
  * An error only where nothing could be begun, or for lack of memory. */
 int fleet_job_run(const struct fleet_job_options *options, struct fleet *fleet,
-		  struct fleet_outcome *ret, struct err *err) MUST_CHECK;
+		  struct err *err) MUST_CHECK;

@@ -11,6 +11,7 @@
 #include "host/fleet/node/lifeline.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ int node_start_run(struct node_start *self, const char *const *argv, struct err 
 	spoken_forget(self);
 	self->line_size = self->error_size = 0;
 	self->has_ended = self->is_wanted = self->is_greeted = false;
-	self->sent_bytes = self->heard_bytes = 0;
+	self->sent_bytes = self->heard_bytes = self->piece_bytes = 0;
 	self->last_words[0] = '\0';
 	return child_start(&self->child, argv, err);
 }
@@ -66,22 +67,32 @@ static void words_keep(struct node_start *self, struct text text)
 
 static uint64_t heard_max(const struct node_start *self)
 {
-	if (self->heard_max)
-		return self->heard_max;
 	return self->node == NODE_NONE ? HEARD_OF_ALL_MAX : HEARD_MAX;
 }
 
 static bool has_said_too_much(const struct node_start *self)
 {
-	return self->heard_bytes > heard_max(self);
+	return self->heard_bytes > heard_max(self) || self->piece_bytes > self->piece_max;
+}
+
+/* A message is whole, and was counted by its lines. */
+static void piece_count(struct node_start *self, const struct bytes *message)
+{
+	struct cursor cursor = { message->data, message->data + message->size, false };
+
+	if (!self->piece_max || message_kind(&cursor) != MESSAGE_PIECE)
+		return;
+	self->heard_bytes -= MIN(message->size, self->heard_bytes);
+	self->piece_bytes += message->size;
 }
 
 /* Nobody knows what else it would say. */
 static void start_hush(struct node_start *self)
 {
+	uint64_t most = self->piece_bytes > self->piece_max ? self->piece_max : heard_max(self);
+
 	snprintf(self->last_words, sizeof(self->last_words),
-		 "said more than %u MiB, and is not heard any more",
-		 (unsigned)(heard_max(self) >> 20));
+		 "said more than %" PRIu64 " MiB, and is not heard any more", most >> 20);
 	child_ask_to_end(&self->child);
 }
 
@@ -106,6 +117,7 @@ static void line_take(struct node_start *self, struct text text,
 		return;
 	switch (line_stream_take(&spoken->stream, &line)) {
 	case STREAM_MESSAGE:
+		piece_count(self, &spoken->stream.message);
 		listener->message(listener->context, self, spoken);
 		break;
 	case STREAM_END:

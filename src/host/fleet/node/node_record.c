@@ -4,6 +4,7 @@
  */
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/core/output/output_location.h"
 #include "host/core/text/text.h"
 #include "host/fleet/node/node_private.h"
 #include "host/fleet/node/rank_recorder.h"
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -33,7 +35,16 @@ struct recording_round {
 	uint64_t stop_ns; /* when they are asked to stop, if they have not by themselves */
 };
 
-/* Home's fleet.json, with home's mark in it: another folder of that path is none of ours. */
+static bool is_ours(const char *path, mode_t kind)
+{
+	struct stat present;
+
+	return !lstat(path, &present) && (present.st_mode & S_IFMT) == kind &&
+	       output_is_trusted(&present);
+}
+
+/* Home's fleet.json, with home's mark in it: another folder of that path is none of ours, nor is
+ * one that others may write to. */
 static bool folder_is_here(const struct record_wish *wish)
 {
 	char path[PATH_MAX], text[MARK_BYTES];
@@ -41,6 +52,8 @@ static bool folder_is_here(const struct record_wish *wish)
 
 	if (!*wish->folder || !*wish->mark ||
 	    snprintf(path, sizeof(path), "%s/fleet.json", wish->folder) >= (int)sizeof(path))
+		return false;
+	if (!is_ours(wish->folder, S_IFDIR) || !is_ours(path, S_IFREG))
 		return false;
 	size = text_read_small(path, text, sizeof(text));
 	return size > 0 && strstr(text, wish->mark) && !access(wish->folder, W_OK);

@@ -183,6 +183,8 @@ static int rank_read(struct totals_job *job, size_t index)
 
 	if (*name && !path)
 		return -ENOMEM;
+	if (!path && rank_is_good(&job->fleet->ranks[index]))
+		print_into(rank->trouble, sizeof(rank->trouble), "its recording is missing");
 	if (path) {
 		r = reading_open(&reading, path, &err);
 		pthread_mutex_lock(&job->lock);

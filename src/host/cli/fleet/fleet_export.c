@@ -174,6 +174,7 @@ const struct command command_fleet_export = {
 	.print_details = formats_print,
 	.notes =
 		"Times are the time of day on each rank's node.  Formats of samples hold all ranks, by name.\n"
+		"Exit code 8: some ranks are missing or not complete; what is there is written.\n"
 		"\n"
 		"examples:\n"
 		"  limpet fleet export run1                      the flame graph, run1.html\n"

@@ -186,7 +186,7 @@ static int code_number(struct merged_recording *self, const struct sample_code *
 	for (uint32_t i = 0; i < code->build_id_size; i++)
 		snprintf(build_id + 2 * i, 3, "%02x", code->build_id[i]);
 	if (asprintf(&key, "%u %lld %s %s", (unsigned)code->kind,
-		     code->process == PROCESS_NONE ? -1ll
+		     code->process == PROCESS_NONE ? -1LL
 						   : (long long)self->processes + code->process,
 		     build_id, code->path) < 0)
 		return -ENOMEM;
@@ -296,8 +296,10 @@ static int family_write(struct merged_recording *self, const struct model *model
 			const struct merged_rank *rank, struct err *err)
 {
 	CLEANUP(free) int32_t *pids = calloc(model->process_count + 1, sizeof(*pids));
-	int r = pids ? 0 : err_set(err, -ENOMEM, "ranks: no memory");
+	int r = 0;
 
+	if (!pids)
+		return err_set(err, -ENOMEM, "ranks: no memory");
 	for (uint32_t i = 0; !r && i < model->process_count; i++)
 		r = process_add(self, model->processes[i], rank, &pids[i], err);
 	for (uint32_t i = 0; !r && i < model->thread_count; i++)

@@ -37,6 +37,7 @@ struct prison {
 static char secret[256], written[300];
 static struct stat secret_file;
 static bool was_open[DESCRIPTORS];
+static int home; /* its own root */
 static union {
 	struct file_handle handle;
 	char bytes[sizeof(struct file_handle) + 128];
@@ -103,7 +104,8 @@ static void follow_links(int fd)
 	}
 }
 
-/* The directories of this thread are its own. */
+/* The directories of this thread are its own.  It comes home: with a root that one descriptor has
+ * given it, another inside its prison would lead out, which needs nobody's help. */
 static void go_there(int fd)
 {
 	if (fchdir(fd))
@@ -114,6 +116,8 @@ static void go_there(int fd)
 		(void)!chdir("..");
 	(void)!chroot(".");
 	judge(open(secret, O_RDONLY), "read the host's file from a new root");
+	(void)!fchdir(home);
+	(void)!chroot(".");
 }
 
 static void reach_into(int fd)
@@ -197,6 +201,7 @@ static void live(const struct prison *prison)
 		root_pivot();
 	else
 		root_change();
+	home = open(".", O_PATH | O_DIRECTORY);
 	for (int fd = 0; fd < DESCRIPTORS; fd++)
 		was_open[fd] = fcntl(fd, F_GETFD) >= 0;
 	capabilities_keep(prison->capabilities);

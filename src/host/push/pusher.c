@@ -86,6 +86,7 @@ int pusher_open(struct pusher **ret, const struct pusher_options *options, struc
 	if (!self)
 		return err_set(err, -ENOMEM, "no memory");
 	self->options = *options;
+	self->options.sampling.is_python_unwatched = true;
 	self->begin_ns = boot_now_ns();
 	r = pusher_begin(self, err);
 	if (r)

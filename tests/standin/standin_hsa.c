@@ -72,7 +72,7 @@ static bool is_dying;
 static jmp_buf *way_out; /* of the next hsa_init() */
 static pthread_mutex_t boot = PTHREAD_MUTEX_INITIALIZER;
 
-static void fill_tables(void);
+static void reset_tables(void);
 static void register_tables(void);
 
 bool standin_hsa_is_open(void)
@@ -106,7 +106,7 @@ static int do_shut_down(void)
 		return HSA_CLOSED;
 	pthread_mutex_lock(&boot);
 	if (users == 1) {
-		fill_tables();
+		reset_tables();
 		__atomic_store_n(&is_dying, true, __ATOMIC_RELEASE);
 		standin_hsa_die();
 		nanosleep(&(struct timespec){ 0, 2 * LATE_NS }, NULL);
@@ -222,6 +222,20 @@ static void fill(struct table_version *version, void **slots, uint32_t count, ui
 		slots[i] = (void *)standin_nothing;
 }
 
+/* The largest has CORE_SLOTS. */
+static const struct {
+	void **slots;
+	unsigned count;
+} changeable[SUB_TABLES] = {
+	{ core.slots, CORE_SLOTS },
+	{ amd_ext.slots, AMD_SLOTS },
+	{ finalizer_ext.slots, FINALIZER_SLOTS },
+	{ image_ext.slots, IMAGE_SLOTS },
+	{ tools.slots, TOOLS_SLOTS },
+	{ sampling_ext.slots, SAMPLING_SLOTS },
+};
+static void *fresh[SUB_TABLES][CORE_SLOTS];
+
 __attribute__((constructor)) static void fill_tables(void)
 {
 	void *sub_tables[] = { &core, &amd_ext, &finalizer_ext, &image_ext, &tools, &sampling_ext };
@@ -252,6 +266,16 @@ __attribute__((constructor)) static void fill_tables(void)
 		amd_ext.slots[at->slot] = at->function;
 	if (getenv("STANDIN_NO_TIMES"))
 		amd_ext.slots[SLOT_hsa_amd_profiling_get_dispatch_time] = NULL;
+	for (unsigned i = 0; i < SUB_TABLES; i++)
+		memcpy(fresh[i], changeable[i].slots, changeable[i].count * sizeof(void *));
+}
+
+/* Entry by entry: other threads call through them meanwhile, and find none that does nothing. */
+static void reset_tables(void)
+{
+	for (unsigned i = 0; i < SUB_TABLES; i++)
+		for (unsigned k = 0; k < changeable[i].count; k++)
+			__atomic_store_n(&changeable[i].slots[k], fresh[i][k], __ATOMIC_RELAXED);
 }
 
 ROCPROFILER_REGISTER_DEFINE_IMPORT(hsa, HSA_VERSION)

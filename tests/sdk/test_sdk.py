@@ -350,6 +350,11 @@ class SdkTest(ToolCase):
         self.assert_counts(done)
         self.assertEqual(self.log.lines("finalize"), [["finalize", "16", "-1"]])
         self.assertEqual(self.log.lines("agents"), [["agents", "3"]])
+        # A number without a list would be read by tools as a list: 206141652992 bytes, level 2, a link from 1 to 0. The other
+        # device's driver tells numbers, and has no files.
+        self.assertEqual([" ".join(words[1:]) for words in self.log.lines("parts")],
+                         [f"banks 1 listed 1 {206141652992 % 2 ** 32}", "caches 2 listed 1 2", "links 1 listed 2 0",
+                          "banks 0 none 0 0", "caches 0 none 0 0", "links 0 none 0 0"])
 
 
 if __name__ == "__main__":

@@ -115,10 +115,27 @@ static void on_call(record_t record, uint64_t *user_data, void *data)
 #ifdef LAUNCHED
 enum { AGENT_BYTES = 312 };
 
+/* What a node has of something, and what the last of them says of itself. */
+static void show_parts(const char *name, const void *agent, size_t count_at, size_t list_at,
+		       size_t words)
+{
+	unsigned count = *(const unsigned *)((const char *)agent + count_at);
+	const uint32_t *list = *(const uint32_t *const *)((const char *)agent + list_at);
+	const uint32_t *last = count && list ? list + (count - 1) * words : NULL;
+
+	log_line("parts %s %u %s %u %u", name, count, list ? "listed" : "none", last ? last[0] : 0,
+		 last ? last[4] : 0);
+}
+
 static int on_agents(int version, const void **list, size_t count, void *data)
 {
-	(void)version, (void)list, (void)data;
+	(void)version, (void)data;
 	log_line("agents %zu", count);
+	for (size_t i = 1; i < count; i++) {
+		show_parts("banks", list[i], 28, 224, 6);
+		show_parts("caches", list[i], 32, 232, 10);
+		show_parts("links", list[i], 36, 240, 12);
+	}
 	return 0;
 }
 

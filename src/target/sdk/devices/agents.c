@@ -8,6 +8,8 @@
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/runtime/topology.h"
+#include "target/sdk/devices/agent_parts.h"
+#include "target/sdk/devices/properties.h"
 #include "target/sdk/service.h"
 #include "target/sdk/status.h"
 #include "target/sdk/tables/intercept.h"
@@ -74,6 +76,7 @@ static struct agent agents[AGENTS_MAX];
 static struct {
 	char name[LETTERS + 1], vendor[LETTERS + 1], product[LETTERS + 1], model[LETTERS + 1];
 	uint64_t hsa;
+	struct part_counts parts;
 } words[AGENTS_MAX];
 static unsigned agent_count;
 static struct {
@@ -82,23 +85,15 @@ static struct {
 } pools[POOLS_MAX];
 static unsigned pool_count;
 static uint32_t is_asking;
+static uint32_t has_read_parts;
 static bool has_driver; /* its files are there */
 static uint32_t has_asked_hsa;
 static queue_info *ask_queue; /* NULL: HSA has no such function */
 
-#define PROPERTY(text, member)                                                            \
-	{                                                                                 \
-		text, offsetof(struct agent, member), sizeof(((struct agent *)0)->member) \
-	}
-static const struct {
-	const char *name;
-	uint16_t at, size;
-} properties[] = {
+#define PROPERTY(text, member) PROPERTY_OF(struct agent, text, member)
+static const struct property properties[] = {
 	PROPERTY("cpu_cores_count", cpu_cores),
 	PROPERTY("simd_count", simds),
-	PROPERTY("mem_banks_count", banks),
-	PROPERTY("caches_count", caches_count),
-	PROPERTY("io_links_count", links),
 	PROPERTY("cpu_core_id_base", core_base),
 	PROPERTY("simd_id_base", simd_base),
 	PROPERTY("max_waves_per_simd", waves_per_simd),
@@ -133,43 +128,13 @@ static const struct {
 	{ "unique_id", offsetof(struct agent, uuid), sizeof(uint64_t) },
 };
 
-static uint64_t number_in(const char *text)
-{
-	uint64_t value = 0;
-
-	for (; *text >= '0' && *text <= '9'; text++)
-		value = value * 10 + (uint64_t)(*text - '0');
-	return value;
-}
-
-static bool begins_with(const char *line, const char *name)
-{
-	size_t length = text_length(name);
-
-	return !memcmp(line, name, length) && line[length] == ' ';
-}
-
-static void take_property(struct agent *agent, const char *line)
-{
-	for (unsigned i = 0; i < ARRAY_SIZE(properties); i++) {
-		uint64_t value;
-
-		if (!begins_with(line, properties[i].name))
-			continue;
-		value = number_in(line + text_length(properties[i].name) + 1);
-		memcpy((char *)agent + properties[i].at, &value, properties[i].size);
-	}
-}
-
-static void take_properties(struct agent *agent, const char *text)
-{
-	while (*text) {
-		take_property(agent, text);
-		while (*text && *text != '\n')
-			text++;
-		text += *text == '\n';
-	}
-}
+/* How many parts of each kind a node has, until they are read. */
+#define PARTS_PROPERTY(text, member) PROPERTY_OF(struct part_counts, text, member)
+static const struct property part_properties[] = {
+	PARTS_PROPERTY("mem_banks_count", banks),
+	PARTS_PROPERTY("caches_count", caches),
+	PARTS_PROPERTY("io_links_count", links),
+};
 
 /* The first line of a file. */
 static void take_line(char *letters, char *text)
@@ -240,10 +205,12 @@ static void ask_driver(void)
 		agent = add_agent(node);
 		if (!agent)
 			return;
-		take_properties(agent, text);
+		properties_take(agent, properties, ARRAY_SIZE(properties), text);
+		properties_take(&words[i].parts, part_properties, ARRAY_SIZE(part_properties),
+				text);
 		agent_derive(agent);
 		if (topology_read(node, "gpu_id", text, sizeof(text)))
-			agent->gpu = number_in(text);
+			agent->gpu = property_number(text);
 		if (agent->type == AGENT_GPU)
 			name_device(agent->gfx_version, words[i].name);
 		if (agent->type == AGENT_GPU && topology_read(node, "name", text, sizeof(text)))
@@ -416,6 +383,26 @@ struct sdk_handle agent_of_number(uint32_t node)
 	return agent ? agent->id : (struct sdk_handle){ 0 };
 }
 
+/* Hundreds of files, so not before a tool asks for agents.  Who asks at the same time finds none of
+ * a list, or all of it. */
+static void parts_read_once(void)
+{
+	if (!has_driver || __atomic_exchange_n(&has_read_parts, 1, __ATOMIC_SEQ_CST))
+		return;
+	for (unsigned i = 0; i < agent_count; i++) {
+		struct agent *agent = &agents[i];
+		struct part_counts *counts = &words[i].parts;
+
+		agent->mem_banks = parts_read(agent->node, PART_BANKS, &counts->banks);
+		agent->caches = parts_read(agent->node, PART_CACHES, &counts->caches);
+		agent->io_links = parts_read(agent->node, PART_LINKS, &counts->links);
+		/* Release: who finds the number finds the list. */
+		__atomic_store_n(&agent->banks, counts->banks, __ATOMIC_RELEASE);
+		__atomic_store_n(&agent->caches_count, counts->caches, __ATOMIC_RELEASE);
+		__atomic_store_n(&agent->links, counts->links, __ATOMIC_RELEASE);
+	}
+}
+
 SDK_EXPORT int rocprofiler_query_available_agents(int version, agents_function *callback,
 						  size_t agent_size, void *data);
 
@@ -430,6 +417,7 @@ int rocprofiler_query_available_agents(int version, agents_function *callback, s
 	if (agent_size > sizeof(struct agent))
 		return SDK_INCOMPATIBLE_ABI;
 	ask_once();
+	parts_read_once();
 	for (unsigned i = 0; i < agent_count; i++)
 		list[i] = &agents[i];
 	return callback(version, list, agent_count, data);

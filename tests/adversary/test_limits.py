@@ -123,6 +123,22 @@ class EndlessLists(TargetTest):
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root")
+class FileSizes(TargetTest):
+    def test_a_program_that_does_not_fit_is_not_run(self):
+        """The limit of file sizes holds for memory files: an injector that was cut would hold a target, and die."""
+        target = self.target("plain", "idle")
+        with tempfile.TemporaryDirectory() as folder:
+            for size in range(250000, 650001, 100000):
+                for words in (["attach", str(target.pid), "--duration", "0"],
+                              ["record", "--io-trace", "-o", os.path.join(folder, f"{size}.limpet"), "--", "true"]):
+                    done = subprocess.run(["prlimit", f"--fsize={size}", LIMPET, *words], capture_output=True, text=True,
+                                          timeout=PATIENCE_S)
+                    self.assertIn(done.returncode, (0, 1), done)
+                    self.assertNotIn("killed by signal", done.stderr)
+                    self.assertNotIn("could not run", done.stderr)
+        self.assertTrue(target.stats.wait_turn())
+
+
 class FullDisks(TargetTest):
     """What is said to be in a recording is in it."""
 

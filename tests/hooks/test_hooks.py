@@ -559,6 +559,13 @@ class Hooks(unittest.TestCase):
             self.assertEqual(seen["texts"], 0)
         self.assert_well(target)
 
+    def test_an_address_for_which_there_was_no_room(self):
+        target = self.target("traced", "nowhere")
+        trace = self.trace(target.pid, "io", least={"accept": 50})
+        [seen] = functions_named(trace, "accept")
+        self.assertEqual(seen["texts"], 0)
+        self.assert_well(target)
+
     def test_only_locks_that_are_held(self):
         target = self.target("traced", "locks")
         before = target.stats.word("turns")

@@ -477,6 +477,50 @@ static void files_run(const void *data)
 	}
 }
 
+/* Somebody who listens, under a name that the kernel finds. */
+static int listener_make(struct sockaddr_un *ret, socklen_t *ret_size)
+{
+	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	*ret_size = sizeof(*ret);
+	if (bind(listener, (struct sockaddr *)ret, sizeof(ret->sun_family)) ||
+	    listen(listener, 1) || getsockname(listener, (struct sockaddr *)ret, ret_size))
+		workload_fail("listen");
+	return listener;
+}
+
+/* An address for which there is no room is not written, only how long it is. */
+static void accept_nowhere(int listener, const struct sockaddr_un *name, socklen_t size)
+{
+	int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), accepted;
+	socklen_t room = 0;
+
+	if (connect(client, (const struct sockaddr *)name, size))
+		workload_fail("connect");
+	/* NOLINTNEXTLINE: an address that is not there */
+	accepted = accept(listener, (struct sockaddr *)8, &room);
+	if (accepted < 0 || !room)
+		workload_corrupt("accept without room");
+	close(accepted);
+	close(client);
+}
+
+static void nowhere_run(const void *data)
+{
+	struct sockaddr_un name;
+	socklen_t size;
+	int listener = listener_make(&name, &size);
+
+	(void)data;
+	workload_ready();
+	for (;;) {
+		accept_nowhere(listener, &name, size);
+		usleep(1000);
+		workload_turn();
+	}
+}
+
 /* What is wrong with these calls is found before anybody looks at the address. */
 static void unread_run(const void *data)
 {
@@ -615,12 +659,21 @@ static void stdio_run(const void *data)
 }
 
 const struct workload workloads[] = {
-	{ "sites", sites_run, NULL },     { "stdio", stdio_run, NULL },
-	{ "longjmp", longjmp_run, NULL }, { "siglongjmp", siglongjmp_run, NULL },
-	{ "cancel", cancel_run, NULL },   { "fork", fork_run, NULL },
-	{ "handler", handler_run, NULL }, { "altstack", altstack_run, NULL },
-	{ "late", late_run, NULL },       { "foreign", foreign_run, NULL },
-	{ "blocked", blocked_run, NULL }, { "parked", parked_run, NULL },
-	{ "locks", locks_run, NULL },     { "files", files_run, NULL },
-	{ "unread", unread_run, NULL },   { NULL, NULL, NULL },
+	{ "sites", sites_run, NULL },
+	{ "stdio", stdio_run, NULL },
+	{ "longjmp", longjmp_run, NULL },
+	{ "siglongjmp", siglongjmp_run, NULL },
+	{ "cancel", cancel_run, NULL },
+	{ "fork", fork_run, NULL },
+	{ "handler", handler_run, NULL },
+	{ "altstack", altstack_run, NULL },
+	{ "late", late_run, NULL },
+	{ "foreign", foreign_run, NULL },
+	{ "blocked", blocked_run, NULL },
+	{ "parked", parked_run, NULL },
+	{ "locks", locks_run, NULL },
+	{ "files", files_run, NULL },
+	{ "unread", unread_run, NULL },
+	{ "nowhere", nowhere_run, NULL },
+	{ NULL, NULL, NULL },
 };

@@ -69,7 +69,11 @@ static int program_in_directory(const char *directory, const void *bytes, size_t
 	if (fd < 0)
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	readable = descriptor_write(fd, bytes, size) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	readable = descriptor_write(fd, bytes, size);
+	if (!readable) {
+		readable = open(path, O_RDONLY | O_CLOEXEC);
+		readable = readable < 0 ? -errno : readable;
+	}
 	close(fd); /* a file open for writing cannot be executed */
 	return readable;
 }
@@ -77,13 +81,15 @@ static int program_in_directory(const char *directory, const void *bytes, size_t
 int program_open(const char *name, const void *bytes, size_t size)
 {
 	static const char *const directories[] = { "/dev/shm", "/tmp", "/var/tmp", "/run" };
-	int fd = memfd_open(name, true);
+	int fd = memfd_open(name, true), r = fd < 0 ? fd : descriptor_write(fd, bytes, size);
 
-	if (fd >= 0 && !descriptor_write(fd, bytes, size))
-		return fd;
-	for (size_t i = 0; i < ARRAY_SIZE(directories) && fd < 0; i++)
+	if (r && fd >= 0)
+		close(fd);
+	for (size_t i = 0; r && i < ARRAY_SIZE(directories); i++) {
 		fd = program_in_directory(directories[i], bytes, size);
-	return fd;
+		r = MIN(fd, 0);
+	}
+	return r ? r : fd;
 }
 
 struct job *job_new(int *ret_fd)

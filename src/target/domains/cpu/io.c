@@ -3,6 +3,7 @@
  */
 #include "target/domains/cpu/cpu.h"
 #include "target/domains/cpu/peer.h"
+#include "target/hooks/stack.h"
 #include "target/hooks/thread.h"
 #include "target/hooks/writer.h"
 
@@ -77,12 +78,19 @@ static void write_connect(struct writer *writer, const struct hook *hook,
 		write_peer(writer, frame, (uint32_t)frame->arguments[2]);
 }
 
+/* What is said is how long the address is, not how much of it found room. */
 static void write_accept(struct writer *writer, const struct hook *hook,
 			 const struct hook_frame *frame, uint64_t end)
 {
-	if (hook_write_call(writer, hook, frame, end) && (int32_t)frame->results[0] >= 0 &&
-	    frame->arguments[1] && frame->arguments[2])
-		write_peer(writer, frame, *(const uint32_t *)frame->arguments[2]);
+	const void *address = (const void *)frame->arguments[1];
+	uint32_t size;
+
+	if (!hook_write_call(writer, hook, frame, end) || (int32_t)frame->results[0] < 0 ||
+	    !address || !frame->arguments[2])
+		return;
+	size = MIN(*(const uint32_t *)frame->arguments[2], (uint32_t)PEER_BYTES_MAX);
+	if (size && stack_is_there(address, size, frame))
+		write_peer(writer, frame, size);
 }
 
 /* As if it had been fputs(text, stdout).  The result of glibc's is the number of bytes. */

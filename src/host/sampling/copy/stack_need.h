@@ -1,9 +1,9 @@
 /*
  * How much of a stack the copies of "copy" must hold.  Where the rings have room, copies are as
- * large as can be at first, until enough stacks were seen to say what they need.  Then it is learned
- * from stacks that did not fit: for the first that is cut off the copy grows at once, for others
- * when there are many of them.  What no copy can hold, since it lies on another stack or farther up,
- * is read from the process as soon as the sample is heard of.
+ * large as can be at first, until enough stacks were seen to say what they need.  Then it is
+ * learned from stacks that did not fit: for the first that is cut off the copy grows at once, for
+ * others when there are many of them.  What no copy can hold, since it lies on another stack or
+ * farther up, is read from the process as soon as the sample is heard of.
  */
 #pragma once
 

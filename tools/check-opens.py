@@ -36,6 +36,7 @@ KNOWN = {
     "recording/reader.c": "a path that a person gave",
     "sampling/bpf/kernel_session.c": "/sys/kernel/security/lockdown",
     "sampling/bpf/scheduler.c": "/proc/kallsyms",
+    "sampling/copy/stack_holes.c": "/proc/PID/pagemap",
     "session/tools.c": "a path that a person gave",
     "symbols/debuginfod.c": "/dev/null",
     "symbols/text_symbols.c": "/proc/kallsyms",

@@ -459,6 +459,32 @@ static int clear(void **state)
 	return 0;
 }
 
+/* As V8's prologue of baseline code, which compiles in place of its caller. */
+static void goes_on_in_its_callers_place(void **state)
+{
+	static const uint32_t words[] = { NOP, LDP_16, STP_16, FP_IS_SP, CALL, LDP_16, RET };
+	static const uint32_t leaves[] = { NOP, CALL, 0x910003bf, LDP_16, NOP, RET };
+
+	(void)state;
+	read_named(words, ARRAY_SIZE(words), 1);
+	assert_row(0, IN_LR, 0, SAME);
+	assert_row(8, IN_LR, 0, SAME);
+	assert_row(16, UNWIND_FP, 2, -2);
+	read_named(leaves, ARRAY_SIZE(leaves), 1);
+	assert_int_equal(row_at(8)->kind, UNWIND_BAD);
+	assert_row(16, IN_LR, 0, SAME);
+}
+
+/* The end of a function whose begin is not known, and which looks as if one began there. */
+static void an_epilogue_is_no_begin(void **state)
+{
+	static const uint32_t words[] = { RET, 0xd503245f /* bti c */, NOP, LDP_16, RET };
+
+	(void)state;
+	READ(words);
+	assert_int_equal(row_at(8)->kind, UNWIND_NONE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -483,6 +509,8 @@ int main(void)
 		cmocka_unit_test(knows_registers_that_are_not_named),
 		cmocka_unit_test(reads_helpers_only_so_often),
 		cmocka_unit_test(takes_a_return_address_back),
+		cmocka_unit_test(goes_on_in_its_callers_place),
+		cmocka_unit_test(an_epilogue_is_no_begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, clear);

@@ -100,6 +100,47 @@ static void what_the_largest_copy_lacks_needs_haste(void **state)
 	assert_true(stack_need_haste(&need, STACK_NEED_MOST));
 }
 
+/* Rings of a user without rights hold a few of the largest copies only. */
+static void large_rings_begin_with_the_largest(void **state)
+{
+	(void)state;
+	assert_int_equal(stack_need_first(16u << 20), STACK_NEED_MOST);
+	assert_int_equal(stack_need_first(256u << 10), STACK_NEED_FIRST);
+	assert_int_equal(stack_need_first(0), STACK_NEED_FIRST);
+}
+
+static struct stack_need on_trial(unsigned count, uint64_t within)
+{
+	struct stack_need need = { .is_trial = true };
+
+	for (unsigned i = 0; i < count; i++)
+		stack_need_note(&need, &(struct stack_use){ .within = within });
+	return need;
+}
+
+static void a_trial_ends_with_what_was_needed(void **state)
+{
+	struct stack_need need = on_trial(20, 3000);
+
+	(void)state;
+	assert_int_equal(stack_need_size(&need, STACK_NEED_MOST), STACK_NEED_MOST);
+	need = on_trial(300, 3000);
+	assert_int_equal(stack_need_size(&need, STACK_NEED_MOST), STACK_NEED_FIRST);
+	need = on_trial(300, 15000);
+	assert_in_range(stack_need_size(&need, STACK_NEED_MOST), 30000, 34000);
+	need = on_trial(300, 60000);
+	assert_int_equal(stack_need_size(&need, STACK_NEED_MOST), STACK_NEED_MOST);
+}
+
+static void a_trial_keeps_what_stacks_ran_off(void **state)
+{
+	struct stack_need need = on_trial(300, 3000);
+
+	(void)state;
+	stack_need_note(&need, &(struct stack_use){ .deepest = 70000 });
+	assert_int_equal(stack_need_size(&need, STACK_NEED_MOST), STACK_NEED_MOST);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -111,6 +152,9 @@ int main(void)
 		cmocka_unit_test(another_stack_needs_haste_and_no_larger_copy),
 		cmocka_unit_test(few_on_another_stack_need_no_haste),
 		cmocka_unit_test(what_the_largest_copy_lacks_needs_haste),
+		cmocka_unit_test(large_rings_begin_with_the_largest),
+		cmocka_unit_test(a_trial_ends_with_what_was_needed),
+		cmocka_unit_test(a_trial_keeps_what_stacks_ran_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,6 +33,7 @@ int copied_stack_read(void *context, uint64_t address, void *into, size_t size)
 	if (skip < stack->sample->stack_size && size <= stack->sample->stack_size - skip) {
 		memcpy(into, stack->sample->stack + skip, size);
 		copied_stack_note(stack, address);
+		stack->use.within = MAX(stack->use.within, skip + size);
 		return 0;
 	}
 	if (stack->is_shut || (skip && -skip <= BELOW))

@@ -13,6 +13,7 @@
 #include "host/core/clock.h"
 #include "host/process/rights/rights.h"
 #include "host/sampling/copy/copy.h"
+#include "host/sampling/copy/stack_holes.h"
 #include "host/sampling/family.h"
 
 static struct perf_event_attr make_attr(const struct sampler_options *options)
@@ -125,6 +126,7 @@ static int copy_follow(struct copy_sampler *self, pid_t pid, struct followed **r
 	if (r)
 		return err_set(err, r, "no memory to follow %d", (int)pid);
 	followed_look_for_java(*ret);
+	stack_holes_fill(pid);
 	return 0;
 }
 
@@ -152,12 +154,25 @@ static void tell_of_java(struct copy_sampler *self)
 		sampler_limit(&self->base, "%s", self->root->java.why);
 }
 
+/* Stacks of all switches would fill the rings. */
+static void begin_trial(struct copy_sampler *self)
+{
+	uint32_t size = stack_need_first(perf_events_ring_size(&self->events));
+
+	if (self->options.off_cpu)
+		return;
+	self->events.attrs.items[COPY_CLOCK].sample_stack_user = size;
+	self->need.is_trial = size > STACK_NEED_FIRST;
+}
+
 static int copy_start(struct copy_sampler *self, struct err *err)
 {
 	int r = open_rings(self, err);
 
-	if (!r)
+	if (!r) {
+		begin_trial(self);
 		r = copy_follow(self, self->options.pid, &self->root, err);
+	}
 	/* We hear of each sample at once then.  The events are not there yet. */
 	if (!r && copy_python_of(self, self->root)->python)
 		self->events.attrs.items[COPY_CLOCK].wakeup_events = 1;
@@ -224,6 +239,8 @@ static int copy_reopen(struct copy_sampler *self, const struct perf_attrs *attrs
 {
 	struct coverage coverage = { 0 };
 	struct perf_events other = perf_events_beside(&self->events, attrs);
+	bool is_as_large = attrs->items[COPY_CLOCK].sample_stack_user ==
+			   self->events.attrs.items[COPY_CLOCK].sample_stack_user;
 	int r = open_beside(self, &coverage, &other, err);
 
 	if (r < 0) {
@@ -237,7 +254,7 @@ static int copy_reopen(struct copy_sampler *self, const struct perf_attrs *attrs
 	perf_events_replace(&self->events, &other);
 	coverage_done(&self->coverage);
 	self->coverage = coverage;
-	self->need = (struct stack_need){ 0 };
+	self->need = (struct stack_need){ .is_trial = self->need.is_trial && is_as_large };
 	return 0;
 }
 

@@ -245,6 +245,16 @@ const struct perf_event *perf_events_find(const struct perf_events *events, uint
 	return bsearch(&key, events->items, events->count, sizeof(key), compare_ids);
 }
 
+size_t perf_events_ring_size(const struct perf_events *events)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < events->ring_count; i++)
+		if (events->rings[i].page && (!size || events->rings[i].size < size))
+			size = events->rings[i].size;
+	return size;
+}
+
 void perf_events_wait(const struct perf_events *events, int limit_ms)
 {
 	struct pollfd waits[RINGS_WAITED];

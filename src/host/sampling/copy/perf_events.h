@@ -54,6 +54,8 @@ void perf_events_drop_last(struct perf_events *events);
 /* Before perf_events_find(). */
 void perf_events_sort(struct perf_events *events);
 void perf_events_switch(struct perf_events *events, bool is_on);
+/* Of the smallest ring; 0: there is none. */
+size_t perf_events_ring_size(const struct perf_events *events);
 /* Samples that found no room in a ring; 0 where the kernel does not count them (before Linux 6.0).
  */
 uint64_t perf_events_lost(const struct perf_events *events);

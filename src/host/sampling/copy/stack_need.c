@@ -8,6 +8,13 @@
 #define JUDGED_FROM 10u   /* stacks, before a share of them says something */
 #define WINDOW      1000u /* stacks: what is older counts half, so that a late phase is seen */
 #define GRAIN       4096u
+#define TRIAL       200u /* stacks, before copies become smaller */
+#define RING_COPIES 64u  /* of the largest, that a ring must have room for */
+
+uint32_t stack_need_first(size_t ring_size)
+{
+	return ring_size / STACK_NEED_MOST >= RING_COPIES ? STACK_NEED_MOST : STACK_NEED_FIRST;
+}
 
 void stack_need_note(struct stack_need *need, const struct stack_use *use)
 {
@@ -20,6 +27,7 @@ void stack_need_note(struct stack_need *need, const struct stack_use *use)
 	need->ran_off += use->deepest != 0;
 	need->elsewhere += use->elsewhere;
 	need->deepest = MAX(need->deepest, use->deepest);
+	need->within = MAX(need->within, use->within);
 	need->is_cut |= use->is_cut && use->deepest;
 }
 
@@ -29,6 +37,16 @@ static bool is_often(const struct stack_need *need, uint64_t count)
 	return need->judged >= JUDGED_FROM && count * 100 > need->judged;
 }
 
+/* Twice what was seen to be needed: others will be deeper. */
+static uint32_t size_after_trial(const struct stack_need *need, uint32_t size)
+{
+	uint64_t wanted = MAX(ALIGN_UP(need->within * 2, GRAIN), (uint64_t)STACK_NEED_FIRST);
+
+	if (need->judged < TRIAL || need->ran_off)
+		return size;
+	return (uint32_t)MIN(wanted, (uint64_t)size);
+}
+
 uint32_t stack_need_size(const struct stack_need *need, uint32_t size)
 {
 	uint64_t wanted = need->deepest + need->deepest / 4;
@@ -36,6 +54,8 @@ uint32_t stack_need_size(const struct stack_need *need, uint32_t size)
 	/* How far the one that was cut goes on is not known. */
 	if (need->is_cut)
 		return STACK_NEED_MOST;
+	if (need->is_trial)
+		return size_after_trial(need, size);
 	if (!is_often(need, need->ran_off))
 		return size;
 	wanted = MAX(ALIGN_UP(wanted, GRAIN), (uint64_t)size * 2);

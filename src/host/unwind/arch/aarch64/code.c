@@ -24,6 +24,8 @@
 #define RT_SIGRETURN   0xd2801168u /* mov x8, #139 */
 #define EXIT           0xd2800ba8u /* mov x8, #93: of a thread */
 #define EXIT_GROUP     0xd2800bc8u /* mov x8, #94 */
+#define POP_FRAME      0xa8c17bfdu /* ldp x29, x30, [sp], #16 */
+#define SP_IS_FP       0x910003bfu /* mov sp, x29 */
 #define FUNCTION_ALIGN 16u
 #define TRAMPOLINE     2   /* instructions */
 #define HELPER_STEPS   16u /* for each instruction of a piece */
@@ -187,6 +189,21 @@ static bool is_kept_by_call(const struct follow *follow, uint32_t number,
 	       function_keeps(follow, target, state->lr_in);
 }
 
+/* V8's functions for parts of others take down the frame of who called them, and go on in its
+ * place: from there on it is as at a begin.  A begin that is a guess is known to be none by this.
+ */
+static bool pops_callers_frame(const struct follow *follow, uint32_t number,
+			       const struct frame_state *state)
+{
+	bool is_at_begin = !state->is_sp_lost && !state->sp_at && state->lr == HELD_CALLER;
+	bool is_at_frame = number && follow_word(follow, number - 1) == SP_IS_FP;
+
+	return !follow->is_guess && !follow->is_one_frame && state->is_known &&
+	       follow_word(follow, number) == POP_FRAME && state->fp == HELD_CALLER &&
+	       state->fp_saved == NOT_SAVED && state->lr_saved == NOT_SAVED &&
+	       (is_at_begin || is_at_frame);
+}
+
 static void go_on(struct follow *follow, uint32_t number)
 {
 	struct frame_state state = follow->states[number];
@@ -197,7 +214,10 @@ static void go_on(struct follow *follow, uint32_t number)
 
 	follow->visits[number] = VISIT_DONE;
 	follow->is_wrong |= instruction_returns(word) && !frame_state_may_return(&state);
-	instruction_apply(word, &state);
+	if (pops_callers_frame(follow, number, &state))
+		state = frame_state_begin();
+	else
+		instruction_apply(word, &state);
 	if (flow == FLOW_CALL && !is_kept_by_call(follow, number, &state))
 		state.lr_in = NO_COPY;
 	if ((flow == FLOW_JUMP || flow == FLOW_BRANCH) && !is_tail_call(follow, target, &state))

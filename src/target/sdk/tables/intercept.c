@@ -111,9 +111,10 @@ static void update_slot(struct sdk_slot *slot, uint64_t active)
 			wants_buffer(&sdk_contexts[i], table->extended_kind, slot->operation) * bit;
 	}
 	__atomic_store_n(&slot->watching, watching, __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->callbacks, callbacks, __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->buffers, records, __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->extended, extended, __ATOMIC_RELAXED);
+	/* Release: who finds a context by its bit finds what it has. */
+	__atomic_store_n(&slot->callbacks, callbacks, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->buffers, records, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->extended, extended, __ATOMIC_RELEASE);
 	/* Release: a call that sees it on sees for whom. */
 	__atomic_store_n(&slot->is_on, watching || (callbacks | records | extended) != 0,
 			 __ATOMIC_RELEASE);

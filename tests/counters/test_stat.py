@@ -6,11 +6,14 @@ Environment: LIMPET is the executable under test, PROGRAMS the folder with count
 """
 
 import csv
+import ctypes
+import errno
 import io
 import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -19,6 +22,10 @@ from ground import LIMPET, PROGRAMS, SOFTWARE, CountTest, counts, harness, limpe
 
 HARDWARE = ("cycles", "instructions", "branches", "branch-misses", "cache-references", "cache-misses")
 SOMEBODY, ANOTHER = 65534, 65533
+LIBC = ctypes.CDLL(None, use_errno=True)
+CLONE_NEWNS, MS_BIND, MS_REC, MS_PRIVATE = 0x20000, 0x1000, 0x4000, 0x40000
+PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
+PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
 
 
 def has_pmu():
@@ -366,6 +373,32 @@ def become(user):
             "--ambient-caps=-all", "--bounding-set=-all"]
 
 
+def libc_call(name, *arguments):
+    if getattr(LIBC, name)(*arguments) < 0:
+        raise OSError(ctypes.get_errno(), name)
+
+
+def show_file(path, over):
+    """To the calling process and its children only."""
+    libc_call("unshare", CLONE_NEWNS)
+    libc_call("mount", b"none", b"/", None, MS_REC | MS_PRIVATE, None)
+    libc_call("mount", path.encode(), over.encode(), None, MS_BIND, None)
+
+
+def refuse_perf_events():
+    """By a seccomp filter: perf_event_open says EACCES."""
+    code = struct.pack("HBBI" * 4, 0x20, 0, 0, 0, 0x15, 0, 1, PERF_EVENT_OPEN[os.uname().machine],
+                       0x06, 0, 0, 0x00050000 | errno.EACCES, 0x06, 0, 0, 0x7fff0000)
+    kept = ctypes.create_string_buffer(code)
+    program = struct.pack("HxxxxxxQ", 4, ctypes.addressof(kept))
+    libc_call("prctl", PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.c_char_p(program), 0, 0)
+
+
+def knows_three():
+    """Kernels with Debian's or Android's change."""
+    return any(word in os.uname().version + os.uname().release for word in ("Debian", "android"))
+
+
 @unittest.skipIf(os.geteuid() or not shutil.which("setpriv"), "needs root and setpriv, to become other users")
 class Rights(CountTest):
     def setUp(self):
@@ -378,20 +411,18 @@ class Rights(CountTest):
             self.level = int(file.read())
         self.target = self.counted("fault", 800, before=become(SOMEBODY), path=os.path.join(self.folder, "counted"))
 
-    def stat(self, user, *words):
+    def stat(self, user, *words, before=None):
         process = subprocess.Popen(
             [*become(user), os.path.join(self.folder, "limpet"), "stat", str(self.target.pid), *words],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            start_new_session=True, cwd="/")
+            start_new_session=True, cwd="/", preexec_fn=before)
         self.addCleanup(lambda: process.poll() is None and process.kill())
         return process
 
     def test_the_same_user(self):
+        if knows_three() and self.level >= 3:
+            self.skipTest("here nobody may count without CAP_PERFMON")
         process = self.stat(SOMEBODY, "--json")
-        if self.level >= 3:
-            result = self.judge(harness.limpet_finish(process), 3)
-            self.assertIn("sudo sysctl kernel.perf_event_paranoid=2", result.err)
-            return
         self.assertEqual(harness.event_wait(process)["event"], "counting")
         self.target.work()
         result = self.finish(process)
@@ -403,7 +434,7 @@ class Rights(CountTest):
         for name in ("context-switches", "cpu-migrations"):
             event = counts(result)[name]
             self.assertEqual((event["value"], event["status"]), (None, "not counted"))
-            self.assertIn("kernel.perf_event_paranoid is 2", event["why"])
+            self.assertIn(f"kernel.perf_event_paranoid is {self.level}", event["why"])
             self.assertIn("kernel.perf_event_paranoid=1", event["fix"])
         self.assertIn("user mode", counts(result)["minor-faults:u"]["why"])
         self.assertIn("note: context-switches, cpu-migrations: kernel.perf_event_paranoid", result.err)
@@ -427,6 +458,42 @@ class Rights(CountTest):
             self.assertIn("executes a program with other rights", result.err)
             if words[:1] == ("-e",):
                 self.assertEqual(list(counts(result)), ["minor-faults"])
+
+    def three(self, is_known):
+        """What a process that is about to start has to do: it reads 3 as the level, of a kernel that knows it or does not."""
+        level = os.path.join(self.folder, "level")
+        with open(level, "w", encoding="ascii") as file:
+            file.write("3\n")
+
+        def prepare():
+            show_file(level, "/proc/sys/kernel/perf_event_paranoid")
+            if is_known:
+                refuse_perf_events()
+        return prepare
+
+    def test_a_level_of_three_where_the_kernel_knows_it(self):
+        """Debian's and Android's: nobody may count without CAP_PERFMON, not even itself."""
+        for user in (SOMEBODY, ANOTHER):
+            for words in ((), ("--threads",), ("-e", "task-clock"), ("-e", "page-faults:u"), ("--json",)):
+                result = self.judge(harness.limpet_finish(self.stat(user, "-d", "0.1", *words, before=self.three(True))), 3)
+                self.assertIn("kernel.perf_event_paranoid is 3: only CAP_PERFMON may use it", result.err)
+                self.assertIn("sudo sysctl kernel.perf_event_paranoid=2", result.err)
+
+    def test_a_level_of_three_where_the_kernel_does_not(self):
+        """It is a 2 there: own processes are counted, and of others' the level is not the cause."""
+        if knows_three() and self.level >= 3:
+            self.skipTest("this kernel knows it")
+        process = self.stat(SOMEBODY, "--json", before=self.three(False))
+        self.assertEqual(harness.event_wait(process)["event"], "counting")
+        self.target.work()
+        result = self.finish(process)
+        self.assertIsNotNone(value(result, "task-clock"))
+        if self.level >= 2:
+            self.assertIsNone(counts(result)["context-switches"]["value"])
+            self.assertIn("kernel.perf_event_paranoid is 3", counts(result)["context-switches"]["why"])
+        result = self.judge(harness.limpet_finish(self.stat(ANOTHER, "-d", "0.1", before=self.three(False))), 3)
+        self.assertIn("only its own user and CAP_PERFMON", result.err)
+        self.assertNotIn("sysctl", result.err)
 
     def test_another_user(self):
         for words in ((), ("--threads",), ("-e", "task-clock"), ("-e", "page-faults:u")):

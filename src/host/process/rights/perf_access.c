@@ -5,8 +5,11 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "host/core/text/text.h"
 #include "host/process/rights/rights.h"
@@ -20,12 +23,29 @@ int perf_access_level(void)
 	return size > 0 ? (int)strtol(level, NULL, 10) : INT_MAX;
 }
 
-/* Debian's kernels know a 3, which leaves users nothing. */
+/* May limpet not even count itself?  Debian's and Android's kernels know a 3, which leaves users
+ * nothing; to others it is a 2. */
+static bool perf_is_barred(void)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr),
+					.type = PERF_TYPE_SOFTWARE,
+					.config = PERF_COUNT_SW_TASK_CLOCK,
+					.exclude_kernel = 1,
+					.exclude_hv = 1,
+					.disabled = 1 };
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	bool is_barred = fd < 0 && (errno == EACCES || errno == EPERM);
+
+	if (fd >= 0)
+		close(fd);
+	return is_barred;
+}
+
 static int perf_access_refuse(struct err *err)
 {
 	int level = perf_access_level();
 
-	if (level >= 3 && level != INT_MAX) {
+	if (level >= 3 && level != INT_MAX && perf_is_barred()) {
 		err_why(err, "kernel.perf_event_paranoid is %d: only CAP_PERFMON may use it",
 			level);
 		return err_fix(err, "sudo sysctl kernel.perf_event_paranoid=2, or %s",

@@ -102,9 +102,9 @@ static bool instances_make(struct kept_info *info)
 	size_t count = info->instance_count, dimensions = info->dimension_count;
 	struct instance_info *items = counters_memory(count * sizeof(*items));
 	struct place_info *places = counters_memory(count * dimensions * sizeof(*places));
-	const struct place_info **list = counters_memory(count * dimensions * sizeof(*list));
+	const struct place_info **list = counters_memory(count * dimensions * sizeof(void *));
 
-	info->instances = counters_memory(count * sizeof(*info->instances));
+	info->instances = counters_memory(count * sizeof(void *));
 	if (!items || !places || !list || !info->instances)
 		return false;
 	for (size_t i = 0; i < count; i++) {

@@ -118,9 +118,17 @@ class Jobs(Slurm):
         self.cluster.wait(lambda: len(self.fleet("ps", job)[0]["rank"]) == process_count, "all ranks")
         self.assertOddOne(job)
 
-    @unittest.skipUnless(shutil.which("mpirun"), "no mpirun here")
+    def test_top(self):
+        """As the job's owner, whom the sampler of the nodes may show states only."""
+        job = self.submit("nice", "-n", "19", self.shared / "fleet_rank", str(ODD), "spin")
+        events, _, _ = self.fleet("top", job, "--duration", "8")
+        self.assertTrue(any(top["ranks"] == 8 and top["nodes"] == 4 for top in events["top"]), events["top"])
+        self.assertTrue(set(self.states(events).values()) <= {"done", "idle"}, events["rank"])
+        self.assertEqual(self.states(events)[ODD], "idle")
+
+    @unittest.skipUnless(shutil.which("mpirun.openmpi"), "no Open MPI here")
     def test_mpirun_inside(self):
-        job = self.submit("mpirun", "--oversubscribe", "--map-by", "node", "-n", "8", str(self.shared / "fleet_rank"),
+        job = self.submit("mpirun.openmpi", "--oversubscribe", "--map-by", "node", "-n", "8", str(self.shared / "fleet_rank"),
                           str(ODD), launcher="salloc")
         self.assertOddOne(job)
 

@@ -32,8 +32,8 @@ __attribute__((noinline)) static void compute(void)
 
 static int rank_of(void)
 {
-	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "RANK", "SLURM_PROCID",
-					     "MY_RANK" };
+	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK",
+					     "SLURM_PROCID", "MY_RANK" };
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (getenv(names[i]))

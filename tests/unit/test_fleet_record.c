@@ -6,6 +6,7 @@
 #include "host/core/text/json_reader.h"
 #include "host/fleet/folder/fleet_folder.h"
 #include "host/fleet/folder/received.h"
+#include "host/fleet/node/rank_recorder.h"
 #include "host/fleet/recording_name.h"
 #include "host/fleet/report/spreads.h"
 
@@ -135,6 +136,58 @@ static void a_folder_reads_as_it_was_written(void **state)
 	rmdir(path);
 }
 
+static void one_recording_is_one_ranks(void **state)
+{
+	static const char text[] =
+		"{\"fleet\":1,\"ranks\":[{\"rank\":0,\"state\":\"done\",\"recording\":\"a.limpet\"},"
+		"{\"rank\":1,\"state\":\"done\",\"recording\":\"b.limpet\"},"
+		"{\"rank\":2,\"state\":\"done\",\"recording\":\"a.limpet\"}]}";
+	struct fleet read = { 0 };
+
+	(void)state;
+	assert_int_equal(fleet_json_read(text, strlen(text), &read), 0);
+	assert_string_equal(read.ranks[0].recording, "a.limpet");
+	assert_int_equal(read.ranks[1].state, RANK_DONE);
+	assert_string_equal(read.ranks[2].recording, "");
+	assert_int_equal(read.ranks[2].state, RANK_CUT);
+	fleet_done(&read);
+}
+
+/* It could exchange what is written there. */
+static void a_folder_of_another_user_is_refused(void **state)
+{
+	struct fleet_folder folder = { 0 };
+	struct err err = { 0 };
+	char path[64];
+
+	(void)state;
+	if (geteuid())
+		skip();
+	folder_name(path);
+	assert_return_code(chown(path, 65534, 65534), errno);
+	assert_int_equal(fleet_folder_make(&folder, path, "1.0", "", &err), -EPERM);
+	assert_int_equal(err.exit, EXIT_USAGE);
+	assert_int_equal(rmdir(path), 0);
+}
+
+/* As one that hangs in the kernel: it was killed, and is never waited for. */
+static void a_recorder_that_cannot_be_ended_is_left(void **state)
+{
+	struct rank_recorder recorder = {
+		.pid = 1, .input = -1, .output = -1, .errors = -1, .file = -1, .killed_ns = 1
+	};
+	char reason[128];
+
+	(void)state;
+	assert_false(rank_recorder_has_ended(&recorder));
+	assert_false(rank_recorder_is_stuck(&recorder, UINT64_MAX));
+	assert_true(rank_recorder_is_stuck(&recorder, 1000));
+	assert_int_equal(rank_recorder_judge(&recorder, reason, sizeof(reason)), RANK_NO_ANSWER);
+	assert_non_null(strstr(reason, "hangs in the kernel"));
+	recorder.pid = 0;
+	assert_false(rank_recorder_is_stuck(&recorder, 1000));
+}
+
 static int piece_tell(struct received *received, const struct fleet *fleet, uint64_t offset,
 		      const char *text)
 {
@@ -212,6 +265,9 @@ int main(void)
 		cmocka_unit_test(values_are_read_one_by_one),
 		cmocka_unit_test(what_is_no_json_fails),
 		cmocka_unit_test(a_folder_reads_as_it_was_written),
+		cmocka_unit_test(one_recording_is_one_ranks),
+		cmocka_unit_test(a_folder_of_another_user_is_refused),
+		cmocka_unit_test(a_recorder_that_cannot_be_ended_is_left),
 		cmocka_unit_test(behind_a_lost_piece_nothing_is_kept),
 		cmocka_unit_test(times_are_spread_over_ranks),
 	};

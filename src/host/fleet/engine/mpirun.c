@@ -99,6 +99,15 @@ static int launcher_refuse(pid_t pid, struct err *err)
 	return err_exit(err, EXIT_NOT_ATTACHABLE);
 }
 
+/* It has a list, and nothing is in it. */
+static int early_refuse(pid_t pid, struct err *err)
+{
+	err_set(err, -ENODATA, "%d tells no ranks yet", pid);
+	err_why(err, "Open MPI's mpirun lists its ranks when all of them have called MPI_Init");
+	err_fix(err, "limpet fleet ... --hosts LIST --match NAME");
+	return err_exit(err, EXIT_NOT_ATTACHABLE);
+}
+
 static int mpirun_plan(struct fleet_plan *ret, const struct fleet_who *who, struct err *err)
 {
 	pid_t pid;
@@ -117,6 +126,8 @@ static int mpirun_plan(struct fleet_plan *ret, const struct fleet_who *who, stru
 		*err = (struct err){ 0 };
 		r = hydra_plan(ret, pid, err);
 	}
+	if (r == -ENODATA)
+		return early_refuse(pid, err);
 	return r == -ENOENT ? launcher_refuse(pid, err) : r;
 }
 

@@ -66,7 +66,7 @@ static int list_find(pid_t pid, int memory, uint64_t *ret_list, uint32_t *ret_co
 	if (!memory_read(memory, list, ret_list, sizeof(*ret_list)) ||
 	    !memory_read(memory, size, ret_count, sizeof(*ret_count)))
 		return -EFAULT;
-	return *ret_list && *ret_count && *ret_count <= RANK_MAX ? 0 : -ENOENT;
+	return *ret_list && *ret_count && *ret_count <= RANK_MAX ? 0 : -ENODATA;
 }
 
 int proctable_read(pid_t pid, struct proctable_entry **ret, size_t *ret_count, struct err *err)
@@ -79,8 +79,10 @@ int proctable_read(pid_t pid, struct proctable_entry **ret, size_t *ret_count, s
 	if (memory < 0) {
 		err_set(err, memory, "the memory of %d may not be read: %s", pid,
 			strerror(-memory));
+		if (memory == -ENOENT || memory == -ESRCH)
+			return err_exit(err, EXIT_NO_PROCESS);
 		err_fix(err, "run limpet as the user who started it, or as root");
-		return err_exit(err, memory == -ENOENT ? EXIT_NO_PROCESS : EXIT_NOT_PERMITTED);
+		return err_exit(err, EXIT_NOT_PERMITTED);
 	}
 	r = list_find(pid, memory, &list, &count);
 	if (r)

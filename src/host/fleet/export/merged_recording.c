@@ -213,17 +213,23 @@ static int codes_write(struct item_run *run, uint32_t *numbers, struct err *err)
 {
 	struct merged_recording *self = run->merged;
 	uint32_t first = (uint32_t)self->codes.count;
+	int r = 0;
 
 	run_begin(run);
-	for (size_t i = 0; i < run->samples->code_count; i++) {
+	for (size_t i = 0; !r && i < run->samples->code_count; i++) {
 		size_t before = self->codes.count;
 
 		if (code_number(self, &run->samples->codes[i], &numbers[i]))
 			return err_set(err, -ENOMEM, "ranks: no memory");
 		if (self->codes.count > before)
 			code_write(run, &run->samples->codes[i]);
+		if (run->bytes.size < BYTES_AT_ONCE)
+			continue;
+		r = run_end(run, CHUNK_CODE, first, err);
+		run_begin(run);
+		first = (uint32_t)self->codes.count;
 	}
-	return run_end(run, CHUNK_CODE, first, err);
+	return r ? r : run_end(run, CHUNK_CODE, first, err);
 }
 
 struct sample_run {

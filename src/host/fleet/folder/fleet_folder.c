@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 char *fleet_folder_path(const char *folder, const char *name)
 {
@@ -36,18 +38,35 @@ static bool is_entry(const struct dirent *entry)
 	return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
 }
 
+/* Whoever owns a folder can put other files in the place of ours. */
+static int owner_check(DIR *folder, const char *path, struct err *err)
+{
+	struct stat present;
+
+	if (fstat(dirfd(folder), &present))
+		return err_set(err, -errno, "'%s': %s", path, strerror(errno));
+	if (!present.st_uid || present.st_uid == geteuid())
+		return 0;
+	err_set(err, -EPERM, "the folder '%s' is another user's", path);
+	err_why(err, "its owner could exchange the recordings");
+	err_fix(err, "-o with a name that is not there yet");
+	return err_exit(err, EXIT_USAGE);
+}
+
 static int empty_check(const char *path, struct err *err)
 {
 	DIR *folder = opendir(path);
 	const struct dirent *entry = NULL;
+	int r;
 
 	if (!folder)
 		return err_set(err, -errno, "open '%s': %s", path, strerror(errno));
 	while ((entry = readdir(folder)) && !is_entry(entry))
 		;
+	r = entry ? 0 : owner_check(folder, path, err);
 	closedir(folder);
 	if (!entry)
-		return 0;
+		return r;
 	err_set(err, -EEXIST, "the folder '%s' is not empty", path);
 	err_why(err, "recordings of one fleet have a folder of their own");
 	err_fix(err, "-o with another name");

@@ -5,6 +5,7 @@
 #include "host/fleet/folder/fleet_folder.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/pool.h"
 #include "host/core/text/json_reader.h"
 #include "host/core/text/text.h"
 #include "host/fleet/recording_name.h"
@@ -159,6 +160,37 @@ static int list_read(struct json_reader *reader, struct fleet *fleet,
 	return r;
 }
 
+static int recording_refuse(struct fleet_rank *rank)
+{
+	rank->state = RANK_CUT;
+	return text_set(&rank->recording, "") ||
+			       text_set(&rank->reason, "its recording is another rank's, too")
+		       ? -ENOMEM
+		       : 0;
+}
+
+/* One file is one rank's: a list that names it a million times costs no more than one that does so
+ * once. */
+static int recordings_check(struct fleet *fleet)
+{
+	struct pool names = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; !r && i < fleet->rank_count; i++) {
+		struct fleet_rank *rank = &fleet->ranks[i];
+		size_t before = names.count;
+
+		if (!*rank->recording)
+			continue;
+		if (pool_add(&names, rank->recording) == POOL_NONE)
+			r = -ENOMEM;
+		else if (names.count == before)
+			r = recording_refuse(rank);
+	}
+	pool_done(&names);
+	return r;
+}
+
 int fleet_json_read(const char *text, size_t size, struct fleet *ret)
 {
 	struct json_reader reader = json_reader_of(text, size);
@@ -183,7 +215,7 @@ int fleet_json_read(const char *text, size_t size, struct fleet *ret)
 	}
 	if (!r && (form != 1 || !json_read_whole(&reader)))
 		r = -EPROTO;
-	return r;
+	return r ? r : recordings_check(ret);
 }
 
 static bool is_recording(const struct dirent *entry)

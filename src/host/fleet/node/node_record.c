@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define LOOK_MS    100
+#define KILL_NS    2000000000ull /* for one that was killed to be gone */
 #define MARK_BYTES 4096u
 #define FDS_OF_ONE 3u
 
@@ -147,7 +148,7 @@ static void recorder_serve(struct recording_round *round, size_t index, const st
 		rank_recorder_drain_errors(recorder);
 	if (fds[2].revents)
 		file_send(round, index);
-	if (rank_recorder_has_ended(recorder))
+	if (rank_recorder_has_ended(recorder) || rank_recorder_is_stuck(recorder, KILL_NS))
 		recorded_tell(round, index);
 }
 

@@ -196,9 +196,9 @@ void rank_recorder_ask(struct rank_recorder *self)
 
 void rank_recorder_kill(struct rank_recorder *self)
 {
-	if (!self->pid || self->is_killed)
+	if (!self->pid || self->killed_ns)
 		return;
-	self->is_killed = true;
+	self->killed_ns = now_ns();
 	kill(self->pid, SIGKILL);
 }
 
@@ -206,12 +206,17 @@ bool rank_recorder_has_ended(struct rank_recorder *self)
 {
 	int status;
 
-	if (self->pid && !self->is_killed &&
+	if (self->pid && !self->killed_ns &&
 	    (self->output >= 0 || self->errors >= 0 || self->file >= 0))
 		return false;
 	if (self->pid && waitpid(self->pid, &status, WNOHANG) == self->pid)
 		self->pid = 0;
 	return !self->pid;
+}
+
+bool rank_recorder_is_stuck(const struct rank_recorder *self, uint64_t patience_ns)
+{
+	return self->pid && self->killed_ns && now_ns() - self->killed_ns > patience_ns;
 }
 
 static enum rank_state state_of_exit(uint64_t exit)
@@ -234,8 +239,9 @@ enum rank_state rank_recorder_judge(const struct rank_recorder *self, char *reas
 {
 	bool has_exited = !strcmp(self->reason, "exit");
 
-	if (self->is_killed) {
-		print_into(reason, room, "its recorder did not stop in time, and was ended");
+	if (self->killed_ns) {
+		print_into(reason, room, "its recorder did not stop in time, and %s",
+			   self->pid ? "cannot be ended: it hangs in the kernel" : "was ended");
 		return RANK_NO_ANSWER;
 	}
 	if (!self->has_summary) {

@@ -17,8 +17,8 @@ struct rank_recorder {
 	pid_t pid; /* 0: it does not run */
 	/* Our ends of its pipes; -1: closed.  file: the recording, where it is to be sent. */
 	int input, output, errors, file;
-	uint64_t asked_ns; /* when it was asked to stop; 0: it was not */
-	bool is_killed;
+	uint64_t asked_ns;  /* when it was asked to stop; 0: it was not */
+	uint64_t killed_ns; /* when it was ended by force; 0: it was not */
 	/* What it has said: the line that is not whole yet, and what counts of those before. */
 	char line[RECORDER_LINE_MAX];
 	size_t line_size;
@@ -46,6 +46,9 @@ void rank_recorder_kill(struct rank_recorder *recorder);
 
 /* Has it ended, and all of it been read? */
 bool rank_recorder_has_ended(struct rank_recorder *recorder);
+/* Was it killed longer ago than that, and is there yet?  Nothing ends one that hangs in the kernel.
+ */
+bool rank_recorder_is_stuck(const struct rank_recorder *recorder, uint64_t patience_ns);
 
 /* What became of its rank, and why. */
 enum rank_state rank_recorder_judge(const struct rank_recorder *recorder, char *reason,

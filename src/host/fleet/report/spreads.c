@@ -32,11 +32,24 @@ static struct spread *spread_make(struct spreads *self, const char *name, const 
 	return &self->items[entry->value];
 }
 
+/* The number of its text; POOL_NONE: it is new. */
+static uint32_t module_find(struct spreads *self, const char *module)
+{
+	uint32_t number = self->module;
+
+	if (number < self->texts.count && !strcmp(pool_text(&self->texts, number), module))
+		return number;
+	number = pool_find(&self->texts, module);
+	if (number != POOL_NONE)
+		self->module = number;
+	return number;
+}
+
 /* Where there is no room for it, it goes to those that have none. */
 static struct spread *spread_find(struct spreads *self, const char *name, const char *module)
 {
 	uint32_t name_text = pool_find(&self->texts, name);
-	uint32_t module_text = pool_find(&self->texts, module);
+	uint32_t module_text = module_find(self, module);
 	const struct table_entry *entry =
 		name_text == POOL_NONE || module_text == POOL_NONE
 			? NULL

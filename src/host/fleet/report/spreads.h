@@ -24,6 +24,7 @@ struct spreads {
 	struct table by_name;
 	struct spread *items;
 	size_t count, room;
+	uint32_t module;   /* that was asked for last: functions of one come together */
 	uint64_t left_out; /* functions that found no room: in "[other functions]" */
 };
 

@@ -485,6 +485,23 @@ static void an_epilogue_is_no_begin(void **state)
 	assert_int_equal(row_at(8)->kind, UNWIND_NONE);
 }
 
+/* OCaml's rules say of x30, until the function returns, that it lies where it was saved. */
+static void what_lies_below_the_stack_is_in_its_register(void **state)
+{
+	struct rules rules = { .kind = RULES_FRAME,
+			       .cfa = { .kind = RULE_AT, .base = 31, .offset = 16 },
+			       .ra = { .kind = RULE_AT, .offset = -8 } };
+
+	(void)state;
+	rows_done(&rows);
+	rows.machine = unwind_machine_of(EM_AARCH64);
+	assert_int_equal(rows_add_rules(&rows, 0, &rules), 0);
+	rules.cfa.offset = 0;
+	assert_int_equal(rows_add_rules(&rows, 4, &rules), 0);
+	assert_row(0, ALONE, 2, -1);
+	assert_row(4, IN_LR, 0, SAME);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -511,6 +528,7 @@ int main(void)
 		cmocka_unit_test(takes_a_return_address_back),
 		cmocka_unit_test(goes_on_in_its_callers_place),
 		cmocka_unit_test(an_epilogue_is_no_begin),
+		cmocka_unit_test(what_lies_below_the_stack_is_in_its_register),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, clear);

@@ -183,15 +183,23 @@ static bool place_ra(const struct unwind_special *from, struct unwind_row *row)
 	return is_word(from->ra_offset, INT8_MIN + 1, INT8_MAX);
 }
 
-/* Below the stack pointer nothing is saved: the epilogue has popped it, the register has it again.
- */
-static void forget_popped(struct unwind_special *rules)
+static bool is_popped(const struct unwind_special *rules, __u8 saved, __s32 offset)
 {
-	if (rules->base == UNWIND_BASE_SP && !rules->is_dereferenced &&
-	    rules->fp_saved == UNWIND_SAVED_AT_CFA &&
-	    (int64_t)rules->offset + rules->fp_offset < 0) {
+	return rules->base == UNWIND_BASE_SP && !rules->is_dereferenced &&
+	       saved == UNWIND_SAVED_AT_CFA && (int64_t)rules->offset + offset < 0;
+}
+
+/* Below the stack pointer nothing is saved: the epilogue has popped it, the register has it again.
+ * OCaml's rules do not say so of x30. */
+static void forget_popped(const struct rows *rows, struct unwind_special *rules)
+{
+	if (is_popped(rules, rules->fp_saved, rules->fp_offset)) {
 		rules->fp_saved = UNWIND_SAVED_NOT;
 		rules->fp_offset = 0;
+	}
+	if (!rows->machine->is_ra_pushed && is_popped(rules, rules->ra_saved, rules->ra_offset)) {
+		rules->ra_saved = UNWIND_SAVED_NOT;
+		rules->ra_offset = 0;
 	}
 }
 
@@ -266,7 +274,7 @@ static int make_row(struct rows *rows, const struct rules *rules, struct unwind_
 	*ret = (struct unwind_row){ .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME };
 	if (!read_rules(rows, rules, &special))
 		return 0;
-	forget_popped(&special);
+	forget_popped(rows, &special);
 	if (make_short(rows, &special, ret)) {
 		ret->kind |= rules_throw(rules);
 		return 0;

@@ -132,7 +132,7 @@ export class Overview {
 		const most = Math.max(5, curvePeak(this.cpu).value), mostMemory = Math.max(1, curvePeak(this.memory).value);
 		const isLive = this.app.session?.kind === "live", latest = (curve: Curve): number => curve.values[curve.values.length - 1];
 		if (this.isSampled) {
-			this.label(isLive ? "Processor" : "Processor, mean", `${((isLive ? latest(this.cpu) : curveMean(this.cpu)) || 0).toFixed(0)} %`, `${curvePeak(this.cpu).value.toFixed(0)} %`, RULER);
+			this.label(isLive ? "Processor" : "CPU, mean", `${((isLive ? latest(this.cpu) : curveMean(this.cpu)) || 0).toFixed(0)} %`, `${curvePeak(this.cpu).value.toFixed(0)} %`, RULER);
 			curveDraw(pen, this.cpu, scale, RULER, LANE, most * 1.08, colours.running);
 		} else {
 			this.label("Processor", "unknown", "", RULER);

@@ -11,6 +11,9 @@ What `limpet ui` takes to open a large recording and to add up ranges of it.
                                 draws nothing); both come from npm, see ./dev foreign
   bench/ui.py --live SECONDS [--threads N] [--tabs N] [--flames N] [--block BYTES]
                                 a live session instead, with so many pages that look at it, and ask for N flame graphs a second
+  bench/ui.py --live SECONDS --browser [--tabs N]
+                                the same with tabs of Chromium, half of them hidden (needs playwright-core, see ./dev ui)
+  bench/ui.py --size            by how much the page makes limpet larger: linked with and without it
 
 Environment: LIMPET, BUILD (a build tree).
 """
@@ -19,6 +22,7 @@ import argparse
 import os
 import pathlib
 import random
+import shlex
 import signal
 import statistics
 import subprocess
@@ -159,6 +163,16 @@ def tab(server, until, failures, flames):
         time.sleep(0.1)
 
 
+def tabs_start(server, until, failures, options):
+    """What looks at the session; what has to be waited for."""
+    if options.browser:
+        url = server.listening["url"].replace("#", "#session=1&")
+        return [subprocess.Popen(["node", str(ROOT / "bench/ui_tabs.mjs"), url, str(until - time.monotonic()), str(options.tabs)], env=page_environment())]
+    for _ in range(options.tabs):
+        threading.Thread(target=tab, args=(server, until, failures, options.flames), daemon=True).start()
+    return []
+
+
 def live(options):
     target = Target(options.threads, options.block)
     try:
@@ -170,8 +184,7 @@ def live(options):
             if answer.status != 200:
                 raise RuntimeError(answer.raw)
             failures, pid, until = [], server.process.pid, time.monotonic() + options.live
-            for _ in range(options.tabs):
-                threading.Thread(target=tab, args=(server, until, failures, options.flames), daemon=True).start()
+            browsers = tabs_start(server, until, failures, options)
             while time.monotonic() < until:
                 before = cpu_ms(pid) + cpu_ms(server.child())
                 rate = target.rate(max(min(30, until - time.monotonic() - 2), 3))
@@ -180,6 +193,8 @@ def live(options):
                       f"oldest {(session['end_ns'] - session['oldest_ns']) / 1e9:.0f} s  {memory_mib(pid)} MiB + "
                       f"{memory_mib(server.child())} MiB  target {100 * rate / alone:.1f} % of alone  "
                       f"limpet {(cpu_ms(pid) + cpu_ms(server.child()) - before) / 1000:.1f} s of processor", flush=True)
+            for browser in browsers:
+                browser.wait()
             print(f"{len(failures)} answers failed {failures[:3]}")
     finally:
         target.process.kill()
@@ -257,6 +272,36 @@ def spans(options):
                     measure(asking, f"{name} of {share:.0%}", [route + part for part in ranges(end_ns, options.ranges, share)])
 
 
+# Instead of what the command line calls of the page.
+WITHOUT_PAGE = """
+const char command_ui[256] = { 1 };
+int record_watched(void);
+int record_watched(void) { return -38; }
+int share_recording(void);
+int share_recording(void) { return -38; }
+"""
+PAGE_PARTS = ("libui.a", "cli_cmd_ui.c.o", "cli_ui_page.c.o", "cli_record_watched.c.o")
+
+
+def stripped_size(command, folder, name):
+    path = os.path.join(folder, name)
+    subprocess.run([*command, "-o", path, "-s"], check=True, cwd=BUILD, stderr=subprocess.DEVNULL)
+    return os.path.getsize(path)
+
+
+def size():
+    """What only the page needs of the libraries is left out with it: the linker takes from them what is called."""
+    commands = subprocess.run(["ninja", "-C", str(BUILD), "-t", "commands", "src/host/limpet"], check=True, capture_output=True, text=True)
+    words = shlex.split(commands.stdout.splitlines()[-1])
+    del words[words.index("-o"):words.index("-o") + 2]
+    with tempfile.TemporaryDirectory(prefix="bench-ui-") as folder:
+        stub = pathlib.Path(folder, "without_page.c")
+        stub.write_text(WITHOUT_PAGE, encoding="ascii")
+        whole = stripped_size(words, folder, "with")
+        without = stripped_size([word for word in words if not word.endswith(PAGE_PARTS)] + [str(stub)], folder, "without")
+    print(f"limpet {whole} bytes, without the page {without}: {(whole - without) / 1024:.1f} KiB")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument("--samples", type=int, default=10_000_000)
@@ -269,10 +314,15 @@ def main():
     parser.add_argument("--threads", type=int, default=64)
     parser.add_argument("--tabs", type=int, default=20)
     parser.add_argument("--block", type=int, default=1 << 15, help="bytes between two waits of a thread")
+    parser.add_argument("--browser", action="store_true", help="real tabs instead of clients that ask as they do")
+    parser.add_argument("--size", action="store_true")
     parser.add_argument("--flames", type=int, choices=(1, 2, 5, 10), default=1)
     options = parser.parse_args()
     if options.live:
         live(options)
+        return
+    if options.size:
+        size()
         return
     if options.page:
         page(options)

@@ -4,7 +4,7 @@
 
 import { browserOpen, pageOpen, serverEnd, serverStart, until } from "../tests/ui_page/browser.mjs";
 
-const RANGES = 40, SHARES = [0.5, 0.1, 0.01];
+const FRAME_MS = 16.7, RANGES = 40, SHARES = [0.5, 0.1, 0.01];
 const PICTURES = {
 	flame: { routes: ["/api/flame"], canvas: ".picture.flame canvas" },
 	lanes: { routes: ["/api/timeline", "/api/spans", "/api/flows", "/api/threads", "/api/counters"], canvas: ".picture.lanes canvas" },
@@ -42,7 +42,8 @@ function percentile(values, part) {
 }
 
 function told(name, values) {
-	console.log(`${name.padEnd(44)} p50 ${percentile(values, 0.5).toFixed(1).padStart(7)} ms  p95 ${percentile(values, 0.95).toFixed(1).padStart(7)} ms`);
+	console.log(`${name.padEnd(44)} p50 ${percentile(values, 0.5).toFixed(1).padStart(7)} ms  p95 ${percentile(values, 0.95).toFixed(1).padStart(7)} ms  ` +
+		`most ${Math.max(...values).toFixed(1).padStart(7)} ms  ${values.filter(one => one > FRAME_MS).length} of ${values.length} over ${FRAME_MS} ms`);
 }
 
 async function rangeTry(page, picture, hash) {

@@ -8,6 +8,7 @@ Environment: LIMPET is the executable under test, PROGRAMS the folder with the b
 import base64
 import json
 import os
+import re
 import struct
 import subprocess
 import tempfile
@@ -174,6 +175,9 @@ class Truth(unittest.TestCase):
         page = answer.body.decode()
         data = page.partition('id="limpet-share">')[2].partition("</script>")[0]
         answers = json.loads(data)["answers"]
+        # Names of a hostile program cannot leave it: all that they are in has letters that mean nothing to HTML.
+        shape = r'\{"version":1,"answers":\{(\s*"[/a-z?=&0-9-]+":"[A-Za-z0-9+/=]*",?)+\s*\}\}\s*'
+        self.assertTrue(re.fullmatch(shape, data), data[:200])
         flame = decode(base64.b64decode(answers["/api/flame?kind=cpu&invert=0"]))
         self.assertEqual(flame["total"], self.server.ask("/api/flame?session=1")["total"])
         self.assertTrue(json.loads(base64.b64decode(answers["/api/about"]))["share"])
@@ -216,6 +220,7 @@ class Calls(unittest.TestCase):
         spans = answer["columns"]
         self.assertEqual(sum(spans["count"]), sum(lane["spans"] for lane in answer["lanes"]))
         self.assertEqual({lane["type"] for lane in answer["lanes"]} & {"calls", "queue"}, {"calls", "queue"})
+        self.assertLessEqual({"GPU 0 queue of compute", "GPU 0 copies of thread 1001"}, {lane["title"] for lane in answer["lanes"]})
         # Nothing on one level of a lane lies over another.
         last = {}
         for row in sorted(zip(spans["lane"], spans["level"], spans["begin"], spans["end"])):

@@ -18,6 +18,9 @@ async function processesTry(browser, url) {
 		await until("it and the one above it", async () => await page.locator(".process-rows .process-row").count() === 2);
 		await page.fill(".process-tools input", "");
 	});
+	await step("programs of one name are told apart by what they were started with", async () => {
+		must((await page.locator('[data-pid="4711"] .arguments').textContent()).includes("--serve"), "no arguments");
+	});
 	await step("names are text", async () => {
 		const text = await page.locator('[data-pid="6000"]').textContent();
 		must(text.includes("<img src=x onerror"), `shown as ${text}`);
@@ -152,6 +155,17 @@ async function selectionTry(browser, url) {
 			must(!found.length, `axe: ${name}: ${found.join("; ")}`);
 		}
 	});
+	await step("back from another picture, the flame graph has as much detail as before", async () => {
+		await page.keyboard.press("2");
+		await until("lanes", () => isDrawn(page, ".lanes canvas"));
+		await rangeType(page, "3", "7");
+		const asked = page.waitForRequest(/\/api\/flame/);
+		await page.keyboard.press("1");
+		const wide = Number(new URL((await asked).url()).searchParams.get("width")), shown = (await page.locator(chosenFlame).boundingBox()).width;
+		must(Math.abs(wide - shown) < 4, `asked for ${wide} pixels, ${shown} are there`);
+		await page.keyboard.press("Escape");
+		await until("no range", () => !page.url().includes("range="));
+	});
 	await step("a moment of a thread shows its stack; a kernel the stack that launched it", async () => {
 		await page.keyboard.press("2");
 		await until("lanes", () => isDrawn(page, ".lanes canvas"));
@@ -189,6 +203,14 @@ async function selectionTry(browser, url) {
 		await page.click(".dialog[open] >> text=Close");
 	});
 	await step("no errors", () => must(!page.complaints.length, page.complaints.join("; ")));
+}
+
+async function rangeType(page, from, to) {
+	await page.fill('[aria-label="range from"]', from);
+	await page.fill('[aria-label="range to"]', to);
+	await page.press('[aria-label="range to"]', "Enter");
+	await until("the range", () => page.url().includes(`range=${from}000000000-${to}000000000`));
+	await page.press('[aria-label="range to"]', "Escape");
 }
 
 async function keyboardTry(browser, url) {

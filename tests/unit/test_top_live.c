@@ -96,6 +96,40 @@ static void adds_up_what_is_in_the_window(void **state)
 	picture_free(picture);
 }
 
+struct late {
+	uint64_t from_ns;
+	size_t count;
+};
+
+static int count_late(struct model *model, void *context)
+{
+	struct late *late = context;
+
+	late->count = 0;
+	for (size_t i = 0; i < model->samples->kept_count; i++)
+		late->count += model->samples->kept[i].time_ns >= late->from_ns;
+	return 0;
+}
+
+/* Samples of one processor are read after those of another: they come late. */
+static void misses_none_that_came_out_of_order(void **state)
+{
+	static const unsigned times[] = { 100, 200, 500, 600, 300, 400, 700 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+		take(7, times[i], 0x1000, 3);
+	for (uint64_t from_ns = 0; from_ns <= 800; from_ns += 50) {
+		struct late late = { .from_ns = from_ns };
+		size_t expected = 0;
+
+		for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+			expected += times[i] >= from_ns;
+		assert_int_equal(live_read_around(live, from_ns, count_late, &late), 0);
+		assert_int_equal(late.count, expected);
+	}
+}
+
 static int count_stacks(struct model *model, void *context)
 {
 	*(size_t *)context = model->samples->stack_count;
@@ -299,6 +333,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(adds_up_what_is_in_the_window, setup, teardown),
+		cmocka_unit_test_setup_teardown(misses_none_that_came_out_of_order, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(samples_come_while_others_are_read, setup_small,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_reader_sees_what_came_since, setup, teardown),

@@ -261,6 +261,8 @@ static int live_add(struct live *self, const struct sample *sample, const struct
 	if (self->language > LANGUAGE_NATIVE && stack == STACK_NONE)
 		return 0;
 	self->kept->items[self->kept_count++] = recorded_sample_of(sample, thread, stack);
+	self->latest_ns = MAX(self->latest_ns, sample->time_ns);
+	self->late_ns = MAX(self->late_ns, self->latest_ns - sample->time_ns);
 	self->counts.seen++;
 	self->counts.ends[sample->end]++;
 	return 0;
@@ -430,75 +432,14 @@ static int find_lines(struct live *self, const char *function, const char *modul
 	return r;
 }
 
-static int view_update(struct live *self)
-{
-	int r = live_view_follow(self);
-
-	return r ? r : live_view_name(self);
-}
-
 int live_find_lines(struct live *self, const char *function, const char *module)
 {
 	int r;
 
 	pthread_mutex_lock(&self->reading);
-	r = view_update(self);
+	r = live_view_update(self);
 	if (!r)
 		r = find_lines(self, function, module);
-	pthread_mutex_unlock(&self->reading);
-	return r;
-}
-
-/* They lie in the order of their times, but for what came by different ways in one moment. */
-static void samples_choose(struct live_view *view, uint64_t from_ns, uint64_t until_ns)
-{
-	const struct recorded_sample *items = view->kept->items;
-	size_t first, end = view->kept_count;
-
-	while (end && items[end - 1].time_ns > until_ns)
-		end--;
-	for (first = end; first && items[first - 1].time_ns >= from_ns;)
-		first--;
-	view->model->samples->kept = items + first;
-	view->model->samples->kept_count = end - first;
-}
-
-int live_read(struct live *self, uint64_t from_ns, uint64_t until_ns, live_reader *read,
-	      void *context)
-{
-	int r;
-
-	pthread_mutex_lock(&self->reading);
-	r = view_update(self);
-	if (!r) {
-		samples_choose(&self->view, from_ns, until_ns);
-		r = read(self->view.model, context);
-	}
-	pthread_mutex_unlock(&self->reading);
-	return r;
-}
-
-static void samples_choose_new(struct live_view *view, uint64_t *seen, uint64_t *ret_missed)
-{
-	uint64_t first = MAX(*seen, view->forgotten);
-
-	*ret_missed = first - *seen;
-	*seen = view->forgotten + view->kept_count;
-	view->model->samples->kept = view->kept->items + (first - view->forgotten);
-	view->model->samples->kept_count = *seen - first;
-}
-
-int live_read_new(struct live *self, uint64_t *seen, uint64_t *ret_missed, live_reader *read,
-		  void *context)
-{
-	int r;
-
-	pthread_mutex_lock(&self->reading);
-	r = view_update(self);
-	if (!r) {
-		samples_choose_new(&self->view, seen, ret_missed);
-		r = read(self->view.model, context);
-	}
 	pthread_mutex_unlock(&self->reading);
 	return r;
 }

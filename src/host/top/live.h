@@ -58,6 +58,11 @@ typedef int live_reader(struct model *model, void *context);
 int live_read(struct live *live, uint64_t from_ns, uint64_t until_ns, live_reader *read,
 	      void *context) MUST_CHECK;
 
+/* The same with all that ended at `from_ns` or later, in whatever order they came, and some that
+ * ended earlier: the reader looks at their times. */
+int live_read_around(struct live *live, uint64_t from_ns, live_reader *read,
+		     void *context) MUST_CHECK;
+
 /* The same with those that came since the last time: *seen is how many had come by then, and is
  * moved. How many of the new ones have left again: *ret_missed. */
 int live_read_new(struct live *live, uint64_t *seen, uint64_t *ret_missed, live_reader *read,

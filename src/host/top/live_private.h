@@ -44,8 +44,9 @@ struct live {
 	uint64_t renames;    /* of threads */
 	struct live_kept *kept;
 	size_t kept_count;
-	size_t stale_count;     /* samples that have left since the tables were made */
-	struct table processes; /* (pid, 0): the number of the program that it runs now */
+	uint64_t latest_ns, late_ns; /* the latest end so far; how long after it others came */
+	size_t stale_count;          /* samples that have left since the tables were made */
+	struct table processes;      /* (pid, 0): the number of the program that it runs now */
 	unsigned language;
 	bool full_paths;
 	struct recorded_frame frames[STACK_DEPTH_MAX];

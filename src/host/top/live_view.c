@@ -23,6 +23,13 @@ static void model_drop(struct model *model)
 	model_free(model);
 }
 
+int live_view_update(struct live *live)
+{
+	int r = live_view_follow(live);
+
+	return r ? r : live_view_name(live);
+}
+
 void live_view_done(struct live_view *view)
 {
 	live_kept_unref(view->kept);
@@ -152,6 +159,7 @@ static void kept_follow(struct live *live)
 		live->view.kept = live_kept_ref(live->kept);
 	}
 	live->view.kept_count = live->kept_count;
+	live->view.late_ns = live->late_ns;
 	live->view.forgotten = live->counts.forgotten;
 }
 

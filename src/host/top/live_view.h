@@ -21,6 +21,7 @@ struct live_view {
 	struct table threads;   /* (tid, 0): the number of the last thread that had it */
 	struct live_kept *kept; /* the samples themselves are not copied */
 	size_t kept_count;
+	uint64_t late_ns;   /* so long after later ones some of them came, at most */
 	uint64_t forgotten; /* samples that came before those */
 	size_t named_count; /* frames that were asked for their names */
 };
@@ -31,5 +32,7 @@ struct live_view {
 int live_view_follow(struct live *live) MUST_CHECK;
 /* Finds the names that are missing, and those that runtimes have told since. */
 int live_view_name(struct live *live) MUST_CHECK;
+/* Both. */
+int live_view_update(struct live *live) MUST_CHECK;
 
 void live_view_done(struct live_view *view);

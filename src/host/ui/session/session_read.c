@@ -110,7 +110,7 @@ int ui_session_read(struct ui_session *self, const struct ui_range *range, unsig
 
 	if (!ui_session_is_live(self))
 		return store_slice_read(&self->store, &reading);
-	return live_read(self->live, reading.slice.from_ns, UINT64_MAX, live_slice_read, &reading);
+	return live_read_around(self->live, reading.slice.from_ns, live_slice_read, &reading);
 }
 
 /* Where there are no calls, there is an empty slice. */

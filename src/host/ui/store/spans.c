@@ -8,6 +8,7 @@
 #include "host/core/table.h"
 #include "host/export/trace/work_tracks.h"
 #include "host/model/samples/profile.h"
+#include "host/ui/store/lane_title.h"
 #include "host/ui/store/span_index.h"
 
 #include <errno.h>
@@ -25,24 +26,25 @@ struct loading {
 	struct table lanes; /* (type, thread, process or track): number and one */
 };
 
-static void lane_describe(struct loading *self, struct span_lane *lane, const struct call *call,
-			  uint32_t track)
+static int lane_describe(struct loading *self, struct span_lane *lane, const struct call *call,
+			 uint32_t track)
 {
 	lane->thread = -1;
 	if (call_is_work(call)) {
 		lane->type = LANE_QUEUE;
-		snprintf(lane->title, sizeof(lane->title), "%s", self->tracks.items[track].name);
-		return;
+		return lane_title_work(&self->tracks, call, track, lane->title,
+				       sizeof(lane->title));
 	}
 	lane->type = call->kind == CALL_PLAIN ? LANE_CALLS : LANE_MARKERS;
 	if (call->is_process_wide) {
 		snprintf(lane->title, sizeof(lane->title), "%s %d", call->process->name,
 			 call->process->pid);
-		return;
+		return 0;
 	}
 	lane->thread = call->thread->number;
 	lane->tid = call->thread->tid;
 	thread_title(self->model, call->thread, lane->title, sizeof(lane->title));
+	return 0;
 }
 
 /* Whose lane it is: of the queue, the process or the thread. */
@@ -63,8 +65,7 @@ static int lane_add(struct loading *self, const struct call *call, uint32_t trac
 		return -ENOMEM;
 	entry->value = spans->lane_count;
 	spans->lanes[spans->lane_count] = (struct span_lane){ 0 };
-	lane_describe(self, &spans->lanes[spans->lane_count++], call, track);
-	return 0;
+	return lane_describe(self, &spans->lanes[spans->lane_count++], call, track);
 }
 
 /* 0, -ENOMEM, or -EFBIG for one too many. */

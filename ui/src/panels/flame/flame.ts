@@ -49,7 +49,8 @@ export class Flame {
 			zoom: node => { this.zoomedKey = node > 0 ? pathKey(this.tree, node) : ""; },
 		});
 		this.element = h("section", { class: "picture flame", "aria-label": "flame graph" }, this.graph.element, this.message, this.frozen);
-		new ResizeObserver(() => { this.source.width = this.element.clientWidth; }).observe(this.element);
+		// Hidden, it has none: what is asked for next is for the width that it will have again.
+		new ResizeObserver(() => { this.source.width = this.element.clientWidth || this.source.width; }).observe(this.element);
 		source.on(() => this.update());
 		app.on("theme", () => this.graph.redraw());
 		app.on("view", changed => {

@@ -32,6 +32,8 @@ export class Graph {
 	private full = 0;
 	zoomed = 0;
 	chosen = -1;
+	/** The first level that is shown: 1 leaves the root out where it says nothing. */
+	firstLevel = 0;
 
 	constructor(label: string, private readonly events: GraphEvents) {
 		this.surface = new Surface(label, () => this.draw());
@@ -86,7 +88,7 @@ export class Graph {
 	}
 
 	private fit(): void {
-		const rows = (this.layout?.deepest ?? 0) + 1;
+		const rows = (this.layout?.deepest ?? 0) + 1 - this.firstLevel;
 		const isAtEnd = this.element.scrollTop + this.element.clientHeight >= this.spacer.offsetHeight - 2;
 		this.spacer.style.height = `${Math.max(rows * ROW + 4, this.element.clientHeight)}px`;
 		this.surface.canvas.style.height = `${this.element.clientHeight}px`;
@@ -98,7 +100,8 @@ export class Graph {
 
 	/** The top of a row on the canvas. */
 	private rowTop(depth: number): number {
-		return this.isUpwards ? this.full - (depth + 1) * ROW - this.scrolled : depth * ROW - this.scrolled;
+		const row = depth - this.firstLevel;
+		return this.isUpwards ? this.full - (row + 1) * ROW - this.scrolled : row * ROW - this.scrolled;
 	}
 
 	private nodeAt(x: number, y: number): number {
@@ -106,8 +109,8 @@ export class Graph {
 		if (!layout || !layout.width[this.zoomed])
 			return -1;
 		const below = this.element.scrollTop + y;
-		const depth = Math.floor((this.isUpwards ? this.spacer.offsetHeight - below : below) / ROW);
-		if (depth < 0 || depth > layout.deepest)
+		const depth = this.firstLevel + Math.floor((this.isUpwards ? this.spacer.offsetHeight - below : below) / ROW);
+		if (depth < this.firstLevel || depth > layout.deepest)
 			return -1;
 		const at = layout.left[this.zoomed] + x / this.surface.width * layout.width[this.zoomed];
 		return layoutFind(layout, depth, at);
@@ -154,7 +157,7 @@ export class Graph {
 		const drawn = new Float64Array(layout.deepest + 1).fill(-1);
 		for (let node = 0; node < layout.tree.size; node++) {
 			const depth = layout.tree.depth[node], top = this.rowTop(depth);
-			if (top > height || top + ROW < 0)
+			if (depth < this.firstLevel || top > height || top + ROW < 0)
 				continue;
 			const left = Math.max(0, (layout.left[node] - begin) * scale);
 			const right = Math.min(width, (layout.left[node] + layout.width[node] - begin) * scale);
@@ -257,9 +260,10 @@ export class Graph {
 		}
 	}
 
-	private keyMoved(node: number): void {
+	private keyMoved(to: number): void {
+		const { tree, children } = this.layout!, node = tree.depth[to] < this.firstLevel ? children.list[children.first[to]] ?? to : to;
 		this.clicked(node);
-		const top = this.rowTop(this.layout!.tree.depth[node]);
+		const top = this.rowTop(tree.depth[node]);
 		if (top < 0)
 			this.element.scrollTop += top;
 		else if (top + ROW > this.element.clientHeight)

@@ -140,6 +140,8 @@ export class Lanes {
 			return;
 		const { from, to } = this.app.stretch, width = Math.max(200, Math.round(this.scroll.clientWidth - GUTTER));
 		const selection = { session: this.app.view.session, from: Math.floor(from), to: Math.ceil(to), threads: this.app.view.threads.join(","), width };
+		if (!this.states)
+			textSet(this.message, "Reading samples and calls …");
 		const key = JSON.stringify(this.app.isRecording && !this.app.view.zoom ? { ...selection, from: 0, to: 0 } : selection);
 		void this.loader.load(key, signal => Promise.all([
 			tableGet("/api/timeline", selection, signal), tableGet("/api/spans", selection, signal),
@@ -154,10 +156,17 @@ export class Lanes {
 			const numbers = threads.numbers("number"), tids = threads.numbers("tid");
 			this.names = new Map(threads.strings("name").map((name, i) => [numbers[i], `${clean(name) || "unnamed"} ${tids[i]}`]));
 			textSet(this.message, this.states.threads.length || this.spans.size || this.metrics.length ? "" : timeline.text("empty") || "Nothing was seen in this stretch of time.");
-			textSet(this.missing, [spans.text("limited"), this.states.threads.length && !this.states.hasOffCpu ? "waits were not sampled" : ""].filter(Boolean).join(" · "));
+			textSet(this.missing, [spans.text("limited"), this.states.threads.length && !this.states.hasOffCpu ? "waits were not sampled" : "", this.unseen()].filter(Boolean).join(" · "));
 			this.repaint();
 		}, why => textSet(this.message, why));
 		this.surface.ask();
+	}
+
+	// A wait is seen when it ends: threads that sleep all the time have no lane yet.
+	private unseen(): string {
+		const seen = new Set(Array.from(this.states!.threads)), isAll = !this.app.view.threads.length && !this.app.view.zoom && !this.app.view.range;
+		const missing = isAll && this.app.isRecording ? (this.app.live?.threads ?? []).filter(one => !seen.has(one.number)) : [];
+		return missing.length ? `${missing.length === 1 ? "1 thread has" : `${missing.length} threads have`} slept all the time: not shown` : "";
 	}
 
 	private repaint(): void {

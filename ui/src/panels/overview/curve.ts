@@ -16,6 +16,11 @@ export function curvePeak(curve: Curve): { value: number; time: number } {
 	return { value, time };
 }
 
+/** Of points that are equally far apart, as those of a recording are. */
+export function curveMean({ values }: Curve): number {
+	return values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : 0;
+}
+
 /** The newest value that is not younger than `time`; NaN before the first. */
 export function curveAt(curve: Curve, time: number): number {
 	let low = 0, high = curve.times.length;

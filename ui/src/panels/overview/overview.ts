@@ -10,11 +10,13 @@ import { dragListen, rangeDraw, rulerDraw, Scale } from "../../core/scale";
 import { bytes, moment } from "../../core/text";
 import { tipHide, tipShow } from "../../core/tip";
 import type { Range } from "../../core/view";
-import { Curve, curveAt, curveDraw, curvePeak } from "./curve";
+import { Curve, curveAt, curveDraw, curveMean, curvePeak } from "./curve";
 
 const RULER = 16, GUTTER = 92, LANE = 40, GAP = 6;
 const HEIGHT = RULER + 2 * LANE + GAP + 4;
 const MOST_POINTS = 20_000;
+/** Of a recording; always as many, so that its peak does not depend on the window. */
+const POINTS = 1200;
 
 export class Overview {
 	readonly element: HTMLElement;
@@ -73,7 +75,7 @@ export class Overview {
 		const session = this.app.session;
 		if (!session || session.kind === "live" && !this.app.about?.share)
 			return this.surface.ask();
-		const parameters = { session: session.id, width: Math.max(400, this.surface.width - GUTTER) };
+		const parameters = { session: session.id, width: POINTS };
 		void this.loader.load(`${session.id}`, signal => tableGet("/api/curves", parameters, signal), table => {
 			this.reset();
 			const times = [...table.numbers("time")];
@@ -128,9 +130,9 @@ export class Overview {
 		pen.fillRect(0, 0, width, height);
 		rulerDraw(pen, scale, 0, height, colours);
 		const most = Math.max(5, curvePeak(this.cpu).value), mostMemory = Math.max(1, curvePeak(this.memory).value);
-		const latest = (curve: Curve): number => curve.values[curve.values.length - 1];
+		const isLive = this.app.session?.kind === "live", latest = (curve: Curve): number => curve.values[curve.values.length - 1];
 		if (this.isSampled) {
-			this.label("Processor", `${(latest(this.cpu) || 0).toFixed(0)} %`, `${curvePeak(this.cpu).value.toFixed(0)} %`, RULER);
+			this.label(isLive ? "Processor" : "CPU, mean", `${((isLive ? latest(this.cpu) : curveMean(this.cpu)) || 0).toFixed(0)} %`, `${curvePeak(this.cpu).value.toFixed(0)} %`, RULER);
 			curveDraw(pen, this.cpu, scale, RULER, LANE, most * 1.08, colours.running);
 		} else {
 			this.label("Processor", "unknown", "", RULER);
@@ -147,7 +149,7 @@ export class Overview {
 	}
 
 	private stretchDraw(scale: Scale): void {
-		if (this.app.view.tab !== "lanes")
+		if (this.app.view.tab !== "lanes" || !this.app.view.zoom)
 			return;
 		const { from, to } = this.app.stretch, { pen, height } = this.surface;
 		pen.fillStyle = palette().ink;

@@ -17,6 +17,12 @@ interface Answer {
 const COLUMNS = ["Process", "PID", "User", "CPU", "Threads", "Runtime", "Attach"];
 const PERIOD_MS = 1500;
 
+/** What tells one `python3` from another; the whole command where it does not begin with the name. */
+function argumentsOf({ name, command }: Process): string {
+	const [first, ...rest] = command.split(" ");
+	return first.slice(first.lastIndexOf("/") + 1).startsWith(name) ? rest.join(" ") : command;
+}
+
 export class Processes {
 	readonly element: HTMLElement;
 	readonly filter = h("input", { type: "search", placeholder: "Filter: name, command, user, PID, python, hip …", "aria-label": "filter processes",
@@ -127,6 +133,7 @@ export class Processes {
 				...COLUMNS.map((_, i) => h("div", { role: "gridcell", class: `cell-${i}` })));
 			element.addEventListener("click", () => this.select(process.pid));
 			element.addEventListener("dblclick", () => void this.chosen.attach());
+			element.firstElementChild!.append(h("span"), h("span", { class: "arguments dim" }));
 			this.elements.set(process.pid, element);
 		}
 		this.rowFill(element, row);
@@ -135,7 +142,8 @@ export class Processes {
 
 	private rowFill(element: HTMLElement, { process, level, percent, isMatch }: Row): void {
 		const [name, pid, user, cpu, threads, runtime, attach] = [...element.children] as HTMLElement[];
-		textSet(name, clean(process.name));
+		textSet(name.children[0] as HTMLElement, clean(process.name));
+		textSet(name.children[1] as HTMLElement, clean(argumentsOf(process)));
 		name.title = clean(process.command);
 		name.style.paddingInlineStart = `${(this.isTree ? level - 1 : 0) * 14 + 8}px`;
 		textSet(pid, String(process.pid));

@@ -43,7 +43,7 @@ export class Sandwich {
 	}
 
 	private graph(name: string, tree: () => Tree): Graph {
-		return new Graph(`${name}: arrow keys move, Enter looks at that function`, {
+		const graph = new Graph(`${name}: arrow keys move, Enter looks at that function`, {
 			point: (node, event) => {
 				this.source.hold(true);
 				tipShow([nodeName(tree(), node), nodeModule(tree(), node), nodeSource(tree(), node),
@@ -59,6 +59,8 @@ export class Sandwich {
 					this.app.show({ chosen: { name: nodeName(tree(), node), module: nodeModule(tree(), node) } });
 			},
 		});
+		graph.firstLevel = 1;
+		return graph;
 	}
 
 	private update(): void {

@@ -37,6 +37,7 @@ export class CallTree {
 		list.addEventListener("blur", () => source.hold(false));
 		this.element = h("section", { class: "picture call-tree", "aria-label": "call tree" }, list, this.message);
 		source.on(() => this.update());
+		app.on("view", changed => changed.has("tab") && this.update());
 	}
 
 	private update(): void {

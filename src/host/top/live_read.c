@@ -1,0 +1,75 @@
+/*
+ * Gives readers the samples of a live model.
+ */
+#include "host/top/live.h"
+#include "host/top/live_private.h"
+
+#include "shared/base/macros.h"
+
+/* They lie in the order of their times, but for what came by different ways in one moment. */
+static void samples_choose(struct live_view *view, uint64_t from_ns, uint64_t until_ns)
+{
+	const struct recorded_sample *items = view->kept->items;
+	size_t first, end = view->kept_count;
+
+	while (end && items[end - 1].time_ns > until_ns)
+		end--;
+	for (first = end; first && items[first - 1].time_ns >= from_ns;)
+		first--;
+	view->model->samples->kept = items + first;
+	view->model->samples->kept_count = end - first;
+}
+
+int live_read(struct live *self, uint64_t from_ns, uint64_t until_ns, live_reader *read,
+	      void *context)
+{
+	int r;
+
+	pthread_mutex_lock(&self->reading);
+	r = live_view_update(self);
+	if (!r) {
+		samples_choose(&self->view, from_ns, until_ns);
+		r = read(self->view.model, context);
+	}
+	pthread_mutex_unlock(&self->reading);
+	return r;
+}
+
+int live_read_around(struct live *self, uint64_t from_ns, live_reader *read, void *context)
+{
+	int r;
+
+	pthread_mutex_lock(&self->reading);
+	r = live_view_update(self);
+	if (!r) {
+		samples_choose(&self->view, from_ns - MIN(from_ns, self->view.late_ns), UINT64_MAX);
+		r = read(self->view.model, context);
+	}
+	pthread_mutex_unlock(&self->reading);
+	return r;
+}
+
+static void samples_choose_new(struct live_view *view, uint64_t *seen, uint64_t *ret_missed)
+{
+	uint64_t first = MAX(*seen, view->forgotten);
+
+	*ret_missed = first - *seen;
+	*seen = view->forgotten + view->kept_count;
+	view->model->samples->kept = view->kept->items + (first - view->forgotten);
+	view->model->samples->kept_count = *seen - first;
+}
+
+int live_read_new(struct live *self, uint64_t *seen, uint64_t *ret_missed, live_reader *read,
+		  void *context)
+{
+	int r;
+
+	pthread_mutex_lock(&self->reading);
+	r = live_view_update(self);
+	if (!r) {
+		samples_choose_new(&self->view, seen, ret_missed);
+		r = read(self->view.model, context);
+	}
+	pthread_mutex_unlock(&self->reading);
+	return r;
+}

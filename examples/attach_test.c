@@ -135,8 +135,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s PID [SECONDS]\n", argv[0]);
 		return 2;
 	}
-	target = limpet_open(atoi(argv[1]), &error);
-	r = target ? look(target, argc > 2 ? (unsigned)atoi(argv[2]) : SECONDS, &error) : -1;
+	target = limpet_open((int)strtol(argv[1], NULL, 10), &error);
+	r = target ? look(target, argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : SECONDS, &error)
+		   : -1;
 	limpet_close(target);
 	return r ? complain(&error) : 0;
 }

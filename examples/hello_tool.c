@@ -102,7 +102,7 @@ static int hello_attach(limpet_detach_function *detach, struct limpet_context *c
 
 	(void)detach, (void)contexts, (void)context_count, (void)tool_data;
 	if (path && strlen(path) < sizeof(output_path)) {
-		strcpy(output_path, path);
+		snprintf(output_path, sizeof(output_path), "%s", path);
 		hello_write();
 	}
 	return 0;

@@ -92,7 +92,7 @@ struct workload {
 	int error; /* why it could not begin; 0 */
 };
 
-static void run_program(char **command, const int go[2], const int trouble[2])
+static _Noreturn void run_program(char **command, const int go[2], const int trouble[2])
 {
 	char byte;
 	int code;
@@ -185,7 +185,7 @@ static int profile_it(struct workload *workload, const char *name, struct limpet
 int main(int argc, char **argv)
 {
 	struct limpet_error error = LIMPET_ERROR_INIT;
-	struct workload workload;
+	struct workload workload = { .pid = -1, .go = -1, .trouble = -1 };
 
 	if (argc < 2) {
 		fprintf(stderr, "usage: %s PROGRAM [ARGUMENT]...\n", argv[0]);

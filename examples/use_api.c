@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	wish.variable_count = (size_t)argc - 3;
-	target = limpet_open(atoi(argv[1]), &error);
+	target = limpet_open((int)strtol(argv[1], NULL, 10), &error);
 	r = target ? visit(target, &wish, &error) : -1;
 	limpet_close(target); /* also detaches, should visit() have failed half-way */
 	return r ? complain(&error) : 0;

@@ -50,6 +50,7 @@ ALLOWED = {
     "src/host/export/profile/folded.c": {"open_memstream"},
     "src/host/export/trace/kernel_folded.c": {"open_memstream"},
     "src/host/fleet/export/trace_archive.c": {"open_memstream"},
+    "src/host/cli/fleet/fleet_top.c": {"open_memstream"},
     "src/host/export/amd/rocpd/rocpd_parts.c": {"open_memstream"},
     "src/host/ui/answers/answer_threads.c": {"open_memstream"},
     "src/host/ui/columns.c": {"open_memstream"},

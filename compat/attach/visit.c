@@ -130,14 +130,15 @@ rocattach_status_t visit_begin(struct visit *ret, int pid, bool with_children,
 rocattach_status_t visit_end(struct visit *visit, struct outcome *outcome)
 {
 	struct limpet_error error = LIMPET_ERROR_INIT;
+	bool is_traced = visit->tracing != NULL;
+	int r = is_traced ? limpet_private_rocprofv3_end(visit->tracing, &error)
+			  : limpet_detach(visit->target, 0, &error);
 
 	outcome_set(outcome, ROCATTACH_STATUS_SUCCESS, "%s", "");
-	if (visit->tracing && limpet_private_rocprofv3_end(visit->tracing, &error))
+	if (r)
 		outcome_set_error(outcome, &error);
-	else if (visit->tracing)
+	else if (is_traced)
 		log_say(LOG_TRACE, "the files of %d are written", visit->pid);
-	else if (limpet_detach(visit->target, 0, &error))
-		outcome_set_error(outcome, &error);
 	else
 		log_say(LOG_INFO, "detached from %d", visit->pid);
 	visit_release(visit);

@@ -145,6 +145,7 @@ static int metrics_show(const struct compute_options *options, struct compute_re
 		r = workload_prepare(report->workload, options->unit, err);
 	if (!r)
 		r = report_panels(report, err);
+	report->panels = NULL;
 	panels_done(&panels);
 	return r;
 }

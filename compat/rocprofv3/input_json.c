@@ -16,7 +16,9 @@ struct json_reader {
 
 static void skip_blanks(struct json_reader *self)
 {
-	while (self->rest.at < self->rest.end && memchr(" \t\r\n", *self->rest.at, 4))
+	static const char blanks[] = { ' ', '\t', '\r', '\n' };
+
+	while (self->rest.at < self->rest.end && memchr(blanks, *self->rest.at, sizeof(blanks)))
 		self->rest.at++;
 }
 
@@ -154,7 +156,7 @@ static int take_name(struct json_reader *self, struct text *ret, struct err *err
 
 static int take_entry(struct json_reader *self, struct err *err)
 {
-	struct text name;
+	struct text name = { 0 };
 	int r = take_name(self, &name, err);
 
 	if (!r)
@@ -195,7 +197,7 @@ int input_read_json(struct input *input, struct text text, struct err *err)
 {
 	CLEANUP(free) char *room = malloc((size_t)(text.end - text.at) + 4);
 	struct json_reader self = { input, text, room };
-	struct text name;
+	struct text name = { 0 };
 	int r;
 
 	if (!room || !letter_take(&self, '{'))

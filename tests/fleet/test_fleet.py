@@ -129,7 +129,7 @@ def line(number, part, payload, tag=0x12345678, encoded=None):
     return b"limpet1 %08x %d %s %08x %s\n" % (tag, number, part, checksum, encoded or base64.b64encode(payload))
 
 
-def hello(protocol=2, version=b"9.9", node=b"evil"):
+def hello(protocol=3, version=b"9.9", node=b"evil"):
     return (struct.pack("<II", 1, protocol) + text(version) + text(node) + text(b"m") + text(b"k")
             + struct.pack("<QQQII", 1, 1, 1, 0, 1))
 

@@ -8,12 +8,14 @@
 
 #include "host/fleet/channel/line_stream.h"
 #include "host/fleet/merge/class_tree.h"
+#include "host/fleet/top/fleet_top.h"
 
 #include <string.h>
 
 struct home {
 	struct fleet fleet;
 	struct fleet_dump dump;
+	struct fleet_top top;
 };
 
 static void message_take(struct home *home, const unsigned char *bytes, size_t size)
@@ -39,6 +41,8 @@ static void message_take(struct home *home, const unsigned char *bytes, size_t s
 		must(piece.size <= PIECE_BYTES_MAX && piece.bytes + piece.size <= bytes + size);
 	else if (kind == MESSAGE_RECORDED)
 		(void)recorded_take(&cursor, &recorded);
+	else if (kind == MESSAGE_TOP)
+		must(!fleet_top_take(&home->top, 0, kind, &cursor));
 	else if (kind)
 		must(!fleet_dump_take(&home->dump, 0, kind, &cursor));
 }
@@ -82,10 +86,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct home home = { 0 };
 	struct class_tree tree;
 	struct motions motions;
+	struct top_view view;
 
 	must(fleet_add_node(&home.fleet, "n1") == 0);
 	lines_take(&home, bytes, size);
 	messages_take(&home, bytes, size);
+	must(!top_view_make(&view, &home.top, &home.fleet));
+	for (size_t i = 0; i < view.functions.count; i++)
+		must(view.functions.items[i].most_rank < home.fleet.rank_count);
+	top_view_done(&view);
 	must(!fleet_settle(&home.fleet, NULL));
 	must(!fleet_dump_settle(&home.dump, &home.fleet));
 	for (size_t i = 0; i < home.fleet.rank_count; i++)
@@ -96,6 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	}
 	must(!motions_find(&motions, &home.dump));
 	motions_done(&motions);
+	fleet_top_done(&home.top);
 	fleet_dump_done(&home.dump);
 	fleet_done(&home.fleet);
 	return 0;

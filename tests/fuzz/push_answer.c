@@ -4,6 +4,7 @@
 #include "fuzz.h"
 
 #include "host/push/answer.h"
+#include "host/push/format.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,8 +15,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	const char *text = (const char *)bytes;
 	struct push_answer answer = { 0 }, whole = { 0 };
 	int r = push_answer_parse(text, size, /* is_end */ true, &whole);
+	char why[REJECTION_MAX];
 
 	must(r == 0 || r == -EPROTO);
+	(void)push_format_otlp.rejects(bytes, size, why);
+	must(strlen(why) < sizeof(why));
 	for (size_t part = 0; part <= size; part += 1 + size / 16) {
 		int early = push_answer_parse(text, part, /* is_end */ false, &answer);
 

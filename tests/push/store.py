@@ -31,6 +31,9 @@ def fields(data):
         key = varint()
         if key & 7 == 0:
             found.append((key >> 3, varint()))
+        elif key & 7 == 1:
+            found.append((key >> 3, int.from_bytes(data[at:at + 8], "little")))
+            at += 8
         else:
             assert key & 7 == 2, f"wire type {key & 7}"
             size = varint()

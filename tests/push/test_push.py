@@ -3,7 +3,8 @@
 `limpet push` to a STAND-IN of a store of profiles (store.py): what arrives, and what becomes of it when the store is
 away, refuses, or is hostile.
 
-Environment: LIMPET is the executable under test, PROGRAMS the folder with spinner.
+Environment: LIMPET is the executable under test, PROGRAMS the folder with spinner; OTEL_PROTO may name a checkout of
+opentelemetry-proto, by which protoc decodes, too.
 """
 
 import os
@@ -20,6 +21,7 @@ import unittest.mock
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
 
 from harness import PATIENCE_S, event_wait, limpet, limpet_finish, limpet_start, program, thread_count, wait_until  # noqa: E402
+import otlp  # noqa: E402
 from store import CALL, Store  # noqa: E402
 
 USAGE, NO_PROCESS, PARTLY = 2, 4, 8
@@ -101,6 +103,53 @@ class Push(unittest.TestCase):
         self.assertTrue(any("spin_leaf" in profile.functions for profile in profiles))
         self.assertTrue(any({"spin_leaf", "spin_hot"} <= set(stack) for profile in profiles
                             for stack, _ in profile.samples))
+
+    def test_profiles_of_opentelemetry_arrive(self):
+        store = self.store()
+        begin_ns = time.time_ns()
+        totals = self.push(store, 2, "--format", "otlp-v1development", "--label", "region=eu")
+        requests = [otlp.Request(body) for _, body in store.requests]
+        for head, _ in store.requests:
+            self.assertTrue(head.startswith(f"POST {otlp.CALL} HTTP/1.1\r\n"), head)
+            self.assertIn("Content-Type: application/x-protobuf", head)
+            self.assertIn("Content-Encoding: gzip", head)
+        profiles = [profile for request in requests for profile in request.profiles]
+        for profile in profiles:
+            self.assertLessEqual({"service.name": "shop", "region": "eu", "host.name": socket.gethostname(),
+                                  "rank": "3"}.items(), profile.attributes.items())
+            self.assertNotIn("__name__", profile.attributes)
+            self.assertEqual((profile.type, profile.period), (("cpu", "nanoseconds"), 10**9 // 99))
+            self.assertLess(begin_ns - 10**9, profile.time_ns)
+            self.assertLess(profile.time_ns + profile.duration_ns, time.time_ns() + 10**9)
+        self.assertEqual(len({profile.id for profile in profiles}), len(profiles))
+        self.assertEqual(len(store.requests), totals["pushed"]["profiles"])
+        # A sample stands for the time between two.
+        times_ns = sum(value for profile in profiles for _, value in profile.samples)
+        self.assertGreater(times_ns, totals["pushed"]["samples"] * (10**9 // 99) // 2)
+        self.assertTrue(any({"spin_leaf", "spin_hot"} <= set(stack) for profile in profiles for stack in profile.stacks))
+        if os.environ.get("OTEL_PROTO"):
+            text = otlp.protoc_decode(requests[0].plain, os.environ["OTEL_PROTO"])
+            self.assertIn('string_table: "spin_leaf"', text)
+            self.assertNotRegex(text, r"(?m)^ *\d+[:{ ]", "fields that the published protos do not know")
+
+    def test_waiting_threads_are_profiles_of_their_own(self):
+        store = self.store()
+        self.push(store, 2, "--format", "otlp-v1development", "--off-cpu")
+        types = {profile.type[0] for _, body in store.requests for profile in otlp.Request(body).profiles}
+        self.assertLessEqual(types, {"cpu", "off_cpu", "runnable"})
+        self.assertIn("cpu", types)
+
+    def test_what_opentelemetry_refuses_in_part_is_counted(self):
+        answer = b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n\x0a\x12\x08\x01\x12\x0eno \x1b[31mquota\x1b[0"
+        answers = iter([answer])
+        store = self.store(lambda connection, _: connection.sendall(next(answers, b"HTTP/1.1 200 OK\r\n\r\n")))
+        process = self.start(store.url, "--format", "otlp-v1development")
+        self.assertTrue(store.wait(2, PATIENCE_S), "nothing arrives")
+        result = self.stop(process)
+        self.assertEqual(result.code, PARTLY, str(result))
+        self.assertEqual(result.event("totals")["refused"]["profiles"], 1)
+        self.assertIn("quota", result.out)
+        self.assertNotIn("\x1b", result.out + result.err)
 
     def test_what_waited_while_the_store_was_away_arrives(self):
         store = self.store(is_listening=False)
@@ -197,7 +246,8 @@ class Push(unittest.TestCase):
                       ["http://a@b", "-p", pid], ["http://127.0.0.1:99999", "-p", pid],
                       ["http://127.0.0.1/a b", "-p", pid], ["http://127.0.0.1", "-p", pid, "--label", "1=2"],
                       ["http://127.0.0.1", "-p", pid, "--interval", "1ms"], ["http://127.0.0.1", "-p", pid, "-a"],
-                      ["http://127.0.0.1", "-p", pid, "--tenant", "a\nb"]):
+                      ["http://127.0.0.1", "-p", pid, "--tenant", "a\nb"],
+                      ["http://127.0.0.1", "-p", pid, "--format", "otlp"]):
             with self.subTest(words):
                 result = limpet("push", *words)
                 self.assertEqual(result.code, USAGE, str(result))

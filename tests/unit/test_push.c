@@ -34,10 +34,44 @@ static void reads_addresses(void **state)
 		struct push_address address;
 		struct err err = { 0 };
 
-		assert_int_equal(push_address_parse(cases[i].given, &address, &err), 0);
+		assert_int_equal(
+			push_address_parse(cases[i].given, &push_format_pyroscope, &address, &err),
+			0);
 		assert_string_equal(address.url, cases[i].url);
 		assert_int_equal(address.is_direct, cases[i].is_direct);
 	}
+}
+
+static void each_format_has_its_call(void **state)
+{
+	struct push_address address;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_ptr_equal(push_format_find("otlp-v1development", &err), &push_format_otlp);
+	assert_null(push_format_find("otlp", &err));
+	assert_int_equal(err.exit, EXIT_USAGE);
+	assert_int_equal(
+		push_address_parse("http://localhost:4318/a/", &push_format_otlp, &address, &err),
+		0);
+	assert_string_equal(address.url, "http://localhost:4318/a/v1development/profiles");
+}
+
+/* Of OpenTelemetry's answers: {partial_success {rejected_profiles 3, error_message "no"}}. */
+static void answers_that_are_half_good_refuse(void **state)
+{
+	static const unsigned char refused[] = "\x0a\x06\x08\x03\x12\x02no";
+	static const unsigned char warned[] = "\x0a\x04\x12\x02no";
+	char why[REJECTION_MAX];
+
+	(void)state;
+	assert_true(push_format_otlp.rejects(refused, sizeof(refused) - 1, why));
+	assert_string_equal(why, "no");
+	assert_false(push_format_otlp.rejects(warned, sizeof(warned) - 1, why));
+	assert_false(push_format_otlp.rejects(refused, 0, why));
+	/* Cut short, it says nothing, and is not read behind its end. */
+	for (size_t size = 0; size < sizeof(refused) - 1; size++)
+		assert_false(push_format_otlp.rejects(refused, size, why));
 }
 
 static int parsed(const char *text, bool is_end, struct push_answer *ret)
@@ -124,7 +158,9 @@ static void counts_what_has_no_room(void **state)
 				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t size = sizeof(address);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct push_address to = { .is_direct = true, .socket_size = sizeof(address) };
+	struct push_address to = { .format = &push_format_pyroscope,
+				   .is_direct = true,
+				   .socket_size = sizeof(address) };
 	struct sender_options options = { .address = &to, .bytes_max = 1000 };
 	struct sender_totals totals;
 	struct sender *sender;
@@ -155,6 +191,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_addresses),
 		cmocka_unit_test(reads_answers),
+		cmocka_unit_test(each_format_has_its_call),
+		cmocka_unit_test(answers_that_are_half_good_refuse),
 		cmocka_unit_test(waits_for_the_rest_of_an_answer),
 		cmocka_unit_test(refuses_what_is_no_answer),
 		cmocka_unit_test(keeps_the_first_label_of_a_name),

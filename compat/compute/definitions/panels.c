@@ -166,7 +166,9 @@ int panels_read(struct panels *ret, const char *folder, struct err *err)
 	if (r)
 		panels_done(ret);
 	else
-		qsort(ret->items, ret->count, sizeof(ret->items[0]), panel_compare);
+		qsort(ret->items, ret->count,
+		      sizeof(ret->items[0]), /* NOLINT(bugprone-sizeof-expression) */
+		      panel_compare);
 	return r;
 }
 

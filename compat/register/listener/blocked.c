@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -33,14 +34,16 @@ bool blocked_by_others(int32_t tid)
 	static const char ours = 0;
 	Dl_info own, other;
 	char text[128];
-	int number;
+	char *rest;
 	void *word;
 
 	if (!tid)
 		return false;
 	if (!blocked_read(tid, text, sizeof(text)))
 		return true;
-	return sscanf(text, "%d %p", &number, &word) == 2 && number == SYS_futex &&
-	       loader_find_module(&ours, &own) && loader_find_module(word, &other) &&
+	if (strtol(text, &rest, 10) != SYS_futex || rest == text)
+		return false;
+	word = (void *)(uintptr_t)strtoull(rest, NULL, 16);
+	return loader_find_module(&ours, &own) && loader_find_module(word, &other) &&
 	       own.dli_fbase != other.dli_fbase;
 }

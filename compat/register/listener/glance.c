@@ -16,7 +16,7 @@ bool glance_says_end(struct identity_watch *identity)
 int glance_poll(struct pollfd *waits, size_t count, unsigned limit_ms,
 		struct identity_watch *identity)
 {
-	struct timespec glance = { 0, IDENTITY_GLANCE_MS * 1000000l };
+	struct timespec glance = { 0, IDENTITY_GLANCE_MS * 1000000L };
 	int r = 0;
 
 	for (unsigned ms = 0; !r && ms < limit_ms; ms += IDENTITY_GLANCE_MS) {

@@ -9,7 +9,7 @@
 #include "host/fleet/rank.h"
 
 /* Of messages and requests; both sides must have the same. */
-#define FLEET_PROTOCOL 2u
+#define FLEET_PROTOCOL 3u
 
 enum message_kind {
 	MESSAGE_HELLO = 1,
@@ -20,6 +20,7 @@ enum message_kind {
 	MESSAGE_NOTE,
 	MESSAGE_PIECE,
 	MESSAGE_RECORDED,
+	MESSAGE_TOP, /* top/top_message.h */
 	MESSAGE_KINDS,
 };
 

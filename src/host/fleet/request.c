@@ -7,6 +7,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/text/base64.h"
 #include "host/fleet/message.h"
+#include "host/recorder/samples/sampling.h"
 #include "host/recording/format.h"
 
 #include <errno.h>
@@ -56,6 +57,13 @@ static void record_put(struct bytes *bytes, const struct record_wish *record)
 		bytes_text(bytes, record->words[i]);
 }
 
+static void top_put_wish(struct bytes *bytes, const struct top_wish *top)
+{
+	bytes_u32(bytes, top->hz);
+	bytes_text(bytes, top->sampler ? top->sampler : "");
+	bytes_u64(bytes, top->duration_ns);
+}
+
 char *request_write(const struct node_request *request)
 {
 	CLEANUP(bytes_done) struct bytes bytes = { 0 };
@@ -70,6 +78,7 @@ char *request_write(const struct node_request *request)
 	find_put(&bytes, &request->find);
 	dump_put(&bytes, &request->dump);
 	record_put(&bytes, &request->record);
+	top_put_wish(&bytes, &request->top);
 	bytes_u32(&bytes, checksum_of(bytes.data, bytes.size));
 	if (bytes.has_failed || bytes.size > REQUEST_BYTES_MAX)
 		return NULL;
@@ -164,6 +173,13 @@ static void record_take(struct cursor *cursor, struct record_wish *ret)
 	ret->word_count = ret->words ? count : 0;
 }
 
+static void top_take_wish(struct cursor *cursor, struct top_wish *ret)
+{
+	ret->hz = number_below(cursor, SAMPLING_HZ_MAX + 1);
+	ret->sampler = cursor_text(cursor);
+	ret->duration_ns = cursor_u64(cursor);
+}
+
 static bool request_take(struct cursor *cursor, struct node_request *ret)
 {
 	ret->action = (enum fleet_action)number_below(cursor, FLEET_ACTIONS);
@@ -174,6 +190,7 @@ static bool request_take(struct cursor *cursor, struct node_request *ret)
 	find_take(cursor, &ret->find);
 	dump_take_wish(cursor, &ret->dump);
 	record_take(cursor, &ret->record);
+	top_take_wish(cursor, &ret->top);
 	return !cursor->has_failed && cursor->at == cursor->end;
 }
 

@@ -13,6 +13,7 @@ enum fleet_action {
 	FLEET_PS,
 	FLEET_DUMP,
 	FLEET_RECORD,
+	FLEET_TOP,
 	FLEET_ACTIONS,
 };
 
@@ -72,6 +73,12 @@ struct record_wish {
 	size_t word_count;
 };
 
+struct top_wish {
+	uint32_t hz;
+	const char *sampler;  /* "" or NULL: the best */
+	uint64_t duration_ns; /* UINT64_MAX: until it is stopped */
+};
+
 struct node_request {
 	enum fleet_action action;
 	const char *node;       /* what home calls it; "": as it calls itself */
@@ -81,6 +88,7 @@ struct node_request {
 	struct find_options find;
 	struct dump_wish dump;
 	struct record_wish record;
+	struct top_wish top;
 	void *bytes; /* of a request that was read: what its texts lie in */
 };
 

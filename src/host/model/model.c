@@ -45,6 +45,11 @@ void model_free(struct model *model)
 	free(model);
 }
 
+int model_copy_file(const struct model *model, int to)
+{
+	return reader_copy(model->reader, to);
+}
+
 /* Options are the words that the tracer was given: "alloc;alloc-sample=524288;". */
 static uint64_t find_alloc_sample(const char *options)
 {

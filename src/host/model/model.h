@@ -102,6 +102,8 @@ int model_open_up_to(const char *path, uint64_t records_max, struct model **ret,
 		     struct err *err) MUST_CHECK;
 int model_open_fd(int fd, const char *name, struct model **ret, struct err *err) MUST_CHECK;
 void model_free(struct model *model);
+/* The recording itself, byte by byte, as far as it was read. */
+int model_copy_file(const struct model *model, int to) MUST_CHECK;
 
 static inline void model_free_at_scope_end(struct model **model)
 {

@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CALL_PATH "/push.v1.PusherService/Push"
-
 static int address_refuse(const char *url, const char *why, const char *fix, struct err *err)
 {
 	err_set(err, -EINVAL, "'%s' is no address that profiles can be pushed to", url);
@@ -77,7 +75,8 @@ static bool socket_find(const char *name, uint16_t port, struct push_address *re
 /* The call's path behind what was given, unless that is the call's already. */
 static bool path_set(struct text given, struct push_address *ret)
 {
-	size_t size, call = strlen(CALL_PATH);
+	const char *path = ret->format->path;
+	size_t size, call = strlen(path);
 
 	while (given.end > given.at && given.end[-1] == '/')
 		given.end--;
@@ -86,8 +85,8 @@ static bool path_set(struct text given, struct push_address *ret)
 		return false;
 	memcpy(ret->path, given.at, size);
 	ret->path[size] = '\0';
-	if (size < call || strcmp(ret->path + size - call, CALL_PATH))
-		memcpy(ret->path + size, CALL_PATH, call + 1);
+	if (size < call || strcmp(ret->path + size - call, path))
+		memcpy(ret->path + size, path, call + 1);
 	return true;
 }
 
@@ -119,12 +118,13 @@ static int parts_find(const char *url, struct text rest, bool is_tls, struct pus
 	return 0;
 }
 
-int push_address_parse(const char *url, struct push_address *ret, struct err *err)
+int push_address_parse(const char *url, const struct push_format *format, struct push_address *ret,
+		       struct err *err)
 {
 	struct text rest = text_of(url);
 	bool is_tls;
 
-	*ret = (struct push_address){ 0 };
+	*ret = (struct push_address){ .format = format };
 	if (!is_plain(url))
 		return address_refuse(url, "it has characters that no address has",
 				      "limpet push http://127.0.0.1:4040 -p PID", err);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "host/core/err.h"
+#include "host/push/format.h"
 
 #include <stdbool.h>
 #include <sys/socket.h>
@@ -12,6 +13,7 @@
 #define ADDRESS_PATH_MAX 512u
 
 struct push_address {
+	const struct push_format *format;
 	char host[ADDRESS_HOST_MAX]; /* as it was given, with brackets and port */
 	char path[ADDRESS_PATH_MAX]; /* of the call */
 	char url[ADDRESS_HOST_MAX + ADDRESS_PATH_MAX + 16];
@@ -20,4 +22,6 @@ struct push_address {
 	socklen_t socket_size;
 };
 
-int push_address_parse(const char *url, struct push_address *ret, struct err *err) MUST_CHECK;
+/* The path of the format's call is put behind that of the address. */
+int push_address_parse(const char *url, const struct push_format *format, struct push_address *ret,
+		       struct err *err) MUST_CHECK;

@@ -93,10 +93,16 @@ int push_answer_parse(const char *bytes, size_t size, bool is_end, struct push_a
 	body = MIN((size_t)(end - head.end), ANSWER_BODY_MAX);
 	*ret = (struct push_answer){ .status = head.status,
 				     .retry_after_s = MIN(head.retry_after_s, RETRY_AFTER_MAX_S) };
-	if (push_answer_is_good(ret))
-		return 0;
+	/* A body without a length may never end: where all is well it is not waited for. */
+	if (push_answer_is_good(ret) && head.body_bytes > ANSWER_BODY_MAX)
+		head.body_bytes = 0;
 	if (!is_end && body < MIN(head.body_bytes, ANSWER_BODY_MAX))
 		return -EAGAIN;
+	if (push_answer_is_good(ret)) {
+		memcpy(ret->body, head.end, body);
+		ret->body_size = body;
+		return 0;
+	}
 	text_copy_printable((struct text){ head.end, head.end + body }, ret->text,
 			    sizeof(ret->text));
 	return 0;

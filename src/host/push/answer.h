@@ -17,6 +17,9 @@ struct push_answer {
 	unsigned status;
 	uint64_t retry_after_s;         /* 0: it does not say */
 	char text[ANSWER_BODY_MAX + 1]; /* how its body begins, printable; "" where all is well */
+	/* The same as it is, where all is well. */
+	unsigned char body[ANSWER_BODY_MAX];
+	size_t body_size;
 };
 
 /* True when enough has come, whatever follows: *ret is set then.  -EPROTO: it is no answer of HTTP.

@@ -111,11 +111,15 @@ static int socket_answer(const struct push_post *post, int fd, struct push_answe
 
 static size_t head_make(const struct push_post *post, char *ret, size_t room)
 {
+	const struct push_format *format = post->address->format;
+	const char *encoding = format->content_encoding;
 	int size = snprintf(ret, room,
 			    "POST %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: limpet\r\n"
-			    "Content-Type: application/proto\r\nContent-Length: %zu\r\n"
-			    "%s%s%sConnection: close\r\n\r\n",
-			    post->address->path, post->address->host, post->body->size,
+			    "Content-Type: %s\r\nContent-Length: %zu\r\n"
+			    "%s%s%s%s%s%sConnection: close\r\n\r\n",
+			    post->address->path, post->address->host, format->content_type,
+			    post->body->size, encoding ? "Content-Encoding: " : "",
+			    encoding ? encoding : "", encoding ? "\r\n" : "",
 			    post->tenant ? "X-Scope-OrgID: " : "", post->tenant ? post->tenant : "",
 			    post->tenant ? "\r\n" : "");
 

@@ -30,7 +30,8 @@ struct talk {
 static int talk_begin(struct talk *self, struct err *err)
 {
 	const struct push_post *post = self->post;
-	char limit[32], tenant[160];
+	const struct push_format *format = post->address->format;
+	char limit[32], tenant[160], type[80], encoding[80];
 	const char *argv[WORDS_MAX] = { "curl",
 					"--disable", /* nobody's .curlrc */
 					"--silent",
@@ -44,7 +45,7 @@ static int talk_begin(struct talk *self, struct err *err)
 					"--max-time",
 					limit,
 					"--header",
-					"Content-Type: application/proto",
+					type,
 					"--header",
 					"Expect:",
 					"--data-binary",
@@ -57,6 +58,13 @@ static int talk_begin(struct talk *self, struct err *err)
 		count++;
 	snprintf(limit, sizeof(limit), "%" PRIu64,
 		 post->until_ns > now ? (post->until_ns - now) / 1000000000u + 1 : 1);
+	snprintf(type, sizeof(type), "Content-Type: %s", format->content_type);
+	if (format->content_encoding) {
+		snprintf(encoding, sizeof(encoding), "Content-Encoding: %s",
+			 format->content_encoding);
+		argv[count++] = "--header";
+		argv[count++] = encoding;
+	}
 	if (post->tenant) {
 		snprintf(tenant, sizeof(tenant), "X-Scope-OrgID: %s", post->tenant);
 		argv[count++] = "--header";

@@ -5,9 +5,7 @@
 
 #include "host/core/clock.h"
 #include "host/core/room.h"
-#include "host/export/profile/pprof.h"
 #include "host/model/samples/profile.h"
-#include "host/push/push_request.h"
 #include "host/top/live.h"
 
 #include <errno.h>
@@ -52,6 +50,7 @@ struct pusher {
 /* What a reader of the live model makes. */
 struct collecting {
 	struct pusher *pusher;
+	struct push_draft draft;
 	struct bytes *request;
 	uint64_t samples, end_ns;
 };
@@ -86,6 +85,7 @@ int pusher_open(struct pusher **ret, const struct pusher_options *options, struc
 	if (!self)
 		return err_set(err, -ENOMEM, "no memory");
 	self->options = *options;
+	self->options.sampling.is_python_unwatched = true;
 	self->begin_ns = boot_now_ns();
 	r = pusher_begin(self, err);
 	if (r)
@@ -222,18 +222,14 @@ static void model_describe(struct model *model, const struct collecting *collect
 static int series_put(struct collecting *self, struct model *model, struct series *series)
 {
 	struct source_facts facts;
-	struct bytes profile = { 0 };
 	char *own = model->samples->sampler;
 	int r;
 
 	source_look(self->pusher->source, &facts);
 	model_describe(model, self, series);
 	model->samples->sampler = (char *)(uintptr_t)facts.sampler;
-	r = pprof_encode(model, /* is_by_thread */ false, &profile);
+	r = self->pusher->options.format->add(&self->draft, &series->labels);
 	model->samples->sampler = own;
-	if (!r)
-		push_request_add(self->request, &series->labels, &profile);
-	bytes_done(&profile);
 	self->samples += series->count;
 	return r;
 }
@@ -242,8 +238,9 @@ static int collect_read(struct model *model, void *context)
 {
 	struct collecting *self = context;
 	struct pusher *pusher = self->pusher;
-	int r = samples_share(pusher, model);
+	int r = samples_share(pusher, model), end;
 
+	self->draft.model = model;
 	model->first = (struct clock_point){ .real_ns = clock_read_ns(CLOCK_REALTIME),
 					     .boot_ns = self->end_ns,
 					     .monotonic_ns = now_ns() };
@@ -254,7 +251,8 @@ static int collect_read(struct model *model, void *context)
 			r = series_put(self, model, series);
 		series->count = 0;
 	}
-	return r;
+	end = pusher->options.format->finish(&self->draft, self->request);
+	return r ? r : end;
 }
 
 static bool has_grown(struct pusher *self)

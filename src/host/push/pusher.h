@@ -4,12 +4,13 @@
  */
 #pragma once
 
-#include "host/push/labels.h"
+#include "host/push/format.h"
 #include "host/top/source.h"
 
 struct pusher_options {
 	struct sampling_options sampling; /* with the processes */
 	struct push_labels labels;        /* of all, those of processes follow */
+	const struct push_format *format;
 };
 
 struct pusher_totals {

@@ -117,11 +117,33 @@ static void answer_explain(const struct sender *self, const struct push_answer *
 		err_why(err, "%s", answer->text);
 }
 
+/* "Well", but for some of it: that is refused for good.  How much of the samples it was, nobody
+ * says: they are counted as refused. */
+static bool answer_rejects(const struct sender *self, const struct push_answer *answer,
+			   struct err *err)
+{
+	const struct push_format *format = self->options.address->format;
+	char why[REJECTION_MAX];
+
+	if (!format->rejects || !format->rejects(answer->body, answer->body_size, why))
+		return false;
+	err_set(err, -EREMOTEIO, "push to %s: the server refused profiles",
+		self->options.address->url);
+	if (*why)
+		err_why(err, "%s", why);
+	return true;
+}
+
 /* How long to wait before the next try; 0: none is needed. */
 static uint64_t answer_take(struct sender *self, int r, const struct push_answer *answer,
 			    struct err *err, uint64_t patience_ns)
 {
 	self->is_first_under_way = false;
+	if (!r && push_answer_is_good(answer) && answer_rejects(self, answer, err)) {
+		self->totals.trouble = *err;
+		first_drop(self, &self->totals.refused);
+		return 0;
+	}
 	if (!r && push_answer_is_good(answer)) {
 		self->totals.trouble = (struct err){ 0 };
 		first_drop(self, &self->totals.sent);

@@ -4,11 +4,16 @@
 #include "host/cli/command.h"
 
 extern const struct command command_fleet_ps, command_fleet_dump, command_fleet_record,
-	command_fleet_report, command_fleet_export;
+	command_fleet_report, command_fleet_export, command_fleet_top;
 
 static const struct command *const fleet_verbs[] = {
-	&command_fleet_ps,     &command_fleet_dump,   &command_fleet_record,
-	&command_fleet_report, &command_fleet_export, NULL,
+	&command_fleet_ps,
+	&command_fleet_dump,
+	&command_fleet_top,
+	&command_fleet_record,
+	&command_fleet_report,
+	&command_fleet_export,
+	NULL,
 };
 
 const struct command command_fleet = {

@@ -20,6 +20,7 @@
 
 #define RANKS_SHOWN          160u
 #define RECORDINGS_HEARD_MAX ((uint64_t)4 << 30)
+#define TOP_HEARD_MAX        ((uint64_t)64 << 30) /* 30 days of 24 KiB a second */
 
 int fleet_ask(const struct fleet_values *values, const struct node_request *request,
 	      uint64_t time_ns, const struct fleet_job_listener *listener, struct fleet *fleet,
@@ -43,6 +44,8 @@ int fleet_ask(const struct fleet_values *values, const struct node_request *requ
 	options.signals = signals;
 	options.request.limit_ns = options.limit_ns;
 	options.request.rank_limit_ns = values->timeout_ns / 2;
+	if (request->action == FLEET_TOP)
+		options.piece_max = TOP_HEARD_MAX;
 	/* Recordings may be large, and take their time at the end. */
 	if (request->action == FLEET_RECORD) {
 		options.leave_ns = values->timeout_ns;

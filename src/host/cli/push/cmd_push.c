@@ -26,7 +26,7 @@
 struct push_values {
 	struct sample_words samples;
 	struct option_list pids, labels;
-	const char *service, *tenant;
+	const char *service, *tenant, *format;
 	uint64_t interval_ns, duration_ns;
 	bool is_json;
 };
@@ -45,6 +45,8 @@ static const struct option_desc push_option_table[] = {
 	  FIELD(samples.off_cpu) },
 	{ 0, "sampler", "NAME", "use only this sampler: bpf, copy, read or state", OPTION_TEXT,
 	  FIELD(samples.sampler) },
+	{ 0, "format", "FORMAT", "speak pyroscope (default) or otlp-v1development", OPTION_ONCE,
+	  FIELD(format) },
 	{ 'i', "interval", "TIME", "push once in TIME, 1s to 10m (default: 10s)", OPTION_DURATION,
 	  FIELD(interval_ns) },
 	{ 0, "service", "NAME", "label service_name (default: OTEL_SERVICE_NAME, or the program)",
@@ -215,13 +217,17 @@ static int push_go(struct push_visit *self, struct err *err)
 /* The first operand is where to; those that follow are processes. */
 static int operands_read(struct push_visit *self, char **operands, int count, struct err *err)
 {
+	const char *format = self->values->format;
 	struct process_status status;
 	int r;
 
 	if (!count)
 		return usage_refuse("it is not said where to push to",
 				    "limpet push http://127.0.0.1:4040 -p PID", err);
-	r = push_address_parse(operands[0], &self->address, err);
+	self->options.format = push_format_find(format ? format : push_format_pyroscope.name, err);
+	r = self->options.format
+		    ? push_address_parse(operands[0], self->options.format, &self->address, err)
+		    : err->code;
 	if (r)
 		return r;
 	if (self->values->samples.is_system_wide)
@@ -251,14 +257,16 @@ static enum exit_code push_run(char **argv)
 
 const struct command command_push = {
 	.name = "push",
-	.summary = "push profiles to a store of profiles (Pyroscope) every ten seconds",
+	.summary =
+		"push profiles to a store of profiles (Pyroscope, OpenTelemetry) every ten seconds",
 	.usage =
-		"URL {-p PID... | -a} [-F HZ] [--interval TIME] [--service NAME] [--label NAME=VALUE]",
+		"URL {-p PID... | -a} [--format FORMAT] [-F HZ] [--interval TIME] [--service NAME] [--label NAME=VALUE]",
 	.options = push_option_table,
 	.run = push_run,
 	.notes =
 		"Nothing is injected and no thread is stopped.  URL is that of a server with Pyroscope's push\n"
-		"API (push.v1).  Labels: service_name, host, and where they are known rank, slurm_job,\n"
+		"API (push.v1), or with --format otlp-v1development of one that takes OpenTelemetry's profiles\n"
+		"(v1development, a protocol that may still change).  Labels: service_name, host, and where they are known rank, slurm_job,\n"
 		"namespace and pod.  http:// with a number or localhost is spoken by limpet itself, all\n"
 		"else by curl, which reads ~/.netrc.\n"
 		"\n"
@@ -267,5 +275,6 @@ const struct command command_push = {
 		"\n"
 		"examples:\n"
 		"  limpet push http://127.0.0.1:4040 -p 4711 --service shop\n"
+		"  limpet push http://127.0.0.1:4318 --format otlp-v1development -p 4711\n"
 		"  limpet push https://profiles.example.com -a --label region=eu_west\n",
 };

@@ -136,7 +136,7 @@ static int write_pftrace(struct part *part, struct output_file *file)
 
 static int write_recording(struct part *part, struct output_file *file)
 {
-	return reader_copy(part->view.model->reader, fileno(file->out));
+	return model_copy_file(part->view.model, fileno(file->out));
 }
 
 static int write_file(struct part *part, const char *suffix, file_opener *begin, file_writer *write)

@@ -6,18 +6,16 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "host/core/cleanup.h"
 #include "host/core/pool.h"
 #include "host/export/exporter.h"
+#include "host/export/gzip.h"
 #include "host/export/profile/pprof.h"
 #include "host/export/proto.h"
 #include "host/model/samples/profile.h"
 
 /* Field numbers of profile.proto. */
-#define GZIP_COMMENT "limpet" /* by which our own files are known */
-
 enum profile_field {
 	PROFILE_TYPE = 1,
 	PROFILE_SAMPLE = 2,
@@ -306,28 +304,6 @@ static int put_all(struct pprof *self, const struct profile *profile)
 	for (size_t i = 0; i < self->texts.count; i++)
 		proto_text(&self->profile, PROFILE_STRING, self->texts.texts[i]);
 	return self->profile.has_failed || self->message.has_failed ? -ENOMEM : 0;
-}
-
-static int gzip_put(const struct bytes *plain, struct bytes *ret)
-{
-	z_stream stream = { .next_in = plain->data, .avail_in = (uInt)plain->size };
-	Bytef comment[] = GZIP_COMMENT;
-	gz_header head = { .os = 3, .comment = comment };
-	size_t room;
-	int r;
-
-	/* 16: the head and end of gzip, not those of zlib. */
-	if (plain->size > UINT32_MAX || deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
-						     15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-		return -ENOMEM;
-	deflateSetHeader(&stream, &head);
-	room = deflateBound(&stream, plain->size);
-	stream.next_out = bytes_reserve(ret, room);
-	stream.avail_out = (uInt)room;
-	r = stream.next_out ? deflate(&stream, Z_FINISH) : Z_MEM_ERROR;
-	ret->size += stream.total_out;
-	deflateEnd(&stream);
-	return r == Z_STREAM_END ? 0 : -ENOMEM;
 }
 
 static void pprof_done(struct pprof *self)

@@ -24,7 +24,8 @@ struct fleet_job_options {
 	const char *version;         /* of this limpet */
 	uint64_t limit_ns;           /* for all of it */
 	uint64_t leave_ns;           /* for node parts to end after they were told to; 0: 3 s */
-	uint64_t piece_max;          /* bytes of recordings that one node may send; 0: none */
+	uint64_t piece_max;          /* bytes of recordings, or of fleet top, that one node may
+					send; 0: none */
 	int signals;                 /* of interrupt_watch(); -1: none */
 	struct fleet_job_listener listener;
 };

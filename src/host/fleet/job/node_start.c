@@ -75,12 +75,15 @@ static bool has_said_too_much(const struct node_start *self)
 	return self->heard_bytes > heard_max(self) || self->piece_bytes > self->piece_max;
 }
 
-/* A message is whole, and was counted by its lines. */
+/* A message is whole, and was counted by its lines: those that come for as long as one likes have a
+ * count of their own. */
 static void piece_count(struct node_start *self, const struct bytes *message)
 {
 	struct cursor cursor = { message->data, message->data + message->size, false };
 
-	if (!self->piece_max || message_kind(&cursor) != MESSAGE_PIECE)
+	uint32_t kind = message_kind(&cursor);
+
+	if (!self->piece_max || (kind != MESSAGE_PIECE && kind != MESSAGE_TOP))
 		return;
 	self->heard_bytes -= MIN(message->size, self->heard_bytes);
 	self->piece_bytes += message->size;

@@ -30,8 +30,8 @@ struct node_start {
 	int status; /* then, as of waitpid() */
 	struct spoken *spoken;
 	size_t spoken_count, spoken_room;
-	uint64_t torn;                   /* lines that began as one of ours */
-	uint64_t heard_bytes;            /* but for pieces of recordings */
+	uint64_t torn;        /* lines that began as one of ours */
+	uint64_t heard_bytes; /* but for pieces of recordings, and what fleet top tells */
 	uint64_t piece_bytes, piece_max; /* 0: none are wished for, and count as all else */
 	/* Lines that are not whole yet, of its stdout and its stderr. */
 	char line[START_LINE_MAX], error_line[START_LINE_MAX];

@@ -167,6 +167,7 @@ static void (*const actions[FLEET_ACTIONS])(struct node *node) = {
 	[FLEET_PS] = node_ps,
 	[FLEET_DUMP] = node_dump,
 	[FLEET_RECORD] = node_record,
+	[FLEET_TOP] = node_top,
 };
 
 static void node_work(struct node *self)

@@ -46,3 +46,4 @@ void node_describe(struct node *node, size_t rank, bool is_whole);
 void node_ps(struct node *node);
 void node_dump(struct node *node);
 void node_record(struct node *node);
+void node_top(struct node *node);

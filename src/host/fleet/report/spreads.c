@@ -33,43 +33,59 @@ static struct spread *spread_make(struct spreads *self, const char *name, const 
 }
 
 /* Where there is no room for it, it goes to those that have none. */
-static struct spread *spread_find(struct spreads *self, const struct spread_part *part)
+static struct spread *spread_find(struct spreads *self, const char *name, const char *module)
 {
-	uint32_t name = pool_find(&self->texts, part->name);
-	uint32_t module = pool_find(&self->texts, part->module);
-	const struct table_entry *entry = name == POOL_NONE || module == POOL_NONE
-						  ? NULL
-						  : table_find(&self->by_name, name, module);
+	uint32_t name_text = pool_find(&self->texts, name);
+	uint32_t module_text = pool_find(&self->texts, module);
+	const struct table_entry *entry =
+		name_text == POOL_NONE || module_text == POOL_NONE
+			? NULL
+			: table_find(&self->by_name, name_text, module_text);
 
 	if (entry)
 		return &self->items[entry->value];
 	if (self->count < SPREADS_MAX)
-		return spread_make(self, part->name, part->module);
+		return spread_make(self, name, module);
 	self->left_out++;
 	return spread_make(self, OTHER_FUNCTIONS, "");
 }
 
-int spreads_add(struct spreads *self, const struct spread_part *part)
+int spreads_merge(struct spreads *self, const char *name, const char *module,
+		  const struct spread *part)
 {
-	struct spread *spread = spread_find(self, part);
+	struct spread *spread = spread_find(self, name, module);
 
 	if (!spread)
 		return -ENOMEM;
-	if (!spread->ranks || part->self_ns > spread->most_ns ||
-	    (part->self_ns == spread->most_ns && part->rank < spread->most_rank)) {
-		spread->most_ns = part->self_ns;
-		spread->most_rank = part->rank;
+	if (!spread->ranks || part->most_ns > spread->most_ns ||
+	    (part->most_ns == spread->most_ns && part->most_rank < spread->most_rank)) {
+		spread->most_ns = part->most_ns;
+		spread->most_rank = part->most_rank;
 	}
-	if (!spread->ranks || part->self_ns < spread->least_ns ||
-	    (part->self_ns == spread->least_ns && part->rank < spread->least_rank)) {
-		spread->least_ns = part->self_ns;
-		spread->least_rank = part->rank;
+	if (!spread->ranks || part->least_ns < spread->least_ns ||
+	    (part->least_ns == spread->least_ns && part->least_rank < spread->least_rank)) {
+		spread->least_ns = part->least_ns;
+		spread->least_rank = part->least_rank;
 	}
-	spread->ranks++;
-	spread->sum_ns += part->self_ns;
+	spread->ranks += part->ranks;
+	spread->sum_ns += part->sum_ns;
 	spread->total_ns += part->total_ns;
 	spread->count += part->count;
 	return 0;
+}
+
+int spreads_add(struct spreads *self, const struct spread_part *part)
+{
+	const struct spread one = { .ranks = 1,
+				    .most_rank = part->rank,
+				    .least_rank = part->rank,
+				    .sum_ns = part->self_ns,
+				    .most_ns = part->self_ns,
+				    .least_ns = part->self_ns,
+				    .total_ns = part->total_ns,
+				    .count = part->count };
+
+	return spreads_merge(self, part->name, part->module, &one);
 }
 
 static int compare_names(const struct spreads *texts, const struct spread *left,

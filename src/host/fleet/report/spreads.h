@@ -35,6 +35,9 @@ struct spread_part {
 };
 
 int spreads_add(struct spreads *spreads, const struct spread_part *part) MUST_CHECK;
+/* What other ranks have of it, added up already; its texts are these.  0 or -ENOMEM. */
+int spreads_merge(struct spreads *spreads, const char *name, const char *module,
+		  const struct spread *part) MUST_CHECK;
 /* The largest sums first. */
 void spreads_sort(struct spreads *spreads);
 void spreads_done(struct spreads *spreads);

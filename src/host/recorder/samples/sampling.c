@@ -113,7 +113,8 @@ static void take_sample(void *context, const struct sample *sample, struct space
 {
 	struct sampling *self = context;
 
-	python_watch_sample(self->watch, sample, space);
+	if (!self->options.is_python_unwatched)
+		python_watch_sample(self->watch, sample, space);
 	if (self->options.observe && !self->trouble.code &&
 	    self->options.observe(self->options.context, sample, space))
 		err_set(&self->trouble, -ENOMEM, "samples: no memory");

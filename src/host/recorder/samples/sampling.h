@@ -23,6 +23,8 @@ struct sampling_options {
 					    code, when sampling begins and at its end (jvm.h) */
 	bool is_new;                     /* the program is just starting: it is asked at the end
 					    only */
+	bool is_python_unwatched;        /* nobody asks who holds the lock of Python, which is
+					    looked at twenty times a second otherwise */
 	/* Sees each sample too, on the sampler's thread; NULL: nobody does.  -ENOMEM ends it. */
 	int (*observe)(void *context, const struct sample *sample, struct space *space);
 	/* The same of processes: one came, or executed anew. */

@@ -1,11 +1,13 @@
 /*
- * Writes push.v1.PushRequest.
+ * Pyroscope's push API: push.v1.PushRequest, gzipped pprof with labels.
  */
-#include "host/push/push_request.h"
+#include "host/push/format.h"
 
 #include "host/core/cleanup.h"
+#include "host/export/profile/pprof.h"
 #include "host/export/proto.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <sys/random.h>
 
@@ -31,20 +33,38 @@ static void uuid_make(char ret[UUID_MAX])
 		 u[15]);
 }
 
-void push_request_add(struct bytes *request, const struct push_labels *labels,
-		      struct bytes *profile)
+static int pyroscope_add(struct push_draft *draft, const struct push_labels *labels)
 {
-	CLEANUP(bytes_done) struct bytes series = { 0 }, inner = { 0 };
+	CLEANUP(bytes_done) struct bytes series = { 0 }, inner = { 0 }, profile = { 0 };
+	int r = pprof_encode(draft->model, /* is_by_thread */ false, &profile);
 	char id[UUID_MAX];
 
+	if (r)
+		return r;
 	for (unsigned i = 0; i < labels->count; i++) {
 		proto_text(&inner, LABEL_NAME, labels->items[i].name);
 		proto_text(&inner, LABEL_VALUE, labels->items[i].value);
 		proto_message(&series, SERIES_LABEL, &inner);
 	}
 	uuid_make(id);
-	proto_message(&inner, SAMPLE_PROFILE, profile);
+	proto_message(&inner, SAMPLE_PROFILE, &profile);
 	proto_text(&inner, SAMPLE_ID, id);
 	proto_message(&series, SERIES_SAMPLE, &inner);
-	proto_message(request, REQUEST_SERIES, &series);
+	proto_message(&draft->body, REQUEST_SERIES, &series);
+	return draft->body.has_failed ? -ENOMEM : 0;
 }
+
+static int pyroscope_finish(struct push_draft *draft, struct bytes *ret)
+{
+	bytes_put(ret, draft->body.data, draft->body.size);
+	bytes_done(&draft->body);
+	return ret->has_failed ? -ENOMEM : 0;
+}
+
+const struct push_format push_format_pyroscope = {
+	.name = "pyroscope",
+	.path = "/push.v1.PusherService/Push",
+	.content_type = "application/proto",
+	.add = pyroscope_add,
+	.finish = pyroscope_finish,
+};

@@ -1,0 +1,448 @@
+/*
+ * Samples all ranks of this node, and tells once a second what they did lately.  A thread of its
+ * own does that, so that nothing which hangs there can keep the node part.
+ */
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/core/table.h"
+#include "host/fleet/node/top_source.h"
+#include "host/fleet/report/spreads.h"
+#include "host/fleet/top/top_message.h"
+#include "host/model/samples/profile.h"
+#include "host/process/stat.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#define TICK_NS        1000000000ull
+#define LOOK_NS        100000000ull
+#define WARM_UP_NS     5000000000ull /* names are looked for at the beginning */
+#define SHARE_MAX      100u          /* one in so many: 1 % of a processor */
+#define PARENTS_MAX    64u
+#define RANK_NOT_ASKED (UINT32_MAX - 1)
+
+/* What one rank did in the window. */
+struct rank_time {
+	uint64_t running_ns, samples;
+	size_t first, count; /* of the samples, sorted by ranks */
+	char function[128];
+	uint64_t function_ns;
+};
+
+struct node_ticker {
+	struct top_source source;
+	struct table by_pid; /* of ranks: their indexes */
+	uint64_t begin_ns, until_ns;
+	uint64_t opened_ns;            /* the sampler, last */
+	uint64_t mark_ns, mark_cpu_ns; /* since when own costs are counted; 0: not yet */
+	uint64_t *seen;                /* samples of each rank, from the beginning */
+	uint32_t *rank_of;             /* by the number of a process in the live model */
+	size_t process_count;
+	struct rank_time *times; /* by rank */
+	struct recorded_sample *sorted;
+	size_t sorted_room;
+	struct spreads spreads;
+	uint64_t window_ns;
+	atomic_uint_least64_t busy_ns; /* since when it does something; 0: it waits */
+	atomic_bool shall_stop;
+	int wake; /* an eventfd */
+};
+
+static uint64_t own_cpu_ns(void)
+{
+	return clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/* Which rank a process belongs to: itself, or the nearest one above it.  RANK_NONE: none. */
+static uint32_t rank_find(const struct node_ticker *self, pid_t pid)
+{
+	struct process_stat stat;
+	struct err ignored = { 0 };
+
+	for (unsigned i = 0; i < PARENTS_MAX && pid > 1; i++) {
+		const struct table_entry *entry = table_find(&self->by_pid, (uint64_t)pid, 0);
+
+		if (entry)
+			return (uint32_t)entry->value;
+		if (stat_read(pid, 0, &stat, &ignored))
+			break;
+		pid = stat.parent;
+	}
+	return RANK_NONE;
+}
+
+static uint32_t sample_rank(struct node_ticker *self, const struct model *model,
+			    const struct recorded_sample *sample)
+{
+	const struct model_process *process = model->threads[sample->thread]->process;
+	uint32_t *rank = &self->rank_of[process->number];
+
+	if (*rank == RANK_NOT_ASKED)
+		*rank = rank_find(self, process->pid);
+	return *rank;
+}
+
+static int processes_grow(struct node_ticker *self, size_t count)
+{
+	uint32_t *longer;
+
+	if (count <= self->process_count)
+		return 0;
+	longer = reallocarray(self->rank_of, count, sizeof(*longer));
+	if (!longer)
+		return -ENOMEM;
+	self->rank_of = longer;
+	while (self->process_count < count)
+		self->rank_of[self->process_count++] = RANK_NOT_ASKED;
+	return 0;
+}
+
+static int sorted_grow(struct node_ticker *self, size_t count)
+{
+	struct recorded_sample *longer;
+
+	if (count <= self->sorted_room)
+		return 0;
+	longer = reallocarray(self->sorted, count, sizeof(*longer));
+	if (!longer)
+		return -ENOMEM;
+	self->sorted = longer;
+	self->sorted_room = count;
+	return 0;
+}
+
+/* Samples by ranks; those of no rank are left out. */
+static void samples_sort(struct node_ticker *self, const struct model *model)
+{
+	const struct samples *samples = model->samples;
+	size_t ranks = self->source.node->ranks.count, at = 0;
+	uint32_t rank;
+
+	memset(self->times, 0, ranks * sizeof(*self->times));
+	for (size_t i = 0; i < samples->kept_count; i++) {
+		rank = sample_rank(self, model, &samples->kept[i]);
+		if (rank != RANK_NONE && samples->kept[i].kind == SAMPLE_RUNNING) {
+			self->times[rank].running_ns += samples->kept[i].weight_ns;
+			self->times[rank].samples++;
+		}
+	}
+	for (size_t i = 0; i < ranks; i++) {
+		self->times[i].first = at;
+		at += self->times[i].samples;
+	}
+	for (size_t i = 0; i < samples->kept_count; i++) {
+		rank = sample_rank(self, model, &samples->kept[i]);
+		if (rank != RANK_NONE && samples->kept[i].kind == SAMPLE_RUNNING)
+			self->sorted[self->times[rank].first + self->times[rank].count++] =
+				samples->kept[i];
+	}
+}
+
+static int functions_add(struct node_ticker *self, const struct samples *samples,
+			 const struct hot_functions *hot, uint32_t rank)
+{
+	struct rank_time *time = &self->times[rank];
+	int r = 0;
+
+	for (size_t i = 0; !r && i < hot->count; i++) {
+		const struct hot_function *row = &hot->rows[i];
+		const struct spread_part part = { row->function->name,
+						  samples->codes[row->function->code].name,
+						  rank,
+						  row->self_ns,
+						  row->total_ns,
+						  row->self_count };
+
+		if (row->self_ns > time->function_ns) {
+			time->function_ns = row->self_ns;
+			snprintf(time->function, sizeof(time->function), "%s", part.name);
+		}
+		r = spreads_add(&self->spreads, &part);
+	}
+	return r;
+}
+
+static int rank_add_up(struct node_ticker *self, struct model *model, uint32_t rank)
+{
+	CLEANUP(sample_profile_done) struct profile profile = { 0 };
+	CLEANUP(hot_functions_done) struct hot_functions hot = { 0 };
+	const struct rank_time *time = &self->times[rank];
+	int r;
+
+	model->samples->kept = self->sorted + time->first;
+	model->samples->kept_count = time->count;
+	r = sample_profile_gather(&profile, model,
+				  &(struct profile_filter){ .kinds = KINDS_ON_CPU });
+	if (!r)
+		r = hot_functions_find(&hot, &profile);
+	return r ? r : functions_add(self, model->samples, &hot, rank);
+}
+
+static int tick_read(struct model *model, void *context)
+{
+	struct node_ticker *self = context;
+	int r = processes_grow(self, model->process_count);
+
+	if (!r)
+		r = sorted_grow(self, model->samples->kept_count);
+	if (r)
+		return r;
+	samples_sort(self, model);
+	for (uint32_t i = 0; !r && i < self->source.node->ranks.count; i++)
+		if (self->times[i].count)
+			r = rank_add_up(self, model, i);
+	return r;
+}
+
+static void functions_put(struct node_ticker *self, struct bytes *message, size_t count)
+{
+	const struct found_rank *ranks = self->source.node->ranks.items;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct spread *row = &self->spreads.items[i];
+
+		top_message_put_function(
+			message, &(struct top_function){
+					 .name = pool_text(&self->spreads.texts, row->name),
+					 .module = pool_text(&self->spreads.texts, row->module),
+					 .sum_ns = row->sum_ns,
+					 .total_ns = row->total_ns,
+					 .count = row->count,
+					 .ranks = row->ranks,
+					 .most_ns = row->most_ns,
+					 .least_ns = row->least_ns,
+					 .most_pid = (uint32_t)ranks[row->most_rank].top,
+					 .least_pid = (uint32_t)ranks[row->least_rank].top });
+	}
+}
+
+static void ranks_put(struct node_ticker *self, struct bytes *message, size_t most)
+{
+	const struct node *node = self->source.node;
+
+	for (size_t i = 0; i < node->ranks.count && most; i++) {
+		if (!self->source.is_sampled[i])
+			continue;
+		most--;
+		top_message_put_rank(message,
+				     &(struct top_rank){ (uint32_t)node->ranks.items[i].top,
+							 self->times[i].running_ns,
+							 self->times[i].samples,
+							 self->times[i].function });
+	}
+}
+
+/* Since the mark, and of all threads. */
+static void cost_fill(const struct node_ticker *self, struct top_message *ret)
+{
+	if (!self->mark_ns)
+		return;
+	ret->own_ns = own_cpu_ns() - self->mark_cpu_ns;
+	ret->own_for_ns = now_ns() - self->mark_ns;
+}
+
+static void tick_tell(struct node_ticker *self)
+{
+	struct top_message top = { .window_ns = self->window_ns, .hz = self->source.hz };
+	struct source_facts facts;
+	struct bytes message = { 0 };
+
+	source_look(self->source.source, &facts);
+	cost_fill(self, &top);
+	top.sampler = facts.sampler;
+	top.lost = self->source.lost_before + facts.lost;
+	top.function_count = (uint32_t)MIN(self->spreads.count, TOP_FUNCTIONS_MAX);
+	top.rank_count = (uint32_t)MIN(self->source.sampled_count, TOP_RANKS_MAX);
+	for (size_t i = 0; i < self->source.node->ranks.count; i++) {
+		top.samples += self->times[i].samples;
+		self->seen[i] += self->times[i].samples;
+	}
+	for (size_t i = top.function_count; i < self->spreads.count; i++)
+		top.other_ns += self->spreads.items[i].sum_ns;
+	top_message_put(&message, &top);
+	ranks_put(self, &message, top.rank_count);
+	functions_put(self, &message, top.function_count);
+	channel_send(&self->source.node->channel, &message);
+	bytes_done(&message);
+}
+
+/* One second: what came in the window, added up and told. */
+static int tick_make(struct node_ticker *self)
+{
+	uint64_t now = now_ns();
+	int r;
+
+	top_source_look(&self->source);
+	self->window_ns = MIN(now - self->opened_ns, TOP_WINDOW_NS);
+	r = live_read(self->source.live, now - self->window_ns, now, tick_read, self);
+	spreads_sort(&self->spreads);
+	if (!r)
+		tick_tell(self);
+	spreads_done(&self->spreads);
+	return r;
+}
+
+static void cost_mark(struct node_ticker *self, uint64_t now)
+{
+	self->mark_ns = now;
+	self->mark_cpu_ns = own_cpu_ns();
+}
+
+/* At most one percent of a processor: fewer samples where they cost more. */
+static int cost_judge(struct node_ticker *self, struct err *err)
+{
+	uint64_t now = now_ns(), passed_ns, used_ns;
+	unsigned hz = self->source.hz;
+	int r;
+
+	if (!self->mark_ns) {
+		if (now - self->opened_ns > WARM_UP_NS)
+			cost_mark(self, now);
+		return 0;
+	}
+	passed_ns = now - self->mark_ns;
+	used_ns = own_cpu_ns() - self->mark_cpu_ns;
+	if (passed_ns < TOP_WINDOW_NS)
+		return 0;
+	if (used_ns <= passed_ns / SHARE_MAX || hz == 1) {
+		if (passed_ns > 4 * TOP_WINDOW_NS)
+			cost_mark(self, now);
+		return 0;
+	}
+	hz = MAX((unsigned)((uint64_t)hz * passed_ns / (used_ns * SHARE_MAX) * 3 / 4), 1u);
+	r = top_source_set_rate(&self->source, hz, err);
+	/* Processes are numbered anew. */
+	self->process_count = 0;
+	self->opened_ns = now_ns();
+	self->mark_ns = 0;
+	return r;
+}
+
+/* False: there is nothing more to be seen. */
+static bool tick_work(struct node_ticker *self)
+{
+	struct source_facts facts;
+	struct err *err = &self->source.err;
+	int r;
+
+	*err = (struct err){ 0 };
+	r = tick_make(self);
+	if (r) {
+		err_set(err, r, "top: no memory");
+		return false;
+	}
+	source_look(self->source.source, &facts);
+	if (facts.error.code && !facts.has_ended) {
+		*err = facts.error;
+		return false;
+	}
+	return self->source.sampled_count && !facts.has_ended && !cost_judge(self, err);
+}
+
+static void ticks_work(void *context, struct rank_queue *queue, size_t index)
+{
+	struct node_ticker *self = context;
+	uint64_t next_ns = self->begin_ns + TICK_NS;
+	bool goes_on = true;
+
+	while (goes_on && !atomic_load(&self->shall_stop) && now_ns() < self->until_ns) {
+		uint64_t now = now_ns();
+
+		if (now < next_ns) {
+			struct pollfd wake = { self->wake, POLLIN, 0 };
+
+			poll(&wake, 1, (int)((next_ns - now) / 1000000 + 1));
+			continue;
+		}
+		/* Seconds that were missed are not made up for. */
+		next_ns = MAX(next_ns + TICK_NS, now);
+		atomic_store(&self->busy_ns, now);
+		goes_on = tick_work(self);
+		atomic_store(&self->busy_ns, 0);
+	}
+	if (rank_queue_finish(queue, index))
+		rank_queue_release(queue);
+}
+
+/* False: it hangs. */
+static bool ticks_watch(struct node_ticker *self)
+{
+	struct node *node = self->source.node;
+	struct rank_queue *queue;
+	eventfd_t ignored;
+
+	if (rank_queue_start(&queue, 1, UINT64_MAX, ticks_work, self))
+		return false;
+	while (rank_queue_look(queue)) {
+		uint64_t busy_ns = atomic_load(&self->busy_ns);
+
+		if (lifeline_wait(&node->lifeline, queue->changed, now_ns() + LOOK_NS))
+			eventfd_read(queue->changed, &ignored);
+		if (busy_ns && now_ns() - busy_ns > node->request.rank_limit_ns / 2)
+			return false;
+		if (node_shall_stop(node) && !atomic_exchange(&self->shall_stop, true))
+			eventfd_write(self->wake, 1);
+	}
+	return true;
+}
+
+static bool ticker_init(struct node_ticker *self, struct node *node)
+{
+	size_t count = node->ranks.count;
+	uint64_t duration_ns = node->request.top.duration_ns;
+	bool is_new;
+
+	self->begin_ns = self->opened_ns = now_ns();
+	self->until_ns = duration_ns > UINT64_MAX - self->begin_ns ? UINT64_MAX
+								   : self->begin_ns + duration_ns;
+	self->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	self->times = calloc(count + 1, sizeof(*self->times));
+	self->seen = calloc(count + 1, sizeof(*self->seen));
+	for (size_t i = 0; i < count; i++) {
+		struct table_entry *entry =
+			table_make(&self->by_pid, (uint64_t)node->ranks.items[i].pid, 0, &is_new);
+
+		if (!entry)
+			return false;
+		entry->value = i;
+	}
+	return self->times && self->seen && self->wake >= 0;
+}
+
+/* Who has said nothing bad was sampled to the end. */
+static void ranks_tell(struct node_ticker *self, bool has_come_back)
+{
+	struct node *node = self->source.node;
+
+	for (size_t i = 0; i < node->ranks.count; i++) {
+		if (!self->source.is_sampled[i])
+			continue;
+		if (!has_come_back)
+			node_tell_state(node, i, RANK_NO_ANSWER,
+					"adding up what it did took too long: something hangs");
+		else if (self->source.err.code)
+			node_tell_error(node, i, &self->source.err);
+		else
+			node_tell_state(node, i, self->seen[i] ? RANK_DONE : RANK_IDLE, "");
+	}
+}
+
+void node_top(struct node *node)
+{
+	/* Never freed: a thread may be stuck in it. */
+	struct node_ticker *self = calloc(1, sizeof(*self));
+	bool has_come_back;
+
+	if (!self || !top_source_open(&self->source, node))
+		return;
+	if (!ticker_init(self, node)) {
+		node_note(node, "top: no memory");
+		return;
+	}
+	has_come_back = ticks_watch(self);
+	ranks_tell(self, has_come_back);
+}

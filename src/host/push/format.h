@@ -1,0 +1,39 @@
+/*
+ * Ways to say profiles to a store: where its call is, and how a request is written.  A format is a
+ * file that ends in one of these, and a line in the table of formats.c.
+ */
+#pragma once
+
+#include "host/core/err.h"
+#include "host/model/model.h"
+#include "host/push/labels.h"
+
+#define REJECTION_MAX 256u
+
+struct otlp_tables;
+
+/* A request that is being made; zero but for the model. */
+struct push_draft {
+	struct model *model;
+	struct bytes body;
+	struct otlp_tables *otlp;
+};
+
+struct push_format {
+	const char *name;             /* as --format has it */
+	const char *path;             /* of the call */
+	const char *content_type;     /* of requests */
+	const char *content_encoding; /* of them; NULL: none */
+	/* One more series: the samples that the model keeps now.  0 or -ENOMEM. */
+	int (*add)(struct push_draft *draft, const struct push_labels *labels);
+	/* The request, behind what is there; the draft is empty then.  0 or -ENOMEM. */
+	int (*finish)(struct push_draft *draft, struct bytes *ret);
+	/* Does an answer that says all is well refuse some of it all the same?  NULL: never. */
+	bool (*rejects)(const unsigned char *body, size_t size, char ret_why[REJECTION_MAX]);
+};
+
+extern const struct push_format push_format_pyroscope; /* pyroscope.c: the usual one */
+extern const struct push_format push_format_otlp;      /* otlp.c */
+
+/* By name; NULL with an error that names all. */
+const struct push_format *push_format_find(const char *name, struct err *err);

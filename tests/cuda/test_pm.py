@@ -105,7 +105,7 @@ class PmSampling(TargetTest):
         self.assertIn("libcupti" if not INSTALLED else "no PM sampling", result.err)
 
     def test_a_library_that_crashes_ends_nobody_but_its_process(self):
-        result = self.limpet("stat", self.target.pid, "--pm", "-d", "20", code=1, STANDIN_PM_CRASHES="1")
+        result = self.limpet("stat", self.target.pid, "--pm", "-d", "1", code=1, STANDIN_PM_CRASHES="1")
         self.assertIn("limpet-nvml has ended", result.err)
         self.assertIsNone(self.target.poll())
 

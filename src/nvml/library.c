@@ -19,6 +19,7 @@ static const struct entry {
 	ENTRY(error, true, "nvmlErrorString"),
 	ENTRY(device_count, true, "nvmlDeviceGetCount_v2"),
 	ENTRY(device, true, "nvmlDeviceGetHandleByIndex_v2"),
+	ENTRY(device_by_bus, false, "nvmlDeviceGetHandleByPciBusId_v2"),
 	ENTRY(device_name, true, "nvmlDeviceGetName"),
 	ENTRY(power, true, "nvmlDeviceGetPowerUsage"),
 	ENTRY(clock, true, "nvmlDeviceGetClockInfo"),

@@ -6,6 +6,7 @@
  * main.c      speaks with limpet
  * library.c   finds the functions
  * readings.c  reads one device
+ * pm.h        counters that CUPTI samples
  */
 #pragma once
 
@@ -46,12 +47,14 @@ struct nvml_process {
 	uint32_t gpu_instance, compute_instance;
 };
 
-/* As its public interface has them; all answer 0 for success.  Those of sampling may be NULL. */
+/* As its public interface has them; all answer 0 for success.  Those of sampling and of buses may
+ * be NULL. */
 struct nvml {
 	int (*init)(void);
 	const char *(*error)(int result);
 	int (*device_count)(uint32_t *ret);
 	int (*device)(uint32_t index, void **ret);
+	int (*device_by_bus)(const char *bus, void **ret);
 	int (*device_name)(void *device, char *ret, uint32_t room);
 	int (*power)(void *device, uint32_t *ret_mw);
 	int (*clock)(void *device, int kind, uint32_t *ret_mhz);

@@ -3,6 +3,7 @@
  * too. Words on stdin, a line of JSON for each on stdout:
  *
  *   go N    N rounds of ranges and marks
+ *   dangle  marks that are called with what cannot be read, as nobody notices without a tool
  *   state   how many pointers of NVTX lead somewhere: of the program, of what only looks alike
  */
 #include "standin_nvtx3.h"
@@ -10,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* One address is wrong: not to be touched, whatever it looks like. */
 static struct nvtx3_globals decoy = { .state = NVTX3_BEGUN };
@@ -61,6 +64,36 @@ static void one_round(void)
 	check(nvtxRangePop() == NVTX3_NO_LEVELS, "pop of the library");
 }
 
+static void mark_by(unsigned pointer, const void *given)
+{
+	void (*mark)(const void *) = (void (*)(const void *))nvtx3_pointer(pointer);
+
+	if (mark)
+		mark(given);
+}
+
+/* Texts and structures on a page that is not there, and such that reach into it. */
+static void dangle(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *here =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *gone = here + page;
+
+	check(here != MAP_FAILED && !munmap(gone, page), "pages");
+	memset(here, 'e', page);
+	for (uint32_t i = 0; i < 4; i++)
+		((uint32_t *)gone)[-1 - (int)i] = 'w';
+	for (unsigned pointer = 0; pointer < 3; pointer++) { /* nvtxMarkEx, nvtxMarkA, nvtxMarkW */
+		mark_by(pointer, gone);
+		mark_by(pointer, gone + 3);
+		mark_by(pointer, (void *)8);
+		mark_by(pointer, gone - 16);
+		mark_by(pointer, gone - 6);
+	}
+	munmap(here, page);
+}
+
 int main(void)
 {
 	char line[64];
@@ -73,6 +106,8 @@ int main(void)
 		if (sscanf(line, "go %u", &count) == 1)
 			while (count-- > 0)
 				one_round();
+		if (!strncmp(line, "dangle", 6))
+			dangle();
 		printf("{\"begun\": %u, \"set\": %u, \"decoy\": %u}\n", nvtx3.state == NVTX3_BEGUN,
 		       nvtx3_set(), decoy_set());
 		fflush(stdout);

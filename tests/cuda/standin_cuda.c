@@ -157,6 +157,19 @@ STANDIN_EXPORT int cuDeviceGetCount(int *count)
 	return is_begun ? CUDA_SUCCESS : CUDA_NOT_INITIALIZED;
 }
 
+/* The second one of the stand-in of libnvidia-ml.so.1: CUDA may see fewer than there are. */
+STANDIN_EXPORT int cuDeviceGetPCIBusId(char *ret, int room, int device)
+{
+	snprintf(ret, (size_t)room, "0000:02:00.0");
+	return device ? CUDA_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+STANDIN_EXPORT int cuGetErrorString(int result, const char **ret)
+{
+	*ret = "an error of the stand-in";
+	return result ? CUDA_SUCCESS : CUDA_INVALID_VALUE;
+}
+
 STANDIN_EXPORT int cuDeviceGet(int *device, int ordinal)
 {
 	uint32_t call = call_enter(CB_cuDeviceGet);

@@ -33,6 +33,8 @@ int cuDriverGetVersion(int *version);
 int cuDeviceGetCount(int *count);
 int cuDeviceGet(int *device, int ordinal);
 int cuDeviceGetName(char *name, int room, int device);
+int cuDeviceGetPCIBusId(char *ret, int room, int device);
+int cuGetErrorString(int result, const char **ret);
 int cuDeviceGetAttribute(int *value, int attribute, int device);
 int cuMemAlloc_v2(uint64_t *address, size_t size);
 int cuMemFree_v2(uint64_t address);

@@ -62,6 +62,17 @@ class Nvtx(TargetTest):
             self.assertEqual(self.counts(), dict.fromkeys((*NAMES, "mark"), 100))
             self.assertEqual(self.ask("go 3"), {"begun": 1, "set": 0, "decoy": 0})
 
+    def test_texts_that_dangle_are_not_read(self):
+        self.ask("go 1")
+        process = self.start()
+        self.assertEqual(self.ask("dangle")["set"], HOOKED)
+        self.ask("go 10")
+        self.stop(process)
+        self.assertIsNone(self.app.poll())
+        counts = self.counts()
+        self.assertEqual({name: counts[name] for name in NAMES}, dict.fromkeys(NAMES, 10))
+        self.assertIn("wwww", counts)  # as far as it can be read
+
     def test_one_that_has_not_begun_is_left_alone_until_it_has(self):
         process = self.start()
         fresh = self.ask("state")

@@ -10,6 +10,7 @@ Needs a machine with an NVIDIA device and a python3 with PyTorch; LIMPET names t
   kill     limpet killed at any time, the program goes on and can be attached again
   hazards  a fork, a context destroyed, the device reset, another program executed, all while traced; torch.profiler first
   metrics  --gpu beside a small program of its own that asks the same library, and beside nvidia-smi
+  pm       --pm beside --gpu: the same counters by another way; two at once; limpet killed; what it costs
   peers    what torch.profiler costs the same program, started from inside, in turn with limpet
   long     ten million kernels: drops, and memory of both
   sampled  Python's stacks at the same time
@@ -46,7 +47,7 @@ from torch_page import CHECKSUM, DONE, END_AT, PAGE_BYTES, PID, PROFILE, PROFILE
 
 PROGRAMS = HERE / "programs"
 START_S = 120
-ITERATIONS = {"small": 20000, "train": 300, "graph": 500, "infer": 500, "plain": 2000, "nccl": 2000, "compile": 300}
+ITERATIONS = {"small": 20000, "train": 300, "graph": 500, "infer": 500, "plain": 2000, "nccl": 2000, "compile": 300, "cupy": 2000, "jax": 2000}
 SLOT_S, PAIRS = 1.5, int(os.environ.get("LIMPET_CUDA_PAIRS", "8"))
 CYCLES, KILLS = 50, 50
 TURNS, TURN_S = 6, 1.0
@@ -60,11 +61,11 @@ PEER_S, PEER_SETTLE_S, PEER_ROUNDS = 1.5, 0.4, 6
 
 
 def program_of(mode):
-    return PROGRAMS / ("cuda_c.py" if mode == "plain" else "torch_loop.py")
+    return PROGRAMS / {"plain": "cuda_c.py", "cupy": "array_loop.py", "jax": "array_loop.py"}.get(mode, "torch_loop.py")
 
 
 class Program:
-    """A running torch_loop.py, or cuda_c.py."""
+    """A running torch_loop.py, cuda_c.py or array_loop.py."""
 
     def __init__(self, mode, end_at=0):
         handle, self.path = tempfile.mkstemp(prefix="torch-")
@@ -515,12 +516,66 @@ def part_metrics(verdict, folder):
         verdict.say(result.code == 0 and totals.get("windows", 0) > 20, f"metrics: recorded with the rest, {totals.get('windows')} windows")
 
 
+PM_SAME = {"gpu.dram_active": "dram__bytes.avg.pct_of_peak_sustained_elapsed",
+           "gpu.sm_occupancy": "sm__warps_active.avg.pct_of_peak_sustained_elapsed",
+           "gpu.sm_active": "sm__cycles_active.avg.pct_of_peak_sustained_elapsed",
+           "gpu.engine_active": "gr__cycles_active.avg.pct_of_peak_sustained_elapsed"}
+PM_MUST = ("gpu.dram_active", "gpu.sm_occupancy")
+
+
+def pm_values(program, seconds):
+    result = harness.limpet("stat", program.pid, "--pm", "-d", seconds, "--json", deadline_s=120)
+    rows = [json.loads(line) for line in result.out.splitlines()] if result.code == 0 else []
+    return result, {row["name"]: row["value"] for row in rows if row.get("of") == "device" and row["scope"] == "total"}
+
+
+def pm_compare(verdict, program, mode):
+    began = time.monotonic()
+    result, values = pm_values(program, METRICS_S)
+    print(f"      pm {mode}: {time.monotonic() - began:.1f} s, {({name: round(value, 3) for name, value in values.items()})}", flush=True)
+    for ours, theirs in PM_SAME.items():
+        first, second = values.get(ours), values.get(theirs)
+        is_near = None not in (first, second) and abs(first - second) <= max(WITHIN * second, 0.05)
+        if ours in PM_MUST or None not in (first, second):
+            verdict.say(is_near or ours not in PM_MUST, f"pm {mode}: {ours} {first}, {theirs} {second} {result.err.strip()[-300:]}")
+
+
+def pm_alone(verdict, program):
+    """Two at once, a kill, and again."""
+    process = harness.limpet_start("stat", program.pid, "--pm", "-d", "60")
+    time.sleep(8)
+    result, _ = pm_values(program, 1)
+    verdict.say(result.code == 1 and "another profiler holds" in result.err, f"pm: two at once: exit {result.code}, {result.err.strip()[:300]}")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    time.sleep(1)
+    result, values = pm_values(program, 2)
+    verdict.say(result.code == 0 and any("__" in name for name in values), f"pm: after a kill: exit {result.code} {result.err.strip()[:300]}")
+
+
+def part_pm(verdict, folder):
+    for mode in ("stream", "big", "small"):
+        with Program(mode) as program:
+            program.rate(3)
+            pm_compare(verdict, program, mode)
+            if mode == "big":
+                pm_alone(verdict, program)
+            if mode == "small":
+                for traces in (["--gpu-metrics"], ["--pm"]):
+                    offs, ons, _ = slots(program, folder, traces)
+                    ratios = [2 * on / (offs[i] + offs[i + 1]) for i, on in enumerate(ons)]
+                    noise = [2 * offs[i] / (offs[i - 1] + offs[i + 1]) for i in range(1, len(offs) - 1)]
+                    verdict.say(True, f"pm: cost small {traces[0]}: on/off {spread(ratios)}, off/off {spread(noise)}")
+    listed = harness.limpet("stat", "--list", "--pm", deadline_s=120)
+    verdict.say(listed.code == 0 and "dram__bytes" in listed.out, f"pm: {len(listed.out.splitlines())} metrics listed {listed.err[:300]}")
+
+
 def finish_after(process, seconds):
     time.sleep(seconds)
     return finish(process)
 
 
-PARTS = {"counts": part_counts, "metrics": part_metrics, "hazards": part_hazards, "cost": part_cost, "cycles": part_cycles,
+PARTS = {"counts": part_counts, "metrics": part_metrics, "pm": part_pm, "hazards": part_hazards, "cost": part_cost, "cycles": part_cycles,
          "kill": part_kill, "peers": part_peers, "long": part_long, "sampled": part_sampled, "stacks": part_stacks,
          "nvtx": part_nvtx, "end": part_end}
 

@@ -1,8 +1,14 @@
 /*
- * What limpet and limpet-nvml, the process that asks NVIDIA's library, tell each other: datagrams
- * of one size on a SOCK_SEQPACKET pair.  limpet-nvml begins with a DEVICE for each device and
- * READY, or a FAILURE; GO and STOP are bytes that it is sent, each STOP answered by STOPPED.  It
- * ends when the other end is closed.
+ * What limpet and limpet-nvml, the process that asks NVIDIA's libraries, tell each other: datagrams
+ * of one size on a SOCK_SEQPACKET pair.  limpet-nvml begins with a DEVICE for each device, a
+ * COUNTED for each metric of PM sampling, and READY, or a FAILURE; GO and STOP are bytes that it is
+ * sent, each STOP answered by STOPPED.  It ends when the other end is closed.
+ *
+ *   limpet-nvml INTERVAL_MS PID                    what NVML knows
+ *   limpet-nvml INTERVAL_MS PID LIBRARY METRICS    also what CUPTI samples: METRICS with commas,
+ *                                                  "" for the usual ones; LIBRARY: a libcupti that
+ *                                                  may be taken, or ""
+ *   limpet-nvml 0 0 LIBRARY ""                     a COUNTED for each metric that there is, READY
  */
 #pragma once
 
@@ -12,20 +18,24 @@
 
 #define GPU_DEVICES_MAX 64u
 #define GPU_TEXT_MAX    96u
-#define GPU_MAGIC       0x6c70677531000000ull
+#define GPU_MORE_MAX    160u
+#define GPU_COUNTED_MAX 32u /* metrics of PM sampling at once */
+#define GPU_MAGIC       0x6c70677532000000ull
 
 enum gpu_metric {
 #define GPU_METRIC(name, ...) GPU_##name,
 #include "shared/wire/gpu_metrics.def"
 	GPU_METRICS,
 };
-_Static_assert(GPU_METRICS <= 32, "bits of 32 say which are there");
+_Static_assert(GPU_METRICS <= GPU_COUNTED_MAX && GPU_COUNTED_MAX <= 32, "bits say which are there");
 
 enum gpu_message_kind {
 	GPU_DEVICE,  /* text: its name */
+	GPU_COUNTED, /* code: its number; text: its name; more: what it is; present: it adds up */
 	GPU_READY,   /* values[0]: how many there are */
-	GPU_FAILURE, /* code: why; text: in NVML's words */
+	GPU_FAILURE, /* code: why; text: in the library's words */
 	GPU_WINDOW,
+	GPU_COUNTED_WINDOW, /* of PM sampling */
 	GPU_STOPPED,
 	GPU_MESSAGES,
 };
@@ -35,6 +45,16 @@ enum gpu_failure {
 	GPU_OLD_LIBRARY, /* a function of it is not */
 	GPU_REFUSED,     /* it does not begin */
 	GPU_NO_DEVICES,
+	/* Of PM sampling: */
+	GPU_PM_NO_LIBRARY,  /* no libcupti */
+	GPU_PM_OLD_LIBRARY, /* a function of it is not there */
+	GPU_PM_REFUSED,
+	GPU_PM_NO_RIGHTS,
+	GPU_PM_HELD,           /* by another profiler */
+	GPU_PM_NO_CHIP,        /* that it can sample */
+	GPU_PM_UNKNOWN_METRIC, /* text: its name */
+	GPU_PM_PASSES,         /* text: how many it takes */
+	GPU_PM_TOO_MANY,
 	GPU_FAILURES,
 };
 
@@ -46,6 +66,6 @@ struct gpu_message {
 	uint32_t code;             /* of a failure */
 	uint32_t present;          /* bits: which values there are */
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
-	double values[GPU_METRICS];
-	char text[GPU_TEXT_MAX];
+	double values[GPU_COUNTED_MAX];
+	char text[GPU_TEXT_MAX], more[GPU_MORE_MAX];
 };

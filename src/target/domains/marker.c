@@ -1,16 +1,40 @@
 /*
- * Runs inside traced calls: no libc.
+ * Runs inside traced calls: no libc.  Without a tool nobody reads what marks are called with, so
+ * programs may be wrong about it and never know: the kernel is asked first whether it can be read.
  */
 #include "target/domains/marker.h"
+
+#include "target/runtime/readable.h"
+
+#define PAGE_BYTES 4096u /* no page is smaller */
+#define WORD_BYTES 8u
+
+static bool page_is_readable(const char *at)
+{
+	return is_readable((uint64_t)(uintptr_t)at & ~(uint64_t)(WORD_BYTES - 1));
+}
+
+bool marker_can_read(const void *at, size_t size)
+{
+	const char *first = at, *last = first + size - 1;
+
+	if (!page_is_readable(first))
+		return false;
+	return ((uintptr_t)first ^ (uintptr_t)last) < PAGE_BYTES || page_is_readable(last);
+}
 
 void marker_write_text(struct writer *writer, const char *text)
 {
 	size_t length = 0;
 
-	if (!text)
+	if (!text || !page_is_readable(text))
 		return;
-	while (length < RECORD_TEXT_MAX && text[length])
+	while (length < RECORD_TEXT_MAX && text[length]) {
 		length++;
+		if ((uintptr_t)(text + length) % PAGE_BYTES == 0 &&
+		    !page_is_readable(text + length))
+			break;
+	}
 	writer_text(writer, text, length);
 }
 

@@ -16,7 +16,9 @@
 #define STARTS(symbol, write) MARKER(symbol, write, 1, { { VALUE_ID, CAPTURE_RESULT } })
 #define STOPS(symbol)         MARKER(symbol, NULL, 1, { { VALUE_ID, CAPTURE_ARG0 } })
 
-/* What the program says, after the call; NULL: nothing. */
+/* Can so many bytes, less than a page, be read? */
+bool marker_can_read(const void *at, size_t size);
+/* What the program says, after the call; NULL: nothing, nor where it cannot be read. */
 void marker_write_text(struct writer *writer, const char *text);
 /* The call, and the text that is its first argument. */
 void marker_write_message(struct writer *writer, const struct hook *hook,

@@ -15,7 +15,9 @@
 
 #define STACKS       16384u
 #define PROBES_MAX   16u
-#define BLOCK        2048u /* no page is smaller */
+#define BLOCK        1024u /* a part of a page: a page costs the kernel more than its bytes */
+#define BLOCKS       6u    /* that are kept while frames are walked */
+#define HINTS        64u   /* threads whose last blocks are known */
 #define ADDRESS_MASK ((1ull << KERNEL_PYTHON_MARK_SHIFT) - 1)
 
 _Static_assert(RECORD_PYTHON_FRAMES_MAX * sizeof(struct kernel_python_frame) <=
@@ -41,43 +43,107 @@ void python_stacks_stop(void)
 	__atomic_store_n(&is_stopped, 1, __ATOMIC_SEQ_CST);
 }
 
-/* The block that was read last, as the kernel copies it: the interpreter may end on another thread
- * and unmap what is read here. */
+/* Which blocks a thread needed last time: most often those that it needs again.  Nothing but time
+ * is lost where that is wrong, or two threads share a place. */
+static uint64_t hints[HINTS][BLOCKS];
+
+/* Blocks as the kernel copied them: the interpreter may end on another thread and unmap what is
+ * read here. */
 struct reading {
 	int32_t tid;
-	uint64_t block;
-	uint64_t words[BLOCK / sizeof(uint64_t)];
+	unsigned count, next; /* that are there; where the next one goes */
+	uint64_t blocks[BLOCKS];
+	bool is_used[BLOCKS];
+	uint64_t words[BLOCKS][BLOCK / sizeof(uint64_t)];
 };
 
-static bool block_read(struct reading *reading, uint64_t block)
+/* How many of them, from the first on; by this thread: the first one may have ended, and a process
+ * is looked up by it. */
+static unsigned blocks_copy(const struct reading *reading, void *into, const uint64_t *blocks,
+			    unsigned count)
 {
-	struct iovec into = { reading->words, BLOCK };
-	struct iovec from = { (void *)(uintptr_t)block, BLOCK };
+	struct iovec whole = { into, count * BLOCK };
+	struct iovec from[BLOCKS];
+	long copied;
 
-	if (block == reading->block)
-		return true;
-	reading->block = 0;
-	/* By this thread: the first one may have ended, and a process is looked up by it. */
-	if (raw6(SYS_process_vm_readv, reading->tid, &into, 1, &from, 1, 0) != BLOCK)
-		return false;
-	reading->block = block;
-	return true;
+	for (unsigned i = 0; i < count; i++)
+		from[i] = (struct iovec){ (void *)(uintptr_t)blocks[i], BLOCK };
+	copied = raw6(SYS_process_vm_readv, reading->tid, &whole, 1, from, count, 0);
+	return copied > 0 ? (unsigned)copied / BLOCK : 0;
+}
+
+/* One call of the kernel for all that will be needed. */
+static void reading_begin(struct reading *reading, int32_t tid)
+{
+	const uint64_t *hint = hints[(uint32_t)tid % HINTS];
+	unsigned count = 0;
+
+	reading->tid = tid;
+	while (count < BLOCKS &&
+	       (reading->blocks[count] = __atomic_load_n(&hint[count], __ATOMIC_RELAXED)))
+		reading->is_used[count++] = false;
+	reading->count = count ? blocks_copy(reading, reading->words, reading->blocks, count) : 0;
+	reading->next = reading->count % BLOCKS;
+}
+
+static void reading_end(const struct reading *reading)
+{
+	uint64_t *hint = hints[(uint32_t)reading->tid % HINTS];
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < reading->count; i++)
+		if (reading->is_used[i])
+			__atomic_store_n(&hint[kept++], reading->blocks[i], __ATOMIC_RELAXED);
+	if (kept < BLOCKS)
+		__atomic_store_n(&hint[kept], 0, __ATOMIC_RELAXED);
+}
+
+static unsigned block_find(const struct reading *reading, uint64_t block)
+{
+	unsigned i = 0;
+
+	while (i < reading->count && reading->blocks[i] != block)
+		i++;
+	return i;
+}
+
+/* NULL: it cannot be read. */
+static const uint64_t *block_read(struct reading *reading, uint64_t address)
+{
+	uint64_t block = address & ~(uint64_t)(BLOCK - 1);
+	unsigned i = block_find(reading, block);
+
+	if (!block)
+		return NULL;
+	if (i == reading->count) {
+		i = reading->next;
+		reading->blocks[i] = 0;
+		if (!blocks_copy(reading, reading->words[i], &block, 1))
+			return NULL;
+		reading->blocks[i] = block;
+		reading->next = (i + 1) % BLOCKS;
+		reading->count = MAX(reading->count, i + 1);
+	}
+	reading->is_used[i] = true;
+	return reading->words[i];
 }
 
 static bool read_word(struct reading *reading, uint64_t address, uint64_t *ret)
 {
-	if (address % sizeof(*ret) || !block_read(reading, address & ~(uint64_t)(BLOCK - 1)))
-		return false;
-	*ret = reading->words[address % BLOCK / sizeof(*ret)];
-	return true;
+	const uint64_t *words = address % sizeof(*ret) ? NULL : block_read(reading, address);
+
+	if (words)
+		*ret = words[address % BLOCK / sizeof(*ret)];
+	return words;
 }
 
 static bool read_byte(struct reading *reading, uint64_t address, uint8_t *ret)
 {
-	if (!block_read(reading, address & ~(uint64_t)(BLOCK - 1)))
-		return false;
-	*ret = ((const uint8_t *)reading->words)[address % BLOCK];
-	return true;
+	const uint64_t *words = block_read(reading, address);
+
+	if (words)
+		*ret = ((const uint8_t *)words)[address % BLOCK];
+	return words;
 }
 
 /* The innermost frame; 0: the state is this thread's no more, or it runs no Python. */
@@ -124,12 +190,12 @@ static unsigned frames_collect(struct ring *ring, struct kernel_python_frame *re
 
 	if (!rings)
 		return 0;
-	reading.tid = ring->tid;
-	reading.block = 0;
+	reading_begin(&reading, ring->tid);
 	frame = first_frame(&reading, &rings->python, ring);
 	while (frame && count < RECORD_PYTHON_FRAMES_MAX &&
 	       read_frame(&reading, &rings->python, &frame, &ret[count]))
 		count++;
+	reading_end(&reading);
 	return count;
 }
 

@@ -2,7 +2,7 @@
 """A PyTorch program that knows nothing of limpet, and says what it does: torch_loop.py PAGE MODE
 
 MODE: small, big (a product of matrices), train, infer (batches from the host and back), graph (a CUDA graph), compile
-(training by torch.compile), nccl (all_reduce of one rank), nvtx (small, with ranges and marks of NVTX).  PAGE is a file of eight words that it keeps mapped: 0 iterations done, 1 the iteration at which it shall wait (0: none),
+(training by torch.compile), stream (sums that do not fit into caches), nccl (all_reduce of one rank), nvtx (small, with ranges and marks of NVTX).  PAGE is a file of eight words that it keeps mapped: 0 iterations done, 1 the iteration at which it shall wait (0: none),
 2 whether it waits, with nothing left on the device, 3 its process, 4 the iteration at which it shall end, 5 a checksum of
 what it has computed, 6 whether it shall profile itself with torch.profiler (1: CUDA, 2: CPU and CUDA), 7 whether it does.
 When it ends by itself it says "ok".
@@ -16,12 +16,17 @@ import torch
 
 from torch_page import CHECKSUM, DONE, END_AT, PID, PROFILE, PROFILES, WAIT_AT, WAITS, Page
 
-SIZES = {"small": 64, "big": 1024, "train": 256, "graph": 256, "infer": 256, "compile": 256, "nccl": 256, "nvtx": 64}
+SIZES = {"small": 64, "big": 1024, "train": 256, "graph": 256, "infer": 256, "compile": 256, "nccl": 256, "nvtx": 64, "stream": 8192}
 
 
 def plain(size):
     a, b = (torch.randn(size, size, device="cuda") for _ in range(2))
     return lambda: torch.nn.functional.gelu(a @ b)
+
+
+def streamed(size):
+    a, b = (torch.randn(size, size, device="cuda") for _ in range(2))
+    return lambda: torch.add(a, 1, out=b)
 
 
 def training(size):
@@ -123,7 +128,7 @@ def main():
     page, mode = Page(sys.argv[1]), sys.argv[2]
     torch.manual_seed(1)
     torch.use_deterministic_algorithms(mode not in ("graph", "compile"), warn_only=True)
-    steps = {"train": training, "graph": captured, "infer": inference, "compile": compiled, "nccl": reduced, "nvtx": marked}
+    steps = {"train": training, "graph": captured, "infer": inference, "compile": compiled, "nccl": reduced, "nvtx": marked, "stream": streamed}
     step = steps.get(mode, plain)(SIZES[mode])
     for _ in range(20):
         step()

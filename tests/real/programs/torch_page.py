@@ -1,4 +1,4 @@
-"""Eight words in a file, by which torch_loop.py and whoever watches it talk."""
+"""Eight words in a file, by which torch_loop.py and whoever watches it talk: each is written at once, so that none is read half."""
 
 import mmap
 import struct
@@ -13,7 +13,7 @@ class Page:
             self.map = mmap.mmap(file.fileno(), PAGE_BYTES)
 
     def __getitem__(self, index):
-        return struct.unpack_from("<q", self.map, 8 * index)[0]
+        return struct.unpack_from("q", self.map, 8 * index)[0]
 
     def __setitem__(self, index, value):
-        struct.pack_into("<q", self.map, 8 * index, value)
+        struct.pack_into("q", self.map, 8 * index, value)

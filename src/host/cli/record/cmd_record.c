@@ -108,6 +108,11 @@ static int check_all(const struct record_values *values, const struct visit *vis
 	return samples_check_all(&values->samples, conflicts, ARRAY_SIZE(conflicts), err);
 }
 
+static bool has_gpu_metrics(const struct record_values *values)
+{
+	return values->gpu_metrics || values->has_pm || values->pm_metrics;
+}
+
 /* Of devices they are told by an agent in the process. */
 static int read_counters(const struct record_values *values, struct visit *visit,
 			 struct recorder_options *options, struct err *err)
@@ -116,7 +121,7 @@ static int read_counters(const struct record_values *values, struct visit *visit
 	bool is_alone = visit->pid_count <= 1 && !values->samples.children;
 	int r;
 
-	if (!values->counters.count && !values->gpu_metrics)
+	if (!values->counters.count && !has_gpu_metrics(values))
 		return 0;
 	r = values->counters.count
 		    ? counter_choice_make(choice, values->counters.items, values->counters.count,
@@ -125,7 +130,10 @@ static int read_counters(const struct record_values *values, struct visit *visit
 	if (r)
 		return r;
 	visit->counts = true;
-	choice->options.has_gpus = values->gpu_metrics;
+	choice->options.has_gpus = has_gpu_metrics(values);
+	choice->options.pm_metrics = values->pm_metrics ? values->pm_metrics
+				     : values->has_pm   ? ""
+							: NULL;
 	options->windows = &choice->options;
 	options->trace.windows = choice->has_devices ? choice->devices.words : NULL;
 	return counter_choice_check_alone(choice, is_alone, err);
@@ -161,7 +169,8 @@ int record_values_check(const struct record_values *values, bool *ret_traces, st
 	int r;
 
 	known.counters.count = 0;
-	known.gpu_metrics = false;
+	known.gpu_metrics = known.has_pm = false;
+	known.pm_metrics = NULL;
 	r = parse_values(&known, &options, &visit, err);
 	*ret_traces = visit.loads_agent || values->counters.count;
 	return r;

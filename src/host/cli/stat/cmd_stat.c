@@ -19,7 +19,8 @@
 struct stat_values {
 	struct option_list pids, events;
 	uint64_t duration_ns, interval_ns;
-	bool by_thread, has_children, is_json, is_csv, is_list, has_gpus;
+	bool by_thread, has_children, is_json, is_csv, is_list, has_gpus, has_pm;
+	const char *pm_metrics;
 };
 
 #define FIELD(name) offsetof(struct stat_values, name)
@@ -32,6 +33,12 @@ static const struct option_desc stat_options[] = {
 	{ 'g', "gpu", NULL,
 	  "also measure NVIDIA's GPUs: SMs, tensor pipes, memory, links, power, clocks",
 	  OPTION_FLAG, FIELD(has_gpus) },
+	{ 0, "pm", NULL,
+	  "as --gpu, and sample the counters inside them (CUPTI's PM sampling), the usual metrics",
+	  OPTION_FLAG, FIELD(has_pm) },
+	{ 0, "pm-metrics", "NAMES",
+	  "as --pm, these metrics: sm__warps_active.avg.pct_of_peak_sustained_elapsed,...",
+	  OPTION_TEXT, FIELD(pm_metrics) },
 	{ 't', "threads", NULL, "also count each thread by itself", OPTION_FLAG, FIELD(by_thread) },
 	{ 'C', "children", NULL, "count its descendants too, also those started later", OPTION_FLAG,
 	  FIELD(has_children) },
@@ -39,8 +46,9 @@ static const struct option_desc stat_options[] = {
 	  OPTION_DURATION, FIELD(interval_ns) },
 	{ 'd', "duration", "TIME", "stop after TIME (default: at Ctrl-C, or when it ends)",
 	  OPTION_DURATION, FIELD(duration_ns) },
-	{ 'l', "list", NULL, "list the names of events, and which can be counted here", OPTION_FLAG,
-	  FIELD(is_list) },
+	{ 'l', "list", NULL,
+	  "list the names of events, and which can be counted here; with --pm metrics of a GPU",
+	  OPTION_FLAG, FIELD(is_list) },
 	{ 0, "csv", NULL, "print comma-separated values", OPTION_FLAG, FIELD(is_csv) },
 	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
@@ -182,12 +190,19 @@ static int stat_read_events(const struct stat_values *values, struct counter_cho
 	return r;
 }
 
+/* As window_options has them. */
+static const char *stat_pm_metrics(const struct stat_values *values)
+{
+	return values->pm_metrics ? values->pm_metrics : values->has_pm ? "" : NULL;
+}
+
 static int stat_begin_devices(struct stat_job *self, struct counter_choice *choice,
 			      const struct counting_options *options, struct err *err)
 {
 	int r;
 
-	choice->options.has_gpus = self->values->has_gpus;
+	choice->options.pm_metrics = stat_pm_metrics(self->values);
+	choice->options.has_gpus = self->values->has_gpus || choice->options.pm_metrics;
 	if (!choice->has_devices && !choice->options.has_gpus)
 		return 0;
 	r = counter_choice_check_alone(choice, options->pid_count == 1 && !options->has_children,
@@ -262,6 +277,8 @@ static enum exit_code stat_run(char **argv)
 		r = stat_check(&values, &err);
 	if (!r && values.is_list && (operands || values.pids.count))
 		r = report_surplus(operands ? argv[0] : values.pids.items[0], &err);
+	else if (!r && values.is_list && stat_pm_metrics(&values))
+		r = stat_list_pm(values.is_json, &err);
 	else if (!r && values.is_list)
 		stat_list(values.is_json);
 	else if (!r)
@@ -275,7 +292,7 @@ const struct command command_stat = {
 	.name = "stat",
 	.summary = "count what a process does: CPU time, context switches, faults, cycles",
 	.usage =
-		"PID [-e EVENTS] [--gpu] [--threads] [--children] [-I TIME] [-d TIME] [--csv | --json]",
+		"PID [-e EVENTS] [--gpu] [--pm] [--threads] [--children] [-I TIME] [-d TIME] [--csv | --json]",
 	.options = stat_options,
 	.run = stat_run,
 	.notes =
@@ -292,5 +309,7 @@ const struct command command_stat = {
 		"  limpet stat 4711 -e task-clock,context-switches:k,'{cycles,instructions}:u'\n"
 		"  limpet stat 4711 -e task-clock,SQ_WAVES,GRBM_COUNT -I 1\n"
 		"  limpet stat 4711 --gpu -I 1\n"
-		"  limpet stat --list\n",
+		"  limpet stat 4711 --pm-metrics dram__bytes_read.sum,sm__inst_executed.sum -d 10\n"
+		"  limpet stat --list\n"
+		"  limpet stat --list --pm\n",
 };

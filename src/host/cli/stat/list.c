@@ -1,11 +1,12 @@
 /*
  * limpet stat --list: each event is tried on limpet itself.  Then the counters of AMD's devices,
- * which rocprofv3 --pmc collects.
+ * which rocprofv3 --pmc collects; or, with --pm, those of NVIDIA's.
  */
 #include "host/cli/stat/writer.h"
 #include "host/core/text/json.h"
 #include "host/core/text/print.h"
 #include "host/counters/amd/listing.h"
+#include "host/recorder/windows/gpu_helper.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -112,4 +113,30 @@ void stat_list(bool is_json)
 		print(stdout, "also: rHEX, PMU/TERM=VALUE,.../, SUBSYSTEM:TRACEPOINT; behind them "
 			      ":u (user mode), :k (kernel)\n");
 	devices_list(is_json);
+}
+
+static void metric_print_text(const char *name, const char *description, void *context)
+{
+	(void)context;
+	print(stdout, "  %-60s %s\n", name, description);
+}
+
+static void metric_print_json(const char *name, const char *description, void *context)
+{
+	struct json json = { .out = stdout };
+
+	(void)context;
+	json_object(&json, NULL);
+	json_text(&json, "event", "device-metric");
+	json_text(&json, "name", name);
+	json_text(&json, "description", description);
+	json_object_end(&json);
+}
+
+int stat_list_pm(bool is_json, struct err *err)
+{
+	if (!is_json)
+		print(stdout, "metrics that PM sampling has of the first GPU; behind them .avg, "
+			      ".max, .min, .sum and what of it, as ncu names them:\n");
+	return gpu_metrics_visit(is_json ? metric_print_json : metric_print_text, NULL, err);
 }

@@ -66,3 +66,5 @@ void stat_tell_reasons(const struct stat_view *view);
 
 /* The names of events, and which of them this machine can count. */
 void stat_list(bool is_json);
+/* The metrics of NVIDIA's devices that PM sampling has. */
+int stat_list_pm(bool is_json, struct err *err) MUST_CHECK;

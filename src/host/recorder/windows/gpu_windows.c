@@ -7,17 +7,16 @@
 #include "host/attach/children/helper.h"
 #include "host/core/text/print.h"
 #include "host/core/threads/worker.h"
-#include "shared/wire/gpu_metrics.h"
+#include "host/recorder/windows/gpu_helper.h"
 
 #include <errno.h>
 #include <math.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define READY_MS     20000 /* a driver that was asleep takes its time */
+#define READY_MS     60000 /* a driver that was asleep takes its time, and CUPTI seconds a device */
 #define STOPPED_MS   5000
 #define NS_PER_MS    1000000u
 #define SUBJECT_ROOM (GPU_TEXT_MAX + 16u)
@@ -29,10 +28,21 @@ static const struct {
 #include "shared/wire/gpu_metrics.def"
 };
 
+/* Metrics of one device from one source. */
+struct gpu_source {
+	struct recorded_metric metrics[GPU_COUNTED_MAX];
+	uint32_t announced; /* bits */
+};
+
 struct gpu_device {
 	char subject[SUBJECT_ROOM];
-	struct recorded_metric metrics[GPU_METRICS];
-	uint32_t announced; /* bits */
+	struct gpu_source asked, counted;
+};
+
+/* One that is sampled. */
+struct gpu_counted {
+	char name[GPU_TEXT_MAX], description[GPU_MORE_MAX];
+	bool adds_up;
 };
 
 struct gpu_windows {
@@ -41,71 +51,26 @@ struct gpu_windows {
 	pid_t pid;
 	struct helper helper;
 	struct gpu_device devices[GPU_DEVICES_MAX];
+	struct gpu_counted counted[GPU_COUNTED_MAX];
+	uint32_t counted_count;
 	struct window_batch batch;
 
 	struct worker worker; /* its lock is of what follows */
 	struct err failure;
 };
 
-static const struct {
-	const char *what, *why, *fix;
-} failures[GPU_FAILURES] = {
-	[GPU_NO_LIBRARY] = { "no metrics of GPUs: libnvidia-ml.so.1 is not there",
-			     "it comes with NVIDIA's driver",
-			     "install it, or name its folder in LD_LIBRARY_PATH" },
-	[GPU_OLD_LIBRARY] = { "no metrics of GPUs: libnvidia-ml.so.1 is too old",
-			      "a function of it is missing", "a driver of release 470 or later" },
-	[GPU_REFUSED] = { "no metrics of GPUs: NVIDIA's library does not begin", NULL,
-			  "nvidia-smi says more" },
-	[GPU_NO_DEVICES] = { "no metrics of GPUs: NVIDIA's library knows of no device",
-			     "none is there, or none may be used here", "nvidia-smi says more" },
-};
-
-static int failure_tell(const struct gpu_message *message, struct err *err)
+static int counted_learn(struct gpu_windows *self, const struct gpu_message *message,
+			 struct err *err)
 {
-	uint32_t code = MIN(message->code, (uint32_t)GPU_REFUSED);
+	struct gpu_counted *counted = &self->counted[self->counted_count];
 
-	if (message->code < GPU_FAILURES)
-		code = message->code;
-	err_set(err, -ENODEV, "%s", failures[code].what);
-	err_why(err, "%s", failures[code].why ? failures[code].why : message->text);
-	return err_fix(err, "%s", failures[code].fix);
-}
-
-static int helper_lost(struct err *err)
-{
-	err_set(err, -EIO, "no metrics of GPUs: limpet-nvml has ended");
-	return err_why(err, "it needs glibc 2.34 or later, and a libnvidia-ml that does not crash");
-}
-
-static bool message_is_sound(struct gpu_message *message)
-{
-	message->text[GPU_TEXT_MAX - 1] = '\0';
-	return message->magic == GPU_MAGIC && message->kind < GPU_MESSAGES &&
-	       message->device < GPU_DEVICES_MAX;
-}
-
-/* The next; -ETIME after so many milliseconds. */
-static int message_take(struct gpu_windows *self, int wait_ms, struct gpu_message *ret,
-			struct err *err)
-{
-	struct pollfd wait = { self->helper.socket, POLLIN, 0 };
-	int r;
-
-	ret->kind = GPU_MESSAGES;
-	do
-		r = poll(&wait, 1, wait_ms);
-	while (r < 0 && errno == EINTR);
-	if (!r)
-		return err_set(err, -ETIME, "no metrics of GPUs: limpet-nvml does not answer");
-	if (recv(self->helper.socket, ret, sizeof(*ret), 0) != (ssize_t)sizeof(*ret))
-		return helper_lost(err);
-	return message_is_sound(ret) ? 0 : helper_lost(err);
-}
-
-static int order_send(const struct gpu_windows *self, char order, struct err *err)
-{
-	return send(self->helper.socket, &order, 1, MSG_NOSIGNAL) == 1 ? 0 : helper_lost(err);
+	if (message->code != self->counted_count || message->code >= GPU_COUNTED_MAX)
+		return gpu_helper_lost(err);
+	print_into(counted->name, sizeof(counted->name), "%s", message->text);
+	print_into(counted->description, sizeof(counted->description), "%s", message->more);
+	counted->adds_up = message->present;
+	self->counted_count++;
+	return 0;
 }
 
 static int devices_learn(struct gpu_windows *self, struct err *err)
@@ -114,12 +79,14 @@ static int devices_learn(struct gpu_windows *self, struct err *err)
 	int r = 0;
 
 	while (!r && message.kind != GPU_READY) {
-		r = message_take(self, READY_MS, &message, err);
+		r = gpu_helper_take(&self->helper, READY_MS, &message, err);
 		if (!r && message.kind == GPU_FAILURE)
-			r = failure_tell(&message, err);
+			r = gpu_helper_failed(&message, err);
 		if (!r && message.kind == GPU_DEVICE)
 			print_into(self->devices[message.device].subject, SUBJECT_ROOM, "%s %u",
 				   message.text, message.device);
+		if (!r && message.kind == GPU_COUNTED)
+			r = counted_learn(self, &message, err);
 	}
 	return r;
 }
@@ -129,8 +96,6 @@ int gpu_windows_new(struct gpu_windows **ret, struct recording *recording,
 		    struct err *err)
 {
 	struct gpu_windows *self = calloc(1, sizeof(*self));
-	char interval[24], number[24];
-	char *const words[] = { (char[]){ "limpet-nvml" }, interval, number, NULL };
 	int r;
 
 	if (!self)
@@ -140,10 +105,8 @@ int gpu_windows_new(struct gpu_windows **ret, struct recording *recording,
 	self->options = *options;
 	self->pid = pid;
 	self->batch.recording = recording;
-	snprintf(interval, sizeof(interval), "%llu",
-		 (unsigned long long)MAX(options->interval_ns / NS_PER_MS, 1u));
-	snprintf(number, sizeof(number), "%d", (int)pid);
-	r = helper_start_nvml(&self->helper, words, err);
+	r = gpu_helper_start(&self->helper, MAX(options->interval_ns / NS_PER_MS, 1u), pid,
+			     options->pm_metrics, err);
 	if (!r)
 		r = devices_learn(self, err);
 	if (r)
@@ -171,31 +134,61 @@ static bool is_of_process(uint32_t metric)
 	return metric == GPU_PROCESS_SM || metric == GPU_PROCESS_MEMORY;
 }
 
-static int metric_announce(struct gpu_windows *self, uint32_t device, uint32_t metric,
-			   struct err *err)
+static void asked_describe(const struct gpu_windows *self, uint32_t metric,
+			   struct recorded_metric *ret)
 {
-	struct gpu_device *known = &self->devices[device];
 	uint32_t process = PROCESS_NONE;
 
 	if (is_of_process(metric) && !programs_find(self->programs, self->pid, &process))
 		process = PROCESS_NONE;
-	known->announced |= 1u << metric;
-	known->metrics[metric] =
-		(struct recorded_metric){ .process = process,
-					  .form = METRIC_LEVEL,
-					  .device = device,
-					  .source = "nvml",
-					  .name = facts[metric].name,
-					  .unit = facts[metric].unit,
-					  .subject = known->subject,
-					  .description = facts[metric].description };
-	return recording_metrics(self->batch.recording, &known->metrics[metric], 1, err);
+	*ret = (struct recorded_metric){ .process = process,
+					 .form = METRIC_LEVEL,
+					 .source = "nvml",
+					 .name = facts[metric].name,
+					 .unit = facts[metric].unit,
+					 .description = facts[metric].description };
 }
 
-static int value_write(struct gpu_windows *self, const struct gpu_message *message, uint32_t metric,
-		       struct err *err)
+static const char *unit_of(const char *name)
 {
-	const struct recorded_metric *known = &self->devices[message->device].metrics[metric];
+	if (strstr(name, ".pct"))
+		return "%";
+	if (!strstr(name, ".per_second"))
+		return "";
+	return strstr(name, "bytes") ? "B/s" : "/s";
+}
+
+static void counted_describe(const struct gpu_windows *self, uint32_t metric,
+			     struct recorded_metric *ret)
+{
+	const struct gpu_counted *counted = &self->counted[metric];
+
+	*ret = (struct recorded_metric){ .process = PROCESS_NONE,
+					 .form = counted->adds_up ? METRIC_COUNT : METRIC_LEVEL,
+					 .source = "cupti",
+					 .name = counted->name,
+					 .unit = unit_of(counted->name),
+					 .description = counted->description };
+}
+
+static int metric_announce(struct gpu_windows *self, const struct gpu_message *message,
+			   struct gpu_source *source, uint32_t metric, struct err *err)
+{
+	struct recorded_metric *known = &source->metrics[metric];
+
+	if (message->kind == GPU_WINDOW)
+		asked_describe(self, metric, known);
+	else
+		counted_describe(self, metric, known);
+	known->device = message->device;
+	known->subject = self->devices[message->device].subject;
+	source->announced |= 1u << metric;
+	return recording_metrics(self->batch.recording, known, 1, err);
+}
+
+static int value_write(struct gpu_windows *self, const struct gpu_message *message,
+		       const struct recorded_metric *known, uint32_t metric, struct err *err)
+{
 	bool is_there = message->present >> metric & 1 && isfinite(message->values[metric]);
 	const struct recorded_window window = { .metric = known->number,
 						.flags = is_there ? 0 : WINDOW_MISSING,
@@ -213,17 +206,20 @@ static int window_write(struct gpu_windows *self, const struct gpu_message *mess
 			struct err *err)
 {
 	struct gpu_device *device = &self->devices[message->device];
+	bool is_asked = message->kind == GPU_WINDOW;
+	struct gpu_source *source = is_asked ? &device->asked : &device->counted;
+	uint32_t count = is_asked ? (uint32_t)GPU_METRICS : self->counted_count;
 	int r = 0;
 
 	if (message->end_ns <= message->begin_ns)
 		return 0;
-	for (uint32_t i = 0; !r && i < GPU_METRICS; i++) {
-		bool is_known = device->announced >> i & 1;
+	for (uint32_t i = 0; !r && i < count; i++) {
+		bool is_known = source->announced >> i & 1;
 
 		if (!is_known && message->present >> i & 1)
-			r = metric_announce(self, message->device, i, err);
-		if (!r && device->announced >> i & 1)
-			r = value_write(self, message, i, err);
+			r = metric_announce(self, message, source, i, err);
+		if (!r && source->announced >> i & 1)
+			r = value_write(self, message, &source->metrics[i], i, err);
 	}
 	return r;
 }
@@ -241,13 +237,17 @@ static bool is_stopping(struct gpu_windows *self)
 /* Long windows are waited for, but not when it shall stop. */
 static int windows_take(struct gpu_windows *self, struct gpu_message *message, struct err *err)
 {
-	int r = message_take(self, STOPPED_MS, message, err);
+	int r = gpu_helper_take(&self->helper, STOPPED_MS, message, err);
 
 	if (r == -ETIME && !is_stopping(self)) {
 		*err = (struct err){ 0 };
 		return 0;
 	}
-	return !r && message->kind == GPU_WINDOW ? window_write(self, message, err) : r;
+	if (!r && message->kind == GPU_FAILURE)
+		return gpu_helper_failed(message, err);
+	if (!r && (message->kind == GPU_WINDOW || message->kind == GPU_COUNTED_WINDOW))
+		return window_write(self, message, err);
+	return r;
 }
 
 /* Until it has stopped. */
@@ -268,7 +268,7 @@ static void *windows_run(void *argument)
 
 int gpu_windows_start(struct gpu_windows *self, struct err *err)
 {
-	int r = order_send(self, GPU_GO, err);
+	int r = gpu_helper_order(&self->helper, GPU_GO, err);
 
 	if (r)
 		return r;
@@ -286,7 +286,7 @@ int gpu_windows_pause(struct gpu_windows *self, struct err *err)
 	int r = gpu_windows_check(self, err);
 
 	if (!r && self->worker.is_running)
-		r = order_send(self, GPU_STOP, err);
+		r = gpu_helper_order(&self->helper, GPU_STOP, err);
 	worker_stop(&self->worker);
 	if (!r)
 		r = gpu_windows_check(self, err);

@@ -1,7 +1,7 @@
 /*
  * What NVIDIA's devices do over time, as windows of a recording: a process of ours (limpet-nvml)
- * asks NVIDIA's management library, a thread takes what it says.  Nothing is loaded into the
- * target.
+ * asks NVIDIA's management library, and CUPTI where counters are sampled, a thread takes what it
+ * says.  Nothing is loaded into the target.
  *
  *   gpu_windows_new, gpu_windows_start, (gpu_windows_check), gpu_windows_pause, gpu_windows_start,
  *   ..., gpu_windows_free

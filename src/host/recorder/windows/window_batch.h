@@ -21,6 +21,9 @@ struct window_options {
 	const struct counter_collection *devices;
 	/* What NVIDIA's devices do, told by a process of ours. */
 	bool has_gpus;
+	/* Of these, metrics that their counters are sampled for, with commas; "": the usual ones;
+	 * NULL: none. */
+	const char *pm_metrics;
 	/* Sees each window too, on any thread, one at a time; NULL: nobody does. */
 	void (*observe)(void *context, const struct recorded_metric *metric,
 			const struct recorded_window *window);

@@ -18,6 +18,8 @@ struct nvtx_event {
 	const void *message;
 };
 
+#define PAGE_BYTES 4096u
+
 enum message_type { MESSAGE_NARROW = 1, MESSAGE_WIDE = 2 };
 
 /* One letter as UTF-8: how many bytes. */
@@ -32,6 +34,15 @@ static size_t put_letter(char *at, uint32_t letter)
 	return more + 1;
 }
 
+/* The first one, and those that begin or end on another page, are asked for. */
+static bool wide_can_read(const uint32_t *letter, bool is_first)
+{
+	const char *last = (const char *)letter + sizeof(*letter) - 1;
+
+	return (!is_first && (uintptr_t)last % PAGE_BYTES >= sizeof(*letter)) ||
+	       marker_can_read(letter, sizeof(*letter));
+}
+
 static void write_wide(struct writer *writer, const uint32_t *text)
 {
 	char narrow[RECORD_TEXT_MAX];
@@ -39,7 +50,9 @@ static void write_wide(struct writer *writer, const uint32_t *text)
 
 	if (!text)
 		return;
-	for (; *text && *text <= 0x10ffff && length + 4 <= sizeof(narrow); text++)
+	for (; length + 4 <= sizeof(narrow) && wide_can_read(text, length == 0) && *text &&
+	       *text <= 0x10ffff;
+	     text++)
 		length += put_letter(narrow + length, *text);
 	writer_text(writer, narrow, length);
 }
@@ -54,7 +67,7 @@ static void write_wide_message(struct writer *writer, const struct hook *hook,
 /* Strings that were registered before have only a handle: such ranges have no name. */
 static void write_event(struct writer *writer, const struct nvtx_event *event)
 {
-	if (!event || event->size < sizeof(*event))
+	if (!event || !marker_can_read(event, sizeof(*event)) || event->size < sizeof(*event))
 		return;
 	if (event->message_type == MESSAGE_NARROW)
 		marker_write_text(writer, event->message);

@@ -1,0 +1,24 @@
+/*
+ * limpet-nvml, the process of ours that NVIDIA's libraries are loaded into: started, asked, and
+ * what it says checked.
+ */
+#pragma once
+
+#include "host/attach/children/helper.h"
+#include "shared/wire/gpu_metrics.h"
+
+/* pm_metrics: as in window_options.  For windows of so many milliseconds; helper_end() ends it. */
+int gpu_helper_start(struct helper *ret, uint64_t interval_ms, pid_t pid, const char *pm_metrics,
+		     struct err *err) MUST_CHECK;
+/* Its next message; -ETIME after so many milliseconds. */
+int gpu_helper_take(const struct helper *helper, int wait_ms, struct gpu_message *ret,
+		    struct err *err) MUST_CHECK;
+int gpu_helper_order(const struct helper *helper, char order, struct err *err) MUST_CHECK;
+/* What a failure means; it is never 0. */
+int gpu_helper_failed(const struct gpu_message *message, struct err *err);
+/* It has ended, or is none of ours; never 0. */
+int gpu_helper_lost(struct err *err);
+
+/* All metrics that the counters of this machine's first device are sampled for. */
+int gpu_metrics_visit(void visit(const char *name, const char *description, void *context),
+		      void *context, struct err *err) MUST_CHECK;

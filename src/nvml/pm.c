@@ -1,0 +1,220 @@
+/*
+ * One device.  Its hardware writes a sample each period into a buffer, of which all that is there
+ * is taken now and then; values that add up are added up, the others are means by time.
+ */
+#include "nvml/pm.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define NS_PER_S        1000000000ll
+#define BUFFER_BYTES    (64u << 20)
+#define IMAGE_SAMPLES   64u
+#define PERIODS         10u /* of a window */
+#define PERIOD_LEAST_NS 1000000ull
+#define PERIOD_MOST_NS  100000000ull
+#define ROUNDS_MAX      1000u /* of an image; more is not waited for */
+
+static int64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+static void window_clear(struct pm_device *device)
+{
+	device->has_lost = false;
+	device->begin_ns = device->end_ns = 0;
+	for (size_t i = 0; i < GPU_COUNTED_MAX; i++)
+		device->sums[i] = device->times_ns[i] = 0;
+}
+
+static bool image_clear(const struct cupti *cupti, struct pm_device *device,
+			struct pm_failure *failure)
+{
+	struct cupti_image image =
+		CUPTI_GIVEN(struct cupti_image, image, .sampler = device->sampler,
+			    .image_size = device->image_size, .image = device->image);
+
+	return pm_check(cupti, cupti->image_clear(&image), failure);
+}
+
+static bool image_open(const struct cupti *cupti, struct pm_device *device,
+		       const struct pm_metrics *metrics, struct pm_failure *failure)
+{
+	struct cupti_image_size size = CUPTI_GIVEN(
+		struct cupti_image_size, image_size, .sampler = device->sampler,
+		.names = metrics->names, .count = metrics->count, .samples = IMAGE_SAMPLES);
+
+	if (!pm_check(cupti, cupti->image_size(&size), failure))
+		return false;
+	device->image_size = size.image_size;
+	device->image = malloc(size.image_size);
+	return device->image ? image_clear(cupti, device, failure)
+			     : pm_fail(failure, GPU_PM_REFUSED, "no memory");
+}
+
+static uint64_t period_of(uint64_t interval_ns)
+{
+	return MIN(MAX(interval_ns / PERIODS, (uint64_t)PERIOD_LEAST_NS), (uint64_t)PERIOD_MOST_NS);
+}
+
+/* Some chips have no clock that does not change: there a period is about as many cycles. */
+static bool config_set(const struct cupti *cupti, const struct pm_device *device,
+		       const struct cupti_config *config, uint64_t interval_ns,
+		       struct pm_failure *failure)
+{
+	struct cupti_set_config set =
+		CUPTI_GIVEN(struct cupti_set_config, keeps, .sampler = device->sampler,
+			    .config_size = config->config_size, .config = config->config,
+			    .buffer_size = BUFFER_BYTES, .interval = period_of(interval_ns),
+			    .trigger = CUPTI_BY_TIME, .keeps = CUPTI_KEEP_OLDEST);
+
+	if (!cupti->set_config(&set))
+		return true;
+	set.trigger = CUPTI_BY_CYCLES;
+	return pm_check(cupti, cupti->set_config(&set), failure);
+}
+
+bool pm_device_open(const struct cupti *cupti, struct pm_device *device,
+		    const struct pm_metrics *metrics, uint64_t interval_ns,
+		    struct pm_failure *failure)
+{
+	struct cupti_enable enabled =
+		CUPTI_GIVEN(struct cupti_enable, sampler, .device = device->chip.device);
+	struct cupti_config config;
+	bool is_set;
+
+	if (!pm_configure(cupti, &device->chip, metrics, &config, failure))
+		return false;
+	device->host = config.host; /* and its configuration, which may be read until the end */
+	is_set = pm_check(cupti, cupti->enable(&enabled), failure);
+	device->sampler = enabled.sampler;
+	if (is_set)
+		is_set = config_set(cupti, device, &config, interval_ns, failure);
+	return is_set && image_open(cupti, device, metrics, failure);
+}
+
+bool pm_device_start(const struct cupti *cupti, struct pm_device *device,
+		     struct pm_failure *failure)
+{
+	struct cupti_sampler given =
+		CUPTI_GIVEN(struct cupti_sampler, sampler, .sampler = device->sampler);
+
+	window_clear(device);
+	device->is_first = true;
+	return pm_check(cupti, cupti->start(&given), failure);
+}
+
+static void sample_add(struct pm_device *device, const struct pm_metrics *metrics,
+		       const struct cupti_sample *sample, const double *values)
+{
+	double time_ns = (double)(sample->end_ns - sample->begin_ns);
+
+	for (size_t i = 0; i < metrics->count; i++) {
+		if (!isfinite(values[i]))
+			continue;
+		device->sums[i] += metrics->adds_up[i] ? values[i] : values[i] * time_ns;
+		device->times_ns[i] += time_ns;
+	}
+	if (!device->end_ns)
+		device->begin_ns = sample->begin_ns;
+	device->end_ns = sample->end_ns;
+}
+
+static void sample_take(const struct cupti *cupti, struct pm_device *device,
+			const struct pm_metrics *metrics, size_t index)
+{
+	struct cupti_sample sample = CUPTI_GIVEN(struct cupti_sample, end_ns,
+						 .sampler = device->sampler, .image = device->image,
+						 .image_size = device->image_size, .index = index);
+	double values[GPU_COUNTED_MAX] = { 0 };
+	struct cupti_evaluate asked = CUPTI_GIVEN(
+		struct cupti_evaluate, values, .host = device->host, .image = device->image,
+		.image_size = device->image_size, .index = index, .names = metrics->names,
+		.count = metrics->count, .values = values);
+
+	if (cupti->sample(&sample) || sample.end_ns <= sample.begin_ns || cupti->evaluate(&asked))
+		device->has_lost = true;
+	else if (device->is_first)
+		device->is_first = false;
+	else
+		sample_add(device, metrics, &sample, values);
+}
+
+/* A sample cannot be taken before it ends: the least difference is the nearest. */
+static void offset_learn(struct pm_device *device)
+{
+	int64_t offset_ns = clock_ns() - (int64_t)device->end_ns;
+
+	if (!device->end_ns || (device->has_offset && offset_ns >= device->offset_ns))
+		return;
+	device->offset_ns = offset_ns;
+	device->has_offset = true;
+}
+
+/* Is there more than the image holds? */
+static bool image_take(const struct cupti *cupti, struct pm_device *device,
+		       const struct pm_metrics *metrics)
+{
+	struct cupti_decode decoded =
+		CUPTI_GIVEN(struct cupti_decode, has_overflown, .sampler = device->sampler,
+			    .image = device->image, .image_size = device->image_size);
+	struct cupti_image_info info =
+		CUPTI_GIVEN(struct cupti_image_info, completed, .image = device->image,
+			    .image_size = device->image_size);
+	struct pm_failure unused;
+
+	if (cupti->decode(&decoded) || cupti->image_info(&info)) {
+		device->has_lost = true;
+		return false;
+	}
+	device->has_lost |= decoded.has_overflown;
+	for (size_t i = 0; i < info.completed; i++)
+		sample_take(cupti, device, metrics, i);
+	offset_learn(device);
+	if (!image_clear(cupti, device, &unused))
+		device->has_lost = true;
+	return decoded.reason == CUPTI_IMAGE_IS_FULL && info.completed;
+}
+
+void pm_device_take(const struct cupti *cupti, struct pm_device *device,
+		    const struct pm_metrics *metrics)
+{
+	for (unsigned i = 0; i < ROUNDS_MAX; i++)
+		if (!image_take(cupti, device, metrics))
+			return;
+}
+
+bool pm_device_window(struct pm_device *device, const struct pm_metrics *metrics,
+		      struct gpu_message *ret)
+{
+	bool has_any = device->end_ns != 0;
+
+	*ret = (struct gpu_message){ .magic = GPU_MAGIC,
+				     .kind = GPU_COUNTED_WINDOW,
+				     .device = device->number,
+				     .begin_ns = device->begin_ns + (uint64_t)device->offset_ns,
+				     .end_ns = device->end_ns + (uint64_t)device->offset_ns };
+	for (size_t i = 0; i < metrics->count && !device->has_lost; i++) {
+		if (device->times_ns[i] <= 0)
+			continue;
+		ret->values[i] = device->sums[i] / (metrics->adds_up[i] ? 1 : device->times_ns[i]);
+		ret->present |= 1u << i;
+	}
+	window_clear(device);
+	return has_any;
+}
+
+void pm_device_stop(const struct cupti *cupti, struct pm_device *device,
+		    const struct pm_metrics *metrics)
+{
+	struct cupti_sampler given =
+		CUPTI_GIVEN(struct cupti_sampler, sampler, .sampler = device->sampler);
+
+	(void)!cupti->stop(&given);
+	pm_device_take(cupti, device, metrics);
+}

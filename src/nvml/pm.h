@@ -1,0 +1,97 @@
+/*
+ * PM sampling: counters inside the device, which its hardware sums up over short periods, whoever
+ * uses it.  The periods of a window are put together here.
+ *
+ * pm_devices.c  all devices
+ * pm.c          one device: begins, reads, ends
+ * pm_metrics.c  which metrics, and whether they can be had at once
+ * pm_list.c     all metrics that there are
+ * cupti.c       finds the library
+ */
+#pragma once
+
+#include "nvml/cupti.h"
+#include "nvml/nvml.h"
+
+#define PM_NAMES_ROOM 4096u
+
+/* Metrics that are sampled, alike on all devices. */
+struct pm_metrics {
+	const char *names[GPU_COUNTED_MAX];
+	bool adds_up[GPU_COUNTED_MAX];
+	size_t count;
+	char text[PM_NAMES_ROOM]; /* what names point to */
+};
+
+/* One that CUDA knows of and can be sampled. */
+struct pm_chip {
+	size_t device; /* as CUDA counts */
+	const char *name;
+	uint8_t *availability;
+};
+
+struct pm_device {
+	struct pm_chip chip;
+	uint32_t number; /* as limpet counts */
+	void *host, *sampler;
+	uint8_t *image;
+	size_t image_size;
+	bool is_first;     /* a sample that began before it was started is not ours */
+	int64_t offset_ns; /* of its clock to CLOCK_MONOTONIC */
+	bool has_offset;
+
+	/* Of the window that is open. */
+	bool has_lost;
+	uint64_t begin_ns, end_ns; /* of the device's clock; end 0: nothing yet */
+	double sums[GPU_COUNTED_MAX], times_ns[GPU_COUNTED_MAX];
+};
+
+struct pm_failure {
+	enum gpu_failure code;
+	char text[GPU_TEXT_MAX];
+};
+
+/* All that follow answer false for a failure. */
+bool pm_fail(struct pm_failure *failure, enum gpu_failure code, const char *text);
+/* What an answer of CUPTI's means, where it is no success. */
+bool pm_check(const struct cupti *cupti, int result, struct pm_failure *failure);
+
+bool pm_chip_open(const struct cupti *cupti, struct pm_chip *chip, struct pm_failure *failure);
+/* A host object of these metrics, and its configuration, which the caller frees. */
+bool pm_configure(const struct cupti *cupti, const struct pm_chip *chip,
+		  const struct pm_metrics *metrics, struct cupti_config *ret,
+		  struct pm_failure *failure);
+/* Those of a list with commas; "": the usual ones, as far as this chip has them at once. */
+bool pm_metrics_choose(const struct cupti *cupti, const struct pm_chip *chip, const char *list,
+		       struct pm_metrics *ret, struct pm_failure *failure);
+
+bool pm_device_open(const struct cupti *cupti, struct pm_device *device,
+		    const struct pm_metrics *metrics, uint64_t interval_ns,
+		    struct pm_failure *failure);
+/* A window begins. */
+bool pm_device_start(const struct cupti *cupti, struct pm_device *device,
+		     struct pm_failure *failure);
+/* Takes what the hardware has so far. */
+void pm_device_take(const struct cupti *cupti, struct pm_device *device,
+		    const struct pm_metrics *metrics);
+/* The window ends, and the next one begins; false: there is nothing in it. */
+bool pm_device_window(struct pm_device *device, const struct pm_metrics *metrics,
+		      struct gpu_message *ret);
+void pm_device_stop(const struct cupti *cupti, struct pm_device *device,
+		    const struct pm_metrics *metrics);
+
+struct pm {
+	struct cupti cupti;
+	struct pm_metrics metrics;
+	struct pm_device devices[GPU_DEVICES_MAX];
+	size_t count;
+};
+/* The library, and all devices that it can sample. */
+bool pm_open(struct pm *pm, const char *library, struct pm_failure *failure);
+/* Those that NVML knows, too, with its numbers, are ready to sample these metrics. */
+bool pm_prepare(struct pm *pm, const struct nvml *nvml, const struct device *known, uint32_t count,
+		const char *metrics, uint64_t interval_ns, struct pm_failure *failure);
+
+/* Of all metrics; false: it has failed. */
+bool pm_list(const struct cupti *cupti, const struct pm_chip *chip,
+	     void tell(const char *name, const char *description), struct pm_failure *failure);

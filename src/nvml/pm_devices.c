@@ -1,0 +1,88 @@
+/*
+ * All devices that CUPTI can sample, under the numbers that NVML gives them: CUDA may count them
+ * otherwise, and see fewer (CUDA_VISIBLE_DEVICES).
+ */
+#include "nvml/pm.h"
+
+#define BUS_ROOM 32
+
+static bool cuda_begin(const struct cupti *cupti, int *ret_count, struct pm_failure *failure)
+{
+	int result = cupti->cuda_init(0);
+	const char *text = NULL;
+
+	if (!result)
+		result = cupti->cuda_device_count(ret_count);
+	if (!result && *ret_count > 0)
+		return true;
+	if (!result || cupti->cuda_error(result, &text))
+		text = "CUDA has no device";
+	return pm_fail(failure, GPU_PM_REFUSED, text);
+}
+
+/* One that cannot be sampled does not hide the others. */
+bool pm_open(struct pm *pm, const char *library, struct pm_failure *failure)
+{
+	struct cupti_plain given = CUPTI_GIVEN(struct cupti_plain, unused, .unused = NULL);
+	int count = 0, r = cupti_open(&pm->cupti, library);
+
+	if (r)
+		return pm_fail(failure, (enum gpu_failure)(r - 1), "libcuda.so.1 is not there");
+	if (!cuda_begin(&pm->cupti, &count, failure) ||
+	    !pm_check(&pm->cupti, pm->cupti.initialize(&given), failure))
+		return false;
+	for (int i = 0; i < MIN(count, (int)GPU_DEVICES_MAX); i++) {
+		struct pm_chip chip = { .device = (size_t)i };
+
+		if (pm_chip_open(&pm->cupti, &chip, failure))
+			pm->devices[pm->count++].chip = chip;
+	}
+	return pm->count > 0;
+}
+
+/* UINT32_MAX: NVML does not know it. */
+static uint32_t number_find(const struct pm *pm, const struct pm_device *device,
+			    const struct nvml *nvml, const struct device *known, uint32_t count)
+{
+	char bus[BUS_ROOM] = "";
+	void *handle = NULL;
+
+	if (count == 1)
+		return 0;
+	if (!nvml->device_by_bus ||
+	    pm->cupti.cuda_bus(bus, sizeof(bus), (int)device->chip.device) ||
+	    nvml->device_by_bus(bus, &handle))
+		return UINT32_MAX;
+	for (uint32_t i = 0; i < count; i++)
+		if (known[i].handle == handle)
+			return i;
+	return UINT32_MAX;
+}
+
+static void devices_number(struct pm *pm, const struct nvml *nvml, const struct device *known,
+			   uint32_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < pm->count; i++) {
+		pm->devices[i].number = number_find(pm, &pm->devices[i], nvml, known, count);
+		if (pm->devices[i].number != UINT32_MAX)
+			pm->devices[kept++] = pm->devices[i];
+	}
+	pm->count = kept;
+}
+
+bool pm_prepare(struct pm *pm, const struct nvml *nvml, const struct device *known, uint32_t count,
+		const char *metrics, uint64_t interval_ns, struct pm_failure *failure)
+{
+	devices_number(pm, nvml, known, count);
+	if (!pm->count)
+		return pm_fail(failure, GPU_PM_REFUSED, "NVML does not know CUDA's devices");
+	if (!pm_metrics_choose(&pm->cupti, &pm->devices[0].chip, metrics, &pm->metrics, failure))
+		return false;
+	for (size_t i = 0; i < pm->count; i++)
+		if (!pm_device_open(&pm->cupti, &pm->devices[i], &pm->metrics, interval_ns,
+				    failure))
+			return false;
+	return true;
+}

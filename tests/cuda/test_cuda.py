@@ -463,6 +463,24 @@ class Looking(Cuda):
         self.assertIn("cuda", limpet("ps", "--gpu").out)
 
 
+    def test_nothing_is_loaded_by_a_relative_path(self):
+        """The loader knows the runtime by a path from the folder of the start: whoever owns that folder now would be loaded."""
+        library = os.path.join(self.folder, "lib")
+        os.mkdir(library)
+        for name in ("libcudart.so.13", "libcupti.so.13"):
+            shutil.copy(os.path.join(os.path.dirname(APP), name), library)
+        app = self.app(program=("env", "-C", self.folder, "LD_PRELOAD=lib/libcudart.so.13", APP))
+        process = self.start(app)
+        app.ask("go 3")
+        process.send_signal(signal.SIGINT)
+        harness.limpet_finish(process)
+        with open(f"/proc/{app.pid}/maps") as file:
+            maps = file.read()
+        self.assertIn(library + "/libcudart.so.13", maps)
+        self.assertNotIn(library + "/libcupti.so.13", maps)
+        app.ask("go 3")
+
+
 class Refusals(Cuda):
     def refused(self, why, code, **variables):
         """Devices and driver are refused, the runtime's calls are not."""

@@ -57,6 +57,7 @@ static void read_reply(const void *message)
 	const struct control_reply *reply = message;
 
 	must(strlen(reply->text) < sizeof(reply->text));
+	must(reply->code <= 0 && reply->code > -4096);
 }
 
 /* Any value will do: whoever obeys it asks the kernel. */

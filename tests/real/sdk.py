@@ -56,11 +56,19 @@ def late(path, plain):
         work.close()
 
 
+def is_loaded(work, path):
+    with open(f"/proc/{work.pid}/maps") as maps:
+        return any(line.rstrip().endswith(str(path)) for line in maps)
+
+
 def launched(path, plain):
     told = {name: value for name, value in os.environ.items() if name.startswith("ROCPROF_")}
     work = Work(before=driver("."), ROCP_TOOL_LIBRARIES=str(path), **told)
     try:
         work.tables()
+        # The register library says nothing of a tool that cannot be loaded: the program goes on without it.
+        if not is_loaded(work, path):
+            return "not loaded"
         done = counts(work)
         code = end(work)
         return "ok" if done == plain and not code else f"the program ended with {code}, or did something else"

@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "amd"), str(HERE.parent / "attach"), str(HERE.parent / "register")]
@@ -76,6 +77,25 @@ class Attached:
 
     def leave(self):
         return harness.limpet_finish_enter(self.process)
+
+
+class ToolCase(unittest.TestCase):
+    """A test of tools that write into one log."""
+
+    def setUp(self):
+        self.log = Log()
+        self.addCleanup(self.log.close)
+
+    def attach(self, work, *names, arguments=()):
+        attached = Attached(work, self.log, *names, arguments=arguments)
+        self.addCleanup(attached.process.kill)
+        return attached
+
+    def leave(self, attached):
+        result = attached.leave()
+        self.assertEqual(result.code, 0, result)
+        self.assertEqual(self.log.lines("wrong"), [])
+        return result
 
 
 def did(lines):

@@ -4,7 +4,7 @@ import os
 import pathlib
 import unittest
 
-from sdk import Attached, Log, Work, harness, tool
+from sdk import ToolCase, Work, harness, tool
 
 MADE_UP = pathlib.Path(__file__).resolve().parent.parent / "counters/amd"
 os.environ.update(HSA_MODEL_TOPOLOGY=str(MADE_UP / "topology"), ROCPROFILER_METRICS_PATH=str(MADE_UP / "definitions"))
@@ -15,28 +15,13 @@ DEVICES = ("257", "258")  # handles; the first agent is a processor
 XCCS, ENGINES, CHANNELS = 2, 4, 4
 
 
-class SdkCountersTest(unittest.TestCase):
-    def setUp(self):
-        self.log = Log()
-        self.addCleanup(self.log.close)
-
+class SdkCountersTest(ToolCase):
     def work(self, library="with", **variables):
         path = f"{STANDIN}/amd_register/old" + (f":{STANDIN}" if library else "")
         work = Work(library_path=path, program="standin_hsa_work", STANDIN_GFX="gfx942", **variables)
         self.addCleanup(work.close)
         work.ask("solo", 2)
         return work
-
-    def attach(self, work, *names, arguments=()):
-        attached = Attached(work, self.log, *names, arguments=arguments)
-        self.addCleanup(attached.process.kill)
-        return attached
-
-    def leave(self, attached):
-        result = attached.leave()
-        self.assertEqual(result.code, 0, result)
-        self.assertEqual(self.log.lines("wrong"), [])
-        return result
 
     def counters(self):
         """Name to what was told of it."""

@@ -5,27 +5,19 @@ import signal
 import unittest
 
 import forks
-from sdk import CASES, Attached, Log, Work, harness
+from sdk import CASES, ToolCase, Work, harness
 
 TOOLS = ("callbacks", "buffers", "work")
 
 
-class Hazards(unittest.TestCase):
+class Hazards(ToolCase):
     def setUp(self):
-        self.log = Log()
-        self.addCleanup(self.log.close)
+        super().setUp()
         self.work = Work(**CASES["amds"], program="standin_hazards")
         self.addCleanup(self.work.close)
 
     def begin(self, *arguments, tools=TOOLS):
-        attached = Attached(self.work, self.log, *tools, arguments=arguments)
-        self.addCleanup(attached.process.kill)
-        return attached
-
-    def end(self, attached):
-        result = attached.leave()
-        self.assertEqual(result.code, 0, result)
-        self.assertEqual(self.log.lines("wrong"), [])
+        return self.attach(self.work, *tools, arguments=arguments)
 
     def is_alive(self):
         self.assertEqual(self.work.ask("streams", 1), [])
@@ -43,7 +35,7 @@ class Hazards(unittest.TestCase):
         for arguments in ((), ("--unload",)):
             attached = self.begin(*arguments)
             harness.wait_until(lambda: False, 0.2)
-            self.end(attached)
+            self.leave(attached)
         for words in self.log.lines("detach"):
             if "extended" in words:
                 self.assertEqual(words[words.index("wrong") + 1], "0", words)
@@ -63,27 +55,27 @@ class Hazards(unittest.TestCase):
         attached = self.begin()
         self.assertEqual(self.work.ask("leaps", 60), [])
         self.is_alive()
-        self.end(attached)
+        self.leave(attached)
         self.assertEqual(self.work.ask("leaps", 20), [])
 
     def test_threads_that_are_cancelled_in_their_calls(self):
         attached = self.begin()
         self.assertEqual(self.work.ask("cancels", 60), [])
         self.is_alive()
-        self.end(attached)
+        self.leave(attached)
         self.assertEqual(self.work.ask("cancels", 5), [])
 
     def test_children_forked_among_launches(self):
         attached = self.begin()
         self.assertEqual(self.work.ask("forks", 15), [])
         self.is_alive()
-        self.end(attached)
+        self.leave(attached)
 
     def test_a_thread_that_may_not_read_the_counter(self):
         attached = self.begin()
         self.assertEqual(self.work.ask("forbid", 50), [])
         self.is_alive()
-        self.end(attached)
+        self.leave(attached)
 
     def test_calls_at_the_very_end(self):
         attached = self.begin()
@@ -109,19 +101,16 @@ class Children(unittest.TestCase):
         self.storm("trace")
 
 
-class Corners(unittest.TestCase):
+class Corners(ToolCase):
     """Calls where calls are rare."""
 
     def setUp(self):
-        self.log = Log()
-        self.addCleanup(self.log.close)
+        super().setUp()
         self.work = Work(**CASES["amds"], program="standin_corners")
         self.addCleanup(self.work.close)
 
     def begin(self, *tools, arguments=()):
-        attached = Attached(self.work, self.log, *tools, arguments=arguments)
-        self.addCleanup(attached.process.kill)
-        return attached
+        return self.attach(self.work, *tools, arguments=arguments)
 
     def left(self, word, count):
         [[_, number]] = self.work.ask(word, count)

@@ -5,7 +5,7 @@ import pathlib
 import re
 import unittest
 
-from sdk import CASES, Attached, Log, Work, did, driver, harness, tool
+from sdk import CASES, ToolCase, Work, did, driver, harness, tool
 
 ROUNDS = 20
 RESTARTS = 3
@@ -18,26 +18,11 @@ def own_threads(pid):
     return [name for name in names if name.startswith("limpet")]
 
 
-class SdkTest(unittest.TestCase):
-    def setUp(self):
-        self.log = Log()
-        self.addCleanup(self.log.close)
-
+class SdkTest(ToolCase):
     def work(self, **variables):
         work = Work(**variables)
         self.addCleanup(work.close)
         return work
-
-    def attach(self, work, *names, arguments=()):
-        attached = Attached(work, self.log, *names, arguments=arguments)
-        self.addCleanup(attached.process.kill)
-        return attached
-
-    def leave(self, attached):
-        result = attached.leave()
-        self.assertEqual(result.code, 0, result)
-        self.assertEqual(self.log.lines("wrong"), [])
-        return result
 
     def assert_counts(self, done):
         """Each call once before and once after; functions that the program does not count are not compared."""

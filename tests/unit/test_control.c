@@ -184,6 +184,24 @@ static void refuses_texts_without_an_end(void **state)
 	assert_int_equal(control_check(&message, size), 0);
 }
 
+/* Whoever asks takes all that is not negative for success. */
+static void refuses_replies_whose_code_is_none(void **state)
+{
+	static const int32_t sound[] = { 0, -1, -EPROTO, -4095 };
+	static const int32_t hostile[] = { 1, EPROTO, INT32_MAX, -4096, INT32_MIN };
+	size_t size = make(CONTROL_REPLY);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sound); i++) {
+		message.reply.code = sound[i];
+		assert_int_equal(control_check(&message, size), 0);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(hostile); i++) {
+		message.reply.code = hostile[i];
+		assert_int_equal(control_check(&message, size), -EPROTO);
+	}
+}
+
 static void refuses_a_tool_without_a_path(void **state)
 {
 	size_t size = make(CONTROL_LOAD);
@@ -267,6 +285,7 @@ int main(void)
 		cmocka_unit_test(refuses_a_size_that_differs_from_what_came),
 		cmocka_unit_test(refuses_foreign_headers),
 		cmocka_unit_test(refuses_texts_without_an_end),
+		cmocka_unit_test(refuses_replies_whose_code_is_none),
 		cmocka_unit_test(refuses_a_tool_without_a_path),
 		cmocka_unit_test(counts_the_pairs_of_an_environment),
 		cmocka_unit_test(refuses_an_environment_that_does_not_end),

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define ERROR_MAX      4095 /* the kernel's largest */
 #define START_LIMIT_NS 20000000000ull
 #define GLANCE_NS      50000
 #define STOP_LOOK_NS   200000000ull
@@ -34,15 +35,17 @@ int boot_context_read(const struct attachment *self, struct boot_context *ret)
 /* The target's word.  -EAGAIN is a limit of its own there, which does not pass by itself. */
 static int boot_code(const struct boot_context *boot)
 {
-	if (boot->error >= 0)
+	if (boot->error >= 0 || boot->error < -ERROR_MAX)
 		return -EPROTO;
 	return boot->error == -EAGAIN ? -ENOBUFS : boot->error;
 }
 
 int boot_fail(const struct boot_context *boot, struct err *err)
 {
-	err_set(err, boot_code(boot), "%.31s failed in the target: %s", boot->failed_call,
-		strerror(-boot->error));
+	int code = boot_code(boot);
+
+	err_set(err, code, "%.31s failed in the target: %s", boot->failed_call,
+		strerror(code == -EPROTO ? EPROTO : -boot->error));
 	if (boot->text[0])
 		err_why(err, "%.*s", (int)sizeof(boot->text), boot->text);
 	return err->code;

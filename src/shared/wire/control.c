@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#define ERROR_MAX 4095 /* the kernel's largest */
+
 void control_header_init(struct control_header *header, enum control_kind kind, size_t size)
 {
 	*header = (struct control_header){
@@ -76,7 +78,8 @@ static bool reply_is_sound(const void *message, size_t size)
 	const struct control_reply *reply = message;
 
 	(void)size;
-	return text_ends(reply->text, sizeof(reply->text));
+	return text_ends(reply->text, sizeof(reply->text)) && reply->code <= 0 &&
+	       reply->code >= -ERROR_MAX;
 }
 
 static bool always_sound(const void *message, size_t size)

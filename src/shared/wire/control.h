@@ -167,7 +167,8 @@ struct control_reply {
 /* Fills in a header. */
 void control_header_init(struct control_header *header, enum control_kind kind, size_t size);
 
-/* 0 when the message is whole and every text in it ends; -EPROTO otherwise. */
+/* 0 when the message is whole, every text in it ends and a reply's code is one; -EPROTO otherwise.
+ */
 int control_check(const void *message, size_t size) MUST_CHECK;
 
 /* Steps through the pairs of a checked CONTROL_ENVIRON; cursor starts at NULL.  False at the end.

@@ -107,7 +107,7 @@ static int on_load(struct residence *self)
 
 	if (r)
 		return r;
-	r = tools_load(self->boot, &self->message.load, self->fd.fd, self->reply.text,
+	r = tools_load(self->boot, &self->message.load, &self->fd, self->reply.text,
 		       sizeof(self->reply.text));
 	lifecycle_leave();
 	self->reply.value = (uint32_t)r;

@@ -83,6 +83,7 @@ static struct tool_identity tool_identify(const char *path)
 static int tool_load(const struct boot_context *boot, const char *name, char *text, size_t room)
 {
 	struct control_load order = { .timeout_ms = LIFECYCLE_TIMEOUT_MS };
+	struct descriptor none = descriptor_own(-1);
 	char reason[CONTROL_TEXT_MAX] = "";
 	int r = lifecycle_enter();
 
@@ -91,7 +92,7 @@ static int tool_load(const struct boot_context *boot, const char *name, char *te
 	control_header_init(&order.header, CONTROL_LOAD, sizeof(order));
 	text_add(order.path, sizeof(order.path), 0, name);
 	order.identity = tool_identify(order.path);
-	r = tools_load(boot, &order, -1, reason, sizeof(reason));
+	r = tools_load(boot, &order, &none, reason, sizeof(reason));
 	lifecycle_leave();
 	if (r < 0)
 		text_add_complaint(text, room, name, reason);

@@ -28,8 +28,10 @@ static const char no_tool[] = "it does not export rocprofiler_configure";
 /* One dlopen, with room for what the loader has to say. */
 struct opening {
 	struct boot_libc libc; /* a copy: the caller may be gone when a slow constructor returns */
-	int fd;                /* of the bytes, where there is no path */
-	bool is_directory;     /* ...or of a directory that they are in */
+	/* Of the bytes, where there is no path, or of a directory that they are in.  Whoever opens
+	 * closes it: until then its number must not become another file's. */
+	struct descriptor file;
+	bool is_directory;
 	unsigned spelling;
 	void *handle;
 	char path[TOOL_PATH_MAX];
@@ -77,9 +79,10 @@ static void open_library(void *argument)
 	if (self->path[0])
 		self->handle = libc_open(self->path, RTLD_NOW | RTLD_LOCAL);
 	else
-		self->handle =
-			load_from_fd(&self->libc, self->fd, self->is_directory, self->spelling);
+		self->handle = load_from_fd(&self->libc, self->file.fd, self->is_directory,
+					    self->spelling);
 	forks_release(work);
+	descriptor_close(&self->file);
 	if (!self->handle)
 		load_error(&self->libc, self->text, sizeof(self->text));
 }
@@ -173,11 +176,11 @@ static int load_fail(char *text, size_t room, int code, const char *reason)
 }
 
 /* The handle, or NULL with the reason in text. */
-static void *open_within(const struct boot_context *boot, const struct control_load *load, int fd,
-			 char *text, size_t room)
+static void *open_within(const struct boot_context *boot, const struct control_load *load,
+			 struct descriptor *file, char *text, size_t room)
 {
 	static unsigned loads; /* one caller at a time; the bootstrap code used spelling 0 */
-	struct opening self = { .libc = boot->libc, .fd = fd, .spelling = ++loads };
+	struct opening self = { .libc = boot->libc, .file = *file, .spelling = ++loads };
 	int r;
 
 	self.is_directory = load->header.flags & CONTROL_DIRECTORY;
@@ -187,6 +190,8 @@ static void *open_within(const struct boot_context *boot, const struct control_l
 	r = runner_call(&boot->libc, open_library, close_late, &self, sizeof(self),
 			load->timeout_ms);
 	__atomic_store_n(&tools_are_opening, 0, __ATOMIC_RELAXED);
+	if (!r || r == -ETIMEDOUT)
+		*file = descriptor_own(-1);
 	if (r)
 		text_add(text, room, 0,
 			 r == -ETIMEDOUT ? "its constructor did not return in time"
@@ -230,8 +235,8 @@ static bool may_open(const char *path)
 	return fd != -EACCES;
 }
 
-static int open_new(const struct boot_context *boot, const struct control_load *load, int fd,
-		    char *text, size_t room)
+static int open_new(const struct boot_context *boot, const struct control_load *load,
+		    struct descriptor *file, char *text, size_t room)
 {
 	struct tool *tool, *twin;
 
@@ -240,7 +245,7 @@ static int open_new(const struct boot_context *boot, const struct control_load *
 	tool = make_slot();
 	if (!tool)
 		return load_fail(text, room, -ENOSPC, "too many tools in one process");
-	tool->page->handle = (uint64_t)open_within(boot, load, fd, text, room);
+	tool->page->handle = (uint64_t)open_within(boot, load, file, text, room);
 	if (!tool->page->handle)
 		return -ENOEXEC;
 	twin = find_twin(tool);
@@ -268,11 +273,11 @@ static int tool_claim(struct tool *tool, const struct control_load *load, char *
 	return (int)tool->index;
 }
 
-int tools_load(const struct boot_context *boot, const struct control_load *load, int fd, char *text,
-	       size_t room)
+int tools_load(const struct boot_context *boot, const struct control_load *load,
+	       struct descriptor *file, char *text, size_t room)
 {
 	struct tool *known = tool_find_identity(&load->identity);
-	int slot = known ? (int)known->index : open_new(boot, load, fd, text, room);
+	int slot = known ? (int)known->index : open_new(boot, load, file, text, room);
 
 	return slot < 0 ? slot : tool_claim(&tools[slot], load, text, room);
 }

@@ -7,6 +7,7 @@
 #include "limpet/tool.h"
 #include "shared/wire/boot.h"
 #include "shared/wire/control.h"
+#include "target/runtime/descriptor.h"
 
 #include <stdbool.h>
 
@@ -31,9 +32,9 @@ extern uint32_t tools_are_opening;
 unsigned tools_count(void);
 
 /* Loads a library, by its path or from the descriptor, or finds it loaded; its slot, or -errno
- * with the reason in text. */
-int tools_load(const struct boot_context *boot, const struct control_load *load, int fd, char *text,
-	       size_t room);
+ * with the reason in text.  The descriptor is the caller's to close, as it is then. */
+int tools_load(const struct boot_context *boot, const struct control_load *load,
+	       struct descriptor *file, char *text, size_t room);
 
 /* A tool that is part of the program: it has no library of its own. */
 int tools_add_function(void *configure);

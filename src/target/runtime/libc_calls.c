@@ -117,6 +117,21 @@ int libc_find_symbol(const void *address, Dl_info *ret, void **ret_extra, int fl
 	return r;
 }
 
+/* dladdr() has argv[0] for the program itself: another file by now, perhaps, or one that nobody
+ * ever answers for. */
+void *libc_hold(const void *address)
+{
+	struct fork_work work = forks_hold();
+	struct link_map *map = NULL;
+	void *handle = NULL;
+	Dl_info module;
+
+	if (libc_find_symbol(address, &module, (void **)&map, RTLD_DL_LINKMAP) && map)
+		handle = libc_open(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+	forks_release(work);
+	return handle;
+}
+
 struct iteration {
 	int (*callback)(struct dl_phdr_info *, size_t, void *);
 	void *data;

@@ -24,6 +24,9 @@ void *libc_symbol(void *scope, const char *name);
 void *libc_symbol_of_version(void *scope, const char *name, const char *version);
 int libc_find_module(const void *address, Dl_info *ret);
 int libc_find_symbol(const void *address, Dl_info *ret, void **ret_extra, int flags);
+/* A handle of the module that has the address, for libc_close(); NULL.  By the name that the loader
+ * itself has for it: no file is looked for. */
+void *libc_hold(const void *address);
 int libc_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data);
 bool libc_can_iterate(void);
 

@@ -15,7 +15,8 @@ uint64_t external_look_up(unsigned context, int32_t thread);
  * thread. */
 static inline uint64_t external_current(unsigned context, int32_t thread)
 {
-	return __atomic_load_n(&external_entries, __ATOMIC_ACQUIRE)
+	/* Relaxed: all that is there was put there by atomic operations, or is zero. */
+	return __atomic_load_n(&external_entries, __ATOMIC_RELAXED)
 		       ? external_look_up(context, thread)
 		       : 0;
 }

@@ -35,6 +35,7 @@ int backend_open(void)
 		.symbol_of_version = libc_symbol_of_version,
 		.find_module = libc_find_module,
 		.find_symbol = libc_find_symbol,
+		.hold = libc_hold,
 		.open = libc_open,
 		.close = libc_close,
 	};

@@ -19,17 +19,25 @@
 \name:
 	.endm
 
+	/* Where arguments come in them, which hardly any function has. */
+	.macro move_vectors instruction, base
+	ldrb	w10, [x16, #SLOT_VECTORS]
+	cbz	w10, 8f
+	\instruction	q0, q1, [\base, #SERVICE_VECTORS]
+	\instruction	q2, q3, [\base, #SERVICE_VECTORS + 32]
+	\instruction	q4, q5, [\base, #SERVICE_VECTORS + 64]
+	\instruction	q6, q7, [\base, #SERVICE_VECTORS + 96]
+8:
+	.endm
+
 	.macro load_arguments
 	sub	x9, x29, #SERVICE_FRAME
-	ldp	q0, q1, [x9, #SERVICE_VECTORS]
-	ldp	q2, q3, [x9, #SERVICE_VECTORS + 32]
-	ldp	q4, q5, [x9, #SERVICE_VECTORS + 64]
-	ldp	q6, q7, [x9, #SERVICE_VECTORS + 96]
+	ldp	x16, x8, [x9, #SERVICE_SLOT]
+	move_vectors ldp, x9
 	ldp	x0, x1, [x9, #0]
 	ldp	x2, x3, [x9, #16]
 	ldp	x4, x5, [x9, #32]
 	ldp	x6, x7, [x9, #48]
-	ldp	x16, x8, [x9, #SERVICE_SLOT]
 	.endm
 
 	function service_thunk
@@ -46,10 +54,7 @@
 	stp	x4, x5, [sp, #32]
 	stp	x6, x7, [sp, #48]
 	stp	x16, x8, [sp, #SERVICE_SLOT]
-	stp	q0, q1, [sp, #SERVICE_VECTORS]
-	stp	q2, q3, [sp, #SERVICE_VECTORS + 32]
-	stp	q4, q5, [sp, #SERVICE_VECTORS + 64]
-	stp	q6, q7, [sp, #SERVICE_VECTORS + 96]
+	move_vectors stp, sp
 	add	x9, x29, #16
 	str	x9, [sp, #SERVICE_CALLER]
 	mov	x0, sp

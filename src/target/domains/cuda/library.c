@@ -48,7 +48,9 @@ static const struct entry driver_entries[] = {
 	DRIVER(device_attribute, "cuDeviceGetAttribute"),
 };
 
-/* A module by the pattern of its name: an address in it, and the folder it lies in. */
+/* A module by the pattern of its name: an address in it, and the folder it lies in; "" where the
+ * loader knows it by a relative path, which leads elsewhere when the program has changed its
+ * directory. */
 struct search {
 	const char *pattern;
 	uint64_t address;
@@ -66,7 +68,7 @@ static void folder_of(const char *path, char *ret)
 		if (path[i] == '/')
 			end = i;
 	}
-	ret[end] = 0;
+	ret[path[0] == '/' ? end : 0] = 0;
 }
 
 static void visit_module(const char *path, const struct loaded_module *module, void *context)
@@ -135,7 +137,7 @@ static void *open_beside(unsigned release)
 	struct search runtime;
 	void *module = NULL;
 
-	if (library_search("libcudart.so*", &runtime))
+	if (library_search("libcudart.so*", &runtime) && runtime.folder[0])
 		for (unsigned i = 0; !module && i < ARRAY_SIZE(beside); i++)
 			module = open_release(runtime.folder, beside[i], release);
 	for (unsigned i = 0; !module && i < ARRAY_SIZE(elsewhere); i++)

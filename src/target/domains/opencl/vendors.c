@@ -62,18 +62,12 @@ int32_t vendor_call(const struct opencl_vendor *vendor, enum opencl_entry entry,
 }
 void *vendor_keep(const struct opencl_vendor *vendor)
 {
-	const struct got_libc *libc = got_functions();
-	Dl_info driver;
-
-	if (!libc->find_module ||
-	    !libc->find_module((const void *)vendor->functions[ENTRY_clReleaseEvent], &driver))
-		return NULL;
-	return libc->open(driver.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	return got_hold(vendor->functions[ENTRY_clReleaseEvent]);
 }
 
 void vendor_let_go(void *kept)
 {
-	got_functions()->close(kept);
+	got_release(kept);
 }
 
 uint64_t *vendor_table_of(opencl_object object)

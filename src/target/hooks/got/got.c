@@ -78,11 +78,7 @@ void got_in_loader(void (*work)(void *), void *context)
 
 void *got_hold(uint64_t address)
 {
-	Dl_info module;
-
-	if (!libc.find_module || !libc.find_module((const void *)address, &module))
-		return NULL;
-	return libc.open(module.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	return libc.hold ? libc.hold((const void *)address) : NULL;
 }
 
 void got_release(void *module)

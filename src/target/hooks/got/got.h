@@ -17,6 +17,7 @@ struct got_libc {
 	void *(*symbol_of_version)(void *, const char *, const char *);
 	int (*find_module)(const void *, Dl_info *);
 	int (*find_symbol)(const void *, Dl_info *, void **, int); /* dladdr1 */
+	void *(*hold)(const void *);                               /* libc_hold() */
 	void *(*open)(const char *, int);
 	int (*close)(void *);
 	uint64_t page_size;

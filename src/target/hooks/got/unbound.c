@@ -56,17 +56,12 @@ static void *look_in(void *scope, const struct unbound *entry)
 /* The module itself and what it needs.  Only dlopen gives a handle that can be searched. */
 static void *look_in_module(const struct unbound *entry)
 {
-	Dl_info module;
-	void *handle, *found;
+	void *handle = got_hold(entry->key), *found;
 
-	if (!got_functions()->find_module ||
-	    !got_functions()->find_module((const void *)entry->key, &module))
-		return NULL;
-	handle = got_functions()->open(module.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 	if (!handle)
 		return NULL;
 	found = look_in(handle, entry);
-	got_functions()->close(handle);
+	got_release(handle);
 	return found;
 }
 

@@ -43,8 +43,9 @@ static inline enum half_answer half_take(struct half *half, uint64_t life, uint6
 		return HALF_SEALED;
 	if (used + size > room)
 		return HALF_FULL;
+	/* Nothing was written yet that others would have to see. */
 	if (!__atomic_compare_exchange_n(&half->cursor, &cursor, cursor + size, true,
-					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return HALF_LOST;
 	*ret = memory + used;
 	*ret_used = used + size;

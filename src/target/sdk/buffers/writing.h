@@ -22,7 +22,8 @@ static inline struct record_place buffer_reserve(struct sdk_handle id, size_t si
 	struct sdk_buffer *buffer = buffer_entry(id);
 	struct record_place place = { buffer, NULL, false };
 	uint64_t room = ALIGN_UP(size, 8), used;
-	uint32_t which = __atomic_load_n(&buffer->active, __ATOMIC_ACQUIRE) & 1;
+	/* Relaxed: it is but an address, and the half says itself whether it may be written to. */
+	uint32_t which = __atomic_load_n(&buffer->active, __ATOMIC_RELAXED) & 1;
 
 	if (half_take(&buffer->halves[which], buffer_life(id), room, buffer->size, &place.record,
 		      &used) == HALF_TAKEN)

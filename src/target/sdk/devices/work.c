@@ -316,12 +316,8 @@ void work_adopt(void)
 static register_function *find_register(uint64_t table)
 {
 	register_function *found = NULL;
-	Dl_info info;
-	void *library;
+	void *library = libc_hold((const void *)table);
 
-	if (!libc_find_module((const void *)table, &info) || !info.dli_fname)
-		return NULL;
-	library = libc_open(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 	if (!library)
 		return NULL;
 	found = (register_function *)libc_symbol(library, REGISTER_NAME);

@@ -72,6 +72,9 @@ int rocpd_symbol(struct rocpd *self, const struct amd_event *event) MUST_CHECK;
 /* 1: it was not there before, 0, or an error. */
 int rocpd_learn(struct rocpd *self, enum known known, int64_t id) MUST_CHECK;
 
+/* A call or a piece of a device's work, with what it refers to. */
+int rocpd_event(struct rocpd *self, const struct amd_event *event) MUST_CHECK;
+
 /* The counters of a kernel whose row is the last event. */
 int rocpd_counters(struct rocpd *self, const struct amd_event *event) MUST_CHECK;
 

@@ -273,11 +273,8 @@ static int initialize(void (*finalize)(client_t), void *data)
 				       &buffer));
 	MUST(rocprofiler_create_counter_config(device, chosen, CHOSEN, &config));
 	MUST(rocprofiler_configure_device_counting_service(context, buffer, device, choose, NULL));
-	log_line("again %d %d",
-		 rocprofiler_configure_device_counting_service(context, buffer, device, choose,
-							       NULL),
-		 rocprofiler_configure_device_counting_service(context, (handle_t){ 63 }, device,
-							       choose, NULL));
+	log_line("again %d", rocprofiler_configure_device_counting_service(context, buffer, device,
+									   choose, NULL));
 	log_line("before %d",
 		 rocprofiler_sample_device_counting_service(context, 7, 0, NULL, NULL));
 	log_line("started %d", rocprofiler_start_context(context));

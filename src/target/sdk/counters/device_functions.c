@@ -1,7 +1,6 @@
 /*
  * The SDK's functions for counters of whole devices.  On threads of tools.
  */
-#include "target/sdk/buffers/buffer.h"
 #include "target/sdk/buffers/buffers.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/counters/device_service.h"
@@ -31,8 +30,6 @@ int rocprofiler_configure_device_counting_service(struct limpet_context context,
 		return SDK_INVALID_ARGUMENT;
 	if (!counters_know_agent(agent))
 		return SDK_AGENT_NOT_FOUND;
-	if (buffer.handle && !buffer_find(buffer))
-		return SDK_BUFFER_NOT_FOUND;
 	return device_service_add(&(struct device_wish){ .context = context_index(context),
 							 .context_life = found->life,
 							 .tool = found->tool,

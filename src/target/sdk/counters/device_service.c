@@ -325,7 +325,7 @@ int device_service_add(const struct device_wish *wish)
 	for (unsigned i = 0; i < SERVICES_MAX; i++)
 		if (service_is_of(&services[i], wish->context) &&
 		    services[i].wish.agent.handle == wish->agent.handle)
-			return SDK_INVALID_ARGUMENT;
+			return SDK_SERVICE_ALREADY_CONFIGURED;
 	for (unsigned i = 0; i < SERVICES_MAX; i++) {
 		if (service_is_set(&services[i]))
 			continue;
@@ -368,7 +368,7 @@ static int service_take(struct device_service *service, device_take *take, void 
 	int r;
 
 	if (service_is_choosing(service) || !service_enter_to_read(service))
-		return SDK_CONTEXT_ERROR;
+		return SDK_SAMPLE_RATE_EXCEEDED;
 	r = service_read(service, &records);
 	if (!r)
 		r = take(&service->wish, &records, data);

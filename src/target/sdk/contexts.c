@@ -12,7 +12,6 @@
 
 struct sdk_context sdk_contexts[CONTEXTS_MAX];
 void (*contexts_on_change)(int forgotten);
-int (*contexts_fault)(unsigned index);
 
 static int32_t open_for = -1;
 static int32_t callers[AGENT_TOOLS_MAX]; /* the thread that is inside each tool */
@@ -169,17 +168,6 @@ SDK_EXPORT int rocprofiler_create_context(struct limpet_context *id)
 	return SDK_CONTEXT_ERROR;
 }
 
-/* One that cannot do what it is for is stopped again. */
-static int context_judge(struct sdk_context *context)
-{
-	int (*ask)(unsigned) = __atomic_load_n(&contexts_fault, __ATOMIC_ACQUIRE);
-	int fault = ask ? ask((unsigned)(context - sdk_contexts)) : SDK_SUCCESS;
-
-	if (fault && context_change(context, CONTEXT_ACTIVE, CONTEXT_STOPPED))
-		tell_change(-1);
-	return fault;
-}
-
 SDK_EXPORT int rocprofiler_start_context(struct limpet_context id)
 {
 	struct sdk_context *context = context_find(id);
@@ -192,7 +180,7 @@ SDK_EXPORT int rocprofiler_start_context(struct limpet_context id)
 	if (!context_change(context, CONTEXT_STOPPED, CONTEXT_ACTIVE))
 		context_change(context, CONTEXT_PAUSED, CONTEXT_ACTIVE);
 	tell_change(-1);
-	return context_judge(context);
+	return SDK_SUCCESS;
 }
 
 SDK_EXPORT int rocprofiler_stop_context(struct limpet_context id)

@@ -81,9 +81,6 @@ int contexts_configuring(void);
 /* Told whenever contexts have started or stopped, and which tool's were forgotten (-1: none). */
 extern void (*contexts_on_change)(int forgotten);
 
-/* Then: why the one that has just started cannot do what it is for; a status. */
-extern int (*contexts_fault)(unsigned index);
-
 /* From now on contexts are made for this tool; -1: none may be made. */
 void contexts_open_for(int tool);
 

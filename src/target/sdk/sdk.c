@@ -8,7 +8,6 @@
 #include "target/runtime/text.h"
 #include "target/sdk/buffers/buffers.h"
 #include "target/sdk/contexts.h"
-#include "target/sdk/counters/device_service.h"
 #include "target/sdk/counters/store.h"
 #include "target/sdk/delivery.h"
 #include "target/sdk/devices/agents.h"
@@ -74,7 +73,6 @@ static void on_change(int forgotten)
 			active |= 1ull << i;
 	}
 	intercept_update();
-	device_service_follow(forgotten);
 	tell_code(active);
 	if (!active)
 		ranges_forget();
@@ -89,7 +87,6 @@ bool sdk_prepare(const struct boot_libc *libc)
 		clock_start();
 	is_prepared = true;
 	delivery_prepare(libc);
-	__atomic_store_n(&contexts_fault, device_service_fault, __ATOMIC_RELEASE);
 	__atomic_store_n(&contexts_on_change, on_change, __ATOMIC_RELEASE);
 	return true;
 }
@@ -105,7 +102,6 @@ void sdk_tool_ready(int tool)
 	notify_tables();
 	intercept_install(tools);
 	work_install(tools);
-	device_service_follow(-1); /* contexts that were started before calls led to us */
 }
 
 unsigned sdk_tool_rest(int tool)
@@ -210,8 +206,6 @@ const char *sdk_tool_hindrance(int tool)
 
 const char *sdk_hindrance(void)
 {
-	if (device_service_is_left())
-		return "the agent itself: a device has not done what its counters were told";
 	if (intercept_left())
 		return "the agent itself: another tool's functions in API tables lead to it";
 	if (work_is_inside())
@@ -245,5 +239,4 @@ void sdk_adopt(void)
 	moments_adopt();
 	contexts_adopt();
 	counters_adopt();
-	device_service_adopt();
 }

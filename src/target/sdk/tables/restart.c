@@ -6,7 +6,6 @@
 #include "target/runtime/hsa_gate.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
-#include "target/sdk/counters/device_queue.h"
 #include "target/sdk/devices/agents.h"
 #include "target/sdk/devices/code.h"
 #include "target/sdk/tables/intercept.h"
@@ -19,7 +18,6 @@ typedef int system_info(uint32_t what, void *ret);
 
 static void runtime_forget(void)
 {
-	device_queues_forget();
 	agents_forget_hsa();
 	code_forget_hsa();
 }
@@ -60,12 +58,6 @@ void restart_before(struct sdk_frame *frame)
 {
 	frame->was_in = intercept_is_in(frame->slot);
 	(void)hsa_gate_shut();
-}
-
-void restart_before_shut_down(struct sdk_frame *frame)
-{
-	restart_before(frame);
-	device_queues_end();
 }
 
 /* What could not be asked meanwhile is asked now. */

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """
-A thread whose own filter kills for calls that the rest of the program may make: traced, it changes its rights and lives.
+A thread whose own filter kills for calls that the rest of the program may make: traced, it marks ranges, accepts connections,
+changes its rights and lives.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -20,7 +22,8 @@ class Narrow(unittest.TestCase):
                 [PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
             self.assertEqual(program.stdout.readline(), b"ready\n")
             limpet = harness.limpet_start(
-                "record", program.pid, "--io-trace", "-o", os.path.join(folder, "recording"), "--json")
+                "record", program.pid, "--io-trace", "--marker-trace", "-o", os.path.join(folder, "recording"),
+                "--json")
             self.assertIn('"attached"', limpet.stdout.readline())
             for _ in range(3):
                 os.write(program.stdin.fileno(), b"x")
@@ -30,6 +33,11 @@ class Narrow(unittest.TestCase):
             program.stdin.close()
             self.assertEqual(program.wait(), 0)
             self.assertFalse(result.hung, str(result))
+            self.assertIn("have no names", result.out + result.err)
+            report = harness.limpet("report", os.path.join(folder, "recording"), "--json").out
+            calls = {row.get("name"): row.get("calls") for row in map(json.loads, report.splitlines())}
+            self.assertEqual(calls.get("(no name)"), 3, report)
+            self.assertEqual(calls.get("accept"), 3, report)
 
 
 if __name__ == "__main__":

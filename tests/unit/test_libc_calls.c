@@ -139,6 +139,54 @@ static void another_turn_is_left_before_it_goes(void **state)
 	assert_ptr_equal(forks_turn(), own);
 }
 
+static struct link_map module_there, module_opened;
+static struct link_map *answer;
+static unsigned closed;
+
+static int find_map(const void *address, Dl_info *ret, void **ret_extra, int flags)
+{
+	(void)address, (void)ret, (void)flags;
+	*ret_extra = &module_there;
+	return 1;
+}
+
+static void *find_maps(void *scope, const char *name)
+{
+	(void)scope;
+	return !strcmp(name, "dladdr1") ? (void *)find_map : NULL;
+}
+
+static void *open_answer(const char *path, int flags)
+{
+	(void)path, (void)flags;
+	return answer;
+}
+
+static int close_answer(void *handle)
+{
+	assert_ptr_equal(handle, &module_opened);
+	closed++;
+	return 0;
+}
+
+/* The same name in another namespace, or after it was loaded again. */
+static void another_module_of_that_name_is_not_held(void **state)
+{
+	struct boot_libc libc = { .dlsym = (uintptr_t)find_maps,
+				  .dlopen = (uintptr_t)open_answer,
+				  .dlclose = (uintptr_t)close_answer,
+				  .__register_atfork = (uintptr_t)register_fork };
+
+	(void)state;
+	libc_calls_use(&libc, /* shared */ NULL);
+	answer = &module_there;
+	assert_ptr_equal(libc_hold(&libc), &module_there);
+	assert_int_equal(closed, 0);
+	answer = &module_opened;
+	assert_null(libc_hold(&libc));
+	assert_int_equal(closed, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +194,7 @@ int main(void)
 		cmocka_unit_test(calls_and_forks_take_turns),
 		cmocka_unit_test(what_libc_lacks_is_not_found),
 		cmocka_unit_test(another_turn_is_left_before_it_goes),
+		cmocka_unit_test(another_module_of_that_name_is_not_held),
 	};
 
 	sem_init(&is_in, 0, 0);

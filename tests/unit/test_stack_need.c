@@ -137,8 +137,19 @@ static void a_trial_keeps_what_stacks_ran_off(void **state)
 	struct stack_need need = on_trial(300, 3000);
 
 	(void)state;
-	stack_need_note(&need, &(struct stack_use){ .deepest = 70000 });
+	for (unsigned i = 0; i < 10; i++)
+		stack_need_note(&need, &(struct stack_use){ .deepest = 70000 });
 	assert_int_equal(stack_need_size(&need, STACK_NEED_MOST), STACK_NEED_MOST);
+}
+
+/* Which no copy would have held. */
+static void a_trial_ends_in_spite_of_one_that_ran_off(void **state)
+{
+	struct stack_need need = on_trial(300, 3000);
+
+	(void)state;
+	stack_need_note(&need, &(struct stack_use){ .deepest = 70000 });
+	assert_int_equal(stack_need_size(&need, STACK_NEED_MOST), STACK_NEED_FIRST);
 }
 
 int main(void)
@@ -155,6 +166,7 @@ int main(void)
 		cmocka_unit_test(large_rings_begin_with_the_largest),
 		cmocka_unit_test(a_trial_ends_with_what_was_needed),
 		cmocka_unit_test(a_trial_keeps_what_stacks_ran_off),
+		cmocka_unit_test(a_trial_ends_in_spite_of_one_that_ran_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

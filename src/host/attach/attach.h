@@ -38,6 +38,7 @@ struct attach_report {
 	bool has_realtime_priority;
 	bool denies_variables; /* filters do not let the environment be changed */
 	bool denies_stacks;    /* nor frames of Python be read */
+	bool denies_probes;    /* nor memory be tried on a thread that may have its own */
 	bool denies_notice;    /* nor let limpet be told of changes of rights */
 	bool shares_root;      /* paths are known to mean the same in the target */
 	uint64_t interrupt_ns; /* until the thread stopped */

@@ -105,8 +105,25 @@ static void forbid_stacks(struct tracing *self)
 		ring_set_python(rings_slot(self->trace.rings, i), 0, 0);
 }
 
-void tracing_allow_stacks(struct tracing *self)
+static void tell_of_texts(const struct tracing *self)
 {
+	uint32_t domains = trace_domains(&self->given);
+
+	if (!self->session.attachment.report.denies_probes)
+		return;
+	if (domains & DOMAIN_BIT(MARKER))
+		note_add(
+			"ranges and marks of %d have no names: a seccomp filter of one thread may kill who reads them",
+			(int)self->pid);
+	if (domains & DOMAIN_BIT(IO))
+		note_add(
+			"connections that %d accepted may lack the address: a seccomp filter of one thread may kill who reads it",
+			(int)self->pid);
+}
+
+void tracing_heed_filters(struct tracing *self)
+{
+	tell_of_texts(self);
 	if (!self->stacks)
 		return;
 	if (self->session.attachment.report.denies_stacks)
@@ -124,7 +141,7 @@ int tracing_attach(struct tracing *self, const struct session_options *options, 
 	forbid_stacks(self);
 	r = session_open(&self->session, self->pid, options, err);
 	if (!r)
-		tracing_allow_stacks(self);
+		tracing_heed_filters(self);
 	return r;
 }
 

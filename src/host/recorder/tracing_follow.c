@@ -118,7 +118,7 @@ static int move_to(struct tracing *self, const struct trace *trace, struct err *
 	if (!r)
 		r = tracing_begin_program(self, err);
 	if (!r)
-		tracing_allow_stacks(self);
+		tracing_heed_filters(self);
 	return r;
 }
 

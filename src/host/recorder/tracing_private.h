@@ -45,7 +45,8 @@ int tracing_begin_program(struct tracing *tracing, struct err *err) MUST_CHECK;
  * where its filters let them read it. */
 int tracing_attach(struct tracing *tracing, const struct session_options *options,
 		   struct err *err) MUST_CHECK;
-void tracing_allow_stacks(struct tracing *tracing);
+/* After each attach: what the filters do not let be read is said. */
+void tracing_heed_filters(struct tracing *tracing);
 
 /* Notices that it executes another program, and attaches to that.  An error only where the file
  * cannot be written. */

@@ -65,8 +65,10 @@ static int load_list(struct session *self, const struct session_options *options
 static int load_tracer(struct session *self, const struct session_options *options, struct err *err)
 {
 	struct session_tool *tool = &self->tools[self->tool_count++];
-	int r = trace_send(self, options->trace, err);
+	int r;
 
+	__atomic_store_n(&options->trace->rings->probes, RINGS_PROBES_UNKNOWN, __ATOMIC_RELAXED);
+	r = trace_send(self, options->trace, err);
 	snprintf(tool->path, sizeof(tool->path), "%s", TRACER_NAME);
 	if (!r)
 		r = trace_load(self, tool, err);
@@ -99,12 +101,15 @@ static bool wants_tables(const struct session_options *options)
 }
 
 /* What the filters of one thread let pass, those of another may not. */
-static int alike_told(struct session *self, struct err *err)
+static int alike_told(struct session *self, const struct trace *trace, struct err *err)
 {
 	bool are_alike = false;
 	int r = alike_tell(self, &are_alike, err);
 
 	self->attachment.report.denies_stacks |= !are_alike;
+	self->attachment.report.denies_probes = !are_alike;
+	__atomic_store_n(&trace->rings->probes,
+			 are_alike ? RINGS_PROBES_ALLOWED : RINGS_PROBES_DENIED, __ATOMIC_RELAXED);
 	return r;
 }
 
@@ -131,7 +136,7 @@ static int settle_in(struct session *self, const struct session_options *options
 	if (!r && options->trace)
 		r = trace_verify(self, err);
 	if (!r && options->trace)
-		r = alike_told(self, err);
+		r = alike_told(self, options->trace, err);
 	else if (!r)
 		notice_open(self);
 	return r;

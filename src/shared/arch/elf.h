@@ -10,6 +10,7 @@
  *   ARCH_GUARD_*          stack and pointer guard in the thread block, where they are there
  *   ARCH_FLAG_OFFSET      "there are other threads" in struct pthread of older glibc
  *   ARCH_ADDRESS_MASK     a return address without its signature
+ *   ARCH_TAG_MASK         bits of an address that the processor ignores
  *   ARCH_RETURN_ON_STACK  a return takes its address from the stack, not from a register
  */
 #pragma once

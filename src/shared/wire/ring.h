@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 #define RINGS_MAGIC       "limpet-rings-05"
-#define RINGS_VERSION     7u
+#define RINGS_VERSION     8u
 #define RINGS_SLOTS_AT    32768u
 #define RINGS_SLOTS_MAX   4096u
 #define RINGS_REQUEST_MAX 7168u
@@ -77,6 +77,14 @@ struct ring {
 	uint32_t reserved2[7];
 };
 
+/* May threads of the program's try whether memory is there, by a system call?  A filter of one of
+ * them could kill for it. */
+enum rings_probes {
+	RINGS_PROBES_UNKNOWN, /* not until the filters of all threads were compared */
+	RINGS_PROBES_ALLOWED,
+	RINGS_PROBES_DENIED,
+};
+
 struct rings {
 	char magic[16];
 	uint32_t version, slot_count;
@@ -105,6 +113,7 @@ struct rings {
 	char request[RINGS_REQUEST_MAX]; /* the host's: what is to be traced */
 	uint32_t tracer_threads;         /* the target's: those that must not keep it alive */
 	struct kernel_python python;     /* the host's: before the first python_state */
+	uint32_t probes;                 /* the host's: enum rings_probes */
 };
 
 _Static_assert(sizeof(struct ring) == 192, "three cache lines");

@@ -4,14 +4,14 @@
  */
 #include "target/domains/marker.h"
 
-#include "target/runtime/readable.h"
+#include "target/hooks/probe.h"
 
 #define PAGE_BYTES 4096u /* no page is smaller */
 #define WORD_BYTES 8u
 
 static bool page_is_readable(const char *at)
 {
-	return is_readable((uint64_t)(uintptr_t)at & ~(uint64_t)(WORD_BYTES - 1));
+	return probe_can_read((uint64_t)(uintptr_t)at & ~(uint64_t)(WORD_BYTES - 1));
 }
 
 bool marker_can_read(const void *at, size_t size)
@@ -38,9 +38,15 @@ void marker_write_text(struct writer *writer, const char *text)
 	writer_text(writer, text, length);
 }
 
+bool marker_write_call(struct writer *writer, const struct hook *hook,
+		       const struct hook_frame *frame, uint64_t end)
+{
+	return probe_is_decided() && hook_write_call(writer, hook, frame, end);
+}
+
 void marker_write_message(struct writer *writer, const struct hook *hook,
 			  const struct hook_frame *frame, uint64_t end)
 {
-	if (hook_write_call(writer, hook, frame, end))
+	if (marker_write_call(writer, hook, frame, end))
 		marker_write_text(writer, (const char *)frame->arguments[0]);
 }

@@ -16,9 +16,14 @@
 #define STARTS(symbol, write) MARKER(symbol, write, 1, { { VALUE_ID, CAPTURE_RESULT } })
 #define STOPS(symbol)         MARKER(symbol, NULL, 1, { { VALUE_ID, CAPTURE_ARG0 } })
 
+/* The call, before its text.  False: nothing was written, as before the tracing began: there was no
+ * room, or it is not known yet whether texts may be read. */
+bool marker_write_call(struct writer *writer, const struct hook *hook,
+		       const struct hook_frame *frame, uint64_t end);
 /* Can so many bytes, less than a page, be read? */
 bool marker_can_read(const void *at, size_t size);
-/* What the program says, after the call; NULL: nothing, nor where it cannot be read. */
+/* What the program says, after the call; NULL: nothing, nor where it cannot be read, or where that
+ * must not be tried. */
 void marker_write_text(struct writer *writer, const char *text);
 /* The call, and the text that is its first argument. */
 void marker_write_message(struct writer *writer, const struct hook *hook,

@@ -5,6 +5,7 @@
 #include "target/hooks/stack.h"
 
 #include "shared/arch/elf.h"
+#include "target/hooks/probe.h"
 #include "target/runtime/readable.h"
 
 #define FRAME_MAX  0x100000u
@@ -31,7 +32,7 @@ bool stack_is_there(const void *address, size_t size, const void *near)
 	if (last - (uint64_t)near < NEAR_BYTES)
 		return true;
 	/* Eight bytes are tried. */
-	return is_readable(start) && is_readable(last & ~(uint64_t)7);
+	return probe_can_read(start) && probe_can_read(last & ~(uint64_t)7);
 }
 
 /* The next frame lies further up, and not far. */

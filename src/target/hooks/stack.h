@@ -12,7 +12,8 @@
 unsigned stack_readable(const uint64_t *words, unsigned count);
 
 /* Can so many bytes, less than a page, be read at an address further up than `near`, where the
- * caller stands?  What is near is taken to be of the same stack. */
+ * caller stands?  What is near is taken to be of the same stack; what is not
+ * cannot where that must not be tried. */
 bool stack_is_there(const void *address, size_t size, const void *near);
 
 /* Can this word be read?  It may be on any stack, also near on one that is gone. */

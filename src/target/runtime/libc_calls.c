@@ -128,6 +128,11 @@ void *libc_hold(const void *address)
 
 	if (libc_find_symbol(address, &module, (void **)&map, RTLD_DL_LINKMAP) && map)
 		handle = libc_open(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+	/* Of that name, but in another namespace, or loaded since: so handles are, in glibc. */
+	if (handle && handle != map) {
+		libc_close(handle);
+		handle = NULL;
+	}
 	forks_release(work);
 	return handle;
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "shared/arch/elf.h"
 #include "shared/arch/syscall.h"
 
 #include <errno.h>
@@ -13,8 +14,9 @@
 
 #define READABLE_NO_SUCH_ORDER 99
 
-/* The eight bytes at the address. */
+/* The eight bytes at the address.  A tag, which the processor ignores, the kernel may refuse. */
 static inline bool is_readable(uint64_t address)
 {
-	return raw4(SYS_rt_sigprocmask, READABLE_NO_SUCH_ORDER, address, 0, 8) == -EINVAL;
+	return raw4(SYS_rt_sigprocmask, READABLE_NO_SUCH_ORDER, address & ~ARCH_TAG_MASK, 0, 8) ==
+	       -EINVAL;
 }

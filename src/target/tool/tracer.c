@@ -8,6 +8,7 @@
 #include "target/domains/amd/registrations.h"
 #include "target/domains/amd/tables.h"
 #include "target/hooks/clock.h"
+#include "target/hooks/probe.h"
 #include "target/hooks/python_stack.h"
 #include "target/hooks/table.h"
 #include "target/hooks/thread.h"
@@ -236,6 +237,7 @@ static void tracer_stop(void)
 		drain_runtimes(rings);
 	hooks_off();
 	is_quiet = writers_close();
+	probe_use(NULL);
 	if (rings)
 		tell_end(rings, &left, is_quiet);
 	writers_settle();
@@ -256,6 +258,7 @@ static void forget_parent(void)
 	watch_forget();
 	ending_adopt();
 	writers_forget();
+	probe_use(NULL);
 	for (unsigned i = 0; i < RUNTIMES; i++)
 		if (runtimes[i]->forget)
 			runtimes[i]->forget();
@@ -290,6 +293,7 @@ static int tracer_start(struct rings *rings)
 	installed_by = (int32_t)raw0(SYS_getpid);
 	request_read(rings->request, backend_symbol, &request);
 	prepare_notes(rings);
+	probe_use(&rings->probes);
 	tables_use(limpet_agent_tables);
 	registrations_use(limpet_agent_take_table, watch_consult);
 	r = tracer_want();

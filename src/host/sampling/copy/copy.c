@@ -126,7 +126,8 @@ static int copy_follow(struct copy_sampler *self, pid_t pid, struct followed **r
 	if (r)
 		return err_set(err, r, "no memory to follow %d", (int)pid);
 	followed_look_for_java(*ret);
-	stack_holes_fill(pid);
+	if (!followed_has_ended(*ret))
+		stack_holes_fill(pid, (*ret)->pidfd, &self->holes_left_ns);
 	return 0;
 }
 
@@ -201,6 +202,7 @@ static int copy_open(struct sampler **ret, const struct sampler_options *options
 	self->base.kind = &sampler_copy;
 	self->options = *options;
 	self->opened_ns = now_ns();
+	self->holes_left_ns = STACK_HOLES_NS;
 	priority_raise(&self->priority);
 	self->sample =
 		calloc(1, sizeof(*self->sample) +

@@ -37,6 +37,7 @@ struct copy_sampler {
 	struct off_cpu off_cpu;
 	struct sampler_counts counts;
 	uint64_t opened_ns;
+	uint64_t holes_left_ns; /* of STACK_HOLES_NS */
 	uint64_t lost_in_rings; /* as the kernel counts, of events that are closed or stopped */
 	struct stack_need need;
 	uint64_t leaving, lost_before, judged_ns; /* stacks of switches, since they were counted */

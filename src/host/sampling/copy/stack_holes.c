@@ -4,18 +4,29 @@
 #include "host/sampling/copy/stack_holes.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/core/self/interrupt.h"
 #include "host/process/maps.h"
 #include "host/sampling/live_memory.h"
 #include "shared/base/macros.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define PAGES_MAX   256u         /* of one stack, from its end down */
-#define STACKS_MAX  4096u        /* of a process */
-#define PAGE_IN_USE (3ull << 62) /* present or swapped, in /proc/PID/pagemap */
+#define PAGES_MAX       256u          /* of one stack, from its end down */
+#define STACKS_MAX      4096u         /* of a process */
+#define PAGE_IN_USE     (3ull << 62)  /* present or swapped, in /proc/PID/pagemap */
+#define STACK_BYTES_MAX (64ull << 20) /* larger are arenas and heaps, but for the first stack */
+#define BATCH_BYTES     (TOUCHED_MAX * LATER_MEMORY_PIECE) /* of live_memory_touch() */
+
+struct holes {
+	pid_t pid;
+	int pidfd;
+	uint64_t until_ns;
+};
 
 struct stack_pages {
 	uint64_t start; /* address of the first */
@@ -32,6 +43,8 @@ static bool is_stack(const struct maps *maps, size_t index)
 		return false;
 	if (!strcmp(it->path, "[stack]"))
 		return true;
+	if (it->end - it->start > STACK_BYTES_MAX)
+		return false;
 	return index && !it->path[0] && guard->end == it->start && !guard->readable &&
 	       !guard->writable && !guard->executable && !guard->path[0];
 }
@@ -53,21 +66,43 @@ static bool is_in_use(const struct stack_pages *pages, size_t index)
 	return index < pages->count && pages->entries[index] & PAGE_IN_USE;
 }
 
-static void pages_fill(const struct stack_pages *pages, pid_t pid)
+/* Its number is another's once it has ended. */
+static bool may_go_on(const struct holes *holes)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), address;
-	size_t i = 0;
+	struct pollfd process = { .fd = holes->pidfd, .events = POLLIN };
+
+	return now_ns() < holes->until_ns && !interrupt_is_waiting() && poll(&process, 1, 0) <= 0;
+}
+
+static bool range_fill(const struct holes *holes, uint64_t start, uint64_t end)
+{
+	for (; start < end; start += BATCH_BYTES) {
+		if (!may_go_on(holes))
+			return false;
+		live_memory_touch(holes->pid, start, MIN(end, start + BATCH_BYTES));
+	}
+	return true;
+}
+
+/* False: no others either. */
+static bool pages_fill(const struct holes *holes, const struct stack_pages *pages)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	size_t i = 0, first;
+	bool goes_on = true;
 
 	while (i < pages->count && !is_in_use(pages, i))
 		i++;
-	for (; i < pages->count; i++) {
-		address = pages->start + i * page;
-		if (!is_in_use(pages, i))
-			live_memory_touch(pid, address, address + 1);
+	while (goes_on && i < pages->count) {
+		for (first = i; i < pages->count && !is_in_use(pages, i);)
+			i++;
+		goes_on = range_fill(holes, pages->start + first * page, pages->start + i * page);
+		i += goes_on;
 	}
+	return goes_on;
 }
 
-void stack_holes_fill(pid_t pid)
+static void stacks_fill(const struct holes *holes)
 {
 	CLEANUP(maps_done) struct maps maps = { 0 };
 	CLEANUP(close) int pagemap = -1;
@@ -76,15 +111,26 @@ void stack_holes_fill(pid_t pid)
 	unsigned stacks = 0;
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)holes->pid);
 	pagemap = open(path, O_RDONLY | O_CLOEXEC);
-	if (pagemap < 0 || maps_read(pid, &maps, &unheard))
+	if (pagemap < 0 || maps_read(holes->pid, &maps, &unheard))
 		return;
 	for (size_t i = 0; i < maps.count && stacks < STACKS_MAX; i++) {
 		if (!is_stack(&maps, i))
 			continue;
 		stacks++;
-		if (pages_read(&pages, pagemap, &maps.items[i]))
-			pages_fill(&pages, pid);
+		if (!may_go_on(holes) ||
+		    (pages_read(&pages, pagemap, &maps.items[i]) && !pages_fill(holes, &pages)))
+			return;
 	}
+}
+
+void stack_holes_fill(pid_t pid, int pidfd, uint64_t *left_ns)
+{
+	uint64_t start = now_ns();
+	struct holes holes = { pid, pidfd, start + *left_ns };
+
+	if (may_go_on(&holes))
+		stacks_fill(&holes);
+	*left_ns -= MIN(*left_ns, now_ns() - start);
 }

@@ -42,7 +42,7 @@ static uint32_t size_after_trial(const struct stack_need *need, uint32_t size)
 {
 	uint64_t wanted = MAX(ALIGN_UP(need->within * 2, GRAIN), (uint64_t)STACK_NEED_FIRST);
 
-	if (need->judged < TRIAL || need->ran_off)
+	if (need->judged < TRIAL || is_often(need, need->ran_off))
 		return size;
 	return (uint32_t)MIN(wanted, (uint64_t)size);
 }

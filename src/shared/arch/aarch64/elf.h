@@ -18,6 +18,7 @@
 #define ARCH_AUDIT           0xc00000b7u
 #define ARCH_FLAG_OFFSET     0
 #define ARCH_ADDRESS_MASK    arch_address_mask()
+#define ARCH_TAG_MASK        (0xffull << 56)
 #define ARCH_RETURN_ON_STACK 0
 
 /* Signatures lie above the addresses that programs have, which end at 39 to 52 bits, by the

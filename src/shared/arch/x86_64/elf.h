@@ -16,4 +16,5 @@
 #define ARCH_AUDIT           0xc000003eu
 #define ARCH_FLAG_OFFSET     0x18
 #define ARCH_ADDRESS_MASK    (~0ull)
+#define ARCH_TAG_MASK        0ull
 #define ARCH_RETURN_ON_STACK 1

@@ -60,7 +60,7 @@ static void write_wide(struct writer *writer, const uint32_t *text)
 static void write_wide_message(struct writer *writer, const struct hook *hook,
 			       const struct hook_frame *frame, uint64_t end)
 {
-	if (hook_write_call(writer, hook, frame, end))
+	if (marker_write_call(writer, hook, frame, end))
 		write_wide(writer, (const uint32_t *)frame->arguments[0]);
 }
 
@@ -78,14 +78,14 @@ static void write_event(struct writer *writer, const struct nvtx_event *event)
 static void write_event0(struct writer *writer, const struct hook *hook,
 			 const struct hook_frame *frame, uint64_t end)
 {
-	if (hook_write_call(writer, hook, frame, end))
+	if (marker_write_call(writer, hook, frame, end))
 		write_event(writer, (const struct nvtx_event *)frame->arguments[0]);
 }
 
 static void write_event1(struct writer *writer, const struct hook *hook,
 			 const struct hook_frame *frame, uint64_t end)
 {
-	if (hook_write_call(writer, hook, frame, end))
+	if (marker_write_call(writer, hook, frame, end))
 		write_event(writer, (const struct nvtx_event *)frame->arguments[1]);
 }
 

@@ -1,0 +1,17 @@
+/*
+ * Memory that the program has named, tried before it is read: by a system call, on a thread of the
+ * program's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Where the host says whether that may be done (enum rings_probes).  NULL: nowhere, it may not. */
+void probe_use(const uint32_t *probes);
+
+/* Has the host said it yet? */
+bool probe_is_decided(void);
+
+/* Can the eight bytes at the address be read?  False, too, where that must not be tried. */
+bool probe_can_read(uint64_t address);

@@ -117,17 +117,26 @@ int libc_find_symbol(const void *address, Dl_info *ret, void **ret_extra, int fl
 	return r;
 }
 
-/* dladdr() has argv[0] for the program itself: another file by now, perhaps, or one that nobody
- * ever answers for. */
+/* dladdr() of glibc's has argv[0] for the program itself: another file by now, perhaps, or one that
+ * nobody ever answers for.  musl's has the loader's own name, and musl no dladdr1(). */
+static const char *module_name(const void *address)
+{
+	struct link_map *map = NULL;
+	Dl_info module = { 0 };
+
+	if (!others.find_symbol)
+		return libc_find_module(address, &module) ? module.dli_fname : NULL;
+	return libc_find_symbol(address, &module, (void **)&map, RTLD_DL_LINKMAP) && map
+		       ? map->l_name
+		       : NULL;
+}
+
 void *libc_hold(const void *address)
 {
 	struct fork_work work = forks_hold();
-	struct link_map *map = NULL;
-	void *handle = NULL;
-	Dl_info module;
+	const char *name = module_name(address);
+	void *handle = name ? libc_open(name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 
-	if (libc_find_symbol(address, &module, (void **)&map, RTLD_DL_LINKMAP) && map)
-		handle = libc_open(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
 	forks_release(work);
 	return handle;
 }

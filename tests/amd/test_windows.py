@@ -225,6 +225,21 @@ class Windows(unittest.TestCase):
             time.sleep(0.05)
         self.check_left_behind(work)
 
+    def test_program_and_its_child_exit_while_counted(self):
+        """aqlprofile destroys its sets in both; the program shuts its runtime down after that."""
+        for chores in ((), ("late_end",)):
+            with self.subTest(chores):
+                work = self.work()
+                for chore in chores:
+                    work.ask(chore)
+                recorder = self.record(work, "TCC_HIT_sum", interval="1ms")
+                work.ask("solo", 3)
+                self.assertEqual(work.ask("fork"), [["status", "0"]])
+                work.ask("solo", 3)
+                work.process.stdin.close()
+                self.assertEqual(work.process.wait(timeout=harness.PATIENCE_S), 0)
+                self.assertEqual(harness.limpet_finish(recorder.process).code, 0)
+
     def test_refusals_touch_nothing(self):
         work = self.work()
         maps = pathlib.Path(f"/proc/{work.pid}/maps").read_text()

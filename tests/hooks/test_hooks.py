@@ -566,6 +566,14 @@ class Hooks(unittest.TestCase):
         self.assertEqual(seen["texts"], 0)
         self.assert_well(target)
 
+    def test_an_address_that_had_too_little_room(self):
+        """What is behind the room is not the peer's."""
+        target = self.target("traced", "shortened")
+        trace = self.trace(target.pid, "io", least={"accept": 50})
+        [seen] = functions_named(trace, "accept")
+        self.assertEqual(seen["text"], "unix:@")
+        self.assert_well(target)
+
     def test_only_locks_that_are_held(self):
         target = self.target("traced", "locks")
         before = target.stats.word("turns")

@@ -521,6 +521,39 @@ static void nowhere_run(const void *data)
 	}
 }
 
+/* Of an address that has too little room the first bytes are written; how long it is, is told. */
+static void accept_shortened(int listener, const struct sockaddr_un *name, socklen_t size)
+{
+	const struct sockaddr_un nothing = { .sun_family = AF_UNIX };
+	int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), accepted;
+	struct sockaddr_un peer = { .sun_path = "ab another's" };
+	socklen_t room = sizeof(peer.sun_family) + 1;
+
+	if (bind(client, (const struct sockaddr *)&nothing, sizeof(nothing.sun_family)) ||
+	    connect(client, (const struct sockaddr *)name, size))
+		workload_fail("connect");
+	accepted = accept(listener, (struct sockaddr *)&peer, &room);
+	if (accepted < 0 || room <= sizeof(peer.sun_family) + 1 || peer.sun_path[1] != 'b')
+		workload_corrupt("accept with too little room");
+	close(accepted);
+	close(client);
+}
+
+static void shortened_run(const void *data)
+{
+	struct sockaddr_un name;
+	socklen_t size;
+	int listener = listener_make(&name, &size);
+
+	(void)data;
+	workload_ready();
+	for (;;) {
+		accept_shortened(listener, &name, size);
+		usleep(1000);
+		workload_turn();
+	}
+}
+
 /* What is wrong with these calls is found before anybody looks at the address. */
 static void unread_run(const void *data)
 {
@@ -659,21 +692,13 @@ static void stdio_run(const void *data)
 }
 
 const struct workload workloads[] = {
-	{ "sites", sites_run, NULL },
-	{ "stdio", stdio_run, NULL },
-	{ "longjmp", longjmp_run, NULL },
-	{ "siglongjmp", siglongjmp_run, NULL },
-	{ "cancel", cancel_run, NULL },
-	{ "fork", fork_run, NULL },
-	{ "handler", handler_run, NULL },
-	{ "altstack", altstack_run, NULL },
-	{ "late", late_run, NULL },
-	{ "foreign", foreign_run, NULL },
-	{ "blocked", blocked_run, NULL },
-	{ "parked", parked_run, NULL },
-	{ "locks", locks_run, NULL },
-	{ "files", files_run, NULL },
-	{ "unread", unread_run, NULL },
-	{ "nowhere", nowhere_run, NULL },
-	{ NULL, NULL, NULL },
+	{ "sites", sites_run, NULL },         { "stdio", stdio_run, NULL },
+	{ "longjmp", longjmp_run, NULL },     { "siglongjmp", siglongjmp_run, NULL },
+	{ "cancel", cancel_run, NULL },       { "fork", fork_run, NULL },
+	{ "handler", handler_run, NULL },     { "altstack", altstack_run, NULL },
+	{ "late", late_run, NULL },           { "foreign", foreign_run, NULL },
+	{ "blocked", blocked_run, NULL },     { "parked", parked_run, NULL },
+	{ "locks", locks_run, NULL },         { "files", files_run, NULL },
+	{ "unread", unread_run, NULL },       { "nowhere", nowhere_run, NULL },
+	{ "shortened", shortened_run, NULL }, { NULL, NULL, NULL },
 };

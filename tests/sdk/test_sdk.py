@@ -350,6 +350,9 @@ class SdkTest(ToolCase):
         self.assert_counts(done)
         self.assertEqual(self.log.lines("finalize"), [["finalize", "16", "-1"]])
         self.assertEqual(self.log.lines("agents"), [["agents", "3"]])
+        least, most = self.log.lines("at_once")[0][1:]
+        self.assertEqual(least, most)
+        self.assertNotEqual(most, "0")
         # A number without a list would be read by tools as a list: 206141652992 bytes, level 2, a link from 1 to 0. The other
         # device's driver tells numbers, and has no files.
         self.assertEqual([" ".join(words[1:]) for words in self.log.lines("parts")],

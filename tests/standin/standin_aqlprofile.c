@@ -2,18 +2,27 @@
  * STAND-IN, for tests only, of AMD's libhsa-amd-aqlprofile64: the few functions of its second
  * interface that collect counters.  Packets point to commands of the stand-in device
  * (standin_bank.h), not to AMD's.  Limits of blocks are held to.
+ *
+ * Like AMD's it keeps a list of sets, which a set comes to before it has memory, and stays in when
+ * that fails.  In exit(), also of a forked child, the list is destroyed, and memory of all that is
+ * in it is given to who has asked for it; whoever uses the list afterwards ends the program here.
+ * Who breaks off a visit is told that all went well.
+ *
+ *   STANDIN_VALUES=N    N values more, of the last event
+ *   STANDIN_STRANGER=1  a value of an event that nobody has asked for
  */
 #include "standin_bank.h"
 
 #include "standin.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* AMD's own header has prototypes of them; nobody calls them but by name. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-enum { HSA_ERROR = 0x1000, HSA_INVALID = 0x1001, HSA_RESOURCES = 0x1008 };
+enum { HSA_BREAK = 1, HSA_ERROR = 0x1000, HSA_INVALID = 0x1001, HSA_RESOURCES = 0x1008 };
 enum { BLOCK_COUNTERS = 4, BLOCK_ID = 5, VERSION_1 = 2 };
 /* None can be given back: whoever asks anew at each visit runs out of them. */
 enum { AGENTS_MAX = 4 };
@@ -51,6 +60,8 @@ typedef int copy_function(void *to, const void *from, size_t size, void *data);
 
 /* What a handle stands for. */
 struct pmc_set {
+	struct pmc_set *next;
+	uint64_t handle;
 	struct agent_handle agent;
 	struct bank_commands *commands[3];
 	uint64_t (*values)[BANK_VALUES];
@@ -70,7 +81,81 @@ static const struct block {
 	[BLOCK_CPF] = { "CPF", 2, 1 },
 	[BLOCK_SPI] = { "SPI", 6, 1 },
 };
-static unsigned agents, sets;
+static unsigned agents;
+
+static struct pmc_set *sets; /* the newest first */
+static uint64_t last_handle;
+static bool is_destroyed;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void list_lock(void)
+{
+	pthread_mutex_lock(&lock);
+	if (is_destroyed)
+		abort();
+}
+
+static void set_add(struct pmc_set *set)
+{
+	list_lock();
+	set->handle = ++last_handle;
+	set->next = sets;
+	sets = set;
+	pthread_mutex_unlock(&lock);
+}
+
+static struct pmc_set *set_find(uint64_t handle)
+{
+	struct pmc_set *set;
+
+	list_lock();
+	for (set = sets; set && set->handle != handle;)
+		set = set->next;
+	pthread_mutex_unlock(&lock);
+	return set;
+}
+
+static struct pmc_set *set_remove(uint64_t handle)
+{
+	struct pmc_set **at = &sets, *set;
+
+	list_lock();
+	while (*at && (*at)->handle != handle)
+		at = &(*at)->next;
+	set = *at;
+	if (set)
+		*at = set->next;
+	pthread_mutex_unlock(&lock);
+	return set;
+}
+
+static void set_destroy(struct pmc_set *set)
+{
+	for (unsigned i = 0; i < 3; i++)
+		if (set->commands[i])
+			set->give_back(set->commands[i], set->data);
+	if (set->values)
+		set->give_back(set->values, set->data);
+	free(set);
+}
+
+/* Without the lock: a forked child may have it from its parent. */
+static void list_destroy(void)
+{
+	while (sets) {
+		struct pmc_set *set = sets;
+
+		sets = set->next;
+		set_destroy(set);
+	}
+	is_destroyed = true;
+}
+
+__attribute__((constructor)) static void list_make(void)
+{
+	if (atexit(list_destroy))
+		abort();
+}
 
 STANDIN_EXPORT int aqlprofile_register_agent_info(struct agent_handle *ret,
 						  const struct agent_info *info, int version)
@@ -160,6 +245,7 @@ STANDIN_EXPORT int aqlprofile_pmc_create_packets(uint64_t *ret, struct pmc_packe
 	set->give_back = give_back;
 	set->data = data;
 	memcpy(set->events, profile.events, profile.count * sizeof(*profile.events));
+	set_add(set);
 	if (allocate((void **)&set->values, set->count * sizeof(*set->values), 3, data))
 		return HSA_RESOURCES;
 	memset(set->values, 0, set->count * sizeof(*set->values));
@@ -167,24 +253,47 @@ STANDIN_EXPORT int aqlprofile_pmc_create_packets(uint64_t *ret, struct pmc_packe
 	    !commands_make(set, BANK_STOP - 1, &packets->stop, allocate, data) ||
 	    !commands_make(set, BANK_READ - 1, &packets->read, allocate, data))
 		return HSA_RESOURCES;
-	*ret = (uint64_t)set;
-	__atomic_fetch_add(&sets, 1, __ATOMIC_RELAXED);
+	*ret = set->handle;
 	return 0;
 }
 
-/* SQ has a value for each engine, the others one for each XCC. */
-STANDIN_EXPORT int
-aqlprofile_pmc_iterate_data(uint64_t handle,
-			    int (*visit)(struct bank_event, uint64_t, uint64_t, void *), void *data)
+static unsigned wish_of(const char *name)
 {
-	const struct pmc_set *set = (const struct pmc_set *)handle;
+	const char *text = getenv(name);
+
+	return text ? (unsigned)strtoul(text, NULL, 10) : 0;
+}
+
+typedef int visit_function(struct bank_event event, uint64_t sample, uint64_t value, void *data);
+
+static int visit_more(const struct pmc_set *set, visit_function *visit, void *data)
+{
+	struct bank_event event = set->events[set->count - 1];
 	int r = 0;
 
+	for (unsigned i = 0; !r && i < wish_of("STANDIN_VALUES"); i++)
+		r = visit(event, 0, 0, data);
+	event.event = EVENTS_HIGHEST;
+	if (!r && wish_of("STANDIN_STRANGER"))
+		r = visit(event, 0, 0, data);
+	return r;
+}
+
+/* SQ has a value for each engine, the others one for each XCC. */
+STANDIN_EXPORT int aqlprofile_pmc_iterate_data(uint64_t handle, visit_function *visit, void *data)
+{
+	const struct pmc_set *set = set_find(handle);
+	int r = 0;
+
+	if (!set)
+		return HSA_INVALID;
 	for (uint32_t i = 0; i < set->count; i++)
 		for (unsigned j = 0; !r && j < BANK_VALUES; j++)
 			if (set->events[i].block == BLOCK_SQ || j % BANK_ENGINES == 0)
 				r = visit(set->events[i], j, set->values[i][j], data);
-	return r;
+	if (!r)
+		r = visit_more(set, visit, data);
+	return r == HSA_BREAK ? 0 : r;
 }
 
 STANDIN_EXPORT int
@@ -204,19 +313,20 @@ aqlprofile_iterate_event_coord(struct agent_handle agent, struct bank_event even
 
 STANDIN_EXPORT void aqlprofile_pmc_delete_packets(uint64_t handle)
 {
-	struct pmc_set *set = (struct pmc_set *)handle;
+	struct pmc_set *set = set_remove(handle);
 
-	for (unsigned i = 0; i < 3; i++) {
-		set->commands[i]->magic = 0;
-		set->give_back(set->commands[i], set->data);
-	}
-	set->give_back(set->values, set->data);
-	free(set);
-	__atomic_fetch_sub(&sets, 1, __ATOMIC_RELAXED);
+	if (set)
+		set_destroy(set);
 }
 
 /* Those that nobody has given back. */
 STANDIN_EXPORT unsigned standin_aqlprofile_sets(void)
 {
-	return __atomic_load_n(&sets, __ATOMIC_RELAXED);
+	unsigned count = 0;
+
+	list_lock();
+	for (const struct pmc_set *set = sets; set; set = set->next)
+		count++;
+	pthread_mutex_unlock(&lock);
+	return count;
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define LATE_NS     500000
 #define HSA_VERSION ROCPROFILER_REGISTER_COMPUTE_VERSION_3(1, 15, 0)
@@ -69,6 +70,8 @@ TABLE(root, SUB_TABLES);
 
 static int users; /* the last one takes it down */
 static bool is_dying;
+static uint32_t pool_life; /* of the runtime: what is allocated ends with it */
+static unsigned pool_count;
 static jmp_buf *way_out; /* of the next hsa_init() */
 static pthread_mutex_t boot = PTHREAD_MUTEX_INITIALIZER;
 
@@ -109,6 +112,8 @@ static int do_shut_down(void)
 		reset_tables();
 		__atomic_store_n(&is_dying, true, __ATOMIC_RELEASE);
 		standin_hsa_die();
+		pool_life++;
+		__atomic_store_n(&pool_count, 0, __ATOMIC_RELAXED);
 		nanosleep(&(struct timespec){ 0, 2 * LATE_NS }, NULL);
 		__atomic_store_n(&is_dying, false, __ATOMIC_RELEASE);
 	}
@@ -187,11 +192,39 @@ static int do_iterate_pools(uint64_t agent, int (*visit)(uint64_t, void *), void
 	return visit(standin_hsa_handle(POOL_HANDLE, standin_hsa_node(AGENT_HANDLE, agent)), data);
 }
 
+/* In front of each piece of memory. */
+struct pool_memory {
+	uint64_t magic, size;
+	int32_t pid;
+	uint32_t life;
+	uint64_t reserved;
+};
+#define POOL_MAGIC 0x6c6f6f70u
+
+STANDIN_EXPORT unsigned standin_hsa_memory(void)
+{
+	return __atomic_load_n(&pool_count, __ATOMIC_RELAXED);
+}
+
+/* STANDIN_MEMORY=N: no more than N pieces at a time. */
+static bool pool_has_room(void)
+{
+	const char *limit = getenv("STANDIN_MEMORY");
+
+	return !limit || standin_hsa_memory() < strtoul(limit, NULL, 10);
+}
+
 static int do_pool_allocate(uint64_t pool, size_t size, uint32_t flags, void **ret)
 {
+	struct pool_memory *memory = pool_has_room() ? malloc(sizeof(*memory) + size) : NULL;
+
 	(void)standin_hsa_node(POOL_HANDLE, pool), (void)flags;
-	*ret = malloc(size);
-	return *ret ? 0 : 0x1008;
+	if (!memory)
+		return 0x1008;
+	*memory = (struct pool_memory){ POOL_MAGIC, size, getpid(), pool_life, 0 };
+	__atomic_fetch_add(&pool_count, 1, __ATOMIC_RELAXED);
+	*ret = memory + 1;
+	return 0;
 }
 
 /* All of it is global, fine grained, and may be taken. */
@@ -209,9 +242,17 @@ static int do_pool_info(uint64_t pool, uint32_t what, void *ret)
 	return 0;
 }
 
-static int do_pool_free(void *memory)
+/* Whoever gives back what is not there, in another process or after the runtime's end, ends the
+ * program.  What was given back is poisoned, for devices that go on using it. */
+static int do_pool_free(void *given)
 {
+	struct pool_memory *memory = (struct pool_memory *)given - 1;
+
+	if (memory->magic != POOL_MAGIC || memory->pid != getpid() || memory->life != pool_life)
+		abort();
+	memset(memory, 0, sizeof(*memory) + memory->size);
 	free(memory);
+	__atomic_fetch_sub(&pool_count, 1, __ATOMIC_RELAXED);
 	return 0;
 }
 

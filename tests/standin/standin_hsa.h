@@ -66,6 +66,8 @@ int hsa_amd_agent_iterate_memory_pools(uint64_t agent, int (*visit)(uint64_t poo
 int hsa_amd_memory_pool_allocate(uint64_t pool, size_t size, uint32_t flags, void **ret);
 int hsa_amd_memory_pool_free(void *memory);
 uint64_t standin_hsa_pool(uint32_t agent);
+/* Pieces of memory that were allocated and not freed. */
+unsigned standin_hsa_memory(void);
 uint64_t standin_hsa_agent(uint32_t node);
 
 /* A kernel needs scratch memory, and gives it back: tells a tool, as the real one does. */

@@ -21,6 +21,10 @@
  *   single N    N kernels in a queue of one thread
  *   stuff N     N kernels in a row before it rings for the last
  *   away        makes a queue, takes room there for a packet, and destroys the queue
+ *   fork        a child of its own, which calls exit()
+ *   late_end    shuts the runtime down in exit()
+ *   sets        of packets that aqlprofile has
+ *   memory      pieces of it that were allocated and not freed
  *   bank        how often devices were told to start, stop and read their counters
  *   forbid      its thread may not read the machine's counter any more
  */
@@ -30,8 +34,10 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define HOST      standin_hsa_agent(0)
@@ -46,7 +52,7 @@
 #define THREADS   8u
 
 static struct hsa_queue *queue;
-static struct hsa_signal signal;
+static struct hsa_signal own_signal;
 
 static void check(bool is_right, const char *what)
 {
@@ -68,7 +74,7 @@ static void begin(void)
 {
 	check(!hsa_init(), "hsa_init");
 	check(!hsa_executable_freeze(EARLY, ""), "hsa_executable_freeze");
-	check(!hsa_signal_create(1, 0, NULL, &signal), "hsa_signal_create");
+	check(!hsa_signal_create(1, 0, NULL, &own_signal), "hsa_signal_create");
 	make_queue();
 }
 
@@ -101,13 +107,13 @@ static void ring(uint64_t index)
 
 static void await(void)
 {
-	check(hsa_signal_wait_scacquire(signal, 2, 1, UINT64_MAX, 0) == 0, "hsa_signal_wait");
-	hsa_signal_store_relaxed(signal, 1);
+	check(hsa_signal_wait_scacquire(own_signal, 2, 1, UINT64_MAX, 0) == 0, "hsa_signal_wait");
+	hsa_signal_store_relaxed(own_signal, 1);
 }
 
 static void launch_and_wait(unsigned number)
 {
-	ring(enqueue(KERNEL, standin_hsa_kernel(number), signal.handle));
+	ring(enqueue(KERNEL, standin_hsa_kernel(number), own_signal.handle));
 	await();
 }
 
@@ -115,7 +121,7 @@ static void launch_batch(void)
 {
 	for (unsigned i = 0; i < BATCH; i++)
 		(void)enqueue(KERNEL, standin_hsa_kernel(1), 0);
-	ring(enqueue(BARRIER, 0, signal.handle));
+	ring(enqueue(BARRIER, 0, own_signal.handle));
 	await();
 }
 
@@ -123,11 +129,11 @@ static void copy(uint64_t to, uint64_t from)
 {
 	static char here[COPY_SIZE], there[COPY_SIZE];
 
-	check(!hsa_amd_memory_async_copy(there, to, here, from, COPY_SIZE, 0, NULL, signal),
+	check(!hsa_amd_memory_async_copy(there, to, here, from, COPY_SIZE, 0, NULL, own_signal),
 	      "hsa_amd_memory_async_copy");
 	await();
 	/* One that is refused is none. */
-	check(hsa_amd_memory_async_copy(NULL, to, here, from, COPY_SIZE, 0, NULL, signal) != 0,
+	check(hsa_amd_memory_async_copy(NULL, to, here, from, COPY_SIZE, 0, NULL, own_signal) != 0,
 	      "refused copy");
 }
 
@@ -191,7 +197,7 @@ static void finish(void)
 {
 	check(!hsa_queue_destroy(queue), "hsa_queue_destroy");
 	queue = NULL;
-	check(!hsa_signal_destroy(signal), "hsa_signal_destroy");
+	check(!hsa_signal_destroy(own_signal), "hsa_signal_destroy");
 }
 
 static void restart(void)
@@ -287,7 +293,7 @@ static void solo(unsigned count)
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
 
-		ring_for(queue, fill(queue, index, i + 1, 0, signal.handle));
+		ring_for(queue, fill(queue, index, i + 1, 0, own_signal.handle));
 		await();
 	}
 }
@@ -323,7 +329,7 @@ static void group(unsigned count)
 		uint64_t index = hsa_queue_add_write_index_relaxed(queue, 2);
 
 		(void)fill(queue, index, 1, 0, 0);
-		ring_for(queue, fill(queue, index + 1, 1, 0, signal.handle));
+		ring_for(queue, fill(queue, index + 1, 1, 0, own_signal.handle));
 		await();
 	}
 }
@@ -344,7 +350,7 @@ static void stuff(unsigned count)
 
 	for (unsigned i = 0; i < count; i++)
 		index = fill(queue, hsa_queue_add_write_index_relaxed(queue, 1), 1, 0,
-			     i + 1 < count ? 0 : signal.handle);
+			     i + 1 < count ? 0 : own_signal.handle);
 	ring_for(queue, index);
 	await();
 }
@@ -390,6 +396,23 @@ static void print_sets(void)
 	printf("sets %u\n", sets ? sets() : 0);
 }
 
+static void fork_and_exit(void)
+{
+	int status = 0;
+	pid_t child = fork();
+
+	if (!child)
+		exit(0);
+	check(child > 0 && waitpid(child, &status, 0) == child, "fork");
+	printf("status %d\n", status);
+}
+
+static void end_late(void)
+{
+	finish();
+	(void)shut_down(NULL);
+}
+
 static void obey_counted(const char *word, unsigned number)
 {
 	for (unsigned i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
@@ -401,6 +424,12 @@ static void obey_counted(const char *word, unsigned number)
 		standin_bank_print();
 	else if (!strcmp(word, "sets"))
 		print_sets();
+	else if (!strcmp(word, "fork"))
+		fork_and_exit();
+	else if (!strcmp(word, "memory"))
+		printf("memory %u\n", standin_hsa_memory());
+	else if (!strcmp(word, "late_end"))
+		check(!atexit(end_late), "atexit");
 }
 
 static void obey(const char *word, unsigned number)

@@ -139,7 +139,42 @@ static void another_turn_is_left_before_it_goes(void **state)
 	assert_ptr_equal(forks_turn(), own);
 }
 
-static struct link_map module_there, module_opened;
+static const char *opened;
+
+static void *open_noting(const char *path, int flags)
+{
+	assert_int_equal(flags, RTLD_LAZY | RTLD_NOLOAD);
+	opened = path;
+	return &opened;
+}
+
+static int name_module(const void *address, Dl_info *ret)
+{
+	ret->dli_fname = address ? "/lib/named.so" : "";
+	return address != NULL;
+}
+
+static void *find_as_in_musl(void *scope, const char *name)
+{
+	return !strcmp(name, "dladdr") ? (void *)name_module : find(scope, name);
+}
+
+static void modules_are_held_without_dladdr1(void **state)
+{
+	struct boot_libc libc = { .dlsym = (uintptr_t)find_as_in_musl,
+				  .dlopen = (uintptr_t)open_noting,
+				  .__register_atfork = (uintptr_t)register_fork };
+
+	(void)state;
+	libc_calls_use(&libc, /* shared */ NULL);
+	assert_null(libc_hold(NULL));
+	assert_null(opened);
+	assert_ptr_equal(libc_hold(&libc), &opened);
+	assert_string_equal(opened, "/lib/named.so");
+}
+
+static char module_file[] = "/lib/there.so";
+static struct link_map module_there = { .l_name = module_file }, module_opened;
 static struct link_map *answer;
 static unsigned closed;
 
@@ -193,6 +228,7 @@ int main(void)
 		cmocka_unit_test(handlers_are_registered_once),
 		cmocka_unit_test(calls_and_forks_take_turns),
 		cmocka_unit_test(what_libc_lacks_is_not_found),
+		cmocka_unit_test(modules_are_held_without_dladdr1),
 		cmocka_unit_test(another_turn_is_left_before_it_goes),
 		cmocka_unit_test(another_module_of_that_name_is_not_held),
 	};

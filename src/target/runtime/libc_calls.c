@@ -117,19 +117,28 @@ int libc_find_symbol(const void *address, Dl_info *ret, void **ret_extra, int fl
 	return r;
 }
 
-/* dladdr() has argv[0] for the program itself: another file by now, perhaps, or one that nobody
- * ever answers for. */
+/* dladdr() of glibc's has argv[0] for the program itself: another file by now, perhaps, or one that
+ * nobody ever answers for.  musl's has the loader's own name, and musl no dladdr1(). */
+static const char *module_name(const void *address, struct link_map **ret_map)
+{
+	Dl_info module = { 0 };
+
+	if (!others.find_symbol)
+		return libc_find_module(address, &module) ? module.dli_fname : NULL;
+	return libc_find_symbol(address, &module, (void **)ret_map, RTLD_DL_LINKMAP) && *ret_map
+		       ? (*ret_map)->l_name
+		       : NULL;
+}
+
 void *libc_hold(const void *address)
 {
 	struct fork_work work = forks_hold();
 	struct link_map *map = NULL;
-	void *handle = NULL;
-	Dl_info module;
+	const char *name = module_name(address, &map);
+	void *handle = name ? libc_open(name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 
-	if (libc_find_symbol(address, &module, (void **)&map, RTLD_DL_LINKMAP) && map)
-		handle = libc_open(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
 	/* Of that name, but in another namespace, or loaded since: so handles are, in glibc. */
-	if (handle && handle != map) {
+	if (handle && map && handle != map) {
 		libc_close(handle);
 		handle = NULL;
 	}

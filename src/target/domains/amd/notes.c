@@ -27,6 +27,9 @@ const struct note amd_notes[AMD_NOTES] = {
 				   "AMD's aqlprofile does not know a block or event of the counters" },
 	[SAY_NO_COUNTER_PACKETS] = { NOTE_DOMAINS, COUNTERS | WINDOWS,
 				     "Request exceeds the capabilities of the hardware to collect" },
+	[SAY_TOO_MANY_COUNTS] = { NOTE_DOMAINS, COUNTERS | WINDOWS,
+				  "the device has more than 1,024 values of these counters, one for "
+				  "each of its units: ask for fewer counters at once" },
 	[SAY_NO_WINDOW_QUEUE] = { NOTE_DOMAINS, COUNTERS | WINDOWS,
 				  "this HSA runtime could make no queue for reading counters" },
 	[SAY_WINDOWS_LATE] = { NOTE_END, WINDOWS,

@@ -78,17 +78,31 @@ static void write_connect(struct writer *writer, const struct hook *hook,
 		write_peer(writer, frame, (uint32_t)frame->arguments[2]);
 }
 
+/* How much room there is for the address; the pointer may lead anywhere. */
+static void before_accept(struct hook_around *around, uint64_t *window)
+{
+	const uint32_t *room = (const uint32_t *)around->frame.arguments[2];
+
+	(void)window;
+	if (around->frame.arguments[1] && room &&
+	    stack_is_there(room, sizeof(*room), &around->frame))
+		around->kept[0] = *room;
+}
+
 /* What is said is how long the address is, not how much of it found room. */
 static void write_accept(struct writer *writer, const struct hook *hook,
 			 const struct hook_frame *frame, uint64_t end)
 {
+	const struct hook_around *around =
+		(const struct hook_around *)((const char *)frame - AROUND_BYTES);
 	const void *address = (const void *)frame->arguments[1];
 	uint32_t size;
 
 	if (!hook_write_call(writer, hook, frame, end) || (int32_t)frame->results[0] < 0 ||
-	    !address || !frame->arguments[2])
+	    !address || !around->kept[0])
 		return;
-	size = MIN(*(const uint32_t *)frame->arguments[2], (uint32_t)PEER_BYTES_MAX);
+	size = MIN(*(const uint32_t *)frame->arguments[2], (uint32_t)around->kept[0]);
+	size = MIN(size, (uint32_t)PEER_BYTES_MAX);
 	if (size && stack_is_there(address, size, frame))
 		write_peer(writer, frame, size);
 }
@@ -126,6 +140,13 @@ static bool io_start(const struct trace_request *request)
 #define ACTS(symbol, name, write)  \
 	IO(symbol, name, write, 2, \
 	   { { VALUE_DESCRIPTOR, CAPTURE_INT0 }, { VALUE_RESULT, CAPTURE_RETURN_INT } })
+#define ACCEPTS(symbol)                                                      \
+	{                                                                    \
+		symbol, NULL, DOMAIN_IO, HOOK_AROUND, write_accept, NULL, 2, \
+			{ { VALUE_DESCRIPTOR, CAPTURE_INT0 },                \
+			  { VALUE_RESULT, CAPTURE_RETURN_INT } },            \
+			before_accept, NULL                                  \
+	}
 #define OPENS(symbol, name, write) \
 	IO(symbol, name, write, 1, { { VALUE_RESULT, CAPTURE_RETURN_INT } })
 #define OPENS_FILE(symbol, name)          \
@@ -180,8 +201,8 @@ static const struct traced calls[] = {
 	ACTS("close", NULL, NULL),
 	ACTS("fsync", NULL, NULL),
 	ACTS("fdatasync", NULL, NULL),
-	ACTS("accept", NULL, write_accept),
-	ACTS("accept4", NULL, write_accept),
+	ACCEPTS("accept"),
+	ACCEPTS("accept4"),
 	ACTS("connect", NULL, write_connect),
 	OPENS_FILE("fopen", NULL),
 	OPENS_FILE("fopen64", "fopen"),

@@ -36,8 +36,9 @@ static inline enum half_answer half_take(struct half *half, uint64_t life, uint6
 {
 	uint64_t cursor = __atomic_load_n(&half->cursor, __ATOMIC_ACQUIRE);
 	uint64_t used = cursor & USED_MASK;
-	/* Before the place is taken: it is that of the cursor then, since another has another. */
-	unsigned char *memory = __atomic_load_n(&half->memory, __ATOMIC_RELAXED);
+	/* Acquire: before the place is taken.  It is that of the cursor then, since another has
+	 * another. */
+	unsigned char *memory = __atomic_load_n(&half->memory, __ATOMIC_ACQUIRE);
 
 	if (cursor >> LIFE_SHIFT != life)
 		return HALF_SEALED;

@@ -6,6 +6,7 @@
 
 #include "target/runtime/hsa_gate.h"
 #include "target/runtime/page.h"
+#include "target/runtime/patience.h"
 #include "target/runtime/text.h"
 #include "target/runtime/topology.h"
 #include "target/sdk/devices/agent_parts.h"
@@ -34,6 +35,9 @@
 #define INFO_NODE    0xa004u
 #define INFO_PRODUCT 0xa009u
 #define QUEUE_AGENT  0u
+
+#define TURN_PAUSE_NS 100000u
+#define TURN_LIMIT_NS 1000000000ull
 
 enum { VERSION_0 = 1 };
 enum { AGENT_CPU = 1, AGENT_GPU = 2 };
@@ -85,7 +89,7 @@ static struct {
 } pools[POOLS_MAX];
 static unsigned pool_count;
 static uint32_t is_asking;
-static uint32_t has_read_parts;
+static uint32_t has_read_parts, is_reading_parts;
 static bool has_driver; /* its files are there */
 static uint32_t has_asked_hsa;
 static queue_info *ask_queue; /* NULL: HSA has no such function */
@@ -333,7 +337,7 @@ static void ask_once(void)
 
 void agents_adopt(void)
 {
-	is_asking = 0;
+	is_asking = is_reading_parts = 0;
 }
 
 void agents_forget_hsa(void)
@@ -383,24 +387,42 @@ struct sdk_handle agent_of_number(uint32_t node)
 	return agent ? agent->id : (struct sdk_handle){ 0 };
 }
 
-/* Hundreds of files, so not before a tool asks for agents.  Who asks at the same time finds none of
- * a list, or all of it. */
+/* Another thread is at it: not for ever, since it may have been taken out of it by a signal
+ * handler.
+ */
+static void turn_await(const uint32_t *is_taken)
+{
+	struct patience patience = { 0, 0 };
+
+	while (__atomic_load_n(is_taken, __ATOMIC_ACQUIRE) &&
+	       patience_pause(&patience, TURN_PAUSE_NS, TURN_LIMIT_NS))
+		;
+}
+
+static void parts_read_of(struct agent *agent, struct part_counts *counts)
+{
+	agent->mem_banks = parts_read(agent->node, PART_BANKS, &counts->banks);
+	agent->caches = parts_read(agent->node, PART_CACHES, &counts->caches);
+	agent->io_links = parts_read(agent->node, PART_LINKS, &counts->links);
+	/* Release: who finds the number finds the list. */
+	__atomic_store_n(&agent->banks, counts->banks, __ATOMIC_RELEASE);
+	__atomic_store_n(&agent->caches_count, counts->caches, __ATOMIC_RELEASE);
+	__atomic_store_n(&agent->links, counts->links, __ATOMIC_RELEASE);
+}
+
+/* Hundreds of files, so not before a tool asks for agents.  Who asks at the same time waits. */
 static void parts_read_once(void)
 {
-	if (!has_driver || __atomic_exchange_n(&has_read_parts, 1, __ATOMIC_SEQ_CST))
+	if (!has_driver || __atomic_load_n(&has_read_parts, __ATOMIC_ACQUIRE))
 		return;
-	for (unsigned i = 0; i < agent_count; i++) {
-		struct agent *agent = &agents[i];
-		struct part_counts *counts = &words[i].parts;
-
-		agent->mem_banks = parts_read(agent->node, PART_BANKS, &counts->banks);
-		agent->caches = parts_read(agent->node, PART_CACHES, &counts->caches);
-		agent->io_links = parts_read(agent->node, PART_LINKS, &counts->links);
-		/* Release: who finds the number finds the list. */
-		__atomic_store_n(&agent->banks, counts->banks, __ATOMIC_RELEASE);
-		__atomic_store_n(&agent->caches_count, counts->caches, __ATOMIC_RELEASE);
-		__atomic_store_n(&agent->links, counts->links, __ATOMIC_RELEASE);
+	if (__atomic_exchange_n(&is_reading_parts, 1, __ATOMIC_ACQUIRE)) {
+		turn_await(&is_reading_parts);
+		return;
 	}
+	for (unsigned i = 0; !has_read_parts && i < agent_count; i++)
+		parts_read_of(&agents[i], &words[i].parts);
+	__atomic_store_n(&has_read_parts, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&is_reading_parts, 0, __ATOMIC_RELEASE);
 }
 
 SDK_EXPORT int rocprofiler_query_available_agents(int version, agents_function *callback,
@@ -417,6 +439,7 @@ int rocprofiler_query_available_agents(int version, agents_function *callback, s
 	if (agent_size > sizeof(struct agent))
 		return SDK_INCOMPATIBLE_ABI;
 	ask_once();
+	turn_await(&is_asking);
 	parts_read_once();
 	for (unsigned i = 0; i < agent_count; i++)
 		list[i] = &agents[i];

@@ -5,6 +5,7 @@
 #include "target/domains/amd/counters/counters.h"
 
 #include "shared/arch/syscall.h"
+#include "target/domains/amd/counters/packets.h"
 #include "target/domains/amd/counters/records.h"
 #include "target/domains/amd/counters/sets.h"
 #include "target/domains/amd/counters/slots.h"
@@ -289,15 +290,17 @@ void counters_give_back(void)
 	signals_await();
 }
 
-void counters_forget_threads(void)
-{
-	__atomic_store_n(&reserving, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&ringing, 0, __ATOMIC_RELAXED);
-}
-
 void counters_forget(void)
 {
 	__atomic_store_n(&is_on, 0, __ATOMIC_RELEASE);
 	windows_forget();
 	counting_devices_forget();
+}
+
+void counters_forget_parent(void)
+{
+	packets_forget_parent();
+	counters_forget();
+	__atomic_store_n(&reserving, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&ringing, 0, __ATOMIC_RELAXED);
 }

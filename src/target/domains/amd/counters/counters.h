@@ -75,7 +75,7 @@ struct counters_left {
 } counters_end(void);
 /* Gives packets back, with the runtime there. */
 void counters_give_back(void);
-/* The runtime is gone; or we are a forked child. */
+/* The runtime is gone. */
 void counters_forget(void);
-/* We are a forked child: what the parent's threads were at is not going on here. */
-void counters_forget_threads(void);
+/* We are a forked child: what the parent had, and what its threads were at, is not here. */
+void counters_forget_parent(void);

@@ -5,25 +5,25 @@
 
 #include "shared/arch/syscall.h"
 #include "shared/wire/record.h"
+#include "target/domains/amd/counters/packets.h"
 #include "target/domains/amd/hsa/agents.h"
 #include "target/runtime/text.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
-#define POOL_SEGMENT    0u
-#define POOL_FLAGS      1u
-#define POOL_ALLOWED    5u
-#define SEGMENT_GLOBAL  0u
-#define FINE_GRAINED    2u
-#define EXECUTABLE_FLAG 4u
-#define INSTANCES_MAX   256u
-#define PLACE_BITS      8u
+#define POOL_SEGMENT   0u
+#define POOL_FLAGS     1u
+#define POOL_ALLOWED   5u
+#define SEGMENT_GLOBAL 0u
+#define FINE_GRAINED   2u
+#define INSTANCES_MAX  256u
+#define PLACE_BITS     8u
+#define STOP_VISIT     0x1000 /* an error: what is only called a break ends as a success there */
 
 static struct counting_device devices[COUNTER_DEVICES_MAX];
 static unsigned device_count; /* of this session, and of earlier ones that left something */
 static const struct aqlprofile *library;
-static uint64_t host_pool;
 
 const struct aqlprofile *counting_library(void)
 {
@@ -61,34 +61,6 @@ static bool pool_fits(uint64_t pool)
 	return !hsa_calls.pool_info(pool, POOL_SEGMENT, &segment) && segment == SEGMENT_GLOBAL &&
 	       !hsa_calls.pool_info(pool, POOL_FLAGS, &flags) && flags & FINE_GRAINED &&
 	       !hsa_calls.pool_info(pool, POOL_ALLOWED, &is_allowed) && is_allowed;
-}
-
-/* For aqlprofile: memory of the host's, which the device reads, runs and writes. */
-static int memory_allocate(void **ret, uint64_t size, uint32_t flags, void *data)
-{
-	const struct counting_device *device = data;
-	int r = hsa_calls.pool_allocate(host_pool, size, EXECUTABLE_FLAG, ret);
-
-	(void)flags;
-	if (r)
-		return r;
-	r = hsa_calls.allow_access(1, &device->agent, NULL, *ret);
-	if (!r)
-		memset(*ret, 0, size);
-	return r;
-}
-
-static void memory_free(void *memory, void *data)
-{
-	(void)data;
-	(void)hsa_calls.pool_free(memory);
-}
-
-static int memory_copy(void *to, const void *from, size_t size, void *data)
-{
-	(void)data;
-	memcpy(to, from, size);
-	return 0;
 }
 
 /* Events as aqlprofile wants them: one for each instance of a block. */
@@ -135,6 +107,7 @@ static int place_add(int position, int id, int extent, int coordinate, const cha
 struct id_search {
 	struct counting_device *device;
 	const struct event_list *list;
+	enum counting_fault fault;
 };
 
 static bool is_same(const struct pmc_event *a, const struct pmc_event *b)
@@ -143,24 +116,33 @@ static bool is_same(const struct pmc_event *a, const struct pmc_event *b)
 	       a->flags == b->flags;
 }
 
+static bool id_find(struct id_search *search, const struct pmc_event *event, uint64_t place)
+{
+	struct counting_device *device = search->device;
+
+	for (uint32_t i = 0; i < search->list->count; i++)
+		if (is_same(&search->list->items[i], event)) {
+			device->ids[device->id_count++] =
+				(uint64_t)search->list->indexes[i] << COUNT_EVENT_SHIFT | place;
+			return true;
+		}
+	return false;
+}
+
 /* Values come in the same order each time: what each is, is asked once. */
 static int id_note(struct pmc_event event, uint64_t sample, uint64_t value, void *data)
 {
-	const struct id_search *search = data;
+	struct id_search *search = data;
 	struct counting_device *device = search->device;
 	uint64_t place = 0;
 
 	(void)value;
-	if (device->id_count == VALUES_MAX ||
-	    library->place(device->handle, event, sample, place_add, &place))
-		return 1;
-	for (uint32_t i = 0; i < search->list->count; i++)
-		if (is_same(&search->list->items[i], &event)) {
-			device->ids[device->id_count++] =
-				(uint64_t)search->list->indexes[i] << COUNT_EVENT_SHIFT | place;
-			return 0;
-		}
-	return 1;
+	if (device->id_count == VALUES_MAX)
+		search->fault = COUNTING_TOO_MANY;
+	else if (library->place(device->handle, event, sample, place_add, &place) ||
+		 !id_find(search, &event, place))
+		search->fault = COUNTING_NO_EVENT;
+	return search->fault ? STOP_VISIT : 0;
 }
 
 static int value_note(struct pmc_event event, uint64_t sample, uint64_t value, void *data)
@@ -168,8 +150,9 @@ static int value_note(struct pmc_event event, uint64_t sample, uint64_t value, v
 	struct counter_set *set = data;
 
 	(void)event, (void)sample;
-	if (set->value_count == VALUES_MAX)
-		return 1;
+	set->is_cut |= set->value_count == set->device->id_count;
+	if (set->is_cut)
+		return STOP_VISIT;
 	set->values[set->value_count++] = value;
 	return 0;
 }
@@ -177,33 +160,53 @@ static int value_note(struct pmc_event event, uint64_t sample, uint64_t value, v
 bool counting_set_read(struct counter_set *set)
 {
 	set->value_count = 0;
-	if (!library->iterate(set->handle, value_note, set))
+	set->is_cut = false;
+	if (packets_read(set, value_note, set) && !set->is_cut)
 		return true;
 	set->value_count = 0;
 	return false;
 }
 
-static bool sets_make(struct counting_device *device, const struct event_list *list, unsigned count)
+static enum counting_fault ids_read(struct counting_device *device, const struct event_list *list,
+				    const struct counter_set *set)
+{
+	struct id_search search = { device, list, COUNTING_FINE };
+
+	if (!packets_read(set, id_note, &search) && !search.fault)
+		search.fault = COUNTING_NO_PACKETS;
+	return search.fault ? search.fault : device->id_count ? COUNTING_FINE : COUNTING_NO_EVENT;
+}
+
+static bool set_make(struct counting_device *device, unsigned index, struct pmc_profile profile)
+{
+	struct counter_set *set = &device->sets[index];
+
+	set->device = device;
+	set->key = &device->keys[index];
+	if (!packets_make(set, profile))
+		return false;
+	__atomic_store_n(&set->state, SET_FREE, __ATOMIC_RELEASE);
+	return true;
+}
+
+static enum counting_fault sets_make(struct counting_device *device, const struct event_list *list,
+				     unsigned count)
 {
 	struct pmc_profile profile = { device->handle, list->items, list->count };
-	struct id_search search = { device, list };
+	enum counting_fault fault = COUNTING_FINE;
 
-	for (unsigned i = 0; i < count; i++) {
-		struct counter_set *set = &device->sets[i];
+	for (unsigned i = 0; !fault && i < count; i++) {
+		const struct counter_set *set = &device->sets[i];
 
 		/* A signal that has still to leave is of an earlier session. */
 		if (set->state != SET_EMPTY || __atomic_load_n(&set->signal, __ATOMIC_ACQUIRE))
 			continue;
-		if (library->create(&set->handle, &set->packets, profile, memory_allocate,
-				    memory_free, memory_copy, device))
-			return false;
-		set->device = device;
-		set->key = &device->keys[i];
-		__atomic_store_n(&set->state, SET_FREE, __ATOMIC_RELEASE);
-		if (!device->id_count && library->iterate(set->handle, id_note, &search))
-			return false;
+		if (!set_make(device, i, profile))
+			return COUNTING_NO_PACKETS;
+		if (!device->id_count)
+			fault = ids_read(device, list, set);
 	}
-	return device->id_count > 0;
+	return fault || device->id_count ? fault : COUNTING_NO_PACKETS;
 }
 
 /* Room for values: stays with the slot. */
@@ -253,6 +256,7 @@ static enum counting_fault device_begin(const struct counter_request *request, u
 {
 	static struct event_list list;
 	struct counting_device *device = &devices[number];
+	enum counting_fault fault;
 
 	device->node = request->devices[number].node;
 	device->agent = agents_agent_of(device->node);
@@ -266,12 +270,12 @@ static enum counting_fault device_begin(const struct counter_request *request, u
 		if ((!request->events[i].devices || request->events[i].devices >> number & 1) &&
 		    !event_add(device, request, i, &list))
 			return COUNTING_NO_EVENT;
-	if (!values_make(device) ||
-	    !sets_make(device, &list, request->window_ns ? 1 : SETS_OF_DEVICE))
-		return COUNTING_NO_PACKETS;
+	fault = values_make(device)
+			? sets_make(device, &list, request->window_ns ? 1 : SETS_OF_DEVICE)
+			: COUNTING_NO_PACKETS;
 	/* Release: pairs with counting_device_of(). */
-	__atomic_store_n(&device->is_ready, 1, __ATOMIC_RELEASE);
-	return COUNTING_FINE;
+	__atomic_store_n(&device->is_ready, !fault, __ATOMIC_RELEASE);
+	return fault;
 }
 
 static void set_end(struct counter_set *set, void *data)
@@ -284,7 +288,8 @@ static void set_end(struct counter_set *set, void *data)
 	    !__atomic_compare_exchange_n(&set->state, &is_stale, SET_TAKEN, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		return;
-	library->give_back(set->handle);
+	if (!packets_give_back(set))
+		return;
 	set->key->doorbell = 0;
 	/* It calls once more, and is given back (sets.c). */
 	if (set->signal)
@@ -302,6 +307,7 @@ static bool has_functions(void)
 enum counting_fault counting_devices_begin(const struct counter_request *request)
 {
 	enum counting_fault fault = COUNTING_FINE;
+	uint64_t pool;
 
 	if (!has_functions())
 		return COUNTING_NO_FUNCTIONS;
@@ -309,9 +315,10 @@ enum counting_fault counting_devices_begin(const struct counter_request *request
 	if (!library)
 		return COUNTING_NO_LIBRARY;
 	counting_sets_each(set_end, NULL); /* what an earlier session had to leave */
-	host_pool = agents_host_pool(pool_fits);
-	if (!host_pool)
+	pool = agents_host_pool(pool_fits);
+	if (!pool)
 		return COUNTING_NO_PACKETS;
+	packets_use(library, pool);
 	device_count = MAX(device_count, request->device_count);
 	for (unsigned i = 0; !fault && i < request->device_count; i++)
 		fault = device_begin(request, i);
@@ -346,6 +353,7 @@ void counting_devices_end(void)
 static void set_forget(struct counter_set *set, void *data)
 {
 	(void)data;
+	packets_drop(set);
 	set->key->doorbell = set->signal = 0;
 	set->is_under_way = 0;
 	__atomic_store_n(&set->state, SET_EMPTY, __ATOMIC_RELEASE);

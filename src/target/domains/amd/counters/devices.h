@@ -9,9 +9,10 @@
 #include "target/domains/amd/hsa/pending.h"
 #include "target/runtime/amd/aqlprofile.h"
 
-#define SETS_OF_DEVICE   64u
-#define VALUES_MAX       1024u
-#define COUNTER_SETS_MAX (COUNTER_DEVICES_MAX * SETS_OF_DEVICE)
+#define SETS_OF_DEVICE    64u
+#define VALUES_MAX        1024u
+#define PACKET_MEMORY_MAX 4u
+#define COUNTER_SETS_MAX  (COUNTER_DEVICES_MAX * SETS_OF_DEVICE)
 
 /* A set is made for good: what the device may still write to is never given back under it. */
 enum set_state {
@@ -42,9 +43,13 @@ struct counter_set {
 	struct set_key *key;
 	uint64_t handle;
 	struct pmc_packets packets;
+	void *memory[PACKET_MEMORY_MAX]; /* of its packets, and of what they write */
+	uint32_t memory_count;
+	uint32_t is_listed; /* by aqlprofile */
 	struct counting_device *device;
 	uint64_t *values; /* VALUES_MAX */
 	uint32_t value_count;
+	bool is_cut; /* there are more than were expected: none of them is right */
 	/* Of the kernel: */
 	uint64_t asked;      /* when, in ticks */
 	uint64_t begin, end; /* in ticks; 0: not known */
@@ -77,6 +82,7 @@ enum counting_fault {
 	COUNTING_NO_AGENT,     /* aqlprofile does not know it */
 	COUNTING_NO_EVENT,     /* nor such a block or event */
 	COUNTING_NO_PACKETS,   /* too many, or no memory */
+	COUNTING_TOO_MANY,     /* values, more than VALUES_MAX */
 	COUNTING_NO_QUEUE,     /* of ours */
 };
 

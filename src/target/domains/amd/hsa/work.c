@@ -223,8 +223,7 @@ void hsa_work_forget(void)
 {
 	hsa_gate_forget();
 	hsa_see(false, false, false);
-	counters_forget();
-	counters_forget_threads();
+	counters_forget_parent();
 	hsa_signals_forget();
 	is_begun = false;
 }

@@ -243,9 +243,10 @@ class Recorded(unittest.TestCase):
 
     def test_traces_are_seen_while_they_come_in(self):
         with Server(cwd=self.folder) as server:
-            session = self.start(server, traces=["io", "alloc"], sample={"hz": 199, "off_cpu": False})
-            self.assertEqual((session["traces"], session["recording"]), (["io", "alloc"], ""))
-            self.assertIn("alloc", session["kinds"], "it can be looked at before the first allocation is there")
+            session = self.start(server, traces=["io", "alloc", "kernel"], sample={"hz": 199, "off_cpu": False})
+            self.assertEqual((session["traces"], session["recording"]), (["io", "alloc", "kernel"], ""))
+            self.assertEqual({"alloc", "gpu"} - set(session["kinds"]), set(), "they can be looked at before the first is there")
+            self.assertNotIn("no traced calls", server.ask("/api/spans?session=1")["empty"])
             spans = server.wait_for("/api/spans?session=1", lambda answer: answer["columns"]["lane"])
             self.assertIn("calls", [lane["type"] for lane in spans["lanes"]])
             # The lane is that of a thread that has samples, too.
@@ -257,7 +258,9 @@ class Recorded(unittest.TestCase):
                             answer["session"]["calls"] > 0 and "alloc" in answer["session"]["kinds"])
             self.check_threads(server)
             self.assertEqual(server.post("/api/sessions/1/detach").json()["session"]["state"], "detached")
-            self.assertTrue(server.ask("/api/spans?session=1")["columns"]["lane"])
+            spans = server.wait_for("/api/spans?session=1", lambda answer: not answer["is_behind"])
+            self.assertTrue(spans["columns"]["lane"])
+            self.assertEqual(spans["empty"], "")
             self.assertEqual(server.end(), 0)
         self.assertEqual(os.listdir(self.folder), [])
         self.assertIsNone(self.target.poll())

@@ -156,10 +156,18 @@ export class Lanes {
 			const numbers = threads.numbers("number"), tids = threads.numbers("tid");
 			this.names = new Map(threads.strings("name").map((name, i) => [numbers[i], `${clean(name) || "unnamed"} ${tids[i]}`]));
 			textSet(this.message, this.states.threads.length || this.spans.size || this.metrics.length ? "" : timeline.text("empty") || "Nothing was seen in this stretch of time.");
-			textSet(this.missing, [spans.text("limited"), this.states.threads.length && !this.states.hasOffCpu ? "waits were not sampled" : "", this.unseen()].filter(Boolean).join(" · "));
+			textSet(this.missing, [spans.text("limited"), this.app.session?.calls ? spans.text("empty") : "", this.states.threads.length && !this.states.hasOffCpu ? "waits were not sampled" : "", this.unseen()].filter(Boolean).join(" · "));
 			this.repaint();
+			if (spans.meta.is_behind === true && !this.app.isRecording)
+				window.setTimeout(() => this.again(), 1000);
 		}, why => textSet(this.message, why));
 		this.surface.ask();
+	}
+
+	// Calls are read after the session has ended, too.
+	private again(): void {
+		this.loader.forget();
+		this.refresh();
 	}
 
 	// A wait is seen when it ends: threads that sleep all the time have no lane yet.

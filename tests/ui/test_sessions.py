@@ -316,6 +316,12 @@ class Recorded(unittest.TestCase):
         summary = self.report(path)
         self.assertGreater(min(summary["samples"], summary["calls"]), 0)
         self.assertIsNone(self.target.poll())
+        with Server(path) as server:  # Opened, calls are those of the threads that have samples.
+            sampled = server.ask("/api/threads?session=1")["columns"]["number"]
+            lanes = [lane["thread"] for lane in server.ask("/api/spans?session=1")["lanes"] if lane["type"] == "calls"]
+            self.assertTrue(set(sampled) & set(lanes), (sampled, lanes))
+            part = server.ask(f"/api/spans?session=1&threads={(set(sampled) & set(lanes)).pop()}")
+            self.assertTrue(part["columns"]["lane"])
 
     def test_record_and_watch_refuses(self):
         for arguments in (["--ui", "--", "true"], ["--ui", "-p", str(self.target.pid), "-p", str(os.getpid())]):

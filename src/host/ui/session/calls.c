@@ -31,10 +31,9 @@ static void *calls_read(void *argument)
 
 	if (model_open_fd(self->file, "recording", &next->model, &self->read_err)) {
 		next->model = NULL;
-	} else if (spans_load(
-			   &next->spans, next->model,
-			   self->origin_ns + (next->model->first.boot_ns -
-					      next->model->first.monotonic_ns))) {
+	} else if (spans_load(&next->spans, next->model,
+			      self->origin_ns + (next->model->first.boot_ns -
+						 next->model->first.monotonic_ns))) {
 		err_set(&self->read_err, -ENOMEM, "calls: no memory");
 		state_free(next);
 	}

@@ -430,7 +430,8 @@ static const char *live_calls_empty(const struct calls *calls, const struct live
 const char *ui_session_calls_empty(struct ui_session *self, bool *ret_is_behind)
 {
 	struct live_job_facts *job = self->job && self->traced ? malloc(sizeof(*job)) : NULL;
-	const char *text = "this session has no traced calls: choose what to trace when you start it";
+	const char *text =
+		"this session has no traced calls: choose what to trace when you start it";
 
 	*ret_is_behind = false;
 	if (!job)
@@ -443,10 +444,13 @@ const char *ui_session_calls_empty(struct ui_session *self, bool *ret_is_behind)
 
 int64_t ui_session_thread(const struct ui_session *self, int64_t number, int32_t tid)
 {
+	const struct model *model = self->store.model;
 	uint32_t live;
 
-	if (!ui_session_is_live(self) || number < 0)
+	if (number < 0)
 		return number;
+	if (!ui_session_is_live(self))
+		return number < model->thread_count ? self->store.sampled[number] : number;
 	return live_thread_find(self->live, tid, &live) ? (int64_t)live : -1;
 }
 

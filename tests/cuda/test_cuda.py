@@ -189,7 +189,10 @@ class Contents(Cuda):
         self.assertIn(device["peak_bytes"], (BYTES, 2 * BYTES, 3 * BYTES))
         streams = [row for row in rows if row["event"] == "device_queue"]
         self.assertEqual(sum(row["work"] for row in streams), len(work))
-        self.assertRegex(limpet("report", self.path).out, r"GB/s +DEVICE +NAME\n")
+        report = limpet("report", self.path).out
+        self.assertRegex(report, r"GB/s +DEVICE +NAME\n")
+        for name in (r"MEMORY_COPY_HOST_TO_DEVICE", r"MEMORY_COPY_DEVICE_TO_HOST", r"kernel_a\(int\*\)"):
+            self.assertRegex(report, rf" GPU 0  {name}\n", "devices are called as they are counted")
 
     def sampled_rows(self, app):
         """What the report says of launches that samples fell into, and of idle devices."""

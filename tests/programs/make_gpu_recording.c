@@ -295,7 +295,7 @@ static void do_hip(uint64_t tick, uint64_t round)
 		 (uint64_t[]){ 4096, address, 1, MEMORY_ALLOCATE, 0, 0, 1001, tick });
 	put_copy(4096, 1, 0, tick + 110, tick + 160);
 	put_kernel(1 + round % 2, 1, 1001, tick + 180, tick + 320);
-	put_copy(512, 0, 1, 0, tick + 700);
+	put_copy(512, 0, 1 + round % 2, 0, tick + 700);
 	put_call(&waiter, MEMORY, tick + 910, tick + 940,
 		 (uint64_t[]){ 0, address, 0, MEMORY_FREE, 0, 0, 1001, tick + 900 });
 }

@@ -243,9 +243,10 @@ class Recorded(unittest.TestCase):
 
     def test_traces_are_seen_while_they_come_in(self):
         with Server(cwd=self.folder) as server:
-            session = self.start(server, traces=["io", "alloc"], sample={"hz": 199, "off_cpu": False})
-            self.assertEqual((session["traces"], session["recording"]), (["io", "alloc"], ""))
-            self.assertIn("alloc", session["kinds"], "it can be looked at before the first allocation is there")
+            session = self.start(server, traces=["io", "alloc", "kernel"], sample={"hz": 199, "off_cpu": False})
+            self.assertEqual((session["traces"], session["recording"]), (["io", "alloc", "kernel"], ""))
+            self.assertEqual({"alloc", "gpu"} - set(session["kinds"]), set(), "they can be looked at before the first is there")
+            self.assertNotIn("no traced calls", server.ask("/api/spans?session=1")["empty"])
             spans = server.wait_for("/api/spans?session=1", lambda answer: answer["columns"]["lane"])
             self.assertIn("calls", [lane["type"] for lane in spans["lanes"]])
             # The lane is that of a thread that has samples, too.
@@ -257,7 +258,9 @@ class Recorded(unittest.TestCase):
                             answer["session"]["calls"] > 0 and "alloc" in answer["session"]["kinds"])
             self.check_threads(server)
             self.assertEqual(server.post("/api/sessions/1/detach").json()["session"]["state"], "detached")
-            self.assertTrue(server.ask("/api/spans?session=1")["columns"]["lane"])
+            spans = server.wait_for("/api/spans?session=1", lambda answer: not answer["is_behind"])
+            self.assertTrue(spans["columns"]["lane"])
+            self.assertEqual(spans["empty"], "")
             self.assertEqual(server.end(), 0)
         self.assertEqual(os.listdir(self.folder), [])
         self.assertIsNone(self.target.poll())
@@ -313,6 +316,12 @@ class Recorded(unittest.TestCase):
         summary = self.report(path)
         self.assertGreater(min(summary["samples"], summary["calls"]), 0)
         self.assertIsNone(self.target.poll())
+        with Server(path) as server:  # Opened, calls are those of the threads that have samples.
+            sampled = server.ask("/api/threads?session=1")["columns"]["number"]
+            lanes = [lane["thread"] for lane in server.ask("/api/spans?session=1")["lanes"] if lane["type"] == "calls"]
+            self.assertTrue(set(sampled) & set(lanes), (sampled, lanes))
+            part = server.ask(f"/api/spans?session=1&threads={(set(sampled) & set(lanes)).pop()}")
+            self.assertTrue(part["columns"]["lane"])
 
     def test_record_and_watch_refuses(self):
         for arguments in (["--ui", "--", "true"], ["--ui", "-p", str(self.target.pid), "-p", str(os.getpid())]):

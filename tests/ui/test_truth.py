@@ -220,7 +220,8 @@ class Calls(unittest.TestCase):
         spans = answer["columns"]
         self.assertEqual(sum(spans["count"]), sum(lane["spans"] for lane in answer["lanes"]))
         self.assertEqual({lane["type"] for lane in answer["lanes"]} & {"calls", "queue"}, {"calls", "queue"})
-        self.assertLessEqual({"GPU 0 queue of compute", "GPU 0 copies of thread 1001"}, {lane["title"] for lane in answer["lanes"]})
+        self.assertLessEqual({"GPU 0 queue of compute", "GPU 0 copies of thread 1001", "GPU 0 copies to the host of thread 1001",
+                              "GPU 1 copies to the host of thread 1001"}, {lane["title"] for lane in answer["lanes"]})
         # Nothing on one level of a lane lies over another.
         last = {}
         for row in sorted(zip(spans["lane"], spans["level"], spans["begin"], spans["end"])):

@@ -130,6 +130,48 @@ static void misses_none_that_came_out_of_order(void **state)
 	}
 }
 
+/* Nor does the picture, which has only those of its window. */
+static void a_window_has_all_that_ended_in_it(void **state)
+{
+	static const unsigned times[] = { 100, 200, 500, 600, 300, 400, 700 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+		take(7, times[i], 0x1000, 3);
+	for (uint64_t until_ns = 250; until_ns <= 800; until_ns += 50) {
+		struct picture *picture = picture_of(0, 200, until_ns);
+		size_t expected = 0;
+
+		for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+			expected += times[i] >= until_ns - 200 && times[i] <= until_ns;
+		assert_int_equal(picture->samples, expected);
+		picture_free(picture);
+	}
+}
+
+static int count_kept(struct model *model, void *context)
+{
+	*(size_t *)context = model->samples->kept_count;
+	return 0;
+}
+
+/* While it is kept, all that came before it is looked at. */
+static void a_late_one_is_forgotten(void **state)
+{
+	size_t count;
+
+	(void)state;
+	for (unsigned i = 1; i <= 50; i++)
+		take(7, 1000 + i, 0x1000, 3);
+	take(7, 1, 0x1000, 3);
+	assert_int_equal(live_read_around(live, 1040, count_kept, &count), 0);
+	assert_int_equal(count, 51);
+	for (unsigned i = 51; i <= 1000; i++)
+		take(7, 1000 + i, 0x1000, 3);
+	assert_int_equal(live_read_around(live, 1991, count_kept, &count), 0);
+	assert_int_equal(count, 10);
+}
+
 static int count_stacks(struct model *model, void *context)
 {
 	*(size_t *)context = model->samples->stack_count;
@@ -335,6 +377,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(adds_up_what_is_in_the_window, setup, teardown),
 		cmocka_unit_test_setup_teardown(misses_none_that_came_out_of_order, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(a_window_has_all_that_ended_in_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_late_one_is_forgotten, setup_small, teardown),
 		cmocka_unit_test_setup_teardown(samples_come_while_others_are_read, setup_small,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_reader_sees_what_came_since, setup, teardown),

@@ -185,6 +185,8 @@ const char *call_cut_text(const struct call *call);
 
 /* The value of that kind, when the function has one. */
 bool call_value(const struct call *call, enum value_kind kind, uint64_t *ret);
+/* The device whose work it is: of a copy to the host the one that it comes from; 0: none. */
+uint64_t call_device(const struct call *call);
 
 /* Is it something that a device did? */
 static inline bool call_is_work(const struct call *call)

@@ -89,6 +89,16 @@ bool call_value(const struct call *call, enum value_kind kind, uint64_t *ret)
 	return false;
 }
 
+uint64_t call_device(const struct call *call)
+{
+	uint64_t device = 0;
+
+	call_value(call, VALUE_DEVICE, &device);
+	if (!device)
+		call_value(call, VALUE_FROM_DEVICE, &device);
+	return device;
+}
+
 static const char *const direction_names[COPY_DIRECTIONS] = {
 	[COPY_UNKNOWN] = "MEMORY_COPY_NONE",
 	[COPY_HOST_TO_HOST] = "MEMORY_COPY_HOST_TO_HOST",

@@ -261,8 +261,7 @@ static int live_add(struct live *self, const struct sample *sample, const struct
 	if (self->language > LANGUAGE_NATIVE && stack == STACK_NONE)
 		return 0;
 	self->kept->items[self->kept_count++] = recorded_sample_of(sample, thread, stack);
-	self->latest_ns = MAX(self->latest_ns, sample->time_ns);
-	self->late_ns = MAX(self->late_ns, self->latest_ns - sample->time_ns);
+	live_note_time(self, sample->time_ns);
 	self->counts.seen++;
 	self->counts.ends[sample->end]++;
 	return 0;

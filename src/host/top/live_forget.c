@@ -79,6 +79,14 @@ static void take_processes(struct model *from, struct model *to)
 	from->process_count = 0;
 }
 
+/* As of those that are left: one that came very late is not remembered for good. */
+static void late_find(struct live *live)
+{
+	live->latest_ns = live->late_ns = 0;
+	for (size_t i = 0; i < live->kept_count; i++)
+		live_note_time(live, live->kept->items[i].time_ns);
+}
+
 /* Somebody may be reading those that are there: the others move. */
 static int drop_samples(struct live *live, size_t count)
 {
@@ -91,6 +99,7 @@ static int drop_samples(struct live *live, size_t count)
 	memcpy(newer->items, live->kept->items + count, live->kept_count * sizeof(*newer->items));
 	live_kept_unref(live->kept);
 	live->kept = newer;
+	late_find(live);
 	return 0;
 }
 

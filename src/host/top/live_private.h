@@ -44,7 +44,7 @@ struct live {
 	uint64_t renames;    /* of threads */
 	struct live_kept *kept;
 	size_t kept_count;
-	uint64_t latest_ns, late_ns; /* the latest end so far; how long after it others came */
+	uint64_t latest_ns, late_ns; /* the latest end of them; how long after it others came */
 	size_t stale_count;          /* samples that have left since the tables were made */
 	struct table processes;      /* (pid, 0): the number of the program that it runs now */
 	unsigned language;
@@ -73,6 +73,13 @@ int live_thread(struct live *live, uint32_t process, pid_t tid, const char *name
 /* One more thread of a model, with the next number. */
 int live_thread_add(struct model *model, size_t *room, const struct model_process *process,
 		    pid_t tid, const char *name) MUST_CHECK;
+
+/* One more has come. */
+static inline void live_note_time(struct live *live, uint64_t time_ns)
+{
+	live->latest_ns = MAX(live->latest_ns, time_ns);
+	live->late_ns = MAX(live->late_ns, live->latest_ns - time_ns);
+}
 
 /* The oldest samples leave, until there is room for one more with a deep stack. */
 int live_forget(struct live *live) MUST_CHECK;

@@ -6,6 +6,9 @@
 
 #include "shared/base/macros.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 /* They lie in the order of their times, but for what came by different ways in one moment. */
 static void samples_choose(struct live_view *view, uint64_t from_ns, uint64_t until_ns)
 {
@@ -20,17 +23,50 @@ static void samples_choose(struct live_view *view, uint64_t from_ns, uint64_t un
 	view->model->samples->kept_count = end - first;
 }
 
+static bool is_in(const struct recorded_sample *sample, uint64_t from_ns, uint64_t until_ns)
+{
+	return sample->time_ns >= from_ns && sample->time_ns <= until_ns;
+}
+
+/* Those that were chosen without the others among them; *ret is the caller's to free. */
+static int samples_filter(struct samples *samples, uint64_t from_ns, uint64_t until_ns,
+			  struct recorded_sample **ret)
+{
+	size_t count = 0, all = samples->kept_count;
+
+	while (count < all && is_in(&samples->kept[count], from_ns, until_ns))
+		count++;
+	if (count == all)
+		return 0;
+	*ret = calloc(all, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	count = 0;
+	for (size_t i = 0; i < all; i++)
+		if (is_in(&samples->kept[i], from_ns, until_ns))
+			(*ret)[count++] = samples->kept[i];
+	samples->kept = *ret;
+	samples->kept_count = count;
+	return 0;
+}
+
 int live_read(struct live *self, uint64_t from_ns, uint64_t until_ns, live_reader *read,
 	      void *context)
 {
+	struct recorded_sample *filtered = NULL;
 	int r;
 
 	pthread_mutex_lock(&self->reading);
 	r = live_view_update(self);
 	if (!r) {
-		samples_choose(&self->view, from_ns, until_ns);
-		r = read(self->view.model, context);
+		samples_choose(&self->view, from_ns - MIN(from_ns, self->view.late_ns), until_ns);
+		r = samples_filter(self->view.model->samples, from_ns, until_ns, &filtered);
 	}
+	if (!r)
+		r = read(self->view.model, context);
+	if (filtered)
+		samples_choose(&self->view, UINT64_MAX, UINT64_MAX);
+	free(filtered);
 	pthread_mutex_unlock(&self->reading);
 	return r;
 }

@@ -82,7 +82,7 @@ static int report_take(const struct call *call, void *context)
 
 static int add_up(struct recording_report *report)
 {
-	if (summary_init(&report->summary, report->model) ||
+	if (report_agents_init(report) || summary_init(&report->summary, report->model) ||
 	    allocations_init(&report->allocations, report->model) ||
 	    descriptors_init(&report->descriptors, report->model) ||
 	    syscalls_init(&report->syscalls, report->model) ||
@@ -118,6 +118,7 @@ static void report_done(struct recording_report *report)
 	api_errors_done(&report->api_errors);
 	syscalls_done(&report->syscalls);
 	window_summary_done(&report->windows);
+	report_agents_done(report);
 	model_free(report->model);
 }
 

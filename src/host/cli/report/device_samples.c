@@ -21,25 +21,28 @@ static void print_launch(const struct device_samples *samples, const struct samp
 	      printable(sampled_row_place(samples, row, place, sizeof(place)), name));
 }
 
-static void print_idle(const struct device_samples *samples, const struct sampled_row *row)
+static void print_idle(const struct recording_report *report, const struct sampled_row *row)
 {
-	char place[NAME_MAX_SHOWN], name[NAME_MAX_SHOWN], thread[NAME_MAX_SHOWN];
+	char place[NAME_MAX_SHOWN], name[NAME_MAX_SHOWN], thread[NAME_MAX_SHOWN], device[32];
 
-	print(stdout, "%10" PRIu64 " %7" PRIu64 "  %-16s  %s\n", row->count, row->device,
+	print(stdout, "%10" PRIu64 " %7s  %-16s  %s\n", row->count,
+	      report_device_name(report, row->process, row->device, device, sizeof(device)),
 	      printable(row->thread->name, thread),
-	      printable(sampled_row_place(samples, row, place, sizeof(place)), name));
+	      printable(sampled_row_place(&report->device_samples, row, place, sizeof(place)),
+			name));
 }
 
-static void print_rows(const struct device_samples *samples, uint32_t from, uint32_t to,
+static void print_rows(const struct recording_report *report, uint32_t from, uint32_t to,
 		       const struct report_style *style)
 {
+	const struct device_samples *samples = &report->device_samples;
 	uint32_t shown = style->limit ? (uint32_t)MIN(to - from, style->limit) : to - from;
 
 	for (uint32_t i = from; i < from + shown; i++) {
 		if (samples->rows[i].kernel)
 			print_launch(samples, &samples->rows[i]);
 		else
-			print_idle(samples, &samples->rows[i]);
+			print_idle(report, &samples->rows[i]);
 	}
 	if (from + shown < to)
 		print(stdout, "%10s and %u more (-n 0 shows all)\n", "", to - from - shown);
@@ -58,12 +61,12 @@ void report_device_samples_print(const struct recording_report *report,
 		      "\nkernels: where they were launched, of launches that a sample fell into\n"
 		      "%10s  %-*s  %s\n",
 		      "KERNELS", KERNEL_SHOWN, "NAME", "LAUNCHED BY");
-	print_rows(samples, 0, launches, style);
+	print_rows(report, 0, launches, style);
 	if (launches < samples->count)
 		print(stdout,
 		      "\ndevices without work: what threads did meanwhile\n%10s %7s  %-16s  %s\n",
 		      "SAMPLES", "DEVICE", "THREAD", "FUNCTION");
-	print_rows(samples, launches, samples->count, style);
+	print_rows(report, launches, samples->count, style);
 }
 
 static void row_print_json(struct json *json, const struct device_samples *samples,

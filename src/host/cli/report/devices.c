@@ -6,20 +6,56 @@
 #include "host/core/text/json.h"
 #include "host/core/text/print.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static uint64_t length_ns(const struct device_row *row)
 {
 	return row->last_ns - row->first_ns;
 }
 
-static const char *row_name(const struct device_row *row, char *buffer, size_t room)
+int report_agents_init(struct recording_report *report)
+{
+	const struct model *model = report->model;
+	int r = 0;
+
+	report->agents = calloc(MAX(model->process_count, 1u), sizeof(*report->agents));
+	if (!report->agents)
+		return -ENOMEM;
+	for (uint32_t i = 0; !r && i < model->process_count; i++)
+		r = agents_init(&report->agents[i], model->processes[i]);
+	return r;
+}
+
+void report_agents_done(struct recording_report *report)
+{
+	for (uint32_t i = 0; report->agents && i < report->model->process_count; i++)
+		agents_done(&report->agents[i]);
+	free(report->agents);
+}
+
+const char *report_device_name(const struct recording_report *report,
+			       const struct model_process *process, uint64_t device, char *ret,
+			       size_t room)
+{
+	bool is_new;
+	const struct agent *agent = agents_find(&report->agents[process->number], device, &is_new);
+
+	snprintf(ret, room, "?");
+	if (agent)
+		agent_label(agent, AGENT_TYPE_RELATIVE, ret, room);
+	return ret;
+}
+
+static const char *row_name(const struct recording_report *report, const struct device_row *row,
+			    char *buffer, size_t room)
 {
 	const char *queue = names_find(&row->process->names, NAME_QUEUE, row->queue);
 
 	if (!row->is_queue)
-		snprintf(buffer, room, "device %" PRIu64, row->device);
+		report_device_name(report, row->process, row->device, buffer, room);
 	else if (queue[0])
 		print_into(buffer, room, "  %s", queue);
 	else
@@ -27,7 +63,8 @@ static const char *row_name(const struct device_row *row, char *buffer, size_t r
 	return buffer;
 }
 
-static void row_print(const struct device_row *row, const struct report_style *style)
+static void row_print(const struct recording_report *report, const struct device_row *row,
+		      const struct report_style *style)
 {
 	char name[NAME_MAX_SHOWN], shown[NAME_MAX_SHOWN], peak[24] = "";
 	double unit = (double)style->unit_ns;
@@ -42,7 +79,7 @@ static void row_print(const struct device_row *row, const struct report_style *s
 	      row->gaps.mean_ns / unit, (double)row->gaps.most_ns / unit,
 	      (double)row->not_launched_ns / unit, (double)row->launched_ns / unit,
 	      row->delay.mean_ns / unit, (double)row->delay.least_ns / unit, peak,
-	      printable(row_name(row, name, sizeof(name)), shown));
+	      printable(row_name(report, row, name, sizeof(name)), shown));
 }
 
 void report_devices_print(const struct recording_report *report, const struct report_style *style)
@@ -61,7 +98,7 @@ void report_devices_print(const struct recording_report *report, const struct re
 	      "WORK", busy, "%", "GAPS", "AVERAGE", "LONGEST", "NOT LAUNCHED", "LAUNCHED", "DELAY",
 	      "MIN", "PEAK BYTES", "DEVICE");
 	for (uint32_t i = 0; i < shown; i++)
-		row_print(&time->rows[i], style);
+		row_print(report, &time->rows[i], style);
 	if (shown < time->count)
 		print(stdout, "%10s and %u more (-n 0 shows all)\n", "", time->count - shown);
 }

@@ -79,6 +79,8 @@ static void print_work(struct json *json, const struct recording_report *report,
 		  work_events[row->domain] ? work_events[row->domain] : domain_name(row->domain));
 	json_signed(json, "pid", row->process->pid);
 	json_number(json, "device", row->device);
+	if (row->owner != row->device)
+		json_number(json, "from_device", row->owner);
 	json_text(json, "name", row->name);
 	if (row->domain != DOMAIN_KERNEL)
 		json_number(json, "bytes", row->bytes);

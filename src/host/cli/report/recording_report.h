@@ -4,6 +4,7 @@
 #pragma once
 
 #include "host/core/err.h"
+#include "host/export/amd/agents.h"
 #include "host/model/calls/allocations.h"
 #include "host/model/calls/api_errors.h"
 #include "host/model/calls/descriptors.h"
@@ -31,6 +32,7 @@ struct recording_report {
 	struct api_errors api_errors;
 	struct syscalls syscalls;
 	struct window_summary windows;
+	struct agents *agents; /* of each process */
 };
 
 /* How it is written on paper. */
@@ -49,6 +51,12 @@ void report_print_json(const struct recording_report *report);
 
 /* Members of the summary: totals, drops, and how the recording ended. */
 struct json;
+/* What devices are called (devices.c): "GPU 0".  0 or -ENOMEM. */
+int report_agents_init(struct recording_report *report) MUST_CHECK;
+void report_agents_done(struct recording_report *report);
+const char *report_device_name(const struct recording_report *report,
+			       const struct model_process *process, uint64_t device, char *ret,
+			       size_t room);
 /* How devices spent their time, and what their runtimes refused (devices.c). */
 void report_devices_print(const struct recording_report *report, const struct report_style *style);
 void report_api_errors_print(const struct recording_report *report,

@@ -381,7 +381,7 @@ static void print_threads(const struct recording_report *report, const struct re
 static void print_work_row(const struct recording_report *report, const struct work_row *row,
 			   const struct report_style *style)
 {
-	char name[NAME_MAX_SHOWN];
+	char name[NAME_MAX_SHOWN], device[32];
 
 	print_statistics(&row->statistics, style);
 	print_share(row->statistics.total_ns, report->work.domains[row->domain].total_ns);
@@ -390,7 +390,9 @@ static void print_work_row(const struct recording_report *report, const struct w
 	if (row->domain == DOMAIN_COPY)
 		print(stdout, " %8.3f",
 		      (double)row->bytes / (double)MAX(row->statistics.total_ns, 1u));
-	print(stdout, " %6" PRIu64 "  %s\n", row->device, printable(row->name, name));
+	print(stdout, " %6s  %s\n",
+	      report_device_name(report, row->process, row->owner, device, sizeof(device)),
+	      printable(row->name, name));
 }
 
 /* One table for each domain; rows are sorted by domain. */

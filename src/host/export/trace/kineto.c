@@ -138,14 +138,6 @@ static int64_t stream_number(const struct call *call)
 	return (int64_t)stream;
 }
 
-/* A copy to the host is work of the device that it comes from. */
-static uint64_t call_device(const struct call *call)
-{
-	uint64_t device = value_of(call, VALUE_DEVICE);
-
-	return device ? device : value_of(call, VALUE_FROM_DEVICE);
-}
-
 static int track_find(struct kineto *kineto, const struct call *call, struct track *ret)
 {
 	const struct agent *agent;

@@ -139,6 +139,22 @@ static int work_tracks_add(struct work_tracks *tracks, const struct call *call, 
 	return 0;
 }
 
+/* Whose lane a copy to the host is in: of its source. */
+#define TO_HOST 0x80u
+
+static uint64_t track_device(const struct work_tracks *tracks, const struct call *call,
+			     unsigned *domain)
+{
+	uint64_t device = value_or_0(call, VALUE_DEVICE);
+
+	if (has_no_device(call))
+		return UINT32_MAX;
+	if (device || *domain != DOMAIN_COPY || !tracks->is_by_source)
+		return device;
+	*domain |= TO_HOST;
+	return call_device(call);
+}
+
 int work_tracks_find(struct work_tracks *tracks, const struct call *call, uint32_t *ret_number,
 		     bool *ret_is_new)
 {
@@ -146,9 +162,7 @@ int work_tracks_find(struct work_tracks *tracks, const struct call *call, uint32
 	bool is_stream = tracks->is_by_stream && (domain == DOMAIN_KERNEL || domain == DOMAIN_COPY);
 	uint64_t second = is_stream ? value_or_0(call, VALUE_STREAM)
 				    : value_or_0(call, track_words[domain].second);
-	uint64_t device = is_stream             ? 0
-			  : has_no_device(call) ? UINT32_MAX
-						: value_or_0(call, VALUE_DEVICE);
+	uint64_t device = is_stream ? 0 : track_device(tracks, call, &domain);
 	uint64_t owner = (uint64_t)call->process->number << 8 | (is_stream ? 0 : domain);
 	bool is_full = tracks->max && tracks->count >= tracks->max;
 	struct table_entry *entry;

@@ -17,6 +17,7 @@ struct work_tracks {
 	const struct model *model;
 	enum agent_index agent_index;
 	bool is_by_stream;
+	bool is_by_source;     /* copies to the host are apart by where they come from */
 	struct agents *agents; /* of each process */
 	struct work_track *items;
 	uint32_t count;

@@ -225,20 +225,9 @@ static int idle_add(struct device_samples *self, const struct call *call, uint64
 	return 0;
 }
 
-/* A copy to the host is work of the device that it comes from. */
-static uint64_t device_of(const struct call *call)
-{
-	uint64_t device = 0;
-
-	call_value(call, VALUE_DEVICE, &device);
-	if (!device)
-		call_value(call, VALUE_FROM_DEVICE, &device);
-	return device;
-}
-
 static int gap_add(struct device_samples *self, const struct call *call)
 {
-	uint64_t device = device_of(call), last_ns;
+	uint64_t device = call_device(call), last_ns;
 	bool is_new;
 	struct table_entry *entry =
 		table_make(&self->devices, call->process->number, device, &is_new);

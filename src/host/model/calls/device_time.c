@@ -57,20 +57,9 @@ static void row_add(struct device_row *row, const struct call *call, uint64_t ca
 		statistics_add(&row->delay, call->begin_ns - cause_ns);
 }
 
-/* A copy to the host is work of the device that it comes from. */
-static uint64_t device_of(const struct call *call)
-{
-	uint64_t device = 0;
-
-	call_value(call, VALUE_DEVICE, &device);
-	if (!device)
-		call_value(call, VALUE_FROM_DEVICE, &device);
-	return device;
-}
-
 static int work_add(struct device_time *self, const struct model *model, const struct call *call)
 {
-	uint64_t device = device_of(call), queue = 0, cause = 0;
+	uint64_t device = call_device(call), queue = 0, cause = 0;
 	bool has_queue = call_value(call, VALUE_QUEUE, &queue);
 	struct device_row *row;
 
@@ -89,7 +78,7 @@ static int work_add(struct device_time *self, const struct model *model, const s
 
 static int block_add(struct device_time *self, const struct call *call, uint64_t address)
 {
-	uint64_t device = device_of(call), bytes = 0;
+	uint64_t device = call_device(call), bytes = 0;
 	struct device_row *row = row_find(self, call, device, false, 0);
 	bool is_new;
 	struct table_entry *entry =

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct work_row *add_row(struct work *work, const struct call *call, uint64_t device)
+static struct work_row *add_row(struct work *work, const struct call *call, uint64_t owner)
 {
 	struct work_row *row;
 
@@ -20,7 +20,8 @@ static struct work_row *add_row(struct work *work, const struct call *call, uint
 	*row = (struct work_row){ .domain = call->function->domain,
 				  .name = strdup(call_name(call)),
 				  .process = call->process,
-				  .device = device };
+				  .owner = owner };
+	call_value(call, VALUE_DEVICE, &row->device);
 	work->count += row->name != NULL;
 	return row->name ? row : NULL;
 }
@@ -28,14 +29,13 @@ static struct work_row *add_row(struct work *work, const struct call *call, uint
 static struct work_row *find_row(struct work *work, const struct call *call)
 {
 	const char *name = call_name(call);
-	uint64_t device = 0;
+	uint64_t owner = call_device(call);
 	struct table_entry *entry;
 	bool is_new;
 
-	call_value(call, VALUE_DEVICE, &device);
-	entry = table_make(&work->by_name, (uint64_t)call->process->number << 32 ^ device,
+	entry = table_make(&work->by_name, (uint64_t)call->process->number << 32 ^ owner,
 			   hash_bytes(name, strlen(name)) + call->function->domain, &is_new);
-	if (!entry || (is_new && !add_row(work, call, device)))
+	if (!entry || (is_new && !add_row(work, call, owner)))
 		return NULL;
 	if (is_new)
 		entry->value = work->count;

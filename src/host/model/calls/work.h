@@ -12,8 +12,9 @@ struct work_row {
 	unsigned domain;
 	char *name;
 	const struct model_process *process;
-	uint64_t device;
-	uint64_t bytes; /* not of kernels */
+	uint64_t device; /* as recorded: of a copy the one that it goes to */
+	uint64_t owner;  /* whose work it is, see call_device() */
+	uint64_t bytes;  /* not of kernels */
 	struct statistics statistics;
 };
 

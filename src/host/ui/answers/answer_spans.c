@@ -13,9 +13,6 @@
 
 #define ROWS_MAX 1000000u
 
-static const char no_calls[] =
-	"this session has no traced calls: choose what to trace when you start it";
-
 static const char *const lane_type_names[] = {
 	[LANE_CALLS] = "calls",
 	[LANE_MARKERS] = "markers",
@@ -249,6 +246,14 @@ static void limits_write(struct json *json, const struct drawing *self)
 	json_text(json, "limited", text);
 }
 
+static void empty_write(struct json *json, struct ui_session *session)
+{
+	bool is_behind;
+
+	json_text(json, "empty", ui_session_calls_empty(session, &is_behind));
+	json_bool(json, "is_behind", is_behind);
+}
+
 int answer_spans(struct ui *ui, const struct ui_command *command, struct reply *reply,
 		 struct err *err)
 {
@@ -271,7 +276,7 @@ int answer_spans(struct ui *ui, const struct ui_command *command, struct reply *
 		return err_set(err, r, "calls: no memory");
 	lanes_describe(&columns.facts, session);
 	limits_write(&columns.facts, &self);
-	json_text(&columns.facts, "empty", session->calls.shown.spans.count ? "" : no_calls);
+	empty_write(&columns.facts, session);
 	return reply_columns(reply, &columns, command->is_json, err);
 }
 
@@ -330,7 +335,7 @@ int answer_flows(struct ui *ui, const struct ui_command *command, struct reply *
 		flow_write(&columns, &to, spans_cause(spans, work), work);
 	}
 	json_number(&columns.facts, "more", end - last);
-	json_text(&columns.facts, "empty", spans->count ? "" : no_calls);
+	empty_write(&columns.facts, session);
 	return reply_columns(reply, &columns, command->is_json, err);
 }
 

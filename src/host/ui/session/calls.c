@@ -7,6 +7,8 @@
 #include "host/core/threads/quiet_thread.h"
 #include "host/ui/session/live_job.h"
 
+#include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Between two readings; and so many times as long as one took. */
@@ -26,14 +28,15 @@ static void *calls_read(void *argument)
 {
 	struct calls *self = argument;
 	struct calls_state *next = &self->next;
-	struct err ignored = { 0 };
 
-	if (model_open_fd(self->file, "recording", &next->model, &ignored))
+	if (model_open_fd(self->file, "recording", &next->model, &self->read_err)) {
 		next->model = NULL;
-	else if (spans_load(&next->spans, next->model,
-			    self->origin_ns +
-				    (next->model->first.boot_ns - next->model->first.monotonic_ns)))
+	} else if (spans_load(&next->spans, next->model,
+			      self->origin_ns + (next->model->first.boot_ns -
+						 next->model->first.monotonic_ns))) {
+		err_set(&self->read_err, -ENOMEM, "calls: no memory");
 		state_free(next);
+	}
 	self->took_ns = now_ns() - self->began_ns;
 	self->is_read = true;
 	return NULL;
@@ -44,6 +47,7 @@ static void calls_take(struct calls *self)
 {
 	pthread_join(self->reading, NULL);
 	self->is_reading = false;
+	self->err = self->read_err;
 	self->rests_until_ns = self->began_ns + REST_NS + self->took_ns * REST_FACTOR;
 	if (!self->next.model)
 		return;
@@ -57,12 +61,17 @@ static void calls_begin(struct calls *self, const struct live_job *job, uint64_t
 	self->began_ns = now_ns();
 	self->next.bytes = bytes;
 	self->is_read = false;
+	self->read_err = (struct err){ 0 };
 	self->file = live_job_file(job);
-	if (self->file < 0)
+	if (self->file < 0) {
+		err_set(&self->err, self->file, "calls: %s", strerror(-self->file));
 		return;
+	}
 	self->is_reading = !quiet_thread(&self->reading, calls_read, self);
-	if (!self->is_reading)
-		close(self->file);
+	if (self->is_reading)
+		return;
+	err_set(&self->err, -EAGAIN, "calls: no thread to read them");
+	close(self->file);
 }
 
 void calls_follow(struct calls *self, const struct live_job *job, uint64_t bytes,

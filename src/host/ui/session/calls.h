@@ -29,6 +29,7 @@ struct calls {
 	int file;
 	uint64_t origin_ns; /* CLOCK_MONOTONIC */
 	uint64_t began_ns, took_ns, rests_until_ns;
+	struct err err, read_err; /* of the last reading that is over; of the one that goes on */
 };
 
 /* Shows what was read meanwhile, and begins to read again where the file has grown.  `origin_ns` is

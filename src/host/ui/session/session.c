@@ -117,6 +117,7 @@ static int job_begin(struct ui_session *self, bool off_cpu, struct err *err)
 
 	if (trace->domains & trace_domains_named("alloc"))
 		trace->alloc_sample = ALLOC_SAMPLE;
+	self->traced = trace_domains(trace);
 	if (!r)
 		r = live_job_start(&self->job, &options, err);
 	if (!r)
@@ -251,6 +252,7 @@ int ui_session_record(struct ui_session **ret, const struct live_job_options *gi
 	if (r)
 		return r;
 	self->version = given->job.recorder.version;
+	self->traced = trace_domains(&options.job.recorder.trace);
 	options.live = self->live;
 	r = live_job_start(&self->job, &options, err);
 	if (r) {
@@ -410,12 +412,45 @@ struct model *ui_session_calls(const struct ui_session *self)
 	return ui_session_is_live(self) ? self->calls.shown.model : self->store.model;
 }
 
+static const char *live_calls_empty(const struct calls *calls, const struct live_job_facts *job,
+				    bool *ret_is_behind)
+{
+	bool is_behind = job->calls && calls->shown.bytes < job->state.bytes;
+
+	*ret_is_behind = is_behind && !calls->err.code;
+	if (calls->shown.spans.count)
+		return "";
+	if (is_behind && calls->err.code)
+		return calls->err.what;
+	return *ret_is_behind || (job->calls && job->state.is_running)
+		       ? "the calls that were traced are being read"
+		       : "none of what is traced was called so far";
+}
+
+const char *ui_session_calls_empty(struct ui_session *self, bool *ret_is_behind)
+{
+	struct live_job_facts *job = self->job && self->traced ? malloc(sizeof(*job)) : NULL;
+	const char *text =
+		"this session has no traced calls: choose what to trace when you start it";
+
+	*ret_is_behind = false;
+	if (!job)
+		return self->calls.shown.spans.count ? "" : text;
+	live_job_look(self->job, job);
+	text = live_calls_empty(&self->calls, job, ret_is_behind);
+	free(job);
+	return text;
+}
+
 int64_t ui_session_thread(const struct ui_session *self, int64_t number, int32_t tid)
 {
+	const struct model *model = self->store.model;
 	uint32_t live;
 
-	if (!ui_session_is_live(self) || number < 0)
+	if (number < 0)
 		return number;
+	if (!ui_session_is_live(self))
+		return number < model->thread_count ? self->store.sampled[number] : number;
 	return live_thread_find(self->live, tid, &live) ? (int64_t)live : -1;
 }
 

@@ -47,6 +47,7 @@ struct ui_session {
 	struct live *live;
 	struct source *source;     /* of one that only samples */
 	struct live_job *job;      /* of one that is recorded */
+	uint32_t traced;           /* bits of the domains that it was asked for */
 	const char *version;       /* of limpet */
 	struct source_facts facts; /* as of the last look */
 	uint64_t lost;             /* by sources before this one */
@@ -85,6 +86,9 @@ const struct call_name *ui_session_call_name(struct ui_session *session, const s
 					     unsigned i);
 /* Calls and work of devices as far as they are known; NULL: there are none. */
 struct model *ui_session_calls(const struct ui_session *session);
+/* Why there are no calls to see, as a sentence.  Of a live session, *ret_is_behind: there are more
+ * of them than were read. */
+const char *ui_session_calls_empty(struct ui_session *session, bool *ret_is_behind);
 /* The number of a thread of those calls among the session's; -1: it has no sample. */
 int64_t ui_session_thread(const struct ui_session *session, int64_t number, int32_t tid);
 

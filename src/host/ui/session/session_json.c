@@ -48,14 +48,15 @@ static void domains_look(const struct model *model, struct sample_facts *ret)
 		}
 }
 
-/* Asked for: there may be some at any time. */
-static bool alloc_is_traced(const struct ui_wish *wish)
+/* OpenCL's and CUDA's bring what devices do along. */
+static bool devices_are_traced(uint32_t domains)
 {
-	uint32_t domains = 0;
-
-	for (unsigned i = 0; i < wish->trace_count; i++)
-		domains |= trace_domains_named(wish->traces[i]);
-	return domains & trace_domains_named("alloc");
+	if (domains & (DOMAIN_BIT(OPENCL) | DOMAIN_BIT(CUDA)))
+		return true;
+	for (unsigned i = 0; i < DOMAINS; i++)
+		if (domains & 1u << i && domain_is_activity(i))
+			return true;
+	return false;
 }
 
 /* What is recorded beside the samples. */
@@ -68,9 +69,14 @@ static void job_facts(struct ui_session *session, struct sample_facts *ret)
 	live_job_look(session->job, job);
 	ret->calls = job->calls;
 	ret->dropped = job->dropped;
-	ret->has_alloc = alloc_is_traced(&session->wish);
+	/* Asked for: there may be some at any time. */
+	ret->has_alloc = session->traced & DOMAIN_BIT(ALLOC);
+	ret->has_gpu = devices_are_traced(session->traced);
 	foreign_copy(ret->recording, sizeof(ret->recording), job->path);
 	free(job);
+	/* Whoever looks at it first, or after its end, finds calls that are read. */
+	if (session->traced && (!session->calls.shown.model || session->state != UI_RECORDING))
+		ui_session_follow(session);
 	if (ui_session_calls(session))
 		domains_look(ui_session_calls(session), ret);
 }

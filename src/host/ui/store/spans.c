@@ -224,6 +224,7 @@ int spans_load(struct spans *ret, struct model *model, uint64_t origin_ns)
 	spans_reserve(ret, model);
 	r = work_tracks_init(&self.tracks, model, AGENT_RELATIVE, /* is_by_stream */ false);
 	self.tracks.max = LANES_MAX;
+	self.tracks.is_by_source = true;
 	if (!r)
 		r = model_each_call(model, span_add, &self);
 	if (!r)

@@ -5,6 +5,7 @@
 
 #include "host/core/room.h"
 #include "host/core/self/address_space.h"
+#include "host/core/table.h"
 #include "host/core/threads/quiet_thread.h"
 #include "host/model/samples/profile.h"
 #include "host/model/span.h"
@@ -232,10 +233,49 @@ void store_add_up(struct store *self)
 		self->is_adding = !quiet_thread(&self->adding, sums_make, self);
 }
 
+static int sampled_note(struct table *table, const struct model_thread *thread)
+{
+	bool is_new;
+	struct table_entry *entry =
+		table_make(table, thread->process->number, (uint64_t)thread->tid, &is_new);
+
+	if (entry && is_new)
+		entry->value = thread->number;
+	return entry ? 0 : -ENOMEM;
+}
+
+/* Whoever samples and whoever traces have a thread of the model each; a sampler has one for each
+ * number of the system's, also where that came again. */
+static int sampled_find(struct store *self)
+{
+	const struct model *model = self->model;
+	struct table table = { 0 };
+	int r = 0;
+
+	self->sampled = calloc((size_t)model->thread_count + 1, sizeof(*self->sampled));
+	for (uint32_t i = 0; !r && i < model->thread_count; i++)
+		if (model->threads[i]->samples)
+			r = sampled_note(&table, model->threads[i]);
+	for (uint32_t i = 0; !r && self->sampled && i < model->thread_count; i++) {
+		const struct model_thread *thread = model->threads[i];
+		const struct table_entry *entry =
+			thread->samples ? NULL
+					: table_find(&table, thread->process->number,
+						     (uint64_t)thread->tid);
+
+		self->sampled[i] = entry ? (uint32_t)entry->value : i;
+	}
+	table_done(&table);
+	return self->sampled ? r : -ENOMEM;
+}
+
 static int store_fill(struct store *self)
 {
 	struct model_span span = model_span(self->model);
 	int r = model_name_late(self->model);
+
+	if (!r)
+		r = sampled_find(self);
 
 	self->begin_ns = span.begin_ns - clock_difference(self->model);
 	self->end_ns = MAX(span.end_ns, span.begin_ns) - clock_difference(self->model);
@@ -273,6 +313,7 @@ void store_close(struct store *store)
 	sums_done(&store->threads);
 	model_free(store->model);
 	free(store->items);
+	free(store->sampled);
 	free(store->block_begins);
 	free(store->least_begins);
 	*store = (struct store){ 0 };

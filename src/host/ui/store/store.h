@@ -31,7 +31,9 @@ struct store {
 	pthread_t adding;
 	bool is_read, is_adding, is_joined;
 	_Atomic bool is_added;
-	bool is_points; /* a sample is a moment: its weight is no time */
+	uint32_t
+		*sampled; /* of each thread: its number, or that of the same one that has samples */
+	bool is_points;   /* a sample is a moment: its weight is no time */
 };
 
 /* Reads the recording.  It must not be moved afterwards. */

@@ -1,7 +1,7 @@
 // The timeline: for each thread whether it ran, waited for a processor or was blocked; under it its traced calls; then
 // the queues of devices, with arrows from the launching call to the work; and counters as curves.
 
-import { jsonGet, tableGet } from "../../core/api";
+import { isShared, jsonGet, tableGet } from "../../core/api";
 import type { App } from "../../core/app";
 import { Surface, textFit } from "../../core/canvas";
 import { frameColour, palette } from "../../core/colour";
@@ -156,10 +156,18 @@ export class Lanes {
 			const numbers = threads.numbers("number"), tids = threads.numbers("tid");
 			this.names = new Map(threads.strings("name").map((name, i) => [numbers[i], `${clean(name) || "unnamed"} ${tids[i]}`]));
 			textSet(this.message, this.states.threads.length || this.spans.size || this.metrics.length ? "" : timeline.text("empty") || "Nothing was seen in this stretch of time.");
-			textSet(this.missing, [spans.text("limited"), this.states.threads.length && !this.states.hasOffCpu ? "waits were not sampled" : "", this.unseen()].filter(Boolean).join(" · "));
+			textSet(this.missing, [spans.text("limited"), this.app.session?.calls ? spans.text("empty") : "", this.states.threads.length && !this.states.hasOffCpu ? "waits were not sampled" : "", this.unseen()].filter(Boolean).join(" · "));
 			this.repaint();
+			if (spans.meta.is_behind === true && !this.app.isRecording && !isShared())
+				window.setTimeout(() => this.again(), 1000);
 		}, why => textSet(this.message, why));
 		this.surface.ask();
+	}
+
+	// Calls are read after the session has ended, too.
+	private again(): void {
+		this.loader.forget();
+		this.refresh();
 	}
 
 	// A wait is seen when it ends: threads that sleep all the time have no lane yet.

@@ -1,7 +1,7 @@
 /*
- * Finds CUPTI: the one that the measured process has mapped, then where the loader finds it, then
- * where NVIDIA installs it.  That of the process is only loaded where nobody but root and the
- * caller can have put it there, since limpet may be root.
+ * Finds CUPTI: where the loader does, then where NVIDIA installs it; the first that has all that is
+ * called.  That of the measured process is never taken: limpet may be root, and who wrote it is not
+ * known.
  */
 #include "nvml/cupti.h"
 
@@ -9,10 +9,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define ENTRY(member, name)                          \
 	{                                            \
@@ -56,8 +53,9 @@ static const struct entry cupti_entries[] = {
 	ENTRY(sample, "cuptiPmSamplingCounterDataGetSampleInfo"),
 };
 
-static const char *const names[] = { "libcupti.so.13", "libcupti.so.12" };
 static const char *const places[] = {
+	"libcupti.so.13",
+	"libcupti.so.12",
 	"/usr/local/cuda/lib64/libcupti.so.13",
 	"/usr/local/cuda/lib64/libcupti.so.12",
 	"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.13",
@@ -77,31 +75,6 @@ static bool entries_find(struct cupti *ret, void *library, const struct entry *e
 	return true;
 }
 
-/* Only root and the caller can change what is there. */
-static bool place_is_safe(const char *path)
-{
-	struct stat facts;
-
-	if (lstat(path, &facts) || (facts.st_uid && facts.st_uid != geteuid()))
-		return false;
-	return !(facts.st_mode & S_IWOTH) && (!(facts.st_mode & S_IWGRP) || !facts.st_gid);
-}
-
-/* Nor in a folder above. */
-static bool path_is_safe(char *path)
-{
-	char *slash;
-
-	if (path[0] != '/' || !place_is_safe(path))
-		return false;
-	while ((slash = strrchr(path, '/')) && slash != path) {
-		*slash = '\0';
-		if (!place_is_safe(path))
-			return false;
-	}
-	return place_is_safe("/");
-}
-
 /* It looks for libraries of its own in its folder only where the loader would. */
 static void helpers_load(const char *path)
 {
@@ -116,50 +89,29 @@ static void helpers_load(const char *path)
 	}
 }
 
-static void *library_load(const char *path)
+static bool library_take(struct cupti *ret, void *library, const char *path)
 {
+	if (!entries_find(ret, library, cupti_entries, ARRAY_SIZE(cupti_entries))) {
+		dlclose(library);
+		return false;
+	}
 	helpers_load(path);
-	return dlopen(path, RTLD_NOW);
+	return true;
 }
 
-static void *library_load_first(const char *const *paths, size_t count)
+int cupti_open(struct cupti *ret)
 {
-	void *library = NULL;
-
-	for (size_t i = 0; !library && i < count; i++)
-		library = library_load(paths[i]);
-	return library;
-}
-
-static void *library_load_safe(const char *path)
-{
-	char real[PATH_MAX], checked[PATH_MAX];
-
-	if (!path[0] || !realpath(path, real))
-		return NULL;
-	memcpy(checked, real, sizeof(checked));
-	return path_is_safe(checked) ? library_load(real) : NULL;
-}
-
-static void *library_open(const char *path)
-{
-	void *library = library_load_safe(path);
-
-	if (!library)
-		library = library_load_first(names, ARRAY_SIZE(names));
-	return library ? library : library_load_first(places, ARRAY_SIZE(places));
-}
-
-int cupti_open(struct cupti *ret, const char *path)
-{
-	void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *library;
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
+	bool has_old = false;
 
 	if (!cuda || !entries_find(ret, cuda, cuda_entries, ARRAY_SIZE(cuda_entries)))
 		return GPU_PM_REFUSED + 1;
-	library = library_open(path);
-	if (!library)
-		return GPU_PM_NO_LIBRARY + 1;
-	return entries_find(ret, library, cupti_entries, ARRAY_SIZE(cupti_entries))
-		       ? 0
-		       : GPU_PM_OLD_LIBRARY + 1;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		void *library = dlopen(places[i], RTLD_NOW);
+
+		if (library && library_take(ret, library, places[i]))
+			return 0;
+		has_old |= library != NULL;
+	}
+	return (has_old ? GPU_PM_OLD_LIBRARY : GPU_PM_NO_LIBRARY) + 1;
 }

@@ -155,7 +155,7 @@ enum { CUPTI_METRIC_KINDS = 3 };
 
 /* What its calls answer. */
 enum {
-	CUPTI_INVALID_OPERATION = 7,
+	CUPTI_INVALID_PARAMETER = 1,
 	CUPTI_METRIC_IS_UNKNOWN = 17,
 	CUPTI_HARDWARE_BUSY = 26,
 	CUPTI_NOT_SUPPORTED = 27,
@@ -196,6 +196,5 @@ struct cupti {
 	int (*sample)(struct cupti_sample *given);
 };
 
-/* `path`: one that is taken before all others, if only root or this user can have put it there; "":
- * none.  0, or which failure: enum gpu_failure and one. */
-int cupti_open(struct cupti *ret, const char *path);
+/* 0, or which failure: enum gpu_failure and one. */
+int cupti_open(struct cupti *ret);

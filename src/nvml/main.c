@@ -5,6 +5,7 @@
 #include "nvml/pm.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,8 +134,10 @@ static void windows_begin(uint64_t interval_ns)
 /* Before its hardware has no room left. */
 static void samples_take(void)
 {
+	struct pm_failure failure;
+
 	for (size_t i = 0; i < pm.count; i++)
-		pm_device_take(&pm.cupti, &pm.devices[i], &pm.metrics);
+		pm_need(pm_device_take(&pm.cupti, &pm.devices[i], &pm.metrics, &failure), &failure);
 	take_ns = clock_ns() + TAKE_NS;
 }
 
@@ -156,7 +159,7 @@ static void windows_end(uint32_t pid)
 static void samples_end(void)
 {
 	for (size_t i = 0; i < pm.count; i++)
-		pm_device_stop(&pm.cupti, &pm.devices[i], &pm.metrics);
+		pm_device_stop(&pm.cupti, &pm.devices[i]);
 }
 
 static void order_obey(char order, uint64_t interval_ns, uint32_t pid)
@@ -220,14 +223,25 @@ static void listed_tell(const char *name, const char *description)
 	counted_tell(number++, name, description, false);
 }
 
-static int list_run(const char *library)
+static int list_run(void)
 {
 	struct pm_failure failure;
 
-	pm_need(pm_open(&pm, library, &failure), &failure);
+	pm_need(pm_open(&pm, &failure), &failure);
 	pm_need(pm_list(&pm.cupti, &pm.devices[0].chip, listed_tell, &failure), &failure);
 	ready_tell();
 	return 0;
+}
+
+/* A library that does not come back keeps nobody who is gone. */
+static void *end_with_limpet(void *unused)
+{
+	struct pollfd limpet = { LIMPET, 0, 0 };
+
+	while (poll(&limpet, 1, -1) <= 0)
+		;
+	_exit(0);
+	return unused;
 }
 
 int main(int count, char **words)
@@ -235,14 +249,16 @@ int main(int count, char **words)
 	uint64_t interval_ns = count >= 3 ? strtoull(words[1], NULL, 10) * NS_PER_MS : 0;
 	uint32_t pid = count >= 3 ? (uint32_t)strtoul(words[2], NULL, 10) : 0;
 	struct pm_failure failure;
+	pthread_t watcher;
 
+	if (pthread_create(&watcher, NULL, end_with_limpet, NULL))
+		return 2;
 	if (!interval_ns)
-		return count == 5 ? list_run(words[3]) : 2;
+		return count == 4 ? list_run() : 2;
 	devices_open();
-	if (count == 5)
-		pm_need(pm_open(&pm, words[3], &failure) &&
-				pm_prepare(&pm, &nvml, devices, device_count, words[4], interval_ns,
-					   &failure),
+	if (count == 4)
+		pm_need(pm_open(&pm, &failure) && pm_prepare(&pm, &nvml, devices, device_count,
+							     words[3], interval_ns, &failure),
 			&failure);
 	devices_tell();
 	metrics_tell();

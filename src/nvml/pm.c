@@ -28,6 +28,7 @@ static void window_clear(struct pm_device *device)
 {
 	device->has_lost = false;
 	device->begin_ns = device->end_ns = 0;
+	device->time_ns = 0;
 	for (size_t i = 0; i < GPU_COUNTED_MAX; i++)
 		device->sums[i] = device->times_ns[i] = 0;
 }
@@ -72,11 +73,13 @@ static bool config_set(const struct cupti *cupti, const struct pm_device *device
 			    .config_size = config->config_size, .config = config->config,
 			    .buffer_size = BUFFER_BYTES, .interval = period_of(interval_ns),
 			    .trigger = CUPTI_BY_TIME, .keeps = CUPTI_KEEP_OLDEST);
+	int result = cupti->set_config(&set);
 
-	if (!cupti->set_config(&set))
-		return true;
-	set.trigger = CUPTI_BY_CYCLES;
-	return pm_check(cupti, cupti->set_config(&set), failure);
+	if (result == CUPTI_NOT_SUPPORTED || result == CUPTI_INVALID_PARAMETER) {
+		set.trigger = CUPTI_BY_CYCLES;
+		result = cupti->set_config(&set);
+	}
+	return pm_check(cupti, result, failure);
 }
 
 bool pm_device_open(const struct cupti *cupti, struct pm_device *device,
@@ -106,6 +109,7 @@ bool pm_device_start(const struct cupti *cupti, struct pm_device *device,
 
 	window_clear(device);
 	device->is_first = true;
+	device->told_ns = (uint64_t)clock_ns();
 	return pm_check(cupti, cupti->start(&given), failure);
 }
 
@@ -120,6 +124,7 @@ static void sample_add(struct pm_device *device, const struct pm_metrics *metric
 		device->sums[i] += metrics->adds_up[i] ? values[i] : values[i] * time_ns;
 		device->times_ns[i] += time_ns;
 	}
+	device->time_ns += time_ns;
 	if (!device->end_ns)
 		device->begin_ns = sample->begin_ns;
 	device->end_ns = sample->end_ns;
@@ -156,9 +161,9 @@ static void offset_learn(struct pm_device *device)
 	device->has_offset = true;
 }
 
-/* Is there more than the image holds? */
 static bool image_take(const struct cupti *cupti, struct pm_device *device,
-		       const struct pm_metrics *metrics)
+		       const struct pm_metrics *metrics, bool *ret_has_more,
+		       struct pm_failure *failure)
 {
 	struct cupti_decode decoded =
 		CUPTI_GIVEN(struct cupti_decode, has_overflown, .sampler = device->sampler,
@@ -166,55 +171,64 @@ static bool image_take(const struct cupti *cupti, struct pm_device *device,
 	struct cupti_image_info info =
 		CUPTI_GIVEN(struct cupti_image_info, completed, .image = device->image,
 			    .image_size = device->image_size);
-	struct pm_failure unused;
 
-	if (cupti->decode(&decoded) || cupti->image_info(&info)) {
-		device->has_lost = true;
+	if (!pm_check(cupti, cupti->decode(&decoded), failure) ||
+	    !pm_check(cupti, cupti->image_info(&info), failure))
 		return false;
-	}
 	device->has_lost |= decoded.has_overflown;
 	for (size_t i = 0; i < info.completed; i++)
 		sample_take(cupti, device, metrics, i);
 	offset_learn(device);
-	if (!image_clear(cupti, device, &unused))
-		device->has_lost = true;
-	return decoded.reason == CUPTI_IMAGE_IS_FULL && info.completed;
+	*ret_has_more = decoded.reason == CUPTI_IMAGE_IS_FULL && info.completed;
+	return image_clear(cupti, device, failure);
 }
 
-void pm_device_take(const struct cupti *cupti, struct pm_device *device,
-		    const struct pm_metrics *metrics)
+bool pm_device_take(const struct cupti *cupti, struct pm_device *device,
+		    const struct pm_metrics *metrics, struct pm_failure *failure)
 {
-	for (unsigned i = 0; i < ROUNDS_MAX; i++)
-		if (!image_take(cupti, device, metrics))
-			return;
+	bool has_more = true;
+
+	for (unsigned i = 0; has_more && i < ROUNDS_MAX; i++)
+		if (!image_take(cupti, device, metrics, &has_more, failure))
+			return false;
+	return true;
+}
+
+/* One after the other, although the offset is learned meanwhile.  Where all was lost: until now. */
+static void window_times(struct pm_device *device, struct gpu_message *ret)
+{
+	uint64_t offset_ns = (uint64_t)device->offset_ns, told_ns = device->told_ns;
+	bool has_any = device->end_ns != 0;
+
+	ret->begin_ns = has_any ? MAX(device->begin_ns + offset_ns, told_ns) : told_ns;
+	ret->end_ns = has_any ? device->end_ns + offset_ns : (uint64_t)clock_ns();
+	ret->end_ns = MAX(ret->end_ns, ret->begin_ns + 1);
+	device->told_ns = ret->end_ns;
 }
 
 bool pm_device_window(struct pm_device *device, const struct pm_metrics *metrics,
 		      struct gpu_message *ret)
 {
-	bool has_any = device->end_ns != 0;
-
 	*ret = (struct gpu_message){ .magic = GPU_MAGIC,
 				     .kind = GPU_COUNTED_WINDOW,
-				     .device = device->number,
-				     .begin_ns = device->begin_ns + (uint64_t)device->offset_ns,
-				     .end_ns = device->end_ns + (uint64_t)device->offset_ns };
+				     .device = device->number };
+	if (!device->end_ns && !device->has_lost)
+		return false;
+	window_times(device, ret);
 	for (size_t i = 0; i < metrics->count && !device->has_lost; i++) {
-		if (device->times_ns[i] <= 0)
+		if (device->times_ns[i] < device->time_ns) /* some were no numbers */
 			continue;
 		ret->values[i] = device->sums[i] / (metrics->adds_up[i] ? 1 : device->times_ns[i]);
 		ret->present |= 1u << i;
 	}
 	window_clear(device);
-	return has_any;
+	return true;
 }
 
-void pm_device_stop(const struct cupti *cupti, struct pm_device *device,
-		    const struct pm_metrics *metrics)
+void pm_device_stop(const struct cupti *cupti, struct pm_device *device)
 {
 	struct cupti_sampler given =
 		CUPTI_GIVEN(struct cupti_sampler, sampler, .sampler = device->sampler);
 
 	(void)!cupti->stop(&given);
-	pm_device_take(cupti, device, metrics);
 }

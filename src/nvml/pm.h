@@ -39,10 +39,12 @@ struct pm_device {
 	bool is_first;     /* a sample that began before it was started is not ours */
 	int64_t offset_ns; /* of its clock to CLOCK_MONOTONIC */
 	bool has_offset;
+	uint64_t told_ns; /* where the last window ended, by CLOCK_MONOTONIC */
 
 	/* Of the window that is open. */
 	bool has_lost;
 	uint64_t begin_ns, end_ns; /* of the device's clock; end 0: nothing yet */
+	double time_ns;            /* of all samples */
 	double sums[GPU_COUNTED_MAX], times_ns[GPU_COUNTED_MAX];
 };
 
@@ -72,13 +74,12 @@ bool pm_device_open(const struct cupti *cupti, struct pm_device *device,
 bool pm_device_start(const struct cupti *cupti, struct pm_device *device,
 		     struct pm_failure *failure);
 /* Takes what the hardware has so far. */
-void pm_device_take(const struct cupti *cupti, struct pm_device *device,
-		    const struct pm_metrics *metrics);
-/* The window ends, and the next one begins; false: there is nothing in it. */
+bool pm_device_take(const struct cupti *cupti, struct pm_device *device,
+		    const struct pm_metrics *metrics, struct pm_failure *failure);
+/* The window ends, and the next one begins; false: there is nothing in it, and nothing was lost. */
 bool pm_device_window(struct pm_device *device, const struct pm_metrics *metrics,
 		      struct gpu_message *ret);
-void pm_device_stop(const struct cupti *cupti, struct pm_device *device,
-		    const struct pm_metrics *metrics);
+void pm_device_stop(const struct cupti *cupti, struct pm_device *device);
 
 struct pm {
 	struct cupti cupti;
@@ -87,7 +88,7 @@ struct pm {
 	size_t count;
 };
 /* The library, and all devices that it can sample. */
-bool pm_open(struct pm *pm, const char *library, struct pm_failure *failure);
+bool pm_open(struct pm *pm, struct pm_failure *failure);
 /* Those that NVML knows, too, with its numbers, are ready to sample these metrics. */
 bool pm_prepare(struct pm *pm, const struct nvml *nvml, const struct device *known, uint32_t count,
 		const char *metrics, uint64_t interval_ns, struct pm_failure *failure);

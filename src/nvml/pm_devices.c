@@ -21,10 +21,10 @@ static bool cuda_begin(const struct cupti *cupti, int *ret_count, struct pm_fail
 }
 
 /* One that cannot be sampled does not hide the others. */
-bool pm_open(struct pm *pm, const char *library, struct pm_failure *failure)
+bool pm_open(struct pm *pm, struct pm_failure *failure)
 {
 	struct cupti_plain given = CUPTI_GIVEN(struct cupti_plain, unused, .unused = NULL);
-	int count = 0, r = cupti_open(&pm->cupti, library);
+	int count = 0, r = cupti_open(&pm->cupti);
 
 	if (r)
 		return pm_fail(failure, (enum gpu_failure)(r - 1), "libcuda.so.1 is not there");
@@ -47,7 +47,7 @@ static uint32_t number_find(const struct pm *pm, const struct pm_device *device,
 	char bus[BUS_ROOM] = "";
 	void *handle = NULL;
 
-	if (count == 1)
+	if (count == 1 && pm->count == 1)
 		return 0;
 	if (!nvml->device_by_bus ||
 	    pm->cupti.cuda_bus(bus, sizeof(bus), (int)device->chip.device) ||

@@ -40,7 +40,7 @@ static enum gpu_failure failure_of(int result)
 {
 	if (result == CUPTI_NO_RIGHTS || result == CUPTI_NO_RIGHTS_VIRTUAL)
 		return GPU_PM_NO_RIGHTS;
-	if (result == CUPTI_INVALID_OPERATION || result == CUPTI_HARDWARE_BUSY)
+	if (result == CUPTI_HARDWARE_BUSY)
 		return GPU_PM_HELD;
 	if (result == CUPTI_NOT_SUPPORTED ||
 	    (result >= CUPTI_NOT_FOR_DEVICES_FIRST && result <= CUPTI_NOT_FOR_DEVICES_LAST))
@@ -110,8 +110,8 @@ static void host_free(const struct cupti *cupti, struct cupti_config *config)
 {
 	struct cupti_host ended = CUPTI_GIVEN(struct cupti_host, host, .host = config->host);
 
-	free(config->config);
 	(void)!cupti->host_free(&ended);
+	free(config->config);
 }
 
 /* Alone: is it there? */
@@ -164,10 +164,17 @@ static bool ends_with(const char *text, const char *end)
 	return length >= end_length && !strcmp(text + length - end_length, end);
 }
 
+/* Over all units of a chip, or for each of them: both are counts, and add up over time. */
 static void metric_add(struct pm_metrics *metrics, const char *name)
 {
 	metrics->names[metrics->count] = name;
-	metrics->adds_up[metrics->count++] = ends_with(name, ".sum");
+	metrics->adds_up[metrics->count++] = ends_with(name, ".sum") || ends_with(name, ".avg");
+}
+
+/* The least and the most of units are counts, too, but not of the same unit in each sample. */
+static bool is_of_windows(const char *name)
+{
+	return !ends_with(name, ".min") && !ends_with(name, ".max");
 }
 
 static bool metrics_fit(const struct cupti *cupti, const struct pm_chip *chip,
@@ -213,6 +220,8 @@ bool pm_metrics_choose(const struct cupti *cupti, const struct pm_chip *chip, co
 			return pm_fail(failure, GPU_PM_TOO_MANY, "");
 		if (strlen(name) >= GPU_TEXT_MAX)
 			return pm_fail(failure, GPU_PM_UNKNOWN_METRIC, name);
+		if (!is_of_windows(name))
+			return pm_fail(failure, GPU_PM_NOT_OF_WINDOWS, name);
 		metric_add(ret, name);
 	}
 	return metrics_fit(cupti, chip, ret, failure);

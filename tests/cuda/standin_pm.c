@@ -9,6 +9,10 @@
  *   STANDIN_PM_CYCLES=1       no clock but that of its cycles
  *   STANDIN_PM_OVERFLOWS=1    its buffer is always full
  *   STANDIN_PM_CRASHES=1      ends the process that decodes
+ *   STANDIN_PM_UNDECODED=1    nothing can be decoded
+ *   STANDIN_PM_LATE=1         no sample ever ends
+ *   STANDIN_PM_NAN=1          each third value of sm__inst_executed is no number
+ *   STANDIN_PM_HANGS=1        does not come back from its beginning
  */
 #include "standin_cuda.h"
 
@@ -16,11 +20,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define INVALID_PARAMETER 1
 #define INVALID_OPERATION 7
 #define UNKNOWN_METRIC    17
 #define NOT_SUPPORTED     27
+#define HARDWARE          9
 #define INVALID_CHIP      46
 #define METRICS_MAX       64u
 #define A_PASS            8u /* metrics of it */
@@ -233,6 +239,8 @@ STANDIN_EXPORT int cuptiGetResultString(int result, const char **ret)
 
 STANDIN_EXPORT int cuptiProfilerInitialize(struct plain *given)
 {
+	while (getenv("STANDIN_PM_HANGS"))
+		pause();
 	is_begun = true;
 	return IS(given, plain, unused) ? 0 : INVALID_PARAMETER;
 }
@@ -424,6 +432,8 @@ STANDIN_EXPORT int cuptiPmSamplingDecodeData(struct decode *given)
 
 	if (getenv("STANDIN_PM_CRASHES"))
 		abort();
+	if (getenv("STANDIN_PM_UNDECODED"))
+		return HARDWARE;
 	memcpy(&image, given->image, sizeof(image));
 	if (!IS(given, decode, has_overflown) || image.magic != IMAGE_MAGIC || image.count)
 		return INVALID_PARAMETER;
@@ -431,10 +441,12 @@ STANDIN_EXPORT int cuptiPmSamplingDecodeData(struct decode *given)
 	ready = (end_ns - sampler->start_ns) / sampler->period_ns + 1 - sampler->taken;
 	image.first = sampler->taken;
 	image.count = ready < image.room ? (uint32_t)ready : image.room;
+	if (getenv("STANDIN_PM_LATE"))
+		image.count = 0;
 	image.begin_ns = sampler->start_ns - sampler->period_ns + CLOCK_AHEAD_NS;
 	image.period_ns = sampler->period_ns;
 	sampler->taken += image.count;
-	given->reason = image.count < ready ? 1 : 2;
+	given->reason = image.count == image.room ? 1 : 2;
 	given->has_overflown = getenv("STANDIN_PM_OVERFLOWS") != NULL;
 	memcpy(given->image, &image, sizeof(image));
 	return 0;
@@ -464,13 +476,13 @@ STANDIN_EXPORT int cuptiPmSamplingCounterDataGetSampleInfo(struct sample_info *g
 	return 0;
 }
 
-/* Sums are 1000 a sample; the rest is 20 and 60 in turn, 40 on average; the first sample is wrong,
- * and of sm__inst_executed each third is no number. */
+/* Sums are 1000 a sample; the rest is 20 and 60 in turn, 40 on average; the first sample is wrong.
+ */
 static double value_of(const char *name, uint64_t number)
 {
 	if (!number)
 		return 1e12;
-	if (!strncmp(name, "sm__inst_executed.", 18) && number % 3 == 0)
+	if (getenv("STANDIN_PM_NAN") && !strncmp(name, "sm__inst_executed.", 18) && number % 3 == 0)
 		return NAN;
 	if (strlen(name) > 4 && !strcmp(name + strlen(name) - 4, ".sum"))
 		return 1000;

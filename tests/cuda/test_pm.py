@@ -8,11 +8,13 @@ import glob
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
-from harness import TargetTest, limpet
+from harness import TargetTest, limpet, limpet_finish, limpet_start
 
 STANDIN = os.environ.get("CUDA", ".")
 USUAL = {"sm__cycles_active.avg.pct_of_peak_sustained_elapsed": "%", "sm__warps_active.avg.pct_of_peak_sustained_elapsed": "%",
@@ -59,6 +61,7 @@ class PmSampling(TargetTest):
         samples = rows["dram__bytes_read.sum"]["value"] / A_SAMPLE
         self.assertEqual(samples, int(samples))
         self.assertGreaterEqual(samples, 0.9 / PERIOD_S)
+        self.assertAlmostEqual(rows["sm__warps_active.avg"]["value"], MEAN * samples, delta=MEAN)
 
     def test_a_chip_that_has_only_cycles(self):
         self.assertEqual(set(self.stat("--pm", STANDIN_PM_CYCLES="1")), set(USUAL))
@@ -79,7 +82,28 @@ class PmSampling(TargetTest):
                       self.limpet("report", self.path, "-n", "0").out)
 
     def test_what_a_full_buffer_lost_is_missing(self):
-        self.assertEqual(self.stat("--pm", "-I", "0.4", STANDIN_PM_OVERFLOWS="1", seconds=0.3), {})
+        for variables in ({}, {"STANDIN_PM_LATE": "1"}):
+            rows = self.stat("--pm", "-I", "0.4", STANDIN_PM_OVERFLOWS="1", seconds=0.3, **variables)
+            self.assertEqual(set(rows), set(USUAL))
+            self.assertEqual({row.get("value") for row in rows.values()}, {None}, rows)
+
+    def test_what_is_no_number_for_a_while_is_missing(self):
+        rows = self.stat("--pm", STANDIN_PM_NAN="1")
+        missing = {name for name, row in rows.items() if row.get("value") is None}
+        self.assertEqual(missing, {"sm__inst_executed.avg.per_cycle_elapsed"})
+
+    def test_what_cannot_be_decoded_is_a_failure(self):
+        result = self.limpet("stat", self.target.pid, "--pm", "-d", "1", code=1, STANDIN_PM_UNDECODED="1")
+        self.assertIn("CUPTI_ERROR_OF_STANDIN", result.err)
+
+    def test_a_library_that_does_not_come_back_is_interrupted(self):
+        for words in (["stat", self.target.pid, "--pm"], ["record", "-p", self.target.pid, "--pm", "-o", self.path]):
+            process = limpet_start(*words, env=dict(os.environ, LD_LIBRARY_PATH=STANDIN, STANDIN_PM_HANGS="1"))
+            time.sleep(1)
+            process.send_signal(signal.SIGINT)
+            result = limpet_finish(process, deadline_s=40)  # all that have its standard error have ended
+            self.assertNotEqual(result.code, 0, str(result))
+            self.assertFalse(os.path.exists(self.path))
 
     def test_refusals_have_names(self):
         few = "sm__cycles_active.avg,dram__bytes_read.sum"
@@ -88,6 +112,8 @@ class PmSampling(TargetTest):
                 (["--pm"], 1, "NVreg_RestrictProfilingToAdminUsers=0", {"STANDIN_PM": "40"}),
                 (["--pm"], 1, "another profiler holds", {"STANDIN_PM": "26"}),
                 (["--pm-metrics", few], 1, "not of this device", {"STANDIN_PM_CHIP": "1"}),
+                (["--pm"], 1, "refuses it", {"STANDIN_PM": "7"}),
+                (["--pm-metrics", "dram__bytes_read.max"], 2, "dram__bytes_read.max", {}),
                 (["--pm-metrics", "sm__nothing.sum"], 2, "sm__nothing.sum", {}),
                 (["--pm-metrics", ",".join(["sm__cycles_active.avg"] * 9)], 2, "they take 2 passes", {}),
                 (["--pm-metrics", ",".join(["sm__cycles_active.avg"] * 33)], 2, "32 can be sampled", {}),
@@ -117,40 +143,52 @@ class PmSampling(TargetTest):
 
 
 class Library(TargetTest):
-    """The library of the process that is measured, taken where nobody else can have put it there."""
+    """Which libcupti is loaded: never that of the process that is measured."""
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="limpet-pm-", dir="/root" if os.geteuid() == 0 else None)
+        self.folder = tempfile.mkdtemp(prefix="limpet-pm-")
         self.addCleanup(shutil.rmtree, self.folder)
         self.loads = os.path.join(self.folder, "loads")
         os.mkdir(self.loads)
         for name in ("libnvidia-ml.so.1", "libcuda.so.1"):
             shutil.copy(os.path.join(STANDIN, name), self.loads)
-        self.mapped = os.path.join(self.folder, "libcupti.so.13")
-        shutil.copy(os.path.join(STANDIN, "libcupti.so.13"), self.mapped)
-        code = f"import ctypes; ctypes.CDLL({self.mapped!r}); print('loaded', flush=True); input()"
-        self.target = subprocess.Popen(["python3", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                       env=dict(os.environ, LD_LIBRARY_PATH=self.loads))
-        self.addCleanup(self.end_process, self.target)
-        self.assertEqual(self.target.stdout.readline(), "loaded\n")
 
-    def stat(self):
-        return limpet("stat", self.target.pid, "--pm", "-d", "0.5", env=dict(os.environ, LD_LIBRARY_PATH=self.loads))
+    def start(self, folder):
+        os.makedirs(folder, exist_ok=True)
+        mapped = os.path.join(folder, "libcupti.so.13")
+        shutil.copy(os.path.join(STANDIN, "libcupti.so.13"), mapped)
+        code = f"import ctypes; ctypes.CDLL({mapped!r}); print('loaded', flush=True); input()"
+        target = subprocess.Popen(["python3", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                  env=dict(os.environ, LD_LIBRARY_PATH=self.loads))
+        self.addCleanup(self.end_process, target)
+        self.assertEqual(target.stdout.readline(), "loaded\n")
+        return target
 
-    def test_it_is_taken_from_a_safe_place_only(self):
-        if os.geteuid() != 0:
-            self.skipTest("folders above are others'")
-        result = self.stat()
+    def stat(self, target, library, **options):
+        return limpet("stat", target.pid, "--pm", "-d", "0.5", env=dict(os.environ, LD_LIBRARY_PATH=library), **options)
+
+    @unittest.skipIf(INSTALLED, "NVIDIA's own is there")
+    def test_that_of_the_process_is_named_and_not_loaded(self):
+        result = self.stat(self.start(self.folder), self.loads)
+        self.assertEqual(result.code, 1, str(result))
+        self.assertIn("no libcupti is there", result.err)
+        self.assertIn(f"LD_LIBRARY_PATH={self.folder} limpet", result.err)
+        result = self.stat(self.start(os.path.join(self.folder, "a;b")), self.loads)
+        self.assertNotIn("a;b", result.err)
+
+    def test_one_that_is_too_old_does_not_hide_another(self):
+        shutil.copy(os.path.join(STANDIN, "libnccl.so.2"), os.path.join(self.loads, "libcupti.so.13"))
+        target = self.start(self.folder)
+        if not INSTALLED:
+            self.assertIn("libcupti is too old", self.stat(target, self.loads).err)
+        shutil.copy(os.path.join(STANDIN, "libcupti.so.13"), os.path.join(self.loads, "libcupti.so.12"))
+        result = self.stat(target, self.loads)
         self.assertEqual(result.code, 0, str(result))
-        for path, mode in ((self.mapped, 0o666), (self.folder, 0o777)):
-            before = os.stat(path).st_mode
-            os.chmod(path, mode)
-            result = self.stat()
-            self.assertEqual(result.code, 1, path)
-            self.assertIn("no libcupti is there" if not INSTALLED else "no PM sampling", result.err)
-            os.chmod(path, before)
-        os.chown(self.mapped, 65534, 65534)
-        self.assertEqual(self.stat().code, 1)
+
+    @unittest.skipIf(INSTALLED, "NVIDIA's own is there")
+    def test_nothing_is_loaded_from_the_current_directory(self):
+        result = self.stat(self.start(self.folder), f"{self.loads}:", cwd=STANDIN)
+        self.assertIn("no libcupti is there", result.err)
 
 
 if __name__ == "__main__":

@@ -523,6 +523,13 @@ PM_SAME = {"gpu.dram_active": "dram__bytes.avg.pct_of_peak_sustained_elapsed",
 PM_MUST = ("gpu.dram_active", "gpu.sm_occupancy")
 
 
+def pm_library(program):
+    """The program's own CUPTI, which is trusted here."""
+    with open(f"/proc/{program.pid}/maps", encoding="utf-8") as maps:
+        found = [os.path.dirname(line.split()[-1]) for line in maps if "/libcupti.so" in line]
+    return {"LD_LIBRARY_PATH": found[0]} if found else {}
+
+
 def pm_values(program, seconds):
     result = harness.limpet("stat", program.pid, "--pm", "-d", seconds, "--json", deadline_s=120)
     rows = [json.loads(line) for line in result.out.splitlines()] if result.code == 0 else []
@@ -557,6 +564,7 @@ def part_pm(verdict, folder):
     for mode in ("stream", "big", "small"):
         with Program(mode) as program:
             program.rate(3)
+            os.environ.update(pm_library(program))
             pm_compare(verdict, program, mode)
             if mode == "big":
                 pm_alone(verdict, program)

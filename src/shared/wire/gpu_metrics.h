@@ -4,11 +4,10 @@
  * COUNTED for each metric of PM sampling, and READY, or a FAILURE; GO and STOP are bytes that it is
  * sent, each STOP answered by STOPPED.  It ends when the other end is closed.
  *
- *   limpet-nvml INTERVAL_MS PID                    what NVML knows
- *   limpet-nvml INTERVAL_MS PID LIBRARY METRICS    also what CUPTI samples: METRICS with commas,
- *                                                  "" for the usual ones; LIBRARY: a libcupti that
- *                                                  may be taken, or ""
- *   limpet-nvml 0 0 LIBRARY ""                     a COUNTED for each metric that there is, READY
+ *   limpet-nvml INTERVAL_MS PID            what NVML knows
+ *   limpet-nvml INTERVAL_MS PID METRICS    also what CUPTI samples: METRICS with commas, "" for
+ *                                          the usual ones
+ *   limpet-nvml 0 0 ""                     a COUNTED for each metric that there is, READY
  */
 #pragma once
 
@@ -55,6 +54,7 @@ enum gpu_failure {
 	GPU_PM_UNKNOWN_METRIC, /* text: its name */
 	GPU_PM_PASSES,         /* text: how many it takes */
 	GPU_PM_TOO_MANY,
+	GPU_PM_NOT_OF_WINDOWS, /* text: its name */
 	GPU_FAILURES,
 };
 

@@ -7,6 +7,7 @@
 #include "host/attach/children/spawn.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/core/notes.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -18,9 +19,11 @@
 #include <unistd.h>
 
 #define END_NS  2000000000ull
+#define KILL_NS 1000000000ull
 #define STEP_US 2000
 
-/* It takes all signals as they are: a caller may have blocked some. */
+/* It takes all signals as they are: a caller may have blocked some.  Its directory is none of the
+ * caller's: an empty part of LD_LIBRARY_PATH means the current one, which may be anybody's. */
 static int helper_spawn(struct helper *helper, int program, int socket, char *const words[])
 {
 	posix_spawn_file_actions_t actions;
@@ -34,6 +37,8 @@ static int helper_spawn(struct helper *helper, int program, int socket, char *co
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attributes);
 	r = posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
+	if (!r)
+		r = posix_spawn_file_actions_addchdir_np(&actions, "/");
 	if (!r)
 		r = posix_spawnattr_setsigmask(&attributes, &none);
 	if (!r) /* no signal of a terminal's: who reads it ends it */
@@ -76,17 +81,29 @@ static bool helper_is_over(const struct helper *helper)
 	return pid == helper->pid || (pid < 0 && errno == ECHILD);
 }
 
+static bool helper_wait(const struct helper *helper, uint64_t time_ns)
+{
+	uint64_t end_ns = now_ns() + time_ns;
+	bool is_over;
+
+	while (!(is_over = helper_is_over(helper)) && now_ns() < end_ns)
+		usleep(STEP_US);
+	return is_over;
+}
+
+/* One that a driver holds in the kernel is ended by no signal until that lets it go. */
 void helper_end(struct helper *helper)
 {
-	uint64_t end_ns = now_ns() + END_NS;
-
 	if (helper->pid <= 0)
 		return;
 	close(helper->socket);
-	while (!helper_is_over(helper)) {
-		if (now_ns() >= end_ns)
-			kill(helper->pid, SIGKILL);
-		usleep(STEP_US);
+	if (!helper_wait(helper, END_NS)) {
+		kill(helper->pid, SIGKILL);
+		if (!helper_wait(helper, KILL_NS))
+			note_add(
+				"limpet-nvml (%d) was killed and has not ended: a driver holds it; "
+				"it was left",
+				(int)helper->pid);
 	}
 	*helper = (struct helper){ 0, -1 };
 }

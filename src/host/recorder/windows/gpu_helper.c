@@ -5,6 +5,8 @@
 #include "host/recorder/windows/gpu_helper.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/core/self/interrupt.h"
 #include "host/process/runtimes.h"
 
 #include <errno.h>
@@ -13,10 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define LIST_MS 60000
+#define LIST_MS     60000
+#define STEP_MS     100
+#define NS_PER_MS   1000000ull
+#define FOLDER_ROOM 200u
 
 static const struct {
 	const char *what, *why, *fix;
@@ -31,8 +34,8 @@ static const struct {
 	[GPU_NO_DEVICES] = { "no metrics of GPUs: NVIDIA's library knows of no device",
 			     "none is there, or none may be used here", "nvidia-smi says more" },
 	[GPU_PM_NO_LIBRARY] = { "no PM sampling: no libcupti is there",
-				"it comes with CUDA's toolkit, or with PyTorch; one that others "
-				"than root and you can write is not loaded",
+				"it comes with CUDA's toolkit, or with PyTorch; that of the "
+				"process is not loaded unasked: it is not known who wrote it",
 				"name its folder in LD_LIBRARY_PATH, or leave --pm out" },
 	[GPU_PM_OLD_LIBRARY] = { "no PM sampling: libcupti is too old",
 				 "a function of it is missing", "CUPTI of CUDA 12.6 or later" },
@@ -53,14 +56,58 @@ static const struct {
 	[GPU_PM_PASSES] = { "these metrics cannot be sampled at once", NULL,
 			    "fewer of them: a program that runs is not run again" },
 	[GPU_PM_TOO_MANY] = { "too many metrics", "32 can be sampled at once", "fewer of them" },
+	[GPU_PM_NOT_OF_WINDOWS] = { "no .min or .max of windows: that of samples cannot be put "
+				    "together",
+				    NULL, "the .sum or the .avg of it" },
 };
 
 static bool is_of_names(uint32_t code)
 {
-	return code == GPU_PM_UNKNOWN_METRIC || code == GPU_PM_PASSES || code == GPU_PM_TOO_MANY;
+	return code == GPU_PM_UNKNOWN_METRIC || code == GPU_PM_PASSES || code == GPU_PM_TOO_MANY ||
+	       code == GPU_PM_NOT_OF_WINDOWS;
 }
 
-int gpu_helper_failed(const struct gpu_message *message, struct err *err)
+/* As a word of a shell's and as one part of LD_LIBRARY_PATH: the target may have named it. */
+static bool is_plain(const char *folder)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789/._+-";
+
+	return folder[0] == '/' && !folder[strspn(folder, plain)];
+}
+
+/* The folder of the libcupti that the process has mapped; "": none that can be named. */
+static void profiler_folder(pid_t pid, char ret[FOLDER_ROOM])
+{
+	struct cuda_libraries libraries = { 0 };
+	struct maps maps = { 0 };
+	struct err unused = { 0 };
+
+	ret[0] = '\0';
+	if (pid <= 0 || maps_read(pid, &maps, &unused))
+		return;
+	runtimes_cuda(&maps, &libraries);
+	if (libraries.profiler && strlen(libraries.profiler) < FOLDER_ROOM) {
+		snprintf(ret, FOLDER_ROOM, "%s", libraries.profiler);
+		*strrchr(ret, '/') = '\0';
+	}
+	if (!is_plain(ret))
+		ret[0] = '\0';
+	maps_done(&maps);
+}
+
+static void library_advise(pid_t pid, struct err *err)
+{
+	char folder[FOLDER_ROOM];
+
+	profiler_folder(pid, folder);
+	if (folder[0])
+		err_fix(err,
+			"LD_LIBRARY_PATH=%s limpet ... loads that of the process, if you trust it",
+			folder);
+}
+
+int gpu_helper_failed(const struct gpu_message *message, pid_t pid, struct err *err)
 {
 	uint32_t code = message->code < GPU_FAILURES ? message->code : (uint32_t)GPU_REFUSED;
 
@@ -70,6 +117,8 @@ int gpu_helper_failed(const struct gpu_message *message, struct err *err)
 	else
 		err_why(err, "%s", failures[code].why ? failures[code].why : message->text);
 	err_fix(err, "%s", failures[code].fix);
+	if (code == GPU_PM_NO_LIBRARY || code == GPU_PM_OLD_LIBRARY)
+		library_advise(pid, err);
 	return is_of_names(code) ? err_exit(err, EXIT_USAGE) : err->code;
 }
 
@@ -87,6 +136,11 @@ static bool message_is_sound(struct gpu_message *message)
 	       message->device < GPU_DEVICES_MAX;
 }
 
+static int answer_is_late(struct err *err)
+{
+	return err_set(err, -ETIME, "no metrics of GPUs: limpet-nvml does not answer");
+}
+
 int gpu_helper_take(const struct helper *helper, int wait_ms, struct gpu_message *ret,
 		    struct err *err)
 {
@@ -98,10 +152,27 @@ int gpu_helper_take(const struct helper *helper, int wait_ms, struct gpu_message
 		r = poll(&wait, 1, wait_ms);
 	while (r < 0 && errno == EINTR);
 	if (!r)
-		return err_set(err, -ETIME, "no metrics of GPUs: limpet-nvml does not answer");
+		return answer_is_late(err);
 	if (recv(helper->socket, ret, sizeof(*ret), 0) != (ssize_t)sizeof(*ret))
 		return gpu_helper_lost(err);
 	return message_is_sound(ret) ? 0 : gpu_helper_lost(err);
+}
+
+int gpu_helper_wait(const struct helper *helper, uint64_t until_ns, struct gpu_message *ret,
+		    struct err *err)
+{
+	int r = -ETIME;
+
+	while (r == -ETIME && now_ns() < until_ns) {
+		if (interrupt_is_waiting())
+			return err_set(
+				err, -EINTR,
+				"no metrics of GPUs: interrupted before limpet-nvml was ready");
+		r = gpu_helper_take(helper, STEP_MS, ret, err);
+		if (r == -ETIME)
+			*err = (struct err){ 0 };
+	}
+	return r == -ETIME ? answer_is_late(err) : r;
 }
 
 int gpu_helper_order(const struct helper *helper, char order, struct err *err)
@@ -109,52 +180,19 @@ int gpu_helper_order(const struct helper *helper, char order, struct err *err)
 	return send(helper->socket, &order, 1, MSG_NOSIGNAL) == 1 ? 0 : gpu_helper_lost(err);
 }
 
-/* Does it see the files that we see? */
-static bool has_our_mounts(pid_t pid)
-{
-	struct stat ours, its;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
-	if (stat(path, &its) || stat("/proc/self/ns/mnt", &ours) || its.st_ino != ours.st_ino)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
-	return !stat(path, &its) && !stat("/", &ours) && its.st_ino == ours.st_ino &&
-	       its.st_dev == ours.st_dev;
-}
-
-/* The libcupti that it has mapped; "": none. */
-static void profiler_find(pid_t pid, char *ret, size_t room)
-{
-	struct cuda_libraries libraries = { 0 };
-	struct maps maps = { 0 };
-	struct err unused = { 0 };
-
-	ret[0] = '\0';
-	if (pid <= 0 || !has_our_mounts(pid) || maps_read(pid, &maps, &unused))
-		return;
-	runtimes_cuda(&maps, &libraries);
-	if (libraries.profiler && strlen(libraries.profiler) < room)
-		snprintf(ret, room, "%s", libraries.profiler);
-	maps_done(&maps);
-}
-
 int gpu_helper_start(struct helper *ret, uint64_t interval_ms, pid_t pid, const char *pm_metrics,
 		     struct err *err)
 {
 	CLEANUP(free) char *metrics = strdup(pm_metrics ? pm_metrics : "");
-	char interval[24], number[24], library[4096];
-	char *words[] = { (char[]){ "limpet-nvml" }, interval, number, NULL, NULL, NULL };
+	char interval[24], number[24];
+	char *words[] = { (char[]){ "limpet-nvml" }, interval, number, NULL, NULL };
 
 	if (!metrics)
 		return err_set(err, -ENOMEM, "no memory for metrics of GPUs");
 	snprintf(interval, sizeof(interval), "%llu", (unsigned long long)interval_ms);
 	snprintf(number, sizeof(number), "%d", (int)pid);
-	if (pm_metrics) {
-		profiler_find(pid, library, sizeof(library));
-		words[3] = library;
-		words[4] = metrics;
-	}
+	if (pm_metrics)
+		words[3] = metrics;
 	return helper_start_nvml(ret, words, err);
 }
 
@@ -163,12 +201,13 @@ int gpu_metrics_visit(void visit(const char *name, const char *description, void
 {
 	struct gpu_message message = { 0 };
 	struct helper helper = { 0, -1 };
+	uint64_t until_ns = now_ns() + LIST_MS * NS_PER_MS;
 	int r = gpu_helper_start(&helper, 0, 0, "", err);
 
 	while (!r && message.kind != GPU_READY) {
-		r = gpu_helper_take(&helper, LIST_MS, &message, err);
+		r = gpu_helper_wait(&helper, until_ns, &message, err);
 		if (!r && message.kind == GPU_FAILURE)
-			r = gpu_helper_failed(&message, err);
+			r = gpu_helper_failed(&message, 0, err);
 		if (!r && message.kind == GPU_COUNTED)
 			visit(message.text, message.more, context);
 	}

@@ -13,9 +13,12 @@ int gpu_helper_start(struct helper *ret, uint64_t interval_ms, pid_t pid, const 
 /* Its next message; -ETIME after so many milliseconds. */
 int gpu_helper_take(const struct helper *helper, int wait_ms, struct gpu_message *ret,
 		    struct err *err) MUST_CHECK;
+/* The same until then, or until SIGINT or SIGTERM has come: -EINTR. */
+int gpu_helper_wait(const struct helper *helper, uint64_t until_ns, struct gpu_message *ret,
+		    struct err *err) MUST_CHECK;
 int gpu_helper_order(const struct helper *helper, char order, struct err *err) MUST_CHECK;
-/* What a failure means; it is never 0. */
-int gpu_helper_failed(const struct gpu_message *message, struct err *err);
+/* What a failure means; it is never 0.  pid: of the process that is measured, 0 for none. */
+int gpu_helper_failed(const struct gpu_message *message, pid_t pid, struct err *err);
 /* It has ended, or is none of ours; never 0. */
 int gpu_helper_lost(struct err *err);
 

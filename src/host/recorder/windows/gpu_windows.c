@@ -5,6 +5,7 @@
 #include "host/recorder/windows/gpu_windows.h"
 
 #include "host/attach/children/helper.h"
+#include "host/core/clock.h"
 #include "host/core/text/print.h"
 #include "host/core/threads/worker.h"
 #include "host/recorder/windows/gpu_helper.h"
@@ -18,6 +19,7 @@
 
 #define READY_MS     60000 /* a driver that was asleep takes its time, and CUPTI seconds a device */
 #define STOPPED_MS   5000
+#define LOOK_MS      500 /* whether it shall stop */
 #define NS_PER_MS    1000000u
 #define SUBJECT_ROOM (GPU_TEXT_MAX + 16u)
 
@@ -54,6 +56,7 @@ struct gpu_windows {
 	struct gpu_counted counted[GPU_COUNTED_MAX];
 	uint32_t counted_count;
 	struct window_batch batch;
+	uint64_t stop_ns; /* when its thread saw that it shall stop; 0: not yet */
 
 	struct worker worker; /* its lock is of what follows */
 	struct err failure;
@@ -75,13 +78,14 @@ static int counted_learn(struct gpu_windows *self, const struct gpu_message *mes
 
 static int devices_learn(struct gpu_windows *self, struct err *err)
 {
+	uint64_t until_ns = now_ns() + READY_MS * (uint64_t)NS_PER_MS;
 	struct gpu_message message = { 0 };
 	int r = 0;
 
 	while (!r && message.kind != GPU_READY) {
-		r = gpu_helper_take(&self->helper, READY_MS, &message, err);
+		r = gpu_helper_wait(&self->helper, until_ns, &message, err);
 		if (!r && message.kind == GPU_FAILURE)
-			r = gpu_helper_failed(&message, err);
+			r = gpu_helper_failed(&message, self->pid, err);
 		if (!r && message.kind == GPU_DEVICE)
 			print_into(self->devices[message.device].subject, SUBJECT_ROOM, "%s %u",
 				   message.text, message.device);
@@ -201,7 +205,7 @@ static int value_write(struct gpu_windows *self, const struct gpu_message *messa
 	return window_batch_add(&self->batch, &window, err);
 }
 
-/* What a device has never told is not there at all. */
+/* What NVML has never told of a device is not there at all; what is sampled was asked for. */
 static int window_write(struct gpu_windows *self, const struct gpu_message *message,
 			struct err *err)
 {
@@ -216,7 +220,7 @@ static int window_write(struct gpu_windows *self, const struct gpu_message *mess
 	for (uint32_t i = 0; !r && i < count; i++) {
 		bool is_known = source->announced >> i & 1;
 
-		if (!is_known && message->present >> i & 1)
+		if (!is_known && (!is_asked || message->present >> i & 1))
 			r = metric_announce(self, message, source, i, err);
 		if (!r && source->announced >> i & 1)
 			r = value_write(self, message, &source->metrics[i], i, err);
@@ -234,17 +238,26 @@ static bool is_stopping(struct gpu_windows *self)
 	return is_stopping;
 }
 
+static bool stop_is_overdue(struct gpu_windows *self)
+{
+	if (!is_stopping(self))
+		return false;
+	if (!self->stop_ns)
+		self->stop_ns = now_ns();
+	return now_ns() - self->stop_ns >= STOPPED_MS * (uint64_t)NS_PER_MS;
+}
+
 /* Long windows are waited for, but not when it shall stop. */
 static int windows_take(struct gpu_windows *self, struct gpu_message *message, struct err *err)
 {
-	int r = gpu_helper_take(&self->helper, STOPPED_MS, message, err);
+	int r = gpu_helper_take(&self->helper, LOOK_MS, message, err);
 
-	if (r == -ETIME && !is_stopping(self)) {
+	if (r == -ETIME && !stop_is_overdue(self)) {
 		*err = (struct err){ 0 };
 		return 0;
 	}
 	if (!r && message->kind == GPU_FAILURE)
-		return gpu_helper_failed(message, err);
+		return gpu_helper_failed(message, self->pid, err);
 	if (!r && (message->kind == GPU_WINDOW || message->kind == GPU_COUNTED_WINDOW))
 		return window_write(self, message, err);
 	return r;
@@ -270,6 +283,7 @@ int gpu_windows_start(struct gpu_windows *self, struct err *err)
 {
 	int r = gpu_helper_order(&self->helper, GPU_GO, err);
 
+	self->stop_ns = 0;
 	if (r)
 		return r;
 	r = worker_start(&self->worker, windows_run, self);

@@ -37,7 +37,10 @@ int push_post_give_up(const struct push_post *post, int code, const char *bytes,
 {
 	bool wants_body = post->address->format->judge;
 
-	return push_answer_parse(bytes, size, /* is_end */ true, wants_body, ret) ? code : 0;
+	if (push_answer_parse(bytes, size, /* is_end */ true, wants_body, ret))
+		return code;
+	ret->is_cut = true;
+	return 0;
 }
 
 int push_post_explain(const struct push_post *post, int code, struct err *err)

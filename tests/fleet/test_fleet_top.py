@@ -124,6 +124,32 @@ class Top(Nodes):
         process.kill()
         self.assertTrue(harness.wait_until(lambda: not self.node_parts(), 60))
 
+    def test_a_second_is_enough_for_a_picture(self):
+        self.start_spinning(2)
+        process = self.begin("--json", "-F", "199", "-d", "1")
+        events = [json.loads(line) for line in process.communicate(timeout=harness.PATIENCE_S)[0].splitlines()]
+        self.assertEqual(process.returncode, 0, events)
+        self.assertEqual(max(event["ranks"] for event in events if event["event"] == "top"), 2)
+        # Not on a CPU for a whole second: where the machine is that busy.
+        states = [event["state"] for event in events if event["event"] == "rank"]
+        self.assertLessEqual(set(states), {"done", "idle"})
+
+    def test_nobody_is_idle_who_was_not_looked_at(self):
+        self.start(0, "sleep", RANK="0", WORLD_SIZE="1")
+        process = self.begin("--json", "-d", "1ms")
+        events = [json.loads(line) for line in process.communicate(timeout=harness.PATIENCE_S)[0].splitlines()]
+        self.assertNotEqual(process.returncode, 0, events)
+        (rank,) = [event for event in events if event["event"] == "rank"]
+        self.assertIn("before the first second was over", rank["reason"])
+
+    def test_it_ends_where_nobody_can_see_it(self):
+        self.start_spinning(1)
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            process = self.begin("--json", stdout=full)
+            errors = process.communicate(timeout=harness.PATIENCE_S)[1]
+        self.assertEqual(process.returncode, 1, errors)
+        self.assertIn("not all of the output could be written", errors)
+
     def test_it_ends_with_the_last_rank(self):
         ranks = self.start_spinning(2)
         process = self.begin("--json")

@@ -138,6 +138,9 @@ class Push(unittest.TestCase):
         types = {profile.type[0] for _, body in store.requests for profile in otlp.Request(body).profiles}
         self.assertLessEqual(types, {"cpu", "off_cpu", "runnable"})
         self.assertIn("cpu", types)
+        for _, body in store.requests:
+            for profile in otlp.Request(body).profiles:
+                self.assertEqual(bool(profile.period), profile.type[0] == "cpu")
 
     def test_what_opentelemetry_refuses_in_part_is_counted(self):
         answer = b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n\x0a\x12\x08\x01\x12\x0eno \x1b[31mquota\x1b[0"
@@ -150,6 +153,45 @@ class Push(unittest.TestCase):
         self.assertEqual(result.event("totals")["refused"]["profiles"], 1)
         self.assertIn("quota", result.out)
         self.assertNotIn("\x1b", result.out + result.err)
+
+    def test_refusals_of_opentelemetry_are_seen_however_they_come(self):
+        """Long, in chunks, without a length behind the head, and as something else."""
+        def field(number, data):
+            size = len(data)
+            return bytes([number << 3 | 2, size & 127 | 128, size >> 7]) + data
+        refusal = field(1, b"\x08\x01" + field(2, b"quota " * 200))
+        small = b"\x0a\x09\x08\x01\x12\x05quota"
+        head = b"HTTP/1.1 200 OK\r\n"
+
+        def in_pieces(*pieces):
+            def manner(connection, _):
+                for piece in pieces:
+                    connection.sendall(piece)
+                    time.sleep(0.2)
+            return manner
+        manners = {
+            "long": in_pieces(head + b"Content-Length: %d\r\n\r\n" % len(refusal), refusal),
+            "chunks": in_pieces(head + b"Transfer-Encoding: chunked\r\n\r\n5\r\n" + small[:5],
+                                b"\r\n%x\r\n" % len(small[5:]) + small[5:] + b"\r\n0\r\n\r\n"),
+            "no length": in_pieces(head + b"\r\n", small),
+        }
+        manners["by curl"] = manners["chunks"]
+        manners["no protobuf"] = in_pieces(head + b"Content-Length: 6\r\n\r\n<html>")
+        stores = {name: self.store(manner) for name, manner in manners.items() if name != "by curl" or shutil.which("curl")}
+        started = {name: self.start(f"http://127.1:{store.port}" if name == "by curl" else store.url,
+                                    "--format", "otlp-v1development") for name, store in stores.items()}
+        for name, process in started.items():
+            with self.subTest(name):
+                self.assertTrue(stores[name].wait(1, PATIENCE_S), name)
+                result = self.stop(process)
+                totals = result.event("totals")
+                if name == "no protobuf":
+                    self.assertIn("cannot be read from its answer", result.event("trouble")["error"])
+                    continue
+                self.assertNotEqual(result.code, 0, str(result))
+                self.assertEqual(totals["pushed"]["profiles"], 0)
+                self.assertGreater(totals["refused"]["profiles"], 0)
+                self.assertIn("quota", result.event("trouble")["why"])
 
     def test_what_waited_while_the_store_was_away_arrives(self):
         store = self.store(is_listening=False)

@@ -142,12 +142,37 @@ static void what_makes_no_sense_is_left_out(void **state)
 	bytes_done(&message);
 }
 
+static void ranks_are_shown_once_however_often_they_are_named(void **state)
+{
+	struct fleet fleet = { 0 };
+	struct fleet_top top = { 0 };
+	struct top_view view;
+	struct bytes message = { 0 };
+
+	(void)state;
+	fleet_fill(&fleet);
+	top_message_put(&message, &(struct top_message){ .sampler = "", .rank_count = 4 });
+	for (uint32_t i = 0; i < 4; i++)
+		top_message_put_rank(&message, &(struct top_rank){ 10 + i % 2, i * MS, 1, "work" });
+	assert_int_equal(message_hand(&top, 1, &message, message.size), 0);
+	assert_int_equal(top_view_make(&view, &top, &fleet), 0);
+	assert_int_equal(view.rank_count, 2);
+	assert_int_not_equal(view.ranks[0].rank, view.ranks[1].rank);
+	assert_false(view.is_heard[0]);
+	assert_true(view.is_heard[1]);
+	top_view_done(&view);
+	fleet_top_done(&top);
+	fleet_done(&fleet);
+	bytes_done(&message);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_are_spread_over_the_ranks_of_all_nodes),
 		cmocka_unit_test(only_the_newest_of_a_node_counts),
 		cmocka_unit_test(what_makes_no_sense_is_left_out),
+		cmocka_unit_test(ranks_are_shown_once_however_often_they_are_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

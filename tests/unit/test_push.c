@@ -65,18 +65,51 @@ static void answers_that_are_half_good_refuse(void **state)
 	char why[REJECTION_MAX];
 
 	(void)state;
-	assert_true(push_format_otlp.rejects(refused, sizeof(refused) - 1, why));
+	assert_int_equal(push_format_otlp.judge(refused, sizeof(refused) - 1, why), PUSH_REJECTED);
 	assert_string_equal(why, "no");
-	assert_false(push_format_otlp.rejects(warned, sizeof(warned) - 1, why));
-	assert_false(push_format_otlp.rejects(refused, 0, why));
-	/* Cut short, it says nothing, and is not read behind its end. */
-	for (size_t size = 0; size < sizeof(refused) - 1; size++)
-		assert_false(push_format_otlp.rejects(refused, size, why));
+	assert_int_equal(push_format_otlp.judge(warned, sizeof(warned) - 1, why), PUSH_TAKEN);
+	assert_int_equal(push_format_otlp.judge(refused, 0, why), PUSH_TAKEN);
+	/* Cut short, what is there counts, and it is not read behind its end. */
+	for (size_t size = 1; size < sizeof(refused) - 1; size++)
+		assert_int_equal(push_format_otlp.judge(refused, size, why),
+				 size < 4 ? PUSH_UNCLEAR : PUSH_REJECTED);
+	assert_int_equal(push_format_otlp.judge((const unsigned char *)"<html>", 6, why),
+			 PUSH_UNCLEAR);
+	/* Fields of later versions. */
+	assert_int_equal(
+		push_format_otlp.judge((const unsigned char *)"\x15\1\2\3\4\x18\1", 7, why),
+		PUSH_TAKEN);
+}
+
+static void what_passes_is_known_of_each_format(void **state)
+{
+	(void)state;
+	assert_true(push_format_pyroscope.is_passing(500));
+	assert_true(push_format_otlp.is_passing(503));
+	assert_true(push_format_otlp.is_passing(429));
+	assert_false(push_format_otlp.is_passing(500));
+	assert_false(push_format_otlp.is_passing(408));
+	assert_false(push_format_otlp.is_passing(400));
+}
+
+/* A message longer than what is kept of the body: told in any order, it is no success. */
+static void long_refusals_are_refusals(void **state)
+{
+	unsigned char first[ANSWER_BODY_MAX] = "\x0a\x83\x08\x08\x03\x12\xfe\x07";
+	unsigned char last[ANSWER_BODY_MAX] = "\x0a\x83\x08\x12\xfe\x07";
+	char why[REJECTION_MAX];
+
+	(void)state;
+	memset(first + 8, 'x', sizeof(first) - 8);
+	memset(last + 6, 'x', sizeof(last) - 6);
+	assert_int_equal(push_format_otlp.judge(first, sizeof(first), why), PUSH_REJECTED);
+	assert_int_equal(strlen(why), REJECTION_MAX - 1);
+	assert_int_equal(push_format_otlp.judge(last, sizeof(last), why), PUSH_UNCLEAR);
 }
 
 static int parsed(const char *text, bool is_end, struct push_answer *ret)
 {
-	return push_answer_parse(text, strlen(text), is_end, ret);
+	return push_answer_parse(text, strlen(text), is_end, /* wants_body */ false, ret);
 }
 
 static void reads_answers(void **state)
@@ -93,7 +126,6 @@ static void reads_answers(void **state)
 		       false, &answer),
 		0);
 	assert_int_equal(answer.retry_after_s, 7);
-	assert_true(push_answer_is_passing(&answer));
 	assert_memory_equal(answer.text, "no!", 3);
 }
 
@@ -104,10 +136,43 @@ static void waits_for_the_rest_of_an_answer(void **state)
 
 	(void)state;
 	for (size_t size = 0; size < sizeof(whole) - 1; size++)
-		assert_int_equal(push_answer_parse(whole, size, false, &answer), -EAGAIN);
+		assert_int_equal(push_answer_parse(whole, size, false, false, &answer), -EAGAIN);
 	assert_int_equal(parsed(whole, false, &answer), 0);
 	assert_string_equal(answer.text, "why?");
-	assert_false(push_answer_is_passing(&answer));
+}
+
+/* Bodies that are judged are waited for, however they come. */
+static void waits_for_bodies_that_are_wanted(void **state)
+{
+	static const char *const wholes[] = {
+		"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nwhy?",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+		"1;x=y\r\nw\r\n03\r\nhy?\r\n0\r\n",
+	};
+	static const char endless[] = "HTTP/1.1 200 OK\r\n\r\nwhy?";
+	static const char broken[] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nwhy?\n";
+	struct push_answer answer;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(wholes); i++) {
+		size_t size = strlen(wholes[i]);
+
+		for (size_t part = 0; part < size - 1; part++)
+			assert_int_equal(push_answer_parse(wholes[i], part, false, true, &answer),
+					 -EAGAIN);
+		assert_int_equal(push_answer_parse(wholes[i], size, false, true, &answer), 0);
+		assert_int_equal(answer.body_size, 4);
+		assert_memory_equal(answer.body, "why?", 4);
+		assert_false(answer.is_cut);
+		assert_int_equal(push_answer_parse(wholes[i], size - 4, true, true, &answer), 0);
+		assert_true(answer.is_cut);
+	}
+	assert_int_equal(push_answer_parse(endless, sizeof(endless) - 1, false, true, &answer),
+			 -EAGAIN);
+	assert_int_equal(push_answer_parse(endless, sizeof(endless) - 1, true, true, &answer), 0);
+	assert_int_equal(answer.body_size, 4);
+	assert_int_equal(push_answer_parse(broken, sizeof(broken) - 1, true, true, &answer), 0);
+	assert_int_equal(answer.body_size, 5);
 }
 
 static void refuses_what_is_no_answer(void **state)
@@ -121,7 +186,8 @@ static void refuses_what_is_no_answer(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
 		assert_int_equal(parsed(wrong[i], true, &answer), -EPROTO);
 	memset(long_head, 'x', sizeof(long_head));
-	assert_int_equal(push_answer_parse(long_head, sizeof(long_head), false, &answer), -EPROTO);
+	assert_int_equal(push_answer_parse(long_head, sizeof(long_head), false, false, &answer),
+			 -EPROTO);
 }
 
 static void keeps_the_first_label_of_a_name(void **state)
@@ -193,6 +259,9 @@ int main(void)
 		cmocka_unit_test(reads_answers),
 		cmocka_unit_test(each_format_has_its_call),
 		cmocka_unit_test(answers_that_are_half_good_refuse),
+		cmocka_unit_test(what_passes_is_known_of_each_format),
+		cmocka_unit_test(long_refusals_are_refusals),
+		cmocka_unit_test(waits_for_bodies_that_are_wanted),
 		cmocka_unit_test(waits_for_the_rest_of_an_answer),
 		cmocka_unit_test(refuses_what_is_no_answer),
 		cmocka_unit_test(keeps_the_first_label_of_a_name),

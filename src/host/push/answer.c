@@ -1,5 +1,5 @@
 /*
- * Parses answers of HTTP/1: the status, two fields, and how the body begins.
+ * Parses answers of HTTP/1: the status, three fields, and how the body begins.
  */
 #include "host/push/answer.h"
 
@@ -14,6 +14,7 @@
 struct head {
 	unsigned status;
 	uint64_t body_bytes, retry_after_s; /* UINT64_MAX, 0: it does not say */
+	bool is_chunked;
 	const char *end;
 };
 
@@ -32,19 +33,32 @@ static bool status_take(struct text *head, unsigned *ret)
 	return true;
 }
 
-static bool field_take(struct text line, const char *name, uint64_t *ret)
+/* What stands behind the name of a field, which ends in a colon. */
+static bool field_begins(struct text *line, const char *name)
 {
 	size_t length = strlen(name);
+
+	if ((size_t)(line->end - line->at) < length || strncasecmp(line->at, name, length))
+		return false;
+	line->at += length;
+	text_skip_blanks(line);
+	return true;
+}
+
+static void field_take(struct text line, const char *name, uint64_t *ret)
+{
 	uint64_t value;
 
-	if ((size_t)(line.end - line.at) < length || strncasecmp(line.at, name, length))
-		return false;
-	line.at += length;
-	text_skip_blanks(&line);
-	if (!text_take_number(&line, 10, &value))
-		return false;
-	*ret = value;
-	return true;
+	if (field_begins(&line, name) && text_take_number(&line, 10, &value))
+		*ret = value;
+}
+
+static void line_take(struct text line, struct head *head)
+{
+	field_take(line, "content-length:", &head->body_bytes);
+	field_take(line, "retry-after:", &head->retry_after_s);
+	head->is_chunked |=
+		field_begins(&line, "transfer-encoding:") && field_begins(&line, "chunked");
 }
 
 /* Behind the empty line; NULL: it has not come. */
@@ -71,16 +85,70 @@ static int head_parse(const char *bytes, size_t size, struct head *ret)
 	if (!status_take(&text, &ret->status))
 		return -EPROTO;
 	while (text_take_line(&text, &line))
-		if (!field_take(line, "content-length:", &ret->body_bytes))
-			(void)!field_take(line, "retry-after:", &ret->retry_after_s);
+		line_take(line, ret);
 	return 0;
 }
 
-int push_answer_parse(const char *bytes, size_t size, bool is_end, struct push_answer *ret)
+static void body_add(struct push_answer *ret, const char *bytes, size_t size)
+{
+	size_t taken = MIN(size, ANSWER_BODY_MAX - ret->body_size);
+
+	memcpy(ret->body + ret->body_size, bytes, taken);
+	ret->body_size += taken;
+}
+
+/* The size of a chunk, on a line of its own.  False: it has not come.  What is no size is a chunk
+ * itself, with all that follows, and makes no sense to anybody. */
+static bool chunk_begin(struct text *raw, uint64_t *ret_size)
+{
+	const char *newline = memchr(raw->at, '\n', (size_t)(raw->end - raw->at));
+	struct text line = { raw->at, newline };
+
+	*ret_size = UINT64_MAX;
+	if (newline && text_take_number(&line, 16, ret_size))
+		raw->at = newline + 1;
+	return newline;
+}
+
+/* True when enough has come: as much as is kept, or the last one. */
+static bool chunks_take(struct text raw, struct push_answer *ret)
+{
+	uint64_t size;
+
+	while (ret->body_size < ANSWER_BODY_MAX && chunk_begin(&raw, &size)) {
+		size_t left = (size_t)(raw.end - raw.at);
+
+		if (!size)
+			return true;
+		body_add(ret, raw.at, (size_t)MIN(size, left));
+		if (size >= left)
+			break;
+		raw.at += size;
+		/* The end of the line. */
+		raw.at += *raw.at == '\r';
+		raw.at += raw.at < raw.end && *raw.at == '\n';
+	}
+	return ret->body_size == ANSWER_BODY_MAX;
+}
+
+/* The same. */
+static bool body_take(const struct head *head, const char *end, struct push_answer *ret)
+{
+	size_t size = (size_t)(end - head->end);
+
+	if (head->status == 204)
+		return true;
+	if (head->is_chunked)
+		return chunks_take((struct text){ head->end, end }, ret);
+	body_add(ret, head->end, (size_t)MIN(size, head->body_bytes));
+	return ret->body_size == MIN(head->body_bytes, ANSWER_BODY_MAX);
+}
+
+int push_answer_parse(const char *bytes, size_t size, bool is_end, bool wants_body,
+		      struct push_answer *ret)
 {
 	const char *end = bytes + size;
 	struct head head;
-	size_t body;
 	int r = head_parse(bytes, size, &head);
 
 	/* "100 Continue" comes before the answer. */
@@ -90,25 +158,16 @@ int push_answer_parse(const char *bytes, size_t size, bool is_end, struct push_a
 	}
 	if (r)
 		return r == -EAGAIN && is_end ? -EPROTO : r;
-	body = MIN((size_t)(end - head.end), ANSWER_BODY_MAX);
 	*ret = (struct push_answer){ .status = head.status,
 				     .retry_after_s = MIN(head.retry_after_s, RETRY_AFTER_MAX_S) };
-	/* A body without a length may never end: where all is well it is not waited for. */
-	if (push_answer_is_good(ret) && head.body_bytes > ANSWER_BODY_MAX)
-		head.body_bytes = 0;
-	if (!is_end && body < MIN(head.body_bytes, ANSWER_BODY_MAX))
-		return -EAGAIN;
-	if (push_answer_is_good(ret)) {
-		memcpy(ret->body, head.end, body);
-		ret->body_size = body;
-		return 0;
+	if (!body_take(&head, end, ret)) {
+		if (!is_end && (wants_body || !push_answer_is_good(ret)))
+			return -EAGAIN;
+		ret->is_cut = head.is_chunked || head.body_bytes != UINT64_MAX;
 	}
-	text_copy_printable((struct text){ head.end, head.end + body }, ret->text,
-			    sizeof(ret->text));
+	if (!push_answer_is_good(ret))
+		text_copy_printable((struct text){ (const char *)ret->body,
+						   (const char *)ret->body + ret->body_size },
+				    ret->text, sizeof(ret->text));
 	return 0;
-}
-
-bool push_answer_is_passing(const struct push_answer *answer)
-{
-	return answer->status == 408 || answer->status == 429 || answer->status >= 500;
 }

@@ -10,6 +10,13 @@
 
 #define REJECTION_MAX 256u
 
+/* Of the profiles of a request, where the status said that all is well. */
+enum push_verdict {
+	PUSH_TAKEN,
+	PUSH_REJECTED, /* some of them at least */
+	PUSH_UNCLEAR,  /* the answer makes no sense */
+};
+
 struct otlp_tables;
 
 /* A request that is being made; zero but for the model. */
@@ -28,8 +35,11 @@ struct push_format {
 	int (*add)(struct push_draft *draft, const struct push_labels *labels);
 	/* The request, behind what is there; the draft is empty then.  0 or -ENOMEM. */
 	int (*finish)(struct push_draft *draft, struct bytes *ret);
-	/* Does an answer that says all is well refuse some of it all the same?  NULL: never. */
-	bool (*rejects)(const unsigned char *body, size_t size, char ret_why[REJECTION_MAX]);
+	/* By the body of the answer, which may be cut.  NULL: it does not matter. */
+	enum push_verdict (*judge)(const unsigned char *body, size_t size,
+				   char ret_why[REJECTION_MAX]);
+	/* Shall what was answered so be sent again later?  Else it never will be taken. */
+	bool (*is_passing)(unsigned status);
 };
 
 extern const struct push_format push_format_pyroscope; /* pyroscope.c: the usual one */

@@ -56,6 +56,7 @@ enum function_field { FUNCTION_NAME = 1, FUNCTION_SYSTEM = 2, FUNCTION_FILE = 3 
 enum link_field { LINK_TRACE = 1, LINK_SPAN = 2 };
 enum attribute_field { ATTRIBUTE_KEY = 1, ATTRIBUTE_VALUE = 2 };
 enum value_field { VALUE_TEXT = 1 };
+enum wire_type { WIRE_NUMBER = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 enum answer_field { ANSWER_PARTIAL = 1, PARTIAL_REJECTED = 1, PARTIAL_MESSAGE = 2 };
 
 #define TRACE_ID_BYTES 16u
@@ -318,8 +319,11 @@ static void profile_put(struct otlp_tables *self, struct model *model, unsigned 
 	proto_fixed(&profile, PROFILE_TIME,
 		    samples->first_ns + (uint64_t)model_wall_offset_ns(model));
 	proto_number(&profile, PROFILE_DURATION, samples->last_ns - samples->first_ns);
-	type_put(self, &profile, PROFILE_PERIOD_TYPE, profile_types[type].type);
-	proto_number(&profile, PROFILE_PERIOD, samples->hz ? 1000000000u / samples->hz : 0);
+	/* Only what runs is looked at every so often. */
+	if (profile_types[type].kind == SAMPLE_RUNNING && samples->hz) {
+		type_put(self, &profile, PROFILE_PERIOD_TYPE, profile_types[type].type);
+		proto_number(&profile, PROFILE_PERIOD, 1000000000u / samples->hz);
+	}
 	(void)!getrandom(id, sizeof(id), 0);
 	bytes_put(&self->packed, id, sizeof(id));
 	proto_message(&profile, PROFILE_ID, &self->packed);
@@ -404,49 +408,77 @@ static int otlp_finish(struct push_draft *draft, struct bytes *ret)
 }
 
 /* The next field of a message: its number, 0 at the end or where it makes no sense.  The value of a
- * number is in *ret_number, that of all else between the ends of *ret. */
+ * number is in *ret_number, that of texts and messages between the ends of *ret: as much of it as
+ * is there.  The cursor has failed where something is missing. */
 static unsigned field_take(struct cursor *cursor, uint64_t *ret_number, struct cursor *ret)
 {
-	uint64_t key = cursor->at < cursor->end ? cursor_varint(cursor) : 0, size;
+	bool is_end = cursor->has_failed || cursor->at == cursor->end;
+	uint64_t key = is_end ? 0 : cursor_varint(cursor), size = 0, left;
 
 	*ret_number = 0;
 	*ret = (struct cursor){ 0 };
-	if ((key & 7) == 0)
-		*ret_number = key ? cursor_varint(cursor) : 0;
-	else if ((key & 7) == 2) {
-		size = cursor_varint(cursor);
-		ret->at = size <= (size_t)(cursor->end - cursor->at)
-				  ? cursor_take(cursor, (size_t)size)
-				  : NULL;
-		if (!ret->at)
-			return 0;
-		ret->end = ret->at + size;
-	} else {
+	if (is_end)
 		return 0;
-	}
-	return cursor->has_failed || key >> 3 > UINT32_MAX ? 0 : (unsigned)(key >> 3);
+	if ((key & 7) == WIRE_NUMBER)
+		*ret_number = cursor_varint(cursor);
+	else if ((key & 7) == WIRE_BYTES)
+		size = cursor_varint(cursor);
+	else if ((key & 7) == WIRE_FIXED64 || (key & 7) == WIRE_FIXED32)
+		cursor_take(cursor, (key & 7) == WIRE_FIXED64 ? 8 : 4);
+	else
+		cursor->has_failed = true;
+	cursor->has_failed |= !(key >> 3) || key >> 3 > UINT32_MAX;
+	if (cursor->has_failed)
+		return 0;
+	left = (uint64_t)(cursor->end - cursor->at);
+	ret->at = cursor_take(cursor, (size_t)MIN(size, left));
+	ret->end = cursor->at;
+	cursor->has_failed = size > left;
+	return (unsigned)(key >> 3);
 }
 
-/* ExportProfilesServiceResponse.  What makes no sense refuses nothing: the status said so. */
-static bool otlp_rejects(const unsigned char *body, size_t size, char ret_why[REJECTION_MAX])
+/* ExportProfilesPartialSuccess: how many were rejected. */
+static uint64_t partial_read(struct cursor *partial, char ret_why[REJECTION_MAX])
 {
-	struct cursor answer = { body, body + size, false }, partial, text;
 	uint64_t number, rejected = 0;
+	struct cursor text;
 	unsigned field;
 
-	ret_why[0] = '\0';
-	do
-		field = field_take(&answer, &number, &partial);
-	while (field && field != ANSWER_PARTIAL);
-	while (field && (field = field_take(&partial, &number, &text))) {
+	while ((field = field_take(partial, &number, &text))) {
 		if (field == PARTIAL_REJECTED)
 			rejected = number;
-		if (field == PARTIAL_MESSAGE && text.at)
+		if (field == PARTIAL_MESSAGE)
 			snprintf(ret_why, REJECTION_MAX, "%.*s",
 				 (int)MIN((size_t)(text.end - text.at), REJECTION_MAX - 1),
 				 (const char *)text.at);
 	}
 	return rejected;
+}
+
+/* ExportProfilesServiceResponse. */
+static enum push_verdict otlp_judge(const unsigned char *body, size_t size,
+				    char ret_why[REJECTION_MAX])
+{
+	struct cursor answer = { body, body + size, false }, partial;
+	uint64_t number, rejected = 0;
+	bool is_sound = true;
+	unsigned field;
+
+	ret_why[0] = '\0';
+	while ((field = field_take(&answer, &number, &partial)))
+		if (field == ANSWER_PARTIAL) {
+			rejected |= partial_read(&partial, ret_why);
+			is_sound &= !partial.has_failed;
+		}
+	return rejected                         ? PUSH_REJECTED
+	       : is_sound && !answer.has_failed ? PUSH_TAKEN
+						: PUSH_UNCLEAR;
+}
+
+/* As the specification of OTLP/HTTP has it: all else is refused for good. */
+static bool otlp_is_passing(unsigned status)
+{
+	return status == 429 || (status >= 502 && status <= 504);
 }
 
 const struct push_format push_format_otlp = {
@@ -456,5 +488,6 @@ const struct push_format push_format_otlp = {
 	.content_encoding = "gzip",
 	.add = otlp_add,
 	.finish = otlp_finish,
-	.rejects = otlp_rejects,
+	.judge = otlp_judge,
+	.is_passing = otlp_is_passing,
 };

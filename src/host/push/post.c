@@ -32,6 +32,17 @@ int push_post_wait(const struct push_post *post, int fd, short events)
 	}
 }
 
+int push_post_give_up(const struct push_post *post, int code, const char *bytes, size_t size,
+		      struct push_answer *ret)
+{
+	bool wants_body = post->address->format->judge;
+
+	if (push_answer_parse(bytes, size, /* is_end */ true, wants_body, ret))
+		return code;
+	ret->is_cut = true;
+	return 0;
+}
+
 int push_post_explain(const struct push_post *post, int code, struct err *err)
 {
 	err_set(err, code, "push to %s: %s", post->address->url,
@@ -95,7 +106,7 @@ static int socket_answer(const struct push_post *post, int fd, struct push_answe
 
 		r = push_post_wait(post, fd, POLLIN);
 		if (r)
-			return r;
+			return push_post_give_up(post, r, bytes, size, ret);
 		got = recv(fd, bytes + size, sizeof(bytes) - size, 0);
 		if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
 			r = -EAGAIN;
@@ -104,7 +115,8 @@ static int socket_answer(const struct push_post *post, int fd, struct push_answe
 		if (got < 0 || (!got && !size))
 			return got < 0 ? -errno : -ECONNRESET;
 		size += (size_t)got;
-		r = push_answer_parse(bytes, size, !got || size == sizeof(bytes), ret);
+		r = push_answer_parse(bytes, size, !got || size == sizeof(bytes),
+				      post->address->format->judge, ret);
 	}
 	return r;
 }

@@ -28,5 +28,8 @@ int push_post_curl(const struct push_post *post, struct push_answer *ret,
 
 /* Waits for one of these events on a descriptor (POLLIN).  0, -ETIMEDOUT, -ECANCELED. */
 int push_post_wait(const struct push_post *post, int fd, short events);
+/* No more of an answer is waited for: 0 where what came of it is one, or the code. */
+int push_post_give_up(const struct push_post *post, int code, const char *bytes, size_t size,
+		      struct push_answer *ret);
 /* Why an answer that is as it is cannot be read; returns the code. */
 int push_post_explain(const struct push_post *post, int code, struct err *err);

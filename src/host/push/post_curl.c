@@ -38,6 +38,7 @@ static int talk_begin(struct talk *self, struct err *err)
 					"--show-error",
 					"--include",
 					"--http1.1",
+					"--raw", /* chunks as they are, as the head says */
 					"--suppress-connect-headers",
 					"--netrc-optional",
 					"--proto",
@@ -115,6 +116,11 @@ static void talk_turn(struct talk *self, const struct pollfd fds[3])
 			    &self->error_size);
 }
 
+static int talk_give_up(const struct talk *self, int code, struct push_answer *ret)
+{
+	return push_post_give_up(self->post, code, self->answer, self->answer_size, ret);
+}
+
 /* Until curl has said all, or enough. */
 static int talk_hold(struct talk *self, struct push_answer *ret)
 {
@@ -127,15 +133,16 @@ static int talk_hold(struct talk *self, struct push_answer *ret)
 					{ self->post->cancel, POLLIN, 0 } };
 
 		if (now_ns() >= self->post->until_ns)
-			return -ETIMEDOUT;
+			return talk_give_up(self, -ETIMEDOUT, ret);
 		poll(fds, 4, 100);
 		if (fds[3].revents)
-			return -ECANCELED;
+			return talk_give_up(self, -ECANCELED, ret);
 		talk_turn(self, fds);
 		if (self->answer_size)
-			r = push_answer_parse(
-				self->answer, self->answer_size,
-				self->child.output < 0 || self->answer_size == ANSWER_MAX, ret);
+			r = push_answer_parse(self->answer, self->answer_size,
+					      self->child.output < 0 ||
+						      self->answer_size == ANSWER_MAX,
+					      self->post->address->format->judge, ret);
 	}
 	return r == -EAGAIN ? -EIO : r;
 }

@@ -61,10 +61,16 @@ static int pyroscope_finish(struct push_draft *draft, struct bytes *ret)
 	return ret->has_failed ? -ENOMEM : 0;
 }
 
+static bool pyroscope_is_passing(unsigned status)
+{
+	return status == 408 || status == 429 || status >= 500;
+}
+
 const struct push_format push_format_pyroscope = {
 	.name = "pyroscope",
 	.path = "/push.v1.PusherService/Push",
 	.content_type = "application/proto",
 	.add = pyroscope_add,
 	.finish = pyroscope_finish,
+	.is_passing = pyroscope_is_passing,
 };

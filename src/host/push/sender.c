@@ -123,15 +123,22 @@ static bool answer_rejects(const struct sender *self, const struct push_answer *
 			   struct err *err)
 {
 	const struct push_format *format = self->options.address->format;
-	char why[REJECTION_MAX];
+	char why[REJECTION_MAX] = "";
+	enum push_verdict verdict =
+		format->judge ? format->judge(answer->body, answer->body_size, why) : PUSH_TAKEN;
 
-	if (!format->rejects || !format->rejects(answer->body, answer->body_size, why))
+	if (format->judge && verdict == PUSH_TAKEN && answer->is_cut)
+		verdict = PUSH_UNCLEAR;
+	if (verdict == PUSH_TAKEN)
 		return false;
-	err_set(err, -EREMOTEIO, "push to %s: the server refused profiles",
-		self->options.address->url);
+	err_set(err, verdict == PUSH_REJECTED ? -EREMOTEIO : -EBADMSG, "push to %s: %s",
+		self->options.address->url,
+		verdict == PUSH_REJECTED
+			? "the server refused profiles"
+			: "whether the server took the profiles cannot be read from its answer");
 	if (*why)
 		err_why(err, "%s", why);
-	return true;
+	return verdict == PUSH_REJECTED;
 }
 
 /* How long to wait before the next try; 0: none is needed. */
@@ -145,7 +152,7 @@ static uint64_t answer_take(struct sender *self, int r, const struct push_answer
 		return 0;
 	}
 	if (!r && push_answer_is_good(answer)) {
-		self->totals.trouble = (struct err){ 0 };
+		self->totals.trouble = *err;
 		first_drop(self, &self->totals.sent);
 		return 0;
 	}
@@ -154,7 +161,7 @@ static uint64_t answer_take(struct sender *self, int r, const struct push_answer
 	/* A try that was cancelled says nothing of the server. */
 	if (r != -ECANCELED || !self->totals.trouble.code)
 		self->totals.trouble = *err;
-	if (!r && !push_answer_is_passing(answer)) {
+	if (!r && !self->options.address->format->is_passing(answer->status)) {
 		first_drop(self, &self->totals.refused);
 		return 0;
 	}

@@ -48,9 +48,11 @@ struct top_visit {
 	const struct top_values *values;
 	struct fleet fleet;
 	struct fleet_top top;
-	uint64_t next_ns; /* when the next picture is due */
+	uint64_t next_ns;  /* when the next picture is due */
+	uint64_t shown_ns; /* what had been told by then is in the last one */
 	bool is_screen;
-	bool has_failed; /* no memory for a picture */
+	bool is_unwritable; /* nobody can see the pictures */
+	bool has_failed;    /* no memory for a picture */
 };
 
 static int on_message(void *context, uint32_t node, uint32_t kind, struct cursor *cursor)
@@ -118,6 +120,7 @@ static void picture_show(struct top_visit *self)
 {
 	CLEANUP(top_view_done) struct top_view view = { 0 };
 
+	self->shown_ns = fleet_top_heard_ns(&self->top);
 	if (top_view_make(&view, &self->top, &self->fleet)) {
 		self->has_failed = true;
 		return;
@@ -133,7 +136,9 @@ static void picture_show(struct top_visit *self)
 		top_print_text(&view, &self->fleet, rows_of(self), stdout);
 		fputc('\n', stdout);
 	}
-	fflush(stdout);
+	/* There is no use in going on. */
+	if (fflush(stdout) || ferror(stdout))
+		self->is_unwritable = self->fleet.is_interrupted = true;
 }
 
 static void on_look(void *context)
@@ -177,8 +182,15 @@ static int top_ask(struct top_visit *self, struct err *err)
 		      &self->fleet, err);
 	if (r)
 		return r;
+	/* What was told at the very end. */
+	if (!self->fleet.is_interrupted && fleet_top_heard_ns(&self->top) > self->shown_ns)
+		picture_show(self);
 	if (self->has_failed)
 		return err_set(err, -ENOMEM, "top: no memory");
+	if (self->is_unwritable) {
+		err_set(err, -EIO, "not all of the output could be written");
+		return err_fix(err, "send it elsewhere, or free some space if the disk is full");
+	}
 	if (values->fleet.is_json)
 		fleet_write_json(&self->fleet);
 	else

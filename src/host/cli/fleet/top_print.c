@@ -11,7 +11,8 @@
 
 #include <inttypes.h>
 
-#define ROW_END 100u /* letters of a function's name and module */
+#define ROW_END      100u /* letters of a function's name and module */
+#define SILENT_SHOWN 4u   /* nodes */
 
 /* Of one processor. */
 static double cpu_percent(uint64_t ns_per_second)
@@ -48,21 +49,22 @@ static void head_print(const struct top_view *view, const struct fleet *fleet, F
 /* Nodes that are not in the picture, and why, on one line. */
 static void silent_print(const struct top_view *view, const struct fleet *fleet, FILE *out)
 {
-	size_t told = 0;
+	size_t silent = 0;
 
-	if (view->heard_count >= fleet->node_count)
-		return;
-	for (size_t i = 0; i < fleet->node_count && told < 4; i++) {
+	for (size_t i = 0; i < fleet->node_count; i++) {
 		const struct fleet_node *node = &fleet->nodes[i];
 
-		if (!*node->trouble && node->phase == NODE_GREETED)
+		if (view->is_heard[i] || silent++ >= SILENT_SHOWN)
 			continue;
-		print(out, "%s%s: %.60s", told++ ? "; " : "", node->name,
-		      *node->trouble              ? node->trouble
-		      : node->phase == NODE_ENDED ? "has ended"
-						  : "no answer yet");
+		print(out, "%s%s: %.60s", silent > 1 ? "; " : "", node->name,
+		      *node->trouble                ? node->trouble
+		      : node->phase == NODE_ENDED   ? "has ended"
+		      : node->phase == NODE_GREETED ? "has told nothing lately"
+						    : "no answer yet");
 	}
-	if (told)
+	if (silent > SILENT_SHOWN)
+		print(out, "; and %zu more", silent - SILENT_SHOWN);
+	if (silent)
 		fputc('\n', out);
 }
 

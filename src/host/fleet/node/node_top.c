@@ -3,17 +3,12 @@
  * own does that, so that nothing which hangs there can keep the node part.
  */
 #include "host/core/cleanup.h"
-#include "host/core/clock.h"
-#include "host/core/table.h"
-#include "host/fleet/node/top_source.h"
-#include "host/fleet/report/spreads.h"
-#include "host/fleet/top/top_message.h"
+#include "host/fleet/node/node_ticker.h"
 #include "host/model/samples/profile.h"
 #include "host/process/stat.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -24,38 +19,6 @@
 #define SHARE_MAX      100u          /* one in so many: 1 % of a processor */
 #define PARENTS_MAX    64u
 #define RANK_NOT_ASKED (UINT32_MAX - 1)
-
-/* What one rank did in the window. */
-struct rank_time {
-	uint64_t running_ns, samples;
-	size_t first, count; /* of the samples, sorted by ranks */
-	char function[128];
-	uint64_t function_ns;
-};
-
-struct node_ticker {
-	struct top_source source;
-	struct table by_pid; /* of ranks: their indexes */
-	uint64_t begin_ns, until_ns;
-	uint64_t opened_ns;            /* the sampler, last */
-	uint64_t mark_ns, mark_cpu_ns; /* since when own costs are counted; 0: not yet */
-	uint64_t *seen;                /* samples of each rank, from the beginning */
-	uint32_t *rank_of;             /* by the number of a process in the live model */
-	size_t process_count;
-	struct rank_time *times; /* by rank */
-	struct recorded_sample *sorted;
-	size_t sorted_room;
-	struct spreads spreads;
-	uint64_t window_ns;
-	atomic_uint_least64_t busy_ns; /* since when it does something; 0: it waits */
-	atomic_bool shall_stop;
-	int wake; /* an eventfd */
-};
-
-static uint64_t own_cpu_ns(void)
-{
-	return clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
-}
 
 /* Which rank a process belongs to: itself, or the nearest one above it.  RANK_NONE: none. */
 static uint32_t rank_find(const struct node_ticker *self, pid_t pid)
@@ -75,12 +38,16 @@ static uint32_t rank_find(const struct node_ticker *self, pid_t pid)
 	return RANK_NONE;
 }
 
+/* RANK_NONE also for what is not of the window, or did not run. */
 static uint32_t sample_rank(struct node_ticker *self, const struct model *model,
 			    const struct recorded_sample *sample)
 {
 	const struct model_process *process = model->threads[sample->thread]->process;
 	uint32_t *rank = &self->rank_of[process->number];
 
+	if (sample->kind != SAMPLE_RUNNING || sample->time_ns < self->from_ns ||
+	    sample->time_ns - self->from_ns > self->window_ns)
+		return RANK_NONE;
 	if (*rank == RANK_NOT_ASKED)
 		*rank = rank_find(self, process->pid);
 	return *rank;
@@ -125,7 +92,7 @@ static void samples_sort(struct node_ticker *self, const struct model *model)
 	memset(self->times, 0, ranks * sizeof(*self->times));
 	for (size_t i = 0; i < samples->kept_count; i++) {
 		rank = sample_rank(self, model, &samples->kept[i]);
-		if (rank != RANK_NONE && samples->kept[i].kind == SAMPLE_RUNNING) {
+		if (rank != RANK_NONE) {
 			self->times[rank].running_ns += samples->kept[i].weight_ns;
 			self->times[rank].samples++;
 		}
@@ -136,7 +103,7 @@ static void samples_sort(struct node_ticker *self, const struct model *model)
 	}
 	for (size_t i = 0; i < samples->kept_count; i++) {
 		rank = sample_rank(self, model, &samples->kept[i]);
-		if (rank != RANK_NONE && samples->kept[i].kind == SAMPLE_RUNNING)
+		if (rank != RANK_NONE)
 			self->sorted[self->times[rank].first + self->times[rank].count++] =
 				samples->kept[i];
 	}
@@ -198,78 +165,6 @@ static int tick_read(struct model *model, void *context)
 	return r;
 }
 
-static void functions_put(struct node_ticker *self, struct bytes *message, size_t count)
-{
-	const struct found_rank *ranks = self->source.node->ranks.items;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct spread *row = &self->spreads.items[i];
-
-		top_message_put_function(
-			message, &(struct top_function){
-					 .name = pool_text(&self->spreads.texts, row->name),
-					 .module = pool_text(&self->spreads.texts, row->module),
-					 .sum_ns = row->sum_ns,
-					 .total_ns = row->total_ns,
-					 .count = row->count,
-					 .ranks = row->ranks,
-					 .most_ns = row->most_ns,
-					 .least_ns = row->least_ns,
-					 .most_pid = (uint32_t)ranks[row->most_rank].top,
-					 .least_pid = (uint32_t)ranks[row->least_rank].top });
-	}
-}
-
-static void ranks_put(struct node_ticker *self, struct bytes *message, size_t most)
-{
-	const struct node *node = self->source.node;
-
-	for (size_t i = 0; i < node->ranks.count && most; i++) {
-		if (!self->source.is_sampled[i])
-			continue;
-		most--;
-		top_message_put_rank(message,
-				     &(struct top_rank){ (uint32_t)node->ranks.items[i].top,
-							 self->times[i].running_ns,
-							 self->times[i].samples,
-							 self->times[i].function });
-	}
-}
-
-/* Since the mark, and of all threads. */
-static void cost_fill(const struct node_ticker *self, struct top_message *ret)
-{
-	if (!self->mark_ns)
-		return;
-	ret->own_ns = own_cpu_ns() - self->mark_cpu_ns;
-	ret->own_for_ns = now_ns() - self->mark_ns;
-}
-
-static void tick_tell(struct node_ticker *self)
-{
-	struct top_message top = { .window_ns = self->window_ns, .hz = self->source.hz };
-	struct source_facts facts;
-	struct bytes message = { 0 };
-
-	source_look(self->source.source, &facts);
-	cost_fill(self, &top);
-	top.sampler = facts.sampler;
-	top.lost = self->source.lost_before + facts.lost;
-	top.function_count = (uint32_t)MIN(self->spreads.count, TOP_FUNCTIONS_MAX);
-	top.rank_count = (uint32_t)MIN(self->source.sampled_count, TOP_RANKS_MAX);
-	for (size_t i = 0; i < self->source.node->ranks.count; i++) {
-		top.samples += self->times[i].samples;
-		self->seen[i] += self->times[i].samples;
-	}
-	for (size_t i = top.function_count; i < self->spreads.count; i++)
-		top.other_ns += self->spreads.items[i].sum_ns;
-	top_message_put(&message, &top);
-	ranks_put(self, &message, top.rank_count);
-	functions_put(self, &message, top.function_count);
-	channel_send(&self->source.node->channel, &message);
-	bytes_done(&message);
-}
-
 /* One second: what came in the window, added up and told. */
 static int tick_make(struct node_ticker *self)
 {
@@ -278,10 +173,13 @@ static int tick_make(struct node_ticker *self)
 
 	top_source_look(&self->source);
 	self->window_ns = MIN(now - self->opened_ns, TOP_WINDOW_NS);
-	r = live_read(self->source.live, now - self->window_ns, now, tick_read, self);
+	self->from_ns = now - self->window_ns;
+	r = live_read_around(self->source.live, self->from_ns, tick_read, self);
 	spreads_sort(&self->spreads);
-	if (!r)
-		tick_tell(self);
+	if (!r) {
+		node_ticker_tell(self);
+		self->is_second_told |= self->window_ns >= TICK_NS;
+	}
 	spreads_done(&self->spreads);
 	return r;
 }
@@ -292,34 +190,48 @@ static void cost_mark(struct node_ticker *self, uint64_t now)
 	self->mark_cpu_ns = own_cpu_ns();
 }
 
-/* At most one percent of a processor: fewer samples where they cost more. */
-static int cost_judge(struct node_ticker *self, struct err *err)
+/* Where it cannot be changed, all goes on as it is. */
+static void rate_lower(struct node_ticker *self, unsigned hz)
 {
-	uint64_t now = now_ns(), passed_ns, used_ns;
-	unsigned hz = self->source.hz;
-	int r;
+	struct err err = { 0 };
 
-	if (!self->mark_ns) {
-		if (now - self->opened_ns > WARM_UP_NS)
-			cost_mark(self, now);
-		return 0;
+	if (top_source_set_rate(&self->source, hz, &err)) {
+		if (!self->is_rate_kept)
+			node_note(self->source.node,
+				  "sampling costs more than 1 %% of a CPU, and goes on so: %s",
+				  err.what);
+		self->is_rate_kept = true;
+		cost_mark(self, now_ns());
+		return;
 	}
-	passed_ns = now - self->mark_ns;
-	used_ns = own_cpu_ns() - self->mark_cpu_ns;
-	if (passed_ns < TOP_WINDOW_NS)
-		return 0;
-	if (used_ns <= passed_ns / SHARE_MAX || hz == 1) {
-		if (passed_ns > 4 * TOP_WINDOW_NS)
-			cost_mark(self, now);
-		return 0;
-	}
-	hz = MAX((unsigned)((uint64_t)hz * passed_ns / (used_ns * SHARE_MAX) * 3 / 4), 1u);
-	r = top_source_set_rate(&self->source, hz, err);
 	/* Processes are numbered anew. */
 	self->process_count = 0;
 	self->opened_ns = now_ns();
 	self->mark_ns = 0;
-	return r;
+}
+
+/* At most one percent of a processor: fewer samples where they cost more. */
+static void cost_judge(struct node_ticker *self)
+{
+	uint64_t now = now_ns(), passed_ns, used_ns;
+	unsigned hz = self->source.hz;
+
+	if (!self->mark_ns) {
+		if (now - self->opened_ns > WARM_UP_NS)
+			cost_mark(self, now);
+		return;
+	}
+	passed_ns = now - self->mark_ns;
+	used_ns = own_cpu_ns() - self->mark_cpu_ns;
+	if (passed_ns < TOP_WINDOW_NS)
+		return;
+	if (used_ns <= passed_ns / SHARE_MAX || hz == 1) {
+		if (passed_ns > 4 * TOP_WINDOW_NS)
+			cost_mark(self, now);
+		return;
+	}
+	hz = MAX((unsigned)((uint64_t)hz * passed_ns / (used_ns * SHARE_MAX) * 3 / 4), 1u);
+	rate_lower(self, hz);
 }
 
 /* False: there is nothing more to be seen. */
@@ -340,30 +252,43 @@ static bool tick_work(struct node_ticker *self)
 		*err = facts.error;
 		return false;
 	}
-	return self->source.sampled_count && !facts.has_ended && !cost_judge(self, err);
+	cost_judge(self);
+	return self->source.sampled_count && !facts.has_ended;
+}
+
+static bool tick_try(struct node_ticker *self)
+{
+	bool goes_on;
+
+	atomic_store(&self->busy_ns, now_ns());
+	goes_on = tick_work(self);
+	atomic_store(&self->busy_ns, 0);
+	return goes_on;
 }
 
 static void ticks_work(void *context, struct rank_queue *queue, size_t index)
 {
 	struct node_ticker *self = context;
-	uint64_t next_ns = self->begin_ns + TICK_NS;
+	uint64_t next_ns = self->begin_ns + TICK_NS, now;
 	bool goes_on = true;
 
-	while (goes_on && !atomic_load(&self->shall_stop) && now_ns() < self->until_ns) {
-		uint64_t now = now_ns();
+	while (goes_on && !atomic_load(&self->shall_stop) && (now = now_ns()) < self->until_ns) {
+		uint64_t due_ns = MIN(next_ns, self->until_ns);
 
-		if (now < next_ns) {
+		if (now < due_ns) {
 			struct pollfd wake = { self->wake, POLLIN, 0 };
 
-			poll(&wake, 1, (int)((next_ns - now) / 1000000 + 1));
+			poll(&wake, 1, (int)((due_ns - now) / 1000000 + 1));
 			continue;
 		}
+		goes_on = tick_try(self);
 		/* Seconds that were missed are not made up for. */
-		next_ns = MAX(next_ns + TICK_NS, now);
-		atomic_store(&self->busy_ns, now);
-		goes_on = tick_work(self);
-		atomic_store(&self->busy_ns, 0);
+		next_ns = MAX(MAX(next_ns + TICK_NS, now), self->opened_ns + TICK_NS);
 	}
+	/* What came after the last whole second; not of a sampler that has just begun. */
+	if (goes_on && !atomic_load(&self->shall_stop) &&
+	    (!self->is_second_told || now_ns() - self->opened_ns >= TICK_NS))
+		tick_try(self);
 	if (rank_queue_finish(queue, index))
 		rank_queue_release(queue);
 }
@@ -413,11 +338,27 @@ static bool ticker_init(struct node_ticker *self, struct node *node)
 	return self->times && self->seen && self->wake >= 0;
 }
 
+/* Nobody is idle who was not looked at. */
+static void rank_tell(struct node_ticker *self, size_t index)
+{
+	struct node *node = self->source.node;
+
+	if (self->seen[index])
+		node_tell_state(node, index, RANK_DONE, "");
+	else if (self->is_second_told)
+		node_tell_state(node, index, RANK_IDLE, "");
+	else
+		node_tell_state(node, index, RANK_NO_ANSWER,
+				"stopped before the first second was over");
+}
+
 /* Who has said nothing bad was sampled to the end. */
 static void ranks_tell(struct node_ticker *self, bool has_come_back)
 {
 	struct node *node = self->source.node;
 
+	if (has_come_back)
+		top_source_look(&self->source);
 	for (size_t i = 0; i < node->ranks.count; i++) {
 		if (!self->source.is_sampled[i])
 			continue;
@@ -427,7 +368,7 @@ static void ranks_tell(struct node_ticker *self, bool has_come_back)
 		else if (self->source.err.code)
 			node_tell_error(node, i, &self->source.err);
 		else
-			node_tell_state(node, i, self->seen[i] ? RANK_DONE : RANK_IDLE, "");
+			rank_tell(self, i);
 	}
 }
 

@@ -266,24 +266,47 @@ bool top_source_open(struct top_source *self, struct node *node)
 	return self->sampled_count;
 }
 
-int top_source_set_rate(struct top_source *self, unsigned hz, struct err *err)
+/* One that sees as much as the one that is there. */
+static int replacement_start(struct top_source *self, unsigned hz, struct opened *ret,
+			     struct err *err)
 {
+	/* Not freed where it is used: the sampler has the list. */
 	struct opening *opening = opening_new(self, hz);
-	struct opened opened = { 0 };
 	struct source_facts facts;
 	int r;
 
 	if (!opening)
 		return err_set(err, -ENOMEM, "top: no memory");
+	r = opening->count ? sampler_start(opening, ret, err)
+			   : err_set(err, -ESRCH, "top: all ranks have ended");
+	if (!r && source_sees_stacks(self->source, &facts) &&
+	    !source_sees_stacks(ret->source, &facts)) {
+		opened_close(ret);
+		r = err_set(err, -EIO, "a second sampler beside the first sees no stacks");
+	}
+	if (r) {
+		free(opening->pids);
+		free(opening);
+	}
+	return r;
+}
+
+int top_source_set_rate(struct top_source *self, unsigned hz, struct err *err)
+{
+	struct opened opened = { 0 };
+	struct source_facts facts;
+	int r = replacement_start(self, hz, &opened, err);
+
+	if (r)
+		return r;
 	source_stop(self->source);
 	source_look(self->source, &facts);
 	self->lost_before += facts.lost;
 	source_close(self);
-	r = opening->count ? sampler_start(opening, &opened, err) : -ESRCH;
 	self->live = opened.live;
 	self->source = opened.source;
 	self->hz = hz;
-	return r;
+	return 0;
 }
 
 /* Ended, or another process of the same number. */

@@ -28,7 +28,7 @@ struct top_source {
 
 /* With all ranks that can be sampled; those that cannot are told.  False where none is left. */
 bool top_source_open(struct top_source *ret, struct node *node);
-/* The same ranks at another rate.  0 or an error: then there is no source any more. */
+/* The same ranks at another rate, seen no worse.  0 or an error: then all is as it was. */
 int top_source_set_rate(struct top_source *source, unsigned hz, struct err *err) MUST_CHECK;
 /* Tells of ranks that have ended since the last time. */
 void top_source_look(struct top_source *source);

@@ -137,6 +137,7 @@ static int node_merge(struct top_view *view, const struct node_picture *picture,
 
 	if (!top_message_take(&cursor, &top))
 		return 0;
+	view->is_heard[node] = true;
 	view->heard_count++;
 	view->samples += top.samples;
 	view->lost += top.lost;
@@ -156,21 +157,52 @@ static int compare_ranks(const void *a, const void *b)
 	return (left->rank > right->rank) - (left->rank < right->rank);
 }
 
+static int compare_indexes(const void *a, const void *b)
+{
+	const struct top_view_rank *left = a, *right = b;
+
+	return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+/* Each once, whatever a node says. */
+static void ranks_sort(struct top_view *view)
+{
+	size_t count = 0;
+
+	if (!view->rank_count)
+		return;
+	qsort(view->ranks, view->rank_count, sizeof(*view->ranks), compare_indexes);
+	for (size_t i = 0; i < view->rank_count; i++)
+		if (!count || view->ranks[i].rank != view->ranks[count - 1].rank)
+			view->ranks[count++] = view->ranks[i];
+	view->rank_count = count;
+	qsort(view->ranks, count, sizeof(*view->ranks), compare_ranks);
+}
+
+uint64_t fleet_top_heard_ns(const struct fleet_top *self)
+{
+	uint64_t last_ns = 0;
+
+	for (size_t i = 0; i < self->count; i++)
+		last_ns = MAX(last_ns, self->nodes[i].heard_ns);
+	return last_ns;
+}
+
 int top_view_make(struct top_view *ret, const struct fleet_top *top, const struct fleet *fleet)
 {
-	struct top_view view = { .costly_node = NODE_NONE };
+	struct top_view view = { .costly_node = NODE_NONE,
+				 .is_heard = calloc(fleet->node_count + 1, sizeof(bool)) };
 	uint64_t now = now_ns();
-	int r = 0;
+	int r = view.is_heard ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; !r && i < top->count; i++)
+	for (uint32_t i = 0; !r && i < MIN(top->count, fleet->node_count); i++)
 		if (top->nodes[i].heard_ns && now - top->nodes[i].heard_ns < STALE_NS)
 			r = node_merge(&view, &top->nodes[i], fleet, i);
 	if (r) {
 		top_view_done(&view);
 		return r;
 	}
-	if (view.rank_count)
-		qsort(view.ranks, view.rank_count, sizeof(*view.ranks), compare_ranks);
+	ranks_sort(&view);
 	spreads_sort(&view.functions);
 	*ret = view;
 	return 0;
@@ -180,5 +212,6 @@ void top_view_done(struct top_view *view)
 {
 	spreads_done(&view->functions);
 	free(view->ranks);
+	free(view->is_heard);
 	*view = (struct top_view){ 0 };
 }

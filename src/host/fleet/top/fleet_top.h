@@ -38,11 +38,15 @@ struct top_view {
 	struct top_view_rank *ranks; /* those that run most first */
 	size_t rank_count;
 	uint64_t samples, lost, other_ns;
-	size_t heard_count; /* nodes that have told something lately */
+	bool *is_heard;     /* by node: it has told something lately */
+	size_t heard_count; /* of those that have */
 	uint32_t least_hz;
 	double own_share;     /* of a processor, that limpet takes on the node where it is most */
 	uint32_t costly_node; /* that one; NODE_NONE: nobody has told yet */
 };
+
+/* When a node has told something last; 0: none ever has. */
+uint64_t fleet_top_heard_ns(const struct fleet_top *top);
 
 int top_view_make(struct top_view *ret, const struct fleet_top *top,
 		  const struct fleet *fleet) MUST_CHECK;

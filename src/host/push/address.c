@@ -30,7 +30,7 @@ static bool is_plain(const char *url)
 
 static bool host_split(struct text host, struct text *ret_name, uint64_t *ret_port)
 {
-	const char *end = host.end;
+	const char *end;
 
 	*ret_port = 80;
 	if (text_take_char(&host, '[')) {

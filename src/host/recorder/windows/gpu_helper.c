@@ -196,8 +196,7 @@ int gpu_helper_start(struct helper *ret, uint64_t interval_ms, pid_t pid, const 
 	return helper_start_nvml(ret, words, err);
 }
 
-int gpu_metrics_visit(void visit(const char *name, const char *description, void *context),
-		      void *context, struct err *err)
+int gpu_metrics_visit(gpu_metric_visitor *visit, void *context, struct err *err)
 {
 	struct gpu_message message = { 0 };
 	struct helper helper = { 0, -1 };

@@ -22,6 +22,7 @@ int gpu_helper_failed(const struct gpu_message *message, pid_t pid, struct err *
 /* It has ended, or is none of ours; never 0. */
 int gpu_helper_lost(struct err *err);
 
+typedef void gpu_metric_visitor(const char *name, const char *description, void *context);
+
 /* All metrics that the counters of this machine's first device are sampled for. */
-int gpu_metrics_visit(void visit(const char *name, const char *description, void *context),
-		      void *context, struct err *err) MUST_CHECK;
+int gpu_metrics_visit(gpu_metric_visitor *visit, void *context, struct err *err) MUST_CHECK;

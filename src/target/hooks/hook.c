@@ -5,6 +5,7 @@
 #include "target/hooks/hook.h"
 
 #include "shared/base/hash.h"
+#include "target/hooks/probe.h"
 #include "target/hooks/stack.h"
 #include "target/hooks/thread.h"
 #include "target/hooks/writer.h"
@@ -264,6 +265,7 @@ static void call_report(struct hook *hook, const struct hook_frame *frame, uint6
 	writer = writer_begin(&seal);
 	if (!writer)
 		return;
+	(void)probe_is_decided(); /* for the next one's hook_enter() and hook_before() */
 	if (hook->traced->write)
 		hook->traced->write(writer, hook, frame, end);
 	else

@@ -68,6 +68,13 @@ static int send_message(const struct link *link, const struct target *target,
 	return (size_t)r == message->msg_iov->iov_len ? 0 : -EPROTO;
 }
 
+static int fail_cut(struct err *err)
+{
+	err_set(err, -EPIPE, "the agent closed the connection");
+	err_why(err, "the program may have closed descriptors that are not its own");
+	return err_fix(err, "attach again");
+}
+
 int link_send(const struct link *link, const struct target *target, const void *bytes, size_t size,
 	      int fd, struct err *err)
 {
@@ -92,6 +99,8 @@ int link_send(const struct link *link, const struct target *target, const void *
 		err_set(err, r, "the target does not take what limpet sends");
 		return err_why(err, "its end of the socket is full");
 	}
+	if (r == -EPIPE)
+		return fail_cut(err);
 	return r ? err_set(err, r, "send to the agent: %s", strerror(-r)) : 0;
 }
 
@@ -158,7 +167,7 @@ static int receive_answer(const struct link *link, const struct target *target,
 		return err_why(err, "a thread of the program may hold the dynamic loader's lock");
 	}
 	if (size <= 0)
-		return err_set(err, -EPIPE, "the agent closed the connection");
+		return fail_cut(err);
 	if (is_farewell(&message.reply, size))
 		return link_explain_farewell(err);
 	if (control_check(&message, (size_t)size) || message.reply.header.kind != CONTROL_REPLY ||

@@ -287,12 +287,19 @@ static void residence_obey(struct residence *self, long size)
 	send_reply(self, orders[kind](self));
 }
 
-/* First it is asked for the first thread: who is there after that has not ended before it. */
+static unsigned own_threads(void)
+{
+	return rings_tracer_threads() + notice_threads() + sdk_own_threads();
+}
+
+/* First it is asked for the first thread: who is there after that has not ended before it.  One of
+ * ours that ends while it looks is not to be taken for one of the program's. */
 static bool is_deserted(struct residence *self)
 {
 	bool has_first_ended = first_status() >= 0;
+	unsigned others = own_threads();
 
-	if (is_alone(rings_tracer_threads() + notice_threads() + sdk_own_threads()))
+	if (is_alone(others) && own_threads() == others)
 		return true;
 	self->is_outlived |= has_first_ended;
 	return false;
@@ -313,6 +320,12 @@ static bool host_has_died(const struct residence *self)
 	       raw3(SYS_fcntl, self->host.fd, F_GETLK, &lock) >= 0 && lock.l_type == F_UNLCK;
 }
 
+static void make_way(struct residence *self)
+{
+	end_because(self, AGENT_END_IDENTITY);
+	say_farewell(self);
+}
+
 /* Whether it is there at all is asked before anything is concluded from what it may do. */
 static void look_at_program(struct residence *self, bool is_idle)
 {
@@ -321,8 +334,7 @@ static void look_at_program(struct residence *self, bool is_idle)
 	if ((exceeds || is_idle) && is_deserted(self)) {
 		end_because(self, AGENT_END_ALONE);
 	} else if (exceeds) {
-		end_because(self, AGENT_END_IDENTITY);
-		say_farewell(self);
+		make_way(self);
 	} else if (is_idle && host_has_died(self)) {
 		end_because(self, AGENT_END_HOST_DIED);
 	}
@@ -336,6 +348,10 @@ static void take_order(struct residence *self)
 					   &self->fd)
 			 : 0;
 
+	if (r <= 0 && departure_is_wanted()) { /* which may be seen after what it has closed */
+		make_way(self);
+		return;
+	}
 	if (r <= 0) {
 		end_because(self, AGENT_END_HOST_DIED);
 		return;

@@ -25,14 +25,15 @@ static const char *after_name(const char *text)
 	return end;
 }
 
-/* ") S 1 2 ... THREADS ": the first thread, when it has ended, is counted until the process ends.
- */
+/* ") Z 1 2 ... THREADS ": the first thread is the program's, and counted until the process ends.
+ * While it lives nothing is concluded from numbers: one of ours may end between two looks. */
 static bool says_alone(const char *text, unsigned others)
 {
-	unsigned spaces = 0, all = 1 + others;
+	unsigned spaces = 0, all = 2 + others;
 
 	text = after_name(text);
-	all += text[0] && text[1] && text[2] == 'Z';
+	if (!text[0] || !text[1] || text[2] != 'Z')
+		return false;
 	for (; *text && spaces < FIELDS_BEFORE_THREADS; text++)
 		spaces += *text == ' ';
 	return all <= DIGIT_MAX && text[0] == (char)('0' + all) && text[1] == ' ';

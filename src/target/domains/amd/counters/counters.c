@@ -5,7 +5,6 @@
 #include "target/domains/amd/counters/counters.h"
 
 #include "shared/arch/syscall.h"
-#include "target/domains/amd/counters/packets.h"
 #include "target/domains/amd/counters/records.h"
 #include "target/domains/amd/counters/sets.h"
 #include "target/domains/amd/counters/slots.h"
@@ -299,7 +298,7 @@ void counters_forget(void)
 
 void counters_forget_parent(void)
 {
-	packets_forget_parent();
+	packet_sets_forget_parent();
 	counters_forget();
 	__atomic_store_n(&reserving, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ringing, 0, __ATOMIC_RELAXED);

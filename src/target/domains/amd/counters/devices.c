@@ -5,7 +5,6 @@
 
 #include "shared/arch/syscall.h"
 #include "shared/wire/record.h"
-#include "target/domains/amd/counters/packets.h"
 #include "target/domains/amd/hsa/agents.h"
 #include "target/runtime/text.h"
 
@@ -19,7 +18,6 @@
 #define FINE_GRAINED   2u
 #define INSTANCES_MAX  256u
 #define PLACE_BITS     8u
-#define STOP_VISIT     0x1000 /* an error: what is only called a break ends as a success there */
 
 static struct counting_device devices[COUNTER_DEVICES_MAX];
 static unsigned device_count; /* of this session, and of earlier ones that left something */
@@ -142,7 +140,7 @@ static int id_note(struct pmc_event event, uint64_t sample, uint64_t value, void
 	else if (library->place(device->handle, event, sample, place_add, &place) ||
 		 !id_find(search, &event, place))
 		search->fault = COUNTING_NO_EVENT;
-	return search->fault ? STOP_VISIT : 0;
+	return search->fault ? PACKET_STOP_VISIT : 0;
 }
 
 static int value_note(struct pmc_event event, uint64_t sample, uint64_t value, void *data)
@@ -152,7 +150,7 @@ static int value_note(struct pmc_event event, uint64_t sample, uint64_t value, v
 	(void)event, (void)sample;
 	set->is_cut |= set->value_count == set->device->id_count;
 	if (set->is_cut)
-		return STOP_VISIT;
+		return PACKET_STOP_VISIT;
 	set->values[set->value_count++] = value;
 	return 0;
 }
@@ -161,7 +159,7 @@ bool counting_set_read(struct counter_set *set)
 {
 	set->value_count = 0;
 	set->is_cut = false;
-	if (packets_read(set, value_note, set) && !set->is_cut)
+	if (packet_set_read(&set->aql, value_note, set) && !set->is_cut)
 		return true;
 	set->value_count = 0;
 	return false;
@@ -172,7 +170,7 @@ static enum counting_fault ids_read(struct counting_device *device, const struct
 {
 	struct id_search search = { device, list, COUNTING_FINE };
 
-	if (!packets_read(set, id_note, &search) && !search.fault)
+	if (!packet_set_read(&set->aql, id_note, &search) && !search.fault)
 		search.fault = COUNTING_NO_PACKETS;
 	return search.fault ? search.fault : device->id_count ? COUNTING_FINE : COUNTING_NO_EVENT;
 }
@@ -183,7 +181,8 @@ static bool set_make(struct counting_device *device, unsigned index, struct pmc_
 
 	set->device = device;
 	set->key = &device->keys[index];
-	if (!packets_make(set, profile))
+	set->aql.agent = device->agent;
+	if (!packet_set_make(&set->aql, profile))
 		return false;
 	__atomic_store_n(&set->state, SET_FREE, __ATOMIC_RELEASE);
 	return true;
@@ -288,7 +287,7 @@ static void set_end(struct counter_set *set, void *data)
 	    !__atomic_compare_exchange_n(&set->state, &is_stale, SET_TAKEN, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		return;
-	if (!packets_give_back(set))
+	if (!packet_set_give_back(&set->aql))
 		return;
 	set->key->doorbell = 0;
 	/* It calls once more, and is given back (sets.c). */
@@ -307,7 +306,8 @@ static bool has_functions(void)
 enum counting_fault counting_devices_begin(const struct counter_request *request)
 {
 	enum counting_fault fault = COUNTING_FINE;
-	uint64_t pool;
+	struct packet_memory memory = { 0, hsa_calls.pool_allocate, hsa_calls.pool_free,
+					hsa_calls.allow_access };
 
 	if (!has_functions())
 		return COUNTING_NO_FUNCTIONS;
@@ -315,10 +315,10 @@ enum counting_fault counting_devices_begin(const struct counter_request *request
 	if (!library)
 		return COUNTING_NO_LIBRARY;
 	counting_sets_each(set_end, NULL); /* what an earlier session had to leave */
-	pool = agents_host_pool(pool_fits);
-	if (!pool)
+	memory.pool = agents_host_pool(pool_fits);
+	if (!memory.pool)
 		return COUNTING_NO_PACKETS;
-	packets_use(library, pool);
+	packet_sets_use(library, &memory);
 	device_count = MAX(device_count, request->device_count);
 	for (unsigned i = 0; !fault && i < request->device_count; i++)
 		fault = device_begin(request, i);
@@ -353,7 +353,7 @@ void counting_devices_end(void)
 static void set_forget(struct counter_set *set, void *data)
 {
 	(void)data;
-	packets_drop(set);
+	packet_set_drop(&set->aql);
 	set->key->doorbell = set->signal = 0;
 	set->is_under_way = 0;
 	__atomic_store_n(&set->state, SET_EMPTY, __ATOMIC_RELEASE);

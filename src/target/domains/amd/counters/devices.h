@@ -7,12 +7,11 @@
 #include "target/domains/amd/counters/request.h"
 #include "target/domains/amd/hsa/calls.h"
 #include "target/domains/amd/hsa/pending.h"
-#include "target/runtime/amd/aqlprofile.h"
+#include "target/runtime/amd/packet_sets.h"
 
-#define SETS_OF_DEVICE    64u
-#define VALUES_MAX        1024u
-#define PACKET_MEMORY_MAX 4u
-#define COUNTER_SETS_MAX  (COUNTER_DEVICES_MAX * SETS_OF_DEVICE)
+#define SETS_OF_DEVICE   64u
+#define VALUES_MAX       1024u
+#define COUNTER_SETS_MAX (COUNTER_DEVICES_MAX * SETS_OF_DEVICE)
 
 /* A set is made for good: what the device may still write to is never given back under it. */
 enum set_state {
@@ -41,11 +40,7 @@ struct counter_set {
 	uint64_t signal;       /* of its read, kept; 0: none was made yet */
 	uint32_t is_under_way; /* its packets are in a queue, and not read */
 	struct set_key *key;
-	uint64_t handle;
-	struct pmc_packets packets;
-	void *memory[PACKET_MEMORY_MAX]; /* of its packets, and of what they write */
-	uint32_t memory_count;
-	uint32_t is_listed; /* by aqlprofile */
+	struct packet_set aql;
 	struct counting_device *device;
 	uint64_t *values; /* VALUES_MAX */
 	uint32_t value_count;

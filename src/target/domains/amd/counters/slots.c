@@ -66,7 +66,7 @@ static struct hsa_packet *packet_at(const struct known_queue *known, uint64_t in
 
 void slots_fill(const struct known_queue *known, uint64_t first, const struct counter_set *set)
 {
-	packet_put(packet_at(known, first), &set->packets.start, VENDOR_HEADER, 0);
-	packet_put(packet_at(known, first + 2), &set->packets.stop, VENDOR_HEADER, 0);
-	packet_put(packet_at(known, first + 3), &set->packets.read, VENDOR_HEADER, set->signal);
+	packet_put(packet_at(known, first), &set->aql.packets.start, VENDOR_HEADER, 0);
+	packet_put(packet_at(known, first + 2), &set->aql.packets.stop, VENDOR_HEADER, 0);
+	packet_put(packet_at(known, first + 3), &set->aql.packets.read, VENDOR_HEADER, set->signal);
 }

@@ -87,7 +87,7 @@ static void queue_give_back(struct window_queue *self)
 
 static void packet_put(struct window_queue *self, enum window_step step)
 {
-	const struct pmc_packets *packets = &self->set->packets;
+	const struct pmc_packets *packets = &self->set->aql.packets;
 	const struct hsa_packet *const by_step[] = { [STEP_START] = &packets->start,
 						     [STEP_READ] = &packets->read,
 						     [STEP_STOP] = &packets->stop };

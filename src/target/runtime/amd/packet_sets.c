@@ -1,11 +1,10 @@
 /*
- * On threads of ours, one at a time; packets_read() also on the runtime's; packets_drop() and
+ * On threads of ours, one at a time; packet_set_read() also on the runtime's; packet_set_drop() and
  * memory_notice() also on the program's.
  */
-#include "target/domains/amd/counters/packets.h"
+#include "target/runtime/amd/packet_sets.h"
 
 #include "shared/arch/syscall.h"
-#include "target/domains/amd/hsa/calls.h"
 #include "target/runtime/patience.h"
 
 #include <string.h>
@@ -16,47 +15,64 @@
 #define LIMIT_NS         1000000000ull /* exit() does not wait for ever */
 
 static const struct aqlprofile *library;
-static uint64_t host_pool;
+static struct packet_memory calls;
 static uint32_t is_over, inside; /* the list; threads that use it */
+static uint32_t were_made;       /* sets */
 static int32_t user;             /* the process that has made sets */
 
-void packets_use(const struct aqlprofile *found, uint64_t pool)
+void packet_sets_use(const struct aqlprofile *found, const struct packet_memory *memory)
 {
 	library = found;
-	host_pool = pool;
+	calls = *memory;
 	user = (int32_t)raw0(SYS_getpid);
 }
 
+bool packet_sets_were_made(void)
+{
+	return __atomic_load_n(&were_made, __ATOMIC_ACQUIRE);
+}
+
 /* Sequentially consistent: each side says what it does before it looks at the other. */
-static void list_leave(void)
+void packet_sets_leave(void)
 {
 	__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
 }
 
 /* False: it is ending, or has ended. */
-static bool list_enter(void)
+bool packet_sets_enter(void)
 {
 	__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
 	if (!__atomic_load_n(&is_over, __ATOMIC_SEQ_CST))
 		return true;
-	list_leave();
+	packet_sets_leave();
 	return false;
+}
+
+void packet_sets_end(void)
+{
+	struct patience patience = { 0, 0 };
+
+	if (__atomic_exchange_n(&is_over, 1, __ATOMIC_SEQ_CST))
+		return;
+	while (__atomic_load_n(&inside, __ATOMIC_SEQ_CST) &&
+	       patience_pause(&patience, GLANCE_NS, LIMIT_NS))
+		;
 }
 
 /* Noted before anything can fail: whatever comes of the set, we know its memory. */
 static int memory_allocate(void **ret, uint64_t size, uint32_t flags, void *data)
 {
-	struct counter_set *set = data;
+	struct packet_set *set = data;
 	int r;
 
 	(void)flags;
 	if (set->memory_count == ARRAY_SIZE(set->memory))
 		return OUT_OF_RESOURCES;
-	r = hsa_calls.pool_allocate(host_pool, size, EXECUTABLE_FLAG, ret);
+	r = calls.allocate(calls.pool, size, EXECUTABLE_FLAG, ret);
 	if (r)
 		return r;
 	set->memory[set->memory_count++] = *ret;
-	r = hsa_calls.allow_access(1, &set->device->agent, NULL, *ret);
+	r = calls.allow_access(1, &set->agent, NULL, *ret);
 	if (!r)
 		memset(*ret, 0, size);
 	return r;
@@ -65,16 +81,11 @@ static int memory_allocate(void **ret, uint64_t size, uint32_t flags, void *data
 /* Frees nothing.  Threads that are in the list have to be out of it before it is gone. */
 static void memory_notice(void *memory, void *data)
 {
-	const struct counter_set *set = data;
-	struct patience patience = { 0, 0 };
+	const struct packet_set *set = data;
 
 	(void)memory;
-	if (!__atomic_load_n(&set->is_listed, __ATOMIC_ACQUIRE) || raw0(SYS_getpid) != user ||
-	    __atomic_exchange_n(&is_over, 1, __ATOMIC_SEQ_CST))
-		return;
-	while (__atomic_load_n(&inside, __ATOMIC_SEQ_CST) &&
-	       patience_pause(&patience, GLANCE_NS, LIMIT_NS))
-		;
+	if (__atomic_load_n(&set->is_listed, __ATOMIC_ACQUIRE) && raw0(SYS_getpid) == user)
+		packet_sets_end();
 }
 
 static int memory_copy(void *to, const void *from, size_t size, void *data)
@@ -84,39 +95,40 @@ static int memory_copy(void *to, const void *from, size_t size, void *data)
 	return 0;
 }
 
-static void memory_free(struct counter_set *set)
+static void memory_free(struct packet_set *set)
 {
 	while (set->memory_count)
-		(void)hsa_calls.pool_free(set->memory[--set->memory_count]);
+		(void)calls.free(set->memory[--set->memory_count]);
 }
 
-bool packets_make(struct counter_set *set, struct pmc_profile profile)
+bool packet_set_make(struct packet_set *set, struct pmc_profile profile)
 {
 	bool is_made;
 
-	if (!list_enter())
+	if (!packet_sets_enter())
 		return false;
 	set->memory_count = 0;
+	__atomic_store_n(&were_made, 1, __ATOMIC_RELEASE);
 	is_made = !library->create(&set->handle, &set->packets, profile, memory_allocate,
 				   memory_notice, memory_copy, set);
 	__atomic_store_n(&set->is_listed, is_made, __ATOMIC_RELEASE);
-	list_leave();
+	packet_sets_leave();
 	if (!is_made)
 		memory_free(set);
 	return is_made;
 }
 
-static bool set_take_out(struct counter_set *set)
+static bool set_take_out(struct packet_set *set)
 {
-	if (!list_enter())
+	if (!packet_sets_enter())
 		return false;
 	__atomic_store_n(&set->is_listed, 0, __ATOMIC_RELEASE);
 	library->give_back(set->handle);
-	list_leave();
+	packet_sets_leave();
 	return true;
 }
 
-bool packets_give_back(struct counter_set *set)
+bool packet_set_give_back(struct packet_set *set)
 {
 	if (!set_take_out(set))
 		return false;
@@ -124,25 +136,25 @@ bool packets_give_back(struct counter_set *set)
 	return true;
 }
 
-void packets_drop(struct counter_set *set)
+void packet_set_drop(struct packet_set *set)
 {
 	set->memory_count = 0;
 	if (library)
 		(void)set_take_out(set);
 }
 
-bool packets_read(const struct counter_set *set, pmc_visit *visit, void *data)
+bool packet_set_read(const struct packet_set *set, pmc_visit *visit, void *data)
 {
 	bool is_read;
 
-	if (!list_enter())
+	if (!packet_sets_enter())
 		return false;
 	is_read = !library->iterate(set->handle, visit, data);
-	list_leave();
+	packet_sets_leave();
 	return is_read;
 }
 
-void packets_forget_parent(void)
+void packet_sets_forget_parent(void)
 {
 	library = NULL;
 	is_over = inside = 0;

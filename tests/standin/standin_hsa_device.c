@@ -24,12 +24,14 @@ struct signal {
 	int64_t value;
 	uint64_t begin_ns, end_ns;
 	bool has_copy_time, is_doorbell;
+	pid_t owner;   /* of a doorbell: a page of the device's, which no child has */
 	unsigned life; /* of the runtime, in which it was made */
 };
 
 struct queue {
 	struct hsa_queue public;
 	uint64_t agent, write, read;
+	uint32_t node;
 	bool is_profiled, is_over;
 	bool is_counted;  /* its waves are, by the counters of its device */
 	bool is_inactive; /* after a fault */
@@ -139,6 +141,8 @@ static void store_signal(uint64_t signal, int64_t value)
 		__atomic_store_n((int64_t *)signal, value, __ATOMIC_RELEASE);
 		return;
 	}
+	if (((struct signal *)signal)->owner != getpid())
+		abort();
 	while (there < value &&
 	       !__atomic_compare_exchange_n((int64_t *)signal, &there, value, false,
 					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -242,8 +246,7 @@ static void run_kernel(struct queue *queue, const struct hsa_packet *packet)
 		rest();
 	if (packet->arguments && packet->arguments < 1000000000)
 		nanosleep(&time, NULL);
-	standin_bank_count(standin_hsa_node(AGENT_HANDLE, queue->agent), packet, queue->is_counted,
-			   now() - begin);
+	standin_bank_count(queue->node, packet, queue->is_counted, now() - begin);
 }
 
 static void do_packet(struct queue *queue, const struct hsa_packet *packet)
@@ -251,8 +254,7 @@ static void do_packet(struct queue *queue, const struct hsa_packet *packet)
 	if ((packet->header & 0xff) == PACKET_KERNEL)
 		run_kernel(queue, packet);
 	if ((packet->header & 0xff) == PACKET_VENDOR)
-		standin_bank_obey(standin_hsa_node(AGENT_HANDLE, queue->agent), packet,
-				  &queue->is_counted);
+		standin_bank_obey(queue->node, packet, &queue->is_counted);
 }
 
 /* STANDIN_SLOW: milliseconds that the device needs for a packet of the profiler's. */
@@ -262,6 +264,13 @@ static void take_time(const struct hsa_packet *packet)
 
 	if (text && (packet->header & 0xff) == PACKET_VENDOR)
 		usleep(1000 * (useconds_t)atoi(text));
+}
+
+/* The runtime has taken it away, with all that it had in it. */
+static bool is_dead(const struct queue *queue)
+{
+	return ((const struct signal *)queue->public.doorbell)->life !=
+	       __atomic_load_n(&life, __ATOMIC_ACQUIRE);
 }
 
 static void perform(struct queue *queue, struct hsa_packet *packet)
@@ -275,6 +284,8 @@ static void perform(struct queue *queue, struct hsa_packet *packet)
 	}
 	begin = now();
 	take_time(packet);
+	if (is_dead(queue))
+		return;
 	do_packet(queue, packet);
 	finish(queue, packet, begin);
 	__atomic_store_n(&packet->header, PACKET_INVALID, __ATOMIC_RELEASE);
@@ -295,18 +306,24 @@ static bool queue_faults(struct queue *queue, const struct hsa_packet *packet)
 	return true;
 }
 
+/* Its own: nobody asks a device whether the runtime is still there. */
+static int64_t rung_for(const struct queue *queue)
+{
+	return __atomic_load_n((const int64_t *)queue->public.doorbell, __ATOMIC_ACQUIRE);
+}
+
 static void *process(void *argument)
 {
 	struct queue *queue = argument;
 	struct hsa_packet *ring = (struct hsa_packet *)queue->public.base;
 
-	while (!__atomic_load_n(&queue->is_over, __ATOMIC_ACQUIRE)) {
+	while (!__atomic_load_n(&queue->is_over, __ATOMIC_ACQUIRE) && !is_dead(queue)) {
 		if (queue->is_inactive ||
-		    ((int64_t)queue->read <= load_signal(queue->public.doorbell) &&
+		    ((int64_t)queue->read <= rung_for(queue) &&
 		     queue_faults(queue, &ring[queue->read % queue->public.size]))) {
 			queue->is_inactive = true;
 			rest();
-		} else if ((int64_t)queue->read <= load_signal(queue->public.doorbell))
+		} else if ((int64_t)queue->read <= rung_for(queue))
 			perform(queue, &ring[queue->read % queue->public.size]);
 		else
 			rest();
@@ -327,6 +344,7 @@ static int create_queue(uint64_t agent, uint32_t size, uint32_t type, void *call
 	for (uint32_t i = 0; i < size; i++)
 		ring[i].header = PACKET_INVALID;
 	queue->agent = agent;
+	queue->node = standin_hsa_node(AGENT_HANDLE, agent);
 	queue->on_fault = (void (*)(int, struct hsa_queue *, void *))callback;
 	queue->fault_data = data;
 	queue->public = (struct hsa_queue){
@@ -334,6 +352,7 @@ static int create_queue(uint64_t agent, uint32_t size, uint32_t type, void *call
 	};
 	create_signal(-1, 0, NULL, &queue->public.doorbell);
 	((struct signal *)queue->public.doorbell)->is_doorbell = true;
+	((struct signal *)queue->public.doorbell)->owner = getpid();
 	if (pthread_create(&queue->thread, NULL, process, queue))
 		return HSA_MEMORY;
 	*ret = &queue->public;

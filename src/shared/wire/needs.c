@@ -74,6 +74,7 @@ const struct need needs[] = {
 	{ NEED_ALWAYS, SYS_prctl, "prctl", true, { PR_SET_NAME } },
 	{ NEED_FOR_TRACING, SYS_prctl, "prctl (of the counter)", true, { PR_GET_TSC } },
 	{ NEED_UNFILTERED, SYS_getdents64, "getdents64", true, { 3 } },
+	{ NEED_UNFILTERED, SYS_ioctl, "ioctl", true, { 3 } },
 	{ NEED_FOR_TRACING | NEED_FOR_NOTICE, SYS_shutdown, "shutdown", true, { 3 } },
 	{ NEED_TOLD, SYS_prctl, "prctl (PR_GET_SECUREBITS)", true, { PR_GET_SECUREBITS } },
 	{ NEED_TOLD, SYS_prctl, "prctl (PR_SET_SECUREBITS)", true, { PR_SET_SECUREBITS, 4 } },

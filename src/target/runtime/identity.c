@@ -307,17 +307,22 @@ static bool is_any_filtered(const char *list, long size)
 	return false;
 }
 
+bool identity_thread_is_unfiltered(void)
+{
+	struct identity own;
+
+	return !read_status("/proc/thread-self/status", &own) && !own.fields[FIELD_SECCOMP];
+}
+
 /* The calling thread first: a filter would not have been asked about the list. */
 bool identity_is_unfiltered(void)
 {
 	char list[CHUNK] __attribute__((aligned(8)));
 	struct descriptor folder;
-	struct identity own;
 	bool is_free = true;
 	long size = 1;
 
-	if (read_status("/proc/thread-self/status", &own) || own.fields[FIELD_SECCOMP] ||
-	    open_file("/proc/self/task", &folder))
+	if (!identity_thread_is_unfiltered() || open_file("/proc/self/task", &folder))
 		return false;
 	while (is_free && size > 0) {
 		size = raw3(SYS_getdents64, folder.fd, list, sizeof(list));

@@ -37,6 +37,8 @@ struct identity_watch {
  * came from, 0 when that is not known. */
 void identity_begin(struct identity_watch *self, int32_t origin);
 
+/* Has the calling thread none? */
+bool identity_thread_is_unfiltered(void);
 /* Has no thread a filter?  False also where it cannot be seen. */
 bool identity_is_unfiltered(void);
 

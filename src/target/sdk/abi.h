@@ -85,7 +85,8 @@ enum request_kind {
 
 enum callback_phase { PHASE_NONE, PHASE_ENTER, PHASE_EXIT };
 enum buffer_policy { POLICY_NONE, POLICY_DISCARD, POLICY_LOSSLESS, POLICIES };
-enum { CATEGORY_TRACING = 1 };
+enum { CATEGORY_TRACING = 1, CATEGORY_COUNTERS = 3 };
+enum { COUNTER_HEADER = 1, COUNTER_VALUE };
 enum { LIBRARY_SDK = 1 };
 
 /* A handle of anything: contexts, buffers, threads, agents. */

@@ -12,6 +12,7 @@
 
 struct sdk_context sdk_contexts[CONTEXTS_MAX];
 void (*contexts_on_change)(int forgotten);
+int (*contexts_on_start)(unsigned index);
 
 static int32_t open_for = -1;
 static int32_t callers[AGENT_TOOLS_MAX]; /* the thread that is inside each tool */
@@ -81,6 +82,13 @@ static void tell_change(int forgotten)
 		tell(forgotten);
 }
 
+static int tell_start(const struct sdk_context *context)
+{
+	int (*tell)(unsigned) = __atomic_load_n(&contexts_on_start, __ATOMIC_ACQUIRE);
+
+	return tell ? tell((unsigned)(context - sdk_contexts)) : SDK_SUCCESS;
+}
+
 int contexts_configuring(void)
 {
 	int tool = __atomic_load_n(&open_for, __ATOMIC_RELAXED);
@@ -116,6 +124,10 @@ void contexts_resume(int tool)
 {
 	change_all(tool, CONTEXT_PAUSED, CONTEXT_ACTIVE);
 	tell_change(-1);
+	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
+		if (context_state(&sdk_contexts[i]) == CONTEXT_ACTIVE &&
+		    sdk_contexts[i].tool == tool)
+			(void)tell_start(&sdk_contexts[i]); /* who reads is told */
 }
 
 void contexts_forget(int tool)
@@ -168,6 +180,16 @@ SDK_EXPORT int rocprofiler_create_context(struct limpet_context *id)
 	return SDK_CONTEXT_ERROR;
 }
 
+/* One that cannot do what it is for is stopped again. */
+static int context_begin(struct sdk_context *context)
+{
+	int fault = tell_start(context);
+
+	if (fault && context_change(context, CONTEXT_ACTIVE, CONTEXT_STOPPED))
+		tell_change(-1);
+	return fault;
+}
+
 SDK_EXPORT int rocprofiler_start_context(struct limpet_context id)
 {
 	struct sdk_context *context = context_find(id);
@@ -180,7 +202,7 @@ SDK_EXPORT int rocprofiler_start_context(struct limpet_context id)
 	if (!context_change(context, CONTEXT_STOPPED, CONTEXT_ACTIVE))
 		context_change(context, CONTEXT_PAUSED, CONTEXT_ACTIVE);
 	tell_change(-1);
-	return SDK_SUCCESS;
+	return context_begin(context);
 }
 
 SDK_EXPORT int rocprofiler_stop_context(struct limpet_context id)

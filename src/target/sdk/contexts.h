@@ -81,6 +81,10 @@ int contexts_configuring(void);
 /* Told whenever contexts have started or stopped, and which tool's were forgotten (-1: none). */
 extern void (*contexts_on_change)(int forgotten);
 
+/* Then, of one that was started on the calling thread: why it cannot do what it is for; a status.
+ */
+extern int (*contexts_on_start)(unsigned index);
+
 /* From now on contexts are made for this tool; -1: none may be made. */
 void contexts_open_for(int tool);
 

@@ -4,10 +4,12 @@
 #include "target/sdk/sdk.h"
 
 #include "target/hooks/clock.h"
+#include "target/runtime/amd/packet_sets.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/buffers/buffers.h"
 #include "target/sdk/contexts.h"
+#include "target/sdk/counters/device_service.h"
 #include "target/sdk/counters/store.h"
 #include "target/sdk/delivery.h"
 #include "target/sdk/devices/agents.h"
@@ -73,6 +75,7 @@ static void on_change(int forgotten)
 			active |= 1ull << i;
 	}
 	intercept_update();
+	device_services_follow();
 	tell_code(active);
 	if (!active)
 		ranges_forget();
@@ -87,6 +90,7 @@ bool sdk_prepare(const struct boot_libc *libc)
 		clock_start();
 	is_prepared = true;
 	delivery_prepare(libc);
+	__atomic_store_n(&contexts_on_start, device_services_begin, __ATOMIC_RELEASE);
 	__atomic_store_n(&contexts_on_change, on_change, __ATOMIC_RELEASE);
 	return true;
 }
@@ -102,6 +106,7 @@ void sdk_tool_ready(int tool)
 	notify_tables();
 	intercept_install(tools);
 	work_install(tools);
+	device_services_attach(tool);
 }
 
 unsigned sdk_tool_rest(int tool)
@@ -123,6 +128,7 @@ void sdk_tool_leave(int tool)
 	if (!is_prepared)
 		return;
 	(void)delivery_stop(tool);
+	device_services_detach(tool);
 	intercept_install(tools);
 	work_install(tools);
 }
@@ -206,6 +212,8 @@ const char *sdk_tool_hindrance(int tool)
 
 const char *sdk_hindrance(void)
 {
+	if (packet_sets_were_made())
+		return "the agent itself: AMD's aqlprofile library calls it when the program ends";
 	if (intercept_left())
 		return "the agent itself: another tool's functions in API tables lead to it";
 	if (work_is_inside())
@@ -239,4 +247,5 @@ void sdk_adopt(void)
 	moments_adopt();
 	contexts_adopt();
 	counters_adopt();
+	device_services_adopt();
 }

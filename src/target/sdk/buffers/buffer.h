@@ -13,6 +13,16 @@
 
 _Static_assert(SIZE_MAX_EACH <= USED_MASK, "all bytes are counted");
 
+/* How every record begins. */
+struct record_base {
+	uint64_t size;
+	int32_t kind;
+	uint32_t unused;
+};
+
+/* In its kind: one of a counter, which begins behind. */
+#define KIND_COUNTER 0x10000
+
 enum buffer_state { BUFFER_FREE, BUFFER_MAKING, BUFFER_LIVE, BUFFER_DYING };
 
 struct sdk_buffer {

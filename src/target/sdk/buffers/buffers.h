@@ -13,6 +13,10 @@
  * and its kind. */
 void buffer_write(unsigned context, int kind, const void *record, size_t size);
 
+/* Into that buffer, a record of the category of counters, which begins as its tool is to see it.
+ * False: there is no room, which was counted, or no such buffer. */
+bool buffer_write_counter(struct sdk_handle id, int kind, const void *record, size_t size);
+
 /* Delivers what is in the buffers of that thread of ours (its index) that somebody wants delivered;
  * on that thread. */
 void buffers_deliver(unsigned thread);

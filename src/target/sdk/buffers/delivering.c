@@ -13,12 +13,6 @@
 
 #define GLANCE_NS 10000000
 
-/* How every record begins. */
-struct record_base {
-	uint64_t size;
-	int32_t kind;
-};
-
 struct collection {
 	struct sdk_buffer *buffer;
 	size_t count;
@@ -56,9 +50,13 @@ static void record_collect(void *record, void *data)
 	struct collection *collection = data;
 	struct sdk_buffer *buffer = collection->buffer;
 	struct record_header *header = &buffer->header_values[collection->count];
-	const struct record_base *base = record;
+	struct record_base *base = record;
 
-	*header = (struct record_header){ CATEGORY_TRACING, (uint32_t)base->kind, record };
+	*header =
+		base->kind & KIND_COUNTER
+			? (struct record_header){ CATEGORY_COUNTERS,
+						  (uint32_t)(base->kind & ~KIND_COUNTER), base + 1 }
+			: (struct record_header){ CATEGORY_TRACING, (uint32_t)base->kind, record };
 	buffer->headers[collection->count++] = header;
 }
 

@@ -76,3 +76,20 @@ void buffer_write(unsigned context, int kind, const void *record, size_t size)
 		to[i] = from[i];
 	buffer_commit(place, size);
 }
+
+bool buffer_write_counter(struct sdk_handle id, int kind, const void *record, size_t size)
+{
+	struct record_place place = buffer_reserve(id, sizeof(struct record_base) + size);
+	struct record_base *base = place.record;
+	const uint64_t *from = record;
+	uint64_t *to;
+
+	if (!base)
+		return false;
+	to = (uint64_t *)(base + 1);
+	base->kind = kind | KIND_COUNTER;
+	for (size_t i = 0; i < size / sizeof(*to); i++)
+		to[i] = from[i];
+	buffer_commit(place, sizeof(*base) + size);
+	return true;
+}

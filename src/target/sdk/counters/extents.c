@@ -72,11 +72,8 @@ static const struct registered_device *device_register(const struct aqlprofile *
 	return registered[i].is_known ? &registered[i] : NULL;
 }
 
-/* aqlprofile's handle of a device, which it is asked for once; NULL: there is no such library, or
- * it does not know the device.  Not in one's turn. */
-static const struct aqlprofile *library_of(const struct catalog *catalog,
-					   const struct catalog_device *device,
-					   struct pmc_agent *ret)
+const struct aqlprofile *extents_library(const struct catalog *catalog,
+					 const struct catalog_device *device, struct pmc_agent *ret)
 {
 	const struct registered_device *found = NULL;
 	const struct aqlprofile *library;
@@ -193,6 +190,6 @@ bool extents_of(const struct catalog *catalog, uint64_t id, struct counter_exten
 		return false;
 	self.nodes =
 		(const struct catalog_node *)catalog_list(catalog, CATALOG_NODES) + counter->first;
-	self.library = library_of(catalog, device, &self.agent);
+	self.library = extents_library(catalog, device, &self.agent);
 	return self.library && node_extents(&self, counter->count - 1, ret);
 }

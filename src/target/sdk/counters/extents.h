@@ -15,6 +15,12 @@ struct counter_extents {
 /* False: aqlprofile does not know the event. */
 bool extents_of(const struct catalog *catalog, uint64_t id, struct counter_extents *ret);
 
+/* aqlprofile's handle of a device, which it is asked for once; NULL: there is no such library, or
+ * it does not know the device.  Not in one's turn, nor inside the gate: the loader may be asked. */
+const struct aqlprofile *extents_library(const struct catalog *catalog,
+					 const struct catalog_device *device,
+					 struct pmc_agent *ret);
+
 /* How many values that makes. */
 size_t extents_count(const struct counter_extents *extents);
 

@@ -11,6 +11,7 @@
 #include "target/runtime/patience.h"
 #include "target/runtime/text.h"
 #include "target/sdk/contexts.h"
+#include "target/sdk/counters/device_queue.h"
 #include "target/sdk/devices/scratch.h"
 #include "target/sdk/devices/streams.h"
 #include "target/sdk/service.h"
@@ -19,12 +20,14 @@
 #define SLOTS_MAX      2048u
 #define HSA_HEAD_WORDS 2u
 #define HSA_TOOLS_PART 4u
+#define RESTART_SLOTS  2u /* the first of HSA's core: hsa_init, hsa_shut_down */
 #define LOCK_LIMIT_NS  2000000000ull
 #define LOCK_PAUSE_NS  1000000
 
 struct call_layout service_layouts[SERVICE_SLOTS];
 static uint32_t wanted_tools; /* bits */
 static uint32_t is_changing;
+static uint32_t restart_puts; /* stubs that were put where HSA's begin and end lead to us */
 static uint32_t is_updating, is_outdated;
 
 /* For one who changes tables; what he does takes microseconds.  In a turn with forks, so that no
@@ -53,6 +56,12 @@ static bool wants_callback(const struct sdk_context *context, int kind, unsigned
 static bool wants_buffer(const struct sdk_context *context, int kind, unsigned operation)
 {
 	return kind && buffer_wants(&context->buffers[kind], operation);
+}
+
+/* As long as queues of ours are there, whatever contexts want. */
+static bool is_held(const struct sdk_slot *slot)
+{
+	return slot->watch && watch_at(slot->watch)->is_for_all && device_queues_count();
 }
 
 /* Bits of watch.h. */
@@ -86,7 +95,7 @@ static void update_slot(struct sdk_slot *slot, uint64_t active)
 {
 	const struct api_table *table = slot->table;
 	uint64_t callbacks = 0, records = 0, extended = 0;
-	uint8_t watching = 0;
+	uint8_t watching = is_held(slot) ? WATCHING_CALL : 0;
 
 	for (; active; active &= active - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(active);
@@ -235,6 +244,18 @@ bool intercept_is_hidden(const struct sdk_slot *slot)
 	return value != stub_of(slot) && value != slot->original;
 }
 
+bool intercept_sees_restarts(uint32_t *ret_puts)
+{
+	const struct sdk_slot *slots = &service_slots[api_tables[0].first];
+
+	*ret_puts = __atomic_load_n(&restart_puts, __ATOMIC_ACQUIRE);
+	for (unsigned i = 0; i < RESTART_SLOTS; i++)
+		if (!slots[i].is_ours || !intercept_is_in(&slots[i]) ||
+		    !(__atomic_load_n(&slots[i].watching, __ATOMIC_RELAXED) & WATCHING_CALL))
+			return false;
+	return true;
+}
+
 static bool entry_store(uint64_t *entry, uint64_t from, uint64_t to)
 {
 	struct protection opened;
@@ -251,6 +272,8 @@ static bool entry_store(uint64_t *entry, uint64_t from, uint64_t to)
 
 static bool is_wanted(const struct sdk_slot *slot)
 {
+	if (is_held(slot))
+		return true;
 	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
 		if (context_state(&sdk_contexts[i]) >= CONTEXT_STOPPED &&
 		    wanted_tools >> sdk_contexts[i].tool & 1 && wants_slot(&sdk_contexts[i], slot))
@@ -267,15 +290,23 @@ static void put_in(struct sdk_slot *slot, uint64_t *entry)
 	if (!value || value == stub_of(slot) ||
 	    (slot->is_ours && slot->entry == entry && value != slot->original))
 		return;
+	if (slot->watch && watch_at(slot->watch)->is_for_all)
+		__atomic_fetch_add(&restart_puts, 1, __ATOMIC_RELEASE);
 	slot->original = value;
 	slot->entry = entry;
 	slot->is_ours = entry_store(entry, value, stub_of(slot));
 	agent_page.has_hooked |= slot->is_ours;
 }
 
+/* The runtime itself may have done so when it was shut down. */
+static bool entry_is_original(const struct sdk_slot *slot)
+{
+	return __atomic_load_n(slot->entry, __ATOMIC_RELAXED) == slot->original;
+}
+
 static void take_out(struct sdk_slot *slot)
 {
-	if (!is_there((uint64_t)slot->entry, sizeof(uint64_t)) ||
+	if (!is_there((uint64_t)slot->entry, sizeof(uint64_t)) || entry_is_original(slot) ||
 	    entry_store(slot->entry, stub_of(slot), slot->original))
 		slot->is_ours = false;
 }

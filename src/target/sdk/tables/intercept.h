@@ -32,6 +32,12 @@ unsigned intercept_read(const struct agent_table *known, const struct api_table 
 uint64_t intercept_original(const struct api_table *table, unsigned operation,
 			    const uint64_t *slots);
 
+/* Is our stub in the entries of hsa_init() and hsa_shut_down(), and on; and how often was it put
+ * there?  As long as that is the same, no end of the runtime was missed while somebody else's
+ * function was in front of it.  While there is a queue of device_queue.h it
+ * stays.  Where HSA's library is there. */
+bool intercept_sees_restarts(uint32_t *ret_puts);
+
 /* Does its entry hold our stub?  On a thread that is in a call of its library. */
 struct sdk_slot;
 bool intercept_is_in(const struct sdk_slot *slot);

@@ -6,6 +6,8 @@
 #include "target/runtime/hsa_gate.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
+#include "target/sdk/counters/device_counting.h"
+#include "target/sdk/counters/device_queue.h"
 #include "target/sdk/devices/agents.h"
 #include "target/sdk/devices/code.h"
 #include "target/sdk/tables/intercept.h"
@@ -18,6 +20,7 @@ typedef int system_info(uint32_t what, void *ret);
 
 static void runtime_forget(void)
 {
+	device_queues_end_life();
 	agents_forget_hsa();
 	code_forget_hsa();
 }
@@ -58,6 +61,12 @@ void restart_before(struct sdk_frame *frame)
 {
 	frame->was_in = intercept_is_in(frame->slot);
 	(void)hsa_gate_shut();
+}
+
+void restart_before_shut_down(struct sdk_frame *frame)
+{
+	restart_before(frame);
+	device_countings_end_queues();
 }
 
 /* What could not be asked meanwhile is asked now. */

@@ -7,7 +7,7 @@
 
 static const struct slot_watch watches[] = {
 	{ "hsa_init", { 0 }, { 0 }, true, restart_before, restart_after_init },
-	{ "hsa_shut_down", { 0 }, { 0 }, true, restart_before, restart_after_shut_down },
+	{ "hsa_shut_down", { 0 }, { 0 }, true, restart_before_shut_down, restart_after_shut_down },
 	{ "hsa_executable_freeze",
 	  { CALLBACK_CODE_OBJECT },
 	  { BUFFER_KERNEL },

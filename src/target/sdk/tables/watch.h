@@ -34,6 +34,7 @@ const struct slot_watch *watch_at(uint8_t watch);
 void code_before_destroy(struct sdk_frame *frame);
 void code_after_freeze(struct sdk_frame *frame, uint64_t end);
 void restart_before(struct sdk_frame *frame);
+void restart_before_shut_down(struct sdk_frame *frame);
 void restart_after_init(struct sdk_frame *frame, uint64_t end);
 void restart_after_shut_down(struct sdk_frame *frame, uint64_t end);
 void dispatch_before(struct sdk_frame *frame);

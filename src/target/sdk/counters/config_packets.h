@@ -1,0 +1,51 @@
+/*
+ * The packets by which a device counts what a config has, and what it counted.
+ */
+#pragma once
+
+#include "target/runtime/amd/packet_sets.h"
+#include "target/sdk/counters/configs.h"
+
+#define PACKET_VALUES_MAX 2048u
+#define PACKET_EVENTS_MAX 1024u
+#define PLACE_BITS        8u /* of each dimension */
+
+struct hsa_functions;
+
+/* Its address must not change as long as a set of it is made. */
+struct config_packets {
+	struct packet_set set;
+	struct counter_config config; /* a copy: the tool may destroy its own */
+	const struct aqlprofile *library;
+	struct pmc_agent agent;
+	uint32_t blocks[CONFIG_EVENTS_MAX]; /* of the config's events, as aqlprofile numbers them */
+};
+
+/* Events as aqlprofile wants them: one for each instance of a block. */
+struct packet_events {
+	struct pmc_event items[PACKET_EVENTS_MAX];
+	uint32_t count;
+};
+
+/* One value, and where it was counted. */
+struct counted_value {
+	uint64_t place;
+	uint64_t value;
+	uint32_t event; /* of the catalog */
+};
+
+struct counted_values {
+	struct counted_value items[PACKET_VALUES_MAX];
+	uint32_t count;
+	bool is_whole;
+};
+
+/* What needs no runtime: asks the loader, so outside of the gate.  A status. */
+int config_packets_prepare(struct config_packets *ret, const struct counter_config *config,
+			   struct packet_events *events);
+/* Then, inside the gate.  A status; HSA_NOT_LOADED: the runtime does not know the device yet. */
+int config_packets_make(struct config_packets *self, const struct hsa_functions *hsa,
+			const struct packet_events *events);
+
+/* What the device has read.  False: it is not whole, and none of it is to be used. */
+bool config_packets_read(const struct config_packets *self, struct counted_values *ret);

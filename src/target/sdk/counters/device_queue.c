@@ -1,0 +1,312 @@
+/*
+ * On threads of tools, of ours, and of the program's that shuts its HSA runtime down; in their
+ * turn.
+ */
+#include "target/sdk/counters/device_queue.h"
+
+#include "target/runtime/hsa_gate.h"
+#include "target/runtime/page.h"
+#include "target/runtime/patience.h"
+#include "target/sdk/status.h"
+#include "target/sdk/tables/intercept.h"
+
+#include <string.h>
+
+#define QUEUE_PACKETS 64u
+#define QUEUE_SINGLE  1u /* its type: one thread puts packets */
+#define GLANCE_NS     20000u
+#define VENDOR_HEADER (1u << 8 | 2u << 9 | 2u << 11) /* barrier; fences of the system */
+
+/* hsa_gate_enter(), or the other for who has shut it. */
+typedef bool gate_enter(void);
+
+static uint32_t queue_count;
+static uint32_t runtime_life;
+static uint32_t are_over; /* the program is ending */
+
+uint32_t device_queues_count(void)
+{
+	return __atomic_load_n(&queue_count, __ATOMIC_SEQ_CST);
+}
+
+void device_queues_end_life(void)
+{
+	__atomic_fetch_add(&runtime_life, 1, __ATOMIC_SEQ_CST);
+}
+
+bool device_queues_are_over(void)
+{
+	return __atomic_load_n(&are_over, __ATOMIC_SEQ_CST);
+}
+
+/* Whoever is inside the gate now is waited for; who comes later sees it. */
+void device_queues_end(void)
+{
+	__atomic_store_n(&are_over, 1, __ATOMIC_SEQ_CST);
+	(void)hsa_gate_shut();
+	hsa_gate_open();
+}
+
+void device_queues_adopt(void)
+{
+	queue_count = 0;
+}
+
+/* From now on the begin and end of HSA lead to us, whoever has started or stopped what. */
+static void queue_hold(void)
+{
+	if (!__atomic_fetch_add(&queue_count, 1, __ATOMIC_SEQ_CST))
+		intercept_update();
+}
+
+static void queue_release(void)
+{
+	if (!__atomic_sub_fetch(&queue_count, 1, __ATOMIC_SEQ_CST))
+		intercept_update();
+}
+
+/* AMD's runtime aborts the program for a fault of a queue that has no such function. */
+static void on_fault(int status, const struct hsa_queue *queue, void *data)
+{
+	struct device_queue *self = data;
+
+	(void)status, (void)queue;
+	__atomic_store_n(&self->is_broken, 1, __ATOMIC_RELEASE);
+}
+
+static bool queue_is_broken(const struct device_queue *self)
+{
+	return __atomic_load_n(&self->is_broken, __ATOMIC_ACQUIRE);
+}
+
+bool device_queue_is_there(const struct device_queue *self)
+{
+	return self->queue;
+}
+
+/* With its runtime, or where nobody can tell: nothing of HSA's is asked. */
+static void queue_drop(struct device_queue *self)
+{
+	packet_set_drop(&self->packets.set);
+	self->queue = NULL;
+	queue_release();
+}
+
+static enum device_answer queue_judge(const struct device_queue *self)
+{
+	uint32_t puts;
+
+	if (device_queues_are_over())
+		return DEVICE_SHUT;
+	if (self->life != __atomic_load_n(&runtime_life, __ATOMIC_SEQ_CST))
+		return DEVICE_GONE;
+	if (!intercept_sees_restarts(&puts))
+		return DEVICE_SHUT;
+	/* Put anew: the end of its runtime may have gone by unseen. */
+	return puts == self->puts ? DEVICE_DONE : DEVICE_GONE;
+}
+
+/* DEVICE_DONE: inside the gate, and the queue is there; to be left by hsa_gate_leave(). */
+static enum device_answer queue_enter(const struct device_queue *self, gate_enter *enter)
+{
+	enum device_answer answer;
+
+	if (!enter())
+		return DEVICE_SHUT;
+	answer = queue_judge(self);
+	if (answer != DEVICE_DONE)
+		hsa_gate_leave();
+	return answer;
+}
+
+static bool queue_make(struct device_queue *self)
+{
+	if (self->hsa.signal_create(0, 0, NULL, &self->signal))
+		return false;
+	if (!self->hsa.queue_create(self->packets.set.agent, QUEUE_PACKETS, QUEUE_SINGLE,
+				    (void *)on_fault, self, UINT32_MAX, UINT32_MAX, &self->queue))
+		return true;
+	(void)self->hsa.signal_destroy(self->signal);
+	self->queue = NULL;
+	return false;
+}
+
+/* Inside the gate.  Where the program is ending, the set and its memory stay. */
+static int queue_fill(struct device_queue *self, const struct packet_events *events)
+{
+	int r = config_packets_make(&self->packets, &self->hsa, events);
+
+	if (r || queue_make(self))
+		return r;
+	(void)packet_set_give_back(&self->packets.set);
+	return SDK_NO_PROFILE_QUEUE;
+}
+
+static int queue_fill_inside(struct device_queue *self, const struct packet_events *events)
+{
+	int r = SDK_NO_PROFILE_QUEUE;
+
+	if (!hsa_gate_enter())
+		return SDK_HSA_NOT_LOADED;
+	self->life = __atomic_load_n(&runtime_life, __ATOMIC_SEQ_CST);
+	if (device_queues_are_over())
+		r = SDK_FINALIZED;
+	else if (intercept_sees_restarts(&self->puts))
+		r = queue_fill(self, events);
+	hsa_gate_leave();
+	return r;
+}
+
+/* What asks the loader comes before the gate. */
+int device_queue_open(struct device_queue *ret, const struct counter_config *config,
+		      struct packet_events *events)
+{
+	int r = config_packets_prepare(&ret->packets, config, events);
+
+	if (r)
+		return r;
+	if (!page_is_own() || !hsa_functions_find(&ret->hsa))
+		return SDK_HSA_NOT_LOADED;
+	ret->under_way = STEP_NONE;
+	ret->is_started = ret->is_broken = 0;
+	queue_hold();
+	r = queue_fill_inside(ret, events);
+	if (r)
+		queue_release();
+	return r;
+}
+
+static void packet_put(struct device_queue *self, enum device_step step)
+{
+	const struct pmc_packets *packets = &self->packets.set.packets;
+	const struct hsa_packet *const by_step[] = { [STEP_START] = &packets->start,
+						     [STEP_READ] = &packets->read,
+						     [STEP_STOP] = &packets->stop };
+	uint64_t index = self->hsa.load_write(self->queue);
+	struct hsa_packet *into =
+		(struct hsa_packet *)self->queue->base + (index & (self->queue->size - 1));
+
+	/* Ours alone: nobody else takes room in it. */
+	(void)self->hsa.cas_write(self->queue, index, index + 1);
+	self->hsa.signal_store(self->signal, 1);
+	memcpy((char *)into + sizeof(into->header),
+	       (const char *)by_step[step] + sizeof(into->header),
+	       sizeof(*into) - sizeof(into->header));
+	into->completion = self->signal;
+	/* Release: from now on it is the device's. */
+	__atomic_store_n(&into->header, VENDOR_HEADER, __ATOMIC_RELEASE);
+	self->under_way = step;
+	self->is_started |= step == STEP_START;
+	self->hsa.signal_store(self->queue->doorbell, (int64_t)index);
+}
+
+/* Has the device done what was put? */
+static bool packet_is_done(struct device_queue *self)
+{
+	if (self->under_way != STEP_NONE && self->hsa.signal_load(self->signal) > 0)
+		return false;
+	if (self->under_way == STEP_STOP)
+		self->is_started = 0;
+	self->under_way = STEP_NONE;
+	return true;
+}
+
+/* STEP_NONE: nothing is put, and what is under way is looked at. */
+static enum device_answer queue_try(struct device_queue *self, enum device_step step)
+{
+	enum device_answer answer = queue_enter(self, hsa_gate_enter);
+
+	if (answer != DEVICE_DONE)
+		return answer;
+	if (queue_is_broken(self))
+		answer = DEVICE_BROKEN;
+	else if (!packet_is_done(self))
+		answer = DEVICE_LATE;
+	else if (step != STEP_NONE)
+		packet_put(self, step);
+	hsa_gate_leave();
+	return answer;
+}
+
+/* Outside the gate between two glances. */
+static enum device_answer queue_await(struct device_queue *self, enum device_step step,
+				      struct patience *patience, uint64_t limit_ns)
+{
+	enum device_answer answer = queue_try(self, step);
+
+	while (answer == DEVICE_LATE && patience_pause(patience, GLANCE_NS, limit_ns))
+		answer = queue_try(self, step);
+	return answer;
+}
+
+enum device_answer device_queue_step(struct device_queue *self, enum device_step step,
+				     uint64_t limit_ns)
+{
+	struct patience patience = { 0, 0 };
+	enum device_answer answer = queue_await(self, step, &patience, limit_ns);
+
+	return answer ? answer : queue_await(self, STEP_NONE, &patience, limit_ns);
+}
+
+/* The memory that it was read into is the runtime's. */
+bool device_queue_values(struct device_queue *self, struct counted_values *ret)
+{
+	bool is_whole;
+
+	if (queue_enter(self, hsa_gate_enter) != DEVICE_DONE)
+		return false;
+	is_whole = config_packets_read(&self->packets, ret);
+	hsa_gate_leave();
+	return is_whole;
+}
+
+/* Inside the gate, and the device is done with it. */
+static void queue_give_back(struct device_queue *self)
+{
+	(void)self->hsa.queue_destroy(self->queue);
+	(void)self->hsa.signal_destroy(self->signal);
+	(void)packet_set_give_back(&self->packets.set);
+	self->queue = NULL;
+}
+
+static enum device_answer queue_leave(struct device_queue *self, gate_enter *enter)
+{
+	enum device_answer answer = queue_enter(self, enter);
+
+	if (answer != DEVICE_DONE)
+		return answer;
+	if (!queue_is_broken(self) && !packet_is_done(self)) {
+		answer = DEVICE_LATE;
+	} else if (self->is_started && !queue_is_broken(self)) {
+		packet_put(self, STEP_STOP);
+		answer = DEVICE_LATE;
+	} else {
+		queue_give_back(self);
+	}
+	hsa_gate_leave();
+	return answer;
+}
+
+static bool queue_close(struct device_queue *self, gate_enter *enter, uint64_t limit_ns)
+{
+	struct patience patience = { 0, 0 };
+	enum device_answer answer = queue_leave(self, enter);
+
+	while (answer == DEVICE_LATE && limit_ns && patience_pause(&patience, GLANCE_NS, limit_ns))
+		answer = queue_leave(self, enter);
+	if (answer == DEVICE_GONE)
+		queue_drop(self);
+	else if (!self->queue)
+		queue_release();
+	return !self->queue;
+}
+
+bool device_queue_close(struct device_queue *self, uint64_t limit_ns)
+{
+	return queue_close(self, hsa_gate_enter, limit_ns);
+}
+
+bool device_queue_close_alone(struct device_queue *self, uint64_t limit_ns)
+{
+	return queue_close(self, hsa_gate_enter_alone, limit_ns);
+}

@@ -1,0 +1,343 @@
+/*
+ * Configured on a thread of the runner's; started, read and stopped on threads of tools, or where a
+ * tool is attached and detached.  What a service has is changed in one's turn (device_turn.h), but
+ * for what its tool chooses: a tool is called while nobody waits.
+ */
+#include "target/sdk/counters/device_service.h"
+
+#include "shared/arch/syscall.h"
+#include "target/runtime/page.h"
+#include "target/sdk/contexts.h"
+#include "target/sdk/counters/device_counting.h"
+#include "target/sdk/counters/device_turn.h"
+#include "target/sdk/guard.h"
+#include "target/sdk/status.h"
+#include "target/sdk/threads.h"
+
+#define TURN_NS    2000000000ull
+#define ROUNDS_MAX 8u
+
+struct device_service {
+	uint32_t is_set; /* the wish is filled in */
+	struct device_wish wish;
+	uint32_t is_read;         /* by a thread */
+	int32_t chooser;          /* the thread that is in the tool's callback; 0: none */
+	uint32_t has_chosen;      /* the tool, since its context has started */
+	struct sdk_handle config; /* what; 0: nothing */
+	int32_t fault;            /* why it does not count: a status */
+};
+
+/* What each counts with has the same index in device_counting.h. */
+static struct device_service services[COUNTINGS_MAX];
+
+static uint32_t ready_tools; /* bits */
+
+static bool service_is_set(const struct device_service *service)
+{
+	/* Acquire: pairs with device_service_add(). */
+	return __atomic_load_n(&service->is_set, __ATOMIC_ACQUIRE);
+}
+
+static bool service_is_of(const struct device_service *service, unsigned context)
+{
+	return service_is_set(service) && service->wish.context == context &&
+	       service->wish.context_life == sdk_contexts[context].life;
+}
+
+static bool service_is_wanted(const struct device_service *service)
+{
+	return service_is_of(service, service->wish.context) &&
+	       context_state(&sdk_contexts[service->wish.context]) == CONTEXT_ACTIVE;
+}
+
+/* Its context was forgotten. */
+static bool service_is_orphan(const struct device_service *service)
+{
+	return !service_is_of(service, service->wish.context) ||
+	       context_state(&sdk_contexts[service->wish.context]) == CONTEXT_FREE;
+}
+
+/* By the thread itself. */
+static bool service_is_choosing(const struct device_service *service)
+{
+	return __atomic_load_n(&service->chooser, __ATOMIC_RELAXED) == (int32_t)raw0(SYS_gettid);
+}
+
+/* For the tool's callback, while its context starts. */
+static int set_config(struct limpet_context context, struct sdk_handle config)
+{
+	const struct counter_config *found = config_find(config);
+	int r = SDK_CONFIGURATION_LOCKED;
+
+	if (!context_find(context))
+		return SDK_CONTEXT_INVALID;
+	if (!found)
+		return SDK_PROFILE_NOT_FOUND;
+	for (unsigned i = 0; i < COUNTINGS_MAX; i++) {
+		struct device_service *service = &services[i];
+
+		if (!service_is_of(service, context_index(context)) ||
+		    !service_is_choosing(service))
+			continue;
+		if (service->wish.agent.handle == found->agent.handle) {
+			__atomic_store_n(&service->config.handle, config.handle, __ATOMIC_RELAXED);
+			return SDK_SUCCESS;
+		}
+		r = SDK_AGENT_MISMATCH;
+	}
+	return r;
+}
+
+static void tool_choose(void *argument)
+{
+	const struct device_wish *wish = &((struct device_service *)argument)->wish;
+
+	wish->choose((struct limpet_context){ wish->context + 1 }, wish->agent, set_config,
+		     wish->data);
+}
+
+/* The thread counts as inside the tool: before that is said, its context may have stopped. */
+static bool config_choose(struct device_service *service)
+{
+	struct sdk_thread *thread = sdk_thread_mine();
+	uint64_t before;
+	bool is_asked;
+
+	if (!thread)
+		return false;
+	before = sdk_thread_enter_tool(thread, (unsigned)service->wish.tool);
+	is_asked = service_is_wanted(service);
+	if (is_asked)
+		(void)guard_call(tool_choose, service);
+	sdk_thread_leave_tool(thread, before);
+	return is_asked;
+}
+
+/* Not in one's turn.  Once for each start of its context, on the thread that comes first. */
+static void service_choose(struct device_service *service)
+{
+	int32_t nobody = 0, self = (int32_t)raw0(SYS_gettid);
+
+	if (__atomic_load_n(&service->has_chosen, __ATOMIC_ACQUIRE) ||
+	    !__atomic_compare_exchange_n(&service->chooser, &nobody, self, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		return;
+	if (!__atomic_load_n(&service->has_chosen, __ATOMIC_ACQUIRE)) {
+		__atomic_store_n(&service->config.handle, 0, __ATOMIC_RELAXED);
+		/* Release: who sees it sees what was chosen. */
+		__atomic_store_n(&service->has_chosen, config_choose(service), __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&service->chooser, 0, __ATOMIC_RELEASE);
+}
+
+static unsigned service_index(const struct device_service *service)
+{
+	return (unsigned)(service - services);
+}
+
+/* In one's turn, as the next two. */
+static int service_start(struct device_service *service)
+{
+	struct sdk_handle config;
+
+	/* Acquire: pairs with service_choose(). */
+	if (!__atomic_load_n(&service->has_chosen, __ATOMIC_ACQUIRE))
+		return SDK_CONTEXT_ERROR;
+	config.handle = __atomic_load_n(&service->config.handle, __ATOMIC_RELAXED);
+	return device_counting_start(service_index(service), config);
+}
+
+static void service_stop(struct device_service *service)
+{
+	__atomic_store_n(&service->fault, SDK_SUCCESS, __ATOMIC_RELAXED);
+	/* A thread that is still in the tool's callback comes back to it. */
+	if (device_counting_end(service_index(service)) && service_is_orphan(service) &&
+	    !__atomic_load_n(&service->chooser, __ATOMIC_ACQUIRE))
+		__atomic_store_n(&service->is_set, 0, __ATOMIC_RELEASE);
+}
+
+static bool service_adjust(struct device_service *service)
+{
+	bool is_wanted = service_is_wanted(service);
+
+	if (is_wanted)
+		__atomic_store_n(&service->fault, service_start(service), __ATOMIC_RELAXED);
+	else
+		service_stop(service);
+	return is_wanted;
+}
+
+/* Whoever changes a context while another is at it here is seen by him afterwards, so that nobody
+ * waits for a tool's callback for good. */
+static void service_follow(struct device_service *service)
+{
+	bool is_wanted;
+	unsigned rounds = 0;
+
+	do {
+		/* The next start asks again, also where this thread does not get its turn. */
+		if (!service_is_wanted(service))
+			__atomic_store_n(&service->has_chosen, 0, __ATOMIC_RELAXED);
+		if (!device_turn_enter(TURN_NS))
+			return;
+		is_wanted = service_adjust(service);
+		device_turn_leave();
+	} while (service_is_wanted(service) != is_wanted && ++rounds < ROUNDS_MAX);
+}
+
+void device_services_follow(void)
+{
+	if (!page_is_own())
+		return;
+	for (unsigned i = 0; i < COUNTINGS_MAX; i++)
+		if (service_is_set(&services[i]) && !service_is_choosing(&services[i]))
+			service_follow(&services[i]);
+}
+
+/* Where HSA does not run yet, calls do not lead to us yet, or the tool is still choosing on another
+ * thread, counting begins later. */
+static bool fault_is_early(const struct device_service *service, int fault)
+{
+	return fault == SDK_HSA_NOT_LOADED || fault == SDK_CONTEXT_ERROR ||
+	       (fault == SDK_NO_PROFILE_QUEUE &&
+		!(__atomic_load_n(&ready_tools, __ATOMIC_SEQ_CST) >> service->wish.tool & 1));
+}
+
+/* After those that had to wait for it were started. */
+void device_services_attach(int tool)
+{
+	device_services_follow();
+	__atomic_fetch_or(&ready_tools, 1u << tool, __ATOMIC_SEQ_CST);
+}
+
+void device_services_detach(int tool)
+{
+	__atomic_fetch_and(&ready_tools, ~(1u << tool), __ATOMIC_SEQ_CST);
+}
+
+static int service_begin(struct device_service *service)
+{
+	int fault;
+
+	service_choose(service);
+	service_follow(service);
+	fault = __atomic_load_n(&service->fault, __ATOMIC_RELAXED);
+	return fault && !fault_is_early(service, fault) ? fault : SDK_SUCCESS;
+}
+
+int device_services_begin(unsigned context)
+{
+	int r = SDK_SUCCESS;
+
+	for (unsigned i = 0; !r && page_is_own() && i < COUNTINGS_MAX; i++)
+		if (service_is_of(&services[i], context) && !service_is_choosing(&services[i]))
+			r = service_begin(&services[i]);
+	return r;
+}
+
+static int service_add(const struct device_wish *wish)
+{
+	struct device_service *found = NULL;
+
+	for (unsigned i = 0; i < COUNTINGS_MAX; i++) {
+		if (service_is_of(&services[i], wish->context) &&
+		    services[i].wish.agent.handle == wish->agent.handle)
+			return SDK_INVALID_ARGUMENT;
+		if (!service_is_set(&services[i]) && !found)
+			found = &services[i];
+	}
+	if (!found)
+		return SDK_OUT_OF_RESOURCES;
+	found->wish = *wish;
+	found->is_read = found->has_chosen = 0;
+	found->chooser = found->fault = 0;
+	/* Release: pairs with service_is_set(). */
+	__atomic_store_n(&found->is_set, 1, __ATOMIC_RELEASE);
+	return SDK_SUCCESS;
+}
+
+int device_service_add(const struct device_wish *wish)
+{
+	int r;
+
+	if (!device_turn_enter(TURN_NS))
+		return SDK_CONTEXT_ERROR;
+	r = service_add(wish);
+	device_turn_leave();
+	return r;
+}
+
+static int service_read(struct device_service *service, struct counter_records *ret)
+{
+	int r;
+
+	if (!service_is_wanted(service))
+		return SDK_CONTEXT_INVALID;
+	r = service_start(service);
+	__atomic_store_n(&service->fault, r, __ATOMIC_RELAXED);
+	/* A tool that has chosen nothing for this agent gets nothing of it. */
+	return r || !device_counting_is_there(service_index(service))
+		       ? r
+		       : device_counting_read(service_index(service), ret);
+}
+
+static int service_read_in_turn(struct device_service *service, struct counter_records *ret)
+{
+	int r;
+
+	service_choose(service);
+	if (!device_turn_enter_last(TURN_NS))
+		return SDK_CONTEXT_ERROR;
+	r = service_read(service, ret);
+	device_turn_leave();
+	/* Whoever has stopped its context meanwhile may not have waited. */
+	if (!service_is_wanted(service))
+		service_follow(service);
+	return r;
+}
+
+/* One thread at a time. */
+static int service_take(struct device_service *service, struct counter_records *records)
+{
+	int r;
+
+	records->count = 0;
+	if (service_is_choosing(service) ||
+	    __atomic_exchange_n(&service->is_read, 1, __ATOMIC_ACQUIRE))
+		return SDK_CONTEXT_ERROR;
+	r = service_read_in_turn(service, records);
+	__atomic_store_n(&service->is_read, 0, __ATOMIC_RELEASE);
+	return r;
+}
+
+int device_services_read(unsigned context, struct counter_records *records, device_take *take,
+			 void *data)
+{
+	int r = SDK_CONTEXT_INVALID;
+
+	if (!page_is_own())
+		return SDK_NOT_AVAILABLE;
+	for (unsigned i = 0; i < COUNTINGS_MAX; i++) {
+		struct device_wish wish = services[i].wish;
+
+		if (!service_is_of(&services[i], context))
+			continue;
+		r = service_take(&services[i], records);
+		if (!r)
+			r = take(&wish, records, data);
+		if (r)
+			return r;
+	}
+	return r;
+}
+
+void device_services_adopt(void)
+{
+	for (unsigned i = 0; i < COUNTINGS_MAX; i++) {
+		services[i].is_read = services[i].has_chosen = 0;
+		services[i].chooser = services[i].fault = 0;
+	}
+	ready_tools = 0;
+	device_countings_adopt();
+	device_turn_adopt();
+}

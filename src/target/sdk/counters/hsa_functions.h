@@ -1,0 +1,39 @@
+/*
+ * Functions of HSA's that counting calls, behind whatever hooks its tables have.
+ */
+#pragma once
+
+#include "target/runtime/amd/hsa_layouts.h"
+
+#include <stdbool.h>
+
+typedef int hsa_visit(uint64_t handle, void *data);
+
+struct hsa_functions {
+	int (*iterate_agents)(hsa_visit *visit, void *data);
+	int (*agent_info)(uint64_t agent, uint32_t what, void *ret);
+	int (*queue_create)(uint64_t agent, uint32_t size, uint32_t type, void *on_fault,
+			    void *data, uint32_t private_bytes, uint32_t group_bytes,
+			    const struct hsa_queue **ret);
+	int (*queue_destroy)(const struct hsa_queue *queue);
+	uint64_t (*load_write)(const struct hsa_queue *queue);
+	uint64_t (*cas_write)(const struct hsa_queue *queue, uint64_t expected, uint64_t value);
+	int (*signal_create)(int64_t value, uint32_t count, const void *consumers, uint64_t *ret);
+	int (*signal_destroy)(uint64_t signal);
+	int64_t (*signal_load)(uint64_t signal);
+	void (*signal_store)(uint64_t signal, int64_t value);
+	int (*iterate_pools)(uint64_t agent, hsa_visit *visit, void *data);
+	int (*pool_info)(uint64_t pool, uint32_t what, void *ret);
+	int (*pool_allocate)(uint64_t pool, size_t size, uint32_t flags, void **ret);
+	int (*pool_free)(void *memory);
+	int (*allow_access)(uint32_t count, const uint64_t *agents, const uint32_t *flags,
+			    const void *memory);
+};
+
+/* False: no HSA runtime is known, or it lacks one of them.  Asks the loader. */
+bool hsa_functions_find(struct hsa_functions *ret);
+
+/* Its agent of that node of the driver's; 0: none. */
+uint64_t hsa_agent_of_node(const struct hsa_functions *hsa, uint32_t node);
+/* A pool of the host's memory that devices can read, write and run; 0: none. */
+uint64_t hsa_host_pool(const struct hsa_functions *hsa);

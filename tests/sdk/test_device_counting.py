@@ -89,7 +89,8 @@ class DeviceCountingTest(ToolCase):
         self.assertEqual(float(second["TCC_HIT_sum"][0]) - float(first["TCC_HIT_sum"][0]), COUNTED)
         self.assertEqual(second["HIT_SHARE"], ["100", "7", DEVICE])
         self.assertGreater(float(second["GRBM_COUNT"][0]), float(first["GRBM_COUNT"][0]))
-        self.assertEqual(len(self.log.lines("value")), 2 + XCCS)
+        self.assertEqual(float(second["TWICE"][0]), 2 * float(second["TCC_HIT_sum"][0]), "which the tool has made itself")
+        self.assertEqual(len(self.log.lines("value")), 3 + XCCS)
         self.assertEqual(self.log.lines("refused"), [["refused", "29", "19", "10"]])
         buffered = {words[1]: words[2:] for words in self.log.lines("buffered")}
         self.assertEqual(buffered["TCC_HIT_sum"], [second["TCC_HIT_sum"][0], "8", DEVICE])

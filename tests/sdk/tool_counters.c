@@ -52,6 +52,9 @@ int rocprofiler_query_record_dimension_position(uint64_t id, uint64_t dimension,
 int rocprofiler_create_counter_config(handle_t agent, handle_t *counters, size_t count,
 				      handle_t *ret);
 int rocprofiler_destroy_counter_config(handle_t config);
+int rocprofiler_create_counter(const char *name, size_t name_length, const char *expression,
+			       size_t expression_length, const char *description,
+			       size_t description_length, handle_t agent, handle_t *ret);
 
 #define LISTED_MAX 64
 
@@ -165,6 +168,65 @@ static void make_configs(void)
 		 rocprofiler_destroy_counter_config(second));
 }
 
+static int create(const char *name, const char *expression, handle_t *ret)
+{
+	return rocprofiler_create_counter(name, strlen(name), expression, strlen(expression),
+					  "of ours", 7, agent, ret);
+}
+
+/* What a tool makes of other counters; and what is none. */
+static void create_counters(void)
+{
+	static const char *const wrong[] = {
+		"NO_SUCH",
+		"",
+		"2*",
+		"(SQ_WAVES",
+		"SQ_WAVES)",
+		"reduce(SQ_WAVES,median)",
+		"select(SQ_WAVES,[DIMENSION_XCC=[64]])",
+		"select(SQ_WAVES,[DIMENSION_XCC=[3:1]])",
+		"accumulate(TCC_HIT_sum,HIGH_RES)",
+		"ITSELF+1",
+	};
+	static char deep[4096], wide[16384];
+	handle_t made = { 0 }, again = { 0 }, none = { 0 }, config = { 0 };
+	unsigned refused = 0, many = 0;
+	int r = create("TWICE", "2*reduce( TCC_HIT ,sum)", &made);
+
+	log_line("created %d same %d %d other %d", r,
+		 create("TWICE", "2*reduce( TCC_HIT ,sum)", &again), made.handle == again.handle,
+		 create("TWICE", "3", &none));
+	show_counter(made);
+	log_line("of created %d %d", create("FOUR", "TWICE*2+0.5-1/2", &again),
+		 rocprofiler_create_counter_config(agent, &again, 1, &config));
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		refused += create("WRONG", wrong[i], &none) != 0;
+	memset(deep, '(', sizeof(deep) - 1);
+	memset(wide, '+', sizeof(wide) - 1);
+	for (size_t i = 0; i < sizeof(wide) - 1; i += 2)
+		wide[i] = '1';
+	wide[sizeof(wide) - 2] = '\0';
+	log_line("nonsense %u deep %d wide %d agent %d null %d", refused,
+		 create("DEEP", deep, &none), create("WIDE", wide, &none),
+		 rocprofiler_create_counter("A", 1, "1", 1, NULL, 0, (handle_t){ 7 }, &none),
+		 create("NULL", "1", NULL));
+	memset(wide, 'x', sizeof(wide) - 1);
+	while (!rocprofiler_create_counter("LONG_0123456789" + many, 15 - many, "1", 1, wide, 16000,
+					   agent, &none))
+		many++;
+	log_line("long %u same %d", many, create("LONG_0123456789", "1", &again));
+	show_counter(again);
+	for (many = 0; many < 100; many++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "MANY_%u", many);
+		if (create(name, "SQ_WAVES+1", &none))
+			break;
+	}
+	log_line("room for %u", many);
+}
+
 static int initialize(void (*finalize)(client_t), void *data)
 {
 	info_0_t info;
@@ -178,6 +240,8 @@ static int initialize(void (*finalize)(client_t), void *data)
 	for (size_t i = 0; i < listed_count && i < LISTED_MAX; i++)
 		show_counter(listed[i]);
 	make_configs();
+	if (agent.handle)
+		create_counters();
 	log_line("end");
 	return 0;
 }

@@ -33,6 +33,9 @@ int rocprofiler_query_counter_info(handle_t counter, int version, void *ret);
 int rocprofiler_query_record_counter_id(uint64_t id, handle_t *ret);
 int rocprofiler_create_counter_config(handle_t agent, handle_t *counters, size_t count,
 				      handle_t *ret);
+int rocprofiler_create_counter(const char *name, size_t name_length, const char *expression,
+			       size_t expression_length, const char *description,
+			       size_t description_length, handle_t agent, handle_t *ret);
 int rocprofiler_configure_device_counting_service(handle_t context, handle_t buffer, handle_t agent,
 						  choose_t *choose, void *data);
 int rocprofiler_sample_device_counting_service(handle_t context, uint64_t user_data, int flags,
@@ -48,8 +51,9 @@ int rocprofiler_sample_device_counting_service(handle_t context, uint64_t user_d
 #define READERS     3
 #define STATUSES    64
 
-enum { CHOSEN = 3, WAVES = CHOSEN, WANTED };
-static const char *const wanted[WANTED] = { "TCC_HIT_sum", "HIT_SHARE", "GRBM_COUNT", "SQ_WAVES" };
+enum { TWICE = 3, CHOSEN, WAVES = CHOSEN, WANTED };
+static const char *const wanted[WANTED] = { "TCC_HIT_sum", "HIT_SHARE", "GRBM_COUNT", "",
+					    "SQ_WAVES" };
 static handle_t context, second, third, buffer, device, config, waves, chosen[WANTED];
 static pthread_t thread, readers[READERS];
 static unsigned reader_count;
@@ -307,6 +311,8 @@ static int initialize(void (*finalize)(client_t), void *data)
 	MUST(rocprofiler_create_context(&context));
 	MUST(rocprofiler_create_buffer(context, 1 << 16, 1 << 15, POLICY_LOSSLESS, on_records, NULL,
 				       &buffer));
+	MUST(rocprofiler_create_counter("TWICE", 5, "2*reduce(TCC_HIT,sum)", 21, NULL, 0, device,
+					&chosen[TWICE]));
 	MUST(rocprofiler_create_counter_config(device, chosen, CHOSEN, &config));
 	MUST(rocprofiler_configure_device_counting_service(context, buffer, device, choose, NULL));
 	log_line("again %d %d",
@@ -326,7 +332,7 @@ static int initialize(void (*finalize)(client_t), void *data)
 static int attach(void (*detach)(client_t), handle_t *contexts, uint64_t count, void *data)
 {
 	(void)detach, (void)contexts, (void)count, (void)data;
-	rocprofiler_start_context(context);
+	log_line("restarted %d", rocprofiler_start_context(context));
 	__atomic_store_n(&is_over, 0, __ATOMIC_RELAXED);
 	for (reader_count = 0; getenv("SDK_READERS") && reader_count < READERS; reader_count++)
 		pthread_create(&readers[reader_count], NULL, read_on, NULL);

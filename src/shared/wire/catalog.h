@@ -15,6 +15,7 @@
 #define CATALOG_DEEP        64u    /* what stands below a node, one in the other */
 #define CATALOG_NODES_MAX   1024u  /* of one counter */
 #define CATALOG_DEVICES_MAX 64u
+#define CATALOG_SPARES      64u /* counters without a name, behind those of a device */
 
 enum catalog_list_kind {
 	CATALOG_DEVICES,

@@ -106,7 +106,7 @@ void sdk_tool_ready(int tool)
 	notify_tables();
 	intercept_install(tools);
 	work_install(tools);
-	device_services_attach(tool);
+	device_services_follow(); /* contexts that were started before calls led to us */
 }
 
 unsigned sdk_tool_rest(int tool)
@@ -128,7 +128,6 @@ void sdk_tool_leave(int tool)
 	if (!is_prepared)
 		return;
 	(void)delivery_stop(tool);
-	device_services_detach(tool);
 	intercept_install(tools);
 	work_install(tools);
 }

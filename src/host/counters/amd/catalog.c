@@ -234,6 +234,17 @@ static bool device_share(struct catalog_maker *self, size_t index, struct catalo
 	return false;
 }
 
+/* Ids for counters that tools make of others: behind those of the device, and not yet its own. */
+static void spares_put(struct catalog_maker *self)
+{
+	const uint32_t empty = text_put(self, "");
+	const struct catalog_counter spare = { empty, empty, empty, empty, 0, 0 };
+	size_t left = CATALOG_IDS_MAX - self->parts[CATALOG_COUNTERS].count;
+
+	for (size_t i = 0; i < MIN(left, CATALOG_SPARES); i++)
+		part_add(self, CATALOG_COUNTERS, &spare);
+}
+
 static void device_put(struct catalog_maker *self, size_t index)
 {
 	struct catalog_device device = device_describe(self, index);
@@ -245,6 +256,7 @@ static void device_put(struct catalog_maker *self, size_t index)
 				    self->devices.items[index].architecture))
 				counter_put(self, index, &self->definitions.items[i]);
 		device.count = (uint32_t)self->parts[CATALOG_COUNTERS].count - device.first;
+		spares_put(self);
 	}
 	part_add(self, CATALOG_DEVICES, &device);
 }

@@ -144,7 +144,7 @@ static int queue_fill(struct device_queue *self, const struct packet_events *eve
 
 static int queue_fill_inside(struct device_queue *self, const struct packet_events *events)
 {
-	int r = SDK_NO_PROFILE_QUEUE;
+	int r;
 
 	if (!hsa_gate_enter())
 		return SDK_HSA_NOT_LOADED;
@@ -153,6 +153,8 @@ static int queue_fill_inside(struct device_queue *self, const struct packet_even
 		r = SDK_FINALIZED;
 	else if (intercept_sees_restarts(&self->puts))
 		r = queue_fill(self, events);
+	else
+		r = intercept_hides_restarts() ? SDK_NO_PROFILE_QUEUE : SDK_HSA_NOT_LOADED;
 	hsa_gate_leave();
 	return r;
 }

@@ -40,8 +40,9 @@ struct device_queue {
 
 /* All in one's turn.  A queue's address must not change: queues are static. */
 
-/* A status; on failure there is none.  HSA_NOT_LOADED: it may be opened later; NO_PROFILE_QUEUE:
- * also where hsa_shut_down() does not lead to us. */
+/* A status; on failure there is none.  HSA_NOT_LOADED: it may be opened later, also where
+ * hsa_shut_down() does not lead to us yet; NO_PROFILE_QUEUE: somebody else is in front of us there.
+ */
 int device_queue_open(struct device_queue *ret, const struct counter_config *config,
 		      struct packet_events *events);
 bool device_queue_is_there(const struct device_queue *self);

@@ -30,8 +30,6 @@ struct device_service {
 /* What each counts with has the same index in device_counting.h. */
 static struct device_service services[COUNTINGS_MAX];
 
-static uint32_t ready_tools; /* bits */
-
 static bool service_is_set(const struct device_service *service)
 {
 	/* Acquire: pairs with device_service_add(). */
@@ -196,23 +194,9 @@ void device_services_follow(void)
 
 /* Where HSA does not run yet, calls do not lead to us yet, or the tool is still choosing on another
  * thread, counting begins later. */
-static bool fault_is_early(const struct device_service *service, int fault)
+static bool fault_is_early(int fault)
 {
-	return fault == SDK_HSA_NOT_LOADED || fault == SDK_CONTEXT_ERROR ||
-	       (fault == SDK_NO_PROFILE_QUEUE &&
-		!(__atomic_load_n(&ready_tools, __ATOMIC_SEQ_CST) >> service->wish.tool & 1));
-}
-
-/* After those that had to wait for it were started. */
-void device_services_attach(int tool)
-{
-	device_services_follow();
-	__atomic_fetch_or(&ready_tools, 1u << tool, __ATOMIC_SEQ_CST);
-}
-
-void device_services_detach(int tool)
-{
-	__atomic_fetch_and(&ready_tools, ~(1u << tool), __ATOMIC_SEQ_CST);
+	return fault == SDK_HSA_NOT_LOADED || fault == SDK_CONTEXT_ERROR;
 }
 
 static int service_begin(struct device_service *service)
@@ -222,7 +206,7 @@ static int service_begin(struct device_service *service)
 	service_choose(service);
 	service_follow(service);
 	fault = __atomic_load_n(&service->fault, __ATOMIC_RELAXED);
-	return fault && !fault_is_early(service, fault) ? fault : SDK_SUCCESS;
+	return fault && !fault_is_early(fault) ? fault : SDK_SUCCESS;
 }
 
 int device_services_begin(unsigned context)
@@ -337,7 +321,6 @@ void device_services_adopt(void)
 		services[i].is_read = services[i].has_chosen = 0;
 		services[i].chooser = services[i].fault = 0;
 	}
-	ready_tools = 0;
 	device_countings_adopt();
 	device_turn_adopt();
 }

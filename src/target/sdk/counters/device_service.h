@@ -21,9 +21,6 @@ struct device_wish {
 /* A status. */
 int device_service_add(const struct device_wish *wish);
 
-/* From now on calls lead to us for contexts of that tool; from now on they do not. */
-void device_services_attach(int tool);
-void device_services_detach(int tool);
 /* Contexts have started or stopped: counting does, too, where its tool has chosen what.  Calls no
  * tool. */
 void device_services_follow(void);

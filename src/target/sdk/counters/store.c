@@ -21,7 +21,10 @@
 #define CHUNK        ((size_t)1 << 20)
 #define CHUNKS_MAX   64u
 
-static const struct catalog *catalogs[CATALOGS_MAX];
+/* As it came from the host, and with what tools have added; the same where they have not. */
+static struct {
+	const struct catalog *told, *now;
+} catalogs[CATALOGS_MAX];
 static unsigned catalog_count;
 static const struct catalog *current;
 static uint32_t is_taken;
@@ -39,9 +42,9 @@ const struct catalog *counters_catalog(void)
 static const struct catalog *catalog_known(const struct catalog *catalog)
 {
 	for (unsigned i = 0; i < catalog_count; i++)
-		if (catalogs[i]->size == catalog->size &&
-		    !memcmp(catalogs[i], catalog, catalog->size))
-			return catalogs[i];
+		if (catalogs[i].told->size == catalog->size &&
+		    !memcmp(catalogs[i].told, catalog, catalog->size))
+			return catalogs[i].now;
 	return NULL;
 }
 
@@ -51,8 +54,10 @@ static int catalog_take(const struct catalog *catalog)
 
 	if (!known && catalog_count == CATALOGS_MAX)
 		return -ENOSPC;
-	if (!known)
-		catalogs[catalog_count++] = catalog;
+	if (!known) {
+		catalogs[catalog_count].told = catalogs[catalog_count].now = catalog;
+		catalog_count++;
+	}
 	__atomic_store_n(&current, known ? known : catalog, __ATOMIC_RELEASE);
 	return known ? -EEXIST : 0;
 }
@@ -102,11 +107,92 @@ void counters_close(void)
 	configs_forget();
 	info_forget();
 	listing_forget();
-	for (unsigned i = 0; i < catalog_count; i++)
-		raw2(SYS_munmap, catalogs[i], catalogs[i]->size);
+	for (unsigned i = 0; i < catalog_count; i++) {
+		if (catalogs[i].now != catalogs[i].told)
+			raw2(SYS_munmap, catalogs[i].now, catalogs[i].now->size);
+		raw2(SYS_munmap, catalogs[i].told, catalogs[i].told->size);
+	}
 	for (unsigned i = 0; i < chunk_count; i++)
 		raw2(SYS_munmap, chunks[i], CHUNK);
 	catalog_count = chunk_count = 0;
+}
+
+/* Room for what tools add; of counters the host leaves some itself. */
+static const struct {
+	uint32_t size, more;
+} list_rooms[CATALOG_LISTS] = {
+	[CATALOG_DEVICES] = { sizeof(struct catalog_device), 0 },
+	[CATALOG_COUNTERS] = { sizeof(struct catalog_counter), 0 },
+	[CATALOG_EVENTS] = { sizeof(struct catalog_event), 256 },
+	[CATALOG_NODES] = { sizeof(struct catalog_node), 8192 },
+	[CATALOG_CHOICES] = { sizeof(struct catalog_choice), 256 },
+	[CATALOG_TEXTS] = { 1, 1 << 17 },
+};
+
+static uint64_t list_bytes(const struct catalog *catalog, unsigned list)
+{
+	return ALIGN_UP((uint64_t)(catalog->lists[list].count + list_rooms[list].more) *
+				list_rooms[list].size,
+			sizeof(uint64_t));
+}
+
+/* NULL: no memory. */
+static struct catalog *catalog_copy(const struct catalog *from)
+{
+	uint64_t at = ALIGN_UP(sizeof(*from), sizeof(uint64_t)), size = at;
+	struct catalog *made;
+	long address;
+
+	for (unsigned i = 0; i < CATALOG_LISTS; i++)
+		size += list_bytes(from, i);
+	address = size > CATALOG_MAX_BYTES
+			  ? -ENOMEM
+			  : raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (address < 0 && address > -4096)
+		return NULL;
+	made = (struct catalog *)address;
+	*made = *from;
+	made->size = size;
+	for (unsigned i = 0; i < CATALOG_LISTS; i++) {
+		made->lists[i].at = (uint32_t)at;
+		memcpy((char *)made + at, catalog_list(from, (enum catalog_list_kind)i),
+		       (size_t)from->lists[i].count * list_rooms[i].size);
+		at += list_bytes(from, i);
+	}
+	return made;
+}
+
+struct catalog *counters_own_catalog(void)
+{
+	struct catalog *made;
+
+	for (unsigned i = 0; i < catalog_count; i++) {
+		if (catalogs[i].now != current)
+			continue;
+		if (catalogs[i].now != catalogs[i].told)
+			return (struct catalog *)(uintptr_t)current;
+		made = catalog_copy(current);
+		if (!made)
+			return NULL;
+		catalogs[i].now = made;
+		/* Release: pairs with counters_catalog(). */
+		__atomic_store_n(&current, made, __ATOMIC_RELEASE);
+		return made;
+	}
+	return NULL;
+}
+
+void *counters_grow(struct catalog *catalog, enum catalog_list_kind list, uint32_t count)
+{
+	uint64_t end = list + 1 < CATALOG_LISTS ? catalog->lists[list + 1].at : catalog->size;
+	char *at = (char *)catalog + catalog->lists[list].at +
+		   (uint64_t)catalog->lists[list].count * list_rooms[list].size;
+
+	if ((uint64_t)count * list_rooms[list].size > end - (uint64_t)(at - (char *)catalog))
+		return NULL;
+	catalog->lists[list].count += count;
+	return at;
 }
 
 const struct catalog_device *counters_device(const struct catalog *catalog, struct sdk_handle agent)
@@ -129,7 +215,8 @@ const struct catalog_counter *counters_find(const struct catalog *catalog, uint6
 {
 	const struct catalog_counter *counters = catalog_list(catalog, CATALOG_COUNTERS);
 
-	return id && id <= catalog->lists[CATALOG_COUNTERS].count ? &counters[id - 1] : NULL;
+	/* Behind those of a device there is room for more. */
+	return counters_device_of(catalog, id) ? &counters[id - 1] : NULL;
 }
 
 const struct catalog_device *counters_device_of(const struct catalog *catalog, uint64_t id)

@@ -28,8 +28,16 @@ const struct catalog_counter *counters_find(const struct catalog *catalog, uint6
 const struct catalog_device *counters_device_of(const struct catalog *catalog, uint64_t id);
 static inline bool device_has(const struct catalog_device *device, uint64_t id)
 {
-	return id > device->first && id - device->first <= device->count;
+	/* Acquire: pairs with who adds one (created.c). */
+	return id > device->first &&
+	       id - device->first <= __atomic_load_n(&device->count, __ATOMIC_ACQUIRE);
 }
+
+/* The one that is told now, as memory of our own with room for more; in one's turn.  NULL: there is
+ * no memory for it. */
+struct catalog *counters_own_catalog(void);
+/* Room for so many more in a list of it; NULL: there is none. */
+void *counters_grow(struct catalog *catalog, enum catalog_list_kind list, uint32_t count);
 
 /* Turns: what is made once is made by one thread at a time.  False: another takes too long. */
 bool counters_enter(void);

@@ -256,6 +256,16 @@ bool intercept_sees_restarts(uint32_t *ret_puts)
 	return true;
 }
 
+bool intercept_hides_restarts(void)
+{
+	const struct sdk_slot *slots = &service_slots[api_tables[0].first];
+
+	for (unsigned i = 0; i < RESTART_SLOTS; i++)
+		if (slots[i].is_ours && intercept_is_hidden(&slots[i]))
+			return true;
+	return false;
+}
+
 static bool entry_store(uint64_t *entry, uint64_t from, uint64_t to)
 {
 	struct protection opened;

@@ -37,6 +37,8 @@ uint64_t intercept_original(const struct api_table *table, unsigned operation,
  * function was in front of it.  While there is a queue of device_queue.h it
  * stays.  Where HSA's library is there. */
 bool intercept_sees_restarts(uint32_t *ret_puts);
+/* Is somebody else's function in front of it?  Else it is not there yet, or not any more. */
+bool intercept_hides_restarts(void);
 
 /* Does its entry hold our stub?  On a thread that is in a call of its library. */
 struct sdk_slot;

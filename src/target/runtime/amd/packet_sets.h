@@ -16,13 +16,15 @@
 
 #define PACKET_MEMORY_MAX 4u
 
+enum packet_listing { LISTED_NOT, LISTED = -1 };
+
 struct packet_set {
 	uint64_t agent; /* HSA's, whose device has them; filled in by the caller */
 	uint64_t handle;
 	struct pmc_packets packets;
 	void *memory[PACKET_MEMORY_MAX]; /* of its packets, and of what they write */
 	uint32_t memory_count;
-	uint32_t is_listed; /* by aqlprofile */
+	int32_t listed; /* by aqlprofile: enum packet_listing, or the thread that makes it */
 };
 
 /* HSA's functions, and its pool that memory is taken from. */

@@ -18,8 +18,15 @@ enum set_state {
 	SET_EMPTY,
 	SET_FREE,
 	SET_TAKEN,
-	SET_ABANDONED, /* its session is over, and the device has not done it */
-	SET_STALE,     /* it has by now: to be given back with the next session */
+	SET_ABANDONED, /* its session is over, and somebody is at it (enum set_work) */
+	SET_STALE,     /* nobody is any more: to be given back with the next session */
+};
+
+/* Who is at its packets, and at the memory that they write. */
+enum set_work {
+	WORK_NONE,
+	WORK_DEVICE,  /* they are in a queue, and not done */
+	WORK_READING, /* they are: a thread of the runtime's reads what came of it */
 };
 
 /* What is there of a kernel that is counted. */
@@ -35,10 +42,10 @@ struct set_key {
 };
 
 struct counter_set {
-	uint32_t state;        /* enum set_state; whoever takes it owns the rest */
-	uint32_t parts;        /* enum set_part, or'ed */
-	uint64_t signal;       /* of its read, kept; 0: none was made yet */
-	uint32_t is_under_way; /* its packets are in a queue, and not read */
+	uint32_t state;  /* enum set_state; whoever takes it owns the rest */
+	uint32_t parts;  /* enum set_part, or'ed */
+	uint64_t signal; /* of its read, kept; 0: none was made yet */
+	uint32_t work;   /* enum set_work */
 	struct set_key *key;
 	struct packet_set aql;
 	struct counting_device *device;

@@ -127,23 +127,6 @@ static int folder_check(const char *path, char **ret, struct err *err)
 	return r;
 }
 
-/* The last one is nobody else's to look into. */
-static int folder_make(const char *given, struct err *err)
-{
-	CLEANUP(free) char *path = strdup(given);
-	size_t length = strlen(given);
-	int r;
-
-	if (!path)
-		return err_set(err, -ENOMEM, "no memory");
-	while (length > 1 && path[length - 1] == '/')
-		path[--length] = '\0';
-	r = output_make_folders(path, err);
-	if (!r && mkdir(path, 0700) && errno != EEXIST)
-		r = err_set(err, -errno, "make the folder '%s': %s", path, strerror(errno));
-	return r;
-}
-
 int fleet_folder_make(struct fleet_folder *ret, const char *path, const char *version,
 		      const char *options, struct err *err)
 {
@@ -151,7 +134,7 @@ int fleet_folder_make(struct fleet_folder *ret, const char *path, const char *ve
 	struct fleet_folder folder = { .version = version,
 				       .options = options,
 				       .begin_ns = clock_read_ns(CLOCK_REALTIME) };
-	int r = folder_make(path, err);
+	int r = output_make_private_folder(path, err);
 
 	if (!r)
 		r = folder_check(path, &folder.path, err);

@@ -113,10 +113,10 @@ static int folder_locate(DIR *folder, const char *path, char **ret, struct err *
 
 static int folder_check(const char *path, char **ret, struct err *err)
 {
-	DIR *folder;
+	DIR *folder = NULL;
 	int r = folder_open(path, &folder, err);
 
-	if (r)
+	if (!folder)
 		return r;
 	r = empty_check(folder, path, err);
 	if (!r)

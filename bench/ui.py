@@ -136,16 +136,29 @@ class Target:
         return (self.points[-1][1] - self.points[begin][1]) / (cpu_ms(self.process.pid) - cpu)
 
 
-def recorded_rate(target, seconds):
+def recorded_rate(target, seconds, path):
     """The same while limpet record has it."""
+    command = [os.environ["LIMPET"], "record", "-p", str(target.process.pid), "-F", "999", "--off-cpu", "-o", path]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as recording:
+        time.sleep(3)
+        rate = target.rate(seconds)
+        recording.send_signal(signal.SIGINT)
+        recording.wait()
+    return rate
+
+
+def show_recorded(target, alone, seconds, options):
+    """What limpet record costs; also beside pages that keep the processors as busy, with something else."""
     with tempfile.TemporaryDirectory(prefix="bench-ui-") as folder:
-        command = [os.environ["LIMPET"], "record", "-p", str(target.process.pid), "-F", "999", "--off-cpu", "-o", os.path.join(folder, "it.limpet")]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as recording:
-            time.sleep(3)
-            rate = target.rate(seconds)
-            recording.send_signal(signal.SIGINT)
-            recording.wait()
-        return rate
+        path, failures = os.path.join(folder, "it.limpet"), []
+        print(f"target with record: {100 * recorded_rate(target, seconds, path) / alone:.1f} % of alone", flush=True)
+        with Server(path) as server:
+            for _ in range(options.tabs):
+                until = time.monotonic() + 2 * seconds + 10
+                threading.Thread(target=tab, args=(server, until, failures, options.flames), daemon=True).start()
+            print(f"beside as many pages that show a recording: {100 * target.rate(seconds) / alone:.1f} %, with record "
+                  f"{100 * recorded_rate(target, seconds, path + '.again') / alone:.1f} %", flush=True)
+            time.sleep(max(until - time.monotonic(), 0) + 1)
 
 
 def tab(server, until, failures, flames):
@@ -178,7 +191,7 @@ def live(options):
     try:
         target.rate(5)
         alone = target.rate(20)
-        print(f"target with record: {100 * recorded_rate(target, 30) / alone:.1f} % of alone", flush=True)
+        show_recorded(target, alone, 30, options)
         with Server() as server:
             answer = server.post("/api/sessions", {"pid": target.process.pid, "sample": {"hz": 999, "off_cpu": True}})
             if answer.status != 200:

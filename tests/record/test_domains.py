@@ -205,12 +205,13 @@ class Samples(Domains):
         for site in (small, other, large):
             self.assertRegex(site["stack"][0], r"^traced\+0x")
 
-    def sample_program(self, name):
+    def sample_program(self, name, preload=""):
         """The sites where a program took memory when it was told to."""
         path = harness.program(name)
         if not os.path.exists(path):
             self.skipTest("no C++ compiler")
-        program = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        program = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                   env={**os.environ, "LD_PRELOAD": preload})
         self.addCleanup(self.end_process, program)
         self.assertEqual(program.stdout.readline(), "ready\n")
         process = self.start(program.pid, "--alloc-sample", str(self.INTERVAL))
@@ -231,8 +232,7 @@ class Samples(Domains):
             self.assertRegex(site["stack"][0], r"^newer\+0x")
             self.assertIn(site["function"], ("operator new", "operator new[]"))
 
-    def test_memory_that_is_taken_in_any_way_counts_once_and_is_given_back(self):
-        sites = self.sample_program("takers")
+    def check_takers(self, sites):
         each = TAKER_BLOCKS * SMALL_BYTES
         ways = {"malloc": 1, "calloc": 1, "realloc": 1, "reallocarray": 1, "posix_memalign": 1,
                 "operator new": 3, "operator new[]": 3}  # fmt: skip
@@ -241,6 +241,18 @@ class Samples(Domains):
                 self.assert_near([site for site in sites if site["function"] == function], count * each)
         self.assert_near(sites, sum(ways.values()) * each)
         self.assertLess(sum(site["out_bytes"] for site in sites), 20 * self.INTERVAL)
+
+    def test_memory_that_is_taken_in_any_way_counts_once_and_is_given_back(self):
+        self.check_takers(self.sample_program("takers"))
+
+    def test_memory_of_allocators_that_are_libraries_counts_once(self):
+        """Also where operator new calls malloc, and what they take themselves by mmap does not."""
+        for library in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4"):
+            path = harness.preload_find(library)
+            if not path:
+                self.skipTest(f"{library} is not installed")
+            with self.subTest(library):
+                self.check_takers(self.sample_program("takers", path))
 
     def test_operators_of_the_program_count_once(self):
         sites = self.sample_program("takers_own")

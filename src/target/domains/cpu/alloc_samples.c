@@ -15,10 +15,12 @@
 #include "target/domains/cpu/alloc_samples.h"
 
 #include "shared/arch/syscall.h"
+#include "target/hooks/got/got.h"
 #include "target/hooks/stack.h"
 #include "target/hooks/wants.h"
 #include "target/hooks/writer.h"
 #include "target/runtime/libc_calls.h"
+#include "target/runtime/text.h"
 
 #include <elf.h>
 #include <string.h>
@@ -378,13 +380,6 @@ TAKEN_SHAPE(mapping, size_second, false, result_of_mapping)
 MOVED_SHAPE(moved, size_second, false)
 MOVED_SHAPE(moved_array, second_by_third, true)
 
-/* libc's own call none of the others, but for one that jumps to another. */
-static void prepare_libc(struct hook *hook, const struct function_name *name)
-{
-	hook->mark = pattern_matches("libc.so*", 8, name->library) ||
-		     pattern_matches("libc-*", 6, name->library);
-}
-
 static struct code find_code(uint64_t function)
 {
 	void *entry = NULL;
@@ -404,20 +399,56 @@ static void code_stretch(struct code *all, const struct code *by)
 	*all = (struct code){ begin, end - begin };
 }
 
-/* A program's own may be called without our seeing it. */
-static void prepare_operator(struct hook *hook, const struct function_name *name)
+static bool is_any(const char *const patterns[], const char *library)
 {
+	for (; *patterns; patterns++)
+		if (pattern_matches(*patterns, text_length(*patterns), library))
+			return true;
+	return false;
+}
+
+/* Libraries whose functions call others of theirs, or mmap, through words that are hooked, too. */
+static struct code find_allocator(const struct hook *hook, const struct function_name *name)
+{
+	static const char *const allocators[] = { "libjemalloc.so*", "libtcmalloc*.so*",
+						  "libmimalloc*.so*", NULL };
 	struct code code = { 0, 0 };
 
-	if (pattern_matches("lib*c++.so*", 11, name->library) && operator_count < OPERATORS_MAX)
-		code = find_code(hook->original);
-	hook->mark = code.size != 0;
-	if (!code.size)
-		return;
+	if (is_any(allocators, name->library))
+		code.size = got_code(hook->original, &code.begin);
+	return code;
+}
+
+/* Calls from within this code lie in one that is counted.  False: there are too many. */
+static bool code_note(struct code code)
+{
+	if (!code.size || is_in_operator(code.begin))
+		return code.size;
+	if (operator_count == OPERATORS_MAX)
+		return false;
 	operators[operator_count] = code;
 	code_stretch(&all_operators, &code);
 	/* Release: who counts it sees it. */
 	__atomic_store_n(&operator_count, operator_count + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* libc's own call none of the others, but for one that jumps to another. */
+static void prepare_libc(struct hook *hook, const struct function_name *name)
+{
+	static const char *const libcs[] = { "libc.so*", "libc-*", NULL };
+
+	hook->mark = is_any(libcs, name->library) || code_note(find_allocator(hook, name));
+}
+
+/* A program's own may be called without our seeing it. */
+static void prepare_operator(struct hook *hook, const struct function_name *name)
+{
+	struct code code = find_allocator(hook, name);
+
+	if (pattern_matches("lib*c++.so*", 11, name->library))
+		code = find_code(hook->original);
+	hook->mark = code_note(code);
 }
 
 bool alloc_samples_start(const struct trace_request *request)

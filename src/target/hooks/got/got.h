@@ -47,6 +47,9 @@ void got_look_around(void);
 /* The file name of the library that has this code; "" when it is not known. */
 const char *got_library(uint64_t code);
 
+/* How much code there is where this lies in, and from where on; 0: not known. */
+uint64_t got_code(uint64_t code, uint64_t *ret_begin);
+
 /* Is there a library of such a name? */
 bool got_has_module(const char *pattern);
 

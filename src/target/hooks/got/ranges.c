@@ -130,6 +130,16 @@ const char *got_library(uint64_t code)
 	return range ? range->name : "";
 }
 
+uint64_t got_code(uint64_t code, uint64_t *ret_begin)
+{
+	const struct code_range *range = got_range(code);
+
+	if (!range)
+		return 0;
+	*ret_begin = range->start;
+	return range->size;
+}
+
 bool got_has_module(const char *pattern)
 {
 	for (uint32_t i = 0; i < range_count; i++)

@@ -1,6 +1,6 @@
 /*
- * What shared/arch/NAME/thunk.S and alloc_thunk.S and the C code behind them must agree on.  Included
- * by assembly too: numbers only.
+ * What shared/arch/NAME/thunk.S and alloc_thunk.S and the C code behind them must agree on.
+ * Included by assembly too: numbers only.
  */
 #pragma once
 

@@ -194,6 +194,18 @@ static uint64_t mark_of(const struct hook_frame *frame, uint64_t size)
 	return ((uint64_t)frame ^ frame->address << 1 ^ size << 2) | 1;
 }
 
+/* The next allocation of the thread is the one that was handed on, or nobody saw that one: the mark
+ * is done with either way.  As long as there is one, alloc_thunk.S passes nothing on. */
+static bool is_handed_on(struct writer *writer, const struct hook_frame *frame, uint64_t size)
+{
+	uint64_t mark = writer->handing_on;
+
+	if (!mark)
+		return false;
+	writer->handing_on = 0;
+	return mark == mark_of(frame, size);
+}
+
 static bool is_counted_elsewhere(struct writer *writer, const struct hook_frame *frame,
 				 uint64_t size)
 {
@@ -201,10 +213,7 @@ static bool is_counted_elsewhere(struct writer *writer, const struct hook_frame 
 
 	if (outer && outer->hook->traced->domain == DOMAIN_ALLOC)
 		return true;
-	if (!writer->handing_on || writer->handing_on != mark_of(frame, size))
-		return false;
-	writer->handing_on = 0;
-	return true;
+	return is_handed_on(writer, frame, size);
 }
 
 static uint64_t sample_distance(const struct writer *writer)

@@ -2,9 +2,11 @@
  * A call that returned EINTR (aarch64): did we cut it short, or a handler of the program's?  The
  * registers look the same.  Ours if the thread was seen waiting in it just before the stop
  * (arch_plan_return compares).  A thread that was still running then has entered it since; for
- * epoll_wait, the one such call that busy servers live in, there is other evidence: the first
- * argument still names an epoll descriptor, and no handler has left its frame below the stack
- * pointer.
+ * calls whose first argument can lead to nothing else there is other evidence.  The kernel still
+ * has that argument; after a handler it has what the handler left in that register instead.  So: it
+ * leads to what the call waits for, and no handler has left its frame below the stack pointer.
+ * Sockets have any number, also one that a handler on a stack of its own has left: there the call
+ * might be issued on another socket, and the EINTR is taken for real.
  */
 #include "injector/injector.h"
 
@@ -13,17 +15,29 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FRAME_REACH 16384 /* a frame with SVE registers fits */
+#define FRAME_REACH  16384 /* a frame with SVE registers fits */
+#define AIO_MAGIC_AT 16    /* in the ring that io_setup() maps, part of the kernel's interface */
+#define AIO_MAGIC    0xa10a10a1u
 
-static bool is_epoll(const struct job *job, const struct blocked_call *call)
+static bool leads_to_epoll(const struct job *job, const struct blocked_call *call)
 {
 	char path[64], name[32] = "";
 
 	if (call->nr != SYS_epoll_pwait && call->nr != SYS_epoll_pwait2)
 		return false;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", job->pid, (int)call->args[0]);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", job->pid, job->tid,
+		 (int)call->args[0]);
 	return readlink(path, name, sizeof(name) - 1) > 0 &&
 	       !strcmp(name, "anon_inode:[eventpoll]");
+}
+
+static bool leads_to_events(const struct stopped *self, const struct blocked_call *call)
+{
+	uint32_t magic;
+
+	return call->nr == SYS_io_getevents &&
+	       !memory_read(self, call->args[0] + AIO_MAGIC_AT, &magic, sizeof(magic)) &&
+	       magic == AIO_MAGIC;
 }
 
 /* Unreadable memory below the stack counts as a frame: then nothing is known. */
@@ -36,6 +50,12 @@ static bool handler_returned(const struct stopped *self)
 	       arch_has_signal_frame(&self->state, below, sizeof(below));
 }
 
+static bool has_entered(const struct stopped *self, const struct blocked_call *call)
+{
+	return (leads_to_epoll(self->job, call) || leads_to_events(self, call)) &&
+	       !handler_returned(self);
+}
+
 int cut_short_ask(struct stopped *self, struct blocked_call *ret)
 {
 	struct job *job = self->job;
@@ -44,7 +64,7 @@ int cut_short_ask(struct stopped *self, struct blocked_call *ret)
 	if (r)
 		return r;
 	job_read_call(job, ret);
-	if (is_epoll(job, ret) && !handler_returned(self))
+	if (has_entered(self, ret))
 		job->seen = *ret;
 	return arch_hide_call(job->tid);
 }

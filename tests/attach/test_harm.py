@@ -214,13 +214,39 @@ class Masks(Harm):
 class Interruptions(Harm):
     """An EINTR that a handler made is the program's; without it this one would wait for ever."""
 
-    def test_epoll(self):
-        target = self.target("interrupted", "epoll")
+    def assert_kept(self, name):
+        target = self.target("interrupted", name)
         for _ in range(ATTACHES):
             self.attach(target)
         self.assert_well(target)
         before, hits, after = map(target.stats.word, ("turns", "signals_received", "turns"))
         self.assertTrue(before - 1 <= hits <= after + 1, (before, hits, after))
+
+    def test_epoll(self):
+        self.assert_kept("epoll")
+
+    def run_unseen(self, target):
+        """As if the thread had been running whenever limpet looked, and had entered its call since."""
+        log = os.path.join(self.folder(), "log")
+        result = harness.limpet_finish(self.traced_run(
+            target, log, "-P", f"/proc/{target.pid}/task/{target.pid}/syscall", "-e", "trace=openat",
+            "-e", "inject=openat:error=EACCES:when=1..3"))
+        self.assertEqual(result.code, 0, str(result))
+
+    def test_calls_entered_since_the_last_look(self):
+        """They are issued again: nobody but us has interrupted them."""
+        for program, name in (("calls", "epoll"), ("waits", "io_getevents")):
+            with self.subTest(name):
+                target = self.target(program, name)
+                self.run_unseen(target)
+                self.assert_well(target)
+
+    def test_handlers_since_the_last_look(self):
+        for name in ("recv", "recv_altstack", "io_getevents", "io_getevents_altstack"):
+            with self.subTest(name):
+                target = self.target("interrupted", name)
+                self.run_unseen(target)
+                self.assert_well(target)
 
 
 class KilledInjector(Harm):

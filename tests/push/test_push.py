@@ -177,10 +177,13 @@ class Push(unittest.TestCase):
             "no length": in_pieces(head + b"\r\n", small),
         }
         manners["by curl"] = manners["chunks"]
+        page = in_pieces(head + b"content-type: Text/HTML; charset=utf-8\r\nContent-Length: 6\r\n\r\n<html>")
         manners["no protobuf"] = in_pieces(head + b"Content-Length: 6\r\n\r\n<html>")
         stores = {name: self.store(manner) for name, manner in manners.items() if name != "by curl" or shutil.which("curl")}
         started = {name: self.start(f"http://127.1:{store.port}" if name == "by curl" else store.url,
                                     "--format", "otlp-v1development") for name, store in stores.items()}
+        stores["a page"] = self.store(page)
+        started["a page"] = self.start(stores["a page"].url)
         for name, process in started.items():
             with self.subTest(name):
                 self.assertTrue(stores[name].wait(1, PATIENCE_S), name)
@@ -188,7 +191,7 @@ class Push(unittest.TestCase):
                 totals = result.event("totals")
                 self.assertNotEqual(result.code, 0, str(result))
                 self.assertEqual(totals["pushed"]["profiles"], 0)
-                if name == "no protobuf":
+                if name in ("no protobuf", "a page"):
                     self.assertIn("cannot be read from its answer", result.event("trouble")["error"])
                     self.assertGreater(totals["unclear"]["profiles"], 0)
                     self.assertEqual(totals["refused"]["profiles"], 0)

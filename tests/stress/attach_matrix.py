@@ -71,7 +71,8 @@ CASES = [
     ),
     *family("registers", "general general_call general_ppoll vector vector_call vector_ppoll"),
     *family("critical", "sequence dispatch handler coroutine", prefix="critical_"),
-    *family("interrupted", "epoll read ppoll", prefix="eintr_"),
+    *family("interrupted", "epoll read ppoll recv recv_altstack inotify io_getevents io_getevents_altstack",
+            prefix="eintr_"),
     # Its only thread may stand on a stack that is not surely its own; then it must be left alone.
     Case("coroutine", "coroutine", expected=(0, 6)),
     *family("storms", "fork vfork spawn", prefix="storm_"),

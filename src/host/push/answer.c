@@ -1,5 +1,5 @@
 /*
- * Parses answers of HTTP/1: the status, three fields, and how the body begins.
+ * Parses answers of HTTP/1: the status, four fields, and how the body begins.
  */
 #include "host/push/answer.h"
 
@@ -14,7 +14,7 @@
 struct head {
 	unsigned status;
 	uint64_t body_bytes, retry_after_s; /* UINT64_MAX, 0: it does not say */
-	bool is_chunked;
+	bool is_chunked, is_page;
 	const char *end;
 };
 
@@ -53,12 +53,17 @@ static void field_take(struct text line, const char *name, uint64_t *ret)
 		*ret = value;
 }
 
+static bool line_says(struct text line, const char *name, const char *value)
+{
+	return field_begins(&line, name) && field_begins(&line, value);
+}
+
 static void line_take(struct text line, struct head *head)
 {
 	field_take(line, "content-length:", &head->body_bytes);
 	field_take(line, "retry-after:", &head->retry_after_s);
-	head->is_chunked |=
-		field_begins(&line, "transfer-encoding:") && field_begins(&line, "chunked");
+	head->is_page |= line_says(line, "content-type:", "text/html");
+	head->is_chunked |= line_says(line, "transfer-encoding:", "chunked");
 }
 
 /* Behind the empty line; NULL: it has not come. */
@@ -167,6 +172,7 @@ int push_answer_parse(const char *bytes, size_t size, bool is_end, bool wants_bo
 	if (r)
 		return r == -EAGAIN && is_end ? -EPROTO : r;
 	*ret = (struct push_answer){ .status = head.status,
+				     .is_page = head.is_page,
 				     .retry_after_s = MIN(head.retry_after_s, RETRY_AFTER_MAX_S) };
 	if (body_take(&head, end, ret)) {
 		ret->is_cut = is_longer(&head, ret);

@@ -129,7 +129,7 @@ static struct push_count *answer_judge(struct sender *self, const struct push_an
 	enum push_verdict verdict =
 		format->judge ? format->judge(answer->body, answer->body_size, why) : PUSH_TAKEN;
 
-	if (format->judge && verdict == PUSH_TAKEN && answer->is_cut)
+	if (verdict == PUSH_TAKEN && (answer->is_page || (format->judge && answer->is_cut)))
 		verdict = PUSH_UNCLEAR;
 	if (verdict == PUSH_TAKEN)
 		return &self->totals.sent;

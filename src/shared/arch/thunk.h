@@ -1,6 +1,6 @@
 /*
- * What the thunks of shared/arch/NAME/thunk.S and the C code behind them must agree on.  Included
- * by assembly too: numbers only.
+ * What shared/arch/NAME/thunk.S and alloc_thunk.S and the C code behind them must agree on.
+ * Included by assembly too: numbers only.
  */
 #pragma once
 
@@ -13,6 +13,8 @@
 #define HOOK_AT_ORIGINAL 0
 #define HOOK_AT_ENTRY    8
 #define HOOK_AT_WRAPPER  16
+#define HOOK_AT_IS_ON    40
+#define HOOK_AT_MARK     52
 
 /* struct hook_frame */
 #define FRAME_ARGUMENTS 0
@@ -26,6 +28,25 @@
 
 /* struct hook_around: what lies before its frame */
 #define AROUND_BYTES 32
+
+/* struct thread_state of hooks/writer.c */
+#define SELF_AT_WRITER  0
+#define SELF_AT_SESSION 8
+
+/* struct alloc_known */
+#define KNOWN_AT_OPERATORS 0
+#define KNOWN_AT_THUNKS    16
+#define KNOWN_AT_SESSION   32
+#define KNOWN_AT_SELF      40
+
+/* struct writer */
+#define WRITER_AT_SAMPLE_LEFT 40
+#define WRITER_AT_HANDING_ON  56
+
+/* The slot of an address: the exclusive or of what lies above both, below the number of slots. */
+#define ALLOC_FILTER_BYTES 8192
+#define ALLOC_FILTER_LOW   4
+#define ALLOC_FILTER_HIGH  17
 
 /* Words of the caller's stack that thunk_any hands on, and thunk_wide; even numbers. */
 #define STACK_WINDOW_WORDS 14

@@ -85,7 +85,7 @@ struct hook *hook_get(uint64_t original, const struct traced *traced,
 	hook->traced = traced;
 	hook->label = label;
 	hook->wrapper = traced->wrapper;
-	hook->entry = entry_of(traced->way);
+	hook->entry = traced->entry ? traced->entry : entry_of(traced->way);
 	*slot = (uint16_t)hook_count;
 	return hook;
 }
@@ -241,13 +241,20 @@ bool hook_write_call(struct writer *writer, const struct hook *hook, const struc
 	return writer_call(writer, &call, values);
 }
 
+struct code hook_thunks(void)
+{
+	return (struct code){ (uint64_t)thunk_registers,
+			      (uint64_t)thunk_wrapper - (uint64_t)thunk_registers };
+}
+
 /* It returns into a thunk, and the frame pointer is still that thunk's: the end of its frame. */
 const struct hook_frame *hook_outer(const struct hook_frame *frame)
 {
-	bool is_inside = frame->address - (uint64_t)thunk_registers <
-			 (uint64_t)thunk_wrapper - (uint64_t)thunk_registers;
+	struct code thunks = hook_thunks();
 
-	return is_inside ? (const struct hook_frame *)(frame->link - FRAME_LINK) : NULL;
+	return frame->address - thunks.begin < thunks.size
+		       ? (const struct hook_frame *)(frame->link - FRAME_LINK)
+		       : NULL;
 }
 
 static void call_report(struct hook *hook, const struct hook_frame *frame, uint64_t end)

@@ -112,6 +112,7 @@ struct traced {
 	traced_before *before; /* of HOOK_AROUND; either may be NULL */
 	traced_after *after;
 	traced_prepare *prepare; /* may be NULL */
+	const void *entry;       /* code before the thunk of its way; NULL: none */
 	const char *but_in;      /* libraries whose function of this name only calls others that are
 				    hooked, too; a pattern, NULL: none */
 };
@@ -132,6 +133,8 @@ struct hook {
 
 _Static_assert(sizeof(struct hook) == HOOK_SIZE, "the stubs count on it");
 _Static_assert(offsetof(struct hook, wrapper) == HOOK_AT_WRAPPER, "thunk.S reads it");
+_Static_assert(offsetof(struct hook, is_on) == HOOK_AT_IS_ON, "alloc_thunk.S reads it");
+_Static_assert(offsetof(struct hook, mark) == HOOK_AT_MARK, "alloc_thunk.S reads it");
 _Static_assert(offsetof(struct hook_frame, results) == FRAME_RESULTS, "thunk.S writes it");
 _Static_assert(offsetof(struct hook_frame, choice) == FRAME_CHOICE, "thunk.S writes it");
 _Static_assert(sizeof(struct hook_frame) == FRAME_SIZE, "thunk.S makes it");
@@ -198,6 +201,12 @@ bool hook_write_call(struct writer *writer, const struct hook *hook, const struc
 
 /* The traced call that handed its own caller on to this one by a jump; NULL when there is none. */
 const struct hook_frame *hook_outer(const struct hook_frame *frame);
+
+/* Where the thunks lie that call what they are bound to: hook_outer() knows it by this. */
+struct code {
+	uint64_t begin, size;
+};
+struct code hook_thunks(void);
 
 /* Called by thunk.S before the original, where it is HOOK_ENTERED. */
 void hook_enter(struct hook_frame *frame);

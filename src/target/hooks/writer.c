@@ -6,10 +6,13 @@
 #include "target/hooks/writer_private.h"
 
 #include "shared/arch/syscall.h"
+#include "shared/arch/thunk.h"
+#include "shared/arch/ticks.h"
 #include "target/hooks/stack.h"
 #include "target/hooks/thread.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -32,6 +35,13 @@ struct thread_state {
 	uint32_t retry;        /* calls until it tries for a ring again, or one of the above */
 };
 static __thread struct thread_state self __attribute__((tls_model("initial-exec")));
+
+_Static_assert(offsetof(struct thread_state, writer) == SELF_AT_WRITER, "alloc_thunk.S reads it");
+_Static_assert(offsetof(struct thread_state, session) == SELF_AT_SESSION, "alloc_thunk.S reads it");
+_Static_assert(offsetof(struct writer, sample_left) == WRITER_AT_SAMPLE_LEFT,
+	       "alloc_thunk.S counts it down");
+_Static_assert(offsetof(struct writer, handing_on) == WRITER_AT_HANDING_ON,
+	       "alloc_thunk.S reads it");
 
 /*
  * Never unmapped: a thread may stop between looking at the switch and looking at its writer, and go
@@ -465,6 +475,11 @@ struct writer *writer_known(void)
 	uint32_t now = writer_switches ? writers_current() : 0;
 
 	return now && self.session == now ? self.writer : NULL;
+}
+
+struct writer_path writer_path(void)
+{
+	return (struct writer_path){ &writer_switches->session, (char *)&self - thread_pointer() };
 }
 
 struct writer *writer_mine(void)

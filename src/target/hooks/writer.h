@@ -83,6 +83,14 @@ struct writer *writer_mine(void);
 /* The same for who asks at each call, NULL also where it would have to be looked for. */
 struct writer *writer_known(void);
 
+/* Where writer_known() looks, for code that is no C: the same as long as the process lives.  There
+ * must have been a session. */
+struct writer_path {
+	const uint32_t *session; /* that is on, 0: none */
+	int64_t self;            /* what a thread has of its own, from its thread pointer */
+};
+struct writer_path writer_path(void);
+
 /* Between both: a call and its values, and what belongs to it.  False: it was dropped. */
 bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values);
 void writer_text(struct writer *writer, const char *text, size_t size);

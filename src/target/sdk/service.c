@@ -232,6 +232,22 @@ static bool needs_arguments(const struct sdk_frame *frame)
 	return frame->watched || slot->callbacks | slot->extended;
 }
 
+/* What follows is no part of a call that is only recorded: apart, it takes no registers from that.
+ */
+static __attribute__((noinline)) void begin_with_arguments(struct sdk_frame *frame)
+{
+	fill_arguments(frame);
+	if (frame->watched & WATCHING_STREAM)
+		stream_before(frame);
+	call_before(frame);
+}
+
+static __attribute__((noinline)) void end_with_arguments(struct sdk_frame *frame)
+{
+	fill_result(frame);
+	call_all_back(frame, PHASE_EXIT);
+}
+
 static void begin_call(struct sdk_frame *frame)
 {
 	frame->internal = service_next_id();
@@ -239,12 +255,8 @@ static void begin_call(struct sdk_frame *frame)
 	for (uint32_t i = 0; i < frame->seen_count; i++)
 		frame->seen[i].external = external_of(frame, frame->seen[i].context);
 	frame->has_arguments = needs_arguments(frame);
-	if (!frame->has_arguments)
-		return;
-	fill_arguments(frame);
-	if (frame->watched & WATCHING_STREAM)
-		stream_before(frame);
-	call_before(frame);
+	if (frame->has_arguments)
+		begin_with_arguments(frame);
 }
 
 bool service_enter(struct sdk_frame *frame)
@@ -296,8 +308,9 @@ record_fill(const struct sdk_frame *frame, const struct seen_by *seen, int kind,
 	return place;
 }
 
-static void write_extended(const struct sdk_frame *frame, const struct seen_by *seen,
-			   const struct moments *times)
+static __attribute__((noinline)) void write_extended(const struct sdk_frame *frame,
+						     const struct seen_by *seen,
+						     const struct moments *times)
 {
 	const struct api_table *table = frame->slot->table;
 	size_t more = table->argument_bytes + table->result_bytes,
@@ -357,10 +370,8 @@ void service_exit(struct sdk_frame *frame)
 
 	if (frame->watched)
 		watch_returned(frame, end);
-	if (frame->has_arguments) {
-		fill_result(frame);
-		call_all_back(frame, PHASE_EXIT);
-	}
+	if (frame->has_arguments)
+		end_with_arguments(frame);
 	record_all(frame, end);
 	if (frame->watched)
 		watch_after(frame, end);

@@ -177,10 +177,7 @@ static int tick_make(struct node_ticker *self)
 	r = live_read_around(self->source.live, self->from_ns, tick_read, self);
 	spreads_sort(&self->spreads);
 	if (!r) {
-		/* Home may be stopped and not read: that is no hanging rank. */
-		atomic_store(&self->busy_ns, 0);
 		node_ticker_tell(self);
-		atomic_store(&self->busy_ns, now_ns());
 		self->is_second_told |= self->window_ns >= TICK_NS;
 	}
 	spreads_done(&self->spreads);

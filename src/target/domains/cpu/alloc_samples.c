@@ -3,7 +3,8 @@
  * that crosses zero is written with its call stack, its address is remembered, and of the calls
  * that give memory back only those of remembered addresses are written, without a stack.  All other
  * calls go on to where they were bound: they cost a subtraction, or a look at a small table, and no
- * clock.
+ * clock.  The common functions have both in shared/arch/NAME/alloc_thunk.S, and come here only
+ * where that cannot tell.
  *
  * The distance from one sample to the next is random, exponential with the mean that was asked for.
  * So each byte has the same chance whatever the program does in turn, and how many bytes a sample
@@ -29,9 +30,6 @@
 #define BUCKET_SLOTS   8u /* a cache line */
 #define BUCKETS        8192u
 #define ADDRESS_BYTES  (BUCKETS * BUCKET_SLOTS * sizeof(uint64_t))
-#define FILTER_LINES   128u
-#define FILTER_LINE    64u
-#define FILTER_BYTES   (FILTER_LINES * FILTER_LINE)
 #define FILTER_FULL    255u
 #define OPERATORS_MAX  16u
 #define SIZE_MOST      ((uint64_t)INT64_MAX / 2)
@@ -51,7 +49,7 @@ static uint64_t sample_bytes;
 static uint64_t *addresses; /* of samples that are out, in buckets */
 /* How many of them there may be, by address: nearly all that is given back is in none of these, and
  * this table stays in the processor's cache where the other would not. */
-static uint8_t *filter;
+uint8_t alloc_filter[ALLOC_FILTER_BYTES] __attribute__((aligned(64)));
 
 static uint64_t *bucket_of(uint64_t address)
 {
@@ -61,8 +59,8 @@ static uint64_t *bucket_of(uint64_t address)
 /* A kilobyte of the heap shares a line: what is given back lies close together. */
 static uint8_t *filter_of(uint64_t address)
 {
-	return filter + (SPREAD(address >> 10) >> 40) % FILTER_LINES * FILTER_LINE +
-	       (address >> 4) % FILTER_LINE;
+	return alloc_filter +
+	       (address >> ALLOC_FILTER_LOW ^ address >> ALLOC_FILTER_HIGH) % ALLOC_FILTER_BYTES;
 }
 
 /* One that is full stays so: it may stand for more than it can tell. */
@@ -169,11 +167,9 @@ static bool count_down(struct writer *writer, uint64_t size)
  * from within lacks who called it: the outer one is counted, and the inner one is known by the code
  * that it returns to.  Only of the C++ library's own operators is it known that they call one.
  */
-static struct code {
-	uint64_t begin, size;
-} operators[OPERATORS_MAX];
+static struct code operators[OPERATORS_MAX];
 static uint32_t operator_count;
-static struct code all_operators; /* from the first to the last */
+struct alloc_known alloc_known __attribute__((aligned(64)));
 
 static bool is_within(const struct code *code, uint64_t address)
 {
@@ -184,7 +180,7 @@ static bool is_in_operator(uint64_t address)
 {
 	uint32_t count = __atomic_load_n(&operator_count, __ATOMIC_RELAXED);
 
-	if (!is_within(&all_operators, address))
+	if (!is_within(&alloc_known.operators, address))
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		if (is_within(&operators[i], address))
@@ -198,6 +194,18 @@ static uint64_t mark_of(const struct hook_frame *frame, uint64_t size)
 	return ((uint64_t)frame ^ frame->address << 1 ^ size << 2) | 1;
 }
 
+/* The next allocation of the thread is the one that was handed on, or nobody saw that one: the mark
+ * is done with either way.  As long as there is one, alloc_thunk.S passes nothing on. */
+static bool is_handed_on(struct writer *writer, const struct hook_frame *frame, uint64_t size)
+{
+	uint64_t mark = writer->handing_on;
+
+	if (!mark)
+		return false;
+	writer->handing_on = 0;
+	return mark == mark_of(frame, size);
+}
+
 static bool is_counted_elsewhere(struct writer *writer, const struct hook_frame *frame,
 				 uint64_t size)
 {
@@ -205,10 +213,7 @@ static bool is_counted_elsewhere(struct writer *writer, const struct hook_frame 
 
 	if (outer && outer->hook->traced->domain == DOMAIN_ALLOC)
 		return true;
-	if (!writer->handing_on || writer->handing_on != mark_of(frame, size))
-		return false;
-	writer->handing_on = 0;
-	return true;
+	return is_handed_on(writer, frame, size);
 }
 
 static uint64_t sample_distance(const struct writer *writer)
@@ -427,7 +432,7 @@ static bool code_note(struct code code)
 	if (operator_count == OPERATORS_MAX)
 		return false;
 	operators[operator_count] = code;
-	code_stretch(&all_operators, &code);
+	code_stretch(&alloc_known.operators, &code);
 	/* Release: who counts it sees it. */
 	__atomic_store_n(&operator_count, operator_count + 1, __ATOMIC_RELEASE);
 	return true;
@@ -457,26 +462,40 @@ bool alloc_samples_start(const struct trace_request *request)
 
 	sample_bytes = request->alloc_sample;
 	operator_count = 0;
-	all_operators = (struct code){ 0, 0 };
+	alloc_known.operators = (struct code){ 0, 0 };
 	if (addresses) {
-		memset(addresses, 0,
-		       ADDRESS_BYTES + FILTER_BYTES); /* those of an earlier session */
+		memset(addresses, 0, ADDRESS_BYTES); /* those of an earlier session */
+		memset(alloc_filter, 0, sizeof(alloc_filter));
 		return true;
 	}
-	r = raw6(SYS_mmap, 0, ADDRESS_BYTES + FILTER_BYTES, PROT_READ | PROT_WRITE,
+	r = raw6(SYS_mmap, 0, ADDRESS_BYTES, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (r < 0 && r > -4096)
 		return false;
 	/* Stays: a call may be on its way through us long after detach. */
 	addresses = (uint64_t *)r;
-	filter = (uint8_t *)(r + (long)ADDRESS_BYTES);
+	alloc_known.thunks = hook_thunks();
+	alloc_known.writer = writer_path();
 	return true;
 }
 
-#define SAMPLED(symbol, name, shape, ...)                                                            \
-	{                                                                                            \
-		symbol,      name, DOMAIN_ALLOC, HOOK_CHOSEN, write_##shape, (void *)choose_##shape, \
-		__VA_ARGS__,                                                                         \
+/* Where nearly all calls of a shape are passed on; functions that are called seldom have none. */
+#define ENTRY_size0       alloc_take_first
+#define ENTRY_product     alloc_take_product
+#define ENTRY_moved       alloc_move
+#define ENTRY_given       alloc_give
+#define ENTRY_array       NULL
+#define ENTRY_size1       NULL
+#define ENTRY_memalign    NULL
+#define ENTRY_mapping     NULL
+#define ENTRY_moved_array NULL
+
+#define SAMPLED(symbol, name, shape, ...)              \
+	{                                              \
+		symbol,        name,                   \
+		DOMAIN_ALLOC,  HOOK_CHOSEN,            \
+		write_##shape, (void *)choose_##shape, \
+		__VA_ARGS__,   .entry = ENTRY_##shape, \
 	},
 #define TAKES(symbol, name, shape, origin, ...) \
 	SAMPLED(symbol, name, shape, __VA_ARGS__, .prepare = prepare_##origin)

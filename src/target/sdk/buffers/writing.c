@@ -48,19 +48,21 @@ static void take_patiently(struct record_place *place, struct sdk_handle id, uin
 }
 
 /* What is written to a buffer that is gone is nobody's loss. */
-void buffer_reserve_otherwise(struct record_place *place, struct sdk_handle id, uint64_t size)
+struct record_place buffer_reserve_otherwise(struct sdk_handle id, uint64_t size)
 {
-	struct sdk_buffer *buffer = place->buffer;
+	struct sdk_buffer *buffer = buffer_entry(id);
+	struct record_place place = { buffer, NULL, false };
 
-	if (take_slot(place, buffer_life(id), size) || !buffer_find(id))
-		return;
+	if (take_slot(&place, buffer_life(id), size) || !buffer_find(id))
+		return place;
 	if (size <= buffer->size) {
 		buffer_ask(buffer);
 		if (buffer->policy == POLICY_LOSSLESS)
-			take_patiently(place, id, size);
+			take_patiently(&place, id, size);
 	}
-	if (!place->record)
+	if (!place.record)
 		buffer_drop(buffer, 1);
+	return place;
 }
 
 /* Records are made of words; libc's memcpy is not at hand here. */

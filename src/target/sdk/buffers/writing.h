@@ -15,22 +15,21 @@ struct record_place {
 };
 
 /* Not at once: others write, or it is full. */
-void buffer_reserve_otherwise(struct record_place *place, struct sdk_handle id, uint64_t size);
+struct record_place buffer_reserve_otherwise(struct sdk_handle id, uint64_t size);
 
 static inline struct record_place buffer_reserve(struct sdk_handle id, size_t size)
 {
 	struct sdk_buffer *buffer = buffer_entry(id);
-	struct record_place place = { buffer, NULL, false };
 	uint64_t room = ALIGN_UP(size, 8), used;
+	void *record;
 	/* Relaxed: it is but an address, and the half says itself whether it may be written to. */
 	uint32_t which = __atomic_load_n(&buffer->active, __ATOMIC_RELAXED) & 1;
 
-	if (half_take(&buffer->halves[which], buffer_life(id), room, buffer->size, &place.record,
-		      &used) == HALF_TAKEN)
-		place.is_due = used >= buffer->watermark;
-	else
-		buffer_reserve_otherwise(&place, id, room);
-	return place;
+	/* Nobody is given the place's address, so that it stays in registers. */
+	if (half_take(&buffer->halves[which], buffer_life(id), room, buffer->size, &record,
+		      &used) != HALF_TAKEN)
+		return buffer_reserve_otherwise(id, room);
+	return (struct record_place){ buffer, record, used >= buffer->watermark };
 }
 
 /* In the buffer that a context (its index) has for that kind. */

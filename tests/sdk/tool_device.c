@@ -24,6 +24,8 @@ typedef struct {
 	handle_t agent;
 } counter_record_t;
 
+typedef int queue_create_t(uint64_t agent, uint32_t size, uint32_t type, void *on_fault, void *of,
+			   uint32_t private_bytes, uint32_t group_bytes, void *ret);
 typedef int counters_t(handle_t agent, handle_t *counters, size_t count, void *data);
 typedef int set_config_t(handle_t context, handle_t config);
 typedef void choose_t(handle_t context, handle_t agent, set_config_t *set_config, void *data);
@@ -41,23 +43,29 @@ int rocprofiler_configure_device_counting_service(handle_t context, handle_t buf
 int rocprofiler_sample_device_counting_service(handle_t context, uint64_t user_data, int flags,
 					       counter_record_t *records, size_t *count);
 
-#define RECORDS_MAX 256
-#define ASYNC       1
-#define CATEGORY    3
-#define GLANCE_US   1000
-#define PAUSE_US    50
-#define STALL_US    100000
-#define TOGGLES     40
-#define READERS     3
-#define STATUSES    64
+#define RECORDS_MAX  256
+#define HSA_TABLE    1 /* as it is shown to tools */
+#define QUEUE_CREATE 7 /* its entry in HSA's core table */
+#define ASYNC        1
+#define CATEGORY     3
+#define GLANCE_US    1000
+#define PAUSE_US     50
+#define STALL_US     100000
+#define TOGGLES      40
+#define READERS      3
+#define STATUSES     64
+#define TRIES        200
+#define TRY_US       20000
+#define ERROR        1 /* of a device that was late, which it may be on a busy machine */
 
 enum { TWICE = 3, CHOSEN, WAVES = CHOSEN, WANTED };
 static const char *const wanted[WANTED] = { "TCC_HIT_sum", "HIT_SHARE", "GRBM_COUNT", "",
 					    "SQ_WAVES" };
+static queue_create_t *next_queue_create;
 static handle_t context, second, third, buffer, device, config, waves, chosen[WANTED];
 static pthread_t thread, readers[READERS];
 static unsigned reader_count;
-static int is_over, is_stalling;
+static int is_over, is_stalling, is_leaving;
 
 static const char *name_of(uint64_t record)
 {
@@ -135,6 +143,8 @@ static void choose(handle_t of, handle_t agent, set_config_t *set_config, void *
 	(void)data;
 	if (__atomic_load_n(&is_stalling, __ATOMIC_RELAXED))
 		stall();
+	if (__atomic_exchange_n(&is_leaving, 0, __ATOMIC_RELAXED))
+		pthread_exit(NULL);
 	log_line("choose %d %d unknown %d",
 		 of.handle == context.handle || of.handle == second.handle,
 		 agent.handle == device.handle, set_config(of, (handle_t){ 60000 }));
@@ -162,6 +172,18 @@ static void start_waves(void)
 	MUST(rocprofiler_stop_context(third));
 }
 
+/* Again, where the device was late. */
+static int start_patiently(handle_t which)
+{
+	int r = rocprofiler_start_context(which);
+
+	for (unsigned i = 0; i < TRIES && r == ERROR; i++) {
+		usleep(TRY_US);
+		r = rocprofiler_start_context(which);
+	}
+	return r;
+}
+
 static int read_some(handle_t from)
 {
 	static __thread counter_record_t records[RECORDS_MAX];
@@ -182,15 +204,15 @@ static void show_status(void)
 /* A device has one set of counters. */
 static void start_second(void)
 {
-	int r = rocprofiler_start_context(second), is_active = -1;
+	int r = start_patiently(second), is_active = -1;
 
 	MUST(rocprofiler_context_is_active(second, &is_active));
 	log_line("second %d %d", r, is_active);
 	MUST(rocprofiler_stop_context(context));
-	r = rocprofiler_start_context(second);
+	r = start_patiently(second);
 	log_line("instead %d %d", r, read_some(second));
 	MUST(rocprofiler_stop_context(second));
-	MUST(rocprofiler_start_context(context));
+	MUST(start_patiently(context));
 }
 
 static void fork_child(void)
@@ -213,7 +235,7 @@ static void toggle(void)
 {
 	for (unsigned i = 0; i < TOGGLES; i++) {
 		MUST(rocprofiler_stop_context(context));
-		MUST(rocprofiler_start_context(context));
+		MUST(start_patiently(context));
 	}
 	log_line("toggled");
 }
@@ -224,6 +246,17 @@ static void *start_and_stall(void *data)
 	MUST(rocprofiler_stop_context(context));
 	(void)rocprofiler_start_context(context);
 	return NULL;
+}
+
+/* A thread of the tool's ends inside its callback. */
+static void start_and_leave(void)
+{
+	pthread_t other;
+
+	__atomic_store_n(&is_leaving, 1, __ATOMIC_RELAXED);
+	if (pthread_create(&other, NULL, start_and_stall, NULL) || pthread_join(other, NULL))
+		log_line("wrong thread");
+	log_line("left %d", __atomic_load_n(&is_leaving, __ATOMIC_RELAXED));
 }
 
 /* On a thread that nobody waits for. */
@@ -240,15 +273,21 @@ static void sample(void)
 {
 	static counter_record_t records[RECORDS_MAX];
 	size_t count = RECORDS_MAX, few = 1;
+	int r = rocprofiler_sample_device_counting_service(context, 7, 0, records, &count);
 
-	MUST(rocprofiler_sample_device_counting_service(context, 7, 0, records, &count));
+	if (r) {
+		log_line("unread %d", r);
+		return;
+	}
 	for (size_t i = 0; i < count; i++)
 		show_record("value", &records[i]);
 	log_line("refused %d %d %d",
 		 rocprofiler_sample_device_counting_service(context, 7, 0, records, &few),
 		 rocprofiler_sample_device_counting_service(context, 7, ASYNC, records, &count),
 		 rocprofiler_sample_device_counting_service((handle_t){ 63 }, 7, 0, NULL, NULL));
-	MUST(rocprofiler_sample_device_counting_service(context, 8, ASYNC, NULL, NULL));
+	r = rocprofiler_sample_device_counting_service(context, 8, ASYNC, NULL, NULL);
+	if (r)
+		log_line("unread %d", r);
 	MUST(rocprofiler_flush_buffer(buffer));
 	log_line("sampled");
 }
@@ -256,8 +295,9 @@ static void sample(void)
 static const struct {
 	const char *word;
 	void (*act)(void);
-} acts[] = { { "sample", sample },   { "status", show_status }, { "second", start_second },
-	     { "fork", fork_child }, { "stall", start_aside },  { "toggle", toggle } };
+} acts[] = { { "sample", sample },        { "status", show_status }, { "second", start_second },
+	     { "fork", fork_child },      { "stall", start_aside },  { "toggle", toggle },
+	     { "leave", start_and_leave } };
 
 static void obey(const char *path)
 {
@@ -302,6 +342,24 @@ static void *read_on(void *data)
 		if (counts[i])
 			log_line("reads %u %u", i, counts[i]);
 	return NULL;
+}
+
+static int our_queue_create(uint64_t agent, uint32_t size, uint32_t type, void *on_fault, void *of,
+			    uint32_t private_bytes, uint32_t group_bytes, void *ret)
+{
+	return next_queue_create(agent, size, type, on_fault, of, private_bytes, group_bytes, ret);
+}
+
+/* Both: {two words, entries}. */
+static void on_table(int type, uint64_t version, uint64_t instance, void **tables, uint64_t count,
+		     void *data)
+{
+	queue_create_t **core = ((void **)tables[0])[2];
+
+	(void)type, (void)version, (void)instance, (void)count, (void)data;
+	next_queue_create = core[2 + QUEUE_CREATE];
+	core[2 + QUEUE_CREATE] = our_queue_create;
+	log_line("wrapped");
 }
 
 static int initialize(void (*finalize)(client_t), void *data)
@@ -357,6 +415,8 @@ tool_t *rocprofiler_configure(uint32_t version, const char *text, uint32_t prior
 
 	(void)version, (void)text, (void)priority;
 	client->name = "device";
+	if (getenv("SDK_WRAP"))
+		MUST(rocprofiler_at_intercept_table_registration(on_table, HSA_TABLE, NULL));
 	return &tool;
 }
 

@@ -7,6 +7,7 @@
 #include "target/lifecycle/runner.h"
 #include "target/runtime/forks.h"
 #include "target/runtime/page.h"
+#include "target/sdk/counters/device_queue.h"
 #include "target/sdk/tables/tables.h"
 
 #include <errno.h>
@@ -135,6 +136,11 @@ EXPORT int limpet_agent_take_table(const char *name, uint64_t version, uint64_t 
 EXPORT struct fork_turn *limpet_agent_turn(void)
 {
 	return forks_turn();
+}
+
+EXPORT uint32_t *limpet_agent_claim(void)
+{
+	return device_queues_claim();
 }
 
 EXPORT const struct boot_libc *limpet_agent_libc(void)

@@ -25,6 +25,9 @@ uint32_t limpet_agent_tables(const struct agent_table **ret);
 int limpet_agent_take_table(const char *name, uint64_t version, uint64_t instance, void **parts,
 			    uint64_t part_count);
 
+/* Who counts devices in this process, see counting_claim.h. */
+uint32_t *limpet_agent_claim(void);
+
 /* A residence begins. */
 void rings_begin(const struct boot_libc *libc);
 

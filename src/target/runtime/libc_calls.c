@@ -186,6 +186,21 @@ static int name_take(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
+static int pair_find(struct dl_phdr_info *info, size_t size, void *data)
+{
+	const uint64_t *pair = data;
+
+	(void)size;
+	return module_has(info, pair[0]) && module_has(info, pair[1]);
+}
+
+bool libc_are_of_one(const void *a, const void *b)
+{
+	uint64_t pair[2] = { (uint64_t)a, (uint64_t)b };
+
+	return libc_iterate(pair_find, pair);
+}
+
 /* In glibc a handle is the module's map, and one that we hold stays.  musl closes none. */
 static bool is_module_of(const void *handle, const void *address)
 {

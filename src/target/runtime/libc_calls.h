@@ -27,6 +27,8 @@ int libc_find_symbol(const void *address, Dl_info *ret, void **ret_extra, int fl
 /* A handle of the module that has the address, for libc_close(); NULL.  By the name that the loader
  * itself has for it: no file is looked for. */
 void *libc_hold(const void *address);
+/* Do both lie in one module? */
+bool libc_are_of_one(const void *a, const void *b);
 int libc_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data);
 bool libc_can_iterate(void);
 

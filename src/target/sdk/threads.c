@@ -43,7 +43,7 @@ int32_t sdk_thread_number(void)
 			: (int32_t)raw0(SYS_gettid);
 }
 
-static bool thread_is_gone(int32_t number)
+bool sdk_thread_is_gone(int32_t number)
 {
 	return raw3(SYS_tgkill, raw0(SYS_getpid), number, 0) == -ESRCH;
 }
@@ -71,7 +71,7 @@ static struct sdk_thread *thread_add(int32_t number)
 		struct sdk_thread *thread = sdk_thread_at(number, i);
 		int32_t old = __atomic_load_n(&thread->number, __ATOMIC_RELAXED);
 
-		if (thread_is_gone(old) && thread_claim(thread, old, number))
+		if (sdk_thread_is_gone(old) && thread_claim(thread, old, number))
 			return thread;
 	}
 	return NULL;
@@ -98,6 +98,12 @@ struct sdk_thread *sdk_thread_find(void)
 	return thread_add(number);
 }
 
+/* Further away it is most likely another stack, and the tool is inside still. */
+bool sdk_frame_was_left(uint64_t left, uint64_t frame)
+{
+	return frame - left < STACK_REACH;
+}
+
 /* The stack grows down: what is not above was left.  On a signal stack of its own a thread may look
  * as if; then the calls that it interrupted have no descendants for once. */
 void sdk_thread_prune(struct sdk_thread *thread, uint64_t frame)
@@ -107,8 +113,7 @@ void sdk_thread_prune(struct sdk_thread *thread, uint64_t frame)
 	while (depth && thread->calls[depth - 1].frame <= frame)
 		depth--;
 	thread->depth = depth;
-	/* Further away it is most likely another stack, and the tool is inside still. */
-	if (thread->tools_inside && frame - thread->inside_frame < STACK_REACH)
+	if (thread->tools_inside && sdk_frame_was_left(thread->inside_frame, frame))
 		__atomic_store_n(&thread->tools_inside, 0, __ATOMIC_RELEASE);
 }
 
@@ -157,7 +162,8 @@ static unsigned threads_inside(unsigned tool)
 		uint64_t inside =
 			__atomic_load_n(&sdk_threads->list[i].tools_inside, __ATOMIC_SEQ_CST);
 
-		if (number && number != self && inside & 1ull << tool && !thread_is_gone(number))
+		if (number && number != self && inside & 1ull << tool &&
+		    !sdk_thread_is_gone(number))
 			count++;
 	}
 	return count;

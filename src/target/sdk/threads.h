@@ -70,6 +70,11 @@ static inline struct sdk_thread *sdk_thread_mine(void)
 	return thread;
 }
 
+/* Of this process. */
+bool sdk_thread_is_gone(int32_t number);
+/* Was a frame of the calling thread's left by a jump, seen from where it is now? */
+bool sdk_frame_was_left(uint64_t left, uint64_t frame);
+
 /* Forgets calls and tools that were left by a jump: what is not further up the stack than the
  * frame. */
 void sdk_thread_prune(struct sdk_thread *thread, uint64_t frame);

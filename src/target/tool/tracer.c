@@ -5,6 +5,7 @@
 #include "limpet/tool.h"
 #include "shared/arch/syscall.h"
 #include "target/agent/rings.h"
+#include "target/domains/amd/counters/devices.h"
 #include "target/domains/amd/registrations.h"
 #include "target/domains/amd/tables.h"
 #include "target/hooks/clock.h"
@@ -27,6 +28,7 @@
 #include <sys/prctl.h>
 
 /* Loaded by somebody else than limpet, these are not there. */
+#pragma weak limpet_agent_claim
 #pragma weak limpet_agent_rings
 #pragma weak limpet_agent_tables
 #pragma weak limpet_agent_take_table
@@ -296,6 +298,7 @@ static int tracer_start(struct rings *rings)
 	prepare_notes(rings);
 	probe_use(&rings->probes);
 	tables_use(limpet_agent_tables);
+	counting_devices_share(limpet_agent_claim ? limpet_agent_claim() : NULL);
 	registrations_use(limpet_agent_take_table, watch_consult);
 	r = tracer_want();
 	if (r)

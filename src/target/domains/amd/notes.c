@@ -32,6 +32,9 @@ const struct note amd_notes[AMD_NOTES] = {
 				  "each of its units: ask for fewer counters at once" },
 	[SAY_NO_WINDOW_QUEUE] = { NOTE_DOMAINS, COUNTERS | WINDOWS,
 				  "this HSA runtime could make no queue for reading counters" },
+	[SAY_COUNTERS_TAKEN] = { NOTE_DOMAINS, COUNTERS | WINDOWS,
+				 "a tool of AMD's SDK counts a device in this process, and one "
+				 "can at a time: detach the tool, or stop its context" },
 	[SAY_WINDOWS_LATE] = { NOTE_END, WINDOWS,
 			       "the device took more than 20 ms to read its counters now and then: "
 			       "windows around that are longer" },

@@ -23,6 +23,7 @@
 static struct device_counting {
 	struct sdk_handle agent, config;
 	uint32_t is_closing; /* its device has not answered */
+	uint32_t beginning;
 	struct driver_lock lock;
 	struct device_queue queue;
 } countings[COUNTINGS_MAX];
@@ -36,6 +37,11 @@ static struct device_scratch {
 bool device_counting_is_there(unsigned index)
 {
 	return device_queue_is_there(&countings[index].queue);
+}
+
+uint32_t device_counting_beginning(unsigned index)
+{
+	return countings[index].beginning;
 }
 
 static bool scratch_make(void)
@@ -94,8 +100,11 @@ bool device_counting_end(unsigned index)
 {
 	struct device_counting *self = &countings[index];
 
-	return !device_counting_is_there(index) ||
-	       counting_close(self, self->is_closing ? 0 : STOP_NS);
+	if (device_counting_is_there(index) &&
+	    !counting_close(self, self->is_closing ? 0 : STOP_NS))
+		return false;
+	device_queue_let_go(&self->queue);
+	return true;
 }
 
 /* aqlprofile and HSA are there: what they do at the program's end is called after this. */
@@ -116,29 +125,31 @@ static void on_exit_of_program(void *unused)
 	packet_sets_end();
 }
 
-/* After a set was made: exit() calls the last that was noted first, and aqlprofile may note its own
- * as late as that. */
-static bool exit_watch(void)
+/* Before a set is made, as the program may end meanwhile; and after it: exit() calls the last that
+ * was noted first, and aqlprofile may note its own as late as that. */
+static bool exit_watch(bool has_set)
 {
-	static char dso_handle; /* by its address libc knows our entry */
-	static bool is_watched;
+	static char dso_handle; /* by its address libc knows our entries */
+	static bool is_watched[2];
 
-	if (!is_watched)
-		is_watched = !libc_at_exit(on_exit_of_program, NULL, &dso_handle);
-	return is_watched;
+	if (!is_watched[has_set])
+		is_watched[has_set] = !libc_at_exit(on_exit_of_program, NULL, &dso_handle);
+	return is_watched[has_set];
 }
 
 static int counting_begin(struct device_counting *self)
 {
 	enum device_answer answer;
 
-	if (!exit_watch()) {
+	if (!exit_watch(true)) {
 		(void)counting_close(self, 0);
 		return SDK_NOT_AVAILABLE;
 	}
 	answer = device_queue_step(&self->queue, STEP_START, STEP_NS);
-	if (answer == DEVICE_DONE)
+	if (answer == DEVICE_DONE) {
+		self->beginning += self->beginning == UINT32_MAX ? 2 : 1; /* never 0 */
 		return SDK_SUCCESS;
+	}
 	(void)counting_close(self, 0);
 	return answer == DEVICE_GONE || answer == DEVICE_SHUT ? SDK_HSA_NOT_LOADED : SDK_ERROR;
 }
@@ -157,7 +168,8 @@ static bool config_copy(struct sdk_handle id, struct counter_config *ret)
 
 static int counting_open(struct device_counting *self, const struct counter_config *config)
 {
-	int r = device_queue_open(&self->queue, config, &scratch->events);
+	int r = exit_watch(false) ? device_queue_open(&self->queue, config, &scratch->events)
+				  : SDK_NOT_AVAILABLE;
 
 	if (!r)
 		return counting_begin(self);

@@ -13,6 +13,9 @@ int device_counting_start(unsigned index, struct sdk_handle config);
 /* Stops.  False: the device has not answered; its queue and packets stay, for the next time. */
 bool device_counting_end(unsigned index);
 bool device_counting_is_there(unsigned index);
+/* A number that is another one whenever counting has begun anew, from 0: after HSA's end, a fault
+ * of the queue, or a device that was late. */
+uint32_t device_counting_beginning(unsigned index);
 
 /* Adds what was counted since the start.  A status; only with SUCCESS it is whole. */
 int device_counting_read(unsigned index, struct counter_records *ret);

@@ -4,6 +4,7 @@
  */
 #include "target/sdk/counters/device_queue.h"
 
+#include "target/runtime/amd/counting_claim.h"
 #include "target/runtime/hsa_gate.h"
 #include "target/runtime/page.h"
 #include "target/runtime/patience.h"
@@ -20,13 +21,18 @@
 /* hsa_gate_enter(), or the other for who has shut it. */
 typedef bool gate_enter(void);
 
-static uint32_t queue_count;
+static uint32_t counting_claim; /* counting_claim.h: our queues, or the tracer */
 static uint32_t runtime_life;
 static uint32_t are_over; /* the program is ending */
 
 uint32_t device_queues_count(void)
 {
-	return __atomic_load_n(&queue_count, __ATOMIC_SEQ_CST);
+	return claim_queues(&counting_claim);
+}
+
+uint32_t *device_queues_claim(void)
+{
+	return &counting_claim;
 }
 
 void device_queues_end_life(void)
@@ -49,19 +55,23 @@ void device_queues_end(void)
 
 void device_queues_adopt(void)
 {
-	queue_count = 0;
+	counting_claim = 0;
 }
 
 /* From now on the begin and end of HSA lead to us, whoever has started or stopped what. */
-static void queue_hold(void)
+static bool queue_hold(void)
 {
-	if (!__atomic_fetch_add(&queue_count, 1, __ATOMIC_SEQ_CST))
+	if (!claim_for_queue(&counting_claim))
+		return false;
+	if (device_queues_count() == 1)
 		intercept_update();
+	return true;
 }
 
 static void queue_release(void)
 {
-	if (!__atomic_sub_fetch(&queue_count, 1, __ATOMIC_SEQ_CST))
+	claim_leave_queue(&counting_claim);
+	if (!device_queues_count())
 		intercept_update();
 }
 
@@ -70,8 +80,10 @@ static void on_fault(int status, const struct hsa_queue *queue, void *data)
 {
 	struct device_queue *self = data;
 
-	(void)status, (void)queue;
-	__atomic_store_n(&self->is_broken, 1, __ATOMIC_RELEASE);
+	(void)status;
+	/* It may come late, for one that was dropped. */
+	if (queue == self->queue)
+		__atomic_store_n(&self->is_broken, 1, __ATOMIC_RELEASE);
 }
 
 static bool queue_is_broken(const struct device_queue *self)
@@ -100,7 +112,7 @@ static enum device_answer queue_judge(const struct device_queue *self)
 		return DEVICE_SHUT;
 	if (self->life != __atomic_load_n(&runtime_life, __ATOMIC_SEQ_CST))
 		return DEVICE_GONE;
-	if (!intercept_sees_restarts(&puts))
+	if (!intercept_sees_restarts(self->library.entries, &puts))
 		return DEVICE_SHUT;
 	/* Put anew: the end of its runtime may have gone by unseen. */
 	return puts == self->puts ? DEVICE_DONE : DEVICE_GONE;
@@ -142,21 +154,34 @@ static int queue_fill(struct device_queue *self, const struct packet_events *eve
 	return SDK_NO_PROFILE_QUEUE;
 }
 
+/* Why there can be none now. */
+static int queue_hindrance(const struct device_queue *self)
+{
+	if (device_queues_are_over())
+		return SDK_FINALIZED;
+	return intercept_hides_restarts(self->library.entries) ? SDK_NO_PROFILE_QUEUE
+							       : SDK_HSA_NOT_LOADED;
+}
+
 static int queue_fill_inside(struct device_queue *self, const struct packet_events *events)
 {
 	int r;
 
 	if (!hsa_gate_enter())
 		return SDK_HSA_NOT_LOADED;
-	self->life = __atomic_load_n(&runtime_life, __ATOMIC_SEQ_CST);
-	if (device_queues_are_over())
-		r = SDK_FINALIZED;
-	else if (intercept_sees_restarts(&self->puts))
-		r = queue_fill(self, events);
-	else
-		r = intercept_hides_restarts() ? SDK_NO_PROFILE_QUEUE : SDK_HSA_NOT_LOADED;
+	r = queue_judge(self) == DEVICE_DONE ? queue_fill(self, events) : queue_hindrance(self);
 	hsa_gate_leave();
 	return r;
+}
+
+/* Which life of the runtime it is comes first: functions of an earlier one are not taken. */
+static int queue_find_runtime(struct device_queue *self)
+{
+	self->life = __atomic_load_n(&runtime_life, __ATOMIC_SEQ_CST);
+	if (!hsa_library_hold(&self->library))
+		return SDK_HSA_NOT_LOADED;
+	(void)intercept_sees_restarts(self->library.entries, &self->puts);
+	return hsa_functions_find(&self->library, &self->hsa);
 }
 
 /* What asks the loader comes before the gate. */
@@ -167,15 +192,23 @@ int device_queue_open(struct device_queue *ret, const struct counter_config *con
 
 	if (r)
 		return r;
-	if (!page_is_own() || !hsa_functions_find(&ret->hsa))
-		return SDK_HSA_NOT_LOADED;
+	r = page_is_own() ? queue_find_runtime(ret) : SDK_HSA_NOT_LOADED;
+	if (r)
+		return r;
 	ret->under_way = STEP_NONE;
 	ret->is_started = ret->is_broken = 0;
-	queue_hold();
+	if (!queue_hold())
+		return SDK_CONTEXT_CONFLICT;
 	r = queue_fill_inside(ret, events);
 	if (r)
 		queue_release();
 	return r;
+}
+
+void device_queue_let_go(struct device_queue *self)
+{
+	if (!self->queue)
+		hsa_library_leave(&self->library);
 }
 
 static void packet_put(struct device_queue *self, enum device_step step)
@@ -238,7 +271,8 @@ static enum device_answer queue_await(struct device_queue *self, enum device_ste
 
 	while (answer == DEVICE_LATE && patience_pause(patience, GLANCE_NS, limit_ns))
 		answer = queue_try(self, step);
-	return answer;
+	/* A last look: the pause may have been a long one. */
+	return answer == DEVICE_LATE ? queue_try(self, step) : answer;
 }
 
 enum device_answer device_queue_step(struct device_queue *self, enum device_step step,
@@ -295,6 +329,8 @@ static bool queue_close(struct device_queue *self, gate_enter *enter, uint64_t l
 	enum device_answer answer = queue_leave(self, enter);
 
 	while (answer == DEVICE_LATE && limit_ns && patience_pause(&patience, GLANCE_NS, limit_ns))
+		answer = queue_leave(self, enter);
+	if (answer == DEVICE_LATE && limit_ns)
 		answer = queue_leave(self, enter);
 	if (answer == DEVICE_GONE)
 		queue_drop(self);

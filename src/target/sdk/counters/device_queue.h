@@ -8,7 +8,8 @@
  * is inside the gate while a device is waited for.  Before the program's hsa_shut_down() all of
  * them are ended on its thread, in its turn, since whether that call is the last one cannot be
  * told; what is not ended in time the runtime takes away.  Its end is a number: whoever comes later
- * sees that his queue is of another life, and touches nothing of it.  A forked child has none.
+ * sees that his queue is of another life, and touches nothing of it.  Its library stays mapped as
+ * long as there is a queue, whatever the program closes.  A forked child has none.
  */
 #pragma once
 
@@ -34,6 +35,7 @@ struct device_queue {
 	uint32_t under_way;  /* enum device_step */
 	uint32_t is_started; /* that packet was put */
 	uint32_t is_broken;
+	struct hsa_library library;
 	struct hsa_functions hsa;
 	struct config_packets packets;
 };
@@ -41,8 +43,8 @@ struct device_queue {
 /* All in one's turn.  A queue's address must not change: queues are static. */
 
 /* A status; on failure there is none.  HSA_NOT_LOADED: it may be opened later, also where
- * hsa_shut_down() does not lead to us yet; NO_PROFILE_QUEUE: somebody else is in front of us there.
- */
+ * hsa_shut_down() does not lead to us yet; NO_PROFILE_QUEUE: somebody else is in front of us there,
+ * or of a function that we need; CONTEXT_CONFLICT: limpet's tracer counts devices. */
 int device_queue_open(struct device_queue *ret, const struct counter_config *config,
 		      struct packet_events *events);
 bool device_queue_is_there(const struct device_queue *self);
@@ -57,9 +59,15 @@ bool device_queue_close(struct device_queue *self, uint64_t limit_ns);
 /* The same on a thread that has shut the gate. */
 bool device_queue_close_alone(struct device_queue *self, uint64_t limit_ns);
 
+/* Lets the program unload HSA, where there is no queue.  Asks the loader, which the program's own
+ * threads do not wait for where they end HSA: there it stays mapped until the next open or this. */
+void device_queue_let_go(struct device_queue *self);
+
 /* How many there are: hsa_init() and hsa_shut_down() lead to us as long, whatever tools want.  Any
  * thread. */
 uint32_t device_queues_count(void);
+/* Who counts in this process, see counting_claim.h. */
+uint32_t *device_queues_claim(void);
 
 /* The runtime is gone: any thread, and not in one's turn. */
 void device_queues_end_life(void);

@@ -22,9 +22,11 @@ struct device_service {
 	struct device_wish wish;
 	uint32_t is_read;         /* by a thread */
 	int32_t chooser;          /* the thread that is in the tool's callback; 0: none */
+	uint64_t chooser_frame;   /* where on its stack it went there */
 	uint32_t has_chosen;      /* the tool, since its context has started */
 	struct sdk_handle config; /* what; 0: nothing */
 	int32_t fault;            /* why it does not count: a status */
+	uint32_t beginning;       /* of counting that was told of, see device_counting.h; 0: none */
 };
 
 /* What each counts with has the same index in device_counting.h. */
@@ -55,10 +57,28 @@ static bool service_is_orphan(const struct device_service *service)
 	       context_state(&sdk_contexts[service->wish.context]) == CONTEXT_FREE;
 }
 
+/* A callback can be left for good: by a jump, by the thread's end. */
+static bool chooser_has_left(const struct device_service *service, int32_t chooser)
+{
+	if (chooser == (int32_t)raw0(SYS_gettid))
+		return sdk_frame_was_left(service->chooser_frame,
+					  (uint64_t)__builtin_frame_address(0));
+	return sdk_thread_is_gone(chooser);
+}
+
+/* The thread that is in the tool's callback; 0: none. */
+static int32_t service_chooser(const struct device_service *service)
+{
+	/* Acquire: pairs with service_choose(). */
+	int32_t chooser = __atomic_load_n(&service->chooser, __ATOMIC_ACQUIRE);
+
+	return chooser && !chooser_has_left(service, chooser) ? chooser : 0;
+}
+
 /* By the thread itself. */
 static bool service_is_choosing(const struct device_service *service)
 {
-	return __atomic_load_n(&service->chooser, __ATOMIC_RELAXED) == (int32_t)raw0(SYS_gettid);
+	return service_chooser(service) == (int32_t)raw0(SYS_gettid);
 }
 
 /* For the tool's callback, while its context starts. */
@@ -111,15 +131,22 @@ static bool config_choose(struct device_service *service)
 	return is_asked;
 }
 
-/* Not in one's turn.  Once for each start of its context, on the thread that comes first. */
+static bool chooser_become(struct device_service *service)
+{
+	int32_t before = __atomic_load_n(&service->chooser, __ATOMIC_RELAXED);
+
+	return !service_chooser(service) &&
+	       __atomic_compare_exchange_n(&service->chooser, &before, (int32_t)raw0(SYS_gettid),
+					   false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* Not in one's turn.  Once for each start of its context, on the thread that comes first; again
+ * where the tool has left its callback otherwise than by returning. */
 static void service_choose(struct device_service *service)
 {
-	int32_t nobody = 0, self = (int32_t)raw0(SYS_gettid);
-
-	if (__atomic_load_n(&service->has_chosen, __ATOMIC_ACQUIRE) ||
-	    !__atomic_compare_exchange_n(&service->chooser, &nobody, self, false, __ATOMIC_ACQUIRE,
-					 __ATOMIC_RELAXED))
+	if (__atomic_load_n(&service->has_chosen, __ATOMIC_ACQUIRE) || !chooser_become(service))
 		return;
+	service->chooser_frame = (uint64_t)__builtin_frame_address(0);
 	if (!__atomic_load_n(&service->has_chosen, __ATOMIC_ACQUIRE)) {
 		__atomic_store_n(&service->config.handle, 0, __ATOMIC_RELAXED);
 		/* Release: who sees it sees what was chosen. */
@@ -137,20 +164,25 @@ static unsigned service_index(const struct device_service *service)
 static int service_start(struct device_service *service)
 {
 	struct sdk_handle config;
+	int r;
 
 	/* Acquire: pairs with service_choose(). */
 	if (!__atomic_load_n(&service->has_chosen, __ATOMIC_ACQUIRE))
 		return SDK_CONTEXT_ERROR;
 	config.handle = __atomic_load_n(&service->config.handle, __ATOMIC_RELAXED);
-	return device_counting_start(service_index(service), config);
+	r = device_counting_start(service_index(service), config);
+	if (!r && !service->beginning)
+		service->beginning = device_counting_beginning(service_index(service));
+	return r;
 }
 
 static void service_stop(struct device_service *service)
 {
+	service->beginning = 0;
 	__atomic_store_n(&service->fault, SDK_SUCCESS, __ATOMIC_RELAXED);
 	/* A thread that is still in the tool's callback comes back to it. */
 	if (device_counting_end(service_index(service)) && service_is_orphan(service) &&
-	    !__atomic_load_n(&service->chooser, __ATOMIC_ACQUIRE))
+	    !service_chooser(service))
 		__atomic_store_n(&service->is_set, 0, __ATOMIC_RELEASE);
 }
 
@@ -235,6 +267,7 @@ static int service_add(const struct device_wish *wish)
 	found->wish = *wish;
 	found->is_read = found->has_chosen = 0;
 	found->chooser = found->fault = 0;
+	found->beginning = 0;
 	/* Release: pairs with service_is_set(). */
 	__atomic_store_n(&found->is_set, 1, __ATOMIC_RELEASE);
 	return SDK_SUCCESS;
@@ -251,6 +284,16 @@ int device_service_add(const struct device_wish *wish)
 	return r;
 }
 
+/* Has counting begun anew since the tool was last told?  Once: from then on it counts from 0. */
+static bool service_was_interrupted(struct device_service *service)
+{
+	uint32_t beginning = device_counting_beginning(service_index(service));
+	bool is_other = service->beginning != beginning;
+
+	service->beginning = beginning;
+	return is_other;
+}
+
 static int service_read(struct device_service *service, struct counter_records *ret)
 {
 	int r;
@@ -260,9 +303,11 @@ static int service_read(struct device_service *service, struct counter_records *
 	r = service_start(service);
 	__atomic_store_n(&service->fault, r, __ATOMIC_RELAXED);
 	/* A tool that has chosen nothing for this agent gets nothing of it. */
-	return r || !device_counting_is_there(service_index(service))
-		       ? r
-		       : device_counting_read(service_index(service), ret);
+	if (r || !device_counting_is_there(service_index(service)))
+		return r;
+	if (service_was_interrupted(service))
+		return SDK_HSA_NOT_LOADED;
+	return device_counting_read(service_index(service), ret);
 }
 
 static int service_read_in_turn(struct device_service *service, struct counter_records *ret)
@@ -302,10 +347,11 @@ int device_services_read(unsigned context, struct counter_records *records, devi
 	if (!page_is_own())
 		return SDK_NOT_AVAILABLE;
 	for (unsigned i = 0; i < COUNTINGS_MAX; i++) {
-		struct device_wish wish = services[i].wish;
+		struct device_wish wish;
 
 		if (!service_is_of(&services[i], context))
 			continue;
+		wish = services[i].wish;
 		r = service_take(&services[i], records);
 		if (!r)
 			r = take(&wish, records, data);
@@ -320,6 +366,7 @@ void device_services_adopt(void)
 	for (unsigned i = 0; i < COUNTINGS_MAX; i++) {
 		services[i].is_read = services[i].has_chosen = 0;
 		services[i].chooser = services[i].fault = 0;
+		services[i].beginning = 0;
 	}
 	device_countings_adopt();
 	device_turn_adopt();

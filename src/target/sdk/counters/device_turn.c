@@ -25,7 +25,8 @@ bool device_turn_enter(uint64_t limit_ns)
 	while (!is_mine && patience_pause(&patience, GLANCE_NS, limit_ns))
 		is_mine = turn_try();
 	__atomic_fetch_sub(&waiting, 1, __ATOMIC_RELAXED);
-	return is_mine;
+	/* A last look: the pause may have been a long one. */
+	return is_mine || turn_try();
 }
 
 bool device_turn_enter_last(uint64_t limit_ns)
@@ -34,7 +35,7 @@ bool device_turn_enter_last(uint64_t limit_ns)
 
 	while (__atomic_load_n(&waiting, __ATOMIC_RELAXED) || !turn_try())
 		if (!patience_pause(&patience, GLANCE_NS, limit_ns))
-			return false;
+			return turn_try();
 	return true;
 }
 

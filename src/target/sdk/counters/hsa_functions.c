@@ -3,9 +3,11 @@
  */
 #include "target/sdk/counters/hsa_functions.h"
 
+#include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/signatures/signature.h"
+#include "target/sdk/status.h"
 #include "target/sdk/tables/intercept.h"
 
 #define TABLE_CORE     0u
@@ -42,6 +44,47 @@ static const struct {
 };
 _Static_assert(sizeof(struct hsa_functions) == ARRAY_SIZE(names) * sizeof(void *), "each");
 
+static bool table_hold(const struct agent_table *known, struct hsa_library *ret)
+{
+	const void *root = (const void *)known->parts[0];
+	uint64_t *entries;
+
+	ret->handle = libc_hold(root);
+	if (!ret->handle)
+		return false;
+	/* A part may be in another library, which is not held. */
+	if (!intercept_read(known, &api_tables[TABLE_CORE], &entries) ||
+	    !libc_are_of_one(entries, root)) {
+		hsa_library_leave(ret);
+		return false;
+	}
+	ret->known = known;
+	ret->entries = entries;
+	return true;
+}
+
+bool hsa_library_hold(struct hsa_library *ret)
+{
+	uint32_t count = __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);
+
+	hsa_library_leave(ret);
+	/* The first of several has our stubs, see intercept.c. */
+	for (uint32_t i = 0; i < count; i++) {
+		const struct agent_table *known = &agent_page.tables[i];
+
+		if (!known->instance && text_equal(known->name, "hsa") && table_hold(known, ret))
+			return true;
+	}
+	return false;
+}
+
+void hsa_library_leave(struct hsa_library *self)
+{
+	if (self->handle)
+		libc_close(self->handle);
+	*self = (struct hsa_library){ NULL };
+}
+
 static uint64_t function_find(const struct agent_table *known, unsigned table, const char *name)
 {
 	const struct api_table *api = &api_tables[table];
@@ -54,26 +97,18 @@ static uint64_t function_find(const struct agent_table *known, unsigned table, c
 	return 0;
 }
 
-static bool functions_read(const struct agent_table *known, uint64_t *ret)
+int hsa_functions_find(const struct hsa_library *library, struct hsa_functions *ret)
 {
+	uint64_t *functions = (uint64_t *)ret;
+
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
-		ret[i] = function_find(known, names[i].table, names[i].name);
-		if (!ret[i])
-			return false;
+		functions[i] = function_find(library->known, names[i].table, names[i].name);
+		if (!functions[i])
+			return SDK_HSA_NOT_LOADED;
+		if (!libc_are_of_one((const void *)functions[i], library->entries))
+			return SDK_NO_PROFILE_QUEUE;
 	}
-	return true;
-}
-
-bool hsa_functions_find(struct hsa_functions *ret)
-{
-	uint32_t count = __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);
-
-	/* The first of several has our stubs, see intercept.c. */
-	for (uint32_t i = 0; i < count; i++)
-		if (!agent_page.tables[i].instance &&
-		    functions_read(&agent_page.tables[i], (uint64_t *)ret))
-			return true;
-	return false;
+	return SDK_SUCCESS;
 }
 
 struct hsa_search {

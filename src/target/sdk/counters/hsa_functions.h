@@ -1,5 +1,7 @@
 /*
- * Functions of HSA's that counting calls, behind whatever hooks its tables have.
+ * Functions of HSA's that counting calls: its own, which lie in its library.  Where somebody else's
+ * is in its table they are not known: that one may be unmapped any time, or would take us for the
+ * program.
  */
 #pragma once
 
@@ -30,8 +32,20 @@ struct hsa_functions {
 			    const void *memory);
 };
 
-/* False: no HSA runtime is known, or it lacks one of them.  Asks the loader. */
-bool hsa_functions_find(struct hsa_functions *ret);
+/* Held: it stays mapped. */
+struct agent_table;
+struct hsa_library {
+	void *handle; /* NULL: it is not */
+	const struct agent_table *known;
+	const uint64_t *entries; /* of its core table */
+};
+/* All three ask the loader.  False: no HSA runtime is known, or it is not there any more.  What was
+ * held before is left. */
+bool hsa_library_hold(struct hsa_library *ret);
+void hsa_library_leave(struct hsa_library *self);
+/* A status: HSA_NOT_LOADED where it lacks one of them, NO_PROFILE_QUEUE where one is somebody
+ * else's. */
+int hsa_functions_find(const struct hsa_library *library, struct hsa_functions *ret);
 
 /* Its agent of that node of the driver's; 0: none. */
 uint64_t hsa_agent_of_node(const struct hsa_functions *hsa, uint32_t node);

@@ -244,24 +244,30 @@ bool intercept_is_hidden(const struct sdk_slot *slot)
 	return value != stub_of(slot) && value != slot->original;
 }
 
-bool intercept_sees_restarts(uint32_t *ret_puts)
+/* Of those two, in that table. */
+static bool restart_is_ours(const struct sdk_slot *slot, const uint64_t *entry)
+{
+	return slot->is_ours && slot->entry == entry;
+}
+
+bool intercept_sees_restarts(const uint64_t *entries, uint32_t *ret_puts)
 {
 	const struct sdk_slot *slots = &service_slots[api_tables[0].first];
 
 	*ret_puts = __atomic_load_n(&restart_puts, __ATOMIC_ACQUIRE);
 	for (unsigned i = 0; i < RESTART_SLOTS; i++)
-		if (!slots[i].is_ours || !intercept_is_in(&slots[i]) ||
+		if (!restart_is_ours(&slots[i], &entries[i]) || !intercept_is_in(&slots[i]) ||
 		    !(__atomic_load_n(&slots[i].watching, __ATOMIC_RELAXED) & WATCHING_CALL))
 			return false;
 	return true;
 }
 
-bool intercept_hides_restarts(void)
+bool intercept_hides_restarts(const uint64_t *entries)
 {
 	const struct sdk_slot *slots = &service_slots[api_tables[0].first];
 
 	for (unsigned i = 0; i < RESTART_SLOTS; i++)
-		if (slots[i].is_ours && intercept_is_hidden(&slots[i]))
+		if (restart_is_ours(&slots[i], &entries[i]) && intercept_is_hidden(&slots[i]))
 			return true;
 	return false;
 }

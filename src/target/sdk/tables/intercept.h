@@ -35,10 +35,10 @@ uint64_t intercept_original(const struct api_table *table, unsigned operation,
 /* Is our stub in the entries of hsa_init() and hsa_shut_down(), and on; and how often was it put
  * there?  As long as that is the same, no end of the runtime was missed while somebody else's
  * function was in front of it.  While there is a queue of device_queue.h it
- * stays.  Where HSA's library is there. */
-bool intercept_sees_restarts(uint32_t *ret_puts);
+ * stays.  Only entries of the core table that is given are looked at, which the caller holds. */
+bool intercept_sees_restarts(const uint64_t *entries, uint32_t *ret_puts);
 /* Is somebody else's function in front of it?  Else it is not there yet, or not any more. */
-bool intercept_hides_restarts(void);
+bool intercept_hides_restarts(const uint64_t *entries);
 
 /* Does its entry hold our stub?  On a thread that is in a call of its library. */
 struct sdk_slot;

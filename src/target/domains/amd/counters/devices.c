@@ -6,6 +6,7 @@
 #include "shared/arch/syscall.h"
 #include "shared/wire/record.h"
 #include "target/domains/amd/hsa/agents.h"
+#include "target/runtime/amd/counting_claim.h"
 #include "target/runtime/text.h"
 
 #include <string.h>
@@ -22,6 +23,7 @@
 static struct counting_device devices[COUNTER_DEVICES_MAX];
 static unsigned device_count; /* of this session, and of earlier ones that left something */
 static const struct aqlprofile *library;
+static uint32_t *claim;
 
 const struct aqlprofile *counting_library(void)
 {
@@ -296,6 +298,11 @@ static void set_end(struct counter_set *set, void *data)
 	__atomic_store_n(&set->state, SET_EMPTY, __ATOMIC_RELEASE);
 }
 
+void counting_devices_share(uint32_t *shared)
+{
+	claim = shared;
+}
+
 static bool has_functions(void)
 {
 	return hsa_calls.pool_info && hsa_calls.pool_allocate && hsa_calls.pool_free &&
@@ -314,11 +321,13 @@ enum counting_fault counting_devices_begin(const struct counter_request *request
 	library = aqlprofile_load();
 	if (!library)
 		return COUNTING_NO_LIBRARY;
-	counting_sets_each(set_end, NULL); /* what an earlier session had to leave */
 	memory.pool = agents_host_pool(pool_fits);
 	if (!memory.pool)
 		return COUNTING_NO_PACKETS;
+	if (claim && !claim_for_tracer(claim))
+		return COUNTING_TAKEN;
 	packet_sets_use(library, &memory);
+	counting_sets_each(set_end, NULL); /* what an earlier session had to leave */
 	device_count = MAX(device_count, request->device_count);
 	for (unsigned i = 0; !fault && i < request->device_count; i++)
 		fault = device_begin(request, i);
@@ -344,10 +353,18 @@ void counting_devices_leave(void)
 		__atomic_store_n(&devices[i].is_ready, 0, __ATOMIC_RELEASE);
 }
 
+/* Another may count from now on. */
+static void claim_leave(void)
+{
+	if (claim)
+		claim_leave_tracer(claim);
+}
+
 void counting_devices_end(void)
 {
 	counting_devices_leave();
 	counting_sets_each(set_end, NULL);
+	claim_leave();
 }
 
 static void set_forget(struct counter_set *set, void *data)
@@ -363,4 +380,5 @@ void counting_devices_forget(void)
 {
 	counting_devices_leave();
 	counting_sets_each(set_forget, NULL);
+	claim_leave();
 }

@@ -86,7 +86,11 @@ enum counting_fault {
 	COUNTING_NO_PACKETS,   /* too many, or no memory */
 	COUNTING_TOO_MANY,     /* values, more than VALUES_MAX */
 	COUNTING_NO_QUEUE,     /* of ours */
+	COUNTING_TAKEN,        /* by a tool of AMD's SDK */
 };
+
+/* The agent's word of who counts (counting_claim.h); NULL: there is no agent.  Before the rest. */
+void counting_devices_share(uint32_t *claim);
 
 /* Makes what is asked for, for the devices that HSA knows by now.  On threads of ours. */
 enum counting_fault counting_devices_begin(const struct counter_request *request);

@@ -26,7 +26,8 @@ def commands(build, wanted):
     found = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
-        if path.suffix == ".c" and path.relative_to(ROOT).parts[0] in FOLDERS and (not wanted or path in wanted):
+        is_ours = any(path.is_relative_to(ROOT / folder) for folder in FOLDERS)
+        if path.suffix == ".c" and is_ours and (not wanted or path in wanted):
             words = [word for word in entry["command"].split(" ") if word not in GCC_ONLY]
             found[path] = {**entry, "file": str(path), "command": " ".join(words)}
     return found

@@ -323,6 +323,23 @@ class Counters(unittest.TestCase):
                         harness.limpet("detach", work.pid, "--unload")
                     self.assertEqual(self.finish(work), 0)
 
+    def test_program_exits_while_the_first_set_is_made(self):
+        """Its list of sets waits for who makes one."""
+        work = self.work(STANDIN_MAKE_MS="400")
+        process = self.run_rocprofv3("--pid", work.pid, "--pmc", "SQ_WAVES")
+        self.assertTrue(harness.wait_until(lambda: work.ask("sets") == [["sets", "1"]]))
+        self.assertEqual(self.finish(work), 0)
+        process.communicate("\n", timeout=DEADLINE_S)
+
+    def test_counts_that_are_being_read_at_the_end(self):
+        """They are waited for, and their memory does not go under who reads them."""
+        work = self.work(STANDIN_VISIT_MS="400")
+        process = self.begin(work, "SQ_WAVES")
+        work.ask("solo", 1)
+        self.end(process)
+        self.assertEqual(self.values("SQ_WAVES"), [1])
+        self.assertEqual((work.ask("sets"), work.ask("memory")), ([["sets", "0"]], [["memory", "0"]]))
+
     def test_program_shuts_its_runtime_down_in_exit(self):
         """After aqlprofile has destroyed its sets there: nobody asks it for any."""
         work = self.work()

@@ -153,7 +153,7 @@ STANDIN_EXPORT int cuDriverGetVersion(int *version)
 
 STANDIN_EXPORT int cuDeviceGetCount(int *count)
 {
-	*count = 1;
+	*count = (int)standin_device() + 1;
 	return is_begun ? CUDA_SUCCESS : CUDA_NOT_INITIALIZED;
 }
 

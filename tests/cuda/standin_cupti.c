@@ -6,6 +6,7 @@
  *
  *   STANDIN_CUPTI_VERSION=N   tells that version
  *   STANDIN_CUPTI_HELD=1      another profiler is there
+ *   STANDIN_CUDA_DEVICE=N     all work is that device's, the last of as many
  */
 #include "standin_cupti.h"
 
@@ -197,6 +198,7 @@ static void take_leave(uint32_t function, uint32_t correlation, int result)
 static void fill_kernel(struct kernel_record *record, const struct standin_work *work)
 {
 	*record = (struct kernel_record){ .kind = KIND_KERNEL,
+					  .device = standin_device(),
 					  .context = CONTEXT,
 					  .stream = work->stream,
 					  .dynamic_shared = (int32_t)work->shared,
@@ -213,6 +215,7 @@ static void fill_copy(struct copy_record *record, const struct standin_work *wor
 	*record = (struct copy_record){ .kind = work->kind == WORK_MEMSET ? KIND_MEMSET : KIND_COPY,
 					.copy_kind = work->kind == WORK_TO_HOST ? 2 : 1,
 					.bytes = work->bytes,
+					.device = standin_device(),
 					.context = CONTEXT,
 					.stream = work->stream,
 					.correlation = work->correlation };
@@ -271,6 +274,7 @@ static void take_memory(uint32_t correlation, bool is_release, uint64_t address,
 						  .address = address,
 						  .bytes = size,
 						  .time = now_ns(),
+						  .device = standin_device(),
 						  .context = CONTEXT };
 	pthread_mutex_unlock(&lock);
 }

@@ -141,8 +141,8 @@ class Contents(Cuda):
         self.assertEqual(results, {0: counts["launches"], NOT_FOUND: counts["failed"]})
         self.assertEqual(len(recording.calls["cuGraphLaunch"]), counts["graphs"])
 
-    def one(self, *words):
-        app = self.app(*words)
+    def one(self, *words, **variables):
+        app = self.app(*words, **variables)
         app.ask("go 5")
         process = self.start(app)
         counts = app.ask("go 200")
@@ -173,6 +173,19 @@ class Contents(Cuda):
         out = limpet("report", self.path).out
         for word in ("kernel_a(int*)", "cuLaunchKernel", "MEMORY_COPY_HOST_TO_DEVICE"):
             self.assertIn(word, out)
+
+    def test_a_device_is_the_one_that_cuda_counts(self):
+        """A rank that uses the fourth alone does not use the first."""
+        self.one(STANDIN_CUDA_DEVICE="3")
+        report = limpet("report", self.path).out
+        self.assertRegex(report, r" GPU 3  kernel_a\(int\*\)\n")
+        self.assertNotIn("GPU 0", report)
+        out = os.path.join(self.folder, "it.pt.trace.json")
+        self.assertEqual(limpet("export", self.path, "-o", out).code, 0)
+        with open(out, encoding="utf-8") as file:
+            data = json.load(file)
+        self.assertEqual([(device["id"], device["name"]) for device in data["deviceProperties"]], [(3, "Stand-in GPU 3")])
+        self.assertEqual({event["pid"] for event in data["traceEvents"] if event.get("cat") == "kernel"}, {3})
 
     def test_report_tells_errors_gaps_and_delays(self):
         counts, recording = self.one()

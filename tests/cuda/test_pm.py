@@ -4,17 +4,18 @@ PM sampling of NVIDIA's devices, from a stand-in of NVIDIA's libraries that a pr
 of all samples but the first, refusals are named, and nothing of it comes into the target.
 """
 
+import contextlib
 import glob
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
 import tempfile
-import time
 import unittest
 
-from harness import TargetTest, limpet, limpet_finish, limpet_start
+from harness import TargetTest, limpet, limpet_finish, limpet_start, wait_until
 
 STANDIN = os.environ.get("CUDA", ".")
 USUAL = {"sm__cycles_active.avg.pct_of_peak_sustained_elapsed": "%", "sm__warps_active.avg.pct_of_peak_sustained_elapsed": "%",
@@ -96,13 +97,23 @@ class PmSampling(TargetTest):
         result = self.limpet("stat", self.target.pid, "--pm", "-d", "1", code=1, STANDIN_PM_UNDECODED="1")
         self.assertIn("CUPTI_ERROR_OF_STANDIN", result.err)
 
+    @staticmethod
+    def has_child(pid):
+        for path in glob.glob(f"/proc/{pid}/task/*/children"):
+            with contextlib.suppress(OSError):
+                if pathlib.Path(path).read_text(encoding="utf-8").strip():
+                    return True
+        return False
+
     def test_a_library_that_does_not_come_back_is_interrupted(self):
-        for words in (["stat", self.target.pid, "--pm"], ["record", "-p", self.target.pid, "--pm", "-o", self.path]):
+        for words in (["stat", self.target.pid, "--pm"], ["stat", "--list", "--pm"],
+                      ["record", "-p", self.target.pid, "--pm", "-o", self.path]):
             process = limpet_start(*words, env=dict(os.environ, LD_LIBRARY_PATH=STANDIN, STANDIN_PM_HANGS="1"))
-            time.sleep(1)
+            self.assertTrue(wait_until(lambda pid=process.pid: self.has_child(pid)), "it starts no process")
             process.send_signal(signal.SIGINT)
             result = limpet_finish(process, deadline_s=40)  # all that have its standard error have ended
-            self.assertNotEqual(result.code, 0, str(result))
+            self.assertEqual(result.code, 1, str(result))
+            self.assertIn("interrupted before limpet-nvml was ready", result.err)
             self.assertFalse(os.path.exists(self.path))
 
     def test_refusals_have_names(self):

@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from fleet_ranks import PATIENCE, Nodes, Ranks  # noqa: E402
 import harness  # noqa: E402
-from harness import LIMPET  # noqa: E402
+from harness import LIMPET, PROGRAMS  # noqa: E402
 
 
 class Local(Ranks):
@@ -97,6 +97,23 @@ class Local(Ranks):
         self.fleet("ps", code=2)
         self.fleet("ps", "--local", "--hosts", "a", code=2)
         self.fleet("dump", "--hosts", "-oProxyCommand=x", code=2)
+
+    def launcher(self, *arguments):
+        process = subprocess.Popen([os.path.join(PROGRAMS, "fleet_launcher"), *arguments], stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        return process
+
+    def test_launchers_whose_list_is_empty(self):
+        self.assertIn("tells no ranks yet", self.fleet("ps", "--mpirun", self.launcher().pid, code=6).err)
+        # Nobody is below its proxy: it was looked for there.
+        self.assertIn("no rank was found", self.fleet("ps", "--mpirun", self.launcher("hydra").pid, code=4).err)
+        gone = self.launcher()
+        gone.kill()
+        gone.wait()
+        self.assertIn(f"there is no process {gone.pid}", self.fleet("ps", "--mpirun", gone.pid, code=4).err)
 
     @unittest.skipIf(os.getuid(), "needs root")
     def test_ranks_of_others_are_refused(self):

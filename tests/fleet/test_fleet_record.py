@@ -101,6 +101,29 @@ class Record(Nodes):
             self.assertTrue(rank["recording"].startswith(f"rank-0000{rank['rank']}-n1-"))
             self.assertEqual(limpet("report", self.run_folder / rank["recording"]).code, 0)
 
+    def test_its_folder_is_nobody_elses(self):
+        self.start_spinning(1)
+        before = os.umask(0o022)
+        self.addCleanup(os.umask, before)
+        deep = self.folder / "deep"
+        self.fleet("record", "--local", "--match", self.name, "-d", "1", "-F", "999", "-o", f"{deep}/run//")
+        self.assertEqual((deep.stat().st_mode & 0o777, (deep / "run").stat().st_mode & 0o777), (0o755, 0o700))
+        own = self.folder / "own-link"
+        (self.folder / "empty").mkdir()
+        own.symlink_to(self.folder / "empty")
+        self.fleet("record", "--local", "--match", self.name, "-d", "1", "-F", "999", "-o", own)
+        self.assertTrue((self.folder / "empty" / "fleet.json").exists())
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to be others")
+    def test_links_of_others_are_not_followed(self):
+        (self.folder / "empty").mkdir()
+        link = self.folder / "link"
+        link.symlink_to(self.folder / "empty")
+        os.lchown(link, 65534, 65534)
+        result = self.fleet("record", "--local", "--match", self.name, "-d", "1", "-o", link, code=2)
+        self.assertIn("behind another user's link", result.err)
+        self.assertEqual(list((self.folder / "empty").iterdir()), [])
+
     def test_a_folder_that_others_may_write_to_is_not_written_by_nodes(self):
         self.start_spinning(1)
         self.run_folder.mkdir()

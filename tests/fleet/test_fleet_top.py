@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import termios
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -160,6 +161,44 @@ class Top(Nodes):
         events = [json.loads(line) for line in process.communicate(timeout=harness.PATIENCE_S)[0].splitlines()]
         self.assertNotEqual(process.returncode, 0, events)
         self.assertEqual({event["state"] for event in events if event["event"] == "rank"}, {"ended"})
+
+    def test_a_rank_whose_first_thread_has_ended_goes_on(self):
+        rank = self.start(99, "leave", RANK="0", WORLD_SIZE="1")
+        process = self.begin("--json", "-F", "199")
+        self.picture(process, lambda top: top["ranks"] == 1)
+        rank.send_signal(signal.SIGUSR1)
+        state = pathlib.Path(f"/proc/{rank.pid}/stat")
+        self.assertTrue(harness.wait_until(lambda: state.read_text(encoding="utf-8").split(") ")[-1].startswith("Z")))
+        left_ns = time.time_ns()
+        top = self.picture(process, lambda top: top["real_ns"] > left_ns + 2 * 10**9 and top["by_rank"])
+        self.assertEqual(top["ranks"], 1)
+        process.send_signal(signal.SIGINT)
+        text = process.communicate(timeout=harness.PATIENCE_S)[0]
+        self.assertEqual(process.returncode, 0, text)
+
+    def test_windows_are_as_long_as_they_are_said_to_be(self):
+        self.start_spinning(1)
+        process = self.begin("-F", "199", "-d", "2")
+        text = process.communicate(timeout=harness.PATIENCE_S)[0]
+        self.assertRegex(text, r"samples? in [0-9.]+ s")
+        # At most two seconds and what the machine is late.
+        self.assertNotRegex(text.splitlines()[0], r"samples? in 5 s")
+
+    def test_nodes_that_say_nothing_any_more_are_not_shown_for_ever(self):
+        self.start_spinning(1)
+        script = self.script('#!/bin/sh\nshift\necho $$ > "$0.pid"\nexec "$@"\n')
+        process = self.begin("--json", whom=("--launcher", f"{script} {{host}}", "--hosts", "n1"))
+        self.picture(process, lambda top: top["ranks"] == 1)
+        pid = int(pathlib.Path(f"{script}.pid").read_text(encoding="utf-8"))
+        os.kill(pid, signal.SIGSTOP)
+        self.addCleanup(self.kill_group, pid)
+        top = self.picture(process, lambda top: not top["ranks"])
+        self.assertEqual((top["nodes"], top["functions"], top["by_rank"]), (0, [], []))
+        os.kill(pid, signal.SIGCONT)
+        self.picture(process, lambda top: top["ranks"] == 1)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=harness.PATIENCE_S)
+        self.assertEqual(process.returncode, 0)
 
     def test_nodes_that_fail_cost_only_themselves(self):
         self.start_spinning(1)

@@ -3,8 +3,11 @@
  *
  *   fleet_rank ODD              ranks by any variable; rank ODD is in stuck_on_lock()
  *   fleet_rank ODD spin         the others compute
+ *   fleet_rank ODD leave        another thread computes; the first one ends at SIGUSR1
  *   fleet_rank ODD late RANK    sets its variable RANK by itself, when it runs
  */
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +33,20 @@ __attribute__((noinline)) static void compute(void)
 		turns++;
 }
 
+static void *compute_there(void *unused)
+{
+	compute();
+	return unused;
+}
+
+static void leave(const sigset_t *usr1)
+{
+	int number;
+
+	sigwait(usr1, &number);
+	pthread_exit(NULL);
+}
+
 static int rank_of(void)
 {
 	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK",
@@ -44,13 +61,22 @@ static int rank_of(void)
 int main(int argc, char **argv)
 {
 	const char *way = argc > 2 ? argv[2] : "";
+	pthread_t thread;
+	sigset_t usr1;
 
 	if (!strcmp(way, "late") && argc > 3)
 		setenv("RANK", argv[3], 1);
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	if (!strcmp(way, "leave") && (pthread_sigmask(SIG_BLOCK, &usr1, NULL) ||
+				      pthread_create(&thread, NULL, compute_there, NULL)))
+		return 1;
 	puts("ready");
 	fflush(stdout);
 	if (argc > 1 && rank_of() == atoi(argv[1]))
 		stuck_on_lock();
+	if (!strcmp(way, "leave"))
+		leave(&usr1);
 	if (!strcmp(way, "spin"))
 		compute();
 	reduce_all();

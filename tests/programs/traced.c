@@ -506,21 +506,6 @@ static void accept_nowhere(int listener, const struct sockaddr_un *name, socklen
 	close(client);
 }
 
-static void nowhere_run(const void *data)
-{
-	struct sockaddr_un name;
-	socklen_t size;
-	int listener = listener_make(&name, &size);
-
-	(void)data;
-	workload_ready();
-	for (;;) {
-		accept_nowhere(listener, &name, size);
-		usleep(1000);
-		workload_turn();
-	}
-}
-
 /* Of an address that has too little room the first bytes are written; how long it is, is told. */
 static void accept_shortened(int listener, const struct sockaddr_un *name, socklen_t size)
 {
@@ -539,19 +524,32 @@ static void accept_shortened(int listener, const struct sockaddr_un *name, sockl
 	close(client);
 }
 
-static void shortened_run(const void *data)
+typedef void accept_way(int listener, const struct sockaddr_un *name, socklen_t size);
+
+static void accepts_run(accept_way *way)
 {
 	struct sockaddr_un name;
 	socklen_t size;
 	int listener = listener_make(&name, &size);
 
-	(void)data;
 	workload_ready();
 	for (;;) {
-		accept_shortened(listener, &name, size);
+		way(listener, &name, size);
 		usleep(1000);
 		workload_turn();
 	}
+}
+
+static void nowhere_run(const void *data)
+{
+	(void)data;
+	accepts_run(accept_nowhere);
+}
+
+static void shortened_run(const void *data)
+{
+	(void)data;
+	accepts_run(accept_shortened);
 }
 
 /* What is wrong with these calls is found before anybody looks at the address. */

@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -185,11 +186,13 @@ class Push(unittest.TestCase):
                 self.assertTrue(stores[name].wait(1, PATIENCE_S), name)
                 result = self.stop(process)
                 totals = result.event("totals")
-                if name == "no protobuf":
-                    self.assertIn("cannot be read from its answer", result.event("trouble")["error"])
-                    continue
                 self.assertNotEqual(result.code, 0, str(result))
                 self.assertEqual(totals["pushed"]["profiles"], 0)
+                if name == "no protobuf":
+                    self.assertIn("cannot be read from its answer", result.event("trouble")["error"])
+                    self.assertGreater(totals["unclear"]["profiles"], 0)
+                    self.assertEqual(totals["refused"]["profiles"], 0)
+                    continue
                 self.assertGreater(totals["refused"]["profiles"], 0)
                 self.assertIn("quota", result.event("trouble")["why"])
 
@@ -220,6 +223,21 @@ class Push(unittest.TestCase):
         self.assertNotIn("\x1b", result.out + result.err)
         bodies = [body for _, body in store.requests]
         self.assertEqual(len(bodies), len(set(bodies)))
+
+    def test_a_refusal_counts_also_where_the_connection_is_reset_behind_it(self):
+        def manner(connection, _):
+            connection.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 1000\r\n\r\ntoo large")
+            time.sleep(0.2)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        store = self.store(manner)
+        process = self.start(store.url)
+        self.assertTrue(store.wait(2, PATIENCE_S), "nothing arrives")
+        result = self.stop(process)
+        self.assertEqual(result.code, 1, str(result))
+        totals = result.event("totals")
+        self.assertEqual(totals["lost"]["profiles"], 0)
+        self.assertEqual(totals["refused"]["profiles"], len(store.requests))
+        self.assertIn("413", result.event("trouble")["error"])
 
     def test_what_the_store_has_no_time_for_is_sent_again(self):
         answers = iter([b"HTTP/1.1 503 Busy\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"])

@@ -6,10 +6,13 @@
  * Like AMD's it keeps a list of sets, which a set comes to before it has memory, and stays in when
  * that fails.  In exit(), also of a forked child, the list is destroyed, and memory of all that is
  * in it is given to who has asked for it; whoever uses the list afterwards ends the program here.
- * Who breaks off a visit is told that all went well.
+ * Who breaks off a visit is told that all went well.  The memory that a visit reads is the
+ * caller's: who gives a set back under one frees it too early, and ends the program here.
  *
  *   STANDIN_VALUES=N    N values more, of the last event
  *   STANDIN_STRANGER=1  a value of an event that nobody has asked for
+ *   STANDIN_VISIT_MS=N  a visit takes so long
+ *   STANDIN_MAKE_MS=N   so does making a set, with the first of its memory there
  */
 #include "standin_bank.h"
 
@@ -18,6 +21,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* AMD's own header has prototypes of them; nobody calls them but by name. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -67,6 +71,7 @@ struct pmc_set {
 	uint64_t (*values)[BANK_VALUES];
 	uint32_t count;
 	struct bank_event events[BANK_EVENTS_MAX];
+	unsigned visits; /* that are under way; under the lock */
 	free_function *give_back;
 	void *data;
 };
@@ -104,15 +109,32 @@ static void set_add(struct pmc_set *set)
 	pthread_mutex_unlock(&lock);
 }
 
-static struct pmc_set *set_find(uint64_t handle)
+static unsigned wish_of(const char *name)
+{
+	const char *text = getenv(name);
+
+	return text ? (unsigned)strtoul(text, NULL, 10) : 0;
+}
+
+static struct pmc_set *visit_begin(uint64_t handle)
 {
 	struct pmc_set *set;
 
 	list_lock();
 	for (set = sets; set && set->handle != handle;)
 		set = set->next;
+	if (set)
+		set->visits++;
 	pthread_mutex_unlock(&lock);
+	usleep(wish_of("STANDIN_VISIT_MS") * 1000);
 	return set;
+}
+
+static void visit_end(struct pmc_set *set)
+{
+	list_lock();
+	set->visits--;
+	pthread_mutex_unlock(&lock);
 }
 
 static struct pmc_set *set_remove(uint64_t handle)
@@ -123,6 +145,8 @@ static struct pmc_set *set_remove(uint64_t handle)
 	while (*at && (*at)->handle != handle)
 		at = &(*at)->next;
 	set = *at;
+	if (set && set->visits)
+		abort();
 	if (set)
 		*at = set->next;
 	pthread_mutex_unlock(&lock);
@@ -249,19 +273,13 @@ STANDIN_EXPORT int aqlprofile_pmc_create_packets(uint64_t *ret, struct pmc_packe
 	if (allocate((void **)&set->values, set->count * sizeof(*set->values), 3, data))
 		return HSA_RESOURCES;
 	memset(set->values, 0, set->count * sizeof(*set->values));
+	usleep(wish_of("STANDIN_MAKE_MS") * 1000);
 	if (!commands_make(set, BANK_START - 1, &packets->start, allocate, data) ||
 	    !commands_make(set, BANK_STOP - 1, &packets->stop, allocate, data) ||
 	    !commands_make(set, BANK_READ - 1, &packets->read, allocate, data))
 		return HSA_RESOURCES;
 	*ret = set->handle;
 	return 0;
-}
-
-static unsigned wish_of(const char *name)
-{
-	const char *text = getenv(name);
-
-	return text ? (unsigned)strtoul(text, NULL, 10) : 0;
 }
 
 typedef int visit_function(struct bank_event event, uint64_t sample, uint64_t value, void *data);
@@ -282,7 +300,7 @@ static int visit_more(const struct pmc_set *set, visit_function *visit, void *da
 /* SQ has a value for each engine, the others one for each XCC. */
 STANDIN_EXPORT int aqlprofile_pmc_iterate_data(uint64_t handle, visit_function *visit, void *data)
 {
-	const struct pmc_set *set = set_find(handle);
+	struct pmc_set *set = visit_begin(handle);
 	int r = 0;
 
 	if (!set)
@@ -293,6 +311,7 @@ STANDIN_EXPORT int aqlprofile_pmc_iterate_data(uint64_t handle, visit_function *
 				r = visit(set->events[i], j, set->values[i][j], data);
 	if (!r)
 		r = visit_more(set, visit, data);
+	visit_end(set);
 	return r == HSA_BREAK ? 0 : r;
 }
 

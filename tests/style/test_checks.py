@@ -111,6 +111,33 @@ class Calls(unittest.TestCase):
         self.assertEqual(self.check("low.c\n"), (1, "some/high.c: is not in some/calls.txt\n"))
 
 
+class Uses(unittest.TestCase):
+    """What objects use of folders that their own may not include."""
+
+    def check(self, layers):
+        sources = {"core/low.c": "int low(void) { return 1; }", "cli/high.c": "int low(void);int high(void) { return low(); }"}
+        with tempfile.TemporaryDirectory() as scratch:
+            root = pathlib.Path(scratch)
+            (root / "tools").mkdir()
+            (root / "tools/layers.txt").write_text(layers)
+            (root / "src/host/libhost.a.p").mkdir(parents=True)
+            for name, text in sources.items():
+                path = root / "src/host" / name
+                path.parent.mkdir()
+                path.write_text(text + "\n")
+                target = root / "src/host/libhost.a.p" / (name.replace("/", "_") + ".o")
+                subprocess.run(["cc", "-c", path, "-o", target], check=True)
+            done = subprocess.run([sys.executable, TOOLS / "check-uses.py", root, root], capture_output=True, text=True)
+            return done.returncode, done.stdout
+
+    def test_accepts_what_may_be_included(self):
+        self.assertEqual(self.check("host/core:\nhost/cli: host/core\n"), (0, ""))
+
+    def test_refuses_what_a_header_brought_along(self):
+        expected = "host/cli/high.c: host/cli may not use low of host/core/low.c\n"
+        self.assertEqual(self.check("host/core:\nhost/cli:\n"), (1, expected))
+
+
 class Needs(unittest.TestCase):
     needs = {"src__shared__wire__needs.c": "{ SYS_mmap }, { SYS_futex },\n"}
 

@@ -143,6 +143,8 @@ class Sessions(unittest.TestCase):
                     self.assertRegex(error["fix"], f"sudo limpet (ui|attach) {pid}")
                     self.assertEqual(error["exit"], 3)
                 self.assertEqual(server.ask("/api/sessions")["sessions"], [])
+                [listed] = [one for one in server.ask("/api/processes")["processes"] if one["pid"] == pid]
+                self.assertEqual(listed["fix"].splitlines(), [f"sudo limpet ui {pid}", "limpet doctor --setup"])
             done = subprocess.run([binary, "ui", "--no-open", str(pid)], capture_output=True, text=True,
                                   timeout=PATIENCE_S, **nobody)
             self.assertEqual(done.returncode, 3, done.stderr)

@@ -16,7 +16,7 @@ export function process(pid, name, more = {}) {
 export function processes(time) {
 	const busy = (share, base) => base + share * time;
 	return [
-		process(1, "systemd", { parent: 0, user: "root", attachable: false, why: "it belongs to root", fix: "sudo limpet ui" }),
+		process(1, "systemd", { parent: 0, user: "root", attachable: false, why: "it belongs to root", fix: "sudo limpet ui 1\nlimpet doctor --setup" }),
 		process(812, "nginx", { threads: 1 }), process(813, "nginx", { parent: 812, cpu_ns: busy(0.31, 5e9) }),
 		process(4711, "redis-server", { user: "redis", cpu_ns: busy(0.87, 8e9), threads: 5 }),
 		process(5120, "python3", { language: "python", runtimes: ["hip", "hsa"], cpu_ns: busy(0.42, 9e9), user: "ada", threads: 12 }),

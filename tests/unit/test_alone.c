@@ -21,10 +21,27 @@ static bool says_first_ended(void)
 	return first_status() == 0;
 }
 
+static unsigned others;
+
+static void *wait_for_end(void *unused)
+{
+	pause();
+	return unused;
+}
+
+/* All that there are are asked for, and one more or less. */
 static void *outlive(void *unused)
 {
+	pthread_t thread;
+
 	(void)unused;
-	_exit(says_first_ended() && is_alone(0) && !is_alone(1) ? 0 : 1);
+	for (unsigned i = 0; i < others; i++)
+		if (pthread_create(&thread, NULL, wait_for_end, NULL))
+			_exit(1);
+	_exit(says_first_ended() && is_alone(others) && !is_alone(others + 1) &&
+			      (!others || !is_alone(others - 1))
+		      ? 0
+		      : 1);
 }
 
 /* Whatever is said of our own threads, one of which may just have ended. */
@@ -61,8 +78,13 @@ static void test_a_first_thread_that_lives(void **state)
 
 static void test_a_first_thread_that_has_ended(void **state)
 {
+	static const unsigned counts[] = { 0, 1, 8, 9, 10, 98 };
+
 	(void)state;
-	assert_int_equal(status_of_child(leave_first), 0);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		others = counts[i];
+		assert_int_equal(status_of_child(leave_first), 0);
+	}
 }
 
 int main(void)

@@ -69,6 +69,7 @@ static void functions_are_spread_over_the_ranks_of_all_nodes(void **state)
 	assert_int_equal(top_view_make(&view, &top, &fleet), 0);
 	assert_int_equal(view.rank_count, 4);
 	assert_int_equal(view.heard_count, 2);
+	assert_int_equal(view.window_ns, 2000 * MS);
 	assert_int_equal(view.functions.count, 2);
 	work = &view.functions.items[0];
 	assert_string_equal(pool_text(&view.functions.texts, work->name), "work");

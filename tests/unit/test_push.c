@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -141,6 +142,25 @@ static void waits_for_the_rest_of_an_answer(void **state)
 	assert_string_equal(answer.text, "why?");
 }
 
+/* What is behind the bytes that are kept may refuse: it is known that they are not all. */
+static void bodies_that_are_not_kept_whole_are_cut(void **state)
+{
+	static const char *const heads[] = { "Content-Length: 513\r\n\r\n",
+					     "Transfer-Encoding: chunked\r\n\r\n202\r\n", "\r\n",
+					     "Content-Length: 512\r\n\r\n" };
+	char body[ANSWER_BODY_MAX + 1] = "", text[1024];
+	struct push_answer answer;
+
+	(void)state;
+	memset(body, 'x', ANSWER_BODY_MAX);
+	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
+		snprintf(text, sizeof(text), "HTTP/1.1 200 OK\r\n%s%s", heads[i], body);
+		assert_int_equal(push_answer_parse(text, strlen(text), false, true, &answer), 0);
+		assert_int_equal(answer.body_size, ANSWER_BODY_MAX);
+		assert_int_equal(answer.is_cut, i < 3);
+	}
+}
+
 /* Bodies that are judged are waited for, however they come. */
 static void waits_for_bodies_that_are_wanted(void **state)
 {
@@ -240,13 +260,15 @@ static void counts_what_has_no_room(void **state)
 	body_put(sender, 2000, 1);
 	for (unsigned i = 0; i < 10; i++)
 		body_put(sender, 400, 10);
+	/* One that never has room costs only itself. */
+	body_put(sender, 2000, 1);
 	sender_look(sender, &totals);
 	assert_int_equal(totals.waiting.pushes, 2);
-	assert_int_equal(totals.lost.pushes, 9);
-	assert_int_equal(totals.lost.samples, 81);
+	assert_int_equal(totals.lost.pushes, 10);
+	assert_int_equal(totals.lost.samples, 82);
 	sender_finish(sender, 0, &totals);
 	assert_int_equal(totals.waiting.pushes, 0);
-	assert_int_equal(totals.lost.samples, 101);
+	assert_int_equal(totals.lost.samples, 102);
 	assert_int_equal(totals.sent.pushes + totals.refused.pushes, 0);
 	sender_free(sender);
 	close(fd);
@@ -262,6 +284,7 @@ int main(void)
 		cmocka_unit_test(what_passes_is_known_of_each_format),
 		cmocka_unit_test(long_refusals_are_refusals),
 		cmocka_unit_test(waits_for_bodies_that_are_wanted),
+		cmocka_unit_test(bodies_that_are_not_kept_whole_are_cut),
 		cmocka_unit_test(waits_for_the_rest_of_an_answer),
 		cmocka_unit_test(refuses_what_is_no_answer),
 		cmocka_unit_test(keeps_the_first_label_of_a_name),

@@ -131,7 +131,15 @@ static bool chunks_take(struct text raw, struct push_answer *ret)
 	return ret->body_size == ANSWER_BODY_MAX;
 }
 
-/* The same. */
+/* Of a body that is longer than what is kept nobody sees the rest. */
+static bool is_longer(const struct head *head, const struct push_answer *answer)
+{
+	bool is_known = !head->is_chunked && head->body_bytes <= ANSWER_BODY_MAX;
+
+	return answer->body_size == ANSWER_BODY_MAX && !is_known;
+}
+
+/* True when enough has come. */
 static bool body_take(const struct head *head, const char *end, struct push_answer *ret)
 {
 	size_t size = (size_t)(end - head->end);
@@ -160,7 +168,9 @@ int push_answer_parse(const char *bytes, size_t size, bool is_end, bool wants_bo
 		return r == -EAGAIN && is_end ? -EPROTO : r;
 	*ret = (struct push_answer){ .status = head.status,
 				     .retry_after_s = MIN(head.retry_after_s, RETRY_AFTER_MAX_S) };
-	if (!body_take(&head, end, ret)) {
+	if (body_take(&head, end, ret)) {
+		ret->is_cut = is_longer(&head, ret);
+	} else {
 		if (!is_end && (wants_body || !push_answer_is_good(ret)))
 			return -EAGAIN;
 		ret->is_cut = head.is_chunked || head.body_bytes != UINT64_MAX;

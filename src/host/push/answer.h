@@ -21,7 +21,7 @@ struct push_answer {
 	/* The same as it is. */
 	unsigned char body[ANSWER_BODY_MAX];
 	size_t body_size;
-	bool is_cut; /* not all of the body came */
+	bool is_cut; /* not all of the body came, or was kept */
 };
 
 /* True when enough has come, whatever follows: *ret is set then.  -EPROTO: it is no answer of HTTP.

@@ -78,7 +78,7 @@ struct otlp_tables {
 	struct pool strings;    /* the table of strings: 0 is "" */
 	struct pool attributes; /* "KEY\nVALUE", by which they are found again */
 	uint32_t *mappings, *locations, *functions, *stacks;
-	uint64_t *weights; /* by stack, of one profile; 0 is of samples without one */
+	uint64_t *weights; /* by stack, of one profile; the last is of samples without one */
 	struct bytes item, inner, packed;
 	bool has_failed;
 };

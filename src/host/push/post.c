@@ -112,8 +112,11 @@ static int socket_answer(const struct push_post *post, int fd, struct push_answe
 			r = -EAGAIN;
 			continue;
 		}
-		if (got < 0 || (!got && !size))
-			return got < 0 ? -errno : -ECONNRESET;
+		/* Who answers before all was read may reset the connection behind its answer. */
+		if (got < 0)
+			return push_post_give_up(post, -errno, bytes, size, ret);
+		if (!got && !size)
+			return -ECONNRESET;
 		size += (size_t)got;
 		r = push_answer_parse(bytes, size, !got || size == sizeof(bytes),
 				      post->address->format->judge, ret);

@@ -90,7 +90,9 @@ void sender_put(struct sender *self, struct bytes *body, uint64_t samples)
 	struct waiting *waiting = calloc(1, sizeof(*waiting));
 
 	worker_lock(&self->worker);
-	room_make(self, body->size);
+	/* One that never has room costs only itself. */
+	if (body->size <= self->options.bytes_max)
+		room_make(self, body->size);
 	if (waiting && self->bytes + body->size <= self->options.bytes_max) {
 		*waiting = (struct waiting){ .body = *body, .samples = samples };
 		*body = (struct bytes){ 0 };
@@ -117,10 +119,10 @@ static void answer_explain(const struct sender *self, const struct push_answer *
 		err_why(err, "%s", answer->text);
 }
 
-/* "Well", but for some of it: that is refused for good.  How much of the samples it was, nobody
- * says: they are counted as refused. */
-static bool answer_rejects(const struct sender *self, const struct push_answer *answer,
-			   struct err *err)
+/* What became of a push that was answered by "well": where some of it is refused, that is for good.
+ * How much of the samples it was, nobody says: they are counted as refused. */
+static struct push_count *answer_judge(struct sender *self, const struct push_answer *answer,
+				       struct err *err)
 {
 	const struct push_format *format = self->options.address->format;
 	char why[REJECTION_MAX] = "";
@@ -130,7 +132,7 @@ static bool answer_rejects(const struct sender *self, const struct push_answer *
 	if (format->judge && verdict == PUSH_TAKEN && answer->is_cut)
 		verdict = PUSH_UNCLEAR;
 	if (verdict == PUSH_TAKEN)
-		return false;
+		return &self->totals.sent;
 	err_set(err, verdict == PUSH_REJECTED ? -EREMOTEIO : -EBADMSG, "push to %s: %s",
 		self->options.address->url,
 		verdict == PUSH_REJECTED
@@ -138,7 +140,7 @@ static bool answer_rejects(const struct sender *self, const struct push_answer *
 			: "whether the server took the profiles cannot be read from its answer");
 	if (*why)
 		err_why(err, "%s", why);
-	return verdict == PUSH_REJECTED;
+	return verdict == PUSH_REJECTED ? &self->totals.refused : &self->totals.unclear;
 }
 
 /* How long to wait before the next try; 0: none is needed. */
@@ -146,14 +148,11 @@ static uint64_t answer_take(struct sender *self, int r, const struct push_answer
 			    struct err *err, uint64_t patience_ns)
 {
 	self->is_first_under_way = false;
-	if (!r && push_answer_is_good(answer) && answer_rejects(self, answer, err)) {
-		self->totals.trouble = *err;
-		first_drop(self, &self->totals.refused);
-		return 0;
-	}
 	if (!r && push_answer_is_good(answer)) {
+		struct push_count *as = answer_judge(self, answer, err);
+
 		self->totals.trouble = *err;
-		first_drop(self, &self->totals.sent);
+		first_drop(self, as);
 		return 0;
 	}
 	if (!r)

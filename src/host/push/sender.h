@@ -24,6 +24,7 @@ struct push_count {
 struct sender_totals {
 	struct push_count sent, waiting;
 	struct push_count refused; /* by the server, for good */
+	struct push_count unclear; /* sent, but no answer says whether they were taken */
 	struct push_count lost;    /* there was no room for them, or no time at the end */
 	struct err trouble;        /* of the last try; code 0: all is well */
 };

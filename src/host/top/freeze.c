@@ -6,6 +6,8 @@
 #include "host/collect/facts.h"
 #include "host/core/cleanup.h"
 #include "host/model/samples/profile.h"
+#include "host/recording/recording.h"
+#include "host/recording/sample_chunks.h"
 #include "host/top/live.h"
 
 #include <errno.h>

@@ -9,6 +9,7 @@
 #include "host/process/forks/descendants.h"
 #include "host/process/stat.h"
 #include "host/recorder/windows/counter_watch.h"
+#include "host/recording/recording.h"
 #include "host/top/freeze.h"
 #include "host/top/live.h"
 #include "host/top/thread_watch.h"

@@ -79,8 +79,9 @@ struct record_count {
 /* Whose numbers a name belongs to. */
 enum name_space {
 	NAME_KERNEL,
-	NAME_DEVICE, /* lines "key=value": type (cpu, gpu), name, vendor, product, model; what its
-			driver says of it, by the driver's names */
+	NAME_DEVICE, /* lines "key=value": type (cpu, gpu), index (which one of its type, as its
+			runtime counts), name, vendor, product, model; what its driver says of it,
+			by the driver's names */
 	NAME_QUEUE,
 	NAME_STREAM,
 	NAME_FILE,       /* of system calls: a path, or what a descriptor leads to */

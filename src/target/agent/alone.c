@@ -8,12 +8,11 @@
 
 #include <fcntl.h>
 
-#define STAT_MAX              512
-#define FIELDS_BEFORE_THREADS 18 /* counted from the name's closing parenthesis */
+#define STAT_MAX              1536 /* 52 numbers of up to 20 digits, and the name */
+#define FIELDS_BEFORE_THREADS 18   /* counted from the name's closing parenthesis */
 #define FIELDS_BEFORE_STATUS  50
-#define STATUS_MAX            0x10000
+#define NUMBER_MAX            0x10000
 #define SIGNAL_BITS           0xff
-#define DIGIT_MAX             9
 
 static const char *after_name(const char *text)
 {
@@ -25,18 +24,28 @@ static const char *after_name(const char *text)
 	return end;
 }
 
-/* ") Z 1 2 ... THREADS ": the first thread is the program's, and counted until the process ends.
- * While it lives nothing is concluded from numbers: one of ours may end between two looks. */
-static bool says_alone(const char *text, unsigned others)
+/* ") Z 1 2 ...": a number behind so many spaces, and no more than NUMBER_MAX digits say. */
+static unsigned number_behind(const char *text, unsigned fields)
 {
-	unsigned spaces = 0, all = 2 + others;
+	unsigned number = 0;
 
-	text = after_name(text);
-	if (!text[0] || !text[1] || text[2] != 'Z')
-		return false;
-	for (; *text && spaces < FIELDS_BEFORE_THREADS; text++)
+	for (unsigned spaces = 0; *text && spaces < fields; text++)
 		spaces += *text == ' ';
-	return all <= DIGIT_MAX && text[0] == (char)('0' + all) && text[1] == ' ';
+	for (; *text >= '0' && *text <= '9' && number < NUMBER_MAX; text++)
+		number = 10 * number + (unsigned)(*text - '0');
+	return number;
+}
+
+static bool says_ended(const char *state)
+{
+	return state[0] && state[1] && state[2] == 'Z';
+}
+
+/* The first thread is the program's, and counted until the process ends.  While it lives nothing is
+ * concluded from numbers: one of ours may end between two looks. */
+static bool says_alone(const char *state, unsigned others)
+{
+	return says_ended(state) && number_behind(state, FIELDS_BEFORE_THREADS) == 2 + others;
 }
 
 static bool read_stat(char text[STAT_MAX])
@@ -56,22 +65,16 @@ bool is_alone(unsigned others)
 {
 	char text[STAT_MAX];
 
-	return read_stat(text) && says_alone(text, others);
+	return read_stat(text) && says_alone(after_name(text), others);
 }
 
 int first_status(void)
 {
 	char text[STAT_MAX];
-	const char *state, *at;
-	int status = 0;
+	unsigned status;
 
-	if (!read_stat(text))
+	if (!read_stat(text) || !says_ended(after_name(text)))
 		return -1;
-	at = state = after_name(text);
-	for (unsigned spaces = 0; *at && spaces < FIELDS_BEFORE_STATUS; at++)
-		spaces += *at == ' ';
-	for (; *at >= '0' && *at <= '9' && status < STATUS_MAX; at++)
-		status = 10 * status + (*at - '0');
-	return state[0] && state[1] && state[2] == 'Z' && !(status & SIGNAL_BITS) ? status >> 8
-										  : -1;
+	status = number_behind(after_name(text), FIELDS_BEFORE_STATUS);
+	return status & SIGNAL_BITS ? -1 : (int)(status >> 8);
 }

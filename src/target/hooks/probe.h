@@ -14,6 +14,10 @@ void probe_use(const uint32_t *probes);
  * rings are there. */
 bool probe_is_decided(void);
 
+/* A thread may be about to get a filter of its own: nothing is tried any more, whatever the host
+ * has said or says. */
+void probe_deny(void);
+
 /* Can the eight bytes at the address be read?  False, too, where that must not be tried, or where
  * nobody has asked yet whether it was decided. */
 bool probe_can_read(uint64_t address);

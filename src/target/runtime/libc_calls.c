@@ -3,6 +3,10 @@
  */
 #include "target/runtime/libc_calls.h"
 
+#include "target/runtime/text.h"
+
+#define NAME_MAX_BYTES 4096
+
 typedef void *open_function(const char *, int);
 typedef int close_function(void *);
 typedef void *symbol_function(void *, const char *);
@@ -117,35 +121,6 @@ int libc_find_symbol(const void *address, Dl_info *ret, void **ret_extra, int fl
 	return r;
 }
 
-/* dladdr() of glibc's has argv[0] for the program itself: another file by now, perhaps, or one that
- * nobody ever answers for.  musl's has the loader's own name, and musl no dladdr1(). */
-static const char *module_name(const void *address, struct link_map **ret_map)
-{
-	Dl_info module = { 0 };
-
-	if (!others.find_symbol)
-		return libc_find_module(address, &module) ? module.dli_fname : NULL;
-	return libc_find_symbol(address, &module, (void **)ret_map, RTLD_DL_LINKMAP) && *ret_map
-		       ? (*ret_map)->l_name
-		       : NULL;
-}
-
-void *libc_hold(const void *address)
-{
-	struct fork_work work = forks_hold();
-	struct link_map *map = NULL;
-	const char *name = module_name(address, &map);
-	void *handle = name ? libc_open(name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-
-	/* Of that name, but in another namespace, or loaded since: so handles are, in glibc. */
-	if (handle && map && handle != map) {
-		libc_close(handle);
-		handle = NULL;
-	}
-	forks_release(work);
-	return handle;
-}
-
 struct iteration {
 	int (*callback)(struct dl_phdr_info *, size_t, void *);
 	void *data;
@@ -178,6 +153,66 @@ int libc_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *d
 bool libc_can_iterate(void)
 {
 	return others.iterate;
+}
+
+/* A module by an address in it, and the loader's own name for it. */
+struct name_search {
+	uint64_t address;
+	char name[NAME_MAX_BYTES];
+};
+
+static bool module_has(const struct dl_phdr_info *info, uint64_t address)
+{
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+		    address - (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr) <
+			    info->dlpi_phdr[i].p_memsz)
+			return true;
+	return false;
+}
+
+/* Copied here: while modules are looked through none can be closed, and names go with them. */
+static int name_take(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct name_search *search = data;
+	const char *name = info->dlpi_name ? info->dlpi_name : "";
+
+	(void)size;
+	if (!module_has(info, search->address))
+		return 0;
+	if (text_length(name) >= sizeof(search->name))
+		return 0;
+	text_add(search->name, sizeof(search->name), 0, name);
+	return 1;
+}
+
+/* In glibc a handle is the module's map, and one that we hold stays.  musl closes none. */
+static bool is_module_of(const void *handle, const void *address)
+{
+	Dl_info module;
+	void *map = NULL;
+
+	return !others.find_symbol ||
+	       (libc_find_symbol(address, &module, &map, RTLD_DL_LINKMAP) && map == handle);
+}
+
+/* dladdr() of glibc's has argv[0] for the program itself: another file by now, perhaps, or one that
+ * nobody ever answers for. */
+void *libc_hold(const void *address)
+{
+	struct fork_work work = forks_hold();
+	struct name_search search = { .address = (uint64_t)address };
+	void *handle = libc_iterate(name_take, &search)
+			       ? libc_open(search.name, RTLD_LAZY | RTLD_NOLOAD)
+			       : NULL;
+
+	/* Of that name, but in another namespace, or loaded since. */
+	if (handle && !is_module_of(handle, address)) {
+		libc_close(handle);
+		handle = NULL;
+	}
+	forks_release(work);
+	return handle;
 }
 
 int libc_at_exit(void (*function)(void *), void *argument, void *owner)

@@ -25,7 +25,7 @@
 
 static int32_t user;          /* the process; 0: none */
 static uint32_t is_departing; /* a change is about to happen: the watching thread tells the agent */
-static uint32_t is_late; /* it did not leave in time: the next call does not wait for it again */
+static uint32_t is_late; /* it did not leave in time: who has not waited may have a filter by now */
 
 void aside_begin(void)
 {
@@ -45,37 +45,45 @@ static void await_departure(void)
 
 	for (unsigned i = 0; i < SLICES && !limpet_agent_has_left(); i++)
 		raw4(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, &slice);
-	__atomic_store_n(&is_late, !limpet_agent_has_left(), __ATOMIC_RELAXED);
+	if (!limpet_agent_has_left()) {
+		__atomic_store_n(&is_late, 1, __ATOMIC_SEQ_CST);
+		forks_allow_calls(false);
+	}
 	/* The last one is ending: the kernel needs a moment until it is no more. */
 	raw4(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, &slice);
 }
 
-/* A child has no thread of ours.  A forked one sees its own memory, in which nobody looks. */
-static bool is_child(bool may_call)
+bool aside_may_call(void)
 {
-	return may_call && (int32_t)raw0(SYS_getpid) != user;
+	return limpet_agent_may_call && limpet_agent_may_call() &&
+	       !__atomic_load_n(&is_late, __ATOMIC_SEQ_CST);
+}
+
+/* A child has no thread of ours.  A forked one sees its own memory, in which nobody looks. */
+static bool is_child(bool may_ask)
+{
+	return may_ask && (int32_t)raw0(SYS_getpid) != user;
 }
 
 /* Not for a child, nor for a tool.  A thread that may have a filter of its own makes no system call
  * here: the watching thread finds out when it looks next. */
 void aside_step(void)
 {
-	bool may_call = limpet_agent_may_call && limpet_agent_may_call();
+	bool may_wait = aside_may_call();
 
-	if (!limpet_agent_leave || is_child(may_call) || watch_is_thread() ||
+	if (!limpet_agent_leave || is_child(may_wait) || watch_is_thread() ||
 	    limpet_agent_is_own(thread_number()))
 		return;
 	__atomic_store_n(&is_departing, 1, __ATOMIC_RELEASE); /* pairs with aside_look() */
-	if (!may_call)
+	if (!may_wait)
 		return;
 	watch_hurry();
-	if (!__atomic_load_n(&is_late, __ATOMIC_RELAXED))
-		await_departure();
+	await_departure();
 }
 
 void aside_look(void)
 {
-	if (limpet_agent_may_call && limpet_agent_may_call())
+	if (aside_may_call())
 		forks_allow_calls(true);
 	if (__atomic_exchange_n(&is_departing, 0, __ATOMIC_ACQUIRE))
 		limpet_agent_leave();

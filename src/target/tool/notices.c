@@ -51,8 +51,7 @@ static void on_notice(const struct traced *traced, const uint64_t *arguments)
 	bool may_bring_modules = is_opening(traced);
 
 	mind_counter(traced, arguments);
-	if (!limpet_agent_may_call() ||
-	    (!may_bring_modules && !confine_is_change(traced, arguments)))
+	if (!aside_may_call() || (!may_bring_modules && !confine_is_change(traced, arguments)))
 		return;
 	__atomic_add_fetch(&inside, 1, __ATOMIC_RELAXED);
 	if (may_bring_modules)

@@ -74,6 +74,7 @@ static void on_change(const struct traced *traced, const uint64_t *arguments)
 	if (!confine_is_change(traced, arguments))
 		return;
 	python_stacks_stop();
+	probe_deny();
 	aside_step();
 }
 

@@ -2,11 +2,13 @@
  * A program with a thread that has a filter of its own: the kernel kills the process when that
  * thread asks for its process's number, uses a futex or changes its signal mask.  For each byte on
  * stdin the thread accepts a connection, marks a range, asks for no_new_privs, which it has, and
- * says what that answered.
+ * says what that answered.  With an argument it gets its filter at the first byte, while another
+ * thread has the dynamic loader's lock, without which nobody leaves the program.
  */
 #define _GNU_SOURCE
 #include "standin_nvtx.h"
 
+#include <link.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -67,27 +69,65 @@ static int give_up_rights(void)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-static void *live_narrowly(void *unused)
+static int confine(void)
 {
 	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	return give_up_rights() || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static int to_holder[2], from_holder[2]; /* pipes: a futex would kill */
+
+static int say(int fd)
+{
+	return write(fd, "", 1) != 1;
+}
+
+static int hear(int fd)
+{
 	char byte;
 
-	(void)unused;
-	if (give_up_rights() || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) ||
-	    write(STDOUT_FILENO, "ready\n", 6) != 6)
+	return read(fd, &byte, 1) != 1;
+}
+
+/* The loader's lock is ours until we are told. */
+static int hold(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	(void)info, (void)size, (void)unused;
+	return say(from_holder[1]) || hear(to_holder[0]) || 1;
+}
+
+static int confine_late(void)
+{
+	return hear(STDIN_FILENO) || say(to_holder[1]) || hear(from_holder[0]) || confine();
+}
+
+static int answer(void)
+{
+	return write(STDOUT_FILENO, work() || give_up_rights() ? "no\n" : "ok\n", 3) != 3;
+}
+
+static void *live_narrowly(void *is_late)
+{
+	if ((!is_late && confine()) || write(STDOUT_FILENO, "ready\n", 6) != 6)
 		return NULL;
-	while (read(STDIN_FILENO, &byte, 1) == 1)
-		if (write(STDOUT_FILENO, work() || give_up_rights() ? "no\n" : "ok\n", 3) != 3)
-			break;
+	if (is_late && (confine_late() || answer() || say(to_holder[1])))
+		return NULL;
+	while (!hear(STDIN_FILENO) && !answer())
+		;
 	_exit(0);
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
 	pthread_t thread;
+	void *is_late = count > 1 ? arguments[1] : NULL;
 
-	if (listener_open() || pthread_create(&thread, NULL, live_narrowly, NULL))
+	if (listener_open() || pipe(to_holder) || pipe(from_holder) ||
+	    pthread_create(&thread, NULL, live_narrowly, is_late))
 		return 2;
+	if (is_late && !hear(to_holder[0]))
+		dl_iterate_phdr(hold, NULL);
 	pthread_join(thread, NULL);
 	return 1;
 }

@@ -7,6 +7,8 @@
 #include "host/attach/children/spawn.h"
 #include "host/attach/facts/modules.h"
 #include "host/attach/target.h"
+#include "host/core/clock.h"
+#include "host/core/notes.h"
 #include "host/core/self/environment.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
@@ -24,6 +26,8 @@
 #include <unistd.h>
 
 #define SEIZE_STEP_NS 50000
+#define END_STEP_NS   2000000
+#define END_NS        2000000000ull
 #define NOT_EXECUTED  127
 
 static void launch_nap(long ns)
@@ -118,13 +122,23 @@ static int lay_doorstep(struct launch *self, const char *name, struct job *job, 
 	return 0;
 }
 
+/* No signal ends one that the kernel holds, or that another tracer does not let go. */
+static bool launch_ends_within(struct launch *self, uint64_t limit_ns)
+{
+	uint64_t until_ns = now_ns() + limit_ns;
+
+	while (!launch_has_ended(self, false) && now_ns() < until_ns)
+		launch_nap(END_STEP_NS);
+	return self->has_ended;
+}
+
 static int explain_end(struct launch *self, struct err *err)
 {
-	char buffer[96];
+	char buffer[96] = "it has not come to its end";
 
-	launch_has_ended(self, true);
-	err_set(err, -ESRCH, "the program ended before it began: %s",
-		launch_describe(self, buffer, sizeof(buffer)));
+	if (launch_ends_within(self, END_NS))
+		launch_describe(self, buffer, sizeof(buffer));
+	err_set(err, -ESRCH, "the program ended before it began: %s", buffer);
 	err_why(err, "the dynamic linker or a library of its ended it");
 	return err_exit(err, EXIT_NO_PROCESS);
 }
@@ -315,7 +329,10 @@ void launch_done(struct launch *self)
 {
 	if (self->pid > 0 && !self->is_let_go && !launch_has_ended(self, false)) {
 		kill(self->pid, SIGKILL);
-		launch_has_ended(self, true);
+		if (!launch_ends_within(self, END_NS))
+			note_add("%d was killed before it began and has not ended: the kernel or "
+				 "another tracer holds it; it was left",
+				 (int)self->pid);
 	}
 	if (self->pidfd >= 0)
 		close(self->pidfd);

@@ -51,6 +51,7 @@ struct top_visit {
 	uint64_t next_ns;  /* when the next picture is due */
 	uint64_t shown_ns; /* what had been told by then is in the last one */
 	bool is_screen;
+	bool has_shown;     /* a picture with ranks in it */
 	bool is_unwritable; /* nobody can see the pictures */
 	bool has_failed;    /* no memory for a picture */
 };
@@ -111,6 +112,8 @@ static void screen_draw(struct top_visit *self, const struct top_view *view)
 	}
 	top_print_text(view, &self->fleet, rows_of(self), out);
 	self->has_failed |= fclose(out) != 0;
+	if (self->has_failed)
+		return;
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
 		size.ws_col = 80;
 	lines_draw(text, size.ws_col - 1u);
@@ -125,9 +128,11 @@ static void picture_show(struct top_visit *self)
 		self->has_failed = true;
 		return;
 	}
-	/* Before the first ranks are heard of there is nothing to be seen. */
-	if (!view.rank_count)
+	/* Before the first ranks are heard of there is nothing to be seen; where all nodes have
+	 * become silent, what they said last is not shown for ever. */
+	if (!view.rank_count && (view.heard_count || !self->has_shown))
 		return;
+	self->has_shown = true;
 	if (self->values->fleet.is_json)
 		top_print_json(&view, &self->fleet, rows_of(self), stdout);
 	else if (self->is_screen)
@@ -223,9 +228,9 @@ const struct command command_fleet_top = {
 	.run = top_run,
 	.notes =
 		"Functions by their mean, least and most over the ranks, and which rank that is; percent of one\n"
-		"CPU, of the last five seconds.  Each node samples its ranks, adds them up, and takes at most\n"
-		"1 % of a CPU: where it would take more it takes fewer samples.  Nothing is injected, no thread\n"
-		"is stopped.  Ctrl-C ends it on all nodes.\n"
+		"CPU, of the last five seconds.  Each node samples its ranks and adds them up; where that takes\n"
+		"more than 1 % of a CPU it takes fewer samples.  Nothing is injected, no thread is stopped.\n"
+		"Ctrl-C ends it on all nodes.\n"
 		"\n"
 		"examples:\n"
 		"  limpet fleet top --local\n"

@@ -34,12 +34,12 @@ const char *rank_label(const struct fleet *fleet, size_t index, char ret[RANK_LA
 
 static void head_print(const struct top_view *view, const struct fleet *fleet, FILE *out)
 {
-	print(out, "%s: %zu of %zu rank%s on %zu of %zu node%s, %" PRIu64 " sample%s in 5 s",
+	print(out, "%s: %zu of %zu rank%s on %zu of %zu node%s, %" PRIu64 " sample%s in %.2g s",
 	      fleet->title, view->rank_count, fleet->rank_count, plural(fleet->rank_count),
 	      view->heard_count, fleet->node_count, plural(fleet->node_count), view->samples,
-	      plural(view->samples));
+	      plural(view->samples), (double)view->window_ns / 1e9);
 	if (view->lost)
-		print(out, ", %" PRIu64 " lost", view->lost);
+		print(out, ", %" PRIu64 " lost since the beginning", view->lost);
 	if (view->costly_node != NODE_NONE)
 		print(out, "; limpet takes %.2f %% of a CPU (%s)", view->own_share * 100,
 		      fleet->nodes[view->costly_node].name);
@@ -76,8 +76,10 @@ static void function_print(const struct top_view *view, const struct fleet *flee
 	const char *module = pool_text(&view->functions.texts, row->module);
 	char least[RANK_LABEL_MAX + 16], most[RANK_LABEL_MAX + 16], label[RANK_LABEL_MAX];
 
+	/* Where nodes know of more functions than they tell, it may be a little more than none. */
 	if (row->ranks < view->rank_count)
-		snprintf(least, sizeof(least), "0 in %zu", view->rank_count - row->ranks);
+		snprintf(least, sizeof(least), "%s0 in %zu", view->other_ns ? "~" : "",
+			 view->rank_count - row->ranks);
 	else
 		print_into(least, sizeof(least), "%.1f [%s]", cpu_percent(row->least_ns),
 			   rank_label(fleet, row->least_rank, label));
@@ -186,8 +188,10 @@ void top_print_json(const struct top_view *view, const struct fleet *fleet, size
 	json_number(&json, "ranks", view->rank_count);
 	json_number(&json, "nodes", view->heard_count);
 	json_number(&json, "samples", view->samples);
+	json_number(&json, "window_ns", view->window_ns);
 	json_number(&json, "lost", view->lost);
 	json_number(&json, "hz", view->least_hz);
+	json_number(&json, "other_ns", view->other_ns);
 	if (view->costly_node != NODE_NONE)
 		json_rounded(&json, "limpet_percent", view->own_share * 100, 3);
 	json_list(&json, "functions");

@@ -102,6 +102,8 @@ void push_text_end(const struct push_text *self, const struct push_result *resul
 	if (!self->is_json) {
 		count_print("pushed", &result->sent.sent);
 		count_print("refused by the server", &result->sent.refused);
+		count_print("sent, and no answer says whether they were taken",
+			    &result->sent.unclear);
 		count_print("lost, the server was away for too long", &result->sent.lost);
 		if (result->collected.lost + result->collected.missed)
 			print(stdout, "lost before they were in a profile: %" PRIu64 " samples\n",
@@ -112,6 +114,7 @@ void push_text_end(const struct push_text *self, const struct push_result *resul
 	json_text(&json, "event", "totals");
 	count_write(&json, "pushed", &result->sent.sent);
 	count_write(&json, "refused", &result->sent.refused);
+	count_write(&json, "unclear", &result->sent.unclear);
 	count_write(&json, "lost", &result->sent.lost);
 	json_number(&json, "samples_lost", result->collected.lost);
 	json_number(&json, "samples_missed", result->collected.missed);
@@ -136,14 +139,15 @@ static int nothing_explain(const struct push_result *result, struct err *err)
 int push_result_judge(const struct push_result *result, struct err *err)
 {
 	const struct sender_totals *sent = &result->sent;
+	uint64_t missing = sent->lost.pushes + sent->refused.pushes + sent->unclear.pushes;
 
 	if (!sent->sent.pushes)
 		return nothing_explain(result, err);
-	if (!sent->lost.pushes && !sent->refused.pushes)
+	if (!missing)
 		return 0;
-	err_set(err, -EIO, "%" PRIu64 " of %" PRIu64 " profiles were not pushed",
-		sent->lost.pushes + sent->refused.pushes,
-		sent->lost.pushes + sent->refused.pushes + sent->sent.pushes);
+	err_set(err, -EIO, "%" PRIu64 " of %" PRIu64 " profiles were not%s pushed", missing,
+		missing + sent->sent.pushes,
+		missing == sent->unclear.pushes ? ", as far as is known," : "");
 	if (sent->trouble.code)
 		err_why(err, "%s", sent->trouble.what);
 	return err_exit(err, EXIT_PARTLY);

@@ -59,6 +59,7 @@ struct stat_job {
 	const struct stat_writer *writer;
 	struct counting counting;
 	struct stat_view view;
+	int signals;
 	uint64_t next_interval_ns; /* UINT64_MAX: there are none */
 };
 
@@ -103,7 +104,7 @@ static uint64_t stat_wait_ns(const struct stat_job *self, uint64_t end_ns)
 	return MIN(wait_ns, counting_look_wait_ns(&self->counting));
 }
 
-static enum ending stat_await(struct stat_job *self, int signals)
+static enum ending stat_await(struct stat_job *self)
 {
 	uint64_t duration_ns = self->values->duration_ns;
 	uint64_t end_ns =
@@ -115,7 +116,7 @@ static enum ending stat_await(struct stat_job *self, int signals)
 
 		if (!alive)
 			return ENDING_EXIT;
-		ending = ending_wait(signals, alive->pidfd, stat_wait_ns(self, end_ns));
+		ending = ending_wait(self->signals, alive->pidfd, stat_wait_ns(self, end_ns));
 		if (ending == ENDING_EXIT)
 			alive->has_ended = true;
 		else if (ending != ENDING_DURATION)
@@ -150,16 +151,13 @@ static int stat_judge(const struct stat_view *view, struct err *err)
 
 static int stat_count(struct stat_job *self, struct err *err)
 {
-	CLEANUP(close) int signals = ending_prepare(err);
 	enum ending ending;
 
-	if (signals < 0)
-		return signals;
 	counting_start(&self->counting);
 	if (self->values->interval_ns)
 		self->next_interval_ns = self->counting.begin_ns + self->values->interval_ns;
 	self->writer->begin(&self->view, self->values->duration_ns);
-	ending = stat_await(self, signals);
+	ending = stat_await(self);
 	counting_stop(&self->counting);
 	if (self->view.devices && counter_watch_stop(self->view.devices, err))
 		return err->code;
@@ -217,8 +215,12 @@ static int stat_begin_devices(struct stat_job *self, struct counter_choice *choi
 static int stat_run_choice(const struct stat_values *values, struct counter_choice *choice,
 			   const struct counting_options *options, struct err *err)
 {
-	struct stat_job job = { .values = values, .next_interval_ns = UINT64_MAX };
-	int r = counting_open(&job.counting, options, err);
+	/* Before anything is started that may take its time. */
+	CLEANUP(close) int signals = ending_prepare(err);
+	struct stat_job job = { .values = values,
+				.signals = signals,
+				.next_interval_ns = UINT64_MAX };
+	int r = signals < 0 ? signals : counting_open(&job.counting, options, err);
 
 	if (r)
 		return r;
@@ -254,6 +256,13 @@ static int stat_run_values(const struct stat_values *values, const pid_t *pids, 
 	return r;
 }
 
+static int stat_list_metrics(bool is_json, struct err *err)
+{
+	CLEANUP(close) int signals = ending_prepare(err);
+
+	return signals < 0 ? signals : stat_list_pm(is_json, err);
+}
+
 static int stat_check(const struct stat_values *values, struct err *err)
 {
 	if (values->is_json && values->is_csv)
@@ -278,7 +287,7 @@ static enum exit_code stat_run(char **argv)
 	if (!r && values.is_list && (operands || values.pids.count))
 		r = report_surplus(operands ? argv[0] : values.pids.items[0], &err);
 	else if (!r && values.is_list && stat_pm_metrics(&values))
-		r = stat_list_pm(values.is_json, &err);
+		r = stat_list_metrics(values.is_json, &err);
 	else if (!r && values.is_list)
 		stat_list(values.is_json);
 	else if (!r)

@@ -226,11 +226,11 @@ int output_begin_new(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-static int make_folder(const char *path, struct err *err)
+static int make_folder(const char *path, mode_t mode, struct err *err)
 {
 	struct stat present;
 
-	if (mkdir(path, 0777) < 0 && errno != EEXIST)
+	if (mkdir(path, mode) < 0 && errno != EEXIST)
 		return err_set(err, -errno, "make the folder '%s': %s", path, strerror(errno));
 	if (stat(path, &present) == 0 && !S_ISDIR(present.st_mode))
 		return err_set(err, -ENOTDIR, "'%s' exists and is no folder", path);
@@ -246,9 +246,26 @@ int output_make_folders(const char *path, struct err *err)
 		return err_set(err, -ENOMEM, "make folders for '%s': no memory", path);
 	for (char *slash = folder; !r && (slash = strchr(slash + 1, '/'));) {
 		*slash = '\0';
-		r = make_folder(folder, err);
+		r = make_folder(folder, 0777, err);
 		*slash = '/';
 	}
+	free(folder);
+	return r;
+}
+
+int output_make_private_folder(const char *path, struct err *err)
+{
+	size_t length = strlen(path);
+	char *folder = strdup(path);
+	int r;
+
+	if (!folder)
+		return err_set(err, -ENOMEM, "make the folder '%s': no memory", path);
+	while (length > 1 && folder[length - 1] == '/')
+		folder[--length] = '\0';
+	r = output_make_folders(folder, err);
+	if (!r)
+		r = make_folder(folder, 0700, err);
 	free(folder);
 	return r;
 }

@@ -71,3 +71,5 @@ int output_begin_new(const char *path) MUST_CHECK;
 /* The folders that a file of this name would lie in, those that are missing made.  -ENOTDIR when
  * something else is in the way. */
 int output_make_folders(const char *path, struct err *err) MUST_CHECK;
+/* A folder and those above it; where it is new, it is its owner's alone. */
+int output_make_private_folder(const char *path, struct err *err) MUST_CHECK;

@@ -12,6 +12,8 @@
 #include "host/core/room.h"
 #include "host/core/text/text.h"
 
+#define INDEX_END 65536u /* no machine has as many */
+
 static struct agent *agents_add(struct agents *agents, uint64_t number)
 {
 	if (make_room(&agents->items, agents->count, &agents->room, sizeof(*agents->items)))
@@ -45,6 +47,14 @@ static void agent_take_property(struct agent *agent, struct text line)
 		}
 }
 
+static void take_index(struct agent *agent, struct text line)
+{
+	uint64_t index;
+
+	agent->has_index = text_take_number(&line, 10, &index) && index < INDEX_END;
+	agent->type_index = agent->has_index ? (uint32_t)index : 0;
+}
+
 static void take_line(struct agent *agent, struct text line)
 {
 	const struct {
@@ -57,6 +67,10 @@ static void take_line(struct agent *agent, struct text line)
 
 	if (text_take_prefix(&line, "type=")) {
 		agent->is_cpu = text_equals(line, "cpu");
+		return;
+	}
+	if (text_take_prefix(&line, "index=")) {
+		take_index(agent, line);
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
@@ -104,16 +118,19 @@ static int by_number(const void *left, const void *right)
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* Gives it its index among those of its type; 0 or -ENOMEM. */
+/* Gives it an index among those of its type where it has none; 0 or -ENOMEM. */
 static int agents_enter(struct agents *agents, struct agent *agent)
 {
+	uint32_t *next = agent->is_cpu ? &agents->cpus : &agents->gpus;
 	bool is_new;
 	struct table_entry *entry = table_make(&agents->by_number, agent->number, 0, &is_new);
 
 	if (!entry)
 		return -ENOMEM;
 	entry->value = (uint64_t)(agent - agents->items) + 1;
-	agent->type_index = agent->is_cpu ? agents->cpus++ : agents->gpus++;
+	if (!agent->has_index)
+		agent->type_index = *next;
+	*next = MAX(*next, agent->type_index + 1);
 	return 0;
 }
 

@@ -32,7 +32,8 @@ struct agent_dimensions {
 struct agent {
 	uint64_t number;
 	bool is_cpu;
-	uint32_t type_index; /* among those of its type */
+	uint32_t type_index; /* among those of its type: as it was told, else as it comes */
+	bool has_index;
 	char name[AGENT_TEXT_MAX], vendor[AGENT_TEXT_MAX], product[AGENT_TEXT_MAX],
 		model[AGENT_TEXT_MAX];
 	uint64_t properties[AGENT_PROPERTIES]; /* 0: not known */
@@ -43,7 +44,7 @@ struct agents {
 	struct agent *items; /* by number, those that were found later last */
 	size_t count, room;
 	struct table by_number; /* (number, 0): index and one */
-	uint32_t cpus, gpus;
+	uint32_t cpus, gpus;    /* the next index of each type */
 };
 
 /* Those that the process has names for.  0 or -ENOMEM. */

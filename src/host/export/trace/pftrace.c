@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
+#include "host/counters/amd/expression.h"
 #include "host/export/exporter.h"
 #include "host/export/proto.h"
 #include "host/export/trace/gauges.h"

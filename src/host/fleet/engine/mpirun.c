@@ -111,7 +111,7 @@ static int early_refuse(pid_t pid, struct err *err)
 static int mpirun_plan(struct fleet_plan *ret, const struct fleet_who *who, struct err *err)
 {
 	pid_t pid;
-	int r = text_parse_pid(who->mpirun, &pid);
+	int table, r = text_parse_pid(who->mpirun, &pid);
 
 	if (r) {
 		err_set(err, r, "'%s' is no process number", who->mpirun);
@@ -121,14 +121,15 @@ static int mpirun_plan(struct fleet_plan *ret, const struct fleet_who *who, stru
 		ret->title = NULL;
 		return err_set(err, -ENOMEM, "ranks: no memory");
 	}
-	r = table_plan(ret, pid, err);
-	if (r == -ENOENT && !ret->node_count) {
-		*err = (struct err){ 0 };
-		r = hydra_plan(ret, pid, err);
-	}
-	if (r == -ENODATA)
-		return early_refuse(pid, err);
-	return r == -ENOENT ? launcher_refuse(pid, err) : r;
+	table = table_plan(ret, pid, err);
+	if (table != -ENOENT && table != -ENODATA)
+		return table;
+	/* Some builds of hydra have such a list, too, and do not fill it in. */
+	*err = (struct err){ 0 };
+	r = hydra_plan(ret, pid, err);
+	if (r != -ENOENT)
+		return r;
+	return table == -ENODATA ? early_refuse(pid, err) : launcher_refuse(pid, err);
 }
 
 const struct engine engine_mpirun = {

@@ -77,10 +77,12 @@ int proctable_read(pid_t pid, struct proctable_entry **ret, size_t *ret_count, s
 	int r;
 
 	if (memory < 0) {
+		if (memory == -ENOENT || memory == -ESRCH) {
+			err_set(err, -ESRCH, "there is no process %d", pid);
+			return err_exit(err, EXIT_NO_PROCESS);
+		}
 		err_set(err, memory, "the memory of %d may not be read: %s", pid,
 			strerror(-memory));
-		if (memory == -ENOENT || memory == -ESRCH)
-			return err_exit(err, EXIT_NO_PROCESS);
 		err_fix(err, "run limpet as the user who started it, or as root");
 		return err_exit(err, EXIT_NOT_PERMITTED);
 	}

@@ -15,6 +15,6 @@ struct proctable_entry {
 };
 
 /* By rank; the caller's to free.  -ENOENT: it has no such list; -ENODATA: nothing is in it
- * yet.  -EACCES: its memory may not be read. */
+ * yet.  -EACCES: its memory may not be read; -ESRCH: there is no such process. */
 int proctable_read(pid_t pid, struct proctable_entry **ret, size_t *ret_count,
 		   struct err *err) MUST_CHECK;

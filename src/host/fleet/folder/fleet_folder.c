@@ -10,6 +10,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -39,57 +41,105 @@ static bool is_entry(const struct dirent *entry)
 }
 
 /* Whoever owns a folder can put other files in the place of ours. */
-static int owner_check(DIR *folder, const char *path, struct err *err)
+static int stranger_refuse(const char *path, const char *what, struct err *err)
 {
-	struct stat present;
-
-	if (fstat(dirfd(folder), &present))
-		return err_set(err, -errno, "'%s': %s", path, strerror(errno));
-	if (!present.st_uid || present.st_uid == geteuid())
-		return 0;
-	err_set(err, -EPERM, "the folder '%s' is another user's", path);
+	err_set(err, -EPERM, "the folder '%s' is %s", path, what);
 	err_why(err, "its owner could exchange the recordings");
 	err_fix(err, "-o with a name that is not there yet");
 	return err_exit(err, EXIT_USAGE);
 }
 
-static int empty_check(const char *path, struct err *err)
+static bool is_ours(const struct stat *present)
 {
-	DIR *folder = opendir(path);
-	const struct dirent *entry = NULL;
-	int r;
+	return !present->st_uid || present->st_uid == geteuid();
+}
 
-	if (!folder)
-		return err_set(err, -errno, "open '%s': %s", path, strerror(errno));
+static int owner_check(int folder, const char *path, struct err *err)
+{
+	struct stat present;
+
+	if (fstat(folder, &present))
+		return err_set(err, -errno, "'%s': %s", path, strerror(errno));
+	return is_ours(&present) ? 0 : stranger_refuse(path, "another user's", err);
+}
+
+static int empty_check(DIR *folder, const char *path, struct err *err)
+{
+	const struct dirent *entry;
+
 	while ((entry = readdir(folder)) && !is_entry(entry))
 		;
-	r = entry ? 0 : owner_check(folder, path, err);
-	closedir(folder);
 	if (!entry)
-		return r;
+		return 0;
 	err_set(err, -EEXIST, "the folder '%s' is not empty", path);
 	err_why(err, "recordings of one fleet have a folder of their own");
 	err_fix(err, "-o with another name");
 	return err_exit(err, EXIT_USAGE);
 }
 
+/* A link is followed where it is one's own: another user's may lead elsewhere a moment later. */
+static int folder_open(const char *path, DIR **ret, struct err *err)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+	CLEANUP(close) int fd = open(path, flags | O_NOFOLLOW);
+	struct stat link;
+
+	if (fd < 0 && !lstat(path, &link) && S_ISLNK(link.st_mode)) {
+		if (!is_ours(&link))
+			return stranger_refuse(path, "behind another user's link", err);
+		fd = open(path, flags);
+	}
+	*ret = fd < 0 ? NULL : fdopendir(fd);
+	if (!*ret)
+		return err_set(err, -errno, "open '%s': %s", path, strerror(errno));
+	(void)!TAKE_FD(fd);
+	return 0;
+}
+
+/* Where that is which was looked at, whatever its name leads to by now; the caller's to free. */
+static int folder_locate(DIR *folder, const char *path, char **ret, struct err *err)
+{
+	char self[64], found[PATH_MAX];
+	ssize_t size;
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", dirfd(folder));
+	size = readlink(self, found, sizeof(found));
+	if (size < 0 || size == (ssize_t)sizeof(found))
+		return err_set(err, size < 0 ? -errno : -ENAMETOOLONG,
+			       "'%s': where it is cannot be read", path);
+	*ret = strndup(found, (size_t)size);
+	return *ret ? 0 : err_set(err, -ENOMEM, "no memory");
+}
+
+static int folder_check(const char *path, char **ret, struct err *err)
+{
+	DIR *folder = NULL;
+	int r = folder_open(path, &folder, err);
+
+	if (!folder)
+		return r;
+	r = empty_check(folder, path, err);
+	if (!r)
+		r = owner_check(dirfd(folder), path, err);
+	if (!r)
+		r = folder_locate(folder, path, ret, err);
+	closedir(folder);
+	return r;
+}
+
 int fleet_folder_make(struct fleet_folder *ret, const char *path, const char *version,
 		      const char *options, struct err *err)
 {
-	CLEANUP(free) char *first = fleet_folder_path(path, "fleet.json");
 	const struct fleet nothing = { .title = (char *)(uintptr_t) "" };
 	struct fleet_folder folder = { .version = version,
 				       .options = options,
 				       .begin_ns = clock_read_ns(CLOCK_REALTIME) };
-	int r = first ? output_make_folders(first, err) : err_set(err, -ENOMEM, "no memory");
+	int r = output_make_private_folder(path, err);
 
 	if (!r)
-		r = empty_check(path, err);
+		r = folder_check(path, &folder.path, err);
 	if (r)
 		return r;
-	folder.path = realpath(path, NULL);
-	if (!folder.path)
-		return err_set(err, -errno, "'%s': %s", path, strerror(errno));
 	mark_make(folder.mark);
 	r = fleet_folder_write(&folder, &nothing, /* is_whole */ false, err);
 	if (r)

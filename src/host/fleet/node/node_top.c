@@ -177,7 +177,10 @@ static int tick_make(struct node_ticker *self)
 	r = live_read_around(self->source.live, self->from_ns, tick_read, self);
 	spreads_sort(&self->spreads);
 	if (!r) {
+		/* Home may be stopped and not read: that is no hanging rank. */
+		atomic_store(&self->busy_ns, 0);
 		node_ticker_tell(self);
+		atomic_store(&self->busy_ns, now_ns());
 		self->is_second_told |= self->window_ns >= TICK_NS;
 	}
 	spreads_done(&self->spreads);
@@ -299,9 +302,12 @@ static bool ticks_watch(struct node_ticker *self)
 	struct node *node = self->source.node;
 	struct rank_queue *queue;
 	eventfd_t ignored;
+	int r = rank_queue_start(&queue, 1, UINT64_MAX, ticks_work, self);
 
-	if (rank_queue_start(&queue, 1, UINT64_MAX, ticks_work, self))
-		return false;
+	if (r) {
+		err_set(&self->source.err, r, "top: no thread: %s", strerror(-r));
+		return true;
+	}
 	while (rank_queue_look(queue)) {
 		uint64_t busy_ns = atomic_load(&self->busy_ns);
 

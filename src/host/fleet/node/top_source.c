@@ -6,6 +6,7 @@
 
 #include "host/core/text/print.h"
 #include "host/process/stat.h"
+#include "host/process/status.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -309,15 +310,25 @@ int top_source_set_rate(struct top_source *self, unsigned hz, struct err *err)
 	return 0;
 }
 
+/* Where only its first thread has ended, the others go on. */
+static bool process_is_over(pid_t pid, char state)
+{
+	struct process_status status;
+	struct err ignored = { 0 };
+
+	if (state != 'Z' && state != 'X')
+		return false;
+	return status_read(pid, pid, &status, &ignored) || status.threads < 2;
+}
+
 /* Ended, or another process of the same number. */
 static bool rank_has_ended(const struct top_source *self, size_t index)
 {
+	pid_t pid = self->node->ranks.items[index].pid;
 	struct process_stat stat;
 	struct err ignored = { 0 };
 
-	if (stat_read(self->node->ranks.items[index].pid, 0, &stat, &ignored))
-		return true;
-	return stat.state == 'Z' || stat.state == 'X' ||
+	return stat_read(pid, 0, &stat, &ignored) || process_is_over(pid, stat.state) ||
 	       stat.start_tick != self->start_ticks[index];
 }
 

@@ -141,6 +141,7 @@ static int node_merge(struct top_view *view, const struct node_picture *picture,
 	view->heard_count++;
 	view->samples += top.samples;
 	view->lost += top.lost;
+	view->window_ns = MAX(view->window_ns, MIN(top.window_ns, TOP_WINDOW_NS));
 	view->other_ns += per_second(top.other_ns, &top);
 	view->least_hz = view->least_hz ? MIN(view->least_hz, top.hz) : top.hz;
 	cost_merge(view, &top, node);

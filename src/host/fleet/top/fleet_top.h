@@ -37,9 +37,10 @@ struct top_view {
 	struct spreads functions;    /* sorted; ranks are those of the fleet, by their indexes */
 	struct top_view_rank *ranks; /* those that run most first */
 	size_t rank_count;
-	uint64_t samples, lost, other_ns;
-	bool *is_heard;     /* by node: it has told something lately */
-	size_t heard_count; /* of those that have */
+	uint64_t samples, lost, other_ns; /* lost: since each node began */
+	uint64_t window_ns;               /* of the samples, where it is longest */
+	bool *is_heard;                   /* by node: it has told something lately */
+	size_t heard_count;               /* of those that have */
 	uint32_t least_hz;
 	double own_share;     /* of a processor, that limpet takes on the node where it is most */
 	uint32_t costly_node; /* that one; NODE_NONE: nobody has told yet */

@@ -8,6 +8,7 @@
 #include "host/core/text/foreign.h"
 #include "host/core/text/path.h"
 #include "host/process/process.h"
+#include "host/session/trace.h"
 #include "host/ui/answers/verdict.h"
 
 #include <errno.h>

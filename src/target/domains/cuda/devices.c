@@ -37,11 +37,20 @@ static size_t add_attribute(const struct cuda_driver *driver, int device, char *
 	return text_add_number(text, TEXT_ROOM, at, (unsigned long)value);
 }
 
+/* Which one it is, as CUDA counts: a process may use any of them, and tells of no other. */
+static size_t device_begin(char *text, uint32_t ordinal)
+{
+	size_t at = text_add(text, TEXT_ROOM, 0, "type=gpu\nindex=");
+
+	at = text_add_number(text, TEXT_ROOM, at, ordinal);
+	return text_add(text, TEXT_ROOM, at, "\nvendor=NVIDIA\nname=");
+}
+
 static void device_describe(const struct cuda_driver *driver, int ordinal, char *text)
 {
 	char name[NAME_ROOM] = "";
 	int device = 0;
-	size_t at = text_add(text, TEXT_ROOM, 0, "type=gpu\nvendor=NVIDIA\nname=");
+	size_t at = device_begin(text, (uint32_t)ordinal);
 
 	if (driver->device(&device, ordinal) ||
 	    driver->device_name(name, (int)sizeof(name), device))
@@ -69,14 +78,24 @@ static bool is_told(uint32_t *slot)
 	return __atomic_exchange_n(slot, writers_session(), __ATOMIC_RELAXED) == writers_session();
 }
 
+static bool device_tell(struct writer *writer, uint32_t slot)
+{
+	char plain[TEXT_ROOM];
+	const char *text = texts[slot];
+
+	if (!text[0]) {
+		text_add(plain, sizeof(plain), device_begin(plain, slot), "\n");
+		text = plain;
+	}
+	return writer_name(writer, NAME_DEVICE, CUDA_NUMBERS_FROM + slot, text, text_length(text));
+}
+
 uint64_t cuda_device(struct writer *writer, uint32_t ordinal)
 {
 	uint32_t slot = MIN(ordinal, DEVICES_MAX - 1);
-	const char *text = texts[slot][0] ? texts[slot] : "type=gpu\nvendor=NVIDIA\nname=\n";
 
 	work_name(writer, NAME_DEVICE, 0, "type=cpu\nname=host\n");
-	if (!is_told(&told[slot]) &&
-	    !writer_name(writer, NAME_DEVICE, CUDA_NUMBERS_FROM + slot, text, text_length(text)))
+	if (!is_told(&told[slot]) && !device_tell(writer, slot))
 		__atomic_store_n(&told[slot], 0, __ATOMIC_RELAXED);
 	return CUDA_NUMBERS_FROM + slot;
 }

@@ -106,7 +106,7 @@ export class Chosen {
 		this.refusal.dataset["key"] = key;
 		this.refusal.hidden = !why;
 		this.refusal.replaceChildren(h("p", {}, clean(why)),
-			fix ? h("p", { class: "fix" }, h("code", {}, clean(fix)), copyButton("Copy", () => fix)) : "");
+			...fix.split("\n").filter(Boolean).map(line => h("p", { class: "fix" }, h("code", {}, clean(line)), copyButton("Copy", () => line))));
 	}
 
 	private wish(isSampling: boolean): Wish {

@@ -193,7 +193,7 @@ static void set_ring(struct counter_set *set, void *data)
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (!doorbell || __atomic_load_n(&set->key->doorbell, __ATOMIC_RELAXED) != doorbell)
 		return;
-	if (set->state != SET_TAKEN || !set->is_under_way)
+	if (set->state != SET_TAKEN || set->work != WORK_DEVICE)
 		return;
 	__atomic_fetch_add(&ringing, 1, __ATOMIC_SEQ_CST);
 	if (hsa_queue_of(doorbell))
@@ -225,7 +225,8 @@ void counters_queue_leaves(const struct hsa_queue *queue)
 
 static void set_count(struct counter_set *set, void *data)
 {
-	*(uint32_t *)data += set->state == SET_TAKEN && set->is_under_way;
+	*(uint32_t *)data += set->state == SET_TAKEN &&
+			     __atomic_load_n(&set->work, __ATOMIC_ACQUIRE) != WORK_NONE;
 }
 
 static void set_abandon_it(struct counter_set *set, void *data)

@@ -355,7 +355,7 @@ static void set_forget(struct counter_set *set, void *data)
 	(void)data;
 	packets_drop(set);
 	set->key->doorbell = set->signal = 0;
-	set->is_under_way = 0;
+	set->work = WORK_NONE;
 	__atomic_store_n(&set->state, SET_EMPTY, __ATOMIC_RELEASE);
 }
 

@@ -19,8 +19,15 @@ enum set_state {
 	SET_EMPTY,
 	SET_FREE,
 	SET_TAKEN,
-	SET_ABANDONED, /* its session is over, and the device has not done it */
-	SET_STALE,     /* it has by now: to be given back with the next session */
+	SET_ABANDONED, /* its session is over, and somebody is at it (enum set_work) */
+	SET_STALE,     /* nobody is any more: to be given back with the next session */
+};
+
+/* Who is at its packets, and at the memory that they write. */
+enum set_work {
+	WORK_NONE,
+	WORK_DEVICE,  /* they are in a queue, and not done */
+	WORK_READING, /* they are: a thread of the runtime's reads what came of it */
 };
 
 /* What is there of a kernel that is counted. */
@@ -35,17 +42,19 @@ struct set_key {
 	uint64_t doorbell, index; /* its queue, 0: none, and the program's packet */
 };
 
+enum set_listing { LISTED_NOT, LISTED = -1 };
+
 struct counter_set {
-	uint32_t state;        /* enum set_state; whoever takes it owns the rest */
-	uint32_t parts;        /* enum set_part, or'ed */
-	uint64_t signal;       /* of its read, kept; 0: none was made yet */
-	uint32_t is_under_way; /* its packets are in a queue, and not read */
+	uint32_t state;  /* enum set_state; whoever takes it owns the rest */
+	uint32_t parts;  /* enum set_part, or'ed */
+	uint64_t signal; /* of its read, kept; 0: none was made yet */
+	uint32_t work;   /* enum set_work */
 	struct set_key *key;
 	uint64_t handle;
 	struct pmc_packets packets;
 	void *memory[PACKET_MEMORY_MAX]; /* of its packets, and of what they write */
 	uint32_t memory_count;
-	uint32_t is_listed; /* by aqlprofile */
+	int32_t listed; /* by aqlprofile: enum set_listing, or the thread that makes it */
 	struct counting_device *device;
 	uint64_t *values; /* VALUES_MAX */
 	uint32_t value_count;

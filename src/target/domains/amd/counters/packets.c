@@ -62,14 +62,21 @@ static int memory_allocate(void **ret, uint64_t size, uint32_t flags, void *data
 	return r;
 }
 
+/* Does this thread make the set, and fail, or is the set no longer ours? */
+static bool is_expected(const struct counter_set *set)
+{
+	int32_t listed = __atomic_load_n(&set->listed, __ATOMIC_ACQUIRE);
+
+	return listed == LISTED_NOT || listed == (int32_t)raw0(SYS_gettid);
+}
+
 /* Frees nothing.  Threads that are in the list have to be out of it before it is gone. */
 static void memory_notice(void *memory, void *data)
 {
-	const struct counter_set *set = data;
 	struct patience patience = { 0, 0 };
 
 	(void)memory;
-	if (!__atomic_load_n(&set->is_listed, __ATOMIC_ACQUIRE) || raw0(SYS_getpid) != user ||
+	if (is_expected(data) || raw0(SYS_getpid) != user ||
 	    __atomic_exchange_n(&is_over, 1, __ATOMIC_SEQ_CST))
 		return;
 	while (__atomic_load_n(&inside, __ATOMIC_SEQ_CST) &&
@@ -97,9 +104,11 @@ bool packets_make(struct counter_set *set, struct pmc_profile profile)
 	if (!list_enter())
 		return false;
 	set->memory_count = 0;
+	/* Before it is in the list, which may end while it is made. */
+	__atomic_store_n(&set->listed, (int32_t)raw0(SYS_gettid), __ATOMIC_RELEASE);
 	is_made = !library->create(&set->handle, &set->packets, profile, memory_allocate,
 				   memory_notice, memory_copy, set);
-	__atomic_store_n(&set->is_listed, is_made, __ATOMIC_RELEASE);
+	__atomic_store_n(&set->listed, is_made ? LISTED : LISTED_NOT, __ATOMIC_RELEASE);
 	list_leave();
 	if (!is_made)
 		memory_free(set);
@@ -110,7 +119,7 @@ static bool set_take_out(struct counter_set *set)
 {
 	if (!list_enter())
 		return false;
-	__atomic_store_n(&set->is_listed, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&set->listed, LISTED_NOT, __ATOMIC_RELEASE);
 	library->give_back(set->handle);
 	list_leave();
 	return true;

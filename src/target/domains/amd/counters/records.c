@@ -65,7 +65,9 @@ void counter_record_write(const struct counter_set *set)
 	if (!writer)
 		return;
 	agents_name(writer, command->device);
-	has_counts = set->parts & PART_COUNTS && is_whole(writer, set, ARRAY_SIZE(values));
+	/* Acquire: another thread may have read them just now. */
+	has_counts = __atomic_load_n(&set->parts, __ATOMIC_ACQUIRE) & PART_COUNTS &&
+		     is_whole(writer, set, ARRAY_SIZE(values));
 	if (!has_counts)
 		values[ARRAY_SIZE(values) - 1] |= COUNTER_INCOMPLETE;
 	if (work_write(writer, DOMAIN_COUNTER, is_timed ? set->begin : set->asked,

@@ -97,7 +97,7 @@ void set_begin(struct counter_set *set, const struct known_queue *known, uint64_
 	set->is_kernel = set->is_gone = false;
 	set->plain_turn = turns_of_others(device, known);
 	set->is_mixed = open > __atomic_load_n(&known->has_plain, __ATOMIC_RELAXED);
-	__atomic_store_n(&set->is_under_way, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&set->work, WORK_DEVICE, __ATOMIC_RELAXED);
 	__atomic_store_n(&set->key->index, first + 1, __ATOMIC_RELAXED);
 	/* Release: from now on it is found. */
 	__atomic_store_n(&set->key->doorbell, known->doorbell, __ATOMIC_RELEASE);
@@ -134,30 +134,49 @@ static bool signal_leave(struct counter_set *set)
 	return false;
 }
 
+static bool work_change(struct counter_set *set, uint32_t from, uint32_t to)
+{
+	/* Sequential: pairs with set_abandon(). */
+	return __atomic_compare_exchange_n(&set->work, &from, to, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
+}
+
+/* Nobody is at it any more: its memory may go. */
+static void set_spoil(struct counter_set *set)
+{
+	uint32_t is_abandoned = SET_ABANDONED;
+
+	(void)__atomic_compare_exchange_n(&set->state, &is_abandoned, SET_STALE, false,
+					  __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
 /* The device has read its counters.  True: the runtime goes on watching the signal. */
 static bool on_read(int64_t value, void *data)
 {
 	struct counter_set *set = data;
+	bool is_abandoned;
 
 	(void)value;
-	/* Sequential: pairs with set_abandon(). */
-	if (!__atomic_exchange_n(&set->is_under_way, 0, __ATOMIC_SEQ_CST))
+	if (!work_change(set, WORK_DEVICE, WORK_READING))
 		return signal_leave(set);
-	if (__atomic_load_n(&set->state, __ATOMIC_SEQ_CST) == SET_ABANDONED) {
+	is_abandoned = __atomic_load_n(&set->state, __ATOMIC_SEQ_CST) == SET_ABANDONED;
+	if (is_abandoned) {
 		(void)signal_leave(set);
-		__atomic_store_n(&set->state, SET_STALE, __ATOMIC_RELEASE);
-		return false;
+	} else {
+		/* Before the set is another kernel's. */
+		hsa_calls.signal_store(set->signal, 1);
+		set_read(set);
 	}
-	/* Before the set is another kernel's. */
-	hsa_calls.signal_store(set->signal, 1);
-	set_read(set);
-	return true;
+	/* Where it is not another's by now. */
+	if (work_change(set, WORK_READING, WORK_NONE))
+		set_spoil(set);
+	return !is_abandoned;
 }
 
 void set_lose(struct counter_set *set)
 {
 	/* The device may have read it, and its signal be about to call. */
-	if (!__atomic_load_n(&set->is_under_way, __ATOMIC_ACQUIRE) ||
+	if (__atomic_load_n(&set->work, __ATOMIC_ACQUIRE) != WORK_DEVICE ||
 	    hsa_calls.signal_load(set->signal) != 1)
 		return;
 	set->is_gone = true;
@@ -179,6 +198,6 @@ void set_abandon(struct counter_set *set)
 	/* Sequential: pairs with on_read(). */
 	if (__atomic_compare_exchange_n(&set->state, &is_taken, SET_ABANDONED, false,
 					__ATOMIC_SEQ_CST, __ATOMIC_RELAXED) &&
-	    !__atomic_load_n(&set->is_under_way, __ATOMIC_SEQ_CST))
-		__atomic_store_n(&set->state, SET_STALE, __ATOMIC_RELEASE);
+	    __atomic_load_n(&set->work, __ATOMIC_SEQ_CST) == WORK_NONE)
+		set_spoil(set);
 }

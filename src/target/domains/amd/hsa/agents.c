@@ -22,6 +22,7 @@
 #define INFO_DEVICE  17u
 #define INFO_NODE    0xa004u /* of the driver */
 #define INFO_PRODUCT 0xa009u
+#define KINDS        2u /* of agents that are counted: 0 processors, 1 GPUs */
 #define LETTERS      64u
 
 #define DEVICES_MAX 128u
@@ -38,6 +39,7 @@ struct functions {
 	iterate_agents *agents;
 	agent_info *info;
 	iterate_pools *pools, *regions;
+	uint32_t counts[KINDS]; /* of agents, by kind, so far */
 };
 
 static char texts[DEVICES_MAX][TEXT_MAX];
@@ -74,8 +76,17 @@ static void add_line(char *text, const char *key, const char *value)
 	text_add(text, TEXT_MAX, text_length(text), "\n");
 }
 
-static void agent_describe(const struct functions *functions, uint64_t agent, uint32_t kind,
-			   char *text)
+/* Which one of its kind it is, as HSA counts: records tell of those alone that are used. */
+static void add_index(struct functions *functions, uint32_t kind, char *text)
+{
+	if (kind >= KINDS)
+		return;
+	text_add(text, TEXT_MAX, text_length(text), "index=");
+	text_add_number(text, TEXT_MAX, text_length(text), functions->counts[kind]++);
+	text_add(text, TEXT_MAX, text_length(text), "\n");
+}
+
+static void agent_describe(struct functions *functions, uint64_t agent, uint32_t kind, char *text)
 {
 	static const struct {
 		const char *key;
@@ -86,6 +97,7 @@ static void agent_describe(const struct functions *functions, uint64_t agent, ui
 
 	text[0] = '\0';
 	add_line(text, "type=", kind == 1 ? "gpu" : kind == 0 ? "cpu" : "other");
+	add_index(functions, kind, text);
 	for (unsigned i = 0; i < ARRAY_SIZE(lines); i++) {
 		char value[LETTERS + 1] = "";
 
@@ -127,7 +139,7 @@ static void agent_describe_node(unsigned node, char *text)
 
 static int note_agent(uint64_t agent, void *data)
 {
-	const struct functions *functions = data;
+	struct functions *functions = data;
 	uint32_t kind = 0, node = 0;
 	struct visit visit = { functions, 0 };
 
@@ -153,7 +165,8 @@ void agents_ask(const uint64_t *core, unsigned core_count, const uint64_t *amd_e
 	functions = (struct functions){ (iterate_agents *)core[CORE_ITERATE_AGENTS],
 					(agent_info *)core[CORE_AGENT_INFO],
 					(iterate_pools *)amd_ext[AMD_POOLS],
-					(iterate_pools *)core[CORE_REGIONS] };
+					(iterate_pools *)core[CORE_REGIONS],
+					{ 0 } };
 	if (!functions.agents || !functions.info || !functions.pools || !functions.regions)
 		return;
 	agents_forget();

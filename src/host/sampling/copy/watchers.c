@@ -15,8 +15,7 @@
 #include "host/core/clock.h"
 #include "host/sampling/priority.h"
 
-#define WATCHERS_MAX 128u     /* a machine with more processors does without */
-#define STAY_NS      1000000u /* so long a processor is kept while somebody else is at work */
+#define WATCHERS_MAX 128u /* a machine with more processors does without */
 
 struct watcher {
 	struct watchers *all;
@@ -36,15 +35,14 @@ struct watchers {
 	struct watcher items[WATCHERS_MAX];
 };
 
-/* Before the threads that it watches, as far as it may.  True: none of them runs beside it. */
-static bool come_first(void)
+/* Before the threads that it watches, as far as it may. */
+static void come_first(void)
 {
 	struct priority priority;
 
 	priority_raise(&priority);
 	if (!priority.tid)
 		priority_hurry();
-	return priority.is_realtime;
 }
 
 static void watchers_tell(struct watchers *all, int news)
@@ -54,30 +52,12 @@ static void watchers_tell(struct watchers *all, int news)
 	pthread_cond_signal(&all->has_news);
 }
 
-/* Who slept until it is our turn would leave the processor to the thread that was sampled, and find
- * another stack there. */
-static void lock_and_stay(struct watchers *all)
-{
-	uint64_t end_ns = now_ns() + STAY_NS;
-
-	while (pthread_mutex_trylock(&all->lock)) {
-		if (now_ns() >= end_ns) {
-			pthread_mutex_lock(&all->lock);
-			return;
-		}
-		sched_yield(); /* to others of the same priority: ours */
-	}
-}
-
-static void take_now(struct watchers *all, bool is_first)
+static void take_now(struct watchers *all)
 {
 	uint64_t since = thread_cpu_ns();
 	int r;
 
-	if (is_first)
-		lock_and_stay(all);
-	else
-		pthread_mutex_lock(&all->lock);
+	pthread_mutex_lock(&all->lock);
 	r = all->take ? all->take(all->context) : 0;
 	if (r)
 		watchers_tell(all, r);
@@ -97,8 +77,8 @@ static void *watcher_run(void *context)
 	const struct watcher *self = context;
 	struct pollfd waits[] = { { .fd = self->fd, .events = POLLIN },
 				  { .fd = self->all->end_fd, .events = POLLIN } };
-	bool is_first = come_first();
 
+	come_first();
 	for (;;) {
 		if (poll(waits, ARRAY_SIZE(waits), -1) < 0 && errno != EINTR)
 			break;
@@ -107,7 +87,7 @@ static void *watcher_run(void *context)
 		if (waits[0].revents & ~POLLIN)
 			break;
 		if (waits[0].revents)
-			take_now(self->all, is_first);
+			take_now(self->all);
 	}
 	give_up(self->all);
 	return NULL;

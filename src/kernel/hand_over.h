@@ -7,6 +7,60 @@
 #include "kernel/events.h"
 #include "kernel/walk.h"
 
+/* Frames of the kernel, registers, and pages of the stack. */
+struct raw_record {
+	struct sample sample;
+	__u64 words[KERNEL_FRAMES_MAX +
+		    (sizeof(struct pt_regs) + KERNEL_RAW_PAGES * PAGE_SIZE) / sizeof(__u64)];
+};
+
+_Static_assert(sizeof(struct raw_record) <= 32 << 10, "a processor's part of a map has no more");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct raw_record);
+} raw_scratch SEC(".maps");
+
+/* While the host is behind, others need the room as well. */
+ALWAYS_INLINE int raw_pages(void)
+{
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >
+			       bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE) / 4
+		       ? KERNEL_RAW_PAGES_BEHIND
+		       : KERNEL_RAW_PAGES;
+}
+
+/* Registers and stack as they are, for the host to walk. */
+ALWAYS_INLINE void send_raw(struct walk *walk)
+{
+	__u64 at = walk->sample.kernel_count * sizeof(__u64);
+	__u64 address = REGISTERS_SP(&walk->registers) & ~7ull;
+	__u32 zero = 0, size;
+	struct raw_record *raw = bpf_map_lookup_elem(&raw_scratch, &zero);
+	int pages = raw_pages();
+
+	if (!raw)
+		return;
+	BOUND(at, 1023);
+	raw->sample = walk->sample;
+	bpf_probe_read_kernel(raw->words, at, walk->frames);
+	*(struct pt_regs *)((__u8 *)raw->words + at) = walk->registers;
+	at += sizeof(struct pt_regs);
+	for (int i = 0; i < KERNEL_RAW_PAGES && i < pages; i++) {
+		size = PAGE_SIZE - (address & (PAGE_SIZE - 1));
+		if (at > sizeof(raw->words) - PAGE_SIZE ||
+		    bpf_probe_read_user((__u8 *)raw->words + at, size, (void *)address))
+			break;
+		at += size;
+		address += size;
+	}
+	raw->sample.flags |= KERNEL_RAW;
+	raw->sample.user_count = at / sizeof(__u64) - raw->sample.kernel_count;
+	send(raw, sizeof(raw->sample) + at);
+}
+
 ALWAYS_INLINE void add_rest(struct walk *walk)
 {
 	__u64 at = walk->sample.kernel_count + walk->sample.user_count;
@@ -26,9 +80,11 @@ ALWAYS_INLINE void add_rest(struct walk *walk)
 
 ALWAYS_INLINE void hand_over(struct walk *walk, struct kernel_process *process, struct ids ids)
 {
-	if ((walk->unknown && ask_for_ranges(process, ids, walk->unknown)) || walk->is_for_host)
-		take_raw(walk);
-	else if (walk->sample.end == STACK_UNREADABLE && !walk->seeking)
+	if ((walk->unknown && ask_for_ranges(process, ids, walk->unknown)) || walk->is_for_host) {
+		send_raw(walk);
+		return;
+	}
+	if (walk->sample.end == STACK_UNREADABLE && !walk->seeking)
 		add_rest(walk);
 	send(&walk->sample, record_size(walk));
 }

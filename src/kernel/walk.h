@@ -370,26 +370,3 @@ ALWAYS_INLINE __u64 record_size(const struct walk *walk)
 	BOUND(frames, FRAMES_MASK);
 	return sizeof(struct sample) + frames * sizeof(__u64);
 }
-
-/* Registers and stack as they are, for the host to walk. */
-ALWAYS_INLINE void take_raw(struct walk *walk)
-{
-	__u64 at = walk->sample.kernel_count * sizeof(__u64);
-	__u64 address = REGISTERS_SP(&walk->registers) & ~7ull;
-	__u8 *bytes = (__u8 *)walk->frames;
-	__u32 size;
-
-	BOUND(at, 1023);
-	*(struct pt_regs *)(bytes + at) = walk->registers;
-	at += sizeof(struct pt_regs);
-	for (int i = 0; i < KERNEL_RAW_PAGES; i++) {
-		size = PAGE_SIZE - (address & (PAGE_SIZE - 1));
-		if (at > sizeof(walk->frames) - PAGE_SIZE ||
-		    bpf_probe_read_user(bytes + at, size, (void *)address))
-			break;
-		at += size;
-		address += size;
-	}
-	walk->sample.flags |= KERNEL_RAW;
-	walk->sample.user_count = at / sizeof(__u64) - walk->sample.kernel_count;
-}

@@ -88,7 +88,7 @@ static void read_blobs(const struct java_memory *memory, const struct java_layou
 		must(blobs[i].code_begin >= end && blobs[i].code_end > blobs[i].code_begin);
 		must(blobs[i].code_end <= heap->high);
 		end = blobs[i].code_end;
-		must(!blob_rows_make(&made, memory, layout));
+		must(!blob_rows_make(&made, NULL, memory, layout));
 		check_rows(&made.rows, blobs[i].code_end - blobs[i].code_begin);
 		rows_done(&made.rows);
 	}

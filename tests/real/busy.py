@@ -158,6 +158,30 @@ class OCaml(Compiled):
         super().open()
 
 
+class Ada(Compiled):
+    """Two tasks. The compiler writes beside the source, too."""
+
+    name, source, compiler = "ada", "work.adb", ("gnatmake", "-q", "-O2")
+
+
+class Pascal(Compiled):
+    """The compiler wants its output's name in one word with the option, and writes no unwind rules: gdb guesses there."""
+
+    name, source, is_known_to_gdb = "pascal", "work.pas", False
+
+    def open(self):
+        self.program = str(self.folder / "work")
+        self.build("fpc", "-O2", f"-o{self.program}", f"-FU{self.folder}", PROGRAMS / self.source)
+        Busy.open(self)
+
+
+class SevenZip(Busy):
+    """LZMA with threads and assembly."""
+
+    name, program = "7zip", "7zz"
+    arguments = ("b", "10000", "-mmt2", "-md18")
+
+
 class Gcc(Busy):
     """The compiler itself, again and again on one large file. Parts of it need more of the stack than a copy has at first."""
 
@@ -212,5 +236,6 @@ class Mariadb(Server):
             self.client.wait()
 
 
-BUSY = (Ffmpeg, Lua, LuaJit, Guile, Erlang, R, Prolog, Octave, Sqlite, Xz, Zstd, Openssl, Awk, Gcc, Rust, Fortran, OCaml, Mariadb)
+BUSY = (Ffmpeg, Lua, LuaJit, Guile, Erlang, R, Prolog, Octave, Sqlite, Xz, Zstd, Openssl, Awk, Gcc, Rust, Fortran, OCaml, Ada, Pascal, SevenZip,
+        Mariadb)
 SAMPLED = (*SERVERS, Go, GoStripped, GoWithC, *BUSY)  # also what has no C library to be attached by

@@ -4,7 +4,8 @@
   tests/real/sampling.py [--seconds S] [--stops N] [NAME...]     redis postgres nginx python3 node java ruby php
                                                                  perl go go-stripped go-cgo ffmpeg lua luajit
                                                                  guile erlang r prolog octave sqlite3 xz zstd
-                                                                 openssl awk gcc rust fortran ocaml mariadb;
+                                                                 openssl awk gcc rust fortran ocaml ada pascal
+                                                                 7zip mariadb;
                                                                  all by default
 
 Each is recorded by both samplers with stacks, on and off the processor. Then gdb stops it N times, and both look at

@@ -364,6 +364,19 @@ static void follows_safepoints(void **state)
 	rows_done(&rows);
 }
 
+/* mov rax,[r15+8]; mov rdx,[rbp+8]; call; mov [rbp+8],rax; leave; ret. */
+static void follows_what_runs_in_the_frame_of_another(void **state)
+{
+	struct rows rows = rows_of(
+		CODE_FORWARDED, "49 8b 47 08 48 8b 55 08 e8 00 00 01 00 48 89 45 08 c9 c3", 0, 0);
+
+	(void)state;
+	check_row(&rows, 0, UNWIND_FP, 2, -2);
+	check_row(&rows, 13, UNWIND_FP, 2, -2);
+	check_row(&rows, 18, UNWIND_SP, 1, UNWIND_FP_SAME);
+	rows_done(&rows);
+}
+
 struct image {
 	char *bytes;
 	size_t size;
@@ -432,7 +445,7 @@ static void reads_a_machine(void **state)
 	for (size_t i = 0; i < count; i++) {
 		struct blob_rows made = { .blob = blobs[i] };
 
-		assert_int_equal(blob_rows_make(&made, &memory, &layout), 0);
+		assert_int_equal(blob_rows_make(&made, NULL, &memory, &layout), 0);
 		if (i == 0)
 			check_row(&made.rows, 12, UNWIND_SP, 6, -2);
 		if (i == 2) { /* the interpreter: a bytecode, then an entry */
@@ -442,6 +455,39 @@ static void reads_a_machine(void **state)
 		}
 		rows_done(&made.rows);
 	}
+	free(blobs);
+	free(image.bytes);
+}
+
+/* Until code has settled it is read at each look: most of it is as it was. */
+static void makes_rows_of_what_has_changed_only(void **state)
+{
+	struct image image = load_machine();
+	const struct java_memory memory = { { read_image, &image }, read_pieces };
+	struct java_heap heaps[JAVA_HEAPS_MAX] = { 0 };
+	struct blob_rows first = { 0 }, same = { 0 }, other = { 0 };
+	const struct unwind_row *items;
+	struct java_layout layout;
+	struct java_blob *blobs = NULL;
+	size_t count;
+
+	(void)state;
+	read_layout(&image, &layout, 0);
+	assert_int_equal(java_heaps_read(heaps, &memory, &layout), 1);
+	assert_int_equal(java_blobs_read(&blobs, &count, &memory, &layout, &heaps[0]), 0);
+	first.blob = same.blob = other.blob = blobs[0];
+	assert_int_equal(blob_rows_make(&first, NULL, &memory, &layout), 0);
+	items = first.rows.items;
+	assert_int_equal(blob_rows_make(&same, &first, &memory, &layout), 0);
+	assert_ptr_equal(same.rows.items, items);
+	assert_null(first.rows.items);
+	image.bytes[blobs[0].code_begin - BASE] = (char)0xcc; /* not its prologue */
+	assert_int_equal(blob_rows_make(&other, &same, &memory, &layout), 0);
+	assert_int_not_equal(other.sum, same.sum);
+	assert_non_null(other.rows.items);
+	assert_ptr_equal(same.rows.items, items);
+	rows_done(&same.rows);
+	rows_done(&other.rows);
 	free(blobs);
 	free(image.bytes);
 }
@@ -481,7 +527,9 @@ int main(void)
 		cmocka_unit_test(follows_adapters),
 		cmocka_unit_test(follows_the_interpreter),
 		cmocka_unit_test(follows_safepoints),
+		cmocka_unit_test(follows_what_runs_in_the_frame_of_another),
 		cmocka_unit_test(reads_a_machine),
+		cmocka_unit_test(makes_rows_of_what_has_changed_only),
 		cmocka_unit_test(names_what_is_missing),
 	};
 

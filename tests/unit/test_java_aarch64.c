@@ -222,6 +222,26 @@ static void follows_safepoints(void **state)
 	check(6, IN_LR, 0, SAME);
 }
 
+/* It is jumped to by routines that have saved all registers, and ends their call. */
+static void follows_what_runs_in_the_frame_of_another(void **state)
+{
+	static const uint32_t words[] = {
+		0xf9400780, /* ldr x0, [x28, #8] */
+		0xf94007a3, /* ldr x3, [x29, #8] */
+		CALL_X8,    /* 2 */
+		0xf90007a0, /* str x0, [x29, #8] */
+		0x910103ff, /* 4: add sp, sp, #64, that it has not taken */
+		SP_IS_FP,   POP, RET,
+	};
+
+	(void)state;
+	follow(CODE_FORWARDED, words, ARRAY_SIZE(words), 0, 0);
+	check(0, UNWIND_FP, 2, -2);
+	check(3, UNWIND_FP, 2, -2);
+	check(5, UNWIND_FP, 2, -2);
+	check(7, IN_LR, 0, SAME);
+}
+
 /* It takes frames away and makes others. */
 static void follows_what_replaces_frames(void **state)
 {
@@ -299,6 +319,7 @@ int main(void)
 		cmocka_unit_test(follows_adapters),
 		cmocka_unit_test(follows_the_interpreter),
 		cmocka_unit_test(follows_safepoints),
+		cmocka_unit_test(follows_what_runs_in_the_frame_of_another),
 		cmocka_unit_test(follows_what_replaces_frames),
 		cmocka_unit_test(finds_functions_among_stubs),
 		cmocka_unit_test(reads_options),

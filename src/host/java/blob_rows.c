@@ -5,6 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/java/code_rows.h"
+#include "shared/base/hash.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@ static const struct {
 	{ "DeoptimizationBlob", CODE_HANDLER },
 	{ "ExceptionBlob", CODE_EXCEPTION },
 	{ "UncommonTrapBlob", CODE_HANDLER },
+	{ "forward_exception", CODE_FORWARDED },
 	{ "Interpreter", CODE_INTERPRETER },
 	{ "StubRoutines", CODE_STUBS },
 	{ "C1 temporary CodeBuffer", CODE_UNKNOWN }, /* compilers at work */
@@ -123,8 +125,32 @@ static size_t find_starts(uint32_t ret[JAVA_STUBS_MAX], const struct java_blob *
 	return count;
 }
 
-static int add_rows(struct blob_rows *self, const struct java_memory *memory,
-		    const struct java_layout *layout, const unsigned char *bytes, size_t size)
+/* Word by word: all code that is not settled is summed up at each look. */
+static uint64_t sum_up(uint64_t sum, const void *bytes, size_t size)
+{
+	const unsigned char *at = bytes;
+	uint64_t word = 0;
+
+	for (; size >= WORD; size -= WORD, at += WORD) {
+		memcpy(&word, at, WORD);
+		sum = (sum ^ word) * HASH_PRIME;
+	}
+	for (; size; size--)
+		sum = hash_add_byte(sum, *at++);
+	return sum;
+}
+
+static uint64_t sum_of(const struct code *code)
+{
+	uint64_t sum = hash_add_byte(HASH_SEED, (unsigned char)code->kind);
+
+	sum = sum_up(sum, code->starts, code->start_count * sizeof(*code->starts));
+	return code->bytes ? sum_up(sum, code->bytes, code->size) : sum;
+}
+
+static int add_rows(struct blob_rows *self, struct blob_rows *before,
+		    const struct java_memory *memory, const struct java_layout *layout,
+		    const unsigned char *bytes, size_t size)
 {
 	const struct java_blob *blob = &self->blob;
 	uint32_t starts[JAVA_STUBS_MAX];
@@ -135,15 +161,21 @@ static int add_rows(struct blob_rows *self, const struct java_memory *memory,
 			     .frame_size = MIN(blob->frame_size, UINT32_MAX / WORD) * WORD,
 			     .frame_complete = blob->frame_complete };
 
-	if (code.kind == CODE_INTERPRETER)
-		return add_interpreter(self, memory, layout, bytes);
 	if (code.kind == CODE_STUBS)
 		code.start_count = find_starts(starts, blob, memory, layout);
+	self->sum = sum_of(&code);
+	if (before && before->sum == self->sum) {
+		self->rows = before->rows;
+		before->rows = (struct rows){ 0 };
+		return 0;
+	}
+	if (code.kind == CODE_INTERPRETER)
+		return add_interpreter(self, memory, layout, bytes);
 	return layout->machine->add_rows(&self->rows, 0, &code);
 }
 
-int blob_rows_make(struct blob_rows *self, const struct java_memory *memory,
-		   const struct java_layout *layout)
+int blob_rows_make(struct blob_rows *self, struct blob_rows *before,
+		   const struct java_memory *memory, const struct java_layout *layout)
 {
 	uint64_t size = self->blob.code_end - self->blob.code_begin;
 	CLEANUP(free) unsigned char *bytes = malloc(size <= CODE_MAX ? size : 1);
@@ -153,6 +185,6 @@ int blob_rows_make(struct blob_rows *self, const struct java_memory *memory,
 	rows_done(&self->rows);
 	if (size > CODE_MAX ||
 	    memory->reader.read(memory->reader.context, self->blob.code_begin, bytes, (size_t)size))
-		return add_rows(self, memory, layout, NULL, 0);
-	return add_rows(self, memory, layout, bytes, (size_t)size);
+		return add_rows(self, before, memory, layout, NULL, 0);
+	return add_rows(self, before, memory, layout, bytes, (size_t)size);
 }

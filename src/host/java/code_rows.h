@@ -8,15 +8,16 @@
 #include <stdbool.h>
 
 enum code_kind {
-	CODE_ROUTINES,    /* functions one behind the other, each called */
-	CODE_STUBS,       /* the same, with data between them */
-	CODE_METHOD,      /* a compiled method: a prologue, and a frame of known size behind it */
-	CODE_ADAPTER,     /* between two calling conventions */
-	CODE_FRAMELESS,   /* jumps on: nothing is ever pushed */
-	CODE_HANDLER,     /* entered in other ways than by a call, too */
-	CODE_EXCEPTION,   /* such a one, by a jump out of a method */
-	CODE_SAFEPOINT,   /* such a one, that may have to lay down its return address itself */
-	CODE_ENTRY,       /* the begin of a method in the interpreter */
+	CODE_ROUTINES,  /* functions one behind the other, each called */
+	CODE_STUBS,     /* the same, with data between them */
+	CODE_METHOD,    /* a compiled method: a prologue, and a frame of known size behind it */
+	CODE_ADAPTER,   /* between two calling conventions */
+	CODE_FRAMELESS, /* jumps on: nothing is ever pushed */
+	CODE_HANDLER,   /* entered in other ways than by a call, too */
+	CODE_EXCEPTION, /* such a one, by a jump out of a method */
+	CODE_SAFEPOINT, /* such a one, that may have to lay down its return address itself */
+	CODE_FORWARDED, /* such a one, that goes on in the frame of the routine that jumped to it */
+	CODE_ENTRY,     /* the begin of a method in the interpreter */
 	CODE_INTERPRETER, /* any other part of it */
 	CODE_UNKNOWN,     /* nothing is said of it */
 };

@@ -180,21 +180,27 @@ static bool is_over_budget(const struct look *look)
 	return look->rows > ROWS_MAX || now_ns() - look->begin_ns > LOOK_MAX_NS;
 }
 
-/* Rows of what was known before are taken over; what is new is read once more when it has settled.
- */
+static bool has_other_rows(const struct blob_rows *blob, const struct blob_rows *before)
+{
+	return !before || (blob->sum != before->sum && !are_same_rows(&blob->rows, &before->rows));
+}
+
+/* Rows of what was known before are taken over; what is new is read again until it has settled,
+ * and once then. */
 static int adopt_blob(struct blob_rows *blob, struct blob_rows *before, struct look *look)
 {
-	int r = 0;
+	int r;
 
-	blob->first_seen_ns = before ? before->first_seen_ns : look->begin_ns;
-	if (before &&
-	    (look->begin_ns - before->first_seen_ns > SETTLE_NS || is_over_budget(look))) {
-		blob->rows = before->rows;
+	if (before && (before->is_settled || is_over_budget(look))) {
+		*blob = *before;
 		before->rows = (struct rows){ 0 };
-	} else {
-		r = blob_rows_make(blob, look->memory, look->layout);
-		look->has_changed |= !before || r || !are_same_rows(&blob->rows, &before->rows);
+		look->rows += blob->rows.count;
+		return 0;
 	}
+	blob->first_seen_ns = before ? before->first_seen_ns : look->begin_ns;
+	blob->is_settled = look->begin_ns - blob->first_seen_ns > SETTLE_NS;
+	r = blob_rows_make(blob, before, look->memory, look->layout);
+	look->has_changed |= r || has_other_rows(blob, before);
 	look->rows += blob->rows.count;
 	return r;
 }
@@ -323,15 +329,17 @@ static int look_at_all(struct java *self, struct space *space)
 	return r;
 }
 
+/* The first look is the dearest, and comes once: what is compiled meanwhile is soon asked for. */
 int java_refresh(struct java *java, struct space *space)
 {
 	uint64_t before = thread_cpu_ns(), cost;
+	bool is_first = !java->heap_count;
 	int r;
 
 	if (now_ns() < java->next_ns)
 		return -EAGAIN;
 	r = look_at_all(java, space);
-	cost = thread_cpu_ns() - before;
+	cost = is_first ? 0 : thread_cpu_ns() - before;
 	java->next_ns =
 		now_ns() + MAX(cost * (java->is_partial ? PAUSES_PARTIAL : PAUSES), PAUSE_NS);
 	return r;

@@ -290,6 +290,28 @@ const struct space_range *space_find(const struct space *space, uint64_t address
 	return NULL;
 }
 
+static bool table_leaves_stacks(const struct unwind_table *table)
+{
+	for (uint32_t i = 0; table && i < table->row_count; i++) {
+		unsigned kind = table->rows[i].kind & UNWIND_KIND_MASK;
+
+		if (kind == UNWIND_GO_GOBUF || kind == UNWIND_GO_CGO || kind == UNWIND_LUAJIT)
+			return true;
+	}
+	return false;
+}
+
+bool space_leaves_stacks(const struct space *space)
+{
+	for (size_t i = 0; i < space->count; i++)
+		if (table_leaves_stacks(space->ranges[i].module->table))
+			return true;
+	for (size_t i = 0; i < space->made_count; i++)
+		if (table_leaves_stacks(space->made[i].table))
+			return true;
+	return false;
+}
+
 void space_close(struct space *space)
 {
 	if (!space)

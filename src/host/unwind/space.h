@@ -88,6 +88,8 @@ void made_code_free(struct made_code *made, size_t count);
 const struct unwind_table *space_table(const struct space *space, const struct space_range *range,
 				       uint64_t address, uint64_t *ret_bias);
 const struct space_range *space_find(const struct space *space, uint64_t address);
+/* Whether rules lead to other stacks, or to what a runtime keeps elsewhere (Go, LuaJIT). */
+bool space_leaves_stacks(const struct space *space);
 void space_close(struct space *space);
 
 /* All modules of all spaces, by number. */

@@ -55,8 +55,9 @@ enum kernel_asking {
 /* In sample.flags of a record whose stack could not be walked in the kernel: behind the kernel's
  * frames are, instead of the user's, the registers (struct pt_regs) and what lies at the stack
  * pointer and above it. */
-#define KERNEL_RAW       (1 << 7)
-#define KERNEL_RAW_PAGES 3 /* of the stack, the first one from the stack pointer on */
+#define KERNEL_RAW              (1 << 7)
+#define KERNEL_RAW_PAGES        7 /* of the stack, the first one from the stack pointer on */
+#define KERNEL_RAW_PAGES_BEHIND 3 /* while a quarter of the ring waits for the host */
 
 /* In sample.flags of a record whose walk met memory that is not there at this moment: the last
  * words of the user's frames are this instead, and the host, which may wait for memory, goes on

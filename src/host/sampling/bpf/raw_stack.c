@@ -3,9 +3,9 @@
  */
 #include "host/sampling/bpf/raw_stack.h"
 
+#include "host/sampling/copy/copied_stack.h"
 #include "host/unwind/walk.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* struct pt_regs in words, and where it has them; `register_words` by their DWARF numbers. */
@@ -29,23 +29,6 @@ static const unsigned char register_words[] = { 0,  1,  2,  3,  4,  5,  6,  7,  
 						22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
 #endif
 
-struct copy {
-	uint64_t start;
-	const unsigned char *bytes;
-	size_t size;
-};
-
-static int copy_read(void *context, uint64_t address, void *buffer, size_t size)
-{
-	const struct copy *copy = context;
-	uint64_t offset = address - copy->start;
-
-	if (address < copy->start || offset > copy->size || size > copy->size - offset)
-		return -EFAULT;
-	memcpy(buffer, copy->bytes + offset, size);
-	return 0;
-}
-
 static struct walk_registers registers_of(const uint64_t *words)
 {
 	struct walk_registers registers = {
@@ -61,14 +44,39 @@ static struct walk_registers registers_of(const uint64_t *words)
 	return registers;
 }
 
+static struct walk_result walk_once(struct copied_stack *stack, const struct space *space,
+				    struct sample *ret)
+{
+	const struct memory_reader reader = { copied_stack_read, stack };
+
+	copied_stack_begin(stack);
+	return stack_walk(space, &stack->sample->registers, &reader,
+			  ret->frames + ret->kernel_count, SAMPLE_FRAMES_MAX);
+}
+
+/* A few pages were sent.  What lies above them is read now, and believed only where it leads to the
+ * outermost frame and the thread is still in the calls below it. */
+static void walk_raw(struct copied_stack *stack, const struct space *space, struct sample *ret)
+{
+	struct walk_result result = walk_once(stack, space, ret);
+	bool is_guessed = stack->beyond.was_read;
+
+	if (is_guessed && (result.end != STACK_COMPLETE || !copied_stack_stands(stack))) {
+		stack->is_shut = true;
+		result = walk_once(stack, space, ret);
+		is_guessed = false;
+	}
+	ret->user_count = (__u16)result.count;
+	ret->end = (__u8)result.end;
+	ret->flags |= is_guessed || result.is_guessed ? SAMPLE_GUESSED : 0;
+}
+
 void raw_stack_walk(const struct sample *record, const struct space *space, struct sample *ret)
 {
 	const __u64 *words = record->frames + record->kernel_count;
 	uint64_t raw[REGISTER_WORDS] = { 0 };
-	struct walk_registers registers;
-	struct walk_result result;
-	struct copy copy = { 0 };
-	struct memory_reader reader = { .read = copy_read, .context = &copy };
+	struct perf_sample from = { 0 };
+	struct copied_stack stack = { .sample = &from, .beyond.pid = (pid_t)record->pid };
 
 	*ret = *record;
 	ret->flags &= (__u8)~KERNEL_RAW;
@@ -78,13 +86,9 @@ void raw_stack_walk(const struct sample *record, const struct space *space, stru
 	if (!space || record->user_count < REGISTER_WORDS)
 		return;
 	memcpy(raw, words, sizeof(raw));
-	registers = registers_of(raw);
-	copy = (struct copy){ .start = registers.sp & ~7ull,
-			      .bytes = (const unsigned char *)(words + REGISTER_WORDS),
-			      .size = (record->user_count - REGISTER_WORDS) * sizeof(*words) };
-	result = stack_walk(space, &registers, &reader, ret->frames + ret->kernel_count,
-			    SAMPLE_FRAMES_MAX);
-	ret->user_count = (__u16)result.count;
-	ret->end = (__u8)result.end;
-	ret->flags |= result.is_guessed ? SAMPLE_GUESSED : 0;
+	from.registers = registers_of(raw);
+	from.stack = (const unsigned char *)(words + REGISTER_WORDS) + from.registers.sp % 8;
+	from.stack_size = (record->user_count - REGISTER_WORDS) * sizeof(*words);
+	from.stack_size -= MIN(from.stack_size, from.registers.sp % 8);
+	walk_raw(&stack, space, ret);
 }

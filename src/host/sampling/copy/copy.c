@@ -166,6 +166,18 @@ static void begin_trial(struct copy_sampler *self)
 	self->need.is_trial = size > STACK_NEED_FIRST;
 }
 
+/* Where samples are read at once, from the moment on in which that is done: what is read of earlier
+ * ones is late. */
+static void copy_begin(struct copy_sampler *self)
+{
+	if (self->has_begun || self->is_stopped)
+		return;
+	self->has_begun = true;
+	(void)!copy_seek_watchers(self);
+	if (!self->options.off_cpu)
+		perf_events_switch(&self->events, true);
+}
+
 static int copy_start(struct copy_sampler *self, struct err *err)
 {
 	int r = open_rings(self, err);
@@ -175,7 +187,8 @@ static int copy_start(struct copy_sampler *self, struct err *err)
 		r = copy_follow(self, self->options.pid, &self->root, err);
 	}
 	/* We hear of each sample at once then.  The events are not there yet. */
-	if (!r && copy_python_of(self, self->root)->python)
+	if (!r &&
+	    (copy_python_of(self, self->root)->python || space_leaves_stacks(self->root->space)))
 		self->events.attrs.items[COPY_CLOCK].wakeup_events = 1;
 	if (!r)
 		r = coverage_open(&self->coverage, &self->events, self->options.pid,
@@ -184,10 +197,10 @@ static int copy_start(struct copy_sampler *self, struct err *err)
 		r = family_join_all(&self->base, &self->options, copy_join, err);
 	if (!r)
 		tell_of_java(self);
-	if (!r && !self->options.off_cpu)
-		perf_events_switch(&self->events, true);
-	else if (!r && copy_begin_switches(self) < 0)
+	if (!r && self->options.off_cpu && copy_begin_switches(self) < 0)
 		r = err_set(err, -ENOMEM, "no memory for threads");
+	if (!r && !self->events.attrs.items[COPY_CLOCK].wakeup_events)
+		copy_begin(self);
 	return r;
 }
 
@@ -312,6 +325,7 @@ static int copy_drain(struct sampler *sampler, const struct sampler_listener *li
 	struct perf_attrs attrs;
 	int r;
 
+	copy_begin(self);
 	self->throttle.others_ns = watchers_used_ns(self->watchers);
 	throttle_adjust(&self->throttle);
 	look_at_java(self);

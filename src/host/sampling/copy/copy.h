@@ -41,7 +41,7 @@ struct copy_sampler {
 	uint64_t lost_in_rings; /* as the kernel counts, of events that are closed or stopped */
 	struct stack_need need;
 	uint64_t leaving, lost_before, judged_ns; /* stacks of switches, since they were counted */
-	bool is_stopped, is_flushed, has_python, has_sought_watchers;
+	bool has_begun, is_stopped, is_flushed, has_python, has_sought_watchers;
 	struct sample *sample; /* with room for the most frames */
 	struct blocked_python *python;
 };
@@ -62,6 +62,8 @@ int copy_take(struct copy_round *round, struct err *err) MUST_CHECK;
 /* Python's functions, and what no copy holds, are read while they are what they were.  At first it
  * is not known how large copies must be. */
 bool copy_is_prompt(const struct copy_sampler *self);
+/* Where each sample is heard of, it is taken on the processor where it was.  NULL: it is not. */
+struct watchers *copy_seek_watchers(struct copy_sampler *self);
 /* Samples as they come, for as long as callers would wait between drains. */
 int copy_take_promptly(struct copy_round *round, struct err *err) MUST_CHECK;
 /* How large copies should be, and whether each sample should be heard of.  False: as they are. */

@@ -51,8 +51,7 @@ static int take_promptly(void *context)
 	return r ? r : copy_judge(promptly->round->self, &size, &is_hasty);
 }
 
-/* Where each sample is heard of, it is taken on the processor where it was. */
-static struct watchers *seek_watchers(struct copy_sampler *self)
+struct watchers *copy_seek_watchers(struct copy_sampler *self)
 {
 	if (!self->has_sought_watchers && self->events.attrs.items[COPY_CLOCK].wakeup_events) {
 		self->has_sought_watchers = true;
@@ -65,7 +64,7 @@ static struct watchers *seek_watchers(struct copy_sampler *self)
 static int take_for(struct promptly *promptly, uint64_t limit_ns)
 {
 	struct copy_sampler *self = promptly->round->self;
-	struct watchers *watchers = seek_watchers(self);
+	struct watchers *watchers = copy_seek_watchers(self);
 	int r = watchers ? watchers_let(watchers, take_promptly, promptly, limit_ns) : -ENODATA;
 
 	if (r != -ENODATA)

@@ -263,6 +263,19 @@ static int scan_safepoint(struct scan *scan)
 	return add_from(scan, first);
 }
 
+/* Whoever jumps there has saved all registers in a frame of its own, which x29 leads to. */
+static int scan_forwarded(struct scan *scan)
+{
+	struct frame_state state = frame_of_size(2 * WORD);
+
+	state.fp = HELD_FRAME;
+	state.fp_at = -2 * WORD;
+	state.is_sp_lost = true;
+	follow_arrive(&scan->follow, 0, &state);
+	follow_run(&scan->follow);
+	return add_from(scan, 0);
+}
+
 static int scan_frameless(struct scan *scan)
 {
 	const struct frame_state begin = frame_state_begin();
@@ -290,12 +303,12 @@ static int scan_unknown(struct scan *scan)
 }
 
 static int (*const scans[])(struct scan *scan) = {
-	[CODE_ROUTINES] = scan_routine,    [CODE_STUBS] = scan_stubs,
-	[CODE_METHOD] = scan_method,       [CODE_ADAPTER] = scan_adapter,
-	[CODE_FRAMELESS] = scan_frameless, [CODE_HANDLER] = scan_handler,
-	[CODE_EXCEPTION] = scan_routine,   [CODE_SAFEPOINT] = scan_safepoint,
-	[CODE_ENTRY] = scan_entry,         [CODE_INTERPRETER] = scan_interpreter,
-	[CODE_UNKNOWN] = scan_unknown,
+	[CODE_ROUTINES] = scan_routine,        [CODE_STUBS] = scan_stubs,
+	[CODE_METHOD] = scan_method,           [CODE_ADAPTER] = scan_adapter,
+	[CODE_FRAMELESS] = scan_frameless,     [CODE_HANDLER] = scan_handler,
+	[CODE_EXCEPTION] = scan_routine,       [CODE_SAFEPOINT] = scan_safepoint,
+	[CODE_FORWARDED] = scan_forwarded,     [CODE_ENTRY] = scan_entry,
+	[CODE_INTERPRETER] = scan_interpreter, [CODE_UNKNOWN] = scan_unknown,
 };
 
 /* Who saves all registers restores x29 with them: to what it is. */

@@ -259,6 +259,10 @@ static int scan_code(struct scan *scan)
 		scan->frame = frame_at_exception();
 		scan->usual = lost;
 		break;
+	case CODE_FORWARDED:
+		scan->frame = frame_at_fp();
+		scan->usual = lost;
+		break;
 	case CODE_HANDLER:
 		scan->usual = lost;
 		scan->keeps_frame = false;

@@ -32,6 +32,16 @@ struct frame_state frame_of_size(uint32_t size)
 	return frame;
 }
 
+struct frame_state frame_at_fp(void)
+{
+	struct frame_state frame = frame_of_size(2 * WORD);
+
+	frame.has_sp = false;
+	frame.has_fp = true;
+	frame.fp = frame.saved_fp;
+	return frame;
+}
+
 struct frame_state frame_at_exception(void)
 {
 	struct frame_state frame = frame_at_entry();

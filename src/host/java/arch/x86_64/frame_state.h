@@ -35,6 +35,8 @@ struct frame_state {
 struct frame_state frame_at_entry(void);
 /* Behind a prologue that pushed rbp and made a frame of so many bytes in all. */
 struct frame_state frame_of_size(uint32_t size);
+/* In a frame that rbp leads to, and of which nothing else is known. */
+struct frame_state frame_at_fp(void);
 /* At the begin of what is jumped to out of a frame, with the address to return to in rdx. */
 struct frame_state frame_at_exception(void);
 /* At the begin of a method in the interpreter: rbp is the caller's, r13 the caller's rsp. */

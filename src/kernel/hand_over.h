@@ -16,12 +16,13 @@ struct raw_record {
 
 _Static_assert(sizeof(struct raw_record) <= 32 << 10, "a processor's part of a map has no more");
 
+/* Each file names its own: a tick of cycles (an NMI) may come in the midst of a switch. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct raw_record);
-} raw_scratch SEC(".maps");
+} RAW_SCRATCH SEC(".maps");
 
 /* While the host is behind, others need the room as well. */
 ALWAYS_INLINE int raw_pages(void)
@@ -38,7 +39,7 @@ ALWAYS_INLINE void send_raw(struct walk *walk)
 	__u64 at = walk->sample.kernel_count * sizeof(__u64);
 	__u64 address = REGISTERS_SP(&walk->registers) & ~7ull;
 	__u32 zero = 0, size;
-	struct raw_record *raw = bpf_map_lookup_elem(&raw_scratch, &zero);
+	struct raw_record *raw = bpf_map_lookup_elem(&RAW_SCRATCH, &zero);
 	int pages = raw_pages();
 
 	if (!raw)

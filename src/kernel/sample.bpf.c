@@ -3,6 +3,7 @@
  * above it.  And follows the life of processes.  Changes nothing of theirs.
  */
 #define PYTHON_SCRATCH python_scratch
+#define RAW_SCRATCH    raw_scratch
 #include "kernel/interpreter.h"
 #include "kernel/system_wide.h"
 

@@ -4,6 +4,7 @@
  * a processor.  Threads of other processes cost two lookups.
  */
 #define PYTHON_SCRATCH python_switch_scratch
+#define RAW_SCRATCH    raw_switch_scratch
 #include "kernel/hand_over.h"
 #include "kernel/interpreter.h"
 #include "kernel/off_cpu.h"

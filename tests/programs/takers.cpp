@@ -7,6 +7,10 @@
 
 static const int BLOCKS = 50000;
 static const size_t BYTES = 200;
+#ifndef OWN_OPERATORS
+static const int LARGE_BLOCKS = 1000;
+static const size_t LARGE_BYTES = 65536;
+#endif
 
 static void *volatile taken;
 
@@ -68,6 +72,16 @@ static void take_all()
 	take_as_c();
 	take_as_cpp();
 }
+
+// The next call is alike in every way: the same site, the same size.
+static void take_again()
+{
+	void *memory = nullptr;
+
+	for (int i = 0; i < LARGE_BLOCKS; i++)
+		taken = memory = reallocarray(memory, LARGE_BYTES / 8, 8);
+	free(memory);
+}
 #endif
 
 int main()
@@ -81,6 +95,9 @@ int main()
 		return 1;
 	for (int i = 0; i < BLOCKS; i++)
 		take_all();
+#ifndef OWN_OPERATORS
+	take_again();
+#endif
 	puts("done");
 	fflush(stdout);
 	return fgets(line, sizeof(line), stdin) ? 0 : 1;

@@ -25,6 +25,7 @@ STANDIN = os.environ.get("STANDIN", ".")
 
 # Of tests/programs/traced.c and newer.cpp.
 SMALL_BYTES, LARGE_BYTES, SMALL_BLOCKS, LARGE_BLOCKS = 200, 40000, 100000, 2000
+LOOP_BYTES = 1000 * 65536
 TAKER_BLOCKS = 50000
 
 
@@ -233,6 +234,12 @@ class Samples(Domains):
             self.assertIn(site["function"], ("operator new", "operator new[]"))
 
     def check_takers(self, sites):
+        """Large blocks of one site in a row, of which nearly each is a sample, and the rest."""
+        loops = [site for site in sites if site["function"] == "reallocarray" and site["bytes"] > 2 * TAKER_BLOCKS * SMALL_BYTES]
+        self.assertAlmostEqual(sum(site["bytes"] for site in loops) / LOOP_BYTES, 1, delta=0.1)
+        self.check_ways([site for site in sites if site not in loops])
+
+    def check_ways(self, sites):
         each = TAKER_BLOCKS * SMALL_BYTES
         ways = {"malloc": 1, "calloc": 1, "realloc": 1, "reallocarray": 1, "posix_memalign": 1,
                 "operator new": 3, "operator new[]": 3}  # fmt: skip

@@ -102,6 +102,17 @@ static void a_thread_that_has_returned_since_is_not_followed(void **state)
 	check_cut();
 }
 
+/* All of it would be another moment's. */
+static void where_nothing_was_sent_nothing_is_read(void **state)
+{
+	(void)state;
+	send_stack();
+	sent.sample.user_count = REGISTERS;
+	walk();
+	assert_int_equal(walked.sample.end, STACK_UNREADABLE);
+	assert_int_equal(walked.sample.flags & SAMPLE_GUESSED, 0);
+}
+
 static void what_leads_to_no_end_is_not_kept(void **state)
 {
 	(void)state;
@@ -125,6 +136,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(goes_on_above_what_was_sent),
 		cmocka_unit_test(a_thread_that_has_returned_since_is_not_followed),
+		cmocka_unit_test(where_nothing_was_sent_nothing_is_read),
 		cmocka_unit_test(what_leads_to_no_end_is_not_kept),
 		cmocka_unit_test(a_process_that_is_gone_has_what_was_sent),
 	};

@@ -99,7 +99,7 @@ int link_send(const struct link *link, const struct target *target, const void *
 		err_set(err, r, "the target does not take what limpet sends");
 		return err_why(err, "its end of the socket is full");
 	}
-	if (r == -EPIPE)
+	if (r == -EPIPE || r == -ECONNRESET) /* the second where it left an order unread */
 		return fail_cut(err);
 	return r ? err_set(err, r, "send to the agent: %s", strerror(-r)) : 0;
 }

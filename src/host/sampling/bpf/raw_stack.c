@@ -61,7 +61,8 @@ static void walk_raw(struct copied_stack *stack, const struct space *space, stru
 	struct walk_result result = walk_once(stack, space, ret);
 	bool is_guessed = stack->beyond.was_read;
 
-	if (is_guessed && (result.end != STACK_COMPLETE || !copied_stack_stands(stack))) {
+	if (is_guessed &&
+	    (result.end != STACK_COMPLETE || !stack->last_count || !copied_stack_stands(stack))) {
 		stack->is_shut = true;
 		result = walk_once(stack, space, ret);
 		is_guessed = false;

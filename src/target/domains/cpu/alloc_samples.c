@@ -195,25 +195,25 @@ static uint64_t mark_of(const struct hook_frame *frame, uint64_t size)
 }
 
 /* The next allocation of the thread is the one that was handed on, or nobody saw that one: the mark
- * is done with either way.  As long as there is one, alloc_thunk.S passes nothing on. */
-static bool is_handed_on(struct writer *writer, const struct hook_frame *frame, uint64_t size)
+ * is done with either way.  As long as there is one, alloc_thunk.S passes nothing on.  Who hands on
+ * is never handed on to: what looks so is the next call of a loop, whose mark was not asked for
+ * where the call was chosen. */
+static bool is_handed_on(struct writer *writer, const struct hook_frame *frame, uint64_t size,
+			 bool may_hand_on)
 {
 	uint64_t mark = writer->handing_on;
 
 	if (!mark)
 		return false;
 	writer->handing_on = 0;
-	return mark == mark_of(frame, size);
+	return !may_hand_on && mark == mark_of(frame, size);
 }
 
-static bool is_counted_elsewhere(struct writer *writer, const struct hook_frame *frame,
-				 uint64_t size)
+static bool lies_in_another(const struct hook_frame *frame)
 {
 	const struct hook_frame *outer = hook_outer(frame);
 
-	if (outer && outer->hook->traced->domain == DOMAIN_ALLOC)
-		return true;
-	return is_handed_on(writer, frame, size);
+	return outer && outer->hook->traced->domain == DOMAIN_ALLOC;
 }
 
 static uint64_t sample_distance(const struct writer *writer)
@@ -227,14 +227,14 @@ static uint64_t sample_choose(const struct hook_frame *frame, uint64_t size, boo
 
 	/* Acquire: pairs with hook_announce(). */
 	if (!__atomic_load_n(&frame->hook->is_on, __ATOMIC_ACQUIRE) ||
-	    is_in_operator(frame->address))
+	    is_in_operator(frame->address) || lies_in_another(frame))
 		return CHOSEN_NOT;
 	writer = writer_known();
 	/* Who has none yet gets one when the call is over, as of one that has nothing left; or is
 	 * told that it was lost. */
 	if (!writer)
 		return writers_are_on() ? CHOSEN_LATER : CHOSEN_NOT;
-	if (is_counted_elsewhere(writer, frame, size))
+	if (is_handed_on(writer, frame, size, may_hand_on))
 		return CHOSEN_NOT;
 	if (!frame->hook->mark)
 		return sample_distance(writer);

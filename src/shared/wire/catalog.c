@@ -101,6 +101,7 @@ static bool nodes_are_few(const struct catalog_node *nodes, uint32_t count)
 		uint8_t right = has_right(nodes[i].kind) ? deep[nodes[i].right] : 0;
 
 		deep[i] = (uint8_t)(MAX(left, right) + 1);
+		// cppcheck-suppress uninitvar ; the same
 		spread[i] = 1 + (has_left(nodes[i].kind) ? spread[nodes[i].left] : 0) +
 			    (has_right(nodes[i].kind) ? spread[nodes[i].right] : 0);
 		if (deep[i] > CATALOG_DEEP || spread[i] > CATALOG_NODES_MAX)

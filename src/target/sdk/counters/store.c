@@ -149,7 +149,7 @@ static struct catalog *catalog_copy(const struct catalog *from)
 			  ? -ENOMEM
 			  : raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (address < 0 && address > -4096)
+	if (address <= 0)
 		return NULL;
 	made = (struct catalog *)address;
 	*made = *from;

@@ -55,6 +55,8 @@ class Ssh(unittest.TestCase):
             process.wait(10)
         process.kill()
         process.wait()
+        # The next job's are not taken for these.
+        self.assertTrue(wait_until(lambda: self.solvers() == 0, 90))
 
     def fleet(self, verb, *words, code=0):
         result = self.nodes.ask(self.limpet, "fleet", verb, *words, "--timeout", "60")

@@ -106,10 +106,17 @@ class Local(Ranks):
         self.assertEqual(process.stdout.readline(), b"ready\n")
         return process
 
+    def has_proxy(self, pid):
+        """It is one from its exec on, not from its fork."""
+        names = subprocess.run(["ps", "-o", "args=", "--ppid", str(pid)], capture_output=True, text=True).stdout
+        return "hydra_pmi_proxy" in names
+
     def test_launchers_whose_list_is_empty(self):
         self.assertIn("tells no ranks yet", self.fleet("ps", "--mpirun", self.launcher().pid, code=6).err)
         # Nobody is below its proxy: it was looked for there.
-        self.assertIn("no rank was found", self.fleet("ps", "--mpirun", self.launcher("hydra").pid, code=4).err)
+        hydra = self.launcher("hydra").pid
+        self.assertTrue(harness.wait_until(lambda: self.has_proxy(hydra)))
+        self.assertIn("no rank was found", self.fleet("ps", "--mpirun", hydra, code=4).err)
         gone = self.launcher()
         gone.kill()
         gone.wait()

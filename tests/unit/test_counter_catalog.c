@@ -20,7 +20,8 @@ static int catalog_open(void **state)
 
 	(void)state;
 	setenv("HSA_MODEL_TOPOLOGY", getenv("TOPOLOGY"), 1);
-	return counter_catalog_make(getenv("DEFINITIONS"), (void **)&catalog, &size, &err);
+	return counter_catalog_make(&(struct catalog_origin){ .folder = getenv("DEFINITIONS") },
+				    (void **)&catalog, &size, &err);
 }
 
 static int catalog_close(void **state)

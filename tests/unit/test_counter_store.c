@@ -11,6 +11,7 @@
 
 #include "host/counters/amd/catalog.h"
 #include "target/sdk/counters/configs.h"
+#include "target/sdk/counters/definitions.h"
 #include "target/sdk/counters/info.h"
 #include "target/sdk/counters/store.h"
 #include "target/sdk/devices/agents.h"
@@ -21,6 +22,10 @@ static int fd;
 static size_t size;
 
 void configs_forget(void)
+{
+}
+
+void definitions_forget(void)
 {
 }
 
@@ -41,7 +46,8 @@ static int catalog_open(void **state)
 
 	(void)state;
 	setenv("HSA_MODEL_TOPOLOGY", getenv("TOPOLOGY"), 1);
-	if (counter_catalog_make(getenv("DEFINITIONS"), &bytes, &size, &err))
+	if (counter_catalog_make(&(struct catalog_origin){ .folder = getenv("DEFINITIONS") },
+				 &bytes, &size, &err))
 		return -1;
 	fd = memfd_create("catalog", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)

@@ -20,6 +20,7 @@
 #include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
+#include "target/sdk/counters/definitions.h"
 #include "target/sdk/counters/store.h"
 #include "target/sdk/sdk.h"
 #include "target/sdk/tables/tables.h"
@@ -146,7 +147,7 @@ static int on_rings(struct residence *self)
 
 static int on_counters(struct residence *self)
 {
-	return counters_learn(self->fd.fd, self->message.counters.bytes);
+	return counters_obey(&self->message.counters, self->fd.fd, &self->reply.value);
 }
 
 static int on_alike(struct residence *self)

@@ -6,6 +6,7 @@
 #include "shared/arch/syscall.h"
 #include "target/runtime/patience.h"
 #include "target/sdk/counters/configs.h"
+#include "target/sdk/counters/definitions.h"
 #include "target/sdk/counters/info.h"
 #include "target/sdk/devices/agents.h"
 
@@ -27,7 +28,7 @@ static struct {
 } catalogs[CATALOGS_MAX];
 static unsigned catalog_count;
 static const struct catalog *current;
-static uint32_t is_taken;
+static uint32_t is_taken, were_told;
 static char *chunks[CHUNKS_MAX];
 static unsigned chunk_count;
 static size_t chunk_used;
@@ -35,7 +36,26 @@ static size_t chunk_used;
 const struct catalog *counters_catalog(void)
 {
 	/* Acquire: pairs with catalog_take(). */
-	return __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+	const struct catalog *catalog = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+
+	if (catalog)
+		__atomic_store_n(&were_told, 1, __ATOMIC_RELAXED);
+	return catalog;
+}
+
+bool counters_were_told(void)
+{
+	return __atomic_load_n(&were_told, __ATOMIC_RELAXED);
+}
+
+bool counters_are_hidden(void)
+{
+	return !__atomic_load_n(&current, __ATOMIC_RELAXED);
+}
+
+void counters_hide(void)
+{
+	__atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
 }
 
 /* The same one again: what tools hold of it is enough. */
@@ -115,7 +135,9 @@ int counters_learn(int fd, uint64_t size)
 
 void counters_close(void)
 {
-	__atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
+	counters_hide();
+	were_told = 0;
+	definitions_forget();
 	configs_forget();
 	info_forget();
 	for (unsigned i = 0; i < catalog_count; i++) {

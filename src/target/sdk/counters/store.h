@@ -15,8 +15,13 @@ int counters_learn(int fd, uint64_t size);
 /* No tool is left: gives all memory back. */
 void counters_close(void);
 
-/* NULL: the host has told none. */
+/* For tools.  NULL: the host has told none. */
 const struct catalog *counters_catalog(void);
+/* Has a tool seen one, and may have ids of it? */
+bool counters_were_told(void);
+/* Until the host tells them again; in one's turn. */
+void counters_hide(void);
+bool counters_are_hidden(void);
 /* By the SDK's handle of an agent; NULL: it has no counters. */
 const struct catalog_device *counters_device(const struct catalog *catalog,
 					     struct sdk_handle agent);

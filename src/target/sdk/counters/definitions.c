@@ -1,0 +1,128 @@
+/*
+ * Given on threads of the runner's, while a tool is configured or initialized.
+ */
+#include "target/sdk/counters/definitions.h"
+
+#include "shared/arch/syscall.h"
+#include "target/runtime/page.h"
+#include "target/sdk/contexts.h"
+#include "target/sdk/counters/store.h"
+#include "target/sdk/status.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#define FLAG_APPEND 2
+
+SDK_EXPORT int rocprofiler_load_counter_definition(const char *yaml, size_t size, int flags);
+
+/* The last one, as at AMD's; changed in one's turn (store.h). */
+static struct {
+	char *text; /* NULL: none */
+	size_t size;
+	bool replaces;
+} given;
+
+/* NULL: no memory. */
+static char *text_copy(const char *text, size_t size)
+{
+	long address =
+		raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (address < 0 && address > -4096)
+		return NULL;
+	memcpy((char *)address, text, size);
+	return (char *)address;
+}
+
+/* Also where there is none. */
+static void given_drop(void)
+{
+	if (given.text)
+		raw2(SYS_munmap, given.text, given.size);
+	given.text = NULL;
+	given.size = 0;
+}
+
+/* Ids that a tool has would be those of other counters. */
+static int given_take(const char *yaml, size_t size, bool replaces)
+{
+	char *copy;
+
+	if (counters_were_told())
+		return SDK_ERROR;
+	copy = size ? text_copy(yaml, size) : NULL;
+	if (size && !copy)
+		return SDK_OUT_OF_RESOURCES;
+	given_drop();
+	given.text = copy;
+	given.size = size;
+	given.replaces = replaces;
+	counters_hide();
+	return SDK_SUCCESS;
+}
+
+/* What was given as empty says nothing: the host tells what the machine has. */
+int rocprofiler_load_counter_definition(const char *yaml, size_t size, int flags)
+{
+	int r;
+
+	if ((!yaml && size) || size > COUNTERS_TEXT_MAX)
+		return SDK_INVALID_ARGUMENT;
+	/* Without limpet nobody reads it. */
+	if (!page_is_own() || !agent_page.control_tid)
+		return SDK_NOT_AVAILABLE;
+	if (contexts_configuring() < 0)
+		return SDK_CONFIGURATION_LOCKED;
+	if (!counters_enter())
+		return SDK_OUT_OF_RESOURCES;
+	r = given_take(yaml, size, flags != FLAG_APPEND);
+	counters_leave();
+	return r;
+}
+
+static int memory_fill(int fd)
+{
+	struct stat file;
+	long address;
+
+	if (raw2(SYS_fstat, fd, &file))
+		return -EBADF;
+	if ((uint64_t)file.st_size < given.size)
+		return -E2BIG;
+	address = raw6(SYS_mmap, 0, given.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (address < 0 && address > -4096)
+		return (int)address;
+	memcpy((char *)address, given.text, given.size);
+	raw2(SYS_munmap, address, given.size);
+	return 0;
+}
+
+static int text_hand_over(int fd, uint64_t room, uint32_t *ret)
+{
+	int r = 0;
+
+	if (!counters_enter())
+		return -EBUSY;
+	if (given.text)
+		r = given.size > room ? -E2BIG : memory_fill(fd);
+	if (!r)
+		*ret = (uint32_t)given.size |
+		       (given.text && given.replaces ? COUNTERS_REPLACE : 0) |
+		       (counters_are_hidden() ? COUNTERS_WAIT : 0);
+	counters_leave();
+	return r;
+}
+
+int counters_obey(const struct control_counters *order, int fd, uint32_t *ret)
+{
+	return order->header.flags & CONTROL_DEFINITIONS ? text_hand_over(fd, order->bytes, ret)
+							 : counters_learn(fd, order->bytes);
+}
+
+void definitions_forget(void)
+{
+	given_drop();
+}

@@ -84,6 +84,19 @@ static void waits_for_who_adds_to_the_one_before(void **state)
 		assert_int_equal(pthread_join(thread, NULL), 0);
 	} while (r == -EBUSY); /* a busy machine: it waits for a while only */
 	assert_int_equal(r, 0);
+}
+
+/* Who has seen it may have ids. */
+static void is_hidden_from_who_has_not_seen_it(void **state)
+{
+	(void)state;
+	assert_false(counters_are_hidden());
+	assert_true(counters_hide());
+	assert_true(counters_are_hidden());
+	assert_null(counters_catalog());
+	assert_int_equal(counters_learn(fd, size), 0);
+	assert_non_null(counters_catalog());
+	assert_false(counters_hide());
 	assert_non_null(counters_catalog());
 }
 
@@ -109,6 +122,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waits_for_who_adds_to_the_one_before),
+		cmocka_unit_test(is_hidden_from_who_has_not_seen_it),
 		cmocka_unit_test(knows_what_was_added),
 	};
 

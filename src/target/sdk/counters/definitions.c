@@ -46,21 +46,22 @@ static void given_drop(void)
 	given.size = 0;
 }
 
-/* Ids that a tool has would be those of other counters. */
+/* Where a tool has ids, they would be those of other counters. */
 static int given_take(const char *yaml, size_t size, bool replaces)
 {
-	char *copy;
+	char *copy = size ? text_copy(yaml, size) : NULL;
 
-	if (counters_were_told())
-		return SDK_ERROR;
-	copy = size ? text_copy(yaml, size) : NULL;
 	if (size && !copy)
 		return SDK_OUT_OF_RESOURCES;
+	if (!counters_hide()) {
+		if (copy)
+			raw2(SYS_munmap, copy, size);
+		return SDK_ERROR;
+	}
 	given_drop();
 	given.text = copy;
 	given.size = size;
 	given.replaces = replaces;
-	counters_hide();
 	return SDK_SUCCESS;
 }
 

@@ -35,17 +35,10 @@ static size_t chunk_used;
 
 const struct catalog *counters_catalog(void)
 {
-	/* Acquire: pairs with catalog_take(). */
-	const struct catalog *catalog = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
-
-	if (catalog)
-		__atomic_store_n(&were_told, 1, __ATOMIC_RELAXED);
-	return catalog;
-}
-
-bool counters_were_told(void)
-{
-	return __atomic_load_n(&were_told, __ATOMIC_RELAXED);
+	/* Sequentially consistent, as in counters_hide(): either it is not hidden, or not seen. */
+	if (__atomic_load_n(&current, __ATOMIC_SEQ_CST))
+		__atomic_store_n(&were_told, 1, __ATOMIC_SEQ_CST);
+	return __atomic_load_n(&current, __ATOMIC_SEQ_CST);
 }
 
 bool counters_are_hidden(void)
@@ -53,9 +46,17 @@ bool counters_are_hidden(void)
 	return !__atomic_load_n(&current, __ATOMIC_RELAXED);
 }
 
-void counters_hide(void)
+bool counters_hide(void)
 {
-	__atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
+	const struct catalog *before = current;
+
+	if (__atomic_load_n(&were_told, __ATOMIC_SEQ_CST))
+		return false;
+	__atomic_store_n(&current, NULL, __ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&were_told, __ATOMIC_SEQ_CST))
+		return true;
+	__atomic_store_n(&current, before, __ATOMIC_SEQ_CST);
+	return false;
 }
 
 /* The same one again: what tools hold of it is enough. */
@@ -135,7 +136,7 @@ int counters_learn(int fd, uint64_t size)
 
 void counters_close(void)
 {
-	counters_hide();
+	__atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
 	were_told = 0;
 	definitions_forget();
 	configs_forget();

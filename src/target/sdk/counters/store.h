@@ -17,10 +17,8 @@ void counters_close(void);
 
 /* For tools.  NULL: the host has told none. */
 const struct catalog *counters_catalog(void);
-/* Has a tool seen one, and may have ids of it? */
-bool counters_were_told(void);
-/* Until the host tells them again; in one's turn. */
-void counters_hide(void);
+/* Until the host tells one again; in one's turn.  False: a tool has seen it, and may have ids. */
+bool counters_hide(void);
 bool counters_are_hidden(void);
 /* By the SDK's handle of an agent; NULL: it has no counters. */
 const struct catalog_device *counters_device(const struct catalog *catalog,

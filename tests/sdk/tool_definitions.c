@@ -25,7 +25,7 @@ int rocprofiler_create_counter_config(handle_t agent, handle_t *counters, size_t
 
 #define DEVICE 257
 
-static char text[65536];
+static char text[1 << 18];
 static size_t size;
 
 static int flags(void)
@@ -70,6 +70,7 @@ static int initialize(void (*finalize)(client_t), void *data)
 	(void)finalize, (void)data;
 	log_line("initialized %d", list());
 	log_line("again %d", rocprofiler_load_counter_definition(text, size, flags()));
+	log_line("other %d", rocprofiler_load_counter_definition(text, size - 1, flags()));
 	return 0;
 }
 

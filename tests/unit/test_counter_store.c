@@ -98,6 +98,9 @@ static void is_hidden_from_who_has_not_seen_it(void **state)
 	assert_non_null(counters_catalog());
 	assert_false(counters_hide());
 	assert_non_null(counters_catalog());
+	counters_release();
+	assert_true(counters_hide());
+	assert_int_equal(counters_learn(fd, size), 0);
 }
 
 /* What a tool has added is there again when the same comes again. */

@@ -11,6 +11,6 @@
 int counters_tell(struct session *session, const struct session_options *options,
 		  struct err *err) MUST_CHECK;
 
-/* After tools were configured, and initialized: those that have brought definitions are told what
- * comes of them. */
-int counters_follow(struct session *session, struct err *err) MUST_CHECK;
+/* After tools were configured, and, the last time, initialized: those that have brought definitions
+ * are told what comes of them. */
+int counters_follow(struct session *session, bool is_last, struct err *err) MUST_CHECK;

@@ -100,7 +100,7 @@ static int take_step_and_follow(struct session *self, const struct session_optio
 {
 	int r = take_step(self, options, step, err);
 
-	return r || step == STEP_ATTACH ? r : counters_follow(self, err);
+	return r || step == STEP_ATTACH ? r : counters_follow(self, step == STEP_INITIALIZE, err);
 }
 
 static bool wants_tables(const struct session_options *options)

@@ -290,9 +290,9 @@ static int definitions_load(struct amd_counters *ret, const struct catalog_origi
 {
 	int r = origin->is_text_all ? 0 : amd_counters_load(ret, origin->folder, err);
 
-	return r || !origin->text ? r
-				  : amd_counters_parse(ret, origin->text, origin->text_size,
-						       "definitions of a tool", err);
+	return r || !origin->text
+		       ? r
+		       : amd_counters_parse_tool(ret, origin->text, origin->text_size, err);
 }
 
 int counter_catalog_make(const struct catalog_origin *origin, void **ret, size_t *ret_size,

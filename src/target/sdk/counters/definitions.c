@@ -24,6 +24,8 @@ static struct {
 	size_t size;
 	bool replaces;
 } given;
+/* Will the host fetch what is given now?  Set in one's turn. */
+static uint32_t is_awaited;
 
 /* NULL: no memory. */
 static char *text_copy(const char *text, size_t size)
@@ -46,11 +48,23 @@ static void given_drop(void)
 	given.size = 0;
 }
 
-/* Where a tool has ids, they would be those of other counters. */
+static bool given_is(const char *yaml, size_t size, bool replaces)
+{
+	return size == given.size &&
+	       (!size || (replaces == given.replaces && !memcmp(yaml, given.text, size)));
+}
+
+/* Where a tool has ids, they would be those of other counters; of the same text they are the same.
+ */
 static int given_take(const char *yaml, size_t size, bool replaces)
 {
-	char *copy = size ? text_copy(yaml, size) : NULL;
+	char *copy;
 
+	if (!__atomic_load_n(&is_awaited, __ATOMIC_RELAXED))
+		return SDK_NOT_AVAILABLE;
+	if (given_is(yaml, size, replaces))
+		return SDK_SUCCESS;
+	copy = size ? text_copy(yaml, size) : NULL;
 	if (size && !copy)
 		return SDK_OUT_OF_RESOURCES;
 	if (!counters_hide()) {
@@ -84,15 +98,26 @@ int rocprofiler_load_counter_definition(const char *yaml, size_t size, int flags
 	return r;
 }
 
-static int memory_fill(int fd)
+/* A page that is not there would have to be found when it is written to; where there is no memory,
+ * that is the program's end. */
+static int memory_check(int fd)
 {
 	struct stat file;
-	long address;
 
 	if (raw2(SYS_fstat, fd, &file))
 		return -EBADF;
 	if ((uint64_t)file.st_size < given.size)
 		return -E2BIG;
+	return (uint64_t)file.st_blocks * 512 < given.size ? -ENOSPC : 0;
+}
+
+static int memory_fill(int fd)
+{
+	long address;
+	int r = memory_check(fd);
+
+	if (r)
+		return r;
 	address = raw6(SYS_mmap, 0, given.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (address < 0 && address > -4096)
 		return (int)address;
@@ -101,26 +126,37 @@ static int memory_fill(int fd)
 	return 0;
 }
 
-static int text_hand_over(int fd, uint64_t room, uint32_t *ret)
+static int text_hand_over(const struct control_counters *order, int fd, uint32_t *ret)
 {
+	uint32_t comes_again = order->header.flags & CONTROL_AGAIN;
 	int r = 0;
 
+	/* Who has his turn now is waited for: what he gives is seen. */
+	if (!comes_again)
+		definitions_begin();
 	if (!counters_enter())
 		return -EBUSY;
 	if (given.text)
-		r = given.size > room ? -E2BIG : memory_fill(fd);
-	if (!r)
+		r = given.size > order->bytes ? -E2BIG : memory_fill(fd);
+	if (!r) {
 		*ret = (uint32_t)given.size |
 		       (given.text && given.replaces ? COUNTERS_REPLACE : 0) |
 		       (counters_are_hidden() ? COUNTERS_WAIT : 0);
+		__atomic_store_n(&is_awaited, comes_again, __ATOMIC_RELAXED);
+	}
 	counters_leave();
 	return r;
 }
 
 int counters_obey(const struct control_counters *order, int fd, uint32_t *ret)
 {
-	return order->header.flags & CONTROL_DEFINITIONS ? text_hand_over(fd, order->bytes, ret)
+	return order->header.flags & CONTROL_DEFINITIONS ? text_hand_over(order, fd, ret)
 							 : counters_learn(fd, order->bytes);
+}
+
+void definitions_begin(void)
+{
+	__atomic_store_n(&is_awaited, 0, __ATOMIC_RELAXED);
 }
 
 void definitions_forget(void)

@@ -134,6 +134,16 @@ int counters_learn(int fd, uint64_t size)
 	return r == -EEXIST ? 0 : r;
 }
 
+/* What is told stays: a thread of a tool may still read. */
+void counters_release(void)
+{
+	if (!counters_enter())
+		return;
+	__atomic_store_n(&were_told, 0, __ATOMIC_SEQ_CST);
+	definitions_forget();
+	counters_leave();
+}
+
 void counters_close(void)
 {
 	__atomic_store_n(&current, NULL, __ATOMIC_RELEASE);

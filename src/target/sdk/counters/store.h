@@ -12,6 +12,8 @@
 /* On the control thread: the host's memory, of that size.  0 or -errno, -EBUSY where a tool's
  * thread does not leave its turn.  What tools hold of an earlier one stays. */
 int counters_learn(int fd, uint64_t size);
+/* All tools were finalized: none has ids, and the next may bring other definitions. */
+void counters_release(void);
 /* No tool is left: gives all memory back. */
 void counters_close(void);
 

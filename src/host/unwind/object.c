@@ -199,6 +199,34 @@ bool object_code(const struct object *object, uint64_t *ret_first, uint64_t *ret
 	return first < end;
 }
 
+static bool is_code_of(const Elf64_Shdr *section, const Elf64_Phdr *segment)
+{
+	return section->sh_flags & SHF_EXECINSTR && section->sh_addr >= segment->p_vaddr &&
+	       section->sh_addr - segment->p_vaddr < segment->p_filesz &&
+	       section->sh_size <= segment->p_filesz - (section->sh_addr - segment->p_vaddr);
+}
+
+bool object_code_of(const struct object *object, const Elf64_Phdr *segment, uint64_t *ret_first,
+		    uint64_t *ret_end)
+{
+	uint64_t first = UINT64_MAX, end = 0;
+	Elf64_Shdr section;
+
+	if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) ||
+	    segment->p_filesz > UINT64_MAX - segment->p_vaddr)
+		return false;
+	for (unsigned i = 0;
+	     object->header.e_shentsize == sizeof(section) && i < object->header.e_shnum; i++) {
+		if (read_section(object, i, &section) || !is_code_of(&section, segment))
+			continue;
+		first = MIN(first, section.sh_addr);
+		end = MAX(end, section.sh_addr + section.sh_size);
+	}
+	*ret_first = end ? first : segment->p_vaddr;
+	*ret_end = end ? end : segment->p_vaddr + segment->p_filesz;
+	return *ret_first < *ret_end;
+}
+
 bool object_address_of(const struct object *object, uint64_t file_offset, uint64_t *ret)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);

@@ -94,7 +94,7 @@ bool visit_has_family(const struct visit *self)
 /* Of descendants it is what they are. */
 static void visit_joined(void *context, const struct tracing *tracing)
 {
-	const struct visit *self = context;
+	struct visit *self = context;
 
 	tell_joined(self, tracing);
 	for (size_t i = 0; i < self->pid_count; i++)
@@ -122,6 +122,7 @@ static void visit_ended(void *context, const struct tracing *tracing)
 	struct visit *self = context;
 
 	self->domains_held |= tracing_held(tracing);
+	self->domains_seen |= ~tracing_absent(tracing);
 	warn_unfollowed(tracing);
 	warn_notes(tracing);
 }

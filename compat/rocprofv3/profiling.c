@@ -205,7 +205,8 @@ static void tell_lost(void *context, const struct tracing *tracing)
 	struct tracing_totals totals;
 	uint64_t dropped;
 
-	self->absent &= tracing_absent(tracing);
+	/* What a program has that was not followed is not known. */
+	self->absent &= tracing_unfollowed(tracing) ? 0 : tracing_absent(tracing);
 	tell_counter_note(self, tracing);
 	tracing_totals(tracing, &totals);
 	dropped = drops_sum(totals.collected.drops);

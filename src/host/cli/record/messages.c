@@ -161,8 +161,10 @@ void warn_absent(struct visit *self, const struct tracing *tracing)
 
 void warn_never_seen(const struct visit *self)
 {
+	uint32_t looked_for = self->domains & ~DOMAINS_BPF;
+
 	for (unsigned i = 0; self->launched && i < DOMAINS; i++)
-		if (self->domains & ~self->domains_seen & 1u << i)
+		if (looked_for & ~self->domains_seen & 1u << i)
 			print(stderr, "warning: nothing to trace for %s in the program%s\n",
 			      domain_name(i), descendants_text(self));
 }

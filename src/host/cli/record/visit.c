@@ -122,7 +122,8 @@ static void visit_ended(void *context, const struct tracing *tracing)
 	struct visit *self = context;
 
 	self->domains_held |= tracing_held(tracing);
-	self->domains_seen |= ~tracing_absent(tracing);
+	/* What a program has that was not followed is not known. */
+	self->domains_seen |= tracing_unfollowed(tracing) ? UINT32_MAX : ~tracing_absent(tracing);
 	warn_unfollowed(tracing);
 	warn_notes(tracing);
 }

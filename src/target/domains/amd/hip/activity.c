@@ -244,9 +244,12 @@ static struct launch_report read_report(struct writer *writer, const struct acti
 	return report;
 }
 
-static void write_done(struct writer *writer, const struct activity *activity, struct done *done)
+/* Whether it answers a question. */
+static bool write_done(struct writer *writer, const struct activity *activity, struct done *done)
 {
-	if (activity->kind == KIND_GRAPH || !launches_take(&done->report, &done->launch))
+	bool was_asked = activity->kind != KIND_GRAPH;
+
+	if (!was_asked || !launches_take(&done->report, &done->launch, &was_asked))
 		done->launch = (struct launch){ 0 };
 	done->queue = number_of(&queues, (done->report.queue & ~SPARED) + 1);
 	done->stream = done->launch.stream ? number_of(&streams, done->launch.stream) : 0;
@@ -255,31 +258,34 @@ static void write_done(struct writer *writer, const struct activity *activity, s
 		write_kernel(writer, activity, done);
 	else
 		write_copy(writer, activity, done);
+	return was_asked;
 }
 
-static void write_report(const struct activity *activity, enum launch_kind kind)
+static bool write_report(const struct activity *activity, enum launch_kind kind)
 {
 	writer_seal seal;
 	struct writer *writer;
 	struct clock_rate now;
 	struct done done;
+	bool was_asked;
 
 	if (!clock_may_be_read()) {
 		writer_lose();
-		return;
+		return activity->kind != KIND_GRAPH;
 	}
 	writer = writer_begin(&seal);
 	if (!writer) {
 		launches_miss();
-		return;
+		return activity->kind != KIND_GRAPH;
 	}
 	now = clock_recent(&writer->clock);
 	done.begin = clock_ticks_at(&now, activity->begin_ns);
 	done.end = clock_ticks_at(&now, activity->end_ns);
 	done.report = read_report(writer, activity, kind);
 	done.report.latest = clock_ticks_at(&now, activity->begin_ns + SLACK_NS);
-	write_done(writer, activity, &done);
+	was_asked = write_done(writer, activity, &done);
 	writer_end(writer, &seal);
+	return was_asked;
 }
 
 static int on_activity(uint32_t domain, uint32_t command, void *data)
@@ -292,9 +298,9 @@ static int on_activity(uint32_t domain, uint32_t command, void *data)
 		return activity_answer(command);
 	if ((uint64_t)data < LOWEST_ADDRESS || command >= LAUNCH_KINDS)
 		return WANTED;
-	write_report(activity, (enum launch_kind)command);
-	/* When its question is no more: see activity_ask(). */
-	if (activity->kind != KIND_GRAPH)
+	/* When its question is no more: see activity_ask().  What a session before has asked for
+	 * was not counted in this one. */
+	if (write_report(activity, (enum launch_kind)command))
 		__atomic_fetch_sub(&outstanding, 1, __ATOMIC_SEQ_CST);
 	return WANTED;
 }

@@ -38,6 +38,15 @@ leaf:
     ret
 .size leaf, . - leaf
 """
+# A program with a stub, so that sections call something code.
+LINKED = """
+.globl start
+.type start, %function
+start:
+    bl leaf
+    bl abort
+.size start, . - start
+"""
 
 
 def candidates():
@@ -272,6 +281,19 @@ class Truth(unittest.TestCase):
         for address in (leaf, leaf + 4, leaf + 8):
             row = rows[bisect.bisect_right(addresses, address) - 1]
             self.assertEqual(row[1:3], ["sp", "0"], f"at {address - leaf}: {row}")
+
+    @unittest.skipUnless(os.uname().machine == "aarch64" and shutil.which("gcc"), "code of aarch64 is made")
+    def test_sections_that_hide_the_code_are_not_believed(self):
+        """A program of which nothing but the stubs is called code."""
+        with tempfile.TemporaryDirectory() as folder:
+            source, made, lying = (os.path.join(folder, name) for name in ("leaf.s", "leaf", "lying"))
+            pathlib.Path(source).write_text(MISLEADING + LINKED, encoding="ascii")
+            subprocess.run(["gcc", "-nostartfiles", "-Wl,-e,start", "-o", made, source], check=True)
+            subprocess.run(["objcopy", "--set-section-flags", ".text=alloc,readonly,data,contents", made, lying], check=True)
+            names = subprocess.run(["nm", made], capture_output=True, text=True, check=True).stdout
+            leaf = int(re.search(r"([0-9a-f]+) t leaf", names)[1], 16)
+            addresses, rows = our_table(lying)
+        self.assertEqual(rows[bisect.bisect_right(addresses, leaf + 4) - 1][1:3], ["sp", "0"])
 
     def test_none_between_functions(self):
         addresses, rows = our_table(candidates()[0])

@@ -206,6 +206,16 @@ static bool is_code_of(const Elf64_Shdr *section, const Elf64_Phdr *segment)
 	       section->sh_size <= segment->p_filesz - (section->sh_addr - segment->p_vaddr);
 }
 
+/* Sections that leave out where the program begins do not tell the truth. */
+static bool leaves_out_entry(const struct object *object, const Elf64_Phdr *segment, uint64_t first,
+			     uint64_t end)
+{
+	uint64_t entry = object->header.e_entry;
+
+	return entry && entry - segment->p_vaddr < segment->p_filesz &&
+	       (entry < first || entry >= end);
+}
+
 bool object_code_of(const struct object *object, const Elf64_Phdr *segment, uint64_t *ret_first,
 		    uint64_t *ret_end)
 {
@@ -222,8 +232,12 @@ bool object_code_of(const struct object *object, const Elf64_Phdr *segment, uint
 		first = MIN(first, section.sh_addr);
 		end = MAX(end, section.sh_addr + section.sh_size);
 	}
-	*ret_first = end ? first : segment->p_vaddr;
-	*ret_end = end ? end : segment->p_vaddr + segment->p_filesz;
+	if (!end || leaves_out_entry(object, segment, first, end)) {
+		first = segment->p_vaddr;
+		end = first + segment->p_filesz;
+	}
+	*ret_first = first;
+	*ret_end = end;
 	return *ret_first < *ret_end;
 }
 

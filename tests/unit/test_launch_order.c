@@ -108,15 +108,14 @@ static void queue_step(struct queue *queue)
 					done.kind == LAUNCH_KERNEL ? done.what / 16 : done.what,
 					done.direction };
 	struct launch found;
-	bool was_asked;
 
 	queue->count--;
-	if (launches_take(&report, &found, &was_asked)) {
+	if (launches_take(&report, &found)) {
 		causes.told++;
 		causes.wrong += found.cause != done.cause;
 	}
 	causes.all++;
-	outstanding -= was_asked;
+	outstanding--;
 }
 
 static void launch_in_vain(struct worker *worker)
@@ -314,9 +313,8 @@ static uint64_t stream_report(uint64_t latest)
 {
 	struct launch_report report = { LAUNCH_KERNEL, 5, latest, 9, COPY_UNKNOWN };
 	struct launch found;
-	bool was_asked;
 
-	return launches_take(&report, &found, &was_asked) ? found.cause : 0;
+	return launches_take(&report, &found) ? found.cause : 0;
 }
 
 /* Its question is left, and would be taken for that of the next one. */

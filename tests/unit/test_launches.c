@@ -46,20 +46,8 @@ static uint64_t report(enum launch_kind kind, uint64_t queue, uint64_t what)
 {
 	struct launch_report told = { kind, queue, FAR, what, COPY_UNKNOWN };
 	struct launch found = { 0 };
-	bool was_asked;
 
-	return launches_take(&told, &found, &was_asked) ? found.cause : 0;
-}
-
-/* Whether a report answers any question of this session. */
-static bool is_answer(uint64_t what)
-{
-	struct launch_report told = { LAUNCH_KERNEL, 5, FAR, what, COPY_UNKNOWN };
-	struct launch found;
-	bool was_asked;
-
-	(void)launches_take(&told, &found, &was_asked);
-	return was_asked;
+	return launches_take(&told, &found) ? found.cause : 0;
 }
 
 static void commands_of_a_stream_come_in_their_order(void **state)
@@ -143,33 +131,10 @@ static void nothing_is_caused_by_what_came_later(void **state)
 	struct launch launch = { .cause = 1, .stream = 0x1000, .asked = 100, .thread = 7 };
 	struct launch_report told = { LAUNCH_KERNEL, 5, 99, 9, COPY_UNKNOWN };
 	struct launch found;
-	bool was_asked;
 
 	(void)state;
 	assert_true(launches_add(LAUNCH_KERNEL, &launch));
-	assert_false(launches_take(&told, &found, &was_asked));
-}
-
-/* What a session before has asked for is reported to this one, and takes no question away. */
-static void a_report_that_nobody_asked_for(void **state)
-{
-	(void)state;
-	assert_false(is_answer(9));
-	ask(LAUNCH_KERNEL, 0x1000, 7, 0x40, 1);
-	assert_true(is_answer(9));
-	assert_false(is_answer(9));
-}
-
-/* A question that could not be noted has its report, too. */
-static void a_report_of_a_lost_question(void **state)
-{
-	(void)state;
-	pool_lose_question();
-	assert_true(is_answer(9));
-	assert_false(is_answer(9));
-	pool_lose_question();
-	launches_settle(FAR, launches_misses());
-	assert_false(is_answer(9));
+	assert_false(launches_take(&told, &found));
 }
 
 static void threads_share_the_default_stream(void **state)
@@ -505,8 +470,6 @@ int main(void)
 		TEST(calls_that_failed_are_taken_back),
 		TEST(questions_that_nobody_answers_are_passed_over),
 		TEST(nothing_is_caused_by_what_came_later),
-		TEST(a_report_that_nobody_asked_for),
-		TEST(a_report_of_a_lost_question),
 		TEST(threads_share_the_default_stream),
 		TEST(a_flood_is_survived),
 		TEST(more_streams_than_there_is_room_for),

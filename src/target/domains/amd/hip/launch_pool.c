@@ -26,7 +26,6 @@
 static struct launch_pool *current;
 static unsigned abandoned;
 static uint32_t misses;
-static uint32_t lost; /* questions that are not noted, and may be reported yet */
 
 uint32_t launches_misses(void)
 {
@@ -36,27 +35,6 @@ uint32_t launches_misses(void)
 void launches_miss(void)
 {
 	__atomic_fetch_add(&misses, 1, __ATOMIC_RELEASE);
-}
-
-void pool_lose_question(void)
-{
-	launches_miss();
-	__atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
-}
-
-bool pool_find_lost(void)
-{
-	uint32_t count = __atomic_load_n(&lost, __ATOMIC_RELAXED);
-
-	while (count && !__atomic_compare_exchange_n(&lost, &count, count - 1, false,
-						     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
-	return count;
-}
-
-void pool_forget_lost(void)
-{
-	__atomic_store_n(&lost, 0, __ATOMIC_RELAXED);
 }
 
 static struct launch_pool *map_pool(void)
@@ -222,7 +200,6 @@ int pool_open(void)
 	struct launch_pool *pool;
 
 	misses = 0;
-	lost = 0;
 	pool = lock_patiently(&seal);
 	if (!pool)
 		return pool_replace();
@@ -308,7 +285,7 @@ bool pool_append(struct launch_pool *pool, struct source *source, enum launch_ki
 		source->is_doubtful = false;
 	/* Never reported, it seems: the oldest makes room. */
 	if (slot == NOBODY && source->oldest[kind]) {
-		pool_lose_question();
+		launches_miss();
 		pool_drop(pool, source, kind, source->oldest[kind]);
 		slot = take_slot(pool);
 	}

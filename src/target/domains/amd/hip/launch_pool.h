@@ -59,12 +59,6 @@ typedef volatile uint64_t pool_seal;
 struct launch_pool *pool_lock(pool_seal *seal);
 void pool_unlock(struct launch_pool *pool, pool_seal *seal);
 
-/* A question that could not be noted, or had to make room: a miss.  Its report finds it here, if
- * nothing was settled since. */
-void pool_lose_question(void);
-bool pool_find_lost(void);
-void pool_forget_lost(void);
-
 /* No question waits for its report, as it seems. */
 bool pool_is_empty(void);
 

@@ -52,13 +52,13 @@ bool launches_add(enum launch_kind kind, const struct launch *launch)
 	bool is_noted;
 
 	if (!pool) {
-		pool_lose_question();
+		launches_miss();
 		return false;
 	}
 	source = pool_source(pool, key_of(launch), true);
 	is_noted = source && pool_append(pool, source, kind, launch);
 	if (!is_noted)
-		pool_lose_question();
+		launches_miss();
 	pool_unlock(pool, &seal);
 	return is_noted;
 }
@@ -220,17 +220,14 @@ static bool sources_distrust(struct launch_pool *pool, const struct launch_repor
 }
 
 /* Each report has its question.  Where no source of its queue has one, a source was taken for one
- * of another queue; where none has one, which of them is too many is not known.  False: it was
- * never asked about, but by a session before. */
-static bool report_surprises(struct launch_pool *pool, const struct launch_report *report)
+ * of another queue; where none has one, which of them is too many is not known. */
+static void report_surprises(struct launch_pool *pool, const struct launch_report *report)
 {
 	for (uint32_t i = 0; i < pool->source_count; i++)
 		if (pool->sources[i].queue == queue_key(report))
 			pool->sources[i].is_doubtful = true;
-	if (sources_distrust(pool, report, false) || sources_distrust(pool, report, true))
-		return true;
-	launches_miss();
-	return pool_find_lost();
+	if (!sources_distrust(pool, report, false) && !sources_distrust(pool, report, true))
+		launches_miss();
 }
 
 static void source_learn(struct launch_pool *pool, const struct choice *choice,
@@ -261,14 +258,13 @@ static void launch_take(struct launch_pool *pool, const struct choice *choice,
 	pool_drop(pool, choice->source, kind, choice->slot);
 }
 
-bool launches_take(const struct launch_report *report, struct launch *ret, bool *ret_was_asked)
+bool launches_take(const struct launch_report *report, struct launch *ret)
 {
 	pool_seal seal;
 	struct launch_pool *pool = pool_lock(&seal);
 	struct choice choice;
 	bool is_found = false;
 
-	*ret_was_asked = true;
 	if (!pool) {
 		launches_miss();
 		return false;
@@ -283,7 +279,7 @@ bool launches_take(const struct launch_report *report, struct launch *ret, bool 
 		*ret = pool->items[choice.slot].launch;
 		launch_take(pool, &choice, report->kind);
 	} else if (!pool->has_graphs) {
-		*ret_was_asked = report_surprises(pool, report);
+		report_surprises(pool, report);
 	}
 	pool_unlock(pool, &seal);
 	return is_found;
@@ -306,7 +302,6 @@ void launches_settle(uint64_t since, uint32_t known)
 	for (uint32_t i = 0; i < pool->source_count; i++)
 		for (unsigned kind = 0; kind < LAUNCH_KINDS; kind++)
 			drop_older(pool, &pool->sources[i], kind, since);
-	pool_forget_lost();
 	__atomic_store_n(&settled, known, __ATOMIC_RELEASE);
 	pool_unlock(pool, &seal);
 }

@@ -55,9 +55,8 @@ struct launch_report {
 	uint8_t direction; /* of a copy */
 };
 
-/* The question that a report answers; false when that is not sure.  Nobody was asked about it: it
- * is left over from a session before. */
-bool launches_take(const struct launch_report *report, struct launch *ret, bool *ret_was_asked);
+/* The question that a report answers; false when that is not sure. */
+bool launches_take(const struct launch_report *report, struct launch *ret);
 
 /*
  * A question or a report that could not get at the others leaves a question too many or too few,

@@ -87,7 +87,14 @@ static uint64_t first_frame(const struct python *python, uint64_t thread)
 
 static bool is_thread(const struct python *python, uint64_t thread, pid_t tid)
 {
-	return python_word(python, thread + python->layout.native_thread_id) == (uint64_t)tid;
+	const struct python_layout *layout = &python->layout;
+	uint64_t block;
+
+	if (layout->native_thread_id)
+		return python_word(python, thread + layout->native_thread_id) == (uint64_t)tid;
+	block = python_word(python, thread + layout->walk.thread_id);
+	return block &&
+	       (uint32_t)python_word(python, block + layout->walk.thread_number) == (uint32_t)tid;
 }
 
 /* The state of a thread; 0: it has none.  A thread may have more than one, of which others run no
@@ -123,7 +130,7 @@ uint64_t python_thread_state(struct python *python, pid_t tid)
 	bool is_known = index < python->thread_count && known->tid == tid;
 	uint64_t state;
 
-	if (!python->layout.native_thread_id)
+	if (!python_knows_threads(python))
 		return 0;
 	if (is_known && is_thread(python, known->state, tid) && first_frame(python, known->state))
 		return known->state;

@@ -12,6 +12,8 @@
  *   streams N   N streams are made, used and given back
  *   forbid N    a thread that may not read the machine's counter launches N kernels
  *   endless     a kernel that does not end before "release"
+ *   queue N     N kernels behind it, which are not waited for
+ *   drain       waits for them
  *   quit        ends, with calls in an exit handler and a destructor
  *
  * Every answer ends with "end".
@@ -358,6 +360,13 @@ __attribute__((destructor)) static void call_after_that(void)
 		count_devices();
 }
 
+static void queue(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		launch(&plain, NULL);
+	done();
+}
+
 static bool obey(const char *word, unsigned number)
 {
 	if (!strcmp(word, "storm"))
@@ -382,6 +391,10 @@ static bool obey(const char *word, unsigned number)
 		forbid(number);
 	else if (!strcmp(word, "endless"))
 		launch(&endless, NULL), done();
+	else if (!strcmp(word, "queue"))
+		queue(number);
+	else if (!strcmp(word, "drain"))
+		check(!hipStreamSynchronize(NULL), "hipStreamSynchronize"), done();
 	else if (!strcmp(word, "release"))
 		standin_hip_release(), done();
 	return strcmp(word, "quit") != 0;

@@ -18,6 +18,7 @@
 #define LIBRARY_NAME "librocprofiler-register.so"
 #define PAUSE_NS     500000000ull
 #define PAUSE_MAX_NS (60 * 1000000000ull) /* where nothing changes */
+#define TOOLS_MAX_NS 2000000000ull        /* for tools, whom nobody else tells */
 
 /* Libraries that have tables, and how those are called. */
 static const struct {
@@ -134,7 +135,8 @@ static bool is_known(const struct session *session, const char *name)
 static int send_found(struct session *session, const struct found_table *table, struct err *err)
 {
 	struct attachment *attachment = &session->attachment;
-	struct control_found order = { .part_count = table->part_count };
+	struct control_found order = { .part_count = table->part_count,
+				       .timeout_ms = session->timeout_ms };
 	struct control_reply reply;
 
 	control_header_init(&order.header, CONTROL_FOUND, sizeof(order));
@@ -261,23 +263,34 @@ static int refresh_maps(struct target *target, struct err *err)
 	return 0;
 }
 
+/* Tables are looked for at once where mappings have changed, else less and less often. */
+static bool watch_is_due(struct registers_watch *watch, size_t mappings, uint64_t longest_ns)
+{
+	uint64_t now = now_ns();
+	bool has_changed = mappings != watch->mappings,
+	     is_due = has_changed || now >= watch->ask_ns;
+
+	watch->mappings = mappings;
+	if (is_due) {
+		watch->pause_ns = has_changed ? PAUSE_NS : MIN(2 * watch->pause_ns, PAUSE_MAX_NS);
+		watch->ask_ns = now + watch->pause_ns;
+	}
+	watch->next_ns = now + MIN(watch->pause_ns, longest_ns);
+	return is_due;
+}
+
 void registers_ask_again(struct session *session, const struct session_options *options,
 			 struct registers_watch *watch)
 {
 	struct attachment *attachment = &session->attachment;
-	const struct maps *maps = &attachment->target.process.maps;
+	uint64_t longest_ns = options->tool_count ? TOOLS_MAX_NS : PAUSE_MAX_NS;
 	struct err ignored = { 0 };
-	int r;
 
-	if (now_ns() < watch->next_ns || attachment->target.memory < 0)
+	if (now_ns() < watch->next_ns || attachment->target.memory < 0 ||
+	    refresh_maps(&attachment->target, &ignored) ||
+	    !watch_is_due(watch, attachment->target.process.maps.count, longest_ns) ||
+	    resident_refresh(&attachment->target, &attachment->resident) || !lacks_tables(session))
 		return;
-	r = refresh_maps(&attachment->target, &ignored);
-	if (!r)
-		r = resident_refresh(&attachment->target, &attachment->resident);
-	watch->pause_ns =
-		maps->count != watch->mappings ? PAUSE_NS : MIN(2 * watch->pause_ns, PAUSE_MAX_NS);
-	watch->mappings = maps->count;
-	watch->next_ns = now_ns() + watch->pause_ns;
-	if (!r && lacks_tables(session) && registers_ask(session, options, &ignored))
+	if (registers_ask(session, options, &ignored))
 		memset(&ignored, 0, sizeof(ignored)); /* the next look may do better */
 }

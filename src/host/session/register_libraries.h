@@ -7,8 +7,10 @@
 
 /* Since when something is looked for. */
 struct registers_watch {
-	uint64_t next_ns, pause_ns;
-	size_t mappings; /* there were at the last look */
+	uint64_t next_ns;  /* when to look for mappings */
+	uint64_t ask_ns;   /* when to look for tables, where those are the same */
+	uint64_t pause_ns; /* between two of the latter */
+	size_t mappings;   /* there were at the last look */
 };
 
 /* While a session lasts: the same for runtimes that have come since, now and then, where a runtime

@@ -119,7 +119,7 @@ struct control_found {
 	struct control_header header;
 	char name[TABLE_NAME_MAX];
 	uint32_t part_count;
-	uint32_t reserved;
+	uint32_t timeout_ms; /* for tools that are shown it */
 	uint64_t parts[TABLE_PARTS_MAX];
 };
 

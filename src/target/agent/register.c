@@ -3,7 +3,9 @@
  */
 #include "target/agent/register.h"
 
+#include "target/lifecycle/lifecycle.h"
 #include "target/lifecycle/runner.h"
+#include "target/sdk/sdk.h"
 #include "target/sdk/tables/tables.h"
 
 #include <errno.h>
@@ -71,4 +73,33 @@ int register_ask(const struct boot_libc *libc, const struct control_tables *orde
 			    order->timeout_ms);
 
 	return r ? r : question.result ? -ENXIO : 0;
+}
+
+static void tools_tell(void *argument)
+{
+	tables_tell(*(const uint64_t *)argument, false);
+}
+
+static int found_note(struct control_found *order)
+{
+	return tables_note(order->name, 0, 0, (void **)order->parts, order->part_count);
+}
+
+/* A table is noted once: not before tools can be shown it. */
+int register_found(const struct boot_libc *libc, struct control_found *order)
+{
+	uint64_t first_part = order->parts[0];
+	int r;
+
+	if (!sdk_has_tools())
+		return found_note(order);
+	r = lifecycle_enter();
+	if (r)
+		return r;
+	r = found_note(order);
+	if (!r)
+		r = runner_call(libc, tools_tell, order_nothing, &first_part, sizeof(first_part),
+				order->timeout_ms);
+	lifecycle_leave();
+	return r;
 }

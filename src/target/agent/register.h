@@ -9,3 +9,6 @@
  * asked only when it knows of one that is not known here.  0, -ETIMEDOUT, -ENXIO when it says that
  * it found no tool. */
 int register_ask(const struct boot_libc *libc, const struct control_tables *order) MUST_CHECK;
+
+/* Notes a table that the host has found; tools that are attached are shown it. */
+int register_found(const struct boot_libc *libc, struct control_found *order) MUST_CHECK;

@@ -187,10 +187,15 @@ static void tell_runtimes(const struct agent_table *table)
 			tell_runtime(i, table, runtime);
 }
 
+bool sdk_has_tools(void)
+{
+	return __atomic_load_n(&ready_tools, __ATOMIC_SEQ_CST);
+}
+
 void sdk_table_came(unsigned index, bool has_restarted)
 {
 	/* A forked child has its parent's tools, and none is attached to it. */
-	if (!__atomic_load_n(&ready_tools, __ATOMIC_SEQ_CST) || !page_is_own())
+	if (!sdk_has_tools() || !page_is_own())
 		return;
 	notify_tables();
 	if (has_restarted)

@@ -146,6 +146,15 @@ int tables_take(const char *name, uint64_t version, uint64_t instance, void **pa
 	return tables_note(name, version, instance, parts, part_count);
 }
 
+void tables_tell(uint64_t first_part, bool has_restarted)
+{
+	uint32_t count = __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);
+
+	for (uint32_t index = 0; index < count; index++)
+		if (agent_page.tables[index].parts[0] == first_part)
+			sdk_table_came(index, has_restarted);
+}
+
 /* Called by AMD's register library, and by ours when a tool is there from the start. */
 EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t instance,
 				     void **parts, uint64_t part_count);
@@ -157,8 +166,6 @@ EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_
 
 	if (r < 0)
 		return SDK_INVALID_ARGUMENT;
-	for (uint32_t index = 0; index < agent_page.table_count; index++)
-		if (agent_page.tables[index].parts[0] == (uint64_t)parts[0])
-			sdk_table_came(index, r);
+	tables_tell((uint64_t)parts[0], r);
 	return SDK_SUCCESS;
 }

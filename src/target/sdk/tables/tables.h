@@ -19,5 +19,8 @@ bool tables_have(const char *name);
 int tables_take(const char *name, uint64_t version, uint64_t instance, void **parts,
 		uint64_t part_count, void *data);
 
+/* Tools that are attached see the tables whose first part this is. */
+void tables_tell(uint64_t first_part, bool has_restarted);
+
 /* In a forked child. */
 void tables_adopt(void);

@@ -5,11 +5,18 @@
  *   tables          loads them, and prints the addresses of their tables
  *   go N            N calls of two functions; prints "did NAME COUNT" lines
  *   close           unloads them; "did close 1" when they are gone
+ *   drop            gives them back, whoever else has them
+ *   flip N          N times: loads HIP, calls it, unloads it
+ *   stir N          maps the file STANDIN_MAPPED; N times: maps memory and unmaps it; says how
+ *                   often AMD's register library was asked for its list, and its variables seen
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LIBRARIES 2
@@ -61,6 +68,80 @@ static void close_all(void)
 	printf("did close %d\n", !dlopen(names[0], RTLD_NOW | RTLD_NOLOAD));
 }
 
+static void drop_all(void)
+{
+	for (unsigned i = 0; i < LIBRARIES; i++)
+		dlclose(libraries[i]);
+}
+
+static void nap(long us)
+{
+	struct timespec pause = { 0, us * 1000 };
+
+	nanosleep(&pause, NULL);
+}
+
+/* Loaded for one to three milliseconds. */
+static void flip(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		libraries[0] = dlopen(names[0], RTLD_NOW | RTLD_LOCAL);
+		if (!libraries[0]) {
+			printf("wrong %s\n", dlerror());
+			exit(1);
+		}
+		((int (*)(int))function_of(0, "hipSetDevice"))(0);
+		nap(1000 + 400 * (i % 6));
+		dlclose(libraries[0]);
+		nap(300);
+	}
+}
+
+static void map_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+		printf("wrong %s\n", path);
+	close(fd);
+}
+
+static void stir(unsigned count)
+{
+	unsigned (*asked)(void) = (unsigned (*)(void))function_of(0, "standin_amd_asked");
+	unsigned before = asked(), seen = 0;
+
+	map_file(getenv("STANDIN_MAPPED"));
+	for (unsigned i = 0; i < count; i++) {
+		void *memory = mmap(NULL, 4096u << i % 3, PROT_READ | (i % 2 ? PROT_EXEC : 0),
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		for (unsigned part = 0; part < 10; part++) {
+			nap(1000);
+			seen += getenv("ROCPROFILER_REGISTER_FORCE_LOAD") != NULL;
+		}
+		if (i % 4)
+			munmap(memory, 4096u << i % 3);
+	}
+	printf("did asked %u\ndid seen %u\n", asked() - before, seen);
+}
+
+static void obey(const char *word, unsigned number)
+{
+	if (!strcmp(word, "tables"))
+		open_all();
+	else if (!strcmp(word, "go"))
+		go(number);
+	else if (!strcmp(word, "close"))
+		close_all();
+	else if (!strcmp(word, "drop"))
+		drop_all();
+	else if (!strcmp(word, "flip"))
+		flip(number);
+	else if (!strcmp(word, "stir"))
+		stir(number);
+}
+
 int main(void)
 {
 	char line[64], word[16];
@@ -72,12 +153,7 @@ int main(void)
 
 		if (sscanf(line, "%15s %u", word, &number) < 1)
 			continue;
-		if (!strcmp(word, "tables"))
-			open_all();
-		else if (!strcmp(word, "go"))
-			go(number);
-		else if (!strcmp(word, "close"))
-			close_all();
+		obey(word, number);
 		printf("end\n");
 		fflush(stdout);
 	}

@@ -10,7 +10,7 @@
 #include "shared/wire/page.h"
 
 #define CONTROL_MAGIC     0x4c504354u /* "LPCT" */
-#define CONTROL_VERSION   5u
+#define CONTROL_VERSION   6u
 #define CONTROL_MAX_BYTES 16384u
 #define CONTROL_TEXT_MAX  512u
 #define CONTROL_FAREWELL  UINT32_MAX /* as the sequence; no question has it */
@@ -54,6 +54,7 @@ enum control_flags {
 	CONTROL_DIRECTORY = 2,  /* of LOAD: that is of a directory which holds the library */
 	CONTROL_PLAIN = 4,      /* of LOAD: any library, its constructor is all */
 	CONTROL_CALLBACK = 1, /* of TABLES: the function takes a callback (limpet's own register) */
+	CONTROL_LOOK = 2, /* of TABLES: only tell whether AMD's has one that is not known here */
 };
 
 struct control_header {

@@ -129,7 +129,7 @@ static int on_tables(struct residence *self)
 {
 	const struct control_tables *order = &self->message.tables;
 
-	return register_ask(&self->boot->libc, order);
+	return register_ask(&self->boot->libc, order, &self->reply.value);
 }
 
 static int on_found(struct residence *self)

@@ -15,6 +15,7 @@
 #include "target/sdk/devices/agents.h"
 #include "target/sdk/devices/code.h"
 #include "target/sdk/devices/work.h"
+#include "target/sdk/devices/work_registration.h"
 #include "target/sdk/external.h"
 #include "target/sdk/moments.h"
 #include "target/sdk/notify.h"
@@ -105,7 +106,7 @@ void sdk_tool_ready(int tool)
 	delivery_restart(tool);
 	notify_tables();
 	intercept_install(tools);
-	work_install(tools);
+	work_follow(&ready_tools);
 	device_services_follow(); /* contexts that were started before calls led to us */
 }
 
@@ -129,7 +130,7 @@ void sdk_tool_leave(int tool)
 		return;
 	(void)delivery_stop(tool);
 	intercept_install(tools);
-	work_install(tools);
+	work_follow(&ready_tools);
 }
 
 void sdk_tool_forget(int tool)
@@ -197,11 +198,11 @@ void sdk_table_came(unsigned index, bool has_restarted)
 	/* A forked child has its parent's tools, and none is attached to it. */
 	if (!sdk_has_tools() || !page_is_own())
 		return;
-	notify_tables();
+	notify_table(index);
 	if (has_restarted)
 		restart_registered(&agent_page.tables[index]);
 	intercept_add(&agent_page.tables[index]);
-	work_install(ready_tools);
+	work_follow(&ready_tools);
 	tell_runtimes(&agent_page.tables[index]);
 }
 
@@ -220,6 +221,8 @@ const char *sdk_hindrance(void)
 		return "the agent itself: AMD's aqlprofile library calls it when the program ends";
 	if (intercept_left())
 		return "the agent itself: another tool's functions in API tables lead to it";
+	if (work_is_registered())
+		return "the agent itself: HIP has a function of it";
 	if (work_is_inside())
 		return "the agent itself: a thread of HIP's is in it";
 	if (delivery_threads())

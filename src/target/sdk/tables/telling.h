@@ -1,0 +1,20 @@
+/*
+ * Tools that are attached are told of tables on a thread of the runner's.  The program may close
+ * the library of a table at any moment: it is held for as long as the table is touched.
+ */
+#pragma once
+
+#include "shared/wire/page.h"
+
+struct telling {
+	struct agent_table found; /* that the host has found; without a part: none */
+	int32_t result;           /* of noting that one: -ENXIO where it is not there any more */
+	uint32_t count;
+	void *libraries[AGENT_TABLES_MAX + 1]; /* that are held */
+};
+
+/* With the turn: notes what was found, and tells that and what was noted while one asked. */
+void telling_run(struct telling *self);
+
+/* Gives the libraries back; who was the last to hold one runs its destructors. */
+void telling_release(struct telling *self);

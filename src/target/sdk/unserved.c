@@ -15,7 +15,6 @@
 /* Counters of devices need packets that only AMD's library writes. */
 UNSERVED(configure_buffer_dispatch_counting_service, NOT_AVAILABLE)
 UNSERVED(configure_callback_dispatch_counting_service, NOT_AVAILABLE)
-UNSERVED(load_counter_definition, NOT_AVAILABLE)
 
 /* So do samples of the program counter and traces of waves. */
 UNSERVED(configure_pc_sampling_service, NOT_AVAILABLE)

@@ -31,10 +31,6 @@ static const struct {
 	{ "librocjpeg.so", "rocjpeg" },
 };
 
-#define OURS "limpet_register_each"
-#define AMDS "rocprofiler_register_invoke_all_registrations"
-#define LIST "rocprofiler_register_iterate_registration_info"
-
 /* What AMD's own profiler, and the library that makes its attach possible, export. */
 static const char *const profilers[] = { "rocprofiler_set_api_table",
 					 "rocprofiler_attach_set_api_table" };
@@ -68,8 +64,9 @@ static int send_question(struct session *session, const struct module *module, u
 			 struct control_reply *ret, struct err *err)
 {
 	bool is_ours = flags & CONTROL_CALLBACK;
-	struct control_tables order = { .function = symbol_of(module, is_ours ? OURS : AMDS),
-					.list = is_ours ? 0 : symbol_of(module, LIST),
+	struct control_tables order = { .function = symbol_of(module, is_ours ? REGISTER_EACH
+									      : REGISTER_INVOKE),
+					.list = is_ours ? 0 : symbol_of(module, REGISTER_LIST),
 					.timeout_ms = session->timeout_ms };
 	struct attachment *attachment = &session->attachment;
 
@@ -122,7 +119,7 @@ static int ask_ours(struct session *session, const struct modules *modules, stru
 		struct control_reply reply;
 		struct err why = { 0 };
 
-		if (is_register(module) && symbol_of(module, OURS))
+		if (is_register(module) && symbol_of(module, REGISTER_EACH))
 			r = note_silence(
 				session, module,
 				send_question(session, module, CONTROL_CALLBACK, &reply, &why),
@@ -205,7 +202,8 @@ static int ask_other(struct session *session, const struct session_options *opti
 		     const struct module *module, struct err *err)
 {
 	struct err why = { 0 };
-	int r = symbol_of(module, AMDS) ? ask_amds(session, options, module, &why) : -ENOENT;
+	int r = symbol_of(module, REGISTER_INVOKE) ? ask_amds(session, options, module, &why)
+						   : -ENOENT;
 
 	return note_silence(session, module, r, &why, err);
 }
@@ -220,7 +218,7 @@ static int ask_others(struct session *session, const struct session_options *opt
 	for (size_t i = 0; !r && i < modules->count; i++) {
 		const struct module *module = &modules->items[i];
 
-		if (!is_register(module) || symbol_of(module, OURS))
+		if (!is_register(module) || symbol_of(module, REGISTER_EACH))
 			continue;
 		if (is_alone)
 			r = ask_other(session, options, module, err);

@@ -110,6 +110,12 @@ struct control_step {
 	uint32_t reserved;
 };
 
+/* What register libraries have: limpet's calls back for each table; AMD's hands over all, and names
+ * what it knows. */
+#define REGISTER_EACH   "limpet_register_each"
+#define REGISTER_INVOKE "rocprofiler_register_invoke_all_registrations"
+#define REGISTER_LIST   "rocprofiler_register_iterate_registration_info"
+
 struct control_tables {
 	struct control_header header;
 	uint64_t function; /* in the register library */

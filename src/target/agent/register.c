@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define GIVE_BACK_MS 1000
+
 typedef int take_function(const char *, uint64_t, uint64_t, void **, uint64_t, void *);
 typedef int each_function(take_function *, void *);
 typedef int invoke_function(void);
@@ -36,6 +38,8 @@ struct question {
 	int result;
 	void *library; /* of both, which is held */
 };
+
+_Static_assert(sizeof(struct telling) <= RUNNER_ARGUMENT, "fits the runner");
 
 static int note_unknown(const struct registration *registration, void *data)
 {
@@ -63,14 +67,32 @@ static int question_put(struct question *self)
 	return self->is_worth_it && !self->looks_only ? ((invoke_function *)self->function)() : 0;
 }
 
-/* The program may close the library at any moment; both functions are of one. */
+static bool is_symbol(const struct question *self, const char *name, const void *function)
+{
+	return libc_symbol(self->library, name) == function;
+}
+
+/* Where the library was unmapped, another may be by now. */
+static bool is_whole(const struct question *self)
+{
+	if (self->takes_callback)
+		return is_symbol(self, REGISTER_EACH, self->function);
+	return is_symbol(self, REGISTER_INVOKE, self->function) &&
+	       (!self->list || is_symbol(self, REGISTER_LIST, self->list));
+}
+
+/* The program may close the library at any moment. */
 static void library_ask(void *argument)
 {
 	struct question *self = argument;
 
-	tables_turn_begin();
+	self->result = -ENXIO;
 	self->library = libc_hold(self->function);
-	self->result = self->library ? question_put(self) : -ENXIO;
+	if (!self->library || !is_whole(self))
+		return;
+	tables_turn_ask(true);
+	self->result = question_put(self);
+	tables_turn_ask(false);
 }
 
 static void library_release(void *argument)
@@ -110,12 +132,12 @@ static void late_nothing(void *argument)
 	(void)argument;
 }
 
-/* A library that is given back may be closed by that: on a thread whose end nobody depends on.
- * Where none can be made, it stays in the program. */
+/* A library that is given back may be closed by that: on a thread whose end nobody depends on, and
+ * the host does not wait for.  Where none can be made, it stays in the program. */
 static void give_back(const struct boot_libc *libc, void (*work)(void *), void *argument,
-		      size_t size, uint32_t timeout_ms)
+		      size_t size)
 {
-	(void)!runner_call(libc, work, late_nothing, argument, size, timeout_ms);
+	(void)!runner_call(libc, work, late_nothing, argument, size, GIVE_BACK_MS);
 }
 
 /* With the turn, which it ends: it, or a thread that was given up. */
@@ -130,7 +152,7 @@ static int tell_tools(const struct boot_libc *libc, struct telling *telling, uin
 	if (r != -ETIMEDOUT)
 		tables_turn_end();
 	if (!r && telling->count)
-		give_back(libc, tables_release, telling, sizeof(*telling), timeout_ms);
+		give_back(libc, tables_release, telling, sizeof(*telling));
 	return r ? r : telling->result;
 }
 
@@ -153,7 +175,7 @@ int register_ask(const struct boot_libc *libc, const struct control_tables *orde
 	else if (r != -ETIMEDOUT)
 		tables_turn_end();
 	if (!r && question.library)
-		give_back(libc, library_release, &question, sizeof(question), order->timeout_ms);
+		give_back(libc, library_release, &question, sizeof(question));
 	*ret_worth = question.is_worth_it;
 	if (r || told)
 		return r ? r : told;

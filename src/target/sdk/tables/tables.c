@@ -19,16 +19,11 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum noted {
-	NOTED_BEFORE,
-	NOTED_AGAIN, /* known, and its runtime has started again */
-	NOTED_NEW,
-};
-
 static uint32_t is_writing;               /* a spin lock around a few stores */
 static uint64_t newest[AGENT_TABLES_MAX]; /* instance of each table */
-static int32_t asker;                     /* the thread that has the turn; -1: not yet; 0: none */
-static uint8_t untold[AGENT_TABLES_MAX];  /* enum noted, of what that thread was given */
+static int32_t asker; /* the thread that asks; -1: the turn is taken, nobody asks; 0: it is free */
+static struct agent_table kept[AGENT_TABLES_MAX]; /* that this thread was given */
+static unsigned kept_count;
 
 static bool is_of_a_name(char letter)
 {
@@ -81,7 +76,7 @@ static bool name_take(const char *name, char ret[TABLE_NAME_MAX])
 }
 
 /* Its index; that of the next, where it is not known. */
-static unsigned table_find(const char *name, void **parts, uint64_t part_count)
+static unsigned table_find(const char *name, uint64_t first_part, uint64_t part_count)
 {
 	unsigned i;
 
@@ -89,7 +84,7 @@ static unsigned table_find(const char *name, void **parts, uint64_t part_count)
 		const struct agent_table *table = &agent_page.tables[i];
 
 		if (text_equal(table->name, name) && table->part_count == part_count &&
-		    table->parts[0] == (uint64_t)parts[0])
+		    table->parts[0] == first_part)
 			break;
 	}
 	return i;
@@ -117,26 +112,32 @@ bool tables_have(const char *name)
 	return false;
 }
 
-static int table_add(const char *name, uint64_t version, uint64_t instance, void **parts,
-		     uint64_t part_count, unsigned *ret_index)
+static void table_fill(struct agent_table *table, const char *name, uint64_t version,
+		       uint64_t instance, void **parts, uint64_t part_count)
 {
-	unsigned index = *ret_index = table_find(name, parts, part_count);
-	struct agent_table *table = &agent_page.tables[index];
-
-	if (index < agent_page.table_count)
-		return table_renew(index, instance) ? NOTED_AGAIN : NOTED_BEFORE;
-	if (index == AGENT_TABLES_MAX)
-		return -ENOSPC;
-	newest[index] = instance;
 	text_add(table->name, sizeof(table->name), 0, name);
 	table->version = version;
 	table->instance = instance;
 	table->part_count = (uint32_t)part_count;
 	for (unsigned i = 0; i < part_count; i++)
 		table->parts[i] = (uint64_t)parts[i];
+}
+
+static int table_add(const char *name, uint64_t version, uint64_t instance, void **parts,
+		     uint64_t part_count, unsigned *ret_index)
+{
+	unsigned index = *ret_index = table_find(name, (uint64_t)parts[0], part_count);
+	struct agent_table *table = &agent_page.tables[index];
+
+	if (index < agent_page.table_count)
+		return table_renew(index, instance) ? TABLE_RESTARTED : TABLE_KNOWN;
+	if (index == AGENT_TABLES_MAX)
+		return -ENOSPC;
+	newest[index] = instance;
+	table_fill(table, name, version, instance, parts, part_count);
 	/* Release: a reader that sees the count sees the entry. */
 	__atomic_store_n(&agent_page.table_count, agent_page.table_count + 1, __ATOMIC_RELEASE);
-	return NOTED_NEW;
+	return TABLE_NEW;
 }
 
 static int table_note(const char *name, uint64_t version, uint64_t instance, void **parts,
@@ -144,12 +145,10 @@ static int table_note(const char *name, uint64_t version, uint64_t instance, voi
 {
 	char own[TABLE_NAME_MAX];
 	uint32_t nobody = 0, spins = 0;
-	bool has_name;
 	int r;
 
 	if (!name || !parts || !part_count || part_count > TABLE_PARTS_MAX)
 		return -EINVAL;
-	has_name = name_take(name, own);
 	/* A writer is done in less than a microsecond and calls nothing; but a child that was
 	 * forked just then has its parent's word, and nobody who will take it back. */
 	while (!__atomic_compare_exchange_n(&is_writing, &nobody, 1, false, __ATOMIC_ACQUIRE,
@@ -158,7 +157,8 @@ static int table_note(const char *name, uint64_t version, uint64_t instance, voi
 		if (++spins == SPINS_MAX)
 			return -EBUSY;
 	}
-	r = table_add(has_name ? own : UNNAMED, version, instance, parts, part_count, ret_index);
+	r = table_add(name_read(name, own) ? own : UNNAMED, version, instance, parts, part_count,
+		      ret_index);
 	__atomic_store_n(&is_writing, 0, __ATOMIC_RELEASE);
 	return r;
 }
@@ -172,17 +172,26 @@ int tables_note(const char *name, uint64_t version, uint64_t instance, void **pa
 	return MIN(r, 0);
 }
 
+int tables_note_kept(struct agent_table *table, unsigned *ret_index)
+{
+	return table_note(table->name, table->version, table->instance, (void **)table->parts,
+			  table->part_count, ret_index);
+}
+
 bool tables_turn_take(void)
 {
 	int32_t nobody = 0;
 
-	return __atomic_compare_exchange_n(&asker, &nobody, -1, false, __ATOMIC_ACQUIRE,
-					   __ATOMIC_RELAXED);
+	if (!__atomic_compare_exchange_n(&asker, &nobody, -1, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		return false;
+	kept_count = 0;
+	return true;
 }
 
-void tables_turn_begin(void)
+void tables_turn_ask(bool is_asking)
 {
-	__atomic_store_n(&asker, (int32_t)raw0(SYS_gettid), __ATOMIC_RELAXED);
+	__atomic_store_n(&asker, is_asking ? (int32_t)raw0(SYS_gettid) : -1, __ATOMIC_RELAXED);
 }
 
 void tables_turn_end(void)
@@ -196,16 +205,23 @@ void tables_adopt(void)
 	asker = 0;
 }
 
-/* By the thread that asks: whoever answers may hold locks of its own, so tools are told after. */
+/* By the thread that asks: whoever answers may hold locks of its own, so tools are told after; and
+ * what they cannot be told of is not noted, so that it is asked for again. */
 static int table_keep(const char *name, uint64_t version, uint64_t instance, void **parts,
 		      uint64_t part_count)
 {
-	unsigned index;
-	int r = table_note(name, version, instance, parts, part_count, &index);
+	char own[TABLE_NAME_MAX];
 
-	if (r > NOTED_BEFORE && sdk_has_tools())
-		untold[index] = (uint8_t)MAX(untold[index], r);
-	return MIN(r, 0);
+	if (!name || !parts || !part_count || part_count > TABLE_PARTS_MAX)
+		return -EINVAL;
+	name = name_take(name, own) ? own : UNNAMED;
+	if (!sdk_has_tools())
+		return tables_note(name, version, instance, parts, part_count);
+	if (kept_count == AGENT_TABLES_MAX)
+		return -ENOSPC;
+	kept[kept_count] = (struct agent_table){ 0 };
+	table_fill(&kept[kept_count++], name, version, instance, parts, part_count);
+	return 0;
 }
 
 int tables_take(const char *name, uint64_t version, uint64_t instance, void **parts,
@@ -215,17 +231,22 @@ int tables_take(const char *name, uint64_t version, uint64_t instance, void **pa
 	return table_keep(name, version, instance, parts, part_count);
 }
 
-bool tables_next_untold(unsigned *ret_index, bool *ret_has_restarted)
+static bool is_known(const struct agent_table *table)
 {
-	for (unsigned index = 0; index < AGENT_TABLES_MAX; index++) {
-		enum noted noted = untold[index];
+	unsigned index = table_find(table->name, table->parts[0], table->part_count);
 
-		if (noted == NOTED_BEFORE)
+	return index < agent_page.table_count && table->instance <= newest[index];
+}
+
+bool tables_next_kept(struct agent_table *ret)
+{
+	for (unsigned i = 0; i < kept_count; i++) {
+		if (!kept[i].part_count)
 			continue;
-		untold[index] = NOTED_BEFORE;
-		*ret_index = index;
-		*ret_has_restarted = noted == NOTED_AGAIN;
-		return true;
+		*ret = kept[i];
+		kept[i].part_count = 0;
+		if (!is_known(ret))
+			return true;
 	}
 	return false;
 }
@@ -246,6 +267,6 @@ EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_
 	r = table_note(name, version, instance, parts, part_count, &index);
 	if (r < 0)
 		return SDK_INVALID_ARGUMENT;
-	sdk_table_came(index, r == NOTED_AGAIN);
+	sdk_table_came(index, r == TABLE_RESTARTED);
 	return SDK_SUCCESS;
 }

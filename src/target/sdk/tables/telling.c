@@ -14,9 +14,10 @@
 
 #include <errno.h>
 
-static bool library_hold(struct telling *self, unsigned room, uint64_t address)
+static bool library_hold(struct telling *self, uint64_t address)
 {
-	void *library = self->count < room ? libc_hold((const void *)address) : NULL;
+	void *library =
+		self->count < ARRAY_SIZE(self->libraries) ? libc_hold((const void *)address) : NULL;
 
 	if (library)
 		self->libraries[self->count++] = library;
@@ -49,27 +50,33 @@ static bool is_whole(const struct agent_table *found)
 	return is_known;
 }
 
-static int found_take(struct telling *self)
+/* With its library held. */
+static int table_tell(struct agent_table *table)
 {
-	struct agent_table *found = &self->found;
+	unsigned index;
+	int r = tables_note_kept(table, &index);
 
-	if (!library_hold(self, 1, found->parts[0]) || !is_whole(found))
+	if (r > TABLE_KNOWN)
+		sdk_table_came(index, r == TABLE_RESTARTED);
+	return MIN(r, 0);
+}
+
+static int found_tell(struct telling *self)
+{
+	if (!library_hold(self, self->found.parts[0]) || !is_whole(&self->found))
 		return -ENXIO;
-	return tables_take(found->name, 0, 0, (void **)found->parts, found->part_count, NULL);
+	return table_tell(&self->found);
 }
 
 void telling_run(struct telling *self)
 {
-	bool has_restarted;
-	unsigned index;
+	struct agent_table table;
 
-	tables_turn_begin();
 	if (self->found.part_count)
-		self->result = found_take(self);
-	while (tables_next_untold(&index, &has_restarted))
-		if (library_hold(self, ARRAY_SIZE(self->libraries),
-				 agent_page.tables[index].parts[0]))
-			sdk_table_came(index, has_restarted);
+		self->result = found_tell(self);
+	while (tables_next_kept(&table))
+		if (library_hold(self, table.parts[0]))
+			(void)!table_tell(&table);
 }
 
 void telling_release(struct telling *self)

@@ -13,7 +13,8 @@ struct telling {
 	void *libraries[AGENT_TABLES_MAX + 1]; /* that are held */
 };
 
-/* With the turn: notes what was found, and tells that and what was noted while one asked. */
+/* With the turn: notes what was found, and what was kept while one asked, and tells tools of it.
+ * What is not there any more is not noted. */
 void telling_run(struct telling *self);
 
 /* Gives the libraries back; who was the last to hold one runs its destructors. */

@@ -66,6 +66,19 @@ class Late(ToolCase):
         self.attached.leave()
         self.assert_ends_well()
 
+    def test_runtimes_that_are_gone_when_tools_come_again(self):
+        """They are neither shown to tools nor asked for what they have loaded."""
+        for case in ("unprepared", "limpets door", "amds"):
+            with self.subTest(case):
+                work = Work(program="standin_late", **CASES[case])
+                self.addCleanup(work.close)
+                work.tables()
+                self.attach(work, "work").leave()
+                self.assertEqual(did(work.ask("close")), {"close": 1})
+                self.attach(work, "work", "tables").leave()
+                work.process.stdin.close()
+                self.assertEqual(work.process.wait(harness.PATIENCE_S), 0)
+
     def test_a_program_without_memory_for_a_thread(self):
         """It is shown to tools when there is some again."""
         self.begin("callbacks")

@@ -113,14 +113,6 @@ void notify_table(unsigned index)
 			show_part(&table_wishes[i], index, part);
 }
 
-void notify_tables(void)
-{
-	uint32_t count = __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);
-
-	for (uint32_t index = 0; index < count; index++)
-		notify_table(index);
-}
-
 bool notify_has_shown(int tool)
 {
 	return __atomic_load_n(&has_shown, __ATOMIC_SEQ_CST) & 1u << tool;

@@ -13,8 +13,6 @@ void notify_thread(bool is_made);
 /* Tells the tools that want to know of a table, once each.  On the thread that registers it, or
  * that holds its library. */
 void notify_table(unsigned index);
-/* Those that were there before: on a thread of ours. */
-void notify_tables(void);
 
 /* Has the tool been shown tables?  It may have put functions of its own into them. */
 bool notify_has_shown(int tool);

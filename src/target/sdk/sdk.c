@@ -25,6 +25,7 @@
 #include "target/sdk/tables/intercept.h"
 #include "target/sdk/tables/restart.h"
 #include "target/sdk/tables/tables.h"
+#include "target/sdk/tables/telling.h"
 #include "target/sdk/threads.h"
 
 #define REST_NS  2000000000ull
@@ -101,14 +102,16 @@ bool sdk_prepare(const struct boot_libc *libc)
 void sdk_tool_ready(int tool)
 {
 	uint32_t tools = __atomic_or_fetch(&ready_tools, 1u << tool, __ATOMIC_SEQ_CST);
+	struct telling known = { 0 };
 
 	if (tools == 1u << tool)
 		restart_begin();
 	delivery_restart(tool);
-	notify_tables();
+	telling_hold(&known, notify_table);
 	intercept_install(tools);
 	work_follow(&ready_tools);
 	device_services_follow(); /* contexts that were started before calls led to us */
+	telling_release(&known);
 }
 
 unsigned sdk_tool_rest(int tool)

@@ -79,6 +79,15 @@ void telling_run(struct telling *self)
 			(void)!table_tell(&table);
 }
 
+void telling_hold(struct telling *self, void (*visit)(unsigned index))
+{
+	uint32_t count = __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (library_hold(self, agent_page.tables[i].parts[0]) && visit)
+			visit(i);
+}
+
 void telling_release(struct telling *self)
 {
 	while (self->count)

@@ -17,5 +17,9 @@ struct telling {
  * What is not there any more is not noted. */
 void telling_run(struct telling *self);
 
+/* Holds those of all tables that are known and still there, and visits these, unless that is NULL:
+ * a thread of the runner's, while a tool is called. */
+void telling_hold(struct telling *self, void (*visit)(unsigned index));
+
 /* Gives the libraries back; who was the last to hold one runs its destructors. */
 void telling_release(struct telling *self);

@@ -13,6 +13,7 @@
 #include "target/sdk/signatures/signature.h"
 #include "target/sdk/tables/intercept.h"
 #include "target/sdk/tables/tables.h"
+#include "target/sdk/tables/telling.h"
 
 #include <errno.h>
 #include <string.h>
@@ -27,7 +28,7 @@ int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t insta
 			      uint64_t part_count);
 
 static struct {
-	bool is_another;              /* library, where the register library was */
+	bool is_another;              /* library, where the register library or the runtime was */
 	bool has_tools, is_gone;      /* the runtime */
 	unsigned held, invoked, told; /* told: how often tools were told of a table */
 	unsigned loader_asked;
@@ -115,8 +116,9 @@ bool libc_are_of_one(const void *a, const void *b)
 unsigned intercept_read(const struct agent_table *known, const struct api_table *table,
 			uint64_t **ret)
 {
-	(void)known, (void)table, (void)ret;
-	return 0;
+	(void)table;
+	*ret = (uint64_t *)known->parts[0];
+	return world.is_another ? 0 : 1;
 }
 
 bool sdk_has_tools(void)
@@ -252,6 +254,38 @@ static void who_registers_does_not_ask_the_loader(void **state)
 	assert_int_equal(world.loader_asked, 0);
 }
 
+static unsigned visited;
+
+static void visit(unsigned index)
+{
+	assert_string_equal(agent_page.tables[index].name, "hip");
+	visited++;
+}
+
+static unsigned count_known(void)
+{
+	struct telling known = { 0 };
+
+	visited = 0;
+	telling_hold(&known, visit);
+	telling_release(&known);
+	assert_int_equal(world.held, 0);
+	return visited;
+}
+
+/* A tool would write there. */
+static void only_tables_that_are_there_are_shown(void **state)
+{
+	(void)state;
+	assert_int_equal(ask(), 0);
+	assert_int_equal(count_known(), 1);
+	world.is_another = true;
+	assert_int_equal(count_known(), 0);
+	world.is_another = false;
+	world.is_gone = true;
+	assert_int_equal(count_known(), 0);
+}
+
 static void without_tools_all_is_noted_at_once(void **state)
 {
 	(void)state;
@@ -273,6 +307,7 @@ int main(void)
 		cmocka_unit_test_setup(a_tool_that_is_told_loads_another, set_up),
 		cmocka_unit_test_setup(what_is_given_back_is_not_waited_for, set_up),
 		cmocka_unit_test_setup(who_registers_does_not_ask_the_loader, set_up),
+		cmocka_unit_test_setup(only_tables_that_are_there_are_shown, set_up),
 		cmocka_unit_test_setup(without_tools_all_is_noted_at_once, set_up),
 	};
 

@@ -14,11 +14,15 @@
 
 struct agent_page agent_page;
 
-static uint32_t tools;          /* bits: that want reports */
-static unsigned held;           /* how often HIP is held */
-static bool is_gone;            /* the program has closed HIP */
-static void *given;             /* to HIP */
+static uint32_t tools; /* bits: that want reports */
+static unsigned held;  /* how often HIP is held */
+static bool is_gone;   /* the program has closed HIP */
+static bool has_moved; /* and loaded it elsewhere */
+static void *given;    /* to HIP */
+static const struct agent_table *learned;
 static void (*meanwhile)(void); /* while one waits for the loader, once */
+
+static const char places[2]; /* where its tables are */
 
 static void hip_register(void *function)
 {
@@ -26,11 +30,18 @@ static void hip_register(void *function)
 	given = function;
 }
 
+static void hip_register_elsewhere(void *function)
+{
+	assert_true(has_moved);
+	hip_register(function);
+}
+
 void *libc_hold(const void *address)
 {
 	void (*act)(void) = meanwhile;
 
-	(void)address;
+	assert_true(!has_moved || address == &places[1] ||
+		    address == (const void *)hip_register_elsewhere);
 	meanwhile = NULL;
 	if (act)
 		act();
@@ -48,7 +59,7 @@ int libc_close(void *handle)
 void *libc_symbol(void *scope, const char *name)
 {
 	(void)scope, (void)name;
-	return (void *)hip_register;
+	return has_moved ? (void *)hip_register_elsewhere : (void *)hip_register;
 }
 
 bool libc_can_iterate(void)
@@ -58,8 +69,8 @@ bool libc_can_iterate(void)
 
 bool libc_are_of_one(const void *a, const void *b)
 {
-	(void)a, (void)b;
-	return !is_gone;
+	assert_ptr_equal(a, b);
+	return !is_gone && (!has_moved || (a != (const void *)hip_register && a != &places[0]));
 }
 
 bool questions_open(void)
@@ -69,7 +80,7 @@ bool questions_open(void)
 
 void dispatch_learn(const struct agent_table *hip)
 {
-	(void)hip;
+	learned = hip;
 }
 
 bool work_is_needed(uint32_t bits)
@@ -87,8 +98,11 @@ static int set_up(void **state)
 {
 	(void)state;
 	strcpy(agent_page.tables[0].name, "hip");
+	strcpy(agent_page.tables[1].name, "hip");
+	agent_page.tables[0].parts[0] = (uint64_t)&places[0];
+	agent_page.tables[1].parts[0] = (uint64_t)&places[1];
 	agent_page.table_count = 1;
-	is_gone = false;
+	is_gone = has_moved = false;
 	meanwhile = NULL;
 	tools = 0;
 	work_follow(&tools);
@@ -150,6 +164,26 @@ static void it_goes_with_hip(void **state)
 	assert_false(work_is_registered());
 }
 
+/* What was known of the first leads nowhere. */
+static void hip_is_loaded_elsewhere(void **state)
+{
+	(void)state;
+	tools = 1;
+	work_follow(&tools);
+	assert_ptr_equal(learned, &agent_page.tables[0]);
+	given = NULL;
+	has_moved = true;
+	agent_page.table_count = 2;
+	work_follow(&tools);
+	assert_ptr_equal(given, work_on_activity);
+	assert_ptr_equal(learned, &agent_page.tables[1]);
+	tools = 0;
+	work_follow(&tools);
+	assert_null(given);
+	assert_false(work_is_registered());
+	assert_int_equal(held, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +191,7 @@ int main(void)
 		cmocka_unit_test_setup(tools_leave_while_one_waits_for_the_loader, set_up),
 		cmocka_unit_test_setup(hip_goes_while_one_waits_for_the_loader, set_up),
 		cmocka_unit_test_setup(it_goes_with_hip, set_up),
+		cmocka_unit_test_setup(hip_is_loaded_elsewhere, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

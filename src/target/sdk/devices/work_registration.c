@@ -19,10 +19,17 @@ typedef void register_function(on_activity_function *function);
 static register_function *registered; /* that has been given our function */
 static uint32_t is_following, is_outdated;
 
+static bool is_there(uint64_t address)
+{
+	return !libc_can_iterate() || libc_are_of_one((const void *)address, (const void *)address);
+}
+
+/* The first that the program has not closed. */
 static const struct agent_table *hip_table(void)
 {
 	for (uint32_t i = 0; i < agent_page.table_count; i++)
-		if (text_equal(agent_page.tables[i].name, "hip"))
+		if (text_equal(agent_page.tables[i].name, "hip") &&
+		    is_there(agent_page.tables[i].parts[0]))
 			return &agent_page.tables[i];
 	return NULL;
 }
@@ -40,28 +47,29 @@ static void registration_change(void *library, const struct agent_table *table, 
 	agent_page.has_hooked = 1;
 }
 
-/* Where the library is gone, our function went with it. */
-static void registration_check(const struct agent_table *table)
+/* Where the library is gone, our function went with it, and those of its own that we knew. */
+static void registration_check(void)
 {
-	const void *address = (const void *)table->parts[0];
-
-	if (registered && libc_can_iterate() && !libc_are_of_one(address, address))
-		__atomic_store_n(&registered, NULL, __ATOMIC_SEQ_CST);
+	if (!registered || is_there((uint64_t)registered))
+		return;
+	dispatch_learn(NULL);
+	__atomic_store_n(&registered, NULL, __ATOMIC_SEQ_CST);
 }
 
+/* HIP that has our function, and else the first. */
 static void registration_follow(uint32_t tools)
 {
-	const struct agent_table *table = hip_table();
 	bool needs = work_is_needed(tools);
+	const struct agent_table *table;
 	void *library;
 
-	if (!table || needs == (registered != NULL) || !questions_open())
+	registration_check();
+	table = needs == (registered != NULL) ? NULL : hip_table();
+	if (!table || !questions_open())
 		return;
-	library = libc_hold((const void *)table->parts[0]);
-	if (!library) {
-		registration_check(table);
+	library = libc_hold(needs ? (const void *)table->parts[0] : (const void *)registered);
+	if (!library)
 		return;
-	}
 	registration_change(library, table, needs);
 	libc_close(library);
 }

@@ -79,12 +79,34 @@ void telling_run(struct telling *self)
 			(void)!table_tell(&table);
 }
 
+/* Others may have functions of theirs in it, but not in all places. */
+static bool has_own(const uint64_t *slots, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (leads_inside(&slots[i]))
+			return true;
+	return false;
+}
+
+static bool is_still_one(const struct agent_table *known)
+{
+	for (unsigned i = 0; i < API_TABLES; i++) {
+		uint64_t *slots;
+		unsigned count = intercept_read(known, &api_tables[i], &slots);
+
+		if (count && has_own(slots, count))
+			return true;
+	}
+	return false;
+}
+
 void telling_hold(struct telling *self, void (*visit)(unsigned index))
 {
 	uint32_t count = __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);
 
 	for (uint32_t i = 0; i < count; i++)
-		if (library_hold(self, agent_page.tables[i].parts[0]) && visit)
+		if (library_hold(self, agent_page.tables[i].parts[0]) && visit &&
+		    is_still_one(&agent_page.tables[i]))
 			visit(i);
 }
 

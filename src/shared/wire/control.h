@@ -16,7 +16,7 @@
 #define CONTROL_FAREWELL  UINT32_MAX /* as the sequence; no question has it */
 
 /* What two copies of the agent, or a host and an agent that it did not bring, must have in common;
- * the agent library exports it under this name. */
+ * the agent library exports it under this name, and its page begins with it. */
 #define AGENT_VERSION \
 	(AGENT_PAGE_VERSION << 24 | CONTROL_VERSION << 16 | sizeof(struct boot_context))
 #define AGENT_VERSION_SYMBOL "limpet_agent_version"

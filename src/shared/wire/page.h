@@ -73,7 +73,7 @@ struct agent_table {
 
 struct agent_page {
 	char magic[16];
-	uint32_t version, size;
+	uint32_t version, size; /* AGENT_VERSION (control.h): also of what it speaks */
 	uint32_t state;      /* enum agent_state */
 	uint32_t end_reason; /* enum agent_end of the last residence */
 	uint32_t attaches;

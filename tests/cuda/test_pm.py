@@ -91,7 +91,7 @@ class PmSampling(TargetTest):
     def test_what_is_no_number_for_a_while_is_missing(self):
         rows = self.stat("--pm", STANDIN_PM_NAN="1")
         missing = {name for name, row in rows.items() if row.get("value") is None}
-        self.assertEqual(missing, {"sm__inst_executed.avg.per_cycle_elapsed"})
+        self.assertEqual(missing, {"sm__inst_executed.avg.per_cycle_elapsed"}, rows)
 
     def test_what_cannot_be_decoded_is_a_failure(self):
         result = self.limpet("stat", self.target.pid, "--pm", "-d", "1", code=1, STANDIN_PM_UNDECODED="1")

@@ -289,6 +289,22 @@ class DeviceCountingTest(ToolCase):
         self.assertGreaterEqual(starts, 5)
         work.ask("solo", 2)
 
+    def test_hsa_begins_after_the_attach(self):
+        """What ran before the first read, which begins to count, is not told as nothing."""
+        work = self.work()
+        self.leave(self.begin(work))
+        work.ask("end")
+        attached = self.begin(work)
+        self.assertEqual(self.status(), HSA_NOT_LOADED)
+        work.ask("begin")
+        work.ask("solo", KERNELS)
+        self.log.clear()
+        self.tell("sample")
+        self.assertIn(self.log.lines("unread"), ([["unread", HSA_NOT_LOADED]], [["unread", ERROR]]))
+        self.check_counts(work)
+        self.leave(attached)
+        self.check_all_is_given_back(work)
+
     def test_hsa_ends_while_threads_read(self):
         work = self.work()
         attached = self.begin(work, "--env", "SDK_READERS=1")

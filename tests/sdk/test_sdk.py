@@ -371,6 +371,16 @@ class SdkTest(ToolCase):
         attached.leave()
         work.ask("go", 2)
 
+    def test_tables_are_shown_where_another_tool_sees_all_calls(self):
+        """All that is in them leads to limpet by then."""
+        work = self.work(ROCP_TOOL_LIBRARIES=str(tool("launched")), SDK_LOG=str(self.log.path))
+        work.tables()
+        attached = self.attach(work, "tables")
+        done = did(work.ask("go", 5))
+        self.leave(attached)
+        self.assertEqual(sorted(int(words[1]) for words in self.log.lines("table")), [1, 2, 4, 8, 16, 32])
+        self.assertEqual(self.log.lines("calls"), [["calls", str(done["hipMalloc"])]])
+
     def test_unloaded_when_nobody_is_inside(self):
         work = self.work()
         work.tables()

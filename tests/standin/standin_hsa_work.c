@@ -10,7 +10,9 @@
  *   late        loads an executable, and launches a kernel of it
  *   unseen      a kernel whose signal it does not look at
  *   endless     a kernel without a signal that does not end before "release"
- *   restart     shuts the runtime down and starts it again
+ *   end         shuts the runtime down
+ *   begin       starts it again
+ *   restart     both
  *   together    the same, with eight users that shut it down at the same time
  *   lives N     eight threads start the runtime and shut it down, each N times
  *   leave       leaves a call of hsa_init() by longjmp
@@ -200,10 +202,15 @@ static void finish(void)
 	check(!hsa_signal_destroy(own_signal), "hsa_signal_destroy");
 }
 
-static void restart(void)
+static void end(void)
 {
 	finish();
 	(void)shut_down(NULL);
+}
+
+static void restart(void)
+{
+	end();
 	begin();
 }
 
@@ -227,8 +234,7 @@ static void *live(void *argument)
 
 static void lives(unsigned count)
 {
-	finish();
-	(void)shut_down(NULL);
+	end();
 	many(live, count);
 	begin();
 }
@@ -407,12 +413,6 @@ static void fork_and_exit(void)
 	printf("status %d\n", status);
 }
 
-static void end_late(void)
-{
-	finish();
-	(void)shut_down(NULL);
-}
-
 static void obey_counted(const char *word, unsigned number)
 {
 	for (unsigned i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
@@ -429,7 +429,7 @@ static void obey_counted(const char *word, unsigned number)
 	else if (!strcmp(word, "memory"))
 		printf("memory %u\n", standin_hsa_memory());
 	else if (!strcmp(word, "late_end"))
-		check(!atexit(end_late), "atexit");
+		check(!atexit(end), "atexit");
 }
 
 static void obey(const char *word, unsigned number)
@@ -455,6 +455,10 @@ static void obey(const char *word, unsigned number)
 		standin_hsa_release();
 	else if (!strcmp(word, "restart"))
 		restart();
+	else if (!strcmp(word, "end"))
+		end();
+	else if (!strcmp(word, "begin"))
+		begin();
 	else if (!strcmp(word, "together"))
 		restart_together();
 	else if (!strcmp(word, "lives"))

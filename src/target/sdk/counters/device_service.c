@@ -160,20 +160,26 @@ static unsigned service_index(const struct device_service *service)
 	return (unsigned)(service - services);
 }
 
-/* In one's turn, as the next two. */
+/* In one's turn, as the next three. */
 static int service_start(struct device_service *service)
 {
 	struct sdk_handle config;
-	int r;
 
 	/* Acquire: pairs with service_choose(). */
 	if (!__atomic_load_n(&service->has_chosen, __ATOMIC_ACQUIRE))
 		return SDK_CONTEXT_ERROR;
 	config.handle = __atomic_load_n(&service->config.handle, __ATOMIC_RELAXED);
-	r = device_counting_start(service_index(service), config);
+	return device_counting_start(service_index(service), config);
+}
+
+/* With its context: a tool that reads knows since when.  What only a read begins it is told of. */
+static void service_start_first(struct device_service *service)
+{
+	int r = service_start(service);
+
+	__atomic_store_n(&service->fault, r, __ATOMIC_RELAXED);
 	if (!r && !service->beginning)
 		service->beginning = device_counting_beginning(service_index(service));
-	return r;
 }
 
 static void service_stop(struct device_service *service)
@@ -191,7 +197,7 @@ static bool service_adjust(struct device_service *service)
 	bool is_wanted = service_is_wanted(service);
 
 	if (is_wanted)
-		__atomic_store_n(&service->fault, service_start(service), __ATOMIC_RELAXED);
+		service_start_first(service);
 	else
 		service_stop(service);
 	return is_wanted;

@@ -79,11 +79,19 @@ void telling_run(struct telling *self)
 			(void)!table_tell(&table);
 }
 
+/* What the runtime has there: our own function may be in front of it. */
+static const void *function_at(const struct api_table *table, unsigned index, const uint64_t *slots)
+{
+	return (const void *)(index < table->count
+				      ? intercept_original(table, index, slots)
+				      : __atomic_load_n(&slots[index], __ATOMIC_RELAXED));
+}
+
 /* Others may have functions of theirs in it, but not in all places. */
-static bool has_own(const uint64_t *slots, unsigned count)
+static bool has_own(const struct api_table *table, const uint64_t *slots, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
-		if (leads_inside(&slots[i]))
+		if (libc_are_of_one(&slots[i], function_at(table, i, slots)))
 			return true;
 	return false;
 }
@@ -94,7 +102,7 @@ static bool is_still_one(const struct agent_table *known)
 		uint64_t *slots;
 		unsigned count = intercept_read(known, &api_tables[i], &slots);
 
-		if (count && has_own(slots, count))
+		if (count && has_own(&api_tables[i], slots, count))
 			return true;
 	}
 	return false;

@@ -277,13 +277,57 @@ class Counters(unittest.TestCase):
         self.end(process)
         self.assertEqual(self.values("SQ_WAVES")[-3:], [1, 2, 3])
 
+    def check_nothing_is_left(self, work):
+        starts, stops, reads = work.ask("bank")[0][1:]
+        self.assertEqual((starts, stops), (reads, reads))
+        self.assertEqual((work.ask("sets"), work.ask("memory")), ([["sets", "0"]], [["memory", "0"]]))
+
+    def test_queues_that_go_as_soon_as_their_kernel_is_done(self):
+        """Which is before the device has stopped and read its counters for it."""
+        work = self.work(STANDIN_SLOW="5")
+        process = self.begin(work, "SQ_WAVES")
+        work.ask("brief", KERNELS)
+        self.assertNotIn("WARNING", self.end(process))
+        self.assertEqual(self.values("SQ_WAVES"), [float(i + 1) for i in range(KERNELS)])
+        self.check_nothing_is_left(work)
+
+    def test_queue_that_goes_while_limpet_leaves(self):
+        """Its hooks are there for as long as packets of its are."""
+        work = self.work(STANDIN_SLOW="300")
+        process = self.begin(work, "SQ_WAVES")
+        work.tell("brief", 1)  # 300 ms for each of three packets: it is under way at the end
+        time.sleep(0.1)
+        self.end(process)
+        work.lines()
+        self.check_nothing_is_left(work)
+
+    def test_queue_that_goes_with_a_kernel_that_does_not_end(self):
+        """Nobody waits for ever, and the kernel is told as one that has no values."""
+        work = self.work()
+        process = self.begin(work, "SQ_WAVES")
+        work.ask("solo", 2)
+        work.ask("endless")
+        work.ask("queue")
+        self.assertIn("1 of 3 counted kernels were not done", self.end(process))
+        self.assertEqual(self.values("SQ_WAVES"), [1, 2])
+        self.assertEqual((work.ask("sets"), work.ask("memory")), ([["sets", "0"]], [["memory", "0"]]))
+
+    def test_runtime_that_ends_as_soon_as_a_kernel_is_done(self):
+        work = self.work(STANDIN_SLOW="5")
+        process = self.begin(work, "SQ_WAVES")
+        work.ask("abandon")
+        self.end(process)
+        self.assertEqual(self.values("SQ_WAVES"), [7])
+        starts, stops, reads = work.ask("bank")[0][1:]
+        self.assertEqual((starts, stops), (reads, reads))
+
     def test_a_kernel_that_does_not_end(self):
         work = self.work()
         process = self.begin(work, "SQ_WAVES")
         work.ask("solo", 3)
         work.ask("endless")
         out = self.end(process)
-        self.assertIn("1 counted kernels were not done at the end", out)
+        self.assertIn("1 of 4 counted kernels were not done", out)
         work.ask("release")
         work.ask("queue")
         process = self.begin(work, "SQ_WAVES")
@@ -322,6 +366,16 @@ class Counters(unittest.TestCase):
                         self.assertEqual(work.ask("sets"), [["sets", str(len(chores))]])
                         harness.limpet("detach", work.pid, "--unload")
                     self.assertEqual(self.finish(work), 0)
+
+    def test_program_exits_as_soon_as_a_kernel_is_done(self):
+        """Its counters are read before it ends, and one that is not done is told."""
+        work = self.work(STANDIN_SLOW="20")
+        process = self.begin(work, "SQ_WAVES")
+        work.ask("solo", 1)
+        work.ask("endless")
+        self.assertEqual(self.finish(work), 0)
+        self.assertIn("1 of 2 counted kernels were not done", self.end(process))
+        self.assertEqual(self.values("SQ_WAVES"), [1])
 
     def test_program_exits_while_the_first_set_is_made(self):
         """Its list of sets waits for who makes one."""

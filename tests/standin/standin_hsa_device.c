@@ -235,13 +235,26 @@ static void finish(const struct queue *queue, const struct hsa_packet *packet, u
 	__atomic_fetch_sub(&signal->value, 1, __ATOMIC_ACQ_REL);
 }
 
+/* The runtime has taken it away, with all that it had in it. */
+static bool is_dead(const struct queue *queue)
+{
+	return ((const struct signal *)queue->public.doorbell)->life !=
+	       __atomic_load_n(&life, __ATOMIC_ACQUIRE);
+}
+
+/* Or the program has: with whatever it was at. */
+static bool is_cut_off(const struct queue *queue)
+{
+	return is_dead(queue) || __atomic_load_n(&queue->is_over, __ATOMIC_ACQUIRE);
+}
+
 /* A kernel without arguments takes no time, others as many nanoseconds as their address says. */
 static void run_kernel(struct queue *queue, const struct hsa_packet *packet)
 {
 	uint64_t begin = now();
 	struct timespec time = { 0, (long)packet->arguments };
 
-	while (packet->kernel == STANDIN_ENDLESS &&
+	while (packet->kernel == STANDIN_ENDLESS && !is_cut_off(queue) &&
 	       !__atomic_load_n(&is_released, __ATOMIC_ACQUIRE))
 		rest();
 	if (packet->arguments && packet->arguments < 1000000000)
@@ -266,13 +279,6 @@ static void take_time(const struct hsa_packet *packet)
 		usleep(1000 * (useconds_t)atoi(text));
 }
 
-/* The runtime has taken it away, with all that it had in it. */
-static bool is_dead(const struct queue *queue)
-{
-	return ((const struct signal *)queue->public.doorbell)->life !=
-	       __atomic_load_n(&life, __ATOMIC_ACQUIRE);
-}
-
 static void perform(struct queue *queue, struct hsa_packet *packet)
 {
 	uint64_t begin;
@@ -284,9 +290,11 @@ static void perform(struct queue *queue, struct hsa_packet *packet)
 	}
 	begin = now();
 	take_time(packet);
-	if (is_dead(queue))
+	if (is_cut_off(queue))
 		return;
 	do_packet(queue, packet);
+	if (packet->kernel == STANDIN_ENDLESS && is_cut_off(queue))
+		return;
 	finish(queue, packet, begin);
 	__atomic_store_n(&packet->header, PACKET_INVALID, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&queue->read, 1, __ATOMIC_ACQ_REL);
@@ -317,7 +325,7 @@ static void *process(void *argument)
 	struct queue *queue = argument;
 	struct hsa_packet *ring = (struct hsa_packet *)queue->public.base;
 
-	while (!__atomic_load_n(&queue->is_over, __ATOMIC_ACQUIRE) && !is_dead(queue)) {
+	while (!is_cut_off(queue)) {
 		if (queue->is_inactive ||
 		    ((int64_t)queue->read <= rung_for(queue) &&
 		     queue_faults(queue, &ring[queue->read % queue->public.size]))) {

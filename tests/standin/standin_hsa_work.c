@@ -21,12 +21,12 @@
  *   single N    N kernels in a queue of one thread
  *   stuff N     N kernels in a row before it rings for the last
  *   away        makes a queue, takes room there for a packet, and destroys the queue
- *   fork        a child of its own, which calls exit()
- *   late_end    shuts the runtime down in exit()
- *   sets        of packets that aqlprofile has
- *   memory      pieces of it that were allocated and not freed
- *   bank        how often devices were told to start, stop and read their counters
- *   forbid      its thread may not read the machine's counter any more
+ *   brief N     N queues, each destroyed as soon as its only kernel is done; waves as of "solo"
+ *   abandon     shuts the runtime down as soon as a kernel of 7 waves is done, with its queue
+ * there, and starts it again fork        a child of its own, which calls exit() late_end    shuts
+ * the runtime down in exit() sets        of packets that aqlprofile has memory      pieces of it
+ * that were allocated and not freed bank        how often devices were told to start, stop and read
+ * their counters forbid      its thread may not read the machine's counter any more
  */
 #include "standin_hsa.h"
 
@@ -366,6 +366,32 @@ static void away(void)
 	check(!hsa_queue_destroy(other), "hsa_queue_destroy");
 }
 
+static void brief(unsigned count)
+{
+	struct hsa_queue *kept = queue;
+
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t index;
+
+		check(!hsa_queue_create(DEVICE, QUEUE, 0, NULL, NULL, 0, 0, &queue), "queue");
+		index = hsa_queue_add_write_index_relaxed(queue, 1);
+		ring_for(queue, fill(queue, index, i + 1, 0, own_signal.handle));
+		await();
+		check(!hsa_queue_destroy(queue), "hsa_queue_destroy");
+	}
+	queue = kept;
+}
+
+static void abandon(void)
+{
+	ring_for(queue,
+		 fill(queue, hsa_queue_add_write_index_relaxed(queue, 1), 7, 0, own_signal.handle));
+	await();
+	queue = NULL; /* the runtime's to destroy */
+	(void)shut_down(NULL);
+	begin();
+}
+
 /* A queue beside the other: 0 launches a kernel there that does not end, 1 one that does. */
 static void beside(unsigned is_short)
 {
@@ -383,8 +409,8 @@ static void beside(unsigned is_short)
 static const struct {
 	const char *word;
 	void (*act)(unsigned number);
-} counted[] = { { "solo", solo },     { "pairs", pairs }, { "group", group },
-		{ "single", single }, { "stuff", stuff }, { "beside", beside } };
+} counted[] = { { "solo", solo },   { "pairs", pairs },   { "group", group }, { "single", single },
+		{ "stuff", stuff }, { "beside", beside }, { "brief", brief } };
 
 /* Of packets that limpet has not given back; its library is loaded by limpet. */
 static void print_sets(void)
@@ -420,6 +446,8 @@ static void obey_counted(const char *word, unsigned number)
 			counted[i].act(number);
 	if (!strcmp(word, "away"))
 		away();
+	else if (!strcmp(word, "abandon"))
+		abandon();
 	else if (!strcmp(word, "bank"))
 		standin_bank_print();
 	else if (!strcmp(word, "sets"))

@@ -26,7 +26,7 @@ struct number_range {
 	uint32_t first, count;
 };
 
-/* All functions on threads of ours, one at a time; each may be NULL. */
+/* All functions but one on threads of ours, one at a time; each may be NULL. */
 struct runtime {
 	const char *name;
 	const struct domain_hooks *const *hooks;
@@ -49,6 +49,9 @@ struct runtime {
 	 * tells what is left. */
 	void (*stop)(struct rings *rings);
 	void (*drain)(struct rings *rings);
+	/* In exit(), on the program's thread, while everything is there still: waits for a short
+	 * while for what devices have yet to tell of what they have done. */
+	void (*leave)(void);
 	/* In a forked child. */
 	void (*forget)(void);
 };

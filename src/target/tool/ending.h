@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+/* What is called first then, on the thread that ends the program. */
+void ending_use(void (*leave)(void));
 /* exit() calls us before all that was registered up to now: again when modules have come. */
 void ending_watch(void);
 /* And no more. */

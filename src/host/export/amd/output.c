@@ -274,8 +274,12 @@ static void tell_counted(const struct part *part)
 		tell_note(part, note);
 	}
 	if (counted->unfinished) {
-		snprintf(note, sizeof(note), "%" PRIu64 " counted kernels were not done at the end",
-			 counted->unfinished);
+		snprintf(note, sizeof(note),
+			 "%" PRIu64 " of %" PRIu64
+			 " counted kernels were not done, or not read, when their queue, their "
+			 "program or the recording ended: they have no values",
+			 counted->unfinished,
+			 counted->alone + counted->together + counted->unfinished);
 		tell_note(part, note);
 	}
 }

@@ -202,5 +202,6 @@ const struct runtime runtime_amd = {
 	.ask = amd_ask_devices,
 	.tick = windows_tick,
 	.stop = amd_stop,
+	.leave = hsa_work_leave,
 	.forget = amd_forget,
 };

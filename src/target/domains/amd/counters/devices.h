@@ -56,7 +56,9 @@ struct counter_set {
 	uint64_t asked;      /* when, in ticks */
 	uint64_t begin, end; /* in ticks; 0: not known */
 	uint32_t plain_turn; /* of the device, when it was reserved */
-	bool is_kernel, is_mixed, is_gone;
+	bool is_kernel, is_mixed;
+	bool is_gone;  /* its queue is, before the device has read */
+	bool has_left; /* its queue is not known any more, and is_mixed is right */
 	struct hsa_command command;
 };
 

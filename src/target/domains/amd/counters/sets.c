@@ -94,7 +94,7 @@ void set_begin(struct counter_set *set, const struct known_queue *known, uint64_
 	set->value_count = 0;
 	set->begin = set->end = 0;
 	set->asked = clock_ticks();
-	set->is_kernel = set->is_gone = false;
+	set->is_kernel = set->is_gone = set->has_left = false;
 	set->plain_turn = turns_of_others(device, known);
 	set->is_mixed = open > __atomic_load_n(&known->has_plain, __ATOMIC_RELAXED);
 	__atomic_store_n(&set->work, WORK_DEVICE, __ATOMIC_RELAXED);
@@ -111,11 +111,27 @@ static void plain_settle(const struct counter_set *set, struct known_queue *know
 		__atomic_fetch_sub(&set->device->plain_open, 1, __ATOMIC_RELAXED);
 }
 
+static bool were_others(const struct counter_set *set, const struct known_queue *known)
+{
+	return set->plain_turn != turns_of_others(set->device, known);
+}
+
+void set_leave_queue(struct counter_set *set, const struct known_queue *known)
+{
+	set->is_mixed |= were_others(set, known);
+	/* Release: pairs with set_read(). */
+	__atomic_store_n(&set->has_left, true, __ATOMIC_RELEASE);
+}
+
 static void set_read(struct counter_set *set)
 {
 	struct known_queue *known = hsa_queue_of(set->key->doorbell);
 
-	set->is_mixed |= !known || set->plain_turn != turns_of_others(set->device, known);
+	/* Acquire, after the queue was looked for: pairs with set_leave_queue(). */
+	if (__atomic_load_n(&set->has_left, __ATOMIC_ACQUIRE))
+		known = NULL;
+	else
+		set->is_mixed |= !known || were_others(set, known);
 	if (known)
 		plain_settle(set, known);
 	/* What is not whole is told as not there. */
@@ -173,14 +189,29 @@ static bool on_read(int64_t value, void *data)
 	return !is_abandoned;
 }
 
-void set_lose(struct counter_set *set)
+static bool set_is_in(const struct counter_set *set, uint64_t doorbell)
 {
-	/* The device may have read it, and its signal be about to call. */
-	if (__atomic_load_n(&set->work, __ATOMIC_ACQUIRE) != WORK_DEVICE ||
-	    hsa_calls.signal_load(set->signal) != 1)
+	return __atomic_load_n(&set->key->doorbell, __ATOMIC_ACQUIRE) == doorbell;
+}
+
+/* The device may have read it, and its signal be about to call, or be calling: then whose it is
+ * changes before its signal is set again (on_read()), and is asked after that. */
+static bool is_lost(const struct counter_set *set, uint64_t signal, uint64_t doorbell)
+{
+	return __atomic_load_n(&set->state, __ATOMIC_SEQ_CST) == SET_TAKEN && signal &&
+	       set_is_in(set, doorbell) && hsa_calls.signal_load(signal) == 1 &&
+	       __atomic_load_n(&set->work, __ATOMIC_ACQUIRE) == WORK_DEVICE &&
+	       set_is_in(set, doorbell);
+}
+
+void set_lose(struct counter_set *set, uint64_t doorbell)
+{
+	uint64_t signal = __atomic_load_n(&set->signal, __ATOMIC_ACQUIRE);
+
+	if (!is_lost(set, signal, doorbell))
 		return;
 	set->is_gone = true;
-	hsa_calls.signal_store(set->signal, 0); /* it calls */
+	hsa_calls.signal_store(signal, 0); /* it calls */
 }
 
 void set_abandon(struct counter_set *set)

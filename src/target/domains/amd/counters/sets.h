@@ -19,8 +19,10 @@ void set_begin(struct counter_set *set, const struct known_queue *known, uint64_
 /* A part of what is known of it; written where all is there.  Whoever calls owns that part. */
 void set_finish(struct counter_set *set, uint32_t part);
 
-/* Its queue is gone: nothing comes of it any more. */
-void set_lose(struct counter_set *set);
+/* Its queue is about to be forgotten: whether others went by meanwhile is asked for now. */
+void set_leave_queue(struct counter_set *set, const struct known_queue *known);
+/* That queue is gone: where it was in it, nothing comes of it any more. */
+void set_lose(struct counter_set *set, uint64_t doorbell);
 /* Its session is over: written as far as it is known.  What the device has not done stays its. */
 void set_abandon(struct counter_set *set);
 

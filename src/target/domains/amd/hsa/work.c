@@ -3,6 +3,7 @@
  * calls that change what is known.
  */
 #include "shared/arch/syscall.h"
+#include "target/domains/amd/counters/leaving.h"
 #include "target/domains/amd/counters/windows.h"
 #include "target/domains/amd/hsa/kernels.h"
 #include "target/domains/amd/hsa/queues.h"
@@ -100,7 +101,9 @@ void hsa_before_store_index(struct hook_around *around, uint64_t *window)
 void hsa_before_queue_destroy(struct hook_around *around, uint64_t *window)
 {
 	(void)window;
-	if (!hsa_sees_packets() || !queue_in(around))
+	/* At the end of a session, what is under way still is not cut off either. */
+	if (!queue_in(around) || !writers_are_on() ||
+	    (!hsa_sees_packets() && !leaving_concerns(queue_in(around))))
 		return;
 	around->kept[DOORBELL] = queue_in(around)->doorbell;
 	counters_queue_leaves(queue_in(around));
@@ -110,7 +113,7 @@ void hsa_after_queue_destroy(struct hook_around *around, uint64_t end)
 {
 	(void)end;
 	if (around->kept[DOORBELL] && !(int32_t)around->frame.results[0])
-		counters_queue_is_gone(around->kept[DOORBELL]);
+		leaving_queue_is_gone(around->kept[DOORBELL]);
 }
 
 void hsa_after_freeze(struct hook_around *around, uint64_t end)
@@ -186,8 +189,8 @@ static void give_back(void)
 	if (library && got_symbol_beside(begun_beside, "hsa_signal_destroy") && runtime_enter()) {
 		hsa_copy_times_end();
 		windows_end();
-		counters_give_back();
-		hsa_signals_free();
+		if (counters_give_back())
+			hsa_signals_free();
 		hsa_gate_leave();
 	} else {
 		counters_forget();
@@ -217,6 +220,16 @@ struct hsa_left hsa_work_end(void)
 	pending_close();
 	is_begun = false;
 	return left;
+}
+
+void hsa_work_leave(void)
+{
+	if (!hsa_is_any_seen() || !hsa_gate_enter())
+		return;
+	hsa_finish_ours();
+	hsa_gate_leave();
+	leaving_all();
+	leaving_give_up();
 }
 
 void hsa_work_forget(void)

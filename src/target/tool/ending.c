@@ -16,7 +16,7 @@ static char dso_handle; /* by its address libc knows our entry */
 static int32_t user;    /* the process whose exit is meant, not its child's; 0: none */
 static long renewing;   /* the thread that takes our entry back */
 static uint32_t is_ending, inside;
-static void (*call_first)(void);
+static void (*call_first)(void); /* NULL: nothing */
 
 void ending_use(void (*leave)(void))
 {
@@ -36,7 +36,8 @@ static void on_exit_of_program(void *unused)
 	}
 	if (raw0(SYS_getpid) != user)
 		return;
-	call_first();
+	if (call_first)
+		call_first();
 	end_ns = monotonic_ns() + LIMIT_NS;
 	__atomic_store_n(&is_ending, 1, __ATOMIC_SEQ_CST);
 	for (unsigned i = 0;

@@ -17,6 +17,7 @@
  *   replay      lets its register library hand over all tables once more
  *   solo N      N kernels that it waits for one by one, the first of 1 wave, the next of 2, ...
  *   pairs N     the same in two queues at once, N times; each kernel takes two milliseconds
+ *   turns N     N kernels that it waits for one by one, in two queues by turns; waves as of "solo"
  *   group N     N times room for two packets at once, as graphs take it
  *   single N    N kernels in a queue of one thread
  *   stuff N     N kernels in a row before it rings for the last
@@ -323,6 +324,23 @@ static void pairs(unsigned count)
 	}
 }
 
+static void turns(unsigned count)
+{
+	struct hsa_queue *kept = queue, *queues[2];
+
+	for (unsigned i = 0; i < 2; i++)
+		check(!hsa_queue_create(DEVICE, QUEUE, 0, NULL, NULL, 0, 0, &queues[i]), "queue");
+	for (unsigned i = 0; i < count; i++) {
+		queue = queues[i % 2];
+		ring_for(queue, fill(queue, hsa_queue_add_write_index_relaxed(queue, 1), i + 1, 0,
+				     own_signal.handle));
+		await();
+	}
+	for (unsigned i = 0; i < 2; i++)
+		check(!hsa_queue_destroy(queues[i]), "hsa_queue_destroy");
+	queue = kept;
+}
+
 static void group(unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -410,7 +428,7 @@ static const struct {
 	const char *word;
 	void (*act)(unsigned number);
 } counted[] = { { "solo", solo },   { "pairs", pairs },   { "group", group }, { "single", single },
-		{ "stuff", stuff }, { "beside", beside }, { "brief", brief } };
+		{ "stuff", stuff }, { "beside", beside }, { "brief", brief }, { "turns", turns } };
 
 /* Of packets that limpet has not given back; its library is loaded by limpet. */
 static void print_sets(void)

@@ -267,8 +267,8 @@ static void tell_counted(const struct part *part)
 	if (counted->together) {
 		snprintf(note, sizeof(note),
 			 "%" PRIu64 " of %" PRIu64
-			 " counted kernels ran at the same time as others on their "
-			 "device: their values, which are of all of them, are left out",
+			 " counted kernels ran, or were counted, at the same time as others on "
+			 "their device: their values may be of all of them, and are left out",
 			 counted->together,
 			 counted->alone + counted->together + counted->unfinished);
 		tell_note(part, note);

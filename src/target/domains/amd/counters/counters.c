@@ -266,15 +266,15 @@ static void signals_await(void)
 
 bool counters_give_back(void)
 {
-	bool is_nobody = leaving_is_nobody();
+	/* Acquire: pairs with counters_reserve().  Where a thread is still at it, all sets stay. */
+	bool is_nobody = leaving_is_nobody() && !__atomic_load_n(&reserving, __ATOMIC_ACQUIRE);
 
 	if (!counting_library())
 		return is_nobody;
-	/* Acquire: pairs with counters_reserve().  Where a thread is still at it, all sets stay. */
-	if (!is_nobody || __atomic_load_n(&reserving, __ATOMIC_ACQUIRE))
-		counting_devices_leave();
-	else
+	if (is_nobody)
 		counting_devices_end();
+	else
+		counting_devices_leave();
 	signals_await();
 	return is_nobody;
 }

@@ -11,7 +11,8 @@
  * rung for them.
  *
  * Nothing is put in order: kernels of other queues may run at the same time.  Which were alone is
- * told by their times, on the host; what ran uncounted at the same time is told by a flag.
+ * told by their times, on the host, and by a flag, where packets of ours of other queues were under
+ * way between room for the first of a set and the read, or uncounted packets may have run then.
  */
 #pragma once
 
@@ -19,7 +20,7 @@
 #include "target/domains/amd/hsa/queues.h"
 
 /* Flags of a record. */
-#define COUNTER_MIXED 1u /* uncounted packets may have run at the same time */
+#define COUNTER_MIXED 1u /* others were counted at the same time, or may have run uncounted */
 #define COUNTER_UNTIMED \
 	2u /* when it ran is not known: the times are when it was asked for and read */
 #define COUNTER_INCOMPLETE                                                                       \

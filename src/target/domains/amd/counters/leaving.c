@@ -34,16 +34,10 @@ static bool set_is_in(const struct counter_set *set, uint64_t doorbell)
 	return __atomic_load_n(&set->key->doorbell, __ATOMIC_ACQUIRE) == doorbell;
 }
 
-/* The device has it, and has not read.  It may be around another by the time of the last question:
- * then that is awaited, for one glance. */
+/* Sequential: pairs with set_abandon(), after which nobody looks at its signal. */
 static bool is_at_device(const struct counter_set *set)
 {
-	uint64_t signal = __atomic_load_n(&set->signal, __ATOMIC_ACQUIRE);
-
-	/* Sequential: pairs with set_abandon(), after which nobody looks at its signal. */
-	return __atomic_load_n(&set->state, __ATOMIC_SEQ_CST) == SET_TAKEN && signal &&
-	       __atomic_load_n(&set->work, __ATOMIC_ACQUIRE) == WORK_DEVICE &&
-	       hsa_calls.signal_load(signal) == 1;
+	return __atomic_load_n(&set->state, __ATOMIC_SEQ_CST) == SET_TAKEN && set_is_at_device(set);
 }
 
 static bool kernel_is_done(const struct counter_set *set)

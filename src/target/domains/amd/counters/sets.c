@@ -85,6 +85,41 @@ uint32_t turns_of_others(const struct counting_device *device, const struct know
 	       __atomic_load_n(&known->plain_turn, __ATOMIC_RELAXED);
 }
 
+bool set_is_at_device(const struct counter_set *set)
+{
+	uint64_t signal = __atomic_load_n(&set->signal, __ATOMIC_ACQUIRE);
+
+	return signal && __atomic_load_n(&set->work, __ATOMIC_ACQUIRE) == WORK_DEVICE &&
+	       hsa_calls.signal_load(signal) == 1;
+}
+
+/* One of an earlier session may be in a queue that is no more: that is told by who uses it. */
+static bool is_in_the_way(const struct counter_set *set, uint64_t doorbell)
+{
+	uint32_t state = __atomic_load_n(&set->state, __ATOMIC_ACQUIRE);
+
+	return (state == SET_TAKEN || (state == SET_ABANDONED && hsa_queue_of(doorbell))) &&
+	       set_is_at_device(set);
+}
+
+/* A start sets the counters of the device to 0, whoever is being counted: packets of other queues
+ * that are not read by now may be mixed with those that are about to be put, and these with them.
+ * When kernels ran says too little: a start comes before its kernel, and a read after it. */
+static void set_meet_others(struct counter_set *set, uint64_t doorbell)
+{
+	struct counting_device *device = set->device;
+
+	for (unsigned i = 0; i < SETS_OF_DEVICE; i++) {
+		/* Sequential: of two that begin at the same time one sees the other. */
+		uint64_t other = __atomic_load_n(&device->keys[i].doorbell, __ATOMIC_SEQ_CST);
+
+		if (!other || other == doorbell || !is_in_the_way(&device->sets[i], other))
+			continue;
+		__atomic_store_n(&device->sets[i].is_mixed, true, __ATOMIC_RELAXED);
+		set->is_mixed = true;
+	}
+}
+
 void set_begin(struct counter_set *set, const struct known_queue *known, uint64_t first)
 {
 	const struct counting_device *device = set->device;
@@ -99,8 +134,9 @@ void set_begin(struct counter_set *set, const struct known_queue *known, uint64_
 	set->is_mixed = open > __atomic_load_n(&known->has_plain, __ATOMIC_RELAXED);
 	__atomic_store_n(&set->work, WORK_DEVICE, __ATOMIC_RELAXED);
 	__atomic_store_n(&set->key->index, first + 1, __ATOMIC_RELAXED);
-	/* Release: from now on it is found. */
-	__atomic_store_n(&set->key->doorbell, known->doorbell, __ATOMIC_RELEASE);
+	/* From now on it is found. */
+	__atomic_store_n(&set->key->doorbell, known->doorbell, __ATOMIC_SEQ_CST);
+	set_meet_others(set, known->doorbell);
 }
 
 /* All packets before it in its queue are done: what went by there uncounted, too. */

@@ -16,6 +16,10 @@ void set_put_back(struct counter_set *set);
 /* Around the packet behind `first`, from now on: before its packets become the device's. */
 void set_begin(struct counter_set *set, const struct known_queue *known, uint64_t first);
 
+/* The device has its packets, and has not read.  It may be around another by the time that this is
+ * told. */
+bool set_is_at_device(const struct counter_set *set);
+
 /* A part of what is known of it; written where all is there.  Whoever calls owns that part. */
 void set_finish(struct counter_set *set, uint32_t part);
 

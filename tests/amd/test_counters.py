@@ -191,6 +191,27 @@ class Counters(unittest.TestCase):
                 left_out = re.search(r"(\d+) of (\d+) counted kernels ran, or were counted", out) or [0, 0, KERNELS]
                 self.assertEqual((len(rows) + int(left_out[1]), int(left_out[2])), (KERNELS, KERNELS), out)
 
+    def family(self):
+        """The parent of two programs that launch kernels now and then."""
+        feeder = "import time\nwhile True: print('solo 2', flush=True); time.sleep(0.05)"
+        parent = subprocess.Popen(
+            ["sh", "-c", '"$0" -c "$1" | "$2" & "$0" -c "$1" | "$2" & wait', sys.executable, feeder, STANDIN / "standin_hsa_work"],
+            env={**os.environ, "LD_LIBRARY_PATH": f"{STANDIN}/amd_register/old:{STANDIN}", "STANDIN_GFX": "gfx942"},
+            stdout=subprocess.DEVNULL, start_new_session=True)
+        self.addCleanup(parent.wait)
+        self.addCleanup(os.killpg, parent.pid, signal.SIGKILL)
+        return parent
+
+    def test_two_processes_that_are_counted_do_not_see_each_other(self):
+        parent = self.family()
+        for pause in (1, 5, 20):  # until both have begun, and were attached
+            process = self.begin(parent, "SQ_WAVES")
+            time.sleep(pause)
+            out = self.end(process)
+            if "kernels of 2 processes were counted" in out:
+                return
+        self.fail(out)
+
     def test_kernels_from_before_the_attach_are_beside_others(self):
         work = self.work()
         work.ask("beside", 0)

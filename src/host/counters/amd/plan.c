@@ -342,7 +342,7 @@ static int refuse_unknown(const struct counter_plan *plan, struct err *err)
 	err_set(err, -ENOENT, "Unable to find all counters for agent of %s: none is left",
 		plan->architecture);
 	err_why(err, "not defined for it: %s", plan->unknown);
-	err_fix(err, "rocprofv3 -L lists those that are");
+	err_fix(err, "rocprofv3 -L, or limpet stat --list, lists those that are");
 	return err_exit(err, EXIT_USAGE);
 }
 

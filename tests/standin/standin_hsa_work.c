@@ -18,6 +18,7 @@
  *   solo N      N kernels that it waits for one by one, the first of 1 wave, the next of 2, ...
  *   pairs N     the same in two queues at once, N times; each kernel takes two milliseconds
  *   turns N     N kernels that it waits for one by one, in two queues by turns; waves as of "solo"
+ *   streams N   eight threads do so, each in a queue of its own that it destroys afterwards
  *   group N     N times room for two packets at once, as graphs take it
  *   single N    N kernels in a queue of one thread
  *   stuff N     N kernels in a row before it rings for the last
@@ -341,6 +342,24 @@ static void turns(unsigned count)
 	queue = kept;
 }
 
+static void *use_a_stream(void *argument)
+{
+	struct hsa_queue *mine;
+	struct hsa_signal signal;
+
+	check(!hsa_queue_create(DEVICE, QUEUE, 0, NULL, NULL, 0, 0, &mine), "hsa_queue_create");
+	check(!hsa_signal_create(1, 0, NULL, &signal), "hsa_signal_create");
+	for (unsigned i = 0; i < *(unsigned *)argument; i++) {
+		ring_for(mine, fill(mine, hsa_queue_add_write_index_relaxed(mine, 1), i + 1, 0,
+				    signal.handle));
+		check(hsa_signal_wait_scacquire(signal, 2, 1, UINT64_MAX, 0) == 0, "wait");
+		hsa_signal_store_relaxed(signal, 1);
+	}
+	check(!hsa_queue_destroy(mine), "hsa_queue_destroy");
+	check(!hsa_signal_destroy(signal), "hsa_signal_destroy");
+	return NULL;
+}
+
 static void group(unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -505,6 +524,8 @@ static void obey(const char *word, unsigned number)
 		restart_together();
 	else if (!strcmp(word, "lives"))
 		lives(number);
+	else if (!strcmp(word, "streams"))
+		many(use_a_stream, number);
 	else if (!strcmp(word, "leave"))
 		leave();
 	else if (!strcmp(word, "replay"))

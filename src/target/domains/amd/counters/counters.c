@@ -110,7 +110,8 @@ static bool packets_reserve(const struct hsa_queue *queue, uint64_t *ret_index)
 		set_put_back(set);
 		return false;
 	}
-	/* From here to the end of slots_fill() the device may wait for us: memory only. */
+	/* From here to the end of slots_fill() the device may wait for us: memory only, and values
+	 * of our own signals. */
 	set_begin(set, known, first);
 	slots_fill(known, first, set);
 	__atomic_store_n(&known->counted_last, first + SLOTS_EXTRA, __ATOMIC_RELAXED);

@@ -31,6 +31,8 @@ HOST = {**os.environ, "HSA_MODEL_TOPOLOGY": str(MADE_UP / "topology"),
 PLACES = 8  # of SQ: two XCCs with four engines each
 KERNELS = 20
 DEADLINE_S = 2 * harness.PATIENCE_S
+LIMIT_S = 2  # limpet waits for devices that long in exit(), where it waits in vain
+TRIES = 3
 
 
 class Counters(unittest.TestCase):
@@ -420,6 +422,58 @@ class Counters(unittest.TestCase):
         self.assertEqual(self.finish(work), 0)
         self.assertIn("1 of 2 counted kernels were not done", self.end(process))
         self.assertEqual(self.values("SQ_WAVES"), [1])
+
+    def test_queue_with_the_doorbell_of_one_that_just_went(self):
+        """The runtime gives it away before its call is over: what is in the other queue is not lost with the first."""
+        work = self.work(STANDIN_REUSE="300")
+        process = self.begin(work, "SQ_WAVES")
+        work.ask("heir")
+        self.assertNotIn("not done", self.end(process))
+        self.assertEqual(self.values("SQ_WAVES"), [5])
+        self.check_nothing_is_left(work)
+
+    def check_one_is_short(self, leave):
+        """The machine may be busy, but not each time for as long as limpet would wait at most."""
+        self.assertTrue(any(leave() < LIMIT_S for _ in range(TRIES)))
+
+    def test_program_exits_while_its_threads_go_on(self):
+        """limpet waits for kernels of before only: else it would wait for as long as it may, each time."""
+        def leave():
+            work = self.work(STANDIN_SLOW="5")
+            process = self.begin(work, "SQ_WAVES")
+            work.ask("busy", 16)
+            time.sleep(0.2)
+            begin = time.monotonic()
+            self.assertEqual(self.finish(work), 0)
+            seconds = time.monotonic() - begin
+            self.end(process)
+            return seconds
+        self.check_one_is_short(leave)
+
+    def test_kernel_that_is_waited_for_in_exit(self):
+        """By what the program has registered for it: limpet comes before, and does not give it up."""
+        work = self.work()
+        process = self.begin(work, "SQ_WAVES")
+        work.ask("pending")
+        time.sleep(0.3)
+        self.assertEqual(self.finish(work), 0)
+        self.assertNotIn("not done", self.end(process))
+        self.assertEqual(self.values("SQ_WAVES"), [7])
+
+    def test_program_exits_in_a_call_of_the_runtime(self):
+        """The thread that would tell limpet: what is not told by then is missing, and that is said."""
+        def leave():
+            work = self.work(STANDIN_SLOW="20")
+            process = self.begin(work, "SQ_WAVES")
+            work.ask("solo", 3)
+            begin = time.monotonic()
+            work.tell("callback")
+            self.assertEqual(work.process.wait(timeout=DEADLINE_S), 0)
+            seconds = time.monotonic() - begin
+            self.assertIn("1 of 4 counted kernels were not done", self.end(process))
+            self.assertEqual(self.values("SQ_WAVES"), [1, 2, 3])
+            return seconds
+        self.check_one_is_short(leave)
 
     def test_program_exits_while_the_first_set_is_made(self):
         """Its list of sets waits for who makes one."""

@@ -75,7 +75,7 @@ static void an_exit_shuts(void **state)
 {
 	(void)state;
 	farewells = 0;
-	ending_use(farewell);
+	ending_use(farewell, NULL);
 	ending_watch();
 	ending_watch();
 	assert_int_equal(farewells, 0);

@@ -16,11 +16,20 @@ static char dso_handle; /* by its address libc knows our entry */
 static int32_t user;    /* the process whose exit is meant, not its child's; 0: none */
 static long renewing;   /* the thread that takes our entry back */
 static uint32_t is_ending, inside;
-static void (*call_first)(void); /* NULL: nothing */
+static void (*call_first)(void), (*call_last)(void); /* NULL: nothing */
 
-void ending_use(void (*leave)(void))
+void ending_use(void (*leave)(void), void (*give_up)(void))
 {
 	call_first = leave;
+	call_last = give_up;
+}
+
+/* The loader comes to libraries after libc's list.  Where the library is closed instead, nothing is
+ * meant any more (ending_forget()). */
+__attribute__((destructor)) static void on_last_of_program(void)
+{
+	if (call_last && raw0(SYS_getpid) == user)
+		call_last();
 }
 
 /* Sequentially consistent: each side says what it does before it looks at the other. */

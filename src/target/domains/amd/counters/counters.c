@@ -164,7 +164,7 @@ void counters_take_times(const struct hsa_command *command, uint64_t begin, uint
 	struct counter_set *set = command->counted;
 
 	/* It may be around another by now. */
-	if (!set || __atomic_load_n(&set->key->index, __ATOMIC_RELAXED) != command->counted_index ||
+	if (!set || set_use(set) != command->counted_use ||
 	    __atomic_load_n(&set->state, __ATOMIC_ACQUIRE) != SET_TAKEN)
 		return;
 	set->begin = begin;

@@ -13,6 +13,7 @@
 #define LIMIT_MIN_NS 1000000ull
 #define SHRINK       4u
 #define NOBODY_NS    100000000ull
+#define LAST_NS      100000000ull
 
 /* Shorter each time that it was in vain: a device that hangs has many queues. */
 static uint64_t limit_ns;
@@ -21,6 +22,7 @@ static uint32_t inside; /* threads that may be looking at signals of ours */
 struct leaving {
 	const struct hsa_queue *queue; /* NULL: all */
 	uint64_t read;                 /* of it: the first packet that the device has not taken */
+	uint64_t last; /* use of a set that is meant: not what others begin meanwhile */
 	uint32_t awaited;
 };
 
@@ -50,16 +52,17 @@ static bool is_awaited_in(const struct counter_set *set, const struct leaving *l
 {
 	uint64_t index = __atomic_load_n(&set->key->index, __ATOMIC_RELAXED);
 
-	return set_is_in(set, leaving->queue->doorbell) && is_at_device(set) &&
-	       ((int64_t)(leaving->read - index) > 0 || kernel_is_done(set));
+	return set_use(set) <= leaving->last && set_is_in(set, leaving->queue->doorbell) &&
+	       is_at_device(set) && ((int64_t)(leaving->read - index) > 0 || kernel_is_done(set));
 }
 
 /* Nobody has destroyed its queue: whether the device has begun it is not asked. */
-static bool is_awaited(const struct counter_set *set)
+static bool is_awaited(const struct counter_set *set, const struct leaving *leaving)
 {
 	uint32_t work = __atomic_load_n(&set->work, __ATOMIC_ACQUIRE);
 
-	return __atomic_load_n(&set->state, __ATOMIC_ACQUIRE) == SET_TAKEN &&
+	return set_use(set) <= leaving->last &&
+	       __atomic_load_n(&set->state, __ATOMIC_ACQUIRE) == SET_TAKEN &&
 	       (work == WORK_READING || (work == WORK_DEVICE && kernel_is_done(set)));
 }
 
@@ -67,7 +70,7 @@ static void set_look(struct counter_set *set, void *data)
 {
 	struct leaving *leaving = data;
 
-	leaving->awaited += leaving->queue ? is_awaited_in(set, leaving) : is_awaited(set);
+	leaving->awaited += leaving->queue ? is_awaited_in(set, leaving) : is_awaited(set, leaving);
 }
 
 /* Sequential: pairs with leaving_is_nobody(). */
@@ -93,20 +96,26 @@ void leaving_forget_parent(void)
 	__atomic_store_n(&inside, 0, __ATOMIC_RELAXED);
 }
 
-static bool is_any_awaited(const struct hsa_queue *queue)
+static struct leaving leaving_of(const struct hsa_queue *queue, uint64_t last)
 {
-	struct leaving leaving = { queue, queue ? hsa_calls.load_read(queue) : 0, 0 };
+	return (struct leaving){ queue, queue ? hsa_calls.load_read(queue) : 0, last, 0 };
+}
+
+static bool is_any_awaited(const struct hsa_queue *queue, uint64_t last)
+{
+	struct leaving leaving = leaving_of(queue, last);
 
 	sets_each(set_look, &leaving);
 	return leaving.awaited;
 }
 
-static void devices_await(const struct hsa_queue *queue)
+static void devices_await(const struct hsa_queue *queue, uint64_t most_ns)
 {
-	uint64_t limit = __atomic_load_n(&limit_ns, __ATOMIC_RELAXED);
+	uint64_t limit = MIN(__atomic_load_n(&limit_ns, __ATOMIC_RELAXED), most_ns);
+	uint64_t last = sets_last_use();
 	struct patience patience = { 0, 0 };
 
-	while (is_any_awaited(queue)) {
+	while (is_any_awaited(queue, last)) {
 		if (patience_pause(&patience, GLANCE_NS, limit))
 			continue;
 		__atomic_store_n(&limit_ns, MAX(limit / SHRINK, LIMIT_MIN_NS), __ATOMIC_RELAXED);
@@ -124,7 +133,7 @@ static void set_concern(struct counter_set *set, void *data)
 
 bool leaving_concerns(const struct hsa_queue *queue)
 {
-	struct leaving leaving = { queue, 0, 0 };
+	struct leaving leaving = { .queue = queue };
 
 	counting_sets_each(set_concern, &leaving);
 	return leaving.awaited;
@@ -134,43 +143,53 @@ bool leaving_concerns(const struct hsa_queue *queue)
 static void set_ring_for(struct counter_set *set, void *data)
 {
 	const struct leaving *leaving = data;
+	uint64_t index = __atomic_load_n(&set->key->index, __ATOMIC_RELAXED);
 
 	if (is_awaited_in(set, leaving))
-		hsa_calls.ring(leaving->queue->doorbell,
-			       (int64_t)(set->key->index + SLOTS_EXTRA - 1));
+		hsa_calls.ring(leaving->queue->doorbell, (int64_t)(index + SLOTS_EXTRA - 1));
 }
 
 static void set_settle(struct counter_set *set, void *data)
 {
-	const struct known_queue *known = data;
-
-	if (set_is_in(set, known->doorbell))
-		set_leave_queue(set, known);
+	set_leave_queue(set, data);
 }
 
 void leaving_queue(const struct hsa_queue *queue, const struct known_queue *known)
 {
-	struct leaving leaving = { queue, hsa_calls.load_read(queue), 0 };
+	struct leaving leaving;
 
+	/* Also where nothing is counted, and the runtime may have no such function. */
+	if (!leaving_concerns(queue))
+		return;
+	leaving = leaving_of(queue, sets_last_use());
 	sets_each(set_ring_for, &leaving);
-	devices_await(queue);
+	devices_await(queue, LIMIT_NS);
 	if (known)
 		counting_sets_each(set_settle, (void *)(uintptr_t)known);
 }
 
 static void set_lose_of(struct counter_set *set, void *data)
 {
-	set_lose(set, *(const uint64_t *)data);
+	const struct queue_gone *gone = data;
+
+	set_lose(set, gone->doorbell, gone->last);
 }
 
-void leaving_queue_is_gone(uint64_t doorbell)
+void leaving_queue_is_gone(const struct queue_gone *gone)
 {
-	sets_each(set_lose_of, &doorbell);
+	sets_each(set_lose_of, (void *)(uintptr_t)gone);
+}
+
+/* The runtime's thread would wait for its own call. */
+static void readers_await(uint64_t most_ns)
+{
+	if (!sets_are_read_here())
+		devices_await(NULL, most_ns);
 }
 
 void leaving_all(void)
 {
-	devices_await(NULL);
+	readers_await(LIMIT_NS);
 }
 
 static void set_abandon_it(struct counter_set *set, void *data)
@@ -182,4 +201,11 @@ static void set_abandon_it(struct counter_set *set, void *data)
 void leaving_give_up(void)
 {
 	counting_sets_each(set_abandon_it, NULL);
+}
+
+/* A queue that the program has destroyed last may have been read, and not written. */
+void leaving_program(void)
+{
+	readers_await(LAST_NS);
+	leaving_give_up();
 }

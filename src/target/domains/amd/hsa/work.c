@@ -4,6 +4,7 @@
  */
 #include "shared/arch/syscall.h"
 #include "target/domains/amd/counters/leaving.h"
+#include "target/domains/amd/counters/sets.h"
 #include "target/domains/amd/counters/windows.h"
 #include "target/domains/amd/hsa/kernels.h"
 #include "target/domains/amd/hsa/queues.h"
@@ -18,7 +19,7 @@
 #define DRAIN_STEPS   400u /* two seconds */
 
 /* What calls before tell those after. */
-enum { IS_RESERVED, INDEX, DOORBELL };
+enum { IS_RESERVED, INDEX, DOORBELL, LAST_USE };
 
 static bool is_begun;
 static uint64_t begun_beside; /* data of the same library */
@@ -106,6 +107,7 @@ void hsa_before_queue_destroy(struct hook_around *around, uint64_t *window)
 	    (!hsa_sees_packets() && !leaving_concerns(queue_in(around))))
 		return;
 	around->kept[DOORBELL] = queue_in(around)->doorbell;
+	around->kept[LAST_USE] = sets_last_use();
 	counters_queue_leaves(queue_in(around));
 }
 
@@ -113,7 +115,8 @@ void hsa_after_queue_destroy(struct hook_around *around, uint64_t end)
 {
 	(void)end;
 	if (around->kept[DOORBELL] && !(int32_t)around->frame.results[0])
-		leaving_queue_is_gone(around->kept[DOORBELL]);
+		leaving_queue_is_gone(
+			&(struct queue_gone){ around->kept[DOORBELL], around->kept[LAST_USE] });
 }
 
 void hsa_after_freeze(struct hook_around *around, uint64_t end)
@@ -229,7 +232,6 @@ void hsa_work_leave(void)
 	hsa_finish_ours();
 	hsa_gate_leave();
 	leaving_all();
-	leaving_give_up();
 }
 
 void hsa_work_forget(void)

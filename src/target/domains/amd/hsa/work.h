@@ -30,7 +30,7 @@ struct hsa_left {
 	uint32_t lost;   /* there was no room to note them */
 	struct counters_left counters;
 } hsa_work_end(void);
-/* In exit(), on the program's thread: what is done is counted, what is not is told as such. */
+/* In exit(), on the program's thread: what is done is counted. */
 void hsa_work_leave(void);
 void hsa_work_forget(void);
 

@@ -150,8 +150,12 @@ static void set_settle(struct counter_set *set, void *data)
 
 void leaving_queue(const struct hsa_queue *queue, const struct known_queue *known)
 {
-	struct leaving leaving = { queue, hsa_calls.load_read(queue), 0 };
+	struct leaving leaving = { queue, 0, 0 };
 
+	/* A runtime without what counters need has no such. */
+	if (!leaving_concerns(queue))
+		return;
+	leaving.read = hsa_calls.load_read(queue);
 	sets_each(set_ring_for, &leaving);
 	devices_await(queue);
 	if (known)

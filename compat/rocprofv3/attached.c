@@ -136,6 +136,7 @@ static int attached_prepare(struct limpet_rocprofv3 *self,
 {
 	int r = environment_read(&self->profile, environ, attached_say_note, self, err);
 
+	self->profile.is_by_variables = true;
 	if (!r)
 		r = profile_finish(&self->profile, err);
 	if (!r)

@@ -29,6 +29,8 @@ int input_begin_job(struct input *input, struct err *err)
 {
 	if (!input->jobs++ || input->profile->command)
 		return 0;
+	if (input->profile->counters.count)
+		return profile_refuse_passes(input->profile, err);
 	err_set(err, -ENOTSUP, "'%s' has several jobs", input->path);
 	err_why(err, "a process that runs is attached once; it cannot be run again for each job");
 	err_fix(err, "one job a file, and rocprofv3 --attach for each");
@@ -62,6 +64,8 @@ static int check_conflict(const struct input *input, const struct setting *setti
 
 	if (!before || !strcmp(before, now))
 		return 0;
+	if (input->profile->counter_passes > 1)
+		return profile_refuse_passes(input->profile, err);
 	err_set(err, -EINVAL, "'%s' and the command line do not agree on %s: '%s' and '%s'",
 		input->path, input->entry.name, now, before);
 	return err_exit(err, EXIT_USAGE);

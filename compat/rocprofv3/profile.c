@@ -35,12 +35,15 @@ const char *profile_keep(struct profile *profile, const char *text, size_t lengt
 	return kept[profile->kept_count] ? kept[profile->kept_count++] : NULL;
 }
 
-static int refuse_nothing(struct err *err)
+static int refuse_nothing(const struct profile *profile, struct err *err)
 {
 	err_set(err, -EINVAL, "no trace was requested");
-	err_fix(err, "--hip-trace, --kernel-trace, --memory-copy-trace, --marker-trace, "
-		     "--runtime-trace, --sys-trace or --pmc\n"
-		     "by variables: ROCPROF_HIP_RUNTIME_API_TRACE=1, ROCPROF_KERNEL_TRACE=1, ...");
+	if (profile->is_by_variables)
+		err_fix(err, "ROCPROF_HIP_RUNTIME_API_TRACE=1, ROCPROF_KERNEL_TRACE=1, "
+			     "ROCPROF_COUNTER_COLLECTION=1 with ROCPROF_COUNTERS, ...");
+	else
+		err_fix(err, "--hip-trace, --kernel-trace, --memory-copy-trace, --marker-trace, "
+			     "--runtime-trace, --sys-trace or --pmc");
 	return err_exit(err, EXIT_USAGE);
 }
 
@@ -76,8 +79,7 @@ static int choose_regions(struct profile *profile, struct err *err)
 	return 0;
 }
 
-/* In AMD's words. */
-static int refuse_passes(const struct profile *profile, struct err *err)
+int profile_refuse_passes(const struct profile *profile, struct err *err)
 {
 	err_set(err, -EINVAL,
 		"Multi-pass counter collection (multiple --pmc flags | multiple input-file jobs | "
@@ -93,9 +95,9 @@ int profile_finish(struct profile *profile, struct err *err)
 
 	profile->domains = domains_decide(profile->traces);
 	if (!profile->domains && !profile->counters.count)
-		return refuse_nothing(err);
+		return refuse_nothing(profile, err);
 	if (profile->counter_passes > 1)
-		return refuse_passes(profile, err);
+		return profile_refuse_passes(profile, err);
 	if (choose_regions(profile, err))
 		return err->code;
 	if (!output->formats)
@@ -106,6 +108,8 @@ int profile_finish(struct profile *profile, struct err *err)
 		output->form = KERNEL_TRUNCATED;
 	output->summary.groups = profile->groups.items;
 	output->summary.group_count = profile->groups.count;
+	if (amd_output_check(output, err))
+		return err->code;
 	return periods_parse(&profile->periods, profile->period_texts.items,
 			     profile->period_texts.count, profile->period_unit, err);
 }

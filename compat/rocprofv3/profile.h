@@ -45,6 +45,7 @@ struct profile {
 	unsigned job_count;        /* that it has; 0: there is no file */
 	char **command;            /* of a program to start, with its arguments; NULL: attach */
 	bool lists, shows_help, shows_version;
+	bool is_by_variables; /* not by a command line */
 
 	/* Which settings were made, and how: an input file must not say otherwise. */
 	const char *given[PROFILE_SETTINGS_MAX];
@@ -61,6 +62,9 @@ const char *profile_keep(struct profile *profile, const char *text, size_t lengt
 
 /* Whether anything to trace is asked for. */
 bool profile_asks(const struct profile *profile);
+
+/* Counters are named more than once: refused, in AMD's words. */
+int profile_refuse_passes(const struct profile *profile, struct err *err);
 
 /* When all settings are made: -EINVAL says what makes no sense together, or that nothing is asked
  * for. */

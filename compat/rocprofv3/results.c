@@ -36,6 +36,7 @@ static int write_one(const struct recorder_file *record, const struct amd_output
 		return r;
 	results->events += result.events;
 	results->files += result.files;
+	results->counted_processes += result.counted > 0;
 	return 0;
 }
 
@@ -57,6 +58,16 @@ static int write_all(const struct recorder *recorder, const struct amd_output_op
 	return r;
 }
 
+/* A start sets the counters of a device to 0 for all, and processes do not see each other. */
+static void tell_several(const struct results *results, const struct face *face)
+{
+	face_say(
+		face, SAY_WARNING,
+		"kernels of %u processes were counted: where two used the same device at the same "
+		"time, their values may be of each other; --attach-children false counts one alone",
+		results->counted_processes);
+}
+
 int results_write(const struct recorder *recorder, const struct profile *profile,
 		  const struct face *face, struct results *ret, struct err *err)
 {
@@ -71,6 +82,8 @@ int results_write(const struct recorder *recorder, const struct profile *profile
 	*ret = (struct results){ 0 };
 	r = write_all(recorder, &options, ret, err);
 	amd_output_names_done(&names);
+	if (!r && ret->counted_processes > 1)
+		tell_several(ret, face);
 	return r;
 }
 

@@ -10,7 +10,7 @@ struct recorder;
 
 struct results {
 	uint64_t events;
-	uint32_t files;
+	uint32_t files, counted_processes;
 };
 
 /* Of every process that did something; where none did, of the first. */

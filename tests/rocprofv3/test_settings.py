@@ -37,6 +37,11 @@ WRONG = {
     "'one.json' and the command line do not agree on output_file": ["-i", "one.json", "-o", "other"],
     "no AMD device": ["-i", "counters.txt"],
     "Multi-pass counter collection": ["--pmc", "A", "--pmc", "B"],
+    "is not compatible with attach mode": ["-i", "passes.txt"],
+    "--pmc combined with input-file pmc) is not": ["-i", "counters.txt", "--pmc", "GRBM_COUNT"],
+    "invalid regular expression '('": ["--kernel-trace", "--kernel-include-regex", "("],
+    "invalid regular expression '[' for a summary": ["--kernel-trace", "--summary-groups", "["],
+    "'0' is not a range of iterations": ["--kernel-trace", "--kernel-iteration-range", "0"],
     "unknown setting 'hip_trase'": ["-i", "typo.yaml"],
     "read 'nowhere.json'": ["-i", "nowhere.json"],
     "its name must end in": ["-i", "/dev/null"],
@@ -57,6 +62,7 @@ FILES = {
     "broken.yaml": "jobs:\n  - &a hip_trace: true\n",
     "empty.yaml": "jobs:\n",
     "counters.txt": "# counters\npmc: SQ_WAVES GRBM_COUNT\n",
+    "passes.txt": "pmc: SQ_WAVES\npmc: GRBM_COUNT\n",
 }
 
 

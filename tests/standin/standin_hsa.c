@@ -42,6 +42,7 @@ enum core_slot {
 
 enum amd_slot {
 	SLOT_hsa_amd_profiling_get_dispatch_time = 4,
+	SLOT_hsa_amd_signal_async_handler = 7,
 	SLOT_hsa_amd_memory_pool_get_info = 11,
 	SLOT_hsa_amd_agent_iterate_memory_pools = 12,
 	SLOT_hsa_amd_memory_pool_allocate = 13,
@@ -413,6 +414,13 @@ STANDIN_EXPORT int hsa_executable_freeze(uint64_t executable, const char *option
 
 #define NOW_AMD(name) \
 	((__typeof__(&name))__atomic_load_n(&amd_ext.slots[SLOT_##name], __ATOMIC_RELAXED))
+
+STANDIN_EXPORT int hsa_amd_signal_async_handler(struct hsa_signal signal, uint32_t condition,
+						int64_t value, bool (*call)(int64_t, void *),
+						void *data)
+{
+	return NOW_AMD(hsa_amd_signal_async_handler)(signal, condition, value, call, data);
+}
 
 STANDIN_EXPORT int hsa_iterate_agents(int (*visit)(uint64_t, void *), void *data)
 {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +44,8 @@ int hsa_queue_create(uint64_t agent, uint32_t size, uint32_t type, void *callbac
 int hsa_queue_destroy(struct hsa_queue *queue);
 uint64_t hsa_queue_load_read_index_relaxed(const struct hsa_queue *queue);
 uint64_t hsa_queue_add_write_index_relaxed(const struct hsa_queue *queue, uint64_t more);
+int hsa_amd_signal_async_handler(struct hsa_signal signal, uint32_t condition, int64_t value,
+				 bool (*call)(int64_t value, void *data), void *data);
 int hsa_executable_freeze(uint64_t executable, const char *options);
 int hsa_amd_memory_async_copy(void *to, uint64_t to_agent, const void *from, uint64_t from_agent,
 			      size_t size, uint32_t count, const struct hsa_signal *signals,

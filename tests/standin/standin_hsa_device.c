@@ -168,15 +168,19 @@ static int64_t wait_signal(uint64_t signal, uint32_t condition, int64_t wanted, 
 
 static bool take_ready(struct handler *ret)
 {
+	static unsigned turn;
 	bool is_found = false;
 
 	pthread_mutex_lock(&handling);
-	for (unsigned i = 0; !is_found && i < handler_count; i++)
+	for (unsigned n = handler_count; !is_found && n; n--) {
+		unsigned i = turn++ % handler_count;
+
 		if (holds(handlers[i].signal->value, handlers[i].condition, handlers[i].value)) {
 			*ret = handlers[i];
 			handlers[i] = handlers[--handler_count];
 			is_found = true;
 		}
+	}
 	__atomic_store_n(&is_calling, is_found, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&handling);
 	return is_found;
@@ -235,13 +239,26 @@ static void finish(const struct queue *queue, const struct hsa_packet *packet, u
 	__atomic_fetch_sub(&signal->value, 1, __ATOMIC_ACQ_REL);
 }
 
+/* The runtime has taken it away, with all that it had in it. */
+static bool is_dead(const struct queue *queue)
+{
+	return ((const struct signal *)queue->public.doorbell)->life !=
+	       __atomic_load_n(&life, __ATOMIC_ACQUIRE);
+}
+
+/* Or the program has: with whatever it was at. */
+static bool is_cut_off(const struct queue *queue)
+{
+	return is_dead(queue) || __atomic_load_n(&queue->is_over, __ATOMIC_ACQUIRE);
+}
+
 /* A kernel without arguments takes no time, others as many nanoseconds as their address says. */
 static void run_kernel(struct queue *queue, const struct hsa_packet *packet)
 {
 	uint64_t begin = now();
 	struct timespec time = { 0, (long)packet->arguments };
 
-	while (packet->kernel == STANDIN_ENDLESS &&
+	while (packet->kernel == STANDIN_ENDLESS && !is_cut_off(queue) &&
 	       !__atomic_load_n(&is_released, __ATOMIC_ACQUIRE))
 		rest();
 	if (packet->arguments && packet->arguments < 1000000000)
@@ -266,13 +283,6 @@ static void take_time(const struct hsa_packet *packet)
 		usleep(1000 * (useconds_t)atoi(text));
 }
 
-/* The runtime has taken it away, with all that it had in it. */
-static bool is_dead(const struct queue *queue)
-{
-	return ((const struct signal *)queue->public.doorbell)->life !=
-	       __atomic_load_n(&life, __ATOMIC_ACQUIRE);
-}
-
 static void perform(struct queue *queue, struct hsa_packet *packet)
 {
 	uint64_t begin;
@@ -284,9 +294,11 @@ static void perform(struct queue *queue, struct hsa_packet *packet)
 	}
 	begin = now();
 	take_time(packet);
-	if (is_dead(queue))
+	if (is_cut_off(queue))
 		return;
 	do_packet(queue, packet);
+	if (packet->kernel == STANDIN_ENDLESS && is_cut_off(queue))
+		return;
 	finish(queue, packet, begin);
 	__atomic_store_n(&packet->header, PACKET_INVALID, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&queue->read, 1, __ATOMIC_ACQ_REL);
@@ -317,7 +329,7 @@ static void *process(void *argument)
 	struct queue *queue = argument;
 	struct hsa_packet *ring = (struct hsa_packet *)queue->public.base;
 
-	while (!__atomic_load_n(&queue->is_over, __ATOMIC_ACQUIRE) && !is_dead(queue)) {
+	while (!is_cut_off(queue)) {
 		if (queue->is_inactive ||
 		    ((int64_t)queue->read <= rung_for(queue) &&
 		     queue_faults(queue, &ring[queue->read % queue->public.size]))) {
@@ -329,6 +341,34 @@ static void *process(void *argument)
 			rest();
 	}
 	return NULL;
+}
+
+/* STANDIN_REUSE: milliseconds that a queue takes to be destroyed after its doorbell is free, which
+ * the next queue then has, as with AMD's runtime. */
+static uint64_t spare_doorbell;
+
+static void doorbell_make(uint64_t *ret)
+{
+	uint64_t spare = __atomic_exchange_n(&spare_doorbell, 0, __ATOMIC_ACQ_REL);
+
+	if (spare)
+		*(struct signal *)spare = (struct signal){ .value = -1, .life = life };
+	else
+		create_signal(-1, 0, NULL, &spare);
+	((struct signal *)spare)->is_doorbell = true;
+	((struct signal *)spare)->owner = getpid();
+	*ret = spare;
+}
+
+static void doorbell_free(uint64_t doorbell)
+{
+	const char *text = getenv("STANDIN_REUSE");
+
+	destroy_signal(doorbell);
+	if (!text)
+		return;
+	__atomic_store_n(&spare_doorbell, doorbell, __ATOMIC_RELEASE);
+	usleep(1000 * (useconds_t)atoi(text));
 }
 
 static int create_queue(uint64_t agent, uint32_t size, uint32_t type, void *callback, void *data,
@@ -350,9 +390,7 @@ static int create_queue(uint64_t agent, uint32_t size, uint32_t type, void *call
 	queue->public = (struct hsa_queue){
 		.type = type, .base = (uint64_t)ring, .size = size, .id = id++
 	};
-	create_signal(-1, 0, NULL, &queue->public.doorbell);
-	((struct signal *)queue->public.doorbell)->is_doorbell = true;
-	((struct signal *)queue->public.doorbell)->owner = getpid();
+	doorbell_make(&queue->public.doorbell);
 	if (pthread_create(&queue->thread, NULL, process, queue))
 		return HSA_MEMORY;
 	*ret = &queue->public;
@@ -366,7 +404,7 @@ static int destroy_queue(struct hsa_queue *public)
 	__atomic_store_n(&queue->is_over, true, __ATOMIC_RELEASE);
 	pthread_join(queue->thread, NULL);
 	free((void *)public->base);
-	destroy_signal(public->doorbell);
+	doorbell_free(public->doorbell);
 	memset(queue, POISON, sizeof(*queue));
 	free(queue);
 	return 0;

@@ -19,10 +19,20 @@
  *   replay      lets its register library hand over all tables once more
  *   solo N      N kernels that it waits for one by one, the first of 1 wave, the next of 2, ...
  *   pairs N     the same in two queues at once, N times; each kernel takes two milliseconds
+ *   turns N     N kernels that it waits for one by one, in two queues by turns; waves as of "solo"
+ *   streams N   eight threads do so, each in a queue of its own that it destroys afterwards
  *   group N     N times room for two packets at once, as graphs take it
  *   single N    N kernels in a queue of one thread
  *   stuff N     N kernels in a row before it rings for the last
  *   away        makes a queue, takes room there for a packet, and destroys the queue
+ *   brief N     N queues, each destroyed as soon as its only kernel is done; waves as of "solo"
+ *   abandon     shuts the runtime down as soon as a kernel of 7 waves is done, with its queue
+ *               there, and starts it again
+ *   heir        destroys a queue, and launches a kernel of 5 waves in another that has its doorbell
+ *               while the call is not over
+ *   busy N      N threads launch kernels in queues of their own from now on
+ *   pending     a kernel of 7 waves that takes a second, and is waited for in exit()
+ *   callback    a kernel of 1 wave; exit() in the runtime's call that tells its end
  *   fork        a child of its own, which calls exit()
  *   late_end    shuts the runtime down in exit()
  *   sets        of packets that aqlprofile has
@@ -329,6 +339,41 @@ static void pairs(unsigned count)
 	}
 }
 
+static void turns(unsigned count)
+{
+	struct hsa_queue *kept = queue, *queues[2];
+
+	for (unsigned i = 0; i < 2; i++)
+		check(!hsa_queue_create(DEVICE, QUEUE, 0, NULL, NULL, 0, 0, &queues[i]), "queue");
+	for (unsigned i = 0; i < count; i++) {
+		queue = queues[i % 2];
+		ring_for(queue, fill(queue, hsa_queue_add_write_index_relaxed(queue, 1), i + 1, 0,
+				     own_signal.handle));
+		await();
+	}
+	for (unsigned i = 0; i < 2; i++)
+		check(!hsa_queue_destroy(queues[i]), "hsa_queue_destroy");
+	queue = kept;
+}
+
+static void *use_a_stream(void *argument)
+{
+	struct hsa_queue *mine;
+	struct hsa_signal signal;
+
+	check(!hsa_queue_create(DEVICE, QUEUE, 0, NULL, NULL, 0, 0, &mine), "hsa_queue_create");
+	check(!hsa_signal_create(1, 0, NULL, &signal), "hsa_signal_create");
+	for (unsigned i = 0; i < *(unsigned *)argument; i++) {
+		ring_for(mine, fill(mine, hsa_queue_add_write_index_relaxed(mine, 1), i + 1, 0,
+				    signal.handle));
+		check(hsa_signal_wait_scacquire(signal, 2, 1, UINT64_MAX, 0) == 0, "wait");
+		hsa_signal_store_relaxed(signal, 1);
+	}
+	check(!hsa_queue_destroy(mine), "hsa_queue_destroy");
+	check(!hsa_signal_destroy(signal), "hsa_signal_destroy");
+	return NULL;
+}
+
 static void group(unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -372,6 +417,114 @@ static void away(void)
 	check(!hsa_queue_destroy(other), "hsa_queue_destroy");
 }
 
+static void brief(unsigned count)
+{
+	struct hsa_queue *kept = queue;
+
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t index;
+
+		check(!hsa_queue_create(DEVICE, QUEUE, 0, NULL, NULL, 0, 0, &queue), "queue");
+		index = hsa_queue_add_write_index_relaxed(queue, 1);
+		ring_for(queue, fill(queue, index, i + 1, 0, own_signal.handle));
+		await();
+		check(!hsa_queue_destroy(queue), "hsa_queue_destroy");
+	}
+	queue = kept;
+}
+
+static void abandon(void)
+{
+	ring_for(queue,
+		 fill(queue, hsa_queue_add_write_index_relaxed(queue, 1), 7, 0, own_signal.handle));
+	await();
+	queue = NULL; /* the runtime's to destroy */
+	(void)shut_down(NULL);
+	begin();
+}
+
+static uint64_t launch(struct hsa_queue *into, unsigned waves, uint64_t time_ns, uint64_t signal)
+{
+	uint64_t index = hsa_queue_add_write_index_relaxed(into, 1);
+
+	ring_for(into, fill(into, index, waves, time_ns, signal));
+	return index;
+}
+
+static void *destroy(void *other)
+{
+	check(!hsa_queue_destroy(other), "hsa_queue_destroy");
+	return NULL;
+}
+
+static void heir(void)
+{
+	struct hsa_queue *first, *second;
+	uint64_t doorbell;
+	pthread_t thread;
+
+	check(!hsa_queue_create(DEVICE, QUEUE, 0, NULL, NULL, 0, 0, &first), "queue");
+	doorbell = first->doorbell;
+	check(!pthread_create(&thread, NULL, destroy, first), "pthread_create");
+	for (second = NULL; !second || second->doorbell != doorbell; usleep(5000))
+		check(!hsa_queue_create(DEVICE, QUEUE, 0, NULL, NULL, 0, 0, &second), "queue");
+	(void)launch(second, 5, 700000000, own_signal.handle);
+	pthread_join(thread, NULL);
+	await();
+	check(!hsa_queue_destroy(second), "hsa_queue_destroy");
+}
+
+/* Kernels of so many milliseconds. */
+static void *launch_for_ever(void *time_ms)
+{
+	struct hsa_queue *mine;
+	struct hsa_signal done;
+
+	check(!hsa_queue_create(DEVICE, QUEUE, 0, NULL, NULL, 0, 0, &mine), "queue");
+	check(!hsa_signal_create(1, 0, NULL, &done), "hsa_signal_create");
+	for (;;) {
+		(void)launch(mine, 1, 1000000 * (uint64_t)time_ms, done.handle);
+		hsa_signal_wait_scacquire(done, 2, 1, UINT64_MAX, 0);
+		hsa_signal_store_relaxed(done, 1);
+	}
+	return NULL;
+}
+
+static void busy(unsigned count)
+{
+	pthread_t thread;
+
+	for (unsigned i = 0; i < count; i++)
+		check(!pthread_create(&thread, NULL, launch_for_ever, (void *)(uintptr_t)i),
+		      "pthread_create");
+}
+
+static void await_pending(void)
+{
+	await();
+	check(!hsa_queue_destroy(queue), "hsa_queue_destroy");
+}
+
+/* The module makes limpet register for exit() once more, so that it is called before. */
+static void pending(void)
+{
+	check(!atexit(await_pending) && dlopen("libresolv.so.2", RTLD_NOW), "atexit");
+	(void)launch(queue, 7, 900000000, own_signal.handle);
+}
+
+static bool exit_in_call(int64_t value, void *data)
+{
+	(void)value;
+	await();
+	exit((int)(uintptr_t)data);
+}
+
+static void exit_in_callback(void)
+{
+	check(!hsa_amd_signal_async_handler(own_signal, 2, 1, exit_in_call, NULL), "handler");
+	(void)launch(queue, 1, 0, own_signal.handle);
+}
+
 /* A queue beside the other: 0 launches a kernel there that does not end, 1 one that does. */
 static void beside(unsigned is_short)
 {
@@ -390,7 +543,8 @@ static const struct {
 	const char *word;
 	void (*act)(unsigned number);
 } counted[] = { { "solo", solo },     { "pairs", pairs }, { "group", group },
-		{ "single", single }, { "stuff", stuff }, { "beside", beside } };
+		{ "single", single }, { "stuff", stuff }, { "beside", beside },
+		{ "brief", brief },   { "turns", turns }, { "busy", busy } };
 
 /* Of packets that limpet has not given back; its library is loaded by limpet. */
 static void print_sets(void)
@@ -420,6 +574,14 @@ static void obey_counted(const char *word, unsigned number)
 			counted[i].act(number);
 	if (!strcmp(word, "away"))
 		away();
+	else if (!strcmp(word, "abandon"))
+		abandon();
+	else if (!strcmp(word, "heir"))
+		heir();
+	else if (!strcmp(word, "pending"))
+		pending();
+	else if (!strcmp(word, "callback"))
+		exit_in_callback();
 	else if (!strcmp(word, "bank"))
 		standin_bank_print();
 	else if (!strcmp(word, "sets"))
@@ -463,6 +625,8 @@ static void obey(const char *word, unsigned number)
 		restart_together();
 	else if (!strcmp(word, "lives"))
 		lives(number);
+	else if (!strcmp(word, "streams"))
+		many(use_a_stream, number);
 	else if (!strcmp(word, "leave"))
 		leave();
 	else if (!strcmp(word, "replay"))

@@ -40,7 +40,8 @@ WAVE = 64
 # What the program is asked to do, and how many kernels that makes.
 CHORES = {
     ("solo", 500): 500, ("solo", 2000): 2000, ("many", 40): 8 * 2 * 40, ("churn", 40): 8 * 40, ("stuff", 64): 64, ("stuff", 40): 40,
-    ("pairs", 3): 6, ("group", 50): 100, ("single", 20): 20, ("away",): 0, ("queue",): 0,
+    ("pairs", 3): 6, ("group", 50): 100, ("single", 20): 20, ("away",): 0, ("queue",): 0, ("brief", 20): 20,
+    ("turns", 40): 40, ("streams", 20): 8 * 20,
 }
 
 

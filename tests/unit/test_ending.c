@@ -12,6 +12,7 @@
 
 static void (*entry)(void *); /* NULL: exit() has taken it, or nobody has registered it */
 static bool exits_at_once;    /* exit() is under way, and calls what comes */
+static int farewells;         /* while it was open */
 
 static void *program_exit(void *taken)
 {
@@ -65,13 +66,23 @@ static bool is_open(void)
 	return is_in;
 }
 
+static void farewell(void)
+{
+	farewells += is_open();
+}
+
 static void an_exit_shuts(void **state)
 {
 	(void)state;
+	farewells = 0;
+	ending_use(farewell, NULL);
 	ending_watch();
+	ending_watch();
+	assert_int_equal(farewells, 0);
 	assert_true(is_open());
 	exit_call(entry);
 	assert_false(is_open());
+	assert_int_equal(farewells, 1);
 }
 
 static void our_own_change_of_the_list_shuts_nothing(void **state)

@@ -16,12 +16,27 @@ static char dso_handle; /* by its address libc knows our entry */
 static int32_t user;    /* the process whose exit is meant, not its child's; 0: none */
 static long renewing;   /* the thread that takes our entry back */
 static uint32_t is_ending, inside;
+static void (*call_first)(void), (*call_last)(void); /* NULL: nothing */
+
+void ending_use(void (*leave)(void), void (*give_up)(void))
+{
+	call_first = leave;
+	call_last = give_up;
+}
+
+/* The loader comes to libraries after libc's list.  Where the library is closed instead, nothing is
+ * meant any more (ending_forget()). */
+__attribute__((destructor)) static void on_last_of_program(void)
+{
+	if (call_last && raw0(SYS_getpid) == user)
+		call_last();
+}
 
 /* Sequentially consistent: each side says what it does before it looks at the other. */
 static void on_exit_of_program(void *unused)
 {
 	struct timespec glance = { 0, GLANCE_NS };
-	uint64_t end_ns = monotonic_ns() + LIMIT_NS;
+	uint64_t end_ns;
 
 	(void)unused;
 	if (raw0(SYS_gettid) == renewing) {
@@ -30,6 +45,9 @@ static void on_exit_of_program(void *unused)
 	}
 	if (raw0(SYS_getpid) != user)
 		return;
+	if (call_first)
+		call_first();
+	end_ns = monotonic_ns() + LIMIT_NS;
 	__atomic_store_n(&is_ending, 1, __ATOMIC_SEQ_CST);
 	for (unsigned i = 0;
 	     i < GLANCES && __atomic_load_n(&inside, __ATOMIC_SEQ_CST) && monotonic_ns() < end_ns;

@@ -6,6 +6,9 @@
 
 #include <stdbool.h>
 
+/* What is called on the thread that ends the program: before and after all else that exit() calls,
+ * which may well use runtimes still. */
+void ending_use(void (*leave)(void), void (*give_up)(void));
 /* exit() calls us before all that was registered up to now: again when modules have come. */
 void ending_watch(void);
 /* And no more. */

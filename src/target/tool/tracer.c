@@ -195,6 +195,20 @@ static void restore_words(struct patches_left *left)
 	got_in_loader(restore_tables, left);
 }
 
+static void leave_runtimes(void)
+{
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		if (runtimes[i]->leave)
+			runtimes[i]->leave();
+}
+
+static void give_up_runtimes(void)
+{
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		if (runtimes[i]->give_up)
+			runtimes[i]->give_up();
+}
+
 static void stop_runtimes(struct rings *rings)
 {
 	if (!ending_enter())
@@ -309,6 +323,7 @@ static int tracer_start(struct rings *rings)
 	thread_learn(backend_symbol("__errno_location"), request.asks_number);
 	confine_begin();
 	aside_begin();
+	ending_use(leave_runtimes, give_up_runtimes);
 	hook_on_notice = on_notice;
 	r = backend_watch(&(struct watch_calls){ add_report, look_around, tick_runtimes });
 	__atomic_store_n(&rings->tracer_threads, r ? 0 : 1, __ATOMIC_RELAXED);

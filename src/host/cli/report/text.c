@@ -9,6 +9,7 @@
 #include "host/cli/report/recording_report.h"
 #include "host/core/text/plural.h"
 #include "host/core/text/print.h"
+#include "host/core/text/text.h"
 #include "host/model/samples/profile.h"
 #include "host/recording/drops.h"
 
@@ -29,6 +30,24 @@ static void print_rest(uint32_t count, const struct report_style *style)
 	if (rows_shown(count, style) < count)
 		print(stdout, "%10s and %u more (-n 0 shows all)\n", "",
 		      count - rows_shown(count, style));
+}
+
+/* Which counters were asked for, in the words of the agent, has a table of its own. */
+static void print_traced(const char *words)
+{
+	struct text rest = text_of(words), word;
+	const char *lead = "traced: ";
+	char room[NAME_MAX_SHOWN], shown[NAME_MAX_SHOWN];
+
+	while (text_take_field(&rest, ';', &word)) {
+		if (word.at == word.end || text_take_prefix(&word, "counter-"))
+			continue;
+		print_into(room, sizeof(room), "%.*s", (int)(word.end - word.at), word.at);
+		print(stdout, "%s%s", lead, printable(room, shown));
+		lead = ", ";
+	}
+	if (lead[0] == ',')
+		fputc('\n', stdout);
 }
 
 static void print_head(const struct recording_report *report)
@@ -54,8 +73,7 @@ static void print_head(const struct recording_report *report)
 		      (double)(report->summary.last_ns - report->summary.first_ns) / 1e9);
 	print(stdout, " on %s, Linux %s\n", printable(model->host, name),
 	      printable(model->kernel, command));
-	if (model->options[0])
-		print(stdout, "traced: %s\n", printable(model->options, name));
+	print_traced(model->options);
 }
 
 static void print_cut_syscalls(const struct model *model)

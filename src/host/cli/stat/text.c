@@ -176,6 +176,8 @@ static void text_print_threads(const struct stat_view *view, const struct counte
 	struct counted_subject subject;
 	size_t idle = 0;
 
+	if (!counting->options.events->count) /* of devices only */
+		return;
 	text_print_heading(view, process);
 	for (size_t i = 0; i < process->threads.count; i++) {
 		counting_thread(counting, process, i, span->is_interval, &subject);

@@ -138,7 +138,7 @@ static int refuse_none(const char *folder, struct err *err)
 		"what a counter is, is read from ROCm's own files: those of ROCm's releases differ, "
 		"and limpet carries none");
 	err_fix(err, "install rocprofiler-sdk, or name the folder that has counter_defs.yaml: "
-		     "--config-dir FOLDER, or ROCPROFILER_METRICS_PATH=FOLDER");
+		     "ROCPROFILER_METRICS_PATH=FOLDER (of rocprofv3 also --config-dir FOLDER)");
 	return err_exit(err, EXIT_USAGE);
 }
 

@@ -333,7 +333,8 @@ static int refuse_architecture(const struct amd_counters *definitions,
 	err_set(err, -ENOENT, "device %u is a %s, of which no counter is defined", device->node,
 		device->architecture[0] ? device->architecture : "device of no known architecture");
 	err_why(err, "'%s' has none for it", definitions->path);
-	err_fix(err, "a newer rocprofiler-sdk, or a folder that has them: --config-dir FOLDER");
+	err_fix(err, "a newer rocprofiler-sdk, or a folder that has them: "
+		     "ROCPROFILER_METRICS_PATH=FOLDER (of rocprofv3 also --config-dir FOLDER)");
 	return err_exit(err, EXIT_USAGE);
 }
 
@@ -342,7 +343,7 @@ static int refuse_unknown(const struct counter_plan *plan, struct err *err)
 	err_set(err, -ENOENT, "Unable to find all counters for agent of %s: none is left",
 		plan->architecture);
 	err_why(err, "not defined for it: %s", plan->unknown);
-	err_fix(err, "rocprofv3 -L lists those that are");
+	err_fix(err, "rocprofv3 -L, or limpet stat --list, lists those that are");
 	return err_exit(err, EXIT_USAGE);
 }
 

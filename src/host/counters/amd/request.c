@@ -120,30 +120,34 @@ struct named_counters {
 	size_t count;
 };
 
-static int refuse_name(const char *name, const char *why, struct err *err)
+static int refuse_name(const char *name, const char *why, const char *fix, struct err *err)
 {
 	err_set(err, -EINVAL, "counter '%s' cannot be collected", name);
 	err_why(err, "%s", why);
+	err_fix(err, "%s", fix);
 	return err_exit(err, EXIT_USAGE);
 }
 
 static int name_read(struct named_counters *self, const char *name, size_t device_count,
 		     struct err *err)
 {
-	static const char qualifier[] = ":device=";
+	static const char qualifier[] = ":device=",
+			  fix[] = "COUNTER, or COUNTER:device=0 for the first GPU alone";
 	const char *behind = strstr(name, qualifier);
 	size_t length = behind ? (size_t)(behind - name) : strlen(name);
 	struct text number = text_of(behind ? behind + strlen(qualifier) : "");
 	uint64_t *device = &self->devices[self->count];
 
 	if (self->count == PLAN_COUNTERS_MAX)
-		return refuse_name(name, "more than 64 counters are asked for", err);
+		return refuse_name(name, "more than 64 counters are asked for", "ask for fewer",
+				   err);
 	*device = ANY_DEVICE;
 	if (behind && (!text_take_number(&number, 10, device) || number.at < number.end))
 		return refuse_name(name, "behind ':device=' stands the number of a GPU, from 0",
-				   err);
+				   fix, err);
 	if (behind && *device >= device_count)
-		return refuse_name(name, "this machine has no such GPU; the first one is 0", err);
+		return refuse_name(name, "this machine has no such GPU; the first one is 0", fix,
+				   err);
 	self->names[self->count] = self->texts[self->count];
 	print_into(self->texts[self->count++], DEFINITION_NAME_MAX, "%.*s", (int)length, name);
 	return 0;

@@ -113,6 +113,11 @@ void counted_done(struct counted *counted)
 	*counted = (struct counted){ 0 };
 }
 
+uint64_t counted_kernels(const struct counted *counted)
+{
+	return counted->alone + counted->together + counted->unfinished;
+}
+
 static const struct counted_kernel *kernel_find(const struct counted *counted,
 						const struct call *call)
 {

@@ -24,6 +24,9 @@ struct counted {
 int counted_init(struct counted *ret, struct model *model) MUST_CHECK;
 void counted_done(struct counted *counted);
 
+/* All of them, with values and without. */
+uint64_t counted_kernels(const struct counted *counted);
+
 /* Of a counted kernel: are its counts its own? */
 bool counted_is_alone(const struct counted *counted, const struct call *call);
 

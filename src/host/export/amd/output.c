@@ -267,15 +267,17 @@ static void tell_counted(const struct part *part)
 	if (counted->together) {
 		snprintf(note, sizeof(note),
 			 "%" PRIu64 " of %" PRIu64
-			 " counted kernels ran at the same time as others on their "
-			 "device: their values, which are of all of them, are left out",
-			 counted->together,
-			 counted->alone + counted->together + counted->unfinished);
+			 " counted kernels ran, or were counted, at the same time as others on "
+			 "their device: their values may be of all of them, and are left out",
+			 counted->together, counted_kernels(counted));
 		tell_note(part, note);
 	}
 	if (counted->unfinished) {
-		snprintf(note, sizeof(note), "%" PRIu64 " counted kernels were not done at the end",
-			 counted->unfinished);
+		snprintf(note, sizeof(note),
+			 "%" PRIu64 " of %" PRIu64
+			 " counted kernels were not done, or not read, when their queue, their "
+			 "program or the recording ended: they have no values",
+			 counted->unfinished, counted_kernels(counted));
 		tell_note(part, note);
 	}
 }
@@ -291,7 +293,19 @@ static int write_part(struct part *part)
 	if (!r)
 		tell_counted(part);
 	part->result->events += part->stats.events;
+	part->result->counted += counted_kernels(&part->view.counted);
 	return r;
+}
+
+int amd_output_check(const struct amd_output_options *options, struct err *err)
+{
+	struct kernel_filter filter;
+	int r = kernel_filter_init(&filter, &options->filter, err);
+
+	if (r)
+		return r;
+	kernel_filter_done(&filter);
+	return amd_summary_check(&options->summary, err);
 }
 
 static int begin_part(struct part *part, struct model *model)

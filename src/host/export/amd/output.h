@@ -49,9 +49,13 @@ struct amd_output_options {
 
 /* What came of it. */
 struct amd_output_result {
-	uint64_t events; /* that the filters let through, of all processes */
+	uint64_t events;  /* that the filters let through, of all processes */
+	uint64_t counted; /* kernels, with or without values */
 	uint32_t files;
 };
+
+/* What in the options can be wrong by itself: -EINVAL says it.  Before anything is recorded. */
+int amd_output_check(const struct amd_output_options *options, struct err *err) MUST_CHECK;
 
 /*
  * Files that are there already are replaced, as AMD's tool does it; a folder's name that belongs to

@@ -187,6 +187,20 @@ static int compile_group(const char *group, regex_t *ret, struct err *err)
 	return err_exit(err, EXIT_USAGE);
 }
 
+int amd_summary_check(const struct amd_summary_options *options, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < options->group_count; i++) {
+		regex_t group;
+
+		r = compile_group(options->groups[i], &group, err);
+		if (!r)
+			regfree(&group);
+	}
+	return r;
+}
+
 /* The domains of a group in which something happened, and "A + B SUMMARY". */
 static uint32_t match_group(const struct amd_stats *stats, const regex_t *group, char *title,
 			    size_t room)

@@ -19,5 +19,8 @@ struct amd_summary_options {
 
 /* -EINVAL: the unit or an expression makes no sense, which is said.  A group in which nothing
  * happened has no table: the first such is put into ret_empty (NULL: none). */
+/* Groups that are no regular expressions: -EINVAL. */
+int amd_summary_check(const struct amd_summary_options *options, struct err *err) MUST_CHECK;
+
 int amd_summary_write(const struct amd_stats *stats, const struct amd_summary_options *options,
 		      FILE *out, const char **ret_empty, struct err *err) MUST_CHECK;

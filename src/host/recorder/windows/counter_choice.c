@@ -3,6 +3,7 @@
  */
 #include "host/recorder/windows/counter_choice.h"
 
+#include "host/core/text/plural.h"
 #include "host/core/text/print.h"
 
 #include <ctype.h>
@@ -90,7 +91,8 @@ static void note_invisible(struct counter_choice *self)
 		"counters of the block SQ (%s) do not see the waves of the program's queues: %s",
 		name,
 		self->devices.lock.state == LOCK_FORBIDDEN
-			? "the driver makes them visible for root or CAP_PERFMON only"
+			? "the driver makes them visible for root or CAP_PERFMON only; run limpet "
+			  "so, or: rocprofv3 --pmc, which counts them kernel by kernel"
 			: "this driver (amdgpu) cannot make them visible; rocprofv3 --pmc counts "
 			  "them kernel by kernel");
 }
@@ -107,7 +109,8 @@ static int devices_open(struct counter_choice *self, struct err *err)
 	if (!r)
 		note_invisible(self);
 	if (r)
-		return err_while(err, "counter '%s'", self->texts[0]);
+		return err_while(err, "counter%s '%s'%s", plural(self->text_count), self->texts[0],
+				 self->text_count > 1 ? " and others" : "");
 	if (!self->devices.plan.unknown[0])
 		return 0;
 	err_set(err, -ENOENT, "neither an event nor a counter of %s: %s",

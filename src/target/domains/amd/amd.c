@@ -5,6 +5,7 @@
 
 #include "shared/wire/page.h"
 #include "target/domains/amd/counters/counters.h"
+#include "target/domains/amd/counters/leaving.h"
 #include "target/domains/amd/counters/windows.h"
 #include "target/domains/amd/hip/activity.h"
 #include "target/domains/amd/hsa/agents.h"
@@ -202,5 +203,7 @@ const struct runtime runtime_amd = {
 	.ask = amd_ask_devices,
 	.tick = windows_tick,
 	.stop = amd_stop,
+	.leave = hsa_work_leave,
+	.give_up = leaving_program,
 	.forget = amd_forget,
 };

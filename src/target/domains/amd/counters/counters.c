@@ -5,6 +5,7 @@
 #include "target/domains/amd/counters/counters.h"
 
 #include "shared/arch/syscall.h"
+#include "target/domains/amd/counters/leaving.h"
 #include "target/domains/amd/counters/records.h"
 #include "target/domains/amd/counters/sets.h"
 #include "target/domains/amd/counters/slots.h"
@@ -37,6 +38,7 @@ enum counting_fault counters_begin(void)
 
 	for (unsigned i = 0; i < COUNTER_SKIPS; i++)
 		skipped[i] = 0;
+	leaving_begin();
 	fault = counting_devices_begin(&wanted);
 	begun_at = clock_ticks();
 	__atomic_store_n(&is_on, !fault, __ATOMIC_RELEASE);
@@ -108,7 +110,8 @@ static bool packets_reserve(const struct hsa_queue *queue, uint64_t *ret_index)
 		set_put_back(set);
 		return false;
 	}
-	/* From here to the end of slots_fill() the device may wait for us: memory only. */
+	/* From here to the end of slots_fill() the device may wait for us: memory only, and values
+	 * of our own signals. */
 	set_begin(set, known, first);
 	slots_fill(known, first, set);
 	__atomic_store_n(&known->counted_last, first + SLOTS_EXTRA, __ATOMIC_RELAXED);
@@ -161,23 +164,12 @@ void counters_take_times(const struct hsa_command *command, uint64_t begin, uint
 	struct counter_set *set = command->counted;
 
 	/* It may be around another by now. */
-	if (!set || __atomic_load_n(&set->key->index, __ATOMIC_RELAXED) != command->counted_index ||
+	if (!set || set_use(set) != command->counted_use ||
 	    __atomic_load_n(&set->state, __ATOMIC_ACQUIRE) != SET_TAKEN)
 		return;
 	set->begin = begin;
 	set->end = end;
 	set_finish(set, PART_TIMES);
-}
-
-static void set_lose_of(struct counter_set *set, void *data)
-{
-	if (__atomic_load_n(&set->key->doorbell, __ATOMIC_ACQUIRE) == *(const uint64_t *)data)
-		set_lose(set);
-}
-
-void counters_queue_is_gone(uint64_t doorbell)
-{
-	counting_sets_each(set_lose_of, &doorbell);
 }
 
 /* The program may have no reason to ring again.  A queue that is being destroyed is forgotten
@@ -213,6 +205,7 @@ void counters_queue_leaves(const struct hsa_queue *queue)
 	struct known_queue *known = hsa_queue_of(queue->doorbell);
 	struct counting_device *device = device_of(known);
 
+	leaving_queue(queue, known);
 	if (device && __atomic_exchange_n(&known->has_plain, 0, __ATOMIC_RELAXED))
 		__atomic_fetch_sub(&device->plain_open, 1, __ATOMIC_RELAXED);
 	hsa_queue_forget(queue);
@@ -226,12 +219,6 @@ static void set_count(struct counter_set *set, void *data)
 {
 	*(uint32_t *)data += set->state == SET_TAKEN &&
 			     __atomic_load_n(&set->work, __ATOMIC_ACQUIRE) != WORK_NONE;
-}
-
-static void set_abandon_it(struct counter_set *set, void *data)
-{
-	(void)data;
-	set_abandon(set);
 }
 
 void counters_stop(void)
@@ -261,7 +248,7 @@ struct counters_left counters_end(void)
 	struct counters_left left = { .cut = counters_under_way() };
 	bool is_admitted = writer_admit(&pass);
 
-	counting_sets_each(set_abandon_it, NULL);
+	leaving_give_up();
 	if (is_admitted)
 		writer_dismiss(&pass);
 	for (unsigned i = 0; i < COUNTER_SKIPS; i++)
@@ -278,16 +265,19 @@ static void signals_await(void)
 		raw2(SYS_nanosleep, &pause, 0);
 }
 
-void counters_give_back(void)
+bool counters_give_back(void)
 {
-	if (!counting_library())
-		return;
 	/* Acquire: pairs with counters_reserve().  Where a thread is still at it, all sets stay. */
-	if (__atomic_load_n(&reserving, __ATOMIC_ACQUIRE))
-		counting_devices_leave();
-	else
+	bool is_nobody = leaving_is_nobody() && !__atomic_load_n(&reserving, __ATOMIC_ACQUIRE);
+
+	if (!counting_library())
+		return is_nobody;
+	if (is_nobody)
 		counting_devices_end();
+	else
+		counting_devices_leave();
 	signals_await();
+	return is_nobody;
 }
 
 void counters_forget(void)
@@ -301,6 +291,7 @@ void counters_forget_parent(void)
 {
 	packet_sets_forget_parent();
 	counters_forget();
+	leaving_forget_parent();
 	__atomic_store_n(&reserving, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ringing, 0, __ATOMIC_RELAXED);
 }

@@ -11,7 +11,8 @@
  * rung for them.
  *
  * Nothing is put in order: kernels of other queues may run at the same time.  Which were alone is
- * told by their times, on the host; what ran uncounted at the same time is told by a flag.
+ * told by their times, on the host, and by a flag, where packets of ours of other queues were under
+ * way between room for the first of a set and the read, or uncounted packets may have run then.
  */
 #pragma once
 
@@ -19,11 +20,12 @@
 #include "target/domains/amd/hsa/queues.h"
 
 /* Flags of a record. */
-#define COUNTER_MIXED 1u /* uncounted packets may have run at the same time */
+#define COUNTER_MIXED 1u /* others were counted at the same time, or may have run uncounted */
 #define COUNTER_UNTIMED \
 	2u /* when it ran is not known: the times are when it was asked for and read */
-#define COUNTER_INCOMPLETE \
-	4u /* not done when we left, or not wholly read or told: there are no counts */
+#define COUNTER_INCOMPLETE                                                                       \
+	4u /* not done when we, its queue or its runtime left, or not wholly read or told: there \
+	      are no counts */
 #define COUNTER_OTHER 8u /* no counted kernel: what was in a queue before we knew it */
 
 /* What went by uncounted, and why. */
@@ -61,10 +63,9 @@ uint64_t counters_last_of(const struct known_queue *known, uint64_t index);
 /* Its kernel is done; in ticks, 0: not known when. */
 void counters_take_times(const struct hsa_command *command, uint64_t begin, uint64_t end);
 
-/* A queue is about to be destroyed: forgets it, and waits until nobody of ours rings for it. */
+/* A queue is about to be destroyed: waits for what its device does for us in it (leaving.h),
+ * forgets it, and waits until nobody of ours rings for it. */
 void counters_queue_leaves(const struct hsa_queue *queue);
-/* A queue was destroyed: its device does no more for it. */
-void counters_queue_is_gone(uint64_t doorbell);
 
 /* No more is counted; how many are under way still; what is left of them. */
 void counters_stop(void);
@@ -73,8 +74,8 @@ struct counters_left {
 	uint32_t skipped[COUNTER_SKIPS];
 	uint32_t cut; /* under way */
 } counters_end(void);
-/* Gives packets back, with the runtime there. */
-void counters_give_back(void);
+/* Gives packets back, with the runtime there.  False: signals are to stay. */
+bool counters_give_back(void);
 /* The runtime is gone. */
 void counters_forget(void);
 /* We are a forked child: what the parent had, and what its threads were at, is not here. */

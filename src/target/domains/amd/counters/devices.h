@@ -56,8 +56,13 @@ struct counter_set {
 	uint64_t asked;      /* when, in ticks */
 	uint64_t begin, end; /* in ticks; 0: not known */
 	uint32_t plain_turn; /* of the device, when it was reserved */
-	bool is_kernel, is_mixed, is_gone;
+	bool is_kernel, is_mixed;
 	struct hsa_command command;
+	/* Each kernel that a set is around is another use of it, with a number of its own.  These
+	 * are numbers, too: whoever says so may be late, and the set around another by then. */
+	uint64_t use;
+	uint64_t gone; /* of that use the queue is, before the device has read */
+	uint64_t left; /* of that use, half of this, it is not known any more; 1: it was mixed */
 };
 
 struct counting_device {

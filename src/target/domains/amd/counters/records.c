@@ -60,7 +60,7 @@ void counter_record_write(const struct counter_set *set)
 		(set->is_mixed ? COUNTER_MIXED : 0u) | (is_timed ? 0u : COUNTER_UNTIMED),
 	};
 	writer_seal seal;
-	struct writer *writer = set->is_kernel && !set->is_gone && now ? writer_begin(&seal) : NULL;
+	struct writer *writer = set->is_kernel && now ? writer_begin(&seal) : NULL;
 
 	if (!writer)
 		return;

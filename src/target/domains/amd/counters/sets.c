@@ -10,8 +10,27 @@
 #include "target/domains/amd/counters/records.h"
 #include "target/domains/amd/hsa/signals.h"
 #include "target/hooks/clock.h"
+#include "target/hooks/thread.h"
+
+static uint64_t last_use;
+static int32_t reader; /* the thread of the runtime's that calls last; 0: not known */
 
 static bool on_read(int64_t value, void *data);
+
+uint64_t sets_last_use(void)
+{
+	return __atomic_load_n(&last_use, __ATOMIC_ACQUIRE);
+}
+
+uint64_t set_use(const struct counter_set *set)
+{
+	return __atomic_load_n(&set->use, __ATOMIC_ACQUIRE);
+}
+
+bool sets_are_read_here(void)
+{
+	return __atomic_load_n(&reader, __ATOMIC_RELAXED) == thread_number();
+}
 
 static bool set_take(struct counter_set *set)
 {
@@ -85,6 +104,41 @@ uint32_t turns_of_others(const struct counting_device *device, const struct know
 	       __atomic_load_n(&known->plain_turn, __ATOMIC_RELAXED);
 }
 
+bool set_is_at_device(const struct counter_set *set)
+{
+	uint64_t signal = __atomic_load_n(&set->signal, __ATOMIC_ACQUIRE);
+
+	return signal && __atomic_load_n(&set->work, __ATOMIC_ACQUIRE) == WORK_DEVICE &&
+	       hsa_calls.signal_load(signal) == 1;
+}
+
+/* One of an earlier session may be in a queue that is no more: that is told by who uses it. */
+static bool is_in_the_way(const struct counter_set *set, uint64_t doorbell)
+{
+	uint32_t state = __atomic_load_n(&set->state, __ATOMIC_ACQUIRE);
+
+	return (state == SET_TAKEN || (state == SET_ABANDONED && hsa_queue_of(doorbell))) &&
+	       set_is_at_device(set);
+}
+
+/* A start sets the counters of the device to 0, whoever is being counted: packets of other queues
+ * that are not read by now may be mixed with those that are about to be put, and these with them.
+ * When kernels ran says too little: a start comes before its kernel, and a read after it. */
+static void set_meet_others(struct counter_set *set, uint64_t doorbell)
+{
+	struct counting_device *device = set->device;
+
+	for (unsigned i = 0; i < SETS_OF_DEVICE; i++) {
+		/* Sequential: of two that begin at the same time one sees the other. */
+		uint64_t other = __atomic_load_n(&device->keys[i].doorbell, __ATOMIC_SEQ_CST);
+
+		if (!other || other == doorbell || !is_in_the_way(&device->sets[i], other))
+			continue;
+		__atomic_store_n(&device->sets[i].is_mixed, true, __ATOMIC_RELAXED);
+		set->is_mixed = true;
+	}
+}
+
 void set_begin(struct counter_set *set, const struct known_queue *known, uint64_t first)
 {
 	const struct counting_device *device = set->device;
@@ -94,13 +148,17 @@ void set_begin(struct counter_set *set, const struct known_queue *known, uint64_
 	set->value_count = 0;
 	set->begin = set->end = 0;
 	set->asked = clock_ticks();
-	set->is_kernel = set->is_gone = false;
+	set->is_kernel = false;
+	__atomic_store_n(&set->use, __atomic_add_fetch(&last_use, 1, __ATOMIC_ACQ_REL),
+			 __ATOMIC_RELAXED);
 	set->plain_turn = turns_of_others(device, known);
 	set->is_mixed = open > __atomic_load_n(&known->has_plain, __ATOMIC_RELAXED);
-	__atomic_store_n(&set->work, WORK_DEVICE, __ATOMIC_RELAXED);
+	/* Release: pairs with is_lost(). */
+	__atomic_store_n(&set->work, WORK_DEVICE, __ATOMIC_RELEASE);
 	__atomic_store_n(&set->key->index, first + 1, __ATOMIC_RELAXED);
-	/* Release: from now on it is found. */
-	__atomic_store_n(&set->key->doorbell, known->doorbell, __ATOMIC_RELEASE);
+	/* From now on it is found. */
+	__atomic_store_n(&set->key->doorbell, known->doorbell, __ATOMIC_SEQ_CST);
+	set_meet_others(set, known->doorbell);
 }
 
 /* All packets before it in its queue are done: what went by there uncounted, too. */
@@ -111,17 +169,43 @@ static void plain_settle(const struct counter_set *set, struct known_queue *know
 		__atomic_fetch_sub(&set->device->plain_open, 1, __ATOMIC_RELAXED);
 }
 
+static bool were_others(const struct counter_set *set, const struct known_queue *known)
+{
+	return set->plain_turn != turns_of_others(set->device, known);
+}
+
+static bool set_is_in(const struct counter_set *set, uint64_t doorbell)
+{
+	return __atomic_load_n(&set->key->doorbell, __ATOMIC_ACQUIRE) == doorbell;
+}
+
+void set_leave_queue(struct counter_set *set, const struct known_queue *known)
+{
+	uint64_t use = set_use(set);
+
+	/* Release: pairs with set_read(). */
+	if (set_is_in(set, known->doorbell))
+		__atomic_store_n(&set->left, use << 1 | were_others(set, known), __ATOMIC_RELEASE);
+}
+
 static void set_read(struct counter_set *set)
 {
 	struct known_queue *known = hsa_queue_of(set->key->doorbell);
 
-	set->is_mixed |= !known || set->plain_turn != turns_of_others(set->device, known);
+	/* Acquire, after the queue was looked for: pairs with set_leave_queue(). */
+	uint64_t left = __atomic_load_n(&set->left, __ATOMIC_ACQUIRE);
+	bool is_gone = __atomic_load_n(&set->gone, __ATOMIC_ACQUIRE) == set->use;
+
+	if (left >> 1 == set->use)
+		known = NULL;
+	if (left >> 1 == set->use ? left & 1 : !known || were_others(set, known))
+		set->is_mixed = true;
 	if (known)
 		plain_settle(set, known);
 	/* What is not whole is told as not there. */
-	if (!set->is_gone)
+	if (!is_gone)
 		(void)counting_set_read(set);
-	set_finish_enough(set, PART_COUNTS, set->is_gone);
+	set_finish_enough(set, PART_COUNTS, is_gone);
 }
 
 /* Nobody has asked for a read: the set is given up, and the signal with it. */
@@ -157,6 +241,7 @@ static bool on_read(int64_t value, void *data)
 	bool is_abandoned;
 
 	(void)value;
+	__atomic_store_n(&reader, thread_number(), __ATOMIC_RELAXED);
 	if (!work_change(set, WORK_DEVICE, WORK_READING))
 		return signal_leave(set);
 	is_abandoned = __atomic_load_n(&set->state, __ATOMIC_SEQ_CST) == SET_ABANDONED;
@@ -173,14 +258,31 @@ static bool on_read(int64_t value, void *data)
 	return !is_abandoned;
 }
 
-void set_lose(struct counter_set *set)
+/* The device may have read it, and its signal be about to call, or be calling: then it is put to
+ * another use before its signal is set again (on_read()), and that is asked after that. */
+static bool is_lost(const struct counter_set *set, uint64_t signal, uint64_t use)
 {
-	/* The device may have read it, and its signal be about to call. */
-	if (__atomic_load_n(&set->work, __ATOMIC_ACQUIRE) != WORK_DEVICE ||
-	    hsa_calls.signal_load(set->signal) != 1)
-		return;
-	set->is_gone = true;
-	hsa_calls.signal_store(set->signal, 0); /* it calls */
+	return __atomic_load_n(&set->state, __ATOMIC_SEQ_CST) == SET_TAKEN && signal &&
+	       hsa_calls.signal_load(signal) == 1 &&
+	       __atomic_load_n(&set->work, __ATOMIC_ACQUIRE) == WORK_DEVICE && set_use(set) == use;
+}
+
+/* Another thread may have said so, and the set be around another since. */
+static bool set_is_first_to_go(struct counter_set *set, uint64_t use)
+{
+	uint64_t gone = __atomic_load_n(&set->gone, __ATOMIC_ACQUIRE);
+
+	return gone < use && __atomic_compare_exchange_n(&set->gone, &gone, use, false,
+							 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+void set_lose(struct counter_set *set, uint64_t doorbell, uint64_t last)
+{
+	uint64_t use = set_use(set), signal = __atomic_load_n(&set->signal, __ATOMIC_ACQUIRE);
+
+	if (use <= last && set_is_in(set, doorbell) && is_lost(set, signal, use) &&
+	    set_is_first_to_go(set, use))
+		hsa_calls.signal_store(signal, 0); /* it calls */
 }
 
 void set_abandon(struct counter_set *set)

@@ -4,6 +4,7 @@
 #include "target/domains/amd/hsa/life.h"
 
 #include "target/domains/amd/counters/counters.h"
+#include "target/domains/amd/counters/leaving.h"
 #include "target/domains/amd/counters/windows.h"
 #include "target/domains/amd/hsa/agents.h"
 #include "target/domains/amd/hsa/kernels.h"
@@ -55,6 +56,7 @@ static void runtime_forget(void)
 {
 	uint32_t waiting = pending_count();
 
+	leaving_give_up();
 	hsa_note_unseen(waiting > hsa_ours() ? waiting - hsa_ours() : 0);
 	hsa_forget_ours();
 	pending_close();
@@ -108,6 +110,8 @@ void hsa_before_shut_down(struct hook_around *around, uint64_t *window)
 		hsa_finish_ours();
 		hsa_gate_leave();
 	}
+	if (writers_are_on())
+		leaving_all();
 	hsa_before_init(around, window);
 	/* Queues of ours go before: whether this call is the last one cannot be told. */
 	if (windows_are_on() && hsa_gate_enter_alone()) {

@@ -3,6 +3,7 @@
  * their packets, and on the runtime's where a signal of ours calls.
  */
 #include "target/domains/amd/counters/counters.h"
+#include "target/domains/amd/counters/sets.h"
 #include "target/domains/amd/hsa/kernels.h"
 #include "target/domains/amd/hsa/queues.h"
 #include "target/domains/amd/hsa/signals.h"
@@ -47,7 +48,7 @@ static bool packet_describe(const struct looked_at *at, const struct hsa_packet 
 				     .cause = at->cause,
 				     .is_hidden = !hsa_is_seen(DOMAIN_KERNEL),
 				     .counted = at->set,
-				     .counted_index = at->index,
+				     .counted_use = at->set ? set_use(at->set) : 0,
 				     .dispatch = work_dispatch(),
 				     .thread = (uint64_t)thread_number(),
 				     .agent = queue->agent,

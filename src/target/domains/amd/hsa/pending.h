@@ -20,7 +20,7 @@ struct hsa_command {
 	uint64_t size, to, from, direction; /* of a copy */
 	bool is_hidden;                     /* a kernel that is looked at for its counters only */
 	struct counter_set *counted;        /* the set around a kernel; NULL: none */
-	uint64_t counted_index;             /* and its packet */
+	uint64_t counted_use;               /* and which of its uses */
 };
 
 /* Room for a session; -ENOMEM. */

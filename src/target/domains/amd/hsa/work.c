@@ -3,6 +3,8 @@
  * calls that change what is known.
  */
 #include "shared/arch/syscall.h"
+#include "target/domains/amd/counters/leaving.h"
+#include "target/domains/amd/counters/sets.h"
 #include "target/domains/amd/counters/windows.h"
 #include "target/domains/amd/hsa/kernels.h"
 #include "target/domains/amd/hsa/queues.h"
@@ -17,7 +19,7 @@
 #define DRAIN_STEPS   400u /* two seconds */
 
 /* What calls before tell those after. */
-enum { IS_RESERVED, INDEX, DOORBELL };
+enum { IS_RESERVED, INDEX, DOORBELL, LAST_USE };
 
 static bool is_begun;
 static uint64_t begun_beside; /* data of the same library */
@@ -100,9 +102,12 @@ void hsa_before_store_index(struct hook_around *around, uint64_t *window)
 void hsa_before_queue_destroy(struct hook_around *around, uint64_t *window)
 {
 	(void)window;
-	if (!hsa_sees_packets() || !queue_in(around))
+	/* At the end of a session, what is under way still is not cut off either. */
+	if (!queue_in(around) || !writers_are_on() ||
+	    (!hsa_sees_packets() && !leaving_concerns(queue_in(around))))
 		return;
 	around->kept[DOORBELL] = queue_in(around)->doorbell;
+	around->kept[LAST_USE] = sets_last_use();
 	counters_queue_leaves(queue_in(around));
 }
 
@@ -110,7 +115,8 @@ void hsa_after_queue_destroy(struct hook_around *around, uint64_t end)
 {
 	(void)end;
 	if (around->kept[DOORBELL] && !(int32_t)around->frame.results[0])
-		counters_queue_is_gone(around->kept[DOORBELL]);
+		leaving_queue_is_gone(
+			&(struct queue_gone){ around->kept[DOORBELL], around->kept[LAST_USE] });
 }
 
 void hsa_after_freeze(struct hook_around *around, uint64_t end)
@@ -186,8 +192,8 @@ static void give_back(void)
 	if (library && got_symbol_beside(begun_beside, "hsa_signal_destroy") && runtime_enter()) {
 		hsa_copy_times_end();
 		windows_end();
-		counters_give_back();
-		hsa_signals_free();
+		if (counters_give_back())
+			hsa_signals_free();
 		hsa_gate_leave();
 	} else {
 		counters_forget();
@@ -217,6 +223,15 @@ struct hsa_left hsa_work_end(void)
 	pending_close();
 	is_begun = false;
 	return left;
+}
+
+void hsa_work_leave(void)
+{
+	if (!hsa_is_any_seen() || !hsa_gate_enter())
+		return;
+	hsa_finish_ours();
+	hsa_gate_leave();
+	leaving_all();
 }
 
 void hsa_work_forget(void)

@@ -30,6 +30,8 @@ struct hsa_left {
 	uint32_t lost;   /* there was no room to note them */
 	struct counters_left counters;
 } hsa_work_end(void);
+/* In exit(), on the program's thread: what is done is counted. */
+void hsa_work_leave(void);
 void hsa_work_forget(void);
 
 /* The hooks. */

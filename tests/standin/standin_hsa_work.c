@@ -21,6 +21,8 @@
  *   single N    N kernels in a queue of one thread
  *   stuff N     N kernels in a row before it rings for the last
  *   away        makes a queue, takes room there for a packet, and destroys the queue
+ *   hold        takes room for a packet
+ *   let N       then fills it in, a kernel of N waves, rings for it, and waits for it
  *   fork        a child of its own, which calls exit()
  *   late_end    shuts the runtime down in exit()
  *   sets        of packets that aqlprofile has
@@ -366,6 +368,20 @@ static void away(void)
 	check(!hsa_queue_destroy(other), "hsa_queue_destroy");
 }
 
+static uint64_t held_index;
+
+static void hold(unsigned unused)
+{
+	(void)unused;
+	held_index = hsa_queue_add_write_index_relaxed(queue, 1);
+}
+
+static void let(unsigned waves)
+{
+	ring_for(queue, fill(queue, held_index, waves, 0, own_signal.handle));
+	await();
+}
+
 /* A queue beside the other: 0 launches a kernel there that does not end, 1 one that does. */
 static void beside(unsigned is_short)
 {
@@ -383,8 +399,8 @@ static void beside(unsigned is_short)
 static const struct {
 	const char *word;
 	void (*act)(unsigned number);
-} counted[] = { { "solo", solo },     { "pairs", pairs }, { "group", group },
-		{ "single", single }, { "stuff", stuff }, { "beside", beside } };
+} counted[] = { { "solo", solo },   { "pairs", pairs },   { "group", group }, { "single", single },
+		{ "stuff", stuff }, { "beside", beside }, { "hold", hold },   { "let", let } };
 
 /* Of packets that limpet has not given back; its library is loaded by limpet. */
 static void print_sets(void)

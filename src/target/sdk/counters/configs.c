@@ -19,6 +19,30 @@ const struct counter_config *config_find(struct sdk_handle id)
 											    : NULL;
 }
 
+bool config_copy(struct sdk_handle id, struct counter_config *ret)
+{
+	const struct counter_config *config = config_find(id);
+
+	if (!config)
+		return false;
+	*ret = *config;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return config_find(id);
+}
+
+uint64_t config_find_newest(struct sdk_handle agent)
+{
+	uint64_t newest = 0;
+
+	for (unsigned i = 0; i < CONFIGS_MAX; i++) {
+		uint64_t handle = __atomic_load_n(&configs[i].handle, __ATOMIC_ACQUIRE);
+
+		if (handle && configs[i].agent.handle == agent.handle)
+			newest = MAX(newest, handle);
+	}
+	return newest;
+}
+
 void configs_forget(void)
 {
 	for (unsigned i = 0; i < CONFIGS_MAX; i++)

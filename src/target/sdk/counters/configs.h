@@ -20,4 +20,8 @@ struct counter_config {
 
 /* NULL: there is none.  It stays until it is destroyed. */
 const struct counter_config *config_find(struct sdk_handle id);
+/* The tool may destroy it meanwhile, and make another in its place.  False: there is none. */
+bool config_copy(struct sdk_handle id, struct counter_config *ret);
+/* The handle of the one that was made last for an agent; 0: none. */
+uint64_t config_find_newest(struct sdk_handle agent);
 void configs_forget(void);

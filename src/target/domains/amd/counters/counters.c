@@ -7,10 +7,10 @@
 #include "shared/arch/syscall.h"
 #include "target/domains/amd/counters/records.h"
 #include "target/domains/amd/counters/sets.h"
-#include "target/domains/amd/counters/slots.h"
 #include "target/domains/amd/counters/windows.h"
 #include "target/hooks/clock.h"
 #include "target/hooks/writer.h"
+#include "target/runtime/amd/ring_slots.h"
 #include "target/runtime/hsa_gate.h"
 
 #include <time.h>
@@ -91,26 +91,42 @@ void counters_queue_came(const struct hsa_queue *queue, uint64_t next)
 	plain_record_write(known, device, begun_at, clock_ticks());
 }
 
+static struct ring_calls ring_calls_now(void)
+{
+	return (struct ring_calls){ hsa_calls.load_read, hsa_calls.load_write, hsa_calls.cas_write,
+				    hsa_calls.ring };
+}
+
+static struct hsa_ring ring_of(const struct known_queue *known)
+{
+	return (struct hsa_ring){ known->queue, known->base, known->size, known->doorbell,
+				  known->counted_last };
+}
+
 static bool packets_reserve(const struct hsa_queue *queue, uint64_t *ret_index)
 {
 	struct known_queue *known = hsa_queue_of(queue->doorbell);
 	struct counting_device *device = device_of(known);
+	struct ring_calls calls = ring_calls_now();
 	struct counter_set *set;
+	struct hsa_ring ring;
 	uint64_t first;
 
-	/* Room is looked for first: who has none is not to take a set from others. */
-	if (!device || queue->type != MULTI || !slots_have_room(known))
+	if (!device || queue->type != MULTI)
 		return false;
-	set = set_take_free(device);
+	/* Room is looked for first: who has none is not to take a set from others. */
+	ring = ring_of(known);
+	set = slots_have_room(&calls, &ring) ? set_take_free(device) : NULL;
 	if (!set)
 		return false;
-	if (!slots_reserve(known, &first)) {
+	ring = ring_of(known);
+	if (!slots_reserve(&calls, &ring, &first)) {
 		set_put_back(set);
 		return false;
 	}
 	/* From here to the end of slots_fill() the device may wait for us: memory only. */
 	set_begin(set, known, first);
-	slots_fill(known, first, set);
+	slots_fill(&ring, first, &set->aql.packets, set->signal);
 	__atomic_store_n(&known->counted_last, first + SLOTS_EXTRA, __ATOMIC_RELAXED);
 	*ret_index = first + 1;
 	return true;

@@ -1,0 +1,402 @@
+/*
+ * Sets are taken in one's turn, inside the gate; the tool is called in neither.
+ */
+#include "target/sdk/counters/dispatch/results.h"
+
+#include "shared/arch/syscall.h"
+#include "target/runtime/hsa_gate.h"
+#include "target/runtime/page.h"
+#include "target/runtime/patience.h"
+#include "target/sdk/buffers/buffer.h"
+#include "target/sdk/counters/device_queue.h"
+#include "target/sdk/counters/device_turn.h"
+#include "target/sdk/counters/dispatch/engine.h"
+#include "target/sdk/counters/dispatch/service.h"
+#include "target/sdk/delivery.h"
+#include "target/sdk/guard.h"
+#include "target/sdk/threads.h"
+
+#include <sys/mman.h>
+
+#define RECORDS_MAX 8192u
+#define TURN_NS     100000000ull
+#define GLANCE_NS   1000000u
+#define AWAIT_NS    100000000ull
+#define UNASKED_NS  1000000000ull /* nobody comes to ask the tool any more */
+#define ROUNDS_MAX  256u
+
+/* One kernel that is to be told. */
+static struct results_memory {
+	struct dispatch_data data;
+	uint64_t user_data;
+	uint32_t service;
+	struct counter_records records;
+	struct counted_values values;
+	char evaluation[EVALUATION_BYTES];
+	struct counter_record items[RECORDS_MAX];
+} * memory;
+static int32_t collector;    /* the thread that has the memory; 0: none */
+static uint32_t is_sleeping; /* the thread that looks: to be woken for the next set */
+
+/* As AMD's headers have it. */
+struct dispatch_record {
+	uint64_t size, count;
+	uint64_t internal, external;
+	uint64_t start_ns, end_ns;
+	struct dispatch_info info;
+};
+_Static_assert(sizeof(struct dispatch_record) == 176, "as in the headers");
+
+static bool memory_make(void)
+{
+	long r;
+
+	if (memory)
+		return true;
+	r = raw6(SYS_mmap, 0, sizeof(*memory), PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (r < 0 && r > -4096)
+		return false;
+	memory = (struct results_memory *)r;
+	return true;
+}
+
+/* One at a time; a thread that ended in its tool's callback has left it. */
+static bool collector_become(void)
+{
+	int32_t before = __atomic_load_n(&collector, __ATOMIC_ACQUIRE);
+
+	return (!before || sdk_thread_is_gone(before)) &&
+	       __atomic_compare_exchange_n(&collector, &before, sdk_thread_number(), false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static void collector_end(void)
+{
+	__atomic_store_n(&collector, 0, __ATOMIC_RELEASE);
+}
+
+struct set_search {
+	uint64_t now_ns;
+	struct counted_device *device;
+	struct counted_set *found; /* NULL: none */
+};
+
+/* Nobody asks the tool any more: its thread is gone, or it never came to ring for it. */
+static bool set_was_left(struct counted_set *set, uint64_t now_ns)
+{
+	uint32_t none = ANSWER_NONE;
+
+	if (__atomic_load_n(&set->answer, __ATOMIC_ACQUIRE) == ANSWER_ASKING)
+		return sdk_thread_is_gone(set->asker);
+	set->seen_ns = set->seen_ns ? set->seen_ns : now_ns;
+	return (set->is_lost || now_ns - set->seen_ns > UNASKED_NS) &&
+	       __atomic_compare_exchange_n(&set->answer, &none, ANSWER_NOTHING, false,
+					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+static bool set_is_done(struct counted_set *set)
+{
+	return __atomic_load_n(&set->is_lost, __ATOMIC_SEQ_CST) ||
+	       dispatch_engine_hsa()->signal_load(set->signal) <= 0;
+}
+
+static void set_look(struct counted_device *device, struct counted_set *set, void *data)
+{
+	struct set_search *search = data;
+
+	if (search->found || !set_is_done(set))
+		return;
+	/* Acquire: pairs with the one who asks. */
+	if (__atomic_load_n(&set->answer, __ATOMIC_ACQUIRE) < ANSWER_COUNT &&
+	    !set_was_left(set, search->now_ns))
+		return;
+	search->device = device;
+	search->found = set;
+}
+
+static const struct counted_config *config_of(const struct counted_device *device,
+					      const struct counted_set *set)
+{
+	for (unsigned i = 0; i < COUNTED_CONFIGS; i++)
+		if (set >= device->configs[i].sets && set < device->configs[i].sets + COUNTED_SETS)
+			return &device->configs[i];
+	return NULL;
+}
+
+/* Only what is right, and whole. */
+static bool set_read(const struct counted_device *device, const struct counted_set *set)
+{
+	const struct counted_config *config = config_of(device, set);
+
+	memory->records = (struct counter_records){ memory->items, 0, RECORDS_MAX };
+	if (!config || set->is_lost || __atomic_load_n(&set->is_mixed, __ATOMIC_SEQ_CST) ||
+	    dispatch_engine_is_spoiled())
+		return false;
+	return config_packets_read(&config->packets, &set->aql, &memory->values) &&
+	       counters_evaluate(&config->packets.config, &memory->values, memory->evaluation,
+				 &memory->records);
+}
+
+/* True: there is something to tell. */
+static bool set_collect(struct counted_device *device, struct counted_set *set)
+{
+	uint32_t answer = __atomic_load_n(&set->answer, __ATOMIC_ACQUIRE);
+	bool is_read = answer == ANSWER_COUNT && set_read(device, set);
+
+	if (is_read) {
+		memory->data = set->data;
+		memory->user_data = set->user_data;
+		memory->service = set->service;
+	} else if (answer == ANSWER_COUNT || answer == ANSWER_OTHER) {
+		dispatch_engine_miss();
+	}
+	counted_set_recycle(device, set, dispatch_engine_hsa());
+	return is_read;
+}
+
+enum step_result { STEP_IDLE, STEP_DONE, STEP_TELL };
+
+static enum step_result step_inside(void)
+{
+	struct set_search search = { .now_ns = monotonic_ns() };
+
+	counted_sets_each(set_look, &search);
+	if (!search.found)
+		return STEP_IDLE;
+	return set_collect(search.device, search.found) ? STEP_TELL : STEP_DONE;
+}
+
+static enum step_result step_collect(void)
+{
+	enum step_result result = STEP_IDLE;
+
+	if (!device_turn_enter(TURN_NS))
+		return STEP_IDLE;
+	if (dispatch_engine_enter()) {
+		result = step_inside();
+		hsa_gate_leave();
+	}
+	device_turn_leave();
+	return result;
+}
+
+static void record_call(void *argument)
+{
+	const struct dispatch_service *service = argument;
+
+	service->record(memory->data, memory->records.items, memory->records.count,
+			memory->user_data, service->record_data);
+}
+
+/* The thread that delivers makes room itself. */
+static void buffer_make_room(const struct dispatch_service *service, uint64_t bytes)
+{
+	struct sdk_buffer *buffer = buffer_find(service->buffer);
+	uint64_t used;
+
+	if (!buffer || !delivery_is_me(buffer->thread))
+		return;
+	used = __atomic_load_n(&buffer->halves[buffer->active & 1].cursor, __ATOMIC_ACQUIRE) &
+	       USED_MASK;
+	if (used + bytes <= buffer->size)
+		return;
+	buffer_ask(buffer);
+	buffers_deliver(buffer->thread);
+}
+
+static void buffer_fill(const struct dispatch_service *service)
+{
+	const struct dispatch_data *data = &memory->data;
+	struct counter_records *records = &memory->records;
+	struct dispatch_record record = { sizeof(record), records->count, data->internal,
+					  data->external, data->start_ns, data->end_ns,
+					  data->info };
+	bool is_whole;
+
+	is_whole = buffer_write_counter(service->buffer, COUNTER_HEADER, &record, sizeof(record));
+	for (size_t i = 0; is_whole && i < records->count; i++)
+		is_whole = buffer_write_counter(service->buffer, COUNTER_VALUE, &records->items[i],
+						sizeof(records->items[i]));
+}
+
+static uint64_t records_bytes(void)
+{
+	return sizeof(struct record_base) + sizeof(struct dispatch_record) +
+	       memory->records.count * (sizeof(struct record_base) + sizeof(struct counter_record));
+}
+
+static void result_give(const struct dispatch_service *service, struct sdk_thread *thread)
+{
+	uint64_t before = sdk_thread_enter_tool(thread, (unsigned)service->tool);
+
+	if (dispatch_service_may_call(service)) {
+		if (service->buffer.handle)
+			buffer_fill(service);
+		else
+			(void)guard_call(record_call, (void *)(uintptr_t)service);
+	}
+	sdk_thread_leave_tool(thread, before);
+}
+
+static void result_tell(void)
+{
+	const struct dispatch_service *service = dispatch_service_of(memory->service);
+	struct sdk_thread *thread = sdk_thread_mine();
+
+	if (!service || !thread)
+		return;
+	for (size_t i = 0; i < memory->records.count; i++) {
+		memory->items[i].dispatch = memory->data.info.dispatch;
+		memory->items[i].user_data = memory->user_data;
+	}
+	if (service->buffer.handle)
+		buffer_make_room(service, records_bytes());
+	result_give(service, thread);
+}
+
+/* True: something was done. */
+static bool results_collect(void)
+{
+	enum step_result result = STEP_IDLE;
+	unsigned rounds = 0;
+
+	if (!collector_become())
+		return false;
+	do {
+		if (!memory_make())
+			break;
+		result = step_collect();
+		if (result == STEP_TELL)
+			result_tell();
+	} while (result != STEP_IDLE && ++rounds < ROUNDS_MAX);
+	collector_end();
+	return rounds;
+}
+
+static void set_count(struct counted_device *device, struct counted_set *set, void *data)
+{
+	(void)device, (void)set;
+	++*(uint32_t *)data;
+}
+
+static uint32_t sets_under_way(void)
+{
+	uint32_t count = 0;
+
+	counted_sets_each(set_count, &count);
+	return count;
+}
+
+uint64_t dispatch_results_deliver(int tool, unsigned thread)
+{
+	const struct dispatch_service *service = dispatch_service_active();
+
+	if (!page_is_own())
+		return 0;
+	if (service && service->tool == tool && service->thread == thread)
+		dispatch_engine_follow();
+	if (!dispatch_engine_is_begun())
+		return 0;
+	(void)results_collect();
+	/* Whom nobody counts for any more is given back. */
+	if (!service && !sets_under_way())
+		dispatch_engine_follow();
+	/* Sequential: whoever puts a set sees it, or is seen. */
+	__atomic_store_n(&is_sleeping, 1, __ATOMIC_SEQ_CST);
+	return sets_under_way() ? GLANCE_NS : 0;
+}
+
+void dispatch_results_wake(void)
+{
+	const struct dispatch_service *service;
+
+	if (!__atomic_exchange_n(&is_sleeping, 0, __ATOMIC_SEQ_CST))
+		return;
+	service = dispatch_service_active();
+	if (service)
+		delivery_wake(service->thread);
+}
+
+struct tool_search {
+	int tool;
+	bool is_found;
+};
+
+static void set_match(struct counted_device *device, struct counted_set *set, void *data)
+{
+	struct tool_search *search = data;
+	const struct dispatch_service *service = dispatch_service_of(set->service);
+
+	(void)device;
+	search->is_found |= service && service->tool == search->tool;
+}
+
+static bool tool_has_sets(int tool)
+{
+	struct tool_search search = { tool, false };
+
+	counted_sets_each(set_match, &search);
+	return search.is_found;
+}
+
+void dispatch_results_drain(int tool, uint64_t limit_ns)
+{
+	struct patience patience = { 0, 0 };
+
+	if (!page_is_own() || !dispatch_engine_is_begun())
+		return;
+	do
+		(void)results_collect();
+	while (tool_has_sets(tool) && !device_queues_are_over() &&
+	       patience_pause(&patience, GLANCE_NS, limit_ns));
+	dispatch_engine_follow();
+}
+
+void dispatch_results_finish(uint64_t limit_ns)
+{
+	struct patience patience = { 0, 0 };
+
+	if (!dispatch_engine_is_begun())
+		return;
+	dispatch_engine_halt();
+	do
+		(void)results_collect();
+	while (sets_under_way() && patience_pause(&patience, GLANCE_NS, limit_ns));
+}
+
+static void set_look_done(struct counted_device *device, struct counted_set *set, void *data)
+{
+	(void)device;
+	*(bool *)data |= set_is_done(set);
+}
+
+static bool sets_are_done(void)
+{
+	bool are_done = false;
+
+	if (!dispatch_engine_enter())
+		return false;
+	counted_sets_each(set_look_done, &are_done);
+	hsa_gate_leave();
+	return are_done;
+}
+
+/* Who is inside a tool may be the one that is waited for. */
+void dispatch_results_await(void)
+{
+	const struct dispatch_service *service = dispatch_service_active();
+	const struct sdk_thread *mine = sdk_thread_mine();
+	struct patience patience = { 0, 0 };
+
+	if (!service || !mine || mine->tools_inside || delivery_is_me(service->thread) ||
+	    !page_is_own())
+		return;
+	while (sets_are_done() && patience_pause(&patience, GLANCE_NS / 10, AWAIT_NS))
+		delivery_wake(service->thread);
+}
+
+void dispatch_results_adopt(void)
+{
+	collector = 0;
+}

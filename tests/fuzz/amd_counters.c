@@ -24,7 +24,7 @@ static void must_be_planned(const struct amd_counters *counters, const struct am
 		static struct expression expression;
 
 		/* What was made of it can be read again. */
-		(void)!expression_parse(&expression, plan.counters[i].expanded, &err);
+		must(!expression_read(&expression, plan.counters[i].expanded, &err));
 	}
 	counter_plan_done(&plan);
 }

@@ -39,7 +39,7 @@ class SdkCountersTest(ToolCase):
         self.assertEqual([words[1] for words in listed], list(DEVICES))
         self.assertEqual(len({tuple(words[2:]) for words in listed}), 1, "two devices of one kind have the same ids")
         counters = self.counters()
-        self.assertEqual(len(counters), int(listed[0][2]) + 2, "and two that the tool makes of them later")
+        self.assertEqual(len(counters), int(listed[0][2]) + 4, "and four that the tool makes of them later")
         self.assertEqual(counters["SQ_WAVES"][3:6], ["block=SQ", "derived=0", "expression="])
         self.assertEqual(counters["TCC_HIT_sum"][3:6], ["block=", "derived=1", "expression=reduce(TCC_HIT,sum)"])
         self.assertTrue(all(words[-1] == "1" for words in counters.values()), counters)
@@ -81,12 +81,16 @@ class SdkCountersTest(ToolCase):
             self.assertEqual(self.log.lines("created"), [["created", "0", "same", "0", "1", "other", "19"]])
             self.assertIn("derived=1", self.counters()["TWICE"])
             self.assertEqual(self.counters()["TWICE"][-4:-2], ["1", "1"])
+            self.assertEqual(self.log.lines("zero"), [["zero", "0", "1"]], "a zero that the tool has counted ends a text")
+            self.assertEqual(self.dimensions("ONE_XCC"), [("DIMENSION_INSTANCE", str(CHANNELS), "7")])
+            self.assertEqual(sorted(self.dimensions("TWO_XCCS")),
+                             [("DIMENSION_INSTANCE", str(CHANNELS), "7"), ("DIMENSION_XCC", str(XCCS), "1")])
             self.assertEqual(self.log.lines("of"), [["of", "created", "0", "0"]])
-            # Of ten all; then what is too deep or too long, no such agent, nowhere to put it.
-            self.assertEqual(self.log.lines("nonsense"), [["nonsense", "10", "deep", "25", "wide", "25", "agent", "7", "null", "19"]])
+            # Of eleven all; then what is too deep or too long, no such agent, nowhere to put it.
+            self.assertEqual(self.log.lines("nonsense"), [["nonsense", "11", "deep", "25", "wide", "25", "agent", "7", "null", "19"]])
             self.assertEqual(self.log.lines("long"), [["long", "8", "same", "0"]], "as long as there is room for texts")
             self.assertIn("LONG_0123456789", self.counters())
-            self.assertEqual(self.log.lines("room"), [["room", "for", "54"]])
+            self.assertEqual(self.log.lines("room"), [["room", "for", "52"]])
 
     def test_without_aqlprofile_there_are_no_dimensions(self):
         work = self.work(library=None)

@@ -114,6 +114,8 @@ static int show_counters(handle_t of, handle_t *counters, size_t count, void *da
 	for (size_t i = 0; !listed_count && i < count && i < LISTED_MAX; i++)
 		listed[i] = counters[i];
 	listed_count = listed_count ? listed_count : count;
+	/* It is ours to write into. */
+	memset(counters, 0xee, count * sizeof(counters[0]));
 	return 0;
 }
 
@@ -174,6 +176,17 @@ static int create(const char *name, const char *expression, handle_t *ret)
 					  "of ours", 7, agent, ret);
 }
 
+/* Its dimension is gone; of several it stays. */
+static void select_one(void)
+{
+	handle_t one = { 0 }, two = { 0 };
+
+	MUST(create("ONE_XCC", "select(TCC_HIT,[DIMENSION_XCC=[1]])", &one));
+	MUST(create("TWO_XCCS", "select(TCC_HIT,[DIMENSION_XCC=[0:1]])", &two));
+	show_counter(one);
+	show_counter(two);
+}
+
 /* What a tool makes of other counters; and what is none. */
 static void create_counters(void)
 {
@@ -187,6 +200,7 @@ static void create_counters(void)
 		"select(SQ_WAVES,[DIMENSION_XCC=[64]])",
 		"select(SQ_WAVES,[DIMENSION_XCC=[3:1]])",
 		"accumulate(TCC_HIT_sum,HIGH_RES)",
+		"accumulate(TCC_HIT,HIGH_RES)",
 		"ITSELF+1",
 	};
 	static char deep[4096], wide[16384];
@@ -198,6 +212,12 @@ static void create_counters(void)
 		 create("TWICE", "2*reduce( TCC_HIT ,sum)", &again), made.handle == again.handle,
 		 create("TWICE", "3", &none));
 	show_counter(made);
+	/* With its zero, and what stands behind it. */
+	log_line("zero %d %d",
+		 rocprofiler_create_counter("TWICE\0X", 7, "2*reduce( TCC_HIT ,sum)\0", 24,
+					    "of ours", 8, agent, &again),
+		 made.handle == again.handle);
+	select_one();
 	log_line("of created %d %d", create("FOUR", "TWICE*2+0.5-1/2", &again),
 		 rocprofiler_create_counter_config(agent, &again, 1, &config));
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)

@@ -47,7 +47,7 @@ static double value_of(const char *text)
 	double sum;
 
 	assert_non_null(expression);
-	if (expression_parse(expression, text, &err))
+	if (expression_read(expression, text, &err))
 		fail_msg("%s: %s", err.what, err.why);
 	assert_int_equal(expression_evaluate(expression, values_find, NULL, &values), 0);
 	sum = counter_values_sum(&values);
@@ -76,6 +76,72 @@ static void computes_what_expressions_say(void **state)
 			   4, 0);
 	assert_float_equal(value_of("reduce(accumulate(A,HIGH_RES),sum)"), 1000, 0);
 	assert_float_equal(value_of("reduce(A,sum)/(B-B)"), 0, 0);
+	/* Of what is chosen by one number the dimension is gone, as at AMD's. */
+	assert_float_equal(value_of("select(A,[DIMENSION_XCC=[1]])-select(A,[DIMENSION_XCC=[0]])"),
+			   4, 0);
+	assert_float_equal(value_of("reduce(select(A,[SE=[1]]),sum,[XCD])"), 6, 0);
+}
+
+static void reads_numbers_as_they_are_written(void **state)
+{
+	static const struct {
+		const char *text;
+		double number;
+	} cases[] = {
+		{ "0.1", 0.1 },
+		{ ".5", .5 },
+		{ "7.", 7 },
+		{ "1e3", 1e3 },
+		{ "2.5E-6", 2.5e-6 },
+		{ "1e+22", 1e22 },
+		{ "0000000000000000000000000012.5", 12.5 },
+		{ "123456789012345678901234567890", 123456789012345678901234567890. },
+		{ "0.000000000000000000000000000001", 1e-30 },
+		{ "1e-5000", 0 },
+		{ "0e999999999999", 0 },
+		{ "\t3\n", 3 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		if (value_of(cases[i].text) < cases[i].number * (1 - 1e-15) ||
+		    value_of(cases[i].text) > cases[i].number * (1 + 1e-15))
+			fail_msg("%s: %.17g", cases[i].text, value_of(cases[i].text));
+}
+
+/* A, and C, which has as many values at other places. */
+static int values_elsewhere(struct text name, enum accumulation accumulation,
+			    struct counter_values *ret, void *context)
+{
+	int r = values_find(text_of("A"), accumulation, ret, context);
+
+	for (size_t i = 0; text_equals(name, "C") && i < ret->count; i++)
+		ret->items[i].place = place_of(DIMENSION_INSTANCE, (unsigned)i);
+	/* D: as A, in another order. */
+	if (text_equals(name, "D")) {
+		struct counter_value first = ret->items[0];
+
+		ret->items[0] = ret->items[3];
+		ret->items[3] = first;
+	}
+	return r;
+}
+
+static void combines_values_of_the_same_place(void **state)
+{
+	struct expression *expression = malloc(sizeof(*expression));
+	struct counter_values values;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_non_null(expression);
+	assert_int_equal(expression_read(expression, "A+C", &err), 0);
+	assert_int_equal(expression_evaluate(expression, values_elsewhere, NULL, &values), -EINVAL);
+	assert_int_equal(expression_read(expression, "reduce(A/D,max)", &err), 0);
+	assert_int_equal(expression_evaluate(expression, values_elsewhere, NULL, &values), 0);
+	assert_true(values.items[0].value == 1);
+	free(values.items);
+	free(expression);
 }
 
 /* AMD's own evaluation exchanges the operands where the left one has fewer values. */
@@ -109,8 +175,7 @@ static void knows_which_add_up_over_time(void **state)
 	(void)state;
 	assert_non_null(expression);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert_int_equal(expression_parse(expression, cases[i].text, &(struct err){ 0 }),
-				 0);
+		assert_int_equal(expression_read(expression, cases[i].text, &(struct err){ 0 }), 0);
 		assert_int_equal(expression_adds_up(expression, is_counted, NULL),
 				 cases[i].adds_up);
 	}
@@ -130,6 +195,9 @@ static void refuses_expressions_that_are_none(void **state)
 					     "select(A,[DIMENSION_XCC=[3:1]])",
 					     "accumulate(1,HIGH_RES)",
 					     "1.2.3",
+					     ".",
+					     "1e",
+					     "1e999",
 					     "A $ B" };
 	struct expression *expression = malloc(sizeof(*expression));
 	char deep[256];
@@ -139,13 +207,13 @@ static void refuses_expressions_that_are_none(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct err err = { 0 };
 
-		assert_int_equal(expression_parse(expression, texts[i], &err), -EINVAL);
+		assert_int_equal(expression_read(expression, texts[i], &err), -EINVAL);
 		assert_int_equal(err.exit, EXIT_USAGE);
 		assert_true(err.why[0]);
 	}
 	memset(deep, '(', sizeof(deep) - 1);
 	deep[sizeof(deep) - 1] = '\0';
-	assert_int_equal(expression_parse(expression, deep, &(struct err){ 0 }), -EINVAL);
+	assert_int_equal(expression_read(expression, deep, &(struct err){ 0 }), -EINVAL);
 	free(expression);
 }
 
@@ -283,6 +351,59 @@ static void plans_an_event_once_for_its_flags(void **state)
 	amd_counters_done(&counters);
 }
 
+/* Of an expression of F, which SQ counts, and T, which TCC does. */
+static int expression_plan(const char *expression, struct err *err)
+{
+	static const char head[] =
+		"rocprofiler-sdk:\n counters:\n"
+		" - name: F\n   definitions:\n   - architectures: [gfx942]\n     block: SQ\n"
+		"     event: 4\n"
+		" - name: T\n   definitions:\n   - architectures: [gfx942]\n     block: TCC\n"
+		"     event: 4\n"
+		" - name: E\n   definitions:\n   - architectures: [gfx942]\n     expression: ";
+	struct amd_counters counters = { 0 };
+	struct counter_plan plan;
+	const char *const name = "E";
+	char text[4096];
+	int r;
+
+	snprintf(text, sizeof(text), "%s%s\n", head, expression);
+	assert_int_equal(amd_counters_parse(&counters, text, strlen(text), "x.yaml", err), 0);
+	r = counter_plan_make(&plan, &counters, &devices, &name, 1, err);
+	if (!r) {
+		struct expression *again = malloc(sizeof(*again));
+
+		assert_non_null(again);
+		assert_int_equal(expression_read(again, plan.counters[0].expanded, err), 0);
+		free(again);
+		counter_plan_done(&plan);
+	}
+	amd_counters_done(&counters);
+	return r;
+}
+
+/* Values are computed from the expanded text: what cannot be read there has none. */
+static void plans_what_can_be_computed_only(void **state)
+{
+	struct err err = { 0 };
+	char terms[256] = "F";
+
+	(void)state;
+	assert_int_equal(expression_plan("0.00001*F", &err), 0);
+	assert_int_equal(expression_plan("1e30*F", &err), 0);
+	assert_int_equal(expression_plan("accumulate(F,HIGH_RES)", &err), 0);
+	assert_int_equal(expression_plan("accumulate(T,NONE)", &err), 0);
+	assert_int_equal(expression_plan("accumulate(T,HIGH_RES)", &err), -EINVAL);
+	assert_non_null(strstr(err.why, "SQ"));
+	while (strlen(terms) < 2 * 62)
+		strcat(terms, "+F");
+	err = (struct err){ 0 };
+	assert_int_equal(expression_plan(terms, &err), 0);
+	strcat(terms, "+F+F+F+F");
+	assert_int_equal(expression_plan(terms, &err), -EINVAL);
+	assert_non_null(strstr(err.why, "too much"));
+}
+
 static void refuses_what_does_not_fit_at_once(void **state)
 {
 	struct counter_plan plan;
@@ -416,6 +537,9 @@ int main(void)
 		cmocka_unit_test(asks_each_device_what_it_has),
 		cmocka_unit_test(asks_64_devices),
 		cmocka_unit_test(computes_what_expressions_say),
+		cmocka_unit_test(reads_numbers_as_they_are_written),
+		cmocka_unit_test(combines_values_of_the_same_place),
+		cmocka_unit_test(plans_what_can_be_computed_only),
 		cmocka_unit_test(knows_which_add_up_over_time),
 		cmocka_unit_test(keeps_operands_in_their_places),
 		cmocka_unit_test(refuses_expressions_that_are_none),

@@ -40,7 +40,8 @@ const struct catalog_counter *counters_find(const struct catalog *catalog, uint6
 
 static uint64_t place_at(unsigned xcc, unsigned engine, unsigned instance)
 {
-	return xcc | (uint64_t)engine << (2 * PLACE_BITS) | (uint64_t)instance << (5 * PLACE_BITS);
+	return place_of(DIMENSION_XCC, xcc) | place_of(DIMENSION_SHADER_ENGINE, engine) |
+	       place_of(DIMENSION_INSTANCE, instance);
 }
 
 static void count(uint32_t event, uint64_t place, uint64_t value)
@@ -137,6 +138,18 @@ static void a_selection_leaves_the_others_out(void **state)
 	node_add((struct catalog_node){ .kind = CATALOG_SELECT, .dimensions = XCC });
 	made.choice.numbers[0] = 2;
 	CHECK(30, 40);
+	assert_int_equal(items[1].id, record_id(9) | record_id_place(3, 1));
+}
+
+/* Ids of what is chosen of several numbers differ by them. */
+static void a_selection_of_several_keeps_its_dimension(void **state)
+{
+	(void)state;
+	node_add((struct catalog_node){ .kind = CATALOG_EVENT, .what = HITS });
+	node_add((struct catalog_node){ .kind = CATALOG_SELECT, .dimensions = XCC });
+	made.choice.numbers[0] = 3;
+	CHECK(10, 20, 30, 40);
+	assert_int_equal(items[2].id, record_id(9) | record_id_place(1, 1));
 }
 
 static void both(uint16_t kind)
@@ -158,6 +171,29 @@ static void sides_go_place_by_place(void **state)
 	CHECK(50, 200, 450, 800);
 	both(CATALOG_DIVIDE);
 	CHECK(2, 2, 2, 2);
+}
+
+/* aqlprofile visits them in any order. */
+static void places_find_each_other(void **state)
+{
+	struct counted_value first;
+
+	(void)state;
+	both(CATALOG_DIVIDE);
+	first = counted.items[1];
+	counted.items[1] = counted.items[7];
+	counted.items[7] = first;
+	CHECK(2, 2, 2, 2);
+}
+
+/* As many, but elsewhere: AMD's refuses dimensions that differ. */
+static void other_places_are_no_result(void **state)
+{
+	(void)state;
+	both(CATALOG_ADD);
+	for (unsigned i = 1; i < 8; i += 2)
+		counted.items[i].place = place_at(0, 0, i);
+	assert_false(evaluate());
 }
 
 /* AMD's exchanges the sides where the left one has fewer values. */
@@ -218,7 +254,10 @@ int main(void)
 		TEST(many_places_become_one),
 		TEST(only_these_dimensions_are_reduced),
 		TEST(a_selection_leaves_the_others_out),
+		TEST(a_selection_of_several_keeps_its_dimension),
 		TEST(sides_go_place_by_place),
+		TEST(places_find_each_other),
+		TEST(other_places_are_no_result),
 		TEST(one_number_goes_with_each_and_sides_stay),
 		TEST(by_nothing_is_nothing),
 		TEST(what_was_not_counted_is_no_zero),

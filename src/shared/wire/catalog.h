@@ -90,6 +90,18 @@ struct catalog_choice {
 	uint64_t numbers[CATALOG_DIMENSIONS];
 };
 
+/* Those of its dimensions (bits) in which one number is chosen: they tell nothing any more. */
+static inline unsigned catalog_choice_single(const struct catalog_choice *choice,
+					     unsigned dimensions)
+{
+	unsigned single = 0;
+
+	for (unsigned i = 0; i < CATALOG_DIMENSIONS; i++)
+		if (dimensions & 1u << i && !(choice->numbers[i] & (choice->numbers[i] - 1)))
+			single |= 1u << i;
+	return single;
+}
+
 /* 0 when every number in it leads to something; else -EPROTO. */
 int catalog_check(const void *memory, uint64_t size) MUST_CHECK;
 

@@ -100,7 +100,7 @@ static const struct planned_event *event_named(const struct counter_plan *plan,
 	for (size_t i = 0; i < plan->event_count; i++) {
 		const struct planned_event *event = &plan->events[i];
 
-		if (!text_equals(node->name, event->name))
+		if (!text_equals(expression_name_text(node), event->name))
 			continue;
 		if (event->flags == node->accumulation)
 			return event;
@@ -110,47 +110,29 @@ static const struct planned_event *event_named(const struct counter_plan *plan,
 	return node->accumulation ? NULL : first;
 }
 
-static uint32_t choice_put(struct catalog_maker *self, const struct expression_node *node)
+static uint32_t choice_put(struct catalog_maker *self, const struct catalog_choice *choice)
 {
-	struct catalog_choice choice;
 	uint32_t index = (uint32_t)self->parts[CATALOG_CHOICES].count;
 
-	_Static_assert(sizeof(choice.numbers) == sizeof(node->chosen), "the same dimensions");
-	memcpy(choice.numbers, node->chosen, sizeof(choice.numbers));
-	part_add(self, CATALOG_CHOICES, &choice);
+	part_add(self, CATALOG_CHOICES, choice);
 	return index;
 }
-
-static const uint16_t node_kinds[] = {
-	[EXPRESSION_NUMBER] = CATALOG_NUMBER,     [EXPRESSION_NAME] = CATALOG_EVENT,
-	[EXPRESSION_ACCUMULATE] = CATALOG_EVENT,  [EXPRESSION_ADD] = CATALOG_ADD,
-	[EXPRESSION_SUBTRACT] = CATALOG_SUBTRACT, [EXPRESSION_MULTIPLY] = CATALOG_MULTIPLY,
-	[EXPRESSION_DIVIDE] = CATALOG_DIVIDE,     [EXPRESSION_REDUCE] = CATALOG_REDUCE,
-	[EXPRESSION_SELECT] = CATALOG_SELECT,
-};
-_Static_assert((int)REDUCE_SUM == CATALOG_SUM && (int)REDUCE_MAX == CATALOG_MAX &&
-		       (int)REDUCE_MIN == CATALOG_MIN && (int)REDUCE_AVERAGE == CATALOG_AVERAGE,
-	       "the same order");
 
 static bool node_put(struct catalog_maker *self, const struct counter_plan *plan,
 		     const struct expression_node *node)
 {
-	struct catalog_node made = { .kind = node_kinds[node->kind],
-				     .dimensions = (uint16_t)node->dimensions,
-				     .left = node->left,
-				     .right = node->right,
-				     .number = node->number };
+	struct catalog_node made = expression_catalog_node(node);
 	const struct planned_event *event;
 
+	made.left = node->left;
+	made.right = node->right;
 	if (made.kind == CATALOG_EVENT) {
 		event = event_named(plan, node);
 		if (!event)
 			return false;
 		made.what = event_put(self, event, plan->architecture);
-	} else if (made.kind == CATALOG_REDUCE) {
-		made.what = node->reduction;
 	} else if (made.kind == CATALOG_SELECT) {
-		made.what = choice_put(self, node);
+		made.what = choice_put(self, &node->chosen);
 	}
 	part_add(self, CATALOG_NODES, &made);
 	return true;
@@ -165,7 +147,7 @@ static void nodes_put(struct catalog_maker *self, const struct counter_plan *pla
 
 	if (!expression)
 		self->failure = -ENOMEM;
-	if (self->failure || expression_parse(expression, plan->counters[0].expanded, &ignored))
+	if (self->failure || expression_read(expression, plan->counters[0].expanded, &ignored))
 		return;
 	for (uint32_t i = 0; i < expression->count; i++)
 		if (!node_put(self, plan, &expression->nodes[i])) {

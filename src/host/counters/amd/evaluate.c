@@ -34,7 +34,19 @@ static double number_combine(enum expression_kind kind, double left, double righ
 	}
 }
 
-/* Value by value; one number goes with each of the other side. */
+/* The value at that place, which most often has the same index; NULL: there is none. */
+static const struct counter_value *value_at(const struct counter_values *values, uint64_t place,
+					    size_t index)
+{
+	if (values->items[index].place == place)
+		return &values->items[index];
+	for (size_t i = 0; i < values->count; i++)
+		if (values->items[i].place == place)
+			return &values->items[i];
+	return NULL;
+}
+
+/* Place by place; one number goes with each of the other side. */
 static int values_combine(enum expression_kind kind, const struct counter_values *left,
 			  const struct counter_values *right, struct counter_values *ret)
 {
@@ -47,28 +59,25 @@ static int values_combine(enum expression_kind kind, const struct counter_values
 	if (values_make(longer->count, ret))
 		return -ENOMEM;
 	for (size_t i = 0; i < longer->count; i++) {
-		ret->items[i].place = longer->items[i].place;
-		ret->items[i].value =
-			number_combine(kind, left->items[left->count == 1 ? 0 : i].value,
-				       right->items[right->count == 1 ? 0 : i].value);
+		uint64_t place = longer->items[i].place;
+		const struct counter_value *a = left->count == 1 ? left->items : &left->items[i];
+		const struct counter_value *b =
+			right->count == 1 ? right->items : value_at(right, place, i);
+
+		if (!b)
+			return -EINVAL;
+		ret->items[i] =
+			(struct counter_value){ place, number_combine(kind, a->value, b->value) };
 	}
 	return 0;
 }
 
-static uint64_t place_without(uint64_t place, unsigned dimensions)
-{
-	for (unsigned i = 0; i < DIMENSIONS; i++)
-		if (!dimensions || dimensions & 1u << i)
-			place &= ~place_of((enum counter_dimension)i, UINT32_MAX);
-	return place;
-}
-
-static double number_reduce(enum reduction reduction, double sum, double next)
+static double number_reduce(enum catalog_reduction reduction, double sum, double next)
 {
 	switch (reduction) {
-	case REDUCE_MAX:
+	case CATALOG_MAX:
 		return sum > next ? sum : next;
-	case REDUCE_MIN:
+	case CATALOG_MIN:
 		return sum < next ? sum : next;
 	default:
 		return sum + next;
@@ -87,13 +96,14 @@ static int values_reduce(const struct expression_node *node, struct counter_valu
 	size_t count = 0, of = 0;
 
 	for (size_t i = 0; i < values->count; i++)
-		values->items[i].place = place_without(values->items[i].place, node->dimensions);
+		values->items[i].place = place_without(
+			values->items[i].place, node->dimensions ? node->dimensions : UINT32_MAX);
 	qsort(values->items, values->count, sizeof(*values->items), by_place);
 	for (size_t i = 0; i < values->count; i++) {
 		struct counter_value *into = count ? &values->items[count - 1] : NULL;
 
 		if (!into || into->place != values->items[i].place) {
-			if (into && node->reduction == REDUCE_AVERAGE)
+			if (into && node->reduction == CATALOG_AVERAGE)
 				into->value /= (double)of;
 			values->items[count++] = values->items[i];
 			of = 1;
@@ -103,7 +113,7 @@ static int values_reduce(const struct expression_node *node, struct counter_valu
 			of++;
 		}
 	}
-	if (count && node->reduction == REDUCE_AVERAGE)
+	if (count && node->reduction == CATALOG_AVERAGE)
 		values->items[count - 1].value /= (double)of;
 	values->count = count;
 	return 0;
@@ -112,10 +122,10 @@ static int values_reduce(const struct expression_node *node, struct counter_valu
 static bool place_is_chosen(const struct expression_node *node, uint64_t place)
 {
 	for (unsigned i = 0; i < DIMENSIONS; i++) {
-		unsigned number = place_in(place, (enum counter_dimension)i);
+		unsigned number = place_in(place, i);
 
 		if (node->dimensions & 1u << i &&
-		    (number >= 64 || !(node->chosen[i] >> number & 1)))
+		    (number >= 64 || !(node->chosen.numbers[i] >> number & 1)))
 			return false;
 	}
 	return true;
@@ -123,11 +133,17 @@ static bool place_is_chosen(const struct expression_node *node, uint64_t place)
 
 static int values_select(const struct expression_node *node, struct counter_values *values)
 {
+	unsigned single = catalog_choice_single(&node->chosen, node->dimensions);
 	size_t count = 0;
 
-	for (size_t i = 0; i < values->count; i++)
-		if (place_is_chosen(node, values->items[i].place))
-			values->items[count++] = values->items[i];
+	for (size_t i = 0; i < values->count; i++) {
+		struct counter_value value = values->items[i];
+
+		if (!place_is_chosen(node, value.place))
+			continue;
+		value.place = place_without(value.place, single);
+		values->items[count++] = value;
+	}
 	values->count = count;
 	return 0;
 }
@@ -163,7 +179,8 @@ static int node_evaluate(const struct evaluation *self, uint32_t index, struct c
 		return r;
 	case EXPRESSION_NAME:
 	case EXPRESSION_ACCUMULATE:
-		return self->find(node->name, node->accumulation, ret, self->context);
+		return self->find(expression_name_text(node), node->accumulation, ret,
+				  self->context);
 	case EXPRESSION_REDUCE:
 	case EXPRESSION_SELECT:
 		r = node_evaluate(self, node->left, ret);

@@ -1,57 +1,20 @@
 /*
- * Expressions of counters, as AMD's definitions have them:
- *
- *   400*reduce(SQ_WAIT_INST_LDS,sum)/reduce(SQ_WAVES,sum)
- *   reduce(TCC_HIT,max,[DIMENSION_XCC])   select(TCC_HIT,[DIMENSION_XCC=[0:3]])
- *   reduce(accumulate(SQ_LEVEL_WAVES,HIGH_RES),sum)
- *
- * What a name stands for has several values, one for each place where it is counted.
+ * Expressions of counters (shared/counters/expression.h) on the host: read from definitions, and
+ * what they come to.
  */
 #pragma once
 
 #include "host/core/err.h"
-#include "host/counters/amd/dimension.h"
+#include "host/core/text/text.h"
+#include "shared/counters/expression.h"
 
-#define EXPRESSION_NODES_MAX 1024u
-#define EXPRESSION_DEPTH_MAX 64u
-
-enum expression_kind {
-	EXPRESSION_NUMBER,
-	EXPRESSION_NAME,
-	EXPRESSION_ACCUMULATE, /* a name, summed up over time by the device */
-	EXPRESSION_ADD,
-	EXPRESSION_SUBTRACT,
-	EXPRESSION_MULTIPLY,
-	EXPRESSION_DIVIDE, /* by 0: 0 */
-	EXPRESSION_REDUCE,
-	EXPRESSION_SELECT,
-};
-
-/* How the device sums a name up; AMD's numbers. */
-enum accumulation { ACCUMULATE_NONE, ACCUMULATE_LOW_RES, ACCUMULATE_HIGH_RES };
-
-enum reduction { REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_AVERAGE, REDUCTIONS };
-
-struct expression_node {
-	enum expression_kind kind;
-	double number;
-	struct text name; /* in the text that was parsed */
-	enum accumulation accumulation;
-	enum reduction reduction;
-	unsigned dimensions; /* bits: of a reduction, over these (0: all); of a selection, by these
-			      */
-	uint64_t chosen[DIMENSIONS]; /* bits: of a selection, these numbers below 64 */
-	uint32_t left, right;        /* indexes of nodes before it */
-};
-
-/* The last node is the whole. */
-struct expression {
-	struct expression_node nodes[EXPRESSION_NODES_MAX];
-	uint32_t count;
-};
+static inline struct text expression_name_text(const struct expression_node *node)
+{
+	return (struct text){ node->name.at, node->name.at + node->name.length };
+}
 
 /* -EINVAL says where it is not understood.  The text must live as long. */
-int expression_parse(struct expression *ret, const char *text, struct err *err) MUST_CHECK;
+int expression_read(struct expression *ret, const char *text, struct err *err) MUST_CHECK;
 
 /* Is it a sum of what is counted, so that two windows of time come to what both do?  A quotient of
  * two counts is not. */

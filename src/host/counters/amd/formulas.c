@@ -116,7 +116,7 @@ static const struct expression *formula_of(struct counter_formulas *formulas, ui
 	formulas->is_tried[index] = true;
 	made = malloc(sizeof(*made));
 	if (made &&
-	    expression_parse(made, counter_formula_fact(formulas, index)->expanded, &ignored)) {
+	    expression_read(made, counter_formula_fact(formulas, index)->expanded, &ignored)) {
 		free(made);
 		made = NULL;
 	}

@@ -105,15 +105,16 @@ static bool property_is_common(const struct planner *self, struct text name, uin
 
 static int name_expand(struct planner *self, const struct expression_node *node)
 {
+	const struct text named = expression_name_text(node);
 	char name[DEFINITION_NAME_MAX];
 	const struct amd_counter *counter;
 	uint64_t value;
 	int r;
 
-	text_copy(node->name, name, sizeof(name));
+	text_copy(named, name, sizeof(name));
 	counter = amd_counter_find(self->definitions, self->device->architecture, name);
-	if (!counter && device_property_find(self->device->properties, node->name, &value)) {
-		if (property_is_common(self, node->name, value))
+	if (!counter && device_property_find(self->device->properties, named, &value)) {
+		if (property_is_common(self, named, value))
 			planner_print(self, "%llu", (unsigned long long)value);
 		else /* looked up where it is computed */
 			planner_print(self, "%s", name);
@@ -134,6 +135,8 @@ static int name_expand(struct planner *self, const struct expression_node *node)
 	}
 	if (counter->expression)
 		return plan_refuse(self->err, name, "only what a block counts can be accumulated");
+	if (node->accumulation && strcmp(counter->block, "SQ"))
+		return plan_refuse(self->err, name, "only counters of SQ can be accumulated");
 	if (node->kind == EXPRESSION_NAME)
 		planner_print(self, "%s", name);
 	else
@@ -153,10 +156,10 @@ static void dimensions_print(struct planner *self, const struct expression_node 
 
 		if (!(node->dimensions & 1u << i))
 			continue;
-		planner_print(self, "%s%s", before, dimension_name((enum counter_dimension)i));
+		planner_print(self, "%s%s", before, dimension_names[i].name);
 		before = ",";
 		for (unsigned j = 0; node->kind == EXPRESSION_SELECT && j < 64; j++)
-			if (node->chosen[i] >> j & 1) {
+			if (node->chosen.numbers[i] >> j & 1) {
 				planner_print(self, "%s%u", comma, j);
 				comma = ",";
 			}
@@ -165,6 +168,18 @@ static void dimensions_print(struct planner *self, const struct expression_node 
 	}
 	if (node->dimensions)
 		planner_print(self, "]");
+}
+
+/* As few digits as say the same. */
+static void number_print(struct planner *self, double number)
+{
+	char brief[32];
+
+	print_into(brief, sizeof(brief), "%.15g", number);
+	if (strtod(brief, NULL) == number)
+		planner_print(self, "%s", brief);
+	else
+		planner_print(self, "%.17g", number);
 }
 
 static int node_expand(struct planner *self, const struct expression *expression, uint32_t index);
@@ -198,7 +213,7 @@ static int node_expand(struct planner *self, const struct expression *expression
 		return plan_refuse(self->err, "", "what it is made of comes to too much");
 	switch (node->kind) {
 	case EXPRESSION_NUMBER:
-		planner_print(self, "%.17g", node->number);
+		number_print(self, node->number);
 		return 0;
 	case EXPRESSION_NAME:
 	case EXPRESSION_ACCUMULATE:
@@ -224,7 +239,7 @@ static int expression_expand(struct planner *self, const struct amd_counter *cou
 
 	if (!expression)
 		return err_set(self->err, -ENOMEM, "no memory for expressions");
-	r = expression_parse(expression, counter->expression, self->err);
+	r = expression_read(expression, counter->expression, self->err);
 	if (r)
 		return err_while(self->err, "counter '%s'", counter->name);
 	return node_expand(self, expression, expression->count - 1);
@@ -247,10 +262,18 @@ static int counter_expand(struct planner *self, const struct amd_counter *counte
 	return r;
 }
 
-/* A number in an exponent's form would not be read again. */
-static bool is_readable(const char *expanded)
+/* It is read again where values are computed: an expression may nest, or add up one behind the
+ * other, no more than EXPRESSION_DEPTH_MAX. */
+static int expanded_check(struct planner *self, const char *name)
 {
-	return !strstr(expanded, "e+");
+	CLEANUP(free) struct expression *expression = malloc(sizeof(*expression));
+	struct err ignored = { 0 };
+
+	if (!expression)
+		return err_set(self->err, -ENOMEM, "no memory for expressions");
+	return planner_is_full(self) || expression_read(expression, self->text, &ignored)
+		       ? plan_refuse(self->err, name, "what it is made of comes to too much")
+		       : 0;
 }
 
 static int counter_plan_add(struct planner *self, const struct amd_counter *counter)
@@ -264,8 +287,8 @@ static int counter_plan_add(struct planner *self, const struct amd_counter *coun
 	self->length = 0;
 	self->text[0] = '\0';
 	r = counter_expand(self, counter);
-	if (!r && (planner_is_full(self) || !is_readable(self->text)))
-		r = plan_refuse(self->err, counter->name, "what it is made of comes to too much");
+	if (!r)
+		r = expanded_check(self, counter->name);
 	if (r)
 		return r;
 	*into = (struct planned_counter){ counter, strdup(self->text) };

@@ -83,7 +83,7 @@ static int place_add(int position, int id, int extent, int coordinate, const cha
 
 	(void)position, (void)id, (void)extent;
 	if (dimension < CATALOG_DIMENSIONS)
-		*place |= (uint64_t)(uint8_t)coordinate << (PLACE_BITS * dimension);
+		*place |= place_of(dimension, (unsigned)coordinate);
 	return 0;
 }
 

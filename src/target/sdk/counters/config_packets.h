@@ -8,7 +8,6 @@
 
 #define PACKET_VALUES_MAX 2048u
 #define PACKET_EVENTS_MAX 1024u
-#define PLACE_BITS        8u /* of each dimension */
 
 struct hsa_functions;
 

@@ -3,7 +3,7 @@
  * catalog that is there, behind what a reader may look at, and is seen once it is whole.
  */
 #include "target/runtime/text.h"
-#include "target/sdk/counters/expression.h"
+#include "target/sdk/counters/created_nodes.h"
 #include "target/sdk/counters/store.h"
 #include "target/sdk/status.h"
 
@@ -80,22 +80,21 @@ static bool list_put(struct catalog *catalog, enum catalog_list_kind list, const
 
 /* In the place that the host has left for it behind the device's own. */
 static bool counter_fill(struct catalog *catalog, const struct counter_wish *wish,
-			 const struct expression *expression, struct catalog_counter *counter)
+			 const struct created_nodes *nodes, struct catalog_counter *counter)
 {
 	struct catalog_counter made = { .name = text_put(catalog, &wish->name),
 					.description = text_put(catalog, &wish->description),
 					.block = counter->block,
 					.expression = text_put(catalog, &wish->expression),
 					.first = catalog->lists[CATALOG_NODES].count,
-					.count = expression->count };
+					.count = nodes->count };
 
 	if (made.name == NOWHERE || made.description == NOWHERE || made.expression == NOWHERE ||
-	    !list_put(catalog, CATALOG_EVENTS, expression->events, expression->event_count,
-		      sizeof(expression->events[0])) ||
-	    !list_put(catalog, CATALOG_CHOICES, expression->choices, expression->choice_count,
-		      sizeof(expression->choices[0])) ||
-	    !list_put(catalog, CATALOG_NODES, expression->nodes, expression->count,
-		      sizeof(expression->nodes[0])))
+	    !list_put(catalog, CATALOG_EVENTS, nodes->events, nodes->event_count,
+		      sizeof(nodes->events[0])) ||
+	    !list_put(catalog, CATALOG_CHOICES, nodes->choices, nodes->choice_count,
+		      sizeof(nodes->choices[0])) ||
+	    !list_put(catalog, CATALOG_NODES, nodes->items, nodes->count, sizeof(nodes->items[0])))
 		return false;
 	*counter = made;
 	return true;
@@ -126,7 +125,7 @@ static struct catalog_counter *counter_spare(struct catalog *catalog, uint32_t i
 }
 
 static int counter_add(struct catalog *catalog, const struct catalog_device *device,
-		       const struct counter_wish *wish, const struct expression *expression)
+		       const struct counter_wish *wish, const struct created_nodes *nodes)
 {
 	uint32_t index = device->first + device->count;
 	struct catalog_counter *counter = counter_spare(catalog, index), before;
@@ -135,7 +134,7 @@ static int counter_add(struct catalog *catalog, const struct catalog_device *dev
 	if (!counter)
 		return SDK_OUT_OF_RESOURCES;
 	before = *counter;
-	if (!counter_fill(catalog, wish, expression, counter)) {
+	if (!counter_fill(catalog, wish, nodes, counter)) {
 		*catalog = old;
 		return SDK_OUT_OF_RESOURCES;
 	}
@@ -151,7 +150,7 @@ static int counter_add(struct catalog *catalog, const struct catalog_device *dev
 /* In one's turn. */
 static int counter_make(const struct counter_wish *wish, struct sdk_handle *ret)
 {
-	static struct expression expression; /* too large for a stack */
+	static struct created_nodes nodes; /* too large for a stack */
 	struct catalog *catalog = counters_own_catalog();
 	const struct catalog_device *device;
 	uint64_t id;
@@ -165,14 +164,30 @@ static int counter_make(const struct counter_wish *wish, struct sdk_handle *ret)
 	id = counter_named(catalog, device, &wish->name);
 	if (id)
 		return counter_repeat(catalog, wish, id, ret);
-	if (!expression_read(&expression, wish->expression.text, wish->expression.length, catalog,
-			     device))
+	if (!created_nodes_make(&nodes, wish->expression.text, wish->expression.length, catalog,
+				device))
 		return SDK_AST_GENERATION_FAILED;
 	id = device->first + device->count + 1;
-	r = counter_add(catalog, device, wish, &expression);
+	r = counter_add(catalog, device, wish, &nodes);
 	if (!r)
 		ret->handle = id;
 	return r;
+}
+
+/* Up to its zero, where the tool has counted that, too.  Too long: its length says so. */
+static struct catalog_text_part text_part(const char *text, size_t length)
+{
+	struct catalog_text_part part = { text, 0 };
+
+	while (text && part.length < MIN(length, LETTERS_MAX + 1) && text[part.length])
+		part.length++;
+	return part;
+}
+
+static bool is_wish(const struct counter_wish *wish)
+{
+	return wish->name.length && wish->name.length <= LETTERS_MAX && wish->expression.length &&
+	       wish->expression.length <= LETTERS_MAX && wish->description.length <= LETTERS_MAX;
 }
 
 int rocprofiler_create_counter(const char *name, size_t name_length, const char *expression,
@@ -181,16 +196,14 @@ int rocprofiler_create_counter(const char *name, size_t name_length, const char 
 			       struct sdk_handle *ret)
 {
 	const struct counter_wish wish = {
-		{ name, name_length },
-		{ expression, expression_length },
-		{ description ? description : "", description ? description_length : 0 },
+		text_part(name, name_length),
+		text_part(expression, expression_length),
+		text_part(description, description_length),
 		agent,
 	};
 	int r;
 
-	if (!name || !name_length || !expression || !expression_length || !ret ||
-	    name_length > LETTERS_MAX || expression_length > LETTERS_MAX ||
-	    wish.description.length > LETTERS_MAX)
+	if (!is_wish(&wish) || !ret)
 		return SDK_INVALID_ARGUMENT;
 	if (!counters_know_agent(agent))
 		return SDK_AGENT_NOT_FOUND;

@@ -62,9 +62,21 @@ static double number_combine(uint16_t kind, double left, double right)
 	}
 }
 
+/* The value at that place, which most often has the same index; NULL: there is none. */
+static const struct place_value *value_at(const struct place_values *values, uint64_t place,
+					  size_t index)
+{
+	if (values->items[index].place == place)
+		return &values->items[index];
+	for (size_t i = 0; i < values->count; i++)
+		if (values->items[i].place == place)
+			return &values->items[i];
+	return NULL;
+}
+
 static bool node_values(struct evaluation *self, uint32_t index, struct place_values *ret);
 
-/* Value by value; one number goes with each of the other side. */
+/* Place by place; one number goes with each of the other side. */
 static bool pair_values(struct evaluation *self, const struct catalog_node *node,
 			struct place_values *ret)
 {
@@ -76,21 +88,18 @@ static bool pair_values(struct evaluation *self, const struct catalog_node *node
 	if ((left.count != right.count && left.count != 1 && right.count != 1) || !left.count ||
 	    !right.count || !values_make(self, longer.count, ret))
 		return false;
-	for (size_t i = 0; i < longer.count; i++)
-		ret->items[i] = (struct place_value){
-			longer.items[i].place,
-			number_combine(node->kind, left.items[left.count == 1 ? 0 : i].value,
-				       right.items[right.count == 1 ? 0 : i].value)
-		};
-	return true;
-}
+	for (size_t i = 0; i < longer.count; i++) {
+		uint64_t place = longer.items[i].place;
+		const struct place_value *a = &left.items[left.count == 1 ? 0 : i];
+		const struct place_value *b =
+			right.count == 1 ? right.items : value_at(&right, place, i);
 
-static uint64_t place_without(uint64_t place, uint16_t dimensions)
-{
-	for (unsigned i = 0; i < CATALOG_DIMENSIONS; i++)
-		if (!dimensions || dimensions & 1u << i)
-			place &= ~((uint64_t)UINT8_MAX << (PLACE_BITS * i));
-	return place;
+		if (!b)
+			return false;
+		ret->items[i] = (struct place_value){ place, number_combine(node->kind, a->value,
+									    b->value) };
+	}
+	return true;
 }
 
 static double number_reduce(uint32_t reduction, double sum, double next)
@@ -129,7 +138,8 @@ static struct place_value place_reduce(const struct catalog_node *node, struct p
 static void values_reduce(const struct catalog_node *node, struct place_values *values)
 {
 	for (size_t i = 0; i < values->count; i++)
-		values->items[i].place = place_without(values->items[i].place, node->dimensions);
+		values->items[i].place = place_without(
+			values->items[i].place, node->dimensions ? node->dimensions : UINT32_MAX);
 	for (size_t i = 0; i < values->count; i++)
 		values->items[i] = place_reduce(node, values, i);
 }
@@ -138,7 +148,7 @@ static bool place_is_chosen(const struct catalog_node *node, const struct catalo
 			    uint64_t place)
 {
 	for (unsigned i = 0; i < CATALOG_DIMENSIONS; i++) {
-		uint8_t number = (uint8_t)(place >> (PLACE_BITS * i));
+		unsigned number = place_in(place, i);
 
 		if (node->dimensions & 1u << i &&
 		    (number >= 64 || !(choice->numbers[i] >> number & 1)))
@@ -150,12 +160,20 @@ static bool place_is_chosen(const struct catalog_node *node, const struct catalo
 static void values_select(const struct evaluation *self, const struct catalog_node *node,
 			  struct place_values *values)
 {
-	const struct catalog_choice *choices = catalog_list(self->catalog, CATALOG_CHOICES);
+	const struct catalog_choice *choice =
+		(const struct catalog_choice *)catalog_list(self->catalog, CATALOG_CHOICES) +
+		node->what;
+	unsigned single = catalog_choice_single(choice, node->dimensions);
 	size_t count = 0;
 
-	for (size_t i = 0; i < values->count; i++)
-		if (place_is_chosen(node, &choices[node->what], values->items[i].place))
-			values->items[count++] = values->items[i];
+	for (size_t i = 0; i < values->count; i++) {
+		struct place_value value = values->items[i];
+
+		if (!place_is_chosen(node, choice, value.place))
+			continue;
+		value.place = place_without(value.place, single);
+		values->items[count++] = value;
+	}
 	values->count = count;
 }
 
@@ -191,7 +209,7 @@ static bool id_make(uint64_t counter, uint64_t place, uint64_t *ret)
 {
 	*ret = record_id(counter);
 	for (unsigned i = 0; i < CATALOG_DIMENSIONS; i++) {
-		uint8_t number = (uint8_t)(place >> (PLACE_BITS * i));
+		unsigned number = place_in(place, i);
 
 		if (number >> RECORD_ID_BITS)
 			return false;

@@ -3,13 +3,11 @@
  */
 #include "target/sdk/counters/extents.h"
 
+#include "target/runtime/amd/packet_sets.h"
+#include "target/runtime/page.h"
 #include "target/runtime/text.h"
 
 const uint8_t dimension_ids[CATALOG_DIMENSIONS] = { 1, 2, 3, 5, 6, 7 };
-const char *const dimension_names[CATALOG_DIMENSIONS] = {
-	"DIMENSION_XCC",          "DIMENSION_AID", "DIMENSION_SHADER_ENGINE",
-	"DIMENSION_SHADER_ARRAY", "DIMENSION_WGP", "DIMENSION_INSTANCE",
-};
 
 /* None can be given back. */
 static struct registered_device {
@@ -21,13 +19,7 @@ static unsigned registered_count;
 
 unsigned dimension_of_name(const char *name)
 {
-	static const char *const names[CATALOG_DIMENSIONS] = { "XCD", "AID", "SE",
-							       "SA",  "WGP", "INSTANCE" };
-	unsigned i = 0;
-
-	while (name && i < CATALOG_DIMENSIONS && !text_equal(names[i], name))
-		i++;
-	return name ? i : CATALOG_DIMENSIONS;
+	return name ? dimension_find(name, text_length(name)) : CATALOG_DIMENSIONS;
 }
 
 static bool is_same(const struct catalog_device *a, const struct catalog_device *b)
@@ -78,7 +70,8 @@ const struct aqlprofile *extents_library(const struct catalog *catalog,
 	const struct registered_device *found = NULL;
 	const struct aqlprofile *library;
 
-	if (!counters_enter())
+	/* In a forked child its locks may be held for ever. */
+	if (!page_is_own() || !counters_enter())
 		return NULL;
 	library = aqlprofile_load();
 	if (library)
@@ -127,22 +120,35 @@ size_t extents_count(const struct counter_extents *extents)
 {
 	size_t count = 1;
 
+	/* What a library says is not trusted: it does not wrap round. */
 	for (unsigned i = 0; i < CATALOG_DIMENSIONS; i++)
-		count *= extents->sizes[i] ? extents->sizes[i] : 1;
+		count = MIN(count * MAX(extents->sizes[i], 1u), UINT32_MAX);
 	return count;
 }
 
 static bool node_extents(const struct extents_search *self, uint32_t index,
 			 struct counter_extents *ret);
 
-/* A selection leaves its dimensions out, as a reduction does. */
+/* The dimensions that a reduction or a selection leaves out (bits). */
+static unsigned dimensions_left_out(const struct extents_search *self,
+				    const struct catalog_node *node)
+{
+	const struct catalog_choice *choices = catalog_list(self->catalog, CATALOG_CHOICES);
+
+	if (node->kind == CATALOG_SELECT)
+		return catalog_choice_single(&choices[node->what], node->dimensions);
+	return node->dimensions ? node->dimensions : UINT32_MAX;
+}
+
 static bool fewer_extents(const struct extents_search *self, const struct catalog_node *node,
 			  struct counter_extents *ret)
 {
+	unsigned left_out = dimensions_left_out(self, node);
+
 	if (!node_extents(self, node->left, ret))
 		return false;
 	for (unsigned i = 0; i < CATALOG_DIMENSIONS; i++)
-		if (!node->dimensions || node->dimensions & 1u << i)
+		if (left_out & 1u << i)
 			ret->sizes[i] = 0;
 	return true;
 }
@@ -185,11 +191,16 @@ bool extents_of(const struct catalog *catalog, uint64_t id, struct counter_exten
 	const struct catalog_counter *counter = counters_find(catalog, id);
 	const struct catalog_device *device = counters_device_of(catalog, id);
 	struct extents_search self = { .catalog = catalog };
+	bool is_known;
 
 	if (!counter || !device || !counter->count)
 		return false;
 	self.nodes =
 		(const struct catalog_node *)catalog_list(catalog, CATALOG_NODES) + counter->first;
 	self.library = extents_library(catalog, device, &self.agent);
-	return self.library && node_extents(&self, counter->count - 1, ret);
+	if (!self.library || !packet_sets_enter())
+		return false;
+	is_known = node_extents(&self, counter->count - 1, ret);
+	packet_sets_leave();
+	return is_known;
 }

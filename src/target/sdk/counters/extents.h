@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "shared/counters/dimension.h"
 #include "target/runtime/amd/aqlprofile.h"
 #include "target/sdk/counters/store.h"
 
@@ -24,8 +25,7 @@ const struct aqlprofile *extents_library(const struct catalog *catalog,
 /* How many values that makes. */
 size_t extents_count(const struct counter_extents *extents);
 
-/* The SDK's number of a dimension, and its name. */
+/* The SDK's number of a dimension. */
 extern const uint8_t dimension_ids[CATALOG_DIMENSIONS];
-extern const char *const dimension_names[CATALOG_DIMENSIONS];
 /* As aqlprofile names it; CATALOG_DIMENSIONS: none of them. */
 unsigned dimension_of_name(const char *name);

@@ -71,11 +71,12 @@ static size_t dimensions_list(const struct counter_extents *extents, struct dime
 	for (unsigned i = 0; i < CATALOG_DIMENSIONS; i++)
 		if (extents->sizes[i])
 			ret[count++] =
-				(struct dimension_info){ dimension_names[i], extents->sizes[i],
+				(struct dimension_info){ dimension_names[i].name, extents->sizes[i],
 							 dimension_ids[i] };
 	if (!count)
-		ret[count++] = (struct dimension_info){ dimension_names[CATALOG_DIMENSIONS - 1], 1,
-							dimension_ids[CATALOG_DIMENSIONS - 1] };
+		ret[count++] =
+			(struct dimension_info){ dimension_names[CATALOG_DIMENSIONS - 1].name, 1,
+						 dimension_ids[CATALOG_DIMENSIONS - 1] };
 	return count;
 }
 

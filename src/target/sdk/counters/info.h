@@ -3,6 +3,5 @@
  */
 #pragma once
 
-/* Its memory is given back; that of ids, too. */
+/* Its memory is given back. */
 void info_forget(void);
-void listing_forget(void);

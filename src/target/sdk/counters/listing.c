@@ -1,10 +1,12 @@
 /*
  * Which counters an agent has, and what ids of records say.  On threads of tools.
  */
-#include "target/sdk/counters/info.h"
+#include "shared/arch/syscall.h"
 #include "target/sdk/counters/record_id.h"
 #include "target/sdk/counters/store.h"
 #include "target/sdk/status.h"
+
+#include <sys/mman.h>
 
 typedef int counters_function(struct sdk_handle agent, struct sdk_handle *counters, size_t count,
 			      void *data);
@@ -16,43 +18,24 @@ SDK_EXPORT int rocprofiler_query_record_counter_id(uint64_t id, struct sdk_handl
 SDK_EXPORT int rocprofiler_query_record_dimension_position(uint64_t id, uint64_t dimension,
 							   size_t *ret);
 
-/* Ids of all counters, in their order. */
-static struct {
-	const struct catalog *catalog;
-	struct sdk_handle *ids;
-} listed;
-
-void listing_forget(void)
+/* A list for this call alone: the tool may sort it, or write into it. */
+static int ids_tell(const struct catalog_device *device, struct sdk_handle agent,
+		    counters_function *callback, void *data)
 {
-	listed.catalog = NULL;
-}
+	uint32_t count = device_count(device);
+	size_t size = count * sizeof(struct sdk_handle);
+	long memory =
+		raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct sdk_handle *ids = (struct sdk_handle *)memory;
+	int r;
 
-/* In one's turn; NULL: no memory. */
-static struct sdk_handle *ids_make(const struct catalog *catalog)
-{
-	uint32_t count = catalog->lists[CATALOG_COUNTERS].count;
-	struct sdk_handle *ids;
-
-	if (listed.catalog == catalog)
-		return listed.ids;
-	ids = counters_memory(count * sizeof(*ids));
-	for (uint32_t i = 0; ids && i < count; i++)
-		ids[i].handle = i + 1;
-	listed.ids = ids;
-	listed.catalog = ids ? catalog : NULL;
-	return ids;
-}
-
-static struct sdk_handle *device_ids(const struct catalog *catalog,
-				     const struct catalog_device *device)
-{
-	struct sdk_handle *ids;
-
-	if (!counters_enter())
-		return NULL;
-	ids = ids_make(catalog);
-	counters_leave();
-	return ids ? ids + device->first : NULL;
+	if (memory < 0 && memory > -4096)
+		return SDK_OUT_OF_RESOURCES;
+	for (uint32_t i = 0; i < count; i++)
+		ids[i].handle = device->first + i + 1;
+	r = callback(agent, ids, count, data);
+	raw2(SYS_munmap, memory, size);
+	return r;
 }
 
 int rocprofiler_iterate_agent_supported_counters(struct sdk_handle agent,
@@ -60,17 +43,14 @@ int rocprofiler_iterate_agent_supported_counters(struct sdk_handle agent,
 {
 	const struct catalog *catalog = counters_catalog();
 	const struct catalog_device *device;
-	struct sdk_handle *ids;
 
 	if (!callback)
 		return SDK_INVALID_ARGUMENT;
 	if (!counters_know_agent(agent))
 		return SDK_AGENT_NOT_FOUND;
 	device = catalog ? counters_device(catalog, agent) : NULL;
-	if (!device || !device->count)
-		return SDK_AGENT_ARCH_NOT_SUPPORTED;
-	ids = device_ids(catalog, device);
-	return ids ? callback(agent, ids, device->count, data) : SDK_OUT_OF_RESOURCES;
+	return device && device_count(device) ? ids_tell(device, agent, callback, data)
+					      : SDK_AGENT_ARCH_NOT_SUPPORTED;
 }
 
 int rocprofiler_query_record_counter_id(uint64_t id, struct sdk_handle *ret)

@@ -48,6 +48,7 @@ static const struct catalog *catalog_known(const struct catalog *catalog)
 	return NULL;
 }
 
+/* In one's turn: tools that are here already may add to the one before. */
 static int catalog_take(const struct catalog *catalog)
 {
 	const struct catalog *known = catalog_known(catalog);
@@ -60,6 +61,17 @@ static int catalog_take(const struct catalog *catalog)
 	}
 	__atomic_store_n(&current, known ? known : catalog, __ATOMIC_RELEASE);
 	return known ? -EEXIST : 0;
+}
+
+static int catalog_take_in_turn(const struct catalog *catalog)
+{
+	int r;
+
+	if (!counters_enter())
+		return -EBUSY;
+	r = catalog_take(catalog);
+	counters_leave();
+	return r;
 }
 
 static int file_read(int fd, char *into, uint64_t size)
@@ -95,7 +107,7 @@ int counters_learn(int fd, uint64_t size)
 	if (!r)
 		r = catalog_check((const void *)address, size);
 	if (!r)
-		r = catalog_take((const struct catalog *)address);
+		r = catalog_take_in_turn((const struct catalog *)address);
 	if (r)
 		raw2(SYS_munmap, address, size);
 	return r == -EEXIST ? 0 : r;
@@ -106,7 +118,6 @@ void counters_close(void)
 	__atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
 	configs_forget();
 	info_forget();
-	listing_forget();
 	for (unsigned i = 0; i < catalog_count; i++) {
 		if (catalogs[i].now != catalogs[i].told)
 			raw2(SYS_munmap, catalogs[i].now, catalogs[i].now->size);

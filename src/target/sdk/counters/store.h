@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-/* On the control thread: the host's memory, of that size.  0 or -errno.  What tools hold of an
- * earlier one stays. */
+/* On the control thread: the host's memory, of that size.  0 or -errno, -EBUSY where a tool's
+ * thread does not leave its turn.  What tools hold of an earlier one stays. */
 int counters_learn(int fd, uint64_t size);
 /* No tool is left: gives all memory back. */
 void counters_close(void);
@@ -26,11 +26,15 @@ bool counters_know_agent(struct sdk_handle agent);
 const struct catalog_counter *counters_find(const struct catalog *catalog, uint64_t id);
 /* The first device that has it. */
 const struct catalog_device *counters_device_of(const struct catalog *catalog, uint64_t id);
-static inline bool device_has(const struct catalog_device *device, uint64_t id)
+/* How many it has by now. */
+static inline uint32_t device_count(const struct catalog_device *device)
 {
 	/* Acquire: pairs with who adds one (created.c). */
-	return id > device->first &&
-	       id - device->first <= __atomic_load_n(&device->count, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&device->count, __ATOMIC_ACQUIRE);
+}
+static inline bool device_has(const struct catalog_device *device, uint64_t id)
+{
+	return id > device->first && id - device->first <= device_count(device);
 }
 
 /* The one that is told now, as memory of our own with room for more; in one's turn.  NULL: there is

@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "host/counters/amd/catalog.h"
-#include "target/sdk/counters/expression.h"
+#include "target/sdk/counters/created_nodes.h"
 
 #define ROUNDS 200000
 
 static struct catalog *catalog;
 static const struct catalog_device *device;
-static struct expression expression;
+static struct created_nodes nodes;
 
 static int catalog_open(void **state)
 {
@@ -38,54 +38,84 @@ static int catalog_close(void **state)
 
 static bool read_text(const char *text)
 {
-	return expression_read(&expression, text, strlen(text), catalog, device);
+	return created_nodes_make(&nodes, text, strlen(text), catalog, device);
 }
 
 static void names_become_what_they_are_made_of(void **state)
 {
 	(void)state;
 	assert_true(read_text("SQ_WAVES"));
-	assert_int_equal(expression.count, 1);
-	assert_int_equal(expression.nodes[0].kind, CATALOG_EVENT);
+	assert_int_equal(nodes.count, 1);
+	assert_int_equal(nodes.items[0].kind, CATALOG_EVENT);
 	assert_true(read_text("1 + 2 * TCC_HIT_sum"));
-	assert_int_equal(expression.count, 6); /* 1, 2, TCC_HIT, its sum, *, + */
-	assert_int_equal(expression.nodes[3].kind, CATALOG_REDUCE);
-	assert_int_equal(expression.nodes[3].left, 2);
-	assert_int_equal(expression.nodes[4].kind, CATALOG_MULTIPLY);
-	assert_int_equal(expression.nodes[4].left, 1);
-	assert_int_equal(expression.nodes[5].kind, CATALOG_ADD);
-	assert_int_equal(expression.nodes[5].right, 4);
+	assert_int_equal(nodes.count, 6); /* 1, 2, TCC_HIT, its sum, *, + */
+	assert_int_equal(nodes.items[3].kind, CATALOG_REDUCE);
+	assert_int_equal(nodes.items[3].left, 2);
+	assert_int_equal(nodes.items[4].kind, CATALOG_MULTIPLY);
+	assert_int_equal(nodes.items[4].left, 1);
+	assert_int_equal(nodes.items[5].kind, CATALOG_ADD);
+	assert_int_equal(nodes.items[5].right, 4);
 }
 
 static void sides_are_taken_from_the_left(void **state)
 {
 	(void)state;
 	assert_true(read_text("7-2-1"));
-	assert_int_equal(expression.nodes[4].left, 2);
-	assert_int_equal(expression.nodes[2].left, 0);
+	assert_int_equal(nodes.items[4].left, 2);
+	assert_int_equal(nodes.items[2].left, 0);
 	assert_true(read_text("(7.25)/2"));
-	assert_true(expression.nodes[0].number == 7.25);
+	assert_true(nodes.items[0].number == 7.25);
 }
 
 static void choices_and_flags_are_added(void **state)
 {
-	const struct catalog_choice *choice = expression.choices;
+	const struct catalog_choice *choice = nodes.choices;
 
 	(void)state;
 	assert_true(read_text("select(TCC_HIT,[DIMENSION_XCC=[0:1,3],DIMENSION_INSTANCE=[2]])"));
-	assert_int_equal(expression.choice_count, 1);
+	assert_int_equal(nodes.choice_count, 1);
 	assert_int_equal(choice->numbers[0], 11);
 	assert_int_equal(choice->numbers[5], 4);
-	assert_int_equal(expression.nodes[1].what, catalog->lists[CATALOG_CHOICES].count);
+	assert_int_equal(nodes.items[1].what, catalog->lists[CATALOG_CHOICES].count);
 	assert_true(read_text("reduce(accumulate(SQ_WAVES,HIGH_RES),max,[DIMENSION_XCC])"));
-	assert_int_equal(expression.events[0].flags, 2);
-	assert_int_equal(expression.nodes[0].what, catalog->lists[CATALOG_EVENTS].count);
+	assert_int_equal(nodes.events[0].flags, 2);
+	assert_int_equal(nodes.items[0].what, catalog->lists[CATALOG_EVENTS].count);
+}
+
+/* Values come to one of two events that are the same. */
+static void the_same_event_is_there_once(void **state)
+{
+	const struct catalog_event *events = catalog_list(catalog, CATALOG_EVENTS);
+	uint32_t own = catalog->lists[CATALOG_EVENTS].count;
+
+	(void)state;
+	assert_true(read_text("accumulate(SQ_WAVES,LOW_RES)+accumulate(SQ_WAVES,LOW_RES)"));
+	assert_int_equal(nodes.event_count, 1);
+	assert_int_equal(nodes.items[0].what, own);
+	assert_int_equal(nodes.items[1].what, own);
+	/* OCCUPANCY has it already. */
+	assert_true(read_text("accumulate(SQ_LEVEL_WAVES,HIGH_RES)"));
+	assert_int_equal(nodes.event_count, 0);
+	assert_true(nodes.items[0].what < own);
+	assert_int_equal(events[nodes.items[0].what].event, 14);
+	assert_int_equal(events[nodes.items[0].what].flags, 2);
+}
+
+/* AMD's library ends the program for it. */
+static void only_sq_accumulates(void **state)
+{
+	(void)state;
+	assert_false(read_text("accumulate(TCC_HIT,HIGH_RES)"));
+	assert_false(read_text("accumulate(GRBM_COUNT,LOW_RES)"));
+	assert_true(read_text("accumulate(TCC_HIT,NONE)"));
+	assert_int_equal(nodes.count, 1);
+	assert_int_equal(nodes.event_count, 0);
 }
 
 static void check_nodes(void)
 {
-	for (uint32_t i = 0; i < expression.count; i++) {
-		const struct catalog_node *node = &expression.nodes[i];
+	for (uint32_t i = 0; i < nodes.count; i++) {
+		const struct catalog_node *node = &nodes.items[i];
 
 		assert_in_range(node->kind, CATALOG_NUMBER, CATALOG_NODE_KINDS - 1);
 		if (node->kind >= CATALOG_ADD)
@@ -123,7 +153,7 @@ static void no_text_leads_outside(void **state)
 		exact = malloc(length ? length : 1);
 		assert_non_null(exact);
 		memcpy(exact, text, length);
-		if (expression_read(&expression, exact, length, catalog, device)) {
+		if (created_nodes_make(&nodes, exact, length, catalog, device)) {
 			accepted++;
 			check_nodes();
 		}
@@ -138,6 +168,8 @@ int main(void)
 		cmocka_unit_test(names_become_what_they_are_made_of),
 		cmocka_unit_test(sides_are_taken_from_the_left),
 		cmocka_unit_test(choices_and_flags_are_added),
+		cmocka_unit_test(the_same_event_is_there_once),
+		cmocka_unit_test(only_sq_accumulates),
 		cmocka_unit_test(no_text_leads_outside),
 	};
 

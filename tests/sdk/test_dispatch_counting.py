@@ -316,6 +316,15 @@ class DispatchCountingTest(ToolCase):
         self.check_all_is_given_back(work)
         self.assertEqual(self.finish(work), 0)
 
+    def test_unloaded_without_a_kernel(self):
+        """What exit() calls is there: with a config that it made packets for, and with none."""
+        for variables in ((), ("SDK_LATE=1",)):
+            for pieces in ("0", "100000"):
+                with self.subTest(variables=variables, pieces=pieces):
+                    work = self.work(STANDIN_MEMORY=pieces)
+                    self.leave(self.begin(work, *variables, options=("--unload",)))
+                    self.assertEqual(self.finish(work), 0)
+
     def test_a_context_that_is_stopped_and_started(self):
         work = self.work()
         attached = self.begin(work)

@@ -249,6 +249,8 @@ static int configure_service(handle_t of)
 static int initialize(void (*finalize)(client_t), void *data)
 {
 	(void)finalize, (void)data;
+	/* It may have been finalized before, and have stayed. */
+	context = second = buffer = device = config = other = (handle_t){ 0 };
 	MUST(rocprofiler_query_available_agents(1, take_agents, 312, NULL));
 	MUST(rocprofiler_create_context(&context));
 	MUST(rocprofiler_create_context(&second));

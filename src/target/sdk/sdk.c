@@ -9,6 +9,7 @@
 #include "target/runtime/text.h"
 #include "target/sdk/buffers/buffers.h"
 #include "target/sdk/contexts.h"
+#include "target/sdk/counters/device_counting.h"
 #include "target/sdk/counters/device_service.h"
 #include "target/sdk/counters/dispatch/engine.h"
 #include "target/sdk/counters/dispatch/results.h"
@@ -231,6 +232,8 @@ const char *sdk_hindrance(void)
 {
 	if (packet_sets_were_made())
 		return "the agent itself: AMD's aqlprofile library calls it when the program ends";
+	if (device_countings_exit_is_watched())
+		return "the agent itself: exit() calls it, since a tool has asked for counters";
 	if (intercept_left())
 		return "the agent itself: another tool's functions in API tables lead to it";
 	if (work_is_inside())

@@ -108,6 +108,8 @@ bool device_counting_end(unsigned index)
 	return true;
 }
 
+static bool exit_watches[2]; /* by whether there was a set */
+
 /* aqlprofile and HSA are there: what they do at the program's end is called after this. */
 static void on_exit_of_program(void *unused)
 {
@@ -132,11 +134,15 @@ static void on_exit_of_program(void *unused)
 bool device_countings_watch_exit(bool has_set)
 {
 	static char dso_handle; /* by its address libc knows our entries */
-	static bool is_watched[2];
 
-	if (!is_watched[has_set])
-		is_watched[has_set] = !libc_at_exit(on_exit_of_program, NULL, &dso_handle);
-	return is_watched[has_set];
+	if (!exit_watches[has_set])
+		exit_watches[has_set] = !libc_at_exit(on_exit_of_program, NULL, &dso_handle);
+	return exit_watches[has_set];
+}
+
+bool device_countings_exit_is_watched(void)
+{
+	return exit_watches[false] || exit_watches[true];
 }
 
 static int counting_begin(struct device_counting *self)

@@ -8,7 +8,6 @@
 #include "target/runtime/hsa_gate.h"
 #include "target/runtime/page.h"
 #include "target/runtime/patience.h"
-#include "target/sdk/counters/device_counting.h"
 #include "target/sdk/counters/device_queue.h"
 #include "target/sdk/counters/device_turn.h"
 #include "target/sdk/counters/dispatch/expected.h"
@@ -350,7 +349,7 @@ static int engine_prepare(void)
 
 	if (!catalog)
 		return SDK_HSA_NOT_LOADED; /* nobody can have a config */
-	if (!device_countings_watch_exit(false) || !aqlprofile_is_there(catalog))
+	if (!aqlprofile_is_there(catalog))
 		return SDK_NOT_AVAILABLE;
 	return engine_begin(catalog);
 }

@@ -80,6 +80,8 @@ static int config_make(struct counted_device *device, uint64_t handle, struct co
 	if (driver_lock_take(&device->lock, device->node, /* all_queues */ false) ==
 	    SDK_CONTEXT_CONFLICT)
 		return SDK_CONTEXT_CONFLICT;
+	if (!device_countings_watch_exit(false))
+		return SDK_NOT_AVAILABLE;
 	r = counted_config_make(into, &config, dispatch_engine_hsa(), dispatch_engine_enter);
 	if (!r && !device_countings_watch_exit(true))
 		r = SDK_NOT_AVAILABLE;

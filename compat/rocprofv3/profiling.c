@@ -35,6 +35,7 @@ struct running {
 	char folder[256];
 	struct counter_collection *counters; /* NULL: none are asked for */
 	bool is_note_told;                   /* of what keeps devices from counting */
+	uint32_t absent;                     /* domains that no process had, and nobody was told */
 };
 
 static int make_folder(struct running *self, struct err *err)
@@ -121,10 +122,11 @@ static int profile_record(struct running *self, struct err *err)
 	return record_job_run(&job, err);
 }
 
-/* What was asked for and is not there, or not all of it, as far as we can see. */
+/* What was asked for and is not there, or not all of it, as far as we can see.  A program that was
+ * started for this has yet to begin: only reasons are told then. */
 static void tell_absent(void *context, const struct tracing *tracing)
 {
-	const struct running *self = context;
+	struct running *self = context;
 	bool is_root = tracing_pid(tracing) == self->profiling->pid;
 	uint32_t absent = tracing_absent(tracing);
 
@@ -132,6 +134,9 @@ static void tell_absent(void *context, const struct tracing *tracing)
 		const char *why = tracing_note(tracing, i);
 		bool is_absent = absent & 1u << i;
 
+		if (is_absent && !why && self->profiling->doorstep)
+			continue;
+		self->absent &= ~(1u << i);
 		if (is_absent || why)
 			face_say(self->profiling->face, is_root ? SAY_WARNING : SAY_INFO,
 				 "%s for %s in process %d%s%s",
@@ -200,6 +205,8 @@ static void tell_lost(void *context, const struct tracing *tracing)
 	struct tracing_totals totals;
 	uint64_t dropped;
 
+	/* What a program has that was not followed is not known. */
+	self->absent &= tracing_unfollowed(tracing) ? 0 : tracing_absent(tracing);
 	tell_counter_note(self, tracing);
 	tracing_totals(tracing, &totals);
 	dropped = drops_sum(totals.collected.drops);
@@ -211,10 +218,22 @@ static void tell_lost(void *context, const struct tracing *tracing)
 	tell_uncounted(self, tracing, &totals.left);
 }
 
+/* Of a program that was started, and of all that it has started. */
+static void tell_never_seen(const struct running *self)
+{
+	for (unsigned i = 0; self->profiling->doorstep && i < DOMAINS; i++)
+		if (self->absent & 1u << i)
+			face_say(self->profiling->face, SAY_WARNING,
+				 "nothing to trace for %s in the program", domain_name(i));
+}
+
 static int write_files(struct running *self, struct results *ret, struct err *err)
 {
 	const struct profiling *profiling = self->profiling;
-	int r = results_write(self->recorder, profiling->profile, profiling->face, ret, err);
+	int r;
+
+	tell_never_seen(self);
+	r = results_write(self->recorder, profiling->profile, profiling->face, ret, err);
 
 	if (!r && !ret->events)
 		face_say(profiling->face, SAY_WARNING,
@@ -325,7 +344,8 @@ static void tell_width(const struct profiling *profiling)
 int profiling_run(const struct profiling *profiling, struct results *ret, struct err *err)
 {
 	struct running self = { .profiling = profiling,
-				.pidfd = (int)syscall(SYS_pidfd_open, profiling->pid, 0) };
+				.pidfd = (int)syscall(SYS_pidfd_open, profiling->pid, 0),
+				.absent = UINT32_MAX };
 	struct results_variables variables;
 	struct recorder_outcome outcome;
 	struct err second = { 0 };

@@ -72,16 +72,6 @@ ALWAYS_INLINE __u32 inner_number(struct task_struct *task)
 	return BPF_CORE_READ(number, nr);
 }
 
-/* The interpreter keeps what pthread_self() gave, or the kernel's number. */
-ALWAYS_INLINE __u64 python_identity(struct task_struct *task)
-{
-#if defined(__TARGET_ARCH_x86)
-	return BPF_CORE_READ(task, thread.fsbase);
-#else
-	return inner_number(task);
-#endif
-}
-
 /* 0 where nothing can be read, as where nothing is. */
 ALWAYS_INLINE __u64 python_word(struct python_climb *climb, __u64 address)
 {
@@ -90,13 +80,45 @@ ALWAYS_INLINE __u64 python_word(struct python_climb *climb, __u64 address)
 	return read_memory(&climb->base, &word, sizeof(word), address) ? 0 : word;
 }
 
+#if defined(__TARGET_ARCH_x86)
+
+/* The interpreter keeps what pthread_self() gave: where the thread's register leads. */
+ALWAYS_INLINE __u64 python_identity(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, thread.fsbase);
+}
+
+ALWAYS_INLINE __u64 python_thread_identity(struct python_climb *climb, __u64 thread)
+{
+	return python_word(climb, thread + climb->python->layout.thread_id);
+}
+
+#else
+
+/* The interpreter keeps the kernel's number, or what leads to it. */
+ALWAYS_INLINE __u64 python_identity(struct task_struct *task)
+{
+	return inner_number(task);
+}
+
+ALWAYS_INLINE __u64 python_thread_identity(struct python_climb *climb, __u64 thread)
+{
+	const struct kernel_python *layout = &climb->python->layout;
+	__u64 id = python_word(climb, thread + layout->thread_id);
+
+	return id && layout->thread_number ? (__u32)python_word(climb, id + layout->thread_number)
+					   : id;
+}
+
+#endif
+
 /* The innermost frame of a thread, if it is the right one and runs Python now. */
 ALWAYS_INLINE __u64 python_first_frame(struct python_climb *climb, __u64 thread)
 {
 	const struct kernel_python *layout = &climb->python->layout;
 	__u64 frame;
 
-	if (python_word(climb, thread + layout->thread_id) != climb->python->identity)
+	if (python_thread_identity(climb, thread) != climb->python->identity)
 		return 0;
 	frame = python_word(climb, thread + layout->thread_frame);
 	return frame && layout->has_control ? python_word(climb, frame + layout->control_frame)

@@ -46,7 +46,7 @@ ALWAYS_INLINE int step_by_plan(struct climb *climb, const struct plan *plan)
 	walk->pc = ra;
 	walk->below = walk->sp;
 	walk->sp = plan->cfa;
-	walk->is_sp_lost = 0;
+	walk->is_sp_lost = plan->is_low;
 	walk->fp = fp;
 	walk->is_exact = 0;
 	walk->was_innermost = walk->is_innermost;

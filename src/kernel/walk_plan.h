@@ -12,6 +12,7 @@ struct plan {
 	__u64 cfa;
 	__u64 fp_at, ra_at; /* 0: the value is in the register still */
 	__u64 ra;           /* it, where ra_at is 0 */
+	__u8 is_low;        /* the CFA may be higher */
 };
 
 /* A chain that ended in 0: nobody says that a stack begins here. */
@@ -36,6 +37,7 @@ ALWAYS_INLINE int plan_by_fp(struct walk *walk, struct plan *plan)
 	plan->fp_at = fp;
 	plan->ra_at = fp + 8;
 	plan->ra = 0;
+	plan->is_low = 0;
 	return STEP_ON;
 }
 
@@ -147,6 +149,7 @@ ALWAYS_INLINE int plan_by_special(struct climb *climb, __u32 number, struct plan
 		base = special->fp_saved == UNWIND_SAVED_AT_BASE ? walk->fp + 16 : walk->sp;
 		plan->cfa = plan->cfa < base ? base : plan->cfa;
 	}
+	plan->is_low = special->is_low;
 	plan->fp_at = place_of_saved(walk, plan, special->fp_saved, special->fp_offset);
 	plan->ra = walk->lr;
 	if (special->ra_saved == UNWIND_SAVED_IN) {
@@ -181,6 +184,7 @@ ALWAYS_INLINE void plan_by_row(const struct walk *walk, struct unwind_row row, s
 	plan->fp_at = row.fp == UNWIND_FP_SAME ? 0 : cfa + (__s64)row.fp * 8;
 	plan->ra_at = cfa - 8;
 	plan->ra = walk->lr;
+	plan->is_low = 0;
 	if (RETURN_ON_STACK)
 		return;
 	plan->ra_at = row.kind & UNWIND_RA_IN_REGISTER ? 0 : plan->fp_at + 8;

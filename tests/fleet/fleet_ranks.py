@@ -33,7 +33,7 @@ class Ranks(unittest.TestCase):
 
     def start(self, *arguments, before=(), program=None, **variables):
         """A rank, when it runs."""
-        environment = {"PATH": os.environ["PATH"], **variables}
+        environment = {"PATH": os.environ["PATH"], "ENDS_WITH_PARENT": "1", **variables}
         process = subprocess.Popen([*before, str(self.folder / (program or self.name)), *map(str, arguments)],
                                    env=environment, stdout=subprocess.PIPE, start_new_session=True)
         self.addCleanup(process.stdout.close)

@@ -55,7 +55,7 @@ class Engines(unittest.TestCase):
     def rank(self, **variables):
         """A rank, when it runs."""
         process = subprocess.Popen([str(self.folder / self.name), "5"], stdout=subprocess.PIPE, start_new_session=True,
-                                   env={"PATH": os.environ["PATH"], **variables})
+                                   env={"PATH": os.environ["PATH"], "ENDS_WITH_PARENT": "1", **variables})
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.send_signal, signal.SIGKILL)

@@ -1,13 +1,14 @@
 /*
  * Fuzzes what is read of a Python interpreter.  The first byte is the version; the rest is its
  * memory, which begins with a code object, and is taken for a table of lines and for a description
- * of the interpreter as well.
+ * of the interpreter, and of a thread's block, as well.
  */
 #include "fuzz.h"
 
 #include "host/core/text/utf8.h"
 #include "host/python/code.h"
 #include "host/python/lines.h"
+#include "host/python/thread_number.h"
 
 #include <string.h>
 
@@ -44,6 +45,22 @@ static void read_code(const struct python_layout *layout, struct image *image)
 	python_code_done(&code);
 }
 
+/* As the C library describes where a thread's number is. */
+static void check_description(const struct image *image)
+{
+	struct {
+		struct thread_word word;
+		uint32_t block_size;
+	} told;
+	unsigned offset;
+
+	if (image->size < sizeof(told))
+		return;
+	memcpy(&told, image->bytes, sizeof(told));
+	offset = thread_number_check(&told.word, told.block_size);
+	must(offset <= 4092 && offset % 4 == 0 && (!offset || offset == told.word.offset));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct image image = { bytes + 1, size - 1 };
@@ -52,6 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
 	if (!size)
 		return 0;
+	check_description(&image);
 	for (int kind = PYTHON_LINES_STEPS; kind <= PYTHON_LINES_LOCATIONS; kind++)
 		for (int64_t at = -2; at < 600; at += 38)
 			must(python_line(kind, image.bytes, image.size, 7, at) <= INT32_MAX);

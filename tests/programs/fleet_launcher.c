@@ -22,6 +22,7 @@ static void rest(void)
 
 int main(int argc, char **argv)
 {
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!strncmp(argv[0], "hydra_pmi_proxy", 15))
 		rest();
 	if (argc > 1 && !fork()) {

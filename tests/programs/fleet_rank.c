@@ -5,12 +5,15 @@
  *   fleet_rank ODD spin         the others compute
  *   fleet_rank ODD leave        another thread computes; the first one ends at SIGUSR1
  *   fleet_rank ODD late RANK    sets its variable RANK by itself, when it runs
+ *
+ * With ENDS_WITH_PARENT it does: a test that is killed leaves no ranks.
  */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static volatile unsigned long turns;
@@ -64,6 +67,8 @@ int main(int argc, char **argv)
 	pthread_t thread;
 	sigset_t usr1;
 
+	if (getenv("ENDS_WITH_PARENT"))
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!strcmp(way, "late") && argc > 3)
 		setenv("RANK", argv[3], 1);
 	sigemptyset(&usr1);

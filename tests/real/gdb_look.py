@@ -18,7 +18,7 @@ SETTINGS = ("pagination off", "confirm off", "backtrace past-main on", "backtrac
 
 
 class Segments:
-    """Where the loaded parts of a file are, in it and in memory."""
+    """Where the loaded parts of a file are, in it and in memory. None of what is no ELF file (an archive of Java's classes)."""
 
     known = {}
 
@@ -26,6 +26,8 @@ class Segments:
         self.parts = []
         with open(path, "rb") as file:
             head = file.read(64)
+            if head[:4] != b"\x7fELF" or len(head) < 64:
+                return
             offset, = struct.unpack_from("<Q", head, 32)
             size, count = struct.unpack_from("<HH", head, 54)
             file.seek(offset)

@@ -11,6 +11,7 @@ import time
 
 LOOK = pathlib.Path(__file__).resolve().parent / "gdb_look.py"
 LIMIT_S = 600
+STUCK_LEAST = 8  # frames: nobody calls itself so in what is looked at
 LOOP = "the loop of an interpreter"
 LOOPS = ("_PyEval_EvalFrameDefault", "execute_ex", "Perl_runops_standard")
 
@@ -25,7 +26,8 @@ def look(targets, stops):
             gdb = subprocess.run(["gdb", "-nx", "-batch", "-x", str(LOOK)], env=environment, capture_output=True,
                                  text=True, timeout=LIMIT_S, check=False)  # fmt: skip
             lines = [json.loads(line) for line in file.read().splitlines()]
-        assert not gdb.returncode, f"gdb ended with {gdb.returncode}: {gdb.stderr.strip()[-300:]}"
+        is_lost = "Traceback" in gdb.stderr  # gdb itself ends as if all were well
+        assert not gdb.returncode and not is_lost, f"gdb ended with {gdb.returncode}: {gdb.stderr.strip()[-300:]}"
         seen += [line for line in lines if "tid" in line]
         done += sum("stop" in line for line in lines)
     return seen, done
@@ -58,6 +60,12 @@ def same_location(by_gdb, by_limpet):
     return by_limpet[0] - by_gdb[0] in (0, 1)
 
 
+def is_stuck(frames, number):
+    """From there on gdb has the frame before again and again, as in some of V8's functions."""
+    rest = frames[number:]
+    return number > 0 and len(rest) >= STUCK_LEAST and all(frame[0] == frames[number - 1][0] for frame in rest)
+
+
 def compare(line):
     """("same", 0), or what is different and from which frame on."""
     if not line["limpet"] or not line["limpet"]["has_stack"]:
@@ -65,6 +73,8 @@ def compare(line):
     ours, theirs = addresses(line["limpet"]), gdb_addresses(line)
     for number, (mine, other) in enumerate(zip(ours, theirs)):
         if not same_location(other, mine):
+            if is_stuck(theirs, number):
+                return "gdb has one frame again and again", number
             is_lost = not all(frame[2] for frame in theirs[number:])
             return "gdb goes where no code is" if is_lost else "another frame", number
     if len(ours) > len(theirs):

@@ -9,7 +9,7 @@
                                                                  all by default
 
 Each is recorded by both samplers with stacks, on and off the processor. Then gdb stops it N times, and both look at
-the same threads. LIMPET names the limpet to test. Ends with "N passed, N failed".
+the same threads; of Java, whose code gdb does not know, a tenth as often the JDK's debugger. LIMPET names the limpet to test. Ends with "N passed, N failed".
 """
 
 import argparse
@@ -28,6 +28,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "common")]
 os.environ.setdefault("LIMPET", str(HERE.parent.parent / "out/bin/limpet"))
 
+import jhsdb_truth
 from busy import SAMPLED
 from gdb_truth import Verdict, look, modules
 from report import Report, table
@@ -97,6 +98,8 @@ class Trial:
             self.report.skip(f"{self.server.name}: gdb sees the same", "gdb does not know its stacks")
         elif shutil.which("gdb"):
             self.compare_with_gdb()
+        if self.server.has_methods and self.options.stops:
+            self.compare_with_jhsdb()
 
     def record_all(self, sampler, words):
         """All processes that do the work, one after the other."""
@@ -162,6 +165,17 @@ class Trial:
         self.report.check(f"{self.server.name}: gdb sees the same", problem, verdict.text())
         for line in verdict.lines():
             print(line)
+
+
+    def compare_with_jhsdb(self):
+        name, missing = f"{self.server.name}: jhsdb sees the same methods", jhsdb_truth.build(self.server.folder)
+        if missing:
+            self.report.skip(name, missing)
+            return
+        verdict = jhsdb_truth.judge(self.server.targets()[0], -(-self.options.stops // 10), self.server.folder)
+        self.report.check(name, verdict.problem(), verdict.text())
+        for line in verdict.examples[:8]:
+            print(f"  {line}")
 
 
 def try_server(kind, options, report):

@@ -66,6 +66,7 @@ class Server:
     least = {}  # of complete stacks in percent, by sampler, where it is not what others reach
     functions = ()  # of its language, that take its time
     is_known_to_gdb = True  # its stacks, and where its interpreter runs
+    has_methods = False  # of Java, which the JDK's debugger knows
 
     def __init__(self, folder):
         self.folder, self.process, self.port = folder, None, free_port()
@@ -211,7 +212,7 @@ class Node(Server):
 
 
 class Java(Server):
-    name = "java"
+    name, has_methods = "java", True
 
     def open(self):
         done = subprocess.run(

@@ -300,6 +300,7 @@ class Processes(Recorded):
         result = limpet("record", "--syscall-trace", "--json", "-o", self.path, "--", harness.program("caller"), "70")
         self.assertEqual(result.code, 0, str(result))
         self.assertEqual(self.calls()["getsid"], 70)
+        self.assertNotIn("nothing to trace", result.err)
 
     @unittest.skipUnless(shutil.which("unshare") and os.geteuid() == 0, "needs root and unshare")
     def test_a_target_in_a_namespace_of_its_own(self):

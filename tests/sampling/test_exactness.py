@@ -125,6 +125,9 @@ class Exactness(unittest.TestCase):
     def test_alloca_and_realigned_stack(self):
         self.meets("alloca", "alloca_inner")
 
+    def test_stack_pointer_that_is_moved_by_an_unknown_number(self):
+        self.meets("room", "room_inner")
+
     def test_pages_of_the_stack_that_are_not_there(self):
         """The kernel copies up to the first one; what lies behind is in the copies once the page was read: it takes some
         samples, before which what lies there is read later, or not at all."""

@@ -8,6 +8,7 @@ import collections
 import json
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 import sys
@@ -171,7 +172,6 @@ class Waiting(Case):
     def test_dump(self):
         self.check_dump()
 
-    @unittest.skipIf(version_of(PYTHON) < (3, 11), "threads have no number of the kernel's")
     def test_dump_by_reading(self):
         self.check_dump("--sampler", "read")
 
@@ -230,7 +230,7 @@ class OneLanguage(Case):
         self.assertIn("python", done.stderr)
 
 
-@unittest.skipIf(version_of(PYTHON) < (3, 11), "threads have no number of the kernel's")
+@unittest.skipIf(version_of(PYTHON) < (3, 11), "threads have no names that are known")
 @in_three_tries
 class Threads(Case):
     """What the program calls its threads, and who has the lock of the interpreter."""
@@ -367,14 +367,35 @@ class Strangers(Case):
         self.assertIn("this version is not supported", self.done.stderr + run("report", self.path).stdout)
 
     def check_liar(self, mode):
-        process = self.start(BUILT / "python3.11", mode, ticks=2)
-        recording = self.record(process.pid, least=50)
-        self.assertGreater(len(recording.stacks), 0)
-        for sampler in ("copy", "read"):
-            done = record(process.pid, self.path, "--sampler", sampler, "-F", "1999", "--duration", "500ms")
-            self.assertIn(done.returncode, (0, NO_SAMPLES), done.stderr)
-        self.assertIsNone(process.poll())
-        self.assertEqual(run("dump", process.pid).returncode, 0)
+        for name in ("python3.10", "python3.11"):
+            process = self.start(BUILT / name, mode, ticks=2)
+            recording = self.record(process.pid, least=50)
+            self.assertGreater(len(recording.stacks), 0)
+            for sampler in ("copy", "read"):
+                done = record(process.pid, self.path, "--sampler", sampler, "-F", "1999", "--duration", "500ms")
+                self.assertIn(done.returncode, (0, NO_SAMPLES), done.stderr)
+            self.assertIsNone(process.poll())
+            self.assertEqual(run("dump", process.pid).returncode, 0)
+
+    def test_frames_of_the_right_thread(self):
+        """Of one that says who it is by what pthread_self() gave alone; of one that has its kernel's number."""
+        for name in ("python3.10", "python3.11"):
+            process = self.start(BUILT / name, "cycle", ticks=2)
+            for sampler in ("bpf", "copy", "read"):
+                recording = self.record(process.pid, "--sampler", sampler, least=5)
+                seen = {frame.function for stacks in recording.stacks.values() for stack in stacks for frame in stack}
+                self.assertIn("[python code that is gone]", seen, (name, sampler, self.done.stderr))
+
+    def test_no_c_library_that_tells(self):
+        """Who is who is not known: no frames rather than another thread's, and the reason."""
+        process = self.start(BUILT / "python3.10-static", "cycle", ticks=2)
+        for sampler in ("bpf", "copy", "read"):
+            if sampler == "bpf" and platform.machine() == "x86_64":
+                continue  # a register tells
+            recording = self.record(process.pid, "--sampler", sampler, least=5)
+            seen = {frame.function for stacks in recording.stacks.values() for stack in stacks for frame in stack}
+            self.assertNotIn("[python code that is gone]", seen)
+            self.assertRegex(self.done.stderr + run("report", self.path).stdout, "C library .*tell", sampler)
 
     def test_frames_in_a_circle(self):
         self.check_liar("cycle")

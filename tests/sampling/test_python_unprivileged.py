@@ -82,22 +82,18 @@ class Unprivileged(unittest.TestCase):
         wrong = collections.Counter(filter(None, map(truth.problem, stacks)))
         self.assertLessEqual(sum(wrong.values()) / len(stacks), 1 - SHARE, wrong.most_common(3))
 
-    @unittest.skipIf(version() < (3, 11), "threads have no number of the kernel's")
     def test_copied_stacks(self):
         process = self.start("all")
         self.check(process.pid, "copy", WAYS)
 
-    @unittest.skipIf(version() < (3, 11), "threads have no number of the kernel's")
     def test_copied_stacks_of_threads(self):
         process = self.start("nested", "callback", "methods", threads=3)
         self.check(process.pid, "copy", ("nested", "callback", "methods"))
 
-    @unittest.skipIf(version() < (3, 11), "threads have no number of the kernel's")
     def test_stacks_that_are_read(self):
         process = self.start("all")
         self.check(process.pid, "read", ("nested", "recursion"))
 
-    @unittest.skipIf(version() < (3, 11), "threads have no number of the kernel's")
     def test_children(self):
         """Of a pool, and of a shell that is no Python."""
         script = f"{PYTHON} {self.program} nested & {PYTHON} {self.program} callback & wait"

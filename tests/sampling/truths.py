@@ -55,6 +55,7 @@ KNOWN = {
     "signal": zoo("signal", rf"{LIBC_START}run_signal ({IN_SIGNAL})?"),
     "altstack": zoo("altstack", rf"{LIBC_START}run_altstack ({IN_SIGNAL})?"),
     "alloca": zoo("alloca", rf"{LIBC_START}run_alloca (alloca_aligned (alloca_inner (spin )?)?)?"),
+    "room": zoo("room", rf"{LIBC_START}run_room (room_outer (room_inner (spin )?)?)?"),
     "hole": zoo("hole", rf"{LIBC_START}run_hole (hole_outer (hole_inner (spin )?)?)?"),
     "vdso": zoo("vdso", rf"{LIBC_START}run_vdso {FOREIGN}"),
     "dlopen": zoo("dlopen", rf"{LIBC_START}run_dlopen (zoo_library_call (spin )?|{FOREIGN})"),

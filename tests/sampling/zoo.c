@@ -119,6 +119,46 @@ APART void run_alloca(void)
 		alloca_aligned(sink);
 }
 
+/* It moves sp by a number that nobody knows before, and has no rules: only x30 and x29 lead to its
+ * caller, as in V8's CallFunction. */
+#ifdef __aarch64__
+extern void room_inner(unsigned long words);
+__asm__(".text\n"
+	".globl room_inner\n"
+	".type room_inner, %function\n"
+	"room_inner:\n"
+	"	mov	x1, #2000\n"
+	"	sub	sp, sp, x0, uxtx #3\n"
+	"1:	str	x1, [sp]\n"
+	"	subs	x1, x1, #1\n"
+	"	b.ne	1b\n"
+	"	add	sp, sp, x0, uxtx #3\n"
+	"	ret\n"
+	".size room_inner, . - room_inner\n");
+#else
+APART void room_inner(unsigned long words)
+{
+	spin((unsigned)words);
+	sink++;
+}
+#endif
+
+/* What it allocates makes it keep x29. */
+APART void room_outer(unsigned size)
+{
+	volatile char *room = __builtin_alloca(size % 512 + 16);
+
+	room[size % 16] = 1;
+	room_inner(2 + size % 8 * 2);
+	sink += (unsigned)room[size % 16];
+}
+
+APART void run_room(void)
+{
+	for (;;)
+		room_outer(sink);
+}
+
 APART void hole_inner(void)
 {
 	for (unsigned i = 0; i < 300; i++)
@@ -210,6 +250,7 @@ static const struct {
 	{ "plt", plt_outer },     { "signal", run_signal }, { "altstack", run_altstack },
 	{ "alloca", run_alloca }, { "vdso", run_vdso },     { "dlopen", run_dlopen },
 	{ "fork", run_fork },     { "exec", run_exec },     { "hole", run_hole },
+	{ "room", run_room },
 };
 
 int main(int argc, char **argv)

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import subprocess
 import unittest
 
 from sdk import ToolCase, Work, harness, tool
@@ -13,6 +14,29 @@ from standin import STANDIN  # noqa: E402
 
 DEVICES = ("257", "258")  # handles; the first agent is a processor
 XCCS, ENGINES, CHANNELS = 2, 4, 4
+APPEND = 2
+INVALID = "19"
+EXTRA = """
+rocprofiler-sdk:
+  counters:
+  - name: OWN
+    description: Hits, by another name.
+    definitions:
+    - architectures: [gfx942]
+      block: TCC
+      event: 17
+  - name: EXTRA
+    description: Three times the hits.
+    definitions:
+    - architectures: [gfx942]
+      expression: 3*reduce(TCC_HIT,sum)
+  - name: NONSENSE
+    description: Of nothing.
+    definitions:
+    - architectures: [gfx942]
+      expression: NOWHERE+1
+"""
+LONG = "# and on\n" * 16384
 
 
 class SdkCountersTest(ToolCase):
@@ -117,6 +141,104 @@ class SdkCountersTest(ToolCase):
             self.log.clear()
             self.assertTrue(harness.wait_until(lambda: "memfd:limpet" not in maps.read_text()), maps.read_text())
         work.ask("solo", 2)
+
+    def bring(self, text, flags, work=None, arguments=()):
+        """Attaches a tool that brings these definitions of gfx942; what it lists by name, each with its id and whether it can be collected."""
+        path = self.log.path.parent / "extra.yaml"
+        path.write_text(text)
+        work = work or self.work()
+        self.log.clear()
+        self.leave(self.attach(work, "definitions", arguments=(
+            "--env", f"SDK_DEFINITIONS={path}", "--env", f"SDK_FLAGS={flags}", *arguments)))
+        return {words[1]: words[2:] for words in self.log.lines("counter")}
+
+    def test_tools_bring_definitions(self):
+        listed = self.bring(EXTRA, APPEND)
+        self.assertEqual([self.log.lines(word)[0][1] for word in ("null", "large", "empty", "loaded")], [INVALID, INVALID, "0", "0"])
+        self.assertEqual(self.log.lines("early"), [["early", "39"]], "none are told before limpet has read what the tool brings")
+        self.assertEqual(self.log.lines("initialized"), [["initialized", "0"]])
+        self.assertEqual(self.log.lines("again"), [["again", "0"]], "its ids are the same")
+        self.assertEqual(self.log.lines("other"), [["other", "1"]], "ids were told: they cannot become others")
+        self.assertEqual(self.log.lines("late"), [["late", "16"]])
+        self.assertEqual(listed["EXTRA"][1], "0")
+        self.assertEqual(listed["SQ_WAVES"][1], "0")
+        self.assertEqual(listed["NONSENSE"][1], "25")
+
+    def test_definitions_that_replace_are_all(self):
+        listed = self.bring(EXTRA.replace("reduce(TCC_HIT,sum)", "reduce(OWN,sum)"), 0)
+        self.assertEqual(sorted(listed), ["EXTRA", "NONSENSE", "OWN"])
+        self.assertEqual(listed["EXTRA"][1], "0")
+
+    def test_definitions_stay_with_the_tool(self):
+        """At the next attach it has the same ids; unloaded, it brings them again."""
+        work = self.work()
+        first = self.bring(EXTRA, APPEND, work)
+        again = self.bring(EXTRA, APPEND, work)
+        self.assertEqual(self.log.lines("loaded"), [], "it was configured before")
+        self.assertEqual(again, first)
+        self.bring(EXTRA, APPEND, work, ("--unload",))
+        unloaded = self.bring(EXTRA, APPEND, work, ("--unload",))
+        self.assertEqual(self.log.lines("loaded"), [["loaded", "0"]])
+        self.assertEqual(unloaded, first)
+
+    def test_unloaded_tools_bring_them_again(self):
+        """Also where the agent stays, which has told counters to who was here before."""
+        work = self.work()
+        result = self.leave(self.attach(work, "device", arguments=(
+            "--env", f"SDK_SAMPLE={self.log.path.parent}/sample", "--unload")))
+        self.assertIn("AMD's aqlprofile library calls it when the program ends", result.out + result.err)
+        first = self.bring(EXTRA, APPEND, work, ("--unload",))
+        self.assertEqual(self.log.lines("loaded"), [["loaded", "0"]])
+        self.assertIn("EXTRA", first)
+        self.assertEqual(self.bring(EXTRA, APPEND, work, ("--unload",)), first)
+        self.assertEqual(self.log.lines("loaded"), [["loaded", "0"]])
+        others = self.bring(EXTRA.replace("EXTRA", "CHANGED"), APPEND, work, ("--unload",))
+        self.assertEqual(self.log.lines("loaded"), [["loaded", "0"]], "no tool has ids of the text before")
+        self.assertEqual({name for name in others if name not in first}, {"CHANGED"})
+
+    def test_ids_stay_where_another_tool_comes(self):
+        """One that brings nothing: the tool before may be there still."""
+        work = self.work()
+        first = self.bring(EXTRA, APPEND, work)
+        self.leave(self.attach(work, "counters"))
+        listed = self.counters()
+        self.assertEqual(listed["EXTRA"][1], first["EXTRA"][0])
+
+    def test_long_definitions_are_fetched(self):
+        self.assertIn("EXTRA", self.bring(EXTRA + LONG, APPEND))
+
+    def test_definitions_that_cannot_be_fetched_are_told(self):
+        """Here limpet may not make memory of their size: the attach goes on."""
+        path = self.log.path.parent / "extra.yaml"
+        path.write_text(EXTRA + LONG)
+        work = self.work()
+        result = subprocess.run(
+            ["sh", "-c", "trap '' XFSZ; ulimit -f 12000; exec \"$@\"", "sh", harness.LIMPET, "attach", str(work.pid), "--tool", tool("definitions"),
+             "--env", f"SDK_LOG={self.log.path}", "--env", f"SDK_DEFINITIONS={path}", "--env", "SDK_FLAGS=2", "--duration", "1ms"],
+            capture_output=True, text=True, timeout=2 * harness.PATIENCE_S)
+        self.assertEqual(result.returncode, 0, result)
+        self.assertIn("warning: tools find no counters of devices: memory for definitions of a tool: File too large", result.stderr)
+        self.assertEqual(self.log.lines("loaded") + self.log.lines("initialized"), [["loaded", "0"], ["initialized", "39"]])
+        work.ask("solo", 2)
+
+    def test_without_limpet_nobody_reads_definitions(self):
+        path = self.log.path.parent / "extra.yaml"
+        path.write_text(EXTRA)
+        work = Work(ROCP_TOOL_LIBRARIES=str(tool("definitions")), SDK_LOG=str(self.log.path), SDK_DEFINITIONS=str(path), SDK_FLAGS="2")
+        self.addCleanup(work.close)
+        work.tables()
+        self.assertTrue(harness.wait_until(lambda: self.log.lines("again")), self.log.lines())
+        self.assertEqual(self.log.lines("loaded") + self.log.lines("again"), [["loaded", "37"], ["again", "37"]])
+
+    def test_definitions_that_are_none_are_told(self):
+        path = self.log.path.parent / "extra.yaml"
+        path.write_text("rocprofiler-sdk: [\n")
+        result = harness.limpet("attach", self.work().pid, "--tool", tool("definitions"), "--env", f"SDK_LOG={self.log.path}",
+                                "--env", f"SDK_DEFINITIONS={path}", "--env", "SDK_FLAGS=2", "--duration", "1ms")
+        self.assertEqual(result.code, 0, result)
+        self.assertIn("warning: tools find no counters of devices: read 'definitions of a tool': line 2 is not understood", result.err)
+        self.assertEqual(self.log.lines("initialized"), [["initialized", "39"]])
+        self.assertEqual(self.log.lines("counter"), [])
 
 
 if __name__ == "__main__":

@@ -172,7 +172,7 @@ class DeviceCountingTest(ToolCase):
             with self.subTest(pieces):
                 self.log.clear()
                 work = self.work(STANDIN_MEMORY=pieces)
-                attached = self.begin(work)
+                attached = self.begin(work, "--unload")
                 self.assertEqual(self.status(), CONTEXT_INVALID, "the context was stopped")
                 self.leave(attached)
                 self.assertEqual(work.ask("memory"), [["memory", "0"]])
@@ -263,10 +263,11 @@ class DeviceCountingTest(ToolCase):
 
     def test_without_aqlprofile_a_context_does_not_start(self):
         work = self.work(library=None)
-        attached = self.begin(work)
+        attached = self.begin(work, "--unload")
         self.assertEqual(self.log.lines("started"), [["started", NOT_AVAILABLE]])
         self.leave(attached)
         work.ask("solo", 2)
+        self.assertEqual(self.finish(work), 0)
 
     def test_a_device_is_counted_for_one_context(self):
         work = self.work()

@@ -475,6 +475,32 @@ static void goes_on_in_its_callers_place(void **state)
 	assert_row(16, IN_LR, 0, SAME);
 }
 
+#define ROOM 0xcb256fffu /* sub sp, sp, x5, uxtx #3 */
+
+/* As V8's CallFunction, which makes room for arguments and goes on elsewhere. */
+static void needs_no_sp_while_all_else_is_as_at_the_begin(void **state)
+{
+	static const uint32_t words[] = { NOP, ROOM, NOP, 0xd61f0040 /* br x2 */ };
+	static const uint32_t called[] = { NOP, CALL, ROOM, NOP, RET };
+	static const uint32_t saved[] = { STP_16, ROOM, NOP, RET };
+	const struct unwind_special *special;
+
+	(void)state;
+	read_named(words, ARRAY_SIZE(words), 1);
+	assert_row(4, IN_LR, 0, SAME);
+	assert_row(12, UNWIND_SPECIAL, 0, SAME);
+	special = &rows.specials[0];
+	assert_int_equal(special->base, UNWIND_BASE_SP);
+	assert_int_equal(special->offset, 0);
+	assert_int_equal(special->fp_saved, UNWIND_SAVED_NOT);
+	assert_int_equal(special->ra_saved, UNWIND_SAVED_NOT);
+	assert_true(special->is_low);
+	read_named(called, ARRAY_SIZE(called), 1);
+	assert_int_equal(row_at(12)->kind, UNWIND_BAD);
+	read_named(saved, ARRAY_SIZE(saved), 1);
+	assert_int_equal(row_at(8)->kind, UNWIND_BAD);
+}
+
 /* The end of a function whose begin is not known, and which looks as if one began there. */
 static void an_epilogue_is_no_begin(void **state)
 {
@@ -528,6 +554,7 @@ int main(void)
 		cmocka_unit_test(takes_a_return_address_back),
 		cmocka_unit_test(goes_on_in_its_callers_place),
 		cmocka_unit_test(an_epilogue_is_no_begin),
+		cmocka_unit_test(needs_no_sp_while_all_else_is_as_at_the_begin),
 		cmocka_unit_test(what_lies_below_the_stack_is_in_its_register),
 	};
 

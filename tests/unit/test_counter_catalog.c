@@ -5,9 +5,11 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/core/cleanup.h"
 #include "host/counters/amd/catalog.h"
 #include "shared/wire/catalog.h"
 
@@ -20,7 +22,8 @@ static int catalog_open(void **state)
 
 	(void)state;
 	setenv("HSA_MODEL_TOPOLOGY", getenv("TOPOLOGY"), 1);
-	return counter_catalog_make(getenv("DEFINITIONS"), (void **)&catalog, &size, &err);
+	return counter_catalog_make(&(struct catalog_origin){ .folder = getenv("DEFINITIONS") },
+				    (void **)&catalog, &size, &err);
 }
 
 static int catalog_close(void **state)
@@ -128,6 +131,34 @@ static void nodes_never_lead_to_themselves(void **state)
 	free(copy);
 }
 
+static int make_of_tool(unsigned count, struct err *err)
+{
+	CLEANUP(free) char *text = malloc(200 + 64 * (size_t)count);
+	CLEANUP(free) void *made = NULL;
+	struct catalog_origin origin = { .text = text, .is_text_all = true };
+	size_t made_size;
+
+	assert_non_null(text);
+	strcpy(text, "rocprofiler-sdk:\n  counters:\n  - name: A\n    definitions:\n");
+	origin.text_size = strlen(text);
+	for (unsigned i = 0; i < count; i++)
+		origin.text_size +=
+			(size_t)sprintf(text + origin.text_size,
+					"    - {architectures: [gfx1], block: B, event: %u}\n", i);
+	return counter_catalog_make(&origin, &made, &made_size, err);
+}
+
+/* A program waits while plans are made of them. */
+static void tools_bring_so_many_and_no_more(void **state)
+{
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(make_of_tool(DEFINITIONS_TOOL_MAX, &err), 0);
+	assert_int_equal(make_of_tool(DEFINITIONS_TOOL_MAX + 1, &err), -EINVAL);
+	assert_non_null(strstr(err.why, "a tool has more definitions than 16384"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -136,6 +167,7 @@ int main(void)
 		cmocka_unit_test(what_makes_no_sense_has_no_nodes),
 		cmocka_unit_test(refuses_what_leads_nowhere),
 		cmocka_unit_test(nodes_never_lead_to_themselves),
+		cmocka_unit_test(tools_bring_so_many_and_no_more),
 	};
 
 	return cmocka_run_group_tests(tests, catalog_open, catalog_close);

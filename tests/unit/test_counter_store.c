@@ -11,6 +11,7 @@
 
 #include "host/counters/amd/catalog.h"
 #include "target/sdk/counters/configs.h"
+#include "target/sdk/counters/definitions.h"
 #include "target/sdk/counters/info.h"
 #include "target/sdk/counters/store.h"
 #include "target/sdk/devices/agents.h"
@@ -21,6 +22,10 @@ static int fd;
 static size_t size;
 
 void configs_forget(void)
+{
+}
+
+void definitions_forget(void)
 {
 }
 
@@ -41,7 +46,8 @@ static int catalog_open(void **state)
 
 	(void)state;
 	setenv("HSA_MODEL_TOPOLOGY", getenv("TOPOLOGY"), 1);
-	if (counter_catalog_make(getenv("DEFINITIONS"), &bytes, &size, &err))
+	if (counter_catalog_make(&(struct catalog_origin){ .folder = getenv("DEFINITIONS") },
+				 &bytes, &size, &err))
 		return -1;
 	fd = memfd_create("catalog", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
@@ -78,7 +84,23 @@ static void waits_for_who_adds_to_the_one_before(void **state)
 		assert_int_equal(pthread_join(thread, NULL), 0);
 	} while (r == -EBUSY); /* a busy machine: it waits for a while only */
 	assert_int_equal(r, 0);
+}
+
+/* Who has seen it may have ids. */
+static void is_hidden_from_who_has_not_seen_it(void **state)
+{
+	(void)state;
+	assert_false(counters_are_hidden());
+	assert_true(counters_hide());
+	assert_true(counters_are_hidden());
+	assert_null(counters_catalog());
+	assert_int_equal(counters_learn(fd, size), 0);
 	assert_non_null(counters_catalog());
+	assert_false(counters_hide());
+	assert_non_null(counters_catalog());
+	counters_release();
+	assert_true(counters_hide());
+	assert_int_equal(counters_learn(fd, size), 0);
 }
 
 /* What a tool has added is there again when the same comes again. */
@@ -103,6 +125,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waits_for_who_adds_to_the_one_before),
+		cmocka_unit_test(is_hidden_from_who_has_not_seen_it),
 		cmocka_unit_test(knows_what_was_added),
 	};
 

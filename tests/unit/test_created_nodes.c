@@ -24,7 +24,8 @@ static int catalog_open(void **state)
 
 	(void)state;
 	setenv("HSA_MODEL_TOPOLOGY", getenv("TOPOLOGY"), 1);
-	r = counter_catalog_make(getenv("DEFINITIONS"), (void **)&catalog, &size, &err);
+	r = counter_catalog_make(&(struct catalog_origin){ .folder = getenv("DEFINITIONS") },
+				 (void **)&catalog, &size, &err);
 	device = r ? NULL : catalog_list(catalog, CATALOG_DEVICES);
 	return r;
 }

@@ -6,11 +6,14 @@
 #include "host/python/lines.h"
 #include "host/python/locations.h"
 #include "host/python/python_private.h"
+#include "host/python/thread_number.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void finds_lines_by_steps(void **state)
 {
@@ -57,7 +60,12 @@ static void knows_versions(void **state)
 	struct err err = { 0 };
 
 	(void)state;
-	assert_int_equal(python_layout_find(11, nothing, sizeof(nothing), &layout, &err), 0);
+	for (unsigned minor = 9; minor < 13; minor++) {
+		assert_int_equal(python_layout_find(minor, nothing, sizeof(nothing), &layout, &err),
+				 0);
+		assert_int_equal(layout.native_thread_id != 0, minor > 10);
+		assert_int_not_equal(layout.walk.thread_id, 0);
+	}
 	assert_int_equal(python_layout_find(8, nothing, sizeof(nothing), &layout, &err),
 			 -EOPNOTSUPP);
 	assert_int_equal(python_layout_find(14, nothing, sizeof(nothing), &layout, &err),
@@ -65,6 +73,80 @@ static void knows_versions(void **state)
 	assert_string_equal(err.what, "this version is not supported");
 	assert_int_equal(python_layout_find(13, nothing, sizeof(nothing), &layout, &err),
 			 -EOPNOTSUPP);
+}
+
+/* Memory in which all descriptions of glibc are this one. */
+struct told {
+	struct thread_word word;
+	uint32_t block_size;
+};
+
+static int told_read(void *context, uint64_t address, void *into, size_t size)
+{
+	const struct told *told = context;
+
+	(void)address;
+	memcpy(into, size == sizeof(told->word) ? (const void *)&told->word : &told->block_size,
+	       size);
+	return 0;
+}
+
+static int nothing_read(void *context, uint64_t address, void *into, size_t size)
+{
+	(void)context, (void)address, (void)into, (void)size;
+	return -EFAULT;
+}
+
+static int own_read(void *context, uint64_t address, void *into, size_t size)
+{
+	(void)context;
+	memcpy(into, (const void *)(uintptr_t)address, size);
+	return 0;
+}
+
+/* In this process, whose C library is glibc. */
+static void finds_where_a_threads_number_is(void **state)
+{
+	const struct python_memory own = { own_read, NULL }, none = { nothing_read, NULL };
+	struct space *space, *empty;
+	struct err err = { 0 };
+	unsigned offset = 0;
+	int32_t number;
+
+	(void)state;
+	assert_int_equal(space_open(&space, getpid(), &err), 0);
+	assert_int_equal(space_fork(&empty, NULL, getpid()), 0);
+	assert_int_equal(thread_number_find(space, &own, &offset), 0);
+	memcpy(&number, (const char *)(uintptr_t)pthread_self() + offset, sizeof(number));
+	assert_int_equal(number, gettid());
+	assert_int_equal(thread_number_find(space, &none, &offset), -EOPNOTSUPP);
+	assert_int_equal(thread_number_find(empty, &own, &offset), -ENOENT);
+	space_close(empty);
+	space_close(space);
+}
+
+static void believes_no_odd_description(void **state)
+{
+	const struct told odd[] = {
+		{ { 64, 1, 208 }, 2304 },        { { 32, 2, 208 }, 2304 },
+		{ { 32, 1, 0 }, 2304 },          { { 32, 1, 210 }, 2304 },
+		{ { 32, 1, 2304 }, 2304 },       { { 32, 1, 0xfffffffc }, 2304 },
+		{ { 32, 1, 0xfffffffc }, ~0u },  { { 32, 1, 8192 }, 16384 },
+		{ { 32, 1, 208 }, 0 },
+	}, right = { { 32, 1, 208 }, 2304 };
+	struct space *space;
+	struct err err = { 0 };
+	unsigned offset;
+
+	(void)state;
+	assert_int_equal(space_open(&space, getpid(), &err), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {
+		struct python_memory memory = { told_read, (void *)(uintptr_t)&odd[i] };
+
+		assert_int_equal(thread_number_find(space, &memory, &offset), -EOPNOTSUPP);
+	}
+	assert_int_equal(thread_number_check(&right.word, right.block_size), 208);
+	space_close(space);
 }
 
 static void keeps_each_location_once(void **state)
@@ -201,6 +283,8 @@ int main(void)
 		cmocka_unit_test(finds_lines_by_ranges),
 		cmocka_unit_test(finds_lines_by_locations),
 		cmocka_unit_test(knows_versions),
+		cmocka_unit_test(finds_where_a_threads_number_is),
+		cmocka_unit_test(believes_no_odd_description),
 		cmocka_unit_test(keeps_each_location_once),
 		cmocka_unit_test(puts_frames_where_they_belong),
 		cmocka_unit_test(leaves_shims_out),

@@ -102,6 +102,23 @@ static void changes_count_in_the_order_of_their_times(void **state)
 	regions_done(&regions);
 }
 
+/* Where nothing is resumed, it takes nothing away from the resume that is told before it. */
+static void a_pause_in_vain_counts_for_nothing(void **state)
+{
+	struct regions regions;
+	struct call slow = call_of(&resume, 100, 300);
+
+	(void)state;
+	make(&regions, (struct region_options){ .is_selected = true, .is_counted = true });
+	assert_int_equal(regions_take(&regions, &slow), 0);
+	take(&regions, &pauses, 200);
+	assert_false(wants(&regions, 250));
+	assert_true(wants(&regions, 300));
+	take(&regions, &pauses, 400);
+	assert_false(wants(&regions, 400));
+	regions_done(&regions);
+}
+
 static void markers_are_hidden_on_request(void **state)
 {
 	struct regions regions;
@@ -123,6 +140,7 @@ int main(void)
 		cmocka_unit_test(from_the_return_to_the_call),
 		cmocka_unit_test(counted_each_resume_needs_a_pause),
 		cmocka_unit_test(changes_count_in_the_order_of_their_times),
+		cmocka_unit_test(a_pause_in_vain_counts_for_nothing),
 		cmocka_unit_test(markers_are_hidden_on_request),
 	};
 

@@ -37,11 +37,13 @@ static const struct unwind_row rows[] = {
 	ROW(0x900, UNWIND_GO_GOBUF, GO_M_GOROUTINE_OF_SEVEN / 8, UNWIND_FP_SAME),
 	ROW(0xa00, UNWIND_GO_CGO, 2 << 8, UNWIND_FP_SAME), /* from a frame of two words */
 	ROW(0xb00, UNWIND_GO_PUSHED | UNWIND_RA_IN_REGISTER, 2, UNWIND_FP_SAME),
-	ROW(0xc00, UNWIND_NONE, 0, UNWIND_FP_SAME),
+	ROW(0xc00, UNWIND_SPECIAL, 1, UNWIND_FP_SAME), /* sp is lower than the caller's */
+	ROW(0xd00, UNWIND_NONE, 0, UNWIND_FP_SAME),
 };
-static const uint32_t pages[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
+static const uint32_t pages[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 };
 static const struct unwind_special specials[] = {
 	{ .base = UNWIND_BASE_SP, .ra_saved = UNWIND_SAVED_NOT, .offset = 16 },
+	{ .base = UNWIND_BASE_SP, .ra_saved = UNWIND_SAVED_NOT, .is_low = 1 },
 };
 static const struct unwind_table table = {
 	.rows = rows,
@@ -132,6 +134,20 @@ static void a_caller_has_its_return_address_saved(void **state)
 	(void)state;
 	assert_int_not_equal(walk_from(CODE + 0x100, 0, CODE + 0x110).end, STACK_COMPLETE);
 	assert_int_equal(walk_from(CODE + 0x100, 0, CODE + 0x710).end, STACK_NO_RULE);
+}
+
+/* It moved sp by what nobody knows: only a caller that keeps x29 is found behind it. */
+static void a_stack_pointer_that_is_too_low_leads_to_callers_with_x29(void **state)
+{
+	struct walk_result result;
+
+	(void)state;
+	put_record(8, 0, CODE + 0x605);
+	result = walk_from(CODE + 0xc10, place(8), CODE + 0x410);
+	assert_int_equal(result.end, STACK_COMPLETE);
+	assert_int_equal(result.count, 3);
+	assert_int_equal(frames[1], CODE + 0x410);
+	assert_int_equal(walk_from(CODE + 0xc10, place(8), CODE + 0x210).end, STACK_NO_RULE);
 }
 
 /* A thread that waits, of which only pc and sp are known. */
@@ -314,6 +330,8 @@ int main(void)
 		cmocka_unit_test_setup(walks_rows_up_to_the_end, clear),
 		cmocka_unit_test_setup(takes_signatures_out, clear),
 		cmocka_unit_test_setup(a_caller_has_its_return_address_saved, clear),
+		cmocka_unit_test_setup(a_stack_pointer_that_is_too_low_leads_to_callers_with_x29,
+				       clear),
 		cmocka_unit_test_setup(an_unknown_register_is_no_end, clear),
 		cmocka_unit_test_setup(takes_all_registers_from_a_signal, clear),
 		cmocka_unit_test_setup(a_caller_by_its_frame_pointer_has_no_sp, clear),

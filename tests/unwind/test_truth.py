@@ -7,6 +7,7 @@ import bisect
 import functools
 import glob
 import os
+import pathlib
 import re
 import shutil
 import struct
@@ -21,6 +22,31 @@ RANGE = re.compile(r"pc=([0-9a-f]+)\.\.([0-9a-f]+)")
 CIE_OF = re.compile(r"cie=([0-9a-f]+)")
 FP_NAMES = ("rbp", "x29")
 SP_NAMES = ("rsp", "sp")
+# Data that looks like a call, and then like a jump into a function that has no rules.
+MISLEADING = """
+.section .rodata, "a"
+.balign 4
+    bl misled
+misled:
+    stp x29, x30, [sp, #-16]!
+    b leaf + 4
+.text
+.type leaf, %function
+leaf:
+    nop
+    nop
+    ret
+.size leaf, . - leaf
+"""
+# A program with a stub, so that sections call something code.
+LINKED = """
+.globl start
+.type start, %function
+start:
+    bl leaf
+    bl abort
+.size start, . - start
+"""
 
 
 def candidates():
@@ -241,6 +267,33 @@ class Truth(unittest.TestCase):
                     same, unknown = self.compare_instructions(path, copy)
                     print(f"{path}: {same} bytes the same, {unknown} unknown", file=sys.stderr)
                     self.assertGreater(same, unknown / 2, path)
+
+    @unittest.skipUnless(os.uname().machine == "aarch64" and shutil.which("gcc"), "code of aarch64 is made")
+    def test_data_beside_the_code_is_not_read_as_code(self):
+        """Linkers for aarch64 lay both into one segment."""
+        with tempfile.TemporaryDirectory() as folder:
+            source, made = os.path.join(folder, "leaf.s"), os.path.join(folder, "leaf.so")
+            pathlib.Path(source).write_text(MISLEADING, encoding="ascii")
+            subprocess.run(["gcc", "-shared", "-nostdlib", "-Wl,-z,noseparate-code", "-o", made, source], check=True)
+            names = subprocess.run(["nm", made], capture_output=True, text=True, check=True).stdout
+            leaf = int(re.search(r"([0-9a-f]+) t leaf", names)[1], 16)
+            addresses, rows = our_table(made)
+        for address in (leaf, leaf + 4, leaf + 8):
+            row = rows[bisect.bisect_right(addresses, address) - 1]
+            self.assertEqual(row[1:3], ["sp", "0"], f"at {address - leaf}: {row}")
+
+    @unittest.skipUnless(os.uname().machine == "aarch64" and shutil.which("gcc"), "code of aarch64 is made")
+    def test_sections_that_hide_the_code_are_not_believed(self):
+        """A program of which nothing but the stubs is called code."""
+        with tempfile.TemporaryDirectory() as folder:
+            source, made, lying = (os.path.join(folder, name) for name in ("leaf.s", "leaf", "lying"))
+            pathlib.Path(source).write_text(MISLEADING + LINKED, encoding="ascii")
+            subprocess.run(["gcc", "-nostartfiles", "-Wl,-e,start", "-o", made, source], check=True)
+            subprocess.run(["objcopy", "--set-section-flags", ".text=alloc,readonly,data,contents", made, lying], check=True)
+            names = subprocess.run(["nm", made], capture_output=True, text=True, check=True).stdout
+            leaf = int(re.search(r"([0-9a-f]+) t leaf", names)[1], 16)
+            addresses, rows = our_table(lying)
+        self.assertEqual(rows[bisect.bisect_right(addresses, leaf + 4) - 1][1:3], ["sp", "0"])
 
     def test_none_between_functions(self):
         addresses, rows = our_table(candidates()[0])

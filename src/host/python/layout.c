@@ -179,11 +179,7 @@ int python_layout_find(unsigned minor, const unsigned char *runtime, size_t size
 		*ret = tables[minor - FIRST_MINOR];
 	else
 		r = err_set(err, -EOPNOTSUPP, "this version is not supported");
-#if !defined(__x86_64__)
-	/* What pthread_self() gives lies elsewhere than where the thread's register leads. */
-	if (!r && !ret->native_thread_id)
-		r = err_set(err, -EOPNOTSUPP, "this version is not supported on this machine");
-	ret->walk.thread_id = (__u16)ret->native_thread_id;
-#endif
+	if (!r && !PYTHON_THREADS_BY_REGISTER && ret->native_thread_id)
+		ret->walk.thread_id = (__u16)ret->native_thread_id;
 	return r;
 }

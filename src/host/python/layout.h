@@ -50,6 +50,14 @@ struct python_layout {
 	unsigned gil, gil_pointer, gil_holder, gil_locked;
 };
 
+/* Whether kernel programs know a thread by what pthread_self() gives: its register leads there on
+ * x86-64, and elsewhere on other machines, where the kernel's number is needed. */
+#if defined(__x86_64__)
+#define PYTHON_THREADS_BY_REGISTER 1
+#else
+#define PYTHON_THREADS_BY_REGISTER 0
+#endif
+
 #define PYTHON_CODE_BYTES 256u /* all that is read of a code object lies in them */
 
 #define PYTHON_SHIM 3 /* the mark of PYTHON_ENTRY_SHIM */

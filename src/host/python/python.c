@@ -9,6 +9,7 @@
 #include "host/core/sorted.h"
 #include "host/process/memory.h"
 #include "host/python/locations.h"
+#include "host/python/thread_number.h"
 
 #include <errno.h>
 #include <search.h>
@@ -62,7 +63,25 @@ static int find_version(struct python *self, struct err *err)
 	return 0;
 }
 
-static int find_layout(struct python *self, struct err *err)
+/* Before 3.11 the interpreter keeps only what pthread_self() gave.  -ENOENT: the program is being
+ * loaded still, and will map its C library. */
+static int find_thread_numbers(struct python *self, const struct space *space, struct err *err)
+{
+	struct python_memory memory = python_memory_of(self);
+	unsigned offset = 0;
+	int r = self->layout.native_thread_id ? 0 : thread_number_find(space, &memory, &offset);
+
+	self->layout.walk.thread_number = (__u16)offset;
+	if (!r || PYTHON_THREADS_BY_REGISTER)
+		return 0;
+	if (r == -ENOENT && !python_word(self, self->layout.walk.interpreters))
+		return r;
+	return err_set(err, -EOPNOTSUPP,
+		       "its C library does not tell where a thread's number is "
+		       "(_thread_db_pthread_tid)");
+}
+
+static int find_layout(struct python *self, const struct space *space, struct err *err)
 {
 	unsigned char runtime[PYTHON_OFFSETS_BYTES];
 	int r = find_version(self, err);
@@ -74,7 +93,7 @@ static int find_layout(struct python *self, struct err *err)
 		return err_set(err, r, "its memory cannot be read: %s", strerror(-r));
 	r = python_layout_find(self->binary.minor, runtime, sizeof(runtime), &self->layout, err);
 	self->layout.walk.interpreters = self->binary.runtime + self->layout.interpreters;
-	return r;
+	return r ? r : find_thread_numbers(self, space, err);
 }
 
 int python_open(struct python **ret, const struct space *space, pid_t pid, struct err *err)
@@ -87,7 +106,7 @@ int python_open(struct python **ret, const struct space *space, pid_t pid, struc
 	self->pid = pid;
 	r = python_binary_find(space, &self->binary);
 	if (!r)
-		r = find_layout(self, err);
+		r = find_layout(self, space, err);
 	if (!r) {
 		*ret = self;
 		return 0;
@@ -127,7 +146,7 @@ void python_close(struct python *python)
 
 bool python_knows_threads(const struct python *python)
 {
-	return python->layout.native_thread_id;
+	return python->layout.native_thread_id || python->layout.walk.thread_number;
 }
 
 const struct kernel_python *python_walk_layout(const struct python *python)

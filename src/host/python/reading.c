@@ -1,7 +1,8 @@
 /*
  * Reads the Python frames of a thread from outside.  They are right while the thread sleeps.  One
  * that runs changes them meanwhile: most of them lie in one piece of memory, which is copied at
- * once, and the thread must be in the same frame afterwards, or it is read again.
+ * once, and the thread must be in the same frame afterwards, or it is read again.  Before 3.11 each
+ * lies for itself: see is_steady().
  */
 #include "host/python/python_private.h"
 
@@ -87,7 +88,14 @@ static uint64_t first_frame(const struct python *python, uint64_t thread)
 
 static bool is_thread(const struct python *python, uint64_t thread, pid_t tid)
 {
-	return python_word(python, thread + python->layout.native_thread_id) == (uint64_t)tid;
+	const struct python_layout *layout = &python->layout;
+	uint64_t block;
+
+	if (layout->native_thread_id)
+		return python_word(python, thread + layout->native_thread_id) == (uint64_t)tid;
+	block = python_word(python, thread + layout->walk.thread_id);
+	return block &&
+	       (uint32_t)python_word(python, block + layout->walk.thread_number) == (uint32_t)tid;
 }
 
 /* The state of a thread; 0: it has none.  A thread may have more than one, of which others run no
@@ -123,7 +131,7 @@ uint64_t python_thread_state(struct python *python, pid_t tid)
 	bool is_known = index < python->thread_count && known->tid == tid;
 	uint64_t state;
 
-	if (!python->layout.native_thread_id)
+	if (!python_knows_threads(python))
 		return 0;
 	if (is_known && is_thread(python, known->state, tid) && first_frame(python, known->state))
 		return known->state;
@@ -168,6 +176,24 @@ static size_t read_chain(struct window *window, uint64_t frame, struct kernel_py
 	return count;
 }
 
+/* Before 3.11 a frame is an object, and a function that is called again has its frame where it was:
+ * that the thread is in the same one says nothing.  So who called whom is read once more. */
+static bool is_steady(const struct python *python, uint64_t frame,
+		      const struct kernel_python_frame *read, size_t count)
+{
+	const struct kernel_python *walk = &python->layout.walk;
+	struct window window = { .python = python };
+
+	for (size_t i = 0; !python->layout.native_thread_id && i < count; i++) {
+		const unsigned char *bytes = window_frame(&window, frame, walk->frame_size);
+
+		if (!bytes || word_at(bytes, walk->frame_code) != read[i].code)
+			return false;
+		frame = word_at(bytes, walk->frame_previous);
+	}
+	return true;
+}
+
 size_t python_read_frames(struct python *python, pid_t tid, struct kernel_python_frame *ret,
 			  size_t room)
 {
@@ -181,10 +207,11 @@ size_t python_read_frames(struct python *python, pid_t tid, struct kernel_python
 		before = frame;
 		count = read_chain(&window, frame, ret, room);
 		frame = first_frame(python, state);
-		if (frame == before)
-			break;
+		if (frame == before && is_steady(python, frame, ret, count))
+			return count;
 	}
-	return count;
+	/* What lies in one piece is seldom wrong. */
+	return python->layout.native_thread_id ? count : 0;
 }
 
 uint64_t python_outermost_frame(struct python *python, pid_t tid, uint64_t *ret_code)

@@ -11,6 +11,7 @@
 #include "host/python/binary.h"
 #include "host/python/locations.h"
 #include "host/python/python.h"
+#include "host/python/thread_number.h"
 #include "host/unwind/space.h"
 
 #include <stdio.h>
@@ -25,7 +26,13 @@ struct call_stacks {
 	bool is_allowed;
 };
 
-/* Of its mappings only those that may be Python's: tables of all others would take long. */
+/* What Python's frames, and which thread is which, are found by. */
+static bool is_of_use(const char *path)
+{
+	return python_is_name(path) || thread_number_is_library(path);
+}
+
+/* Of its mappings only those that may be of use: tables of all others would take long. */
 static int space_of_python(pid_t pid, struct space **ret, struct err *err)
 {
 	CLEANUP(maps_done) struct maps maps = { 0 };
@@ -34,7 +41,7 @@ static int space_of_python(pid_t pid, struct space **ret, struct err *err)
 	if (!r)
 		r = space_fork(ret, NULL, pid);
 	for (size_t i = 0; !r && i < maps.count; i++)
-		if (maps.items[i].executable && python_is_name(maps.items[i].path))
+		if (maps.items[i].executable && is_of_use(maps.items[i].path))
 			r = space_map(*ret, &maps.items[i]);
 	return r;
 }
@@ -53,7 +60,8 @@ static void python_look(struct call_stacks *self)
 	if (r && err.code)
 		note_add("launches of %d have no stacks: %s", (int)self->pid, err.what);
 	if (self->python && !python_knows_threads(self->python)) {
-		note_add("launches of %d have no stacks: they need Python 3.11 or later",
+		note_add("launches of %d have no stacks: they need Python 3.11 or later, or a C "
+			 "library that tells where a thread's number is (glibc)",
 			 (int)self->pid);
 		python_close(self->python);
 		self->python = NULL;

@@ -266,7 +266,7 @@ const char *tracing_end_note(const struct tracing *self, unsigned note)
 
 uint32_t tracing_absent(const struct tracing *self)
 {
-	return trace_absent(&self->trace);
+	return trace_absent(&self->trace) & ~self->found_before;
 }
 
 uint32_t tracing_held(const struct tracing *self)

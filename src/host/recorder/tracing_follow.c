@@ -7,12 +7,15 @@
 #include "host/core/clock.h"
 #include "host/recorder/tracing_private.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
-#define FOLLOW_FOR_NS 5000000000ull /* that long it may be starting */
-#define TRY_FOR_NS    100000000ull
+/* That long it may be starting; the second where it seems to get no processor. */
+#define FOLLOW_FOR_NS  5000000000ull
+#define PASSING_FOR_NS 30000000000ull
+#define TRY_FOR_NS     100000000ull
 
 /* A program that changes its rights does so several times in a row; one that does it all the time
  * is left alone for longer and longer. */
@@ -96,6 +99,7 @@ static int end_program(struct tracing *self, struct err *err)
 	tracing_totals(self, &totals);
 	self->earlier.collected = totals.collected;
 	self->earlier.left = totals.left;
+	self->found_before |= ~trace_absent(&self->trace);
 	collector_free(self->collector);
 	self->collector = NULL;
 	trace_close(&self->trace);
@@ -125,7 +129,10 @@ static int move_to(struct tracing *self, const struct trace *trace, struct err *
 /* It may have executed yet another one, which then has its own time. */
 static void give_up_in_time(struct tracing *self)
 {
-	if (now_ns() > self->follow_until_ns)
+	bool may_pass = self->unfollowed.code == -EAGAIN || self->unfollowed.code == -ESTALE;
+	uint64_t more_ns = may_pass ? PASSING_FOR_NS - FOLLOW_FOR_NS : 0;
+
+	if (now_ns() > self->follow_until_ns + more_ns)
 		self->is_following = false;
 }
 

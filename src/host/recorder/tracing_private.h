@@ -27,8 +27,9 @@ struct tracing {
 	/* Of programs that the process has left behind by exec. */
 	unsigned executed; /* how many it has begun since */
 	struct tracing_totals earlier;
-	bool is_cut_off;   /* it goes on without our agent */
-	bool is_following; /* it executes another program, and we are not in yet */
+	uint32_t found_before; /* domains that they had */
+	bool is_cut_off;       /* it goes on without our agent */
+	bool is_following;     /* it executes another program, and we are not in yet */
 	uint64_t follow_until_ns;
 	/* Of times when the program changed its rights, and our agent left before. */
 	struct tracing_changes changes;

@@ -171,9 +171,12 @@ int followed_look_for_python(struct followed *process, struct err *err)
 {
 	int r;
 
-	if (process->python || process->was_python_sought)
+	if ((process->python && python_knows_threads(process->python)) ||
+	    process->was_python_sought)
 		return 0;
 	process->was_python_sought = true;
+	python_close(process->python); /* its C library may be mapped since */
+	process->python = NULL;
 	r = python_open(&process->python, process->space, process->pid, err);
 	return r == -ENOENT ? 0 : r;
 }

@@ -19,6 +19,17 @@
 #define MFD_NOEXEC_SEAL 8U
 #endif
 #define TOOL_SIZE_MAX ((size_t)256 << 20)
+#define TEXT_USUAL    ((size_t)64 << 10) /* of a tool's definitions */
+
+/* One time that it is done. */
+struct telling {
+	struct session *session;
+	char *text; /* that tools have brought; NULL: none */
+	struct catalog_origin origin;
+	bool are_awaited; /* tools find none until they are told */
+	bool is_lost;     /* the agent has not answered */
+	struct err why;
+};
 
 /* Whatever a tool does with counters, it lists them first, or has their ids from a list. */
 static bool names_counters(const char *bytes, size_t size)
@@ -40,13 +51,18 @@ static bool tool_asks(const char *path)
 	return !text_read_file(path, TOOL_SIZE_MAX, &bytes, &size) && names_counters(bytes, size);
 }
 
+static int memory_open(const char *name)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+
+	/* Before Linux 6.3. */
+	return fd < 0 && errno == EINVAL ? memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING) : fd;
+}
+
 static int memory_make(const void *bytes, size_t size)
 {
-	CLEANUP(close)
-	int fd = memfd_create("limpet-counters", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+	CLEANUP(close) int fd = memory_open("limpet-counters");
 
-	if (fd < 0 && errno == EINVAL)
-		fd = memfd_create("limpet-counters", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	errno = fd < 0 ? errno : 0; /* a short write leaves it as it was */
 	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
@@ -54,35 +70,142 @@ static int memory_make(const void *bytes, size_t size)
 	return TAKE_FD(fd);
 }
 
-static int catalog_send(struct session *session, const void *bytes, size_t size, struct err *err)
+static int order_send(struct telling *self, struct control_counters *order, int fd, uint32_t *ret)
 {
-	struct attachment *attachment = &session->attachment;
-	struct control_counters order = { .bytes = size };
+	struct attachment *attachment = &self->session->attachment;
 	struct control_reply reply = { 0 };
+	int r = link_ask(&attachment->link, &attachment->target, &order->header, fd, &reply,
+			 &self->why);
+
+	self->is_lost = r && !reply.code;
+	*ret = reply.value;
+	return r;
+}
+
+static int catalog_send(struct telling *self, const void *bytes, size_t size)
+{
+	struct control_counters order = { .bytes = size };
 	CLEANUP(close) int fd = memory_make(bytes, size);
+	uint32_t ignored;
 
 	if (fd < 0)
-		return err_set(err, fd, "memory for counters: %s", strerror(-fd));
+		return err_set(&self->why, fd, "memory for counters: %s", strerror(-fd));
 	control_header_init(&order.header, CONTROL_COUNTERS, sizeof(order));
-	return link_ask(&attachment->link, &attachment->target, &order.header, fd, &reply, err);
+	return order_send(self, &order, fd, &ignored);
+}
+
+/* What the target says is not trusted: its memory is read, and not mapped. */
+static int text_read(struct telling *self, int fd, uint32_t value)
+{
+	size_t size = value & ~(COUNTERS_REPLACE | COUNTERS_WAIT);
+	char *text;
+
+	self->are_awaited = value & COUNTERS_WAIT;
+	if (!size)
+		return 0;
+	text = size <= COUNTERS_TEXT_MAX ? malloc(size) : NULL;
+	if (!text || pread(fd, text, size, 0) != (ssize_t)size) {
+		free(text);
+		return err_set(&self->why, -EPROTO,
+			       "definitions of a tool: %zu bytes are not there", size);
+	}
+	self->text = text;
+	self->origin = (struct catalog_origin){ .text = text,
+						.text_size = size,
+						.is_text_all = value & COUNTERS_REPLACE };
+	return 0;
+}
+
+/* All of its pages are there, and stay: the target writes into it. */
+static int room_make(size_t size)
+{
+	CLEANUP(close) int fd = memory_open("limpet-definitions");
+
+	if (fd < 0 || ftruncate(fd, (off_t)size) || fallocate(fd, 0, 0, (off_t)size) ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return -errno;
+	return TAKE_FD(fd);
+}
+
+/* -E2BIG: they are larger. */
+static int definitions_fetch_into(struct telling *self, uint32_t flags, size_t room)
+{
+	struct control_counters order = { .bytes = room };
+	CLEANUP(close) int fd = room_make(room);
+	uint32_t value = 0;
+	int r;
+
+	if (fd < 0)
+		return err_set(&self->why, fd, "memory for definitions of a tool: %s",
+			       strerror(-fd));
+	control_header_init(&order.header, CONTROL_COUNTERS, sizeof(order));
+	order.header.flags = CONTROL_DEFINITIONS | flags;
+	r = order_send(self, &order, fd, &value);
+	return r ? err_while(&self->why, "definitions of a tool") : text_read(self, fd, value);
+}
+
+/* What tools have brought, now or at an earlier attach: also for those that bring none, so that
+ * ids stay what they are. */
+static int definitions_fetch(struct telling *self, uint32_t flags)
+{
+	int r = definitions_fetch_into(self, flags, TEXT_USUAL);
+
+	return r == -E2BIG ? definitions_fetch_into(self, flags, COUNTERS_TEXT_MAX) : r;
+}
+
+static int catalog_tell(struct telling *self)
+{
+	CLEANUP(free) void *bytes = NULL;
+	size_t size = 0;
+	int r = counter_catalog_make(&self->origin, &bytes, &size, &self->why);
+
+	return r ? r : catalog_send(self, bytes, size);
+}
+
+/* Only an agent that does not answer ends an attach. */
+static int telling_end(struct telling *self, int r, struct err *err)
+{
+	struct session *session = self->session;
+	const struct err *why = &self->why;
+
+	free(self->text);
+	if (r && self->is_lost) {
+		*err = *why;
+		return r;
+	}
+	if (r && !session->warning[0])
+		snprintf(session->warning, sizeof(session->warning),
+			 "tools find no counters of devices: %s%s%s", why->what,
+			 why->why[0] ? ": " : "", why->why);
+	return 0;
 }
 
 int counters_tell(struct session *session, const struct session_options *options, struct err *err)
 {
-	CLEANUP(free) void *bytes = NULL;
-	struct err why = { 0 };
-	size_t size = 0;
+	struct telling self = { .session = session };
 	bool asks = false;
+	int r;
 
 	for (size_t i = 0; !asks && i < options->tool_count; i++)
 		asks = tool_asks(options->tools[i]);
 	if (!asks)
 		return 0;
-	if (counter_catalog_make(/* folder */ NULL, &bytes, &size, &why)) {
-		if (!session->warning[0])
-			snprintf(session->warning, sizeof(session->warning),
-				 "tools find no counters of devices: %s", why.what);
+	r = definitions_fetch(&self, CONTROL_AGAIN);
+	session->follows_counters = !r;
+	if (!r)
+		r = catalog_tell(&self);
+	return telling_end(&self, r, err);
+}
+
+int counters_follow(struct session *session, bool is_last, struct err *err)
+{
+	struct telling self = { .session = session };
+	int r;
+
+	if (!session->follows_counters)
 		return 0;
-	}
-	return catalog_send(session, bytes, size, err);
+	r = definitions_fetch(&self, is_last ? 0 : CONTROL_AGAIN);
+	if (!r && self.are_awaited)
+		r = catalog_tell(&self);
+	return telling_end(&self, r, err);
 }

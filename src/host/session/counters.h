@@ -10,3 +10,7 @@
  * counters, the session's warning says why, and tools find none. */
 int counters_tell(struct session *session, const struct session_options *options,
 		  struct err *err) MUST_CHECK;
+
+/* After tools were configured, and, the last time, initialized: those that have brought definitions
+ * are told what comes of them. */
+int counters_follow(struct session *session, bool is_last, struct err *err) MUST_CHECK;

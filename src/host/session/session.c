@@ -95,6 +95,14 @@ static int take_step(struct session *self, const struct session_options *options
 	return r;
 }
 
+static int take_step_and_follow(struct session *self, const struct session_options *options,
+				enum tool_step step, struct err *err)
+{
+	int r = take_step(self, options, step, err);
+
+	return r || step == STEP_ATTACH ? r : counters_follow(self, step == STEP_INITIALIZE, err);
+}
+
 static bool wants_tables(const struct session_options *options)
 {
 	return options->trace && options->trace->domains_wanted & DOMAINS_TABLES;
@@ -132,7 +140,7 @@ static int settle_in(struct session *self, const struct session_options *options
 	if (!r && options->trace)
 		r = load_tracer(self, options, err);
 	for (enum tool_step step = STEP_CONFIGURE; !r && step < TOOL_STEPS; step++)
-		r = take_step(self, options, step, err);
+		r = take_step_and_follow(self, options, step, err);
 	if (!r && options->trace)
 		r = trace_verify(self, err);
 	if (!r && options->trace)

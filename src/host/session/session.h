@@ -44,9 +44,10 @@ struct session {
 	struct session_tool tools[AGENT_TOOLS_MAX];
 	size_t tool_count, failed_tools;
 	uint32_t timeout_ms;
-	char warning[256];   /* what did not go well without being an error; empty: nothing */
-	char unnoticed[256]; /* why limpet sees changes of rights late (notice.h); empty: it does
-				not */
+	bool follows_counters; /* what tools bring of definitions is fetched */
+	char warning[256];     /* what did not go well without being an error; empty: nothing */
+	char unnoticed[256];   /* why limpet sees changes of rights late (notice.h); empty: it does
+				  not */
 };
 
 /* On failure the target is as it was.  A tool that fails is noted in its entry; with is_strict it

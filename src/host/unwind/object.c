@@ -199,6 +199,48 @@ bool object_code(const struct object *object, uint64_t *ret_first, uint64_t *ret
 	return first < end;
 }
 
+static bool is_code_of(const Elf64_Shdr *section, const Elf64_Phdr *segment)
+{
+	return section->sh_flags & SHF_EXECINSTR && section->sh_addr >= segment->p_vaddr &&
+	       section->sh_addr - segment->p_vaddr < segment->p_filesz &&
+	       section->sh_size <= segment->p_filesz - (section->sh_addr - segment->p_vaddr);
+}
+
+/* Sections that leave out where the program begins do not tell the truth. */
+static bool leaves_out_entry(const struct object *object, const Elf64_Phdr *segment, uint64_t first,
+			     uint64_t end)
+{
+	uint64_t entry = object->header.e_entry;
+
+	return entry && entry - segment->p_vaddr < segment->p_filesz &&
+	       (entry < first || entry >= end);
+}
+
+bool object_code_of(const struct object *object, const Elf64_Phdr *segment, uint64_t *ret_first,
+		    uint64_t *ret_end)
+{
+	uint64_t first = UINT64_MAX, end = 0;
+	Elf64_Shdr section;
+
+	if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) ||
+	    segment->p_filesz > UINT64_MAX - segment->p_vaddr)
+		return false;
+	for (unsigned i = 0;
+	     object->header.e_shentsize == sizeof(section) && i < object->header.e_shnum; i++) {
+		if (read_section(object, i, &section) || !is_code_of(&section, segment))
+			continue;
+		first = MIN(first, section.sh_addr);
+		end = MAX(end, section.sh_addr + section.sh_size);
+	}
+	if (!end || leaves_out_entry(object, segment, first, end)) {
+		first = segment->p_vaddr;
+		end = first + segment->p_filesz;
+	}
+	*ret_first = first;
+	*ret_end = end;
+	return *ret_first < *ret_end;
+}
+
 bool object_address_of(const struct object *object, uint64_t file_offset, uint64_t *ret)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);

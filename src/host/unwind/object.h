@@ -42,6 +42,10 @@ int object_unwind_segment(const struct object *object, struct object_part *ret) 
 unsigned object_build_id(const struct object *object, unsigned char *ret, unsigned capacity);
 /* The lowest and the end of the addresses that are executable; false when nothing is. */
 bool object_code(const struct object *object, uint64_t *ret_first, uint64_t *ret_end);
+/* The addresses of a segment's code: data of the same segment, which some linkers lay before it, is
+ * left out where sections tell.  False: there is none. */
+bool object_code_of(const struct object *object, const Elf64_Phdr *segment, uint64_t *ret_first,
+		    uint64_t *ret_end);
 /* The address (p_vaddr) of a byte of the file that is mapped executable; false: it is in no such
  * segment. */
 bool object_address_of(const struct object *object, uint64_t file_offset, uint64_t *ret);

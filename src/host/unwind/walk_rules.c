@@ -135,7 +135,7 @@ int walk_step_special(struct walk *walk, const struct unwind_special *rule)
 {
 	uint64_t known = walk->at.mask | (rule->is_kept ? walk->mask_below : 0);
 	uint64_t cfa, ra = walk->at.lr, fp = walk->at.fp;
-	int was_read;
+	int r;
 
 	if (walk->at.is_fp_unknown &&
 	    (rule->base == UNWIND_BASE_FP || rule->fp_saved == UNWIND_SAVED_AT_BASE))
@@ -159,17 +159,19 @@ int walk_step_special(struct walk *walk, const struct unwind_special *rule)
 	if (rule->is_floored)
 		cfa = MAX(cfa, rule->fp_saved == UNWIND_SAVED_AT_BASE ? walk->at.fp + 2 * WORD
 								      : walk->at.sp);
-	was_read = read_special_ra(walk, rule, cfa, &ra);
-	if (was_read <= 0)
-		return was_read ? STACK_NO_RULE : STACK_UNREADABLE;
+	r = read_special_ra(walk, rule, cfa, &ra);
+	if (r <= 0)
+		return r ? STACK_NO_RULE : STACK_UNREADABLE;
 	if (rule->fp_saved == UNWIND_SAVED_AT_SP
 		    ? !read_fp(walk, walk->at.sp + (uint64_t)(int64_t)rule->fp_offset, &fp)
 		    : !read_saved(walk, rule->fp_saved, cfa, rule->fp_offset, &fp))
 		return STACK_UNREADABLE;
 	walk->at.is_fp_unknown &= !rule->fp_saved || rule->fp_saved == UNWIND_SAVED_AT_SP;
-	return walk_step_to(walk, cfa, ra, fp,
-			    (walk->is_exact || unwind_keeps_ra(rule)) &&
-				    (!ARCH_RETURN_ON_STACK || rule->ra_saved == UNWIND_SAVED_IN));
+	r = walk_step_to(walk, cfa, ra, fp,
+			 (walk->is_exact || unwind_keeps_ra(rule)) &&
+				 (!ARCH_RETURN_ON_STACK || rule->ra_saved == UNWIND_SAVED_IN));
+	walk->at.is_sp_lost = rule->is_low;
+	return r;
 }
 
 /* Where a row says that ra is, on machines whose calls do not push it. */

@@ -99,7 +99,10 @@ struct unwind_special {
 	__u8 ra_register; /* of UNWIND_SAVED_BEHIND */
 	/* Behind a call of a function that leaves the base's register alone, or where that is none
 	 * the one that holds ra, and calls nobody: the innermost frame's is this one's, too. */
-	__u16 is_kept;
+	__u8 is_kept;
+	/* The CFA is no more than the lowest that it can be (aarch64): the caller must be one whose
+	 * rule does without sp. */
+	__u8 is_low;
 };
 
 static inline int unwind_keeps_ra(const struct unwind_special *special)

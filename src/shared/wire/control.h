@@ -44,15 +44,18 @@ enum control_kind {
 	CONTROL_RINGS,    /* memory for records comes as a descriptor */
 	CONTROL_ALIKE,    /* no thread of the program's has a filter that ours have not */
 	CONTROL_NOTICE,   /* notice calls that change rights, where nothing is traced */
-	CONTROL_COUNTERS, /* the counters that devices have come as a descriptor */
+	CONTROL_COUNTERS, /* the counters that devices have come as a descriptor, or are asked for
+			   */
 };
 
 enum control_flags {
-	CONTROL_UNLOAD = 1,     /* of DETACH */
-	CONTROL_FINALIZE = 1,   /* of QUIET */
-	CONTROL_BY_CONTENT = 1, /* of LOAD: a descriptor comes with it */
-	CONTROL_DIRECTORY = 2,  /* of LOAD: that is of a directory which holds the library */
-	CONTROL_PLAIN = 4,      /* of LOAD: any library, its constructor is all */
+	CONTROL_UNLOAD = 1,      /* of DETACH */
+	CONTROL_FINALIZE = 1,    /* of QUIET */
+	CONTROL_BY_CONTENT = 1,  /* of LOAD: a descriptor comes with it */
+	CONTROL_DIRECTORY = 2,   /* of LOAD: that is of a directory which holds the library */
+	CONTROL_PLAIN = 4,       /* of LOAD: any library, its constructor is all */
+	CONTROL_DEFINITIONS = 1, /* of COUNTERS: which definitions tools have brought */
+	CONTROL_AGAIN = 2,    /* of COUNTERS, with that: it is asked again, tools may bring some */
 	CONTROL_CALLBACK = 1, /* of TABLES: the function takes a callback (limpet's own register) */
 };
 
@@ -150,7 +153,11 @@ struct control_notice {
 	uint32_t reserved;
 };
 
-/* The memory is a catalog (catalog.h). */
+/* The memory is a catalog (catalog.h); or, with CONTROL_DEFINITIONS, room for a text in YAML, whose
+ * size is the reply's value. */
+#define COUNTERS_TEXT_MAX ((uint64_t)8 << 20)
+#define COUNTERS_REPLACE  0x80000000u /* in that value: instead of the machine's own */
+#define COUNTERS_WAIT     0x40000000u /* in that value: tools find none until they are told */
 struct control_counters {
 	struct control_header header;
 	uint64_t bytes;

@@ -85,8 +85,10 @@ struct kernel_python {
 	__u8 has_control; /* thread_frame leads to a block in which control_frame is */
 	__u8 frame_size;  /* so much of a frame is read */
 	__u8 frame_previous, frame_code, frame_at;
-	__u8 frame_mark; /* a byte that tells what kind of frame it is */
-	__u8 reserved[6];
+	__u8 frame_mark;     /* a byte that tells what kind of frame it is */
+	__u16 thread_number; /* thread_id leads to a block of the C library's in which the kernel's
+				number is, 32 bits; 0: not known, or not needed */
+	__u8 reserved[4];
 };
 
 /* A frame in a record of Python frames: the word of frame_mark is put above the address. */

@@ -20,6 +20,7 @@
 #include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
+#include "target/sdk/counters/definitions.h"
 #include "target/sdk/counters/store.h"
 #include "target/sdk/sdk.h"
 #include "target/sdk/tables/tables.h"
@@ -98,6 +99,7 @@ static int on_hello(struct residence *self)
 	agent_page.holder_start = hello->holder_start;
 	text_add(agent_page.holder_name, sizeof(agent_page.holder_name), 0, hello->holder_name);
 	page_set_state(AGENT_STATE_ATTACHED);
+	definitions_begin();
 	return 0;
 }
 
@@ -146,7 +148,7 @@ static int on_rings(struct residence *self)
 
 static int on_counters(struct residence *self)
 {
-	return counters_learn(self->fd.fd, self->message.counters.bytes);
+	return counters_obey(&self->message.counters, self->fd.fd, &self->reply.value);
 }
 
 static int on_alike(struct residence *self)
@@ -185,9 +187,11 @@ static unsigned residence_quiet(struct residence *self, bool finalizes, uint32_t
 static int on_quiet(struct residence *self)
 {
 	const struct control_quiet *order = &self->message.quiet;
+	bool finalizes = order->header.flags & CONTROL_FINALIZE;
 
-	self->reply.value =
-		residence_quiet(self, order->header.flags & CONTROL_FINALIZE, order->timeout_ms);
+	self->reply.value = residence_quiet(self, finalizes, order->timeout_ms);
+	if (finalizes && !self->reply.value)
+		counters_release();
 	return 0;
 }
 

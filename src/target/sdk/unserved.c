@@ -12,9 +12,6 @@
 		return SDK_##status;             \
 	}
 
-/* Definitions are read by limpet, on the host. */
-UNSERVED(load_counter_definition, NOT_AVAILABLE)
-
 /* Samples of the program counter and traces of waves need packets that only AMD's library writes.
  */
 UNSERVED(configure_pc_sampling_service, NOT_AVAILABLE)

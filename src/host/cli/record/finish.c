@@ -22,6 +22,7 @@ static int explain_held(struct err *err)
 static int judge_records(const struct visit *self, const struct recorder_outcome *outcome,
 			 struct err *err)
 {
+	warn_never_seen(self);
 	warn_work_left(&outcome->totals.left);
 	warn_queues(&outcome->totals.queues);
 	warn_drops(&outcome->totals.collected);

@@ -135,7 +135,9 @@ void print_attached(const struct visit *self)
 	      self->launched ? "until it ends" : "Enter or Ctrl-C stops");
 }
 
-void warn_absent(const struct visit *self, const struct tracing *tracing)
+/* What a program that was started is to load is looked for before it begins: whether it had
+ * something is known when it has ended.  A reason is known at once. */
+void warn_absent(struct visit *self, const struct tracing *tracing)
 {
 	uint32_t absent = tracing_absent(tracing);
 	char where[32] = "this process";
@@ -145,6 +147,9 @@ void warn_absent(const struct visit *self, const struct tracing *tracing)
 	for (unsigned i = 0; i < DOMAINS; i++) {
 		const char *why = tracing_note(tracing, i);
 
+		if (absent & 1u << i && self->launched && !why)
+			continue;
+		self->domains_seen |= 1u << i;
 		if (absent & 1u << i)
 			print(stderr, "warning: nothing to trace for %s in %s%s%s\n",
 			      domain_name(i), where, why ? ": " : "", why ? why : "");
@@ -152,6 +157,16 @@ void warn_absent(const struct visit *self, const struct tracing *tracing)
 			print(stderr, "warning: not all of %s is traced: %s\n", domain_name(i),
 			      why);
 	}
+}
+
+void warn_never_seen(const struct visit *self)
+{
+	uint32_t looked_for = self->domains & ~DOMAINS_BPF;
+
+	for (unsigned i = 0; self->launched && i < DOMAINS; i++)
+		if (looked_for & ~self->domains_seen & 1u << i)
+			print(stderr, "warning: nothing to trace for %s in the program%s\n",
+			      domain_name(i), descendants_text(self));
 }
 
 void tell_joined(const struct visit *self, const struct tracing *tracing)

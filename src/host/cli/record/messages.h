@@ -7,7 +7,9 @@
 
 void print_attached(const struct visit *visit);
 /* What was asked for and is not there, or not all of it. */
-void warn_absent(const struct visit *visit, const struct tracing *tracing);
+void warn_absent(struct visit *visit, const struct tracing *tracing);
+/* What none of the programs that were started had. */
+void warn_never_seen(const struct visit *visit);
 /* For programs: one of several is traced from now on. */
 void tell_joined(const struct visit *visit, const struct tracing *tracing);
 /* One of the family is not traced. */

@@ -94,7 +94,7 @@ bool visit_has_family(const struct visit *self)
 /* Of descendants it is what they are. */
 static void visit_joined(void *context, const struct tracing *tracing)
 {
-	const struct visit *self = context;
+	struct visit *self = context;
 
 	tell_joined(self, tracing);
 	for (size_t i = 0; i < self->pid_count; i++)
@@ -122,6 +122,8 @@ static void visit_ended(void *context, const struct tracing *tracing)
 	struct visit *self = context;
 
 	self->domains_held |= tracing_held(tracing);
+	/* What a program has that was not followed is not known. */
+	self->domains_seen |= tracing_unfollowed(tracing) ? UINT32_MAX : ~tracing_absent(tracing);
 	warn_unfollowed(tracing);
 	warn_notes(tracing);
 }

@@ -46,6 +46,7 @@ struct visit {
 	bool loads_agent;      /* for some of the traces */
 	uint32_t domains;      /* that are traced */
 	uint32_t domains_held; /* of those: another profiler has what they need */
+	uint32_t domains_seen; /* of those: there was something to trace, or it was told why not */
 };
 
 /* What a recording came to. */

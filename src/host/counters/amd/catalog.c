@@ -285,13 +285,24 @@ static void maker_done(struct catalog_maker *self)
 	amd_counters_done(&self->definitions);
 }
 
-int counter_catalog_make(const char *folder, void **ret, size_t *ret_size, struct err *err)
+static int definitions_load(struct amd_counters *ret, const struct catalog_origin *origin,
+			    struct err *err)
+{
+	int r = origin->is_text_all ? 0 : amd_counters_load(ret, origin->folder, err);
+
+	return r || !origin->text
+		       ? r
+		       : amd_counters_parse_tool(ret, origin->text, origin->text_size, err);
+}
+
+int counter_catalog_make(const struct catalog_origin *origin, void **ret, size_t *ret_size,
+			 struct err *err)
 {
 	struct catalog_maker self = { .failure = 0 };
 	int r = counter_devices_read(&self.devices, err);
 
 	if (!r)
-		r = amd_counters_load(&self.definitions, folder, err);
+		r = definitions_load(&self.definitions, origin, err);
 	if (!r) {
 		for (size_t i = 0; i < self.devices.count; i++)
 			device_put(&self, i);

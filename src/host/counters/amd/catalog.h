@@ -6,7 +6,15 @@
 
 #include "host/counters/amd/definitions.h"
 
-/* In memory that the caller frees.  `folder`: of the definitions; NULL: as installed.  A definition
- * that makes no sense is listed, and cannot be collected. */
-int counter_catalog_make(const char *folder, void **ret, size_t *ret_size,
+/* Where definitions come from. */
+struct catalog_origin {
+	const char *folder; /* NULL: as installed */
+	const char *text;   /* what a tool has brought, after them; NULL: nothing */
+	size_t text_size;
+	bool is_text_all; /* instead of them */
+};
+
+/* In memory that the caller frees.  A definition that makes no sense is listed, and cannot be
+ * collected. */
+int counter_catalog_make(const struct catalog_origin *origin, void **ret, size_t *ret_size,
 			 struct err *err) MUST_CHECK;

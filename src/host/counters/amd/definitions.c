@@ -66,6 +66,8 @@ int amd_counters_add(struct amd_counters *counters, const struct amd_counter *co
 	kept.expression = text_keep(counters, counter->expression, &is_whole);
 	if (!is_whole)
 		return -ENOMEM;
+	if (counters->is_limited && !counters->more--)
+		return -E2BIG;
 	/* Only a second file can have it again: the first one is not searched, line for line. */
 	there = counters->path[0] ? counter_find(counters, kept.architecture, kept.name) : NULL;
 	if (there) {
@@ -96,6 +98,15 @@ int amd_counters_read(struct amd_counters *counters, const char *path, struct er
 	if (!r)
 		print_into(counters->path, sizeof(counters->path), "%s", path);
 	return r;
+}
+
+/* Each is searched for in those before, and a plan is made of it while a program waits. */
+int amd_counters_parse_tool(struct amd_counters *counters, const char *text, size_t size,
+			    struct err *err)
+{
+	counters->is_limited = true;
+	counters->more = DEFINITIONS_TOOL_MAX;
+	return amd_counters_parse(counters, text, size, "definitions of a tool", err);
 }
 
 /* 0, -ENOENT: there is neither. */

@@ -12,6 +12,7 @@
 /* Files come from whoever can set a variable: their size, and what they make, is limited. */
 #define DEFINITIONS_FILE_MAX ((size_t)8 << 20)
 #define DEFINITIONS_MAX      65536u
+#define DEFINITIONS_TOOL_MAX 16384u
 #define DEFINITION_NAME_MAX  96u
 
 struct amd_counter {
@@ -28,6 +29,8 @@ struct amd_counters {
 	size_t count, room;
 	struct pool texts;
 	uint32_t names; /* so many are different */
+	uint32_t more;  /* so many may come yet, where is_limited */
+	bool is_limited;
 	char path[256]; /* of the file they were read from; "": none */
 };
 
@@ -36,6 +39,10 @@ struct amd_counters {
 int amd_counters_read(struct amd_counters *counters, const char *path, struct err *err) MUST_CHECK;
 int amd_counters_parse(struct amd_counters *counters, const char *text, size_t size,
 		       const char *name, struct err *err) MUST_CHECK;
+
+/* The same, of what a tool has brought: at most DEFINITIONS_TOOL_MAX. */
+int amd_counters_parse_tool(struct amd_counters *counters, const char *text, size_t size,
+			    struct err *err) MUST_CHECK;
 
 /* AMD's file: in `folder`; where that is NULL, where ROCPROFILER_METRICS_PATH says, else where ROCm
  * is installed.  -ENOENT says all of the places. */

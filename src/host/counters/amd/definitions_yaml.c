@@ -174,7 +174,11 @@ static int definition_add(struct definition_reader *self, const yaml_mark_t *mar
 		r = amd_counters_add(self->counters, &counter);
 	}
 	if (r == -E2BIG)
-		return reader_refuse(self, mark, "there are more definitions than 65536", err);
+		return reader_refuse(self, mark,
+				     self->counters->is_limited
+					     ? "a tool has more definitions than 16384"
+					     : "there are more definitions than 65536",
+				     err);
 	return r ? err_set(err, r, "read '%s': no memory", self->file) : 0;
 }
 

@@ -46,14 +46,13 @@ static int64_t depth_after(const struct regions *self, int64_t depth, int change
 }
 
 /* Calls of other threads may have come in between: what follows is counted again. */
-static void count_from(const struct regions *self, struct process_regions *process, size_t at,
-		       int change)
+static void count_from(const struct regions *self, struct process_regions *process, size_t at)
 {
-	int64_t before = at ? process->changes[at - 1].depth : 0;
+	int64_t depth = at ? process->changes[at - 1].depth : 0;
 
-	process->changes[at].depth = depth_after(self, before, change);
-	for (size_t i = at + 1; self->options.is_counted && i < process->count; i++)
-		process->changes[i].depth = MAX(process->changes[i].depth + change, (int64_t)0);
+	for (size_t i = at; i < process->count; i++)
+		depth = process->changes[i].depth =
+			depth_after(self, depth, process->changes[i].change);
 }
 
 int regions_take(struct regions *self, const struct call *call)
@@ -68,12 +67,12 @@ int regions_take(struct regions *self, const struct call *call)
 	process = &self->processes[call->process->number];
 	if (make_room(&process->changes, process->count, &process->room, sizeof(added)))
 		return -ENOMEM;
-	added.time_ns = change > 0 ? call->end_ns : call->begin_ns;
+	added = (struct region_change){ change > 0 ? call->end_ns : call->begin_ns, change, 0 };
 	for (at = process->count; at && process->changes[at - 1].time_ns > added.time_ns; at--)
 		process->changes[at] = process->changes[at - 1];
 	process->changes[at] = added;
 	process->count++;
-	count_from(self, process, at, change);
+	count_from(self, process, at);
 	return 0;
 }
 

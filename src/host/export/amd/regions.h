@@ -15,6 +15,7 @@ struct region_options {
 /* From then on. */
 struct region_change {
 	uint64_t time_ns;
+	int change;    /* 1 resumes, -1 pauses */
 	int64_t depth; /* wanted while it is above 0 */
 };
 

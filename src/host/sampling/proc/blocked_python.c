@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define UNKNOWN_THREADS                                                                          \
-	"this Python does not tell its threads apart (3.10 and before): its functions are seen " \
-	"by sampler bpf only"
+#define UNKNOWN_THREADS                                                                        \
+	"neither this Python (3.10 or before) nor its C library tells its threads apart: its " \
+	"functions are seen by sampler bpf only"
 #define UNSEEN_LANGUAGE "%s functions are not seen, native frames only"
 
 struct blocked_python *blocked_python_open(const struct space *space, char *limits, size_t room)

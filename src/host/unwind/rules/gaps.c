@@ -28,10 +28,9 @@ static uint64_t end_of(const struct frames *frames, const struct frame_entry *en
 }
 
 /* Of the first `count` entries, which ascend. */
-static int add_gaps_of(struct frames *frames, size_t count, const Elf64_Phdr *segment,
+static int add_gaps_of(struct frames *frames, size_t count, uint64_t start, uint64_t end,
 		       unsigned step)
 {
-	uint64_t start = segment->p_vaddr, end = start + segment->p_filesz;
 	int r = 0;
 
 	for (size_t i = 0; !r && i < count; i++) {
@@ -55,11 +54,11 @@ int gaps_add(struct frames *frames, const struct object *object, unsigned step)
 
 	for (unsigned i = 0; !r && i < object->segment_count; i++) {
 		const Elf64_Phdr *segment = &object->segments[i];
+		uint64_t start, end;
 
-		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X &&
-		    segment->p_filesz <= IMAGE_PART_MAX &&
-		    segment->p_filesz <= UINT64_MAX - step - segment->p_vaddr)
-			r = add_gaps_of(frames, count, segment, step);
+		if (segment->p_filesz <= IMAGE_PART_MAX &&
+		    object_code_of(object, segment, &start, &end) && end <= UINT64_MAX - step)
+			r = add_gaps_of(frames, count, start, end, step);
 	}
 	frames_sort(frames);
 	return r;

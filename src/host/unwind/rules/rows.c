@@ -158,6 +158,7 @@ static bool read_rules(const struct rows *rows, const struct rules *rules,
 		return false;
 	ret->is_kept = rules->is_kept &&
 		       (ret->base >= UNWIND_BASE_REGISTER || ret->ra_saved == UNWIND_SAVED_IN);
+	ret->is_low = rules->is_low;
 	return !rows->machine->is_ra_pushed || ret->ra_saved == UNWIND_SAVED_IN ||
 	       (ret->ra_saved == UNWIND_SAVED_AT_CFA && ret->ra_offset == -WORD);
 }
@@ -207,8 +208,8 @@ static bool make_short(const struct rows *rows, const struct unwind_special *fro
 		       struct unwind_row *ret)
 {
 	if (from->base > UNWIND_BASE_FP || from->ra_saved == UNWIND_SAVED_IN ||
-	    from->is_dereferenced || from->addition || !is_word(from->offset, 0, UINT16_MAX) ||
-	    from->fp_saved == UNWIND_SAVED_AT_BASE ||
+	    from->is_dereferenced || from->is_low || from->addition ||
+	    !is_word(from->offset, 0, UINT16_MAX) || from->fp_saved == UNWIND_SAVED_AT_BASE ||
 	    (from->fp_saved && !is_word(from->fp_offset, INT8_MIN + 1, INT8_MAX)))
 		return false;
 	*ret = (struct unwind_row){

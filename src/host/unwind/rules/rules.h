@@ -47,6 +47,7 @@ struct rules {
 	struct rule cfa, fp, ra;
 	struct rule thrown; /* the register that is handed to an exception's handler */
 	bool is_kept;       /* whom it has called leaves the CFA's register alone, or ra's */
+	bool is_low;        /* the CFA may be higher */
 };
 
 struct rules_listener {

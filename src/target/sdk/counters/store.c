@@ -6,6 +6,7 @@
 #include "shared/arch/syscall.h"
 #include "target/runtime/patience.h"
 #include "target/sdk/counters/configs.h"
+#include "target/sdk/counters/definitions.h"
 #include "target/sdk/counters/info.h"
 #include "target/sdk/devices/agents.h"
 
@@ -27,15 +28,35 @@ static struct {
 } catalogs[CATALOGS_MAX];
 static unsigned catalog_count;
 static const struct catalog *current;
-static uint32_t is_taken;
+static uint32_t is_taken, were_told;
 static char *chunks[CHUNKS_MAX];
 static unsigned chunk_count;
 static size_t chunk_used;
 
 const struct catalog *counters_catalog(void)
 {
-	/* Acquire: pairs with catalog_take(). */
-	return __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+	/* Sequentially consistent, as in counters_hide(): either it is not hidden, or not seen. */
+	if (__atomic_load_n(&current, __ATOMIC_SEQ_CST))
+		__atomic_store_n(&were_told, 1, __ATOMIC_SEQ_CST);
+	return __atomic_load_n(&current, __ATOMIC_SEQ_CST);
+}
+
+bool counters_are_hidden(void)
+{
+	return !__atomic_load_n(&current, __ATOMIC_RELAXED);
+}
+
+bool counters_hide(void)
+{
+	const struct catalog *before = current;
+
+	if (__atomic_load_n(&were_told, __ATOMIC_SEQ_CST))
+		return false;
+	__atomic_store_n(&current, NULL, __ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&were_told, __ATOMIC_SEQ_CST))
+		return true;
+	__atomic_store_n(&current, before, __ATOMIC_SEQ_CST);
+	return false;
 }
 
 /* The same one again: what tools hold of it is enough. */
@@ -113,9 +134,21 @@ int counters_learn(int fd, uint64_t size)
 	return r == -EEXIST ? 0 : r;
 }
 
+/* What is told stays: a thread of a tool may still read. */
+void counters_release(void)
+{
+	if (!counters_enter())
+		return;
+	__atomic_store_n(&were_told, 0, __ATOMIC_SEQ_CST);
+	definitions_forget();
+	counters_leave();
+}
+
 void counters_close(void)
 {
 	__atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
+	were_told = 0;
+	definitions_forget();
 	configs_forget();
 	info_forget();
 	for (unsigned i = 0; i < catalog_count; i++) {

@@ -12,11 +12,16 @@
 /* On the control thread: the host's memory, of that size.  0 or -errno, -EBUSY where a tool's
  * thread does not leave its turn.  What tools hold of an earlier one stays. */
 int counters_learn(int fd, uint64_t size);
+/* All tools were finalized: none has ids, and the next may bring other definitions. */
+void counters_release(void);
 /* No tool is left: gives all memory back. */
 void counters_close(void);
 
-/* NULL: the host has told none. */
+/* For tools.  NULL: the host has told none. */
 const struct catalog *counters_catalog(void);
+/* Until the host tells one again; in one's turn.  False: a tool has seen it, and may have ids. */
+bool counters_hide(void);
+bool counters_are_hidden(void);
 /* By the SDK's handle of an agent; NULL: it has no counters. */
 const struct catalog_device *counters_device(const struct catalog *catalog,
 					     struct sdk_handle agent);

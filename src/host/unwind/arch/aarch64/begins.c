@@ -67,12 +67,14 @@ static void add_calls(struct code_begins *begins, const struct object_part *code
 static void add_calls_of_all(struct code_begins *begins, const struct object *object)
 {
 	for (unsigned i = 0; i < object->segment_count; i++) {
-		const Elf64_Phdr *segment = &object->segments[i];
+		uint64_t first, end;
 		struct object_part part;
 
-		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X &&
-		    !object_at(object, segment->p_vaddr, &part))
-			add_calls(begins, &part);
+		if (!object_code_of(object, &object->segments[i], &first, &end) ||
+		    object_at(object, first, &part))
+			continue;
+		part.size = MIN(part.size, end - first);
+		add_calls(begins, &part);
 	}
 }
 

@@ -296,6 +296,14 @@ static struct rule return_rule(const struct follow *follow, uint32_t number, boo
 	return rule;
 }
 
+/* sp was moved by a number that the program has computed, and nothing else has changed: V8 makes
+ * room for arguments so (CallFunction), and takes them away before it returns. */
+static bool has_only_lost_sp(const struct frame_state *state)
+{
+	return state->is_sp_lost && state->fp == HELD_CALLER && state->lr == HELD_CALLER &&
+	       state->fp_saved == NOT_SAVED && state->lr_saved == NOT_SAVED;
+}
+
 struct rules follow_rules(const struct follow *follow, uint32_t number)
 {
 	const struct frame_state *state = &follow->states[number];
@@ -314,6 +322,9 @@ struct rules follow_rules(const struct follow *follow, uint32_t number)
 		rules.cfa = (struct rule){ RULE_AT, REGISTER_FP, -(int64_t)state->fp_at };
 	else if (!state->is_sp_lost)
 		rules.cfa = (struct rule){ RULE_AT, REGISTER_SP, -(int64_t)state->sp_at };
+	rules.is_low = rules.cfa.kind == RULE_OTHER && has_only_lost_sp(state);
+	if (rules.is_low)
+		rules.cfa = (struct rule){ RULE_AT, REGISTER_SP, 0 };
 	return rules;
 }
 

@@ -49,6 +49,7 @@ typedef void register_function(on_activity_function *function);
 static register_function *registered; /* with which we are; NULL: with none */
 static uint64_t registered_beside;    /* data of the same library */
 static bool is_asking[LAUNCH_KINDS];
+static uint64_t began;      /* asking, in ticks */
 static int64_t outstanding; /* questions that were answered yes, less reports and what failed */
 
 /* Pointers and pairs as small numbers, from 1 on; 0 when there are too many at once.  What is
@@ -244,9 +245,15 @@ static struct launch_report read_report(struct writer *writer, const struct acti
 	return report;
 }
 
+/* Those of a graph do not, nor what a session before has asked for and HIP reports to this one. */
+static bool is_answer(const struct activity *activity, const struct done *done)
+{
+	return activity->kind != KIND_GRAPH && done->report.latest >= began;
+}
+
 static void write_done(struct writer *writer, const struct activity *activity, struct done *done)
 {
-	if (activity->kind == KIND_GRAPH || !launches_take(&done->report, &done->launch))
+	if (!is_answer(activity, done) || !launches_take(&done->report, &done->launch))
 		done->launch = (struct launch){ 0 };
 	done->queue = number_of(&queues, (done->report.queue & ~SPARED) + 1);
 	done->stream = done->launch.stream ? number_of(&streams, done->launch.stream) : 0;
@@ -257,7 +264,8 @@ static void write_done(struct writer *writer, const struct activity *activity, s
 		write_copy(writer, activity, done);
 }
 
-static void write_report(const struct activity *activity, enum launch_kind kind)
+/* Whether it answers a question, as far as that is known. */
+static bool write_report(const struct activity *activity, enum launch_kind kind)
 {
 	writer_seal seal;
 	struct writer *writer;
@@ -266,12 +274,12 @@ static void write_report(const struct activity *activity, enum launch_kind kind)
 
 	if (!clock_may_be_read()) {
 		writer_lose();
-		return;
+		return activity->kind != KIND_GRAPH;
 	}
 	writer = writer_begin(&seal);
 	if (!writer) {
 		launches_miss();
-		return;
+		return activity->kind != KIND_GRAPH;
 	}
 	now = clock_recent(&writer->clock);
 	done.begin = clock_ticks_at(&now, activity->begin_ns);
@@ -280,6 +288,7 @@ static void write_report(const struct activity *activity, enum launch_kind kind)
 	done.report.latest = clock_ticks_at(&now, activity->begin_ns + SLACK_NS);
 	write_done(writer, activity, &done);
 	writer_end(writer, &seal);
+	return is_answer(activity, &done);
 }
 
 static int on_activity(uint32_t domain, uint32_t command, void *data)
@@ -292,9 +301,8 @@ static int on_activity(uint32_t domain, uint32_t command, void *data)
 		return activity_answer(command);
 	if ((uint64_t)data < LOWEST_ADDRESS || command >= LAUNCH_KINDS)
 		return WANTED;
-	write_report(activity, (enum launch_kind)command);
 	/* When its question is no more: see activity_ask(). */
-	if (activity->kind != KIND_GRAPH)
+	if (write_report(activity, (enum launch_kind)command))
 		__atomic_fetch_sub(&outstanding, 1, __ATOMIC_SEQ_CST);
 	return WANTED;
 }
@@ -321,6 +329,7 @@ uint32_t activity_begin(const uint64_t *slots, const struct slot_list *names, bo
 	launch_shapes_prepare(names);
 	if (launches_open())
 		return 0;
+	began = clock_ticks();
 	outstanding = 0;
 	queues = streams = (struct numbers){ 0 };
 	is_asking[LAUNCH_KERNEL] = kernels;

@@ -56,6 +56,7 @@ void pool_forget_names(struct launch_pool *pool)
 static void make_empty(struct launch_pool *pool)
 {
 	pool->source_count = 0;
+	__atomic_store_n(&pool->waiting, 0, __ATOMIC_RELAXED);
 	pool->has_graphs = false;
 	pool->free = NOBODY;
 	pool->used = 1;
@@ -222,9 +223,16 @@ void pool_close(void)
 	pool_unlock(pool, &seal);
 }
 
-static bool is_idle(const struct source *source)
+bool source_is_idle(const struct source *source)
 {
 	return !source->oldest[LAUNCH_KERNEL] && !source->oldest[LAUNCH_COPY];
+}
+
+bool pool_is_empty(void)
+{
+	const struct launch_pool *pool = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+
+	return !pool || !__atomic_load_n(&pool->waiting, __ATOMIC_RELAXED);
 }
 
 /* A new one, or the one that nobody has asked from for the longest time. */
@@ -237,7 +245,7 @@ static struct source *take_source(struct launch_pool *pool)
 	for (uint32_t i = 0; i < STREAMS_MAX; i++) {
 		struct source *source = &pool->sources[i];
 
-		if (is_idle(source) && (!best || source->last < best->last))
+		if (source_is_idle(source) && (!best || source->last < best->last))
 			best = source;
 	}
 	return best;
@@ -273,7 +281,7 @@ bool pool_append(struct launch_pool *pool, struct source *source, enum launch_ki
 {
 	uint32_t slot = take_slot(pool), before;
 
-	if (is_idle(source))
+	if (source_is_idle(source))
 		source->is_doubtful = false;
 	/* Never reported, it seems: the oldest makes room. */
 	if (slot == NOBODY && source->oldest[kind]) {
@@ -291,6 +299,7 @@ bool pool_append(struct launch_pool *pool, struct source *source, enum launch_ki
 	else
 		source->oldest[kind] = slot;
 	source->newest[kind] = slot;
+	__atomic_store_n(&pool->waiting, pool->waiting + 1, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -309,4 +318,5 @@ void pool_drop(struct launch_pool *pool, struct source *source, enum launch_kind
 		source->newest[kind] = gone->older;
 	gone->newer = pool->free;
 	pool->free = slot;
+	__atomic_store_n(&pool->waiting, pool->waiting - 1, __ATOMIC_RELAXED);
 }

@@ -40,6 +40,7 @@ struct launch_pool {
 	uint16_t name_age; /* names of functions that were learned before are forgotten */
 	uint32_t free;     /* linked by newer */
 	uint32_t used;
+	uint32_t waiting; /* questions; read without the lock, too */
 	struct source sources[STREAMS_MAX];
 	struct kernel kernels[KERNELS_MAX];
 	struct question items[POOL_MAX]; /* 0 is nobody */
@@ -57,6 +58,12 @@ typedef volatile uint64_t pool_seal;
  * was left half done by a thread that is no more is never seen. */
 struct launch_pool *pool_lock(pool_seal *seal);
 void pool_unlock(struct launch_pool *pool, pool_seal *seal);
+
+/* No question waits for its report, as it seems. */
+bool pool_is_empty(void);
+
+/* None of its questions does. */
+bool source_is_idle(const struct source *source);
 
 /* Functions may have other names from now on. */
 void pool_forget_names(struct launch_pool *pool);

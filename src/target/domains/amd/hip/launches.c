@@ -143,20 +143,27 @@ static uint32_t find_fitting(struct launch_pool *pool, const struct source *sour
 struct choice {
 	struct source *source;
 	uint32_t slot;
-	unsigned count; /* of sources that would fit */
+	unsigned count;   /* of sources that would fit */
+	bool is_doubtful; /* answered questions may be left, and others be gone */
 };
+
+static bool may_be_wrong(const struct source *source)
+{
+	return source->is_doubtful && !source_is_idle(source);
+}
 
 static struct choice launch_choose(struct launch_pool *pool, const struct launch_report *report)
 {
 	uint64_t queue = queue_key(report);
 	const struct source *owner = find_owner(pool, queue);
-	struct choice best = { NULL, NOBODY, 0 };
+	struct choice best = { NULL, NOBODY, 0, false };
 
 	for (uint32_t i = 0; i < pool->source_count; i++) {
 		struct source *source = &pool->sources[i];
 		uint32_t slot =
 			may_have(source, owner, queue) ? find_fitting(pool, source, report) : 0;
 
+		best.is_doubtful |= may_be_wrong(source);
 		best.count += slot != NOBODY;
 		if (slot &&
 		    (!best.source || pool->items[slot].number < pool->items[best.slot].number)) {
@@ -167,8 +174,8 @@ static struct choice launch_choose(struct launch_pool *pool, const struct launch
 	return best;
 }
 
-/* Several streams fit, and of none is it known: which of their questions is answered cannot be said
- * before they have none left. */
+/* Several sources fit: which of their questions is answered cannot be said before they have none
+ * left. */
 static void sources_doubt(struct launch_pool *pool, const struct launch_report *report)
 {
 	uint64_t queue = queue_key(report);
@@ -177,15 +184,20 @@ static void sources_doubt(struct launch_pool *pool, const struct launch_report *
 	for (uint32_t i = 0; i < pool->source_count; i++) {
 		struct source *source = &pool->sources[i];
 
-		if (!source->queue && may_have(source, owner, queue) &&
-		    find_fitting(pool, source, report))
+		if (may_have(source, owner, queue) && find_fitting(pool, source, report))
 			source->is_doubtful = true;
 	}
 }
 
-/* Each report has its question.  Where no source of its queue has one, a source was taken for one
- * of another queue. */
-static void sources_distrust(struct launch_pool *pool, const struct launch_report *report)
+/* Only its own reports come from the queue of a stream. */
+static bool is_certain(const struct source *source)
+{
+	return is_of_stream(source) && source->queue && !source->is_doubtful;
+}
+
+/* Doubts all whose oldest question fits, and drops the oldest of these. */
+static bool sources_distrust(struct launch_pool *pool, const struct launch_report *report,
+			     bool are_certain)
 {
 	struct source *oldest = NULL;
 
@@ -193,7 +205,8 @@ static void sources_distrust(struct launch_pool *pool, const struct launch_repor
 		struct source *source = &pool->sources[i];
 		uint32_t slot = source->oldest[report->kind];
 
-		if (!slot || !launch_fits(pool, report, &pool->items[slot].launch))
+		if (!slot || is_certain(source) != are_certain ||
+		    !launch_fits(pool, report, &pool->items[slot].launch))
 			continue;
 		source->queue = 0;
 		source->is_doubtful = true;
@@ -203,6 +216,18 @@ static void sources_distrust(struct launch_pool *pool, const struct launch_repor
 	}
 	if (oldest)
 		pool_drop(pool, oldest, report->kind, oldest->oldest[report->kind]);
+	return oldest != NULL;
+}
+
+/* Each report has its question.  Where no source of its queue has one, a source was taken for one
+ * of another queue; where none has one, which of them is too many is not known. */
+static void report_surprises(struct launch_pool *pool, const struct launch_report *report)
+{
+	for (uint32_t i = 0; i < pool->source_count; i++)
+		if (pool->sources[i].queue == queue_key(report))
+			pool->sources[i].is_doubtful = true;
+	if (!sources_distrust(pool, report, false) && !sources_distrust(pool, report, true))
+		launches_miss();
 }
 
 static void source_learn(struct launch_pool *pool, const struct choice *choice,
@@ -216,9 +241,13 @@ static void source_learn(struct launch_pool *pool, const struct choice *choice,
 		*name = report->what;
 }
 
+/* Where a doubtful source keeps a question too many, another has lost one, whose report is taken
+ * for that of whoever shares its queue. */
 static bool is_sure(const struct choice *choice)
 {
-	return choice->source->queue || (choice->count == 1 && !choice->source->is_doubtful);
+	if (choice->is_doubtful)
+		return is_certain(choice->source);
+	return choice->source->queue || choice->count == 1;
 }
 
 static void launch_take(struct launch_pool *pool, const struct choice *choice,
@@ -250,7 +279,7 @@ bool launches_take(const struct launch_report *report, struct launch *ret)
 		*ret = pool->items[choice.slot].launch;
 		launch_take(pool, &choice, report->kind);
 	} else if (!pool->has_graphs) {
-		sources_distrust(pool, report);
+		report_surprises(pool, report);
 	}
 	pool_unlock(pool, &seal);
 	return is_found;
@@ -266,7 +295,7 @@ static void drop_older(struct launch_pool *pool, struct source *source, enum lau
 void launches_settle(uint64_t since, uint32_t known)
 {
 	pool_seal seal;
-	struct launch_pool *pool = is_settled() ? NULL : pool_lock(&seal);
+	struct launch_pool *pool = is_settled() && pool_is_empty() ? NULL : pool_lock(&seal);
 
 	if (!pool)
 		return;

@@ -6,8 +6,11 @@
  * stream has is learned from a report that fits the questions of one stream only, and then kept: a
  * stream has a queue of its own, all threads share that of the default stream.  So a report belongs
  * to the oldest question that is of its queue, and that it fits: a copy by its size and direction,
- * a kernel by its name, once it is known which name a function has.  Where several would do, none
- * is named.
+ * a kernel by its name, once it is known which name a function has.
+ *
+ * Where several would do, none is named: one of their questions is dropped, and which of them is
+ * left though it was answered is not known.  Those that would have done are in doubt for as long as
+ * they have questions, and with them all that share a queue with others.
  */
 #pragma once
 
@@ -58,8 +61,9 @@ bool launches_take(const struct launch_report *report, struct launch *ret);
 /*
  * A question or a report that could not get at the others leaves a question too many or too few,
  * and from then on each report might be taken for its neighbour's: no cause is sure any more until
- * all is settled.  That can be done whenever a question comes and all before it were reported:
- * those that were asked before `since` are of no use then.  `misses`: how many there were then.
+ * all is settled.  So does a report that none of the questions fits.  That can be done whenever a
+ * question comes and all before it were reported: those that were asked before `since` are of no
+ * use then, and are dropped in any case.  `misses`: how many there were then.
  */
 uint32_t launches_misses(void);
 void launches_miss(void);

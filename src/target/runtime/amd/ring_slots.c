@@ -3,10 +3,20 @@
  */
 #include "target/runtime/amd/ring_slots.h"
 
+#include "target/runtime/patience.h"
+
 #include <string.h>
 
 #define TRIES         4u
+#define GLANCE_NS     20000u
+#define LIMIT_NS      2000000000ull
 #define VENDOR_HEADER (1u << 8 | 2u << 9 | 2u << 11) /* barrier; fences of the system */
+
+/* Of a queue with packets of ours that the device has not read. */
+static bool has_ours(const struct hsa_ring *ring, uint64_t read)
+{
+	return ring->counted_last && (int64_t)(ring->counted_last - read) >= 0;
+}
 
 static bool has_room(const struct ring_calls *calls, const struct hsa_ring *ring, uint64_t write)
 {
@@ -16,7 +26,7 @@ static bool has_room(const struct ring_calls *calls, const struct hsa_ring *ring
 		return true;
 	/* Packets of ours may be what fills it: they must not wait for a doorbell that the program
 	 * rings when there is room. */
-	if (ring->counted_last && ring->counted_last >= read)
+	if (has_ours(ring, read))
 		calls->ring(ring->doorbell, (int64_t)write - 1);
 	return false;
 }
@@ -39,6 +49,30 @@ bool slots_reserve(const struct ring_calls *calls, const struct hsa_ring *ring, 
 		return true;
 	}
 	return false;
+}
+
+void slots_await(const struct ring_calls *calls, const struct hsa_ring *ring, uint64_t last)
+{
+	uint64_t read = calls->load_read(ring->queue);
+	struct patience patience = { 0, 0 };
+
+	if ((int64_t)(last - read) < (int64_t)ring->size || !has_ours(ring, read))
+		return;
+	calls->ring(ring->doorbell, (int64_t)ring->counted_last);
+	do
+		read = calls->load_read(ring->queue);
+	while ((int64_t)(last - read) >= (int64_t)ring->size && has_ours(ring, read) &&
+	       patience_pause(&patience, GLANCE_NS, LIMIT_NS));
+}
+
+void slots_note(uint64_t *counted_last, uint64_t last)
+{
+	uint64_t before = __atomic_load_n(counted_last, __ATOMIC_RELAXED);
+
+	while ((int64_t)(last - before) > 0 &&
+	       !__atomic_compare_exchange_n(counted_last, &before, last, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED))
+		;
 }
 
 static void packet_put(struct hsa_packet *into, const struct hsa_packet *packet, uint16_t header,

@@ -17,7 +17,8 @@ struct ring_calls {
 	void (*ring)(uint64_t doorbell, int64_t value);
 };
 
-/* As long as the program uses it. */
+/* In a call of the program's that uses it: the handle is that call's.  Several handles may be of
+ * one ring, and each may be gone before the ring is. */
 struct hsa_ring {
 	const struct hsa_queue *queue;
 	uint64_t base, size, doorbell;
@@ -32,6 +33,12 @@ void slot_put(const struct hsa_queue *queue, uint64_t index, const struct hsa_pa
 bool slots_have_room(const struct ring_calls *calls, const struct hsa_ring *ring);
 /* In one step, and only where it does: so nobody ever waits for room that we took. */
 bool slots_reserve(const struct ring_calls *calls, const struct hsa_ring *ring, uint64_t *ret);
+/* The program has taken room up to `last` itself.  One that keeps count of its own packets does not
+ * look whether the ring is full: where it is, by packets of ours, it is rung for them, and the
+ * device is waited for, for a while. */
+void slots_await(const struct ring_calls *calls, const struct hsa_ring *ring, uint64_t last);
+/* The last packet of ours, of any thread's. */
+void slots_note(uint64_t *counted_last, uint64_t last);
 /* From now on those of ours are the device's; the signal is that of the read. */
 void slots_fill(const struct hsa_ring *ring, uint64_t first, const struct pmc_packets *packets,
 		uint64_t signal);

@@ -67,6 +67,18 @@ static void plain_note(struct known_queue *known, struct counting_device *device
 		__atomic_fetch_add(&device->plain_open, 1, __ATOMIC_RELAXED);
 }
 
+static struct ring_calls ring_calls_now(void)
+{
+	return (struct ring_calls){ hsa_calls.load_read, hsa_calls.load_write, hsa_calls.cas_write,
+				    hsa_calls.ring };
+}
+
+static struct hsa_ring ring_of(const struct hsa_queue *queue, const struct known_queue *known)
+{
+	return (struct hsa_ring){ queue, known->base, known->size, known->doorbell,
+				  __atomic_load_n(&known->counted_last, __ATOMIC_RELAXED) };
+}
+
 void counters_skip(const struct hsa_queue *queue, uint64_t index, enum counter_skip why)
 {
 	struct known_queue *known = hsa_queue_of(queue->doorbell);
@@ -76,6 +88,19 @@ void counters_skip(const struct hsa_queue *queue, uint64_t index, enum counter_s
 		return;
 	__atomic_fetch_add(&skipped[why], 1, __ATOMIC_RELAXED);
 	plain_note(known, device, index);
+}
+
+void counters_await_room(const struct hsa_queue *queue, uint64_t index)
+{
+	const struct known_queue *known = hsa_queue_of(queue->doorbell);
+	struct ring_calls calls = ring_calls_now();
+	struct hsa_ring ring;
+
+	if (!known)
+		return;
+	ring = ring_of(queue, known);
+	if (ring.counted_last)
+		slots_await(&calls, &ring, index);
 }
 
 void counters_queue_came(const struct hsa_queue *queue, uint64_t next)
@@ -91,18 +116,6 @@ void counters_queue_came(const struct hsa_queue *queue, uint64_t next)
 	plain_record_write(known, device, begun_at, clock_ticks());
 }
 
-static struct ring_calls ring_calls_now(void)
-{
-	return (struct ring_calls){ hsa_calls.load_read, hsa_calls.load_write, hsa_calls.cas_write,
-				    hsa_calls.ring };
-}
-
-static struct hsa_ring ring_of(const struct known_queue *known)
-{
-	return (struct hsa_ring){ known->queue, known->base, known->size, known->doorbell,
-				  known->counted_last };
-}
-
 static bool packets_reserve(const struct hsa_queue *queue, uint64_t *ret_index)
 {
 	struct known_queue *known = hsa_queue_of(queue->doorbell);
@@ -115,11 +128,11 @@ static bool packets_reserve(const struct hsa_queue *queue, uint64_t *ret_index)
 	if (!device || queue->type != MULTI)
 		return false;
 	/* Room is looked for first: who has none is not to take a set from others. */
-	ring = ring_of(known);
+	ring = ring_of(queue, known);
 	set = slots_have_room(&calls, &ring) ? set_take_free(device) : NULL;
 	if (!set)
 		return false;
-	ring = ring_of(known);
+	ring = ring_of(queue, known);
 	if (!slots_reserve(&calls, &ring, &first)) {
 		set_put_back(set);
 		return false;
@@ -127,7 +140,7 @@ static bool packets_reserve(const struct hsa_queue *queue, uint64_t *ret_index)
 	/* From here to the end of slots_fill() the device may wait for us: memory only. */
 	set_begin(set, known, first);
 	slots_fill(&ring, first, &set->aql.packets, set->signal);
-	__atomic_store_n(&known->counted_last, first + SLOTS_EXTRA, __ATOMIC_RELAXED);
+	slots_note(&known->counted_last, first + SLOTS_EXTRA);
 	*ret_index = first + 1;
 	return true;
 }

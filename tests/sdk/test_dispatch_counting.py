@@ -86,7 +86,6 @@ class DispatchCountingTest(ToolCase):
         self.assertNotIn("0", {words[3] for words in self.log.lines("asked")}, "kernels are known by their numbers")
         self.check_all_is_given_back(work)
 
-
     def test_a_config_that_is_made_when_the_tool_is_asked(self):
         """As AMD's samples have it: what is asked for first goes by uncounted, the others are counted as soon as packets are made."""
         work = self.work()
@@ -136,6 +135,63 @@ class DispatchCountingTest(ToolCase):
             sums.setdefault((int(words[1]), int(words[5]) // 64), []).append(int(words[7]))
         self.assertEqual([(waves, sum(values), len(values)) for (_, waves), values in sums.items()],
                          [(waves, waves, PLACES) for waves in range(1, KERNELS + 1)])
+        self.check_all_is_given_back(work)
+
+    def test_a_buffer_that_is_smaller_than_the_values_of_a_kernel(self):
+        """They come whole, in several deliveries."""
+        work = self.work()
+        attached = self.begin(work, "SDK_BUFFERED=1", "SDK_BUFFER=512")
+        work.ask("solo", KERNELS)
+        self.leave(attached)
+        self.assertEqual(self.log.lines("wrong"), [])
+        self.assertEqual(len(self.log.lines("buffered")), KERNELS * PLACES)
+        self.check_all_is_given_back(work)
+
+    def test_a_thread_that_rings_for_another(self):
+        """A kernel belongs to who has taken room for it."""
+        work = self.work()
+        other = work.ask("cross", 0)[0][1]
+        attached = self.begin(work, "SDK_PUSH=1")
+        for _ in range(5):
+            work.ask("cross", 7)
+        self.leave(attached)
+        self.check_waves(self.records())
+        found = {(words[3], words[1]) for words in self.log.lines("external")}
+        self.assertEqual(found, {(str(64 * 7), str(work.pid)), (str(64 * 8), other)})
+        self.check_all_is_given_back(work)
+
+    def test_a_program_that_keeps_its_ring_full(self):
+        """By its own count, which does not know of packets around its own: none of its kernels is lost, also while limpet leaves."""
+        work = self.work()
+        attached = self.begin(work)
+        work.ask("brim", 300)
+        work.tell("brim", 600)
+        self.leave(attached)
+        work.lines()
+        self.check_waves(self.records())
+        self.assertGreater(len(self.records()), 0)
+        self.check_all_is_given_back(work)
+
+    def test_a_queue_that_the_program_serves(self):
+        """It gets no packet but the program's."""
+        work = self.work()
+        attached = self.begin(work)
+        work.ask("soft", KERNELS)
+        work.ask("solo", KERNELS)
+        self.leave(attached)
+        self.check_waves(self.records())
+        self.assertEqual(len(self.records()), KERNELS)
+        self.check_all_is_given_back(work)
+
+    def test_queues_that_are_lent(self):
+        """Each borrower has a handle of its own, and gives it back while others use the queue."""
+        work = self.work()
+        attached = self.begin(work)
+        for _ in range(3):
+            work.ask("lent", KERNELS)
+        self.leave(attached)
+        self.check_waves(self.records())
+        self.assertGreater(len(self.records()), 2 * KERNELS)
         self.check_all_is_given_back(work)
 
     def test_kernels_that_run_at_the_same_time_are_not_told(self):

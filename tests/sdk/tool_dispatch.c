@@ -6,10 +6,13 @@
  *   SDK_LATE        makes its config when it is first asked, as AMD's samples do
  *   SDK_ODD         wants nothing of every second kernel
  *   SDK_SWITCH      makes a second config, which it takes after the word "switch"
+ *   SDK_BUFFER=N    its buffer has so many bytes, and not 4096
+ *   SDK_PUSH        pushes each thread's number as an external id for it
  *   SDK_SLOW=N      takes so many milliseconds for each record
  */
 #include "sdk_tool.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -117,6 +120,8 @@ static void on_records(dispatch_data_t data, counter_record_t *records, size_t c
 	if (getenv("SDK_SLOW"))
 		usleep(1000 * (useconds_t)atoi(getenv("SDK_SLOW")));
 	show("record", &data.info, records, count, user_data);
+	if (getenv("SDK_PUSH"))
+		log_line("external %lu grid %u", (unsigned long)data.external, data.info.grid[0]);
 }
 
 static void on_buffer(handle_t of, handle_t from, header_t **headers, size_t count, void *data,
@@ -238,6 +243,25 @@ static void *watch(void *data)
 	return NULL;
 }
 
+static size_t buffer_size(void)
+{
+	return getenv("SDK_BUFFER") ? (size_t)atoi(getenv("SDK_BUFFER")) : 4096;
+}
+
+static void push_threads(void)
+{
+	DIR *list = opendir("/proc/self/task");
+	struct dirent *entry;
+
+	while (list && (entry = readdir(list)))
+		if (atoi(entry->d_name))
+			MUST(rocprofiler_push_external_correlation_id(
+				context, (uint64_t)atoi(entry->d_name),
+				(uint64_t)atoi(entry->d_name)));
+	if (list)
+		closedir(list);
+}
+
 static int configure_service(handle_t of)
 {
 	return getenv("SDK_BUFFERED") ? rocprofiler_configure_buffer_dispatch_counting_service(
@@ -254,13 +278,15 @@ static int initialize(void (*finalize)(client_t), void *data)
 	MUST(rocprofiler_query_available_agents(1, take_agents, 312, NULL));
 	MUST(rocprofiler_create_context(&context));
 	MUST(rocprofiler_create_context(&second));
-	MUST(rocprofiler_create_buffer(context, 4096, 2048, POLICY_LOSSLESS, on_buffer, NULL,
-				       &buffer));
+	MUST(rocprofiler_create_buffer(context, buffer_size(), buffer_size() / 2, POLICY_LOSSLESS,
+				       on_buffer, NULL, &buffer));
 	MUST(configure_service(context));
 	MUST(configure_service(second));
 	log_line("again %d", configure_service(context));
 	if (!getenv("SDK_LATE"))
 		make_configs();
+	if (getenv("SDK_PUSH"))
+		push_threads();
 	log_line("started %d", rocprofiler_start_context(context));
 	return 0;
 }

@@ -267,7 +267,7 @@ bool service_enter(struct sdk_frame *frame)
 
 	if (!thread) {
 		__atomic_add_fetch(&agent_page.dropped, 1, __ATOMIC_RELAXED);
-		watch_missed(frame->slot);
+		watch_missed(frame);
 		return false;
 	}
 	if (thread->tools_inside)
@@ -280,7 +280,7 @@ bool service_enter(struct sdk_frame *frame)
 	frame->seen_count = seen_count;
 	frame->watched = watched;
 	frame->asked = 0;
-	frame->kernel = 0;
+	frame->kernel = frame->dispatch = 0;
 	begin_call(frame);
 	if (watched)
 		watch_before(frame);

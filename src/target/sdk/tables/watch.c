@@ -109,10 +109,10 @@ void watch_before(struct sdk_frame *frame)
 		watch->before(frame);
 }
 
-void watch_missed(const struct sdk_slot *slot)
+void watch_missed(const struct sdk_frame *frame)
 {
-	if (slot->watch && watch_at(slot->watch)->is_for_packets)
-		packets_missed();
+	if (frame->slot->watch && watch_at(frame->slot->watch)->is_for_packets)
+		packets_missed(frame);
 }
 
 static void call_after(struct sdk_frame *frame, uint64_t end, bool is_first)

@@ -30,7 +30,7 @@ void watch_returned(struct sdk_frame *frame, uint64_t end);
 void watch_after(struct sdk_frame *frame, uint64_t end);
 
 /* A call goes by unseen: there are too many threads. */
-void watch_missed(const struct sdk_slot *slot);
+void watch_missed(const struct sdk_frame *frame);
 
 /* Which of the list that function is, and one; 0: it is not watched. */
 uint8_t watch_find(const char *name);
@@ -52,4 +52,4 @@ void packets_before_store(struct sdk_frame *frame);
 void packets_before_ring(struct sdk_frame *frame);
 void packets_before_destroy(struct sdk_frame *frame);
 void packets_after_destroy(struct sdk_frame *frame, uint64_t end);
-void packets_missed(void);
+void packets_missed(const struct sdk_frame *frame);

@@ -12,21 +12,24 @@
 #include "target/sdk/counters/device_turn.h"
 #include "target/sdk/counters/dispatch/expected.h"
 #include "target/sdk/counters/dispatch/service.h"
+#include "target/sdk/counters/dispatch/visits.h"
 #include "target/sdk/counters/extents.h"
 #include "target/sdk/delivery.h"
 #include "target/sdk/devices/agents.h"
 #include "target/sdk/status.h"
 #include "target/sdk/tables/intercept.h"
 
-#define TURN_NS    2000000000ull
-#define GLANCE_NS  50000u
-#define THREADS_NS 50000000ull /* for threads that are taking room, or ringing */
-#define MULTI      0u          /* type of a queue */
+#define TURN_NS   2000000000ull
+#define GLANCE_NS 50000u
+#define THREADS_NS                                                                   \
+	2000000000ull /* for threads that are taking room, or ringing: a container's \
+		       * may stand still for long */
+#define MULTI 0u      /* type of a queue */
 
-static uint32_t is_begun; /* what follows is there */
-static uint32_t is_on;    /* room is taken */
-static uint32_t visiting; /* threads of the program's: sets are not given back under them */
-static uint32_t ringing;  /* threads of ours, for queues of the program's */
+static uint32_t is_begun;  /* what follows is there */
+static uint32_t is_on;     /* room is taken */
+static uint32_t ringing;   /* threads of ours, for queues of the program's */
+static uint32_t is_unkept; /* queues of an earlier time are still in the table */
 static uint32_t is_spoiled, is_halted;
 static uint32_t service_life; /* whom it works for */
 static uint32_t life, puts;   /* see device_queues_judge() */
@@ -46,21 +49,17 @@ static bool engine_watches(void)
 	       !device_queues_are_over();
 }
 
-void dispatch_engine_leave(void)
+unsigned dispatch_engine_visit(void)
 {
-	__atomic_fetch_sub(&visiting, 1, __ATOMIC_SEQ_CST);
-}
+	unsigned visit;
 
-bool dispatch_engine_visit(void)
-{
 	if (!dispatch_engine_is_begun())
-		return false;
-	/* Sequential, both: whoever changes something says so before he looks for visits. */
-	__atomic_fetch_add(&visiting, 1, __ATOMIC_SEQ_CST);
+		return 0;
+	visit = visit_begin();
 	if (engine_watches())
-		return true;
-	dispatch_engine_leave();
-	return false;
+		return visit;
+	visit_end(visit);
+	return 0;
 }
 
 const struct hsa_functions *dispatch_engine_hsa(void)
@@ -111,39 +110,57 @@ static bool engine_is_gone(void)
 	return is_gone;
 }
 
-/* The program's own thread, which has asked for room in it. */
-static bool packets_reserve(struct counted_queue *queue, uint64_t *ret_index)
+struct ring_calls dispatch_engine_calls(void)
 {
-	struct ring_calls calls = { hsa.load_read, hsa.load_write, hsa.cas_write,
+	return (struct ring_calls){ hsa.load_read, hsa.load_write, hsa.cas_write,
 				    hsa.signal_store };
+}
+
+/* The order: others know of the set before any of its packets is the device's, which may begin with
+ * it at once, and the counters with it; and of the room before anybody writes there. */
+static void packets_put(struct counted_set *set, struct counted_queue *queue, uint64_t first,
+			const struct launch_origin *origin)
+{
+	/* To the end of slots_fill() the device may wait for us: memory only. */
+	set->service = service_life;
+	counted_queue_note_taken(queue, first + SLOTS_EXTRA);
+	counted_set_begin(set, queue, first, origin);
+	counted_sets_mix(queue->device, queue, set, &hsa);
+	slots_fill(&queue->ring, first, &set->aql.packets, set->signal);
+	slots_note(&queue->ring.counted_last, first + SLOTS_EXTRA);
+}
+
+/* The program's own thread, which has asked for room in it. */
+static bool packets_reserve(struct counted_queue *queue, const struct hsa_queue *handle,
+			    const struct launch_origin *origin, uint64_t *ret_index)
+{
+	struct ring_calls calls = dispatch_engine_calls();
 	struct counted_set *set;
+	struct hsa_ring ring = queue->ring;
 	uint64_t first;
 
+	ring.queue = handle;
 	/* Room is looked for first: who has none is not to take a set from others. */
-	if (!queue->device || queue->ring.queue->type != MULTI ||
-	    !slots_have_room(&calls, &queue->ring))
+	if (!queue->device || handle->type != MULTI || !slots_have_room(&calls, &ring))
 		return false;
 	set = counted_set_take(queue->device);
 	if (!set)
 		return false;
-	if (!slots_reserve(&calls, &queue->ring, &first)) {
+	if (!slots_reserve(&calls, &ring, &first)) {
 		counted_set_put_back(set);
 		return false;
 	}
-	/* From here to the end of slots_fill() the device may wait for us: memory only. */
-	set->service = service_life;
-	counted_set_begin(set, queue, first);
-	slots_fill(&queue->ring, first, &set->aql.packets, set->signal);
-	__atomic_store_n(&queue->ring.counted_last, first + SLOTS_EXTRA, __ATOMIC_RELAXED);
-	counted_sets_mix(queue->device, queue, set, &hsa);
+	packets_put(set, queue, first, origin);
 	*ret_index = first + 1;
 	return true;
 }
 
-bool dispatch_engine_reserve(struct counted_queue *queue, uint64_t *ret_index)
+bool dispatch_engine_reserve(struct counted_queue *queue, const struct hsa_queue *handle,
+			     const struct launch_origin *origin, uint64_t *ret_index)
 {
 	/* Sequential: pairs with engine_stop(). */
-	return __atomic_load_n(&is_on, __ATOMIC_SEQ_CST) && packets_reserve(queue, ret_index);
+	return __atomic_load_n(&is_on, __ATOMIC_SEQ_CST) &&
+	       packets_reserve(queue, handle, origin, ret_index);
 }
 
 void dispatch_engine_note_plain(struct counted_queue *queue, uint64_t last)
@@ -153,26 +170,27 @@ void dispatch_engine_note_plain(struct counted_queue *queue, uint64_t last)
 		counted_queue_note_plain(queue, last, &hsa);
 }
 
-static bool threads_await(const uint32_t *threads)
+bool dispatch_engine_await_visits(void)
+{
+	return visits_await(THREADS_NS);
+}
+
+static void ringing_await(void)
 {
 	struct patience patience = { 0, 0 };
 
-	while (__atomic_load_n(threads, __ATOMIC_SEQ_CST))
-		if (!patience_pause(&patience, GLANCE_NS, THREADS_NS))
-			return false;
-	return true;
+	while (__atomic_load_n(&ringing, __ATOMIC_SEQ_CST) &&
+	       patience_pause(&patience, GLANCE_NS, THREADS_NS))
+		;
 }
 
-bool dispatch_engine_await_visits(void)
+uint64_t dispatch_engine_leave_queue(uint64_t doorbell)
 {
-	return threads_await(&visiting);
-}
+	uint64_t queue_life = counted_queue_forget(doorbell);
 
-void dispatch_engine_leave_queue(uint64_t doorbell)
-{
-	counted_queue_forget(doorbell);
 	/* Sequential: pairs with set_ring(). */
-	(void)threads_await(&ringing);
+	ringing_await();
+	return queue_life;
 }
 
 /* The program may have no reason to ring again.  A queue that is being destroyed is forgotten
@@ -200,7 +218,7 @@ static void engine_stop(void)
 	/* Sequential: pairs with dispatch_engine_reserve(). */
 	if (!__atomic_exchange_n(&is_on, 0, __ATOMIC_SEQ_CST))
 		return;
-	(void)threads_await(&visiting);
+	(void)dispatch_engine_await_visits();
 	if (!dispatch_engine_enter())
 		return;
 	if (intercept_sees_queues(library.entries))
@@ -231,27 +249,40 @@ static void claim_end(void)
 	intercept_update();
 }
 
+/* Queues are destroyed unseen from now on.  False: a thread is still at them; it does not begin
+ * again before. */
+static bool queues_drop(void)
+{
+	if (!dispatch_engine_await_visits())
+		return false;
+	counted_queues_clear();
+	devices_clear();
+	is_unkept = 0;
+	return true;
+}
+
 static void engine_end(void)
 {
 	__atomic_store_n(&is_begun, 0, __ATOMIC_SEQ_CST);
-	/* Else they stay as they are, and are looked at again when they are used. */
-	if (threads_await(&visiting)) {
-		counted_queues_clear();
-		devices_clear();
-	}
+	is_unkept = 1;
+	(void)queues_drop();
 	claim_end();
 }
 
-/* With its runtime: nothing of it is touched. */
-static void engine_drop(void)
+/* With its runtime: nothing of it is touched.  False: a thread still puts a set, which was there
+ * before its end. */
+static bool engine_drop(void)
 {
 	__atomic_store_n(&is_on, 0, __ATOMIC_SEQ_CST);
+	if (!dispatch_engine_await_visits())
+		return false;
 	for (unsigned i = 0; i < COUNTED_DEVICES; i++)
 		for (unsigned j = 0; j < COUNTED_CONFIGS; j++)
 			counted_config_drop(&counted_devices[i].configs[j], /* is_child */ false);
 	for (unsigned i = 0; i < COUNTED_DEVICES; i++)
 		counted_devices[i].current = 0;
 	engine_end();
+	return true;
 }
 
 static unsigned devices_count(const struct catalog *catalog)
@@ -328,6 +359,8 @@ static int engine_begin(const struct catalog *catalog)
 {
 	int r;
 
+	if (is_unkept && !queues_drop())
+		return SDK_HSA_NOT_LOADED;
 	if (!claim_for_one(device_queues_claim(), CLAIM_KERNELS))
 		return SDK_CONTEXT_CONFLICT;
 	intercept_update();
@@ -354,13 +387,14 @@ static int engine_prepare(void)
 	return engine_begin(catalog);
 }
 
-/* For another tool nothing of the one before is used. */
+/* For another tool nothing of the one before is used; what was under way stays spoiled. */
 static void engine_change(const struct dispatch_service *service)
 {
 	engine_stop();
 	(void)expected_configs_leave();
 	service_life = service->life;
-	__atomic_store_n(&is_spoiled, 0, __ATOMIC_SEQ_CST);
+	if (__atomic_exchange_n(&is_spoiled, 0, __ATOMIC_SEQ_CST))
+		counted_sets_spoil();
 }
 
 static int engine_work_for(const struct dispatch_service *service)
@@ -382,8 +416,8 @@ static int engine_adjust(void)
 	const struct dispatch_service *service = dispatch_service_active();
 	bool is_there = dispatch_engine_is_begun();
 
-	if (is_there && engine_is_gone())
-		engine_drop();
+	if (is_there && engine_is_gone() && !engine_drop())
+		return SDK_HSA_NOT_LOADED;
 	if (service)
 		return engine_work_for(service);
 	if (!dispatch_engine_is_begun())
@@ -439,7 +473,8 @@ void dispatch_engine_expect(struct counted_device *device, uint64_t config)
 
 void dispatch_engine_adopt(void)
 {
-	is_begun = is_on = visiting = ringing = 0;
+	is_begun = is_on = ringing = is_unkept = 0;
+	visits_adopt();
 	for (unsigned i = 0; i < COUNTED_DEVICES; i++)
 		for (unsigned j = 0; j < COUNTED_CONFIGS; j++)
 			counted_config_drop(&counted_devices[i].configs[j], /* is_child */ true);

@@ -13,6 +13,7 @@
 #define LIMIT_NS   50000000ull
 
 static struct counted_queue queues[QUEUES_MAX];
+static uint64_t lives;
 
 static struct counted_queue *queue_first(uint64_t doorbell)
 {
@@ -56,22 +57,25 @@ static void queue_clear(struct counted_queue *entry)
 	if (__atomic_exchange_n(&entry->plain, 0, __ATOMIC_SEQ_CST))
 		__atomic_fetch_sub(&entry->device->plain_open, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&entry->is_known, 0, __ATOMIC_SEQ_CST);
-	__atomic_fetch_add(&entry->life, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&entry->life, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&entry->doorbell, 0, __ATOMIC_SEQ_CST);
 }
 
+/* Whatever its handle: queues that HSA lends have one for each borrower, over one ring. */
 static bool queue_is_same(const struct counted_queue *entry, const struct hsa_queue *queue)
 {
-	return entry->ring.queue == queue && entry->ring.base == queue->base &&
-	       entry->ring.size == queue->size;
+	return entry->ring.base == queue->base && entry->ring.size == queue->size;
 }
 
 static void queue_fill(struct counted_queue *entry, const struct hsa_queue *queue)
 {
-	entry->ring = (struct hsa_ring){ queue, queue->base, queue->size, queue->doorbell, 0 };
+	entry->ring = (struct hsa_ring){ NULL, queue->base, queue->size, queue->doorbell, 0 };
 	entry->id = queue->id;
 	entry->device = NULL;
-	entry->plain = 0;
+	entry->is_stranger = 0;
+	entry->plain = entry->taken = 0;
+	__atomic_store_n(&entry->life, __atomic_add_fetch(&lives, 1, __ATOMIC_RELAXED),
+			 __ATOMIC_SEQ_CST);
 }
 
 static bool queue_is_sound(const struct hsa_queue *queue)
@@ -104,22 +108,41 @@ static struct counted_queue *queue_add(const struct hsa_queue *queue, describe_q
 		return found && queue_await(found) ? found : NULL;
 	}
 	queue_fill(entry, queue);
-	describe(entry);
+	describe(entry, queue);
 	/* Release: pairs with counted_queue_of(). */
 	__atomic_store_n(&entry->is_known, 1, __ATOMIC_RELEASE);
 	return entry;
 }
 
-struct counted_queue *counted_queue_learn(const struct hsa_queue *queue, describe_queue *describe)
+struct counted_queue *counted_queue_learn(const struct hsa_queue *queue, describe_queue *describe,
+					  uint64_t *lost)
 {
 	struct counted_queue *entry = queue_is_sound(queue) ? queue_find(queue->doorbell) : NULL;
 
+	*lost = 0;
 	if (entry && (!queue_await(entry) || queue_is_same(entry, queue)))
 		return counted_queue_of(queue->doorbell);
 	/* Its end was not seen. */
 	if (entry)
-		queue_clear(entry);
+		*lost = counted_queue_forget(queue->doorbell);
 	return queue_is_sound(queue) ? queue_add(queue, describe) : NULL;
+}
+
+void counted_queue_note_taken(struct counted_queue *queue, uint64_t last)
+{
+	uint64_t before = __atomic_load_n(&queue->taken, __ATOMIC_SEQ_CST);
+
+	while ((int64_t)(last + 1 - before) > 0 &&
+	       !__atomic_compare_exchange_n(&queue->taken, &before, last + 1, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+}
+
+bool counted_queue_has(const struct counted_queue *queue, uint64_t index)
+{
+	uint64_t taken = __atomic_load_n(&queue->taken, __ATOMIC_SEQ_CST);
+
+	return taken - index - 1 < queue->ring.size;
 }
 
 bool counted_queues_have_plain(const struct counted_device *device,
@@ -132,12 +155,16 @@ bool counted_queues_have_plain(const struct counted_device *device,
 	return false;
 }
 
-void counted_queue_forget(uint64_t doorbell)
+uint64_t counted_queue_forget(uint64_t doorbell)
 {
 	struct counted_queue *entry;
+	uint64_t life = 0;
 
-	while ((entry = queue_find(doorbell)))
+	while ((entry = queue_find(doorbell))) {
+		life = __atomic_load_n(&entry->life, __ATOMIC_SEQ_CST);
 		queue_clear(entry);
+	}
+	return life;
 }
 
 void counted_queues_clear(void)

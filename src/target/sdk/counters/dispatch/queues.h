@@ -9,13 +9,15 @@
 struct counted_device;
 
 struct counted_queue {
-	uint64_t doorbell; /* 0: free */
-	uint32_t is_known; /* the rest is filled in */
-	uint32_t life;     /* of this entry: another queue may get it later */
-	struct hsa_ring ring;
+	uint64_t doorbell;    /* 0: free */
+	uint32_t is_known;    /* the rest is filled in */
+	uint32_t is_stranger; /* its device cannot be told */
+	uint64_t life;        /* no other ever has this number; 0: free */
+	struct hsa_ring ring; /* without a handle, of which it may have several */
 	uint64_t id;
 	struct counted_device *device; /* NULL: its device is not counted */
 	uint64_t plain; /* the last packet that went by uncounted, and one; 0: all are done */
+	uint64_t taken; /* the last packet that room was taken for, where that was seen, and one */
 };
 
 /* NULL: not known. */
@@ -23,14 +25,20 @@ struct counted_queue *counted_queue_of(uint64_t doorbell);
 
 /* In a call of the program's that uses it.  Where it is not known, or another by now, `describe`
  * fills in the rest (its device) before others find it.  NULL: there is no room for it, or it is no
- * queue. */
-typedef void describe_queue(struct counted_queue *queue);
-struct counted_queue *counted_queue_learn(const struct hsa_queue *queue, describe_queue *describe);
+ * queue.  `lost`: the life of one that was destroyed unseen, 0: none. */
+typedef void describe_queue(struct counted_queue *entry, const struct hsa_queue *queue);
+struct counted_queue *counted_queue_learn(const struct hsa_queue *queue, describe_queue *describe,
+					  uint64_t *lost);
+
+/* Room up to that packet was taken: said before anybody writes there. */
+void counted_queue_note_taken(struct counted_queue *queue, uint64_t last);
+/* Is what stands in the ring still that packet, as far as was seen? */
+bool counted_queue_has(const struct counted_queue *queue, uint64_t index);
 
 /* Have others of that device packets that went by uncounted, and are not known to be done? */
 bool counted_queues_have_plain(const struct counted_device *device,
 			       const struct counted_queue *except);
 
-/* It is about to be destroyed. */
-void counted_queue_forget(uint64_t doorbell);
+/* It is about to be destroyed: which life that was, 0: it was not known. */
+uint64_t counted_queue_forget(uint64_t doorbell);
 void counted_queues_clear(void);

@@ -21,6 +21,8 @@
 #define RECORDS_MAX 8192u
 #define TURN_NS     100000000ull
 #define GLANCE_NS   1000000u
+#define REST_NS     20000000u /* where nothing was done for REST_AFTER glances */
+#define REST_AFTER  200u
 #define AWAIT_NS    100000000ull
 #define UNASKED_NS  1000000000ull /* nobody comes to ask the tool any more */
 #define ROUNDS_MAX  256u
@@ -37,6 +39,7 @@ static struct results_memory {
 } * memory;
 static int32_t collector;    /* the thread that has the memory; 0: none */
 static uint32_t is_sleeping; /* the thread that looks: to be woken for the next set */
+static uint32_t idle;        /* so often nothing was done in a row */
 
 /* As AMD's headers have it. */
 struct dispatch_record {
@@ -76,28 +79,48 @@ static void collector_end(void)
 	__atomic_store_n(&collector, 0, __ATOMIC_RELEASE);
 }
 
+/* Whose results are taken. */
+struct collecting {
+	int tool;       /* -1: everybody's */
+	int32_t thread; /* of delivery.h; -1: whichever */
+};
+static const struct collecting everybody = { -1, -1 };
+
 struct set_search {
 	uint64_t now_ns;
+	const struct collecting *whose;
 	struct counted_device *device;
 	struct counted_set *found; /* NULL: none */
 };
 
+/* A tool is told on its own thread.  Whose thread is not there any more is told nothing: anybody
+ * takes such a set. */
+static bool set_is_whose(const struct counted_set *set, const struct collecting *whose)
+{
+	const struct dispatch_service *service = dispatch_service_of(set->service);
+
+	return !service || whose->tool < 0 || !delivery_has(service->thread) ||
+	       (service->tool == whose->tool &&
+		(whose->thread < 0 || service->thread == (uint32_t)whose->thread));
+}
+
 /* Nobody asks the tool any more: its thread is gone, or it never came to ring for it. */
 static bool set_was_left(struct counted_set *set, uint64_t now_ns)
 {
-	uint32_t none = ANSWER_NONE;
+	uint64_t word = __atomic_load_n(&set->word, __ATOMIC_SEQ_CST);
 
-	if (__atomic_load_n(&set->answer, __ATOMIC_ACQUIRE) == ANSWER_ASKING)
-		return sdk_thread_is_gone(set->asker);
+	if (word_answer(word) == ANSWER_ASKING)
+		return sdk_thread_is_gone(word_asker(word));
 	set->seen_ns = set->seen_ns ? set->seen_ns : now_ns;
-	return (set->is_lost || now_ns - set->seen_ns > UNASKED_NS) &&
-	       __atomic_compare_exchange_n(&set->answer, &none, ANSWER_NOTHING, false,
+	return (word & WORD_LOST || now_ns - set->seen_ns > UNASKED_NS) &&
+	       word_answer(word) == ANSWER_NONE &&
+	       __atomic_compare_exchange_n(&set->word, &word, word | ANSWER_NOTHING, false,
 					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 static bool set_is_done(struct counted_set *set)
 {
-	return __atomic_load_n(&set->is_lost, __ATOMIC_SEQ_CST) ||
+	return __atomic_load_n(&set->word, __ATOMIC_SEQ_CST) & WORD_LOST ||
 	       dispatch_engine_hsa()->signal_load(set->signal) <= 0;
 }
 
@@ -105,10 +128,10 @@ static void set_look(struct counted_device *device, struct counted_set *set, voi
 {
 	struct set_search *search = data;
 
-	if (search->found || !set_is_done(set))
+	if (search->found || !set_is_whose(set, search->whose) || !set_is_done(set))
 		return;
 	/* Acquire: pairs with the one who asks. */
-	if (__atomic_load_n(&set->answer, __ATOMIC_ACQUIRE) < ANSWER_COUNT &&
+	if (word_answer(__atomic_load_n(&set->word, __ATOMIC_ACQUIRE)) < ANSWER_COUNT &&
 	    !set_was_left(set, search->now_ns))
 		return;
 	search->device = device;
@@ -130,7 +153,7 @@ static bool set_read(const struct counted_device *device, const struct counted_s
 	const struct counted_config *config = config_of(device, set);
 
 	memory->records = (struct counter_records){ memory->items, 0, RECORDS_MAX };
-	if (!config || set->is_lost || __atomic_load_n(&set->is_mixed, __ATOMIC_SEQ_CST) ||
+	if (!config || set->word & WORD_LOST || __atomic_load_n(&set->is_mixed, __ATOMIC_SEQ_CST) ||
 	    dispatch_engine_is_spoiled())
 		return false;
 	return config_packets_read(&config->packets, &set->aql, &memory->values) &&
@@ -141,7 +164,7 @@ static bool set_read(const struct counted_device *device, const struct counted_s
 /* True: there is something to tell. */
 static bool set_collect(struct counted_device *device, struct counted_set *set)
 {
-	uint32_t answer = __atomic_load_n(&set->answer, __ATOMIC_ACQUIRE);
+	enum set_answer answer = word_answer(__atomic_load_n(&set->word, __ATOMIC_ACQUIRE));
 	bool is_read = answer == ANSWER_COUNT && set_read(device, set);
 
 	if (is_read) {
@@ -157,9 +180,9 @@ static bool set_collect(struct counted_device *device, struct counted_set *set)
 
 enum step_result { STEP_IDLE, STEP_DONE, STEP_TELL };
 
-static enum step_result step_inside(void)
+static enum step_result step_inside(const struct collecting *whose)
 {
-	struct set_search search = { .now_ns = monotonic_ns() };
+	struct set_search search = { .now_ns = monotonic_ns(), .whose = whose };
 
 	counted_sets_each(set_look, &search);
 	if (!search.found)
@@ -167,14 +190,14 @@ static enum step_result step_inside(void)
 	return set_collect(search.device, search.found) ? STEP_TELL : STEP_DONE;
 }
 
-static enum step_result step_collect(void)
+static enum step_result step_collect(const struct collecting *whose)
 {
 	enum step_result result = STEP_IDLE;
 
 	if (!device_turn_enter(TURN_NS))
 		return STEP_IDLE;
 	if (dispatch_engine_enter()) {
-		result = step_inside();
+		result = step_inside(whose);
 		hsa_gate_leave();
 	}
 	device_turn_leave();
@@ -189,53 +212,69 @@ static void record_call(void *argument)
 			memory->user_data, service->record_data);
 }
 
-/* The thread that delivers makes room itself. */
-static void buffer_make_room(const struct dispatch_service *service, uint64_t bytes)
+static bool buffer_has_room(const struct sdk_buffer *buffer, uint64_t bytes)
 {
-	struct sdk_buffer *buffer = buffer_find(service->buffer);
-	uint64_t used;
+	uint64_t used =
+		__atomic_load_n(&buffer->halves[buffer->active & 1].cursor, __ATOMIC_ACQUIRE) &
+		USED_MASK;
 
-	if (!buffer || !delivery_is_me(buffer->thread))
-		return;
-	used = __atomic_load_n(&buffer->halves[buffer->active & 1].cursor, __ATOMIC_ACQUIRE) &
-	       USED_MASK;
-	if (used + bytes <= buffer->size)
-		return;
-	buffer_ask(buffer);
-	buffers_deliver(buffer->thread);
+	return used + bytes <= buffer->size;
 }
 
-static void buffer_fill(const struct dispatch_service *service)
+/* The thread that delivers makes room itself, and need not for all at once.  False: where values
+ * may be dropped, either all are or none. */
+static bool buffer_make_room(const struct dispatch_service *service, uint64_t bytes, uint64_t all)
+{
+	struct sdk_buffer *buffer = buffer_find(service->buffer);
+
+	if (!buffer)
+		return false;
+	if (!delivery_is_me(buffer->thread))
+		return !all || buffer->policy == POLICY_LOSSLESS || buffer_has_room(buffer, all);
+	if (buffer_has_room(buffer, bytes))
+		return true;
+	buffer_ask(buffer);
+	buffers_deliver(buffer->thread);
+	return true;
+}
+
+/* Around one record: buffers are delivered between them. */
+static bool buffer_put(const struct dispatch_service *service, struct sdk_thread *thread, int kind,
+		       const void *record, size_t size)
+{
+	uint64_t before = sdk_thread_enter_tool(thread, (unsigned)service->tool);
+	bool is_put = dispatch_service_may_call(service) &&
+		      buffer_write_counter(service->buffer, kind, record, size);
+
+	sdk_thread_leave_tool(thread, before);
+	return is_put;
+}
+
+static bool buffer_fill(const struct dispatch_service *service, struct sdk_thread *thread)
 {
 	const struct dispatch_data *data = &memory->data;
 	struct counter_records *records = &memory->records;
 	struct dispatch_record record = { sizeof(record), records->count, data->internal,
 					  data->external, data->start_ns, data->end_ns,
 					  data->info };
-	bool is_whole;
+	uint64_t first = sizeof(struct record_base) + sizeof(record),
+		 each = sizeof(struct record_base) + sizeof(records->items[0]);
+	bool is_whole = buffer_make_room(service, first, first + records->count * each) &&
+			buffer_put(service, thread, COUNTER_HEADER, &record, sizeof(record));
 
-	is_whole = buffer_write_counter(service->buffer, COUNTER_HEADER, &record, sizeof(record));
 	for (size_t i = 0; is_whole && i < records->count; i++)
-		is_whole = buffer_write_counter(service->buffer, COUNTER_VALUE, &records->items[i],
-						sizeof(records->items[i]));
-}
-
-static uint64_t records_bytes(void)
-{
-	return sizeof(struct record_base) + sizeof(struct dispatch_record) +
-	       memory->records.count * (sizeof(struct record_base) + sizeof(struct counter_record));
+		is_whole = buffer_make_room(service, each, 0) &&
+			   buffer_put(service, thread, COUNTER_VALUE, &records->items[i],
+				      sizeof(records->items[i]));
+	return is_whole;
 }
 
 static void result_give(const struct dispatch_service *service, struct sdk_thread *thread)
 {
 	uint64_t before = sdk_thread_enter_tool(thread, (unsigned)service->tool);
 
-	if (dispatch_service_may_call(service)) {
-		if (service->buffer.handle)
-			buffer_fill(service);
-		else
-			(void)guard_call(record_call, (void *)(uintptr_t)service);
-	}
+	if (dispatch_service_may_call(service))
+		(void)guard_call(record_call, (void *)(uintptr_t)service);
 	sdk_thread_leave_tool(thread, before);
 }
 
@@ -250,13 +289,14 @@ static void result_tell(void)
 		memory->items[i].dispatch = memory->data.info.dispatch;
 		memory->items[i].user_data = memory->user_data;
 	}
-	if (service->buffer.handle)
-		buffer_make_room(service, records_bytes());
-	result_give(service, thread);
+	if (!service->buffer.handle)
+		result_give(service, thread);
+	else if (!buffer_fill(service, thread))
+		dispatch_engine_miss();
 }
 
 /* True: something was done. */
-static bool results_collect(void)
+static bool results_collect(const struct collecting *whose)
 {
 	enum step_result result = STEP_IDLE;
 	unsigned rounds = 0;
@@ -266,7 +306,7 @@ static bool results_collect(void)
 	do {
 		if (!memory_make())
 			break;
-		result = step_collect();
+		result = step_collect(whose);
 		if (result == STEP_TELL)
 			result_tell();
 	} while (result != STEP_IDLE && ++rounds < ROUNDS_MAX);
@@ -291,6 +331,7 @@ static uint32_t sets_under_way(void)
 uint64_t dispatch_results_deliver(int tool, unsigned thread)
 {
 	const struct dispatch_service *service = dispatch_service_active();
+	struct collecting own = { tool, (int32_t)thread };
 
 	if (!page_is_own())
 		return 0;
@@ -298,13 +339,16 @@ uint64_t dispatch_results_deliver(int tool, unsigned thread)
 		dispatch_engine_follow();
 	if (!dispatch_engine_is_begun())
 		return 0;
-	(void)results_collect();
+	if (results_collect(&own))
+		__atomic_store_n(&idle, 0, __ATOMIC_RELAXED);
 	/* Whom nobody counts for any more is given back. */
 	if (!service && !sets_under_way())
 		dispatch_engine_follow();
 	/* Sequential: whoever puts a set sees it, or is seen. */
 	__atomic_store_n(&is_sleeping, 1, __ATOMIC_SEQ_CST);
-	return sets_under_way() ? GLANCE_NS : 0;
+	if (!sets_under_way())
+		return 0;
+	return __atomic_add_fetch(&idle, 1, __ATOMIC_RELAXED) > REST_AFTER ? REST_NS : GLANCE_NS;
 }
 
 void dispatch_results_wake(void)
@@ -313,6 +357,7 @@ void dispatch_results_wake(void)
 
 	if (!__atomic_exchange_n(&is_sleeping, 0, __ATOMIC_SEQ_CST))
 		return;
+	__atomic_store_n(&idle, 0, __ATOMIC_RELAXED);
 	service = dispatch_service_active();
 	if (service)
 		delivery_wake(service->thread);
@@ -342,12 +387,13 @@ static bool tool_has_sets(int tool)
 
 void dispatch_results_drain(int tool, uint64_t limit_ns)
 {
+	struct collecting tools = { tool, -1 };
 	struct patience patience = { 0, 0 };
 
 	if (!page_is_own() || !dispatch_engine_is_begun())
 		return;
 	do
-		(void)results_collect();
+		(void)results_collect(&tools);
 	while (tool_has_sets(tool) && !device_queues_are_over() &&
 	       patience_pause(&patience, GLANCE_NS, limit_ns));
 	dispatch_engine_follow();
@@ -361,7 +407,7 @@ void dispatch_results_finish(uint64_t limit_ns)
 		return;
 	dispatch_engine_halt();
 	do
-		(void)results_collect();
+		(void)results_collect(&everybody);
 	while (sets_under_way() && patience_pause(&patience, GLANCE_NS, limit_ns));
 }
 

@@ -47,12 +47,12 @@ static int set_make(struct counted_config *self, unsigned index, const struct hs
 
 	if (r)
 		return r;
-	if (hsa->signal_create(1, 0, NULL, &set->signal)) {
+	/* For the device only: nobody waits for it, and it needs no event of the driver's. */
+	if (hsa->signal_create(1, 1, &set->aql.agent, &set->signal)) {
 		(void)packet_set_give_back(&set->aql);
 		return SDK_OUT_OF_RESOURCES;
 	}
-	set->answer = ANSWER_NONE;
-	set->is_lost = set->is_mixed = 0;
+	set->is_mixed = 0;
 	set->key->doorbell = 0;
 	__atomic_store_n(&set->state, SET_FREE, __ATOMIC_RELEASE);
 	return SDK_SUCCESS;
@@ -129,6 +129,8 @@ void counted_config_drop(struct counted_config *self, bool is_child)
 
 		if (set->state != SET_EMPTY && !is_child)
 			packet_set_drop(&set->aql);
+		__atomic_store_n(&set->word, word_next(set->word, ANSWER_NOTHING),
+				 __ATOMIC_SEQ_CST);
 		__atomic_store_n(&set->key->doorbell, 0, __ATOMIC_RELEASE);
 		__atomic_store_n(&set->state, SET_EMPTY, __ATOMIC_RELEASE);
 	}
@@ -163,16 +165,19 @@ void counted_set_put_back(struct counted_set *set)
 	__atomic_store_n(&set->state, SET_FREE, __ATOMIC_RELEASE);
 }
 
-void counted_set_begin(struct counted_set *set, struct counted_queue *queue, uint64_t first)
+void counted_set_begin(struct counted_set *set, struct counted_queue *queue, uint64_t first,
+		       const struct launch_origin *origin)
 {
-	set->answer = ANSWER_NONE;
-	set->is_mixed = set->is_lost = 0;
+	set->is_mixed = 0;
 	set->seen_ns = 0;
 	set->queue = queue;
-	set->queue_life = queue->life;
+	set->origin = *origin;
+	__atomic_store_n(&set->queue_life, queue->life, __ATOMIC_RELAXED);
 	__atomic_store_n(&set->key->index, first + 1, __ATOMIC_RELAXED);
 	/* From now on it is found. */
 	__atomic_store_n(&set->key->doorbell, queue->doorbell, __ATOMIC_SEQ_CST);
+	/* And now asked for. */
+	__atomic_store_n(&set->word, word_next(set->word, ANSWER_NONE), __ATOMIC_SEQ_CST);
 	__atomic_store_n(&set->state, SET_QUEUED, __ATOMIC_SEQ_CST);
 }
 
@@ -195,8 +200,12 @@ static void plain_settle(struct counted_device *device, const struct counted_set
 void counted_set_recycle(struct counted_device *device, struct counted_set *set,
 			 const struct hsa_functions *hsa)
 {
-	if (!set->is_lost && set_queue_is_there(set))
+	uint64_t word = __atomic_load_n(&set->word, __ATOMIC_SEQ_CST);
+
+	if (!(word & WORD_LOST) && set_queue_is_there(set))
 		plain_settle(device, set);
+	/* First: who has found it for the kernel of before leaves it. */
+	__atomic_store_n(&set->word, word_next(word, ANSWER_NOTHING), __ATOMIC_SEQ_CST);
 	__atomic_store_n(&set->key->doorbell, 0, __ATOMIC_SEQ_CST);
 	hsa->signal_store(set->signal, 1);
 	__atomic_store_n(&set->state, SET_FREE, __ATOMIC_RELEASE);
@@ -213,6 +222,64 @@ void counted_sets_each(visit_set *visit, void *data)
 				if (__atomic_load_n(&sets[k].state, __ATOMIC_ACQUIRE) == SET_QUEUED)
 					visit(&counted_devices[i], &sets[k], data);
 		}
+}
+
+struct lost_queue {
+	uint64_t life;
+	const struct hsa_functions *hsa;
+};
+
+static void set_lose(struct counted_device *device, struct counted_set *set, void *data)
+{
+	const struct lost_queue *lost = data;
+	uint64_t word = __atomic_load_n(&set->word, __ATOMIC_SEQ_CST), use = word & WORD_USE;
+
+	(void)device;
+	if (__atomic_load_n(&set->queue_life, __ATOMIC_ACQUIRE) != lost->life ||
+	    lost->hsa->signal_load(set->signal) <= 0)
+		return;
+	/* Another thread may answer at the same time; where the set is used again, it is not lost.
+	 */
+	while ((word & WORD_USE) == use &&
+	       !__atomic_compare_exchange_n(&set->word, &word, word | WORD_LOST, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+}
+
+void counted_sets_lose(uint64_t queue_life, const struct hsa_functions *hsa)
+{
+	struct lost_queue lost = { queue_life, hsa };
+
+	if (queue_life)
+		counted_sets_each(set_lose, &lost);
+}
+
+static void set_spoil(struct counted_device *device, struct counted_set *set, void *data)
+{
+	(void)device, (void)data;
+	__atomic_store_n(&set->is_mixed, 1, __ATOMIC_SEQ_CST);
+}
+
+void counted_sets_spoil(void)
+{
+	counted_sets_each(set_spoil, NULL);
+}
+
+static void set_leave(struct counted_device *device, struct counted_set *set, void *data)
+{
+	uint64_t word = __atomic_load_n(&set->word, __ATOMIC_ACQUIRE);
+
+	(void)device;
+	while (word_answer(word) == ANSWER_ASKING && word_asker(word) == *(const int32_t *)data &&
+	       !__atomic_compare_exchange_n(&set->word, &word,
+					    (word & ~WORD_ANSWER) | ANSWER_NOTHING, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+}
+
+void counted_sets_leave(int32_t asker)
+{
+	counted_sets_each(set_leave, &asker);
 }
 
 static void sets_mix_of(const struct counted_config *config, uint64_t doorbell,

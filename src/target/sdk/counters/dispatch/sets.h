@@ -38,25 +38,62 @@ enum set_answer {
 	ANSWER_OTHER,   /* another config: it goes by uncounted */
 };
 
+/*
+ * A set's word: the answer, whether its queue was destroyed (the device does nothing for it any
+ * more), how often the set was used, and which thread asks the tool.  Whoever has looked at a set
+ * changes the whole word, or nothing: the set may be around another kernel by now.
+ */
+#define WORD_ANSWER     0x7full
+#define WORD_LOST       0x80ull
+#define WORD_USE        0xffffff00ull
+#define WORD_NEXT_USE   0x100ull
+#define WORD_ASKER_FROM 32
+
+static inline enum set_answer word_answer(uint64_t word)
+{
+	return (enum set_answer)(word & WORD_ANSWER);
+}
+
+static inline int32_t word_asker(uint64_t word)
+{
+	return (int32_t)(word >> WORD_ASKER_FROM);
+}
+
+static inline uint64_t word_asking(uint64_t word, int32_t asker)
+{
+	return (word & WORD_USE) | ANSWER_ASKING | (uint64_t)(uint32_t)asker << WORD_ASKER_FROM;
+}
+
+static inline uint64_t word_next(uint64_t word, enum set_answer answer)
+{
+	return ((word + WORD_NEXT_USE) & WORD_USE) | answer;
+}
+
 /* Which packet a set is around; apart from it, since they are searched. */
 struct set_key {
 	uint64_t doorbell, index; /* its queue, 0: none, and the program's packet */
 };
 
+/* Who launches a kernel: the thread that takes room for it, in this call. */
+struct launch_origin {
+	int32_t thread;
+	uint64_t around;   /* the number of the call that launches it, where one is seen; 0 */
+	uint64_t internal; /* of the call that takes room */
+	uint64_t external;
+};
+
 struct counted_set {
 	uint32_t state;    /* enum set_state; whoever takes it owns the rest */
-	uint32_t answer;   /* enum set_answer */
 	uint32_t is_mixed; /* a kernel of another queue may have run at the same time */
-	uint32_t is_lost;  /* its queue was destroyed: the device does nothing for it any more */
+	uint64_t word;     /* see above */
 	uint64_t signal;   /* of its read, kept: 1 until the device has read */
 	struct set_key *key;
 	struct counted_queue *queue;
-	uint32_t queue_life;
-	int32_t asker;      /* the thread that asks the tool */
+	uint64_t queue_life;
+	struct launch_origin origin;
 	uint64_t seen_ns;   /* when it was first found read by the device; 0: not yet */
 	uint32_t service;   /* whose tool was asked: its life, see service.h */
 	uint64_t user_data; /* the tool's */
-	uint64_t thread;    /* that launched it */
 	struct dispatch_data data;
 	struct packet_set aql;
 };
@@ -103,11 +140,18 @@ void counted_config_drop(struct counted_config *self, bool is_child);
 struct counted_set *counted_set_take(struct counted_device *device);
 void counted_set_put_back(struct counted_set *set);
 /* Around the packet behind `first`: before its packets become the device's. */
-void counted_set_begin(struct counted_set *set, struct counted_queue *queue, uint64_t first);
+void counted_set_begin(struct counted_set *set, struct counted_queue *queue, uint64_t first,
+		       const struct launch_origin *origin);
 /* What runs at the same time in other queues of the device is mixed with it, and it with them;
  * `set` NULL: with a packet that goes by uncounted. */
 void counted_sets_mix(struct counted_device *device, const struct counted_queue *queue,
 		      struct counted_set *set, const struct hsa_functions *hsa);
+/* The queue of that life was destroyed: what its device has not done is lost. */
+void counted_sets_lose(uint64_t queue_life, const struct hsa_functions *hsa);
+/* Nothing that is under way is told. */
+void counted_sets_spoil(void);
+/* A thread that was asking went away by a jump, and comes again. */
+void counted_sets_leave(int32_t asker);
 /* Another may have it. */
 void counted_set_recycle(struct counted_device *device, struct counted_set *set,
 			 const struct hsa_functions *hsa);

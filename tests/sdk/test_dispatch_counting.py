@@ -4,6 +4,7 @@ ever stalls: whoever leaves, whatever the program does with its queues."""
 import os
 import pathlib
 import signal
+import time
 import unittest
 
 from sdk import ToolCase, Work, harness
@@ -87,16 +88,54 @@ class DispatchCountingTest(ToolCase):
         self.check_all_is_given_back(work)
 
     def test_a_config_that_is_made_when_the_tool_is_asked(self):
-        """As AMD's samples have it: what is asked for first goes by uncounted, the others are counted as soon as packets are made."""
+        """As AMD's samples have it: the kernel that is asked for first goes by uncounted, all others are counted: their launch waits for packets, half
+        a second at most."""
+        for _ in range(4):
+            work = self.work()
+            attached = self.begin(work, "SDK_LATE=1")
+            work.ask("solo", KERNELS)
+            self.leave(attached)
+            records = self.records()
+            self.check_waves(records)
+            self.assertEqual(len(self.log.lines("asked")), KERNELS)
+            self.assertNotIn(1, [waves for waves, _, _ in records])
+            self.check_all_is_given_back(work)
+            self.log.clear()
+            if len(records) == KERNELS - 1:
+                return
+        self.fail(f"only {len(records)} were counted")
+
+    def test_the_first_kernels_are_collected_at_once(self):
+        """There are 64 sets of packets: they come back before the thread that collects would look by itself."""
+        for _ in range(5):
+            work = self.work()
+            attached = self.begin(work)
+            for _ in range(5):
+                work.ask("solo", KERNELS)
+                time.sleep(0.02)
+            self.leave(attached)
+            records = self.records()
+            self.check_waves(records)
+            self.check_all_is_given_back(work)
+            self.log.clear()
+            if len(records) == 5 * KERNELS:
+                return
+        self.fail(f"only {len(records)} were counted")
+
+    def test_a_tool_that_takes_configs_in_turn(self):
+        """As AMD's own does with groups of counters: every kernel is counted, once it was seen to."""
         work = self.work()
-        attached = self.begin(work, "SDK_LATE=1")
-        work.ask("solo", 1)
-        self.assertTrue(harness.wait_until(lambda: work.ask("sets") != [["sets", "0"]]))
-        self.assertTrue(harness.wait_until(lambda: work.ask("solo", KERNELS) == [] and self.log.lines("record")))
+        attached = self.begin(work, "SDK_ROUND=2")
+
+        def all_are_counted():
+            before = len(self.records())
+            work.ask("solo", KERNELS)
+            return harness.wait_until(lambda: len(self.records()) == before + KERNELS, 1)
+
+        self.assertTrue(harness.wait_until(all_are_counted))
         self.leave(attached)
-        self.check_waves(self.records())
-        self.assertEqual(self.log.lines("asked")[0][1], "1")
-        self.assertNotIn("1", [words[1] for words in self.log.lines("record")])
+        for waves, name, value in self.records():
+            self.assertEqual(value, waves if name == "SQ_WAVES" else 64 * HITS * waves)
         self.check_all_is_given_back(work)
 
     def test_a_tool_that_does_not_want_every_kernel(self):

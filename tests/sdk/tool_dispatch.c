@@ -6,6 +6,7 @@
  *   SDK_LATE        makes its config when it is first asked, as AMD's samples do
  *   SDK_ODD         wants nothing of every second kernel
  *   SDK_SWITCH      makes a second config, which it takes after the word "switch"
+ *   SDK_ROUND=N     makes a second config, and takes both in turn, each for N kernels
  *   SDK_BUFFER=N    its buffer has so many bytes, and not 4096
  *   SDK_PUSH        pushes each thread's number as an external id for it
  *   SDK_SLOW=N      takes so many milliseconds for each record
@@ -171,8 +172,17 @@ static int take_agents(int version, const void **agents, size_t count, void *dat
 static void make_configs(void)
 {
 	MUST(rocprofiler_create_counter_config(device, &chosen[WAVES], 1, &config));
-	if (getenv("SDK_SWITCH"))
+	if (getenv("SDK_SWITCH") || getenv("SDK_ROUND"))
 		MUST(rocprofiler_create_counter_config(device, &chosen[HITS], 1, &other));
+}
+
+static handle_t choose_config(unsigned number)
+{
+	const char *round = getenv("SDK_ROUND");
+	int is_other = round ? (int)((number - 1) / (unsigned)atoi(round) % 2)
+			     : __atomic_load_n(&is_switched, __ATOMIC_RELAXED);
+
+	return is_other ? other : config;
 }
 
 static void choose(dispatch_data_t data, handle_t *ret, uint64_t *user_data, void *args)
@@ -188,7 +198,7 @@ static void choose(dispatch_data_t data, handle_t *ret, uint64_t *user_data, voi
 		make_configs();
 	*user_data = data.info.dispatch + USER_DATA;
 	if (!getenv("SDK_ODD") || number % 2)
-		*ret = __atomic_load_n(&is_switched, __ATOMIC_RELAXED) ? other : config;
+		*ret = choose_config(number);
 }
 
 static void stop_and_start(void)

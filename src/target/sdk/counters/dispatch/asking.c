@@ -6,6 +6,7 @@
 
 #include "target/sdk/contexts.h"
 #include "target/sdk/counters/dispatch/engine.h"
+#include "target/sdk/counters/dispatch/expected.h"
 #include "target/sdk/counters/dispatch/service.h"
 #include "target/sdk/devices/code_store.h"
 #include "target/sdk/external.h"
@@ -124,7 +125,7 @@ static bool tool_ask(struct question *question, struct sdk_frame *frame,
 		is_asked = !guard_call(question_ask, question);
 	sdk_thread_leave_tool(frame->thread, before);
 	if (is_asked && question->config.handle)
-		dispatch_engine_expect(queue->device, question->config.handle);
+		config_expect_after(queue->device, question->config.handle);
 	return is_asked;
 }
 

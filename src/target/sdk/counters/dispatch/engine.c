@@ -14,7 +14,6 @@
 #include "target/sdk/counters/dispatch/service.h"
 #include "target/sdk/counters/dispatch/visits.h"
 #include "target/sdk/counters/extents.h"
-#include "target/sdk/delivery.h"
 #include "target/sdk/devices/agents.h"
 #include "target/sdk/status.h"
 #include "target/sdk/tables/intercept.h"
@@ -458,17 +457,6 @@ int dispatch_engine_start(unsigned context)
 		return SDK_CONTEXT_CONFLICT;
 	r = engine_adjust_in_turn();
 	return r == SDK_HSA_NOT_LOADED ? SDK_SUCCESS : r;
-}
-
-void dispatch_engine_expect(struct counted_device *device, uint64_t config)
-{
-	const struct dispatch_service *service;
-
-	if (__atomic_exchange_n(&device->wanted, config, __ATOMIC_SEQ_CST) == config)
-		return;
-	service = dispatch_service_active();
-	if (service)
-		delivery_wake(service->thread);
 }
 
 void dispatch_engine_adopt(void)

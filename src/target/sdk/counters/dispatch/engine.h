@@ -39,9 +39,6 @@ bool dispatch_engine_is_spoiled(void);
 /* Not in a visit: a queue is about to be destroyed: forgets it, and waits until nobody of ours
  * rings for it.  Its life, see queues.h; 0: it was not known. */
 uint64_t dispatch_engine_leave_queue(uint64_t doorbell);
-/* The tool has chosen that config for a kernel of the device. */
-void dispatch_engine_expect(struct counted_device *device, uint64_t config);
-
 /* No more room is taken. */
 void dispatch_engine_halt(void);
 

@@ -1,12 +1,18 @@
 /*
- * On threads of tools and of ours.
+ * On threads of tools and of ours; what the tool has chosen comes from threads of the program's.
  */
 #include "target/sdk/counters/dispatch/expected.h"
 
 #include "target/runtime/hsa_gate.h"
+#include "target/runtime/patience.h"
 #include "target/sdk/counters/device_counting.h"
 #include "target/sdk/counters/dispatch/engine.h"
+#include "target/sdk/counters/dispatch/service.h"
+#include "target/sdk/delivery.h"
 #include "target/sdk/status.h"
+
+#define GLANCE_NS 50000u
+#define FIRST_NS  500000000ull /* for packets of the first config, once */
 
 static bool config_is_idle(const struct counted_config *config)
 {
@@ -41,7 +47,8 @@ bool expected_configs_leave(void)
 
 		__atomic_store_n(&device->current, 0, __ATOMIC_RELEASE);
 		__atomic_store_n(&device->wanted, 0, __ATOMIC_RELAXED);
-		device->refused = 0;
+		__atomic_store_n(&device->refused, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&device->was_awaited, 0, __ATOMIC_RELAXED);
 		for (unsigned j = 0; j < COUNTED_CONFIGS; j++)
 			are_free &= config_leave(&device->configs[j]);
 	}
@@ -102,7 +109,7 @@ static int config_expect(struct counted_device *device, uint64_t handle)
 		__atomic_store_n(&device->current, (uint32_t)(found - device->configs) + 1,
 				 __ATOMIC_RELEASE);
 	else if (r != SDK_HSA_NOT_LOADED && r != SDK_OUT_OF_RESOURCES)
-		device->refused = handle;
+		__atomic_store_n(&device->refused, handle, __ATOMIC_RELAXED);
 	return r;
 }
 
@@ -125,4 +132,58 @@ int expected_configs_follow(void)
 		fault = fault ? fault : r;
 	}
 	return fault;
+}
+
+/* In a visit: what is ready stays so meanwhile.  False: there are no packets for it. */
+static bool config_switch(struct counted_device *device, uint64_t handle)
+{
+	for (unsigned i = 0; i < COUNTED_CONFIGS; i++) {
+		const struct counted_config *config = &device->configs[i];
+
+		if (!__atomic_load_n(&config->is_ready, __ATOMIC_SEQ_CST) ||
+		    config->handle != handle)
+			continue;
+		__atomic_store_n(&device->current, i + 1, __ATOMIC_RELEASE);
+		return true;
+	}
+	return false;
+}
+
+static bool config_is_awaited(struct counted_device *device, uint64_t handle)
+{
+	return !__atomic_load_n(&device->current, __ATOMIC_ACQUIRE) &&
+	       __atomic_load_n(&device->refused, __ATOMIC_RELAXED) != handle &&
+	       dispatch_engine_is_begun();
+}
+
+/* A tool that makes its config when it is first asked would miss all kernels of a burst.  Once: the
+ * thread that makes packets may be the tool's for long. */
+static void config_await_first(struct counted_device *device, uint64_t handle)
+{
+	struct patience patience = { 0, 0 };
+
+	if (!config_is_awaited(device, handle) ||
+	    __atomic_exchange_n(&device->was_awaited, 1, __ATOMIC_SEQ_CST))
+		return;
+	while (config_is_awaited(device, handle) &&
+	       patience_pause(&patience, GLANCE_NS, FIRST_NS))
+		;
+}
+
+void config_expect_after(struct counted_device *device, uint64_t config)
+{
+	uint64_t next = config_choices_note(&device->choices, config), before;
+	const struct dispatch_service *service = dispatch_service_active();
+	unsigned visit = dispatch_engine_visit();
+	bool is_there;
+
+	if (!visit)
+		return;
+	before = __atomic_exchange_n(&device->wanted, next, __ATOMIC_SEQ_CST);
+	is_there = config_switch(device, next);
+	visit_end(visit);
+	if (is_there || before == next || !service)
+		return;
+	delivery_wake(service->thread);
+	config_await_first(device, next);
 }

@@ -328,6 +328,15 @@ static uint32_t sets_under_way(void)
 	return count;
 }
 
+/* Another thread may begin with it meanwhile: then false is not said, or the first set wakes. */
+static bool sleep_until_begun(void)
+{
+	__atomic_store_n(&is_sleeping, 1, __ATOMIC_SEQ_CST);
+	/* Sequential: looked at after it was said. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return dispatch_engine_is_begun();
+}
+
 uint64_t dispatch_results_deliver(int tool, unsigned thread)
 {
 	const struct dispatch_service *service = dispatch_service_active();
@@ -337,7 +346,7 @@ uint64_t dispatch_results_deliver(int tool, unsigned thread)
 		return 0;
 	if (service && service->tool == tool && service->thread == thread)
 		dispatch_engine_follow();
-	if (!dispatch_engine_is_begun())
+	if (!dispatch_engine_is_begun() && !sleep_until_begun())
 		return 0;
 	if (results_collect(&own))
 		__atomic_store_n(&idle, 0, __ATOMIC_RELAXED);

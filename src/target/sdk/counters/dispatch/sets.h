@@ -9,6 +9,7 @@
 #pragma once
 
 #include "target/sdk/counters/config_packets.h"
+#include "target/sdk/counters/dispatch/choices.h"
 #include "target/sdk/counters/dispatch/queues.h"
 #include "target/sdk/counters/driver_lock.h"
 #include "target/sdk/counters/hsa_functions.h"
@@ -113,8 +114,10 @@ struct counted_device {
 	struct sdk_handle id;
 	uint32_t node;
 	uint32_t current;     /* the config that is expected, and one; 0: none */
-	uint64_t wanted;      /* the handle of one that its tool has chosen */
+	uint64_t wanted;      /* the handle of one that its tool is expected to choose */
 	uint64_t refused;     /* of one whose packets cannot be made */
+	uint32_t was_awaited; /* the first one was, by the thread that launches */
+	struct config_choices choices;
 	uint32_t queue_count; /* that were ever seen */
 	uint32_t plain_open;  /* at least so many queues have packets that go by uncounted */
 	struct driver_lock lock;

@@ -331,6 +331,16 @@ static void a_full_ring_is_waited_for_where_ours_fill_it(void **state)
 	assert_int_equal(looks, 1);
 }
 
+/* Its functions may not be known yet, nor the queue any more. */
+static void a_ring_without_packets_of_ours_is_not_looked_at(void **state)
+{
+	struct ring_calls none = { 0 };
+	struct hsa_ring ring = { .size = SIZE };
+
+	(void)state;
+	slots_await(&none, &ring, 10 * SIZE);
+}
+
 static void the_last_of_ours_is_the_last_of_all_threads(void **state)
 {
 	uint64_t last = 0;
@@ -355,6 +365,7 @@ int main(void)
 		cmocka_unit_test(who_waits_need_not_find_a_moment_without_visits),
 		cmocka_unit_test(visits_from_before_are_waited_for),
 		cmocka_unit_test(a_full_ring_is_waited_for_where_ours_fill_it),
+		cmocka_unit_test(a_ring_without_packets_of_ours_is_not_looked_at),
 		cmocka_unit_test(the_last_of_ours_is_the_last_of_all_threads),
 	};
 

@@ -53,9 +53,12 @@ bool slots_reserve(const struct ring_calls *calls, const struct hsa_ring *ring, 
 
 void slots_await(const struct ring_calls *calls, const struct hsa_ring *ring, uint64_t last)
 {
-	uint64_t read = calls->load_read(ring->queue);
 	struct patience patience = { 0, 0 };
+	uint64_t read;
 
+	if (!ring->counted_last)
+		return;
+	read = calls->load_read(ring->queue);
 	if ((int64_t)(last - read) < (int64_t)ring->size || !has_ours(ring, read))
 		return;
 	calls->ring(ring->doorbell, (int64_t)ring->counted_last);

@@ -239,8 +239,8 @@ static bool set_is_unasked(const struct rung_queue *rung, struct counted_set *se
 	       (index == last || packet_is_filled_in(rung, set, index));
 }
 
-/* The first of those that are rung for and were not asked for. */
-static bool set_find(const struct rung_queue *rung, uint64_t last, struct found_set *ret)
+/* In a visit: signals of sets stay. */
+static bool set_search(const struct rung_queue *rung, uint64_t last, struct found_set *ret)
 {
 	const struct counted_device *device = rung->queue.device;
 	struct found_set found;
@@ -256,6 +256,17 @@ static bool set_find(const struct rung_queue *rung, uint64_t last, struct found_
 				*ret = found;
 	}
 	return ret->set;
+}
+
+/* The first of those that are rung for and were not asked for. */
+static bool set_find(const struct rung_queue *rung, uint64_t last, struct found_set *ret)
+{
+	unsigned visit = dispatch_engine_visit();
+	bool is_found = visit && set_search(rung, last, ret);
+
+	if (visit)
+		visit_end(visit);
+	return is_found;
 }
 
 static void sets_ask(struct sdk_frame *frame, const struct rung_queue *rung, uint64_t last)

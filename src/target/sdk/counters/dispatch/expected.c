@@ -165,8 +165,7 @@ static void config_await_first(struct counted_device *device, uint64_t handle)
 	if (!config_is_awaited(device, handle) ||
 	    __atomic_exchange_n(&device->was_awaited, 1, __ATOMIC_SEQ_CST))
 		return;
-	while (config_is_awaited(device, handle) &&
-	       patience_pause(&patience, GLANCE_NS, FIRST_NS))
+	while (config_is_awaited(device, handle) && patience_pause(&patience, GLANCE_NS, FIRST_NS))
 		;
 }
 

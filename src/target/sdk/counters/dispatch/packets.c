@@ -89,13 +89,14 @@ static struct counted_queue *queue_learn(const struct sdk_frame *frame)
 /* Not in the visit: it waits where the ring is full by us. */
 static void plain_note(const struct sdk_frame *frame, uint64_t last)
 {
-	struct ring_calls calls = dispatch_engine_calls();
+	struct ring_calls calls;
 	struct hsa_ring ring = { .queue = NULL };
 	struct counted_queue *queue;
 	unsigned visit = dispatch_engine_visit();
 
 	if (!visit)
 		return;
+	calls = dispatch_engine_calls();
 	queue = queue_learn(frame);
 	if (queue) {
 		counted_queue_note_taken(queue, last);

@@ -426,14 +426,19 @@ static void set_look_done(struct counted_device *device, struct counted_set *set
 	*(bool *)data |= set_is_done(set);
 }
 
+/* In a visit: signals of sets stay. */
 static bool sets_are_done(void)
 {
+	unsigned visit = dispatch_engine_visit();
 	bool are_done = false;
 
-	if (!dispatch_engine_enter())
+	if (!visit)
 		return false;
-	counted_sets_each(set_look_done, &are_done);
-	hsa_gate_leave();
+	if (dispatch_engine_enter()) {
+		counted_sets_each(set_look_done, &are_done);
+		hsa_gate_leave();
+	}
+	visit_end(visit);
 	return are_done;
 }
 

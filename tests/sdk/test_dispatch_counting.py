@@ -122,17 +122,16 @@ class DispatchCountingTest(ToolCase):
                 return
         self.fail(f"only {len(records)} were counted")
 
+    def all_are_counted(self, work):
+        before = len(self.records())
+        work.ask("solo", KERNELS)
+        return harness.wait_until(lambda: len(self.records()) == before + KERNELS, 1)
+
     def test_a_tool_that_takes_configs_in_turn(self):
         """As AMD's own does with groups of counters: every kernel is counted, once it was seen to."""
         work = self.work()
         attached = self.begin(work, "SDK_ROUND=2")
-
-        def all_are_counted():
-            before = len(self.records())
-            work.ask("solo", KERNELS)
-            return harness.wait_until(lambda: len(self.records()) == before + KERNELS, 1)
-
-        self.assertTrue(harness.wait_until(all_are_counted))
+        self.assertTrue(harness.wait_until(lambda: self.all_are_counted(work)))
         self.leave(attached)
         for waves, name, value in self.records():
             self.assertEqual(value, waves if name == "SQ_WAVES" else 64 * HITS * waves)
@@ -184,6 +183,39 @@ class DispatchCountingTest(ToolCase):
         self.leave(attached)
         self.assertEqual(self.log.lines("wrong"), [])
         self.assertEqual(len(self.log.lines("buffered")), KERNELS * PLACES)
+        self.check_all_is_given_back(work)
+
+    @unittest.skipUnless(os.environ.get("DISPATCH_LONG"), "takes eight seconds: ./dev stress dispatch")
+    def test_the_program_ends_while_its_buffer_is_full_and_stuck(self):
+        """exit() waits for half a second, not for room for each value."""
+        work = self.work()
+        attached = self.begin(work, "SDK_BUFFERED=1", "SDK_STUCK=1")
+        work.ask("solo", 5)
+        time.sleep(0.8)
+        work.ask("solo", 55)
+        self.assertEqual(self.finish(work), 0)
+        attached.process.kill()
+
+    def test_kernels_of_code_that_comes_later_are_known(self):
+        """Also where nobody asks for code objects."""
+        work = self.work()
+        attached = self.begin(work)
+        work.ask("late")
+        self.leave(attached)
+        self.assertEqual(len(self.log.lines("asked")), 1)
+        self.assertNotEqual(self.log.lines("asked")[0][3], "0")
+
+    def test_a_tracer_after_a_tool_that_left_something_behind(self):
+        """A kernel that did not end while the tool left: once it has, others count."""
+        work = self.work()
+        attached = self.begin(work)
+        work.ask("endless")
+        self.leave(attached)
+        self.assertNotEqual(work.ask("sets"), [["sets", "0"]])
+        work.ask("release")
+        work.ask("solo", 2)
+        result = Recorder(work.pid, str(self.trigger.with_suffix(".limpet")), "--counters", "GRBM_COUNT").stop()
+        self.assertNotIn("a tool of AMD's SDK counts", result.err + result.out)
         self.check_all_is_given_back(work)
 
     def test_a_thread_that_rings_for_another(self):

@@ -9,6 +9,7 @@
  *   SDK_ROUND=N     makes a second config, and takes both in turn, each for N kernels
  *   SDK_BUFFER=N    its buffer has so many bytes, and not 4096
  *   SDK_PUSH        pushes each thread's number as an external id for it
+ *   SDK_STUCK       does not come back from what its buffer calls
  *   SDK_SLOW=N      takes so many milliseconds for each record
  */
 #include "sdk_tool.h"
@@ -129,6 +130,8 @@ static void on_buffer(handle_t of, handle_t from, header_t **headers, size_t cou
 		      uint64_t drops)
 {
 	(void)of, (void)from, (void)data;
+	while (getenv("SDK_STUCK"))
+		pause();
 	for (size_t i = 0; i < count; i++) {
 		if (headers[i]->category != CATEGORY)
 			log_line("wrong category %u", headers[i]->category);
@@ -169,8 +172,11 @@ static int take_agents(int version, const void **agents, size_t count, void *dat
 	return 0;
 }
 
+/* While HSA is down it tells no devices: then it wants nothing. */
 static void make_configs(void)
 {
+	if (!device.handle)
+		return;
 	MUST(rocprofiler_create_counter_config(device, &chosen[WAVES], 1, &config));
 	if (getenv("SDK_SWITCH") || getenv("SDK_ROUND"))
 		MUST(rocprofiler_create_counter_config(device, &chosen[HITS], 1, &other));
@@ -189,6 +195,8 @@ static void choose(dispatch_data_t data, handle_t *ret, uint64_t *user_data, voi
 {
 	unsigned number = __atomic_add_fetch(&asked, 1, __ATOMIC_RELAXED);
 
+	if (!device.handle)
+		return;
 	if (args != &device || data.size != sizeof(data) ||
 	    data.info.agent.handle != device.handle || ret->handle)
 		log_line("wrong question");

@@ -17,6 +17,7 @@ import signal
 import sys
 import threading
 import time
+import unittest
 
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
@@ -30,8 +31,10 @@ from standin import STANDIN
 
 CHORES = (("solo", 20), ("solo", 5), ("many", 10), ("churn", 8), ("pairs", 3), ("group", 3), ("single", 3), ("stuff", 40), ("brim", 90), ("soft", 3),
           ("lent", 6), ("cross", 5), ("away", 0), ("restart", 0), ("together", 0), ("queue", 0), ("fork", 0), ("lives", 3))
-TOOLS = ((), ("SDK_BUFFERED=1",), ("SDK_BUFFERED=1", "SDK_BUFFER=512"), ("SDK_LATE=1",), ("SDK_ODD=1",), ("SDK_PUSH=1",))
-SMALL_GRID, SMALL_WAVES = 10, 94  # of "many": 10 times 20 times 30 items
+TOOLS = ((), ("SDK_BUFFERED=1",), ("SDK_BUFFERED=1", "SDK_BUFFER=512"), ("SDK_LATE=1",), ("SDK_ODD=1",), ("SDK_PUSH=1",),
+         ("SDK_ROUND=1",), ("SDK_ROUND=3", "SDK_LATE=1"))
+SMALL_GRID, SMALL_WAVES, SMALL_ITEMS = 10, 94, 6000  # of "many": 10 times 20 times 30 items
+HITS = 8  # of an item
 KILLED, VISIT_S, END_S = 0.4, 0.6, 120
 
 
@@ -54,6 +57,12 @@ class Driver(threading.Thread):
             self.chores += 1
 
 
+def expected(grid, name):
+    if name == "SQ_WAVES":
+        return SMALL_WAVES if grid == SMALL_GRID else grid // 64
+    return HITS * (SMALL_ITEMS if grid == SMALL_GRID else grid)
+
+
 class Storm:
     def __init__(self, work, log, seed):
         self.work, self.log, self.random = work, log, random.Random(seed)
@@ -62,9 +71,9 @@ class Storm:
 
     def check_records(self):
         for words in self.log.lines("record"):
-            grid, value = int(words[5]), int(words[7])
+            grid, name, value = int(words[5]), words[6], int(words[7])
             self.records += 1
-            if value != (SMALL_WAVES if grid == SMALL_GRID else grid // 64):
+            if value != expected(grid, name):
                 self.problems.append(" ".join(words))
         self.problems += [" ".join(words) for words in self.log.lines("wrong")]
 
@@ -121,12 +130,22 @@ def run(report, options, log):
     report.check("some were counted", None if storm.records else "none")
 
 
+def ends_while_stuck():
+    os.environ["DISPATCH_LONG"] = "1"
+    from test_dispatch_counting import DispatchCountingTest
+
+    result = unittest.TestResult()
+    DispatchCountingTest("test_the_program_ends_while_its_buffer_is_full_and_stuck").run(result)
+    return "".join(text for _, text in result.errors + result.failures) or None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     report, log = Report(), Log()
+    report.check("exit() is not held up by a tool that is stuck", ends_while_stuck())
     run(report, options, log)
     log.close()
     return report.end()

@@ -103,7 +103,7 @@ static int set_up(void **state)
 	signal_count = 0;
 	counted_queues_clear();
 	counted_config_drop(&counted_devices[0].configs[0], false);
-	counted_devices[0].current = 1;
+	counted_device_count = counted_devices[0].current = 1;
 	return counted_config_make(&counted_devices[0].configs[0], &config, &hsa, enter);
 }
 
@@ -248,6 +248,30 @@ static void sets_of_two_queues_are_mixed(void **state)
 	assert_true(done->is_mixed);
 }
 
+/* Its kernels may run until HSA has destroyed it. */
+static void a_queue_that_is_being_destroyed_is_not_quiet(void **state)
+{
+	uint64_t lost;
+	struct counted_queue *first = learn(7, (uint64_t)packets, &lost),
+			     *second = learn(8, (uint64_t)packets, &lost);
+	struct counted_set *set;
+
+	(void)state;
+	counted_devices[0].queue_count = 2;
+	assert_false(counted_queue_leave(7));
+	counted_queue_note_plain(first, 3, &hsa);
+	assert_true(counted_queue_leave(7));
+	(void)counted_queue_forget(7);
+	set = set_begin(second, 0);
+	counted_sets_mix(&counted_devices[0], second, set, &hsa);
+	assert_true(set->is_mixed);
+	counted_queue_end();
+	counted_queue_end();
+	set = set_begin(second, 4);
+	counted_sets_mix(&counted_devices[0], second, set, &hsa);
+	assert_false(set->is_mixed);
+}
+
 static uint32_t is_over, comings;
 
 static void *visit_always(void *unused)
@@ -362,6 +386,7 @@ int main(void)
 		cmocka_unit_test_setup(a_packet_is_there_until_its_place_is_taken, set_up),
 		cmocka_unit_test_setup(a_thread_that_left_its_question_ends_it, set_up),
 		cmocka_unit_test_setup(sets_of_two_queues_are_mixed, set_up),
+		cmocka_unit_test_setup(a_queue_that_is_being_destroyed_is_not_quiet, set_up),
 		cmocka_unit_test(who_waits_need_not_find_a_moment_without_visits),
 		cmocka_unit_test(visits_from_before_are_waited_for),
 		cmocka_unit_test(a_full_ring_is_waited_for_where_ours_fill_it),

@@ -78,8 +78,10 @@ static void on_change(int forgotten)
 		if (context_state(&sdk_contexts[i]) == CONTEXT_ACTIVE)
 			active |= 1ull << i;
 	}
-	if (forgotten >= 0)
+	if (forgotten >= 0) {
 		dispatch_services_forget(forgotten);
+		configs_disown(forgotten);
+	}
 	intercept_update();
 	device_services_follow();
 	tell_code(active);

@@ -280,7 +280,7 @@ bool service_enter(struct sdk_frame *frame)
 	frame->seen_count = seen_count;
 	frame->watched = watched;
 	frame->asked = 0;
-	frame->kernel = frame->dispatch = 0;
+	frame->kernel = 0;
 	begin_call(frame);
 	if (watched)
 		watch_before(frame);

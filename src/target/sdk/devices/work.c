@@ -128,7 +128,7 @@ static int question_answer(uint32_t command)
 	if (command == COMMAND_KERNEL)
 		dispatch_enqueue(around, &launch);
 	if (around && command == COMMAND_KERNEL)
-		around->dispatch = launch.dispatch;
+		thread->told = (struct told_dispatch){ around->internal, launch.dispatch };
 	question_note(&launch);
 	return WANTED;
 }

@@ -69,6 +69,12 @@ static bool is_held(const struct sdk_slot *slot)
 			 (watch->is_for_packets && dispatch_engine_is_begun()));
 }
 
+/* Packets, and code objects, by which a packet's kernel is known. */
+static bool is_for_kernels(const struct slot_watch *watch)
+{
+	return watch->is_for_packets || watch->callback_kinds[0] == CALLBACK_CODE_OBJECT;
+}
+
 /* Bits of watch.h. */
 static uint8_t wants_watch(const struct sdk_context *context, const struct sdk_slot *slot)
 {
@@ -77,7 +83,7 @@ static uint8_t wants_watch(const struct sdk_context *context, const struct sdk_s
 
 	if (slot->stream_use && context->callbacks[CALLBACK_STREAM].callback)
 		wanted |= WATCHING_STREAM;
-	if (watch && (watch->is_for_all || (watch->is_for_packets && context->counts_kernels)))
+	if (watch && (watch->is_for_all || (context->counts_kernels && is_for_kernels(watch))))
 		wanted |= WATCHING_CALL;
 	for (unsigned i = 0; watch && i < WATCH_KINDS; i++)
 		if (context->callbacks[watch->callback_kinds[i]].callback ||

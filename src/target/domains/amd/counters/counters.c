@@ -139,8 +139,8 @@ static bool packets_reserve(const struct hsa_queue *queue, uint64_t *ret_index)
 	}
 	/* From here to the end of slots_fill() the device may wait for us: memory only. */
 	set_begin(set, known, first);
-	slots_fill(&ring, first, &set->aql.packets, set->signal);
 	slots_note(&known->counted_last, first + SLOTS_EXTRA);
+	slots_fill(&ring, first, &set->aql.packets, set->signal);
 	*ret_index = first + 1;
 	return true;
 }

@@ -72,13 +72,13 @@ static uint64_t external_find(const struct launch_origin *origin, unsigned index
 /* The number that the kernel was told by as a dispatch already, in the call around this one. */
 static uint64_t dispatch_find(const struct launch_origin *origin, const struct sdk_frame *frame)
 {
-	struct sdk_frame *around = sdk_thread_frame(frame->thread, (uint64_t)frame);
-	uint64_t told = around && origin->thread == frame->thread->number ? around->dispatch : 0;
+	struct told_dispatch *told = &frame->thread->told;
+	uint64_t number = told->number;
 
-	if (!told)
+	if (!number || origin->thread != frame->thread->number || told->call != frame->ancestor)
 		return dispatch_next();
-	around->dispatch = 0;
-	return told;
+	told->number = 0;
+	return number;
 }
 
 static void question_fill(struct question *question, const struct sdk_frame *frame,
@@ -161,10 +161,9 @@ static bool packet_is_kernel(const struct hsa_packet *packet)
 
 static uint64_t config_around(const struct counted_device *device, const struct counted_set *set)
 {
-	for (unsigned i = 0; i < COUNTED_CONFIGS; i++)
-		if (set >= device->configs[i].sets && set < device->configs[i].sets + COUNTED_SETS)
-			return device->configs[i].handle;
-	return 0;
+	const struct counted_config *config = counted_config_of(device, set);
+
+	return config ? config->handle : 0;
 }
 
 /* A set that nobody has asked for, as it was found. */

@@ -117,7 +117,8 @@ struct ring_calls dispatch_engine_calls(void)
 
 /* The order: others know of the set before any of its packets is the device's, which may begin with
  * it at once, and the counters with it; and of the room before anybody writes there. */
-static void packets_put(struct counted_set *set, struct counted_queue *queue, uint64_t first,
+static void packets_put(struct counted_set *set, struct counted_queue *queue,
+			const struct hsa_ring *ring, uint64_t first,
 			const struct launch_origin *origin)
 {
 	/* To the end of slots_fill() the device may wait for us: memory only. */
@@ -125,8 +126,15 @@ static void packets_put(struct counted_set *set, struct counted_queue *queue, ui
 	counted_queue_note_taken(queue, first + SLOTS_EXTRA);
 	counted_set_begin(set, queue, first, origin);
 	counted_sets_mix(queue->device, queue, set, &hsa);
-	slots_fill(&queue->ring, first, &set->aql.packets, set->signal);
 	slots_note(&queue->ring.counted_last, first + SLOTS_EXTRA);
+	slots_fill(ring, first, &set->aql.packets, set->signal);
+}
+
+/* Queues that share a doorbell take the entry from each other. */
+static bool ring_is_of(const struct hsa_ring *ring, const struct hsa_queue *handle)
+{
+	return ring->base == handle->base && ring->size == handle->size &&
+	       ring->doorbell == handle->doorbell;
 }
 
 /* The program's own thread, which has asked for room in it. */
@@ -140,7 +148,8 @@ static bool packets_reserve(struct counted_queue *queue, const struct hsa_queue 
 
 	ring.queue = handle;
 	/* Room is looked for first: who has none is not to take a set from others. */
-	if (!queue->device || handle->type != MULTI || !slots_have_room(&calls, &ring))
+	if (!queue->device || handle->type != MULTI || !ring_is_of(&ring, handle) ||
+	    !slots_have_room(&calls, &ring))
 		return false;
 	set = counted_set_take(queue->device);
 	if (!set)
@@ -149,7 +158,7 @@ static bool packets_reserve(struct counted_queue *queue, const struct hsa_queue 
 		counted_set_put_back(set);
 		return false;
 	}
-	packets_put(set, queue, first, origin);
+	packets_put(set, queue, &ring, first, origin);
 	*ret_index = first + 1;
 	return true;
 }
@@ -198,6 +207,7 @@ static void set_ring(struct counted_device *device, struct counted_set *set, voi
 {
 	uint64_t doorbell = __atomic_load_n(&set->key->doorbell, __ATOMIC_SEQ_CST);
 	uint64_t index = __atomic_load_n(&set->key->index, __ATOMIC_RELAXED);
+	const struct counted_queue *queue;
 
 	(void)device, (void)data;
 	/* Acquire: the index is that queue's, where the doorbell is still the same. */
@@ -206,7 +216,10 @@ static void set_ring(struct counted_device *device, struct counted_set *set, voi
 	    hsa.signal_load(set->signal) <= 0)
 		return;
 	__atomic_fetch_add(&ringing, 1, __ATOMIC_SEQ_CST);
-	if (counted_queue_of(doorbell))
+	queue = counted_queue_of(doorbell);
+	/* Another may have its doorbell by now. */
+	if (queue && __atomic_load_n(&queue->life, __ATOMIC_SEQ_CST) ==
+			     __atomic_load_n(&set->queue_life, __ATOMIC_ACQUIRE))
 		hsa.signal_store(doorbell, (int64_t)(index + SLOTS_EXTRA - 1));
 	__atomic_fetch_sub(&ringing, 1, __ATOMIC_SEQ_CST);
 }
@@ -286,7 +299,7 @@ static bool engine_drop(void)
 
 static unsigned devices_count(const struct catalog *catalog)
 {
-	return MIN(catalog->lists[CATALOG_DEVICES].count, COUNTED_DEVICES);
+	return catalog->lists[CATALOG_DEVICES].count;
 }
 
 static void devices_name(const struct catalog *catalog)
@@ -297,6 +310,7 @@ static void devices_name(const struct catalog *catalog)
 		counted_devices[i].node = list[i].node;
 		counted_devices[i].id = agent_of_number(list[i].node);
 	}
+	counted_device_count = MAX(counted_device_count, devices_count(catalog));
 }
 
 /* A runtime that has not begun knows none. */
@@ -392,6 +406,7 @@ static void engine_change(const struct dispatch_service *service)
 	engine_stop();
 	(void)expected_configs_leave();
 	service_life = service->life;
+	dispatch_service_keep(service_life);
 	if (__atomic_exchange_n(&is_spoiled, 0, __ATOMIC_SEQ_CST))
 		counted_sets_spoil();
 }
@@ -404,7 +419,7 @@ static int engine_work_for(const struct dispatch_service *service)
 		return r;
 	if (service_life != service->life || !__atomic_load_n(&is_on, __ATOMIC_SEQ_CST))
 		engine_change(service);
-	r = expected_configs_follow();
+	r = expected_configs_follow(service->tool);
 	/* Sequential: pairs with dispatch_engine_reserve(). */
 	__atomic_store_n(&is_on, !__atomic_load_n(&is_halted, __ATOMIC_SEQ_CST), __ATOMIC_SEQ_CST);
 	return r;

@@ -22,36 +22,48 @@ static bool config_is_idle(const struct counted_config *config)
 	return true;
 }
 
-/* Whoever may have found one of its sets is waited for.  True: it is free. */
-static bool config_leave(struct counted_config *config)
+/* Nobody takes a set of it any more, and whoever may have is through.  True: it is free. */
+static bool config_give_back(struct counted_config *config)
 {
 	bool is_free = false;
 
 	if (!config->handle)
 		return true;
-	__atomic_store_n(&config->is_ready, 0, __ATOMIC_SEQ_CST);
-	if (!dispatch_engine_await_visits() || !config_is_idle(config) ||
-	    !dispatch_engine_await_visits() || !dispatch_engine_enter())
+	if (!config_is_idle(config) || !dispatch_engine_await_visits() || !dispatch_engine_enter())
 		return false;
 	is_free = counted_config_give_back(config, dispatch_engine_hsa());
 	hsa_gate_leave();
 	return is_free;
 }
 
+static bool config_leave(struct counted_config *config)
+{
+	__atomic_store_n(&config->is_ready, 0, __ATOMIC_SEQ_CST);
+	return !config->handle || (dispatch_engine_await_visits() && config_give_back(config));
+}
+
+static void configs_refuse(struct counted_device *device)
+{
+	__atomic_store_n(&device->current, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&device->wanted, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&device->refused, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&device->was_awaited, 0, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < COUNTED_CONFIGS; i++)
+		__atomic_store_n(&device->configs[i].is_ready, 0, __ATOMIC_SEQ_CST);
+}
+
+/* Visits are waited for once for all: a thread that was left in one makes nobody wait for long. */
 bool expected_configs_leave(void)
 {
 	bool are_free = true;
 
-	for (unsigned i = 0; i < COUNTED_DEVICES; i++) {
-		struct counted_device *device = &counted_devices[i];
-
-		__atomic_store_n(&device->current, 0, __ATOMIC_RELEASE);
-		__atomic_store_n(&device->wanted, 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&device->refused, 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&device->was_awaited, 0, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < counted_device_count; i++)
+		configs_refuse(&counted_devices[i]);
+	if (!dispatch_engine_await_visits())
+		return false;
+	for (unsigned i = 0; i < counted_device_count; i++)
 		for (unsigned j = 0; j < COUNTED_CONFIGS; j++)
-			are_free &= config_leave(&device->configs[j]);
-	}
+			are_free &= config_give_back(&counted_devices[i].configs[j]);
 	return are_free;
 }
 
@@ -113,7 +125,7 @@ static int config_expect(struct counted_device *device, uint64_t handle)
 	return r;
 }
 
-int expected_configs_follow(void)
+int expected_configs_follow(int tool)
 {
 	int fault = SDK_SUCCESS;
 
@@ -125,7 +137,7 @@ int expected_configs_follow(void)
 		if (!device->agent)
 			continue;
 		if (!wanted && !device->current)
-			wanted = config_find_newest(device->id);
+			wanted = config_find_newest(device->id, tool);
 		if (wanted && wanted != device->refused &&
 		    (!device->current || device->configs[device->current - 1].handle != wanted))
 			r = config_expect(device, wanted);

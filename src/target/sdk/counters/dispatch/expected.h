@@ -12,7 +12,7 @@ void config_expect_after(struct counted_device *device, uint64_t config);
 
 /* Makes packets for what the tool has chosen since, or is expected to choose.  Why not: a status.
  */
-int expected_configs_follow(void);
+int expected_configs_follow(int tool);
 
 /* Nothing is expected any more: gives back what no device has.  True: all of it. */
 bool expected_configs_leave(void);

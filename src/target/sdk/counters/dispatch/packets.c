@@ -199,11 +199,23 @@ void packets_before_destroy(struct sdk_frame *frame)
 	uint64_t doorbell = dispatch_engine_is_begun() ? doorbell_of(frame) : 0;
 
 	frame->reserved = 0;
+	frame->is_reserved = false;
 	if (!doorbell)
 		return;
 	while (!queue_is_read(doorbell) && patience_pause(&patience, GLANCE_NS, LAST_NS))
 		;
+	frame->is_reserved = counted_queue_leave(doorbell);
 	frame->reserved = dispatch_engine_leave_queue(doorbell);
+}
+
+/* One that is not destroyed runs on unseen, until it is used again. */
+static void queue_end(const struct sdk_frame *frame)
+{
+	if (!frame->is_reserved)
+		return;
+	if ((int32_t)frame->results[0])
+		dispatch_engine_spoil();
+	counted_queue_end();
 }
 
 /* Its device does no more for what it has not done.  By then another queue may have its doorbell.
@@ -213,6 +225,7 @@ void packets_after_destroy(struct sdk_frame *frame, uint64_t end)
 	unsigned visit = 0;
 
 	(void)end;
+	queue_end(frame);
 	if (frame->reserved && !(int32_t)frame->results[0])
 		visit = dispatch_engine_visit();
 	if (!visit)

@@ -10,10 +10,11 @@
 #define QUEUES_MAX 512u
 #define WINDOW     16u
 #define GLANCE_NS  50000u
-#define LIMIT_NS   50000000ull
+#define LIMIT_NS   2000000000ull /* a container's thread may stand still for long */
 
 static struct counted_queue queues[QUEUES_MAX];
 static uint64_t lives;
+static uint32_t leaving; /* queues that are being destroyed with packets that went by uncounted */
 
 static struct counted_queue *queue_first(uint64_t doorbell)
 {
@@ -57,6 +58,7 @@ static void queue_clear(struct counted_queue *entry)
 	if (__atomic_exchange_n(&entry->plain, 0, __ATOMIC_SEQ_CST))
 		__atomic_fetch_sub(&entry->device->plain_open, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&entry->is_known, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&entry->was_awaited, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&entry->life, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&entry->doorbell, 0, __ATOMIC_SEQ_CST);
 }
@@ -85,13 +87,16 @@ static bool queue_is_sound(const struct hsa_queue *queue)
 }
 
 /* Another thread may be filling it in just now.  False: for too long. */
-static bool queue_await(const struct counted_queue *entry)
+static bool queue_await(struct counted_queue *entry)
 {
 	struct patience patience = { 0, 0 };
 
-	while (!__atomic_load_n(&entry->is_known, __ATOMIC_ACQUIRE))
-		if (!patience_pause(&patience, GLANCE_NS, LIMIT_NS))
+	while (!__atomic_load_n(&entry->is_known, __ATOMIC_ACQUIRE)) {
+		if (__atomic_load_n(&entry->was_awaited, __ATOMIC_RELAXED))
 			return false;
+		if (!patience_pause(&patience, GLANCE_NS, LIMIT_NS))
+			__atomic_store_n(&entry->was_awaited, 1, __ATOMIC_RELAXED);
+	}
 	return true;
 }
 
@@ -155,6 +160,31 @@ bool counted_queues_have_plain(const struct counted_device *device,
 	return false;
 }
 
+bool counted_queue_leave(uint64_t doorbell)
+{
+	const struct counted_queue *entry = counted_queue_of(doorbell);
+
+	if (!entry || !__atomic_load_n(&entry->plain, __ATOMIC_SEQ_CST))
+		return false;
+	__atomic_fetch_add(&leaving, 1, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+bool counted_queues_are_leaving(void)
+{
+	return __atomic_load_n(&leaving, __ATOMIC_SEQ_CST);
+}
+
+/* Never below 0: all may have been cleared meanwhile. */
+void counted_queue_end(void)
+{
+	uint32_t before = __atomic_load_n(&leaving, __ATOMIC_SEQ_CST);
+
+	while (before && !__atomic_compare_exchange_n(&leaving, &before, before - 1, false,
+						      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+}
+
 uint64_t counted_queue_forget(uint64_t doorbell)
 {
 	struct counted_queue *entry;
@@ -171,4 +201,5 @@ void counted_queues_clear(void)
 {
 	for (unsigned i = 0; i < QUEUES_MAX; i++)
 		queue_clear(&queues[i]);
+	__atomic_store_n(&leaving, 0, __ATOMIC_SEQ_CST);
 }

@@ -11,6 +11,7 @@ struct counted_device;
 struct counted_queue {
 	uint64_t doorbell;    /* 0: free */
 	uint32_t is_known;    /* the rest is filled in */
+	uint32_t was_awaited; /* in vain: nobody does so again */
 	uint32_t is_stranger; /* its device cannot be told */
 	uint64_t life;        /* no other ever has this number; 0: free */
 	struct hsa_ring ring; /* without a handle, of which it may have several */
@@ -39,6 +40,11 @@ bool counted_queue_has(const struct counted_queue *queue, uint64_t index);
 bool counted_queues_have_plain(const struct counted_device *device,
 			       const struct counted_queue *except);
 
+/* It is about to be destroyed.  True: it has such packets, and its end is to be told. */
+bool counted_queue_leave(uint64_t doorbell);
+void counted_queue_end(void);
+/* Is there one?  What went by there may run until then. */
+bool counted_queues_are_leaving(void);
 /* It is about to be destroyed: which life that was, 0: it was not known. */
 uint64_t counted_queue_forget(uint64_t doorbell);
 void counted_queues_clear(void);

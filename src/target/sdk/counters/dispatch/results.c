@@ -81,10 +81,11 @@ static void collector_end(void)
 
 /* Whose results are taken. */
 struct collecting {
-	int tool;       /* -1: everybody's */
-	int32_t thread; /* of delivery.h; -1: whichever */
+	int tool;        /* -1: everybody's */
+	int32_t thread;  /* of delivery.h; -1: whichever */
+	bool is_hurried; /* nobody waits for room in a buffer */
+	uint64_t end_ns; /* until then; 0: as long as there are any */
 };
-static const struct collecting everybody = { -1, -1 };
 
 struct set_search {
 	uint64_t now_ns;
@@ -138,19 +139,10 @@ static void set_look(struct counted_device *device, struct counted_set *set, voi
 	search->found = set;
 }
 
-static const struct counted_config *config_of(const struct counted_device *device,
-					      const struct counted_set *set)
-{
-	for (unsigned i = 0; i < COUNTED_CONFIGS; i++)
-		if (set >= device->configs[i].sets && set < device->configs[i].sets + COUNTED_SETS)
-			return &device->configs[i];
-	return NULL;
-}
-
 /* Only what is right, and whole. */
 static bool set_read(const struct counted_device *device, const struct counted_set *set)
 {
-	const struct counted_config *config = config_of(device, set);
+	const struct counted_config *config = counted_config_of(device, set);
 
 	memory->records = (struct counter_records){ memory->items, 0, RECORDS_MAX };
 	if (!config || set->word & WORD_LOST || __atomic_load_n(&set->is_mixed, __ATOMIC_SEQ_CST) ||
@@ -223,14 +215,16 @@ static bool buffer_has_room(const struct sdk_buffer *buffer, uint64_t bytes)
 
 /* The thread that delivers makes room itself, and need not for all at once.  False: where values
  * may be dropped, either all are or none. */
-static bool buffer_make_room(const struct dispatch_service *service, uint64_t bytes, uint64_t all)
+static bool buffer_make_room(const struct dispatch_service *service, uint64_t bytes, uint64_t all,
+			     bool is_hurried)
 {
 	struct sdk_buffer *buffer = buffer_find(service->buffer);
 
 	if (!buffer)
 		return false;
 	if (!delivery_is_me(buffer->thread))
-		return !all || buffer->policy == POLICY_LOSSLESS || buffer_has_room(buffer, all);
+		return !all || (buffer->policy == POLICY_LOSSLESS && !is_hurried) ||
+		       buffer_has_room(buffer, all);
 	if (buffer_has_room(buffer, bytes))
 		return true;
 	buffer_ask(buffer);
@@ -250,7 +244,8 @@ static bool buffer_put(const struct dispatch_service *service, struct sdk_thread
 	return is_put;
 }
 
-static bool buffer_fill(const struct dispatch_service *service, struct sdk_thread *thread)
+static bool buffer_fill(const struct dispatch_service *service, struct sdk_thread *thread,
+			bool is_hurried)
 {
 	const struct dispatch_data *data = &memory->data;
 	struct counter_records *records = &memory->records;
@@ -259,11 +254,12 @@ static bool buffer_fill(const struct dispatch_service *service, struct sdk_threa
 					  data->info };
 	uint64_t first = sizeof(struct record_base) + sizeof(record),
 		 each = sizeof(struct record_base) + sizeof(records->items[0]);
-	bool is_whole = buffer_make_room(service, first, first + records->count * each) &&
-			buffer_put(service, thread, COUNTER_HEADER, &record, sizeof(record));
+	bool is_whole =
+		buffer_make_room(service, first, first + records->count * each, is_hurried) &&
+		buffer_put(service, thread, COUNTER_HEADER, &record, sizeof(record));
 
 	for (size_t i = 0; is_whole && i < records->count; i++)
-		is_whole = buffer_make_room(service, each, 0) &&
+		is_whole = buffer_make_room(service, each, 0, is_hurried) &&
 			   buffer_put(service, thread, COUNTER_VALUE, &records->items[i],
 				      sizeof(records->items[i]));
 	return is_whole;
@@ -278,7 +274,7 @@ static void result_give(const struct dispatch_service *service, struct sdk_threa
 	sdk_thread_leave_tool(thread, before);
 }
 
-static void result_tell(void)
+static void result_tell(bool is_hurried)
 {
 	const struct dispatch_service *service = dispatch_service_of(memory->service);
 	struct sdk_thread *thread = sdk_thread_mine();
@@ -291,7 +287,7 @@ static void result_tell(void)
 	}
 	if (!service->buffer.handle)
 		result_give(service, thread);
-	else if (!buffer_fill(service, thread))
+	else if (!buffer_fill(service, thread, is_hurried))
 		dispatch_engine_miss();
 }
 
@@ -308,8 +304,9 @@ static bool results_collect(const struct collecting *whose)
 			break;
 		result = step_collect(whose);
 		if (result == STEP_TELL)
-			result_tell();
-	} while (result != STEP_IDLE && ++rounds < ROUNDS_MAX);
+			result_tell(whose->is_hurried);
+	} while (result != STEP_IDLE && ++rounds < ROUNDS_MAX &&
+		 (!whose->end_ns || monotonic_ns() < whose->end_ns));
 	collector_end();
 	return rounds;
 }
@@ -340,7 +337,7 @@ static bool sleep_until_begun(void)
 uint64_t dispatch_results_deliver(int tool, unsigned thread)
 {
 	const struct dispatch_service *service = dispatch_service_active();
-	struct collecting own = { tool, (int32_t)thread };
+	struct collecting own = { .tool = tool, .thread = (int32_t)thread };
 
 	if (!page_is_own())
 		return 0;
@@ -396,7 +393,9 @@ static bool tool_has_sets(int tool)
 
 void dispatch_results_drain(int tool, uint64_t limit_ns)
 {
-	struct collecting tools = { tool, -1 };
+	struct collecting tools = { .tool = tool,
+				    .thread = -1,
+				    .end_ns = monotonic_ns() + limit_ns };
 	struct patience patience = { 0, 0 };
 
 	if (!page_is_own() || !dispatch_engine_is_begun())
@@ -408,16 +407,42 @@ void dispatch_results_drain(int tool, uint64_t limit_ns)
 	dispatch_engine_follow();
 }
 
+/* A thread that is in a tool calls exit() there, or in a handler of a signal: the tool may hold its
+ * locks. */
+static bool thread_is_in_tool(void)
+{
+	const struct sdk_thread *mine = sdk_thread_mine();
+
+	return mine && mine->tools_inside;
+}
+
 void dispatch_results_finish(uint64_t limit_ns)
 {
+	struct collecting everybody = {
+		.tool = -1, .thread = -1, .is_hurried = true, .end_ns = monotonic_ns() + limit_ns
+	};
 	struct patience patience = { 0, 0 };
 
 	if (!dispatch_engine_is_begun())
 		return;
 	dispatch_engine_halt();
+	if (thread_is_in_tool())
+		return;
 	do
 		(void)results_collect(&everybody);
 	while (sets_under_way() && patience_pause(&patience, GLANCE_NS, limit_ns));
+}
+
+void dispatch_results_give_back(void)
+{
+	struct collecting everybody = {
+		.tool = -1, .thread = -1, .is_hurried = true, .end_ns = monotonic_ns() + AWAIT_NS
+	};
+
+	if (!page_is_own() || !dispatch_engine_is_begun() || dispatch_service_active())
+		return;
+	(void)results_collect(&everybody);
+	dispatch_engine_follow();
 }
 
 static void set_look_done(struct counted_device *device, struct counted_set *set, void *data)

@@ -17,6 +17,10 @@ void dispatch_results_drain(int tool, uint64_t limit_ns);
 /* A set was put into a queue: that thread is to look. */
 void dispatch_results_wake(void);
 
+/* Somebody else wants to count: what tools that do not any more have left is given back, as far as
+ * devices are done with it. */
+void dispatch_results_give_back(void);
+
 /* The program is ending, on this thread: no more is counted, and what is done is told. */
 void dispatch_results_finish(uint64_t limit_ns);
 

@@ -12,6 +12,7 @@
 
 static struct dispatch_service services[SERVICES_MAX];
 static uint32_t last_life;
+static uint32_t kept_life;    /* of the one that the engine works for */
 static uint32_t hushed_tools; /* bits */
 
 static bool service_is_set(const struct dispatch_service *service)
@@ -32,8 +33,18 @@ static bool service_is_active(const struct dispatch_service *service)
 	       context_state(&sdk_contexts[service->context]) == CONTEXT_ACTIVE;
 }
 
+void dispatch_service_keep(uint32_t life)
+{
+	__atomic_store_n(&kept_life, life, __ATOMIC_RELAXED);
+}
+
 struct dispatch_service *dispatch_service_active(void)
 {
+	struct dispatch_service *kept =
+		dispatch_service_of(__atomic_load_n(&kept_life, __ATOMIC_RELAXED));
+
+	if (kept && service_is_active(kept))
+		return kept;
 	for (unsigned i = 0; i < SERVICES_MAX; i++)
 		if (service_is_active(&services[i]))
 			return &services[i];
@@ -85,6 +96,8 @@ void dispatch_services_forget(int tool)
 	for (unsigned i = 0; i < SERVICES_MAX; i++)
 		if (service_is_set(&services[i]) && services[i].tool == tool)
 			__atomic_store_n(&services[i].is_set, 0, __ATOMIC_SEQ_CST);
+	/* Another may have its number. */
+	dispatch_services_hush(tool, false);
 }
 
 static int service_add(struct limpet_context id, const struct dispatch_service *wish)

@@ -27,8 +27,10 @@ struct dispatch_service {
 	void *record_data;
 };
 
-/* The one whose context is active; NULL: none. */
+/* The one whose context is active; NULL: none.  Of two, of which the second is about to be refused,
+ * the one that is kept to. */
 struct dispatch_service *dispatch_service_active(void);
+void dispatch_service_keep(uint32_t life);
 /* That one, however its context is, as long as it is configured; NULL. */
 struct dispatch_service *dispatch_service_of(uint32_t life);
 /* Is another than that one active? */

@@ -11,12 +11,22 @@
 #include <sys/mman.h>
 
 struct counted_device counted_devices[COUNTED_DEVICES];
+uint32_t counted_device_count;
 
 struct counted_device *counted_device_of(uint64_t agent)
 {
-	for (unsigned i = 0; agent && i < COUNTED_DEVICES; i++)
+	for (unsigned i = 0; agent && i < counted_device_count; i++)
 		if (__atomic_load_n(&counted_devices[i].agent, __ATOMIC_ACQUIRE) == agent)
 			return &counted_devices[i];
+	return NULL;
+}
+
+const struct counted_config *counted_config_of(const struct counted_device *device,
+					       const struct counted_set *set)
+{
+	for (unsigned i = 0; i < COUNTED_CONFIGS; i++)
+		if (set >= device->configs[i].sets && set < device->configs[i].sets + COUNTED_SETS)
+			return &device->configs[i];
 	return NULL;
 }
 
@@ -213,7 +223,7 @@ void counted_set_recycle(struct counted_device *device, struct counted_set *set,
 
 void counted_sets_each(visit_set *visit, void *data)
 {
-	for (unsigned i = 0; i < COUNTED_DEVICES; i++)
+	for (unsigned i = 0; i < counted_device_count; i++)
 		for (unsigned j = 0; j < COUNTED_CONFIGS; j++) {
 			struct counted_set *sets = __atomic_load_n(
 				&counted_devices[i].configs[j].sets, __ATOMIC_ACQUIRE);
@@ -306,8 +316,9 @@ void counted_sets_mix(struct counted_device *device, const struct counted_queue 
 {
 	if (__atomic_load_n(&device->queue_count, __ATOMIC_SEQ_CST) < 2)
 		return;
-	if (set && __atomic_load_n(&device->plain_open, __ATOMIC_SEQ_CST) &&
-	    counted_queues_have_plain(device, queue))
+	if (set && (counted_queues_are_leaving() ||
+		    (__atomic_load_n(&device->plain_open, __ATOMIC_SEQ_CST) &&
+		     counted_queues_have_plain(device, queue))))
 		__atomic_store_n(&set->is_mixed, 1, __ATOMIC_SEQ_CST);
 	for (unsigned i = 0; i < COUNTED_CONFIGS; i++)
 		sets_mix_of(&device->configs[i], queue->doorbell, set, hsa);

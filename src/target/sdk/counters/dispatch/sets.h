@@ -15,7 +15,7 @@
 #include "target/sdk/counters/hsa_functions.h"
 #include "target/sdk/devices/work_records.h"
 
-#define COUNTED_DEVICES 16u
+#define COUNTED_DEVICES CATALOG_DEVICES_MAX
 #define COUNTED_CONFIGS 4u /* of a device at once */
 #define COUNTED_SETS    64u
 
@@ -125,9 +125,14 @@ struct counted_device {
 };
 
 extern struct counted_device counted_devices[COUNTED_DEVICES];
+extern uint32_t counted_device_count; /* that were ever there */
 
 /* NULL: it is not counted. */
 struct counted_device *counted_device_of(uint64_t agent);
+
+/* Which one its packets are for; NULL: none. */
+const struct counted_config *counted_config_of(const struct counted_device *device,
+					       const struct counted_set *set);
 
 /* A config's sets: all that are there, as far as they can be made.  In one's turn, outside of the
  * gate, which `enter` enters.  A status. */

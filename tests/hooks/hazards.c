@@ -108,6 +108,29 @@ static void run_confined(const void *confinement)
 	workload_idle();
 }
 
+/* The others mostly wait for a child that borrows their memory: nobody can stop them then. */
+static void run_confined_parent(const void *unused)
+{
+	int status;
+
+	(void)unused;
+	if (pipe(pipe_ends))
+		workload_skip("pipe");
+	thread_start(confine, NULL, 0);
+	workload_ready();
+	for (;; sleep_ns(20 * NS_PER_MS)) {
+		pid_t child = vfork();
+
+		if (!child) {
+			sleep_ns(200 * NS_PER_MS);
+			_exit(0);
+		}
+		if (child < 0 || waitpid(child, &status, 0) != child || status)
+			workload_fail("vfork");
+		workload_turn();
+	}
+}
+
 /* Turns are what the confined thread has moved. */
 static void run_surrender(const void *unused)
 {
@@ -425,6 +448,7 @@ static void run_mutexes(const void *unused)
 const struct workload workloads[] = {
 	{ "strangers", run_strangers, NULL },
 	{ "confined", run_confined, confine },
+	{ "confined_parent", run_confined_parent, NULL },
 	{ "forks", run_forks, NULL },
 	{ "top", run_top, NULL },
 	{ "sweep", run_sweep, NULL },

@@ -179,6 +179,9 @@ class Hooks(unittest.TestCase):
     def test_a_thread_that_may_only_read_and_write(self):
         self.hazard("confined", "io", "lock", "alloc", least={"write": 10})
 
+    def test_a_thread_that_may_only_read_and_write_does_not_speak_for_the_others(self):
+        self.hazard("confined_parent", "io", least={"write": 10})
+
     def test_a_thread_in_strict_confinement_is_refused_by_name(self):
         target = self.target("hazards", "strict", folder=HOOKS)
         probe = Probe(target.pid, "io", duration_ms=100)

@@ -47,7 +47,8 @@ static const struct {
 			     "" },
 	[JOB_LEAVE_ALONE] = { true, EXIT_BUSY, "no thread is in a state that limpet may touch",
 			      "each was inside the C library, in a restartable sequence, in a special "
-			      "CPU mode, or has its system calls dispatched to itself",
+			      "CPU mode, has its system calls dispatched to itself, or has a seccomp "
+			      "filter of its own that forbids it",
 			      "try again" },
 	[JOB_NO_STACK] = { true, EXIT_NOT_ATTACHABLE, "no thread has a stack that limpet may use",
 			   "the program switches stacks by itself (coroutines, a signal handler's stack); "
@@ -273,6 +274,14 @@ static int try_thread(struct job *job, const int fds[2], const struct candidate 
 	return injector_run(job, fds, err);
 }
 
+/* What the filter of one thread forbids says nothing about those that do not have it. */
+static void take_answer(struct job *job, const struct candidate *candidate)
+{
+	if (candidate->is_unlike &&
+	    (job->status == JOB_SECCOMP || job->status == JOB_SECCOMP_UNREADABLE))
+		job->status = JOB_LEAVE_ALONE, job->error = 0;
+}
+
 /* One thread after the other, best first, until one did or none may. */
 static int try_all(struct attachment *self, struct job *job, const int fds[2], struct err *err)
 {
@@ -288,6 +297,7 @@ static int try_all(struct attachment *self, struct job *job, const int fds[2], s
 		self->report.tid = list.items[i].tid;
 		if (!r && job->status == JOB_DONE)
 			return 0;
+		take_answer(job, &list.items[i]);
 		if (!target_lives(&self->target))
 			break;
 	}

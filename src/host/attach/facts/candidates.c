@@ -108,7 +108,8 @@ static void candidates_consider(const struct target *target, pid_t tid, bool mus
 	one.inner_tid = status.inner_pid;
 	one.has_filters = status.seccomp != 0;
 	one.rank = rank_of(&status, &one.call, must_wait);
-	one.rank += is_unlike(first, &status) ? RANK_UNLIKE : 0;
+	one.is_unlike = is_unlike(first, &status);
+	one.rank += one.is_unlike ? RANK_UNLIKE : 0;
 	if (one.rank < RANK_NEVER)
 		candidates_insert(list, &one);
 }

@@ -11,6 +11,7 @@ struct candidate {
 	pid_t inner_tid;  /* as the target counts it */
 	unsigned rank;    /* lower is better */
 	bool has_filters; /* seccomp; each thread may have its own */
+	bool is_unlike;   /* it has other rights or filters than the program's first thread */
 	struct blocked_call call;
 };
 

@@ -46,6 +46,7 @@ static void configs_refuse(struct counted_device *device)
 {
 	__atomic_store_n(&device->current, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&device->wanted, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&device->missed, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&device->refused, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&device->was_awaited, 0, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < COUNTED_CONFIGS; i++)
@@ -108,21 +109,40 @@ static int config_make(struct counted_device *device, uint64_t handle, struct co
 }
 
 /* A status. */
-static int config_expect(struct counted_device *device, uint64_t handle)
+static int config_prepare(struct counted_device *device, uint64_t handle,
+			  struct counted_config **ret)
 {
-	struct counted_config *found = config_of(device, handle);
 	int r = SDK_SUCCESS;
 
-	if (!found || !found->is_ready) {
-		found = found ? found : config_make_room(device);
-		r = found ? config_make(device, handle, found) : SDK_OUT_OF_RESOURCES;
+	*ret = config_of(device, handle);
+	if (!*ret || !(*ret)->is_ready) {
+		*ret = *ret ? *ret : config_make_room(device);
+		r = *ret ? config_make(device, handle, *ret) : SDK_OUT_OF_RESOURCES;
 	}
-	if (!r)
-		__atomic_store_n(&device->current, (uint32_t)(found - device->configs) + 1,
-				 __ATOMIC_RELEASE);
-	else if (r != SDK_HSA_NOT_LOADED && r != SDK_OUT_OF_RESOURCES)
+	if (r && r != SDK_HSA_NOT_LOADED && r != SDK_OUT_OF_RESOURCES)
 		__atomic_store_n(&device->refused, handle, __ATOMIC_RELAXED);
 	return r;
+}
+
+static int config_expect(struct counted_device *device, uint64_t handle)
+{
+	struct counted_config *config;
+	int r = config_prepare(device, handle, &config);
+
+	if (!r)
+		__atomic_store_n(&device->current, (uint32_t)(config - device->configs) + 1,
+				 __ATOMIC_RELEASE);
+	return r;
+}
+
+/* Of several that are taken in turn, the one that is expected may be there already. */
+static void missed_prepare(struct counted_device *device)
+{
+	uint64_t missed = __atomic_exchange_n(&device->missed, 0, __ATOMIC_SEQ_CST);
+	struct counted_config *unused;
+
+	if (missed && missed != device->refused)
+		(void)config_prepare(device, missed, &unused);
 }
 
 int expected_configs_follow(int tool)
@@ -141,24 +161,20 @@ int expected_configs_follow(int tool)
 		if (wanted && wanted != device->refused &&
 		    (!device->current || device->configs[device->current - 1].handle != wanted))
 			r = config_expect(device, wanted);
+		missed_prepare(device);
 		fault = fault ? fault : r;
 	}
 	return fault;
 }
 
-/* In a visit: what is ready stays so meanwhile.  False: there are no packets for it. */
-static bool config_switch(struct counted_device *device, uint64_t handle)
+/* In a visit: what is ready stays so meanwhile.  Its index, and one; 0: there are no packets. */
+static uint32_t config_find_ready(const struct counted_device *device, uint64_t handle)
 {
-	for (unsigned i = 0; i < COUNTED_CONFIGS; i++) {
-		const struct counted_config *config = &device->configs[i];
-
-		if (!__atomic_load_n(&config->is_ready, __ATOMIC_SEQ_CST) ||
-		    config->handle != handle)
-			continue;
-		__atomic_store_n(&device->current, i + 1, __ATOMIC_RELEASE);
-		return true;
-	}
-	return false;
+	for (unsigned i = 0; i < COUNTED_CONFIGS; i++)
+		if (__atomic_load_n(&device->configs[i].is_ready, __ATOMIC_SEQ_CST) &&
+		    device->configs[i].handle == handle)
+			return i + 1;
+	return 0;
 }
 
 static bool config_is_awaited(struct counted_device *device, uint64_t handle)
@@ -181,19 +197,33 @@ static void config_await_first(struct counted_device *device, uint64_t handle)
 		;
 }
 
+/* In a visit.  True: packets are to be made. */
+static bool config_note(struct counted_device *device, uint64_t chosen, uint64_t next)
+{
+	uint64_t before = __atomic_exchange_n(&device->wanted, next, __ATOMIC_SEQ_CST);
+	uint32_t ready = config_find_ready(device, next);
+
+	if (ready)
+		__atomic_store_n(&device->current, ready, __ATOMIC_RELEASE);
+	if (chosen != next && !config_find_ready(device, chosen)) {
+		__atomic_store_n(&device->missed, chosen, __ATOMIC_SEQ_CST);
+		return true;
+	}
+	return !ready && before != next;
+}
+
 void config_expect_after(struct counted_device *device, uint64_t config)
 {
-	uint64_t next = config_choices_note(&device->choices, config), before;
+	uint64_t next = config_choices_note(&device->choices, config);
 	const struct dispatch_service *service = dispatch_service_active();
 	unsigned visit = dispatch_engine_visit();
-	bool is_there;
+	bool is_due;
 
 	if (!visit)
 		return;
-	before = __atomic_exchange_n(&device->wanted, next, __ATOMIC_SEQ_CST);
-	is_there = config_switch(device, next);
+	is_due = config_note(device, config, next);
 	visit_end(visit);
-	if (is_there || before == next || !service)
+	if (!is_due || !service)
 		return;
 	delivery_wake(service->thread);
 	config_await_first(device, next);

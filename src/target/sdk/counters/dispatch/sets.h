@@ -115,6 +115,7 @@ struct counted_device {
 	uint32_t node;
 	uint32_t current;     /* the config that is expected, and one; 0: none */
 	uint64_t wanted;      /* the handle of one that its tool is expected to choose */
+	uint64_t missed;      /* of one that it has chosen, without packets; 0 */
 	uint64_t refused;     /* of one whose packets cannot be made */
 	uint32_t was_awaited; /* the first one was, by the thread that launches */
 	struct config_choices choices;

@@ -303,6 +303,17 @@ class Counters(unittest.TestCase):
         self.end(process)
         work.ask("stuff", 64)
 
+    def test_a_program_that_keeps_its_ring_full(self):
+        """By its own count, which does not know of packets around its own: none of its kernels is lost, also while limpet leaves."""
+        work = self.work()
+        process = self.begin(work, "SQ_WAVES")
+        work.ask("brim", 300)
+        work.tell("brim", 600)
+        self.end(process)
+        self.assertEqual(set(self.values("SQ_WAVES")), {1.0})
+        work.lines()
+        work.ask("brim", 100)
+
     def test_eight_threads_in_one_queue(self):
         work = self.work()
         process = self.begin(work, "SQ_WAVES")

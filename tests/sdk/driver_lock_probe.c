@@ -1,7 +1,7 @@
 /*
  * Takes the driver's lock on the counters of node 1 as the agent does in a target, says what came
  * of it, waits for a line, and gives it back.  With "closed" it closes the driver's file meanwhile,
- * and opens another in its place.
+ * and opens another in its place; with "own" waves of its own queues are enough.
  */
 #include "target/runtime/identity.h"
 #include "target/sdk/counters/driver_lock.h"
@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 	char line[16];
 	int fd;
 
-	printf("%d\n", driver_lock_take(&lock, 1));
+	printf("%d\n", driver_lock_take(&lock, 1, argc < 2 || strcmp(argv[1], "own")));
 	fflush(stdout);
 	fd = lock.is_held ? lock.file.fd : -1;
 	if (argc > 1 && !strcmp(argv[1], "closed") && fd >= 0) {

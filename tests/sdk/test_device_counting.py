@@ -249,6 +249,13 @@ class DeviceCountingTest(ToolCase):
                 self.assertEqual((held[4], held[-4]), (1, 1) if mode == "free" else (0, 0), "all queues of node 1; one lock")
                 self.assertEqual(given_back, bytes(4096))
 
+    def test_the_drivers_lock_for_kernels(self):
+        """Packets around a kernel switch its own queue on: with others their waves would be counted, too."""
+        status, held, after, given_back = self.lock("free", "own")
+        self.assertEqual((status, after), (SUCCESS, ["0", "0"]))
+        self.assertEqual((held[4], held[-4]), (0, 1))
+        self.assertEqual(given_back, bytes(4096))
+
     def test_the_drivers_file_is_closed_by_the_program(self):
         """What has its number by then is left alone."""
         status, held, after, _ = self.lock("free", "closed")

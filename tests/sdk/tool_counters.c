@@ -100,6 +100,8 @@ static void show_counter(handle_t counter)
 		 info.expression, instances, (unsigned long)more.instance_count,
 		 more.size == sizeof(more) && !strcmp(info.name, more.name) &&
 			 !strcmp(info.description, more.description));
+	if (!more.dimensions || !more.instances)
+		log_line("wrong lists of %s", info.name);
 	for (uint64_t i = 0; i < more.instance_count; i++)
 		show_places(more.instances[i]);
 	log_line("asked %d",

@@ -42,6 +42,11 @@ int64_t hsa_signal_wait_scacquire(struct hsa_signal signal, uint32_t condition, 
 int hsa_queue_create(uint64_t agent, uint32_t size, uint32_t type, void *callback, void *data,
 		     uint32_t private_bytes, uint32_t group_bytes, struct hsa_queue **ret);
 int hsa_queue_destroy(struct hsa_queue *queue);
+/* Another handle of the queue; what is left of one that was given back ends whoever uses it. */
+struct hsa_queue *standin_hsa_borrow(struct hsa_queue *queue);
+void standin_hsa_return(struct hsa_queue *queue);
+/* In its number: the program serves it itself, and knows kernels only. */
+#define STANDIN_SOFT 0x80000000ull
 uint64_t hsa_queue_load_read_index_relaxed(const struct hsa_queue *queue);
 uint64_t hsa_queue_add_write_index_relaxed(const struct hsa_queue *queue, uint64_t more);
 int hsa_amd_signal_async_handler(struct hsa_signal signal, uint32_t condition, int64_t value,

@@ -30,6 +30,7 @@ struct signal {
 
 struct queue {
 	struct hsa_queue public;
+	struct queue *core; /* itself, or the one that it is a borrower's handle of */
 	uint64_t agent, write, read;
 	uint32_t node;
 	bool is_profiled, is_over;
@@ -226,9 +227,9 @@ static int add_handler(uint64_t signal, uint32_t condition, int64_t value,
 	return r;
 }
 
-static void finish(const struct queue *queue, const struct hsa_packet *packet, uint64_t begin)
+static void finish(const struct queue *queue, uint64_t completion, uint64_t begin)
 {
-	struct signal *signal = (struct signal *)packet->completion;
+	struct signal *signal = (struct signal *)completion;
 
 	if (!signal)
 		return;
@@ -266,8 +267,16 @@ static void run_kernel(struct queue *queue, const struct hsa_packet *packet)
 	standin_bank_count(queue->node, packet, queue->is_counted, now() - begin);
 }
 
+/* A queue that the program serves: it knows kernels only. */
+static bool is_soft(const struct queue *queue)
+{
+	return queue->public.id & STANDIN_SOFT;
+}
+
 static void do_packet(struct queue *queue, const struct hsa_packet *packet)
 {
+	if (is_soft(queue) && (packet->header & 0xff) == PACKET_VENDOR)
+		abort();
 	if ((packet->header & 0xff) == PACKET_KERNEL)
 		run_kernel(queue, packet);
 	if ((packet->header & 0xff) == PACKET_VENDOR)
@@ -285,7 +294,7 @@ static void take_time(const struct hsa_packet *packet)
 
 static void perform(struct queue *queue, struct hsa_packet *packet)
 {
-	uint64_t begin;
+	uint64_t begin, completion;
 
 	while ((__atomic_load_n(&packet->header, __ATOMIC_ACQUIRE) & 0xff) == PACKET_INVALID) {
 		if (__atomic_load_n(&queue->is_over, __ATOMIC_ACQUIRE))
@@ -299,9 +308,11 @@ static void perform(struct queue *queue, struct hsa_packet *packet)
 	do_packet(queue, packet);
 	if (packet->kernel == STANDIN_ENDLESS && is_cut_off(queue))
 		return;
-	finish(queue, packet, begin);
+	/* Whoever sees it done may use its place. */
+	completion = packet->completion;
 	__atomic_store_n(&packet->header, PACKET_INVALID, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&queue->read, 1, __ATOMIC_ACQ_REL);
+	finish(queue, completion, begin);
 }
 
 /* Where STANDIN_FAULT says so, the device cannot do that packet of the profiler's, counted from 1.
@@ -383,6 +394,7 @@ static int create_queue(uint64_t agent, uint32_t size, uint32_t type, void *call
 		return HSA_INVALID;
 	for (uint32_t i = 0; i < size; i++)
 		ring[i].header = PACKET_INVALID;
+	queue->core = queue;
 	queue->agent = agent;
 	queue->node = standin_hsa_node(AGENT_HANDLE, agent);
 	queue->on_fault = (void (*)(int, struct hsa_queue *, void *))callback;
@@ -410,28 +422,47 @@ static int destroy_queue(struct hsa_queue *public)
 	return 0;
 }
 
+static struct queue *core_of(const struct hsa_queue *queue)
+{
+	return ((const struct queue *)queue)->core;
+}
+
+/* As AMD's lends queues: each borrower has a handle of its own. */
+STANDIN_EXPORT struct hsa_queue *standin_hsa_borrow(struct hsa_queue *queue)
+{
+	struct queue *handle = calloc(1, sizeof(*handle));
+
+	if (handle)
+		*handle = (struct queue){ .public = *queue, .core = core_of(queue) };
+	return handle ? &handle->public : NULL;
+}
+
+STANDIN_EXPORT void standin_hsa_return(struct hsa_queue *queue)
+{
+	memset(queue, POISON, sizeof(struct queue));
+}
+
 static uint64_t add_index(const struct hsa_queue *queue, uint64_t more)
 {
-	return __atomic_fetch_add(&((struct queue *)(uintptr_t)queue)->write, more,
-				  __ATOMIC_ACQ_REL);
+	return __atomic_fetch_add(&core_of(queue)->write, more, __ATOMIC_ACQ_REL);
 }
 
 static uint64_t load_write(const struct hsa_queue *queue)
 {
-	return __atomic_load_n(&((const struct queue *)queue)->write, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&core_of(queue)->write, __ATOMIC_ACQUIRE);
 }
 
 /* Gives what was there: what was expected where it is set. */
 static uint64_t cas_write(const struct hsa_queue *queue, uint64_t expected, uint64_t value)
 {
-	__atomic_compare_exchange_n(&((struct queue *)(uintptr_t)queue)->write, &expected, value,
-				    false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	__atomic_compare_exchange_n(&core_of(queue)->write, &expected, value, false,
+				    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 	return expected;
 }
 
 static uint64_t load_read(const struct hsa_queue *queue)
 {
-	return __atomic_load_n(&((const struct queue *)queue)->read, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&core_of(queue)->read, __ATOMIC_ACQUIRE);
 }
 
 static int profile_queue(struct hsa_queue *queue, int is_on)
@@ -498,9 +529,11 @@ static int copy(void *to, uint64_t to_agent, const void *from, uint64_t from_age
 
 static int queue_info(const struct hsa_queue *queue, uint32_t what, uint64_t *ret)
 {
+	if (is_soft(core_of(queue)))
+		abort(); /* as AMD's does where it is built to check itself */
 	if (what)
 		return HSA_INVALID;
-	*ret = ((const struct queue *)queue)->agent;
+	*ret = core_of(queue)->agent;
 	return 0;
 }
 
@@ -509,6 +542,7 @@ const struct hsa_queue *standin_hsa_idle_queue(uint64_t id)
 	static __thread struct queue queue;
 
 	queue.public.id = id;
+	queue.core = &queue;
 	queue.agent = standin_hsa_handle(AGENT_HANDLE, FIRST_GPU);
 	return &queue.public;
 }

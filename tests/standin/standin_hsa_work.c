@@ -33,6 +33,14 @@
  *   busy N      N threads launch kernels in queues of their own from now on
  *   pending     a kernel of 7 waves that takes a second, and is waited for in exit()
  *   callback    a kernel of 1 wave; exit() in the runtime's call that tells its end
+ *   brim N      N kernels of which it keeps as many in flight as its ring has places, by their
+ *               signals: it does not look at the ring
+ *   soft N      N kernels in a queue that the program serves
+ *   lent N      N kernels in turn through two handles of one queue, of which one is given back
+ *   cross N     a thread of its own (its number is the answer) takes room for a kernel of N + 1
+ *               waves, which another rings for with one of N waves that it launches behind it
+ *   hold        takes room for a packet
+ *   let N       then fills it in, a kernel of N waves, rings for it, and waits for it
  *   fork        a child of its own, which calls exit()
  *   late_end    shuts the runtime down in exit()
  *   sets        of packets that aqlprofile has
@@ -280,13 +288,11 @@ static void unseen(void)
 	ring(enqueue(KERNEL, standin_hsa_kernel(2), other.handle));
 }
 
-static uint64_t fill(struct hsa_queue *into, uint64_t index, unsigned waves, uint64_t time_ns,
-		     uint64_t completion)
+static uint64_t put(struct hsa_queue *into, uint64_t index, unsigned waves, uint64_t time_ns,
+		    uint64_t completion)
 {
 	struct hsa_packet *packet = (struct hsa_packet *)into->base + index % into->size;
 
-	while (index - hsa_queue_load_read_index_relaxed(into) >= into->size)
-		usleep(20);
 	memset(&packet->setup, 0, sizeof(*packet) - sizeof(packet->header));
 	packet->setup = 3;
 	packet->kernel = standin_hsa_kernel(0);
@@ -297,6 +303,14 @@ static uint64_t fill(struct hsa_queue *into, uint64_t index, unsigned waves, uin
 		1;
 	__atomic_store_n(&packet->header, KERNEL, __ATOMIC_RELEASE);
 	return index;
+}
+
+static uint64_t fill(struct hsa_queue *into, uint64_t index, unsigned waves, uint64_t time_ns,
+		     uint64_t completion)
+{
+	while (index - hsa_queue_load_read_index_relaxed(into) >= into->size)
+		usleep(20);
+	return put(into, index, waves, time_ns, completion);
 }
 
 static void ring_for(struct hsa_queue *of, uint64_t index)
@@ -404,6 +418,103 @@ static void stuff(unsigned count)
 			     i + 1 < count ? 0 : own_signal.handle);
 	ring_for(queue, index);
 	await();
+}
+
+static void brim(unsigned count)
+{
+	struct hsa_signal signals[QUEUE];
+
+	for (unsigned i = 0; i < QUEUE; i++)
+		check(!hsa_signal_create(0, 0, NULL, &signals[i]), "hsa_signal_create");
+	for (unsigned i = 0; i < count + QUEUE; i++) {
+		struct hsa_signal own = signals[i % QUEUE];
+
+		check(hsa_signal_wait_scacquire(own, 2, 1, UINT64_MAX, 0) == 0, "brim");
+		if (i >= count)
+			continue;
+		hsa_signal_store_relaxed(own, 1);
+		ring_for(queue, put(queue, hsa_queue_add_write_index_relaxed(queue, 1), 1, 1000000,
+				    own.handle));
+	}
+	for (unsigned i = 0; i < QUEUE; i++)
+		check(!hsa_signal_destroy(signals[i]), "hsa_signal_destroy");
+}
+
+static void soft(unsigned count)
+{
+	struct hsa_queue *kept = queue;
+
+	check(!hsa_queue_create(DEVICE, QUEUE, 0, NULL, NULL, 0, 0, &queue), "hsa_queue_create");
+	queue->id |= STANDIN_SOFT;
+	solo(count);
+	check(!hsa_queue_destroy(queue), "hsa_queue_destroy");
+	queue = kept;
+}
+
+static void lent(unsigned count)
+{
+	struct hsa_queue *own, *handles[2] = { NULL, NULL };
+	uint64_t index = 0;
+
+	check(!hsa_queue_create(DEVICE, QUEUE, 0, NULL, NULL, 0, 0, &own), "hsa_queue_create");
+	for (unsigned i = 0; i < 2; i++)
+		handles[i] = standin_hsa_borrow(own);
+	for (unsigned i = 0; i < count; i++) {
+		index = hsa_queue_add_write_index_relaxed(handles[i % 2], 1);
+		ring_for(own, fill(own, index, i + 1, 0, own_signal.handle));
+		await();
+	}
+	index = hsa_queue_add_write_index_relaxed(handles[1], 1);
+	(void)fill(own, index, 1, 0, 0);
+	index = hsa_queue_add_write_index_relaxed(handles[0], 1);
+	(void)fill(own, index, 2, 0, own_signal.handle);
+	standin_hsa_return(handles[0]);
+	ring_for(own, index);
+	await();
+	index = hsa_queue_add_write_index_relaxed(handles[1], 1);
+	ring_for(own, fill(own, index, 3, 0, own_signal.handle));
+	await();
+	standin_hsa_return(handles[1]);
+	check(!hsa_queue_destroy(own), "hsa_queue_destroy");
+}
+
+static struct {
+	pthread_t thread;
+	unsigned waves; /* to launch; 0: none */
+	int number;
+} crossing;
+
+static void *cross_over(void *unused)
+{
+	(void)unused;
+	__atomic_store_n(&crossing.number, (int)gettid(), __ATOMIC_RELEASE);
+	for (;;) {
+		unsigned waves = __atomic_load_n(&crossing.waves, __ATOMIC_ACQUIRE);
+
+		if (waves) {
+			(void)fill(queue, hsa_queue_add_write_index_relaxed(queue, 1), waves, 0, 0);
+			__atomic_store_n(&crossing.waves, 0, __ATOMIC_RELEASE);
+		}
+		usleep(100);
+	}
+	return NULL;
+}
+
+static void cross(unsigned waves)
+{
+	if (!crossing.number)
+		check(!pthread_create(&crossing.thread, NULL, cross_over, NULL), "pthread_create");
+	if (waves) {
+		__atomic_store_n(&crossing.waves, waves + 1, __ATOMIC_RELEASE);
+		while (__atomic_load_n(&crossing.waves, __ATOMIC_ACQUIRE))
+			usleep(100);
+		ring_for(queue, fill(queue, hsa_queue_add_write_index_relaxed(queue, 1), waves, 0,
+				     own_signal.handle));
+		await();
+	}
+	while (!__atomic_load_n(&crossing.number, __ATOMIC_ACQUIRE))
+		usleep(100);
+	printf("thread %d\n", crossing.number);
 }
 
 static void away(void)
@@ -525,6 +636,20 @@ static void exit_in_callback(void)
 	(void)launch(queue, 1, 0, own_signal.handle);
 }
 
+static uint64_t held_index;
+
+static void hold(unsigned unused)
+{
+	(void)unused;
+	held_index = hsa_queue_add_write_index_relaxed(queue, 1);
+}
+
+static void let(unsigned waves)
+{
+	ring_for(queue, fill(queue, held_index, waves, 0, own_signal.handle));
+	await();
+}
+
 /* A queue beside the other: 0 launches a kernel there that does not end, 1 one that does. */
 static void beside(unsigned is_short)
 {
@@ -542,9 +667,10 @@ static void beside(unsigned is_short)
 static const struct {
 	const char *word;
 	void (*act)(unsigned number);
-} counted[] = { { "solo", solo },     { "pairs", pairs }, { "group", group },
-		{ "single", single }, { "stuff", stuff }, { "beside", beside },
-		{ "brief", brief },   { "turns", turns }, { "busy", busy } };
+} counted[] = { { "solo", solo },   { "pairs", pairs },   { "group", group }, { "single", single },
+		{ "stuff", stuff }, { "beside", beside }, { "hold", hold },   { "let", let },
+		{ "brim", brim },   { "soft", soft },     { "lent", lent },   { "cross", cross },
+		{ "brief", brief }, { "turns", turns },   { "busy", busy } };
 
 /* Of packets that limpet has not given back; its library is loaded by limpet. */
 static void print_sets(void)

@@ -28,6 +28,7 @@ int hold_create(pthread_t *ret, const pthread_attr_t *attributes, void *(*start)
 #include "target/runtime/libc_calls.h"
 #include "target/sdk/buffers/buffers.h"
 #include "target/sdk/contexts.h"
+#include "target/sdk/counters/dispatch/results.h"
 #include "target/sdk/delivery.h"
 #include "target/sdk/notify.h"
 #include "target/sdk/threads.h"
@@ -282,6 +283,12 @@ int32_t thread_number(void)
 void buffers_deliver(unsigned thread)
 {
 	(void)thread;
+}
+
+uint64_t dispatch_results_deliver(int tool, unsigned thread)
+{
+	(void)tool, (void)thread;
+	return 0;
 }
 
 bool buffers_wait(unsigned thread)

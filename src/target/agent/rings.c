@@ -8,6 +8,7 @@
 #include "target/runtime/forks.h"
 #include "target/runtime/page.h"
 #include "target/sdk/counters/device_queue.h"
+#include "target/sdk/counters/dispatch/results.h"
 #include "target/sdk/tables/tables.h"
 
 #include <errno.h>
@@ -140,6 +141,7 @@ EXPORT struct fork_turn *limpet_agent_turn(void)
 
 EXPORT uint32_t *limpet_agent_claim(void)
 {
+	dispatch_results_give_back();
 	return device_queues_claim();
 }
 

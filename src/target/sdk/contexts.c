@@ -153,6 +153,7 @@ static void clear_services(struct sdk_context *context)
 	context->life++;
 	context->request = NULL;
 	context->request_kinds = 0;
+	context->counts_kernels = false;
 	memset(context->callbacks, 0, sizeof(context->callbacks));
 	memset(context->buffers, 0, sizeof(context->buffers));
 }

@@ -58,6 +58,7 @@ struct sdk_context {
 	int32_t tool;
 	uint32_t life; /* of its entry: another context may get it later */
 	uint32_t request_kinds;
+	bool counts_kernels; /* counters/dispatch */
 	request_function *request;
 	void *request_data;
 	struct callback_service callbacks[CALLBACK_KINDS];

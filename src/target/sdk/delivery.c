@@ -8,6 +8,7 @@
 #include "target/runtime/page.h"
 #include "target/sdk/buffers/buffers.h"
 #include "target/sdk/contexts.h"
+#include "target/sdk/counters/dispatch/results.h"
 #include "target/sdk/notify.h"
 #include "target/sdk/status.h"
 #include "target/sdk/threads.h"
@@ -62,6 +63,9 @@ static void *thread_deliver(void *pointer)
 		uint32_t wakes = __atomic_load_n(&self->wakes, __ATOMIC_SEQ_CST);
 		bool is_last = __atomic_load_n(&self->must_end, __ATOMIC_SEQ_CST);
 
+		glance.tv_nsec = (long)dispatch_results_deliver(self->tool, index);
+		if (!glance.tv_nsec)
+			glance.tv_nsec = GLANCE_NS;
 		buffers_deliver(index);
 		if (is_last)
 			return NULL;

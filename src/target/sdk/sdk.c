@@ -11,6 +11,9 @@
 #include "target/sdk/contexts.h"
 #include "target/sdk/counters/device_counting.h"
 #include "target/sdk/counters/device_service.h"
+#include "target/sdk/counters/dispatch/engine.h"
+#include "target/sdk/counters/dispatch/results.h"
+#include "target/sdk/counters/dispatch/service.h"
 #include "target/sdk/counters/store.h"
 #include "target/sdk/delivery.h"
 #include "target/sdk/devices/agents.h"
@@ -48,7 +51,7 @@ const struct boot_libc *sdk_libc(void)
 
 static bool needs_code(const struct sdk_context *context)
 {
-	return context->callbacks[CALLBACK_CODE_OBJECT].callback;
+	return context->callbacks[CALLBACK_CODE_OBJECT].callback || context->counts_kernels;
 }
 
 /* What was loaded before a context has started is told when it does. */
@@ -77,11 +80,23 @@ static void on_change(int forgotten)
 		if (context_state(&sdk_contexts[i]) == CONTEXT_ACTIVE)
 			active |= 1ull << i;
 	}
+	if (forgotten >= 0) {
+		dispatch_services_forget(forgotten);
+		configs_disown(forgotten);
+	}
 	intercept_update();
 	device_services_follow();
 	tell_code(active);
+	dispatch_engine_follow();
 	if (!active)
 		ranges_forget();
+}
+
+static int on_start(unsigned context)
+{
+	int r = device_services_begin(context);
+
+	return r ? r : dispatch_engine_start(context);
 }
 
 bool sdk_prepare(const struct boot_libc *libc)
@@ -93,7 +108,7 @@ bool sdk_prepare(const struct boot_libc *libc)
 		clock_start();
 	is_prepared = true;
 	delivery_prepare(libc);
-	__atomic_store_n(&contexts_on_start, device_services_begin, __ATOMIC_RELEASE);
+	__atomic_store_n(&contexts_on_start, on_start, __ATOMIC_RELEASE);
 	__atomic_store_n(&contexts_on_change, on_change, __ATOMIC_RELEASE);
 	return true;
 }
@@ -106,11 +121,14 @@ void sdk_tool_ready(int tool)
 
 	if (tools == 1u << tool)
 		restart_begin();
+	dispatch_services_hush(tool, false);
 	delivery_restart(tool);
 	telling_hold(&known, notify_table);
 	intercept_install(tools);
 	work_follow(&ready_tools);
-	device_services_follow(); /* contexts that were started before calls led to us */
+	/* Contexts that were started before calls led to us. */
+	device_services_follow();
+	dispatch_engine_follow();
 	telling_release(&known);
 }
 
@@ -121,6 +139,8 @@ unsigned sdk_tool_rest(int tool)
 	if (!is_prepared)
 		return 0;
 	intercept_update();
+	dispatch_results_drain(tool, REST_NS);
+	dispatch_services_hush(tool, true);
 	inside = sdk_threads_await((unsigned)tool, REST_NS);
 	buffers_drain(tool, DRAIN_NS);
 	return inside;
@@ -261,4 +281,6 @@ void sdk_adopt(void)
 	contexts_adopt();
 	counters_adopt();
 	device_services_adopt();
+	dispatch_engine_adopt();
+	dispatch_results_adopt();
 }

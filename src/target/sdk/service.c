@@ -267,6 +267,7 @@ bool service_enter(struct sdk_frame *frame)
 
 	if (!thread) {
 		__atomic_add_fetch(&agent_page.dropped, 1, __ATOMIC_RELAXED);
+		watch_missed(frame);
 		return false;
 	}
 	if (thread->tools_inside)

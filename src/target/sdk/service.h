@@ -58,9 +58,11 @@ struct sdk_frame {
 	uint32_t seen_count;
 	bool has_arguments; /* the payload was filled */
 	bool was_in;        /* its entry held our stub before, of those that are watched for all */
-	uint8_t watched;    /* what for, when it began: what was done before is undone after */
-	uint64_t kernel;    /* the one that it launches, where somebody wants to know; 0 */
-	uint32_t asked;     /* how often HIP has asked in it whether to report */
+	bool is_reserved; /* room was taken for it, with packets of ours around: its index below */
+	uint8_t watched;  /* what for, when it began: what was done before is undone after */
+	uint64_t kernel;  /* the one that it launches, where somebody wants to know; 0 */
+	uint32_t asked;   /* how often HIP has asked in it whether to report */
+	uint64_t reserved;
 	struct seen_by seen[SEEN_MAX];
 	/* Contexts (and one) that were told of a stream's use, and their data until it is over. */
 	uint8_t stream_contexts[STREAM_DATA_MAX];

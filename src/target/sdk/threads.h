@@ -16,6 +16,12 @@ struct sdk_frame;
 #define THREAD_CALLS_MAX  16u
 #define THREAD_GUARDS_MAX 8u
 
+/* A kernel that tools were told of as a dispatch. */
+struct told_dispatch {
+	uint64_t call;   /* that launches it: its internal number */
+	uint64_t number; /* 0: none, or it was counted by that number */
+};
+
 struct sdk_thread {
 	int32_t number;
 	uint32_t depth;
@@ -27,6 +33,7 @@ struct sdk_thread {
 		uint64_t frame; /* where on its stack */
 		uint64_t correlation;
 	} calls[THREAD_CALLS_MAX];
+	struct told_dispatch told; /* the last one */
 	uint32_t guard_count;
 	uint64_t guards[THREAD_GUARDS_MAX]; /* frames of guard_run(), the innermost last */
 };

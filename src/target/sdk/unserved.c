@@ -12,11 +12,8 @@
 		return SDK_##status;             \
 	}
 
-/* Counters of devices need packets that only AMD's library writes. */
-UNSERVED(configure_buffer_dispatch_counting_service, NOT_AVAILABLE)
-UNSERVED(configure_callback_dispatch_counting_service, NOT_AVAILABLE)
-
-/* So do samples of the program counter and traces of waves. */
+/* Samples of the program counter and traces of waves need packets that only AMD's library writes.
+ */
 UNSERVED(configure_pc_sampling_service, NOT_AVAILABLE)
 UNSERVED(query_pc_sampling_agent_configurations, NOT_AVAILABLE)
 UNSERVED(configure_device_thread_trace_service, NOT_AVAILABLE)

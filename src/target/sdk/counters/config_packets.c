@@ -1,5 +1,5 @@
 /*
- * On threads of tools, in their turn (device_turn.h).
+ * On threads of tools and of ours, in their turn (device_turn.h).
  */
 #include "target/sdk/counters/config_packets.h"
 
@@ -62,18 +62,18 @@ int config_packets_prepare(struct config_packets *ret, const struct counter_conf
 }
 
 /* A runtime that has not begun knows no agent. */
-int config_packets_make(struct config_packets *self, const struct hsa_functions *hsa,
-			const struct packet_events *events)
+int config_packets_make(const struct config_packets *self, const struct hsa_functions *hsa,
+			const struct packet_events *events, struct packet_set *ret)
 {
 	struct pmc_profile profile = { self->agent, events->items, events->count };
 	struct packet_memory memory = { hsa_host_pool(hsa), hsa->pool_allocate, hsa->pool_free,
 					hsa->allow_access };
 
-	self->set.agent = hsa_agent_of_node(hsa, self->config.device->node);
-	if (!self->set.agent || !memory.pool)
+	ret->agent = hsa_agent_of_node(hsa, self->config.device->node);
+	if (!ret->agent || !memory.pool)
 		return SDK_HSA_NOT_LOADED;
 	packet_sets_use(self->library, &memory);
-	return packet_set_make(&self->set, profile) ? SDK_SUCCESS : SDK_EXCEEDS_HW_LIMIT;
+	return packet_set_make(ret, profile) ? SDK_SUCCESS : SDK_EXCEEDS_HW_LIMIT;
 }
 
 static int place_add(int position, int id, int extent, int coordinate, const char *name, void *data)
@@ -124,11 +124,12 @@ static int value_note(struct pmc_event event, uint64_t sample, uint64_t value, v
 	return 0;
 }
 
-bool config_packets_read(const struct config_packets *self, struct counted_values *ret)
+bool config_packets_read(const struct config_packets *self, const struct packet_set *set,
+			 struct counted_values *ret)
 {
 	struct reading reading = { self, ret };
 
 	ret->count = 0;
 	ret->is_whole = true;
-	return packet_set_read(&self->set, value_note, &reading) && ret->is_whole && ret->count;
+	return packet_set_read(set, value_note, &reading) && ret->is_whole && ret->count;
 }

@@ -11,9 +11,7 @@
 
 struct hsa_functions;
 
-/* Its address must not change as long as a set of it is made. */
 struct config_packets {
-	struct packet_set set;
 	struct counter_config config; /* a copy: the tool may destroy its own */
 	const struct aqlprofile *library;
 	struct pmc_agent agent;
@@ -42,9 +40,11 @@ struct counted_values {
 /* What needs no runtime: asks the loader, so outside of the gate.  A status. */
 int config_packets_prepare(struct config_packets *ret, const struct counter_config *config,
 			   struct packet_events *events);
-/* Then, inside the gate.  A status; HSA_NOT_LOADED: the runtime does not know the device yet. */
-int config_packets_make(struct config_packets *self, const struct hsa_functions *hsa,
-			const struct packet_events *events);
+/* Then, inside the gate: a set, whose address must not change as long as it is made.  A status;
+ * HSA_NOT_LOADED: the runtime does not know the device yet. */
+int config_packets_make(const struct config_packets *self, const struct hsa_functions *hsa,
+			const struct packet_events *events, struct packet_set *ret);
 
 /* What the device has read.  False: it is not whole, and none of it is to be used. */
-bool config_packets_read(const struct config_packets *self, struct counted_values *ret);
+bool config_packets_read(const struct config_packets *self, const struct packet_set *set,
+			 struct counted_values *ret);

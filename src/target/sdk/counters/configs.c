@@ -3,9 +3,12 @@
  */
 #include "target/sdk/counters/configs.h"
 
+#include "target/sdk/contexts.h"
 #include "target/sdk/status.h"
 
 #define CONFIGS_MAX 256u
+#define OF_ANYBODY  (-1)
+#define OF_NOBODY   (-2)
 
 static struct counter_config configs[CONFIGS_MAX];
 static uint64_t lives; /* so that a handle is of one config only */
@@ -17,6 +20,38 @@ const struct counter_config *config_find(struct sdk_handle id)
 	/* Acquire: pairs with config_take(). */
 	return id.handle && __atomic_load_n(&config->handle, __ATOMIC_ACQUIRE) == id.handle ? config
 											    : NULL;
+}
+
+bool config_copy(struct sdk_handle id, struct counter_config *ret)
+{
+	const struct counter_config *config = config_find(id);
+
+	if (!config)
+		return false;
+	*ret = *config;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return config_find(id);
+}
+
+uint64_t config_find_newest(struct sdk_handle agent, int tool)
+{
+	uint64_t newest = 0;
+
+	for (unsigned i = 0; i < CONFIGS_MAX; i++) {
+		uint64_t handle = __atomic_load_n(&configs[i].handle, __ATOMIC_ACQUIRE);
+
+		if (handle && configs[i].agent.handle == agent.handle &&
+		    (configs[i].tool == OF_ANYBODY || configs[i].tool == tool))
+			newest = MAX(newest, handle);
+	}
+	return newest;
+}
+
+void configs_disown(int tool)
+{
+	for (unsigned i = 0; i < CONFIGS_MAX; i++)
+		if (configs[i].tool == tool)
+			configs[i].tool = OF_NOBODY;
 }
 
 void configs_forget(void)
@@ -123,7 +158,9 @@ SDK_EXPORT int rocprofiler_destroy_counter_config(struct sdk_handle config);
 int rocprofiler_create_counter_config(struct sdk_handle agent, struct sdk_handle *counters,
 				      size_t count, struct sdk_handle *config)
 {
-	struct counter_config made = { .catalog = counters_catalog(), .agent = agent };
+	struct counter_config made = { .catalog = counters_catalog(),
+				       .agent = agent,
+				       .tool = MAX(contexts_configuring(), OF_ANYBODY) };
 	int r;
 
 	if (!config || (count && !counters))

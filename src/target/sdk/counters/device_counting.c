@@ -10,6 +10,7 @@
 #include "target/runtime/text.h"
 #include "target/sdk/counters/device_queue.h"
 #include "target/sdk/counters/device_turn.h"
+#include "target/sdk/counters/dispatch/results.h"
 #include "target/sdk/counters/driver_lock.h"
 #include "target/sdk/status.h"
 
@@ -117,6 +118,7 @@ static void on_exit_of_program(void *unused)
 	(void)unused;
 	if (!page_is_own())
 		return;
+	dispatch_results_finish(LAST_NS);
 	if (device_turn_enter(LAST_NS)) {
 		for (unsigned i = 0; i < COUNTINGS_MAX; i++)
 			if (device_counting_is_there(i) && !counting_close(&countings[i], limit_ns))
@@ -129,7 +131,7 @@ static void on_exit_of_program(void *unused)
 
 /* Before a set is made, as the program may end meanwhile; and after it: exit() calls the last that
  * was noted first, and aqlprofile may note its own as late as that. */
-static bool exit_watch(bool has_set)
+bool device_countings_watch_exit(bool has_set)
 {
 	static char dso_handle; /* by its address libc knows our entries */
 
@@ -147,7 +149,7 @@ static int counting_begin(struct device_counting *self)
 {
 	enum device_answer answer;
 
-	if (!exit_watch(true)) {
+	if (!device_countings_watch_exit(true)) {
 		(void)counting_close(self, 0);
 		return SDK_NOT_AVAILABLE;
 	}
@@ -160,22 +162,11 @@ static int counting_begin(struct device_counting *self)
 	return answer == DEVICE_GONE || answer == DEVICE_SHUT ? SDK_HSA_NOT_LOADED : SDK_ERROR;
 }
 
-/* The tool may destroy it meanwhile, and make another in its place. */
-static bool config_copy(struct sdk_handle id, struct counter_config *ret)
-{
-	const struct counter_config *config = config_find(id);
-
-	if (!config)
-		return false;
-	*ret = *config;
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return config_find(id);
-}
-
 static int counting_open(struct device_counting *self, const struct counter_config *config)
 {
-	int r = exit_watch(false) ? device_queue_open(&self->queue, config, &scratch->events)
-				  : SDK_NOT_AVAILABLE;
+	int r = device_countings_watch_exit(false)
+			? device_queue_open(&self->queue, config, &scratch->events)
+			: SDK_NOT_AVAILABLE;
 
 	if (!r)
 		return counting_begin(self);
@@ -194,7 +185,7 @@ static int counting_prepare(struct device_counting *self, struct sdk_handle id)
 		return SDK_CONTEXT_CONFLICT;
 	if (!scratch_make())
 		return SDK_OUT_OF_RESOURCES;
-	r = driver_lock_take(&self->lock, config.device->node);
+	r = driver_lock_take(&self->lock, config.device->node, /* all_queues */ true);
 	if (r == SDK_CONTEXT_CONFLICT || (r && config_counts_waves(&config)))
 		return r;
 	self->agent = config.agent;

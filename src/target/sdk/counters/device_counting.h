@@ -20,8 +20,12 @@ uint32_t device_counting_beginning(unsigned index);
 /* Adds what was counted since the start.  A status; only with SUCCESS it is whole. */
 int device_counting_read(unsigned index, struct counter_records *ret);
 
+/* From now on the program's end is seen, also where kernels are counted: before a set of packets is
+ * made, and again when the first one is.  False: it cannot be. */
+bool device_countings_watch_exit(bool has_set);
 /* Does exit() call us for it?  Then this library must stay. */
 bool device_countings_exit_is_watched(void);
+
 /* On the program's thread that is about to shut HSA down, with the gate shut: takes its turn. */
 void device_countings_end_queues(void);
 /* In a forked child. */

@@ -35,6 +35,16 @@ uint32_t *device_queues_claim(void)
 	return &counting_claim;
 }
 
+bool device_queues_are_claimed(void)
+{
+	return claim_is_of_tools(&counting_claim);
+}
+
+uint32_t device_queues_life(void)
+{
+	return __atomic_load_n(&runtime_life, __ATOMIC_SEQ_CST);
+}
+
 void device_queues_end_life(void)
 {
 	__atomic_fetch_add(&runtime_life, 1, __ATOMIC_SEQ_CST);
@@ -99,23 +109,28 @@ bool device_queue_is_there(const struct device_queue *self)
 /* With its runtime, or where nobody can tell: nothing of HSA's is asked. */
 static void queue_drop(struct device_queue *self)
 {
-	packet_set_drop(&self->packets.set);
+	packet_set_drop(&self->set);
 	self->queue = NULL;
 	queue_release();
 }
 
-static enum device_answer queue_judge(const struct device_queue *self)
+enum device_answer device_queues_judge(uint32_t life, uint32_t puts, const uint64_t *entries)
 {
-	uint32_t puts;
+	uint32_t puts_now;
 
 	if (device_queues_are_over())
 		return DEVICE_SHUT;
-	if (self->life != __atomic_load_n(&runtime_life, __ATOMIC_SEQ_CST))
+	if (life != device_queues_life())
 		return DEVICE_GONE;
-	if (!intercept_sees_restarts(self->library.entries, &puts))
+	if (!intercept_sees_restarts(entries, &puts_now))
 		return DEVICE_SHUT;
 	/* Put anew: the end of its runtime may have gone by unseen. */
-	return puts == self->puts ? DEVICE_DONE : DEVICE_GONE;
+	return puts_now == puts ? DEVICE_DONE : DEVICE_GONE;
+}
+
+static enum device_answer queue_judge(const struct device_queue *self)
+{
+	return device_queues_judge(self->life, self->puts, self->library.entries);
 }
 
 /* DEVICE_DONE: inside the gate, and the queue is there; to be left by hsa_gate_leave(). */
@@ -135,8 +150,8 @@ static bool queue_make(struct device_queue *self)
 {
 	if (self->hsa.signal_create(0, 0, NULL, &self->signal))
 		return false;
-	if (!self->hsa.queue_create(self->packets.set.agent, QUEUE_PACKETS, QUEUE_SINGLE,
-				    (void *)on_fault, self, UINT32_MAX, UINT32_MAX, &self->queue))
+	if (!self->hsa.queue_create(self->set.agent, QUEUE_PACKETS, QUEUE_SINGLE, (void *)on_fault,
+				    self, UINT32_MAX, UINT32_MAX, &self->queue))
 		return true;
 	(void)self->hsa.signal_destroy(self->signal);
 	self->queue = NULL;
@@ -146,11 +161,11 @@ static bool queue_make(struct device_queue *self)
 /* Inside the gate.  Where the program is ending, the set and its memory stay. */
 static int queue_fill(struct device_queue *self, const struct packet_events *events)
 {
-	int r = config_packets_make(&self->packets, &self->hsa, events);
+	int r = config_packets_make(&self->packets, &self->hsa, events, &self->set);
 
 	if (r || queue_make(self))
 		return r;
-	(void)packet_set_give_back(&self->packets.set);
+	(void)packet_set_give_back(&self->set);
 	return SDK_NO_PROFILE_QUEUE;
 }
 
@@ -177,7 +192,7 @@ static int queue_fill_inside(struct device_queue *self, const struct packet_even
 /* Which life of the runtime it is comes first: functions of an earlier one are not taken. */
 static int queue_find_runtime(struct device_queue *self)
 {
-	self->life = __atomic_load_n(&runtime_life, __ATOMIC_SEQ_CST);
+	self->life = device_queues_life();
 	if (!hsa_library_hold(&self->library))
 		return SDK_HSA_NOT_LOADED;
 	(void)intercept_sees_restarts(self->library.entries, &self->puts);
@@ -213,7 +228,7 @@ void device_queue_let_go(struct device_queue *self)
 
 static void packet_put(struct device_queue *self, enum device_step step)
 {
-	const struct pmc_packets *packets = &self->packets.set.packets;
+	const struct pmc_packets *packets = &self->set.packets;
 	const struct hsa_packet *const by_step[] = { [STEP_START] = &packets->start,
 						     [STEP_READ] = &packets->read,
 						     [STEP_STOP] = &packets->stop };
@@ -291,7 +306,7 @@ bool device_queue_values(struct device_queue *self, struct counted_values *ret)
 
 	if (queue_enter(self, hsa_gate_enter) != DEVICE_DONE)
 		return false;
-	is_whole = config_packets_read(&self->packets, ret);
+	is_whole = config_packets_read(&self->packets, &self->set, ret);
 	hsa_gate_leave();
 	return is_whole;
 }
@@ -301,7 +316,7 @@ static void queue_give_back(struct device_queue *self)
 {
 	(void)self->hsa.queue_destroy(self->queue);
 	(void)self->hsa.signal_destroy(self->signal);
-	(void)packet_set_give_back(&self->packets.set);
+	(void)packet_set_give_back(&self->set);
 	self->queue = NULL;
 }
 

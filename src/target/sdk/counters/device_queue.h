@@ -37,6 +37,7 @@ struct device_queue {
 	uint32_t is_broken;
 	struct hsa_library library;
 	struct hsa_functions hsa;
+	struct packet_set set;
 	struct config_packets packets;
 };
 
@@ -63,11 +64,19 @@ bool device_queue_close_alone(struct device_queue *self, uint64_t limit_ns);
  * threads do not wait for where they end HSA: there it stays mapped until the next open or this. */
 void device_queue_let_go(struct device_queue *self);
 
-/* How many there are: hsa_init() and hsa_shut_down() lead to us as long, whatever tools want.  Any
- * thread. */
+/* How many there are.  Any thread. */
 uint32_t device_queues_count(void);
 /* Who counts in this process, see counting_claim.h. */
 uint32_t *device_queues_claim(void);
+/* Do tools count, by queues of ours or in those of the program's?  hsa_init() and hsa_shut_down()
+ * lead to us as long, whatever contexts want. */
+bool device_queues_are_claimed(void);
+
+/* The runtime's life at present; another number after each of its ends. */
+uint32_t device_queues_life(void);
+/* Inside the gate: is what was made in that life, with stubs that were put so often into that core
+ * table, still there? */
+enum device_answer device_queues_judge(uint32_t life, uint32_t puts, const uint64_t *entries);
 
 /* The runtime is gone: any thread, and not in one's turn. */
 void device_queues_end_life(void);

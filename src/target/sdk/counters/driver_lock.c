@@ -49,7 +49,9 @@ static unsigned long profiler_request(int fd)
 
 static long lock_switch(const struct driver_lock *lock, bool is_on)
 {
-	struct kfd_profiler ask = { .gpu_id = lock->gpu_id, .lock = is_on, .all_queues = is_on };
+	struct kfd_profiler ask = { .gpu_id = lock->gpu_id,
+				    .lock = is_on,
+				    .all_queues = is_on && lock->all_queues };
 
 	return raw3(SYS_ioctl, lock->file.fd, profiler_request(lock->file.fd), &ask);
 }
@@ -67,7 +69,7 @@ static int status_of(long r)
 	}
 }
 
-int driver_lock_take(struct driver_lock *lock, uint32_t node)
+int driver_lock_take(struct driver_lock *lock, uint32_t node, bool all_queues)
 {
 	long r;
 
@@ -76,6 +78,7 @@ int driver_lock_take(struct driver_lock *lock, uint32_t node)
 	/* No filter was asked whether it lets ioctl pass. */
 	if (!identity_thread_is_unfiltered())
 		return SDK_NOT_AVAILABLE;
+	lock->all_queues = all_queues;
 	lock->gpu_id = gpu_id_of(node);
 	if (!lock->gpu_id)
 		return SDK_INCOMPATIBLE_KERNEL;

@@ -41,7 +41,10 @@ static const struct {
 	{ TABLE_AMD, "hsa_amd_memory_pool_allocate" },
 	{ TABLE_AMD, "hsa_amd_memory_pool_free" },
 	{ TABLE_AMD, "hsa_amd_agents_allow_access" },
+	{ TABLE_CORE, "hsa_queue_load_read_index_scacquire" },
+	{ TABLE_AMD, "hsa_amd_queue_get_info" },
 };
+#define NEEDED (ARRAY_SIZE(names) - 2)
 _Static_assert(sizeof(struct hsa_functions) == ARRAY_SIZE(names) * sizeof(void *), "each");
 
 static bool table_hold(const struct agent_table *known, struct hsa_library *ret)
@@ -102,11 +105,15 @@ int hsa_functions_find(const struct hsa_library *library, struct hsa_functions *
 	uint64_t *functions = (uint64_t *)ret;
 
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
+		bool is_own;
+
 		functions[i] = function_find(library->known, names[i].table, names[i].name);
-		if (!functions[i])
-			return SDK_HSA_NOT_LOADED;
-		if (!libc_are_of_one((const void *)functions[i], library->entries))
-			return SDK_NO_PROFILE_QUEUE;
+		is_own = functions[i] &&
+			 libc_are_of_one((const void *)functions[i], library->entries);
+		if (i < NEEDED && !is_own)
+			return functions[i] ? SDK_NO_PROFILE_QUEUE : SDK_HSA_NOT_LOADED;
+		if (!is_own)
+			functions[i] = 0;
 	}
 	return SDK_SUCCESS;
 }

@@ -30,6 +30,9 @@ struct hsa_functions {
 	int (*pool_free)(void *memory);
 	int (*allow_access)(uint32_t count, const uint64_t *agents, const uint32_t *flags,
 			    const void *memory);
+	/* These may be NULL: */
+	uint64_t (*load_read)(const struct hsa_queue *queue);
+	int (*queue_info)(const struct hsa_queue *queue, uint32_t what, void *ret);
 };
 
 /* Held: it stays mapped. */

@@ -182,9 +182,12 @@ static void info_fill_0(const struct catalog *catalog, uint64_t id, struct info_
 	};
 }
 
-/* Where aqlprofile does not know it, it has no dimensions, as at AMD's. */
+/* Where aqlprofile does not know it, it has no dimensions, as at AMD's; tools read the first of
+ * their lists all the same (AMD's buffered sample does). */
 static int info_fill_1(const struct catalog *catalog, uint64_t id, struct info_1 *ret)
 {
+	static const struct dimension_info *const no_dimension;
+	static const struct instance_info *const no_instance;
 	const struct kept_info *info;
 	struct counter_extents extents;
 	struct info_0 base;
@@ -196,7 +199,9 @@ static int info_fill_1(const struct catalog *catalog, uint64_t id, struct info_1
 				.description = base.description,
 				.block = base.block,
 				.expression = base.expression,
-				.is_derived = base.is_derived };
+				.is_derived = base.is_derived,
+				.dimensions = &no_dimension,
+				.instances = &no_instance };
 	if (!extents_of(catalog, id, &extents))
 		return SDK_SUCCESS;
 	info = info_keep(catalog, id, &extents);

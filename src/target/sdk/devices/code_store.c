@@ -97,6 +97,31 @@ struct code_kernel *code_store_add(const char *name, uint64_t code_object)
 	return kernel;
 }
 
+static bool kernel_is(uint32_t number, uint64_t object)
+{
+	const struct code_kernel *kernel = &code_store->kernels[number - 1];
+
+	return kernel->data.object == object && !kernel->is_gone;
+}
+
+/* The last one that was found by such an object is looked at first. */
+uint64_t code_store_find_object(uint64_t object)
+{
+	static uint32_t found[OBJECTS_MAX];
+	uint32_t *hint = &found[(object >> 6 ^ object >> 18) % OBJECTS_MAX];
+	uint32_t number = __atomic_load_n(hint, __ATOMIC_RELAXED);
+
+	if (!code_store || !object)
+		return 0;
+	if (number && kernel_is(number, object))
+		return number;
+	number = __atomic_load_n(&code_store->kernel_count, __ATOMIC_ACQUIRE);
+	while (number && !kernel_is(number, object))
+		number--;
+	__atomic_store_n(hint, number, __ATOMIC_RELAXED);
+	return number;
+}
+
 uint64_t code_store_find(const char *name)
 {
 	uint32_t at = code_store ? __atomic_load_n(bucket_of(name), __ATOMIC_ACQUIRE) : 0;

@@ -75,5 +75,7 @@ bool code_store_open(void);
 char *code_store_text(uint32_t length);
 struct code_kernel *code_store_add(const char *name, uint64_t code_object);
 
+/* The number of the kernel that packets know by that object, 0: none.  Takes no lock. */
+uint64_t code_store_find_object(uint64_t object);
 /* The number of the newest kernel of that name, 0: none.  Takes no lock. */
 uint64_t code_store_find(const char *name);

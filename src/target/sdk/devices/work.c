@@ -120,6 +120,8 @@ static int question_answer(uint32_t command)
 	ask_externals(thread, &launch);
 	if (command == COMMAND_KERNEL)
 		dispatch_enqueue(around, &launch);
+	if (around && command == COMMAND_KERNEL)
+		thread->told = (struct told_dispatch){ around->internal, launch.dispatch };
 	question_note(&launch);
 	return WANTED;
 }

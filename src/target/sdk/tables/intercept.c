@@ -12,6 +12,7 @@
 #include "target/runtime/text.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/counters/device_queue.h"
+#include "target/sdk/counters/dispatch/engine.h"
 #include "target/sdk/devices/scratch.h"
 #include "target/sdk/devices/streams.h"
 #include "target/sdk/service.h"
@@ -58,10 +59,20 @@ static bool wants_buffer(const struct sdk_context *context, int kind, unsigned o
 	return kind && buffer_wants(&context->buffers[kind], operation);
 }
 
-/* As long as queues of ours are there, whatever contexts want. */
+/* As long as queues of ours, or packets of ours in those of the program's, are there, whatever
+ * contexts want. */
 static bool is_held(const struct sdk_slot *slot)
 {
-	return slot->watch && watch_at(slot->watch)->is_for_all && device_queues_count();
+	const struct slot_watch *watch = slot->watch ? watch_at(slot->watch) : NULL;
+
+	return watch && ((watch->is_for_all && device_queues_are_claimed()) ||
+			 (watch->is_for_packets && dispatch_engine_is_begun()));
+}
+
+/* Packets, and code objects, by which a packet's kernel is known. */
+static bool is_for_kernels(const struct slot_watch *watch)
+{
+	return watch->is_for_packets || watch->callback_kinds[0] == CALLBACK_CODE_OBJECT;
 }
 
 /* Bits of watch.h. */
@@ -72,7 +83,7 @@ static uint8_t wants_watch(const struct sdk_context *context, const struct sdk_s
 
 	if (slot->stream_use && context->callbacks[CALLBACK_STREAM].callback)
 		wanted |= WATCHING_STREAM;
-	if (watch && watch->is_for_all)
+	if (watch && (watch->is_for_all || (context->counts_kernels && is_for_kernels(watch))))
 		wanted |= WATCHING_CALL;
 	for (unsigned i = 0; watch && i < WATCH_KINDS; i++)
 		if (context->callbacks[watch->callback_kinds[i]].callback ||
@@ -270,6 +281,24 @@ bool intercept_hides_restarts(const uint64_t *entries)
 		if (restart_is_ours(&slots[i], &entries[i]) && intercept_is_hidden(&slots[i]))
 			return true;
 	return false;
+}
+
+static bool slot_sees_queues(const struct sdk_slot *slot, const uint64_t *entry)
+{
+	return !slot->table || !slot->watch || !watch_at(slot->watch)->is_for_packets ||
+	       !__atomic_load_n(entry, __ATOMIC_RELAXED) ||
+	       (restart_is_ours(slot, entry) && intercept_is_in(slot) &&
+		__atomic_load_n(&slot->watching, __ATOMIC_RELAXED) & WATCHING_CALL);
+}
+
+bool intercept_sees_queues(const uint64_t *entries)
+{
+	const struct api_table *core = &api_tables[0];
+
+	for (unsigned i = 0; i < core->count; i++)
+		if (!slot_sees_queues(&service_slots[core->first + i], &entries[i]))
+			return false;
+	return true;
 }
 
 static bool entry_store(uint64_t *entry, uint64_t from, uint64_t to)

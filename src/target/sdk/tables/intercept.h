@@ -40,6 +40,9 @@ bool intercept_sees_restarts(const uint64_t *entries, uint32_t *ret_puts);
 /* Is somebody else's function in front of it?  Else it is not there yet, or not any more. */
 bool intercept_hides_restarts(const uint64_t *entries);
 
+/* Do all calls by which the program uses queues lead to us?  Of that core table, likewise. */
+bool intercept_sees_queues(const uint64_t *entries);
+
 /* Does its entry hold our stub?  On a thread that is in a call of its library. */
 struct sdk_slot;
 bool intercept_is_in(const struct sdk_slot *slot);

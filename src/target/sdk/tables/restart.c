@@ -8,6 +8,7 @@
 #include "target/runtime/text.h"
 #include "target/sdk/counters/device_counting.h"
 #include "target/sdk/counters/device_queue.h"
+#include "target/sdk/counters/dispatch/results.h"
 #include "target/sdk/devices/agents.h"
 #include "target/sdk/devices/code.h"
 #include "target/sdk/tables/intercept.h"
@@ -65,6 +66,7 @@ void restart_before(struct sdk_frame *frame)
 
 void restart_before_shut_down(struct sdk_frame *frame)
 {
+	dispatch_results_await();
 	restart_before(frame);
 	device_countings_end_queues();
 }
@@ -74,6 +76,7 @@ static void gate_open(void)
 {
 	hsa_gate_open();
 	code_catch_up();
+	dispatch_results_wake();
 }
 
 void restart_after_init(struct sdk_frame *frame, uint64_t end)

@@ -51,6 +51,15 @@ static const struct slot_watch watches[] = {
 	  false,
 	  NULL,
 	  memory_after },
+#define OF_PACKETS(name, before, after)                        \
+	{                                                      \
+		name, { 0 }, { 0 }, false, before, after, true \
+	}
+	OF_PACKETS("hsa_queue_add_write_index_*", packets_before_add, packets_after_add),
+	OF_PACKETS("hsa_queue_cas_write_index_*", NULL, packets_after_cas),
+	OF_PACKETS("hsa_queue_store_write_index_*", packets_before_store, NULL),
+	OF_PACKETS("hsa_queue_destroy", packets_before_destroy, packets_after_destroy),
+	OF_PACKETS("hsa_signal_store_*", packets_before_ring, NULL),
 #define OF_DEVICES(name, before)                                                                 \
 	{                                                                                        \
 		name, { CALLBACK_KERNEL, CALLBACK_COPY }, { BUFFER_KERNEL, BUFFER_COPY }, false, \
@@ -100,11 +109,18 @@ void watch_before(struct sdk_frame *frame)
 		watch->before(frame);
 }
 
-static void call_after(struct sdk_frame *frame, uint64_t end, bool is_for_all)
+void watch_missed(const struct sdk_frame *frame)
+{
+	if (frame->slot->watch && watch_at(frame->slot->watch)->is_for_packets)
+		packets_missed(frame);
+}
+
+static void call_after(struct sdk_frame *frame, uint64_t end, bool is_first)
 {
 	const struct slot_watch *watch = watch_at(frame->slot->watch);
 
-	if (frame->watched & WATCHING_CALL && watch->is_for_all == is_for_all && watch->after)
+	if (frame->watched & WATCHING_CALL && watch->after &&
+	    (watch->is_for_all || watch->is_for_packets) == is_first)
 		watch->after(frame, end);
 }
 

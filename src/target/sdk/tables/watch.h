@@ -16,6 +16,8 @@ struct slot_watch {
 	bool is_for_all;
 	void (*before)(struct sdk_frame *frame);
 	void (*after)(struct sdk_frame *frame, uint64_t end);
+	/* For contexts that count kernels; right after the call, too. */
+	bool is_for_packets;
 };
 
 /* What a call is watched for. */
@@ -26,6 +28,9 @@ struct slot_watch {
 void watch_before(struct sdk_frame *frame);
 void watch_returned(struct sdk_frame *frame, uint64_t end);
 void watch_after(struct sdk_frame *frame, uint64_t end);
+
+/* A call goes by unseen: there are too many threads. */
+void watch_missed(const struct sdk_frame *frame);
 
 /* Which of the list that function is, and one; 0: it is not watched. */
 uint8_t watch_find(const char *name);
@@ -40,3 +45,11 @@ void restart_after_shut_down(struct sdk_frame *frame, uint64_t end);
 void dispatch_before(struct sdk_frame *frame);
 void memory_after(struct sdk_frame *frame, uint64_t end);
 void range_after(struct sdk_frame *frame, uint64_t end);
+void packets_before_add(struct sdk_frame *frame);
+void packets_after_add(struct sdk_frame *frame, uint64_t end);
+void packets_after_cas(struct sdk_frame *frame, uint64_t end);
+void packets_before_store(struct sdk_frame *frame);
+void packets_before_ring(struct sdk_frame *frame);
+void packets_before_destroy(struct sdk_frame *frame);
+void packets_after_destroy(struct sdk_frame *frame, uint64_t end);
+void packets_missed(const struct sdk_frame *frame);

@@ -8,10 +8,10 @@
 #include "target/domains/amd/counters/leaving.h"
 #include "target/domains/amd/counters/records.h"
 #include "target/domains/amd/counters/sets.h"
-#include "target/domains/amd/counters/slots.h"
 #include "target/domains/amd/counters/windows.h"
 #include "target/hooks/clock.h"
 #include "target/hooks/writer.h"
+#include "target/runtime/amd/ring_slots.h"
 #include "target/runtime/hsa_gate.h"
 
 #include <time.h>
@@ -69,6 +69,18 @@ static void plain_note(struct known_queue *known, struct counting_device *device
 		__atomic_fetch_add(&device->plain_open, 1, __ATOMIC_RELAXED);
 }
 
+static struct ring_calls ring_calls_now(void)
+{
+	return (struct ring_calls){ hsa_calls.load_read, hsa_calls.load_write, hsa_calls.cas_write,
+				    hsa_calls.ring };
+}
+
+static struct hsa_ring ring_of(const struct hsa_queue *queue, const struct known_queue *known)
+{
+	return (struct hsa_ring){ queue, known->base, known->size, known->doorbell,
+				  __atomic_load_n(&known->counted_last, __ATOMIC_RELAXED) };
+}
+
 void counters_skip(const struct hsa_queue *queue, uint64_t index, enum counter_skip why)
 {
 	struct known_queue *known = hsa_queue_of(queue->doorbell);
@@ -78,6 +90,19 @@ void counters_skip(const struct hsa_queue *queue, uint64_t index, enum counter_s
 		return;
 	__atomic_fetch_add(&skipped[why], 1, __ATOMIC_RELAXED);
 	plain_note(known, device, index);
+}
+
+void counters_await_room(const struct hsa_queue *queue, uint64_t index)
+{
+	const struct known_queue *known = hsa_queue_of(queue->doorbell);
+	struct ring_calls calls = ring_calls_now();
+	struct hsa_ring ring;
+
+	if (!known)
+		return;
+	ring = ring_of(queue, known);
+	if (ring.counted_last)
+		slots_await(&calls, &ring, index);
 }
 
 void counters_queue_came(const struct hsa_queue *queue, uint64_t next)
@@ -97,24 +122,28 @@ static bool packets_reserve(const struct hsa_queue *queue, uint64_t *ret_index)
 {
 	struct known_queue *known = hsa_queue_of(queue->doorbell);
 	struct counting_device *device = device_of(known);
+	struct ring_calls calls = ring_calls_now();
 	struct counter_set *set;
+	struct hsa_ring ring;
 	uint64_t first;
 
-	/* Room is looked for first: who has none is not to take a set from others. */
-	if (!device || queue->type != MULTI || !slots_have_room(known))
+	if (!device || queue->type != MULTI)
 		return false;
-	set = set_take_free(device);
+	/* Room is looked for first: who has none is not to take a set from others. */
+	ring = ring_of(queue, known);
+	set = slots_have_room(&calls, &ring) ? set_take_free(device) : NULL;
 	if (!set)
 		return false;
-	if (!slots_reserve(known, &first)) {
+	ring = ring_of(queue, known);
+	if (!slots_reserve(&calls, &ring, &first)) {
 		set_put_back(set);
 		return false;
 	}
 	/* From here to the end of slots_fill() the device may wait for us: memory only, and values
 	 * of our own signals. */
 	set_begin(set, known, first);
-	slots_fill(known, first, set);
-	__atomic_store_n(&known->counted_last, first + SLOTS_EXTRA, __ATOMIC_RELAXED);
+	slots_note(&known->counted_last, first + SLOTS_EXTRA);
+	slots_fill(&ring, first, &set->aql.packets, set->signal);
 	*ret_index = first + 1;
 	return true;
 }

@@ -49,6 +49,9 @@ enum counting_fault counters_begin_windows(void);
 bool counters_reserve(const struct hsa_queue *queue, uint64_t *ret_index);
 /* One goes by uncounted. */
 void counters_skip(const struct hsa_queue *queue, uint64_t index, enum counter_skip why);
+/* The program has taken room up to there itself: until its place is free of packets of ours, also
+ * where no more are put. */
+void counters_await_room(const struct hsa_queue *queue, uint64_t index);
 
 /* A queue was made before us: packets of the program's may be in it, uncounted, from before `next`.
  */

@@ -324,7 +324,7 @@ enum counting_fault counting_devices_begin(const struct counter_request *request
 	memory.pool = agents_host_pool(pool_fits);
 	if (!memory.pool)
 		return COUNTING_NO_PACKETS;
-	if (claim && !claim_for_tracer(claim))
+	if (claim && !claim_for_one(claim, CLAIM_TRACER))
 		return COUNTING_TAKEN;
 	packet_sets_use(library, &memory);
 	counting_sets_each(set_end, NULL); /* what an earlier session had to leave */
@@ -357,7 +357,7 @@ void counting_devices_leave(void)
 static void claim_leave(void)
 {
 	if (claim)
-		claim_leave_tracer(claim);
+		claim_leave_one(claim, CLAIM_TRACER);
 }
 
 void counting_devices_end(void)

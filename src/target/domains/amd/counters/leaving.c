@@ -5,7 +5,7 @@
 #include "target/domains/amd/counters/leaving.h"
 
 #include "target/domains/amd/counters/sets.h"
-#include "target/domains/amd/counters/slots.h"
+#include "target/runtime/amd/ring_slots.h"
 #include "target/runtime/patience.h"
 
 #define GLANCE_NS    50000

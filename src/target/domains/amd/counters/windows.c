@@ -6,9 +6,9 @@
 
 #include "shared/arch/syscall.h"
 #include "target/domains/amd/counters/records.h"
-#include "target/domains/amd/counters/slots.h"
 #include "target/hooks/clock.h"
 #include "target/hooks/writer.h"
+#include "target/runtime/amd/ring_slots.h"
 #include "target/runtime/hsa_gate.h"
 #include "target/runtime/kernel_clock.h"
 

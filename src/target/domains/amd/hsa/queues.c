@@ -76,7 +76,6 @@ static bool make_room(struct known_queue *slot)
 static void queue_fill(struct known_queue *slot, const struct hsa_queue *queue, uint64_t next,
 		       uint64_t agent)
 {
-	slot->queue = queue;
 	slot->base = queue->base;
 	slot->size = queue->size;
 	slot->low = next;

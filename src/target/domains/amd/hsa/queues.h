@@ -8,7 +8,6 @@
 
 struct known_queue {
 	uint64_t doorbell;
-	const struct hsa_queue *queue;
 	uint64_t base, size;
 	uint64_t low;     /* packets before this one were looked at */
 	uint64_t *looked; /* by index in the ring: the last packet there that was looked at, and one

@@ -80,23 +80,32 @@ void hsa_after_add(struct hook_around *around, uint64_t end)
 			      queue->type ? SKIP_SINGLE
 			      : count > 1 ? SKIP_GROUP
 					  : SKIP_FULL);
+	if (queue && !around->kept[IS_RESERVED] && count)
+		counters_await_room(queue, around->frame.results[0] + count - 1);
 }
 
 /* (queue, expected, value): the program takes room itself. */
 void hsa_after_cas(struct hook_around *around, uint64_t end)
 {
+	uint64_t last = around->frame.arguments[2] - 1;
+
 	hsa_after_index(around, end);
-	if (queue_in(around) && counters_are_on() &&
-	    around->frame.results[0] == around->frame.arguments[1])
-		counters_skip(queue_in(around), around->frame.arguments[2] - 1, SKIP_SINGLE);
+	if (!queue_in(around) || around->frame.results[0] != around->frame.arguments[1])
+		return;
+	if (counters_are_on())
+		counters_skip(queue_in(around), last, SKIP_SINGLE);
+	counters_await_room(queue_in(around), last);
 }
 
 /* (queue, value): likewise. */
 void hsa_before_store_index(struct hook_around *around, uint64_t *window)
 {
 	(void)window;
-	if (queue_in(around) && counters_are_on())
+	if (!queue_in(around))
+		return;
+	if (counters_are_on())
 		counters_skip(queue_in(around), around->frame.arguments[1] - 1, SKIP_SINGLE);
+	counters_await_room(queue_in(around), around->frame.arguments[1] - 1);
 }
 
 void hsa_before_queue_destroy(struct hook_around *around, uint64_t *window)

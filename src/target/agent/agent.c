@@ -126,14 +126,12 @@ static int on_tables(struct residence *self)
 {
 	const struct control_tables *order = &self->message.tables;
 
-	return register_ask(&self->boot->libc, order);
+	return register_ask(&self->boot->libc, order, &self->reply.value);
 }
 
 static int on_found(struct residence *self)
 {
-	struct control_found *found = &self->message.found;
-
-	return tables_note(found->name, 0, 0, (void **)found->parts, found->part_count);
+	return register_found(&self->boot->libc, &self->message.found);
 }
 
 static int on_rings(struct residence *self)

@@ -251,6 +251,14 @@ class Hsa(unittest.TestCase):
         self.assertIn("this HSA runtime lacks functions", result.err)
         self.assertEqual(Seen(recorder.path).of("kernel"), [])
 
+    def test_a_runtime_that_does_not_tell_how_far_a_queue_is(self):
+        """That is for counters only."""
+        work = self.start(STANDIN_NO_INDEX="1")
+        recorder = self.begin(work, "--kernel-trace")
+        work.ask("brief", ROUNDS)
+        self.end(recorder)
+        self.assertEqual(len(Seen(recorder.path).of("kernel")), ROUNDS)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -26,6 +26,7 @@ enum core_slot {
 	SLOT_hsa_system_get_info = 2,
 	SLOT_hsa_queue_create = 7,
 	SLOT_hsa_queue_destroy = 9,
+	SLOT_hsa_queue_load_read_index_scacquire = 11,
 	SLOT_hsa_queue_load_read_index_relaxed = 12,
 	SLOT_hsa_queue_add_write_index_relaxed = 23,
 	SLOT_hsa_iterate_agents = 5,
@@ -308,6 +309,8 @@ __attribute__((constructor)) static void fill_tables(void)
 		amd_ext.slots[at->slot] = at->function;
 	if (getenv("STANDIN_NO_TIMES"))
 		amd_ext.slots[SLOT_hsa_amd_profiling_get_dispatch_time] = NULL;
+	if (getenv("STANDIN_NO_INDEX"))
+		core.slots[SLOT_hsa_queue_load_read_index_scacquire] = NULL;
 	for (unsigned i = 0; i < SUB_TABLES; i++)
 		memcpy(fresh[i], changeable[i].slots, changeable[i].count * sizeof(void *));
 }

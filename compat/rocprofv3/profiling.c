@@ -148,9 +148,10 @@ static void tell_absent(void *context, const struct tracing *tracing)
 
 static void tell_skipped(void *context, pid_t pid, const struct err *err)
 {
-	const struct running *self = context;
+	struct running *self = context;
 
 	(void)pid;
+	self->absent = 0; /* what it has is not known */
 	face_say_error(self->profiling->face, SAY_WARNING, err);
 }
 

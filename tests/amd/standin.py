@@ -77,6 +77,18 @@ class Work:
                         found[-1:-1] = [memory.read(size)]
             return found
 
+    def leads_out_of(self, library, address):
+        """Does the word at that address lead to code that is not the library's?"""
+        with open(f"/proc/{self.pid}/mem", "rb", 0) as memory:
+            memory.seek(address)
+            value = int.from_bytes(memory.read(8), "little")
+        with open(f"/proc/{self.pid}/maps") as maps:
+            for line in maps:
+                start, end = (int(text, 16) for text in line.split()[0].split("-"))
+                if start <= value < end:
+                    return library not in line
+        return False
+
     def close(self):
         self.process.kill()
         self.process.wait()

@@ -150,25 +150,13 @@ class Traced(unittest.TestCase):
                 plain = Counter(reference.tables())
                 self.assertEqual(plain.keys(), tables.keys())
                 slot = tables["hip"][0][0] + 8 + 8 * 90
-                self.assertTrue(harness.wait_until(lambda: self.is_foreign(work, slot)))
+                self.assertTrue(harness.wait_until(lambda: work.leads_out_of("libamdhip64", slot)))
                 did, _ = self.go(work)
                 seen = self.end(recorder)
                 counts = seen.count("hip", "marker")
                 for name in ("hipMalloc", "hipLaunchKernel", "roctxRangePushA"):
                     self.assertEqual(counts[name], did[name])
                 self.assertEqual(len(seen.of("kernel")), did["kernels"])
-
-    def is_foreign(self, work, address):
-        """Does the word lead out of the library that it lies in?"""
-        with open(f"/proc/{work.pid}/mem", "rb", 0) as memory:
-            memory.seek(address)
-            value = int.from_bytes(memory.read(8), "little")
-        with open(f"/proc/{work.pid}/maps") as maps:
-            for line in maps:
-                start, end = (int(text, 16) for text in line.split()[0].split("-"))
-                if start <= value < end:
-                    return "libamdhip64" not in line
-        return False
 
     def test_again_with_other_options(self):
         work = self.work("amds")

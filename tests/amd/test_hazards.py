@@ -18,6 +18,7 @@ TRACED = ("--hip-trace", "--kernel-trace", "--memory-copy-trace", "--ring-size",
 NAME_MAX = 65536
 NOTHING_RECORDED = 5
 FORBIDDEN = 50
+OLDER, NEWER = 30, 50
 GRAPHS = 200
 GRAPH_KERNELS = 3  # each, as standin_hip.h has them
 IMPORTS = 120  # if each waited for limpet as long as it may, 36 s
@@ -127,6 +128,25 @@ class Hazards(unittest.TestCase):
         self.assertEqual(self.work.ask("streams", 5), [])
         self.assertEqual(self.end(recorder).event("recorded")["work_cut"], 0)
         self.assertEqual(len(Seen(recorder.path).of("kernel")), 5)
+
+    def test_kernels_that_a_session_before_has_asked_for(self):
+        """They are reported to the next one, begin while it is there, and are not taken for its own."""
+        recorder = self.begin("--kernel-trace")
+        self.assertEqual(self.work.ask("endless"), [])
+        self.assertEqual(self.work.ask("queue", OLDER), [])
+        self.assertEqual(self.end(recorder, NOTHING_RECORDED).event("recorded")["work_cut"], OLDER + 1)
+        recorder = self.begin("--hip-trace", "--kernel-trace")
+        for words in (("queue", NEWER), ("release",), ("drain",), ("queue", NEWER), ("drain",)):
+            self.assertEqual(self.work.ask(*words), [])
+        self.assertEqual(self.end(recorder).event("recorded")["work_cut"], 0)
+        seen = Seen(recorder.path)
+        kernels = sorted(seen.of("kernel"), key=lambda call: call["dispatch"])
+        launches = sorted(call["begin_ns"] for call in seen.of("hip") if call["function"] == "hipLaunchKernel")
+        self.assertEqual((len(kernels), len(launches)), (1 + OLDER + 2 * NEWER, 2 * NEWER))
+        self.assertEqual([kernel["cause"] for kernel in kernels[:1 + OLDER]], [0] * (1 + OLDER))
+        told = [(kernel["cause"], begin) for kernel, begin in zip(kernels[1 + OLDER:], launches) if kernel["cause"]]
+        self.assertEqual([one for one in told if abs(seen.begin_ns(one[0]) - one[1]) > 2], [])
+        self.assertTrue(told, "all was settled by then")
 
     def test_a_thread_that_may_not_read_the_counter(self):
         recorder = self.begin(*TRACED)

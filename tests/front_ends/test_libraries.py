@@ -32,6 +32,10 @@ class Libraries(Doors):
         self.assertEqual(caller.greeting, "ready")
         return caller
 
+    def assert_succeeds(self, caller, *words):
+        status = caller.call(*words)
+        self.assertEqual(status, SUCCESS, "" if status == SUCCESS else caller.ask("status"))
+
     def assert_at_once(self, caller, status, *words):
         """A refusal, which must not take long."""
         begin = time.monotonic()
@@ -44,8 +48,8 @@ class Legacy(Libraries):
         self.target = self.new_target("exits")
         caller = self.start(tool("a"))
         for _ in range(101):
-            self.assertEqual(caller.call("attach", self.target.pid), SUCCESS)
-            self.assertEqual(caller.call("detach"), SUCCESS)
+            self.assert_succeeds(caller, "attach", self.target.pid)
+            self.assert_succeeds(caller, "detach")
         self.assert_well()
         self.end_target()
         self.assert_log(*expected(101, exited=True))

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "host/attach/facts/resident.h"
+#include "shared/wire/control.h"
 
 #define START 0x1000u
 
@@ -27,7 +28,7 @@ static void put(struct target *target, const uint8_t *bytes, size_t size)
 		memcpy(&page, bytes + 1, MIN(size - 1, sizeof(page)));
 	if (size && bytes[0] % 2) {
 		memcpy(page.magic, AGENT_PAGE_MAGIC, sizeof(page.magic));
-		page.version = AGENT_PAGE_VERSION;
+		page.version = AGENT_VERSION;
 		page.size = sizeof(page);
 		page.state %= AGENT_STATE_RESTING + 2;
 		page.tool_count %= AGENT_TOOLS_MAX + 2;
@@ -37,7 +38,7 @@ static void put(struct target *target, const uint8_t *bytes, size_t size)
 
 static void check(const struct agent_page *page)
 {
-	must(page->version == AGENT_PAGE_VERSION && page->size == sizeof(*page));
+	must(page->version == AGENT_VERSION && page->size == sizeof(*page));
 	must(page->state <= AGENT_STATE_RESTING && page->tool_count <= AGENT_TOOLS_MAX);
 	must(strnlen(page->holder_name, sizeof(page->holder_name)) < sizeof(page->holder_name));
 	for (unsigned i = 0; i < AGENT_TOOLS_MAX; i++)

@@ -142,6 +142,11 @@ class Counts(Launch):
         self.assertIn("statically linked", err)
         self.assertEqual(self.blocks()[MAIN_SIZE], 5)
 
+    def test_a_child_that_cannot_be_attached_is_not_said_to_have_nothing(self):
+        _, _, err = self.launch_slowly("statically linked", "sh", "-c", '"$0" sleep "$1"; exit 0',
+                                       harness.program("launched_static"), options=("--hip-trace", "--children"), code=5)
+        self.assertNotIn("nothing to trace", err)
+
     def test_a_library_that_executes_the_program_again(self):
         """It does not come by where it would wait; it is attached to when it runs."""
         _, events, err = self.launch_read(b'"attached"', PROGRAM, env={

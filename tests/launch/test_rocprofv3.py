@@ -82,6 +82,15 @@ class Formats(Launch):
                 self.assertEqual(sums["HIP_RUNTIME_API_EXT", "hipMalloc"][0], did["hipMalloc"])
                 self.assertNotIn("nothing to trace", running.err)
 
+    def test_a_child_that_cannot_be_attached_is_not_said_to_have_nothing(self):
+        for time_ms in (500, 2000, 8000, 32000):
+            running = self.launch("--hip-trace", "--", "sh", "-c", '"$0" sleep "$1"; exit 0',
+                                  harness.program("launched_static"), time_ms)
+            if "statically linked" in running.err:
+                break
+        self.assertIn("statically linked", running.err)
+        self.assertNotIn("nothing to trace", running.err)
+
     def test_several_jobs(self):
         """The program is started once for each."""
         with open(os.path.join(self.folder, "jobs.json"), "w") as file:

@@ -28,6 +28,7 @@
 
 #define BEFORE_EXEC_MS 150
 #define BEFORE_END_MS  50
+#define SLOW_END_MS    2000
 #define STEP_MS        20
 
 struct request {
@@ -209,7 +210,7 @@ static pid_t by_late_exec(const struct request *request)
 }
 
 /* As a daemon does: a session of its own, and its parent ends soon. */
-static pid_t by_daemon(const struct request *request)
+static pid_t start_daemon(const struct request *request, long before_end_ms)
 {
 	pid_t pid = fork();
 
@@ -217,10 +218,20 @@ static pid_t by_daemon(const struct request *request)
 		setsid();
 		if (!fork())
 			_exit(work(request));
-		live(BEFORE_END_MS);
+		live(before_end_ms);
 		_exit(0);
 	}
 	return pid;
+}
+
+static pid_t by_daemon(const struct request *request)
+{
+	return start_daemon(request, BEFORE_END_MS);
+}
+
+static pid_t by_slow_daemon(const struct request *request)
+{
+	return start_daemon(request, SLOW_END_MS);
 }
 
 /* Without a session, and at once: nothing ties it to the server any more. */
@@ -242,7 +253,7 @@ static const struct {
 } ways[] = {
 	{ "fork", by_fork },     { "busy", by_fork },           { "vfork", by_vfork },
 	{ "spawn", by_spawn },   { "clone", by_clone },         { "daemon", by_daemon },
-	{ "orphan", by_orphan }, { "late_exec", by_late_exec },
+	{ "orphan", by_orphan }, { "late_exec", by_late_exec }, { "slow_daemon", by_slow_daemon },
 };
 
 static void answer_count(int connection)

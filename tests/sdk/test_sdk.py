@@ -50,6 +50,48 @@ class SdkTest(ToolCase):
                 self.assertEqual(work.words(tables), before)
                 self.assertGreater(len(work.ask("go", 1)), 0)
 
+    def open_runtimes(self, work):
+        """The program loads them while a tool is attached; where it is seen that calls lead to limpet, by library."""
+        tables = work.tables()
+        slots = {"libamdhip64": tables["hip"][0][0] + 8 + 8 * 90, "libroctx64": tables["roctx"][0][0] + 8}
+        self.assertTrue(harness.wait_until(
+            lambda: all(work.leads_out_of(library, slot) for library, slot in slots.items())), "calls are not seen")
+        return slots
+
+    def test_runtimes_that_come_later(self):
+        for name, arguments in (("unprepared", ()), ("limpets door", ()), ("amds", ()), ("amds", ("--children",))):
+            with self.subTest(name, arguments=arguments):
+                self.log.clear()
+                work = self.work(program="standin_late", **CASES[name])
+                attached = self.attach(work, "callbacks", arguments=arguments)
+                slots = self.open_runtimes(work)
+                done = did(work.ask("go", ROUNDS))
+                self.leave(attached)
+                counts = self.log.counts()
+                for function, number in done.items():
+                    self.assertEqual(counts[function], (number, number))
+                self.assertFalse([library for library, slot in slots.items() if work.leads_out_of(library, slot)])
+                work.ask("go", 1)
+
+    def test_runtimes_that_are_unloaded(self):
+        """Nothing is written where their tables were, and what is loaded there next is not harmed."""
+        for name in ("unprepared", "limpets door", "amds"):
+            with self.subTest(name):
+                work = self.work(program="standin_late", **CASES[name])
+                work.tables()
+                for _ in range(2):
+                    attached = self.attach(work, "callbacks", "buffers")
+                    work.ask("go", ROUNDS)
+                    self.assertEqual(did(work.ask("close")), {"close": 1})
+                    work.tables()
+                    work.ask("go", ROUNDS)
+                    work.ask("close")
+                    self.leave(attached)
+                    work.tables()
+                    work.ask("go", 1)
+                work.process.stdin.close()
+                self.assertEqual(work.process.wait(harness.PATIENCE_S), 0)
+
     def test_pictures_of_rocdecode_and_rocjpeg(self):
         work = self.work(program="standin_video")
         attached = self.attach(work, "callbacks")

@@ -3,6 +3,9 @@
  */
 #include "sdk_tool.h"
 
+#include <stdlib.h>
+#include <time.h>
+
 enum { HIP_MALLOC = 215 };
 
 static int (*next_malloc)(void **, size_t);
@@ -14,6 +17,16 @@ static int our_malloc(void **ret, size_t size)
 	return next_malloc(ret, size);
 }
 
+/* As many milliseconds as SDK_LINGER says, before the table is touched. */
+static void linger(void)
+{
+	const char *text = getenv("SDK_LINGER");
+	long ms = text ? atol(text) : 0;
+	struct timespec pause = { ms / 1000, ms % 1000 * 1000000 };
+
+	nanosleep(&pause, NULL);
+}
+
 static void on_table(int type, uint64_t version, uint64_t instance, void **tables, uint64_t count,
 		     void *data)
 {
@@ -21,6 +34,7 @@ static void on_table(int type, uint64_t version, uint64_t instance, void **table
 		 (unsigned long)count, data == &calls);
 	if (type != 2)
 		return;
+	linger();
 	next_malloc = ((int (**)(void **, size_t))tables[0])[HIP_MALLOC + 1];
 	((int (**)(void **, size_t))tables[0])[HIP_MALLOC + 1] = our_malloc;
 }

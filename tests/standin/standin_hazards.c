@@ -12,6 +12,8 @@
  *   streams N   N streams are made, used and given back
  *   forbid N    a thread that may not read the machine's counter launches N kernels
  *   endless     a kernel that does not end before "release"
+ *   queue N     N kernels behind it, which are not waited for
+ *   drain       waits for them
  *   quit        ends, with calls in an exit handler and a destructor
  *
  * Every answer ends with "end".
@@ -30,7 +32,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,7 +39,7 @@
 #define THREADS_MAX 64
 #define ERRNO       4711
 #define LONG_NAME   100000
-#define LEAP_US     300
+#define LEAP_NS     300000
 #define STORM_US    5000
 
 static const char plain, endless, odd[8];
@@ -160,21 +161,34 @@ static void leap(int number)
 		siglongjmp(out, 1);
 }
 
+/* To this thread only: one of the runtime's would jump onto our stack, where we are already. */
+static timer_t begin_alarms(void)
+{
+	struct sigaction action = { .sa_handler = leap };
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGALRM };
+	struct timespec period = { 0, LEAP_NS };
+	struct itimerspec often = { period, period };
+	timer_t timer = NULL;
+
+	event._sigev_un._tid = gettid();
+	sigaction(SIGALRM, &action, NULL);
+	check(!timer_create(CLOCK_MONOTONIC, &event, &timer), "timer_create");
+	check(!timer_settime(timer, 0, &often, NULL), "timer_settime");
+	return timer;
+}
+
 /* The calls that are left hold nothing of their own: they only look at a number. */
 static void leaps(unsigned count)
 {
-	struct sigaction action = { .sa_handler = leap };
-	struct itimerval often = { { 0, LEAP_US }, { 0, LEAP_US } }, never = { { 0, 0 }, { 0, 0 } };
+	timer_t timer = begin_alarms();
 	volatile unsigned left = count;
 
-	sigaction(SIGALRM, &action, NULL);
-	setitimer(ITIMER_REAL, &often, NULL);
-	if (sigsetjmp(out, 1))
+	if (sigsetjmp(out, 1) && left)
 		left--;
 	may_leap = left > 0;
 	while (left)
 		count_devices();
-	setitimer(ITIMER_REAL, &never, NULL);
+	timer_delete(timer);
 	count_devices();
 	done();
 }
@@ -346,6 +360,13 @@ __attribute__((destructor)) static void call_after_that(void)
 		count_devices();
 }
 
+static void queue(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		launch(&plain, NULL);
+	done();
+}
+
 static bool obey(const char *word, unsigned number)
 {
 	if (!strcmp(word, "storm"))
@@ -370,6 +391,10 @@ static bool obey(const char *word, unsigned number)
 		forbid(number);
 	else if (!strcmp(word, "endless"))
 		launch(&endless, NULL), done();
+	else if (!strcmp(word, "queue"))
+		queue(number);
+	else if (!strcmp(word, "drain"))
+		check(!hipStreamSynchronize(NULL), "hipStreamSynchronize"), done();
 	else if (!strcmp(word, "release"))
 		standin_hip_release(), done();
 	return strcmp(word, "quit") != 0;

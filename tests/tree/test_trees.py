@@ -76,7 +76,7 @@ class Families(unittest.TestCase):
 class Followed:
     """Every worker is attached, whichever way it is born.  For each way of following a class of its own."""
 
-    before, name = (), ""
+    before, name, daemon = (), "", "daemon"
 
     def setUp(self):
         self.server = self.start_server()
@@ -114,7 +114,7 @@ class Followed:
                                     for number in range(WORKERS)])
 
     def test_daemon(self):
-        self.check_way("daemon")
+        self.check_way(self.daemon)
 
     def test_exec_in_an_attached_child(self):
         self.check_way("late_exec")
@@ -132,7 +132,8 @@ class ByEvents(Followed, Families):
 
 @unittest.skipUnless(IS_ROOT and shutil.which("unshare"), "needs root and unshare to take the events away")
 class ByNumbers(Followed, Families):
-    name, before = "numbers", families.NO_EVENTS
+    # One whose parent ends before limpet gets a processor is missed: docs/trees.md.
+    name, before, daemon = "numbers", families.NO_EVENTS, "slow_daemon"
 
 
 @unittest.skipUnless(IS_ROOT and shutil.which("unshare"), "needs root and unshare to take the counter away")
@@ -154,7 +155,7 @@ class ByWalk(Followed, Families):
 class AsUser(Followed, Families):
     """An ordinary user follows her own processes, by the counter."""
 
-    name, before = "numbers", (*families.NO_EVENTS, *families.DROP)
+    name, before, daemon = "numbers", (*families.NO_EVENTS, *families.DROP), ByNumbers.daemon
 
     def start_server(self):
         return super().start_server(before=families.DROP)

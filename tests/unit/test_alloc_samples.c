@@ -4,6 +4,7 @@
  */
 #include "unit.h"
 
+#include "target/domains/cpu/alloc_addresses.h"
 #include "target/domains/cpu/alloc_samples.h"
 #include "target/hooks/table.h"
 #include "target/hooks/writer.h"

@@ -12,6 +12,7 @@
 
 #include "host/attach/facts/resident.h"
 #include "host/process/stat.h"
+#include "shared/wire/control.h"
 
 #define LIBRARY "/memfd:" AGENT_MEMFD_NAME " (deleted)"
 #define START   0x10000u
@@ -47,7 +48,7 @@ static struct agent_page sound_page(void)
 {
 	struct agent_page page = {
 		.magic = AGENT_PAGE_MAGIC,
-		.version = AGENT_PAGE_VERSION,
+		.version = AGENT_VERSION,
 		.size = sizeof(page),
 		.state = AGENT_STATE_ATTACHED,
 		.pid = 77,
@@ -96,7 +97,7 @@ static void finds_none_elsewhere(void **state)
 
 static void names_a_page_that_makes_no_sense(void **state)
 {
-	struct agent_page pages[6];
+	struct agent_page pages[8];
 	struct resident resident;
 
 	(void)state;
@@ -108,6 +109,8 @@ static void names_a_page_that_makes_no_sense(void **state)
 	pages[3].tool_count = UINT32_MAX;
 	pages[4].state = AGENT_STATE_RESTING + 1;
 	pages[5].state = UINT32_MAX;
+	pages[6].version = AGENT_PAGE_VERSION;
+	pages[7].version = AGENT_VERSION - (1u << 16); /* speaks otherwise */
 	for (size_t i = 0; i < ARRAY_SIZE(pages); i++) {
 		put(&pages[i], AT);
 		assert_int_equal(resident_find(&target, &resident), -EPROTO);

@@ -140,8 +140,11 @@ bool link_has_farewell(const struct link *link)
 		struct control_reply reply;
 		char bytes[CONTROL_MAX_BYTES];
 	} message = { 0 };
-	ssize_t size = recv(link->socket, &message, sizeof(message), MSG_PEEK | MSG_DONTWAIT);
+	ssize_t size;
 
+	if (link->has_farewell)
+		return true;
+	size = recv(link->socket, &message, sizeof(message), MSG_PEEK | MSG_DONTWAIT);
 	return is_farewell(&message.reply, size);
 }
 
@@ -153,8 +156,8 @@ int link_explain_farewell(struct err *err)
 	return err_fix(err, "attach again");
 }
 
-static int receive_answer(const struct link *link, const struct target *target,
-			  struct control_reply *ret, struct err *err)
+static int receive_answer(struct link *link, const struct target *target, struct control_reply *ret,
+			  struct err *err)
 {
 	union {
 		struct control_reply reply;
@@ -168,7 +171,8 @@ static int receive_answer(const struct link *link, const struct target *target,
 	}
 	if (size <= 0)
 		return fail_cut(err);
-	if (is_farewell(&message.reply, size))
+	link->has_farewell = is_farewell(&message.reply, size);
+	if (link->has_farewell)
 		return link_explain_farewell(err);
 	if (control_check(&message, (size_t)size) || message.reply.header.kind != CONTROL_REPLY ||
 	    message.reply.header.sequence != link->sequence)
@@ -214,4 +218,5 @@ void link_close(struct link *link)
 	if (link->lock >= 0)
 		close(link->lock);
 	link->socket = link->lock = -1;
+	link->has_farewell = false;
 }

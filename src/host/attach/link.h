@@ -12,6 +12,7 @@ struct link {
 	int lock;   /* a file that this process has locked for as long as it lives; -1: none */
 	uint32_t sequence;
 	uint32_t patience_ms; /* how much longer than usual an answer may take: tools are slow */
+	bool has_farewell;    /* came where an answer was waited for */
 };
 
 /* Makes the file by whose lock the agent sees that we live.  Not a descriptor of this process: a

@@ -156,8 +156,9 @@ bool python_find_thread(struct python *python, pid_t tid, uint64_t *ret_state,
 	return *ret_state;
 }
 
+/* Ends at the frame that could not be read, or for which there is no room; at 0 where all were. */
 static size_t read_chain(struct window *window, uint64_t frame, struct kernel_python_frame *ret,
-			 size_t room)
+			 size_t room, uint64_t *ret_end)
 {
 	const struct kernel_python *walk = &window->python->layout.walk;
 	const unsigned char *bytes;
@@ -173,41 +174,44 @@ static size_t read_chain(struct window *window, uint64_t frame, struct kernel_py
 				(uint64_t)bytes[walk->frame_mark] << KERNEL_PYTHON_MARK_SHIFT;
 		frame = word_at(bytes, walk->frame_previous);
 	}
+	*ret_end = frame;
 	return count;
 }
 
 /* Before 3.11 a frame is an object, and a function that is called again has its frame where it was:
  * that the thread is in the same one says nothing.  So who called whom is read once more. */
 static bool is_steady(const struct python *python, uint64_t frame,
-		      const struct kernel_python_frame *read, size_t count)
+		      const struct kernel_python_frame *read, size_t count, uint64_t end)
 {
 	const struct kernel_python *walk = &python->layout.walk;
 	struct window window = { .python = python };
 
-	for (size_t i = 0; !python->layout.native_thread_id && i < count; i++) {
+	if (python->layout.native_thread_id)
+		return true;
+	for (size_t i = 0; i < count; i++) {
 		const unsigned char *bytes = window_frame(&window, frame, walk->frame_size);
 
 		if (!bytes || word_at(bytes, walk->frame_code) != read[i].code)
 			return false;
 		frame = word_at(bytes, walk->frame_previous);
 	}
-	return true;
+	return frame == end;
 }
 
 size_t python_read_frames(struct python *python, pid_t tid, struct kernel_python_frame *ret,
 			  size_t room)
 {
 	uint64_t state = python_thread_state(python, tid);
-	uint64_t frame = state ? first_frame(python, state) : 0, before;
+	uint64_t frame = state ? first_frame(python, state) : 0, before, end;
 	size_t count = 0;
 
 	for (unsigned i = 0; frame && i < ATTEMPTS; i++) {
 		struct window window = { .python = python };
 
 		before = frame;
-		count = read_chain(&window, frame, ret, room);
+		count = read_chain(&window, frame, ret, room, &end);
 		frame = first_frame(python, state);
-		if (frame == before && is_steady(python, frame, ret, count))
+		if (frame == before && is_steady(python, frame, ret, count, end))
 			return count;
 	}
 	/* What lies in one piece is seldom wrong. */

@@ -17,7 +17,9 @@
 
 #define LIBRARY_NAME "librocprofiler-register.so"
 #define PAUSE_NS     500000000ull
-#define PAUSE_MAX_NS (60 * 1000000000ull) /* where nothing changes */
+#define PAUSE_MAX_NS (60 * 1000000000ull) /* where nothing changes, or all was in vain */
+#define TOOLS_MAX_NS 2000000000ull        /* for tools, whom nobody else tells */
+#define BUSY_MAX_NS  (4 * 1000000000ull)  /* where mappings change: a runtime may be starting */
 
 /* Libraries that have tables, and how those are called. */
 static const struct {
@@ -28,10 +30,6 @@ static const struct {
 	{ "librccl.so", "rccl" },       { "librocdecode.so", "rocdecode" },
 	{ "librocjpeg.so", "rocjpeg" },
 };
-
-#define OURS "limpet_register_each"
-#define AMDS "rocprofiler_register_invoke_all_registrations"
-#define LIST "rocprofiler_register_iterate_registration_info"
 
 /* What AMD's own profiler, and the library that makes its attach possible, export. */
 static const char *const profilers[] = { "rocprofiler_set_api_table",
@@ -62,28 +60,34 @@ static uint64_t symbol_of(const struct module *module, const char *name)
 	return elf_image_symbol(&module->image, name, &address) ? 0 : address;
 }
 
-static int send_question(struct session *session, const struct module *module, bool is_ours,
-			 struct err *err)
+static int send_question(struct session *session, const struct module *module, uint32_t flags,
+			 struct control_reply *ret, struct err *err)
 {
-	struct control_tables order = { .function = symbol_of(module, is_ours ? OURS : AMDS),
-					.list = is_ours ? 0 : symbol_of(module, LIST),
+	bool is_ours = flags & CONTROL_CALLBACK;
+	struct control_tables order = { .function = symbol_of(module, is_ours ? REGISTER_EACH
+									      : REGISTER_INVOKE),
+					.list = is_ours ? 0 : symbol_of(module, REGISTER_LIST),
 					.timeout_ms = session->timeout_ms };
 	struct attachment *attachment = &session->attachment;
-	struct control_reply reply;
 
 	control_header_init(&order.header, CONTROL_TABLES, sizeof(order));
-	order.header.flags = is_ours ? CONTROL_CALLBACK : 0;
-	return link_ask(&attachment->link, &attachment->target, &order.header, -1, &reply, err);
+	order.header.flags = flags;
+	return link_ask(&attachment->link, &attachment->target, &order.header, -1, ret, err);
 }
 
+/* Variables are seen by every child that is started meanwhile: not where nothing is to be had. */
 static int ask_amds(struct session *session, const struct session_options *options,
 		    const struct module *module, struct err *err)
 {
-	int r = variables_publish(session, options, be_found, err), back;
+	struct control_reply reply;
 	struct err ignored = { 0 };
+	int r = send_question(session, module, CONTROL_LOOK, &reply, err), back;
 
+	if (r || !reply.value)
+		return r;
+	r = variables_publish(session, options, be_found, err);
 	if (!r)
-		r = send_question(session, module, false, err);
+		r = send_question(session, module, 0, &reply, err);
 	back = variables_publish(session, options, NULL, r ? &ignored : err);
 	return r ? r : back;
 }
@@ -112,11 +116,14 @@ static int ask_ours(struct session *session, const struct modules *modules, stru
 
 	for (size_t i = 0; !r && i < modules->count; i++) {
 		const struct module *module = &modules->items[i];
+		struct control_reply reply;
 		struct err why = { 0 };
 
-		if (is_register(module) && symbol_of(module, OURS))
-			r = note_silence(session, module,
-					 send_question(session, module, true, &why), &why, err);
+		if (is_register(module) && symbol_of(module, REGISTER_EACH))
+			r = note_silence(
+				session, module,
+				send_question(session, module, CONTROL_CALLBACK, &reply, &why),
+				&why, err);
 	}
 	return r;
 }
@@ -134,7 +141,8 @@ static bool is_known(const struct session *session, const char *name)
 static int send_found(struct session *session, const struct found_table *table, struct err *err)
 {
 	struct attachment *attachment = &session->attachment;
-	struct control_found order = { .part_count = table->part_count };
+	struct control_found order = { .part_count = table->part_count,
+				       .timeout_ms = session->timeout_ms };
 	struct control_reply reply;
 
 	control_header_init(&order.header, CONTROL_FOUND, sizeof(order));
@@ -143,7 +151,7 @@ static int send_found(struct session *session, const struct found_table *table, 
 	return link_ask(&attachment->link, &attachment->target, &order.header, -1, &reply, err);
 }
 
-/* What no register library has told is looked for. */
+/* What no register library has told is looked for.  -EAGAIN: found, but not taken. */
 static int find_others(struct session *session, const struct modules *modules, struct err *err)
 {
 	struct attachment *attachment = &session->attachment;
@@ -161,19 +169,21 @@ static int find_others(struct session *session, const struct modules *modules, s
 			if (!is_known(session, found[at].name))
 				r = send_found(session, &found[at], err);
 	}
-	return r == -ESRCH ? r : 0;
+	return r == -ESRCH ? r : r ? -EAGAIN : 0;
 }
 
-static bool lacks_tables(const struct session *session)
+/* Runtimes that are mapped: bits. */
+static uint32_t lacking_tables(const struct session *session)
 {
 	const struct maps *maps = &session->attachment.target.process.maps;
+	uint32_t found = 0;
 
 	for (size_t i = 0; i < maps->count; i++)
 		for (size_t at = 0; at < ARRAY_SIZE(runtimes); at++)
 			if (is_named(maps->items[i].path, runtimes[at].library) &&
 			    !is_known(session, runtimes[at].table))
-				return true;
-	return false;
+				found |= 1u << at;
+	return found;
 }
 
 /* Of AMD's.  It has the tables already, or is to have them: SDK 1.0 ends the program when it is
@@ -192,7 +202,8 @@ static int ask_other(struct session *session, const struct session_options *opti
 		     const struct module *module, struct err *err)
 {
 	struct err why = { 0 };
-	int r = symbol_of(module, AMDS) ? ask_amds(session, options, module, &why) : -ENOENT;
+	int r = symbol_of(module, REGISTER_INVOKE) ? ask_amds(session, options, module, &why)
+						   : -ENOENT;
 
 	return note_silence(session, module, r, &why, err);
 }
@@ -207,7 +218,7 @@ static int ask_others(struct session *session, const struct session_options *opt
 	for (size_t i = 0; !r && i < modules->count; i++) {
 		const struct module *module = &modules->items[i];
 
-		if (!is_register(module) || symbol_of(module, OURS))
+		if (!is_register(module) || symbol_of(module, REGISTER_EACH))
 			continue;
 		if (is_alone)
 			r = ask_other(session, options, module, err);
@@ -220,21 +231,26 @@ static int ask_others(struct session *session, const struct session_options *opt
 	return r;
 }
 
+/* Of what the watch has put off nothing is done. */
 static int ask_all(struct session *session, const struct session_options *options,
-		   const struct modules *modules, struct err *err)
+		   const struct modules *modules, struct registers_watch *watch, struct err *err)
 {
 	struct attachment *attachment = &session->attachment;
-	int r = ask_ours(session, modules, err);
+	bool is_asked = watch->ask_ns <= now_ns();
+	int r = is_asked ? ask_ours(session, modules, err) : 0;
 
 	if (!r)
 		r = find_others(session, modules, err);
-	if (!r && !resident_refresh(&attachment->target, &attachment->resident) &&
-	    lacks_tables(session))
+	watch->is_refused = r == -EAGAIN;
+	r = r == -EAGAIN ? 0 : r;
+	if (!r && is_asked && !resident_refresh(&attachment->target, &attachment->resident) &&
+	    lacking_tables(session))
 		r = ask_others(session, options, modules, err);
 	return r;
 }
 
-int registers_ask(struct session *session, const struct session_options *options, struct err *err)
+static int scan_and_ask(struct session *session, const struct session_options *options,
+			struct registers_watch *watch, struct err *err)
 {
 	struct target *target = &session->attachment.target;
 	struct modules modules;
@@ -243,9 +259,16 @@ int registers_ask(struct session *session, const struct session_options *options
 
 	if (target->memory < 0 || modules_read(target, &modules, &ignored))
 		return 0;
-	r = ask_all(session, options, &modules, err);
+	r = ask_all(session, options, &modules, watch, err);
 	modules_done(&modules);
 	return r;
+}
+
+int registers_ask(struct session *session, const struct session_options *options, struct err *err)
+{
+	struct registers_watch nothing_put_off = { 0 };
+
+	return scan_and_ask(session, options, &nothing_put_off, err);
 }
 
 /* The maps of the attach are old. */
@@ -261,23 +284,74 @@ static int refresh_maps(struct target *target, struct err *err)
 	return 0;
 }
 
+static uint64_t pause_double(uint64_t pause_ns)
+{
+	return pause_ns ? MIN(2 * pause_ns, PAUSE_MAX_NS) : PAUSE_NS;
+}
+
+/* A look at mappings costs the target nothing. */
+static void put_off_look(struct registers_watch *watch, size_t mappings, uint64_t longest_ns)
+{
+	bool has_changed = mappings != watch->mappings;
+
+	watch->mappings = mappings;
+	watch->has_changed |= has_changed;
+	watch->look_pause_ns =
+		has_changed ? PAUSE_NS : MIN(pause_double(watch->look_pause_ns), longest_ns);
+	watch->next_ns = now_ns() + watch->look_pause_ns;
+}
+
+/* For a runtime that has come at once, then less and less often: a scan sooner where mappings have
+ * changed, but for one whose outcome the agent did not take. */
+static bool scan_is_due(struct registers_watch *watch, uint32_t lacking)
+{
+	uint64_t now = now_ns();
+	uint64_t early_ns = watch->scan_pause_ns - MIN(watch->scan_pause_ns, BUSY_MAX_NS);
+
+	if (lacking & ~watch->lacking) {
+		watch->scan_ns = watch->scan_pause_ns = watch->ask_ns = watch->ask_pause_ns = 0;
+		watch->is_refused = false;
+	}
+	watch->lacking |= lacking;
+	if (now >= watch->ask_ns)
+		return true;
+	return !watch->is_refused &&
+	       (now >= watch->scan_ns || (watch->has_changed && now >= watch->scan_ns - early_ns));
+}
+
+static void put_off_scan(struct registers_watch *watch, bool has_asked)
+{
+	uint64_t now = now_ns();
+
+	watch->has_changed = false;
+	watch->scan_pause_ns = pause_double(watch->scan_pause_ns);
+	watch->scan_ns = now + watch->scan_pause_ns;
+	if (!has_asked)
+		return;
+	watch->ask_pause_ns = pause_double(watch->ask_pause_ns);
+	watch->ask_ns = now + watch->ask_pause_ns;
+}
+
 void registers_ask_again(struct session *session, const struct session_options *options,
 			 struct registers_watch *watch)
 {
 	struct attachment *attachment = &session->attachment;
-	const struct maps *maps = &attachment->target.process.maps;
 	struct err ignored = { 0 };
-	int r;
+	uint32_t lacking;
+	bool asks;
 
-	if (now_ns() < watch->next_ns || attachment->target.memory < 0)
+	if (now_ns() < watch->next_ns || attachment->target.memory < 0 ||
+	    refresh_maps(&attachment->target, &ignored))
 		return;
-	r = refresh_maps(&attachment->target, &ignored);
-	if (!r)
-		r = resident_refresh(&attachment->target, &attachment->resident);
-	watch->pause_ns =
-		maps->count != watch->mappings ? PAUSE_NS : MIN(2 * watch->pause_ns, PAUSE_MAX_NS);
-	watch->mappings = maps->count;
-	watch->next_ns = now_ns() + watch->pause_ns;
-	if (!r && lacks_tables(session) && registers_ask(session, options, &ignored))
+	put_off_look(watch, attachment->target.process.maps.count,
+		     options->tool_count ? TOOLS_MAX_NS : PAUSE_MAX_NS);
+	if (resident_refresh(&attachment->target, &attachment->resident))
+		return;
+	lacking = lacking_tables(session);
+	if (!lacking || !scan_is_due(watch, lacking))
+		return;
+	asks = now_ns() >= watch->ask_ns;
+	if (scan_and_ask(session, options, watch, &ignored))
 		memset(&ignored, 0, sizeof(ignored)); /* the next look may do better */
+	put_off_scan(watch, asks);
 }

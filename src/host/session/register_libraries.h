@@ -5,10 +5,15 @@
 
 #include "host/session/session.h"
 
-/* Since when something is looked for. */
+/* Since when something is looked for; all zero at first. */
 struct registers_watch {
-	uint64_t next_ns, pause_ns;
-	size_t mappings; /* there were at the last look */
+	uint64_t next_ns, look_pause_ns; /* when to look at mappings, and between two looks */
+	uint64_t scan_ns, scan_pause_ns; /* the same, for tables in the target's memory */
+	uint64_t ask_ns, ask_pause_ns;   /* and for questions that the target answers */
+	uint32_t lacking;                /* of runtimes for which that was done: bits */
+	size_t mappings;                 /* there were at the last look */
+	bool has_changed;                /* their number, since the last scan */
+	bool is_refused;                 /* the agent did not take what was found */
 };
 
 /* While a session lasts: the same for runtimes that have come since, now and then, where a runtime

@@ -10,13 +10,13 @@
 #include "shared/wire/page.h"
 
 #define CONTROL_MAGIC     0x4c504354u /* "LPCT" */
-#define CONTROL_VERSION   5u
+#define CONTROL_VERSION   6u
 #define CONTROL_MAX_BYTES 16384u
 #define CONTROL_TEXT_MAX  512u
 #define CONTROL_FAREWELL  UINT32_MAX /* as the sequence; no question has it */
 
 /* What two copies of the agent, or a host and an agent that it did not bring, must have in common;
- * the agent library exports it under this name. */
+ * the agent library exports it under this name, and its page begins with it. */
 #define AGENT_VERSION \
 	(AGENT_PAGE_VERSION << 24 | CONTROL_VERSION << 16 | sizeof(struct boot_context))
 #define AGENT_VERSION_SYMBOL "limpet_agent_version"
@@ -57,6 +57,7 @@ enum control_flags {
 	CONTROL_DEFINITIONS = 1, /* of COUNTERS: which definitions tools have brought */
 	CONTROL_AGAIN = 2,    /* of COUNTERS, with that: it is asked again, tools may bring some */
 	CONTROL_CALLBACK = 1, /* of TABLES: the function takes a callback (limpet's own register) */
+	CONTROL_LOOK = 2, /* of TABLES: only tell whether AMD's has one that is not known here */
 };
 
 struct control_header {
@@ -109,6 +110,12 @@ struct control_step {
 	uint32_t reserved;
 };
 
+/* What register libraries have: limpet's calls back for each table; AMD's hands over all, and names
+ * what it knows. */
+#define REGISTER_EACH   "limpet_register_each"
+#define REGISTER_INVOKE "rocprofiler_register_invoke_all_registrations"
+#define REGISTER_LIST   "rocprofiler_register_iterate_registration_info"
+
 struct control_tables {
 	struct control_header header;
 	uint64_t function; /* in the register library */
@@ -122,7 +129,7 @@ struct control_found {
 	struct control_header header;
 	char name[TABLE_NAME_MAX];
 	uint32_t part_count;
-	uint32_t reserved;
+	uint32_t timeout_ms; /* for tools that are shown it */
 	uint64_t parts[TABLE_PARTS_MAX];
 };
 

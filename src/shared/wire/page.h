@@ -73,9 +73,9 @@ struct agent_table {
 
 struct agent_page {
 	char magic[16];
-	uint32_t version, size;
-	uint32_t state;      /* enum agent_state */
-	uint32_t end_reason; /* enum agent_end of the last residence */
+	uint32_t version, size; /* AGENT_VERSION (control.h): also of what it speaks */
+	uint32_t state;         /* enum agent_state */
+	uint32_t end_reason;    /* enum agent_end of the last residence */
 	uint32_t attaches;
 	int32_t pid; /* the process as it counts itself: a forked child has its parent's page */
 	int32_t control_tid; /* as the target counts it, 0 while resting */

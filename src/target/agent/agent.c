@@ -15,9 +15,9 @@
 #include "target/lifecycle/runner.h"
 #include "target/lifecycle/tools.h"
 #include "target/runtime/channel.h"
+#include "target/runtime/forks.h"
 #include "target/runtime/identity.h"
 #include "target/runtime/kernel_clock.h"
-#include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/counters/definitions.h"
@@ -25,7 +25,6 @@
 #include "target/sdk/sdk.h"
 #include "target/sdk/tables/tables.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -33,10 +32,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
-
-#define EXPORT __attribute__((visibility("default")))
-
-typedef int agent_function(struct boot_context *, int socket);
 
 /* One residence, from hello to the end. */
 struct residence {
@@ -131,14 +126,12 @@ static int on_tables(struct residence *self)
 {
 	const struct control_tables *order = &self->message.tables;
 
-	return register_ask(&self->boot->libc, order);
+	return register_ask(&self->boot->libc, order, &self->reply.value);
 }
 
 static int on_found(struct residence *self)
 {
-	struct control_found *found = &self->message.found;
-
-	return tables_note(found->name, 0, 0, (void **)found->parts, found->part_count);
+	return register_found(&self->boot->libc, &self->message.found);
 }
 
 static int on_rings(struct residence *self)
@@ -435,7 +428,7 @@ static void leave_last(const struct residence *self)
 		raw1(SYS_exit, status);
 }
 
-static int agent_reside(struct boot_context *boot, int socket)
+int agent_reside(struct boot_context *boot, int socket)
 {
 	/* On the stack of the control thread, which has a mebibyte. */
 	struct residence self = { .boot = boot,
@@ -454,55 +447,4 @@ static int agent_reside(struct boot_context *boot, int socket)
 	if (agent_page.end_reason == AGENT_END_IDENTITY)
 		return AGENT_YIELDS;
 	return self.unloads ? AGENT_UNLOADS : AGENT_RESTS;
-}
-
-void agent_stay(void)
-{
-	libc_open(AGENT_SONAME, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-}
-
-/* The region goes with the copy that came with it: only that one may take its turn. */
-static struct fork_turn *turn_of(const struct boot_context *boot)
-{
-	return boot->region && boot->agent_entry == (uint64_t)limpet_agent_run
-		       ? (struct fork_turn *)(boot->region + REGION_DATA + DATA_FORKS)
-		       : NULL;
-}
-
-/* The program may have a copy of this library under its own name: the first that the loader knows
- * has the tools, and does the work.  One of another version is left alone. */
-static agent_function *find_first_copy(const struct boot_context *boot)
-{
-	void *handle = libc_open(AGENT_SONAME, RTLD_LAZY | RTLD_NOLOAD);
-	const uint32_t *version = handle ? libc_symbol(handle, AGENT_VERSION_SYMBOL) : NULL;
-	agent_function *entry = limpet_agent_run;
-
-	if (version && *version == limpet_agent_version)
-		entry = (agent_function *)libc_symbol(handle, BOOT_AGENT_ENTRY);
-	entry = entry ? entry : limpet_agent_run;
-	if ((uint64_t)entry != boot->agent_entry)
-		agent_stay();
-	if (handle)
-		libc_close(handle);
-	return entry;
-}
-
-/* Two hosts that came by different methods: the first has it. */
-static bool is_held(void)
-{
-	return page_is_own() && agent_page.control_tid &&
-	       raw3(SYS_tgkill, agent_page.pid, agent_page.control_tid, 0) != -ESRCH;
-}
-
-EXPORT const uint32_t limpet_agent_version = AGENT_VERSION;
-
-EXPORT int limpet_agent_run(struct boot_context *boot, int socket)
-{
-	agent_function *first;
-
-	libc_calls_use(&boot->libc, turn_of(boot));
-	first = find_first_copy(boot);
-	if (first != limpet_agent_run)
-		return first(boot, socket);
-	return is_held() ? AGENT_RESTS : agent_reside(boot, socket);
 }

@@ -11,6 +11,9 @@
  * agent_verdict. */
 int limpet_agent_run(struct boot_context *boot, int socket);
 
+/* From hello to the end; the same. */
+int agent_reside(struct boot_context *boot, int socket);
+
 /* The copy that the loader knows first is not ours to unmap, nor anybody's once it has work: the
  * program may close the library that brought it, while exit() and threads of ours are to come. */
 void agent_stay(void);

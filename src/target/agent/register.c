@@ -3,11 +3,18 @@
  */
 #include "target/agent/register.h"
 
+#include "target/lifecycle/lifecycle.h"
 #include "target/lifecycle/runner.h"
+#include "target/runtime/libc_calls.h"
+#include "target/sdk/sdk.h"
 #include "target/sdk/tables/tables.h"
+#include "target/sdk/tables/telling.h"
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
+
+#define GIVE_BACK_MS 1000
 
 typedef int take_function(const char *, uint64_t, uint64_t, void **, uint64_t, void *);
 typedef int each_function(take_function *, void *);
@@ -26,9 +33,13 @@ typedef int list_function(registration_function *, void *);
 
 struct question {
 	void *function, *list;
-	bool takes_callback;
+	bool takes_callback, looks_only;
+	bool is_worth_it;
 	int result;
+	void *library; /* of both, which is held */
 };
+
+_Static_assert(sizeof(struct telling) <= RUNNER_ARGUMENT, "fits the runner");
 
 static int note_unknown(const struct registration *registration, void *data)
 {
@@ -48,27 +59,146 @@ static bool is_worth_asking(const struct question *self)
 	return has_more;
 }
 
+static int question_put(struct question *self)
+{
+	if (self->takes_callback)
+		return ((each_function *)self->function)(tables_take, NULL);
+	self->is_worth_it = is_worth_asking(self);
+	return self->is_worth_it && !self->looks_only ? ((invoke_function *)self->function)() : 0;
+}
+
+static bool is_symbol(const struct question *self, const char *name, const void *function)
+{
+	return libc_symbol(self->library, name) == function;
+}
+
+/* Where the library was unmapped, another may be by now. */
+static bool is_whole(const struct question *self)
+{
+	if (self->takes_callback)
+		return is_symbol(self, REGISTER_EACH, self->function);
+	return is_symbol(self, REGISTER_INVOKE, self->function) &&
+	       (!self->list || is_symbol(self, REGISTER_LIST, self->list));
+}
+
+/* The program may close the library at any moment. */
 static void library_ask(void *argument)
 {
 	struct question *self = argument;
 
-	if (self->takes_callback)
-		self->result = ((each_function *)self->function)(tables_take, NULL);
-	else if (is_worth_asking(self))
-		self->result = ((invoke_function *)self->function)();
+	self->result = -ENXIO;
+	self->library = libc_hold(self->function);
+	if (!self->library || !is_whole(self))
+		return;
+	tables_turn_ask(true);
+	self->result = question_put(self);
+	tables_turn_ask(false);
 }
 
-static void order_nothing(void *argument)
+static void library_release(void *argument)
+{
+	struct question *self = argument;
+
+	if (self->library)
+		libc_close(self->library);
+	self->library = NULL;
+}
+
+/* Of calls that were given up; whoever comes next may ask again. */
+static void ask_late(void *argument)
+{
+	library_release(argument);
+	tables_turn_end();
+}
+
+static void tools_tell(void *argument)
+{
+	telling_run(argument);
+}
+
+static void tables_release(void *argument)
+{
+	telling_release(argument);
+}
+
+static void tell_late(void *argument)
+{
+	telling_release(argument);
+	tables_turn_end();
+}
+
+static void late_nothing(void *argument)
 {
 	(void)argument;
 }
 
-int register_ask(const struct boot_libc *libc, const struct control_tables *order)
+/* A library that is given back may be closed by that: on a thread whose end nobody depends on, and
+ * the host does not wait for.  Where none can be made, it stays in the program. */
+static void give_back(const struct boot_libc *libc, void (*work)(void *), void *argument,
+		      size_t size)
 {
-	struct question question = { (void *)order->function, (void *)order->list,
-				     order->header.flags & CONTROL_CALLBACK, 0 };
-	int r = runner_call(libc, library_ask, order_nothing, &question, sizeof(question),
-			    order->timeout_ms);
+	(void)!runner_call(libc, work, late_nothing, argument, size, GIVE_BACK_MS);
+}
 
-	return r ? r : question.result ? -ENXIO : 0;
+/* With the turn, which it ends: it, or a thread that was given up. */
+static int tell_tools(const struct boot_libc *libc, struct telling *telling, uint32_t timeout_ms)
+{
+	int r = lifecycle_enter();
+
+	if (!r) {
+		r = runner_call(libc, tools_tell, tell_late, telling, sizeof(*telling), timeout_ms);
+		lifecycle_leave();
+	}
+	if (r != -ETIMEDOUT)
+		tables_turn_end();
+	if (!r && telling->count)
+		give_back(libc, tables_release, telling, sizeof(*telling));
+	return r ? r : telling->result;
+}
+
+int register_ask(const struct boot_libc *libc, const struct control_tables *order,
+		 uint32_t *ret_worth)
+{
+	struct question question = { .function = (void *)order->function,
+				     .list = (void *)order->list,
+				     .takes_callback = order->header.flags & CONTROL_CALLBACK,
+				     .looks_only = order->header.flags & CONTROL_LOOK };
+	struct telling telling = { 0 };
+	int r, told = 0;
+
+	if (!tables_turn_take())
+		return -EBUSY;
+	r = runner_call(libc, library_ask, ask_late, &question, sizeof(question),
+			order->timeout_ms);
+	if (!r && sdk_has_tools())
+		told = tell_tools(libc, &telling, order->timeout_ms);
+	else if (r != -ETIMEDOUT)
+		tables_turn_end();
+	if (!r && question.library)
+		give_back(libc, library_release, &question, sizeof(question));
+	*ret_worth = question.is_worth_it;
+	if (r || told)
+		return r ? r : told;
+	return question.result ? -ENXIO : 0;
+}
+
+static int found_tell(const struct boot_libc *libc, const struct control_found *order)
+{
+	struct telling telling = { .found = { .part_count = order->part_count } };
+
+	if (!order->part_count || order->part_count > TABLE_PARTS_MAX)
+		return -EINVAL;
+	if (!tables_turn_take())
+		return -EBUSY;
+	memcpy(telling.found.name, order->name, sizeof(telling.found.name));
+	memcpy(telling.found.parts, order->parts, sizeof(telling.found.parts));
+	return tell_tools(libc, &telling, order->timeout_ms);
+}
+
+/* A table is noted once: not before tools can be shown it. */
+int register_found(const struct boot_libc *libc, struct control_found *order)
+{
+	if (sdk_has_tools())
+		return found_tell(libc, order);
+	return tables_note(order->name, 0, 0, (void **)order->parts, order->part_count);
 }

@@ -10,15 +10,11 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define SHIFT       20
-#define SPAN_MAX    (1LL << 40)
-#define TRIES       8u
-#define CLOSE_TICKS 4000u
-#if defined(__x86_64__)
-#define RECENT_TICKS (1u << 23) /* two to eight milliseconds */
-#else
-#define RECENT_TICKS (1u << 17) /* one to five */
-#endif
+#define SHIFT     20
+#define SPAN_MAX  (1LL << 40)
+#define TRIES     8u
+#define CLOSE_NS  2000u
+#define RECENT_NS 4000000
 
 struct moment {
 	uint64_t ticks, ns;
@@ -30,16 +26,16 @@ static struct moment origin;
 static struct moment read_both(void)
 {
 	struct moment best = { 0, 0 };
-	uint64_t least = UINT64_MAX;
+	uint64_t least = UINT64_MAX, before = kernel_clock_ns(CLOCK_BOOTTIME);
 
-	for (unsigned i = 0; i < TRIES && least > CLOSE_TICKS; i++) {
-		uint64_t before = ticks_now(), ns = kernel_clock_ns(CLOCK_BOOTTIME),
-			 after = ticks_now();
+	for (unsigned i = 0; i < TRIES && least > CLOSE_NS; i++) {
+		uint64_t ticks = ticks_now(), after = kernel_clock_ns(CLOCK_BOOTTIME);
 
-		if (after - before >= least)
-			continue;
-		least = after - before;
-		best = (struct moment){ before + least / 2, ns };
+		if (after - before < least) {
+			least = after - before;
+			best = (struct moment){ ticks, before + least / 2 };
+		}
+		before = after;
 	}
 	return best;
 }
@@ -79,7 +75,7 @@ struct clock_rate clock_now(void)
 
 struct clock_rate clock_recent(struct clock_rate *kept)
 {
-	if (ticks_now() - kept->ticks >= RECENT_TICKS)
+	if (ticks_now() - kept->ticks >= (uint64_t)(RECENT_NS * kept->rate) >> SHIFT)
 		*kept = clock_now();
 	return *kept;
 }

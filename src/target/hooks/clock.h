@@ -31,7 +31,7 @@ static inline uint64_t clock_ticks(void)
  * ours were made by had lost the counter before we came. */
 void clock_start(void);
 
-/* Both clocks now; makes a system call, seldom more. */
+/* Both clocks now; makes two system calls, seldom more. */
 struct clock_rate {
 	uint64_t ticks, ns;
 	int64_t rate;

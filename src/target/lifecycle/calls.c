@@ -10,6 +10,7 @@
 #include "target/sdk/contexts.h"
 #include "target/sdk/guard.h"
 #include "target/sdk/sdk.h"
+#include "target/sdk/tables/telling.h"
 
 #include <errno.h>
 
@@ -157,14 +158,18 @@ static void call_guarded(void *argument)
 	order->result = calls[order->call](order->tool);
 }
 
+/* The program may close a runtime while the tool is shown its tables, or asks it. */
 static void order_work(void *argument)
 {
 	struct tool_order *order = argument;
+	struct telling known = { 0 };
 
+	telling_hold(&known, NULL);
 	contexts_enter((int)order->tool->index);
 	if (guard_call(call_guarded, order))
 		order->result = CALL_THREW;
 	contexts_enter(-1);
+	telling_release(&known);
 }
 
 /* The tool was given up, and now it has returned: what it began is ended. */

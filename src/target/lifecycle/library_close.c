@@ -10,6 +10,7 @@
 #include "target/runtime/readable.h"
 #include "target/runtime/text.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <stdbool.h>
@@ -32,6 +33,7 @@ struct tables {
 static struct {
 	finalize_function **slots[SLOTS_MAX];
 	unsigned slot_count;
+	uint64_t page_size;
 	bool was_called;
 } now;
 
@@ -83,16 +85,30 @@ static void find_slots(const struct link_map *library, finalize_function *finali
 	}
 }
 
-/* A library is mapped from its head on; its own words say which part was made read-only. */
+static bool learn_page_size(void)
+{
+	int (*page_size)(void) = libc_symbol(RTLD_DEFAULT, "getpagesize");
+
+	now.page_size = page_size ? (uint64_t)page_size() : 0;
+	return now.page_size;
+}
+
+/* A library is mapped from its head on; its own words say which part was made read-only, as far as
+ * that is whole pages. */
 static bool is_protected(const struct link_map *library, const void *address)
 {
 	const Elf64_Ehdr *head = (const Elf64_Ehdr *)library->l_addr;
 	const Elf64_Phdr *part = (const Elf64_Phdr *)(library->l_addr + head->e_phoff);
 	uint64_t offset = (uint64_t)address - library->l_addr;
 
-	for (unsigned i = 0; i < head->e_phnum; i++)
-		if (part[i].p_type == PT_GNU_RELRO && offset - part[i].p_vaddr < part[i].p_memsz)
+	for (unsigned i = 0; i < head->e_phnum; i++) {
+		uint64_t end = part[i].p_vaddr + part[i].p_memsz;
+
+		if (part[i].p_type == PT_GNU_RELRO &&
+		    offset >= ALIGN_DOWN(part[i].p_vaddr, now.page_size) &&
+		    offset < ALIGN_DOWN(end, now.page_size))
 			return true;
+	}
 	return false;
 }
 
@@ -100,13 +116,13 @@ static void slot_store(const struct link_map *library, finalize_function **slot,
 		       finalize_function *value)
 {
 	bool must_open = is_protected(library, slot);
-	uint64_t page = (uint64_t)slot & ~4095ull;
+	uint64_t page = ALIGN_DOWN((uint64_t)slot, now.page_size);
 
-	if (must_open && raw3(SYS_mprotect, page, 4096, PROT_READ | PROT_WRITE) < 0)
-		return; /* larger pages: it closes as it always did */
+	if (must_open && raw3(SYS_mprotect, page, now.page_size, PROT_READ | PROT_WRITE) < 0)
+		return; /* it closes as it always did */
 	__atomic_store_n(slot, value, __ATOMIC_RELEASE);
 	if (must_open)
-		raw3(SYS_mprotect, page, 4096, PROT_READ);
+		raw3(SYS_mprotect, page, now.page_size, PROT_READ);
 }
 
 static void store_all(const struct link_map *library, finalize_function *value)
@@ -121,7 +137,7 @@ int tool_library_close(const struct boot_libc *libc, void *handle)
 	finalize_function *finalize = (finalize_function *)libc->__cxa_finalize;
 	int r;
 
-	if (!libc->__register_atfork)
+	if (!libc->__register_atfork || !learn_page_size())
 		return libc_close(handle);
 	now.was_called = false;
 	find_slots(library, finalize);

@@ -5,13 +5,14 @@
 #include "target/runtime/page.h"
 
 #include "shared/arch/syscall.h"
+#include "shared/wire/control.h"
 #include "target/runtime/kernel_clock.h"
 
 #include <time.h>
 
 struct agent_page agent_page __attribute__((aligned(4096))) = {
 	.magic = AGENT_PAGE_MAGIC,
-	.version = AGENT_PAGE_VERSION,
+	.version = AGENT_VERSION,
 	.size = sizeof(struct agent_page),
 };
 

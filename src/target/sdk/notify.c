@@ -105,14 +105,12 @@ static void show_part(struct table_wish *wish, unsigned index, unsigned part)
 	sdk_thread_leave_tool(thread, before);
 }
 
-void notify_tables(void)
+void notify_table(unsigned index)
 {
-	uint32_t count = __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);
-
 	for (uint32_t i = 0; i < WISHES_MAX; i++)
-		for (uint32_t j = 0; j < count && table_wishes[i].callback; j++)
-			for (uint32_t part = 0; part < agent_page.tables[j].part_count; part++)
-				show_part(&table_wishes[i], j, part);
+		for (uint32_t part = 0;
+		     table_wishes[i].callback && part < agent_page.tables[index].part_count; part++)
+			show_part(&table_wishes[i], index, part);
 }
 
 bool notify_has_shown(int tool)

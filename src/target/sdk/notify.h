@@ -10,9 +10,9 @@
 /* Around the making of a thread of ours. */
 void notify_thread(bool is_made);
 
-/* Tells the tools that want to know of a table, once each.  On the thread that registers it, or on
- * one of ours for those that were there before. */
-void notify_tables(void);
+/* Tells the tools that want to know of a table, once each.  On the thread that registers it, or
+ * that holds its library. */
+void notify_table(unsigned index);
 
 /* Has the tool been shown tables?  It may have put functions of its own into them. */
 bool notify_has_shown(int tool);

@@ -19,6 +19,7 @@
 #include "target/sdk/devices/agents.h"
 #include "target/sdk/devices/code.h"
 #include "target/sdk/devices/work.h"
+#include "target/sdk/devices/work_registration.h"
 #include "target/sdk/external.h"
 #include "target/sdk/moments.h"
 #include "target/sdk/notify.h"
@@ -27,6 +28,7 @@
 #include "target/sdk/tables/intercept.h"
 #include "target/sdk/tables/restart.h"
 #include "target/sdk/tables/tables.h"
+#include "target/sdk/tables/telling.h"
 #include "target/sdk/threads.h"
 
 #define REST_NS  2000000000ull
@@ -115,17 +117,19 @@ bool sdk_prepare(const struct boot_libc *libc)
 void sdk_tool_ready(int tool)
 {
 	uint32_t tools = __atomic_or_fetch(&ready_tools, 1u << tool, __ATOMIC_SEQ_CST);
+	struct telling known = { 0 };
 
 	if (tools == 1u << tool)
 		restart_begin();
 	dispatch_services_hush(tool, false);
 	delivery_restart(tool);
-	notify_tables();
+	telling_hold(&known, notify_table);
 	intercept_install(tools);
-	work_install(tools);
+	work_follow(&ready_tools);
 	/* Contexts that were started before calls led to us. */
 	device_services_follow();
 	dispatch_engine_follow();
+	telling_release(&known);
 }
 
 unsigned sdk_tool_rest(int tool)
@@ -150,7 +154,7 @@ void sdk_tool_leave(int tool)
 		return;
 	(void)delivery_stop(tool);
 	intercept_install(tools);
-	work_install(tools);
+	work_follow(&ready_tools);
 }
 
 void sdk_tool_forget(int tool)
@@ -208,16 +212,21 @@ static void tell_runtimes(const struct agent_table *table)
 			tell_runtime(i, table, runtime);
 }
 
+bool sdk_has_tools(void)
+{
+	return __atomic_load_n(&ready_tools, __ATOMIC_SEQ_CST);
+}
+
 void sdk_table_came(unsigned index, bool has_restarted)
 {
 	/* A forked child has its parent's tools, and none is attached to it. */
-	if (!__atomic_load_n(&ready_tools, __ATOMIC_SEQ_CST) || !page_is_own())
+	if (!sdk_has_tools() || !page_is_own())
 		return;
-	notify_tables();
+	notify_table(index);
 	if (has_restarted)
 		restart_registered(&agent_page.tables[index]);
 	intercept_add(&agent_page.tables[index]);
-	work_install(ready_tools);
+	work_follow(&ready_tools);
 	tell_runtimes(&agent_page.tables[index]);
 }
 
@@ -238,6 +247,8 @@ const char *sdk_hindrance(void)
 		return "the agent itself: exit() calls it, since a tool has asked for counters";
 	if (intercept_left())
 		return "the agent itself: another tool's functions in API tables lead to it";
+	if (work_is_registered())
+		return "the agent itself: HIP has a function of it";
 	if (work_is_inside())
 		return "the agent itself: a thread of HIP's is in it";
 	if (delivery_threads())

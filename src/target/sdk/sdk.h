@@ -27,8 +27,11 @@ void sdk_tool_leave(int tool);
 /* It has been finalized. */
 void sdk_tool_forget(int tool);
 
-/* A register library hands over a table: the thread is the one that registers it, or that asks
- * for all of them again. */
+/* Is one attached? */
+bool sdk_has_tools(void);
+
+/* A register library hands over a table: the thread is the one that registers it.  Or a thread of
+ * the runner's, which holds its library. */
 void sdk_table_came(unsigned index, bool has_restarted);
 
 /* Must the library of a tool stay, and why?  NULL: no. */

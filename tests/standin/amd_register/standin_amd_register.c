@@ -36,6 +36,7 @@ static struct entry {
 	bool is_passed;
 } entries[NAMES * INSTANCES];
 static size_t entry_count;
+static unsigned asked;
 static uint64_t instances[NAMES];
 static char *attached; /* the tools of the first attach */
 static void *sdk;      /* the library that tables are passed to, once it was found */
@@ -214,9 +215,18 @@ rocprofiler_register_invoke_nonpropagated_registrations(void)
 	return invoke(false);
 }
 
+EXPORT unsigned standin_amd_asked(void);
+
+/* How often its list was asked for. */
+EXPORT unsigned standin_amd_asked(void)
+{
+	return __atomic_load_n(&asked, __ATOMIC_RELAXED);
+}
+
 EXPORT rocprofiler_register_error_code_t rocprofiler_register_iterate_registration_info(
 	rocprofiler_register_registration_info_cb_t callback, void *data)
 {
+	__atomic_add_fetch(&asked, 1, __ATOMIC_RELAXED);
 	for (size_t i = 0; i < entry_count; i++) {
 		rocprofiler_register_registration_info_t info = { sizeof(info), entries[i].name,
 								  (uint32_t)entries[i].version,

@@ -9,6 +9,7 @@
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
 #include "host/process/stat.h"
+#include "shared/wire/control.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static bool tables_are_sound(struct agent_page *page)
 static bool is_sound(struct agent_page *page)
 {
 	page->holder_name[sizeof(page->holder_name) - 1] = 0;
-	return page->version == AGENT_PAGE_VERSION && page->size == sizeof(*page) &&
+	return page->version == AGENT_VERSION && page->size == sizeof(*page) &&
 	       page->state <= AGENT_STATE_RESTING && tools_are_sound(page) &&
 	       tables_are_sound(page);
 }

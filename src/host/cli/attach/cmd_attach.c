@@ -12,6 +12,7 @@
 #include "host/core/self/ending.h"
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
+#include "host/session/register_libraries.h"
 #include "host/session/session.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@ struct attach_values {
 };
 
 #define TOOLS_TEXT_MAX 16384
+#define LOOK_NS        500000000ull
 #define FIELD(name)    offsetof(struct attach_values, name)
 
 static const struct option_desc attach_options[] = {
@@ -229,14 +231,36 @@ static int attach_end_session(struct session *session, const struct attach_value
 	return r;
 }
 
+/* Runtimes that come meanwhile are looked for, where there are tools to see them. */
+static enum ending watch_and_wait(struct session *session, const struct session_options *options,
+				  int signals, uint64_t duration_ns)
+{
+	const struct attachment *attachment = &session->attachment;
+	uint64_t begin_ns = now_ns(), gone_ns = 0;
+	uint64_t turn_ns = options->tool_count ? LOOK_NS : UINT64_MAX;
+	struct registers_watch watch = { 0 };
+	enum ending ending;
+
+	do {
+		uint64_t left_ns = duration_ns - MIN(duration_ns, gone_ns);
+
+		ending = ending_wait_beside(signals, attachment->target.pidfd,
+					    attachment->link.socket, MIN(left_ns, turn_ns));
+		gone_ns = now_ns() - begin_ns;
+		if (ending == ENDING_DURATION && gone_ns < duration_ns)
+			registers_ask_again(session, options, &watch);
+	} while (ending == ENDING_DURATION && gone_ns < duration_ns);
+	return ending;
+}
+
 /* An agent that is cut off without a word, as where the program closes all descriptors, is missed
  * when it is told to leave. */
-static enum ending await_ending(const struct session *session, int signals, uint64_t duration_ns)
+static enum ending await_ending(struct session *session, const struct session_options *options,
+				int signals, uint64_t duration_ns)
 {
 	const struct attachment *attachment = &session->attachment;
 	uint64_t begin_ns = now_ns(), gone_ns;
-	enum ending ending = ending_wait_beside(signals, attachment->target.pidfd,
-						attachment->link.socket, duration_ns);
+	enum ending ending = watch_and_wait(session, options, signals, duration_ns);
 
 	if (link_has_farewell(&attachment->link))
 		return ENDING_LEFT;
@@ -283,7 +307,7 @@ static int attach_and_stay(pid_t pid, const struct attach_values *values, struct
 	show_attached(&session, values->is_json);
 	if (!values->is_json && values->duration_ns == UINT64_MAX && isatty(STDIN_FILENO))
 		fputs("press Enter or Ctrl-C to detach\n", stderr);
-	ending = await_ending(&session, signals, values->duration_ns);
+	ending = await_ending(&session, &options, signals, values->duration_ns);
 	r = attach_end_session(&session, values, ending, err);
 	if (!r && session.failed_tools)
 		r = err_set(err, -ENOEXEC, "%zu of %zu tools failed", session.failed_tools,

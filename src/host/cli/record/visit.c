@@ -104,7 +104,10 @@ static void visit_joined(void *context, const struct tracing *tracing)
 
 static void visit_skipped(void *context, pid_t pid, const struct err *err)
 {
-	tell_skipped(context, pid, err);
+	struct visit *self = context;
+
+	self->domains_seen = UINT32_MAX; /* what it has is not known */
+	tell_skipped(self, pid, err);
 }
 
 static void visit_left(void *context, pid_t pid, const struct session_left *left,

@@ -155,15 +155,20 @@ static void check_all(struct tree *tree, uint64_t *next_ns)
 	*next_ns = end_ns + MAX(CHECK_NS, CHECK_SHARE * (end_ns - begin_ns));
 }
 
+static bool wants_runtimes(const struct session_options *options)
+{
+	return options->tool_count ||
+	       (options->trace && trace_absent(options->trace) & DOMAINS_TABLES);
+}
+
 /* Somebody whose runtimes may have come since; NULL: nobody. */
 static struct member *find_watched(const struct tree *tree)
 {
 	for (size_t i = 0; i < tree->count; i++) {
 		struct member *member = tree->members[i];
-		const struct trace *trace = member->options.trace;
 
-		if (member->state == MEMBER_ATTACHED && trace &&
-		    member->watch.next_ns <= now_ns() && trace_absent(trace) & DOMAINS_TABLES)
+		if (member->state == MEMBER_ATTACHED && member->watch.next_ns <= now_ns() &&
+		    wants_runtimes(&member->options))
 			return member;
 	}
 	return NULL;

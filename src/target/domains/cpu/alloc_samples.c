@@ -15,7 +15,7 @@
  */
 #include "target/domains/cpu/alloc_samples.h"
 
-#include "shared/arch/syscall.h"
+#include "target/domains/cpu/alloc_addresses.h"
 #include "target/hooks/got/got.h"
 #include "target/hooks/stack.h"
 #include "target/hooks/wants.h"
@@ -27,14 +27,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define BUCKET_SLOTS   8u /* a cache line */
-#define BUCKETS        8192u
-#define ADDRESS_BYTES  (BUCKETS * BUCKET_SLOTS * sizeof(uint64_t))
-#define FILTER_FULL    255u
-#define OPERATORS_MAX  16u
-#define SIZE_MOST      ((uint64_t)INT64_MAX / 2)
-#define LN2_FIXED      45426u /* in parts of 1/65536 */
-#define SPREAD(number) ((number)*0x9e3779b97f4a7c15u)
+#define OPERATORS_MAX 16u
+#define SIZE_MOST     ((uint64_t)INT64_MAX / 2)
+#define LN2_FIXED     45426u /* in parts of 1/65536 */
 
 /* What is found in a frame's choice.  Beside CHOSEN_LATER stands what was left then. */
 enum choice {
@@ -46,71 +41,6 @@ enum choice {
 #define CHOICE_BITS 2
 
 static uint64_t sample_bytes;
-static uint64_t *addresses; /* of samples that are out, in buckets */
-/* How many of them there may be, by address: nearly all that is given back is in none of these, and
- * this table stays in the processor's cache where the other would not. */
-uint8_t alloc_filter[ALLOC_FILTER_BYTES] __attribute__((aligned(64)));
-
-static uint64_t *bucket_of(uint64_t address)
-{
-	return addresses + (SPREAD(address) >> 51) % BUCKETS * BUCKET_SLOTS;
-}
-
-/* A kilobyte of the heap shares a line: what is given back lies close together. */
-static uint8_t *filter_of(uint64_t address)
-{
-	return alloc_filter +
-	       (address >> ALLOC_FILTER_LOW ^ address >> ALLOC_FILTER_HIGH) % ALLOC_FILTER_BYTES;
-}
-
-/* One that is full stays so: it may stand for more than it can tell. */
-static void filter_add(uint64_t address, int change)
-{
-	uint8_t *count = filter_of(address), now = __atomic_load_n(count, __ATOMIC_RELAXED);
-
-	while (now != FILTER_FULL && (now || change > 0) &&
-	       !__atomic_compare_exchange_n(count, &now, (uint8_t)(now + change), true,
-					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
-}
-
-/* Relaxed: the address itself is all that is handed on, and the program's own passing of it from
- * the thread that takes to the one that gives back orders the two. */
-static bool may_be_out(uint64_t address)
-{
-	return address && __atomic_load_n(filter_of(address), __ATOMIC_RELAXED);
-}
-
-static bool slot_swap(uint64_t address, uint64_t from, uint64_t to)
-{
-	uint64_t *bucket = bucket_of(address);
-
-	for (unsigned i = 0; i < BUCKET_SLOTS; i++) {
-		uint64_t expected = from;
-
-		if (__atomic_load_n(&bucket[i], __ATOMIC_RELAXED) == from &&
-		    __atomic_compare_exchange_n(&bucket[i], &expected, to, false, __ATOMIC_RELAXED,
-						__ATOMIC_RELAXED))
-			return true;
-	}
-	return false;
-}
-
-/* Where no slot is free nobody will hear that it was given back. */
-static void address_remember(uint64_t address)
-{
-	if (slot_swap(address, 0, address))
-		filter_add(address, 1);
-}
-
-/* True: it was one of ours. */
-static bool address_forget(uint64_t address)
-{
-	if (!may_be_out(address) || !slot_swap(address, address, 0))
-		return false;
-	filter_add(address, -1);
-	return true;
-}
 
 /* In parts of 1/65536, by squaring: there are no floating point registers here to use. */
 static uint64_t log2_fixed(uint64_t value)
@@ -145,7 +75,7 @@ static int64_t next_distance(struct writer *writer)
 static bool has_crossed(struct writer *writer)
 {
 	if (!writer->random) {
-		writer->random = SPREAD(clock_ticks() ^ (uint64_t)writer) | 1;
+		writer->random = ALLOC_SPREAD(clock_ticks() ^ (uint64_t)writer) | 1;
 		writer->sample_left += next_distance(writer);
 		if (writer->sample_left > 0)
 			return false;
@@ -247,7 +177,7 @@ static uint64_t choose_given(const struct hook_frame *frame)
 {
 	bool is_on = __atomic_load_n(&frame->hook->is_on, __ATOMIC_ACQUIRE);
 
-	return is_on && may_be_out(frame->arguments[0]) ? CHOSEN : CHOSEN_NOT;
+	return is_on && alloc_may_be_out(frame->arguments[0]) ? CHOSEN : CHOSEN_NOT;
 }
 
 /* Is it one still, now that it has returned? */
@@ -270,7 +200,7 @@ void alloc_write_stack(struct writer *writer, const struct hook_frame *frame)
 static void write_sample(struct writer *writer, const struct hook *hook,
 			 const struct hook_frame *frame, uint64_t end, uint64_t address)
 {
-	address_remember(address);
+	alloc_remember(address);
 	if (hook_write_call(writer, hook, frame, end))
 		alloc_write_stack(writer, frame);
 }
@@ -288,7 +218,7 @@ static void write_both(struct writer *writer, const struct hook *hook,
 		       const struct hook_frame *frame, uint64_t end, uint64_t size)
 {
 	uint64_t address = frame->results[0];
-	bool was_sample = (address || !size) && address_forget(frame->arguments[0]);
+	bool was_sample = (address || !size) && alloc_forget(frame->arguments[0]);
 
 	if (address && is_chosen(writer, frame, size))
 		write_sample(writer, hook, frame, end, address);
@@ -310,7 +240,7 @@ static uint64_t choose_both(const struct hook_frame *frame, uint64_t size, bool 
 static void write_given(struct writer *writer, const struct hook *hook,
 			const struct hook_frame *frame, uint64_t end)
 {
-	if (address_forget(frame->arguments[0]))
+	if (alloc_forget(frame->arguments[0]))
 		(void)hook_write_call(writer, hook, frame, end);
 }
 
@@ -458,22 +388,11 @@ static void prepare_operator(struct hook *hook, const struct function_name *name
 
 bool alloc_samples_start(const struct trace_request *request)
 {
-	long r;
-
+	if (!alloc_addresses_start())
+		return false;
 	sample_bytes = request->alloc_sample;
 	operator_count = 0;
 	alloc_known.operators = (struct code){ 0, 0 };
-	if (addresses) {
-		memset(addresses, 0, ADDRESS_BYTES); /* those of an earlier session */
-		memset(alloc_filter, 0, sizeof(alloc_filter));
-		return true;
-	}
-	r = raw6(SYS_mmap, 0, ADDRESS_BYTES, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (r < 0 && r > -4096)
-		return false;
-	/* Stays: a call may be on its way through us long after detach. */
-	addresses = (uint64_t *)r;
 	alloc_known.thunks = hook_thunks();
 	alloc_known.writer = writer_path();
 	return true;

@@ -7,9 +7,8 @@
 #include "target/hooks/hook.h"
 #include "target/hooks/writer.h"
 
-/* Entries in alloc_thunk.S, and what they read beside the thread's writer. */
+/* Entries in alloc_thunk.S, and what they read beside the thread's writer and alloc_filter. */
 extern const unsigned char alloc_give[], alloc_take_first[], alloc_take_product[], alloc_move[];
-extern uint8_t alloc_filter[ALLOC_FILTER_BYTES];
 /* On one cache line.  All but the operators is the same in every session: a thread may have stopped
  * in there since an earlier one. */
 extern struct alloc_known {

@@ -36,6 +36,8 @@ enum {
 	IS_KERNEL = 1,
 };
 
+#define SYMBOLS "hsa_executable_iterate_agent_symbols"
+
 /* The runtime's functions, from its tables. */
 typedef int each_object(uint64_t executable, uint64_t object, void *data);
 typedef int each_symbol(uint64_t executable, uint64_t agent, uint64_t symbol, void *data);
@@ -52,7 +54,7 @@ static struct {
 	struct loader loader;
 	int (*symbols)(uint64_t, uint64_t, each_symbol *, void *);
 	int (*symbol_info)(uint64_t, uint32_t, void *);
-	bool is_known;
+	const struct agent_table *table; /* NULL: not known */
 } hsa;
 
 static void read_symbol(uint64_t symbol, struct code_kernel_data *data)
@@ -163,25 +165,36 @@ static uint64_t find_function(const struct agent_table *known, const char *name)
 	return 0;
 }
 
-static bool find_hsa(void)
+static bool find_in(const struct agent_table *known)
 {
 	typedef int extension_function(uint16_t, uint16_t, size_t, void *);
+	extension_function *extension =
+		(extension_function *)find_function(known, "hsa_system_get_major_extension_table");
 
-	for (uint32_t i = 0; !hsa.is_known && i < agent_page.table_count; i++) {
-		const struct agent_table *known = &agent_page.tables[i];
-		extension_function *extension = (extension_function *)find_function(
-			known, "hsa_system_get_major_extension_table");
+	hsa.symbols =
+		(int (*)(uint64_t, uint64_t, each_symbol *, void *))find_function(known, SYMBOLS);
+	hsa.symbol_info = (int (*)(uint64_t, uint32_t, void *))find_function(
+		known, "hsa_executable_symbol_get_info");
+	return extension && hsa.symbols && hsa.symbol_info &&
+	       !extension(LOADER_EXTENSION, 1, sizeof(hsa.loader), &hsa.loader) &&
+	       hsa.loader.each_object && hsa.loader.object_info && hsa.loader.each_executable;
+}
 
-		hsa.symbols = (int (*)(uint64_t, uint64_t, each_symbol *, void *))find_function(
-			known, "hsa_executable_iterate_agent_symbols");
-		hsa.symbol_info = (int (*)(uint64_t, uint32_t, void *))find_function(
-			known, "hsa_executable_symbol_get_info");
-		hsa.is_known = extension && hsa.symbols && hsa.symbol_info &&
-			       !extension(LOADER_EXTENSION, 1, sizeof(hsa.loader), &hsa.loader) &&
-			       hsa.loader.each_object && hsa.loader.object_info &&
-			       hsa.loader.each_executable;
-	}
-	return hsa.is_known;
+/* The program may have closed it since, and loaded something else there. */
+static bool is_there(void)
+{
+	return hsa.table && find_function(hsa.table, SYMBOLS) == (uint64_t)hsa.symbols;
+}
+
+static bool find_hsa(void)
+{
+	if (is_there())
+		return true;
+	hsa.table = NULL;
+	for (uint32_t i = 0; !hsa.table && i < agent_page.table_count; i++)
+		if (find_in(&agent_page.tables[i]))
+			hsa.table = &agent_page.tables[i];
+	return hsa.table;
 }
 
 bool code_loader_look(uint64_t executable)
@@ -200,5 +213,5 @@ bool code_loader_look(uint64_t executable)
 
 void code_loader_forget(void)
 {
-	hsa.is_known = false;
+	hsa.table = NULL;
 }

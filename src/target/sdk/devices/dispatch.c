@@ -34,13 +34,16 @@ void dispatch_learn(const struct agent_table *hip)
 	uint64_t *slots;
 	unsigned count = hip ? intercept_read(hip, table, &slots) : 0;
 
-	ask_function = NULL;
-	ask_pointer = NULL;
-	if (!count)
-		return;
-	ask_function = (name_of_function *)find_function(table, slots, count, "hipKernelNameRef");
-	ask_pointer =
-		(name_of_pointer *)find_function(table, slots, count, "hipKernelNameRefByPtr");
+	__atomic_store_n(
+		&ask_function,
+		count ? (name_of_function *)find_function(table, slots, count, "hipKernelNameRef")
+		      : NULL,
+		__ATOMIC_RELAXED);
+	__atomic_store_n(&ask_pointer,
+			 count ? (name_of_pointer *)find_function(table, slots, count,
+								  "hipKernelNameRefByPtr")
+			       : NULL,
+			 __ATOMIC_RELAXED);
 }
 
 uint64_t dispatch_next(void)
@@ -64,14 +67,16 @@ static bool is_wanted(void)
 
 static const char *name_asked(const struct sdk_frame *frame, const struct argument_text *first)
 {
+	name_of_function *of_function = __atomic_load_n(&ask_function, __ATOMIC_RELAXED);
+	name_of_pointer *of_pointer = __atomic_load_n(&ask_pointer, __ATOMIC_RELAXED);
 	uint64_t function = frame->integers[0];
 
 	if (!function)
 		return NULL;
-	if (ask_function && !__builtin_memcmp(first->type, "hipFunction_t:", 14))
-		return ask_function(function);
-	if (ask_pointer && !__builtin_memcmp(first->type, "const void*:", 12))
-		return ask_pointer(function, 0);
+	if (of_function && !__builtin_memcmp(first->type, "hipFunction_t:", 14))
+		return of_function(function);
+	if (of_pointer && !__builtin_memcmp(first->type, "const void*:", 12))
+		return of_pointer(function, 0);
 	return NULL;
 }
 

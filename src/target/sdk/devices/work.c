@@ -4,20 +4,17 @@
  */
 #include "target/sdk/devices/work.h"
 
-#include "target/runtime/libc_calls.h"
-#include "target/runtime/page.h"
-#include "target/runtime/text.h"
 #include "target/sdk/buffers/buffers.h"
 #include "target/sdk/contexts.h"
 #include "target/sdk/devices/agents.h"
 #include "target/sdk/devices/code.h"
 #include "target/sdk/devices/questions.h"
 #include "target/sdk/devices/work_records.h"
+#include "target/sdk/devices/work_registration.h"
 #include "target/sdk/external.h"
 #include "target/sdk/service.h"
 #include "target/sdk/tables/intercept.h"
 
-#define REGISTER_NAME  "hipRegisterTracerCallback"
 #define LOWEST_ADDRESS 4096u /* smaller ones are signs, not records */
 
 enum { REPORT_OF_COMMANDS = 2 };
@@ -36,11 +33,7 @@ struct activity {
 	};
 };
 
-typedef int on_activity_function(uint32_t domain, uint32_t command, void *data);
-typedef void register_function(on_activity_function *function);
-
 static uint32_t inside;
-static register_function *registered;
 
 static bool context_wants(unsigned index, uint32_t command)
 {
@@ -283,7 +276,7 @@ static void activity_report(const struct activity *activity, uint32_t command)
 		service_retire(launch.internal);
 }
 
-static int on_activity(uint32_t domain, uint32_t command, void *data)
+int work_on_activity(uint32_t domain, uint32_t command, void *data)
 {
 	int r = WANTED;
 
@@ -311,31 +304,11 @@ bool work_is_inside(void)
 void work_adopt(void)
 {
 	inside = 0;
+	work_registration_adopt();
 	questions_adopt();
 }
 
-/* In the library that has the table. */
-static register_function *find_register(uint64_t table)
-{
-	register_function *found = NULL;
-	void *library = libc_hold((const void *)table);
-
-	if (!library)
-		return NULL;
-	found = (register_function *)libc_symbol(library, REGISTER_NAME);
-	libc_close(library);
-	return found;
-}
-
-static const struct agent_table *hip_table(void)
-{
-	for (uint32_t i = 0; i < agent_page.table_count; i++)
-		if (text_equal(agent_page.tables[i].name, "hip"))
-			return &agent_page.tables[i];
-	return NULL;
-}
-
-static bool is_needed(uint32_t tools)
+bool work_is_needed(uint32_t tools)
 {
 	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
 		if (context_state(&sdk_contexts[i]) >= CONTEXT_STOPPED &&
@@ -343,21 +316,4 @@ static bool is_needed(uint32_t tools)
 		    (context_wants(i, COMMAND_KERNEL) || context_wants(i, COMMAND_COPY)))
 			return true;
 	return false;
-}
-
-void work_install(uint32_t tools)
-{
-	const struct agent_table *table = hip_table();
-	register_function *found;
-	bool needs = is_needed(tools);
-
-	if (!table || needs == (registered != NULL))
-		return;
-	found = questions_open() ? find_register(table->parts[0]) : NULL;
-	if (!found)
-		return;
-	dispatch_learn(needs ? table : NULL);
-	found(needs ? on_activity : NULL);
-	registered = needs ? found : NULL;
-	agent_page.has_hooked = 1;
 }

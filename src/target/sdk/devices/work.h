@@ -7,9 +7,11 @@
 
 #include <stdbool.h>
 
-/* Asks HIP for reports, or no more, as contexts of attached tools (bits) want.  On a thread of
- * ours. */
-void work_install(uint32_t tools);
+/* Do contexts of these tools (bits) want to know? */
+bool work_is_needed(uint32_t tools);
+
+/* Called by HIP: it asks whether something is to be reported, or reports it. */
+int work_on_activity(uint32_t domain, uint32_t command, void *data);
 
 /* A call in which HIP has asked is over; where it failed, what was asked comes to nothing.  True:
  * the rest of what it began is still to be reported. */

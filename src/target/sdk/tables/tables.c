@@ -3,6 +3,8 @@
  */
 #include "target/sdk/tables/tables.h"
 
+#include "shared/arch/syscall.h"
+#include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
 #include "target/runtime/readable.h"
 #include "target/runtime/text.h"
@@ -19,6 +21,9 @@
 
 static uint32_t is_writing;               /* a spin lock around a few stores */
 static uint64_t newest[AGENT_TABLES_MAX]; /* instance of each table */
+static int32_t asker; /* the thread that asks; -1: the turn is taken, nobody asks; 0: it is free */
+static struct agent_table kept[AGENT_TABLES_MAX]; /* that this thread was given */
+static unsigned kept_count;
 
 static bool is_of_a_name(char letter)
 {
@@ -44,8 +49,34 @@ static bool name_read(const char *name, char ret[TABLE_NAME_MAX])
 	return false;
 }
 
+struct name_question {
+	const char *name;
+	char *ret;
+	bool is_asked, has_name;
+};
+
+/* Called for the first module; the loader is held meanwhile, and the library that has the name
+ * stays. */
+static int name_read_held(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct name_question *question = data;
+
+	(void)info, (void)size;
+	question->is_asked = true;
+	question->has_name = name_read(question->name, question->ret);
+	return 1;
+}
+
+static bool name_take(const char *name, char ret[TABLE_NAME_MAX])
+{
+	struct name_question question = { name, ret, false, false };
+
+	libc_iterate(name_read_held, &question);
+	return question.is_asked ? question.has_name : name_read(name, ret);
+}
+
 /* Its index; that of the next, where it is not known. */
-static unsigned table_find(const char *name, void **parts, uint64_t part_count)
+static unsigned table_find(const char *name, uint64_t first_part, uint64_t part_count)
 {
 	unsigned i;
 
@@ -53,7 +84,7 @@ static unsigned table_find(const char *name, void **parts, uint64_t part_count)
 		const struct agent_table *table = &agent_page.tables[i];
 
 		if (text_equal(table->name, name) && table->part_count == part_count &&
-		    table->parts[0] == (uint64_t)parts[0])
+		    table->parts[0] == first_part)
 			break;
 	}
 	return i;
@@ -73,7 +104,7 @@ bool tables_have(const char *name)
 {
 	char own[TABLE_NAME_MAX];
 
-	if (!name_read(name, own))
+	if (!name_take(name, own))
 		return true;
 	for (unsigned i = 0; i < agent_page.table_count; i++)
 		if (text_equal(agent_page.tables[i].name, own))
@@ -81,31 +112,36 @@ bool tables_have(const char *name)
 	return false;
 }
 
-/* 1: it is known, and its runtime has started again. */
-static int table_add(const char *name, uint64_t version, uint64_t instance, void **parts,
-		     uint64_t part_count)
+static void table_fill(struct agent_table *table, const char *name, uint64_t version,
+		       uint64_t instance, void **parts, uint64_t part_count)
 {
-	unsigned index = table_find(name, parts, part_count);
-	struct agent_table *table = &agent_page.tables[index];
-
-	if (index < agent_page.table_count)
-		return table_renew(index, instance);
-	if (index == AGENT_TABLES_MAX)
-		return -ENOSPC;
-	newest[index] = instance;
 	text_add(table->name, sizeof(table->name), 0, name);
 	table->version = version;
 	table->instance = instance;
 	table->part_count = (uint32_t)part_count;
 	for (unsigned i = 0; i < part_count; i++)
 		table->parts[i] = (uint64_t)parts[i];
+}
+
+static int table_add(const char *name, uint64_t version, uint64_t instance, void **parts,
+		     uint64_t part_count, unsigned *ret_index)
+{
+	unsigned index = *ret_index = table_find(name, (uint64_t)parts[0], part_count);
+	struct agent_table *table = &agent_page.tables[index];
+
+	if (index < agent_page.table_count)
+		return table_renew(index, instance) ? TABLE_RESTARTED : TABLE_KNOWN;
+	if (index == AGENT_TABLES_MAX)
+		return -ENOSPC;
+	newest[index] = instance;
+	table_fill(table, name, version, instance, parts, part_count);
 	/* Release: a reader that sees the count sees the entry. */
 	__atomic_store_n(&agent_page.table_count, agent_page.table_count + 1, __ATOMIC_RELEASE);
-	return 0;
+	return TABLE_NEW;
 }
 
 static int table_note(const char *name, uint64_t version, uint64_t instance, void **parts,
-		      uint64_t part_count)
+		      uint64_t part_count, unsigned *ret_index)
 {
 	char own[TABLE_NAME_MAX];
 	uint32_t nobody = 0, spins = 0;
@@ -121,7 +157,8 @@ static int table_note(const char *name, uint64_t version, uint64_t instance, voi
 		if (++spins == SPINS_MAX)
 			return -EBUSY;
 	}
-	r = table_add(name_read(name, own) ? own : UNNAMED, version, instance, parts, part_count);
+	r = table_add(name_read(name, own) ? own : UNNAMED, version, instance, parts, part_count,
+		      ret_index);
 	__atomic_store_n(&is_writing, 0, __ATOMIC_RELEASE);
 	return r;
 }
@@ -129,21 +166,89 @@ static int table_note(const char *name, uint64_t version, uint64_t instance, voi
 int tables_note(const char *name, uint64_t version, uint64_t instance, void **parts,
 		uint64_t part_count)
 {
-	int r = table_note(name, version, instance, parts, part_count);
+	unsigned index;
+	int r = table_note(name, version, instance, parts, part_count, &index);
 
 	return MIN(r, 0);
+}
+
+int tables_note_kept(struct agent_table *table, unsigned *ret_index)
+{
+	return table_note(table->name, table->version, table->instance, (void **)table->parts,
+			  table->part_count, ret_index);
+}
+
+bool tables_turn_take(void)
+{
+	int32_t nobody = 0;
+
+	if (!__atomic_compare_exchange_n(&asker, &nobody, -1, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		return false;
+	kept_count = 0;
+	return true;
+}
+
+void tables_turn_ask(bool is_asking)
+{
+	__atomic_store_n(&asker, is_asking ? (int32_t)raw0(SYS_gettid) : -1, __ATOMIC_RELAXED);
+}
+
+void tables_turn_end(void)
+{
+	__atomic_store_n(&asker, 0, __ATOMIC_RELEASE);
 }
 
 void tables_adopt(void)
 {
 	is_writing = 0;
+	asker = 0;
+}
+
+/* By the thread that asks: whoever answers may hold locks of its own, so tools are told after; and
+ * what they cannot be told of is not noted, so that it is asked for again. */
+static int table_keep(const char *name, uint64_t version, uint64_t instance, void **parts,
+		      uint64_t part_count)
+{
+	char own[TABLE_NAME_MAX];
+
+	if (!name || !parts || !part_count || part_count > TABLE_PARTS_MAX)
+		return -EINVAL;
+	name = name_take(name, own) ? own : UNNAMED;
+	if (!sdk_has_tools())
+		return tables_note(name, version, instance, parts, part_count);
+	if (kept_count == AGENT_TABLES_MAX)
+		return -ENOSPC;
+	kept[kept_count] = (struct agent_table){ 0 };
+	table_fill(&kept[kept_count++], name, version, instance, parts, part_count);
+	return 0;
 }
 
 int tables_take(const char *name, uint64_t version, uint64_t instance, void **parts,
 		uint64_t part_count, void *data)
 {
 	(void)data;
-	return tables_note(name, version, instance, parts, part_count);
+	return table_keep(name, version, instance, parts, part_count);
+}
+
+static bool is_known(const struct agent_table *table)
+{
+	unsigned index = table_find(table->name, table->parts[0], table->part_count);
+
+	return index < agent_page.table_count && table->instance <= newest[index];
+}
+
+bool tables_next_kept(struct agent_table *ret)
+{
+	for (unsigned i = 0; i < kept_count; i++) {
+		if (!kept[i].part_count)
+			continue;
+		*ret = kept[i];
+		kept[i].part_count = 0;
+		if (!is_known(ret))
+			return true;
+	}
+	return false;
 }
 
 /* Called by AMD's register library, and by ours when a tool is there from the start. */
@@ -153,12 +258,15 @@ EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_
 EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t instance,
 				     void **parts, uint64_t part_count)
 {
-	int r = table_note(name, version, instance, parts, part_count);
+	unsigned index;
+	int r;
 
+	if (__atomic_load_n(&asker, __ATOMIC_RELAXED) == (int32_t)raw0(SYS_gettid))
+		return table_keep(name, version, instance, parts, part_count) ? SDK_INVALID_ARGUMENT
+									      : SDK_SUCCESS;
+	r = table_note(name, version, instance, parts, part_count, &index);
 	if (r < 0)
 		return SDK_INVALID_ARGUMENT;
-	for (uint32_t index = 0; index < agent_page.table_count; index++)
-		if (agent_page.tables[index].parts[0] == (uint64_t)parts[0])
-			sdk_table_came(index, r);
+	sdk_table_came(index, r == TABLE_RESTARTED);
 	return SDK_SUCCESS;
 }

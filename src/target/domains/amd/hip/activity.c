@@ -12,6 +12,7 @@
 #include "target/domains/work.h"
 #include "target/hooks/clock.h"
 #include "target/hooks/got/got.h"
+#include "target/runtime/kernel_clock.h"
 
 #include <time.h>
 
@@ -20,7 +21,8 @@
 #define NUMBERS_MAX   WORK_NUMBERS
 #define SLACK_NS      5000 /* by which two clocks may differ */
 #define DRAIN_STEP_NS 5000000
-#define DRAIN_STEPS   400u /* two seconds */
+#define DRAIN_STEPS   400u           /* two seconds */
+#define DEBT_NS       60000000000ull /* by then all that was in queues is done */
 
 /* What HIP means by its numbers. */
 enum { REPORT_OF_COMMANDS = 2 };
@@ -51,6 +53,12 @@ static uint64_t registered_beside;    /* data of the same library */
 static bool is_asking[LAUNCH_KINDS];
 static uint64_t began;      /* asking, in ticks */
 static int64_t outstanding; /* questions that were answered yes, less reports and what failed */
+
+/* Reports that sessions before have asked for and that may come to this one.  So many are taken for
+ * those, though they may answer questions of this one: then more seem to be outstanding than are,
+ * never fewer. */
+static int64_t debt, debt_paid; /* the second: in this session */
+static uint64_t debt_end_ns;
 
 /* Pointers and pairs as small numbers, from 1 on; 0 when there are too many at once.  What is
  * spared keeps its number until that is needed for another. */
@@ -179,6 +187,7 @@ static int activity_answer(uint32_t command)
 /* What both kinds of records have. */
 struct done {
 	uint64_t begin, end, queue, stream;
+	bool is_answer;
 	struct launch_report report;
 	struct launch launch;
 };
@@ -245,15 +254,35 @@ static struct launch_report read_report(struct writer *writer, const struct acti
 	return report;
 }
 
-/* Those of a graph do not, nor what a session before has asked for and HIP reports to this one. */
-static bool is_answer(const struct activity *activity, const struct done *done)
+static bool debt_pay(void)
 {
-	return activity->kind != KIND_GRAPH && done->report.latest >= began;
+	int64_t left = __atomic_load_n(&debt, __ATOMIC_RELAXED);
+
+	while (left > 0 && !__atomic_compare_exchange_n(&debt, &left, left - 1, false,
+							__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	if (left > 0)
+		__atomic_fetch_add(&debt_paid, 1, __ATOMIC_RELAXED);
+	return left > 0;
+}
+
+/* Those of a graph do not, nor what a session before has asked for and HIP reports to this one:
+ * what has begun before, and as many more as it still waited for.  Whether it was these is not
+ * known, as queues go on side by side: so no cause is sure any more until all is settled. */
+static bool is_answer(const struct activity *activity, const struct launch_report *report)
+{
+	if (activity->kind == KIND_GRAPH)
+		return false;
+	if (!debt_pay())
+		return report->latest >= began;
+	if (report->latest >= began)
+		launches_miss();
+	return false;
 }
 
 static void write_done(struct writer *writer, const struct activity *activity, struct done *done)
 {
-	if (!is_answer(activity, done) || !launches_take(&done->report, &done->launch))
+	if (!done->is_answer || !launches_take(&done->report, &done->launch))
 		done->launch = (struct launch){ 0 };
 	done->queue = number_of(&queues, (done->report.queue & ~SPARED) + 1);
 	done->stream = done->launch.stream ? number_of(&streams, done->launch.stream) : 0;
@@ -262,6 +291,12 @@ static void write_done(struct writer *writer, const struct activity *activity, s
 		write_kernel(writer, activity, done);
 	else
 		write_copy(writer, activity, done);
+}
+
+/* When it must have been asked for: at any time, where the runtime does not tell when it began. */
+static uint64_t latest_of(const struct activity *activity, const struct clock_rate *now)
+{
+	return activity->begin_ns ? clock_ticks_at(now, activity->begin_ns + SLACK_NS) : UINT64_MAX;
 }
 
 /* Whether it answers a question, as far as that is known. */
@@ -274,21 +309,22 @@ static bool write_report(const struct activity *activity, enum launch_kind kind)
 
 	if (!clock_may_be_read()) {
 		writer_lose();
-		return activity->kind != KIND_GRAPH;
+		return activity->kind != KIND_GRAPH && !debt_pay();
 	}
 	writer = writer_begin(&seal);
 	if (!writer) {
 		launches_miss();
-		return activity->kind != KIND_GRAPH;
+		return activity->kind != KIND_GRAPH && !debt_pay();
 	}
 	now = clock_recent(&writer->clock);
 	done.begin = clock_ticks_at(&now, activity->begin_ns);
 	done.end = clock_ticks_at(&now, activity->end_ns);
 	done.report = read_report(writer, activity, kind);
-	done.report.latest = clock_ticks_at(&now, activity->begin_ns + SLACK_NS);
+	done.report.latest = latest_of(activity, &now);
+	done.is_answer = is_answer(activity, &done.report);
 	write_done(writer, activity, &done);
 	writer_end(writer, &seal);
-	return is_answer(activity, &done);
+	return done.is_answer;
 }
 
 static int on_activity(uint32_t domain, uint32_t command, void *data)
@@ -330,7 +366,9 @@ uint32_t activity_begin(const uint64_t *slots, const struct slot_list *names, bo
 	if (launches_open())
 		return 0;
 	began = clock_ticks();
-	outstanding = 0;
+	outstanding = debt_paid = 0;
+	if (monotonic_ns() >= debt_end_ns)
+		debt = 0;
 	queues = streams = (struct numbers){ 0 };
 	is_asking[LAUNCH_KERNEL] = kernels;
 	is_asking[LAUNCH_COPY] = copies;
@@ -358,10 +396,21 @@ static uint32_t count_outstanding(void)
 	return count > 0 ? (uint32_t)count : 0;
 }
 
+/* Those that were left, for the next session.  What may only seem so is waited for no longer than
+ * before. */
+static uint32_t debt_add(uint32_t left)
+{
+	uint32_t sure = left > debt_paid ? left - (uint32_t)debt_paid : 0;
+
+	if (sure)
+		debt_end_ns = monotonic_ns() + DEBT_NS;
+	__atomic_fetch_add(&debt, left, __ATOMIC_RELAXED);
+	return sure;
+}
+
 uint32_t activity_end(void)
 {
 	struct timespec pause = { 0, DRAIN_STEP_NS };
-	uint32_t left = 0;
 
 	if (!registered)
 		return 0;
@@ -369,14 +418,14 @@ uint32_t activity_end(void)
 		__atomic_store_n(&is_asking[i], false, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < DRAIN_STEPS && count_outstanding(); i++)
 		raw2(SYS_nanosleep, &pause, 0);
-	left = count_outstanding();
 	take_away();
 	launches_close();
-	return left;
+	return debt_add(count_outstanding());
 }
 
 void activity_forget(void)
 {
+	debt = 0;
 	if (registered)
 		take_away();
 }

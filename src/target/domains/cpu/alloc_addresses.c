@@ -1,0 +1,97 @@
+/*
+ * A table of addresses without locks, and a smaller one before it.  Runs inside traced calls.
+ */
+#include "target/domains/cpu/alloc_addresses.h"
+
+#include "shared/arch/syscall.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define BUCKET_SLOTS  8u /* a cache line */
+#define BUCKETS       8192u
+#define ADDRESS_BYTES (BUCKETS * BUCKET_SLOTS * sizeof(uint64_t))
+#define FILTER_FULL   255u
+
+static uint64_t *addresses; /* of samples that are out, in buckets */
+/* How many of them there may be, by address: nearly all that is given back is in none of these, and
+ * this table stays in the processor's cache where the other would not. */
+uint8_t alloc_filter[ALLOC_FILTER_BYTES] __attribute__((aligned(64)));
+
+bool alloc_addresses_start(void)
+{
+	long r;
+
+	if (addresses) {
+		memset(addresses, 0, ADDRESS_BYTES); /* those of an earlier session */
+		memset(alloc_filter, 0, sizeof(alloc_filter));
+		return true;
+	}
+	r = raw6(SYS_mmap, 0, ADDRESS_BYTES, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (r < 0 && r > -4096)
+		return false;
+	/* Stays: a call may be on its way through us long after detach. */
+	addresses = (uint64_t *)r;
+	return true;
+}
+
+static uint64_t *bucket_of(uint64_t address)
+{
+	return addresses + (ALLOC_SPREAD(address) >> 51) % BUCKETS * BUCKET_SLOTS;
+}
+
+/* A kilobyte of the heap shares a line: what is given back lies close together. */
+static uint8_t *filter_of(uint64_t address)
+{
+	return alloc_filter +
+	       (address >> ALLOC_FILTER_LOW ^ address >> ALLOC_FILTER_HIGH) % ALLOC_FILTER_BYTES;
+}
+
+/* One that is full stays so: it may stand for more than it can tell. */
+static void filter_add(uint64_t address, int change)
+{
+	uint8_t *count = filter_of(address), now = __atomic_load_n(count, __ATOMIC_RELAXED);
+
+	while (now != FILTER_FULL && (now || change > 0) &&
+	       !__atomic_compare_exchange_n(count, &now, (uint8_t)(now + change), true,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+/* Relaxed: the address itself is all that is handed on, and the program's own passing of it from
+ * the thread that takes to the one that gives back orders the two. */
+bool alloc_may_be_out(uint64_t address)
+{
+	return address && __atomic_load_n(filter_of(address), __ATOMIC_RELAXED);
+}
+
+static bool slot_swap(uint64_t address, uint64_t from, uint64_t to)
+{
+	uint64_t *bucket = bucket_of(address);
+
+	for (unsigned i = 0; i < BUCKET_SLOTS; i++) {
+		uint64_t expected = from;
+
+		if (__atomic_load_n(&bucket[i], __ATOMIC_RELAXED) == from &&
+		    __atomic_compare_exchange_n(&bucket[i], &expected, to, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			return true;
+	}
+	return false;
+}
+
+/* Where no slot is free nobody will hear that it was given back. */
+void alloc_remember(uint64_t address)
+{
+	if (slot_swap(address, 0, address))
+		filter_add(address, 1);
+}
+
+bool alloc_forget(uint64_t address)
+{
+	if (!alloc_may_be_out(address) || !slot_swap(address, address, 0))
+		return false;
+	filter_add(address, -1);
+	return true;
+}

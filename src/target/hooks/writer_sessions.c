@@ -1,0 +1,171 @@
+/*
+ * Sessions begin and end on a thread of ours.  The one that ends them must know when nobody is in
+ * the rings any more, since their memory goes.
+ */
+#include "target/hooks/writer_private.h"
+
+#include "shared/arch/syscall.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define PAGE_BYTES  65536u
+#define SETTLE_NS   5000000 /* what a store needs to be seen by all, and much more */
+#define CLOSE_TRIES 200     /* a thread that has lost its processor gets it back in this time */
+
+/*
+ * Never unmapped: a thread may stop between looking at the switch and looking at its writer, and go
+ * on when that session is over.  What it then says to its writer must not reach a thread of a later
+ * session, so each session has writers of its own, until the eighth after it.
+ */
+struct writers {
+	struct writer items[GENERATIONS][RINGS_SLOTS_MAX];
+};
+
+struct writer_switches *writer_switches;
+static struct writers *writers;
+struct generation writer_generations[GENERATIONS];
+static struct rings *rings; /* NULL: no session */
+static writer_is_own *is_own;
+static uint32_t session;
+static int32_t owner; /* a forked child finds its parent's here */
+
+static void *memory_map(size_t size)
+{
+	long r = raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return r < 0 && r > -4096 ? NULL : (void *)r;
+}
+
+static int make_switches(void)
+{
+	struct writer_switches *made = writer_switches ? writer_switches : memory_map(PAGE_BYTES);
+
+	if (!made)
+		return -ENOMEM;
+	if (!writer_switches && raw3(SYS_madvise, made, PAGE_BYTES, MADV_WIPEONFORK)) {
+		raw2(SYS_munmap, made, PAGE_BYTES);
+		return -ENOTSUP;
+	}
+	writer_switches = made;
+	return 0;
+}
+
+struct writer *writer_at(uint32_t number, uint32_t index)
+{
+	return &writers->items[number % GENERATIONS][index];
+}
+
+/* The next number whose writers nobody uses; 0: all are held by threads that do not come out. */
+static uint32_t next_session(void)
+{
+	for (uint32_t i = 1; i <= GENERATIONS; i++)
+		if (session + i && !generation_of(session + i)->rings)
+			return session + i;
+	return 0;
+}
+
+int writers_open(struct rings *given, writer_is_own *given_is_own)
+{
+	int r = make_switches();
+	uint32_t next;
+
+	if (r)
+		return r;
+	if (!writers)
+		writers = memory_map(sizeof(*writers));
+	if (!writers)
+		return -ENOMEM;
+	writers_settle();
+	next = next_session();
+	if (!next)
+		return -EBUSY;
+	session = next;
+	rings = given;
+	is_own = given_is_own;
+	owner = (int32_t)raw0(SYS_getpid);
+	*generation_of(session) = (struct generation){ .rings = given };
+	memset(writer_at(session, 0), 0, given->slot_count * sizeof(struct writer));
+	/* Release: who sees it on sees all of the above. */
+	__atomic_store_n(&writer_switches->session, session, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void writers_forget(void)
+{
+	memset(writer_generations, 0, sizeof(writer_generations));
+	rings = NULL;
+}
+
+static bool is_used(uint32_t number)
+{
+	const struct generation *generation = generation_of(number);
+
+	if (__atomic_load_n(&generation->claiming, __ATOMIC_ACQUIRE))
+		return true;
+	for (uint32_t i = 0; i < generation->rings->slot_count; i++)
+		/* Acquire: pairs with writer_end(). */
+		if (__atomic_load_n(&writer_at(number, i)->busy, __ATOMIC_ACQUIRE) &&
+		    raw3(SYS_tgkill, raw0(SYS_getpid), rings_slot(generation->rings, i)->tid, 0) !=
+			    -ESRCH)
+			return true;
+	return false;
+}
+
+/*
+ * A writer first says that it is busy and then looks whether all is still on; we switch off, give
+ * what it said time to arrive, and look who is busy.  So one of the two sees the other.
+ */
+bool writers_close(void)
+{
+	struct timespec pause = { 0, SETTLE_NS };
+	bool is_quiet = false;
+
+	if (!rings)
+		return true;
+	__atomic_store_n(&writer_switches->session, 0, __ATOMIC_SEQ_CST);
+	for (unsigned i = 0; !is_quiet && i < CLOSE_TRIES; i++) {
+		raw2(SYS_nanosleep, &pause, 0);
+		is_quiet = !is_used(session);
+	}
+	if (is_quiet)
+		generation_of(session)->rings = NULL;
+	rings = NULL;
+	return is_quiet;
+}
+
+/* What a forked child finds here is its parent's, its memory is gone, and that word is shared. */
+void writers_settle(void)
+{
+	if (owner != (int32_t)raw0(SYS_getpid)) {
+		writers_forget();
+		return;
+	}
+	for (uint32_t i = 0; i < GENERATIONS; i++) {
+		struct rings *held = writer_generations[i].rings;
+
+		if (!held || held == rings || is_used(i))
+			continue;
+		writer_generations[i].rings = NULL;
+		/* Release: from here on it may be unmapped. */
+		__atomic_store_n(&held->is_held, 0, __ATOMIC_RELEASE);
+	}
+}
+
+struct rings *writers_rings(void)
+{
+	return rings;
+}
+
+uint32_t writers_session(void)
+{
+	return session;
+}
+
+bool writers_own(int32_t tid)
+{
+	return is_own && is_own(tid);
+}

@@ -1,0 +1,117 @@
+/*
+ * Where a library was unmapped another may be by now: what the host has found is looked at again
+ * once its library is held.
+ */
+#include "target/sdk/tables/telling.h"
+
+#include "target/runtime/libc_calls.h"
+#include "target/runtime/page.h"
+#include "target/runtime/text.h"
+#include "target/sdk/sdk.h"
+#include "target/sdk/signatures/signature.h"
+#include "target/sdk/tables/intercept.h"
+#include "target/sdk/tables/tables.h"
+
+#include <errno.h>
+
+static bool library_hold(struct telling *self, uint64_t address)
+{
+	void *library =
+		self->count < ARRAY_SIZE(self->libraries) ? libc_hold((const void *)address) : NULL;
+
+	if (library)
+		self->libraries[self->count++] = library;
+	return library;
+}
+
+static bool leads_inside(const uint64_t *slot)
+{
+	return libc_are_of_one(slot, (const void *)__atomic_load_n(slot, __ATOMIC_RELAXED));
+}
+
+/* Its first and its last function are the library's own, as when it was found.  Of HSA's tables the
+ * first alone was looked at. */
+static bool is_whole(const struct agent_table *found)
+{
+	bool is_known = false;
+
+	for (unsigned i = 0; i < API_TABLES; i++) {
+		const struct api_table *table = &api_tables[i];
+		uint64_t *slots;
+		unsigned count;
+
+		if (!text_equal(table->registered, found->name) || (table->is_of_hsa && is_known))
+			continue;
+		count = intercept_read(found, table, &slots);
+		if (!count || !leads_inside(&slots[0]) || !leads_inside(&slots[count - 1]))
+			return false;
+		is_known = true;
+	}
+	return is_known;
+}
+
+/* With its library held. */
+static int table_tell(struct agent_table *table)
+{
+	unsigned index;
+	int r = tables_note_kept(table, &index);
+
+	if (r > TABLE_KNOWN)
+		sdk_table_came(index, r == TABLE_RESTARTED);
+	return MIN(r, 0);
+}
+
+static int found_tell(struct telling *self)
+{
+	if (!library_hold(self, self->found.parts[0]) || !is_whole(&self->found))
+		return -ENXIO;
+	return table_tell(&self->found);
+}
+
+void telling_run(struct telling *self)
+{
+	struct agent_table table;
+
+	if (self->found.part_count)
+		self->result = found_tell(self);
+	while (tables_next_kept(&table))
+		if (library_hold(self, table.parts[0]))
+			(void)!table_tell(&table);
+}
+
+/* Others may have functions of theirs in it, but not in all places. */
+static bool has_own(const uint64_t *slots, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (leads_inside(&slots[i]))
+			return true;
+	return false;
+}
+
+static bool is_still_one(const struct agent_table *known)
+{
+	for (unsigned i = 0; i < API_TABLES; i++) {
+		uint64_t *slots;
+		unsigned count = intercept_read(known, &api_tables[i], &slots);
+
+		if (count && has_own(slots, count))
+			return true;
+	}
+	return false;
+}
+
+void telling_hold(struct telling *self, void (*visit)(unsigned index))
+{
+	uint32_t count = __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (library_hold(self, agent_page.tables[i].parts[0]) && visit &&
+		    is_still_one(&agent_page.tables[i]))
+			visit(i);
+}
+
+void telling_release(struct telling *self)
+{
+	while (self->count)
+		libc_close(self->libraries[--self->count]);
+}

@@ -79,6 +79,14 @@ static void collector_end(void)
 	__atomic_store_n(&collector, 0, __ATOMIC_RELEASE);
 }
 
+/* Another thread has taken a set, and may not have told it yet. */
+static bool collector_is_other(void)
+{
+	int32_t now = __atomic_load_n(&collector, __ATOMIC_ACQUIRE);
+
+	return now && now != sdk_thread_number() && !sdk_thread_is_gone(now);
+}
+
 /* Whose results are taken. */
 struct collecting {
 	int tool;        /* -1: everybody's */
@@ -402,7 +410,7 @@ void dispatch_results_drain(int tool, uint64_t limit_ns)
 		return;
 	do
 		(void)results_collect(&tools);
-	while (tool_has_sets(tool) && !device_queues_are_over() &&
+	while ((tool_has_sets(tool) || collector_is_other()) && !device_queues_are_over() &&
 	       patience_pause(&patience, GLANCE_NS, limit_ns));
 	dispatch_engine_follow();
 }

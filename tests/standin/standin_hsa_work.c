@@ -2,6 +2,7 @@
  * STAND-IN, for tests only.  A program that uses the stand-in HSA runtime without HIP, when it is
  * told to, and says what it did.  Every answer ends with "end".
  *
+ *   tables      prints the addresses of HSA's tables
  *   queue       makes a queue for all that follows; gives the one before back
  *   go N        N kernels that it waits for one by one, N in batches without a signal of their own,
  *               and N copies each way
@@ -10,6 +11,7 @@
  *   late        loads an executable, and launches a kernel of it
  *   unseen      a kernel whose signal it does not look at
  *   endless     a kernel without a signal that does not end before "release"
+ *   release     lets all of them end
  *   end         shuts the runtime down
  *   begin       starts it again
  *   restart     both
@@ -39,6 +41,7 @@
  *   lent N      N kernels in turn through two handles of one queue, of which one is given back
  *   cross N     a thread of its own (its number is the answer) takes room for a kernel of N + 1
  *               waves, which another rings for with one of N waves that it launches behind it
+ *   beside N    a kernel in a queue of its own, which does not end; 1: which does
  *   hold        takes room for a packet
  *   let N       then fills it in, a kernel of N waves, rings for it, and waits for it
  *   fork        a child of its own, which calls exit()

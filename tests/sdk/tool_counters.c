@@ -209,18 +209,19 @@ static void create_counters(void)
 	handle_t made = { 0 }, again = { 0 }, none = { 0 }, config = { 0 };
 	unsigned refused = 0, many = 0;
 	int r = create("TWICE", "2*reduce( TCC_HIT ,sum)", &made);
+	int same = create("TWICE", "2*reduce( TCC_HIT ,sum)", &again);
 
-	log_line("created %d same %d %d other %d", r,
-		 create("TWICE", "2*reduce( TCC_HIT ,sum)", &again), made.handle == again.handle,
+	log_line("created %d same %d %d other %d", r, same, made.handle == again.handle,
 		 create("TWICE", "3", &none));
 	show_counter(made);
 	/* With its zero, and what stands behind it. */
-	log_line("zero %d %d",
-		 rocprofiler_create_counter("TWICE\0X", 7, "2*reduce( TCC_HIT ,sum)\0", 24,
-					    "of ours", 8, agent, &again),
-		 made.handle == again.handle);
+	again.handle = 0;
+	r = rocprofiler_create_counter("TWICE\0X", 7, "2*reduce( TCC_HIT ,sum)\0", 24, "of ours", 8,
+				       agent, &again);
+	log_line("zero %d %d", r, made.handle == again.handle);
 	select_one();
-	log_line("of created %d %d", create("FOUR", "TWICE*2+0.5-1/2", &again),
+	r = create("FOUR", "TWICE*2+0.5-1/2", &again);
+	log_line("of created %d %d", r,
 		 rocprofiler_create_counter_config(agent, &again, 1, &config));
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		refused += create("WRONG", wrong[i], &none) != 0;

@@ -38,7 +38,7 @@ static bool config_map(struct counted_config *self)
 	if (self->sets)
 		return true;
 	r = raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (r < 0 && r > -4096)
+	if (r <= 0 && r > -4096)
 		return false;
 	self->keys = (struct set_key *)r;
 	for (unsigned i = 0; i < COUNTED_SETS; i++)

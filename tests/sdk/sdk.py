@@ -14,6 +14,7 @@ import harness  # noqa: E402
 from standin import CASES, STANDIN, Work  # noqa: E402,F401
 
 TOOLS = pathlib.Path(os.environ["SDK_TOOLS"])
+UNLOADS = 10
 
 
 def tool(name):
@@ -95,6 +96,17 @@ class ToolCase(unittest.TestCase):
         result = attached.leave()
         self.assertEqual(result.code, 0, result)
         self.assertEqual(self.log.lines("wrong"), [])
+        return result
+
+    def unload(self, begin, act=lambda: None):
+        """Attaches with --unload, acts and leaves: again where a thread that began meanwhile was at work whenever limpet looked, since the
+        machine is busy."""
+        for _ in range(UNLOADS):
+            attached = begin()
+            act()
+            result = self.leave(attached)
+            if "never waits" not in result.out + result.err:
+                break
         return result
 
 

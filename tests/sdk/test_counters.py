@@ -184,7 +184,7 @@ class SdkCountersTest(ToolCase):
     def test_unloaded_tools_bring_them_again(self):
         """Also where the agent stays, which has told counters to who was here before."""
         work = self.work()
-        result = self.leave(self.attach(work, "device", arguments=(
+        result = self.unload(lambda: self.attach(work, "device", arguments=(
             "--env", f"SDK_SAMPLE={self.log.path.parent}/sample", "--unload")))
         self.assertIn("AMD's aqlprofile library calls it when the program ends", result.out + result.err)
         first = self.bring(EXTRA, APPEND, work, ("--unload",))

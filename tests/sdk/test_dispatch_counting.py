@@ -434,9 +434,8 @@ class DispatchCountingTest(ToolCase):
         maps = pathlib.Path(f"/proc/{work.pid}/maps")
         for _ in range(3):
             self.log.clear()
-            attached = self.begin(work, options=("--unload",))
-            work.ask("solo", KERNELS)
-            result = self.leave(attached)
+            result = self.unload(lambda: self.begin(work, options=("--unload",)),
+                                 lambda: (self.log.clear(), work.ask("solo", KERNELS)))
             self.assertEqual(len(self.records()), KERNELS)
             self.assertIn("AMD's aqlprofile library calls it when the program ends", result.out + result.err)
             self.assertTrue(harness.wait_until(lambda: "tool_dispatch" not in maps.read_text()), maps.read_text())

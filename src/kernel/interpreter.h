@@ -271,8 +271,11 @@ ALWAYS_INLINE struct python_walk *interpreter_take(struct walk *walk, struct tas
 /* The frames of the first interpreter that is known. */
 ALWAYS_INLINE struct python_walk *functions_take(struct walk *walk, struct task_struct *task)
 {
-	struct python_walk *python = python_take(walk, task);
+	struct python_walk *python;
 
+	if (settings.has_no_interpreter)
+		return 0;
+	python = python_take(walk, task);
 	return python ? python : interpreter_take(walk, task);
 }
 

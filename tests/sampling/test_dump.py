@@ -1,15 +1,18 @@
-"""limpet dump: deadlocks and none, equal stacks, and headers that are true of the stacks below them."""
+"""limpet dump: deadlocks and none, equal stacks, headers that are true of the stacks below them, and the priority of its threads."""
 
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "attach"))
 
 import harness  # noqa: E402
+from exactness import LIMIT, PROGRAMS, running  # noqa: E402
 
 LOCKS = os.path.join(os.environ["SAMPLING_PROGRAMS"], "locks")
 WAYS = ("bpf", "read")
@@ -109,6 +112,40 @@ class Texts(Dump):
                 threads = [event for event in self.events(process.pid, way) if event["event"] == "thread"]
                 problems = [self.problem(thread) for thread in threads if thread["has_stack"]]
                 self.assertEqual([problem for problem in problems if problem], [])
+
+
+@unittest.skipUnless(shutil.which("strace"), "needs strace")
+class Priority(unittest.TestCase):
+    """Loading kernel programs takes tens of milliseconds: other programs must get a processor meanwhile."""
+
+    def calls(self, *arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "trace")
+            command = ["strace", "-f", "-o", trace, "-e", "trace=bpf,sched_setscheduler", os.environ["LIMPET"],
+                       *arguments]
+            subprocess.run([text.replace("FOLDER", folder) for text in command], check=True, timeout=LIMIT,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            with open(trace, encoding="ascii", errors="replace") as file:
+                return file.read().splitlines()
+
+    def assert_not_realtime_while_loading(self, lines):
+        is_realtime, loaded = False, 0
+        for line in lines:
+            if "sched_setscheduler" in line:
+                is_realtime = "SCHED_OTHER" not in line
+            elif "BPF_PROG_LOAD" in line and "license=\"Dual MIT/GPL\"" in line:
+                loaded += 1
+                self.assertFalse(is_realtime, line)
+        self.assertGreater(loaded, 0)
+
+    def test_of_a_dump(self):
+        with running(os.path.join(PROGRAMS, "chain_10"), "1") as target:
+            self.assert_not_realtime_while_loading(self.calls("dump", str(target.pid)))
+
+    def test_of_a_recording(self):
+        with running(os.path.join(PROGRAMS, "chain_10"), "1") as target:
+            self.assert_not_realtime_while_loading(self.calls(
+                "record", "-p", str(target.pid), "-d", "0.1", "--off-cpu", "-o", "FOLDER/it.limpet"))
 
 
 if __name__ == "__main__":

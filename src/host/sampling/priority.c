@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/types.h>
 #include <sched.h>
+#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -38,7 +39,8 @@ void priority_raise(struct priority *ret)
 		ret->tid = tid;
 }
 
-void priority_hurry(void)
+/* 0: as long as the kernel likes. */
+static bool set_turn(pid_t tid, uint64_t turn_ns)
 {
 	/* As sched_setattr(2) has it; the C library may have none. */
 	struct {
@@ -47,10 +49,21 @@ void priority_hurry(void)
 		__s32 nice;
 		__u32 priority;
 		__u64 runtime, deadline, period;
-	} wanted = { .size = sizeof(wanted), .policy = SCHED_OTHER, .runtime = TURN_NS };
+	} wanted = { .size = sizeof(wanted), .policy = SCHED_OTHER, .runtime = turn_ns };
 
-	wanted.nice = getpriority(PRIO_PROCESS, 0);
-	(void)!syscall(SYS_sched_setattr, 0, &wanted, 0);
+	wanted.nice = getpriority(PRIO_PROCESS, (id_t)tid);
+	return !syscall(SYS_sched_setattr, tid, &wanted, 0);
+}
+
+void priority_shorten_turns(struct priority *ret)
+{
+	pid_t tid = gettid();
+
+	*ret = (struct priority){ 0 };
+	if (sched_getscheduler(tid) != SCHED_OTHER || !set_turn(tid, TURN_NS))
+		return;
+	ret->has_short_turns = true;
+	ret->tid = tid;
 }
 
 void priority_restore(struct priority *priority)
@@ -59,12 +72,14 @@ void priority_restore(struct priority *priority)
 
 	if (!priority->tid)
 		return;
+	if (priority->has_short_turns)
+		set_turn(priority->tid, 0);
 	/* Without the capability the mark about children cannot be taken back, all else can. */
 	if (priority->is_realtime) {
 		if (sched_setscheduler(priority->tid, priority->policy, &parameter))
 			sched_setscheduler(priority->tid, priority->policy | SCHED_RESET_ON_FORK,
 					   &parameter);
-	} else {
+	} else if (!priority->has_short_turns) {
 		setpriority(PRIO_PROCESS, (id_t)priority->tid, priority->nice);
 	}
 	priority->tid = 0;

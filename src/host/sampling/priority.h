@@ -1,6 +1,7 @@
 /*
- * The collector's rank among the threads of the machine: before those that it watches, or it would
- * come too late to make room for what they write.
+ * The priority of a collecting thread.  While samples arrive it is above the threads that it
+ * watches, or the ring would overflow beside many busy threads.  While a sampler starts it is not:
+ * loading kernel programs takes some 40 ms, in which a realtime thread would stall other programs.
  */
 #pragma once
 
@@ -9,13 +10,14 @@
 
 struct priority {
 	pid_t tid; /* 0: nothing was changed */
-	bool is_realtime;
+	bool is_realtime, has_short_turns;
 	int policy, level, nice;
 };
 
 /* Raises that of the calling thread as far as we may, and remembers what it was. */
 void priority_raise(struct priority *ret);
-/* Without any right: the calling thread asks for short turns, which come sooner (Linux 6.12). */
-void priority_hurry(void);
-/* From any thread. */
+/* Needs no right: the calling thread gets short turns, which come sooner and delay other programs
+ * less (Linux 6.12).  Does nothing to a thread that is not an ordinary one. */
+void priority_shorten_turns(struct priority *ret);
+/* Undoes either.  From any thread. */
 void priority_restore(struct priority *priority);

@@ -213,7 +213,9 @@ struct kernel_settings {
 	__u8 has_fixed_period; /* of its clocks: they count time */
 	__u8 own_frames;       /* so many kernel frames of a switch are left out, innermost first */
 	__u8 is_system_wide;   /* every process is sampled, from its first tick on */
-	__u8 reserved[3];
+	__u8 has_no_interpreter; /* in what is sampled: the programs that read frames of one are
+				    left out */
+	__u8 reserved[2];
 	__u32 own_pid; /* of the host, which is not sampled then */
 	__u32 reserved_too;
 };

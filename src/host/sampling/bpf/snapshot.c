@@ -149,31 +149,35 @@ static int on_record(void *context, void *data, size_t size)
 	return taking->failure;
 }
 
-static int look_for_interpreter(struct taking *taking, struct err *err)
+static void look_for_interpreter(struct taking *taking)
 {
 	struct snapshot *snapshot = taking->snapshot;
 	struct err why = { 0 };
 	int r = interpreter_open(&taking->interpreter, snapshot->space, taking->pid, &why);
 
-	if (!r)
-		return kernel_tables_interpreter(&taking->tables, taking->pid, taking->interpreter,
-						 err);
-	if (r != -ENOENT && r != -EAGAIN)
+	if (r && r != -ENOENT && r != -EAGAIN)
 		add_limit(snapshot, why.what);
-	return 0;
 }
 
-static int look_for_python(struct taking *taking, struct err *err)
+static void look_for_python(struct taking *taking)
 {
 	struct snapshot *snapshot = taking->snapshot;
 	struct err why = { 0 };
 	int r = python_open(&taking->python, snapshot->space, taking->pid, &why);
 
-	if (!r)
-		return kernel_tables_python(&taking->tables, taking->pid, taking->python, err);
 	if (r == -ENOENT)
-		return look_for_interpreter(taking, err);
-	add_limit(snapshot, why.what);
+		look_for_interpreter(taking);
+	else if (r)
+		add_limit(snapshot, why.what);
+}
+
+static int publish_interpreter(struct taking *taking, struct err *err)
+{
+	if (taking->python)
+		return kernel_tables_python(&taking->tables, taking->pid, taking->python, err);
+	if (taking->interpreter)
+		return kernel_tables_interpreter(&taking->tables, taking->pid, taking->interpreter,
+						 err);
 	return 0;
 }
 
@@ -188,13 +192,14 @@ static void look_for_java(struct taking *taking)
 
 static int snapshot_load(struct taking *taking, struct err *err)
 {
-	const struct kernel_settings settings = { .period_ns = TICK_NS,
-						  .with_kernel_frames =
-							  taking->with_kernel_frames };
+	struct kernel_settings settings = { .period_ns = TICK_NS,
+					    .with_kernel_frames = taking->with_kernel_frames };
 	struct kernel_sizes sizes;
 	int r;
 
 	look_for_java(taking);
+	look_for_python(taking);
+	settings.has_no_interpreter = !taking->python && !taking->interpreter;
 	kernel_tables_measure(taking->snapshot->space, false, &sizes);
 	sizes.ring_bytes = RING_BYTES;
 	r = kernel_session_init(&taking->session, &settings, &sizes, err);
@@ -205,7 +210,7 @@ static int snapshot_load(struct taking *taking, struct err *err)
 	if (!r)
 		r = kernel_tables_publish(&taking->tables, taking->snapshot->space, ASKING, err);
 	if (!r)
-		r = look_for_python(taking, err);
+		r = publish_interpreter(taking, err);
 	if (r)
 		return r;
 	taking->ring = ring_buffer__new(kernel_session_map(&taking->session, "ring"), on_record,
@@ -296,7 +301,7 @@ static int take_with_rights(struct snapshot *snapshot, pid_t pid, bool with_kern
 				 .with_kernel_frames = with_kernel_frames };
 	int r;
 
-	priority_raise(&taking.priority);
+	priority_shorten_turns(&taking.priority);
 	r = snapshot_collect(&taking, err);
 	ring_buffer__free(taking.ring);
 	python_stacks_done(&taking.python_stacks);

@@ -204,7 +204,8 @@ static int copy_start(struct copy_sampler *self, struct err *err)
 	return r;
 }
 
-/* At a raised priority, or the rings would overflow beside many busy threads. */
+/* The priority is raised once the sampler has started, or the rings would overflow beside many busy
+ * threads. */
 static int copy_open(struct sampler **ret, const struct sampler_options *options, struct err *err)
 {
 	struct copy_sampler *self = calloc(1, sizeof(*self));
@@ -216,17 +217,18 @@ static int copy_open(struct sampler **ret, const struct sampler_options *options
 	self->options = *options;
 	self->opened_ns = now_ns();
 	self->holes_left_ns = STACK_HOLES_NS;
-	priority_raise(&self->priority);
 	self->sample =
 		calloc(1, sizeof(*self->sample) +
 				  (2 * SAMPLE_FRAMES_MAX + COPY_KERNEL_FRAMES) * sizeof(uint64_t));
 	self->python = calloc(1, sizeof(*self->python));
 	r = self->sample && self->python ? copy_start(self, err)
 					 : err_set(err, -ENOMEM, "no memory for a sampler");
-	if (r < 0)
+	if (r < 0) {
 		copy_close(&self->base);
-	else
-		*ret = &self->base;
+		return r;
+	}
+	priority_raise(&self->priority);
+	*ret = &self->base;
 	return r;
 }
 

@@ -42,7 +42,7 @@ static void come_first(void)
 
 	priority_raise(&priority);
 	if (!priority.tid)
-		priority_hurry();
+		priority_shorten_turns(&priority);
 }
 
 static void watchers_tell(struct watchers *all, int news)

@@ -9,6 +9,7 @@
 	embed blob_boot, BOOT_PATH
 	embed blob_agent, AGENT_PATH
 	embed blob_tracer, TRACER_PATH
+	embed blob_tracer_id, TRACER_ID_PATH
 	embed blob_injector, INJECTOR_PATH
 	embed blob_nvml, NVML_PATH
 	embed blob_flamegraph, FLAMEGRAPH_PATH

@@ -24,6 +24,14 @@ static int write_beginning(struct recording *recording, const struct recorder *r
 	return r ? r : recording_clock(recording, err);
 }
 
+/* Only traced I/O has descriptors in it. */
+static bool names_descriptors(const struct recorder *recorder)
+{
+	uint32_t domains = trace_domains(&recorder->given.trace);
+
+	return recorder->traces && (!domains || domains & 1u << DOMAIN_IO);
+}
+
 int recorder_output_open(struct recorder_output *ret, const struct recorder *recorder,
 			 const char *path, int new_file, struct err *err)
 {
@@ -41,7 +49,8 @@ int recorder_output_open(struct recorder_output *ret, const struct recorder *rec
 	if (r)
 		return r;
 	ret->is_unused = !recording_begins_beside(ret->recording);
-	programs_init(&ret->programs, ret->recording, recorder->traces, recorder->given.variables);
+	programs_init(&ret->programs, ret->recording, names_descriptors(recorder),
+		      recorder->given.variables);
 	ret->programs.without_modules = recorder->given.is_system_wide;
 	return write_beginning(ret->recording, recorder, err);
 }

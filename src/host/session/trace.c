@@ -232,10 +232,12 @@ int trace_send(struct session *session, const struct trace *trace, struct err *e
 			err);
 }
 
-/* Two builds of limpet have different tracers: known by their bytes. */
+/* Two builds of limpet have different tracers: known by their build ids. */
 static struct tool_identity trace_identify(size_t size)
 {
-	return (struct tool_identity){ .inode = hash_bytes(blob_tracer, size), .size = size };
+	size_t id_size = (size_t)(blob_tracer_id_end - blob_tracer_id);
+
+	return (struct tool_identity){ .inode = hash_bytes(blob_tracer_id, id_size), .size = size };
 }
 
 static int refuse_musl(struct err *err)

@@ -90,11 +90,14 @@ class Work:
         return False
 
     def close(self):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.ground.close()
+        try:
+            harness.progress.check(self.pid, harness.progress.Answers(self.process, "tables\n"), self.process, seconds=0)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            self.process.stdin.close()
+            self.process.stdout.close()
+            self.ground.close()
 
 
 class Recorder:

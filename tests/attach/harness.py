@@ -14,9 +14,13 @@ import re
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+import progress  # noqa: E402
 
 LIMPET = os.environ.get("LIMPET", "limpet")
 PROGRAMS = os.environ.get("PROGRAMS", ".")
@@ -73,6 +77,7 @@ class Workload:
     """A running target.  Use as a context manager: its end kills what it started."""
 
     def __init__(self, binary, name, preload=None, before=(), stdin=subprocess.DEVNULL):
+        self.pid = None  # until it is ready
         path = program(binary)
         if not os.path.exists(path):
             raise Unavailable(f"{binary} was not built")
@@ -116,6 +121,17 @@ class Workload:
         return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit {code}"
 
     def close(self):
+        try:
+            self.check_progress()
+        finally:
+            self.end()
+
+    def check_progress(self, seconds=None):
+        """Raises progress.Harm when limpet was here and the program does not go on with its turns."""
+        if self.pid:
+            progress.check(self.pid, lambda: self.stats.word("turns"), self.process, seconds)
+
+    def end(self):
         for number in (signal.SIGCONT, signal.SIGKILL):
             try:
                 os.killpg(self.process.pid, number)
@@ -265,6 +281,7 @@ class Result:
 
 def limpet_start(*arguments, **options):
     options.setdefault("stdin", subprocess.DEVNULL)
+    progress.note_visit(arguments)
     return subprocess.Popen(
         [LIMPET, *map(str, arguments)],
         stdout=subprocess.PIPE,
@@ -284,6 +301,8 @@ def limpet_finish(process, deadline_s=PATIENCE_S):
         os.killpg(process.pid, signal.SIGKILL)
         out, err = process.communicate()
         return Result(None, out, err, True)
+    finally:
+        progress.note_departure(process.args)
 
 
 def limpet_finish_enter(process, deadline_s=PATIENCE_S):

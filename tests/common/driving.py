@@ -38,11 +38,11 @@ def refusal_problem(result, expected):
     return f"refused without a reason: {summary} {result.err}"
 
 
-def workload_problem(workload, deadline_s=harness.PATIENCE_S):
-    """What is wrong with a workload after all that was done to it, or None."""
-    if not workload.alive():
-        return f"the program died ({workload.process.poll()})"
-    if not workload.stats.wait_turn(deadline_s):
-        return "the program hangs"
+def workload_problem(workload, deadline_s=harness.PATIENCE_S, seconds=0):
+    """What is wrong with a workload after all that was done to it, watched for so many seconds, or None."""
+    work = harness.progress.Progress(workload.pid, lambda: workload.stats.word("turns"), workload.process)
+    problem = work.problem(seconds, deadline_s=deadline_s)
+    if problem:
+        return problem
     wrong = [f"{workload.stats.word(name)} {name}" for name in WRONG if workload.stats.word(name)]
     return ", ".join([*wrong, workload.stats.detail()]) if wrong else None

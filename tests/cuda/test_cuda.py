@@ -65,8 +65,11 @@ class App:
         return self.line()
 
     def close(self):
-        self.process.kill()
-        self.process.communicate()
+        try:
+            harness.progress.check(self.pid, harness.progress.Answers(self.process, "state\n"), self.process, seconds=0)
+        finally:
+            self.process.kill()
+            self.process.communicate()
 
 
 class Recording:

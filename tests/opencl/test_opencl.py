@@ -64,8 +64,11 @@ class Loop:
         return self.line()
 
     def close(self):
-        self.process.kill()
-        self.process.communicate()
+        try:
+            harness.progress.check(self.pid, harness.progress.Answers(self.process, "\n"), self.process, seconds=0)
+        finally:
+            self.process.kill()
+            self.process.communicate()
 
 
 class Recording:

@@ -66,7 +66,7 @@ class Server:
         if self.process.stdout.readline() != b"ready\n":
             self.close()
             raise harness.Unavailable("fork_server does not start")
-        self.pid = self.process.pid
+        self.pid, self.answered = self.process.pid, 0
 
     def send(self, text):
         connection = socket.socket(socket.AF_UNIX)
@@ -97,7 +97,19 @@ class Server:
         """How many workers were reaped, and how many of these did not end well."""
         return tuple(map(int, self.receive(self.send("count")).split()))
 
+    def requests_answered(self):
+        """Asks once more; how many were answered, for progress.check()."""
+        self.count()
+        self.answered += 1
+        return self.answered
+
     def close(self):
+        try:
+            harness.progress.check(self.process.pid, self.requests_answered, self.process, seconds=0)
+        finally:
+            self.end()
+
+    def end(self):
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
@@ -118,6 +130,7 @@ class Follower:
 
     def __init__(self, pid, *arguments, before=(), notes=None):
         self.events, self.changed, self.notes = [], threading.Condition(), notes
+        harness.progress.note_visit([pid])
         self.process = subprocess.Popen(
             [*before, harness.LIMPET, "attach", str(pid), "--children", "--json", *map(str, arguments)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -178,6 +191,7 @@ class Follower:
             reader.join()
         self.process.stdout.close()
         self.process.stderr.close()
+        harness.progress.note_departure(self.process.args)
         return code
 
     def close(self):

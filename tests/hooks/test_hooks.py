@@ -423,6 +423,16 @@ class Hooks(unittest.TestCase):
             self.assertEqual(trace["foreign"], 0)
             self.assert_well(target)
 
+    def test_libraries_come_and_go_while_operators_are_hooked(self):
+        """Whoever asks the loader something while it walks through modules waits for ever for a thread in dlopen."""
+        for _ in range(3):
+            try:
+                with Workload("loading_cpp", "always") as target:
+                    self.trace(target.pid, "alloc-sample=4096", duration_ms=50)
+                    self.assert_well(target)
+            except Unavailable as reason:
+                self.skipTest(str(reason))
+
     def test_again_and_again_with_other_options(self):
         target = self.target("plain", "malloc8")
         options = (["alloc"], ["io", "lock"], ["function=libc.so.6:*alloc"], ["alloc-sample=100000"],

@@ -56,6 +56,8 @@ CASES = [
     Case("malloc64", "plain"),
     Case("malloc_fresh", "plain", fresh=True),
     *family("plain", "dlopen1 dlopen8"),
+    *family("loading", "often always", prefix="loading_"),
+    *family("loading_cpp", "often always", prefix="loading_cpp_"),
     *family("plain", "threads1000 zombie_leader descriptors"),
     Case("environment", "plain", arguments=("--env", "LIMPET_TEST_VALUE=x")),
     Case("getenv16", "plain", arguments=("--env", "WORKLOAD_SHARED=limpet")),

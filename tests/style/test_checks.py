@@ -167,6 +167,29 @@ class Forks(unittest.TestCase):
             self.assertTrue(text.startswith("src/target/sdk/a.c: "), text)
 
 
+class Loader(unittest.TestCase):
+    walk = "void scan(void)\n{\n\tlibc_iterate(visit, NULL);\n}\n"
+
+    def check(self, visit, **files):
+        return check("check-loader.py", **{"src__target__hooks__a.c": f"{visit}\n{self.walk}"}, **files)
+
+    def test_accepts_a_walk_that_asks_nothing(self):
+        self.assertEqual(self.check("static int visit(void)\n{\n\treturn libc_iterate(visit, 0);\n}\n"
+                                    "static void *other(void)\n{\n\treturn libc_symbol(0, name);\n}\n"), (0, ""))
+
+    def test_refuses_a_question_wherever_it_is(self):
+        ask = "void ask(void)\n{\n\tlibc_find_symbol(x);\n}\n"
+        for visit, files in (
+                ("static int visit(void)\n{\n\treturn libc_symbol(0, name);\n}\n", {}),
+                ("static int visit(void)\n{\n\treturn ask();\n}\n", {"src__target__hooks__b.c": ask}),
+                ("static int visit(void)\n{\n\thook->prepare(hook);\n}\n",
+                 {"src__target__hooks__b.c": ask.replace("void ask", "static void prepare_it")}),
+                ("static int visit(void)\n{\n\treturn got_functions()->symbol(0, name);\n}\n", {})):
+            status, text = self.check(visit, **files)
+            self.assertEqual(status, 1, visit)
+            self.assertTrue(text.startswith("src/target/hooks/a.c: visit "), text)
+
+
 class Outputs(unittest.TestCase):
     def test_accepts_reading_and_the_one_place(self):
         self.assertEqual(check("check-outputs.py", **{

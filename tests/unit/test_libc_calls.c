@@ -6,6 +6,7 @@
 
 #include "target/runtime/libc_calls.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -251,6 +252,71 @@ static void another_module_of_that_name_is_not_held(void **state)
 	assert_int_equal(closed, 1);
 }
 
+static unsigned walks;
+
+static int walk_inside(struct dl_phdr_info *module, size_t size, void *data)
+{
+	(void)module, (void)size, (void)data;
+	walks++;
+	return 0;
+}
+
+/* What waits for the loader's first lock does nothing; a walk in the walk goes on. */
+static int ask_all(struct dl_phdr_info *module, size_t size, void *data)
+{
+	Dl_info found;
+	void *extra;
+
+	(void)module, (void)size, (void)data;
+	assert_true(libc_is_walking());
+	assert_null(libc_open("any", RTLD_LAZY | RTLD_NOLOAD));
+	assert_int_equal(libc_close(&module_opened), -EDEADLK);
+	assert_null(libc_symbol(NULL, "dladdr"));
+	assert_int_equal(libc_find_module(module_data, &found), 0);
+	assert_int_equal(libc_find_symbol(module_data, &found, &extra, 0), 0);
+	assert_null(libc_hold(module_data));
+	assert_int_equal(libc_iterate(walk_inside, NULL), 0);
+	assert_true(libc_is_walking());
+	return 1;
+}
+
+static void *ask_from_another(void *unused)
+{
+	Dl_info found;
+
+	assert_false(libc_is_walking());
+	assert_int_equal(libc_find_module(module_data, &found), 1);
+	return unused;
+}
+
+static int let_others_ask(struct dl_phdr_info *module, size_t size, void *data)
+{
+	pthread_t other;
+
+	(void)module, (void)size, (void)data;
+	assert_false(pthread_create(&other, NULL, ask_from_another, NULL));
+	pthread_join(other, NULL);
+	return 1;
+}
+
+static void who_walks_through_modules_asks_the_loader_nothing(void **state)
+{
+	uint32_t first = libc_refused();
+
+	(void)state;
+	memset(opened, 0, sizeof(opened));
+	closed = walks = 0;
+	assert_int_equal(libc_iterate(ask_all, NULL), 1);
+	assert_int_equal(libc_refused() - first, 6);
+	assert_string_equal(opened, "");
+	assert_int_equal(closed, 0);
+	assert_true(walks > 0);
+	assert_false(libc_is_walking());
+	assert_int_equal(libc_iterate(let_others_ask, NULL), 1);
+	assert_non_null(libc_symbol(NULL, "dladdr"));
+	assert_int_equal(libc_refused() - first, 6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +326,7 @@ int main(void)
 		cmocka_unit_test(modules_are_held_without_dladdr1),
 		cmocka_unit_test(another_turn_is_left_before_it_goes),
 		cmocka_unit_test(another_module_of_that_name_is_not_held),
+		cmocka_unit_test(who_walks_through_modules_asks_the_loader_nothing),
 	};
 
 	sem_init(&is_in, 0, 0);

@@ -158,7 +158,7 @@ static bool module_defines_at(const struct loaded_module *module, size_t index, 
 	return symbol->st_shndx != SHN_UNDEF && text_equal(module->strings + symbol->st_name, name);
 }
 
-static bool is_in_hash(const struct loaded_module *module, const char *name)
+static const Elf64_Sym *find_in_hash(const struct loaded_module *module, const char *name)
 {
 	const uint32_t *table = module->hash;
 	const uint32_t *buckets = table + HASH_HEAD + 2 * (size_t)table[HASH_FILTER];
@@ -172,27 +172,32 @@ static bool is_in_hash(const struct loaded_module *module, const char *name)
 		uint32_t chain = chains[index - table[HASH_FIRST]];
 
 		if ((chain | 1) == (hash | 1) && module_defines_at(module, index, name))
-			return true;
+			return &module->symbols[index];
 		if (chain & 1)
 			break;
 	}
-	return false;
+	return NULL;
 }
 
 /* Words: buckets, symbols; buckets, chains. */
-static bool is_in_sysv_hash(const struct loaded_module *module, const char *name)
+static const Elf64_Sym *find_in_sysv_hash(const struct loaded_module *module, const char *name)
 {
 	for (uint32_t i = 1; i < module->sysv_hash[1]; i++)
 		if (module_defines_at(module, i, name))
-			return true;
-	return false;
+			return &module->symbols[i];
+	return NULL;
+}
+
+const Elf64_Sym *module_symbol(const struct loaded_module *module, const char *name)
+{
+	if (module->hash)
+		return find_in_hash(module, name);
+	return module->sysv_hash ? find_in_sysv_hash(module, name) : NULL;
 }
 
 bool module_exports(const struct loaded_module *module, const char *symbol)
 {
-	if (module->hash)
-		return is_in_hash(module, symbol);
-	return module->sysv_hash && is_in_sysv_hash(module, symbol);
+	return module_symbol(module, symbol) != NULL;
 }
 
 static bool is_export(const Elf64_Sym *symbol)

@@ -43,6 +43,9 @@ const char *module_version(const struct loaded_module *module, size_t symbol);
 /* One of the functions that it offers to others; NULL: it offers none. */
 const Elf64_Sym *module_export(const struct loaded_module *module);
 
+/* The symbol of this name that it has for others; NULL. */
+const Elf64_Sym *module_symbol(const struct loaded_module *module, const char *name);
+
 /* Can this symbol be found in it? */
 bool module_exports(const struct loaded_module *module, const char *symbol);
 

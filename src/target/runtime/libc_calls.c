@@ -3,7 +3,10 @@
  */
 #include "target/runtime/libc_calls.h"
 
+#include "shared/arch/ticks.h"
 #include "target/runtime/text.h"
+
+#include <errno.h>
 
 #define NAME_MAX_BYTES 4096
 
@@ -30,6 +33,14 @@ static struct {
 
 static char dso_handle; /* by its address libc knows our handlers */
 
+/*
+ * The thread that is in a callback of dl_iterate_phdr, by its thread pointer; NULL.  It has the
+ * lock of the loader's list, and only one thread at a time does.  All others of these functions
+ * take the loader's first lock, which a thread in dlopen holds while it waits for that of the list.
+ */
+static const char *walker;
+static uint32_t refused;
+
 static int handlers_add(void (*before)(void), void (*in_parent)(void), void (*in_child)(void))
 {
 	return ((register_function *)functions.__register_atfork)(before, in_parent, in_child,
@@ -54,6 +65,7 @@ void libc_calls_use(const struct boot_libc *libc, struct fork_turn *shared)
 	struct fork_work work;
 
 	functions = *libc;
+	__atomic_store_n(&walker, NULL, __ATOMIC_RELAXED); /* a parent's, in a child of fork */
 	forks_share(shared);
 	/* musl has none: there fork takes the loader's lock itself. */
 	if (libc->__register_atfork && !forks_turn())
@@ -66,57 +78,95 @@ void libc_calls_use(const struct boot_libc *libc, struct fork_turn *shared)
 	forks_release(work);
 }
 
+bool libc_is_walking(void)
+{
+	return __atomic_load_n(&walker, __ATOMIC_RELAXED) == thread_pointer();
+}
+
+uint32_t libc_refused(void)
+{
+	return __atomic_load_n(&refused, __ATOMIC_RELAXED);
+}
+
+/* -EDEADLK: two threads would wait for each other for ever. */
+static int call_begin(struct fork_work *ret)
+{
+	if (libc_is_walking()) {
+		__atomic_add_fetch(&refused, 1, __ATOMIC_RELAXED);
+		return -EDEADLK;
+	}
+	*ret = forks_hold();
+	return 0;
+}
+
 void *libc_open(const char *path, int flags)
 {
-	struct fork_work work = forks_hold();
-	void *handle = ((open_function *)functions.dlopen)(path, flags);
+	struct fork_work work;
+	void *handle;
 
+	if (call_begin(&work))
+		return NULL;
+	handle = ((open_function *)functions.dlopen)(path, flags);
 	forks_release(work);
 	return handle;
 }
 
 int libc_close(void *handle)
 {
-	struct fork_work work = forks_hold();
-	int r = ((close_function *)functions.dlclose)(handle);
+	struct fork_work work;
+	int r = call_begin(&work);
 
+	if (r)
+		return r;
+	r = ((close_function *)functions.dlclose)(handle);
 	forks_release(work);
 	return r;
 }
 
 void *libc_symbol(void *scope, const char *name)
 {
-	struct fork_work work = forks_hold();
-	void *found = ((symbol_function *)functions.dlsym)(scope, name);
+	struct fork_work work;
+	void *found;
 
+	if (call_begin(&work))
+		return NULL;
+	found = ((symbol_function *)functions.dlsym)(scope, name);
 	forks_release(work);
 	return found;
 }
 
 void *libc_symbol_of_version(void *scope, const char *name, const char *version)
 {
-	struct fork_work work = forks_hold();
-	void *found =
-		others.symbol_of_version ? others.symbol_of_version(scope, name, version) : NULL;
+	struct fork_work work;
+	void *found;
 
+	if (!others.symbol_of_version || call_begin(&work))
+		return NULL;
+	found = others.symbol_of_version(scope, name, version);
 	forks_release(work);
 	return found;
 }
 
 int libc_find_module(const void *address, Dl_info *ret)
 {
-	struct fork_work work = forks_hold();
-	int r = others.find_module ? others.find_module(address, ret) : 0;
+	struct fork_work work;
+	int r;
 
+	if (!others.find_module || call_begin(&work))
+		return 0;
+	r = others.find_module(address, ret);
 	forks_release(work);
 	return r;
 }
 
 int libc_find_symbol(const void *address, Dl_info *ret, void **ret_extra, int flags)
 {
-	struct fork_work work = forks_hold();
-	int r = others.find_symbol ? others.find_symbol(address, ret, ret_extra, flags) : 0;
+	struct fork_work work;
+	int r;
 
+	if (!others.find_symbol || call_begin(&work))
+		return 0;
+	r = others.find_symbol(address, ret, ret_extra, flags);
 	forks_release(work);
 	return r;
 }
@@ -135,15 +185,29 @@ static int module_visit(struct dl_phdr_info *info, size_t size, void *data)
 	if (!iteration->is_held)
 		forks_hold_firmly(true);
 	iteration->is_held = true;
+	__atomic_store_n(&walker, thread_pointer(), __ATOMIC_RELAXED);
 	return iteration->callback(info, size, iteration->data);
 }
 
+/* Unless another thread has begun since the loader returned. */
+static void walk_end(void)
+{
+	const char *self = thread_pointer();
+
+	__atomic_compare_exchange_n(&walker, &self, NULL, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+}
+
+/* One walk may lie in another: it is the same lock, which its owner may take again. */
 int libc_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
 {
 	struct iteration iteration = { callback, data, false };
 	struct fork_work work = forks_hold();
+	bool is_inner = libc_is_walking();
 	int r = others.iterate ? others.iterate(module_visit, &iteration) : 0;
 
+	if (!is_inner)
+		walk_end();
 	if (iteration.is_held)
 		forks_hold_firmly(false);
 	forks_release(work);
@@ -215,12 +279,14 @@ static bool is_module_of(const void *handle, const void *address)
  * nobody ever answers for. */
 void *libc_hold(const void *address)
 {
-	struct fork_work work = forks_hold();
 	struct name_search search = { .address = (uint64_t)address };
-	void *handle = libc_iterate(name_take, &search)
-			       ? libc_open(search.name, RTLD_LAZY | RTLD_NOLOAD)
-			       : NULL;
+	struct fork_work work;
+	void *handle;
 
+	if (call_begin(&work))
+		return NULL;
+	handle = libc_iterate(name_take, &search) ? libc_open(search.name, RTLD_LAZY | RTLD_NOLOAD)
+						  : NULL;
 	/* Of that name, but in another namespace, or loaded since. */
 	if (handle && !is_module_of(handle, address)) {
 		libc_close(handle);

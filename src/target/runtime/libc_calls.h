@@ -3,6 +3,11 @@
  * not get back.  This is the one place where code in a target calls them: each call takes its turn
  * with the program's forks (forks.h).  Any thread; where the program's loader is busy, one waits
  * for it.
+ *
+ * dl_iterate_phdr holds a lock of the loader's while it calls back, and the others wait for another
+ * one that a thread in dlopen has while it waits for the first.  So from such a callback they do
+ * nothing: they answer as if nothing was found, and count it.  tools/check-loader.py sees to it
+ * that no callback comes to them.
  */
 #pragma once
 
@@ -31,6 +36,10 @@ void *libc_hold(const void *address);
 bool libc_are_of_one(const void *a, const void *b);
 int libc_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data);
 bool libc_can_iterate(void);
+/* Is the calling thread in a callback of libc_iterate()? */
+bool libc_is_walking(void);
+/* How many calls were refused since it was. */
+uint32_t libc_refused(void);
 
 /* __cxa_atexit, __cxa_finalize. */
 int libc_at_exit(void (*function)(void *), void *argument, void *dso_handle);

@@ -15,6 +15,7 @@
 #include "target/hooks/thread.h"
 #include "target/hooks/wants.h"
 #include "target/hooks/writer.h"
+#include "target/runtime/libc_calls.h"
 #include "target/runtime/text.h"
 #include "target/tool/aside.h"
 #include "target/tool/backend.h"
@@ -52,6 +53,12 @@ static const struct note no_counter = {
 	NOTE_END, 0,
 	"the program has forbidden a thread of its own to read the machine's counter (strict seccomp "
 	"or PR_SET_TSC): nothing was recorded from then on"
+};
+
+static const struct note asked_in_walk = {
+	NOTE_END, 0,
+	"limpet asked the loader something while it walked through its modules, and refused itself: "
+	"functions may be missing.  This is a fault of limpet's, please report it"
 };
 
 /* The thread may be about to lose the counter that every record is made with. */
@@ -250,6 +257,8 @@ static void tracer_stop(void)
 	if (rings)
 		stop_runtimes(rings);
 	restore_words(&left);
+	if (libc_refused())
+		note_say(&asked_in_walk);
 	if (rings)
 		drain_runtimes(rings);
 	hooks_off();

@@ -16,14 +16,13 @@
 #include "target/domains/cpu/alloc_samples.h"
 
 #include "target/domains/cpu/alloc_addresses.h"
+#include "target/hooks/beside.h"
 #include "target/hooks/got/got.h"
 #include "target/hooks/stack.h"
 #include "target/hooks/wants.h"
 #include "target/hooks/writer.h"
-#include "target/runtime/libc_calls.h"
 #include "target/runtime/text.h"
 
-#include <elf.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -315,14 +314,12 @@ TAKEN_SHAPE(mapping, size_second, false, result_of_mapping)
 MOVED_SHAPE(moved, size_second, false)
 MOVED_SHAPE(moved_array, second_by_third, true)
 
-static struct code find_code(uint64_t function)
+/* Hooks are prepared while modules are walked: the loader may not be asked. */
+static struct code find_code(const struct hook *hook)
 {
-	void *entry = NULL;
-	Dl_info module;
+	struct beside found = beside_find(hook->original, hook->traced->symbol);
 
-	if (!libc_find_symbol((const void *)function, &module, &entry, RTLD_DL_SYMENT) || !entry)
-		return (struct code){ 0, 0 };
-	return (struct code){ function, ((const Elf64_Sym *)entry)->st_size };
+	return (struct code){ hook->original, found.begin == hook->original ? found.size : 0 };
 }
 
 static void code_stretch(struct code *all, const struct code *by)
@@ -382,7 +379,7 @@ static void prepare_operator(struct hook *hook, const struct function_name *name
 	struct code code = find_allocator(hook, name);
 
 	if (pattern_matches("lib*c++.so*", 11, name->library))
-		code = find_code(hook->original);
+		code = find_code(hook);
 	hook->mark = code_note(code);
 }
 

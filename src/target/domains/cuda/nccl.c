@@ -5,6 +5,7 @@
  */
 #include "target/domains/cuda/cuda.h"
 
+#include "target/hooks/beside.h"
 #include "target/hooks/writer.h"
 
 #define UNKNOWN UINT64_MAX
@@ -21,13 +22,17 @@ struct shape {
 typedef int ask_communicator(uint64_t communicator, int *ret);
 static ask_communicator *ask_rank, *ask_ranks;
 
+/* The loader may not be asked here. */
+static ask_communicator *find_beside(const struct hook *hook, const char *name)
+{
+	return (ask_communicator *)beside_find(hook->original, name).begin;
+}
+
 static void prepare_ranks(struct hook *hook, const struct function_name *name)
 {
 	(void)name;
-	__atomic_store_n(&ask_rank, got_symbol_beside(hook->original, "ncclCommUserRank"),
-			 __ATOMIC_RELAXED);
-	__atomic_store_n(&ask_ranks, got_symbol_beside(hook->original, "ncclCommCount"),
-			 __ATOMIC_RELAXED);
+	__atomic_store_n(&ask_rank, find_beside(hook, "ncclCommUserRank"), __ATOMIC_RELAXED);
+	__atomic_store_n(&ask_ranks, find_beside(hook, "ncclCommCount"), __ATOMIC_RELAXED);
 }
 
 static uint64_t communicator_ask(ask_communicator **slot, uint64_t communicator)

@@ -6,6 +6,7 @@
 #include "arguments.h"
 #include "host/attach/launch/launched.h"
 #include "host/core/text/print.h"
+#include "host/process/forks/scope.h"
 #include "profiling.h"
 
 #include <errno.h>
@@ -135,6 +136,8 @@ static int arguments_make(struct pass_arguments *ret, const struct collecting *c
 		argument_add(ret, "--pid", options->pid);
 	if (options->duration_ms)
 		argument_add(ret, "--attach-duration-msec", options->duration_ms);
+	if (options->all_descendants || collecting->all_descendants)
+		argument_add(ret, "--all-descendants", "true");
 	kernels_write(&options->kernels, ret->kernels, sizeof(ret->kernels));
 	if (options->kernels.count)
 		argument_add(ret, "--kernel-include-regex", ret->kernels);
@@ -149,13 +152,17 @@ static int arguments_make(struct pass_arguments *ret, const struct collecting *c
 	return 0;
 }
 
-static int pass_attach(struct pass_run *self, struct profiling *job, struct err *err)
+static int pass_attach(struct pass_run *self, struct profiling *job, struct profile *profile,
+		       struct err *err)
 {
 	struct results results;
 	int r = profile_pid(job->profile, &job->pid, err);
 
 	if (!r)
 		r = profile_duration(job->profile, &job->duration_ns, err);
+	if (!r)
+		r = scope_confirm(&job->pid, 1, &profile->all_descendants, err);
+	self->collecting->all_descendants |= !r && profile->all_descendants;
 	if (!r)
 		r = self->signals = ending_prepare(err);
 	if (r < 0)
@@ -220,7 +227,7 @@ int collect_pass(struct collecting *collecting, size_t index, const struct count
 		r = profile_finish(&profile, err);
 	if (!r)
 		r = collecting->options->command ? pass_launch(&self, &job, err)
-						 : pass_attach(&self, &job, err);
+						 : pass_attach(&self, &job, &profile, err);
 	taken = files_take(&self, rows, err);
 	profile_done(&profile);
 	return r ? r : taken;

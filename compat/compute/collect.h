@@ -12,7 +12,8 @@ struct collecting {
 	const char *folder;          /* of the workload */
 	const char *counters_folder; /* of definitions of counters; "": as installed */
 	struct speaker *speaker;
-	int status; /* of the program, where one was started */
+	bool all_descendants; /* the user has confirmed it, for the passes that follow */
+	int status;           /* of the program, where one was started */
 };
 
 int collect_pass(struct collecting *collecting, size_t index, const struct counter_pass *pass,

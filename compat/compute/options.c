@@ -41,6 +41,8 @@ static const struct compute_option profile_options[] = {
 	  "attach to a process that runs" },
 	{ "", "attach-duration-msec", "", TAKES_ONE, FIELD(duration_ms), 0, "MS",
 	  "detach after this time; else at Enter" },
+	{ "", "all-descendants", "", TAKES_NOTHING, FIELD(all_descendants), 0, "",
+	  "allow any number of descendants, of any user (limpet's own option)" },
 	{ "", "config-dir", "", TAKES_ONE, FIELD(config_folder), 0, "FOLDER",
 	  "definitions: rocprof-compute's analysis_configs" },
 	{ "", "no-roof", "", TAKES_NOTHING, FIELD(has_no_roof), 0, "", "no roofline (never made)" },

@@ -23,7 +23,7 @@ struct compute_options {
 	struct texts blocks, kernels, dispatches;
 	const char *pid, *duration_ms;
 	bool lists_metrics, lists_sets, has_no_roof, is_quiet, shows_help, shows_version;
-	bool lists_stats, is_native;
+	bool lists_stats, is_native, all_descendants;
 	unsigned verbosity;
 	const char *unit, *gpu, *rows; /* of analyze */
 	const char *ignored;           /* of AMD's own libraries: not used here */

@@ -15,6 +15,7 @@ import time
 
 LIBRARIES = pathlib.Path(__file__).resolve().parent.parent
 TOOL_VARIABLE = "ROCPROF_ATTACH_TOOL_LIBRARY"
+SCOPE_VARIABLE = "LIMPET_ALL_DESCENDANTS"
 NO_SUCH_PROCESS = 6
 
 
@@ -138,6 +139,18 @@ class AttachLibrary:
         return f"status {status}"
 
 
+def confirm_scope(library, pid):
+    """Asks on a terminal before very many descendants, or those of several users, are attached to.  The library
+    itself refuses them where this has not set the variable."""
+    function = getattr(library.library, "limpet_private_scope", None)
+    text = ctypes.create_string_buffer(256)
+    if not function or not sys.stdin.isatty() or not sys.stderr.isatty() or not function(pid, text, len(text)):
+        return
+    print(f"{text.value.decode()}. Load code into all of them? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline()[:1] in ("y", "Y"):
+        os.environ[SCOPE_VARIABLE] = "1"
+
+
 class Signals:
     """SIGINT and SIGTERM become bytes in a pipe while this is entered, so that none is lost in a call."""
 
@@ -234,6 +247,8 @@ def run(pid, tools, duration_ms, attach_library, with_children):
     if tools is not None:
         os.environ[TOOL_VARIABLE] = tools
     library = AttachLibrary(attach_library)
+    if with_children:
+        confirm_scope(library, pid)
     say(f"Attaching to PID {pid} using library {library.path}")
     with Signals() as signals:
         stay(library, pid, with_children, duration_ms, signals)

@@ -42,6 +42,8 @@ def parse_arguments(arguments=None):
     add("--attach-children", "--children", metavar="BOOL", nargs="?", const="1",
         default=environment("ROCPROF_ATTACH_CHILDREN", "1"),
         help="attach to all descendants too, also to those born later; default true [ROCPROF_ATTACH_CHILDREN]")
+    add("--all-descendants", action="store_true", default=environment(attach_front_end.SCOPE_VARIABLE) == "1",
+        help="allow any number of descendants, of any user; limpet's own option [LIMPET_ALL_DESCENDANTS]")
     add("-a", "--attach-library", metavar="FILE", default=environment("ROCPROF_ATTACH_LIBRARY") or ATTACH_LIBRARY,
         help="the library that attaches [ROCPROF_ATTACH_LIBRARY]")
     # What AMD's rocprofv3 passes: the tool for a caller who names none.
@@ -63,6 +65,8 @@ def attach(pid, attach_tool_library, attach_duration_msec, attach_library=ATTACH
 
 def main(arguments=None):
     options = parse_arguments(arguments)
+    if options.all_descendants:
+        os.environ[attach_front_end.SCOPE_VARIABLE] = "1"
     try:
         attach(options.pid, options.attach_tool_library, options.attach_duration_msec, options.attach_library,
                attach_front_end.is_true(options.attach_children), options.fallback_tool_library)

@@ -8,6 +8,7 @@
 #include "profiling.h"
 
 #include "host/core/threads/quiet_thread.h"
+#include "host/process/forks/scope.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -213,6 +214,16 @@ limpet_private_rocprofv3_begin(const struct limpet_rocprofv3_options *options,
 	if (self)
 		attached_free(self);
 	return NULL;
+}
+
+EXPORT int limpet_private_scope(int pid, char *text, size_t room)
+{
+	struct err err = { 0 };
+
+	if (scope_check(pid, &err) != -EPERM)
+		return 0;
+	snprintf(text, room, "%s", err.what);
+	return 1;
 }
 
 EXPORT int limpet_private_rocprofv3_end(struct limpet_rocprofv3 *self, struct limpet_error *error)

@@ -8,6 +8,7 @@
 #include "host/attach/launch/launched.h"
 #include "host/core/self/environment.h"
 #include "host/core/text/print.h"
+#include "host/process/forks/scope.h"
 #include "input.h"
 #include "profiling.h"
 
@@ -98,6 +99,8 @@ static int attach_run(struct program *self, struct profile *profile, const struc
 		r = profile_duration(profile, &job.duration_ns, err);
 	if (!r)
 		r = profile_finish(profile, err);
+	if (!r && profile->has_children)
+		r = scope_confirm(&job.pid, 1, &profile->all_descendants, err);
 	if (!r)
 		r = self->signals = ending_prepare(err);
 	if (r < 0)

@@ -26,7 +26,7 @@ struct traces {
 
 struct profile {
 	const char *pid, *duration_ms; /* as they were given; NULL: not named */
-	bool has_children;
+	bool has_children, all_descendants;
 	struct traces traces[TRACE_RANKS];
 	uint32_t domains; /* what comes of them */
 	bool is_wide;     /* a set was named that AMD's tool makes larger: see settings.c */

@@ -73,6 +73,8 @@ const struct setting settings[] = {
 	TEXT(0, "attach-duration-msec", "MS", duration_ms, "detach after so many milliseconds"),
 	SWITCH(0, "attach-children", has_children,
 	       "descendants too, also those born later (default true)"),
+	SWITCH(0, "all-descendants", all_descendants,
+	       "allow any number of them, of any user (limpet's own option)"),
 	ALWAYS("attach-sync-output", "files are complete when rocprofv3 ends: always so"),
 	SET('s', "sys-trace", DOMAINS_SYS, "all of the traces below, and OpenCL"),
 	SET('r', "runtime-trace", DOMAINS_RUNTIME, "the same without HSA and HIP's compiler"),

@@ -122,6 +122,62 @@ class Local(Ranks):
         gone.wait()
         self.assertIn(f"there is no process {gone.pid}", self.fleet("ps", "--mpirun", gone.pid, code=4).err)
 
+    def forger(self, *table):
+        """Another user's launcher, whose list says what it likes."""
+        process = subprocess.Popen(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+                                    self.public(os.path.join(PROGRAMS, "fleet_launcher")), "table", *map(str, table)],
+                                   stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        return process.pid
+
+    def public(self, path):
+        """A copy that everybody may run."""
+        copy = self.folder / os.path.basename(path)
+        shutil.copy(path, copy)
+        self.folder.chmod(0o755)
+        return copy
+
+    @unittest.skipIf(os.getuid(), "needs root")
+    def test_a_foreign_launcher_chooses_nobody(self):
+        victim = self.start(1)
+        forger = self.forger("localhost", victim.pid)
+        verbs = (("ps",), ("record", "-o", self.folder / "out", "-d", "100ms", "--alloc-trace"))
+        for verb in verbs:
+            result = self.fleet(*verb, "--mpirun", forger, code=3)
+            self.assertIn(f"launcher {forger} belongs to another user (65534)", result.err)
+            self.assertIn("--foreign-launcher", result.err)
+        trusted = self.fleet("record", "-o", self.folder / "trusted", "-d", "100ms", "--alloc-trace", "--mpirun", forger,
+                             "--foreign-launcher", code=3)
+        self.assertRegex(trusted.err, r"refused: 1:\[0\] the process belongs to another user")
+        with open(f"/proc/{victim.pid}/maps") as maps:
+            self.assertNotIn("memfd:limpet", maps.read(), "limpet was in a process that a forged list named")
+
+    @unittest.skipIf(os.getuid(), "needs root")
+    def test_a_foreign_launcher_chooses_no_login(self):
+        forger = self.forger("root@localhost", os.getpid())
+        self.assertIn("'@'", self.fleet("ps", "--mpirun", forger, "--foreign-launcher", code=3).err)
+
+    def test_ranks_without_numbers_are_an_error(self):
+        processes = [self.start(1) for _ in range(3)]
+        whom = ("--local", "--match", self.name, "--ranks", "1")
+        for verb in (("ps",), ("dump",), ("top", "-d", "100ms"),
+                     ("record", "-o", self.folder / "out", "-d", "100ms", "--alloc-trace")):
+            result = self.fleet(*verb, *whom, code=2)
+            self.assertIn("--ranks 1: 3 processes were found, and none has a rank number", result.err)
+        for process in processes:
+            with open(f"/proc/{process.pid}/maps") as maps:
+                self.assertNotIn("memfd:limpet", maps.read())
+
+    def test_processes_without_a_number_are_left_out_of_ranks(self):
+        self.start(1, RANK="0")
+        numbered = self.start(1, RANK="1")
+        self.start(1)
+        ranks = self.ranks("--local", "--match", self.name, "--ranks", "1")
+        self.assertEqual([ranks[1]["pid"], len(ranks)], [numbered.pid, 1])
+
     @unittest.skipIf(os.getuid(), "needs root")
     def test_ranks_of_others_are_refused(self):
         self.start(1, RANK="0")
@@ -153,7 +209,7 @@ def line(number, part, payload, tag=0x12345678, encoded=None):
     return b"limpet1 %08x %d %s %08x %s\n" % (tag, number, part, checksum, encoded or base64.b64encode(payload))
 
 
-def hello(protocol=3, version=b"9.9", node=b"evil"):
+def hello(protocol=4, version=b"9.9", node=b"evil"):
     return (struct.pack("<II", 1, protocol) + text(version) + text(node) + text(b"m") + text(b"k")
             + struct.pack("<QQQII", 1, 1, 1, 0, 1))
 

@@ -128,6 +128,44 @@ class Libraries(Trees):
         self.assertIn(" foreign 0 ", caller.ask("family"))
 
 
+class Scope(Trees):
+    """Too many descendants: nothing is touched unless the caller allows it."""
+
+    MANY = 33
+
+    def setUp(self):
+        super().setUp()
+        self.shell.stdin.write(b"\n" * (self.MANY - 1))
+        self.shell.stdin.flush()
+        self.assertTrue(harness.wait_until(lambda: len(self.sleepers()) == self.MANY))
+
+    def run_program(self, *words, **variables):
+        return subprocess.run(
+            [self.prefix.program(words[0]), *words[1:]], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=staged.DEADLINE_S, env=staged.environment(self.log, [tool("a")], **variables))
+
+    def assert_refused(self, result):
+        self.assertEqual(result.returncode, 1, result.stdout)
+        self.assertIn(f"process {self.shell.pid} has {self.MANY} descendants of 1 user", result.stderr)
+        self.assert_free(self.shell.pid, *self.sleepers())
+        self.assertEqual(self.calls("tool_attach"), 0)
+
+    def test_rocprof_attach(self):
+        words = ("rocprof-attach", "-p", str(self.shell.pid), "-d", "100")
+        self.assert_refused(self.run_program(*words))
+        allowed = self.run_program(*words, "--all-descendants")
+        self.assertEqual(allowed.returncode, 0, allowed.stderr)
+        self.assertEqual(self.calls("tool_attach"), self.MANY + 1)
+
+    def test_rocprofv3(self):
+        self.assert_refused(self.run_program("rocprofv3", "--attach", str(self.shell.pid), "--hip-trace"))
+
+    def test_the_library(self):
+        caller = self.caller()
+        self.assertEqual(caller.call("rocattach_attach_tree", self.shell.pid), INVALID)
+        self.assert_free(self.shell.pid, *self.sleepers())
+
+
 class Programs(Trees):
     def launch(self, *words, **variables):
         env = staged.environment(self.log, [tool("a")], **variables)

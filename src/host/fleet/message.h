@@ -9,7 +9,7 @@
 #include "host/fleet/rank.h"
 
 /* Of messages and requests; both sides must have the same. */
-#define FLEET_PROTOCOL 3u
+#define FLEET_PROTOCOL 4u
 
 enum message_kind {
 	MESSAGE_HELLO = 1,

@@ -31,6 +31,8 @@ static void find_put(struct bytes *bytes, const struct find_options *find)
 	bytes_text(bytes, find->job);
 	bytes_text(bytes, find->step);
 	bytes_text(bytes, find->key);
+	bytes_u32(bytes, find->has_owner);
+	bytes_u32(bytes, find->owner);
 	bytes_u32(bytes, (uint32_t)find->known_count);
 	for (size_t i = 0; i < find->known_count; i++) {
 		bytes_u32(bytes, find->known[i].rank);
@@ -146,6 +148,8 @@ static void find_take(struct cursor *cursor, struct find_options *ret)
 	ret->job = cursor_text(cursor);
 	ret->step = cursor_text(cursor);
 	ret->key = cursor_text(cursor);
+	ret->has_owner = number_below(cursor, 2);
+	ret->owner = cursor_u32(cursor);
 	known_take(cursor, ret);
 }
 

@@ -45,10 +45,12 @@ struct find_options {
 	enum rank_family family;
 	bool has_ranks; /* only these: */
 	struct rank_set ranks;
-	const char *name;         /* of FIND_NAME */
-	const char *variable;     /* that tells ranks; "": the best that is there */
-	const char *job, *step;   /* of FIND_SLURM; step "": any */
-	const char *key;          /* of FIND_HYDRA */
+	const char *name;       /* of FIND_NAME */
+	const char *variable;   /* that tells ranks; "": the best that is there */
+	const char *job, *step; /* of FIND_SLURM; step "": any */
+	const char *key;        /* of FIND_HYDRA */
+	bool has_owner;         /* only processes of this user: */
+	uint32_t owner;
 	struct known_rank *known; /* of FIND_PIDS */
 	size_t known_count;
 };

@@ -103,6 +103,9 @@ int family_begin(struct recorder *self, struct root *root, struct err *err)
 					.prepare = prepare_process,
 					.failed = forget_process };
 
+	/* Only the first start is judged: processes forked since then belong to what was allowed.
+	 */
+	self->tracing.session.all_descendants |= self->has_begun;
 	return tree_open(&root->tree, root->pid, &options, err);
 }
 

@@ -18,6 +18,7 @@ struct session_options {
 	const char *const *variables; /* "NAME=VALUE" */
 	size_t variable_count;
 	bool is_strict;            /* one bad tool ends it all */
+	bool all_descendants;      /* of a tree: the user allows any number of them (scope.h) */
 	const struct trace *trace; /* what limpet's own tracer is to do; NULL: it is not needed */
 };
 

@@ -12,6 +12,7 @@
 #include "host/core/self/ending.h"
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
+#include "host/process/forks/scope.h"
 #include "host/session/register_libraries.h"
 #include "host/session/session.h"
 
@@ -23,7 +24,7 @@ struct attach_values {
 	const char *pid;
 	struct option_list tools, libraries, variables;
 	uint64_t duration_ns, timeout_ns;
-	bool unload, is_strict, force, resumes, has_children, is_json;
+	bool unload, is_strict, force, resumes, has_children, all_descendants, is_json;
 };
 
 #define TOOLS_TEXT_MAX 16384
@@ -50,6 +51,8 @@ static const struct option_desc attach_options[] = {
 	  FIELD(resumes) },
 	{ 'C', "children", NULL, "attach to its descendants too, also to those started later",
 	  OPTION_FLAG, FIELD(has_children) },
+	{ 0, "all-descendants", NULL, "with --children: allow any number of them, of any user",
+	  OPTION_FLAG, FIELD(all_descendants) },
 	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
 };
@@ -283,6 +286,7 @@ static int attach_and_stay(pid_t pid, const struct attach_values *values, struct
 		.variables = values->variables.items,
 		.variable_count = values->variables.count,
 		.is_strict = values->is_strict,
+		.all_descendants = values->all_descendants,
 	};
 	static struct session session;
 	enum ending ending;
@@ -316,6 +320,12 @@ static int attach_and_stay(pid_t pid, const struct attach_values *values, struct
 	return r;
 }
 
+/* Before signals are held back: Ctrl-C at the question ends limpet. */
+static int scope_settle(pid_t pid, struct attach_values *values, struct err *err)
+{
+	return values->has_children ? scope_confirm(&pid, 1, &values->all_descendants, err) : 0;
+}
+
 static enum exit_code attach_run(char **argv)
 {
 	struct attach_values values = { .duration_ns = UINT64_MAX };
@@ -325,7 +335,7 @@ static enum exit_code attach_run(char **argv)
 
 	/* A failure that forgot its words is still none of our successes. */
 	if (operands >= 0 && !operand_process(values.pid, argv, operands, &pid, &err) &&
-	    attach_and_stay(pid, &values, &err) && !err.code)
+	    (scope_settle(pid, &values, &err) || attach_and_stay(pid, &values, &err)) && !err.code)
 		err_set(&err, -EIO, "it failed without saying why");
 	return report_end("attach", values.is_json, &err);
 }

@@ -22,6 +22,32 @@
 #define RECORDINGS_HEARD_MAX ((uint64_t)4 << 30)
 #define TOP_HEARD_MAX        ((uint64_t)64 << 30) /* 30 days of 24 KiB a second */
 
+static int unnumbered_refuse(const struct fleet *fleet, const char *ranks, struct err *err)
+{
+	err_set(err, -EINVAL, "--ranks %s: %zu process%s found, and none has a rank number", ranks,
+		fleet->rank_count, fleet->rank_count == 1 ? " was" : "es were");
+	err_why(err,
+		"no launcher and no variable numbers them, so limpet cannot tell which ones are "
+		"meant; none was touched");
+	err_fix(err, "leave --ranks out, or name their variable: --rank-variable NAME");
+	return err_exit(err, EXIT_USAGE);
+}
+
+/* Numbers that limpet gave in the order of processes are not what --ranks means. */
+static int numbers_check(const struct fleet *fleet, const char *ranks, struct err *err)
+{
+	size_t unnumbered = 0;
+
+	for (size_t i = 0; ranks && i < fleet->rank_count; i++) {
+		const struct fleet_rank *rank = &fleet->ranks[i];
+
+		if (rank->node != NODE_NONE && rank->is_told)
+			return 0;
+		unnumbered += rank->node != NODE_NONE;
+	}
+	return unnumbered ? unnumbered_refuse(fleet, ranks, err) : 0;
+}
+
 int fleet_ask(const struct fleet_values *values, const struct node_request *request,
 	      uint64_t time_ns, const struct fleet_job_listener *listener, struct fleet *fleet,
 	      struct err *err)
@@ -53,7 +79,8 @@ int fleet_ask(const struct fleet_values *values, const struct node_request *requ
 	}
 	if (listener)
 		options.listener = *listener;
-	return fleet_job_run(&options, fleet, err);
+	r = fleet_job_run(&options, fleet, err);
+	return r ? r : numbers_check(fleet, values->who.ranks, err);
 }
 
 const char *fleet_node_name(const struct fleet *fleet, const struct fleet_rank *rank)

@@ -28,6 +28,8 @@ struct fleet_values {
 	  (field) + offsetof(struct fleet_values, who.namespace) },                                                       \
 	{ 0, "mpirun", "PID", "look at the job of this mpirun, mpiexec or srun here", OPTION_ONCE,                     \
 	  (field) + offsetof(struct fleet_values, who.mpirun) },                                                          \
+	{ 0, "foreign-launcher", NULL, "with --mpirun: trust another user's launcher, for processes of that user", OPTION_FLAG, \
+	  (field) + offsetof(struct fleet_values, who.trusts_foreign) },                                                  \
 	{ 0, "hosts", "LIST", "reach these nodes by ssh: n1,n2 or n[1-4]", OPTION_ONCE, (field) + offsetof(struct fleet_values, who.hosts) }, \
 	{ 0, "launcher", "CMD", "reach nodes by this command: 'pdsh -w {host}'", OPTION_ONCE,                     \
 	  (field) + offsetof(struct fleet_values, who.launcher) },                                                        \

@@ -11,6 +11,7 @@
 #include "host/cli/version.h"
 #include "host/core/self/ending.h"
 #include "host/core/text/print.h"
+#include "host/process/forks/scope.h"
 #include "host/process/status.h"
 
 #include <errno.h>
@@ -197,6 +198,20 @@ static int record_make(struct visit *visit, struct recorder_options *options, st
 	return record_finish(visit, record_visit(visit, err), err);
 }
 
+/* Samples load nothing into a process, so their scope needs no consent; traces do, and
+ * --java-names has each virtual machine run a command. */
+static int scope_settle(const struct visit *visit, struct recorder_options *options,
+			struct err *err)
+{
+	const struct record_values *values = visit->values;
+	bool touches = visit->loads_agent || values->samples.java_names;
+
+	options->session.all_descendants = values->all_descendants;
+	if (!values->samples.children || !touches)
+		return 0;
+	return scope_confirm(visit->pids, visit->pid_count, &options->session.all_descendants, err);
+}
+
 static int record_running(struct visit *visit, struct recorder_options *options, struct err *err)
 {
 	int r = visit->signals = ending_prepare(err);
@@ -265,6 +280,8 @@ static int visit_run(struct visit *visit, char **command, struct err *err)
 
 	if (!r && values->samples.debuginfod)
 		r = samples_ask(&debuginfod, err);
+	if (!r && !command)
+		r = scope_settle(visit, &options, err);
 	if (r)
 		return r;
 	if (values->is_watched)

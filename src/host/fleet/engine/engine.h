@@ -15,6 +15,7 @@ struct fleet_who {
 	bool is_local;
 	const char *match, *ranks, *variable;
 	bool top_level, descendants;
+	bool trusts_foreign; /* the table of another user's launcher */
 };
 
 struct planned_node {
@@ -35,6 +36,7 @@ struct fleet_plan {
 	size_t node_count, node_room;
 	bool is_one_start; /* one command starts the node parts of all nodes */
 	bool is_open;      /* more nodes than these may answer */
+	bool is_foreign;   /* the list of ranks is of another user's launcher */
 	struct find_options
 		find; /* but for what each node knows; its texts lie in `who` and here: */
 	char *job, *step, *key;

@@ -8,12 +8,15 @@
 #include "host/fleet/engine/hydra.h"
 #include "host/fleet/engine/proctable.h"
 #include "host/fleet/engine/ssh.h"
+#include "host/process/forks/descendants.h"
+#include "host/process/status.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 static bool mpirun_is_meant(const struct fleet_who *who)
 {
@@ -32,6 +35,12 @@ static bool is_this_machine(const char *host)
 	       (!strncmp(host, system.nodename, length) && (!host[length] || host[length] == '.'));
 }
 
+/* Another user's table must not choose as whom ssh logs in. */
+static bool host_is_allowed(const struct fleet_plan *plan, const char *host)
+{
+	return !plan->is_foreign || !strchr(host, '@');
+}
+
 static struct planned_node *node_named(struct fleet_plan *plan, const char *host)
 {
 	struct planned_node *node;
@@ -47,13 +56,24 @@ static struct planned_node *node_named(struct fleet_plan *plan, const char *host
 
 static int rank_add(struct fleet_plan *plan, uint32_t rank, const struct proctable_entry *entry)
 {
-	struct planned_node *node = node_named(plan, entry->host);
+	struct planned_node *node;
 
+	if (!host_is_allowed(plan, entry->host))
+		return -EPERM;
+	node = node_named(plan, entry->host);
 	if (!node ||
 	    make_room(&node->known, node->known_count, &node->known_room, sizeof(*node->known)))
 		return -ENOMEM;
 	node->known[node->known_count++] = (struct known_rank){ rank, entry->pid };
 	return 0;
+}
+
+static int host_refuse(struct err *err)
+{
+	err_set(err, -EPERM, "the launcher's list names a host with a user ('@')");
+	err_why(err, "another user's launcher would choose as whom limpet logs in there");
+	err_fix(err, "limpet fleet ... --hosts LIST --match NAME");
+	return err_exit(err, EXIT_NOT_PERMITTED);
 }
 
 static int table_plan(struct fleet_plan *ret, pid_t pid, struct err *err)
@@ -66,6 +86,8 @@ static int table_plan(struct fleet_plan *ret, pid_t pid, struct err *err)
 		return r;
 	for (size_t i = 0; !r && i < count; i++)
 		r = rank_add(ret, (uint32_t)i, &entries[i]);
+	if (r == -EPERM)
+		return host_refuse(err);
 	return r ? err_set(err, r, "ranks: no memory") : 0;
 }
 
@@ -78,8 +100,11 @@ static int hydra_plan(struct fleet_plan *ret, pid_t pid, struct err *err)
 	if (r)
 		return r;
 	uname(&system);
-	for (size_t i = 0; !r && i < hydra.hosts.count; i++)
-		r = node_named(ret, hydra.hosts.names[i]) ? 0 : -ENOMEM;
+	for (size_t i = 0; !r && i < hydra.hosts.count; i++) {
+		r = host_is_allowed(ret, hydra.hosts.names[i]) ? 0 : -EPERM;
+		if (!r)
+			r = node_named(ret, hydra.hosts.names[i]) ? 0 : -ENOMEM;
+	}
 	if (!r && hydra.has_local)
 		r = node_named(ret, system.nodename) ? 0 : -ENOMEM;
 	if (!r)
@@ -87,6 +112,8 @@ static int hydra_plan(struct fleet_plan *ret, pid_t pid, struct err *err)
 	ret->find.way = FIND_HYDRA;
 	ret->find.key = ret->key ? ret->key : "";
 	hydra_done(&hydra);
+	if (r == -EPERM)
+		return host_refuse(err);
 	return r ? err_set(err, r, "hosts: no memory") : 0;
 }
 
@@ -108,10 +135,73 @@ static int early_refuse(pid_t pid, struct err *err)
 	return err_exit(err, EXIT_NOT_ATTACHABLE);
 }
 
+static int ended_refuse(pid_t pid, struct err *err)
+{
+	err_set(err, -ESRCH, "there is no process %d", pid);
+	return err_exit(err, EXIT_NO_PROCESS);
+}
+
+static int foreign_refuse(pid_t pid, uid_t owner, struct err *err)
+{
+	err_set(err, -EPERM, "launcher %d belongs to another user (%u)", pid, owner);
+	err_why(err,
+		"its list of ranks is its own word: it could name any process and any host, and "
+		"limpet would go there with your rights");
+	err_fix(err, "run limpet as that user, or trust the list for processes of that user: "
+		     "--foreign-launcher");
+	return err_exit(err, EXIT_NOT_PERMITTED);
+}
+
+/* As root the kernel refuses nothing, so node parts compare the user of each rank with the
+ * launcher's. */
+static int owner_settle(struct fleet_plan *plan, const struct fleet_who *who, pid_t pid,
+			struct err *err)
+{
+	struct process_status status;
+
+	if (status_read(pid, pid, &status, err))
+		return ended_refuse(pid, err);
+	plan->is_foreign = status.uid != getuid() || status.euid != status.uid;
+	if (plan->is_foreign && !who->trusts_foreign)
+		return foreign_refuse(pid, status.uid, err);
+	plan->find.has_owner = plan->is_foreign || !geteuid();
+	plan->find.owner = status.uid;
+	return 0;
+}
+
+static int ranks_plan(struct fleet_plan *ret, pid_t pid, struct err *err)
+{
+	int r, table = table_plan(ret, pid, err);
+
+	if (table != -ENOENT && table != -ENODATA)
+		return table;
+	/* Some builds of hydra have such a list, too, and do not fill it in. */
+	*err = (struct err){ 0 };
+	r = hydra_plan(ret, pid, err);
+	if (r != -ENOENT)
+		return r;
+	return table == -ENODATA ? early_refuse(pid, err) : launcher_refuse(pid, err);
+}
+
+/* The number may have become another process's between the check and the reading. */
+static int owned_plan(struct fleet_plan *ret, const struct fleet_who *who, pid_t pid,
+		      struct err *err)
+{
+	struct lineage before, after;
+	int r = lineage_read(pid, &before) ? ended_refuse(pid, err)
+					   : owner_settle(ret, who, pid, err);
+
+	if (!r)
+		r = ranks_plan(ret, pid, err);
+	if (!r && (lineage_read(pid, &after) || after.start_tick != before.start_tick))
+		r = ended_refuse(pid, err);
+	return r;
+}
+
 static int mpirun_plan(struct fleet_plan *ret, const struct fleet_who *who, struct err *err)
 {
 	pid_t pid;
-	int table, r = text_parse_pid(who->mpirun, &pid);
+	int r = text_parse_pid(who->mpirun, &pid);
 
 	if (r) {
 		err_set(err, r, "'%s' is no process number", who->mpirun);
@@ -121,15 +211,7 @@ static int mpirun_plan(struct fleet_plan *ret, const struct fleet_who *who, stru
 		ret->title = NULL;
 		return err_set(err, -ENOMEM, "ranks: no memory");
 	}
-	table = table_plan(ret, pid, err);
-	if (table != -ENOENT && table != -ENODATA)
-		return table;
-	/* Some builds of hydra have such a list, too, and do not fill it in. */
-	*err = (struct err){ 0 };
-	r = hydra_plan(ret, pid, err);
-	if (r != -ENOENT)
-		return r;
-	return table == -ENODATA ? early_refuse(pid, err) : launcher_refuse(pid, err);
+	return owned_plan(ret, who, pid, err);
 }
 
 const struct engine engine_mpirun = {

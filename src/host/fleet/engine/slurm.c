@@ -214,6 +214,9 @@ static int slurm_plan(struct fleet_plan *ret, const struct fleet_who *who, struc
 	if (!who->match)
 		ret->find.way = FIND_SLURM;
 	ret->find.job = ret->job;
+	/* As root the kernel refuses nothing, and anybody can set the variables of a job. */
+	ret->find.has_owner = !geteuid() && job.user != (uid_t)-1;
+	ret->find.owner = job.user;
 	ret->find.step = ret->step;
 	return 0;
 }

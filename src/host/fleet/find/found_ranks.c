@@ -24,6 +24,7 @@ struct search {
 	const struct find_options *options;
 	struct job_processes processes;
 	unsigned variable;
+	bool has_numbers; /* some process has a rank number, wanted or not */
 	struct found_ranks *found;
 };
 
@@ -88,6 +89,12 @@ static bool is_wrapper(const struct job_process *process)
 	       program_is_wrapper(path_base_name(path));
 }
 
+static bool is_owned(const struct search *self, size_t index)
+{
+	return !self->options->has_owner ||
+	       self->processes.items[index].user == self->options->owner;
+}
+
 /* What the wrappers run. */
 static size_t worker_find(const struct search *self, size_t index, struct found_rank *rank)
 {
@@ -124,11 +131,15 @@ static int rank_add(struct search *self, size_t top, uint32_t number, uint32_t s
 	struct found_rank rank = { .top = process->pid, .number = number, .size = size };
 	size_t worker = top;
 
+	self->has_numbers |= number != RANK_NONE;
 	if (!is_wanted(self, number))
 		return 0;
 	if (self->options->family == FAMILY_WORKER)
 		worker = worker_find(self, top, &rank);
 	process = &self->processes.items[worker];
+	/* A wrapper of the owner's may have started a setuid program. */
+	if (!is_owned(self, worker))
+		rank.left_out = RANK_IS_FOREIGN;
 	rank.pid = process->pid;
 	snprintf(rank.name, sizeof(rank.name), "%s", process->name);
 	return found_add(self->found, &rank);
@@ -155,7 +166,10 @@ static int known_add(struct search *self)
 	for (size_t i = 0; !r && i < self->options->known_count; i++) {
 		const struct known_rank *known = &self->options->known[i];
 		struct found_rank gone = {
-			.pid = known->pid, .top = known->pid, .number = known->rank, .is_gone = true
+			.pid = known->pid,
+			.top = known->pid,
+			.number = known->rank,
+			.left_out = RANK_IS_GONE,
 		};
 		size_t index = job_processes_find(&self->processes, known->pid);
 
@@ -217,6 +231,27 @@ static int ranks_settle(struct search *self, struct err *err)
 	return 0;
 }
 
+/* --ranks chooses by number.  Processes without one are left out; where none has a number, they
+ * stay in the list for home to refuse. */
+static void unnumbered_leave_out(struct search *self)
+{
+	struct found_ranks *found = self->found;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < found->count; i++) {
+		struct found_rank *rank = &found->items[i];
+
+		if (self->options->has_ranks && rank->number == RANK_NONE) {
+			found->unnumbered++;
+			rank->left_out = RANK_HAS_NO_NUMBER;
+			if (self->has_numbers)
+				continue;
+		}
+		found->items[kept++] = *rank;
+	}
+	found->count = kept;
+}
+
 static int nobody_refuse(const struct find_options *options, struct err *err)
 {
 	err_set(err, -ESRCH, "no rank runs here");
@@ -251,6 +286,7 @@ int ranks_find(struct found_ranks *ret, const struct find_options *options, stru
 	job_processes_done(&search.processes);
 	if (r)
 		return r;
+	unnumbered_leave_out(&search);
 	if (!found.count && !options->has_ranks)
 		return nobody_refuse(options, err);
 	*ret = found;

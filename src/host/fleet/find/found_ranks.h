@@ -7,12 +7,20 @@
 
 #define THROUGH_MAX 128u
 
+/* Why a rank that was named is not touched. */
+enum rank_left_out {
+	RANK_IS_TAKEN,      /* it is looked at */
+	RANK_IS_GONE,       /* a launcher names a process that has ended */
+	RANK_IS_FOREIGN,    /* it belongs to another user than the launcher or the job */
+	RANK_HAS_NO_NUMBER, /* --ranks chooses by number, and no process has one */
+};
+
 struct found_rank {
 	pid_t pid;       /* what is to be looked at */
 	pid_t top;       /* the topmost process of the rank */
 	uint32_t number; /* RANK_NONE: nothing tells */
 	uint32_t size;   /* how many there are; 0: nothing tells */
-	bool is_gone;    /* it was to be there, and is not */
+	enum rank_left_out left_out;
 	char name[32];
 	char through[THROUGH_MAX]; /* wrappers from the top down to it: "timeout, bash"; "" */
 };
@@ -22,6 +30,7 @@ struct found_ranks {
 	size_t count, room;
 	const char *variable; /* that told the numbers; "": none did */
 	bool is_live;         /* it was read from the memory of processes */
+	size_t unnumbered;    /* processes without a number that --ranks left out */
 };
 
 /* -ESRCH: there is none.  -EEXIST: one number is there twice, so that these are several jobs; the

@@ -11,6 +11,7 @@
 #include "host/process/forks/descendants.h"
 #include "host/process/procfs.h"
 #include "host/process/stat.h"
+#include "host/process/status.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -142,6 +143,21 @@ static void ranks_read(struct job_process *process, const struct variables *vari
 					 &process->sizes[VARIABLE_NAMED]);
 }
 
+/* Variables, names and arguments of a process are its own words: anybody can have those of a job.
+ * The kernel vouches for its user. */
+static bool owner_is_right(struct job_process *process, const struct find_options *options)
+{
+	struct process_status status;
+	struct err ignored = { 0 };
+
+	if (!options->has_owner)
+		return true;
+	if (status_read(process->pid, process->pid, &status, &ignored))
+		return false;
+	process->user = status.euid;
+	return status.uid == options->owner && status.euid == options->owner;
+}
+
 /* False: it has ended. */
 static bool process_fill(struct job_process *ret, const struct lineage *lineage,
 			 const struct find_options *options)
@@ -161,7 +177,9 @@ static bool process_fill(struct job_process *ret, const struct lineage *lineage,
 	if (variables_read(&variables, ret->pid))
 		variables = (struct variables){ 0 };
 	ranks_read(ret, &variables, options);
-	ret->is_in_job = memberships[options->way](ret, &variables, options) &&
+	ret->user = (uid_t)-1;
+	ret->is_in_job = owner_is_right(ret, options) &&
+			 memberships[options->way](ret, &variables, options) &&
 			 !program_is_launcher(ret->name, options->way == FIND_HYDRA);
 	return true;
 }

@@ -18,6 +18,7 @@ struct job_process {
 	pid_t pid, parent, session;
 	uint64_t cpu_ns;
 	char name[32], state;
+	uid_t user; /* effective; read only where find_options.has_owner */
 	bool is_in_job;
 	bool is_ours; /* limpet itself, or what has started it */
 	/* By index of rank_variables: RANK_NONE where it has none. */

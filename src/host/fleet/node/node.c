@@ -158,6 +158,9 @@ static void node_find(struct node *self)
 	else if (self->trouble.code)
 		node_note(self, "%s%s%s", self->trouble.what, *self->trouble.why ? ": " : "",
 			  self->trouble.why);
+	else if (self->ranks.unnumbered && !self->ranks.items[0].left_out)
+		node_note(self, "%zu processes without a rank number were left out (--ranks)",
+			  self->ranks.unnumbered);
 	if (self->ranks.is_live)
 		node_note(self, "ranks are those of %s in memory, which was set after the start",
 			  self->ranks.variable);
@@ -170,13 +173,25 @@ static void (*const actions[FLEET_ACTIONS])(struct node *node) = {
 	[FLEET_TOP] = node_top,
 };
 
+static const struct {
+	enum rank_state state;
+	const char *reason;
+} left_out[] = {
+	[RANK_IS_GONE] = { RANK_ENDED, "there is no such process any more" },
+	[RANK_IS_FOREIGN] = { RANK_REFUSED,
+			      "the process belongs to another user than the launcher or job" },
+	[RANK_HAS_NO_NUMBER] = { RANK_REFUSED, "no variable gives this process a rank number" },
+};
+
 static void node_work(struct node *self)
 {
 	node_find(self);
 	for (size_t i = 0; i < self->ranks.count; i++) {
+		enum rank_left_out why = self->ranks.items[i].left_out;
+
 		node_describe(self, i, /* is_whole */ false);
-		if (self->ranks.items[i].is_gone)
-			node_tell_state(self, i, RANK_ENDED, "there is no such process any more");
+		if (why)
+			node_tell_state(self, i, left_out[why].state, left_out[why].reason);
 	}
 	actions[self->request.action](self);
 }

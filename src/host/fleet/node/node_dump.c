@@ -221,7 +221,7 @@ void node_dump(struct node *node)
 					 .has_stack = calloc(count + 1, sizeof(bool)),
 					 .is_told = calloc(count + 1, sizeof(bool)) };
 		for (size_t i = 0; round->is_told && i < count; i++)
-			round->is_told[i] = node->ranks.items[i].is_gone;
+			round->is_told[i] = node->ranks.items[i].left_out != RANK_IS_TAKEN;
 	}
 	if (node->frames && round && round->has_stack && round->is_told)
 		queue = rounds_run(round);

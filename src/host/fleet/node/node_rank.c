@@ -74,7 +74,8 @@ void node_describe(struct node *self, size_t index, bool is_whole)
 	struct bytes message = { 0 };
 	struct err ignored = { 0 };
 
-	if (!rank->is_gone && !status_read(rank->pid, rank->pid, &status, &ignored)) {
+	if (rank->left_out != RANK_IS_GONE &&
+	    !status_read(rank->pid, rank->pid, &status, &ignored)) {
 		command_read(rank->pid, description.command, sizeof(description.command));
 		user_find(status.euid, &description);
 		if (is_whole) {
@@ -104,11 +105,11 @@ static void ps_work(void *context, struct rank_queue *queue, size_t index)
 {
 	struct node *self = context;
 
-	if (!self->ranks.items[index].is_gone)
+	if (!self->ranks.items[index].left_out)
 		node_describe(self, index, /* is_whole */ true);
 	if (!rank_queue_finish(queue, index))
 		return;
-	if (!self->ranks.items[index].is_gone)
+	if (!self->ranks.items[index].left_out)
 		node_tell_state(self, index, RANK_DONE, "");
 	rank_queue_release(queue);
 }

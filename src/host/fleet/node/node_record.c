@@ -231,7 +231,7 @@ void node_record(struct node *node)
 		node_note(node, "record: no memory");
 	} else {
 		for (size_t i = 0; i < node->ranks.count; i++) {
-			round.is_told[i] = node->ranks.items[i].is_gone;
+			round.is_told[i] = node->ranks.items[i].left_out != RANK_IS_TAKEN;
 			if (!round.is_told[i])
 				recorder_begin(&round, i);
 		}

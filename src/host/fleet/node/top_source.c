@@ -197,7 +197,7 @@ static bool ranks_begin(struct top_source *self, struct node *node)
 	if (!self->is_sampled || !self->start_ticks || !self->trials)
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		self->is_sampled[i] = !node->ranks.items[i].is_gone;
+		self->is_sampled[i] = node->ranks.items[i].left_out == RANK_IS_TAKEN;
 		if (self->is_sampled[i] && !stat_read(node->ranks.items[i].pid, 0, &stat, &ignored))
 			self->start_ticks[i] = stat.start_tick;
 	}

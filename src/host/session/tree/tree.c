@@ -4,6 +4,7 @@
  */
 #include "host/core/clock.h"
 #include "host/core/threads/quiet_thread.h"
+#include "host/process/forks/scope.h"
 #include "host/session/tree/tree_private.h"
 
 #include <errno.h>
@@ -189,11 +190,19 @@ static int fail_empty(const struct tree *self, struct err *err)
 	return err->code ? err->code : target_fail_ended(err);
 }
 
+static bool scope_is_allowed(const struct session_options *options)
+{
+	return options->all_descendants || options->attach.doorstep;
+}
+
 int tree_open(struct tree **ret, pid_t root, const struct tree_options *options, struct err *err)
 {
-	struct tree *self = tree_create(root, options, err);
-	int r;
+	struct tree *self;
+	int r = scope_is_allowed(options->session) ? 0 : scope_check(root, err);
 
+	if (r)
+		return r;
+	self = tree_create(root, options, err);
 	if (!self)
 		return err->code;
 	r = tree_gather(self, err);

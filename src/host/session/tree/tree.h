@@ -51,8 +51,10 @@ struct tree_options {
 struct tree;
 
 /*
- * Attaches to the family and follows it.  Returns when everybody who is there now has had his turn,
- * or after 5 s when at least one is in.  Fails when none could be attached, with the root's reason.
+ * Attaches to the family and follows it.  Refuses a wide scope (scope.h) unless the session's
+ * all_descendants allows it, or limpet has started the root itself.  Returns when everybody who is
+ * there now has had his turn, or after 5 s when at least one is in.  Fails when none could be
+ * attached, with the root's reason.
  */
 int tree_open(struct tree **ret, pid_t root, const struct tree_options *options,
 	      struct err *err) MUST_CHECK;

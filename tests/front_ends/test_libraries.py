@@ -7,6 +7,7 @@ life that AMD's interface promises, errors come at once and in words, the progra
 import ctypes
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -426,6 +427,7 @@ class Interface(unittest.TestCase):
         self.assertEqual(list(triplet), [1, 0, 0])
         self.assertEqual(self.library.rocattach_get_version_triplet(None), INVALID)
 
+    @unittest.skipUnless(shutil.which("cc"), "needs cc")
     def test_headers_compile_alone(self):
         for language, standard in (("c", "c11"), ("c++", "c++11")):
             for header in ("rocprofiler-sdk-rocattach/rocattach.h", "limpet/attach.h"):

@@ -20,9 +20,9 @@ import tarfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 LIMIT_MIB = 60
-# Of a build tree: objects and what only ninja, meson and benchmarks need.
+# Of a build tree: objects and what only ninja and meson need.
 SKIP_SUFFIXES = (".o", ".a", ".d", ".ninja")
-SKIP_NAMES = ("bench", "compile_commands.json", "go-cache", "cppcheck", "ui-pictures", "bundle", "bundle.tar.xz")
+SKIP_NAMES = ("compile_commands.json", "go-cache", "cppcheck", "ui-pictures", "bundle", "bundle.tar.xz")
 # Programs whose debug information no suite reads.
 STRIPPED = ("build/tests/unit", "build/tests/fuzz", "build/src/host", "build/compat", "build/tests/programs/amd_output",
             "build/tests/programs/trace_probe", "out")

@@ -229,6 +229,7 @@ class Family(Libraries):
         caller = self.start(tool("a"), before=ignoring)
         self.assertEqual(caller.call("attach", self.target.pid), SUCCESS)
 
+    @unittest.skipUnless(shutil.which("strace"), "needs strace")
     def test_there_is_no_ptrace_in_the_caller(self):
         log = staged.Log()
         self.addCleanup(log.close)

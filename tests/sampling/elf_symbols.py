@@ -16,6 +16,12 @@ def sections(data):
     return [SECTION.unpack_from(data, offset + size * index) for index in range(count)]
 
 
+def plain_name(name):
+    """Of a C++ function in no namespace: its own name, as nm --demangle begins."""
+    match = re.match(r"_Z(\d+)", name)
+    return name[match.end():match.end() + int(match[1])] if match else name
+
+
 def read_table(path):
     """(address, name) of each function that is defined there."""
     with open(path, "rb") as file:
@@ -28,7 +34,8 @@ def read_table(path):
         for at in range(offset, offset + size, SYMBOL.size):
             name, info, _, section, address, _ = SYMBOL.unpack_from(data, at)
             if info & 15 == FUNCTION and section:
-                found.append((address, data[names + name:data.index(b"\0", names + name)].decode()))
+                text = data[names + name:data.index(b"\0", names + name)].decode()
+                found.append((address, plain_name(text)))
     return found
 
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Builds for the other machine that limpet knows: tools/cross.py amd64|arm64 [--all]
+"""Builds for the other machine that limpet knows: tools/cross.py amd64|arm64 [--all|--bundle]
 
 The static executable limpet, in build-cross-ARCH/src/host/limpet; with --all everything that this repository
 builds for its tests too, but what needs musl's or Go's compiler. Needs Debian's cross compiler. What limpet is linked
 with comes from Debian's packages for that machine, unpacked into the user's cache: nothing of it is installed.
+With --bundle all of it and the quick suites in one folder and one archive (bundle.py), to run on a machine without a
+compiler; for this machine's own architecture from the ordinary build tree.
 """
 
 import argparse
@@ -17,12 +19,15 @@ CPU = {"amd64": "x86_64", "arm64": "aarch64"}
 LIMPET = "src/host/limpet"
 # What is linked with, and the C library itself: raise the number in the cached name when it changes.
 PACKAGES = ("libc6 libc6-dev linux-libc-dev libzstd-dev libsqlite3-dev libyaml-dev libbpf-dev libelf-dev libdw-dev liblzma-dev "
-            "zlib1g-dev libncurses-dev").split()
-SYSROOT = "sysroot2-{}"
+            "zlib1g-dev libncurses-dev libcmocka-dev libcmocka0 ocl-icd-opencl-dev ocl-icd-libopencl1 opencl-c-headers opencl-clhpp-headers "
+            "libstdc++6 libgcc-s1").split()
+SYSROOT = "sysroot3-{}"
 
 sys.dont_write_bytecode = True
 sys.path.append(str(ROOT / "tests/kernels"))
+sys.path.append(str(ROOT / "tools"))
 import archive  # noqa: E402
+import bundle  # noqa: E402
 
 
 def keep_links_inside(root):
@@ -59,17 +64,42 @@ def configure(arch):
     return tree
 
 
+def is_native(arch):
+    return os.uname().machine == CPU[arch]
+
+
+def library_finder(arch):
+    """Finds libraries of that machine: in its sysroot, or for this machine where its loader does."""
+    triple = f"{CPU[arch]}-linux-gnu"
+    root = "/" if is_native(arch) else archive.CACHE / "trees" / SYSROOT.format(arch)
+    folders = [pathlib.Path(root, name) for name in (f"usr/lib/{triple}", f"lib/{triple}", f"usr/{triple}/lib")]
+    folders.append(pathlib.Path(f"/usr/{triple}/lib"))
+    return lambda name: next((folder / name for folder in folders if (folder / name).exists()), None)
+
+
+def make_bundle(arch):
+    stripper = "strip" if is_native(arch) else f"{CPU[arch]}-linux-gnu-strip"
+    tree = ROOT / "build" if is_native(arch) else ROOT / f"build-cross-{arch}"
+    print(bundle.make(tree, arch, stripper, library_finder(arch)))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("arch", choices=sorted(CPU))
     parser.add_argument("--all", action="store_true", help="test programs and libraries too")
+    parser.add_argument("--bundle", action="store_true", help="all of it, with the quick suites, in one archive")
     options = parser.parse_args()
+    if options.bundle and is_native(options.arch):
+        make_bundle(options.arch)  # of the ordinary build tree, which ./dev has brought up to date
+        return
     try:
         tree = configure(options.arch)
     except archive.Unavailable as reason:
         sys.exit(f"cross: {reason}")
-    code = subprocess.run(["ninja", "-C", tree, *([] if options.all else [LIMPET])]).returncode
-    if not code:
+    code = subprocess.run(["ninja", "-C", tree, *([] if options.all or options.bundle else [LIMPET])]).returncode
+    if not code and options.bundle:
+        make_bundle(options.arch)
+    elif not code:
         print(f"made {(tree / LIMPET).relative_to(ROOT)}")
     sys.exit(code)
 

@@ -320,7 +320,7 @@ class Round:
         self.story.append(f"{' '.join(name)}:")
         with harness.Workload(*name) as target:
             self.disturb(target.pid)
-            self.note(driving.workload_problem(target))
+            self.note(driving.workload_problem(target, seconds=harness.progress.PROGRESS_S))
 
     def strangers(self):
         """Root records a program while a stranger swaps files in the folder where it does."""
@@ -338,7 +338,7 @@ class Round:
                         cwd=self.ground.strangers_own))
                     if result.code == harness.BUSY:
                         self.problems.append(f"a stranger kept root out: {result.err[-300:]!r}")
-                self.note(driving.workload_problem(target))
+                self.note(driving.workload_problem(target, seconds=harness.progress.PROGRESS_S))
             finally:
                 end(stranger)
 

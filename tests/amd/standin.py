@@ -26,11 +26,15 @@ CASES = {
 }
 
 
+# What programs answer at any time; "tables" when not named.
+QUESTIONS = {"standin_forks": "begin 0", "standin_corners": "none 0"}
+
+
 class Work:
     """A running standin_work, or another program that answers like it."""
 
     def __init__(self, library_path=None, program="standin_work", before=(), **variables):
-        self.ground = Ground(SDK)
+        self.ground, self.question = Ground(SDK), QUESTIONS.get(program, "tables") + "\n"
         self.process = self.ground.start(
             STANDIN / program, before=before, LD_LIBRARY_PATH=str(library_path or self.ground.path), **variables)
         self.pid = int(self.process.stdout.readline().split()[1])
@@ -91,7 +95,7 @@ class Work:
 
     def close(self):
         try:
-            harness.progress.check(self.pid, harness.progress.Answers(self.process, "tables\n"), self.process, seconds=0)
+            harness.progress.check(self.pid, harness.progress.Answers(self.process, self.question), self.process, seconds=0)
         finally:
             self.process.kill()
             self.process.wait()

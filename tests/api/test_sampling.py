@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT / "tests/front_ends"))
 
 import staged  # noqa: E402
 import harness  # noqa: E402
+from needs import missing  # noqa: E402
 
 CC = os.environ.get("CC", "cc").split()
 KINDS = {"plain": [], "sanitized": ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]}
@@ -59,6 +60,8 @@ class Programs:
 
 def setUpModule():
     global programs
+    if missing(CC[0], "pkg-config"):
+        raise unittest.SkipTest(f"needs {', '.join(missing(CC[0], 'pkg-config'))}")
     programs = Programs()
 
 

@@ -156,6 +156,10 @@ class Mirror(Workload):
     def __init__(self, name):
         super().__init__("mirror", name, stdin=subprocess.PIPE)
 
+    def check_progress(self, seconds=0):
+        """It works when it is asked."""
+        progress.check(self.pid, progress.Answers(self.process, "?"), self.process, seconds)
+
     def look(self, request=b"?"):
         """What the program says about itself, as lines."""
         self.process.stdin.write(request)

@@ -11,7 +11,7 @@ it is the processor time and the voluntary switches of all threads in /proc.  Th
     problem = work.problem(3.0, share=0.5)                      None, or what is wrong, in words
 
 Test harnesses name the targets of each limpet (note_visit, note_departure) and call check() where a target is
-ended: PROGRESS_S is for how many seconds it must have been watched since limpet left.
+ended: PROGRESS_S is for how many seconds it must have been watched since limpet left; ./dev stress sets seconds.
 """
 
 import os
@@ -19,7 +19,7 @@ import select
 import signal
 import time
 
-PROGRESS_S = float(os.environ.get("PROGRESS_S", "0.3"))
+PROGRESS_S = float(os.environ.get("PROGRESS_S", "0.1"))
 PATIENCE_S = int(os.environ.get("PATIENCE_S", "60"))  # without any progress: the target hangs
 SLICE_S = 0.1
 LOOK_S = 0.002

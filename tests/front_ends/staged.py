@@ -3,7 +3,7 @@ The staged product, and programs that use its front ends.  Everything is install
 that what is found relative to what, and every RUNPATH, is as users have it.
 
 Environment, besides that of tests/attach/harness.py: BUILD is the build tree, PREFIX its prefix, DOORS the
-folder with the built test callers.
+folder with the built test callers; STAGED, in a bundle, a tree that is installed already.
 """
 
 import atexit
@@ -34,11 +34,17 @@ class Prefix:
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="front-ends-")
         os.chmod(self.folder, 0o755)
+        self.root = self.folder + os.environ["PREFIX"]
+        if "STAGED" in os.environ:
+            shutil.copytree(os.environ["STAGED"], self.root, symlinks=True)
+        else:
+            self.install()
+
+    def install(self):
         subprocess.run(
             ["meson", "install", "-C", os.environ["BUILD"], "--no-rebuild", "--quiet"],
             env={**os.environ, "DESTDIR": self.folder}, check=True, stdout=subprocess.DEVNULL,
         )
-        self.root = self.folder + os.environ["PREFIX"]
 
     def library(self, name):
         return os.path.join(self.root, "lib", name)

@@ -7,6 +7,7 @@ life that AMD's interface promises, errors come at once and in words, the progra
 import ctypes
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -228,6 +229,7 @@ class Family(Libraries):
         caller = self.start(tool("a"), before=ignoring)
         self.assertEqual(caller.call("attach", self.target.pid), SUCCESS)
 
+    @unittest.skipUnless(shutil.which("strace"), "needs strace")
     def test_there_is_no_ptrace_in_the_caller(self):
         log = staged.Log()
         self.addCleanup(log.close)
@@ -426,6 +428,7 @@ class Interface(unittest.TestCase):
         self.assertEqual(list(triplet), [1, 0, 0])
         self.assertEqual(self.library.rocattach_get_version_triplet(None), INVALID)
 
+    @unittest.skipUnless(shutil.which("cc"), "needs cc")
     def test_headers_compile_alone(self):
         for language, standard in (("c", "c11"), ("c++", "c++11")):
             for header in ("rocprofiler-sdk-rocattach/rocattach.h", "limpet/attach.h"):

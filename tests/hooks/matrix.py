@@ -33,6 +33,7 @@ FILTERED = {name: "a seccomp filter of the process forbids it" for name in ("sec
 
 def trace(pid, words):
     """(what came of it or None, the error)"""
+    harness.progress.note_visit([pid])
     try:
         run = subprocess.run([PROBE, str(pid), "150", *words], capture_output=True, text=True,
                              timeout=60)
@@ -83,6 +84,8 @@ def main():
         except harness.Unavailable as reason:
             report.skip(case.name, str(reason))
             continue
+        except harness.progress.Harm as harm:
+            problem, note = str(harm), ""
         report.check(case.name, problem, note)
     return report.end()
 

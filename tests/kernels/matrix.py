@@ -50,7 +50,7 @@ def files_for(arch):
     programs, hooks = executables(tree / "tests/programs"), executables(tree / "tests/hooks")
     tracer = executables(tree / "src/target")
     modules = ("attach/harness.py", "common/driving.py", "common/report.py", "common/progress.py", "tree/families.py",
-               "sampling/exactness.py", "hooks/test_hooks.py", "kernels/guest.py")
+               "sampling/exactness.py", "sampling/elf_symbols.py", "hooks/test_hooks.py", "kernels/guest.py")
     sampled = [tree / "tests/sampling" / name for name in ("sampler_driver", "chain_50", "chain_50_signed", "chain_1000")]
     return {
         "limpet": find_limpet(tree),

@@ -104,6 +104,7 @@ def find_driver(folder):
     probe = Loop(cache=folder)
     try:
         probe.line()
+        probe.end_epoch()  # kernels are linked when they first run
     except Ended as problem:
         return f"no OpenCL driver here (pocl-opencl-icd): {problem}"
     finally:

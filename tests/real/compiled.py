@@ -26,6 +26,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "common")]
 
 import java_stacks
+from progress import Progress
 from report import Report
 
 LIMPET = os.environ.get("LIMPET", "limpet")
@@ -33,6 +34,7 @@ PROGRAMS = HERE / "programs"
 PATIENCE_S = 300
 WARM_S = 2.0  # of processor time: the compilers have done their work
 BUSY_S = 4.0
+GOES_ON_S = 3.0
 LEAST_COMPLETE = 99.5
 APART = "--no-turbo-inlining"  # each function has code of its own
 
@@ -65,6 +67,12 @@ class Trial:
         return self
 
     def __exit__(self, *_):
+        problem = Progress(self.pid, process=self.process).problem(GOES_ON_S)
+        self.end()
+        if problem:
+            raise AssertionError(problem)
+
+    def end(self):
         self.process.kill()
         self.process.wait()
         shutil.rmtree(self.folder)

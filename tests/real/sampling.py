@@ -183,8 +183,7 @@ def try_server(kind, options, report):
         trial = Trial(kind(pathlib.Path(folder)), options, report)
         try:
             trial.run()
-            died = trial.server.process.poll()
-            report.check(f"{kind.name}: goes on", None if died is None else f"ended with {died}")
+            report.check(f"{kind.name}: goes on", trial.server.goes_on_problem())
         except Unavailable as reason:
             report.skip(kind.name, str(reason))
         except AssertionError as error:

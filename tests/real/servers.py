@@ -15,9 +15,13 @@ import subprocess
 import sys
 import time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "common"))
+from progress import Progress, work_of  # noqa: E402
+
 from load import REDIS_REQUESTS, Load, SelfLoad, count_pgbench, count_redis, count_self, count_wrk
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+GOES_ON_S = 3.0
 
 
 class Unavailable(Exception):
@@ -85,6 +89,17 @@ class Server:
     def targets(self):
         """The processes that do the work now."""
         return [self.process.pid]
+
+    def goes_on_problem(self, seconds=GOES_ON_S):
+        """Loads the server once more, after limpet has left, and watches its processes: what is wrong, or None."""
+        load = self.load().start()
+        try:
+            wait_for(lambda: load.problem or self.process.poll() is not None or self.targets(), "a working process")
+            work = lambda: sum(map(work_of, {self.process.pid, *self.targets()}))
+            problem = Progress(self.process.pid, work, self.process).problem(seconds)
+        finally:
+            load.finish()
+        return problem or load.problem
 
     def close(self):
         if not self.process:

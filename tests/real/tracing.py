@@ -127,8 +127,7 @@ class Trial:
             self.load.finish()
         self.record_bytes()
         self.check("no failed request", self.load.problem, f"{self.load.requests} requests")
-        died = self.server.process.poll()
-        self.check("goes on", None if died is None else f"ended with {died}")
+        self.check("goes on", self.server.goes_on_problem())
 
     @contextlib.contextmanager
     def quiet(self):

@@ -114,8 +114,7 @@ class FamilyTrial:
         self.check("recorded, all put back", self.recording.problem())
         self.judge(read_calls(path), counted)
         self.check("no failed request", self.load.problem, f"{self.load.requests} requests")
-        died = self.server.process.poll()
-        self.check("goes on", None if died is None else f"ended with {died}")
+        self.check("goes on", self.server.goes_on_problem())
 
     def judge(self, calls, counted):
         family = len(self.family)

@@ -112,7 +112,7 @@ def try_program(kind, report):
             finally:
                 load.finish()
             page.check("no failed request", load.problem, f"{load.requests} requests, {load.requests - before} since it was left")
-            page.check("goes on", program.process.poll() is not None and f"ended with {program.process.poll()}")
+            page.check("goes on", program.goes_on_problem())
         except Unavailable as reason:
             report.skip(kind.name, str(reason))
         finally:

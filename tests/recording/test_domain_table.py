@@ -86,6 +86,7 @@ class Table(unittest.TestCase):
             self.assertIn(f"| {number} | `{key}` | {title} | {form.lower()} | {kind} `{kind_name}` | {option} |\n", text)
 
 
+@unittest.skipUnless((build_folder() / "build.ninja").exists(), "needs a build tree")
 class MadeUp(unittest.TestCase):
     """Linked again: what depends on the table is compiled, the rest is that of the build."""
 

@@ -177,6 +177,7 @@ class Exported(unittest.TestCase):
         codes = [line.split()[1:3] for line in lines if line.startswith("registered")]
         self.assertEqual(codes, [["hsa", "1"], ["hip_compiler", "1"], ["hip", "1"], ["roctx", "1"]])
 
+    @unittest.skipUnless(shutil.which("readelf"), "needs readelf")
     def test_never_unmapped_and_found_beside(self):
         words = subprocess.run(["readelf", "-dW", str(REGISTER)], capture_output=True,
                                text=True, check=True).stdout

@@ -6,11 +6,12 @@ import contextlib
 import functools
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
 import time
+
+import elf_symbols
 
 DRIVER = os.environ["SAMPLER_DRIVER"]
 PROGRAMS = os.environ["SAMPLING_PROGRAMS"]
@@ -123,10 +124,7 @@ class Symbols:
     """Functions of one file by address."""
 
     def __init__(self, path):
-        text = subprocess.run(["nm", "--defined-only", "--demangle", path], capture_output=True,
-                              text=True, check=False).stdout
-        found = (re.match(r"([0-9a-f]+) [tTwW] ([\w$.]+)", line) for line in text.splitlines())
-        self.items = sorted((int(match[1], 16), match[2]) for match in found if match)
+        self.items = elf_symbols.functions(path)
         self.starts = [start for start, _ in self.items]
 
     def name(self, address):

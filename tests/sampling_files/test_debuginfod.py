@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import harness  # noqa: E402
 from harness import LIMPET, PROGRAMS  # noqa: E402
+from needs import needs  # noqa: E402
 
 STAND_IN = """#!%s
 # A stand-in for elfutils' debuginfod-find.
@@ -58,6 +59,7 @@ def build_id(path):
     return re.search(r"Build ID: ([0-9a-f]+)", notes).group(1)
 
 
+@needs("readelf", "objcopy")
 class Debuginfod(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="debuginfod-")

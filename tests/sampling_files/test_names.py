@@ -10,8 +10,12 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from needs import needs  # noqa: E402
 
 PROGRAMS = os.path.abspath(os.environ.get("PROGRAMS", "."))
 
@@ -21,6 +25,7 @@ def output(*command):
                           timeout=60).stdout
 
 
+@needs("nm", "objdump", "addr2line", "objcopy", "strip")
 class Names(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="names-")

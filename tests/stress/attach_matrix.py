@@ -9,7 +9,6 @@ import argparse
 import os
 import signal
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
 
@@ -21,6 +20,7 @@ CYCLES_REFUSED = 20
 CYCLES_SHORT = 4
 LATE_LIMIT_NS = 20_000_000_000  # a re-issued wait of 40 ms starts again; the rest is the scheduler's
 COMPLAINTS_MAX = 10  # then the case is given up
+FRESH_S = 0.2  # heap corruption shows a little later
 COUNTERS = ("eintr", "corruptions", "errors", "signals_lost", "early")
 
 
@@ -228,12 +228,17 @@ def target_run(case, tally, cycles):
             tally.add_stats(target.stats, seen)
             if not is_well or len(tally.complaints) >= COMPLAINTS_MAX:
                 break
-        if case.is_fresh:
-            time.sleep(0.05)  # heap corruption shows a little later
-            if not target.alive():
-                tally.dead += 1
-                tally.complain("target dead afterwards: " + target.fate())
+        judge_progress(case, tally, target)
         tally.add_stats(target.stats, seen)
+
+
+def judge_progress(case, tally, target):
+    """Whether the target goes on after the last limpet has left."""
+    try:
+        target.check_progress(FRESH_S if case.is_fresh else None)
+    except harness.progress.Harm as harm:
+        tally.dead += 1
+        tally.complain(str(harm))
 
 
 def case_run(case, cycles):

@@ -18,12 +18,13 @@ struct stopped {
 	struct arch_state state;
 	struct arch_return back;
 	struct arch_escape escape;
-	uint64_t frame_top;  /* the emergency frame lies below */
-	uint64_t window_top; /* where it lies in a window of its own; 0: on the thread's stack */
-	bool is_understood;  /* state and back are filled in */
-	bool is_changed;     /* registers are ours now: undo is due */
-	bool must_switch;    /* libc still believes that it is alone */
-	bool has_run_code;   /* more than system calls ran on it */
+	uint64_t frame_top;   /* the emergency frame lies below */
+	uint64_t window_top;  /* where it lies in a window of its own; 0: on the thread's stack */
+	bool is_understood;   /* state and back are filled in */
+	bool is_changed;      /* registers are ours now: undo is due */
+	bool must_switch;     /* libc still believes that it is alone */
+	bool has_run_code;    /* more than system calls ran on it */
+	bool forbids_restart; /* its filters were read, and restart_syscall is not allowed */
 	uint64_t stopped_at_ns;
 };
 
@@ -47,6 +48,11 @@ int wait_stop(pid_t tid, uint64_t deadline_ns, int *ret_status) MUST_CHECK;
  * thread may be used.  On failure the thread is released untouched. */
 int stop_thread(struct stopped *self) MUST_CHECK;
 void stop_release(struct stopped *self);
+
+/* restart.c: waits until a stop of the thread cannot need restart_syscall, or its filters are known
+ * to allow that call; and lets a thread go whose filters forbid it. */
+int restart_await_harmless(struct job *job) MUST_CHECK;
+void restart_release(const struct stopped *self);
 
 /* cut_short.c: what the kernel knows of the call that returned EINTR at our stop; sets job->seen
  * where evidence shows that the thread has entered it since the last look. */
@@ -83,6 +89,7 @@ int switch_begin(struct stopped *self) MUST_CHECK; /* before our thread starts *
 void switch_hold(struct stopped *self);            /* after; until libc knows */
 
 /* seccomp.c: would the filters of the stopped thread let us work? */
+bool seccomp_forbids_restart(const struct stopped *self);
 int seccomp_check(struct stopped *self) MUST_CHECK;
 
 /* window.c: the emergency frame of a thread that stands on a stack of its program's making. */

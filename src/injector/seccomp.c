@@ -170,13 +170,32 @@ static int check_filter(struct job *job, const struct sock_filter *code, unsigne
 	return 0;
 }
 
+static struct sock_filter instructions[BPF_MAXINSNS]; /* as the kernel hands it out */
+
+/* Filters that cannot be read forbid nothing here: seccomp_check() refuses them. */
+bool seccomp_forbids_restart(const struct stopped *self)
+{
+	const struct seccomp_data data = { .nr = SYS_restart_syscall, .arch = ARCH_AUDIT };
+	struct job *job = self->job;
+	unsigned long i = 0;
+	long count;
+
+	while ((count = ptrace(PTRACE_SECCOMP_GET_FILTER, job->tid, i, instructions)) >= 0) {
+		if (!is_allowed(filter_run(instructions, (unsigned)count, &data), false))
+			return true;
+		i++;
+	}
+	if (i && errno == ENOENT)
+		job->filters_known = job->filters;
+	return false;
+}
+
 int seccomp_check(struct stopped *self)
 {
-	static struct sock_filter code[BPF_MAXINSNS];
 	struct job *job = self->job;
 
 	for (unsigned long i = 0;; i++) {
-		long count = ptrace(PTRACE_SECCOMP_GET_FILTER, job->tid, i, code);
+		long count = ptrace(PTRACE_SECCOMP_GET_FILTER, job->tid, i, instructions);
 
 		if (count < 0 && (errno == ENOENT || errno == EINVAL))
 			return 0; /* no more; none at all */
@@ -186,7 +205,7 @@ int seccomp_check(struct stopped *self)
 			return job->force || !job->has_filters
 				       ? 0
 				       : job_fail(job, JOB_SECCOMP_UNREADABLE, errno);
-		if (check_filter(job, code, (unsigned)count))
+		if (check_filter(job, instructions, (unsigned)count))
 			return -1;
 	}
 }

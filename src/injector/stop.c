@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -62,6 +63,8 @@ static void watch_thread(struct job *job)
 static int thread_seize(struct stopped *self)
 {
 	watch_thread(self->job);
+	if (restart_await_harmless(self->job))
+		return -1;
 	if (signal_is_held_back(self->job))
 		return job_fail(self->job, JOB_LEAVE_ALONE, 0);
 	if (ptrace(PTRACE_SEIZE, self->job->tid, 0, PTRACE_O_TRACESYSGOOD))
@@ -76,7 +79,10 @@ void stop_release(struct stopped *self)
 	if (self->is_understood && !self->is_changed &&
 	    arch_let_go(self->job->tid, &self->state, &self->back))
 		self->job->error = EIO;
-	ptrace(PTRACE_DETACH, self->job->tid, 0, 0);
+	if (self->forbids_restart && arch_may_have_restart_block(&self->state))
+		restart_release(self);
+	else
+		ptrace(PTRACE_DETACH, self->job->tid, 0, 0);
 	if (self->stopped_at_ns)
 		self->job->pause_ns = wait_clock_ns() - self->stopped_at_ns;
 }
@@ -139,7 +145,7 @@ static int stop_understand(struct stopped *self, uint64_t deadline_ns)
 	long entered_nr = -1;
 	int r = take_state(self);
 
-	if (!r && arch_must_look_again(&self->state)) {
+	if (!r && !self->forbids_restart && arch_must_look_again(&self->state)) {
 		entered_nr = arch_syscall_number(&self->state.regs);
 		r = look_again(self, deadline_ns);
 	}
@@ -154,6 +160,21 @@ static int stop_understand(struct stopped *self, uint64_t deadline_ns)
 	self->job->was_in_call = self->back.was_in_call;
 	self->is_understood = true;
 	return 0;
+}
+
+/* First of all the filters: they decide how the thread can be let go. */
+static int stop_judge(struct stopped *self, uint64_t deadline_ns)
+{
+	int r;
+
+	self->forbids_restart = seccomp_forbids_restart(self);
+	r = stop_understand(self, deadline_ns);
+	if (r)
+		return job_fail(self->job, status_of(r), -r);
+	if (!self->forbids_restart)
+		return 0;
+	self->job->nr = SYS_restart_syscall;
+	return job_fail(self->job, JOB_SECCOMP, 0);
 }
 
 int stop_thread(struct stopped *self)
@@ -171,8 +192,8 @@ int stop_thread(struct stopped *self)
 	self->job->interrupt_ns = self->stopped_at_ns - asked_ns;
 	if (is_group_stop(status))
 		r = job_fail(self->job, JOB_STOPPED, 0);
-	else if ((r = stop_understand(self, deadline_ns)))
-		r = job_fail(self->job, status_of(r), -r);
+	else
+		r = stop_judge(self, deadline_ns);
 	if (r && self->job->error != ECANCELED)
 		stop_release(self);
 	return r;

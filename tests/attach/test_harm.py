@@ -176,6 +176,58 @@ class Filters(Harm):
                 self.assert_well(target)
 
 
+class Restarts(Harm):
+    """
+    A stop ends a timed wait, and the kernel resumes it by restart_syscall: a filter that does not allow that call
+    killed the process or failed the wait.
+    """
+
+    def assert_goes_on(self, target, turns=5):
+        before = target.stats.word("turns")
+        self.assertTrue(harness.wait_until(lambda: target.stats.word("turns") >= before + turns), target.fate())
+        self.assert_well(target)
+
+    def test_filters_that_forbid_it(self):
+        names = ("nanosleep_kill", "poll_errno", "futex_trap", "clock_notify")
+        targets = {name: self.target("restarts", name) for name in names}
+        for name, target in targets.items():
+            with self.subTest(filter=name):
+                self.assertIn("seccomp filter", self.attach(target, codes=(CANNOT, BUSY)).err)
+                # Interrupted inside of the wait, which is what else happens by chance only.
+                self.assertIn("restart_syscall", self.attach(target, "--force", codes=(CANNOT,)).err)
+        for name, target in targets.items():
+            with self.subTest(filter=name):
+                self.assert_goes_on(target)
+
+    def test_signals_that_are_ignored(self):
+        """They end the wait of a traced thread, and the kernel restarts it once more."""
+        target = self.target("restarts", "nanosleep_kill")
+        sender = subprocess.Popen(["sh", "-c", f"while kill -URG {target.pid}; do :; done"], stderr=subprocess.DEVNULL)
+        self.addCleanup(self.end_process, sender)
+        for _ in range(5):
+            self.attach(target, "--force", codes=(CANNOT,))
+        self.assert_goes_on(target)
+
+    def test_filters_that_come_later(self):
+        """In a process that is being recorded, where limpet comes back; and in children right after their birth."""
+        late, server = (self.target("restarts", name) for name in ("late", "children"))
+        path = os.path.join(self.folder(), "recording")
+        record = harness.limpet_start("record", "--alloc-trace", "-d", "1s", "-o", path, "-p", late.pid)
+        self.addCleanup(self.end_process, record)
+        result = limpet("attach", server.pid, "--json", "--children", "--duration", "1s")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn("seccomp filter", harness.limpet_finish(record).err)
+        for target in (late, server):
+            self.assert_goes_on(target)
+
+    def test_filters_that_allow_it(self):
+        for name in ("nanosleep_allow", "futex_kill_other"):
+            with self.subTest(filter=name):
+                target = self.target("restarts", name)
+                self.attach(target)
+                self.assert_goes_on(target)
+
+
 class Descriptors(Harm):
     """Descriptors of ours may be closed by the program, and their numbers be its own then."""
 

@@ -12,6 +12,8 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define FILTER_MAX   512
 #define ACTION_ALLOW SECCOMP_RET_ALLOW
@@ -39,7 +41,9 @@ struct rules {
 		~0u, 0 \
 	}
 
-static inline void filter_install(const struct rules *rules)
+/* flags: of seccomp(2).  With SECCOMP_FILTER_FLAG_NEW_LISTENER the descriptor stays open, and what
+ * it is asked is never answered. */
+static inline void filter_install_with(const struct rules *rules, unsigned int flags)
 {
 	struct sock_filter code[FILTER_MAX] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
@@ -56,6 +60,11 @@ static inline void filter_install(const struct rules *rules)
 	}
 	code[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, rules->otherwise);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) < 0)
 		workload_skip("seccomp");
+}
+
+static inline void filter_install(const struct rules *rules)
+{
+	filter_install_with(rules, 0);
 }

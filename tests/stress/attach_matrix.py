@@ -51,6 +51,27 @@ def family(binary, names, prefix="", **options):
 ANY_ROOM = (0, 1, 6)
 FILTERED = (6,)
 
+TIMED_WAITS = "nanosleep clock poll futex".split()
+OTHER_WAITS = "absolute ppoll select".split()
+FORBIDDING = "kill kill_thread trap errno trace notify kill_all".split()
+ALLOWING = "log allow kill_other".split()
+
+
+def restarts():
+    """
+    Waits under filters that judge restart_syscall.  A thread that is never seen outside of a timed wait may not be
+    stopped: then limpet refuses, and says busy.  With --force it is stopped in its wait, and must go on all the same.
+    """
+    rows = []
+    for wait in TIMED_WAITS + OTHER_WAITS:
+        for names, codes in ((FORBIDDING, (6,)), (ALLOWING, (0,))):
+            for name in (f"{wait}_{action}" for action in names):
+                rows.append(Case("restart_" + name, "restarts", name, slow=True, expected=(*codes, 7)))
+                rows.append(Case("forced_" + name, "restarts", name, slow=True, expected=codes,
+                                 arguments=("--force",)))
+    return rows
+
+
 CASES = [
     *family("plain", "idle busy malloc1 malloc8"),
     Case("malloc64", "plain"),
@@ -90,6 +111,7 @@ CASES = [
     # Filters of one thread only: another thread may be used, or the process is refused.
     *family("filtered", "socket_kill open_kill thread_kill leader_kill", prefix="seccomp_",
             expected=(0, 6)),
+    *restarts(),
     Case("stopped", "plain", "idle", stopped=True, expected=(7,)),
     Case("stopped_cont", "plain", "idle", stopped=True, arguments=("--cont",)),
     Case("jemalloc", "plain", "malloc8", preload="libjemalloc.so.2"),

@@ -60,6 +60,42 @@ static void does_not_know_others(void **state)
 		assert_int_equal(syscall_kind(calls[i]), CALL_OTHER);
 }
 
+/* kernel/time, kernel/futex and fs/select.c return ERESTART_RESTARTBLOCK from these. */
+static void knows_what_restart_syscall_resumes(void **state)
+{
+	static const struct {
+		bool has_restart_block;
+		struct blocked_call call;
+	} cases[] = {
+		{ true, { true, SYS_nanosleep, { 4096 }, 0, 0 } },
+		{ true, { true, SYS_restart_syscall, { 0 }, 0, 0 } },
+		{ true, { true, SYS_clock_nanosleep, { CLOCK_MONOTONIC, 0, 4096 }, 0, 0 } },
+		{ false, { true, SYS_clock_nanosleep, { 1, TIMER_ABSTIME, 4096 }, 0, 0 } },
+		{ true, { true, SYS_futex, { 4096, FUTEX_WAIT_PRIVATE, 0, 4096 }, 0, 0 } },
+		{ true,
+		  { true,
+		    SYS_futex,
+		    { 4096, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 0, 4096 },
+		    0,
+		    0 } },
+		{ false, { true, SYS_futex, { 4096, FUTEX_WAIT, 0, 0 }, 0, 0 } },
+		{ false, { true, SYS_futex, { 4096, FUTEX_LOCK_PI, 0, 4096 }, 0, 0 } },
+		{ false, { true, SYS_ppoll, { 0, 0, 4096 }, 0, 0 } },
+		{ false, { true, SYS_pselect6, { 0 }, 0, 0 } },
+		{ false, { true, SYS_epoll_pwait, { 3 }, 0, 0 } },
+		{ false, { true, SYS_read, { 3 }, 0, 0 } },
+#ifdef SYS_poll
+		{ true, { true, SYS_poll, { 0, 0, -1ull }, 0, 0 } },
+		{ false, { true, SYS_select, { 0 }, 0, 0 } },
+#endif
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(call_has_restart_block(&cases[i].call),
+				 cases[i].has_restart_block);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -68,6 +104,7 @@ int main(void)
 		cmocka_unit_test(knows_the_calls_that_a_stop_cuts_short),
 		cmocka_unit_test(leaves_threads_alone_that_change_the_process),
 		cmocka_unit_test(does_not_know_others),
+		cmocka_unit_test(knows_what_restart_syscall_resumes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -224,6 +224,49 @@ static void says_when_filters_cannot_be_read(void **state)
 	assert_int_equal(check(), 0);
 }
 
+static bool forbids_restart(void)
+{
+	return seccomp_forbids_restart(&(const struct stopped){ .job = &job });
+}
+
+static void knows_whether_a_wait_can_be_resumed(void **state)
+{
+	static const uint32_t answers[] = { SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_KILL_THREAD,
+					    SECCOMP_RET_TRAP,         SECCOMP_RET_ERRNO | EPERM,
+					    SECCOMP_RET_TRACE,        SECCOMP_RET_USER_NOTIF };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+		begin();
+		job.filters = 2;
+		PLAY(RETURN(SECCOMP_RET_ALLOW));
+		PLAY(LOAD(NR), IF(SYS_restart_syscall, 0, 1), RETURN(answers[i]),
+		     RETURN(SECCOMP_RET_ALLOW));
+		assert_true(forbids_restart());
+		assert_int_equal(job.filters_known, 0);
+		assert_refused(SYS_restart_syscall);
+	}
+	begin();
+	job.filters = 1;
+	PLAY(LOAD(NR), IF(SYS_restart_syscall, 0, 1), RETURN(SECCOMP_RET_LOG),
+	     RETURN(SECCOMP_RET_KILL_PROCESS));
+	assert_false(forbids_restart());
+	assert_int_equal(job.filters_known, 1);
+}
+
+static void learns_nothing_without_filters(void **state)
+{
+	(void)state;
+	begin();
+	played.error = EINVAL; /* the kernel's word for "none" */
+	job.filters = 1;
+	assert_false(forbids_restart());
+	assert_int_equal(job.filters_known, 0);
+	played.error = EACCES;
+	assert_false(forbids_restart());
+	assert_int_equal(job.filters_known, 0);
+}
+
 static void asks_only_about_what_will_be_done(void **state)
 {
 	(void)state;
@@ -483,6 +526,8 @@ int main(void)
 		cmocka_unit_test(tells_the_arguments_to_the_filter),
 		cmocka_unit_test(asks_every_filter),
 		cmocka_unit_test(says_when_filters_cannot_be_read),
+		cmocka_unit_test(knows_whether_a_wait_can_be_resumed),
+		cmocka_unit_test(learns_nothing_without_filters),
 		cmocka_unit_test(asks_only_about_what_will_be_done),
 		cmocka_unit_test(understands_the_profile_of_a_container),
 		cmocka_unit_test(takes_nonsense_for_a_refusal),

@@ -21,11 +21,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define PAUSE_FIRST_NS   1000000
 #define PAUSE_MAX_NS     50000000
 #define STOP_DEADLINE_MS 300
+#define LOOK_PARTS       8 /* of the time for all tries: what one round may spend on looking */
+#define LOOK_MIN_MS      2
+#define NS_PER_MS        1000000ull
 #define MAIN_STACK       "[stack]"
 
 /* How the injector's answers read, and whether another thread might do. */
@@ -50,6 +55,13 @@ static const struct {
 			      "CPU mode, has its system calls dispatched to itself, or has a seccomp "
 			      "filter of its own that forbids it",
 			      "try again" },
+	[JOB_FILTERED_WAIT] = { true, EXIT_BUSY,
+				"its threads wait under a seccomp filter that limpet does not know yet",
+				"stopping a thread in a timed wait makes the kernel issue restart_syscall, "
+				"for which the filter may kill the process; limpet waits for a thread in "
+				"another state",
+				"try again while the process works, or --force if the filter is known to "
+				"allow restart_syscall" },
 	[JOB_NO_STACK] = { true, EXIT_NOT_ATTACHABLE, "no thread has a stack that limpet may use",
 			   "the program switches stacks by itself (coroutines, a signal handler's stack); "
 			   "writing there could harm it",
@@ -248,7 +260,8 @@ static int inject_explain(const struct attachment *self, const struct job *job, 
 	if (job->status == JOB_LEAVE_ALONE && job->error)
 		err_why(err, "reading its state failed: %s", strerror(job->error));
 	if (job->status == JOB_SECCOMP)
-		err_why(err, "the filter would not let %s pass, which limpet calls there", name),
+		err_why(err, "the filter would not let %s pass, which limpet%s calls there", name,
+			job->nr == SYS_restart_syscall ? " or the kernel" : ""),
 			err_fix(err,
 				"allow it in the service's filter (systemd: SystemCallFilter=)");
 	if (job->status == JOB_SECCOMP_UNREADABLE)
@@ -283,15 +296,19 @@ static void take_answer(struct job *job, const struct candidate *candidate)
 }
 
 /* One thread after the other, best first, until one did or none may. */
-static int try_all(struct attachment *self, struct job *job, const int fds[2], struct err *err)
+static int try_all(struct attachment *self, struct job *job, const int fds[2], uint32_t look_ms,
+		   struct err *err)
 {
 	bool must_wait = job->way == BOOT_WAY_CALL;
 	struct candidates list;
 	int r = candidates_find(&self->target, must_wait, &list, err);
 
+	if (r)
+		return r;
 	job->cpu_ns = read_cpu_ns(&self->target);
 	job->status = JOB_LEAVE_ALONE;
-	((struct boot_context *)(job->image + DATA_CONTEXT))->may_call = !r && list.are_alike;
+	job->look_ms = look_ms / (uint32_t)MAX(list.count, 1u) + LOOK_MIN_MS;
+	((struct boot_context *)(job->image + DATA_CONTEXT))->may_call = list.are_alike;
 	for (size_t i = 0; !r && i < list.count && answers[job->status].tries_next; i++) {
 		r = try_thread(job, fds, &list.items[i], err);
 		self->report.tid = list.items[i].tid;
@@ -314,11 +331,12 @@ static int carry_out(struct attachment *self, struct job *job, const int fds[2],
 		     uint64_t tries_for_ns, struct err *err)
 {
 	uint64_t deadline_ns = now_ns() + tries_for_ns;
+	uint32_t look_ms = (uint32_t)(tries_for_ns / LOOK_PARTS / NS_PER_MS);
 	struct timespec pause = { 0, PAUSE_FIRST_NS };
 	int r;
 
 	for (;;) {
-		r = try_all(self, job, fds, err);
+		r = try_all(self, job, fds, look_ms, err);
 		if (r || job->status == JOB_DONE)
 			return r;
 		if (!answers[job->status].tries_next || is_outdated(job) ||
@@ -353,6 +371,18 @@ static uint32_t needs_of(const struct attachment *self, const struct job *job,
 	       (target_has_proc(&self->target) ? 0 : NEED_WITHOUT_PROC);
 }
 
+/* The kernel asks for CAP_SYS_ADMIN over the whole machine, for a reader without filters, and for
+ * CONFIG_CHECKPOINT_RESTORE, to which this file belongs. */
+static bool can_read_filters(const struct rights *rights)
+{
+	struct process_status own;
+	struct err ignored;
+
+	return rights_have(rights, CAPABILITY_SYS_ADMIN) && !rights->is_user_namespace &&
+	       !status_read(getpid(), getpid(), &own, &ignored) && !own.seccomp &&
+	       !access("/proc/sys/kernel/ns_last_pid", F_OK);
+}
+
 int inject(struct attachment *self, const struct attach_options *options, int lock, struct err *err)
 {
 	int job_fd = -1;
@@ -363,6 +393,7 @@ int inject(struct attachment *self, const struct attach_options *options, int lo
 		return err_set(err, -ENOMEM, "no memory for the injector");
 	r = inject_plan(self, job, err);
 	job->force = options->force || (!r && seccomp_trial_passes(&self->target));
+	job->can_read_filters = can_read_filters(&self->target.process.rights);
 	job->is_at_doorstep = waits_at_doorstep(&self->target, options->doorstep);
 	job->wishes = (options->wishes_variables ? NEED_FOR_VARIABLES : 0) |
 		      (options->wishes_stacks ? NEED_FOR_STACKS : 0) |

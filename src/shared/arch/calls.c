@@ -6,7 +6,9 @@
 
 #include "shared/base/macros.h"
 
+#include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 struct call_line {
 	int nr;
@@ -61,6 +63,25 @@ static const struct call_line lines[] = {
 	{ SYS_fork, CALL_NEVER },
 #endif
 };
+
+static bool futex_has_restart_block(const struct blocked_call *call)
+{
+	int command = (int)call->args[1] & FUTEX_CMD_MASK;
+
+	return (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) && call->args[3];
+}
+
+bool call_has_restart_block(const struct blocked_call *call)
+{
+	switch (call->nr) {
+	case SYS_clock_nanosleep:
+		return !(call->args[1] & TIMER_ABSTIME);
+	case SYS_futex:
+		return futex_has_restart_block(call);
+	default: /* nanosleep, poll with any time limit, restart_syscall itself */
+		return syscall_kind(call->nr) == CALL_SLEEPS;
+	}
+}
 
 enum syscall_kind syscall_kind(long nr)
 {

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include "shared/arch/blocked_call.h"
+
 enum syscall_kind {
 	CALL_OTHER,      /* does not block for long, or is not known: never re-issued by us */
 	CALL_RESTARTS,   /* the kernel restarts it unless a handler without SA_RESTART ran */
@@ -14,3 +16,7 @@ enum syscall_kind {
 };
 
 enum syscall_kind syscall_kind(long nr);
+
+/* True when the kernel resumes the interrupted call through restart_syscall, which a seccomp filter
+ * judges as a call of its own. */
+bool call_has_restart_block(const struct blocked_call *call);

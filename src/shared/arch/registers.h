@@ -71,6 +71,10 @@ int arch_hide_call(pid_t tid) MUST_CHECK;
  * below the stack pointer (aarch64). */
 bool arch_has_signal_frame(const struct arch_state *state, const void *below, size_t size);
 
+/* True when the kernel may resume the thread through restart_syscall.  aarch64 does not show
+ * whether the thread has entered the call that it stands before: such a call counts. */
+bool arch_may_have_restart_block(const struct arch_state *state);
+
 /* seen: what it waited in just before the stop.  cut: what the kernel knows of a call that was cut
  * short.  entered_nr: the call that it has entered under our eyes and was interrupted in; -1: none.
  */

@@ -29,9 +29,10 @@ enum job_status {
 	JOB_GONE,      /* thread or process ended, or another program was executed */
 	JOB_TOO_EARLY, /* libc is not initialised */
 	JOB_NOT_64_BIT,
-	JOB_LEAVE_ALONE, /* the thread is in a state that we do not touch */
-	JOB_NO_STACK,    /* no room for the emergency frame that is surely the thread's own */
-	JOB_SECCOMP,     /* a filter would stop `nr` */
+	JOB_LEAVE_ALONE,   /* the thread is in a state that we do not touch */
+	JOB_FILTERED_WAIT, /* a stop would need restart_syscall, which its filter may forbid */
+	JOB_NO_STACK,      /* no room for the emergency frame that is surely the thread's own */
+	JOB_SECCOMP,       /* a filter would stop `nr` */
 	JOB_SECCOMP_UNREADABLE, /* the filters cannot be read */
 	JOB_STOPPED,            /* job control stopped the process meanwhile */
 	JOB_CALL_FAILED,        /* system call `nr` failed with error; undone */
@@ -68,11 +69,17 @@ struct job {
 	uint32_t mode;       /* enum job_mode */
 	uint32_t way;        /* enum boot_way */
 	uint32_t force;
-	uint32_t has_filters;  /* this thread, by what /proc says */
+	uint32_t has_filters; /* this thread, by what /proc says */
+	uint32_t filters;     /* how many */
+	uint32_t can_read_filters;
+	/* So many filters has a thread of this process whose filters allow restart_syscall; 0: no
+	 * such thread was stopped yet.  Set by the injector, kept from one thread to the next. */
+	uint32_t filters_known;
 	uint32_t needs;        /* enum need_when, as a mask */
 	uint32_t wishes;       /* the same: what can be done without */
 	uint32_t is_inherited; /* JOB_AGAIN in a forked child: no thread of ours came along */
 	uint32_t deadline_ms;  /* for the thread to stop */
+	uint32_t look_ms;      /* for a thread with filters to leave a timed wait */
 
 	/* The identity of the program image: sixteen bytes that the kernel makes anew with each
 	 * exec. */

@@ -82,6 +82,9 @@ const struct need needs[] = {
 	{ NEED_ALWAYS, SYS_clock_gettime, "clock_gettime", false, { 0 } },
 	{ NEED_ALWAYS, SYS_tgkill, "tgkill", true, { 1, 1, 0 } },
 	{ NEED_ALWAYS, SYS_nanosleep, "nanosleep", true, { 0 } },
+	/* The kernel issues it in every thread that is stopped in a timed wait, limpet's included.
+	 */
+	{ NEED_ALWAYS, SYS_restart_syscall, "restart_syscall", false, { 0 } },
 	{ NEED_ALWAYS, SYS_exit, "exit", false, { 0 } },
 	{ NEED_FOR_VARIABLES | NEED_FOR_STACKS,
 	  SYS_process_vm_readv,

@@ -18,8 +18,9 @@ static const unsigned ranks[] = {
 	[CALL_RESTARTS] = 0, [CALL_NO_HANDLER] = 0, [CALL_SLEEPS] = 1,
 	[CALL_OTHER] = 3,    [CALL_EINTR] = 4,      [CALL_NEVER] = RANK_NEVER,
 };
-#define RANK_RUNNING 2u
-#define RANK_UNLIKE  10u /* more, for other rights than the program's first thread has */
+#define RANK_RUNNING  2u
+#define RANK_FILTERED 5u  /* in a timed wait under a seccomp filter: injector/restart.c */
+#define RANK_UNLIKE   10u /* more, for other rights than the program's first thread has */
 
 /* Calls that libc makes for the program and not for itself: no lock of libc's is held in them. */
 static const int waits[] = {
@@ -45,6 +46,8 @@ static unsigned rank_of(const struct process_status *status, const struct blocke
 {
 	if (!strchr("RS", status->state) || status->tracer || status->seccomp == SECCOMP_STRICT)
 		return RANK_NEVER;
+	if (status->seccomp && call->is_known && call_has_restart_block(call))
+		return RANK_FILTERED;
 	if (must_wait)
 		return call->is_known && is_wait(call->nr) ? ranks[syscall_kind(call->nr)]
 							   : RANK_NEVER;

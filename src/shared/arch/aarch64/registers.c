@@ -153,6 +153,15 @@ bool arch_must_look_again(const struct arch_state *state)
 	       state->regs.regs[8] != SYS_restart_syscall;
 }
 
+bool arch_may_have_restart_block(const struct arch_state *state)
+{
+	const struct user_regs_struct *r = &state->regs;
+	struct blocked_call call = { .nr = (long)r->regs[8] };
+
+	memcpy(call.args, r->regs, sizeof(call.args));
+	return stands_on_svc(state) && call_has_restart_block(&call);
+}
+
 /* Is the thread still in the wait in which it was seen just before the stop? */
 static bool is_seen(const struct arch_state *state, const struct blocked_call *seen, uint64_t ip)
 {

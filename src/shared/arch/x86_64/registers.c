@@ -123,6 +123,11 @@ bool arch_has_signal_frame(const struct arch_state *state, const void *below, si
 	return false;
 }
 
+bool arch_may_have_restart_block(const struct arch_state *state)
+{
+	return (long)state->regs.orig_rax >= 0 && (long)state->regs.rax == -ERESTART_RESTARTBLOCK;
+}
+
 /* EINTR only because we came by: ask the kernel to restart it unless a handler runs. */
 static bool must_reissue(long nr, long result)
 {

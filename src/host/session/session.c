@@ -71,7 +71,7 @@ static int load_tracer(struct session *self, const struct session_options *optio
 	r = trace_send(self, options->trace, err);
 	snprintf(tool->path, sizeof(tool->path), "%s", TRACER_NAME);
 	if (!r)
-		r = trace_load(self, tool, err);
+		r = trace_load(self, options->trace, tool, err);
 	tool->is_ok = !r;
 	return r ? err_while(err, "limpet's tracer") : 0;
 }

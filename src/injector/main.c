@@ -5,6 +5,7 @@
 #include "injector/injector.h"
 
 #include "shared/arch/elf.h"
+#include "shared/wire/needs.h"
 
 #include <errno.h>
 #include <linux/sched.h>
@@ -77,8 +78,11 @@ static int check_region(const struct stopped *self)
 static int write_region(const struct stopped *self)
 {
 	struct job *job = self->job;
+	struct boot_context *boot = (void *)(job->image + DATA_CONTEXT);
 	int r = copy_guards(self);
 
+	if (job->denied & NEED_FOR_TABLE)
+		boot->table = BOOT_TABLE_SHARED;
 	for (uint32_t i = 0; i < job->fixup_count; i++) {
 		uint64_t word;
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
-A target keeps copies of limpet's sockets, so that nobody hangs up, and fills them or never answers: limpet waits no
-longer than its deadlines, keeps no lock, and a second Ctrl-C ends it.
+A target takes copies of limpet's sockets from limpet's thread, so that nobody hangs up, and fills them or has what is
+sent dropped: limpet waits no longer than its deadlines, keeps no lock, and a second Ctrl-C ends it.
 """
 
 import os

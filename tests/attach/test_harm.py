@@ -4,10 +4,12 @@ Ways in which limpet once hurt its target, or could not come back.  Each was fou
 may come again.
 """
 
+import ctypes
 import errno
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -20,6 +22,19 @@ FAILED, CANNOT, BUSY = 1, 6, 7
 ATTACHES = 200
 TOOL_THREAD, TOOL_RENAME, TOOL_PROBE = (
     harness.program(f"tool_{name}.so") for name in ("thread", "rename", "probe"))
+
+
+def refuse_thread_descriptors():
+    """In a child that will be limpet: pidfd_open(..., PIDFD_THREAD) fails as on a kernel that does not know it."""
+    number, flag, einval = 434, os.O_EXCL, errno.EINVAL
+    load, jump_equal, answer = 0x20, 0x15, 0x06
+    code = ((load, 0, 0, 0), (jump_equal, 0, 3, number), (load, 0, 0, 24), (jump_equal, 0, 1, flag),
+            (answer, 0, 0, 0x50000 | einval), (answer, 0, 0, 0x7fff0000))
+    words = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
+    program = ctypes.create_string_buffer(struct.pack("H6xQ", len(code), ctypes.addressof(words)))
+    libc = ctypes.CDLL(None)
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program, 0, 0):
+        os._exit(1)
 
 
 class Harm(TargetTest):
@@ -243,6 +258,84 @@ class Descriptors(Harm):
                 result = harness.limpet_finish(process)
                 self.assertFalse(result.hung, str(result))
                 self.assert_well(target)
+
+
+class Numbers(Harm):
+    """The kernel gives the lowest free number: one that limpet has is not the program's.  So it has none."""
+
+    VISITS = (
+        ("attach", "{pid}", "--duration", "30ms"),
+        ("record", "-p", "{pid}", "--alloc-trace", "--duration", "60ms", "-o", "{file}"),
+        ("attach", "{pid}", "--duration", "0", "--unload"),
+    )
+    NOTHING_CAPTURED = 5
+
+    def assert_unnoticed(self, name):
+        target = self.target("numbers", name)
+        file = os.path.join(self.folder(), "visit.limpet")
+        for number, visit in enumerate(self.VISITS):
+            words = [word.format(pid=target.pid, file=f"{file}{number}") for word in visit]
+            result = limpet(*words)
+            self.assertIn(result.code, (0, self.NOTHING_CAPTURED), str(result))
+            self.assert_well(target)
+        self.assert_goes_on(target)
+
+    def assert_goes_on(self, target):
+        before = target.stats.word("turns")
+        time.sleep(0.1)
+        self.assertGreater(target.stats.word("turns"), before + 1, "it does not go on")
+        self.assert_well(target)
+
+    def test_a_daemon_without_the_first_three(self):
+        self.assert_unnoticed("bare")
+
+    def test_the_number_that_is_next(self):
+        self.assert_unnoticed("next")
+
+    def test_few_numbers(self):
+        self.assert_unnoticed("small")
+        self.assert_unnoticed("medium")
+
+    def test_no_number_left(self):
+        self.assert_unnoticed("full")
+
+    def test_a_program_that_closes_what_it_does_not_know(self):
+        self.assert_unnoticed("closing")
+
+    def test_children(self):
+        self.assert_unnoticed("forking")
+
+    def test_nothing_is_to_be_seen(self):
+        target = self.target("numbers", "forking")
+        before = os.listdir(f"/proc/{target.pid}/fd")
+        self.start(target)
+        self.assertEqual(os.listdir(f"/proc/{target.pid}/fd"), before)
+
+
+class OlderKernels(Harm):
+    """Before Linux 6.9 a descriptor can be taken from a first thread only, as here limpet is told."""
+
+    def options(self):
+        return {"preexec_fn": refuse_thread_descriptors}
+
+    def test_the_socket_leaves_the_program(self):
+        target = self.target("numbers", "idle")
+        before = os.listdir(f"/proc/{target.pid}/fd")
+        process = harness.limpet_start("attach", target.pid, "--json", "--load", TOOL_PROBE, **self.options())
+        self.addCleanup(self.end_process, process)
+        self.assertIsNotNone(harness.attached_wait(process), "not attached")
+        self.assertEqual(os.listdir(f"/proc/{target.pid}/fd"), before)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(harness.limpet_finish(process).code, 0)
+        self.assert_well(target)
+
+    def test_a_daemon_without_the_first_three(self):
+        target = self.target("numbers", "bare")
+        result = limpet("attach", target.pid, "--json", "--duration", "0", **self.options())
+        self.assertEqual(result.code, CANNOT, str(result))
+        for word in ("0, 1 and 2", "6.9", "/dev/null"):
+            self.assertIn(word, result.err)
+        self.assert_well(target)
 
 
 class Masks(Harm):

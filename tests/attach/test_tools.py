@@ -147,14 +147,34 @@ class Tools(TargetTest):
         again = limpet("attach", target.pid, "--json", "--duration", "0")
         self.assertEqual(again.code, 0, str(again))
 
+    def assert_tool_refused(self, tool, word):
+        """Before a thread is stopped: no thread of limpet's has been there.  With --strict also beside a good tool."""
+        target = self.target("plain", "malloc8")
+        for words in (("--load", tool), ("--tool", f"{tool}:{tool}"), ("--strict", "--load", f"{PROBE}:{tool}")):
+            result = limpet("attach", target.pid, "--json", "--duration", "0", *words)
+            self.assertEqual(result.code, 1, str(result))
+            self.assertFalse(result.event("attached"), str(result))
+            for part in (tool, word, "was not touched", "fix"):
+                self.assertIn(part, result.err, str(result))
+        with open(f"/proc/{target.pid}/maps") as maps:
+            self.assertNotIn("limpet", maps.read())
+        self.assert_well(target)
+
     def test_a_tool_that_is_not_there(self):
-        self.assert_tool_fails("/no/such.so", "No such file")
+        self.assert_tool_refused("/no/such.so", "No such file")
 
     def test_a_tool_that_is_no_library(self):
         path = os.path.join(self.folder, "text.so")
         with open(path, "w") as file:
             file.write("this is not an ELF file\n" * 10)
-        self.assert_tool_fails(path, "not a shared library")
+        self.assert_tool_refused(path, "not a shared library")
+
+    def test_a_tool_for_another_machine(self):
+        path = shutil.copy(PROBE, os.path.join(self.folder, "other.so"))
+        with open(path, "r+b") as file:
+            file.seek(18)  # e_machine
+            file.write(b"\x02\x00")
+        self.assert_tool_refused(path, "another machine")
 
     def test_a_tool_that_lacks_a_dependency(self):
         self.assert_tool_fails(LACKING, "liblimpet-test-missing.so")

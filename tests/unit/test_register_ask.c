@@ -54,9 +54,10 @@ static struct {
 } given_up;
 
 int runner_call(const struct boot_libc *libc, void (*work)(void *), void (*late)(void *),
-		void *argument, size_t size, uint32_t timeout_ms)
+		void *argument, size_t size, enum runner_table table, uint32_t timeout_ms)
 {
 	(void)libc;
+	assert_int_equal(table, TABLE_OF_PROGRAM);
 	assert_in_range(world.calls, 0, CALLS_MAX - 1);
 	world.waited_ms[world.calls++] = timeout_ms;
 	if (world.calls == world.fails_at)

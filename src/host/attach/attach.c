@@ -89,25 +89,6 @@ static int explain_silence(const struct attachment *self, struct err *err)
 	return err->code;
 }
 
-/* Our thread as the host counts it: the same number unless the target lives in a pid namespace. */
-static pid_t find_control_thread(const struct target *target, pid_t inner)
-{
-	CLEANUP(free) pid_t *tids = NULL;
-	struct process_status status;
-	struct err ignored;
-	size_t count;
-
-	if (target->process.namespaces.pid == SAME_YES)
-		return inner;
-	if (proc_list(target->process.pid, "task", &tids, &count, &ignored))
-		return 0;
-	for (size_t i = count; i-- > 0;)
-		if (!status_read(target->process.pid, tids[i], &status, &ignored) &&
-		    status.inner_pid == inner)
-			return tids[i];
-	return 0;
-}
-
 /* A setuid of the program in the moment between our two threads would miss the second. */
 static int check_credentials(const struct attachment *self, struct err *err)
 {
@@ -137,7 +118,7 @@ static int attach_meet(struct attachment *self, struct library *library, struct 
 		r = say_hello(self, err);
 	if (r)
 		return explain_silence(self, err);
-	self->report.control_tid = find_control_thread(&self->target, boot.worker_tid);
+	self->report.control_tid = target_find_thread(&self->target, boot.worker_tid);
 	return check_credentials(self, err);
 }
 
@@ -209,7 +190,7 @@ static int meet_listener(struct attachment *self, struct err *err)
 	}
 	if (r)
 		return r;
-	self->report.control_tid = find_control_thread(&self->target, self->report.control_tid);
+	self->report.control_tid = target_find_thread(&self->target, self->report.control_tid);
 	find_page_if_allowed(self);
 	return 0;
 }

@@ -40,10 +40,22 @@ static int boot_code(const struct boot_context *boot)
 	return boot->error == -EAGAIN ? -ENOBUFS : boot->error;
 }
 
+static int fail_first_three(struct err *err)
+{
+	err_set(err, -EBADF, "its descriptors 0, 1 and 2 are not all open");
+	err_why(err, "what limpet opens in it would get their numbers, as here its threads cannot "
+		     "have descriptors of their own (glibc, Linux 6.9, no filter against "
+		     "close_range)");
+	err_fix(err, "start it with them on /dev/null");
+	return err_exit(err, EXIT_NOT_ATTACHABLE);
+}
+
 int boot_fail(const struct boot_context *boot, struct err *err)
 {
 	int code = boot_code(boot);
 
+	if (!strncmp(boot->failed_call, BOOT_FIRST_THREE, sizeof(boot->failed_call)))
+		return fail_first_three(err);
 	err_set(err, code, "%.31s failed in the target: %s", boot->failed_call,
 		strerror(code == -EPROTO ? EPROTO : -boot->error));
 	if (boot->text[0])
@@ -110,6 +122,14 @@ int boot_await_socket(const struct attachment *self, struct boot_context *ret, s
 	return err_why(err, "the process may be stopped, frozen or starved of CPU time");
 }
 
+/* Our thread has a table of its own. */
+static int take_from_thread(const struct target *target, const struct boot_context *boot)
+{
+	CLEANUP(close) int thread = target_open_thread(target, boot->worker_tid);
+
+	return thread < 0 ? thread : socket_take(target, thread, boot->socket);
+}
+
 /* A thread that has ended meanwhile has no descriptors any more, the process still has. */
 static int take_descriptor(struct target *target, int number)
 {
@@ -144,7 +164,9 @@ static bool is_our_socket(int fd, const struct boot_context *boot, pid_t pid)
 
 int boot_take_socket(struct attachment *self, const struct boot_context *boot, struct err *err)
 {
-	CLEANUP(close) int fd = take_descriptor(&self->target, boot->socket);
+	CLEANUP(close)
+	int fd = boot->is_apart ? take_from_thread(&self->target, boot)
+				: take_descriptor(&self->target, boot->socket);
 
 	if (fd == -ENOTSOCK || (fd >= 0 && !is_our_socket(fd, boot, self->target.process.pid)))
 		return err_set(

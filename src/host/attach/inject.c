@@ -397,7 +397,7 @@ int inject(struct attachment *self, const struct attach_options *options, int lo
 	job->is_at_doorstep = waits_at_doorstep(&self->target, options->doorstep);
 	job->wishes = (options->wishes_variables ? NEED_FOR_VARIABLES : 0) |
 		      (options->wishes_stacks ? NEED_FOR_STACKS : 0) |
-		      (options->traces ? 0 : NEED_FOR_NOTICE);
+		      (options->traces ? 0 : NEED_FOR_NOTICE) | NEED_FOR_TABLE;
 	job->needs = needs_of(self, job, options);
 	if (!r)
 		r = add_stacks(&self->target.process.maps, job, job_fd, err);

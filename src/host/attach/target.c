@@ -257,3 +257,38 @@ bool target_has_proc(const struct target *target)
 
 	return self >= 0;
 }
+
+/* The same number unless the target lives in a pid namespace. */
+pid_t target_find_thread(const struct target *target, pid_t inner)
+{
+	CLEANUP(free) pid_t *tids = NULL;
+	struct process_status status;
+	struct err ignored;
+	size_t count;
+
+	if (target->process.namespaces.pid == SAME_YES)
+		return inner;
+	if (proc_list(target->process.pid, "task", &tids, &count, &ignored))
+		return 0;
+	for (size_t i = count; i-- > 0;)
+		if (!status_read(target->process.pid, tids[i], &status, &ignored) &&
+		    status.inner_pid == inner)
+			return tids[i];
+	return 0;
+}
+
+int target_open_thread(const struct target *target, pid_t inner)
+{
+	int fd = (int)syscall(SYS_pidfd_open, target_find_thread(target, inner), PIDFD_THREAD);
+
+	return fd < 0 ? -errno : fd;
+}
+
+bool threads_can_be_opened(void)
+{
+	int fd = (int)syscall(SYS_pidfd_open, gettid(), PIDFD_THREAD);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}

@@ -42,5 +42,11 @@ void target_prefer_end(int pidfd, pid_t pid, struct err *err);
 /* "4711 (redis-server)" */
 const char *target_name(const struct target *target, char *buffer, size_t room);
 
+/* A thread of it that it counts as `inner`, as the host counts; 0: there is none. */
+pid_t target_find_thread(const struct target *target, pid_t inner);
+/* The same as a descriptor, from which those of the thread can be taken; needs Linux 6.9. */
+int target_open_thread(const struct target *target, pid_t inner);
+bool threads_can_be_opened(void);
+
 /* Whether the target itself sees a /proc. */
 bool target_has_proc(const struct target *target);

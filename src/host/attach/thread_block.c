@@ -184,6 +184,12 @@ static void put_block(const struct facts *facts, const struct layout *layout, st
 	job->tid_word = REGION_DATA + layout->block + facts->tid_offset;
 }
 
+/* It takes a starter that can stay (musl has none). */
+static enum boot_table choose_table(void)
+{
+	return threads_can_be_opened() ? BOOT_TABLE_OWN : BOOT_TABLE_LATER;
+}
+
 int image_build(const struct target *target, const struct modules *modules,
 		const struct facts *facts, struct job *job, struct err *err)
 {
@@ -203,6 +209,7 @@ int image_build(const struct target *target, const struct modules *modules,
 	put_block(facts, &layout, job);
 	boot->thread_pointer = job->thread_pointer;
 	boot->tid_word = job->tid_word;
+	boot->table = choose_table();
 	return 0;
 }
 
@@ -216,6 +223,7 @@ void image_build_again(const struct target *target, const struct facts *facts,
 	boot->starter_has_data = old->starter_has_data;
 	boot->thread_pointer = old->thread_pointer;
 	boot->tid_word = old->tid_word;
+	boot->table = facts->way == BOOT_WAY_THREAD ? choose_table() : BOOT_TABLE_SHARED;
 	job->thread_pointer = old->thread_pointer;
 	job->tid_word = old->tid_word;
 	job->image_size = DATA_FORKS;

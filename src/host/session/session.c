@@ -28,6 +28,22 @@ static int check_options(const struct session_options *options, struct err *err)
 	return variables_check(options, err);
 }
 
+/* Where one is good it goes on with that, as later. */
+static int check_files(const struct session_options *options, struct err *err)
+{
+	struct err why = { 0 };
+	size_t count = options->tool_count + options->library_count;
+	size_t bad = tools_check(options->tools, options->tool_count, &why);
+
+	bad += tools_check(options->libraries, options->library_count, &why);
+	if (!bad || (!options->is_strict && bad < count))
+		return 0;
+	*err = why;
+	if (bad > 1) /* each has a code of its own */
+		err->code = -ENOEXEC;
+	return err->code;
+}
+
 /* Does the tool's failure end it all? */
 static int session_judge(struct session *self, const struct session_options *options,
 			 struct session_tool *tool, const struct err *why, struct err *err)
@@ -71,7 +87,7 @@ static int load_tracer(struct session *self, const struct session_options *optio
 	r = trace_send(self, options->trace, err);
 	snprintf(tool->path, sizeof(tool->path), "%s", TRACER_NAME);
 	if (!r)
-		r = trace_load(self, tool, err);
+		r = trace_load(self, options->trace, tool, err);
 	tool->is_ok = !r;
 	return r ? err_while(err, "limpet's tracer") : 0;
 }
@@ -177,6 +193,8 @@ int session_open(struct session *ret, pid_t pid, const struct session_options *g
 	options.timeout_ms = options.timeout_ms ? options.timeout_ms : SESSION_TIMEOUT_MS;
 	ret->timeout_ms = options.timeout_ms;
 	r = check_options(&options, err);
+	if (!r)
+		r = check_files(&options, err);
 	if (!r)
 		r = attach_open(&ret->attachment, pid, &options.attach, err);
 	if (r)

@@ -8,6 +8,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/text/path.h"
 #include "host/process/foreign_file.h"
+#include "shared/arch/elf.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -41,9 +42,41 @@ static int check_elf(int fd, struct err *err)
 	Elf64_Ehdr header;
 
 	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
-	    memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_type != ET_DYN)
+	    memcmp(header.e_ident, ELFMAG, SELFMAG))
 		return err_set(err, -ENOEXEC, "it is not a shared library");
-	return 0;
+	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != ARCH_ELF_MACHINE)
+		return err_set(err, -ENOEXEC, "it is for another machine");
+	return header.e_type == ET_DYN ? 0 : err_set(err, -ENOEXEC, "it is not a shared library");
+}
+
+static int tool_check(const char *path, struct err *err)
+{
+	char full[PATH_MAX];
+	struct stat file;
+	CLEANUP(close) int fd = open_tool(path, full, &file, err);
+	int r = fd < 0 ? fd : check_elf(fd, err);
+
+	if (!r)
+		return 0;
+	err_while(err, "tool '%s'", path);
+	err_why(err, "limpet looks at tools before it stops a thread: the process was not touched");
+	return err_fix(err, "the path of a shared library (.so) for this machine");
+}
+
+size_t tools_check(const char *const *paths, size_t count, struct err *err)
+{
+	size_t bad = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct err why = { 0 };
+
+		if (!tool_check(paths[i], &why))
+			continue;
+		if (!err->code)
+			*err = why;
+		bad++;
+	}
+	return bad;
 }
 
 static struct tool_identity tools_identify(const struct stat *file)

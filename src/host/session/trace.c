@@ -265,7 +265,8 @@ static int refuse_strict(pid_t pid, struct err *err)
 	return r;
 }
 
-int trace_load(struct session *session, struct session_tool *tool, struct err *err)
+int trace_load(struct session *session, const struct trace *trace, struct session_tool *tool,
+	       struct err *err)
 {
 	struct attachment *attachment = &session->attachment;
 	size_t size = (size_t)(blob_tracer_end - blob_tracer);
@@ -285,6 +286,8 @@ int trace_load(struct session *session, struct session_tool *tool, struct err *e
 		return r;
 	control_header_init(&load.header, CONTROL_LOAD, sizeof(load));
 	load.header.flags = library_flags(&library);
+	if (!(trace->domains_wanted & ~TRACE_DOMAINS_APART))
+		load.header.flags |= CONTROL_APART;
 	snprintf(load.path, sizeof(load.path), "%s", TRACER_NAME);
 	tool->by_content = true;
 	r = link_ask(&attachment->link, &attachment->target, &load.header, library.fd, &reply, err);

@@ -43,6 +43,10 @@ int trace_request(const struct trace_options *options, char ret[RINGS_REQUEST_MA
 /* Bits of all that the options mean. */
 uint32_t trace_domains(const struct trace_options *options);
 
+/* Those in which the tracer opens nothing, and calls nobody who does. */
+#define TRACE_DOMAINS_APART \
+	(DOMAIN_BIT(ALLOC) | DOMAIN_BIT(IO) | DOMAIN_BIT(LOCK) | DOMAIN_BIT(FUNCTION))
+
 /* "alloc", "hip", ...: the word of an option before "-trace".  Bits; 0: there is none. */
 uint32_t trace_domains_named(const char *word);
 
@@ -97,5 +101,6 @@ void trace_queues_add(struct trace_queues *to, const struct trace_queues *more);
 /* For the session: hands the memory over; loads the tracer; what to say when it does not take part.
  */
 int trace_send(struct session *session, const struct trace *trace, struct err *err) MUST_CHECK;
-int trace_load(struct session *session, struct session_tool *tool, struct err *err) MUST_CHECK;
+int trace_load(struct session *session, const struct trace *trace, struct session_tool *tool,
+	       struct err *err) MUST_CHECK;
 int trace_verify(const struct session *session, struct err *err) MUST_CHECK;

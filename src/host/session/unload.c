@@ -5,6 +5,7 @@
  */
 #include "host/session/unload.h"
 
+#include "host/attach/boot_wait.h"
 #include "host/core/cleanup.h"
 #include "host/process/procfs.h"
 #include "host/session/inside.h"
@@ -95,6 +96,16 @@ static uint64_t first_tick(const struct session *session)
 	return session->attachment.resident.page.loaded_ns / (1000000000u / per_second) - 1;
 }
 
+/* The starter stays with the control thread, in neither tool nor agent; 0: there is none. */
+static pid_t find_starter(const struct attachment *attachment)
+{
+	struct boot_context boot;
+
+	return boot_context_read(attachment, &boot) || !boot.is_apart
+		       ? 0
+		       : target_find_thread(&attachment->target, boot.starter_tid);
+}
+
 static void judge_threads(const struct session *session, const pid_t *tids, size_t count,
 			  const struct maps *maps, struct session_left *ret)
 {
@@ -103,9 +114,10 @@ static void judge_threads(const struct session *session, const pid_t *tids, size
 	struct process_stat stat;
 	struct err ignored; /* a thread that has just ended is not inside */
 	bool judges_passers = page->has_hooked;
+	pid_t starter = find_starter(attachment);
 
 	for (size_t i = 0; i < count; i++) {
-		if (tids[i] == attachment->report.control_tid ||
+		if (tids[i] == attachment->report.control_tid || tids[i] == starter ||
 		    stat_read(attachment->target.process.pid, tids[i], &stat, &ignored))
 			continue;
 		if (page->tool_count && stat.start_tick >= first_tick(session))

@@ -41,8 +41,10 @@
 #define BOOT_GLANCE_MS       100   /* ...and how often it looks whether that still lives */
 #define BOOT_TEXT_MAX        200
 #define CONTROL_THREAD_NAME  "limpet"       /* what ps and top show for our thread in the target */
+#define STARTER_THREAD_NAME  "limpet-start" /* the same, for the one that makes threads for it */
 #define WATCH_THREAD_NAME    "limpet-watch" /* the same, for the one that looks for new modules */
 #define LISTENER_THREAD_NAME "rocp-bg-attach" /* the same, where it is the register library's */
+#define BOOT_FIRST_THREE     "0 to 2"         /* as the failed call: they are not all open */
 #define BOOT_AGENT_ENTRY     "limpet_agent_run"
 
 enum boot_step {
@@ -67,6 +69,22 @@ enum agent_verdict {
 	AGENT_UNLOADS, /* unmap library and region */
 	AGENT_YIELDS,  /* the same as RESTS, and the thread must end: the program changes its rights
 			*/
+};
+
+/* When the control thread leaves the program's descriptors for a table of its own, in which nothing
+ * of limpet's can be in the program's way. */
+enum boot_table {
+	BOOT_TABLE_SHARED, /* never: it has the program's, and moves what it has to high numbers */
+	BOOT_TABLE_LATER,  /* when the host has its socket: it cannot take one from a thread */
+	BOOT_TABLE_OWN,    /* before it has any descriptor */
+};
+
+/* Who has a table of its own cannot make a thread that has the program's: the starter does, in
+ * whose stead it says what. */
+struct boot_errand {
+	uint32_t state; /* enum errand_state (target/runtime/starter.h), a futex */
+	uint32_t reserved;
+	uint64_t work, argument; /* void (*)(void *), and what it gets */
 };
 
 /* Addresses of the target's own libc functions, resolved by the host. */
@@ -110,8 +128,11 @@ struct boot_context {
 	/* Threads of the program's have no filters, or all the same: they may make the system calls
 	 * that ours make. */
 	uint32_t may_call;
-	int32_t host_pid; /* by the host: itself as the target counts; 0: not to be seen there */
-	int32_t origin;   /* by the host: the thread that ours come from, as the target counts */
+	int32_t host_pid;  /* by the host: itself as the target counts; 0: not to be seen there */
+	int32_t origin;    /* by the host: the thread that ours come from, as the target counts */
+	uint32_t table;    /* by the host: enum boot_table */
+	uint32_t is_apart; /* the control thread has a table of its own */
+	struct boot_errand errand;
 };
 
 _Static_assert(sizeof(struct boot_context) <= DATA_FORKS - DATA_CONTEXT, "context fits its part");

@@ -54,6 +54,7 @@ enum control_flags {
 	CONTROL_BY_CONTENT = 1,  /* of LOAD: a descriptor comes with it */
 	CONTROL_DIRECTORY = 2,   /* of LOAD: that is of a directory which holds the library */
 	CONTROL_PLAIN = 4,       /* of LOAD: any library, its constructor is all */
+	CONTROL_APART = 8,       /* of LOAD: it opens nothing that threads of the program's use */
 	CONTROL_DEFINITIONS = 1, /* of COUNTERS: which definitions tools have brought */
 	CONTROL_AGAIN = 2,    /* of COUNTERS, with that: it is asked again, tools may bring some */
 	CONTROL_CALLBACK = 1, /* of TABLES: the function takes a callback (limpet's own register) */

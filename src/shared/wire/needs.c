@@ -4,6 +4,7 @@
 #include "shared/wire/needs.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <linux/sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -91,6 +92,11 @@ const struct need needs[] = {
 	  "process_vm_readv",
 	  true,
 	  { 0 } },
+	{ NEED_FOR_TABLE,
+	  SYS_close_range,
+	  "close_range",
+	  true,
+	  { 0, UINT32_MAX, CLOSE_RANGE_UNSHARE } },
 	{ NEED_WITHOUT_PROC, SYS_unshare, "unshare", false, { CLONE_FS } },
 	{ NEED_WITHOUT_PROC, SYS_fchdir, "fchdir", false, { 3 } },
 	{ NEED_WITHOUT_PROC, SYS_chroot, "chroot", true, { 0 } },

@@ -18,6 +18,7 @@ enum need_when {
 	NEED_UNFILTERED = 32,   /* never: only threads without a filter make it */
 	NEED_FOR_NOTICE = 64,   /* limpet will be told of changes of rights */
 	NEED_FOR_STACKS = 128,  /* threads will read the frames of their Python */
+	NEED_FOR_TABLE = 256,   /* limpet's threads have descriptors of their own */
 };
 
 struct need {

@@ -19,6 +19,7 @@
 #include "target/runtime/identity.h"
 #include "target/runtime/kernel_clock.h"
 #include "target/runtime/page.h"
+#include "target/runtime/starter.h"
 #include "target/runtime/text.h"
 #include "target/sdk/counters/definitions.h"
 #include "target/sdk/counters/store.h"
@@ -286,7 +287,8 @@ static void residence_obey(struct residence *self, long size)
 
 static unsigned own_threads(void)
 {
-	return rings_tracer_threads() + notice_threads() + sdk_own_threads();
+	return rings_tracer_threads() + notice_threads() + sdk_own_threads() +
+	       runner_is_apart(); /* then the starter stays */
 }
 
 /* First it is asked for the first thread: who is there after that has not ended before it.  One of
@@ -399,6 +401,7 @@ static void residence_begin(struct residence *self)
 		agent_page.loaded_ns = kernel_clock_ns(CLOCK_BOOTTIME);
 	identity_begin(&identity, boot->origin);
 	runner_mind(must_leave);
+	runner_employ(boot->is_apart ? boot : NULL);
 }
 
 static void residence_end(struct residence *self)
@@ -410,6 +413,8 @@ static void residence_end(struct residence *self)
 	rings_drop();
 	descriptor_close(&self->host);
 	held[0] = held[1] = descriptor_own(-1);
+	runner_employ(NULL);
+	starter_dismiss(self->boot);
 	agent_page.holder_pid = 0;
 	agent_page.control_tid = 0; /* a copy of the program's own stays, and is free again */
 	if (self->unloads)

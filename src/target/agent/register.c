@@ -137,7 +137,8 @@ static void late_nothing(void *argument)
 static void give_back(const struct boot_libc *libc, void (*work)(void *), void *argument,
 		      size_t size)
 {
-	(void)!runner_call(libc, work, late_nothing, argument, size, GIVE_BACK_MS);
+	(void)!runner_call(libc, work, late_nothing, argument, size, TABLE_OF_PROGRAM,
+			   GIVE_BACK_MS);
 }
 
 /* With the turn, which it ends: it, or a thread that was given up. */
@@ -146,7 +147,8 @@ static int tell_tools(const struct boot_libc *libc, struct telling *telling, uin
 	int r = lifecycle_enter();
 
 	if (!r) {
-		r = runner_call(libc, tools_tell, tell_late, telling, sizeof(*telling), timeout_ms);
+		r = runner_call(libc, tools_tell, tell_late, telling, sizeof(*telling),
+				TABLE_OF_PROGRAM, timeout_ms);
 		lifecycle_leave();
 	}
 	if (r != -ETIMEDOUT)
@@ -168,7 +170,7 @@ int register_ask(const struct boot_libc *libc, const struct control_tables *orde
 
 	if (!tables_turn_take())
 		return -EBUSY;
-	r = runner_call(libc, library_ask, ask_late, &question, sizeof(question),
+	r = runner_call(libc, library_ask, ask_late, &question, sizeof(question), TABLE_OF_PROGRAM,
 			order->timeout_ms);
 	if (!r && sdk_has_tools())
 		told = tell_tools(libc, &telling, order->timeout_ms);

@@ -12,6 +12,8 @@
 #include "target/runtime/channel.h"
 #include "target/runtime/descriptor.h"
 #include "target/runtime/load.h"
+#include "target/runtime/starter.h"
+#include "target/runtime/table.h"
 #include "target/runtime/text.h"
 
 #include <dlfcn.h>
@@ -68,8 +70,13 @@ static void block_signals_except(uint64_t open)
 static long make_sockets(struct boot_context *boot, struct descriptor own[2])
 {
 	int pair[2];
-	long r = raw4(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
+	long r;
 
+	if (boot->table == BOOT_TABLE_OWN)
+		boot->is_apart = table_leave(-1);
+	if (!boot->is_apart && descriptors_lack_first())
+		return boot_fail(boot, BOOT_FIRST_THREE, -EBADF);
+	r = raw4(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
 	if (r < 0)
 		return boot_fail(boot, "socketpair", r);
 	own[0] = descriptor_own(pair[0]);
@@ -104,12 +111,34 @@ static long await_host(const struct boot_context *boot, int socket)
 	return r;
 }
 
+static void close_pair(void *argument)
+{
+	struct descriptor *own = argument;
+
+	descriptor_close(&own[0]);
+	descriptor_close(&own[1]);
+}
+
+/* The host has its end: ours comes along, and the program's table has neither any more. */
+static void leave_later(struct boot_context *boot, struct descriptor own[2])
+{
+	struct descriptor shared[2] = { own[0], own[1] };
+
+	boot->is_apart = table_leave(own[1].fd);
+	if (!boot->is_apart)
+		return;
+	own[0].fd = -1;
+	starter_ask(boot, close_pair, shared);
+}
+
 /* Waits until the host has taken its end and said hello. */
 static long meet_host(struct boot_context *boot, struct descriptor own[2], struct boot_hello *hello,
 		      struct descriptor *library)
 {
 	long r = await_host(boot, own[1].fd);
 
+	if (r > 0 && boot->table == BOOT_TABLE_LATER)
+		leave_later(boot, own);
 	if (r > 0)
 		r = channel_receive(own[1].fd, hello, sizeof(*hello), library);
 	descriptor_close(&own[0]);
@@ -121,7 +150,7 @@ static long meet_host(struct boot_context *boot, struct descriptor own[2], struc
 static long open_agent(struct boot_context *boot, const struct boot_hello *hello, int library)
 {
 	dlsym_function *find = (dlsym_function *)boot->libc.dlsym;
-	void *handle = load_from_fd(&boot->libc, library, hello->is_directory, 0);
+	void *handle = load_from_fd(&boot->libc, "", library, hello->is_directory, 0);
 
 	if (!handle) {
 		load_error(&boot->libc, boot->text, sizeof(boot->text));
@@ -194,7 +223,6 @@ static void start_reaper(struct boot_context *boot)
 	unsigned long flags =
 		CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
 
-	wait_until_gone(boot->starter_tid);
 	if (boot->starter_has_data || boot_forks(boot)->is_known)
 		return;
 	/* It must never run a handler; this thread, which libc still counts, must again answer
@@ -239,6 +267,8 @@ static int run_agent(struct boot_context *boot, struct descriptor own[2])
 
 	if (!r)
 		r = meet_host(boot, own, &hello, &library);
+	if (!boot->is_apart)
+		starter_dismiss(boot);
 	if (!r && !boot->agent_entry)
 		r = load_agent(boot, &hello, &library);
 	if (!r) {
@@ -263,6 +293,7 @@ static void *control_thread(void *argument)
 	raw3(SYS_mprotect, boot->region, REGION_GUARD_SIZE, PROT_NONE);
 	raw2(SYS_prctl, PR_SET_NAME, CONTROL_THREAD_NAME);
 	verdict = run_agent(boot, own);
+	starter_dismiss(boot);
 	descriptor_close(&own[0]);
 	descriptor_close(&own[1]);
 	set_step(boot, boot->step == BOOT_FAILED ? BOOT_FAILED : BOOT_ENDED);
@@ -306,7 +337,11 @@ void boot_starter(struct boot_context *boot)
 {
 	block_signals_except(boot->open_signals);
 	boot->starter_tid = (int32_t)raw0(SYS_gettid);
-	make_worker(boot);
+	if (!make_worker(boot) && boot->table != BOOT_TABLE_SHARED) {
+		look_for_thread_data(boot);
+		raw2(SYS_prctl, PR_SET_NAME, STARTER_THREAD_NAME);
+		starter_serve(boot);
+	}
 	look_for_thread_data(boot);
 	for (;;)
 		raw1(SYS_exit, 0);

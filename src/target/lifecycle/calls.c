@@ -203,7 +203,8 @@ int call_tool(const struct boot_libc *libc, struct tool *tool, enum tool_call ca
 	guard_learn(tool->page->handle == (uint64_t)&agent_page ? NULL
 								: (void *)tool->page->handle);
 	contexts_open_for(may_make_contexts ? (int)tool->index : -1);
-	r = runner_call(libc, order_work, order_end_late, &order, sizeof(order), timeout_ms);
+	r = runner_call(libc, order_work, order_end_late, &order, sizeof(order),
+			tool->is_apart ? TABLE_OF_CALLER : TABLE_OF_PROGRAM, timeout_ms);
 	contexts_open_for(-1);
 	if (r != -ETIMEDOUT)
 		tool->page->is_inside = 0;

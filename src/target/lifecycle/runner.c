@@ -9,6 +9,7 @@
 #include "target/runtime/kernel_clock.h"
 #include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
+#include "target/runtime/starter.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -47,15 +48,17 @@ struct order {
 	uint32_t state; /* a futex */
 	size_t stack_size;
 	pthread_t thread;
+	int result; /* of making it */
 	int32_t tid;
 	struct order *next; /* of those that were given up */
 	unsigned char argument[RUNNER_ARGUMENT] __attribute__((aligned(16)));
 };
 
 static struct order *given_up;
-static int32_t threads[THREADS_MAX]; /* their numbers; 0: free */
-static uint32_t is_hurried;          /* the program is ending: nobody waits any more */
-static bool (*must_leave)(void);     /* of the control thread; NULL: it is not here */
+static int32_t threads[THREADS_MAX];  /* their numbers; 0: free */
+static uint32_t is_hurried;           /* the program is ending: nobody waits any more */
+static bool (*must_leave)(void);      /* of the control thread; NULL: it is not here */
+static struct boot_context *employer; /* see runner_employ() */
 
 /* libc's own: a setuid elsewhere waits until every thread has answered them. */
 #define LIBC_SIGNALS (3ull << 31) /* 32 and 33 */
@@ -155,29 +158,53 @@ static void free_order(struct order *order)
 	     GUARD_SIZE + stack_size + ORDER_SIZE);
 }
 
-static int order_start(const struct boot_libc *libc, struct order *order)
+static void order_begin(void *pointer)
 {
+	struct order *order = pointer;
+	const struct boot_libc *libc = &order->libc;
 	pthread_attr_t attributes;
 	uint64_t mask;
-	int r;
 
 	((attr_function *)libc->pthread_attr_init)(&attributes);
 	((setstack_function *)libc->pthread_attr_setstack)(
 		&attributes, (char *)order - order->stack_size, order->stack_size);
 	mask = block_signals();
-	r = -((create_function *)libc->pthread_create)(&order->thread, &attributes, order_run,
-						       order);
-	if (!r)
+	order->result = -((create_function *)libc->pthread_create)(&order->thread, &attributes,
+								   order_run, order);
+	if (!order->result)
 		broadcast_spare(libc, order->thread);
 	restore_signals(mask);
-	return r;
+}
+
+static bool is_control_thread(void)
+{
+	return agent_page.control_tid == (int32_t)raw0(SYS_gettid);
+}
+
+void runner_employ(struct boot_context *boot)
+{
+	employer = boot;
+}
+
+bool runner_is_apart(void)
+{
+	return employer && is_control_thread();
+}
+
+static int order_start(struct order *order, enum runner_table table)
+{
+	if (table == TABLE_OF_PROGRAM && runner_is_apart())
+		starter_ask(employer, order_begin, order);
+	else
+		order_begin(order);
+	return order->result;
 }
 
 /* The control thread cannot wait for a tool with rights that the program has given up.  Others who
  * wait are threads of the program's. */
 static bool must_end(void)
 {
-	return must_leave && agent_page.control_tid == (int32_t)raw0(SYS_gettid) && must_leave();
+	return must_leave && is_control_thread() && must_leave();
 }
 
 void runner_mind(bool (*question)(void))
@@ -266,12 +293,13 @@ void runner_adopt(void)
 {
 	given_up = NULL;
 	must_leave = NULL;
+	employer = NULL;
 	is_hurried = 0;
 	memset(threads, 0, sizeof(threads));
 }
 
 int runner_call(const struct boot_libc *libc, void (*work)(void *), void (*late)(void *),
-		void *argument, size_t size, uint32_t timeout_ms)
+		void *argument, size_t size, enum runner_table table, uint32_t timeout_ms)
 {
 	uint64_t end_ns = monotonic_ns() + timeout_ms * 1000000ull;
 	struct order *order;
@@ -285,7 +313,7 @@ int runner_call(const struct boot_libc *libc, void (*work)(void *), void (*late)
 	order->work = work;
 	order->late = late;
 	memcpy(order->argument, argument, size);
-	r = order_start(libc, order);
+	r = order_start(order, table);
 	if (r) {
 		free_order(order);
 		return r;

@@ -9,7 +9,15 @@
 #include <stdbool.h>
 
 #define RUNNER_THREAD_NAME "limpet-tool"
-#define RUNNER_ARGUMENT    640
+#define RUNNER_ARGUMENT    704
+
+/* Which descriptors a thread has, where the control thread has a table of its own.  Drivers and
+ * tools keep what they open for threads of the program's; what is limpet's alone is in nobody's way
+ * in its own table. */
+enum runner_table {
+	TABLE_OF_PROGRAM,
+	TABLE_OF_CALLER,
+};
 
 /*
  * Calls work(argument) with a copy of `argument`, which is copied back.  0; -ETIMEDOUT when it did
@@ -17,7 +25,7 @@
  * Negative errno when no thread could be made.
  */
 int runner_call(const struct boot_libc *libc, void (*work)(void *argument),
-		void (*late)(void *argument), void *argument, size_t size,
+		void (*late)(void *argument), void *argument, size_t size, enum runner_table table,
 		uint32_t timeout_ms) MUST_CHECK;
 
 /* Frees what calls that came late have left; returns how many have not returned yet.  As long as
@@ -33,6 +41,13 @@ void runner_hurry(void);
 /* Asked by the control thread while it waits for a call: when true, it waits no more.  NULL: no
  * such question. */
 void runner_mind(bool (*question)(void));
+
+/* The control thread has a table of its own, and a starter who makes threads that have the
+ * program's.  NULL: not any more. */
+void runner_employ(struct boot_context *boot);
+
+/* Is the caller that thread? */
+bool runner_is_apart(void);
 
 /* A forked child: those threads are not in it. */
 void runner_adopt(void);

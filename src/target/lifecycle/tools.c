@@ -32,6 +32,7 @@ struct opening {
 	 * closes it: until then its number must not become another file's. */
 	struct descriptor file;
 	bool is_directory;
+	char folder[LOAD_FOLDER_MAX]; /* where the caller's descriptors are others; or empty */
 	unsigned spelling;
 	void *handle;
 	char path[TOOL_PATH_MAX];
@@ -79,10 +80,11 @@ static void open_library(void *argument)
 	if (self->path[0])
 		self->handle = libc_open(self->path, RTLD_NOW | RTLD_LOCAL);
 	else
-		self->handle = load_from_fd(&self->libc, self->file.fd, self->is_directory,
-					    self->spelling);
+		self->handle = load_from_fd(&self->libc, self->folder, self->file.fd,
+					    self->is_directory, self->spelling);
 	forks_release(work);
-	descriptor_close(&self->file);
+	if (!self->folder[0])
+		descriptor_close(&self->file);
 	if (!self->handle)
 		load_error(&self->libc, self->text, sizeof(self->text));
 }
@@ -165,7 +167,7 @@ static bool close_tool(const struct boot_context *boot, struct tool *tool, uint3
 		return false;
 	tool->page->handle = 0;
 	return !runner_call(&boot->libc, close_library, order_nothing, &closing, sizeof(closing),
-			    timeout_ms) &&
+			    TABLE_OF_PROGRAM, timeout_ms) &&
 	       !closing.result;
 }
 
@@ -175,22 +177,35 @@ static int load_fail(char *text, size_t room, int code, const char *reason)
 	return code;
 }
 
+/* A library runs its constructors with the program's descriptors, and comes by one of limpet's. */
+static enum runner_table choose_table(struct opening *self, const struct control_load *load)
+{
+	if (load->header.flags & CONTROL_APART)
+		return TABLE_OF_CALLER;
+	if (!(load->header.flags & CONTROL_BY_CONTENT) || !runner_is_apart())
+		return TABLE_OF_PROGRAM;
+	return !self->is_directory && load_name_folder(self->folder) ? TABLE_OF_PROGRAM
+								     : TABLE_OF_CALLER;
+}
+
 /* The handle, or NULL with the reason in text. */
 static void *open_within(const struct boot_context *boot, const struct control_load *load,
 			 struct descriptor *file, char *text, size_t room)
 {
 	static unsigned loads; /* one caller at a time; the bootstrap code used spelling 0 */
 	struct opening self = { .libc = boot->libc, .file = *file, .spelling = ++loads };
+	enum runner_table table;
 	int r;
 
 	self.is_directory = load->header.flags & CONTROL_DIRECTORY;
 	if (!(load->header.flags & CONTROL_BY_CONTENT))
 		text_add(self.path, sizeof(self.path), 0, load->path);
+	table = choose_table(&self, load);
 	__atomic_store_n(&tools_are_opening, 1, __ATOMIC_RELAXED);
-	r = runner_call(&boot->libc, open_library, close_late, &self, sizeof(self),
+	r = runner_call(&boot->libc, open_library, close_late, &self, sizeof(self), table,
 			load->timeout_ms);
 	__atomic_store_n(&tools_are_opening, 0, __ATOMIC_RELAXED);
-	if (!r || r == -ETIMEDOUT)
+	if (!self.folder[0] && (!r || r == -ETIMEDOUT))
 		*file = descriptor_own(-1);
 	if (r)
 		text_add(text, room, 0,
@@ -279,6 +294,8 @@ int tools_load(const struct boot_context *boot, const struct control_load *load,
 	struct tool *known = tool_find_identity(&load->identity);
 	int slot = known ? (int)known->index : open_new(boot, load, file, text, room);
 
+	if (slot >= 0)
+		tools[slot].is_apart = load->header.flags & CONTROL_APART;
 	return slot < 0 ? slot : tool_claim(&tools[slot], load, text, room);
 }
 

@@ -20,6 +20,7 @@ struct tool {
 	struct limpet_tool_attach attach_calls;
 	void (*reattach)(void *tool_data); /* of the older form */
 	bool is_configured, is_initialized, is_refused;
+	bool is_apart; /* limpet's own, and opens nothing that threads of the program's use */
 };
 
 extern struct tool tools[AGENT_TOOLS_MAX];

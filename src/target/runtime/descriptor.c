@@ -8,7 +8,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#define HIGH_FD 400
+/* Where to look for a free number, best first: programs may be allowed few. */
+static const unsigned short high_numbers[] = { 400, 200, 100, 50, 25, 12, 6 };
 
 static bool descriptor_identify(int fd, struct descriptor *ret)
 {
@@ -20,6 +21,16 @@ static bool descriptor_identify(int fd, struct descriptor *ret)
 	return true;
 }
 
+static long copy_high(int fd)
+{
+	long high = -1;
+
+	for (unsigned i = 0; high < 0 && i < ARRAY_SIZE(high_numbers); i++)
+		high = fd < high_numbers[i] ? raw3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, high_numbers[i])
+					    : -1;
+	return high;
+}
+
 struct descriptor descriptor_own(int fd)
 {
 	struct descriptor self = { -1, 0, 0 };
@@ -27,7 +38,7 @@ struct descriptor descriptor_own(int fd)
 
 	if (fd < 0)
 		return self;
-	high = raw3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HIGH_FD);
+	high = copy_high(fd);
 	if (high >= 0) {
 		raw1(SYS_close, fd);
 		fd = (int)high;
@@ -51,6 +62,16 @@ bool descriptor_is_ours(const struct descriptor *self)
 
 	return self->fd >= 0 && descriptor_identify(self->fd, &now) && now.device == self->device &&
 	       now.inode == self->inode;
+}
+
+bool descriptors_lack_first(void)
+{
+	struct descriptor seen;
+
+	for (int fd = 0; fd < 3; fd++)
+		if (!descriptor_identify(fd, &seen))
+			return true;
+	return false;
 }
 
 void descriptor_close(struct descriptor *self)

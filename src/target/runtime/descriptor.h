@@ -1,7 +1,7 @@
 /*
- * Descriptors of ours in somebody else's table.  They live at high numbers, out of the way of
- * programs that expect low ones, and are closed only while they are still ours: the application may
- * close any number and open it anew.
+ * Descriptors of ours.  Where they are in the program's table (see table.h), they live at high
+ * numbers, out of the way of programs that expect low ones, and are closed only while they are
+ * still ours: the application may close any number and open it anew.
  */
 #pragma once
 
@@ -23,6 +23,9 @@ struct descriptor descriptor_see(int fd);
 /* Is it still what it was?  To be asked before each use that would take from the application, or
  * give it, what is not meant for it. */
 bool descriptor_is_ours(const struct descriptor *self);
+
+/* Is 0, 1 or 2 free?  Then the next one gets that number, and what the program reads and writes. */
+bool descriptors_lack_first(void);
 
 /* Closes it if it still is what it was. */
 void descriptor_close(struct descriptor *self);

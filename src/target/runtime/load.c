@@ -12,6 +12,9 @@
 #include <linux/sched.h>
 
 #define SPELLING_BITS 8
+#define PROC          "/proc/"
+#define THREAD_SELF   PROC "thread-self"
+#define DESCRIPTORS   "/fd"
 
 typedef void *dlopen_function(const char *path, int flags);
 typedef const char *dlerror_function(void);
@@ -24,16 +27,31 @@ static size_t spell_number(char *path, size_t room, size_t at, unsigned long num
 	return at;
 }
 
+/* As /proc counts, which may be that of another pid namespace. */
+bool load_name_folder(char ret[LOAD_FOLDER_MAX])
+{
+	char link[LOAD_FOLDER_MAX - sizeof(PROC) - sizeof(DESCRIPTORS)];
+	long size = raw4(SYS_readlinkat, AT_FDCWD, THREAD_SELF, link, sizeof(link) - 1);
+	size_t at = text_add(ret, LOAD_FOLDER_MAX, 0, PROC);
+
+	if (size <= 0 || size >= (long)sizeof(link) - 1)
+		return false;
+	link[size] = 0;
+	at = text_add(ret, LOAD_FOLDER_MAX, at, link);
+	text_add(ret, LOAD_FOLDER_MAX, at, DESCRIPTORS);
+	return true;
+}
+
 /* The thread differs per attach, the spelling per load.  thread-self, as the numbers of threads are
  * others in a /proc of another pid namespace. */
-static void spell_path(char *path, size_t room, int fd, bool is_directory, unsigned spelling)
+static void spell_path(char *path, size_t room, const char *folder, int fd, unsigned spelling)
 {
 	unsigned long tid = (unsigned long)raw0(SYS_gettid);
-	size_t at = text_add(path, room, 0, is_directory ? "" : "/proc/thread-self/fd");
+	size_t at = text_add(path, room, 0, folder);
 
 	at = spell_number(path, room, at, tid << SPELLING_BITS | spelling % (1u << SPELLING_BITS));
 	at = text_add(path, room, at, "/");
-	if (is_directory)
+	if (!folder[0])
 		text_add(path, room, at, LIBRARY_LINK);
 	else
 		text_add_number(path, room, at, (unsigned long)fd);
@@ -76,11 +94,19 @@ static void *open_in_root(const struct boot_libc *libc, const char *path, int di
 	return handle;
 }
 
-void *load_from_fd(const struct boot_libc *libc, int fd, bool is_directory, unsigned spelling)
+static const char *folder_of(const char *folder, bool is_directory)
+{
+	if (is_directory)
+		return "";
+	return folder[0] ? folder : THREAD_SELF DESCRIPTORS;
+}
+
+void *load_from_fd(const struct boot_libc *libc, const char *folder, int fd, bool is_directory,
+		   unsigned spelling)
 {
 	char path[160];
 
-	spell_path(path, sizeof(path), fd, is_directory, spelling);
+	spell_path(path, sizeof(path), folder_of(folder, is_directory), fd, spelling);
 	return is_directory ? open_in_root(libc, path, fd) : open_library(libc, path);
 }
 

@@ -7,13 +7,21 @@
 
 #include <stdbool.h>
 
+#define LOAD_FOLDER_MAX 48
+
+/* The calling thread's descriptors as files, for another thread that has other descriptors.  False:
+ * there is no /proc, or it may not be asked. */
+bool load_name_folder(char ret[LOAD_FOLDER_MAX]);
+
 /*
  * dlopen of the file behind `fd`, or, for roots without /proc, of LIBRARY_LINK in the directory
  * behind it, under a path that this process has not used before: glibc compares names, and the
  * number of a closed descriptor comes again.  `spelling` differs for each load of one control
- * thread.  Returns the handle or NULL; dlerror() then tells why.
+ * thread.  `folder` is empty where the descriptor is the calling thread's.  Returns the handle or
+ * NULL; dlerror() then tells why.
  */
-void *load_from_fd(const struct boot_libc *libc, int fd, bool is_directory, unsigned spelling);
+void *load_from_fd(const struct boot_libc *libc, const char *folder, int fd, bool is_directory,
+		   unsigned spelling);
 
 /* Copies dlerror() into text. */
 void load_error(const struct boot_libc *libc, char *text, size_t room);

@@ -53,7 +53,8 @@ static int order_work(struct order *order, void (*function)(void *), uint32_t ti
 	int r;
 
 	__atomic_store_n(&is_busy, 1, __ATOMIC_RELEASE);
-	r = runner_call(order->libc, function, order_ignore, order, sizeof(*order), timeout_ms);
+	r = runner_call(order->libc, function, order_ignore, order, sizeof(*order), TABLE_OF_CALLER,
+			timeout_ms);
 	if (r && r != -ETIMEDOUT)
 		__atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
 	return r ? r : order->result;

@@ -1,6 +1,7 @@
 /*
  * A program that keeps copies of the sockets which appear in it: "silent" then takes its own away
- * from whoever reads it, "fill" keeps the queue full that another process sends to.
+ * from whoever reads it, "fill" keeps the queue full that another process sends to, "swallow" reads
+ * a message that another is sent.
  */
 #include "../../programs/workload.h"
 
@@ -69,6 +70,27 @@ static void *be_silent(void *unused)
 	return unused;
 }
 
+/* Reads the first message that comes; what is lost is never answered. */
+static void *swallow(void *unused)
+{
+	char message[65536];
+
+	while (!atomic_load(&stats->signals_sent))
+		for (int fd = FIRST; fd <= LAST; fd++)
+			if (is_packet_socket(fd) &&
+			    recv(fd, message, sizeof(message), MSG_DONTWAIT) > 0)
+				atomic_fetch_add(&stats->signals_sent, 1);
+	return unused;
+}
+
+static void swallower_run(const void *data)
+{
+	(void)data;
+	thread_start(swallow, NULL, 0);
+	workload_ready();
+	workload_idle();
+}
+
 static void filler_run(const void *data)
 {
 	(void)data;
@@ -88,5 +110,6 @@ static void silent_run(const void *data)
 const struct workload workloads[] = {
 	{ "fill", filler_run, NULL },
 	{ "silent", silent_run, NULL },
+	{ "swallow", swallower_run, NULL },
 	{ NULL, NULL, NULL },
 };

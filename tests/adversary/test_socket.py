@@ -60,6 +60,39 @@ class Socket(TargetTest):
             self.assertEqual(result.code, 1, str(result))
             self.assert_well(target)
 
+    def swallowed(self):
+        """A limpet that waits for an answer: the program has read what was sent to the agent."""
+        for _ in range(ATTEMPTS):
+            target = self.target(WIRETAPPER, "swallow")
+            process = limpet_start("record", "-p", target.pid, "--alloc-trace", "-o", os.devnull, "-d", "10ms")
+            self.addCleanup(self.end_process, process)
+            if wait_until(lambda: target.stats.word("signals_sent") or process.poll() is not None) and process.poll() is None:
+                time.sleep(FILL_S)
+            if process.poll() is None:
+                return target, process
+            target.process.kill()
+        self.skipTest("the program was never fast enough")
+
+    def test_the_first_signal_ends_a_limpet_whose_messages_are_swallowed(self):
+        target, process = self.swallowed()
+        process.send_signal(signal.SIGINT)
+        begin_s = time.monotonic()
+        result = limpet_finish(process)
+        self.assertEqual(result.code, 1, str(result))
+        self.assertIn("interrupted before the agent had answered", result.err)
+        self.assertLess(time.monotonic() - begin_s, 5)
+        self.assert_well(target)
+
+    def test_swallowed_messages_cost_one_deadline(self):
+        """10 s in all, not for each message; most of them asleep."""
+        target, process = self.swallowed()
+        begin_s = time.monotonic()
+        result = limpet_finish(process)
+        self.assertEqual(result.code, 1, str(result))
+        self.assertIn("the agent does not answer", result.err)
+        self.assertLess(time.monotonic() - begin_s, 15)
+        self.assert_well(target)
+
 
 if __name__ == "__main__":
     unittest.main()

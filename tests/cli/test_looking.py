@@ -68,6 +68,13 @@ class Ps(Looking):
         self.assertIn(ours["libc"]["flavour"], ("glibc", "musl"))
         self.assertEqual(ours["namespaces"]["pid"], "same")
 
+    def test_passwords_are_not_shown(self):
+        pid = self.start(sys.executable, "-c", "import time; time.sleep(60)", "--password", "hunter2",
+                         "postgres://me:hunter2@db/x")
+        rows = [one for one in limpet("ps", "--json").events if one.get("pid") == pid]
+        self.assertTrue(rows[0]["command"].endswith(" --password *** postgres://***@db/x"), rows)
+        self.assertNotIn("hunter2", limpet("doctor", pid).out + limpet("ps").out)
+
     def test_filters_by_name(self):
         pid = self.start("sleep", "61.25")
         result = limpet("ps", "61.25", "--json")
@@ -226,6 +233,24 @@ class Doctor(Looking):
         for result in others:
             self.assertEqual(result.returncode, 3, result.stderr)
             self.assertRegex(result.stderr, r"  why: .* of user root\n  fix: run limpet as root, or: limpet doctor --setup\n")
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_other_group(self):
+        """The user is the same: the true reason is the group."""
+        def with_other_group():
+            os.setgroups([])
+            os.setresgid(NOBODY - 1, NOBODY - 1, NOBODY - 1)
+            os.setresuid(NOBODY, NOBODY, NOBODY)
+        pid = self.start(preexec_fn=with_other_group)
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            copy = shutil.copy(LIMPET, folder)
+            doctor, status = [subprocess.run([copy, verb, str(pid)], capture_output=True, text=True,
+                                             preexec_fn=as_nobody, check=False) for verb in ("doctor", "status")]
+        self.assertEqual(doctor.returncode, 3, doctor.stderr)
+        self.assertIn(f"the same user but another group (gid {NOBODY - 1}", doctor.stderr)
+        self.assertEqual(status.returncode, 3, status.stderr)
+        self.assertIn(f"group {NOBODY - 1}", status.stderr)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root")
     def test_every_right_but_one(self):

@@ -303,6 +303,12 @@ class Push(unittest.TestCase):
         self.assertEqual(result.code, NO_PROCESS, str(result))
         self.assertIn(f"there is no process {gone.pid}", result.err)
 
+    def test_a_password_is_not_printed(self):
+        for url in ("http://me:hunter2@127.0.0.1:4040", "ftp://me:hun?ter2@h", "me:hunter2@h", "http://h/x?key=hunter2"):
+            result = limpet("push", url, "-p", self.target.pid)
+            self.assertEqual(result.code, USAGE, str(result))
+            self.assertNotIn("hun", result.out + result.err)
+
     def test_wrong_words_are_refused(self):
         pid = self.target.pid
         for words in (["http://127.0.0.1:4040"], ["ftp://127.0.0.1", "-p", pid], ["http://", "-p", pid],

@@ -334,5 +334,79 @@ class Recorded(unittest.TestCase):
         self.assertEqual(os.listdir(self.folder), [])
 
 
+class Leaving(unittest.TestCase):
+    """Who asks for the end of one session, or closes the page, ends that and nothing else."""
+
+    def reader(self):
+        process = subprocess.Popen([sys.executable, "-c", READER])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertTrue(wait_until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) > 1))
+        return process.pid
+
+    def trace(self, server, pid):
+        answer = server.post("/api/sessions", {"pid": pid, "traces": ["io"], "sample": None})
+        if answer.status == 409 and os.geteuid():
+            self.skipTest(answer.json()["error"]["what"])
+        self.assertEqual(answer.status, 200, answer.raw)
+        return answer.json()["session"]["id"]
+
+    def has_limpet(self, pid):
+        names = []
+        for tid in os.listdir(f"/proc/{pid}/task"):
+            try:
+                with open(f"/proc/{pid}/task/{tid}/comm") as file:
+                    names.append(file.read().strip())
+            except OSError:
+                pass
+        return "limpet" in names
+
+    def sessions(self, server):
+        return {one["id"]: one for one in server.ask("/api/sessions")["sessions"]}
+
+    def assert_at_work(self, pid):
+        """It goes on reading after limpet has left."""
+        def count():
+            with open(f"/proc/{pid}/io") as file:
+                return int(file.readline().split()[1])
+        before = count()
+        self.assertTrue(wait_until(lambda: count() > before))
+
+    def test_detach_ends_one_session(self):
+        first, second = self.reader(), self.reader()
+        with Server("--lease", "0") as server:
+            ids = [self.trace(server, pid) for pid in (first, second)]
+            calls = server.wait_for(f"/api/live?session={ids[0]}&since=0", lambda answer: answer["session"]["calls"] > 0)
+            result = subprocess.run([LIMPET, "detach", str(first)], capture_output=True, text=True, timeout=PATIENCE_S)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIsNone(server.process.poll(), "limpet ui has ended")
+            found = self.sessions(server)
+            self.assertEqual([found[one]["state"] for one in ids], ["detached", "recording"])
+            self.assertIn(f"limpet detach {first}", found[ids[0]]["stopped_why"])
+            self.assertGreaterEqual(found[ids[0]]["calls"], calls["session"]["calls"], "what was recorded stays")
+            self.assertFalse(self.has_limpet(first))
+            self.assertTrue(self.has_limpet(second))
+            self.assert_at_work(first)
+            self.assertEqual(server.end(), 0)
+
+    def test_a_closed_page_leaves_no_trace_running(self):
+        traced, sampled = self.reader(), self.reader()
+        with Server("--lease", "1500ms") as server:
+            one = self.trace(server, traced)
+            server.post("/api/sessions", {"pid": sampled})
+            server.wait_for(f"/api/live?session={one}&since=0", lambda answer: answer["session"]["calls"] > 0)
+            self.assertTrue(self.has_limpet(traced))
+            self.assertTrue(wait_until(lambda: not self.has_limpet(traced)), "the agent is still in the target")
+            self.assert_at_work(traced)
+            found = self.sessions(server)
+            self.assertEqual(found[one]["state"], "stopped")
+            self.assertIn("no page had asked for 1.5 s", found[one]["stopped_why"])
+            self.assertGreater(found[one]["calls"], 0)
+            self.assertEqual([other["state"] for id, other in found.items() if id != one], ["recording"],
+                             "samples have nothing in the target")
+            again = server.post(f"/api/sessions/{one}/start")
+            self.assertEqual((again.status, again.json()["session"]["stopped_why"]), (200, ""), again.raw)
+
+
 if __name__ == "__main__":
     unittest.main()

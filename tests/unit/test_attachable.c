@@ -136,6 +136,13 @@ static void spoil_setuid(struct process *process)
 	process->status.suid = 0;
 }
 
+static void spoil_group(struct process *process)
+{
+	process->access = -EACCES;
+	process->status.egid = 27;
+	process->rights.yama_scope = 1;
+}
+
 static void spoil_dumpable(struct process *process)
 {
 	process->access = -EACCES;
@@ -244,6 +251,9 @@ static const struct verdict {
 	{ spoil_other_user, EXIT_NOT_PERMITTED, "not permitted",
 	  "alice (uid 1000); limpet runs as uid 1001", SUDO },
 	{ spoil_setuid, EXIT_NOT_PERMITTED, "not permitted", "it belongs to alice", SUDO },
+	{ spoil_group, EXIT_NOT_PERMITTED, "not permitted",
+	  "the same user but another group (gid 0, 27, 0); limpet runs with gid 0",
+	  "start limpet with that group: sg GROUP -c 'limpet attach 4242'\n" SUDO },
 	{ spoil_dumpable, EXIT_NOT_PERMITTED, "not permitted", "not dumpable", SUDO },
 	{ spoil_file_owner, EXIT_NOT_PERMITTED, "not permitted", "but not CAP_DAC_OVERRIDE", SUDO },
 	{ spoil_capabilities, EXIT_NOT_PERMITTED, "not permitted", "mask 400", SUDO },

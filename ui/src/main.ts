@@ -4,7 +4,7 @@ import { isShared, jsonGet, shareFind, tokenTake } from "./core/api";
 import { App } from "./core/app";
 import { h } from "./core/dom";
 import { FlameSource } from "./core/flame_source";
-import { fileFollow, liveFollow, sessionTake } from "./core/live";
+import { fileFollow, liveFollow, pulseStart, sessionTake } from "./core/live";
 import { panned, zoomed } from "./core/scale";
 import { themeStart, themeToggle } from "./core/theme";
 import { clean } from "./core/text";
@@ -182,6 +182,8 @@ class Page {
 			this.body.replaceChildren(h("p", { class: "message", role: "alert" }, clean(app.failure(error))));
 			return;
 		}
+		if (!isShared())
+			pulseStart();
 		const [first, second] = app.about.open;
 		if (!app.view.session && first)
 			app.view = { ...app.view, session: second ?? first, pin: second ? { session: first, from: 0, to: 0 } : app.view.pin };

@@ -6,6 +6,7 @@
 
 #include "host/attach/children/spawn.h"
 #include "host/core/clock.h"
+#include "host/core/self/interrupt.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +15,29 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ANSWER_LIMIT_NS 20000000000ull
+#define ANSWER_LIMIT_NS 10000000000ull
 #define SEND_LIMIT_NS   5000000000ull
+#define BUSY_NS         2000000000ull /* between calls of tools, in one order */
+#define INTERRUPT_NS    500000000ull  /* an agent that listens has answered by then */
 #define GLANCE_MS       100
+
+/* How long an order may take. */
+enum pace {
+	PACE_QUICK, /* no tool is called */
+	PACE_CALLS, /* while the agent shows that a tool is being called */
+	PACE_LOADS, /* constructors and destructors of tools run, which the agent does not show */
+};
+
+static const enum pace paces[] = {
+	[CONTROL_LOAD] = PACE_LOADS,   [CONTROL_TABLES] = PACE_LOADS, [CONTROL_FOUND] = PACE_LOADS,
+	[CONTROL_DETACH] = PACE_LOADS, [CONTROL_STEP] = PACE_CALLS,   [CONTROL_QUIET] = PACE_CALLS,
+};
+
+/* One wait for an answer. */
+struct answer_wait {
+	uint64_t begin_ns, deadline_ns, latest_ns;
+	enum pace pace;
+};
 
 int link_lock(struct link *link, struct err *err)
 {
@@ -128,6 +149,49 @@ static uint64_t answer_limit_ns(const struct link *link)
 	return ANSWER_LIMIT_NS + link->patience_ms * 1000000ull;
 }
 
+static struct answer_wait answer_begin(const struct link *link, uint32_t kind)
+{
+	uint64_t now = now_ns();
+	struct answer_wait wait = { now, now + ANSWER_LIMIT_NS, now + answer_limit_ns(link),
+				    kind < ARRAY_SIZE(paces) ? paces[kind] : PACE_QUICK };
+
+	if (wait.pace == PACE_LOADS && link->has_tools)
+		wait.deadline_ns = wait.latest_ns;
+	/* Whose memory cannot be read shows nothing. */
+	if (wait.pace == PACE_CALLS && !link->resident)
+		wait.deadline_ns = wait.latest_ns;
+	return wait;
+}
+
+static bool tool_is_called(const struct link *link, const struct target *target)
+{
+	struct resident now;
+
+	if (!link->resident)
+		return false;
+	now = *link->resident;
+	if (resident_refresh(target, &now))
+		return false;
+	for (unsigned i = 0; i < now.page.tool_count; i++)
+		if (now.page.tools[i].is_inside)
+			return true;
+	return false;
+}
+
+/* 0 while it is worth waiting; -ETIMEDOUT; -EINTR. */
+static int answer_judge(const struct link *link, const struct target *target,
+			struct answer_wait *wait)
+{
+	uint64_t now = now_ns();
+
+	if (interrupt_is_waiting() && now > wait->begin_ns + INTERRUPT_NS)
+		return -EINTR;
+	if (now + BUSY_NS > wait->deadline_ns && wait->pace == PACE_CALLS &&
+	    tool_is_called(link, target))
+		wait->deadline_ns = MIN(now + BUSY_NS, wait->latest_ns);
+	return now < wait->deadline_ns ? 0 : -ETIMEDOUT;
+}
+
 static bool is_farewell(const struct control_reply *reply, ssize_t size)
 {
 	return size > 0 && !control_check(reply, (size_t)size) &&
@@ -156,19 +220,44 @@ int link_explain_farewell(struct err *err)
 	return err_fix(err, "attach again");
 }
 
-static int receive_answer(struct link *link, const struct target *target, struct control_reply *ret,
-			  struct err *err)
+static int fail_silent(struct link *link, int code, struct err *err)
+{
+	link->is_silent = true;
+	if (code == -EINTR)
+		return err_set(err, code, "interrupted before the agent had answered");
+	err_set(err, -ETIMEDOUT, "the agent does not answer");
+	err_why(err, "a thread of the program may hold the dynamic loader's lock, or the program "
+		     "reads messages that are not its own; the agent leaves by itself");
+	return err->code;
+}
+
+/* As link_receive(), for as long as the order may take. */
+static ssize_t await_answer(const struct link *link, const struct target *target, uint32_t kind,
+			    void *into, size_t room)
+{
+	struct answer_wait wait = answer_begin(link, kind);
+	ssize_t size;
+	int r = 0;
+
+	do {
+		size = link_receive(link, target, into, room, GLANCE_MS * 1000000ull);
+		if (size == -ETIMEDOUT)
+			r = answer_judge(link, target, &wait);
+	} while (size == -ETIMEDOUT && !r);
+	return r ? r : size;
+}
+
+static int receive_answer(struct link *link, const struct target *target, uint32_t kind,
+			  struct control_reply *ret, struct err *err)
 {
 	union {
 		struct control_reply reply;
 		char bytes[CONTROL_MAX_BYTES];
 	} message = { 0 };
-	ssize_t size = link_receive(link, target, &message, sizeof(message), answer_limit_ns(link));
+	ssize_t size = await_answer(link, target, kind, &message, sizeof(message));
 
-	if (size == -ETIMEDOUT) {
-		err_set(err, -ETIMEDOUT, "the agent does not answer");
-		return err_why(err, "a thread of the program may hold the dynamic loader's lock");
-	}
+	if (size == -ETIMEDOUT || size == -EINTR)
+		return fail_silent(link, (int)size, err);
 	if (size <= 0)
 		return fail_cut(err);
 	link->has_farewell = is_farewell(&message.reply, size);
@@ -186,10 +275,13 @@ int link_ask(struct link *link, const struct target *target, struct control_head
 {
 	int r;
 
+	if (link->is_silent)
+		return fail_silent(link, -ETIMEDOUT, err);
 	message->sequence = ++link->sequence;
 	r = link_send(link, target, message, message->size, fd, err);
+	link->is_silent = r == -ETIMEDOUT;
 	if (!r)
-		r = receive_answer(link, target, ret, err);
+		r = receive_answer(link, target, message->kind, ret, err);
 	else if (r ==
 		 -EPIPE) /* an agent that leaves does not listen any more; its last word comes */
 		await_ready(link, target, POLLIN, now_ns() + answer_limit_ns(link));
@@ -218,5 +310,5 @@ void link_close(struct link *link)
 	if (link->lock >= 0)
 		close(link->lock);
 	link->socket = link->lock = -1;
-	link->has_farewell = false;
+	link->has_farewell = link->is_silent = false;
 }

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/attach/target.h"
+#include "host/attach/facts/resident.h"
 #include "shared/wire/control.h"
 
 struct link {
@@ -12,7 +12,13 @@ struct link {
 	int lock;   /* a file that this process has locked for as long as it lives; -1: none */
 	uint32_t sequence;
 	uint32_t patience_ms; /* how much longer than usual an answer may take: tools are slow */
-	bool has_farewell;    /* came where an answer was waited for */
+	bool has_tools;       /* of the user's: loading them may take that long, too */
+	/* Where the agent shows that a tool is being called; NULL: it cannot be read. */
+	const struct resident *resident;
+	bool has_farewell; /* came where an answer was waited for */
+	/* A message was not answered in time.  No further one is sent: an answer that comes later
+	 * would be taken for another's, and each would cost the same time again. */
+	bool is_silent;
 };
 
 /* Makes the file by whose lock the agent sees that we live.  Not a descriptor of this process: a
@@ -31,7 +37,7 @@ ssize_t link_receive(const struct link *link, const struct target *target, void 
 /*
  * Sends a control message and waits for its answer.  0 when the agent did it; its own -errno with
  * the agent's words in err otherwise; -ESRCH when the target ended, -ETIMEDOUT, -EPIPE when the
- * agent left.
+ * agent left, -EINTR when the user has interrupted limpet (interrupt.h).
  */
 int link_ask(struct link *link, const struct target *target, struct control_header *message, int fd,
 	     struct control_reply *ret, struct err *err) MUST_CHECK;

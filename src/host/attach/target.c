@@ -60,8 +60,13 @@ static int refuse_memory(const struct process *process, int code, struct err *er
 	}
 	if (code != -EACCES && code != -EPERM)
 		return code;
-	err_why(err, "limpet may not read the memory of that process, which is of user %s",
-		process->user);
+	if (process->status.euid == process->rights.uid &&
+	    process->status.egid != process->rights.gid)
+		err_why(err, "limpet may not read the memory of that process, which has group %u",
+			process->status.egid);
+	else
+		err_why(err, "limpet may not read the memory of that process, which is of user %s",
+			process->user);
 	err_fix(err, "%s", rights_fix());
 	return err_exit(err, EXIT_NOT_PERMITTED);
 }

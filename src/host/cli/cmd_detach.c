@@ -7,11 +7,11 @@
 #include "host/cli/report.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/core/self/interrupt.h"
 #include "host/process/procfs.h"
 #include "host/session/session.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -82,13 +82,15 @@ static int ask_holder(const struct target *target, struct resident *resident, st
 	struct timespec delay = { 0, 2000000 };
 	pid_t holder = resident->page.holder_pid;
 	CLEANUP(close) int fd = (int)syscall(SYS_pidfd_open, holder, 0);
+	int r;
 
 	if (fd < 0 || !resident_holder_lives(resident) || !is_limpet(holder) ||
 	    !holder_has_process(holder, target->process.pid))
 		return refuse_to_ask(resident, err);
-	if (syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0))
-		return err_set(err, -errno, "ask limpet %d, which holds it, to leave: %s", holder,
-			       strerror(errno));
+	r = interrupt_send_detach(fd, target->process.pid);
+	if (r)
+		return err_set(err, r, "ask limpet %d, which holds it, to leave: %s", holder,
+			       strerror(-r));
 	while (now_ns() < deadline_ns) {
 		if (resident_refresh(target, resident) || !resident_is_held(target, resident))
 			return 0;
@@ -174,6 +176,6 @@ const struct command command_detach = {
 	.options = detach_options,
 	.run = detach_run,
 	.notes =
-		"A limpet that holds the process is asked to leave.  An agent whose limpet died rests by itself;\n"
-		"--unload unmaps it.\n",
+		"A limpet that holds the process is asked to leave; limpet ui ends that one session and keeps what\n"
+		"it has seen.  An agent whose limpet died rests by itself; --unload unmaps it.\n",
 };

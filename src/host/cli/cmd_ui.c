@@ -18,7 +18,7 @@
 #include "host/ui/browser.h"
 
 struct ui_values {
-	uint64_t port;
+	uint64_t port, lease_ns;
 	const char *pid, *socket;
 	bool no_open, is_json;
 };
@@ -31,6 +31,8 @@ static const struct option_desc ui_options[] = {
 	  FIELD(port) },
 	{ 0, "socket", "PATH", "listen on a socket file instead, for your user alone", OPTION_ONCE,
 	  FIELD(socket) },
+	{ 0, "lease", "TIME", "stop tracing when no browser has asked for TIME (30s; 0: never)",
+	  OPTION_DURATION, FIELD(lease_ns) },
 	{ 0, "no-open", NULL, "print the address only; open no browser", OPTION_FLAG,
 	  FIELD(no_open) },
 	{ 'j', "json", NULL, "print where it listens as one JSON object", OPTION_FLAG,
@@ -84,7 +86,7 @@ static int values_check(const struct ui_values *values, struct err *err)
 
 static enum exit_code ui_run(char **argv)
 {
-	struct ui_values values = { 0 };
+	struct ui_values values = { .lease_ns = UI_LEASE_NS };
 	struct err err = { 0 };
 	char *merged[2] = { NULL, NULL };
 	struct ui_options options = { .version = LIMPET_VERSION, .examine = doctor_write_members };
@@ -96,6 +98,7 @@ static enum exit_code ui_run(char **argv)
 		invoker_find(&options.user, &options.group);
 		options.port = (uint16_t)values.port;
 		options.socket = values.socket;
+		options.lease_ns = values.lease_ns;
 		(void)!ui_page_run(&options,
 				   &(struct ui_page_words){ values.no_open, values.is_json }, &err);
 	}
@@ -107,12 +110,14 @@ static enum exit_code ui_run(char **argv)
 const struct command command_ui = {
 	.name = "ui",
 	.summary = "look at processes and recordings on a page, live",
-	.usage = "[PID|FILE|DIR [FILE|DIR]] [--port N] [--socket PATH] [--no-open] [--json]",
+	.usage =
+		"[PID|FILE|DIR [FILE|DIR]] [--port N] [--socket PATH] [--lease TIME] [--no-open] [--json]",
 	.options = ui_options,
 	.run = ui_run,
 	.notes =
 		"Listens on 127.0.0.1 and [::1] only; the page asks for everything with the secret\n"
-		"that is in its address. Two recordings are compared.\n"
+		"that is in its address. Two recordings are compared.  When no browser has asked for 30 s,\n"
+		"traces end and limpet detaches; what was recorded stays.\n"
 		"\n"
 		"examples:\n"
 		"  limpet ui                          the list of processes\n"

@@ -5,6 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/self/ending.h"
+#include "host/core/self/interrupt.h"
 #include "host/core/text/print.h"
 #include "host/ui/browser.h"
 
@@ -39,11 +40,14 @@ static int ui_wait(struct ui_server *server, const struct ui_page_words *values,
 {
 	struct browser browser = { 0 };
 	struct ui_address address;
-	CLEANUP(close) int signals = ending_prepare(err);
+	CLEANUP(close) int signals = ending_prepare(err), detaches = -1;
 	int r;
 
 	if (signals < 0)
 		return signals;
+	detaches = interrupt_watch_detaches(err);
+	if (detaches < 0)
+		return detaches;
 	ui_address(server, &address);
 	if (values->is_json)
 		address_print_json(&address);
@@ -51,7 +55,7 @@ static int ui_wait(struct ui_server *server, const struct ui_page_words *values,
 		address_print(&address);
 	if (!values->no_open && address.port)
 		browser_open(&browser, address.url, options->user, options->group);
-	r = ui_serve(server, signals, err);
+	r = ui_serve(server, signals, detaches, err);
 	browser_close(&browser);
 	return r;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/text/secrets.h"
 #include "host/core/text/text.h"
 #include "host/process/process.h"
 #include "host/process/procfs.h"
@@ -26,6 +27,7 @@ static void own_command(char *ret, size_t room)
 		size = fread(ret, 1, room - 1, file);
 		fclose(file);
 	}
+	size = secrets_hide(ret, size);
 	for (size_t i = 0; i + 1 < size; i++)
 		if (!ret[i])
 			ret[i] = ' ';

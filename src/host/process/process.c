@@ -15,6 +15,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/core/text/secrets.h"
 #include "host/core/text/text.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
@@ -100,6 +101,8 @@ static void read_command(struct process *process)
 		process->command[0] = '\0';
 		return;
 	}
+	size = (ssize_t)secrets_hide(process->command, (size_t)size);
+	process->command[size] = '\0';
 	for (ssize_t i = 0; i < size - 1; i++)
 		if ((unsigned char)process->command[i] < ' ')
 			process->command[i] = ' ';

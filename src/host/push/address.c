@@ -11,9 +11,16 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Without what may be a password or a key, before the last '@' and in a query: messages end up in
+ * logs. */
 static int address_refuse(const char *url, const char *why, const char *fix, struct err *err)
 {
-	err_set(err, -EINVAL, "'%s' is no address that profiles can be pushed to", url);
+	const char *scheme = strstr(url, "://"), *sign = strrchr(url, '@');
+	const char *host = sign ? sign : scheme ? scheme + 3 : url;
+	int scheme_size = scheme && scheme < host ? (int)(scheme + 3 - url) : 0;
+
+	err_set(err, -EINVAL, "'%.*s%s%.*s' is no address that profiles can be pushed to",
+		scheme_size, url, sign ? "***" : "", (int)strcspn(host, "?#"), host);
 	err_why(err, "%s", why);
 	err_fix(err, "%s", fix);
 	return err_exit(err, EXIT_USAGE);

@@ -200,8 +200,11 @@ int session_open(struct session *ret, pid_t pid, const struct session_options *g
 	if (r)
 		return r;
 	ret->attachment.link.patience_ms = patience_ms(ret, &options);
+	ret->attachment.link.has_tools = options.tool_count || options.library_count;
+	if (ret->attachment.target.memory >= 0)
+		ret->attachment.link.resident = &ret->attachment.resident;
 	r = settle_in(ret, &options, err);
-	if (r && err->code != -ESRCH &&
+	if (r && err->code != -ESRCH && !ret->attachment.link.is_silent &&
 	    session_leave(ret, !ret->attachment.report.was_resident, &left, &ignored))
 		err_why(err, "and detaching failed: %s", ignored.what);
 	if (r)

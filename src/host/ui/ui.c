@@ -38,6 +38,8 @@ struct ui_server {
 	pthread_t worker;
 	struct ui_command command;
 	struct answer_cache cache;
+	_Atomic uint64_t
+		answered_ns; /* when a browser was last answered; 0: it is being answered */
 };
 
 static int token_make(char ret[HTTP_TOKEN_SIZE])
@@ -135,7 +137,9 @@ static void *commands_run(void *argument)
 	while ((size = recv(self->broker, &bytes, sizeof(bytes), 0)) > 0) {
 		if (ui_command_check(&bytes, (size_t)size, &self->command))
 			break;
+		self->answered_ns = 0;
 		command_answer(self, &self->command);
+		self->answered_ns = now_ns();
 	}
 	shutdown(self->broker, SHUT_RDWR);
 	return NULL;
@@ -200,6 +204,7 @@ int ui_start(struct ui_server **ret, const struct ui_options *options, struct er
 		return err_set(err, -ENOMEM, "no memory");
 	self->options = *options;
 	self->ui.options = &self->options;
+	self->answered_ns = now_ns();
 	sessions_init(&self->ui.sessions);
 	if (token_make(self->front.token))
 		return err_set(err, -EIO, "no random numbers");
@@ -226,10 +231,28 @@ void ui_address(const struct ui_server *self, struct ui_address *ret)
 		 (int)HTTP_TOKEN_SIZE, self->front.token);
 }
 
-int ui_serve(struct ui_server *self, int until, struct err *err)
+/* A closed page leaves nothing in a target.  The recording of `limpet record` is its command's. */
+static void lease_check(struct ui_server *self)
+{
+	uint64_t lease_ns = self->options.lease_ns, answered_ns = self->answered_ns;
+
+	if (lease_ns && answered_ns && now_ns() > answered_ns + lease_ns)
+		sessions_lapse(&self->ui.sessions, self->ui.recorded, lease_ns);
+}
+
+static void detach_take(struct ui_server *self, int detaches)
+{
+	pid_t target;
+
+	if (read(detaches, &target, sizeof(target)) == sizeof(target))
+		sessions_detach(&self->ui.sessions, target);
+}
+
+int ui_serve(struct ui_server *self, int until, int detaches, struct err *err)
 {
 	struct pollfd fds[] = { { .fd = until, .events = POLLIN },
-				{ .fd = self->broker, .events = POLLRDHUP } };
+				{ .fd = self->broker, .events = POLLRDHUP },
+				{ .fd = detaches, .events = POLLIN } };
 
 	for (;;) {
 		int count = poll(fds, ARRAY_SIZE(fds), TICK_MS);
@@ -240,6 +263,9 @@ int ui_serve(struct ui_server *self, int until, struct err *err)
 			return 0;
 		if (count > 0 && fds[1].revents)
 			return err_set(err, -EPIPE, "the HTTP process has ended");
+		if (count > 0 && fds[2].revents)
+			detach_take(self, detaches);
+		lease_check(self);
 		sessions_tick(&self->ui.sessions);
 	}
 }

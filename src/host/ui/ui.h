@@ -18,12 +18,15 @@ struct ui_options {
 	pid_t pid;                             /* sampled from the beginning; 0 */
 	const char *files[2];                  /* recordings that are opened; NULL */
 	const struct live_job_options *record; /* what is recorded and watched; NULL */
+	uint64_t lease_ns; /* tracing stops when no browser has asked for so long; 0: never */
 	/* Who started it, also through sudo. */
 	uid_t user;
 	gid_t group;
 	/* Writes members of an object: "machine", "features", "sampling" (cli/doctor_members.h). */
 	void (*examine)(struct json *json, pid_t pid);
 };
+
+#define UI_LEASE_NS 30000000000ull
 
 struct ui_server;
 
@@ -39,8 +42,9 @@ struct ui_address {
 int ui_start(struct ui_server **ret, const struct ui_options *options, struct err *err) MUST_CHECK;
 void ui_address(const struct ui_server *server, struct ui_address *ret);
 
-/* Until the descriptor can be read (signals), or the HTTP process has ended, which is an error. */
-int ui_serve(struct ui_server *server, int until, struct err *err) MUST_CHECK;
+/* Until the first descriptor can be read (signals), or the HTTP process has ended, which is an
+ * error.  The second one is of interrupt_watch_detaches(). */
+int ui_serve(struct ui_server *server, int until, int detaches, struct err *err) MUST_CHECK;
 
 /* Lets go of every process, and ends the HTTP process.  Does not wait for an answer that is being
  * made. */

@@ -1,7 +1,7 @@
 /*
  * A program that takes copies of the sockets that a visitor's thread has in a table of its own:
  * "silent" then has the kernel drop whatever is sent to them, "fill" keeps the queue full that
- * another process sends to.
+ * another process sends to, "swallow" reads a message that the visitor is sent.
  */
 #define _GNU_SOURCE
 #include "../../programs/workload.h"
@@ -135,6 +135,40 @@ static void can_take(void)
 	close(fd);
 }
 
+static bool swallow_from(int visitor, int fd)
+{
+	char message[65536];
+	int taken;
+	bool is_read;
+
+	if (!copy(visitor, fd, &taken))
+		return false;
+	is_read = recv(taken, message, sizeof(message), MSG_DONTWAIT) > 0;
+	close(taken);
+	return is_read;
+}
+
+/* Reads the first message that comes; what is lost is never answered. */
+static void *swallow(void *unused)
+{
+	int visitor = visitor_await();
+
+	while (!atomic_load(&stats->signals_sent))
+		for (int fd = FIRST; fd <= LAST; fd++)
+			if (swallow_from(visitor, fd))
+				atomic_fetch_add(&stats->signals_sent, 1);
+	return unused;
+}
+
+static void swallower_run(const void *data)
+{
+	(void)data;
+	can_take();
+	thread_start(swallow, NULL, 0);
+	workload_ready();
+	workload_idle();
+}
+
 static void filler_run(const void *data)
 {
 	(void)data;
@@ -156,5 +190,6 @@ static void silent_run(const void *data)
 const struct workload workloads[] = {
 	{ "fill", filler_run, NULL },
 	{ "silent", silent_run, NULL },
+	{ "swallow", swallower_run, NULL },
 	{ NULL, NULL, NULL },
 };

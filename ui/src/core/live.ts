@@ -1,5 +1,5 @@
-// Asks for what is new, at most ten times a second, after the last answer was painted. A hidden page asks nothing; one
-// whose limpet has gone asks once a second whether it is back.
+// Asks for what is new, at most ten times a second, after the last answer was painted. A hidden page only shows that it
+// is open; one whose limpet has gone asks once a second whether it is back.
 
 import { ApiError, Gone, jsonGet } from "./api";
 import type { App } from "./app";
@@ -8,6 +8,7 @@ import type { Live, Session } from "./types";
 const PERIOD_MS = 100;
 const IDLE_MS = 2000;
 const GONE_MS = 1000;
+const PULSE_MS = 10000;
 
 function wait(ms: number): Promise<void> {
 	return new Promise(done => setTimeout(done, ms));
@@ -21,6 +22,14 @@ function visible(): Promise<void> {
 	if (!document.hidden)
 		return Promise.resolve();
 	return new Promise(done => document.addEventListener("visibilitychange", () => done(), { once: true }));
+}
+
+/** A hidden page draws nothing, but is still open: limpet stops traces of pages that have asked nothing for 30 s. */
+export function pulseStart(): void {
+	setInterval(() => {
+		if (document.hidden)
+			void jsonGet("/api/about").catch(() => undefined);
+	}, PULSE_MS);
 }
 
 /** Runs until the page shows another session. */

@@ -62,6 +62,7 @@ export interface Session {
 	overhead_percent: number;
 	recording: string;
 	error: string;
+	stopped_why?: string;
 	is_damaged: string | boolean;
 }
 

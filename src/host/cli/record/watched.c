@@ -26,6 +26,7 @@ int record_watched(struct visit *visit, struct recorder_options *options, struct
 					.is_kept = true };
 	struct ui_options page = { .version = LIMPET_VERSION,
 				   .examine = doctor_write_members,
+				   .lease_ns = UI_LEASE_NS,
 				   .record = &job };
 	int r = processes_check(visit, err);
 

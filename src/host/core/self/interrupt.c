@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,7 +24,8 @@
 #define LOOK_S       1
 #define READ_LIMIT_S 10 /* one read of a target's memory */
 
-static int events = -1; /* counts signals that nobody took; open as long as the process lives */
+static int events = -1;   /* counts signals that nobody took; open as long as the process lives */
+static int detaches = -1; /* write end of a pipe of process numbers; -1: SIGTERM always ends */
 static void (*prepare_end)(void);
 
 static sigset_t signals_watched(void)
@@ -88,17 +90,30 @@ static bool read_is_overdue(void)
 	       overdue_is(limit_ns);
 }
 
+/* A request that finds the pipe full is dropped: `limpet detach` says that nobody has left. */
+static bool detach_pass(const siginfo_t *info)
+{
+	int to = __atomic_load_n(&detaches, __ATOMIC_ACQUIRE);
+	pid_t target = info->si_value.sival_int;
+
+	if (to < 0 || info->si_signo != SIGTERM || info->si_code != SI_QUEUE || target <= 0)
+		return false;
+	(void)!write(to, &target, sizeof(target));
+	return true;
+}
+
 static void count_next(void)
 {
 	const uint64_t one = 1;
 	sigset_t set = signals_watched();
+	siginfo_t info;
 	int number;
 
 	do {
-		number = sigtimedwait(&set, NULL, &(struct timespec){ LOOK_S, 0 });
+		number = sigtimedwait(&set, &info, &(struct timespec){ LOOK_S, 0 });
 		if (read_is_overdue())
 			interrupt_end(read_words);
-	} while (number < 0 || is_echo(number));
+	} while (number < 0 || detach_pass(&info) || is_echo(number));
 	(void)!write(events, &one, sizeof(one));
 }
 
@@ -138,6 +153,27 @@ int interrupt_watch(void (*before_end)(void), struct err *err)
 		return err->code;
 	fd = fcntl(events, F_DUPFD_CLOEXEC, 0);
 	return fd < 0 ? err_set(err, -errno, "watch for signals: %s", strerror(errno)) : fd;
+}
+
+int interrupt_watch_detaches(struct err *err)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
+		return err_set(err, -errno, "watch for signals: %s", strerror(errno));
+	/* Release: pairs with the acquire in detach_pass(). */
+	__atomic_store_n(&detaches, ends[1], __ATOMIC_RELEASE);
+	return ends[0];
+}
+
+int interrupt_send_detach(int pidfd, pid_t target)
+{
+	siginfo_t info = { .si_signo = SIGTERM, .si_code = SI_QUEUE };
+
+	info.si_pid = getpid();
+	info.si_uid = getuid();
+	info.si_value.sival_int = target;
+	return syscall(SYS_pidfd_send_signal, pidfd, SIGTERM, &info, 0) ? -errno : 0;
 }
 
 bool interrupt_take(int fd)

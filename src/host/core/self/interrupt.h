@@ -9,11 +9,21 @@
 #include "shared/base/macros.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* Blocks both signals and counts them from now on.  The descriptor, which is the caller's, can be
  * read once for each.  before_end, which may be NULL, runs on another thread before a forced end;
  * the last one given counts. */
 int interrupt_watch(void (*before_end)(void), struct err *err) MUST_CHECK;
+
+/*
+ * From now on a SIGTERM that carries a process number, as `limpet detach` sends it, does not end
+ * this limpet: the number can be read from the descriptor, a pid_t each.  For commands that hold
+ * several processes.
+ */
+int interrupt_watch_detaches(struct err *err) MUST_CHECK;
+/* Sends such a SIGTERM to a limpet; other commands end at it.  0 or -errno. */
+int interrupt_send_detach(int pidfd, pid_t target) MUST_CHECK;
 
 /* Takes one of them; false when none is waiting. */
 bool interrupt_take(int fd);

@@ -4,6 +4,7 @@
 #include "host/fleet/node/node_private.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/text/secrets.h"
 #include "host/process/process.h"
 #include "host/process/procfs.h"
 #include "host/process/rights/attachable.h"
@@ -24,6 +25,8 @@ static void command_read(pid_t pid, char *ret, size_t room)
 	struct err ignored = { 0 };
 	ssize_t size = proc_read_small(pid, "cmdline", ret, room, &ignored);
 
+	if (size > 0)
+		size = (ssize_t)secrets_hide(ret, (size_t)size);
 	ret[MAX(size, 0)] = '\0';
 	for (ssize_t i = 0; i + 1 < size; i++)
 		if (!ret[i])

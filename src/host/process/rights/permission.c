@@ -92,6 +92,26 @@ static bool explain_other_user(const struct process *process, struct err *err)
 	return true;
 }
 
+/* ptrace compares groups as well as users: newgrp, sg and setgid programs make them differ. */
+static bool explain_other_group(const struct process *process, struct err *err)
+{
+	const struct process_status *status = &process->status;
+	gid_t gid = process->rights.gid;
+
+	if (!lacks_ptrace(process) ||
+	    (status->gid == gid && status->egid == gid && status->sgid == gid))
+		return false;
+	err_why(err,
+		"it has the same user but another group (gid %u, %u, %u); limpet runs with gid %u "
+		"without the capability CAP_SYS_PTRACE, and ptrace compares both",
+		status->gid, status->egid, status->sgid, gid);
+	err_fix(err,
+		"start limpet with that group: sg GROUP -c 'limpet attach %d'\n"
+		"sudo limpet attach %d\n" RIGHTS_SETUP,
+		(int)process->pid, (int)process->pid);
+	return true;
+}
+
 /* With cap_sys_ptrace alone: ptrace would work, but memory is also a file with an owner. */
 static bool explain_file_owner(const struct process *process, struct err *err)
 {
@@ -159,9 +179,9 @@ static bool explain_module(const struct process *process, struct err *err)
 }
 
 static explanation *const explanations[] = {
-	explain_yama_locked,  explain_container,  explain_user_namespace,
-	explain_other_user,   explain_file_owner, explain_not_dumpable,
-	explain_capabilities, explain_yama,       explain_module,
+	explain_yama_locked, explain_container,  explain_user_namespace, explain_other_user,
+	explain_other_group, explain_file_owner, explain_not_dumpable,   explain_capabilities,
+	explain_yama,        explain_module,
 };
 
 int permission_judge(const struct process *process, struct err *err)

@@ -67,6 +67,7 @@ void rights_read(struct rights *ret)
 	*ret = (struct rights){
 		.pid = getpid(),
 		.uid = geteuid(),
+		.gid = getegid(),
 		.yama_scope = read_sysctl("/proc/sys/kernel/yama/ptrace_scope", -1),
 		.memfd_noexec = read_sysctl("/proc/sys/vm/memfd_noexec", 0),
 		.is_user_namespace = has_mapped_users(),

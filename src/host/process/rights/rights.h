@@ -25,6 +25,7 @@ enum capability {
 struct rights {
 	pid_t pid;
 	uid_t uid;              /* effective */
+	gid_t gid;              /* effective */
 	uint64_t capabilities;  /* effective */
 	int yama_scope;         /* kernel.yama.ptrace_scope; -1 without Yama */
 	int memfd_noexec;       /* vm.memfd_noexec; 0 on kernels that do not know it */

@@ -175,6 +175,7 @@ int ui_session_start(struct ui_session *self, struct err *err)
 	int r;
 
 	former_end(self);
+	self->stopped_why[0] = '\0';
 	r = sampling_begin(self, self->wish.off_cpu, err);
 	if (r && self->wish.off_cpu && err->code != -EINVAL) {
 		struct err second = { 0 };

@@ -37,8 +37,9 @@ struct ui_session {
 	uint32_t id;
 	enum ui_state state;
 	char name[64];
-	char file[256];   /* of a recording, its name without folders */
-	const char *path; /* of a recording; the caller's */
+	char file[256];        /* of a recording, its name without folders */
+	const char *path;      /* of a recording; the caller's */
+	char stopped_why[160]; /* where limpet stopped it without being told on the page; "" */
 	struct ui_wish wish;
 	uint64_t origin_ns; /* CLOCK_MONOTONIC of its time 0 */
 	uint64_t ended_ns;  /* the same clock: when a live one left off recording */

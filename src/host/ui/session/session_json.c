@@ -227,6 +227,7 @@ void ui_session_write(struct ui_session *session, struct json *json, const char 
 	if (is_live)
 		json_rounded(json, "overhead_percent", overhead_percent(session), 2);
 	json_text(json, "error", session->facts.error.code ? session->facts.error.what : "");
+	json_text(json, "stopped_why", session->stopped_why);
 	damage_write(json, session);
 	json_object_end(json);
 }

@@ -3,6 +3,10 @@
  */
 #include "host/ui/session/sessions.h"
 
+#include "host/core/cleanup.h"
+#include "host/core/text/print.h"
+#include "host/process/forks/descendants.h"
+
 #include <errno.h>
 
 void sessions_init(struct sessions *ret)
@@ -63,6 +67,55 @@ void sessions_tick(struct sessions *sessions)
 	pthread_mutex_lock(&sessions->lock);
 	for (unsigned i = 0; i < sessions->count; i++)
 		ui_session_tick(sessions->items[i]);
+	pthread_mutex_unlock(&sessions->lock);
+}
+
+void sessions_lapse(struct sessions *sessions, uint32_t but, uint64_t lease_ns)
+{
+	pthread_mutex_lock(&sessions->lock);
+	for (unsigned i = 0; i < sessions->count; i++) {
+		struct ui_session *session = sessions->items[i];
+
+		if (session->state != UI_RECORDING || !session->job || session->id == but)
+			continue;
+		print_into(
+			session->stopped_why, sizeof(session->stopped_why),
+			"no page had asked for %.4g s, so limpet stopped and detached; the data is kept",
+			(double)lease_ns / 1e9);
+		ui_session_stop(session, UI_STOPPED);
+	}
+	pthread_mutex_unlock(&sessions->lock);
+}
+
+static bool session_holds(const struct ui_session *session, pid_t pid)
+{
+	CLEANUP(free) pid_t *family = NULL;
+	struct err ignored = { 0 };
+	size_t count = 0;
+
+	if (session->state != UI_RECORDING || !session->job)
+		return false;
+	if (session->wish.pid == pid || !session->wish.children ||
+	    descendants_list(session->wish.pid, &family, &count, &ignored))
+		return session->wish.pid == pid;
+	for (size_t i = 0; i < count; i++)
+		if (family[i] == pid)
+			return true;
+	return false;
+}
+
+void sessions_detach(struct sessions *sessions, pid_t pid)
+{
+	pthread_mutex_lock(&sessions->lock);
+	for (unsigned i = 0; i < sessions->count; i++) {
+		struct ui_session *session = sessions->items[i];
+
+		if (!session_holds(session, pid))
+			continue;
+		print_into(session->stopped_why, sizeof(session->stopped_why),
+			   "limpet detach %d ended it; the data is kept", pid);
+		ui_session_stop(session, UI_DETACHED);
+	}
 	pthread_mutex_unlock(&sessions->lock);
 }
 

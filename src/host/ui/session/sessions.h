@@ -32,6 +32,14 @@ void sessions_remove(struct sessions *sessions, struct ui_session *session);
 /* Looks at all of them. */
 void sessions_tick(struct sessions *sessions);
 
+/* Stops every session that traces or writes a file, but for the one of that number: no browser has
+ * asked for so long.  Sessions that only sample go on: they have nothing in the target, and what
+ * they keep is bounded. */
+void sessions_lapse(struct sessions *sessions, uint32_t but, uint64_t lease_ns);
+
+/* Detaches the session that holds this process, itself or as a descendant. */
+void sessions_detach(struct sessions *sessions, pid_t pid);
+
 /* Lets go of every process; from another thread than the one that carries out commands.  Nothing is
  * freed: that thread may be in the middle of an answer. */
 void sessions_let_go(struct sessions *sessions);

@@ -15,7 +15,7 @@ interface State {
 
 const STATES: Record<Session["state"], State> = {
 	recording: { text: "LIVE", tone: "live", title: "samples of the running process come in" },
-	stopped: { text: "STOPPED", tone: "quiet", title: "attached; nothing is sampled now" },
+	stopped: { text: "STOPPED", tone: "quiet", title: "nothing is sampled or traced now" },
 	detached: { text: "DETACHED", tone: "quiet", title: "the process was let go; what was sampled stays until it is closed" },
 	ended: { text: "ENDED", tone: "quiet", title: "the process has ended by itself" },
 	failed: { text: "FAILED", tone: "bad", title: "" },
@@ -91,8 +91,8 @@ export class Banner {
 		this.lost.hidden = !session || !session.lost;
 		textSet(this.lost, session?.lost ? `LOST ${count(session.lost)}` : "");
 		this.lost.title = "samples that came faster than they could be stored";
-		if (session?.error)
-			textSet(this.trouble, clean(session.error));
+		if (session?.error || session?.stopped_why)
+			textSet(this.trouble, clean(session.error || session.stopped_why || ""));
 	}
 
 	private stateShow(session: Session | null): void {

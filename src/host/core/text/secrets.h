@@ -1,0 +1,15 @@
+/*
+ * Hides passwords in command lines and addresses before limpet prints or stores them: everybody on
+ * the machine can read a command line, but recordings and pages travel further.
+ */
+#pragma once
+
+#include "shared/base/macros.h"
+
+/*
+ * `text` holds words that end with NUL, as /proc/PID/cmdline does; the last NUL may be missing.
+ * Replaces by "***", in place: user names and passwords of URLs; values of parameters and options
+ * whose names end in password, token, secret and the like; what follows "Authorization:".
+ * Returns the new size.
+ */
+size_t secrets_hide(char *text, size_t size);

@@ -24,6 +24,7 @@ TOOL = os.path.join(harness.PROGRAMS, "life_a.so")
 SLOW_TOOL = os.path.join(harness.PROGRAMS, "life_slow_detach.so")
 OURS = ("limpet", "limpet-watch", "limpet-tool", "rocp-bg-attach")
 IDENTITY = "Uid Gid Groups CapInh CapPrm CapEff CapBnd CapAmb NoNewPrivs Seccomp Seccomp_filters".split()
+PLACES = ("root", *(f"ns/{name}" for name in "user mnt pid_for_children net ipc uts cgroup".split()))
 RIGHTS = "CapInh CapPrm CapEff CapBnd CapAmb".split()
 AT_ONCE = 4  # programs
 UNLOADS = 15
@@ -34,9 +35,9 @@ PPOLL = ("73", "271")  # its number on aarch64, x86-64
 # Those that libc makes known to all threads, and those that are a thread's own.
 SEQUENCES = (
     "keepcaps setpriv sudo nginx sshd postgres systemd raise capset no_new_privs fsuid filter tsync filter_deadly strict "
-    "network setns mounts chroot jail dumpable vfork fork handler threads nothing"
+    "network setns mounts chroot jail own_root call_root dumpable vfork fork handler threads nothing"
 ).split()
-RAW = "raw raw_capset raw_no_new_privs raw_filter raw_tsync".split()
+RAW = "raw raw_root raw_network raw_mounts raw_capset raw_no_new_privs raw_filter raw_tsync".split()
 # A filter for all threads that kills whoever does more than the program: ours must not be there.
 DEADLY = ["tsync_deadly"]
 # Where limpet notices the calls, and goes before they are made.
@@ -162,6 +163,20 @@ def is_listening(pid):
     return False
 
 
+def place(pid, tid):
+    """The root and the namespaces of a thread; empty when it is gone."""
+    try:
+        return {name: (seen.st_dev, seen.st_ino) for name in PLACES if (seen := os.stat(f"/proc/{pid}/task/{tid}/{name}"))}
+    except OSError:
+        return {}
+
+
+def is_elsewhere(pid, tid):
+    """In what a thread of ours differs from the program's first one."""
+    ours, theirs = place(pid, tid), place(pid, pid)
+    return [name for name in PLACES if ours and theirs and ours[name] != theirs[name]]
+
+
 def holds_more(ours, theirs):
     """What a thread of ours has that the program has not; "" when it is gone, too."""
     if not ours or not theirs:
@@ -174,7 +189,8 @@ def holds_more(ours, theirs):
 
 def surplus(pid):
     theirs = identity(pid)
-    return {tid: more for tid in threads_of_ours(pid) if (more := holds_more(identity(pid, tid), theirs))}
+    return {tid: more for tid in threads_of_ours(pid)
+            if (more := " ".join([holds_more(identity(pid, tid), theirs), *is_elsewhere(pid, tid)]).strip())}
 
 
 def play(sequence, mode):
@@ -248,7 +264,7 @@ class Identity(unittest.TestCase):
 
     def test_ours_are_gone_before_a_call_through_libc_returns(self):
         for mode in NOTICED:
-            for name in ("nginx", "systemd", "capset", "no_new_privs", "tsync"):
+            for name in ("nginx", "systemd", "capset", "no_new_privs", "tsync", "own_root"):
                 with self.subTest(mode=mode, sequence=name):
                     # A thread that is ending may wait for a processor; three times in a row it does not.
                     self.assertTrue(any(play(name, mode)["at_once"] == {} for _ in range(3)))

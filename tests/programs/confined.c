@@ -156,6 +156,27 @@ static void limit_files_run(const void *data)
 	workload_idle();
 }
 
+/* One limit, and the program beyond it: what is there stays, nothing more comes. */
+struct resource_limit {
+	int resource;
+	rlim_t value;
+};
+
+static void resource_run(const void *data)
+{
+	const struct resource_limit *limit = data;
+
+	limit_set(limit->resource, limit->value);
+	workload_ready();
+	workload_idle();
+}
+
+static const struct resource_limit no_stack = { RLIMIT_STACK, 16 * 1024 },
+				   no_locked = { RLIMIT_MEMLOCK, 0 },
+				   no_files = { RLIMIT_FSIZE, 0 }, no_core = { RLIMIT_CORE, 0 },
+				   no_signals = { RLIMIT_SIGPENDING, 0 },
+				   no_data = { RLIMIT_DATA, 0 }, little_time = { RLIMIT_CPU, 60 };
+
 static void locked_run(const void *data)
 {
 	(void)data;
@@ -195,5 +216,12 @@ const struct workload workloads[] = {
 	{ "little_memory", limit_memory_run, &memory_little },
 	{ "limit_files", limit_files_run, NULL },
 	{ "locked", locked_run, NULL },
+	{ "limit_stack", resource_run, &no_stack },
+	{ "limit_locked", resource_run, &no_locked },
+	{ "limit_written", resource_run, &no_files },
+	{ "limit_core", resource_run, &no_core },
+	{ "limit_signals", resource_run, &no_signals },
+	{ "limit_data", resource_run, &no_data },
+	{ "limit_time", resource_run, &little_time },
 	{ NULL, NULL, NULL },
 };

@@ -1,18 +1,20 @@
 /*
  * Programs that change themselves all the time: fork, vfork, spawn, exec, threads that come and go,
- * credentials that glibc changes in every thread by a signal of its own.
+ * credentials that glibc changes in every thread by a signal of its own, roots and namespaces.
  */
 #define _GNU_SOURCE
 #include "workload.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define THREADS_AT_ONCE 16
+#define CHANGE_NS       (20 * NS_PER_MS)
 
 static void child_reap(pid_t child, int expected)
 {
@@ -152,7 +154,40 @@ static void setuid_run(const void *data)
 	}
 }
 
+/* A root that is this thread's own, and then another one each time. */
+static void chroot_run(const void *data)
+{
+	(void)data;
+	thread_start(credential_thread, NULL, 0);
+	if (unshare(CLONE_FS) < 0 || chroot("/") < 0)
+		workload_skip("chroot");
+	workload_ready();
+	for (;;) {
+		if (chroot(".") < 0)
+			workload_fail("chroot");
+		sleep_ns(CHANGE_NS);
+		workload_turn();
+	}
+}
+
+/* Another namespace each time, which is then the whole program's. */
+static void unshare_run(const void *data)
+{
+	(void)data;
+	if (unshare(CLONE_NEWUTS) < 0)
+		workload_skip("unshare");
+	workload_ready();
+	for (;;) {
+		if (unshare(CLONE_NEWUTS) < 0)
+			workload_fail("unshare");
+		sleep_ns(CHANGE_NS);
+		workload_turn();
+	}
+}
+
 const struct workload workloads[] = {
+	{ "chroot", chroot_run, NULL },
+	{ "unshare", unshare_run, NULL },
 	{ "fork", fork_run, NULL },
 	{ "vfork", vfork_run, NULL },
 	{ "spawn", spawn_run, NULL },

@@ -102,8 +102,12 @@ CASES = [
     Case("storm_exec", "storms", "exec", expected=(0, 1, 4, 6, 7), threads_vary=True),
     Case("storm_threads", "storms", "threads", threads_vary=True),
     Case("storm_setuid", "storms", "setuid", arguments=("--duration", "30ms")),
+    # limpet leaves before each change, which may come while it comes.
+    *family("storms", "chroot unshare", prefix="storm_", expected=(0, 1), threads_vary=True),
     *family("confined", "nondumpable other_user empty_root namespaces locked"),
     *family("confined", "limit_processes limit_memory little_memory limit_files", expected=ANY_ROOM),
+    *family("confined", "limit_stack limit_locked limit_written limit_core limit_signals limit_time"),
+    Case("limit_data", "confined", expected=ANY_ROOM),
     *family("filtered", "container harmless", prefix="seccomp_"),
     *family("needs", "always variables", prefix="seccomp_needs_"),
     *family("filtered", "mmap_kill mmap_errno clone_kill clone_errno", prefix="seccomp_",

@@ -16,6 +16,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/self/interrupt.h"
+#include "host/process/cgroup.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
 
@@ -31,6 +32,8 @@
 #define LEAVE_LIMIT_NS 20000000000ull
 #define GLANCE_NS      50000
 #define CONT_LIMIT_NS  5000000000ull
+#define ATTACH_BYTES   (2ull << 20) /* measured: 1.1 MiB, with the tracer 2.7 */
+#define TRACER_BYTES   (4ull << 20)
 
 static void wait_a_little(uint64_t delay_ns)
 {
@@ -246,6 +249,19 @@ static int await_running(pid_t pid, int pidfd, const struct attach_options *opti
 	return r;
 }
 
+/* Can it run, and has its group the memory?  What is loaded, and what is written to of it, counts
+ * there; of rings only the first pages, unless limpet is in that group, too. */
+static int check_group(pid_t pid, const struct attach_options *options, struct err *err)
+{
+	struct process_status status;
+	int r = status_read(pid, pid, &status, err);
+
+	if (r)
+		return r;
+	return cgroup_check(pid, ATTACH_BYTES + (options->traces ? TRACER_BYTES : 0),
+			    MIN(status.threads, options->ring_count) * options->ring_bytes, err);
+}
+
 static int attach_named(struct attachment *self, const struct attach_options *options, int pidfd,
 			struct err *err)
 {
@@ -296,6 +312,8 @@ int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *
 	struct start_wait wait;
 	int r = await_running(pid, pidfd, options, err);
 
+	if (!r)
+		r = check_group(pid, options, err);
 	if (r) {
 		target_prefer_end(pidfd, pid, err);
 		return err->code;

@@ -14,6 +14,8 @@ struct attach_options {
 	bool wishes_variables; /* it will be, where filters allow */
 	bool wishes_stacks;    /* frames of Python will be read, where filters allow */
 	bool traces;           /* limpet's own tracer will be loaded */
+	uint64_t ring_bytes;   /* of memory for each of its threads then, */
+	uint32_t ring_count;   /* and for how many at most */
 	bool resumes;          /* send SIGCONT to a process that job control stopped */
 	uint64_t doorstep;     /* where the process waits that limpet has started (launch.h); 0 */
 	/* How long to look for a thread that may be stopped.  0: 3 s, also for a program that is

@@ -189,6 +189,10 @@ int session_open(struct session *ret, pid_t pid, const struct session_options *g
 	options.attach.has_variables = variables_are_given(&options);
 	options.attach.wishes_variables = options.tool_count;
 	options.attach.traces = options.trace;
+	if (options.trace) {
+		options.attach.ring_bytes = options.trace->layout.ring_size;
+		options.attach.ring_count = options.trace->layout.slot_count;
+	}
 	options.attach.wishes_stacks = options.trace && options.trace->wants_stacks;
 	options.timeout_ms = options.timeout_ms ? options.timeout_ms : SESSION_TIMEOUT_MS;
 	ret->timeout_ms = options.timeout_ms;

@@ -58,6 +58,7 @@ const struct need needs[] = {
 	{ NEED_ALWAYS, SYS_lseek, "lseek", true, { 3 } },
 	{ NEED_ALWAYS, SYS_close, "close", false, { 3 } },
 	{ NEED_ALWAYS, SYS_newfstatat, "newfstatat", false, { 3 } },
+	{ NEED_ALWAYS, SYS_newfstatat, "newfstatat (of a path)", true, { -100ull } },
 	{ NEED_ALWAYS, SYS_fstat, "fstat", false, { 3 } },
 	{ NEED_ALWAYS, SYS_readlinkat, "readlinkat", true, { 3 } },
 	{ NEED_ALWAYS,

@@ -1,8 +1,8 @@
 /*
- * Compares two /proc/PID/status, read bit by bit: a list of groups may be long.  The program's
- * first thread stands for the program; where it has ended, or never had what we have, the one that
- * we came from does, or any other (docs/adr/0014).  Runs inside the target: no libc, no lock, no
- * allocation.
+ * Compares two /proc/PID/status, read bit by bit: a list of groups may be long; and where two
+ * threads are (place.h).  The program's first thread stands for the program; where it has ended, or
+ * never had what we have, the one that we came from does, or any other (docs/adr/0014).  Runs
+ * inside the target: no libc, no lock, no allocation.
  */
 #include "target/runtime/identity.h"
 
@@ -19,6 +19,7 @@
 #define CHUNK         2048
 #define KEY_MAX       24
 #define PATH_BYTES    64
+#define OWN_FOLDER    "/proc/thread-self"
 #define FIRST_THREAD  0
 #define NAME_BYTES    24
 #define FIELD_SECCOMP 9 /* in the table */
@@ -113,7 +114,7 @@ static int parse_status(int fd, struct identity *ret)
 	char chunk[CHUNK];
 	long size;
 
-	*ret = (struct identity){ { 0 } };
+	*ret = (struct identity){ .fields = { 0 } };
 	while ((size = raw3(SYS_read, fd, chunk, sizeof(chunk))) > 0)
 		for (long i = 0; i < size; i++)
 			take_letter(&reading, chunk[i]);
@@ -153,7 +154,7 @@ static bool has_more(const struct identity *ours, const struct identity *theirs)
 			: fields[i].comparison == MUST_CONTAIN ? (our & ~their) != 0
 							       : our < their;
 	}
-	return more;
+	return more || !place_is_same(&ours->place, &theirs->place);
 }
 
 static void name_file(char path[PATH_BYTES], int32_t number, const char *file)
@@ -164,13 +165,24 @@ static void name_file(char path[PATH_BYTES], int32_t number, const char *file)
 	text_add(path, PATH_BYTES, at, file);
 }
 
+/* `folder`: of a thread, "/proc/self" is the first one's. */
+static int read_folder(const char *folder, struct identity *ret)
+{
+	char path[PATH_BYTES];
+	int r;
+
+	text_add(path, sizeof(path), text_add(path, sizeof(path), 0, folder), "/status");
+	r = read_status(path, ret);
+	return r ? r : place_read(folder, &ret->place);
+}
+
 static int read_thread(int32_t number, struct identity *ret)
 {
-	char path[PATH_BYTES] = "/proc/self/status";
+	char path[PATH_BYTES] = "/proc/self";
 
 	if (number != FIRST_THREAD)
-		name_file(path, number, "/status");
-	return read_status(path, ret);
+		name_file(path, number, "");
+	return read_folder(path, ret);
 }
 
 /* Takes it as the thread to compare with, if it lives and has what we have. */
@@ -271,6 +283,9 @@ static void look_again(struct identity_watch *self)
 	struct identity theirs;
 	int r = read_thread(self->reference, &theirs);
 
+	/* A root that it shares with threads of the program's follows them. */
+	if (!r)
+		r = place_read_root(OWN_FOLDER, &self->own.place);
 	if (r && !is_short(r))
 		watch_refer(self);
 	else if (!r && has_more(&self->own, &theirs))
@@ -281,8 +296,7 @@ bool identity_exceeds(struct identity_watch *self)
 {
 	if (self->state == IDENTITY_WATCHED)
 		look_again(self);
-	else if (self->state == IDENTITY_UNSEEN &&
-		 !read_status("/proc/thread-self/status", &self->own))
+	else if (self->state == IDENTITY_UNSEEN && !read_folder(OWN_FOLDER, &self->own))
 		watch_refer(self);
 	return self->state == IDENTITY_EXCEEDED;
 }
@@ -290,8 +304,10 @@ bool identity_exceeds(struct identity_watch *self)
 static bool is_filtered(int32_t number)
 {
 	struct identity theirs;
+	char path[PATH_BYTES];
 
-	return !read_thread(number, &theirs) && theirs.fields[FIELD_SECCOMP];
+	name_file(path, number, "/status");
+	return !read_status(path, &theirs) && theirs.fields[FIELD_SECCOMP];
 }
 
 static bool is_any_filtered(const char *list, long size)

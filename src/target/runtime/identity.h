@@ -1,11 +1,11 @@
 /*
- * Has the program given up rights that a thread of ours still has?  Identity, capabilities, filters
- * belong to a thread, and ours are not told when the program changes its own (broadcast.h): they
- * look, and end when they have more.
+ * Has the program given up rights that a thread of ours still has?  Identity, capabilities,
+ * filters, root and namespaces belong to a thread, and ours are not told when the program changes
+ * its own (broadcast.h): they look, and end when they have more, or are elsewhere.
  */
 #pragma once
 
-#include "shared/base/macros.h"
+#include "target/runtime/place.h"
 
 #include <stdbool.h>
 
@@ -18,6 +18,7 @@
 /* What /proc says of one thread, field by field of the table in identity.c. */
 struct identity {
 	uint64_t fields[IDENTITY_FIELDS];
+	struct place place;
 };
 
 enum identity_state {

@@ -139,6 +139,7 @@ static bool always_changes(const uint64_t *arguments)
 	return true;
 }
 
+/* A root of its own is the same root, until it changes that. */
 static bool unshare_changes(const uint64_t *arguments)
 {
 	return arguments[0] & NAMESPACES;
@@ -180,6 +181,8 @@ static const struct {
 	{ __NR_capset, always_changes },
 	{ __NR_seccomp, seccomp_changes },
 	{ __NR_setns, always_changes },
+	{ __NR_chroot, always_changes },
+	{ __NR_pivot_root, always_changes },
 	{ __NR_landlock_restrict_self, always_changes },
 };
 
@@ -196,7 +199,7 @@ const struct traced confine_notices[] = {
 	NOTICE("setgid"),   NOTICE("seteuid"),   NOTICE("setegid"),    NOTICE("setreuid"),
 	NOTICE("setregid"), NOTICE("setresuid"), NOTICE("setresgid"),  NOTICE("setfsuid"),
 	NOTICE("setfsgid"), NOTICE("setgroups"), NOTICE("initgroups"), NOTICE("capset"),
-	NOTICE("setns"),
+	NOTICE("setns"),    NOTICE("chroot"),    NOTICE("pivot_root"),
 };
 const size_t confine_notice_count = ARRAY_SIZE(confine_notices);
 
@@ -206,7 +209,7 @@ static check_function *const checks[ARRAY_SIZE(confine_notices)] = {
 	group_all_change,   user_effective_changes, group_effective_changes, user_pair_changes,
 	group_pair_changes, user_three_change,      group_three_change,      user_files_change,
 	group_files_change, groups_change,          always_changes,          always_changes,
-	always_changes,
+	always_changes,     always_changes,         always_changes,
 };
 
 bool confine_is_change(const struct traced *traced, const uint64_t *arguments)

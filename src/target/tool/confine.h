@@ -1,6 +1,7 @@
 /*
- * Calls by which a program changes what it may do: ids, capabilities, filters, namespaces.  Threads
- * of ours would keep what it gives up, and some of these calls fail where a thread more is there.
+ * Calls by which a program changes what it may do: ids, capabilities, filters, namespaces, its
+ * root. Threads of ours would keep what it gives up, and some of these calls fail where a thread
+ * more is there.
  */
 #pragma once
 

@@ -190,6 +190,12 @@ static int hide_processes(void)
 	return chroot("/sys") | chdir("/");
 }
 
+/* From now on what it takes for its root concerns no other thread. */
+static int own_root(void)
+{
+	return unshare(CLONE_FS);
+}
+
 static int own_network(void)
 {
 	return unshare(CLONE_NEWNET);
@@ -304,6 +310,27 @@ static int raw_filter_all(void)
 {
 	return raw_result(raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
 				   (long)PROGRAM(refusing), 0, 0));
+}
+
+static int raw_root(void)
+{
+	return raw_result(raw_call(SYS_unshare, CLONE_FS, 0, 0, 0, 0)) |
+	       raw_result(raw_call(SYS_chroot, (long)"/sys", 0, 0, 0, 0));
+}
+
+static int raw_network(void)
+{
+	return raw_result(raw_call(SYS_unshare, CLONE_NEWNET, 0, 0, 0, 0));
+}
+
+static int raw_mounts(void)
+{
+	return raw_result(raw_call(SYS_unshare, CLONE_NEWNS, 0, 0, 0, 0));
+}
+
+static int call_root(void)
+{
+	return (int)syscall(SYS_chroot, "/sys");
 }
 
 static int answer_of_child(pid_t child)
@@ -477,6 +504,8 @@ static const struct sequence sequences[] = {
 	{ "users", { own_users } },
 	{ "chroot", { confine_files, plain_setgid, plain_setuid } },
 	{ "jail", { hide_processes, plain_setgid, plain_setuid } },
+	{ "own_root", { own_root, hide_processes } },
+	{ "call_root", { own_root, call_root } },
 	{ "dumpable", { plain_setuid, keep_dumps } },
 	{ "vfork", { child_of_vfork } },
 	{ "fork", { child_of_fork } },
@@ -487,6 +516,9 @@ static const struct sequence sequences[] = {
 	{ "fork_inside", { fork_inside } },
 	{ "nothing", { same_ids, same_files, ask_kernel } },
 	{ "raw", { raw_group, raw_user } },
+	{ "raw_root", { raw_root } },
+	{ "raw_network", { raw_network } },
+	{ "raw_mounts", { raw_mounts } },
 	{ "raw_capset", { raw_capset } },
 	{ "raw_no_new_privs", { raw_no_new_privileges } },
 	{ "raw_filter", { raw_filter } },

@@ -117,9 +117,14 @@ static void gives_buffers_that_are_empty_until_none_is_left(void **state)
 	buffer_give(&more, &size, &most);
 	assert_ptr_equal(more, given[3]);
 	assert_int_equal(more[100], 0);
+	buffer_take_back(given[5], 50);
 	buffers_close();
-	assert_int_equal(buffers_out(), 0);
+	assert_int_equal(buffers_out(), count - 1);
 	assert_int_equal(given[5][100], 0);
+	assert_int_equal(given[6][100], 0xff);
+	for (size_t i = 0; i < count; i++)
+		buffer_take_back(given[i], 200);
+	assert_int_equal(buffers_out(), 0);
 }
 
 static void leaves_memory_alone_that_is_not_its_own(void **state)

@@ -180,7 +180,7 @@ cupti_buffer_requested buffer_give;
 /* Ready for the next; `valid`: how much of it is not zero any more. */
 void buffer_take_back(uint8_t *buffer, size_t valid);
 uint32_t buffers_out(void);
-/* When CUPTI cannot have any more. */
+/* Of those that CUPTI does not have. */
 void buffers_close(void);
 
 /* devices.c */

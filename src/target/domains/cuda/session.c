@@ -10,7 +10,7 @@
 #include <errno.h>
 
 #define TEND_NS       150000000u
-#define RENEW_NS      60000000000u /* a CUPTI that gives no times at all is not renewed all the time */
+#define RENEW_NS      60000000000u /* at least, where renewing has not brought times back */
 #define DRAIN_STEP_NS 5000000
 #define DRAIN_STEPS   400u /* two seconds */
 
@@ -191,13 +191,13 @@ static void session_tell(struct rings *rings)
 		note_say(&cuda_notes[SAY_CUDA_DROPPED]);
 	if (tally.misled)
 		note_say(&cuda_notes[SAY_CUDA_MISLED]);
-	note_say(&cuda_notes[SAY_CUDA_STAYS]);
+	if (session.care & CARE_STAY)
+		note_say(&cuda_notes[SAY_CUDA_STAYS]);
 }
 
 static void session_leave(struct rings *rings)
 {
-	if (!buffers_out())
-		buffers_close();
+	buffers_close();
 	session_tell(rings);
 	causes_close();
 	library_release();
@@ -233,7 +233,9 @@ void cuda_session_tend(void)
 	session.tended_ns = now;
 	cuda_clock_set(&session.cupti);
 	(void)session.cupti.flush(FLUSH_WHAT_IS_DONE);
-	if (!hazards_want_renewal(session.care, &wear) || now - session.renewed_ns < RENEW_NS)
+	if (now - session.renewed_ns < RENEW_NS)
+		wear.timeless = 0;
+	if (!hazards_want_renewal(session.care, &wear))
 		return;
 	session.renewed_ns = now;
 	session_renew();

@@ -4,7 +4,8 @@
  *
  *   go N      N rounds in each of three threads; what was done
  *   run       rounds without end, in three threads; stop: ends them; what was done
- *   state     what is on in CUPTI
+ *   state     what is on in CUPTI, and how many rounds were done
+ *   reset     destroys a context and resets the device
  *   fork      a child launches a kernel and exits; its status
  *   slow      launches a kernel that takes 0.4 s, and does not wait for it
  *   nccl N    N rounds of NCCL with a communicator that is ready, one with another; what was wrong
@@ -31,7 +32,7 @@
 
 static const char *const kernels[THREADS] = { "_Z8kernel_aPi", "_Z8kernel_bPf",
 					      "_ZN2ns8kernel_cEPKc" };
-static uint64_t launches, failed, graphs, copies, memsets, allocations;
+static uint64_t launches, failed, graphs, copies, memsets, allocations, all_rounds;
 static unsigned rounds;
 static bool is_over;
 
@@ -44,6 +45,32 @@ static void check(bool is_right, const char *what)
 	printf("{\"wrong\": \"%s\"}\n", what);
 	fflush(stdout);
 	_exit(1);
+}
+
+static struct standin_exec *graph_new(unsigned nodes)
+{
+	struct standin_graph *graph;
+	struct standin_exec *exec;
+
+	check(!cuGraphCreate(&graph, 0) && !standinGraphAddKernels(graph, nodes), "graph");
+	check(!cuGraphInstantiateWithFlags(&exec, graph, 0), "instantiate");
+	check(!cuGraphExecUpdate_v2(exec, graph, NULL), "update");
+	check(!cuGraphDestroy(graph), "graph destroyed");
+	return exec;
+}
+
+/* Some live for long, others are made, updated and destroyed all the time. */
+static void launch_graph(unsigned index, void *stream)
+{
+	static struct standin_exec *kept[THREADS];
+	struct standin_exec *brief;
+
+	if (!kept[index])
+		kept[index] = graph_new(NODES - 1);
+	brief = graph_new(1);
+	check(!cuGraphLaunch(kept[index], stream) && !cuGraphLaunch(brief, stream), "graph launch");
+	check(!cuStreamSynchronize(stream), "graph's end");
+	check(!cuGraphExecDestroy(brief), "exec destroyed");
 }
 
 static void one_round(unsigned index, void *stream)
@@ -61,7 +88,7 @@ static void one_round(unsigned index, void *stream)
 	check(!cudaLaunchKernel(kernels[index], 2 + index, 64, stream), "launch");
 	check(cuLaunchKernel("", 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL) == CUDA_NOT_FOUND,
 	      "launch of nothing");
-	check(!cuGraphLaunch(NODES, stream), "graph");
+	launch_graph(index, stream);
 	check(!cuMemcpyDtoHAsync_v2(back, memory, BYTES, stream), "copy back");
 	check(!cuStreamSynchronize(stream), "wait");
 	check(!memcmp(there, back, BYTES), "contents");
@@ -71,7 +98,8 @@ static void one_round(unsigned index, void *stream)
 	COUNT(copies);
 	COUNT(launches);
 	COUNT(failed);
-	COUNT(graphs);
+	__atomic_fetch_add(&graphs, 2, __ATOMIC_RELAXED);
+	COUNT(all_rounds);
 }
 
 static void *thread_run(void *context)
@@ -90,7 +118,7 @@ static void print_done(void)
 {
 	printf("{\"launches\": %lu, \"failed\": %lu, \"graphs\": %lu, \"nodes\": %lu, "
 	       "\"copies\": %lu, \"memsets\": %lu, \"allocations\": %lu}\n",
-	       launches, failed, graphs, NODES * graphs, copies, memsets, allocations);
+	       launches, failed, graphs, NODES * graphs / 2, copies, memsets, allocations);
 	launches = failed = graphs = copies = memsets = allocations = 0;
 }
 
@@ -128,9 +156,11 @@ static void print_state(void)
 	if (ask)
 		ask(&state);
 	printf("{\"mapped\": %d, \"subscribed\": %u, \"callbacks\": %u, \"kinds\": %u, "
-	       "\"buffers\": %u, \"broken\": %u, \"finalized\": %u}\n",
+	       "\"buffers\": %u, \"broken\": %u, \"finalized\": %u, \"faults\": %u, "
+	       "\"sessions\": %u, \"rounds\": %lu}\n",
 	       ask != NULL, state.is_subscribed, state.callbacks, state.kinds, state.buffers_out,
-	       state.broken, state.finalized);
+	       state.broken, state.finalized, state.faults, state.sessions,
+	       __atomic_load_n(&all_rounds, __ATOMIC_RELAXED));
 }
 
 static void print_fork(void)
@@ -180,6 +210,9 @@ static void obey(const char *word)
 		print_nccl(count);
 	} else if (!strncmp(word, "fork", 4)) {
 		print_fork();
+	} else if (!strncmp(word, "reset", 5)) {
+		check(!cuCtxDestroy_v2(NULL) && !cuDevicePrimaryCtxReset_v2(0), "reset");
+		printf("{}\n");
 	} else if (!strncmp(word, "slow", 4)) {
 		cudaLaunchKernel(STANDIN_SLOW, 1, 1, (void *)1);
 		printf("{}\n");

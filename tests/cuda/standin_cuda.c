@@ -2,7 +2,7 @@
  * STAND-IN, for tests only, of NVIDIA's libcuda.so.1.  A device that has a thread for each of its
  * streams, and takes a few microseconds for everything.  In no way NVIDIA's.
  */
-#include "standin_cuda.h"
+#include "standin_device.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ struct stream {
 
 static struct stream streams[STREAMS];
 static const struct standin_instrument *instrument;
-static bool is_begun;
+static bool is_begun, has_failed;
 
 static uint64_t now_ns(void)
 {
@@ -48,6 +48,26 @@ static const struct standin_instrument *instrument_now(void)
 	return __atomic_load_n(&instrument, __ATOMIC_ACQUIRE);
 }
 
+bool standin_has_failed(void)
+{
+	return __atomic_load_n(&has_failed, __ATOMIC_ACQUIRE);
+}
+
+struct standin_patch *standin_patch(void)
+{
+	const struct standin_instrument *told = instrument_now();
+
+	return told ? told->patch() : NULL;
+}
+
+static void patch_write(struct standin_patch *patch)
+{
+	if (!__atomic_load_n(&patch->is_freed, __ATOMIC_ACQUIRE))
+		return;
+	__atomic_fetch_add(&patch->faults, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&has_failed, true, __ATOMIC_RELEASE);
+}
+
 static void work_do(const struct standin_work *work, void *to, const void *from)
 {
 	const struct standin_instrument *told = instrument_now();
@@ -57,6 +77,8 @@ static void work_do(const struct standin_work *work, void *to, const void *from)
 		memcpy(to, from, work->bytes);
 	if (work->name && strcmp(work->name, STANDIN_SLOW) == 0)
 		nanosleep(&(struct timespec){ 0, SLOW_NS }, NULL);
+	if (work->patch)
+		patch_write(work->patch);
 	if (told)
 		told->done(work, begin, now_ns());
 }
@@ -96,7 +118,7 @@ static struct stream *stream_of(void *handle)
 	return stream;
 }
 
-static void enqueue(void *handle, const struct standin_work *given, void *to, const void *from)
+void standin_enqueue(void *handle, const struct standin_work *given, void *to, const void *from)
 {
 	struct stream *stream = stream_of(handle);
 	const struct standin_instrument *told = instrument_now();
@@ -116,14 +138,14 @@ static void enqueue(void *handle, const struct standin_work *given, void *to, co
 	pthread_mutex_unlock(&stream->lock);
 }
 
-static uint32_t call_enter(uint32_t function)
+uint32_t standin_enter(uint32_t function)
 {
 	const struct standin_instrument *told = instrument_now();
 
 	return told ? told->enter(function) : 0;
 }
 
-static int call_leave(uint32_t function, uint32_t correlation, int result)
+int standin_leave(uint32_t function, uint32_t correlation, int result)
 {
 	const struct standin_instrument *told = instrument_now();
 
@@ -145,10 +167,10 @@ STANDIN_EXPORT int cuInit(unsigned flags)
 
 STANDIN_EXPORT int cuDriverGetVersion(int *version)
 {
-	uint32_t call = call_enter(CB_cuDriverGetVersion);
+	uint32_t call = standin_enter(CB_cuDriverGetVersion);
 
 	*version = VERSION;
-	return call_leave(CB_cuDriverGetVersion, call, CUDA_SUCCESS);
+	return standin_leave(CB_cuDriverGetVersion, call, CUDA_SUCCESS);
 }
 
 STANDIN_EXPORT int cuDeviceGetCount(int *count)
@@ -172,10 +194,10 @@ STANDIN_EXPORT int cuGetErrorString(int result, const char **ret)
 
 STANDIN_EXPORT int cuDeviceGet(int *device, int ordinal)
 {
-	uint32_t call = call_enter(CB_cuDeviceGet);
+	uint32_t call = standin_enter(CB_cuDeviceGet);
 
 	*device = ordinal;
-	return call_leave(CB_cuDeviceGet, call, CUDA_SUCCESS);
+	return standin_leave(CB_cuDeviceGet, call, CUDA_SUCCESS);
 }
 
 STANDIN_EXPORT int cuDeviceGetName(char *name, int room, int device)
@@ -193,64 +215,65 @@ STANDIN_EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
 
 STANDIN_EXPORT int cuMemAlloc_v2(uint64_t *address, size_t size)
 {
-	uint32_t call = call_enter(CB_cuMemAlloc_v2);
+	uint32_t call = standin_enter(CB_cuMemAlloc_v2);
 	const struct standin_instrument *told = instrument_now();
 
 	*address = (uint64_t)(uintptr_t)malloc(size);
 	if (told)
 		told->memory(call, false, *address, size);
-	return call_leave(CB_cuMemAlloc_v2, call, CUDA_SUCCESS);
+	return standin_leave(CB_cuMemAlloc_v2, call, CUDA_SUCCESS);
 }
 
 STANDIN_EXPORT int cuMemFree_v2(uint64_t address)
 {
-	uint32_t call = call_enter(CB_cuMemFree_v2);
+	uint32_t call = standin_enter(CB_cuMemFree_v2);
 	const struct standin_instrument *told = instrument_now();
 
 	free((void *)(uintptr_t)address);
 	if (told)
 		told->memory(call, true, address, 0);
-	return call_leave(CB_cuMemFree_v2, call, CUDA_SUCCESS);
+	return standin_leave(CB_cuMemFree_v2, call, CUDA_SUCCESS);
 }
 
 STANDIN_EXPORT int cuMemsetD8_v2(uint64_t address, unsigned char byte, size_t size)
 {
-	uint32_t call = call_enter(CB_cuMemsetD8_v2);
+	uint32_t call = standin_enter(CB_cuMemsetD8_v2);
 	struct standin_work work = { .kind = WORK_MEMSET, .correlation = call, .bytes = size };
 
 	memset((void *)(uintptr_t)address, byte, size);
-	enqueue((void *)7, &work, NULL, NULL);
-	return call_leave(CB_cuMemsetD8_v2, call, CUDA_SUCCESS);
+	standin_enqueue((void *)7, &work, NULL, NULL);
+	return standin_leave(CB_cuMemsetD8_v2, call, CUDA_SUCCESS);
 }
 
 STANDIN_EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, void *stream)
 {
-	uint32_t call = call_enter(CB_cuMemcpyHtoDAsync_v2);
+	uint32_t call = standin_enter(CB_cuMemcpyHtoDAsync_v2);
 	struct standin_work work = { .kind = WORK_TO_DEVICE, .correlation = call, .bytes = size };
 
-	enqueue(stream, &work, (void *)(uintptr_t)to, from);
-	return call_leave(CB_cuMemcpyHtoDAsync_v2, call, CUDA_SUCCESS);
+	standin_enqueue(stream, &work, (void *)(uintptr_t)to, from);
+	return standin_leave(CB_cuMemcpyHtoDAsync_v2, call, CUDA_SUCCESS);
 }
 
 STANDIN_EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stream)
 {
-	uint32_t call = call_enter(CB_cuMemcpyDtoHAsync_v2);
+	uint32_t call = standin_enter(CB_cuMemcpyDtoHAsync_v2);
 	struct standin_work work = { .kind = WORK_TO_HOST, .correlation = call, .bytes = size };
 
-	enqueue(stream, &work, to, (const void *)(uintptr_t)from);
-	return call_leave(CB_cuMemcpyDtoHAsync_v2, call, CUDA_SUCCESS);
+	standin_enqueue(stream, &work, to, (const void *)(uintptr_t)from);
+	return standin_leave(CB_cuMemcpyDtoHAsync_v2, call, CUDA_SUCCESS);
 }
 
 STANDIN_EXPORT int cuStreamSynchronize(void *handle)
 {
-	uint32_t call = call_enter(CB_cuStreamSynchronize);
+	uint32_t call = standin_enter(CB_cuStreamSynchronize);
 	struct stream *stream = stream_of(handle);
 
 	pthread_mutex_lock(&stream->lock);
 	while (stream->taken != stream->put)
 		pthread_cond_wait(&stream->changed, &stream->lock);
 	pthread_mutex_unlock(&stream->lock);
-	return call_leave(CB_cuStreamSynchronize, call, CUDA_SUCCESS);
+	return standin_leave(CB_cuStreamSynchronize, call,
+			     standin_has_failed() ? CUDA_LAUNCH_FAILED : CUDA_SUCCESS);
 }
 
 STANDIN_EXPORT int cuLaunchKernel(const char *function, unsigned grid_x, unsigned grid_y,
@@ -258,7 +281,7 @@ STANDIN_EXPORT int cuLaunchKernel(const char *function, unsigned grid_x, unsigne
 				  unsigned block_z, unsigned shared, void *stream, void **arguments,
 				  void **extra)
 {
-	uint32_t call = call_enter(CB_cuLaunchKernel);
+	uint32_t call = standin_enter(CB_cuLaunchKernel);
 	struct standin_work work = { .kind = WORK_KERNEL,
 				     .correlation = call,
 				     .name = function,
@@ -269,21 +292,35 @@ STANDIN_EXPORT int cuLaunchKernel(const char *function, unsigned grid_x, unsigne
 	(void)arguments;
 	(void)extra;
 	if (!function[0])
-		return call_leave(CB_cuLaunchKernel, call, CUDA_NOT_FOUND);
-	enqueue(stream, &work, NULL, NULL);
-	return call_leave(CB_cuLaunchKernel, call, CUDA_SUCCESS);
+		return standin_leave(CB_cuLaunchKernel, call, CUDA_NOT_FOUND);
+	standin_enqueue(stream, &work, NULL, NULL);
+	return standin_leave(CB_cuLaunchKernel, call, CUDA_SUCCESS);
 }
 
-STANDIN_EXPORT int cuGraphLaunch(uint64_t graph, void *stream)
+static void await_streams(void)
 {
-	uint32_t call = call_enter(CB_cuGraphLaunch);
-	struct standin_work work = { .kind = WORK_KERNEL,
-				     .correlation = call,
-				     .name = "_Z10graph_nodePf",
-				     .grid = { 1, 1, 1 },
-				     .block = { 32, 1, 1 } };
+	for (unsigned i = 0; i < STREAMS; i++) {
+		pthread_mutex_lock(&streams[i].lock);
+		while (streams[i].taken != streams[i].put)
+			pthread_cond_wait(&streams[i].changed, &streams[i].lock);
+		pthread_mutex_unlock(&streams[i].lock);
+	}
+}
 
-	for (uint64_t i = 0; i < graph; i++)
-		enqueue(stream, &work, NULL, NULL);
-	return call_leave(CB_cuGraphLaunch, call, CUDA_SUCCESS);
+STANDIN_EXPORT int cuCtxDestroy_v2(void *context)
+{
+	uint32_t call = standin_enter(CB_cuCtxDestroy_v2);
+
+	(void)context;
+	await_streams();
+	return standin_leave(CB_cuCtxDestroy_v2, call, CUDA_SUCCESS);
+}
+
+STANDIN_EXPORT int cuDevicePrimaryCtxReset_v2(int device)
+{
+	uint32_t call = standin_enter(CB_cuDevicePrimaryCtxReset_v2);
+
+	(void)device;
+	await_streams();
+	return standin_leave(CB_cuDevicePrimaryCtxReset_v2, call, CUDA_SUCCESS);
 }

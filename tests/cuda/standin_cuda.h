@@ -12,7 +12,13 @@
 
 #define STANDIN_EXPORT __attribute__((visibility("default")))
 
-enum { CUDA_SUCCESS = 0, CUDA_INVALID_VALUE = 1, CUDA_NOT_INITIALIZED = 3, CUDA_NOT_FOUND = 500 };
+enum {
+	CUDA_SUCCESS = 0,
+	CUDA_INVALID_VALUE = 1,
+	CUDA_NOT_INITIALIZED = 3,
+	CUDA_NOT_FOUND = 500,
+	CUDA_LAUNCH_FAILED = 719
+};
 
 /* The one that does all work, and the last of as many. */
 static inline uint32_t standin_device(void)
@@ -33,7 +39,14 @@ enum {
 	CB_cuMemcpyHtoDAsync_v2 = 277,
 	CB_cuMemcpyDtoHAsync_v2 = 279,
 	CB_cuLaunchKernel = 307,
+	CB_cuCtxDestroy_v2 = 322,
+	CB_cuGraphCreate = 501,
 	CB_cuGraphLaunch = 514,
+	CB_cuGraphExecDestroy = 516,
+	CB_cuGraphDestroy = 517,
+	CB_cuDevicePrimaryCtxReset_v2 = 545,
+	CB_cuGraphInstantiateWithFlags = 643,
+	CB_cuGraphExecUpdate_v2 = 696,
 	CB_COUNT = 807,
 };
 
@@ -55,8 +68,19 @@ int cuStreamSynchronize(void *stream);
 int cuLaunchKernel(const char *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
 		   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
 		   void *stream, void **arguments, void **extra);
-/* A graph is how many kernels it has. */
-int cuGraphLaunch(uint64_t graph, void *stream);
+/* All that was enqueued is done first. */
+int cuCtxDestroy_v2(void *context);
+int cuDevicePrimaryCtxReset_v2(int device);
+struct standin_graph;
+struct standin_exec;
+int cuGraphCreate(struct standin_graph **ret, unsigned flags);
+int standinGraphAddKernels(struct standin_graph *graph, unsigned count);
+int cuGraphDestroy(struct standin_graph *graph);
+int cuGraphInstantiateWithFlags(struct standin_exec **ret, struct standin_graph *graph,
+				unsigned long long flags);
+int cuGraphExecUpdate_v2(struct standin_exec *exec, struct standin_graph *graph, void *result);
+int cuGraphExecDestroy(struct standin_exec *exec);
+int cuGraphLaunch(struct standin_exec *exec, void *stream);
 int cudaLaunchKernel(const char *function, unsigned grid, unsigned block, void *stream);
 enum { CUDA_TO_DEVICE = 1, CUDA_TO_HOST = 2 };
 int cudaMemcpyAsync(void *to, const void *from, size_t size, int kind, void *stream);
@@ -67,6 +91,11 @@ int cudaGetDevice(int *device);
 
 /* What the driver tells whoever instruments it. */
 enum standin_kind { WORK_KERNEL, WORK_TO_DEVICE, WORK_TO_HOST, WORK_MEMSET };
+/* Memory of an instrument's that graphs write to. */
+struct standin_patch {
+	bool is_freed;
+	uint32_t faults; /* writes after that */
+};
 struct standin_work {
 	enum standin_kind kind;
 	uint32_t stream, correlation;
@@ -75,6 +104,8 @@ struct standin_work {
 	unsigned grid[3], block[3], shared;
 	void *record; /* the instrument's, in its life of that number */
 	uint32_t life;
+	uint64_t graph_node; /* 0: of no graph */
+	struct standin_patch *patch;
 };
 struct standin_instrument {
 	/* Around a call; the number that its work has, 0: none. */
@@ -84,10 +115,11 @@ struct standin_instrument {
 	void (*enqueued)(struct standin_work *work);
 	void (*done)(const struct standin_work *work, uint64_t begin_ns, uint64_t end_ns);
 	void (*memory)(uint32_t correlation, bool is_release, uint64_t address, size_t size);
+	struct standin_patch *(*patch)(void);
 };
 void standin_instrument(const struct standin_instrument *instrument); /* NULL: none */
 
 /* What is on in CUPTI, for programs that are asked; and how often its rules were broken. */
 struct standin_cupti_state {
-	uint32_t is_subscribed, callbacks, kinds, buffers_out, broken, finalized;
+	uint32_t is_subscribed, callbacks, kinds, buffers_out, broken, finalized, faults, sessions;
 };

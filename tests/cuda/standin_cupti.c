@@ -7,6 +7,11 @@
  *   STANDIN_CUPTI_VERSION=N   tells that version
  *   STANDIN_CUPTI_HELD=1      another profiler is there
  *   STANDIN_CUDA_DEVICE=N     all work is that device's, the last of as many
+ *   STANDIN_CUPTI_MISLEADS=1  in every session but the first, kernels of graphs have the number of
+ *                             the call before
+ *   STANDIN_CUPTI_TIMELESS=N  kernels after the first N of a session have no times
+ *
+ * cuptiFinalize frees what graphs write to that were launched while kernels were recorded.
  */
 #include "standin_cupti.h"
 
@@ -24,6 +29,7 @@
 #define CONTEXT         1u
 #define HELD            39
 #define NO_MORE         21
+#define PATCHES         64u
 #define WRONG           1
 
 enum { KIND_COPY = 1, KIND_MEMSET = 2, KIND_KERNEL = 10, KIND_MEMORY = 49, KINDS = 64 };
@@ -40,7 +46,9 @@ struct kernel_record {
 	uint32_t local_each, local_all, correlation;
 	int64_t grid_id;
 	const char *name;
-	uint8_t rest[104];
+	uint8_t between[32];
+	uint64_t graph_node;
+	uint8_t rest[64];
 };
 struct copy_record {
 	uint32_t kind;
@@ -60,6 +68,7 @@ _Static_assert(sizeof(struct copy_record) == RECORD_BYTES, "one size for all");
 _Static_assert(sizeof(struct memory_record) == RECORD_BYTES, "one size for all");
 _Static_assert(offsetof(struct kernel_record, correlation) == 92, "as in the header");
 _Static_assert(offsetof(struct kernel_record, name) == 104, "as in the header");
+_Static_assert(offsetof(struct kernel_record, graph_node) == 144, "as in the header");
 
 struct buffer {
 	uint8_t *bytes;
@@ -78,7 +87,8 @@ static uint8_t callbacks_on[CB_COUNT];
 static uint8_t kinds_on[KINDS];
 static uint32_t correlations, lives, finalized, broken;
 static volatile bool is_over;
-static uint64_t dropped;
+static uint64_t dropped, session_kernels;
+static struct standin_patch patches[PATCHES]; /* the last is used, the others are freed */
 static bool has_worker;
 static __thread unsigned exits; /* callbacks of this thread at the end of a call */
 static uint32_t inside;         /* callbacks under way */
@@ -203,7 +213,10 @@ static void fill_kernel(struct kernel_record *record, const struct standin_work 
 					  .stream = work->stream,
 					  .dynamic_shared = (int32_t)work->shared,
 					  .correlation = work->correlation,
-					  .name = work->name };
+					  .name = work->name,
+					  .graph_node = work->graph_node };
+	if (work->graph_node && lives > 1 && getenv("STANDIN_CUPTI_MISLEADS"))
+		record->correlation--;
 	for (unsigned i = 0; i < 3; i++) {
 		record->grid[i] = (int32_t)work->grid[i];
 		record->block[i] = (int32_t)work->block[i];
@@ -241,6 +254,13 @@ static void take_enqueued(struct standin_work *work)
 	pthread_mutex_unlock(&lock);
 }
 
+static bool has_times(void)
+{
+	const char *most = getenv("STANDIN_CUPTI_TIMELESS");
+
+	return !most || session_kernels < strtoul(most, NULL, 10);
+}
+
 /* Not of a buffer that is gone: it was taken away by force, or by an end. */
 static void take_done(const struct standin_work *work, uint64_t begin_ns, uint64_t end_ns)
 {
@@ -248,7 +268,10 @@ static void take_done(const struct standin_work *work, uint64_t begin_ns, uint64
 
 	pthread_mutex_lock(&lock);
 	buffer = work->record && work->life == lives ? buffer_of(work->record) : NULL;
-	if (buffer && work->kind == WORK_KERNEL) {
+	if (buffer && work->kind == WORK_KERNEL && !has_times()) {
+		session_kernels++;
+	} else if (buffer && work->kind == WORK_KERNEL) {
+		session_kernels++;
 		((struct kernel_record *)work->record)->start = begin_ns;
 		((struct kernel_record *)work->record)->end = end_ns;
 	} else if (buffer) {
@@ -279,8 +302,13 @@ static void take_memory(uint32_t correlation, bool is_release, uint64_t address,
 	pthread_mutex_unlock(&lock);
 }
 
-static const struct standin_instrument instrument = { take_enter, take_leave, take_enqueued,
-						      take_done, take_memory };
+static struct standin_patch *take_patch(void)
+{
+	return kinds_on[KIND_KERNEL] ? &patches[finalized % PATCHES] : NULL;
+}
+
+static const struct standin_instrument instrument = { take_enter, take_leave,  take_enqueued,
+						      take_done,  take_memory, take_patch };
 
 STANDIN_EXPORT int cuptiGetVersion(uint32_t *version)
 {
@@ -304,6 +332,7 @@ STANDIN_EXPORT int cuptiSubscribe(void **ret, callback *given, void *user)
 	__atomic_store_n(&subscriber, given, __ATOMIC_RELEASE);
 	*ret = (void *)&subscriber;
 	standin_instrument(&instrument);
+	session_kernels = 0;
 	lives++;
 	return 0;
 }
@@ -427,6 +456,7 @@ STANDIN_EXPORT int cuptiFinalize(void)
 	broken += !exits || is_busy || buffer_count || inside != 1;
 	memset(kinds_on, 0, sizeof(kinds_on));
 	buffer_count = 0;
+	__atomic_store_n(&patches[finalized % PATCHES].is_freed, true, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&lock);
 	standin_instrument(NULL);
 	cuptiUnsubscribe((void *)&subscriber);
@@ -439,7 +469,10 @@ STANDIN_EXPORT void standin_cupti_state(struct standin_cupti_state *ret)
 	*ret = (struct standin_cupti_state){ .is_subscribed = subscriber != NULL,
 					     .buffers_out = buffer_count,
 					     .broken = broken,
-					     .finalized = finalized };
+					     .finalized = finalized,
+					     .sessions = lives };
+	for (unsigned i = 0; i < PATCHES; i++)
+		ret->faults += __atomic_load_n(&patches[i].faults, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < CB_COUNT; i++)
 		ret->callbacks += callbacks_on[i];
 	for (unsigned i = 0; i < KINDS; i++)

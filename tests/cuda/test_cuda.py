@@ -32,7 +32,7 @@ ALLOCATE, FREE = 0, 1
 NOT_FOUND = 500  # what a launch of nothing answers
 BYTES = 1000
 SAMPLED_TRIES = 5
-OLD_VERSION, STRANGE_VERSION = 22, 990000
+OLD_VERSION, HANGING_VERSION, UNCHECKED_VERSION, STRANGE_VERSION = 22, 130000, 130900, 990000
 NOTHING, HELD = 5, 7  # exit codes
 
 
@@ -116,11 +116,16 @@ class Cuda(TargetTest):
         self.assertEqual(result.code, code, str(result))
         return result
 
-    def assert_left(self, app, finalized=None):
+    def assert_left(self, app):
+        """CUPTI is switched off, and was never finalized: what graphs write to is still there."""
         state = app.ask("state")
-        self.assertEqual({state[name] for name in ("subscribed", "callbacks", "kinds", "buffers", "broken")}, {0}, state)
-        if finalized is not None:
-            self.assertEqual(state["finalized"], finalized, state)
+        gone = ("subscribed", "callbacks", "kinds", "buffers", "broken", "finalized", "faults")
+        self.assertEqual({state[name] for name in gone}, {0}, state)
+
+    def assert_goes_on(self, app):
+        """It works on, without limpet."""
+        before = app.ask("state")["rounds"]
+        self.assertTrue(harness.wait_until(lambda: app.ask("state")["rounds"] > before + 50), "it stands still")
 
     def assert_causes(self, recording):
         """Every work was caused by a call that is there, and did not begin before it."""
@@ -157,7 +162,7 @@ class Contents(Cuda):
         counts = app.ask("go 200")
         self.stop(process)
         app.ask("go 5")
-        self.assert_left(app, finalized=1)
+        self.assert_left(app)
         return counts, Recording(self.path)
 
     def test_all_that_the_program_did(self):
@@ -423,9 +428,10 @@ class Life(Cuda):
     def test_again_and_again_while_it_works(self):
         app = self.app()
         app.ask("run")
-        for index in range(3):
+        for _ in range(3):
             self.record_a_kernel(app)
-            self.assert_left(app, finalized=index + 1)
+            self.assert_goes_on(app)
+            self.assert_left(app)
             recording = Recording(self.path)
             self.assertEqual(recording.dropped, 0)
             self.assert_causes_of_the_middle(recording)
@@ -443,7 +449,8 @@ class Life(Cuda):
         process = self.start(app)
         process.kill()
         process.wait()
-        self.assertTrue(harness.wait_until(lambda: app.ask("state")["finalized"] == 1))
+        self.assertTrue(harness.wait_until(lambda: app.ask("state")["subscribed"] == 0))
+        self.assert_goes_on(app)
         self.assert_left(app)
         self.record_a_kernel(app)
         self.assertGreater(app.ask("stop")["launches"], 0)
@@ -476,6 +483,77 @@ class Life(Cuda):
         app.say("exit")
         self.assertEqual(app.process.wait(harness.PATIENCE_S), 0)
         self.assertEqual(harness.limpet_finish(process).code, 0)
+
+
+class Graphs(Cuda):
+    """CUDA graphs that are made, updated, launched and destroyed meanwhile."""
+
+    def causes_of_graphs(self):
+        """Kernels of graphs by the call that caused each."""
+        recording = Recording(self.path)
+        names = {call["begin_ns"]: name for name, calls in recording.calls.items() for call in calls}
+        causes = collections.Counter()
+        for kernel in recording.work["kernel"]:
+            cause = round(recording.ns(kernel["cause"])) if kernel["cause"] else 0
+            near = [names[cause + step] for step in range(-3, 4) if cause + step in names]
+            if kernel["title"] == NODE:
+                causes[near[0] if near else "none" if not cause else "unknown"] += 1
+        return causes
+
+    def test_none_writes_to_memory_that_is_gone(self):
+        app = self.app()
+        app.ask("go 20")
+        for trace in ("--cuda-trace", "--kernel-trace"):
+            process = self.start(app, trace)
+            app.ask("go 20")
+            self.stop(process)
+            app.ask("go 20")
+            self.assert_left(app)
+
+    def test_kernels_have_their_launch_in_every_session(self):
+        app = self.app()
+        for session in range(1, 4):
+            process = self.start(app)
+            counts = app.ask("go 10")
+            self.stop(process)
+            self.assertEqual(app.ask("state")["sessions"], session)
+            self.assertEqual(self.causes_of_graphs(), {"cuGraphLaunch": counts["nodes"]})
+
+    def test_wrong_numbers_give_no_launch(self):
+        app = self.app(STANDIN_CUPTI_MISLEADS="1")
+        for is_misled in (False, True):
+            process = self.start(app)
+            counts = app.ask("go 10")
+            result = str(self.stop(process))
+            self.assertEqual("the numbers of other calls" in result, is_misled, result)
+            causes = self.causes_of_graphs()
+        self.assertGreater(causes["none"], 0)
+        self.assertEqual(set(causes) - {"none", "cuGraphLaunch"}, set(), causes)
+        self.assertEqual(sum(causes.values()), counts["nodes"])
+
+    def test_a_subscription_whose_times_go_wrong_is_renewed(self):
+        app = self.app(STANDIN_CUPTI_TIMELESS="2000")
+        app.ask("run")
+        process = self.start(app)
+        self.assertTrue(harness.wait_until(lambda: app.ask("state")["sessions"] == 2), "it is not renewed")
+        self.assert_goes_on(app)
+        result = self.stop(process)
+        self.assertIn("was renewed", str(result))
+        self.assertGreater(len(Recording(self.path).work["kernel"]), 2000)
+        self.assert_left(app)
+        app.ask("stop")
+
+    def test_a_reset_while_traced(self):
+        app = self.app()
+        for _ in range(2):
+            process = self.start(app)
+            app.ask("go 5")
+            app.ask("reset")
+            counts = app.ask("go 5")
+            self.stop(process)
+            app.ask("go 5")
+            self.assert_left(app)
+        self.assertGreaterEqual(len(Recording(self.path).calls["cuGraphLaunch"]), counts["graphs"])
 
 
 class Looking(Cuda):
@@ -526,12 +604,19 @@ class Refusals(Cuda):
     def test_an_unknown_release(self):
         self.refused("does not know", NOTHING, STANDIN_CUPTI_VERSION=str(STRANGE_VERSION))
 
-    def test_an_old_release_stays_loaded_and_says_so(self):
-        app = self.app(STANDIN_CUPTI_VERSION=str(OLD_VERSION))
-        process = self.start(app)
-        app.ask("go 3")
-        self.assertIn("stays loaded", str(self.stop(process)))
-        self.assert_left(app, finalized=0)
+    def test_a_release_that_can_hang_the_process(self):
+        self.refused("CUDA 13.0 before Update 1", NOTHING, STANDIN_CUPTI_VERSION=str(HANGING_VERSION))
+
+    def test_cupti_stays_loaded_and_that_is_said(self):
+        for version, is_unchecked in ((OLD_VERSION, False), (UNCHECKED_VERSION, True)):
+            app = self.app(STANDIN_CUPTI_VERSION=str(version))
+            process = self.start(app)
+            counts = app.ask("go 3")
+            result = str(self.stop(process))
+            self.assertIn("stays loaded", result)
+            self.assertEqual("was not checked against this release" in result, is_unchecked, result)
+            self.assertEqual(len(Recording(self.path).calls["cuGraphLaunch"]), counts["graphs"])
+            self.assert_left(app)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,9 @@ Needs a machine with an NVIDIA device and a python3 with PyTorch; LIMPET names t
   stacks   --launch-stacks: kernels by the line of Python that launched them, and what that costs beside --cuda-trace
   nvtx     ranges and marks of a program that began with NVTX before limpet came
   end      the program ends while it is traced; the same result with limpet and without it
+  graphs   programs with CUDA graphs: torch.compile, torch.cuda.graph, GPT-2, Triton, JAX, CuPy and C, visited under load (cuda_graphs.py)
+
+Whoever was traced is watched for some seconds after limpet has left.
 
 LIMPET_CUDA_SECONDS: no part begins after so many seconds.  LIMPET_CUDA_MODES: only these programs are counted.  Ends with "N passed, N failed".
 """
@@ -35,22 +38,15 @@ import time
 
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE / "programs"), str(HERE.parent / "attach"), str(HERE.parent / "common")]
-ROOT = HERE.parent.parent
-for built in ("build", f"build-cross-{'amd64' if os.uname().machine == 'x86_64' else 'arm64'}"):
-    if (ROOT / built / "src/host/limpet").exists():
-        os.environ.setdefault("LIMPET", str(ROOT / built / "src/host/limpet"))
+sys.path[:0] = [str(HERE)]
 
-import harness  # noqa: E402
-from report import Report  # noqa: E402
-from torch_page import CHECKSUM, DONE, END_AT, PAGE_BYTES, PID, PROFILE, PROFILES, WAIT_AT, WAITS, Page  # noqa: E402
+from cuda_programs import PROGRAMS, Program, Verdict, finish, harness, record, rest, spread, turns  # noqa: E402
+from cuda_graphs import part_graphs  # noqa: E402
+from torch_page import CHECKSUM, DONE, PROFILE, PROFILES, WAIT_AT, WAITS  # noqa: E402
 
-PROGRAMS = HERE / "programs"
-START_S = 120
 ITERATIONS = {"small": 20000, "train": 300, "graph": 500, "infer": 500, "plain": 2000, "nccl": 2000, "compile": 300, "cupy": 2000, "jax": 2000}
 SLOT_S, PAIRS = 1.5, int(os.environ.get("LIMPET_CUDA_PAIRS", "8"))
 CYCLES, KILLS = 50, 50
-TURNS, TURN_S = 6, 1.0
 METRICS_S, WITHIN = 6.0, 0.05
 FORK, CONTEXT, RESET, EXEC = 1, 2, 3, 4  # deeds of cuda_c.py
 CAUSES_SHARE = 0.9999
@@ -58,80 +54,6 @@ LONG_KERNELS, LONG_S = 10_000_000, 230
 KERNELS_EACH = 2  # of an iteration of small
 RUNTIME_CALLS_EACH = 1  # cuBLAS calls the driver
 PEER_S, PEER_SETTLE_S, PEER_ROUNDS = 1.5, 0.4, 6
-
-
-def program_of(mode):
-    return PROGRAMS / {"plain": "cuda_c.py", "cupy": "array_loop.py", "jax": "array_loop.py"}.get(mode, "torch_loop.py")
-
-
-class Program:
-    """A running torch_loop.py, cuda_c.py or array_loop.py."""
-
-    def __init__(self, mode, end_at=0):
-        handle, self.path = tempfile.mkstemp(prefix="torch-")
-        os.write(handle, bytes(PAGE_BYTES))
-        os.close(handle)
-        self.page = Page(self.path)
-        self.page[END_AT] = end_at
-        self.process = subprocess.Popen([sys.executable, str(program_of(mode)), self.path, mode], stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
-        if not harness.wait_until(lambda: self.page[PID] or self.process.poll() is not None, START_S) or not self.page[PID]:
-            self.process.kill()
-            raise AssertionError(f"{mode}: it does not begin: {self.process.communicate()[1].strip()[-300:]}")
-        self.pid = self.page[PID]
-
-    def wait_at(self, more):
-        """Lets it go on for so many iterations, until it waits."""
-        at = self.page[DONE] + more
-        self.page[WAIT_AT] = at
-        if not harness.wait_until(lambda: self.page[WAITS] and self.page[DONE] >= at, 120):
-            raise AssertionError("it does not come to its place")
-
-    def go_on(self):
-        self.page[WAIT_AT] = 0
-
-    def pause(self):
-        self.wait_at(1)
-
-    def do(self, deed):
-        """Lets cuda_c.py do something, and go on."""
-        self.page[PROFILES], self.page[PROFILE] = 0, deed
-        if not harness.wait_until(lambda: self.page[PROFILES] == deed or self.process.poll() is not None, 60):
-            raise AssertionError(f"deed {deed} is not done")
-
-    def rate(self, seconds):
-        begin, at = time.monotonic(), self.page[DONE]
-        time.sleep(seconds)
-        return (self.page[DONE] - at) / (time.monotonic() - begin)
-
-    def close(self):
-        self.process.kill()
-        self.process.communicate()
-        os.unlink(self.path)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
-        self.close()
-
-
-class Verdict(Report):
-    def say(self, is_right, text):
-        if is_right:
-            self.ok(text)
-        else:
-            self.not_ok(text, "wrong")
-
-
-def record(program, path, *traces):
-    return harness.limpet_attached("record", "-p", program.pid, "-o", path, "--json", *traces)
-
-
-def finish(process):
-    process.send_signal(signal.SIGINT)
-    result = harness.limpet_finish(process)
-    return result, result.event("recorded")
 
 
 class Recording:
@@ -181,7 +103,7 @@ def part_counts(verdict, folder):
             began = time.monotonic()
             result, totals = finish(process)
             print(f"      left in {time.monotonic() - began:.3f} s", flush=True)
-            program.go_on()
+            rest(verdict, program, mode)
             verdict.say(result.code == 0, f"{mode}: recorded, exit {result.code} {result.err.strip()[-300:]}")
         print(json.dumps(totals), flush=True)
         dropped = sum(value for key, value in totals.items() if key.startswith("dropped"))
@@ -219,10 +141,6 @@ def slots(program, folder, traces):
     return offs, ons, dropped
 
 
-def spread(values):
-    return f"{statistics.median(values):.3f} ({min(values):.3f} to {max(values):.3f}, {len(values)})"
-
-
 COSTS = {"small": (0.80, (["--kernel-trace"], ["--cuda-driver-trace"], ["--cuda-runtime-trace"], ["--cuda-trace"])),
          "big": (0.97, (["--cuda-trace"],))}
 
@@ -240,20 +158,6 @@ def part_cost(verdict, folder):
                             f"{statistics.median(offs):.0f} it/s off, {dropped} dropped")
 
 
-def turns(touched, other):
-    """The rate of one beside that of the other, one running at a time, in turn."""
-    ratios = []
-    for _ in range(TURNS):
-        rates = []
-        for program in (touched, other):
-            program.go_on()
-            program.rate(0.2)
-            rates.append(program.rate(TURN_S))
-            program.pause()
-        ratios.append(rates[0] / rates[1])
-    return ratios
-
-
 def part_cycles(verdict, folder):
     with Program("small") as program, Program("small") as other:
         other.pause()
@@ -266,6 +170,7 @@ def part_cycles(verdict, folder):
         program.pause()
         after = turns(program, other)
         ratio = statistics.median(after) / statistics.median(before)
+        rest(verdict, program, "cycles")
         verdict.say(not failed and program.process.poll() is None, f"cycles: {CYCLES} attached and left, {failed} failed")
         verdict.say(ratio > 0.95, f"cycles: beside a program that nobody touched {spread(before)} before, "
                                   f"{spread(after)} afterwards: {ratio:.3f}")
@@ -281,6 +186,7 @@ def part_kill(verdict, folder):
             time.sleep(0.5)
         rate = program.rate(1)
         result, totals = finish(record(program, os.path.join(folder, "kill.limpet"), "--cuda-trace"))
+        rest(verdict, program, "kill")
         verdict.say(program.process.poll() is None and rate > 0, f"kill: {KILLS} limpets killed, {rate:.0f} it/s afterwards")
         verdict.say(result.code == 0 and totals.get("records"), f"kill: attached again, {totals.get('records')} records")
 
@@ -361,7 +267,7 @@ def part_long(verdict, folder):
             program.wait_at(1000)
         count = program.page[DONE] - begun
         result, totals = finish(process)
-        program.go_on()
+        rest(verdict, program, "long")
     dropped = sum(value for key, value in totals.items() if key.startswith("dropped") or key in ("work_lost", "work_cut"))
     calls = (2 * KERNELS_EACH + RUNTIME_CALLS_EACH) * count
     verdict.say(result.code == 0 and not dropped, f"long: {KERNELS_EACH * count} kernels, {dropped} dropped or cut, exit {result.code}")
@@ -376,6 +282,7 @@ def part_sampled(verdict, folder):
         process = record(program, path, "--cuda-trace", "-F", "499")
         time.sleep(3)
         result, totals = finish(process)
+        rest(verdict, program, "sampled")
     out = harness.limpet("report", path, "-n", "12", deadline_s=300).out
     at = out.find("kernels: where they were launched")
     print(json.dumps(totals)[:400], out[at:at + 5000] if at >= 0 else "", sep="\n")
@@ -403,6 +310,7 @@ def part_stacks(verdict, folder):
         path = os.path.join(folder, f"stacks-{mode}.limpet")
         with Program(mode) as program:
             result, totals, rows = launch_lines(program, path, ITERATIONS[mode])
+            rest(verdict, program, f"stacks {mode}")
             dropped = sum(value for key, value in totals.items() if key.startswith("dropped") or key == "work_lost")
             verdict.say(result.code == 0 and not dropped, f"stacks {mode}: exit {result.code}, {totals.get('records')} records, "
                         f"{dropped} dropped {result.err.strip()[-200:]}")
@@ -429,8 +337,8 @@ def part_nvtx(verdict, folder):
         process = record(program, path, "--marker-trace", "--kernel-trace")
         program.wait_at(count)
         result, totals = finish(process)
-        program.go_on()
-        verdict.say(program.rate(0.5) > 0 and result.code == 0, f"nvtx: exit {result.code}, {totals.get('records')} records "
+        rest(verdict, program, "nvtx")
+        verdict.say(result.code == 0, f"nvtx: exit {result.code}, {totals.get('records')} records "
                     f"{result.err.strip()[-200:]}")
     rows = [json.loads(line) for line in harness.limpet("report", path, "--json", deadline_s=120).out.splitlines()]
     found = {row["name"]: row["calls"] for row in rows if row["event"] in ("range", "mark")}
@@ -447,6 +355,7 @@ def hazard(verdict, folder, program, name, deed):
     lives = harness.wait_until(lambda: program.page[DONE] > 10 or program.process.poll() is not None, 60)
     verdict.say(lives and program.process.poll() is None and result.code == 0,
                 f"hazards: {name}: limpet {result.code}, {totals.get('records')} records {result.err.strip()[-200:]}")
+    rest(verdict, program, f"hazards: {name}")
 
 
 def part_hazards(verdict, folder):
@@ -585,7 +494,7 @@ def finish_after(process, seconds):
 
 PARTS = {"counts": part_counts, "metrics": part_metrics, "pm": part_pm, "hazards": part_hazards, "cost": part_cost, "cycles": part_cycles,
          "kill": part_kill, "peers": part_peers, "long": part_long, "sampled": part_sampled, "stacks": part_stacks,
-         "nvtx": part_nvtx, "end": part_end}
+         "nvtx": part_nvtx, "end": part_end, "graphs": part_graphs}
 
 
 def main():

@@ -15,21 +15,52 @@ static void knows_releases_by_their_numbers(void **state)
 {
 	static const struct {
 		uint32_t version;
-		bool is_known, may_finalize;
+		bool is_known;
 	} cases[] = {
-		{ 12, false, false },    { 13, true, false },    { 23, true, false },
-		{ 24, true, true },      { 28, true, true },     { 99, false, true },
-		{ 130000, true, true },  { 130001, true, true }, { 139999, true, true },
-		{ 140000, false, true },
+		{ 12, false },    { 13, true },     { 28, true },      { 99, false },
+		{ 130000, true }, { 139999, true }, { 140000, false },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(layout_is_known(cases[i].version), cases[i].is_known);
+}
+
+static void takes_care_by_the_version(void **state)
+{
+	const uint32_t all = CARE_STAY | CARE_CHECK_GRAPHS | CARE_RENEW;
+	const struct {
+		uint32_t version, care;
+		bool is_known;
+	} cases[] = {
+		{ 13, all, true },
+		{ 28, all, true },
+		{ 130000, all | CARE_REFUSE, true },
+		{ 130001, all, true },
+		{ 130100, all, true },
+		{ 130101, CARE_STAY | CARE_RENEW, true },
+		{ 130401, CARE_STAY | CARE_RENEW, true },
+		{ 130402, all, false },
+		{ 139999, all, false },
 	};
 
 	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert_int_equal(layout_is_known(cases[i].version), cases[i].is_known);
-		if (cases[i].is_known)
-			assert_int_equal(layout_may_finalize(cases[i].version),
-					 cases[i].may_finalize);
+		assert_int_equal(hazards_care(cases[i].version), cases[i].care);
+		assert_int_equal(hazards_are_known(cases[i].version), cases[i].is_known);
 	}
+}
+
+static void renews_a_subscription_that_is_worn(void **state)
+{
+	struct cuda_wear fresh = { CUDA_RECORDS_MAX - 1, CUDA_TIMELESS_MAX - 1 };
+	struct cuda_wear by_records = { CUDA_RECORDS_MAX, 0 }, by_times = { 0, CUDA_TIMELESS_MAX };
+
+	(void)state;
+	assert_false(hazards_want_renewal(CARE_RENEW, &fresh));
+	assert_true(hazards_want_renewal(CARE_RENEW, &by_records));
+	assert_true(hazards_want_renewal(CARE_RENEW, &by_times));
+	assert_false(hazards_want_renewal(CARE_STAY, &by_times));
 }
 
 static void finds_a_cause_until_another_takes_its_slot(void **state)
@@ -39,11 +70,12 @@ static void finds_a_cause_until_another_takes_its_slot(void **state)
 	(void)state;
 	assert_int_equal(causes_open(), 0);
 	assert_false(cause_find(7, &found));
-	cause_note(7, &(struct cuda_cause){ 1000, 42 });
+	cause_note(7, &(struct cuda_cause){ 1000, 42, true });
 	assert_true(cause_find(7, &found));
 	assert_int_equal(found.begin, 1000);
 	assert_int_equal(found.thread, 42);
-	cause_note(7 + SLOTS, &(struct cuda_cause){ 2000, 43 });
+	assert_true(found.is_graph);
+	cause_note(7 + SLOTS, &(struct cuda_cause){ 2000, 43, false });
 	assert_false(cause_find(7, &found));
 	assert_true(cause_find(7 + SLOTS, &found));
 	assert_int_equal(found.begin, 2000);
@@ -55,9 +87,9 @@ static void has_no_cause_with_number_0_or_of_an_earlier_session(void **state)
 
 	(void)state;
 	assert_int_equal(causes_open(), 0);
-	cause_note(0, &(struct cuda_cause){ 1, 1 });
+	cause_note(0, &(struct cuda_cause){ 1, 1, false });
 	assert_false(cause_find(0, &found));
-	cause_note(9, &(struct cuda_cause){ 1, 1 });
+	cause_note(9, &(struct cuda_cause){ 1, 1, false });
 	causes_close();
 	assert_int_equal(causes_open(), 0);
 	assert_false(cause_find(9, &found));
@@ -85,9 +117,14 @@ static void gives_buffers_that_are_empty_until_none_is_left(void **state)
 	buffer_give(&more, &size, &most);
 	assert_ptr_equal(more, given[3]);
 	assert_int_equal(more[100], 0);
+	buffer_take_back(given[5], 50);
 	buffers_close();
-	assert_int_equal(buffers_out(), 0);
+	assert_int_equal(buffers_out(), count - 1);
 	assert_int_equal(given[5][100], 0);
+	assert_int_equal(given[6][100], 0xff);
+	for (size_t i = 0; i < count; i++)
+		buffer_take_back(given[i], 200);
+	assert_int_equal(buffers_out(), 0);
 }
 
 static void leaves_memory_alone_that_is_not_its_own(void **state)
@@ -139,7 +176,7 @@ static void counts_what_no_ring_is_free_for(void **state)
 	struct cupti cupti = { .next_record = next_stray };
 
 	(void)state;
-	activities_use(&cupti);
+	activities_use(&cupti, false);
 	activities_take(NULL, 0, buffer, sizeof(buffer), 3 * STRAY_BYTES);
 	activities_take(NULL, 0, buffer, sizeof(buffer), 0);
 	assert_int_equal(activities_tally().unwritten, 3);
@@ -150,6 +187,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(knows_releases_by_their_numbers),
+		cmocka_unit_test(takes_care_by_the_version),
+		cmocka_unit_test(renews_a_subscription_that_is_worn),
 		cmocka_unit_test(finds_a_cause_until_another_takes_its_slot),
 		cmocka_unit_test(has_no_cause_with_number_0_or_of_an_earlier_session),
 		cmocka_unit_test(gives_buffers_that_are_empty_until_none_is_left),

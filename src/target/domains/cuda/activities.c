@@ -15,19 +15,36 @@
 
 static const struct cupti *cupti;
 static struct cuda_tally tally;
+static struct cuda_wear wear;
+static bool checks_graphs;
 static struct writer_pass pass; /* of our own thread */
 
-void activities_use(const struct cupti *given)
+void activities_use(const struct cupti *given, bool checks)
 {
 	cupti = given;
+	checks_graphs = checks;
 	tally = (struct cuda_tally){ 0 };
+	activities_renew();
+}
+
+void activities_renew(void)
+{
+	__atomic_store_n(&wear.records, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&wear.timeless, 0, __ATOMIC_RELAXED);
+}
+
+struct cuda_wear activities_wear(void)
+{
+	return (struct cuda_wear){ __atomic_load_n(&wear.records, __ATOMIC_RELAXED),
+				   __atomic_load_n(&wear.timeless, __ATOMIC_RELAXED) };
 }
 
 struct cuda_tally activities_tally(void)
 {
 	return (struct cuda_tally){ __atomic_load_n(&tally.cut, __ATOMIC_RELAXED),
 				    __atomic_load_n(&tally.dropped, __ATOMIC_RELAXED),
-				    __atomic_load_n(&tally.unwritten, __ATOMIC_RELAXED) };
+				    __atomic_load_n(&tally.unwritten, __ATOMIC_RELAXED),
+				    __atomic_load_n(&tally.misled, __ATOMIC_RELAXED) };
 }
 
 /* What records of one buffer share. */
@@ -47,6 +64,7 @@ static bool read_times(const struct reading *reading, const struct cupti_work *w
 {
 	if (!work->start || !work->end || work->end < work->start) {
 		__atomic_fetch_add(&tally.cut, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&wear.timeless, 1, __ATOMIC_RELAXED);
 		return false;
 	}
 	ret->begin = cuda_clock_ticks(&reading->now, work->start);
@@ -54,18 +72,25 @@ static bool read_times(const struct reading *reading, const struct cupti_work *w
 	return true;
 }
 
-static struct cuda_cause find_cause(uint32_t correlation)
+/* CUPTI may give a graph's kernel the number of another call (hazards.def): no cause is better than
+ * a wrong one. */
+static struct cuda_cause find_cause(uint32_t correlation, uint64_t graph_node)
 {
 	struct cuda_cause cause;
 
-	return cause_find(correlation, &cause) ? cause : (struct cuda_cause){ 0 };
+	if (!cause_find(correlation, &cause))
+		return (struct cuda_cause){ 0 };
+	if (!checks_graphs || !graph_node || cause.is_graph)
+		return cause;
+	__atomic_fetch_add(&tally.misled, 1, __ATOMIC_RELAXED);
+	return (struct cuda_cause){ 0 };
 }
 
 static void write_kernel(const struct reading *reading, const struct cupti_kernel *kernel)
 {
 	struct writer *writer = reading->writer;
 	const struct cupti_work *work = &kernel->work;
-	struct cuda_cause cause = find_cause(work->correlation);
+	struct cuda_cause cause = find_cause(work->correlation, work->graph_node);
 	uint64_t stream = cuda_stream(writer, work->context, work->stream);
 	const uint64_t values[] = {
 		kernel->name ? work_kernel(writer, kernel->name) : 0,
@@ -130,7 +155,7 @@ static void write_copy(const struct reading *reading, const struct cupti_copy *c
 {
 	struct writer *writer = reading->writer;
 	const struct cupti_work *work = &copy->work;
-	struct cuda_cause cause = find_cause(work->correlation);
+	struct cuda_cause cause = find_cause(work->correlation, work->graph_node);
 	unsigned direction =
 		copy->kind < ARRAY_SIZE(directions) ? directions[copy->kind] : COPY_UNKNOWN;
 	uint64_t stream = cuda_stream(writer, work->context, work->stream);
@@ -184,7 +209,7 @@ static void take_memory(const struct reading *reading, const uint8_t *record)
 	layout_memory(record, &memory);
 	if (memory.operation != ALLOCATED && memory.operation != RELEASED)
 		return;
-	cause = find_cause(memory.correlation);
+	cause = find_cause(memory.correlation, 0);
 	device = cuda_device(writer, memory.device);
 	at = cuda_clock_ticks(&reading->now, memory.time);
 	(void)work_write(
@@ -226,11 +251,14 @@ static void await_room(struct reading *reading)
 static void take_records(struct reading *reading, uint8_t *buffer, size_t valid)
 {
 	const uint8_t *record = NULL;
+	uint64_t count = 0;
 
 	while (!cupti->next_record(buffer, valid, &record) && record) {
 		await_room(reading);
 		take_record(reading, record);
+		count++;
 	}
+	__atomic_fetch_add(&wear.records, count, __ATOMIC_RELAXED);
 }
 
 /* No ring is free for CUPTI's thread, or it may not read the counter: what was done is lost, and

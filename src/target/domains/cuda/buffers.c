@@ -73,12 +73,15 @@ uint32_t buffers_out(void)
 	return count;
 }
 
-/* The kernel takes the pages back, which are zero when they come again. */
+/* Pages of free buffers go back to the kernel, and are zero when they come again.  CUPTI may keep a
+ * buffer, or request one while this runs: a buffer is claimed before its pages go. */
 void buffers_close(void)
 {
-	if (!memory)
-		return;
-	raw3(SYS_madvise, memory, (size_t)BUFFERS * BUFFER_BYTES, MADV_DONTNEED);
-	for (unsigned i = 0; i < BUFFERS; i++)
+	for (unsigned i = 0; memory && i < BUFFERS; i++) {
+		if (__atomic_exchange_n(&is_out[i], 1, __ATOMIC_ACQUIRE))
+			continue;
+		raw3(SYS_madvise, memory + (size_t)i * BUFFER_BYTES, BUFFER_BYTES, MADV_DONTNEED);
+		/* Release: pairs with the exchange in buffer_give(); the buffer is empty. */
 		__atomic_store_n(&is_out[i], 0, __ATOMIC_RELEASE);
+	}
 }

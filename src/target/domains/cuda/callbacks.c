@@ -11,7 +11,7 @@
 #define UNSEEN        UINT32_MAX
 
 enum { DRIVER_DOMAIN = 1 };
-enum { GET_VERSION = 2 };
+enum { GRAPH_LAUNCH = 514, GRAPH_LAUNCH_PTSZ = 515 };
 
 static const struct driver_call {
 	uint32_t number;
@@ -38,14 +38,6 @@ static const struct traced other = { NULL,        NULL,
 				     1,           { { VALUE_RESULT, CAPTURE_RESULT_INT } } };
 
 static uint32_t functions[FUNCTIONS_MAX]; /* in this session's list */
-
-/* What is to be run at the end of a call, by whose thread, and whether it was. */
-static struct {
-	int (*work)(void);
-	int32_t thread;
-	bool is_done;
-	int result;
-} parting;
 
 static bool function_add(uint32_t number, const struct traced *traced, const char *name)
 {
@@ -98,9 +90,10 @@ void callbacks_disable(const struct cupti *cupti, void *subscriber)
 	(void)cupti->enable_domain(0, subscriber, DRIVER_DOMAIN);
 }
 
-static void call_enter(const struct cupti_call *call)
+static void call_enter(uint32_t function, const struct cupti_call *call)
 {
-	struct cuda_cause cause = { clock_ticks(), thread_number() };
+	struct cuda_cause cause = { clock_ticks(), thread_number(),
+				    function == GRAPH_LAUNCH || function == GRAPH_LAUNCH_PTSZ };
 
 	if (writers_are_on() && cause.begin)
 		cause_note(call->correlation, &cause);
@@ -128,17 +121,6 @@ static void call_leave(uint32_t function, const struct cupti_call *call)
 	writer_end(writer, &seal);
 }
 
-static void parting_run(const struct cupti_call *call)
-{
-	int (*work)(void) = parting.work;
-
-	if (!work || !call->is_exit || parting.thread != thread_number())
-		return;
-	parting.work = NULL;
-	parting.is_done = true;
-	parting.result = work();
-}
-
 void callbacks_take(void *unused, int domain, uint32_t function, const void *data)
 {
 	struct cupti_call call;
@@ -146,28 +128,11 @@ void callbacks_take(void *unused, int domain, uint32_t function, const void *dat
 	(void)unused;
 	if (domain != DRIVER_DOMAIN || function >= FUNCTIONS_MAX)
 		return;
-	layout_call(data, &call);
-	if (function == GET_VERSION)
-		parting_run(&call);
-	else if (functions[function] == UNSEEN || !clock_may_be_read())
+	if (functions[function] == UNSEEN || !clock_may_be_read())
 		return;
-	else if (!call.is_exit)
-		call_enter(&call);
+	layout_call(data, &call);
+	if (!call.is_exit)
+		call_enter(function, &call);
 	else
 		call_leave(function, &call);
-}
-
-bool callbacks_run_at_exit(const struct cupti *cupti, void *subscriber,
-			   const struct cuda_driver *driver, int (*work)(void), int *ret_result)
-{
-	int version;
-
-	parting.thread = thread_number();
-	parting.is_done = false;
-	parting.work = work;
-	if (!cupti->enable_callback(1, subscriber, DRIVER_DOMAIN, GET_VERSION))
-		(void)driver->version(&version);
-	parting.work = NULL;
-	*ret_result = parting.result;
-	return parting.is_done;
 }

@@ -17,6 +17,7 @@ struct slot {
 	uint32_t correlation; /* 0: none */
 	int32_t thread;
 	uint64_t begin;
+	uint64_t is_graph;
 };
 
 static struct slot *slots; /* never unmapped: a thread may be on its way in */
@@ -61,6 +62,7 @@ void cause_note(uint32_t correlation, const struct cuda_cause *cause)
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	__atomic_store_n(&slot->thread, cause->thread, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->begin, cause->begin, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->is_graph, cause->is_graph, __ATOMIC_RELAXED);
 	/* Release: pairs with cause_find(). */
 	__atomic_store_n(&slot->correlation, correlation, __ATOMIC_RELEASE);
 }
@@ -74,6 +76,7 @@ bool cause_find(uint32_t correlation, struct cuda_cause *ret)
 		return false;
 	ret->thread = __atomic_load_n(&slot->thread, __ATOMIC_RELAXED);
 	ret->begin = __atomic_load_n(&slot->begin, __ATOMIC_RELAXED);
+	ret->is_graph = __atomic_load_n(&slot->is_graph, __ATOMIC_RELAXED) != 0;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return __atomic_load_n(&slot->correlation, __ATOMIC_RELAXED) == correlation;
 }

@@ -9,6 +9,7 @@
  * causes.c      which call a correlation number belongs to
  * buffers.c     memory for CUPTI's records
  * layouts.c     versions of CUPTI, and where its records have what
+ * hazards.c     what limpet must take care of in which version of CUPTI
  * clock.c       CUPTI's moments as ticks
  * devices.c     numbers and names of devices and streams
  * library.c     finds CUPTI and the driver in the process
@@ -39,7 +40,11 @@ enum cuda_note {
 	SAY_CUDA_UNKNOWN_CUPTI,
 	SAY_CUDA_HELD,
 	SAY_CUDA_REFUSED,
+	SAY_CUDA_HAZARD,
+	SAY_CUDA_UNCHECKED,
 	SAY_CUDA_STAYS,
+	SAY_CUDA_MISLED,
+	SAY_CUDA_RENEWED,
 	SAY_CUDA_DROPPED,
 	CUDA_NOTES,
 };
@@ -76,7 +81,6 @@ struct cupti {
 	int (*flush)(uint32_t flags);
 	int (*next_record)(uint8_t *buffer, size_t valid, const uint8_t **record);
 	int (*dropped)(void *context, uint32_t stream, size_t *ret);
-	int (*finalize)(void);
 };
 struct cuda_driver {
 	int (*version)(int *ret);
@@ -101,13 +105,30 @@ enum cupti_kind {
 };
 /* Are records of this version laid out as below? */
 bool layout_is_known(uint32_t version);
-/* May CUPTI be told to go from a process that works on? */
-bool layout_may_finalize(uint32_t version);
+
+/* hazards.c */
+enum cuda_care {
+	CARE_STAY = 1,         /* CUPTI is switched off, never finalized */
+	CARE_REFUSE = 2,       /* not used at all */
+	CARE_CHECK_GRAPHS = 4, /* a graph's kernel belongs to a launch of a graph, or to no call */
+	CARE_RENEW = 8,        /* the subscription is renewed in time */
+};
+bool hazards_are_known(uint32_t version);
+/* Bits of enum cuda_care. */
+uint32_t hazards_care(uint32_t version);
+/* Since the subscription began: records, and records of work that was done without times. */
+struct cuda_wear {
+	uint64_t records, timeless;
+};
+#define CUDA_RECORDS_MAX  20000000u
+#define CUDA_TIMELESS_MAX 100u
+bool hazards_want_renewal(uint32_t care, const struct cuda_wear *wear);
 
 /* What a kernel, a copy and a memset have in common, and the rest of each. */
 struct cupti_work {
 	uint64_t start, end;
 	uint32_t device, context, stream, correlation;
+	uint64_t graph_node; /* 0: not launched by a graph */
 };
 struct cupti_kernel {
 	struct cupti_work work;
@@ -146,6 +167,7 @@ uint64_t cuda_clock_ticks(const struct clock_rate *now, uint64_t cupti_ns);
 struct cuda_cause {
 	uint64_t begin;
 	int32_t thread;
+	bool is_graph; /* a launch of a graph */
 };
 int causes_open(void) MUST_CHECK;
 void causes_close(void);
@@ -158,7 +180,7 @@ cupti_buffer_requested buffer_give;
 /* Ready for the next; `valid`: how much of it is not zero any more. */
 void buffer_take_back(uint8_t *buffer, size_t valid);
 uint32_t buffers_out(void);
-/* When CUPTI cannot have any more. */
+/* Of those that CUPTI does not have. */
 void buffers_close(void);
 
 /* devices.c */
@@ -171,19 +193,20 @@ struct cuda_tally {
 	uint64_t cut;       /* not done at the end */
 	uint64_t dropped;   /* by CUPTI */
 	uint64_t unwritten; /* by us, where there was no ring for them */
+	uint64_t misled;    /* of graphs, with the number of a call that launches none */
 };
-void activities_use(const struct cupti *cupti);
+/* For a session that begins. */
+void activities_use(const struct cupti *cupti, bool checks_graphs);
 cupti_buffer_completed activities_take;
 struct cuda_tally activities_tally(void);
+struct cuda_wear activities_wear(void);
+/* A subscription begins. */
+void activities_renew(void);
 
 /* callbacks.c */
 bool callbacks_announce(const struct cupti *cupti);
 void callbacks_enable(const struct cupti *cupti, void *subscriber);
 void callbacks_disable(const struct cupti *cupti, void *subscriber);
-/* Runs it at the end of a call of the driver's, as CUPTI wishes for its end; false: it was not
- * called. */
-bool callbacks_run_at_exit(const struct cupti *cupti, void *subscriber,
-			   const struct cuda_driver *driver, int (*work)(void), int *ret_result);
 cupti_callback callbacks_take;
 
 /* session.c: 0; -ENOENT, -ENOTSUP, -EBUSY, -EIO, and a note says why. */

@@ -8,7 +8,6 @@
 /* Versions counted up to CUDA 12.9; from 13.0 on they are the release itself. */
 enum {
 	CUDA_11_0 = 13,
-	CUDA_12_6 = 24,
 	CUDA_12_LAST = 30,
 	CUDA_13_0 = 130000,
 	CUDA_14_0 = 140000,
@@ -27,6 +26,7 @@ enum kernel_offset {
 	KERNEL_LOCAL = 84,
 	KERNEL_CORRELATION = 92,
 	KERNEL_NAME = 104,
+	KERNEL_GRAPH_NODE = 144,
 };
 
 enum copy_offset {
@@ -38,9 +38,11 @@ enum copy_offset {
 	COPY_CONTEXT = 36,
 	COPY_STREAM = 40,
 	COPY_CORRELATION = 44,
+	COPY_GRAPH_NODE = 64,
 	PEER_FROM = 44,
 	PEER_TO = 52,
 	PEER_CORRELATION = 60,
+	PEER_GRAPH_NODE = 72,
 };
 
 enum memory_offset {
@@ -67,11 +69,6 @@ bool layout_is_known(uint32_t version)
 	       (version >= CUDA_13_0 && version < CUDA_14_0);
 }
 
-bool layout_may_finalize(uint32_t version)
-{
-	return version >= CUDA_12_6;
-}
-
 static uint32_t read_32(const uint8_t *record, unsigned offset)
 {
 	return *(const uint32_t *)(record + offset);
@@ -96,9 +93,10 @@ enum cupti_kind layout_kind(const uint8_t *record)
 void layout_kernel(const uint8_t *record, struct cupti_kernel *ret)
 {
 	ret->work = (struct cupti_work){
-		read_64(record, KERNEL_START),  read_64(record, KERNEL_END),
-		read_32(record, KERNEL_DEVICE), read_32(record, KERNEL_CONTEXT),
-		read_32(record, KERNEL_STREAM), read_32(record, KERNEL_CORRELATION),
+		read_64(record, KERNEL_START),      read_64(record, KERNEL_END),
+		read_32(record, KERNEL_DEVICE),     read_32(record, KERNEL_CONTEXT),
+		read_32(record, KERNEL_STREAM),     read_32(record, KERNEL_CORRELATION),
+		read_64(record, KERNEL_GRAPH_NODE),
 	};
 	read_three(record, KERNEL_GRID, ret->grid);
 	read_three(record, KERNEL_BLOCK, ret->block);
@@ -111,9 +109,10 @@ void layout_kernel(const uint8_t *record, struct cupti_kernel *ret)
 static void read_copy(const uint8_t *record, unsigned correlation, struct cupti_copy *ret)
 {
 	ret->work = (struct cupti_work){
-		read_64(record, COPY_START),  read_64(record, COPY_END),
-		read_32(record, COPY_DEVICE), read_32(record, COPY_CONTEXT),
-		read_32(record, COPY_STREAM), read_32(record, correlation),
+		read_64(record, COPY_START),      read_64(record, COPY_END),
+		read_32(record, COPY_DEVICE),     read_32(record, COPY_CONTEXT),
+		read_32(record, COPY_STREAM),     read_32(record, correlation),
+		read_64(record, COPY_GRAPH_NODE),
 	};
 	ret->bytes = read_64(record, COPY_BYTES);
 	ret->kind = record[COPY_KIND];
@@ -130,6 +129,7 @@ void layout_peer_copy(const uint8_t *record, struct cupti_copy *ret)
 	read_copy(record, PEER_CORRELATION, ret);
 	ret->from_device = read_32(record, PEER_FROM);
 	ret->to_device = read_32(record, PEER_TO);
+	ret->work.graph_node = read_64(record, PEER_GRAPH_NODE);
 }
 
 /* Has its value where a copy has its kind. */

@@ -38,7 +38,6 @@ static const struct entry cupti_entries[] = {
 	CUPTI(flush, "cuptiActivityFlushAll"),
 	CUPTI(next_record, "cuptiActivityGetNextRecord"),
 	CUPTI(dropped, "cuptiActivityGetNumDroppedRecords"),
-	CUPTI(finalize, "cuptiFinalize"),
 };
 static const struct entry driver_entries[] = {
 	DRIVER(version, "cuDriverGetVersion"),

@@ -18,10 +18,26 @@ const struct note cuda_notes[CUDA_NOTES] = {
 			    "(torch.profiler while it runs, Nsight, cuda-gdb): try again when it "
 			    "has ended" },
 	[SAY_CUDA_REFUSED] = { NOTE_DOMAINS, DEVICE_WORK, "this process's CUPTI refuses to begin" },
+	[SAY_CUDA_HAZARD] = { NOTE_DOMAINS, DEVICE_WORK,
+			      "this process's CUPTI is that of CUDA 13.0 before Update 1, which can "
+			      "hang or crash the process when tracing ends: install CUPTI 13.0 "
+			      "Update 1 or later" },
+	[SAY_CUDA_UNCHECKED] = { NOTE_END, 0,
+				 "limpet was not checked against this release of CUPTI, which is "
+				 "newer than CUDA 13.4 Update 1: every known precaution was taken" },
 	[SAY_CUDA_STAYS] = { NOTE_END, 0,
-			     "CUPTI was switched off and stays loaded, since it is older than CUDA "
-			     "12.6 or still has memory of ours; launches may stay a little "
-			     "slower" },
+			     "CUPTI is switched off but stays loaded until the process ends, since "
+			     "removing it can crash programs that use CUDA graphs; until then a "
+			     "kernel launch takes about 1 us longer and a graph launch about 5 to "
+			     "15 us (docs/benchmarks.md)" },
+	[SAY_CUDA_MISLED] = { NOTE_END, 0,
+			      "CUPTI gave kernels of CUDA graphs the numbers of other calls, a "
+			      "defect of CUPTI before CUDA 13.1 Update 1: those kernels have no "
+			      "launch in the recording" },
+	[SAY_CUDA_RENEWED] = { NOTE_END, 0,
+			       "the CUPTI subscription was renewed, because CUPTI's times become "
+			       "wrong in long traces: kernels of some milliseconds are missing each "
+			       "time" },
 	[SAY_CUDA_DROPPED] = { NOTE_END, 0,
 			       "CUPTI itself has dropped records of what devices did, or no ring "
 			       "was free for them: some of it is lost" },

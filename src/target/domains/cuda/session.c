@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #define TEND_NS       150000000u
+#define RENEW_NS      60000000000u /* at least, where renewing has not brought times back */
 #define DRAIN_STEP_NS 5000000
 #define DRAIN_STEPS   400u /* two seconds */
 
@@ -31,11 +32,11 @@ static const struct {
 
 static struct {
 	bool is_on;
-	uint32_t version;
+	uint32_t care; /* bits of enum cuda_care */
 	uint32_t domains;
 	uint32_t enabled; /* bits: of kinds[] */
 	void *subscriber;
-	uint64_t tended_ns;
+	uint64_t tended_ns, renewed_ns;
 	struct cupti cupti;
 	struct cuda_driver driver;
 } session;
@@ -97,11 +98,18 @@ static int session_subscribe(void)
 
 static int session_find(const struct cuda_driver *driver)
 {
+	uint32_t version = 0;
+
 	session.driver = *driver;
 	if (!library_find_cupti(driver, &session.cupti))
 		return session_refuse(SAY_CUDA_NO_CUPTI, -ENOENT);
-	if (session.cupti.version(&session.version) || !layout_is_known(session.version))
+	if (session.cupti.version(&version) || !layout_is_known(version))
 		return session_refuse(SAY_CUDA_UNKNOWN_CUPTI, -ENOTSUP);
+	session.care = hazards_care(version);
+	if (session.care & CARE_REFUSE)
+		return session_refuse(SAY_CUDA_HAZARD, -ENOTSUP);
+	if (!hazards_are_known(version))
+		note_say(&cuda_notes[SAY_CUDA_UNCHECKED]);
 	return 0;
 }
 
@@ -118,23 +126,20 @@ static int session_prepare(void)
 		return r;
 	devices_ask(&session.driver);
 	cuda_clock_set(&session.cupti);
-	activities_use(&session.cupti);
+	activities_use(&session.cupti, session.care & CARE_CHECK_GRAPHS);
 	return 0;
 }
 
-int cuda_session_begin(const struct cuda_driver *driver)
+/* A subscription, with all that is wanted enabled. */
+static int session_open(void)
 {
-	int r;
+	int r = session_subscribe();
 
 	session.domains = session.enabled = 0;
-	r = session_find(driver);
-	if (!r)
-		r = session_prepare();
-	if (!r)
-		r = session_subscribe();
 	if (r)
 		return r;
 	session.is_on = true;
+	activities_renew();
 	if (session.cupti.register_buffers(buffer_give, activities_take))
 		return session_refuse(SAY_CUDA_REFUSED, -EIO);
 	session_set_zeroed(1);
@@ -142,15 +147,14 @@ int cuda_session_begin(const struct cuda_driver *driver)
 	return session.domains ? 0 : session_refuse(SAY_CUDA_REFUSED, -EIO);
 }
 
-void cuda_session_tend(void)
+int cuda_session_begin(const struct cuda_driver *driver)
 {
-	uint64_t now = monotonic_ns();
+	int r = session_find(driver);
 
-	if (!session.is_on || now - session.tended_ns < TEND_NS)
-		return;
-	session.tended_ns = now;
-	cuda_clock_set(&session.cupti);
-	(void)session.cupti.flush(FLUSH_WHAT_IS_DONE);
+	session.renewed_ns = 0;
+	if (!r)
+		r = session_prepare();
+	return r ? r : session_open();
 }
 
 /* Until devices are done with what they had, and CUPTI has told of it. */
@@ -166,27 +170,15 @@ static void session_drain(void)
 	(void)session.cupti.flush(FLUSH_ALL);
 }
 
-/* Its answer. */
-static int session_finalize(void)
+/* CUPTI is switched off and never finalized (CARE_STAY in hazards.def). */
+static void session_close(void)
 {
-	int result = 0;
-
-	if (callbacks_run_at_exit(&session.cupti, session.subscriber, &session.driver,
-				  session.cupti.finalize, &result))
-		return result;
-	return session.cupti.finalize();
-}
-
-/* An older one is only switched off: it may crash a program that works on.  So is one that has not
- * given all of our memory back: somebody else's functions may get it now. */
-static void session_part(void)
-{
-	if (layout_may_finalize(session.version) && !buffers_out() && !session_finalize()) {
-		buffers_close();
-		return;
-	}
+	cuda_clock_set(&session.cupti);
+	session_disable();
+	session_drain();
+	session_set_zeroed(0);
 	(void)session.cupti.unsubscribe(session.subscriber);
-	note_say(&cuda_notes[SAY_CUDA_STAYS]);
+	session.is_on = false;
 }
 
 static void session_tell(struct rings *rings)
@@ -197,21 +189,56 @@ static void session_tell(struct rings *rings)
 	rings->work_lost += (uint32_t)MIN(tally.dropped + tally.unwritten, (uint64_t)UINT32_MAX);
 	if (tally.dropped || tally.unwritten)
 		note_say(&cuda_notes[SAY_CUDA_DROPPED]);
+	if (tally.misled)
+		note_say(&cuda_notes[SAY_CUDA_MISLED]);
+	if (session.care & CARE_STAY)
+		note_say(&cuda_notes[SAY_CUDA_STAYS]);
+}
+
+static void session_leave(struct rings *rings)
+{
+	buffers_close();
+	session_tell(rings);
+	causes_close();
+	library_release();
 }
 
 void cuda_session_end(struct rings *rings)
 {
 	if (!session.is_on)
 		return;
+	session_close();
+	session_leave(rings);
+}
+
+/* Another profiler may take CUPTI in between: then it is over. */
+static void session_renew(void)
+{
+	session_close();
+	note_say(&cuda_notes[SAY_CUDA_RENEWED]);
+	if (!session_open())
+		return;
+	if (session.is_on)
+		session_close();
+	session_leave(writers_rings());
+}
+
+void cuda_session_tend(void)
+{
+	uint64_t now = monotonic_ns();
+	struct cuda_wear wear = activities_wear();
+
+	if (!session.is_on || now - session.tended_ns < TEND_NS)
+		return;
+	session.tended_ns = now;
 	cuda_clock_set(&session.cupti);
-	session_disable();
-	session_drain();
-	session_set_zeroed(0);
-	session_part();
-	session.is_on = false;
-	session_tell(rings);
-	causes_close();
-	library_release();
+	(void)session.cupti.flush(FLUSH_WHAT_IS_DONE);
+	if (now - session.renewed_ns < RENEW_NS)
+		wear.timeless = 0;
+	if (!hazards_want_renewal(session.care, &wear))
+		return;
+	session.renewed_ns = now;
+	session_renew();
 }
 
 /* CUDA does not work in a forked child, and CUPTI's threads are not there. */

@@ -20,7 +20,7 @@
 
 /* Sixteen bytes that are new with each exec.  The descriptor belongs to the program that ran when
  * it was opened, so an exec since then makes the read fail. */
-static bool same_program(const struct stopped *self)
+bool same_program(const struct stopped *self)
 {
 	unsigned char random[16];
 
@@ -207,7 +207,7 @@ int gate_check(struct stopped *self)
 	if (!block_is_understood(self) || !may_call_libc(self) || sequence_is_running(self) ||
 	    calls_are_dispatched(self))
 		return job_fail(job, JOB_LEAVE_ALONE, 0);
-	if (newborn_check(self) || switch_check(self))
+	if (newborn_check(self) || switch_check(self) || heap_check(self))
 		return -1;
 	return seccomp_check(self);
 }

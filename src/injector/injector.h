@@ -63,6 +63,7 @@ bool signal_is_held_back(const struct job *job);
 
 /* gate.c: still the same program, libc ready, filters friendly, stack usable? */
 int gate_check(struct stopped *self) MUST_CHECK;
+bool same_program(const struct stopped *self);
 /* The writable memory around an address, NULL: none. */
 const struct job_stack *stack_at(const struct job *job, uint64_t address);
 
@@ -87,6 +88,18 @@ int newborn_check(struct stopped *self) MUST_CHECK;
 int switch_check(struct stopped *self) MUST_CHECK; /* may it happen now? */
 int switch_begin(struct stopped *self) MUST_CHECK; /* before our thread starts */
 void switch_hold(struct stopped *self);            /* after; until libc knows */
+uint64_t flag_address(const struct stopped *self); /* of the thread's own, where it has one */
+/* Calls that an allocator makes; in any other wait the thread is not inside one. */
+bool is_allocators_call(long nr);
+
+/* heap.c: threads of ours share the program's heap arena, unless the thread may be in the middle of
+ * it without a lock. */
+bool heap_may_be_entered(const struct stopped *self);
+int heap_check(struct stopped *self) MUST_CHECK;
+int heap_lend(const struct stopped *self) MUST_CHECK; /* to our first thread */
+
+/* single.c: a process with one thread is that for libc again. */
+void single_give_back(struct stopped *self);
 
 /* seccomp.c: would the filters of the stopped thread let us work? */
 bool seccomp_forbids_restart(const struct stopped *self);

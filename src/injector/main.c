@@ -142,6 +142,8 @@ static void job_work(struct stopped *self)
 		r = job->mode == JOB_FIRST ? map_region(self) : 0;
 	if (!r)
 		r = write_region(self);
+	if (!r)
+		r = heap_lend(self);
 	if (!r && (r = switch_begin(self)))
 		r = job_fail(job, JOB_BROKEN, -r);
 	if (!r)
@@ -201,6 +203,11 @@ int main(void)
 	}
 	if (stop_thread(&self))
 		return EXIT_SUCCESS;
+	if (self.job->mode == JOB_SINGLE) {
+		single_give_back(&self);
+		stop_release(&self);
+		return EXIT_SUCCESS;
+	}
 	if (gate_check(&self) || check_region(&self))
 		stop_release(&self);
 	else

@@ -14,7 +14,7 @@
 #define HOLD_LIMIT_NS 2000000ull
 #define HOLD_STEP_NS  20000
 
-static uint64_t flag_address(const struct stopped *self)
+uint64_t flag_address(const struct stopped *self)
 {
 	return self->state.thread_pointer + (uint64_t)self->job->flag_offset;
 }
@@ -31,12 +31,11 @@ static bool is_common_flag_set(const struct stopped *self)
 {
 	unsigned char is_single = 1;
 
-	return !self->job->single_word ||
-	       (!memory_read(self, self->job->single_word, &is_single, 1) && !is_single);
+	return !self->job->single.common[0] ||
+	       (!memory_read(self, self->job->single.common[0], &is_single, 1) && !is_single);
 }
 
-/* Calls that an allocator makes; in any other wait the thread is not inside one. */
-static bool is_allocators_call(long nr)
+bool is_allocators_call(long nr)
 {
 	return nr == SYS_brk || nr == SYS_mmap || nr == SYS_munmap || nr == SYS_mremap ||
 	       nr == SYS_madvise || nr == SYS_futex;
@@ -49,6 +48,7 @@ int switch_check(struct stopped *self)
 	if (!job->is_alone)
 		return 0;
 	self->must_switch = !has_own_flag(self) || !is_common_flag_set(self);
+	job->has_switched = self->must_switch;
 	if (!self->must_switch || (self->back.was_in_call && !is_allocators_call(self->back.nr)))
 		return 0;
 	return thread_may_be_inside(self, job->calloc, STACK_BYTES)

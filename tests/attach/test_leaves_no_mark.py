@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """
 After detach nothing may be left but what is listed here by name.  Compares maps, descriptors, threads,
-signal masks and stacks, dispositions, environment, directory, scheduling and limits before and after,
-as /proc shows them and as the program itself says (workload mirror).
+signal masks and stacks, dispositions, environment, directory, scheduling, timers, limits, libc's heap arenas
+and its way of working without locks before and after, as /proc shows them and as the program itself says
+(workload mirror).
 """
 
 import os
+import resource
+import signal
+import tempfile
 import unittest
 
 import harness
@@ -18,16 +22,18 @@ PROBE = harness.program("tool_probe.so")
 STATUS_KEYS = (
     "Name Umask Tgid Ngid PPid TracerPid Uid Gid Groups NStgid NSpid NoNewPrivs Seccomp "
     "Seccomp_filters SigPnd ShdPnd SigBlk SigIgn SigCgt CapInh CapPrm CapEff CapBnd CapAmb "
-    "Cpus_allowed_list THP_enabled CoreDumping"
+    "Cpus_allowed_list Mems_allowed_list THP_enabled CoreDumping VmLck VmPin HugetlbPages"
 ).split()
-PROCESS_FILES = "oom_score_adj timerslack_ns personality coredump_filter limits cmdline comm".split()
+PROCESS_FILES = (
+    "oom_score_adj timerslack_ns personality coredump_filter limits cmdline comm timers loginuid "
+    "attr/current uid_map cgroup"
+).split()
 
 # glibc's first pthread_create installs the handler of its own signal 33 for the life of the process.
 LIBC_SIGNAL = 33
 
-# Mappings that libc keeps after a thread and a library have come and gone: the heap, and an arena, which is
-# an anonymous reservation of 64 MiB of which a part at its start is accessible.
-ARENA_BYTES = 64 * 1024 * 1024
+MEBIBYTE = 1024 * 1024
+HEAP_BYTES = MEBIBYTE  # by which the program's heap may grow: libc's share of threads and libraries
 
 REGION_BYTES = 2 * 1024 * 1024  # bootstrap code, start block and the stacks of limpet's threads
 
@@ -63,15 +69,12 @@ def maps_added(before, after):
     return [mapping for mapping in after if mapping.key() not in known]
 
 
-def is_arena(mapping, maps):
-    """Whether a heap starts at the multiple of its size below: then the whole block is libc's."""
-    head = mapping.start - mapping.start % ARENA_BYTES
-    has_head = any(m.start == head and not m.name and m.rights == "rw-p" for m in maps)
-    return has_head and not mapping.name and mapping.end <= head + ARENA_BYTES
+def is_heap(mapping):
+    return mapping.name == "[heap]"
 
 
-def is_libc_cache(mapping, maps):
-    return mapping.name == "[heap]" or is_arena(mapping, maps)
+def address_space(pid):
+    return int(harness.status_of(pid)["VmSize"].split()[0]) * 1024
 
 
 def is_agent(mapping):
@@ -94,6 +97,10 @@ def is_region(mapping, added):
 def is_environment(mapping):
     """The block with our variables is never freed: a pointer from getenv may live for ever."""
     return not mapping.name and mapping.rights == "rw-p" and mapping.end - mapping.start <= 65536
+
+
+def libc_lines(said):
+    return [line for line in said if line.split()[0] in ("single", "arenas", "file")]
 
 
 def descriptors_of(pid):
@@ -158,12 +165,12 @@ class LeavesNoMark(unittest.TestCase):
             self.assertEqual(target.stats.word("errors"), 0, target.stats.detail())
             return maps_before, maps_of(target.pid)
 
-    def assert_only_caches(self, before, after, forgive=lambda mapping: False):
-        added = [m for m in maps_added(before, after) if not is_libc_cache(m, after)]
+    def assert_only_heap(self, before, after, forgive=lambda mapping: False):
+        added = [m for m in maps_added(before, after) if not is_heap(m)]
         self.assertEqual([str(m) for m in added if not forgive(m)], [])
 
     def assert_rests_inert(self, before, after, forgive=lambda mapping: False):
-        added = [m for m in maps_added(before, after) if not is_libc_cache(m, after)]
+        added = [m for m in maps_added(before, after) if not is_heap(m)]
         ours = [m for m in added if is_agent(m) or m.name == PROBE or forgive(m)]
         # Zero-filled data of a library has no name; it lies right behind the library's file.
         ours += [m for m in added if not m.name and any(m.start == other.end for other in ours)]
@@ -173,8 +180,8 @@ class LeavesNoMark(unittest.TestCase):
     def test_default_leaves_the_inert_agent_only(self):
         self.assert_rests_inert(*self.run_mirror("mirror"))
 
-    def test_unload_leaves_caches_of_libc_only(self):
-        self.assert_only_caches(*self.run_mirror("mirror", "--unload"))
+    def test_unload_leaves_nothing(self):
+        self.assert_only_heap(*self.run_mirror("mirror", "--unload"))
 
     def test_tool_and_environment_default(self):
         arguments = ("--load", PROBE, "--env", "LIMPET_TEST_VALUE=seen")
@@ -182,27 +189,69 @@ class LeavesNoMark(unittest.TestCase):
 
     def test_tool_and_environment_unload(self):
         arguments = ("--load", PROBE, "--env", "LIMPET_TEST_VALUE=seen", "--unload")
-        self.assert_only_caches(*self.run_mirror("mirror", *arguments), is_environment)
+        self.assert_only_heap(*self.run_mirror("mirror", *arguments), is_environment)
 
     def test_many_times_leave_no_more_than_once(self):
         before, once = self.run_mirror("mirror")
         before_many, many = self.run_mirror("mirror", times=20)
         self.assertLessEqual(len(maps_added(before_many, many)), len(maps_added(before, once)) + 1)
 
-    def test_many_unloads_leave_caches_of_libc_only(self):
-        self.assert_only_caches(*self.run_mirror("mirror", "--unload", "--load", PROBE, times=20))
+    def test_many_unloads_leave_nothing(self):
+        self.assert_only_heap(*self.run_mirror("mirror", "--unload", "--load", PROBE, times=20))
+
+    def forgive_signal(self, state):
+        bit = 1 << (LIBC_SIGNAL - 1)
+        caught = STATUS_KEYS.index("SigCgt")
+        state["said"] = [l for l in state["said"] if not l.startswith(f"signal {LIBC_SIGNAL} ")]
+        for keys, _ in state["threads"].values():
+            keys[caught] = int(keys[caught], 16) & ~bit
+        return state
 
     def test_single_threaded_target(self):
-        def forgive(state):
-            bit = 1 << (LIBC_SIGNAL - 1)
-            caught = STATUS_KEYS.index("SigCgt")
-            state["said"] = [l for l in state["said"] if not l.startswith(f"signal {LIBC_SIGNAL} ")]
-            for keys, _ in state["threads"].values():
-                keys[caught] = int(keys[caught], 16) & ~bit
-            return state
+        before, after = self.run_mirror("mirror_single", "--unload", forgive=self.forgive_signal)
+        self.assert_only_heap(before, after)
 
-        before, after = self.run_mirror("mirror_single", "--unload", forgive=forgive)
-        self.assert_only_caches(before, after)
+    def test_single_threaded_target_default(self):
+        before, after = self.run_mirror("mirror_single", times=2, forgive=self.forgive_signal)
+        self.assert_rests_inert(before, after)
+
+    def test_libc_works_without_locks_again(self):
+        with Mirror("mirror_single") as target:
+            before = libc_lines(target.look())
+            self.assertIn("single 1", before)
+            self.assertIn("file new locks=0", before)
+            process = harness.limpet_attached("attach", target.pid, "--json", "--unload")
+            self.assertIn("single 0", target.look())
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(harness.limpet_finish(process).code, 0)
+            self.settle(target, 1)
+            self.assertEqual(libc_lines(target.look()), before)
+
+    def record(self, target, *arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            result = limpet("record", "-p", target.pid, "-o", f"{folder}/it.limpet", "--duration", "50ms", *arguments)
+        self.assertIn(result.code, (0, 5), str(result))  # 5: nothing was allocated
+
+    def test_traces_leave_no_mark_on_libc(self):
+        for arguments in (["--alloc-trace", "--unload"], ["--alloc-sample", "512K"]):
+            with self.subTest(arguments), Mirror("mirror_single") as target:
+                before = self.forgive_signal(self.snapshot(target))
+                self.record(target, *arguments)
+                self.settle(target, 1)
+                self.compare(before, self.forgive_signal(self.snapshot(target)))
+
+    def test_address_space_is_given_back(self):
+        with Mirror("mirror") as target:
+            target.look()  # when all its threads have begun
+            threads = harness.thread_count(target.pid)
+            before = address_space(target.pid)
+            limit = before + 300 * MEBIBYTE
+            resource.prlimit(target.pid, resource.RLIMIT_AS, (limit, limit))
+            self.assertIn("large 1", target.look(b"m"))
+            self.attach(target.pid, "--unload", "--load", PROBE)
+            self.settle(target, threads)
+            self.assertLess(address_space(target.pid) - before, HEAP_BYTES)
+            self.assertIn("large 1", target.look(b"m"))
 
     def test_target_that_is_refused_is_untouched(self):
         with Workload("filtered", "mmap_kill") as target:

@@ -1,25 +1,35 @@
 /*
  * Says on request how it sees itself: its environment, the signal stack and mask of each of its
- * threads, the disposition of every signal, its directory and file mask.  One line "BEGIN", the
- * lines, "END" for every byte that comes on its standard input; 's' and 'u' first set or unset
- * MIRROR_SET.
+ * threads, the disposition of every signal, its directory and file mask, its timers, whether its
+ * libc takes locks and how many heap arenas it has.  One line "BEGIN", the lines, "END" for every
+ * byte that comes on its standard input; 's' and 'u' first set or unset MIRROR_SET, 'm' says
+ * whether a large allocation succeeds.
  */
 #define _GNU_SOURCE
 #include "workload.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #define THREADS      3
 #define SIGNAL_COUNT 64
 #define REPORT_BYTES 256
+#define LARGE_BYTES  (200u << 20)
+#define NEEDS_LOCK   0x80 /* of glibc, in a FILE */
+#define FLAGS_OFFSET 0x74
 
 /* What the kernel's rt_sigaction fills in: libc hides its own signals 32 and 33. */
 struct kernel_action {
@@ -29,6 +39,7 @@ struct kernel_action {
 	uint64_t mask;
 };
 
+static bool is_large_had;
 static pthread_barrier_t asked, answered;
 static char reports[THREADS + 1][REPORT_BYTES];
 
@@ -107,6 +118,58 @@ static void process_print(void)
 		printf("env %s\n", *entry);
 }
 
+static void file_print(const char *name, FILE *file)
+{
+	int flags;
+
+	memcpy(&flags, (const char *)file + FLAGS_OFFSET, sizeof(flags));
+	printf("file %s locks=%d\n", name, (flags & NEEDS_LOCK) != 0);
+}
+
+static unsigned arenas_count(void)
+{
+	char *text = NULL;
+	size_t size;
+	unsigned count = 0;
+	FILE *file = open_memstream(&text, &size);
+
+	malloc_info(0, file);
+	fclose(file);
+	for (const char *at = text; (at = strstr(at, "<heap nr=")); at++)
+		count++;
+	free(text);
+	return count;
+}
+
+/* What libc does otherwise in a process that has, or had, threads. */
+static void libc_print(void)
+{
+	const char *is_single = dlsym(RTLD_DEFAULT, "__libc_single_threaded");
+	FILE *file = fopen("/dev/null", "w");
+
+	printf("single %d\narenas %u\n", is_single ? *is_single : -1, arenas_count());
+	printf("large %d\n", is_large_had);
+	file_print("stdin", stdin);
+	file_print("stdout", stdout);
+	file_print("stderr", stderr);
+	file_print("new", file);
+	fclose(file);
+}
+
+static void timers_print(void)
+{
+	for (int which = ITIMER_REAL; which <= ITIMER_PROF; which++) {
+		struct itimerval timer;
+
+		getitimer(which, &timer);
+		printf("timer %d %ld.%06ld\n", which, timer.it_value.tv_sec,
+		       timer.it_value.tv_usec);
+	}
+	printf("nice %d\npersonality %x\nslack %d\ndumpable %d\nkeepcaps %d\n",
+	       getpriority(PRIO_PROCESS, 0), personality(0xffffffff), prctl(PR_GET_TIMERSLACK),
+	       prctl(PR_GET_DUMPABLE), prctl(PR_GET_KEEPCAPS));
+}
+
 static void mirror_print(bool has_threads)
 {
 	if (has_threads) {
@@ -119,6 +182,8 @@ static void mirror_print(bool has_threads)
 		puts(reports[i]);
 	dispositions_print();
 	process_print();
+	timers_print();
+	libc_print();
 	puts("END");
 	fflush(stdout);
 }
@@ -129,6 +194,12 @@ static void request_obey(char request)
 		setenv("MIRROR_SET", "by the application", 1);
 	if (request == 'u')
 		unsetenv("MIRROR_SET");
+	if (request == 'm') {
+		void *large = malloc(LARGE_BYTES);
+
+		is_large_had = large != NULL;
+		free(large);
+	}
 }
 
 static void mirror_loop(bool has_threads)

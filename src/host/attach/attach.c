@@ -13,6 +13,7 @@
 #include "host/attach/launch/start_wait.h"
 #include "host/attach/library.h"
 #include "host/attach/listener.h"
+#include "host/attach/single.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/self/interrupt.h"
@@ -272,6 +273,8 @@ static int attach_named(struct attachment *self, const struct attach_options *op
 		target_prefer_end(pidfd, self->target.process.pid, err);
 		err_while(err, "cannot attach to %s",
 			  target_name(&self->target, name, sizeof(name)));
+		link_close(&self->link); /* then what came in leaves */
+		single_give_back(self);
 		attach_close(self);
 	}
 	return r;

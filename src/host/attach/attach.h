@@ -48,12 +48,23 @@ struct attach_report {
 	uint64_t attach_ns;    /* all of it */
 };
 
+/* The program had one thread, and libc shall be told when it has one again (single.h). */
+struct single {
+	bool is_due;
+	struct job_single words;
+	struct job_code create, heap;
+	uint64_t sigreturn;
+	uint32_t has_flag_in_block;
+	int64_t flag_offset;
+};
+
 struct attachment {
 	struct target target;
 	struct link link;
 	struct resident resident;
 	uint64_t context; /* address of the boot_context */
 	struct attach_report report;
+	struct single single;
 };
 
 /* Attaches; on failure the target is as it was.  The address must not change afterwards. */

@@ -8,6 +8,7 @@
 #include "host/attach/children/spawn.h"
 #include "host/attach/facts/candidates.h"
 #include "host/attach/facts/seccomp_trial.h"
+#include "host/attach/single.h"
 #include "host/attach/thread_block.h"
 #include "host/core/clock.h"
 #include "host/core/self/interrupt.h"
@@ -31,6 +32,7 @@
 #define LOOK_PARTS       8 /* of the time for all tries: what one round may spend on looking */
 #define LOOK_MIN_MS      2
 #define NS_PER_MS        1000000ull
+#define HEAP_PATIENCE_NS 100000000 /* for a thread that is in the allocator all the time */
 #define MAIN_STACK       "[stack]"
 
 /* How the injector's answers read, and whether another thread might do. */
@@ -158,7 +160,9 @@ static void fill_facts(const struct facts *facts, struct job *job)
 	job->init_word = facts->init_word;
 	job->libc_start = facts->libc_start;
 	job->libc_end = facts->libc_end;
-	job->single_word = facts->single_word;
+	job->single = facts->single;
+	job->create = code_of(&facts->create);
+	job->heap = code_of(&facts->heap);
 	job->has_flag_in_block = facts->has_flag_in_block;
 	job->flag_offset =
 		ARCH_TLS_ABOVE ? ARCH_FLAG_OFFSET - (int64_t)facts->block_size : ARCH_FLAG_OFFSET;
@@ -279,6 +283,7 @@ static int try_thread(struct job *job, const int fds[2], const struct candidate 
 {
 	struct boot_context *boot = (void *)(job->image + DATA_CONTEXT);
 
+	boot->libc.is_arena_shared = boot->libc.arena != 0;
 	job->tid = candidate->tid;
 	job->inner_tid = candidate->inner_tid;
 	boot->origin = candidate->inner_tid;
@@ -330,12 +335,13 @@ static bool is_outdated(const struct job *job)
 static int carry_out(struct attachment *self, struct job *job, const int fds[2],
 		     uint64_t tries_for_ns, struct err *err)
 {
-	uint64_t deadline_ns = now_ns() + tries_for_ns;
+	uint64_t deadline_ns = now_ns() + tries_for_ns, heap_ns = now_ns() + HEAP_PATIENCE_NS;
 	uint32_t look_ms = (uint32_t)(tries_for_ns / LOOK_PARTS / NS_PER_MS);
 	struct timespec pause = { 0, PAUSE_FIRST_NS };
 	int r;
 
 	for (;;) {
+		job->waits_for_heap = now_ns() < heap_ns;
 		r = try_all(self, job, fds, look_ms, err);
 		if (r || job->status == JOB_DONE)
 			return r;
@@ -344,7 +350,8 @@ static int carry_out(struct attachment *self, struct job *job, const int fds[2],
 		    interrupt_is_waiting())
 			return inject_explain(self, job, err);
 		nanosleep(&pause, NULL);
-		pause.tv_nsec = MIN(2 * pause.tv_nsec, PAUSE_MAX_NS);
+		if (!job->waits_for_heap)
+			pause.tv_nsec = MIN(2 * pause.tv_nsec, PAUSE_MAX_NS);
 	}
 }
 
@@ -401,10 +408,13 @@ int inject(struct attachment *self, const struct attach_options *options, int lo
 	job->needs = needs_of(self, job, options);
 	if (!r)
 		r = add_stacks(&self->target.process.maps, job, job_fd, err);
+	single_look(&self->target, job);
 	if (!r)
 		r = carry_out(self, job, (int[]){ job_fd, lock }, attach_patience_ns(options), err);
-	if (!r)
+	if (!r) {
 		fill_report(self, job);
+		single_keep(&self->single, job);
+	}
 	job_free(job, job_fd);
 	return r;
 }

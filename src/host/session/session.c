@@ -3,6 +3,7 @@
  */
 #include "host/session/session.h"
 
+#include "host/attach/single.h"
 #include "host/session/alike.h"
 #include "host/session/counters.h"
 #include "host/session/notice.h"
@@ -280,10 +281,14 @@ static int tell_to_leave(struct session *self, bool unload, struct session_left 
 int session_leave(struct session *session, bool unload, struct session_left *ret_left,
 		  struct err *err)
 {
+	const char *stays;
 	int r;
 
 	ret_left->count = 0;
 	r = tell_to_leave(session, unload, ret_left, err);
+	stays = r && r != -ENOTCONN ? NULL : single_give_back(&session->attachment);
+	if (stays)
+		session_left_add(ret_left, "%s", stays);
 	if (r != -ENOTCONN)
 		return r;
 	if (unload)

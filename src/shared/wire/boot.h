@@ -99,6 +99,9 @@ struct boot_libc {
 	/* Distances from the thread pointer, 0: unknown.  Of thread_words.h, and of its number. */
 	int64_t thread_flags, thread_number;
 	int64_t thread_block; /* to where glibc's block of the thread begins, which pthread_t is */
+	int64_t arena_word;   /* to where glibc keeps the thread's arena */
+	uint64_t arena;       /* the main one, 0: unknown */
+	uint64_t is_arena_shared; /* threads of ours use it; else each gets one of its own */
 };
 
 struct boot_context {

@@ -17,6 +17,7 @@
 enum job_mode {
 	JOB_FIRST,  /* map the region, write it, start a thread of ours in it */
 	JOB_AGAIN,  /* the region is there: start a thread in it */
+	JOB_SINGLE, /* none of ours is left: tell libc that the process has one thread again */
 	JOB_LAUNCH, /* a child of limpet's is about to execute a program: lay a doorstep before it
 		     */
 };
@@ -59,6 +60,13 @@ struct job_code {
 	uint64_t start, end;
 };
 
+/* Addresses of libc's variables by which it knows that a process has one thread; 0: unknown. */
+struct job_single {
+	uint64_t common[2];    /* a byte, __libc_single_threaded; the program may have its own */
+	uint64_t stdio, files; /* a word, "files need locks"; the list of files */
+	uint64_t thread_count; /* a word */
+};
+
 struct job {
 	uint64_t magic;
 	int32_t pid, tid;
@@ -93,8 +101,12 @@ struct job {
 	/* A process with one thread becomes one with two, see switch.c. */
 	uint32_t is_alone, has_flag_in_block;
 	int64_t flag_offset; /* of that flag from the thread pointer */
-	uint64_t single_word;
-	struct job_code calloc;
+	struct job_single single;
+	struct job_code calloc, create; /* create: pthread_create */
+
+	/* Threads of ours use the program's arena, see heap.c. */
+	struct job_code heap;
+	uint32_t waits_for_heap; /* try again rather than let them have their own */
 
 	/* It may still be inside of fork, or not have begun yet, see newborn.c. */
 	uint64_t cpu_ns; /* spent on a processor so far; counts only while is_alone */
@@ -126,8 +138,9 @@ struct job {
 	int64_t nr;
 	uint64_t ret_region;
 	int32_t starter_tid;
-	uint32_t denied;      /* of the wishes: a filter forbids them, or cannot be read */
-	uint32_t was_in_call; /* the thread was in a system call that now goes on */
+	uint32_t has_switched; /* libc believed that there was one thread */
+	uint32_t denied;       /* of the wishes: a filter forbids them, or cannot be read */
+	uint32_t was_in_call;  /* the thread was in a system call that now goes on */
 	uint32_t has_realtime_priority;
 	uint64_t interrupt_ns; /* from the request to the stop */
 	uint64_t pause_ns;     /* from the stop to the release */

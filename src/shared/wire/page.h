@@ -7,7 +7,7 @@
 #include "shared/base/macros.h"
 
 #define AGENT_PAGE_MAGIC   "limpet-agent-01"
-#define AGENT_PAGE_VERSION 5
+#define AGENT_PAGE_VERSION 6
 #define AGENT_MEMFD_NAME   "limpet-agent"
 #define AGENT_SONAME       "librocprofiler-sdk.so.1" /* what tools link with */
 #define AGENT_TOOLS_MAX    16

@@ -8,6 +8,7 @@
 #include "shared/arch/syscall.h"
 #include "target/bootstrap/boot_forks.h"
 #include "target/bootstrap/entry.h"
+#include "target/runtime/arena.h"
 #include "target/runtime/broadcast.h"
 #include "target/runtime/channel.h"
 #include "target/runtime/descriptor.h"
@@ -287,6 +288,7 @@ static void *control_thread(void *argument)
 	struct descriptor own[2] = { descriptor_own(-1), descriptor_own(-1) };
 	int verdict;
 
+	arena_share(&boot->libc);
 	broadcast_avoid(&boot->libc);
 	block_signals_except(boot->open_signals);
 	boot->worker_tid = (int32_t)raw0(SYS_gettid);
@@ -299,6 +301,7 @@ static void *control_thread(void *argument)
 	set_step(boot, boot->step == BOOT_FAILED ? BOOT_FAILED : BOOT_ENDED);
 	if (verdict == AGENT_UNLOADS)
 		boot_unload(boot);
+	arena_part(&boot->libc);
 	return NULL;
 }
 

@@ -5,6 +5,7 @@
 #include "target/lifecycle/runner.h"
 
 #include "shared/arch/syscall.h"
+#include "target/runtime/arena.h"
 #include "target/runtime/broadcast.h"
 #include "target/runtime/kernel_clock.h"
 #include "target/runtime/libc_calls.h"
@@ -114,6 +115,7 @@ static void *order_run(void *pointer)
 {
 	struct order *order = pointer;
 
+	arena_share(&order->libc);
 	broadcast_avoid(&order->libc);
 	__atomic_store_n(&order->tid, (int32_t)raw0(SYS_gettid), __ATOMIC_RELEASE);
 	exchange_thread(0, order->tid);
@@ -125,6 +127,7 @@ static void *order_run(void *pointer)
 		order->late(order->argument);
 	else
 		raw3(SYS_futex, &order->state, FUTEX_WAKE_PRIVATE, 1);
+	arena_part(&order->libc);
 	return NULL;
 }
 

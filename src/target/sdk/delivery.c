@@ -4,6 +4,7 @@
 #include "target/sdk/delivery.h"
 
 #include "shared/arch/syscall.h"
+#include "target/runtime/arena.h"
 #include "target/runtime/broadcast.h"
 #include "target/runtime/page.h"
 #include "target/sdk/buffers/buffers.h"
@@ -50,12 +51,12 @@ void delivery_prepare(const struct boot_libc *functions)
 	libc = *functions;
 }
 
-static void *thread_deliver(void *pointer)
+static void deliver(struct delivery_thread *self)
 {
-	struct delivery_thread *self = pointer;
 	unsigned index = (unsigned)(self - threads);
 	struct timespec glance = { 0, GLANCE_NS };
 
+	arena_share(&libc);
 	broadcast_avoid(&libc);
 	raw2(SYS_prctl, PR_SET_NAME, DELIVERY_THREAD_NAME);
 	__atomic_store_n(&self->tid, (int32_t)raw0(SYS_gettid), __ATOMIC_RELEASE);
@@ -68,10 +69,17 @@ static void *thread_deliver(void *pointer)
 			glance.tv_nsec = GLANCE_NS;
 		buffers_deliver(index);
 		if (is_last)
-			return NULL;
+			return;
 		if (!buffers_wait(index))
 			raw4(SYS_futex, &self->wakes, FUTEX_WAIT_PRIVATE, wakes, &glance);
 	}
+}
+
+static void *thread_deliver(void *self)
+{
+	deliver(self);
+	arena_part(&libc);
+	return NULL;
 }
 
 static void *map_stack(void)

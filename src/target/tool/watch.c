@@ -7,6 +7,7 @@
 #include "shared/arch/syscall.h"
 #include "target/hooks/thread.h"
 #include "target/hooks/writer.h"
+#include "target/runtime/arena.h"
 #include "target/runtime/broadcast.h"
 #include "target/runtime/kernel_clock.h"
 
@@ -120,6 +121,7 @@ static uint64_t watch_scan(struct got_report *ret)
  * filter may not be able to ask. */
 static void watch_begin(struct got_report *ret)
 {
+	arena_share(functions.all);
 	broadcast_avoid(functions.all);
 	writer_ignore_me();
 	thread_confirm();
@@ -154,6 +156,7 @@ static void *watch_run(void *unused)
 		else
 			call.look(false);
 	}
+	arena_part(functions.all);
 	return NULL;
 }
 

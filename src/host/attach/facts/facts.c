@@ -5,6 +5,8 @@
  */
 #include "host/attach/facts/facts.h"
 
+#include "host/attach/facts/heap.h"
+#include "shared/arch/code_words.h"
 #include "shared/arch/elf.h"
 #include "shared/wire/thread_words.h"
 
@@ -171,6 +173,47 @@ static int64_t find_thread_word(const struct libraries *at, const char *name, ui
 	return thread_word_distance(&word, block_size);
 }
 
+static uint64_t find_variable(const struct module *module, const char *name)
+{
+	uint64_t address;
+
+	return module && !elf_image_symbol(&module->image, name, &address) ? address : 0;
+}
+
+/* By the code of libc's that sets it: "new files need locks", which has no name. */
+static uint64_t find_stdio_word(const struct libraries *at)
+{
+	unsigned char code[SHORT_FUNCTION + SHORT_FUNCTION];
+	struct elf_range range;
+	uint64_t word;
+
+	if (elf_image_symbol_range(&at->libc->image, "_IO_enable_locks", &range) ||
+	    at->target->reader.read(at->target->reader.context, range.start, code,
+				    MIN(range.size, sizeof(code))))
+		return 0;
+	word = arch_word_set(code, MIN(range.size, sizeof(code)), range.start);
+	return word >= at->libc->image.base && word < at->libc->image.end ? word : 0;
+}
+
+/* By which libc knows that there is one thread.  A program may have pulled the first into
+ * itself, and then there are two. */
+static void find_single_words(const struct libraries *at, struct facts *ret)
+{
+	ret->single = (struct job_single){
+		.common = { find_variable(at->libc, "__libc_single_threaded"),
+			    find_variable(at->program, "__libc_single_threaded") },
+		.stdio = find_stdio_word(at),
+		.files = find_variable(at->libc, "_IO_list_all"),
+		.thread_count = find_variable(at->libc, "__nptl_nthreads"),
+	};
+	if (!ret->single.thread_count)
+		ret->single.thread_count = find_variable(at->threads, "__nptl_nthreads");
+	if (elf_image_symbol_range(&at->libc->image, "pthread_create", &ret->create) &&
+	    (!at->threads ||
+	     elf_image_symbol_range(&at->threads->image, "pthread_create", &ret->create)))
+		ret->create = (struct elf_range){ 0 };
+}
+
 static int describe_threads(const struct libraries *at, struct facts *ret, struct err *err)
 {
 	uint64_t rseq;
@@ -187,8 +230,8 @@ static int describe_threads(const struct libraries *at, struct facts *ret, struc
 	if (elf_image_symbol_range(&at->libc->image, "calloc", &ret->calloc))
 		return fact_missing(err, "calloc");
 	find_beginnings(at, ret);
-	if (elf_image_symbol(&at->libc->image, "__libc_single_threaded", &ret->single_word))
-		ret->single_word = 0;
+	find_single_words(at, ret);
+	ret->heap = heap_code(at->libc);
 	ret->has_flag_in_block = at->target->process.libc.minor < FLAG_GLOBAL_SINCE;
 	ret->has_tls_offsets = !read_description(at, "_thread_db_link_map_l_tls_offset", 2,
 						 &ret->tls_offset_field);
@@ -199,6 +242,7 @@ static int describe_threads(const struct libraries *at, struct facts *ret, struc
 	    at->target->reader.read(at->target->reader.context, rseq, &ret->rseq_offset,
 				    sizeof(rseq)))
 		ret->rseq_offset = 0;
+	heap_find(at->target, at->libc, ret);
 	return 0;
 }
 

@@ -18,9 +18,10 @@ struct facts {
 	struct elf_range calloc; /* see docs/attach.md, "One thread becomes two" */
 	/* fork and _Fork, and what calls main; see "A process that was just born" there. */
 	struct elf_range forks[JOB_FORKS_MAX], start;
-	uint64_t single_word;   /* libc's __libc_single_threaded, 0 before glibc 2.32 */
 	bool has_flag_in_block; /* each thread's own block says whether there are others */
-	int64_t rseq_offset;    /* from the thread pointer; 0: unknown */
+	struct job_single single;
+	struct elf_range create, heap; /* pthread_create; the allocator */
+	int64_t rseq_offset;           /* from the thread pointer; 0: unknown */
 };
 
 /* init_word, libc_start and libc_end only: what shows whether libc is initialised. */

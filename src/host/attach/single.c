@@ -1,0 +1,133 @@
+/*
+ * What of libc's is put back, and when, is in injector/single.c.  Host only.
+ */
+#include "host/attach/single.h"
+
+#include "host/attach/children/spawn.h"
+#include "host/attach/exclusion.h"
+#include "host/attach/facts/candidates.h"
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/process/memory.h"
+#include "shared/arch/elf.h"
+
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE_NS      300000000ull
+#define PAUSE_NS         2000000
+#define STOP_DEADLINE_MS 100
+
+static uint64_t keep_if(const struct target *target, uint64_t address, size_t size, uint32_t value)
+{
+	uint32_t word = 0;
+
+	return address && memory_read(target->memory, address, &word, size) && word == value
+		       ? address
+		       : 0;
+}
+
+void single_look(const struct target *target, struct job *job)
+{
+	struct job_single *words = &job->single;
+
+	for (size_t i = 0; i < ARRAY_SIZE(words->common); i++)
+		words->common[i] = keep_if(target, words->common[i], 1, 1);
+	words->stdio = keep_if(target, words->stdio, sizeof(uint32_t), 0);
+}
+
+void single_keep(struct single *self, const struct job *job)
+{
+	*self = (struct single){
+		.is_due = job->has_switched,
+		.words = job->single,
+		.create = job->create,
+		.heap = job->heap,
+		.sigreturn = job->sigreturn,
+		.has_flag_in_block = job->has_flag_in_block,
+		.flag_offset = job->flag_offset,
+	};
+}
+
+static void fill_job(const struct attachment *attachment, const struct candidate *thread,
+		     struct job *job)
+{
+	const struct single *self = &attachment->single;
+	const struct process *process = &attachment->target.process;
+
+	job->mode = JOB_SINGLE;
+	job->pid = job->leader = process->pid;
+	job->tid = thread->tid;
+	job->inner_tid = thread->inner_tid;
+	job->seen = thread->call;
+	job->has_filters = thread->has_filters;
+	job->deadline_ms = STOP_DEADLINE_MS;
+	job->random_address = auxv_value(&process->identity.auxv, AT_RANDOM);
+	memcpy(job->random, process->identity.random, sizeof(job->random));
+	job->single = self->words;
+	job->create = self->create;
+	job->heap = self->heap;
+	job->sigreturn = self->sigreturn;
+	job->has_flag_in_block = self->has_flag_in_block;
+	job->flag_offset = self->flag_offset;
+}
+
+/* The one thread, or nothing that can be stopped now. */
+static enum job_status try_once(const struct attachment *self, struct job *job, const int fds[2])
+{
+	struct candidates list;
+	struct err ignored;
+
+	job->status = JOB_LEAVE_ALONE;
+	if (candidates_find(&self->target, /* must_wait */ false, &list, &ignored) ||
+	    list.count != 1)
+		return JOB_LEAVE_ALONE;
+	fill_job(self, &list.items[0], job);
+	return injector_run(job, fds, &ignored) ? JOB_BROKEN : job->status;
+}
+
+static bool may_pass(enum job_status status)
+{
+	return status == JOB_LEAVE_ALONE || status == JOB_NO_STOP || status == JOB_STOPPED;
+}
+
+static enum job_status try_often(const struct attachment *self, struct job *job, int job_fd,
+				 int lock)
+{
+	const struct timespec pause = { 0, PAUSE_NS };
+	uint64_t deadline_ns = now_ns() + PATIENCE_NS;
+	enum job_status status;
+
+	while (may_pass(status = try_once(self, job, (int[]){ job_fd, lock })) &&
+	       now_ns() < deadline_ns && target_lives(&self->target))
+		nanosleep(&pause, NULL);
+	return status;
+}
+
+static bool gives_back(const struct attachment *self)
+{
+	struct err ignored;
+	CLEANUP(close) int lock = exclusion_take(&self->target, &ignored);
+	int job_fd = -1;
+	struct job *job = lock < 0 ? NULL : job_new(&job_fd);
+	enum job_status status;
+
+	if (!job)
+		return false;
+	status = try_often(self, job, job_fd, lock);
+	job_free(job, job_fd);
+	return status == JOB_DONE || status == JOB_GONE;
+}
+
+const char *single_give_back(struct attachment *self)
+{
+	if (!self->single.is_due || !target_lives(&self->target))
+		return NULL;
+	self->single.is_due = false;
+	if (!gives_back(self))
+		return "glibc's locks: the program had one thread, and glibc goes on as if it had several; files, mutexes and the heap are slower";
+	if (!self->single.words.stdio)
+		return "glibc's locks of files: where it keeps them is not known, and getc and putc are slower";
+	return NULL;
+}

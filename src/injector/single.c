@@ -1,0 +1,121 @@
+/*
+ * Two threads become one.  Our first pthread_create ended libc's way of working without locks, and
+ * libc never goes back by itself.  When the thread that is stopped here is alone again, its words
+ * are put back as they were before we came.  It must not be in the allocator, which asks twice
+ * whether there are threads, nor in pthread_create, which has asked.  Whatever else of libc's it is
+ * in gives its locks back the same way in both modes.
+ *
+ * Death at any point leaves a sound state: each word by itself only says that fewer locks are
+ * needed, and files are told after the word by which a later pthread_create tells them again.
+ */
+#include "injector/injector.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STACK_BYTES     0x8000ull
+#define STAT_MAX        1536
+#define THREADS_FIELD   18 /* of stat in /proc, counted from the name's closing parenthesis */
+#define FILES_MAX       65536u
+#define FILE_MAGIC      0xfbad0000u /* of a FILE: public, and the same in every glibc */
+#define FILE_NEXT       0x68
+#define FILE_FLAGS      0x74
+#define FILE_BYTES      0x78
+#define FILE_NEEDS_LOCK 0x80u
+
+static long thread_count(const struct job *job)
+{
+	char text[STAT_MAX];
+	const char *at;
+
+	job_read_proc(job, "stat", text, sizeof(text));
+	at = strrchr(text, ')');
+	for (unsigned i = 0; at && i < THREADS_FIELD; i++)
+		at = strchr(at + 1, ' ');
+	return at ? strtol(at, NULL, 10) : 0;
+}
+
+static bool is_word(const struct stopped *self, uint64_t address, uint32_t expected)
+{
+	uint32_t word;
+
+	return !memory_read(self, address, &word, sizeof(word)) && word == expected;
+}
+
+static bool is_alone(const struct stopped *self)
+{
+	const struct job *job = self->job;
+
+	return thread_count(job) == 1 &&
+	       (!job->single.thread_count || is_word(self, job->single.thread_count, 1));
+}
+
+static void change_word(const struct stopped *self, uint64_t address, uint32_t from, uint32_t to)
+{
+	if (is_word(self, address, from) && memory_write(self, address, &to, sizeof(to)))
+		self->job->error = EIO;
+}
+
+/* The next one; 0: this is no FILE, or the last. */
+static uint64_t file_unlock(const struct stopped *self, uint64_t address)
+{
+	unsigned char file[FILE_BYTES];
+	uint32_t magic, flags;
+	uint64_t next;
+
+	if (memory_read(self, address, file, sizeof(file)))
+		return 0;
+	memcpy(&magic, file, sizeof(magic));
+	memcpy(&next, file + FILE_NEXT, sizeof(next));
+	memcpy(&flags, file + FILE_FLAGS, sizeof(flags));
+	if ((magic & 0xffff0000u) != FILE_MAGIC)
+		return 0;
+	if (flags & FILE_NEEDS_LOCK)
+		change_word(self, address + FILE_FLAGS, flags, flags & ~FILE_NEEDS_LOCK);
+	return next;
+}
+
+static void files_unlock(const struct stopped *self)
+{
+	const struct job_single *single = &self->job->single;
+	uint64_t file;
+
+	if (!single->stdio || !single->files ||
+	    memory_read(self, single->files, &file, sizeof(file)))
+		return;
+	change_word(self, single->stdio, 1, 0);
+	if (!is_word(self, single->stdio, 0)) /* else nobody would tell them again */
+		return;
+	for (unsigned i = 0; file && i < FILES_MAX; i++)
+		file = file_unlock(self, file);
+}
+
+static void say_single(const struct stopped *self)
+{
+	const struct job *job = self->job;
+	const unsigned char yes = 1;
+
+	if (job->has_flag_in_block)
+		change_word(self, flag_address(self), 1, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(job->single.common); i++)
+		if (job->single.common[i] &&
+		    memory_write(self, job->single.common[i], &yes, sizeof(yes)))
+			self->job->error = EIO;
+}
+
+void single_give_back(struct stopped *self)
+{
+	struct job *job = self->job;
+
+	if (!same_program(self)) {
+		job_fail(job, JOB_GONE, ESTALE);
+	} else if (!is_alone(self) || heap_may_be_entered(self) ||
+		   thread_may_be_inside(self, job->create, STACK_BYTES)) {
+		job_fail(job, JOB_LEAVE_ALONE, 0);
+	} else {
+		job->status = JOB_DONE;
+		files_unlock(self);
+		say_single(self);
+	}
+}

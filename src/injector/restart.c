@@ -38,7 +38,8 @@ static unsigned long number_after(const char *text, const char *label)
 	return at ? strtoul(at + strlen(label), NULL, 10) : 0;
 }
 
-/* A supervisor (SECCOMP_RET_USER_NOTIF) that is asked again after a stop may do its work twice. */
+/* A supervisor (SECCOMP_RET_USER_NOTIF) that is asked again after a stop may do its work twice. Not
+ * waited for: such a thread may be back in the next request before the interrupt arrives. */
 static bool waits_for_supervisor(const struct job *job)
 {
 	char text[128];
@@ -67,8 +68,6 @@ static bool is_stop_harmless(struct job *job)
 	job->filters = (uint32_t)number_after(text, "\nSeccomp_filters:");
 	if (!job->has_filters || job->force || !job->can_read_filters)
 		return true;
-	if (waits_for_supervisor(job))
-		return false;
 	return (job->filters && job->filters == job->filters_known) || !is_in_timed_wait(job);
 }
 
@@ -84,9 +83,11 @@ int restart_await_harmless(struct job *job)
 			nanosleep(&pause, NULL);
 		} while (is_in_timed_wait(job));
 	}
-	if (job->has_filters && !job->force && !job->can_read_filters)
+	if (!job->has_filters || job->force)
+		return 0;
+	if (!job->can_read_filters)
 		return job_fail(job, JOB_SECCOMP_UNREADABLE, EACCES);
-	return 0;
+	return waits_for_supervisor(job) ? job_fail(job, JOB_FILTERED_WAIT, 0) : 0;
 }
 
 /* Hands signals on until the thread enters a system call; an ignored one does not end its wait. */

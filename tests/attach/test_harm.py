@@ -214,6 +214,12 @@ class Restarts(Harm):
             with self.subTest(filter=name):
                 self.assert_goes_on(target)
 
+    def test_a_supervisor_that_is_asked(self):
+        target = self.target("restarts", "supervised")
+        for _ in range(3):
+            self.attach(target, codes=(0, BUSY))
+        self.assert_goes_on(target)
+
     def test_signals_that_are_ignored(self):
         """They end the wait of a traced thread, and the kernel restarts it once more."""
         target = self.target("restarts", "nanosleep_kill")

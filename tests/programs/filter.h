@@ -41,9 +41,9 @@ struct rules {
 		~0u, 0 \
 	}
 
-/* flags: of seccomp(2).  With SECCOMP_FILTER_FLAG_NEW_LISTENER the descriptor stays open, and what
- * it is asked is never answered. */
-static inline void filter_install_with(const struct rules *rules, unsigned int flags)
+/* flags: of seccomp(2).  Returns the listener's descriptor with SECCOMP_FILTER_FLAG_NEW_LISTENER.
+ */
+static inline int filter_install_with(const struct rules *rules, unsigned int flags)
 {
 	struct sock_filter code[FILTER_MAX] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
@@ -52,6 +52,7 @@ static inline void filter_install_with(const struct rules *rules, unsigned int f
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 	};
 	struct sock_fprog program = { .len = 4, .filter = code };
+	int r;
 
 	for (const struct rule *rule = rules->list; rule->number != ~0u; rule++) {
 		code[program.len++] =
@@ -59,9 +60,12 @@ static inline void filter_install_with(const struct rules *rules, unsigned int f
 		code[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, rule->action);
 	}
 	code[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, rules->otherwise);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) < 0)
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		workload_skip("prctl");
+	r = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+	if (r < 0)
 		workload_skip("seccomp");
+	return r;
 }
 
 static inline void filter_install(const struct rules *rules)

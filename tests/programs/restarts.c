@@ -10,6 +10,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -32,6 +33,8 @@ struct row {
 	unsigned int action;
 	enum who who;
 };
+
+static _Atomic int listener; /* of the filter's requests; 0: none yet */
 
 static int nanosleep_once(void)
 {
@@ -160,6 +163,43 @@ static void late_run(const void *data)
 	}
 }
 
+/* Answers each request of the first thread after a while.  A request is withdrawn when that thread
+ * is stopped, and made once more: a supervisor that acts on requests would act twice. */
+static void *supervisor_run(void *unused)
+{
+	(void)unused;
+	while (!atomic_load(&listener))
+		sleep_ns(NS_PER_MS);
+	for (;;) {
+		struct seccomp_notif request = { 0 };
+		struct seccomp_notif_resp answer = { .val = 1 };
+
+		if (ioctl(atomic_load(&listener), SECCOMP_IOCTL_NOTIF_RECV, &request))
+			continue;
+		sleep_ns(TIMEOUT_NS);
+		answer.id = request.id;
+		if (ioctl(atomic_load(&listener), SECCOMP_IOCTL_NOTIF_SEND, &answer))
+			workload_fail("a request was withdrawn");
+	}
+	return NULL;
+}
+
+static void supervised_run(const void *data)
+{
+	const struct rule list[] = { { SYS_getppid, SECCOMP_RET_USER_NOTIF }, END };
+
+	(void)data;
+	thread_start(supervisor_run, NULL, 0);
+	atomic_store(&listener, filter_install_with(&(const struct rules){ ACTION_ALLOW, list },
+						    SECCOMP_FILTER_FLAG_NEW_LISTENER));
+	workload_ready();
+	for (;;) {
+		if (syscall(SYS_getppid) != 1)
+			workload_fail("getppid");
+		workload_turn();
+	}
+}
+
 #define ROW_OF(id, run, wait, action, who)                          \
 	{                                                           \
 #id, run, &(const struct row)                       \
@@ -190,5 +230,6 @@ const struct workload workloads[] = {
 	ROWS(select),
 	ROW_OF(children, children_run, nanosleep, KILL_PROCESS, ONE_THREAD),
 	ROW_OF(late, late_run, nanosleep, KILL_PROCESS, ONE_THREAD),
+	{ "supervised", supervised_run, NULL },
 	{ NULL },
 };

@@ -69,6 +69,7 @@ def restarts():
                 rows.append(Case("restart_" + name, "restarts", name, slow=True, expected=(*codes, 7)))
                 rows.append(Case("forced_" + name, "restarts", name, slow=True, expected=codes,
                                  arguments=("--force",)))
+    rows.append(Case("restart_supervised", "restarts", "supervised", slow=True, expected=(0, 7)))
     return rows
 
 

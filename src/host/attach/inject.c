@@ -59,9 +59,9 @@ static const struct {
 			      "try again" },
 	[JOB_FILTERED_WAIT] = { true, EXIT_BUSY,
 				"its threads wait under a seccomp filter that limpet does not know yet",
-				"stopping a thread in a timed wait makes the kernel issue restart_syscall, "
-				"for which the filter may kill the process; limpet waits for a thread in "
-				"another state",
+				"a stop in a timed wait makes the kernel issue restart_syscall, for which "
+				"the filter may kill the process; a call that a supervisor decides about "
+				"would be asked for twice",
 				"try again while the process works, or --force if the filter is known to "
 				"allow restart_syscall" },
 	[JOB_NO_STACK] = { true, EXIT_NOT_ATTACHABLE, "no thread has a stack that limpet may use",

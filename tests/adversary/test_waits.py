@@ -121,7 +121,7 @@ class Loading(TargetTest):
         time.sleep(FORK_S)  # forks that begin from now on know it
         for attempt in range(ATTEMPTS):
             before = self.loads(out)
-            result = limpet("attach", target.pid, "--load", self.tool(attempt), "--tool-timeout", "200ms", "--duration", "0")
+            result = limpet("attach", target.pid, "--load", self.tool(attempt), "--tool-timeout", "200ms", "--duration", "5s")
             if "did not return in time" in str(result):
                 break
         else:

@@ -124,10 +124,9 @@ static void the_thread_of_a_tool_is_marked(void **state)
 	int argument = 1;
 
 	(void)state;
-	assert_int_equal(
-		runner_call(&functions, work, work, &argument, sizeof(argument), TABLE_OF_CALLER,
-			    3 * PATIENCE_MS),
-		0);
+	assert_int_equal(runner_call(&functions, work, work, &argument, sizeof(argument),
+				     TABLE_OF_CALLER, 3 * PATIENCE_MS),
+			 0);
 	assert_int_equal(argument, 2);
 	assert_marked();
 }

@@ -41,7 +41,7 @@ static int check_files(const struct session_options *options, struct err *err)
 		return 0;
 	*err = why;
 	if (bad > 1) /* each has a code of its own */
-		err->code = -ENOEXEC;
+		err->code = -ECANCELED;
 	return err->code;
 }
 

@@ -5,8 +5,8 @@
 
 #include "host/session/session.h"
 
-/* How many are no library for this machine, or cannot be read; err has the first reason.  Looks, and
- * touches no process. */
+/* How many are no library for this machine, or cannot be read; err has the first reason.  Looks,
+ * and touches no process. */
 size_t tools_check(const char *const *paths, size_t count, struct err *err) MUST_CHECK;
 
 /* Loads one tool; tool->is_plain says how.  The target is unharmed either way. */

@@ -205,7 +205,8 @@ static void *open_within(const struct boot_context *boot, const struct control_l
 	r = runner_call(&boot->libc, open_library, close_late, &self, sizeof(self), table,
 			load->timeout_ms);
 	__atomic_store_n(&tools_are_opening, 0, __ATOMIC_RELAXED);
-	if (!self.folder[0] && (!r || r == -ETIMEDOUT))
+	/* Who comes late finds it while the control thread is there, and nothing else after it. */
+	if (r == -ETIMEDOUT || (!r && !self.folder[0]))
 		*file = descriptor_own(-1);
 	if (r)
 		text_add(text, room, 0,

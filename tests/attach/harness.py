@@ -88,14 +88,18 @@ class Workload:
         environment = dict(os.environ)
         if preload:
             environment["LD_PRELOAD"] = preload
-        self.process = subprocess.Popen(
-            [*before, path, name, self.path],
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment,
-            start_new_session=True,
-        )
+        try:
+            self.process = subprocess.Popen(
+                [*before, path, name, self.path],
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+                start_new_session=True,
+            )
+        except FileNotFoundError as missing:
+            os.unlink(self.path)
+            raise Unavailable(f"{binary}: its loader or {missing.filename} is not here") from missing
         try:
             self._wait_ready(name)
         except BaseException:

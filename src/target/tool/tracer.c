@@ -21,6 +21,7 @@
 #include "target/tool/confine.h"
 #include "target/tool/ending.h"
 #include "target/tool/runtimes.h"
+#include "target/tool/staying.h"
 #include "target/tool/watch.h"
 
 #include <errno.h>
@@ -138,6 +139,20 @@ static int tracer_want(void)
 	return fits ? 0 : -ENOSPC;
 }
 
+/* Modules come and go: the most that were left at a time. */
+static void tell_left(struct rings *rings, const struct got_report *report)
+{
+	if (report->left <= rings->words_left)
+		return;
+	if (report->left_function[0] && !rings->words_left) {
+		text_add(rings->left_function, sizeof(rings->left_function), 0,
+			 report->left_function);
+		text_add(rings->left_module, sizeof(rings->left_module), 0, report->left_module);
+	}
+	/* Release: the host that sees the count sees the names. */
+	__atomic_store_n(&rings->words_left, report->left, __ATOMIC_RELEASE);
+}
+
 static void add_report(const struct got_report *report)
 {
 	struct rings *rings = writers_rings();
@@ -146,6 +161,7 @@ static void add_report(const struct got_report *report)
 	rings->words_unwritable += report->unwritable;
 	rings->words_refused += report->refused;
 	rings->domains_found |= report->domains;
+	tell_left(rings, report);
 }
 
 /* What does not come with imports. */
@@ -250,6 +266,7 @@ static void tracer_stop(void)
 	if (rings)
 		stop_runtimes(rings);
 	restore_words(&left);
+	staying_judge_words(&left);
 	if (rings)
 		drain_runtimes(rings);
 	hooks_off();
@@ -280,6 +297,7 @@ static void forget_parent(void)
 		if (runtimes[i]->forget)
 			runtimes[i]->forget();
 	restore_words(&left);
+	staying_judge_words(&left);
 	hooks_off();
 	got_close();
 	patches_close();
@@ -309,6 +327,8 @@ static int tracer_start(struct rings *rings)
 	rings->is_held = 1;
 	installed_by = (int32_t)raw0(SYS_getpid);
 	request_read(rings->request, backend_symbol, &request);
+	staying_judge_request(&request);
+	got_choose_words(request.address_entries ? GOT_WORDS_ALL : GOT_WORDS_PROVEN);
 	prepare_notes(rings);
 	probe_use(&rings->probes);
 	tables_use(limpet_agent_tables);
@@ -358,7 +378,7 @@ static void tool_detach(void *data)
 	tracer_stop();
 }
 
-/* Everything is to go that can: the library itself cannot. */
+/* Everything is to go that can; the library itself may follow (staying.h). */
 static void tracer_finalize(void *data)
 {
 	(void)data;

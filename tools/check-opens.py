@@ -38,6 +38,7 @@ KNOWN = {
     "sampling/bpf/scheduler.c": "/proc/kallsyms",
     "sampling/copy/stack_holes.c": "/proc/PID/pagemap",
     "session/tools.c": "a path that a person gave",
+    "session/tracer_unload.c": "/proc/PID/pagemap",
     "symbols/debuginfod.c": "/dev/null",
     "symbols/text_symbols.c": "/proc/kallsyms",
     "ui/browser.c": "a new page with a name by chance, with the user's rights alone; /dev/null",

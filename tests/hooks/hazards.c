@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "../programs/filter.h"
 #include "../programs/workload.h"
+#include "addresses.h"
 #include "strangers.h"
 
 #include <dlfcn.h>
@@ -445,7 +446,122 @@ static void run_mutexes(const void *unused)
 	}
 }
 
+/* A library that compares addresses of functions, among them some that it found before. */
+static void run_addresses(const void *library)
+{
+	void *handle = load(library, RTLD_LAZY);
+	addresses_function *meet = (addresses_function *)dlsym(handle, "addresses_meet");
+	addresses_function *const *table = dlsym(handle, "addresses_table");
+	addresses_free *(*of_free)(void) =
+		(addresses_free * (*)(void)) dlsym(handle, "addresses_of_free");
+	addresses_function *own = table[0];
+	addresses_free *theirs = of_free();
+
+	(void)meet(1);
+	workload_ready();
+	for (;;) {
+		for (long i = 0; i < 10; i++)
+			if (meet(i) != i + 2)
+				workload_corrupt("a result differs");
+		if (table[0] != own || own != (addresses_function *)dlsym(handle, "addresses_own"))
+			workload_corrupt("a function has another address");
+		if (of_free() != theirs || theirs != free)
+			workload_corrupt("free has another address");
+		sleep_ns(NS_PER_MS);
+		workload_turn();
+	}
+}
+
+#define POOL_THREADS 8
+
+/* Takes memory and a lock, as servers do, and waits for more to do. */
+static void serve_once(void)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	void *taken[32];
+
+	for (unsigned i = 0; i < 32; i++)
+		hoarded = taken[i] = malloc(16 + i);
+	pthread_mutex_lock(&mutex);
+	pthread_mutex_unlock(&mutex);
+	for (unsigned i = 0; i < 32; i++)
+		free(taken[i]);
+	close(open("/dev/null", O_RDONLY | O_CLOEXEC));
+	sleep_ns(NS_PER_MS);
+}
+
+static void *serve(void *unused)
+{
+	for (;;)
+		serve_once();
+	return unused;
+}
+
+static void run_pool(const void *unused)
+{
+	pthread_t thread;
+
+	(void)unused;
+	for (unsigned i = 0; i < POOL_THREADS; i++)
+		if (pthread_create(&thread, NULL, serve, NULL))
+			workload_skip("threads");
+	workload_ready();
+	for (;;) {
+		serve_once();
+		workload_turn();
+	}
+}
+
+#define COROUTINE_BYTES 65536
+
+static ucontext_t main_context, coroutine_context;
+
+/* Leaves a traced call in the middle, for as long as the other one likes. */
+static int yield_and_compare(const void *left, const void *right)
+{
+	stats->signals_received = 1;
+	swapcontext(&coroutine_context, &main_context);
+	return *(const int *)left - *(const int *)right;
+}
+
+static void run_coroutine(void)
+{
+	int numbers[2] = { 2, 1 };
+
+	qsort(numbers, 2, sizeof(numbers[0]), yield_and_compare);
+	if (numbers[0] != 1)
+		workload_corrupt("it is not sorted");
+	stats->signals_received = 2;
+}
+
+/* A coroutine that is suspended inside a call, until it is told to go on. */
+static void run_suspended(const void *unused)
+{
+	(void)unused;
+	getcontext(&coroutine_context);
+	coroutine_context.uc_stack.ss_sp = mmap(NULL, COROUTINE_BYTES, PROT_READ | PROT_WRITE,
+						MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	coroutine_context.uc_stack.ss_size = COROUTINE_BYTES;
+	coroutine_context.uc_link = &main_context;
+	makecontext(&coroutine_context, run_coroutine, 0);
+	signal(SIGUSR1, note_signal);
+	workload_ready();
+	for (;;) {
+		if (is_told && stats->signals_received < 2) {
+			is_told = false;
+			swapcontext(&main_context, &coroutine_context);
+		}
+		sleep_ns(NS_PER_MS);
+		workload_turn();
+	}
+}
+
 const struct workload workloads[] = {
+	{ "suspended", run_suspended, NULL },
+	{ "pool", run_pool, NULL },
+	{ "addresses_lazy", run_addresses, "addresses_lazy.so" },
+	{ "addresses_now", run_addresses, "addresses_now.so" },
+	{ "addresses_noplt", run_addresses, "addresses_noplt.so" },
 	{ "strangers", run_strangers, NULL },
 	{ "confined", run_confined, confine },
 	{ "confined_parent", run_confined_parent, NULL },

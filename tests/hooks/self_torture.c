@@ -38,7 +38,7 @@ static int torture(const char *tracer, const char *path)
 	uint64_t expected[SEEDS], calls;
 	int wrong, again;
 
-	if (!run || selftrace_start(tracer, "function=libcallees.so:*")) {
+	if (!run || selftrace_start(tracer, "function=libcallees.so:*;address-entries")) {
 		printf("%s: cannot start\n", path);
 		return 1;
 	}
@@ -48,7 +48,7 @@ static int torture(const char *tracer, const char *path)
 	calls = count_calls();
 	selftrace_stop();
 	wrong = compare(run, expected);
-	if (selftrace_start(tracer, "function=*:*"))
+	if (selftrace_start(tracer, "function=*:*;address-entries"))
 		return 1;
 	again = compare(run, expected);
 	selftrace_stop();

@@ -255,6 +255,27 @@ class Hooks(unittest.TestCase):
         trace = self.hazard("constants", "function=libconstants.so:*", least={"constants_call": 50})
         self.assertEqual(functions_named(trace, "constants_table"), [])
 
+    def addresses(self, name):
+        target = self.target("hazards", f"addresses_{name}", folder=HOOKS)
+        for words in (["function=addresses_*:*"], ["function=*:*", "alloc"]):
+            trace = self.trace(target.pid, *words, least={"addresses_count": 100})
+            self.assert_well(target)
+            self.assertGreater(trace["left"], 0)  # the comparisons' own words
+            self.assertEqual(trace["foreign"], 0)
+        self.assertTrue(wait_until(lambda: calls_of(self.trace(target.pid, "alloc"), "malloc") > 0))
+        turns = target.stats.word("turns")
+        self.assertTrue(wait_until(lambda: target.stats.word("turns") > turns + 100))
+        self.assert_well(target)
+
+    def test_a_library_that_compares_addresses_bound_late(self):
+        self.addresses("lazy")
+
+    def test_a_library_that_compares_addresses_bound_at_once(self):
+        self.addresses("now")
+
+    def test_a_library_that_compares_addresses_called_without_plt(self):
+        self.addresses("noplt")
+
     # Calls that do not return.
 
     def test_longjmp_out_of_a_traced_call(self):
@@ -371,7 +392,7 @@ class Hooks(unittest.TestCase):
             self.trace(target.pid, "alloc")  # the program has its libraries now
             maps, memory = file_mappings(target.pid), constant_memory(target.pid)
             self.assertTrue(memory)
-            probe = Probe(target.pid, "alloc", "io", "lock", "function=*:*")
+            probe = Probe(target.pid, "alloc", "io", "lock", "function=*:*", "address-entries")
             self.assertTrue(probe.is_attached)
             self.assertEqual(file_mappings(target.pid), maps)
             self.assertNotEqual(constant_memory(target.pid), memory)
@@ -528,12 +549,60 @@ class Hooks(unittest.TestCase):
         self.assertEqual(ring_mappings(target.pid), 0)
         self.assert_well(target)
 
+    def record(self, target, *options):
+        """What limpet says when it has recorded a moment and unloads."""
+        with tempfile.TemporaryDirectory() as folder:
+            result = subprocess.run(
+                [harness.LIMPET, "record", "-p", str(target.pid), "-d", "0.2", "-o", f"{folder}/r.limpet", "--unload",
+                 *options], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stderr
+
+    def assert_unloaded(self, target, said):
+        with open(f"/proc/{target.pid}/maps") as file:
+            self.assertEqual([line for line in file if "limpet" in line], [], said)
+        self.assertNotIn("stays", said)
+        turns = target.stats.word("turns")
+        self.assertTrue(wait_until(lambda: target.stats.word("turns") > turns + 100))
+        self.assert_well(target)
+
+    def test_unloading_takes_the_tracer_along(self):
+        target = self.target("hazards", "pool", folder=HOOKS)
+        for options in (["--alloc-trace"], ["--alloc-sample", "64K", "--io-trace"], ["--lock-all"]):
+            self.assert_unloaded(target, self.record(target, *options))
+
+    def test_unloading_waits_for_threads_inside(self):
+        target = self.target("traced", "blocked")
+        probe = Probe(target.pid, "io")
+        os.kill(target.pid, signal.SIGUSR1)
+        self.assertTrue(wait_until(lambda: target.stats.word("signals_received") == 3))
+        self.assertTrue(wait_until(lambda: self.readers(target) == 3), "they wait again, inside")
+        probe.finish()
+        said = harness.limpet("detach", target.pid, "--unload")
+        self.assertIn("has not returned from a traced call", said.out + said.err)
+        os.kill(target.pid, signal.SIGUSR1)
+        self.assertTrue(wait_until(lambda: target.stats.word("signals_received") == 6), "a read did not end")
+        said = harness.limpet("detach", target.pid, "--unload")
+        self.assert_unloaded(target, said.out + said.err)
+
+    def test_unloading_sees_a_coroutine_that_is_suspended_inside(self):
+        target = self.target("hazards", "suspended", folder=HOOKS)
+        probe = Probe(target.pid, "function=libc.so.6:qsort")
+        os.kill(target.pid, signal.SIGUSR1)
+        self.assertTrue(wait_until(lambda: target.stats.word("signals_received") == 1))
+        probe.finish()
+        said = harness.limpet("detach", target.pid, "--unload")
+        self.assertIn("memory holds an address", said.out + said.err)
+        os.kill(target.pid, signal.SIGUSR1)
+        self.assertTrue(wait_until(lambda: target.stats.word("signals_received") == 2))
+        self.assert_well(target)
+
     def test_the_host_dies(self):
         target = self.target("plain", "malloc8")
         self.trace(target.pid, "alloc")
         memory = constant_memory(target.pid)
         for _ in range(3):
-            probe = Probe(target.pid, "alloc", "io")
+            probe = Probe(target.pid, "alloc", "io", "address-entries")
             self.assertNotEqual(constant_memory(target.pid), memory)
             probe.kill()
             self.assertTrue(wait_until(lambda: constant_memory(target.pid) == memory))
@@ -658,7 +727,7 @@ class Hooks(unittest.TestCase):
                 ready = ["redis-cli", "-s", path, "ping"]
                 self.assertTrue(wait_until(
                     lambda: subprocess.run(ready, capture_output=True).stdout == b"PONG\n"))
-                probe = Probe(server.pid, "alloc", "io", "lock", "ring=16777216")
+                probe = Probe(server.pid, "alloc", "io", "lock", "ring=16777216", "address-entries")
                 load = subprocess.run(
                     ["redis-benchmark", "-s", path, "-n", "20000", "-c", "5", "-q", "-t", "set"],
                     capture_output=True, text=True)

@@ -270,12 +270,12 @@ static void print_summary(const struct probe *probe)
 
 	count_drops(probe, drops);
 	printf("{\"event\":\"trace\",\"records\":%lu,\"bad\":%lu,\"threads\":%lu,\"full\":%lu,"
-	       "\"nested\":%lu,\"no_ring\":%lu,\"hooked\":%u,\"unwritable\":%u,\"refused\":%u,"
+	       "\"nested\":%lu,\"no_ring\":%lu,\"hooked\":%u,\"unwritable\":%u,\"refused\":%u,\"left\":%u,"
 	       "\"restored\":%u,\"foreign\":%u,\"held\":%u,",
 	       probe->records, probe->bad, count_threads(probe), drops[DROP_FULL],
 	       drops[DROP_NESTED], rings->drops_without_ring, rings->words_hooked,
-	       rings->words_unwritable, rings->words_refused, rings->words_restored,
-	       rings->words_foreign, rings->is_held);
+	       rings->words_unwritable, rings->words_refused, rings->words_left,
+	       rings->words_restored, rings->words_foreign, rings->is_held);
 	print_absent(probe);
 	printf(",");
 	print_functions(probe);
@@ -298,6 +298,7 @@ static bool take_word(const char *word, struct trace_options *options, const cha
 		bool *flag;
 	} flags[] = {
 		{ "lock-all", &options->all_locks },
+		{ "address-entries", &options->address_entries },
 		{ "alloc-stack", &options->alloc_stacks },
 		{ "calls", &probe->prints_calls },
 	};

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -326,6 +327,11 @@ static void add_words(struct trace_words *to, const struct trace_words *more)
 	to->foreign += more->foreign;
 	to->unwritable += more->unwritable;
 	to->refused += more->refused;
+	if (!to->left && more->left) {
+		snprintf(to->left_function, sizeof(to->left_function), "%s", more->left_function);
+		snprintf(to->left_module, sizeof(to->left_module), "%s", more->left_module);
+	}
+	to->left += more->left;
 }
 
 void tracing_totals_add(struct tracing_totals *to, const struct tracing_totals *more)

@@ -61,6 +61,8 @@ static int write_request(const struct trace_options *options, char *text, struct
 		trace_add(text, "%s", options->windows);
 	if (options->all_locks)
 		trace_add(text, "lock-all;");
+	if (options->address_entries)
+		trace_add(text, "address-entries;");
 	if (options->opencl_device_time)
 		trace_add(text, "opencl-device-time;");
 	if (options->cuda_api_all)
@@ -217,6 +219,12 @@ void trace_words(const struct trace *trace, struct trace_words *ret)
 				     .foreign = word_told(&rings->words_foreign),
 				     .unwritable = word_told(&rings->words_unwritable),
 				     .refused = word_told(&rings->words_refused) };
+	/* Acquire: pairs with tell_left() of the tracer; its names are foreign. */
+	ret->left = __atomic_load_n(&rings->words_left, __ATOMIC_ACQUIRE);
+	snprintf(ret->left_function, sizeof(ret->left_function), "%.*s",
+		 (int)sizeof(rings->left_function) - 1, rings->left_function);
+	snprintf(ret->left_module, sizeof(ret->left_module), "%.*s",
+		 (int)sizeof(rings->left_module) - 1, rings->left_module);
 }
 
 int trace_send(struct session *session, const struct trace *trace, struct err *err)

@@ -21,6 +21,7 @@ struct recorded_counter;
 struct trace_options {
 	uint32_t domains;             /* bits of enum trace_domain */
 	bool all_locks;               /* also those that nobody held */
+	bool address_entries;         /* also entries whose address the program uses */
 	bool alloc_stacks;            /* the call stack of every allocation */
 	bool opencl_device_time;      /* by queues of ours beside the program's */
 	bool cuda_api_all;            /* calls that only ask, too */
@@ -80,6 +81,8 @@ struct trace_words {
 	uint32_t foreign;    /* changed by somebody else meanwhile, and left so */
 	uint32_t unwritable; /* could not be changed: calls through them are not seen */
 	uint32_t refused;    /* beyond what the tracer can remember: not seen */
+	uint32_t left;       /* not seen either: the program also uses the function's address */
+	char left_function[TRACE_NAME_MAX], left_module[TRACE_LIBRARY_MAX]; /* one of these */
 };
 
 void trace_words(const struct trace *trace, struct trace_words *ret);

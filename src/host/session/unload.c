@@ -9,7 +9,7 @@
 #include "host/core/cleanup.h"
 #include "host/process/procfs.h"
 #include "host/session/inside.h"
-#include "host/session/trace.h"
+#include "host/session/tracer_unload.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -61,16 +61,6 @@ static bool judge_passer(const struct session *session, const struct maps *maps,
 	if (position.stack && position_is_in_agent(target, &attachment->resident, maps, &position))
 		session_left_add(ret, AGENT_ITSELF "thread %d (%s) is inside", tid, thread_name);
 	return true;
-}
-
-/* Our own tracer never goes: threads of the program's come through its hooks, and the program may
- * have taken the address of a function while it was hooked. */
-static void name_tracer(const struct agent_page *page, struct session_left *ret)
-{
-	for (unsigned i = 0; i < page->tool_count; i++)
-		if (page->tools[i].handle && !strcmp(page->tools[i].path, TRACER_NAME))
-			session_left_add(ret, "%s: the program may have kept the address of a hook",
-					 TRACER_NAME);
 }
 
 /* Its clock may be ahead of ours by any amount. */
@@ -143,8 +133,8 @@ int unload_find_reasons(const struct session *session, struct session_left *ret,
 	if (r)
 		return r;
 	judge_threads(session, tids, count, &maps, ret);
+	tracer_find_reasons(session, &maps, ret);
 	maps_done(&maps);
-	name_tracer(page, ret);
 	return 0;
 }
 

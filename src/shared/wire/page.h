@@ -8,6 +8,7 @@
 
 #define AGENT_PAGE_MAGIC   "limpet-agent-01"
 #define AGENT_PAGE_VERSION 6
+#define AGENT_STAYS_MAX    160
 #define AGENT_MEMFD_NAME   "limpet-agent"
 #define AGENT_SONAME       "librocprofiler-sdk.so.1" /* what tools link with */
 #define AGENT_TOOLS_MAX    16
@@ -90,9 +91,10 @@ struct agent_page {
 	uint32_t environment_changed; /* our variables are published now */
 	char holder_name[32];
 	uint32_t table_count;
-	uint32_t is_final;   /* the program is ending: the tools have been finalized */
-	uint32_t has_hooked; /* threads of the program's may have come through this library */
-	uint32_t reserved;
+	uint32_t is_final;     /* the program is ending: the tools have been finalized */
+	uint32_t has_hooked;   /* threads of the program's may have come through this library */
+	uint32_t is_unloading; /* tools are being closed: nothing of the program's leads to them */
+	char tracer_stays[AGENT_STAYS_MAX]; /* why the tracer must not be unloaded; "": it may */
 	struct agent_tool tools[AGENT_TOOLS_MAX];
 	struct agent_table tables[AGENT_TABLES_MAX];
 };

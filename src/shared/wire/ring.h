@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 #define RINGS_MAGIC       "limpet-rings-05"
-#define RINGS_VERSION     8u
+#define RINGS_VERSION     9u
 #define RINGS_SLOTS_AT    32768u
 #define RINGS_SLOTS_MAX   4096u
 #define RINGS_REQUEST_MAX 7168u
@@ -100,7 +100,10 @@ struct rings {
 	uint32_t domains_found; /* bits of enum trace_domain: something of it is hooked */
 	uint32_t words_hooked, words_unwritable, words_refused;
 	uint32_t words_restored,
-		words_foreign;   /* at each end; foreign: changed by others, left so */
+		words_foreign; /* at each end; foreign: changed by others, left so */
+	/* Not hooked, since the program also uses the function's address; one of them by name. */
+	uint32_t words_left;
+	char left_function[TRACE_NAME_MAX], left_module[TRACE_LIBRARY_MAX];
 	uint32_t work_cut;       /* devices were still at it at the end */
 	uint32_t work_lost;      /* too much at once to be remembered */
 	uint32_t work_unseen;    /* whose end the program did not look at while we were there */

@@ -237,7 +237,9 @@ static void take_all_along(struct residence *self)
 		text_add(self->reply.text, sizeof(self->reply.text), 0, reason);
 		return;
 	}
+	agent_page.is_unloading = 1;
 	self->reply.value = tools_close(self->boot, LIFECYCLE_TIMEOUT_MS);
+	agent_page.is_unloading = 0;
 	keep_agent_where_it_must(self);
 	if (self->reply.value)
 		lifecycle_mind_exit();

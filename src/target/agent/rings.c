@@ -7,6 +7,7 @@
 #include "target/lifecycle/runner.h"
 #include "target/runtime/forks.h"
 #include "target/runtime/page.h"
+#include "target/runtime/text.h"
 #include "target/sdk/counters/device_queue.h"
 #include "target/sdk/counters/dispatch/results.h"
 #include "target/sdk/tables/tables.h"
@@ -132,6 +133,17 @@ EXPORT int limpet_agent_take_table(const char *name, uint64_t version, uint64_t 
 				   void **parts, uint64_t part_count)
 {
 	return tables_note(name, version, instance, parts, part_count);
+}
+
+EXPORT void limpet_agent_keep_tracer(const char *reason)
+{
+	if (!agent_page.tracer_stays[0])
+		text_add(agent_page.tracer_stays, sizeof(agent_page.tracer_stays), 0, reason);
+}
+
+EXPORT bool limpet_agent_is_unloading(void)
+{
+	return agent_page.is_unloading;
 }
 
 EXPORT struct fork_turn *limpet_agent_turn(void)

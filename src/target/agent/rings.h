@@ -15,6 +15,11 @@ const struct boot_libc *limpet_agent_libc(void);
 /* Its turn with the program's forks, for those who go with it; NULL: none. */
 struct fork_turn *limpet_agent_turn(void);
 
+/* The tracer must not be unloaded, for this reason; the first one stays. */
+void limpet_agent_keep_tracer(const char *reason);
+/* Is it being closed, after a proof that nothing of the program's leads to it? */
+bool limpet_agent_is_unloading(void);
+
 /* Is the thread of that number limpet's?  Asked on any thread of the program's. */
 bool limpet_agent_is_own(int32_t tid);
 

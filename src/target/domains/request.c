@@ -49,6 +49,7 @@ static void read_part(struct trace_request *request, const char *part, size_t le
 		if (domain_key(i))
 			request->is_wanted[i] |= part_is(part, length, domain_key(i));
 	request->asks_number |= part_is(part, length, "ask-number");
+	request->address_entries |= part_is(part, length, "address-entries");
 	if (part_is(part, length, "lock-all"))
 		request->is_wanted[DOMAIN_LOCK] = request->all_locks = true;
 	if (part_is(part, length, "alloc-stack"))

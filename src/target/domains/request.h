@@ -13,6 +13,7 @@ struct trace_request {
 	bool all_locks;        /* also those that nobody held */
 	bool alloc_stacks;     /* the call stack of every allocation */
 	bool asks_number;      /* libc does not know the number of every thread */
+	bool address_entries;  /* also calls through words whose value the program uses */
 	uint64_t alloc_sample; /* bytes from one sample to the next; 0: every call */
 	const char *text;      /* "alloc;io;function=libfoo.so:bar*;..." */
 	symbol_finder *find_symbol;

@@ -110,12 +110,13 @@ static bool put_back(const struct patch *patch)
 
 void patch_restore(struct patch *patch, bool is_writable, struct patches_left *left)
 {
-	if (!is_writable)
-		left->unwritable++;
-	else if (put_back(patch))
+	if (is_writable && put_back(patch)) {
 		left->restored++;
-	else
-		left->foreign++;
+	} else {
+		left->foreign += is_writable;
+		left->unwritable += !is_writable;
+		left->owner = patch->owner;
+	}
 	patch->at = NULL;
 }
 

@@ -17,6 +17,7 @@ struct patches_left {
 	uint32_t restored;
 	uint32_t foreign;    /* changed by somebody else meanwhile, and left so */
 	uint32_t unwritable; /* still ours: they cannot be written any more */
+	uint64_t owner;      /* of one that is foreign or cannot be written */
 };
 
 /* Room for patches; -ENOMEM. */

@@ -43,6 +43,9 @@ bool writers_close(void);
  * more are not held (is_held) from then on. */
 void writers_settle(void);
 
+/* Unmaps what was made for all sessions: no thread of the program's may come here any more. */
+void writers_free(void);
+
 /* In a forked child: the session was our parent's. */
 void writers_forget(void);
 

@@ -16,9 +16,9 @@
 #define CLOSE_TRIES 200     /* a thread that has lost its processor gets it back in this time */
 
 /*
- * Never unmapped: a thread may stop between looking at the switch and looking at its writer, and go
- * on when that session is over.  What it then says to its writer must not reach a thread of a later
- * session, so each session has writers of its own, until the eighth after it.
+ * Unmapped with the library only: a thread may stop between looking at the switch and looking at
+ * its writer, and go on when that session is over.  What it then says to its writer must not reach
+ * a thread of a later session, so each session has writers of its own, until the eighth after it.
  */
 struct writers {
 	struct writer items[GENERATIONS][RINGS_SLOTS_MAX];
@@ -153,6 +153,16 @@ void writers_settle(void)
 		/* Release: from here on it may be unmapped. */
 		__atomic_store_n(&held->is_held, 0, __ATOMIC_RELEASE);
 	}
+}
+
+void writers_free(void)
+{
+	if (writers)
+		raw2(SYS_munmap, writers, sizeof(*writers));
+	if (writer_switches)
+		raw2(SYS_munmap, writer_switches, PAGE_BYTES);
+	writers = NULL;
+	writer_switches = NULL;
 }
 
 struct rings *writers_rings(void)

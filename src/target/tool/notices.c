@@ -124,7 +124,7 @@ static int hooks_start(void)
 		r = notices_want();
 	if (r)
 		return r;
-	got_take_calls_only();
+	got_choose_words(GOT_WORDS_CALLS);
 	installed_by = (int32_t)raw0(SYS_getpid);
 	thread_learn(backend_symbol("__errno_location"), /* asks */ true);
 	confine_begin();

@@ -22,6 +22,7 @@
 #include "target/tool/confine.h"
 #include "target/tool/ending.h"
 #include "target/tool/runtimes.h"
+#include "target/tool/staying.h"
 #include "target/tool/watch.h"
 
 #include <errno.h>
@@ -145,6 +146,20 @@ static int tracer_want(void)
 	return fits ? 0 : -ENOSPC;
 }
 
+/* Modules come and go: the most that were left at a time. */
+static void tell_left(struct rings *rings, const struct got_report *report)
+{
+	if (report->left <= rings->words_left)
+		return;
+	if (report->left_function[0] && !rings->words_left) {
+		text_add(rings->left_function, sizeof(rings->left_function), 0,
+			 report->left_function);
+		text_add(rings->left_module, sizeof(rings->left_module), 0, report->left_module);
+	}
+	/* Release: the host that sees the count sees the names. */
+	__atomic_store_n(&rings->words_left, report->left, __ATOMIC_RELEASE);
+}
+
 static void add_report(const struct got_report *report)
 {
 	struct rings *rings = writers_rings();
@@ -153,6 +168,7 @@ static void add_report(const struct got_report *report)
 	rings->words_unwritable += report->unwritable;
 	rings->words_refused += report->refused;
 	rings->domains_found |= report->domains;
+	tell_left(rings, report);
 }
 
 /* What does not come with imports. */
@@ -257,6 +273,7 @@ static void tracer_stop(void)
 	if (rings)
 		stop_runtimes(rings);
 	restore_words(&left);
+	staying_judge_words(&left);
 	if (libc_refused())
 		note_say(&asked_in_walk);
 	if (rings)
@@ -289,6 +306,7 @@ static void forget_parent(void)
 		if (runtimes[i]->forget)
 			runtimes[i]->forget();
 	restore_words(&left);
+	staying_judge_words(&left);
 	hooks_off();
 	got_close();
 	patches_close();
@@ -318,6 +336,8 @@ static int tracer_start(struct rings *rings)
 	rings->is_held = 1;
 	installed_by = (int32_t)raw0(SYS_getpid);
 	request_read(rings->request, backend_symbol, &request);
+	staying_judge_request(&request);
+	got_choose_words(request.address_entries ? GOT_WORDS_ALL : GOT_WORDS_PROVEN);
 	prepare_notes(rings);
 	probe_use(&rings->probes);
 	tables_use(limpet_agent_tables);
@@ -367,7 +387,7 @@ static void tool_detach(void *data)
 	tracer_stop();
 }
 
-/* Everything is to go that can: the library itself cannot. */
+/* Everything is to go that can; the library itself may follow (staying.h). */
 static void tracer_finalize(void *data)
 {
 	(void)data;

@@ -68,6 +68,7 @@ static int read_trace_options(const struct record_values *values, struct trace_o
 		.launch_stacks = values->launch_stacks,
 		.alloc_stacks = values->alloc_stacks,
 		.all_locks = values->all_locks,
+		.address_entries = values->address_entries,
 		.functions = values->functions.items,
 		.function_count = values->functions.count,
 	};

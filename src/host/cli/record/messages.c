@@ -349,6 +349,13 @@ void warn_words(const struct trace_words *words)
 		print(stderr,
 		      "warning: calls through %u import entries were not seen: %u cannot be written, %u are too many\n",
 		      words->unwritable + words->refused, words->unwritable, words->refused);
+	if (words->left)
+		print(stderr,
+		      "warning: calls through %u import entr%s are not traced: the program also uses "
+		      "the function's address there (%s%s in %s); --address-entries traces them\n",
+		      words->left, words->left == 1 ? "y" : "ies",
+		      words->left == 1 ? "" : "for example ", words->left_function,
+		      words->left_module);
 }
 
 static void print_words(struct json *json, const struct trace_words *words)
@@ -358,6 +365,7 @@ static void print_words(struct json *json, const struct trace_words *words)
 	json_number(json, "words_foreign", words->foreign);
 	json_number(json, "words_unwritable", words->unwritable);
 	json_number(json, "words_refused", words->refused);
+	json_number(json, "words_left", words->left);
 }
 
 static const char *processes_text(const struct visit *self, const struct outcome *outcome,

@@ -36,6 +36,13 @@ bool alloc_addresses_start(void)
 	return true;
 }
 
+void alloc_addresses_free(void)
+{
+	if (addresses)
+		raw2(SYS_munmap, addresses, ADDRESS_BYTES);
+	addresses = NULL;
+}
+
 static uint64_t *bucket_of(uint64_t address)
 {
 	return addresses + (ALLOC_SPREAD(address) >> 51) % BUCKETS * BUCKET_SLOTS;

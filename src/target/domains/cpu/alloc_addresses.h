@@ -17,6 +17,9 @@ extern uint8_t alloc_filter[ALLOC_FILTER_BYTES];
 /* Forgets those of an earlier session; false where there is no memory. */
 bool alloc_addresses_start(void) MUST_CHECK;
 
+/* Unmaps the table: no thread of the program's may come here any more. */
+void alloc_addresses_free(void);
+
 /* False: it is none of them. */
 bool alloc_may_be_out(uint64_t address);
 void alloc_remember(uint64_t address);

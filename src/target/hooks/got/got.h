@@ -28,7 +28,9 @@ struct got_report {
 	uint32_t hooked;     /* words, by this scan */
 	uint32_t unwritable; /* words that could not be changed */
 	uint32_t refused;    /* words beyond what we can remember */
-	bool is_unsettled;   /* a module is being loaded just now: scan again soon */
+	uint32_t left; /* words, in all modules: the program also uses the function's address */
+	char left_function[TRACE_NAME_MAX], left_module[TRACE_LIBRARY_MAX]; /* one of them */
+	bool is_unsettled; /* a module is being loaded just now: scan again soon */
 };
 
 #define GOT_EXCLUDED_MAX 4
@@ -36,9 +38,15 @@ struct got_report {
 /* -ENOMEM.  `excluded`: addresses inside of modules that are never touched, up to a NULL. */
 int got_open(const struct got_libc *libc, const void *const excluded[GOT_EXCLUDED_MAX]) MUST_CHECK;
 
-/* From now on only words that nothing but calls goes through: what leads there can be taken away
- * again, since no code of the program's can have kept it. */
-void got_take_calls_only(void);
+/* Which words of imports are hooked, from now on. */
+enum got_words {
+	GOT_WORDS_PROVEN, /* those of calls, and those that a module's code only calls through */
+	GOT_WORDS_CALLS,  /* those of calls; no code is read */
+	GOT_WORDS_ALL,    /* also those by which the program takes a function's address */
+};
+
+/* But for GOT_WORDS_ALL no code of the program's can have kept where a hooked word leads. */
+void got_choose_words(enum got_words words);
 
 /* Notes which modules there are, as got_scan() does; for what follows, before the first scan and
  * between two.  What has come since the last scan is still to be scanned. */
@@ -46,6 +54,9 @@ void got_look_around(void);
 
 /* The file name of the library that has this code; "" when it is not known. */
 const char *got_library(uint64_t code);
+
+/* The file name of the module of this key; "the program" where it has none. */
+const char *got_module_name(uint64_t key);
 
 /* How much code there is where this lies in, and from where on; 0: not known. */
 uint64_t got_code(uint64_t code, uint64_t *ret_begin);

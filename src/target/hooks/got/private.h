@@ -5,6 +5,7 @@
  * got.c      what libc gives us, and what the loader keeps
  * ranges.c   which code and data belongs to which module
  * scan.c     finds words, and hooks them
+ * call_words.c  words that only calls go through
  * unbound.c  words that the loader has not bound yet
  * pages.c    words in memory that is read-only
  * restore.c  puts words back
@@ -14,12 +15,13 @@
 #include "target/hooks/got/got.h"
 #include "target/hooks/module.h"
 
-#define RANGES_MAX  16384u
-#define KNOWN_MAX   16384u
-#define UNBOUND_MAX 4096u
-#define SYMBOL_MAX  480u
-#define VERSION_MAX 64u
-#define EXPORT_MAX  128u
+#define RANGES_MAX     16384u
+#define KNOWN_MAX      16384u
+#define UNBOUND_MAX    4096u
+#define CALL_WORDS_MAX 131072u
+#define SYMBOL_MAX     480u
+#define VERSION_MAX    64u
+#define EXPORT_MAX     128u
 
 #if defined(__x86_64__)
 #define RELOC_CALL    R_X86_64_JUMP_SLOT
@@ -47,6 +49,13 @@ struct unbound {
 	char version[VERSION_MAX];
 };
 
+/* Whether a module's code was read for how it uses the GOT. */
+enum code_state {
+	CODE_UNREAD,
+	CODE_WANTED, /* before the next walk */
+	CODE_READ,
+};
+
 /* How often a module was scanned with nothing to do, and what is needed to look up its symbols
  * while it may be gone. */
 struct known_module {
@@ -54,6 +63,8 @@ struct known_module {
 	uint32_t clean_scans, open_scans;
 	bool had_unbound;
 	bool waits; /* for the loader to bind what we cannot */
+	enum code_state code;
+	uint32_t left; /* words that are not hooked: the program uses their values */
 	uint64_t export_address;
 	char export[EXPORT_MAX];
 };
@@ -62,6 +73,7 @@ struct got_tables {
 	struct known_module known[KNOWN_MAX];
 	struct code_range ranges[RANGES_MAX];
 	struct unbound unbound[UNBOUND_MAX];
+	uint64_t call_words[CALL_WORDS_MAX]; /* by address; 0: free */
 };
 
 struct scan {
@@ -106,6 +118,15 @@ void got_forget_if_reloaded(const struct loaded_module *module, unsigned long lo
 /* scan.c: what is known of modules; NULL. */
 struct known_module *got_known(uint64_t key);
 void got_forget_known(void);
+
+/* call_words.c */
+/* Do only calls go through the word of this import?  False until the module's code was read, which
+ * is asked for. */
+bool got_is_call_only(struct scan *scan, const struct import *import);
+/* Reads the code of those that want it; false: none does.  Not inside a callback of the loader's.
+ */
+bool got_read_code(struct known_module *known, uint32_t count);
+void got_forget_call_words(void);
 
 /* unbound.c */
 void got_note_unbound(struct scan *scan, const struct import *import, uint64_t value,

@@ -130,6 +130,14 @@ const char *got_library(uint64_t code)
 	return range ? range->name : "";
 }
 
+const char *got_module_name(uint64_t key)
+{
+	for (uint32_t i = 0; i < range_count; i++)
+		if (got_tables()->ranges[i].key == key && got_tables()->ranges[i].name[0])
+			return got_tables()->ranges[i].name;
+	return "the program";
+}
+
 uint64_t got_code(uint64_t code, uint64_t *ret_begin)
 {
 	const struct code_range *range = got_range(code);

@@ -25,11 +25,11 @@ struct binding {
 };
 
 static uint32_t known_count;
-static bool takes_calls_only;
+static enum got_words chosen;
 
-void got_take_calls_only(void)
+void got_choose_words(enum got_words words)
 {
-	takes_calls_only = true;
+	chosen = words;
 }
 
 struct known_module *got_known(uint64_t key)
@@ -43,6 +43,7 @@ struct known_module *got_known(uint64_t key)
 void got_forget_known(void)
 {
 	known_count = 0;
+	got_forget_call_words();
 }
 
 /* NULL when there is no room for it, or nothing more to be done in it. */
@@ -121,16 +122,26 @@ static bool is_needless(const struct traced *traced, const struct code_range *ra
 	       pattern_matches(traced->but_in, text_length(traced->but_in), range->name);
 }
 
+/* What is wanted of a function in this code; NULL: nothing. */
+static const struct traced *find_traced(const struct code_range *range, const struct binding *to)
+{
+	const struct traced *traced =
+		range ? wants_find(to->name, range->name, is_libcs(range, to->version)) : NULL;
+
+	if (!traced || got_is_covered(range->key, traced->domain) || is_needless(traced, range))
+		return NULL;
+	return traced;
+}
+
 /* Hooks one word, which holds `value`, so that it leads to what it is bound to by way of us. */
 static void hook_word(struct scan *scan, uint64_t *at, uint64_t value, const struct binding *to)
 {
 	const struct code_range *range = got_range(to->original);
-	const struct traced *traced =
-		range ? wants_find(to->name, range->name, is_libcs(range, to->version)) : NULL;
+	const struct traced *traced = find_traced(range, to);
 	struct hook *hook;
 	int r;
 
-	if (!traced || got_is_covered(range->key, traced->domain) || is_needless(traced, range))
+	if (!traced)
 		return;
 	hook = make_hook(to, traced, range);
 	if (!hook) {
@@ -158,10 +169,41 @@ static bool is_unsettled(const struct scan *scan, const struct import *import, u
 	return ELF64_ST_BIND(import->symbol->st_info) != STB_WEAK;
 }
 
+static void leave_word(struct scan *scan, const struct import *import)
+{
+	struct got_report *report = scan->report;
+	const char *module = scan->module.name[0] ? scan->module.name : "the program";
+
+	if (!scan->known->left++ && !report->left_function[0]) {
+		text_add(report->left_function, sizeof(report->left_function), 0, import->name);
+		text_add(report->left_module, sizeof(report->left_module), 0, module);
+	}
+}
+
+/*
+ * Is the word wanted, and does nothing but calls go through it?  Of words that the loader fills
+ * with addresses only the code tells; one in a table of the program's is for the program to read.
+ */
+static bool is_for_calls(struct scan *scan, const struct import *import,
+			 const struct code_range *range, const struct binding *to)
+{
+	const struct traced *traced;
+
+	if (import->type == RELOC_CALL || chosen == GOT_WORDS_ALL)
+		return true;
+	traced = find_traced(range, to);
+	if (!traced || got_is_call_only(scan, import))
+		return traced;
+	if (traced->way != HOOK_NOTICE)
+		leave_word(scan, import);
+	return false;
+}
+
 static void scan_consider_import(struct scan *scan, const struct import *import)
 {
 	uint64_t value = __atomic_load_n(import->at, __ATOMIC_RELAXED);
 	const struct code_range *range = got_range(value);
+	struct binding to = { value, import->name, NULL };
 
 	if (hook_is_stub(value))
 		return;
@@ -172,23 +214,25 @@ static void scan_consider_import(struct scan *scan, const struct import *import)
 		}
 		return;
 	}
+	to.version = module_version(&scan->module, import->index);
 	if (is_unbound(scan, import, range, value))
 		got_note_unbound(scan, import, value, 0);
-	else if (range->key == got_program()->key && is_jump_of_program(import, value))
+	else if ((range->key == got_program()->key && is_jump_of_program(import, value)) ||
+		 !is_for_calls(scan, import, range, &to))
 		return;
 	else if (may_be_data(import))
 		got_note_unbound(scan, import, value, value);
 	else
-		hook_word(scan, import->at, value,
-			  &(struct binding){ value, import->name,
-					     module_version(&scan->module, import->index) });
+		hook_word(scan, import->at, value, &to);
 }
 
-static bool is_taken(unsigned type, int64_t addend)
+/* Words of other kinds hold no address of a function. */
+static bool is_import(unsigned type, int64_t addend)
 {
 	if (type == RELOC_CALL)
 		return true;
-	return !takes_calls_only && (type == RELOC_ADDRESS || (type == RELOC_WORD && !addend));
+	return chosen != GOT_WORDS_CALLS &&
+	       (type == RELOC_ADDRESS || (type == RELOC_WORD && !addend));
 }
 
 static bool read_import(const struct loaded_module *module, const Elf64_Rela *item,
@@ -196,7 +240,7 @@ static bool read_import(const struct loaded_module *module, const Elf64_Rela *it
 {
 	unsigned type = (unsigned)ELF64_R_TYPE(item->r_info), kind;
 
-	if (!is_taken(type, item->r_addend))
+	if (!is_import(type, item->r_addend))
 		return false;
 	ret->at = (uint64_t *)(module->bias + item->r_offset);
 	ret->type = type;
@@ -236,8 +280,10 @@ static int scan_module(struct dl_phdr_info *info, size_t size, void *context)
 	scan->is_skipped = false;
 	scan->is_clean = true;
 	scan->known->waits = false;
+	scan->known->left = 0;
 	scan_imports(scan);
 	got_close_module(scan);
+	scan->is_clean &= scan->known->code != CODE_WANTED;
 	scan->known->clean_scans = scan->is_clean ? scan->known->clean_scans + 1 : 0;
 	scan->report->is_unsettled |= known_module_add(scan->module.key) != NULL;
 	return 0;
@@ -270,17 +316,31 @@ static int hook_unbound(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
+/* Once more where code had to be read before it was known what to do. */
+static void walk_modules(struct scan *scan)
+{
+	got_functions()->iterate(scan_module, scan);
+	if (!got_read_code(got_tables()->known, known_count))
+		return;
+	scan->unbound_count = 0;
+	scan->report->is_unsettled = false;
+	scan->report->left_function[0] = '\0';
+	got_functions()->iterate(scan_module, scan);
+}
+
 void got_scan(struct got_report *ret)
 {
 	struct scan scan = { .report = ret };
 
 	*ret = (struct got_report){ 0 };
 	got_begin_scan();
-	got_functions()->iterate(scan_module, &scan);
+	walk_modules(&scan);
 	for (uint32_t i = 0; i < scan.unbound_count; i++)
 		got_tables()->unbound[i].original = got_find_original(&got_tables()->unbound[i]);
 	if (scan.unbound_count)
 		got_functions()->iterate(hook_unbound, &scan);
-	for (uint32_t i = 0; i < known_count; i++)
+	for (uint32_t i = 0; i < known_count; i++) {
 		ret->is_unsettled |= got_tables()->known[i].waits;
+		ret->left += got_tables()->known[i].left;
+	}
 }

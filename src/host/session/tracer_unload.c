@@ -1,0 +1,462 @@
+/*
+ * Proves from outside that nothing of the program's leads to the tracer any more, once its hooks
+ * are out.  Every thread must be seen waiting in a system call with no address of the tracer's code
+ * on its stack.  Then the program's memory is searched for such addresses: suspended coroutines,
+ * frames that a signal handler has interrupted, copies of a hook's address.  Host only; what cannot
+ * be proved is a reason to stay.
+ */
+#include "host/session/tracer_unload.h"
+
+#include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/process/memory.h"
+#include "host/process/procfs.h"
+#include "host/session/inside.h"
+#include "host/session/trace.h"
+#include "shared/wire/boot.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WAIT_NS       2000000000ull /* for all threads together to be seen */
+#define GLANCE_NS     300000
+#define HEADERS_MAX   16u
+#define PIECE_WORDS   8192u
+#define PAGES_AT_ONCE 512u
+#define PAGE_IN_USE   (3ull << 62) /* present or swapped, in /proc/PID/pagemap */
+#define SEARCH_MAX    (4ull << 30) /* bytes in use: a second or two */
+#define SPACE_MAX     (4ull << 40) /* bytes mapped: their pages are looked up */
+#define AGAIN         "; limpet detach %d --unload tries again"
+
+struct range {
+	uint64_t start, end;
+};
+
+struct proof {
+	const struct session *session;
+	const struct maps *maps;
+	struct session_left *left;
+	pid_t pid;
+	uint64_t page;
+	struct range code, agent, tracer; /* the tracer's code, and all that is mapped of both */
+	uint64_t *stacks;                 /* where threads were seen, as stack pointers */
+	size_t stack_count;
+};
+
+static bool is_code(const struct proof *self, uint64_t word)
+{
+	return word >= self->code.start && word < self->code.end;
+}
+
+static bool has_code(const struct proof *self, const uint64_t *words, size_t count, size_t *ret)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (is_code(self, words[i])) {
+			*ret = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_tracer(const struct proof *self, const struct mapping *mapping)
+{
+	const struct agent_tool *tool =
+		mapping_tool(&self->session->attachment.resident.page, mapping);
+
+	return tool && !strcmp(tool->path, TRACER_NAME);
+}
+
+struct library {
+	struct range all, code;
+};
+
+/* By the library's own headers, which are mapped at its beginning: what is zeroed behind its data
+ * has no name in the list of mappings, and the loader keeps addresses of where its code ends. */
+static bool read_library(const struct proof *self, uint64_t base, struct library *ret)
+{
+	int memory = self->session->attachment.target.memory;
+	Elf64_Phdr headers[HEADERS_MAX];
+	Elf64_Ehdr head;
+
+	*ret = (struct library){ { base, base }, { 0, 0 } };
+	if (!memory_read(memory, base, &head, sizeof(head)) ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_phnum > HEADERS_MAX ||
+	    !memory_read(memory, base + head.e_phoff, headers, head.e_phnum * sizeof(headers[0])))
+		return false;
+	for (unsigned i = 0; i < head.e_phnum; i++) {
+		uint64_t start = base + headers[i].p_vaddr, end = start + headers[i].p_memsz;
+
+		if (headers[i].p_type != PT_LOAD)
+			continue;
+		ret->all.end = MAX(ret->all.end, ALIGN_UP(end, self->page));
+		if (headers[i].p_flags & PF_X)
+			ret->code = (struct range){ start, end };
+	}
+	return ret->code.end;
+}
+
+/* The first mapping of a file, where its headers are. */
+static uint64_t find_base(const struct maps *maps, uint64_t inode)
+{
+	for (size_t i = 0; inode && i < maps->count; i++)
+		if (maps->items[i].inode == inode && !maps->items[i].offset)
+			return maps->items[i].start;
+	return 0;
+}
+
+static bool find_libraries(struct proof *self)
+{
+	const struct mapping *agent =
+		maps_at(self->maps, self->session->attachment.resident.address);
+	uint64_t tracer = 0;
+	struct library found;
+
+	for (size_t i = 0; !tracer && i < self->maps->count; i++)
+		if (is_tracer(self, &self->maps->items[i]))
+			tracer = find_base(self->maps, self->maps->items[i].inode);
+	if (!agent || !tracer || !read_library(self, tracer, &found))
+		return false;
+	self->code = found.code;
+	self->tracer = found.all;
+	if (!read_library(self, find_base(self->maps, agent->inode), &found))
+		return false;
+	self->agent = found.all;
+	return true;
+}
+
+/* Its child uses the same memory, on a stack of which nothing is known. */
+static bool awaits_child(long number)
+{
+#ifdef SYS_vfork
+	if (number == SYS_vfork)
+		return true;
+#endif
+	return number == SYS_clone || number == SYS_clone3;
+}
+
+enum sight { SIGHT_CLEAR, SIGHT_RUNNING, SIGHT_INSIDE, SIGHT_CHILD };
+
+/* From the stack pointer up.  Hooks are out: what is not there now does not come any more. */
+static enum sight look_at_stack(const struct proof *self, uint64_t stack)
+{
+	const struct mapping *mapping = maps_at(self->maps, stack);
+	uint64_t words[PIECE_WORDS];
+	size_t found;
+
+	if (!mapping)
+		return SIGHT_RUNNING; /* mapped since: nothing is known of it */
+	for (uint64_t at = stack & ~7ull; at < mapping->end; at += sizeof(words)) {
+		size_t size = MIN(sizeof(words), mapping->end - at);
+
+		if (!memory_read(self->session->attachment.target.memory, at, words, size))
+			return SIGHT_RUNNING;
+		if (has_code(self, words, size / sizeof(words[0]), &found))
+			return SIGHT_INSIDE;
+	}
+	return SIGHT_CLEAR;
+}
+
+/* "NUMBER ... 0xSTACK 0xIP" of a thread that waits in a call. */
+static enum sight look_at_thread(const struct proof *self, pid_t tid, uint64_t *ret_stack)
+{
+	char name[64], text[256], *last, *stack;
+	struct err ignored;
+
+	*ret_stack = 0;
+	snprintf(name, sizeof(name), "task/%d/syscall", tid);
+	if (proc_read_small(self->pid, name, text, sizeof(text), &ignored) < 0)
+		return SIGHT_CLEAR; /* it has ended */
+	last = strrchr(text, ' ');
+	if (text[0] < '0' || text[0] > '9' || !last)
+		return SIGHT_RUNNING;
+	*last = '\0';
+	stack = strrchr(text, ' ');
+	if (!stack || awaits_child(strtol(text, NULL, 10)))
+		return SIGHT_CHILD;
+	*ret_stack = strtoul(stack + 1, NULL, 16);
+	return look_at_stack(self, *ret_stack);
+}
+
+static void tell_thread(const struct proof *self, pid_t tid, enum sight sight)
+{
+	static const char *const texts[] = {
+		[SIGHT_RUNNING] = "never waits in a system call, so limpet cannot see where it is",
+		[SIGHT_INSIDE] = "has not returned from a traced call",
+		[SIGHT_CHILD] = "waits for a child that uses the same memory",
+	};
+	char path[32], name[32];
+	struct err ignored;
+
+	snprintf(path, sizeof(path), "task/%d/comm", tid);
+	if (proc_read_small(self->pid, path, name, sizeof(name), &ignored) < 0)
+		name[0] = '\0';
+	name[strcspn(name, "\n")] = '\0';
+	session_left_add(self->left, TRACER_NAME ": thread %d (%s) %s" AGAIN, tid, name,
+			 texts[sight], self->pid);
+}
+
+/* Processes that were made with clone() to use the same memory are no threads of this one. */
+static bool judge_children(const struct proof *self, pid_t tid)
+{
+	char path[64], text[4096], *end;
+	struct err ignored;
+
+	snprintf(path, sizeof(path), "task/%d/children", tid);
+	if (proc_read_small(self->pid, path, text, sizeof(text), &ignored) < 0)
+		return true; /* it has ended, or the kernel does not tell */
+	for (char *at = text;; at = end) {
+		pid_t child = (pid_t)strtol(at, &end, 10);
+
+		if (end == at)
+			return true;
+		if (syscall(SYS_kcmp, self->pid, child, KCMP_VM, 0, 0))
+			continue;
+		session_left_add(self->left, TRACER_NAME ": process %d uses the same memory" AGAIN,
+				 child, self->pid);
+		return false;
+	}
+}
+
+static bool is_own(const struct proof *self, pid_t tid)
+{
+	return tid == self->session->attachment.report.control_tid;
+}
+
+/* A thread that is to be seen once where it cannot come back to the tracer. */
+struct watched {
+	pid_t tid;
+	enum sight sight;
+};
+
+static bool watch_round(struct proof *self, struct watched *threads, size_t count)
+{
+	bool is_clear = true;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t stack;
+
+		if (threads[i].sight == SIGHT_CLEAR)
+			continue;
+		threads[i].sight = look_at_thread(self, threads[i].tid, &stack);
+		is_clear &= threads[i].sight == SIGHT_CLEAR;
+		if (threads[i].sight == SIGHT_CLEAR && stack)
+			self->stacks[self->stack_count++] = stack;
+	}
+	return is_clear;
+}
+
+static void watch_threads(struct proof *self, struct watched *threads, size_t count)
+{
+	uint64_t until_ns = now_ns() + WAIT_NS;
+	struct timespec glance = { 0, GLANCE_NS };
+
+	while (!watch_round(self, threads, count) && now_ns() < until_ns)
+		nanosleep(&glance, NULL);
+}
+
+static bool judge_threads(struct proof *self)
+{
+	CLEANUP(free) struct watched *threads = NULL;
+	CLEANUP(free) pid_t *tids = NULL;
+	bool is_clear = true;
+	struct err ignored;
+	size_t count;
+
+	if (proc_list(self->pid, "task", &tids, &count, &ignored)) {
+		session_left_add(self->left, TRACER_NAME ": its threads cannot be listed");
+		return false;
+	}
+	threads = calloc(count, sizeof(*threads));
+	self->stacks = calloc(count, sizeof(*self->stacks));
+	if (!threads || !self->stacks) {
+		session_left_add(self->left, TRACER_NAME ": limpet has not enough memory to look");
+		return false;
+	}
+	for (size_t i = 0; i < count; i++)
+		threads[i] = (struct watched){ tids[i], is_own(self, tids[i]) ? SIGHT_CLEAR
+									      : SIGHT_RUNNING };
+	watch_threads(self, threads, count);
+	for (size_t i = 0; i < count; i++) {
+		if (threads[i].sight != SIGHT_CLEAR)
+			tell_thread(self, tids[i], threads[i].sight);
+		is_clear &= threads[i].sight == SIGHT_CLEAR && judge_children(self, tids[i]);
+	}
+	return is_clear;
+}
+
+/* The main thread's, or what lies behind a guard. */
+static bool is_stack(const struct maps *maps, size_t index)
+{
+	const struct mapping *it = &maps->items[index], *guard = it - 1;
+
+	return !strcmp(it->path, "[stack]") ||
+	       (index && !it->path[0] && guard->end == it->start && !guard->readable &&
+		!guard->writable && !guard->executable);
+}
+
+/* Below where a thread is, its stack holds what was: nobody comes back to that. */
+static uint64_t first_in_use(const struct proof *self, size_t index)
+{
+	const struct mapping *mapping = &self->maps->items[index];
+	uint64_t lowest = UINT64_MAX;
+
+	for (size_t i = 0; i < self->stack_count; i++)
+		if (self->stacks[i] >= mapping->start && self->stacks[i] < mapping->end)
+			lowest = MIN(lowest, self->stacks[i]);
+	if (lowest == UINT64_MAX || !is_stack(self->maps, index))
+		return mapping->start;
+	return MAX(mapping->start, lowest & ~7ull);
+}
+
+static bool is_in(struct range range, uint64_t address)
+{
+	return address >= range.start && address < range.end;
+}
+
+static bool is_limpets(const struct proof *self, uint64_t address)
+{
+	uint64_t region = self->session->attachment.resident.page.context - REGION_DATA;
+
+	return is_in(self->agent, address) || is_in(self->tracer, address) ||
+	       is_in((struct range){ region, region + REGION_SIZE }, address);
+}
+
+static bool is_searched(const struct mapping *mapping)
+{
+	return mapping->readable && mapping->writable && !mapping->shared;
+}
+
+/* Pages that the program uses, one after the other. */
+struct search {
+	int pagemap;
+	uint64_t bytes; /* that were read */
+	uint64_t found; /* where an address of the tracer's is; 0: nowhere */
+};
+
+static bool search_page(const struct proof *self, struct search *search, uint64_t start,
+			uint64_t end)
+{
+	uint64_t words[PIECE_WORDS];
+
+	for (uint64_t at = start; at < end; at += sizeof(words)) {
+		size_t size = MIN(sizeof(words), end - at), index;
+
+		/* Unmapped since: it leads nowhere. */
+		if (!memory_read(self->session->attachment.target.memory, at, words, size))
+			continue;
+		search->bytes += size;
+		if (has_code(self, words, size / sizeof(words[0]), &index)) {
+			search->found = at + index * sizeof(words[0]);
+			return false;
+		}
+	}
+	return search->bytes < SEARCH_MAX;
+}
+
+/* False: something was found, or it is too much. */
+static bool search_range(const struct proof *self, struct search *search, struct range range)
+{
+	uint64_t entries[PAGES_AT_ONCE], page = self->page;
+
+	for (uint64_t first = range.start & ~(page - 1); first < range.end;
+	     first += PAGES_AT_ONCE * page) {
+		uint64_t count = MIN((range.end - first) / page, (uint64_t)PAGES_AT_ONCE);
+		ssize_t size = (ssize_t)(count * sizeof(entries[0]));
+
+		if (pread(search->pagemap, entries, (size_t)size,
+			  (off_t)(first / page * sizeof(entries[0]))) != size)
+			return false;
+		for (uint64_t i = 0; i < count; i++)
+			if (entries[i] & PAGE_IN_USE && !is_limpets(self, first + i * page) &&
+			    !search_page(self, search, MAX(range.start, first + i * page),
+					 first + (i + 1) * page))
+				return false;
+	}
+	return true;
+}
+
+static uint64_t mapped_bytes(const struct proof *self)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < self->maps->count; i++)
+		if (is_searched(&self->maps->items[i]))
+			bytes += self->maps->items[i].end - self->maps->items[i].start;
+	return bytes;
+}
+
+static bool search_all(const struct proof *self, struct search *search)
+{
+	bool is_clear = mapped_bytes(self) <= SPACE_MAX;
+
+	for (size_t i = 0; is_clear && i < self->maps->count; i++) {
+		const struct mapping *mapping = &self->maps->items[i];
+
+		if (is_searched(mapping))
+			is_clear =
+				search_range(self, search,
+					     (struct range){ first_in_use(self, i), mapping->end });
+	}
+	return is_clear;
+}
+
+static void search_memory(const struct proof *self)
+{
+	struct search search = { 0 };
+	char path[64];
+	bool is_clear;
+
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", self->pid);
+	search.pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	is_clear = search.pagemap >= 0 && search_all(self, &search);
+	if (search.pagemap >= 0)
+		close(search.pagemap);
+	if (search.found)
+		session_left_add(self->left,
+				 TRACER_NAME
+				 ": the program's memory holds an address in it, at 0x%llx: a "
+				 "suspended coroutine or thread may return there" AGAIN,
+				 (unsigned long long)search.found, self->pid);
+	else if (!is_clear)
+		session_left_add(self->left, TRACER_NAME
+				 ": the program's memory is too large, or cannot be searched for "
+				 "addresses that lead to it");
+}
+
+static const struct agent_tool *find_tracer(const struct agent_page *page)
+{
+	for (unsigned i = 0; i < page->tool_count; i++)
+		if (page->tools[i].handle && !strcmp(page->tools[i].path, TRACER_NAME))
+			return &page->tools[i];
+	return NULL;
+}
+
+void tracer_find_reasons(const struct session *session, const struct maps *maps,
+			 struct session_left *left)
+{
+	const struct agent_page *page = &session->attachment.resident.page;
+	struct proof proof = { .session = session,
+			       .maps = maps,
+			       .left = left,
+			       .pid = session->attachment.target.process.pid,
+			       .page = (uint64_t)sysconf(_SC_PAGESIZE) };
+
+	if (!find_tracer(page))
+		return;
+	if (page->tracer_stays[0])
+		session_left_add(left, TRACER_NAME ": %.*s", AGENT_STAYS_MAX - 1,
+				 page->tracer_stays);
+	else if (!find_libraries(&proof))
+		session_left_add(left, TRACER_NAME ": its code cannot be found in memory");
+	else if (judge_threads(&proof))
+		search_memory(&proof);
+	free(proof.stacks);
+}

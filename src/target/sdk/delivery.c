@@ -51,7 +51,7 @@ void delivery_prepare(const struct boot_libc *functions)
 	libc = *functions;
 }
 
-static void deliver(struct delivery_thread *self)
+static void results_deliver(struct delivery_thread *self)
 {
 	unsigned index = (unsigned)(self - threads);
 	struct timespec glance = { 0, GLANCE_NS };
@@ -77,7 +77,7 @@ static void deliver(struct delivery_thread *self)
 
 static void *thread_deliver(void *self)
 {
-	deliver(self);
+	results_deliver(self);
 	arena_part(&libc);
 	return NULL;
 }

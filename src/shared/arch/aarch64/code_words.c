@@ -39,7 +39,7 @@ static uint64_t page_of(uint32_t word, uint64_t address)
 }
 
 /* Whatever else an instruction is, what its lowest bits name may hold something else now. */
-static void follow(struct addresses *self, uint32_t word, uint64_t address)
+static void addresses_follow(struct addresses *self, uint32_t word, uint64_t address)
 {
 	unsigned to = word & 31u, from = word >> 5 & 31u;
 	bool is_known = is_page(word) || (is_sum(word) && self->is_known[from]);
@@ -63,7 +63,7 @@ uint64_t arch_word_set(const unsigned char *code, size_t size, uint64_t address)
 		from = word >> 5 & 31u;
 		if (is_store(word) && known.is_known[from])
 			return known.value[from] + 4ull * (word >> 10 & 0xfffu);
-		follow(&known, word, address + at);
+		addresses_follow(&known, word, address + at);
 	}
 	return 0;
 }

@@ -19,7 +19,7 @@ import select
 import signal
 import time
 
-PROGRESS_S = float(os.environ.get("PROGRESS_S", "0.1"))
+PROGRESS_S = float(os.environ.get("PROGRESS_S", "0.07"))
 PATIENCE_S = int(os.environ.get("PATIENCE_S", "60"))  # without any progress: the target hangs
 SLICE_S = 0.1
 LOOK_S = 0.002

@@ -39,7 +39,7 @@ def run(options, machine):
     machine.memory_mb = max(machine.memory_mb, MEMORY_MB)
     suites = " ".join(f"--suite {name}" for name in options.suite or [])
     command = (f"exec python3 -B /files/bundle/run --jobs {2 * machine.cpus} --patience {PATIENCE} --seconds {options.seconds} "
-               f"--logs /tmp/logs {suites}")
+               f"--short-first --logs /tmp/logs {suites}")
     result = machine.run(command, {"bundle": folder}, options.seconds + BOOT_S, lambda line: print(line, flush=True))
     if result.status is None and not any(map(SUMMARY.match, result.lines)):
         print(f"\nthe guest was ended after {result.total_s:.0f} s\n\n{count(result.lines)}")

@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include <locale.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "host/model/samples/profile.h"
@@ -426,5 +427,9 @@ int main(void)
 		cmocka_unit_test_setup(says_when_there_is_nothing_or_it_is_over, setup),
 	};
 
+	if (!setlocale(LC_CTYPE, "C.UTF-8")) {
+		printf("skipped: this machine has no locale C.UTF-8\n");
+		return 77;
+	}
 	return cmocka_run_group_tests_name("top_render", tests, NULL, NULL);
 }

@@ -110,7 +110,7 @@ void single_give_back(struct stopped *self)
 
 	if (!same_program(self)) {
 		job_fail(job, JOB_GONE, ESTALE);
-	} else if (!is_alone(self) || heap_may_be_entered(self) ||
+	} else if (!is_alone(self) || heap_may_be_entered(self) || !job->create.end ||
 		   thread_may_be_inside(self, job->create, STACK_BYTES)) {
 		job_fail(job, JOB_LEAVE_ALONE, 0);
 	} else {

@@ -69,6 +69,7 @@ bool libc_functions_find(struct boot_libc *ret)
 	void *libc = loader_open("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
 	bool is_whole = true;
 
+	*ret = (struct boot_libc){ 0 };
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
 		uint64_t address = (uint64_t)libc_function_find(libc, wanted[i].name);
 

@@ -144,7 +144,8 @@ def confirm_scope(library, pid):
     itself refuses them where this has not set the variable."""
     function = getattr(library.library, "limpet_private_scope", None)
     text = ctypes.create_string_buffer(256)
-    if not function or not sys.stdin.isatty() or not sys.stderr.isatty() or not function(pid, text, len(text)):
+    is_terminal = all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr))  # None: closed
+    if not function or not is_terminal or not function(pid, text, len(text)):
         return
     print(f"{text.value.decode()}. Load code into all of them? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline()[:1] in ("y", "Y"):

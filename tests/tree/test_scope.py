@@ -117,7 +117,7 @@ class Scope(unittest.TestCase):
         pid = self.shell(MANY)
         said, code = self.on_terminal(pid, b"\n")
         self.assertEqual(code, 2, said)
-        self.assertIn(f"process {pid} has {MANY} descendants of 1 user. Load code", said)
+        self.assertIn(f"process {pid} has {MANY} descendants of 1 user, which limpet does not follow unasked. Load code", said)
         self.assert_untouched(pid)
         said, code = self.on_terminal(pid, b"yes\n")
         self.assertEqual(code, 0, said)

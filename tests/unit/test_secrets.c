@@ -38,6 +38,10 @@ static void hides_values_of_parameters(void **state)
 	expect("AWS_SECRET_ACCESS_KEY=abcdef|x", "AWS_SECRET_ACCESS_KEY=***|x");
 	expect("http://h/?a=1&Api_Key=abcdef&b=2", "http://h/?a=1&Api_Key=***&b=2");
 	expect("host=h;password=hunter2;port=1", "host=h;password=***;port=1");
+	expect("--password=a&b;c, d|x", "--password=***|x");
+	expect("-Ddb.password=a,b|x", "-Ddb.password=***|x");
+	expect("host=h password='a b' port=1", "host=h password=*** port=1");
+	expect("PGPASSWORD=a;b|x", "PGPASSWORD=***|x");
 }
 
 static void hides_the_word_behind_an_option(void **state)
@@ -45,7 +49,19 @@ static void hides_the_word_behind_an_option(void **state)
 	(void)state;
 	expect("--token|abcdef|-v", "--token|***|-v");
 	expect("--password|--user|me", "--password|--user|me");
+	expect("redis-server|--requirepass|abcdef", "redis-server|--requirepass|***");
+	expect("--password|-abcdef|me", "--password|***|me");
+	expect("--password|-token|abcdef", "--password|***|***");
+	expect("sh|-c|x --token abcdef --v", "sh|-c|x --token *** --v");
+	expect("sh|-c|x --token ", "sh|-c|x --token ");
+}
+
+static void hides_headers(void **state)
+{
+	(void)state;
 	expect("-H|Authorization: Bearer abc|url", "-H|Authorization:***|url");
+	expect("-H|X-Auth-Token: abc|url", "-H|X-Auth-Token:***|url");
+	expect("-d|{\"user\":\"me\",\"password\":\"abc\"}", "-d|{\"user\":\"me\",\"password\":***");
 }
 
 static void leaves_the_rest_alone(void **state)
@@ -57,6 +73,8 @@ static void leaves_the_rest_alone(void **state)
 	expect("secret|token", "secret|token");
 	expect("--password=", "--password=");
 	expect("--token", "--token");
+	expect("nginx: master process|redis-server *:6379",
+	       "nginx: master process|redis-server *:6379");
 }
 
 int main(void)
@@ -65,6 +83,7 @@ int main(void)
 		cmocka_unit_test(hides_the_user_of_an_address),
 		cmocka_unit_test(hides_values_of_parameters),
 		cmocka_unit_test(hides_the_word_behind_an_option),
+		cmocka_unit_test(hides_headers),
 		cmocka_unit_test(leaves_the_rest_alone),
 	};
 

@@ -59,9 +59,9 @@ static const struct {
 			      "try again" },
 	[JOB_FILTERED_WAIT] = { true, EXIT_BUSY,
 				"its threads wait under a seccomp filter that limpet does not know yet",
-				"a stop in a timed wait makes the kernel issue restart_syscall, for which "
-				"the filter may kill the process; a call that a supervisor decides about "
-				"would be asked for twice",
+				"where a stop cuts a timed wait short, the kernel issues restart_syscall, "
+				"for which the filter may kill the process; a seccomp supervisor would be "
+				"asked twice for the call that it decides about",
 				"try again while the process works, or --force if the filter is known to "
 				"allow restart_syscall" },
 	[JOB_NO_STACK] = { true, EXIT_NOT_ATTACHABLE, "no thread has a stack that limpet may use",
@@ -264,8 +264,10 @@ static int inject_explain(const struct attachment *self, const struct job *job, 
 	if (job->status == JOB_LEAVE_ALONE && job->error)
 		err_why(err, "reading its state failed: %s", strerror(job->error));
 	if (job->status == JOB_SECCOMP)
-		err_why(err, "the filter would not let %s pass, which limpet%s calls there", name,
-			job->nr == SYS_restart_syscall ? " or the kernel" : ""),
+		err_why(err, "the filter would not let %s pass, which %s", name,
+			job->nr == SYS_restart_syscall
+				? "the kernel issues where a stop has cut a timed wait short"
+				: "limpet calls there"),
 			err_fix(err,
 				"allow it in the service's filter (systemd: SystemCallFilter=)");
 	if (job->status == JOB_SECCOMP_UNREADABLE)

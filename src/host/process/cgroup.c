@@ -27,7 +27,7 @@ struct form {
 	const char *freeze;  /* the file that freezes, and what it then begins with */
 	const char *is_frozen[2];
 	const char *limit, *usage;
-	const char *caches[2]; /* in memory.stat: what the kernel gives back before it kills */
+	const char *caches[3]; /* in memory.stat: what the kernel gives back before it kills */
 };
 
 static const struct form forms[] = {
@@ -38,7 +38,7 @@ static const struct form forms[] = {
 	  { "1", "1" },
 	  "memory.max",
 	  "memory.current",
-	  { "inactive_file", "active_file" } },
+	  { "inactive_file", "active_file", "slab_reclaimable" } },
 	{ "cgroup",
 	  "freezer",
 	  "memory",
@@ -46,7 +46,7 @@ static const struct form forms[] = {
 	  { "FROZEN", "FREEZING" },
 	  "memory.limit_in_bytes",
 	  "memory.usage_in_bytes",
-	  { "total_inactive_file", "total_active_file" } },
+	  { "total_inactive_file", "total_active_file", "" } },
 };
 
 static bool has_field(struct text list, const char *word)
@@ -122,9 +122,10 @@ struct folder {
 /* As the mount has it: a container's begins at the container's group. */
 static void path_shorten(struct text *path, struct text root)
 {
-	size_t size = (size_t)(root.end - root.at);
+	size_t size = (size_t)(root.end - root.at), path_size = (size_t)(path->end - path->at);
 
-	if (size > 1 && (size_t)(path->end - path->at) >= size && !memcmp(path->at, root.at, size))
+	if (size > 1 && path_size >= size && !memcmp(path->at, root.at, size) &&
+	    (path_size == size || path->at[size] == '/'))
 		path->at += size;
 }
 
@@ -198,6 +199,14 @@ static void look_frozen(const struct view *view, const struct form *form, struct
 	} while (folder_leave(&folder));
 }
 
+static bool is_cache(const struct form *form, struct text name)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(form->caches); i++)
+		if (text_equals(name, form->caches[i]))
+			return true;
+	return false;
+}
+
 static uint64_t read_caches(const struct folder *folder, const struct form *form)
 {
 	CLEANUP(free) char *text = malloc(STAT_BYTES);
@@ -208,8 +217,7 @@ static uint64_t read_caches(const struct folder *folder, const struct form *form
 		return 0;
 	rest = (struct text){ text, text + strlen(text) };
 	while (text_take_line(&rest, &line))
-		if (text_take_word(&line, &name) &&
-		    (text_equals(name, form->caches[0]) || text_equals(name, form->caches[1])) &&
+		if (text_take_word(&line, &name) && is_cache(form, name) &&
 		    text_take_char(&line, ' ') && text_take_number(&line, 10, &value))
 			sum += value;
 	return sum;

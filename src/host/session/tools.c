@@ -59,8 +59,8 @@ static int tool_check(const char *path, struct err *err)
 	if (!r)
 		return 0;
 	err_while(err, "tool '%s'", path);
-	err_why(err, "limpet looks at tools before it stops a thread: the process was not touched");
-	return err_fix(err, "the path of a shared library (.so) for this machine");
+	err_why(err, "limpet looks at tools first, so the process was not touched");
+	return err_fix(err, "name a shared library (.so) that is built for this machine");
 }
 
 size_t tools_check(const char *const *paths, size_t count, struct err *err)

@@ -53,9 +53,10 @@ static bool command_is_sound(const struct ui_command *command)
 	       command->cell_ms <= UI_CELL_MS_MAX && command->time_ns <= UI_TIME_MAX &&
 	       command->since <= UI_TIME_MAX && command->is_json <= 1 &&
 	       command->is_inverted <= 1 && command->is_by_thread <= 1 &&
-	       command->is_size_only <= 1 && range_is_sound(&command->range) &&
-	       range_is_sound(&command->other) && wish_is_sound(&command->wish) &&
-	       text_ends(command->name, UI_NAME_MAX) && text_ends(command->module, UI_MODULE_MAX) &&
+	       command->is_size_only <= 1 && command->is_hidden <= 1 &&
+	       range_is_sound(&command->range) && range_is_sound(&command->other) &&
+	       wish_is_sound(&command->wish) && text_ends(command->name, UI_NAME_MAX) &&
+	       text_ends(command->module, UI_MODULE_MAX) &&
 	       text_ends(command->format, UI_FORMAT_MAX);
 }
 

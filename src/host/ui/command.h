@@ -78,6 +78,8 @@ struct ui_command {
 	uint64_t tag; /* comes back with the answer */
 	uint32_t kind, width, limit, cell_ms, thread;
 	uint8_t is_json, is_inverted, is_by_thread, is_size_only;
+	uint8_t is_hidden; /* asked by a page that nobody sees, which browsers let ask seldom */
+	uint8_t padding[7];
 	uint64_t time_ns, since, correlation;
 	struct ui_range range, other; /* other: of UI_COMPARE */
 	struct ui_wish wish;

@@ -190,6 +190,7 @@ static const struct parameter parameters[] = {
 	{ "threads_b", PARAMETER_OTHER, threads_read, MEMBER(other), 0, THREAD_MAX },
 	{ "size", PARAMETER_SIZE, flag_read, MEMBER(is_size_only), FLAG },
 	{ "pid", PARAMETER_PID, u32_read, MEMBER(wish.pid), NUMBER },
+	{ "hidden", PARAMETER_HIDDEN, flag_read, MEMBER(is_hidden), FLAG },
 };
 
 static const struct parameter *parameter_find(struct http_text name, unsigned set)

@@ -25,6 +25,7 @@ enum parameter_set {
 	PARAMETER_EXPORT = 1 << 14,      /* format=NAME */
 	PARAMETER_SIZE = 1 << 15,        /* size */
 	PARAMETER_PID = 1 << 16,         /* pid */
+	PARAMETER_HIDDEN = 1 << 17,      /* hidden */
 };
 
 /* What a command is before its query is read. */

@@ -18,7 +18,7 @@ static const struct route {
 	enum ui_verb verb;
 	unsigned parameters;
 } routes[] = {
-	{ HTTP_GET, "/api/about", UI_ABOUT, PARAMETER_FORMAT },
+	{ HTTP_GET, "/api/about", UI_ABOUT, PARAMETER_FORMAT | PARAMETER_HIDDEN },
 	{ HTTP_GET, "/api/processes", UI_PROCESSES, PARAMETER_FORMAT },
 	{ HTTP_GET, "/api/doctor", UI_DOCTOR, PARAMETER_FORMAT | PARAMETER_PID },
 	{ HTTP_GET, "/api/sessions", UI_SESSIONS, PARAMETER_FORMAT },

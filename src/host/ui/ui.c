@@ -5,6 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/core/self/interrupt.h"
 #include "host/core/threads/quiet_thread.h"
 #include "host/ui/answers/answer_cache.h"
 #include "host/ui/answers/handlers.h"
@@ -39,7 +40,7 @@ struct ui_server {
 	struct ui_command command;
 	struct answer_cache cache;
 	_Atomic uint64_t
-		answered_ns; /* when a browser was last answered; 0: it is being answered */
+		lapses_ns; /* when traces stop; UINT64_MAX: never, or not while it answers */
 };
 
 static int token_make(char ret[HTTP_TOKEN_SIZE])
@@ -124,12 +125,25 @@ static void command_answer(struct ui_server *self, const struct ui_command *comm
 		ui_session_settle(self->ui.sessions.items[i]);
 }
 
+/* Of several pages the one that asks most seldom counts. */
+static uint64_t lease_extend(const struct ui_server *self, uint64_t until_ns)
+{
+	uint64_t lease_ns = self->options.lease_ns;
+
+	if (!lease_ns)
+		return UINT64_MAX;
+	if (self->command.is_hidden)
+		lease_ns = MAX(lease_ns, UI_LEASE_HIDDEN_NS);
+	return MAX(until_ns, now_ns() + lease_ns);
+}
+
 /* A command that makes no sense means that the child was taken over: it is not listened to any
  * more. */
 static void *commands_run(void *argument)
 {
 	struct ui_server *self = argument;
 	struct ui_command bytes;
+	uint64_t until_ns = 0;
 	ssize_t size;
 
 	for (unsigned i = 0; i < self->ui.sessions.count; i++)
@@ -137,9 +151,9 @@ static void *commands_run(void *argument)
 	while ((size = recv(self->broker, &bytes, sizeof(bytes), 0)) > 0) {
 		if (ui_command_check(&bytes, (size_t)size, &self->command))
 			break;
-		self->answered_ns = 0;
+		self->lapses_ns = UINT64_MAX;
 		command_answer(self, &self->command);
-		self->answered_ns = now_ns();
+		self->lapses_ns = until_ns = lease_extend(self, until_ns);
 	}
 	shutdown(self->broker, SHUT_RDWR);
 	return NULL;
@@ -204,7 +218,7 @@ int ui_start(struct ui_server **ret, const struct ui_options *options, struct er
 		return err_set(err, -ENOMEM, "no memory");
 	self->options = *options;
 	self->ui.options = &self->options;
-	self->answered_ns = now_ns();
+	self->lapses_ns = lease_extend(self, 0);
 	sessions_init(&self->ui.sessions);
 	if (token_make(self->front.token))
 		return err_set(err, -EIO, "no random numbers");
@@ -234,10 +248,8 @@ void ui_address(const struct ui_server *self, struct ui_address *ret)
 /* A closed page leaves nothing in a target.  The recording of `limpet record` is its command's. */
 static void lease_check(struct ui_server *self)
 {
-	uint64_t lease_ns = self->options.lease_ns, answered_ns = self->answered_ns;
-
-	if (lease_ns && answered_ns && now_ns() > answered_ns + lease_ns)
-		sessions_lapse(&self->ui.sessions, self->ui.recorded, lease_ns);
+	if (now_ns() > self->lapses_ns)
+		sessions_lapse(&self->ui.sessions, self->ui.recorded, self->options.lease_ns);
 }
 
 static void detach_take(struct ui_server *self, int detaches)
@@ -259,7 +271,8 @@ int ui_serve(struct ui_server *self, int until, int detaches, struct err *err)
 
 		if (count < 0 && errno != EINTR)
 			return err_set(err, -errno, "poll: %s", strerror(errno));
-		if (count > 0 && fds[0].revents)
+		/* Taken: what ends now is not in a hurry. */
+		if (count > 0 && fds[0].revents && interrupt_take(until))
 			return 0;
 		if (count > 0 && fds[1].revents)
 			return err_set(err, -EPIPE, "the HTTP process has ended");

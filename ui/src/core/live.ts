@@ -24,12 +24,15 @@ function visible(): Promise<void> {
 	return new Promise(done => document.addEventListener("visibilitychange", () => done(), { once: true }));
 }
 
-/** A hidden page draws nothing, but is still open: limpet stops traces of pages that have asked nothing for 30 s. */
+/** A hidden page draws nothing, but is still open: limpet stops traces of pages that have asked nothing for 30 s. Since
+ *  browsers let a page that was hidden for minutes ask only once a minute, it says that it is hidden: limpet waits 90 s. */
 export function pulseStart(): void {
-	setInterval(() => {
+	const pulse = () => {
 		if (document.hidden)
-			void jsonGet("/api/about").catch(() => undefined);
-	}, PULSE_MS);
+			void jsonGet("/api/about", { hidden: 1 }).catch(() => undefined);
+	};
+	document.addEventListener("visibilitychange", pulse);
+	setInterval(pulse, PULSE_MS);
 }
 
 /** Runs until the page shows another session. */

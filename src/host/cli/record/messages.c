@@ -44,6 +44,17 @@ static bool samples_often(const struct visit *self)
 	return self->samples && self->sampling.sampler.hz >= OFTEN_HZ;
 }
 
+/* Each child is attached to for itself. */
+static bool traces_children(const struct visit *self)
+{
+	return self->loads_agent && self->values->samples.children;
+}
+
+static bool traces_their_allocations(const struct visit *self)
+{
+	return traces_children(self) && traces_allocations(self);
+}
+
 /* What programs lose that do a little of everything, as docs/benchmarks.md has measured: the
  * dearest of what was asked for.  Nothing is said of what costs less than a hundredth, or is not
  * known. */
@@ -53,7 +64,10 @@ static const char *cost_text(const struct visit *self)
 		bool (*is_asked)(const struct visit *self);
 		const char *text;
 	} costs[] = {
+		{ traces_their_allocations,
+		  "; may cost it a third of its speed, and a server that forks often 40 %" },
 		{ traces_allocations, "; may cost it a third of its speed" },
+		{ traces_children, "; may cost a server that forks often 40 % of its speed" },
 		{ samples_allocations, "; may cost it 5 % of its speed" },
 		{ samples_often, "; may cost it 5 % of its speed" },
 	};
@@ -351,8 +365,9 @@ void warn_words(const struct trace_words *words)
 		      words->unwritable + words->refused, words->unwritable, words->refused);
 	if (words->left)
 		print(stderr,
-		      "warning: calls through %u import entr%s are not traced: the program also uses "
-		      "the function's address there (%s%s in %s); --address-entries traces them\n",
+		      "warning: calls through %u import entr%s are not traced: the program takes "
+		      "addresses of functions there, which a trace would change (%s%s in %s); "
+		      "--address-entries traces them all the same\n",
 		      words->left, words->left == 1 ? "y" : "ies",
 		      words->left == 1 ? "" : "for example ", words->left_function,
 		      words->left_module);

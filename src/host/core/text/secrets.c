@@ -6,14 +6,15 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
-#include <strings.h>
 
 #define MASK "***"
 
 /* How names of secrets end; dashes and underscores are the same. */
 static const char *const endings[] = {
-	"password", "passwd",    "passphrase", "secret",     "token",       "apikey",
-	"api-key",  "api-token", "access-key", "secret-key", "private-key", "credentials",
+	"pass",      "password",    "passwd",     "passphrase", "passcode",
+	"pwd",       "auth",        "secret",     "token",      "jwt",
+	"apikey",    "api-key",     "access-key", "accesskey",  "secret-key",
+	"secretkey", "private-key", "privatekey", "credential", "credentials",
 };
 
 struct words {
@@ -81,34 +82,83 @@ static void userinfo_hide(struct words *words, char *word)
 	}
 }
 
-/* "name=value", also several in one word: a query, or a connection string. */
+static char *name_begin(char *word, char *end)
+{
+	while (end > word && is_name(end[-1]))
+		end--;
+	return end;
+}
+
+/* Of a value in quotes: that of the quotes. */
+static char *value_end(const struct words *words, char *from, const char *separators)
+{
+	char *end = word_end(words, from), *to = from;
+
+	if (from < end && (*from == '"' || *from == '\''))
+		to = memchr(from + 1, *from, (size_t)(end - from - 1));
+	if (!to)
+		return end;
+	while (to < end && !strchr(separators, *to))
+		to++;
+	return to;
+}
+
+static bool is_option(const struct words *words, const char *at)
+{
+	return words->end - at > 1 && at[0] == '-' && at[1] == '-';
+}
+
+/* "name=value", also several in one word: a query, or a connection string.  Where a word begins
+ * with it, as "--password=value" does, the rest is the value. */
+static char *parameter_hide(struct words *words, char *word, char *sign)
+{
+	char *name = name_begin(word, sign);
+
+	if (!is_secret(name, (size_t)(sign - name)))
+		return sign;
+	if (name == word || (*word == '-' && !memchr(word, '=', (size_t)(sign - word))))
+		return mask_put(words, sign + 1, word_end(words, word)) - 1;
+	return mask_put(words, sign + 1, value_end(words, sign + 1, "&;, ")) - 1;
+}
+
+/* "--name value" within a word, as a shell's command has it. */
+static char *option_hide(struct words *words, char *word, char *space)
+{
+	char *name = name_begin(word, space);
+
+	if (*name != '-' || (name > word && name[-1] != ' ') || is_option(words, space + 1) ||
+	    !is_secret(name, (size_t)(space - name)))
+		return space;
+	return mask_put(words, space + 1, value_end(words, space + 1, " ")) - 1;
+}
+
 static void values_hide(struct words *words, char *word)
 {
 	for (char *at = word; at < word_end(words, word); at++) {
-		char *name = at, *end;
-
-		if (*at != '=')
-			continue;
-		while (name > word && is_name(name[-1]))
-			name--;
-		if (!is_secret(name, (size_t)(at - name)))
-			continue;
-		for (end = at + 1; end < word_end(words, word) && !strchr("&;, ", *end); end++)
-			;
-		at = mask_put(words, at + 1, end) - 1;
+		if (*at == '=')
+			at = parameter_hide(words, word, at);
+		else if (*at == ' ')
+			at = option_hide(words, word, at);
 	}
 }
 
+/* "X-Auth-Token: value", and JSON: all behind it. */
 static void header_hide(struct words *words, char *word)
 {
-	static const char name[] = "authorization:";
+	static const char name[] = "authorization";
 	char *end = word_end(words, word);
 
-	for (char *at = word; at + strlen(name) < end; at++)
-		if (!strncasecmp(at, name, strlen(name))) {
-			mask_put(words, at + strlen(name), end);
+	for (char *at = word; (at = memchr(at, ':', (size_t)(end - at))); at++) {
+		char *last = at > word && strchr("\"'", at[-1]) ? at - 1 : at;
+		char *begin = name_begin(word, last);
+		size_t length = (size_t)(last - begin);
+
+		if (at + 1 < end && at[1] != '/' &&
+		    (is_secret(begin, length) || ends_with(begin, length, name))) {
+			mask_put(words, at + 1, end);
 			return;
 		}
+	}
 }
 
 /* Is the next word a value of this option? */
@@ -126,12 +176,14 @@ size_t secrets_hide(char *text, size_t size)
 	bool is_value = false;
 
 	for (char *word = text; word < words.end; word = word_end(&words, word) + 1) {
-		if (is_value && *word != '-')
+		bool is_next = takes_secret(&words, word);
+
+		if (is_value && !is_option(&words, word))
 			mask_put(&words, word, word_end(&words, word));
 		userinfo_hide(&words, word);
 		values_hide(&words, word);
 		header_hide(&words, word);
-		is_value = takes_secret(&words, word);
+		is_value = is_next;
 	}
 	return (size_t)(words.end - text);
 }

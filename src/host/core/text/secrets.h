@@ -9,7 +9,7 @@
 /*
  * `text` holds words that end with NUL, as /proc/PID/cmdline does; the last NUL may be missing.
  * Replaces by "***", in place: user names and passwords of URLs; values of parameters and options
- * whose names end in password, token, secret and the like; what follows "Authorization:".
+ * whose names end in password, token, auth, secret and the like, also in headers and JSON.
  * Returns the new size.
  */
 size_t secrets_hide(char *text, size_t size);

@@ -149,6 +149,12 @@ static void find_work(void *context, struct rank_queue *queue, size_t index)
 	rank_queue_release(queue);
 }
 
+/* Processes without a number stay in the list only where none has one. */
+static bool has_numbers(const struct found_ranks *ranks)
+{
+	return !ranks->count || ranks->items[0].left_out != RANK_HAS_NO_NUMBER;
+}
+
 static void node_find(struct node *self)
 {
 	struct rank_queue *queue = node_visit(self, 1, FIND_LIMIT_NS, find_work, self);
@@ -158,9 +164,10 @@ static void node_find(struct node *self)
 	else if (self->trouble.code)
 		node_note(self, "%s%s%s", self->trouble.what, *self->trouble.why ? ": " : "",
 			  self->trouble.why);
-	else if (self->ranks.unnumbered && !self->ranks.items[0].left_out)
-		node_note(self, "%zu processes without a rank number were left out (--ranks)",
-			  self->ranks.unnumbered);
+	else if (self->ranks.unnumbered && has_numbers(&self->ranks))
+		node_note(self,
+			  "--ranks left out %zu process%s to which no variable gives a rank number",
+			  self->ranks.unnumbered, self->ranks.unnumbered == 1 ? "" : "es");
 	if (self->ranks.is_live)
 		node_note(self, "ranks are those of %s in memory, which was set after the start",
 			  self->ranks.variable);

@@ -75,14 +75,16 @@ int scope_check(pid_t root, struct err *err)
 
 	if (r || !scope_is_wide(root, &scope))
 		return r;
-	err_set(err, -EPERM, "process %d has %zu descendant%s of %zu user%s", root,
-		scope.descendants, plural(scope.descendants), scope.users, plural(scope.users));
+	err_set(err, -EPERM,
+		"process %d has %zu descendant%s of %zu user%s, which limpet does not follow unasked",
+		root, scope.descendants, plural(scope.descendants), scope.users,
+		plural(scope.users));
 	err_why(err,
-		"limpet would load code into all of them; descendants of process 1, more than %u "
-		"of them, or those of several users need your consent",
+		"code would be loaded into each of them; limpet asks before it follows descendants of "
+		"process 1, more than %u, or those of several users",
 		SCOPE_DESCENDANTS_MAX);
-	err_fix(err, "attach to the process that you mean, or allow it: --all-descendants (for "
-		     "libraries " SCOPE_VARIABLE "=1)");
+	err_fix(err, "name the process that you mean, follow no descendants, or add "
+		     "--all-descendants (where a library attaches: " SCOPE_VARIABLE "=1)");
 	return err_exit(err, EXIT_USAGE);
 }
 

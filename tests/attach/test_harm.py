@@ -311,6 +311,9 @@ class Numbers(Harm):
     def test_children(self):
         self.assert_unnoticed("forking")
 
+    def test_a_queue_that_tells(self):
+        self.assert_unnoticed("queue")
+
     def test_nothing_is_to_be_seen(self):
         target = self.target("numbers", "forking")
         before = os.listdir(f"/proc/{target.pid}/fd")

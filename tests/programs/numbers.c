@@ -1,14 +1,19 @@
 /*
  * Programs that rely on the numbers of their descriptors: without 0 to 2, with one that must always
  * get the same number, with a full table, closing whatever they do not know, forking.  None may
- * ever see a number that it did not take itself.
+ * ever see a number that it did not take itself.  One has a message queue, of which the kernel
+ * tells it: closing a copy of that descriptor anywhere in the process ends that.
  */
 #define _GNU_SOURCE
 #include "workload.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <mqueue.h>
+#include <signal.h>
+#include <stdio.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -149,6 +154,56 @@ static void forking_run(const void *data)
 	}
 }
 
+static int queue_open(void)
+{
+	struct mq_attr shape = { .mq_maxmsg = 1, .mq_msgsize = 1 };
+	char name[32];
+	int queue;
+
+	snprintf(name, sizeof(name), "limpet-test-%d", (int)getpid());
+	queue = (int)syscall(SYS_mq_open, name, O_RDWR | O_CREAT | O_NONBLOCK, 0600, &shape);
+	if (queue < 0)
+		workload_skip("mq_open");
+	syscall(SYS_mq_unlink, name);
+	return queue;
+}
+
+/* Told once for each time that it has asked. */
+static void queue_look(int queue, const sigset_t *told)
+{
+	const struct timespec none = { 0, 0 };
+	const struct sigevent again = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
+	char byte = 'x';
+
+	if (syscall(SYS_mq_timedsend, queue, &byte, 1, 0, NULL))
+		workload_fail("mq_timedsend");
+	if (sigtimedwait(told, NULL, &none) != SIGUSR1)
+		workload_corrupt("nobody was told that the queue has a message");
+	if (syscall(SYS_mq_timedreceive, queue, &byte, 1, NULL, NULL) != 1 ||
+	    syscall(SYS_mq_notify, queue, &again))
+		workload_fail("mq_notify");
+}
+
+static void queue_run(const void *data)
+{
+	const struct sigevent first = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
+	int queue = queue_open();
+	sigset_t told;
+
+	(void)data;
+	sigemptyset(&told);
+	sigaddset(&told, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &told, NULL);
+	if (syscall(SYS_mq_notify, queue, &first))
+		workload_skip("mq_notify");
+	workload_ready();
+	for (;;) {
+		usleep(1000);
+		queue_look(queue, &told);
+		workload_turn();
+	}
+}
+
 static void idle_run(const void *data)
 {
 	(void)data;
@@ -160,13 +215,9 @@ static const struct room small = { SMALL, false }, medium = { MEDIUM, false },
 			 full = { MEDIUM, true };
 
 const struct workload workloads[] = {
-	{ "bare", bare_run, NULL },
-	{ "next", next_run, NULL },
-	{ "small", room_run, &small },
-	{ "medium", room_run, &medium },
-	{ "full", room_run, &full },
-	{ "closing", closing_run, NULL },
-	{ "forking", forking_run, NULL },
-	{ "idle", idle_run, NULL },
-	{ NULL, NULL, NULL },
+	{ "bare", bare_run, NULL },       { "next", next_run, NULL },
+	{ "small", room_run, &small },    { "medium", room_run, &medium },
+	{ "full", room_run, &full },      { "closing", closing_run, NULL },
+	{ "forking", forking_run, NULL }, { "queue", queue_run, NULL },
+	{ "idle", idle_run, NULL },       { NULL, NULL, NULL },
 };

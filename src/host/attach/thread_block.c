@@ -6,6 +6,7 @@
  */
 #include "host/attach/thread_block.h"
 
+#include "host/attach/facts/queues.h"
 #include "shared/arch/elf.h"
 
 #include <errno.h>
@@ -185,8 +186,10 @@ static void put_block(const struct facts *facts, const struct layout *layout, st
 }
 
 /* It takes a starter that can stay (musl has none). */
-static enum boot_table choose_table(void)
+static enum boot_table choose_table(const struct target *target)
 {
+	if (queues_are_open(target))
+		return BOOT_TABLE_SHARED;
 	return threads_can_be_opened() ? BOOT_TABLE_OWN : BOOT_TABLE_LATER;
 }
 
@@ -209,7 +212,7 @@ int image_build(const struct target *target, const struct modules *modules,
 	put_block(facts, &layout, job);
 	boot->thread_pointer = job->thread_pointer;
 	boot->tid_word = job->tid_word;
-	boot->table = choose_table();
+	boot->table = choose_table(target);
 	return 0;
 }
 
@@ -223,7 +226,7 @@ void image_build_again(const struct target *target, const struct facts *facts,
 	boot->starter_has_data = old->starter_has_data;
 	boot->thread_pointer = old->thread_pointer;
 	boot->tid_word = old->tid_word;
-	boot->table = facts->way == BOOT_WAY_THREAD ? choose_table() : BOOT_TABLE_SHARED;
+	boot->table = facts->way == BOOT_WAY_THREAD ? choose_table(target) : BOOT_TABLE_SHARED;
 	job->thread_pointer = old->thread_pointer;
 	job->tid_word = old->tid_word;
 	job->image_size = DATA_FORKS;

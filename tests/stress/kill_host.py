@@ -114,12 +114,13 @@ def strace_run(pid, call, number, log):
 
 
 def log_read(log):
-    """Whether somebody was killed, and whether it was before the first change of registers."""
+    """Whether somebody was killed, and whether it was before its first change of registers.  A visit has up to two injectors:
+    the second gives libc's mode for one thread back."""
     with open(log) as file:
-        text = file.read()
-    was_killed = "+++ killed by SIGKILL" in text
-    is_changed = re.search(r"PTRACE_SETREGSET, \d+, NT_PRSTATUS.*\) = 0", text)
-    return was_killed, not is_changed
+        lines = file.read().splitlines()
+    killed = {line.split()[0] for line in lines if "+++ killed by SIGKILL" in line}
+    is_changed = any(line.split()[0] in killed and re.search(r"PTRACE_SETREGSET, \d+, NT_PRSTATUS.*\) = 0", line) for line in lines)
+    return bool(killed), not is_changed
 
 
 def call_kills(name, call, score):

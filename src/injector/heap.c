@@ -32,9 +32,10 @@ bool heap_may_be_entered(const struct stopped *self)
 {
 	bool waits = self->back.was_in_call && !is_allocators_call(self->back.nr);
 
-	if (!self->job->heap.end)
+	/* What a handler has interrupted may be on another stack. */
+	if (!self->job->heap.end || is_in_handler(self))
 		return true;
-	if (waits && !is_in_handler(self))
+	if (waits)
 		return false;
 	return thread_may_be_inside(self, self->job->heap, STACK_BYTES);
 }

@@ -335,6 +335,14 @@ class BadTools(Lifecycle):
         self.assertIn("a tool_detach data=43", self.lines()[-1])
         self.attach("waits")
 
+    def test_tools_that_end_their_threads(self):
+        # libc takes a thread that ends off its arena, and ours were never put there: at the second it would abort.
+        tools = ":".join(map(tool, ("ends_thread", "ends_thread_too")))
+        with harness.Mirror("mirror") as target:
+            result = limpet("attach", target.pid, "--duration", "0", "--tool", tools, "--tool-timeout", "200ms")
+            self.assertEqual(result.code, 1, str(result))
+            self.assertTrue(target.look(), target.fate())
+
     def test_a_tool_that_is_inside_stays_when_all_is_unloaded(self):
         self.attach("waits", arguments=["--tool-timeout", TIMEOUT], code=1)
         result = limpet("detach", self.target.pid, "--unload", "--json")

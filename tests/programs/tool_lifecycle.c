@@ -234,6 +234,10 @@ static int tool_initialize(client_finalize finalize, void *data)
 	say("leaks %d", malloc(1 << 20) != NULL);
 #endif
 	linger(INITIALIZE_SLEEPS_MS);
+#ifdef ENDS_THREAD
+	free(malloc(1)); /* then it has an arena */
+	pthread_exit(NULL);
+#endif
 	return INITIALIZE_RETURNS;
 }
 

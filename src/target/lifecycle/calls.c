@@ -202,6 +202,7 @@ int call_tool(const struct boot_libc *libc, struct tool *tool, enum tool_call ca
 	tool->page->is_inside = 1;
 	guard_learn(tool->page->handle == (uint64_t)&agent_page ? NULL
 								: (void *)tool->page->handle);
+	guard_know_runners(runner_is_thread);
 	contexts_open_for(may_make_contexts ? (int)tool->index : -1);
 	r = runner_call(libc, order_work, order_end_late, &order, sizeof(order),
 			tool->is_apart ? TABLE_OF_CALLER : TABLE_OF_PROGRAM, timeout_ms);

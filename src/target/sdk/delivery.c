@@ -190,6 +190,14 @@ bool delivery_is_me(unsigned thread)
 	return __atomic_load_n(&threads[thread].tid, __ATOMIC_RELAXED) == sdk_thread_number();
 }
 
+bool delivery_is_mine(void)
+{
+	for (unsigned i = 0; i < DELIVERY_THREADS_MAX; i++)
+		if (delivery_is_me(i))
+			return true;
+	return false;
+}
+
 void delivery_wake(unsigned thread)
 {
 	__atomic_add_fetch(&threads[thread].wakes, 1, __ATOMIC_SEQ_CST);

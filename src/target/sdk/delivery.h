@@ -23,6 +23,7 @@ int delivery_find(int tool, struct sdk_handle id);
 /* Is there such a thread, and is it the calling one? */
 bool delivery_has(unsigned thread);
 bool delivery_is_me(unsigned thread);
+bool delivery_is_mine(void); /* any of them */
 
 /* Wakes a thread: there is something for it to do. */
 void delivery_wake(unsigned thread);

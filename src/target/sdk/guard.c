@@ -6,7 +6,11 @@
  */
 #include "target/sdk/guard.h"
 
+#include "shared/arch/syscall.h"
+#include "target/runtime/arena.h"
 #include "target/runtime/libc_calls.h"
+#include "target/sdk/delivery.h"
+#include "target/sdk/sdk.h"
 #include "target/sdk/threads.h"
 
 enum { SEARCH = 1, HANDLER = 4, FORCED = 8 };
@@ -33,6 +37,8 @@ static struct {
 	end_function *end;
 } known;
 
+static bool (*is_runner)(int32_t tid);
+
 extern const unsigned char guard_landing[];
 int guard_personality(int version, int actions, uint64_t class, struct exception *exception,
 		      void *context);
@@ -53,6 +59,25 @@ void guard_learn(void *handle)
 	known.set_address = (set_address *)guard_find(handle, "_Unwind_SetIP");
 	known.begin = (begin_function *)guard_find(handle, "__cxa_begin_catch");
 	known.end = (end_function *)guard_find(handle, "__cxa_end_catch");
+}
+
+void guard_know_runners(bool (*question)(int32_t tid))
+{
+	is_runner = question;
+}
+
+static bool is_own_thread(void)
+{
+	return (is_runner && is_runner((int32_t)raw0(SYS_gettid))) || delivery_is_mine();
+}
+
+/* It does not come back to where it would part from its arena. */
+static void thread_end(void)
+{
+	const struct boot_libc *libc = sdk_libc();
+
+	if (libc && is_own_thread())
+		arena_part(libc);
 }
 
 static bool is_same_library(const void *a, const void *b)
@@ -92,8 +117,10 @@ int guard_personality(int version, int actions, uint64_t class, struct exception
 {
 	(void)version, (void)class;
 	/* Cancellation and pthread_exit() are no errors of the tool's. */
-	if (actions & FORCED)
+	if (actions & FORCED) {
+		thread_end();
 		return GO_ON;
+	}
 	if (!known.set_address || !known.set_register ||
 	    !is_same_library(__builtin_return_address(0), (const void *)known.set_address)) {
 		if (actions & SEARCH)

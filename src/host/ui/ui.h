@@ -27,7 +27,8 @@ struct ui_options {
 };
 
 #define UI_LEASE_NS        30000000000ull
-#define UI_LEASE_HIDDEN_NS 90000000000ull /* at least; browsers let hidden pages ask each minute */
+#define UI_LEASE_HIDDEN_NS 90000000000ull /* at least; browsers let hidden pages ask each minute \
+					   */
 
 struct ui_server;
 

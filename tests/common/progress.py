@@ -208,3 +208,12 @@ def check(pid, count=None, process=None, seconds=None):
     problem = Progress(pid, count, process).problem(max(0.0, wanted - watched))
     if problem:
         raise Harm(problem)
+
+
+def end(process, count=None):
+    """For addCleanup(): ends a target, and checks it before where limpet was there."""
+    try:
+        check(process.pid, count, process)
+    finally:
+        process.kill()
+        process.wait()

@@ -38,6 +38,7 @@ class Doors(unittest.TestCase):
 
     def new_target(self, workload=None, **options):
         target = Workload("plain", workload or self.workload, **options)
+        harness.progress.note_visit([target.pid])  # by a front end, sooner or later
         self.addCleanup(target.close)
         return target
 

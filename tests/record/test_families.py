@@ -82,9 +82,12 @@ class Families(TargetTest):
     @staticmethod
     def end_session(process):
         """The server and its workers, who are in its group."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        try:
+            harness.progress.check(process.pid, process=process)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
     def mark(self, name, what):
         with open(os.path.join(self.folder, name, what), "w"):
@@ -215,8 +218,7 @@ class Families(TargetTest):
     def test_each_sampler_takes_several(self):
         spinners = [subprocess.Popen([harness.program("spinner")]) for _ in range(2)]
         for spinner in spinners:
-            self.addCleanup(spinner.wait)
-            self.addCleanup(spinner.kill)
+            self.addCleanup(harness.progress.end, spinner)
         pids = {spinner.pid for spinner in spinners}
         for sampler in ("bpf", "copy", "read", "state"):
             with self.subTest(sampler):

@@ -44,8 +44,7 @@ class Record(TargetTest):
     def program(self, text=PROGRAM):
         process = subprocess.Popen(["/usr/bin/python3", "-c", text,
                                     os.path.join(self.folder, "written")])
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
+        self.addCleanup(harness.progress.end, process)
         self.assertTrue(harness.wait_until(lambda: self.turns() is not None))
         return process
 
@@ -218,12 +217,12 @@ class Ends(Record):
     def test_another_program_at_the_same_moment(self):
         """Executed while limpet cannot look, and is asked to end: what there was is kept, and that is said."""
         executed = os.path.join(self.folder, "execute")
-        program = self.program(PROGRAM + f"        if os.path.exists({executed!r}): os.execv('/bin/sleep', ['sleep', '600'])\n")
+        program = self.program(PROGRAM + f"        if os.path.exists({executed!r}): os.execv('/bin/sh', ['sh', '-c', 'while :; do sleep 0.01; done'])\n")
         process = self.start(program.pid, "--io-trace")
         self.assertTrue(harness.wait_until(lambda: os.path.getsize(self.path) > 3000))
         process.send_signal(signal.SIGSTOP)
         open(executed, "w").close()
-        self.assertTrue(harness.wait_until(lambda: harness.status_of(program.pid).get("Name") == "sleep"))
+        self.assertTrue(harness.wait_until(lambda: harness.status_of(program.pid).get("Name") == "sh"))
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGCONT)
         result = harness.limpet_finish(process)

@@ -85,6 +85,13 @@ class Caller:
 
     def close(self):
         try:
+            answers = harness.progress.Answers(self.process, "enoent 1\n")
+            harness.progress.check(self.pid, answers, self.process, seconds=0)
+        finally:
+            self.kill()
+
+    def kill(self):
+        try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass

@@ -14,7 +14,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
 
-from harness import LIMPET, PATIENCE_S, program, wait_until  # noqa: E402, F401
+from harness import LIMPET, PATIENCE_S, program, progress, wait_until  # noqa: E402, F401
 
 
 class Answer:

@@ -15,7 +15,7 @@ import tempfile
 import time
 import unittest
 
-from server import LIMPET, PATIENCE_S, Server, program, read_answer, wait_until
+from server import LIMPET, PATIENCE_S, Server, program, progress, read_answer, wait_until
 
 # Reads and asks for memory in a thread, and computes a little, for ever.
 READER = """
@@ -37,8 +37,9 @@ time.sleep(3600)
 class Sessions(unittest.TestCase):
     def target(self, *arguments):
         process = subprocess.Popen([program("spinner"), *arguments])
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
+        if not arguments:  # a quiet one does nothing that could go on
+            progress.note_visit([process.pid])
+        self.addCleanup(progress.end, process)
         return process.pid
 
     def start(self, server, pid, **more):
@@ -228,8 +229,8 @@ class Recorded(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
         self.target = subprocess.Popen([sys.executable, "-c", READER])
-        self.addCleanup(self.target.wait)
-        self.addCleanup(self.target.kill)
+        progress.note_visit([self.target.pid])
+        self.addCleanup(progress.end, self.target)
 
     def start(self, server, **more):
         answer = server.post("/api/sessions", {"pid": self.target.pid, **more})
@@ -339,13 +340,13 @@ class Leaving(unittest.TestCase):
 
     def reader(self):
         process = subprocess.Popen([sys.executable, "-c", READER])
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
+        progress.note_visit([process.pid])
+        self.addCleanup(progress.end, process)
         self.assertTrue(wait_until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) > 1))
         return process.pid
 
-    def trace(self, server, pid):
-        answer = server.post("/api/sessions", {"pid": pid, "traces": ["io"], "sample": None})
+    def trace(self, server, pid, **more):
+        answer = server.post("/api/sessions", {"pid": pid, "traces": ["io"], "sample": None, **more})
         if answer.status == 409 and os.geteuid():
             self.skipTest(answer.json()["error"]["what"])
         self.assertEqual(answer.status, 200, answer.raw)
@@ -388,6 +389,49 @@ class Leaving(unittest.TestCase):
             self.assertTrue(self.has_limpet(second))
             self.assert_at_work(first)
             self.assertEqual(server.end(), 0)
+
+    def test_detach_of_an_orphan(self):
+        """The child of a child that has ended: no descendant any more, but followed."""
+        work = "while True: open('/proc/self/stat').read(); time.sleep(0.002)"
+        code = ("import os, sys, time\n"
+                "if not os.fork():\n"
+                "    if os.fork(): sys.stdin.read(1); os._exit(0)\n"
+                "    print(os.getpid(), flush=True)\n"
+                f"    {work}\n"
+                "os.wait()\n"
+                f"{work}\n")
+        process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        orphan = int(process.stdout.readline())
+        parent = self.parent_of(orphan)
+        self.addCleanup(os.kill, orphan, signal.SIGKILL)
+        with Server("--lease", "0") as server:
+            session = self.trace(server, process.pid, children=True)
+            self.assertTrue(wait_until(lambda: self.has_limpet(orphan)))
+            process.stdin.close()
+            process.stdin = None
+            self.assertTrue(wait_until(lambda: self.parent_of(orphan) != parent))
+            result = subprocess.run([LIMPET, "detach", str(orphan)], capture_output=True, text=True, timeout=PATIENCE_S)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(self.sessions(server)[session]["state"], "detached")
+            self.assertFalse(self.has_limpet(orphan))
+        self.assert_at_work(orphan)
+
+    @staticmethod
+    def parent_of(pid):
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(") ")[2].split()[1]
+
+    def test_a_hidden_page_may_ask_once_a_minute(self):
+        pid = self.reader()
+        with Server("--lease", "300ms") as server:
+            server.ask("/api/about?hidden=1")
+            session = self.trace(server, pid)
+            time.sleep(1)
+            self.assertEqual(self.sessions(server)[session]["state"], "recording")
+            self.assertTrue(self.has_limpet(pid))
+        self.assert_at_work(pid)
 
     def test_a_closed_page_leaves_no_trace_running(self):
         traced, sampled = self.reader(), self.reader()

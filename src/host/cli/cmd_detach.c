@@ -18,7 +18,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#define HOLDER_LIMIT_NS 10000000000ull
+#define HOLDER_LIMIT_S  10
+#define HOLDER_LIMIT_NS (HOLDER_LIMIT_S * 1000000000ull)
 
 struct detach_values {
 	const char *pid;
@@ -97,6 +98,8 @@ static int ask_holder(const struct target *target, struct resident *resident, st
 		nanosleep(&delay, NULL);
 	}
 	err_set(err, -EBUSY, "limpet %d holds it and does not leave", holder);
+	err_why(err, "it was asked, and has not left within %u s", HOLDER_LIMIT_S);
+	err_fix(err, "end it: kill %d", holder);
 	return err_exit(err, EXIT_BUSY);
 }
 

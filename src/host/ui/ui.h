@@ -26,8 +26,10 @@ struct ui_options {
 	void (*examine)(struct json *json, pid_t pid);
 };
 
-#define UI_LEASE_NS        30000000000ull
-#define UI_LEASE_HIDDEN_NS 90000000000ull /* at least; browsers let hidden pages ask each minute */
+#define UI_LEASE_NS 30000000000ull
+#define UI_LEASE_HIDDEN_NS                                                    \
+	90000000000ull /* at least; browsers let hidden pages ask each minute \
+			*/
 
 struct ui_server;
 

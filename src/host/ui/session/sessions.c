@@ -87,13 +87,18 @@ void sessions_lapse(struct sessions *sessions, uint32_t but, uint64_t lease_ns)
 	pthread_mutex_unlock(&sessions->lock);
 }
 
+static bool is_attached(const struct ui_session *session)
+{
+	return session->state == UI_RECORDING && session->job;
+}
+
 static bool session_holds(const struct ui_session *session, pid_t pid)
 {
 	CLEANUP(free) pid_t *family = NULL;
 	struct err ignored = { 0 };
 	size_t count = 0;
 
-	if (session->state != UI_RECORDING || !session->job)
+	if (!is_attached(session))
 		return false;
 	if (session->wish.pid == pid || !session->wish.children ||
 	    descendants_list(session->wish.pid, &family, &count, &ignored))
@@ -104,18 +109,37 @@ static bool session_holds(const struct ui_session *session, pid_t pid)
 	return false;
 }
 
-void sessions_detach(struct sessions *sessions, pid_t pid)
+/* A descendant whose parent has ended is init's child, but its session still follows it. */
+static bool session_may_hold(const struct ui_session *session, pid_t pid)
 {
-	pthread_mutex_lock(&sessions->lock);
+	(void)pid;
+	return is_attached(session) && session->wish.children;
+}
+
+/* How many there were. */
+static unsigned detach_those(struct sessions *sessions, pid_t pid,
+			     bool (*is_meant)(const struct ui_session *session, pid_t pid))
+{
+	unsigned count = 0;
+
 	for (unsigned i = 0; i < sessions->count; i++) {
 		struct ui_session *session = sessions->items[i];
 
-		if (!session_holds(session, pid))
+		if (!is_meant(session, pid))
 			continue;
 		print_into(session->stopped_why, sizeof(session->stopped_why),
 			   "limpet detach %d ended it; the data is kept", pid);
 		ui_session_stop(session, UI_DETACHED);
+		count++;
 	}
+	return count;
+}
+
+void sessions_detach(struct sessions *sessions, pid_t pid)
+{
+	pthread_mutex_lock(&sessions->lock);
+	if (!detach_those(sessions, pid, session_holds))
+		detach_those(sessions, pid, session_may_hold);
 	pthread_mutex_unlock(&sessions->lock);
 }
 

@@ -37,7 +37,8 @@ void sessions_tick(struct sessions *sessions);
  * they keep is bounded. */
 void sessions_lapse(struct sessions *sessions, uint32_t but, uint64_t lease_ns);
 
-/* Detaches the session that holds this process, itself or as a descendant. */
+/* Detaches the session that holds this process, itself or as a descendant; where none is known to,
+ * all that follow descendants, since it may have lost its parent. */
 void sessions_detach(struct sessions *sessions, pid_t pid);
 
 /* Lets go of every process; from another thread than the one that carries out commands.  Nothing is

@@ -534,16 +534,8 @@ static void run_coroutine(void)
 	stats->signals_received = 2;
 }
 
-/* A coroutine that is suspended inside a call, until it is told to go on. */
-static void run_suspended(const void *unused)
+static void turn_for_ever(void)
 {
-	(void)unused;
-	getcontext(&coroutine_context);
-	coroutine_context.uc_stack.ss_sp = mmap(NULL, COROUTINE_BYTES, PROT_READ | PROT_WRITE,
-						MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	coroutine_context.uc_stack.ss_size = COROUTINE_BYTES;
-	coroutine_context.uc_link = &main_context;
-	makecontext(&coroutine_context, run_coroutine, 0);
 	signal(SIGUSR1, note_signal);
 	workload_ready();
 	for (;;) {
@@ -556,8 +548,79 @@ static void run_suspended(const void *unused)
 	}
 }
 
+/* Memory for two coroutines, behind something that looks like the guard of a thread's stack. */
+static char *map_behind_guard(void)
+{
+	char *memory =
+		mmap(NULL, 3 * COROUTINE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED ||
+	    mprotect(memory + COROUTINE_BYTES, 2 * COROUTINE_BYTES, PROT_READ | PROT_WRITE))
+		workload_skip("memory");
+	return memory + COROUTINE_BYTES;
+}
+
+static void prepare_coroutine(ucontext_t *context, char *stack, void (*function)(void))
+{
+	getcontext(context);
+	context->uc_stack.ss_sp = stack;
+	context->uc_stack.ss_size = COROUTINE_BYTES;
+	context->uc_link = &main_context;
+	makecontext(context, function, 0);
+}
+
+/* A coroutine that is suspended inside a call, until it is told to go on. */
+static void run_suspended(const void *unused)
+{
+	(void)unused;
+	prepare_coroutine(&coroutine_context, map_behind_guard(), run_coroutine);
+	turn_for_ever();
+}
+
+/* The thread itself runs a coroutine, whose stack lies above that of the suspended one. */
+static void run_suspended_below(const void *unused)
+{
+	static ucontext_t upper, unused_context;
+	char *memory = map_behind_guard();
+
+	(void)unused;
+	prepare_coroutine(&coroutine_context, memory, run_coroutine);
+	prepare_coroutine(&upper, memory + COROUTINE_BYTES, turn_for_ever);
+	swapcontext(&unused_context, &upper);
+}
+
+static void *serve_and_end(void *unused)
+{
+	serve_once();
+	return unused;
+}
+
+/* Threads that end, when it is told to: libc keeps their stacks, as they were left. */
+static void run_ended(const void *unused)
+{
+	pthread_t threads[POOL_THREADS];
+
+	(void)unused;
+	signal(SIGUSR1, note_signal);
+	workload_ready();
+	for (;; workload_turn()) {
+		sleep_ns(NS_PER_MS);
+		if (!is_told)
+			continue;
+		is_told = false;
+		for (unsigned i = 0; i < POOL_THREADS; i++)
+			if (pthread_create(&threads[i], NULL, serve_and_end, NULL))
+				workload_skip("threads");
+		for (unsigned i = 0; i < POOL_THREADS; i++)
+			pthread_join(threads[i], NULL);
+		stats->signals_received++;
+	}
+}
+
 const struct workload workloads[] = {
 	{ "suspended", run_suspended, NULL },
+	{ "suspended_below", run_suspended_below, NULL },
+	{ "ended", run_ended, NULL },
 	{ "pool", run_pool, NULL },
 	{ "addresses_lazy", run_addresses, "addresses_lazy.so" },
 	{ "addresses_now", run_addresses, "addresses_now.so" },

@@ -586,16 +586,26 @@ class Hooks(unittest.TestCase):
         self.assert_unloaded(target, said.out + said.err)
 
     def test_unloading_sees_a_coroutine_that_is_suspended_inside(self):
-        target = self.target("hazards", "suspended", folder=HOOKS)
-        probe = Probe(target.pid, "function=libc.so.6:qsort")
+        for workload in ("suspended", "suspended_below"):
+            target = self.target("hazards", workload, folder=HOOKS)
+            probe = Probe(target.pid, "function=libc.so.6:qsort")
+            os.kill(target.pid, signal.SIGUSR1)
+            self.assertTrue(wait_until(lambda: target.stats.word("signals_received") == 1))
+            probe.finish()
+            said = harness.limpet("detach", target.pid, "--unload")
+            self.assertIn("memory holds an address", said.out + said.err)
+            os.kill(target.pid, signal.SIGUSR1)
+            self.assertTrue(wait_until(lambda: target.stats.word("signals_received") == 2))
+            self.assert_well(target)
+
+    def test_unloading_ignores_stacks_whose_threads_have_ended(self):
+        target = self.target("hazards", "ended", folder=HOOKS)
+        probe = Probe(target.pid, "alloc", "io", "lock")
         os.kill(target.pid, signal.SIGUSR1)
         self.assertTrue(wait_until(lambda: target.stats.word("signals_received") == 1))
         probe.finish()
         said = harness.limpet("detach", target.pid, "--unload")
-        self.assertIn("memory holds an address", said.out + said.err)
-        os.kill(target.pid, signal.SIGUSR1)
-        self.assertTrue(wait_until(lambda: target.stats.word("signals_received") == 2))
-        self.assert_well(target)
+        self.assert_unloaded(target, said.out + said.err)
 
     def test_the_host_dies(self):
         target = self.target("plain", "malloc8")

@@ -12,7 +12,9 @@
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
 #include "host/session/inside.h"
+#include "host/session/thread_stacks.h"
 #include "host/session/trace.h"
+#include "shared/arch/elf.h"
 #include "shared/wire/boot.h"
 
 #include <elf.h>
@@ -31,6 +33,7 @@
 #define PIECE_WORDS   8192u
 #define PAGES_AT_ONCE 512u
 #define PAGE_IN_USE   (3ull << 62) /* present or swapped, in /proc/PID/pagemap */
+#define LOOK_MAX      (8ull << 20) /* of one stack; what is above it is searched as memory */
 #define SEARCH_MAX    (4ull << 30) /* bytes in use: a second or two */
 #define SPACE_MAX     (4ull << 40) /* bytes mapped: their pages are looked up */
 #define AGAIN         "; limpet detach %d --unload tries again"
@@ -44,7 +47,7 @@ struct proof {
 	const struct maps *maps;
 	struct session_left *left;
 	pid_t pid;
-	uint64_t page;
+	uint64_t page, mask;              /* mask: what of a return address is no signature */
 	struct range code, agent, tracer; /* the tracer's code, and all that is mapped of both */
 	uint64_t *stacks;                 /* where threads were seen, as stack pointers */
 	size_t stack_count;
@@ -52,6 +55,7 @@ struct proof {
 
 static bool is_code(const struct proof *self, uint64_t word)
 {
+	word &= self->mask;
 	return word >= self->code.start && word < self->code.end;
 }
 
@@ -142,18 +146,27 @@ static bool awaits_child(long number)
 	return number == SYS_clone || number == SYS_clone3;
 }
 
+/* Memory where a stack may be: the program's own, and what it shares with its children. */
+static bool is_searched(const struct mapping *mapping)
+{
+	return mapping->readable && mapping->writable &&
+	       (!mapping->shared || !strncmp(mapping->path, "/dev/zero", 9) ||
+		!strncmp(mapping->path, "/memfd:", 7));
+}
+
 enum sight { SIGHT_CLEAR, SIGHT_RUNNING, SIGHT_INSIDE, SIGHT_CHILD };
 
 /* From the stack pointer up.  Hooks are out: what is not there now does not come any more. */
 static enum sight look_at_stack(const struct proof *self, uint64_t stack)
 {
 	const struct mapping *mapping = maps_at(self->maps, stack);
-	uint64_t words[PIECE_WORDS];
+	uint64_t words[PIECE_WORDS], end;
 	size_t found;
 
 	if (!mapping)
 		return SIGHT_RUNNING; /* mapped since: nothing is known of it */
-	for (uint64_t at = stack & ~7ull; at < mapping->end; at += sizeof(words)) {
+	end = is_searched(mapping) ? MIN(mapping->end, stack + LOOK_MAX) : mapping->end;
+	for (uint64_t at = stack & ~7ull; at < end; at += sizeof(words)) {
 		size_t size = MIN(sizeof(words), mapping->end - at);
 
 		if (!memory_read(self->session->attachment.target.memory, at, words, size))
@@ -177,6 +190,8 @@ static enum sight look_at_thread(const struct proof *self, pid_t tid, uint64_t *
 	last = strrchr(text, ' ');
 	if (text[0] < '0' || text[0] > '9' || !last)
 		return SIGHT_RUNNING;
+	if (is_code(self, strtoul(last + 1, NULL, 16)))
+		return SIGHT_INSIDE;
 	*last = '\0';
 	stack = strrchr(text, ' ');
 	if (!stack || awaits_child(strtol(text, NULL, 10)))
@@ -292,28 +307,33 @@ static bool judge_threads(struct proof *self)
 	return is_clear;
 }
 
-/* The main thread's, or what lies behind a guard. */
-static bool is_stack(const struct maps *maps, size_t index)
+/* The lowest stack pointer there; UINT64_MAX: none. */
+static uint64_t lowest_stack(const struct proof *self, uint64_t start, uint64_t end)
 {
-	const struct mapping *it = &maps->items[index], *guard = it - 1;
-
-	return !strcmp(it->path, "[stack]") ||
-	       (index && !it->path[0] && guard->end == it->start && !guard->readable &&
-		!guard->writable && !guard->executable);
-}
-
-/* Below where a thread is, its stack holds what was: nobody comes back to that. */
-static uint64_t first_in_use(const struct proof *self, size_t index)
-{
-	const struct mapping *mapping = &self->maps->items[index];
 	uint64_t lowest = UINT64_MAX;
 
 	for (size_t i = 0; i < self->stack_count; i++)
-		if (self->stacks[i] >= mapping->start && self->stacks[i] < mapping->end)
+		if (self->stacks[i] >= start && self->stacks[i] < end)
 			lowest = MIN(lowest, self->stacks[i]);
-	if (lowest == UINT64_MAX || !is_stack(self->maps, index))
+	return lowest;
+}
+
+/* Below where a thread is, its stack holds what was, and so does all of a stack whose thread has
+ * ended: nobody comes back to that. */
+static uint64_t first_in_use(const struct proof *self, size_t index)
+{
+	const struct mapping *mapping = &self->maps->items[index];
+	uint64_t lowest = lowest_stack(self, mapping->start, mapping->end);
+	struct thread_stack stack = { mapping->start, mapping->end, false };
+
+	if (strcmp(mapping->path, "[stack]") &&
+	    !thread_stack_find(self->session->attachment.target.memory, self->maps, index,
+			       lowest == UINT64_MAX ? 0 : lowest, &stack))
 		return mapping->start;
-	return MAX(mapping->start, lowest & ~7ull);
+	if (stack.is_free)
+		return stack.end;
+	lowest = lowest_stack(self, stack.start, stack.end);
+	return lowest == UINT64_MAX ? mapping->start : lowest & ~7ull;
 }
 
 static bool is_in(struct range range, uint64_t address)
@@ -327,11 +347,6 @@ static bool is_limpets(const struct proof *self, uint64_t address)
 
 	return is_in(self->agent, address) || is_in(self->tracer, address) ||
 	       is_in((struct range){ region, region + REGION_SIZE }, address);
-}
-
-static bool is_searched(const struct mapping *mapping)
-{
-	return mapping->readable && mapping->writable && !mapping->shared;
 }
 
 /* Pages that the program uses, one after the other. */
@@ -439,6 +454,13 @@ static const struct agent_tool *find_tracer(const struct agent_page *page)
 	return NULL;
 }
 
+bool tracer_may_go(const struct session *session)
+{
+	const struct agent_page *page = &session->attachment.resident.page;
+
+	return find_tracer(page) && !page->tracer_stays[0];
+}
+
 void tracer_find_reasons(const struct session *session, const struct maps *maps,
 			 struct session_left *left)
 {
@@ -447,7 +469,8 @@ void tracer_find_reasons(const struct session *session, const struct maps *maps,
 			       .maps = maps,
 			       .left = left,
 			       .pid = session->attachment.target.process.pid,
-			       .page = (uint64_t)sysconf(_SC_PAGESIZE) };
+			       .page = (uint64_t)sysconf(_SC_PAGESIZE),
+			       .mask = ARCH_ADDRESS_MASK };
 
 	if (!find_tracer(page))
 		return;

@@ -10,3 +10,6 @@
  * are out. */
 void tracer_find_reasons(const struct session *session, const struct maps *maps,
 			 struct session_left *left);
+
+/* Is it there, and nothing known that keeps it for ever? */
+bool tracer_may_go(const struct session *session);

@@ -7,6 +7,7 @@
 
 #include "host/attach/boot_wait.h"
 #include "host/core/cleanup.h"
+#include "host/core/clock.h"
 #include "host/process/procfs.h"
 #include "host/session/inside.h"
 #include "host/session/tracer_unload.h"
@@ -15,9 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define GLANCES      50
+#define PAUSE_NS     20000000
+#define PATIENCE_NS  1000000000u
 #define AGENT_ITSELF "the agent itself: "
 
 static void judge_thread(const struct session *session, const struct maps *maps, pid_t tid,
@@ -117,7 +121,7 @@ static void judge_threads(const struct session *session, const pid_t *tids, size
 	}
 }
 
-int unload_find_reasons(const struct session *session, struct session_left *ret, struct err *err)
+static int look_once(const struct session *session, struct session_left *ret, struct err *err)
 {
 	const struct attachment *attachment = &session->attachment;
 	const struct agent_page *page = &attachment->resident.page;
@@ -136,6 +140,25 @@ int unload_find_reasons(const struct session *session, struct session_left *ret,
 	tracer_find_reasons(session, &maps, ret);
 	maps_done(&maps);
 	return 0;
+}
+
+/* A program that makes threads all the time has one more whenever the others were looked at, and
+ * one that is about to leave a hook.  What only time can take away is looked at again for a while;
+ * nothing is stopped for that. */
+int unload_find_reasons(const struct session *session, struct session_left *ret, struct err *err)
+{
+	const struct timespec pause = { 0, PAUSE_NS };
+	uint64_t until_ns = now_ns() + PATIENCE_NS;
+	size_t before = ret->count;
+
+	for (;;) {
+		int r = look_once(session, ret, err);
+
+		if (r || before || !ret->count || !tracer_may_go(session) || now_ns() >= until_ns)
+			return r;
+		nanosleep(&pause, NULL);
+		ret->count = 0;
+	}
 }
 
 /* Whoever else has opened it keeps it mapped when we close it. */

@@ -1,0 +1,100 @@
+/*
+ * A guard does not make a stack: an allocator's memory may lie behind one, with the stacks of
+ * coroutines in it.  glibc and musl keep a description of each thread at the upper end of its
+ * stack, which has the stack's address and size.  Host only.
+ */
+#include "host/session/thread_stacks.h"
+
+#include "host/process/memory.h"
+
+#define PIECE_WORDS 8192u
+#define OVERLAP     512u /* words: a description is shorter */
+#define LOOK_MAX    (16ull << 20)
+#define FUTEX_STEP  ((uint64_t)-32) /* from a robust mutex in its list to its futex */
+
+/* Words of the program's memory, and where they are. */
+struct piece {
+	uint64_t words[PIECE_WORDS];
+	uint64_t address;
+	size_t count;
+};
+
+static bool piece_read(struct piece *self, int memory, uint64_t start, uint64_t end)
+{
+	self->address = start;
+	self->count = MIN(end - start, sizeof(self->words)) / sizeof(self->words[0]);
+	return memory_read(memory, start, self->words, self->count * sizeof(self->words[0]));
+}
+
+/* Address and size of stack and guard together; glibc: then the guard's size, musl: then where the
+ * stack ends. */
+static bool is_description(const uint64_t *words, const struct mapping *guard,
+			   const struct mapping *mapping)
+{
+	uint64_t end = words[0] + words[1];
+
+	if (words[0] < guard->start || words[0] >= guard->end || end <= mapping->start ||
+	    end > mapping->end)
+		return false;
+	return words[0] + words[2] == mapping->start ||
+	       (words[2] > mapping->start && words[2] <= end);
+}
+
+/* glibc: "TID, ADDRESS, ADDRESS, STEP" is the thread's empty list of robust mutexes, which leads to
+ * itself; the kernel clears the number when the thread has ended, and
+ * pthread_join makes it negative. */
+static bool has_ended(const struct piece *piece, size_t index)
+{
+	for (size_t i = index; i-- > 2 && index - i < OVERLAP;) {
+		uint64_t address = piece->address + i * sizeof(piece->words[0]);
+
+		if (piece->words[i] == address && piece->words[i - 1] == address &&
+		    piece->words[i + 1] == FUTEX_STEP)
+			return (int32_t)piece->words[i - 2] <= 0;
+	}
+	return false;
+}
+
+static bool find_description(const struct piece *piece, const struct mapping *mapping,
+			     struct thread_stack *ret)
+{
+	for (size_t i = 0; i + 2 < piece->count; i++) {
+		if (!is_description(&piece->words[i], mapping - 1, mapping))
+			continue;
+		*ret = (struct thread_stack){ mapping->start, piece->words[i] + piece->words[i + 1],
+					      has_ended(piece, i) };
+		return true;
+	}
+	return false;
+}
+
+static bool is_guard(const struct mapping *mapping)
+{
+	return !mapping->readable && !mapping->writable && !mapping->executable;
+}
+
+bool thread_stack_find(int memory, const struct maps *maps, size_t index, uint64_t used,
+		       struct thread_stack *ret)
+{
+	const struct mapping *mapping = &maps->items[index];
+	struct piece piece;
+	uint64_t at;
+
+	if (!index || mapping->path[0] || mapping[-1].end != mapping->start ||
+	    !is_guard(&mapping[-1]))
+		return false;
+	at = mapping->end - MIN(mapping->end - mapping->start, sizeof(piece.words));
+	if (piece_read(&piece, memory, at, mapping->end) && find_description(&piece, mapping, ret))
+		return true;
+	/* Other memory follows in the same mapping: the description is above where the thread is.
+	 */
+	at = used & ~7ull;
+	while (at && at < mapping->end && at - used < LOOK_MAX) {
+		if (!piece_read(&piece, memory, at, mapping->end))
+			return false;
+		if (find_description(&piece, mapping, ret))
+			return true;
+		at += sizeof(piece.words) - OVERLAP * sizeof(piece.words[0]);
+	}
+	return false;
+}

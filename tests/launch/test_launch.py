@@ -155,8 +155,8 @@ class Counts(Launch):
         self.assertEqual((events["program"]["status"], self.blocks()[MAIN_SIZE]), (0, 5))
 
     def test_closes_all_descriptors(self):
-        """Ours too, which is said."""
-        _, events, _ = self.launch_slowly("has closed limpet's descriptors", PROGRAM, "close")
+        """None of them is limpet's, so it is traced to its end."""
+        _, events, _ = self.launch_read(b'"attached"', PROGRAM, "close", options=("--alloc-trace",))
         self.assertEqual(events["program"]["status"], 6)
         self.assertEqual(self.blocks()[MAIN_SIZE], 5)
 

@@ -248,8 +248,9 @@ void identity_begin(struct identity_watch *self, int32_t origin)
 	(void)origin;
 }
 
-void got_scan(struct got_report *ret)
+void got_scan(struct got_report *ret, bool reads_code)
 {
+	(void)reads_code;
 	*ret = (struct got_report){ 0 };
 }
 

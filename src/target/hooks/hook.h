@@ -113,7 +113,9 @@ struct traced {
 	traced_after *after;
 	traced_prepare *prepare; /* may be NULL */
 	const void *entry;       /* code before the thunk of its way; NULL: none */
-	const char *but_in;      /* libraries whose function of this name only calls others that are
+	bool is_only_called; /* programs compare its address with NULL only: any word may be hooked
+			      */
+	const char *but_in;  /* libraries whose function of this name only calls others that are
 				    hooked, too; a pattern, NULL: none */
 };
 

@@ -106,11 +106,11 @@ static bool watch_await(uint32_t *seen, uint32_t delay_ms)
 }
 
 /* When the next one may begin. */
-static uint64_t watch_scan(struct got_report *ret)
+static uint64_t watch_scan(struct got_report *ret, bool is_told)
 {
 	uint64_t begin = monotonic_ns(), end;
 
-	got_scan(ret);
+	got_scan(ret, !is_told);
 	call.on_scan(ret);
 	call.look(true);
 	end = monotonic_ns();
@@ -129,7 +129,7 @@ static void watch_begin(struct got_report *ret)
 	raw2(SYS_prctl, PR_SET_NAME, WATCH_THREAD_NAME);
 	got_look_around();
 	call.look(true);
-	watch_scan(ret);
+	watch_scan(ret, /* is_told */ false);
 	__atomic_store_n(&has_begun, 1, __ATOMIC_RELEASE);
 	raw3(SYS_futex, &has_begun, FUTEX_WAKE_PRIVATE, 1);
 }
@@ -152,7 +152,7 @@ static void *watch_run(void *unused)
 		if (__atomic_exchange_n(&is_consulted, 0, __ATOMIC_RELAXED))
 			next_ns = 0;
 		if ((has_changed || report.is_unsettled) && monotonic_ns() >= next_ns)
-			next_ns = watch_scan(&report);
+			next_ns = watch_scan(&report, is_told);
 		else
 			call.look(false);
 	}

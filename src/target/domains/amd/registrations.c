@@ -44,6 +44,7 @@ static void write_nothing(struct writer *writer, const struct hook *hook,
 
 const struct traced registration = {
 	.symbol = "rocprofiler_register_library_api_table",
+	.is_only_called = true, /* a weak import: runtimes ask whether it is there, and call it */
 	.domain = DOMAIN_FUNCTION,
 	.way = HOOK_AROUND,
 	.write = write_nothing,

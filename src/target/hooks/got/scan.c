@@ -192,7 +192,7 @@ static bool is_for_calls(struct scan *scan, const struct import *import,
 	if (import->type == RELOC_CALL || chosen == GOT_WORDS_ALL)
 		return true;
 	traced = find_traced(range, to);
-	if (!traced || got_is_call_only(scan, import))
+	if (!traced || traced->is_only_called || got_is_call_only(scan, import))
 		return traced;
 	if (traced->way != HOOK_NOTICE)
 		leave_word(scan, import);
@@ -317,10 +317,10 @@ static int hook_unbound(struct dl_phdr_info *info, size_t size, void *context)
 }
 
 /* Once more where code had to be read before it was known what to do. */
-static void walk_modules(struct scan *scan)
+static void walk_modules(struct scan *scan, bool reads_code)
 {
 	got_functions()->iterate(scan_module, scan);
-	if (!got_read_code(got_tables()->known, known_count))
+	if (!reads_code || !got_read_code(got_tables()->known, known_count))
 		return;
 	scan->unbound_count = 0;
 	scan->report->is_unsettled = false;
@@ -328,13 +328,13 @@ static void walk_modules(struct scan *scan)
 	got_functions()->iterate(scan_module, scan);
 }
 
-void got_scan(struct got_report *ret)
+void got_scan(struct got_report *ret, bool reads_code)
 {
 	struct scan scan = { .report = ret };
 
 	*ret = (struct got_report){ 0 };
 	got_begin_scan();
-	walk_modules(&scan);
+	walk_modules(&scan, reads_code);
 	for (uint32_t i = 0; i < scan.unbound_count; i++)
 		got_tables()->unbound[i].original = got_find_original(&got_tables()->unbound[i]);
 	if (scan.unbound_count)

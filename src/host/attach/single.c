@@ -9,8 +9,10 @@
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/process/memory.h"
+#include "host/process/procfs.h"
 #include "shared/arch/elf.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -120,13 +122,25 @@ static bool gives_back(const struct attachment *self)
 	return status == JOB_DONE || status == JOB_GONE;
 }
 
+/* The program has made threads of its own meanwhile: the mode is its own doing. */
+static bool has_threads(const struct attachment *self)
+{
+	CLEANUP(free) pid_t *tids = NULL;
+	struct err ignored;
+	size_t count = 0;
+
+	return !proc_list(self->target.process.pid, "task", &tids, &count, &ignored) && count > 1;
+}
+
 const char *single_give_back(struct attachment *self)
 {
 	if (!self->single.is_due || !target_lives(&self->target))
 		return NULL;
 	self->single.is_due = false;
 	if (!gives_back(self))
-		return "glibc's locks: the program had one thread, and glibc goes on as if it had several; files, mutexes and the heap are slower";
+		return has_threads(self)
+			       ? NULL
+			       : "glibc's locks: the program had one thread, and glibc goes on as if it had several; files, mutexes and the heap are slower";
 	if (!self->single.words.stdio)
 		return "glibc's locks of files: where it keeps them is not known, and getc and putc are slower";
 	return NULL;

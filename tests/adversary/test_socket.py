@@ -60,6 +60,20 @@ class Socket(TargetTest):
             self.assertEqual(result.code, 1, str(result))
             self.assert_well(target)
 
+    def swallow_until(self, expected, end):
+        """What limpet says when a message to the agent was lost; the program may also read limpet's very first one, which is an error at once."""
+        for _ in range(ATTEMPTS):
+            target, process = self.swallowed()
+            begin_s = time.monotonic()
+            end(process)
+            result = limpet_finish(process)
+            self.assertEqual(result.code, 1, str(result))
+            if expected in result.err:
+                return target, time.monotonic() - begin_s
+            self.assertIn("hello failed", result.err)
+            target.process.kill()
+        self.skipTest("the program has always read the first message")
+
     def swallowed(self):
         """A limpet that waits for an answer: the program has read what was sent to the agent."""
         for _ in range(ATTEMPTS):
@@ -74,23 +88,15 @@ class Socket(TargetTest):
         self.skipTest("the program was never fast enough")
 
     def test_the_first_signal_ends_a_limpet_whose_messages_are_swallowed(self):
-        target, process = self.swallowed()
-        process.send_signal(signal.SIGINT)
-        begin_s = time.monotonic()
-        result = limpet_finish(process)
-        self.assertEqual(result.code, 1, str(result))
-        self.assertIn("interrupted before the agent had answered", result.err)
-        self.assertLess(time.monotonic() - begin_s, 5)
+        target, took_s = self.swallow_until("interrupted before the agent had answered",
+                                            lambda process: process.send_signal(signal.SIGINT))
+        self.assertLess(took_s, 5)
         self.assert_well(target)
 
     def test_swallowed_messages_cost_one_deadline(self):
         """10 s in all, not for each message; most of them asleep."""
-        target, process = self.swallowed()
-        begin_s = time.monotonic()
-        result = limpet_finish(process)
-        self.assertEqual(result.code, 1, str(result))
-        self.assertIn("the agent does not answer", result.err)
-        self.assertLess(time.monotonic() - begin_s, 15)
+        target, took_s = self.swallow_until("the agent does not answer", lambda process: None)
+        self.assertLess(took_s, 15)
         self.assert_well(target)
 
 

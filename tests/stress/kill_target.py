@@ -48,6 +48,7 @@ def kill_once(index, longest_s, complaints, codes):
         if index % 2:
             target.process.wait()  # else it stays a zombie until limpet has ended
         result_judge(limpet_finish(process), delay, complaints, codes)
+        target.process.wait()
 
 
 def main():

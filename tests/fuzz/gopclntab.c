@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "host/unwind/rules/gopclntab.h"
+#include "host/unwind/rules/go_text.h"
 
 #define LOOKED_AT 256u
 
@@ -44,11 +44,23 @@ static void look_at_values(const struct gopclntab *table, const struct go_functi
 	}
 }
 
+/* The same bytes in each part. */
+static void look_for_text(const uint8_t *bytes, size_t size)
+{
+	const struct go_part part = { bytes, size };
+	struct go_places places = { .description = part, .relocations = part };
+
+	if (size >= sizeof(places.table))
+		memcpy(&places.table, bytes, sizeof(places.table));
+	(void)go_text_start(&places);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct gopclntab table;
 	struct go_function function;
 
+	look_for_text(bytes, size);
 	if (gopclntab_open(&table, bytes, size, /* text_start */ 0x1000))
 		return 0;
 	for (uint64_t i = 0; i < MIN(table.count, (uint64_t)LOOKED_AT); i++) {

@@ -3,10 +3,11 @@
  */
 #include "unit.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/unwind/rules/gopclntab.h"
+#include "host/unwind/rules/go_text.h"
 
 #define TEXT    0x401000u
 #define ROOM    1024u
@@ -196,6 +197,63 @@ static void believes_the_linker_where_code_is_relocated(void **state)
 	assert_true(gopclntab_find(&table, TEXT + 0x40, &function));
 }
 
+#define TABLE       0x500000u
+#define DESCRIPTION 0x600000u
+
+/* As linkers write it that leave all to relocations. */
+static void believes_relocations_before_what_is_written(void **state)
+{
+	unsigned char words[GO_DESCRIPTION_TEXT + 8] = { 0 };
+	const Elf64_Rela relocations[] = {
+		{ .r_offset = DESCRIPTION, .r_addend = TABLE },
+		{ .r_offset = DESCRIPTION + GO_DESCRIPTION_TEXT, .r_addend = TEXT },
+		{ .r_offset = TABLE + GO_TEXT_START_AT, .r_addend = TEXT + 0x100 },
+	};
+	struct go_places places = { .table = TABLE,
+				    .description = { words, sizeof(words) },
+				    .description_at = DESCRIPTION };
+
+	(void)state;
+	places.relocations = (struct go_part){ (const unsigned char *)relocations,
+					       2 * sizeof(relocations[0]) + 1 };
+	assert_int_equal(go_text_start(&places), TEXT);
+	places.relocations.size = sizeof(relocations); /* before Go 1.26 */
+	assert_int_equal(go_text_start(&places), TEXT + 0x100);
+}
+
+static void believes_the_description(void **state)
+{
+	const uint64_t table = TABLE, text = TEXT;
+	unsigned char words[GO_DESCRIPTION_TEXT + 8] = { 0 };
+	struct go_places places = { .table = TABLE,
+				    .description = { words, sizeof(words) },
+				    .description_at = DESCRIPTION };
+
+	(void)state;
+	memcpy(words + GO_DESCRIPTION_TEXT, &text, sizeof(text));
+	assert_int_equal(go_text_start(&places), 0); /* it is of another table */
+	memcpy(words, &table, sizeof(table));
+	assert_int_equal(go_text_start(&places), TEXT);
+	places.description.size--;
+	assert_int_equal(go_text_start(&places), 0);
+	places.description = (struct go_part){ 0 };
+	assert_int_equal(go_text_start(&places), 0);
+}
+
+static void refuses_code_of_which_nobody_knows_the_begin(void **state)
+{
+	struct gopclntab table;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
+		make(&shapes[i]);
+		if (shapes[i].is_short)
+			put(GO_TEXT_START_AT, 0, 8);
+		assert_int_equal(gopclntab_open(&table, bytes, sizeof(bytes), 0) < 0,
+				 shapes[i].is_short);
+	}
+}
+
 static void refuses_what_makes_no_sense(void **state)
 {
 	struct gopclntab table;
@@ -278,6 +336,9 @@ int main(void)
 		cmocka_unit_test(knows_frames_and_lines),
 		cmocka_unit_test(knows_what_was_inlined),
 		cmocka_unit_test(believes_the_linker_where_code_is_relocated),
+		cmocka_unit_test(believes_relocations_before_what_is_written),
+		cmocka_unit_test(believes_the_description),
+		cmocka_unit_test(refuses_code_of_which_nobody_knows_the_begin),
 		cmocka_unit_test(refuses_what_makes_no_sense),
 		cmocka_unit_test(a_table_ends_with_its_function),
 		cmocka_unit_test(a_name_without_an_end_is_none),

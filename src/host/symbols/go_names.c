@@ -6,10 +6,12 @@
 #include <gelf.h>
 #include <string.h>
 
+#include "host/unwind/rules/go_text.h"
+
 #define INLINED_MAX 64u
 
 /* Where the program's description of itself may lie, from which everything else is found. */
-static const char *const descriptions[] = { ".go.module", ".noptrdata", ".data" };
+static const char *const descriptions[] = { GO_DESCRIPTION, ".noptrdata", ".data" };
 static const char *const tables[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
 
 static uint64_t word_at(const struct elf_part *part, uint64_t at)
@@ -44,20 +46,26 @@ static uint64_t find_trees(const struct go_names *names, uint64_t table)
 	return found;
 }
 
-/* Relocated code has no address in the table: the one that the linker will put there. */
-static uint64_t relocated_text(Elf *elf, uint64_t offset)
+static struct go_part section_of(Elf *elf, const char *name, uint64_t *ret_at)
 {
 	struct elf_part part;
-	Elf64_Rela relocation;
 
-	if (!elf_section_part(elf, ".rela.dyn", &part) && !elf_section_part(elf, ".rela", &part))
-		return 0;
-	for (size_t at = 0; part.size - at >= sizeof(relocation); at += sizeof(relocation)) {
-		memcpy(&relocation, part.bytes + at, sizeof(relocation));
-		if (relocation.r_offset == offset)
-			return (uint64_t)relocation.r_addend;
-	}
-	return 0;
+	if (!elf_section_part(elf, name, &part))
+		return (struct go_part){ 0 };
+	*ret_at = part.address;
+	return (struct go_part){ part.bytes, part.size };
+}
+
+static uint64_t text_of(Elf *elf, uint64_t table)
+{
+	struct go_places places = { .table = table };
+	uint64_t at;
+
+	places.description = section_of(elf, GO_DESCRIPTION, &places.description_at);
+	places.relocations = section_of(elf, ".rela.dyn", &at);
+	if (!places.relocations.size)
+		places.relocations = section_of(elf, ".rela", &at);
+	return go_text_start(&places);
 }
 
 bool go_names_open(struct go_names *ret, Elf *elf)
@@ -68,8 +76,8 @@ bool go_names_open(struct go_names *ret, Elf *elf)
 	for (size_t i = 0; !part.size && i < ARRAY_SIZE(tables); i++)
 		if (!elf_section_part(elf, tables[i], &part))
 			part.size = 0;
-	if (!part.size || gopclntab_open(&ret->table, part.bytes, part.size,
-					 relocated_text(elf, part.address + GO_TEXT_START_AT)))
+	if (!part.size ||
+	    gopclntab_open(&ret->table, part.bytes, part.size, text_of(elf, part.address)))
 		return false;
 	ret->trees = find_trees(ret, part.address);
 	return true;

@@ -12,6 +12,7 @@
 
 #include "host/process/foreign_file.h"
 #include "host/unwind/object.h"
+#include "host/unwind/rules/gopclntab.h"
 #include "host/unwind/rules/rules.h"
 
 #define SIZE_LIMIT     FOREIGN_FILE_MAX
@@ -184,6 +185,8 @@ static bool fetch_go(struct image *image, const struct origin *origin, const str
 		return false;
 	fetch_part(image, origin, &part);
 	if (!object_section(object, ".rela.dyn", &part) || !object_section(object, ".rela", &part))
+		fetch_part(image, origin, &part);
+	if (!object_section(object, GO_DESCRIPTION, &part))
 		fetch_part(image, origin, &part);
 	return true;
 }

@@ -16,6 +16,7 @@
 #include "host/core/room.h"
 #include "host/unwind/arch/go_code.h"
 #include "host/unwind/rules/ends.h"
+#include "host/unwind/rules/go_text.h"
 
 #define WORD 8
 #define PAGE 4096 /* far more than is added to a size */
@@ -85,20 +86,26 @@ static bool find_function(const struct gopclntab *table, const char *name, struc
 	return false;
 }
 
-/* Relocated code has no address in the table: the one that the linker will put there. */
-static uint64_t relocated_text(const struct object *object, uint64_t place)
+static struct go_part section_of(const struct object *object, const char *name, uint64_t *ret_at)
 {
 	struct object_part part;
-	Elf64_Rela relocation;
 
-	if (object_section(object, ".rela.dyn", &part) && object_section(object, ".rela", &part))
-		return 0;
-	for (uint64_t at = 0; part.size - at >= sizeof(relocation); at += sizeof(relocation)) {
-		memcpy(&relocation, part.bytes + at, sizeof(relocation));
-		if (relocation.r_offset == place)
-			return (uint64_t)relocation.r_addend;
-	}
-	return 0;
+	if (object_section(object, name, &part))
+		return (struct go_part){ 0 };
+	*ret_at = part.address;
+	return (struct go_part){ part.bytes, part.size };
+}
+
+static uint64_t text_of(const struct object *object, uint64_t table)
+{
+	struct go_places places = { .table = table };
+	uint64_t at;
+
+	places.description = section_of(object, GO_DESCRIPTION, &places.description_at);
+	places.relocations = section_of(object, ".rela.dyn", &at);
+	if (!places.relocations.size)
+		places.relocations = section_of(object, ".rela", &at);
+	return go_text_start(&places);
 }
 
 bool go_code_open(struct go_code *ret, const struct object *object)
@@ -112,8 +119,7 @@ bool go_code_open(struct go_code *ret, const struct object *object)
 			 object_section(object, ".data.rel.ro.gopclntab", &part)))
 		return false;
 	*ret = (struct go_code){ .object = object };
-	if (gopclntab_open(&ret->table, part.bytes, part.size,
-			   relocated_text(object, part.address + GO_TEXT_START_AT)))
+	if (gopclntab_open(&ret->table, part.bytes, part.size, text_of(object, part.address)))
 		return false;
 	if (find_function(&ret->table, "runtime.systemstack", &function)) {
 		bytes = code_of(ret, &function);

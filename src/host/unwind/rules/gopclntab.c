@@ -86,6 +86,8 @@ int gopclntab_open(struct gopclntab *ret, const unsigned char *bytes, uint64_t s
 	table.count = header_number(&table, 0);
 	if (table.layout->has_text_start && header_number(&table, 2))
 		table.text_start = header_number(&table, 2);
+	if (table.layout->has_text_start && !table.text_start)
+		return -EBADMSG;
 	first = table.layout->has_text_start ? 3 : 2;
 	table.names = part_from(&table.all, header_number(&table, first));
 	table.units = part_from(&table.all, header_number(&table, first + 1));

@@ -15,7 +15,7 @@
 #define GO_VALUES_MAX    (1u << 20) /* of one function */
 #define GO_TEXT_MAX      16384u     /* of a name or a file */
 
-/* Where the address of the code is in the header, from Go 1.18 on. */
+/* Where the address of the code is in the header, from Go 1.18 on; 0 from Go 1.26 on. */
 #define GO_TEXT_START_AT 24u
 
 struct go_part {
@@ -48,8 +48,8 @@ struct go_function {
 	uint8_t flags;        /* enum go_flag */
 };
 
-/* Bytes of the table.  `text_start` is believed where the table has none, as in code that is
- * relocated.  -EBADMSG: not such a table, or of a layout that is not known. */
+/* Bytes of the table.  `text_start` (go_text.h) is believed where the table has none.  -EBADMSG:
+ * not such a table, of a layout that is not known, or nobody knows where its code begins. */
 int gopclntab_open(struct gopclntab *ret, const unsigned char *bytes, uint64_t size,
 		   uint64_t text_start) MUST_CHECK;
 
@@ -98,3 +98,5 @@ bool gopclntab_inlined(const struct gopclntab *table, const struct go_function *
 unsigned gopclntab_trees_at(const struct gopclntab *table);
 /* Where in that description the begin of the code lies, to know it by. */
 #define GO_DESCRIPTION_TEXT 176u
+/* The section of that description alone, from Go 1.26 on. */
+#define GO_DESCRIPTION ".go.module"

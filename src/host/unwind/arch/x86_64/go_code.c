@@ -79,16 +79,29 @@ static unsigned find_kept(const struct go_part *code)
 	return 0;
 }
 
-/* call *%rax. */
+/* call *%rax; in Go 1.26 mov %register, (%rsp); call of a function that jumps there.  0: neither.
+ */
+static unsigned call_size(const struct go_part *code, uint64_t at)
+{
+	static const unsigned char indirect[] = { 0xff, 0xd0 }, store[] = { 0x48, 0x89 };
+
+	if (code_has(code, at, indirect, sizeof(indirect)))
+		return sizeof(indirect);
+	if (at >= 4 && code_has(code, at - 4, store, sizeof(store)) &&
+	    (byte_at(code, at - 2) & 0xc7) == 0x04 && byte_at(code, at - 1) == 0x24 &&
+	    byte_at(code, at) == 0xe8)
+		return 5;
+	return 0;
+}
+
 static bool find_call(const struct go_part *code, struct go_call *call)
 {
-	static const unsigned char bytes[] = { 0xff, 0xd0 };
 	unsigned kept = find_kept(code);
 
 	for (uint64_t at = call->end; kept && at < code->size; at++) {
-		if (!code_has(code, at, bytes, sizeof(bytes)))
+		if (!call_size(code, at))
 			continue;
-		*call = (struct go_call){ at, at + sizeof(bytes), kept };
+		*call = (struct go_call){ at, at + call_size(code, at), kept };
 		return true;
 	}
 	return false;

@@ -82,8 +82,8 @@ void got_release(void *module);
 /* A function of the module that has this code; NULL. */
 void *got_symbol_beside(uint64_t code, const char *name);
 
-/* Hooks what is wanted and not yet hooked.  Reading code waits for the loader's lock: a scan that an
- * application thread waits for, perhaps inside of dlopen, leaves that to the next one. */
+/* Hooks what is wanted and not yet hooked.  Reading code waits for the loader's lock: a scan that
+ * an application thread waits for, perhaps inside of dlopen, leaves that to the next one. */
 void got_scan(struct got_report *ret, bool reads_code);
 
 /* Have modules come or gone since the last scan? */

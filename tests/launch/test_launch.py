@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -55,6 +56,8 @@ class Launch(harness.TargetTest):
         process = self.start(*command, "read", stdin=subprocess.PIPE, **more)
         said = b""
         while word not in said:
+            is_there, _, _ = select.select([process.stderr], [], [], DEADLINE_S)
+            self.assertTrue(is_there, f"it did not say {word}: {said}")
             some = os.read(process.stderr.fileno(), 65536)
             self.assertTrue(some, f"it ended before it said {word}: {said}")
             said += some
@@ -128,6 +131,13 @@ class Counts(Launch):
         self.assertEqual(self.blocks()[MAIN_SIZE], 10)
         summary = harness.limpet("report", self.path)
         self.assertEqual(summary.out.count("process "), 2, summary.out)
+
+    def test_programs_that_only_execute_another(self):
+        """Exec ends limpet's thread a moment before it replaces the program: this is not the end of the trace."""
+        for _ in range(5):
+            _, _, err = self.launch_read(b"it executes another program now", "/usr/bin/env", PROGRAM)
+            self.assertNotIn("has closed limpet's descriptors", err)
+            self.assertEqual(self.blocks()[MAIN_SIZE], 5)
 
     def test_a_program_that_it_executes_and_that_ends_at_once(self):
         """Too fast for an attach, most times: then it is said."""

@@ -16,6 +16,10 @@ struct identity {
 	unsigned char random[16]; /* what AT_RANDOM points to: new at each exec */
 };
 
+/* Exec ends limpet's threads before it replaces the memory: a process that has lost them and is
+ * the same may be in the middle of it for so long. */
+#define IDENTITY_SETTLES_NS 1000000000ull
+
 enum identity_change {
 	IDENTITY_SAME,
 	IDENTITY_REUSED, /* another process has the number now */

@@ -11,11 +11,14 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* That long it may be starting; the second where it seems to get no processor. */
 #define FOLLOW_FOR_NS  5000000000ull
 #define PASSING_FOR_NS 30000000000ull
 #define TRY_FOR_NS     100000000ull
+
+#define LOOK_AGAIN_NS 1000000 /* while it may be in the middle of exec */
 
 /* A program that changes its rights does so several times in a row; one that does it all the time
  * is left alone for longer and longer. */
@@ -44,6 +47,20 @@ static bool lives_on(const struct tracing *self, enum identity_change *ret_chang
 	return true;
 }
 
+/* The agent is gone; whether with its program is clear after exec at the latest.  An agent that
+ * has said farewell left by itself. */
+static bool lives_on_settled(const struct tracing *self, enum identity_change *ret_change)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_AGAIN_NS };
+	uint64_t end_ns = now_ns() + IDENTITY_SETTLES_NS;
+	bool lives;
+
+	while ((lives = lives_on(self, ret_change)) && *ret_change == IDENTITY_SAME &&
+	       !link_has_farewell(&self->session.attachment.link) && now_ns() < end_ns)
+		nanosleep(&pause, NULL);
+	return lives;
+}
+
 static void begin_return(struct tracing *self)
 {
 	uint64_t pause_ns = RETURN_AFTER_NS << MIN(self->changes.count, RETURN_DOUBLED);
@@ -69,7 +86,7 @@ bool tracing_note_cut(struct tracing *self)
 	enum identity_change change;
 	bool has_changed;
 
-	if (!self->is_attached || !is_cut_off(self) || !lives_on(self, &change))
+	if (!self->is_attached || !is_cut_off(self) || !lives_on_settled(self, &change))
 		return false;
 	has_changed = change == IDENTITY_SAME && tracing_note_farewell(self);
 	session_close(&self->session);

@@ -47,7 +47,17 @@ static bool has_agent_thread(const struct session *session)
 	return access(path, F_OK) == 0;
 }
 
-static enum fate find_fate(const struct member *member)
+static enum fate find_fate_without_agent(struct member *member)
+{
+	if (link_has_farewell(&member->session->attachment.link))
+		return FATE_CHANGED;
+	if (!member->agentless_ns)
+		member->agentless_ns = now_ns();
+	return now_ns() < member->agentless_ns + IDENTITY_SETTLES_NS ? FATE_UNCLEAR
+								     : FATE_AGENTLESS;
+}
+
+static enum fate find_fate(struct member *member)
 {
 	enum fate fate;
 
@@ -58,7 +68,7 @@ static enum fate find_fate(const struct member *member)
 	fate = tree_follow_compare(member, &member->session->attachment.target.process.identity);
 	if (fate != FATE_SAME || !member->session->attachment.report.control_tid)
 		return fate;
-	return link_has_farewell(&member->session->attachment.link) ? FATE_CHANGED : FATE_AGENTLESS;
+	return find_fate_without_agent(member);
 }
 
 static const char *const reasons[] = {

@@ -218,6 +218,7 @@ void member_drop_session(struct member *member)
 		session_close(member->session);
 	free(member->session);
 	member->session = NULL;
+	member->agentless_ns = 0;
 }
 
 static void tree_members_unlist(struct tree *tree, const struct member *member)

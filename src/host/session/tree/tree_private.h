@@ -30,6 +30,7 @@ struct member {
 	bool is_old;                  /* has run this program for a while: a refusal is final */
 	uint64_t begun_ns;            /* when we first heard of it, or of its new program */
 	uint64_t due_ns;
+	uint64_t agentless_ns; /* since when its agent is gone and its program is the same, or 0 */
 	unsigned tries;
 	unsigned changes;         /* how often its agent left because it changed its rights */
 	struct identity identity; /* of the program at the last try */

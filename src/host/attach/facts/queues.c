@@ -4,15 +4,20 @@
  */
 #include "host/attach/facts/queues.h"
 
+#include "host/core/cleanup.h"
 #include "host/process/procfs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
 
 #define MQUEUE_MAGIC 0x19800202 /* the kernel's, in none of its headers for programs */
 #define COPIED_MAX   512        /* of higher numbers a thread that leaves the table has no copy */
+
+DEFINE_CLEANUP(DIR *, closedir)
 
 /* mq_open gives "/name"; the mounted file system "/dev/mqueue/name". */
 static bool is_queue_name(const char *name)
@@ -34,10 +39,30 @@ static bool may_be_queue(pid_t tid, int number)
 	return is_queue_name(name) && !statfs(path, &system) && system.f_type == MQUEUE_MAGIC;
 }
 
+/* The kernel lists descriptors in the order of their numbers. */
+static bool has_queue(pid_t tid, DIR *descriptors)
+{
+	struct dirent *entry;
+	int number;
+
+	while ((errno = 0, entry = readdir(descriptors))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		number = atoi(entry->d_name);
+		if (number >= COPIED_MAX)
+			return false;
+		if (may_be_queue(tid, number))
+			return true;
+	}
+	return errno != 0;
+}
+
 bool queues_are_open(const struct target *target)
 {
-	for (int number = 0; number < COPIED_MAX; number++)
-		if (may_be_queue(target->process.memory_tid, number))
-			return true;
-	return false;
+	CLEANUP(closedir) DIR *descriptors = NULL;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", target->process.memory_tid);
+	descriptors = opendir(path);
+	return !descriptors || has_queue(target->process.memory_tid, descriptors);
 }

@@ -40,16 +40,18 @@ static int teardown(void **state)
 
 static struct model *record_ourselves(void)
 {
+	struct network network = { 0 };
 	struct recording *recording;
 	struct model *model;
 	uint32_t number;
 
 	assert_int_equal(recording_create(path, &recording, &err), 0);
 	assert_int_equal(facts_session(recording, "1.0", "io", &err), 0);
-	assert_int_equal(
-		facts_process(recording, getpid(), FACTS_MODULES | FACTS_FILES, &number, &err), 0);
+	assert_int_equal(facts_process(recording, getpid(), &number, &err), 0);
 	assert_int_equal(number, 0);
 	assert_int_equal(facts_modules(recording, getpid(), number, &err), 0);
+	assert_int_equal(facts_files(recording, getpid(), number, &network, &err), 0);
+	network_done(&network);
 	recording_abandon(recording);
 	assert_int_equal(model_open(path, &model, &err), 0);
 	assert_int_equal(model->damaged, 0);
@@ -96,8 +98,7 @@ static void variables_that_are_asked_for_are_kept(void **state)
 	assert_non_null(value);
 	*value++ = '\0';
 	assert_int_equal(recording_create(path, &recording, &err), 0);
-	assert_int_equal(
-		facts_process(recording, getpid(), FACTS_MODULES | FACTS_FILES, &number, &err), 0);
+	assert_int_equal(facts_process(recording, getpid(), &number, &err), 0);
 	assert_int_equal(facts_variables(recording, getpid(), number, names, &err), 0);
 	recording_abandon(recording);
 	assert_int_equal(model_open(path, &model, &err), 0);

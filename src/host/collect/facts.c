@@ -80,22 +80,12 @@ static void describe_family(pid_t pid, const struct process *process,
 	facts->siblings = count_siblings(facts->parent);
 }
 
-/* Who may not read its mappings and files may see the states of its threads all the same. */
-static int forgive_rights(int r, struct err *err)
+int facts_process(struct recording *recording, pid_t pid, uint32_t *ret_number, struct err *err)
 {
-	if (r != -EACCES && r != -EPERM)
-		return r;
-	*err = (struct err){ 0 };
-	return 0;
-}
-
-int facts_process(struct recording *recording, pid_t pid, unsigned parts, uint32_t *ret_number,
-		  struct err *err)
-{
-	CLEANUP(process_done) struct process process = { 0 };
+	struct process process;
 	struct recorded_process facts = { .pid = pid };
 	char folder[PATH_MAX] = "";
-	int r = process_read(pid, &process, err);
+	int r = process_look_outside(pid, &process, err);
 
 	if (r)
 		return r;
@@ -107,13 +97,7 @@ int facts_process(struct recording *recording, pid_t pid, unsigned parts, uint32
 	if (proc_read_link(pid, "cwd", folder, sizeof(folder)) > 0)
 		facts.folder = folder;
 	r = recording_process(recording, &facts, err);
-	if (r)
-		return r;
 	*ret_number = facts.number;
-	if (parts & FACTS_MODULES)
-		r = forgive_rights(facts_modules(recording, pid, facts.number, err), err);
-	if (!r && parts & FACTS_FILES)
-		r = forgive_rights(facts_files(recording, pid, facts.number, err), err);
 	return r;
 }
 

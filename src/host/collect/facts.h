@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/collect/sockets.h"
 #include "host/recording/recording.h"
 
 #include <sys/types.h>
@@ -11,20 +12,16 @@
 int facts_session(struct recording *recording, const char *limpet_version, const char *options,
 		  struct err *err) MUST_CHECK;
 
-/* What is told of a process beside what it is: its modules; what it has open, which can be very
- * much. */
-enum facts_parts { FACTS_MODULES = 1 << 0, FACTS_FILES = 1 << 1 };
-
-/* The process and these parts; the number that it has in the recording. */
-int facts_process(struct recording *recording, pid_t pid, unsigned parts, uint32_t *ret_number,
+/* The process; the number that it has in the recording. */
+int facts_process(struct recording *recording, pid_t pid, uint32_t *ret_number,
 		  struct err *err) MUST_CHECK;
 
-/* Its modules again: more may have been loaded. */
+/* Its modules, once or again: more may have been loaded. */
 int facts_modules(struct recording *recording, pid_t pid, uint32_t number,
 		  struct err *err) MUST_CHECK;
 
 /* What it has open; sockets by their peers. */
-int facts_files(struct recording *recording, pid_t pid, uint32_t number,
+int facts_files(struct recording *recording, pid_t pid, uint32_t number, struct network *network,
 		struct err *err) MUST_CHECK;
 
 /* Those of these variables (a list that ends with NULL) that its environment had when it began.

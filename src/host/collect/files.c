@@ -48,40 +48,19 @@ static int files_add(struct files *files, int32_t descriptor, const char *name)
 	return 0;
 }
 
-/* The sockets of a process's network, read when the first one is met: the kernel walks through all
- * of its tables for that. */
-struct known_sockets {
-	struct sockets sockets;
-	pid_t pid;
-	bool is_read;
-};
-
-static inline void known_sockets_done_at_scope_end(struct known_sockets *known)
-{
-	sockets_done(&known->sockets);
-}
-
-static const char *find_socket(struct known_sockets *known, uint64_t inode)
-{
-	if (!known->is_read)
-		sockets_read(known->pid, &known->sockets);
-	known->is_read = true;
-	return sockets_find(&known->sockets, inode);
-}
-
 /* "socket:[123]" is called by its peer where that is known. */
-static const char *better_name(const char *link, struct known_sockets *known)
+static const char *better_name(pid_t pid, const char *link, struct network *network)
 {
 	struct text text = text_of(link);
 	const char *name = NULL;
 	uint64_t inode;
 
 	if (text_take_prefix(&text, "socket:[") && text_take_number(&text, 10, &inode))
-		name = find_socket(known, inode);
+		name = network_find(network, pid, inode);
 	return name ? name : link;
 }
 
-static int files_take(struct files *files, const char *entry, struct known_sockets *known)
+static int files_take(struct files *files, pid_t pid, const char *entry, struct network *network)
 {
 	char path[32], link[512];
 	uint64_t descriptor;
@@ -89,14 +68,14 @@ static int files_take(struct files *files, const char *entry, struct known_socke
 	if (text_parse_number(entry, INT32_MAX, &descriptor))
 		return 0;
 	snprintf(path, sizeof(path), "fd/%u", (unsigned)descriptor);
-	if (proc_read_link(known->pid, path, link, sizeof(link)) <= 0)
+	if (proc_read_link(pid, path, link, sizeof(link)) <= 0)
 		return 0;
-	return files_add(files, (int32_t)descriptor, better_name(link, known));
+	return files_add(files, (int32_t)descriptor, better_name(pid, link, network));
 }
 
-int facts_files(struct recording *recording, pid_t pid, uint32_t number, struct err *err)
+int facts_files(struct recording *recording, pid_t pid, uint32_t number, struct network *network,
+		struct err *err)
 {
-	CLEANUP(known_sockets_done) struct known_sockets known = { .pid = pid };
 	CLEANUP(files_done) struct files files = { 0 };
 	CLEANUP(closedir) DIR *directory = NULL;
 	struct dirent *entry;
@@ -107,7 +86,7 @@ int facts_files(struct recording *recording, pid_t pid, uint32_t number, struct 
 	if (!directory)
 		return proc_error(pid, "fd", -errno, err);
 	while ((entry = readdir(directory)) && files.count < FILES_MAX)
-		if (files_take(&files, entry->d_name, &known))
+		if (files_take(&files, pid, entry->d_name, network))
 			return err_set(err, -ENOMEM, "files of %d: no memory", (int)pid);
 	return recording_files(recording, number, files.items, files.count, err);
 }

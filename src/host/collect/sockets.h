@@ -23,7 +23,14 @@ void sockets_read(pid_t pid, struct sockets *ret);
 const char *sockets_find(const struct sockets *sockets, uint64_t inode);
 void sockets_done(struct sockets *sockets);
 
-static inline void sockets_done_at_scope_end(struct sockets *sockets)
-{
-	sockets_done(sockets);
-}
+/* The sockets of the network of the process that was asked for last.  Starts as zeros. */
+struct network {
+	struct sockets sockets;
+	ino_t id;
+	uint64_t read_ns, took_ns;
+};
+
+/* NULL: it has no name, or none that was read.  The kernel walks through all of its tables for
+ * that: this takes at most a small share of a processor. */
+const char *network_find(struct network *network, pid_t pid, uint64_t inode);
+void network_done(struct network *network);

@@ -121,9 +121,8 @@ static void read_name(pid_t pid, char *ret, size_t capacity)
 		ret[0] = '\0';
 }
 
-static void read_words(struct viewer *viewer, struct process *process)
+static void read_words(struct process *process)
 {
-	users_name(&viewer->users, process->status.euid, process->user, sizeof(process->user));
 	if (proc_read_link(process->memory_tid, "exe", process->executable,
 			   sizeof(process->executable)) < 0)
 		process->executable[0] = '\0';
@@ -163,18 +162,28 @@ static void read_inside(struct viewer *viewer, struct process *process)
 			  &process->libc);
 }
 
-int process_look(struct viewer *viewer, pid_t pid, struct process *ret, struct err *err)
+int process_look_outside(pid_t pid, struct process *ret, struct err *err)
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->pid = pid;
-	ret->rights = viewer->rights;
 	if (status_read(pid, pid, &ret->status, err) < 0 || stat_read(pid, 0, &ret->stat, err) < 0)
 		return err->code;
 	ret->stat.is_kernel_thread |= ret->status.is_kernel_thread;
 	find_memory_thread(ret);
-	if (identity_read(pid, ret->memory_tid, &ret->identity, err) < 0)
-		return err->code;
-	read_words(viewer, ret);
+	read_words(ret);
+	return 0;
+}
+
+int process_look(struct viewer *viewer, pid_t pid, struct process *ret, struct err *err)
+{
+	int r = process_look_outside(pid, ret, err);
+
+	ret->rights = viewer->rights;
+	if (!r)
+		r = identity_read(pid, ret->memory_tid, &ret->identity, err);
+	if (r < 0)
+		return r;
+	users_name(&viewer->users, ret->status.euid, ret->user, sizeof(ret->user));
 	if (ret->stat.is_kernel_thread || ret->has_ended)
 		return 0;
 	read_rights(ret);

@@ -64,6 +64,10 @@ static inline void viewer_done_at_scope_end(struct viewer *viewer)
  * when hidden. */
 int process_look(struct viewer *viewer, pid_t pid, struct process *ret, struct err *err) MUST_CHECK;
 
+/* Only status, times, executable, command and the names of other processes: a fraction of the
+ * cost.  Nothing has to be released. */
+int process_look_outside(pid_t pid, struct process *ret, struct err *err) MUST_CHECK;
+
 /* The first thread may have ended since: then memory_tid is another one. */
 void process_look_again(struct process *process);
 

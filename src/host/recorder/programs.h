@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "host/collect/sockets.h"
 #include "host/core/table.h"
 #include "host/process/identity.h"
 #include "host/recording/recording.h"
@@ -29,6 +30,7 @@ struct programs {
 	struct table indexes;        /* (pid, 0): in items */
 	struct known_program *items; /* the latest of each process */
 	size_t count, room;
+	struct network network; /* names of sockets */
 };
 
 /* Keeps the variables that names of files are made from, and these (up to NULL, may be NULL). */

@@ -228,16 +228,17 @@ static bool is_ending(pid_t pid)
 	return are_ending;
 }
 
+/* The descriptor is asked first: a look at /proc/PID of a process that its parent is just reaping
+ * makes both of them wait actively for each other's part of the kernel's cache of names. */
 static bool has_ended(int pidfd, pid_t pid, unsigned limit_ms)
 {
 	struct pollfd wait = { pidfd, POLLIN, 0 };
 
 	if (pidfd < 0)
 		return false; /* there was none when we came: that has been said */
-	for (unsigned ms = 0; ms < limit_ms && is_ending(pid); ms++)
-		if (poll(&wait, 1, 1) > 0)
-			return true;
-	return poll(&wait, 1, 0) > 0;
+	for (unsigned ms = 0; ms < limit_ms && pidfd_lives(pidfd) && is_ending(pid); ms++)
+		poll(&wait, 1, 1);
+	return !pidfd_lives(pidfd);
 }
 
 void target_prefer_end(int pidfd, pid_t pid, struct err *err)

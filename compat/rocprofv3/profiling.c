@@ -228,12 +228,26 @@ static void tell_never_seen(const struct running *self)
 				 "nothing to trace for %s in the program", domain_name(i));
 }
 
+static void tell_missed(const struct running *self)
+{
+	struct tracing_totals totals;
+
+	recorder_totals(self->recorder, &totals);
+	if (totals.missed)
+		face_say(self->profiling->face, SAY_WARNING,
+			 "%" PRIu64
+			 " descendants of process %d ended before limpet had attached: they are "
+			 "not in the files",
+			 totals.missed, self->profiling->pid);
+}
+
 static int write_files(struct running *self, struct results *ret, struct err *err)
 {
 	const struct profiling *profiling = self->profiling;
 	int r;
 
 	tell_never_seen(self);
+	tell_missed(self);
 	r = results_write(self->recorder, profiling->profile, profiling->face, ret, err);
 
 	if (!r && !ret->events)

@@ -191,6 +191,39 @@ class Storm(Families):
             self.assertEqual(sum(answer.interrupts for answer in answers), 0)
 
 
+class ShortLives(Families):
+    """Workers that end before limpet is in make it wait with the next ones, but keep it out of none that lives longer."""
+
+    SHORT = 40
+
+    def end_many(self, server):
+        for number in range(self.SHORT):
+            server.ask("fork", 0, number)
+
+    def test_longer_lives_after_them(self):
+        server = self.start_server()
+        follower = self.follow(server.pid)
+        self.end_many(server)
+        self.assert_answers(self.run_workers(server, "fork", follower.has_attached), 1, follower)
+        self.assert_stops(follower)
+
+    def test_record_counts_them(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server = self.start_server()
+            process = subprocess.Popen(
+                [harness.LIMPET, "record", "-p", str(server.pid), "--children", "--io-trace", "--json", "-o",
+                 os.path.join(folder, "it.limpet")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(process.kill)
+            self.assertIn('"attached"', process.stdout.readline())
+            self.end_many(server)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=harness.PATIENCE_S)
+            recorded, = (event for event in map(json.loads, out.splitlines()) if event["event"] == "recorded")
+            self.assertGreater(recorded["processes_missed"], 0, out)
+            self.assertLessEqual(recorded["processes_missed"], self.SHORT, out)
+            self.assertIn("ended before limpet had attached", err)
+
+
 class Leaving(Families):
     def start_workers(self, *arguments):
         server = self.start_server()

@@ -120,7 +120,8 @@ int recorder_pause(struct recorder *self, bool unload, struct err *err)
 	if (self->sampling)
 		sampling_pause(self->sampling);
 	for (size_t i = 0; i < self->root_count; i++)
-		if (self->roots[i].tree && family_pause(&self->roots[i], unload, r ? &second : err))
+		if (self->roots[i].tree &&
+		    family_pause(self, &self->roots[i], unload, r ? &second : err))
 			r = r ? r : err->code;
 	for (struct traced *traced = traced_next(self, NULL); traced;
 	     traced = traced_next(self, traced))

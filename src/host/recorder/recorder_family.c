@@ -109,10 +109,11 @@ int family_begin(struct recorder *self, struct root *root, struct err *err)
 	return tree_open(&root->tree, root->pid, &options, err);
 }
 
-int family_pause(struct root *root, bool unload, struct err *err)
+int family_pause(struct recorder *self, struct root *root, bool unload, struct err *err)
 {
 	int r = tree_leave(root->tree, unload, "asked", err);
 
+	self->earlier.missed += tree_count(root->tree).missed;
 	tree_close(root->tree);
 	root->tree = NULL;
 	return r;

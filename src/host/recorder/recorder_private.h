@@ -114,7 +114,8 @@ int traced_end(struct recorder *recorder, struct traced *traced, bool gives_up,
 
 /* Attaches to a root and its family. */
 int family_begin(struct recorder *recorder, struct root *root, struct err *err) MUST_CHECK;
-int family_pause(struct root *root, bool unload, struct err *err) MUST_CHECK;
+int family_pause(struct recorder *recorder, struct root *root, bool unload,
+		 struct err *err) MUST_CHECK;
 /* Tells the listener what the trees' threads have noted, and who has joined. */
 void family_tell(struct recorder *recorder);
 void family_forget(struct recorder *recorder);

@@ -337,6 +337,7 @@ static void add_words(struct trace_words *to, const struct trace_words *more)
 void tracing_totals_add(struct tracing_totals *to, const struct tracing_totals *more)
 {
 	to->processes += more->processes;
+	to->missed += more->missed;
 	add_collected(&to->collected, &more->collected);
 	add_words(&to->words, &more->words);
 	to->left.cut += more->left.cut;

@@ -95,6 +95,7 @@ struct work_left {
 struct tracing_totals {
 	uint64_t
 		processes; /* that were traced; one that executes another program may count again */
+	uint64_t missed;   /* descendants that ended before limpet had attached */
 	struct collect_totals collected;
 	struct work_left left;
 	struct trace_words words;   /* what became of the target's words of imports */

@@ -26,6 +26,7 @@ static int judge_records(const struct visit *self, const struct recorder_outcome
 	warn_work_left(&outcome->totals.left);
 	warn_queues(&outcome->totals.queues);
 	warn_drops(&outcome->totals.collected);
+	warn_missed(&outcome->totals);
 	note_syscalls(&outcome->totals);
 	if (outcome->written.records)
 		return 0;

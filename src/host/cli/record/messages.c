@@ -298,6 +298,15 @@ void warn_drops(const struct collect_totals *totals)
 		      others, plural(others), was_were(others));
 }
 
+void warn_missed(const struct tracing_totals *totals)
+{
+	if (totals->missed)
+		print(stderr,
+		      "warning: %" PRIu64
+		      " process%s ended before limpet had attached and %s not in the recording\n",
+		      totals->missed, totals->missed == 1 ? "" : "es", is_are(totals->missed));
+}
+
 void note_syscalls(const struct tracing_totals *totals)
 {
 	if (totals->syscalls_before)
@@ -440,8 +449,10 @@ void print_totals(const struct visit *self, const struct outcome *outcome)
 	json_text(&json, "reason", self->job.is_full ? "max-size" : ending_name(self->job.ending));
 	json_number(&json, "records", written->records);
 	json_number(&json, "threads", totals->threads);
-	if (visit_has_family(self))
+	if (visit_has_family(self)) {
 		json_number(&json, "processes", outcome->recorded.totals.processes);
+		json_number(&json, "processes_missed", outcome->recorded.totals.missed);
+	}
 	json_number(&json, "dropped_full", totals->drops[DROP_FULL]);
 	json_number(&json, "dropped_nested", totals->drops[DROP_NESTED]);
 	json_number(&json, "dropped_no_ring", totals->drops[DROP_NO_RING]);

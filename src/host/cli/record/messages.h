@@ -21,6 +21,7 @@ void warn_unfollowed(const struct tracing *tracing);
 void warn_notes(const struct tracing *tracing);
 void warn_drops(const struct collect_totals *totals);
 /* System calls at both ends. */
+void warn_missed(const struct tracing_totals *totals);
 void note_syscalls(const struct tracing_totals *totals);
 void warn_work_left(const struct work_left *left);
 /* Whose device times could not be had. */

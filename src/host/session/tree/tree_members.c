@@ -199,7 +199,8 @@ void member_begin_anew(struct tree *tree, struct member *member)
 	member->tries = 0;
 	member->is_old = member->has_executed = false;
 	member->begun_ns = now_ns();
-	member_retry(tree, member, 0);
+	member_retry(tree, member,
+		     member->is_initial ? 0 : member->begun_ns + tree->newborn_delay_ns);
 }
 
 void member_skip(struct tree *tree, struct member *member, const struct err *err)

@@ -58,6 +58,8 @@ struct tree {
 		uint64_t until_ns; /* numbers come again */
 	} departed[TREE_DEPARTED]; /* members that ended: a child may be heard of later; a ring */
 	size_t departed_at;
+	uint64_t
+		newborn_delay_ns; /* how long a new process or program lives before its first try */
 	struct tree_counts counts;
 	struct attach_report root_report;
 	struct err root_error, first_skip, leave_error;

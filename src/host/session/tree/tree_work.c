@@ -19,6 +19,8 @@
 #define SLOW_DOUBLINGS  3
 #define SLOW_NS         50000000ull
 #define PASSING_NS      30000000000ull /* how long a state that passes may last */
+#define DELAY_MIN_NS    1000000ull
+#define DELAY_MAX_NS    20000000ull
 
 /* attach_open() would wait for it, and a worker with it. */
 static bool is_stopped(const struct tree *tree, const struct member *member)
@@ -178,18 +180,35 @@ static void note_failure(struct tree *tree, struct member *member, uint64_t took
 		member_skip(tree, member, err);
 }
 
+/* Each try costs some milliseconds of a processor, which a server that makes a process for each
+ * connection lacks.  So the delay follows how long processes of this family live: a process that
+ * ends during its first try doubles it, one that was attached halves it. */
+static void adapt_delay(struct tree *tree, bool was_attached)
+{
+	uint64_t delay_ns = tree->newborn_delay_ns;
+
+	if (was_attached)
+		tree->newborn_delay_ns = delay_ns > DELAY_MIN_NS ? delay_ns / 2 : 0;
+	else
+		tree->newborn_delay_ns = MIN(MAX(2 * delay_ns, DELAY_MIN_NS), DELAY_MAX_NS);
+}
+
 static void attach_one(struct tree *tree, struct member *member)
 {
 	uint64_t begin_ns = now_ns();
 	struct err err = { 0 };
+	bool has_ended;
 	int r;
 
 	pthread_mutex_unlock(&tree->lock);
 	r = tree_work_attach(tree, member, &err);
 	pthread_mutex_lock(&tree->lock);
+	has_ended = member->has_ended || !member_lives(member);
+	if (!member->is_initial && (!r || has_ended))
+		adapt_delay(tree, !r);
 	if (!r)
 		note_attached(tree, member);
-	if (member->has_ended || !member_lives(member))
+	if (has_ended)
 		member_end(tree, member);
 	else if (r)
 		note_failure(tree, member, now_ns() - begin_ns, &err);

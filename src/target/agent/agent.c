@@ -241,10 +241,12 @@ static void take_all_along(struct residence *self)
 	self->reply.value = tools_close(self->boot, LIFECYCLE_TIMEOUT_MS);
 	agent_page.is_unloading = 0;
 	keep_agent_where_it_must(self);
-	if (self->reply.value)
+	if (self->reply.value) {
 		lifecycle_mind_exit();
-	else if (self->unloads)
+	} else if (self->unloads) {
 		counters_close();
+		sdk_close();
+	}
 }
 
 static int on_detach(struct residence *self)

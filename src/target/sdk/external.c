@@ -82,6 +82,15 @@ static bool entries_open(void)
 	return true;
 }
 
+void external_close(void)
+{
+	struct external *memory = external_entries;
+
+	__atomic_store_n(&external_entries, NULL, __ATOMIC_RELEASE);
+	if (memory)
+		raw2(SYS_munmap, memory, ENTRIES_MAX * sizeof(*memory));
+}
+
 /* Held for a few stores only; a child that was forked just then must not wait for ever. */
 static void entry_lock(struct external *entry)
 {

@@ -6,7 +6,7 @@
 
 #include "target/sdk/abi.h"
 
-/* Made at the first push; stays. */
+/* Made at the first push; stays as long as this library. */
 struct external;
 extern struct external *external_entries;
 uint64_t external_look_up(unsigned context, int32_t thread);
@@ -22,6 +22,8 @@ static inline uint64_t external_current(unsigned context, int32_t thread)
 }
 
 void external_forget(unsigned context);
+/* Unmaps them, when no thread of the target can call this library any more. */
+void external_close(void);
 
 /* In a forked child. */
 void external_adopt(void);

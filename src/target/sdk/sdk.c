@@ -259,6 +259,12 @@ const char *sdk_hindrance(void)
 	return NULL;
 }
 
+void sdk_close(void)
+{
+	sdk_threads_close();
+	external_close();
+}
+
 unsigned sdk_own_threads(void)
 {
 	return delivery_threads();

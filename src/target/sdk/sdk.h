@@ -39,6 +39,10 @@ const char *sdk_tool_hindrance(int tool);
 /* The same for this library. */
 const char *sdk_hindrance(void);
 
+/* This library is about to be unmapped, since there is no hindrance: unmaps the memory that tools
+ * without API tables have made it map. */
+void sdk_close(void);
+
 /* Threads of ours for it. */
 unsigned sdk_own_threads(void);
 

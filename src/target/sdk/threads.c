@@ -35,6 +35,15 @@ bool sdk_threads_open(const struct boot_libc *libc)
 	return true;
 }
 
+void sdk_threads_close(void)
+{
+	struct sdk_threads *memory = sdk_threads;
+
+	__atomic_store_n(&sdk_threads, NULL, __ATOMIC_RELEASE);
+	if (memory)
+		raw2(SYS_munmap, memory, sizeof(*memory));
+}
+
 int32_t sdk_thread_number(void)
 {
 	int64_t distance = __atomic_load_n(&sdk_thread_distance, __ATOMIC_RELAXED);

@@ -38,8 +38,8 @@ struct sdk_thread {
 	uint64_t guards[THREAD_GUARDS_MAX]; /* frames of guard_run(), the innermost last */
 };
 
-/* Once made, it stays; open addressing.  The kernel empties it in a forked child, where no tool is
- * attached. */
+/* Once made, it stays as long as this library; open addressing.  The kernel empties it in a forked
+ * child, where no tool is attached. */
 struct sdk_threads {
 	uint64_t is_own;
 	struct sdk_thread list[THREADS_MAX];
@@ -50,6 +50,8 @@ extern int64_t sdk_thread_distance; /* of its number from the thread pointer; 0:
 /* Takes memory, and notes where libc keeps a thread's number; before anything else here.  False
  * when there is no memory. */
 bool sdk_threads_open(const struct boot_libc *libc);
+/* Unmaps it, when no thread of the target can call this library any more. */
+void sdk_threads_close(void);
 int32_t sdk_thread_number(void);
 
 static inline struct sdk_thread *sdk_thread_at(int32_t number, unsigned probe)

@@ -508,6 +508,14 @@ STANDIN_EXPORT void standin_hsa_scratch(uint64_t id, size_t size)
 	tell(SLOT_free_end, queue, size);
 }
 
+STANDIN_EXPORT void standin_hsa_extensions(void)
+{
+	void **const first[] = { &image_ext.slots[0], &finalizer_ext.slots[0] };
+
+	for (unsigned i = 0; i < 2; i++)
+		((__typeof__(standin_nothing) *)__atomic_load_n(first[i], __ATOMIC_RELAXED))();
+}
+
 STANDIN_EXPORT void standin_hsa_print(void)
 {
 	standin_print(&hsa);

@@ -81,6 +81,9 @@ uint64_t standin_hsa_agent(uint32_t node);
 /* A kernel needs scratch memory, and gives it back: tells a tool, as the real one does. */
 void standin_hsa_scratch(uint64_t queue, size_t size);
 
+/* Calls a function of the image extension and one of the finalizer's. */
+void standin_hsa_extensions(void);
+
 /* What the counters of devices were told: "bank STARTS STOPS READS". */
 void standin_bank_print(void);
 

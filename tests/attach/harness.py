@@ -157,8 +157,8 @@ class Workload:
 class Mirror(Workload):
     """A target that says how it sees itself."""
 
-    def __init__(self, name):
-        super().__init__("mirror", name, stdin=subprocess.PIPE)
+    def __init__(self, name, binary="mirror", **options):
+        super().__init__(binary, name, stdin=subprocess.PIPE, **options)
 
     def check_progress(self, seconds=0):
         """It works when it is asked."""

@@ -1,265 +1,181 @@
 #!/usr/bin/env python3
 """
-After detach nothing may be left but what is listed here by name.  Compares maps, descriptors, threads,
-signal masks and stacks, dispositions, environment, directory, scheduling, timers, limits, libc's heap arenas
-and its way of working without locks before and after, as /proc shows them and as the program itself says
-(workload mirror).
+After detach nothing may be left but what resources.py names as an exception: everything that a process has, as /proc
+and the program itself (workload mirror) see it, is compared before and after each kind of visit.  The program works
+and forks while limpet is there.
 """
 
-import os
+import pathlib
 import resource
 import signal
 import tempfile
+import time
 import unittest
 
 import harness
-from harness import Mirror, Workload, limpet
+import resources
+from harness import Mirror, TargetTest, Workload, limpet, limpet_finish, limpet_start
+from resources import AGENT, DEVICES, ENVIRONMENT, MUSL, SINGLE, TOOL, TRACER, USED, WORKING, unloaded
 
 PROBE = harness.program("tool_probe.so")
-
-# Per-thread lines of /proc/PID/task/TID/status that must stay.  Not FDSize: it is the room that the kernel
-# keeps for descriptors, which only grows; the descriptors themselves are compared.
-STATUS_KEYS = (
-    "Name Umask Tgid Ngid PPid TracerPid Uid Gid Groups NStgid NSpid NoNewPrivs Seccomp "
-    "Seccomp_filters SigPnd ShdPnd SigBlk SigIgn SigCgt CapInh CapPrm CapEff CapBnd CapAmb "
-    "Cpus_allowed_list Mems_allowed_list THP_enabled CoreDumping VmLck VmPin HugetlbPages"
-).split()
-PROCESS_FILES = (
-    "oom_score_adj timerslack_ns personality coredump_filter limits cmdline comm timers loginuid "
-    "attr/current uid_map cgroup"
-).split()
-
-# glibc's first pthread_create installs the handler of its own signal 33 for the life of the process.
-LIBC_SIGNAL = 33
-
+BUILT = pathlib.Path(harness.PROGRAMS).parent.resolve()
+MIRROR_DEVICES = str(BUILT / "devices/mirror_devices")
+# A register library that tells no tables, so that limpet looks for them; a driver of OpenCL.
+PREPARED = {"before": ("env", f"LD_LIBRARY_PATH={BUILT}/standin/amd_register/old"),
+            "preload": BUILT / "opencl/libstandin_cl.so"}
+TRACES = "--alloc-trace --io-trace --lock-trace".split()
+LIBRARY = ["--load", PROBE, "--env", "LIMPET_TEST_VALUE=seen"]
+SDK_TOOL = ["--tool", harness.program("life_a.so")]
+UNLOAD = "--unload"
+RECORDED, REFUSED, CANNOT = (0, 5), (1,), 6  # limpet's status; 5: nothing was called in so short a time
+PAUSE_S = 0.01
 MEBIBYTE = 1024 * 1024
-HEAP_BYTES = MEBIBYTE  # by which the program's heap may grow: libc's share of threads and libraries
-
-REGION_BYTES = 2 * 1024 * 1024  # bootstrap code, start block and the stacks of limpet's threads
-
-
-def file_read(path):
-    try:
-        with open(path, errors="replace") as file:
-            return file.read()
-    except OSError as error:
-        return error.strerror
-
-
-class Mapping:
-    def __init__(self, line):
-        fields = line.split(None, 5)
-        self.start, self.end = (int(part, 16) for part in fields[0].split("-"))
-        self.rights = fields[1]
-        self.name = fields[5].strip() if len(fields) > 5 else ""
-
-    def key(self):
-        return self.start, self.end, self.rights, self.name
-
-    def __str__(self):
-        return f"{self.start:x}-{self.end:x} {self.rights} {self.name}"
-
-
-def maps_of(pid):
-    return [Mapping(line) for line in file_read(f"/proc/{pid}/maps").splitlines()]
-
-
-def maps_added(before, after):
-    known = {mapping.key() for mapping in before}
-    return [mapping for mapping in after if mapping.key() not in known]
-
-
-def is_heap(mapping):
-    return mapping.name == "[heap]"
+MANY = 20
 
 
 def address_space(pid):
     return int(harness.status_of(pid)["VmSize"].split()[0]) * 1024
 
 
-def is_agent(mapping):
-    return mapping.name.startswith("/memfd:limpet-agent")
+class LeavesNoMark(TargetTest):
+    def mirror(self, *arguments, **options):
+        try:
+            target = Mirror(*arguments, **options)
+        except harness.Unavailable as reason:
+            self.skipTest(str(reason))
+        self.addCleanup(target.close)
+        target.look()  # when all its threads have begun
+        return target
 
+    def visit(self, target, *words, codes=(0,), request=b"w"):
+        """One run of limpet, during which the program works."""
+        process = limpet_start(*words)
+        while process.poll() is None:
+            target.look(request)
+            time.sleep(PAUSE_S)
+        result = limpet_finish(process)
+        self.assertIn(result.code, codes, str(result))
 
-def is_region(mapping, added):
-    """limpet's own anonymous region: one run of mappings, of a known size, with code in it."""
-    run = [mapping]
-    for other in sorted(added, key=lambda m: m.start):
-        if not other.name and other.start == run[-1].end:
-            run.append(other)
-    for other in sorted(added, key=lambda m: -m.start):
-        if not other.name and other.end == run[0].start:
-            run.insert(0, other)
-    has_code = any(m.rights == "r-xp" for m in run)
-    return not mapping.name and has_code and run[-1].end - run[0].start <= REGION_BYTES
+    def attach(self, target, *words, **options):
+        self.visit(target, "attach", target.pid, "--duration", "0", *words, **options)
 
+    def record(self, target, *words, codes=RECORDED, **options):
+        with tempfile.TemporaryDirectory() as folder:
+            self.visit(target, "record", "-p", target.pid, "-o", f"{folder}/it", "--duration", "50ms", *words, codes=codes,
+                       **options)
 
-def is_environment(mapping):
-    """The block with our variables is never freed: a pointer from getenv may live for ever."""
-    return not mapping.name and mapping.rights == "rw-p" and mapping.end - mapping.start <= 65536
+    def compare(self, before, pid, lines, exceptions):
+        """limpet's threads are gone a moment after limpet has ended; CUPTI's stays."""
+        most = before.threads + (exceptions is DEVICES)
+        harness.wait_until(lambda: harness.thread_count(pid) <= most)
+        self.assertEqual(resources.differences(before, resources.Snapshot(pid, lines), exceptions), [])
 
+    def check(self, target, visit, exceptions, request=b"w"):
+        target.look(request)
+        before = resources.Snapshot(target.pid, target.look())
+        visit()
+        target.look(request)
+        self.compare(before, target.pid, target.look(), exceptions)
+        self.assertEqual(target.stats.word("errors"), 0, target.stats.detail())
 
-def libc_lines(said):
-    return [line for line in said if line.split()[0] in ("single", "arenas", "file")]
+    def check_each(self, visit, rows, *mirror, request=b"w", **options):
+        """A new target for each row of arguments and exceptions."""
+        for arguments, exceptions in rows:
+            with self.subTest(arguments):
+                target = self.mirror(*mirror, **options)
+                self.check(target, lambda: visit(target, *arguments, request=request), exceptions, request)
 
+    def test_attach(self):
+        self.check_each(self.attach, [
+            ([], AGENT), ([UNLOAD], unloaded()),
+            (LIBRARY, [*TOOL, *ENVIRONMENT]), ([*LIBRARY, UNLOAD], [*unloaded(), *ENVIRONMENT]),
+            (SDK_TOOL, [*TOOL, *ENVIRONMENT]), ([*SDK_TOOL, UNLOAD], [*unloaded(), *ENVIRONMENT]),
+        ], "mirror")
 
-def descriptors_of(pid):
-    folder = f"/proc/{pid}/fd"
-    return {name: os.readlink(f"{folder}/{name}") for name in os.listdir(folder)}
-
-
-def threads_state(pid):
-    state = {}
-    for tid in harness.threads_of(pid):
-        status = harness.status_of(pid, tid)
-        fields = file_read(f"/proc/{pid}/task/{tid}/stat").rsplit(")", 1)[1].split()
-        # priority, nice, realtime priority, policy: fields 18, 19, 40, 41 of proc(5)
-        scheduling = [fields[number - 3] for number in (18, 19, 40, 41)]
-        state[tid] = ([status.get(key) for key in STATUS_KEYS], scheduling)
-    return state
-
-
-def process_state(pid):
-    state = {name: file_read(f"/proc/{pid}/{name}") for name in PROCESS_FILES}
-    for link in ("cwd", "root", "exe"):
-        state[link] = os.readlink(f"/proc/{pid}/{link}")
-    state["environ"] = file_read(f"/proc/{pid}/environ")
-    return state
-
-
-class LeavesNoMark(unittest.TestCase):
-    maxDiff = None
-
-    def attach(self, pid, *arguments):
-        result = limpet("attach", pid, "--json", "--duration", "0", *arguments)
-        self.assertEqual(result.code, 0, str(result))
-        return result
-
-    def snapshot(self, target):
-        return {
-            "said": target.look(),
-            "descriptors": descriptors_of(target.pid),
-            "threads": threads_state(target.pid),
-            "process": process_state(target.pid),
-        }
-
-    def compare(self, before, after):
-        for part in before:
-            with self.subTest(part=part):
-                self.assertEqual(before[part], after[part])
-
-    def settle(self, target, threads):
-        """The control thread is gone a moment after limpet has ended."""
-        harness.wait_until(lambda: harness.thread_count(target.pid) == threads)
-
-    def run_mirror(self, name, *arguments, times=1, forgive=lambda state: state):
-        with Mirror(name) as target:
-            before = self.snapshot(target)
-            maps_before = maps_of(target.pid)
-            threads = harness.thread_count(target.pid)
-            for _ in range(times):
-                self.attach(target.pid, *arguments)
-            self.settle(target, threads)
-            after = self.snapshot(target)
-            self.compare(forgive(before), forgive(after))
-            self.assertEqual(target.stats.word("errors"), 0, target.stats.detail())
-            return maps_before, maps_of(target.pid)
-
-    def assert_only_heap(self, before, after, forgive=lambda mapping: False):
-        added = [m for m in maps_added(before, after) if not is_heap(m)]
-        self.assertEqual([str(m) for m in added if not forgive(m)], [])
-
-    def assert_rests_inert(self, before, after, forgive=lambda mapping: False):
-        added = [m for m in maps_added(before, after) if not is_heap(m)]
-        ours = [m for m in added if is_agent(m) or m.name == PROBE or forgive(m)]
-        # Zero-filled data of a library has no name; it lies right behind the library's file.
-        ours += [m for m in added if not m.name and any(m.start == other.end for other in ours)]
-        others = [m for m in added if m not in ours]
-        self.assertEqual([str(m) for m in others if not is_region(m, others)], [])
-
-    def test_default_leaves_the_inert_agent_only(self):
-        self.assert_rests_inert(*self.run_mirror("mirror"))
-
-    def test_unload_leaves_nothing(self):
-        self.assert_only_heap(*self.run_mirror("mirror", "--unload"))
-
-    def test_tool_and_environment_default(self):
-        arguments = ("--load", PROBE, "--env", "LIMPET_TEST_VALUE=seen")
-        self.assert_rests_inert(*self.run_mirror("mirror", *arguments), is_environment)
-
-    def test_tool_and_environment_unload(self):
-        arguments = ("--load", PROBE, "--env", "LIMPET_TEST_VALUE=seen", "--unload")
-        self.assert_only_heap(*self.run_mirror("mirror", *arguments), is_environment)
-
-    def test_many_times_leave_no_more_than_once(self):
-        before, once = self.run_mirror("mirror")
-        before_many, many = self.run_mirror("mirror", times=20)
-        self.assertLessEqual(len(maps_added(before_many, many)), len(maps_added(before, once)) + 1)
-
-    def test_many_unloads_leave_nothing(self):
-        self.assert_only_heap(*self.run_mirror("mirror", "--unload", "--load", PROBE, times=20))
-
-    def forgive_signal(self, state):
-        bit = 1 << (LIBC_SIGNAL - 1)
-        caught = STATUS_KEYS.index("SigCgt")
-        state["said"] = [l for l in state["said"] if not l.startswith(f"signal {LIBC_SIGNAL} ")]
-        for keys, _ in state["threads"].values():
-            keys[caught] = int(keys[caught], 16) & ~bit
-        return state
+    def test_record(self):
+        self.check_each(self.record, [(TRACES, TRACER), ([*TRACES, UNLOAD], unloaded())], "mirror")
 
     def test_single_threaded_target(self):
-        before, after = self.run_mirror("mirror_single", "--unload", forgive=self.forgive_signal)
-        self.assert_only_heap(before, after)
+        rows = [([], AGENT), ([UNLOAD], unloaded())], [(["--alloc-sample", "512K"], TRACER), ([*TRACES, UNLOAD], unloaded())]
+        for visit, arguments in zip((self.attach, self.record), rows):
+            self.check_each(visit, [(words, [*those, *SINGLE]) for words, those in arguments], "mirror_single", request=b"t")
 
-    def test_single_threaded_target_default(self):
-        before, after = self.run_mirror("mirror_single", times=2, forgive=self.forgive_signal)
-        self.assert_rests_inert(before, after)
+    def test_who_only_looks(self):
+        target = self.mirror("mirror_single")
+
+        def look():
+            self.record(target, "-F", "999", "--off-cpu")
+            self.visit(target, "dump", target.pid)
+            self.visit(target, "top", target.pid, "--off-cpu", "--batch", "-d", "0.1")
+            self.visit(target, "stat", target.pid, "-d", "0.1")
+
+        self.check(target, look, USED)
+
+    def test_children(self):
+        for visit, arguments, exceptions in ((self.attach, [], AGENT), (self.record, TRACES, TRACER)):
+            with self.subTest(arguments):
+                target = self.mirror("mirror")
+                child = int(resources.said_by(target.look(b"f"))["family"])
+                before = resources.Snapshot(child)
+                self.check(target, lambda: visit(target, "--children", *arguments), exceptions)
+                self.compare(before, child, (), exceptions)
+
+    def test_devices(self):
+        rows = [(["--sys-trace"], DEVICES), (["--sys-trace", UNLOAD], DEVICES)]
+        self.check_each(self.record, rows, "mirror", MIRROR_DEVICES, request=b"d", **PREPARED)
+
+    def test_musl(self):
+        self.check_each(self.attach, [([], MUSL), ([UNLOAD], MUSL)], "mirror", "mirror_musl")
+
+        def refused(target, *words, **options):
+            self.record(target, *words, codes=REFUSED, **options)
+
+        self.check_each(refused, [(TRACES, MUSL)], "mirror", "mirror_musl")
+
+    def attach_often(self, target, *words):
+        """While the program waits: one that forks is left more slowly."""
+        for _ in range(MANY):
+            result = limpet("attach", target.pid, "--duration", "0", *words)
+            self.assertEqual(result.code, 0, str(result))
+
+    def test_many_times_leave_no_more_than_once(self):
+        target = self.mirror("mirror")
+        self.record(target, *TRACES)
+        self.check(target, lambda: self.record(target, *TRACES), USED)
+        self.check(target, lambda: self.attach_often(target), USED)
+
+    def test_many_unloads_leave_nothing(self):
+        target = self.mirror("mirror_single")
+        self.check(target, lambda: self.attach_often(target, UNLOAD, "--load", PROBE), [*unloaded(2 * MANY), *SINGLE])
 
     def test_libc_works_without_locks_again(self):
-        with Mirror("mirror_single") as target:
-            before = libc_lines(target.look())
-            self.assertIn("single 1", before)
-            self.assertIn("file new locks=0", before)
-            process = harness.limpet_attached("attach", target.pid, "--json", "--unload")
-            self.assertIn("single 0", target.look())
-            process.send_signal(signal.SIGINT)
-            self.assertEqual(harness.limpet_finish(process).code, 0)
-            self.settle(target, 1)
-            self.assertEqual(libc_lines(target.look()), before)
-
-    def record(self, target, *arguments):
-        with tempfile.TemporaryDirectory() as folder:
-            result = limpet("record", "-p", target.pid, "-o", f"{folder}/it.limpet", "--duration", "50ms", *arguments)
-        self.assertIn(result.code, (0, 5), str(result))  # 5: nothing was allocated
-
-    def test_traces_leave_no_mark_on_libc(self):
-        for arguments in (["--alloc-trace", "--unload"], ["--alloc-sample", "512K"]):
-            with self.subTest(arguments), Mirror("mirror_single") as target:
-                before = self.forgive_signal(self.snapshot(target))
-                self.record(target, *arguments)
-                self.settle(target, 1)
-                self.compare(before, self.forgive_signal(self.snapshot(target)))
+        target = self.mirror("mirror_single")
+        before = target.look()
+        self.assertIn("single 1", before)
+        self.assertIn("file new locks=0", before)
+        process = harness.limpet_attached("attach", target.pid, "--json", UNLOAD)
+        self.assertIn("single 0", target.look())
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(limpet_finish(process).code, 0)
+        harness.wait_until(lambda: harness.thread_count(target.pid) == 1)
+        self.assertIn("single 1", target.look())
 
     def test_address_space_is_given_back(self):
-        with Mirror("mirror") as target:
-            target.look()  # when all its threads have begun
-            threads = harness.thread_count(target.pid)
-            before = address_space(target.pid)
-            limit = before + 300 * MEBIBYTE
-            resource.prlimit(target.pid, resource.RLIMIT_AS, (limit, limit))
-            self.assertIn("large 1", target.look(b"m"))
-            self.attach(target.pid, "--unload", "--load", PROBE)
-            self.settle(target, threads)
-            self.assertLess(address_space(target.pid) - before, HEAP_BYTES)
-            self.assertIn("large 1", target.look(b"m"))
+        target = self.mirror("mirror")
+        before = address_space(target.pid)
+        limit = before + 300 * MEBIBYTE
+        resource.prlimit(target.pid, resource.RLIMIT_AS, (limit, limit))
+        self.assertIn("large 1", target.look(b"m"))
+        self.check(target, lambda: self.attach(target, UNLOAD, "--load", PROBE), unloaded())
+        self.assertLess(address_space(target.pid) - before, MEBIBYTE)
+        self.assertIn("large 1", target.look(b"m"))
 
     def test_target_that_is_refused_is_untouched(self):
         with Workload("filtered", "mmap_kill") as target:
-            before = [str(m) for m in maps_of(target.pid)], threads_state(target.pid)
+            before = resources.Snapshot(target.pid)
             result = limpet("attach", target.pid, "--json", "--duration", "0")
-            self.assertEqual(result.code, 6, str(result))
-            after = [str(m) for m in maps_of(target.pid)], threads_state(target.pid)
-            self.assertEqual(before, after)
+            self.assertEqual(result.code, CANNOT, str(result))
+            self.compare(before, target.pid, (), [*USED, WORKING])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 /*
- * For loading.c: uses the stand-ins of CUDA, NCCL, NVTX, HIP, HSA, RCCL, ROCTx,
+ * For loading.c and mirror.c: uses the stand-ins of CUDA, NCCL, NVTX, HIP, HSA, RCCL, ROCTx,
  * rocDecode, rocJPEG, and OpenCL's where it is preloaded, so that each trace of a device's runtime
  * has calls to see.
  */

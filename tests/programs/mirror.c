@@ -1,11 +1,14 @@
 /*
  * Says on request how it sees itself: its environment, the signal stack and mask of each of its
  * threads, the disposition of every signal, its directory and file mask, its timers, whether its
- * libc takes locks and how many heap arenas it has.  One line "BEGIN", the lines, "END" for every
- * byte that comes on its standard input; 's' and 'u' first set or unset MIRROR_SET, 'm' says
- * whether a large allocation succeeds.
+ * libc takes locks and how many heap arenas it has, and all of mirror_facts.c.  One line "BEGIN",
+ * the lines, "END" for every byte that comes on its standard input; 's' and 'u' first set or unset
+ * MIRROR_SET, 'm' says whether a large allocation succeeds, 'f' makes a child that stays.  No lines
+ * after those that only work: 'w' forks, 'd' uses runtimes of devices, 't' measures how many ns
+ * things of libc's take.
  */
 #define _GNU_SOURCE
+#include "mirror_facts.h"
 #include "workload.h"
 
 #include <dlfcn.h>
@@ -22,14 +25,17 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define THREADS      3
 #define SIGNAL_COUNT 64
-#define REPORT_BYTES 256
+#define REPORT_BYTES 2048
 #define LARGE_BYTES  (200u << 20)
 #define NEEDS_LOCK   0x80 /* of glibc, in a FILE */
 #define FLAGS_OFFSET 0x74
+#define SPEED_TURNS  100
+#define SPEED_CALLS  1000
 
 /* What the kernel's rt_sigaction fills in: libc hides its own signals 32 and 33. */
 struct kernel_action {
@@ -39,7 +45,12 @@ struct kernel_action {
 	uint64_t mask;
 };
 
+/* In the program that is linked with it. */
+__attribute__((weak)) void devices_use(unsigned thread);
+
 static bool is_large_had;
+static pid_t family;
+static uint64_t speeds[2]; /* ns for a hundred calls */
 static pthread_barrier_t asked, answered;
 static char reports[THREADS + 1][REPORT_BYTES];
 
@@ -52,6 +63,8 @@ static void thread_report(int index)
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, sizeof(mask));
 	snprintf(reports[index], REPORT_BYTES, "thread %d altstack=%p/%zu/%d mask=%llx", index,
 		 stack.ss_sp, stack.ss_size, stack.ss_flags, (unsigned long long)mask);
+	facts_of_thread(reports[index] + strlen(reports[index]),
+			REPORT_BYTES - strlen(reports[index]));
 }
 
 static void thread_set_up(int index)
@@ -118,6 +131,7 @@ static void process_print(void)
 		printf("env %s\n", *entry);
 }
 
+#ifdef __GLIBC__
 static void file_print(const char *name, FILE *file)
 {
 	int flags;
@@ -155,6 +169,48 @@ static void libc_print(void)
 	file_print("new", file);
 	fclose(file);
 }
+#else
+static void libc_print(void)
+{
+	printf("large %d\n", is_large_had);
+}
+#endif
+
+static uint64_t time_of(void (*use)(void))
+{
+	uint64_t best = UINT64_MAX;
+
+	for (unsigned i = 0; i < SPEED_TURNS; i++) {
+		uint64_t begin = now_ns(), taken;
+
+		for (unsigned k = 0; k < SPEED_CALLS; k++)
+			use();
+		taken = now_ns() - begin;
+		best = taken < best ? taken : best;
+	}
+	return best / (SPEED_CALLS / 100);
+}
+
+static FILE *speed_file;
+
+static void use_heap(void)
+{
+	void *volatile block = malloc(3000); /* too large for a cache of the thread's */
+
+	free(block);
+}
+
+static void use_file(void)
+{
+	putc('x', speed_file);
+}
+
+static void speeds_measure(void)
+{
+	speed_file = speed_file ? speed_file : fopen("/dev/null", "w");
+	speeds[0] = time_of(use_heap);
+	speeds[1] = time_of(use_file);
+}
 
 static void timers_print(void)
 {
@@ -184,6 +240,9 @@ static void mirror_print(bool has_threads)
 	process_print();
 	timers_print();
 	libc_print();
+	facts_print();
+	printf("family %d\nspeed heap=%llu file=%llu\n", family, (unsigned long long)speeds[0],
+	       (unsigned long long)speeds[1]);
 	puts("END");
 	fflush(stdout);
 }
@@ -200,6 +259,36 @@ static void request_obey(char request)
 		is_large_had = large != NULL;
 		free(large);
 	}
+	if (request == 'f' && !(family = fork())) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+}
+
+static void fork_once(void)
+{
+	pid_t child = fork();
+
+	if (!child)
+		_exit(0);
+	if (child < 0 || waitpid(child, NULL, 0) != child)
+		workload_fail("fork");
+}
+
+static bool is_work(char request)
+{
+	if (request == 'w')
+		fork_once();
+	else if (request == 'd' && devices_use)
+		devices_use(0);
+	else if (request == 't')
+		speeds_measure();
+	else
+		return false;
+	puts("BEGIN\nEND");
+	fflush(stdout);
+	return true;
 }
 
 static void mirror_loop(bool has_threads)
@@ -207,14 +296,17 @@ static void mirror_loop(bool has_threads)
 	char request;
 	ssize_t count;
 
+	facts_begin();
 	workload_ready();
 	while ((count = read(STDIN_FILENO, &request, 1)) != 0) {
 		if (count < 0) {
 			workload_fail("read");
 			continue;
 		}
-		request_obey(request);
-		mirror_print(has_threads);
+		if (!is_work(request)) {
+			request_obey(request);
+			mirror_print(has_threads);
+		}
 		workload_turn();
 	}
 	exit(0);

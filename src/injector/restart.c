@@ -26,7 +26,7 @@
 
 #define NS_PER_MS       1000000ull
 #define LOOK_PAUSE_NS   40000
-#define RESUME_LIMIT_NS 2000000000ull
+#define RESUME_LIMIT_NS 4000000000ull
 #define SLEEP_LIMIT_NS  300000000ull
 #define RESTART_BLOCK   516 /* the kernel's own code, ERESTART_RESTARTBLOCK */
 #define SYSCALL_STOP    (SIGTRAP | 0x80)

@@ -6,14 +6,16 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
-#define NS_PER_MS      1000000ull
-#define WATCH_TURNS    3
-#define WATCH_PAUSE_NS 30000
+#define NS_PER_MS              1000000ull
+#define WATCH_TURNS            3
+#define WATCH_PAUSE_NS         30000
+#define FILTERED_STOP_LIMIT_NS 5000000000ull
 
 static bool is_event_stop(int status)
 {
@@ -177,15 +179,43 @@ static int stop_judge(struct stopped *self, uint64_t deadline_ns)
 	return job_fail(self->job, JOB_SECCOMP, 0);
 }
 
+static uint64_t stop_deadline_ns(const struct job *job)
+{
+	return wait_clock_ns() + job->deadline_ms * NS_PER_MS;
+}
+
+static bool is_uninterruptible(const struct job *job)
+{
+	char text[4096];
+
+	job_read_proc(job, "status", text, sizeof(text));
+	return strstr(text, "\nState:\tD");
+}
+
+/* The interrupt may have cut a timed wait short although the thread has not stopped yet, because
+ * other threads have its processor.  If the injector ended now, the kernel would issue
+ * restart_syscall past no suspended filter.  An uninterruptible thread is in no such wait. */
+static int await_own_stop(const struct stopped *self, int *ret_status)
+{
+	const struct job *job = self->job;
+	uint64_t limit_ns = wait_clock_ns() + FILTERED_STOP_LIMIT_NS;
+	int r;
+
+	do
+		r = await_event_stop(self, stop_deadline_ns(job), ret_status);
+	while (r == -ETIMEDOUT && job->has_filters && !is_uninterruptible(job) &&
+	       wait_clock_ns() < limit_ns);
+	return r;
+}
+
 int stop_thread(struct stopped *self)
 {
 	uint64_t asked_ns = wait_clock_ns();
-	uint64_t deadline_ns = asked_ns + self->job->deadline_ms * NS_PER_MS;
 	int status, r = thread_seize(self);
 
 	if (r)
 		return r;
-	r = await_event_stop(self, deadline_ns, &status);
+	r = await_own_stop(self, &status);
 	if (r)
 		return job_fail(self->job, status_of(r), -r);
 	self->stopped_at_ns = wait_clock_ns();
@@ -193,7 +223,7 @@ int stop_thread(struct stopped *self)
 	if (is_group_stop(status))
 		r = job_fail(self->job, JOB_STOPPED, 0);
 	else
-		r = stop_judge(self, deadline_ns);
+		r = stop_judge(self, stop_deadline_ns(self->job));
 	if (r && self->job->error != ECANCELED)
 		stop_release(self);
 	return r;

@@ -14,7 +14,7 @@
 #define QUEUED   1024u
 #define VERSION  13000
 #define NS_PER_S 1000000000ull
-#define SLOW_NS  400000000l /* of a kernel that is called so */
+#define SLOW_MS  400 /* of a kernel that is called so; STANDIN_SLOW_MS=N: other */
 
 struct stream {
 	pthread_mutex_t lock;
@@ -68,6 +68,13 @@ static void patch_write(struct standin_patch *patch)
 	__atomic_store_n(&has_failed, true, __ATOMIC_RELEASE);
 }
 
+static void sleep_ms(const char *given)
+{
+	long ms = given ? atol(given) : SLOW_MS;
+
+	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
+}
+
 static void work_do(const struct standin_work *work, void *to, const void *from)
 {
 	const struct standin_instrument *told = instrument_now();
@@ -76,7 +83,7 @@ static void work_do(const struct standin_work *work, void *to, const void *from)
 	if (to)
 		memcpy(to, from, work->bytes);
 	if (work->name && strcmp(work->name, STANDIN_SLOW) == 0)
-		nanosleep(&(struct timespec){ 0, SLOW_NS }, NULL);
+		sleep_ms(getenv("STANDIN_SLOW_MS"));
 	if (work->patch)
 		patch_write(work->patch);
 	if (told)

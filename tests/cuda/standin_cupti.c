@@ -11,6 +11,13 @@
  *                             the call before
  *   STANDIN_CUPTI_TIMELESS=N  kernels after the first N of a session have no times
  *
+ *   STANDIN_CUPTI_SLOW=1      calls that enqueue work take longer
+ *   STANDIN_CUPTI_LATE=1      takes its time before it gives buffers back
+ *
+ * It counts who switches record kinds while work is enqueued, and who writes to a buffer that it
+ * gave back by force, with records of work that is not done; a graph that is launched unseen writes
+ * the end of its kernels over those of its last launch that was recorded.
+ *
  * cuptiFinalize frees what graphs write to that were launched while kernels were recorded.
  */
 #include "standin_cupti.h"
@@ -31,6 +38,10 @@
 #define NO_MORE         21
 #define PATCHES         64u
 #define WRONG           1
+#define NODES           64u
+#define UNSEEN          UINT32_MAX /* the life of work that is not recorded */
+#define LATE_US         30000
+#define ENQUEUE_US      300
 
 enum { KIND_COPY = 1, KIND_MEMSET = 2, KIND_KERNEL = 10, KIND_MEMORY = 49, KINDS = 64 };
 
@@ -88,10 +99,14 @@ static uint8_t kinds_on[KINDS];
 static uint32_t correlations, lives, finalized, broken;
 static volatile bool is_over;
 static uint64_t dropped, session_kernels;
+static struct kernel_record *nodes[NODES]; /* of graphs, as they were launched */
+static unsigned node_count;
 static struct standin_patch patches[PATCHES]; /* the last is used, the others are freed */
 static bool has_worker;
 static __thread unsigned exits; /* callbacks of this thread at the end of a call */
 static uint32_t inside;         /* callbacks under way */
+static uint32_t enqueuing;      /* calls that enqueue work, between their callbacks */
+static __thread bool is_enqueuing;
 
 static uint64_t now_ns(void)
 {
@@ -172,9 +187,17 @@ static void *worker_run(void *unused)
 	return NULL;
 }
 
-static void call_back(uint32_t site, uint32_t function, uint32_t correlation, int *result)
+static bool enqueues(uint32_t function)
 {
-	uint64_t word = 0;
+	return function == CB_cuLaunchKernel || function == CB_cuGraphLaunch ||
+	       function == CB_cuMemsetD8_v2 || function == CB_cuMemcpyHtoDAsync_v2 ||
+	       function == CB_cuMemcpyDtoHAsync_v2;
+}
+
+/* False where nobody is told. */
+static bool call_back(uint32_t site, uint32_t function, uint32_t correlation, int *result)
+{
+	static __thread uint64_t word;
 	struct callback_data data = { .site = site,
 				      .function = "",
 				      .result = result,
@@ -183,25 +206,33 @@ static void call_back(uint32_t site, uint32_t function, uint32_t correlation, in
 				      .correlation = correlation };
 	callback *told = __atomic_load_n(&subscriber, __ATOMIC_ACQUIRE);
 
+	if (!site)
+		word = 0;
 	if (!told || !__atomic_load_n(&callbacks_on[function], __ATOMIC_ACQUIRE))
-		return;
+		return false;
 	__atomic_fetch_add(&inside, 1, __ATOMIC_ACQ_REL);
 	exits += site;
 	told(subscriber_user, 1, function, &data);
 	exits -= site;
 	__atomic_fetch_sub(&inside, 1, __ATOMIC_ACQ_REL);
+	return true;
 }
 
 static uint32_t take_enter(uint32_t function)
 {
 	uint32_t correlation = __atomic_add_fetch(&correlations, 1, __ATOMIC_RELAXED);
 
-	call_back(0, function, correlation, NULL);
+	is_enqueuing = call_back(0, function, correlation, NULL) && enqueues(function);
+	__atomic_fetch_add(&enqueuing, is_enqueuing, __ATOMIC_ACQ_REL);
+	if (is_enqueuing && getenv("STANDIN_CUPTI_SLOW"))
+		usleep(ENQUEUE_US);
 	return correlation;
 }
 
 static void take_leave(uint32_t function, uint32_t correlation, int result)
 {
+	__atomic_fetch_sub(&enqueuing, is_enqueuing, __ATOMIC_ACQ_REL);
+	is_enqueuing = false;
 	call_back(1, function, correlation, &result);
 }
 
@@ -234,6 +265,18 @@ static void fill_copy(struct copy_record *record, const struct standin_work *wor
 					.correlation = work->correlation };
 }
 
+/* The record of the node's last launch that was recorded, while the client does not have it. */
+static struct kernel_record *node_last(uint64_t node)
+{
+	for (unsigned i = 0; i < NODES && i < node_count; i++) {
+		struct kernel_record *record = nodes[(node_count - 1 - i) % NODES];
+
+		if (buffer_of(record) && record->graph_node == node)
+			return record;
+	}
+	return NULL;
+}
+
 static void take_enqueued(struct standin_work *work)
 {
 	static const uint8_t kinds[] = { KIND_KERNEL, KIND_COPY, KIND_COPY, KIND_MEMSET };
@@ -241,6 +284,13 @@ static void take_enqueued(struct standin_work *work)
 
 	work->record = NULL;
 	pthread_mutex_lock(&lock);
+	if (work->graph_node && !kinds_on[KIND_KERNEL])
+		work->record = node_last(work->graph_node);
+	if (work->record) {
+		work->life = UNSEEN;
+		pthread_mutex_unlock(&lock);
+		return;
+	}
 	record = kinds_on[kinds[work->kind]] ? record_new() : NULL;
 	dropped += !record && kinds_on[kinds[work->kind]];
 	if (record && work->kind == WORK_KERNEL)
@@ -249,6 +299,8 @@ static void take_enqueued(struct standin_work *work)
 		fill_copy(record, work);
 	if (record)
 		buffers[buffer_count - 1].pending++;
+	if (record && work->graph_node)
+		nodes[node_count++ % NODES] = record;
 	work->record = record;
 	work->life = lives;
 	pthread_mutex_unlock(&lock);
@@ -261,13 +313,25 @@ static bool has_times(void)
 	return !most || session_kernels < strtoul(most, NULL, 10);
 }
 
+/* CUPTI goes on with a record also where it has given back its buffer by force. */
+static bool is_own_record(const struct standin_work *work)
+{
+	const struct kernel_record *record = work->record;
+
+	return record->kind == KIND_KERNEL && record->correlation == work->correlation;
+}
+
 /* Not of a buffer that is gone: it was taken away by force, or by an end. */
 static void take_done(const struct standin_work *work, uint64_t begin_ns, uint64_t end_ns)
 {
 	struct buffer *buffer;
 
 	pthread_mutex_lock(&lock);
+	if (work->life == UNSEEN && buffer_of(work->record))
+		((struct kernel_record *)work->record)->end = end_ns;
 	buffer = work->record && work->life == lives ? buffer_of(work->record) : NULL;
+	if (work->kind == WORK_KERNEL && work->record && work->life != UNSEEN && !buffer)
+		broken += !is_own_record(work);
 	if (buffer && work->kind == WORK_KERNEL && !has_times()) {
 		session_kernels++;
 	} else if (buffer && work->kind == WORK_KERNEL) {
@@ -387,17 +451,24 @@ STANDIN_EXPORT int cuptiActivitySetAttribute(int attribute, size_t *size, void *
 	return attribute == 5 && *size == 1 ? 0 : WRONG;
 }
 
+static void kind_switch(int kind, uint8_t is_on)
+{
+	__atomic_fetch_add(&broken, __atomic_load_n(&enqueuing, __ATOMIC_ACQUIRE) > 0,
+			   __ATOMIC_RELAXED);
+	kinds_on[kind % KINDS] = is_on;
+}
+
 STANDIN_EXPORT int cuptiActivityEnable(int kind)
 {
 	if (!on_requested)
 		return WRONG;
-	kinds_on[kind % KINDS] = 1;
+	kind_switch(kind, 1);
 	return 0;
 }
 
 STANDIN_EXPORT int cuptiActivityDisable(int kind)
 {
-	kinds_on[kind % KINDS] = 0;
+	kind_switch(kind, 0);
 	return 0;
 }
 
@@ -418,6 +489,8 @@ STANDIN_EXPORT int cuptiActivityFlushAll(uint32_t flags)
 {
 	if (is_over)
 		_exit(99);
+	if (getenv("STANDIN_CUPTI_LATE"))
+		usleep(LATE_US);
 	if (!on_completed)
 		return WRONG;
 	deliver_ready(false, flags & 1);

@@ -437,6 +437,18 @@ class Life(Cuda):
             self.assert_causes_of_the_middle(recording)
         app.ask("stop")
 
+    def test_kinds_are_switched_while_nobody_enqueues(self):
+        """CUPTI crashes later: it counts that as broken."""
+        app = self.app(STANDIN_CUPTI_SLOW="1")
+        app.ask("run")
+        for trace in ("--cuda-trace", "--kernel-trace") * 4:
+            process = self.start(app, trace)
+            time.sleep(0.1)  # something to record
+            self.stop(process)
+            self.assert_left(app)
+        self.assert_goes_on(app)
+        app.ask("stop")
+
     def assert_causes_of_the_middle(self, recording):
         """What was launched before we came has no cause; all others have one."""
         first = min(call["begin_ns"] for calls in recording.calls.values() for call in calls)
@@ -463,6 +475,19 @@ class Life(Cuda):
         [kernel] = Recording(self.path).work["kernel"]
         self.assertEqual(kernel["title"], "slow_kernel()")
         self.assertGreater(kernel["duration_ns"], 3e8)
+        self.assert_left(app)
+
+    def test_what_takes_longer_is_counted(self):
+        """Its buffer has what was done before, too; CUPTI may write to it when the kernel is done."""
+        app = self.app(STANDIN_SLOW_MS="3000")
+        process = self.start(app)
+        counts = app.ask("go 5")
+        app.ask("slow")
+        self.assertEqual(self.stop(process).event("recorded")["work_cut"], 1)
+        self.assertEqual(len(Recording(self.path).work["kernel"]), counts["launches"] + counts["nodes"] + counts["memsets"])
+        process = self.start(app)
+        app.ask("go 5")  # comes to its end behind the slow one
+        self.stop(process)
         self.assert_left(app)
 
     def test_forks_and_ends_while_traced(self):
@@ -509,6 +534,21 @@ class Graphs(Cuda):
             self.stop(process)
             app.ask("go 20")
             self.assert_left(app)
+
+    def test_times_are_not_those_of_launches_after_the_end(self):
+        """Kernels of one stream come one after the other; those whose times may be wrong are left out, and counted."""
+        app = self.app(STANDIN_CUPTI_LATE="1")
+        app.ask("run")
+        for trace in ("--cuda-trace", "--kernel-trace"):
+            process = self.start(app, trace)
+            time.sleep(0.1)
+            self.stop(process)
+            ends, kernels = {}, Recording(self.path).work["kernel"]
+            self.assertIn(NODE, {kernel["title"] for kernel in kernels})
+            for kernel in sorted(kernels, key=lambda kernel: kernel["begin_ns"]):
+                self.assertGreaterEqual(kernel["begin_ns"] + 1, ends.get(kernel["queue"], 0), kernel)
+                ends[kernel["queue"]] = kernel["begin_ns"] + kernel["duration_ns"]
+        app.ask("stop")
 
     def test_kernels_have_their_launch_in_every_session(self):
         app = self.app()

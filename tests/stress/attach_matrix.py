@@ -18,6 +18,7 @@ from harness import Unavailable, Workload, limpet
 CYCLES_FULL = 190
 CYCLES_REFUSED = 20
 CYCLES_SHORT = 4
+CYCLES_SHORT_SLOW = 1
 LATE_LIMIT_NS = 20_000_000_000  # a re-issued wait of 40 ms starts again; the rest is the scheduler's
 COMPLAINTS_MAX = 10  # then the case is given up
 FRESH_S = 0.2  # heap corruption shows a little later
@@ -40,8 +41,9 @@ class Case:
         assert not options, options
 
     def cycles(self, wanted):
-        is_short = self.is_slow or 0 not in self.expected
-        return min(wanted, CYCLES_REFUSED) if is_short else wanted
+        if self.is_slow and wanted <= CYCLES_SHORT:
+            return min(wanted, CYCLES_SHORT_SLOW)
+        return min(wanted, CYCLES_REFUSED) if self.is_slow or 0 not in self.expected else wanted
 
 
 def family(binary, names, prefix="", **options):
@@ -302,7 +304,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cycles", type=int, default=CYCLES_FULL, help="cycles per workload")
     parser.add_argument("--only", action="append", help="only workloads with this name")
-    parser.add_argument("--short", action="store_true", help=f"{CYCLES_SHORT} cycles per workload")
+    parser.add_argument("--short", action="store_true", help=f"{CYCLES_SHORT} cycles per workload, {CYCLES_SHORT_SLOW} of slow ones")
     options = parser.parse_args()
     cases = [case for case in CASES if not options.only or case.name in options.only]
     return cases_run(cases, CYCLES_SHORT if options.short else options.cycles)

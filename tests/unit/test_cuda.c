@@ -28,7 +28,8 @@ static void knows_releases_by_their_numbers(void **state)
 
 static void takes_care_by_the_version(void **state)
 {
-	const uint32_t all = CARE_STAY | CARE_CHECK_GRAPHS | CARE_RENEW;
+	const uint32_t always = CARE_STAY | CARE_HOLD | CARE_CUT_GRAPHS | CARE_RENEW;
+	const uint32_t all = always | CARE_CHECK_GRAPHS;
 	const struct {
 		uint32_t version, care;
 		bool is_known;
@@ -38,8 +39,8 @@ static void takes_care_by_the_version(void **state)
 		{ 130000, all | CARE_REFUSE, true },
 		{ 130001, all, true },
 		{ 130100, all, true },
-		{ 130101, CARE_STAY | CARE_RENEW, true },
-		{ 130401, CARE_STAY | CARE_RENEW, true },
+		{ 130101, always, true },
+		{ 130401, always, true },
 		{ 130402, all, false },
 		{ 139999, all, false },
 	};

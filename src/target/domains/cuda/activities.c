@@ -16,13 +16,14 @@
 static const struct cupti *cupti;
 static struct cuda_tally tally;
 static struct cuda_wear wear;
-static bool checks_graphs;
+static uint32_t care;           /* bits of enum cuda_care */
+static uint64_t ended_ns;       /* the subscription, by CUPTI's clock */
 static struct writer_pass pass; /* of our own thread */
 
-void activities_use(const struct cupti *given, bool checks)
+void activities_use(const struct cupti *given, uint32_t cares)
 {
 	cupti = given;
-	checks_graphs = checks;
+	care = cares;
 	tally = (struct cuda_tally){ 0 };
 	activities_renew();
 }
@@ -31,6 +32,15 @@ void activities_renew(void)
 {
 	__atomic_store_n(&wear.records, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&wear.timeless, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&ended_ns, UINT64_MAX, __ATOMIC_RELAXED);
+}
+
+void activities_end(void)
+{
+	uint64_t now;
+
+	if (care & CARE_CUT_GRAPHS && !cupti->timestamp(&now))
+		__atomic_store_n(&ended_ns, now, __ATOMIC_RELAXED);
 }
 
 struct cuda_wear activities_wear(void)
@@ -58,10 +68,21 @@ struct times {
 	uint64_t begin, end;
 };
 
+/* A launch that CUPTI does not record writes its end over that of the graph's last recorded launch,
+ * until CUPTI has told of that one (hazards.def). */
+static bool may_be_overwritten(const struct cupti_work *work)
+{
+	return work->graph_node && work->end >= __atomic_load_n(&ended_ns, __ATOMIC_RELAXED);
+}
+
 /* False: the device was still at it. */
 static bool read_times(const struct reading *reading, const struct cupti_work *work,
 		       struct times *ret)
 {
+	if (may_be_overwritten(work)) {
+		__atomic_fetch_add(&tally.cut, 1, __ATOMIC_RELAXED);
+		return false;
+	}
 	if (!work->start || !work->end || work->end < work->start) {
 		__atomic_fetch_add(&tally.cut, 1, __ATOMIC_RELAXED);
 		__atomic_fetch_add(&wear.timeless, 1, __ATOMIC_RELAXED);
@@ -80,7 +101,7 @@ static struct cuda_cause find_cause(uint32_t correlation, uint64_t graph_node)
 
 	if (!cause_find(correlation, &cause))
 		return (struct cuda_cause){ 0 };
-	if (!checks_graphs || !graph_node || cause.is_graph)
+	if (!(care & CARE_CHECK_GRAPHS) || !graph_node || cause.is_graph)
 		return cause;
 	__atomic_fetch_add(&tally.misled, 1, __ATOMIC_RELAXED);
 	return (struct cuda_cause){ 0 };

@@ -13,8 +13,15 @@
 #define BUFFER_BYTES (1u << 20)
 #define BUFFERS      128u
 
-static uint8_t *memory; /* never unmapped: CUPTI may have one for ever */
-static uint32_t is_out[BUFFERS];
+enum buffer_state {
+	BUFFER_FREE,
+	BUFFER_OUT,     /* CUPTI has it */
+	BUFFER_RETIRED, /* CUPTI has given it back, and may write to it all the same */
+};
+
+static uint8_t *memory;          /* never unmapped: CUPTI may have one for ever */
+static uint32_t states[BUFFERS]; /* enum buffer_state */
+static uint32_t retires;
 
 int buffers_open(void)
 {
@@ -30,6 +37,15 @@ int buffers_open(void)
 	return 0;
 }
 
+/* Acquire: pairs with the releases below; the buffer is empty. */
+static bool buffer_claim(unsigned i)
+{
+	uint32_t expected = BUFFER_FREE;
+
+	return __atomic_compare_exchange_n(&states[i], &expected, BUFFER_OUT, false,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
 /* Without one, CUPTI drops records and counts them. */
 void buffer_give(uint8_t **buffer, size_t *size, size_t *record_max)
 {
@@ -37,8 +53,7 @@ void buffer_give(uint8_t **buffer, size_t *size, size_t *record_max)
 	*size = 0;
 	*record_max = 0;
 	for (unsigned i = 0; i < BUFFERS; i++)
-		if (!__atomic_load_n(&is_out[i], __ATOMIC_RELAXED) &&
-		    !__atomic_exchange_n(&is_out[i], 1, __ATOMIC_ACQUIRE)) {
+		if (buffer_claim(i)) {
 			*buffer = memory + (size_t)i * BUFFER_BYTES;
 			*size = BUFFER_BYTES;
 			return;
@@ -59,9 +74,18 @@ void buffer_take_back(uint8_t *buffer, size_t valid)
 
 	if (!memory || at >= (size_t)BUFFERS * BUFFER_BYTES)
 		return;
+	if (__atomic_load_n(&retires, __ATOMIC_ACQUIRE)) {
+		__atomic_store_n(&states[at / BUFFER_BYTES], BUFFER_RETIRED, __ATOMIC_RELEASE);
+		return;
+	}
 	buffer_clear(buffer, MIN(valid, (size_t)BUFFER_BYTES));
-	/* Release: who takes it next finds it empty. */
-	__atomic_store_n(&is_out[at / BUFFER_BYTES], 0, __ATOMIC_RELEASE);
+	/* Release: pairs with buffer_claim(). */
+	__atomic_store_n(&states[at / BUFFER_BYTES], BUFFER_FREE, __ATOMIC_RELEASE);
+}
+
+void buffers_retire(bool is_on)
+{
+	__atomic_store_n(&retires, is_on, __ATOMIC_RELEASE);
 }
 
 uint32_t buffers_out(void)
@@ -69,7 +93,7 @@ uint32_t buffers_out(void)
 	uint32_t count = 0;
 
 	for (unsigned i = 0; i < BUFFERS; i++)
-		count += __atomic_load_n(&is_out[i], __ATOMIC_ACQUIRE);
+		count += __atomic_load_n(&states[i], __ATOMIC_ACQUIRE) == BUFFER_OUT;
 	return count;
 }
 
@@ -78,10 +102,10 @@ uint32_t buffers_out(void)
 void buffers_close(void)
 {
 	for (unsigned i = 0; memory && i < BUFFERS; i++) {
-		if (__atomic_exchange_n(&is_out[i], 1, __ATOMIC_ACQUIRE))
+		if (!buffer_claim(i))
 			continue;
 		raw3(SYS_madvise, memory + (size_t)i * BUFFER_BYTES, BUFFER_BYTES, MADV_DONTNEED);
-		/* Release: pairs with the exchange in buffer_give(); the buffer is empty. */
-		__atomic_store_n(&is_out[i], 0, __ATOMIC_RELEASE);
+		/* Release: pairs with buffer_claim(). */
+		__atomic_store_n(&states[i], BUFFER_FREE, __ATOMIC_RELEASE);
 	}
 }

@@ -1,6 +1,7 @@
 /*
  * Calls of the CUDA driver's functions, as CUPTI tells them, entered and left.  Inside calls of the
- * program's: no libc, no waiting, no system call but those of python_stack().
+ * program's: no libc, no waiting but that of gate.c, no system call but its futex and those of
+ * python_stack().
  */
 #include "target/domains/cuda/cuda.h"
 
@@ -15,20 +16,26 @@ enum { GRAPH_LAUNCH = 514, GRAPH_LAUNCH_PTSZ = 515 };
 
 static const struct driver_call {
 	uint32_t number;
+	bool enqueues;
 	struct traced traced;
 } calls[] = {
-#define CUDA_CALL(number, symbol) \
-	{ number,                 \
-	  { NULL,                 \
-	    #symbol,              \
-	    DOMAIN_CUDA,          \
-	    HOOK_REGISTERS,       \
-	    NULL,                 \
-	    NULL,                 \
-	    1,                    \
+#define DRIVER_CALL(number, symbol, enqueues) \
+	{ number,                             \
+	  enqueues,                           \
+	  { NULL,                             \
+	    #symbol,                          \
+	    DOMAIN_CUDA,                      \
+	    HOOK_REGISTERS,                   \
+	    NULL,                             \
+	    NULL,                             \
+	    1,                                \
 	    { { VALUE_RESULT, CAPTURE_RESULT_INT } } } },
+#define CUDA_CALL(number, symbol) DRIVER_CALL(number, symbol, false)
+#define CUDA_WORK(number, symbol) DRIVER_CALL(number, symbol, true)
 #include "target/domains/cuda/driver_calls.def"
+#undef CUDA_WORK
 #undef CUDA_CALL
+#undef DRIVER_CALL
 };
 
 /* Any other, by the name that CUPTI has for it. */
@@ -38,6 +45,7 @@ static const struct traced other = { NULL,        NULL,
 				     1,           { { VALUE_RESULT, CAPTURE_RESULT_INT } } };
 
 static uint32_t functions[FUNCTIONS_MAX]; /* in this session's list */
+static bool enqueues[FUNCTIONS_MAX];
 
 static bool function_add(uint32_t number, const struct traced *traced, const char *name)
 {
@@ -68,21 +76,25 @@ bool callbacks_announce(const struct cupti *cupti)
 {
 	for (unsigned i = 0; i < FUNCTIONS_MAX; i++)
 		functions[i] = UNSEEN;
-	for (unsigned i = 0; i < ARRAY_SIZE(calls); i++)
+	for (unsigned i = 0; i < ARRAY_SIZE(calls); i++) {
+		enqueues[calls[i].number] = calls[i].enqueues;
 		if (!function_add(calls[i].number, &calls[i].traced, calls[i].traced.name))
 			return false;
+	}
 	return !cuda_writes_all_calls() || others_announce(cupti);
 }
 
 /* Older ones do not know all of them. */
 void callbacks_enable(const struct cupti *cupti, void *subscriber)
 {
+	gate_renew();
 	if (cuda_writes_all_calls()) {
 		(void)cupti->enable_domain(1, subscriber, DRIVER_DOMAIN);
 		return;
 	}
 	for (unsigned i = 0; i < ARRAY_SIZE(calls); i++)
-		(void)cupti->enable_callback(1, subscriber, DRIVER_DOMAIN, calls[i].number);
+		if (calls[i].enqueues || cuda_writes(DOMAIN_CUDA))
+			(void)cupti->enable_callback(1, subscriber, DRIVER_DOMAIN, calls[i].number);
 }
 
 void callbacks_disable(const struct cupti *cupti, void *subscriber)
@@ -126,11 +138,13 @@ void callbacks_take(void *unused, int domain, uint32_t function, const void *dat
 	struct cupti_call call;
 
 	(void)unused;
-	if (domain != DRIVER_DOMAIN || function >= FUNCTIONS_MAX)
-		return;
-	if (functions[function] == UNSEEN || !clock_may_be_read())
+	if (domain != DRIVER_DOMAIN || function >= FUNCTIONS_MAX || functions[function] == UNSEEN)
 		return;
 	layout_call(data, &call);
+	if (enqueues[function])
+		call.is_exit ? gate_leave(call.mark) : gate_enter(call.mark);
+	if (!cuda_writes(DOMAIN_CUDA) || !clock_may_be_read())
+		return;
 	if (!call.is_exit)
 		call_enter(function, &call);
 	else

@@ -6,6 +6,7 @@
  * session.c     one subscription of CUPTI's: from the first call to the last
  * activities.c  what devices did, from CUPTI's records into ours
  * callbacks.c   the driver's functions, entered and left: causes and calls
+ * gate.c        calls that enqueue work wait while CUPTI's record kinds are switched
  * causes.c      which call a correlation number belongs to
  * buffers.c     memory for CUPTI's records
  * layouts.c     versions of CUPTI, and where its records have what
@@ -112,6 +113,9 @@ enum cuda_care {
 	CARE_REFUSE = 2,       /* not used at all */
 	CARE_CHECK_GRAPHS = 4, /* a graph's kernel belongs to a launch of a graph, or to no call */
 	CARE_RENEW = 8,        /* the subscription is renewed in time */
+	CARE_HOLD = 16,        /* record kinds are switched while no thread enqueues work */
+	CARE_CUT_GRAPHS = 32,  /* graphs under way at the end are left out */
+	CARE_LAST = CARE_CUT_GRAPHS,
 };
 bool hazards_are_known(uint32_t version);
 /* Bits of enum cuda_care. */
@@ -154,6 +158,7 @@ void layout_memory(const uint8_t *record, struct cupti_memory *ret);
 
 struct cupti_call {
 	bool is_exit;
+	uint64_t *mark; /* a word of this call, for the subscriber */
 	uint32_t correlation;
 	int32_t result; /* of an exit */
 };
@@ -180,6 +185,8 @@ cupti_buffer_requested buffer_give;
 /* Ready for the next; `valid`: how much of it is not zero any more. */
 void buffer_take_back(uint8_t *buffer, size_t valid);
 uint32_t buffers_out(void);
+/* Those that come back meanwhile hold records of work that is not done: they are not used again. */
+void buffers_retire(bool is_on);
 /* Of those that CUPTI does not have. */
 void buffers_close(void);
 
@@ -190,18 +197,32 @@ uint64_t cuda_stream(struct writer *writer, uint32_t context, uint32_t stream);
 
 /* activities.c */
 struct cuda_tally {
-	uint64_t cut;       /* not done at the end */
+	uint64_t cut;       /* not done at the end, or of a graph that was under way then */
 	uint64_t dropped;   /* by CUPTI */
 	uint64_t unwritten; /* by us, where there was no ring for them */
 	uint64_t misled;    /* of graphs, with the number of a call that launches none */
 };
-/* For a session that begins. */
-void activities_use(const struct cupti *cupti, bool checks_graphs);
+/* For a session that begins; care: bits of enum cuda_care. */
+void activities_use(const struct cupti *cupti, uint32_t care);
 cupti_buffer_completed activities_take;
 struct cuda_tally activities_tally(void);
 struct cuda_wear activities_wear(void);
 /* A subscription begins. */
 void activities_renew(void);
+/* ...and ends: before anything is disabled. */
+void activities_end(void);
+
+/* gate.c */
+/* Calls are counted anew. */
+void gate_renew(void);
+/* No call enters until gate_open(); returns when those inside have left, or after 0.2 s. */
+void gate_shut(void);
+void gate_open(void);
+/* gate_open(), and calls are not counted any more: none of them will be told to have ended. */
+void gate_end(void);
+/* In a callback at the begin and the end of a call that enqueues work; `mark` is the call's. */
+void gate_enter(uint64_t *mark);
+void gate_leave(const uint64_t *mark);
 
 /* callbacks.c */
 bool callbacks_announce(const struct cupti *cupti);

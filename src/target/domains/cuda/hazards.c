@@ -33,7 +33,7 @@ uint32_t hazards_care(uint32_t version)
 	uint32_t care = 0;
 
 	if (!hazards_are_known(version))
-		return CARE_STAY | CARE_CHECK_GRAPHS | CARE_RENEW;
+		return (CARE_LAST << 1) - 1 - CARE_REFUSE;
 	for (unsigned i = 0; i < ARRAY_SIZE(hazards); i++)
 		if (version >= hazards[i].first && version < hazards[i].end)
 			care |= hazards[i].care;

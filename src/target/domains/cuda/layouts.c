@@ -60,6 +60,7 @@ enum memory_offset {
 enum call_offset {
 	CALL_SITE = 0, /* 0: entered, 1: left */
 	CALL_RESULT = 24,
+	CALL_MARK = 56,
 	CALL_CORRELATION = 64,
 };
 
@@ -158,6 +159,7 @@ void layout_call(const void *data, struct cupti_call *ret)
 	const int32_t *result = (const int32_t *)read_64(data, CALL_RESULT);
 
 	ret->is_exit = read_32(data, CALL_SITE) == 1;
+	ret->mark = (uint64_t *)read_64(data, CALL_MARK);
 	ret->correlation = read_32(data, CALL_CORRELATION);
 	ret->result = ret->is_exit && result ? *result : 0;
 }

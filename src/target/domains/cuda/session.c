@@ -9,9 +9,7 @@
 
 #include <errno.h>
 
-/* A flush beside launches is the only call into CUPTI between attach and detach, and one visit of
- * 174 on an H200 ended in CUPTI on this thread: full buffers come by themselves, so flushes are
- * rare. */
+/* For those who watch: full buffers come by themselves. */
 #define TEND_NS       1000000000u
 #define RENEW_NS      60000000000u /* at least, where renewing has not brought times back */
 #define DRAIN_STEP_NS 5000000
@@ -68,7 +66,13 @@ static void session_set_zeroed(uint8_t is_zeroed)
 	(void)session.cupti.set_attribute(ZEROED_BUFFERS, &size, &is_zeroed);
 }
 
-static void session_enable(void)
+static void hold_work(void)
+{
+	if (session.care & CARE_HOLD)
+		gate_shut();
+}
+
+static void kinds_enable(void)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (!cuda_writes(kinds[i].domain) || session.cupti.enable(kinds[i].kind))
@@ -76,18 +80,32 @@ static void session_enable(void)
 		session.enabled |= 1u << i;
 		session.domains |= 1u << kinds[i].domain;
 	}
-	if (!cuda_writes(DOMAIN_CUDA))
-		return;
+}
+
+/* Callbacks come first, since they hold calls.  Nothing else needs them where calls are not
+ * written. */
+static void session_enable(void)
+{
 	callbacks_enable(&session.cupti, session.subscriber);
-	session.domains |= DOMAIN_BIT(CUDA);
+	hold_work();
+	kinds_enable();
+	gate_open();
+	if (cuda_writes(DOMAIN_CUDA))
+		session.domains |= DOMAIN_BIT(CUDA);
+	else
+		callbacks_disable(&session.cupti, session.subscriber);
 }
 
 static void session_disable(void)
 {
-	callbacks_disable(&session.cupti, session.subscriber);
+	if (!cuda_writes(DOMAIN_CUDA))
+		callbacks_enable(&session.cupti, session.subscriber);
+	hold_work();
 	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (session.enabled >> i & 1)
 			(void)session.cupti.disable(kinds[i].kind);
+	gate_end();
+	callbacks_disable(&session.cupti, session.subscriber);
 }
 
 static int session_subscribe(void)
@@ -129,7 +147,7 @@ static int session_prepare(void)
 		return r;
 	devices_ask(&session.driver);
 	cuda_clock_set(&session.cupti);
-	activities_use(&session.cupti, session.care & CARE_CHECK_GRAPHS);
+	activities_use(&session.cupti, session.care);
 	return 0;
 }
 
@@ -160,7 +178,8 @@ int cuda_session_begin(const struct cuda_driver *driver)
 	return r ? r : session_open();
 }
 
-/* Until devices are done with what they had, and CUPTI has told of it. */
+/* Until devices are done with what they had, and CUPTI has told of it.  What takes longer is told
+ * without its times, beside all that is done in the same buffer. */
 static void session_drain(void)
 {
 	struct timespec pause = { 0, DRAIN_STEP_NS };
@@ -170,13 +189,18 @@ static void session_drain(void)
 		raw2(SYS_nanosleep, &pause, 0);
 		(void)session.cupti.flush(FLUSH_WHAT_IS_DONE);
 	}
+	if (!buffers_out())
+		return;
+	buffers_retire(true);
 	(void)session.cupti.flush(FLUSH_ALL);
+	buffers_retire(false);
 }
 
 /* CUPTI is switched off and never finalized (CARE_STAY in hazards.def). */
 static void session_close(void)
 {
 	cuda_clock_set(&session.cupti);
+	activities_end();
 	session_disable();
 	session_drain();
 	session_set_zeroed(0);
@@ -247,5 +271,6 @@ void cuda_session_tend(void)
 /* CUDA does not work in a forked child, and CUPTI's threads are not there. */
 void cuda_session_forget(void)
 {
+	gate_end();
 	session.is_on = false;
 }

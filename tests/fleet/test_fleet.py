@@ -112,7 +112,7 @@ class Local(Ranks):
         return "hydra_pmi_proxy" in names
 
     def test_launchers_whose_list_is_empty(self):
-        self.assertIn("tells no ranks yet", self.fleet("ps", "--mpirun", self.launcher().pid, code=6).err)
+        self.assertIn("has no list of ranks yet", self.fleet("ps", "--mpirun", self.launcher().pid, code=6).err)
         # Nobody is below its proxy: it was looked for there.
         hydra = self.launcher("hydra").pid
         self.assertTrue(harness.wait_until(lambda: self.has_proxy(hydra)))

@@ -128,7 +128,7 @@ class Contents(Record):
         target = self.target("filtered", "counter_kill")
         result = limpet("record", "-p", target.pid, "-o", self.path, "--function", "*:usleep", "--duration", "300ms")
         self.assertEqual(result.code, 6, str(result))
-        self.assertIn("would not let prctl pass", result.err)
+        self.assertIn("does not allow prctl", result.err)
         self.assertEqual(limpet("attach", target.pid, "--duration", "10ms").code, 0)
         begun = target.stats.word("turns")
         self.assertTrue(harness.wait_until(lambda: target.stats.word("turns") > begun + 20))

@@ -311,7 +311,7 @@ class Export(Folder):
                                ("x.trace", "chrome"), ("x.pftrace", "pftrace"), ("x.perfetto-trace", "pftrace")):
             result = limpet("export", self.path, "-o", self.file(name), "--json")
             self.assertEqual(result.events[0]["format"], expected)
-        self.assertIn("does not tell the format", limpet("export", self.path, "-o", self.file("x.txt")).err)
+        self.assertIn("does not determine the format", limpet("export", self.path, "-o", self.file("x.txt")).err)
         self.assertEqual(limpet("export", self.path, "--json").events[0]["format"], "pftrace")
         self.assertIn("-f pftrace", limpet("export", self.path, "-f", "pftrase").err)
 

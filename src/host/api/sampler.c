@@ -164,7 +164,7 @@ EXPORT long limpet_sampler_read(struct limpet_sampler *self, size_t count,
 	struct err err = { 0 };
 
 	if (!self || !visit) {
-		err_set(&err, -EINVAL, "no sampler, or nobody to visit its samples");
+		err_set(&err, -EINVAL, "the sampler and the visitor must not be NULL");
 		return api_report(&err, error);
 	}
 	count = MIN(count, self->ring.room);

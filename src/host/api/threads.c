@@ -87,7 +87,7 @@ EXPORT int limpet_threads(struct limpet *target, unsigned flags, limpet_thread_v
 	struct err err = { 0 };
 
 	if (!target || !visit)
-		err_set(&err, -EINVAL, "no process, or nobody to visit its threads");
+		err_set(&err, -EINVAL, "the target and the visitor must not be NULL");
 	else if (flags & LIMPET_STACKS)
 		(void)!visit_stacks(target->pid, !(flags & LIMPET_NO_KERNEL), &look, &err);
 	else

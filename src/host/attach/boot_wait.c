@@ -43,10 +43,10 @@ static int boot_code(const struct boot_context *boot)
 static int fail_first_three(struct err *err)
 {
 	err_set(err, -EBADF, "its descriptors 0, 1 and 2 are not all open");
-	err_why(err, "what limpet opens in it would get their numbers, as here its threads cannot "
-		     "have descriptors of their own (glibc, Linux 6.9, no filter against "
-		     "close_range, no message queue open)");
-	err_fix(err, "start it with them on /dev/null");
+	err_why(err, "limpet's descriptors would get those numbers; a descriptor table of limpet's "
+		     "own needs glibc, Linux 6.9, no seccomp filter against close_range and no "
+		     "open message queue");
+	err_fix(err, "open all three when you start it, for example on /dev/null");
 	return err_exit(err, EXIT_NOT_ATTACHABLE);
 }
 
@@ -171,7 +171,7 @@ int boot_take_socket(struct attachment *self, const struct boot_context *boot, s
 	if (fd == -ENOTSOCK || (fd >= 0 && !is_our_socket(fd, boot, self->target.process.pid)))
 		return err_set(
 			err, -EBADF,
-			"the program has closed limpet's socket, or put something else there");
+			"the program has closed limpet's socket or reused its descriptor number");
 	if (fd < 0)
 		return err_set(err, fd, "take the socket from the target: %s", strerror(-fd));
 	self->link.socket = TAKE_FD(fd);

@@ -24,8 +24,9 @@ static int exclusion_refuse(const struct target *target, pid_t holder, struct er
 	pid_t pid = target->process.pid;
 
 	if (holder == pid) {
-		err_set(err, -EBUSY, "it keeps limpet out: it has locked its own memory file");
-		err_why(err, "the lock on /proc/%d/mem is the one by which limpets take turns",
+		err_set(err, -EBUSY, "it has locked its own memory file");
+		err_why(err,
+			"limpet locks /proc/%d/mem while it attaches, so that two never attach at once",
 			pid);
 		return err_exit(err, EXIT_BUSY);
 	}
@@ -33,7 +34,8 @@ static int exclusion_refuse(const struct target *target, pid_t holder, struct er
 	if (holder)
 		err_why(err, "process %d holds the lock on /proc/%d/mem", holder, pid);
 	else
-		err_why(err, "somebody holds the lock on /proc/%d/mem: a limpet, or the program",
+		err_why(err,
+			"another limpet, or the program itself, holds the lock on /proc/%d/mem",
 			pid);
 	return err_exit(err, EXIT_BUSY);
 }

@@ -44,7 +44,7 @@ static const struct {
 	[JOB_NO_SEIZE] = { false, EXIT_NOT_PERMITTED, "ptrace was refused", "",
 			   "limpet doctor PID" },
 	[JOB_NO_STOP] = { true, EXIT_BUSY, "no thread stopped in time",
-			  "all threads are in uninterruptible waits, frozen, or starved",
+			  "all threads are in uninterruptible waits, frozen, or starved of CPU time",
 			  "try again later" },
 	[JOB_GONE] = { true, EXIT_NO_PROCESS, "it ended or executed another program meanwhile", "",
 		       "" },
@@ -52,21 +52,22 @@ static const struct {
 			    "its C library is not initialised yet", "try again in a moment" },
 	[JOB_NOT_64_BIT] = { true, EXIT_NOT_ATTACHABLE, "its threads do not run 64-bit code", "",
 			     "" },
-	[JOB_LEAVE_ALONE] = { true, EXIT_BUSY, "no thread is in a state that limpet may touch",
-			      "each was inside the C library, in a restartable sequence, in a special "
-			      "CPU mode, has its system calls dispatched to itself, or has a seccomp "
-			      "filter of its own that forbids it",
+	[JOB_LEAVE_ALONE] = { true, EXIT_BUSY, "no thread can be stopped safely at the moment",
+			      "each was inside the C library or a restartable sequence, in a special CPU "
+			      "mode, handles its own system calls (syscall user dispatch), or has a "
+			      "seccomp filter of its own that forbids the attach",
 			      "try again" },
 	[JOB_FILTERED_WAIT] = { true, EXIT_BUSY,
-				"its threads wait under a seccomp filter that limpet does not know yet",
-				"where a stop cuts a timed wait short, the kernel issues restart_syscall, "
-				"for which the filter may kill the process; a seccomp supervisor would be "
-				"asked twice for the call that it decides about",
-				"try again while the process works, or --force if the filter is known to "
-				"allow restart_syscall" },
-	[JOB_NO_STACK] = { true, EXIT_NOT_ATTACHABLE, "no thread has a stack that limpet may use",
-			   "the program switches stacks by itself (coroutines, a signal handler's stack); "
-			   "writing there could harm it",
+				"all its threads wait under seccomp filters that limpet has not read yet",
+				"after a stop in a timed wait the kernel issues restart_syscall, for which "
+				"the filter may kill the process; a seccomp supervisor would be asked "
+				"about the same call twice",
+				"try again while the process works; --force, if its filter allows "
+				"restart_syscall" },
+	[JOB_NO_STACK] = { true, EXIT_NOT_ATTACHABLE,
+			   "no thread has a stack that limpet can safely use",
+			   "limpet cannot prove that the memory below a stack pointer is unused "
+			   "(coroutines, a signal handler's stack)",
 			   "try again when a thread is idle" },
 	[JOB_SECCOMP] = { false, EXIT_NOT_ATTACHABLE, "a seccomp filter of the process forbids it",
 			  "", "" },
@@ -77,7 +78,7 @@ static const struct {
 	[JOB_STOPPED] = { false, EXIT_BUSY, "it is stopped by job control", "",
 			  "limpet attach --cont PID" },
 	[JOB_CALL_FAILED] = { false, EXIT_FAILED, "a system call failed in it", "", "" },
-	[JOB_BROKEN] = { false, EXIT_FAILED, "the injection went wrong and was undone", "", "" },
+	[JOB_BROKEN] = { false, EXIT_FAILED, "the injection failed and was undone", "", "" },
 };
 
 static bool waits_at_doorstep(const struct target *target, uint64_t address)
@@ -264,10 +265,10 @@ static int inject_explain(const struct attachment *self, const struct job *job, 
 	if (job->status == JOB_LEAVE_ALONE && job->error)
 		err_why(err, "reading its state failed: %s", strerror(job->error));
 	if (job->status == JOB_SECCOMP)
-		err_why(err, "the filter would not let %s pass, which %s", name,
+		err_why(err, "the filter does not allow %s, which %s", name,
 			job->nr == SYS_restart_syscall
-				? "the kernel issues where a stop has cut a timed wait short"
-				: "limpet calls there"),
+				? "the kernel issues after a stop in a timed wait"
+				: "limpet calls in the target"),
 			err_fix(err,
 				"allow it in the service's filter (systemd: SystemCallFilter=)");
 	if (job->status == JOB_SECCOMP_UNREADABLE)

@@ -152,8 +152,9 @@ static int directory_open_by_child(const char *name, const void *bytes, size_t s
 static int refuse_root(struct err *err)
 {
 	err_set(err, -ENOTSUP, "its root directory has no /proc");
-	err_why(err, "it would load a library by changing its root for a moment, and it lacks "
-		     "the right to (CAP_SYS_CHROOT)");
+	err_why(err,
+		"limpet's thread must change its root to load a library there, and the process "
+		"lacks CAP_SYS_CHROOT");
 	err_fix(err, "mount /proc in its root");
 	return err_exit(err, EXIT_NOT_ATTACHABLE);
 }
@@ -161,7 +162,7 @@ static int refuse_root(struct err *err)
 static int refuse_rights(int code, struct err *err)
 {
 	err_set(err, -ENOTSUP, "its root directory has no /proc");
-	err_why(err, "limpet cannot make a file system of its own to hand the library over in: %s",
+	err_why(err, "limpet cannot create the temporary file system that passes the library: %s",
 		strerror(-code));
 	rights_fix_with(err, "SYS_ADMIN", "mount /proc in its root");
 	return err_exit(err, EXIT_NOT_ATTACHABLE);

@@ -92,7 +92,8 @@ static int send_message(const struct link *link, const struct target *target,
 static int fail_cut(struct err *err)
 {
 	err_set(err, -EPIPE, "the agent closed the connection");
-	err_why(err, "the program may have closed descriptors that are not its own");
+	err_why(err,
+		"the program may have closed limpet's socket, as daemons close all descriptors");
 	return err_fix(err, "attach again");
 }
 
@@ -117,8 +118,8 @@ int link_send(const struct link *link, const struct target *target, const void *
 	}
 	r = send_message(link, target, &message);
 	if (r == -ETIMEDOUT) {
-		err_set(err, r, "the target does not take what limpet sends");
-		return err_why(err, "its end of the socket is full");
+		err_set(err, r, "the agent does not read limpet's messages");
+		return err_why(err, "the socket's buffer in the target is full");
 	}
 	if (r == -EPIPE || r == -ECONNRESET) /* the second where it left an order unread */
 		return fail_cut(err);
@@ -215,7 +216,7 @@ bool link_has_farewell(const struct link *link)
 int link_explain_farewell(struct err *err)
 {
 	err_set(err, -ENOTCONN,
-		"limpet has left: the program changed its identity or confined itself");
+		"limpet detached: the program changed its user, namespaces or seccomp filters");
 	err_why(err, "limpet's threads must not keep rights that the program has given up");
 	return err_fix(err, "attach again");
 }
@@ -227,7 +228,7 @@ static int fail_silent(struct link *link, int code, struct err *err)
 		return err_set(err, code, "interrupted before the agent had answered");
 	err_set(err, -ETIMEDOUT, "the agent does not answer");
 	err_why(err, "a thread of the program may hold the dynamic loader's lock, or the program "
-		     "reads messages that are not its own; the agent leaves by itself");
+		     "reads from limpet's socket; the agent detaches by itself");
 	return err->code;
 }
 
@@ -300,7 +301,7 @@ int link_await_end(const struct link *link, const struct target *target, struct 
 
 	if (await_ready(link, target, POLLIN, deadline_ns) || !target_lives(target))
 		return 0;
-	return err_set(err, -ETIMEDOUT, "the agent does not come to rest");
+	return err_set(err, -ETIMEDOUT, "the agent does not finish detaching");
 }
 
 void link_close(struct link *link)

@@ -46,13 +46,13 @@ static int refuse_without_leader(const struct process *process, struct err *err)
 {
 	err_set(err, -errno, "cannot attach to %d (%s): its first thread has ended", process->pid,
 		process->status.name);
-	err_why(err, "taking part in such a process needs Linux 6.9 or later");
+	err_why(err, "attaching through another thread needs Linux 6.9 or later");
 	return err_exit(err, EXIT_NOT_ATTACHABLE);
 }
 
 static int refuse_memory(const struct process *process, int code, struct err *err)
 {
-	err_set(err, code, "cannot look into %d (%s): /proc/%d/mem: %s", process->pid,
+	err_set(err, code, "cannot read the memory of %d (%s): /proc/%d/mem: %s", process->pid,
 		process->status.name, process->pid, strerror(-code));
 	if (process->stat.is_kernel_thread) {
 		err_why(err, "it is part of the kernel and has no program of its own");
@@ -62,10 +62,11 @@ static int refuse_memory(const struct process *process, int code, struct err *er
 		return code;
 	if (process->status.euid == process->rights.uid &&
 	    process->status.egid != process->rights.gid)
-		err_why(err, "limpet may not read the memory of that process, which has group %u",
+		err_why(err, "the process runs with group %u, limpet with another group",
 			process->status.egid);
 	else
-		err_why(err, "limpet may not read the memory of that process, which is of user %s",
+		err_why(err,
+			"the kernel does not let limpet read the memory of this process of user %s",
 			process->user);
 	err_fix(err, "%s", rights_fix());
 	return err_exit(err, EXIT_NOT_PERMITTED);

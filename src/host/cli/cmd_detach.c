@@ -70,10 +70,11 @@ static bool holder_has_process(pid_t holder, pid_t pid)
 
 static int refuse_to_ask(const struct resident *resident, struct err *err)
 {
-	err_set(err, -EBUSY, "it is held by process %d (%s), which limpet cannot ask to leave",
+	err_set(err, -EBUSY,
+		"process %d (%s) is attached to it, and limpet cannot ask it to detach",
 		resident->page.holder_pid, resident->page.holder_name);
-	err_why(err, "that is another program, or one in another pid namespace");
-	err_fix(err, "detach it there");
+	err_why(err, "that process is not limpet, or runs in another PID namespace");
+	err_fix(err, "end the visit with that program");
 	return err_exit(err, EXIT_BUSY);
 }
 
@@ -97,8 +98,8 @@ static int ask_holder(const struct target *target, struct resident *resident, st
 			return 0;
 		nanosleep(&delay, NULL);
 	}
-	err_set(err, -EBUSY, "limpet %d holds it and does not leave", holder);
-	err_why(err, "it was asked, and has not left within %u s", HOLDER_LIMIT_S);
+	err_set(err, -EBUSY, "limpet %d is attached to it and does not detach", holder);
+	err_why(err, "it was asked to, and has not detached within %u s", HOLDER_LIMIT_S);
 	err_fix(err, "end it: kill %d", holder);
 	return err_exit(err, EXIT_BUSY);
 }

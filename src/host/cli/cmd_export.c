@@ -76,7 +76,7 @@ static void unknown_format(const char *name, struct err *err)
 
 static void unclear_format(const char *output, struct err *err)
 {
-	err_set(err, -EINVAL, "the name '%s' does not tell the format", output);
+	err_set(err, -EINVAL, "the name '%s' does not determine the format", output);
 	offer_formats(HOLDS_CALLS | HOLDS_SAMPLES | HOLDS_WINDOWS, err);
 	err_exit(err, EXIT_USAGE);
 }

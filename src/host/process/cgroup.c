@@ -303,7 +303,7 @@ static int refuse_memory(pid_t pid, const struct cgroup *cgroup, uint64_t bytes,
 		(int)pid);
 	err_why(err,
 		"%.1f MiB of the %.1f MiB of %s are left, limpet may need %.1f, and the kernel kills "
-		"whoever takes more",
+		"a process of the group when the limit is reached",
 		(double)cgroup->memory_left / MIB, (double)cgroup->memory_limit / MIB,
 		cgroup->memory, (double)bytes / MIB);
 	err_fix(err, "raise that limit%s",

@@ -59,7 +59,7 @@ static int tool_check(const char *path, struct err *err)
 	if (!r)
 		return 0;
 	err_while(err, "tool '%s'", path);
-	err_why(err, "limpet looks at tools first, so the process was not touched");
+	err_why(err, "limpet checks tools before it attaches; the process was not touched");
 	return err_fix(err, "name a shared library (.so) that is built for this machine");
 }
 

@@ -251,8 +251,9 @@ static struct tool_identity trace_identify(size_t size)
 static int refuse_musl(struct err *err)
 {
 	err_set(err, -ENOTSUP, "this program uses musl");
-	return err_why(err, "musl gives a library that comes late no thread-local storage that a "
-			    "traced call could use");
+	return err_why(
+		err, "limpet's tracer needs static thread-local storage, which musl does not give "
+		     "to a library that is loaded later");
 }
 
 /* Such a thread dies when it reads the time as traced calls do. */
@@ -268,7 +269,9 @@ static int refuse_strict(pid_t pid, struct err *err)
 		if (status_read(pid, tids[i], &status, &ignored) || status.seccomp != 1)
 			continue;
 		err_set(err, -ENOTSUP, "thread %d is in seccomp's strict mode", tids[i]);
-		return err_why(err, "the kernel ends it when a traced call looks at the time");
+		return err_why(
+			err,
+			"a traced call reads the clock, and the kernel would kill the thread for that");
 	}
 	return r;
 }
@@ -311,8 +314,10 @@ int trace_verify(const struct session *session, struct err *err)
 	if (!tool->is_ok)
 		return err_set(err, -ENOEXEC, "%s", tool->error);
 	if (!tool->takes_part) {
-		err_set(err, -ENOEXEC, "limpet's tracer does not take part");
-		return err_why(err, "another librocprofiler-sdk.so.1 came before limpet's");
+		err_set(err, -ENOEXEC, "limpet's tracer was not configured");
+		return err_why(
+			err,
+			"the process had loaded another librocprofiler-sdk.so.1 before limpet's");
 	}
 	return 0;
 }

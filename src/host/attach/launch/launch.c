@@ -78,8 +78,8 @@ static const struct {
 			    "limpet record -- PROGRAM, without traces, samples it: that needs no library" },
 	[JOB_NOT_64_BIT] = { EXIT_NOT_ATTACHABLE, "it does not run 64-bit code", "" },
 	[JOB_PRIVILEGED] = { EXIT_NOT_PERMITTED,
-			     "it is to run with rights of its own (setuid, setgid, capabilities), "
-			     "which nobody else may watch from the beginning",
+			     "it gains rights when it starts (setuid, setgid, file capabilities), and "
+			     "limpet does not trace such a program from the beginning",
 			     "start it, then as root: limpet record -p PID" },
 	[JOB_NO_SEIZE] = { EXIT_NOT_PERMITTED, "ptrace was refused", "limpet doctor" },
 	[JOB_NO_STOP] = { EXIT_FAILED, "it could not be loaded in time", "try again" },

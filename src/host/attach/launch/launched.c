@@ -101,8 +101,8 @@ int launched_start(struct launched *ret, char *const argv[], bool loads_library,
 	if (!r) {
 		r = launched_prepare(ret, loads_library, err);
 		if (!r && ret->launch.has_passed_by)
-			print(stderr, "warning: a library of the program's has executed another "
-				      "program before it began: its first calls are missing\n");
+			print(stderr, "warning: a library of the program executed another program "
+				      "before main(): its first calls are missing\n");
 		if (r)
 			launch_done(&ret->launch);
 	}

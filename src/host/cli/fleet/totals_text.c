@@ -58,7 +58,7 @@ static void clocks_print(const struct fleet *fleet)
 		print(stdout, "clocks of nodes are right within %.3f ms (%s)\n",
 		      (double)worst_ns / 1e6, worst);
 	if (unknown)
-		print(stdout, "clocks of %" PRIu64 " node%s are kept right by nobody\n", unknown,
+		print(stdout, "clocks of %" PRIu64 " node%s are not synchronized\n", unknown,
 		      plural(unknown));
 }
 

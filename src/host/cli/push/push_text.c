@@ -125,7 +125,7 @@ static int nothing_explain(const struct push_result *result, struct err *err)
 {
 	if (!result->collected.collected) {
 		err_set(err, -ENODATA, "no sample was taken");
-		err_why(err, "no thread ran for as long as lies between two samples");
+		err_why(err, "no thread ran for a whole sampling interval");
 		err_fix(err, "push for longer, or with a higher rate (-F), or with --off-cpu");
 		return err_exit(err, EXIT_NOTHING_CAPTURED);
 	}

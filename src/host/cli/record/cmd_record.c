@@ -234,9 +234,9 @@ static void explain_stop(const char *name, struct err *err)
 {
 	err_set(err, err->code, "cannot trace '%s' from its beginning", name);
 	err_why(err,
-		"it was stopped (SIGSTOP, Ctrl-Z) before it had begun, and could not be prepared; "
-		"it was not run");
-	err_fix(err, "start it again; stop it when limpet says that it is recording");
+		"a signal (SIGSTOP, Ctrl-Z) stopped it before limpet had prepared it; it was not run");
+	err_fix(err,
+		"start it again, and do not stop it before limpet prints that it is recording");
 	err_exit(err, EXIT_BUSY);
 }
 
@@ -285,6 +285,7 @@ static int visit_run(struct visit *visit, char **command, struct err *err)
 		r = scope_settle(visit, &options, err);
 	if (r)
 		return r;
+	note_cupti(visit);
 	if (values->is_watched)
 		r = record_watched(visit, &options, err);
 	else

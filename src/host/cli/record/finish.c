@@ -14,8 +14,9 @@
 
 static int explain_held(struct err *err)
 {
-	err_why(err, "another profiler has what all that was asked for needs");
-	err_fix(err, "try again when it has ended, or trace something else too");
+	err_why(err, "another profiler uses CUPTI, which every requested trace needs");
+	err_fix(err,
+		"try again when that profiler has ended, or add a trace that does not need CUPTI");
 	return err_exit(err, EXIT_BUSY);
 }
 
@@ -35,7 +36,7 @@ static int judge_records(const struct visit *self, const struct recorder_outcome
 		return explain_held(err);
 	err_why(err,
 		self->job.turns
-			? "no traced function was called, or none ended, while limpet was there"
+			? "no traced function was called and returned while limpet was attached"
 			: "it was stopped before the first period began");
 	err_fix(err, "record for longer, or trace something else (--function)");
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
@@ -49,9 +50,11 @@ static int judge_windows(const struct visit *self, const struct recorder_outcome
 	if (outcome->written.windows)
 		return 0;
 	err_set(err, -ENODATA, "nothing was counted");
-	err_why(err, is_of_devices ? "the process has not used the device's runtime (HSA), or its "
-				     "counters could not be read"
-				   : "it ended, or was left, before the first window did");
+	err_why(err,
+		is_of_devices
+			? "the process has not used the device's runtime (HSA), or its "
+			  "counters could not be read"
+			: "it ended, or limpet detached, before the first window was complete");
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
 
@@ -124,7 +127,7 @@ int record_finish(struct visit *self, int r, struct err *err)
 
 	if (gives_up)
 		print(stderr,
-		      "warning: given up at the second signal: the last records are missing\n");
+		      "warning: stopped at the second signal: the last records are missing\n");
 	if (self->job.turns) {
 		print_totals(self, &outcome);
 		fflush(stdout); /* a program that was started may go on for long */

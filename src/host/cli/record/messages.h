@@ -5,6 +5,8 @@
 
 #include "host/cli/record/visit.h"
 
+/* Before the first attach: traces that use CUPTI leave it loaded in the process. */
+void note_cupti(const struct visit *visit);
 void print_attached(const struct visit *visit);
 /* What was asked for and is not there, or not all of it. */
 void warn_absent(struct visit *visit, const struct tracing *tracing);

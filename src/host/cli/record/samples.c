@@ -190,7 +190,7 @@ int samples_judge(const struct sampling_totals *totals, const struct sampling_op
 		  bool has_ended, struct err *err)
 {
 	if (totals->counts.lost)
-		print(stderr, "warning: %" PRIu64 " sample%s %s lost; -F with less loses less\n",
+		print(stderr, "warning: %" PRIu64 " sample%s %s lost; a lower -F loses fewer\n",
 		      totals->counts.lost, plural(totals->counts.lost),
 		      was_were(totals->counts.lost));
 	if (totals->counts.left_out)
@@ -203,13 +203,13 @@ int samples_judge(const struct sampling_totals *totals, const struct sampling_op
 	if (totals->counts.unlisted)
 		print(stderr,
 		      "warning: %" PRIu64
-		      " sample%s of processes that came later than %u others %s not in the file: record for less long\n",
+		      " sample%s of processes after the first %u %s not in the file: record for a shorter time\n",
 		      totals->counts.unlisted, plural(totals->counts.unlisted), SYSTEM_SEEN_MAX,
 		      is_are(totals->counts.unlisted));
 	if (totals->counts.throttled > 1)
 		print(stderr,
 		      "note: for a time only one sample in %u was taken, for all of them: samples cost "
-		      "limpet no more than a tenth of a CPU; -F with less costs less\n",
+		      "limpet no more than a tenth of a CPU; a lower -F costs less\n",
 		      totals->counts.throttled);
 	warn_incomplete(&totals->counts);
 	if (totals->java_trouble[0])
@@ -224,11 +224,12 @@ int samples_judge(const struct sampling_totals *totals, const struct sampling_op
 		return 0;
 	err_set(err, -ENODATA, "no sample was taken");
 	if (totals->counts.lost)
-		err_why(err, "all %" PRIu64 " were lost on their way", totals->counts.lost);
+		err_why(err, "all %" PRIu64 " were lost between the kernel and limpet",
+			totals->counts.lost);
 	else
 		err_why(err,
-			"no thread of %s process ran for as long as lies between two samples%s "
-			"while limpet was there",
+			"no thread of %s process ran for a whole sampling interval%s while limpet "
+			"recorded",
 			options->sampler.is_system_wide ? "any" : "the",
 			options->sampler.off_cpu ? ", or came back from a wait," : "");
 	samples_hint(options, has_ended, err);

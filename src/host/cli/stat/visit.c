@@ -129,9 +129,8 @@ static void stat_tell_rest(const struct stat_view *view, const struct counted_pr
 	if (!counting->options.by_thread || !counting_rest(counting, process, false, &rest))
 		return;
 	print(stderr,
-	      "note: %d (%s): 'other threads' is what threads did before they were seen, and those "
-	      "that came and went between two looks at the list of threads, which were up to "
-	      "%.0f ms apart",
+	      "note: %d (%s): 'other threads' counts threads before limpet first saw them, and "
+	      "threads that lived between two reads of the list of threads, up to %.0f ms apart",
 	      (int)process->pid, process->name, (double)counting->look_apart_ns / 1e6);
 	if (process->threads.folded_count)
 		print(stderr, "; %zu that ended early have no line of their own",

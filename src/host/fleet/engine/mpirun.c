@@ -119,7 +119,7 @@ static int hydra_plan(struct fleet_plan *ret, pid_t pid, struct err *err)
 
 static int launcher_refuse(pid_t pid, struct err *err)
 {
-	err_set(err, -ENOENT, "%d tells no ranks", pid);
+	err_set(err, -ENOENT, "%d has no list of ranks", pid);
 	err_why(err, "it is neither Open MPI's mpirun (up to version 4), nor srun, nor MPICH's "
 		     "mpiexec.hydra");
 	err_fix(err, "limpet fleet ... --hosts LIST --match NAME");
@@ -129,7 +129,7 @@ static int launcher_refuse(pid_t pid, struct err *err)
 /* It has a list, and nothing is in it. */
 static int early_refuse(pid_t pid, struct err *err)
 {
-	err_set(err, -ENODATA, "%d tells no ranks yet", pid);
+	err_set(err, -ENODATA, "%d has no list of ranks yet", pid);
 	err_why(err, "Open MPI's mpirun lists its ranks when all of them have called MPI_Init");
 	err_fix(err, "limpet fleet ... --hosts LIST --match NAME");
 	return err_exit(err, EXIT_NOT_ATTACHABLE);
@@ -145,8 +145,8 @@ static int foreign_refuse(pid_t pid, uid_t owner, struct err *err)
 {
 	err_set(err, -EPERM, "launcher %d belongs to another user (%u)", pid, owner);
 	err_why(err,
-		"its list of ranks is its own word: it could name any process and any host, and "
-		"limpet would go there with your rights");
+		"its list of ranks could name any process and any host, and limpet would attach there "
+		"with your rights");
 	err_fix(err, "run limpet as that user, or trust the list for processes of that user: "
 		     "--foreign-launcher");
 	return err_exit(err, EXIT_NOT_PERMITTED);

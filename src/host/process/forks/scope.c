@@ -80,11 +80,11 @@ int scope_check(pid_t root, struct err *err)
 		root, scope.descendants, plural(scope.descendants), scope.users,
 		plural(scope.users));
 	err_why(err,
-		"code would be loaded into each of them; limpet asks before it follows descendants of "
-		"process 1, more than %u, or those of several users",
+		"limpet would load code into each of them; it asks first for descendants of process 1, "
+		"for more than %u, and for those of several users",
 		SCOPE_DESCENDANTS_MAX);
-	err_fix(err, "name the process that you mean, follow no descendants, or add "
-		     "--all-descendants (where a library attaches: " SCOPE_VARIABLE "=1)");
+	err_fix(err, "name a process further down the tree, follow no descendants, or add "
+		     "--all-descendants (libraries: " SCOPE_VARIABLE "=1)");
 	return err_exit(err, EXIT_USAGE);
 }
 

@@ -33,7 +33,7 @@ static bool explain_yama_locked(const struct process *process, struct err *err)
 	if (process->rights.yama_scope != 3)
 		return false;
 	err_why(err,
-		"kernel.yama.ptrace_scope = 3: nobody may attach to anything until the next boot");
+		"kernel.yama.ptrace_scope = 3: no process may attach to another until the next boot");
 	err_fix(err, "set kernel.yama.ptrace_scope to 0 or 1 in /etc/sysctl.d and reboot");
 	return true;
 }

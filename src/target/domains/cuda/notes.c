@@ -26,10 +26,10 @@ const struct note cuda_notes[CUDA_NOTES] = {
 				 "limpet was not checked against this release of CUPTI, which is "
 				 "newer than CUDA 13.4 Update 1: every known precaution was taken" },
 	[SAY_CUDA_STAYS] = { NOTE_END, 0,
-			     "CUPTI is switched off but stays loaded until the process ends, since "
-			     "removing it can crash programs that use CUDA graphs; until then a "
-			     "kernel launch takes about 1 us longer and a graph launch about 5 to "
-			     "15 us (docs/benchmarks.md)" },
+			     "CUPTI is switched off but stays loaded until the process ends: removing it "
+			     "can crash programs that use CUDA graphs. Until then a kernel launch "
+			     "takes about 1 us longer and a graph launch 5 to 15 us; measured "
+			     "programs kept 0.62 to 1.00 of their speed" },
 	[SAY_CUDA_MISLED] = { NOTE_END, 0,
 			      "CUPTI gave kernels of CUDA graphs the numbers of other calls, a "
 			      "defect of CUPTI before CUDA 13.1 Update 1: those kernels have no "

@@ -65,7 +65,9 @@ enum limpet_flags {
 	/* attach: the process and all its descendants, also those born before limpet_detach().
 	 * Three threads of the library's then run in the caller, with every signal blocked.
 	 * Processes that cannot be attached are skipped, also the first one, as long as there is
-	 * one that can; error->why then says why, with code 0. */
+	 * one that can; error->why then says why, with code 0.
+	 * -EPERM, exit_code 2: descendants of process 1, more than 32, or of several users, unless
+	 * the environment has LIMPET_ALL_DESCENDANTS=1; samples alone need no consent. */
 	LIMPET_CHILDREN = 16,  /* sampler: all descendants too, also those born meanwhile */
 	LIMPET_OFF_CPU = 32,   /* sampler: also threads that wait, with the time that they waited */
 	LIMPET_NO_KERNEL = 64, /* sampler, threads: no frames of the kernel */

@@ -47,7 +47,7 @@ struct limpet;
 struct limpet_error {
 	size_t struct_size;
 	int code;       /* negative errno */
-	int exit_code;  /* what the command line would exit with, see README */
+	int exit_code;  /* what the command line would exit with, see docs/support.md */
 	char what[256]; /* what failed */
 	char why[320];  /* the cause, may be empty */
 	char fix[320];  /* what to do about it, one way a line, may be empty */

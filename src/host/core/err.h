@@ -6,7 +6,7 @@
 
 #include "shared/base/macros.h"
 
-/* The answer a program gives its caller; README lists them. */
+/* The answer a program gives its caller; docs/support.md lists them. */
 enum exit_code {
 	EXIT_DONE = 0,
 	EXIT_FAILED = 1,

@@ -195,7 +195,7 @@ class Ends(Record):
         os.kill(process.pid, signal.SIGCONT)
         result = harness.limpet_finish(process)
         self.assertEqual(result.code, 0, str(result))
-        self.assertIn("given up", result.err)
+        self.assertIn("stopped at the second signal", result.err)
         self.assertFalse(limpet("report", self.path, "--json").event("summary")["complete"])
         self.assert_alive(program)
 

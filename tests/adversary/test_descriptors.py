@@ -95,7 +95,7 @@ class Descriptors(TargetTest):
         elsewhere = f'mount --rbind / {folder.name} && exec chroot --userspec=65534:65534 --groups= {folder.name} "$@"'
         process = self.attach_as_nobody(target, "unshare", "--mount", "sh", "-c", elsewhere, "sh")
         self.assertEqual(process.returncode, REFUSED, process.stderr)
-        self.assertIn("cannot make a file system of its own", process.stderr)
+        self.assertIn("cannot create the temporary file system", process.stderr)
         self.assertIn("run limpet as root", process.stderr)
         self.assert_imprisoned(target)
 

@@ -280,7 +280,7 @@ class Identity(unittest.TestCase):
                 self.assertEqual(set(threads_of_ours(program.pid)) & before, before)
                 code, result = program.close()
                 self.assertEqual(code, 0)
-                self.assertNotIn("changed its identity", str(result))
+                self.assertNotIn("changed its user", str(result))
 
     def test_a_handler_that_jumps_out_while_a_call_waits(self):
         """Nobody knows whether the thread comes back: the agent stays."""
@@ -315,19 +315,19 @@ class Identity(unittest.TestCase):
         result = harness.limpet_finish(program.limpet)
         self.assertEqual(program.close()[0], 0)
         self.assertEqual(result.code, 0, str(result))
-        self.assertIn("changed its identity", result.err)
+        self.assertIn("changed its user", result.err)
         self.assertGreater(result.event("recorded")["records"], 0, str(result))
 
     def test_a_recording_that_was_left_says_so(self):
         """Also where the program ends before limpet is back."""
         result = play("nginx", "traced")["limpet"]
-        self.assertIn("changed its identity", result.err, str(result))
+        self.assertIn("changed its user", result.err, str(result))
 
     def test_an_attach_that_was_left_says_so(self):
         result = play("nginx", "attached")["limpet"]
         self.assertEqual(result.code, 1, str(result))
         self.assertEqual(result.event("detached")["reason"], "identity", str(result))
-        self.assertIn("changed its identity", result.event("summary")["error"])
+        self.assertIn("changed its user", result.event("summary")["error"])
 
     def test_told_to_leave_in_the_moment_in_which_it_leaves(self):
         """Whichever came first is the reason; that both came is no failure."""

@@ -161,7 +161,7 @@ class Counts(Launch):
         """It does not come by where it would wait; it is attached to when it runs."""
         _, events, err = self.launch_read(b'"attached"', PROGRAM, env={
             **os.environ, "LD_PRELOAD": harness.program("launched_library.so")})
-        self.assertIn("before it began", err)
+        self.assertIn("before main()", err)
         self.assertEqual((events["program"]["status"], self.blocks()[MAIN_SIZE]), (0, 5))
 
     def test_closes_all_descriptors(self):
@@ -376,7 +376,7 @@ class Refusals(Launch):
             copy.write(source.read())
         os.chown(program, 65534, 65534)
         os.chmod(program, 0o4755)
-        self.refuse(program, "mark", mark, 0, code=3, words=["rights of its own", "it was not run"])
+        self.refuse(program, "mark", mark, 0, code=3, words=["gains rights when it starts", "it was not run"])
         self.assertFalse(os.path.exists(mark))
 
     def test_words_that_do_not_fit(self):

@@ -216,7 +216,7 @@ bool link_has_farewell(const struct link *link)
 int link_explain_farewell(struct err *err)
 {
 	err_set(err, -ENOTCONN,
-		"limpet detached: the program changed its user, namespaces or seccomp filters");
+		"limpet detached: the program changed its user, capabilities, root, namespaces or filters");
 	err_why(err, "limpet's threads must not keep rights that the program has given up");
 	return err_fix(err, "attach again");
 }

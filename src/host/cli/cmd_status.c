@@ -30,7 +30,8 @@ static const char *const ends[] = {
 	[AGENT_END_HOST_DIED] = "its limpet died",
 	[AGENT_END_PROTOCOL] = "its limpet sent an invalid message",
 	[AGENT_END_ALONE] = "the program's last thread has ended",
-	[AGENT_END_IDENTITY] = "the program changed its identity or confined itself",
+	[AGENT_END_IDENTITY] =
+		"the program changed its user, capabilities, root, namespaces or filters",
 };
 
 static const char *const tool_states[TOOL_STATES] = {

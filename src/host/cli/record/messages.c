@@ -281,7 +281,7 @@ static void warn_changes(const struct tracing *tracing)
 	if (changes.count)
 		print(stderr,
 		      "warning: limpet detached %u time%s, because the program changed its user, "
-		      "namespaces or filters: not traced for %.0f ms%s\n",
+		      "capabilities, root, namespaces or filters: not traced for %.0f ms%s\n",
 		      changes.count, plural(changes.count), (double)changes.untraced_ns / 1e6,
 		      changes.is_out ? ", to the end" : "");
 }
@@ -293,8 +293,8 @@ void warn_unfollowed(const struct tracing *tracing)
 
 	if (tracing_has_other_name(tracing, &stat))
 		print(stderr,
-		      "warning: the process ended as %s: if it had executed that program, limpet did "
-		      "not record it\n",
+		      "warning: the process ended as %s: if it had executed another program, that one "
+		      "is not recorded\n",
 		      stat.name);
 	if (tracing_is_cut_off(tracing))
 		print(stderr,

@@ -225,7 +225,7 @@ class Threads(CountTest):
         process = self.start(target.pid, "--threads")
         target.work()
         note = self.finish(process).err
-        apart = re.search(r"'other threads' is .* which were up to (\d+) ms apart", note)
+        apart = re.search(r"'other threads' counts .* up to (\d+) ms apart", note)
         self.assertTrue(apart, note)
         self.assertGreaterEqual(int(apart[1]), 10)
 

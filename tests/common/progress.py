@@ -35,6 +35,7 @@ SLICE_S = 0.1
 LOOK_S = 0.002
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 IDLE_S = 0.03  # in which a target that works does some of it
+WORKED_US = 100_000  # of processor time: more than a visit costs a thread that waits
 # Programs that visit the processes whose numbers they are given.
 VISITORS = {os.path.basename(os.environ.get("LIMPET", "limpet")), "limpet", "rocprofv3", "rocprof-attach", "sampler_driver", "trace_probe"}
 ENDING = {signal.SIGKILL, signal.SIGTERM}
@@ -115,9 +116,9 @@ def thread_words(pid, tid):
 class Progress:
     """The work of one target.  count() grows with it; process, where given, is the Popen that knows how it ended."""
 
-    def __init__(self, pid, count=None, process=None, places=None):
-        """With places, where its threads waited before the visit, the target may be one that does nothing (is_idle)."""
-        self.pid, self.process, self.places = pid, process, places
+    def __init__(self, pid, count=None, process=None, visit=None):
+        """With a visit the target may be one that does nothing (is_idle)."""
+        self.pid, self.process, self.visit = pid, process, visit
         self.count = count or (lambda: work_of(pid))
         self.before = self.after = None
 
@@ -136,7 +137,7 @@ class Progress:
         begin, begin_s = self.count(), time.monotonic()
         while self.count() <= begin:
             waited_s = time.monotonic() - begin_s
-            if self.places is not None and waited_s > IDLE_S and is_idle(self.pid, self.places):
+            if self.visit and waited_s > IDLE_S and is_idle(self.pid, self.visit):
                 return True
             if waited_s > (PATIENCE_S if deadline_s is None else deadline_s) or not is_alive(self.pid):
                 return False
@@ -187,10 +188,11 @@ class Answers:
 
 
 class Visit:
-    """What is known about a visited target: who is there, when the last limpet left, where the target waited before."""
+    """What is known about a visited target: who is there, when the last limpet left; of its threads, where they waited and how
+    long they had worked before."""
 
     def __init__(self):
-        self.limpets, self.departed, self.places = set(), None, {}
+        self.limpets, self.departed, self.places, self.worked_us = set(), None, {}, {}
 
     def is_on(self):
         return any(limpet.poll() is None for limpet in list(self.limpets))
@@ -204,7 +206,9 @@ def note_visit(pids, limpet=None):
     for pid in pids:
         visit = visited.setdefault(pid, Visit())
         visit.departed = None
-        visit.places.update({tid: place for tid, place in places_of(pid).items() if place})
+        for tid, place in places_of(pid).items():
+            visit.places[tid] = place or visit.places.get(tid)
+            visit.worked_us.setdefault(tid, thread_us(pid, tid))
         if limpet:
             visit.limpets.add(limpet)
 
@@ -228,12 +232,13 @@ def places_of(pid):
     return places
 
 
-def is_idle(pid, before):
+def is_idle(pid, visit):
     """
-    A target that does nothing waits for something: in any system call but a futex, or in the futex in which it waited
-    before the visit.  Another futex may be a lock that limpet did not release.
+    A target that does nothing waits for something, in any system call.  A thread that has worked since the visit began
+    and waits in another futex than before may wait for a lock that limpet did not release.
     """
-    return all(place and (place[0] != FUTEX or tid in before and before[tid][1:] == place[1:])
+    return all(place and (place[0] != FUTEX or (visit.places.get(tid) or ())[1:] == place[1:]
+                          or thread_us(pid, tid) - visit.worked_us.get(tid, 0) < WORKED_US)
                for tid, place in places_of(pid).items())
 
 
@@ -265,7 +270,7 @@ def check(pid, count=None, process=None, seconds=None):
         return  # told to end
     wanted = seconds if seconds is not None else ANSWERS_S if isinstance(count, Answers) else PROGRESS_S
     left_s = max(0.0, wanted - (time.monotonic() - visit.departed if visit.departed else 0))
-    problem = Progress(pid, count, process, None if count else visit.places).problem(left_s)
+    problem = Progress(pid, count, process, None if count else visit).problem(left_s)
     if problem and (count or exit_of(pid, process) != 0):
         raise Harm(problem)
 
@@ -358,4 +363,4 @@ if subprocess.Popen is not Popen:
     os.killpg = checked(os.killpg, lambda group: [pid for pid in list(visited) if group_of(pid) == group])
 
 if __name__ == "__main__":
-    sys.exit(Progress(int(sys.argv[1]), places={}).problem())
+    sys.exit(Progress(int(sys.argv[1]), visit=Visit()).problem())

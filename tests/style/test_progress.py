@@ -10,15 +10,16 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "common"))
 import progress  # noqa: E402
 
 BUSY = "print(flush=True)\nwhile True: sum(range(1000))"
-# Works until SIGUSR1; then its only thread waits for a lock that nobody releases.
-LOCKS = ("import signal, threading, time; lock = threading.Lock(); lock.acquire()\n"
-         "signal.signal(signal.SIGUSR1, lambda *_: lock.acquire())\nprint(flush=True)\nwhile True: time.sleep(0.005)")
+# Works until SIGUSR1, for some time; then its only thread waits for a lock that nobody releases.
+LOCKS = ("import signal, threading; lock = threading.Lock(); lock.acquire()\n"
+         "signal.signal(signal.SIGUSR1, lambda *_: [sum(range(20_000_000)), print(flush=True), lock.acquire()])\nprint(flush=True)\nwhile True: signal.sigtimedwait([], 0.005)")
 
 
 class Visits(unittest.TestCase):
@@ -46,14 +47,21 @@ class Visits(unittest.TestCase):
             target.kill()
             self.assertNotIn(target.pid, progress.visited)
 
-    def test_a_target_that_waits_for_a_lock(self):
+    def locked(self):
         target = self.visit(LOCKS, "kill -USR1 $2")
+        target.stdout.readline()
+        while progress.state_of(target.pid) != "S":
+            time.sleep(0.01)
+        return target
+
+    def test_a_target_that_waits_for_a_lock(self):
+        target = self.locked()
         with self.assertRaisesRegex(progress.Harm, "hangs after limpet left: .*system call"):
             target.kill()
         self.assertEqual(target.wait(10), -signal.SIGKILL)
 
     def test_the_group_of_a_target(self):
-        target = self.visit(LOCKS, "kill -USR1 $2")
+        target = self.locked()
         with self.assertRaisesRegex(progress.Harm, "hangs"):
             os.killpg(target.pid, signal.SIGKILL)
 

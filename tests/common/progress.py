@@ -234,11 +234,11 @@ def places_of(pid):
 
 def is_idle(pid, visit):
     """
-    A target that does nothing waits for something, in any system call.  A thread that has worked since the visit began
-    and waits in another futex than before may wait for a lock that limpet did not release.
+    A target that does nothing waits for something, in any system call.  A thread that was there before the visit, has
+    worked since and waits in another futex than before may wait for a lock that limpet did not release.
     """
     return all(place and (place[0] != FUTEX or (visit.places.get(tid) or ())[1:] == place[1:]
-                          or thread_us(pid, tid) - visit.worked_us.get(tid, 0) < WORKED_US)
+                          or tid not in visit.worked_us or thread_us(pid, tid) - visit.worked_us[tid] < WORKED_US)
                for tid, place in places_of(pid).items())
 
 

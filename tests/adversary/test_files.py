@@ -10,11 +10,15 @@ import os
 import resource
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import hostile_files
 from hostile_files import Canary, Elf
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+import progress  # noqa: E402, F401
 
 LIMPET = os.environ.get("LIMPET", "limpet")
 PROGRAMS = os.environ.get("PROGRAMS", ".")

@@ -95,7 +95,7 @@ class Work:
 
     def close(self):
         try:
-            harness.progress.check(self.pid, harness.progress.Answers(self.process, self.question), self.process, seconds=0)
+            harness.progress.check(self.pid, harness.progress.Answers(self.process, self.question), self.process)
         finally:
             self.process.kill()
             self.process.wait()

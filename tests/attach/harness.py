@@ -160,7 +160,7 @@ class Mirror(Workload):
     def __init__(self, name, binary="mirror", **options):
         super().__init__(binary, name, stdin=subprocess.PIPE, **options)
 
-    def check_progress(self, seconds=0):
+    def check_progress(self, seconds=None):
         """It works when it is asked."""
         progress.check(self.pid, progress.Answers(self.process, "?"), self.process, seconds)
 
@@ -289,7 +289,6 @@ class Result:
 
 def limpet_start(*arguments, **options):
     options.setdefault("stdin", subprocess.DEVNULL)
-    progress.note_visit(arguments)
     return subprocess.Popen(
         [LIMPET, *map(str, arguments)],
         stdout=subprocess.PIPE,
@@ -309,8 +308,6 @@ def limpet_finish(process, deadline_s=PATIENCE_S):
         os.killpg(process.pid, signal.SIGKILL)
         out, err = process.communicate()
         return Result(None, out, err, True)
-    finally:
-        progress.note_departure(process.args)
 
 
 def limpet_finish_enter(process, deadline_s=PATIENCE_S):

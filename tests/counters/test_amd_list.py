@@ -9,8 +9,12 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+import progress  # noqa: E402, F401
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "amd")
 LIMPET, ROCPROFV3 = os.environ["LIMPET"], os.environ["ROCPROFV3"]

@@ -67,7 +67,7 @@ class App:
 
     def close(self):
         try:
-            harness.progress.check(self.pid, harness.progress.Answers(self.process, "state\n"), self.process, seconds=0)
+            harness.progress.check(self.pid, harness.progress.Answers(self.process, "state\n"), self.process)
         finally:
             self.process.kill()
             self.process.communicate()

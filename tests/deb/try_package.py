@@ -13,6 +13,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+import progress  # noqa: E402, F401
+
 PACKAGE = sys.argv.pop(1) if len(sys.argv) > 1 else None
 
 

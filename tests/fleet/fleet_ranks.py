@@ -16,7 +16,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
 
-from harness import PROGRAMS, limpet  # noqa: E402
+from harness import PROGRAMS, limpet, progress  # noqa: E402
 
 RANK = os.path.join(PROGRAMS, "fleet_rank")
 PATIENCE = ("--timeout", "60")
@@ -40,6 +40,7 @@ class Ranks(unittest.TestCase):
         self.addCleanup(process.wait)
         self.addCleanup(self.kill_group, process.pid)
         self.assertEqual(process.stdout.readline(), b"ready\n")
+        progress.note_visit([process.pid])  # by its name
         return process
 
     @staticmethod

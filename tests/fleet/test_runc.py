@@ -18,7 +18,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from fleet_ranks import RANK  # noqa: E402
-from harness import LIMPET, wait_until  # noqa: E402
+from harness import LIMPET, progress, wait_until  # noqa: E402
 
 RUNC = shutil.which("runc", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
 PODS = ("train-0", "train-1")
@@ -83,6 +83,9 @@ class Runc(unittest.TestCase):
                                 env={**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}"}, stdin=subprocess.DEVNULL)
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         return result.stdout
+
+    def tearDown(self):
+        progress.check_programs("trainer")
 
     def ranks(self, *words, **options):
         events = map(json.loads, self.fleet("ps", *words, "--json", **options).splitlines())

@@ -17,6 +17,9 @@ import unittest
 
 import cluster
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+import progress  # noqa: E402
+
 LIMPET, PROGRAMS = os.environ["LIMPET"], os.environ["PROGRAMS"]
 USER, OTHER = 65534, 65533
 DONE, NOT_PERMITTED, NO_PROCESS, PARTLY = 0, 3, 4, 8
@@ -56,6 +59,7 @@ class Slurm(unittest.TestCase):
         job = self.cluster.ask("squeue", "--noheader", "--name", self._testMethodName, "--format=%A").split()[0]
         self.addCleanup(self.cluster.wait, self.is_idle, "an idle cluster")
         self.addCleanup(self.cluster.ask, "scancel", job)
+        self.addCleanup(progress.check_programs, "fleet_rank")
         return job
 
     def is_idle(self):

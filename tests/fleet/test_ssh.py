@@ -17,7 +17,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from fleet_ranks import RANK  # noqa: E402
-from harness import LIMPET, wait_until  # noqa: E402
+from harness import LIMPET, progress, wait_until  # noqa: E402
 import ssh_nodes  # noqa: E402
 
 NAMES = ["n1", "n2", "n3", "n4"]
@@ -47,6 +47,12 @@ class Ssh(unittest.TestCase):
         return sum(len(self.nodes.ask("pgrep", "-x", "solver", name=name).stdout.split()) for name in NAMES)
 
     def end(self, process, launcher):
+        try:
+            progress.check_programs("solver")
+        finally:
+            self.end_job(process, launcher)
+
+    def end_job(self, process, launcher):
         self.nodes.ask("pkill", "-9", "-x", launcher)
         for name in NAMES:
             self.nodes.ask("pkill", "-9", "-x", "solver", name=name)

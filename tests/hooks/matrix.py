@@ -33,7 +33,6 @@ FILTERED = {name: "a seccomp filter of the process forbids it" for name in ("sec
 
 def trace(pid, words):
     """(what came of it or None, the error)"""
-    harness.progress.note_visit([pid])
     try:
         run = subprocess.run([PROBE, str(pid), "150", *words], capture_output=True, text=True,
                              timeout=60)

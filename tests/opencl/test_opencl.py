@@ -65,7 +65,7 @@ class Loop:
 
     def close(self):
         try:
-            harness.progress.check(self.pid, harness.progress.Answers(self.process, "\n"), self.process, seconds=0)
+            harness.progress.check(self.pid, harness.progress.Answers(self.process, "\n"), self.process)
         finally:
             self.process.kill()
             self.process.communicate()

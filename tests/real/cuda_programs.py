@@ -14,16 +14,17 @@ HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs"
 sys.path[:0] = [str(PROGRAMS), str(HERE.parent / "attach"), str(HERE.parent / "common")]
 ROOT = HERE.parent.parent
+AFTER_S = 2.0  # a program is watched so long after limpet has left
 for built in ("build", f"build-cross-{'amd64' if os.uname().machine == 'x86_64' else 'arm64'}"):
     if (ROOT / built / "src/host/limpet").exists():
         os.environ.setdefault("LIMPET", str(ROOT / built / "src/host/limpet"))
 
+os.environ.setdefault("PROGRESS_S", str(AFTER_S))
 import harness  # noqa: E402
 from report import Report  # noqa: E402
 from torch_page import DONE, END_AT, PAGE_BYTES, PID, PROFILE, PROFILES, WAIT_AT, WAITS, Page  # noqa: E402
 
 START_S = 180
-AFTER_S = 2.0  # a program is watched so long after limpet has left
 
 
 def words_of(mode):
@@ -78,8 +79,7 @@ class Program:
 
     def goes_on(self, seconds=AFTER_S):
         """Does it work on, to the end of that time?"""
-        before = self.rate(seconds / 2)
-        return before > 0 and self.rate(seconds / 2) > 0 and self.lives()
+        return harness.progress.Progress(self.pid, lambda: self.page[DONE], self.process).problem(seconds) is None
 
     def rate(self, seconds):
         begin, at = time.monotonic(), self.page[DONE]

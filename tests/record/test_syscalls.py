@@ -86,7 +86,7 @@ class Caller:
     def close(self):
         try:
             answers = harness.progress.Answers(self.process, "enoent 1\n")
-            harness.progress.check(self.pid, answers, self.process, seconds=0)
+            harness.progress.check(self.pid, answers, self.process)
         finally:
             self.kill()
 

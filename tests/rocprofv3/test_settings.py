@@ -4,6 +4,7 @@ What rocprofv3 can be told: every option of AMD's is served or refused by its na
 """
 
 import os
+import shutil
 import unittest
 
 from profiled import Profiled, files
@@ -133,7 +134,7 @@ class Settings(Profiled):
                 self.assertEqual({kind for kind, _ in sums}, {"HIP_RUNTIME_API_EXT", "HIP_COMPILER_API_EXT"})
                 self.assertEqual(files.sums_of_json(prefix + "_results.json"), sums)
                 self.assertNotIn("out/abc_results.db", self.made())
-                os.system(f"rm -r {self.folder}/out")
+                shutil.rmtree(f"{self.folder}/out")
 
     def test_every_byte_of_a_file_may_be_wrong(self):
         """Cut and changed files are refused or used, never a crash."""

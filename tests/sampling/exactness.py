@@ -13,6 +13,9 @@ import time
 
 import elf_symbols
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+import progress  # noqa: E402
+
 DRIVER = os.environ["SAMPLER_DRIVER"]
 PROGRAMS = os.environ["SAMPLING_PROGRAMS"]
 LIMIT = 120
@@ -56,6 +59,7 @@ def running(*command, user=None):
         end = time.monotonic() + LIMIT
         while time.monotonic() < end and process.poll() is None and cpu_ticks(process.pid) < 2:
             time.sleep(0.01)
+        progress.note_visit([process.pid])  # also by a sampler of the whole machine, which names no process
         yield process
     finally:
         process.kill()

@@ -7,6 +7,10 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "common"))
+import progress  # noqa: E402, F401
 
 LIMPET = os.environ["LIMPET"]
 PROGRAM = pathlib.Path(__file__).resolve().with_name("python_program.py")

@@ -167,6 +167,19 @@ class Forks(unittest.TestCase):
             self.assertTrue(text.startswith("src/target/sdk/a.c: "), text)
 
 
+class Visits(unittest.TestCase):
+    def test_accepts_scripts_that_reach_the_check(self):
+        self.assertEqual(check("check-visits.py", **{
+            "tests__attach__harness.py": "import progress\nLIMPET = 1\n", "tests__a__ground.py": "from harness import LIMPET\n",
+            "tests__a__test_a.py": "import ground\nground.LIMPET\n", "tests__a__plain.py": "import os\n"}), (0, ""))
+
+    def test_refuses_one_without_and_calls_that_are_not_seen(self):
+        for line, word in (("LIMPET = 1", "runs limpet and does not import"), ("import os; os.posix_spawn(1)", "os.posix_spawn(: ")):
+            status, text = check("check-visits.py", **{"tests__a__test_a.py": line + "\n"})
+            self.assertEqual(status, 1)
+            self.assertTrue(text.startswith(f"tests/a/test_a.py: {word}"), text)
+
+
 class Loader(unittest.TestCase):
     walk = "void scan(void)\n{\n\tlibc_iterate(visit, NULL);\n}\n"
 

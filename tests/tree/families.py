@@ -105,7 +105,7 @@ class Server:
 
     def close(self):
         try:
-            harness.progress.check(self.process.pid, self.requests_answered, self.process, seconds=0)
+            harness.progress.check(self.process.pid, self.requests_answered, self.process, harness.progress.ANSWERS_S)
         finally:
             self.end()
 
@@ -130,7 +130,6 @@ class Follower:
 
     def __init__(self, pid, *arguments, before=(), notes=None):
         self.events, self.changed, self.notes = [], threading.Condition(), notes
-        harness.progress.note_visit([pid])
         self.process = subprocess.Popen(
             [*before, harness.LIMPET, "attach", str(pid), "--children", "--json", *map(str, arguments)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -191,7 +190,6 @@ class Follower:
             reader.join()
         self.process.stdout.close()
         self.process.stderr.close()
-        harness.progress.note_departure(self.process.args)
         return code
 
     def close(self):

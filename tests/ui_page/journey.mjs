@@ -1,7 +1,7 @@
 // The whole way on a live program: open, refresh, filter, select, attach, start, see real names, select a range, compare,
 // export, detach; and the program is unhurt.
 
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { browserOpen, chosenFlame, counts, isDrawn, must, pageOpen, picture, serverEnd, serverStart, step, until } from "./browser.mjs";
 
 const here = new URL(".", import.meta.url).pathname;
@@ -12,6 +12,12 @@ function targetStart() {
 	let text = "";
 	target.stdout.on("data", data => { text += data; });
 	return { target, turns: () => Number(text.trim().split("\n").pop()) };
+}
+
+/** Some seconds after a visit, by the check of all tests. */
+function progressMust(pid) {
+	const { status, stderr } = spawnSync("python3", [`${here}../common/progress.py`, `${pid}`], { encoding: "utf8" });
+	must(status === 0, stderr);
 }
 
 async function attachTry(page, pid) {
@@ -78,7 +84,7 @@ async function rangeType(page, from, to) {
 	await page.press('[aria-label="range to"]', "Escape");
 }
 
-async function endTry(page, turns) {
+async function endTry(page, pid, turns) {
 	await step("export: a file of the selection", async () => {
 		await page.keyboard.press("e");
 		await page.waitForSelector(".dialog[open] .formats button");
@@ -92,6 +98,7 @@ async function endTry(page, turns) {
 		await until("DETACHED", async () => (await page.textContent(".banner .state")) === "DETACHED");
 		const before = turns();
 		await until("more turns", () => turns() > before);
+		progressMust(pid);
 	});
 	await step("no errors", () => must(!page.complaints.length, page.complaints.join("; ")));
 }
@@ -103,12 +110,13 @@ try {
 	const page = await pageOpen(browser, url);
 	await attachTry(page, target.pid);
 	await lookTry(page);
-	await endTry(page, turns);
+	await endTry(page, target.pid, turns);
 	await step("limpet killed: STALE, the program still goes on", async () => {
 		await serverEnd(server, "SIGKILL");
 		await until("STALE", async () => (await page.textContent(".banner .state")) === "STALE");
 		const before = turns();
 		await until("more turns", () => turns() > before);
+		progressMust(target.pid);
 	});
 } finally {
 	await browser.close();

@@ -95,6 +95,12 @@ CASES = [
         "waits",
         "futex futex_endless semtimedop semop sigtimedwait sigwaitinfo io_getevents inotify waitpid",
     ),
+    *family(
+        "transfers",
+        "readv writev preadv2 pwritev2 recvmsg sendmsg recvmmsg sendmmsg sendfile splice_in splice_out connect accept "
+        "io_pgetevents futex_bitset futex_waitv futex_wait mq_receive mq_send msgrcv",
+        prefix="timed_",
+    ),
     *family("registers", "general general_call general_ppoll vector vector_call vector_ppoll"),
     *family("critical", "sequence dispatch handler coroutine", prefix="critical_"),
     *family("interrupted", "epoll read ppoll recv recv_altstack inotify io_getevents io_getevents_altstack",

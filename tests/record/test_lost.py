@@ -134,8 +134,8 @@ class Lost(TargetTest):
     def launch(self, *command):
         """A change of rights that limpet leaves for, and another program within the 50 ms until it returns."""
         path = os.path.join(self.folder, "it.limpet")
-        process = harness.limpet_start("record", "--alloc-trace", "-d", "5s", "-o", path, "--json", "--", "setpriv", "--no-new-privs",
-                                       *command)
+        process = harness.limpet_start("record", "--alloc-trace", "-d", "5s", "-o", path, "--json", "--",
+                                       "setpriv", "--no-new-privs", *command)
         self.addCleanup(self.end_process, process)
         children = f"/proc/{process.pid}/task/{process.pid}/children"
         time.sleep(1)

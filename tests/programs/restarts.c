@@ -97,6 +97,14 @@ static void wait_once(const struct row *row)
 		time_check(now_ns() - start, TIMEOUT_NS);
 }
 
+/* Something to trace, which the compiler leaves in. */
+static void call_traced(void)
+{
+	void *volatile memory = malloc(1);
+
+	free(memory);
+}
+
 static void *waiter_run(void *data)
 {
 	const struct row *row = data;
@@ -119,6 +127,7 @@ static void row_run(const void *data)
 	workload_ready();
 	for (;;) {
 		wait_once(row);
+		call_traced();
 		workload_turn();
 	}
 }
@@ -158,7 +167,7 @@ static void late_run(const void *data)
 		if (i == LATE_TURNS)
 			filter_put_on(row);
 		wait_once(row);
-		free(malloc(1)); /* something to trace */
+		call_traced();
 		workload_turn();
 	}
 }

@@ -9,6 +9,7 @@ import argparse
 import os
 import signal
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
 
@@ -21,6 +22,7 @@ CYCLES_SHORT = 4
 CYCLES_SHORT_SLOW = 1
 LATE_LIMIT_NS = 20_000_000_000  # a re-issued wait of 40 ms starts again; the rest is the scheduler's
 COMPLAINTS_MAX = 10  # then the case is given up
+CYCLES_BUSY = 12  # until limpet has caught a filtered thread outside of its wait
 FRESH_S = 0.2  # heap corruption shows a little later
 COUNTERS = ("eintr", "corruptions", "errors", "signals_lost", "early")
 
@@ -38,6 +40,8 @@ class Case:
         self.arguments = options.pop("arguments", ())
         self.deadline_s = harness.PATIENCE_S
         self.is_slow = options.pop("slow", False)  # each refusal takes seconds
+        self.must_attach = options.pop("must_attach", False)  # at least once
+        self.is_recorded = options.pop("recorded", False)  # by limpet record, not limpet attach
         assert not options, options
 
     def cycles(self, wanted):
@@ -59,18 +63,27 @@ FORBIDDING = "kill kill_thread trap errno trace notify kill_all".split()
 ALLOWING = "log allow kill_other".split()
 
 
+def waits_under(wait, action):
+    """
+    One wait under a filter that judges restart_syscall: attached, attached with --force, and recorded.  Where the filter
+    forbids the call, limpet must refuse.  Where it allows the call, limpet must attach: at each try if the kernel resumes
+    the wait otherwise or another thread has no filter, else at least once, because a thread that is never seen outside
+    of a timed wait is not stopped (busy).  With --force the thread is stopped in its wait, and must go on all the same.
+    """
+    name = f"{wait}_{action}"
+    is_allowed = action in ALLOWING
+    may_be_busy = wait in TIMED_WAITS and action != "kill_other"
+    code = 0 if is_allowed else 6
+    expected = (code, 7) if may_be_busy else (code,)
+    options = {"slow": True, "must_attach": is_allowed}
+    return [Case("restart_" + name, "restarts", name, expected=expected, **options),
+            Case("forced_" + name, "restarts", name, expected=(code,), arguments=("--force",), **options),
+            Case("recorded_" + name, "restarts", name, expected=expected, recorded=True, **options)]
+
+
 def restarts():
-    """
-    Waits under filters that judge restart_syscall.  A thread that is never seen outside of a timed wait may not be
-    stopped: then limpet refuses, and says busy.  With --force it is stopped in its wait, and must go on all the same.
-    """
-    rows = []
-    for wait in TIMED_WAITS + OTHER_WAITS:
-        for names, codes in ((FORBIDDING, (6,)), (ALLOWING, (0,))):
-            for name in (f"{wait}_{action}" for action in names):
-                rows.append(Case("restart_" + name, "restarts", name, slow=True, expected=(*codes, 7)))
-                rows.append(Case("forced_" + name, "restarts", name, slow=True, expected=codes,
-                                 arguments=("--force",)))
+    rows = [row for wait in TIMED_WAITS + OTHER_WAITS for action in FORBIDDING + ALLOWING
+            for row in waits_under(wait, action)]
     rows.append(Case("restart_supervised", "restarts", "supervised", slow=True, expected=(0, 7)))
     return rows
 
@@ -94,6 +107,12 @@ CASES = [
     *family(
         "waits",
         "futex futex_endless semtimedop semop sigtimedwait sigwaitinfo io_getevents inotify waitpid",
+    ),
+    *family(
+        "transfers",
+        "readv writev preadv2 pwritev2 recvmsg sendmsg recvmmsg sendmmsg sendfile splice_in splice_out connect accept "
+        "io_pgetevents futex_bitset futex_waitv futex_wait mq_receive mq_send msgrcv",
+        prefix="timed_",
     ),
     *family("registers", "general general_call general_ppoll vector vector_call vector_ppoll"),
     *family("critical", "sequence dispatch handler coroutine", prefix="critical_"),
@@ -165,12 +184,12 @@ class Tally:
         refused = ",".join(f"{code}:{count}" for code, count in sorted(self.refused.items())) or "-"
         pause = [harness.percentile(self.pauses, part) / 1e6 for part in (0.5, 0.99, 1)]
         counts = [self.counts[key] for key in COUNTERS]
-        return "%-20s %6d %6d %-9s %4d %4d %5d %5d %5d %7d %6d %4d %5d  %8.3f %8.3f %8.3f" % (
+        return "%-30s %6d %6d %-9s %4d %4d %5d %5d %5d %7d %6d %4d %5d  %8.3f %8.3f %8.3f" % (
             name, self.cycles, self.ok, refused, self.hang, self.dead, self.stuck, self.threads,
             *counts, *pause)
 
 
-HEADER = "%-20s %6s %6s %-9s %4s %4s %5s %5s %5s %7s %6s %4s %5s  %8s %8s %8s" % (
+HEADER = "%-30s %6s %6s %-9s %4s %4s %5s %5s %5s %7s %6s %4s %5s  %8s %8s %8s" % (
     "workload", "cycles", "ok", "refused", "hang", "dead", "stuck", "left", "EINTR", "corrupt",
     "errors", "lost", "early", "p50 ms", "p99 ms", "max ms")
 
@@ -185,6 +204,23 @@ def variant(case, cycle):
     return arguments
 
 
+def visit(case, cycle, target, path):
+    if not case.is_recorded:
+        return limpet("attach", target.pid, *variant(case, cycle), deadline_s=case.deadline_s)
+    arguments = ["--unload"] if cycle % 2 else []
+    return limpet("record", "-p", target.pid, "--alloc-trace", "--duration", "200ms", "--json", "-o", path, *arguments,
+                  deadline_s=case.deadline_s)
+
+
+def judge_visit(case, tally, result):
+    """What limpet says of a visit that succeeded."""
+    if not case.is_recorded:
+        if not result.event("detached"):
+            tally.complain("no detached line")
+    elif not result.event("recorded").get("records"):
+        tally.complain("nothing was recorded")
+
+
 def judge_result(case, tally, result):
     if result.hung:
         tally.hang += 1
@@ -196,8 +232,7 @@ def judge_result(case, tally, result):
     if result.code == 0:
         tally.ok += 1
         tally.pauses.append(result.event("attached").get("pause_ns", 0))
-        if not result.event("detached"):
-            tally.complain("no detached line")
+        judge_visit(case, tally, result)
     else:
         tally.refused[result.code] = tally.refused.get(result.code, 0) + 1
     if result.code not in case.expected:
@@ -232,9 +267,9 @@ def cycle_run(case, tally, target, threads):
     if case.is_stopped:
         os.kill(target.pid, signal.SIGSTOP)
         harness.wait_until(lambda: harness.status_of(target.pid).get("State", "T")[0] == "T")
-    arguments = variant(case, tally.cycles)
     tally.cycles += 1
-    judge_result(case, tally, limpet("attach", target.pid, *arguments, deadline_s=case.deadline_s))
+    with tempfile.TemporaryDirectory() as folder:
+        judge_result(case, tally, visit(case, tally.cycles - 1, target, os.path.join(folder, "recording")))
     return judge_target(case, tally, target, threads)
 
 
@@ -274,6 +309,10 @@ def case_run(case, cycles):
     tally = Tally()
     while tally.cycles < cycles and len(tally.complaints) < COMPLAINTS_MAX:
         target_run(case, tally, 1 if case.is_fresh else cycles - tally.cycles)
+    while case.must_attach and not tally.ok and not tally.complaints and tally.cycles < max(cycles, CYCLES_BUSY):
+        target_run(case, tally, 1)
+    if case.must_attach and not tally.ok:
+        tally.complain("every attach was refused")
     return tally
 
 

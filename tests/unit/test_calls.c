@@ -37,6 +37,20 @@ static void knows_the_calls_that_a_stop_cuts_short(void **state)
 #endif
 }
 
+/* sock_intr_errno() of the kernel: -EINTR where the socket has SO_RCVTIMEO or SO_SNDTIMEO. */
+static void knows_the_calls_that_a_stop_cuts_short_on_sockets_with_a_time_limit(void **state)
+{
+	static const int calls[] = { SYS_read,     SYS_readv,    SYS_preadv2, SYS_recvfrom,
+				     SYS_recvmsg,  SYS_recvmmsg, SYS_write,   SYS_writev,
+				     SYS_pwritev2, SYS_sendto,   SYS_sendmsg, SYS_sendmmsg,
+				     SYS_sendfile, SYS_splice,   SYS_accept,  SYS_accept4,
+				     SYS_connect };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		assert_int_equal(syscall_kind(calls[i]), CALL_RESTARTS);
+}
+
 static void leaves_threads_alone_that_change_the_process(void **state)
 {
 	static const int calls[] = { SYS_execve, SYS_execveat,     SYS_clone,     SYS_clone3,
@@ -102,6 +116,8 @@ int main(void)
 		cmocka_unit_test(has_no_call_twice),
 		cmocka_unit_test(answers_what_the_table_says),
 		cmocka_unit_test(knows_the_calls_that_a_stop_cuts_short),
+		cmocka_unit_test(
+			knows_the_calls_that_a_stop_cuts_short_on_sockets_with_a_time_limit),
 		cmocka_unit_test(leaves_threads_alone_that_change_the_process),
 		cmocka_unit_test(does_not_know_others),
 		cmocka_unit_test(knows_what_restart_syscall_resumes),

@@ -75,6 +75,7 @@ bool tracing_note_farewell(struct tracing *self)
 	if (!self->is_attached || !link_has_farewell(&self->session.attachment.link))
 		return false;
 	self->is_returning = true;
+	self->left = self->session.attachment.target.process.identity;
 	begin_return(self);
 	return true;
 }
@@ -153,6 +154,32 @@ static void give_up_in_time(struct tracing *self)
 		self->is_following = false;
 }
 
+/* That it ended meanwhile explains less than what was wrong before. */
+static void keep_reason(struct tracing *self, const struct err *why)
+{
+	if (!self->unfollowed.code || why->exit != EXIT_NO_PROCESS)
+		self->unfollowed = *why;
+	give_up_in_time(self);
+}
+
+/* setpriv and su change their rights, and execute another program right away: that one is not come
+ * back to, it begins. */
+static bool has_executed_meanwhile(const struct tracing *self)
+{
+	struct identity now;
+	struct err ignored;
+
+	return !identity_read(self->pid, self->pid, &now, &ignored) && now.auxv.size &&
+	       identity_compare(&self->left, &now) == IDENTITY_EXEC;
+}
+
+static void end_return(struct tracing *self)
+{
+	self->is_returning = false;
+	self->unfollowed.code = 0;
+	self->changes.untraced_ns += now_ns() - self->left_ns;
+}
+
 /* The rings and the collector are as they were. */
 static void come_back(struct tracing *self)
 {
@@ -163,15 +190,13 @@ static void come_back(struct tracing *self)
 		return;
 	options.attach.tries_for_ns = TRY_FOR_NS;
 	if (tracing_attach(self, &options, &why)) {
-		self->unfollowed = why;
-		give_up_in_time(self);
+		keep_reason(self, &why);
 		return;
 	}
-	self->is_following = self->is_returning = false;
-	self->unfollowed.code = 0;
+	end_return(self);
+	self->is_following = false;
 	self->is_attached = true;
 	self->watch = (struct registers_watch){ 0 };
-	self->changes.untraced_ns += now_ns() - self->left_ns;
 }
 
 int tracing_follow(struct tracing *self, struct err *err)
@@ -183,6 +208,10 @@ int tracing_follow(struct tracing *self, struct err *err)
 
 	if (!must_follow(self))
 		return 0;
+	if (self->is_returning && has_executed_meanwhile(self)) {
+		end_return(self);
+		self->follow_until_ns = now_ns() + FOLLOW_FOR_NS;
+	}
 	if (self->is_returning) {
 		come_back(self);
 		return 0;
@@ -195,10 +224,7 @@ int tracing_follow(struct tracing *self, struct err *err)
 	if (!session_open(&self->session, self->pid, &options, &why))
 		return move_to(self, &trace, err);
 	trace_close(&trace);
-	/* That it ended meanwhile explains less than what was wrong before. */
-	if (!self->unfollowed.code || why.exit != EXIT_NO_PROCESS)
-		self->unfollowed = why;
-	give_up_in_time(self);
+	keep_reason(self, &why);
 	return 0;
 }
 

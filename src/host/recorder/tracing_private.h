@@ -35,6 +35,7 @@ struct tracing {
 	struct tracing_changes changes;
 	bool is_returning;           /* we are not in again yet */
 	uint64_t left_ns, return_ns; /* since when; not before */
+	struct identity left;        /* which program the agent left */
 	char name[32];               /* of the program that was attached to last */
 	struct err unfollowed;       /* why not, up to now; code 0: there is no such program */
 };

@@ -10,6 +10,10 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#ifndef SYS_futex_waitv /* headers older than Linux 5.16 */
+#define SYS_futex_waitv 449
+#endif
+
 struct call_line {
 	int nr;
 	enum syscall_kind kind;
@@ -29,6 +33,16 @@ static const struct call_line lines[] = {
 	{ SYS_recvmsg, CALL_RESTARTS },
 	{ SYS_sendto, CALL_RESTARTS },
 	{ SYS_sendmsg, CALL_RESTARTS },
+	{ SYS_recvmmsg, CALL_RESTARTS },
+	{ SYS_sendmmsg, CALL_RESTARTS },
+	{ SYS_connect, CALL_RESTARTS },
+	{ SYS_preadv2, CALL_RESTARTS },
+	{ SYS_pwritev2, CALL_RESTARTS },
+	{ SYS_sendfile, CALL_RESTARTS },
+	{ SYS_splice, CALL_RESTARTS },
+	{ SYS_tee, CALL_RESTARTS },
+	{ SYS_vmsplice, CALL_RESTARTS },
+	{ SYS_futex_waitv, CALL_RESTARTS },
 	{ SYS_flock, CALL_RESTARTS },
 	{ SYS_mq_timedreceive, CALL_RESTARTS },
 	{ SYS_mq_timedsend, CALL_RESTARTS },
@@ -44,6 +58,7 @@ static const struct call_line lines[] = {
 	{ SYS_semtimedop, CALL_EINTR },
 	{ SYS_rt_sigtimedwait, CALL_EINTR },
 	{ SYS_io_getevents, CALL_EINTR },
+	{ SYS_io_pgetevents, CALL_NO_HANDLER },
 	{ SYS_msgrcv, CALL_NO_HANDLER },
 	{ SYS_msgsnd, CALL_NO_HANDLER },
 	{ SYS_io_uring_enter, CALL_EINTR },

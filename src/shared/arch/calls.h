@@ -8,7 +8,8 @@
 
 enum syscall_kind {
 	CALL_OTHER,      /* does not block for long, or is not known: never re-issued by us */
-	CALL_RESTARTS,   /* the kernel restarts it unless a handler without SA_RESTART ran */
+	CALL_RESTARTS,   /* the kernel restarts it unless a handler without SA_RESTART ran; a socket
+			  * with a time limit makes it return EINTR, as CALL_EINTR does */
 	CALL_NO_HANDLER, /* ...unless any handler ran */
 	CALL_SLEEPS,     /* restarts with the time that is left, through restart_syscall */
 	CALL_EINTR,      /* returns EINTR even when only a debugger came by */

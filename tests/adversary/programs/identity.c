@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -34,6 +35,7 @@
 #define TURNS         50
 #define SOON_US       50000
 #define NO_CAPABILITY 60
+#define NEW_ROOT      "/sys" /* any directory that is there everywhere */
 #define CAP(number)   (1u << (number))
 
 /* Without libc: nobody who hooks functions sees it. */
@@ -65,6 +67,7 @@ static long raw_call(long nr, long a, long b, long c, long d, long e)
 #endif
 }
 
+extern int pivot_root(const char *new_root, const char *put_old);
 extern int capset(cap_user_header_t header, const cap_user_data_t data);
 
 static struct __user_cap_data_struct kept[2];
@@ -206,6 +209,29 @@ static int own_mounts(void)
 	return unshare(CLONE_NEWNS);
 }
 
+/* Before limpet comes: a namespace of mounts where another root is ready, as containers have it. */
+static int prepare_root(void)
+{
+	return own_mounts() || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	       mount("/", NEW_ROOT, NULL, MS_BIND | MS_REC, NULL) || chdir(NEW_ROOT);
+}
+
+/* The old root lies over the new one then, until it is unmounted. */
+static int change_root(void)
+{
+	return pivot_root(".", ".");
+}
+
+static int call_change_root(void)
+{
+	return (int)syscall(SYS_pivot_root, ".", ".");
+}
+
+static int drop_old_root(void)
+{
+	return umount2(".", MNT_DETACH) | chdir("/");
+}
+
 static int own_users(void)
 {
 	return unshare(CLONE_NEWUSER);
@@ -326,6 +352,11 @@ static int raw_network(void)
 static int raw_mounts(void)
 {
 	return raw_result(raw_call(SYS_unshare, CLONE_NEWNS, 0, 0, 0, 0));
+}
+
+static int raw_change_root(void)
+{
+	return raw_result(raw_call(SYS_pivot_root, (long)".", (long)".", 0, 0, 0));
 }
 
 static int call_root(void)
@@ -473,6 +504,7 @@ static int all_threads_at_once(void)
 struct sequence {
 	const char *name;
 	int (*steps[STEPS_MAX])(void);
+	int (*before)(void); /* in a program of its own, before anybody comes in */
 };
 
 static const struct sequence sequences[] = {
@@ -506,6 +538,8 @@ static const struct sequence sequences[] = {
 	{ "jail", { hide_processes, plain_setgid, plain_setuid } },
 	{ "own_root", { own_root, hide_processes } },
 	{ "call_root", { own_root, call_root } },
+	{ "pivot", { change_root, drop_old_root, plain_setgid, plain_setuid }, prepare_root },
+	{ "call_pivot", { call_change_root, drop_old_root }, prepare_root },
 	{ "dumpable", { plain_setuid, keep_dumps } },
 	{ "vfork", { child_of_vfork } },
 	{ "fork", { child_of_fork } },
@@ -519,6 +553,7 @@ static const struct sequence sequences[] = {
 	{ "raw_root", { raw_root } },
 	{ "raw_network", { raw_network } },
 	{ "raw_mounts", { raw_mounts } },
+	{ "raw_pivot", { raw_change_root, drop_old_root }, prepare_root },
 	{ "raw_capset", { raw_capset } },
 	{ "raw_no_new_privs", { raw_no_new_privileges } },
 	{ "raw_filter", { raw_filter } },
@@ -557,12 +592,23 @@ static void wait_for_word(void)
 		end();
 }
 
+/* Executes itself: a register library that saw the preparation has left the program. */
+static int prepare(const struct sequence *sequence, char **argv)
+{
+	if (sequence->before() || setenv("IS_PREPARED", "1", 1))
+		return 2;
+	execv("/proc/self/exe", argv);
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
 	const struct sequence *sequence = sequences;
 
 	while (argc > 1 && strcmp(sequence->name, argv[1]))
 		sequence++;
+	if (sequence->before && !getenv("IS_PREPARED"))
+		return prepare(sequence, argv);
 	say("ready\n");
 	wait_for_word();
 	for (unsigned i = 0; i < STEPS_MAX && sequence->steps[i]; i++)

@@ -6,6 +6,7 @@
 #include "host/session/trace.h"
 #include "host/session/tree/tree_private.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -77,6 +78,22 @@ static const char *const reasons[] = {
 	[FATE_CHANGED] = "identity",
 };
 
+static const char *const losses[] = {
+	[FATE_AGENTLESS] = "closed limpet's descriptors, as daemons close all,",
+	[FATE_CHANGED] = "changed its identity or confined itself",
+};
+
+static void tree_follow_give_up(struct tree *tree, struct member *member)
+{
+	struct err err;
+
+	err_set(&err, -ECANCELED, "process %d %s and is not attached again", member->pid,
+		member->lost_by);
+	if (member->changes >= RETURNS_MAX)
+		err_why(&err, "it did so %u times", member->changes + 1);
+	member_give_up(tree, member, &err);
+}
+
 static void come_back(struct tree *tree, struct member *member)
 {
 	uint64_t pause_ns = RETURN_AFTER_NS << member->changes++;
@@ -91,27 +108,29 @@ static void tree_follow_check(struct tree *tree, struct member *member)
 
 	if (fate == FATE_SAME || fate == FATE_UNCLEAR)
 		return;
+	member->lost_by = losses[fate];
 	if (member->state == MEMBER_ATTACHED) {
 		tree_tell_left(tree, member, reasons[fate]);
 		member_drop_session(member);
 	}
 	if (fate == FATE_EXECUTED)
-		member_begin_anew(tree, member);
+		member_begin_program(tree, member);
 	else if (fate == FATE_CHANGED && member->changes < RETURNS_MAX)
 		come_back(tree, member);
 	else
-		member->state = MEMBER_SKIPPED;
+		tree_follow_give_up(tree, member);
 }
 
 /* What the event of an exec means depends on how far we are with it. */
 static void on_exec(struct tree *tree, struct member *member)
 {
-	if (member->state == MEMBER_BUSY)
+	if (member->state == MEMBER_BUSY) {
 		member->has_executed = true;
-	else if (member->state == MEMBER_ATTACHED)
+	} else if (member->state == MEMBER_ATTACHED) {
 		tree_follow_check(tree, member);
-	else
-		member_begin_anew(tree, member);
+	} else {
+		member_begin_program(tree, member);
+	}
 }
 
 static void on_birth(const struct fork_event *fork_event, void *context)

@@ -203,14 +203,33 @@ void member_begin_anew(struct tree *tree, struct member *member)
 		     member->is_initial ? 0 : member->begun_ns + tree->newborn_delay_ns);
 }
 
+void member_begin_program(struct tree *tree, struct member *member)
+{
+	member->lost_by = "executed another program";
+	member_begin_anew(tree, member);
+}
+
 void member_skip(struct tree *tree, struct member *member, const struct err *err)
 {
-	member->state = MEMBER_SKIPPED;
+	struct err again;
+
 	if (member->pid == tree->root && !tree->root_error.code)
 		tree->root_error = *err;
-	if (member->was_attached)
+	if (!member->was_attached) {
+		member->state = MEMBER_SKIPPED;
+		note_skip(tree, member->pid, err);
 		return;
-	note_skip(tree, member->pid, err);
+	}
+	again = *err;
+	err_while(&again, "process %d %s and is not attached again", member->pid, member->lost_by);
+	member_give_up(tree, member, &again);
+}
+
+void member_give_up(struct tree *tree, struct member *member, const struct err *err)
+{
+	member->state = MEMBER_SKIPPED;
+	tree_tell(tree,
+		  (struct tree_event){ .kind = TREE_SKIPPED, .pid = member->pid, .err = err });
 }
 
 void member_drop_session(struct member *member)

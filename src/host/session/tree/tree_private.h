@@ -32,7 +32,8 @@ struct member {
 	uint64_t due_ns;
 	uint64_t agentless_ns; /* since when its agent is gone and its program is the same, or 0 */
 	unsigned tries;
-	unsigned changes;         /* how often its agent left because it changed its rights */
+	unsigned changes;    /* how often its agent left because it changed its rights */
+	const char *lost_by; /* what the process did when it was detached last; NULL: nothing */
 	struct identity identity; /* of the program at the last try */
 	struct session *session;
 	struct session_options options; /* of the session */
@@ -81,9 +82,14 @@ void member_end(struct tree *tree, struct member *member);
 void member_remove(struct tree *tree, struct member *member);
 bool member_lives(const struct member *member);
 void member_retry(struct tree *tree, struct member *member, uint64_t due_ns);
-/* A new program: everything about it may have changed. */
+/* The next try is the first one again: everything about it may have changed. */
 void member_begin_anew(struct tree *tree, struct member *member);
+/* The same after an exec. */
+void member_begin_program(struct tree *tree, struct member *member);
 void member_skip(struct tree *tree, struct member *member, const struct err *err);
+/* Reports why a process that was attached before is not attached any more.  It is not counted as
+ * skipped. */
+void member_give_up(struct tree *tree, struct member *member, const struct err *err);
 void member_drop_session(struct member *member);
 
 void tree_tell(struct tree *tree, struct tree_event event);

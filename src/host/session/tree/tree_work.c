@@ -172,12 +172,13 @@ static uint64_t next_try_ns(struct member *member, uint64_t took_ns)
 static void note_failure(struct tree *tree, struct member *member, uint64_t took_ns,
 			 const struct err *err)
 {
-	if (member->has_executed)
-		member_begin_anew(tree, member);
-	else if (is_worth_a_try(member, err))
+	if (member->has_executed) {
+		member_begin_program(tree, member);
+	} else if (is_worth_a_try(member, err)) {
 		member_retry(tree, member, next_try_ns(member, took_ns));
-	else
+	} else {
 		member_skip(tree, member, err);
+	}
 }
 
 /* Each try costs some milliseconds of a processor, which a server that makes a process for each

@@ -14,12 +14,14 @@
 #include <asm/sigcontext.h>
 #include <elf.h>
 #include <errno.h>
+#include <linux/futex.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
 #define ERESTARTSYS           512
+#define ERESTARTNOINTR        513
 #define ERESTARTNOHAND        514
 #define ERESTART_RESTARTBLOCK 516
 
@@ -141,7 +143,7 @@ static bool has_time_left(const struct user_regs_struct *regs)
 	case SYS_clock_nanosleep:
 		return !(regs->regs[1] & ABSOLUTE_TIME);
 	case SYS_futex:
-		return (regs->regs[1] & FUTEX_COMMANDS) == 0 && regs->regs[3];
+		return (regs->regs[1] & FUTEX_COMMANDS) == FUTEX_WAIT && regs->regs[3];
 	default:
 		return false;
 	}
@@ -205,6 +207,34 @@ bool arch_has_signal_frame(const struct arch_state *state, const void *below, si
 	return memmem(below, size, &state->regs, offsetof(struct user_regs_struct, pstate));
 }
 
+/* FUTEX_WAIT_BITSET takes an absolute time, and the kernel returns ERESTART_RESTARTBLOCK from it.
+ * ERESTARTNOHAND needs no restart block and has the same effect: the call waits until the same
+ * time, and ends with EINTR after any handler. */
+static long futex_code(const struct user_regs_struct *regs)
+{
+	switch (regs->regs[1] & FUTEX_COMMANDS) {
+	case FUTEX_WAIT:
+		return -ERESTARTSYS;
+	case FUTEX_WAIT_BITSET:
+		return regs->regs[3] ? -ERESTARTNOHAND : -ERESTARTSYS;
+	default: /* those that inherit priorities */
+		return -ERESTARTNOINTR;
+	}
+}
+
+/* As x86-64 shows them in rax. */
+static long sleep_code(const struct user_regs_struct *regs)
+{
+	switch (regs->regs[8]) {
+	case SYS_futex:
+		return futex_code(regs);
+	case SYS_clock_nanosleep:
+		return regs->regs[1] & ABSOLUTE_TIME ? -ERESTARTNOHAND : -ERESTARTSYS;
+	default:
+		return -ERESTARTSYS;
+	}
+}
+
 /* The code that the kernel would have had in x0 before it wound the call back; 0: not a call to
  * restart. */
 static long restart_code(const struct arch_state *state, const struct blocked_call *seen,
@@ -216,8 +246,9 @@ static long restart_code(const struct arch_state *state, const struct blocked_ca
 		return -ERESTART_RESTARTBLOCK;
 	switch (syscall_kind(nr)) {
 	case CALL_RESTARTS:
-	case CALL_SLEEPS:
 		return -ERESTARTSYS;
+	case CALL_SLEEPS:
+		return sleep_code(&state->regs);
 	case CALL_NO_HANDLER:
 		return -ERESTARTNOHAND;
 	default: /* one we do not know, but it was seen waiting in it */

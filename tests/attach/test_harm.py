@@ -527,6 +527,36 @@ class Critical(Harm):
         self.assert_unharmed("coroutine")
 
 
+class KernelWorkers(Harm):
+    """Threads that the kernel makes for io_uring are listed among the program's."""
+
+    def is_single(self, target):
+        return target.stats.word("signals_received") == 1
+
+    def assert_unseen(self, workload):
+        if not os.path.exists(harness.program("uring")):
+            self.skipTest("a libc that does not say whether it takes locks")
+        target = self.target("uring", workload)
+        self.assertTrue(harness.wait_until(lambda: self.is_single(target)))
+        with tempfile.TemporaryDirectory() as folder:
+            process = harness.limpet_attached("record", "-p", target.pid, "-o", f"{folder}/r.limpet", "--json",
+                                              "--alloc-trace", "--unload")
+            self.assertTrue(harness.wait_until(lambda: not self.is_single(target)), "libc takes no locks beside limpet")
+            process.send_signal(signal.SIGINT)
+            result = harness.limpet_finish(process)
+        self.assertNotIn("stays", str(result))
+        with open(f"/proc/{target.pid}/maps") as file:
+            self.assertNotIn("limpet", file.read(), str(result))
+        self.assertTrue(harness.wait_until(lambda: self.is_single(target)), "libc takes locks for ever")
+        self.assert_well(target)
+
+    def test_worker_of_io_uring(self):
+        self.assert_unseen("worker")
+
+    def test_thread_that_polls_for_io_uring(self):
+        self.assert_unseen("poller")
+
+
 class Names(Harm):
     def test_a_tool_that_renames_our_thread(self):
         target = self.target("plain", "idle")

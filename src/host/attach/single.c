@@ -9,7 +9,8 @@
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/process/memory.h"
-#include "host/process/procfs.h"
+#include "host/process/stat.h"
+#include "host/process/threads.h"
 #include "shared/arch/elf.h"
 
 #include <stdlib.h>
@@ -65,6 +66,7 @@ static void fill_job(const struct attachment *attachment, const struct candidate
 	job->seen = thread->call;
 	job->has_filters = thread->has_filters;
 	job->deadline_ms = STOP_DEADLINE_MS;
+	job->worker_flags = stat_worker_flags();
 	job->random_address = auxv_value(&process->identity.auxv, AT_RANDOM);
 	memcpy(job->random, process->identity.random, sizeof(job->random));
 	job->single = self->words;
@@ -129,7 +131,7 @@ static bool has_threads(const struct attachment *self)
 	struct err ignored;
 	size_t count = 0;
 
-	return !proc_list(self->target.process.pid, "task", &tids, &count, &ignored) && count > 1;
+	return !threads_list_own(self->target.process.pid, 2, &tids, &count, &ignored) && count > 1;
 }
 
 const char *single_give_back(struct attachment *self)

@@ -14,6 +14,7 @@
 #include "host/core/clock.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
+#include "host/process/threads.h"
 #include "host/session/inside.h"
 #include "host/session/thread_stacks.h"
 #include "host/session/trace.h"
@@ -289,7 +290,7 @@ static bool judge_threads(struct proof *self)
 	struct err ignored;
 	size_t count;
 
-	if (proc_list(self->pid, "task", &tids, &count, &ignored)) {
+	if (threads_list_own(self->pid, SIZE_MAX, &tids, &count, &ignored)) {
 		session_left_add(self->left, TRACER_NAME ": its threads cannot be listed");
 		return false;
 	}

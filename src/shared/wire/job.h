@@ -100,7 +100,9 @@ struct job {
 
 	/* A process with one thread becomes one with two, see switch.c. */
 	uint32_t is_alone, has_flag_in_block;
-	int64_t flag_offset; /* of that flag from the thread pointer */
+	uint32_t
+		worker_flags; /* of threads that the kernel has made for itself, in stat of /proc */
+	int64_t flag_offset;  /* of the flag in the block from the thread pointer */
 	struct job_single single;
 	struct job_code calloc, create; /* create: pthread_create */
 

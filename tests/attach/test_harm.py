@@ -527,17 +527,59 @@ class Critical(Harm):
         self.assert_unharmed("coroutine")
 
 
-class KernelWorkers(Harm):
-    """Threads that the kernel makes for io_uring are listed among the program's."""
+class OneThread(Harm):
+    """Programs for which libc works without locks, and which say so."""
 
     def is_single(self, target):
         return target.stats.word("signals_received") == 1
 
-    def assert_unseen(self, workload):
-        if not os.path.exists(harness.program("uring")):
+    def target_alone(self, program, workload):
+        if not os.path.exists(harness.program(program)):
             self.skipTest("a libc that does not say whether it takes locks")
-        target = self.target("uring", workload)
+        target = self.target(program, workload)
         self.assertTrue(harness.wait_until(lambda: self.is_single(target)))
+        return target
+
+
+class LocksOfLibc(OneThread):
+    """libc works without locks again, in whatever way limpet leaves."""
+
+    def leave(self, workload, act, *arguments):
+        target = self.target_alone("single", workload)
+        process = harness.limpet_attached(*(argument if argument != "PID" else target.pid for argument in arguments))
+        self.assertTrue(harness.wait_until(lambda: not self.is_single(target)), "libc takes no locks beside limpet")
+        act(target, process)
+        result = harness.limpet_finish(process)
+        self.assertTrue(harness.wait_until(lambda: self.is_single(target), 3), f"libc takes locks for ever: {result}")
+        self.assertNotIn("glibc's locks", str(result))
+        self.assert_well(target)
+
+    def test_under_a_filter(self):
+        for unload in ((), ("--unload",)):
+            self.leave("filtered", lambda target, process: process.send_signal(signal.SIGINT),
+                       "attach", "PID", "--json", *unload)
+
+    def test_where_the_program_gives_up_rights(self):
+        for workload in ("user", "filter"):
+            with self.subTest(workload=workload):
+                self.leave(workload, lambda target, process: os.kill(target.pid, signal.SIGUSR1), "attach", "PID", "--json")
+
+    def test_where_the_program_gives_up_rights_while_it_is_recorded(self):
+        def act(target, process):
+            os.kill(target.pid, signal.SIGUSR1)
+            self.assertTrue(harness.wait_until(lambda: target.stats.word("signals_sent") == 1))
+            time.sleep(0.2)
+            process.send_signal(signal.SIGINT)
+
+        with tempfile.TemporaryDirectory() as folder:
+            self.leave("user", act, "record", "-p", "PID", "-o", f"{folder}/r.limpet", "--json", "--alloc-trace")
+
+
+class KernelWorkers(OneThread):
+    """Threads that the kernel makes for io_uring are listed among the program's."""
+
+    def assert_unseen(self, workload):
+        target = self.target_alone("uring", workload)
         with tempfile.TemporaryDirectory() as folder:
             process = harness.limpet_attached("record", "-p", target.pid, "-o", f"{folder}/r.limpet", "--json",
                                               "--alloc-trace", "--unload")

@@ -21,6 +21,7 @@
 #define PATIENCE_NS      300000000ull
 #define PAUSE_NS         2000000
 #define STOP_DEADLINE_MS 100
+#define LOOK_MS          50 /* for a thread with filters to leave a timed wait */
 
 static uint64_t keep_if(const struct target *target, uint64_t address, size_t size, uint32_t value)
 {
@@ -50,6 +51,9 @@ void single_keep(struct single *self, const struct job *job)
 		.sigreturn = job->sigreturn,
 		.has_flag_in_block = job->has_flag_in_block,
 		.flag_offset = job->flag_offset,
+		.force = job->force,
+		.can_read_filters = job->can_read_filters,
+		.filters_known = job->filters_known,
 	};
 }
 
@@ -65,7 +69,11 @@ static void fill_job(const struct attachment *attachment, const struct candidate
 	job->inner_tid = thread->inner_tid;
 	job->seen = thread->call;
 	job->has_filters = thread->has_filters;
+	job->force = self->force;
+	job->can_read_filters = self->can_read_filters;
+	job->filters_known = MAX(job->filters_known, self->filters_known);
 	job->deadline_ms = STOP_DEADLINE_MS;
+	job->look_ms = LOOK_MS;
 	job->worker_flags = stat_worker_flags();
 	job->random_address = auxv_value(&process->identity.auxv, AT_RANDOM);
 	memcpy(job->random, process->identity.random, sizeof(job->random));
@@ -93,7 +101,8 @@ static enum job_status try_once(const struct attachment *self, struct job *job, 
 
 static bool may_pass(enum job_status status)
 {
-	return status == JOB_LEAVE_ALONE || status == JOB_NO_STOP || status == JOB_STOPPED;
+	return status == JOB_LEAVE_ALONE || status == JOB_NO_STOP || status == JOB_STOPPED ||
+	       status == JOB_FILTERED_WAIT;
 }
 
 static enum job_status try_often(const struct attachment *self, struct job *job, int job_fd,
@@ -134,9 +143,19 @@ static bool has_threads(const struct attachment *self)
 	return !threads_list_own(self->target.process.pid, 2, &tids, &count, &ignored) && count > 1;
 }
 
+/* After exec the memory that was opened is nobody's. */
+static bool is_program_there(const struct attachment *self)
+{
+	uint64_t address = auxv_value(&self->target.process.identity.auxv, AT_RANDOM);
+	unsigned char byte;
+
+	return target_lives(&self->target) &&
+	       memory_read(self->target.memory, address, &byte, sizeof(byte));
+}
+
 const char *single_give_back(struct attachment *self)
 {
-	if (!self->single.is_due || !target_lives(&self->target))
+	if (!self->single.is_due || !is_program_there(self))
 		return NULL;
 	self->single.is_due = false;
 	if (!gives_back(self))

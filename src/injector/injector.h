@@ -84,6 +84,7 @@ bool calls_are_dispatched(const struct stopped *self);
 
 /* newborn.c: has it left fork, and begun to run its program? */
 int newborn_check(struct stopped *self) MUST_CHECK;
+bool thread_may_be_in_fork(const struct stopped *self);
 
 /* switch.c: a process with one thread becomes one with two. */
 int switch_check(struct stopped *self) MUST_CHECK; /* may it happen now? */

@@ -575,6 +575,21 @@ class LocksOfLibc(OneThread):
             self.leave("user", act, "record", "-p", "PID", "-o", f"{folder}/r.limpet", "--json", "--alloc-trace")
 
 
+class ForkOfOneThread(OneThread):
+    """fork asks once, before the program's handlers, whether there are threads whose locks it must see to."""
+
+    def test_heap_of_a_child_whose_fork_began_before(self):
+        for _ in range(3):
+            target = self.target_alone("single", "fork")
+            os.kill(target.pid, signal.SIGUSR1)
+            self.assertTrue(harness.wait_until(lambda: target.stats.word("signals_sent") == 1))
+            process = harness.limpet_attached("attach", target.pid, "--json", "--duration", "0", "--load",
+                                              harness.program("churn.so"))
+            self.assertTrue(harness.wait_until(lambda: target.stats.word("signals_sent") == 2), target.stats.detail())
+            self.assertEqual(harness.limpet_finish(process).code, 0)
+            self.assert_well(target)
+
+
 class KernelWorkers(OneThread):
     """Threads that the kernel makes for io_uring are listed among the program's."""
 

@@ -6,12 +6,20 @@
 #define _GNU_SOURCE
 #include "filter.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/single_threaded.h>
+#include <sys/wait.h>
 
-#define OTHER_USER 65534
+#define OTHER_USER      65534
+#define PREPARE_NS      (1500 * NS_PER_MS)
+#define CHILD_SECONDS   5
+#define CHILD_BLOCKS    1000
+#define CHILD_BLOCK_MAX 50000
 
 static volatile sig_atomic_t is_told;
+static void *volatile allocated;
 
 static const struct rule harmless[] = { { SYS_reboot, ACTION_KILL }, END };
 static const struct rules filter = { ACTION_ALLOW, harmless };
@@ -78,9 +86,47 @@ static void run_user(const void *unused)
 	turn_for_ever(change_user);
 }
 
+/* Runs inside of fork, which has already found out that there is one thread. */
+static void prepare_slowly(void)
+{
+	stats->signals_sent++;
+	sleep_ns(PREPARE_NS);
+}
+
+static void child_allocate(void)
+{
+	static void *volatile blocks[CHILD_BLOCKS];
+
+	alarm(CHILD_SECONDS);
+	for (unsigned i = 0; i < CHILD_BLOCKS; i++)
+		blocks[i] = malloc(1 + i * 7919 % CHILD_BLOCK_MAX);
+	for (unsigned i = 0; i < CHILD_BLOCKS; i++)
+		free(blocks[i]);
+	_exit(0);
+}
+
+static void fork_slowly(void)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (!child)
+		child_allocate();
+	if (child < 0 || waitpid(child, &status, 0) != child || status)
+		workload_corrupt("a child cannot allocate");
+}
+
+static void run_fork(const void *unused)
+{
+	(void)unused;
+	if (pthread_atfork(prepare_slowly, NULL, NULL))
+		workload_skip("pthread_atfork");
+	allocated = malloc(CHILD_BLOCK_MAX); /* else limpet does not know the heap */
+	turn_for_ever(fork_slowly);
+}
+
 const struct workload workloads[] = {
-	{ "filtered", run_filtered, NULL },
-	{ "filter", run_filter, NULL },
-	{ "user", run_user, NULL },
+	{ "fork", run_fork, NULL },     { "filtered", run_filtered, NULL },
+	{ "filter", run_filter, NULL }, { "user", run_user, NULL },
 	{ NULL, NULL, NULL },
 };

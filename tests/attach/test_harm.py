@@ -7,10 +7,12 @@ may come again.
 import ctypes
 import errno
 import os
+import pathlib
 import shutil
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -336,6 +338,37 @@ class Numbers(Harm):
         before = os.listdir(f"/proc/{target.pid}/fd")
         self.start(target)
         self.assertEqual(os.listdir(f"/proc/{target.pid}/fd"), before)
+
+
+class FlushedFiles(Harm):
+    """A thread that leaves the program's table of descriptors closes copies of them, which asks FUSE to flush files."""
+
+    def serve(self):
+        folder, counts = tempfile.mkdtemp(), tempfile.NamedTemporaryFile()
+        self.addCleanup(os.rmdir, folder)
+        self.addCleanup(counts.close)
+        counts.write(bytes(8))
+        counts.flush()
+        server = subprocess.Popen([sys.executable, os.path.join(os.path.dirname(__file__), "fuse_server.py"), folder,
+                                   counts.name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait, 10)
+        self.addCleanup(server.terminate)
+        if server.stdout.readline() != "ready\n":
+            self.skipTest("no FUSE here, or no right to mount")
+        return os.path.join(folder, "file"), counts.name
+
+    def test_fuse_is_not_asked_to_flush(self):
+        path, counts = self.serve()
+        with open(path, "rb", buffering=0) as file:
+            target = self.target("plain", "idle", stdin=file)
+        flushes = lambda: int.from_bytes(pathlib.Path(counts).read_bytes(), sys.byteorder)
+        before = flushes()
+        self.assertGreater(before, 0, "the server does not count")
+        for arguments in ((), ("--unload",)):
+            self.attach(target, *arguments)
+            self.assertEqual(flushes(), before, arguments)
+        self.assert_well(target)
 
 
 class OlderKernels(Harm):

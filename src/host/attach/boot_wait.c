@@ -45,7 +45,7 @@ static int fail_first_three(struct err *err)
 	err_set(err, -EBADF, "its descriptors 0, 1 and 2 are not all open");
 	err_why(err, "what limpet opens in it would get their numbers, as here its threads cannot "
 		     "have descriptors of their own (glibc, Linux 6.9, no filter against "
-		     "close_range, no message queue open)");
+		     "close_range, no message queue and no file of FUSE, NFS or CIFS open)");
 	err_fix(err, "start it with them on /dev/null");
 	return err_exit(err, EXIT_NOT_ATTACHABLE);
 }

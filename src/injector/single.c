@@ -23,11 +23,11 @@
 #define FLAGS_FIELD     7 /* of stat in /proc, counted from the name's closing parenthesis */
 #define THREADS_FIELD   18
 #define LIST_BYTES      4096
-#define FILES_MAX       65536u
+#define FILES_MAX       512u /* each takes two microseconds of the stop; further ones keep locks */
 #define FILE_MAGIC      0xfbad0000u /* of a FILE: public, and the same in every glibc */
 #define FILE_NEXT       0x68
 #define FILE_FLAGS      0x74
-#define FILE_BYTES      0x78
+#define FILE_BYTES      0xe0
 #define FILE_NEEDS_LOCK 0x80u
 
 static long read_stat(const struct job *job, int tid, unsigned field)
@@ -108,16 +108,18 @@ static uint64_t file_unlock(const struct stopped *self, uint64_t address)
 {
 	unsigned char file[FILE_BYTES];
 	uint32_t magic, flags;
-	uint64_t next;
+	uint64_t next, calls;
 
 	if (memory_read(self, address, file, sizeof(file)))
 		return 0;
 	memcpy(&magic, file, sizeof(magic));
 	memcpy(&next, file + FILE_NEXT, sizeof(next));
 	memcpy(&flags, file + FILE_FLAGS, sizeof(flags));
+	memcpy(&calls, file + FILE_CALLS, sizeof(calls));
 	if ((magic & 0xffff0000u) != FILE_MAGIC)
 		return 0;
-	if (flags & FILE_NEEDS_LOCK)
+	/* Others, made by fmemopen or fopencookie, have the flag from their beginning. */
+	if (flags & FILE_NEEDS_LOCK && calls == self->job->single.file_calls)
 		change_word(self, address + FILE_FLAGS, flags, flags & ~FILE_NEEDS_LOCK);
 	return next;
 }

@@ -608,6 +608,29 @@ class LocksOfLibc(OneThread):
             self.leave("user", act, "record", "-p", "PID", "-o", f"{folder}/r.limpet", "--json", "--alloc-trace")
 
 
+    def count_locked_files(self, target):
+        count = target.stats.word("signals_sent")
+        os.kill(target.pid, signal.SIGUSR1)
+        self.assertTrue(harness.wait_until(lambda: target.stats.word("signals_sent") > count))
+        return target.stats.word("signals_lost")
+
+    def test_work_of_the_stop_has_a_limit(self):
+        target = self.target_alone("single", "files")
+        self.assertEqual(self.count_locked_files(target), 0)
+        self.attach(target)
+        self.assertTrue(harness.wait_until(lambda: self.is_single(target)))
+        locked = self.count_locked_files(target)
+        self.assertGreaterEqual(locked, 2000 - 512, "too many files are told of it while the program is stopped")
+        self.assertLess(locked, 2000)
+
+    def test_files_that_always_take_locks(self):
+        target = self.target_alone("single", "cookies")
+        self.assertEqual(self.count_locked_files(target), 2000)
+        self.attach(target)
+        self.assertTrue(harness.wait_until(lambda: self.is_single(target)))
+        self.assertEqual(self.count_locked_files(target), 2000)
+
+
 class ForkOfOneThread(OneThread):
     """fork asks once, before the program's handlers, whether there are threads whose locks it must see to."""
 

@@ -8,7 +8,9 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/single_threaded.h>
 #include <sys/wait.h>
 
@@ -17,9 +19,13 @@
 #define CHILD_SECONDS   5
 #define CHILD_BLOCKS    1000
 #define CHILD_BLOCK_MAX 50000
+#define FILES           2000
+#define FILE_FLAGS      0x74 /* in glibc's FILE, part of its binary interface */
+#define FILE_NEEDS_LOCK 0x80u
 
 static volatile sig_atomic_t is_told;
 static void *volatile allocated;
+static FILE *files[FILES];
 
 static const struct rule harmless[] = { { SYS_reboot, ACTION_KILL }, END };
 static const struct rules filter = { ACTION_ALLOW, harmless };
@@ -125,8 +131,47 @@ static void run_fork(const void *unused)
 	turn_for_ever(fork_slowly);
 }
 
+/* As many as there are, say that they need locks: the number of signals that were lost. */
+static void count_locked(void)
+{
+	uint64_t count = 0;
+
+	for (unsigned i = 0; i < FILES; i++)
+		count += (*(uint32_t *)((char *)files[i] + FILE_FLAGS) & FILE_NEEDS_LOCK) != 0;
+	stats->signals_lost = count;
+}
+
+static void run_files(const void *unused)
+{
+	struct rlimit limit = { FILES + 100, FILES + 100 };
+
+	(void)unused;
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		workload_skip("setrlimit");
+	for (unsigned i = 0; i < FILES; i++)
+		if (!(files[i] = fopen("/dev/null", "r")))
+			workload_skip("fopen");
+	turn_for_ever(count_locked);
+}
+
+/* Files of which glibc itself says that they need locks, always. */
+static void run_cookies(const void *unused)
+{
+	static char text[1];
+
+	(void)unused;
+	for (unsigned i = 0; i < FILES; i++)
+		if (!(files[i] = fmemopen(text, sizeof(text), "r")))
+			workload_skip("fmemopen");
+	turn_for_ever(count_locked);
+}
+
 const struct workload workloads[] = {
-	{ "fork", run_fork, NULL },     { "filtered", run_filtered, NULL },
-	{ "filter", run_filter, NULL }, { "user", run_user, NULL },
+	{ "cookies", run_cookies, NULL },
+	{ "files", run_files, NULL },
+	{ "fork", run_fork, NULL },
+	{ "filtered", run_filtered, NULL },
+	{ "filter", run_filter, NULL },
+	{ "user", run_user, NULL },
 	{ NULL, NULL, NULL },
 };

@@ -60,10 +60,13 @@ struct job_code {
 	uint64_t start, end;
 };
 
+#define FILE_CALLS 0xd8 /* in glibc's FILE: the table of its functions; the same since 2.1 */
+
 /* Addresses of libc's variables by which it knows that a process has one thread; 0: unknown. */
 struct job_single {
 	uint64_t common[2];    /* a byte, __libc_single_threaded; the program may have its own */
 	uint64_t stdio, files; /* a word, "files need locks"; the list of files */
+	uint64_t file_calls;   /* the table of functions of files that fopen makes */
 	uint64_t thread_count; /* a word */
 };
 

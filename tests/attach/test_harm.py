@@ -352,8 +352,9 @@ class FlushedFiles(Harm):
         server = subprocess.Popen([sys.executable, os.path.join(os.path.dirname(__file__), "fuse_server.py"), folder,
                                    counts.name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.addCleanup(server.stdout.close)
-        self.addCleanup(server.wait, 10)
-        self.addCleanup(server.terminate)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        self.addCleanup(ctypes.CDLL(None).umount2, folder.encode(), 2)  # MNT_DETACH
         if server.stdout.readline() != "ready\n":
             self.skipTest("no FUSE here, or no right to mount")
         return os.path.join(folder, "file"), counts.name

@@ -609,6 +609,17 @@ class LocksOfLibc(OneThread):
             self.leave("user", act, "record", "-p", "PID", "-o", f"{folder}/r.limpet", "--json", "--alloc-trace")
 
 
+    def test_after_limpet_was_killed(self):
+        target = self.target_alone("single", "user")
+        process = harness.limpet_attached("attach", target.pid, "--json")
+        self.assertTrue(harness.wait_until(lambda: not self.is_single(target)))
+        process.kill()
+        harness.limpet_finish(process)
+        self.assertTrue(harness.wait_until(lambda: harness.thread_count(target.pid) == 1))
+        self.attach(target)
+        self.assertTrue(harness.wait_until(lambda: self.is_single(target), 3), "libc takes locks for ever")
+        self.assert_well(target)
+
     def count_locked_files(self, target):
         count = target.stats.word("signals_sent")
         os.kill(target.pid, signal.SIGUSR1)

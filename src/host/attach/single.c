@@ -32,19 +32,30 @@ static uint64_t keep_if(const struct target *target, uint64_t address, size_t si
 		       : 0;
 }
 
+/* What an earlier limpet found and could not put back, as it was killed. */
+static uint32_t due_before(const struct job *job)
+{
+	const struct boot_context *boot = (const void *)(job->image + DATA_CONTEXT);
+
+	return job->mode == JOB_AGAIN ? boot->single_due : 0;
+}
+
 void single_look(const struct target *target, struct job *job)
 {
 	struct job_single *words = &job->single;
+	uint32_t due = due_before(job);
 
 	for (size_t i = 0; i < ARRAY_SIZE(words->common); i++)
-		words->common[i] = keep_if(target, words->common[i], 1, 1);
-	words->stdio = keep_if(target, words->stdio, sizeof(uint32_t), 0);
+		if (!(due & SINGLE_DUE_COMMON << i))
+			words->common[i] = keep_if(target, words->common[i], 1, 1);
+	if (!(due & SINGLE_DUE_STDIO))
+		words->stdio = keep_if(target, words->stdio, sizeof(uint32_t), 0);
 }
 
 void single_keep(struct single *self, const struct job *job)
 {
 	*self = (struct single){
-		.is_due = job->has_switched,
+		.is_due = job->has_switched || (job->is_alone && due_before(job)),
 		.words = job->single,
 		.create = job->create,
 		.heap = job->heap,

@@ -226,6 +226,7 @@ void image_build_again(const struct target *target, const struct facts *facts,
 	boot->starter_has_data = old->starter_has_data;
 	boot->thread_pointer = old->thread_pointer;
 	boot->tid_word = old->tid_word;
+	boot->single_due = old->single_due;
 	boot->table = facts->way == BOOT_WAY_THREAD ? choose_table(target) : BOOT_TABLE_SHARED;
 	job->thread_pointer = old->thread_pointer;
 	job->tid_word = old->tid_word;

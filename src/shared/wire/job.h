@@ -70,6 +70,13 @@ struct job_single {
 	uint64_t thread_count; /* a word */
 };
 
+/* Which of them said so before limpet came, in boot_context.single_due. */
+enum single_due {
+	SINGLE_DUE = 1,
+	SINGLE_DUE_COMMON = 2, /* and the next bit */
+	SINGLE_DUE_STDIO = 8,
+};
+
 struct job {
 	uint64_t magic;
 	int32_t pid, tid;

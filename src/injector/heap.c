@@ -1,8 +1,10 @@
 /*
  * Threads of ours allocate from the program's main arena (target/runtime/arena.h).  Its lock keeps
- * them apart, with two exceptions: the thread that is stopped here may be in the allocator, having
- * taken no lock since it was alone; and it may be in a signal handler, for long, while the lock is
- * held below.  Then we come back a moment later; at last ours get arenas of their own.
+ * them apart, with three exceptions: the thread that is stopped here may be in the allocator,
+ * having taken no lock since it was alone; it may be in a signal handler, for long, while the lock
+ * is held below; and it may be in fork, which asks before the program's handlers whether there are
+ * threads, and only then sees to the lock: a child could be left with a lock that a thread of ours
+ * held.  Then we come back a moment later; at last ours get arenas of their own.
  */
 #include "injector/injector.h"
 
@@ -45,7 +47,8 @@ int heap_check(struct stopped *self)
 	struct boot_libc *libc = image_libc(self);
 
 	if (!libc->is_arena_shared ||
-	    (!is_locked(self, libc->arena) && !(self->must_switch && heap_may_be_entered(self))))
+	    (!is_locked(self, libc->arena) &&
+	     !(self->must_switch && (heap_may_be_entered(self) || thread_may_be_in_fork(self)))))
 		return 0;
 	if (self->job->waits_for_heap)
 		return job_fail(self->job, JOB_LEAVE_ALONE, 0);

@@ -33,6 +33,7 @@ int job_fail(struct job *job, enum job_status status, int error);
 
 /* A file of the thread in /proc, as a text that ends; empty when it cannot be read. */
 void job_read_proc(const struct job *job, const char *name, char *text, size_t room);
+void job_read_proc_of(const struct job *job, int tid, const char *name, char *text, size_t room);
 
 /* What /proc shows of the thread: the call that it waits in, if it does. */
 void job_read_call(const struct job *job, struct blocked_call *ret);
@@ -83,6 +84,7 @@ bool calls_are_dispatched(const struct stopped *self);
 
 /* newborn.c: has it left fork, and begun to run its program? */
 int newborn_check(struct stopped *self) MUST_CHECK;
+bool thread_may_be_in_fork(const struct stopped *self);
 
 /* switch.c: a process with one thread becomes one with two. */
 int switch_check(struct stopped *self) MUST_CHECK; /* may it happen now? */

@@ -16,11 +16,16 @@ int job_fail(struct job *job, enum job_status status, int error)
 
 void job_read_proc(const struct job *job, const char *name, char *text, size_t room)
 {
+	job_read_proc_of(job, job->tid, name, text, room);
+}
+
+void job_read_proc_of(const struct job *job, int tid, const char *name, char *text, size_t room)
+{
 	char path[64];
 	ssize_t size;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", job->pid, job->tid, name);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", job->pid, tid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	size = fd < 0 ? -1 : read(fd, text, room - 1);
 	if (fd >= 0)

@@ -37,7 +37,7 @@ static bool is_early_call(long nr)
 	return false;
 }
 
-static bool is_in_fork(const struct stopped *self)
+bool thread_may_be_in_fork(const struct stopped *self)
 {
 	for (unsigned i = 0; i < JOB_FORKS_MAX; i++)
 		if (thread_may_be_inside(self, self->job->forks[i], NEAR_BYTES))
@@ -65,7 +65,7 @@ int newborn_check(struct stopped *self)
 
 	if (!job->is_alone || (self->back.was_in_call && !is_early_call(self->back.nr)))
 		return 0;
-	if (job->cpu_ns < FORK_CPU_NS && is_in_fork(self))
+	if (job->cpu_ns < FORK_CPU_NS && thread_may_be_in_fork(self))
 		return job_fail(job, JOB_LEAVE_ALONE, 0);
 	if (job->cpu_ns < START_CPU_NS && is_in_linker(self))
 		return job_fail(job, JOB_TOO_EARLY, 0);

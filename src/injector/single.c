@@ -11,29 +11,75 @@
 #include "injector/injector.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define STACK_BYTES     0x8000ull
 #define STAT_MAX        1536
-#define THREADS_FIELD   18 /* of stat in /proc, counted from the name's closing parenthesis */
-#define FILES_MAX       65536u
+#define FLAGS_FIELD     7 /* of stat in /proc, counted from the name's closing parenthesis */
+#define THREADS_FIELD   18
+#define LIST_BYTES      4096
+#define FILES_MAX       512u /* each takes two microseconds of the stop; further ones keep locks */
 #define FILE_MAGIC      0xfbad0000u /* of a FILE: public, and the same in every glibc */
 #define FILE_NEXT       0x68
 #define FILE_FLAGS      0x74
-#define FILE_BYTES      0x78
+#define FILE_BYTES      0xe0
 #define FILE_NEEDS_LOCK 0x80u
 
-static long thread_count(const struct job *job)
+static long read_stat(const struct job *job, int tid, unsigned field)
 {
 	char text[STAT_MAX];
 	const char *at;
 
-	job_read_proc(job, "stat", text, sizeof(text));
+	job_read_proc_of(job, tid, "stat", text, sizeof(text));
 	at = strrchr(text, ')');
-	for (unsigned i = 0; at && i < THREADS_FIELD; i++)
+	for (unsigned i = 0; at && i < field; i++)
 		at = strchr(at + 1, ' ');
 	return at ? strtol(at, NULL, 10) : 0;
+}
+
+/* As getdents64 has it. */
+struct listed {
+	uint64_t inode, next;
+	uint16_t size;
+	uint8_t type;
+	char name[];
+};
+
+static long count_listed(const struct job *job, const char *list, long size)
+{
+	const struct listed *entry;
+	long count = 0;
+
+	for (long at = 0; at < size; at += entry->size) {
+		entry = (const void *)(list + at);
+		count += entry->name[0] != '.' &&
+			 !(read_stat(job, atoi(entry->name), FLAGS_FIELD) & job->worker_flags);
+	}
+	return count;
+}
+
+/* Without threads that the kernel has made for itself.  Those come and go, but no other does while
+ * the only one that runs the program is stopped. */
+static long thread_count(const struct job *job)
+{
+	_Alignas(struct listed) char list[LIST_BYTES], path[32];
+	long count = read_stat(job, job->tid, THREADS_FIELD), size;
+	int fd;
+
+	if (count == 1 || !job->worker_flags)
+		return count;
+	snprintf(path, sizeof(path), "/proc/%d/task", job->pid);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (count = 0; fd >= 0 && (size = syscall(SYS_getdents64, fd, list, sizeof(list))) > 0;)
+		count += count_listed(job, list, size);
+	if (fd >= 0)
+		close(fd);
+	return count;
 }
 
 static bool is_word(const struct stopped *self, uint64_t address, uint32_t expected)
@@ -62,16 +108,18 @@ static uint64_t file_unlock(const struct stopped *self, uint64_t address)
 {
 	unsigned char file[FILE_BYTES];
 	uint32_t magic, flags;
-	uint64_t next;
+	uint64_t next, calls;
 
 	if (memory_read(self, address, file, sizeof(file)))
 		return 0;
 	memcpy(&magic, file, sizeof(magic));
 	memcpy(&next, file + FILE_NEXT, sizeof(next));
 	memcpy(&flags, file + FILE_FLAGS, sizeof(flags));
+	memcpy(&calls, file + FILE_CALLS, sizeof(calls));
 	if ((magic & 0xffff0000u) != FILE_MAGIC)
 		return 0;
-	if (flags & FILE_NEEDS_LOCK)
+	/* Others, made by fmemopen or fopencookie, have the flag from their beginning. */
+	if (flags & FILE_NEEDS_LOCK && calls == self->job->single.file_calls)
 		change_word(self, address + FILE_FLAGS, flags, flags & ~FILE_NEEDS_LOCK);
 	return next;
 }

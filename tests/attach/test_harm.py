@@ -7,10 +7,12 @@ may come again.
 import ctypes
 import errno
 import os
+import pathlib
 import shutil
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -338,6 +340,38 @@ class Numbers(Harm):
         self.assertEqual(os.listdir(f"/proc/{target.pid}/fd"), before)
 
 
+class FlushedFiles(Harm):
+    """A thread that leaves the program's table of descriptors closes copies of them, which asks FUSE to flush files."""
+
+    def serve(self):
+        folder, counts = tempfile.mkdtemp(), tempfile.NamedTemporaryFile()
+        self.addCleanup(os.rmdir, folder)
+        self.addCleanup(counts.close)
+        counts.write(bytes(8))
+        counts.flush()
+        server = subprocess.Popen([sys.executable, os.path.join(os.path.dirname(__file__), "fuse_server.py"), folder,
+                                   counts.name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        self.addCleanup(ctypes.CDLL(None).umount2, folder.encode(), 2)  # MNT_DETACH
+        if server.stdout.readline() != "ready\n":
+            self.skipTest("no FUSE here, or no right to mount")
+        return os.path.join(folder, "file"), counts.name
+
+    def test_fuse_is_not_asked_to_flush(self):
+        path, counts = self.serve()
+        with open(path, "rb", buffering=0) as file:
+            target = self.target("plain", "idle", stdin=file)
+        flushes = lambda: int.from_bytes(pathlib.Path(counts).read_bytes(), sys.byteorder)
+        before = flushes()
+        self.assertGreater(before, 0, "the server does not count")
+        for arguments in ((), ("--unload",)):
+            self.attach(target, *arguments)
+            self.assertEqual(flushes(), before, arguments)
+        self.assert_well(target)
+
+
 class OlderKernels(Harm):
     """Before Linux 6.9 a descriptor can be taken from a first thread only, as here limpet is told."""
 
@@ -525,6 +559,127 @@ class Critical(Harm):
 
     def test_a_coroutine_in_the_middle_of_the_stack(self):
         self.assert_unharmed("coroutine")
+
+
+class OneThread(Harm):
+    """Programs for which libc works without locks, and which say so."""
+
+    def is_single(self, target):
+        return target.stats.word("signals_received") == 1
+
+    def target_alone(self, program, workload):
+        if not os.path.exists(harness.program(program)):
+            self.skipTest("a libc that does not say whether it takes locks")
+        target = self.target(program, workload)
+        self.assertTrue(harness.wait_until(lambda: self.is_single(target)))
+        return target
+
+
+class LocksOfLibc(OneThread):
+    """libc works without locks again, in whatever way limpet leaves."""
+
+    def leave(self, workload, act, *arguments):
+        target = self.target_alone("single", workload)
+        process = harness.limpet_attached(*(argument if argument != "PID" else target.pid for argument in arguments))
+        self.assertTrue(harness.wait_until(lambda: not self.is_single(target)), "libc takes no locks beside limpet")
+        act(target, process)
+        result = harness.limpet_finish(process)
+        self.assertTrue(harness.wait_until(lambda: self.is_single(target), 3), f"libc takes locks for ever: {result}")
+        self.assertNotIn("glibc's locks", str(result))
+        self.assert_well(target)
+
+    def test_under_a_filter(self):
+        for unload in ((), ("--unload",)):
+            self.leave("filtered", lambda target, process: process.send_signal(signal.SIGINT),
+                       "attach", "PID", "--json", *unload)
+
+    def test_where_the_program_gives_up_rights(self):
+        for workload in ("user", "filter"):
+            with self.subTest(workload=workload):
+                self.leave(workload, lambda target, process: os.kill(target.pid, signal.SIGUSR1), "attach", "PID", "--json")
+
+    def test_where_the_program_gives_up_rights_while_it_is_recorded(self):
+        def act(target, process):
+            os.kill(target.pid, signal.SIGUSR1)
+            self.assertTrue(harness.wait_until(lambda: target.stats.word("signals_sent") == 1))
+            time.sleep(0.2)
+            process.send_signal(signal.SIGINT)
+
+        with tempfile.TemporaryDirectory() as folder:
+            self.leave("user", act, "record", "-p", "PID", "-o", f"{folder}/r.limpet", "--json", "--alloc-trace")
+
+
+    def test_after_limpet_was_killed(self):
+        target = self.target_alone("single", "user")
+        process = harness.limpet_attached("attach", target.pid, "--json")
+        self.assertTrue(harness.wait_until(lambda: not self.is_single(target)))
+        process.kill()
+        harness.limpet_finish(process)
+        self.assertTrue(harness.wait_until(lambda: harness.thread_count(target.pid) == 1))
+        self.attach(target)
+        self.assertTrue(harness.wait_until(lambda: self.is_single(target), 3), "libc takes locks for ever")
+        self.assert_well(target)
+
+    def count_locked_files(self, target):
+        count = target.stats.word("signals_sent")
+        os.kill(target.pid, signal.SIGUSR1)
+        self.assertTrue(harness.wait_until(lambda: target.stats.word("signals_sent") > count))
+        return target.stats.word("signals_lost")
+
+    def test_work_of_the_stop_has_a_limit(self):
+        target = self.target_alone("single", "files")
+        self.assertEqual(self.count_locked_files(target), 0)
+        self.attach(target)
+        self.assertTrue(harness.wait_until(lambda: self.is_single(target)))
+        locked = self.count_locked_files(target)
+        self.assertGreaterEqual(locked, 2000 - 512, "too many files are told of it while the program is stopped")
+        self.assertLess(locked, 2000)
+
+    def test_files_that_always_take_locks(self):
+        target = self.target_alone("single", "cookies")
+        self.assertEqual(self.count_locked_files(target), 2000)
+        self.attach(target)
+        self.assertTrue(harness.wait_until(lambda: self.is_single(target)))
+        self.assertEqual(self.count_locked_files(target), 2000)
+
+
+class ForkOfOneThread(OneThread):
+    """fork asks once, before the program's handlers, whether there are threads whose locks it must see to."""
+
+    def test_heap_of_a_child_whose_fork_began_before(self):
+        for _ in range(3):
+            target = self.target_alone("single", "fork")
+            os.kill(target.pid, signal.SIGUSR1)
+            self.assertTrue(harness.wait_until(lambda: target.stats.word("signals_sent") == 1))
+            process = harness.limpet_attached("attach", target.pid, "--json", "--duration", "0", "--load",
+                                              harness.program("churn.so"))
+            self.assertTrue(harness.wait_until(lambda: target.stats.word("signals_sent") == 2), target.stats.detail())
+            self.assertEqual(harness.limpet_finish(process).code, 0)
+            self.assert_well(target)
+
+
+class KernelWorkers(OneThread):
+    """Threads that the kernel makes for io_uring are listed among the program's."""
+
+    def assert_unseen(self, workload):
+        target = self.target_alone("uring", workload)
+        with tempfile.TemporaryDirectory() as folder:
+            process = harness.limpet_attached("record", "-p", target.pid, "-o", f"{folder}/r.limpet", "--json",
+                                              "--alloc-trace", "--unload")
+            self.assertTrue(harness.wait_until(lambda: not self.is_single(target)), "libc takes no locks beside limpet")
+            process.send_signal(signal.SIGINT)
+            result = harness.limpet_finish(process)
+        self.assertNotIn("stays", str(result))
+        with open(f"/proc/{target.pid}/maps") as file:
+            self.assertNotIn("limpet", file.read(), str(result))
+        self.assertTrue(harness.wait_until(lambda: self.is_single(target)), "libc takes locks for ever")
+        self.assert_well(target)
+
+    def test_worker_of_io_uring(self):
+        self.assert_unseen("worker")
+
+    def test_thread_that_polls_for_io_uring(self):
+        self.assert_unseen("poller")
 
 
 class Names(Harm):

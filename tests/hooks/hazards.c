@@ -589,6 +589,101 @@ static void run_suspended_below(const void *unused)
 	swapcontext(&unused_context, &upper);
 }
 
+/* Leaves the traced call for a coroutine, or for a handler, with a stack further up. */
+static int leave_and_compare(const void *left, const void *right)
+{
+	if (!stats->signals_received)
+		swapcontext(&main_context, &coroutine_context);
+	return *(const int *)left - *(const int *)right;
+}
+
+static int raise_and_compare(const void *left, const void *right)
+{
+	if (!stats->signals_received)
+		raise(SIGUSR2);
+	return *(const int *)left - *(const int *)right;
+}
+
+static void wait_until_told(void)
+{
+	is_told = false;
+	for (stats->signals_received = 1; !is_told;) {
+		sleep_ns(NS_PER_MS);
+		workload_turn();
+	}
+	is_told = false;
+}
+
+static void wait_in_handler(int number)
+{
+	(void)number;
+	wait_until_told();
+}
+
+static void wait_in_coroutine(void)
+{
+	wait_until_told();
+	setcontext(&main_context);
+}
+
+static void sort_when_told(int (*compare)(const void *, const void *))
+{
+	int numbers[2] = { 2, 1 };
+
+	signal(SIGUSR1, note_signal);
+	workload_ready();
+	for (;; workload_turn()) {
+		sleep_ns(NS_PER_MS);
+		if (!is_told)
+			continue;
+		is_told = false;
+		qsort(numbers, 2, sizeof(numbers[0]), compare);
+		if (numbers[0] != 1)
+			workload_corrupt("it is not sorted");
+		stats->signals_received = 2;
+	}
+}
+
+/* The thread waits in a coroutine whose stack is an array of one of the thread's own functions; the
+ * traced call that it has left is below. */
+static void *sort_above_coroutine(void *unused)
+{
+	char stack[COROUTINE_BYTES];
+
+	prepare_coroutine(&coroutine_context, stack, wait_in_coroutine);
+	sort_when_told(leave_and_compare);
+	return unused;
+}
+
+static void run_suspended_array(const void *unused)
+{
+	(void)unused;
+	sort_above_coroutine(NULL);
+}
+
+static void run_suspended_array_thread(const void *unused)
+{
+	pthread_t thread;
+
+	(void)unused;
+	if (pthread_create(&thread, NULL, sort_above_coroutine, NULL))
+		workload_skip("threads");
+	pthread_join(thread, NULL);
+}
+
+/* The same with a signal handler in place of the coroutine. */
+static void run_suspended_altstack(const void *unused)
+{
+	char stack[COROUTINE_BYTES];
+	stack_t other = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	struct sigaction action = { .sa_handler = wait_in_handler, .sa_flags = SA_ONSTACK };
+
+	(void)unused;
+	if (sigaltstack(&other, NULL) || sigaction(SIGUSR2, &action, NULL))
+		workload_skip("sigaltstack");
+	sort_when_told(raise_and_compare);
+}
+
 static void *serve_and_end(void *unused)
 {
 	serve_once();
@@ -620,6 +715,9 @@ static void run_ended(const void *unused)
 const struct workload workloads[] = {
 	{ "suspended", run_suspended, NULL },
 	{ "suspended_below", run_suspended_below, NULL },
+	{ "suspended_array", run_suspended_array, NULL },
+	{ "suspended_array_thread", run_suspended_array_thread, NULL },
+	{ "suspended_altstack", run_suspended_altstack, NULL },
 	{ "ended", run_ended, NULL },
 	{ "pool", run_pool, NULL },
 	{ "addresses_lazy", run_addresses, "addresses_lazy.so" },

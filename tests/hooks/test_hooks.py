@@ -598,6 +598,23 @@ class Hooks(unittest.TestCase):
             self.assertTrue(wait_until(lambda: target.stats.word("signals_received") == 2))
             self.assert_well(target)
 
+    def test_unloading_sees_a_suspended_call_below_the_stack_pointer(self):
+        for workload in ("suspended_array", "suspended_array_thread", "suspended_altstack"):
+            with self.subTest(workload=workload), tempfile.TemporaryDirectory() as folder:
+                target = self.target("hazards", workload, folder=HOOKS)
+                process = harness.limpet_attached("record", "-p", target.pid, "-o", f"{folder}/r.limpet", "--json",
+                                                  "--unload", "--function", "libc.so.6:qsort")
+                os.kill(target.pid, signal.SIGUSR1)
+                self.assertTrue(wait_until(lambda: target.stats.word("signals_received") == 1))
+                process.send_signal(signal.SIGINT)
+                said = harness.limpet_finish(process)
+                self.assertIn("has not returned from a traced call", said.out + said.err)
+                os.kill(target.pid, signal.SIGUSR1)
+                self.assertTrue(wait_until(lambda: target.stats.word("signals_received") == 2))
+                self.assert_well(target)
+                said = harness.limpet("detach", target.pid, "--unload")
+                self.assert_unloaded(target, said.out + said.err)
+
     def test_unloading_ignores_stacks_whose_threads_have_ended(self):
         target = self.target("hazards", "ended", folder=HOOKS)
         probe = Probe(target.pid, "alloc", "io", "lock")

@@ -41,8 +41,7 @@ class Scope(unittest.TestCase):
         found = []
         with open(f"/proc/{pid}/task/{pid}/children") as file:
             for child in file.read().split():
-                with open(f"/proc/{child}/comm") as comm:
-                    found += [int(child)] if comm.read() == "sleep\n" else []
+                found += [int(child)] if harness.progress.read_text(f"/proc/{child}/comm") == "sleep\n" else []
         return found
 
     def assert_untouched(self, pid):

@@ -136,6 +136,20 @@ static void parses_a_stat_line_with_a_nasty_name(void **state)
 	assert_int_equal(stat.start_tick, 98765);
 }
 
+static void knows_threads_of_the_kernel(void **state)
+{
+	static const char text[] =
+		"4242 (iou-wrk-4241) S 17 4242 4243 0 -1 4210768 1 2 3 4 150 50 5 6 "
+		"20 0 12 0 98765 2867200 334\n";
+	struct process_stat stat;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(stat_parse(text, strlen(text), &stat, &err), 0);
+	assert_int_equal(stat.is_kernel_worker, stat_worker_flags() != 0);
+	assert_false(stat.is_kernel_thread);
+}
+
 static void refuses_a_broken_stat_line(void **state)
 {
 	static const char *const texts[] = { "", "1 (a", "1 )a(", "1 (a) S 1 2",
@@ -158,6 +172,7 @@ int main(void)
 		cmocka_unit_test(refuses_values_that_make_no_sense),
 		cmocka_unit_test(reads_its_own_status),
 		cmocka_unit_test(parses_a_stat_line_with_a_nasty_name),
+		cmocka_unit_test(knows_threads_of_the_kernel),
 		cmocka_unit_test(refuses_a_broken_stat_line),
 	};
 

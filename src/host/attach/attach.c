@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #define LEAVE_LIMIT_NS 20000000000ull
+#define CLOSE_LIMIT_NS 1000000000ull
 #define GLANCE_NS      50000
 #define CONT_LIMIT_NS  5000000000ull
 #define ATTACH_BYTES   (2ull << 20) /* measured: 1.1 MiB, with the tracer 2.7 */
@@ -379,8 +380,21 @@ int attach_leave(struct attachment *self, bool unload, struct control_reply *ret
 	return r || has_listener ? r : await_end(self, unload && !ret->text[0], err);
 }
 
+/* The agent left by itself, or leaves now because its connection is closed. */
+static void await_thread_end(const struct attachment *self)
+{
+	uint64_t deadline_ns = now_ns() + CLOSE_LIMIT_NS;
+
+	while (target_lives(&self->target) && thread_is_there(self) && now_ns() < deadline_ns)
+		wait_a_little(GLANCE_NS);
+}
+
 void attach_close(struct attachment *attachment)
 {
 	link_close(&attachment->link);
+	if (attachment->single.is_due) {
+		await_thread_end(attachment);
+		single_give_back(attachment);
+	}
 	target_close(&attachment->target);
 }

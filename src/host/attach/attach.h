@@ -56,6 +56,7 @@ struct single {
 	uint64_t sigreturn;
 	uint32_t has_flag_in_block;
 	int64_t flag_offset;
+	uint32_t force, can_read_filters, filters_known; /* as in struct job */
 };
 
 struct attachment {

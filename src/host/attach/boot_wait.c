@@ -44,8 +44,8 @@ static int fail_first_three(struct err *err)
 {
 	err_set(err, -EBADF, "its descriptors 0, 1 and 2 are not all open");
 	err_why(err, "limpet's descriptors would get those numbers; a descriptor table of limpet's "
-		     "own needs glibc, Linux 6.9, no seccomp filter against close_range and no "
-		     "open message queue");
+		     "own needs glibc, Linux 6.9, no seccomp filter against close_range, no open "
+		     "message queue and no open file of FUSE, NFS or CIFS");
 	err_fix(err, "open all three when you start it, for example on /dev/null");
 	return err_exit(err, EXIT_NOT_ATTACHABLE);
 }

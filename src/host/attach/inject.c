@@ -10,11 +10,13 @@
 #include "host/attach/facts/seccomp_trial.h"
 #include "host/attach/single.h"
 #include "host/attach/thread_block.h"
+#include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/self/interrupt.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
 #include "host/process/rights/rights.h"
+#include "host/process/threads.h"
 #include "shared/arch/doorstep.h"
 #include "shared/arch/elf.h"
 #include "shared/wire/needs.h"
@@ -138,14 +140,24 @@ static uint64_t read_cpu_ns(const struct target *target)
 	return strtoull(text, NULL, 10);
 }
 
+/* glibc works without locks, whatever threads the kernel has made for itself. */
+static bool has_one_thread(const struct target *target)
+{
+	CLEANUP(free) pid_t *tids = NULL;
+	struct err ignored;
+	size_t count = 0;
+
+	return target->process.status.threads < 2 ||
+	       (!threads_list_own(target->process.pid, 2, &tids, &count, &ignored) && count == 1);
+}
+
 static void fill_identity(const struct target *target, struct job *job)
 {
 	const struct identity *identity = &target->process.identity;
 
 	job->pid = target->process.memory_tid;
 	job->leader = target->process.pid;
-	job->is_alone =
-		target->process.status.threads < 2 && target->process.libc.flavour != LIBC_MUSL;
+	job->is_alone = has_one_thread(target) && target->process.libc.flavour != LIBC_MUSL;
 	job->random_address = auxv_value(&identity->auxv, AT_RANDOM);
 	memcpy(job->random, identity->random, sizeof(job->random));
 }

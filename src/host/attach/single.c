@@ -9,7 +9,8 @@
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/process/memory.h"
-#include "host/process/procfs.h"
+#include "host/process/stat.h"
+#include "host/process/threads.h"
 #include "shared/arch/elf.h"
 
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #define PATIENCE_NS      300000000ull
 #define PAUSE_NS         2000000
 #define STOP_DEADLINE_MS 100
+#define LOOK_MS          50 /* for a thread with filters to leave a timed wait */
 
 static uint64_t keep_if(const struct target *target, uint64_t address, size_t size, uint32_t value)
 {
@@ -30,25 +32,39 @@ static uint64_t keep_if(const struct target *target, uint64_t address, size_t si
 		       : 0;
 }
 
+/* What an earlier limpet found and could not put back, as it was killed. */
+static uint32_t due_before(const struct job *job)
+{
+	const struct boot_context *boot = (const void *)(job->image + DATA_CONTEXT);
+
+	return job->mode == JOB_AGAIN ? boot->single_due : 0;
+}
+
 void single_look(const struct target *target, struct job *job)
 {
 	struct job_single *words = &job->single;
+	uint32_t due = due_before(job);
 
 	for (size_t i = 0; i < ARRAY_SIZE(words->common); i++)
-		words->common[i] = keep_if(target, words->common[i], 1, 1);
-	words->stdio = keep_if(target, words->stdio, sizeof(uint32_t), 0);
+		if (!(due & SINGLE_DUE_COMMON << i))
+			words->common[i] = keep_if(target, words->common[i], 1, 1);
+	if (!(due & SINGLE_DUE_STDIO))
+		words->stdio = keep_if(target, words->stdio, sizeof(uint32_t), 0);
 }
 
 void single_keep(struct single *self, const struct job *job)
 {
 	*self = (struct single){
-		.is_due = job->has_switched,
+		.is_due = job->has_switched || (job->is_alone && due_before(job)),
 		.words = job->single,
 		.create = job->create,
 		.heap = job->heap,
 		.sigreturn = job->sigreturn,
 		.has_flag_in_block = job->has_flag_in_block,
 		.flag_offset = job->flag_offset,
+		.force = job->force,
+		.can_read_filters = job->can_read_filters,
+		.filters_known = job->filters_known,
 	};
 }
 
@@ -64,7 +80,12 @@ static void fill_job(const struct attachment *attachment, const struct candidate
 	job->inner_tid = thread->inner_tid;
 	job->seen = thread->call;
 	job->has_filters = thread->has_filters;
+	job->force = self->force;
+	job->can_read_filters = self->can_read_filters;
+	job->filters_known = MAX(job->filters_known, self->filters_known);
 	job->deadline_ms = STOP_DEADLINE_MS;
+	job->look_ms = LOOK_MS;
+	job->worker_flags = stat_worker_flags();
 	job->random_address = auxv_value(&process->identity.auxv, AT_RANDOM);
 	memcpy(job->random, process->identity.random, sizeof(job->random));
 	job->single = self->words;
@@ -91,7 +112,8 @@ static enum job_status try_once(const struct attachment *self, struct job *job, 
 
 static bool may_pass(enum job_status status)
 {
-	return status == JOB_LEAVE_ALONE || status == JOB_NO_STOP || status == JOB_STOPPED;
+	return status == JOB_LEAVE_ALONE || status == JOB_NO_STOP || status == JOB_STOPPED ||
+	       status == JOB_FILTERED_WAIT;
 }
 
 static enum job_status try_often(const struct attachment *self, struct job *job, int job_fd,
@@ -129,12 +151,22 @@ static bool has_threads(const struct attachment *self)
 	struct err ignored;
 	size_t count = 0;
 
-	return !proc_list(self->target.process.pid, "task", &tids, &count, &ignored) && count > 1;
+	return !threads_list_own(self->target.process.pid, 2, &tids, &count, &ignored) && count > 1;
+}
+
+/* After exec the memory that was opened is nobody's. */
+static bool is_program_there(const struct attachment *self)
+{
+	uint64_t address = auxv_value(&self->target.process.identity.auxv, AT_RANDOM);
+	unsigned char byte;
+
+	return target_lives(&self->target) &&
+	       memory_read(self->target.memory, address, &byte, sizeof(byte));
 }
 
 const char *single_give_back(struct attachment *self)
 {
-	if (!self->single.is_due || !target_lives(&self->target))
+	if (!self->single.is_due || !is_program_there(self))
 		return NULL;
 	self->single.is_due = false;
 	if (!gives_back(self))

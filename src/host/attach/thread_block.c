@@ -6,7 +6,7 @@
  */
 #include "host/attach/thread_block.h"
 
-#include "host/attach/facts/queues.h"
+#include "host/attach/facts/flushed_files.h"
 #include "shared/arch/elf.h"
 
 #include <errno.h>
@@ -188,7 +188,7 @@ static void put_block(const struct facts *facts, const struct layout *layout, st
 /* It takes a starter that can stay (musl has none). */
 static enum boot_table choose_table(const struct target *target)
 {
-	if (queues_are_open(target))
+	if (flushed_files_are_open(target))
 		return BOOT_TABLE_SHARED;
 	return threads_can_be_opened() ? BOOT_TABLE_OWN : BOOT_TABLE_LATER;
 }
@@ -226,6 +226,7 @@ void image_build_again(const struct target *target, const struct facts *facts,
 	boot->starter_has_data = old->starter_has_data;
 	boot->thread_pointer = old->thread_pointer;
 	boot->tid_word = old->tid_word;
+	boot->single_due = old->single_due;
 	boot->table = facts->way == BOOT_WAY_THREAD ? choose_table(target) : BOOT_TABLE_SHARED;
 	job->thread_pointer = old->thread_pointer;
 	job->tid_word = old->tid_word;

@@ -134,6 +134,69 @@ bool mounts_may_hang(pid_t pid)
 	return read_mounts(pid, &text, &size) || mounts_have_strangers(text, size, geteuid());
 }
 
+/* Those of the kernel's whose files have a flush() that does something, and known ones from
+ * outside. */
+static bool is_flushed_type(struct text type)
+{
+	static const char *const types[] = { "fuse", "virtiofs", "nfs",      "cifs",   "smb3",
+					     "afs",  "ecryptfs", "orangefs", "lustre", "beegfs" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		struct text rest = type;
+
+		/* nfs4, fuse.sshfs, beegfs_nodev; not fusectl, nfsd */
+		if (text_take_prefix(&rest, types[i]) &&
+		    (rest.at == rest.end || strchr(".4_b", *rest.at)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_flushed_mount(struct text line, uint64_t number)
+{
+	uint64_t own = 0;
+	bool is_type = false;
+	struct text word;
+
+	if (!text_take_word(&line, &word) || !text_take_number(&word, 10, &own) ||
+	    (number && own != number))
+		return false;
+	while (text_take_word(&line, &word)) {
+		if (is_type)
+			return is_flushed_type(word);
+		is_type = text_equals(word, "-");
+	}
+	return false;
+}
+
+bool mounts_find_flushed(const char *text, size_t size, uint64_t number)
+{
+	struct text rest = { text, text + size }, line;
+
+	while (text_take_line(&rest, &line))
+		if (is_flushed_mount(line, number))
+			return true;
+	return false;
+}
+
+static bool finds_flushed(pid_t pid, uint64_t number)
+{
+	CLEANUP(free) char *text = NULL;
+	size_t size;
+
+	return read_mounts(pid, &text, &size) || mounts_find_flushed(text, size, number);
+}
+
+bool mount_is_flushed(pid_t pid, uint64_t number)
+{
+	return finds_flushed(pid, number) || finds_flushed(0, number);
+}
+
+bool mounts_are_flushed(pid_t pid)
+{
+	return mount_is_flushed(pid, 0);
+}
+
 /* Root's answer as everything of root's does; ours are our own matter. */
 static bool is_fuse_trusted(int fd, pid_t pid)
 {

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "host/core/text/text.h"
@@ -13,6 +14,9 @@
 
 #define PF_EXITING 0x00000004u
 #define PF_KTHREAD 0x00200000u /* include/linux/sched.h; the same since 2.6.26 */
+/* Both bits meant something else before. */
+#define PF_IO_WORKER   0x00000010u /* since Linux 5.12 */
+#define PF_USER_WORKER 0x00004000u /* since Linux 6.4 */
 
 /* Positions as in proc(5). */
 enum {
@@ -47,6 +51,23 @@ static bool take_fields(struct text rest, uint64_t fields[STAT_START + 1])
 	return true;
 }
 
+uint32_t stat_worker_flags(void)
+{
+	struct utsname system;
+	unsigned major, minor;
+
+	if (uname(&system) || sscanf(system.release, "%u.%u", &major, &minor) != 2)
+		return 0;
+	if (major > 6 || (major == 6 && minor >= 4))
+		return PF_IO_WORKER | PF_USER_WORKER;
+	return major == 6 || (major == 5 && minor >= 12) ? PF_IO_WORKER : 0;
+}
+
+static bool is_worker(uint64_t flags)
+{
+	return flags & (PF_IO_WORKER | PF_USER_WORKER) && flags & stat_worker_flags();
+}
+
 int stat_parse(const char *text, size_t size, struct process_stat *ret, struct err *err)
 {
 	const char *open = memchr(text, '(', size), *close = memrchr(text, ')', size);
@@ -62,6 +83,7 @@ int stat_parse(const char *text, size_t size, struct process_stat *ret, struct e
 		.parent = (pid_t)fields[STAT_PARENT],
 		.session = (pid_t)fields[STAT_SESSION],
 		.is_kernel_thread = fields[STAT_FLAGS] & PF_KTHREAD,
+		.is_kernel_worker = is_worker(fields[STAT_FLAGS]),
 		.is_exiting = fields[STAT_FLAGS] & PF_EXITING,
 		.cpu_ns =
 			ticks_to_ns(fields[STAT_USER_TIME]) + ticks_to_ns(fields[STAT_SYSTEM_TIME]),

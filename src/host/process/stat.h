@@ -14,11 +14,17 @@ struct process_stat {
 	pid_t parent;
 	pid_t session; /* the process that began its session, or 0 */
 	bool is_kernel_thread;
-	bool is_exiting;     /* it has begun to end */
-	uint64_t cpu_ns;     /* user and system time so far */
+	bool is_kernel_worker; /* of one thread: see stat_worker_flags() */
+	bool is_exiting;       /* it has begun to end */
+	uint64_t cpu_ns;       /* user and system time so far */
 	uint64_t start_tick; /* when it began, in clock ticks since boot: a pid with another one is
 				another process */
 };
+
+/* The flags of threads that the kernel has made in a process for itself, for io_uring and vhost: no
+ * instruction of the program runs there, nobody can stop them, and they come and go as the kernel
+ * likes.  0: the kernel has none. */
+uint32_t stat_worker_flags(void);
 
 int stat_parse(const char *text, size_t size, struct process_stat *ret, struct err *err) MUST_CHECK;
 /* tid 0: the sum of all threads. */

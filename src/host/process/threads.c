@@ -53,6 +53,30 @@ int threads_read(pid_t pid, struct threads *ret, struct err *err)
 	return 0;
 }
 
+static bool is_workers(pid_t pid, pid_t tid)
+{
+	struct process_stat stat;
+	struct err ignored; /* it has ended: whoever asks further finds that out */
+
+	return !stat_read(pid, tid, &stat, &ignored) && stat.is_kernel_worker;
+}
+
+int threads_list_own(pid_t pid, size_t most, pid_t **ret_tids, size_t *ret_count, struct err *err)
+{
+	pid_t *tids;
+	size_t count, own = 0;
+	int r = proc_list(pid, "task", &tids, &count, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < count && own < most; i++)
+		if (!is_workers(pid, tids[i]))
+			tids[own++] = tids[i];
+	*ret_tids = tids;
+	*ret_count = own;
+	return 0;
+}
+
 bool thread_is_there(pid_t pid, pid_t tid)
 {
 	char path[48];

@@ -27,6 +27,11 @@ struct threads {
 int threads_read(pid_t pid, struct threads *ret, struct err *err) MUST_CHECK;
 void threads_done(struct threads *threads);
 
+/* The threads that run the program's code, without those of the kernel for io_uring; at most `most`
+ * of them.  The caller frees the list. */
+int threads_list_own(pid_t pid, size_t most, pid_t **ret_tids, size_t *ret_count,
+		     struct err *err) MUST_CHECK;
+
 /* Is it a thread of this process? */
 bool thread_is_there(pid_t pid, pid_t tid);
 

@@ -5,8 +5,8 @@
 #include "host/session/alike.h"
 
 #include "host/core/cleanup.h"
-#include "host/process/procfs.h"
 #include "host/process/status.h"
+#include "host/process/threads.h"
 
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ static bool are_alike(pid_t pid)
 	bool has_first = false, alike = true;
 	size_t count = 0;
 
-	if (proc_list(pid, "task", &tids, &count, &ignored))
+	if (threads_list_own(pid, SIZE_MAX, &tids, &count, &ignored))
 		return false;
 	for (size_t i = 0; alike && i < count; i++) {
 		if (status_read(pid, tids[i], &other, &ignored))

@@ -2,8 +2,11 @@
  * Proves from outside that nothing of the program's leads to the tracer any more, once its hooks
  * are out.  Every thread must be seen waiting in a system call with no address of the tracer's code
  * on its stack.  Then the program's memory is searched for such addresses: suspended coroutines,
- * frames that a signal handler has interrupted, copies of a hook's address.  Host only; what cannot
- * be proved is a reason to stay.
+ * frames that a signal handler has interrupted, copies of a hook's address.  Below the stack
+ * pointer of a thread finished calls have left such addresses, but the frame of a call in flight
+ * may lie there as well: the thread may run a coroutine, or a handler, whose stack is an array of
+ * one of its functions.  There limpet searches for what such a frame alone has.  What cannot be
+ * proved is a reason to stay.
  */
 #include "host/session/tracer_unload.h"
 
@@ -11,10 +14,12 @@
 #include "host/core/clock.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
+#include "host/process/threads.h"
 #include "host/session/inside.h"
 #include "host/session/thread_stacks.h"
 #include "host/session/trace.h"
 #include "shared/arch/elf.h"
+#include "shared/arch/thunk.h"
 #include "shared/wire/boot.h"
 
 #include <elf.h>
@@ -285,7 +290,7 @@ static bool judge_threads(struct proof *self)
 	struct err ignored;
 	size_t count;
 
-	if (proc_list(self->pid, "task", &tids, &count, &ignored)) {
+	if (threads_list_own(self->pid, SIZE_MAX, &tids, &count, &ignored)) {
 		session_left_add(self->left, TRACER_NAME ": its threads cannot be listed");
 		return false;
 	}
@@ -318,9 +323,15 @@ static uint64_t lowest_stack(const struct proof *self, uint64_t start, uint64_t 
 	return lowest;
 }
 
-/* Below where a thread is, its stack holds what was, and so does all of a stack whose thread has
- * ended: nobody comes back to that. */
-static uint64_t first_in_use(const struct proof *self, size_t index)
+/* Above `in_use` any address of the tracer's code is searched for, between `start` and `in_use`
+ * frames of calls in flight only. */
+struct search_area {
+	uint64_t start, in_use;
+};
+
+/* Below where a thread is, its stack holds return addresses of finished calls.  Nothing returns to
+ * a stack whose thread has ended. */
+static struct search_area find_area(const struct proof *self, size_t index)
 {
 	const struct mapping *mapping = &self->maps->items[index];
 	uint64_t lowest = lowest_stack(self, mapping->start, mapping->end);
@@ -329,11 +340,12 @@ static uint64_t first_in_use(const struct proof *self, size_t index)
 	if (strcmp(mapping->path, "[stack]") &&
 	    !thread_stack_find(self->session->attachment.target.memory, self->maps, index,
 			       lowest == UINT64_MAX ? 0 : lowest, &stack))
-		return mapping->start;
+		return (struct search_area){ mapping->start, mapping->start };
 	if (stack.is_free)
-		return stack.end;
+		return (struct search_area){ stack.end, stack.end };
 	lowest = lowest_stack(self, stack.start, stack.end);
-	return lowest == UINT64_MAX ? mapping->start : lowest & ~7ull;
+	return (struct search_area){ mapping->start,
+				     lowest == UINT64_MAX ? mapping->start : lowest & ~7ull };
 }
 
 static bool is_in(struct range range, uint64_t address)
@@ -352,24 +364,52 @@ static bool is_limpets(const struct proof *self, uint64_t address)
 /* Pages that the program uses, one after the other. */
 struct search {
 	int pagemap;
-	uint64_t bytes; /* that were read */
-	uint64_t found; /* where an address of the tracer's is; 0: nowhere */
+	uint64_t bytes;  /* that were read */
+	uint64_t found;  /* where an address of the tracer's is; 0: nowhere */
+	uint64_t flying; /* where the frame of a call in flight is; 0: nowhere */
 };
 
-static bool search_page(const struct proof *self, struct search *search, uint64_t start,
-			uint64_t end)
+/* struct call_in_flight of target/hooks/hook.h: the hook, and a word that holds its own address. */
+static bool has_call(const struct proof *self, const uint64_t *words, size_t count, uint64_t at,
+		     size_t *ret)
+{
+	uint64_t hook;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t address = at + i * sizeof(words[0]);
+
+		if (words[i] == address &&
+		    memory_read(self->session->attachment.target.memory,
+				address - (FRAME_IN_FLIGHT - FRAME_HOOK), &hook, sizeof(hook)) &&
+		    is_in(self->tracer, hook)) {
+			*ret = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* `in_use`: as in struct search_area. */
+static bool search_page(const struct proof *self, struct search *search, struct range page,
+			uint64_t in_use)
 {
 	uint64_t words[PIECE_WORDS];
 
-	for (uint64_t at = start; at < end; at += sizeof(words)) {
-		size_t size = MIN(sizeof(words), end - at), index;
+	for (uint64_t at = page.start; at < page.end; at += sizeof(words)) {
+		size_t size = MIN(sizeof(words), page.end - at), count = size / sizeof(words[0]);
+		size_t unused = at < in_use ? MIN(count, (in_use - at) / sizeof(words[0])) : 0;
+		size_t index;
 
 		/* Unmapped since: it leads nowhere. */
 		if (!memory_read(self->session->attachment.target.memory, at, words, size))
 			continue;
 		search->bytes += size;
-		if (has_code(self, words, size / sizeof(words[0]), &index)) {
-			search->found = at + index * sizeof(words[0]);
+		if (has_call(self, words, unused, at, &index)) {
+			search->flying = at + index * sizeof(words[0]);
+			return false;
+		}
+		if (has_code(self, words + unused, count - unused, &index)) {
+			search->found = at + (unused + index) * sizeof(words[0]);
 			return false;
 		}
 	}
@@ -377,7 +417,8 @@ static bool search_page(const struct proof *self, struct search *search, uint64_
 }
 
 /* False: something was found, or it is too much. */
-static bool search_range(const struct proof *self, struct search *search, struct range range)
+static bool search_range(const struct proof *self, struct search *search, struct range range,
+			 uint64_t in_use)
 {
 	uint64_t entries[PAGES_AT_ONCE], page = self->page;
 
@@ -391,8 +432,10 @@ static bool search_range(const struct proof *self, struct search *search, struct
 			return false;
 		for (uint64_t i = 0; i < count; i++)
 			if (entries[i] & PAGE_IN_USE && !is_limpets(self, first + i * page) &&
-			    !search_page(self, search, MAX(range.start, first + i * page),
-					 first + (i + 1) * page))
+			    !search_page(self, search,
+					 (struct range){ MAX(range.start, first + i * page),
+							 first + (i + 1) * page },
+					 in_use))
 				return false;
 	}
 	return true;
@@ -414,11 +457,13 @@ static bool search_all(const struct proof *self, struct search *search)
 
 	for (size_t i = 0; is_clear && i < self->maps->count; i++) {
 		const struct mapping *mapping = &self->maps->items[i];
+		struct search_area area;
 
-		if (is_searched(mapping))
-			is_clear =
-				search_range(self, search,
-					     (struct range){ first_in_use(self, i), mapping->end });
+		if (!is_searched(mapping))
+			continue;
+		area = find_area(self, i);
+		is_clear = search_range(self, search, (struct range){ area.start, mapping->end },
+					area.in_use);
 	}
 	return is_clear;
 }
@@ -434,7 +479,13 @@ static void search_memory(const struct proof *self)
 	is_clear = search.pagemap >= 0 && search_all(self, &search);
 	if (search.pagemap >= 0)
 		close(search.pagemap);
-	if (search.found)
+	if (search.flying)
+		session_left_add(self->left,
+				 TRACER_NAME ": a suspended coroutine or an interrupted function "
+					     "has not returned from a traced call, its frame is at "
+					     "0x%llx" AGAIN,
+				 (unsigned long long)search.flying, self->pid);
+	else if (search.found)
 		session_left_add(self->left,
 				 TRACER_NAME
 				 ": the program's memory holds an address in it, at 0x%llx: a "

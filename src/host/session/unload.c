@@ -112,7 +112,8 @@ static void judge_threads(const struct session *session, const pid_t *tids, size
 
 	for (size_t i = 0; i < count; i++) {
 		if (tids[i] == attachment->report.control_tid || tids[i] == starter ||
-		    stat_read(attachment->target.process.pid, tids[i], &stat, &ignored))
+		    stat_read(attachment->target.process.pid, tids[i], &stat, &ignored) ||
+		    stat.is_kernel_worker)
 			continue;
 		if (page->tool_count && stat.start_tick >= first_tick(session))
 			judge_thread(session, maps, tids[i], stat.name, ret);

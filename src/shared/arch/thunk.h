@@ -20,11 +20,12 @@
 #define FRAME_ARGUMENTS 0
 #define FRAME_INDIRECT  64
 #define FRAME_HOOK      72
-#define FRAME_BEGIN     80
-#define FRAME_RESULTS   88
-#define FRAME_CHOICE    104
-#define FRAME_LINK      112 /* the caller's frame pointer, then the return address */
-#define FRAME_SIZE      128
+#define FRAME_IN_FLIGHT 80 /* its own address until the traced call has returned */
+#define FRAME_BEGIN     88
+#define FRAME_RESULTS   96
+#define FRAME_CHOICE    112
+#define FRAME_LINK      128 /* the caller's frame pointer, then the return address */
+#define FRAME_SIZE      144
 
 /* struct hook_around: what lies before its frame */
 #define AROUND_BYTES 32

@@ -136,6 +136,9 @@ struct boot_context {
 	uint32_t table;    /* by the host: enum boot_table */
 	uint32_t is_apart; /* the control thread has a table of its own */
 	struct boot_errand errand;
+	/* By host and injector: the words of struct job_single that said "one thread" before limpet
+	 * came, as a mask.  The next limpet puts them back where this one is killed. */
+	uint32_t single_due;
 };
 
 _Static_assert(sizeof(struct boot_context) <= DATA_FORKS - DATA_CONTEXT, "context fits its part");

@@ -60,11 +60,21 @@ struct job_code {
 	uint64_t start, end;
 };
 
+#define FILE_CALLS 0xd8 /* in glibc's FILE: the table of its functions; the same since 2.1 */
+
 /* Addresses of libc's variables by which it knows that a process has one thread; 0: unknown. */
 struct job_single {
 	uint64_t common[2];    /* a byte, __libc_single_threaded; the program may have its own */
 	uint64_t stdio, files; /* a word, "files need locks"; the list of files */
+	uint64_t file_calls;   /* the table of functions of files that fopen makes */
 	uint64_t thread_count; /* a word */
+};
+
+/* Which of them said so before limpet came, in boot_context.single_due. */
+enum single_due {
+	SINGLE_DUE = 1,
+	SINGLE_DUE_COMMON = 2, /* and the next bit */
+	SINGLE_DUE_STDIO = 8,
 };
 
 struct job {
@@ -100,7 +110,9 @@ struct job {
 
 	/* A process with one thread becomes one with two, see switch.c. */
 	uint32_t is_alone, has_flag_in_block;
-	int64_t flag_offset; /* of that flag from the thread pointer */
+	uint32_t
+		worker_flags; /* of threads that the kernel has made for itself, in stat of /proc */
+	int64_t flag_offset;  /* of the flag in the block from the thread pointer */
 	struct job_single single;
 	struct job_code calloc, create; /* create: pthread_create */
 

@@ -62,6 +62,7 @@ struct hook_frame {
 	uint64_t arguments[8];
 	uint64_t indirect;
 	struct hook *hook;
+	uint64_t in_flight; /* its own address, as in struct call_in_flight */
 	uint64_t begin;
 	uint64_t results[2];
 	union {
@@ -69,6 +70,7 @@ struct hook_frame {
 			*outer;  /* the call that this one is in, when both are entered */
 		uint64_t choice; /* what traced_choose said, when it is chosen */
 	};
+	uint64_t unused;
 	uint64_t link;    /* the caller's frame pointer */
 	uint64_t address; /* where we return to */
 };
@@ -137,6 +139,8 @@ _Static_assert(sizeof(struct hook) == HOOK_SIZE, "the stubs count on it");
 _Static_assert(offsetof(struct hook, wrapper) == HOOK_AT_WRAPPER, "thunk.S reads it");
 _Static_assert(offsetof(struct hook, is_on) == HOOK_AT_IS_ON, "alloc_thunk.S reads it");
 _Static_assert(offsetof(struct hook, mark) == HOOK_AT_MARK, "alloc_thunk.S reads it");
+_Static_assert(offsetof(struct hook_frame, in_flight) == FRAME_IN_FLIGHT, "thunk.S writes it");
+_Static_assert(FRAME_IN_FLIGHT - FRAME_HOOK == sizeof(uint64_t), "limpet looks for the pair");
 _Static_assert(offsetof(struct hook_frame, results) == FRAME_RESULTS, "thunk.S writes it");
 _Static_assert(offsetof(struct hook_frame, choice) == FRAME_CHOICE, "thunk.S writes it");
 _Static_assert(sizeof(struct hook_frame) == FRAME_SIZE, "thunk.S makes it");
@@ -225,6 +229,27 @@ void hook_after(struct hook_around *around);
 typedef void notice_function(const struct traced *traced, const uint64_t *arguments);
 void hook_notice(const struct hook *hook, const uint64_t *arguments);
 extern notice_function *hook_on_notice;
+
+/* Lies on the stack of a call that limpet's code has not returned from.  `self` holds its own
+ * address until then.  Before limpet unmaps the tracer it searches stacks for the pair
+ * (host/session/tracer_unload.c): a suspended coroutine's frame may lie below the thread's stack
+ * pointer, where return addresses of finished calls lie, too. */
+struct call_in_flight {
+	const struct hook *hook;
+	volatile uint64_t self;
+};
+
+static inline void call_in_flight_begin(struct call_in_flight *self, const struct hook *hook)
+{
+	self->hook = hook;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self->self = (uint64_t)&self->self;
+}
+
+static inline void call_in_flight_end(struct call_in_flight *self)
+{
+	self->self = 0;
+}
 
 /* For wrappers, which call the original themselves. */
 void hook_report(struct hook *hook, const struct hook_frame *frame);

@@ -5,6 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/process/procfs.h"
+#include "host/process/stat.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,8 +101,11 @@ static void candidates_consider(const struct target *target, pid_t tid, bool mus
 {
 	struct candidate one = { .tid = tid };
 	struct process_status status;
+	struct process_stat stat;
 	struct err ignored;
 
+	if (stat_read(target->process.pid, tid, &stat, &ignored) || stat.is_kernel_worker)
+		return;
 	read_call(target->process.pid, tid, &one.call);
 	if (status_read(target->process.pid, tid, &status, &ignored))
 		return;

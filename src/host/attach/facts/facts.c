@@ -195,6 +195,17 @@ static uint64_t find_stdio_word(const struct libraries *at)
 	return word >= at->libc->image.base && word < at->libc->image.end ? word : 0;
 }
 
+/* Of stdout, as of each file that fopen makes: the table is public in some versions only. */
+static uint64_t find_file_calls(const struct libraries *at)
+{
+	uint64_t file = find_variable(at->libc, "_IO_2_1_stdout_"), calls;
+
+	return file && !at->target->reader.read(at->target->reader.context, file + FILE_CALLS,
+						&calls, sizeof(calls))
+		       ? calls
+		       : 0;
+}
+
 /* By which libc knows that there is one thread.  A program may have pulled the first into
  * itself, and then there are two. */
 static void find_single_words(const struct libraries *at, struct facts *ret)
@@ -204,6 +215,7 @@ static void find_single_words(const struct libraries *at, struct facts *ret)
 			    find_variable(at->program, "__libc_single_threaded") },
 		.stdio = find_stdio_word(at),
 		.files = find_variable(at->libc, "_IO_list_all"),
+		.file_calls = find_file_calls(at),
 		.thread_count = find_variable(at->libc, "__nptl_nthreads"),
 	};
 	if (!ret->single.thread_count)

@@ -17,7 +17,8 @@
  * hook_leave() or hook_after() afterwards.  Nothing here or behind them uses vector registers:
  * whatever travels in them, of whatever width, is not touched, neither on the way in nor on the way
  * out.  Return addresses are never replaced, and the frames are described for unwinders: exceptions,
- * longjmp and cancellation simply leave them behind.
+ * longjmp and cancellation simply leave them behind.  A word of each frame holds its own address
+ * while the call is in flight: limpet finds calls by it that are suspended below a stack pointer.
  */
 #include "shared/arch/thunk.h"
 
@@ -46,6 +47,8 @@
 	stp	x4, x5, [sp, #32]
 	stp	x6, x7, [sp, #48]
 	stp	x8, x16, [sp, #FRAME_INDIRECT]
+	add	x9, sp, #FRAME_IN_FLIGHT
+	str	x9, [sp, #FRAME_IN_FLIGHT]
 	.endm
 
 	.macro note_time
@@ -85,6 +88,7 @@
 	sub	x9, x29, #FRAME_LINK
 	mov	sp, x9
 	ldp	x0, x1, [sp, #FRAME_RESULTS]
+	str	xzr, [sp, #FRAME_IN_FLIGHT]
 	ldp	x29, x30, [sp, #FRAME_LINK]
 	.cfi_restore x29
 	.cfi_restore x30
@@ -115,6 +119,7 @@
 	.cfi_offset x29, -16
 	.cfi_offset x30, -8
 1:	load_arguments
+	str	xzr, [sp, #FRAME_IN_FLIGHT]
 	ldp	x29, x30, [sp, #FRAME_LINK]
 	.cfi_restore x29
 	.cfi_restore x30
@@ -212,17 +217,19 @@
 	function thunk_notice
 	.cfi_startproc
 	hint	#34
-	sub	sp, sp, #96
-	.cfi_def_cfa_offset 96
-	stp	x29, x30, [sp, #80]
+	sub	sp, sp, #112
+	.cfi_def_cfa_offset 112
+	stp	x29, x30, [sp, #96]
 	.cfi_offset x29, -16
 	.cfi_offset x30, -8
-	add	x29, sp, #80
+	add	x29, sp, #96
 	stp	x0, x1, [sp, #0]
 	stp	x2, x3, [sp, #16]
 	stp	x4, x5, [sp, #32]
 	stp	x6, x7, [sp, #48]
 	stp	x8, x16, [sp, #64]
+	add	x9, sp, #80
+	str	x9, [sp, #80] /* in flight, as in struct hook_frame: behind the hook */
 	mov	x1, sp
 	mov	x0, x16
 	bl	hook_notice
@@ -231,10 +238,11 @@
 	ldp	x4, x5, [sp, #32]
 	ldp	x6, x7, [sp, #48]
 	ldp	x8, x16, [sp, #64]
-	ldp	x29, x30, [sp, #80]
+	str	xzr, [sp, #80]
+	ldp	x29, x30, [sp, #96]
 	.cfi_restore x29
 	.cfi_restore x30
-	add	sp, sp, #96
+	add	sp, sp, #112
 	.cfi_def_cfa_offset 0
 	ldr	x17, [x16, #HOOK_AT_ORIGINAL]
 	br	x17

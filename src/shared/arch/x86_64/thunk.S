@@ -33,6 +33,8 @@
 	mov	[rsp + 48], r10 /* of nested functions */
 	mov	[rsp + FRAME_INDIRECT], rax /* the number of vector arguments */
 	mov	[rsp + FRAME_HOOK], r11
+	lea	rax, [rsp + FRAME_IN_FLIGHT]
+	mov	[rsp + FRAME_IN_FLIGHT], rax
 	.endm
 
 	.macro note_time
@@ -73,6 +75,7 @@
 	call	\tell
 	mov	rax, [rbp - FRAME_LINK + FRAME_RESULTS]
 	mov	rdx, [rbp - FRAME_LINK + FRAME_RESULTS + 8]
+	mov	qword ptr [rbp - FRAME_LINK + FRAME_IN_FLIGHT], 0
 	leave
 	.cfi_def_cfa rsp, 8
 	ret
@@ -100,6 +103,7 @@
 1:	load_arguments
 	mov	rdx, [rbp - FRAME_LINK + 16]
 	mov	rax, [rbp - FRAME_LINK + FRAME_INDIRECT]
+	mov	qword ptr [rbp - FRAME_LINK + FRAME_IN_FLIGHT], 0
 	leave
 	.cfi_def_cfa rsp, 8
 	.cfi_restore rbp
@@ -192,6 +196,8 @@
 	.cfi_offset rbp, -16
 	mov	rbp, rsp
 	.cfi_def_cfa_register rbp
+	sub	rsp, 16
+	mov	[rsp], rsp /* in flight, as in struct hook_frame: behind the hook */
 	push	r11
 	push	rax
 	push	r9
@@ -211,7 +217,8 @@
 	pop	r9
 	pop	rax
 	pop	r11
-	pop	rbp
+	mov	qword ptr [rsp], 0
+	leave
 	.cfi_def_cfa rsp, 8
 	.cfi_restore rbp
 	jmp	[r11 + HOOK_AT_ORIGINAL]

@@ -80,6 +80,17 @@ static int wait_take(const struct waiting *waiting, try_function *try)
 	return all_locks ? wait_finish(waiting, begin, result) : result;
 }
 
+static int take_marked(const struct waiting *waiting, try_function *try)
+{
+	struct call_in_flight call;
+	int result;
+
+	call_in_flight_begin(&call, waiting->hook);
+	result = wait_take(waiting, try);
+	call_in_flight_end(&call);
+	return result;
+}
+
 static int take_mutex(pthread_mutex_t *mutex, long b, long c, long d, long e, struct hook *hook)
 {
 	struct waiting waiting = { hook, { (uint64_t)mutex, (uint64_t)b, (uint64_t)c }, 0 };
@@ -87,7 +98,7 @@ static int take_mutex(pthread_mutex_t *mutex, long b, long c, long d, long e, st
 	(void)d;
 	(void)e;
 	waiting.owner = (uint64_t)__atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED);
-	return wait_take(&waiting, tries.mutex);
+	return take_marked(&waiting, tries.mutex);
 }
 
 static int take_read(void *lock, long b, long c, long d, long e, struct hook *hook)
@@ -96,7 +107,7 @@ static int take_read(void *lock, long b, long c, long d, long e, struct hook *ho
 
 	(void)d;
 	(void)e;
-	return wait_take(&waiting, tries.read);
+	return take_marked(&waiting, tries.read);
 }
 
 static int take_write(void *lock, long b, long c, long d, long e, struct hook *hook)
@@ -105,23 +116,34 @@ static int take_write(void *lock, long b, long c, long d, long e, struct hook *h
 
 	(void)d;
 	(void)e;
-	return wait_take(&waiting, tries.write);
+	return take_marked(&waiting, tries.write);
 }
 
 /* Trying would pass over a cancellation that is due, so its count is looked at instead. */
+static int wait_semaphore(const struct waiting *waiting)
+{
+	uint32_t *semaphore = (uint32_t *)waiting->arguments[0];
+	bool is_free = __atomic_load_n(semaphore, __ATOMIC_RELAXED) > 0;
+	uint64_t begin = clock_ticks();
+	int result = wait_call(waiting);
+
+	if (!all_locks && is_free && clock_ticks() - begin < LONG_WAIT_TICKS)
+		return result;
+	wait_finish(waiting, begin, result == -1 ? -thread_errno() : result);
+	return result;
+}
+
 static int take_semaphore(void *semaphore, long b, long c, long d, long e, struct hook *hook)
 {
 	struct waiting waiting = { hook, { (uint64_t)semaphore, (uint64_t)b, (uint64_t)c }, 0 };
-	bool is_free = __atomic_load_n((uint32_t *)semaphore, __ATOMIC_RELAXED) > 0;
-	lock_function *original = (lock_function *)hook->original;
-	uint64_t begin = clock_ticks();
-	int result = original(semaphore, b, c);
+	struct call_in_flight call;
+	int result;
 
 	(void)d;
 	(void)e;
-	if (!all_locks && is_free && clock_ticks() - begin < LONG_WAIT_TICKS)
-		return result;
-	wait_finish(&waiting, begin, result == -1 ? -thread_errno() : result);
+	call_in_flight_begin(&call, hook);
+	result = wait_semaphore(&waiting);
+	call_in_flight_end(&call);
 	return result;
 }
 

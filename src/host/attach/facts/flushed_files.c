@@ -1,10 +1,12 @@
 /*
- * The file system is asked only of names that a queue can have: others may never answer.  Host
- * only.
+ * A file system is asked only of names that a queue can have: others may never answer.  What the
+ * others are is told by the lists of mounts, the target's own and limpet's: the target may have
+ * files from outside of its namespace.
  */
-#include "host/attach/facts/queues.h"
+#include "host/attach/facts/flushed_files.h"
 
 #include "host/core/cleanup.h"
+#include "host/process/file_system.h"
 #include "host/process/procfs.h"
 
 #include <dirent.h>
@@ -25,7 +27,21 @@ static bool is_queue_name(const char *name)
 	return name[0] == '/' && (!strchr(name + 1, '/') || strstr(name, "mqueue/"));
 }
 
-static bool may_be_queue(pid_t tid, int number)
+/* Of the mount that a descriptor leads to, as fdinfo has it. */
+static bool has_flushed_mount(pid_t tid, int number)
+{
+	char file[32], text[256];
+	const char *at;
+	struct err ignored;
+
+	snprintf(file, sizeof(file), "fdinfo/%d", number);
+	if (proc_read_small(tid, file, text, sizeof(text), &ignored) < 0)
+		return false; /* it was closed meanwhile */
+	at = strstr(text, "mnt_id:");
+	return at && mount_is_flushed(tid, strtoull(at + strlen("mnt_id:"), NULL, 10));
+}
+
+static bool may_be_flushed(pid_t tid, int number, bool has_mounts)
 {
 	char file[32], path[64], name[256];
 	struct statfs system;
@@ -36,12 +52,15 @@ static bool may_be_queue(pid_t tid, int number)
 	size = proc_read_link(tid, file, name, sizeof(name));
 	if (size < 0)
 		return size != -ENOENT;
-	return is_queue_name(name) && !statfs(path, &system) && system.f_type == MQUEUE_MAGIC;
+	if (is_queue_name(name) && !statfs(path, &system) && system.f_type == MQUEUE_MAGIC)
+		return true;
+	return has_mounts && name[0] == '/' && has_flushed_mount(tid, number);
 }
 
 /* The kernel lists descriptors in the order of their numbers. */
-static bool has_queue(pid_t tid, DIR *descriptors)
+static bool has_flushed_file(pid_t tid, DIR *descriptors)
 {
+	bool has_mounts = mounts_are_flushed(tid);
 	struct dirent *entry;
 	int number;
 
@@ -51,18 +70,18 @@ static bool has_queue(pid_t tid, DIR *descriptors)
 		number = atoi(entry->d_name);
 		if (number >= COPIED_MAX)
 			return false;
-		if (may_be_queue(tid, number))
+		if (may_be_flushed(tid, number, has_mounts))
 			return true;
 	}
 	return errno != 0;
 }
 
-bool queues_are_open(const struct target *target)
+bool flushed_files_are_open(const struct target *target)
 {
 	CLEANUP(closedir) DIR *descriptors = NULL;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", target->process.memory_tid);
 	descriptors = opendir(path);
-	return !descriptors || has_queue(target->process.memory_tid, descriptors);
+	return !descriptors || has_flushed_file(target->process.memory_tid, descriptors);
 }

@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 """
-Settings of the whole machine: vm.memfd_noexec decides whether the agent may come as a memfd.  The setting
-is put back whatever happens; tests that need it are skipped where it cannot be changed.
+What other tests would notice.  vm.memfd_noexec decides whether the agent may come as a memfd; it is put back
+whatever happens, and its tests are skipped where it cannot be changed.  A processor that is taken from everybody.
 """
 
+import os
+import signal
+import subprocess
+import time
 import unittest
 
 import harness
@@ -53,6 +57,26 @@ class MemfdNoexec(unittest.TestCase):
         if result.code:
             self.assertIn("memfd_noexec", result.err)
         self.assert_well()
+
+
+@unittest.skipUnless(os.geteuid() == 0 and len(os.sched_getaffinity(0)) > 1, "needs root and two processors")
+class Starved(harness.TargetTest):
+    def test_a_filter_that_forbids_the_restart(self):
+        """The thread stops late.  The injector ended first, once, and the kernel restarted the wait under the filter."""
+        cpu = str(max(os.sched_getaffinity(0)))
+        target = self.target("restarts", "poll_errno", before=["taskset", "-c", cpu])
+        for _ in range(2):
+            busy = subprocess.Popen(["taskset", "-c", cpu, "chrt", "-f", "10", "sh", "-c", "while :; do :; done"])
+            self.addCleanup(self.end_process, busy)
+            visitor = harness.limpet_start("attach", target.pid, "--force", "--duration", "0")
+            time.sleep(0.1)
+            visitor.send_signal(signal.SIGSTOP)  # so that no second try comes in between
+            time.sleep(0.8)
+            self.end_process(busy)
+            visitor.send_signal(signal.SIGCONT)
+            self.assertIn("restart_syscall", harness.limpet_finish(visitor).err)
+            self.assertTrue(target.stats.wait_turn(), target.fate())
+            self.assertEqual(target.stats.word("errors"), 0, target.stats.detail())
 
 
 if __name__ == "__main__":

@@ -327,6 +327,7 @@ static int try_all(struct attachment *self, struct job *job, const int fds[2], u
 		return r;
 	job->cpu_ns = read_cpu_ns(&self->target);
 	job->status = JOB_LEAVE_ALONE;
+	job->error = 0;
 	job->look_ms = look_ms / (uint32_t)MAX(list.count, 1u) + LOOK_MIN_MS;
 	((struct boot_context *)(job->image + DATA_CONTEXT))->may_call = list.are_alike;
 	for (size_t i = 0; !r && i < list.count && answers[job->status].tries_next; i++) {

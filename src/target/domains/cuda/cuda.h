@@ -215,7 +215,8 @@ void activities_end(void);
 /* gate.c */
 /* Calls are counted anew. */
 void gate_renew(void);
-/* No call enters until gate_open(); returns when those inside have left, or after 0.2 s. */
+/* No call enters until gate_open(), but for 0.5 s at most; returns when those inside have left, or
+ * after 0.2 s. */
 void gate_shut(void);
 void gate_open(void);
 /* gate_open(), and calls are not counted any more: none of them will be told to have ended. */

@@ -2,26 +2,29 @@
  * Calls that enqueue work wait at their beginning while CUPTI's record kinds are switched: its
  * worker thread crashes later if a copy or a memset was being enqueued at that moment
  * (hazards.def). Threads of the program wait for some milliseconds, inside a call of the driver's,
- * which waits by futex itself.  Every wait has a limit: whatever the other side does, the program
- * goes on.
+ * which waits by futex itself.  All calls wait until the same time at most: whatever the other side
+ * does, and whatever signals come, the program goes on.
  */
 #include "target/domains/cuda/cuda.h"
 
 #include "shared/arch/syscall.h"
+#include "target/runtime/kernel_clock.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <time.h>
 
 #define LEAVE_STEP_NS 100000
-#define LEAVE_STEPS   2000u   /* 0.2 s: a call waits for room in the device's queue */
-#define GRACE_NS      3000000 /* for calls that were entered before callbacks were enabled */
-#define HOLD_STEP_NS  50000000
-#define HOLD_STEPS    10u
+#define LEAVE_STEPS   2000u
+#define LEAVE_NS      200000000u /* a call waits for room in the device's queue */
+#define GRACE_NS      3000000    /* for calls that were entered before callbacks were enabled */
+#define HOLD_NS       500000000u
 #define COUNT_FIRST   0x6c696d7065740000ull /* unlike what a mark may hold by chance */
 
 static uint32_t is_shut; /* a futex */
-static uint32_t inside;  /* calls of this count */
-static uint64_t count;   /* the number of this count; 0: calls are not counted */
+static uint64_t held_until_ns;
+static uint32_t inside; /* calls of this count */
+static uint64_t count;  /* the number of this count; 0: calls are not counted */
 static uint64_t last = COUNT_FIRST;
 
 void gate_renew(void)
@@ -34,10 +37,14 @@ void gate_renew(void)
 void gate_shut(void)
 {
 	struct timespec step = { 0, LEAVE_STEP_NS }, grace = { 0, GRACE_NS };
+	uint64_t begin_ns = monotonic_ns();
 
+	__atomic_store_n(&held_until_ns, begin_ns + HOLD_NS, __ATOMIC_RELAXED);
 	/* Both sides write their own word and then read the other's: one of them sees it. */
 	__atomic_store_n(&is_shut, 1, __ATOMIC_SEQ_CST);
-	for (unsigned i = 0; i < LEAVE_STEPS && __atomic_load_n(&inside, __ATOMIC_SEQ_CST); i++)
+	for (unsigned i = 0; i < LEAVE_STEPS && __atomic_load_n(&inside, __ATOMIC_SEQ_CST) &&
+			     monotonic_ns() - begin_ns < LEAVE_NS;
+	     i++)
 		raw2(SYS_nanosleep, &step, 0);
 	raw2(SYS_nanosleep, &grace, 0);
 }
@@ -54,12 +61,22 @@ void gate_end(void)
 	gate_open();
 }
 
+/* 0: woken or interrupted; -ETIMEDOUT. */
+static long wait_until(uint64_t time_ns)
+{
+	struct timespec time = { (time_t)(time_ns / 1000000000u), (long)(time_ns % 1000000000u) };
+	long r = raw6(SYS_futex, &is_shut, FUTEX_WAIT_BITSET_PRIVATE, 1, &time, 0,
+		      FUTEX_BITSET_MATCH_ANY);
+
+	return r == -EINTR || r == -EAGAIN ? 0 : r;
+}
+
 static void await_open(void)
 {
-	struct timespec step = { 0, HOLD_STEP_NS };
+	long r = 0;
 
-	for (unsigned i = 0; i < HOLD_STEPS && __atomic_load_n(&is_shut, __ATOMIC_SEQ_CST); i++)
-		raw4(SYS_futex, &is_shut, FUTEX_WAIT_PRIVATE, 1, &step);
+	while (!r && __atomic_load_n(&is_shut, __ATOMIC_SEQ_CST))
+		r = wait_until(__atomic_load_n(&held_until_ns, __ATOMIC_RELAXED));
 }
 
 void gate_enter(uint64_t *mark)

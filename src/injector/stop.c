@@ -67,7 +67,8 @@ static int thread_seize(struct stopped *self)
 	watch_thread(self->job);
 	if (restart_await_harmless(self->job))
 		return -1;
-	if (signal_is_held_back(self->job))
+	if (signal_is_held_back(self->job) ||
+	    (self->job->seen.is_known && call_spoils_socket(&self->job->seen)))
 		return job_fail(self->job, JOB_LEAVE_ALONE, 0);
 	if (ptrace(PTRACE_SEIZE, self->job->tid, 0, PTRACE_O_TRACESYSGOOD))
 		return job_fail(self->job, errno == ESRCH ? JOB_GONE : JOB_NO_SEIZE, errno);

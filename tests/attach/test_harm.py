@@ -437,6 +437,16 @@ class Interruptions(Harm):
                 self.assert_well(target)
 
 
+class ErrorsThatStay(Harm):
+    """recvmmsg that a stop ends after its first message leaves the kernel's ERESTARTSYS on the socket, for the next."""
+
+    def test_recvmmsg_with_a_message(self):
+        target = self.target("transfers", "recvmmsg_many")
+        for _ in range(20):
+            self.attach(target)
+        self.assert_well(target)
+
+
 class KilledInjector(Harm):
     """Killed between the writing of the region and the start of a thread: nobody is at home."""
 

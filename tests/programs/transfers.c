@@ -36,7 +36,7 @@ struct waited_word {
 	uint32_t flags, reserved;
 };
 
-static int call_fd, pipe_fds[2], queue;
+static int call_fd, pipe_fds[2], many_fds[2], queue;
 static struct sockaddr_un address;
 static aio_context_t aio;
 static char byte;
@@ -123,6 +123,28 @@ static int recvmmsg_once(void)
 	struct mmsghdr message = { .msg_hdr = { .msg_iov = &vector, .msg_iovlen = 1 } };
 
 	return wait_result(recvmmsg(call_fd, &message, 1, 0, NULL), EAGAIN);
+}
+
+static void many_prepare(void)
+{
+	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, many_fds) < 0)
+		workload_skip("socketpair");
+	limit_set(many_fds[0]);
+}
+
+/* One message has come already when it waits for the next; an error that stays on the socket would
+ * be the next call's. */
+static int recvmmsg_many_once(void)
+{
+	struct mmsghdr messages[2] = { { .msg_hdr = { .msg_iov = &vector, .msg_iovlen = 1 } },
+				       { .msg_hdr = { .msg_iov = &vector, .msg_iovlen = 1 } } };
+	int r = byte_result(send(many_fds[1], &byte, 1, 0), 1);
+
+	if (!r)
+		r = byte_result(recvmmsg(many_fds[0], messages, 2, 0, NULL), 1);
+	if (!r)
+		r = wait_result(recv(many_fds[0], &byte, 1, 0), EAGAIN);
+	return r;
 }
 
 static int sendmmsg_once(void)
@@ -341,6 +363,7 @@ const struct workload workloads[] = {
 	CALL(recvmsg, empty_socket_prepare, TIMEOUT_NS),
 	CALL(sendmsg, full_socket_prepare, TIMEOUT_NS),
 	CALL(recvmmsg, empty_socket_prepare, TIMEOUT_NS),
+	CALL(recvmmsg_many, many_prepare, 2 * TIMEOUT_NS),
 	CALL(sendmmsg, full_socket_prepare, TIMEOUT_NS),
 	CALL(sendfile, sendfile_prepare, TIMEOUT_NS),
 	CALL(splice_in, empty_socket_prepare, TIMEOUT_NS),

@@ -112,8 +112,8 @@ CASES = [
     ),
     *family(
         "transfers",
-        "readv writev preadv2 pwritev2 recvmsg sendmsg recvmmsg sendmmsg sendfile splice_in splice_out connect accept "
-        "io_pgetevents futex_bitset futex_waitv futex_wait mq_receive mq_send msgrcv",
+        "readv writev preadv2 pwritev2 recvmsg sendmsg recvmmsg recvmmsg_many sendmmsg sendfile splice_in splice_out "
+        "connect accept io_pgetevents futex_bitset futex_waitv futex_wait mq_receive mq_send msgrcv",
         prefix="timed_",
     ),
     *family("registers", "general general_call general_ppoll vector vector_call vector_ppoll"),

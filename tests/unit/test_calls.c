@@ -51,6 +51,26 @@ static void knows_the_calls_that_a_stop_cuts_short_on_sockets_with_a_time_limit(
 		assert_int_equal(syscall_kind(calls[i]), CALL_RESTARTS);
 }
 
+/* The kernel's do_recvmmsg() keeps the error that ends it, where it has messages. */
+static void knows_what_leaves_an_error_on_a_socket(void **state)
+{
+	static const struct {
+		bool spoils;
+		struct blocked_call call;
+	} cases[] = {
+		{ true, { true, SYS_recvmmsg, { 3, 4096, 2, 0, 0 }, 0, 0 } },
+		{ true, { true, SYS_recvmmsg, { 3, 4096, 8, MSG_TRUNC, 4096 }, 0, 0 } },
+		{ false, { true, SYS_recvmmsg, { 3, 4096, 8, MSG_WAITFORONE, 0 }, 0, 0 } },
+		{ false, { true, SYS_recvmmsg, { 3, 4096, 1, 0, 0 }, 0, 0 } },
+		{ false, { true, SYS_sendmmsg, { 3, 4096, 8, 0 }, 0, 0 } },
+		{ false, { true, SYS_recvmsg, { 3, 4096, 8, 0 }, 0, 0 } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(call_spoils_socket(&cases[i].call), cases[i].spoils);
+}
+
 static void leaves_threads_alone_that_change_the_process(void **state)
 {
 	static const int calls[] = { SYS_execve, SYS_execveat,     SYS_clone,     SYS_clone3,
@@ -118,6 +138,7 @@ int main(void)
 		cmocka_unit_test(knows_the_calls_that_a_stop_cuts_short),
 		cmocka_unit_test(
 			knows_the_calls_that_a_stop_cuts_short_on_sockets_with_a_time_limit),
+		cmocka_unit_test(knows_what_leaves_an_error_on_a_socket),
 		cmocka_unit_test(leaves_threads_alone_that_change_the_process),
 		cmocka_unit_test(does_not_know_others),
 		cmocka_unit_test(knows_what_restart_syscall_resumes),

@@ -55,8 +55,8 @@ static const struct {
 	[JOB_NOT_64_BIT] = { true, EXIT_NOT_ATTACHABLE, "its threads do not run 64-bit code", "",
 			     "" },
 	[JOB_LEAVE_ALONE] = { true, EXIT_BUSY, "no thread can be stopped safely at the moment",
-			      "each was inside the C library or a restartable sequence, in a special CPU "
-			      "mode, handles its own system calls (syscall user dispatch), or has a "
+			      "each was inside the C library, recvmmsg or a restartable sequence, in a special "
+			      "CPU mode, handles its own system calls (syscall user dispatch), or has a "
 			      "seccomp filter of its own that forbids the attach",
 			      "try again" },
 	[JOB_FILTERED_WAIT] = { true, EXIT_BUSY,

@@ -7,6 +7,7 @@
 #include "shared/base/macros.h"
 
 #include <linux/futex.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -96,6 +97,13 @@ bool call_has_restart_block(const struct blocked_call *call)
 	default: /* nanosleep, poll with any time limit, restart_syscall itself */
 		return syscall_kind(call->nr) == CALL_SLEEPS;
 	}
+}
+
+/* MSG_WAITFORONE: it waits only as long as it has none. */
+bool call_spoils_socket(const struct blocked_call *call)
+{
+	return call->nr == SYS_recvmmsg && (uint32_t)call->args[2] > 1 &&
+	       !(call->args[3] & MSG_WAITFORONE);
 }
 
 enum syscall_kind syscall_kind(long nr)

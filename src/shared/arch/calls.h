@@ -21,3 +21,8 @@ enum syscall_kind syscall_kind(long nr);
 /* True when the kernel resumes the interrupted call through restart_syscall, which a seccomp filter
  * judges as a call of its own. */
 bool call_has_restart_block(const struct blocked_call *call);
+
+/* recvmmsg, where it may have received messages already: a stop ends it with these, and the kernel
+ * keeps what would have ended it as the error of the socket.  The next call there fails with errno
+ * 512 (ERESTARTSYS), or with EINTR where the socket has a time limit. */
+bool call_spoils_socket(const struct blocked_call *call);

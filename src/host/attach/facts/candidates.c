@@ -21,6 +21,7 @@ static const unsigned ranks[] = {
 };
 #define RANK_RUNNING  2u
 #define RANK_FILTERED 5u  /* in a timed wait under a seccomp filter: injector/restart.c */
+#define RANK_SPOILS   6u  /* left alone by the injector until it has left the call */
 #define RANK_UNLIKE   10u /* more, for other rights than the program's first thread has */
 
 /* Calls that libc makes for the program and not for itself: no lock of libc's is held in them. */
@@ -52,6 +53,8 @@ static unsigned rank_of(const struct process_status *status, const struct blocke
 	if (must_wait)
 		return call->is_known && is_wait(call->nr) ? ranks[syscall_kind(call->nr)]
 							   : RANK_NEVER;
+	if (call->is_known && call_spoils_socket(call))
+		return RANK_SPOILS;
 	return call->is_known ? ranks[syscall_kind(call->nr)] : RANK_RUNNING;
 }
 

@@ -354,6 +354,16 @@ class FlushedFiles(Harm):
             self.assertEqual(flushes(), before, arguments)
         self.assert_well(target)
 
+    def test_fuse_that_was_unmounted_lazily(self):
+        path, counts = self.serve()
+        with open(path, "rb", buffering=0) as file:
+            target = self.target("plain", "idle", stdin=file)
+        ctypes.CDLL(None).umount2(os.path.dirname(path).encode(), 2)  # MNT_DETACH
+        before = int.from_bytes(pathlib.Path(counts).read_bytes(), sys.byteorder)
+        self.attach(target)
+        self.assertEqual(int.from_bytes(pathlib.Path(counts).read_bytes(), sys.byteorder), before)
+        self.assert_well(target)
+
 
 class OlderKernels(Harm):
     """Before Linux 6.9 a descriptor can be taken from a first thread only, as here limpet is told."""

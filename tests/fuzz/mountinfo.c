@@ -13,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	int r = fuse_owner_find((const char *)bytes, size, makedev(0, 45), &owner);
 
 	(void)mounts_find_flushed((const char *)bytes, size, size);
+	(void)mounts_have((const char *)bytes, size, size);
 	(void)mounts_have_strangers((const char *)bytes, size, 0);
 	must(r ? owner == 12345 : owner != (uid_t)-1);
 	return 0;

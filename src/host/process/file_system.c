@@ -158,8 +158,7 @@ static bool is_flushed_mount(struct text line, uint64_t number)
 	bool is_type = false;
 	struct text word;
 
-	if (!text_take_word(&line, &word) || !text_take_number(&word, 10, &own) ||
-	    (number && own != number))
+	if (!text_take_word(&line, &word) || !text_take_number(&word, 10, &own) || own != number)
 		return false;
 	while (text_take_word(&line, &word)) {
 		if (is_type)
@@ -179,22 +178,47 @@ bool mounts_find_flushed(const char *text, size_t size, uint64_t number)
 	return false;
 }
 
-static bool finds_flushed(pid_t pid, uint64_t number)
+static bool is_number(struct text line, uint64_t number)
+{
+	struct text word;
+	uint64_t own;
+
+	return text_take_word(&line, &word) && text_take_number(&word, 10, &own) && own == number;
+}
+
+bool mounts_have(const char *text, size_t size, uint64_t number)
+{
+	struct text rest = { text, text + size }, line;
+
+	while (text_take_line(&rest, &line))
+		if (is_number(line, number))
+			return true;
+	return false;
+}
+
+/* Of one list: where it cannot be read, it might be. */
+struct finding {
+	bool is_listed, is_flushed;
+};
+
+static struct finding find_mount(pid_t pid, uint64_t number)
 {
 	CLEANUP(free) char *text = NULL;
 	size_t size;
 
-	return read_mounts(pid, &text, &size) || mounts_find_flushed(text, size, number);
+	if (read_mounts(pid, &text, &size))
+		return (struct finding){ true, true };
+	return (struct finding){ mounts_have(text, size, number),
+				 mounts_find_flushed(text, size, number) };
 }
 
-bool mount_is_flushed(pid_t pid, uint64_t number)
+bool mount_may_be_flushed(pid_t pid, uint64_t number)
 {
-	return finds_flushed(pid, number) || finds_flushed(0, number);
-}
+	struct finding found = find_mount(pid, number);
 
-bool mounts_are_flushed(pid_t pid)
-{
-	return mount_is_flushed(pid, 0);
+	if (!found.is_listed)
+		found = find_mount(0, number);
+	return found.is_flushed || !found.is_listed;
 }
 
 /* Root's answer as everything of root's does; ours are our own matter. */

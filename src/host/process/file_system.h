@@ -19,13 +19,13 @@ bool mounts_may_hang(pid_t pid);
 /* The same by the text of a mountinfo file. */
 bool mounts_have_strangers(const char *text, size_t size, uid_t own);
 
-/* Whether a process sees, or limpet does, a mount whose file system does something each time that a
- * descriptor of its files is closed; also where the mounts are too many to be read. */
-bool mounts_are_flushed(pid_t pid);
-/* Whether it is this mount, by its number in the list. */
-bool mount_is_flushed(pid_t pid, uint64_t number);
-/* The same by the text of a mountinfo file; 0: any mount. */
+/* Whether the file system of a mount does something each time that a descriptor of its files is
+ * closed; `number` as fdinfo has it.  Also true where neither the process nor limpet sees the
+ * mount, as after umount -l, and where the mounts are too many to be read. */
+bool mount_may_be_flushed(pid_t pid, uint64_t number);
+/* The same by the text of a mountinfo file, and whether the mount is in it. */
 bool mounts_find_flushed(const char *text, size_t size, uint64_t number);
+bool mounts_have(const char *text, size_t size, uint64_t number);
 
 /* Who answers for the FUSE file system with this device, by the text of a mountinfo file; -ENOENT.
  */

@@ -1,7 +1,8 @@
 /*
  * A file system is asked only of names that a queue can have: others may never answer.  What the
  * others are is told by the lists of mounts, the target's own and limpet's: the target may have
- * files from outside of its namespace.
+ * files from outside of its namespace.  A mount that is in neither, as after umount -l, may be of
+ * any kind.
  */
 #include "host/attach/facts/flushed_files.h"
 
@@ -18,6 +19,7 @@
 
 #define MQUEUE_MAGIC 0x19800202 /* the kernel's, in none of its headers for programs */
 #define COPIED_MAX   512        /* of higher numbers a thread that leaves the table has no copy */
+#define HARMLESS_MAX 16u
 
 DEFINE_CLEANUP(DIR *, closedir)
 
@@ -27,8 +29,45 @@ static bool is_queue_name(const char *name)
 	return name[0] == '/' && (!strchr(name + 1, '/') || strstr(name, "mqueue/"));
 }
 
+/* Shared memory and the like: the kernel has mounted it for itself, and no list has it. */
+static bool is_kernels_name(const char *name)
+{
+	static const char *const names[] = { "/memfd:", "/SYSV", "/dev/zero", "/anon_hugepage",
+					     "/[aio]",  "/i915", "/dmabuf:",  "/drm mm object" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* Mounts that are not asked about again. */
+struct harmless {
+	uint64_t numbers[HARMLESS_MAX];
+	unsigned count;
+};
+
+static bool is_harmless(const struct harmless *self, uint64_t number)
+{
+	for (unsigned i = 0; i < self->count; i++)
+		if (self->numbers[i] == number)
+			return true;
+	return false;
+}
+
+static bool may_be_flushed_mount(pid_t tid, uint64_t number, struct harmless *harmless)
+{
+	if (is_harmless(harmless, number))
+		return false;
+	if (mount_may_be_flushed(tid, number))
+		return true;
+	if (harmless->count < HARMLESS_MAX)
+		harmless->numbers[harmless->count++] = number;
+	return false;
+}
+
 /* Of the mount that a descriptor leads to, as fdinfo has it. */
-static bool has_flushed_mount(pid_t tid, int number)
+static bool has_flushed_mount(pid_t tid, int number, struct harmless *harmless)
 {
 	char file[32], text[256];
 	const char *at;
@@ -38,29 +77,39 @@ static bool has_flushed_mount(pid_t tid, int number)
 	if (proc_read_small(tid, file, text, sizeof(text), &ignored) < 0)
 		return false; /* it was closed meanwhile */
 	at = strstr(text, "mnt_id:");
-	return at && mount_is_flushed(tid, strtoull(at + strlen("mnt_id:"), NULL, 10));
+	return at &&
+	       may_be_flushed_mount(tid, strtoull(at + strlen("mnt_id:"), NULL, 10), harmless);
 }
 
-static bool may_be_flushed(pid_t tid, int number, bool has_mounts)
+static bool is_queue(pid_t tid, int number)
 {
-	char file[32], path[64], name[256];
 	struct statfs system;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", tid, number);
+	return !statfs(path, &system) && system.f_type == MQUEUE_MAGIC;
+}
+
+/* An open queue need not be mounted anywhere: then it looks like a mount that is gone. */
+static bool may_be_flushed(pid_t tid, int number, struct harmless *harmless)
+{
+	char file[32], name[256];
 	ssize_t size;
 
 	snprintf(file, sizeof(file), "fd/%d", number);
-	snprintf(path, sizeof(path), "/proc/%d/%s", tid, file);
 	size = proc_read_link(tid, file, name, sizeof(name));
 	if (size < 0)
 		return size != -ENOENT;
-	if (is_queue_name(name) && !statfs(path, &system) && system.f_type == MQUEUE_MAGIC)
-		return true;
-	return has_mounts && name[0] == '/' && has_flushed_mount(tid, number);
+	if (name[0] != '/' || is_kernels_name(name))
+		return false;
+	return has_flushed_mount(tid, number, harmless) ||
+	       (is_queue_name(name) && is_queue(tid, number));
 }
 
 /* The kernel lists descriptors in the order of their numbers. */
 static bool has_flushed_file(pid_t tid, DIR *descriptors)
 {
-	bool has_mounts = mounts_are_flushed(tid);
+	struct harmless harmless = { 0 };
 	struct dirent *entry;
 	int number;
 
@@ -70,7 +119,7 @@ static bool has_flushed_file(pid_t tid, DIR *descriptors)
 		number = atoi(entry->d_name);
 		if (number >= COPIED_MAX)
 			return false;
-		if (may_be_flushed(tid, number, has_mounts))
+		if (may_be_flushed(tid, number, &harmless))
 			return true;
 	}
 	return errno != 0;

@@ -34,7 +34,8 @@ SPEED_SHARE = 0.9
 BUSY_SHARE = 0.7  # rates differ so much from one minute to the next where others take the processors
 BY_CPU = "of processor time"
 EDGE_MAX = 40
-DOMAINS = ("--alloc-trace", "--io-trace", "--lock-trace")
+# Redis takes addresses of malloc and free through the words by which it calls them.
+DOMAINS = ("--alloc-trace", "--io-trace", "--lock-trace", "--address-entries")
 # An arena of libc's for each of three threads of ours, or five where one has not ended when the next
 # begins; the region, the libraries, tables.
 GROWTH_KIB = 5 * 65536 + 16384
@@ -181,7 +182,7 @@ class Trial:
     def record_bytes(self):
         """Without other clients: redis takes memory back from those that are idle."""
         if self.server.name == "redis":
-            check_bytes(self, lambda path: self.record(path, "--alloc-trace", "--ring-size", "8M"))
+            check_bytes(self, lambda path: self.record(path, "--alloc-trace", "--address-entries", "--ring-size", "8M"))
 
     def record(self, path, *options):
         self.recordings.append(Recording(self.pid, path, *options))

@@ -26,6 +26,7 @@ sys.path[:0] = [str(HERE.parent / "common")]
 
 import driving  # noqa: E402
 import harness  # noqa: E402
+import progress  # noqa: E402
 from report import Report  # noqa: E402
 
 BUILD = HERE.parent.parent / "build"
@@ -267,6 +268,8 @@ class Round:
             self.disturb(target.pid, uid if self.dice.random() < 0.5 else 0, verbs)
             self.note(target.problem())
         finally:
+            if not target.must_live():
+                progress.visited.pop(target.pid, None)
             end(target.process)
 
     def note(self, problem):

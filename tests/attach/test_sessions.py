@@ -196,6 +196,15 @@ class StatusAndDetach(Sessions):
             self.assertNotIn("memfd:limpet", file.read())
         self.assert_well()
 
+    def test_many_detaches_at_the_same_moment(self):
+        """The one that unmaps holds the process, and others ask the holder to leave: one ended the other by SIGTERM."""
+        for _ in range(20):
+            self.assertEqual(limpet("attach", self.target.pid, "--duration", "0").code, 0)
+            together = [harness.limpet_start("detach", self.target.pid, "--unload") for _ in range(5)]
+            for process in together:
+                self.assertGreaterEqual(harness.limpet_finish(process).code, 0)
+        self.assertTrue(self.target.stats.wait_turn())
+
     def test_detach_without_an_agent(self):
         result = limpet("detach", self.target.pid, "--json")
         self.assertIn(result.code, (0, 1, 5), str(result))

@@ -104,13 +104,26 @@ static int ask_holder(const struct target *target, struct resident *resident, st
 	return err_exit(err, EXIT_BUSY);
 }
 
+/* While we unmap, we hold the process: another `limpet detach` asks us to leave, and would end us
+ * in the middle of it.  The descriptors are open as long as we live. */
+static int outlast_other_detaches(struct err *err)
+{
+	int fd = interrupt_watch(NULL, err);
+
+	if (fd >= 0)
+		fd = interrupt_watch_detaches(err);
+	return fd < 0 ? fd : 0;
+}
+
 /* Gets in once more, to have everything unmapped. */
 static int detach_unload(pid_t pid, struct session_left *left, struct err *err)
 {
 	struct session_options options = { 0 };
 	static struct session session;
-	int r = session_open(&session, pid, &options, err);
+	int r = outlast_other_detaches(err);
 
+	if (!r)
+		r = session_open(&session, pid, &options, err);
 	if (r)
 		return r;
 	r = session_leave(&session, true, left, err);

@@ -154,7 +154,7 @@ static bool has_threads(const struct attachment *self)
 	return !threads_list_own(self->target.process.pid, 2, &tids, &count, &ignored) && count > 1;
 }
 
-/* After exec the memory that was opened is nobody's. */
+/* After exec a read of the memory that was opened before fails. */
 static bool is_program_there(const struct attachment *self)
 {
 	uint64_t address = auxv_value(&self->target.process.identity.auxv, AT_RANDOM);

@@ -22,8 +22,8 @@ struct process_stat {
 };
 
 /* The flags of threads that the kernel has made in a process for itself, for io_uring and vhost: no
- * instruction of the program runs there, nobody can stop them, and they come and go as the kernel
- * likes.  0: the kernel has none. */
+ * instruction of the program runs there, ptrace cannot stop them, and the kernel makes and ends
+ * them at any time.  0: the kernel has none. */
 uint32_t stat_worker_flags(void);
 
 int stat_parse(const char *text, size_t size, struct process_stat *ret, struct err *err) MUST_CHECK;

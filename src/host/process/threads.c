@@ -56,7 +56,7 @@ int threads_read(pid_t pid, struct threads *ret, struct err *err)
 static bool is_workers(pid_t pid, pid_t tid)
 {
 	struct process_stat stat;
-	struct err ignored; /* it has ended: whoever asks further finds that out */
+	struct err ignored; /* the thread has ended: the caller's next read of it fails, too */
 
 	return !stat_read(pid, tid, &stat, &ignored) && stat.is_kernel_worker;
 }

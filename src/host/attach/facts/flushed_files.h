@@ -1,6 +1,5 @@
 /*
- * Files of the target whose file system is told each time that somebody closes a descriptor of
- * them.
+ * Files of the target whose file system the kernel tells of each descriptor that is closed.
  */
 #pragma once
 

@@ -28,6 +28,7 @@ sys.path.insert(0, os.path.join(HERE, "../tests/sampling"))
 os.environ.setdefault("SAMPLING_PROGRAMS", os.path.realpath(BUILT))
 os.environ.setdefault("SAMPLER_DRIVER", os.path.join(os.path.realpath(BUILT), "sampler_driver"))
 
+import compilers
 import peers
 import perf_tool
 import report
@@ -132,6 +133,10 @@ def drive(sampler, pid, count, words):
 def limpet_stacks(sampler, case, count):
     with running(*case.known.command) as process:
         raw, recording = drive(sampler, process.pid, count, case.known.words)
+    return counted(raw, recording)
+
+
+def counted(raw, recording):
     stacks = Stacks()
     for text, times in raw.items():
         one = json.loads("{" + text.rstrip()[:-1])
@@ -139,6 +144,14 @@ def limpet_stacks(sampler, case, count):
     if recording.error:
         return stacks, (0, f"{recording.error['what']}: {recording.error['why']}")
     return stacks, (recording.counts["lost"], "")
+
+
+def sample_program(sampler, program, count):
+    """One whose functions have names of their own, wherever it is."""
+    with running(program) as process:
+        raw, recording = drive(sampler, process.pid, count, ())
+    recording.programs = os.path.dirname(os.path.realpath(program))
+    return counted(raw, recording)
 
 
 def perf_name(symbol, dso):
@@ -257,13 +270,19 @@ def arguments():
     parser.add_argument("--samples", type=int, default=5000, help="samples to judge of each chain (5000)")
     parser.add_argument("--perf-seconds", type=float, default=1.5, help="how long perf records each (1.5)")
     parser.add_argument("--only", metavar="NAME", help="programs whose name begins so")
+    parser.add_argument("--compilers", action="store_true",
+                        help="one program by every compiler and level that is found, and no other")  # fmt: skip
+    parser.add_argument("--compiler", action="append", default=[], metavar="COMMAND", help="with --compilers: this one, too")
     return parser.parse_args()
 
 
 def main():
     options = arguments()
-    peers.tell_missing("perf")
     machine = report.Machine(os.cpu_count(), platform.uname(), os.getloadavg())
+    if options.compilers:
+        compilers.main(options, machine, lambda sampler, program: sample_program(sampler, program, options.samples))
+        return
+    peers.tell_missing("perf")
     chosen = cases(options.only)
     for case in chosen:
         measure(case, options)

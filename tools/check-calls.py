@@ -8,8 +8,9 @@ usage: check-calls.py BUILD [ROOT]
 """
 
 import pathlib
-import subprocess
 import sys
+
+import object_symbols
 
 OBJECTS = "src/target/liblimpet-tracer.so.p"
 DOMAINS = "src/target/domains"
@@ -18,19 +19,6 @@ DOMAINS = "src/target/domains"
 def read_list(path):
     lines = (line.split("#")[0].strip() for line in path.read_text().splitlines())
     return [line for line in lines if line]
-
-
-def symbols(path):
-    """What an object defines for others, and what it needs of them."""
-    defined, needed = set(), set()
-    listing = subprocess.run(["nm", str(path)], check=True, stdout=subprocess.PIPE, text=True).stdout
-    for line in listing.splitlines():
-        kind, name = line.split()[-2:]
-        if kind == "U":
-            needed.add(name)
-        elif kind.isupper():
-            defined.add(name)
-    return defined, needed
 
 
 def check_order(names, tables):
@@ -50,8 +38,9 @@ def check_folder(folder, objects):
         yield f"{name}: is {'not in' if name in there else 'only in'} {folder.name}/calls.txt"
     known = [name for name in names if name in there]
     prefix = f"domains_{folder.name}_"
-    tables = {name: symbols(objects / f"{prefix}{name.replace('/', '_')}.o") for name in known}
-    yield from check_order(known, tables)
+    paths = {name: objects / f"{prefix}{name.replace('/', '_')}.o" for name in known}
+    tables = object_symbols.read_symbols(paths.values())
+    yield from check_order(known, {name: tables[path] for name, path in paths.items()})
 
 
 def main():

@@ -8,8 +8,9 @@ usage: check-uses.py BUILD [ROOT]
 
 import importlib
 import pathlib
-import subprocess
 import sys
+
+import object_symbols
 
 FOLDER = "src/host"
 
@@ -25,13 +26,8 @@ def objects_of(build, root):
 
 def symbols_of(objects):
     """{name: (defined, needed)}."""
-    tables = {}
-    for name, path in objects.items():
-        listing = subprocess.run(["nm", str(path)], check=True, stdout=subprocess.PIPE, text=True).stdout
-        words = [line.split()[-2:] for line in listing.splitlines()]
-        tables[name] = ({symbol for kind, symbol in words if kind.isupper() and kind != "U"},
-                        {symbol for kind, symbol in words if kind == "U"})
-    return tables
+    tables = object_symbols.read_symbols(objects.values())
+    return {name: tables[path] for name, path in objects.items()}
 
 
 def is_allowed(own, other, layers):

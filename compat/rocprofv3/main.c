@@ -111,7 +111,10 @@ static int attach_run(struct program *self, struct profile *profile, const struc
 	fflush(stdout);
 	r = profiling_run(&job, &results, err);
 	if (!r)
-		print(stdout, "Detaching from PID %d :: success\n", job.pid);
+		print(stdout,
+		      results.has_ended ? "PID %d has ended\n"
+					: "Detaching from PID %d :: success\n",
+		      job.pid);
 	return r;
 }
 

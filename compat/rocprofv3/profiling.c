@@ -30,8 +30,8 @@
 struct running {
 	const struct profiling *profiling;
 	struct recorder *recorder;
-	int pidfd; /* of the first process, with which it ends */
-	bool has_begun;
+	int pidfd;                 /* of the first process, with which it ends */
+	bool has_begun, has_ended; /* limpet's part; the process */
 	char folder[256];
 	struct counter_collection *counters; /* NULL: none are asked for */
 	bool is_note_told;                   /* of what keeps devices from counting */
@@ -118,8 +118,10 @@ static int profile_record(struct running *self, struct err *err)
 			   .max_bytes = 0 },
 		.watcher = { .wait = running_wait, .ready = running_ready, .context = self },
 	};
+	int r = record_job_run(&job, err);
 
-	return record_job_run(&job, err);
+	self->has_ended = job.ending == ENDING_EXIT;
+	return r;
 }
 
 /* What was asked for and is not there, or not all of it, as far as we can see.  A program that was
@@ -388,6 +390,7 @@ int profiling_run(const struct profiling *profiling, struct results *ret, struct
 			keeps = true;
 			r = r ? r : err->code;
 		}
+		ret->has_ended = self.has_ended;
 	}
 	clean_up(&self, keeps);
 	return r;

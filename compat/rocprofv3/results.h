@@ -11,6 +11,7 @@ struct recorder;
 struct results {
 	uint64_t events;
 	uint32_t files, counted_processes;
+	bool has_ended; /* the process, before limpet detached from it */
 };
 
 /* Of every process that did something; where none did, of the first. */

@@ -100,6 +100,13 @@ bool heap_may_be_entered(const struct stopped *self);
 int heap_check(struct stopped *self) MUST_CHECK;
 int heap_lend(const struct stopped *self) MUST_CHECK; /* to our first thread */
 
+/* threads.c: those of the process that pass the test; the kernel's for io_uring are listed, too. */
+typedef bool thread_test(const struct job *job, int tid);
+long threads_count(const struct job *job, thread_test *test);
+bool thread_is_other_runnable(const struct job *job, int tid); /* not the one that is stopped */
+/* A number of the thread's stat, counted from the name's closing parenthesis. */
+long thread_stat(const struct job *job, int tid, unsigned field);
+
 /* single.c: a process with one thread is that for libc again. */
 void single_give_back(struct stopped *self);
 

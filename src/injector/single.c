@@ -11,18 +11,11 @@
 #include "injector/injector.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define STACK_BYTES     0x8000ull
-#define STAT_MAX        1536
 #define FLAGS_FIELD     7 /* of stat in /proc, counted from the name's closing parenthesis */
 #define THREADS_FIELD   18
-#define LIST_BYTES      4096
 #define FILES_MAX       512u /* each takes two microseconds of the stop; further ones keep locks */
 #define FILE_MAGIC      0xfbad0000u /* of a FILE: public, and the same in every glibc */
 #define FILE_NEXT       0x68
@@ -30,56 +23,18 @@
 #define FILE_BYTES      0xe0
 #define FILE_NEEDS_LOCK 0x80u
 
-static long read_stat(const struct job *job, int tid, unsigned field)
+static bool is_programs(const struct job *job, int tid)
 {
-	char text[STAT_MAX];
-	const char *at;
-
-	job_read_proc_of(job, tid, "stat", text, sizeof(text));
-	at = strrchr(text, ')');
-	for (unsigned i = 0; at && i < field; i++)
-		at = strchr(at + 1, ' ');
-	return at ? strtol(at, NULL, 10) : 0;
-}
-
-/* As getdents64 has it. */
-struct listed {
-	uint64_t inode, next;
-	uint16_t size;
-	uint8_t type;
-	char name[];
-};
-
-static long count_listed(const struct job *job, const char *list, long size)
-{
-	const struct listed *entry;
-	long count = 0;
-
-	for (long at = 0; at < size; at += entry->size) {
-		entry = (const void *)(list + at);
-		count += entry->name[0] != '.' &&
-			 !(read_stat(job, atoi(entry->name), FLAGS_FIELD) & job->worker_flags);
-	}
-	return count;
+	return !(thread_stat(job, tid, FLAGS_FIELD) & job->worker_flags);
 }
 
 /* Without threads that the kernel has made for itself.  Those come and go, but no other does while
  * the only one that runs the program is stopped. */
 static long thread_count(const struct job *job)
 {
-	_Alignas(struct listed) char list[LIST_BYTES], path[32];
-	long count = read_stat(job, job->tid, THREADS_FIELD), size;
-	int fd;
+	long count = thread_stat(job, job->tid, THREADS_FIELD);
 
-	if (count == 1 || !job->worker_flags)
-		return count;
-	snprintf(path, sizeof(path), "/proc/%d/task", job->pid);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	for (count = 0; fd >= 0 && (size = syscall(SYS_getdents64, fd, list, sizeof(list))) > 0;)
-		count += count_listed(job, list, size);
-	if (fd >= 0)
-		close(fd);
-	return count;
+	return count == 1 || !job->worker_flags ? count : threads_count(job, is_programs);
 }
 
 static bool is_word(const struct stopped *self, uint64_t address, uint32_t expected)

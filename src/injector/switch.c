@@ -10,9 +10,10 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#define STACK_BYTES   0x8000ull
-#define HOLD_LIMIT_NS 2000000ull
-#define HOLD_STEP_NS  20000
+#define STACK_BYTES    0x8000ull
+#define HOLD_LIMIT_NS  2000000ull    /* for a thread of ours that sleeps */
+#define READY_LIMIT_NS 1000000000ull /* for one that waits for a processor */
+#define HOLD_STEP_NS   20000
 
 uint64_t flag_address(const struct stopped *self)
 {
@@ -65,12 +66,21 @@ int switch_begin(struct stopped *self)
 	return memory_write(self, flag_address(self), &flag, sizeof(flag));
 }
 
-/* Not for long: our thread may wait for a lock that this one holds. */
+/* A thread of ours that sleeps may wait for a lock that the stopped one holds.  One that is
+ * runnable only waits for its turn, on a busy machine for longer than that: were the program let
+ * go, it would allocate without a lock beside ours, which allocates as soon as it runs. */
+static bool is_worth_holding(const struct stopped *self, uint64_t held_ns)
+{
+	return held_ns < HOLD_LIMIT_NS ||
+	       (held_ns < READY_LIMIT_NS && threads_count(self->job, thread_is_other_runnable));
+}
+
 void switch_hold(struct stopped *self)
 {
-	uint64_t deadline_ns = wait_clock_ns() + HOLD_LIMIT_NS;
+	uint64_t begin_ns = wait_clock_ns();
 	struct timespec pause = { 0, HOLD_STEP_NS };
 
-	while (self->must_switch && !is_common_flag_set(self) && wait_clock_ns() < deadline_ns)
+	while (self->must_switch && !is_common_flag_set(self) &&
+	       is_worth_holding(self, wait_clock_ns() - begin_ns))
 		nanosleep(&pause, NULL);
 }

@@ -143,6 +143,8 @@ ALWAYS_INLINE void doubt(struct walk *walk, __u8 kind, __u8 was_exact)
 	}
 	if (walk->doubted_ra || walk->sample.flags & SAMPLE_GUESSED)
 		return;
+	walk->sample.flags |=
+		SAMPLE_GUESSED; /* its callers may be left out: fp may be the handler's */
 	walk->doubted_ra = walk->pc;
 	walk->doubted_sp = walk->sp;
 	walk->doubted_fp = walk->fp;

@@ -142,11 +142,6 @@ def identity(pid, tid=None):
     return {key: status.get(key, "") for key in IDENTITY} if status.get("State", "X")[0] not in "XZ" else {}
 
 
-def maps_of(pid):
-    with open(f"/proc/{pid}/maps") as file:
-        return file.read()
-
-
 def threads_of_ours(pid):
     for tid in harness.threads_of(pid):
         if tid != pid and harness.status_of(pid, tid).get("Name") in OURS:
@@ -381,7 +376,7 @@ class Unload(unittest.TestCase):
             self.assertTrue(result.event("attached")["notices_rights"], str(result))
             detached = result.event("detached")
             unloads += detached["unloaded"]
-            self.assertEqual(detached["unloaded"], "memfd:limpet" not in maps_of(process.pid), str(result))
+            self.assertEqual(detached["unloaded"], not harness.limpet_mappings(process.pid), str(result))
             self.assertEqual(detached["unloaded"], not detached["left"], str(result))
         process.stdin.close()
         self.assertEqual(process.wait(), 0)

@@ -167,6 +167,8 @@ class Compute(unittest.TestCase):
             system, = csv.DictReader(file)
         self.assertEqual((system["gpu_arch"], system["cu_per_gpu"], system["num_xcd"]), ("gfx942", "8", "2"))
         self.assertEqual({row["Kernel_Name"] for row in self.rows()}, {"hsa_kernel_0"})
+        registers = {row[name] for row in self.rows() for name in ("Arch_VGPR", "Accum_VGPR", "SGPR")}
+        self.assertEqual(registers, {""}, "what is not known is no number")
 
     def check_analysis(self):
         out = self.analyze()

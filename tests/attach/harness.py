@@ -6,11 +6,15 @@ Environment: LIMPET is the executable under test, PROGRAMS the folder with the b
 PATIENCE_S for how many seconds something may be late.
 """
 
+import atexit
 import contextlib
+import ctypes
+import functools
 import json
 import mmap
 import os
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -39,12 +43,39 @@ MAGIC = 0x31306574706D696C
 PAGE_BYTES = 256
 
 
+# The last part of the path of what limpet maps: "limpet-agent", "limpet-rings", "liblimpet-tracer.so".  Other parts say
+# nothing: a checkout of limpet may lie in a folder of that name, and its test programs with it.
+MAPPED = re.compile(r"/(?:memfd:)?(?:lib)?limpet-[^/]*$")
+
+
 class Unavailable(Exception):
     """The workload cannot run on this machine."""
 
 
 def program(name):
     return os.path.join(PROGRAMS, name)
+
+
+def runs(name):
+    """Was it built, and is what it begins with here: musl's loader may not be."""
+    if not os.path.exists(program(name)):
+        return False
+    try:
+        process = subprocess.Popen([program(name)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    except FileNotFoundError:
+        return False
+    process.kill()
+    process.wait()
+    return True
+
+
+def has_library(name):
+    """Does this machine's own loader find it?"""
+    try:
+        ctypes.CDLL(name)
+    except OSError:
+        return False
+    return True
 
 
 class Stats:
@@ -357,6 +388,21 @@ def limpet_attached(*arguments):
         if result.code != BUSY:
             break
     raise AssertionError(f"not attached: {result}")
+
+
+def limpet_mappings(pid):
+    """The lines of /proc/PID/maps with memory that is limpet's: its agent, its tracer, its rings."""
+    with open(f"/proc/{pid}/maps") as file:
+        return [line.rstrip() for line in file if MAPPED.search(line.rstrip())]
+
+
+@functools.cache
+def limpet_for_all():
+    """A copy of limpet that other users can execute, wherever the checkout lies; gone when the test ends."""
+    folder = tempfile.mkdtemp(prefix="limpet-for-all-")
+    atexit.register(shutil.rmtree, folder)
+    os.chmod(folder, 0o755)
+    return shutil.copy(LIMPET, folder)
 
 
 def preload_find(name):

@@ -101,7 +101,7 @@ class Frozen(TargetTest):
                 freeze()
                 for verb in (("attach",), ("record", "--io-trace", "-o", "/dev/null", "-p")):
                     begin = time.monotonic()
-                    result = limpet(*verb, target.pid, "--json", "--duration", "0")
+                    result = limpet(*verb, target.pid, "--json", "--duration", "100ms")
                     self.assertEqual(result.code, BUSY, str(result))
                     self.assertIn("frozen", result.err)
                     self.assertIn(FREEZERS[form][0], result.err)

@@ -22,6 +22,16 @@ from harness import limpet, TargetTest
 
 FAILED, CANNOT, BUSY = 1, 6, 7
 ATTACHES = 200
+BUSY_ATTACHES = 5
+# Leaves its processor to others for 5 ms of every 25.
+HOLD_PROCESSOR = """
+import time
+while True:
+    end = time.monotonic() + 0.02
+    while time.monotonic() < end:
+        pass
+    time.sleep(0.005)
+"""
 TOOL_THREAD, TOOL_RENAME, TOOL_PROBE = (
     harness.program(f"tool_{name}.so") for name in ("thread", "rename", "probe"))
 
@@ -570,10 +580,10 @@ class OneThread(Harm):
     def is_single(self, target):
         return target.stats.word("signals_received") == 1
 
-    def target_alone(self, program, workload):
+    def target_alone(self, program, workload, **options):
         if not os.path.exists(harness.program(program)):
             self.skipTest("a libc that does not say whether it takes locks")
-        target = self.target(program, workload)
+        target = self.target(program, workload, **options)
         self.assertTrue(harness.wait_until(lambda: self.is_single(target)))
         return target
 
@@ -595,6 +605,19 @@ class LocksOfLibc(OneThread):
         for unload in ((), ("--unload",)):
             self.leave("filtered", lambda target, process: process.send_signal(signal.SIGINT),
                        "attach", "PID", "--json", *unload)
+
+    @unittest.skipIf(os.geteuid() or not shutil.which("chrt"), "needs root and chrt")
+    def test_where_a_processor_is_busy(self):
+        """limpet's thread waits behind another program for 20 ms; the target, more urgent than both, must not go on before it."""
+        pinned = ("taskset", "--cpu-list", str(min(os.sched_getaffinity(0))), "chrt", "--fifo")
+        busy = subprocess.Popen([*pinned, "1", sys.executable, "-c", HOLD_PROCESSOR])
+        self.addCleanup(self.end_process, busy)
+        target = self.target_alone("single", "beside", before=(*pinned, "--reset-on-fork", "2"))
+        for _ in range(BUSY_ATTACHES):
+            result = harness.limpet("attach", target.pid, "--json", "--duration", "0", "--unload")
+            self.assertEqual(result.code, 0, str(result))
+            self.assert_well(target)
+        self.assertIsNone(busy.poll(), "no other program was there")
 
     def test_where_the_program_gives_up_rights(self):
         for workload in ("user", "filter"):
@@ -673,8 +696,7 @@ class KernelWorkers(OneThread):
             process.send_signal(signal.SIGINT)
             result = harness.limpet_finish(process)
         self.assertNotIn("stays", str(result))
-        with open(f"/proc/{target.pid}/maps") as file:
-            self.assertNotIn("limpet", file.read(), str(result))
+        self.assertEqual(harness.limpet_mappings(target.pid), [], str(result))
         self.assertTrue(harness.wait_until(lambda: self.is_single(target)), "libc takes locks for ever")
         self.assert_well(target)
 

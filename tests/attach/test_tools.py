@@ -156,8 +156,7 @@ class Tools(TargetTest):
             self.assertFalse(result.event("attached"), str(result))
             for part in (tool, word, "was not touched", "fix"):
                 self.assertIn(part, result.err, str(result))
-        with open(f"/proc/{target.pid}/maps") as maps:
-            self.assertNotIn("limpet", maps.read())
+        self.assertEqual(harness.limpet_mappings(target.pid), [])
         self.assert_well(target)
 
     def test_a_tool_that_is_not_there(self):
@@ -175,6 +174,16 @@ class Tools(TargetTest):
             file.seek(18)  # e_machine
             file.write(b"\x02\x00")
         self.assert_tool_refused(path, "another machine")
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root to become another user")
+    def test_a_process_of_another_user_is_refused_for_that(self):
+        """Whatever is wrong with the tool: a readable one would not help."""
+        target = self.target("plain", "idle")
+        result = subprocess.run(
+            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", harness.limpet_for_all(), "attach",
+             str(target.pid), "--duration", "0", "--tool", "/no/such.so"], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn("why: it belongs to root", result.stderr)
 
     def test_a_tool_that_lacks_a_dependency(self):
         self.assert_tool_fails(LACKING, "liblimpet-test-missing.so")

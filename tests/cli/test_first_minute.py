@@ -7,7 +7,9 @@ The first minute with limpet: times mean what they mean elsewhere, and what is o
 Environment: LIMPET is the executable under test, PROGRAMS the folder with the built test programs.
 """
 
+import contextlib
 import os
+import pty
 import re
 import shlex
 import signal
@@ -70,6 +72,109 @@ class Times(Minute):
         self.assertEqual(limpet("attach", 1, "--tool-timeout", "1h").code, 2)
 
 
+class Nothing(Minute):
+    """Exit 0 means that there is data; where there is none, the reason is told."""
+
+    def test_no_time_at_all_is_refused(self):
+        pid = self.spinner()
+        for words in (("record", "-p", pid, "-o", self.path), ("record", "-p", pid, "-o", self.path, "--alloc-trace"),
+                      ("stat", pid), ("top", pid, "--batch"), ("push", "http://127.0.0.1:9", "-p", pid)):
+            result = limpet(*words, "-d", "0")
+            self.assertEqual(result.code, 2, (words, result))
+            self.assertIn("invalid value '0' for --duration", result.err)
+            self.assertIn("a time above 0", result.err)
+        self.assertFalse(os.path.exists(self.path))
+
+    def start(self, *command):
+        process = subprocess.Popen(command)
+        self.addCleanup(self.end_process, process)
+        return process
+
+    def test_a_program_that_waits(self):
+        pid = self.start("sleep", "1000").pid
+        for options, why in (((), "no thread of the process ran for a whole sampling interval"),
+                             (("--alloc-trace",), "no traced function was called and returned")):
+            result = limpet("record", "-p", pid, "-o", self.path, "-d", "0.5", *options)
+            self.assertEqual(result.code, 5, result)
+            self.assertIn(why, result.err)
+
+    def test_a_program_that_is_killed(self):
+        process = self.start("sleep", "1000")
+        recording = limpet_start("record", "-p", process.pid, "-o", self.path)
+        recording.stderr.readline()
+        process.kill()
+        result = limpet_finish(recording)
+        self.assertEqual(result.code, 5, result)
+        self.assertIn("before it ended", result.err)
+
+    def test_processes_too_short_for_a_sample(self):
+        pid = self.start("sh", "-c", "while :; do /bin/true; done").pid
+        result = limpet("record", "-p", pid, "--children", "-o", self.path, "-d", "1", "--json")
+        recorded = result.event("recorded")
+        self.assertGreater(recorded["processes_seen"], 20)
+        self.assertLess(recorded["processes_sampled"], recorded["processes_seen"] / 2)
+        if result.code == 5:
+            self.assertIn("processes were seen; none ran for a whole sampling interval", result.err)
+        else:
+            self.assertEqual(result.code, 0, result)
+            self.assertRegex(result.err, r"warning: \d+ of \d+ processes have no sample")
+        self.assertIn("limpet record -a samples CPUs", result.err)
+
+
+class Again(Minute):
+    """A recording is not replaced in silence."""
+
+    def on_a_terminal(self, answer, *options):
+        main, other = pty.openpty()
+        command = [LIMPET, "record", "-p", str(self.pid), "-F", "499", "-d", "1", "-o", self.path, *options]
+        with subprocess.Popen(command, stdin=other, stderr=other, stdout=other) as process:
+            os.close(other)
+            os.write(main, answer)
+            text = b""
+            with contextlib.suppress(OSError):  # the other side is closed
+                while part := os.read(main, 65536):
+                    text += part
+        os.close(main)
+        return process.returncode, text.decode()
+
+    def test_is_asked_on_a_terminal(self):
+        self.pid = self.spinner()
+        code, text = self.on_a_terminal(b"")
+        self.assertEqual((code, "Replace it?" in text), (0, False), text)
+        first = os.stat(self.path).st_ino
+        code, text = self.on_a_terminal(b"n\n")
+        self.assertEqual(code, 2, text)
+        self.assertIn("Replace it? [y/N]", text)
+        self.assertIn("--overwrite", text)
+        self.assertEqual(os.stat(self.path).st_ino, first)
+        self.assertEqual(self.on_a_terminal(b"y\n")[0], 0)
+        self.assertNotEqual(os.stat(self.path).st_ino, first)
+        code, text = self.on_a_terminal(b"", "--overwrite")
+        self.assertEqual((code, "eplace" in text), (0, False), text)
+
+    def test_is_told_without_one(self):
+        words = ("record", "-p", self.spinner(), "-F", "499", "-d", "1", "-o", self.path)
+        self.assertNotIn("replaced", limpet(*words).err)
+        self.assertIn("it.limpet was there already and is replaced", limpet(*words).err)
+        self.assertNotIn("replaced", limpet(*words, "--overwrite").err)
+
+
+class Advice(Minute):
+    """No fix names what is in use already."""
+
+    def test_a_sampler_in_use_is_no_advice(self):
+        pid = self.spinner()
+        for sampler, advised in (("state", "--sampler bpf or copy"), ("copy", None), ("bpf", None)):
+            result = limpet("record", "-p", pid, "-o", self.path, "-F", "999", "-d", "0.5", "--sampler", sampler, "--json")
+            if result.code == 3:
+                continue
+            recorded = result.event("recorded")
+            fixes = [one["fix"] for one in recorded["incomplete_stacks"]]
+            self.assertTrue(advised is None or all(fix.startswith(advised) for fix in fixes), fixes)
+            self.assertFalse([fix for fix in fixes if f"--sampler {sampler}" in fix])
+            self.assertNotIn(f"--sampler {sampler}", limpet("report", self.path).out)
+
+
 class Next(Minute):
     """Every command that is offered works."""
 
@@ -100,6 +205,16 @@ class Next(Minute):
         result, commands = self.record("--function", "*:no_such_function")
         self.assertEqual(result.code, 5, result)
         self.assertEqual(commands, [])
+
+    def test_every_export_counts_the_same_samples(self):
+        self.record("-F", "499")
+        counts = set()
+        for name in ("flamegraph", "folded", "svg", "pprof", "speedscope", "firefox", "perf-script", "pftrace"):
+            to_file = limpet("export", self.path, "-f", name, "-o", os.path.join(self.folder, name))
+            counts.add(re.search(r" (\d+) samples? \(", to_file.out)[1])
+            result = subprocess.run([LIMPET, "export", self.path, "-f", name, "-o", "-"], capture_output=True, check=True)
+            counts.add(re.search(rb"^stdout:.* (\d+) samples? \(", result.stderr, re.M)[1].decode())
+        self.assertEqual(len(counts), 1, counts)
 
     def test_export_alone_is_the_flame_graph_and_says_where(self):
         self.record("-F", "499")

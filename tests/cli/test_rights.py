@@ -61,28 +61,30 @@ class Rights(unittest.TestCase):
             stdin=subprocess.DEVNULL, cwd="/", timeout=2 * harness.PATIENCE_S)
         return result, [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
 
-    def record(self, rights):
+    def record(self, rights, *options):
         """With enough samples, however busy the machine is; of states of threads there are few."""
         self.count += 1
         path = os.path.join(self.folder, f"{self.id()}-{self.count}.limpet")
         for duration in ("500ms", "4s", "16s"):
             result, events = self.limpet(
-                rights, "record", "-p", self.target.pid, "-F", "999", "--duration", duration, "-o", path, "--json")
+                rights, "record", "-p", self.target.pid, "-F", "999", "--duration", duration, "-o", path, "--json",
+                *options)
             recorded = [event for event in events if event["event"] == "recorded"][0]
             if recorded["samples"] >= (1 if recorded["sampler"] == "state" else 100):
                 break
         return result, recorded, path
 
-    def examine(self, rights):
+    def examine(self, rights, *options):
         """What doctor says of the process; record must come to the same."""
         result, events = self.limpet(rights, "doctor", self.target.pid, "--json")
         told = [event for event in events if event["event"] == "sampling" and event.get("pid") == self.target.pid]
         self.assertEqual(len(told), 1, result.stdout + result.stderr)
-        result, recorded, path = self.record(rights)
-        self.assertEqual((told[0]["sampler"], told[0]["no_better_sampler"]),
-                         (recorded["sampler"], without_switches(recorded["no_better_sampler"])))
-        for line in told[0]["no_better_sampler"].splitlines():
-            self.assertIn(f"note: {line}", result.stderr)
+        result, recorded, path = self.record(rights, *options)
+        if not options:
+            self.assertEqual(told[0]["no_better_sampler"], without_switches(recorded["no_better_sampler"]))
+            for line in told[0]["no_better_sampler"].splitlines():
+                self.assertIn(f"note: {line}", result.stderr)
+        self.assertEqual(told[0]["sampler"], recorded["sampler"])
         text, _ = self.limpet(rights, "doctor", self.target.pid)
         self.assertIn(f"sampling {self.target.pid}: {told[0]['sampler']}: ", text.stdout)
         return told[0], recorded, path
@@ -110,13 +112,27 @@ class Rights(unittest.TestCase):
         self.assertIn("spin_leaf", self.limpet([], "report", path)[0].stdout)
 
     def test_another_user(self):
-        told, recorded, _ = self.examine(become(ANOTHER))
+        told, recorded, _ = self.examine(become(ANOTHER), "--sampler", "state")
         self.assertEqual((told["sampler"], told["works"]), ("state", "partly"))
         for words in ("CAP_BPF and CAP_PERFMON are missing", "perf_event_open: Permission denied",
                       "or: limpet doctor --setup", "no stacks"):
             self.assertIn(words, told["no_better_sampler"])
         self.assertEqual(recorded["complete_percent"], 0)
         self.assertTrue(all(one["fix"].startswith("--sampler bpf or copy") for one in recorded["incomplete_stacks"]))
+
+    def test_another_user_is_refused_before_a_file_is_made(self):
+        """States of threads alone are no profile; a user who wants them names the sampler."""
+        path = os.path.join(self.folder, "refused.limpet")
+        for verb in (["record", "-p", self.target.pid, "-o", path],
+                     ["push", "http://127.0.0.1:9", "-p", self.target.pid]):
+            result, _ = self.limpet(become(ANOTHER), *verb, "--duration", "500ms")
+            self.assertEqual(result.returncode, 3, result.stderr)
+            self.assertEqual(result.stdout, "")
+            self.assertNotIn("note:", result.stderr)
+            for words in ("its stacks cannot be read", f"belongs to uid {SOMEBODY}", f"as uid {ANOTHER}",
+                          "or: limpet doctor --setup"):
+                self.assertIn(words, result.stderr)
+        self.assertFalse(os.path.exists(path))
 
     def test_two_capabilities_and_no_more(self):
         if self.examine([])[0]["sampler"] != "bpf":

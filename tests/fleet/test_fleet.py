@@ -24,20 +24,116 @@ import harness  # noqa: E402
 from harness import LIMPET, PROGRAMS  # noqa: E402
 
 
+PYTHON_RANKS = """import os, time
+def all_reduce(is_open):
+    if not is_open:
+        time.sleep(1000)
+def step(rank):
+    print("ready", flush=True)
+    if rank < 2:
+        all_reduce(rank == 1)
+        all_reduce(False)
+def spin():
+    count = 0
+    while True:
+        count += 1
+        count ^= 3
+step(int(os.environ["RANK"]))
+spin()
+"""
+
+
 class Local(Ranks):
     def test_the_odd_rank_is_found(self):
         for rank in range(5):
             self.start(3, RANK=str(rank), WORLD_SIZE="5", MARK=self.name)
         text = self.fleet("dump", "--local", "--match", self.name, "--times", "2", "--interval", "50ms").out
-        self.assertRegex(text, r"(?m)^5:\[0-4\] .*main$")
-        self.assertRegex(text, r"(?m)^  4:\[0-2,4\] reduce_all > .*sleeping")
-        self.assertRegex(text, r"(?m)^  1:\[3\] stuck_on_lock > ")
-        self.assertRegex(text, r"(?m)^  still +5:\[0-4\]$")
+        self.assertRegex(text, r"(?m)^  4:\[0-2,4\] main \(fleet_rank\.c:\d+\) > reduce_all[^>]* > .*\n?.*sleeping")
+        self.assertRegex(text, r"(?m)^  1:\[3\] main \(fleet_rank\.c:\d+\) > stuck_on_lock")
+        self.assertRegex(text, r"(?m)^  waits in one place +5:\[0-4\]$")
         found = self.events("dump", "--local", "--match", self.name)
         self.assertEqual({one["ranks"]: one["frames"][-1]["function"] for one in found["class"]},
                          {"0-2,4": "_start", "3": "_start"})
         self.assertEqual([rank["state"] for rank in found["rank"]], ["done"] * 5)
         self.assertEqual(found["summary"][0]["exit"], 0)
+
+    def waits(self, found):
+        """{ranks: lines of step_twice} of the classes of main threads."""
+        return {one["ranks"]: [frame["line"] for frame in one["frames"] if frame["function"] == "step_twice"]
+                for one in found["class"]}
+
+    def test_the_second_of_two_equal_waits(self):
+        """Merged by function alone, all four are in one class."""
+        pids = [self.start(2, "twice", RANK=str(rank), WORLD_SIZE="4").pid for rank in range(4)]
+        found = self.events("dump", "--local", "--match", self.name)
+        waits = self.waits(found)
+        self.assertEqual(sorted(waits), ["0-1,3", "2"])
+        self.assertEqual([len(lines) for lines in waits.values()], [1, 1])
+        self.assertGreater(waits["2"][0], waits["0-1,3"][0])
+        where = {one["ranks"]: one["where"] for one in found["class"]}
+        self.assertEqual([(part["ranks"], part["pids"]) for part in where["2"]], [("2", str(pids[2]))])
+        text = self.fleet("dump", "--local", "--match", self.name).out
+        self.assertRegex(text, rf"(?m)^ +2 on \S+ \(pid {pids[2]}\)$")
+        self.assertRegex(text, rf"(?m)^ +0-1,3 on \S+ \(pids .*{pids[3]}.*\)$")
+        self.assertRegex(text, r"step_twice \(fleet_rank\.c:%u\)" % waits["2"][0])
+        whole = self.waits(self.events("dump", "--local", "--match", self.name, "--no-lines"))
+        self.assertEqual(whole, {"0-3": [0]})
+
+    def test_waiting_is_no_spinning_and_no_progress(self):
+        for rank, how in enumerate(("twice", "spin", "steps")):
+            self.start(9, how, RANK=str(rank), WORLD_SIZE="3")
+        found = self.events("dump", "--local", "--match", self.name, "--times", "6", "--interval", "110ms")
+        self.assertEqual({one["motion"]: one["ranks"] for one in found["motion"]},
+                         {"waits in one place": "0", "spins in one place": "1", "moves: call sites change": "2"})
+
+    def test_lines_of_python(self):
+        """The second of two equal waits, and a loop that is at another line each time, but in one place."""
+        script = os.path.basename(self.script(PYTHON_RANKS, f"{self.name}.py"))
+        for rank in range(3):
+            self.start(before=(sys.executable,), program=script, RANK=str(rank), WORLD_SIZE="3")
+        found = self.events("dump", "--local", "--match", script, "--times", "4", "--interval", "60ms")
+        steps = {one["ranks"]: [frame["line"] for frame in one["frames"] if frame["function"] == "step"]
+                 for one in found["class"]}
+        self.assertEqual(steps, {"0": [8], "1": [9], "2": []})
+        self.assertEqual({one["motion"]: one["ranks"] for one in found["motion"]},
+                         {"waits in one place": "0-1", "spins in one place": "2"})
+
+    def test_ranks_that_cannot_run_are_marked(self):
+        stopped = self.start(9, RANK="0", WORLD_SIZE="3")
+        dead = self.start(9, RANK="1", WORLD_SIZE="3")
+        self.start(9, RANK="2", WORLD_SIZE="3")
+        os.kill(stopped.pid, signal.SIGSTOP)
+        os.kill(dead.pid, signal.SIGKILL)
+        for pid, state in ((stopped.pid, "T"), (dead.pid, "Z")):
+            self.assertTrue(harness.wait_until(lambda pid=pid, state=state: self.state_of(pid) == state))
+        found = self.events("dump", "--local", "--match", self.name, "--times", "2", "--interval", "50ms", code=8)
+        self.assertEqual([(one["state"], one["where"]["ranks"], one["where"]["pids"]) for one in found["halted"]],
+                         [("stopped", "0", str(stopped.pid))])
+        self.assertEqual({one["motion"]: one["ranks"] for one in found["motion"]},
+                         {"stopped": "0", "waits in one place": "2"})
+        result = self.fleet("dump", "--local", "--match", self.name, code=8)
+        self.assertRegex(result.out, rf"(?m)^  stopped  0 on \S+ \(pid {stopped.pid}\): by a signal")
+        self.assertIn("no answer: 1:[1]", result.err)
+        self.assertIn(f"process {dead.pid} is a zombie that its parent, {os.getpid()}, has not collected", result.err)
+
+    def test_a_rank_that_a_launcher_names_and_that_has_ended(self):
+        gone, there = self.start(9), self.start(9)
+        gone.kill()
+        gone.wait()
+        process = subprocess.Popen([os.path.join(PROGRAMS, "fleet_launcher"), "table", "localhost", str(gone.pid), str(there.pid)],
+                                   stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        found = self.events("dump", "--mpirun", process.pid, code=8)
+        self.assertEqual([(one["state"], one["where"]["ranks"], one["where"]["pids"]) for one in found["halted"]],
+                         [("ended", "0", str(gone.pid))])
+
+    @staticmethod
+    def state_of(pid):
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0]
 
     def test_which_variable_counts(self):
         self.start(9, RANK="7", SLURM_PROCID="1", SLURM_STEP_ID="0", OMPI_COMM_WORLD_RANK="2", OMPI_COMM_WORLD_SIZE="3")
@@ -152,8 +248,7 @@ class Local(Ranks):
         trusted = self.fleet("record", "-o", self.folder / "trusted", "-d", "100ms", "--alloc-trace", "--mpirun", forger,
                              "--foreign-launcher", code=3)
         self.assertRegex(trusted.err, r"refused: 1:\[0\] the process belongs to another user")
-        with open(f"/proc/{victim.pid}/maps") as maps:
-            self.assertNotIn("memfd:limpet", maps.read(), "limpet was in a process that a forged list named")
+        self.assertEqual(harness.limpet_mappings(victim.pid), [], "limpet was in a process that a forged list named")
 
     @unittest.skipIf(os.getuid(), "needs root")
     def test_a_foreign_launcher_chooses_no_login(self):
@@ -168,8 +263,7 @@ class Local(Ranks):
             result = self.fleet(*verb, *whom, code=2)
             self.assertIn("--ranks 1: 3 processes were found, and none has a rank number", result.err)
         for process in processes:
-            with open(f"/proc/{process.pid}/maps") as maps:
-                self.assertNotIn("memfd:limpet", maps.read())
+            self.assertEqual(harness.limpet_mappings(process.pid), [])
 
     def test_processes_without_a_number_are_left_out_of_ranks(self):
         self.start(1, RANK="0")
@@ -209,7 +303,7 @@ def line(number, part, payload, tag=0x12345678, encoded=None):
     return b"limpet1 %08x %d %s %08x %s\n" % (tag, number, part, checksum, encoded or base64.b64encode(payload))
 
 
-def hello(protocol=4, version=b"9.9", node=b"evil"):
+def hello(protocol=5, version=b"9.9", node=b"evil"):
     return (struct.pack("<II", 1, protocol) + text(version) + text(node) + text(b"m") + text(b"k")
             + struct.pack("<QQQII", 1, 1, 1, 0, 1))
 

@@ -65,9 +65,10 @@ class Record(Nodes):
         return found
 
     def test_ranks_are_recorded_and_added_up(self):
-        self.start_spinning(3, odd=1)
+        pids = [process.pid for process in self.start_spinning(3, odd=1)]
         arguments = ("--match", self.name, "-d", "1", "-F", "999", "-o", self.run_folder)
         text = self.fleet("record", "--local", *arguments).out
+        self.assertRegex(text, rf"(?m)^ +2 +\S+ +{pids[2]} .* compute$")
         self.assertRegex(text, r"(?m)^ .* compute \(")
         ranks = self.listed()
         self.assertEqual([ranks[rank]["state"] for rank in (0, 1, 2)], ["done", "idle", "done"])
@@ -80,6 +81,7 @@ class Record(Nodes):
         self.assertEqual((compute["ranks"], compute["least_ns"]), (2, 0))
         self.assertIn(compute["most_rank"], (0, 2))
         self.assertEqual(sum(rank["running_ns"] > 0 for rank in found["recorded_rank"]), 2)
+        self.assertEqual([rank["pid"] for rank in found["recorded_rank"]], pids)
         # Without its list, and with one of somebody else.
         (self.run_folder / "fleet.json").unlink()
         self.assertIn("compute", self.fleet_report(code=0).out)

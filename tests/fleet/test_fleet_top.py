@@ -82,10 +82,10 @@ class Top(Nodes):
         self.assertEqual(states, {0: "done", 1: "idle", 2: "done"})
 
     def test_tables_for_people(self):
-        self.start_spinning(1)
+        (rank,) = self.start_spinning(1)
         process = self.begin("-F", "199")
         for line in process.stdout:
-            if re.search(r"^ .* compute \(", line):
+            if re.search(rf"^ +0 +\S+ +{rank.pid} .* compute$", line):
                 break
         else:
             self.fail(process.stderr.read())

@@ -88,11 +88,7 @@ class Legacy(Libraries):
                 status = caller.ask("status")
                 self.assertIn("no trace was requested", status)
                 self.assertIn("ROCPROF_HIP_RUNTIME_API_TRACE", status)
-        self.assertNotIn("memfd:limpet", self.maps())
-
-    def maps(self):
-        with open(f"/proc/{self.target.pid}/maps") as file:
-            return file.read()
+        self.assertEqual(harness.limpet_mappings(self.target.pid), [])
 
     def test_a_broken_tool_among_others(self):
         caller = self.start(tool("a"), "/nowhere/tool.so", tool("b"))
@@ -315,10 +311,8 @@ class Rocattach(Libraries):
 
     @life.needs_root
     def test_an_ordinary_user_and_her_own_process(self):
-        if subprocess.run([*life.as_nobody(), "test", "-r", tool("a")]).returncode:
-            self.skipTest("another user cannot read the build tree")
         own = self.new_target(before=life.as_nobody())
-        caller = self.start(tool("a"), before=life.as_nobody())
+        caller = self.start(shutil.copy(tool("a"), self.prefix.folder), before=life.as_nobody())
         self.assertEqual(caller.call("rocattach_attach", own.pid), SUCCESS)
         self.assertEqual(caller.call("rocattach_detach", own.pid), SUCCESS)
         self.assert_log(*expected(1))

@@ -22,6 +22,7 @@
 #include "host/model/calls/summary.h"
 #include "host/model/calls/work.h"
 #include "host/model/samples/call_tree.h"
+#include "host/model/samples/stack_text.h"
 #include "host/model/windows/window_points.h"
 #include "host/model/windows/window_summary.h"
 
@@ -52,6 +53,8 @@ static int visit(const struct call *call, void *context)
 {
 	struct walk *walk = context;
 	double blocks, bytes;
+	struct stack_cursor cursor = { .stack = call->stack };
+	const struct sample_location *location;
 	char text[64];
 	uint32_t lane;
 	bool is_new;
@@ -60,10 +63,11 @@ static int visit(const struct call *call, void *context)
 	must(call->function_number < walk->model->function_count);
 	must(strlen(call->function->name) < TRACE_NAME_MAX &&
 	     strlen(domain_name(call->function->domain)) > 1);
-	must(call->value_count <= RECORD_VALUES_MAX && call->frame_count <= RECORD_FRAMES_MAX);
+	must(call->value_count <= RECORD_VALUES_MAX && call->stack_end < STACK_ENDS);
+	must(call->stack == STACK_NONE || call->stack < call->samples->stack_count);
 	must(strlen(call->text) <= RECORD_MAX_BYTES && call->end_ns >= call->begin_ns);
-	for (unsigned i = 0; i < call->frame_count; i++)
-		frame_text(call->process, call->frames[i], text, sizeof(text));
+	while ((location = stack_next(call->samples, &cursor)))
+		location_print(call->samples, location, text, sizeof(text));
 	summary_take(&walk->summary, call);
 	must(!allocations_take(&walk->allocations, call));
 	must(!descriptors_take(&walk->descriptors, call));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/unwind/arch/code.h"
+#include "host/unwind/rules/epilogues.h"
 #include "shared/base/macros.h"
 
 #define CODE  0x10000u
@@ -44,6 +45,12 @@ static void check_rows(const struct rows *rows, size_t size)
 	}
 }
 
+static void count_call(void *context, uint64_t target)
+{
+	(void)target;
+	++*(size_t *)context;
+}
+
 static void read_as(unsigned elf_machine, const uint8_t *bytes, size_t size, unsigned char name)
 {
 	const struct unwind_machine *machine = unwind_machine_of(elf_machine);
@@ -52,12 +59,37 @@ static void read_as(unsigned elf_machine, const uint8_t *bytes, size_t size, uns
 	unsigned char named[NAMES], called[NAMES] = { 0 };
 	const struct code_begins begins = { CODE, (uint64_t)NAMES * 8, named, called };
 	struct hearing hearing = { .rows.machine = machine };
+	size_t calls = 0;
 	const struct rules_listener listener = { hear, &hearing };
 
 	memset(named, name, sizeof(named));
 	must(!machine->code->read(&piece, &begins, &listener));
 	check_rows(&hearing.rows, size);
+	must(machine->code->each_call(&piece, 0, count_call, &calls) == piece.size);
+	must(calls <= size);
 	rows_done(&hearing.rows);
+}
+
+/* A function with one rule beside that of its begin: where, and what it says, is in the first
+ * bytes. */
+static void mend_as(unsigned elf_machine, const uint8_t *bytes, size_t size)
+{
+	struct rows rows = { .machine = unwind_machine_of(elf_machine) };
+	bool is_pushed = rows.machine->is_ra_pushed;
+	const struct object_part code = { bytes + 4, size - 4, CODE, true };
+	const struct unwind_row begin = { .kind = is_pushed ? UNWIND_SP
+							    : UNWIND_SP | UNWIND_RA_IN_REGISTER,
+					  .cfa = is_pushed,
+					  .fp = UNWIND_FP_SAME };
+	const struct unwind_row later = { .kind = bytes[0] & 1 ? UNWIND_FP : UNWIND_SP,
+					  .cfa = bytes[1] & 15,
+					  .fp = (__s8) - (bytes[2] & 15) };
+
+	must(!rows_add(&rows, 0, begin));
+	must(!rows_add(&rows, (uint32_t)(1 + bytes[3] % size), later));
+	must(!epilogues_mend(&rows, 0, &code, 0));
+	check_rows(&rows, size);
+	rows_done(&rows);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -66,5 +98,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		return 0;
 	read_as(EM_X86_64, bytes + 1, size - 1, bytes[0]);
 	read_as(EM_AARCH64, bytes + 1, size - 1, bytes[0]);
+	if (size < 5)
+		return 0;
+	mend_as(EM_X86_64, bytes, size);
+	mend_as(EM_AARCH64, bytes, size);
 	return 0;
 }

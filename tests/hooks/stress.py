@@ -80,7 +80,7 @@ def look(pid):
     return {"VmSize kB": int(status["VmSize"].split()[0]), "VmRSS kB": int(status["VmRSS"].split()[0]),
             "mappings": len(mappings), "descriptors": len(os.listdir(f"/proc/{pid}/fd")),
             "threads": int(status["Threads"]),
-            "rings": sum("limpet-rings" in line for line in mappings)}
+            "rings": sum("limpet-rings" in line for line in harness.limpet_mappings(pid))}
 
 
 def footprint(pid):

@@ -64,8 +64,7 @@ def file_mappings(pid):
 
 def ring_mappings(pid):
     """How many times memory for records is mapped there."""
-    with open(f"/proc/{pid}/maps") as file:
-        return sum("limpet-rings" in line for line in file)
+    return sum("limpet-rings" in line for line in harness.limpet_mappings(pid))
 
 
 def constant_memory(pid):
@@ -455,7 +454,8 @@ class Hooks(unittest.TestCase):
                 self.skipTest(str(reason))
 
     def test_again_and_again_with_other_options(self):
-        target = self.target("plain", "malloc8")
+        # One heap, however the threads meet.
+        target = self.target("plain", "malloc8", before=["env", "MALLOC_ARENA_MAX=1"])
         options = (["alloc"], ["io", "lock"], ["function=libc.so.6:*alloc"], ["alloc-sample=100000"],
                    ["lock-all", "alloc-stack"])
         sizes = []
@@ -463,7 +463,7 @@ class Hooks(unittest.TestCase):
             trace = self.trace(target.pid, *options[turn % len(options)], duration_ms=100)
             self.assertEqual(trace["foreign"], 0)
             sizes.append(int(harness.status_of(target.pid)["VmSize"].split()[0]))
-        # Of ours nothing comes any more; the program's own heaps may still grow by some pages.
+        # Of ours nothing comes any more; the program's own heap may still grow by some pages.
         self.assertLess(sizes[14] - sizes[9], 256)
         self.assert_well(target)
 
@@ -559,8 +559,7 @@ class Hooks(unittest.TestCase):
         return result.stderr
 
     def assert_unloaded(self, target, said):
-        with open(f"/proc/{target.pid}/maps") as file:
-            self.assertEqual([line for line in file if "limpet" in line], [], said)
+        self.assertEqual(harness.limpet_mappings(target.pid), [], said)
         self.assertNotIn("stays", said)
         turns = target.stats.word("turns")
         self.assertTrue(wait_until(lambda: target.stats.word("turns") > turns + 100))

@@ -4,6 +4,8 @@
  *   fleet_rank ODD              ranks by any variable; rank ODD is in stuck_on_lock()
  *   fleet_rank ODD spin         the others compute
  *   fleet_rank ODD leave        another thread computes; the first one ends at SIGUSR1
+ *   fleet_rank ODD twice        waits twice in one function, and rank ODD in the second wait
+ *   fleet_rank ODD steps        the others go from one call to the next
  *   fleet_rank ODD late RANK    sets its variable RANK by itself, when it runs
  *
  * With ENDS_WITH_PARENT it does: a test that is killed leaves no ranks.
@@ -34,6 +36,44 @@ __attribute__((noinline)) static void compute(void)
 {
 	for (;;)
 		turns++;
+}
+
+static volatile int passes;
+
+/* Waits, but for as often as it may pass. */
+__attribute__((noinline)) static void wait_for_all(void)
+{
+	while (passes <= 0)
+		pause();
+	passes--;
+}
+
+/* Two waits of one function, as two all_reduce of one training step. */
+__attribute__((noinline)) static void step_twice(int is_second)
+{
+	passes = is_second;
+	wait_for_all();
+	turns++;
+	wait_for_all();
+	turns++;
+}
+
+__attribute__((noinline)) static void doze(void)
+{
+	usleep(40000);
+	turns++;
+}
+
+/* From call to call, at lines of its own. */
+__attribute__((noinline)) static void take_steps(void)
+{
+	for (;;) {
+		doze();
+		doze();
+		doze();
+		doze();
+		doze();
+	}
 }
 
 static void *compute_there(void *unused)
@@ -78,6 +118,10 @@ int main(int argc, char **argv)
 		return 1;
 	puts("ready");
 	fflush(stdout);
+	if (!strcmp(way, "twice"))
+		step_twice(rank_of() == atoi(argv[1]));
+	if (!strcmp(way, "steps"))
+		take_steps();
 	if (argc > 1 && rank_of() == atoi(argv[1]))
 		stuck_on_lock();
 	if (!strcmp(way, "leave"))

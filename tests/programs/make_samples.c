@@ -246,7 +246,8 @@ static int begin(const char *path, struct recording **ret, struct programs *ret_
 
 	if (!r)
 		r = facts_session(*ret, "test", "", err);
-	programs_init(ret_programs, *ret, /* with_files */ false, /* variables */ NULL);
+	if (!r)
+		r = programs_init(ret_programs, *ret, /* with_files */ false, /* variables */ NULL);
 	if (!r)
 		r = programs_number(ret_programs, getpid(), &process, err);
 	return r ? r : recording_clock(*ret, err);

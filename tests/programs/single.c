@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/single_threaded.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #define OTHER_USER      65534
@@ -36,6 +37,11 @@ static void note_signal(int number)
 	is_told = true;
 }
 
+static bool is_single(void)
+{
+	return *(volatile char *)&__libc_single_threaded;
+}
+
 static void turn_for_ever(void (*act)(void))
 {
 	struct sigaction action = { .sa_handler = note_signal, .sa_flags = SA_RESTART };
@@ -44,7 +50,7 @@ static void turn_for_ever(void (*act)(void))
 	workload_ready();
 	for (;; workload_turn()) {
 		sleep_ns(NS_PER_MS);
-		stats->signals_received = *(volatile char *)&__libc_single_threaded;
+		stats->signals_received = is_single();
 		if (!is_told)
 			continue;
 		is_told = false;
@@ -154,6 +160,27 @@ static void run_files(const void *unused)
 	turn_for_ever(count_locked);
 }
 
+static bool has_two_threads(void)
+{
+	struct stat folder;
+
+	return !stat("/proc/self/task", &folder) && folder.st_nlink > 3;
+}
+
+/* Looks for a moment in which libc takes no locks beside a second thread.  Twice: that thread may
+ * have ended between two looks. */
+static void run_beside(const void *unused)
+{
+	(void)unused;
+	workload_ready();
+	for (;; workload_turn()) {
+		sleep_ns(NS_PER_MS / 20);
+		stats->signals_received = is_single();
+		if (has_two_threads() && is_single() && has_two_threads() && is_single())
+			workload_corrupt("two threads, and libc takes no locks");
+	}
+}
+
 /* Files of which glibc itself says that they need locks, always. */
 static void run_cookies(const void *unused)
 {
@@ -167,11 +194,8 @@ static void run_cookies(const void *unused)
 }
 
 const struct workload workloads[] = {
-	{ "cookies", run_cookies, NULL },
-	{ "files", run_files, NULL },
-	{ "fork", run_fork, NULL },
-	{ "filtered", run_filtered, NULL },
-	{ "filter", run_filter, NULL },
-	{ "user", run_user, NULL },
-	{ NULL, NULL, NULL },
+	{ "beside", run_beside, NULL },     { "cookies", run_cookies, NULL },
+	{ "files", run_files, NULL },       { "fork", run_fork, NULL },
+	{ "filtered", run_filtered, NULL }, { "filter", run_filter, NULL },
+	{ "user", run_user, NULL },         { NULL, NULL, NULL },
 };

@@ -233,7 +233,7 @@ class Csv(Folder):
         with open(prefix + "_kernel_trace.csv", encoding="utf-8") as file:
             line = file.readlines()[1]
         self.assertRegex(line, r'^"KERNEL_DISPATCH","Agent 1",1,0,1001,1,1,"vecAdd\(.*\)",\d+,\d+,\d+,'
-                               r'512,16,0,0,0,256,1,1,1024,1,1\n$')
+                               r'512,16,,,,256,1,1,1024,1,1\n$')
         with open(prefix + "_marker_api_trace.csv", encoding="utf-8") as file:
             self.assertIn('"MARKER_CORE_RANGE_API","step ""one""",', file.read())
         freed = [row for row in rows(prefix + "_memory_allocation_trace.csv") if "FREE" in row["Operation"]]

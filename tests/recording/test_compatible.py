@@ -45,7 +45,7 @@ def part_of(found, told):
 
 class Old(unittest.TestCase):
     def check(self, name):
-        """All that was said then is said now; more may be said beside it."""
+        """All that was said then is said now; more may be said beside it. By now a wait is own time of what called the kernel."""
         result = limpet("report", OLD / f"{name}.limpet", "--json", "-n", "0")
         self.assertEqual(result.code, 0, str(result))
         expected = [json.loads(line) for line in (OLD / f"{name}.json").read_text().splitlines()]

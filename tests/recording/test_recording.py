@@ -122,7 +122,7 @@ class Report(Folder):
         sites = [event for event in self.report() if event["event"] == "allocation"]
         self.assertEqual(sum(site["out_bytes"] for site in sites), expected["kept_bytes"])
         self.assertEqual(sum(site["out_blocks"] for site in sites), expected["kept"])
-        self.assertEqual(sites[0]["stack"], ["libwork.so+0x1108", "libwork.so+0x1200", "0x7000"])
+        self.assertEqual(sites[0]["stack"], ["libwork.so+0x1108", "libwork.so+0x1200", "[unknown]+0x7000"])
         self.assertEqual(sites[1]["out_bytes"], 0)
 
     def test_files_and_locks(self):
@@ -243,7 +243,7 @@ class Export(Folder):
         outer = [row for row in rows if row["function"] == "outer"][0]
         self.assertEqual((outer["library"], outer["result"]), ('libwork "1", é.so', "-1"))
         malloc = [row for row in rows if row["function"] == "malloc"][0]
-        self.assertEqual(malloc["stack"], "libwork.so+0x1100;libwork.so+0x1200;0x7000")
+        self.assertEqual(malloc["stack"], "libwork.so+0x1100;libwork.so+0x1200;[unknown]+0x7000;[incomplete stack: no-frame-pointers]")
         self.assertEqual((malloc["size"], malloc["descriptor"], malloc["domain"]), ("16", "", "alloc"))
         self.assertEqual(int(malloc["pid"]), self.expected["pid"])
 

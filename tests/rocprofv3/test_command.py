@@ -110,7 +110,20 @@ class Ends(Profiled):
         def leave(work, running):
             work.process.stdin.close()
             running.finish()
-        self.trace_until(leave)
+        self.says_that_it_ended(self.trace_until(leave))
+
+    def says_that_it_ended(self, running):
+        """Nothing was detached from."""
+        self.assertRegex(running.out, r"PID \d+ has ended\n")
+        self.assertNotIn("Detaching", running.out)
+
+    def test_a_killed_process(self):
+        work = self.work()
+        running = self.start("--attach", work.pid, "--hip-trace", "-f", "csv")
+        self.go(work)
+        work.process.kill()
+        running.finish()
+        self.says_that_it_ended(running)
 
     def test_duration(self):
         """The program must have worked within that time; where the machine is slow, in a longer one."""

@@ -139,6 +139,8 @@ class Symbols:
 class Recording:
     """What the driver printed."""
 
+    programs = PROGRAMS  # files below have functions with names
+
     def __init__(self, text):
         self.samples, self.modules, self.processes, self.refused = [], {}, [], []
         self.counts = self.error = self.ready = None
@@ -172,7 +174,7 @@ class Recording:
         if module is None:
             return "?"
         base = os.path.basename(module["path"])
-        if not module["path"].startswith(PROGRAMS):
+        if not module["path"].startswith(self.programs):
             return base
         if number not in self.symbols:
             self.symbols[number] = Symbols(module["path"])

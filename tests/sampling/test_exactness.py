@@ -172,6 +172,12 @@ class Exactness(unittest.TestCase):
         deepest = max(recording.stack(one).count("throw_level") for one in certain)
         self.assertEqual(deepest, 13)
 
+    def test_exceptions_in_flight_below_functions_with_frame_pointers(self):
+        """While libgcc installs a handler, the frame pointer that it has saved is the handler's: what follows may be left out."""
+        if not os.path.exists(KNOWN["exceptions_framed"].command[0]):
+            self.skipTest("no C++ compiler")
+        self.meets("exceptions_framed", "throw_level", count=5 * COUNT)
+
     def test_what_had_no_room_is_counted(self):
         """A collector that comes too late: the rings are full, and it says so."""
         with running(*chain(1000, threads=1).command) as process:

@@ -24,13 +24,13 @@ class Ladder(unittest.TestCase):
         cls.programs = exactness.PROGRAMS, exactness.DRIVER
         for path in (os.path.join(exactness.PROGRAMS, "chain_50"), exactness.DRIVER):
             shutil.copy(path, cls.folder.name)
-        exactness.PROGRAMS = cls.folder.name
+        exactness.Recording.programs = cls.folder.name
         exactness.DRIVER = os.path.join(cls.folder.name, "sampler_driver")
         os.chmod(exactness.DRIVER, stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)
 
     @classmethod
     def tearDownClass(cls):
-        exactness.PROGRAMS, exactness.DRIVER = cls.programs
+        exactness.Recording.programs, exactness.DRIVER = cls.programs
         cls.folder.cleanup()
 
     def chain(self, *words):

@@ -65,6 +65,7 @@ KNOWN = {
     "made_edges": Known((path("made_edges"),), rf"{LIBC_START}(call_made (  ?)?)?"),
     "made_bare": Known((path("made_code_bare"),), MADE),
     "exceptions": Known((path("throwing"),), THROWING),
+    "exceptions_framed": Known((path("throwing_framed"),), THROWING),
 }
 
 

@@ -3,7 +3,7 @@
 Names of code in ELF files: whole, stripped, with debug information beside it or packed inside it.
 What nm, addr2line and objdump say of the whole file is the truth.
 
-Environment: PROGRAMS is the folder with name_of and named.
+Environment: PROGRAMS is the folder with name_of, named and sparse.
 """
 
 import os
@@ -133,6 +133,50 @@ class Names(unittest.TestCase):
         output("objcopy", "--strip-all", f"--add-section=.gnu_debugdata={self.file('mini.xz')}", self.whole,
                self.file("packed"))
         self.assertEqual(self.functions(self.file("packed"), self.middle("quiet")), ["quiet"])
+
+
+@needs("nm", "strip")
+class Sparse(unittest.TestCase):
+    """Code with and without sizes, entries of .eh_frame and types."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="names-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.whole = os.path.join(PROGRAMS, "sparse")
+        self.bare = os.path.join(self.folder, "bare")
+        output("strip", "-s", "-o", self.bare, self.whole)
+        self.at = {}
+        for line in output("nm", self.whole).splitlines():
+            self.at[line.split()[-1]] = int(line.split()[0], 16)
+
+    def function(self, path, address):
+        return output(os.path.join(PROGRAMS, "name_of"), path, f"{address:x}").split("\t")[0]
+
+    def test_objects_and_labels_in_code_are_functions(self):
+        for name in "Main_main_info", "base_label":
+            for address in self.at[name], self.at[name] + 8:
+                self.assertEqual(self.function(self.whole, address), name)
+
+    def test_a_name_without_a_size_ends_with_its_entry(self):
+        self.assertEqual(self.function(self.whole, self.at["loose"] + 1), "loose")
+        self.assertNotEqual(self.function(self.whole, self.at["loose"] + 60), "loose")
+
+    def test_the_start_code_ends(self):
+        self.assertEqual(self.function(self.whole, self.at["frame_dummy"]), "frame_dummy")
+        behind = self.at["frame_dummy"] + 68
+        self.assertEqual(self.function(self.whole, behind), f"sparse+{behind:#x}")
+
+    def test_a_function_of_a_stripped_file_ends_with_its_entry(self):
+        for name in "whole", "loose":
+            begin = f"bare+{self.at[name]:#x}"
+            self.assertEqual(self.function(self.bare, self.at[name]), begin)
+            self.assertEqual(self.function(self.bare, self.at[name] + 1), begin)
+            self.assertNotEqual(self.function(self.bare, self.at[name] + 60), begin)
+
+    def test_a_function_without_an_entry_begins_where_a_call_leads(self):
+        for name in "called_first", "called_second":
+            for address in self.at[name], self.at[name] + 4, self.at[name] + 24:
+                self.assertEqual(self.function(self.bare, address), f"bare+{self.at[name]:#x}")
 
 
 if __name__ == "__main__":

@@ -134,12 +134,11 @@ class SdkCountersTest(ToolCase):
 
     def test_attached_again_and_unloaded(self):
         work = self.work()
-        maps = pathlib.Path(f"/proc/{work.pid}/maps")
         for _ in range(3):
             self.leave(self.attach(work, "counters", arguments=("--unload",)))
             self.assertEqual(len(self.log.lines("end")), 1)
             self.log.clear()
-            self.assertTrue(harness.wait_until(lambda: "memfd:limpet" not in maps.read_text()), maps.read_text())
+            self.assertTrue(harness.wait_until(lambda: not harness.limpet_mappings(work.pid)))
         work.ask("solo", 2)
 
     def bring(self, text, flags, work=None, arguments=()):

@@ -19,7 +19,7 @@ from server import LIMPET, PATIENCE_S, Server, program, progress, read_answer, w
 
 # Reads and asks for memory in a thread, and computes a little, for ever.
 READER = """
-import threading, time
+import ctypes, threading, time
 def work():
     blocks = []
     while True:
@@ -29,7 +29,13 @@ def work():
         if len(blocks) > 50:
             blocks.clear()
         time.sleep(0.001)
-threading.Thread(target=work, daemon=True).start()
+def wait():
+    ctypes.CDLL(None).prctl(15, b"kernel-name", 0, 0, 0)
+    while True:
+        sum(range(1000))
+        time.sleep(0.01)
+threading.Thread(target=work, name="block-worker", daemon=True).start()
+threading.Thread(target=wait, daemon=True).start()
 time.sleep(3600)
 """
 
@@ -96,6 +102,25 @@ class Sessions(unittest.TestCase):
             self.assertEqual((session["state"], session["hz"], session["off_cpu"]), ("recording", 199, False))
             server.wait_for("/api/live?session=1&since=0", lambda answer: answer["session"]["samples"] > 0)
 
+    def test_ranges_count_from_the_beginning_of_the_session(self):
+        """Also those of exports, though the first sample came a second later."""
+        pid = self.target()
+        with Server() as server:
+            self.start(server, pid, sample=None)
+            time.sleep(1)
+            server.post("/api/sessions/1/start", {"sample": {"hz": 199, "off_cpu": False}})
+            server.wait_for("/api/live?session=1&since=0", lambda answer: answer["session"]["samples"] > 300)
+            end = server.post("/api/sessions/1/stop").json()["session"]["end_ns"]
+            for begin, until in ((0, 500_000_000), (1_000_000_000, (10**9 + end) // 2), (end - 300_000_000, end)):
+                range_ = f"session=1&from={begin}&to={until}"
+                functions, flame = server.ask(f"/api/functions?{range_}"), server.ask(f"/api/flame?{range_}")
+                answer = server.get(f"/api/export?{range_}&format=folded")
+                lines = answer.body.decode().splitlines() if answer.status == 200 else []
+                exported = sum(int(line.rpartition(" ")[2]) for line in lines)
+                self.assertEqual((exported, flame["samples"]), (functions["samples"],) * 2, (begin, until, end))
+                self.assertEqual(answer.status, 200 if exported else 409, answer.raw[:300])
+                self.assertEqual(bool(exported), begin > 0)
+
     def test_the_end_of_the_target(self):
         process = subprocess.Popen([program("spinner")])
         with Server() as server:
@@ -140,7 +165,7 @@ class Sessions(unittest.TestCase):
                     answer = server.post("/api/sessions", body)
                     self.assertEqual(answer.status, 409, answer.raw)
                     error = answer.json()["error"]
-                    self.assertIn("uid 65534", error["why"])
+                    self.assertIn("uid 65534", error["why"], error)
                     self.assertRegex(error["fix"], f"sudo limpet (ui|attach) {pid}")
                     self.assertEqual(error["exit"], 3)
                 self.assertEqual(server.ask("/api/sessions")["sessions"], [])
@@ -297,6 +322,39 @@ class Recorded(unittest.TestCase):
             self.assertEqual(server.post("/api/sessions/1/start").status, 200)
             self.assertEqual(server.post("/api/sessions/1/close").status, 200)
             self.assertEqual(server.end(), 0)
+
+    def test_names_and_memory_are_those_that_were_seen_live(self):
+        """The file has the names that Python gave its threads, the memory in use and a curve of the processor, as the page had."""
+        with Server(cwd=self.folder) as server:
+            self.start(server, record=True)
+            named = lambda answer: any(row["name"] == "block-worker" for row in answer["threads"])
+            server.wait_for("/api/live?session=1&since=0", lambda answer: named(answer) and answer["session"]["samples"])
+            time.sleep(2)
+            live = server.ask("/api/live?session=1&since=0")
+            names = {row["name"] for row in live["threads"]}
+            self.assertIn("kernel-name", names)  # not the "Thread-1 (wait)" that Python made up
+            server.post("/api/sessions/1/stop")
+            kept = set(server.ask("/api/threads?session=1")["columns"]["name"])
+        with Server(os.path.join(self.folder, f"limpet-{self.target.pid}.limpet")) as server:
+            saved = server.ask("/api/threads?session=1")["columns"]["name"]
+            curves = server.ask("/api/curves?session=1")
+        self.assertIn("block-worker", kept)
+        self.assertEqual(set(saved), kept)
+        self.assertLessEqual(kept, names)
+        self.assertEqual(curves["empty_rss"], "")
+        columns = curves["columns"]
+        self.assertGreater(len(columns["time"]), 5)
+        rss = [value for value in columns["rss_bytes"] if value]
+        self.assertGreater(len(rss), len(columns["time"]) / 2)
+        self.assertGreater(min(rss), live["rss_bytes"] / 3)
+        self.assertLess(max(rss), live["rss_bytes"] * 3)
+        self.assertGreater(max(columns["cpu_percent"]), 0)
+
+    def test_names_while_nothing_is_recorded(self):
+        with Server() as server:
+            self.start(server)
+            server.wait_for("/api/live?session=1&since=0",
+                            lambda answer: any(row["name"] == "block-worker" and row["samples"] for row in answer["threads"]))
 
     def test_no_such_trace(self):
         with Server(cwd=self.folder) as server:

@@ -151,8 +151,11 @@ class Truth(unittest.TestCase):
         done = subprocess.run([LIMPET, "export", self.path, "-f", "folded", "-o", "-", "--to", f"{end // 2 / 1e9:.9f}"],
                               capture_output=True, timeout=PATIENCE_S, check=True)
         self.assertEqual(answer.body, done.stdout)
-        names = [row["name"] for row in self.server.ask("/api/formats")["formats"]]
+        names = [row["name"] for row in self.server.ask("/api/formats?session=1")["formats"]]
         self.assertIn("pftrace", names)
+        for name in names:  # Whatever is offered can be had, and is one file.
+            self.assertEqual(self.server.get(f"/api/export?session=1&format={name}").status, 200, name)
+        self.assertFalse({"rocpd", "rocprof-csv", "chrome"} & set(names))
         for name, status in (("nonsense", 400), ("rocpd", 409), ("chrome", 409), ("speedscope", 200)):
             self.assertEqual(self.server.get(f"/api/export?session=1&format={name}").status, status, name)
 

@@ -1,6 +1,7 @@
 // Answers of a made-up process, for tests of the page alone: every shape the page knows, hostile names among them.
 
 import { tableWrite } from "./columns.mjs";
+import { randomFrom, randomTree } from "./random_tree.mjs";
 
 export const HOSTILE = ["<img src=x onerror=document.title='hurt'>", "\u202egnp.exe", "evil\u0007\u200bname"];
 const SECOND = 1e9;
@@ -20,6 +21,7 @@ export function processes(time) {
 		process(812, "nginx", { threads: 1 }), process(813, "nginx", { parent: 812, cpu_ns: busy(0.31, 5e9) }),
 		process(4711, "redis-server", { user: "redis", cpu_ns: busy(0.87, 8e9), threads: 5 }),
 		process(5120, "python3", { language: "python", runtimes: ["hip", "hsa"], cpu_ns: busy(0.42, 9e9), user: "ada", threads: 12 }),
+		process(5200, "random"),
 		process(5300, "java", { language: "java", threads: 61, cpu_ns: busy(0.12, 99e9), user: "ada" }),
 		process(6000, HOSTILE[0], { command: HOSTILE[1], user: "mallory" }), process(6001, HOSTILE[1]), process(6002, HOSTILE[2]),
 		...Array.from({ length: 60 }, (_, i) => process(7000 + i, `worker-${i}`, { parent: 812, cpu_ns: busy(i % 7 / 100, 1e8) })),
@@ -66,6 +68,16 @@ export function flame(scale, kind = "cpu", isDiff = false) {
 		Object.assign(meta, { total_b: totalB, samples_b: Math.round(totalB / 1e7) });
 	}
 	return tableWrite(meta, columns);
+}
+
+/** A tree of which each frame has a name of its own; flame.mjs makes the same one. */
+export function flameRandom(seed) {
+	const { parent, self, names } = randomTree(randomFrom(seed), 700), total = self.reduce((sum, one) => sum + one, 0);
+	const zeros = ["u32", parent.map(() => 0)];
+	return tableWrite({ unit: "ns", total, samples: 700, incomplete: 0, trimmed: 0, trimmed_nodes: 0, kind: "cpu", empty: "", from: 0, to: END }, {
+		up: ["u32", parent.map((one, i) => i - one)], name: ["u32", parent.map((_, i) => i)], module: zeros, type: ["u8", parent.map((_, i) => i ? 3 : 0)],
+		self: ["f64", self], count: ["f64", self.map(() => 1)], line: zeros, file: zeros, names: ["strings", names],
+	});
 }
 
 const THREADS = ["redis-server", "bio_close_file", "bio_aof", "bio_lazy_free", HOSTILE[0]];

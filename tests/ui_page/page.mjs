@@ -206,6 +206,64 @@ async function selectionTry(browser, url) {
 	await step("no errors", () => must(!page.complaints.length, page.complaints.join("; ")));
 }
 
+async function detailTry(browser, url) {
+	const page = await pageOpen(browser, url);
+	await page.click('[data-pid="4711"]');
+	await page.click(".chosen .primary");
+	await until("LIVE", async () => (await page.textContent(".banner .state")) === "LIVE");
+	await until("a picture", () => isDrawn(page, chosenFlame));
+	await step("space stops sampling after a button was pressed with the pointer", async () => {
+		await page.click(".tabs >> text=Functions");
+		await page.click(".tabs >> text=Flame graph");
+		await page.keyboard.press(" ");
+		await until("STOPPED", async () => (await page.textContent(".banner .state")) === "STOPPED");
+	});
+	await step("space presses a button that Tab led to", async () => {
+		await tabTo(page, "Start sampling");
+		await page.keyboard.press(" ");
+		await until("LIVE", async () => (await page.textContent(".banner .state")) === "LIVE");
+		await page.click(".banner >> text=Stop");
+		await until("STOPPED", async () => (await page.textContent(".banner .state")) === "STOPPED");
+	});
+	await step("a double click zooms, and no details open over it", async () => {
+		const box = await page.locator(chosenFlame).boundingBox();
+		const at = [box.x + 40, box.y + 45];
+		await page.mouse.click(...at);
+		await page.waitForTimeout(120);
+		must(await page.locator(".details").isHidden(), "details opened between the clicks");
+		await page.mouse.click(...at, { clickCount: 2 });
+		await page.waitForTimeout(600);
+		must(await page.locator(".details").isHidden(), "details opened after the double click");
+		await page.mouse.click(...at);
+		await until("details of one click", () => page.locator(".details").isVisible());
+		await page.keyboard.press("Escape");
+	});
+	await step("compared functions and calls have a column of what changed", async () => {
+		await page.keyboard.press("p");
+		await page.keyboard.press("4");
+		await until("changes", async () => await page.locator(".functions .change").count() > 3);
+		must(/^[+−]\d+\.\d points was/.test(await page.locator(".functions .change").first().textContent()), "no change is told");
+		await page.click(".functions .head >> text=Change of self");
+		await picture(page, "page-compare-functions");
+		await page.keyboard.press("5");
+		await until("changes of calls", async () => await page.locator(".tree-row .change").count() > 3);
+		await picture(page, "page-compare-tree");
+		await page.keyboard.press("p");
+	});
+	await step("a file that is dropped: the page stays, and says how it is opened", async () => {
+		const before = page.url();
+		await page.evaluate(() => {
+			const data = new DataTransfer();
+			data.items.add(new File(["limpet"], "it's.limpet"));
+			document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+		});
+		await until("the command", async () => (await page.locator(".dialog[open] code").textContent()) === "limpet ui './it'\\''s.limpet'");
+		await page.click(".dialog[open] >> text=Close");
+		must(page.url() === before, "the page was left");
+	});
+	await step("no errors with these", () => must(!page.complaints.length, page.complaints.join("; ")));
+}
+
 async function rangeType(page, from, to) {
 	await page.fill('[aria-label="range from"]', from);
 	await page.fill('[aria-label="range to"]', to);
@@ -315,6 +373,7 @@ try {
 		await liveTry(await processesTry(browser, url));
 		await selectionTry(browser, url);
 		await keyboardTry(browser, url);
+		await detailTry(browser, url);
 		await looksTry(browser, url);
 		await staleTry(browser);
 	}

@@ -46,12 +46,20 @@ const share = query => {
 // The second recording is the large one.
 const isLarge = query => query.get("session") === "2";
 
+// Live sessions of the process "random" have a random tree, another one when it is inverted.
+function flameOf(query) {
+	if (isLarge(query))
+		return answers.flameLarge(100_000);
+	const isRandom = sessions.get(Number(query.get("session")))?.more?.name === "random";
+	return isRandom ? answers.flameRandom(1 + Number(query.get("invert"))) : answers.flame(share(query), query.get("kind"));
+}
+
 const GET = {
 	"/api/about": () => ({ json: { version: "0.1.0", user: "ada", host: "box", kernel: "6.1", uid: 1000, pid: 1, root: false, ssh: "ssh -L 8080:127.0.0.1:8080 box", limits: { sessions: 8 }, open: [], share: false } }),
 	"/api/processes": () => ({ json: { time_ns: (Date.now() - begin) * 1e6, processes: answers.processes((Date.now() - begin) * 1e6) } }),
 	"/api/sessions": () => ({ json: { sessions: [...sessions.keys()].map(sessionOf) } }),
 	"/api/live": live,
-	"/api/flame": query => ({ bytes: isLarge(query) ? answers.flameLarge(100_000) : answers.flame(share(query), query.get("kind")) }),
+	"/api/flame": query => ({ bytes: flameOf(query) }),
 	"/api/compare": query => ({ bytes: answers.flame(1, query.get("kind"), true) }),
 	"/api/threads": () => ({ bytes: answers.threads() }),
 	"/api/functions": () => ({ bytes: answers.functions() }),

@@ -528,6 +528,23 @@ static void what_lies_below_the_stack_is_in_its_register(void **state)
 	assert_row(4, IN_LR, 0, SAME);
 }
 
+static void keep_target(void *context, uint64_t target)
+{
+	*(uint64_t *)context = target;
+}
+
+static void tells_where_calls_lead(void **state)
+{
+	static const uint32_t code[] = { NOP, CALL, RET };
+	const struct object_part piece = { (const unsigned char *)code, sizeof(code), CODE, true };
+	uint64_t target = 0;
+
+	(void)state;
+	assert_int_equal(code_of_aarch64.each_call(&piece, 0, keep_target, &target), sizeof(code));
+	assert_int_equal(target, CODE + 4 - 0x400);
+	assert_int_equal(code_of_aarch64.each_call(&piece, 4, keep_target, &target), 8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -556,6 +573,7 @@ int main(void)
 		cmocka_unit_test(an_epilogue_is_no_begin),
 		cmocka_unit_test(needs_no_sp_while_all_else_is_as_at_the_begin),
 		cmocka_unit_test(what_lies_below_the_stack_is_in_its_register),
+		cmocka_unit_test(tells_where_calls_lead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, clear);

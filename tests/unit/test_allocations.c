@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/model/calls/allocations.h"
+#include "host/model/samples/samples.h"
 
 static struct trace_function functions[] = {
 	{ "malloc", "", DOMAIN_ALLOC, 2, { VALUE_SIZE, VALUE_ADDRESS } },
@@ -36,7 +37,7 @@ static int teardown(void **state)
 }
 
 static void take(unsigned thread, unsigned function, uint64_t begin, uint64_t end,
-		 const uint64_t *values, const uint64_t *frame)
+		 const uint64_t *values, const uint32_t *stack)
 {
 	struct call call = { .process = &process,
 			     .thread = &threads[thread],
@@ -46,8 +47,8 @@ static void take(unsigned thread, unsigned function, uint64_t begin, uint64_t en
 			     .end_ns = end,
 			     .value_count = functions[function].value_count,
 			     .values = values,
-			     .frames = frame,
-			     .frame_count = frame != NULL,
+			     .has_stack = stack,
+			     .stack = stack ? *stack : STACK_NONE,
 			     .text = "" };
 
 	assert_int_equal(allocations_take(&allocations, &call), 0);
@@ -139,9 +140,9 @@ static void stacks_are_sites(void **state)
 {
 	(void)state;
 	for (uint64_t i = 0; i < 1000; i++) {
-		uint64_t frame = i % 10;
+		uint32_t stack = (uint32_t)(i % 10);
 
-		take(0, MALLOC, i * 10, i * 10 + 5, VALUES(i % 10 + 1, 0x1000 + i * 16), &frame);
+		take(0, MALLOC, i * 10, i * 10 + 5, VALUES(i % 10 + 1, 0x1000 + i * 16), &stack);
 	}
 	expect(10, 1000, 100, 1000);
 }

@@ -38,6 +38,34 @@ static void knows_a_runtime_by_its_file(void **state)
 	assert_string_equal(name_of("", "/usr/lib/sbcl/sbcl.core"), "[JIT of sbcl]");
 }
 
+/* In this very process: code that any JIT has made is libffi's only where it jumps to libffi. */
+static void knows_closures_of_libffi_by_where_they_jump(void **state)
+{
+	uint64_t *code =
+		mmap(NULL, 0x2000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char nameless[] = "", ffi[] = "/usr/lib/libffi.so.8.1.2", xul[] = "/opt/firefox/libxul.so";
+	const struct module made = { .kind = MODULE_ANONYMOUS, .path = nameless };
+	const struct module library = { .kind = MODULE_FILE, .path = ffi, .is_object = true };
+	const struct module browser = { .kind = MODULE_FILE, .path = xul, .is_object = true };
+	struct space_range all[] = {
+		{ .start = (uintptr_t)code, .end = (uintptr_t)code + 0x2000, .module = &made },
+		{ .start = 0x5000, .end = 0x6000, .module = &library },
+		{ .start = 0x7000, .end = 0x8000, .module = &browser },
+	};
+	struct space here = { .pid = getpid(), .ranges = all, .count = 2 };
+
+	(void)state;
+	assert_ptr_not_equal(code, MAP_FAILED);
+	assert_string_equal(engine_of(&here, &all[0])->path, "[JIT]");
+	code[700] = 0x4fff;
+	assert_string_equal(engine_of(&here, &all[0])->path, "[JIT]");
+	code[701] = 0x5123;
+	assert_string_equal(engine_of(&here, &all[0])->path, "[JIT of libffi]");
+	here.count = 3;
+	assert_string_equal(engine_of(&here, &all[0])->path, "[JIT of Firefox]");
+	munmap(code, 0x2000);
+}
+
 /* A file that a runtime has laid its code into; others, as those of Windows, have names of their
  * own. */
 static void knows_an_image_of_a_runtime(void **state)
@@ -91,6 +119,7 @@ static void knows_bootstrap_code(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(knows_closures_of_libffi_by_where_they_jump),
 		cmocka_unit_test(knows_a_runtime_by_its_file),
 		cmocka_unit_test(knows_an_image_of_a_runtime),
 		cmocka_unit_test(knows_what_limpet_brought),

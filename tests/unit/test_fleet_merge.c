@@ -70,7 +70,20 @@ static void tell_leaf(struct told *told, uint32_t pid, uint32_t round, uint32_t 
 	bytes_done(&stacks);
 }
 
-/* A stack, outermost first, as "main>loop>wait". */
+/* "wait", "wait:31", of a library: "wait@libmpi.so". */
+static void call_add(struct told *told, const char *text, uint32_t *leaf)
+{
+	char function[64], module[64] = "app";
+	struct frame_call call = { .function = function, .module = module, .file = "" };
+
+	if (sscanf(text, "%63[^:@]:%u", function, &call.line) == 2)
+		call.file = "app.c";
+	if (sscanf(text, "%*[^@]@%63s", module) == 1)
+		call.kind = FRAME_LIBRARY;
+	assert_int_equal(frame_list_find(&told->frames, *leaf, &call, leaf), 0);
+}
+
+/* A stack, outermost first, as "main>loop:12>wait". */
 static void tell_stack(struct told *told, uint32_t pid, uint32_t round, const char *calls,
 		       uint64_t turns)
 {
@@ -79,7 +92,7 @@ static void tell_stack(struct told *told, uint32_t pid, uint32_t round, const ch
 	uint32_t leaf = FRAME_ROOT;
 
 	while ((name = strsep(&rest, ">")))
-		assert_int_equal(frame_list_find(&told->frames, leaf, name, "app", &leaf), 0);
+		call_add(told, name, &leaf);
 	if (frame_list_put(&told->frames, &frames))
 		deliver(told, &frames);
 	tell_leaf(told, pid, round, leaf, turns);
@@ -153,34 +166,69 @@ static void ranks_of_two_nodes_fall_into_classes(void **state)
 	frame_list_done(&other.frames);
 }
 
+static void ranks_at_different_lines_are_in_different_classes(void **state)
+{
+	CLEANUP(fleet_done) struct fleet fleet = { 0 };
+	CLEANUP(fleet_dump_done) struct fleet_dump dump = { 0 };
+	CLEANUP(class_tree_done) struct class_tree tree = { 0 };
+	struct told told = node_of(&fleet, &dump, "n1");
+	const struct class_node *node;
+	uint32_t at;
+	char text[64];
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		tell_rank(&told, 100 + i, i, 4);
+		tell_stack(&told, 100 + i, 0, i == 2 ? "main>step:12>wait" : "main>step:9>wait", 1);
+		tell_state(&told, 100 + i, RANK_DONE);
+	}
+	assert_int_equal(fleet_settle(&fleet, NULL), 0);
+	assert_int_equal(fleet_dump_settle(&dump, &fleet), 0);
+	assert_int_equal(class_tree_build(&tree, &dump, 0, CLASS_MAIN), 0);
+	at = tree.nodes[tree.first].first;
+	assert_string_equal(ranks_at(&tree, at, text), "0-1,3");
+	assert_int_equal(tree.paths->items[at].line, 9);
+	at = tree.nodes[at].next;
+	assert_string_equal(ranks_at(&tree, at, text), "2");
+	assert_int_equal(tree.paths->items[at].line, 12);
+	assert_string_equal(call_path_file(tree.paths, at), "app.c");
+	node = &tree.nodes[class_tree_chain(&tree, at)];
+	assert_int_equal(node->ends, 1);
+	assert_int_equal(tree.ends[node->first_end]->process, 102);
+	frame_list_done(&told.frames);
+}
+
 static void what_moved_is_told_from_what_did_not(void **state)
 {
 	static const char *const stacks[][3] = {
-		{ "main>wait", "main>wait", "main>wait" }, /* never ran */
-		{ "main>spin", "main>spin", "main>spin" }, /* ran, in the same call */
-		{ "main>a", "main>b", "main>a" },          /* moved */
-		{ "main>wait", "main>wait", NULL },        /* was not seen again */
+		{ "main:5>wait:7", "main:5>wait:7", "main:5>wait:7" },
+		{ "main:5>wait:7", "main:5>wait:7", "main:5>wait:7" }, /* ran meanwhile */
+		{ "main:5>wait:7", "main:6>wait:7", "main:5>wait:7" }, /* another call site */
+		{ "main:5>wait:7", "main:5>wait:7", NULL },            /* was not seen again */
+		/* A library does one thing and the other, below one call of the program. */
+		{ "main:5>all@mpi.so", "main:5>all@mpi.so>poll@mpi.so", "main:5>b@mpi.so" },
+		{ "main:5>spin", "main:5>spin:9>now@libc.so", "main:5>spin" },
 	};
 	CLEANUP(fleet_done) struct fleet fleet = { 0 };
 	CLEANUP(fleet_dump_done) struct fleet_dump dump = { 0 };
 	struct told told = node_of(&fleet, &dump, "n1");
-	static const enum motion wanted[] = { MOTION_STILL, MOTION_SPUN, MOTION_MOVED,
-					      MOTION_UNKNOWN };
+	static const enum motion wanted[] = { MOTION_WAITED,  MOTION_WOKE, MOTION_MOVED,
+					      MOTION_UNKNOWN, MOTION_WOKE, MOTION_WOKE };
 	struct motions motions;
 
 	(void)state;
-	for (uint32_t i = 0; i < 4; i++) {
-		tell_rank(&told, 10 + i, i, 4);
+	for (uint32_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		tell_rank(&told, 10 + i, i, ARRAY_SIZE(wanted));
 		for (uint32_t round = 0; round < 3; round++)
 			if (stacks[i][round])
 				tell_stack(&told, 10 + i, round, stacks[i][round],
-					   i == 1 ? round : 7);
+					   wanted[i] == MOTION_WOKE ? round : 7);
 		tell_state(&told, 10 + i, RANK_DONE);
 	}
 	assert_int_equal(fleet_settle(&fleet, NULL), 0);
 	assert_int_equal(fleet_dump_settle(&dump, &fleet), 0);
 	assert_int_equal(motions_find(&motions, &dump), 0);
-	for (uint32_t i = 0; i < 4; i++)
+	for (uint32_t i = 0; i < ARRAY_SIZE(wanted); i++)
 		assert_true(rank_set_has(&motions.ranks[wanted[i]], i));
 	motions_done(&motions);
 	frame_list_done(&told.frames);
@@ -198,7 +246,8 @@ static void a_lost_message_costs_the_stacks_that_need_it(void **state)
 	tell_rank(&told, 1, 0, 2);
 	tell_rank(&told, 2, 1, 2);
 	tell_stack(&told, 1, 0, "main>wait", 1);
-	assert_int_equal(frame_list_find(&told.frames, FRAME_ROOT, "gone", "app", &node), 0);
+	node = FRAME_ROOT;
+	call_add(&told, "gone", &node);
 	assert_true(frame_list_put(&told.frames, &lost)); /* and never comes */
 	tell_stack(&told, 2, 0, "gone>inner", 1);
 	assert_int_equal(fleet_settle(&fleet, NULL), 0);
@@ -291,6 +340,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranks_of_two_nodes_fall_into_classes),
+		cmocka_unit_test(ranks_at_different_lines_are_in_different_classes),
 		cmocka_unit_test(what_moved_is_told_from_what_did_not),
 		cmocka_unit_test(a_lost_message_costs_the_stacks_that_need_it),
 		cmocka_unit_test(each_rank_ends_in_a_state),

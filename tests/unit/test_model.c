@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "host/model/model.h"
+#include "host/model/samples/samples.h"
 #include "host/recording/pack.h"
 #include "host/recording/recording.h"
 
@@ -151,7 +152,10 @@ static int see(const struct call *call, void *context)
 	assert_true(seen->count < MAX_CALLS);
 	seen->calls[seen->count].begin = call->begin_ns;
 	seen->calls[seen->count].end = call->end_ns;
-	seen->calls[seen->count].frame = call->frame_count ? call->frames[0] : 0;
+	seen->calls[seen->count].frame =
+		call->has_stack
+			? call->samples->frames[call->samples->stacks[call->stack].frame].address
+			: 0;
 	seen->calls[seen->count].function = call->function_number;
 	seen->calls[seen->count].thread = call->thread->number;
 	snprintf(seen->calls[seen->count].text, 16, "%s", call->text);

@@ -13,7 +13,7 @@
 struct values {
 	bool unload, json;
 	const char *output;
-	uint64_t count, duration_ns;
+	uint64_t count, duration_ns, span_ns;
 	struct option_list env;
 	uint32_t colours;
 };
@@ -26,6 +26,7 @@ static const struct option_desc table[] = {
 	{ 'o', "output", "FILE", "write FILE", OPTION_TEXT, FIELD(output) },
 	{ 'n', "count", "N", "so many", OPTION_NUMBER, FIELD(count) },
 	{ 'd', "duration", "TIME", "stop after TIME", OPTION_DURATION, FIELD(duration_ns) },
+	{ 0, "span", "TIME", "stop after TIME, which is not 0", OPTION_SPAN, FIELD(span_ns) },
 	{ 'e', "env", "K=V", "set a variable", OPTION_LIST, FIELD(env) },
 	{ 'r', "red", NULL, "one bit", OPTION_BITS, FIELD(colours), 1 },
 	{ 0, "warm", NULL, "more than one", OPTION_BITS, FIELD(colours), 3 },
@@ -106,6 +107,9 @@ static void refuses_mistakes_with_the_usage_code(void **state)
 		{ "-uo", "option --output needs an argument", "" },
 		{ "--count=-1", "invalid value '-1' for --count", "" },
 		{ "-d 3h", "invalid value '3h' for --duration", "" },
+		{ "--span 3h", "invalid value '3h' for --span", "" },
+		{ "--span 0", "invalid value '0' for --span", "" },
+		{ "--span 0ms", "invalid value '0ms' for --span", "" },
 	};
 
 	(void)state;

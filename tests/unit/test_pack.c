@@ -190,7 +190,7 @@ static void what_is_cut_or_wrong_is_refused(void **state)
 		assert_int_equal(unpack(&packer, &cursor, record), -EPROTO);
 	}
 	for (unsigned kind = 0; kind < 256; kind++) {
-		if (kind == RECORD_TEXT || kind == RECORD_NAME || kind >= RECORD_KINDS)
+		if (kind == RECORD_TEXT || kind == RECORD_NAME || kind >= RECORD_STACK_NUMBER)
 			continue; /* they count nothing */
 		packed[0] = (unsigned char)kind;
 		packed[1] = 200;

@@ -17,6 +17,7 @@
 #include "host/core/text/text.h"
 #include "host/process/maps.h"
 #include "host/unwind/image.h"
+#include "host/unwind/modules.h"
 #include "host/unwind/space.h"
 
 static char folder[] = "/tmp/limpet-test-space-XXXXXX";
@@ -332,6 +333,80 @@ static int begin(void **state)
 	return setenv("XDG_CACHE_HOME", folder, 1);
 }
 
+static size_t count_descriptors(void)
+{
+	size_t count = 0;
+
+	for (int fd = 0; fd < 4096; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+/* As a process that was born and maps the same bytes as a file of its own. */
+static void *map_in_memory(const char *path, size_t *ret_size)
+{
+	CLEANUP(free) char *bytes = NULL;
+	CLEANUP(close) int fd = memfd_create("agent", MFD_CLOEXEC);
+	void *address;
+
+	assert_int_equal(text_read_file(path, 1 << 20, &bytes, ret_size), 0);
+	assert_int_equal(write(fd, bytes, *ret_size), *ret_size);
+	address = mmap(NULL, *ret_size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(address, MAP_FAILED);
+	return address;
+}
+
+/* Agents and code of runtimes: each process has files of its own, with the same bytes. */
+static void files_in_memory_keep_no_descriptors_and_share_a_table(void **state)
+{
+	const struct unwind_table *table = NULL;
+	char seed[512];
+	size_t before = 0;
+
+	(void)state;
+	snprintf(seed, sizeof(seed), "%s/x86_64", getenv("SEEDS"));
+	for (unsigned i = 0; i < 50; i++) {
+		size_t size;
+		void *address = map_in_memory(seed, &size);
+		struct space *space = open_own();
+		const struct space_range *range = space_find(space, (uintptr_t)address);
+
+		assert_non_null(range);
+		if (i == 0) {
+			table = range->module->table;
+			before = count_descriptors();
+		}
+		assert_ptr_equal(range->module->table, table);
+		assert_null(range->module->image_path);
+		space_close(space);
+		munmap(address, size);
+	}
+	assert_int_equal(count_descriptors(), before);
+}
+
+static void the_last_deleted_files_stay_open(void **state)
+{
+	size_t before = count_descriptors();
+
+	(void)state;
+	modules_bound(SIZE_MAX, SIZE_MAX, 8);
+	for (unsigned i = 0; i < 40; i++) {
+		char path[600], name[32];
+		void *address;
+		struct space *space;
+
+		snprintf(name, sizeof(name), "deleted-%u", i);
+		address = map_seed(name, path, sizeof(path));
+		unlink(path);
+		space = open_own();
+		assert_non_null(space_find(space, (uintptr_t)address));
+		space_close(space);
+		munmap(address, 4096);
+	}
+	modules_bound(SIZE_MAX, SIZE_MAX, SIZE_MAX);
+	assert_in_range(count_descriptors(), 0, before + 8);
+}
+
 static int end(void **state)
 {
 	char command[600];
@@ -356,6 +431,8 @@ int main(void)
 		cmocka_unit_test(a_file_that_is_no_object_has_a_complaint),
 		cmocka_unit_test(a_child_begins_with_what_its_parent_has),
 		cmocka_unit_test(there_is_no_such_process),
+		cmocka_unit_test(files_in_memory_keep_no_descriptors_and_share_a_table),
+		cmocka_unit_test(the_last_deleted_files_stay_open),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

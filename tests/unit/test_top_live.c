@@ -11,6 +11,7 @@
 
 #include "host/core/clock.h"
 #include "host/model/samples/profile.h"
+#include "host/recorder/samples/sampling.h"
 #include "host/top/freeze.h"
 #include "host/top/live.h"
 #include "host/unwind/space.h"
@@ -371,6 +372,38 @@ static void an_address_that_is_used_again(void **state)
 	unlink(path);
 }
 
+/* What only grows leaves at once; who reads what came since is told what was missed. */
+static void begins_anew(void **state)
+{
+	const uint64_t code = 0x1000;
+	struct live_sizes sizes;
+	uint64_t seen = 0, missed = 0;
+	size_t kept = 0;
+
+	(void)state;
+	for (unsigned i = 1; i <= 500; i++)
+		assert_int_equal(live_process(live, &(struct sampled_process){ .pid = -(pid_t)i,
+									       .name = "short" }),
+				 0);
+	take(7, 100, code, 3);
+	take(7, 200, code, 3);
+	assert_int_equal(live_read_new(live, &seen, &missed, count_kept, &kept), 0);
+	assert_int_equal(kept, 2);
+	take(7, 300, code, 3);
+	live_sizes(live, &sizes);
+	assert_in_range(sizes.processes, 500, SIZE_MAX);
+	assert_in_range(sizes.codes, 1, SIZE_MAX);
+	assert_in_range(sizes.texts, 1, SIZE_MAX);
+	assert_int_equal(live_restart(live), 0);
+	live_sizes(live, &sizes);
+	assert_int_equal(sizes.processes + sizes.codes + sizes.texts, 0);
+	take(7, 400, code, 3);
+	assert_int_equal(live_read_new(live, &seen, &missed, count_kept, &kept), 0);
+	assert_int_equal(kept, 1);
+	assert_int_equal(missed, 1);
+	assert_int_equal(seen, 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +420,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(a_frozen_one_is_a_recording, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_address_that_is_used_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(begins_anew, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("top_live", tests, NULL, NULL);

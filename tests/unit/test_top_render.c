@@ -118,6 +118,19 @@ static void shares_are_rounded_down(void **state)
 	assert_false(holds("100.0  spin_leaf"));
 }
 
+static void wide_screens_show_more_of_modules(void **state)
+{
+	const char *module = functions[0].module;
+
+	(void)state;
+	functions[0].module = "libboost_program_options.so.1.74.0";
+	draw(80, 24, false);
+	assert_false(holds("libboost_program_options.so.1.74.0"));
+	draw(200, 50, false);
+	assert_true(holds("libboost_program_options.so.1.74.0"));
+	functions[0].module = module;
+}
+
 static void shows_everything_on_80_by_24(void **state)
 {
 	(void)state;
@@ -409,6 +422,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(shares_are_rounded_down, setup),
+		cmocka_unit_test_setup(wide_screens_show_more_of_modules, setup),
 		cmocka_unit_test_setup(shows_everything_on_80_by_24, setup),
 		cmocka_unit_test_setup(boxes_are_as_wide_as_their_shares, setup),
 		cmocka_unit_test_setup(a_small_screen_shows_functions, setup),

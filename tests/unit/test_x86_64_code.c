@@ -360,6 +360,24 @@ static void finds_where_a_call_saves_a_register(void **state)
 		assert_false(find_saving_call(others[i], &call));
 }
 
+static void keep_target(void *context, uint64_t target)
+{
+	*(uint64_t *)context = target;
+}
+
+static void tells_where_calls_lead(void **state)
+{
+	/* mov $0xe8, %eax; call CODE + 0x30; a call that is cut */
+	static const unsigned char code[] = { 0xb8, 0xe8, 0, 0, 0, 0xe8, 0x26, 0, 0, 0, 0xe8, 0 };
+	const struct object_part piece = { code, sizeof(code), CODE, true };
+	uint64_t target = 0;
+
+	(void)state;
+	assert_int_equal(code_of_x86_64.each_call(&piece, 0, keep_target, &target), sizeof(code));
+	assert_int_equal(target, CODE + 0x30);
+	assert_int_equal(code_of_x86_64.each_call(&piece, 2, keep_target, &target), 10);
+}
+
 static int forget_names(void **state)
 {
 	(void)state;
@@ -394,6 +412,7 @@ int main(void)
 		CASE(keeps_what_a_helper_leaves_alone),
 		CASE(loses_what_a_helper_may_change),
 		CASE(finds_where_a_call_saves_a_register),
+		CASE(tells_where_calls_lead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, clear);

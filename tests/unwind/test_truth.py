@@ -164,11 +164,14 @@ def without_rules(path, copy):
 
 
 def is_return(data, segments, address):
-    """At a return of x86-64 the return address is what rsp points to, whatever somebody wrote."""
+    """At a return the frame is gone, whatever the rules say."""
+    is_x86_64 = struct.unpack_from("<H", data, 18)[0] == 62
     for offset, start, size in segments:
         if start <= address < start + size:
-            code = data[offset + address - start:][:2]
-            return code[:1] in (b"\xc3", b"\xc2") or code == b"\xf3\xc3"
+            code = data[offset + address - start:][:4]
+            if is_x86_64:
+                return code[:1] in (b"\xc3", b"\xc2") or code[:2] == b"\xf3\xc3"
+            return code in (b"\xc0\x03\x5f\xd6", b"\xff\x0b\x5f\xd6", b"\xff\x0f\x5f\xd6")
     return False
 
 
@@ -183,6 +186,8 @@ def segments_of(data):
 class Truth(unittest.TestCase):
     def compare(self, path):
         addresses, rows = our_table(path)
+        data = read_bytes(path)
+        segments, at_return = list(segments_of(data)), "8" if os.uname().machine == "x86_64" else "0"
         checked = odd = 0
         entries = entries_of(path)
         for start, end, is_signal, rules in entries:
@@ -194,6 +199,8 @@ class Truth(unittest.TestCase):
                 row = rows[bisect.bisect_right(addresses, address) - 1]
                 want = None if is_signal else expected(rule)
                 checked += 1
+                if row[1:3] == ["sp", at_return] and is_return(data, segments, address):
+                    continue
                 if want and not self.is_outermost(row, rule):
                     self.assertEqual((row[1], int(row[2]), int(row[3]), int(row[4], 16) & FLAGS), want,
                                      f"{path} {address:x} {rule}")

@@ -12,6 +12,7 @@ import type { About, Session } from "./core/types";
 import { Tab, TABS } from "./core/view";
 import { Banner } from "./panels/banner/banner";
 import { Details } from "./panels/details/details";
+import { Dropped } from "./panels/dropped/dropped";
 import { Export } from "./panels/export/export";
 import { Flame } from "./panels/flame/flame";
 import { Footer } from "./panels/footer/footer";
@@ -64,7 +65,8 @@ class Page {
 		this.banner = new Banner(app, share, [plainButton("◐", "light or dark (l)", () => themeToggle(app)), plainButton("?", "keys (?)", () => this.keys.open())]);
 		this.pictures = this.picturesMake();
 		this.session = this.sessionMake();
-		root.append(this.banner.element, this.body, new Footer(app, this.source).element, this.exports.element, this.keys.element, region);
+		root.append(this.banner.element, this.body, new Footer(app, this.source).element, this.exports.element, this.keys.element,
+			new Dropped().element, region);
 		app.on("view", changed => {
 			if (changed.has("session"))
 				this.follow();

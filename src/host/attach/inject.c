@@ -307,10 +307,11 @@ static int try_thread(struct job *job, const int fds[2], const struct candidate 
 	return injector_run(job, fds, err);
 }
 
-/* What the filter of one thread forbids says nothing about those that do not have it. */
+/* What the filter of one thread forbids says nothing about those that do not have it.  One that it
+ * has got since it was looked at is known at the next look. */
 static void take_answer(struct job *job, const struct candidate *candidate)
 {
-	if (candidate->is_unlike &&
+	if ((candidate->is_unlike || !candidate->has_filters) &&
 	    (job->status == JOB_SECCOMP || job->status == JOB_SECCOMP_UNREADABLE))
 		job->status = JOB_LEAVE_ALONE, job->error = 0;
 }

@@ -16,6 +16,7 @@
 #include "host/core/text/plural.h"
 #include "host/core/text/print.h"
 #include "host/export/exporter.h"
+#include "host/model/calls/call_view.h"
 #include "host/model/samples/samples.h"
 #include "host/recording/drops.h"
 #include "host/ui/answers/share.h"
@@ -38,7 +39,7 @@ static const struct option_desc export_options[] = {
 	  "write to OUT (of a set of files: their prefix); - is stdout (default: beside FILE)",
 	  OPTION_TEXT, FIELD(output) },
 	{ 0, "view", "VIEW",
-	  "use only these samples: on-cpu, off-cpu, runnable or wall (default: on-cpu)",
+	  "use only these samples: on-cpu, off-cpu, runnable or wall (default: on-cpu); or memory in place of samples: alloc (allocated), live (not freed by the end)",
 	  OPTION_TEXT, FIELD(view) },
 	FROM_OPTION(FIELD(range)),
 	TO_OPTION(FIELD(range)),
@@ -139,8 +140,32 @@ static int check_content(const struct model *model, const struct exporter *expor
 	err_set(err, -ENODATA, "%s is a format of %s, and this recording has only %s",
 		exporter->name, exporter_content_name(exporter->holds),
 		exporter_content_name(content));
-	offer_formats(content, err);
+	if (exporter->holds == HOLDS_SAMPLES && model_has_domain(model, DOMAIN_ALLOC))
+		err_fix(err, "--view alloc, for the memory that was allocated");
+	else
+		offer_formats(content, err);
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
+}
+
+/* What is in the file: on stderr where stdout is the file. */
+static void print_written(const struct model *model, const struct exporter *exporter,
+			  const char *output)
+{
+	bool is_stdout = !strcmp(output, "-");
+	FILE *out = is_stdout ? stderr : stdout;
+	const struct samples *samples = model->samples;
+
+	print(out, "%s:", is_stdout ? "stdout" : output);
+	if (exporter->holds & HOLDS_CALLS)
+		print(out, " %" PRIu64 " call%s", model->calls, plural(model->calls));
+	if (exporter->holds & HOLDS_SAMPLES && samples->count)
+		print(out, " %" PRIu64 " %s%s", samples->count,
+		      profile_kinds_are_bytes(samples->view) ? "allocation" : "sample",
+		      plural(samples->count));
+	if (exporter->holds & HOLDS_WINDOWS && model->windows.count)
+		print(out, " %" PRIu64 " window%s of counters", model->windows.count,
+		      plural(model->windows.count));
+	print(out, " (%s)\n", exporter->name);
 }
 
 static void export_tell(const struct export_values *values, const struct model *model,
@@ -149,18 +174,7 @@ static void export_tell(const struct export_values *values, const struct model *
 	struct json json = { .out = stdout };
 
 	if (!values->is_json) {
-		if (!strcmp(output, "-"))
-			return;
-		print(stdout, "%s:", output);
-		if (exporter->holds & HOLDS_CALLS)
-			print(stdout, " %" PRIu64 " call%s", model->calls, plural(model->calls));
-		if (exporter->holds & HOLDS_SAMPLES && model->samples->count)
-			print(stdout, " %" PRIu64 " sample%s", model->samples->count,
-			      plural(model->samples->count));
-		if (exporter->holds & HOLDS_WINDOWS && model->windows.count)
-			print(stdout, " %" PRIu64 " window%s of counters", model->windows.count,
-			      plural(model->windows.count));
-		print(stdout, " (%s)\n", exporter->name);
+		print_written(model, exporter, output);
 		return;
 	}
 	json_object(&json, NULL);
@@ -203,6 +217,31 @@ static int export_page(const char *recording, const struct export_values *values
 	return r;
 }
 
+static int refuse_memory_view(const char *recording, struct err *err)
+{
+	err_set(err, -ENODATA, "'%s' has no allocations", recording);
+	err_fix(err, "limpet record --alloc-sample, or --alloc-stacks");
+	return err_exit(err, EXIT_NOTHING_CAPTURED);
+}
+
+/* --view alloc, live: in formats of calls the allocations are there one by one. */
+static int view_memory(struct model *model, const char *recording, unsigned kinds,
+		       const struct exporter *exporter, struct err *err)
+{
+	if (!profile_kinds_are_bytes(kinds))
+		return 0;
+	if (exporter && exporter->holds != HOLDS_SAMPLES) {
+		err_set(err, -EINVAL, "--view %s is for formats of samples, and %s is none",
+			profile_kinds_name(kinds), exporter->name);
+		err_fix(err,
+			"-f flamegraph, svg, folded, pprof, speedscope, firefox or perf-script");
+		return err_exit(err, EXIT_USAGE);
+	}
+	if (model_view_allocations(model))
+		return err_set(err, -ENOMEM, "export '%s': no memory", recording);
+	return model->samples->count ? 0 : refuse_memory_view(recording, err);
+}
+
 static int export_write(const char *recording, const struct export_values *values, struct err *err)
 {
 	CLEANUP(model_free) struct model *model = NULL;
@@ -214,7 +253,7 @@ static int export_write(const char *recording, const struct export_values *value
 	int r = choose_format(values, &exporter, err);
 
 	if (!r)
-		r = view_find(values->view, &kinds, err);
+		r = view_find_any(values->view, &kinds, err);
 	if (!r)
 		r = only_find(&values->shown, &language, err);
 	if (!r)
@@ -225,6 +264,10 @@ static int export_write(const char *recording, const struct export_values *value
 		r = model_check_filled(model, recording, err);
 	if (!r)
 		r = range_apply(model, recording, &values->range, err);
+	if (!r && model_name_late(model))
+		r = err_set(err, -ENOMEM, "export '%s': no memory", recording);
+	if (!r)
+		r = view_memory(model, recording, kinds, exporter, err);
 	if (!r && !exporter)
 		exporter = usual_format(model);
 	if (!r)
@@ -239,8 +282,6 @@ static int export_write(const char *recording, const struct export_values *value
 		output = beside;
 	}
 	if (!output)
-		return err_set(err, -ENOMEM, "export '%s': no memory", recording);
-	if (model_name_late(model))
 		return err_set(err, -ENOMEM, "export '%s': no memory", recording);
 	export_warn(model);
 	r = only_apply(model, recording, &values->shown, err);
@@ -329,10 +370,12 @@ const struct command command_export = {
 	.options = export_options,
 	.run = export_run,
 	.print_details = print_formats,
-	.notes = "examples:\n"
-		 "  limpet export app.limpet              the flame graph, app.html\n"
-		 "  limpet export app.limpet -o app.pftrace\n"
-		 "  limpet export app.limpet -f html-page -o share.html   the page of limpet ui\n"
-		 "  limpet export app.limpet -f csv -o - | head\n"
-		 "  limpet export app.limpet -f rocprof-csv -o out/app\n",
+	.notes =
+		"examples:\n"
+		"  limpet export app.limpet              the flame graph, app.html\n"
+		"  limpet export app.limpet -o app.pftrace\n"
+		"  limpet export app.limpet -f html-page -o share.html   the page of limpet ui\n"
+		"  limpet export app.limpet --view alloc -o memory.html  the stacks that allocate\n"
+		"  limpet export app.limpet -f csv -o - | head\n"
+		"  limpet export app.limpet -f rocprof-csv -o out/app\n",
 };

@@ -116,7 +116,7 @@ static void print_row(const struct ps *ps, const struct process *process)
 {
 	char texts[PS_COLUMNS][CELL_BYTES], command[256], libc[64];
 	unsigned permille = process_cpu_permille(process);
-	const char *cells[PS_COLUMNS];
+	const char *cells[PS_COLUMNS], *shown;
 	struct err err;
 
 	for (unsigned i = 0; i < PS_COLUMNS; i++)
@@ -136,7 +136,10 @@ static void print_row(const struct ps *ps, const struct process *process)
 		cells[PS_ATTACH] = "yes";
 	if (ps->width)
 		text_shorten(texts[PS_ATTACH], (size_t)abs(columns[PS_ATTACH].width));
-	print_line(ps, cells, show_command(process, command, sizeof(command)));
+	shown = show_command(process, command, sizeof(command));
+	if (ps->width && room_taken(ps) + (int)strlen(shown) > ps->width)
+		shown = show_short_command(process, command, sizeof(command));
+	print_line(ps, cells, shown);
 }
 
 static void ps_visit(const struct process *process, void *context)

@@ -1,6 +1,6 @@
 /*
- * Reads the operands of a verb.  A name is that of the process or of its program, all of it: a part
- * would sooner or later be that of a stranger, and is only offered.
+ * Reads the operands of a verb.  A name is that of the process, of its program or of the script
+ * that it runs, all of it: a part would sooner or later be that of a stranger, and is only offered.
  */
 #include "host/cli/operand.h"
 
@@ -10,6 +10,7 @@
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
 #include "host/process/process.h"
+#include "host/process/script.h"
 #include "host/process/status.h"
 
 #include <errno.h>
@@ -30,21 +31,10 @@ struct namesakes {
 static bool has_name(const struct process *process, const char *name)
 {
 	const char *slash = strrchr(process->executable, '/');
+	char script[sizeof(process->command)];
 
-	return !strcmp(process->status.name, name) || (slash && !strcmp(slash + 1, name));
-}
-
-/* The program without its folders: what tells namesakes apart comes behind it. */
-static const char *short_command(const struct process *process, char *text, size_t room)
-{
-	char *command = text;
-
-	show_command(process, text, room);
-	for (char *at = text; *at && *at != ' '; at++)
-		if (*at == '/' && at[1] && at[1] != ' ')
-			command = at + 1;
-	text_shorten(command, LISTED_TEXT);
-	return command;
+	return !strcmp(process->status.name, name) || (slash && !strcmp(slash + 1, name)) ||
+	       (process_script(process, script, sizeof(script)) && !strcmp(script, name));
 }
 
 static void note_alike(struct namesakes *found, const struct process *process)
@@ -59,7 +49,7 @@ static void operand_visit(const struct process *process, void *context)
 {
 	struct namesakes *found = context;
 	size_t used = strlen(found->list);
-	char command[256];
+	char command[256], *shown;
 
 	if (process->pid == process->rights.pid || process->stat.is_kernel_thread ||
 	    process->has_ended)
@@ -70,9 +60,12 @@ static void operand_visit(const struct process *process, void *context)
 	}
 	if (!found->count++)
 		found->first = process->pid;
-	if (found->count <= LISTED_MAX)
-		print_into(found->list + used, sizeof(found->list) - used, "%d: %s\n",
-			   (int)process->pid, short_command(process, command, sizeof(command)));
+	if (found->count > LISTED_MAX)
+		return;
+	shown = show_short_command(process, command, sizeof(command));
+	text_shorten(shown, LISTED_TEXT);
+	print_into(found->list + used, sizeof(found->list) - used, "%d: %s\n", (int)process->pid,
+		   shown);
 }
 
 /* Its lines are ours, the text in them is printable already. */

@@ -9,15 +9,16 @@
 #include <sys/types.h>
 
 /* The line of a table of options, for a const char * at this offset. */
-#define OPERAND_OPTION(offset)                                                        \
-	{                                                                             \
-		'p', "pid", "PID", "the process, by PID or name", OPTION_ONCE, offset \
+#define OPERAND_OPTION(offset)                                                                \
+	{                                                                                     \
+		'p', "pid", "PID", "the process, by PID, name or script", OPTION_ONCE, offset \
 	}
 
 /* The same for a struct option_list: several processes. */
-#define OPERANDS_OPTION(offset)                                                                   \
-	{                                                                                         \
-		'p', "pid", "PID", "the process, by PID or name; repeatable", OPTION_LIST, offset \
+#define OPERANDS_OPTION(offset)                                                                    \
+	{                                                                                          \
+		'p', "pid", "PID", "the process, by PID, name or script; repeatable", OPTION_LIST, \
+			offset                                                                     \
 	}
 
 /*

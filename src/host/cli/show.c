@@ -37,6 +37,17 @@ const char *show_command(const struct process *process, char *buffer, size_t cap
 	return buffer;
 }
 
+char *show_short_command(const struct process *process, char *buffer, size_t capacity)
+{
+	char *command = buffer;
+
+	show_command(process, buffer, capacity);
+	for (char *at = command; *at && *at != ' '; at++)
+		if (*at == '/' && at[1] && at[1] != ' ')
+			command = at + 1;
+	return command;
+}
+
 static void show_libc_json(struct json *json, const struct libc *libc)
 {
 	char version[32];

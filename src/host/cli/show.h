@@ -18,3 +18,6 @@ int show_threads(const struct process *process, bool is_json, FILE *out,
 
 /* The command line, or the name in brackets when there is none. */
 const char *show_command(const struct process *process, char *buffer, size_t capacity);
+
+/* The same with the program's name in place of its path: the arguments tell processes apart. */
+char *show_short_command(const struct process *process, char *buffer, size_t capacity);

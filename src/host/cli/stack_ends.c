@@ -11,26 +11,31 @@
 
 #include <inttypes.h>
 
-static bool is_reason(const uint64_t ends[STACK_ENDS], unsigned end)
+static bool is_reason(const struct stack_ends *ends, unsigned end)
 {
-	return end != STACK_COMPLETE && ends[end];
+	return end != STACK_COMPLETE && ends->counts[end];
 }
 
-void stack_ends_print(const char *head, const uint64_t ends[STACK_ENDS], uint64_t count,
-		      uint64_t at_most)
+static const char *find_fix(const struct stack_ends *ends, unsigned end)
+{
+	return stack_end_fix(end, ends->sampler, ends->is_system_wide);
+}
+
+void stack_ends_print(const char *head, const struct stack_ends *ends, uint64_t at_most)
 {
 	for (unsigned i = 0; i < STACK_ENDS; i++)
-		if (is_reason(ends, i) && ends[i] <= at_most)
+		if (is_reason(ends, i) && ends->counts[i] <= at_most)
 			print(stdout, "%s: %" PRIu64 " stack%s (%.2f %%): %s\n  fix: %s\n", head,
-			      ends[i], plural(ends[i]), (double)share_of(ends[i], count) / 100,
-			      stack_end_name(i), stack_end_fix(i));
+			      ends->counts[i], plural(ends->counts[i]),
+			      (double)share_of(ends->counts[i], ends->count) / 100,
+			      stack_end_name(i), find_fix(ends, i));
 }
 
-void stack_ends_write(struct json *json, const uint64_t ends[STACK_ENDS])
+void stack_ends_write(struct json *json, const struct stack_ends *ends)
 {
 	json_object(json, "stacks");
 	for (unsigned i = 0; i < STACK_ENDS; i++)
-		json_number(json, stack_end_key(i), ends[i]);
+		json_number(json, stack_end_key(i), ends->counts[i]);
 	json_object_end(json);
 	json_list(json, "incomplete_stacks");
 	for (unsigned i = 0; i < STACK_ENDS; i++) {
@@ -38,9 +43,9 @@ void stack_ends_write(struct json *json, const uint64_t ends[STACK_ENDS])
 			continue;
 		json_object(json, NULL);
 		json_text(json, "end", stack_end_key(i));
-		json_number(json, "stacks", ends[i]);
+		json_number(json, "stacks", ends->counts[i]);
 		json_text(json, "reason", stack_end_name(i));
-		json_text(json, "fix", stack_end_fix(i));
+		json_text(json, "fix", find_fix(ends, i));
 		json_object_end(json);
 	}
 	json_list_end(json);

@@ -7,14 +7,22 @@
 
 #include "host/core/text/json.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* One of so many is worth a warning. */
 #define STACK_ENDS_WARN 20u
 
+/* Stacks by how they ended, and who made them. */
+struct stack_ends {
+	const uint64_t *counts; /* STACK_ENDS of them */
+	uint64_t count;         /* of all stacks */
+	const char *sampler;
+	bool is_system_wide;
+};
+
 /* A line on stdout for each reason, behind `head`; with `at_most`, only for reasons of no more
  * stacks than so. */
-void stack_ends_print(const char *head, const uint64_t ends[STACK_ENDS], uint64_t count,
-		      uint64_t at_most);
+void stack_ends_print(const char *head, const struct stack_ends *ends, uint64_t at_most);
 /* "stacks": how many ended how; "incomplete_stacks": the reasons with what mends them. */
-void stack_ends_write(struct json *json, const uint64_t ends[STACK_ENDS]);
+void stack_ends_write(struct json *json, const struct stack_ends *ends);

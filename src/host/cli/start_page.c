@@ -12,23 +12,24 @@
 #include "host/core/cleanup.h"
 #include "host/core/text/print.h"
 
-#define BUSIEST 5
+#define BUSIEST       5
+#define COMMAND_WIDTH 52 /* what is left of 80 columns */
 
 static const char examples[] =
 	"limpet shows what a running process does, without restarting it.\n"
 	"\n"
-	"  limpet record -p 4242 -d 10         record it for 10 seconds, into limpet-4242.limpet\n"
-	"  limpet report limpet-4242.limpet    where its time went\n"
-	"  limpet export limpet-4242.limpet -o flame.html    the flame graph, for a browser\n"
-	"\n"
-	"  limpet record -- ./program          record a program from its start to its end\n"
-	"  limpet top 4242                     what it does, live: threads, hot functions\n"
-	"  limpet dump 4242                    the stacks of all its threads, now\n"
-	"  limpet stat 4242 -d 10              its CPU time, context switches, faults, cycles\n"
-	"  limpet ps                           what runs here, and what can be attached\n"
-	"  limpet doctor 4242                  can 4242 be attached; if not, why, and what helps\n"
-	"  limpet attach 4242 --tool my.so     load a library into it\n"
-	"  limpet help                         all verbs\n";
+	"  limpet ui 4242                  watch it on a page, in your browser\n"
+	"  limpet top 4242                 watch it here: threads, functions, flame view\n"
+	"  limpet dump shop.py             the stacks of all its threads, now\n"
+	"  limpet record -p 4242 -d 10     record 10 seconds, into limpet-4242.limpet\n"
+	"  limpet record -- ./program      record a program from its start to its end\n"
+	"  limpet report FILE              where the time went\n"
+	"  limpet export FILE -o it.html   a flame graph, for a browser\n"
+	"  limpet stat 4242 -d 10          its CPU time, context switches, faults, cycles\n"
+	"  limpet ps                       what runs here, and what can be attached\n"
+	"  limpet doctor 4242              can it be attached; if not, why, and the fix\n"
+	"  limpet attach 4242 --tool my.so load a library into it\n"
+	"  limpet help                     all verbs\n";
 
 struct row {
 	pid_t pid;
@@ -59,12 +60,14 @@ static void start_page_insert(struct busiest *busiest, const struct row *row)
 static void start_page_visit(const struct process *process, void *context)
 {
 	struct row row = { .pid = process->pid, .threads = process->status.threads };
+	char command[sizeof(row.command)];
 	struct err err;
 
 	if (process->status.euid != process->rights.uid || listener_judge(process, &err) < 0)
 		return;
 	row.permille = process_cpu_permille(process);
-	show_command(process, row.command, sizeof(row.command));
+	snprintf(row.command, sizeof(row.command), "%s",
+		 show_short_command(process, command, sizeof(command)));
 	start_page_insert(context, &row);
 }
 
@@ -84,8 +87,8 @@ enum exit_code start_page_print(void)
 	else
 		print(stdout, "\nnone of your processes can be attached; `limpet ps` says why.\n");
 	for (size_t i = 0; i < busiest.count; i++)
-		print(stdout, "%9d %4u.%u %8u  %.60s\n", (int)busiest.rows[i].pid,
+		print(stdout, "%9d %4u.%u %8u  %.*s\n", (int)busiest.rows[i].pid,
 		      busiest.rows[i].permille / 10, busiest.rows[i].permille % 10,
-		      busiest.rows[i].threads, busiest.rows[i].command);
+		      busiest.rows[i].threads, COMMAND_WIDTH, busiest.rows[i].command);
 	return EXIT_DONE;
 }

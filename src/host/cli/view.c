@@ -27,21 +27,37 @@ int range_apply(struct model *model, const char *path, const struct range_values
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
 
+static int refuse_view(const char *name, const char *fix, struct err *err)
+{
+	err_set(err, -EINVAL, "unknown view '%s'", name);
+	err_fix(err, "%s", fix);
+	return err_exit(err, EXIT_USAGE);
+}
+
 int view_find(const char *name, unsigned *ret_kinds, struct err *err)
 {
 	*ret_kinds = name ? profile_kinds_find(name) : 0;
-	if (!name || *ret_kinds)
-		return 0;
-	err_set(err, -EINVAL, "unknown view '%s'", name);
-	err_fix(err, "--view on-cpu, off-cpu, runnable or wall");
-	return err_exit(err, EXIT_USAGE);
+	if (profile_kinds_are_bytes(*ret_kinds))
+		return refuse_view(name, "limpet export --view alloc or live", err);
+	return !name || *ret_kinds
+		       ? 0
+		       : refuse_view(name, "--view on-cpu, off-cpu, runnable or wall", err);
+}
+
+int view_find_any(const char *name, unsigned *ret_kinds, struct err *err)
+{
+	*ret_kinds = name ? profile_kinds_find(name) : 0;
+	return !name || *ret_kinds
+		       ? 0
+		       : refuse_view(name, "--view on-cpu, off-cpu, runnable, wall, alloc or live",
+				     err);
 }
 
 int view_check(const struct samples *samples, const char *path, unsigned kinds, struct err *err)
 {
 	uint64_t count = 0;
 
-	for (unsigned kind = 0; kind < SAMPLE_KINDS; kind++)
+	for (unsigned kind = 0; kind < MODEL_KINDS; kind++)
 		if (!kinds || kinds & KIND_BIT(kind))
 			count += samples->kinds[kind];
 	if (count || !samples->count)

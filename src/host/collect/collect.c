@@ -48,6 +48,7 @@ void collector_free(struct collector *collector)
 	collector_stop(collector);
 	for (uint32_t i = 0; collector->slots && i < collector->layout.slot_count; i++) {
 		bytes_done(&collector->slots[i].packed);
+		bytes_done(&collector->slots[i].stack);
 		reading_done(&collector->slots[i].draft);
 	}
 	free(collector->slots);
@@ -111,7 +112,7 @@ static int is_sound(struct collector *self, struct slot *slot, struct record *re
 	if (record->kind == RECORD_NAME)
 		return true;
 	if (record->kind != RECORD_CALL)
-		return !slot->is_torn;
+		return !slot->is_torn && record->kind != RECORD_STACK_NUMBER;
 	function = call->function;
 	r = function < self->totals.functions ? 0 : learn_functions(self, err);
 	if (r)
@@ -144,9 +145,70 @@ static int take_reading(struct collector *self, struct slot *slot, const struct 
 	return r ? r : 1;
 }
 
+/* The record in whose place the host writes one of its own, which is in `ret` then. */
+static int number_stack(struct collector *self, const struct record **record,
+			struct record_stack_number *ret, struct err *err)
+{
+	const struct collect_callers *callers = &self->source.callers;
+	int r;
+
+	if ((*record)->kind != RECORD_STACK || !callers->number)
+		return 0;
+	r = callers->number(callers->context,
+			    (const uint64_t *)((const struct record_stack *)*record + 1),
+			    (*record)->count, ret, err);
+	*record = &ret->head;
+	return r;
+}
+
+/* The copy of a stack is whole, or the rest of it was lost. */
+static int end_stack(struct collector *self, struct slot *slot, struct err *err)
+{
+	const struct collect_callers *callers = &self->source.callers;
+	struct record_stack_number number;
+	int r = 0;
+
+	if (!slot->stack.size)
+		return 0;
+	if (callers->unwind) {
+		r = callers->unwind(callers->context, &slot->caller, slot->stack.data,
+				    slot->stack.size, &number, err);
+		if (!r && !slot_take(slot, &number.head, self->now_ns))
+			r = err_set(err, -ENOMEM, "collect: no memory");
+	}
+	slot->stack.size = 0;
+	return r;
+}
+
+/* 1: it was a part of a copy. */
+static int take_stack_part(struct collector *self, struct slot *slot, const struct record *record,
+			   struct err *err)
+{
+	const struct record_stack_part *part = (const struct record_stack_part *)record;
+	int r = 0;
+
+	if (record->kind != RECORD_STACK_PART || !record->count)
+		r = end_stack(self, slot, err);
+	if (r || record->kind != RECORD_STACK_PART)
+		return r;
+	if (!record->count)
+		slot->caller = *part;
+	/* A part that does not follow the one before was made up, or one is missing. */
+	if (record->count * STACK_PART_BYTES != slot->stack.size)
+		return 1;
+	bytes_put(&slot->stack, part + 1, record->size - sizeof(*part));
+	if (slot->stack.has_failed)
+		return err_set(err, -ENOMEM, "collect: no memory");
+	if (slot->stack.size >= slot->caller.bytes)
+		r = end_stack(self, slot, err);
+	return r ? r : 1;
+}
+
 static int collect_take(struct collector *self, struct slot *slot, struct record *record,
 			struct err *err)
 {
+	const struct record *written = record;
+	struct record_stack_number number;
 	int r = is_sound(self, slot, record, err);
 
 	if (r < 0)
@@ -161,7 +223,13 @@ static int collect_take(struct collector *self, struct slot *slot, struct record
 	r = call_stack_take(&self->source.stacks, slot, record, self->now_ns);
 	if (r)
 		return r < 0 ? err_set(err, r, "collect: no memory") : 0;
-	if (!slot_take(slot, record, self->now_ns))
+	r = take_stack_part(self, slot, record, err);
+	if (r)
+		return MIN(r, 0);
+	r = number_stack(self, &written, &number, err);
+	if (r)
+		return r;
+	if (!slot_take(slot, written, self->now_ns))
 		return err_set(err, -ENOMEM, "collect: no memory");
 	self->totals.records++;
 	self->totals.record_bytes += record->size;
@@ -229,8 +297,10 @@ static bool has_ended(struct collector *self, struct slot *slot)
 static int give_ring_back(struct collector *self, uint32_t index, struct slot *slot,
 			  struct err *err)
 {
-	int r = slot_flush(slot, self->recording, err);
+	int r = end_stack(self, slot, err);
 
+	if (!r)
+		r = slot_flush(slot, self->recording, err);
 	slot_end(slot);
 	ring_release(rings_slot(self->source.rings, index));
 	return r;
@@ -331,7 +401,10 @@ long collector_drain(struct collector *self, struct err *err)
 static int finish_slot(struct collector *self, struct slot *slot, struct err *err)
 {
 	char name[16] = "";
-	int r = slot_flush(slot, self->recording, err);
+	int r = end_stack(self, slot, err);
+
+	if (!r)
+		r = slot_flush(slot, self->recording, err);
 
 	if (!r && self->source.thread_name &&
 	    self->source.thread_name(self->source.context, slot->thread.tid, name))

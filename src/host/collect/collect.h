@@ -29,6 +29,18 @@ struct collect_stacks {
 	void *context;
 };
 
+/* Who knows the target's code.  On the collector's thread. */
+struct collect_callers {
+	/* The recording's number of a stack of return addresses, innermost first: what is written
+	 * in their place. */
+	int (*number)(void *context, const uint64_t *frames, size_t count,
+		      struct record_stack_number *ret, struct err *err);
+	/* The same of a copy of the caller's stack; some of its end may be missing. */
+	int (*unwind)(void *context, const struct record_stack_part *caller, const void *stack,
+		      size_t size, struct record_stack_number *ret, struct err *err);
+	void *context;
+};
+
 struct collect_source {
 	struct rings *rings; /* mapped, the caller's; outlives the collector */
 	size_t size;
@@ -41,7 +53,8 @@ struct collect_source {
 	/* Takes readings of devices, on the collector's thread; NULL: they are passed over. */
 	int (*take_reading)(void *context, const struct device_reading *reading, struct err *err);
 	void *reading_context;
-	struct collect_stacks stacks; /* zeros: nobody knows */
+	struct collect_stacks stacks;   /* zeros: not known */
+	struct collect_callers callers; /* zeros: addresses are written as they are */
 };
 
 struct collect_totals {

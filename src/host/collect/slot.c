@@ -111,5 +111,6 @@ void slot_end(struct slot *slot)
 {
 	slot->is_known = false;
 	bytes_done(&slot->packed);
+	bytes_done(&slot->stack);
 	batch_begin(slot);
 }

@@ -23,6 +23,8 @@ struct slot {
 	uint64_t seen[DROP_REASONS]; /* the ring's counters, which outlive its threads */
 	struct recorded_drops drops;
 	struct reading_draft draft;
+	struct record_stack_part caller; /* of a copy of a stack that is coming in */
+	struct bytes stack;              /* what has come of it */
 };
 
 /* A new thread has the ring. */

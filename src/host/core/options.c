@@ -44,6 +44,17 @@ static int set_duration(void *value, const char *text)
 	return text_parse_duration(text, value);
 }
 
+static int set_span(void *value, const char *text)
+{
+	uint64_t time_ns;
+	int r = text_parse_duration(text, &time_ns);
+
+	if (r || !time_ns)
+		return r ? r : -EINVAL;
+	*(uint64_t *)value = time_ns;
+	return 0;
+}
+
 static int set_list(void *value, const char *text)
 {
 	struct option_list *list = value;
@@ -63,6 +74,7 @@ static const struct option_setter {
 	[OPTION_ONCE] = { set_once, "" },
 	[OPTION_NUMBER] = { set_number, "a whole number" },
 	[OPTION_DURATION] = { set_duration, "a time such as 10 (seconds), 0.5, 500ms or 2m" },
+	[OPTION_SPAN] = { set_span, "a time above 0, such as 10 (seconds), 0.5, 500ms or 2m" },
 	[OPTION_LIST] = { set_list, "no more than 64 of them" },
 };
 

@@ -15,6 +15,7 @@ enum option_kind {
 	OPTION_ONCE,     /* the same, and a second one is an error */
 	OPTION_NUMBER,   /* uint64_t */
 	OPTION_DURATION, /* uint64_t, nanoseconds */
+	OPTION_SPAN,     /* the same; 0 is an error, because nothing would be recorded */
 	OPTION_LIST,     /* struct option_list: may be given several times */
 	OPTION_BITS,     /* uint32_t, to which bits are added; takes no argument */
 };

@@ -60,4 +60,5 @@ int export_state(FILE *out);
 void export_quoted(FILE *out, const char *text);
 
 /* The stack of a call on one line, outermost last; "" when it has none. */
+#define EXPORT_STACK_MAX 16384u
 void export_stack(const struct call *call, char *ret, size_t room);

@@ -3,8 +3,9 @@
  */
 #include "host/export/exporter.h"
 
+#include "host/core/text/print.h"
 #include "host/model/calls/launches.h"
-#include "host/model/samples/samples.h"
+#include "host/model/samples/stack_text.h"
 
 #include <string.h>
 
@@ -93,13 +94,19 @@ const struct exporter *exporter_for_path(const char *path)
 
 void export_stack(const struct call *call, char *ret, size_t room)
 {
+	struct stack_cursor cursor = { .stack = call->stack };
+	const struct sample_location *location;
+	char mark[STACK_MARK_MAX];
 	size_t length = 0;
 
 	stack_lines_print(call_stack_lines(call), ret, room);
-	for (unsigned i = 0; i < call->frame_count && length + 1 < room; i++) {
-		if (i)
+	while (length + 1 < room && (location = stack_next(call->samples, &cursor))) {
+		if (length)
 			ret[length++] = ';';
-		frame_text(call->process, call->frames[i], ret + length, room - length);
+		location_print(call->samples, location, ret + length, room - length);
 		length += strlen(ret + length);
 	}
+	if (call->has_stack && call->stack_end != STACK_COMPLETE && length + 1 < room)
+		print_into(ret + length, room - length, "%s%s", length ? ";" : "",
+			   stack_mark(call->stack_end, mark));
 }

@@ -4,6 +4,7 @@
 #include "host/export/values.h"
 
 #include "host/model/calls/launches.h"
+#include "host/model/samples/stack_text.h"
 
 #include <inttypes.h>
 
@@ -30,13 +31,17 @@ static void write_value(struct json *json, unsigned kind, uint64_t value)
 
 void frames_write(struct json *json, const char *key, const struct call *call)
 {
-	char text[256];
+	struct stack_cursor cursor = { .stack = call->stack };
+	const struct sample_location *location;
+	char text[600], mark[STACK_MARK_MAX];
 
 	json_list(json, key);
-	for (unsigned i = 0; i < call->frame_count; i++) {
-		frame_text(call->process, call->frames[i], text, sizeof(text));
+	while ((location = stack_next(call->samples, &cursor))) {
+		location_print(call->samples, location, text, sizeof(text));
 		json_text(json, NULL, text);
 	}
+	if (stack_mark(call->stack_end, mark)[0])
+		json_text(json, NULL, mark);
 	json_list_end(json);
 }
 
@@ -66,7 +71,7 @@ void values_write(struct json *json, const struct call *call)
 		json_text(json, "text", call->text);
 	if (call->cut)
 		json_text(json, "unfinished", call_cut_text(call));
-	if (call->frame_count)
+	if (call->has_stack)
 		frames_write(json, "stack", call);
 	else if (call_stack_lines(call)[0])
 		lines_write(json, "stack", call_stack_lines(call));

@@ -128,6 +128,9 @@ void frames_add_node(struct frames_draft *frames, const struct frame_node *node)
 	bytes_varint(&frames->nodes, node->parent == FRAME_ROOT ? 0 : (uint64_t)node->parent + 1);
 	bytes_varint(&frames->nodes, node->function);
 	bytes_varint(&frames->nodes, node->module);
+	bytes_varint(&frames->nodes, node->file);
+	bytes_varint(&frames->nodes, node->line);
+	bytes_varint(&frames->nodes, node->kind);
 	frames->node_count++;
 }
 
@@ -194,7 +197,10 @@ bool frames_take_node(struct frames_message *frames, struct frame_node *ret)
 	ret->parent = parent ? parent - 1 : FRAME_ROOT;
 	ret->function = varint_u32(cursor);
 	ret->module = varint_u32(cursor);
-	return !cursor->has_failed;
+	ret->file = varint_u32(cursor);
+	ret->line = varint_u32(cursor);
+	ret->kind = varint_u32(cursor);
+	return !cursor->has_failed && ret->kind < FRAME_KINDS;
 }
 
 void stacks_put(struct bytes *message, const struct stacks_message *stacks)

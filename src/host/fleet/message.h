@@ -9,7 +9,7 @@
 #include "host/fleet/rank.h"
 
 /* Of messages and requests; both sides must have the same. */
-#define FLEET_PROTOCOL 4u
+#define FLEET_PROTOCOL 5u
 
 enum message_kind {
 	MESSAGE_HELLO = 1,
@@ -45,7 +45,7 @@ struct rank_message {
 	const char *variable; /* that tells the rank, "" */
 	const char *program, *command, *user;
 	const char *through;             /* wrappers above it: "timeout, bash"; "" */
-	uint32_t threads, process_state; /* as in /proc: 'S' */
+	uint32_t threads, process_state; /* as in /proc: 'S'; STATE_FROZEN */
 	/* Where they were asked for; "" else. */
 	const char *sampler, *sampler_reasons, *refusal;
 };
@@ -77,9 +77,20 @@ struct frames_message {
 	struct cursor texts, nodes; /* frames_text(), frames_node() */
 };
 
+/* Whose code a function is: a look at a thread is compared with the next one by the program's. */
+enum frame_kind {
+	FRAME_PROGRAM, /* the executable, or code that a runtime made */
+	FRAME_SCRIPT,  /* of an interpreted language */
+	FRAME_LIBRARY, /* a shared library, the vdso or the kernel */
+	FRAME_KINDS,
+};
+
+/* One function with the line at which it calls the next one, or waits. */
 struct frame_node {
-	uint32_t parent;           /* FRAME_ROOT, or a node before it */
-	uint32_t function, module; /* texts */
+	uint32_t parent;                 /* FRAME_ROOT, or a node before it */
+	uint32_t function, module, file; /* texts */
+	uint32_t line;                   /* 0: not known, or it says nothing */
+	uint32_t kind;                   /* enum frame_kind */
 };
 
 #define FRAME_ROOT UINT32_MAX

@@ -46,6 +46,7 @@ static void dump_put(struct bytes *bytes, const struct dump_wish *dump)
 	bytes_u64(bytes, dump->interval_ns);
 	bytes_u32(bytes, dump->kernel_frames);
 	bytes_u32(bytes, dump->all_threads);
+	bytes_u32(bytes, dump->no_lines);
 	bytes_text(bytes, dump->sampler);
 }
 
@@ -159,6 +160,7 @@ static void dump_take_wish(struct cursor *cursor, struct dump_wish *ret)
 	ret->interval_ns = cursor_u64(cursor);
 	ret->kernel_frames = number_below(cursor, 2);
 	ret->all_threads = number_below(cursor, 2);
+	ret->no_lines = number_below(cursor, 2);
 	ret->sampler = cursor_text(cursor);
 }
 

@@ -60,7 +60,7 @@ struct find_options {
 struct dump_wish {
 	uint32_t times;
 	uint64_t interval_ns;
-	bool kernel_frames, all_threads;
+	bool kernel_frames, all_threads, no_lines;
 	const char *sampler; /* "": the best */
 };
 

@@ -6,6 +6,7 @@
 #include "host/model/calls/ranges.h"
 #include "host/model/narrow.h"
 #include "host/model/read/stream.h"
+#include "host/model/samples/samples.h"
 
 struct events {
 	struct model *model;
@@ -42,6 +43,8 @@ static int show_headless(struct events *self, const struct headless_range *range
 		.end_ns = MAX(range->end_ns, self->ranges.first_ns),
 		.value_count = range->has_value,
 		.values = &range->value,
+		.stack = STACK_NONE,
+		.samples = self->model->samples,
 		.text = "",
 		.kind = CALL_RANGE,
 		.cut = RANGE_HEADLESS,

@@ -12,6 +12,7 @@
 #include "host/core/text/text.h"
 #include "host/model/read/chunks.h"
 #include "host/model/read/index.h"
+#include "host/model/samples/raw_stacks.h"
 #include "host/model/samples/samples.h"
 #include "host/model/windows/windows.h"
 #include "host/recording/drops.h"
@@ -41,6 +42,7 @@ void model_free(struct model *model)
 	free(model->options);
 	samples_free(model->samples);
 	windows_done(&model->windows);
+	free(model->usage.items);
 	reader_close(model->reader);
 	free(model);
 }
@@ -79,6 +81,8 @@ static int add_up(struct model *model)
 		index_finish(model->threads[i]);
 		drops_add(model->drops, model->threads[i]->drops);
 	}
+	if (model->has_raw_stacks && raw_stacks_number(model))
+		return -ENOMEM;
 	return samples_finish(model);
 }
 

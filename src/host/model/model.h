@@ -9,6 +9,7 @@
 #include "host/model/domains.h"
 #include "host/model/read/names.h"
 #include "host/recording/reader.h"
+#include "shared/wire/sample.h"
 
 /* One chunk of a thread's records. */
 struct records_location {
@@ -67,6 +68,12 @@ struct windows {
 	size_t chunk_count, chunk_room;
 };
 
+/* What the processes used, see usage.h, in the order of the file.  Zero is nothing. */
+struct usage_looks {
+	struct recorded_usage *items;
+	size_t count, room;
+};
+
 struct model {
 	char *limpet_version, *host, *kernel, *machine, *command, *options;
 	struct model_process **processes;
@@ -78,6 +85,7 @@ struct model {
 	uint64_t alloc_sample;   /* bytes between samples of allocations; 0: there is every call */
 	struct recorded_end end; /* reason RECORDING_CUT: there was none */
 	uint64_t calls, records;
+	bool has_raw_stacks;          /* calls have stacks of addresses, see raw_stacks.h */
 	uint64_t other_records;       /* of kinds that are newer than this limpet */
 	uint64_t drops[DROP_REASONS]; /* all of them */
 	uint64_t damaged;             /* chunks that could not be read or made no sense */
@@ -88,6 +96,7 @@ struct model {
 	uint64_t from_ns, to_ns;
 	struct samples *samples; /* see samples.h; never NULL */
 	struct windows windows;
+	struct usage_looks usage;
 	struct recording_reader *reader;
 };
 
@@ -131,8 +140,10 @@ struct call {
 	uint64_t begin_ns, end_ns; /* CLOCK_BOOTTIME */
 	unsigned value_count;
 	const uint64_t *values;
-	unsigned frame_count;
-	const uint64_t *frames;
+	bool has_stack;                /* one was recorded, even if no frame of it is known */
+	uint32_t stack;                /* whose frames are in `samples`; STACK_NONE: it has none */
+	enum stack_end stack_end;      /* how complete it is */
+	const struct samples *samples; /* of the model */
 	unsigned count_count;
 	const struct record_count *counts; /* of what a device did */
 	const char *text;

@@ -71,18 +71,25 @@ static void forget_counts(struct model *model)
 		model->threads[i]->samples = 0;
 }
 
-int model_narrow(struct model *model, uint64_t from_ns, uint64_t to_ns)
+int model_narrow_between(struct model *model, uint64_t from_ns, uint64_t to_ns)
 {
-	struct model_span span = model_span(model);
 	bool has_calls = model->calls;
 	int r;
 
-	model->from_ns = span.begin_ns + MIN(from_ns, UINT64_MAX - span.begin_ns);
-	model->to_ns = to_ns < UINT64_MAX - span.begin_ns ? span.begin_ns + to_ns : UINT64_MAX;
+	model->from_ns = from_ns;
+	model->to_ns = to_ns;
 	forget_counts(model);
 	r = model_each_sample(model, count_sample, model);
 	if (!r)
 		r = model_each_window(model, windows_count, &model->windows);
 	model->calls = 0;
 	return !r && has_calls ? model_each_call(model, count_call, &model->calls) : r;
+}
+
+int model_narrow(struct model *model, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t begin_ns = model_span(model).begin_ns, room_ns = UINT64_MAX - begin_ns;
+
+	return model_narrow_between(model, begin_ns + MIN(from_ns, room_ns),
+				    begin_ns + MIN(to_ns, room_ns));
 }

@@ -10,6 +10,8 @@
  * weight stays; calls are in it where they begin, windows where their middle lies.  0, or
  * -ENOMEM. */
 int model_narrow(struct model *model, uint64_t from_ns, uint64_t to_ns) MUST_CHECK;
+/* The same between two moments of CLOCK_BOOTTIME. */
+int model_narrow_between(struct model *model, uint64_t from_ns, uint64_t to_ns) MUST_CHECK;
 
 /* For those who visit: false where nothing of it lies in the part. */
 bool narrow_sample(const struct model *model, struct sample_event *event);

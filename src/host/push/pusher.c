@@ -9,6 +9,7 @@
 #include "host/top/live.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,9 +21,13 @@ static const struct live_limits limits = {
 	.threads = 1u << 13,
 };
 
-/* Lists of processes and of their labels only grow: beyond these all is begun anew. */
-#define PROCESSES_MAX 32768u
-#define SERIES_MAX    1024u
+/* Lists of processes, of their code, names and labels only grow: beyond these the live model begins
+ * anew, and beyond the last one the source, which takes so many processes and no more. */
+#define PROCESSES_MAX        2048u
+#define CODES_MAX            4096u
+#define TEXTS_MAX            32768u
+#define SERIES_MAX           1024u
+#define SOURCE_PROCESSES_MAX 32768u
 
 #define SERIES_NONE UINT32_MAX
 
@@ -37,8 +42,10 @@ struct pusher {
 	struct pusher_options options;
 	struct live *live;
 	struct source *source;
-	uint64_t seen;     /* samples of this live model that were collected or missed */
-	uint64_t begin_ns; /* CLOCK_BOOTTIME: where the next profile begins */
+	uint64_t seen;           /* samples of this live model that were collected or missed */
+	size_t source_processes; /* of this source, in live models that there are no more */
+	bool is_renewing;        /* what came while names were found is collected before */
+	uint64_t begin_ns;       /* CLOCK_BOOTTIME: where the next profile begins */
 	struct series *series;
 	size_t series_count, series_room;
 	uint32_t *series_of; /* by the number of the process; SERIES_NONE: not asked yet */
@@ -64,7 +71,6 @@ static void pusher_forget(struct pusher *self)
 	self->series = NULL;
 	self->series_of = NULL;
 	self->series_count = self->series_room = self->process_count = self->process_room = 0;
-	self->seen = 0;
 }
 
 static int pusher_begin(struct pusher *self, struct err *err)
@@ -139,7 +145,7 @@ void pusher_totals(struct pusher *self, struct pusher_totals *ret)
 /* A quarter of what has room: the oldest may leave before all of it is used. */
 bool pusher_is_full(struct pusher *self)
 {
-	return live_counts(self->live).seen - self->seen > limits.samples / 4;
+	return self->is_renewing || live_counts(self->live).seen - self->seen > limits.samples / 4;
 }
 
 static int series_add(struct pusher *self, const struct push_labels *labels, uint32_t *ret)
@@ -255,24 +261,40 @@ static int collect_read(struct model *model, void *context)
 	return r ? r : end;
 }
 
-static bool has_grown(struct pusher *self)
+static bool has_grown(const struct pusher *self, const struct live_sizes *sizes)
 {
-	return self->process_count > PROCESSES_MAX || self->series_count > SERIES_MAX;
+	return sizes->processes > PROCESSES_MAX || sizes->codes > CODES_MAX ||
+	       sizes->texts > TEXTS_MAX || self->series_count > SERIES_MAX;
 }
 
-static int pusher_renew(struct pusher *self, struct err *err)
+static int source_renew(struct pusher *self, struct err *err)
 {
 	struct source_facts facts;
-	uint64_t came;
 
 	source_stop(self->source);
 	source_look(self->source, &facts);
-	came = live_counts(self->live).seen;
 	self->lost_before += facts.lost;
-	self->totals.missed += came - self->seen;
+	self->totals.missed += live_counts(self->live).seen - self->seen;
 	pusher_close(self);
-	pusher_forget(self);
+	self->seen = self->source_processes = 0;
 	return pusher_begin(self, err);
+}
+
+/* Behind a second profile, which has few new names and is made in a moment: samples that come
+ * between it and the new live model are counted as missed by the next one. */
+static int pusher_renew(struct pusher *self, struct err *err)
+{
+	struct live_sizes sizes;
+
+	live_sizes(self->live, &sizes);
+	self->is_renewing = !self->is_renewing && has_grown(self, &sizes);
+	if (self->is_renewing || !has_grown(self, &sizes))
+		return 0;
+	self->source_processes += sizes.processes;
+	pusher_forget(self);
+	if (self->source_processes > SOURCE_PROCESSES_MAX)
+		return source_renew(self, err);
+	return live_restart(self->live) ? err_set(err, -ENOMEM, "no memory for a profile") : 0;
 }
 
 int pusher_collect(struct pusher *self, struct bytes *ret, uint64_t *ret_samples, struct err *err)
@@ -286,8 +308,9 @@ int pusher_collect(struct pusher *self, struct bytes *ret, uint64_t *ret_samples
 	self->totals.missed += missed;
 	if (r || ret->has_failed)
 		return err_set(err, -ENOMEM, "no memory for a profile");
+	malloc_trim(0); /* names of files that were closed, and the request's */
 	self->begin_ns = collecting.end_ns;
 	self->totals.collected += collecting.samples;
 	*ret_samples = collecting.samples;
-	return has_grown(self) ? pusher_renew(self, err) : 0;
+	return self->source ? pusher_renew(self, err) : 0;
 }

@@ -174,6 +174,15 @@ void background_job_look(struct background_job *self, struct background_state *r
 	pthread_mutex_unlock(&self->lock);
 }
 
+/* Its sampling is there from the first moment to the last. */
+bool background_job_python_thread(struct background_job *self, pid_t pid, pid_t tid,
+				  struct watched_thread *ret)
+{
+	struct sampling *sampling = recorder_sampling(self->recorder);
+
+	return sampling && sampling_python_thread(sampling, pid, tid, ret);
+}
+
 void background_job_halt(struct background_job *self)
 {
 	if (self->is_halted)

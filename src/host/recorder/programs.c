@@ -10,8 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-void programs_init(struct programs *programs, struct recording *recording, bool with_files,
-		   const char *const *variables)
+int programs_init(struct programs *programs, struct recording *recording, bool with_files,
+		  const char *const *variables)
 {
 	size_t count = 0;
 
@@ -21,6 +21,7 @@ void programs_init(struct programs *programs, struct recording *recording, bool 
 		programs->variables[count++] = *name;
 	for (; variables && *variables && count < PROGRAMS_VARIABLES_MAX; variables++)
 		programs->variables[count++] = *variables;
+	return stack_list_init(&programs->stacks);
 }
 
 void programs_done(struct programs *programs)
@@ -28,6 +29,7 @@ void programs_done(struct programs *programs)
 	table_done(&programs->indexes);
 	free(programs->items);
 	network_done(&programs->network);
+	stack_list_done(&programs->stacks);
 	pthread_mutex_destroy(&programs->lock);
 }
 
@@ -102,7 +104,9 @@ static int program_write(struct programs *self, pid_t pid, uint32_t *ret, struct
 	program = program_make(self, pid);
 	if (!program)
 		return err_set(err, -ENOMEM, "no memory for process %d", pid);
-	*program = (struct known_program){ .is_known = is_read && now.has_random, .number = *ret };
+	*program = (struct known_program){ .is_known = is_read && now.has_random,
+					   .pid = pid,
+					   .number = *ret };
 	if (program->is_known)
 		program->identity = now;
 	return 0;
@@ -128,4 +132,30 @@ bool programs_find(struct programs *self, pid_t pid, uint32_t *ret)
 		*ret = program->number;
 	pthread_mutex_unlock(&self->lock);
 	return program;
+}
+
+size_t programs_next(struct programs *self, size_t *cursor, struct program_number *ret, size_t room)
+{
+	size_t count = 0;
+
+	pthread_mutex_lock(&self->lock);
+	for (size_t i = 0; i < self->count && count < room; i++) {
+		const struct known_program *program = &self->items[(*cursor)++ % self->count];
+
+		if (!program->is_gone)
+			ret[count++] = (struct program_number){ program->pid, program->number };
+	}
+	pthread_mutex_unlock(&self->lock);
+	return count;
+}
+
+void programs_set_gone(struct programs *self, pid_t pid)
+{
+	struct known_program *program;
+
+	pthread_mutex_lock(&self->lock);
+	program = program_find(self, pid);
+	if (program)
+		program->is_gone = true;
+	pthread_mutex_unlock(&self->lock);
 }

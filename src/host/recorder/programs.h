@@ -8,7 +8,7 @@
 #include "host/collect/sockets.h"
 #include "host/core/table.h"
 #include "host/process/identity.h"
-#include "host/recording/recording.h"
+#include "host/recorder/samples/stack_list.h"
 
 #include <pthread.h>
 
@@ -17,6 +17,8 @@
 struct known_program {
 	struct identity identity;
 	bool is_known; /* by its identity */
+	bool is_gone;  /* it has ended */
+	pid_t pid;
 	uint32_t number;
 };
 
@@ -31,11 +33,14 @@ struct programs {
 	struct known_program *items; /* the latest of each process */
 	size_t count, room;
 	struct network network; /* names of sockets */
+
+	struct stack_list stacks; /* of samples and calls; it has a lock of its own */
 };
 
-/* Keeps the variables that names of files are made from, and these (up to NULL, may be NULL). */
-void programs_init(struct programs *programs, struct recording *recording, bool with_files,
-		   const char *const *variables);
+/* Keeps the variables that names of files are made from, and these (up to NULL, may be NULL).
+ * -ENOMEM; programs_done() is due then, too. */
+int programs_init(struct programs *programs, struct recording *recording, bool with_files,
+		  const char *const *variables) MUST_CHECK;
 void programs_done(struct programs *programs);
 
 /* The number of what the process runs now. */
@@ -43,3 +48,15 @@ int programs_number(struct programs *programs, pid_t pid, uint32_t *ret,
 		    struct err *err) MUST_CHECK;
 /* The number that was given last; false: none was. */
 bool programs_find(struct programs *programs, pid_t pid, uint32_t *ret);
+
+struct program_number {
+	pid_t pid;
+	uint32_t number;
+};
+
+/* Those after `*cursor` that have not ended, as many as there is room for, in a circle and each at
+ * most once: how many. */
+size_t programs_next(struct programs *programs, size_t *cursor, struct program_number *ret,
+		     size_t room);
+/* It has ended; one of its pid that comes later has not. */
+void programs_set_gone(struct programs *programs, pid_t pid);

@@ -85,6 +85,9 @@ struct background_state {
 int background_job_start(struct background_job **ret, const struct background_options *options,
 			 struct err *err) MUST_CHECK;
 void background_job_look(struct background_job *job, struct background_state *ret);
+/* What a Python that is sampled tells of a thread; false: nothing. */
+bool background_job_python_thread(struct background_job *job, pid_t pid, pid_t tid,
+				  struct watched_thread *ret);
 /* Ends it where it has not ended: detaches, and background_job_look() tells how far it came. */
 void background_job_halt(struct background_job *job);
 /* Does that, finishes the file (not with gives_up), and frees it.  `ret` is

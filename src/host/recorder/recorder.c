@@ -144,6 +144,17 @@ static int check_traced(struct recorder *self, struct traced *traced, struct err
 	}
 }
 
+/* Of every process of the machine only samples were asked for. */
+static int check_usage(struct recorder *self, struct err *err)
+{
+	int r = self->given.is_system_wide ? 0 : recorder_output_check(&self->output, err);
+
+	for (struct traced *traced = traced_next(self, NULL); traced && !r;
+	     traced = traced_next(self, traced))
+		r = recorder_output_check(&traced->own, err);
+	return r;
+}
+
 int recorder_check(struct recorder *self, struct err *err)
 {
 	struct traced *next;
@@ -160,6 +171,8 @@ int recorder_check(struct recorder *self, struct err *err)
 		r = cpu_windows_check(self->cpu_windows, err);
 	if (!r && self->gpu_windows)
 		r = gpu_windows_check(self->gpu_windows, err);
+	if (!r)
+		r = check_usage(self, err);
 	return !r && self->sampling ? sampling_check(self->sampling, err) : r;
 }
 

@@ -5,6 +5,7 @@
 
 #include "host/collect/facts.h"
 #include "host/core/cleanup.h"
+#include "host/recorder/samples/naming.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -49,17 +50,38 @@ int recorder_output_open(struct recorder_output *ret, const struct recorder *rec
 	if (r)
 		return r;
 	ret->is_unused = !recording_begins_beside(ret->recording);
-	programs_init(&ret->programs, ret->recording, names_descriptors(recorder),
-		      recorder->given.variables);
+	if (programs_init(&ret->programs, ret->recording, names_descriptors(recorder),
+			  recorder->given.variables))
+		return err_set(err, -ENOMEM, "no memory for the recording");
 	ret->programs.without_modules = recorder->given.is_system_wide;
 	return write_beginning(ret->recording, recorder, err);
+}
+
+int recorder_output_check(struct recorder_output *self, struct err *err)
+{
+	return self->recording && !self->is_ended
+		       ? usage_watch_check(&self->usage, &self->programs, err)
+		       : 0;
 }
 
 int recorder_output_end(struct recorder_output *self, const struct recorded_end *end,
 			struct err *err)
 {
+	struct err ignored = { 0 };
+	struct naming naming;
+	int r = 0;
+
 	self->is_ended = true;
-	return recording_end(self->recording, end, &self->written, err);
+	if (end)
+		(void)!usage_watch_flush(&self->usage, self->recording, &ignored);
+	/* Those of samples have theirs already. */
+	if (end)
+		r = naming_write(&self->programs.stacks, self->recording, NAMING_LINES_NS, &naming,
+				 err);
+	if (!r)
+		return recording_end(self->recording, end, &self->written, err);
+	(void)!recording_end(self->recording, /* end */ NULL, &self->written, &ignored);
+	return r;
 }
 
 uint64_t recorder_output_bytes(const struct recorder_output *self)

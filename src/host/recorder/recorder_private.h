@@ -5,6 +5,7 @@
 
 #include "host/recorder/recorder.h"
 #include "host/recorder/syscalls/syscall_tracing.h"
+#include "host/recorder/usage_watch.h"
 #include "host/recorder/windows/cpu_windows.h"
 #include "host/recorder/windows/device_windows.h"
 #include "host/recorder/windows/gpu_windows.h"
@@ -16,6 +17,7 @@
 struct recorder_output {
 	struct recording *recording;
 	struct programs programs;
+	struct usage_watch usage;
 	char *path;
 	bool is_unused; /* nothing was recorded into it yet, and nothing lies there otherwise */
 	bool is_ended;
@@ -87,6 +89,8 @@ int recorder_output_open(struct recorder_output *ret, const struct recorder *rec
 /* NULL: without an end, as a failure leaves it. */
 int recorder_output_end(struct recorder_output *output, const struct recorded_end *end,
 			struct err *err) MUST_CHECK;
+/* Looks at what its processes use, now and then. */
+int recorder_output_check(struct recorder_output *output, struct err *err) MUST_CHECK;
 uint64_t recorder_output_bytes(const struct recorder_output *output);
 /* Also for zero. */
 void recorder_output_done(struct recorder_output *output);

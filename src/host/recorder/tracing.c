@@ -28,6 +28,27 @@ static int begin_stacks(struct tracing *self, struct collect_source *source, str
 	return 0;
 }
 
+/* Before the collector runs: tables of large libraries take a while. */
+static int begin_callers(struct tracing *self, struct collect_source *source, struct err *err)
+{
+	const struct trace_options *given = &self->given;
+	int r;
+
+	if (!given->alloc_stacks && !given->alloc_sample && !given->launch_stacks)
+		return 0;
+	callers_free(self->callers);
+	self->callers = NULL;
+	r = callers_new(&self->callers, self->programs, self->pid, self->process, err);
+	if (r == -EACCES || r == -EPERM)
+		return 0; /* the attach, which comes next, is refused too, and says why */
+	if (r)
+		return r;
+	source->callers = callers_source(self->callers);
+	__atomic_store_n(&self->trace.rings->stack_end, callers_stack_end(self->callers),
+			 __ATOMIC_RELAXED);
+	return 0;
+}
+
 int tracing_begin_program(struct tracing *self, struct err *err)
 {
 	struct collect_source source = {
@@ -44,6 +65,8 @@ int tracing_begin_program(struct tracing *self, struct err *err)
 	if (r)
 		return r;
 	r = begin_stacks(self, &source, err);
+	if (!r)
+		r = begin_callers(self, &source, err);
 	if (r)
 		return r;
 	source.process = self->process;
@@ -63,6 +86,7 @@ void tracing_free(struct tracing *self)
 		return;
 	collector_free(self->collector);
 	call_stacks_free(self->stacks);
+	callers_free(self->callers);
 	if (self->pidfd >= 0)
 		close(self->pidfd);
 	trace_close(&self->trace);
@@ -225,6 +249,8 @@ int tracing_finish(struct tracing *self, bool gives_up, struct err *err)
 	self->is_finished = true;
 	collector_stop(self->collector);
 	r = gives_up ? 0 : collector_finish(self->collector, err);
+	if (!r && self->callers)
+		r = callers_finish(self->callers, err);
 	if (!r)
 		write_modules(self);
 	return r;

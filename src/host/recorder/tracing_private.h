@@ -5,6 +5,7 @@
 
 #include "host/collect/facts.h"
 #include "host/recorder/call_stacks.h"
+#include "host/recorder/callers.h"
 #include "host/recorder/tracing.h"
 #include "host/session/register_libraries.h"
 
@@ -18,6 +19,7 @@ struct tracing {
 	struct programs *programs;
 	struct collector *collector;
 	struct call_stacks *stacks; /* NULL: none were asked for */
+	struct callers *callers;    /* likewise */
 	struct target_threads threads;
 	uint32_t process; /* its number in the file */
 	bool is_attached, is_finished;

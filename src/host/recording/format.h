@@ -48,6 +48,7 @@ enum chunk_kind {
 	CHUNK_COUNTERS,
 	CHUNK_METRICS,
 	CHUNK_WINDOWS,
+	CHUNK_USAGE,
 };
 
 struct chunk_head {

@@ -62,6 +62,13 @@ static unsigned char *pack_counts(const struct record_counts *record, unsigned c
 	return at + bytes;
 }
 
+static unsigned char *pack_stack_number(const struct record_stack_number *record, unsigned char *at)
+{
+	at = varint_put(at, sizeof(record->stack));
+	memcpy(at, &record->stack, sizeof(record->stack));
+	return at + sizeof(record->stack);
+}
+
 unsigned char *pack(struct packer *packer, const struct record *record, unsigned char *into)
 {
 	*into++ = record->kind;
@@ -74,6 +81,8 @@ unsigned char *pack(struct packer *packer, const struct record *record, unsigned
 		return pack_name((const struct record_name *)record, into);
 	if (record->kind == RECORD_COUNTS)
 		return pack_counts((const struct record_counts *)record, into);
+	if (record->kind == RECORD_STACK_NUMBER)
+		return pack_stack_number((const struct record_stack_number *)record, into);
 	return pack_text((const struct record_text *)record, into);
 }
 
@@ -154,6 +163,20 @@ static size_t unpack_counts(struct cursor *cursor, unsigned count, struct record
 	return sizeof(*record) + bytes;
 }
 
+/* A newer version may have more behind the number. */
+static size_t unpack_stack_number(struct cursor *cursor, struct record_stack_number *record)
+{
+	uint64_t bytes = cursor_varint(cursor);
+	const void *from = bytes >= sizeof(record->stack) && bytes <= RECORD_MAX_BYTES
+				   ? cursor_take(cursor, bytes)
+				   : NULL;
+
+	if (!from)
+		return 0;
+	memcpy(&record->stack, from, sizeof(record->stack));
+	return sizeof(*record);
+}
+
 /* Of a kind that is newer than we are only its length is known: it is passed over. */
 static size_t unpack_other(struct cursor *cursor)
 {
@@ -181,6 +204,8 @@ long unpack(struct packer *packer, struct cursor *cursor, void *into)
 		size = unpack_name(cursor, into);
 	else if (record->kind == RECORD_COUNTS)
 		size = unpack_counts(cursor, record->count, into);
+	else if (record->kind == RECORD_STACK_NUMBER)
+		size = unpack_stack_number(cursor, into);
 	else if (record->kind >= RECORD_KINDS)
 		size = unpack_other(cursor);
 	record->size = (uint16_t)size;

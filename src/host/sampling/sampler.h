@@ -23,6 +23,7 @@ struct sampler_options {
 	bool kernel_frames;  /* where allowed */
 	bool children;       /* also descendants, those there and those born meanwhile */
 	bool is_system_wide; /* every process that can be seen, instead of `pid`; on_cpu only */
+	bool needs_stacks;   /* fail rather than fall back to "state", which has no stacks */
 	/* Processes beside that one. */
 	const pid_t *further;
 	size_t further_count;
@@ -116,5 +117,6 @@ void sampler_explain(const struct sampler_refusals *refusals, const struct sampl
 
 /* How a stack ended, in a few words: "complete". */
 const char *stack_end_name(enum stack_end end);
-/* What makes such stacks complete; "" of a complete one. */
-const char *stack_end_fix(enum stack_end end);
+/* What makes such stacks complete, where the sampler of this name made them; "" of a complete one.
+ */
+const char *stack_end_fix(enum stack_end end, const char *sampler, bool is_system_wide);

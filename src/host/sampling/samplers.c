@@ -3,6 +3,7 @@
  */
 #include "host/core/text/text.h"
 #include "host/process/rights/rights.h"
+#include "host/process/status.h"
 #include "host/sampling/sampler.h"
 
 #include <errno.h>
@@ -14,32 +15,46 @@ const struct sampler_kind *const samplers[] = {
 	&sampler_bpf, &sampler_copy, &sampler_read, &sampler_state, NULL,
 };
 
-/* What people read of each end, and the one thing that mends it. */
+#define CODE_IS_GONE  "record again: the stack was being changed, or its code was unmapped"
+#define END_OF_THREAD "nothing: the thread was ending, or is one of the kernel's"
+
+/* What people read of each end, and what mends it.  A sampler that is in use is no advice: where
+ * `fix` is another sampler, the others have what is left to do with that one. */
 static const struct {
 	const char *name, *fix;
+	const char *with_bpf, *with_copy, *with_all; /* NULL: `fix`, of all that with bpf */
 } ends[STACK_ENDS] = {
 	[STACK_COMPLETE] = { "complete", "" },
 	[STACK_CUT] = { "cut: too deep", "nothing: the innermost 1024 frames are kept" },
-	[STACK_NO_MAP] = { "no code mapped there",
-			   "record again: the stack was being changed, or its code was unmapped" },
+	[STACK_NO_MAP] = { "no code mapped there", CODE_IS_GONE,
+			   .with_bpf = "--sampler copy, which hears of code that is mapped for a "
+				       "moment only, as in processes that end at once",
+			   .with_all = CODE_IS_GONE },
 	[STACK_NO_TABLE] = { "no unwind information",
 			     "compile it with frame pointers, or let its runtime keep them" },
 	[STACK_NO_RULE] = { "rule too complex", "compile that code with -fno-omit-frame-pointer" },
-	[STACK_UNREADABLE] = { "stack memory not readable",
-			       "--sampler bpf, which reads all of it; with -a: limpet record -p PID" },
+	[STACK_UNREADABLE] = { "stack memory not readable", "--sampler bpf, which reads all of it",
+			       .with_bpf = "record again: it was paged out, or being unmapped",
+			       .with_all = "limpet record -p PID, which reads more of it" },
 	[STACK_CIRCULAR] = { "stack goes in circles", "record again: the stack was being changed" },
 	[STACK_NO_USER] = { "no user stack",
-			    "--sampler bpf or copy where it was read or state, which see no stacks of "
-			    "running threads; else nothing: the thread was ending or has none" },
+			    "--sampler bpf or copy, which see stacks of running threads, too",
+			    .with_bpf = END_OF_THREAD, .with_copy = END_OF_THREAD },
 	[STACK_GENERATED] = { "ended in JIT code",
-			      "have the runtime keep frame pointers (java "
-			      "-XX:+PreserveFramePointer; on x86-64 erl +JPperf true)" },
+			      "have the runtime that compiled it keep frame pointers" },
 	[STACK_ZERO] = { "ended in 0 before the start of the program or thread",
 			 "compile that code with -fno-omit-frame-pointer" },
 	[STACK_SWITCHED] = { "a runtime switched stacks there",
-			     "--sampler bpf follows most of them" },
+			     "--sampler bpf follows most of them",
+			     .with_bpf = "nothing: where this runtime keeps the other stack is "
+					 "not known" },
+	[STACK_UNLINKED] = { "callers missing: code without frame pointers",
+			     "compile that code with -fno-omit-frame-pointer" },
 	[STACK_UNREAD] = { "its process was gone, or not read, before its code was known",
-			   "limpet record -- CMD, or -p with --children, for processes this short" },
+			   "nothing: it ended before limpet could read it",
+			   .with_bpf = "--sampler copy, for processes this short",
+			   .with_all = "limpet record -- CMD, or -p with --children, for processes "
+				       "this short" },
 };
 
 const char *stack_end_name(enum stack_end end)
@@ -47,9 +62,19 @@ const char *stack_end_name(enum stack_end end)
 	return end < STACK_ENDS ? ends[end].name : "unknown";
 }
 
-const char *stack_end_fix(enum stack_end end)
+const char *stack_end_fix(enum stack_end end, const char *sampler, bool is_system_wide)
 {
-	return end < STACK_ENDS ? ends[end].fix : "";
+	const char *fix = NULL;
+
+	if (end >= STACK_ENDS)
+		return "";
+	if (is_system_wide)
+		fix = ends[end].with_all;
+	if (!fix && !strcmp(sampler, "bpf"))
+		fix = ends[end].with_bpf;
+	if (!fix && !strcmp(sampler, "copy"))
+		fix = ends[end].with_copy;
+	return fix ? fix : ends[end].fix;
 }
 
 /* These say that another sampler may do; anything else is the target's fate or a fault. */
@@ -109,6 +134,38 @@ static int open_system_wide(struct sampler **ret, const struct sampler_options *
 	return r;
 }
 
+static bool is_other_users(pid_t pid, const struct rights *rights, uid_t *ret_uid)
+{
+	struct process_status status;
+	struct err ignored = { 0 };
+
+	if (status_read(pid, pid, &status, &ignored))
+		return false;
+	*ret_uid = status.uid;
+	return status.uid != rights->uid || status.euid != rights->uid;
+}
+
+/* `err` holds what the last of the samplers with stacks said. */
+static int refuse_states(const struct sampler_options *options, struct err *err)
+{
+	const struct err last = *err;
+	struct rights rights;
+	uid_t uid;
+
+	rights_read(&rights);
+	err_set(err, last.code, "its stacks cannot be read: %s", strerror(-last.code));
+	if (is_other_users(options->pid, &rights, &uid))
+		err_why(err,
+			"it belongs to uid %u; limpet runs as uid %u without CAP_BPF and "
+			"CAP_PERFMON, or CAP_SYS_PTRACE",
+			uid, rights.uid);
+	else
+		err_why(err, "%s", last.why);
+	err_fix(err, "%s\n--sampler state records what its threads do, without stacks",
+		rights_fix());
+	return err_exit(err, last.exit);
+}
+
 int sampler_choose(struct sampler **ret, const struct sampler_options *options, const char *name,
 		   struct sampler_refusals *ret_refusals, struct err *err)
 {
@@ -124,6 +181,8 @@ int sampler_choose(struct sampler **ret, const struct sampler_options *options, 
 	for (size_t i = 0; samplers[i]; i++) {
 		struct err why = { 0 };
 
+		if (samplers[i] == &sampler_state && options->needs_stacks)
+			return refuse_states(options, err);
 		r = samplers[i]->open(ret, options, &why);
 		if (!r)
 			why = (struct err){ 0 };

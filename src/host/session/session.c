@@ -3,7 +3,10 @@
  */
 #include "host/session/session.h"
 
+#include "host/attach/listener.h"
 #include "host/attach/single.h"
+#include "host/core/cleanup.h"
+#include "host/process/rights/attachable.h"
 #include "host/session/alike.h"
 #include "host/session/counters.h"
 #include "host/session/notice.h"
@@ -29,8 +32,23 @@ static int check_options(const struct session_options *options, struct err *err)
 	return variables_check(options, err);
 }
 
-/* Where one is good it goes on with that, as later. */
-static int check_files(const struct session_options *options, struct err *err)
+/* Sets err only if the user may not attach to the process.  A listener may still admit where ptrace
+ * is forbidden. */
+static bool is_forbidden(pid_t pid, struct err *err)
+{
+	CLEANUP(process_done) struct process process = { 0 };
+	struct err why = { 0 };
+
+	if (listener_exists(pid) || process_read(pid, &process, &why) ||
+	    !process_judge(&process, &why) || why.exit != EXIT_NOT_PERMITTED)
+		return false;
+	*err = why;
+	return true;
+}
+
+/* Where one is good it goes on with that, as later.  Other files would not help a user who may not
+ * attach at all. */
+static int check_files(pid_t pid, const struct session_options *options, struct err *err)
 {
 	struct err why = { 0 };
 	size_t count = options->tool_count + options->library_count;
@@ -39,6 +57,8 @@ static int check_files(const struct session_options *options, struct err *err)
 	bad += tools_check(options->libraries, options->library_count, &why);
 	if (!bad || (!options->is_strict && bad < count))
 		return 0;
+	if (is_forbidden(pid, err))
+		return err->code;
 	*err = why;
 	if (bad > 1) /* each has a code of its own */
 		err->code = -ECANCELED;
@@ -199,7 +219,7 @@ int session_open(struct session *ret, pid_t pid, const struct session_options *g
 	ret->timeout_ms = options.timeout_ms;
 	r = check_options(&options, err);
 	if (!r)
-		r = check_files(&options, err);
+		r = check_files(pid, &options, err);
 	if (!r)
 		r = attach_open(&ret->attachment, pid, &options.attach, err);
 	if (r)

@@ -26,9 +26,27 @@ static bool piece_read(struct piece *self, int memory, uint64_t start, uint64_t 
 	return memory_read(memory, start, self->words, self->count * sizeof(self->words[0]));
 }
 
-/* Address and size of stack and guard together; glibc: then the guard's size, musl: then where the
- * stack ends. */
-static bool is_description(const uint64_t *words, const struct mapping *guard,
+enum life { LIFE_UNKNOWN, LIFE_GOES_ON, LIFE_ENDED };
+
+/* glibc: "TID, ADDRESS, ADDRESS, STEP" is the thread's empty list of robust mutexes, which leads to
+ * itself; the kernel clears the number when the thread has ended, and
+ * pthread_join makes it negative. */
+static enum life find_life(const struct piece *piece, size_t index)
+{
+	for (size_t i = index; i-- > 2 && index - i < OVERLAP;) {
+		uint64_t address = piece->address + i * sizeof(piece->words[0]);
+
+		if (piece->words[i] == address && piece->words[i - 1] == address &&
+		    piece->words[i + 1] == FUTEX_STEP)
+			return (int32_t)piece->words[i - 2] > 0 ? LIFE_GOES_ON : LIFE_ENDED;
+	}
+	return LIFE_UNKNOWN;
+}
+
+/* Address and size of stack and guard together; glibc: then the guard's size, below the list, musl:
+ * then where the stack ends, and its size.  Functions of libc leave some of these numbers in their
+ * frames. */
+static bool is_description(const uint64_t *words, enum life life, const struct mapping *guard,
 			   const struct mapping *mapping)
 {
 	uint64_t end = words[0] + words[1];
@@ -36,33 +54,20 @@ static bool is_description(const uint64_t *words, const struct mapping *guard,
 	if (words[0] < guard->start || words[0] >= guard->end || end <= mapping->start ||
 	    end > mapping->end)
 		return false;
-	return words[0] + words[2] == mapping->start ||
-	       (words[2] > mapping->start && words[2] <= end);
-}
-
-/* glibc: "TID, ADDRESS, ADDRESS, STEP" is the thread's empty list of robust mutexes, which leads to
- * itself; the kernel clears the number when the thread has ended, and
- * pthread_join makes it negative. */
-static bool has_ended(const struct piece *piece, size_t index)
-{
-	for (size_t i = index; i-- > 2 && index - i < OVERLAP;) {
-		uint64_t address = piece->address + i * sizeof(piece->words[0]);
-
-		if (piece->words[i] == address && piece->words[i - 1] == address &&
-		    piece->words[i + 1] == FUTEX_STEP)
-			return (int32_t)piece->words[i - 2] <= 0;
-	}
-	return false;
+	return (life != LIFE_UNKNOWN && words[0] + words[2] == mapping->start) ||
+	       (words[2] <= end && words[2] - words[3] == mapping->start);
 }
 
 static bool find_description(const struct piece *piece, const struct mapping *mapping,
 			     struct thread_stack *ret)
 {
-	for (size_t i = 0; i + 2 < piece->count; i++) {
-		if (!is_description(&piece->words[i], mapping - 1, mapping))
+	for (size_t i = 0; i + 3 < piece->count; i++) {
+		enum life life = find_life(piece, i);
+
+		if (!is_description(&piece->words[i], life, mapping - 1, mapping))
 			continue;
 		*ret = (struct thread_stack){ mapping->start, piece->words[i] + piece->words[i + 1],
-					      has_ended(piece, i) };
+					      life == LIFE_ENDED };
 		return true;
 	}
 	return false;

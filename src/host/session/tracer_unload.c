@@ -18,8 +18,8 @@
 #include "host/session/inside.h"
 #include "host/session/thread_stacks.h"
 #include "host/session/trace.h"
+#include "host/session/tracer_words.h"
 #include "shared/arch/elf.h"
-#include "shared/arch/thunk.h"
 #include "shared/wire/boot.h"
 
 #include <elf.h>
@@ -43,37 +43,17 @@
 #define SPACE_MAX     (4ull << 40) /* bytes mapped: their pages are looked up */
 #define AGAIN         "; limpet detach %d --unload tries again"
 
-struct range {
-	uint64_t start, end;
-};
-
 struct proof {
 	const struct session *session;
 	const struct maps *maps;
 	struct session_left *left;
 	pid_t pid;
-	uint64_t page, mask;              /* mask: what of a return address is no signature */
-	struct range code, agent, tracer; /* the tracer's code, and all that is mapped of both */
-	uint64_t *stacks;                 /* where threads were seen, as stack pointers */
+	uint64_t page;
+	struct tracer_code tracer;
+	struct range agent; /* all that is mapped of it */
+	uint64_t *stacks;   /* where threads were seen, as stack pointers */
 	size_t stack_count;
 };
-
-static bool is_code(const struct proof *self, uint64_t word)
-{
-	word &= self->mask;
-	return word >= self->code.start && word < self->code.end;
-}
-
-static bool has_code(const struct proof *self, const uint64_t *words, size_t count, size_t *ret)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (is_code(self, words[i])) {
-			*ret = i;
-			return true;
-		}
-	}
-	return false;
-}
 
 static bool is_tracer(const struct proof *self, const struct mapping *mapping)
 {
@@ -133,8 +113,8 @@ static bool find_libraries(struct proof *self)
 			tracer = find_base(self->maps, self->maps->items[i].inode);
 	if (!agent || !tracer || !read_library(self, tracer, &found))
 		return false;
-	self->code = found.code;
-	self->tracer = found.all;
+	self->tracer.code = found.code;
+	self->tracer.all = found.all;
 	if (!read_library(self, find_base(self->maps, agent->inode), &found))
 		return false;
 	self->agent = found.all;
@@ -165,8 +145,7 @@ enum sight { SIGHT_CLEAR, SIGHT_RUNNING, SIGHT_INSIDE, SIGHT_CHILD };
 static enum sight look_at_stack(const struct proof *self, uint64_t stack)
 {
 	const struct mapping *mapping = maps_at(self->maps, stack);
-	uint64_t words[PIECE_WORDS], end;
-	size_t found;
+	uint64_t words[PIECE_WORDS], end, found;
 
 	if (!mapping)
 		return SIGHT_RUNNING; /* mapped since: nothing is known of it */
@@ -176,7 +155,7 @@ static enum sight look_at_stack(const struct proof *self, uint64_t stack)
 
 		if (!memory_read(self->session->attachment.target.memory, at, words, size))
 			return SIGHT_RUNNING;
-		if (has_code(self, words, size / sizeof(words[0]), &found))
+		if (tracer_words_find(&self->tracer, at, words, size / sizeof(words[0]), &found))
 			return SIGHT_INSIDE;
 	}
 	return SIGHT_CLEAR;
@@ -195,7 +174,7 @@ static enum sight look_at_thread(const struct proof *self, pid_t tid, uint64_t *
 	last = strrchr(text, ' ');
 	if (text[0] < '0' || text[0] > '9' || !last)
 		return SIGHT_RUNNING;
-	if (is_code(self, strtoul(last + 1, NULL, 16)))
+	if (range_has(self->tracer.code, strtoul(last + 1, NULL, 16)))
 		return SIGHT_INSIDE;
 	*last = '\0';
 	stack = strrchr(text, ' ');
@@ -348,17 +327,12 @@ static struct search_area find_area(const struct proof *self, size_t index)
 				     lowest == UINT64_MAX ? mapping->start : lowest & ~7ull };
 }
 
-static bool is_in(struct range range, uint64_t address)
-{
-	return address >= range.start && address < range.end;
-}
-
 static bool is_limpets(const struct proof *self, uint64_t address)
 {
 	uint64_t region = self->session->attachment.resident.page.context - REGION_DATA;
 
-	return is_in(self->agent, address) || is_in(self->tracer, address) ||
-	       is_in((struct range){ region, region + REGION_SIZE }, address);
+	return range_has(self->agent, address) || range_has(self->tracer.all, address) ||
+	       range_has((struct range){ region, region + REGION_SIZE }, address);
 }
 
 /* Pages that the program uses, one after the other. */
@@ -369,26 +343,6 @@ struct search {
 	uint64_t flying; /* where the frame of a call in flight is; 0: nowhere */
 };
 
-/* struct call_in_flight of target/hooks/hook.h: the hook, and a word that holds its own address. */
-static bool has_call(const struct proof *self, const uint64_t *words, size_t count, uint64_t at,
-		     size_t *ret)
-{
-	uint64_t hook;
-
-	for (size_t i = 0; i < count; i++) {
-		uint64_t address = at + i * sizeof(words[0]);
-
-		if (words[i] == address &&
-		    memory_read(self->session->attachment.target.memory,
-				address - (FRAME_IN_FLIGHT - FRAME_HOOK), &hook, sizeof(hook)) &&
-		    is_in(self->tracer, hook)) {
-			*ret = i;
-			return true;
-		}
-	}
-	return false;
-}
-
 /* `in_use`: as in struct search_area. */
 static bool search_page(const struct proof *self, struct search *search, struct range page,
 			uint64_t in_use)
@@ -398,20 +352,15 @@ static bool search_page(const struct proof *self, struct search *search, struct 
 	for (uint64_t at = page.start; at < page.end; at += sizeof(words)) {
 		size_t size = MIN(sizeof(words), page.end - at), count = size / sizeof(words[0]);
 		size_t unused = at < in_use ? MIN(count, (in_use - at) / sizeof(words[0])) : 0;
-		size_t index;
 
 		/* Unmapped since: it leads nowhere. */
 		if (!memory_read(self->session->attachment.target.memory, at, words, size))
 			continue;
 		search->bytes += size;
-		if (has_call(self, words, unused, at, &index)) {
-			search->flying = at + index * sizeof(words[0]);
+		if (tracer_frame_find(&self->tracer, at, words, unused, &search->flying) ||
+		    tracer_words_find(&self->tracer, at + unused * sizeof(words[0]), words + unused,
+				      count - unused, &search->found))
 			return false;
-		}
-		if (has_code(self, words + unused, count - unused, &index)) {
-			search->found = at + (unused + index) * sizeof(words[0]);
-			return false;
-		}
 	}
 	return search->bytes < SEARCH_MAX;
 }
@@ -521,7 +470,7 @@ void tracer_find_reasons(const struct session *session, const struct maps *maps,
 			       .left = left,
 			       .pid = session->attachment.target.process.pid,
 			       .page = (uint64_t)sysconf(_SC_PAGESIZE),
-			       .mask = ARCH_ADDRESS_MASK };
+			       .tracer.memory = session->attachment.target.memory };
 
 	if (!find_tracer(page))
 		return;

@@ -10,6 +10,7 @@
 #include "host/core/clock.h"
 #include "host/process/procfs.h"
 #include "host/session/inside.h"
+#include "host/session/trace.h"
 #include "host/session/tracer_unload.h"
 
 #include <errno.h>
@@ -40,7 +41,7 @@ static void judge_thread(const struct session *session, const struct maps *maps,
 		return;
 	}
 	tool = position_tool(target, page, maps, &position);
-	if (tool)
+	if (tool && strcmp(tool->path, TRACER_NAME)) /* that one is judged by tracer_unload.c */
 		session_left_add(ret, "%s: thread %d (%s) is inside", tool->path, tid, thread_name);
 }
 

@@ -11,6 +11,7 @@
 #include "host/core/sorted.h"
 #include "host/symbols/elf/elf_limits.h"
 #include "host/symbols/elf/elf_source.h"
+#include "host/symbols/unit_functions.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -23,6 +24,7 @@
 #define SCOPES_MAX       256
 #define UNITS_MAX        (1u << 20)
 #define RANGES_MAX       (16u << 20)
+#define FUNCTIONS_MAX    (4u << 20)
 #define LINE_PROGRAM_MAX ((uint64_t)16 << 20)
 #define SEARCH_NS        2000000000u
 #define SEARCH_STEP      1024u /* entries between looks at the clock */
@@ -33,13 +35,22 @@
 #define NOT_MAPPED_MAX    (ELF_DEBUG_MAX + ELF_SYMBOLS_MAX + ELF_STRINGS_MAX)
 #define ROOM_FOR_PROGRAM  128u
 
+struct unit {
+	Dwarf_Off die;
+	struct unit_functions functions;
+	bool is_read;
+};
+
 struct unit_range {
 	uint64_t begin, end;
-	Dwarf_Off die;
+	size_t unit;
 };
 
 struct lines {
 	Dwarf *dwarf;
+	struct unit *units;
+	size_t unit_count, unit_room;
+	size_t functions; /* of all units that were read */
 	struct unit_range *ranges;
 	size_t count, room;
 	size_t looked;            /* at ranges, empty ones too */
@@ -64,21 +75,36 @@ static bool add_ranges(struct lines *self, Dwarf_Die *unit)
 			return false;
 		if (begin < end)
 			self->ranges[self->count++] =
-				(struct unit_range){ begin, end, dwarf_dieoffset(unit) };
+				(struct unit_range){ begin, end, self->unit_count };
 	}
+	return true;
+}
+
+/* A skeleton has the ranges and the lines of a unit whose entries are in a file of their own. */
+static bool has_code(uint8_t type)
+{
+	return type == DW_UT_compile || type == DW_UT_skeleton;
+}
+
+static bool add_unit(struct lines *self, Dwarf_Die *unit)
+{
+	if (make_room(&self->units, self->unit_count, &self->unit_room, sizeof(*self->units)) ||
+	    !add_ranges(self, unit))
+		return false;
+	self->units[self->unit_count++] = (struct unit){ .die = dwarf_dieoffset(unit) };
 	return true;
 }
 
 static bool read_units(struct lines *self)
 {
 	Dwarf_CU *unit = NULL;
-	Dwarf_Die die, split;
 	size_t units = 0;
+	Dwarf_Die die;
 	uint8_t type;
 
 	while (units++ < UNITS_MAX &&
-	       !dwarf_get_units(self->dwarf, unit, &unit, NULL, &type, &die, &split))
-		if (type == DW_UT_compile && !add_ranges(self, &die))
+	       !dwarf_get_units(self->dwarf, unit, &unit, NULL, &type, &die, NULL))
+		if (has_code(type) && !add_unit(self, &die))
 			return false;
 	if (self->count)
 		qsort(self->ranges, self->count, sizeof(*self->ranges), by_begin);
@@ -91,6 +117,9 @@ static void close_lines(struct lines *lines)
 		return;
 	if (lines->dwarf)
 		dwarf_end(lines->dwarf);
+	for (size_t i = 0; i < lines->unit_count; i++)
+		unit_functions_done(&lines->units[i].functions);
+	free(lines->units);
 	free(lines->ranges);
 	free(lines);
 }
@@ -153,12 +182,29 @@ static uint64_t begin_at(const void *ranges, size_t index)
 	return ((const struct unit_range *)ranges)[index].begin;
 }
 
-static bool find_unit(const struct lines *self, uint64_t address, Dwarf_Die *ret)
+static struct unit *find_unit(const struct lines *self, uint64_t address, Dwarf_Die *ret)
 {
 	size_t count = count_up_to(self->ranges, self->count, address, begin_at);
 	const struct unit_range *last = count ? &self->ranges[count - 1] : NULL;
+	struct unit *unit = last && address < last->end ? &self->units[last->unit] : NULL;
 
-	return last && address < last->end && dwarf_offdie(self->dwarf, last->die, ret);
+	return unit && dwarf_offdie(self->dwarf, unit->die, ret) ? unit : NULL;
+}
+
+/* The entries of a unit; those of a split one are in its .dwo, which libdw opens here. */
+static Dwarf_Die unit_entries(const Dwarf_Die *unit)
+{
+	Dwarf_Die split = { 0 };
+	uint8_t type = 0;
+
+	if (dwarf_cu_info(unit->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) ||
+	    type != DW_UT_skeleton)
+		return *unit;
+	if (split.cu)
+		return split;
+	note_add("some inlined functions are not told: .dwo files of split debug information were "
+		 "not found, and .dwp files are not read");
+	return *unit;
 }
 
 /* The linked name says more than the source's: it has the namespaces. */
@@ -188,32 +234,63 @@ static unsigned number_of(Dwarf_Die *die, unsigned name)
 }
 
 /* libdw makes a row in memory of nearly every byte of a line program. */
-static bool is_program_short(const struct lines *self, Dwarf_Die *unit)
+static bool is_program_short(const struct elf_part *programs, uint64_t at)
 {
-	Dwarf_Attribute attribute;
 	uint64_t length = 0;
-	Dwarf_Word at;
 
-	if (!dwarf_attr(unit, DW_AT_stmt_list, &attribute) || dwarf_formudata(&attribute, &at) ||
-	    at > self->programs.size || self->programs.size - at < 12)
+	if (at > programs->size || programs->size - at < 12)
 		return false;
-	memcpy(&length, self->programs.bytes + at, sizeof(uint32_t));
+	memcpy(&length, programs->bytes + at, sizeof(uint32_t));
 	if (length == UINT32_MAX)
-		memcpy(&length, self->programs.bytes + at + sizeof(uint32_t), sizeof(length));
+		memcpy(&length, programs->bytes + at + sizeof(uint32_t), sizeof(length));
 	return length <= LINE_PROGRAM_MAX && has_room(length, ROOM_FOR_PROGRAM);
 }
 
-/* Where an inlined function was called from. */
-static void find_caller(Dwarf_Die *unit, Dwarf_Die *inlined, struct source_location *ret)
+static bool has_rows(const struct lines *self, Dwarf_Die *unit)
 {
-	unsigned file = number_of(inlined, DW_AT_call_file);
+	Dwarf_Attribute attribute;
+	Dwarf_Word at;
+
+	return dwarf_attr(unit, DW_AT_stmt_list, &attribute) && !dwarf_formudata(&attribute, &at) &&
+	       is_program_short(&self->programs, at);
+}
+
+/* The files that entries name.  A split unit has its own table or that of its skeleton. */
+static bool has_files(const struct lines *self, const Dwarf_Die *entries, Dwarf_Die *skeleton)
+{
+	Dwarf *dwarf = dwarf_cu_getdwarf(entries->cu);
+	struct elf_part part;
+
+	if (dwarf != self->dwarf && elf_section_part(dwarf_getelf(dwarf), ".debug_line.dwo", &part))
+		return is_program_short(&part, 0);
+	return has_rows(self, skeleton);
+}
+
+/* libdw's name for a file that is not told: number 0 before DWARF 5. */
+#define FILE_UNKNOWN "???"
+
+static const char *file_of(Dwarf_Die *unit, unsigned number)
+{
+	const char *file = NULL;
 	Dwarf_Files *files;
 	size_t count;
 
-	ret->line = number_of(inlined, DW_AT_call_line);
-	ret->file = file && !dwarf_getsrcfiles(unit, &files, &count) && file < count
-			    ? dwarf_filesrc(files, file, NULL, NULL)
-			    : NULL;
+	if (!dwarf_getsrcfiles(unit, &files, &count) && number < count)
+		file = dwarf_filesrc(files, number, NULL, NULL);
+	return file && strcmp(file, FILE_UNKNOWN) != 0 ? file : NULL;
+}
+
+/* Where an inlined function was called from. */
+static struct source_location find_caller(Dwarf_Die *unit, Dwarf_Die *inlined, bool knows_files)
+{
+	Dwarf_Attribute attribute;
+
+	return (struct source_location){
+		.line = number_of(inlined, DW_AT_call_line),
+		.file = knows_files && dwarf_attr(inlined, DW_AT_call_file, &attribute)
+				? file_of(unit, number_of(inlined, DW_AT_call_file))
+				: NULL,
+	};
 }
 
 static struct source_location location_in(Dwarf_Die *unit, uint64_t address)
@@ -249,33 +326,41 @@ static bool find_inner(Dwarf_Die *outer, uint64_t address, uint64_t end_ns, Dwar
 	return false;
 }
 
-/* From the outermost scope inwards as the code has them.  dwarf_getscopes() goes on with where an
- * inlined function was written, and down its own stack as deep as the file says. */
-static size_t find_scopes(Dwarf_Die *unit, uint64_t address, Dwarf_Die ret[SCOPES_MAX])
+/* The function that holds the address, from a list that is made when a unit is first asked. */
+static bool find_function(struct lines *self, struct unit *unit, Dwarf_Die *entries,
+			  uint64_t address, Dwarf_Die *ret)
+{
+	if (!unit->is_read) {
+		if (!unit_functions_read(&unit->functions, entries, FUNCTIONS_MAX - self->functions,
+					 now_ns() + SEARCH_NS))
+			note_add("some inlined functions are not told: one unit has more debug "
+				 "information than is read");
+		self->functions += unit->functions.count;
+		unit->is_read = true;
+	}
+	return unit_functions_find(&unit->functions, entries, address, ret);
+}
+
+/* From the function inwards as the code has them.  dwarf_getscopes() goes on with where an inlined
+ * function was written, and down its own stack as deep as the file says. */
+static size_t find_scopes(const Dwarf_Die *function, uint64_t address, Dwarf_Die ret[SCOPES_MAX])
 {
 	uint64_t end_ns = now_ns() + SEARCH_NS;
-	Dwarf_Die outer = *unit;
-	size_t count = 0;
+	size_t count = 1;
 
-	while (count < SCOPES_MAX && find_inner(&outer, address, end_ns, &ret[count]))
-		outer = ret[count++];
+	ret[0] = *function;
+	while (count < SCOPES_MAX && find_inner(&ret[count - 1], address, end_ns, &ret[count]))
+		count++;
 	return count;
 }
 
-static size_t find_lines(struct lines *lines, uint64_t address, struct source_location *ret,
-			 size_t room)
+/* Functions from the innermost scope outwards; `location` is that of the address. */
+static size_t name_scopes(Dwarf_Die *entries, bool knows_files, Dwarf_Die *scopes, size_t scope,
+			  struct source_location location, struct source_location *ret, size_t room)
 {
-	struct source_location location = { 0 };
-	Dwarf_Die unit, scopes[SCOPES_MAX];
-	size_t count = 0, scope;
-	bool has_lines;
+	size_t count = 0;
 
-	if (!has_room(0, 1) || !find_unit(lines, address, &unit))
-		return 0;
-	has_lines = is_program_short(lines, &unit);
-	if (has_lines)
-		location = location_in(&unit, address);
-	for (scope = find_scopes(&unit, address, scopes); scope && count < room; scope--) {
+	for (; scope && count < room; scope--) {
 		Dwarf_Die *die = &scopes[scope - 1];
 		int tag = dwarf_tag(die);
 
@@ -284,14 +369,31 @@ static size_t find_lines(struct lines *lines, uint64_t address, struct source_lo
 		location.function = function_name(die);
 		ret[count++] = location;
 		if (tag == DW_TAG_subprogram)
-			return count;
-		location = (struct source_location){ 0 };
-		if (has_lines)
-			find_caller(&unit, die, &location);
+			break;
+		location = find_caller(entries, die, knows_files);
 	}
-	if (!count && (location.file || location.line))
-		ret[count++] = location;
 	return count;
+}
+
+static size_t find_lines(struct lines *lines, uint64_t address, struct source_location *ret,
+			 size_t room)
+{
+	Dwarf_Die skeleton, entries, function, scopes[SCOPES_MAX];
+	struct source_location location = { 0 };
+	struct unit *unit;
+
+	if (!has_room(0, 1) || !(unit = find_unit(lines, address, &skeleton)))
+		return 0;
+	if (has_rows(lines, &skeleton))
+		location = location_in(&skeleton, address);
+	entries = unit_entries(&skeleton);
+	if (find_function(lines, unit, &entries, address, &function))
+		return name_scopes(&entries, has_files(lines, &entries, &skeleton), scopes,
+				   find_scopes(&function, address, scopes), location, ret, room);
+	if (!location.file && !location.line)
+		return 0;
+	ret[0] = location;
+	return 1;
 }
 
 const struct line_reader line_reader_libdw = { open_lines, close_lines, find_lines };

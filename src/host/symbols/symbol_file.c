@@ -5,7 +5,7 @@
 
 #include "host/symbols/debug_file.h"
 #include "host/symbols/debugdata.h"
-#include "host/symbols/elf/elf_source.h"
+#include "host/symbols/elf/elf_calls.h"
 #include "host/symbols/elf/elf_symbols.h"
 #include "host/symbols/go_names.h"
 
@@ -14,18 +14,34 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 
-#define VDSO_MAX (64u << 10)
+#define VDSO_MAX     (64u << 10)
+#define BUILD_ID_MAX 64u
 
 enum source { SOURCE_IMAGE, SOURCE_DEBUGDATA, SOURCE_DEBUG_FILE, SOURCES };
 
+/* By which a file is known again. */
+struct file_identity {
+	dev_t device;
+	ino_t inode;
+	off_t size;
+	struct timespec changed;
+};
+
 struct symbol_file {
+	struct symbol_origin origin; /* with texts of its own; path NULL: it is the vdso */
+	unsigned char build_id[BUILD_ID_MAX];
+	struct file_identity identity;
+	bool has_image; /* when it was opened first */
+	bool is_open;
 	struct elf_source sources[SOURCES];
-	struct symbol_table named, starts;
+	struct symbol_table named, starts, called;
 	struct lines *lines;
 	struct go_names go;
 	bool has_go;
-	bool is_read, has_looked_for_lines;
+	bool is_read, has_read_code, has_looked_for_lines;
+	size_t bytes;
 };
 
 /* Set once at the start of the program. */
@@ -72,15 +88,72 @@ static int open_image(struct symbol_file *self, const struct symbol_origin *orig
 	return r ? r : keep_if_it_is(image, origin);
 }
 
+static struct file_identity identity_read(const struct elf_source *image)
+{
+	struct stat facts;
+
+	if (image->fd <= 0 || fstat(image->fd, &facts) < 0)
+		return (struct file_identity){ 0 };
+	return (struct file_identity){ facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtim };
+}
+
+static bool identity_equals(const struct file_identity *a, const struct file_identity *b)
+{
+	return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+	       a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
+}
+
+static void open_sources(struct symbol_file *self)
+{
+	struct elf_source *sources = self->sources;
+
+	self->is_open = true;
+	if (open_image(self, &self->origin))
+		return;
+	if (debug_file_open(&sources[SOURCE_DEBUG_FILE], sources[SOURCE_IMAGE].elf,
+			    self->origin.path, self->origin.pid))
+		sources[SOURCE_DEBUG_FILE].elf = NULL;
+}
+
+/* Another file may have its name or its descriptor's number now. */
+static void open_again(struct symbol_file *self)
+{
+	struct elf_source *image = &self->sources[SOURCE_IMAGE];
+	struct file_identity found;
+
+	open_sources(self);
+	found = identity_read(image);
+	if (!image->elf || identity_equals(&found, &self->identity))
+		return;
+	for (unsigned i = 0; i < SOURCES; i++)
+		elf_source_close(&self->sources[i]);
+}
+
+static bool origin_copy(struct symbol_file *self, const struct symbol_origin *origin)
+{
+	self->origin = *origin;
+	self->origin.path = strdup(origin->path);
+	self->origin.image_path = origin->image_path ? strdup(origin->image_path) : NULL;
+	self->origin.build_id = self->build_id;
+	self->origin.build_id_size = MIN(origin->build_id_size, sizeof(self->build_id));
+	if (self->origin.build_id_size)
+		memcpy(self->build_id, origin->build_id, self->origin.build_id_size);
+	return self->origin.path && (self->origin.image_path || !origin->image_path);
+}
+
 struct symbol_file *symbol_file_new(const struct symbol_origin *origin)
 {
 	struct symbol_file *self = calloc(1, sizeof(*self));
 
-	if (!self || open_image(self, origin))
-		return self;
-	if (debug_file_open(&self->sources[SOURCE_DEBUG_FILE], self->sources[SOURCE_IMAGE].elf,
-			    origin->path, origin->pid))
-		self->sources[SOURCE_DEBUG_FILE].elf = NULL;
+	if (!self)
+		return NULL;
+	if (!origin_copy(self, origin)) {
+		symbol_file_free(self);
+		return NULL;
+	}
+	open_sources(self);
+	self->has_image = self->sources[SOURCE_IMAGE].elf;
+	self->identity = identity_read(&self->sources[SOURCE_IMAGE]);
 	return self;
 }
 
@@ -91,6 +164,8 @@ struct symbol_file *symbol_file_vdso(void)
 	size_t size = head ? (size_t)head->e_shoff + (size_t)head->e_shnum * head->e_shentsize : 0;
 	char *copy;
 
+	if (self)
+		self->is_open = true;
 	if (!self || !size || size > VDSO_MAX || !(copy = malloc(size)))
 		return self;
 	memcpy(copy, head, size);
@@ -99,17 +174,45 @@ struct symbol_file *symbol_file_vdso(void)
 	return self;
 }
 
+static void close_sources(struct symbol_file *self)
+{
+	if (self->lines)
+		line_reader->close(self->lines);
+	self->lines = NULL;
+	symbol_table_done(&self->named);
+	symbol_table_done(&self->starts);
+	symbol_table_done(&self->called);
+	for (unsigned i = 0; i < SOURCES; i++)
+		elf_source_close(&self->sources[i]);
+	self->is_open = self->is_read = self->has_go = false;
+	self->has_read_code = self->has_looked_for_lines = false;
+	self->bytes = 0;
+}
+
 void symbol_file_free(struct symbol_file *file)
 {
 	if (!file)
 		return;
-	if (file->lines)
-		line_reader->close(file->lines);
-	symbol_table_done(&file->named);
-	symbol_table_done(&file->starts);
-	for (unsigned i = 0; i < SOURCES; i++)
-		elf_source_close(&file->sources[i]);
+	close_sources(file);
+	free((char *)(uintptr_t)file->origin.path);
+	free((char *)(uintptr_t)file->origin.image_path);
 	free(file);
+}
+
+void symbol_file_close(struct symbol_file *file)
+{
+	if (file->origin.path)
+		close_sources(file);
+}
+
+bool symbol_file_is_open(const struct symbol_file *file)
+{
+	return file->is_open && file->sources[SOURCE_IMAGE].elf;
+}
+
+size_t symbol_file_bytes(const struct symbol_file *file)
+{
+	return file->bytes;
 }
 
 /* Only what has the build-id is believed. */
@@ -147,31 +250,79 @@ static void read_names(struct symbol_file *self)
 	(void)!elf_starts_add(image, &self->starts);
 	symbol_table_finish(&self->named);
 	symbol_table_finish(&self->starts);
+	self->bytes = (self->named.room + self->starts.room) * sizeof(struct symbol);
+	for (unsigned i = 0; i < SOURCES; i++)
+		if (self->sources[i].elf)
+			self->bytes += elf_names_bytes(self->sources[i].elf, self->has_go);
 }
 
-/* A name without a size reaches up to the next name, over functions that lost theirs. */
-static bool is_too_far(const struct symbol *named, const struct symbol *start)
+/* One that had no image has none later. */
+static void prepare_names(struct symbol_file *self)
 {
-	return named && start && !named->has_size && start->address > named->address;
+	if (!self->is_open && self->has_image)
+		open_again(self);
+	if (!self->is_read)
+		read_names(self);
+}
+
+/* A name without a size reaches up to the next name.  It ends where its own entry of .eh_frame ends
+ * or that of another function begins. */
+static bool is_too_far(const struct symbol *named, const struct symbol *last, uint64_t address)
+{
+	return named && last && !named->has_size &&
+	       (last->address > named->address ||
+		(last->address == named->address && address >= last->end));
+}
+
+/* Only where names and entries say nothing: all code of the file is read for it. */
+static void read_code(struct symbol_file *self)
+{
+	const struct elf_source *image = &self->sources[SOURCE_IMAGE];
+
+	self->has_read_code = true;
+	if (image->elf)
+		(void)!elf_calls_add(image, &self->called);
+	symbol_table_finish(&self->called);
+	self->bytes += self->called.room * sizeof(struct symbol);
+}
+
+static bool begins_behind(const struct symbol *begin, const struct symbol *other)
+{
+	return !other || begin->address >= (other->has_size ? other->end : other->address);
+}
+
+/* A function of which only the begin is known; code of other functions does not belong to it. */
+static const struct symbol *find_called(struct symbol_file *self, uint64_t address)
+{
+	const struct symbol *begin;
+
+	if (!self->has_read_code)
+		read_code(self);
+	begin = symbol_table_find(&self->called, address);
+	return begin && begins_behind(begin, symbol_table_last(&self->named, address)) &&
+			       begins_behind(begin, symbol_table_last(&self->starts, address))
+		       ? begin
+		       : NULL;
 }
 
 bool symbol_file_find(struct symbol_file *file, uint64_t address, const char **ret_name,
 		      uint64_t *ret_start)
 {
-	const struct symbol *named, *start;
+	const struct symbol *found, *start;
 
-	if (!file->is_read)
-		read_names(file);
+	prepare_names(file);
 	if (file->has_go && go_names_find(&file->go, address, ret_name, ret_start))
 		return true;
-	named = symbol_table_find(&file->named, address);
+	found = symbol_table_find(&file->named, address);
 	start = symbol_table_find(&file->starts, address);
-	if (is_too_far(named, start))
-		named = NULL;
-	if (!named && !start)
+	if (is_too_far(found, symbol_table_last(&file->starts, address), address))
+		found = NULL;
+	if (!found)
+		found = start ? start : find_called(file, address);
+	if (!found)
 		return false;
-	*ret_name = named ? named->name : "";
-	*ret_start = named ? named->address : start->address;
+	*ret_name = found->name;
+	*ret_start = found->address;
 	return true;
 }
 
@@ -180,9 +331,15 @@ static void find_lines(struct symbol_file *self)
 	static const enum source order[] = { SOURCE_DEBUG_FILE, SOURCE_IMAGE };
 
 	self->has_looked_for_lines = true;
-	for (size_t i = 0; line_reader && !self->lines && i < ARRAY_SIZE(order); i++)
-		if (self->sources[order[i]].elf && self->sources[order[i]].has_lines)
-			self->lines = line_reader->open(self->sources[order[i]].elf);
+	for (size_t i = 0; line_reader && !self->lines && i < ARRAY_SIZE(order); i++) {
+		struct elf_source *source = &self->sources[order[i]];
+
+		if (!source->elf || !source->has_lines)
+			continue;
+		self->lines = line_reader->open(source->elf);
+		if (self->lines)
+			self->bytes += elf_debug_bytes(source->elf);
+	}
 }
 
 size_t symbol_file_lines(struct symbol_file *file, uint64_t address, struct source_location *ret,
@@ -190,8 +347,7 @@ size_t symbol_file_lines(struct symbol_file *file, uint64_t address, struct sour
 {
 	size_t count = 0;
 
-	if (!file->is_read)
-		read_names(file);
+	prepare_names(file);
 	if (!file->has_looked_for_lines)
 		find_lines(file);
 	if (file->lines)

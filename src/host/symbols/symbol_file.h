@@ -1,6 +1,7 @@
 /*
  * The names of one module's code.  What is needed is opened at once, while the process that uses it
- * lives; reading it waits until a name is asked for.
+ * lives; reading it waits until a name is asked for.  A file can be closed, and opens again when
+ * the next name is asked for.
  */
 #pragma once
 
@@ -25,6 +26,12 @@ struct symbol_file *symbol_file_new(const struct symbol_origin *origin);
 /* The kernel's code in every process. */
 struct symbol_file *symbol_file_vdso(void);
 void symbol_file_free(struct symbol_file *file);
+
+/* Frees what was read, and closes the files; not those of the vdso, which is in memory only. */
+void symbol_file_close(struct symbol_file *file);
+bool symbol_file_is_open(const struct symbol_file *file);
+/* Memory that its names and lines need, as far as they were read. */
+size_t symbol_file_bytes(const struct symbol_file *file);
 
 /* Its mangled name, or ""; *ret_start is where the function begins, also where it has no name.
  * False when not even that is known. */

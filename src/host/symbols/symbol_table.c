@@ -90,6 +90,13 @@ const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_
 	return NULL;
 }
 
+const struct symbol *symbol_table_last(const struct symbol_table *table, uint64_t address)
+{
+	size_t count = count_up_to(table->items, table->count, address, address_at);
+
+	return count ? &table->items[count - 1] : NULL;
+}
+
 void symbol_table_done(struct symbol_table *table)
 {
 	atomic_fetch_sub_explicit(&all_symbols, table->count, memory_order_relaxed);

@@ -37,4 +37,7 @@ void symbol_table_finish(struct symbol_table *table);
 /* The symbol that holds an address; the one that begins last, when there are several.  NULL. */
 const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t address);
 
+/* The symbol that begins last at or before an address, wherever it ends.  NULL. */
+const struct symbol *symbol_table_last(const struct symbol_table *table, uint64_t address);
+
 void symbol_table_done(struct symbol_table *table);

@@ -20,11 +20,19 @@
 
 #define READABLE_MAX 4096u
 
+/* A sampler of every process sees ever more files: those whose names were asked for longest ago
+ * are closed, and open again when they are needed.  One that is larger stays alone. */
+#define FILES_OPEN_MAX 128u
+#define FILE_BYTES_MAX ((size_t)96 << 20)
+
 struct code_module {
 	enum code_kind kind;
 	pid_t pid;
 	const char *name;         /* without its folder */
 	struct symbol_file *file; /* of CODE_FILE and CODE_VDSO */
+	uint64_t used;            /* when a name of the file was asked for; counts */
+	size_t bytes;             /* of the file, as they were added up */
+	bool is_counted;          /* the file is open, and counted as such */
 	/* Of CODE_JIT. */
 	struct jit_names jit;
 	struct perf_map perf_map;
@@ -34,6 +42,8 @@ struct code_module {
 struct symbolizer {
 	struct code_module *modules;
 	size_t count, room;
+	size_t open_files, file_bytes;
+	uint64_t uses;
 	struct text_symbols kernel;
 	bool is_kernel_read;
 	struct pool texts;
@@ -58,6 +68,11 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	text_symbols_done(&symbolizer->kernel);
 	pool_done(&symbolizer->texts);
 	free(symbolizer);
+}
+
+size_t symbolizer_texts(const struct symbolizer *symbolizer)
+{
+	return symbolizer->texts.count;
 }
 
 static const char *const fixed_names[CODE_KINDS] = {
@@ -90,6 +105,45 @@ static bool open_module(struct symbolizer *self, struct code_module *module,
 	       (module->file || (module->kind != CODE_FILE && module->kind != CODE_VDSO));
 }
 
+static void file_uncount(struct symbolizer *self, struct code_module *module)
+{
+	self->open_files -= module->is_counted;
+	self->file_bytes -= module->bytes;
+	module->is_counted = false;
+	module->bytes = 0;
+}
+
+static struct code_module *oldest_file(struct symbolizer *self, const struct code_module *but)
+{
+	struct code_module *oldest = NULL;
+
+	for (size_t i = 0; i < self->count; i++) {
+		struct code_module *module = &self->modules[i];
+
+		if (module != but && module->is_counted && (!oldest || module->used < oldest->used))
+			oldest = module;
+	}
+	return oldest;
+}
+
+/* After a file was opened or read: others make room for it. */
+static void file_count(struct symbolizer *self, struct code_module *module)
+{
+	struct code_module *oldest;
+
+	file_uncount(self, module);
+	module->used = ++self->uses;
+	module->is_counted = module->kind == CODE_FILE && symbol_file_is_open(module->file);
+	module->bytes = module->is_counted ? symbol_file_bytes(module->file) : 0;
+	self->open_files += module->is_counted;
+	self->file_bytes += module->bytes;
+	while ((self->open_files > FILES_OPEN_MAX || self->file_bytes > FILE_BYTES_MAX) &&
+	       (oldest = oldest_file(self, module))) {
+		symbol_file_close(oldest->file);
+		file_uncount(self, oldest);
+	}
+}
+
 int symbolizer_module(struct symbolizer *self, enum code_kind kind,
 		      const struct symbol_origin *origin)
 {
@@ -99,8 +153,10 @@ int symbolizer_module(struct symbolizer *self, enum code_kind kind,
 	    make_room(&self->modules, self->count, &self->room, sizeof(*self->modules)) ||
 	    !open_module(self, &module, origin))
 		return -ENOMEM;
-	self->modules[self->count] = module;
-	return (int)self->count++;
+	self->modules[self->count++] = module;
+	if (module.file)
+		file_count(self, &self->modules[self->count - 1]);
+	return (int)self->count - 1;
 }
 
 void symbolizer_follow(struct symbolizer *self)
@@ -236,6 +292,8 @@ int symbolizer_find_version(struct symbolizer *self, unsigned number,
 					    "", 0 };
 	if (wants_lines && module->file)
 		add_lines(self, module, address, ret);
+	if (module->file)
+		file_count(self, module);
 	return has_all_texts(ret) ? 0 : -ENOMEM;
 }
 

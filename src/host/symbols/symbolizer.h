@@ -37,6 +37,8 @@ struct symbolizer;
 
 struct symbolizer *symbolizer_new(void); /* NULL: no memory */
 void symbolizer_free(struct symbolizer *symbolizer);
+/* How many texts it keeps. */
+size_t symbolizer_texts(const struct symbolizer *symbolizer);
 
 /* Its number, from 0 in the order of their coming; -ENOMEM.  `pid` of the origin tells whose code
  * CODE_JIT is. */

@@ -371,6 +371,15 @@ struct live_counts live_counts(struct live *self)
 	return counts;
 }
 
+void live_sizes(struct live *self, struct live_sizes *ret)
+{
+	live_lock_later(self);
+	*ret = (struct live_sizes){ .processes = self->tables.model->process_count,
+				    .codes = code_list_count(self->codes),
+				    .texts = code_list_texts(self->codes) };
+	live_unlock(self);
+}
+
 /* The location of the function itself, as the frame is named already; those that were inlined into
  * it stay part of it. */
 static struct sample_location *outermost_location(struct samples *samples,

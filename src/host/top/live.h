@@ -1,7 +1,8 @@
 /*
  * What was sampled lately, as a model that is added up like a recording.  It is bounded: when it is
- * full, the oldest samples leave, and what only they needed not much later.  What stays for good
- * are the lists of the target's code, with its names, and of the programs that it has executed.
+ * full, the oldest samples leave, and what only they needed not much later.  What stays until
+ * live_restart() are the lists of the target's code, with its names, and of the programs that it
+ * has executed.
  *
  * One thread gives samples, another one reads.
  */
@@ -36,6 +37,16 @@ void live_show(struct live *live, unsigned language, bool full_paths);
 int live_take(struct live *live, const struct sample *sample, const struct space *space) MUST_CHECK;
 /* A process came, or executed anew. */
 int live_process(struct live *live, const struct sampled_process *process) MUST_CHECK;
+
+/* What only grows until live_restart(). */
+struct live_sizes {
+	size_t processes, codes, texts;
+};
+void live_sizes(struct live *live, struct live_sizes *ret);
+
+/* Begins anew: all samples, processes, names and open files of code leave.  What has not been read
+ * yet counts as missed.  0 or -ENOMEM. */
+int live_restart(struct live *live) MUST_CHECK;
 
 /* What a thread is called now; nothing for one that had no sample. */
 void live_rename(struct live *live, pid_t tid, const char *name);

@@ -172,3 +172,56 @@ int live_forget(struct live *live)
 		r = eighth_forget(live);
 	return r;
 }
+
+/* What a live model consists of, apart from its locks and settings. */
+struct contents {
+	struct code_list *codes;
+	struct live_kept *kept;
+	struct live_tables tables;
+	struct table processes;
+	struct live_view view;
+};
+
+static void contents_done(struct contents *contents)
+{
+	live_view_done(&contents->view);
+	live_tables_done(&contents->tables);
+	table_done(&contents->processes);
+	code_list_free(contents->codes);
+	live_kept_unref(contents->kept);
+}
+
+static void contents_swap(struct live *live, struct contents *contents)
+{
+	struct contents old = { live->codes, live->kept, live->tables, live->processes,
+				live->view };
+
+	live->codes = contents->codes;
+	live->kept = contents->kept;
+	live->tables = contents->tables;
+	live->processes = contents->processes;
+	live->view = contents->view;
+	*contents = old;
+	live->counts.forgotten = live->counts.seen;
+	live->kept_count = live->stale_count = 0;
+	live->latest_ns = live->late_ns = 0;
+	live->generation++;
+}
+
+int live_restart(struct live *live)
+{
+	struct contents contents = { .codes = code_list_new(),
+				     .kept = live_kept_new(live->limits.samples) };
+	int r = live_tables_init(&contents.tables) || !contents.codes || !contents.kept ? -ENOMEM
+											: 0;
+
+	if (!r) {
+		pthread_mutex_lock(&live->reading);
+		live_lock_later(live);
+		contents_swap(live, &contents);
+		live_unlock(live);
+		pthread_mutex_unlock(&live->reading);
+	}
+	contents_done(&contents);
+	return r;
+}

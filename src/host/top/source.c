@@ -72,6 +72,16 @@ bool source_python_thread(struct source *self, pid_t pid, pid_t tid, struct watc
 	return sampling_python_thread(self->sampling, pid, tid, ret);
 }
 
+static bool source_find_name(void *context, pid_t pid, pid_t tid, struct watched_thread *ret)
+{
+	return source_python_thread(context, pid, tid, ret);
+}
+
+struct thread_namer source_namer(struct source *source)
+{
+	return (struct thread_namer){ source ? source_find_name : NULL, source };
+}
+
 void source_stop(struct source *self)
 {
 	if (self->is_running)

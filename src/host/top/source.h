@@ -4,6 +4,7 @@
 #pragma once
 
 #include "host/recorder/samples/sampling.h"
+#include "host/top/thread_watch.h"
 
 struct live;
 struct source;
@@ -25,6 +26,7 @@ int source_start(struct source **ret, struct live *live, const struct sampling_o
 void source_look(struct source *source, struct source_facts *ret);
 /* What its Python tells of a thread; false: nothing. */
 bool source_python_thread(struct source *source, pid_t pid, pid_t tid, struct watched_thread *ret);
+struct thread_namer source_namer(struct source *source);
 /* Takes what is on its way, and no more.  May be called again. */
 void source_stop(struct source *source);
 void source_free(struct source *source);

@@ -70,8 +70,27 @@ static int by_number(const void *left, const void *right)
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
+/* The names that a recording would have, which may be longer than those of the kernel. */
+static void threads_name(struct threads *threads, struct live *live,
+			 const struct thread_namer *namer, pid_t pid)
+{
+	for (size_t i = 0; i < threads->count; i++) {
+		struct thread *thread = &threads->items[i];
+		struct watched_thread watched;
+		bool is_known = namer->find &&
+				namer->find(namer->context, pid, thread->tid, &watched) &&
+				watched.name[0];
+
+		live_rename(live, thread->tid, is_known ? watched.name : thread->name);
+		if (is_known)
+			snprintf(thread->name, sizeof(thread->name), "%.*s",
+				 (int)sizeof(thread->name) - 1, watched.name);
+	}
+}
+
 /* Of one that has just ended there are none. */
-static void add_threads(struct threads *all, pid_t pid)
+static void add_threads(struct threads *all, struct live *live, const struct thread_namer *namer,
+			pid_t pid)
 {
 	struct threads more;
 	struct thread *longer;
@@ -79,6 +98,7 @@ static void add_threads(struct threads *all, pid_t pid)
 
 	if (threads_read(pid, &more, &ignored))
 		return;
+	threads_name(&more, live, namer, pid);
 	longer = reallocarray(all->items, all->count + more.count + 1, sizeof(*longer));
 	if (longer) {
 		memcpy(longer + all->count, more.items, more.count * sizeof(*longer));
@@ -88,15 +108,15 @@ static void add_threads(struct threads *all, pid_t pid)
 	threads_done(&more);
 }
 
-void thread_watch_look(struct thread_watch *watch, struct live *live, const pid_t *pids,
-		       size_t count)
+void thread_watch_look(struct thread_watch *watch, struct live *live,
+		       const struct thread_namer *namer, const pid_t *pids, size_t count)
 {
 	struct thread_watch now = { .looked_ns = now_ns(), .never_ends = watch->never_ends };
 
 	if (watch->has_ended)
 		return;
 	for (size_t i = 0; i < count; i++)
-		add_threads(&now.threads, pids[i]);
+		add_threads(&now.threads, live, namer, pids[i]);
 	if (!now.threads.count && !watch->never_ends) {
 		threads_done(&now.threads);
 		thread_watch_end(watch);
@@ -109,12 +129,8 @@ void thread_watch_look(struct thread_watch *watch, struct live *live, const pid_
 		threads_done(&now.threads);
 		return;
 	}
-	for (size_t i = 0; i < now.threads.count; i++) {
-		const struct thread *thread = &now.threads.items[i];
-
-		now.percents[i] = percent_since(watch, thread, now.looked_ns);
-		live_rename(live, thread->tid, thread->name);
-	}
+	for (size_t i = 0; i < now.threads.count; i++)
+		now.percents[i] = percent_since(watch, &now.threads.items[i], now.looked_ns);
 	look_at_all(watch, &now, pids, count);
 	thread_watch_done(watch);
 	*watch = now;

@@ -5,11 +5,19 @@
 #pragma once
 
 #include "host/process/threads.h"
+#include "host/recorder/samples/python_watch.h"
 
 #include <stdbool.h>
 
 struct live;
 struct picture;
+
+/* Who knows a better name than the kernel's; find may be NULL. */
+struct thread_namer {
+	/* False: it has none of its own. */
+	bool (*find)(void *context, pid_t pid, pid_t tid, struct watched_thread *ret);
+	void *context;
+};
 
 /* Zero at first, but for never_ends. */
 struct thread_watch {
@@ -24,8 +32,8 @@ struct thread_watch {
 
 /* Looks, and tells the live model the names.  Where the processes have ended, what was seen stays.
  */
-void thread_watch_look(struct thread_watch *watch, struct live *live, const pid_t *pids,
-		       size_t count);
+void thread_watch_look(struct thread_watch *watch, struct live *live,
+		       const struct thread_namer *namer, const pid_t *pids, size_t count);
 /* They have ended: nothing is looked at any more. */
 void thread_watch_end(struct thread_watch *watch);
 /* Puts the threads of the last look into a picture, those without a sample too.  0 or -ENOMEM. */

@@ -57,11 +57,12 @@ static size_t find_processes(const struct top *self, pid_t **ret)
 
 static void look_at_threads(struct top *self)
 {
+	const struct thread_namer namer = source_namer(self->source);
 	CLEANUP(free) pid_t *pids = NULL;
 
 	self->process_count = find_processes(self, &pids);
 	if (self->process_count)
-		thread_watch_look(&self->watch, self->live, pids, self->process_count);
+		thread_watch_look(&self->watch, self->live, &namer, pids, self->process_count);
 }
 
 static int open_parts(struct top *self, struct err *err)
@@ -157,10 +158,8 @@ static void name_thread(struct top *self, struct picture_thread *thread)
 	if (!live_thread_process(self->live, thread->tid, &pid) ||
 	    !source_python_thread(self->source, pid, thread->tid, &watched))
 		return;
-	if (watched.name[0]) {
+	if (watched.name[0])
 		snprintf(thread->name, sizeof(thread->name), "%s", watched.name);
-		live_rename(self->live, thread->tid, watched.name);
-	}
 	length = strlen(thread->name);
 	if (watched.held || watched.waited)
 		snprintf(thread->name + length, sizeof(thread->name) - length,

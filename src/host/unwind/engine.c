@@ -12,10 +12,14 @@
 
 #define NODE_NAMES "start it with --perf-basic-prof"
 
+/* So much of a mapping is looked through for addresses. */
+#define BYSTANDER_BYTES (64u << 10)
+
 /* Files of one are searched in this order: libraries that others use as well stand last. */
 static const struct {
 	const char *file; /* how its name begins */
 	struct engine engine;
+	bool is_bystander; /* many have it mapped: its code is that which holds its addresses */
 } engines[] = {
 	{ "libjvm.so", { "java", "[JIT of java]", "record with --java-names" } },
 	{ "beam.smp",
@@ -27,6 +31,8 @@ static const struct {
 	  { "dotnet", "[JIT of dotnet]", "start it with DOTNET_PerfMapEnabled=1" } },
 	{ "mono", { "mono", "[JIT of mono]", "start it with --jitmap" } },
 	{ "libmono", { "mono", "[JIT of mono]", "start it with --jitmap" } },
+	{ "libxul.so", { "Firefox", "[JIT of Firefox]", NULL } },
+	{ "libmozjs", { "SpiderMonkey", "[JIT of SpiderMonkey]", NULL } },
 	{ "libjulia", { "julia", "[JIT of julia]", "start it with ENABLE_JITPROFILING=1" } },
 	{ "pypy", { "pypy", "[JIT of pypy]", NULL } },
 	{ "libpypy", { "pypy", "[JIT of pypy]", NULL } },
@@ -40,7 +46,7 @@ static const struct {
 	{ "ruby", { "ruby", "[JIT of ruby]", "start it with --yjit-perf" } },
 	{ "libruby", { "ruby", "[JIT of ruby]", "start it with --yjit-perf" } },
 	{ "qemu-", { "qemu", "[JIT of qemu]", "start it with -perfmap" } },
-	{ "libffi.so", { "libffi", "[JIT of libffi]", NULL } },
+	{ "libffi.so", { "libffi", "[JIT of libffi]", NULL }, .is_bystander = true },
 	{ "libLLVM", { "LLVM", "[JIT of LLVM]", NULL } },
 	{ "libpcre2-", { "pcre2", "[JIT of pcre2]", NULL } },
 	{ "libpcre.so", { "pcre", "[JIT of pcre]", NULL } },
@@ -96,6 +102,42 @@ static bool is_bootstrap(const struct space *space, const struct space_range *ra
 	       context.magic == BOOT_MAGIC && context.region == region;
 }
 
+/* From the first byte of a library to its last; empty: it is not there. */
+static struct space_range file_extent(const struct space *space, const char *begin)
+{
+	struct space_range extent = { .start = UINT64_MAX };
+
+	for (size_t i = 0; i < space->count; i++) {
+		const struct space_range *range = &space->ranges[i];
+
+		if (strncmp(base_of(range->module), begin, strlen(begin)) != 0)
+			continue;
+		extent.start = MIN(extent.start, range->start);
+		extent.end = MAX(extent.end, range->end);
+	}
+	return extent;
+}
+
+/* A closure of libffi jumps to the library, by an address beside its instructions. */
+static bool holds_addresses_of(const struct space *space, const struct space_range *range,
+			       const char *begin)
+{
+	const struct space_range extent = file_extent(space, begin);
+	uint64_t words[512], size = MIN(range->end - range->start, BYSTANDER_BYTES);
+
+	for (uint64_t at = 0; at + sizeof(words) <= size; at += sizeof(words)) {
+		struct iovec local = { words, sizeof(words) };
+		struct iovec remote = { (void *)(uintptr_t)(range->start + at), sizeof(words) };
+
+		if (memory_copy(space->pid, &local, 1, &remote, 1) != (ssize_t)sizeof(words))
+			return false;
+		for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+			if (words[i] >= extent.start && words[i] < extent.end)
+				return true;
+	}
+	return false;
+}
+
 const struct engine *engine_of(const struct space *space, const struct space_range *range)
 {
 	const char *path = range->module->path;
@@ -108,7 +150,8 @@ const struct engine *engine_of(const struct space *space, const struct space_ran
 	if (!strncmp(path, "/dev/zero", 9) && has_file(space, "php"))
 		return &php;
 	for (size_t i = 0; i < ARRAY_SIZE(engines); i++)
-		if (has_file(space, engines[i].file))
+		if (has_file(space, engines[i].file) &&
+		    (!engines[i].is_bystander || holds_addresses_of(space, range, engines[i].file)))
 			return &engines[i].engine;
 	return &unknown;
 }

@@ -20,6 +20,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/descriptors.h"
 #include "host/core/notes.h"
+#include "host/core/pool.h"
 #include "host/core/room.h"
 #include "host/process/memory.h"
 #include "host/unwind/cache/cache.h"
@@ -34,19 +35,25 @@ struct known {
 	struct module module; /* first: what others point to */
 	uint64_t size, changed_ns;
 	struct object object; /* headers only: its bytes are gone */
+	uint64_t source;      /* fingerprint of what its table was made from */
+	int kept_fd;          /* of module_file_open(); -1: none */
+	uint64_t used;        /* when it was met last; counts */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct known **known;
 static size_t known_count, known_room;
 static size_t count_max = SIZE_MAX, table_bytes_max = SIZE_MAX; /* see modules_bound() */
-static size_t table_bytes, kept_files;
+static size_t table_bytes, kept_files, kept_max = SIZE_MAX;
+static uint64_t uses;
+static struct pool kept_paths; /* "/proc/self/fd/N": as many as there were numbers */
 
-void modules_bound(size_t count, size_t bytes)
+void modules_bound(size_t count, size_t bytes, size_t descriptors)
 {
 	pthread_mutex_lock(&lock);
 	count_max = count;
 	table_bytes_max = bytes;
+	kept_max = descriptors;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -89,28 +96,72 @@ static struct unwind_table *compile_table(const struct module *module,
 	return table;
 }
 
-/* From the cache, or made and put there. */
-static void make_table(struct module *module, struct image *image, int fd)
+/* Of a file that is known by another name or inode: agents and other memory files come with each
+ * process anew. */
+static const struct unwind_table *find_table(const struct module *module, uint64_t source)
 {
+	for (size_t i = 0; module->build_id_size && i < known_count; i++) {
+		const struct module *other = &known[i]->module;
+
+		if (other->table && known[i]->source == source &&
+		    other->build_id_size == module->build_id_size &&
+		    !memcmp(other->build_id, module->build_id, module->build_id_size))
+			return other->table;
+	}
+	return NULL;
+}
+
+/* Made and put into the cache, whose pages the kernel can take back, unlike those of the heap. */
+static struct unwind_table *compile_and_store(const struct module *module,
+					      const struct unwind_source *source, uint64_t number,
+					      struct image *image, int fd, struct err *err)
+{
+	struct unwind_table *made = compile_table(module, source, image, fd, err), *mapped;
+
+	if (!made)
+		return NULL;
+	unwind_cache_store(module->build_id, module->build_id_size, number, made);
+	mapped = unwind_cache_load(module->build_id, module->build_id_size, number);
+	if (!mapped)
+		return made;
+	unwind_table_free(made);
+	return mapped;
+}
+
+/* From the cache, or made. */
+static struct unwind_table *new_table(const struct module *module,
+				      const struct unwind_source *source, uint64_t number,
+				      struct image *image, int fd, struct err *err)
+{
+	struct unwind_table *table =
+		unwind_cache_load(module->build_id, module->build_id_size, number);
+
+	if (!table)
+		table = compile_and_store(module, source, number, image, fd, err);
+	if (table)
+		table_bytes += table->row_count * sizeof(*table->rows) +
+			       table->page_count * sizeof(*table->pages);
+	return table;
+}
+
+static void make_table(struct known *entry, struct image *image, int fd)
+{
+	struct module *module = &entry->module;
 	struct unwind_source source;
-	struct unwind_table *table = NULL;
+	const struct unwind_table *table = NULL;
 	struct err err = { 0 };
-	uint64_t number;
 
 	if (table_bytes >= table_bytes_max) {
 		err_set(&err, -ENOSPC, "the memory for tables is used up");
 	} else if (image->is_cut) {
 		refuse_cut(module, &err);
 	} else if (!unwind_source_open(&source, image->bytes, image->size, &err)) {
-		number = unwind_source_fingerprint(&source);
-		table = unwind_cache_load(module->build_id, module->build_id_size, number);
-		if (!table && (table = compile_table(module, &source, image, fd, &err)))
-			unwind_cache_store(module->build_id, module->build_id_size, number, table);
+		entry->source = unwind_source_fingerprint(&source);
+		table = find_table(module, entry->source);
+		if (!table)
+			table = new_table(module, &source, entry->source, image, fd, &err);
 		unwind_source_close(&source);
 	}
-	if (table)
-		table_bytes += table->row_count * sizeof(*table->rows) +
-			       table->page_count * sizeof(*table->pages);
 	module->table = table;
 	module_complain(module, &err);
 }
@@ -127,7 +178,7 @@ static void read_image(struct known *entry, struct image *image, int fd)
 	module->is_object = true;
 	module->build_id_size =
 		object_build_id(&entry->object, module->build_id, sizeof(module->build_id));
-	make_table(module, image, fd);
+	make_table(entry, image, fd);
 	entry->object.bytes = NULL;
 	entry->object.size = 0;
 }
@@ -264,8 +315,10 @@ static int add_known(struct known **ret, const struct mapping *mapping,
 			.dev = makedev(mapping->dev_major, mapping->dev_minor),
 			.inode = mapping->inode,
 			.is_deleted = file->is_deleted,
-			.image_path = file->path[0] ? strdup(file->path) : NULL,
+			.image_path =
+				file->path[0] && !file->is_kept ? strdup(file->path) : NULL,
 		},
+		.kept_fd = -1,
 		.size = file->size,
 		.changed_ns = file->changed_ns,
 	};
@@ -298,32 +351,70 @@ static uint64_t bias_of(const struct known *entry, const struct mapping *mapping
 	return entry->module.kind == MODULE_ANONYMOUS ? 0 : mapping->start - address;
 }
 
-/* Descriptors are needed for other things, too: what is beyond stays without names. */
-static void bound_kept(struct module_file *file)
+static struct known *oldest_kept(void)
+{
+	struct known *oldest = NULL;
+
+	for (size_t i = 0; i < known_count; i++)
+		if (known[i]->kept_fd >= 0 && (!oldest || known[i]->used < oldest->used))
+			oldest = known[i];
+	return oldest;
+}
+
+/* Its path stays in the pool: another thread may be reading it. */
+static void kept_close(struct known *entry)
+{
+	entry->module.image_path = NULL;
+	close(TAKE_FD(entry->kept_fd));
+	kept_files--;
+}
+
+/* Descriptors are needed for other things, too: the file that was met longest ago is closed, and
+ * what is read of it later stays without names until a process that has it is met. */
+static void keep_file(struct known *entry, struct module_file *file)
 {
 	struct rlimit limit = { .rlim_cur = 0 };
+	const char *path = pool_keep(&kept_paths, file->path);
+	struct known *oldest;
 
+	getrlimit(RLIMIT_NOFILE, &limit);
+	while (kept_files >= MIN(kept_max, limit.rlim_cur / 2) && (oldest = oldest_kept()))
+		kept_close(oldest);
+	file->is_kept = path && kept_files < limit.rlim_cur / 2;
 	if (!file->is_kept)
 		return;
-	getrlimit(RLIMIT_NOFILE, &limit);
-	if (kept_files < limit.rlim_cur / 2) {
-		kept_files++;
-		return;
-	}
-	file->is_kept = false;
-	file->path[0] = '\0';
+	entry->module.image_path = path;
+	entry->kept_fd = file->fd;
+	kept_files++;
+}
+
+/* What a runtime made in memory has no names that its bytes would tell. */
+static bool is_memory_file(const struct mapping *mapping)
+{
+	return !strncmp(mapping->path, "/memfd:", strlen("/memfd:"));
 }
 
 static int add_new(struct known **ret, pid_t pid, const struct maps *maps,
-		   const struct mapping *mapping, struct module_file *file)
+		   const struct mapping *mapping, const struct module_file *file)
 {
-	int r;
+	int r = add_known(ret, mapping, file);
 
-	bound_kept(file);
-	r = add_known(ret, mapping, file);
 	if (!r)
 		read_module(*ret, pid, maps, mapping, file);
 	return r;
+}
+
+/* The descriptor stays with the entry, or is closed. */
+static void file_settle(struct known *entry, struct module_file *file,
+			const struct mapping *mapping)
+{
+	bool is_wanted = entry && file->is_kept && entry->kept_fd < 0 && !is_memory_file(mapping);
+
+	file->is_kept = false;
+	if (is_wanted)
+		keep_file(entry, file);
+	if (file->fd >= 0 && !file->is_kept)
+		close(file->fd);
 }
 
 static int find_or_add(struct known **ret, pid_t pid, const struct maps *maps,
@@ -331,17 +422,16 @@ static int find_or_add(struct known **ret, pid_t pid, const struct maps *maps,
 {
 	static const struct mapping nameless;
 	struct module_file file = { .fd = -1 }, none = { .fd = -1 };
-	bool is_new;
 	int r = 0;
 
 	if (kind_of(mapping) == MODULE_FILE)
 		module_file_open(&file, pid, mapping);
 	*ret = find_known(mapping, &file);
-	is_new = !*ret && known_count < count_max;
-	if (is_new)
+	if (!*ret && known_count < count_max)
 		r = add_new(ret, pid, maps, mapping, &file);
-	if (file.fd >= 0 && (r < 0 || !is_new || !file.is_kept))
-		close(file.fd);
+	if (*ret)
+		(*ret)->used = ++uses;
+	file_settle(r < 0 ? NULL : *ret, &file, mapping);
 	if (!*ret && !r)
 		*ret = find_known(&nameless, &none);
 	return *ret || r ? r : add_new(ret, pid, maps, &nameless, &none);

@@ -12,9 +12,10 @@ struct module_place {
 	uint64_t bias;
 };
 
-/* From now on: files beyond so many are taken for code of no file, and tables beyond so many bytes
- * are not made.  For whoever looks at processes that nobody has chosen. */
-void modules_bound(size_t count, size_t table_bytes);
+/* From now on: files beyond so many are taken for code of no file, tables beyond so many bytes are
+ * not made, and of files that have no name here (deleted, in another root) the last so many stay
+ * open.  For samplers of processes that the user has not chosen. */
+void modules_bound(size_t count, size_t table_bytes, size_t descriptors);
 
 /* The module of an executable mapping; opened and compiled when it is the first of its file.
  * -ENOMEM. */

@@ -31,9 +31,9 @@ struct module {
 	bool is_deleted; /* the file is gone, or another one has its name now */
 	const struct unwind_table *table; /* NULL: none could be made; why is in complaint */
 	char complaint[128];
-	char *image_path; /* opens its bytes as long as we live: its path, or /proc/self/fd/N for
-			     what has none (deleted, in another root, the vdso); NULL: nothing
-			     does */
+	const char *image_path; /* opens its bytes: its path, or /proc/self/fd/N for what has none
+				   (deleted, in another root, the vdso); NULL: nothing does, or
+				   others needed the descriptor (modules_bound()) */
 };
 
 /* Else what runs there was made at run time (JIT), or is the kernel's. */

@@ -12,12 +12,14 @@
 #include "host/unwind/arch/code.h"
 #include "host/unwind/rules/calls.h"
 #include "host/unwind/rules/ends.h"
+#include "host/unwind/rules/epilogues.h"
 #include "host/unwind/rules/gaps.h"
 #include "host/unwind/rules/go_rules.h"
 #include "host/unwind/rules/luajit_rules.h"
 #include "host/unwind/rules/rows.h"
 #include "host/unwind/rules/stubs.h"
 #include "host/unwind/rules/swap_rules.h"
+#include "host/unwind/rules/throwers.h"
 #include "host/unwind/source.h"
 
 static const struct unwind_row nothing_known = { .kind = UNWIND_NONE, .fp = UNWIND_FP_SAME };
@@ -109,9 +111,13 @@ static int compile_program(struct compilation *work, const struct frame_entry *e
 	first = MIN(first, work->rows.count);
 	while (first && work->rows.items[first - 1].pc >= pc)
 		first--;
-	if (reader->mark)
+	r = epilogues_mend(&work->rows, first, &code, pc);
+	if (!r)
+		r = throwers_narrow(&work->rows, first, &code, pc);
+	if (!r && reader->mark)
 		reader->mark(&code, pc, work->rows.items + first, work->rows.count - first);
-	r = calls_add_rows(&work->rows, first, &work->source->object, &code, pc);
+	if (!r)
+		r = calls_add_rows(&work->rows, first, &work->source->object, &code, pc);
 	return r || !work->has_swap ? r : swap_rules_add(&work->rows, &code, pc);
 }
 

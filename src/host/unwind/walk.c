@@ -195,6 +195,7 @@ static void frame_doubt(struct walk *walk, const struct unwind_row *row, bool wa
 	}
 	if (walk->doubted_ra || walk->is_guessed)
 		return;
+	walk->is_guessed = true; /* its callers may be left out, unseen: fp may be the handler's */
 	walk->doubted_ra = walk->at.pc;
 	walk->doubted_sp = walk->at.sp;
 	walk->doubted_fp = walk->at.fp;

@@ -27,6 +27,16 @@
 #define FRAME_LINK      128 /* the caller's frame pointer, then the return address */
 #define FRAME_SIZE      144
 
+/* What calls in these entries return to does nothing and holds this number: by it limpet tells such
+ * addresses, which lead there only while a frame above them is in flight. */
+#if defined(__x86_64__)
+#define RETURN_MARK    0x4c504d54
+#define RETURN_MARK_AT 3 /* nop [rax + RETURN_MARK] */
+#else
+#define RETURN_MARK    0xd289aa1f /* mov xzr, #0x4d50 */
+#define RETURN_MARK_AT 0
+#endif
+
 /* struct hook_around: what lies before its frame */
 #define AROUND_BYTES 32
 

@@ -30,6 +30,10 @@ enum record_kind {
 	RECORD_TEXT,   /* struct record_text, then bytes; belongs to the record before it */
 	RECORD_NAME,   /* struct record_name, then bytes; belongs to a number in values */
 	RECORD_COUNTS, /* struct record_counts, then counts; belongs to the record before it */
+	RECORD_STACK_NUMBER, /* struct record_stack_number, in recordings only: the host writes it
+				in place of a RECORD_STACK */
+	RECORD_STACK_PART,   /* struct record_stack_part, then bytes, in rings only: a copy of stack
+				memory, of which the host makes a stack */
 	RECORD_KINDS,
 };
 
@@ -51,6 +55,24 @@ struct record_stack {
 	uint32_t reserved;
 	/* return addresses follow, innermost first */
 };
+
+/* The stack is one of those that samples have, too.  `count` of the head is how it ended (enum
+ * stack_end). */
+struct record_stack_number {
+	struct record head;
+	uint32_t stack; /* UINT32_MAX: no frame is known */
+};
+
+/* The registers of a traced call's caller, and what lies on its stack from sp on, in several
+ * records that follow each other; `count` of the head: which of them, from 0. */
+struct record_stack_part {
+	struct record head;
+	uint32_t bytes; /* of all parts */
+	uint64_t pc;    /* where the call returns to */
+	uint64_t sp, fp;
+};
+#define STACK_PART_BYTES (RECORD_MAX_BYTES - (unsigned)sizeof(struct record_stack_part))
+#define STACK_COPY_MAX   16384u
 
 struct record_text {
 	struct record head;

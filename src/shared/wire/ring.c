@@ -137,6 +137,8 @@ int record_check(const struct record *record, size_t room)
 		[RECORD_TEXT] = sizeof(struct record_text),
 		[RECORD_NAME] = sizeof(struct record_name),
 		[RECORD_COUNTS] = sizeof(struct record_counts),
+		[RECORD_STACK_NUMBER] = sizeof(struct record_stack_number),
+		[RECORD_STACK_PART] = sizeof(struct record_stack_part),
 	};
 	size_t counted;
 
@@ -152,6 +154,12 @@ int record_check(const struct record *record, size_t room)
 	if (record->kind == RECORD_COUNTS)
 		return record->size == heads[RECORD_COUNTS] +
 					       record->count * sizeof(struct record_count)
+			       ? 0
+			       : -EPROTO;
+	if (record->kind == RECORD_STACK_NUMBER)
+		return record->size == heads[RECORD_STACK_NUMBER] ? 0 : -EPROTO;
+	if (record->kind == RECORD_STACK_PART)
+		return ((const struct record_stack_part *)record)->bytes <= STACK_COPY_MAX
 			       ? 0
 			       : -EPROTO;
 	if (record->kind == RECORD_NAME)

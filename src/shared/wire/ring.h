@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 #define RINGS_MAGIC       "limpet-rings-05"
-#define RINGS_VERSION     9u
+#define RINGS_VERSION     10u
 #define RINGS_SLOTS_AT    32768u
 #define RINGS_SLOTS_MAX   4096u
 #define RINGS_REQUEST_MAX 7168u
@@ -117,6 +117,7 @@ struct rings {
 	uint32_t tracer_threads;         /* the target's: those that must not keep it alive */
 	struct kernel_python python;     /* the host's: before the first python_state */
 	uint32_t probes;                 /* the host's: enum rings_probes */
+	uint64_t stack_end;              /* the host's: of the first thread's stack; 0: not known */
 };
 
 _Static_assert(sizeof(struct ring) == 192, "three cache lines");

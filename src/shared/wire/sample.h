@@ -34,11 +34,15 @@ enum stack_end {
 	STACK_SWITCHED,  /* a runtime has switched stacks, and the way back was not found */
 	STACK_UNREAD,    /* the process had ended, or was one of too many, before its mappings were
 			    read */
+	STACK_UNLINKED,  /* frame pointers alone were followed, by code that keeps none: callers are
+			    missing (stacks of traced calls) */
 	STACK_ENDS,
 };
 
 enum sample_flags {
 	SAMPLE_GUESSED = 1 << 0, /* at least one frame is guessed (samplers other than bpf) */
+	SAMPLE_CALLER = 1 << 1,  /* no sample, but the callers of a traced call: the first frame is
+				    a return address, too; not in recordings */
 };
 
 struct sample {

@@ -98,6 +98,11 @@ struct writer_path writer_path(void);
 bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values);
 void writer_text(struct writer *writer, const char *text, size_t size);
 void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count);
+/* Where the first thread's stack ends; 0: not known. */
+uint64_t writer_stack_end(void);
+/* A copy of that much stack, at most STACK_COPY_MAX, of a caller with these registers.  False: the
+ * ring has room for smaller records only. */
+bool writer_stack_copy(struct writer *writer, const struct record_stack_part *caller);
 /* At most RECORD_COUNTS_MAX; several may follow each other. */
 void writer_counts(struct writer *writer, const struct record_count *counts, unsigned count);
 

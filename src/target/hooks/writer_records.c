@@ -73,6 +73,41 @@ void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count)
 	writer_commit(writer, size);
 }
 
+uint64_t writer_stack_end(void)
+{
+	const struct rings *rings = generation_of(writers_current())->rings;
+
+	return rings ? __atomic_load_n(&rings->stack_end, __ATOMIC_RELAXED) : 0;
+}
+
+static bool write_stack_part(struct writer *writer, const struct record_stack_part *caller,
+			     unsigned part)
+{
+	uint32_t from = part * STACK_PART_BYTES;
+	uint32_t bytes = MIN(caller->bytes - from, STACK_PART_BYTES);
+	size_t size = sizeof(*caller) + bytes;
+	struct record_stack_part *record = ring_reserve(&writer->ring, size);
+
+	if (!record)
+		return false;
+	*record = *caller;
+	record->head = (struct record){ (uint16_t)size, RECORD_STACK_PART, (uint8_t)part };
+	memcpy(record + 1, (const char *)caller->sp + from, bytes);
+	writer_commit(writer, size);
+	return true;
+}
+
+/* Half of the ring stays for what is smaller: a burst of copies must lose no call. */
+bool writer_stack_copy(struct writer *writer, const struct record_stack_part *caller)
+{
+	if (!ring_has_room(&writer->ring, (writer->ring.mask + 1) / 4))
+		return false;
+	for (unsigned part = 0; part * STACK_PART_BYTES < caller->bytes; part++)
+		if (!write_stack_part(writer, caller, part))
+			break;
+	return true;
+}
+
 void writer_counts(struct writer *writer, const struct record_count *counts, unsigned count)
 {
 	size_t size = sizeof(struct record_counts) + count * sizeof(*counts);

@@ -36,17 +36,20 @@ int place_read_root(const char *folder, struct place *self)
 	return file_read(folder, ROOT, self);
 }
 
-/* Older kernels lack some namespaces. */
+/*
+ * Older kernels lack some namespaces, and a thread that ends has none left.  The kernel takes the
+ * root away first (do_exit: exit_fs, then exit_task_namespaces), so the root is read last: while it
+ * is there, the namespaces were.
+ */
 int place_read(const char *folder, struct place *ret)
 {
-	int r = place_read_root(folder, ret);
+	for (unsigned i = ROOT + 1; i < PLACE_FILES; i++) {
+		int r = file_read(folder, i, ret);
 
-	for (unsigned i = ROOT + 1; !r && i < PLACE_FILES; i++) {
-		r = file_read(folder, i, ret);
-		if (r == -ENOENT)
-			r = 0;
+		if (r && r != -ENOENT)
+			return r;
 	}
-	return r;
+	return place_read_root(folder, ret);
 }
 
 bool place_is_same(const struct place *a, const struct place *b)

@@ -87,6 +87,8 @@ def triton_kernel():
 
 def jax_jitted():
     os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+    # XLA measures which code is the fastest: 4 of 12 processes that limpet did not visit chose other code, and had other bits.
+    os.environ["XLA_FLAGS"] = "--xla_gpu_autotune_level=0"
     import jax
     import numpy
 
@@ -94,7 +96,6 @@ def jax_jitted():
 
     @jax.jit
     def advance(x, total):
-        """Sums instead of a matrix product, for which each process would choose the fastest way by itself."""
         for _ in range(LAYERS):
             x = jax.numpy.tanh((x[:, :, None] * other).sum(1) + x)
         return x, total + jax.lax.bitcast_convert_type(x, jax.numpy.int32).sum()

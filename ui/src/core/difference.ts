@@ -23,9 +23,13 @@ export function differenceOf(weightA: number, weightB: number, sides: readonly [
 	return { a, b, points, error, isNoise: Math.abs(points) <= error };
 }
 
+/** "+6.2 points". */
+export function pointsText(one: Difference): string {
+	return `${one.points < 0 ? "−" : "+"}${Math.abs(one.points).toFixed(1)} points`;
+}
+
 /** "12.1 % → 18.3 % (+6.2 points, ± 1.4)". */
 export function differenceText(one: Difference): string {
-	const sign = one.points < 0 ? "−" : "+";
-	const change = `${sign}${Math.abs(one.points).toFixed(1)} points, ± ${one.error.toFixed(1)}`;
+	const change = `${pointsText(one)}, ± ${one.error.toFixed(1)}`;
 	return `${(100 * one.a).toFixed(1)} % → ${(100 * one.b).toFixed(1)} % (${one.isNoise ? `no more than chance: ${change}` : change})`;
 }

@@ -7,6 +7,7 @@ import type { Table } from "./columns";
 import type { Side } from "./difference";
 import { Loader } from "./loader";
 import { Tree, treeRead, treeTransform } from "./tree";
+import { pinParameters } from "./view";
 
 export interface Shown {
 	tree: Tree;
@@ -19,6 +20,8 @@ export interface Shown {
 }
 
 const TREE_TABS = ["flame", "tree", "sandwich"];
+/** The widest picture that the server trims for (docs/ui-api.md); a wider one is asked for whole. */
+const WIDEST = 16384;
 
 export class FlameSource {
 	shown: Shown | null = null;
@@ -28,6 +31,8 @@ export class FlameSource {
 	isHeld = false;
 	isBehind = false;
 	width = 1200;
+	/** How many times wider than the canvas the whole graph is: frames too narrow for it are left out by the server. */
+	private magnification = 1;
 	private isFollowing = false;
 	private readonly loader: Loader;
 	private readonly listeners: (() => void)[] = [];
@@ -57,6 +62,17 @@ export class FlameSource {
 		this.isHeld = isHeld;
 		if (!isHeld && this.isBehind)
 			this.follow();
+	}
+
+	/** Zoomed in, the frames that were trimmed are asked for. In steps, so that few different trees are asked for. */
+	magnify(factor: number): void {
+		this.magnification = 2 ** Math.ceil(Math.log2(Math.max(1, factor)));
+		this.refresh();
+	}
+
+	private get pixels(): number {
+		const pixels = Math.max(400, Math.round(this.width)) * this.magnification;
+		return pixels <= WIDEST ? pixels : 0;
 	}
 
 	private get isWanted(): boolean {
@@ -114,12 +130,12 @@ export class FlameSource {
 
 	private question(): { route: string; parameters: Record<string, string | number | undefined> } {
 		const { view } = this.app, own = this.app.selection;
-		const common = { threads: own["threads"], kind: own["kind"], width: Math.max(400, Math.round(this.width)) };
+		const common = { threads: own["threads"], kind: own["kind"], width: this.pixels };
 		if (!view.pin)
 			return { route: "/api/flame", parameters: { ...own, ...common, invert: this.invert, by_thread: Number(view.byThread) } };
 		const pin = view.pin;
 		return { route: "/api/compare", parameters: {
-			...common, session: pin.session, from: pin.to ? Math.round(pin.from) : undefined, to: pin.to ? Math.round(pin.to) : undefined,
+			...common, ...pinParameters(pin),
 			session_b: view.session, from_b: own["from"], to_b: own["to"], threads_b: own["threads"], invert: this.invert,
 		} };
 	}

@@ -105,8 +105,9 @@ export function childrenOf(tree: Tree, byName: boolean): Children {
 	for (let i = 1; i < tree.size; i++)
 		list[next[tree.parent[i]]++] = i;
 	const weight = (i: number): number => tree.total[i] + (tree.totalB ? tree.totalB[i] : 0);
+	const compare = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0;
 	const order = byName
-		? (a: number, b: number): number => nodeName(tree, a) < nodeName(tree, b) ? -1 : 1
+		? (a: number, b: number): number => compare(nodeName(tree, a), nodeName(tree, b)) || compare(nodeModule(tree, a), nodeModule(tree, b))
 		: (a: number, b: number): number => weight(b) - weight(a);
 	for (let i = 0; i < tree.size; i++) {
 		if (first[i + 1] - first[i] > 1)

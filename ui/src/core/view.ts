@@ -17,6 +17,11 @@ export interface Pin extends Range {
 	session: number;
 }
 
+/** Which part of which session that is, in a question. */
+export function pinParameters(pin: Pin): { session: number; from: number | undefined; to: number | undefined } {
+	return { session: pin.session, from: pin.to ? Math.round(pin.from) : undefined, to: pin.to ? Math.round(pin.to) : undefined };
+}
+
 /** What is done with stacks before they are drawn. */
 export interface Transform {
 	what: "focus" | "merge" | "drop" | "library" | "recursion";

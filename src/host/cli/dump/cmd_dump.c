@@ -60,7 +60,7 @@ static void write_frame(struct json *json, const struct dumped_frame *frame)
 	}
 }
 
-static void write_thread(struct json *json, const struct dumped_thread *thread)
+static void write_thread(struct json *json, const struct dumped_thread *thread, const char *sampler)
 {
 	const char state[] = { thread->facts.state, '\0' };
 
@@ -79,7 +79,8 @@ static void write_thread(struct json *json, const struct dumped_thread *thread)
 	json_bool(json, "has_stack", thread->has_stack);
 	json_bool(json, "complete", thread->has_stack && thread->end == STACK_COMPLETE);
 	json_text(json, "end", stack_end_key(thread->end));
-	json_text(json, "end_fix", thread->has_stack ? stack_end_fix(thread->end) : "");
+	json_text(json, "end_fix",
+		  thread->has_stack ? stack_end_fix(thread->end, sampler, false) : "");
 	json_bool(json, "guessed", thread->is_guessed);
 	json_list(json, "frames");
 	for (size_t i = 0; i < thread->frame_count; i++)
@@ -117,7 +118,7 @@ static void write_dump(pid_t pid, const struct dump *dump)
 	struct json json = { .out = stdout };
 
 	for (size_t i = 0; i < dump->count; i++)
-		write_thread(&json, &dump->threads[i]);
+		write_thread(&json, &dump->threads[i], dump->sampler);
 	write_deadlock(&json, dump);
 	json_object(&json, NULL);
 	json_text(&json, "event", "process");

@@ -91,7 +91,7 @@ static void print_frames(const struct dumped_thread *thread, const struct dump_s
 	}
 }
 
-static void print_end(const struct dumped_thread *thread)
+static void print_end(const struct dumped_thread *thread, const char *sampler)
 {
 	if (thread->has_ended)
 		print(stdout, "  no stack: the thread has ended meanwhile\n");
@@ -99,7 +99,7 @@ static void print_end(const struct dumped_thread *thread)
 		print(stdout, "  no stack: it ran and could not be caught, or may not be read\n");
 	else if (thread->end != STACK_COMPLETE)
 		print(stdout, "  INCOMPLETE: %s\n  fix: %s\n", stack_end_name(thread->end),
-		      stack_end_fix(thread->end));
+		      stack_end_fix(thread->end, sampler, false));
 	if (thread->is_guessed)
 		print(stdout, "  GUESSED: a frame pointer was not known and is guessed\n");
 }
@@ -157,7 +157,7 @@ static bool have_same_object(const struct dumped_thread *const *group, size_t co
 	return true;
 }
 
-static void print_group(const struct dumped_thread *const *group, size_t count,
+static void print_group(const struct dumped_thread *const *group, size_t count, const char *sampler,
 			const struct dump_style *style)
 {
 	uint64_t cpu_ns = 0;
@@ -178,7 +178,7 @@ static void print_group(const struct dumped_thread *const *group, size_t count,
 	print_state(group[0], have_same_object(group, count));
 	print(stdout, "; CPU time %.3f s%s\n", (double)cpu_ns / 1e9, count > 1 ? " in all" : "");
 	print_frames(group[0], style);
-	print_end(group[0]);
+	print_end(group[0], sampler);
 }
 
 static bool was_shown(const struct dump *dump, size_t thread)
@@ -202,7 +202,7 @@ static void print_threads(const struct dump *dump, const struct dump_style *styl
 		for (size_t k = i + 1; !style->all && k < dump->count; k++)
 			if (is_alike(&dump->threads[i], &dump->threads[k]))
 				group[count++] = &dump->threads[k];
-		print_group(group, count, style);
+		print_group(group, count, dump->sampler, style);
 	}
 	free(group);
 }

@@ -24,12 +24,13 @@ static void node_write(FILE *out, const struct class_tree *tree, unsigned which,
 {
 	const struct class_node *node = &tree->nodes[path];
 	uint32_t parent = tree->paths->items[path].parent;
-	char label[CLASS_LABEL_MAX];
+	char label[CLASS_LABEL_MAX], place[CALL_PLACE_MAX];
 
 	if (!node->threads)
 		return;
 	print(out, "\tn%u_%u [label=\"", which, path);
 	text_write(out, call_path_function(tree->paths, path));
+	text_write(out, call_place(tree->paths, path, place));
 	print(out, "\"%s];\n", node->ends ? ", style=bold" : "");
 	if (parent == PATH_NONE)
 		print(out, "\troot%u -> n%u_%u", which, which, path);

@@ -25,19 +25,37 @@ static const char head[] =
 
 static void chain_write(FILE *out, const struct class_tree *tree, uint32_t first, uint32_t last)
 {
+	char place[CALL_PLACE_MAX];
+
 	for (uint32_t path = first;; path = tree->nodes[path].first) {
 		print(out, "%s<code title=\"", path == first ? "" : " &gt; ");
 		foreign_write(out, FOREIGN_XML, call_path_module(tree->paths, path));
 		print(out, "\">");
 		foreign_write(out, FOREIGN_XML, call_path_function(tree->paths, path));
+		foreign_write(out, FOREIGN_XML, call_place(tree->paths, path, place));
 		print(out, "</code>");
 		if (path == last)
 			return;
 	}
 }
 
+static void where_write(FILE *out, const struct dump_view *view, const struct class_tree *tree,
+			const struct class_node *node)
+{
+	struct node_part part;
+	char label[NODE_PART_MAX];
+
+	for (size_t at = 0; class_part_next(view, tree, node, &at, &part);) {
+		print(out, "<p class=\"wait\">");
+		foreign_write(out, FOREIGN_XML, node_part_label(&part, label));
+		print(out, "</p>\n");
+		node_part_done(&part);
+	}
+}
+
 /* A class is odd where most of its siblings' ranks are elsewhere. */
-static void node_write(FILE *out, const struct class_tree *tree, uint32_t path, uint64_t above)
+static void node_write(FILE *out, const struct dump_view *view, const struct class_tree *tree,
+		       uint32_t path, uint64_t above)
 {
 	uint32_t last = class_tree_chain(tree, path);
 	const struct class_node *node = &tree->nodes[path];
@@ -54,9 +72,10 @@ static void node_write(FILE *out, const struct class_tree *tree, uint32_t path, 
 		print(out, "</span>");
 	}
 	print(out, "</summary>\n");
+	where_write(out, view, tree, &tree->nodes[last]);
 	for (uint32_t child = tree->nodes[last].first; child != PATH_NONE;
 	     child = tree->nodes[child].next)
-		node_write(out, tree, child, ranks);
+		node_write(out, view, tree, child, ranks);
 	print(out, "</details>\n");
 }
 
@@ -77,6 +96,21 @@ static void motions_write(FILE *out, const struct dump_view *view)
 			      rank_set_describe(set, ranks, sizeof(ranks)));
 	}
 	print(out, "</ul>\n");
+}
+
+static void halts_write(FILE *out, const struct dump_view *view)
+{
+	struct node_part part;
+	char label[NODE_PART_MAX];
+	enum halt halt;
+	size_t at = 0;
+
+	while ((halt = halt_part_next(view, &at, &part)) != HALT_NONE) {
+		print(out, "<p>%s: ", halt_name(halt));
+		foreign_write(out, FOREIGN_XML, node_part_label(&part, label));
+		print(out, ": %s</p>\n", halt_cause(halt));
+		node_part_done(&part);
+	}
 }
 
 static void failures_write(FILE *out, const struct fleet *fleet)
@@ -109,8 +143,9 @@ void dump_view_html(const struct dump_view *view, FILE *out)
 		if (tree->first != PATH_NONE)
 			print(out, "<h2>%s</h2>\n", class_titles[i]);
 		for (uint32_t path = tree->first; path != PATH_NONE; path = tree->nodes[path].next)
-			node_write(out, tree, path, 0);
+			node_write(out, view, tree, path, 0);
 	}
+	halts_write(out, view);
 	motions_write(out, view);
 	print(out, "</body>\n</html>\n");
 }

@@ -6,6 +6,19 @@
 #include "host/core/text/json.h"
 #include "host/core/threads/thread_state.h"
 
+static void where_write(struct json *json, const struct dump_view *view,
+			const struct class_tree *tree, const struct class_node *node)
+{
+	struct node_part part;
+
+	json_list(json, "where");
+	for (size_t at = 0; class_part_next(view, tree, node, &at, &part);) {
+		node_part_json(json, NULL, &part);
+		node_part_done(&part);
+	}
+	json_list_end(json);
+}
+
 /* The ranks that are in this very call; those that went on are in its children. */
 static void class_write(struct json *json, const struct dump_view *view, enum class_threads which,
 			uint32_t path)
@@ -24,15 +37,35 @@ static void class_write(struct json *json, const struct dump_view *view, enum cl
 	json_text(json, "state", node->is_mixed ? "" : thread_state_name(example->state));
 	json_text(json, "call",
 		  node->is_mixed ? "" : pool_text(&tree->paths->texts, example->call));
+	where_write(json, view, tree, node);
 	json_list(json, "frames");
 	for (; path != PATH_NONE; path = tree->paths->items[path].parent) {
 		json_object(json, NULL);
 		json_text(json, "function", call_path_function(tree->paths, path));
 		json_text(json, "module", call_path_module(tree->paths, path));
+		json_text(json, "file", call_path_file(tree->paths, path));
+		json_number(json, "line", tree->paths->items[path].line);
 		json_object_end(json);
 	}
 	json_list_end(json);
 	json_object_end(json);
+}
+
+static void halts_write(struct json *json, const struct dump_view *view)
+{
+	struct node_part part;
+	enum halt halt;
+	size_t at = 0;
+
+	while ((halt = halt_part_next(view, &at, &part)) != HALT_NONE) {
+		json_object(json, NULL);
+		json_text(json, "event", "halted");
+		json_text(json, "state", halt_name(halt));
+		json_text(json, "cause", halt_cause(halt));
+		node_part_json(json, "where", &part);
+		json_object_end(json);
+		node_part_done(&part);
+	}
 }
 
 static void motions_write(struct json *json, const struct dump_view *view)
@@ -62,5 +95,6 @@ void dump_view_json(const struct dump_view *view, FILE *out)
 		for (uint32_t path = 0; path < view->trees[i].count; path++)
 			if (view->trees[i].nodes[path].ends)
 				class_write(&json, view, (enum class_threads)i, path);
+	halts_write(&json, view);
 	motions_write(&json, view);
 }

@@ -12,7 +12,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define LINE_WIDTH 110u
+#define LINE_WIDTH  110u
+#define NODES_SHOWN 8u /* of one class */
 
 const char *const class_titles[CLASS_THREADS] = {
 	[CLASS_MAIN] = "main threads",
@@ -49,13 +50,20 @@ const char *fleet_describe(const struct fleet *fleet, char ret[CLASS_LABEL_MAX])
 	return ret;
 }
 
-/* Of a language whose functions say little without their file. */
-static bool is_script(const char *module)
+/* Functions of a script say little without their file. */
+const char *call_place(const struct call_paths *paths, uint32_t path, char ret[CALL_PLACE_MAX])
 {
-	const char *dot = strrchr(module, '.');
+	const struct call_path *call = &paths->items[path];
+	char file[NAME_MAX_SHOWN];
 
-	return dot && (!strcmp(dot, ".py") || !strcmp(dot, ".rb") || !strcmp(dot, ".lua") ||
-		       !strcmp(dot, ".pl") || !strcmp(dot, ".php"));
+	ret[0] = '\0';
+	if (call->line)
+		snprintf(ret, CALL_PLACE_MAX, " (%.120s:%u)",
+			 printable(call_path_file(paths, path), file), call->line);
+	else if (call->kind == FRAME_SCRIPT)
+		snprintf(ret, CALL_PLACE_MAX, " (%.140s)",
+			 printable(call_path_module(paths, path), file));
+	return ret;
 }
 
 struct printed_line {
@@ -67,19 +75,16 @@ struct printed_line {
 static void call_print(struct printed_line *line, const struct class_tree *tree, uint32_t path,
 		       bool is_first)
 {
-	const char *module = call_path_module(tree->paths, path);
-	char text[NAME_MAX_SHOWN], file[NAME_MAX_SHOWN];
+	char text[NAME_MAX_SHOWN], place[CALL_PLACE_MAX];
 	size_t length;
 
 	printable(call_path_function(tree->paths, path), text);
-	printable(is_script(module) ? module : "", file);
-	length = strlen(text) + (*file ? strlen(file) + 3 : 0) + 3;
+	length = strlen(text) + strlen(call_place(tree->paths, path, place)) + 3;
 	if (!is_first && line->column + length > LINE_WIDTH) {
 		print(line->out, "\n%*s", (int)line->indent + 4, "");
 		line->column = line->indent + 4;
 	}
-	print(line->out, "%s%s%s%s%s", is_first ? "" : " > ", text, *file ? " (" : "", file,
-	      *file ? ")" : "");
+	print(line->out, "%s%s%s", is_first ? "" : " > ", text, place);
 	line->column += length;
 }
 
@@ -94,7 +99,24 @@ static void chain_print(struct printed_line *line, const struct class_tree *tree
 	}
 }
 
-static void node_print(FILE *out, const struct class_tree *tree, uint32_t path, unsigned depth)
+static void where_print(FILE *out, const struct dump_view *view, const struct class_tree *tree,
+			const struct class_node *node, unsigned indent)
+{
+	struct node_part part;
+	char label[NODE_PART_MAX];
+	size_t at = 0, shown = 0;
+
+	while (shown < NODES_SHOWN && class_part_next(view, tree, node, &at, &part)) {
+		print(out, "%*s%s\n", (int)indent, "", node_part_label(&part, label));
+		node_part_done(&part);
+		shown++;
+	}
+	if (at < node->ends)
+		print(out, "%*sand more on other nodes (--json)\n", (int)indent, "");
+}
+
+static void node_print(FILE *out, const struct dump_view *view, const struct class_tree *tree,
+		       uint32_t path, unsigned depth)
 {
 	struct printed_line line = { out, 2 * depth, 0 };
 	char label[CLASS_LABEL_MAX], wait[CLASS_WAIT_MAX];
@@ -110,9 +132,10 @@ static void node_print(FILE *out, const struct class_tree *tree, uint32_t path, 
 	chain_print(&line, tree, path, last);
 	class_wait(tree, &tree->nodes[last], wait);
 	print(out, "%s%s%s\n", *wait ? "  (" : "", wait, *wait ? ")" : "");
+	where_print(out, view, tree, &tree->nodes[last], line.indent + 4);
 	for (uint32_t child = tree->nodes[last].first; child != PATH_NONE;
 	     child = tree->nodes[child].next)
-		node_print(out, tree, child, depth + 1);
+		node_print(out, view, tree, child, depth + 1);
 }
 
 static void tree_print(FILE *out, const struct dump_view *view, enum class_threads which)
@@ -123,7 +146,24 @@ static void tree_print(FILE *out, const struct dump_view *view, enum class_threa
 		return;
 	print(out, "\n%s:\n", class_titles[which]);
 	for (uint32_t path = tree->first; path != PATH_NONE; path = tree->nodes[path].next)
-		node_print(out, tree, path, 0);
+		node_print(out, view, tree, path, 0);
+}
+
+/* Below the classes, because a rank that cannot run is in one of them, or has no stack. */
+static void halts_print(FILE *out, const struct dump_view *view)
+{
+	struct node_part part;
+	char label[NODE_PART_MAX];
+	enum halt halt;
+	size_t at = 0;
+
+	if (view->halts.count)
+		print(out, "\nranks that cannot run:\n");
+	while ((halt = halt_part_next(view, &at, &part)) != HALT_NONE) {
+		print(out, "  %-8s %s: %s\n", halt_name(halt), node_part_label(&part, label),
+		      halt_cause(halt));
+		node_part_done(&part);
+	}
 }
 
 static void motions_print(FILE *out, const struct dump_view *view)
@@ -137,7 +177,7 @@ static void motions_print(FILE *out, const struct dump_view *view)
 		const struct rank_set *set = &view->motions->ranks[i];
 
 		if (set->count)
-			print(out, "  %-24s %" PRIu64 ":[%s]\n", motion_name((enum motion)i),
+			print(out, "  %-32s %" PRIu64 ":[%s]\n", motion_name((enum motion)i),
 			      rank_set_size(set), rank_set_describe(set, ranks, sizeof(ranks)));
 	}
 }
@@ -149,5 +189,6 @@ void dump_view_text(const struct dump_view *view, FILE *out)
 	print(out, "%s: %s\n", view->fleet->title, fleet_describe(view->fleet, label));
 	for (unsigned i = 0; i < CLASS_THREADS; i++)
 		tree_print(out, view, (enum class_threads)i);
+	halts_print(out, view);
 	motions_print(out, view);
 }

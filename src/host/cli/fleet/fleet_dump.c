@@ -15,7 +15,7 @@
 struct dump_values {
 	struct fleet_values fleet; /* first */
 	uint64_t times, interval_ns;
-	bool kernel, all_threads;
+	bool kernel, all_threads, no_lines;
 	const char *sampler, *format, *output;
 };
 
@@ -29,6 +29,8 @@ static const struct option_desc dump_options[] = {
 	  OPTION_DURATION, FIELD(interval_ns) },
 	{ 'a', "all-threads", NULL, "show all threads, not only the main one", OPTION_FLAG,
 	  FIELD(all_threads) },
+	{ 0, "no-lines", NULL, "merge ranks by functions only: do not look for lines", OPTION_FLAG,
+	  FIELD(no_lines) },
 	{ 0, "kernel", NULL, "show frames of the kernel", OPTION_FLAG, FIELD(kernel) },
 	{ 0, "sampler", "NAME", "use only this sampler: bpf or read", OPTION_TEXT, FIELD(sampler) },
 	{ 'f', "form", "FORM", "write text, json, html or dot (default: text)", OPTION_TEXT,
@@ -115,6 +117,8 @@ static int dump_show(const struct dump_values *values, const struct dump_form *f
 	struct motions motions = { 0 };
 	int r = fleet_dump_settle(dump, fleet);
 
+	if (!r && halts_find(&view.halts, dump, fleet))
+		r = err_set(err, -ENOMEM, "dump: no memory");
 	if (!r)
 		r = view_make(&view, values, &motions, err);
 	if (!r && values->fleet.is_json)
@@ -123,6 +127,7 @@ static int dump_show(const struct dump_values *values, const struct dump_form *f
 		r = view_write(&view, form, values->output, err);
 	for (unsigned i = 0; i < CLASS_THREADS; i++)
 		class_tree_done(&view.trees[i]);
+	halts_done(&view.halts);
 	motions_done(&motions);
 	return r;
 }
@@ -143,6 +148,7 @@ static int dump_ask(const struct dump_values *values, const struct dump_form *fo
 			  .interval_ns = values->interval_ns,
 			  .kernel_frames = values->kernel,
 			  .all_threads = values->all_threads,
+			  .no_lines = values->no_lines,
 			  .sampler = values->sampler ? values->sampler : "" },
 	};
 	int r = fleet_ask(&values->fleet, &request, (values->times - 1) * values->interval_ns,
@@ -184,8 +190,9 @@ const struct command command_fleet_dump = {
 	.options = dump_options,
 	.run = dump_run,
 	.notes =
-		"Each line is a class of ranks: 7:[0-4,6-7] are the seven ranks that made these calls.  No\n"
-		"thread is stopped.  With --times it says which ranks did not move.\n"
+		"Each line is a class of ranks: 7:[0-4,6-7] are the seven ranks that made these calls, at these\n"
+		"lines; below it stand their nodes and processes.  No thread is stopped.  With --times it says\n"
+		"which ranks wait in one place, spin in one place, or move.\n"
 		"\n"
 		"examples:\n"
 		"  limpet fleet dump --local\n"

@@ -39,7 +39,7 @@ static const struct option_desc top_options[] = {
 	  FIELD(sampler) },
 	{ 'n', "rows", "N", "show N rows of each table (default: 20, or what the screen has)",
 	  OPTION_NUMBER, FIELD(rows) },
-	{ 'd', "duration", "TIME", "stop after TIME (default: at Ctrl-C)", OPTION_DURATION,
+	{ 'd', "duration", "TIME", "stop after TIME (default: at Ctrl-C)", OPTION_SPAN,
 	  FIELD(duration_ns) },
 	{ 0 },
 };

@@ -62,9 +62,9 @@ static void bits_add(struct words *ret, const struct option_desc *option, const 
 
 static void (*const adders[])(struct words *ret, const struct option_desc *option,
 			      const void *value, const void *usual) = {
-	[OPTION_FLAG] = flag_add,         [OPTION_TEXT] = text_add, [OPTION_ONCE] = text_add,
-	[OPTION_NUMBER] = number_add,     [OPTION_LIST] = list_add, [OPTION_BITS] = bits_add,
-	[OPTION_DURATION] = duration_add,
+	[OPTION_FLAG] = flag_add,         [OPTION_TEXT] = text_add,     [OPTION_ONCE] = text_add,
+	[OPTION_NUMBER] = number_add,     [OPTION_LIST] = list_add,     [OPTION_BITS] = bits_add,
+	[OPTION_DURATION] = duration_add, [OPTION_SPAN] = duration_add,
 };
 
 void option_words(struct words *ret, const struct option_desc *table, const void *values,

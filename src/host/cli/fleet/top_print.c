@@ -107,9 +107,9 @@ static void rank_print(const struct top_view *view, const struct fleet *fleet, s
 	const struct top_view_rank *rank = &view->ranks[index];
 	char label[RANK_LABEL_MAX];
 
-	print(out, "%14s  %-14.14s %7.1f  %.*s\n", rank_label(fleet, rank->rank, label),
-	      fleet_node_name(fleet, &fleet->ranks[rank->rank]), cpu_percent(rank->running_ns),
-	      (int)ROW_END, rank->function);
+	print(out, "%14s  %-14.14s %8d %7.1f  %.*s\n", rank_label(fleet, rank->rank, label),
+	      fleet_node_name(fleet, &fleet->ranks[rank->rank]), (int)fleet->ranks[rank->rank].pid,
+	      cpu_percent(rank->running_ns), (int)ROW_END, rank->function);
 }
 
 /* Of many ranks those that run most and those that run least. */
@@ -120,7 +120,7 @@ static void ranks_print(const struct top_view *view, const struct fleet *fleet, 
 	size_t head = count <= rows ? count : rows - rows / 2;
 	size_t tail = count <= rows ? 0 : rows / 2;
 
-	print(out, "\n%14s  %-14s %7s  %s\n", "RANK", "NODE", "CPU %", "MOST IN");
+	print(out, "\n%14s  %-14s %8s %7s  %s\n", "RANK", "NODE", "PID", "CPU %", "MOST IN");
 	for (size_t i = 0; i < head; i++)
 		rank_print(view, fleet, i, out);
 	if (count > rows)

@@ -17,6 +17,7 @@ static void rank_write(struct json *json, const struct rank_totals *rank)
 	json_text(json, "event", "recorded_rank");
 	json_number(json, "rank", rank->rank);
 	json_text(json, "node", rank->node);
+	json_signed(json, "pid", rank->pid);
 	json_bool(json, "read", rank->is_read);
 	json_text(json, "trouble", rank->trouble);
 	json_number(json, "begin_real_ns", rank->begin_ns);

@@ -139,11 +139,13 @@ static void rank_print(const struct totals_view *view, const struct rank_totals 
 		rank->top == POOL_NONE
 			? ""
 			: pool_text(&view->totals->spreads[rank->top_kind].texts, rank->top);
-	char waiting[32] = "-";
+	char waiting[32] = "-", pid[16] = "-";
 
 	if (rank->has_waits)
 		snprintf(waiting, sizeof(waiting), "%.3f", to_seconds(rank->waiting_ns));
-	print(stdout, "%6u  %-12s %9.3f %9s %9.3f  %s\n", rank->rank, rank->node,
+	if (rank->pid)
+		snprintf(pid, sizeof(pid), "%d", (int)rank->pid);
+	print(stdout, "%6u  %-12s %8s %9.3f %9s %9.3f  %s\n", rank->rank, rank->node, pid,
 	      to_seconds(rank->running_ns), waiting, to_seconds(rank->length_ns), top);
 }
 
@@ -163,10 +165,10 @@ static void ranks_print(const struct totals_view *view)
 		return;
 	if (count > SHOWN_ALL)
 		qsort(ranks, count, sizeof(struct rank_totals *), compare_running);
-	print(stdout, "\n%s:\n%6s  %-12s %9s %9s %9s  %s\n",
+	print(stdout, "\n%s:\n%6s  %-12s %8s %9s %9s %9s  %s\n",
 	      count > SHOWN_ALL ? "ranks that ran most, and least, in seconds of all their threads"
 				: "ranks, in seconds of all their threads",
-	      "RANK", "NODE", "RUNNING", "WAITING", "RECORDED", "MOST IN");
+	      "RANK", "NODE", "PID", "RUNNING", "WAITING", "RECORDED", "MOST IN");
 	for (size_t i = 0; i < count; i++) {
 		if (count > SHOWN_ALL && i == SHOWN_ENDS) {
 			i = count - SHOWN_ENDS;

@@ -55,7 +55,7 @@ static const struct option_desc push_option_table[] = {
 	  FIELD(labels) },
 	{ 0, "tenant", "ID", "send X-Scope-OrgID: ID, for servers with several tenants",
 	  OPTION_TEXT, FIELD(tenant) },
-	{ 'd', "duration", "TIME", "stop after TIME (default: never)", OPTION_DURATION,
+	{ 'd', "duration", "TIME", "stop after TIME (default: never)", OPTION_SPAN,
 	  FIELD(duration_ns) },
 	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG, FIELD(is_json) },
 	{ 0 },
@@ -125,6 +125,7 @@ static int values_read(struct push_visit *self, struct err *err)
 	if (!r && (values->interval_ns < INTERVAL_MIN_NS || values->interval_ns > INTERVAL_MAX_NS))
 		r = usage_refuse("--interval: 1s is the least, and 10m the most", "--interval 10s",
 				 err);
+	self->options.sampling.sampler.needs_stacks = true;
 	self->options.sampling.sampler.pid = self->pids[0];
 	self->options.sampling.sampler.further = self->pids + 1;
 	self->options.sampling.sampler.further_count = self->pid_count ? self->pid_count - 1 : 0;

@@ -10,12 +10,14 @@
 #include "host/cli/report.h"
 #include "host/cli/version.h"
 #include "host/core/self/ending.h"
+#include "host/core/self/question.h"
 #include "host/core/text/print.h"
 #include "host/process/forks/scope.h"
 #include "host/process/status.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FIELD(name) offsetof(struct record_values, name)
@@ -26,6 +28,8 @@ static const struct option_desc record_options[] = {
 	  OPTION_FLAG, FIELD(samples.is_system_wide) },
 	{ 'o', "output", "FILE", "write the recording to FILE (default: limpet-PID.limpet)",
 	  OPTION_TEXT, FIELD(output) },
+	{ 0, "overwrite", NULL, "replace a recording that FILE holds already, without asking",
+	  OPTION_FLAG, FIELD(overwrites) },
 #define RECORD_FIELD(member) FIELD(member)
 #include "host/cli/record/what.def"
 	{ 0, "ui", NULL, "watch it on a page meanwhile, as limpet ui shows it; ends at Ctrl-C",
@@ -76,6 +80,30 @@ static int read_trace_options(const struct record_values *values, struct trace_o
 	    size_parse("--ring-size", values->ring_size, &ret->ring_size, err))
 		return err->code;
 	return read_cuda_api(values->cuda_api, &ret->cuda_api_all, err);
+}
+
+static bool holds_something(const char *path)
+{
+	struct stat file;
+
+	return !stat(path, &file) && S_ISREG(file.st_mode) && file.st_size > 0;
+}
+
+/* Whether a recording that lies there may be replaced.  Without a terminal no user can be asked:
+ * the end tells of it. */
+static int confirm_output(struct visit *visit, struct err *err)
+{
+	const char *path = visit->values->output;
+
+	if (!path || visit->values->overwrites || !holds_something(path))
+		return 0;
+	visit->replaces = true;
+	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO) ||
+	    question_ask("%s holds something already. Replace it?", path))
+		return 0;
+	err_set(err, -EEXIST, "'%s' stays as it was", path);
+	err_fix(err, "-o with another name, or --overwrite");
+	return err_exit(err, EXIT_USAGE);
 }
 
 /* A file that is there keeps its name unless it was named. */
@@ -157,6 +185,7 @@ static int parse_values(const struct record_values *values, struct recorder_opti
 		r = check_all(values, visit, err);
 	if (!r)
 		r = samples_options(&values->samples, &visit->sampling, err);
+	visit->sampling.sampler.needs_stacks = true;
 	if (!r)
 		r = size_parse("--max-size", values->max_size, &visit->job.times.max_bytes, err);
 	return r ? r : period_parse(values->period, &visit->period, err);
@@ -279,6 +308,8 @@ static int visit_run(struct visit *visit, char **command, struct err *err)
 	};
 	int r = parse_values(values, &options, visit, err);
 
+	if (!r)
+		r = confirm_output(visit, err);
 	if (!r && values->samples.debuginfod)
 		r = samples_ask(&debuginfod, err);
 	if (!r && !command)

@@ -424,10 +424,15 @@ static void print_for_people(const struct visit *self, const struct outcome *out
 		      plural(totals->threads), processes_text(self, outcome, processes),
 		      drops_sum(totals->drops), written->bytes / 1024);
 	if (self->samples)
-		samples_print(&outcome->sampled, self->path, written);
+		samples_print(&outcome->sampled, self->values->samples.is_system_wide, self->path,
+			      written);
 	if (self->counts)
 		print(stdout, "wrote %s: %" PRIu64 " window%s of counters\n", self->path,
 		      written->windows, plural(written->windows));
+	if (self->replaces)
+		print(stderr,
+		      "note: %s was there already and is replaced; --overwrite for no note\n",
+		      self->path);
 	if (written->records || written->samples || written->windows)
 		print(stdout, "next: limpet report %s\n", self->path);
 	if (written->samples)
@@ -478,7 +483,8 @@ void print_totals(const struct visit *self, const struct outcome *outcome)
 	json_bool(&json, "leaves_old_file", written->leaves_old_file);
 	print_words(&json, &outcome->recorded.totals.words);
 	if (self->samples)
-		samples_print_json(&json, &outcome->sampled, written, outcome->reasons);
+		samples_print_json(&json, &outcome->sampled, self->values->samples.is_system_wide,
+				   written, outcome->reasons);
 	json_object_end(&json);
 }
 

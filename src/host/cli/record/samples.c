@@ -126,9 +126,17 @@ static uint64_t complete_share(const struct sampler_counts *counts)
 	return share_of(counts->ends[STACK_COMPLETE], counts->samples);
 }
 
-void samples_print(const struct sampling_totals *totals, const char *path,
+static struct stack_ends ends_of(const struct sampling_totals *totals, bool is_system_wide)
+{
+	return (struct stack_ends){ totals->counts.ends, totals->counts.samples, totals->sampler,
+				    is_system_wide };
+}
+
+void samples_print(const struct sampling_totals *totals, bool is_system_wide, const char *path,
 		   const struct recorded_contents *written)
 {
+	const struct stack_ends ends = ends_of(totals, is_system_wide);
+
 	print(stdout,
 	      "wrote %s: %" PRIu64 " sample%s of %" PRIu64 " thread%s, %" PRIu64
 	      " lost, %.2f %% of the stacks complete, %" PRIu64 " KiB\n",
@@ -136,13 +144,15 @@ void samples_print(const struct sampling_totals *totals, const char *path,
 	      plural(totals->threads), totals->counts.lost,
 	      (double)complete_share(&totals->counts) / 100, written->bytes / 1024);
 	print(stdout, "sampler: %s (%s)\n", totals->sampler, totals->summary);
-	stack_ends_print("incomplete", totals->counts.ends, totals->counts.samples,
-			 totals->counts.samples / STACK_ENDS_WARN);
+	stack_ends_print("incomplete", &ends, totals->counts.samples / STACK_ENDS_WARN);
 }
 
 void samples_print_json(struct json *json, const struct sampling_totals *totals,
-			const struct recorded_contents *written, const char *reasons)
+			bool is_system_wide, const struct recorded_contents *written,
+			const char *reasons)
 {
+	const struct stack_ends ends = ends_of(totals, is_system_wide);
+
 	json_text(json, "sampler", totals->sampler);
 	json_text(json, "no_better_sampler", reasons);
 	json_number(json, "samples", written->samples);
@@ -151,14 +161,18 @@ void samples_print_json(struct json *json, const struct sampling_totals *totals,
 	json_number(json, "samples_unlisted", totals->counts.unlisted);
 	json_number(json, "one_sample_in", MAX(totals->counts.throttled, 1u));
 	json_number(json, "sampled_threads", totals->threads);
+	json_number(json, "processes_seen", totals->processes_seen);
+	json_number(json, "processes_sampled", totals->processes_sampled);
 	json_fixed(json, "complete_percent", complete_share(&totals->counts), 2);
-	stack_ends_write(json, totals->counts.ends);
+	stack_ends_write(json, &ends);
 	json_number(json, "frames", totals->naming.frames);
 	json_number(json, "frames_named", totals->naming.named);
 }
 
-static void warn_incomplete(const struct sampler_counts *counts)
+static void warn_incomplete(const struct sampling_totals *totals, bool is_system_wide)
 {
+	const struct sampler_counts *counts = &totals->counts;
+
 	for (unsigned i = 0; i < STACK_ENDS; i++)
 		if (i != STACK_COMPLETE && counts->ends[i] > counts->samples / STACK_ENDS_WARN)
 			print(stderr,
@@ -166,7 +180,8 @@ static void warn_incomplete(const struct sampler_counts *counts)
 			      " stack%s (%.2f %%) %s incomplete: %s\n  fix: %s\n",
 			      counts->ends[i], plural(counts->ends[i]),
 			      (double)share_of(counts->ends[i], counts->samples) / 100,
-			      is_are(counts->ends[i]), stack_end_name(i), stack_end_fix(i));
+			      is_are(counts->ends[i]), stack_end_name(i),
+			      stack_end_fix(i, totals->sampler, is_system_wide));
 }
 
 /* What has ended cannot be looked at any more. */
@@ -177,6 +192,12 @@ static int samples_hint(const struct sampling_options *options, bool has_ended, 
 
 	if (options->sampler.is_system_wide)
 		return err_fix(err, "record for longer, or with a higher rate (-F)");
+	if (options->sampler.children)
+		return err_fix(
+			err,
+			"a higher rate (-F); limpet record -a samples CPUs instead, however short a "
+			"process is%s",
+			more);
 	if (has_ended)
 		return err_fix(err, "record for longer, or with a higher rate (-F)%s", more);
 	return err_fix(
@@ -184,6 +205,45 @@ static int samples_hint(const struct sampling_options *options, bool has_ended, 
 		"record for longer, or with a higher rate (-F)%s; limpet dump %d shows where its "
 		"threads are now",
 		more, options->sampler.pid);
+}
+
+/* Clocks of threads begin anew with each: a process that ends within an interval has no sample,
+ * however many follow it. */
+static void warn_unsampled(const struct sampling_totals *totals,
+			   const struct sampling_options *options)
+{
+	uint64_t unsampled = totals->processes_seen - totals->processes_sampled;
+
+	if (options->sampler.is_system_wide || !totals->counts.samples ||
+	    unsampled * 2 < totals->processes_seen || unsampled < 2)
+		return;
+	print(stderr,
+	      "warning: %" PRIu64 " of %" PRIu64
+	      " processes have no sample: they did not run for a whole sampling interval (%.2f ms)\n"
+	      "  fix: a higher rate (-F); limpet record -a samples CPUs instead, however short a "
+	      "process is\n",
+	      unsampled, totals->processes_seen, 1e3 / options->sampler.hz);
+}
+
+static int explain_nothing(const struct sampling_totals *totals,
+			   const struct sampling_options *options, bool has_ended, struct err *err)
+{
+	double interval_ms = 1e3 / options->sampler.hz;
+
+	if (totals->counts.lost)
+		return err_why(err, "all %" PRIu64 " were lost between the kernel and limpet",
+			       totals->counts.lost);
+	if (totals->processes_seen > 1)
+		return err_why(err,
+			       "%" PRIu64
+			       " processes were seen; none ran for a whole sampling interval "
+			       "(%.2f ms)",
+			       totals->processes_seen, interval_ms);
+	return err_why(err,
+		       "no thread of %s process ran for a whole sampling interval (%.2f ms)%s %s",
+		       options->sampler.is_system_wide ? "any" : "the", interval_ms,
+		       options->sampler.off_cpu ? ", or came back from a wait," : "",
+		       has_ended ? "before it ended" : "while limpet recorded");
 }
 
 int samples_judge(const struct sampling_totals *totals, const struct sampling_options *options,
@@ -211,7 +271,7 @@ int samples_judge(const struct sampling_totals *totals, const struct sampling_op
 		      "note: for a time only one sample in %u was taken, for all of them: samples cost "
 		      "limpet no more than a tenth of a CPU; a lower -F costs less\n",
 		      totals->counts.throttled);
-	warn_incomplete(&totals->counts);
+	warn_incomplete(totals, options->sampler.is_system_wide);
 	if (totals->java_trouble[0])
 		print(stderr, "warning: names of Java are not the latest: %s\n",
 		      totals->java_trouble);
@@ -220,18 +280,11 @@ int samples_judge(const struct sampling_totals *totals, const struct sampling_op
 		      "note: %" PRIu64
 		      " frames have names but no lines: reading them took too long\n",
 		      totals->naming.without_lines);
+	warn_unsampled(totals, options);
 	if (totals->counts.samples)
 		return 0;
 	err_set(err, -ENODATA, "no sample was taken");
-	if (totals->counts.lost)
-		err_why(err, "all %" PRIu64 " were lost between the kernel and limpet",
-			totals->counts.lost);
-	else
-		err_why(err,
-			"no thread of %s process ran for a whole sampling interval%s while limpet "
-			"recorded",
-			options->sampler.is_system_wide ? "any" : "the",
-			options->sampler.off_cpu ? ", or came back from a wait," : "");
+	explain_nothing(totals, options, has_ended, err);
 	samples_hint(options, has_ended, err);
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }

@@ -47,10 +47,11 @@ void samples_tell_asked(const struct debuginfod *debuginfod);
 void samples_explain(struct sampling *sampling, char told[SAMPLING_REASONS_MAX]);
 
 /* One line for people; members of an object for programs. */
-void samples_print(const struct sampling_totals *totals, const char *path,
+void samples_print(const struct sampling_totals *totals, bool is_system_wide, const char *path,
 		   const struct recorded_contents *written);
 void samples_print_json(struct json *json, const struct sampling_totals *totals,
-			const struct recorded_contents *written, const char *reasons);
+			bool is_system_wide, const struct recorded_contents *written,
+			const char *reasons);
 
 /* What is to be said about them; -ENODATA with the reason when there are none. */
 int samples_judge(const struct sampling_totals *totals, const struct sampling_options *options,

@@ -13,7 +13,7 @@ struct record_values {
 	uint32_t domains_traced;
 	bool address_entries, alloc_stacks, all_locks, opencl_device_time, launch_stacks,
 		gpu_metrics, has_pm;
-	bool unload, force, resumes, all_descendants, is_json, is_watched, no_open;
+	bool unload, force, resumes, all_descendants, is_json, is_watched, no_open, overwrites;
 	struct option_list functions, pids, counters;
 	const char *output, *alloc_sample, *max_size, *ring_size, *period, *cuda_api, *pm_metrics;
 	uint64_t duration_ns, counter_interval_ns;
@@ -44,6 +44,7 @@ struct visit {
 	char told[SAMPLING_REASONS_MAX]; /* of why no better sampler */
 	struct counter_choice counters;
 	bool samples, traces, counts;
+	bool replaces;         /* something that lies at `path` */
 	bool loads_agent;      /* for some of the traces */
 	uint32_t domains;      /* that are traced */
 	uint32_t domains_held; /* of those: another profiler has what they need */

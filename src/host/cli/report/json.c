@@ -5,6 +5,7 @@
 
 #include "host/cli/report/recording_report.h"
 #include "host/core/text/json.h"
+#include "host/model/samples/stack_text.h"
 
 static void print_statistics(struct json *json, const struct statistics *statistics)
 {
@@ -117,18 +118,23 @@ static uint64_t whole_number(double value)
 static void print_site(struct json *json, const struct recording_report *report,
 		       const struct allocation_site *site)
 {
-	char text[256];
+	struct stack_cursor cursor = { .stack = site->stack };
+	const struct samples *samples = report->model->samples;
+	const struct sample_location *location;
+	char text[600];
 
 	json_object(json, NULL);
 	json_text(json, "event", "allocation");
 	json_signed(json, "pid", site->process->pid);
 	json_text(json, "function", site->function->name);
 	json_list(json, "stack");
-	for (unsigned i = 0; i < site->frame_count; i++) {
-		frame_text(site->process, site->frames[i], text, sizeof(text));
+	while ((location = stack_next(samples, &cursor))) {
+		location_print(samples, location, text, sizeof(text));
 		json_text(json, NULL, text);
 	}
 	json_list_end(json);
+	if (site->stack != STACK_NONE)
+		json_text(json, "stack_end", stack_end_key(site->stack_end));
 	json_bool(json, "estimated", report->allocations.sample != 0);
 	json_number(json, "records", site->records);
 	json_number(json, "calls", whole_number(site->calls));

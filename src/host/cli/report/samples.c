@@ -51,9 +51,17 @@ static double time_milliseconds(uint64_t time_ns)
 	return (double)time_ns / 1e6;
 }
 
+static struct stack_ends ends_of(const struct samples *samples)
+{
+	return (struct stack_ends){ samples->ends, samples->count, samples->sampler,
+				    samples_are_system_wide(samples) };
+}
+
 static void print_incomplete(const struct samples *samples)
 {
-	stack_ends_print("INCOMPLETE", samples->ends, samples->count, UINT64_MAX);
+	const struct stack_ends ends = ends_of(samples);
+
+	stack_ends_print("INCOMPLETE", &ends, UINT64_MAX);
 	if (samples->guessed)
 		print(stdout, "GUESSED: %" PRIu64 " stack%s %s frames that are guessed\n",
 		      samples->guessed, plural(samples->guessed), has_have(samples->guessed));
@@ -386,6 +394,8 @@ int report_samples_print_json(struct model *model)
 
 void report_samples_totals(struct json *json, const struct samples *samples)
 {
+	const struct stack_ends ends = ends_of(samples);
+
 	if (!samples->hz && !samples->count)
 		return;
 	json_text(json, "sampler", samples->sampler);
@@ -395,5 +405,5 @@ void report_samples_totals(struct json *json, const struct samples *samples)
 	json_number(json, "samples", samples->count);
 	json_number(json, "samples_lost", samples->lost);
 	json_fixed(json, "complete_percent", samples_complete(samples), 2);
-	stack_ends_write(json, samples->ends);
+	stack_ends_write(json, &ends);
 }

@@ -6,14 +6,12 @@
 #include <string.h>
 
 #include "host/cli/printable.h"
-#include "host/cli/report/recording_report.h"
+#include "host/cli/report/allocations.h"
 #include "host/core/text/plural.h"
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
 #include "host/model/samples/profile.h"
 #include "host/recording/drops.h"
-
-#define FRAMES_SHOWN 8u
 
 static double in_unit(double time_ns, const struct report_style *style)
 {
@@ -199,84 +197,6 @@ static void print_functions(const struct recording_report *report, const struct 
 		print_rest(end - first, style);
 		first = end;
 	}
-}
-
-static void print_site(const struct allocation_site *site)
-{
-	char text[NAME_MAX_SHOWN], clean_text[NAME_MAX_SHOWN];
-
-	if (!site->frame_count)
-		print(stdout, "%s", printable(site->function->name, clean_text));
-	for (unsigned i = 0; i < MIN(site->frame_count, FRAMES_SHOWN); i++) {
-		frame_text(site->process, site->frames[i], text, sizeof(text));
-		print(stdout, "%s%s", i ? " < " : "", printable(text, clean_text));
-	}
-	if (site->frame_count > FRAMES_SHOWN)
-		print(stdout, " < ...");
-	print(stdout, "\n");
-}
-
-static uint64_t count_records(const struct allocations *allocations)
-{
-	uint64_t all = 0;
-
-	for (uint32_t i = 0; i < allocations->site_count; i++)
-		all += allocations->sites[i].records;
-	return all;
-}
-
-static double count_bytes(const struct allocations *allocations)
-{
-	double all = 0;
-
-	for (uint32_t i = 0; i < allocations->site_count; i++)
-		all += allocations->sites[i].bytes;
-	return all;
-}
-
-/* Sums of estimates come back to nothing, but not to the last digit. */
-static double sum_positive(double value)
-{
-	return value > 0 ? value : 0;
-}
-
-static void print_allocations(const struct recording_report *report,
-			      const struct report_style *style)
-{
-	const struct allocations *allocations = &report->allocations;
-	uint32_t count = allocations->site_count;
-	double all_bytes = count_bytes(allocations);
-
-	if (!count)
-		return;
-	print(stdout, "\nmemory: allocated, and not freed by the end\n");
-	if (allocations->sample)
-		print(stdout,
-		      "ESTIMATED from %" PRIu64 " sample%s, one in %" PRIu64
-		      " bytes on average; the error of a row is about 1/sqrt(SAMPLES)\n",
-		      count_records(allocations), plural(count_records(allocations)),
-		      allocations->sample);
-	print(stdout, "%10s %16s %6s %12s %16s", "CALLS", "BYTES", "%", "LIVE BLOCKS",
-	      "LIVE BYTES");
-	print(stdout, allocations->sample ? " %8s  WHERE\n" : "  WHERE\n", "SAMPLES");
-	for (uint32_t i = 0; i < rows_shown(count, style); i++) {
-		const struct allocation_site *site = &allocations->sites[i];
-
-		print(stdout, "%10.0f %16.0f %6.2f %12.0f %16.0f", site->calls, site->bytes,
-		      all_bytes > 0 ? share_shown(100 * site->bytes / all_bytes) : 0,
-		      sum_positive(site->live_blocks), sum_positive(site->live_bytes));
-		if (allocations->sample)
-			print(stdout, " %8" PRIu64, site->records);
-		print(stdout, "  ");
-		print_site(site);
-	}
-	print_rest(count, style);
-	if (allocations->strangers)
-		print(stdout,
-		      "%10" PRIu64
-		      " block%s %s freed that had been allocated before the recording\n",
-		      allocations->strangers, plural(allocations->strangers),
-		      was_were(allocations->strangers));
 }
 
 static void print_files(const struct recording_report *report, const struct report_style *style)
@@ -501,7 +421,7 @@ void report_print(const struct recording_report *report, const struct report_sty
 	report_launches_print(report, style);
 	report_device_samples_print(report, style);
 	print_markers(report, style);
-	print_allocations(report, style);
+	report_allocations_print(report, style);
 	print_files(report, style);
 	print_locks(report, style);
 	print_syscall_errors(report, style);

@@ -45,7 +45,7 @@ static const struct option_desc stat_options[] = {
 	{ 'I', "interval", "TIME", "also print the counts of each TIME (1 or 1s, 100ms)",
 	  OPTION_DURATION, FIELD(interval_ns) },
 	{ 'd', "duration", "TIME", "stop after TIME (default: at Ctrl-C, or when it ends)",
-	  OPTION_DURATION, FIELD(duration_ns) },
+	  OPTION_SPAN, FIELD(duration_ns) },
 	{ 'l', "list", NULL,
 	  "list the names of events, and which can be counted here; with --pm metrics of a GPU",
 	  OPTION_FLAG, FIELD(is_list) },

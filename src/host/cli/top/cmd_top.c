@@ -53,7 +53,7 @@ static const struct option_desc top_option_table[] = {
 	  OPTION_LIST, FIELD(counters) },
 	{ 0, "counter-interval", "TIME", "length of their windows (default: 1s)", OPTION_DURATION,
 	  FIELD(counter_interval_ns) },
-	{ 'd', "duration", "TIME", "stop after TIME (--batch: 2s when not given)", OPTION_DURATION,
+	{ 'd', "duration", "TIME", "stop after TIME (--batch: 2s when not given)", OPTION_SPAN,
 	  FIELD(duration_ns) },
 	{ 'o', "output", "FILE", "write to FILE when f is pressed (default: limpet-PID.limpet)",
 	  OPTION_TEXT, FIELD(output) },

@@ -9,8 +9,9 @@ static const struct {
 	char state;
 	const char *name;
 } state_names[] = {
-	{ 'R', "running" }, { 'S', "sleeping" }, { 'D', "blocked" }, { 'T', "stopped" },
-	{ 't', "traced" },  { 'Z', "zombie" },   { 'X', "dead" },    { 'I', "idle" },
+	{ 'R', "running" }, { 'S', "sleeping" }, { 'D', "blocked" },
+	{ 'T', "stopped" }, { 't', "traced" },   { 'Z', "zombie" },
+	{ 'X', "dead" },    { 'I', "idle" },     { STATE_FROZEN, "frozen" },
 };
 
 const char *thread_state_name(char state)

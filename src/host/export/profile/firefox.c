@@ -34,11 +34,16 @@ struct firefox {
 	size_t count, room;
 };
 
+static bool is_wait(enum sample_kind kind)
+{
+	return kind == SAMPLE_BLOCKED || kind == SAMPLE_RUNNABLE;
+}
+
 static int firefox_keep(const struct sample_event *event, void *context)
 {
 	struct firefox *self = context;
 
-	if (!(self->kinds & KIND_BIT(event->kind)) && event->kind == SAMPLE_RUNNING)
+	if (!(self->kinds & KIND_BIT(event->kind)) && !is_wait(event->kind))
 		return 0;
 	if (make_room(&self->kept, self->count, &self->room, sizeof(*self->kept)))
 		return -ENOMEM;
@@ -94,6 +99,7 @@ static void write_samples(struct firefox *self, const struct kept_sample *kept, 
 {
 	struct json *json = &self->json;
 	bool is_counted = self->kinds == KINDS_ON_CPU;
+	bool is_memory = profile_kinds_are_bytes(self->kinds);
 	size_t length = 0;
 
 	json_object(json, "samples");
@@ -113,13 +119,14 @@ static void write_samples(struct firefox *self, const struct kept_sample *kept, 
 			json_number(json, NULL,
 				    kept[i].kind == SAMPLE_RUNNING ? kept[i].weight_ns : 0);
 	json_list_end(json);
-	json_text(json, "weightType", is_counted ? "samples" : "tracing-ms");
+	json_text(json, "weightType", is_counted ? "samples" : is_memory ? "bytes" : "tracing-ms");
 	json_list(json, "weight");
 	for (size_t i = 0; i < count; i++) {
 		if (!is_sample(self, &kept[i]))
 			continue;
 		length++;
-		json_fixed(json, NULL, is_counted ? 1 : kept[i].weight_ns, is_counted ? 0 : 6);
+		json_fixed(json, NULL, is_counted ? 1 : kept[i].weight_ns,
+			   is_counted || is_memory ? 0 : 6);
 	}
 	json_list_end(json);
 	json_number(json, "length", length);
@@ -191,13 +198,13 @@ static void write_markers(struct firefox *self, const struct kept_sample *kept, 
 	for (unsigned column = 0; column < ARRAY_SIZE(columns); column++) {
 		json_list(json, columns[column]);
 		for (size_t i = 0; i < count; i++)
-			if (kept[i].kind != SAMPLE_RUNNING)
+			if (is_wait(kept[i].kind))
 				write_marker_value(self, &kept[i], column);
 		json_list_end(json);
 	}
 	json_list(json, "data");
 	for (size_t i = 0; i < count; i++)
-		if (kept[i].kind != SAMPLE_RUNNING) {
+		if (is_wait(kept[i].kind)) {
 			write_marker_data(self, &kept[i]);
 			length++;
 		}

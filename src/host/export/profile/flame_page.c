@@ -39,13 +39,19 @@ void flame_page_nodes(struct json *json, const struct call_tree *tree)
 
 void flame_page_views(struct json *json, unsigned chosen_kinds, bool has_waits)
 {
-	static const unsigned views[] = { KINDS_ON_CPU, KINDS_OFF_CPU, KIND_BIT(SAMPLE_RUNNABLE),
-					  KINDS_ALL };
+	static const unsigned views[] = { KINDS_ON_CPU,
+					  KINDS_OFF_CPU,
+					  KIND_BIT(SAMPLE_RUNNABLE),
+					  KINDS_ALL,
+					  KIND_BIT(SAMPLE_ALLOCATED),
+					  KIND_BIT(SAMPLE_LIVE) };
+	bool is_memory = profile_kinds_are_bytes(chosen_kinds);
 
 	json_text(json, "view", profile_kinds_name(chosen_kinds));
 	json_list(json, "views");
 	for (size_t i = 0; i < ARRAY_SIZE(views); i++)
-		if (has_waits || views[i] == KINDS_ON_CPU)
+		if (profile_kinds_are_bytes(views[i]) == is_memory &&
+		    (has_waits || is_memory || views[i] == KINDS_ON_CPU))
 			json_text(json, NULL, profile_kinds_name(views[i]));
 	json_list_end(json);
 }

@@ -7,6 +7,7 @@
 #include "host/core/text/plural.h"
 #include "host/export/exporter.h"
 #include "host/export/profile/flame_page.h"
+#include "host/model/calls/call_view.h"
 #include "host/model/samples/call_tree.h"
 
 struct flamegraph {
@@ -79,6 +80,12 @@ static void write_words(struct json *json, const struct flamegraph *self)
 	char words[512];
 
 	json_text(json, "title", recording_title(self->model, words, sizeof(words)));
+	if (profile_kinds_are_bytes(samples->view)) {
+		allocations_describe(self->model, words, sizeof(words));
+		json_text(json, "about", words);
+		json_text(json, "warning", "");
+		return;
+	}
 	snprintf(words, sizeof(words),
 		 "%" PRIu64 " sample%s in %.2f s at %u Hz, by %s; on %s, Linux %s", samples->count,
 		 plural(samples->count), (double)(samples->last_ns - samples->first_ns) / 1e9,

@@ -1,5 +1,6 @@
 /*
- * folded: one line for each stack, outermost first, and how many samples had it.  The first name is
+ * folded: one line for each stack, outermost first, and how many samples had it, or how many bytes
+ * were allocated there.  The first name is
  * the threads', with its process where there are several; of a recording of every process, first
  * the process and then the thread.  What flamegraph.pl, inferno, speedscope and many others read.
  */
@@ -92,9 +93,11 @@ static int lines_add(struct lines *lines, const struct model *model,
 	return 0;
 }
 
-/* Waiting is told in microseconds: how often says little about it. */
-static void lines_write(const struct lines *lines, bool is_time, FILE *out)
+/* Waiting is told in microseconds: how often says little about it.  Memory is told in bytes. */
+static void lines_write(const struct lines *lines, unsigned kinds, FILE *out)
 {
+	bool is_time = kinds != KINDS_ON_CPU && !profile_kinds_are_bytes(kinds);
+
 	for (size_t i = 0; i < lines->stacks.count; i++) {
 		foreign_write(out, FOREIGN_TEXT, lines->stacks.texts[i]);
 		fprintf(out, " %" PRIu64 "\n",
@@ -107,7 +110,7 @@ static int folded_write(struct model *model, FILE *out)
 	CLEANUP(sample_profile_done) struct profile profile = { 0 };
 	CLEANUP(lines_done) struct lines lines = { 0 };
 	unsigned kinds = profile_kinds(model->samples);
-	bool is_time = kinds != KINDS_ON_CPU;
+	bool is_counted = kinds == KINDS_ON_CPU;
 	int r;
 
 	if (sample_profile_gather(&profile, model,
@@ -116,10 +119,10 @@ static int folded_write(struct model *model, FILE *out)
 	r = lines_open(&lines, profile.count);
 	for (size_t i = 0; !r && i < profile.count; i++)
 		r = lines_add(&lines, model, &profile.entries[i],
-			      is_time ? profile.entries[i].weight_ns : profile.entries[i].count);
+			      is_counted ? profile.entries[i].count : profile.entries[i].weight_ns);
 	if (r)
 		return r;
-	lines_write(&lines, is_time, out);
+	lines_write(&lines, kinds, out);
 	return export_state(out);
 }
 

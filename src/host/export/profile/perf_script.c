@@ -15,10 +15,10 @@ struct perf_script {
 	unsigned kinds;
 };
 
-static const char *const event_names[SAMPLE_KINDS] = {
-	[SAMPLE_RUNNING] = "cpu-clock",
-	[SAMPLE_BLOCKED] = "off-cpu",
-	[SAMPLE_RUNNABLE] = "runnable",
+static const char *const event_names[MODEL_KINDS] = {
+	[SAMPLE_RUNNING] = "cpu-clock", [SAMPLE_BLOCKED] = "off-cpu",
+	[SAMPLE_RUNNABLE] = "runnable", [SAMPLE_ALLOCATED] = "alloc",
+	[SAMPLE_LIVE] = "live",
 };
 
 /* Inlined functions have the address of the frame that they are in. */

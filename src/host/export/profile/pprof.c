@@ -13,6 +13,7 @@
 #include "host/export/gzip.h"
 #include "host/export/profile/pprof.h"
 #include "host/export/proto.h"
+#include "host/model/calls/call_view.h"
 #include "host/model/samples/profile.h"
 
 /* Field numbers of profile.proto. */
@@ -53,24 +54,41 @@ enum function_field { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM = 3, F
 /* What is counted; the third and fourth where waits were sampled. */
 static const struct {
 	const char *type, *unit;
-} value_types[] = { { "samples", "count" },
-		    { "cpu", "nanoseconds" },
-		    { "off-cpu", "nanoseconds" },
-		    { "runnable", "nanoseconds" } };
+} value_types[] = { { "samples", "count" },       { "cpu", "nanoseconds" },
+		    { "off-cpu", "nanoseconds" }, { "runnable", "nanoseconds" },
+		    { "alloc_objects", "count" }, { "alloc_space", "bytes" },
+		    { "inuse_objects", "count" }, { "inuse_space", "bytes" } };
 
-enum { VALUE_COUNT, VALUE_CPU, VALUE_OFF_CPU, VALUE_RUNNABLE, VALUES };
+enum {
+	VALUE_COUNT,
+	VALUE_CPU,
+	VALUE_OFF_CPU,
+	VALUE_RUNNABLE,
+	VALUES,
+	VALUE_ALLOC_COUNT = VALUES,
+	VALUE_ALLOC_BYTES,
+	VALUE_LIVE_COUNT,
+	VALUE_LIVE_BYTES,
+	VALUES_OF_MEMORY,
+};
 
-static const unsigned value_of_kind[SAMPLE_KINDS] = {
-	[SAMPLE_RUNNING] = VALUE_CPU,
-	[SAMPLE_BLOCKED] = VALUE_OFF_CPU,
-	[SAMPLE_RUNNABLE] = VALUE_RUNNABLE,
+/* Which values a sample has: how many it stands for, and their weight. */
+static const struct {
+	unsigned count, weight;
+} value_of_kind[MODEL_KINDS] = {
+	[SAMPLE_RUNNING] = { VALUE_COUNT, VALUE_CPU },
+	[SAMPLE_BLOCKED] = { VALUE_COUNT, VALUE_OFF_CPU },
+	[SAMPLE_RUNNABLE] = { VALUE_COUNT, VALUE_RUNNABLE },
+	[SAMPLE_ALLOCATED] = { VALUE_ALLOC_COUNT, VALUE_ALLOC_BYTES },
+	[SAMPLE_LIVE] = { VALUE_LIVE_COUNT, VALUE_LIVE_BYTES },
 };
 
 struct pprof {
 	struct model *model;
 	struct bytes profile, message, inner, packed;
-	struct pool texts; /* the table of strings: 0 is "" */
-	unsigned values;   /* how many of value_types */
+	struct pool texts;            /* the table of strings: 0 is "" */
+	unsigned first_value, values; /* of value_types: the first, and the end */
+	unsigned shown;               /* by default */
 	/* Which of the model's are in the profile, by their numbers. */
 	bool *frames, *functions, *codes;
 };
@@ -173,10 +191,10 @@ static void put_sample(struct pprof *self, const struct profile_entry *entry)
 	for (size_t i = 0; i < count; i++)
 		put_packed(self, (uint64_t)frames[i] + 1);
 	proto_message(&self->message, SAMPLE_LOCATION, &self->packed);
-	for (unsigned i = 0; i < self->values; i++)
-		put_packed(self, i == VALUE_COUNT                  ? entry->count
-				 : i == value_of_kind[entry->kind] ? entry->weight_ns
-								   : 0);
+	for (unsigned i = self->first_value; i < self->values; i++)
+		put_packed(self, i == value_of_kind[entry->kind].count    ? entry->count
+				 : i == value_of_kind[entry->kind].weight ? entry->weight_ns
+									  : 0);
 	proto_message(&self->message, SAMPLE_VALUE, &self->packed);
 	if (entry->thread != THREAD_NONE)
 		put_labels(self, entry);
@@ -270,20 +288,26 @@ static void put_head(struct pprof *self)
 	const struct samples *samples = self->model->samples;
 	char comment[256];
 
-	for (unsigned i = 0; i < self->values; i++)
+	for (unsigned i = self->first_value; i < self->values; i++)
 		put_type(self, PROFILE_TYPE, i);
-	put_type(self, PROFILE_PERIOD_TYPE, VALUE_CPU);
+	put_type(self, PROFILE_PERIOD_TYPE, self->shown);
 	proto_number(&self->profile, PROFILE_DEFAULT_TYPE,
-		     string_index(self, value_types[VALUE_CPU].type));
-	proto_number(&self->profile, PROFILE_PERIOD, samples->hz ? 1000000000u / samples->hz : 0);
+		     string_index(self, value_types[self->shown].type));
+	proto_number(&self->profile, PROFILE_PERIOD,
+		     self->first_value ? MAX(self->model->alloc_sample, 1u)
+		     : samples->hz     ? 1000000000u / samples->hz
+				       : 0);
 	proto_number(&self->profile, PROFILE_TIME,
 		     samples->first_ns + (uint64_t)model_wall_offset_ns(self->model));
 	proto_number(&self->profile, PROFILE_DURATION, samples->last_ns - samples->first_ns);
-	snprintf(comment, sizeof(comment),
-		 "limpet: sampler %s, %" PRIu64 " lost, %" PRIu64 ".%02" PRIu64
-		 " %% of the stacks complete",
-		 samples->sampler, samples->lost, samples_complete(samples) / 100,
-		 samples_complete(samples) % 100);
+	if (self->first_value)
+		allocations_describe(self->model, comment, sizeof(comment));
+	else
+		snprintf(comment, sizeof(comment),
+			 "limpet: sampler %s, %" PRIu64 " lost, %" PRIu64 ".%02" PRIu64
+			 " %% of the stacks complete",
+			 samples->sampler, samples->lost, samples_complete(samples) / 100,
+			 samples_complete(samples) % 100);
 	proto_number(&self->profile, PROFILE_COMMENT, string_index(self, comment));
 }
 
@@ -318,17 +342,31 @@ static void pprof_done(struct pprof *self)
 	free(self->codes);
 }
 
+static void choose_values(struct pprof *self, unsigned view)
+{
+	const uint64_t *kinds = self->model->samples->kinds;
+
+	self->shown = VALUE_CPU;
+	self->values = kinds[SAMPLE_BLOCKED] + kinds[SAMPLE_RUNNABLE] ? VALUES : VALUE_OFF_CPU;
+	if (!profile_kinds_are_bytes(view))
+		return;
+	self->first_value = VALUE_ALLOC_COUNT;
+	self->values = VALUES_OF_MEMORY;
+	self->shown = view == KIND_BIT(SAMPLE_LIVE) ? VALUE_LIVE_BYTES : VALUE_ALLOC_BYTES;
+}
+
 int pprof_encode(struct model *model, bool is_by_thread, struct bytes *ret)
 {
 	CLEANUP(sample_profile_done) struct profile profile = { 0 };
 	struct pprof self = { .model = model };
-	int r = sample_profile_gather(&profile, model,
-				      &(struct profile_filter){ .kinds = model->samples->view,
-								.is_by_thread = is_by_thread });
+	unsigned view = model->samples->view;
+	bool is_memory = profile_kinds_are_bytes(view);
+	int r = sample_profile_gather(
+		&profile, model,
+		&(struct profile_filter){ .kinds = is_memory ? KINDS_CALLS : view,
+					  .is_by_thread = is_by_thread });
 
-	self.values = model->samples->kinds[SAMPLE_BLOCKED] + model->samples->kinds[SAMPLE_RUNNABLE]
-			      ? VALUES
-			      : VALUE_OFF_CPU;
+	choose_values(&self, view);
 	if (!r)
 		r = mark_used(&self, &profile);
 	if (!r)

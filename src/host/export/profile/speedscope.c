@@ -90,7 +90,8 @@ static void write_thread(struct speedscope *self, const struct model_thread *thr
 	json_object(&self->json, NULL);
 	json_text(&self->json, "type", "sampled");
 	json_text(&self->json, "name", name);
-	json_text(&self->json, "unit", "nanoseconds");
+	json_text(&self->json, "unit",
+		  profile_kinds_are_bytes(self->kinds) ? "bytes" : "nanoseconds");
 	json_number(&self->json, "startValue", 0);
 	json_number(&self->json, "endValue", all_ns);
 	json_list(&self->json, "samples");

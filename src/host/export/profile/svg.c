@@ -11,6 +11,7 @@
 #include "host/core/text/print.h"
 #include "host/export/exporter.h"
 #include "host/export/profile/svg_boxes.h"
+#include "host/model/calls/call_view.h"
 #include "host/model/statistics.h"
 #include "shared/base/hash.h"
 
@@ -42,9 +43,32 @@ static void svg_tell(const struct svg_picture *self, const struct tree_node *nod
 {
 	uint64_t all = self->tree->nodes[0].total_ns;
 
-	print(self->out, ": %.3f ms, %" PRIu64 " sample%s, %.2f %%", (double)node->total_ns / 1e6,
-	      node->total_count, plural(node->total_count),
-	      (double)share_of(node->total_ns, all) / 100);
+	if (profile_kinds_are_bytes(profile_kinds(self->tree->model->samples)))
+		print(self->out, ": %" PRIu64 " bytes, %" PRIu64 " block%s", node->total_ns,
+		      node->total_count, plural(node->total_count));
+	else
+		print(self->out, ": %.3f ms, %" PRIu64 " sample%s", (double)node->total_ns / 1e6,
+		      node->total_count, plural(node->total_count));
+	print(self->out, ", %.2f %%", (double)share_of(node->total_ns, all) / 100);
+}
+
+static void svg_text_samples(const struct svg_picture *self)
+{
+	const struct samples *samples = self->tree->model->samples;
+
+	print(self->out, "%" PRIu64 " sample%s at %u Hz by ", samples->count,
+	      plural(samples->count), samples->hz);
+	svg_text(self->out, samples->sampler);
+	fprintf(self->out, "; %" PRIu64 " lost; %.2f %% of the stacks complete", samples->lost,
+		(double)samples_complete(samples) / 100);
+}
+
+static void svg_text_allocations(const struct svg_picture *self)
+{
+	char text[256];
+
+	allocations_describe(self->tree->model, text, sizeof(text));
+	svg_text(self->out, text);
 }
 
 static void svg_head(const struct svg_picture *self)
@@ -62,11 +86,10 @@ static void svg_head(const struct svg_picture *self)
 	print(self->out, ": %s", view ? view : "samples");
 	svg_line_end(self);
 	svg_line_begin(self, 1);
-	print(self->out, "%" PRIu64 " sample%s at %u Hz by ", samples->count,
-	      plural(samples->count), samples->hz);
-	svg_text(self->out, samples->sampler);
-	fprintf(self->out, "; %" PRIu64 " lost; %.2f %% of the stacks complete", samples->lost,
-		(double)samples_complete(samples) / 100);
+	if (profile_kinds_are_bytes(samples->view))
+		svg_text_allocations(self);
+	else
+		svg_text_samples(self);
 	svg_line_end(self);
 }
 

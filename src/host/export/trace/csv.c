@@ -71,7 +71,7 @@ static int write_call(const struct call *call, void *context)
 {
 	struct csv *csv = context;
 	FILE *out = csv->out;
-	char stack[RECORD_FRAMES_MAX * 64];
+	char stack[EXPORT_STACK_MAX];
 	double blocks, bytes;
 
 	fprintf(out, "%" PRIu64 ",%" PRIu64 ",%d", call->begin_ns, call->end_ns - call->begin_ns,

@@ -48,7 +48,7 @@ static void value_put(struct bytes *event, struct bytes *room, unsigned kind, ui
 void annotations_put(struct bytes *event, struct bytes *room, const struct call *call)
 {
 	unsigned count = MIN(call->value_count, call->function->value_count);
-	char stack[RECORD_FRAMES_MAX * 64];
+	char stack[EXPORT_STACK_MAX];
 	double blocks, bytes;
 
 	for (unsigned i = 0; i < count; i++)

@@ -286,6 +286,8 @@ int ranks_find(struct found_ranks *ret, const struct find_options *options, stru
 	job_processes_done(&search.processes);
 	if (r)
 		return r;
+	if (options->way == FIND_NAME)
+		zombies_find(&found.zombies, options->name);
 	unnumbered_leave_out(&search);
 	if (!found.count && !options->has_ranks)
 		return nobody_refuse(options, err);

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/fleet/find/zombies.h"
 #include "host/fleet/request.h"
 
 #define THROUGH_MAX 128u
@@ -28,9 +29,10 @@ struct found_rank {
 struct found_ranks {
 	struct found_rank *items; /* by number, then by age */
 	size_t count, room;
-	const char *variable; /* that told the numbers; "": none did */
-	bool is_live;         /* it was read from the memory of processes */
-	size_t unnumbered;    /* processes without a number that --ranks left out */
+	const char *variable;   /* that told the numbers; "": none did */
+	bool is_live;           /* it was read from the memory of processes */
+	size_t unnumbered;      /* processes without a number that --ranks left out */
+	struct zombies zombies; /* of the name that was asked for */
 };
 
 /* -ESRCH: there is none.  -EEXIST: one number is there twice, so that these are several jobs; the

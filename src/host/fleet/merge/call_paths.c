@@ -19,7 +19,7 @@ static int path_find(struct call_paths *self, const struct call_path *path, uint
 
 	entry = table_make(&self->numbers,
 			   (uint64_t)(uint32_t)(path->parent + 1) << 32 | path->function,
-			   path->module, &is_new);
+			   (uint64_t)path->module << 32 | path->line, &is_new);
 	if (!entry)
 		return -ENOMEM;
 	if (is_new) {
@@ -38,19 +38,6 @@ static int path_find(struct call_paths *self, const struct call_path *path, uint
 static uint32_t depth_below(const struct call_paths *self, uint32_t parent)
 {
 	return parent == PATH_NONE ? 1 : self->items[parent].depth + 1;
-}
-
-int call_paths_add(struct call_paths *self, uint32_t parent, const char *function,
-		   const char *module, uint32_t *ret)
-{
-	struct call_path path = { .parent = parent,
-				  .function = pool_add(&self->texts, function),
-				  .module = pool_add(&self->texts, module),
-				  .depth = depth_below(self, parent) };
-
-	if (path.function == POOL_NONE || path.module == POOL_NONE)
-		return -ENOMEM;
-	return path_find(self, &path, ret);
 }
 
 /* Those before it that never came are lost. */
@@ -87,11 +74,14 @@ static int node_take(struct call_paths *self, struct path_map *map, const struct
 				  .function =
 					  number_at(map->texts, map->text_count, node->function),
 				  .module = number_at(map->texts, map->text_count, node->module),
-				  .depth = depth_below(self, parent) };
+				  .file = number_at(map->texts, map->text_count, node->file),
+				  .line = node->line,
+				  .depth = depth_below(self, parent),
+				  .kind = (enum frame_kind)node->kind };
 	uint32_t number = PATH_NONE;
 	bool is_lost = (node->parent != FRAME_ROOT && parent == PATH_NONE) ||
 		       path.function == PATH_NONE || path.module == PATH_NONE ||
-		       path.depth > DEPTH_MAX;
+		       path.file == PATH_NONE || path.depth > DEPTH_MAX;
 
 	if (list_fill(&map->paths, &map->path_count, &map->path_room,
 		      (uint32_t)map->path_count + 1) ||

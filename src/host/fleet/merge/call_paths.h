@@ -1,6 +1,6 @@
 /*
- * The calls of all nodes in one tree, each function below its caller.  Nodes number their functions
- * by themselves: a map for each of them leads into this tree.
+ * The calls of all nodes in one tree, each function and line below its caller.  Nodes number their
+ * functions by themselves: a map for each of them leads into this tree.
  */
 #pragma once
 
@@ -11,9 +11,11 @@
 #define PATH_NONE UINT32_MAX /* no node: the root's parent, or what was lost on its way */
 
 struct call_path {
-	uint32_t parent;           /* PATH_NONE: it is outermost */
-	uint32_t function, module; /* texts */
+	uint32_t parent;                 /* PATH_NONE: it is outermost */
+	uint32_t function, module, file; /* texts */
+	uint32_t line;                   /* 0: not known, or it says nothing */
 	uint32_t depth;
+	enum frame_kind kind;
 };
 
 /* Zero is empty. */
@@ -31,8 +33,6 @@ struct path_map {
 	uint64_t thread_count; /* whose stacks were told */
 };
 
-int call_paths_add(struct call_paths *paths, uint32_t parent, const char *function,
-		   const char *module, uint32_t *ret) MUST_CHECK;
 /* Functions of a node.  Where a message before it was lost, what leads through that is lost, too. 0
  * or -ENOMEM. */
 int call_paths_take(struct call_paths *paths, struct path_map *map,
@@ -48,6 +48,11 @@ static inline const char *call_path_function(const struct call_paths *paths, uin
 static inline const char *call_path_module(const struct call_paths *paths, uint32_t path)
 {
 	return pool_text(&paths->texts, paths->items[path].module);
+}
+
+static inline const char *call_path_file(const struct call_paths *paths, uint32_t path)
+{
+	return pool_text(&paths->texts, paths->items[path].file);
 }
 
 void call_paths_done(struct call_paths *paths);

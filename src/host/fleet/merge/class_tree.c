@@ -87,25 +87,63 @@ static int nodes_link(struct class_tree *self)
 	return 0;
 }
 
+static int compare_ends(const void *a, const void *b)
+{
+	const struct seen_thread *left = *(const struct seen_thread *const *)a;
+	const struct seen_thread *right = *(const struct seen_thread *const *)b;
+
+	if (left->path != right->path)
+		return left->path < right->path ? -1 : 1;
+	if (left->node != right->node)
+		return left->node < right->node ? -1 : 1;
+	return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+static void ends_sort(struct class_tree *self)
+{
+	if (self->end_count)
+		qsort(self->ends, self->end_count, sizeof(*self->ends), compare_ends);
+	for (size_t i = self->end_count; i--;)
+		self->nodes[self->ends[i]->path].first_end = i;
+}
+
+/* Threads of this round in their calls. */
+static int threads_count(struct class_tree *self, const struct fleet_dump *dump, uint32_t round,
+			 enum class_threads which)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < dump->count; i++) {
+		const struct seen_thread *thread = &dump->threads[i];
+
+		if (!is_counted(thread, round, which))
+			continue;
+		self->ends[self->end_count++] = thread;
+		r = thread_count(self, thread);
+	}
+	return r;
+}
+
 int class_tree_build(struct class_tree *ret, const struct fleet_dump *dump, uint32_t round,
 		     enum class_threads which)
 {
 	struct class_tree tree = { .paths = &dump->paths,
 				   .count = dump->paths.count,
 				   .first = PATH_NONE };
-	int r = 0;
+	int r;
 
 	tree.nodes = calloc(tree.count + 1, sizeof(*tree.nodes));
-	if (!tree.nodes)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < tree.count; i++)
+	tree.ends = calloc(dump->count + 1, sizeof(*tree.ends));
+	r = tree.nodes && tree.ends ? 0 : -ENOMEM;
+	for (uint32_t i = 0; !r && i < tree.count; i++)
 		tree.nodes[i] =
 			(struct class_node){ .path = i, .first = PATH_NONE, .next = PATH_NONE };
-	for (size_t i = 0; !r && i < dump->count; i++)
-		if (is_counted(&dump->threads[i], round, which))
-			r = thread_count(&tree, &dump->threads[i]);
+	if (!r)
+		r = threads_count(&tree, dump, round, which);
 	if (!r)
 		r = nodes_link(&tree);
+	if (!r)
+		ends_sort(&tree);
 	*ret = tree;
 	if (r)
 		class_tree_done(ret);
@@ -117,6 +155,7 @@ void class_tree_done(struct class_tree *self)
 	for (size_t i = 0; self->nodes && i < self->count; i++)
 		rank_set_done(&self->nodes[i].ranks);
 	free(self->nodes);
+	free(self->ends);
 	*self = (struct class_tree){ 0 };
 }
 

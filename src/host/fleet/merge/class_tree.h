@@ -1,6 +1,7 @@
 /*
- * The tree of calls with classes of ranks: each call with the ranks that are in it, the largest
- * class first.  Chains of calls that all have the same ranks are one line.
+ * The tree of calls with classes of ranks: each call, a function with the line it has come to, with
+ * the ranks that are in it, the largest class first.  Chains of calls that all have the same ranks
+ * are one line.
  */
 #pragma once
 
@@ -11,6 +12,7 @@ struct class_node {
 	struct rank_set ranks; /* in this call or below */
 	uint64_t threads;
 	uint64_t ends;                     /* threads whose innermost call it is, */
+	size_t first_end;                  /* the first of them in the tree's ends, */
 	const struct seen_thread *example; /* one of them, */
 	bool is_mixed;                     /* and they are in different states or system calls */
 	uint32_t first, next;              /* child; sibling: more ranks first; PATH_NONE */
@@ -20,6 +22,8 @@ struct class_tree {
 	const struct call_paths *paths;
 	struct class_node *nodes; /* by path */
 	size_t count;
+	const struct seen_thread **ends; /* by innermost call, node and rank */
+	size_t end_count;
 	uint32_t first; /* outermost call */
 	size_t range_count;
 };

@@ -19,6 +19,11 @@ struct seen_thread {
 	uint32_t rank;               /* its number, after fleet_dump_settle() */
 };
 
+static inline bool thread_is_stopped(const struct seen_thread *thread)
+{
+	return thread->state == 'T' || thread->state == 't';
+}
+
 struct fleet_dump {
 	struct call_paths paths;
 	struct path_map *maps; /* by node */
@@ -40,12 +45,15 @@ static inline void fleet_dump_done_at_scope_end(struct fleet_dump *dump)
 	fleet_dump_done(dump);
 }
 
-/* What a rank's main thread did from the first round to the last. */
+/* What a rank's main thread did from the first round to the last.  One place: the program's calls
+ * and their lines are the same each time, whatever the libraries below them do. */
 enum motion {
 	MOTION_UNKNOWN, /* not seen in all of them */
-	MOTION_STILL,   /* in the same call, and it never ran */
-	MOTION_SPUN,    /* in the same call, and it ran */
-	MOTION_MOVED,   /* elsewhere */
+	MOTION_STOPPED, /* by a signal or a debugger, when it was seen last */
+	MOTION_WAITED,  /* in one place, and it never ran */
+	MOTION_WOKE,    /* waiting in one place each time, and it ran between */
+	MOTION_SPUN,    /* in one place, and it ran when it was seen */
+	MOTION_MOVED,   /* in different calls, or at different lines */
 	MOTIONS,
 };
 

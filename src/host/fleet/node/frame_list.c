@@ -17,17 +17,18 @@ static int text_find(struct frame_list *self, const char *text, uint32_t *ret)
 	return 0;
 }
 
-int frame_list_find(struct frame_list *self, uint32_t parent, const char *function,
-		    const char *module, uint32_t *ret)
+int frame_list_find(struct frame_list *self, uint32_t parent, const struct frame_call *call,
+		    uint32_t *ret)
 {
-	struct frame_node node = { .parent = parent };
+	struct frame_node node = { .parent = parent, .line = call->line, .kind = call->kind };
 	struct table_entry *entry;
 	bool is_new;
 
-	if (text_find(self, function, &node.function) || text_find(self, module, &node.module))
+	if (text_find(self, call->function, &node.function) ||
+	    text_find(self, call->module, &node.module) || text_find(self, call->file, &node.file))
 		return -ENOMEM;
 	entry = table_make(&self->nodes, (uint64_t)(uint32_t)(parent + 1) << 32 | node.function,
-			   node.module, &is_new);
+			   (uint64_t)node.module << 32 | node.line, &is_new);
 	if (!entry)
 		return -ENOMEM;
 	if (is_new) {

@@ -11,14 +11,20 @@
 /* Zero is empty. */
 struct frame_list {
 	struct pool texts;
-	struct table nodes; /* (parent + 1 and function, module): its number */
+	struct table nodes; /* (parent + 1 and function, module and line): its number */
 	uint32_t node_count;
 	struct frames_draft untold;
 };
 
+struct frame_call {
+	const char *function, *module, *file; /* "": not known */
+	uint32_t line;                        /* 0: not known, or it says nothing */
+	enum frame_kind kind;
+};
+
 /* The node of a call below another one (FRAME_ROOT: none).  0 or -ENOMEM. */
-int frame_list_find(struct frame_list *frames, uint32_t parent, const char *function,
-		    const char *module, uint32_t *ret) MUST_CHECK;
+int frame_list_find(struct frame_list *frames, uint32_t parent, const struct frame_call *call,
+		    uint32_t *ret) MUST_CHECK;
 /* What was not told yet; false: there is nothing. */
 bool frame_list_put(struct frame_list *frames, struct bytes *message);
 void frame_list_done(struct frame_list *frames);

@@ -158,6 +158,7 @@ static bool has_numbers(const struct found_ranks *ranks)
 static void node_find(struct node *self)
 {
 	struct rank_queue *queue = node_visit(self, 1, FIND_LIMIT_NS, find_work, self);
+	const struct zombies *zombies = &self->ranks.zombies;
 
 	if (!queue || rank_queue_is_missing(queue, 0))
 		node_note(self, "the processes of this node cannot be read: one of them hangs");
@@ -168,6 +169,12 @@ static void node_find(struct node *self)
 		node_note(self,
 			  "--ranks left out %zu process%s to which no variable gives a rank number",
 			  self->ranks.unnumbered, self->ranks.unnumbered == 1 ? "" : "es");
+	if (zombies->count)
+		node_note(self,
+			  "%zu process%s called %s %s ended, and a missing rank may be among them: "
+			  "process %d is a zombie that its parent, %d, has not collected",
+			  zombies->count, zombies->count == 1 ? "" : "es", zombies->name,
+			  zombies->count == 1 ? "has" : "have", zombies->first, zombies->parent);
 	if (self->ranks.is_live)
 		node_note(self, "ranks are those of %s in memory, which was set after the start",
 			  self->ranks.variable);

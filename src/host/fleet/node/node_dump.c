@@ -5,6 +5,7 @@
 #include "host/core/clock.h"
 #include "host/fleet/node/frame_list.h"
 #include "host/fleet/node/node_private.h"
+#include "host/fleet/node/thread_frames.h"
 #include "host/process/forks/descendants.h"
 #include "host/recorder/dump/dump.h"
 
@@ -28,22 +29,6 @@ struct round {
 	bool *is_told;   /* its end */
 };
 
-static int thread_leaf(struct frame_list *frames, const struct dumped_thread *thread, uint32_t *ret)
-{
-	uint32_t node = FRAME_ROOT;
-	int r = 0;
-
-	for (size_t i = thread->frame_count; !r && i--;) {
-		const struct dumped_frame *frame = &thread->frames[i];
-
-		for (uint32_t k = frame->name_count; !r && k--;)
-			r = frame_list_find(frames, node, frame->names[k].function, frame->module,
-					    &node);
-	}
-	*ret = node;
-	return r;
-}
-
 static uint32_t thread_flags(const struct dumped_thread *thread, pid_t pid)
 {
 	bool has_stack = thread->has_stack && thread->frame_count;
@@ -54,7 +39,7 @@ static uint32_t thread_flags(const struct dumped_thread *thread, pid_t pid)
 	       (thread->has_gil ? THREAD_HAS_GIL : 0u);
 }
 
-static void thread_put(struct bytes *message, struct frame_list *frames,
+static void thread_put(struct bytes *message, struct frame_list *frames, const struct dump *dump,
 		       const struct dumped_thread *thread, pid_t pid)
 {
 	struct stacks_thread put = { .tid = (uint32_t)thread->facts.tid,
@@ -66,7 +51,7 @@ static void thread_put(struct bytes *message, struct frame_list *frames,
 				     .call = thread->waiting.call,
 				     .object = thread->waiting.object };
 
-	if (put.flags & THREAD_HAS_STACK && thread_leaf(frames, thread, &put.leaf))
+	if (put.flags & THREAD_HAS_STACK && thread_frames_add(frames, dump, thread, &put.leaf))
 		message->has_failed = true;
 	stacks_put_thread(message, &put);
 }
@@ -87,7 +72,7 @@ static void process_tell(struct node *node, const struct found_rank *rank, uint3
 						      .thread_count = count });
 	for (size_t i = 0; i < dump->count; i++)
 		if (all || dump->threads[i].facts.tid == pid)
-			thread_put(&stacks, node->frames, &dump->threads[i], pid);
+			thread_put(&stacks, node->frames, dump, &dump->threads[i], pid);
 	if (frame_list_put(node->frames, &frames))
 		channel_send(&node->channel, &frames);
 	channel_send(&node->channel, &stacks);
@@ -114,7 +99,8 @@ static void rank_dump_done(struct rank_dump *self)
 static int rank_dump_add(struct rank_dump *self, pid_t pid, const struct dump_wish *wish,
 			 struct err *err)
 {
-	const struct dump_options options = { .kernel_frames = wish->kernel_frames,
+	const struct dump_options options = { .wants_lines = !wish->no_lines,
+					      .kernel_frames = wish->kernel_frames,
 					      .sampler = *wish->sampler ? wish->sampler : NULL };
 	struct dump *dump = NULL;
 	int r = dump_take(&dump, pid, &options, err);

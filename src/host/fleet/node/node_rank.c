@@ -5,6 +5,8 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/text/secrets.h"
+#include "host/core/threads/thread_state.h"
+#include "host/process/cgroup.h"
 #include "host/process/process.h"
 #include "host/process/procfs.h"
 #include "host/process/rights/attachable.h"
@@ -69,6 +71,17 @@ static void user_find(uid_t uid, struct description *ret)
 	users_done(&users);
 }
 
+/* A task that its control group holds may be in any state, by what the kernel says. */
+static unsigned char state_find(pid_t pid, const struct process_status *status)
+{
+	struct cgroup cgroup;
+
+	if (status->state == 'Z' || status->state == 'X')
+		return (unsigned char)status->state;
+	cgroup_read(pid, &cgroup);
+	return cgroup.frozen[0] ? STATE_FROZEN : (unsigned char)status->state;
+}
+
 void node_describe(struct node *self, size_t index, bool is_whole)
 {
 	const struct found_rank *rank = &self->ranks.items[index];
@@ -76,11 +89,13 @@ void node_describe(struct node *self, size_t index, bool is_whole)
 	struct description description = { 0 };
 	struct bytes message = { 0 };
 	struct err ignored = { 0 };
+	unsigned char state = 0;
 
 	if (rank->left_out != RANK_IS_GONE &&
 	    !status_read(rank->pid, rank->pid, &status, &ignored)) {
 		command_read(rank->pid, description.command, sizeof(description.command));
 		user_find(status.euid, &description);
+		state = state_find(rank->pid, &status);
 		if (is_whole) {
 			sampler_try(rank->pid, &description);
 			attach_judge(rank->pid, &description);
@@ -96,7 +111,7 @@ void node_describe(struct node *self, size_t index, bool is_whole)
 						   .user = description.user,
 						   .through = rank->through,
 						   .threads = status.threads,
-						   .process_state = (unsigned char)status.state,
+						   .process_state = state,
 						   .sampler = description.sampler,
 						   .sampler_reasons = description.reasons,
 						   .refusal = description.refusal });

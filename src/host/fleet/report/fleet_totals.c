@@ -251,6 +251,7 @@ static void ranks_begin(struct fleet_totals *totals, const struct fleet *fleet)
 		totals->ranks[i] = (struct rank_totals){
 			.rank = rank->number,
 			.node = rank->node == NODE_NONE ? "?" : fleet->nodes[rank->node].name,
+			.pid = rank->pid,
 			.top = POOL_NONE,
 		};
 	}

@@ -18,6 +18,7 @@ enum spread_kind {
 struct rank_totals {
 	uint32_t rank;
 	const char *node;   /* "?" */
+	pid_t pid;          /* 0: not known */
 	uint64_t begin_ns;  /* CLOCK_REALTIME */
 	uint64_t length_ns; /* of its recording */
 	uint64_t samples, calls;

@@ -2,13 +2,11 @@
  * Follows blocks of memory through a recording.
  */
 #include "host/model/calls/allocations.h"
-#include "shared/base/hash.h"
 
 #include "host/core/room.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Above it are error numbers: mmap's failure. */
 #define ADDRESS_END (UINT64_MAX - 4095)
@@ -20,55 +18,34 @@ int allocations_init(struct allocations *ret, const struct model *model)
 	return ret->outer_end_ns ? 0 : -ENOMEM;
 }
 
-static bool is_same_site(const struct allocation_site *site, const struct call *call)
-{
-	return site->process == call->process && site->frame_count == call->frame_count &&
-	       (call->frame_count ? memcmp(site->frames, call->frames,
-					   call->frame_count * sizeof(*call->frames)) == 0
-				  : site->function == call->function);
-}
-
 static int add_site(struct allocations *self, const struct call *call)
 {
-	size_t size = call->frame_count * sizeof(*call->frames);
-	struct allocation_site *site;
-
 	if (make_room(&self->sites, self->site_count, &self->site_room, sizeof(*self->sites)))
 		return -ENOMEM;
-	site = &self->sites[self->site_count];
-	*site = (struct allocation_site){ .process = call->process,
-					  .function = call->function,
-					  .frame_count = call->frame_count,
-					  .frames = size ? malloc(size) : NULL };
-	if (size && !site->frames)
-		return -ENOMEM;
-	if (size)
-		memcpy(site->frames, call->frames, size);
-	self->site_count++;
+	self->sites[self->site_count++] = (struct allocation_site){ .process = call->process,
+								    .function = call->function,
+								    .thread = call->thread,
+								    .begin_ns = call->begin_ns,
+								    .stack = call->stack,
+								    .stack_end = call->stack_end };
 	return 0;
 }
 
-/* Sites with the same hash are told apart by a second number. */
+/* Functions are numbered through all processes, stacks and threads through the recording. */
 static int find_site(struct allocations *self, const struct call *call, uint32_t *ret)
 {
-	uint64_t hash = call->frame_count
-				? hash_bytes(call->frames, call->frame_count * sizeof(uint64_t))
-				: call->function_number;
+	uint64_t thread = self->is_by_thread ? call->thread->number + 1ull : 0;
+	bool is_new;
+	struct table_entry *entry =
+		table_make(&self->by_site, (uint64_t)call->function_number << 32 | call->stack,
+			   thread << 8 | call->stack_end, &is_new);
 
-	for (uint64_t turn = 0;; turn++) {
-		bool is_new;
-		struct table_entry *entry = table_make(&self->by_site, hash, turn, &is_new);
-
-		if (!entry)
-			return -ENOMEM;
-		if (is_new)
-			entry->value = self->site_count;
-		*ret = (uint32_t)entry->value;
-		if (is_new)
-			return add_site(self, call);
-		if (is_same_site(&self->sites[*ret], call))
-			return 0;
-	}
+	if (!entry)
+		return -ENOMEM;
+	if (is_new)
+		entry->value = self->site_count;
+	*ret = (uint32_t)entry->value;
+	return is_new ? add_site(self, call) : 0;
 }
 
 static void sift_up(struct coming_block *heap, size_t at)
@@ -221,7 +198,7 @@ int allocations_take(struct allocations *self, const struct call *call)
 	if (!r && is_returned)
 		r = give_back(self, call, old);
 	/* A sample has a stack; without one, only the old block was. */
-	if (self->sample && !call->frame_count)
+	if (self->sample && !call->has_stack)
 		is_gotten = false;
 	return !r && is_gotten && address ? allocations_get(self, call, address, size) : r;
 }
@@ -246,8 +223,6 @@ int allocations_finish(struct allocations *self)
 
 void allocations_done(struct allocations *self)
 {
-	for (uint32_t i = 0; i < self->site_count; i++)
-		free(self->sites[i].frames);
 	free(self->sites);
 	free(self->coming);
 	free(self->outer_end_ns);

@@ -1,6 +1,6 @@
 /*
  * Memory: what was asked for where, and what of it is still out at the end.  A site is a call
- * stack where records have one, else a function.  Where allocations were sampled, the numbers are
+ * stack where records have one, and a function.  Where allocations were sampled, the numbers are
  * estimates (sampling.c).
  *
  * Given back counts from the beginning of a call, allocated from its end: so a block that one
@@ -14,8 +14,10 @@
 struct allocation_site {
 	const struct model_process *process;
 	const struct trace_function *function;
-	uint64_t *frames; /* NULL: without a stack */
-	unsigned frame_count;
+	const struct model_thread *thread; /* where they are told apart */
+	uint32_t stack;                    /* STACK_NONE: without one */
+	enum stack_end stack_end;
+	uint64_t begin_ns;              /* of its first call */
 	uint64_t records;               /* what the numbers rest on */
 	double calls, bytes;            /* whole numbers unless estimated */
 	double live_blocks, live_bytes; /* not given back */
@@ -38,6 +40,8 @@ struct allocations {
 	uint64_t *outer_end_ns; /* by thread: the end of the call that others may be inside */
 	uint64_t strangers;     /* given back, but allocated before the recording */
 	uint64_t sample;        /* bytes between samples; 0: every call is there */
+	bool is_by_thread;      /* sites of different threads are different; set it after
+				   allocations_init() */
 };
 
 int allocations_init(struct allocations *ret, const struct model *model) MUST_CHECK;

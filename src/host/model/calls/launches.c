@@ -3,9 +3,11 @@
  */
 #include "host/model/calls/launches.h"
 
+#include "host/core/cleanup.h"
 #include "host/core/room.h"
 #include "host/core/text/path.h"
 #include "host/core/text/print.h"
+#include "host/model/samples/stack_text.h"
 #include "shared/base/hash.h"
 
 #include <errno.h>
@@ -14,6 +16,7 @@
 
 #define LAUNCHES_KEPT (1u << 20)
 #define PLACE_ROOM    600u
+#define LINE_ROOM     600u
 
 const char *call_stack_lines(const struct call *call)
 {
@@ -72,17 +75,50 @@ void stack_lines_print(const char *lines, char *ret, size_t room)
 	}
 }
 
-/* A runtime's caller; who called that one is known only where code keeps frame pointers. */
+/* Where there is no file there is the module. */
+static void line_write(struct bytes *out, const struct samples *samples,
+		       const struct sample_location *location)
+{
+	const struct sample_function *function = &samples->functions[location->function];
+	const char *file = location->file[0]    ? location->file
+			   : function->is_named ? samples->codes[function->code].name
+						: "";
+	char text[LINE_ROOM];
+
+	print_into(text, sizeof(text), "%.255s\t%.255s\t%u\n", function->name, file,
+		   location->line);
+	bytes_put(out, text, strlen(text));
+}
+
+/* A runtime's callers, innermost first. */
+static const char *native_text(struct launches *self, const struct call *call)
+{
+	CLEANUP(bytes_done) struct bytes text = { 0 };
+	struct stack_cursor cursor = { .stack = call->stack };
+	const struct sample_location *location;
+	char mark[STACK_MARK_MAX];
+
+	while ((location = stack_next(call->samples, &cursor)))
+		line_write(&text, call->samples, location);
+	if (stack_mark(call->stack_end, mark)[0]) {
+		bytes_put(&text, mark, strlen(mark));
+		bytes_put(&text, "\t\t0\n", 4);
+	}
+	bytes_put(&text, "", 1);
+	return text.has_failed ? NULL : pool_keep(&self->texts, (const char *)text.data);
+}
+
 static const char *native_lines(struct launches *self, const struct call *call)
 {
-	const struct call_name *name =
-		call_names_find(&self->names, call->process, call->frames[0], /* is_live */ false);
-	char text[PLACE_ROOM];
+	bool is_new;
+	struct table_entry *entry =
+		table_make(&self->native, call->stack, call->stack_end, &is_new);
 
-	if (!name)
+	if (!entry)
 		return NULL;
-	snprintf(text, sizeof(text), "%s\t%s\t0\n", name->function, name->module);
-	return pool_keep(&self->texts, text);
+	if (is_new)
+		entry->value = (uintptr_t)native_text(self, call);
+	return (const char *)(uintptr_t)entry->value;
 }
 
 static int runtime_take(struct launches *self, const struct call *call)
@@ -117,7 +153,7 @@ int launches_take(struct launches *self, const struct model *model, const struct
 	struct table_entry *entry;
 	bool is_new;
 
-	if (is_runtime && call->frame_count)
+	if (is_runtime && call->has_stack)
 		return runtime_take(self, call);
 	if (!lines[0])
 		return 0;
@@ -152,7 +188,7 @@ void launches_done(struct launches *launches)
 	table_done(&launches->recent);
 	table_done(&launches->before);
 	table_done(&launches->runtimes);
-	call_names_done(&launches->names);
+	table_done(&launches->native);
 	pool_done(&launches->texts);
 	*launches = (struct launches){ 0 };
 }

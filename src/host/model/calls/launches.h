@@ -4,8 +4,8 @@
  */
 #pragma once
 
+#include "host/core/pool.h"
 #include "host/core/table.h"
-#include "host/model/calls/call_names.h"
 #include "host/model/model.h"
 
 /* A frame: a line of NAME_CALL_STACK. */
@@ -30,7 +30,7 @@ struct launches {
 	bool has_stacks;
 	/* Of calls of a runtime, which have native frames and contain those of the driver: */
 	struct table runtimes; /* thread: its last one's end; lines */
-	struct call_names names;
+	struct table native;   /* (stack, its end): lines */
 	struct pool texts;
 };
 /* Any call, in the order of their beginnings.  -ENOMEM. */

@@ -10,6 +10,7 @@
 #include "host/core/text/text.h"
 #include "host/model/read/index.h"
 #include "host/model/samples/samples.h"
+#include "host/model/usage.h"
 #include "host/model/windows/windows.h"
 #include "host/recording/read_ahead.h"
 
@@ -403,6 +404,7 @@ static chunk_taker *const takers[] = {
 	[CHUNK_COUNTERS] = take_counters,
 	[CHUNK_METRICS] = windows_take_chunk,
 	[CHUNK_WINDOWS] = windows_take_chunk,
+	[CHUNK_USAGE] = usage_take_chunk,
 };
 
 /* 0, also where it makes no sense, or -ENOMEM. */

@@ -22,6 +22,7 @@ static int add_location(struct model_thread *thread, const struct records_locati
 struct survey {
 	uint32_t calls, records;
 	uint32_t others; /* of kinds that are newer than we are */
+	bool has_raw_stacks;
 };
 
 /* Looks at every record: from when on, how many calls, and what has which name. */
@@ -47,6 +48,7 @@ static int index_survey(struct cursor cursor, struct names *names,
 		} else if (!ret->records) {
 			location->begins_with_a_rest = true;
 		}
+		ret->has_raw_stacks |= call->head.kind == RECORD_STACK;
 		ret->records++;
 	}
 	return size < 0 ? -EPROTO : 0;
@@ -70,6 +72,7 @@ int index_records(struct model *model, struct model_thread *thread, uint64_t at,
 	model->calls += found.calls;
 	model->records += found.records;
 	model->other_records += found.others;
+	model->has_raw_stacks |= found.has_raw_stacks;
 	return add_location(thread, &location);
 }
 

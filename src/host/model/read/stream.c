@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "host/core/room.h"
+#include "host/model/samples/raw_stacks.h"
+#include "host/model/samples/samples.h"
 #include "host/recording/pack.h"
 
 static bool has_more_locations(const struct stream *stream)
@@ -54,22 +56,31 @@ static int add_call(struct stream *stream, const struct record_call *record)
 	call->begin = record->begin;
 	call->end = record->end;
 	call->function = record->function;
+	call->stack = STACK_NONE;
 	call->value_count = record->head.count;
 	memcpy(call->values, record + 1, record->head.count * sizeof(uint64_t));
 	return 1;
 }
 
-/* Frames, in an array that is aligned. */
-static int add_stack(struct stream *stream, struct waiting_call *call,
-		     const struct record_stack *record)
+/* Of addresses: whether callers are missing between them is not known. */
+static int add_raw_stack(struct stream *stream, struct waiting_call *call,
+			 const struct record_stack *record)
 {
-	static const char nothing[sizeof(uint64_t)];
+	call->stack = raw_stack_find(stream->model, stream->thread->process,
+				     (const uint64_t *)(record + 1), record->head.count);
+	call->stack_end = STACK_UNLINKED;
+	call->has_stack = true;
+	return 1;
+}
 
-	bytes_put(&stream->side, nothing, -stream->side.size % sizeof(uint64_t));
-	call->frames = stream->side.size;
-	call->frame_count = record->head.count;
-	bytes_put(&stream->side, record + 1, record->head.count * sizeof(uint64_t));
-	return stream->side.has_failed ? -ENOMEM : 1;
+static int add_stack(struct stream *stream, struct waiting_call *call,
+		     const struct record_stack_number *record)
+{
+	if (record->stack < stream->model->samples->stack_count)
+		call->stack = record->stack;
+	call->stack_end = record->head.count < STACK_ENDS ? record->head.count : STACK_NO_RULE;
+	call->has_stack = true;
+	return 1;
 }
 
 static int add_text(struct stream *stream, struct waiting_call *call,
@@ -120,7 +131,9 @@ static int stream_add(struct stream *stream, const struct record *record)
 	if (!last)
 		return 0;
 	if (record->kind == RECORD_STACK)
-		return add_stack(stream, last, (const struct record_stack *)record);
+		return add_raw_stack(stream, last, (const struct record_stack *)record);
+	if (record->kind == RECORD_STACK_NUMBER)
+		return add_stack(stream, last, (const struct record_stack_number *)record);
 	if (record->kind == RECORD_COUNTS)
 		return add_counts(stream, last, (const struct record_counts *)record);
 	return add_text(stream, last, (const struct record_text *)record);
@@ -166,7 +179,7 @@ static bool are_in_order(const struct stream *stream)
 	return true;
 }
 
-/* Frames and texts of those that stay lie anywhere: the side is emptied only with the last call. */
+/* Texts of those that stay lie anywhere: the side is emptied only with the last call. */
 static void forget_gone(struct stream *stream)
 {
 	memmove(stream->calls, stream->calls + stream->next,

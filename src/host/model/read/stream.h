@@ -10,10 +10,10 @@
 struct waiting_call {
 	uint64_t begin, end; /* ticks */
 	uint32_t function;
-	uint32_t value_count, frame_count;
-	bool has_text;
-	size_t frames, text; /* indexes in the stream's side */
-	size_t counts;       /* likewise */
+	uint32_t value_count;
+	uint32_t stack, stack_end;
+	bool has_text, has_stack;
+	size_t text, counts; /* indexes in the stream's side */
 	uint32_t count_count;
 	uint64_t values[RECORD_VALUES_MAX];
 };
@@ -25,7 +25,7 @@ struct stream {
 	struct waiting_call *calls;
 	size_t count, room;
 	size_t next, ready; /* those from next to ready may go */
-	struct bytes side;  /* frames and texts */
+	struct bytes side;  /* texts and counts */
 	bool has_last;      /* what belongs to the last call may follow */
 };
 

@@ -6,12 +6,11 @@
 
 #include "host/model/samples/samples.h"
 
-/* Only what can be proven to be the same file. */
-static int open_codes(const struct samples *samples, struct symbolizer *symbolizer)
+int samples_open_codes(const struct samples *samples, size_t first, struct symbolizer *symbolizer)
 {
 	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < samples->code_count; i++) {
+	for (size_t i = first; r >= 0 && i < samples->code_count; i++) {
 		const struct sample_code *code = &samples->codes[i];
 		bool is_known = code->kind == CODE_FILE && code->build_id_size;
 		struct symbol_origin origin = { .path = is_known ? code->path : "",
@@ -49,7 +48,7 @@ int model_name_late(struct model *model)
 	if (!samples->unnamed)
 		return 0;
 	symbolizer = symbolizer_new();
-	r = symbolizer ? open_codes(samples, symbolizer) : -ENOMEM;
+	r = symbolizer ? samples_open_codes(samples, 0, symbolizer) : -ENOMEM;
 	for (size_t i = 0; !r && i < samples->frame_count; i++)
 		if (samples->frames[i].is_unnamed)
 			r = name_frame(samples, symbolizer, &samples->frames[i]);

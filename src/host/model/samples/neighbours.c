@@ -86,13 +86,13 @@ static int find_line(struct finding *self, const struct sample_location *locatio
 	return 0;
 }
 
-static int add_line(struct finding *self, const struct sample_location *location, bool is_innermost)
+static int add_line(struct finding *self, const struct sample_location *location, bool is_self)
 {
 	struct line_sum *sum;
 
 	if (find_line(self, location, &sum))
 		return -ENOMEM;
-	sum->line.self_ns += is_innermost ? self->weight_ns : 0;
+	sum->line.self_ns += is_self ? self->weight_ns : 0;
 	if (sum->stamp != self->stamp)
 		sum->line.total_ns += self->weight_ns;
 	sum->stamp = self->stamp;
@@ -101,20 +101,20 @@ static int add_line(struct finding *self, const struct sample_location *location
 
 /* inner: what it called here, NOBODY where it is the innermost. */
 static int add_location(struct finding *self, const struct sample_location *location,
-			uint32_t inner, bool *is_met)
+			uint32_t inner, bool is_self, bool *is_met)
 {
 	self->found->total_ns += *is_met ? 0 : self->weight_ns;
-	self->found->self_ns += inner == NOBODY ? self->weight_ns : 0;
+	self->found->self_ns += is_self ? self->weight_ns : 0;
 	*is_met = true;
 	add_neighbour(self, &self->callees, inner);
-	return add_line(self, location, inner == NOBODY);
+	return add_line(self, location, is_self);
 }
 
 /* From the innermost location of a stack outwards. */
 static int add_entry(struct finding *self, const struct profile_entry *entry)
 {
 	const struct samples *samples = self->samples;
-	uint32_t inner = NOBODY;
+	uint32_t inner = NOBODY, place = profile_place(samples, entry);
 	bool is_met = false;
 	int r = 0;
 
@@ -129,7 +129,7 @@ static int add_entry(struct finding *self, const struct profile_entry *entry)
 			if (inner == self->function)
 				add_neighbour(self, &self->callers, location->function);
 			if (location->function == self->function)
-				r = add_location(self, location, inner, &is_met);
+				r = add_location(self, location, inner, at == place && !i, &is_met);
 			inner = location->function;
 		}
 	}

@@ -48,11 +48,11 @@ static int profile_gather(const struct sample_event *event, void *context)
 			.end = event->end,
 		};
 	}
-	profile->entries[entry->value].count++;
+	profile->entries[entry->value].count += event->count;
 	profile->entries[entry->value].weight_ns += event->weight_ns;
 	profile->entries[entry->value].squares +=
 		(double)event->weight_ns * (double)event->weight_ns;
-	profile->sample_count++;
+	profile->sample_count += event->count;
 	profile->weight_ns += event->weight_ns;
 	profile->squares += (double)event->weight_ns * (double)event->weight_ns;
 	return 0;
@@ -104,6 +104,8 @@ static const struct {
 	{ "off-cpu", KINDS_OFF_CPU },
 	{ "runnable", KIND_BIT(SAMPLE_RUNNABLE) },
 	{ "wall", KINDS_ALL },
+	{ "alloc", KIND_BIT(SAMPLE_ALLOCATED) },
+	{ "live", KIND_BIT(SAMPLE_LIVE) },
 };
 
 const char *profile_kinds_name(unsigned kinds)
@@ -122,12 +124,28 @@ unsigned profile_kinds_find(const char *name)
 	return 0;
 }
 
+static bool is_of_kernel(const struct samples *samples, uint32_t stack)
+{
+	const struct sample_frame *frame = &samples->frames[samples->stacks[stack].frame];
+
+	return samples->codes[frame->code].kind == CODE_KERNEL;
+}
+
+uint32_t profile_place(const struct samples *samples, const struct profile_entry *entry)
+{
+	uint32_t at = entry->kind == SAMPLE_RUNNING ? STACK_NONE : entry->stack;
+
+	while (at != STACK_NONE && is_of_kernel(samples, at))
+		at = samples->stacks[at].caller;
+	return at == STACK_NONE ? entry->stack : at;
+}
+
 /* Adds an entry to each function of its stack, to one that is in it several times only once. */
 static void add_entry(const struct profile *profile, const struct profile_entry *entry,
 		      struct hot_function *rows, uint32_t *stamps, uint32_t stamp)
 {
 	const struct samples *samples = profile->samples;
-	bool is_innermost = true;
+	uint32_t place = profile_place(samples, entry);
 
 	for (uint32_t at = entry->stack; at != STACK_NONE; at = samples->stacks[at].caller) {
 		const struct sample_frame *frame = &samples->frames[samples->stacks[at].frame];
@@ -135,11 +153,11 @@ static void add_entry(const struct profile *profile, const struct profile_entry 
 		for (uint32_t i = 0; i < frame->location_count; i++) {
 			uint32_t number = samples->locations[frame->first_location + i].function;
 			struct hot_function *row = &rows[number];
+			bool is_self = at == place && i == 0;
 
-			row->self_ns += is_innermost ? entry->weight_ns : 0;
-			row->self_count += is_innermost ? entry->count : 0;
-			row->self_squares += is_innermost ? entry->squares : 0;
-			is_innermost = false;
+			row->self_ns += is_self ? entry->weight_ns : 0;
+			row->self_count += is_self ? entry->count : 0;
+			row->self_squares += is_self ? entry->squares : 0;
 			if (stamps[number] == stamp)
 				continue;
 			stamps[number] = stamp;

@@ -9,6 +9,7 @@
 #define KIND_BIT(kind) (1u << (kind))
 #define KINDS_ON_CPU   KIND_BIT(SAMPLE_RUNNING)
 #define KINDS_OFF_CPU  KIND_BIT(SAMPLE_BLOCKED)
+#define KINDS_CALLS    (KIND_BIT(SAMPLE_ALLOCATED) | KIND_BIT(SAMPLE_LIVE))
 #define KINDS_ALL      (KINDS_ON_CPU | KINDS_OFF_CPU | KIND_BIT(SAMPLE_RUNNABLE))
 
 /* All samples with the same stack, of the same kind. */
@@ -51,8 +52,19 @@ unsigned profile_kinds(const struct samples *samples);
 
 /* "on-cpu", ...; NULL for other sets. */
 const char *profile_kinds_name(unsigned kinds);
+/* Their weights are bytes, not nanoseconds. */
+static inline bool profile_kinds_are_bytes(unsigned kinds)
+{
+	return kinds & KINDS_CALLS;
+}
+
 /* 0: there is no such set. */
 unsigned profile_kinds_find(const char *name);
+
+/* The stack whose innermost function the entry's time is counted for, as "self": that which ran,
+ * or, of a thread that waited, that which called the kernel.  Those waits all end in the kernel's
+ * scheduler.  A stack of the kernel alone has its innermost. */
+uint32_t profile_place(const struct samples *samples, const struct profile_entry *entry);
 
 struct hot_function {
 	const struct sample_function *function;
@@ -89,7 +101,7 @@ const char *thread_title(const struct model *model, const struct model_thread *t
 /* What one thread did. */
 struct thread_profile {
 	const struct model_thread *thread;
-	uint64_t counts[SAMPLE_KINDS], weights_ns[SAMPLE_KINDS];
+	uint64_t counts[MODEL_KINDS], weights_ns[MODEL_KINDS];
 	uint64_t disk_ns;    /* of blocked: uninterruptible, in most cases for a disk */
 	uint64_t incomplete; /* stacks */
 };

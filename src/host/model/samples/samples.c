@@ -14,6 +14,7 @@
 #include "host/core/text/text.h"
 #include "host/model/narrow.h"
 #include "host/model/samples/languages.h"
+#include "host/model/samples/raw_stacks.h"
 #include "host/model/samples/sample_names.h"
 #include "host/model/statistics.h"
 
@@ -46,7 +47,10 @@ void samples_free(struct samples *samples)
 	free(samples->chunks);
 	decoded_samples_done(&samples->decoded);
 	free(samples->shown);
+	free(samples->kept_counts);
+	free(samples->kept_made);
 	pool_done(&samples->texts);
+	raw_stacks_free(samples->raw);
 	if (samples->function_table)
 		table_done(samples->function_table);
 	free(samples->function_table);
@@ -301,6 +305,7 @@ static struct sample_event event_of(const struct model *model, const struct reco
 		.stack = sample->stack,
 		.time_ns = model_boot_ns(model, sample->time_ns),
 		.weight_ns = sample->weight_ns,
+		.count = 1,
 		.cpu = sample->cpu,
 		.kind = (enum sample_kind)sample->kind,
 		.end = (enum stack_end)sample->end,
@@ -310,17 +315,19 @@ static struct sample_event event_of(const struct model *model, const struct reco
 }
 
 /* What of it is shown; 0 where nothing is. */
-static int visit_sample(struct model *model, const struct recorded_sample *sample,
+static int visit_sample(struct model *model, const struct recorded_sample *sample, uint64_t count,
 			sample_visitor *visit, void *context)
 {
 	const struct samples *samples = model->samples;
 	struct sample_event event = event_of(model, sample);
 
+	event.count = count;
 	if (samples->shown && event.stack != STACK_NONE)
 		event.stack = samples->shown[event.stack];
 	if (samples->shown && event.stack == STACK_NONE && !samples->is_bare_shown)
 		return 0;
-	if (model->to_ns && !narrow_sample(model, &event))
+	/* What stands for calls was made of those in that part. */
+	if (model->to_ns && sample->kind < SAMPLE_KINDS && !narrow_sample(model, &event))
 		return 0;
 	return visit(&event, context);
 }
@@ -341,17 +348,20 @@ static int visit_chunk(struct model *model, uint64_t at, sample_visitor *visit, 
 		if (sample_take(&chunk.payload, &packer, &sample) || !is_sound(model, &sample))
 			return 0;
 		if (sample.kind < SAMPLE_KINDS)
-			r = visit_sample(model, &sample, visit, context);
+			r = visit_sample(model, &sample, 1, visit, context);
 	}
 	return r;
 }
 
 static int visit_kept(struct model *model, sample_visitor *visit, void *context)
 {
+	const struct samples *samples = model->samples;
 	int r = 0;
 
-	for (size_t i = 0; !r && i < model->samples->kept_count; i++)
-		r = visit_sample(model, &model->samples->kept[i], visit, context);
+	for (size_t i = 0; !r && i < samples->kept_count; i++)
+		r = visit_sample(model, &samples->kept[i],
+				 samples->kept_counts ? samples->kept_counts[i] : 1, visit,
+				 context);
 	return r;
 }
 
@@ -374,12 +384,19 @@ size_t stack_frames(const struct samples *samples, uint32_t stack, uint32_t *ret
 }
 
 static const char *const end_keys[STACK_ENDS] = {
-	[STACK_COMPLETE] = "complete", [STACK_CUT] = "cut",
-	[STACK_NO_MAP] = "no-map",     [STACK_NO_TABLE] = "no-table",
-	[STACK_NO_RULE] = "no-rule",   [STACK_UNREADABLE] = "unreadable",
-	[STACK_CIRCULAR] = "circular", [STACK_NO_USER] = "no-user",
-	[STACK_GENERATED] = "jit",     [STACK_ZERO] = "ended-in-zero",
-	[STACK_SWITCHED] = "switched", [STACK_UNREAD] = "unread",
+	[STACK_COMPLETE] = "complete",
+	[STACK_CUT] = "cut",
+	[STACK_NO_MAP] = "no-map",
+	[STACK_NO_TABLE] = "no-table",
+	[STACK_NO_RULE] = "no-rule",
+	[STACK_UNREADABLE] = "unreadable",
+	[STACK_CIRCULAR] = "circular",
+	[STACK_NO_USER] = "no-user",
+	[STACK_GENERATED] = "jit",
+	[STACK_ZERO] = "ended-in-zero",
+	[STACK_SWITCHED] = "switched",
+	[STACK_UNREAD] = "unread",
+	[STACK_UNLINKED] = "no-frame-pointers",
 };
 
 const char *stack_end_key(unsigned end)

@@ -11,6 +11,14 @@
 
 #define STACK_DEPTH_MAX (2u * SAMPLE_FRAMES_MAX)
 
+/* Kinds of what takes the place of samples (calls/call_view.h), beside those of recordings. Weights
+ * are bytes. */
+enum call_sample_kind {
+	SAMPLE_ALLOCATED = SAMPLE_KINDS,
+	SAMPLE_LIVE, /* not freed by the end */
+	MODEL_KINDS,
+};
+
 struct sample_code {
 	enum code_kind kind;
 	uint32_t process; /* PROCESS_NONE */
@@ -52,8 +60,8 @@ struct samples {
 	char *sampler, *reasons;
 	uint32_t hz, flags;
 	uint64_t lost;
-	uint64_t count;                                         /* in the file */
-	uint64_t kinds[SAMPLE_KINDS], weights_ns[SAMPLE_KINDS]; /* of them */
+	uint64_t count;                                       /* in the file */
+	uint64_t kinds[MODEL_KINDS], weights_ns[MODEL_KINDS]; /* of them */
 	uint64_t ends[STACK_ENDS];
 	uint64_t guessed;
 	uint64_t unnamed; /* frames without a name in the file, as it was cut */
@@ -73,6 +81,9 @@ struct samples {
 	/* Instead: samples in memory, of somebody who fills the rest in too (host/top). */
 	const struct recorded_sample *kept;
 	size_t kept_count;
+	/* How many each of them stands for; NULL: one.  The model's own, as kept_made is. */
+	uint64_t *kept_counts;
+	struct recorded_sample *kept_made;
 	/* While a file is read: the samples of one chunk, and who wants to see them. */
 	struct decoded_samples decoded;
 	const struct sample_watcher *watcher;
@@ -81,6 +92,7 @@ struct samples {
 		chunk_room;
 	struct pool texts;
 	struct table *function_table;
+	struct raw_stacks *raw; /* NULL: there are none */
 };
 
 /* One sample.  Gone when its visitor returns. */
@@ -88,6 +100,7 @@ struct sample_event {
 	const struct model_thread *thread;
 	uint32_t stack;              /* STACK_NONE */
 	uint64_t time_ns, weight_ns; /* CLOCK_BOOTTIME of its end */
+	uint64_t count;              /* it stands for so many */
 	uint32_t cpu;
 	enum sample_kind kind;
 	enum stack_end end;
@@ -123,6 +136,11 @@ const char *stack_end_key(unsigned end);
 
 /* In hundredths of a percent: how many stacks reached their outermost frame. */
 uint64_t samples_complete(const struct samples *samples);
+
+/* Tells the symbolizer of the codes from this one on, which get their numbers there: only files
+ * that can be proven to be the same are looked into.  -ENOMEM. */
+int samples_open_codes(const struct samples *samples, size_t first,
+		       struct symbolizer *symbolizer) MUST_CHECK;
 
 /* For model.c. */
 struct samples *samples_new(void);

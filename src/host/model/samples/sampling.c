@@ -34,7 +34,7 @@ bool call_estimate(const struct call *call, double *ret_blocks, double *ret_byte
 	uint64_t size = 0, address = 0;
 
 	/* Those without a stack only tell what became of a sample. */
-	if (!call->alloc_sample || !call->frame_count || call->function->domain != DOMAIN_ALLOC ||
+	if (!call->alloc_sample || !call->has_stack || call->function->domain != DOMAIN_ALLOC ||
 	    !call_value(call, VALUE_ADDRESS, &address) || !call_value(call, VALUE_SIZE, &size) ||
 	    !size)
 		return false;

@@ -252,7 +252,7 @@ int code_list_kernel(struct code_list *self, uint64_t address, bool is_return,
 	return find_code(self, CODE_KERNEL, &nobody, &ret->code);
 }
 
-/* Whether a return to this address ends a signal handler: nobody has called from there. */
+/* Whether a return to this address ends a signal handler: no function has called from there. */
 static bool is_signal(const struct space *space, uint64_t address)
 {
 	const struct space_range *range = space_find(space, address);
@@ -284,6 +284,11 @@ int code_list_frames(struct code_list *list, const struct space *space, uint32_t
 size_t code_list_count(const struct code_list *list)
 {
 	return list->count;
+}
+
+size_t code_list_texts(const struct code_list *list)
+{
+	return symbolizer_texts(list->symbolizer);
 }
 
 bool code_list_is_python(const struct code_list *list, const struct recorded_frame *frame)

@@ -29,6 +29,8 @@ int code_list_frames(struct code_list *list, const struct space *space, uint32_t
 		     const struct sample *sample, struct recorded_frame *ret) MUST_CHECK;
 
 size_t code_list_count(const struct code_list *list);
+/* How many texts its names keep. */
+size_t code_list_texts(const struct code_list *list);
 
 /* Whether an address has this frame as long as nothing else is mapped there. */
 bool code_is_lasting(const struct code_list *list, const struct recorded_frame *frame);

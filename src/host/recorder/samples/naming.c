@@ -36,8 +36,8 @@ static int put_names(const struct stack_list *stacks, uint32_t frame, bool wants
 	return 0;
 }
 
-int naming_write(struct stack_list *stacks, struct recording *recording, uint64_t lines_ns,
-		 struct naming *ret, struct err *err)
+static int write_names(struct stack_list *stacks, struct recording *recording, uint64_t lines_ns,
+		       struct naming *ret, struct err *err)
 {
 	CLEANUP(pending_done) struct pending pending = { 0 };
 	uint64_t begin_ns = thread_cpu_ns();
@@ -60,4 +60,15 @@ int naming_write(struct stack_list *stacks, struct recording *recording, uint64_
 			r = pending_write(&pending, CHUNK_NAMES, recording, err);
 	}
 	return r ? r : pending_write(&pending, CHUNK_NAMES, recording, err);
+}
+
+int naming_write(struct stack_list *stacks, struct recording *recording, uint64_t lines_ns,
+		 struct naming *ret, struct err *err)
+{
+	int r;
+
+	pthread_mutex_lock(&stacks->lock);
+	r = write_names(stacks, recording, lines_ns, ret, err);
+	pthread_mutex_unlock(&stacks->lock);
+	return r;
 }

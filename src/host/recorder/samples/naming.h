@@ -5,6 +5,9 @@
 
 #include "host/recorder/samples/stack_list.h"
 
+/* At the end the user waits no longer for lines than this processor time. */
+#define NAMING_LINES_NS 2000000000u
+
 /* What names became of. */
 struct naming {
 	uint64_t frames, named; /* frames, and those of them that have a name */

@@ -9,6 +9,7 @@
 #include "host/core/text/text.h"
 #include "host/process/inner_number.h"
 #include "host/process/procfs.h"
+#include "host/process/threads.h"
 #include "host/python/locations.h"
 #include "host/python/python.h"
 #include "host/recorder/dump/waiting.h"
@@ -170,20 +171,40 @@ void python_watch_look(struct python_watch *self)
 		look_at(self, &self->pythons[i]);
 }
 
+/* "Thread-1 (serve)": Python made it up, as the program has given none. */
+static bool is_made_up(const char *name)
+{
+	return !strncmp(name, "Thread-", 7) && name[7] >= '0' && name[7] <= '9';
+}
+
+/* One that the program has told the kernel: threads begin with that of their process.  Newer
+ * Pythons tell the kernel as much of their own as it keeps. */
+static bool has_kernel_name(pid_t pid, pid_t tid, const char *python_name)
+{
+	char own[32] = "", first[32] = "";
+
+	thread_read_name(pid, tid, own, sizeof(own));
+	thread_read_name(pid, pid, first, sizeof(first));
+	return own[0] && strcmp(own, first) != 0 && strncmp(python_name, own, strlen(own)) != 0;
+}
+
 bool python_watch_name(struct python_watch *self, pid_t pid, pid_t tid, char *ret, size_t room)
 {
 	const struct watched_python *python = find_python(self, pid);
 	struct watched_thread *thread;
 
+	bool is_own;
+
 	if (!python || !python->python ||
 	    !python_thread_name(python->python, inner_number(pid, tid), ret, room))
 		return false;
+	is_own = !is_made_up(ret) || !has_kernel_name(pid, tid, ret);
 	pthread_mutex_lock(&self->lock);
 	thread = thread_of(self, pid, tid);
 	if (thread)
-		text_copy(text_of(ret), thread->name, sizeof(thread->name));
+		text_copy(text_of(is_own ? ret : ""), thread->name, sizeof(thread->name));
 	pthread_mutex_unlock(&self->lock);
-	return true;
+	return is_own;
 }
 
 bool python_watch_find(struct python_watch *self, pid_t pid, pid_t tid, struct watched_thread *ret)

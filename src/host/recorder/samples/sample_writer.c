@@ -8,7 +8,6 @@
 #include "host/core/pool.h"
 #include "host/core/room.h"
 #include "host/process/threads.h"
-#include "host/recorder/samples/stack_list.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -29,11 +28,12 @@ struct sample_writer {
 	struct programs *programs;
 	struct python_watch *watch;
 	struct table processes;      /* (pid, 0): number, and above it that of its name */
+	struct table sampled;        /* (pid, 0): processes with a sample */
 	struct pool names;           /* of processes, as the sampler told them */
 	struct table thread_numbers; /* (process, tid): index in threads */
 	struct sampled_thread *threads;
 	size_t thread_count, thread_room;
-	struct stack_list stacks;
+	struct stack_list *stacks; /* the recording's */
 	struct pending new_samples;
 };
 
@@ -47,12 +47,11 @@ int sample_writer_new(struct sample_writer **ret, struct recording *recording,
 {
 	struct sample_writer *self = calloc(1, sizeof(*self));
 
-	if (!self || stack_list_init(&self->stacks)) {
-		sample_writer_free(self);
+	if (!self)
 		return no_memory(err);
-	}
 	self->recording = recording;
 	self->programs = programs;
+	self->stacks = &programs->stacks;
 	*ret = self;
 	return 0;
 }
@@ -68,8 +67,8 @@ void sample_writer_free(struct sample_writer *self)
 		return;
 	for (size_t i = 0; i < self->thread_count; i++)
 		free(self->threads[i].last.frames);
-	stack_list_done(&self->stacks);
 	table_done(&self->processes);
+	table_done(&self->sampled);
 	pool_done(&self->names);
 	table_done(&self->thread_numbers);
 	free(self->threads);
@@ -79,7 +78,7 @@ void sample_writer_free(struct sample_writer *self)
 
 int sample_writer_flush(struct sample_writer *self, struct err *err)
 {
-	int r = stack_list_write(&self->stacks, self->recording, err);
+	int r = stack_list_write(self->stacks, self->recording, err);
 
 	return r ? r : pending_write(&self->new_samples, CHUNK_SAMPLES, self->recording, err);
 }
@@ -108,9 +107,11 @@ static int add_thread(struct sample_writer *self, uint64_t process, const struct
 		.facts = { .process = (uint32_t)process, .tid = (int32_t)sample->tid },
 		.pid = (pid_t)sample->pid,
 	};
+	bool is_new;
 	int r;
 
-	if (make_room(&self->threads, self->thread_count, &self->thread_room,
+	if (!table_make(&self->sampled, sample->pid, 0, &is_new) ||
+	    make_room(&self->threads, self->thread_count, &self->thread_room,
 		      sizeof(*self->threads)))
 		return no_memory(err);
 	snprintf(thread.name, sizeof(thread.name), "%s", told_name(self, process, sample));
@@ -248,7 +249,7 @@ int sample_writer_take(struct sample_writer *self, const struct sample *sample,
 		if (r)
 			return r;
 	}
-	if (stack_list_find(&self->stacks, thread->facts.process, sample, space, &thread->last,
+	if (stack_list_find(self->stacks, thread->facts.process, sample, space, &thread->last,
 			    &stack))
 		return no_memory(err);
 	put_sample(self, sample, thread->facts.number, stack);
@@ -257,14 +258,14 @@ int sample_writer_take(struct sample_writer *self, const struct sample *sample,
 
 void sample_writer_prepare(struct sample_writer *self)
 {
-	code_list_read(self->stacks.codes);
+	stack_list_read(self->stacks);
 }
 
 int sample_writer_look(struct sample_writer *self, struct err *err)
 {
 	int r = 0;
 
-	code_list_follow(self->stacks.codes);
+	stack_list_follow(self->stacks);
 	for (size_t i = 0; !r && i < self->thread_count; i++)
 		r = look_at_thread(self, &self->threads[i], err);
 	return r;
@@ -292,6 +293,13 @@ int sample_writer_locks(struct sample_writer *self, struct err *err)
 	return count ? recording_samples(self->recording, CHUNK_GIL, &bytes, err) : 0;
 }
 
+void sample_writer_processes(const struct sample_writer *self, uint64_t *ret_seen,
+			     uint64_t *ret_sampled)
+{
+	*ret_seen = self->processes.count;
+	*ret_sampled = self->sampled.count;
+}
+
 uint64_t sample_writer_threads(const struct sample_writer *self)
 {
 	return self->thread_count;
@@ -300,5 +308,5 @@ uint64_t sample_writer_threads(const struct sample_writer *self)
 int sample_writer_names(struct sample_writer *self, uint64_t lines_ns, struct naming *ret,
 			struct err *err)
 {
-	return naming_write(&self->stacks, self->recording, lines_ns, ret, err);
+	return naming_write(self->stacks, self->recording, lines_ns, ret, err);
 }

@@ -43,6 +43,9 @@ int sample_writer_look(struct sample_writer *writer, struct err *err) MUST_CHECK
 int sample_writer_locks(struct sample_writer *writer, struct err *err) MUST_CHECK;
 
 /* Threads that had a sample. */
+/* How many processes the sampler told of, and how many of these have a sample. */
+void sample_writer_processes(const struct sample_writer *writer, uint64_t *ret_seen,
+			     uint64_t *ret_sampled);
 uint64_t sample_writer_threads(const struct sample_writer *writer);
 
 /* At the end: see naming_write(). */

@@ -17,11 +17,10 @@
 #include <string.h>
 #include <time.h>
 
-#define PAUSE_NS       25000000u
-#define FLUSH_NS       50000000u
-#define LOOK_NS        1000000000u
-#define LAST_DRAINS    8
-#define LINES_LIMIT_NS 2000000000u /* at the end, nobody waits longer for lines */
+#define PAUSE_NS    25000000u
+#define FLUSH_NS    50000000u
+#define LOOK_NS     1000000000u
+#define LAST_DRAINS 8
 
 enum phase { PHASE_OPENING, PHASE_RUNNING, PHASE_OVER };
 
@@ -216,7 +215,11 @@ static void show_totals(struct sampling *self)
 
 	pthread_mutex_lock(&self->lock);
 	self->totals.counts = counts;
-	self->totals.threads = self->writer ? sample_writer_threads(self->writer) : 0;
+	if (self->writer) {
+		self->totals.threads = sample_writer_threads(self->writer);
+		sample_writer_processes(self->writer, &self->totals.processes_seen,
+					&self->totals.processes_sampled);
+	}
 	self->totals.sampler = self->kind ? self->kind->name : "";
 	self->totals.summary = self->kind ? self->kind->summary : "";
 	pthread_mutex_unlock(&self->lock);
@@ -445,7 +448,7 @@ int sampling_finish(struct sampling *self, struct err *err)
 	if (!r)
 		ask_again(self);
 	if (!r)
-		r = sample_writer_names(self->writer, LINES_LIMIT_NS, &naming, err);
+		r = sample_writer_names(self->writer, NAMING_LINES_NS, &naming, err);
 	if (r)
 		return r;
 	self->totals.naming = naming;

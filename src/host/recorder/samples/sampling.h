@@ -37,7 +37,8 @@ struct sampling_totals {
 	const char *summary;          /* what it does, in a line */
 	struct sampler_counts counts; /* of all starts */
 	uint64_t threads;
-	struct naming naming;   /* after sampling_finish() */
+	uint64_t processes_seen, processes_sampled; /* the second ones have a sample */
+	struct naming naming;                       /* after sampling_finish() */
 	char java_trouble[512]; /* why the names of Java's code are not the latest; "" */
 };
 

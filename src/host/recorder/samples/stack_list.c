@@ -13,12 +13,14 @@
 int stack_list_init(struct stack_list *ret)
 {
 	*ret = (struct stack_list){ .codes = code_list_new() };
+	pthread_mutex_init(&ret->lock, NULL);
 	return ret->codes ? 0 : -ENOMEM;
 }
 
 void stack_list_done(struct stack_list *self)
 {
 	code_list_free(self->codes);
+	pthread_mutex_destroy(&self->lock);
 	table_done(&self->frame_numbers);
 	table_done(&self->stack_numbers);
 	free(self->frames);
@@ -117,6 +119,13 @@ static int frame_remember(struct last_stack *last, size_t at, const struct known
 	return 0;
 }
 
+/* The innermost frame of a sample is where the thread stood, that of a traced call its caller. */
+static bool is_call(const struct sample *sample, const struct space *space, const uint64_t *frames,
+		    size_t i)
+{
+	return i ? code_is_return(space, frames, i) : sample->flags & SAMPLE_CALLER;
+}
+
 static int push_user(struct stack_list *self, uint32_t process, const struct sample *sample,
 		     const struct space *space, struct last_stack *last, uint32_t *stack)
 {
@@ -128,7 +137,7 @@ static int push_user(struct stack_list *self, uint32_t process, const struct sam
 		*stack = last->frames[known - 1].stack;
 	for (size_t at = known; !r && at < count; at++) {
 		size_t i = count - 1 - at;
-		bool is_return = code_is_return(space, frames, i);
+		bool is_return = is_call(sample, space, frames, i);
 		struct recorded_frame frame;
 
 		r = code_list_find(self->codes, space, process, frames[i], is_return, &frame);
@@ -165,20 +174,41 @@ int stack_list_find(struct stack_list *self, uint32_t process, const struct samp
 	int r;
 
 	*ret = STACK_NONE;
+	pthread_mutex_lock(&self->lock);
 	code_list_at(self->codes, sample->time_ns);
 	r = push_user(self, process, sample, space, last, ret);
-	return r ? r : push_kernel(self, sample, ret);
+	if (!r)
+		r = push_kernel(self, sample, ret);
+	pthread_mutex_unlock(&self->lock);
+	return r;
 }
 
 int stack_list_write(struct stack_list *self, struct recording *recording, struct err *err)
 {
-	int r = code_list_write(self->codes, recording, err);
+	int r;
 
+	pthread_mutex_lock(&self->lock);
+	r = code_list_write(self->codes, recording, err);
 	if (!r)
 		r = pending_write(&self->new_frames, CHUNK_FRAMES, recording, err);
 	if (!r)
 		r = pending_write(&self->new_names, CHUNK_NAMES, recording, err);
 	if (!r)
 		r = pending_write(&self->new_stacks, CHUNK_STACKS, recording, err);
+	pthread_mutex_unlock(&self->lock);
 	return r;
+}
+
+void stack_list_follow(struct stack_list *self)
+{
+	pthread_mutex_lock(&self->lock);
+	code_list_follow(self->codes);
+	pthread_mutex_unlock(&self->lock);
+}
+
+void stack_list_read(struct stack_list *self)
+{
+	pthread_mutex_lock(&self->lock);
+	code_list_read(self->codes);
+	pthread_mutex_unlock(&self->lock);
 }

@@ -1,6 +1,7 @@
 /*
  * The frames and stacks of a recording, each with a number: they are written once, when they are
- * first met, and named at the end.  One thread at a time.
+ * first met, and named at the end.  Samples and traced calls share them.  Any thread: each function
+ * takes the list's lock, but for stack_list_init() and stack_list_done().
  */
 #pragma once
 
@@ -8,7 +9,10 @@
 #include "host/recorder/samples/code_list.h"
 #include "host/recorder/samples/pending.h"
 
+#include <pthread.h>
+
 struct stack_list {
+	pthread_mutex_t lock; /* of what follows */
 	struct code_list *codes;
 	struct table frame_numbers; /* (code, version and is_return, address) */
 	struct table stack_numbers; /* (caller, frame) */
@@ -35,10 +39,14 @@ int stack_list_init(struct stack_list *ret) MUST_CHECK; /* -ENOMEM */
 void stack_list_done(struct stack_list *list);
 
 /* The number of a sample's stack.  `process`: the number of its process in the recording; `last`:
- * of its thread.  -ENOMEM. */
+ * of its thread, the caller's own.  -ENOMEM. */
 int stack_list_find(struct stack_list *list, uint32_t process, const struct sample *sample,
 		    const struct space *space, struct last_stack *last, uint32_t *ret) MUST_CHECK;
 
 /* Writes what is not in the file yet. */
 int stack_list_write(struct stack_list *list, struct recording *recording,
 		     struct err *err) MUST_CHECK;
+
+/* See code_list.h. */
+void stack_list_follow(struct stack_list *list);
+void stack_list_read(struct stack_list *list);

@@ -19,7 +19,7 @@ void system_begin(struct bpf_sampler *self)
 	self->system.begun_ns = now_ns();
 	self->tables.ranges_max = SYSTEM_RANGES_MAX;
 	self->sampler.is_prompt = true;
-	modules_bound(SYSTEM_FILES_MAX, SYSTEM_TABLE_BYTES_MAX);
+	modules_bound(SYSTEM_FILES_MAX, SYSTEM_TABLE_BYTES_MAX, SYSTEM_DESCRIPTORS_MAX);
 }
 
 bool system_may_read(const struct bpf_sampler *self)

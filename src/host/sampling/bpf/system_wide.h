@@ -16,6 +16,7 @@ struct sample;
 #define SYSTEM_RANGES_MAX      1024u               /* executable mappings of one process */
 #define SYSTEM_FILES_MAX       32768u              /* that are mapped executable */
 #define SYSTEM_TABLE_BYTES_MAX ((size_t)256 << 20) /* for unwind tables, beside the kernel's */
+#define SYSTEM_DESCRIPTORS_MAX 128u                /* of files that have no name here */
 /* Processor time for reading what is mapped: a tenth of one processor, and this at the beginning.
  */
 #define SYSTEM_READING_SHARE 10u

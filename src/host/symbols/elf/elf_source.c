@@ -173,3 +173,49 @@ bool elf_has_build_id(Elf *elf, const unsigned char *build_id, size_t size)
 
 	return found && size && found_size == size && memcmp(found, build_id, size) == 0;
 }
+
+static bool has_names(const GElf_Shdr *head, const char *name)
+{
+	(void)name;
+	return head->sh_type == SHT_SYMTAB || head->sh_type == SHT_DYNSYM ||
+	       head->sh_type == SHT_STRTAB;
+}
+
+static bool has_go_names(const GElf_Shdr *head, const char *name)
+{
+	return has_names(head, name) || strstr(name, "gopclntab");
+}
+
+static bool has_debug(const GElf_Shdr *head, const char *name)
+{
+	(void)head;
+	return strncmp(name, ".debug_", strlen(".debug_")) == 0;
+}
+
+static size_t sections_bytes(Elf *elf, bool (*is_wanted)(const GElf_Shdr *head, const char *name))
+{
+	Elf_Scn *section = NULL;
+	size_t bytes = 0, names;
+	GElf_Shdr head;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return 0;
+	while ((section = elf_nextscn(elf, section))) {
+		const char *name =
+			gelf_getshdr(section, &head) ? elf_strptr(elf, names, head.sh_name) : NULL;
+
+		if (name && head.sh_type != SHT_NOBITS && is_wanted(&head, name))
+			bytes += head.sh_size;
+	}
+	return bytes;
+}
+
+size_t elf_names_bytes(Elf *elf, bool has_go)
+{
+	return sections_bytes(elf, has_go ? has_go_names : has_names);
+}
+
+size_t elf_debug_bytes(Elf *elf)
+{
+	return sections_bytes(elf, has_debug);
+}

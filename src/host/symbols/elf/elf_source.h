@@ -56,3 +56,8 @@ const unsigned char *elf_build_id(Elf *elf, size_t *ret_size);
 
 /* Whether it has this build-id. */
 bool elf_has_build_id(Elf *elf, const unsigned char *build_id, size_t size);
+
+/* The bytes of sections that names are read from, with Go's table where that is asked for; of those
+ * that lines are read from. */
+size_t elf_names_bytes(Elf *elf, bool has_go);
+size_t elf_debug_bytes(Elf *elf);

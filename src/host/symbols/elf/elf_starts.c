@@ -1,38 +1,11 @@
 /*
- * .eh_frame_hdr: a sorted list of where functions begin, that no strip removes.
- *
- *   u8 version, u8 encoding of a pointer, u8 of the count, u8 of the table
- *   pointer to .eh_frame, count
- *   count times: i32 begin, i32 description, both from the begin of the section
+ * Functions by the entries of .eh_frame, that no strip removes: where each begins and ends.
  */
 #include <gelf.h>
-#include <string.h>
 
 #include "host/symbols/elf/elf_source.h"
 #include "host/symbols/elf/elf_symbols.h"
-
-/* The only form that linkers write: 4 bytes each; the table relative to the section. */
-enum encoding {
-	POINTER_ENCODING = 0x1b,
-	COUNT_ENCODING = 0x03,
-	TABLE_ENCODING = 0x3b,
-};
-
-struct header {
-	uint8_t version, pointer, count_encoding, table;
-	int32_t eh_frame;
-	uint32_t count;
-};
-
-struct entry {
-	int32_t begin, description;
-};
-
-static bool is_known(const struct header *header)
-{
-	return header->version == 1 && header->pointer == POINTER_ENCODING &&
-	       header->count_encoding == COUNT_ENCODING && header->table == TABLE_ENCODING;
-}
+#include "host/unwind/rules/frames.h"
 
 struct code {
 	uint64_t start, end;
@@ -56,30 +29,40 @@ static bool find_code(Elf *elf, uint64_t address, struct code *code)
 	return false;
 }
 
-int elf_starts_add(Elf *elf, struct symbol_table *table)
+static int add_entries(Elf *elf, const struct frames *frames, struct symbol_table *table)
 {
 	struct code code = { 0 };
-	struct elf_part part;
-	struct header header;
 	int r = 0;
 
-	if (!elf_section_part(elf, ".eh_frame_hdr", &part) || part.size < sizeof(header))
-		return 0;
-	memcpy(&header, part.bytes, sizeof(header));
-	if (!is_known(&header))
-		return 0;
-	header.count =
-		(uint32_t)MIN(header.count, (part.size - sizeof(header)) / sizeof(struct entry));
-	for (uint32_t i = 0; !r && i < header.count; i++) {
-		struct symbol symbol = { .name = "" };
-		struct entry entry;
+	for (size_t i = 0; !r && i < frames->count; i++) {
+		const struct frame_entry *entry = &frames->entries[i];
 
-		memcpy(&entry, part.bytes + sizeof(header) + i * sizeof(entry), sizeof(entry));
-		symbol.address = symbol.end = part.address + (uint64_t)(int64_t)entry.begin;
-		if (!find_code(elf, symbol.address, &code))
-			continue;
-		symbol.limit = code.end;
-		r = symbol_table_add(table, &symbol);
+		if (find_code(elf, entry->start, &code))
+			r = symbol_table_add(table,
+					     &(struct symbol){ .address = entry->start,
+							       .end = MIN(entry->end, code.end),
+							       .limit = code.end,
+							       .name = "",
+							       .has_size = true });
 	}
+	return r;
+}
+
+int elf_starts_add(Elf *elf, struct symbol_table *table)
+{
+	struct frames frames;
+	struct elf_part part;
+	int r;
+
+	if (!elf_section_part(elf, ".eh_frame", &part))
+		return 0;
+	r = frames_read(
+		&frames,
+		&(struct object_part){ part.bytes, part.size, part.address, .has_size = true },
+		FRAMES_EH);
+	if (r)
+		return r;
+	r = add_entries(elf, &frames, table);
+	frames_done(&frames);
 	return r;
 }

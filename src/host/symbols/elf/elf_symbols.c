@@ -20,14 +20,37 @@ static bool find_limit(Elf *elf, const GElf_Sym *symbol, uint64_t *ret)
 	return true;
 }
 
+/* The last function of the start code that compilers link first.  It has no size, and GHC's code
+ * that follows has no names of its own: in each version it fits into so many bytes. */
+#define LAST_OF_START_CODE "frame_dummy"
+#define START_CODE_BYTES   16u
+
+static uint64_t limit_of(const GElf_Sym *symbol, const char *name, uint64_t limit)
+{
+	if (symbol->st_size || strcmp(name, LAST_OF_START_CODE) != 0)
+		return limit;
+	return MIN(limit, symbol->st_value + START_CODE_BYTES);
+}
+
 /* Assemblers leave names of their own. */
 static bool is_name(const char *name)
 {
 	return name && name[0] && name[0] != '$' && strncmp(name, ".L", 2) != 0;
 }
 
-/* Functions before labels, what has a size before what has none, what others see before the rest,
- * and of equals the name with fewer underscores before it. */
+/* By the type of a symbol, from 1; 0: it never names code.  GHC's functions are objects in .text.
+ */
+static uint64_t rank_of_type(unsigned type)
+{
+	static const uint8_t ranks[] = {
+		[STT_FUNC] = 3, [STT_GNU_IFUNC] = 3, [STT_OBJECT] = 2, [STT_NOTYPE] = 1
+	};
+
+	return type < ARRAY_SIZE(ranks) ? ranks[type] : 0;
+}
+
+/* Functions before objects and labels, what has a size before what has none, what others see before
+ * the rest, and of equals the name with fewer underscores before it. */
 static uint64_t rank_of(const GElf_Sym *symbol, const char *name)
 {
 	unsigned type = GELF_ST_TYPE(symbol->st_info), binding = GELF_ST_BIND(symbol->st_info);
@@ -35,19 +58,19 @@ static uint64_t rank_of(const GElf_Sym *symbol, const char *name)
 
 	while (underscores < 7 && name[underscores] == '_')
 		underscores++;
-	return (uint64_t)(type != STT_NOTYPE) << 8 | (uint64_t)(symbol->st_size > 0) << 7 |
+	return rank_of_type(type) << 8 | (uint64_t)(symbol->st_size > 0) << 7 |
 	       (uint64_t)(binding == STB_GLOBAL ? 2 : binding == STB_WEAK) << 4 | (7 - underscores);
 }
 
 static int symbol_add(Elf *elf, const GElf_Sym *symbol, const char *name, void *context)
 {
 	struct symbol_table *table = context;
-	unsigned type = GELF_ST_TYPE(symbol->st_info);
 	uint64_t limit;
 
-	if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) || !is_name(name) ||
+	if (!rank_of_type(GELF_ST_TYPE(symbol->st_info)) || !is_name(name) ||
 	    !find_limit(elf, symbol, &limit))
 		return 0;
+	limit = limit_of(symbol, name, limit);
 	return symbol_table_add(
 		table,
 		&(struct symbol){

@@ -20,5 +20,6 @@ int elf_symbols_add(Elf *elf, struct symbol_table *table) MUST_CHECK;
  * "@plt". */
 int elf_plt_add(Elf *elf, struct symbol_table *table) MUST_CHECK;
 
-/* Where functions begin, from .eh_frame_hdr: without names, for code that was stripped of them. */
+/* Where functions begin and end, from .eh_frame: without names, for code that was stripped of them.
+ */
 int elf_starts_add(Elf *elf, struct symbol_table *table) MUST_CHECK;

@@ -40,6 +40,14 @@ void render_title(struct screen *screen, const struct view *view, unsigned y,
 /* How far a pane with so many rows can be scrolled. */
 size_t render_scroll(struct view *view, enum pane pane, size_t count, size_t shown);
 
+/* How much of a line a function's module has: more on wide screens, nothing on narrow ones. */
+static inline unsigned module_columns(const struct screen *screen)
+{
+	if (screen->width < 72)
+		return 0;
+	return screen->width < 100 ? 20 : 20 + (screen->width - 100) / 3;
+}
+
 /* The whole line y. */
 static inline struct field line_of(const struct screen *screen, unsigned y)
 {

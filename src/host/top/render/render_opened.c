@@ -8,10 +8,8 @@
 
 #include <stdio.h>
 
-#define SECTIONS       3u
-#define LEAST_ROWS     2u
-#define MODULE_COLUMNS 20u
-#define MODULE_FROM    72u
+#define SECTIONS   3u
+#define LEAST_ROWS 2u
 
 /* One list of the page. */
 struct section {
@@ -64,6 +62,7 @@ static void draw_neighbour(const struct page *page, const struct picture_neighbo
 {
 	struct screen *screen = page->screen;
 	enum style style = is_cursor ? STYLE_CURSOR : STYLE_PLAIN;
+	unsigned module = module_columns(screen);
 	struct field name;
 	char number[32];
 
@@ -71,9 +70,9 @@ static void draw_neighbour(const struct page *page, const struct picture_neighbo
 	snprintf(number, sizeof(number), "%7s %8.1f  ", "", percent_of(page, row->total_ns));
 	name = rest_of(screen, page->y,
 		       screen_put(screen, line_of(screen, page->y), style, number));
-	if (screen->width >= MODULE_FROM && row->is_named) {
-		name.width -= MIN(name.width, MODULE_COLUMNS + 2);
-		screen_put(screen, rest_of(screen, page->y, screen->width - MODULE_COLUMNS),
+	if (module && row->is_named) {
+		name.width -= MIN(name.width, module + 2);
+		screen_put(screen, rest_of(screen, page->y, screen->width - module),
 			   is_cursor ? style : STYLE_QUIET, row->module);
 	}
 	screen_put(screen, name, style, row->name);

@@ -11,8 +11,6 @@
 #include <stdio.h>
 
 #define NARROW_COLUMNS   60u
-#define MODULE_COLUMNS   20u
-#define MODULE_FROM      72u   /* a screen so wide shows modules */
 #define STRONG_HUNDREDTH 1000u /* 10 % */
 
 static const char *thread_state(const struct picture_thread *thread)
@@ -100,7 +98,7 @@ static void draw_function(struct screen *screen, const struct picture *picture,
 	enum style style = is_cursor                  ? STYLE_CURSOR
 			   : self >= STRONG_HUNDREDTH ? STYLE_STRONG
 						      : STYLE_PLAIN;
-	bool has_module = screen->width >= MODULE_FROM;
+	unsigned module = module_columns(screen);
 	struct field name;
 	char numbers[48];
 
@@ -109,9 +107,9 @@ static void draw_function(struct screen *screen, const struct picture *picture,
 		 share_tenths(row->self_ns, picture->weight_ns),
 		 share_tenths(row->total_ns, picture->weight_ns));
 	name = rest_of(screen, y, screen_put(screen, line_of(screen, y), style, numbers));
-	if (has_module && row->is_named) {
-		name.width -= MIN(name.width, MODULE_COLUMNS + 2);
-		screen_put(screen, rest_of(screen, y, screen->width - MODULE_COLUMNS),
+	if (module && row->is_named) {
+		name.width -= MIN(name.width, module + 2);
+		screen_put(screen, rest_of(screen, y, screen->width - module),
 			   is_cursor ? style : STYLE_QUIET, row->module);
 	}
 	screen_put(screen, name, view_finds(view, row->name) ? STYLE_MATCH : style, row->name);

@@ -54,22 +54,33 @@ struct export_job {
 	const struct exporter *exporter;
 	struct reply reply;
 	struct ui_command command;
-	const char *path; /* of a recording; or: */
-	int fd;           /* of what was frozen; -1 */
+	uint64_t origin_ns; /* CLOCK_MONOTONIC of the session's time 0 */
+	const char *path;   /* of a recording; or: */
+	int fd;             /* of what was frozen; -1 */
 	char name[64];
 };
 
-static int export_model_open(struct export_job *self, struct model **ret, struct err *err)
+/* Ranges count from the session's time 0, as in every answer: the oldest sample that a live session
+ * still has is often younger. */
+static int range_apply(const struct export_job *self, struct model *model)
 {
 	const struct ui_range *range = &self->command.range;
-	uint64_t to_ns = range->to_ns ? range->to_ns : UINT64_MAX;
+	uint64_t boot_ns = self->origin_ns + (model->first.boot_ns - model->first.monotonic_ns);
+
+	if (!range->from_ns && !range->to_ns)
+		return 0;
+	return model_narrow_between(model, boot_ns + range->from_ns,
+				    range->to_ns ? boot_ns + range->to_ns : UINT64_MAX);
+}
+
+static int export_model_open(struct export_job *self, struct model **ret, struct err *err)
+{
 	int r = self->path ? model_open(self->path, ret, err)
 			   : model_open_fd(TAKE_FD(self->fd), self->name, ret, err);
 
 	if (r)
 		return r;
-	if (model_name_late(*ret) ||
-	    ((range->from_ns || range->to_ns) && model_narrow(*ret, range->from_ns, to_ns)))
+	if (model_name_late(*ret) || range_apply(self, *ret))
 		return err_set(err, -ENOMEM, "export: no memory");
 	return 0;
 }
@@ -180,7 +191,11 @@ int answer_export(struct ui *ui, const struct ui_command *command, struct reply 
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return err_set(err, -ENOMEM, "export: no memory");
-	*job = (struct export_job){ .ui = ui, .exporter = exporter, .command = *command, .fd = -1 };
+	*job = (struct export_job){ .ui = ui,
+				    .exporter = exporter,
+				    .command = *command,
+				    .origin_ns = session->origin_ns,
+				    .fd = -1 };
 	ui->exports++;
 	r = export_prepare(job, session, err);
 	if (!r)

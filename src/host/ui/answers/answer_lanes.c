@@ -4,6 +4,7 @@
 #include "host/core/cleanup.h"
 #include "host/ui/answers/handlers.h"
 #include "host/ui/store/bins.h"
+#include "host/ui/store/running.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ struct lanes {
 	struct columns *columns;
 	struct err *err;
 	bool has_off_cpu; /* waits are known */
+	uint64_t hole_ns; /* two periods of samples: see running_fill() */
 };
 
 static int heatmap_check(struct lanes *self, uint64_t cells)
@@ -59,20 +61,34 @@ static int heatmap_read(const struct slice *slice, void *context)
 	return 0;
 }
 
+/* Waits just outside tell what a thread did at the edges. */
+static struct ui_range range_around(const struct ui_range *range, uint64_t more_ns)
+{
+	struct ui_range around = *range;
+
+	around.from_ns -= MIN(around.from_ns, more_ns);
+	if (around.to_ns)
+		around.to_ns += more_ns;
+	return around;
+}
+
 static int lanes_write(struct ui *ui, const struct ui_command *command, enum ui_kind kind,
 		       slice_reader *read, struct reply *reply, struct err *err)
 {
 	CLEANUP(columns_done) struct columns columns = { 0 };
 	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
 	struct lanes self = { .command = command, .columns = &columns, .err = err };
+	struct ui_range range;
 	int r;
 
 	if (!session || ui_session_follow_kind(session, kind, err))
 		return err->code;
 	self.has_off_cpu = ui_session_has_off_cpu(session);
+	self.hole_ns = 2000000000u / MAX(session->wish.hz, 1u);
+	range = range_around(&command->range, command->verb == UI_TIMELINE ? self.hole_ns : 0);
 	r = columns_init(&columns);
 	if (!r)
-		r = ui_session_read_kind(session, &command->range, kind, read, &self);
+		r = ui_session_read_kind(session, &range, kind, read, &self);
 	if (r)
 		return err->code ? err->code : err_set(err, r, "time axis: no memory");
 	return reply_columns(reply, &columns, command->is_json, err);
@@ -125,7 +141,9 @@ static int lanes_fill(struct lanes *self, const struct slice *slice, const struc
 	CLEANUP(bins_sums_done) struct bins_sums sums = { 0 };
 	size_t cells = rows->kind_step * bins->count;
 
-	if (bins_sums_init(&sums, rows->count * bins->count) || bins_fill(&sums, bins, rows, slice))
+	if (bins_sums_init(&sums, rows->count * bins->count) ||
+	    (self->has_off_cpu ? running_fill(&sums, bins, rows, slice, self->hole_ns)
+			       : bins_fill(&sums, bins, rows, slice)))
 		return -ENOMEM;
 	for (unsigned kind = 0; kind < SAMPLE_KINDS; kind++)
 		shares_write(self->columns, columns_add(self->columns, lane_names[kind], COLUMN_U8),
@@ -145,8 +163,11 @@ static int lanes_check(struct lanes *self, uint64_t lanes, uint64_t width)
 static int timeline_read(const struct slice *slice, void *context)
 {
 	struct lanes *self = context;
-	uint64_t last_ns = MIN(slice->to_ns, MAX(slice->end_ns, slice->from_ns) + 1);
-	struct bins bins = { slice->from_ns, 1, MAX(self->command->width, 1u) };
+	const struct ui_range *range = &self->command->range;
+	uint64_t from_ns = slice->origin_ns + range->from_ns;
+	uint64_t to_ns = range->to_ns ? slice->origin_ns + range->to_ns : slice->to_ns;
+	uint64_t last_ns = MIN(to_ns, MAX(slice->end_ns, from_ns) + 1);
+	struct bins bins = { from_ns, 1, MAX(self->command->width, 1u) };
 	CLEANUP(free) uint32_t *rows = calloc(slice->model->thread_count + 1u, sizeof(*rows));
 	int64_t count = rows ? lanes_number(self, slice, rows) : -ENOMEM;
 
@@ -154,11 +175,12 @@ static int timeline_read(const struct slice *slice, void *context)
 		return (int)count;
 	if (lanes_check(self, (uint64_t)count, bins.count))
 		return self->err->code;
-	bins.step_ns = MAX((last_ns - MIN(last_ns, slice->from_ns)) / bins.count, 1u);
+	bins.step_ns = MAX((last_ns - MIN(last_ns, from_ns)) / bins.count, 1u);
 	json_number(&self->columns->facts, "bin_ns", bins.step_ns);
 	json_number(&self->columns->facts, "width", bins.count);
-	json_number(&self->columns->facts, "from", slice->from_ns - slice->origin_ns);
+	json_number(&self->columns->facts, "from", range->from_ns);
 	json_bool(&self->columns->facts, "has_off_cpu", self->has_off_cpu);
+	json_text(&self->columns->facts, "running_by", self->has_off_cpu ? "switches" : "samples");
 	json_text(&self->columns->facts, "empty", count ? "" : "no sample is in this range");
 	return lanes_fill(self, slice, &bins,
 			  &(struct bins_rows){ (size_t)count * SAMPLE_KINDS, rows, (size_t)count });

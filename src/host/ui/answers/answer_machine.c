@@ -181,17 +181,26 @@ int answer_about(struct ui *ui, const struct ui_command *command, struct reply *
 	return 0;
 }
 
+/* What there is to export: of a live session, its samples. */
+static unsigned session_content(const struct ui_session *session)
+{
+	return ui_session_is_live(session) ? HOLDS_SAMPLES : exporter_content(session->store.model);
+}
+
+/* Those that are one file, which a browser can save, and hold something of the session. */
 int answer_formats(struct ui *ui, const struct ui_command *command, struct reply *reply,
 		   struct err *err)
 {
 	struct json json = { .out = reply->out };
+	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
 
-	(void)ui;
-	(void)command;
-	(void)err;
+	if (!session)
+		return err->code;
 	json_object(&json, NULL);
 	json_list(&json, "formats");
 	for (const struct exporter *exporter = exporters; exporter->name; exporter++) {
+		if (!exporter->format->write || !(exporter->holds & session_content(session)))
+			continue;
 		json_object(&json, NULL);
 		json_text(&json, "name", exporter->name);
 		json_text(&json, "extension", exporter->extensions[0]);

@@ -348,6 +348,37 @@ struct span_search {
 	bool wants_work, is_found;
 };
 
+static void frame_write(struct span_search *self, const struct call *call, uint32_t frame)
+{
+	const struct sample_frame *of = &call->samples->frames[frame];
+
+	for (uint32_t i = of->location_count; i-- > 0;) {
+		const struct sample_location *location =
+			&call->samples->locations[of->first_location + i];
+		struct call_name name = { "", "" };
+
+		(void)!call_names_find(&self->session->call_names, call->samples, frame, location,
+				       &name);
+		json_object(&self->json, NULL);
+		json_text(&self->json, "name", name.function ? name.function : "");
+		json_text(&self->json, "module", name.module);
+		if (location->line) {
+			json_text(&self->json, "file", location->file);
+			json_number(&self->json, "line", location->line);
+		}
+		json_object_end(&self->json);
+	}
+}
+
+/* Outermost first. */
+static void frames_write(struct span_search *self, const struct call *call)
+{
+	uint32_t frames[STACK_DEPTH_MAX];
+
+	for (size_t count = stack_frames(call->samples, call->stack, frames); count-- > 0;)
+		frame_write(self, call, frames[count]);
+}
+
 static void call_write(struct span_search *self, const struct call *call, const char *key)
 {
 	struct json *json = &self->json;
@@ -364,15 +395,9 @@ static void call_write(struct span_search *self, const struct call *call, const 
 		json_number(json, value_name(call->function->values[i]), call->values[i]);
 	json_object_end(json);
 	json_list(json, "frames");
-	for (unsigned i = call->frame_count; i-- > 0;) {
-		const struct call_name *name = ui_session_call_name(self->session, call, i);
-
-		json_object(json, NULL);
-		json_text(json, "name", name ? name->function : "");
-		json_text(json, "module", name ? name->module : "");
-		json_object_end(json);
-	}
+	frames_write(self, call);
 	json_list_end(json);
+	json_text(json, "stack_end", call->has_stack ? stack_end_key(call->stack_end) : "");
 	json_object_end(json);
 }
 

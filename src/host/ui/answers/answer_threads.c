@@ -1,5 +1,5 @@
 /*
- * Answers about threads and the process as a whole: what they did, what they do now, curves.
+ * Answers about threads and the process as a whole: what they did, what they do now.
  */
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
@@ -270,81 +270,4 @@ int answer_live(struct ui *ui, const struct ui_command *command, struct reply *r
 	json_object_end(&self.json);
 	pthread_mutex_unlock(&ui->sessions.lock);
 	return r ? err_set(err, r, "live: no memory") : 0;
-}
-
-struct curve_columns {
-	struct columns *columns;
-	const struct ui_command *command;
-	unsigned time, cpu, rss, threads;
-};
-
-static void curve_point_write(const struct curve_columns *to, double time_ns,
-			      const struct curve_point *point)
-{
-	column_f64(to->columns, to->time, time_ns);
-	column_f64(to->columns, to->cpu, point->cpu_percent);
-	column_f64(to->columns, to->rss, point->rss_bytes);
-	column_f64(to->columns, to->threads, point->threads);
-}
-
-/* Of a recording: time on processors in each of `width` parts. */
-static int curves_read_slice(const struct slice *slice, void *context)
-{
-	const struct curve_columns *to = context;
-	uint64_t last_ns = MIN(slice->to_ns, slice->end_ns), width = MAX(to->command->width, 1u);
-	uint64_t step = MAX((last_ns - MIN(last_ns, slice->from_ns)) / width, 1u);
-	const struct bins bins = { slice->from_ns, step, width };
-	CLEANUP(bins_sums_done) struct bins_sums busy = { 0 };
-
-	if (bins_sums_init(&busy, width) ||
-	    bins_fill(&busy, &bins, &(struct bins_rows){ .count = 1 }, slice))
-		return -ENOMEM;
-	for (uint64_t i = 0; i < width; i++)
-		curve_point_write(
-			to, (double)(slice->from_ns - slice->origin_ns + i * step),
-			&(struct curve_point){ .cpu_percent = 100 * busy.cells[i] / (double)step,
-					       .rss_bytes = NAN,
-					       .threads = NAN });
-	return 0;
-}
-
-static void live_curves_write(const struct ui_session *session, const struct curve_columns *to)
-{
-	for (size_t i = 0; i < session->curves.count; i++) {
-		const struct curve_point *point = &session->curves.points[i];
-		uint64_t time_ns = point->time_ns - session->origin_ns;
-
-		if (time_ns >= to->command->range.from_ns &&
-		    (!to->command->range.to_ns || time_ns < to->command->range.to_ns))
-			curve_point_write(to, (double)time_ns, point);
-	}
-}
-
-int answer_curves(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		  struct err *err)
-{
-	CLEANUP(columns_done) struct columns columns = { 0 };
-	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
-	struct curve_columns to = { .columns = &columns, .command = command };
-	int r;
-
-	if (!session)
-		return err->code;
-	if (columns_init(&columns))
-		return err_set(err, -ENOMEM, "curves: no memory");
-	to.time = columns_add(&columns, "time", COLUMN_F64);
-	to.cpu = columns_add(&columns, "cpu_percent", COLUMN_F64);
-	to.rss = columns_add(&columns, "rss_bytes", COLUMN_F64);
-	to.threads = columns_add(&columns, "threads", COLUMN_F64);
-	json_text(&columns.facts, "empty_rss",
-		  ui_session_is_live(session) ? "" : "recordings do not hold the memory in use");
-	pthread_mutex_lock(&ui->sessions.lock);
-	if (ui_session_is_live(session))
-		live_curves_write(session, &to);
-	pthread_mutex_unlock(&ui->sessions.lock);
-	r = ui_session_is_live(session) ? 0
-					: ui_session_read(session, &command->range, KINDS_ON_CPU,
-							  curves_read_slice, &to);
-	return r ? err_set(err, r, "curves: no memory")
-		 : reply_columns(reply, &columns, command->is_json, err);
 }

@@ -7,6 +7,7 @@
 #include "host/recording/drops.h"
 #include "host/recording/recording.h"
 #include "host/top/live.h"
+#include "host/top/thread_watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -131,6 +132,22 @@ int live_job_start(struct live_job **ret, const struct live_job_options *options
 	else
 		*ret = self;
 	return r;
+}
+
+static bool job_find_name(void *context, pid_t pid, pid_t tid, struct watched_thread *ret)
+{
+	struct live_job *self = context;
+	bool is_known;
+
+	pthread_mutex_lock(&self->lock);
+	is_known = self->job && background_job_python_thread(self->job, pid, tid, ret);
+	pthread_mutex_unlock(&self->lock);
+	return is_known;
+}
+
+struct thread_namer live_job_namer(struct live_job *job)
+{
+	return (struct thread_namer){ job_find_name, job };
 }
 
 void live_job_look(struct live_job *self, struct live_job_facts *ret)

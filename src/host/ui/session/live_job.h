@@ -30,6 +30,7 @@ struct live_job_facts {
 /* Returns when it is attached. */
 int live_job_start(struct live_job **ret, const struct live_job_options *options,
 		   struct err *err) MUST_CHECK;
+struct thread_namer live_job_namer(struct live_job *job);
 void live_job_look(struct live_job *job, struct live_job_facts *ret);
 /* Detaches and writes the end of the file; once.  0, or what went wrong at any time. */
 int live_job_end(struct live_job *job, struct err *err) MUST_CHECK;

@@ -397,16 +397,7 @@ void ui_session_follow(struct ui_session *self)
 		return;
 	live_job_look(self->job, job);
 	calls_follow(&self->calls, self->job, job->state.bytes, self->origin_ns);
-	if (self->calls.shown.model)
-		call_names_follow(&self->call_names, self->calls.shown.model);
 	free(job);
-}
-
-const struct call_name *ui_session_call_name(struct ui_session *self, const struct call *call,
-					     unsigned i)
-{
-	return call_names_find(&self->call_names, call->process, call->frames[i],
-			       ui_session_is_live(self));
 }
 
 struct model *ui_session_calls(const struct ui_session *self)
@@ -456,6 +447,14 @@ int64_t ui_session_thread(const struct ui_session *self, int64_t number, int32_t
 	return live_thread_find(self->live, tid, &live) ? (int64_t)live : -1;
 }
 
+static void threads_look(struct ui_session *self)
+{
+	const struct thread_namer namer =
+		self->job ? live_job_namer(self->job) : source_namer(self->source);
+
+	thread_watch_look(&self->watch, self->live, &namer, &self->wish.pid, 1);
+}
+
 void ui_session_tick(struct ui_session *self)
 {
 	if (!ui_session_is_live(self))
@@ -471,7 +470,7 @@ void ui_session_tick(struct ui_session *self)
 		return;
 	thread_read_name(self->wish.pid, self->wish.pid, self->name, sizeof(self->name));
 	foreign_clean(self->name, "");
-	thread_watch_look(&self->watch, self->live, &self->wish.pid, 1);
+	threads_look(self);
 	curves_look(&self->curves, self->wish.pid);
 }
 

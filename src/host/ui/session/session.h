@@ -82,9 +82,6 @@ int ui_session_spans(struct ui_session *session, struct err *err) MUST_CHECK;
 /* The same where the kind is one of calls: before an answer reads it, once. */
 int ui_session_follow_kind(struct ui_session *session, enum ui_kind kind,
 			   struct err *err) MUST_CHECK;
-/* Frame i of a call, of which 0 is the innermost; NULL: no memory. */
-const struct call_name *ui_session_call_name(struct ui_session *session, const struct call *call,
-					     unsigned i);
 /* Calls and work of devices as far as they are known; NULL: there are none. */
 struct model *ui_session_calls(const struct ui_session *session);
 /* Why there are no calls to see, as a sentence.  Of a live session, *ret_is_behind: there are more

@@ -35,7 +35,7 @@ struct making {
 	uint64_t boot_ns;         /* what CLOCK_BOOTTIME is ahead */
 	struct table codes;       /* (text of the module, 0): number */
 	struct table frames;      /* (text of the function, code): number */
-	struct table addresses;   /* (process, address): number of a frame */
+	struct table callers;     /* (stack of a call): number of a stack */
 	struct table stacks;      /* (caller, frame): number */
 	struct table works;       /* (name of a launch, name of its work): number of a stack */
 	struct known_name *names; /* of the spans */
@@ -235,23 +235,38 @@ static int works_add(struct making *self)
 	return r;
 }
 
-static int address_push(struct making *self, const struct call *call, unsigned i, uint32_t *stack)
+/* Its functions, the inlined ones last. */
+static int frame_push(struct making *self, const struct samples *samples, uint32_t frame,
+		      uint32_t *stack)
 {
-	const struct call_name *name;
-	struct table_entry *entry;
-	uint32_t frame;
-	bool is_new;
+	const struct sample_frame *of = &samples->frames[frame];
+	struct call_name name;
+	int r = 0;
 
-	entry = table_make(&self->addresses, call->process->number, call->frames[i], &is_new);
+	for (uint32_t i = of->location_count; !r && i-- > 0;)
+		r = call_names_find(&self->session->call_names, samples, frame,
+				    &samples->locations[of->first_location + i], &name)
+			    ? function_push(self, name.function, name.module, stack)
+			    : -ENOMEM;
+	return r;
+}
+
+static int callers_push(struct making *self, const struct call *call, uint32_t *stack)
+{
+	uint32_t frames[STACK_DEPTH_MAX];
+	size_t count = stack_frames(call->samples, call->stack, frames);
+	bool is_new;
+	struct table_entry *entry = table_make(&self->callers, call->stack, 0, &is_new);
+	int r = 0;
+
 	if (!entry)
 		return -ENOMEM;
-	if (is_new) {
-		name = ui_session_call_name(self->session, call, i);
-		if (!name || frame_find(self, name->function, name->module, &frame))
-			return -ENOMEM;
-		entry->value = frame;
-	}
-	return stack_push(self, (uint32_t)entry->value, stack);
+	while (!r && is_new && count-- > 0)
+		r = frame_push(self, call->samples, frames[count], stack);
+	if (is_new)
+		entry->value = *stack;
+	*stack = (uint32_t)entry->value;
+	return r;
 }
 
 /* What it asked for, in bytes; of a sample of allocations what it stands for.  0: nothing. */
@@ -276,13 +291,13 @@ static int alloc_add(const struct call *call, void *context)
 					  .weight_ns = alloc_bytes(call),
 					  .stack = STACK_NONE,
 					  .state = 'R' };
-	int r = 0;
+	int r;
 
 	if (!sample.weight_ns)
 		return 0;
 	sample.thread = thread_of(self, call->is_process_wide ? -1 : (int64_t)call->thread->number);
-	for (unsigned i = call->frame_count; !r && i-- > 0;)
-		r = address_push(self, call, i, &sample.stack);
+	sample.end = call->has_stack ? (uint8_t)call->stack_end : STACK_COMPLETE;
+	r = callers_push(self, call, &sample.stack);
 	if (!r)
 		r = function_push(self, call->function->name, call->function->library,
 				  &sample.stack);
@@ -326,7 +341,7 @@ static void making_done(struct making *self)
 {
 	table_done(&self->codes);
 	table_done(&self->frames);
-	table_done(&self->addresses);
+	table_done(&self->callers);
 	table_done(&self->stacks);
 	table_done(&self->works);
 	free(self->names);

@@ -4,30 +4,9 @@
 #include "host/ui/store/curves.h"
 
 #include "host/core/clock.h"
-#include "host/core/text/text.h"
-#include "host/process/stat.h"
-#include "host/process/status.h"
+#include "host/process/usage.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-/* The second number of statm: pages that are in memory. */
-static double rss_read(pid_t pid)
-{
-	char path[64], text[128];
-	struct text rest;
-	uint64_t pages = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
-	if (text_read_small(path, text, sizeof(text)) <= 0)
-		return 0;
-	rest = text_of(text);
-	(void)(text_take_number(&rest, 10, &pages) && text_take_char(&rest, ' ') &&
-	       text_take_number(&rest, 10, &pages));
-	return (double)pages * (double)sysconf(_SC_PAGESIZE);
-}
 
 static double percent_of(const struct curves *self, uint64_t cpu_ns, uint64_t time_ns)
 {
@@ -61,18 +40,15 @@ static void point_keep(struct curves *self, const struct curve_point *point)
 void curves_look(struct curves *self, pid_t pid)
 {
 	struct curve_point point = { .time_ns = now_ns() };
-	struct process_stat stat;
-	struct process_status status;
-	struct err ignored;
+	struct process_usage usage;
 
-	if (stat_read(pid, /* tid */ 0, &stat, &ignored) ||
-	    status_read(pid, pid, &status, &ignored))
+	if (process_usage_read(pid, &usage))
 		return;
-	point.cpu_percent = percent_of(self, stat.cpu_ns, point.time_ns);
-	point.rss_bytes = rss_read(pid);
-	point.threads = status.threads;
+	point.cpu_percent = percent_of(self, usage.cpu_ns, point.time_ns);
+	point.rss_bytes = (double)usage.rss_bytes;
+	point.threads = usage.threads;
 	self->last_ns = point.time_ns;
-	self->last_cpu_ns = stat.cpu_ns;
+	self->last_cpu_ns = usage.cpu_ns;
 	point_keep(self, &point);
 }
 

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "host/unwind/arch/frame_step.h"
 #include "host/unwind/rules/rows.h"
 
 #define CODE_PIECE_MAX ((uint64_t)16 << 20) /* of code that is read at once */
@@ -37,8 +38,12 @@ struct swap_code {
 	unsigned back_in;
 };
 
+typedef void call_visitor(void *context, uint64_t target);
+
 struct code_reader {
 	unsigned step; /* instructions begin at its multiples */
+	/* What the instruction does with a frame.  -EBADMSG: there is none. */
+	int (*read_step)(struct frame_step *ret, const unsigned char *bytes, size_t room);
 	/* -ENOMEM. */
 	int (*find_begins)(const struct object *object, struct code_begins *ret);
 	/* Tells the rules of a piece of code, as rules_run() does.  -ENOMEM. */
@@ -59,6 +64,10 @@ struct code_reader {
 				 unsigned number, struct saving_call *call);
 	/* Whether the code is such a function.  NULL: on this machine its rules say all. */
 	bool (*read_swap)(const struct object_part *code, struct swap_code *ret);
+	/* Visits the targets of direct calls, up to `margin` bytes before the end of the piece: an
+	 * instruction may be cut there.  Returns how many bytes were read. */
+	size_t (*each_call)(const struct object_part *piece, size_t margin, call_visitor *visit,
+			    void *context);
 };
 
 extern const struct code_reader code_of_aarch64, code_of_x86_64;

@@ -253,6 +253,26 @@ int rows_add_special(struct rows *rows, uint32_t pc, const struct unwind_special
 	return rows_add(rows, pc, row);
 }
 
+bool rows_keep_fp_in_frame(const struct rows *rows, const struct unwind_row *row)
+{
+	const struct unwind_special *special = &rows->specials[row->cfa];
+
+	return (row->kind & UNWIND_KIND_MASK) == UNWIND_SPECIAL &&
+	       special->fp_saved == UNWIND_SAVED_AT_BASE;
+}
+
+int rows_add_with_fp(struct rows *rows, uint32_t pc, const struct unwind_row *row)
+{
+	struct unwind_special special = rows->specials[row->cfa];
+	struct unwind_row shorter;
+
+	special.fp_saved = UNWIND_SAVED_NOT;
+	special.fp_offset = 0;
+	if (make_short(rows, &special, &shorter))
+		return rows_add(rows, pc, shorter);
+	return rows_add_special(rows, pc, &special);
+}
+
 static __u8 rules_throw(const struct rules *rules)
 {
 	return rules->thrown.kind == RULE_AT ? UNWIND_THROWS : 0;

@@ -80,11 +80,13 @@
 	.macro call_and_leave tell=hook_leave, before=0
 	ldr	x17, [x16, #HOOK_AT_ORIGINAL]
 	blr	x17
+	.inst	RETURN_MARK
 	sub	x9, x29, #FRAME_LINK
 	stp	x0, x1, [x9, #FRAME_RESULTS]
 	sub	x0, x29, #FRAME_LINK + \before
 	mov	sp, x0
 	bl	\tell
+	.inst	RETURN_MARK
 	sub	x9, x29, #FRAME_LINK
 	mov	sp, x9
 	ldp	x0, x1, [sp, #FRAME_RESULTS]
@@ -109,6 +111,7 @@
 	mov	x0, sp
 	ldr	x17, [x16, #HOOK_AT_WRAPPER]
 	blr	x17
+	.inst	RETURN_MARK
 	str	x0, [sp, #FRAME_CHOICE]
 	cbz	x0, 1f
 	note_time
@@ -154,6 +157,7 @@
 2:	add	x0, x29, #16
 	mov	w1, #\words
 	bl	stack_readable
+	.inst	RETURN_MARK
 	mov	w9, w0
 	add	x10, x29, #16
 	mov	x11, sp
@@ -188,6 +192,7 @@
 	enter
 	mov	x0, sp
 	bl	hook_enter
+	.inst	RETURN_MARK
 	load_arguments
 	hand_on_and_leave STACK_WINDOW_WORDS, WINDOW_LAST_OFFSET
 	.size thunk_entered, . - thunk_entered
@@ -198,6 +203,7 @@
 1:	sub	x0, x29, #FRAME_LINK + AROUND_BYTES
 	mov	x1, sp
 	bl	hook_before
+	.inst	RETURN_MARK
 	load_arguments
 	call_and_leave hook_after, AROUND_BYTES
 	copy_readable STACK_WINDOW_WORDS
@@ -233,6 +239,7 @@
 	mov	x1, sp
 	mov	x0, x16
 	bl	hook_notice
+	.inst	RETURN_MARK
 	ldp	x0, x1, [sp, #0]
 	ldp	x2, x3, [sp, #16]
 	ldp	x4, x5, [sp, #32]

@@ -15,6 +15,13 @@
 \name:
 	.endm
 
+	/* nop [rax + RETURN_MARK] */
+	.macro call_marked where:vararg
+	call	\where
+	.byte	0x0f, 0x1f, 0x80
+	.long	RETURN_MARK
+	.endm
+
 	.macro enter_frame
 	.cfi_startproc
 	endbr64
@@ -68,11 +75,11 @@
 	.macro call_and_leave tell=hook_leave, before=0
 	mov	rdx, [rbp - FRAME_LINK + 16]
 	mov	rax, [rbp - FRAME_LINK + FRAME_INDIRECT]
-	call	[r11 + HOOK_AT_ORIGINAL]
+	call_marked [r11 + HOOK_AT_ORIGINAL]
 	mov	[rbp - FRAME_LINK + FRAME_RESULTS], rax
 	mov	[rbp - FRAME_LINK + FRAME_RESULTS + 8], rdx
 	lea	rdi, [rbp - FRAME_LINK - \before]
-	call	\tell
+	call_marked \tell
 	mov	rax, [rbp - FRAME_LINK + FRAME_RESULTS]
 	mov	rdx, [rbp - FRAME_LINK + FRAME_RESULTS + 8]
 	mov	qword ptr [rbp - FRAME_LINK + FRAME_IN_FLIGHT], 0
@@ -90,7 +97,7 @@
 	function thunk_chosen
 	enter_frame
 	mov	rdi, rsp
-	call	[r11 + HOOK_AT_WRAPPER]
+	call_marked [r11 + HOOK_AT_WRAPPER]
 	mov	[rsp + FRAME_CHOICE], rax
 	test	rax, rax
 	jz	1f
@@ -133,7 +140,7 @@
 	.cfi_offset rbp, -16
 2:	lea	rdi, [rbp + 16]
 	mov	esi, \words
-	call	stack_readable
+	call_marked stack_readable
 	mov	ecx, eax
 	lea	rsi, [rbp + 16]
 	mov	rdi, rsp
@@ -162,7 +169,7 @@
 	function thunk_entered
 	enter
 	mov	rdi, rsp
-	call	hook_enter
+	call_marked hook_enter
 	load_arguments
 	hand_on_and_leave STACK_WINDOW_WORDS, WINDOW_LAST_OFFSET
 	.size thunk_entered, . - thunk_entered
@@ -172,7 +179,7 @@
 	copy_window STACK_WINDOW_WORDS, WINDOW_LAST_OFFSET, AROUND_BYTES
 1:	lea	rdi, [rbp - FRAME_LINK - AROUND_BYTES]
 	mov	rsi, rsp
-	call	hook_before
+	call_marked hook_before
 	load_arguments
 	call_and_leave hook_after, AROUND_BYTES
 	copy_readable STACK_WINDOW_WORDS
@@ -208,7 +215,7 @@
 	push	rdi
 	mov	rsi, rsp
 	mov	rdi, r11
-	call	hook_notice
+	call_marked hook_notice
 	pop	rdi
 	pop	rsi
 	pop	rdx

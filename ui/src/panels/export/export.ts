@@ -24,7 +24,7 @@ export class Export {
 		close.addEventListener("click", () => this.element.close());
 		const link = h("button", { type: "button" }, "Copy the address of this view");
 		link.addEventListener("click", () => void copyText(location.href).then(done => textSet(this.status, done ? "Copied; it needs this limpet to run." : "The clipboard is not allowed.")));
-		this.share.addEventListener("click", () => void this.save("/api/share", {}, "share.html"));
+		this.share.addEventListener("click", () => void this.save("/api/share", { threads: this.app.view.threads.join(",") }, "share.html"));
 		this.element.append(h("h2", {}, "Export and share"), this.scope, h("h3", {}, "One page that opens anywhere"), this.size, this.share, link,
 			h("h3", {}, "Files for other tools"), this.formats, this.status, close);
 	}
@@ -32,22 +32,23 @@ export class Export {
 	open(): void {
 		this.element.showModal();
 		textSet(this.status, "");
-		const { range } = this.app.view;
-		textSet(this.scope, range ? `Of the ${duration(range.to - range.from)} that are selected.` : "Of the whole time; select a range first for less.");
+		const { range, threads } = this.app.view;
+		const time = range ? `Of the ${duration(range.to - range.from)} that are selected.` : "Of the whole time; select a range first for less.";
+		textSet(this.scope, threads.length ? `${time} The page holds the selected threads, files hold all.` : time);
 		void this.sizeAsk();
 		void this.formatsAsk();
 	}
 
 	private get selection(): Record<string, string | number | undefined> {
-		const { session, from, to, threads } = this.app.selection;
-		return { session, from, to, threads };
+		const { session, from, to } = this.app.selection;
+		return { session, from, to };
 	}
 
 	private async sizeAsk(): Promise<void> {
 		this.share.disabled = true;
 		textSet(this.size, "measuring…");
 		try {
-			const answer = await jsonGet<{ bytes: number; limit: number; allowed: boolean }>("/api/share", { ...this.selection, size: 1 });
+			const answer = await jsonGet<{ bytes: number; limit: number; allowed: boolean }>("/api/share", { ...this.selection, threads: this.app.selection["threads"], size: 1 });
 			this.share.disabled = !answer.allowed;
 			textSet(this.size, answer.allowed ? `${bytes(answer.bytes)}; no server is needed to look at it.`
 				: `${bytes(answer.bytes)} are more than browsers open well (${bytes(answer.limit)}): select a shorter range.`);
@@ -57,10 +58,8 @@ export class Export {
 	}
 
 	private async formatsAsk(): Promise<void> {
-		if (this.formats.childElementCount)
-			return;
 		try {
-			const { formats } = await jsonGet<{ formats: Format[] }>("/api/formats");
+			const { formats } = await jsonGet<{ formats: Format[] }>("/api/formats", { session: this.app.view.session });
 			this.formats.replaceChildren(...formats.map(one => {
 				const button = h("button", { type: "button", title: one.summary }, one.name);
 				button.addEventListener("click", () => void this.save("/api/export", { format: one.name }, `limpet${one.extension}`));

@@ -45,8 +45,9 @@ export class Flame {
 				this.source.hold(false);
 				this.frozen.hidden = true;
 			},
+			mark: node => { this.chosenKey = pathKey(this.tree, node); },
 			choose: node => this.chosen(node),
-			zoom: node => { this.zoomedKey = node > 0 ? pathKey(this.tree, node) : ""; },
+			zoom: node => this.zoomed(node),
 		});
 		this.element = h("section", { class: "picture flame", "aria-label": "flame graph" }, this.graph.element, this.message, this.frozen);
 		// Hidden, it has none: what is asked for next is for the width that it will have again.
@@ -122,9 +123,13 @@ export class Flame {
 		tipShow(lines, event);
 	}
 
+	private zoomed(node: number): void {
+		this.zoomedKey = node > 0 ? pathKey(this.tree, node) : "";
+		this.source.magnify(this.graph.share > 0 ? 1 / this.graph.share : 1);
+	}
+
 	private chosen(node: number): void {
 		const { tree } = this;
-		this.chosenKey = pathKey(tree, node);
 		const name = nodeName(tree, node), module = nodeModule(tree, node);
 		this.details.show({
 			name, module, source: nodeSource(tree, node), figures: this.figures(node),

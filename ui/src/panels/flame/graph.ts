@@ -5,14 +5,18 @@ import { Surface, textFit } from "../../core/canvas";
 import { changeColour, frameColour, greyColour, palette } from "../../core/colour";
 import { differenceOf, Side } from "../../core/difference";
 import { Found, FUNCTION, nodeModule, nodeName, TRIMMED } from "../../core/tree";
-import { Layout, layoutFind } from "./layout";
+import { Layout, layoutFind, rowVisit } from "./layout";
 
 const ROW = 19;
 const GAP = 1;
+/** As long as a second click may follow: what opens before would come between the two. */
+const DOUBLE_CLICK_MS = 300;
 
 export interface GraphEvents {
 	point(node: number, event: PointerEvent): void;
 	leave(): void;
+	/** It is marked; details of it follow by choose(), unless a second click does. */
+	mark?(node: number): void;
 	choose(node: number): void;
 	zoom(node: number): void;
 }
@@ -26,6 +30,7 @@ export class Graph {
 	private found: Found | null = null;
 	private isUpwards = false;
 	private pointed = -1;
+	private timer = 0;
 	private isFirst = true;
 	/** Where the picture stands, read once for a drawing: asking the document for each frame would cost more than drawing. */
 	private scrolled = 0;
@@ -58,8 +63,11 @@ export class Graph {
 			this.surface.ask();
 			this.events.leave();
 		});
-		canvas.addEventListener("click", event => this.clicked(this.nodeAt(event.offsetX, event.offsetY)));
-		canvas.addEventListener("dblclick", event => this.zoom(this.nodeAt(event.offsetX, event.offsetY)));
+		canvas.addEventListener("click", event => this.clicked(this.nodeAt(event.offsetX, event.offsetY), DOUBLE_CLICK_MS));
+		canvas.addEventListener("dblclick", event => {
+			clearTimeout(this.timer);
+			this.zoom(this.nodeAt(event.offsetX, event.offsetY));
+		});
 		canvas.addEventListener("keydown", event => this.key(event));
 	}
 
@@ -85,6 +93,11 @@ export class Graph {
 
 	redraw(): void {
 		this.surface.ask();
+	}
+
+	/** The part of the whole that the zoomed frame is. */
+	get share(): number {
+		return this.layout ? this.layout.width[this.zoomed] / this.layout.width[0] : 1;
 	}
 
 	private fit(): void {
@@ -128,11 +141,17 @@ export class Graph {
 			this.events.leave();
 	}
 
-	private clicked(node: number): void {
+	private clicked(node: number, delay: number): void {
+		clearTimeout(this.timer);
 		if (node < 0)
 			return;
 		this.choose(node);
-		this.events.choose(node);
+		this.events.mark?.(node);
+		// Another picture may come meanwhile, in which the frame has another number.
+		if (delay)
+			this.timer = setTimeout(() => { if (this.chosen >= 0) this.events.choose(this.chosen); }, delay);
+		else
+			this.events.choose(node);
 	}
 
 	zoom(node: number): void {
@@ -153,19 +172,10 @@ export class Graph {
 			return;
 		pen.font = "12px ui-monospace, 'DejaVu Sans Mono', monospace";
 		pen.textBaseline = "middle";
-		const scale = width / layout.width[this.zoomed], begin = layout.left[this.zoomed];
-		const drawn = new Float64Array(layout.deepest + 1).fill(-1);
-		for (let node = 0; node < layout.tree.size; node++) {
-			const depth = layout.tree.depth[node], top = this.rowTop(depth);
-			if (depth < this.firstLevel || top > height || top + ROW < 0)
-				continue;
-			const left = Math.max(0, (layout.left[node] - begin) * scale);
-			const right = Math.min(width, (layout.left[node] + layout.width[node] - begin) * scale);
-			// What would fall into a pixel that is painted already is not painted again.
-			if (right <= drawn[depth] + 0.5 || right - left <= 0 || left >= width)
-				continue;
-			drawn[depth] = right;
-			this.frameDraw(node, left, right - left, top);
+		for (let depth = this.firstLevel; depth <= layout.deepest; depth++) {
+			const top = this.rowTop(depth);
+			if (top <= height && top + ROW >= 0)
+				rowVisit(layout, depth, this.zoomed, width, (node, left, right) => this.frameDraw(node, left, right - left, top));
 		}
 	}
 
@@ -262,7 +272,7 @@ export class Graph {
 
 	private keyMoved(to: number): void {
 		const { tree, children } = this.layout!, node = tree.depth[to] < this.firstLevel ? children.list[children.first[to]] ?? to : to;
-		this.clicked(node);
+		this.clicked(node, 0);
 		const top = this.rowTop(tree.depth[node]);
 		if (top < 0)
 			this.element.scrollTop += top;

@@ -1,12 +1,16 @@
-// The functions of the selection as a table: by own time, time with callees, or name.
+// The functions of the selection as a table: by own time, time with callees, or name; compared with a pinned range, by what
+// changed.
 
 import { tableGet } from "../../core/api";
 import type { App } from "../../core/app";
+import type { Table } from "../../core/columns";
+import { Difference, differenceOf, differenceText, pointsText, Side } from "../../core/difference";
 import { attributeSet, h, textSet } from "../../core/dom";
 import { VirtualList } from "../../core/list";
 import { Loader } from "../../core/loader";
 import { matcherOf } from "../../core/search";
 import { clean, count, percent, weight } from "../../core/text";
+import { pinParameters } from "../../core/view";
 
 interface FunctionRow {
 	name: string;
@@ -15,9 +19,46 @@ interface FunctionRow {
 	total: number;
 	samples: number;
 	error: number;
+	/** Of two ranges: the pinned one's own time and what changed. */
+	pinned: number;
+	change: Difference | null;
 }
 
-type Order = "self" | "total" | "name";
+type Order = "self" | "total" | "change" | "name";
+const ORDERS: Record<Order, (a: FunctionRow, b: FunctionRow) => number> = {
+	self: (a, b) => b.self - a.self,
+	total: (a, b) => b.total - a.total,
+	change: (a, b) => Math.abs(b.change?.points ?? 0) - Math.abs(a.change?.points ?? 0),
+	name: (a, b) => a.name < b.name ? -1 : 1,
+};
+
+function rowsRead(table: Table): FunctionRow[] {
+	const [names, modules] = [table.strings("name"), table.strings("module")];
+	const [self, total] = [table.numbers("self"), table.numbers("total")];
+	const [samples, error] = [table.numbers("self_count"), table.numbers("self_error")];
+	return names.map((name, i) => ({ name: clean(name), module: clean(modules[i]), self: self[i], total: total[i],
+		samples: samples[i] ?? 0, error: error[i] ?? 0, pinned: 0, change: null }));
+}
+
+/** Rows of both ranges, those that are in the pinned one only among them. */
+function rowsCompare(pinned: Table, now: Table): FunctionRow[] {
+	const rows = rowsRead(now), before = rowsRead(pinned);
+	const keyOf = (row: FunctionRow): string => `${row.name}\n${row.module}`;
+	const known = new Map(rows.map(row => [keyOf(row), row]));
+	for (const one of before) {
+		const row = known.get(keyOf(one));
+		if (row)
+			row.pinned = one.self;
+		else
+			rows.push({ ...one, pinned: one.self, self: 0, total: 0, samples: 0 });
+	}
+	const side = (table: Table): Side => ({ total: table.number("total"), samples: table.number("samples") });
+	const sides: readonly [Side, Side] = [side(pinned), side(now)];
+	for (const row of rows)
+		row.change = differenceOf(row.pinned, row.self, sides);
+	return rows;
+}
+
 const ROW = 24;
 
 export class Functions {
@@ -30,8 +71,10 @@ export class Functions {
 	private all: FunctionRow[] = [];
 	private rows: FunctionRow[] = [];
 	private total = 1;
+	private pinnedTotal = 1;
 	private unit = "ns";
 	private order: Order = "self";
+	private isCompared = false;
 	private active = 0;
 	private isHeld = false;
 
@@ -46,7 +89,7 @@ export class Functions {
 		list.addEventListener("pointerenter", () => { this.isHeld = true; });
 		list.addEventListener("pointerleave", () => { this.isHeld = false; });
 		const head = h("div", { role: "row", class: "function-row head" }, this.head("self", "Self"), this.head("total", "Total"),
-			this.head("name", "Function"), h("div", { role: "columnheader" }, "Module"));
+			this.head("change", "Change of self"), this.head("name", "Function"), h("div", { role: "columnheader" }, "Module"));
 		this.element = h("section", { class: "picture functions", role: "table", "aria-label": "functions" },
 			h("div", { role: "rowgroup" }, head), list, this.note, this.message);
 		app.on("view", changed => {
@@ -84,25 +127,27 @@ export class Functions {
 		if (!this.isWanted)
 			return;
 		const parameters = { ...this.app.selection, limit: 5000 };
-		const key = JSON.stringify(this.app.isRecording && !this.app.view.range ? { ...parameters, from: 0, to: 0 } : parameters);
-		void this.loader.load(key, signal => tableGet("/api/functions", parameters, signal), table => {
-			const [names, modules] = [table.strings("name"), table.strings("module")];
-			const [self, total] = [table.numbers("self"), table.numbers("total")];
-			const [samples, error] = [table.numbers("self_count"), table.numbers("self_error")];
-			this.all = names.map((name, i) => ({ name: clean(name), module: clean(modules[i]), self: self[i], total: total[i],
-				samples: samples[i] ?? 0, error: error[i] ?? 0 }));
+		const { pin } = this.app.view;
+		const key = JSON.stringify([pin, this.app.isRecording && !this.app.view.range ? { ...parameters, from: 0, to: 0 } : parameters]);
+		const tables = (signal: AbortSignal): Promise<Table[]> => Promise.all([tableGet("/api/functions", parameters, signal),
+			...pin ? [tableGet("/api/functions", { ...parameters, ...pinParameters(pin) }, signal)] : []]);
+		void this.loader.load(key, tables, ([table, pinned]) => {
+			this.all = pinned ? rowsCompare(pinned, table) : rowsRead(table);
 			this.total = table.number("total") || 1;
+			this.pinnedTotal = pinned?.number("total") || 1;
 			this.unit = table.text("unit") || "ns";
-			textSet(this.message, names.length ? "" : table.text("empty") || "There are no samples in this selection.");
+			this.isCompared = Boolean(pinned);
+			textSet(this.message, this.all.length ? "" : table.text("empty") || "There are no samples in this selection.");
 			textSet(this.note, table.number("more") ? `${count(table.number("more"))} more with less time are not listed` : "");
 			this.show();
 		}, why => textSet(this.message, why));
 	}
 
 	private show(): void {
-		const matcher = matcherOf(this.app.view.query), { order } = this;
+		const matcher = matcherOf(this.app.view.query), order = this.order === "change" && !this.isCompared ? "self" : this.order;
+		this.element.classList.toggle("compared", this.isCompared);
 		this.rows = matcher ? this.all.filter(one => matcher(one.name) || matcher(one.module)) : [...this.all];
-		this.rows.sort(order === "name" ? (a, b) => a.name < b.name ? -1 : 1 : (a, b) => b[order] - a[order]);
+		this.rows.sort(ORDERS[order]);
 		for (const [name, cell] of this.heads)
 			attributeSet(cell, "aria-sort", name === order ? order === "name" ? "ascending" : "descending" : "none");
 		attributeSet(this.element, "aria-rowcount", String(this.rows.length + 1));
@@ -118,10 +163,16 @@ export class Functions {
 			return made;
 		};
 		const row = h("div", { role: "row", class: `function-row${index === this.active ? " active" : ""}`, "aria-rowindex": index + 2 },
-			cell(one.self, `± ${one.error.toFixed(1)} points (95 %), ${count(one.samples)} samples`), cell(one.total, "with what it called"),
+			cell(one.self, `± ${one.error.toFixed(1)} points (95 %), ${count(one.samples)} samples`), cell(one.total, "with what it called"), ...one.change ? [this.changeCell(one, one.change)] : [],
 			h("div", { role: "cell", class: "mono name", title: one.name }, one.name), h("div", { role: "cell", class: "dim name", title: one.module }, one.module));
 		row.addEventListener("click", () => this.open(index));
 		return row;
+	}
+
+	private changeCell(one: FunctionRow, change: Difference): HTMLElement {
+		const share = h("span", { class: "dim" }, ` was ${percent(one.pinned, this.pinnedTotal)}`);
+		return h("div", { role: "cell", class: change.isNoise ? "change" : change.points > 0 ? "change more" : "change less", title: differenceText(change) },
+			pointsText(change), share);
 	}
 
 	private open(index: number): void {

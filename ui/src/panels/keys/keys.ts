@@ -12,8 +12,15 @@ function isTyping(target: EventTarget | null): boolean {
 	return target instanceof HTMLInputElement && target.type !== "checkbox" || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement;
 }
 
+/** A button that was pressed with the pointer gives the focus back, so that the next key is the page's. */
+function focusReturn(event: MouseEvent): void {
+	const pressed = event.target instanceof Element ? event.target.closest<HTMLElement>("button, input[type=checkbox]") : null;
+	if (event.detail > 0 && !pressed?.closest("dialog"))
+		pressed?.blur();
+}
+
 const ELSEWHERE: readonly (readonly [string, string])[] = [
-	["arrows", "move in a flame graph, list, tree, heatmap or timeline"], ["Enter", "zoom in, open, select"], ["Tab", "next part of the page"],
+	["arrows", "move in a flame graph, list, tree, heatmap or timeline"], ["Enter", "zoom in, open, select"], ["Tab", "next part of the page"], ["space on a button", "presses it, where Tab led to it"],
 ];
 const WRITTEN: Record<string, string> = { " ": "space", Escape: "Esc" };
 
@@ -26,6 +33,7 @@ export class Keys {
 		const rows = [...keys.map(one => [WRITTEN[one.key] ?? one.key, one.text] as const), ...ELSEWHERE];
 		this.element.append(h("h2", {}, "Keys"), h("dl", { class: "keys" }, ...rows.flatMap(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)])), close);
 		document.addEventListener("keydown", event => this.pressed(event));
+		document.addEventListener("click", event => focusReturn(event), true);
 	}
 
 	private pressed(event: KeyboardEvent): void {

@@ -156,7 +156,7 @@ export class Lanes {
 			const numbers = threads.numbers("number"), tids = threads.numbers("tid");
 			this.names = new Map(threads.strings("name").map((name, i) => [numbers[i], `${clean(name) || "unnamed"} ${tids[i]}`]));
 			textSet(this.message, this.states.threads.length || this.spans.size || this.metrics.length ? "" : timeline.text("empty") || "Nothing was seen in this stretch of time.");
-			textSet(this.missing, [spans.text("limited"), this.app.session?.calls ? spans.text("empty") : "", this.states.threads.length && !this.states.hasOffCpu ? "waits were not sampled" : "", this.unseen()].filter(Boolean).join(" · "));
+			textSet(this.missing, [spans.text("limited"), this.app.session?.calls ? spans.text("empty") : "", this.states.threads.length && !this.states.hasOffCpu ? "waits were not sampled: running time is by samples, each of which stands for its whole period" : "", this.unseen()].filter(Boolean).join(" · "));
 			this.repaint();
 			if (spans.meta.is_behind === true && !this.app.isRecording && !isShared())
 				window.setTimeout(() => this.again(), 1000);

@@ -2,6 +2,7 @@
 
 import type { App } from "../../core/app";
 import { attributeSet, h, textSet } from "../../core/dom";
+import { differenceOf, differenceText, pointsText } from "../../core/difference";
 import type { FlameSource, Shown } from "../../core/flame_source";
 import { VirtualList } from "../../core/list";
 import { percent, weight } from "../../core/text";
@@ -47,6 +48,7 @@ export class CallTree {
 			return;
 		const isFirst = !this.shown;
 		this.shown = shown;
+		this.element.classList.toggle("compared", shown.sides !== null);
 		this.children = childrenOf(shown.tree, false);
 		if (isFirst)
 			this.heaviestOpen();
@@ -90,6 +92,7 @@ export class CallTree {
 			"aria-level": tree.depth[node], "aria-setsize": siblings.length, "aria-posinset": siblings.indexOf(node) + 1,
 			"aria-expanded": isParent ? String(isOpen) : undefined, "aria-selected": String(index === this.active) },
 			h("span", { class: "share figure" }, percent(tree.total[node], total)), h("span", { class: "figure dim" }, weight(tree.self[node], tree.unit)),
+			this.changeCell(node),
 			h("span", { class: "twist", "aria-hidden": "true" }, isParent ? isOpen ? "▾" : "▸" : ""),
 			h("span", { class: "mono name" }, nodeName(tree, node)), h("span", { class: "dim" }, nodeModule(tree, node)));
 		(row.firstElementChild as HTMLElement).style.setProperty("--share", String(tree.total[node] / total));
@@ -100,6 +103,15 @@ export class CallTree {
 			this.detail();
 		});
 		return row;
+	}
+
+	/** Of two ranges: how the share of the node has changed. */
+	private changeCell(node: number): HTMLElement | null {
+		const { tree, sides } = this.shown!;
+		if (!sides || !tree.totalB)
+			return null;
+		const change = differenceOf(tree.total[node], tree.totalB[node], sides);
+		return h("span", { class: `figure change ${change.isNoise ? "" : change.points > 0 ? "more" : "less"}`, title: differenceText(change) }, pointsText(change));
 	}
 
 	private toggle(isOpen: boolean): void {

@@ -47,6 +47,12 @@ const char *const csv_headers[AMD_DOMAINS] = {
 			"\"Allocation_Size\"\n",
 };
 
+/* Of three kinds. They are in the code object only: an empty cell is no number, 0 would be one. */
+static void put_no_registers(FILE *out)
+{
+	fputs(",,,", out);
+}
+
 static int put_agent(struct csv_set *set, FILE *out, const struct amd_event *event,
 		     enum value_kind kind)
 {
@@ -105,8 +111,7 @@ static int put_kernel_row(struct csv_set *set, FILE *out, const struct amd_event
 	put_times(out, event);
 	put_value(out, event, VALUE_LOCAL_BYTES);
 	put_value(out, event, VALUE_SCRATCH_BYTES);
-	/* Registers: not known. */
-	fputs(",0,0,0", out);
+	put_no_registers(out);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
 		put_value(out, event, sizes[i]);
 	return r;
@@ -205,7 +210,8 @@ static int put_counter(const struct recorded_counter *counter, const struct coun
 	csv_number(out, put_product(event, VALUE_GROUP_X));
 	csv_number(out, block_bytes(event_value(event, VALUE_LOCAL_BYTES)));
 	put_value(out, event, VALUE_SCRATCH_BYTES);
-	fputs(",0,0,0,", out);
+	put_no_registers(out);
+	fputc(',', out);
 	export_quoted(out, counter->name);
 	fprintf(out, ",%f", counter_values_sum(values));
 	put_times(out, event);

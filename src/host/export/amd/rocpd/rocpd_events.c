@@ -31,7 +31,7 @@ static int put_notes(struct rocpd *self, const struct amd_event *event,
 		     const struct rocpd_cell *cells)
 {
 	const struct call *call = event->call;
-	char *stack = call->frame_count ? rocpd_json(fill_stack, call) : strdup("{}");
+	char *stack = call->has_stack ? rocpd_json(fill_stack, call) : strdup("{}");
 	char *notes = call->kind == CALL_PLAIN ? strdup("{}") : rocpd_json(fill_message, call);
 	int r;
 
@@ -55,7 +55,7 @@ static int put_event(struct rocpd *self, const struct amd_event *event)
 
 	if (r)
 		return r;
-	if (event->call->kind != CALL_PLAIN || event->call->frame_count)
+	if (event->call->kind != CALL_PLAIN || event->call->has_stack)
 		return put_notes(self, event, cells);
 	return rocpd_put(self, INSERT_EVENT, cells);
 }

@@ -51,17 +51,27 @@ static void add_symbols(struct code_begins *begins, const struct object *object,
 	}
 }
 
-static void add_calls(struct code_begins *begins, const struct object_part *code)
+size_t calls_each(const struct object_part *piece, size_t margin, call_visitor *visit,
+		  void *context)
 {
-	for (uint64_t at = 0; code->size - at >= WORD; at += WORD) {
-		uint64_t address = code->address + at;
+	uint64_t at = 0;
+
+	for (; at + WORD <= piece->size && at + margin < piece->size; at += WORD) {
 		int64_t offset;
 		uint32_t word;
 
-		memcpy(&word, code->bytes + at, sizeof(word));
+		memcpy(&word, piece->bytes + at, sizeof(word));
 		if (instruction_flow(word, &offset) == FLOW_CALL && offset)
-			bits_add(begins, begins->called, address + (uint64_t)offset);
+			visit(context, piece->address + at + (uint64_t)offset);
 	}
+	return at;
+}
+
+static void add_called(void *context, uint64_t target)
+{
+	struct code_begins *begins = context;
+
+	bits_add(begins, begins->called, target);
 }
 
 static void add_calls_of_all(struct code_begins *begins, const struct object *object)
@@ -74,7 +84,7 @@ static void add_calls_of_all(struct code_begins *begins, const struct object *ob
 		    object_at(object, first, &part))
 			continue;
 		part.size = MIN(part.size, end - first);
-		add_calls(begins, &part);
+		calls_each(&part, /* margin */ 0, add_called, begins);
 	}
 }
 

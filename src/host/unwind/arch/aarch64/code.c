@@ -382,6 +382,13 @@ static int read_code(const struct object_part *piece, const struct code_begins *
 	return rules_tell(&follow, listener);
 }
 
-const struct code_reader code_of_aarch64 = { WORD,      begins_find,      read_code,
-					     held_mark, entered_add_rows, NULL,
-					     swap_read };
+const struct code_reader code_of_aarch64 = {
+	.step = WORD,
+	.read_step = frame_step_aarch64,
+	.find_begins = begins_find,
+	.read = read_code,
+	.mark = held_mark,
+	.add_entered = entered_add_rows,
+	.read_swap = swap_read,
+	.each_call = calls_each,
+};

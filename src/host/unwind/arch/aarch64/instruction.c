@@ -4,6 +4,7 @@
  */
 #include "host/unwind/arch/aarch64/instruction.h"
 
+#include "host/unwind/arch/aarch64/transfer.h"
 #include "shared/base/macros.h"
 
 #define FP 29u
@@ -19,26 +20,6 @@
 #define RETAB   0xd65f0fffu
 
 #define FRAME_LIMIT (1 << 28) /* no frame is that large */
-
-/* A load or store of one or two registers. */
-struct transfer {
-	unsigned base, first, second; /* second: SP where there is only one */
-	unsigned size;                /* of each */
-	int32_t offset;               /* of the access, from the base as it was before */
-	int32_t change;               /* of the base */
-	bool is_load, is_vector;
-	bool is_general; /* of X registers, whole */
-};
-
-static unsigned word_bits(uint32_t word, unsigned low, unsigned count)
-{
-	return word >> low & ((1u << count) - 1);
-}
-
-static int32_t signed_field(uint32_t word, unsigned low, unsigned count)
-{
-	return (int32_t)(word << (32 - low - count)) >> (32 - count);
-}
 
 struct frame_state frame_state_begin(void)
 {
@@ -57,59 +38,6 @@ bool frame_state_is_same(const struct frame_state *a, const struct frame_state *
 bool frame_state_may_return(const struct frame_state *state)
 {
 	return !state->is_known || state->is_sp_lost || !state->sp_at;
-}
-
-/* The base moves before (3) or after (1) the access, or not at all. */
-static void set_moves(struct transfer *transfer, unsigned mode, int32_t offset)
-{
-	transfer->offset = mode == 1 ? 0 : offset;
-	transfer->change = mode & 1 ? offset : 0;
-}
-
-static bool read_pair(uint32_t word, struct transfer *ret)
-{
-	unsigned opc = word_bits(word, 30, 2), is_vector = word_bits(word, 26, 1);
-
-	if ((word & 0x3a000000) != 0x28000000)
-		return false;
-	*ret = (struct transfer){
-		.base = word_bits(word, 5, 5),
-		.first = word_bits(word, 0, 5),
-		.second = word_bits(word, 10, 5),
-		.size = is_vector  ? 4u << opc
-			: opc == 2 ? 8
-				   : 4,
-		.is_load = word_bits(word, 22, 1),
-		.is_vector = is_vector,
-		.is_general = !is_vector && opc == 2,
-	};
-	if (!is_vector && opc == 1 && !ret->is_load)
-		ret->size = 16; /* stgp */
-	set_moves(ret, word_bits(word, 23, 2), signed_field(word, 15, 7) * (int32_t)ret->size);
-	return true;
-}
-
-/* With an offset of 9 bits, or with one of 12 that counts in sizes. */
-static bool read_single(uint32_t word, struct transfer *ret)
-{
-	bool is_scaled = (word & 0x3b000000) == 0x39000000;
-
-	if (!is_scaled && (word & 0x3b200000) != 0x38000000)
-		return false;
-	*ret = (struct transfer){
-		.base = word_bits(word, 5, 5),
-		.first = word_bits(word, 0, 5),
-		.second = SP,
-		.size = 1u << word_bits(word, 30, 2),
-		.is_load = word_bits(word, 22, 2) != 0,
-		.is_vector = word_bits(word, 26, 1),
-		.is_general = word_bits(word, 30, 2) == 3 && !word_bits(word, 26, 1),
-	};
-	if (is_scaled)
-		set_moves(ret, 0, (int32_t)(word_bits(word, 10, 12) * ret->size));
-	else
-		set_moves(ret, word_bits(word, 10, 2), signed_field(word, 12, 9));
-	return true;
 }
 
 static bool is_near(int64_t offset)
@@ -219,8 +147,8 @@ static bool moves_base(uint32_t word)
 	       ((word & 0xff200400) == 0xf8200400 && word & 0x800);
 }
 
-/* Of a general register, or a load that read_single() does not know: from beside the code, or with
- * an offset in a register. */
+/* Of a general register, or a load that transfer_read() does not know: from beside the code, or
+ * with an offset in a register. */
 static bool writes_first(uint32_t word)
 {
 	return (word >> 26 & 7) == 4 || (word >> 25 & 7) == 5 ||
@@ -253,7 +181,7 @@ static bool crosses_files(uint32_t word)
 	       (word & 0x1e000000) == 0x04000000;   /* SVE: more than needed */
 }
 
-/* Loads and stores that move_base() and read_...() do not know: exclusive and atomic ones. */
+/* Loads and stores that moves_base() and transfer_read() do not know: exclusive and atomic ones. */
 static bool names_register(uint32_t word, unsigned number)
 {
 	return word_bits(word, 0, 5) == number || word_bits(word, 5, 5) == number ||
@@ -286,7 +214,7 @@ bool instruction_may_write(uint32_t word, unsigned number)
 	struct transfer it;
 	int64_t offset;
 
-	if (read_pair(word, &it) || read_single(word, &it))
+	if (transfer_read(word, &it))
 		return (it.base == number && it.change) ||
 		       (it.is_load && !it.is_vector && (it.first == number || it.second == number));
 	if ((word & 0xbe000000) == 0x0c000000) /* of vectors, whole structures */
@@ -322,7 +250,7 @@ void instruction_apply(uint32_t word, struct frame_state *state)
 	struct transfer transfer;
 	int64_t offset;
 
-	if (read_pair(word, &transfer) || read_single(word, &transfer))
+	if (transfer_read(word, &transfer))
 		apply_transfer(&transfer, state);
 	else if (instruction_flow(word, &offset) == FLOW_CALL)
 		state->lr = state->lr == HELD_ZERO ? HELD_ZERO : HELD_OTHER;
@@ -361,7 +289,7 @@ enum flow instruction_flow(uint32_t word, int64_t *ret_offset)
 		if ((word & flows[i].mask) != flows[i].code)
 			continue;
 		if (flows[i].count)
-			*ret_offset = 4 * (int64_t)signed_field(word, flows[i].low, flows[i].count);
+			*ret_offset = 4 * (int64_t)word_signed(word, flows[i].low, flows[i].count);
 		return flows[i].flow;
 	}
 	return FLOW_ON;
@@ -407,7 +335,7 @@ bool instruction_changes_fp(uint32_t word)
 	struct frame_state state = frame_state_begin();
 	struct transfer transfer;
 
-	if (read_pair(word, &transfer) || read_single(word, &transfer))
+	if (transfer_read(word, &transfer))
 		return transfer.base == FP && transfer.change;
 	instruction_apply(word, &state);
 	return state.fp != HELD_CALLER;

@@ -9,6 +9,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/unwind/arch/x86_64/begins.h"
+#include "host/unwind/arch/x86_64/direct_calls.h"
 #include "host/unwind/arch/x86_64/keeps.h"
 #include "host/unwind/arch/x86_64/saving_call.h"
 #include "host/unwind/arch/x86_64/trial.h"
@@ -169,5 +170,10 @@ static int read_code(const struct object_part *piece, const struct code_begins *
 }
 
 const struct code_reader code_of_x86_64 = {
-	1, named_find, read_code, NULL, NULL, saving_call_find
+	.step = 1,
+	.read_step = frame_step_x86_64,
+	.find_begins = named_find,
+	.read = read_code,
+	.find_saving_call = saving_call_find,
+	.each_call = direct_calls_each,
 };

@@ -1,0 +1,108 @@
+/*
+ * Ranks that cannot run, by the states of their processes and first threads.
+ */
+#include "host/fleet/merge/halts.h"
+
+#include "host/core/threads/thread_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static const struct {
+	char state; /* of the process; 0: none tells it */
+	const char *name, *cause;
+} halts[HALTS] = {
+	[HALT_NONE] = { 0, "", "" },
+	[HALT_STOPPED] = { 'T', "stopped", "by a signal: kill -CONT PID continues it" },
+	[HALT_TRACED] = { 't', "traced", "stopped by a debugger or tracer" },
+	[HALT_FROZEN] = { STATE_FROZEN, "frozen", "by its control group: thaw that" },
+	[HALT_ZOMBIE] = { 'Z', "zombie", "it has ended, and its parent has not collected it" },
+	[HALT_ENDED] = { 'X', "ended", "there is no such process any more" },
+};
+
+const char *halt_name(enum halt halt)
+{
+	return halts[halt < HALTS ? halt : HALT_NONE].name;
+}
+
+const char *halt_cause(enum halt halt)
+{
+	return halts[halt < HALTS ? halt : HALT_NONE].cause;
+}
+
+static enum halt halt_of(char state)
+{
+	enum halt halt = HALTS - 1;
+
+	while (halt != HALT_NONE && (!state || halts[halt].state != state))
+		halt--;
+	return halt;
+}
+
+/* A first thread that has ended is a zombie as well, while others of its process run. */
+static enum halt halt_of_process(const struct fleet_rank *rank)
+{
+	enum halt halt = halt_of(rank->process_state);
+
+	if (halt == HALT_ZOMBIE && rank->threads > 1)
+		halt = HALT_NONE;
+	return halt == HALT_NONE && rank->state == RANK_ENDED ? HALT_ENDED : halt;
+}
+
+/* A thread was seen later than its process, but no state of a thread tells that it is frozen. */
+static enum halt halt_of_thread(const struct seen_thread *thread, enum halt before)
+{
+	if (thread_is_stopped(thread))
+		return halt_of(thread->state);
+	return before == HALT_STOPPED || before == HALT_TRACED ? HALT_NONE : before;
+}
+
+static int compare_halted(const void *a, const void *b)
+{
+	const struct halted *left = a, *right = b;
+
+	if (left->halt != right->halt)
+		return left->halt < right->halt ? -1 : 1;
+	if (left->rank->node != right->rank->node)
+		return left->rank->node < right->rank->node ? -1 : 1;
+	return (left->rank->number > right->rank->number) -
+	       (left->rank->number < right->rank->number);
+}
+
+/* Every rank, at its index of the fleet. */
+static void ranks_judge(struct halted *items, const struct fleet_dump *dump,
+			const struct fleet *fleet)
+{
+	for (size_t i = 0; i < fleet->rank_count; i++)
+		items[i] = (struct halted){ halt_of_process(&fleet->ranks[i]), &fleet->ranks[i] };
+	for (size_t i = 0; i < dump->count; i++) {
+		const struct seen_thread *thread = &dump->threads[i];
+		const struct fleet_rank *rank = fleet_find_rank(fleet, thread->node, thread->top);
+		struct halted *item = rank ? &items[rank - fleet->ranks] : NULL;
+
+		if (item && thread->is_first)
+			item->halt = halt_of_thread(thread, item->halt);
+	}
+}
+
+int halts_find(struct halted_ranks *ret, const struct fleet_dump *dump, const struct fleet *fleet)
+{
+	struct halted *items = calloc(fleet->rank_count + 1, sizeof(*items));
+
+	*ret = (struct halted_ranks){ .items = items };
+	if (!items)
+		return -ENOMEM;
+	ranks_judge(items, dump, fleet);
+	for (size_t i = 0; i < fleet->rank_count; i++)
+		if (items[i].halt != HALT_NONE)
+			items[ret->count++] = items[i];
+	if (ret->count)
+		qsort(items, ret->count, sizeof(*items), compare_halted);
+	return 0;
+}
+
+void halts_done(struct halted_ranks *ranks)
+{
+	free(ranks->items);
+	*ranks = (struct halted_ranks){ 0 };
+}

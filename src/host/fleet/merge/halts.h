@@ -1,0 +1,41 @@
+/*
+ * Ranks that cannot run, whatever they wait for: the others may be waiting for them.
+ */
+#pragma once
+
+#include "host/fleet/merge/fleet_dump.h"
+
+enum halt {
+	HALT_NONE,
+	HALT_STOPPED, /* by a signal */
+	HALT_TRACED,  /* by a debugger */
+	HALT_FROZEN,  /* by its control group */
+	HALT_ZOMBIE,  /* it has ended, and its parent has not collected it */
+	HALT_ENDED,   /* there is no such process any more */
+	HALTS,
+};
+
+/* "stopped"; and "by a signal: kill -CONT PID continues it". */
+const char *halt_name(enum halt halt);
+const char *halt_cause(enum halt halt);
+
+struct halted {
+	enum halt halt;
+	const struct fleet_rank *rank;
+};
+
+/* Zero is empty. */
+struct halted_ranks {
+	struct halted *items; /* by halt, node and rank */
+	size_t count;
+};
+
+/* Those of the fleet that cannot run, as they were seen last.  0 or -ENOMEM. */
+int halts_find(struct halted_ranks *ret, const struct fleet_dump *dump,
+	       const struct fleet *fleet) MUST_CHECK;
+void halts_done(struct halted_ranks *ranks);
+
+static inline void halts_done_at_scope_end(struct halted_ranks *ranks)
+{
+	halts_done(ranks);
+}

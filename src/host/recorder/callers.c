@@ -1,0 +1,200 @@
+/*
+ * Turns the return addresses that a thread has collected into a stack of the recording.  What was
+ * mapped where is looked up when the addresses come, a few milliseconds after the call: code that
+ * is unmapped later has its names all the same.
+ */
+#include "host/recorder/callers.h"
+
+#include "host/core/clock.h"
+#include "host/unwind/linked_frames.h"
+#include "host/unwind/space.h"
+#include "host/unwind/walk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WRITE_NS  50000000u /* stacks are in the file about as early as their calls */
+#define FOLLOW_NS 1000000000u
+#define REFRESH_NS                                                                    \
+	100000000u /* a stack that leads nowhere must not cost a look at all mappings \
+		    */
+
+struct callers {
+	struct programs *programs;
+	uint32_t process;
+	struct space *space;
+	struct last_stack last;
+	uint64_t refreshed_ns, followed_ns, written_ns;
+	struct sample *sample; /* with room for the most frames */
+};
+
+int callers_new(struct callers **ret, struct programs *programs, pid_t pid, uint32_t process,
+		struct err *err)
+{
+	struct callers *self = calloc(1, sizeof(*self));
+	int r;
+
+	if (self)
+		self->sample =
+			calloc(1, sizeof(*self->sample) +
+					  SAMPLE_FRAMES_MAX * sizeof(self->sample->frames[0]));
+	if (!self || !self->sample) {
+		callers_free(self);
+		return err_set(err, -ENOMEM, "no memory for stacks");
+	}
+	self->programs = programs;
+	self->process = process;
+	self->sample->pid = (uint32_t)pid;
+	self->sample->flags = SAMPLE_CALLER;
+	r = space_open(&self->space, pid, err);
+	if (r)
+		callers_free(self);
+	else
+		*ret = self;
+	return r;
+}
+
+void callers_free(struct callers *callers)
+{
+	if (!callers)
+		return;
+	space_close(callers->space);
+	free(callers->last.frames);
+	free(callers->sample);
+	free(callers);
+}
+
+/* Whether all of them lie in code that is known: a library may have come since. */
+static bool are_mapped(const struct callers *self)
+{
+	const struct sample *sample = self->sample;
+
+	for (unsigned i = 0; i < sample->user_count; i++)
+		if (!space_find(self->space, sample->frames[i] - 1))
+			return false;
+	return true;
+}
+
+/* True: more may be mapped now than before. */
+static bool space_follow(struct callers *self)
+{
+	struct err ignored = { 0 };
+	uint64_t now = now_ns();
+
+	if (now - self->refreshed_ns < REFRESH_NS)
+		return false;
+	self->refreshed_ns = now;
+	return !space_merge(self->space, &ignored);
+}
+
+/* Runtimes tell the names of their code while they run. */
+static void runtimes_follow(struct callers *self)
+{
+	uint64_t now = self->sample->time_ns;
+
+	if (now - self->followed_ns < FOLLOW_NS)
+		return;
+	self->followed_ns = now;
+	stack_list_follow(&self->programs->stacks);
+}
+
+static int stacks_write(struct callers *self, struct err *err)
+{
+	self->written_ns = now_ns();
+	return stack_list_write(&self->programs->stacks, self->programs->recording, err);
+}
+
+static int sample_number(struct callers *self, struct record_stack_number *ret, struct err *err)
+{
+	struct sample *sample = self->sample;
+
+	*ret = (struct record_stack_number){
+		.head = { sizeof(*ret), RECORD_STACK_NUMBER, sample->end },
+	};
+	if (stack_list_find(&self->programs->stacks, self->process, sample, self->space,
+			    &self->last, &ret->stack))
+		return err_set(err, -ENOMEM, "stacks: no memory");
+	return sample->time_ns - self->written_ns < WRITE_NS ? 0 : stacks_write(self, err);
+}
+
+static int number_frames(void *context, const uint64_t *frames, size_t count,
+			 struct record_stack_number *ret, struct err *err)
+{
+	struct callers *self = context;
+	struct sample *sample = self->sample;
+	size_t kept;
+
+	sample->time_ns = now_ns();
+	sample->user_count = (uint16_t)MIN(count, (size_t)SAMPLE_FRAMES_MAX);
+	memcpy(sample->frames, frames, sample->user_count * sizeof(*frames));
+	if (!are_mapped(self))
+		(void)space_follow(self);
+	runtimes_follow(self);
+	sample->end = linked_frames_end(self->space, frames, sample->user_count, RECORD_FRAMES_MAX,
+					&kept);
+	sample->user_count = (uint16_t)kept;
+	return sample_number(self, ret, err);
+}
+
+/* A copy of stack memory, as the walk reads it. */
+struct copy {
+	uint64_t begin;
+	const unsigned char *bytes;
+	size_t size;
+};
+
+static int copy_read(void *context, uint64_t address, void *into, size_t size)
+{
+	const struct copy *copy = context;
+	uint64_t at = address - copy->begin;
+
+	if (at > copy->size || copy->size - at < size)
+		return -EFAULT;
+	memcpy(into, copy->bytes + at, size);
+	return 0;
+}
+
+static void caller_walk(struct callers *self, const struct record_stack_part *caller,
+			struct copy *copy)
+{
+	const struct memory_reader reader = { copy_read, copy };
+	const struct walk_registers registers = {
+		.pc = caller->pc, .sp = caller->sp, .fp = caller->fp, .is_lr_unknown = true
+	};
+	struct walk_result result =
+		stack_walk_on(self->space, &registers, /* is_exact */ false, &reader,
+			      self->sample->frames, 1, SAMPLE_FRAMES_MAX);
+
+	self->sample->user_count = (uint16_t)result.count;
+	self->sample->end = result.end;
+}
+
+static int number_copy(void *context, const struct record_stack_part *caller, const void *stack,
+		       size_t size, struct record_stack_number *ret, struct err *err)
+{
+	struct callers *self = context;
+	struct copy copy = { caller->sp, stack, size };
+
+	self->sample->time_ns = now_ns();
+	runtimes_follow(self);
+	caller_walk(self, caller, &copy);
+	if (self->sample->end == STACK_NO_MAP && space_follow(self))
+		caller_walk(self, caller, &copy);
+	return sample_number(self, ret, err);
+}
+
+struct collect_callers callers_source(struct callers *callers)
+{
+	return (struct collect_callers){ number_frames, number_copy, callers };
+}
+
+int callers_finish(struct callers *callers, struct err *err)
+{
+	return stacks_write(callers, err);
+}
+
+uint64_t callers_stack_end(const struct callers *callers)
+{
+	return callers->space->start_stack;
+}

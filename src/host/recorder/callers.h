@@ -1,0 +1,25 @@
+/*
+ * The stacks of one process's traced calls, for a collector: numbers them as the stacks of samples
+ * are numbered, and says how complete each is.  On the collector's thread.
+ */
+#pragma once
+
+#include "host/collect/collect.h"
+#include "host/recorder/programs.h"
+
+struct callers;
+
+/* Reads what the process has mapped, and makes the unwind tables that are not there yet.
+ * `process`: its number in the recording. */
+int callers_new(struct callers **ret, struct programs *programs, pid_t pid, uint32_t process,
+		struct err *err) MUST_CHECK;
+void callers_free(struct callers *callers);
+
+/* What a collector calls. */
+struct collect_callers callers_source(struct callers *callers);
+
+/* Where the first thread's stack ends; 0: not known. */
+uint64_t callers_stack_end(const struct callers *callers);
+
+/* After the last stack: writes those that are not in the file yet. */
+int callers_finish(struct callers *callers, struct err *err) MUST_CHECK;

@@ -1,0 +1,90 @@
+/*
+ * A function that keeps no frame pointer leaves its caller's in the register: the chain then goes
+ * from what it has called to its caller's caller, and the stack does not show that one is missing.
+ */
+#include "host/unwind/linked_frames.h"
+
+#include "host/core/text/path.h"
+
+#include <string.h>
+
+static const struct unwind_row *row_of(const struct space *space, const struct space_range *range,
+				       uint64_t address, const struct unwind_table **ret_table)
+{
+	uint64_t bias = 0;
+
+	*ret_table = space_table(space, range, address, &bias);
+	return *ret_table ? unwind_table_find(*ret_table, address - bias) : NULL;
+}
+
+/* Whether the frame pointer leads to the caller's, with the return address behind it. */
+static bool is_linked(const struct unwind_table *table, const struct unwind_row *row)
+{
+	switch (row->kind & UNWIND_KIND_MASK) {
+	case UNWIND_FP:
+		return !(row->kind & UNWIND_RA_ALONE) && row->cfa + row->fp == 0;
+	case UNWIND_SP:
+		return row->kind & UNWIND_FP_HELD;
+	case UNWIND_SPECIAL:
+		return table->specials[row->cfa].fp_saved == UNWIND_SAVED_AT_BASE &&
+		       !table->specials[row->cfa].fp_offset;
+	default:
+		return false;
+	}
+}
+
+/* The functions of the C library that call main() and those of threads keep none in most builds:
+ * all that is missing behind them is the C library's own. */
+static bool is_c_library(const struct space_range *range)
+{
+	const char *name = path_base_name(range->module->path);
+
+	return !strncmp(name, "libc.so", 7) || !strncmp(name, "libc-", 5) ||
+	       !strncmp(name, "libpthread", 10) || !strncmp(name, "ld-musl", 7);
+}
+
+enum link { LINK_THERE, LINK_MISSING, LINK_END, LINK_NO_CODE };
+
+static enum link link_of(const struct space *space, uint64_t address)
+{
+	const struct space_range *range = space_find(space, address - 1);
+	const struct unwind_table *table;
+	const struct unwind_row *row;
+
+	if (!range)
+		return LINK_NO_CODE;
+	row = row_of(space, range, address - 1, &table);
+	if (row && (row->kind & UNWIND_KIND_MASK) == UNWIND_END)
+		return LINK_END;
+	return row && is_linked(table, row) ? LINK_THERE : LINK_MISSING;
+}
+
+/* Behind a function that keeps none the register may hold anything: what it leads to is a caller
+ * where it keeps frame pointers itself. */
+static size_t count_behind(const struct space *space, const uint64_t *frames, size_t from,
+			   size_t count)
+{
+	while (from < count && link_of(space, frames[from]) == LINK_THERE)
+		from++;
+	return from;
+}
+
+enum stack_end linked_frames_end(const struct space *space, const uint64_t *frames, size_t count,
+				 size_t most, size_t *ret_count)
+{
+	enum link link = LINK_THERE;
+	size_t i = 0;
+
+	while (i < count && (link = link_of(space, frames[i])) == LINK_THERE)
+		i++;
+	*ret_count = i + (i < count && link != LINK_NO_CODE);
+	if (i == count)
+		return count < most ? STACK_UNLINKED : STACK_CUT;
+	if (link == LINK_END || (link == LINK_MISSING && i + 1 == count &&
+				 is_c_library(space_find(space, frames[i] - 1))))
+		return STACK_COMPLETE;
+	if (link == LINK_NO_CODE)
+		return STACK_NO_MAP;
+	*ret_count = count_behind(space, frames, i + 1, count);
+	return STACK_UNLINKED;
+}

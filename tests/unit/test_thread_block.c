@@ -178,6 +178,19 @@ static void gives_libc_its_first_values(void **state)
 			    libc->image.tls_file_size);
 }
 
+/* On x86-64 malloc and free of every glibc decide by it whether a cmpxchg needs its lock. */
+static void threads_are_told_of_others_in_their_own_blocks(void **state)
+{
+	struct target newer = target;
+	struct facts told;
+	struct err err;
+
+	(void)state;
+	newer.process.libc.minor = 41;
+	assert_int_equal(facts_read(&newer, &modules, &told, &err), 0);
+	assert_int_equal(told.has_flag_in_block, !ARCH_TLS_ABOVE);
+}
+
 /* libc must believe that there is nothing to grow and nothing to free. */
 static void makes_a_vector_that_never_grows(void **state)
 {
@@ -255,6 +268,7 @@ int main(void)
 		WITH_CHILD(finds_the_thread_number_where_libc_keeps_it),
 		WITH_CHILD(gives_variables_their_first_values),
 		WITH_CHILD(gives_libc_its_first_values),
+		WITH_CHILD(threads_are_told_of_others_in_their_own_blocks),
 		WITH_CHILD(makes_a_vector_that_never_grows),
 		WITH_CHILD(refuses_more_than_the_region_holds),
 		WITH_CHILD(needs_no_block_where_the_thread_calls_itself),

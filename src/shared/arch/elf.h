@@ -8,7 +8,8 @@
  *   ARCH_SIGRETURN        code: the system call rt_sigreturn
  *   ARCH_THREAD_EXIT      code: the system call exit
  *   ARCH_GUARD_*          stack and pointer guard in the thread block, where they are there
- *   ARCH_FLAG_OFFSET      "there are other threads" in struct pthread of older glibc
+ *   ARCH_FLAG_OFFSET      "there are other threads" in struct pthread of glibc
+ *   ARCH_FLAG_UNTIL       glibc 2.x that has that word no more
  *   ARCH_ADDRESS_MASK     a return address without its signature
  *   ARCH_TAG_MASK         bits of an address that the processor ignores
  *   ARCH_RETURN_ON_STACK  a return takes its address from the stack, not from a register

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #define SHORT_FUNCTION    48 /* bytes looked at in a function that is one system call */
-#define FLAG_GLOBAL_SINCE 37 /* glibc 2.37: no thread has a flag of its own any more */
 #define SIGNAL_BIT(n)     (1ull << ((n)-1))
 
 /* Where a function may live: glibc before 2.34 had libraries of their own for threads and loading.
@@ -244,7 +243,7 @@ static int describe_threads(const struct libraries *at, struct facts *ret, struc
 	find_beginnings(at, ret);
 	find_single_words(at, ret);
 	ret->heap = heap_code(at->libc);
-	ret->has_flag_in_block = at->target->process.libc.minor < FLAG_GLOBAL_SINCE;
+	ret->has_flag_in_block = at->target->process.libc.minor < ARCH_FLAG_UNTIL;
 	ret->has_tls_offsets = !read_description(at, "_thread_db_link_map_l_tls_offset", 2,
 						 &ret->tls_offset_field);
 	if (elf_image_tls_offset(&at->libc->image, &ret->libc_tls_offset))

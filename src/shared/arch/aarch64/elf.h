@@ -17,6 +17,7 @@
 #define ARCH_CODE_ALIGNMENT  4
 #define ARCH_AUDIT           0xc00000b7u
 #define ARCH_FLAG_OFFSET     0
+#define ARCH_FLAG_UNTIL      37
 #define ARCH_ADDRESS_MASK    arch_address_mask()
 #define ARCH_TAG_MASK        (0xffull << 56)
 #define ARCH_RETURN_ON_STACK 0

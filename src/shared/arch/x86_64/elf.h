@@ -15,6 +15,7 @@
 #define ARCH_CODE_ALIGNMENT  1
 #define ARCH_AUDIT           0xc000003eu
 #define ARCH_FLAG_OFFSET     0x18
+#define ARCH_FLAG_UNTIL      UINT32_MAX /* it decides on "lock" before cmpxchg in free() */
 #define ARCH_ADDRESS_MASK    (~0ull)
 #define ARCH_TAG_MASK        0ull
 #define ARCH_RETURN_ON_STACK 1

@@ -238,7 +238,7 @@ class Identity(unittest.TestCase):
     def test_attached(self):
         self.compare("attached", SEQUENCES + RAW + DEADLY)
 
-    @unittest.skipUnless(os.path.exists(PROGRAMS["musl"]), "no musl-gcc here")
+    @unittest.skipUnless(harness.runs(PROGRAMS["musl"]), "no program of musl runs here")
     def test_attached_with_musl(self):
         """libc itself ends the program with SIGKILL where two threads get unlike answers."""
         self.compare("musl", SEQUENCES + RAW)

@@ -57,7 +57,7 @@ def program(name):
 
 
 def runs(name):
-    """Was it built, and is what it begins with here: musl's loader may not be."""
+    """True if the program (a name, or an absolute path) was built and its loader is installed; musl's may not be."""
     if not os.path.exists(program(name)):
         return False
     try:

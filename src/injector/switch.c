@@ -3,8 +3,8 @@
  * ends that, and expects to be called by that one thread, at a place of its own choosing.  We start
  * a thread beside it, so we see to three things: the thread is not inside calloc, which asks twice
  * and would give back a lock that it never took; it stays stopped until the common flag is changed;
- * and its own flag, where glibc has one for each thread, is set by us.  Without it malloc and free of
- * x86-64 change lists of the heap that the threads share by a cmpxchg without lock.
+ * and its own flag, where glibc has one for each thread, is set by us.  Without it malloc and free
+ * of x86-64 change lists of the heap that the threads share by a cmpxchg without lock.
  */
 #include "injector/injector.h"
 

@@ -13,8 +13,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define SHORT_FUNCTION    48 /* bytes looked at in a function that is one system call */
-#define SIGNAL_BIT(n)     (1ull << ((n)-1))
+#define SHORT_FUNCTION 48 /* bytes looked at in a function that is one system call */
+#define SIGNAL_BIT(n)  (1ull << ((n)-1))
 
 /* Where a function may live: glibc before 2.34 had libraries of their own for threads and loading.
  */

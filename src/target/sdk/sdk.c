@@ -3,8 +3,8 @@
  */
 #include "target/sdk/sdk.h"
 
+#include "target/amd/packet_sets.h"
 #include "target/hooks/clock.h"
-#include "target/runtime/amd/packet_sets.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 #include "target/sdk/buffers/buffers.h"

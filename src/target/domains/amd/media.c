@@ -4,18 +4,18 @@
 #include "target/domains/amd/amd.h"
 #include "target/domains/amd/slots.h"
 
-#define STATUS(name) SLOT_STATUS(name, DOMAIN_ROCDECODE, HOOK_ANY, NULL),
-#define PLAIN(name)  SLOT_PLAIN(name, DOMAIN_ROCDECODE, HOOK_ANY, NULL),
+#define STATUS(name, signature) SLOT_STATUS(name, DOMAIN_ROCDECODE, HOOK_ANY, NULL),
+#define PLAIN(name, signature)  SLOT_PLAIN(name, DOMAIN_ROCDECODE, HOOK_ANY, NULL),
 static const struct traced decode_slots[] = {
-#include "target/domains/amd/names/rocdecode.def"
+#include "target/amd/tables/rocdecode.def"
 };
 #undef STATUS
 #undef PLAIN
 
-#define STATUS(name) SLOT_STATUS(name, DOMAIN_ROCJPEG, HOOK_ANY, NULL),
-#define PLAIN(name)  SLOT_PLAIN(name, DOMAIN_ROCJPEG, HOOK_ANY, NULL),
+#define STATUS(name, signature) SLOT_STATUS(name, DOMAIN_ROCJPEG, HOOK_ANY, NULL),
+#define PLAIN(name, signature)  SLOT_PLAIN(name, DOMAIN_ROCJPEG, HOOK_ANY, NULL),
 static const struct traced jpeg_slots[] = {
-#include "target/domains/amd/names/rocjpeg.def"
+#include "target/amd/tables/rocjpeg.def"
 };
 
 const struct slot_list media_lists[2] = {

@@ -5,11 +5,12 @@
 #include "target/domains/amd/slots.h"
 
 /* Some builds have put entries in between, so a longer table is not what we know. */
-#define STATUS(name) SLOT_STATUS(name, DOMAIN_RCCL, HOOK_ANY, NULL),
-#define PLAIN(name)  SLOT_PLAIN(name, DOMAIN_RCCL, HOOK_ANY, NULL),
-#define WIDE(name)   SLOT_STATUS(name, DOMAIN_RCCL, HOOK_WIDE, NULL),
+#define STATUS(name, signature) SLOT_STATUS(name, DOMAIN_RCCL, HOOK_ANY, NULL),
+#define PLAIN(name, signature)  SLOT_PLAIN(name, DOMAIN_RCCL, HOOK_ANY, NULL),
+#define NEWER(name)             SLOT_STATUS(name, DOMAIN_RCCL, HOOK_ANY, NULL),
+#define WIDE(name, signature)   SLOT_STATUS(name, DOMAIN_RCCL, HOOK_WIDE, NULL),
 static const struct traced slots[] = {
-#include "target/domains/amd/names/rccl.def"
+#include "target/amd/tables/rccl.def"
 };
 
 const struct slot_list rccl_lists[1] = {

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "target/runtime/amd/packet_sets.h"
+#include "target/amd/packet_sets.h"
 #include "target/sdk/counters/configs.h"
 
 #define PACKET_VALUES_MAX 2048u

@@ -4,7 +4,7 @@
  */
 #include "target/sdk/counters/device_queue.h"
 
-#include "target/runtime/amd/counting_claim.h"
+#include "target/amd/counting_claim.h"
 #include "target/runtime/hsa_gate.h"
 #include "target/runtime/page.h"
 #include "target/runtime/patience.h"

@@ -3,7 +3,7 @@
  */
 #include "target/sdk/counters/extents.h"
 
-#include "target/runtime/amd/packet_sets.h"
+#include "target/amd/packet_sets.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "shared/counters/dimension.h"
-#include "target/runtime/amd/aqlprofile.h"
+#include "target/amd/aqlprofile.h"
 #include "target/sdk/counters/store.h"
 
 /* By dimension, 0: it has not; all 0: one value. */

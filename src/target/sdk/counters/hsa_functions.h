@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "target/runtime/amd/hsa_layouts.h"
+#include "target/amd/hsa_layouts.h"
 
 #include <stdbool.h>
 

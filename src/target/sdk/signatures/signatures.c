@@ -3,42 +3,49 @@
  */
 #include "target/sdk/signatures/signature.h"
 
-#define API(name, text) { #name, text },
+#define SIGNATURE(name, text, ...) { #name, text },
+#define STATUS                     SIGNATURE
+#define PLAIN                      SIGNATURE
+#define WIDE                       SIGNATURE
+#define MEMORY                     SIGNATURE
+#define WORK_STATUS                SIGNATURE
+#define WORK_PLAIN                 SIGNATURE
+#define NEWER(name)                /* has no operation number */
 static const struct signature hsa_core[] = {
-#include "target/sdk/signatures/hsa_core.def"
+#include "target/amd/tables/hsa_core.def"
 };
 static const struct signature hsa_amd_ext[] = {
-#include "target/sdk/signatures/hsa_amd_ext.def"
+#include "target/amd/tables/hsa_amd_ext.def"
 };
 static const struct signature hsa_image_ext[] = {
-#include "target/sdk/signatures/hsa_image_ext.def"
+#include "target/amd/tables/hsa_image_ext.def"
 };
 static const struct signature hsa_finalizer_ext[] = {
-#include "target/sdk/signatures/hsa_finalizer_ext.def"
+#include "target/amd/tables/hsa_finalizer_ext.def"
 };
 static const struct signature hip_runtime[] = {
-#include "target/sdk/signatures/hip_runtime.def"
+#include "target/amd/tables/hip_runtime.def"
 };
 static const struct signature hip_compiler[] = {
-#include "target/sdk/signatures/hip_compiler.def"
+#include "target/amd/tables/hip_compiler.def"
 };
 static const struct signature roctx_core[] = {
-#include "target/sdk/signatures/roctx_core.def"
+#include "target/amd/tables/roctx_core.def"
 };
 static const struct signature roctx_control[] = {
-#include "target/sdk/signatures/roctx_control.def"
+#include "target/amd/tables/roctx_control.def"
 };
 static const struct signature roctx_name[] = {
-#include "target/sdk/signatures/roctx_name.def"
+#include "target/amd/tables/roctx_name.def"
 };
 static const struct signature rccl[] = {
-#include "target/sdk/signatures/rccl.def"
+#include "target/amd/tables/rccl.def"
 };
 static const struct signature rocdecode[] = {
-#include "target/sdk/signatures/rocdecode.def"
+#include "target/amd/tables/rocdecode.def"
 };
 static const struct signature rocjpeg[] = {
-#include "target/sdk/signatures/rocjpeg.def"
+#include "target/amd/tables/rocjpeg.def"
 };
 
 #define LIST(list) ARRAY_SIZE(list), FIRST_##list, list

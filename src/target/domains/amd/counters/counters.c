@@ -5,13 +5,13 @@
 #include "target/domains/amd/counters/counters.h"
 
 #include "shared/arch/syscall.h"
+#include "target/amd/ring_slots.h"
 #include "target/domains/amd/counters/leaving.h"
 #include "target/domains/amd/counters/records.h"
 #include "target/domains/amd/counters/sets.h"
 #include "target/domains/amd/counters/windows.h"
 #include "target/hooks/clock.h"
 #include "target/hooks/writer.h"
-#include "target/runtime/amd/ring_slots.h"
 #include "target/runtime/hsa_gate.h"
 
 #include <time.h>

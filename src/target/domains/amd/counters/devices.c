@@ -5,8 +5,8 @@
 
 #include "shared/arch/syscall.h"
 #include "shared/wire/record.h"
+#include "target/amd/counting_claim.h"
 #include "target/domains/amd/hsa/agents.h"
-#include "target/runtime/amd/counting_claim.h"
 #include "target/runtime/text.h"
 
 #include <string.h>

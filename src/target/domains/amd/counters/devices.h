@@ -4,10 +4,10 @@
  */
 #pragma once
 
+#include "target/amd/packet_sets.h"
 #include "target/domains/amd/counters/request.h"
 #include "target/domains/amd/hsa/calls.h"
 #include "target/domains/amd/hsa/pending.h"
-#include "target/runtime/amd/packet_sets.h"
 
 #define SETS_OF_DEVICE   64u
 #define VALUES_MAX       1024u

@@ -4,8 +4,8 @@
  */
 #include "target/domains/amd/counters/leaving.h"
 
+#include "target/amd/ring_slots.h"
 #include "target/domains/amd/counters/sets.h"
-#include "target/runtime/amd/ring_slots.h"
 #include "target/runtime/patience.h"
 
 #define GLANCE_NS    50000

@@ -5,10 +5,10 @@
 #include "target/domains/amd/counters/windows.h"
 
 #include "shared/arch/syscall.h"
+#include "target/amd/ring_slots.h"
 #include "target/domains/amd/counters/records.h"
 #include "target/hooks/clock.h"
 #include "target/hooks/writer.h"
-#include "target/runtime/amd/ring_slots.h"
 #include "target/runtime/hsa_gate.h"
 #include "target/runtime/kernel_clock.h"
 

@@ -15,18 +15,18 @@ static void write_call(struct writer *writer, const struct hook *hook,
 	activity_leave(frame);
 }
 
-#define STATUS(name) SLOT_STATUS(name, DOMAIN_HIP_RUNTIME, HOOK_ENTERED, write_call),
-#define PLAIN(name)  SLOT_PLAIN(name, DOMAIN_HIP_RUNTIME, HOOK_ANY, NULL),
+#define STATUS(name, signature) SLOT_STATUS(name, DOMAIN_HIP_RUNTIME, HOOK_ENTERED, write_call),
+#define PLAIN(name, signature)  SLOT_PLAIN(name, DOMAIN_HIP_RUNTIME, HOOK_ANY, NULL),
 static const struct traced runtime[] = {
-#include "target/domains/amd/names/hip_runtime.def"
+#include "target/amd/tables/hip_runtime.def"
 };
 #undef STATUS
 #undef PLAIN
 
-#define STATUS(name) SLOT_STATUS(name, DOMAIN_HIP_COMPILER, HOOK_ANY, NULL),
-#define PLAIN(name)  SLOT_PLAIN(name, DOMAIN_HIP_COMPILER, HOOK_ANY, NULL),
+#define STATUS(name, signature) SLOT_STATUS(name, DOMAIN_HIP_COMPILER, HOOK_ANY, NULL),
+#define PLAIN(name, signature)  SLOT_PLAIN(name, DOMAIN_HIP_COMPILER, HOOK_ANY, NULL),
 static const struct traced compiler[] = {
-#include "target/domains/amd/names/hip_compiler.def"
+#include "target/amd/tables/hip_compiler.def"
 };
 #undef STATUS
 #undef PLAIN

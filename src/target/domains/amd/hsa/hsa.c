@@ -16,31 +16,34 @@ static void write_wanted(struct writer *writer, const struct hook *hook,
 		(void)hook_write_call(writer, hook, frame, end);
 }
 
-#define WORK_STATUS(name, before, after) SLOT_AROUND(name, DOMAIN, 1, write_wanted, before, after),
-#define WORK_PLAIN(name, before, after)  SLOT_AROUND(name, DOMAIN, 0, write_wanted, before, after),
-#define MEMORY(name, write)              SLOT_STATUS(name, DOMAIN, HOOK_ANY, write),
-#define STATUS(name)                     SLOT_STATUS(name, DOMAIN, HOOK_ANY, NULL),
-#define PLAIN(name)                      SLOT_PLAIN(name, DOMAIN, HOOK_ANY, NULL),
-#define WIDE(name)                       SLOT_STATUS(name, DOMAIN, HOOK_WIDE, NULL),
+#define WORK_STATUS(name, signature, before, after) \
+	SLOT_AROUND(name, DOMAIN, 1, write_wanted, before, after),
+#define WORK_PLAIN(name, signature, before, after) \
+	SLOT_AROUND(name, DOMAIN, 0, write_wanted, before, after),
+#define MEMORY(name, signature, write) SLOT_STATUS(name, DOMAIN, HOOK_ANY, write),
+#define STATUS(name, signature)        SLOT_STATUS(name, DOMAIN, HOOK_ANY, NULL),
+#define PLAIN(name, signature)         SLOT_PLAIN(name, DOMAIN, HOOK_ANY, NULL),
+#define WIDE(name, signature)          SLOT_STATUS(name, DOMAIN, HOOK_WIDE, NULL),
+#define NEWER(name)                    SLOT_STATUS(name, DOMAIN, HOOK_ANY, NULL),
 
 #define DOMAIN DOMAIN_HSA_CORE
 static const struct traced core[] = {
-#include "target/domains/amd/names/hsa_core.def"
+#include "target/amd/tables/hsa_core.def"
 };
 #undef DOMAIN
 #define DOMAIN DOMAIN_HSA_AMD
 static const struct traced amd_ext[] = {
-#include "target/domains/amd/names/hsa_amd_ext.def"
+#include "target/amd/tables/hsa_amd_ext.def"
 };
 #undef DOMAIN
 #define DOMAIN DOMAIN_HSA_IMAGE
 static const struct traced image_ext[] = {
-#include "target/domains/amd/names/hsa_image_ext.def"
+#include "target/amd/tables/hsa_image_ext.def"
 };
 #undef DOMAIN
 #define DOMAIN DOMAIN_HSA_FINALIZER
 static const struct traced finalizer_ext[] = {
-#include "target/domains/amd/names/hsa_finalizer_ext.def"
+#include "target/amd/tables/hsa_finalizer_ext.def"
 };
 #undef DOMAIN
 

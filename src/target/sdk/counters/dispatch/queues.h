@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "target/runtime/amd/ring_slots.h"
+#include "target/amd/ring_slots.h"
 
 struct counted_device;
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "target/runtime/amd/aqlprofile.h"
+#include "target/amd/aqlprofile.h"
 
 #define SLOTS_EXTRA 3u /* packets of ours around one */
 

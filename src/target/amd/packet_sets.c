@@ -2,7 +2,7 @@
  * On threads of ours, one at a time; packet_set_read() also on the runtime's; packet_set_drop() and
  * memory_notice() also on the program's.
  */
-#include "target/runtime/amd/packet_sets.h"
+#include "target/amd/packet_sets.h"
 
 #include "shared/arch/syscall.h"
 #include "target/runtime/patience.h"

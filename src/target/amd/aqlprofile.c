@@ -1,7 +1,7 @@
 /*
  * On threads of ours, one at a time.
  */
-#include "target/runtime/amd/aqlprofile.h"
+#include "target/amd/aqlprofile.h"
 
 #include "target/runtime/libc_calls.h"
 

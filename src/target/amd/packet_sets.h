@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "target/runtime/amd/aqlprofile.h"
+#include "target/amd/aqlprofile.h"
 
 #define PACKET_MEMORY_MAX 4u
 

@@ -1,7 +1,7 @@
 /*
  * On threads of the program's, while they use the queue.
  */
-#include "target/runtime/amd/ring_slots.h"
+#include "target/amd/ring_slots.h"
 
 #include "target/runtime/patience.h"
 

@@ -6,6 +6,7 @@
 
 #include "host/core/err.h"
 #include "host/core/text/text.h"
+#include "shared/counters/evaluate.h"
 #include "shared/counters/expression.h"
 
 static inline struct text expression_name_text(const struct expression_node *node)
@@ -21,17 +22,6 @@ int expression_read(struct expression *ret, const char *text, struct err *err) M
 typedef bool name_judge(struct text name, const void *context); /* is it counted? */
 bool expression_adds_up(const struct expression *expression, name_judge *is_counted,
 			const void *context);
-
-/* One value, and where it was counted. */
-struct counter_value {
-	uint64_t place;
-	double value;
-};
-
-struct counter_values {
-	struct counter_value *items;
-	size_t count;
-};
 
 /* The values of a name; the caller frees them.  -ENOENT: there is no such. */
 typedef int values_finder(struct text name, enum accumulation accumulation,

@@ -2,7 +2,6 @@
 to a store of ours, which decodes it."""
 
 import contextlib
-import os
 import pathlib
 import shutil
 import socket
@@ -15,14 +14,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "push"))
 import otlp  # noqa: E402
 from store import Store  # noqa: E402
 
-import firefox  # noqa: E402
+import gomodules  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
-FOLDER = firefox.CACHE / "collector"
 VERSION = "v0.160.0"
 MODULES = [f"go.opentelemetry.io/collector/{name}@{VERSION}" for name in
            ("otelcol", "receiver/otlpreceiver", "exporter/otlphttpexporter", "service")]
-BUILD_S = 900
 HZ = 99  # as push samples when nothing is said
 CONFIG = """receivers: {{otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{taking}"}}}}}}}}
 exporters:
@@ -36,33 +33,17 @@ service:
 """
 
 
-class Unavailable(Exception):
-    """It cannot be had here, and why."""
-
-
-def go(*arguments):
-    try:
-        done = subprocess.run(["go", *arguments], cwd=FOLDER, capture_output=True, text=True, timeout=BUILD_S)
-    except subprocess.TimeoutExpired:
-        raise Unavailable(f"go {arguments[0]} took more than {BUILD_S} s") from None
-    if done.returncode:
-        raise Unavailable(f"go {arguments[0]}: " + (done.stderr.strip() or "?").splitlines()[-1])
-
-
 def install():
     """The program; what is there stays."""
-    program, source = FOLDER / f"collector-{VERSION}", HERE / "collector.go"
+    program, source = gomodules.folder("collector") / f"collector-{VERSION}", HERE / "collector.go"
     if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
         return program
-    if not shutil.which("go"):
-        raise Unavailable("go is not there (apt install golang-go)")
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    FOLDER.mkdir(parents=True)
-    shutil.copy(source, FOLDER / "main.go")
-    go("mod", "init", "limpet.test/collector")
-    go("get", *MODULES)
-    go("mod", "tidy")
-    go("build", "-o", program, ".")
+    folder = gomodules.folder_make("collector")
+    shutil.copy(source, folder / "main.go")
+    gomodules.go(folder, "mod", "init", "limpet.test/collector")
+    gomodules.go(folder, "get", *MODULES)
+    gomodules.go(folder, "mod", "tidy")
+    gomodules.go(folder, "build", "-o", program, ".")
     return program
 
 
@@ -75,8 +56,7 @@ def is_listening(port):
 @contextlib.contextmanager
 def running(program, store, folder):
     """Its address."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    (port,) = gomodules.free_ports(1)
     config = folder / "collector.yaml"
     config.write_text(CONFIG.format(taking=port, url=store.url))
     with open(folder / "collector.log", "w", encoding="utf-8") as log:

@@ -15,6 +15,8 @@ from store import Store, every  # noqa: E402
 
 import analysis  # noqa: E402
 import collector  # noqa: E402
+import gomodules  # noqa: E402
+import pyroscope  # noqa: E402
 import samples  # noqa: E402
 
 # "  12  34.5%  34.5%  20  57.1%  name (inline)": self samples and total samples.
@@ -23,12 +25,9 @@ OPTIONS = ["-top", "-symbolize=none", "-sample_index=samples", "-nodecount=0", "
 PUSHES = 3
 # What could not be installed, or was not tried, where these tests were written.
 ABSENT = {
-    "Pyroscope's server": "its Go module is not in the public sum database, it is in no Debian or npm package, and releases of "
-                          "GitHub are not reachable; its push API is held against tests/push/store.py",
+    "Parca": "its Go module is not served by the public module proxy, and it is in no Debian or npm package",
     "Perfetto's trace processor": "the Python package downloads the program from a bucket that is not reachable; pftrace is read by "
                                   "tests/recording/perfetto.py",
-    "TensorBoard's PyTorch plugin": "not tried: it is a page that a browser must drive; files of PyTorch's format are read by "
-                                    "Holistic Trace Analysis",
 }
 
 
@@ -90,21 +89,25 @@ def check_refusal(report, recording):
         report.ok("go tool pprof refuses a file that was cut", str(problem).splitlines()[-1])
 
 
-def push(url, store, *options):
-    """Pushes a program until the store has some of it; what push says has arrived."""
+def push_until(has_come, url, *options):
+    """Pushes a program until has_come() is true; what push says has arrived."""
     target = subprocess.Popen([harness.program("spinner")])
     try:
         process = harness.limpet_start("push", url, "-p", target.pid, "--interval", "1s", "--json", "--service", "shop", *options,
                                        env={**os.environ, "no_proxy": "*"})
-        has_come = store.wait(PUSHES, harness.PATIENCE_S)
+        is_there = has_come()
         process.terminate()
         result = harness.limpet_finish(process, 60)
     finally:
         target.kill()
         target.wait()
-    if not has_come or result.code:
+    if not is_there or result.code:
         raise RuntimeError(f"push: {result}")
     return result.event("totals")["pushed"]
+
+
+def push(url, store, *options):
+    return push_until(lambda: store.wait(PUSHES, harness.PATIENCE_S), url, *options)
 
 
 def check_pushed(report, folder):
@@ -142,18 +145,25 @@ def try_pprof(report, folder):
         report.not_ok("go tool pprof", " / ".join(str(problem).splitlines()[:6]))
 
 
-def try_collector(report, folder):
+def try_server(report, name, module, check):
+    """module.install() builds the server; check(program) pushes to it."""
     try:
-        collector.check_pushed(report, collector.install(), folder, push)
-    except collector.Unavailable as reason:
-        report.skip("OpenTelemetry's collector", str(reason))
-    except (RuntimeError, subprocess.SubprocessError) as problem:
-        report.not_ok("OpenTelemetry's collector", " / ".join(str(problem).splitlines()[:6]))
+        check(module.install())
+    except gomodules.Unavailable as reason:
+        report.skip(name, str(reason))
+    except (RuntimeError, OSError, subprocess.SubprocessError) as problem:
+        report.not_ok(name, " / ".join(str(problem).splitlines()[:6]))
+
+
+def try_servers(report, folder):
+    try_server(report, "OpenTelemetry's collector", collector,
+               lambda program: collector.check_pushed(report, program, folder, push))
+    try_server(report, "Pyroscope's server", pyroscope, lambda program: pyroscope.check_pushed(report, program, folder, push_until))
 
 
 def try_all(report, folder):
     try_pprof(report, folder)
-    try_collector(report, folder)
+    try_servers(report, folder)
     analysis.try_all(report, folder)
     for name, why in ABSENT.items():
         report.skip(name, why)

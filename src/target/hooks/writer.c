@@ -144,7 +144,10 @@ static struct writer *writer_claim(struct rings *from, uint32_t now, writer_seal
 	begin_claim(now, seal);
 	if (ring_claim(from, thread_number(), (char[sizeof(made.ring->name)]){ 0 }, &made)) {
 		writer = writer_at(now, (uint32_t)(made.ring - rings_slot(from, 0)));
-		*writer = (struct writer){ .ring = made };
+		*writer = (struct writer){
+			.ring = made,
+			.stack_end = __atomic_load_n(&from->stack_end, __ATOMIC_RELAXED),
+		};
 	} else {
 		count_drops_without_ring(from);
 	}

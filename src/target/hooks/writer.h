@@ -23,6 +23,9 @@ struct writer {
 	uint64_t call_mark;            /* of what must still stand in its frame */
 	uint64_t asked_in, asked;      /* how often a runtime asked in the call that began then */
 	struct clock_rate clock;       /* of its last reports of devices, see clock_recent() */
+	/* Of the first thread's stack, as the session's rings said; 0: not known.  The rings that
+	 * are on may be others by now, which nothing keeps mapped. */
+	uint64_t stack_end;
 } __attribute__((aligned(64)));
 
 /* On the stack of who writes, for as long as he does: by it he is told from one who has left his
@@ -98,8 +101,6 @@ struct writer_path writer_path(void);
 bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values);
 void writer_text(struct writer *writer, const char *text, size_t size);
 void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count);
-/* Where the first thread's stack ends; 0: not known. */
-uint64_t writer_stack_end(void);
 /* A copy of that much stack, at most STACK_COPY_MAX, of a caller with these registers.  False: the
  * ring has room for smaller records only. */
 bool writer_stack_copy(struct writer *writer, const struct record_stack_part *caller);

@@ -73,13 +73,6 @@ void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count)
 	writer_commit(writer, size);
 }
 
-uint64_t writer_stack_end(void)
-{
-	const struct rings *rings = generation_of(writers_current())->rings;
-
-	return rings ? __atomic_load_n(&rings->stack_end, __ATOMIC_RELAXED) : 0;
-}
-
 static bool write_stack_part(struct writer *writer, const struct record_stack_part *caller,
 			     unsigned part)
 {

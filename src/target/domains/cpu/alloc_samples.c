@@ -206,9 +206,9 @@ void alloc_write_stack(struct writer *writer, const struct hook_frame *frame)
  * but the program may protect pages of it: each is tried.  What lies beyond another thread's stack,
  * or a coroutine's, may be anybody's, and go between the trial and the copy.
  */
-static uint64_t copied_bytes(const void *sp)
+static uint64_t copied_bytes(const struct writer *writer, const void *sp)
 {
-	uint64_t start = (uint64_t)sp, end = writer_stack_end(), depth = end - start, bytes;
+	uint64_t start = (uint64_t)sp, end = writer->stack_end, depth = end - start, bytes;
 
 	if (start >= end || depth >= FIRST_STACK_MAX)
 		return 0;
@@ -223,7 +223,7 @@ static uint64_t copied_bytes(const void *sp)
 static void write_stack_or_copy(struct writer *writer, const struct hook_frame *frame)
 {
 	struct record_stack_part caller = {
-		.bytes = (uint32_t)copied_bytes(frame + 1),
+		.bytes = (uint32_t)copied_bytes(writer, frame + 1),
 		.pc = frame->address & ARCH_ADDRESS_MASK,
 		.sp = (uint64_t)(frame + 1),
 		.fp = frame->link,

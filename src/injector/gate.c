@@ -171,7 +171,7 @@ static bool find_frame_place(struct stopped *self)
 /* glibc: the word that we take for the thread's number must hold it, or we misread the thread
  * block.  In a child with our agent in it that was shown in its parent, and after a bare clone, of
  * which libc does not know, the word still holds the parent's. */
-static bool block_is_understood(const struct stopped *self)
+bool block_is_understood(const struct stopped *self)
 {
 	int32_t tid;
 

@@ -65,6 +65,8 @@ bool signal_is_held_back(const struct job *job);
 /* gate.c: still the same program, libc ready, filters friendly, stack usable? */
 int gate_check(struct stopped *self) MUST_CHECK;
 bool same_program(const struct stopped *self);
+/* Does the thread pointer lead to glibc's block of this thread? */
+bool block_is_understood(const struct stopped *self);
 /* The writable memory around an address, NULL: none. */
 const struct job_stack *stack_at(const struct job *job, uint64_t address);
 

@@ -2,8 +2,9 @@
  * Two threads become one.  Our first pthread_create ended libc's way of working without locks, and
  * libc never goes back by itself.  When the thread that is stopped here is alone again, its words
  * are put back as they were before we came.  It must not be in the allocator, which asks twice
- * whether there are threads, nor in pthread_create, which has asked.  Whatever else of libc's it is
- * in gives its locks back the same way in both modes.
+ * whether there are threads, nor in pthread_create, which has asked; and its thread pointer must
+ * lead to glibc's block: a program that has set it to memory of its own keeps other words there.
+ * Whatever else of libc's it is in gives its locks back the same way in both modes.
  *
  * Death at any point leaves a sound state: each word by itself only says that fewer locks are
  * needed, and files are told after the word by which a later pthread_create tells them again.
@@ -113,8 +114,8 @@ void single_give_back(struct stopped *self)
 
 	if (!same_program(self)) {
 		job_fail(job, JOB_GONE, ESTALE);
-	} else if (!is_alone(self) || heap_may_be_entered(self) || !job->create.end ||
-		   thread_may_be_inside(self, job->create, STACK_BYTES)) {
+	} else if (!is_alone(self) || !block_is_understood(self) || heap_may_be_entered(self) ||
+		   !job->create.end || thread_may_be_inside(self, job->create, STACK_BYTES)) {
 		job_fail(job, JOB_LEAVE_ALONE, 0);
 	} else {
 		job->status = JOB_DONE;

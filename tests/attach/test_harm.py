@@ -8,6 +8,7 @@ import ctypes
 import errno
 import os
 import pathlib
+import platform
 import shutil
 import signal
 import struct
@@ -644,6 +645,20 @@ class LocksOfLibc(OneThread):
         self.assertTrue(harness.wait_until(lambda: harness.thread_count(target.pid) == 1))
         self.attach(target)
         self.assertTrue(harness.wait_until(lambda: self.is_single(target), 3), "libc takes locks for ever")
+        self.assert_well(target)
+
+    @unittest.skipIf(platform.machine() != "x86_64", "a thread pointer is set by a system call on x86-64 only")
+    def test_while_the_thread_pointer_leads_elsewhere(self):
+        """What lies there is the program's, at whatever offset glibc keeps a word of its own in its block."""
+        target = self.target_alone("single", "block")
+        process = harness.limpet_attached("attach", target.pid, "--json", "--unload")
+        self.assertTrue(harness.wait_until(lambda: not self.is_single(target)))
+        os.kill(target.pid, signal.SIGUSR1)
+        self.assertTrue(harness.wait_until(lambda: target.stats.word("signals_lost") == 1))
+        process.send_signal(signal.SIGINT)
+        harness.limpet_finish(process)
+        self.assertEqual(target.stats.word("signals_sent"), 0, "the program had its own block back before limpet left")
+        self.assertTrue(harness.wait_until(lambda: target.stats.word("signals_sent") == 1, 5))
         self.assert_well(target)
 
     def count_locked_files(self, target):

@@ -13,10 +13,15 @@
 #include <sys/resource.h>
 #include <sys/single_threaded.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#ifdef __x86_64__
+#include <asm/prctl.h>
+#endif
 
 #define OTHER_USER      65534
 #define PREPARE_NS      (1500 * NS_PER_MS)
+#define OWN_BLOCK_S     2
 #define CHILD_SECONDS   5
 #define CHILD_BLOCKS    1000
 #define CHILD_BLOCK_MAX 50000
@@ -193,9 +198,62 @@ static void run_cookies(const void *unused)
 	turn_for_ever(count_locked);
 }
 
+#ifdef __x86_64__
+#define BLOCK_WORDS 512
+#define BLOCK_FLAG  3 /* where glibc's block says that there are other threads */
+
+static uint64_t own_block[BLOCK_WORDS] __attribute__((aligned(64)));
+
+static inline __attribute__((always_inline)) long raw_call(long number, long first, long second)
+{
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "0"(number), "D"(first), "S"(second)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+/* Its thread pointer leads to memory of its own for a while, as in a program that runs another
+ * system's code.  No function is called there. */
+static __attribute__((noinline, optimize("no-stack-protector"))) void use_own_block(void)
+{
+	struct timespec pause = { OWN_BLOCK_S, 0 };
+	uint64_t glibcs;
+
+	own_block[BLOCK_FLAG] = 1;
+	raw_call(SYS_arch_prctl, ARCH_GET_FS, (long)&glibcs);
+	raw_call(SYS_arch_prctl, ARCH_SET_FS, (long)own_block);
+	__atomic_store_n(&stats->signals_lost, 1, __ATOMIC_RELEASE);
+	raw_call(SYS_nanosleep, (long)&pause, (long)&pause);
+	raw_call(SYS_arch_prctl, ARCH_SET_FS, (long)glibcs);
+	stats->signals_lost = 0;
+	if (own_block[BLOCK_FLAG] != 1)
+		workload_corrupt("a word of the program's own was changed");
+}
+
+static void run_block(const void *unused)
+{
+	(void)unused;
+	turn_for_ever(use_own_block);
+}
+#else
+static void run_block(const void *unused)
+{
+	(void)unused;
+	workload_skip("a thread pointer is set by a system call on x86-64 only");
+}
+#endif
+
 const struct workload workloads[] = {
-	{ "beside", run_beside, NULL },     { "cookies", run_cookies, NULL },
-	{ "files", run_files, NULL },       { "fork", run_fork, NULL },
-	{ "filtered", run_filtered, NULL }, { "filter", run_filter, NULL },
-	{ "user", run_user, NULL },         { NULL, NULL, NULL },
+	{ "beside", run_beside, NULL },
+	{ "block", run_block, NULL },
+	{ "cookies", run_cookies, NULL },
+	{ "files", run_files, NULL },
+	{ "fork", run_fork, NULL },
+	{ "filtered", run_filtered, NULL },
+	{ "filter", run_filter, NULL },
+	{ "user", run_user, NULL },
+	{ NULL, NULL, NULL },
 };

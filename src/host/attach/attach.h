@@ -54,8 +54,8 @@ struct single {
 	struct job_single words;
 	struct job_code create, heap;
 	uint64_t sigreturn;
-	uint32_t has_flag_in_block;
-	int64_t flag_offset;
+	uint32_t has_flag_in_block, is_inherited;
+	int64_t flag_offset, tid_offset;
 	uint32_t force, can_read_filters, filters_known; /* as in struct job */
 };
 

@@ -61,7 +61,9 @@ void single_keep(struct single *self, const struct job *job)
 		.heap = job->heap,
 		.sigreturn = job->sigreturn,
 		.has_flag_in_block = job->has_flag_in_block,
+		.is_inherited = job->is_inherited,
 		.flag_offset = job->flag_offset,
+		.tid_offset = job->tid_offset,
 		.force = job->force,
 		.can_read_filters = job->can_read_filters,
 		.filters_known = job->filters_known,
@@ -92,8 +94,11 @@ static void fill_job(const struct attachment *attachment, const struct candidate
 	job->create = self->create;
 	job->heap = self->heap;
 	job->sigreturn = self->sigreturn;
+	job->way = BOOT_WAY_THREAD;
 	job->has_flag_in_block = self->has_flag_in_block;
+	job->is_inherited = self->is_inherited;
 	job->flag_offset = self->flag_offset;
+	job->tid_offset = self->tid_offset;
 }
 
 /* The one thread, or nothing that can be stopped now. */

@@ -255,10 +255,8 @@ int rows_add_special(struct rows *rows, uint32_t pc, const struct unwind_special
 
 bool rows_keep_fp_in_frame(const struct rows *rows, const struct unwind_row *row)
 {
-	const struct unwind_special *special = &rows->specials[row->cfa];
-
 	return (row->kind & UNWIND_KIND_MASK) == UNWIND_SPECIAL &&
-	       special->fp_saved == UNWIND_SAVED_AT_BASE;
+	       rows->specials[row->cfa].fp_saved == UNWIND_SAVED_AT_BASE;
 }
 
 int rows_add_with_fp(struct rows *rows, uint32_t pc, const struct unwind_row *row)

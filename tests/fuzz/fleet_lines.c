@@ -8,6 +8,7 @@
 
 #include "host/fleet/channel/line_stream.h"
 #include "host/fleet/merge/class_tree.h"
+#include "host/fleet/merge/halts.h"
 #include "host/fleet/top/fleet_top.h"
 
 #include <string.h>
@@ -85,6 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct home home = { 0 };
 	struct class_tree tree;
+	struct halted_ranks halted;
 	struct motions motions;
 	struct top_view view;
 
@@ -105,6 +107,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	}
 	must(!motions_find(&motions, &home.dump));
 	motions_done(&motions);
+	must(!halts_find(&halted, &home.dump, &home.fleet));
+	for (size_t i = 0; i < halted.count; i++)
+		must(halted.items[i].halt != HALT_NONE && halted.items[i].halt < HALTS);
+	halts_done(&halted);
 	fleet_top_done(&home.top);
 	fleet_dump_done(&home.dump);
 	fleet_done(&home.fleet);

@@ -1,6 +1,7 @@
 /*
  * Fuzzes the rings: the bytes are the head of a ring, its data and the functions that a target
- * describes.  They are drained into a recording, which must then be sound.
+ * describes.  They are drained into a recording, which must then be sound.  Bits of the first byte:
+ * the ring's words are nearly right; stacks are numbered.
  */
 #include "fuzz.h"
 
@@ -32,8 +33,33 @@ static size_t take(const uint8_t **bytes, size_t *size, void *into, size_t room)
 	return taken;
 }
 
+static int number_frames(void *context, const uint64_t *frames, size_t count,
+			 struct record_stack_number *ret, struct err *err)
+{
+	(void)err;
+	must(!context && count <= RECORD_FRAMES_MAX);
+	*ret = (struct record_stack_number){
+		.head = { sizeof(*ret), RECORD_STACK_NUMBER, (uint8_t)(count % STACK_ENDS) },
+		.stack = count ? (uint32_t)frames[count - 1] : UINT32_MAX,
+	};
+	return 0;
+}
+
+/* Every byte of the copy is there, and no more than a target may say. */
+static int number_copy(void *context, const struct record_stack_part *caller, const void *stack,
+		       size_t size, struct record_stack_number *ret, struct err *err)
+{
+	const unsigned char *bytes = stack;
+	uint64_t sum = 0;
+
+	must(caller->bytes <= STACK_COPY_MAX && size < STACK_COPY_MAX + RECORD_MAX_BYTES);
+	for (size_t i = 0; i < size; i++)
+		sum += bytes[i];
+	return number_frames(context, &sum, 1, ret, err);
+}
+
 /* Half of the time the words of the ring are nearly right: then its records are looked at. */
-static void fill(struct rings *rings, const uint8_t *bytes, size_t size)
+static uint8_t fill(struct rings *rings, const uint8_t *bytes, size_t size)
 {
 	uint8_t form = 0;
 
@@ -57,15 +83,18 @@ static void fill(struct rings *rings, const uint8_t *bytes, size_t size)
 		}
 		take(&bytes, &size, rings_data(rings, i), RING_SIZE);
 	}
+	return form;
 }
 
-static void collect(struct recording *recording, struct rings *rings, size_t size)
+static void collect(struct recording *recording, struct rings *rings, size_t size, bool has_callers)
 {
-	const struct collect_source source = { rings, size, 0, is_alive, NULL, NULL };
+	struct collect_source source = { rings, size, 0, is_alive, NULL, NULL };
 	struct collector *collector;
 	struct collect_totals totals;
 	struct err err = { 0 };
 
+	if (has_callers)
+		source.callers = (struct collect_callers){ number_frames, number_copy, NULL };
 	must(!collector_new(recording, &source, &collector, &err));
 	for (unsigned i = 0; i < 3; i++)
 		must(collector_drain(collector, &err) >= 0);
@@ -103,16 +132,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	int fd = memfd_create("recording", MFD_CLOEXEC);
 	struct recording *recording;
 	struct err err = { 0 };
+	uint8_t form;
 	char path[32];
 
 	must(rings && fd >= 0);
 	memset(rings, 0, rings_size);
 	*rings = head;
-	fill(rings, bytes, size);
+	form = fill(rings, bytes, size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	must(!recording_create(path, &recording, &err));
 	must(!recording_process(recording, &process, &err));
-	collect(recording, rings, rings_size);
+	collect(recording, rings, rings_size, form >> 1 & 1);
 	must(!recording_close(recording, &end, &err));
 	check_file(fd);
 	return 0;

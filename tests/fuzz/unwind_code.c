@@ -8,6 +8,7 @@
 
 #include "host/unwind/arch/code.h"
 #include "host/unwind/rules/epilogues.h"
+#include "host/unwind/rules/throwers.h"
 #include "shared/base/macros.h"
 
 #define CODE  0x10000u
@@ -71,7 +72,7 @@ static void read_as(unsigned elf_machine, const uint8_t *bytes, size_t size, uns
 }
 
 /* A function with one rule beside that of its begin: where, and what it says, is in the first
- * bytes. */
+ * bytes; also that the function goes on in an exception's handler. */
 static void mend_as(unsigned elf_machine, const uint8_t *bytes, size_t size)
 {
 	struct rows rows = { .machine = unwind_machine_of(elf_machine) };
@@ -81,12 +82,15 @@ static void mend_as(unsigned elf_machine, const uint8_t *bytes, size_t size)
 							    : UNWIND_SP | UNWIND_RA_IN_REGISTER,
 					  .cfa = is_pushed,
 					  .fp = UNWIND_FP_SAME };
-	const struct unwind_row later = { .kind = bytes[0] & 1 ? UNWIND_FP : UNWIND_SP,
+	const unsigned kind = bytes[0] & 1 ? UNWIND_FP : UNWIND_SP;
+	const struct unwind_row later = { .kind = (__u8)(kind | (bytes[0] & 2 ? UNWIND_THROWS : 0)),
 					  .cfa = bytes[1] & 15,
 					  .fp = (__s8) - (bytes[2] & 15) };
 
 	must(!rows_add(&rows, 0, begin));
 	must(!rows_add(&rows, (uint32_t)(1 + bytes[3] % size), later));
+	must(!throwers_narrow(&rows, 0, &code, 0));
+	check_rows(&rows, size);
 	must(!epilogues_mend(&rows, 0, &code, 0));
 	check_rows(&rows, size);
 	rows_done(&rows);

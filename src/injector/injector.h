@@ -93,6 +93,7 @@ int switch_check(struct stopped *self) MUST_CHECK; /* may it happen now? */
 int switch_begin(struct stopped *self) MUST_CHECK; /* before our thread starts */
 void switch_hold(struct stopped *self);            /* after; until libc knows */
 uint64_t flag_address(const struct stopped *self); /* of the thread's own, where it has one */
+uint32_t single_due(const struct job *job);        /* enum single_due */
 /* Calls that an allocator makes; in any other wait the thread is not inside one. */
 bool is_allocators_call(long nr);
 

@@ -84,9 +84,7 @@ static int write_region(const struct stopped *self)
 	if (job->denied & NEED_FOR_TABLE)
 		boot->table = BOOT_TABLE_SHARED;
 	if (job->has_switched)
-		boot->single_due = SINGLE_DUE | (job->single.common[0] ? SINGLE_DUE_COMMON : 0) |
-				   (job->single.common[1] ? SINGLE_DUE_COMMON << 1 : 0) |
-				   (job->single.stdio ? SINGLE_DUE_STDIO : 0);
+		boot->single_due = single_due(job);
 	for (uint32_t i = 0; i < job->fixup_count; i++) {
 		uint64_t word;
 

@@ -7,7 +7,8 @@
  * Whatever else of libc's it is in gives its locks back the same way in both modes.
  *
  * Death at any point leaves a sound state: each word by itself only says that fewer locks are
- * needed, and files are told after the word by which a later pthread_create tells them again.
+ * needed, and files are told after the word by which a later pthread_create tells them again.  The
+ * mark in the thread's own block goes last: until then the next visit finds what is left to do.
  */
 #include "injector/injector.h"
 
@@ -95,17 +96,26 @@ static void files_unlock(const struct stopped *self)
 		file = file_unlock(self, file);
 }
 
+/* The mark, or what pthread_create has put in its place. */
+static void clear_own_flag(const struct stopped *self)
+{
+	const uint32_t none = 0;
+
+	if (self->job->has_flag_in_block &&
+	    memory_write(self, flag_address(self), &none, sizeof(none)))
+		self->job->error = EIO;
+}
+
 static void say_single(const struct stopped *self)
 {
 	const struct job *job = self->job;
 	const unsigned char yes = 1;
 
-	if (job->has_flag_in_block)
-		change_word(self, flag_address(self), 1, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(job->single.common); i++)
 		if (job->single.common[i] &&
 		    memory_write(self, job->single.common[i], &yes, sizeof(yes)))
 			self->job->error = EIO;
+	clear_own_flag(self);
 }
 
 void single_give_back(struct stopped *self)

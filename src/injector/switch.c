@@ -37,6 +37,35 @@ static bool is_common_flag_set(const struct stopped *self)
 	       (!memory_read(self, self->job->single.common[0], &is_single, 1) && !is_single);
 }
 
+uint32_t single_due(const struct job *job)
+{
+	const struct job_single *words = &job->single;
+
+	return SINGLE_DUE | (words->common[0] ? SINGLE_DUE_COMMON : 0) |
+	       (words->common[1] ? SINGLE_DUE_COMMON << 1 : 0) |
+	       (words->stdio ? SINGLE_DUE_STDIO : 0);
+}
+
+/* An earlier visit has left its mark: it could not put the words back, or was killed before.  Its
+ * region may be unmapped by now. */
+static bool find_mark(const struct stopped *self)
+{
+	const struct job_single *known = &self->job->single_known;
+	struct job_single *words = &self->job->single;
+	uint32_t flag = 0;
+
+	if (!self->job->has_flag_in_block ||
+	    memory_read(self, flag_address(self), &flag, sizeof(flag)) ||
+	    (flag & ~(uint32_t)SINGLE_DUE_ALL) != SINGLE_MARK)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(words->common); i++)
+		if (flag & SINGLE_DUE_COMMON << i)
+			words->common[i] = known->common[i];
+	if (flag & SINGLE_DUE_STDIO)
+		words->stdio = known->stdio;
+	return true;
+}
+
 bool is_allocators_call(long nr)
 {
 	return nr == SYS_brk || nr == SYS_mmap || nr == SYS_munmap || nr == SYS_mremap ||
@@ -46,11 +75,12 @@ bool is_allocators_call(long nr)
 int switch_check(struct stopped *self)
 {
 	struct job *job = self->job;
+	bool is_marked = job->is_alone && find_mark(self);
 
 	if (!job->is_alone)
 		return 0;
 	self->must_switch = !has_own_flag(self) || !is_common_flag_set(self);
-	job->has_switched = self->must_switch;
+	job->has_switched = self->must_switch || is_marked;
 	if (!self->must_switch || (self->back.was_in_call && !is_allocators_call(self->back.nr)))
 		return 0;
 	return thread_may_be_inside(self, job->calloc, STACK_BYTES)
@@ -60,7 +90,7 @@ int switch_check(struct stopped *self)
 
 int switch_begin(struct stopped *self)
 {
-	uint32_t flag = 1;
+	uint32_t flag = SINGLE_MARK | single_due(self->job);
 
 	if (!self->must_switch || !self->job->has_flag_in_block)
 		return 0;

@@ -649,7 +649,7 @@ class LocksOfLibc(OneThread):
 
     @unittest.skipIf(platform.machine() != "x86_64", "a thread pointer is set by a system call on x86-64 only")
     def test_while_the_thread_pointer_leads_elsewhere(self):
-        """What lies there is the program's, at whatever offset glibc keeps a word of its own in its block."""
+        """What lies there is the program's, at whatever offset glibc keeps a word of its own in its block. The next visit gives back."""
         target = self.target_alone("single", "block")
         process = harness.limpet_attached("attach", target.pid, "--json", "--unload")
         self.assertTrue(harness.wait_until(lambda: not self.is_single(target)))
@@ -659,6 +659,9 @@ class LocksOfLibc(OneThread):
         harness.limpet_finish(process)
         self.assertEqual(target.stats.word("signals_sent"), 0, "the program had its own block back before limpet left")
         self.assertTrue(harness.wait_until(lambda: target.stats.word("signals_sent") == 1, 5))
+        self.assertEqual(harness.limpet_mappings(target.pid), [])
+        self.attach(target, "--unload")
+        self.assertTrue(harness.wait_until(lambda: self.is_single(target), 3), "libc takes locks for ever")
         self.assert_well(target)
 
     def count_locked_files(self, target):

@@ -45,6 +45,7 @@ void single_look(const struct target *target, struct job *job)
 	struct job_single *words = &job->single;
 	uint32_t due = due_before(job);
 
+	job->single_known = *words;
 	for (size_t i = 0; i < ARRAY_SIZE(words->common); i++)
 		if (!(due & SINGLE_DUE_COMMON << i))
 			words->common[i] = keep_if(target, words->common[i], 1, 1);

@@ -70,12 +70,16 @@ struct job_single {
 	uint64_t thread_count; /* a word */
 };
 
-/* Which of them said so before limpet came, in boot_context.single_due. */
+/* Which of them said so before limpet came, in boot_context.single_due, and above SINGLE_MARK as
+ * the flag in the thread's own block.  glibc asks only whether that is zero, and its pthread_create
+ * writes 1: so the mark is gone where the program itself has made a thread. */
 enum single_due {
 	SINGLE_DUE = 1,
 	SINGLE_DUE_COMMON = 2, /* and the next bit */
 	SINGLE_DUE_STDIO = 8,
+	SINGLE_DUE_ALL = 15,
 };
+#define SINGLE_MARK 0x6c6d7000u
 
 struct job {
 	uint64_t magic;
@@ -113,7 +117,8 @@ struct job {
 	uint32_t
 		worker_flags; /* of threads that the kernel has made for itself, in stat of /proc */
 	int64_t flag_offset;  /* of the flag in the block from the thread pointer */
-	struct job_single single;
+	struct job_single single;       /* those that say so, or said so before limpet came */
+	struct job_single single_known; /* all of them */
 	struct job_code calloc, create; /* create: pthread_create */
 
 	/* Threads of ours use the program's arena, see heap.c. */

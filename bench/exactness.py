@@ -272,7 +272,8 @@ def arguments():
     parser.add_argument("--only", metavar="NAME", help="programs whose name begins so")
     parser.add_argument("--compilers", action="store_true",
                         help="one program by every compiler and level that is found, and no other")  # fmt: skip
-    parser.add_argument("--compiler", action="append", default=[], metavar="COMMAND", help="with --compilers: this one, too")
+    parser.add_argument("--compiler", action="append", default=[], metavar="COMMAND", help="with --compilers: this one of C, too")
+    parser.add_argument("--language", action="append", default=[], metavar="ENDING", help="with --compilers: of c, f90, rs, go and d these only")
     return parser.parse_args()
 
 

@@ -1,5 +1,6 @@
 // Answers of a made-up process, for tests of the page alone: every shape the page knows, hostile names among them.
 
+import { readFileSync } from "node:fs";
 import { tableWrite } from "./columns.mjs";
 import { randomFrom, randomTree } from "./random_tree.mjs";
 
@@ -21,12 +22,19 @@ export function processes(time) {
 		process(812, "nginx", { threads: 1 }), process(813, "nginx", { parent: 812, cpu_ns: busy(0.31, 5e9) }),
 		process(4711, "redis-server", { user: "redis", cpu_ns: busy(0.87, 8e9), threads: 5 }),
 		process(5120, "python3", { language: "python", runtimes: ["hip", "hsa"], cpu_ns: busy(0.42, 9e9), user: "ada", threads: 12 }),
-		process(5200, "random"),
+		process(5200, "random"), process(5210, "narrow"),
 		process(5300, "java", { language: "java", threads: 61, cpu_ns: busy(0.12, 99e9), user: "ada" }),
 		process(6000, HOSTILE[0], { command: HOSTILE[1], user: "mallory" }), process(6001, HOSTILE[1]), process(6002, HOSTILE[2]),
 		...Array.from({ length: 60 }, (_, i) => process(7000 + i, `worker-${i}`, { parent: 812, cpu_ns: busy(i % 7 / 100, 1e8) })),
 	];
 }
+
+/** The table that limpet answers from, as the server writes it. */
+const table = readFileSync(new URL("../../src/host/model/samples/frame_languages.def", import.meta.url), "utf8");
+const shades = ([hue, saturation, lightness], step) => [0, 1, 2].map(i => `hsl(${hue} ${saturation}% ${lightness + i * step}%)`);
+export const LANGUAGES = [...table.matchAll(/^FRAME_LANGUAGE\(\w+, "(\w+)", "([^"]+)", \(([^)]+)\), \(([^)]+)\)/gm)].map(([, name, title, light, dark], number) => ({
+	number, name, title, light: shades(light.split(", ").map(Number), 2), dark: shades(dark.split(", ").map(Number), -2),
+}));
 
 const FUNCTIONS = [
 	["main", "redis-server", [1]], ["aeMain", "redis-server", [2]], ["aeProcessEvents", "redis-server", [3, 12, 10]],
@@ -57,11 +65,12 @@ export function flame(scale, kind = "cpu", isDiff = false) {
 	const total = rows.reduce((sum, row) => sum + row.self, 0);
 	const columns = {
 		up: ["u32", rows.map((row, i) => i - row.parent)], name: ["u32", rows.map(row => row.name)], module: ["u32", rows.map(row => row.module)],
-		type: ["u8", rows.map(row => row.type)], self: ["f64", rows.map(row => row.self)], count: ["f64", rows.map(row => Math.round(row.self / 1e7))],
+		type: ["u8", rows.map(row => row.type)], language: ["u8", rows.map(row => Number(row.module === moduleAt.get("[kernel]")))], self: ["f64", rows.map(row => row.self)], count: ["f64", rows.map(row => Math.round(row.self / 1e7))],
 		line: ["u32", rows.map(row => row.line)], file: ["u32", rows.map(row => row.line ? names.indexOf("t_string.c") : 0)], names: ["strings", names],
 	};
-	const meta = { unit: kind === "alloc" ? "bytes" : "ns", total, samples: Math.round(total / 1e7), incomplete: 600, trimmed: 0.4e9 * scale, trimmed_nodes: 37, kind, empty: "", from: 0, to: END };
+	const meta = { unit: kind === "alloc" ? "bytes" : "ns", total, samples: Math.round(total / 1e7), incomplete: 600, trimmed: 0.4e9 * scale, trimmed_nodes: 37, kind, empty: "", from: 0, to: END, languages: LANGUAGES };
 	if (isDiff) {
+		delete meta.languages;
 		const other = rows.map((row, i) => row.self * (1 + 0.9 * Math.sin(i * 1.7)));
 		Object.assign(columns, { self_b: ["f64", other], count_b: ["f64", other.map(one => Math.round(one / 1e7))] });
 		const totalB = other.reduce((sum, one) => sum + one, 0);
@@ -74,8 +83,8 @@ export function flame(scale, kind = "cpu", isDiff = false) {
 export function flameRandom(seed) {
 	const { parent, self, names } = randomTree(randomFrom(seed), 700), total = self.reduce((sum, one) => sum + one, 0);
 	const zeros = ["u32", parent.map(() => 0)];
-	return tableWrite({ unit: "ns", total, samples: 700, incomplete: 0, trimmed: 0, trimmed_nodes: 0, kind: "cpu", empty: "", from: 0, to: END }, {
-		up: ["u32", parent.map((one, i) => i - one)], name: ["u32", parent.map((_, i) => i)], module: zeros, type: ["u8", parent.map((_, i) => i ? 3 : 0)],
+	return tableWrite({ unit: "ns", total, samples: 700, incomplete: 0, trimmed: 0, trimmed_nodes: 0, kind: "cpu", empty: "", from: 0, to: END, languages: LANGUAGES }, {
+		language: ["u8", parent.map((_, i) => i % 5)], up: ["u32", parent.map((one, i) => i - one)], name: ["u32", parent.map((_, i) => i)], module: zeros, type: ["u8", parent.map((_, i) => i ? 3 : 0)],
 		self: ["f64", self], count: ["f64", self.map(() => 1)], line: zeros, file: zeros, names: ["strings", names],
 	});
 }
@@ -219,6 +228,24 @@ export function flameLarge(size) {
 	return tableWrite({ unit: "ns", total, samples: size, trimmed: 0, trimmed_nodes: 0, empty: "" }, {
 		up: ["u32", all.map(i => i - parent[i])], name: ["u32", all.map(i => 2 + i * 7 % 3000)], module: ["u32", all.map(() => 1)], type: ["u8", all.map(i => i ? 3 : 0)],
 		self: ["f64", self], count: ["f64", all.map(() => 1)], line: ["u32", all.map(() => 0)], file: ["u32", all.map(() => 0)], names: ["strings", names],
+	});
+}
+
+/** So many chains of calls that no frame is wider than three pixels: 8,182 frames on a page of 1,360 pixels. */
+export function flameNarrow(turn) {
+	const chains = 584, depth = 14, parent = [0], self = [0], names = ["", "narrow.so"], name = [0];
+	for (let chain = 0; chain < chains; chain++) {
+		for (let level = 0; level < depth; level++) {
+			parent.push(level ? parent.length - 1 : 0);
+			self.push(level === depth - 1 || level % 5 === 4 ? 1e6 * (1 + (chain + turn) % 3) : 0);
+			name.push(names.push(`frame_${chain}_of_level_${level}`) - 1);
+		}
+	}
+	const all = parent.map((_, i) => i), total = self.reduce((sum, one) => sum + one, 0);
+	return tableWrite({ unit: "ns", total, samples: total / 1e7, incomplete: 0, trimmed: 0, trimmed_nodes: 0, kind: "cpu", empty: "", languages: LANGUAGES }, {
+		up: ["u32", all.map(i => i - parent[i])], name: ["u32", name], module: ["u32", all.map(i => i ? 1 : 0)], type: ["u8", all.map(i => i ? 3 : 0)],
+		language: ["u8", all.map(i => i % 3)], self: ["f64", self], count: ["f64", all.map(() => 1)], line: ["u32", all.map(() => 0)], file: ["u32", all.map(() => 0)],
+		names: ["strings", names],
 	});
 }
 

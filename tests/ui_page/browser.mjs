@@ -86,6 +86,8 @@ export async function serverEnd(server, signal = "SIGTERM") {
 /** Does a canvas show more than one colour? */
 export function isDrawn(page, selector) {
 	return page.locator(selector).first().evaluate(canvas => {
+		if (!canvas.width || !canvas.height)
+			return false;
 		const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height), seen = new Set();
 		for (let i = 0; i < data.length && seen.size < 4; i += 4 * 7)
 			seen.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]);

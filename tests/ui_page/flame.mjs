@@ -58,6 +58,7 @@ function expectedRows(tree, zoomed, pixels) {
 
 /** Each frame that is expected in a row has a rectangle of its own, as wide as it is; none but the narrowest lies over another. */
 function rowMust(depth, expected, painted) {
+	painted.sort((a, b) => a.left - b.left);
 	painted.reduce((end, one) => {
 		must(one.left >= end - EPSILON, `row ${depth}: a frame at ${one.left} is painted over the one before it, which ends at ${end}`);
 		must(!one.isBare, `row ${depth}: nothing is to be seen at ${one.left}, where a frame was painted`);

@@ -46,10 +46,13 @@ const share = query => {
 // The second recording is the large one.
 const isLarge = query => query.get("session") === "2";
 
-// Live sessions of the process "random" have a random tree, another one when it is inverted.
+// Live sessions of the process "random" have a random tree, another one when it is inverted; those of "narrow" one whose
+// weights change each second.
 function flameOf(query) {
 	if (isLarge(query))
 		return answers.flameLarge(100_000);
+	if (sessions.get(Number(query.get("session")))?.more?.name === "narrow")
+		return answers.flameNarrow(Math.floor(Date.now() / 1000));
 	const isRandom = sessions.get(Number(query.get("session")))?.more?.name === "random";
 	return isRandom ? answers.flameRandom(1 + Number(query.get("invert"))) : answers.flame(share(query), query.get("kind"));
 }

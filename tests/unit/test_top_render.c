@@ -25,12 +25,12 @@ static struct picture_thread threads[] = {
 };
 
 static struct picture_node nodes[] = {
-	{ "all", 1, PICTURE_NONE, 0, 1000 },
-	{ "start_thread", 2, PICTURE_NONE, 0, 1000 },
-	{ "spin", 3, PICTURE_NONE, 0, 1000 },
-	{ "spin_hot", 5, 4, 50, 750 },
-	{ "spin_cold", PICTURE_NONE, PICTURE_NONE, 250, 250 },
-	{ "spin_leaf", PICTURE_NONE, PICTURE_NONE, 700, 700 },
+	{ "all", false, 0, 1, PICTURE_NONE, 0, 1000 },
+	{ "start_thread", true, FRAME_NATIVE, 2, PICTURE_NONE, 0, 1000 },
+	{ "spin", true, FRAME_NATIVE, 3, PICTURE_NONE, 0, 1000 },
+	{ "spin_hot", true, FRAME_NATIVE, 5, 4, 50, 750 },
+	{ "spin_cold", true, FRAME_NATIVE, PICTURE_NONE, PICTURE_NONE, 250, 250 },
+	{ "spin_leaf", true, FRAME_NATIVE, PICTURE_NONE, PICTURE_NONE, 700, 700 },
 };
 
 static struct picture picture;
@@ -105,6 +105,50 @@ static void press_all(const char *keys)
 {
 	for (; *keys; keys++)
 		press((unsigned char)*keys);
+}
+
+/* The styles of the cells that a text takes. */
+static bool is_drawn_as(const struct screen *screen, const char *text, unsigned style)
+{
+	char line[1024];
+
+	for (unsigned y = 0; y < screen->height; y++) {
+		const char *found;
+
+		screen_line(screen, y, line, sizeof(line));
+		found = strstr(line, text);
+		/* Cells are letters up to the first box's edge, which is three bytes. */
+		for (unsigned x = 0; found && x < screen->width; x++)
+			if (screen->cells[y * screen->width + x].style == style)
+				return true;
+	}
+	return false;
+}
+
+static void boxes_and_legend_have_the_colours_of_languages(void **state)
+{
+	struct screen screen;
+
+	(void)state;
+	nodes[3].language = FRAME_PYTHON;
+	nodes[5].language = FRAME_KERNEL;
+	assert_int_equal(screen_init(&screen, 120, 40, false), 0);
+	render(&screen, &picture, &view);
+	assert_true(is_drawn_as(&screen, "start_thread", STYLE_LANGUAGE_HOT + FRAME_NATIVE));
+	assert_true(is_drawn_as(&screen, "spin_hot", STYLE_LANGUAGE_HOT + FRAME_PYTHON));
+	assert_true(is_drawn_as(&screen, "spin_leaf", STYLE_LANGUAGE_HOT + FRAME_KERNEL));
+	for (unsigned i = 0; i < FRAME_LANGUAGES; i++)
+		assert_int_equal(is_drawn_as(&screen, "FLAME VIEW", STYLE_LANGUAGE + i),
+				 i == FRAME_NATIVE || i == FRAME_KERNEL || i == FRAME_PYTHON);
+	screen_done(&screen);
+	draw(120, 40, false);
+	assert_true(holds(
+		"FLAME VIEW  who called whom; marked: the hottest path  native   kernel   python"));
+	draw(60, 40, false);
+	assert_true(holds("FLAME VIEW  native   kernel   python"));
+	nodes[3].language = nodes[5].language = FRAME_NATIVE;
+	draw(120, 40, false);
+	assert_false(holds("python"));
 }
 
 static void shares_are_rounded_down(void **state)
@@ -427,6 +471,7 @@ int main(void)
 		cmocka_unit_test_setup(boxes_are_as_wide_as_their_shares, setup),
 		cmocka_unit_test_setup(a_small_screen_shows_functions, setup),
 		cmocka_unit_test_setup(every_size_is_survived, setup),
+		cmocka_unit_test_setup(boxes_and_legend_have_the_colours_of_languages, setup),
 		cmocka_unit_test_setup(control_characters_do_not_come_through, setup),
 		cmocka_unit_test_setup(long_names_are_cut_and_wide_ones_fit, setup),
 		cmocka_unit_test_setup(a_filter_leaves_what_it_finds, setup),

@@ -150,10 +150,13 @@ static int add_node(struct picture *self, const struct call_tree *tree, uint32_t
 		return -ENOMEM;
 	self->nodes[self->node_count++] =
 		(struct picture_node){ .name = pool_keep(&self->texts, name),
+				       .is_function = call_tree_function(tree, node),
 				       .first = PICTURE_NONE,
 				       .next = PICTURE_NONE,
 				       .self_ns = node->self_ns,
 				       .total_ns = node->total_ns };
+	if (call_tree_function(tree, node))
+		self->nodes[self->node_count - 1].language = call_tree_language(tree, node);
 	return self->nodes[self->node_count - 1].name ? 0 : -ENOMEM;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "host/core/pool.h"
+#include "host/model/samples/frame_languages.h"
 #include "host/process/threads.h"
 #include "host/top/source.h"
 
@@ -29,7 +30,9 @@ struct picture_thread {
 /* Who called whom; 0 is the root.  Branches that no screen can show are left out. */
 struct picture_node {
 	const char *name;
-	uint32_t first, next; /* child; sibling: the heaviest first; PICTURE_NONE */
+	bool is_function;             /* else a thread, a process, or lost callers */
+	enum frame_language language; /* of a function */
+	uint32_t first, next;         /* child; sibling: the heaviest first; PICTURE_NONE */
 	uint64_t self_ns, total_ns;
 };
 

@@ -1,4 +1,5 @@
-// Colours: modules have hues of their own, calm enough that the eye finds what is marked.
+// Colours. Those of frames come with each flame graph, from the table that limpet's other pictures are drawn by
+// (frame_languages.def); traced calls and markers have hues by name.
 
 export interface Palette {
 	isDark: boolean;
@@ -14,6 +15,21 @@ export interface Palette {
 	blocked: string;
 	found: string;
 	memory: string;
+	frameInk: string;
+}
+
+/** What frames of a language are drawn with; the shades on a light and on a dark background. */
+export interface Language {
+	number: number;
+	name: string;
+	title: string;
+	light: string[];
+	dark: string[];
+}
+
+export function languageFill(language: Language, shade: number, isDark: boolean): string {
+	const fills = isDark ? language.dark : language.light;
+	return fills[shade % fills.length]!;
 }
 
 let current: Palette | null = null;
@@ -32,7 +48,7 @@ export function palette(): Palette {
 		isForced: matchMedia("(forced-colors: active)").matches,
 		ink: read("ink"), dim: read("dim"), faint: read("faint"), line: read("line"), panel: read("panel"),
 		accent: read("accent"), running: read("running"), runnable: read("runnable"), blocked: read("blocked"),
-		found: read("found"), memory: read("memory"),
+		found: read("found"), memory: read("memory"), frameInk: read("frame-ink"),
 	};
 	return current;
 }
@@ -47,22 +63,20 @@ export function hash(text: string): number {
 const HUES = [32, 205, 150, 265, 48, 180, 330, 100, 228, 12, 290, 70];
 const cache = new Map<string, string>();
 
-/** The colour of a frame: its module's hue, a shade of its own. */
-export function frameColour(name: string, module: string, isDark: boolean): string {
+/** The colour of a traced call: the hue of its kind, a shade of its own. */
+export function spanColour(name: string, module: string, isDark: boolean): string {
 	const key = `${isDark ? 1 : 0}${module}\0${name}`;
 	let colour = cache.get(key);
 	if (!colour) {
 		if (cache.size > 50_000)
 			cache.clear();
-		cache.set(key, colour = frameColourMake(name, module, isDark));
+		cache.set(key, colour = spanColourMake(name, module, isDark));
 	}
 	return colour;
 }
 
-function frameColourMake(name: string, module: string, isDark: boolean): string {
+function spanColourMake(name: string, module: string, isDark: boolean): string {
 	const shade = hash(name) % 9;
-	if (module === "[kernel]" || module === "[kernel.kallsyms]")
-		return isDark ? `hsl(4 42% ${36 + shade * 0.8}%)` : `hsl(6 72% ${76 + shade * 0.9}%)`;
 	const hue = HUES[hash(module) % HUES.length] + (hash(name) >>> 8) % 25 - 12;
 	return isDark ? `hsl(${hue} 36% ${34 + shade}%)` : `hsl(${hue} 58% ${74 + shade * 1.1}%)`;
 }

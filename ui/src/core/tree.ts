@@ -1,6 +1,7 @@
 // A tree of calls in columns: parents before children, node 0 is the root. Trees are never changed, only made anew.
 
 import type { Table } from "./columns";
+import type { Language } from "./colour";
 import { matcherOf } from "./search";
 import { clean } from "./text";
 import type { Transform } from "./view";
@@ -13,6 +14,8 @@ export interface Tree {
 	name: Uint32Array;
 	module: Uint32Array;
 	type: Uint8Array;
+	/** Of functions: a number of `languages`. */
+	language: Uint8Array;
 	line: Uint32Array;
 	file: Uint32Array;
 	depth: Uint16Array;
@@ -24,12 +27,23 @@ export interface Tree {
 	selfB: Float64Array | null;
 	totalB: Float64Array | null;
 	names: string[];
+	languages: Map<number, Language>;
 	unit: string;
 }
 
 function columnOf(table: Table, name: string, size: number): Uint32Array {
 	const column = table.numbers(name);
 	return column.length === size ? column as Uint32Array : new Uint32Array(size);
+}
+
+function languagesOf(table: Table): Map<number, Language> {
+	const list = (table.meta["languages"] ?? []) as Language[];
+	return new Map(list.map(one => [one.number, one]));
+}
+
+function bytesOf(table: Table, name: string, size: number): Uint8Array {
+	const column = table.numbers(name);
+	return column.length === size ? column as Uint8Array : new Uint8Array(size);
 }
 
 function totalsOf(self: Float64Array, parent: Int32Array): Float64Array {
@@ -54,10 +68,9 @@ export function treeRead(table: Table): Tree {
 		parent[i] = Math.max(0, i - up[i]);
 	const self = up.length ? table.numbers("self") as Float64Array : new Float64Array(1);
 	const selfB = table.numbers("self_b").length === size ? table.numbers("self_b") as Float64Array : null;
-	const type = up.length ? table.numbers("type") as Uint8Array : new Uint8Array(1);
 	const names = table.strings("names").map(clean);
 	return {
-		size, parent, type, self, selfB, names: names.length ? names : [""],
+		size, parent, type: bytesOf(table, "type", size), language: bytesOf(table, "language", size), self, selfB, names: names.length ? names : [""], languages: languagesOf(table),
 		name: columnOf(table, "name", size), module: columnOf(table, "module", size),
 		line: columnOf(table, "line", size), file: columnOf(table, "file", size),
 		count: up.length ? table.numbers("count") as Float64Array : new Float64Array(1),
@@ -72,8 +85,27 @@ export function nodeName(tree: Tree, node: number): string {
 	return SPECIAL[tree.type[node]] ?? tree.names[tree.name[node]] ?? "";
 }
 
+function isFunction(tree: Tree, node: number): boolean {
+	return tree.type[node] >= FUNCTION && tree.type[node] !== TRIMMED;
+}
+
 export function nodeModule(tree: Tree, node: number): string {
-	return tree.type[node] >= FUNCTION && tree.type[node] !== TRIMMED ? tree.names[tree.module[node]] ?? "" : "";
+	return isFunction(tree, node) ? tree.names[tree.module[node]] ?? "" : "";
+}
+
+/** Null where a node is no function, or its language was not told (two ranges compared). */
+export function nodeLanguage(tree: Tree, node: number): Language | null {
+	return isFunction(tree, node) ? tree.languages.get(tree.language[node]) ?? null : null;
+}
+
+/** Those of its functions, in the order of their table. */
+export function treeLanguages(tree: Tree): Language[] {
+	const numbers = new Set<number>();
+	for (let i = 1; i < tree.size; i++) {
+		if (isFunction(tree, i))
+			numbers.add(tree.language[i]!);
+	}
+	return [...tree.languages.values()].filter(one => numbers.has(one.number));
 }
 
 export function nodeSource(tree: Tree, node: number): string {
@@ -154,8 +186,8 @@ class Maker {
 		const selfB = tree.selfB && Float64Array.from(this.selfB);
 		const pick = (from: Uint32Array): Uint32Array => Uint32Array.from(origin, i => from[i]);
 		return {
-			size: parent.length, parent, self, selfB, names: tree.names, unit: tree.unit,
-			type: Uint8Array.from(origin, i => tree.type[i]), name: pick(tree.name), module: pick(tree.module),
+			size: parent.length, parent, self, selfB, names: tree.names, languages: tree.languages, unit: tree.unit,
+			type: Uint8Array.from(origin, i => tree.type[i]), language: Uint8Array.from(origin, i => tree.language[i]), name: pick(tree.name), module: pick(tree.module),
 			line: pick(tree.line), file: pick(tree.file), count: Float64Array.from(this.count),
 			depth: depthsOf(parent), total: totalsOf(self, parent), totalB: selfB && totalsOf(selfB, parent),
 		};

@@ -50,6 +50,22 @@ static void write_names(struct json *json, const struct flamegraph *self)
 	json_list_end(json);
 }
 
+static void write_languages(struct json *json, const struct samples *samples)
+{
+	unsigned present = 0;
+
+	json_list(json, "module_languages");
+	for (size_t i = 0; i < samples->code_count; i++) {
+		enum frame_language language =
+			frame_language(samples->codes[i].kind, samples->codes[i].path);
+
+		present |= 1u << language;
+		json_number(json, NULL, language);
+	}
+	json_list_end(json);
+	frame_languages_write(json, "languages", present);
+}
+
 static void write_threads(struct json *json, const struct flamegraph *self)
 {
 	char name[128];
@@ -113,6 +129,7 @@ static void write_data(struct json *json, const void *context)
 	if (samples_are_system_wide(samples))
 		write_processes(json, self);
 	write_names(json, self);
+	write_languages(json, self->model->samples);
 	flame_page_nodes(json, &self->tree);
 	write_entries(json, self);
 	json_object_end(json);

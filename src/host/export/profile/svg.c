@@ -6,14 +6,13 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/table.h"
 #include "host/core/text/plural.h"
 #include "host/core/text/print.h"
 #include "host/export/exporter.h"
 #include "host/export/profile/svg_boxes.h"
 #include "host/model/calls/call_view.h"
+#include "host/model/samples/frame_languages.h"
 #include "host/model/statistics.h"
-#include "shared/base/hash.h"
 
 static void svg_name(const struct svg_picture *self, const struct tree_node *node, char *ret,
 		     size_t room)
@@ -21,22 +20,15 @@ static void svg_name(const struct svg_picture *self, const struct tree_node *nod
 	call_tree_name(self->tree, node, ret, room);
 }
 
-/* Modules have hues of their own; functions of one differ a little. */
 static struct svg_colour node_colour(const struct svg_picture *self, const struct tree_node *node)
 {
 	const struct sample_function *function = call_tree_function(self->tree, node);
-	const struct samples *samples = self->tree->model->samples;
-	const struct sample_code *code = function ? &samples->codes[function->code] : NULL;
+	struct frame_fill fill;
 
-	if (!code)
-		return (struct svg_colour){ .light = 78 };
-	return (struct svg_colour){
-		.hue = code->kind == CODE_KERNEL
-			       ? 8
-			       : 20 + (unsigned)(hash_bytes(code->name, strlen(code->name)) % 300),
-		.saturation = 62,
-		.light = 62 + (unsigned)(hash_bytes(function->name, strlen(function->name)) % 14),
-	};
+	if (!function)
+		return (struct svg_colour){ .light = 88 };
+	fill = frame_fill_light(call_tree_language(self->tree, node), frame_shade(function->name));
+	return (struct svg_colour){ fill.hue, fill.saturation, fill.lightness };
 }
 
 static void svg_tell(const struct svg_picture *self, const struct tree_node *node)
@@ -71,6 +63,37 @@ static void svg_text_allocations(const struct svg_picture *self)
 	svg_text(self->out, text);
 }
 
+/* The languages of the boxes that are drawn. */
+static unsigned languages_drawn(const struct svg_picture *self)
+{
+	unsigned present = 0;
+
+	for (size_t i = 0; i < self->tree->count; i++)
+		if (call_tree_function(self->tree, &self->tree->nodes[i]) &&
+		    svg_is_drawn(self, &self->tree->nodes[i]))
+			present |= 1u << call_tree_language(self->tree, &self->tree->nodes[i]);
+	return present;
+}
+
+static void svg_legend(const struct svg_picture *self)
+{
+	unsigned present = languages_drawn(self), x = 4;
+
+	for (unsigned i = 0; i < FRAME_LANGUAGES; i++) {
+		struct frame_fill fill = frame_fill_light(i, 0);
+
+		if (!(present & 1u << i))
+			continue;
+		fprintf(self->out,
+			"<rect x=\"%u\" y=\"39\" width=\"10\" height=\"10\" fill=\"hsl(%u,%u%%,%u%%)\"/>",
+			x, fill.hue, fill.saturation, fill.lightness);
+		fprintf(self->out, "<text x=\"%u\" y=\"48\">", x + 14);
+		svg_text(self->out, frame_styles[i].title);
+		svg_line_end(self);
+		x += 34 + 7 * (unsigned)strlen(frame_styles[i].title);
+	}
+}
+
 static void svg_head(const struct svg_picture *self)
 {
 	const struct model *model = self->tree->model;
@@ -91,6 +114,7 @@ static void svg_head(const struct svg_picture *self)
 	else
 		svg_text_samples(self);
 	svg_line_end(self);
+	svg_legend(self);
 }
 
 static int svg_write(struct model *model, FILE *out)
@@ -103,7 +127,7 @@ static int svg_write(struct model *model, FILE *out)
 					     .colour = node_colour,
 					     .tell = svg_tell,
 					     .head = svg_head,
-					     .head_lines = 2 };
+					     .head_lines = 3 };
 
 	const bool is_by_process = samples_are_system_wide(model->samples);
 

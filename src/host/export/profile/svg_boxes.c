@@ -9,7 +9,9 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/text/foreign.h"
+#include "host/core/text/print.h"
 #include "host/core/text/utf8.h"
+#include "host/model/samples/frame_languages.h"
 
 #define WIDTH        1200.0
 #define ROW          17.0
@@ -106,6 +108,13 @@ static void svg_boxes_measure(struct drawing *self, const struct tree_node *node
 	self->depth = MAX(self->depth, node->depth);
 }
 
+bool svg_is_drawn(const struct svg_picture *picture, const struct tree_node *node)
+{
+	uint64_t all = picture->tree->nodes[0].total_ns;
+
+	return all && (double)node->total_ns * (WIDTH / (double)all) >= LEAST;
+}
+
 void svg_line_begin(const struct svg_picture *picture, unsigned line)
 {
 	fprintf(picture->out, "<text x=\"4\" y=\"%u\" ", 16 * (line + 1));
@@ -130,9 +139,10 @@ int svg_picture_write(const struct svg_picture *picture)
 		"viewBox=\"0 0 %.0f %.0f\" font-family=\"monospace\" font-size=\"11\">\n"
 		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
 		WIDTH, self.height, WIDTH, self.height);
+	print(picture->out, "<g fill=\"%s\">\n", FRAME_INK_LIGHT);
 	picture->head(picture);
 	if (each_box(&self, svg_boxes_draw))
 		return -ENOMEM;
-	fputs("</svg>\n", picture->out);
+	fputs("</g>\n</svg>\n", picture->out);
 	return 0;
 }

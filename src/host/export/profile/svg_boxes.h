@@ -29,6 +29,9 @@ struct svg_picture {
 /* 0 or -ENOMEM. */
 int svg_picture_write(const struct svg_picture *picture) MUST_CHECK;
 
+/* False: the box is too narrow. */
+bool svg_is_drawn(const struct svg_picture *picture, const struct tree_node *node);
+
 /* A line of the head, from 0. */
 void svg_line_begin(const struct svg_picture *picture, unsigned line);
 void svg_line_end(const struct svg_picture *picture);

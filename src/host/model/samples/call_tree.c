@@ -213,6 +213,14 @@ const struct sample_function *call_tree_function(const struct call_tree *tree,
 	return node->kind == TREE_FUNCTION ? &tree->model->samples->functions[node->value] : NULL;
 }
 
+enum frame_language call_tree_language(const struct call_tree *tree, const struct tree_node *node)
+{
+	const struct samples *samples = tree->model->samples;
+	const struct sample_code *code = &samples->codes[samples->functions[node->value].code];
+
+	return frame_language(code->kind, code->path);
+}
+
 void call_tree_name(const struct call_tree *tree, const struct tree_node *node, char *ret,
 		    size_t room)
 {

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/model/samples/frame_languages.h"
 #include "host/model/samples/profile.h"
 
 enum tree_kind {
@@ -66,3 +67,5 @@ void call_tree_name(const struct call_tree *tree, const struct tree_node *node, 
 /* The name of a function as it is, else NULL. */
 const struct sample_function *call_tree_function(const struct call_tree *tree,
 						 const struct tree_node *node);
+/* The language of a node that is a function. */
+enum frame_language call_tree_language(const struct call_tree *tree, const struct tree_node *node);

@@ -13,6 +13,10 @@
 #define PERCENT_FROM 16u /* boxes so wide tell their share */
 #define NAME_FROM    3u  /* narrower ones say nothing, and what they call is not shown */
 #define ARROW        " › "
+#define TITLE        "FLAME VIEW  who called whom; marked: the hottest path"
+#define TITLE_SHORT  "FLAME VIEW"
+/* What the rows' numbers at the right end of the title need. */
+#define NUMBERS_ROOM 16u
 
 struct box {
 	uint32_t node; /* the first that it shows */
@@ -37,7 +41,13 @@ static const struct picture_node *node_at(const struct flame *self, uint32_t num
 	return &self->picture->nodes[number];
 }
 
-/* The one child that has all of the box, but for less than a column; else PICTURE_NONE. */
+static bool is_alike(const struct picture_node *a, const struct picture_node *b)
+{
+	return a->is_function == b->is_function && a->language == b->language;
+}
+
+/* The one child that has all of the box, but for less than a column, and its colour; else
+ * PICTURE_NONE. */
 static uint32_t only_child(const struct flame *self, const struct box *box)
 {
 	const struct picture_node *node = node_at(self, box->last);
@@ -45,7 +55,7 @@ static uint32_t only_child(const struct flame *self, const struct box *box)
 
 	uint64_t rest;
 
-	if (node->first == PICTURE_NONE)
+	if (node->first == PICTURE_NONE || !is_alike(node, node_at(self, node->first)))
 		return PICTURE_NONE;
 	rest = total - node_at(self, node->first)->total_ns;
 	return (unsigned __int128)rest * box->width < total ? node->first : PICTURE_NONE;
@@ -73,17 +83,19 @@ static void join_names(const struct flame *self, struct box *box, char *text, si
 	}
 }
 
-static enum style box_style(const struct flame *self, const struct box *box, size_t number)
+static enum style box_style(const struct flame *self, const struct box *box)
 {
+	const struct picture_node *node = node_at(self, box->node);
+
 	for (uint32_t at = box->node;; at = node_at(self, at)->first) {
 		if (view_finds(self->view, node_at(self, at)->name))
 			return STYLE_MATCH;
 		if (at == box->last)
 			break;
 	}
-	if (box->is_hot)
-		return STYLE_BOX_HOT;
-	return number % 2 ? STYLE_BOX_ODD : STYLE_BOX;
+	if (!node->is_function)
+		return box->is_hot ? STYLE_BOX_HOT : STYLE_BOX;
+	return (box->is_hot ? STYLE_LANGUAGE_HOT : STYLE_LANGUAGE) + node->language;
 }
 
 static void draw_box(const struct flame *self, const struct box *box, const char *text,
@@ -116,7 +128,7 @@ static void lay_row(const struct flame *self, struct row *row, unsigned y)
 
 		join_names(self, box, text, sizeof(text));
 		if (y != UINT32_MAX)
-			draw_box(self, box, text, box_style(self, box, i), y);
+			draw_box(self, box, text, box_style(self, box), y);
 	}
 }
 
@@ -160,14 +172,31 @@ static void row_begin(const struct flame *self, struct row *row, struct row *nex
 	next_row(self, row, next);
 }
 
-static size_t count_rows(const struct flame *self, struct row *row, struct row *next)
+/* The languages of a row, as bits. */
+static unsigned row_languages(const struct flame *self, const struct row *row)
+{
+	unsigned present = 0;
+
+	for (size_t i = 0; i < row->count; i++) {
+		const struct picture_node *node = node_at(self, row->boxes[i].node);
+
+		present |= (unsigned)node->is_function << node->language;
+	}
+	return present;
+}
+
+static size_t count_rows(const struct flame *self, struct row *row, struct row *next,
+			 unsigned *languages)
 {
 	size_t count = 0;
+
+	*languages = 0;
 
 	if (!self->picture->node_count || !self->picture->nodes[0].total_ns)
 		return 0;
 	for (row_begin(self, row, next); row->count; next_row(self, row, next)) {
 		lay_row(self, row, UINT32_MAX);
+		*languages |= row_languages(self, row);
 		count++;
 	}
 	return count;
@@ -205,26 +234,54 @@ size_t render_flame_rows(struct screen *screen, const struct picture *picture,
 {
 	const struct flame self = { screen, picture, view };
 	struct row row = { 0 }, next = { 0 };
-	size_t count = make_rows(screen, &row, &next) ? count_rows(&self, &row, &next) : 0;
+	unsigned languages;
+	size_t count =
+		make_rows(screen, &row, &next) ? count_rows(&self, &row, &next, &languages) : 0;
 
 	free_rows(&row, &next);
 	return count;
+}
+
+static unsigned legend_width(unsigned languages)
+{
+	unsigned width = 0;
+
+	for (unsigned i = 0; i < FRAME_LANGUAGES; i++)
+		if (languages & 1u << i)
+			width += (unsigned)strlen(frame_styles[i].name) + 3;
+	return width;
+}
+
+/* In the line of the title, from x on: the languages of the boxes, as many as fit. */
+static void draw_legend(struct screen *screen, unsigned y, unsigned x, unsigned languages)
+{
+	for (unsigned i = 0; i < FRAME_LANGUAGES; i++) {
+		unsigned width = legend_width(languages & 1u << i);
+
+		if (!width || x + width + NUMBERS_ROOM > screen->width)
+			continue;
+		screen_format(screen, (struct field){ y, x, width - 1 }, STYLE_LANGUAGE + i, " %s ",
+			      frame_styles[i].name);
+		x += width;
+	}
 }
 
 void render_flame(struct screen *screen, const struct picture *picture, struct view *view,
 		  struct area area)
 {
 	const struct flame self = { screen, picture, view };
-	struct pane_title title = {
-		.pane = PANE_FLAME, .text = "FLAME VIEW  who called whom; marked: the hottest path"
-	};
+	struct pane_title title = { .pane = PANE_FLAME, .text = TITLE };
 	struct row row = { 0 }, next = { 0 };
+	unsigned languages = 0;
 
 	if (make_rows(screen, &row, &next))
-		title.count = count_rows(&self, &row, &next);
+		title.count = count_rows(&self, &row, &next, &languages);
 	title.shown = MIN(title.count, area.height - 1);
 	title.first = render_scroll(view, PANE_FLAME, title.count, title.shown);
+	if (strlen(TITLE) + 1 + legend_width(languages) + NUMBERS_ROOM > screen->width)
+		title.text = TITLE_SHORT;
 	render_title(screen, view, area.y, &title);
+	draw_legend(screen, area.y, (unsigned)strlen(title.text) + 1, languages);
 	if (title.count)
 		draw_rows(&self, &row, &next, &title, area.y + 1);
 	else if (area.height > 1)

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "shared/base/macros.h"
+#include "host/model/samples/frame_languages.h"
 
 #include <stdbool.h>
 
@@ -16,11 +16,12 @@ enum style {
 	STYLE_FOCUS,   /* of the table that keys are for */
 	STYLE_CURSOR,  /* the chosen row */
 	STYLE_ALERT,   /* something is wrong, or has ended */
-	STYLE_BOX,     /* of the flame view */
-	STYLE_BOX_ODD, /* the one beside it */
+	STYLE_BOX,     /* of the flame view: of no language */
 	STYLE_BOX_HOT, /* on the hottest path */
 	STYLE_MATCH,   /* what the filter has found */
-	STYLES,
+	STYLE_LANGUAGE,
+	STYLE_LANGUAGE_HOT = STYLE_LANGUAGE + FRAME_LANGUAGES,
+	STYLES = STYLE_LANGUAGE_HOT + FRAME_LANGUAGES,
 };
 
 struct cell {

@@ -21,6 +21,7 @@
 
 #define ESCAPE_WAIT_MS 25
 #define COLUMNS_MAX    1024u
+#define BLACK_OF_256   16 /* no theme changes this one */
 
 struct terminal {
 	SCREEN *screen;
@@ -31,7 +32,7 @@ struct terminal {
 static const struct look {
 	short foreground, background; /* -1: the terminal's own */
 	attr_t with_color, without;
-} looks[STYLES] = {
+} looks[STYLE_LANGUAGE] = {
 	[STYLE_PLAIN] = { -1, -1, A_NORMAL, A_NORMAL },
 	[STYLE_QUIET] = { COLOR_CYAN, -1, A_NORMAL, A_NORMAL },
 	[STYLE_STRONG] = { -1, -1, A_BOLD, A_BOLD },
@@ -39,9 +40,8 @@ static const struct look {
 	[STYLE_FOCUS] = { COLOR_BLACK, COLOR_GREEN, A_NORMAL, A_REVERSE },
 	[STYLE_CURSOR] = { COLOR_BLACK, COLOR_WHITE, A_NORMAL, A_REVERSE },
 	[STYLE_ALERT] = { COLOR_WHITE, COLOR_RED, A_BOLD, A_REVERSE | A_BOLD },
-	[STYLE_BOX] = { COLOR_WHITE, COLOR_BLUE, A_NORMAL, A_NORMAL },
-	[STYLE_BOX_ODD] = { COLOR_BLACK, COLOR_CYAN, A_NORMAL, A_NORMAL },
-	[STYLE_BOX_HOT] = { COLOR_BLACK, COLOR_YELLOW, A_NORMAL, A_REVERSE },
+	[STYLE_BOX] = { COLOR_BLACK, COLOR_WHITE, A_NORMAL, A_NORMAL },
+	[STYLE_BOX_HOT] = { COLOR_BLACK, COLOR_WHITE, A_UNDERLINE, A_REVERSE },
 	[STYLE_MATCH] = { COLOR_BLACK, COLOR_MAGENTA, A_NORMAL, A_BOLD | A_UNDERLINE },
 };
 
@@ -83,6 +83,31 @@ static bool use_utf8(void)
 	       (setlocale(LC_CTYPE, "C.UTF-8") || setlocale(LC_CTYPE, "en_US.UTF-8"));
 }
 
+/* Of a terminal with 8 colours, white can be read on these. */
+static bool is_deep(short background)
+{
+	return background == COLOR_BLACK || background == COLOR_RED || background == COLOR_BLUE ||
+	       background == COLOR_MAGENTA;
+}
+
+static struct look look_of(unsigned style)
+{
+	bool is_hot = style >= STYLE_LANGUAGE_HOT;
+	const struct frame_style *frame;
+	struct look look = { COLOR_BLACK, 0, is_hot ? A_UNDERLINE : A_NORMAL,
+			     is_hot ? A_REVERSE : A_NORMAL };
+
+	if (style < STYLE_LANGUAGE)
+		return looks[style];
+	frame = &frame_styles[style - (is_hot ? STYLE_LANGUAGE_HOT : STYLE_LANGUAGE)];
+	look.background = COLORS >= 256 ? frame->of_256 : frame->of_8;
+	if (COLORS < 256 && is_deep(look.background))
+		look.foreground = COLOR_WHITE;
+	else if (COLORS >= 256)
+		look.foreground = BLACK_OF_256;
+	return look;
+}
+
 static void begin_colors(struct terminal *self, bool no_color)
 {
 	const char *variable = getenv("NO_COLOR");
@@ -92,8 +117,11 @@ static void begin_colors(struct terminal *self, bool no_color)
 	start_color();
 	use_default_colors();
 	self->has_color = true;
-	for (unsigned style = 0; style < STYLES; style++)
-		init_pair((short)(style + 1), looks[style].foreground, looks[style].background);
+	for (unsigned style = 0; style < STYLES; style++) {
+		struct look look = look_of(style);
+
+		init_pair((short)(style + 1), look.foreground, look.background);
+	}
 }
 
 static int terminal_refuse(const char *name, struct err *err)
@@ -169,9 +197,9 @@ bool terminal_is_ascii(const struct terminal *terminal)
 
 static void choose_style(const struct terminal *self, unsigned style)
 {
-	const struct look *look = &looks[style];
+	struct look look = look_of(style);
 
-	attr_set(self->has_color ? look->with_color : look->without,
+	attr_set(self->has_color ? look.with_color : look.without,
 		 (short)(self->has_color ? style + 1 : 0), NULL);
 }
 

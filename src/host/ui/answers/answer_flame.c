@@ -26,7 +26,8 @@ struct flame {
 	const struct call_tree *tree;
 	const struct samples *samples;
 	struct pool names;
-	unsigned up, name, module, type, self, count, line, file;
+	unsigned up, name, module, type, language, self, count, line, file;
+	unsigned languages; /* bits of those that were written */
 	uint32_t written;
 	uint64_t least_ns; /* what is narrower than half a pixel */
 	uint64_t trimmed_ns, trimmed_nodes;
@@ -40,6 +41,7 @@ static void flame_columns(struct flame *self)
 	self->name = columns_add(self->columns, "name", COLUMN_U32);
 	self->module = columns_add(self->columns, "module", COLUMN_U32);
 	self->type = columns_add(self->columns, "type", COLUMN_U8);
+	self->language = columns_add(self->columns, "language", COLUMN_U8);
 	self->self = columns_add(self->columns, "self", COLUMN_F64);
 	self->count = columns_add(self->columns, "count", COLUMN_F64);
 	self->line = columns_add(self->columns, "line", COLUMN_U32);
@@ -52,6 +54,7 @@ struct flame_row {
 	const char *name, *module, *file;
 	uint32_t line;
 	enum flame_type type;
+	enum frame_language language; /* of functions */
 	uint64_t self_ns, count;
 };
 
@@ -63,6 +66,7 @@ static void row_write(struct flame *self, const struct flame_row *row)
 	column_u32(columns, self->name, pool_add(&self->names, row->name));
 	column_u32(columns, self->module, pool_add(&self->names, row->module));
 	column_u8(columns, self->type, row->type);
+	column_u8(columns, self->language, row->language);
 	column_f64(columns, self->self, (double)row->self_ns);
 	column_f64(columns, self->count, (double)row->count);
 	column_u32(columns, self->line, row->line);
@@ -93,6 +97,8 @@ static void node_write(struct flame *self, uint32_t number)
 		row.name = function->name;
 		row.module = self->samples->codes[function->code].name;
 		row.type = function->is_named ? FLAME_FUNCTION : FLAME_UNNAMED;
+		row.language = call_tree_language(self->tree, node);
+		self->languages |= 1u << row.language;
 		row.file = self->samples->locations[node->location].file;
 		row.line = self->samples->locations[node->location].line;
 	}
@@ -162,6 +168,7 @@ static void facts_write(struct flame *self, const struct slice *slice,
 	json_number(json, "incomplete", incomplete);
 	json_number(json, "trimmed", self->trimmed_ns);
 	json_number(json, "trimmed_nodes", self->trimmed_nodes);
+	frame_languages_write(json, "languages", self->languages);
 	json_number(json, "from", slice->from_ns - slice->origin_ns);
 	json_number(json, "to", slice->to_ns - slice->origin_ns);
 	json_text(json, "empty", profile->sample_count ? "" : ui_kind_empty(self->command->kind));

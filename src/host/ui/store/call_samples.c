@@ -27,13 +27,19 @@ struct known_name {
 	uint64_t launch;
 };
 
+/* Whose code a function is in: what it is called, and what tells its language. */
+struct module_of {
+	enum code_kind kind;
+	const char *path, *name;
+};
+
 struct making {
 	struct store *store;
 	struct samples *samples;
 	struct ui_session *session;
 	struct model *calls;
 	uint64_t boot_ns;         /* what CLOCK_BOOTTIME is ahead */
-	struct table codes;       /* (text of the module, 0): number */
+	struct table codes;       /* (text of the module, language): number */
 	struct table frames;      /* (text of the function, code): number */
 	struct table callers;     /* (stack of a call): number of a stack */
 	struct table stacks;      /* (caller, frame): number */
@@ -41,32 +47,37 @@ struct making {
 	struct known_name *names; /* of the spans */
 };
 
-static int code_find(struct making *self, const char *module, uint32_t *ret)
+static int code_find(struct making *self, const struct module_of *module, uint32_t *ret)
 {
 	struct samples *samples = self->samples;
-	uint32_t text = pool_add(&samples->texts, module);
+	uint32_t text = pool_add(&samples->texts, module->name);
 	struct table_entry *entry;
 	bool is_new;
 
 	if (text == POOL_NONE || make_room(&samples->codes, samples->code_count,
 					   &samples->code_room, sizeof(*samples->codes)))
 		return -ENOMEM;
-	entry = table_make(&self->codes, text, 0, &is_new);
+	entry = table_make(&self->codes, text, frame_language(module->kind, module->path), &is_new);
 	if (!entry)
 		return -ENOMEM;
 	if (is_new) {
-		const char *name = pool_text(&samples->texts, text);
+		struct sample_code code = { .kind = module->kind,
+					    .process = PROCESS_NONE,
+					    .path = pool_keep(&samples->texts, module->path) };
 
 		entry->value = samples->code_count;
-		samples->codes[samples->code_count++] =
-			(struct sample_code){ .process = PROCESS_NONE, .path = name, .name = name };
+		code.name = pool_text(&samples->texts, text);
+		if (!code.path)
+			return -ENOMEM;
+		samples->codes[samples->code_count++] = code;
 	}
 	*ret = (uint32_t)entry->value;
 	return 0;
 }
 
 /* The frame of a function; each has one. */
-static int frame_find(struct making *self, const char *function, const char *module, uint32_t *ret)
+static int frame_find(struct making *self, const char *function, const struct module_of *module,
+		      uint32_t *ret)
 {
 	const struct recorded_name name = { .function = function, .file = "" };
 	struct samples *samples = self->samples;
@@ -116,7 +127,7 @@ static int stack_push(struct making *self, uint32_t frame, uint32_t *stack)
 	return 0;
 }
 
-static int function_push(struct making *self, const char *function, const char *module,
+static int function_push(struct making *self, const char *function, const struct module_of *module,
 			 uint32_t *stack)
 {
 	uint32_t frame;
@@ -140,12 +151,13 @@ static int sample_add(struct making *self, const struct recorded_sample *sample)
 static int span_push(struct making *self, const struct span *span, uint32_t *stack)
 {
 	const struct spans *spans = &self->session->calls.shown.spans;
+	const struct module_of module = { .path = FRAME_TRACED_PATH,
+					  .name = domain_name(span->domain) };
 	struct known_name *known = &self->names[span->name];
 	uint32_t frame;
 
 	if (!known->frame || known->domain != span->domain) {
-		if (frame_find(self, pool_text(&spans->names, span->name),
-			       domain_name(span->domain), &frame))
+		if (frame_find(self, pool_text(&spans->names, span->name), &module, &frame))
 			return -ENOMEM;
 		known->frame = frame + 1;
 		known->domain = span->domain;
@@ -157,10 +169,11 @@ static int span_push(struct making *self, const struct span *span, uint32_t *sta
 static int work_stack_make(struct making *self, const struct span *work, const struct span *cause,
 			   uint32_t *ret)
 {
+	static const struct module_of none = { .path = FRAME_TRACED_PATH, .name = "" };
 	int r;
 
 	*ret = STACK_NONE;
-	r = cause ? span_push(self, cause, ret) : function_push(self, NOT_SEEN, "", ret);
+	r = cause ? span_push(self, cause, ret) : function_push(self, NOT_SEEN, &none, ret);
 	return r ? r : span_push(self, work, ret);
 }
 
@@ -240,14 +253,18 @@ static int frame_push(struct making *self, const struct samples *samples, uint32
 		      uint32_t *stack)
 {
 	const struct sample_frame *of = &samples->frames[frame];
+	const struct sample_code *code = &samples->codes[of->code];
 	struct call_name name;
 	int r = 0;
 
-	for (uint32_t i = of->location_count; !r && i-- > 0;)
-		r = call_names_find(&self->session->call_names, samples, frame,
-				    &samples->locations[of->first_location + i], &name)
-			    ? function_push(self, name.function, name.module, stack)
-			    : -ENOMEM;
+	for (uint32_t i = of->location_count; !r && i-- > 0;) {
+		if (!call_names_find(&self->session->call_names, samples, frame,
+				     &samples->locations[of->first_location + i], &name))
+			return -ENOMEM;
+		r = function_push(self, name.function,
+				  &(struct module_of){ code->kind, code->path, name.module },
+				  stack);
+	}
 	return r;
 }
 
@@ -299,7 +316,9 @@ static int alloc_add(const struct call *call, void *context)
 	sample.end = call->has_stack ? (uint8_t)call->stack_end : STACK_COMPLETE;
 	r = callers_push(self, call, &sample.stack);
 	if (!r)
-		r = function_push(self, call->function->name, call->function->library,
+		r = function_push(self, call->function->name,
+				  &(struct module_of){ CODE_FILE, call->function->library,
+						       call->function->library },
 				  &sample.stack);
 	return r ? r : sample_add(self, &sample);
 }

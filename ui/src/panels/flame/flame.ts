@@ -1,12 +1,13 @@
 // The flame graph of the selection.
 
 import type { App } from "../../core/app";
+import { languageFill, palette } from "../../core/colour";
 import { differenceOf, differenceText } from "../../core/difference";
 import { h, textSet } from "../../core/dom";
 import type { FlameSource } from "../../core/flame_source";
 import { count, percent, weight } from "../../core/text";
 import { tipHide, tipShow } from "../../core/tip";
-import { FUNCTION, nodeModule, nodeName, nodePath, nodeSource, Tree, TRIMMED, treeSearch } from "../../core/tree";
+import { FUNCTION, nodeModule, nodeName, nodePath, nodeSource, Tree, treeLanguages, TRIMMED, treeSearch } from "../../core/tree";
 import type { Details } from "../details/details";
 import type { Toolbar } from "../toolbar/toolbar";
 import { Graph } from "./graph";
@@ -33,6 +34,7 @@ export class Flame {
 	private readonly graph: Graph;
 	private readonly message = h("p", { class: "message", role: "status" });
 	private readonly frozen = h("p", { class: "frozen", hidden: true }, "held still while you point; new data waits");
+	private readonly legend = h("p", { class: "legend languages", "aria-label": "colours of languages", hidden: true });
 	private zoomedKey = "";
 	private chosenKey = "";
 
@@ -49,11 +51,14 @@ export class Flame {
 			choose: node => this.chosen(node),
 			zoom: node => this.zoomed(node),
 		});
-		this.element = h("section", { class: "picture flame", "aria-label": "flame graph" }, this.graph.element, this.message, this.frozen);
+		this.element = h("section", { class: "picture flame", "aria-label": "flame graph" }, this.legend, this.graph.element, this.message, this.frozen);
 		// Hidden, it has none: what is asked for next is for the width that it will have again.
 		new ResizeObserver(() => { this.source.width = this.element.clientWidth || this.source.width; }).observe(this.element);
 		source.on(() => this.update());
-		app.on("theme", () => this.graph.redraw());
+		app.on("theme", () => {
+			this.graph.redraw();
+			this.legendShow();
+		});
 		app.on("view", changed => {
 			if (changed.has("query"))
 				this.mark();
@@ -73,6 +78,7 @@ export class Flame {
 		textSet(this.message, error || (isLoading ? "adding up…" : isEmpty ? this.emptyText() : ""));
 		this.message.hidden = !this.message.textContent;
 		this.graph.element.hidden = isEmpty;
+		this.legendShow();
 		if (!shown || isEmpty || this.source.isHeld && this.source.isBehind)
 			return;
 		const layout = layoutMake(shown.tree, shown.sides, this.app.isRecording);
@@ -80,6 +86,18 @@ export class Flame {
 		this.graph.chosen = nodeByKey(shown.tree, this.chosenKey);
 		this.graph.show(layout, shown.sides, this.app.view.form === "flame");
 		this.mark();
+	}
+
+	/** The languages of the tree, as its frames are coloured; colours of changes are told by the toolbar. */
+	private legendShow(): void {
+		const shown = this.source.shown, colours = palette();
+		const languages = shown && !shown.sides && !colours.isForced ? treeLanguages(shown.tree) : [];
+		this.legend.hidden = !languages.length;
+		this.legend.replaceChildren(...languages.flatMap(one => {
+			const swatch = h("span", { class: "swatch", "data-language": one.name });
+			swatch.style.background = languageFill(one, 0, colours.isDark);
+			return [swatch, one.title];
+		}));
 	}
 
 	private emptyText(): string {

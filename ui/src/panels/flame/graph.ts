@@ -2,13 +2,12 @@
 // whoever has one is told what was pointed at, chosen and zoomed into.
 
 import { Surface, textFit } from "../../core/canvas";
-import { changeColour, frameColour, greyColour, palette } from "../../core/colour";
+import { changeColour, greyColour, hash, languageFill, palette } from "../../core/colour";
 import { differenceOf, Side } from "../../core/difference";
-import { Found, FUNCTION, nodeModule, nodeName, TRIMMED } from "../../core/tree";
+import { Found, FUNCTION, nodeLanguage, nodeName, TRIMMED } from "../../core/tree";
+import { Boxes, GAP, LEAST, ROW } from "./boxes";
 import { Layout, layoutFind, rowVisit } from "./layout";
 
-const ROW = 19;
-const GAP = 1;
 /** As long as a second click may follow: what opens before would come between the two. */
 const DOUBLE_CLICK_MS = 300;
 
@@ -32,6 +31,9 @@ export class Graph {
 	private pointed = -1;
 	private timer = 0;
 	private isFirst = true;
+	private readonly boxes = new Boxes();
+	/** Of each frame of the layout; -1: not asked for yet. */
+	private fills = new Int32Array(0);
 	/** Where the picture stands, read once for a drawing: asking the document for each frame would cost more than drawing. */
 	private scrolled = 0;
 	private full = 0;
@@ -78,6 +80,7 @@ export class Graph {
 		this.zoomed = this.zoomed < layout.tree.size ? this.zoomed : 0;
 		this.chosen = this.chosen < layout.tree.size ? this.chosen : -1;
 		this.pointed = -1;
+		this.coloursForget();
 		this.fit();
 	}
 
@@ -91,8 +94,15 @@ export class Graph {
 		this.surface.ask();
 	}
 
+	/** In the colours of another theme. */
 	redraw(): void {
+		this.coloursForget();
 		this.surface.ask();
+	}
+
+	private coloursForget(): void {
+		this.fills = new Int32Array(this.layout?.tree.size ?? 0).fill(-1);
+		this.boxes.fillsForget();
 	}
 
 	/** The part of the whole that the zoomed frame is. */
@@ -172,38 +182,57 @@ export class Graph {
 			return;
 		pen.font = "12px ui-monospace, 'DejaVu Sans Mono', monospace";
 		pen.textBaseline = "middle";
+		const boxes = this.boxes;
+		boxes.clear();
 		for (let depth = this.firstLevel; depth <= layout.deepest; depth++) {
 			const top = this.rowTop(depth);
 			if (top <= height && top + ROW >= 0)
-				rowVisit(layout, depth, this.zoomed, width, (node, left, right) => this.frameDraw(node, left, right - left, top));
+				rowVisit(layout, depth, this.zoomed, width, (node, left, right) => boxes.add(this.fillOf(node), node, left, right - left, top));
 		}
+		boxes.paint(pen);
+		boxes.each((node, left, boxWidth, top) => this.frameDraw(node, left, boxWidth, top));
+		pen.globalAlpha = 1;
 	}
 
+	private isFaint(node: number): boolean {
+		return this.found !== null && !this.found.nodes[node] || node !== this.zoomed && this.isAbove(node);
+	}
+
+	/** The number of a fill: the colour of a frame, faint or not. Asked for once for each frame of a layout. */
+	private fillOf(node: number): number {
+		const isFaint = Number(this.isFaint(node));
+		let known = this.fills[node]!;
+		if (known < 0)
+			known = this.fills[node] = this.boxes.fillFind(palette().isForced ? palette().panel : this.colourOf(node));
+		return 2 * known + isFaint;
+	}
+
+	/** What a frame has besides its fill. */
 	private frameDraw(node: number, left: number, width: number, top: number): void {
-		const { pen } = this.surface, colours = palette(), tree = this.layout!.tree;
-		const isFaint = this.found && !this.found.nodes[node] || node !== this.zoomed && this.isAbove(node);
+		const isMarked = node === this.chosen || node === this.pointed, isFound = this.found?.nodes[node];
+		if (width <= 3 && !isMarked && !isFound)
+			return;
+		const { pen } = this.surface, colours = palette(), isFaint = this.isFaint(node);
 		pen.globalAlpha = isFaint ? 0.4 : 1;
-		pen.fillStyle = colours.isForced ? colours.panel : this.colourOf(node);
-		pen.fillRect(left, top, Math.max(0.6, width - GAP), ROW - GAP);
 		if (colours.isForced && width > 3)
 			pen.strokeRect(left + 0.5, top + 0.5, width - GAP, ROW - GAP - 1);
-		if (this.found?.nodes[node]) {
+		if (isFound) {
 			pen.fillStyle = colours.found;
-			pen.fillRect(left, top + ROW - 4, Math.max(0.6, width - GAP), 3);
+			pen.fillRect(left, top + ROW - 4, Math.max(LEAST, width - GAP), 3);
 		}
 		pen.globalAlpha = isFaint ? 0.6 : 1;
 		if (width > 26)
 			this.labelDraw(node, left, width, top);
 		pen.globalAlpha = 1;
-		if (node === this.chosen || node === this.pointed)
+		if (isMarked)
 			this.edgeDraw(node, left, width, top);
-		if (tree.type[node] === TRIMMED && width > 3)
+		if (this.layout!.tree.type[node] === TRIMMED && width > 3)
 			this.hatchDraw(left, width, top);
 	}
 
 	private labelDraw(node: number, left: number, width: number, top: number): void {
 		const { pen } = this.surface, colours = palette();
-		pen.fillStyle = colours.isForced ? colours.ink : colours.isDark ? "#f2f4f7" : "#16202c";
+		pen.fillStyle = colours.isForced ? colours.ink : colours.frameInk;
 		const text = textFit(pen, nodeName(this.layout!.tree, node), width - 8);
 		if (text)
 			pen.fillText(text, left + 4, top + ROW / 2);
@@ -245,7 +274,8 @@ export class Graph {
 		}
 		if (tree.type[node] < FUNCTION || tree.type[node] === TRIMMED)
 			return greyColour(isDark);
-		return frameColour(nodeName(tree, node), nodeModule(tree, node), isDark);
+		const language = nodeLanguage(tree, node);
+		return language ? languageFill(language, hash(nodeName(tree, node)), isDark) : greyColour(isDark);
 	}
 
 	private key(event: KeyboardEvent): void {

@@ -4,7 +4,7 @@
 import { isShared, jsonGet, tableGet } from "../../core/api";
 import type { App } from "../../core/app";
 import { Surface, textFit } from "../../core/canvas";
-import { frameColour, palette } from "../../core/colour";
+import { spanColour, palette } from "../../core/colour";
 import { h, textSet } from "../../core/dom";
 import { Loader } from "../../core/loader";
 import { matcherOf } from "../../core/search";
@@ -282,7 +282,7 @@ export class Lanes {
 				continue;
 			const name = spans.names[spans.name[i]] ?? "", top = row.top + spans.level[i] * LEVEL;
 			pen.globalAlpha = matcher && !matcher(name) ? 0.25 : 1;
-			pen.fillStyle = frameColour(name, lane.type, colours.isDark);
+			pen.fillStyle = spanColour(name, lane.type, colours.isDark);
 			pen.fillRect(left, top, right - left - 0.5, LEVEL - 1);
 			if (this.correlation && spans.correlation[i] === this.correlation) {
 				pen.strokeStyle = colours.accent;
@@ -290,7 +290,7 @@ export class Lanes {
 				pen.strokeRect(left + 1, top + 1, right - left - 2, LEVEL - 3);
 			}
 			if (right - left > 24) {
-				pen.fillStyle = colours.isDark ? "#f2f4f7" : "#16202c";
+				pen.fillStyle = colours.frameInk;
 				pen.fillText(textFit(pen, name, right - left - 6), left + 3, top + LEVEL / 2);
 			}
 		}

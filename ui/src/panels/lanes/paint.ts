@@ -1,7 +1,7 @@
 // Dense lanes as pixels: one row of an image for each lane, made once for an answer and stretched when it is drawn. A
 // hundred thousand rectangles would take ten times as long.
 
-import { frameColour, palette, rgbOf } from "../../core/colour";
+import { spanColour, palette, rgbOf } from "../../core/colour";
 import type { Lane, Spans, States } from "./data";
 
 type Rgb = [number, number, number];
@@ -74,7 +74,7 @@ function lanePaint(image: ImageData, row: number, spans: Spans, lane: Lane, leas
 			continue;
 		let colour = known.get(spans.name[i]);
 		if (!colour)
-			known.set(spans.name[i], colour = rgbOf(frameColour(spans.names[spans.name[i]] ?? "", lane.type, palette().isDark)));
+			known.set(spans.name[i], colour = rgbOf(spanColour(spans.names[spans.name[i]] ?? "", lane.type, palette().isDark)));
 		rowFill(image, row + spans.level[i], left, right, colour);
 	}
 }

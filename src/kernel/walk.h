@@ -183,11 +183,13 @@ static long climb_one(struct climb *climb)
 		return step_to_goroutine(climb, (__u32)row.cfa * 8);
 	if (kind == UNWIND_GO_CGO && leave_cgo(climb, &row))
 		return STEP_END;
+	if (kind == UNWIND_GO_CALLED_BACK && leave_callback(climb, &row))
+		return STEP_END;
 	if (kind == UNWIND_GO_FP && leave_by_fp(walk, &row))
 		return STEP_END;
 	if (kind == UNWIND_LUAJIT && climb_to_luajit(climb, &row))
 		return STEP_END;
-	if (kind == UNWIND_BAD || kind >= UNWIND_KINDS)
+	if (kind == UNWIND_BAD)
 		return end_walk(walk, row.cfa == UNWIND_BAD_JIT ? STACK_GENERATED : STACK_NO_RULE);
 	if (kind != UNWIND_SPECIAL)
 		plan_by_row(walk, row, &plan);
@@ -338,6 +340,7 @@ ALWAYS_INLINE void walk_up(struct walk *walk, struct task_struct *task,
 	walk->fp = REGISTERS_FP(&walk->registers);
 	walk->lr = REGISTERS_LR(&walk->registers);
 	walk->go = register_by_number(walk, GO_REGISTER_G);
+	walk->called_back = 0;
 	walk->is_exact = 1;
 	walk->is_innermost = 1;
 	walk->was_innermost = 0;

@@ -48,6 +48,7 @@ struct walk {
 	__u64 below;                 /* sp of whom it has called */
 	__u64 start_stack;           /* of the process; see struct kernel_process */
 	__u64 go;                    /* what is in the register of goroutines */
+	__u64 called_back;           /* sp of the last callback from C to Go; 0: none yet */
 	/* Behind a function that throws (UNWIND_THROWS): where the walk was then.  0: nowhere. */
 	__u64 doubted_ra, doubted_sp, doubted_fp;
 	__u64 seeking;  /* where the call is looked for that returns there; 0: it is not */

@@ -91,10 +91,35 @@ ALWAYS_INLINE int leave_cgo(struct climb *climb, struct unwind_row *row)
 		return end_walk(walk, STACK_CIRCULAR);
 	if (read_word(climb, kept, &g) || read_word(climb, kept + GO_DEPTH_FROM_G * 8, &depth))
 		return end_walk(walk, STACK_UNREADABLE);
+	if (g)
+		walk->go = g;
 	walk->sp = g ? go_word(climb, g + GO_G_STACK_END) - depth : depth;
 	row->kind = UNWIND_SP;
 	row->cfa = words + RETURN_ON_STACK;
 	row->fp = !words ? UNWIND_FP_SAME : RETURN_ON_STACK ? -2 : -(__s8)words - 1;
+	return STEP_ON;
+}
+
+/* From Go that C has called back to that C, on the thread's own stack.  Of several callbacks, inner
+ * ones first.  The row becomes that of the frame there. */
+ALWAYS_INLINE int leave_callback(struct climb *climb, struct unwind_row *row)
+{
+	struct walk *walk = climb->walk;
+	__u64 sp = walk->called_back, g0;
+
+	if (walk->signals++ >= SIGNALS_MAX)
+		return end_walk(walk, STACK_CIRCULAR);
+	if (!sp) {
+		g0 = walk->go ? go_word(climb, walk->go + GO_G_M) : 0;
+		g0 = g0 ? go_word(climb, g0 + GO_M_G0) : 0;
+		sp = g0 ? go_word(climb, g0 + GO_G_GOBUF + GO_GOBUF_SP * 8) : 0;
+	} else if (read_word(climb, sp, &sp)) {
+		sp = 0;
+	}
+	if (!sp)
+		return end_walk(walk, STACK_SWITCHED);
+	walk->sp = walk->called_back = sp;
+	row->kind = UNWIND_SP;
 	return STEP_ON;
 }
 

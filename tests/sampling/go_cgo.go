@@ -1,8 +1,9 @@
-// Go that calls C, C that calls Go.
+// Go that calls C, C that calls Go, which calls C that calls Go.
 package main
 
 /*
 extern int back(int);
+extern int again(int);
 __attribute__((noinline)) static int spin(int n)
 {
 	volatile int sum = 0;
@@ -12,6 +13,7 @@ __attribute__((noinline)) static int spin(int n)
 	return sum;
 }
 __attribute__((noinline)) static int calls_back(int n) { return back(n) + 1; }
+__attribute__((noinline)) static int calls_again(int n) { return again(n) + 1; }
 */
 import "C"
 
@@ -28,8 +30,13 @@ func leaf(n int) int {
 //export back
 func back(n C.int) C.int { return C.int(leaf(int(n))) }
 
+//export again
+func again(n C.int) C.int { return C.calls_back(n) + 1 }
+
 //go:noinline
-func turn(n int) { sink += int(C.spin(C.int(n))) + int(C.calls_back(C.int(n))) }
+func turn(n int) {
+	sink += int(C.spin(C.int(n))) + int(C.calls_back(C.int(n))) + int(C.calls_again(C.int(n)))
+}
 
 func main() {
 	for i := 0; ; i++ {

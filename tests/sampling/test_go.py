@@ -5,6 +5,7 @@ Skipped, with the reason, where go is not installed."""
 import functools
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -16,12 +17,24 @@ from exactness import PROGRAMS, WrongStack, in_three_tries
 from recorded import Refused, record
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Where stacks of Go may begin.  morestack: the scheduler took the thread from a goroutine there.
+# Where stacks of Go may begin.  morestack: the scheduler took the thread from a goroutine there.  clone: a thread of C.
 BASES = {"runtime.goexit", "runtime.mstart", "runtime.mcall", "runtime.rt0_go", "runtime.morestack", "runtime.gopreempt_m",
-         "runtime.preemptPark"}
+         "runtime.preemptPark", "clone", "clone3", "start_thread"}
 # A copy holds one stack, and the goroutine's is read when the sample is heard of: at once where limpet may come before others.
 LEAST = {"bpf": 98.5, "copy": 60 if os.geteuid() else 95}
 WRONG = {"bpf": 0, "copy": 0.02}  # of the stacks: guesses
+
+
+# The stack that C leaves when it calls Go is found on x86-64 only (docs/unwinding.md).
+WALKS_C = platform.machine() == "x86_64"
+
+
+def c_between(caller, called, has_names):
+    """From runtime.cgocall to runtime.cgocallback: C that Go calls, which calls Go."""
+    if not WALKS_C:
+        return r"runtime\.\w+ runtime\.cgocallback"
+    functions = rf"_cgo_\w+_Cfunc_{caller} {caller}" if has_names else r"\S+ \S+"
+    return rf"runtime\.asmcgocall {functions} {called} crosscall2 runtime\.cgocallback"
 
 
 @functools.cache
@@ -84,13 +97,23 @@ class Go:
         caller = r"runtime\.goexit runtime\.main main\.main main\.turn (main\.turn\.func\d )?"
         leaf = [" ".join(names) for names in complete if "main.leaf" in names]
         self.assertTrue(leaf)
-        self.check_all(leaf, caller + r"main\._Cfunc_calls_back runtime\.cgocall .*runtime\.cgocallback.* main\.back main\.leaf")
+        back = r"main\._Cfunc_calls_back runtime\.cgocall " + c_between("calls_back", "back", has_names) + r".* main\.back main\.leaf"
+        again = r"main\._Cfunc_calls_again runtime\.cgocall " + c_between("calls_again", "again", has_names) + r".* main\.again "
+        self.check_all(leaf, caller + f"({again})?{back}")
+        self.assertTrue([stack for stack in leaf if "main.again" in stack])
         spin = [" ".join(names) for names in complete if "spin" in names]
         self.assertTrue(spin or not has_names)
         self.check_all(spin, caller + r"main\._Cfunc_spin runtime\.cgocall runtime\.asmcgocall .*spin")
 
     def test_c_in_between(self):
         self.check_cgo(self.sample("go_cgo", cgo=True), has_names=True)
+
+    def test_thread_of_c(self):
+        complete = self.sample("go_called", cgo=True)
+        leaf = [" ".join(names) for names in complete if "main.leaf" in names]
+        self.assertTrue(leaf)
+        thread = r".*start_thread c_thread from_thread back crosscall2 " if WALKS_C else r"runtime\.goexit "
+        self.check_all(leaf, thread + r"runtime\.cgocallback .*main\.back main\.leaf")
 
     def test_c_in_between_stripped(self):
         self.check_cgo(self.sample("go_cgo", "-ldflags=-s -w", cgo=True), has_names=False)

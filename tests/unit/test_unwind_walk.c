@@ -11,6 +11,7 @@
 #include "shared/unwind/luajit.h"
 
 #include "host/unwind/walk.h"
+#include "shared/unwind/goroutine.h"
 
 #define CODE  0x400000u
 #define JIT   0x500000u
@@ -36,13 +37,14 @@ static const struct unwind_row rows[] = {
 	ROW(0xb00, UNWIND_SPECIAL | UNWIND_THROWS, 2, UNWIND_FP_SAME),
 	ROW(0xc00, UNWIND_SPECIAL, 3, UNWIND_FP_SAME),
 	ROW(0xd00, UNWIND_GO_PUSHED, 5, UNWIND_FP_SAME),
+	ROW(0xd40, UNWIND_GO_CALLED_BACK, 5, -2),
 	ROW(0xd80, UNWIND_SPECIAL, 4, UNWIND_FP_SAME),
 	ROW(0xdc0, UNWIND_SPECIAL, 5, UNWIND_FP_SAME),
 	ROW(0xe00, UNWIND_LUAJIT, LUAJIT_WORDS_X86_64, LUAJIT_FP),
 	ROW(0xf00, UNWIND_LUAJIT, LUAJIT_WORDS_X86_64 | LUAJIT_ASSEMBLY, LUAJIT_FP),
 	ROW(0x1000, UNWIND_NONE, 0, UNWIND_FP_SAME),
 };
-static const uint32_t pages[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18 };
+static const uint32_t pages[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 17, 18, 19 };
 static const struct unwind_special specials[] = {
 	/* A realigned stack. */
 	{ .base = UNWIND_BASE_FP,
@@ -291,6 +293,43 @@ static void looks_a_return_address_up_one_byte_before(void **state)
 	assert_int_equal(walk_from(CODE + 0x100, 0).end, STACK_COMPLETE);
 }
 
+/* A goroutine, its m, g0, and where runtime.cgocallback left the thread's own stack: by words of
+ * the stack. */
+enum { G = 20, M = 30, G0 = 34, CALLBACK = 10, OUTER_CALLBACK = 46 };
+
+static struct walk_result walk_called_back(uint64_t g)
+{
+	struct walk_registers registers = { .pc = CODE + 0xd40, .sp = STACK + 8 };
+
+	registers.mask = UINT64_C(1) << GO_REGISTER_G;
+	registers.all[GO_REGISTER_G] = g;
+	put(G + GO_G_M / 8, place(M));
+	put(M + GO_M_G0 / 8, place(G0));
+	put(G0 + GO_G_GOBUF / 8 + GO_GOBUF_SP, place(CALLBACK));
+	put(CALLBACK, place(OUTER_CALLBACK));
+	put(CALLBACK + 4, CODE + 0x110); /* C that called Go */
+	put(CALLBACK + 5, CODE + 0xd44); /* which Go has called that C has called back, too */
+	put(OUTER_CALLBACK + 4, CODE + 0x120);
+	put(OUTER_CALLBACK + 5, CODE + 0x610);
+	return stack_walk(&space, &registers, &reader, frames, SAMPLE_FRAMES_MAX);
+}
+
+static void go_that_c_has_called_returns_to_that_c(void **state)
+{
+	static const __u64 expected[] = { CODE + 0xd40, CODE + 0x110, CODE + 0xd44, CODE + 0x120,
+					  CODE + 0x610 };
+	struct walk_result result = walk_called_back(place(G));
+
+	(void)state;
+	assert_int_equal(result.end, STACK_COMPLETE);
+	assert_int_equal(result.count, ARRAY_SIZE(expected));
+	assert_memory_equal(frames, expected, sizeof(expected));
+	/* Without a goroutine nothing tells which C it was. */
+	result = walk_called_back(0);
+	assert_int_equal(result.end, STACK_SWITCHED);
+	assert_int_equal(result.count, 1);
+}
+
 /* The first byte of a leaf, where nobody has called: what lies before it is another function. */
 static void looks_up_where_nobody_has_called(void **state)
 {
@@ -484,6 +523,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #ifdef __x86_64__
+		cmocka_unit_test_setup(go_that_c_has_called_returns_to_that_c, clear),
 		cmocka_unit_test_setup(walks_rows_up_to_the_end, clear),
 		cmocka_unit_test_setup(finds_the_frame_of_luajit, clear),
 		cmocka_unit_test_setup(knows_the_frame_of_the_assembly_of_luajit, clear),

@@ -12,11 +12,21 @@
 #include "host/unwind/table.h"
 
 static const char *const kinds[UNWIND_KINDS] = {
-	[UNWIND_NONE] = "none",        [UNWIND_SP] = "sp",         [UNWIND_FP] = "fp",
-	[UNWIND_PLT] = "plt",          [UNWIND_SIGNAL] = "signal", [UNWIND_END] = "end",
-	[UNWIND_SPECIAL] = "special",  [UNWIND_BAD] = "bad",       [UNWIND_NEWER] = "newer",
-	[UNWIND_GO_GOBUF] = "gobuf",   [UNWIND_GO_CGO] = "cgo",    [UNWIND_GO_FP] = "go_fp",
-	[UNWIND_GO_PUSHED] = "pushed", [UNWIND_LUAJIT] = "luajit",
+	[UNWIND_NONE] = "none",
+	[UNWIND_SP] = "sp",
+	[UNWIND_FP] = "fp",
+	[UNWIND_PLT] = "plt",
+	[UNWIND_SIGNAL] = "signal",
+	[UNWIND_END] = "end",
+	[UNWIND_SPECIAL] = "special",
+	[UNWIND_BAD] = "bad",
+	[UNWIND_NEWER] = "newer",
+	[UNWIND_GO_GOBUF] = "gobuf",
+	[UNWIND_GO_CGO] = "cgo",
+	[UNWIND_GO_FP] = "go_fp",
+	[UNWIND_GO_PUSHED] = "pushed",
+	[UNWIND_LUAJIT] = "luajit",
+	[UNWIND_GO_CALLED_BACK] = "called_back",
 };
 
 static void print_special(const struct unwind_special *special)

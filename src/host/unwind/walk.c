@@ -144,6 +144,8 @@ static int step_by(struct walk *walk, const struct unwind_table *table,
 		return walk_step_gobuf(walk, row);
 	case UNWIND_GO_CGO:
 		return walk_step_cgo(walk, row);
+	case UNWIND_GO_CALLED_BACK:
+		return walk_step_called_back(walk, row);
 	case UNWIND_GO_PUSHED:
 		return walk_step_pushed(walk, row);
 	case UNWIND_GO_FP:

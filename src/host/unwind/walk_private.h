@@ -22,9 +22,10 @@ struct walk {
 	bool was_guided;                 /* the last step was by the frame-pointer rule */
 	uint64_t below;                  /* sp of whom it has called */
 	uint64_t mask_below;             /* at.mask of whom it has called */
-	uint64_t go;      /* what is in the register of goroutines; 0: it is not known */
-	unsigned signals; /* and other switches of stacks */
-	bool needs_fp;    /* it ended because the frame pointer is not known */
+	uint64_t go;          /* what is in the register of goroutines; 0: it is not known */
+	uint64_t called_back; /* sp of the last callback from C to Go; 0: none yet */
+	unsigned signals;     /* and other switches of stacks */
+	bool needs_fp;        /* it ended because the frame pointer is not known */
 	/* Behind a function that throws: where the walk was then.  0: nowhere. */
 	uint64_t doubted_ra, doubted_sp, doubted_fp;
 	uint64_t tried_sp; /* the last one with which the walk went on there; 0: none */
@@ -55,6 +56,7 @@ int walk_step_context(struct walk *walk, const struct unwind_row *row);
 /* Steps to another stack: of Go (walk_switch.c), of LuaJIT. */
 int walk_step_gobuf(struct walk *walk, const struct unwind_row *row);
 int walk_step_cgo(struct walk *walk, const struct unwind_row *row);
+int walk_step_called_back(struct walk *walk, const struct unwind_row *row);
 int walk_step_pushed(struct walk *walk, const struct unwind_row *row);
 int walk_step_other_fp(struct walk *walk, const struct unwind_row *row);
 int walk_step_luajit(struct walk *walk, const struct unwind_row *row);

@@ -69,8 +69,35 @@ int walk_step_cgo(struct walk *walk, const struct unwind_row *row)
 	    !walk_read_word(walk, kept + (uint64_t)(GO_DEPTH_FROM_G * WORD), &depth) ||
 	    (g && !walk_read_word(walk, g + GO_G_STACK_END, &end)))
 		return STACK_SWITCHED;
+	if (g)
+		walk->go = g;
 	walk->at.sp = g ? end - depth : depth;
 	return walk_step_row(walk, &frame, walk->at.sp + frame.cfa * (uint64_t)WORD);
+}
+
+/* Where runtime.cgocallback left the thread's own stack; of several callbacks, inner ones first. */
+static bool find_callback(struct walk *walk, uint64_t *ret)
+{
+	uint64_t m, own;
+
+	if (walk->called_back)
+		return walk_read_word(walk, walk->called_back, ret);
+	return walk->go && walk_read_word(walk, walk->go + GO_G_M, &m) &&
+	       walk_read_word(walk, m + GO_M_G0, &own) &&
+	       walk_read_word(walk, own + GO_G_GOBUF + (uint64_t)GO_GOBUF_SP * WORD, ret);
+}
+
+int walk_step_called_back(struct walk *walk, const struct unwind_row *row)
+{
+	const struct unwind_row frame = { .kind = UNWIND_SP, .cfa = row->cfa, .fp = row->fp };
+	uint64_t sp;
+
+	if (++walk->signals > SIGNALS_MAX)
+		return STACK_CIRCULAR;
+	if (!find_callback(walk, &sp) || !sp)
+		return STACK_SWITCHED;
+	walk->at.sp = walk->called_back = sp;
+	return walk_step_row(walk, &frame, sp + frame.cfa * (uint64_t)WORD);
 }
 
 /* The caller has not called: it is where it stands, and its lr was pushed. */

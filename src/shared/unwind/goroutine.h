@@ -7,6 +7,10 @@
  *     48  its m                                     ... the goroutine that runs: by its version
  *     56  its gobuf: sp, pc, three more, lr, bp
  *
+ * While Go runs that C has called back, the gobuf of g0 has the sp with which runtime.cgocallback
+ * left the thread's own stack.  The word there is the sp of the callback before, if one waits
+ * further out.
+ *
  * Go 1.25 took one word out of the gobuf; m has one, too, before the goroutine.
  */
 #pragma once

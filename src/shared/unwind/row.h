@@ -28,14 +28,16 @@ enum unwind_kind {
 			   */
 	UNWIND_GO_FP,     /* as UNWIND_FP, and the caller's stack is another one than sp's */
 	UNWIND_GO_PUSHED, /* as UNWIND_SP, but nobody has called: Go made this function look called
-			     (by a signal handler, or on a stack that had been left), and ra is
-			     where the caller stands.  aarch64: it is in lr or at sp, and the
-			     handler has pushed the caller's lr before, which is at CFA - 16 */
+			     (by a signal handler), and ra is where the caller stands.  aarch64: it
+			     is in lr or at sp, and the handler has pushed the caller's lr before,
+			     which is at CFA - 16 */
 	UNWIND_LUAJIT, /* LuaJIT's frame is looked for, from sp up (luajit.h).  `cfa`: its size, and
 			  whose it is; `fp` as in UNWIND_SP */
 	UNWIND_CONTEXT, /* aarch64: swapcontext() has its return address in a context to which
 			   nothing leads any more.  Whose call it is must be looked for.  `cfa`:
 			   the row's distance from the function's begin, in bytes */
+	UNWIND_GO_CALLED_BACK, /* x86-64: as UNWIND_SP, where sp is what Go keeps of the thread's
+				  own stack: C called Go there, which runs on the goroutine's */
 	UNWIND_KINDS,
 };
 

@@ -340,14 +340,15 @@ static int add_cgo(struct function *self)
 	return r;
 }
 
-/* Onto the stack that Go left for C it lays a frame of its own size, whose return address is where
- * that goroutine stands: on x86-64 the first byte of a function.  The frame pointer is not there.
- * Where the address lies behind a call, as on aarch64, it is a frame like any other. */
+/* From C it goes to the stack that Go left for C, and lays a frame of its own size there, whose
+ * return address is where that goroutine stands.  The frame on the thread's own stack, which it
+ * left, has the same size: its caller is C.  On aarch64 the walk goes on by the goroutine's stack,
+ * where the frame is like any other, and leaves out what C called. */
 static int add_back(struct function *self)
 {
 	const struct unwind_row row = { .cfa = (__u16)(largest_frame(self) / WORD + 1),
-					.fp = UNWIND_FP_SAME,
-					.kind = UNWIND_GO_PUSHED };
+					.fp = self->prologue.fp_saved ? -2 : UNWIND_FP_SAME,
+					.kind = UNWIND_GO_CALLED_BACK };
 	uint64_t start = self->machine->find_switch(&self->bytes, 0);
 	uint64_t end = self->machine->find_switch(&self->bytes, start);
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Programs of Debian that compile while they run, sampled: node, java, guile, erlang and luajit.
+"""Programs of Debian that compile while they run, sampled: node, WebAssembly in node, java, guile, erlang and luajit.
 
-  tests/real/compiled.py [node|java|guile|erlang|luajit]...
+  tests/real/compiled.py [node|wasm|java|guile|erlang|luajit]...
 
 Of node's stacks at least 99.5 % must reach the root, with and without its perf map; with the map its
-functions have their names. Java is asked for its names by its own attach protocol; of its stacks, without frame
-pointers, at least 99 % must reach the root on both samplers, and none may be wrong (java_stacks.py). Code of Erlang
-keeps no frames: such stacks must not be called complete.
+functions have their names; so have those of WebAssembly, in the order of the module's calls. Java is asked for its
+names by its own attach protocol; of its stacks, without frame pointers, at least 99 % must reach the root on both
+samplers, and none may be wrong (java_stacks.py). Code of Erlang keeps no frames: such stacks must not be called
+complete.
 LIMPET names the limpet to test. Ends with "N passed, N failed".
 """
 
@@ -28,6 +29,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "common")]
 import java_stacks
 from progress import Progress
 from report import Report
+from wasm_chain import wasm_chain
 
 LIMPET = os.environ.get("LIMPET", "limpet")
 PROGRAMS = HERE / "programs"
@@ -135,6 +137,34 @@ def try_node(report):
                      name_problem(functions, ["outerWork", "innerLoop"]))
 
 
+def chain_problem(path, chain):
+    """Every stack with the innermost function of a chain has the others before it."""
+    folded = subprocess.run([LIMPET, "export", path, "-f", "folded", "-o", "-"], capture_output=True, text=True, check=True)
+    stacks = [line.rsplit(" ", 1)[0].split(";") for line in folded.stdout.splitlines()]
+    ways = [[name for name in stack if any(part in name for part in chain)] for stack in stacks if any(chain[-1] in name for name in stack)]
+    wrong = [way for way in ways if len(way) != len(chain) or any(part not in name for part, name in zip(chain, way))]
+    return f"{len(wrong)} of {len(ways)} differ: {wrong[:2]}" if wrong or not ways else None
+
+
+def try_wasm(report):
+    node, chain = shutil.which("node"), ["wasm_outer", "wasm_middle", "wasm_leaf"]
+    if not node:
+        report.skip("WebAssembly in node", "not installed")
+        return
+    for option in ([], ["--perf-basic-prof"], ["--perf-prof"]):
+        name = " ".join(["WebAssembly in node", *option])
+        with tempfile.TemporaryDirectory() as folder:
+            module = pathlib.Path(folder) / "chain.wasm"
+            module.write_bytes(wasm_chain())
+            with Trial(node, *option, PROGRAMS / "wasm.js", module, folder=folder) as it:
+                for sampler in ("bpf", "copy"):
+                    told, _ = it.record("--sampler", sampler)
+                    report.check(f"{name} by {sampler}: stacks reach the root", complete_problem(told),
+                                 f"{told['complete_percent']} % of {told['samples']}")
+                    if option:
+                        report.check(f"{name} by {sampler}: functions by name, called by the right ones", chain_problem(it.path, chain))
+
+
 def try_chains(report, classes, *options):
     """Both samplers on one process: the first record also waits until the compilers have done most of their work."""
     with Trial("java", "-Xmx128m", *options, *java_stacks.CHOICES, "-cp", classes, "Chains") as it:
@@ -227,7 +257,7 @@ def try_luajit(report):
 
 def main():
     report = Report()
-    tests = {"node": try_node, "java": try_java, "guile": try_guile, "erlang": try_erlang, "luajit": try_luajit}
+    tests = {"node": try_node, "wasm": try_wasm, "java": try_java, "guile": try_guile, "erlang": try_erlang, "luajit": try_luajit}
     names = sys.argv[1:] or list(tests)
     for name in names:
         try:

@@ -34,6 +34,8 @@ static void knows_a_runtime_by_its_file(void **state)
 	(void)state;
 	assert_string_equal(name_of("", "/usr/bin/luajit-2.1"), "[JIT of luajit]");
 	assert_string_equal(name_of("[anon:v8]", "/usr/bin/luajit-2.1"), "[JIT of V8]");
+	assert_string_equal(name_of("", "/srv/wasmtime/linux-x86_64/_libwasmtime.so"),
+			    "[JIT of wasmtime]");
 	assert_string_equal(name_of("", "/usr/bin/true"), "[JIT]");
 	assert_string_equal(name_of("", "/usr/lib/sbcl/sbcl.core"), "[JIT of sbcl]");
 }

@@ -11,6 +11,7 @@
 #include "shared/wire/boot.h"
 
 #define NODE_NAMES "start it with --perf-basic-prof"
+#define WASM_NAMES "start it with --profile perfmap, or set that profiler in its Config"
 
 /* So much of a mapping is looked through for addresses. */
 #define BYSTANDER_BYTES (64u << 10)
@@ -46,6 +47,9 @@ static const struct {
 	{ "ruby", { "ruby", "[JIT of ruby]", "start it with --yjit-perf" } },
 	{ "libruby", { "ruby", "[JIT of ruby]", "start it with --yjit-perf" } },
 	{ "qemu-", { "qemu", "[JIT of qemu]", "start it with -perfmap" } },
+	{ "wasmtime", { "wasmtime", "[JIT of wasmtime]", WASM_NAMES } },
+	{ "libwasmtime", { "wasmtime", "[JIT of wasmtime]", WASM_NAMES } },
+	{ "_libwasmtime", { "wasmtime", "[JIT of wasmtime]", WASM_NAMES } },
 	{ "libffi.so", { "libffi", "[JIT of libffi]", NULL }, .is_bystander = true },
 	{ "libLLVM", { "LLVM", "[JIT of LLVM]", NULL } },
 	{ "libpcre2-", { "pcre2", "[JIT of pcre2]", NULL } },

@@ -34,6 +34,7 @@ globalThis.document = {
 	addEventListener(event, act) { listeners.push(["document", event, act]); },
 };
 globalThis.window = { devicePixelRatio: 1, innerWidth: 1200, innerHeight: 800, addEventListener() {} };
+globalThis.matchMedia = () => ({ matches: false, addEventListener() {} });
 globalThis.getComputedStyle = () => ({ getPropertyValue: () => "#f0f" });
 globalThis.Option = function Option(text, value, _, selected) { return { text, value, selected }; };
 

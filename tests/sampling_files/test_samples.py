@@ -313,7 +313,7 @@ class Samples(unittest.TestCase):
         self.assertIn("found: 66.66 %", shown["mended"]["status"])
         self.assertEqual((shown["wrong"]["isMarked"], shown["mended"]["isMarked"]), ("true", "false"))
         self.assertEqual(shown["legend"], "width: share of the time; below a function: what it called; colours:"
-                         " # make_samples # incomplete stack # found by the search")
+                         " # native code # incomplete stack # found by the search")
         self.assertNotIn("found", shown["cleared"]["status"])
         self.assertRegex(shown["zoomed"]["status"], r"^outer \(make_samples\).*83\.33 % of all, self 0\.00 %")
         self.assertNotIn("[incomplete stack]", shown["zoomed"]["texts"])

@@ -96,8 +96,8 @@ async function htmlTry(browser, file, scheme) {
 
 async function svgTry(browser, file) {
 	const page = await pageOpen(browser, `file://${file}`);
-	const fills = await page.evaluate(() => [...document.querySelectorAll("g g rect")].map(rect => rect.getAttribute("fill")));
-	const legend = await page.evaluate(() => [...document.querySelectorAll("svg > g > rect + text")].map(text => [text.textContent, text.previousElementSibling.getAttribute("fill")]));
+	const fills = await page.evaluate(() => [...document.querySelectorAll("g rect")].map(rect => rect.getAttribute("fill")));
+	const legend = await page.evaluate(() => [...document.querySelectorAll("svg > rect + text")].map(text => [text.textContent, text.previousElementSibling.getAttribute("fill")]));
 	const known = new Map(LANGUAGES.flatMap(one => one.light.map(fill => [fill.replaceAll(" ", ","), one.title])));
 	const present = new Set(fills.map(fill => known.get(fill)).filter(Boolean)), named = legend.filter(([text]) => LANGUAGES.some(one => one.title === text));
 	must(WANTED.every(name => present.has(title(name))), `drawn are only ${[...present].join()}`);

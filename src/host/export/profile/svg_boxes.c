@@ -136,13 +136,13 @@ int svg_picture_write(const struct svg_picture *picture)
 	self.height = self.top + ROW * (self.depth + 1);
 	fprintf(picture->out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
-		"viewBox=\"0 0 %.0f %.0f\" font-family=\"monospace\" font-size=\"11\">\n"
-		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+		"viewBox=\"0 0 %.0f %.0f\" font-family=\"monospace\" font-size=\"11\" ",
 		WIDTH, self.height, WIDTH, self.height);
-	print(picture->out, "<g fill=\"%s\">\n", FRAME_INK_LIGHT);
+	print(picture->out, "fill=\"%s\">\n", FRAME_INK_LIGHT);
+	fputs("<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n", picture->out);
 	picture->head(picture);
 	if (each_box(&self, svg_boxes_draw))
 		return -ENOMEM;
-	fputs("</g>\n</svg>\n", picture->out);
+	fputs("</svg>\n", picture->out);
 	return 0;
 }

@@ -78,10 +78,17 @@ end program
     })
 
 RUST = Language(
-    head="""use std::hint::black_box;
+    head="""#[inline(always)]
+fn keep<T>(x: T) -> T {
+    unsafe {
+        let kept = std::ptr::read_volatile(&x);
+        std::mem::forget(x);
+        kept
+    }
+}
 #[no_mangle] #[inline(never)]
 pub extern "C" fn work(mut x: i64) -> i64 {
-    for i in 0..40 { x = black_box(x.wrapping_mul(6364136223846793005).wrapping_add(i)); }
+    for i in 0..40 { x = keep(x.wrapping_mul(6364136223846793005).wrapping_add(i)); }
     x
 }
 #[no_mangle] #[inline(never)]
@@ -102,18 +109,18 @@ pub extern "C" fn turn(mut x: i64) -> i64 {{
 }}
 fn main() {{
     let mut x = 1;
-    loop {{ x = black_box(turn(x)); }}
+    loop {{ x = keep(turn(x)); }}
 }}
 """,
     shapes={
         "plain": "x = work(x); x ^= {call}; work(x) ^ 1",
         "saved": "let a = work(x); let b = work(a); let c = work(b); let d = work(c); let e = work(d); x = {call}; work(a ^ b) ^ c ^ d ^ e ^ x",
-        "large": "let mut room = [0u8; 5000]; room[(x & 4095) as usize] = 1; black_box(&mut room); x ^= {call}; black_box(&room);"
+        "large": "let mut room = [0u8; 5000]; room[(x & 4095) as usize] = 1; keep(&mut room); x ^= {call}; keep(&room);"
                  " x ^ room[17] as i64",
-        "huge": "let mut room = [0u8; 70000]; room[(x & 65535) as usize] = 1; black_box(&mut room); x ^= {call}; black_box(&room);"
+        "huge": "let mut room = [0u8; 70000]; room[(x & 65535) as usize] = 1; keep(&mut room); x ^= {call}; keep(&room);"
                 " x ^ room[17] as i64",
-        "heap": "let mut room = vec![x; 20]; black_box(&mut room); x ^= {call}; x ^ room[3]",
-        "early": "if black_box(x) == 77 {{ return x; }} x = {call}; if x & 1 == 1 {{ return x ^ 3; }} work(x) ^ 7",
+        "heap": "let mut room = vec![x; 20]; keep(&mut room); x ^= {call}; x ^ room[3]",
+        "early": "if keep(x) == 77 {{ return x; }} x = {call}; if x & 1 == 1 {{ return x ^ 3; }} work(x) ^ 7",
         "cases": "match x & 7 {{ 0 => x ^= 3, 1 => x = work(x), 2 => return {call} ^ 4, 5 => x ^= 9, _ => x ^= 1 }} x ^= {call}; x ^ 2",
         "floats": "let a = (x & 1023) as f64; let b = (a + 1.0).sqrt(); x ^= {call}; x ^ (a + b * a) as i64",
         "loop": "let mut sum = 0; for i in 0..2 {{ sum ^= {call}; x = work(x ^ i); }} sum ^ x",

@@ -117,7 +117,7 @@ fn main() {{
         "saved": "let a = work(x); let b = work(a); let c = work(b); let d = work(c); let e = work(d); x = {call}; work(a ^ b) ^ c ^ d ^ e ^ x",
         "large": "let mut room = [0u8; 5000]; room[(x & 4095) as usize] = 1; keep(&mut room); x ^= {call}; keep(&room);"
                  " x ^ room[17] as i64",
-        "huge": "let mut room = [0u8; 70000]; room[(x & 65535) as usize] = 1; keep(&mut room); x ^= {call}; keep(&room);"
+        "probed": "let mut room = [0u8; 20000]; room[(x & 16383) as usize] = 1; keep(&mut room); x ^= {call}; keep(&room);"
                 " x ^ room[17] as i64",
         "heap": "let mut room = vec![x; 20]; keep(&mut room); x ^= {call}; x ^ room[3]",
         "early": "if keep(x) == 77 {{ return x; }} x = {call}; if x & 1 == 1 {{ return x ^ 3; }} work(x) ^ 7",

@@ -129,6 +129,17 @@ static int (*const compilers[])(struct compilation *work, const struct frame_ent
 	[ENTRY_GO] = compile_go,
 };
 
+/* The last row holds on in what fills the space behind such code; a gap with more in it says so
+ * itself. */
+static bool holds_on(const struct compilation *work, const struct frame_entry *entry)
+{
+	const struct code_reader *reader = work->rows.machine->code;
+	struct object_part code;
+
+	return entry->kind == ENTRY_PROGRAM && reader->may_fall_on &&
+	       find_code(work, entry, &code) && reader->may_fall_on(&code);
+}
+
 /* A program that makes no sense anywhere is not believed at all. */
 static int compile_entry(struct compilation *work, const struct frame_entry *entry)
 {
@@ -139,9 +150,9 @@ static int compile_entry(struct compilation *work, const struct frame_entry *ent
 	r = compilers[entry->kind](work, entry, &listener);
 	if (r == -EBADMSG)
 		r = rows_add(&work->rows, (uint32_t)(entry->start - work->first), bad);
-	return r < 0 ? r
-		     : rows_add(&work->rows, (uint32_t)(work->entry_end - work->first),
-				nothing_known);
+	if (r < 0 || holds_on(work, entry))
+		return r;
+	return rows_add(&work->rows, (uint32_t)(work->entry_end - work->first), nothing_known);
 }
 
 static bool is_in_code(const struct compilation *work, const struct frame_entry *entry)

@@ -58,6 +58,9 @@ struct code_reader {
 	 * the last of which holds for all code that it leads to.  -ENODATA: there is none.  NULL:
 	 * no engine's are known on this machine. */
 	int (*add_entered)(const struct object_part *piece, struct rows *rows);
+	/* Whether a function's last instruction may go on behind it: in what fills the space before
+	 * the next function.  NULL: on this machine such code has names or rules of its own. */
+	bool (*may_fall_on)(const struct object_part *code);
 	/* The next one in the piece from call->end on that saves the register of this DWARF number.
 	 * NULL where callers are not found by such registers. */
 	bool (*find_saving_call)(const struct object *object, const struct object_part *piece,

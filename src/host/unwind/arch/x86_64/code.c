@@ -169,11 +169,22 @@ static int read_code(const struct object_part *piece, const struct code_begins *
 	return r ? r : tell_rules(&trial, listener);
 }
 
+/* jcc with a distance of one byte or of four: as in glibc's __memcpy_chk, which goes on through
+ * nops in memcpy.  Other bytes may look so, and nothing goes on behind them. */
+static bool ends_with_branch(const struct object_part *code)
+{
+	const unsigned char *end = code->bytes + code->size;
+
+	return (code->size >= 2 && (end[-2] & 0xf0) == 0x70) ||
+	       (code->size >= 6 && end[-6] == 0x0f && (end[-5] & 0xf0) == 0x80);
+}
+
 const struct code_reader code_of_x86_64 = {
 	.step = 1,
 	.read_step = frame_step_x86_64,
 	.find_begins = named_find,
 	.read = read_code,
+	.may_fall_on = ends_with_branch,
 	.find_saving_call = saving_call_find,
 	.each_call = direct_calls_each,
 };

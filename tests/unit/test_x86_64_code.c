@@ -218,6 +218,56 @@ static void says_nothing_where_two_frames_meet(void **state)
 	assert_nothing_known();
 }
 
+/* As in GMP: the first keeps rbp and goes on in the second, which has something else in it by then.
+ */
+static void shares_code_of_functions_that_know_less(void **state)
+{
+	static const unsigned char code[] = {
+		0x55,       /*  0 push %rbp */
+		0xeb, 0x04, /*  1 jmp 7 */
+		0x90,       /*  3 nop */
+		0x55,       /*  4 push %rbp */
+		0x31, 0xed, /*  5 xor %ebp, %ebp */
+		0x31, 0xc0, /*  7 xor %eax, %eax */
+		0x5d,       /*  9 pop %rbp */
+		0xc3,       /* 10 ret */
+	};
+
+	(void)state;
+	names[0] = 0x11;
+	READ(code);
+	assert_row(1, UNWIND_SP, 2, -2);
+	assert_row(4, UNWIND_SP, 1, SAME);
+	assert_row(5, UNWIND_SP, 2, -2);
+	assert_row(7, UNWIND_SP, 2, -2);
+	assert_row(10, UNWIND_SP, 1, SAME);
+}
+
+/* The second is none, since it returns with another frame. */
+static void keeps_what_it_believed_before(void **state)
+{
+	static const unsigned char code[] = {
+		0x55,       /*  0 push %rbp */
+		0xeb, 0x06, /*  1 jmp 9 */
+		0x90,       /*  3 nop */
+		0x55,       /*  4 push %rbp */
+		0x31, 0xed, /*  5 xor %ebp, %ebp */
+		0x74, 0x04, /*  7 je 13 */
+		0x31, 0xc0, /*  9 xor %eax, %eax */
+		0x5d,       /* 11 pop %rbp */
+		0xc3,       /* 12 ret */
+		0xc3,       /* 13 ret */
+	};
+
+	(void)state;
+	names[0] = 0x11;
+	READ(code);
+	assert_row(0, UNWIND_SP, 1, SAME);
+	assert_int_equal(row_at(5)->kind, UNWIND_NONE);
+	assert_row(9, UNWIND_SP, 2, -2);
+	assert_row(12, UNWIND_SP, 1, SAME);
+}
+
 /* Behind a call that does not return another function begins. */
 static void sees_that_a_call_does_not_return(void **state)
 {
@@ -406,6 +456,8 @@ int main(void)
 		CASE(believes_a_name),
 		CASE(leads_nowhere_by_a_frame_pointer_that_is_lost),
 		CASE(says_nothing_where_two_frames_meet),
+		CASE(shares_code_of_functions_that_know_less),
+		CASE(keeps_what_it_believed_before),
 		CASE(sees_that_a_call_does_not_return),
 		CASE(knows_the_trampoline_of_signals),
 		CASE(ends_with_bytes_that_are_cut),

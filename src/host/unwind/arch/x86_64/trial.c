@@ -41,6 +41,7 @@ void trial_close(struct trial *trial)
 	free(trial->waiting);
 	free(trial->seen);
 	free(trial->states);
+	free(trial->changes);
 	*trial = (struct trial){ 0 };
 }
 
@@ -128,6 +129,27 @@ static bool may_share(const struct trial *trial, uint32_t at)
 	       (trial->begins->is_assembly || trial->marks[at] & MARK_TRIED);
 }
 
+/* Two functions may share code, as GMP's mpn_divrem_1 and mpn_preinv_divrem_1 do, and one of them
+ * may have used rbp for something else by then: what both know holds for both.  The return address
+ * must be in it. */
+static bool may_weaken(const struct trial *trial, uint32_t at, const struct code_state *both)
+{
+	return has_rules(both) && (!(trial->marks[at] & MARK_BELIEVED) ||
+				   (trial->is_named && !code_state_lacks_fp(both)));
+}
+
+static void remember(struct trial *trial, uint32_t at)
+{
+	if (make_room(&trial->changes, trial->change_count, &trial->change_room,
+		      sizeof(*trial->changes)) < 0) {
+		trial->error = -ENOMEM;
+		trial->is_failed = true;
+		return;
+	}
+	trial->changes[trial->change_count++] =
+		(struct trial_change){ at, trial->numbers[at], trial->marks[at] };
+}
+
 /* A way leads there with the state `number`. */
 static void state_arrive(struct trial *trial, uint32_t at, uint32_t number)
 {
@@ -142,10 +164,13 @@ static void state_arrive(struct trial *trial, uint32_t at, uint32_t number)
 		trial->has_returned |= may_share(trial, at);
 		return;
 	}
-	if (trial->marks[at] & MARK_BELIEVED || !has_rules(&both))
+	if (!may_weaken(trial, at, &both)) {
 		trial->is_failed = true;
-	else
-		wait_at(trial, at, state_add(trial, &both));
+		return;
+	}
+	if (trial->marks[at] & MARK_BELIEVED && !(trial->marks[at] & MARK_SEEN))
+		remember(trial, at);
+	wait_at(trial, at, state_add(trial, &both));
 }
 
 static bool is_begin(const struct trial *trial, uint64_t at)
@@ -341,6 +366,12 @@ static void trial_forget(struct trial *trial)
 		trial->marks[trial->seen[i]] &= MARK_CALLED | MARK_TRIED;
 		trial->numbers[trial->seen[i]] = 0;
 	}
+	for (size_t i = 0; i < trial->change_count; i++) {
+		const struct trial_change *change = &trial->changes[i];
+
+		trial->numbers[change->at] = change->number;
+		trial->marks[change->at] |= change->marks;
+	}
 }
 
 int trial_run(struct trial *trial, uint32_t at, bool is_named)
@@ -353,6 +384,7 @@ int trial_run(struct trial *trial, uint32_t at, bool is_named)
 	trial->is_named = is_named;
 	trial->is_failed = trial->has_returned = false;
 	trial->waiting_count = trial->seen_count = 0;
+	trial->change_count = 0;
 	state_arrive(trial, at, state_add(trial, &begin));
 	while (trial->waiting_count && !trial->is_failed)
 		go_on(trial, trial->waiting[--trial->waiting_count]);

@@ -7,6 +7,12 @@
 #include "host/unwind/arch/code.h"
 #include "host/unwind/arch/x86_64/code_state.h"
 
+/* What was believed at one byte before the function that is tried went there with another state. */
+struct trial_change {
+	uint32_t at, number;
+	unsigned char marks;
+};
+
 struct trial {
 	const struct object_part *piece;
 	const struct code_begins *begins;
@@ -17,6 +23,8 @@ struct trial {
 	size_t state_count, state_room;
 	uint32_t *waiting, *seen; /* of the function that is tried */
 	uint32_t waiting_count, seen_count;
+	struct trial_change *changes;
+	size_t change_count, change_room;
 	uint64_t steps_left;
 	bool is_named; /* it is known that a function begins where this one does */
 	bool has_returned;

@@ -268,6 +268,92 @@ static void keeps_what_it_believed_before(void **state)
 	assert_row(12, UNWIND_SP, 1, SAME);
 }
 
+/* As GMP's mpn_mul_basecase, with nothing but a register that says where it goes on. */
+static void follows_jumps_to_addresses_that_were_taken(void **state)
+{
+	static const unsigned char code[] = {
+		0x53,                                     /*  0 push %rbx */
+		0x4c, 0x8d, 0x35, 0x06, 0x00, 0x00, 0x00, /*  1 lea 14(%rip), %r14 */
+		0x31, 0xdb,                               /*  8 xor %ebx, %ebx */
+		0x41, 0xff, 0xe6,                         /* 10 jmp *%r14 */
+		0x90,                                     /* 13 nop */
+		0x31, 0xc0,                               /* 14 xor %eax, %eax */
+		0x5b,                                     /* 16 pop %rbx */
+		0xc3,                                     /* 17 ret */
+	};
+
+	(void)state;
+	names[0] = 1;
+	READ(code);
+	assert_row(0, UNWIND_SP, 1, SAME);
+	assert_row(1, UNWIND_SP, 2, SAME);
+	assert_row(12, UNWIND_SP, 2, SAME);
+	assert_row(14, UNWIND_SP, 2, SAME);
+	assert_row(17, UNWIND_SP, 1, SAME);
+}
+
+/* As GMP's mpn_sqr_basecase: by a table, to what an endbr64 marks. */
+static void follows_jumps_to_marked_places(void **state)
+{
+	static const unsigned char code[] = {
+		0xf3, 0x0f, 0x1e, 0xfa, /*  0 endbr64 */
+		0x53,                   /*  4 push %rbx */
+		0xff, 0xe0,             /*  5 jmp *%rax */
+		0xf3, 0x0f, 0x1e, 0xfa, /*  7 endbr64 */
+		0x5b,                   /* 11 pop %rbx */
+		0xc3,                   /* 12 ret */
+		0xf3, 0x0f, 0x1e, 0xfa, /* 13 endbr64 */
+		0x31, 0xdb,             /* 17 xor %ebx, %ebx */
+		0x5b,                   /* 19 pop %rbx */
+		0xc3,                   /* 20 ret */
+	};
+
+	(void)state;
+	names[0] = 1;
+	READ(code);
+	assert_row(5, UNWIND_SP, 2, SAME);
+	assert_row(7, UNWIND_SP, 2, SAME);
+	assert_row(12, UNWIND_SP, 1, SAME);
+	assert_row(13, UNWIND_SP, 2, SAME);
+	assert_row(20, UNWIND_SP, 1, SAME);
+}
+
+/* It saves rbp, and on this way needs it for nothing. */
+static void returns_without_what_it_saved(void **state)
+{
+	static const unsigned char code[] = {
+		0x55,                   /* 0 push %rbp */
+		0x48, 0x83, 0xc4, 0x08, /* 1 add $8, %rsp */
+		0xc3,                   /* 5 ret */
+	};
+
+	(void)state;
+	names[0] = 1;
+	READ(code);
+	assert_row(0, UNWIND_SP, 1, SAME);
+	assert_row(1, UNWIND_SP, 2, -2);
+	assert_row(5, UNWIND_SP, 1, SAME);
+}
+
+/* One of the places returns with the frame that was made: nothing of this is understood. */
+static void does_not_believe_jumps_to_another_frame(void **state)
+{
+	static const unsigned char code[] = {
+		0x53,                   /*  0 push %rbx */
+		0xff, 0xe0,             /*  1 jmp *%rax */
+		0xf3, 0x0f, 0x1e, 0xfa, /*  3 endbr64 */
+		0x5b,                   /*  7 pop %rbx */
+		0xc3,                   /*  8 ret */
+		0xf3, 0x0f, 0x1e, 0xfa, /*  9 endbr64 */
+		0xc3,                   /* 13 ret */
+	};
+
+	(void)state;
+	names[0] = 1;
+	READ(code);
+	assert_nothing_known();
+}
+
 /* Behind a call that does not return another function begins. */
 static void sees_that_a_call_does_not_return(void **state)
 {
@@ -458,6 +544,10 @@ int main(void)
 		CASE(says_nothing_where_two_frames_meet),
 		CASE(shares_code_of_functions_that_know_less),
 		CASE(keeps_what_it_believed_before),
+		CASE(follows_jumps_to_addresses_that_were_taken),
+		CASE(follows_jumps_to_marked_places),
+		CASE(returns_without_what_it_saved),
+		CASE(does_not_believe_jumps_to_another_frame),
 		CASE(sees_that_a_call_does_not_return),
 		CASE(knows_the_trampoline_of_signals),
 		CASE(ends_with_bytes_that_are_cut),

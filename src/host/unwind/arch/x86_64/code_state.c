@@ -239,8 +239,9 @@ bool code_state_is_balanced(const struct code_state *state)
 {
 	const struct place sp = state->registers[REGISTER_RSP];
 
-	return !state->is_lost && state->saved_fp.base == PLACE_UNKNOWN && sp.base == PLACE_CFA &&
-	       sp.offset == -SLOT;
+	return !state->is_lost &&
+	       (state->saved_fp.base == PLACE_UNKNOWN || state->has_callers_fp) &&
+	       sp.base == PLACE_CFA && sp.offset == -SLOT;
 }
 
 struct code_state code_state_meet(const struct code_state *a, const struct code_state *b)

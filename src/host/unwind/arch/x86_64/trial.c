@@ -18,6 +18,7 @@
 #define BREAKPOINT     0xccu
 #define FUNCTION_ALIGN 16u
 #define NOTHING_PUSHED (-8)
+#define LEA_SIZE       7u
 
 int trial_open(struct trial *ret, const struct object_part *piece, const struct code_begins *begins)
 {
@@ -187,6 +188,72 @@ static uint32_t target_of(const struct trial *trial, uint32_t at, const struct i
 	return target < 0 || target >= (int64_t)trial->size ? trial->size : (uint32_t)target;
 }
 
+/* The register of `jmp *%register`. */
+static unsigned jump_register(const unsigned char *bytes, unsigned size)
+{
+	bool is_high = size == 3 && bytes[0] == 0x41;
+	const unsigned char *code = bytes + is_high;
+
+	if ((size != 2 && !is_high) || code[0] != 0xff || (code[1] & 0xf8) != 0xe0)
+		return REGISTER_NONE;
+	return (code[1] & 7u) | (is_high ? 8u : 0u);
+}
+
+/* Where the address leads that `lea there(%rip), %register` takes; `none` for others. */
+static int64_t address_taken(const unsigned char *bytes, unsigned size, unsigned number,
+			     int64_t none)
+{
+	int32_t distance;
+
+	if (size != LEA_SIZE || (bytes[0] & 0xfb) != 0x48 || bytes[1] != 0x8d ||
+	    (bytes[2] & 0xc7) != 0x05 ||
+	    ((bytes[2] >> 3 & 7u) | (bytes[0] & 4 ? 8u : 0u)) != number)
+		return none;
+	memcpy(&distance, bytes + 3, sizeof(distance));
+	return (int64_t)size + distance;
+}
+
+/* Assembly may jump within a function by a register, with its frame made: to a label whose address
+ * it has taken into that register, or to an endbr64, by a table.  The next such place from `*from`
+ * on; the piece's size: no more. */
+static uint32_t computed_target(const struct trial *trial, uint32_t jump, unsigned size,
+				uint32_t *from)
+{
+	static const unsigned char landing[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	unsigned number = jump_register(trial->piece->bytes + jump, size);
+	struct instruction it;
+
+	while (number != REGISTER_NONE && *from < trial->size && !is_begin(trial, *from) &&
+	       trial_read(trial, *from, &it)) {
+		const unsigned char *bytes = trial->piece->bytes + *from;
+		bool is_landing = it.size == sizeof(landing) && !memcmp(bytes, landing, it.size);
+		int64_t target =
+			*from +
+			(is_landing ? 0 : address_taken(bytes, it.size, number, -(int64_t)*from));
+
+		*from += it.size;
+		if (target > trial->begin && target < trial->size &&
+		    !is_begin(trial, (uint64_t)target))
+			return (uint32_t)target;
+	}
+	return trial->size;
+}
+
+static uint32_t behind_begin(const struct trial *trial)
+{
+	struct instruction it;
+
+	return trial->begin + trial_read(trial, trial->begin, &it);
+}
+
+/* A jump to another function needs the frame of the caller: this one stays in its own. */
+static bool is_computed(const struct trial *trial, const struct instruction *it,
+			const struct code_state *state)
+{
+	return it->kind == INSTRUCTION_JUMP && it->target == TARGET_UNKNOWN && !it->is_by_slot &&
+	       trial->is_named && !code_state_is_balanced(state);
+}
+
 /* A function that goes to another one instead of returning. */
 static bool is_tail_call(const struct trial *trial, uint32_t at, const struct instruction *it)
 {
@@ -206,8 +273,14 @@ static void state_leave(struct trial *trial, uint32_t at, const struct code_stat
 static void go_to_target(struct trial *trial, uint32_t at, const struct instruction *it,
 			 uint32_t number)
 {
-	uint32_t target = target_of(trial, at, it);
+	uint32_t target = target_of(trial, at, it), from = behind_begin(trial);
 
+	if (is_computed(trial, it, &trial->states[number - 1])) {
+		while (!trial->is_failed &&
+		       (target = computed_target(trial, at, it->size, &from)) < trial->size)
+			state_arrive(trial, target, number);
+		return;
+	}
 	if (is_tail_call(trial, at, it))
 		state_leave(trial, at, &trial->states[number - 1]);
 	else if (target < trial->size)
@@ -301,6 +374,16 @@ static bool leaves_at(const struct trial *trial, uint32_t at)
 	       !is_begin(trial, at);
 }
 
+static bool computed_leads_out(const struct trial *trial, uint32_t at, const struct instruction *it)
+{
+	uint32_t from = behind_begin(trial), target;
+
+	while ((target = computed_target(trial, at, it->size, &from)) < trial->size)
+		if (leaves_at(trial, target))
+			return true;
+	return false;
+}
+
 static bool leads_out(const struct trial *trial, uint32_t at)
 {
 	struct instruction it;
@@ -309,6 +392,8 @@ static bool leads_out(const struct trial *trial, uint32_t at)
 		return true;
 	if (!trial_read(trial, at, &it))
 		return false;
+	if (is_computed(trial, &it, state_at(trial, at)))
+		return computed_leads_out(trial, at, &it);
 	if ((it.kind == INSTRUCTION_JUMP || it.kind == INSTRUCTION_BRANCH) &&
 	    leaves_at(trial, target_of(trial, at, &it)))
 		return true;
@@ -381,6 +466,7 @@ int trial_run(struct trial *trial, uint32_t at, bool is_named)
 	if (trial->numbers[at] || trial->marks[at] & MARK_TRIED)
 		return 0;
 	trial->marks[at] |= MARK_TRIED;
+	trial->begin = at;
 	trial->is_named = is_named;
 	trial->is_failed = trial->has_returned = false;
 	trial->waiting_count = trial->seen_count = 0;

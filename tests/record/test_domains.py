@@ -272,15 +272,19 @@ class Samples(Domains):
             self.assertIn(site["function"], ("operator new", "operator new[]"))
 
     def test_callers_without_frame_pointers_are_found(self):
-        sites = [site for site in self.sample_program("unframed_taker") if site["bytes"] > 1e6]
-        self.assert_near(sites, 20000 * SMALL_BYTES)
-        whole = [site for site in sites if site["stack_end"] == "complete"]
-        self.assertTrue(whole, sites)
-        for site in whole:
-            names = [frame.split(" ")[0].split(".")[0] for frame in site["stack"]]
-            self.assertEqual(names[:3], ["take_inner", "take_outer", "main"])
+        sites = [site for site in self.sample_program("unframed_taker") if site["bytes"] > 0.4e6]
+        self.assert_near(sites, 3 * 20000 * SMALL_BYTES)
+        whole = collections.Counter()
         for site in sites:
-            self.assertIn(site["stack_end"], ("complete", "no-frame-pointers"))
+            names = tuple(frame.split(" ")[0].split(".")[0] for frame in site["stack"])
+            if site["stack_end"] == "complete":
+                whole[names[:3]] += site["bytes"]
+            else:
+                self.assertEqual(site["stack_end"], "no-frame-pointers")
+        # A burst leaves no room for some copies; no other stack than the thread's own is copied.
+        for caller in ("main", "take_on_thread"):
+            self.assertGreater(whole["take_inner", "take_outer", caller], 0.5 * 20000 * SMALL_BYTES, sites)
+        self.assertEqual(len(whole), 2, sites)
 
     def check_takers(self, sites):
         """Large blocks of one site in a row, of which nearly each is a sample, and the rest."""

@@ -1,6 +1,7 @@
 /*
- * Learns where libc keeps things in its thread block by looking for them on threads whose number is
- * known.  Until two threads agree on an offset, the kernel is asked.
+ * Learns where libc keeps things in its thread block by looking for them on threads whose number
+ * and stack are known.  Until two threads agree on an offset, the kernel is asked for the number,
+ * and no stack is known.
  */
 #include "target/hooks/thread.h"
 
@@ -11,51 +12,96 @@
 
 #define OFFSETS_MAX 8
 #define BLOCK_BYTES 2048
+#define FIRST_BYTE  (ARCH_TLS_ABOVE ? -BLOCK_BYTES : 0)
+/* What lies behind the thread block in the same memory: static TLS on some machines. */
+#define BEHIND_BLOCK (1u << 20)
+/* A pointer is no size of a stack. */
+#define STACK_BYTES_MAX (1ull << 36)
 
-/* Distances from the thread pointer. */
-static int32_t offsets[OFFSETS_MAX];
-static unsigned offset_count;
-static bool is_confirmed, asks_always;
+/* Distances from the thread pointer at which a search found what it looked for. */
+struct offsets {
+	int32_t items[OFFSETS_MAX];
+	unsigned count;
+	bool is_confirmed;
+};
+typedef bool offset_test(int32_t distance, uint64_t wanted);
+
+static struct offsets numbers, stacks;
+static bool asks_always;
 static int64_t errno_distance;
 
-static bool is_here(int32_t distance, int32_t number)
+static bool is_number(int32_t distance, uint64_t number)
 {
-	return *(const int32_t *)(thread_pointer() + distance) == number;
+	return *(const uint32_t *)(thread_pointer() + distance) == number;
+}
+
+/* Two words, where the stack begins and its size, of a stack that holds the address and, above it,
+ * the thread's block.  glibc and musl keep such a pair. */
+static bool is_stack(int32_t distance, uint64_t address)
+{
+	const uint64_t *words = (const uint64_t *)(thread_pointer() + distance);
+	uint64_t block = (uint64_t)thread_pointer(), behind = words[0] + words[1] - block;
+
+	return words[0] < address && address < block && behind < BEHIND_BLOCK &&
+	       words[1] > behind && words[1] < STACK_BYTES_MAX;
+}
+
+static void offsets_learn(struct offsets *self, offset_test *test, uint64_t wanted, int32_t step)
+{
+	__atomic_store_n(&self->is_confirmed, false, __ATOMIC_RELAXED);
+	self->count = 0;
+	for (int32_t at = FIRST_BYTE;
+	     at + step <= FIRST_BYTE + BLOCK_BYTES && self->count < OFFSETS_MAX; at += step)
+		if (test(at, wanted))
+			self->items[self->count++] = at;
+}
+
+static void offsets_confirm(struct offsets *self, offset_test *test, uint64_t wanted)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < self->count; i++)
+		if (test(self->items[i], wanted))
+			self->items[kept++] = self->items[i];
+	self->count = kept;
+	/* Release: pairs with the acquire in offset_find(). */
+	__atomic_store_n(&self->is_confirmed, kept == 1, __ATOMIC_RELEASE);
+}
+
+static const int32_t *offset_find(const struct offsets *self)
+{
+	return __atomic_load_n(&self->is_confirmed, __ATOMIC_ACQUIRE) ? self->items : NULL;
 }
 
 void thread_learn(int *(*errno_location)(void), bool asks)
 {
-	int32_t number = (int32_t)raw0(SYS_gettid);
-	int32_t first = ARCH_TLS_ABOVE ? -BLOCK_BYTES : 0;
-
 	if (errno_location)
 		errno_distance = (char *)errno_location() - thread_pointer();
-	is_confirmed = false;
 	asks_always = asks;
-	offset_count = 0;
-	for (int32_t at = first; at < first + BLOCK_BYTES && offset_count < OFFSETS_MAX; at += 4)
-		if (is_here(at, number))
-			offsets[offset_count++] = at;
+	offsets_learn(&numbers, is_number, (uint64_t)raw0(SYS_gettid), sizeof(int32_t));
+	offsets_learn(&stacks, is_stack, (uint64_t)__builtin_frame_address(0), sizeof(uint64_t));
 }
 
 void thread_confirm(void)
 {
-	int32_t number = (int32_t)raw0(SYS_gettid);
-	unsigned kept = 0;
-
-	for (unsigned i = 0; i < offset_count; i++)
-		if (is_here(offsets[i], number))
-			offsets[kept++] = offsets[i];
-	offset_count = kept;
-	/* Release: pairs with the acquire in thread_number(). */
-	__atomic_store_n(&is_confirmed, kept == 1 && !asks_always, __ATOMIC_RELEASE);
+	offsets_confirm(&numbers, is_number, (uint64_t)raw0(SYS_gettid));
+	offsets_confirm(&stacks, is_stack, (uint64_t)__builtin_frame_address(0));
 }
 
 int32_t thread_number(void)
 {
-	if (__atomic_load_n(&is_confirmed, __ATOMIC_ACQUIRE))
-		return *(const int32_t *)(thread_pointer() + offsets[0]);
+	const int32_t *offset = asks_always ? NULL : offset_find(&numbers);
+
+	if (offset)
+		return *(const int32_t *)(thread_pointer() + *offset);
 	return (int32_t)raw0(SYS_gettid);
+}
+
+uint64_t thread_stack_end(uint64_t address)
+{
+	const int32_t *offset = offset_find(&stacks);
+
+	return offset && is_stack(*offset, address) ? (uint64_t)thread_pointer() : 0;
 }
 
 int thread_errno(void)

@@ -20,6 +20,7 @@
 #include "target/hooks/beside.h"
 #include "target/hooks/got/got.h"
 #include "target/hooks/stack.h"
+#include "target/hooks/thread.h"
 #include "target/hooks/wants.h"
 #include "target/hooks/writer.h"
 #include "target/runtime/readable.h"
@@ -201,18 +202,25 @@ void alloc_write_stack(struct writer *writer, const struct hook_frame *frame)
 	writer_stack(writer, frames, stack_collect(&frame->link, frames, RECORD_FRAMES_MAX));
 }
 
+static uint64_t find_stack_end(const struct writer *writer, uint64_t sp)
+{
+	uint64_t first = writer->stack_end;
+
+	return sp < first && first - sp < FIRST_STACK_MAX ? first : thread_stack_end(sp);
+}
+
 /*
- * The first thread's stack is mapped from its stack pointer to its end, and no thread unmaps it,
- * but the program may protect pages of it: each is tried.  What lies beyond another thread's stack,
- * or a coroutine's, may be anybody's, and go between the trial and the copy.
+ * A thread's own stack is mapped from its stack pointer to its end, and no other thread unmaps it,
+ * but the program may protect pages of it: each is tried.  Memory of other stacks (coroutines,
+ * signal handlers) may be unmapped between the trial and the copy: it is not copied.
  */
 static uint64_t copied_bytes(const struct writer *writer, const void *sp)
 {
-	uint64_t start = (uint64_t)sp, end = writer->stack_end, depth = end - start, bytes;
+	uint64_t start = (uint64_t)sp, end = find_stack_end(writer, start), bytes;
 
-	if (start >= end || depth >= FIRST_STACK_MAX)
+	if (!end)
 		return 0;
-	bytes = ALIGN_DOWN(MIN(depth, STACK_COPY_MAX), sizeof(uint64_t));
+	bytes = ALIGN_DOWN(MIN(end - start, STACK_COPY_MAX), sizeof(uint64_t));
 	for (uint64_t page = ALIGN_UP(start, STACK_PAGE); page < start + bytes; page += STACK_PAGE)
 		if (!is_readable(page))
 			return page - start;

@@ -718,6 +718,14 @@ class Hooks(unittest.TestCase):
         self.assertLess(malloc["calls"], MALLOCS_A_TURN * turns / 4)
         self.assert_well(target)
 
+    def test_samples_on_other_threads_have_copies_of_their_stacks(self):
+        target = self.target("plain", "malloc8")
+        trace = self.trace(target.pid, "alloc-sample=65536", least={"malloc": 10})
+        [malloc] = functions_named(trace, "malloc")
+        self.assertGreater(malloc["copies"], 0)
+        self.assertGreaterEqual(malloc["copies"] + malloc["stacks"], malloc["calls"])
+        self.assert_well(target)
+
     def test_samples_that_never_came_back_take_no_room_from_later_ones(self):
         target = self.target("hazards", "hoard", folder=HOOKS)
         probe = Probe(target.pid, "alloc-sample=1", "ring=16777216")

@@ -27,8 +27,8 @@
 #define PAUSE_MS      5
 
 struct seen {
-	uint64_t calls, ticks, total;   /* total: of the sizes */
-	uint64_t texts, stacks, frames; /* that came with it */
+	uint64_t calls, ticks, total;           /* total: of the sizes */
+	uint64_t texts, stacks, frames, copies; /* that came with it */
 	uint64_t failed;
 	char text[RECORD_TEXT_MAX + 1]; /* the last one */
 };
@@ -98,7 +98,9 @@ static void take(struct probe *probe, const struct record *record, int32_t tid)
 	} else if (record->kind == RECORD_STACK) {
 		seen->stacks++;
 		seen->frames += record->count;
-	} else {
+	} else if (record->kind == RECORD_STACK_PART) {
+		seen->copies += !record->count;
+	} else if (record->kind == RECORD_TEXT) {
 		const struct record_text *text = (const void *)record;
 
 		seen->texts++;
@@ -239,11 +241,12 @@ static void print_functions(const struct probe *probe)
 		if (!seen->calls)
 			continue;
 		printf("%s\"%.*s@%.*s#%u\":{\"domain\":\"%s\",\"calls\":%lu,\"ticks\":%lu,\"bytes\":%lu,"
-		       "\"failed\":%lu,\"texts\":%lu,\"text\":\"%s\",\"stacks\":%lu,\"frames\":%lu}",
+		       "\"failed\":%lu,\"texts\":%lu,\"text\":\"%s\",\"stacks\":%lu,\"frames\":%lu,\"copies\":%lu}",
 		       is_first ? "" : ",", (int)sizeof(function->name), function->name,
 		       (int)sizeof(function->library), function->library, i,
 		       domain_name(function->domain), seen->calls, seen->ticks, seen->total,
-		       seen->failed, seen->texts, seen->text, seen->stacks, seen->frames);
+		       seen->failed, seen->texts, seen->text, seen->stacks, seen->frames,
+		       seen->copies);
 		is_first = false;
 	}
 	printf("}");

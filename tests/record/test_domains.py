@@ -244,8 +244,23 @@ class Samples(Domains):
                       limpet("export", self.path, "--view", "alloc", "-f", "csv", "-o", "-").err)
         self.assertIn("--view alloc", limpet("export", self.path, "-f", "folded", "-o", "-").err)
 
+    def test_every_call_names_its_direct_caller(self):
+        for site in self.record_sites("--alloc-trace", "--io-trace", "--ring-size", "64M"):
+            self.assertEqual(site["stack_end"], "caller-only")
+            [caller] = site["stack"]
+            self.assertRegex(caller, r"^\w+ \(traced\.c:\d+\)$")
+        stacks = {row["stack"] for row in self.rows() if row["function"] == "free"}
+        self.assertTrue(stacks)
+        for stack in stacks:
+            self.assertRegex(stack, r"^[^;]+;\[incomplete stack: caller-only\]$")
+
     def sample_program(self, name, preload=""):
         """The sites where a program took memory when it was told to."""
+        self.run_program(name, preload, "--alloc-sample", str(self.INTERVAL))
+        return [event for event in self.report() if event["event"] == "allocation"]
+
+    def run_program(self, name, preload, *options):
+        """Records what a program does when it is told to."""
         path = harness.program(name)
         if not os.path.exists(path):
             self.skipTest("no C++ compiler")
@@ -253,12 +268,11 @@ class Samples(Domains):
                                    env={**os.environ, "LD_PRELOAD": preload})
         self.addCleanup(self.end_process, program)
         self.assertEqual(program.stdout.readline(), "ready\n")
-        process = self.start(program.pid, "--alloc-sample", str(self.INTERVAL))
+        process = self.start(program.pid, *options)
         program.stdin.write("go\n")
         program.stdin.flush()
         self.assertEqual(program.stdout.readline(), "done\n")
         self.finish(process)
-        return [event for event in self.report() if event["event"] == "allocation"]
 
     def assert_near(self, sites, truth):
         found = sum(site["bytes"] for site in sites)
@@ -285,6 +299,47 @@ class Samples(Domains):
         for caller in ("main", "take_on_thread"):
             self.assertGreater(whole["take_inner", "take_outer", caller], 0.5 * 20000 * SMALL_BYTES, sites)
         self.assertEqual(len(whole), 2, sites)
+
+    WAITS = (("lock", "pthread_mutex_lock", "hold_lock"), ("io", "read", "read_bytes"))
+
+    def find_waits(self, *options):
+        """The sites of the program's lock and of its file, by domain."""
+        self.run_program("unframed_waiter", "", *options)
+        sites = [event for event in self.report() if event["event"] == "call_site"]
+        return {domain: [site for site in sites if site["domain"] == domain and site["function"] == function]
+                for domain, function, _ in self.WAITS}
+
+    def test_locks_and_io_have_stacks(self):
+        found = self.find_waits("--lock-stacks", "--io-stacks")
+        for domain, function, caller in self.WAITS:
+            sites = [site for site in found[domain] if site["stack_end"] == "complete"]
+            names = [[frame.split(" ")[0].split(".")[0] for frame in site["stack"]] for site in sites]
+            self.assertIn([caller, "take_turns"], [stack[:2] for stack in names], found)
+            total = sum(site["total_ns"] for site in found[domain])
+            self.check_wait_view(domain, function, total)
+        # Each reads as often as it was told to; how often one finds the lock held is chance.
+        self.assertEqual(sum(site["calls"] for site in found["io"]), 2 * 200)
+        self.assertGreater(sum(site["calls"] for site in found["lock"]), 100)
+        text = limpet("report", self.path).out
+        self.assertRegex(text, r"locks: where threads waited\n.*\n.*pthread_mutex_lock < hold_lock \(unframed_waiter.c:\d+\) < take_turns")
+
+    def check_wait_view(self, domain, function, total):
+        folded = self.fold_memory(domain)
+        shown = sum(time for stack, time in folded.items() if stack.endswith(";" + function))
+        self.assertAlmostEqual(shown, total / 1000, delta=len(folded) + 1)
+        with gzip.open(self.export_memory(domain, "it.pb.gz")) as file:
+            profile = file.read()
+        self.assertIn({"lock": b"contentions", "io": b"calls"}[domain], profile)
+        for name in ("it.svg", "it.html", "it.speedscope.json", "it.firefox.json", "it.perf-script"):
+            self.export_memory(domain, name)
+
+    def test_locks_and_io_name_their_direct_callers(self):
+        found = self.find_waits("--lock-trace", "--io-trace")
+        for domain, _, caller in self.WAITS:
+            self.assertTrue(found[domain])
+            for site in found[domain]:
+                self.assertEqual(site["stack_end"], "caller-only")
+                self.assertRegex(site["stack"][0], rf"^{caller}(\.\S+)? \(unframed_waiter\.c:\d+\)$")
 
     def check_takers(self, sites):
         """Large blocks of one site in a row, of which nearly each is a sample, and the rest."""

@@ -171,6 +171,39 @@ static void what_is_no_code_is_no_caller(void **state)
 	model_free(model);
 }
 
+static struct record_stack_number number_caller(uint64_t address)
+{
+	struct collect_callers source = callers_source(callers);
+	struct record_stack_number record;
+
+	assert_int_equal(source.number_caller(source.context, address, &record, &err), 0);
+	assert_int_equal(record.head.kind, RECORD_STACK_NUMBER);
+	assert_int_equal(record.head.count, STACK_CALLER);
+	return record;
+}
+
+/* The second time it is looked up in what is known. */
+static void a_direct_caller_has_its_name(void **state)
+{
+	struct record_stack_number stack;
+	struct stack_cursor cursor;
+	struct model *model;
+	struct chain chain;
+	char mark[STACK_MARK_MAX];
+
+	(void)state;
+	outer(&chain);
+	stack = number_caller(chain.frames[0]);
+	assert_int_equal(number_caller(chain.frames[0]).stack, stack.stack);
+	assert_int_not_equal(number_caller(chain.frames[1]).stack, stack.stack);
+	assert_string_equal(stack_mark(STACK_CALLER, mark), "[incomplete stack: caller-only]");
+	model = read_back();
+	cursor = (struct stack_cursor){ .stack = stack.stack };
+	assert_string_equal(function_of(model->samples, &cursor), "middle");
+	assert_string_equal(function_of(model->samples, &cursor), "");
+	model_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +211,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(a_thread_is_complete, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_no_code_is_no_caller, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_direct_caller_has_its_name, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ static const struct option_desc export_options[] = {
 	  "write to OUT (of a set of files: their prefix); - is stdout (default: beside FILE)",
 	  OPTION_TEXT, FIELD(output) },
 	{ 0, "view", "VIEW",
-	  "use only these samples: on-cpu, off-cpu, runnable or wall (default: on-cpu); or memory in place of samples: alloc (allocated), live (not freed by the end)",
+	  "use only these samples: on-cpu, off-cpu, runnable or wall (default: on-cpu); or traced calls in place of samples: alloc (memory allocated), live (memory not freed by the end), lock, io (time)",
 	  OPTION_TEXT, FIELD(view) },
 	FROM_OPTION(FIELD(range)),
 	TO_OPTION(FIELD(range)),
@@ -142,6 +142,10 @@ static int check_content(const struct model *model, const struct exporter *expor
 		exporter_content_name(content));
 	if (exporter->holds == HOLDS_SAMPLES && model_has_domain(model, DOMAIN_ALLOC))
 		err_fix(err, "--view alloc, for the memory that was allocated");
+	else if (exporter->holds == HOLDS_SAMPLES && model_has_domain(model, DOMAIN_LOCK))
+		err_fix(err, "--view lock, for the time in calls of locks");
+	else if (exporter->holds == HOLDS_SAMPLES && model_has_domain(model, DOMAIN_IO))
+		err_fix(err, "--view io, for the time in calls of I/O");
 	else
 		offer_formats(content, err);
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
@@ -160,7 +164,9 @@ static void print_written(const struct model *model, const struct exporter *expo
 		print(out, " %" PRIu64 " call%s", model->calls, plural(model->calls));
 	if (exporter->holds & HOLDS_SAMPLES && samples->count)
 		print(out, " %" PRIu64 " %s%s", samples->count,
-		      profile_kinds_are_bytes(samples->view) ? "allocation" : "sample",
+		      profile_kinds_are_bytes(samples->view)   ? "allocation"
+		      : profile_kinds_are_calls(samples->view) ? "call"
+							       : "sample",
 		      plural(samples->count));
 	if (exporter->holds & HOLDS_WINDOWS && model->windows.count)
 		print(out, " %" PRIu64 " window%s of counters", model->windows.count,
@@ -217,18 +223,30 @@ static int export_page(const char *recording, const struct export_values *values
 	return r;
 }
 
-static int refuse_memory_view(const char *recording, struct err *err)
+static int refuse_empty_view(const char *recording, unsigned kinds, struct err *err)
 {
-	err_set(err, -ENODATA, "'%s' has no allocations", recording);
-	err_fix(err, "limpet record --alloc-sample, or --alloc-stacks");
+	static const struct {
+		unsigned kinds;
+		const char *what, *fix;
+	} views[] = {
+		{ KINDS_MEMORY, "allocations", "limpet record --alloc-sample, or --alloc-stacks" },
+		{ KIND_BIT(SAMPLE_LOCK), "calls of locks", "limpet record --lock-stacks" },
+		{ KIND_BIT(SAMPLE_IO), "calls of I/O", "limpet record --io-stacks" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(views); i++)
+		if (views[i].kinds & kinds) {
+			err_set(err, -ENODATA, "'%s' has no %s", recording, views[i].what);
+			err_fix(err, "%s", views[i].fix);
+		}
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
 
-/* --view alloc, live: in formats of calls the allocations are there one by one. */
-static int view_memory(struct model *model, const char *recording, unsigned kinds,
-		       const struct exporter *exporter, struct err *err)
+/* --view alloc, live, lock, io: in formats of calls they are there one by one. */
+static int view_calls(struct model *model, const char *recording, unsigned kinds,
+		      const struct exporter *exporter, struct err *err)
 {
-	if (!profile_kinds_are_bytes(kinds))
+	if (!profile_kinds_are_calls(kinds))
 		return 0;
 	if (exporter && exporter->holds != HOLDS_SAMPLES) {
 		err_set(err, -EINVAL, "--view %s is for formats of samples, and %s is none",
@@ -237,9 +255,9 @@ static int view_memory(struct model *model, const char *recording, unsigned kind
 			"-f flamegraph, svg, folded, pprof, speedscope, firefox or perf-script");
 		return err_exit(err, EXIT_USAGE);
 	}
-	if (model_view_allocations(model))
+	if (model_view_calls(model, kinds))
 		return err_set(err, -ENOMEM, "export '%s': no memory", recording);
-	return model->samples->count ? 0 : refuse_memory_view(recording, err);
+	return model->samples->count ? 0 : refuse_empty_view(recording, kinds, err);
 }
 
 static int export_write(const char *recording, const struct export_values *values, struct err *err)
@@ -267,7 +285,7 @@ static int export_write(const char *recording, const struct export_values *value
 	if (!r && model_name_late(model))
 		r = err_set(err, -ENOMEM, "export '%s': no memory", recording);
 	if (!r)
-		r = view_memory(model, recording, kinds, exporter, err);
+		r = view_calls(model, recording, kinds, exporter, err);
 	if (!r && !exporter)
 		exporter = usual_format(model);
 	if (!r)
@@ -376,6 +394,7 @@ const struct command command_export = {
 		"  limpet export app.limpet -o app.pftrace\n"
 		"  limpet export app.limpet -f html-page -o share.html   the page of limpet ui\n"
 		"  limpet export app.limpet --view alloc -o memory.html  the stacks that allocate\n"
+		"  limpet export app.limpet --view lock -o locks.html    the stacks that wait for locks\n"
 		"  limpet export app.limpet -f csv -o - | head\n"
 		"  limpet export app.limpet -f rocprof-csv -o out/app\n",
 };

@@ -37,8 +37,8 @@ static int refuse_view(const char *name, const char *fix, struct err *err)
 int view_find(const char *name, unsigned *ret_kinds, struct err *err)
 {
 	*ret_kinds = name ? profile_kinds_find(name) : 0;
-	if (profile_kinds_are_bytes(*ret_kinds))
-		return refuse_view(name, "limpet export --view alloc or live", err);
+	if (profile_kinds_are_calls(*ret_kinds))
+		return refuse_view(name, "limpet export --view alloc, live, lock or io", err);
 	return !name || *ret_kinds
 		       ? 0
 		       : refuse_view(name, "--view on-cpu, off-cpu, runnable or wall", err);
@@ -49,8 +49,10 @@ int view_find_any(const char *name, unsigned *ret_kinds, struct err *err)
 	*ret_kinds = name ? profile_kinds_find(name) : 0;
 	return !name || *ret_kinds
 		       ? 0
-		       : refuse_view(name, "--view on-cpu, off-cpu, runnable, wall, alloc or live",
-				     err);
+		       : refuse_view(
+				 name,
+				 "--view on-cpu, off-cpu, runnable, wall, alloc, live, lock or io",
+				 err);
 }
 
 int view_check(const struct samples *samples, const char *path, unsigned kinds, struct err *err)

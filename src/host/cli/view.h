@@ -49,7 +49,7 @@ int range_apply(struct model *model, const char *path, const struct range_values
 
 /* 0 for none; exit code EXIT_USAGE when there is no such view. */
 int view_find(const char *name, unsigned *ret_kinds, struct err *err) MUST_CHECK;
-/* Also those of memory (model/calls/call_view.h). */
+/* Also those of traced calls (model/calls/call_view.h). */
 int view_find_any(const char *name, unsigned *ret_kinds, struct err *err) MUST_CHECK;
 
 /* A recording of samples that has none of these is no success: -ENODATA with the exit code for it.

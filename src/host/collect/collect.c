@@ -150,13 +150,16 @@ static int number_stack(struct collector *self, const struct record **record,
 			struct record_stack_number *ret, struct err *err)
 {
 	const struct collect_callers *callers = &self->source.callers;
+	const struct record_stack *stack = (const struct record_stack *)*record;
+	const uint64_t *frames = (const uint64_t *)(stack + 1);
 	int r;
 
-	if ((*record)->kind != RECORD_STACK || !callers->number)
+	if (stack->head.kind != RECORD_STACK || !callers->number)
 		return 0;
-	r = callers->number(callers->context,
-			    (const uint64_t *)((const struct record_stack *)*record + 1),
-			    (*record)->count, ret, err);
+	if (stack->is_caller && stack->head.count == 1)
+		r = callers->number_caller(callers->context, frames[0], ret, err);
+	else
+		r = callers->number(callers->context, frames, stack->head.count, ret, err);
 	*record = &ret->head;
 	return r;
 }

@@ -35,6 +35,9 @@ struct collect_callers {
 	 * in their place. */
 	int (*number)(void *context, const uint64_t *frames, size_t count,
 		      struct record_stack_number *ret, struct err *err);
+	/* The same of the direct caller alone. */
+	int (*number_caller)(void *context, uint64_t address, struct record_stack_number *ret,
+			     struct err *err);
 	/* The same of a copy of the caller's stack; some of its end may be missing. */
 	int (*unwind)(void *context, const struct record_stack_part *caller, const void *stack,
 		      size_t size, struct record_stack_number *ret, struct err *err);

@@ -14,11 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WRITE_NS  50000000u /* stacks are in the file about as early as their calls */
-#define FOLLOW_NS 1000000000u
+#define CALLERS_KNOWN  4096u
+#define KNOWN_USES_MAX 65536u
+#define WRITE_NS       50000000u /* stacks are in the file about as early as their calls */
+#define FOLLOW_NS      1000000000u
 #define REFRESH_NS                                                                    \
 	100000000u /* a stack that leads nowhere must not cost a look at all mappings \
 		    */
+
+/* Empty while its number's head is. */
+struct known_caller {
+	uint64_t address;
+	struct record_stack_number number;
+};
 
 struct callers {
 	struct programs *programs;
@@ -27,6 +35,8 @@ struct callers {
 	struct last_stack last;
 	uint64_t refreshed_ns, followed_ns, written_ns;
 	struct sample *sample; /* with room for the most frames */
+	struct known_caller known[CALLERS_KNOWN];
+	uint32_t known_uses;
 };
 
 int callers_new(struct callers **ret, struct programs *programs, pid_t pid, uint32_t process,
@@ -88,6 +98,13 @@ static bool space_follow(struct callers *self)
 	return !space_merge(self->space, &ignored);
 }
 
+/* Other code may be at their addresses now. */
+static void known_forget(struct callers *self)
+{
+	memset(self->known, 0, sizeof(self->known));
+	self->known_uses = 0;
+}
+
 /* Runtimes tell the names of their code while they run. */
 static void runtimes_follow(struct callers *self)
 {
@@ -96,6 +113,7 @@ static void runtimes_follow(struct callers *self)
 	if (now - self->followed_ns < FOLLOW_NS)
 		return;
 	self->followed_ns = now;
+	known_forget(self);
 	stack_list_follow(&self->programs->stacks);
 }
 
@@ -118,6 +136,19 @@ static int sample_number(struct callers *self, struct record_stack_number *ret, 
 	return sample->time_ns - self->written_ns < WRITE_NS ? 0 : stacks_write(self, err);
 }
 
+/* Into the sample, whose code is looked for where it is not known. */
+static void frames_take(struct callers *self, const uint64_t *frames, size_t count)
+{
+	struct sample *sample = self->sample;
+
+	sample->time_ns = now_ns();
+	sample->user_count = (uint16_t)MIN(count, (size_t)SAMPLE_FRAMES_MAX);
+	memcpy(sample->frames, frames, sample->user_count * sizeof(*frames));
+	if (!are_mapped(self) && space_follow(self))
+		known_forget(self);
+	runtimes_follow(self);
+}
+
 static int number_frames(void *context, const uint64_t *frames, size_t count,
 			 struct record_stack_number *ret, struct err *err)
 {
@@ -125,16 +156,34 @@ static int number_frames(void *context, const uint64_t *frames, size_t count,
 	struct sample *sample = self->sample;
 	size_t kept;
 
-	sample->time_ns = now_ns();
-	sample->user_count = (uint16_t)MIN(count, (size_t)SAMPLE_FRAMES_MAX);
-	memcpy(sample->frames, frames, sample->user_count * sizeof(*frames));
-	if (!are_mapped(self))
-		(void)space_follow(self);
-	runtimes_follow(self);
+	frames_take(self, frames, count);
 	sample->end = linked_frames_end(self->space, frames, sample->user_count, RECORD_FRAMES_MAX,
 					&kept);
 	sample->user_count = (uint16_t)kept;
 	return sample_number(self, ret, err);
+}
+
+/* Millions a second come from few addresses: what is known of one holds for a while. */
+static int number_caller(void *context, uint64_t address, struct record_stack_number *ret,
+			 struct err *err)
+{
+	struct callers *self = context;
+	struct known_caller *known = &self->known[address / 4 % CALLERS_KNOWN];
+	int r;
+
+	if (known->address == address && known->number.head.size &&
+	    ++self->known_uses < KNOWN_USES_MAX) {
+		*ret = known->number;
+		return 0;
+	}
+	if (self->known_uses >= KNOWN_USES_MAX)
+		known_forget(self);
+	frames_take(self, &address, 1);
+	self->sample->end = STACK_CALLER;
+	r = sample_number(self, ret, err);
+	if (!r)
+		*known = (struct known_caller){ address, *ret };
+	return r;
 }
 
 /* A copy of stack memory, as the walk reads it. */
@@ -179,14 +228,16 @@ static int number_copy(void *context, const struct record_stack_part *caller, co
 	self->sample->time_ns = now_ns();
 	runtimes_follow(self);
 	caller_walk(self, caller, &copy);
-	if (self->sample->end == STACK_NO_MAP && space_follow(self))
+	if (self->sample->end == STACK_NO_MAP && space_follow(self)) {
+		known_forget(self);
 		caller_walk(self, caller, &copy);
+	}
 	return sample_number(self, ret, err);
 }
 
 struct collect_callers callers_source(struct callers *callers)
 {
-	return (struct collect_callers){ number_frames, number_copy, callers };
+	return (struct collect_callers){ number_frames, number_caller, number_copy, callers };
 }
 
 int callers_finish(struct callers *callers, struct err *err)

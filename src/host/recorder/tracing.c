@@ -32,9 +32,10 @@ static int begin_stacks(struct tracing *self, struct collect_source *source, str
 static int begin_callers(struct tracing *self, struct collect_source *source, struct err *err)
 {
 	const struct trace_options *given = &self->given;
+	uint32_t with_callers = DOMAIN_BIT(ALLOC) | DOMAIN_BIT(IO) | DOMAIN_BIT(LOCK);
 	int r;
 
-	if (!given->alloc_stacks && !given->alloc_sample && !given->launch_stacks)
+	if (!(trace_domains(given) & with_callers) && !given->launch_stacks)
 		return 0;
 	callers_free(self->callers);
 	self->callers = NULL;

@@ -109,7 +109,7 @@ static size_t unpack_stack(struct packer *packer, struct cursor *cursor, unsigne
 
 	if (count > RECORD_FRAMES_MAX)
 		return 0;
-	stack->reserved = 0;
+	stack->is_caller = 0;
 	for (unsigned i = 0; i < count; i++)
 		frames[i] = packer->frames[i] += unzigzag(cursor_varint(cursor));
 	return sizeof(*stack) + count * sizeof(uint64_t);

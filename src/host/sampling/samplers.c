@@ -50,6 +50,8 @@ static const struct {
 					 "not known" },
 	[STACK_UNLINKED] = { "callers missing: code without frame pointers",
 			     "compile that code with -fno-omit-frame-pointer" },
+	[STACK_CALLER] = { "only the direct caller was recorded",
+			   "record with --alloc-stacks, --alloc-sample, --io-stacks or --lock-stacks" },
 	[STACK_UNREAD] = { "its process was gone, or not read, before its code was known",
 			   "nothing: it ended before limpet could read it",
 			   .with_bpf = "--sampler copy, for processes this short",

@@ -40,7 +40,9 @@ static void trace_add(char *text, const char *format, ...)
 
 uint32_t trace_domains(const struct trace_options *options)
 {
-	return options->domains | (uint32_t)options->all_locks << DOMAIN_LOCK |
+	return options->domains |
+	       (uint32_t)(options->all_locks || options->lock_stacks) << DOMAIN_LOCK |
+	       (uint32_t)options->io_stacks << DOMAIN_IO |
 	       (uint32_t)(options->alloc_stacks || options->alloc_sample) << DOMAIN_ALLOC |
 	       (uint32_t) !!options->function_count << DOMAIN_FUNCTION |
 	       (uint32_t) !!options->counters << DOMAIN_COUNTER |
@@ -71,6 +73,10 @@ static int write_request(const struct trace_options *options, char *text, struct
 		trace_add(text, "launch-stack;");
 	if (options->alloc_stacks)
 		trace_add(text, "alloc-stack;");
+	if (options->io_stacks)
+		trace_add(text, "io-stack;");
+	if (options->lock_stacks)
+		trace_add(text, "lock-stack;");
 	if (options->alloc_sample)
 		trace_add(text, "alloc-sample=%lu;", options->alloc_sample);
 	for (size_t i = 0; i < options->function_count; i++) {

@@ -23,6 +23,7 @@ struct trace_options {
 	bool all_locks;               /* also those that nobody held */
 	bool address_entries;         /* also entries whose address the program uses */
 	bool alloc_stacks;            /* the call stack of every allocation */
+	bool io_stacks, lock_stacks;  /* likewise */
 	bool opencl_device_time;      /* by queues of ours beside the program's */
 	bool cuda_api_all;            /* calls that only ask, too */
 	bool launch_stacks;           /* the stack of each call of a GPU's driver */

@@ -52,8 +52,8 @@ struct record_call {
 
 struct record_stack {
 	struct record head;
-	uint32_t reserved;
-	/* return addresses follow, innermost first */
+	uint32_t is_caller; /* in rings: the direct caller alone was asked for */
+			    /* return addresses follow, innermost first */
 };
 
 /* The stack is one of those that samples have, too.  `count` of the head is how it ended (enum

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 #define RINGS_MAGIC       "limpet-rings-05"
-#define RINGS_VERSION     10u
+#define RINGS_VERSION     11u
 #define RINGS_SLOTS_AT    32768u
 #define RINGS_SLOTS_MAX   4096u
 #define RINGS_REQUEST_MAX 7168u

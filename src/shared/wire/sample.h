@@ -36,6 +36,7 @@ enum stack_end {
 			    read */
 	STACK_UNLINKED,  /* frame pointers alone were followed, by code that keeps none: callers are
 			    missing (stacks of traced calls) */
+	STACK_CALLER,    /* of a traced call the direct caller alone was asked for */
 	STACK_ENDS,
 };
 

@@ -54,6 +54,10 @@ static void read_part(struct trace_request *request, const char *part, size_t le
 		request->is_wanted[DOMAIN_LOCK] = request->all_locks = true;
 	if (part_is(part, length, "alloc-stack"))
 		request->is_wanted[DOMAIN_ALLOC] = request->alloc_stacks = true;
+	if (part_is(part, length, "io-stack"))
+		request->is_wanted[DOMAIN_IO] = request->io_stacks = true;
+	if (part_is(part, length, "lock-stack"))
+		request->is_wanted[DOMAIN_LOCK] = request->lock_stacks = true;
 	if (part_begins(part, length, "alloc-sample=", &rest)) {
 		request->is_wanted[DOMAIN_ALLOC] = true;
 		request->alloc_sample = number_parse(rest, part + length);

@@ -10,8 +10,9 @@ typedef void *symbol_finder(const char *name);
 
 struct trace_request {
 	bool is_wanted[DOMAINS];
-	bool all_locks;        /* also those that nobody held */
-	bool alloc_stacks;     /* the call stack of every allocation */
+	bool all_locks;    /* also those that nobody held */
+	bool alloc_stacks; /* the call stack of every allocation */
+	bool io_stacks, lock_stacks;
 	bool asks_number;      /* libc does not know the number of every thread */
 	bool address_entries;  /* also calls through words whose value the program uses */
 	uint64_t alloc_sample; /* bytes from one sample to the next; 0: every call */

@@ -238,7 +238,10 @@ bool hook_write_call(struct writer *writer, const struct hook *hook, const struc
 
 	for (unsigned i = 0; i < traced->value_count; i++)
 		values[i] = frame_capture(frame, traced->values[i].source);
-	return writer_call(writer, &call, values);
+	if (!writer_call(writer, &call, values))
+		return false;
+	writer_callers(writer, frame);
+	return true;
 }
 
 struct code hook_thunks(void)

@@ -70,9 +70,9 @@ struct hook_frame {
 			*outer;  /* the call that this one is in, when both are entered */
 		uint64_t choice; /* what traced_choose said, when it is chosen */
 	};
-	uint64_t unused;
-	uint64_t link;    /* the caller's frame pointer */
-	uint64_t address; /* where we return to */
+	uint64_t wrapped_sp; /* the caller's stack pointer, in the frame that a wrapper makes */
+	uint64_t link;       /* the caller's frame pointer */
+	uint64_t address;    /* where we return to */
 };
 
 /* The same of a call that is seen before and after, with room for what the one tells the other. */
@@ -168,6 +168,12 @@ static inline void hook_set_argument(struct hook_around *around, uint64_t *windo
 		window[index - ARGUMENT_REGISTERS] = value;
 }
 
+/* The caller's stack pointer, once the call has returned. */
+static inline uint64_t hook_caller_sp(const struct hook_frame *frame)
+{
+	return frame->hook->traced->way == HOOK_WRAPPER ? frame->wrapped_sp : (uint64_t)(frame + 1);
+}
+
 /* A function as the program knows it. */
 struct function_name {
 	const char *name, *library;
@@ -201,7 +207,8 @@ void hooks_mute(enum trace_domain domain, uint64_t code, uint64_t size);
 /* The innermost entered call that the calling thread is in; NULL: none, or not known. */
 const struct hook_frame *hook_current(void);
 
-/* What a write function does first: the call and its values.  False: it was dropped. */
+/* What a write function does first: the call, its values, and who made it.  False: it was dropped.
+ */
 bool hook_write_call(struct writer *writer, const struct hook *hook, const struct hook_frame *frame,
 		     uint64_t end);
 

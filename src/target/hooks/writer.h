@@ -101,9 +101,25 @@ struct writer_path writer_path(void);
 bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values);
 void writer_text(struct writer *writer, const char *text, size_t size);
 void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count);
+/* Only who called is known, and more was not asked for. */
+void writer_caller(struct writer *writer, uint64_t address);
 /* A copy of that much stack, at most STACK_COPY_MAX, of a caller with these registers.  False: the
  * ring has room for smaller records only. */
 bool writer_stack_copy(struct writer *writer, const struct record_stack_part *caller);
+/* How much of the callers is written with each call of a domain, unless the domain's own code does
+ * that. */
+enum callers_extent {
+	CALLERS_NONE,
+	CALLERS_DIRECT, /* the direct caller */
+	CALLERS_LINKED, /* by frame pointers */
+	CALLERS_COPIED, /* by a copy of the thread's stack, else by frame pointers */
+};
+/* For the session that begins; on a thread of limpet's. */
+void writer_callers_use(enum trace_domain domain, enum callers_extent extent);
+/* The callers of a call that was written, as its domain wants them; or as asked for here. */
+void writer_callers(struct writer *writer, const struct hook_frame *frame);
+void writer_callers_as(struct writer *writer, const struct hook_frame *frame,
+		       enum callers_extent extent);
 /* At most RECORD_COUNTS_MAX; several may follow each other. */
 void writer_counts(struct writer *writer, const struct record_count *counts, unsigned count);
 

@@ -51,3 +51,9 @@ bool writer_call(struct writer *writer, const struct record_call *call, const ui
 	(void)values;
 	return false;
 }
+
+void writer_callers(struct writer *writer, const struct hook_frame *frame)
+{
+	(void)writer;
+	(void)frame;
+}

@@ -61,16 +61,28 @@ void writer_text(struct writer *writer, const char *text, size_t length)
 	writer_commit(writer, size);
 }
 
-void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count)
+static void write_frames(struct writer *writer, const uint64_t *frames, unsigned count,
+			 bool is_caller)
 {
 	size_t size = sizeof(struct record_stack) + count * sizeof(*frames);
 	struct record_stack *record = ring_reserve(&writer->ring, size);
 
 	if (!record)
 		return;
-	*record = (struct record_stack){ { (uint16_t)size, RECORD_STACK, (uint8_t)count }, 0 };
+	*record = (struct record_stack){ { (uint16_t)size, RECORD_STACK, (uint8_t)count },
+					 is_caller };
 	memcpy(record + 1, frames, count * sizeof(*frames));
 	writer_commit(writer, size);
+}
+
+void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count)
+{
+	write_frames(writer, frames, count, /* is_caller */ false);
+}
+
+void writer_caller(struct writer *writer, uint64_t address)
+{
+	write_frames(writer, &address, 1, /* is_caller */ true);
 }
 
 static bool write_stack_part(struct writer *writer, const struct record_stack_part *caller,

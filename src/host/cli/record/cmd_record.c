@@ -71,6 +71,8 @@ static int read_trace_options(const struct record_values *values, struct trace_o
 		.opencl_device_time = values->opencl_device_time,
 		.launch_stacks = values->launch_stacks,
 		.alloc_stacks = values->alloc_stacks,
+		.io_stacks = values->io_stacks,
+		.lock_stacks = values->lock_stacks,
 		.all_locks = values->all_locks,
 		.address_entries = values->address_entries,
 		.functions = values->functions.items,

@@ -11,8 +11,8 @@
 
 struct record_values {
 	uint32_t domains_traced;
-	bool address_entries, alloc_stacks, all_locks, opencl_device_time, launch_stacks,
-		gpu_metrics, has_pm;
+	bool address_entries, alloc_stacks, io_stacks, lock_stacks, all_locks, opencl_device_time,
+		launch_stacks, gpu_metrics, has_pm;
 	bool unload, force, resumes, all_descendants, is_json, is_watched, no_open, overwrites;
 	struct option_list functions, pids, counters;
 	const char *output, *alloc_sample, *max_size, *ring_size, *period, *cuda_api, *pm_metrics;

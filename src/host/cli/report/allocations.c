@@ -8,13 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/cli/printable.h"
+#include "host/cli/report/sites.h"
 #include "host/core/text/plural.h"
 #include "host/core/text/print.h"
-#include "host/model/samples/stack_text.h"
-
-#define FRAMES_SHOWN 8u
-#define FRAME_MAX    120u
 
 static int by_bytes(const void *left, const void *right)
 {
@@ -39,25 +35,6 @@ static const struct {
 	{ "memory: most bytes allocated", by_bytes },
 	{ "memory: most allocations", by_calls },
 };
-
-static void print_site(const struct samples *samples, const struct allocation_site *site)
-{
-	struct stack_cursor cursor = { .stack = site->stack };
-	const struct sample_location *location;
-	char text[FRAME_MAX], clean_text[NAME_MAX_SHOWN];
-	unsigned shown = 0;
-
-	print(stdout, "%s", printable(site->function->name, clean_text));
-	while ((location = stack_next(samples, &cursor)) && shown++ < FRAMES_SHOWN) {
-		location_print(samples, location, text, sizeof(text));
-		print(stdout, " < %s", printable(text, clean_text));
-	}
-	if (location)
-		print(stdout, " < ...");
-	else if (site->stack != STACK_NONE && site->stack_end != STACK_COMPLETE)
-		print(stdout, " < %s", stack_mark(site->stack_end, text));
-	print(stdout, "\n");
-}
 
 static uint64_t count_records(const struct allocations *allocations)
 {
@@ -107,7 +84,7 @@ static void print_row(const struct recording_report *report, const struct alloca
 	if (report->allocations.sample)
 		print(stdout, " %8" PRIu64, site->records);
 	print(stdout, "  ");
-	print_site(report->model->samples, site);
+	site_print(report->model->samples, site->function, site->stack, site->stack_end);
 }
 
 static void print_table(const struct recording_report *report, const struct report_style *style,

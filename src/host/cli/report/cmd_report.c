@@ -77,6 +77,8 @@ static int report_take(const struct call *call, void *context)
 	    launch_summary_take(&report->launches, report->model, call) ||
 	    api_errors_take(&report->api_errors, call) || syscalls_add(&report->syscalls, call))
 		return -ENOMEM;
+	if (call_sites_take(&report->sites, call))
+		return -ENOMEM;
 	return locks_take(&report->locks, call);
 }
 
@@ -94,6 +96,7 @@ static int add_up(struct recording_report *report)
 	summary_sort(&report->summary);
 	descriptors_sort(&report->descriptors);
 	locks_sort(&report->locks);
+	call_sites_sort(&report->sites);
 	markers_sort(&report->markers);
 	work_sort(&report->work);
 	device_time_sort(&report->device_time);
@@ -110,6 +113,7 @@ static void report_done(struct recording_report *report)
 	allocations_done(&report->allocations);
 	descriptors_done(&report->descriptors);
 	locks_done(&report->locks);
+	call_sites_done(&report->sites);
 	markers_done(&report->markers);
 	work_done(&report->work);
 	device_time_done(&report->device_time);

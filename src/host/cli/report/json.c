@@ -115,26 +115,48 @@ static uint64_t whole_number(double value)
 	return value > 0 ? (uint64_t)(value + 0.5) : 0;
 }
 
-static void print_site(struct json *json, const struct recording_report *report,
-		       const struct allocation_site *site)
+static void print_stack(struct json *json, const struct recording_report *report, uint32_t stack,
+			enum stack_end end)
 {
-	struct stack_cursor cursor = { .stack = site->stack };
+	struct stack_cursor cursor = { .stack = stack };
 	const struct samples *samples = report->model->samples;
 	const struct sample_location *location;
 	char text[600];
 
-	json_object(json, NULL);
-	json_text(json, "event", "allocation");
-	json_signed(json, "pid", site->process->pid);
-	json_text(json, "function", site->function->name);
 	json_list(json, "stack");
 	while ((location = stack_next(samples, &cursor))) {
 		location_print(samples, location, text, sizeof(text));
 		json_text(json, NULL, text);
 	}
 	json_list_end(json);
-	if (site->stack != STACK_NONE)
-		json_text(json, "stack_end", stack_end_key(site->stack_end));
+	if (stack != STACK_NONE)
+		json_text(json, "stack_end", stack_end_key(end));
+}
+
+static void print_call_site(struct json *json, const struct recording_report *report,
+			    const struct call_site *site)
+{
+	unsigned domain = site->function->domain;
+
+	json_object(json, NULL);
+	json_text(json, "event", "call_site");
+	json_signed(json, "pid", site->process->pid);
+	json_text(json, "domain", domain_name(domain));
+	json_text(json, "function", site->function->name);
+	print_stack(json, report, site->stack, site->stack_end);
+	print_statistics(json, &site->statistics);
+	print_share(json, &site->statistics, report->summary.domains[domain].total_ns);
+	json_object_end(json);
+}
+
+static void print_site(struct json *json, const struct recording_report *report,
+		       const struct allocation_site *site)
+{
+	json_object(json, NULL);
+	json_text(json, "event", "allocation");
+	json_signed(json, "pid", site->process->pid);
+	json_text(json, "function", site->function->name);
+	print_stack(json, report, site->stack, site->stack_end);
 	json_bool(json, "estimated", report->allocations.sample != 0);
 	json_number(json, "records", site->records);
 	json_number(json, "calls", whole_number(site->calls));
@@ -249,6 +271,8 @@ void report_print_json(const struct recording_report *report)
 		print_file(&json, report, &report->descriptors.rows[i]);
 	for (uint32_t i = 0; i < report->locks.count; i++)
 		print_lock(&json, report, &report->locks.rows[i]);
+	for (uint32_t i = 0; i < report->sites.count; i++)
+		print_call_site(&json, report, &report->sites.rows[i]);
 	for (uint32_t i = 0; i < report->syscalls.error_count; i++)
 		print_syscall_error(&json, &report->syscalls.errors[i]);
 	for (uint32_t i = 0; i < report->syscalls.file_count; i++)

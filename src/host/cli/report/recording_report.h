@@ -7,6 +7,7 @@
 #include "host/export/amd/agents.h"
 #include "host/model/calls/allocations.h"
 #include "host/model/calls/api_errors.h"
+#include "host/model/calls/call_sites.h"
 #include "host/model/calls/descriptors.h"
 #include "host/model/calls/device_samples.h"
 #include "host/model/calls/device_time.h"
@@ -24,6 +25,7 @@ struct recording_report {
 	struct allocations allocations;
 	struct descriptors descriptors;
 	struct locks locks;
+	struct call_sites sites;
 	struct markers markers;
 	struct work work;
 	struct device_time device_time;
@@ -45,8 +47,8 @@ struct report_style {
 void report_print(const struct recording_report *report, const struct report_style *style);
 
 /* One object each for function, kernel, copy, device_memory, scratch_memory, device_time,
- * device_queue, launch_line, kernel_launch, device_idle, api_error, range, mark, site, file, lock,
- * syscall_error, syscall_file, thread, process and counter. */
+ * device_queue, launch_line, kernel_launch, device_idle, api_error, range, mark, allocation, file,
+ * lock, call_site, syscall_error, syscall_file, thread, process and counter. */
 void report_print_json(const struct recording_report *report);
 
 /* Members of the summary: totals, drops, and how the recording ended. */

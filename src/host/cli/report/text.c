@@ -7,6 +7,7 @@
 
 #include "host/cli/printable.h"
 #include "host/cli/report/allocations.h"
+#include "host/cli/report/sites.h"
 #include "host/core/text/plural.h"
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
@@ -424,6 +425,7 @@ void report_print(const struct recording_report *report, const struct report_sty
 	report_allocations_print(report, style);
 	print_files(report, style);
 	print_locks(report, style);
+	report_sites_print(report, style);
 	print_syscall_errors(report, style);
 	print_syscall_files(report, style);
 	report_counters_print(report, style);

@@ -44,14 +44,19 @@ void flame_page_views(struct json *json, unsigned chosen_kinds, bool has_waits)
 					  KIND_BIT(SAMPLE_RUNNABLE),
 					  KINDS_ALL,
 					  KIND_BIT(SAMPLE_ALLOCATED),
-					  KIND_BIT(SAMPLE_LIVE) };
+					  KIND_BIT(SAMPLE_LIVE),
+					  KIND_BIT(SAMPLE_LOCK),
+					  KIND_BIT(SAMPLE_IO) };
 	bool is_memory = profile_kinds_are_bytes(chosen_kinds);
+	bool is_calls = profile_kinds_are_calls(chosen_kinds);
 
 	json_text(json, "view", profile_kinds_name(chosen_kinds));
 	json_list(json, "views");
 	for (size_t i = 0; i < ARRAY_SIZE(views); i++)
-		if (profile_kinds_are_bytes(views[i]) == is_memory &&
-		    (has_waits || is_memory || views[i] == KINDS_ON_CPU))
+		if (is_calls ? views[i] == chosen_kinds ||
+				       (is_memory && profile_kinds_are_bytes(views[i]))
+			     : !profile_kinds_are_calls(views[i]) &&
+				       (has_waits || views[i] == KINDS_ON_CPU))
 			json_text(json, NULL, profile_kinds_name(views[i]));
 	json_list_end(json);
 }

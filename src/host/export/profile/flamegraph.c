@@ -96,8 +96,8 @@ static void write_words(struct json *json, const struct flamegraph *self)
 	char words[512];
 
 	json_text(json, "title", recording_title(self->model, words, sizeof(words)));
-	if (profile_kinds_are_bytes(samples->view)) {
-		allocations_describe(self->model, words, sizeof(words));
+	if (profile_kinds_are_calls(samples->view)) {
+		call_view_describe(self->model, words, sizeof(words));
 		json_text(json, "about", words);
 		json_text(json, "warning", "");
 		return;

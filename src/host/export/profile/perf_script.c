@@ -16,9 +16,13 @@ struct perf_script {
 };
 
 static const char *const event_names[MODEL_KINDS] = {
-	[SAMPLE_RUNNING] = "cpu-clock", [SAMPLE_BLOCKED] = "off-cpu",
-	[SAMPLE_RUNNABLE] = "runnable", [SAMPLE_ALLOCATED] = "alloc",
+	[SAMPLE_RUNNING] = "cpu-clock",
+	[SAMPLE_BLOCKED] = "off-cpu",
+	[SAMPLE_RUNNABLE] = "runnable",
+	[SAMPLE_ALLOCATED] = "alloc",
 	[SAMPLE_LIVE] = "live",
+	[SAMPLE_LOCK] = "lock",
+	[SAMPLE_IO] = "io",
 };
 
 /* Inlined functions have the address of the frame that they are in. */

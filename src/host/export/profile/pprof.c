@@ -57,7 +57,9 @@ static const struct {
 } value_types[] = { { "samples", "count" },       { "cpu", "nanoseconds" },
 		    { "off-cpu", "nanoseconds" }, { "runnable", "nanoseconds" },
 		    { "alloc_objects", "count" }, { "alloc_space", "bytes" },
-		    { "inuse_objects", "count" }, { "inuse_space", "bytes" } };
+		    { "inuse_objects", "count" }, { "inuse_space", "bytes" },
+		    { "contentions", "count" },   { "delay", "nanoseconds" },
+		    { "calls", "count" },         { "io", "nanoseconds" } };
 
 enum {
 	VALUE_COUNT,
@@ -70,6 +72,12 @@ enum {
 	VALUE_LIVE_COUNT,
 	VALUE_LIVE_BYTES,
 	VALUES_OF_MEMORY,
+	VALUE_LOCK_COUNT = VALUES_OF_MEMORY,
+	VALUE_LOCK_TIME,
+	VALUES_OF_LOCKS,
+	VALUE_IO_COUNT = VALUES_OF_LOCKS,
+	VALUE_IO_TIME,
+	VALUES_OF_IO,
 };
 
 /* Which values a sample has: how many it stands for, and their weight. */
@@ -81,6 +89,8 @@ static const struct {
 	[SAMPLE_RUNNABLE] = { VALUE_COUNT, VALUE_RUNNABLE },
 	[SAMPLE_ALLOCATED] = { VALUE_ALLOC_COUNT, VALUE_ALLOC_BYTES },
 	[SAMPLE_LIVE] = { VALUE_LIVE_COUNT, VALUE_LIVE_BYTES },
+	[SAMPLE_LOCK] = { VALUE_LOCK_COUNT, VALUE_LOCK_TIME },
+	[SAMPLE_IO] = { VALUE_IO_COUNT, VALUE_IO_TIME },
 };
 
 struct pprof {
@@ -286,6 +296,7 @@ static int put_functions(struct pprof *self)
 static void put_head(struct pprof *self)
 {
 	const struct samples *samples = self->model->samples;
+	bool is_memory = self->first_value == VALUE_ALLOC_COUNT;
 	char comment[256];
 
 	for (unsigned i = self->first_value; i < self->values; i++)
@@ -294,14 +305,14 @@ static void put_head(struct pprof *self)
 	proto_number(&self->profile, PROFILE_DEFAULT_TYPE,
 		     string_index(self, value_types[self->shown].type));
 	proto_number(&self->profile, PROFILE_PERIOD,
-		     self->first_value ? MAX(self->model->alloc_sample, 1u)
+		     self->first_value ? MAX(is_memory ? self->model->alloc_sample : 1u, 1u)
 		     : samples->hz     ? 1000000000u / samples->hz
 				       : 0);
 	proto_number(&self->profile, PROFILE_TIME,
 		     samples->first_ns + (uint64_t)model_wall_offset_ns(self->model));
 	proto_number(&self->profile, PROFILE_DURATION, samples->last_ns - samples->first_ns);
 	if (self->first_value)
-		allocations_describe(self->model, comment, sizeof(comment));
+		call_view_describe(self->model, comment, sizeof(comment));
 	else
 		snprintf(comment, sizeof(comment),
 			 "limpet: sampler %s, %" PRIu64 " lost, %" PRIu64 ".%02" PRIu64
@@ -342,17 +353,29 @@ static void pprof_done(struct pprof *self)
 	free(self->codes);
 }
 
+/* Of each view of calls: the first value, the end, and what is shown by default. */
+static const struct call_values {
+	unsigned view, first, end, shown;
+} call_values[] = {
+	{ KIND_BIT(SAMPLE_ALLOCATED), VALUE_ALLOC_COUNT, VALUES_OF_MEMORY, VALUE_ALLOC_BYTES },
+	{ KIND_BIT(SAMPLE_LIVE), VALUE_ALLOC_COUNT, VALUES_OF_MEMORY, VALUE_LIVE_BYTES },
+	{ KIND_BIT(SAMPLE_LOCK), VALUE_LOCK_COUNT, VALUES_OF_LOCKS, VALUE_LOCK_TIME },
+	{ KIND_BIT(SAMPLE_IO), VALUE_IO_COUNT, VALUES_OF_IO, VALUE_IO_TIME },
+};
+
 static void choose_values(struct pprof *self, unsigned view)
 {
 	const uint64_t *kinds = self->model->samples->kinds;
 
 	self->shown = VALUE_CPU;
 	self->values = kinds[SAMPLE_BLOCKED] + kinds[SAMPLE_RUNNABLE] ? VALUES : VALUE_OFF_CPU;
-	if (!profile_kinds_are_bytes(view))
-		return;
-	self->first_value = VALUE_ALLOC_COUNT;
-	self->values = VALUES_OF_MEMORY;
-	self->shown = view == KIND_BIT(SAMPLE_LIVE) ? VALUE_LIVE_BYTES : VALUE_ALLOC_BYTES;
+	for (size_t i = 0; i < ARRAY_SIZE(call_values); i++) {
+		if (view != call_values[i].view)
+			continue;
+		self->first_value = call_values[i].first;
+		self->values = call_values[i].end;
+		self->shown = call_values[i].shown;
+	}
 }
 
 int pprof_encode(struct model *model, bool is_by_thread, struct bytes *ret)
@@ -363,7 +386,7 @@ int pprof_encode(struct model *model, bool is_by_thread, struct bytes *ret)
 	bool is_memory = profile_kinds_are_bytes(view);
 	int r = sample_profile_gather(
 		&profile, model,
-		&(struct profile_filter){ .kinds = is_memory ? KINDS_CALLS : view,
+		&(struct profile_filter){ .kinds = is_memory ? KINDS_MEMORY : view,
 					  .is_by_thread = is_by_thread });
 
 	choose_values(&self, view);

@@ -35,12 +35,15 @@ static void svg_tell(const struct svg_picture *self, const struct tree_node *nod
 {
 	uint64_t all = self->tree->nodes[0].total_ns;
 
-	if (profile_kinds_are_bytes(profile_kinds(self->tree->model->samples)))
+	unsigned kinds = profile_kinds(self->tree->model->samples);
+
+	if (profile_kinds_are_bytes(kinds))
 		print(self->out, ": %" PRIu64 " bytes, %" PRIu64 " block%s", node->total_ns,
 		      node->total_count, plural(node->total_count));
 	else
-		print(self->out, ": %.3f ms, %" PRIu64 " sample%s", (double)node->total_ns / 1e6,
-		      node->total_count, plural(node->total_count));
+		print(self->out, ": %.3f ms, %" PRIu64 " %s%s", (double)node->total_ns / 1e6,
+		      node->total_count, profile_kinds_are_calls(kinds) ? "call" : "sample",
+		      plural(node->total_count));
 	print(self->out, ", %.2f %%", (double)share_of(node->total_ns, all) / 100);
 }
 
@@ -55,11 +58,11 @@ static void svg_text_samples(const struct svg_picture *self)
 		(double)samples_complete(samples) / 100);
 }
 
-static void svg_text_allocations(const struct svg_picture *self)
+static void svg_text_calls(const struct svg_picture *self)
 {
 	char text[256];
 
-	allocations_describe(self->tree->model, text, sizeof(text));
+	call_view_describe(self->tree->model, text, sizeof(text));
 	svg_text(self->out, text);
 }
 
@@ -109,8 +112,8 @@ static void svg_head(const struct svg_picture *self)
 	print(self->out, ": %s", view ? view : "samples");
 	svg_line_end(self);
 	svg_line_begin(self, 1);
-	if (profile_kinds_are_bytes(samples->view))
-		svg_text_allocations(self);
+	if (profile_kinds_are_calls(samples->view))
+		svg_text_calls(self);
 	else
 		svg_text_samples(self);
 	svg_line_end(self);

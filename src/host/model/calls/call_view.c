@@ -1,14 +1,16 @@
 /*
- * Makes samples of allocations.
+ * Makes samples of traced calls.
  */
 #include "host/model/calls/call_view.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
 #include "host/core/text/path.h"
+#include "host/core/text/plural.h"
 #include "host/core/text/text.h"
 #include "host/model/calls/allocations.h"
-#include "host/model/samples/samples.h"
+#include "host/model/calls/call_sites.h"
+#include "host/model/samples/profile.h"
 #include "host/model/span.h"
 
 #include <errno.h>
@@ -20,6 +22,7 @@
 struct call_view {
 	struct model *model;
 	struct allocations allocations;
+	struct call_sites sites;
 	struct table frames; /* (function): number of its frame */
 	struct table stacks; /* (caller, frame): number */
 	struct recorded_sample *kept;
@@ -65,30 +68,31 @@ static int frame_find(struct call_view *self, const struct trace_function *funct
 	return 0;
 }
 
-/* The site's stack with the function that it called on top. */
-static int stack_find(struct call_view *self, const struct allocation_site *site, uint32_t *ret)
+/* A site's stack with the function that it called on top. */
+static int stack_find(struct call_view *self, const struct trace_function *function,
+		      uint32_t caller, uint32_t *ret)
 {
 	struct samples *samples = self->model->samples;
 	struct table_entry *entry;
 	uint32_t frame, depth = 1;
 	bool is_new;
 
-	if (site->stack != STACK_NONE)
-		depth += samples->stacks[site->stack].depth;
-	*ret = site->stack;
+	if (caller != STACK_NONE)
+		depth += samples->stacks[caller].depth;
+	*ret = caller;
 	if (depth > STACK_DEPTH_MAX)
 		return 0;
-	if (frame_find(self, site->function, &frame) ||
+	if (frame_find(self, function, &frame) ||
 	    make_room(&samples->stacks, samples->stack_count, &samples->stack_room,
 		      sizeof(*samples->stacks)))
 		return -ENOMEM;
-	entry = table_make(&self->stacks, site->stack, frame, &is_new);
+	entry = table_make(&self->stacks, caller, frame, &is_new);
 	if (!entry)
 		return -ENOMEM;
 	if (is_new) {
 		entry->value = samples->stack_count;
 		samples->stacks[samples->stack_count++] =
-			(struct sample_stack){ site->stack, frame, depth };
+			(struct sample_stack){ caller, frame, depth };
 	}
 	*ret = (uint32_t)entry->value;
 	return 0;
@@ -105,7 +109,7 @@ static void sample_add(struct call_view *self, const struct recorded_sample *sam
 	self->counts[self->count++] = count;
 	samples->kinds[sample->kind] += count;
 	samples->weights_ns[sample->kind] += sample->weight_ns;
-	if (sample->kind != SAMPLE_ALLOCATED)
+	if (sample->kind == SAMPLE_LIVE)
 		return;
 	samples->count += count;
 	samples->ends[sample->end] += count;
@@ -118,19 +122,25 @@ static uint64_t whole_bytes(double bytes)
 	return bytes >= 0.5 ? (uint64_t)(bytes + 0.5) : 0;
 }
 
-static int site_add(struct call_view *self, const struct allocation_site *site)
+static uint64_t sample_time(const struct call_view *self, uint64_t begin_ns)
 {
 	const struct model *model = self->model;
+
+	return begin_ns - (model->first.boot_ns - model->first.monotonic_ns);
+}
+
+static int allocation_site_add(struct call_view *self, const struct allocation_site *site)
+{
 	struct recorded_sample sample = {
 		.thread = site->thread->number,
-		.time_ns = site->begin_ns - (model->first.boot_ns - model->first.monotonic_ns),
+		.time_ns = sample_time(self, site->begin_ns),
 		.weight_ns = whole_bytes(site->bytes),
 		.kind = SAMPLE_ALLOCATED,
 		.end = (uint8_t)site->stack_end,
 		.state = 'R',
 	};
 
-	if (stack_find(self, site, &sample.stack))
+	if (stack_find(self, site->function, site->stack, &sample.stack))
 		return -ENOMEM;
 	sample_add(self, &sample, site->calls);
 	sample.kind = SAMPLE_LIVE;
@@ -157,17 +167,38 @@ static void samples_forget(struct model *model)
 		model->threads[i]->samples = 0;
 }
 
-static int allocation_take(const struct call *call, void *context)
+static int call_site_add(struct call_view *self, const struct call_site *site)
 {
-	return allocations_take(context, call);
+	bool is_lock = site->function->domain == DOMAIN_LOCK;
+	struct recorded_sample sample = {
+		.thread = site->thread->number,
+		.time_ns = sample_time(self, site->begin_ns),
+		.weight_ns = site->statistics.total_ns,
+		.kind = (uint8_t)(is_lock ? SAMPLE_LOCK : SAMPLE_IO),
+		.end = (uint8_t)site->stack_end,
+		.state = 'R',
+	};
+
+	if (stack_find(self, site->function, site->stack, &sample.stack))
+		return -ENOMEM;
+	sample_add(self, &sample, (double)site->statistics.calls);
+	return 0;
+}
+
+static int view_take(const struct call *call, void *context)
+{
+	struct call_view *self = context;
+	int r = call_sites_take(&self->sites, call);
+
+	return r ? r : allocations_take(&self->allocations, call);
 }
 
 /* The model keeps what is made. */
-static int sites_add(struct call_view *self)
+static int sites_add(struct call_view *self, bool is_memory)
 {
 	struct samples *samples = self->model->samples;
-	size_t most = 2 * (size_t)self->allocations.site_count + 1;
-	int r = text_set(&samples->sampler, "limpet's trace of allocations");
+	size_t most = 2 * (size_t)self->allocations.site_count + self->sites.count + 1;
+	int r = text_set(&samples->sampler, "limpet's trace of calls");
 
 	self->kept = calloc(most, sizeof(*self->kept));
 	self->counts = calloc(most, sizeof(*self->counts));
@@ -176,39 +207,62 @@ static int sites_add(struct call_view *self)
 	if (r || !self->kept || !self->counts)
 		return -ENOMEM;
 	samples_forget(self->model);
-	for (uint32_t i = 0; !r && i < self->allocations.site_count; i++)
-		r = site_add(self, &self->allocations.sites[i]);
+	for (uint32_t i = 0; !r && is_memory && i < self->allocations.site_count; i++)
+		r = allocation_site_add(self, &self->allocations.sites[i]);
+	for (uint32_t i = 0; !r && !is_memory && i < self->sites.count; i++)
+		r = call_site_add(self, &self->sites.rows[i]);
 	samples->kept_count = self->count;
 	return r;
 }
 
-int model_view_allocations(struct model *model)
+int model_view_calls(struct model *model, unsigned kinds)
 {
-	struct call_view self = { .model = model };
+	bool is_lock = kinds & KIND_BIT(SAMPLE_LOCK);
+	struct call_view self = {
+		.model = model,
+		.sites = { .domains = is_lock ? DOMAIN_BIT(LOCK) : DOMAIN_BIT(IO),
+			   .is_by_thread = true },
+	};
 	int r = allocations_init(&self.allocations, model);
 
 	self.allocations.is_by_thread = true;
 	if (!r)
-		r = model_each_call(model, allocation_take, &self.allocations);
+		r = model_each_call(model, view_take, &self);
 	if (!r)
 		r = allocations_finish(&self.allocations);
 	if (!r)
-		r = sites_add(&self);
+		r = sites_add(&self, profile_kinds_are_bytes(kinds));
 	allocations_done(&self.allocations);
+	call_sites_done(&self.sites);
 	table_done(&self.frames);
 	table_done(&self.stacks);
 	return r;
 }
 
-void allocations_describe(const struct model *model, char *ret, size_t room)
+static void describe_memory(const struct model *model, char *ret, size_t room)
 {
 	const struct samples *samples = model->samples;
-	uint64_t complete = samples_complete(samples);
 
 	snprintf(ret, room,
-		 "%s%" PRIu64 " bytes allocated, %" PRIu64 " not freed by the end; %" PRIu64
-		 ".%02" PRIu64 " %% of the allocations have complete stacks",
+		 "%s%" PRIu64 " bytes allocated, %" PRIu64
+		 " not freed by the end; %.2f %% of the allocations have complete stacks",
 		 model->alloc_sample ? "estimated from samples: " : "",
 		 samples->weights_ns[SAMPLE_ALLOCATED], samples->weights_ns[SAMPLE_LIVE],
-		 complete / 100, complete % 100);
+		 (double)samples_complete(samples) / 100);
+}
+
+void call_view_describe(const struct model *model, char *ret, size_t room)
+{
+	const struct samples *samples = model->samples;
+	unsigned kind = samples->view & KIND_BIT(SAMPLE_LOCK) ? SAMPLE_LOCK : SAMPLE_IO;
+
+	if (profile_kinds_are_bytes(samples->view))
+		describe_memory(model, ret, room);
+	else
+		snprintf(ret, room,
+			 "%.6f s in %" PRIu64 " call%s of %s; %.2f %% of the calls have complete "
+			 "stacks",
+			 (double)samples->weights_ns[kind] / 1e9, samples->count,
+			 plural(samples->count), kind == SAMPLE_LOCK ? "locks" : "I/O",
+			 (double)samples_complete(samples) / 100);
 }

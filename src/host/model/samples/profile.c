@@ -106,6 +106,8 @@ static const struct {
 	{ "wall", KINDS_ALL },
 	{ "alloc", KIND_BIT(SAMPLE_ALLOCATED) },
 	{ "live", KIND_BIT(SAMPLE_LIVE) },
+	{ "lock", KIND_BIT(SAMPLE_LOCK) },
+	{ "io", KIND_BIT(SAMPLE_IO) },
 };
 
 const char *profile_kinds_name(unsigned kinds)

@@ -9,7 +9,8 @@
 #define KIND_BIT(kind) (1u << (kind))
 #define KINDS_ON_CPU   KIND_BIT(SAMPLE_RUNNING)
 #define KINDS_OFF_CPU  KIND_BIT(SAMPLE_BLOCKED)
-#define KINDS_CALLS    (KIND_BIT(SAMPLE_ALLOCATED) | KIND_BIT(SAMPLE_LIVE))
+#define KINDS_MEMORY   (KIND_BIT(SAMPLE_ALLOCATED) | KIND_BIT(SAMPLE_LIVE))
+#define KINDS_CALLS    (KINDS_MEMORY | KIND_BIT(SAMPLE_LOCK) | KIND_BIT(SAMPLE_IO))
 #define KINDS_ALL      (KINDS_ON_CPU | KINDS_OFF_CPU | KIND_BIT(SAMPLE_RUNNABLE))
 
 /* All samples with the same stack, of the same kind. */
@@ -54,6 +55,12 @@ unsigned profile_kinds(const struct samples *samples);
 const char *profile_kinds_name(unsigned kinds);
 /* Their weights are bytes, not nanoseconds. */
 static inline bool profile_kinds_are_bytes(unsigned kinds)
+{
+	return kinds & KINDS_MEMORY;
+}
+
+/* They stand for traced calls (model/calls/call_view.h). */
+static inline bool profile_kinds_are_calls(unsigned kinds)
 {
 	return kinds & KINDS_CALLS;
 }

@@ -397,6 +397,7 @@ static const char *const end_keys[STACK_ENDS] = {
 	[STACK_SWITCHED] = "switched",
 	[STACK_UNREAD] = "unread",
 	[STACK_UNLINKED] = "no-frame-pointers",
+	[STACK_CALLER] = "caller-only",
 };
 
 const char *stack_end_key(unsigned end)

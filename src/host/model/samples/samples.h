@@ -12,10 +12,12 @@
 #define STACK_DEPTH_MAX (2u * SAMPLE_FRAMES_MAX)
 
 /* Kinds of what takes the place of samples (calls/call_view.h), beside those of recordings. Weights
- * are bytes. */
+ * of the first two are bytes. */
 enum call_sample_kind {
 	SAMPLE_ALLOCATED = SAMPLE_KINDS,
 	SAMPLE_LIVE, /* not freed by the end */
+	SAMPLE_LOCK, /* time in calls that wait for locks */
+	SAMPLE_IO,   /* time in calls that read and write */
 	MODEL_KINDS,
 };
 

@@ -5,24 +5,17 @@
 #include "target/domains/cpu/cpu.h"
 #include "target/hooks/writer.h"
 
-static bool has_stacks;
-
-static void write_taken(struct writer *writer, const struct hook *hook,
-			const struct hook_frame *frame, uint64_t end)
-{
-	if (hook_write_call(writer, hook, frame, end) && has_stacks)
-		alloc_write_stack(writer, frame);
-}
-
 static bool alloc_start(const struct trace_request *request)
 {
-	has_stacks = request->alloc_stacks;
+	enum callers_extent extent = request->alloc_stacks ? CALLERS_LINKED : CALLERS_DIRECT;
+
+	writer_callers_use(DOMAIN_ALLOC, request->alloc_sample ? CALLERS_NONE : extent);
 	return !request->alloc_sample || alloc_samples_start(request);
 }
 
-#define TAKES(symbol, name, shape, origin, ...)                                             \
-	{                                                                                   \
-		symbol, name, DOMAIN_ALLOC, HOOK_REGISTERS, write_taken, NULL, __VA_ARGS__, \
+#define TAKES(symbol, name, shape, origin, ...)                                      \
+	{                                                                            \
+		symbol, name, DOMAIN_ALLOC, HOOK_REGISTERS, NULL, NULL, __VA_ARGS__, \
 	},
 #define GIVES(symbol, name, ...)                                                     \
 	{                                                                            \

@@ -19,11 +19,8 @@
 #include "target/domains/cpu/alloc_addresses.h"
 #include "target/hooks/beside.h"
 #include "target/hooks/got/got.h"
-#include "target/hooks/stack.h"
-#include "target/hooks/thread.h"
 #include "target/hooks/wants.h"
 #include "target/hooks/writer.h"
-#include "target/runtime/readable.h"
 #include "target/runtime/text.h"
 
 #include <string.h>
@@ -32,9 +29,6 @@
 #define OPERATORS_MAX 16u
 #define SIZE_MOST     ((uint64_t)INT64_MAX / 2)
 #define LN2_FIXED     45426u /* in parts of 1/65536 */
-/* The kernel keeps other mappings at least 128 MiB away from the end of that stack. */
-#define FIRST_STACK_MAX (64u << 20)
-#define STACK_PAGE      4096u /* no machine has smaller ones */
 
 /* What is found in a frame's choice.  Beside CHOSEN_LATER stands what was left then. */
 enum choice {
@@ -195,58 +189,12 @@ static bool is_chosen(struct writer *writer, const struct hook_frame *frame, uin
 		count_down(writer, size));
 }
 
-void alloc_write_stack(struct writer *writer, const struct hook_frame *frame)
-{
-	uint64_t frames[RECORD_FRAMES_MAX];
-
-	writer_stack(writer, frames, stack_collect(&frame->link, frames, RECORD_FRAMES_MAX));
-}
-
-static uint64_t find_stack_end(const struct writer *writer, uint64_t sp)
-{
-	uint64_t first = writer->stack_end;
-
-	return sp < first && first - sp < FIRST_STACK_MAX ? first : thread_stack_end(sp);
-}
-
-/*
- * A thread's own stack is mapped from its stack pointer to its end, and no other thread unmaps it,
- * but the program may protect pages of it: each is tried.  Memory of other stacks (coroutines,
- * signal handlers) may be unmapped between the trial and the copy: it is not copied.
- */
-static uint64_t copied_bytes(const struct writer *writer, const void *sp)
-{
-	uint64_t start = (uint64_t)sp, end = find_stack_end(writer, start), bytes;
-
-	if (!end)
-		return 0;
-	bytes = ALIGN_DOWN(MIN(end - start, STACK_COPY_MAX), sizeof(uint64_t));
-	for (uint64_t page = ALIGN_UP(start, STACK_PAGE); page < start + bytes; page += STACK_PAGE)
-		if (!is_readable(page))
-			return page - start;
-	return bytes;
-}
-
-/* By its copy the host finds callers without frame pointers, too. */
-static void write_stack_or_copy(struct writer *writer, const struct hook_frame *frame)
-{
-	struct record_stack_part caller = {
-		.bytes = (uint32_t)copied_bytes(writer, frame + 1),
-		.pc = frame->address & ARCH_ADDRESS_MASK,
-		.sp = (uint64_t)(frame + 1),
-		.fp = frame->link,
-	};
-
-	if (!caller.bytes || !writer_stack_copy(writer, &caller))
-		alloc_write_stack(writer, frame);
-}
-
 static void write_sample(struct writer *writer, const struct hook *hook,
 			 const struct hook_frame *frame, uint64_t end, uint64_t address)
 {
 	alloc_remember(address);
 	if (hook_write_call(writer, hook, frame, end))
-		write_stack_or_copy(writer, frame);
+		writer_callers_as(writer, frame, CALLERS_COPIED);
 }
 
 static void write_taken(struct writer *writer, const struct hook *hook,

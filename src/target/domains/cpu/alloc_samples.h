@@ -27,6 +27,3 @@ extern const struct traced alloc_samples[];
 
 /* Begins a session; false where there is no memory. */
 bool alloc_samples_start(const struct trace_request *request);
-
-/* The call stack of an allocation, after its record. */
-void alloc_write_stack(struct writer *writer, const struct hook_frame *frame);

@@ -5,6 +5,7 @@
 #include "target/domains/cpu/cpu.h"
 #include "target/hooks/clock.h"
 #include "target/hooks/thread.h"
+#include "target/hooks/writer.h"
 #include "target/runtime/libc_calls.h"
 
 #include <errno.h>
@@ -27,14 +28,26 @@ struct waiting {
 	struct hook *hook;
 	uint64_t arguments[3];
 	uint64_t owner;
+	const uint64_t *record; /* the wrapper's frame: its caller's frame pointer and address */
+	const void *caller_sp;
 };
+
+/* In a wrapper, which a thunk has jumped to. */
+#define WAITING(object, b, c)                                                  \
+	{                                                                      \
+		hook, { (uint64_t)(object), (uint64_t)(b), (uint64_t)(c) }, 0, \
+			__builtin_frame_address(0), __builtin_dwarf_cfa()      \
+	}
 
 static int wait_finish(const struct waiting *waiting, uint64_t begin, int result)
 {
 	struct hook_frame frame = { .arguments = { waiting->arguments[0], waiting->owner },
 				    .hook = waiting->hook,
 				    .begin = begin,
-				    .results = { (uint64_t)(int64_t)result } };
+				    .results = { (uint64_t)(int64_t)result },
+				    .wrapped_sp = (uint64_t)waiting->caller_sp,
+				    .link = waiting->record[0],
+				    .address = waiting->record[1] };
 
 	hook_report(waiting->hook, &frame);
 	return result;
@@ -93,7 +106,7 @@ static int take_marked(const struct waiting *waiting, try_function *try)
 
 static int take_mutex(pthread_mutex_t *mutex, long b, long c, long d, long e, struct hook *hook)
 {
-	struct waiting waiting = { hook, { (uint64_t)mutex, (uint64_t)b, (uint64_t)c }, 0 };
+	struct waiting waiting = WAITING(mutex, b, c);
 
 	(void)d;
 	(void)e;
@@ -103,7 +116,7 @@ static int take_mutex(pthread_mutex_t *mutex, long b, long c, long d, long e, st
 
 static int take_read(void *lock, long b, long c, long d, long e, struct hook *hook)
 {
-	struct waiting waiting = { hook, { (uint64_t)lock, (uint64_t)b, (uint64_t)c }, 0 };
+	struct waiting waiting = WAITING(lock, b, c);
 
 	(void)d;
 	(void)e;
@@ -112,7 +125,7 @@ static int take_read(void *lock, long b, long c, long d, long e, struct hook *ho
 
 static int take_write(void *lock, long b, long c, long d, long e, struct hook *hook)
 {
-	struct waiting waiting = { hook, { (uint64_t)lock, (uint64_t)b, (uint64_t)c }, 0 };
+	struct waiting waiting = WAITING(lock, b, c);
 
 	(void)d;
 	(void)e;
@@ -135,7 +148,7 @@ static int wait_semaphore(const struct waiting *waiting)
 
 static int take_semaphore(void *semaphore, long b, long c, long d, long e, struct hook *hook)
 {
-	struct waiting waiting = { hook, { (uint64_t)semaphore, (uint64_t)b, (uint64_t)c }, 0 };
+	struct waiting waiting = WAITING(semaphore, b, c);
 	struct call_in_flight call;
 	int result;
 
@@ -169,6 +182,7 @@ static bool lock_start(const struct trace_request *request)
 	symbol_finder *find = request->find_symbol;
 
 	all_locks = request->all_locks;
+	writer_callers_use(DOMAIN_LOCK, request->lock_stacks ? CALLERS_COPIED : CALLERS_DIRECT);
 	tries.mutex = find_try(find, "pthread_mutex_trylock", "pthread_mutex_lock");
 	tries.read = find_try(find, "pthread_rwlock_tryrdlock", "pthread_rwlock_rdlock");
 	tries.write = find_try(find, "pthread_rwlock_trywrlock", "pthread_rwlock_wrlock");

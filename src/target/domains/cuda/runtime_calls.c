@@ -4,19 +4,14 @@
  */
 #include "target/domains/cuda/cuda.h"
 
-#include "target/hooks/stack.h"
 #include "target/hooks/wants.h"
 #include "target/runtime/text.h"
 
-/* Return addresses by frame pointers; the first, whoever called it, is there in any case. */
 static void write_call(struct writer *writer, const struct hook *hook,
 		       const struct hook_frame *frame, uint64_t end)
 {
-	uint64_t frames[RECORD_FRAMES_MAX];
-
 	if (hook_write_call(writer, hook, frame, end) && cuda_writes_stacks())
-		writer_stack(writer, frames,
-			     stack_collect(&frame->link, frames, ARRAY_SIZE(frames)));
+		writer_callers_as(writer, frame, CALLERS_COPIED);
 }
 
 #define RESULT                                   \

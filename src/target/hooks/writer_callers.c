@@ -1,0 +1,84 @@
+/*
+ * Who made a traced call.  Runs inside of it: no libc, no lock; memory that may not be there is
+ * tried first.
+ */
+#include "target/hooks/hook.h"
+#include "target/hooks/stack.h"
+#include "target/hooks/thread.h"
+#include "target/hooks/writer.h"
+#include "target/runtime/readable.h"
+
+#include "shared/arch/elf.h"
+
+/* The kernel keeps other mappings at least 128 MiB away from the end of that stack. */
+#define FIRST_STACK_MAX (64u << 20)
+#define STACK_PAGE      4096u /* no machine has smaller ones */
+
+static uint8_t extents[DOMAINS]; /* enum callers_extent */
+
+void writer_callers_use(enum trace_domain domain, enum callers_extent extent)
+{
+	extents[domain] = (uint8_t)extent;
+}
+
+static uint64_t find_stack_end(const struct writer *writer, uint64_t sp)
+{
+	uint64_t first = writer->stack_end;
+
+	return sp < first && first - sp < FIRST_STACK_MAX ? first : thread_stack_end(sp);
+}
+
+/*
+ * A thread's own stack is mapped from its stack pointer to its end, and no other thread unmaps it,
+ * but the program may protect pages of it: each is tried.  Memory of other stacks (coroutines,
+ * signal handlers) may be unmapped between the trial and the copy: it is not copied.
+ */
+static uint64_t copied_bytes(const struct writer *writer, uint64_t sp)
+{
+	uint64_t end = find_stack_end(writer, sp), bytes;
+
+	if (!end)
+		return 0;
+	bytes = ALIGN_DOWN(MIN(end - sp, STACK_COPY_MAX), sizeof(uint64_t));
+	for (uint64_t page = ALIGN_UP(sp, STACK_PAGE); page < sp + bytes; page += STACK_PAGE)
+		if (!is_readable(page))
+			return page - sp;
+	return bytes;
+}
+
+/* By its copy the host finds callers without frame pointers, too. */
+static bool write_copy(struct writer *writer, const struct hook_frame *frame)
+{
+	struct record_stack_part caller = {
+		.pc = frame->address & ARCH_ADDRESS_MASK,
+		.sp = hook_caller_sp(frame),
+		.fp = frame->link,
+	};
+
+	caller.bytes = (uint32_t)copied_bytes(writer, caller.sp);
+	return caller.bytes && writer_stack_copy(writer, &caller);
+}
+
+void writer_callers_as(struct writer *writer, const struct hook_frame *frame,
+		       enum callers_extent extent)
+{
+	uint64_t frames[RECORD_FRAMES_MAX];
+	const struct hook_frame *outer;
+
+	/* A traced call that jumped to this one: its caller is the program's. */
+	while ((outer = hook_outer(frame)))
+		frame = outer;
+	if (extent == CALLERS_DIRECT)
+		writer_caller(writer, frame->address & ARCH_ADDRESS_MASK);
+	else if (extent == CALLERS_LINKED || !write_copy(writer, frame))
+		writer_stack(writer, frames,
+			     stack_collect(&frame->link, frames, RECORD_FRAMES_MAX));
+}
+
+void writer_callers(struct writer *writer, const struct hook_frame *frame)
+{
+	enum callers_extent extent = extents[frame->hook->traced->domain];
+
+	if (extent != CALLERS_NONE)
+		writer_callers_as(writer, frame, extent);
+}

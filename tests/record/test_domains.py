@@ -264,15 +264,18 @@ class Samples(Domains):
         path = harness.program(name)
         if not os.path.exists(path):
             self.skipTest("no C++ compiler")
-        program = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                   env={**os.environ, "LD_PRELOAD": preload})
+        self.run_command([path], {"LD_PRELOAD": preload}, *options)
+
+    def run_command(self, command, variables, *options):
+        program = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                   env={**os.environ, **variables})
         self.addCleanup(self.end_process, program)
         self.assertEqual(program.stdout.readline(), "ready\n")
         process = self.start(program.pid, *options)
         program.stdin.write("go\n")
         program.stdin.flush()
         self.assertEqual(program.stdout.readline(), "done\n")
-        self.finish(process)
+        return self.finish(process)
 
     def assert_near(self, sites, truth):
         found = sum(site["bytes"] for site in sites)
@@ -340,6 +343,48 @@ class Samples(Domains):
             for site in found[domain]:
                 self.assertEqual(site["stack_end"], "caller-only")
                 self.assertRegex(site["stack"][0], rf"^{caller}(\.\S+)? \(unframed_waiter\.c:\d+\)$")
+
+    PYTHON = """
+import sys
+
+def take_inner(count):
+    return [bytes(2000 + i) for i in range(count)]
+
+def take_outer():
+    for i in range(200):
+        take_inner(1000)
+
+print("ready", flush=True)
+sys.stdin.readline()
+take_outer()
+print("done", flush=True)
+sys.stdin.readline()
+"""
+
+    def test_allocations_of_python_have_lines_of_python(self):
+        path = os.path.join(self.folder, "taker.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.PYTHON)
+        self.run_command([sys.executable, path], {}, "--alloc-sample", "64K")
+        whole = {}
+        for site in self.report():
+            if site["event"] == "allocation" and site["stack_end"] == "complete":
+                names = [frame.split(" (")[0] for frame in site["stack"]]
+                for name in ("take_inner", "take_outer"):
+                    whole[name] = whole.get(name, 0) + (site["bytes"] if name in names else 0)
+        if not whole.get("take_outer") and sys.version_info < (3, 11):
+            self.skipTest("a Python whose frames are not read in calls")
+        for name in ("take_inner", "take_outer"):
+            self.assertGreater(whole[name], 200 * 1000 * 2000 * 0.3, whole)
+        self.assertTrue(any(re.search(r"take_outer \(taker\.py:9\)", frame) for site in self.report()
+                            if site["event"] == "allocation" for frame in site["stack"]))
+
+    def test_stacks_by_frame_pointers_say_that_they_lack_python(self):
+        path = os.path.join(self.folder, "taker.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.PYTHON)
+        result = self.run_command([sys.executable, path], {}, "--alloc-stacks", "--ring-size", "16M")
+        self.assertIn("no lines of Python: --alloc-sample has them", str(result))
 
     def check_takers(self, sites):
         """Large blocks of one site in a row, of which nearly each is a sample, and the rest."""

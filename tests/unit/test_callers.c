@@ -87,10 +87,10 @@ static void *outer_of_thread(void *argument)
 static struct record_stack_number number(const struct chain *chain)
 {
 	struct collect_callers source = callers_source(callers);
+	const struct collect_stack stack = { .frames = chain->frames, .frame_count = chain->count };
 	struct record_stack_number record;
 
-	assert_int_equal(source.number(source.context, chain->frames, chain->count, &record, &err),
-			 0);
+	assert_int_equal(source.number(source.context, &stack, &record, &err), 0);
 	assert_int_equal(record.head.kind, RECORD_STACK_NUMBER);
 	return record;
 }

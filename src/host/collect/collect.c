@@ -18,6 +18,8 @@
 #define ASK_SCARCE_NS 1000000u
 #define FINISH_PASSES 64
 #define PAGE_BYTES    4096u
+#define PYTHON_BYTES_MAX \
+	(KERNEL_PYTHON_FRAMES - RECORD_PYTHON_FRAMES_MAX) * sizeof(struct kernel_python_frame)
 
 int collector_new(struct recording *recording, const struct collect_source *source,
 		  struct collector **ret, struct err *err)
@@ -49,6 +51,7 @@ void collector_free(struct collector *collector)
 	for (uint32_t i = 0; collector->slots && i < collector->layout.slot_count; i++) {
 		bytes_done(&collector->slots[i].packed);
 		bytes_done(&collector->slots[i].stack);
+		bytes_done(&collector->slots[i].python);
 		reading_done(&collector->slots[i].draft);
 	}
 	free(collector->slots);
@@ -145,21 +148,49 @@ static int take_reading(struct collector *self, struct slot *slot, const struct 
 	return r ? r : 1;
 }
 
-/* The record in whose place the host writes one of its own, which is in `ret` then. */
-static int number_stack(struct collector *self, const struct record **record,
-			struct record_stack_number *ret, struct err *err)
+/* 1: it was a part of the next stack. */
+static int take_python(struct slot *slot, const struct record *record, struct err *err)
 {
+	const struct record_python *python = (const struct record_python *)record;
+
+	if (record->kind == RECORD_CALL)
+		slot->python.size = 0;
+	if (record->kind != RECORD_PYTHON)
+		return 0;
+	if (slot->python.size < PYTHON_BYTES_MAX)
+		bytes_put(&slot->python, python + 1,
+			  record->count * sizeof(struct kernel_python_frame));
+	slot->is_python_cut = python->is_cut;
+	return slot->python.has_failed ? err_set(err, -ENOMEM, "collect: no memory") : 1;
+}
+
+static struct collect_stack stack_of(const struct slot *slot)
+{
+	return (struct collect_stack){
+		.python = (const struct kernel_python_frame *)slot->python.data,
+		.python_count = slot->python.size / sizeof(struct kernel_python_frame),
+		.is_python_cut = slot->is_python_cut,
+	};
+}
+
+/* The record in whose place the host writes one of its own, which is in `ret` then. */
+static int number_stack(struct collector *self, const struct slot *slot,
+			const struct record **record, struct record_stack_number *ret,
+			struct err *err)
+{
+	struct collect_stack chain = stack_of(slot);
 	const struct collect_callers *callers = &self->source.callers;
 	const struct record_stack *stack = (const struct record_stack *)*record;
-	const uint64_t *frames = (const uint64_t *)(stack + 1);
 	int r;
 
 	if (stack->head.kind != RECORD_STACK || !callers->number)
 		return 0;
-	if (stack->is_caller && stack->head.count == 1)
-		r = callers->number_caller(callers->context, frames[0], ret, err);
+	chain.frames = (const uint64_t *)(stack + 1);
+	chain.frame_count = stack->head.count;
+	if (stack->is_caller && chain.frame_count == 1)
+		r = callers->number_caller(callers->context, chain.frames[0], ret, err);
 	else
-		r = callers->number(callers->context, frames, stack->head.count, ret, err);
+		r = callers->number(callers->context, &chain, ret, err);
 	*record = &ret->head;
 	return r;
 }
@@ -168,14 +199,17 @@ static int number_stack(struct collector *self, const struct record **record,
 static int end_stack(struct collector *self, struct slot *slot, struct err *err)
 {
 	const struct collect_callers *callers = &self->source.callers;
+	struct collect_stack copied = stack_of(slot);
 	struct record_stack_number number;
 	int r = 0;
 
 	if (!slot->stack.size)
 		return 0;
+	copied.caller = &slot->caller;
+	copied.copy = slot->stack.data;
+	copied.size = slot->stack.size;
 	if (callers->unwind) {
-		r = callers->unwind(callers->context, &slot->caller, slot->stack.data,
-				    slot->stack.size, &number, err);
+		r = callers->unwind(callers->context, &copied, &number, err);
 		if (!r && !slot_take(slot, &number.head, self->now_ns))
 			r = err_set(err, -ENOMEM, "collect: no memory");
 	}
@@ -227,9 +261,11 @@ static int collect_take(struct collector *self, struct slot *slot, struct record
 	if (r)
 		return r < 0 ? err_set(err, r, "collect: no memory") : 0;
 	r = take_stack_part(self, slot, record, err);
+	if (!r)
+		r = take_python(slot, record, err);
 	if (r)
 		return MIN(r, 0);
-	r = number_stack(self, &written, &number, err);
+	r = number_stack(self, slot, &written, &number, err);
 	if (r)
 		return r;
 	if (!slot_take(slot, written, self->now_ns))

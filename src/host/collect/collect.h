@@ -29,18 +29,29 @@ struct collect_stacks {
 	void *context;
 };
 
+/* The callers of a traced call, as its thread has written them. */
+struct collect_stack {
+	const uint64_t *frames; /* return addresses, innermost first */
+	size_t frame_count;
+	const struct record_stack_part *caller; /* or else a copy of its stack */
+	const void *copy;
+	size_t size; /* some of its end may be missing */
+	const struct kernel_python_frame *python;
+	size_t python_count;
+	bool is_python_cut;
+};
+
 /* Who knows the target's code.  On the collector's thread. */
 struct collect_callers {
-	/* The recording's number of a stack of return addresses, innermost first: what is written
-	 * in their place. */
-	int (*number)(void *context, const uint64_t *frames, size_t count,
+	/* The recording's number of a stack of return addresses: what is written in their place. */
+	int (*number)(void *context, const struct collect_stack *stack,
 		      struct record_stack_number *ret, struct err *err);
 	/* The same of the direct caller alone. */
 	int (*number_caller)(void *context, uint64_t address, struct record_stack_number *ret,
 			     struct err *err);
-	/* The same of a copy of the caller's stack; some of its end may be missing. */
-	int (*unwind)(void *context, const struct record_stack_part *caller, const void *stack,
-		      size_t size, struct record_stack_number *ret, struct err *err);
+	/* The same of a copy of the caller's stack. */
+	int (*unwind)(void *context, const struct collect_stack *stack,
+		      struct record_stack_number *ret, struct err *err);
 	void *context;
 };
 

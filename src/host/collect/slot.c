@@ -112,5 +112,6 @@ void slot_end(struct slot *slot)
 	slot->is_known = false;
 	bytes_done(&slot->packed);
 	bytes_done(&slot->stack);
+	bytes_done(&slot->python);
 	batch_begin(slot);
 }

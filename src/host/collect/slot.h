@@ -25,6 +25,8 @@ struct slot {
 	struct reading_draft draft;
 	struct record_stack_part caller; /* of a copy of a stack that is coming in */
 	struct bytes stack;              /* what has come of it */
+	struct bytes python;             /* frames of Python that belong to the next stack */
+	bool is_python_cut;
 };
 
 /* A new thread has the ring. */

@@ -24,6 +24,7 @@ struct call_stacks {
 	struct python *python; /* NULL: none was found */
 	uint64_t looked_ns;
 	bool is_allowed;
+	const char *whose; /* what has no stacks where it cannot be read */
 };
 
 /* What Python's frames, and which thread is which, are found by. */
@@ -58,24 +59,27 @@ static void python_look(struct call_stacks *self)
 	if (r)
 		self->python = NULL;
 	if (r && err.code)
-		note_add("launches of %d have no stacks: %s", (int)self->pid, err.what);
+		note_add("%s of %d have no stacks of Python: %s", self->whose, (int)self->pid,
+			 err.what);
 	if (self->python && !python_knows_threads(self->python)) {
-		note_add("launches of %d have no stacks: they need Python 3.11 or later, or a C "
-			 "library that tells where a thread's number is (glibc)",
-			 (int)self->pid);
+		note_add(
+			"%s of %d have no stacks of Python: they need Python 3.11 or later, or a C "
+			"library that tells where a thread's number is (glibc)",
+			self->whose, (int)self->pid);
 		python_close(self->python);
 		self->python = NULL;
 	}
 	space_close(space);
 }
 
-struct call_stacks *call_stacks_new(pid_t pid)
+struct call_stacks *call_stacks_new(pid_t pid, const char *whose)
 {
 	struct call_stacks *self = calloc(1, sizeof(*self));
 
 	if (!self)
 		return NULL;
 	self->pid = pid;
+	self->whose = whose;
 	python_look(self);
 	return self;
 }
@@ -130,6 +134,11 @@ static size_t frames_print(void *context, const struct kernel_python_frame *fram
 	for (size_t i = 0; self->python && i < count; i++)
 		length += frame_print(self, &frames[i], ret + length, room - length);
 	return length;
+}
+
+struct python *call_stacks_python(struct call_stacks *stacks)
+{
+	return stacks->python;
 }
 
 struct collect_stacks call_stacks_source(struct call_stacks *stacks)

@@ -6,6 +6,7 @@
 #include "host/recorder/callers.h"
 
 #include "host/core/clock.h"
+#include "host/sampling/python_stacks.h"
 #include "host/unwind/linked_frames.h"
 #include "host/unwind/space.h"
 #include "host/unwind/walk.h"
@@ -34,7 +35,9 @@ struct callers {
 	struct space *space;
 	struct last_stack last;
 	uint64_t refreshed_ns, followed_ns, written_ns;
-	struct sample *sample; /* with room for the most frames */
+	struct sample *sample;           /* with room for the most frames */
+	struct call_stacks *call_stacks; /* NULL: no frames of Python come */
+	struct python_stacks python_stacks;
 	struct known_caller known[CALLERS_KNOWN];
 	uint32_t known_uses;
 };
@@ -69,10 +72,16 @@ void callers_free(struct callers *callers)
 {
 	if (!callers)
 		return;
+	python_stacks_done(&callers->python_stacks);
 	space_close(callers->space);
 	free(callers->last.frames);
 	free(callers->sample);
 	free(callers);
+}
+
+void callers_use_python(struct callers *callers, struct call_stacks *stacks)
+{
+	callers->call_stacks = stacks;
 }
 
 /* Whether all of them lie in code that is known: a library may have come since. */
@@ -123,9 +132,9 @@ static int stacks_write(struct callers *self, struct err *err)
 	return stack_list_write(&self->programs->stacks, self->programs->recording, err);
 }
 
-static int sample_number(struct callers *self, struct record_stack_number *ret, struct err *err)
+static int sample_number(struct callers *self, const struct sample *sample,
+			 struct record_stack_number *ret, struct err *err)
 {
-	struct sample *sample = self->sample;
 
 	*ret = (struct record_stack_number){
 		.head = { sizeof(*ret), RECORD_STACK_NUMBER, sample->end },
@@ -149,18 +158,36 @@ static void frames_take(struct callers *self, const uint64_t *frames, size_t cou
 	runtimes_follow(self);
 }
 
-static int number_frames(void *context, const uint64_t *frames, size_t count,
+/* With its frames of Python, where there are any.  They are sorted in from the outermost on in
+ * stacks that are complete, and where all of them are there. */
+static int stack_number(struct callers *self, const struct collect_stack *stack,
+			struct record_stack_number *ret, struct err *err)
+{
+	struct python *python = self->call_stacks ? call_stacks_python(self->call_stacks) : NULL;
+	const struct sample *sample = self->sample;
+
+	if (!python || !stack->python_count)
+		return sample_number(self, sample, ret, err);
+	if (stack->is_python_cut && sample->end == STACK_COMPLETE)
+		self->sample->end = STACK_CUT;
+	return sample_number(self,
+			     python_stacks_join(&self->python_stacks, python, sample, stack->python,
+						stack->python_count),
+			     ret, err);
+}
+
+static int number_frames(void *context, const struct collect_stack *stack,
 			 struct record_stack_number *ret, struct err *err)
 {
 	struct callers *self = context;
 	struct sample *sample = self->sample;
 	size_t kept;
 
-	frames_take(self, frames, count);
-	sample->end = linked_frames_end(self->space, frames, sample->user_count, RECORD_FRAMES_MAX,
-					&kept);
+	frames_take(self, stack->frames, stack->frame_count);
+	sample->end = linked_frames_end(self->space, stack->frames, sample->user_count,
+					RECORD_FRAMES_MAX, &kept);
 	sample->user_count = (uint16_t)kept;
-	return sample_number(self, ret, err);
+	return stack_number(self, stack, ret, err);
 }
 
 /* Millions a second come from few addresses: what is known of one holds for a while. */
@@ -180,7 +207,7 @@ static int number_caller(void *context, uint64_t address, struct record_stack_nu
 		known_forget(self);
 	frames_take(self, &address, 1);
 	self->sample->end = STACK_CALLER;
-	r = sample_number(self, ret, err);
+	r = sample_number(self, self->sample, ret, err);
 	if (!r)
 		*known = (struct known_caller){ address, *ret };
 	return r;
@@ -219,11 +246,12 @@ static void caller_walk(struct callers *self, const struct record_stack_part *ca
 	self->sample->end = result.end;
 }
 
-static int number_copy(void *context, const struct record_stack_part *caller, const void *stack,
-		       size_t size, struct record_stack_number *ret, struct err *err)
+static int number_copy(void *context, const struct collect_stack *stack,
+		       struct record_stack_number *ret, struct err *err)
 {
 	struct callers *self = context;
-	struct copy copy = { caller->sp, stack, size };
+	const struct record_stack_part *caller = stack->caller;
+	struct copy copy = { caller->sp, stack->copy, stack->size };
 
 	self->sample->time_ns = now_ns();
 	runtimes_follow(self);
@@ -232,7 +260,7 @@ static int number_copy(void *context, const struct record_stack_part *caller, co
 		known_forget(self);
 		caller_walk(self, caller, &copy);
 	}
-	return sample_number(self, ret, err);
+	return stack_number(self, stack, ret, err);
 }
 
 struct collect_callers callers_source(struct callers *callers)
@@ -243,6 +271,11 @@ struct collect_callers callers_source(struct callers *callers)
 int callers_finish(struct callers *callers, struct err *err)
 {
 	return stacks_write(callers, err);
+}
+
+bool callers_have_python(const struct callers *callers)
+{
+	return python_is_in(callers->space);
 }
 
 uint64_t callers_stack_end(const struct callers *callers)

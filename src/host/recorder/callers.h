@@ -5,6 +5,7 @@
 #pragma once
 
 #include "host/collect/collect.h"
+#include "host/recorder/call_stacks.h"
 #include "host/recorder/programs.h"
 
 struct callers;
@@ -14,6 +15,12 @@ struct callers;
 int callers_new(struct callers **ret, struct programs *programs, pid_t pid, uint32_t process,
 		struct err *err) MUST_CHECK;
 void callers_free(struct callers *callers);
+
+/* Who knows the Python whose frames come with stacks; lives as long as the callers. */
+void callers_use_python(struct callers *callers, struct call_stacks *stacks);
+
+/* Whether the process has a Python. */
+bool callers_have_python(const struct callers *callers);
 
 /* What a collector calls. */
 struct collect_callers callers_source(struct callers *callers);

@@ -18,10 +18,10 @@
 
 static int begin_stacks(struct tracing *self, struct collect_source *source, struct err *err)
 {
-	if (!self->given.launch_stacks)
+	if (!trace_reads_python(&self->given))
 		return 0;
 	call_stacks_free(self->stacks);
-	self->stacks = call_stacks_new(self->pid);
+	self->stacks = call_stacks_new(self->pid, self->given.launch_stacks ? "launches" : "calls");
 	if (!self->stacks)
 		return err_set(err, -ENOMEM, "no memory for stacks");
 	source->stacks = call_stacks_source(self->stacks);
@@ -44,6 +44,11 @@ static int begin_callers(struct tracing *self, struct collect_source *source, st
 		return 0; /* the attach, which comes next, is refused too, and says why */
 	if (r)
 		return r;
+	if (given->alloc_stacks && !given->alloc_sample && callers_have_python(self->callers))
+		note_add(
+			"stacks of allocations of %d have no lines of Python: --alloc-sample has them",
+			(int)self->pid);
+	callers_use_python(self->callers, self->stacks);
 	source->callers = callers_source(self->callers);
 	__atomic_store_n(&self->trace.rings->stack_end, callers_stack_end(self->callers),
 			 __ATOMIC_RELAXED);
@@ -154,8 +159,8 @@ void tracing_heed_filters(struct tracing *self)
 		return;
 	if (self->session.attachment.report.denies_stacks)
 		note_add(
-			"launches of %d have no stacks of Python: a seccomp filter may kill who reads them",
-			(int)self->pid);
+			"%s of %d have no stacks of Python: a seccomp filter may kill who reads them",
+			self->given.launch_stacks ? "launches" : "calls", (int)self->pid);
 	else
 		call_stacks_set_allowed(self->stacks, true);
 }

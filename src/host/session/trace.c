@@ -49,6 +49,12 @@ uint32_t trace_domains(const struct trace_options *options)
 	       (uint32_t) !!options->windows << DOMAIN_WINDOW;
 }
 
+bool trace_reads_python(const struct trace_options *options)
+{
+	return options->launch_stacks || options->alloc_sample || options->io_stacks ||
+	       options->lock_stacks;
+}
+
 /* The words that the tracer reads. */
 static int write_request(const struct trace_options *options, char *text, struct err *err)
 {
@@ -175,7 +181,7 @@ int trace_open(struct trace *ret, const struct trace_options *options, struct er
 	}
 	*ret->rings = ret->layout = layout;
 	ret->domains_wanted = trace_domains(options);
-	ret->wants_stacks = options->launch_stacks;
+	ret->wants_stacks = trace_reads_python(options);
 	ret->notes = calloc(1, sizeof(*ret->notes));
 	if (ret->notes)
 		return 0;

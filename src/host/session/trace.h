@@ -42,6 +42,9 @@ struct trace_options {
 int trace_request(const struct trace_options *options, char ret[RINGS_REQUEST_MAX],
 		  struct err *err) MUST_CHECK;
 
+/* Whether threads read the frames of their Python. */
+bool trace_reads_python(const struct trace_options *options);
+
 /* Bits of all that the options mean. */
 uint32_t trace_domains(const struct trace_options *options);
 

@@ -34,6 +34,8 @@ enum record_kind {
 				in place of a RECORD_STACK */
 	RECORD_STACK_PART,   /* struct record_stack_part, then bytes, in rings only: a copy of stack
 				memory, of which the host makes a stack */
+	RECORD_PYTHON,       /* struct record_python, then frames, in rings only: of the stack that
+				follows */
 	RECORD_KINDS,
 };
 
@@ -73,6 +75,13 @@ struct record_stack_part {
 };
 #define STACK_PART_BYTES (RECORD_MAX_BYTES - (unsigned)sizeof(struct record_stack_part))
 #define STACK_COPY_MAX   16384u
+
+/* What the thread's Python is at, innermost first; several may follow each other. `count` of the
+ * head: of struct kernel_python_frame, at most RECORD_PYTHON_FRAMES_MAX. */
+struct record_python {
+	struct record head;
+	uint32_t is_cut; /* there are more frames */
+};
 
 struct record_text {
 	struct record head;

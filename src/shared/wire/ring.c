@@ -139,6 +139,7 @@ int record_check(const struct record *record, size_t room)
 		[RECORD_COUNTS] = sizeof(struct record_counts),
 		[RECORD_STACK_NUMBER] = sizeof(struct record_stack_number),
 		[RECORD_STACK_PART] = sizeof(struct record_stack_part),
+		[RECORD_PYTHON] = sizeof(struct record_python),
 	};
 	size_t counted;
 
@@ -160,6 +161,14 @@ int record_check(const struct record *record, size_t room)
 		return record->size == heads[RECORD_STACK_NUMBER] ? 0 : -EPROTO;
 	if (record->kind == RECORD_STACK_PART)
 		return ((const struct record_stack_part *)record)->bytes <= STACK_COPY_MAX
+			       ? 0
+			       : -EPROTO;
+	if (record->kind == RECORD_PYTHON)
+		return record->count <= RECORD_PYTHON_FRAMES_MAX &&
+				       record->size ==
+					       heads[RECORD_PYTHON] +
+						       record->count *
+							       sizeof(struct kernel_python_frame)
 			       ? 0
 			       : -EPROTO;
 	if (record->kind == RECORD_NAME)

@@ -17,6 +17,7 @@
 #define PROBES_MAX   16u
 #define BLOCK        1024u /* a part of a page: a page costs the kernel more than its bytes */
 #define BLOCKS       6u    /* that are kept while frames are walked */
+#define WRITTEN_MAX  4u    /* records of one stack */
 #define HINTS        64u   /* threads whose last blocks are known */
 #define ADDRESS_MASK ((1ull << KERNEL_PYTHON_MARK_SHIFT) - 1)
 
@@ -32,10 +33,14 @@ static struct {
 
 static uint32_t is_stopped;
 
+void python_stacks_allow(void)
+{
+	__atomic_store_n(&is_stopped, 0, __ATOMIC_SEQ_CST);
+}
+
 void python_stacks_forget(void)
 {
 	memset(stacks, 0, sizeof(stacks));
-	__atomic_store_n(&is_stopped, 0, __ATOMIC_SEQ_CST);
 }
 
 void python_stacks_stop(void)
@@ -181,20 +186,30 @@ static bool read_frame(struct reading *reading, const struct kernel_python *layo
 	return true;
 }
 
+/* As many as one record holds; *frame is the first, and then the one after them. */
+static unsigned frames_read(struct reading *reading, const struct kernel_python *layout,
+			    uint64_t *frame, struct kernel_python_frame *ret)
+{
+	unsigned count = 0;
+
+	while (*frame && count < RECORD_PYTHON_FRAMES_MAX &&
+	       read_frame(reading, layout, frame, &ret[count]))
+		count++;
+	return count;
+}
+
 static unsigned frames_collect(struct ring *ring, struct kernel_python_frame *ret)
 {
 	const struct rings *rings = writers_rings(); /* NULL: it has ended, and not waited for us */
 	struct reading reading;                      /* not cleared: it is large */
-	unsigned count = 0;
+	unsigned count;
 	uint64_t frame;
 
 	if (!rings)
 		return 0;
 	reading_begin(&reading, ring->tid);
 	frame = first_frame(&reading, &rings->python, ring);
-	while (frame && count < RECORD_PYTHON_FRAMES_MAX &&
-	       read_frame(&reading, &rings->python, &frame, &ret[count]))
-		count++;
+	count = frames_read(&reading, &rings->python, &frame, ret);
 	reading_end(&reading);
 	return count;
 }
@@ -252,4 +267,37 @@ uint64_t python_stack(struct writer *writer)
 		return number;
 	}
 	return 0;
+}
+
+/* Not inlined: it needs 7 KiB of the thread's stack. */
+static __attribute__((noinline)) void frames_write(struct writer *writer, const struct rings *rings)
+{
+	struct kernel_python_frame frames[RECORD_PYTHON_FRAMES_MAX];
+	struct ring *ring = writer->ring.ring;
+	struct reading reading; /* not cleared: it is large */
+	unsigned count = RECORD_PYTHON_FRAMES_MAX;
+	uint64_t frame;
+
+	reading_begin(&reading, ring->tid);
+	frame = first_frame(&reading, &rings->python, ring);
+	for (unsigned i = 0; frame && count == RECORD_PYTHON_FRAMES_MAX && i < WRITTEN_MAX; i++) {
+		count = frames_read(&reading, &rings->python, &frame, frames);
+		writer_python(writer, frames, count, frame);
+	}
+	reading_end(&reading);
+}
+
+/* A thread that runs no Python has no state, and needs no room on its stack. */
+void python_frames_write(struct writer *writer)
+{
+	const struct rings *rings = writers_rings();
+	struct ring *ring = writer->ring.ring;
+	uint64_t identity;
+
+	if (!rings || __atomic_load_n(&is_stopped, __ATOMIC_RELAXED))
+		return;
+	if (ring_python(ring, &identity))
+		frames_write(writer, rings);
+	else
+		ring_ask_python(ring);
 }

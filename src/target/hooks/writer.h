@@ -103,6 +103,9 @@ void writer_text(struct writer *writer, const char *text, size_t size);
 void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count);
 /* Only who called is known, and more was not asked for. */
 void writer_caller(struct writer *writer, uint64_t address);
+/* At most RECORD_PYTHON_FRAMES_MAX frames of the stack that follows. */
+void writer_python(struct writer *writer, const struct kernel_python_frame *frames, unsigned count,
+		   bool is_cut);
 /* A copy of that much stack, at most STACK_COPY_MAX, of a caller with these registers.  False: the
  * ring has room for smaller records only. */
 bool writer_stack_copy(struct writer *writer, const struct record_stack_part *caller);
@@ -113,6 +116,7 @@ enum callers_extent {
 	CALLERS_DIRECT, /* the direct caller */
 	CALLERS_LINKED, /* by frame pointers */
 	CALLERS_COPIED, /* by a copy of the thread's stack, else by frame pointers */
+	CALLERS_ALL,    /* the same, with frames of Python */
 };
 /* For the session that begins; on a thread of limpet's. */
 void writer_callers_use(enum trace_domain domain, enum callers_extent extent);

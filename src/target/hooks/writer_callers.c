@@ -3,6 +3,7 @@
  * tried first.
  */
 #include "target/hooks/hook.h"
+#include "target/hooks/python_stack.h"
 #include "target/hooks/stack.h"
 #include "target/hooks/thread.h"
 #include "target/hooks/writer.h"
@@ -68,6 +69,8 @@ void writer_callers_as(struct writer *writer, const struct hook_frame *frame,
 	/* A traced call that jumped to this one: its caller is the program's. */
 	while ((outer = hook_outer(frame)))
 		frame = outer;
+	if (extent == CALLERS_ALL)
+		python_frames_write(writer);
 	if (extent == CALLERS_DIRECT)
 		writer_caller(writer, frame->address & ARCH_ADDRESS_MASK);
 	else if (extent == CALLERS_LINKED || !write_copy(writer, frame))

@@ -85,6 +85,20 @@ void writer_caller(struct writer *writer, uint64_t address)
 	write_frames(writer, &address, 1, /* is_caller */ true);
 }
 
+void writer_python(struct writer *writer, const struct kernel_python_frame *frames, unsigned count,
+		   bool is_cut)
+{
+	size_t size = sizeof(struct record_python) + count * sizeof(*frames);
+	struct record_python *record = ring_reserve(&writer->ring, size);
+
+	if (!record)
+		return;
+	*record =
+		(struct record_python){ { (uint16_t)size, RECORD_PYTHON, (uint8_t)count }, is_cut };
+	memcpy(record + 1, frames, count * sizeof(*frames));
+	writer_commit(writer, size);
+}
+
 static bool write_stack_part(struct writer *writer, const struct record_stack_part *caller,
 			     unsigned part)
 {

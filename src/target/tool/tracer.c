@@ -340,6 +340,7 @@ static int tracer_start(struct rings *rings)
 	got_choose_words(request.address_entries ? GOT_WORDS_ALL : GOT_WORDS_PROVEN);
 	prepare_notes(rings);
 	probe_use(&rings->probes);
+	python_stacks_allow();
 	tables_use(limpet_agent_tables);
 	counting_devices_share(limpet_agent_claim ? limpet_agent_claim() : NULL);
 	registrations_use(limpet_agent_take_table, watch_consult);

@@ -120,7 +120,7 @@ static void write_puts(struct writer *writer, const struct hook *hook,
 static bool io_start(const struct trace_request *request)
 {
 	standard_output = request->find_symbol("stdout");
-	writer_callers_use(DOMAIN_IO, request->io_stacks ? CALLERS_COPIED : CALLERS_DIRECT);
+	writer_callers_use(DOMAIN_IO, request->io_stacks ? CALLERS_ALL : CALLERS_DIRECT);
 	return true;
 }
 

@@ -182,7 +182,7 @@ static bool lock_start(const struct trace_request *request)
 	symbol_finder *find = request->find_symbol;
 
 	all_locks = request->all_locks;
-	writer_callers_use(DOMAIN_LOCK, request->lock_stacks ? CALLERS_COPIED : CALLERS_DIRECT);
+	writer_callers_use(DOMAIN_LOCK, request->lock_stacks ? CALLERS_ALL : CALLERS_DIRECT);
 	tries.mutex = find_try(find, "pthread_mutex_trylock", "pthread_mutex_lock");
 	tries.read = find_try(find, "pthread_rwlock_tryrdlock", "pthread_rwlock_rdlock");
 	tries.write = find_try(find, "pthread_rwlock_trywrlock", "pthread_rwlock_wrlock");

@@ -216,6 +216,7 @@ LIMPET_MODES = {
     "99 Hz": ["-F", "99"],
     "999 Hz": ["-F", "999"],
     "--alloc-sample 512K": ["--alloc-sample", "512K"],
+    "--alloc-sample 512K --address-entries": ["--alloc-sample", "512K", "--address-entries"],
     "--alloc-trace": ["--alloc-trace", *RING],
 }
 PERF_MODES = {"perf -g, 999 Hz": "fp", "perf dwarf, 999 Hz": "dwarf"}

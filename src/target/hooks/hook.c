@@ -238,10 +238,7 @@ bool hook_write_call(struct writer *writer, const struct hook *hook, const struc
 
 	for (unsigned i = 0; i < traced->value_count; i++)
 		values[i] = frame_capture(frame, traced->values[i].source);
-	if (!writer_call(writer, &call, values))
-		return false;
-	writer_callers(writer, frame);
-	return true;
+	return writer_call_in(writer, &call, values, frame);
 }
 
 struct code hook_thunks(void)

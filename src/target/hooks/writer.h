@@ -99,10 +99,11 @@ struct writer_path writer_path(void);
 
 /* Between both: a call and its values, and what belongs to it.  False: it was dropped. */
 bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values);
+/* The same, and the address that it returns to. */
+bool writer_call_from(struct writer *writer, const struct record_call *call, const uint64_t *values,
+		      uint64_t caller);
 void writer_text(struct writer *writer, const char *text, size_t size);
 void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count);
-/* Only who called is known, and more was not asked for. */
-void writer_caller(struct writer *writer, uint64_t address);
 /* At most RECORD_PYTHON_FRAMES_MAX frames of the stack that follows. */
 void writer_python(struct writer *writer, const struct kernel_python_frame *frames, unsigned count,
 		   bool is_cut);
@@ -120,10 +121,12 @@ enum callers_extent {
 };
 /* For the session that begins; on a thread of limpet's. */
 void writer_callers_use(enum trace_domain domain, enum callers_extent extent);
-/* The callers of a call that was written, as its domain wants them; or as asked for here. */
-void writer_callers(struct writer *writer, const struct hook_frame *frame);
-void writer_callers_as(struct writer *writer, const struct hook_frame *frame,
-		       enum callers_extent extent);
+/* Writes a call with its callers, as its domain wants them.  False: it was dropped. */
+bool writer_call_in(struct writer *writer, const struct record_call *call, const uint64_t *values,
+		    const struct hook_frame *frame);
+/* The callers of a call that was written. */
+void writer_callers(struct writer *writer, const struct hook_frame *frame,
+		    enum callers_extent extent);
 /* At most RECORD_COUNTS_MAX; several may follow each other. */
 void writer_counts(struct writer *writer, const struct record_count *counts, unsigned count);
 

@@ -60,28 +60,40 @@ static bool write_copy(struct writer *writer, const struct hook_frame *frame)
 	return caller.bytes && writer_stack_copy(writer, &caller);
 }
 
-void writer_callers_as(struct writer *writer, const struct hook_frame *frame,
-		       enum callers_extent extent)
+/* A traced call that jumped to this one: its caller is the program's. */
+static const struct hook_frame *find_outermost(const struct hook_frame *frame)
 {
-	uint64_t frames[RECORD_FRAMES_MAX];
 	const struct hook_frame *outer;
 
-	/* A traced call that jumped to this one: its caller is the program's. */
 	while ((outer = hook_outer(frame)))
 		frame = outer;
+	return frame;
+}
+
+void writer_callers(struct writer *writer, const struct hook_frame *frame,
+		    enum callers_extent extent)
+{
+	uint64_t frames[RECORD_FRAMES_MAX];
+
+	frame = find_outermost(frame);
 	if (extent == CALLERS_ALL)
 		python_frames_write(writer);
-	if (extent == CALLERS_DIRECT)
-		writer_caller(writer, frame->address & ARCH_ADDRESS_MASK);
-	else if (extent == CALLERS_LINKED || !write_copy(writer, frame))
+	if (extent == CALLERS_LINKED || !write_copy(writer, frame))
 		writer_stack(writer, frames,
 			     stack_collect(&frame->link, frames, RECORD_FRAMES_MAX));
 }
 
-void writer_callers(struct writer *writer, const struct hook_frame *frame)
+bool writer_call_in(struct writer *writer, const struct record_call *call, const uint64_t *values,
+		    const struct hook_frame *frame)
 {
 	enum callers_extent extent = extents[frame->hook->traced->domain];
 
+	if (extent == CALLERS_DIRECT)
+		return writer_call_from(writer, call, values,
+					find_outermost(frame)->address & ARCH_ADDRESS_MASK);
+	if (!writer_call(writer, call, values))
+		return false;
 	if (extent != CALLERS_NONE)
-		writer_callers_as(writer, frame, extent);
+		writer_callers(writer, frame, extent);
+	return true;
 }

@@ -44,16 +44,12 @@ void writer_end(struct writer *writer, writer_seal *seal)
 	(void)seal;
 }
 
-bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values)
+bool writer_call_in(struct writer *writer, const struct record_call *call, const uint64_t *values,
+		    const struct hook_frame *frame)
 {
 	(void)writer;
 	(void)call;
 	(void)values;
-	return false;
-}
-
-void writer_callers(struct writer *writer, const struct hook_frame *frame)
-{
-	(void)writer;
 	(void)frame;
+	return false;
 }

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define CALLER_BYTES ((uint16_t)(sizeof(struct record_stack) + sizeof(uint64_t)))
+
 /* A child forked by a signal handler in the midst of this is not to touch the ring. */
 static void writer_commit(struct writer *writer, size_t size)
 {
@@ -27,15 +29,12 @@ bool writer_has_room(const struct writer *writer, size_t size)
 	return ring_has_room(&writer->ring, size);
 }
 
-bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values)
+static void fill_call(struct writer *writer, struct record_call *record,
+		      const struct record_call *call, const uint64_t *values)
 {
 	size_t size = record_call_size(call->head.count);
-	struct record_call *record = ring_reserve(&writer->ring, size);
-	uint64_t *into;
+	uint64_t *into = (uint64_t *)(record + 1);
 
-	if (!record)
-		return false;
-	into = (uint64_t *)(record + 1);
 	*record = *call;
 	turn_time(writer, record);
 	record->head.size = (uint16_t)size;
@@ -43,6 +42,33 @@ bool writer_call(struct writer *writer, const struct record_call *call, const ui
 	for (unsigned i = 0; i < call->head.count; i++)
 		into[i] = values[i];
 	writer_commit(writer, size);
+}
+
+bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values)
+{
+	struct record_call *record =
+		ring_reserve(&writer->ring, record_call_size(call->head.count));
+
+	if (record)
+		fill_call(writer, record, call, values);
+	return record;
+}
+
+/* Both or none: room is looked for once. */
+bool writer_call_from(struct writer *writer, const struct record_call *call, const uint64_t *values,
+		      uint64_t caller)
+{
+	size_t size = record_call_size(call->head.count);
+	struct record_call *record = ring_reserve(&writer->ring, size + CALLER_BYTES);
+	struct record_stack *stack;
+
+	if (!record)
+		return false;
+	fill_call(writer, record, call, values);
+	stack = (struct record_stack *)((char *)record + size);
+	*stack = (struct record_stack){ { CALLER_BYTES, RECORD_STACK, 1 }, true };
+	*(uint64_t *)(stack + 1) = caller;
+	writer_commit(writer, CALLER_BYTES);
 	return true;
 }
 
@@ -61,28 +87,16 @@ void writer_text(struct writer *writer, const char *text, size_t length)
 	writer_commit(writer, size);
 }
 
-static void write_frames(struct writer *writer, const uint64_t *frames, unsigned count,
-			 bool is_caller)
+void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count)
 {
 	size_t size = sizeof(struct record_stack) + count * sizeof(*frames);
 	struct record_stack *record = ring_reserve(&writer->ring, size);
 
 	if (!record)
 		return;
-	*record = (struct record_stack){ { (uint16_t)size, RECORD_STACK, (uint8_t)count },
-					 is_caller };
+	*record = (struct record_stack){ { (uint16_t)size, RECORD_STACK, (uint8_t)count }, false };
 	memcpy(record + 1, frames, count * sizeof(*frames));
 	writer_commit(writer, size);
-}
-
-void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count)
-{
-	write_frames(writer, frames, count, /* is_caller */ false);
-}
-
-void writer_caller(struct writer *writer, uint64_t address)
-{
-	write_frames(writer, &address, 1, /* is_caller */ true);
 }
 
 void writer_python(struct writer *writer, const struct kernel_python_frame *frames, unsigned count,

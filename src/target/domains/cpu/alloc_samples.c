@@ -194,7 +194,7 @@ static void write_sample(struct writer *writer, const struct hook *hook,
 {
 	alloc_remember(address);
 	if (hook_write_call(writer, hook, frame, end))
-		writer_callers_as(writer, frame, CALLERS_ALL);
+		writer_callers(writer, frame, CALLERS_ALL);
 }
 
 static void write_taken(struct writer *writer, const struct hook *hook,

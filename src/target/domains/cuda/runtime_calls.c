@@ -11,7 +11,7 @@ static void write_call(struct writer *writer, const struct hook *hook,
 		       const struct hook_frame *frame, uint64_t end)
 {
 	if (hook_write_call(writer, hook, frame, end) && cuda_writes_stacks())
-		writer_callers_as(writer, frame, CALLERS_COPIED);
+		writer_callers(writer, frame, CALLERS_COPIED);
 }
 
 #define RESULT                                   \

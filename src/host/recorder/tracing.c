@@ -44,7 +44,8 @@ static int begin_callers(struct tracing *self, struct collect_source *source, st
 		return 0; /* the attach, which comes next, is refused too, and says why */
 	if (r)
 		return r;
-	if (given->alloc_stacks && !given->alloc_sample && callers_have_python(self->callers))
+	self->has_python = callers_have_python(self->callers);
+	if (given->alloc_stacks && !given->alloc_sample && self->has_python)
 		note_add(
 			"stacks of allocations of %d have no lines of Python: --alloc-sample has them",
 			(int)self->pid);
@@ -157,12 +158,12 @@ void tracing_heed_filters(struct tracing *self)
 	tell_of_texts(self);
 	if (!self->stacks)
 		return;
-	if (self->session.attachment.report.denies_stacks)
+	if (!self->session.attachment.report.denies_stacks)
+		call_stacks_set_allowed(self->stacks, true);
+	else if (self->given.launch_stacks || self->has_python)
 		note_add(
 			"%s of %d have no stacks of Python: a seccomp filter may kill who reads them",
 			self->given.launch_stacks ? "launches" : "calls", (int)self->pid);
-	else
-		call_stacks_set_allowed(self->stacks, true);
 }
 
 int tracing_attach(struct tracing *self, const struct session_options *options, struct err *err)

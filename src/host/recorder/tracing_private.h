@@ -19,6 +19,7 @@ struct tracing {
 	struct programs *programs;
 	struct collector *collector;
 	struct call_stacks *stacks; /* NULL: none were asked for */
+	bool has_python;            /* when it was begun */
 	struct callers *callers;    /* likewise */
 	struct target_threads threads;
 	uint32_t process; /* its number in the file */

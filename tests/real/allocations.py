@@ -76,7 +76,7 @@ class PyTorch(Server):
 
 
 # redis also takes the address of its allocator's functions by the entries that it calls them through.
-OPTIONS = {Redis: ("--address-entries",)}
+OPTIONS = {Redis: ("--alloc-sample", "16K", "--address-entries"), MariadbQueries: ("--alloc-sample", "64K"), PyTorch: ("--alloc-sample", "64K")}
 # Functions that must lie in one stack, outermost first, and how many of the bytes must have complete stacks.
 EXPECTED = {
     Redis: ((("main", "aeMain", "processCommand", "malloc"),), 80),
@@ -175,7 +175,7 @@ def try_program(kind, pictures, report):
                 wait_for(lambda: load.problem or load.requests, "work that is done", PATIENCE_S)
                 recording = Recording(pathlib.Path(folder), kind.name, report)
                 pid = program.targets()[0]
-                if recording.make(pid, "--alloc-sample", "16K", *OPTIONS.get(kind, ())):
+                if recording.make(pid, *OPTIONS[kind]):
                     *wanted, sites = recording.stacks(chains, least)
                     recording.export("alloc", VIEWS)
                     recording.export("live", VIEWS[:1])

@@ -15,7 +15,7 @@ struct code_begins {
 	unsigned char *named;  /* by a symbol, or as the begin of a section */
 	unsigned char *called; /* by what looks like a call, and may be data; NULL on x86-64 */
 	bool is_whole;         /* x86-64: each function has a name */
-	bool is_assembly;      /* most code has rules: what has none comes from no compiler */
+	bool is_assembly;      /* compilers wrote rules: what has none comes from none of them */
 };
 
 /* A call of a function that first of all saves a register of its caller. */

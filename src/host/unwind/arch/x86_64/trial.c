@@ -139,7 +139,7 @@ static bool may_weaken(const struct trial *trial, uint32_t at, const struct code
 				   (trial->is_named && !code_state_lacks_fp(both)));
 }
 
-static void remember(struct trial *trial, uint32_t at)
+static void change_remember(struct trial *trial, uint32_t at)
 {
 	if (make_room(&trial->changes, trial->change_count, &trial->change_room,
 		      sizeof(*trial->changes)) < 0) {
@@ -170,7 +170,7 @@ static void state_arrive(struct trial *trial, uint32_t at, uint32_t number)
 		return;
 	}
 	if (trial->marks[at] & MARK_BELIEVED && !(trial->marks[at] & MARK_SEEN))
-		remember(trial, at);
+		change_remember(trial, at);
 	wait_at(trial, at, state_add(trial, &both));
 }
 

@@ -60,12 +60,12 @@ static bool write_copy(struct writer *writer, const struct hook_frame *frame)
 	return caller.bytes && writer_stack_copy(writer, &caller);
 }
 
-/* A traced call that jumped to this one: its caller is the program's. */
+/* A traced call that jumped to this one: its caller is the program's, and lies further up. */
 static const struct hook_frame *find_outermost(const struct hook_frame *frame)
 {
 	const struct hook_frame *outer;
 
-	while ((outer = hook_outer(frame)))
+	while ((outer = hook_outer(frame)) > frame)
 		frame = outer;
 	return frame;
 }

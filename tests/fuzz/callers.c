@@ -100,8 +100,9 @@ static void frames_try(const struct fuzzed *self, const uint8_t *bytes, size_t s
 	size_t count = words_read(self, bytes, size, frames, RECORD_FRAMES_MAX);
 	struct record_stack_number number;
 	struct err err = { 0 };
+	const struct collect_stack stack = { .frames = frames, .frame_count = count };
 
-	must(!source.number(source.context, frames, count, &number, &err));
+	must(!source.number(source.context, &stack, &number, &err));
 	number_check(&number);
 }
 
@@ -112,6 +113,7 @@ static void copy_try(const struct fuzzed *self, const uint8_t *bytes, size_t siz
 	static uint64_t words[HEAD_WORDS + STACK_COPY_MAX / sizeof(uint64_t)];
 	size_t count = words_read(self, bytes, size, words, ARRAY_SIZE(words));
 	struct record_stack_part caller = { .pc = words[0], .sp = STACK, .fp = words[1] };
+	struct collect_stack stack = { .caller = &caller, .copy = words + HEAD_WORDS };
 	struct record_stack_number number;
 	struct err err = { 0 };
 
@@ -120,8 +122,8 @@ static void copy_try(const struct fuzzed *self, const uint8_t *bytes, size_t siz
 	caller.sp += words[2] % 64;
 	count -= HEAD_WORDS;
 	caller.bytes = (uint32_t)(count * sizeof(*words));
-	must(!source.unwind(source.context, &caller, words + HEAD_WORDS, caller.bytes, &number,
-			    &err));
+	stack.size = caller.bytes;
+	must(!source.unwind(source.context, &stack, &number, &err));
 	number_check(&number);
 }
 

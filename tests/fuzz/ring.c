@@ -33,29 +33,53 @@ static size_t take(const uint8_t **bytes, size_t *size, void *into, size_t room)
 	return taken;
 }
 
-static int number_frames(void *context, const uint64_t *frames, size_t count,
-			 struct record_stack_number *ret, struct err *err)
+static uint64_t bytes_add(const void *bytes, size_t size)
+{
+	const unsigned char *at = bytes;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < size; i++)
+		sum += at[i];
+	return sum;
+}
+
+static struct record_stack_number number_of(size_t count, uint64_t sum)
+{
+	return (struct record_stack_number){
+		.head = { sizeof(struct record_stack_number), RECORD_STACK_NUMBER,
+			  (uint8_t)(count % STACK_ENDS) },
+		.stack = (uint32_t)sum,
+	};
+}
+
+/* Every byte is there, and no more than a target may say. */
+static uint64_t stack_add(const struct collect_stack *stack)
+{
+	must(stack->frame_count <= RECORD_FRAMES_MAX &&
+	     stack->python_count <= KERNEL_PYTHON_FRAMES);
+	must(!stack->copy || (stack->caller->bytes <= STACK_COPY_MAX &&
+			      stack->size < STACK_COPY_MAX + RECORD_MAX_BYTES));
+	return bytes_add(stack->frames, stack->frame_count * sizeof(*stack->frames)) +
+	       bytes_add(stack->copy, stack->size) +
+	       bytes_add(stack->python, stack->python_count * sizeof(*stack->python));
+}
+
+static int number_stack(void *context, const struct collect_stack *stack,
+			struct record_stack_number *ret, struct err *err)
 {
 	(void)err;
-	must(!context && count <= RECORD_FRAMES_MAX);
-	*ret = (struct record_stack_number){
-		.head = { sizeof(*ret), RECORD_STACK_NUMBER, (uint8_t)(count % STACK_ENDS) },
-		.stack = count ? (uint32_t)frames[count - 1] : UINT32_MAX,
-	};
+	must(!context);
+	*ret = number_of(stack->frame_count, stack_add(stack));
 	return 0;
 }
 
-/* Every byte of the copy is there, and no more than a target may say. */
-static int number_copy(void *context, const struct record_stack_part *caller, const void *stack,
-		       size_t size, struct record_stack_number *ret, struct err *err)
+static int number_caller(void *context, uint64_t address, struct record_stack_number *ret,
+			 struct err *err)
 {
-	const unsigned char *bytes = stack;
-	uint64_t sum = 0;
-
-	must(caller->bytes <= STACK_COPY_MAX && size < STACK_COPY_MAX + RECORD_MAX_BYTES);
-	for (size_t i = 0; i < size; i++)
-		sum += bytes[i];
-	return number_frames(context, &sum, 1, ret, err);
+	(void)err;
+	must(!context);
+	*ret = number_of(1, address);
+	return 0;
 }
 
 /* Half of the time the words of the ring are nearly right: then its records are looked at. */
@@ -94,7 +118,8 @@ static void collect(struct recording *recording, struct rings *rings, size_t siz
 	struct err err = { 0 };
 
 	if (has_callers)
-		source.callers = (struct collect_callers){ number_frames, number_copy, NULL };
+		source.callers =
+			(struct collect_callers){ number_stack, number_caller, number_stack, NULL };
 	must(!collector_new(recording, &source, &collector, &err));
 	for (unsigned i = 0; i < 3; i++)
 		must(collector_drain(collector, &err) >= 0);

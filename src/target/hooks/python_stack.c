@@ -198,18 +198,17 @@ static unsigned frames_read(struct reading *reading, const struct kernel_python 
 	return count;
 }
 
-static unsigned frames_collect(struct ring *ring, struct kernel_python_frame *ret)
+static unsigned frames_collect(const struct writer *writer, struct kernel_python_frame *ret)
 {
-	const struct rings *rings = writers_rings(); /* NULL: it has ended, and not waited for us */
-	struct reading reading;                      /* not cleared: it is large */
+	const struct kernel_python *layout = &writer->rings->python;
+	struct ring *ring = writer->ring.ring;
+	struct reading reading; /* not cleared: it is large */
 	unsigned count;
 	uint64_t frame;
 
-	if (!rings)
-		return 0;
 	reading_begin(&reading, ring->tid);
-	frame = first_frame(&reading, &rings->python, ring);
-	count = frames_read(&reading, &rings->python, &frame, ret);
+	frame = first_frame(&reading, layout, ring);
+	count = frames_read(&reading, layout, &frame, ret);
 	reading_end(&reading);
 	return count;
 }
@@ -252,9 +251,8 @@ static void stack_tell(struct writer *writer, uint64_t number, uint32_t *is_told
 uint64_t python_stack(struct writer *writer)
 {
 	struct kernel_python_frame frames[RECORD_PYTHON_FRAMES_MAX];
-	unsigned count = __atomic_load_n(&is_stopped, __ATOMIC_RELAXED)
-				 ? 0
-				 : frames_collect(writer->ring.ring, frames);
+	unsigned count =
+		__atomic_load_n(&is_stopped, __ATOMIC_RELAXED) ? 0 : frames_collect(writer, frames);
 	uint64_t hash = hash_of(frames, count);
 
 	for (uint32_t i = 0; count && i < PROBES_MAX; i++) {
@@ -270,8 +268,9 @@ uint64_t python_stack(struct writer *writer)
 }
 
 /* Not inlined: it needs 7 KiB of the thread's stack. */
-static __attribute__((noinline)) void frames_write(struct writer *writer, const struct rings *rings)
+static __attribute__((noinline)) void frames_write(struct writer *writer)
 {
+	const struct kernel_python *layout = &writer->rings->python;
 	struct kernel_python_frame frames[RECORD_PYTHON_FRAMES_MAX];
 	struct ring *ring = writer->ring.ring;
 	struct reading reading; /* not cleared: it is large */
@@ -279,9 +278,9 @@ static __attribute__((noinline)) void frames_write(struct writer *writer, const 
 	uint64_t frame;
 
 	reading_begin(&reading, ring->tid);
-	frame = first_frame(&reading, &rings->python, ring);
+	frame = first_frame(&reading, layout, ring);
 	for (unsigned i = 0; frame && count == RECORD_PYTHON_FRAMES_MAX && i < WRITTEN_MAX; i++) {
-		count = frames_read(&reading, &rings->python, &frame, frames);
+		count = frames_read(&reading, layout, &frame, frames);
 		writer_python(writer, frames, count, frame);
 	}
 	reading_end(&reading);
@@ -290,14 +289,13 @@ static __attribute__((noinline)) void frames_write(struct writer *writer, const 
 /* A thread that runs no Python has no state, and needs no room on its stack. */
 void python_frames_write(struct writer *writer)
 {
-	const struct rings *rings = writers_rings();
 	struct ring *ring = writer->ring.ring;
 	uint64_t identity;
 
-	if (!rings || __atomic_load_n(&is_stopped, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&is_stopped, __ATOMIC_RELAXED))
 		return;
 	if (ring_python(ring, &identity))
-		frames_write(writer, rings);
+		frames_write(writer);
 	else
 		ring_ask_python(ring);
 }

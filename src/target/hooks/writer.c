@@ -146,7 +146,7 @@ static struct writer *writer_claim(struct rings *from, uint32_t now, writer_seal
 		writer = writer_at(now, (uint32_t)(made.ring - rings_slot(from, 0)));
 		*writer = (struct writer){
 			.ring = made,
-			.stack_end = __atomic_load_n(&from->stack_end, __ATOMIC_RELAXED),
+			.rings = from,
 		};
 	} else {
 		count_drops_without_ring(from);

@@ -23,9 +23,9 @@ struct writer {
 	uint64_t call_mark;            /* of what must still stand in its frame */
 	uint64_t asked_in, asked;      /* how often a runtime asked in the call that began then */
 	struct clock_rate clock;       /* of its last reports of devices, see clock_recent() */
-	/* Of the first thread's stack, as the session's rings said; 0: not known.  The rings that
-	 * are on may be others by now, which nothing keeps mapped. */
-	uint64_t stack_end;
+	/* The session's, mapped while the writer is busy.  Those of writers_rings() may be another
+	 * session's by now, which nothing keeps mapped. */
+	const struct rings *rings;
 } __attribute__((aligned(64)));
 
 /* On the stack of who writes, for as long as he does: by it he is told from one who has left his

@@ -24,7 +24,7 @@ void writer_callers_use(enum trace_domain domain, enum callers_extent extent)
 
 static uint64_t find_stack_end(const struct writer *writer, uint64_t sp)
 {
-	uint64_t first = writer->stack_end;
+	uint64_t first = __atomic_load_n(&writer->rings->stack_end, __ATOMIC_RELAXED);
 
 	return sp < first && first - sp < FIRST_STACK_MAX ? first : thread_stack_end(sp);
 }

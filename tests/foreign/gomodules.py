@@ -1,6 +1,7 @@
 """Programs built from Go's modules into the user's cache, and ports for their servers."""
 
 import contextlib
+import os
 import shutil
 import socket
 import subprocess
@@ -31,7 +32,8 @@ def folder_make(name):
 def go(path, *arguments):
     """What go prints, run in that folder."""
     try:
-        done = subprocess.run(["go", *arguments], cwd=path, capture_output=True, text=True, timeout=BUILD_S)
+        done = subprocess.run(["go", *arguments], cwd=path, capture_output=True, text=True, timeout=BUILD_S,
+                              env={**os.environ, "GOWORK": "off"})
     except subprocess.TimeoutExpired:
         raise Unavailable(f"go {arguments[0]} took more than {BUILD_S} s") from None
     if done.returncode:

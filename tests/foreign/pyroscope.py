@@ -3,7 +3,7 @@ functions and totals."""
 
 import contextlib
 import json
-import re
+import shutil
 import subprocess
 import time
 import urllib.request
@@ -26,20 +26,28 @@ OPTIONS = ["-target=all", "-server.http-listen-address=127.0.0.1", "-server.grpc
            "-ingester.lifecycler.addr=127.0.0.1"]
 
 
+def source_copy(folder):
+    """The server's source as a main module: of another one replacements in go.mod do not count.  The module of its API that is
+    published beside it is newer, and has calls of its service for source code that the server does not answer."""
+    module = json.loads(gomodules.go(folder, "mod", "download", "-json", f"{MODULE}@{VERSION}"))["Dir"]
+    source = shutil.copytree(module, folder / "source")
+    subprocess.run(["chmod", "-R", "u+w", source], check=True)
+    for path, old, new in (("go.mod", "=> ./api", f"=> {MODULE}/api {VERSION}"),
+                           ("pkg/querier/vcs/service.go", "type Service struct {",
+                            "type Service struct {\n\tvcsv1connect.UnimplementedVCSServiceHandler")):
+        text = (source / path).read_text()
+        if old not in text:
+            raise gomodules.Unavailable(f"{path} of {MODULE} is not as it was")
+        (source / path).write_text(text.replace(old, new))
+    return source
+
+
 def install():
-    """The program; what is there stays.  Replacements in a module's go.mod count for the main module alone: they are copied."""
+    """The program; what is there stays."""
     program = gomodules.folder("pyroscope") / f"pyroscope-{VERSION}"
-    if program.exists():
-        return program
-    folder = gomodules.folder_make("pyroscope")
-    source = json.loads(gomodules.go(folder, "mod", "download", "-json", f"{MODULE}@{VERSION}"))["Dir"]
-    with open(f"{source}/go.mod", encoding="utf-8") as file:
-        text = re.sub(r"^module .*$", "module limpet.test/pyroscope", file.read(), flags=re.M)
-    (folder / "go.mod").write_text(text.replace("=> ./api", f"=> {MODULE}/api {VERSION}"))
-    with open(f"{source}/go.sum", encoding="utf-8") as file:
-        (folder / "go.sum").write_text(file.read())
-    gomodules.go(folder, "mod", "edit", f"-require={MODULE}@{VERSION}")
-    gomodules.go(folder, "build", "-mod=mod", "-o", program, f"{MODULE}/cmd/pyroscope")
+    if not program.exists():
+        source = source_copy(gomodules.folder_make("pyroscope"))
+        gomodules.go(source, "build", "-mod=mod", "-o", program, "./cmd/pyroscope")
     return program
 
 

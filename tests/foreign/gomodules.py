@@ -1,7 +1,6 @@
 """Programs built from Go's modules into the user's cache, and ports for their servers."""
 
 import contextlib
-import os
 import shutil
 import socket
 import subprocess
@@ -32,8 +31,7 @@ def folder_make(name):
 def go(path, *arguments):
     """What go prints, run in that folder."""
     try:
-        done = subprocess.run(["go", *arguments], cwd=path, capture_output=True, text=True, timeout=BUILD_S,
-                              env={**os.environ, "GOWORK": "off"})
+        done = subprocess.run(["go", *arguments], cwd=path, capture_output=True, text=True, timeout=BUILD_S)
     except subprocess.TimeoutExpired:
         raise Unavailable(f"go {arguments[0]} took more than {BUILD_S} s") from None
     if done.returncode:

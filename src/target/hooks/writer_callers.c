@@ -88,12 +88,13 @@ bool writer_call_in(struct writer *writer, const struct record_call *call, const
 {
 	enum callers_extent extent = extents[frame->hook->traced->domain];
 
+	if (extent == CALLERS_NONE)
+		return writer_call(writer, call, values);
 	if (extent == CALLERS_DIRECT)
 		return writer_call_from(writer, call, values,
 					find_outermost(frame)->address & ARCH_ADDRESS_MASK);
 	if (!writer_call(writer, call, values))
 		return false;
-	if (extent != CALLERS_NONE)
-		writer_callers(writer, frame, extent);
+	writer_callers(writer, frame, extent);
 	return true;
 }

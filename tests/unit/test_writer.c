@@ -134,6 +134,36 @@ static void a_writer_knows_the_rings_of_its_own_session(void **state)
 	free(rings);
 }
 
+/* Calls count more than their callers, until the host has read. */
+static void callers_are_left_out_when_half_of_the_ring_is_full(void **state)
+{
+	struct record_call call = { .head = { .count = 0 } };
+	struct writer *writer;
+	writer_seal seal;
+	struct ring *ring;
+
+	(void)state;
+	begin_session(1);
+	ring = rings_slot(rings, 0);
+	writer = writer_begin(&seal);
+	assert_non_null(writer);
+	while (ring->head <= RING_SIZE / 2) {
+		uint64_t before = ring->records;
+
+		assert_true(writer_call_from(writer, &call, NULL, 1));
+		assert_int_equal(ring->records - before, 2);
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		uint64_t before = ring->records;
+
+		assert_true(writer_call_from(writer, &call, NULL, 1));
+		assert_int_equal(ring->records - before, 1);
+	}
+	writer_end(writer, &seal);
+	assert_true(writers_close());
+	free(rings);
+}
+
 /* What cannot be timed is counted: at the ring of a thread that has one, and without it. */
 static void what_cannot_be_timed_is_counted(void **state)
 {
@@ -397,6 +427,7 @@ int main(void)
 		cmocka_unit_test(who_has_left_his_call_is_followed),
 		cmocka_unit_test(an_end_before_the_beginning_is_moved_and_counted),
 		cmocka_unit_test(a_writer_knows_the_rings_of_its_own_session),
+		cmocka_unit_test(callers_are_left_out_when_half_of_the_ring_is_full),
 		cmocka_unit_test(what_cannot_be_timed_is_counted),
 		cmocka_unit_test(who_never_comes_back_costs_a_ring),
 		cmocka_unit_test(who_looks_for_a_ring_outlives_the_session),

@@ -26,6 +26,7 @@ struct writer {
 	/* The session's, mapped while the writer is busy.  Those of writers_rings() may be another
 	 * session's by now, which nothing keeps mapped. */
 	const struct rings *rings;
+	uint64_t next_look; /* the ring's head at which its free half is looked for again */
 } __attribute__((aligned(64)));
 
 /* On the stack of who writes, for as long as he does: by it he is told from one who has left his
@@ -99,7 +100,8 @@ struct writer_path writer_path(void);
 
 /* Between both: a call and its values, and what belongs to it.  False: it was dropped. */
 bool writer_call(struct writer *writer, const struct record_call *call, const uint64_t *values);
-/* The same, and the address that it returns to. */
+/* The same, and the address that it returns to, while half of the ring is free: under more load
+ * than the host can read, calls count more than their callers. */
 bool writer_call_from(struct writer *writer, const struct record_call *call, const uint64_t *values,
 		      uint64_t caller);
 void writer_text(struct writer *writer, const char *text, size_t size);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#define LOOK_BYTES   4096u
 #define CALLER_BYTES ((uint16_t)(sizeof(struct record_stack) + sizeof(uint64_t)))
 
 /* A child forked by a signal handler in the midst of this is not to touch the ring. */
@@ -54,14 +55,30 @@ bool writer_call(struct writer *writer, const struct record_call *call, const ui
 	return record;
 }
 
+/* The host's word is read seldom while the ring is fuller: the host writes it all the time. */
+static bool is_half_free(struct writer *writer)
+{
+	const struct ring *ring = writer->ring.ring;
+
+	if (ring->head - ring->tail_seen <= writer->ring.mask / 2)
+		return true;
+	if (ring->head < writer->next_look)
+		return false;
+	writer->next_look = ring->head + LOOK_BYTES;
+	return ring_has_room(&writer->ring, (writer->ring.mask + 1) / 4);
+}
+
 /* Both or none: room is looked for once. */
 bool writer_call_from(struct writer *writer, const struct record_call *call, const uint64_t *values,
 		      uint64_t caller)
 {
 	size_t size = record_call_size(call->head.count);
-	struct record_call *record = ring_reserve(&writer->ring, size + CALLER_BYTES);
+	struct record_call *record;
 	struct record_stack *stack;
 
+	if (!is_half_free(writer))
+		return writer_call(writer, call, values);
+	record = ring_reserve(&writer->ring, size + CALLER_BYTES);
 	if (!record)
 		return false;
 	fill_call(writer, record, call, values);

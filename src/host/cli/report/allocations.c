@@ -121,15 +121,34 @@ static void print_tables(const struct recording_report *report, const struct rep
 	free(sites);
 }
 
+/* Where callers were written at all: under load calls are written without. */
+static void print_callerless(const struct allocations *allocations)
+{
+	double all = 0, without = 0;
+
+	for (uint32_t i = 0; i < allocations->site_count; i++) {
+		all += allocations->sites[i].calls;
+		if (allocations->sites[i].stack == STACK_NONE)
+			without += allocations->sites[i].calls;
+	}
+	if (without > 0 && without < all)
+		print(stdout,
+		      "INCOMPLETE: %.0f calls (%.2f %%) have no caller: limpet could not read as many\n"
+		      "  fix: --ring-size gives more room\n",
+		      without, share_shown(100 * without / all));
+}
+
 void report_allocations_print(const struct recording_report *report,
 			      const struct report_style *style)
 {
 	const struct allocations *allocations = &report->allocations;
 	uint32_t count = allocations->site_count;
 
-	if (count)
-		print_tables(report, style);
-	if (count && allocations->strangers)
+	if (!count)
+		return;
+	print_tables(report, style);
+	print_callerless(allocations);
+	if (allocations->strangers)
 		print(stdout,
 		      "%10" PRIu64
 		      " block%s %s freed that had been allocated before the recording\n",

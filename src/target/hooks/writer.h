@@ -26,7 +26,6 @@ struct writer {
 	/* The session's, mapped while the writer is busy.  Those of writers_rings() may be another
 	 * session's by now, which nothing keeps mapped. */
 	const struct rings *rings;
-	uint64_t next_look; /* the ring's head at which its free half is looked for again */
 } __attribute__((aligned(64)));
 
 /* On the stack of who writes, for as long as he does: by it he is told from one who has left his

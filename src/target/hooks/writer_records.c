@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-#define LOOK_BYTES   4096u
+#define LOOK_EVERY   4096u
+#define LOOK_BYTES   128u /* of those: a record or two begin there */
 #define CALLER_BYTES ((uint16_t)(sizeof(struct record_stack) + sizeof(uint64_t)))
 
 /* A child forked by a signal handler in the midst of this is not to touch the ring. */
@@ -56,15 +57,15 @@ bool writer_call(struct writer *writer, const struct record_call *call, const ui
 }
 
 /* The host's word is read seldom while the ring is fuller: the host writes it all the time. */
-static bool is_half_free(struct writer *writer)
+static bool is_half_free(const struct writer *writer)
 {
 	const struct ring *ring = writer->ring.ring;
+	uint64_t used = ring->head - ring->tail_seen, half = writer->ring.mask / 2;
 
-	if (ring->head - ring->tail_seen <= writer->ring.mask / 2)
+	if (used <= half)
 		return true;
-	if (ring->head < writer->next_look)
+	if (used > half + LOOK_EVERY && ring->head % LOOK_EVERY >= LOOK_BYTES)
 		return false;
-	writer->next_look = ring->head + LOOK_BYTES;
 	return ring_has_room(&writer->ring, (writer->ring.mask + 1) / 4);
 }
 

@@ -143,9 +143,10 @@ static void *export_run(void *argument)
 
 	if (export_write(self, &err))
 		reply_fail(&self->reply, &err);
+	/* The reader of the answer may ask for the next export at once. */
+	ui->exports--;
 	(void)!reply_send(&self->reply, ui->broker);
 	export_free(self);
-	ui->exports--;
 	return NULL;
 }
 

@@ -26,6 +26,8 @@
 #include "host/core/clock.h"
 #include "shared/arch/ticks.h"
 
+#define WRITER_BEHIND_US \
+	200000 /* on a busy machine the thread that writes the file needs so long */
 #define SLOTS       16u
 #define RING_SIZE   (1u << 20)
 #define THREADS_MAX 64u
@@ -369,8 +371,10 @@ static int record(struct worker *workers, unsigned count, struct recording *reco
 	if (r)
 		return r;
 	print_expected(workers, count, &totals, recording_size(recording), took_ns);
-	if (strcmp(mode, "kill") == 0)
+	if (strcmp(mode, "kill") == 0) {
+		usleep(WRITER_BEHIND_US);
 		raise(SIGKILL);
+	}
 	if (strcmp(mode, "cut"))
 		return end_recording(recording, &totals, err);
 	recording_abandon(recording);

@@ -20,7 +20,7 @@ struct recorded_counter;
 
 struct trace_options {
 	uint32_t domains;             /* bits of enum trace_domain */
-	bool all_locks;               /* also those that nobody held */
+	bool all_locks;               /* also those that were free */
 	bool address_entries;         /* also entries whose address the program uses */
 	bool alloc_stacks;            /* the call stack of every allocation */
 	bool io_stacks, lock_stacks;  /* likewise */

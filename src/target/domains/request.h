@@ -10,7 +10,7 @@ typedef void *symbol_finder(const char *name);
 
 struct trace_request {
 	bool is_wanted[DOMAINS];
-	bool all_locks;    /* also those that nobody held */
+	bool all_locks;    /* also those that were free */
 	bool alloc_stacks; /* the call stack of every allocation */
 	bool io_stacks, lock_stacks;
 	bool asks_number;      /* libc does not know the number of every thread */

@@ -254,6 +254,18 @@ class Samples(Domains):
         for stack in stacks:
             self.assertRegex(stack, r"^[^;]+;\[incomplete stack: caller-only\]$")
 
+    def test_calls_that_had_no_room_for_their_caller_are_counted(self):
+        target = self.target("traced", "sites")
+        process = self.start(target.pid, "--alloc-trace", "--ring-size", "64K")
+        os.kill(target.pid, signal.SIGUSR1)
+        self.assertTrue(harness.wait_until(lambda: target.stats.word("signals_received")))
+        self.finish(process)
+        without = sum(row["domain"] == "alloc" and row["function"] != "free" and not row["stack"] for row in self.rows())
+        self.assertGreater(without, 0)
+        counted = re.search(r"INCOMPLETE: (\d+) calls \(.* have no caller", limpet("report", self.path).out)
+        self.assertTrue(counted)
+        self.assertEqual(int(counted[1]), without)
+
     def sample_program(self, name, preload=""):
         """The sites where a program took memory when it was told to."""
         self.run_program(name, preload, "--alloc-sample", str(self.INTERVAL))

@@ -121,7 +121,6 @@ static void print_tables(const struct recording_report *report, const struct rep
 	free(sites);
 }
 
-/* Where callers were written at all: under load calls are written without. */
 static void print_callerless(const struct allocations *allocations)
 {
 	double all = 0, without = 0;
@@ -131,11 +130,7 @@ static void print_callerless(const struct allocations *allocations)
 		if (allocations->sites[i].stack == STACK_NONE)
 			without += allocations->sites[i].calls;
 	}
-	if (without > 0 && without < all)
-		print(stdout,
-		      "INCOMPLETE: %.0f calls (%.2f %%) have no caller: limpet could not read as many\n"
-		      "  fix: --ring-size gives more room\n",
-		      without, share_shown(100 * without / all));
+	callerless_print(without, all);
 }
 
 void report_allocations_print(const struct recording_report *report,

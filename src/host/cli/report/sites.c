@@ -33,6 +33,15 @@ void site_print(const struct samples *samples, const struct trace_function *func
 	print(stdout, "\n");
 }
 
+void callerless_print(double without, double all)
+{
+	if (without > 0 && without < all)
+		print(stdout,
+		      "INCOMPLETE: %.0f calls (%.2f %%) have no caller: limpet could not read as many\n"
+		      "  fix: --ring-size gives more room\n",
+		      without, share_shown(100 * without / all));
+}
+
 static const char *title_of(unsigned domain)
 {
 	return domain == DOMAIN_LOCK ? "locks: where threads waited" : "io: where it took time";
@@ -54,6 +63,7 @@ static void print_sites(const struct recording_report *report, const struct repo
 			const struct call_site *sites, uint32_t count)
 {
 	uint32_t shown = style->limit ? (uint32_t)MIN(count, style->limit) : count;
+	double all = 0, without = 0;
 	char total[32];
 
 	snprintf(total, sizeof(total), "TOTAL %s", style->unit);
@@ -63,6 +73,11 @@ static void print_sites(const struct recording_report *report, const struct repo
 		print_row(report, style, &sites[i]);
 	if (shown < count)
 		print(stdout, "%10s and %u more (-n 0 shows all)\n", "", count - shown);
+	for (uint32_t i = 0; i < count; i++) {
+		all += (double)sites[i].statistics.calls;
+		without += sites[i].stack == STACK_NONE ? (double)sites[i].statistics.calls : 0;
+	}
+	callerless_print(without, all);
 }
 
 /* Older recordings have calls without stacks. */

@@ -9,5 +9,9 @@
 void site_print(const struct samples *samples, const struct trace_function *function,
 		uint32_t stack, enum stack_end end);
 
+/* Says how many calls of a table have no caller, where others have: under load a thread writes its
+ * calls without them. */
+void callerless_print(double without, double all);
+
 /* Tables of calls of locks and of I/O by stack. */
 void report_sites_print(const struct recording_report *report, const struct report_style *style);

@@ -13,6 +13,7 @@
 
 static struct rows rows;
 static unsigned char names[64];
+static bool is_whole; /* each function has a name */
 
 static int hear(void *context, uint64_t address, const struct rules *rules)
 {
@@ -29,7 +30,9 @@ static int hear(void *context, uint64_t address, const struct rules *rules)
 static void read_bytes(const unsigned char *bytes, size_t size)
 {
 	const struct object_part piece = { bytes, size, CODE, true };
-	const struct code_begins begins = { CODE, sizeof(names) * 8, names, NULL };
+	const struct code_begins begins = {
+		.first = CODE, .count = sizeof(names) * 8, .named = names, .is_whole = is_whole
+	};
 	const struct rules_listener listener = { hear, NULL };
 
 	rows_done(&rows);
@@ -354,6 +357,52 @@ static void does_not_believe_jumps_to_another_frame(void **state)
 	assert_nothing_known();
 }
 
+/* `switch` of a compiler: its table is data, and leads to each block that nothing else leads to. */
+static void follows_tables_of_compilers(void **state)
+{
+	static const unsigned char code[] = {
+		0x53,             /*  0 push %rbx */
+		0x48, 0x01, 0xc8, /*  1 add %rcx, %rax */
+		0xff, 0xe0,       /*  4 jmp *%rax */
+		0x90,             /*  6 nop */
+		0x31, 0xdb,       /*  7 xor %ebx, %ebx */
+		0xeb, 0x02,       /*  9 jmp 13 */
+		0x31, 0xc0,       /* 11 xor %eax, %eax */
+		0x5b,             /* 13 pop %rbx */
+		0xc3,             /* 14 ret */
+		0x53,             /* 15 push %rbx, of the next function */
+	};
+
+	(void)state;
+	names[0] = 1;
+	names[1] = 0x80;
+	READ(code);
+	assert_int_equal(row_at(7)->kind, UNWIND_NONE);
+	is_whole = true;
+	READ(code);
+	assert_row(4, UNWIND_SP, 2, SAME);
+	assert_row(7, UNWIND_SP, 2, SAME);
+	assert_row(11, UNWIND_SP, 2, SAME);
+	assert_row(14, UNWIND_SP, 1, SAME);
+}
+
+/* What lies behind returns with another frame: the jump has left the function. */
+static void does_not_believe_tables_to_another_frame(void **state)
+{
+	static const unsigned char code[] = {
+		0xff, 0xe0, /* 0 jmp *%rax */
+		0x5b,       /* 2 pop %rbx */
+		0xc3,       /* 3 ret */
+	};
+
+	(void)state;
+	names[0] = 1;
+	is_whole = true;
+	READ(code);
+	assert_row(0, UNWIND_SP, 1, SAME);
+	assert_int_equal(row_at(2)->kind, UNWIND_NONE);
+}
+
 /* Behind a call that does not return another function begins. */
 static void sees_that_a_call_does_not_return(void **state)
 {
@@ -517,6 +566,7 @@ static void tells_where_calls_lead(void **state)
 static int forget_names(void **state)
 {
 	(void)state;
+	is_whole = false;
 	memset(names, 0, sizeof(names));
 	return 0;
 }
@@ -548,6 +598,8 @@ int main(void)
 		CASE(follows_jumps_to_marked_places),
 		CASE(returns_without_what_it_saved),
 		CASE(does_not_believe_jumps_to_another_frame),
+		CASE(follows_tables_of_compilers),
+		CASE(does_not_believe_tables_to_another_frame),
 		CASE(sees_that_a_call_does_not_return),
 		CASE(knows_the_trampoline_of_signals),
 		CASE(ends_with_bytes_that_are_cut),

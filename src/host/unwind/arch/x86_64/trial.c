@@ -270,6 +270,15 @@ static void state_leave(struct trial *trial, uint32_t at, const struct code_stat
 		trial->marks[at] |= MARK_LEAVES;
 }
 
+/* `switch` jumps by a table.  Of several jumps one with a frame is believed: one without may leave
+ * the function. */
+static void table_remember(struct trial *trial, const struct instruction *it, uint32_t number)
+{
+	if (trial->follows_tables && it->target == TARGET_UNKNOWN && !it->is_by_slot &&
+	    (!trial->by_table || code_state_is_balanced(&trial->states[trial->by_table - 1])))
+		trial->by_table = number;
+}
+
 static void go_to_target(struct trial *trial, uint32_t at, const struct instruction *it,
 			 uint32_t number)
 {
@@ -326,7 +335,7 @@ static uint32_t step_over(struct trial *trial, uint32_t at, const struct instruc
 		return trial->numbers[at];
 	if (has_rules(&state) && (trial->is_named || !code_state_lacks_fp(&state)))
 		return state_add(trial, &state);
-	trial->is_failed |= !trial->is_named;
+	trial->is_failed |= !trial->is_named || trial->is_behind_table;
 	return 0;
 }
 
@@ -361,6 +370,8 @@ static void go_on(struct trial *trial, uint32_t at)
 		return;
 	}
 	number = step_over(trial, at, &it);
+	if (number && it.kind == INSTRUCTION_JUMP)
+		table_remember(trial, &it, number);
 	if (number && (it.kind == INSTRUCTION_JUMP || it.kind == INSTRUCTION_BRANCH))
 		go_to_target(trial, at, &it, number);
 	if (number && !trial_is_over(trial, at, &it))
@@ -459,26 +470,77 @@ static void trial_forget(struct trial *trial)
 	}
 }
 
-int trial_run(struct trial *trial, uint32_t at, bool is_named)
+static void follow_all(struct trial *trial)
+{
+	while (trial->waiting_count && !trial->is_failed)
+		go_on(trial, trial->waiting[--trial->waiting_count]);
+}
+
+/* The next block of the function, from `at` on, to which no way has led; the piece's size: none. */
+static uint32_t find_unreached(const struct trial *trial, uint32_t at)
+{
+	bool is_over = false;
+
+	while (at < trial->size && !(at > trial->begin && is_begin(trial, at))) {
+		unsigned padding = is_over ? trial_padding(trial, at) : 0;
+		struct instruction it;
+
+		if (is_over && !padding && !trial->numbers[at])
+			return at;
+		if (!padding && !trial_read(trial, at, &it))
+			break;
+		is_over = padding || trial_is_over(trial, at, &it);
+		at += padding ? padding : it.size;
+	}
+	return trial->size;
+}
+
+/* What a compiler wrote between two names and no other way leads to comes from the table. */
+static void follow_tables(struct trial *trial)
+{
+	uint32_t at = trial->begin;
+
+	trial->is_behind_table = trial->by_table;
+	while (!trial->is_failed && trial->by_table &&
+	       (at = find_unreached(trial, at)) < trial->size) {
+		state_arrive(trial, at, trial->by_table);
+		follow_all(trial);
+	}
+}
+
+static void follow_function(struct trial *trial, uint32_t at, bool follows_tables)
 {
 	const struct code_state begin = code_state_begin();
 
-	if (trial->numbers[at] || trial->marks[at] & MARK_TRIED)
-		return 0;
-	trial->marks[at] |= MARK_TRIED;
 	trial->begin = at;
-	trial->is_named = is_named;
+	trial->follows_tables = follows_tables;
+	trial->by_table = 0;
+	trial->is_behind_table = false;
 	trial->is_failed = trial->has_returned = false;
 	trial->waiting_count = trial->seen_count = 0;
 	trial->change_count = 0;
 	state_arrive(trial, at, state_add(trial, &begin));
-	while (trial->waiting_count && !trial->is_failed)
-		go_on(trial, trial->waiting[--trial->waiting_count]);
+	follow_all(trial);
+	follow_tables(trial);
 	if (!trial->is_failed)
 		find_ways_out(trial);
-	if (trial->is_failed || !is_believable(trial, at) || (!is_named && !trial->has_returned))
+	trial->is_failed |= !is_believable(trial, at) || (!trial->is_named && !trial->has_returned);
+	if (trial->is_failed)
 		trial_forget(trial);
-	else
+}
+
+int trial_run(struct trial *trial, uint32_t at, bool is_named)
+{
+	bool has_names = is_named && trial->begins->is_whole;
+
+	if (trial->numbers[at] || trial->marks[at] & MARK_TRIED)
+		return 0;
+	trial->marks[at] |= MARK_TRIED;
+	trial->is_named = is_named;
+	follow_function(trial, at, has_names);
+	if (trial->is_failed && trial->by_table)
+		follow_function(trial, at, /* follows_tables */ false);
+	if (!trial->is_failed)
 		trial_believe(trial);
 	return trial->error;
 }

@@ -26,8 +26,10 @@ struct trial {
 	struct trial_change *changes;
 	size_t change_count, change_room;
 	uint64_t steps_left;
-	uint32_t begin; /* of the function that is tried */
-	bool is_named;  /* it is known that a function begins where this one does */
+	uint32_t begin;    /* of the function that is tried */
+	uint32_t by_table; /* the state at its jump by a table; 0: none */
+	bool follows_tables, is_behind_table;
+	bool is_named; /* it is known that a function begins where this one does */
 	bool has_returned;
 	bool is_failed; /* it cannot be one, or it is not understood */
 	int error;      /* -ENOMEM */

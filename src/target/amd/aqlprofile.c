@@ -1,5 +1,5 @@
 /*
- * On threads of ours, one at a time.
+ * Runs on limpet's threads, one at a time.
  */
 #include "target/amd/aqlprofile.h"
 
@@ -33,7 +33,7 @@ static void functions_find(void *library)
 const struct aqlprofile *aqlprofile_load(void)
 {
 	for (unsigned i = 0; !is_whole && i < ARRAY_SIZE(libraries); i++) {
-		/* Never closed: packets of its own may be in queues. */
+		/* Never closed: its packets may still be in queues. */
 		void *library = libc_open(libraries[i], RTLD_NOW | RTLD_LOCAL);
 
 		if (library)

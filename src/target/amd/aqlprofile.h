@@ -1,6 +1,6 @@
 /*
- * AMD's aqlprofile: the library that writes the packets by which a device is told to count.  Loaded
- * into the process when counters are asked for, by its name; it stays.
+ * AMD's aqlprofile, the library that writes the packets which make a device count. Loaded by name
+ * when counters are first requested, and never unloaded.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* The next four as its interface has them. */
+/* The next four structs have aqlprofile's layout. */
 struct pmc_agent {
 	uint64_t handle;
 };
@@ -28,7 +28,7 @@ struct pmc_profile {
 	uint32_t count;
 };
 
-/* In the order in which they are written there; their headers and signals are the caller's. */
+/* In the order in which the queue gets them; the caller sets headers and signals. */
 struct pmc_packets {
 	struct hsa_packet start, stop, read;
 };
@@ -45,7 +45,7 @@ struct pmc_block {
 	uint32_t id, instances;
 };
 
-/* What is asked of aqlprofile_get_pmc_info(). */
+/* Values of `what` for get_info(). */
 #define PMC_BLOCK_COUNTERS 4
 #define PMC_BLOCK_ID       5
 #define PMC_AGENT_VERSION  2
@@ -63,5 +63,5 @@ struct aqlprofile {
 	void (*give_back)(uint64_t handle);
 };
 
-/* Its functions; NULL: it is not there, or another version.  On threads of ours. */
+/* NULL: aqlprofile is not installed, or of another version. Called on limpet's threads. */
 const struct aqlprofile *aqlprofile_load(void);

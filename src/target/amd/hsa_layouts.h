@@ -1,5 +1,5 @@
 /*
- * Queues and packets, as HSA's standard lays them out.
+ * Layouts of queues and packets, from the HSA standard.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 struct hsa_queue {
 	uint32_t type, features;
 	uint64_t base, doorbell;
-	uint32_t size, reserved; /* packets, a power of two */
+	uint32_t size, reserved; /* size in packets, a power of two */
 	uint64_t id;
 };
 
@@ -23,7 +23,7 @@ struct hsa_packet {
 _Static_assert(sizeof(struct hsa_packet) == 64, "as in the standard");
 _Static_assert(offsetof(struct hsa_packet, completion) == 56, "as in the standard");
 
-/* In its header. */
+/* Fields of the packet header. */
 #define PACKET_TYPE    0xffu
 #define PACKET_INVALID 1u
 #define PACKET_KERNEL  2u

@@ -1,6 +1,6 @@
 /*
- * On threads of ours, one at a time; packet_set_read() also on the runtime's; packet_set_drop() and
- * memory_notice() also on the program's.
+ * Runs on limpet's threads, one at a time. packet_set_read() also runs on the runtime's threads,
+ * packet_set_drop() and memory_notice() also on the application's.
  */
 #include "target/amd/packet_sets.h"
 
@@ -12,13 +12,13 @@
 #define EXECUTABLE_FLAG  4u
 #define OUT_OF_RESOURCES 0x1008
 #define GLANCE_NS        100000
-#define LIMIT_NS         1000000000ull /* exit() does not wait for ever */
+#define LIMIT_NS         1000000000ull /* limits how long exit() waits */
 
 static const struct aqlprofile *library;
 static struct packet_memory calls;
-static uint32_t is_over, inside; /* the list; threads that use it */
-static uint32_t were_made;       /* sets */
-static int32_t user;             /* the process that has made sets */
+static uint32_t is_over, inside; /* aqlprofile's list has ended; threads in it */
+static uint32_t were_made;       /* any set, by this library */
+static int32_t user;             /* the process that has called packet_sets_use() */
 
 void packet_sets_use(const struct aqlprofile *found, const struct packet_memory *memory)
 {
@@ -32,13 +32,13 @@ bool packet_sets_were_made(void)
 	return __atomic_load_n(&were_made, __ATOMIC_ACQUIRE);
 }
 
-/* Sequentially consistent: each side says what it does before it looks at the other. */
+/* Sequentially consistent: pairs with packet_sets_end(); each side stores before it reads. */
 void packet_sets_leave(void)
 {
 	__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
 }
 
-/* False: it is ending, or has ended. */
+/* False: aqlprofile's list is ending, or has ended. */
 bool packet_sets_enter(void)
 {
 	__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
@@ -59,7 +59,7 @@ void packet_sets_end(void)
 		;
 }
 
-/* Noted before anything can fail: whatever comes of the set, we know its memory. */
+/* Notes the memory before a later step can fail, so that the set can always free it. */
 static int memory_allocate(void **ret, uint64_t size, uint32_t flags, void *data)
 {
 	struct packet_set *set = data;
@@ -78,7 +78,7 @@ static int memory_allocate(void **ret, uint64_t size, uint32_t flags, void *data
 	return r;
 }
 
-/* Does this thread make the set, and fail, or is the set no longer ours? */
+/* True if this thread creates the set and fails, or the set is not in aqlprofile's list. */
 static bool is_expected(const struct packet_set *set)
 {
 	int32_t listed = __atomic_load_n(&set->listed, __ATOMIC_ACQUIRE);
@@ -86,7 +86,7 @@ static bool is_expected(const struct packet_set *set)
 	return listed == LISTED_NOT || listed == (int32_t)raw0(SYS_gettid);
 }
 
-/* Frees nothing.  Threads that are in the list have to be out of it before it is gone. */
+/* Frees nothing. Called unexpectedly when exit() ends the list: waits for threads in the list. */
 static void memory_notice(void *memory, void *data)
 {
 	(void)memory;
@@ -115,7 +115,7 @@ bool packet_set_make(struct packet_set *set, struct pmc_profile profile)
 		return false;
 	set->memory_count = 0;
 	__atomic_store_n(&were_made, 1, __ATOMIC_RELEASE);
-	/* Before it is in the list, which may end while it is made. */
+	/* Set before aqlprofile lists the set: the list may end while the set is created. */
 	__atomic_store_n(&set->listed, (int32_t)raw0(SYS_gettid), __ATOMIC_RELEASE);
 	is_made = !library->create(&set->handle, &set->packets, profile, memory_allocate,
 				   memory_notice, memory_copy, set);

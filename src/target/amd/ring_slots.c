@@ -1,5 +1,5 @@
 /*
- * On threads of the program's, while they use the queue.
+ * Runs on application threads, inside their calls that use the queue.
  */
 #include "target/amd/ring_slots.h"
 
@@ -10,9 +10,9 @@
 #define TRIES         4u
 #define GLANCE_NS     20000u
 #define LIMIT_NS      2000000000ull
-#define VENDOR_HEADER (1u << 8 | 2u << 9 | 2u << 11) /* barrier; fences of the system */
+#define VENDOR_HEADER (1u << 8 | 2u << 9 | 2u << 11) /* barrier; system scope fences */
 
-/* Of a queue with packets of ours that the device has not read. */
+/* Does the queue hold limpet's packets that the device has not read? */
 static bool has_ours(const struct hsa_ring *ring, uint64_t read)
 {
 	return ring->counted_last && (int64_t)(ring->counted_last - read) >= 0;
@@ -24,8 +24,8 @@ static bool has_room(const struct ring_calls *calls, const struct hsa_ring *ring
 
 	if (write + 1 + SLOTS_EXTRA - read <= ring->size / 2)
 		return true;
-	/* Packets of ours may be what fills it: they must not wait for a doorbell that the program
-	 * rings when there is room. */
+	/* limpet's packets may fill the ring: they must not wait for a doorbell that the
+	 * application rings only once the ring has room. */
 	if (has_ours(ring, read))
 		calls->ring(ring->doorbell, (int64_t)write - 1);
 	return false;
@@ -85,7 +85,7 @@ static void packet_put(struct hsa_packet *into, const struct hsa_packet *packet,
 	memcpy((char *)into + sizeof(header), (const char *)packet + sizeof(header),
 	       sizeof(*into) - sizeof(header));
 	into->completion = signal;
-	/* Release: from now on it is the device's. */
+	/* Release: the device reads the packet once its header is valid. */
 	__atomic_store_n(&into->header, header, __ATOMIC_RELEASE);
 }
 

@@ -1,13 +1,12 @@
 /*
- * Room in a queue of the program's for packets of ours around one of its own:
- *
- *   start · the program's packet · stop · read, with a signal of ours
+ * Reserves slots in an application queue for limpet's packets around an application packet. Their
+ * order: start · application packet · stop · read, which has limpet's signal.
  */
 #pragma once
 
 #include "target/amd/aqlprofile.h"
 
-#define SLOTS_EXTRA 3u /* packets of ours around one */
+#define SLOTS_EXTRA 3u /* limpet's packets around one application packet */
 
 /* HSA's own functions. */
 struct ring_calls {
@@ -17,28 +16,28 @@ struct ring_calls {
 	void (*ring)(uint64_t doorbell, int64_t value);
 };
 
-/* In a call of the program's that uses it: the handle is that call's.  Several handles may be of
- * one ring, and each may be gone before the ring is. */
+/* A ring as one application call uses it; `queue` is the handle of that call. Several handles may
+ * share a ring, and each may be destroyed before the ring is. */
 struct hsa_ring {
 	const struct hsa_queue *queue;
 	uint64_t base, size, doorbell;
-	uint64_t counted_last; /* the last packet of ours in it */
+	uint64_t counted_last; /* index of limpet's last packet in it */
 };
 
-/* A packet of aqlprofile's becomes the device's, with this signal (0: none). */
+/* Hands one packet of aqlprofile to the device, with this completion signal (0: none). */
 void slot_put(const struct hsa_queue *queue, uint64_t index, const struct hsa_packet *packet,
 	      uint64_t signal);
 
-/* Does the ring stay half empty?  Where not, it is rung for what is in it of ours. */
+/* Does the ring stay at most half full? If not, rings the doorbell for limpet's packets in it. */
 bool slots_have_room(const struct ring_calls *calls, const struct hsa_ring *ring);
-/* In one step, and only where it does: so nobody ever waits for room that we took. */
+/* Checks and reserves in one exchange: the application never waits for slots that limpet holds. */
 bool slots_reserve(const struct ring_calls *calls, const struct hsa_ring *ring, uint64_t *ret);
-/* The program has taken room up to `last` itself.  One that keeps count of its own packets does not
- * look whether the ring is full: where it is, by packets of ours, it is rung for them, and the
- * device is waited for, for a while. */
+/* The application has reserved slots up to `last` itself. An application that counts its own
+ * packets does not check whether the ring is full: if limpet's packets fill it, rings the doorbell
+ * and waits for the device, for two seconds at most. */
 void slots_await(const struct ring_calls *calls, const struct hsa_ring *ring, uint64_t last);
-/* The last packet of ours, of any thread's. */
+/* Raises *counted_last, which all application threads share, to `last`. */
 void slots_note(uint64_t *counted_last, uint64_t last);
-/* From now on those of ours are the device's; the signal is that of the read. */
+/* Hands limpet's packets around `first` + 1 to the device; `signal` completes the read packet. */
 void slots_fill(const struct hsa_ring *ring, uint64_t first, const struct pmc_packets *packets,
 		uint64_t signal);

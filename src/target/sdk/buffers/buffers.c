@@ -1,5 +1,5 @@
 /*
- * The life of buffers: made while their tool is configured, gone with it or when it says so.
+ * Creates buffers while their tool is configured; destroys them with the tool or on request.
  */
 #include "shared/arch/syscall.h"
 #include "target/runtime/page.h"
@@ -67,8 +67,8 @@ static void leave_record(void *record, void *data)
 	(void)record, (void)data;
 }
 
-/* Frees it when its last writer has come out; one who does not keeps the memory, and the entry is
- * never used again. */
+/* Frees the buffer once its last writer has finished. If a writer does not finish, the memory stays
+ * mapped and the entry is never reused. */
 static void buffer_bury(struct sdk_buffer *buffer)
 {
 	uint64_t lost = 0;
@@ -127,7 +127,7 @@ static bool buffer_open(struct sdk_buffer *buffer)
 {
 	struct sdk_handle id = { buffer->handle };
 
-	/* Life 0 is that of no buffer. */
+	/* Life 0 belongs to no buffer. */
 	do
 		id.handle += BUFFERS_MAX;
 	while (!buffer_life(id));
@@ -176,7 +176,7 @@ int rocprofiler_create_buffer(struct limpet_context context, size_t size, size_t
 	buffer->context = context_index(context);
 	if (!buffer_open(buffer))
 		return SDK_OUT_OF_RESOURCES;
-	/* Release: who finds it finds it whole. */
+	/* Release: pairs with the acquire in buffer_find(); publishes a complete entry. */
 	__atomic_store_n(&buffer->state, BUFFER_LIVE, __ATOMIC_RELEASE);
 	ret->handle = buffer->handle;
 	return SDK_SUCCESS;

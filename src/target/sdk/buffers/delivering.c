@@ -1,5 +1,5 @@
 /*
- * From full halves to the tool's callback; runs on the threads of delivery.c.
+ * Delivers halves to the tool's callback, on the threads of delivery.c.
  */
 #include "shared/arch/syscall.h"
 #include "target/runtime/kernel_clock.h"
@@ -144,7 +144,7 @@ bool buffer_flush(struct sdk_buffer *buffer, uint64_t limit_ns)
 	uint64_t end_ns = monotonic_ns() + limit_ns;
 	uint32_t first = __atomic_load_n(&buffer->deliveries, __ATOMIC_SEQ_CST), now = first;
 
-	/* Twice: one may have been under way. */
+	/* Twice: one delivery may have been under way at the call. */
 	while (!buffer_is_empty(buffer) && now - first < 2 && monotonic_ns() < end_ns) {
 		buffer_ask(buffer);
 		delivery_wake(buffer->thread);

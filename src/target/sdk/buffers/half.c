@@ -1,5 +1,5 @@
 /*
- * Runs on threads of ours, but for half_take().
+ * Runs on limpet's threads, except half_take().
  */
 #include "target/sdk/buffers/half.h"
 
@@ -25,7 +25,7 @@ static unsigned char *memory_map(uint64_t bytes)
 bool half_open(struct half *half, uint64_t life, uint64_t room)
 {
 	half->memory = memory_map(room);
-	/* Release: who takes a place sees the memory. */
+	/* Release: pairs with the acquire in half_take(); publishes the memory. */
 	__atomic_store_n(&half->cursor, life << LIFE_SHIFT, __ATOMIC_RELEASE);
 	return half->memory;
 }
@@ -42,13 +42,13 @@ uint64_t half_seal(struct half *half)
 	return __atomic_fetch_or(&half->cursor, SEALED, __ATOMIC_ACQ_REL) & USED_MASK;
 }
 
-/* Its first word, when it is whole or the time is over. */
+/* The record's first word, once the record is complete or the time is over. */
 static uint64_t await_whole(const uint64_t *record, uint64_t end_ns)
 {
 	struct timespec pause = { 0, PAUSE_NS };
 
 	for (unsigned spins = 0;; spins++) {
-		/* Acquire: pairs with the store of buffer_commit(). */
+		/* Acquire: pairs with the release in buffer_commit(). */
 		uint64_t word = __atomic_load_n(record, __ATOMIC_ACQUIRE);
 
 		if (word && !(word & UNFINISHED))
@@ -62,7 +62,7 @@ static uint64_t await_whole(const uint64_t *record, uint64_t end_ns)
 	}
 }
 
-/* Where not even the mark was stored nothing behind it can be found: at most so many are lost. */
+/* Without a stored mark later records cannot be found: counts as many as the rest may hold. */
 uint64_t half_walk(const struct half *half, uint64_t used, half_function *each, void *data)
 {
 	uint64_t end_ns = monotonic_ns() + PATIENCE_NS, lost = 0, word;
@@ -79,7 +79,7 @@ uint64_t half_walk(const struct half *half, uint64_t used, half_function *each, 
 	return lost;
 }
 
-/* libc's memset is not at hand here. */
+/* libc's memset is not available here. */
 static void clear_words(uint64_t *at, uint64_t bytes)
 {
 	for (uint64_t i = 0; i < bytes / sizeof(*at); i++)
@@ -97,7 +97,7 @@ void half_clean(struct half *half, uint64_t used, uint64_t room, bool is_abandon
 	if (!is_abandoned)
 		clear_words((uint64_t *)memory, used);
 	__atomic_store_n(&half->memory, memory, __ATOMIC_RELAXED);
-	/* Release: who takes a place sees the memory, and that it is clear. */
+	/* Release: pairs with the acquire in half_take(); publishes cleared memory. */
 	__atomic_store_n(&half->cursor, (cursor >> LIFE_SHIFT << LIFE_SHIFT) | round << ROUND_SHIFT,
 			 __ATOMIC_RELEASE);
 }

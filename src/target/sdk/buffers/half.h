@@ -1,7 +1,7 @@
 /*
- * Half of a buffer: records one behind the other.  A writer takes its place by one
- * compare-and-exchange of the cursor and notes its size there, with a mark; the first word without
- * the mark, the record's own size, is stored last.  Memory that nobody has written is zero.
+ * Half of a buffer: records one behind the other. A writer reserves a slot with one
+ * compare-and-exchange of the cursor and stores the record's size there, with the UNFINISHED mark.
+ * It stores the size without the mark last. Memory that was never written is zero.
  */
 #pragma once
 
@@ -9,9 +9,9 @@
 
 #include <stdbool.h>
 
-/* The cursor: bytes that are taken; how often the half was emptied; which of the buffers that its
- * entry was used for it belongs to; and whether nobody may take any more.  Of the two in the middle
- * so much that a writer who was held up for long takes no place in what is another's by now. */
+/* The cursor: bytes reserved; the round, how often the half was emptied; the life, which of the
+ * buffers that have used the entry it is; and whether the half is sealed. Round and life have
+ * enough bits that a writer delayed between load and exchange cannot reserve in a later buffer. */
 #define USED_MASK   ((1ull << 33) - 1)
 #define ROUND_SHIFT 33
 #define ROUND_MASK  0x3fffull
@@ -25,26 +25,26 @@
 struct half {
 	uint64_t cursor;
 	unsigned char *memory;
-} __attribute__((aligned(64))); /* writers do not share the line with what all of them read */
+} __attribute__((aligned(64))); /* keeps each cursor off the cache lines that all writers read */
 
-enum half_answer { HALF_TAKEN, HALF_FULL, HALF_SEALED, HALF_LOST /* somebody was faster */ };
+enum half_answer { HALF_TAKEN, HALF_FULL, HALF_SEALED, HALF_LOST /* try again */ };
 
-/* Takes a place in a half of `room` bytes, for a writer who knows the buffer's life; tells how many
- * bytes are used then. */
+/* Reserves `size` bytes in a half of `room` bytes, for a writer that knows the buffer's life;
+ * *ret_used becomes the number of bytes reserved. */
 static inline enum half_answer half_take(struct half *half, uint64_t life, uint64_t size,
 					 uint64_t room, void **ret, uint64_t *ret_used)
 {
 	uint64_t cursor = __atomic_load_n(&half->cursor, __ATOMIC_ACQUIRE);
 	uint64_t used = cursor & USED_MASK;
-	/* Acquire: before the place is taken.  It is that of the cursor then, since another has
-	 * another. */
+	/* Acquire: read before the exchange. New memory always comes with a new cursor, so a
+	 * successful exchange proves that this memory belongs to the cursor. */
 	unsigned char *memory = __atomic_load_n(&half->memory, __ATOMIC_ACQUIRE);
 
 	if (cursor >> LIFE_SHIFT != life)
 		return HALF_SEALED;
 	if (used + size > room)
 		return HALF_FULL;
-	/* Nothing was written yet that others would have to see. */
+	/* Acquire suffices: the writer has not stored anything that others must see. */
 	if (!__atomic_compare_exchange_n(&half->cursor, &cursor, cursor + size, true,
 					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return HALF_LOST;
@@ -54,19 +54,19 @@ static inline enum half_answer half_take(struct half *half, uint64_t life, uint6
 	return HALF_TAKEN;
 }
 
-/* Room for so many bytes of records; false when there is no memory. */
+/* Maps memory for `room` bytes of records; false when there is none. */
 bool half_open(struct half *half, uint64_t life, uint64_t room);
 void half_close(struct half *half, uint64_t room);
 
-/* Nobody takes a place any more; returns how many bytes are taken. */
+/* Ends reservations; returns how many bytes are reserved. */
 uint64_t half_seal(struct half *half);
 
-/* Called for each whole record of the first so many bytes; waits for those that are being written,
- * but not for ever: a thread may have been taken out of the middle by a signal handler.  Returns
- * how many it waited for in vain. */
+/* Calls `each` for every complete record in the first `used` bytes. Waits two seconds at most for
+ * records that are being written: a signal handler may have jumped out of a writer. Returns how
+ * many records were still incomplete. */
 typedef void half_function(void *record, void *data);
 uint64_t half_walk(const struct half *half, uint64_t used, half_function *each, void *data);
 
-/* Ready for the next writers.  What somebody may still write to is left to him, and where there is
- * no other memory the half stays sealed. */
+/* Opens the half for writers again. An abandoned half keeps its memory for a writer that may still
+ * store there and gets new memory; if there is none, the half stays sealed. */
 void half_clean(struct half *half, uint64_t used, uint64_t room, bool is_abandoned);

@@ -1,5 +1,5 @@
 /*
- * Runs on the program's threads, inside their calls.
+ * Runs on application threads, inside their calls.
  */
 #include "target/sdk/buffers/writing.h"
 
@@ -9,7 +9,7 @@
 
 #define SPINS_MAX 1000u
 
-/* In the half that is written to.  False: no room, or it is gone. */
+/* Reserves in the active half. False: the half is full, or the buffer is gone. */
 static bool take_slot(struct record_place *place, uint64_t life, uint64_t size)
 {
 	struct sdk_buffer *buffer = place->buffer;
@@ -28,7 +28,7 @@ static bool take_slot(struct record_place *place, uint64_t life, uint64_t size)
 	return place->record;
 }
 
-/* Who delivers cannot wait for itself. */
+/* Waits for room in a lossless buffer; the delivery thread cannot, as it makes the room. */
 static void take_patiently(struct record_place *place, struct sdk_handle id, uint64_t size)
 {
 	struct sdk_buffer *buffer = place->buffer;
@@ -47,7 +47,7 @@ static void take_patiently(struct record_place *place, struct sdk_handle id, uin
 	}
 }
 
-/* What is written to a buffer that is gone is nobody's loss. */
+/* A record for a destroyed buffer is not counted as a drop. */
 struct record_place buffer_reserve_otherwise(struct sdk_handle id, uint64_t size)
 {
 	struct sdk_buffer *buffer = buffer_entry(id);
@@ -65,7 +65,7 @@ struct record_place buffer_reserve_otherwise(struct sdk_handle id, uint64_t size
 	return place;
 }
 
-/* Records are made of words; libc's memcpy is not at hand here. */
+/* Copies in 64-bit words: libc's memcpy is not available here. */
 void buffer_write(unsigned context, int kind, const void *record, size_t size)
 {
 	struct record_place place = context_reserve(context, kind, size);

@@ -1,5 +1,5 @@
 /*
- * Read from the driver's files, one for each part.
+ * Reads the driver's files, one for each part.
  */
 #include "target/sdk/devices/agent_parts.h"
 
@@ -15,7 +15,7 @@
 #define FILE_MAX  2048u
 #define PATH_MAX  64u
 
-/* As tools see them. */
+/* Layouts that tools see. */
 struct bank {
 	uint32_t heap, flags, width, clock;
 	uint64_t bytes;

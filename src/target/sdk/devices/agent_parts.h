@@ -1,5 +1,5 @@
 /*
- * What a node of AMD's driver is made of: banks of memory, caches, links to other nodes.
+ * Parts of a node of AMD's driver: memory banks, caches, links to other nodes.
  */
 #pragma once
 
@@ -13,6 +13,6 @@ struct part_counts {
 	uint32_t banks, caches, links;
 };
 
-/* A list of so many, as tools see them; stays for ever.  The number is that of those that are there
- * afterwards, and 0 where it gives NULL. */
+/* Reads up to *count parts into an array that tools see; it stays mapped. *count becomes the number
+ * read; 0 with NULL. */
 const void *parts_read(uint32_t node, enum part_kind kind, uint32_t *count);

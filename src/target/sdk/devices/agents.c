@@ -1,6 +1,6 @@
 /*
- * Asked when a tool asks, on its thread.  Where the driver's files are there, they say most; HSA
- * tells its own handles, and all where those files are not.
+ * Agents are read when a tool queries them, on its thread. The driver's files have most properties;
+ * HSA adds its handles, or everything if there are no such files.
  */
 #include "target/sdk/devices/agents.h"
 
@@ -46,7 +46,7 @@ struct dimensions {
 	uint32_t x, y, z;
 };
 
-/* Version 0 of what tools see. */
+/* Version 0 of the layout that tools see. */
 struct agent {
 	uint64_t size;
 	struct sdk_handle id;
@@ -90,7 +90,7 @@ static struct {
 static unsigned pool_count;
 static uint32_t is_asking;
 static uint32_t has_read_parts, is_reading_parts;
-static bool has_driver; /* its files are there */
+static bool has_driver; /* the driver's files exist */
 static uint32_t has_asked_hsa;
 static queue_info *ask_queue; /* NULL: HSA has no such function */
 
@@ -132,7 +132,7 @@ static const struct property properties[] = {
 	{ "unique_id", offsetof(struct agent, uuid), sizeof(uint64_t) },
 };
 
-/* How many parts of each kind a node has, until they are read. */
+/* How many parts of each kind the driver lists; later, how many were read. */
 #define PARTS_PROPERTY(text, member) PROPERTY_OF(struct part_counts, text, member)
 static const struct property part_properties[] = {
 	PARTS_PROPERTY("mem_banks_count", banks),
@@ -140,7 +140,7 @@ static const struct property part_properties[] = {
 	PARTS_PROPERTY("io_links_count", links),
 };
 
-/* The first line of a file. */
+/* Copies the first line of a file. */
 static void take_line(char *letters, char *text)
 {
 	for (size_t i = 0; text[i]; i++)
@@ -244,7 +244,7 @@ static int note_pool(uint64_t pool, void *data)
 struct hsa_question {
 	agent_info *info;
 	iterate_pools *pools, *regions;
-	bool is_all; /* the driver's files are not there */
+	bool is_all; /* the driver's files do not exist */
 };
 
 static int note_agent(uint64_t hsa, void *data)
@@ -275,7 +275,7 @@ static int note_agent(uint64_t hsa, void *data)
 	return 0;
 }
 
-/* A function of AMD's extension; 0: there is none. */
+/* A function of AMD's extension table; 0: none. */
 static uint64_t extension_of(const struct agent_table *known, unsigned operation)
 {
 	uint64_t *slots;
@@ -284,7 +284,7 @@ static uint64_t extension_of(const struct agent_table *known, unsigned operation
 	return count > operation ? intercept_original(&api_tables[1], operation, slots) : 0;
 }
 
-/* False: there is none, or it is shut down. */
+/* False: there is no runtime, or it is shut down. */
 static bool ask_hsa(void)
 {
 	const struct api_table *core = &api_tables[0];
@@ -306,7 +306,7 @@ static bool ask_hsa(void)
 	return false;
 }
 
-/* Numbers of processors and of devices each begin at 0. */
+/* Processors and devices are each numbered from 0. */
 static void number_by_type(void)
 {
 	int32_t next[AGENT_GPU + 1] = { 0 };
@@ -315,7 +315,7 @@ static void number_by_type(void)
 		agents[i].logical_type = next[agents[i].type]++;
 }
 
-/* The driver once, HSA until it has answered, and again when it has started again. */
+/* Reads the driver's files once, and queries HSA until it has answered, again after its restart. */
 static void ask_once(void)
 {
 	if (__atomic_load_n(&has_asked_hsa, __ATOMIC_ACQUIRE) ||
@@ -325,7 +325,7 @@ static void ask_once(void)
 		ask_driver();
 		has_driver = agent_count;
 	}
-	/* Not while the program starts the runtime or shuts it down. */
+	/* The gate is shut while the application starts the runtime or shuts it down. */
 	if (hsa_gate_enter()) {
 		if (ask_hsa())
 			__atomic_store_n(&has_asked_hsa, 1, __ATOMIC_RELEASE);
@@ -357,8 +357,8 @@ struct sdk_handle agent_of_hsa(uint64_t hsa)
 	return (struct sdk_handle){ 0 };
 }
 
-/* On a thread of the runtime's, in the middle of its work: only what answers without waiting is
- * asked, and nothing while it is not known whether HSA is there. */
+/* Runs on a thread of the runtime, inside its work: calls only functions that do not wait, and none
+ * while it is unknown whether HSA is up. */
 struct sdk_handle agent_of_queue(const void *queue)
 {
 	uint64_t hsa = 0;
@@ -387,9 +387,8 @@ struct sdk_handle agent_of_number(uint32_t node)
 	return agent ? agent->id : (struct sdk_handle){ 0 };
 }
 
-/* Another thread is at it: not for ever, since it may have been taken out of it by a signal
- * handler.
- */
+/* Waits for the other thread one second at most: a signal handler may have jumped out of the
+ * function. */
 static void turn_await(const uint32_t *is_taken)
 {
 	struct patience patience = { 0, 0 };
@@ -404,13 +403,13 @@ static void parts_read_of(struct agent *agent, struct part_counts *counts)
 	agent->mem_banks = parts_read(agent->node, PART_BANKS, &counts->banks);
 	agent->caches = parts_read(agent->node, PART_CACHES, &counts->caches);
 	agent->io_links = parts_read(agent->node, PART_LINKS, &counts->links);
-	/* Release: who finds the number finds the list. */
+	/* Release: a reader that sees the count sees the list. */
 	__atomic_store_n(&agent->banks, counts->banks, __ATOMIC_RELEASE);
 	__atomic_store_n(&agent->caches_count, counts->caches, __ATOMIC_RELEASE);
 	__atomic_store_n(&agent->links, counts->links, __ATOMIC_RELEASE);
 }
 
-/* Hundreds of files, so not before a tool asks for agents.  Who asks at the same time waits. */
+/* Reads hundreds of files, so only for a tool that requests agents; other such threads wait. */
 static void parts_read_once(void)
 {
 	if (!has_driver || __atomic_load_n(&has_read_parts, __ATOMIC_ACQUIRE))
@@ -435,7 +434,7 @@ int rocprofiler_query_available_agents(int version, agents_function *callback, s
 
 	if (!callback || version != VERSION_0)
 		return SDK_INVALID_ARGUMENT;
-	/* A tool that was built for more than we know would read beyond. */
+	/* A tool built for a larger structure would read beyond this one. */
 	if (agent_size > sizeof(struct agent))
 		return SDK_INCOMPATIBLE_ABI;
 	ask_once();

@@ -1,19 +1,19 @@
 /*
- * Processors and devices, as the driver's files in sysfs and the HSA runtime tell of them.
+ * Agents of the SDK: processors and devices, from the driver's files in sysfs and the HSA runtime.
  */
 #pragma once
 
 #include "target/sdk/abi.h"
 
-/* The SDK's handle of the agent that HSA knows by that one, 0: none. */
+/* The SDK's handle of HSA's agent; 0: none. */
 struct sdk_handle agent_of_hsa(uint64_t hsa);
-/* The agent that a memory pool or region of HSA's belongs to, 0: not known. */
+/* The agent of an HSA memory pool or region; 0: unknown. */
 struct sdk_handle agent_of_pool(uint64_t pool);
-/* The agent that a queue of HSA's belongs to, 0: not known, or nobody has asked for agents. */
+/* The agent of an HSA queue; 0: unknown, or agents were never requested. */
 struct sdk_handle agent_of_queue(const void *queue);
-/* The HSA runtime was shut down: the next one has other agents and pools.  Ours stay. */
+/* The HSA runtime was shut down: the next has other agents and pools; the SDK's handles stay. */
 void agents_forget_hsa(void);
-/* The agent of a node, as HIP's reports number devices. */
+/* The agent of a node, the number by which HIP reports devices. */
 struct sdk_handle agent_of_number(uint32_t node);
 
 /* In a forked child. */

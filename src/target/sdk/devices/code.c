@@ -1,5 +1,5 @@
 /*
- * Tells tools of code objects and kernels: what was there when they came, what comes and what goes.
+ * Notifies tools of code objects and kernels: of those loaded, then of each load and unload.
  */
 #include "target/sdk/devices/code.h"
 
@@ -13,7 +13,7 @@
 
 enum { OPERATION_LOAD = 1, OPERATION_KERNEL = 2 };
 
-static uint32_t is_behind; /* the runtime could not be asked */
+static uint32_t is_behind; /* the runtime could not be queried */
 
 void code_adopt(void)
 {
@@ -150,7 +150,7 @@ void code_catch_up(void)
 	code_store_unlock();
 }
 
-/* First its kernels, then itself. */
+/* Reports an object's kernels first, then the object. */
 static void tell_gone(struct code_object *object)
 {
 	for (unsigned i = 0; i < CONTEXTS_MAX; i++) {

@@ -1,26 +1,26 @@
 /*
- * Code objects that the HSA runtime has loaded, and the kernels in them.
+ * Code objects that the HSA runtime has loaded, and their kernels.
  */
 #pragma once
 
 #include "target/sdk/abi.h"
 
-/* Asks the runtime for what is loaded, once it is known; on a thread that may call it. */
+/* Reads the loaded code objects from the runtime, if there is one; on a thread that may call it. */
 void code_look(void);
 
-/* Looks once more, and tells, where the runtime could not be asked before. */
+/* Reads them again and notifies contexts, if the runtime could not be queried before. */
 void code_catch_up(void);
 
-/* Tells contexts (bits) that are active of all that they have not been told. */
+/* Notifies active contexts (bits) of everything they have not been notified of. */
 void code_tell(uint64_t active);
 
-/* The number of a kernel of that name; made, and told, where no code object has it. */
+/* The id of a kernel of that name; added, and reported, if no code object has one. */
 uint64_t code_kernel(const char *name);
 
-/* The HSA runtime was shut down, and all that it has loaded is gone. */
+/* The HSA runtime was shut down: reports everything it had loaded as unloaded. */
 void code_forget_hsa(void);
 
-/* A context's place was given to another. */
+/* A context's entry was freed for reuse. */
 void code_forget(unsigned context);
 
 /* In a forked child. */

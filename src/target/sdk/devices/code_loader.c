@@ -1,5 +1,5 @@
 /*
- * Asked of the runtime by whoever starts a context or freezes an executable, one at a time.
+ * Queries the runtime's loader when a context starts or an executable is frozen, under a lock.
  */
 #include "target/sdk/devices/code_loader.h"
 
@@ -38,7 +38,7 @@ enum {
 
 #define SYMBOLS "hsa_executable_iterate_agent_symbols"
 
-/* The runtime's functions, from its tables. */
+/* Functions of the runtime, from its tables. */
 typedef int each_object(uint64_t executable, uint64_t object, void *data);
 typedef int each_symbol(uint64_t executable, uint64_t agent, uint64_t symbol, void *data);
 typedef int each_executable(uint64_t executable, void *data);
@@ -54,7 +54,7 @@ static struct {
 	struct loader loader;
 	int (*symbols)(uint64_t, uint64_t, each_symbol *, void *);
 	int (*symbol_info)(uint64_t, uint32_t, void *);
-	const struct agent_table *table; /* NULL: not known */
+	const struct agent_table *table; /* NULL: unknown */
 } hsa;
 
 static void read_symbol(uint64_t symbol, struct code_kernel_data *data)
@@ -180,7 +180,7 @@ static bool find_in(const struct agent_table *known)
 	       hsa.loader.each_object && hsa.loader.object_info && hsa.loader.each_executable;
 }
 
-/* The program may have closed it since, and loaded something else there. */
+/* The application may have closed the runtime since, and other code may be mapped there. */
 static bool is_there(void)
 {
 	return hsa.table && find_function(hsa.table, SYMBOLS) == (uint64_t)hsa.symbols;

@@ -1,15 +1,15 @@
 /*
- * What the HSA runtime's loader tells of code objects.
+ * Code objects as the HSA runtime's loader lists them.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Keeps the code objects of one executable (0: of all) that are not kept yet, and their kernels;
- * under the store's lock.  False: the program may be starting the runtime just now, or shutting it
- * down; then later. */
+/* Stores the code objects of one executable (0: of all) that are not stored yet, and their kernels.
+ * Called under the store's lock. False: the application may be starting or shutting down the
+ * runtime; call again later. */
 bool code_loader_look(uint64_t executable);
 
-/* It was shut down: the next one has other functions. */
+/* The runtime was shut down: the next one has other functions. */
 void code_loader_forget(void);

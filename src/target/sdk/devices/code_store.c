@@ -1,5 +1,5 @@
 /*
- * Kept in one mapping, which stays.
+ * One mapping, never unmapped.
  */
 #include "target/sdk/devices/code_store.h"
 
@@ -18,7 +18,7 @@ struct code_store *code_store;
 static uint32_t is_busy;
 static int32_t busy_thread;
 
-/* Whoever is told may start contexts himself: he does not wait for himself. */
+/* A tool's callback may start contexts with the lock held: fails instead of deadlocking. */
 bool code_store_lock(void)
 {
 	struct patience patience = { 0, 0 };
@@ -40,7 +40,7 @@ void code_store_unlock(void)
 	__atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
 }
 
-/* Whoever was at it is not in this child. */
+/* In a forked child: the thread that held the lock does not exist. */
 void code_store_adopt(void)
 {
 	is_busy = 0;
@@ -104,7 +104,7 @@ static bool kernel_is(uint32_t number, uint64_t object)
 	return kernel->data.object == object && !kernel->is_gone;
 }
 
-/* The last one that was found by such an object is looked at first. */
+/* Checks the kernel found last for such an object first. */
 uint64_t code_store_find_object(uint64_t object)
 {
 	static uint32_t found[OBJECTS_MAX];

@@ -1,6 +1,6 @@
 /*
- * What is known of code objects and kernels, for ever: tools may look at names long after a code
- * object is gone.
+ * Code objects and kernels, kept for ever: tools may read names long after a code object was
+ * unloaded.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #define BUCKETS     16384u
 #define TEXT_BYTES  (8u << 20)
 
-/* As tools see them. */
+/* Layouts that tools see. */
 struct code_object_data {
 	uint64_t size, id;
 	struct sdk_handle agent;
@@ -52,7 +52,7 @@ struct code_object {
 struct code_kernel {
 	struct code_kernel_data data;
 	uint64_t told;
-	uint32_t next; /* an older one of the same bucket, and one */
+	uint32_t next; /* next older kernel of the bucket, + 1 */
 	bool is_gone;
 };
 
@@ -60,22 +60,22 @@ struct code_store {
 	uint32_t object_count, kernel_count, text_used;
 	struct code_object objects[OBJECTS_MAX];
 	struct code_kernel kernels[KERNELS_MAX];
-	uint32_t buckets[BUCKETS]; /* by the name: the newest kernel, and one */
+	uint32_t buckets[BUCKETS]; /* by name: the newest kernel, + 1 */
 	char text[TEXT_BYTES];
 };
-extern struct code_store *code_store; /* NULL: nothing was ever kept */
+extern struct code_store *code_store; /* NULL: nothing was stored yet */
 
-/* One at a time; false: it takes too long, or the calling thread has it already. */
+/* False: not free within two seconds, or the calling thread has the lock already. */
 bool code_store_lock(void);
 void code_store_unlock(void);
 void code_store_adopt(void);
 
-/* Under the lock: makes it; room for a text of that length; a kernel. */
+/* Under the lock: maps the store; reserves a string of that length; adds a kernel. */
 bool code_store_open(void);
 char *code_store_text(uint32_t length);
 struct code_kernel *code_store_add(const char *name, uint64_t code_object);
 
-/* The number of the kernel that packets know by that object, 0: none.  Takes no lock. */
+/* The id of the kernel with that `object` in its packets; 0: none. Lock-free. */
 uint64_t code_store_find_object(uint64_t object);
-/* The number of the newest kernel of that name, 0: none.  Takes no lock. */
+/* The id of the newest kernel of that name; 0: none. Lock-free. */
 uint64_t code_store_find(const char *name);

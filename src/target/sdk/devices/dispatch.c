@@ -1,6 +1,6 @@
 /*
- * Kernels on their way to a queue.  Runs on the launching thread: before the call, where what it
- * launches can be asked, and where HIP asks inside of it.
+ * Kernels before they are queued. Runs on the launching thread: before the call, if its kernel's
+ * name can be queried, and in HIP's callback inside the call.
  */
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
@@ -80,7 +80,7 @@ static const char *name_asked(const struct sdk_frame *frame, const struct argume
 	return NULL;
 }
 
-/* Its name can be asked before the call, as the program itself may, but not inside of it. */
+/* limpet may query HIP for the kernel's name before the call, but not inside. */
 void dispatch_before(struct sdk_frame *frame)
 {
 	const char *at = frame->slot->table->signatures[frame->slot->operation].text;
@@ -122,7 +122,7 @@ static void tell_both(unsigned index, struct kernel_data *data, struct launch *l
 				       .payload = data };
 
 	work_tell(launch->externals[index].context, &event, launch);
-	/* What was pushed meanwhile counts. */
+	/* External ids that a callback has pushed apply to the dispatch. */
 	if (!context->request || !(context->request_kinds & 1u << REQUEST_KERNEL))
 		launch->externals[index].value =
 			external_current(launch->externals[index].context, (int32_t)launch->thread);

@@ -1,5 +1,5 @@
 /*
- * Memory of devices that the program takes and gives back, as HSA's functions tell.
+ * Device memory that the application allocates and frees through HSA's functions.
  */
 #include "target/sdk/buffers/buffers.h"
 #include "target/sdk/contexts.h"
@@ -10,7 +10,7 @@
 
 #include "target/runtime/text.h"
 
-/* As tools see it. */
+/* Layouts that tools see. */
 struct memory_record {
 	uint64_t size;
 	int32_t kind, operation;
@@ -29,7 +29,7 @@ struct memory_data {
 
 enum { ALLOCATE = 1, VIRTUAL_ALLOCATE, FREE, VIRTUAL_FREE };
 
-/* Which argument is the size, and where the address is put; 0: an argument is the address. */
+/* The arguments with the size and with a pointer to the address; 0: argument 0 is the address. */
 static const struct {
 	const char *name;
 	uint8_t operation, bytes, address;
@@ -62,7 +62,7 @@ static void record_tell(unsigned context, const struct memory_record *record)
 
 	if (!service->callback || !set_wants(service->operations, record->operation))
 		return;
-	/* The call is over: both phases come now, with the times that it took. */
+	/* The call is over: reports both phases now, with the call's times. */
 	service_tell(context, &event, &user_data);
 	event.phase = PHASE_EXIT;
 	service_tell(context, &event, &user_data);

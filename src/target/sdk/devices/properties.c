@@ -1,5 +1,5 @@
 /*
- * Lines that no list knows are left out.
+ * Skips lines whose name is not in the list.
  */
 #include "target/sdk/devices/properties.h"
 

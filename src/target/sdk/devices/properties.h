@@ -1,5 +1,5 @@
 /*
- * Files of AMD's driver that have lines "name number": into a structure, by a list of names.
+ * Parses the driver's files, whose lines are "name number", into a structure, by a list of names.
  */
 #pragma once
 
@@ -19,5 +19,5 @@ struct property {
 void properties_take(void *structure, const struct property *list, unsigned count,
 		     const char *text);
 
-/* What a text begins with; 0: no number. */
+/* The number that a text begins with; 0: none. */
 uint64_t property_number(const char *text);

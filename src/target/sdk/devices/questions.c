@@ -1,7 +1,7 @@
 /*
- * A report does not say which question it belongs to: those of one stream come in order, and come
- * from one queue.  Runs on threads of the program's and of HIP's, under a lock that is held for
- * moments; who does not get it goes without.
+ * A report does not name its launch: the launches of one stream are reported in order, and by one
+ * queue. Runs on threads of the application and of HIP, under a short spin lock; a thread that
+ * cannot get it skips the launch.
  */
 #include "target/sdk/devices/questions.h"
 
@@ -15,15 +15,14 @@
 
 enum question_state { QUESTION_OVER, QUESTION_OPEN, QUESTION_REPORTED };
 
-/* One that is reported counts until what it is about was told: a number ends after all that has
- * it. */
+/* A reported launch counts until its records are written: the id is retired after all of them. */
 struct question {
 	enum question_state state;
 	struct launch launch;
 };
 
-/* In the order of asking; a ring that loses the oldest. */
-static struct question *questions; /* QUESTIONS_MAX; made when HIP is asked, and kept */
+/* A ring in the order of launches; a new one may overwrite the oldest. */
+static struct question *questions; /* QUESTIONS_MAX; mapped on demand, and kept */
 static uint64_t first_question, next_question;
 static struct {
 	uint64_t queue, stream;
@@ -75,7 +74,7 @@ void question_note(const struct launch *launch)
 	questions_unlock();
 }
 
-/* Where the reports of a stream come from; 0: not known yet. */
+/* The queue that reports a stream; 0: not known yet. */
 static uint64_t queue_of_stream(uint64_t stream)
 {
 	for (unsigned i = 0; i < QUEUES_MAX && queues[i].queue; i++)
@@ -95,7 +94,7 @@ uint64_t questions_queue(uint64_t stream)
 	return queue;
 }
 
-/* In place of the oldest, where there are too many. */
+/* Replaces the oldest entry if the table is full. */
 static void learn_queue(uint64_t queue, uint64_t stream)
 {
 	static unsigned oldest;
@@ -132,8 +131,8 @@ static struct question *oldest_question(uint32_t command, uint64_t queue, enum f
 	return NULL;
 }
 
-/* The oldest of a stream that this queue serves, else of one that none is known to serve, else of
- * any: streams come and go.  Of those rather one whose call has returned: the others may fail. */
+/* The oldest launch of a stream that this queue reports, else of a stream without a known queue,
+ * else of any, as streams may be new. Prefers those whose call has returned: others may fail. */
 static struct question *find_question(uint32_t command, uint64_t queue)
 {
 	struct question *question = oldest_question(command, queue, FITS_QUEUE, false);
@@ -198,7 +197,7 @@ uint32_t question_take(uint32_t command, uint64_t queue, struct launch *ret)
 	return question ? (uint32_t)(question - questions) + 1 : 0;
 }
 
-/* Where there were too many meanwhile, its place is another's. */
+/* If the ring has wrapped meanwhile, the entry holds another launch. */
 bool question_end(uint32_t token, uint64_t internal)
 {
 	struct question *question = &questions[token - 1];

@@ -1,5 +1,5 @@
 /*
- * What HIP has asked and not yet reported: launches, each with what the launching thread knew.
+ * Launches for which HIP has called back and not yet reported, each with its thread's state.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 enum { COMMAND_KERNEL = 0, COMMAND_COPY = 1, COMMANDS };
 
-/* What the launching thread knew. */
+/* State of the launching thread. */
 struct launch {
 	uint64_t stream, internal, ancestor, to, from;
 	uint64_t dispatch, kernel;
@@ -22,23 +22,23 @@ struct launch {
 		uint64_t value, user_data;
 	} externals[EXTERNALS_MAX];
 	uint32_t external_count;
-	bool has_returned; /* the call that it belongs to */
+	bool has_returned; /* the call that launched it */
 };
 
-/* Room for them; false when there is none. */
+/* Maps the ring; false: no memory. */
 bool questions_open(void);
 /* In a forked child. */
 void questions_adopt(void);
 
-/* Where the reports of a stream come from: the device above, the queue below, and one; 0: that is
- * not known yet. */
+/* The queue that reports a stream, + 1: device number in the upper half, queue in the lower; 0: not
+ * known yet. */
 uint64_t questions_queue(uint64_t stream);
 
 void question_note(const struct launch *launch);
 
-/* The one that a report of this queue belongs to, to be ended when all was told of it; 0: none. */
+/* The launch of a report of this queue; pass the token to question_end() after it; 0: none. */
 uint32_t question_take(uint32_t command, uint64_t queue, struct launch *ret);
-/* True: it was the last of a call that has returned, and its number is used no more. */
+/* True: the last launch of a call that has returned, so its id can be retired. */
 bool question_end(uint32_t token, uint64_t internal);
 
 /* See work_end_call(). */

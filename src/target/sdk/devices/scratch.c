@@ -1,6 +1,5 @@
 /*
- * Runs on threads of the runtime's, which calls twice for each event: when it begins and when it is
- * over.
+ * Runs on threads of the runtime, which calls twice per event: at its begin and at its end.
  */
 #include "target/sdk/devices/scratch.h"
 
@@ -22,7 +21,7 @@ struct scratch_queue {
 	uint64_t id;
 };
 
-/* What the runtime hands over; the last three only at the end of an allocation. */
+/* The runtime's event; the last three fields are set only at the end of an allocation. */
 struct scratch_event {
 	uint32_t kind;
 	const struct scratch_queue *queue;
@@ -43,7 +42,7 @@ _Static_assert(sizeof(struct scratch_record) == 96, "as in the headers");
 
 enum { ALLOCATED = 1, FREED, RECLAIMED };
 
-/* Events under way, by their thread. */
+/* Events under way, by thread. */
 static struct {
 	int32_t thread;
 	uint64_t begin;
@@ -67,7 +66,7 @@ static int on_begin(const struct scratch_event *event)
 	return 0;
 }
 
-/* When it began; now, where that was not seen. */
+/* The begin of the thread's event; now, if the begin was not seen. */
 static uint64_t end_event(int32_t thread)
 {
 	for (unsigned i = 0; i < BEGUN_MAX; i++)
@@ -127,7 +126,7 @@ typedef int on_event(const struct scratch_event *);
 static on_event *const functions[] = { on_begin, on_allocated, on_begin,
 				       on_freed, on_begin,     on_reclaimed };
 
-/* Entries that somebody else has taken stay his. */
+/* Entries with another tool's function are not changed. */
 void scratch_change(uint64_t *slots, unsigned count, bool is_wanted)
 {
 	for (unsigned i = 0; i < MIN(count, (unsigned)ARRAY_SIZE(functions)); i++) {

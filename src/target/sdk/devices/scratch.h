@@ -1,10 +1,10 @@
 /*
- * Scratch memory of devices, as HSA's table for tools tells.
+ * Scratch memory of devices, reported through HSA's table for tools.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Puts our functions into the table, or takes them out again.  While the table cannot go away. */
+/* Stores limpet's functions in the table, or removes them. The caller holds the table's library. */
 void scratch_change(uint64_t *slots, unsigned count, bool is_wanted);

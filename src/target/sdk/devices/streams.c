@@ -1,6 +1,6 @@
 /*
- * Streams are numbered as they come; the default one is 0.  Runs on the program's threads, inside
- * their calls.
+ * Streams are numbered in the order of their first use; the default stream is 0. Runs on
+ * application threads, inside their calls.
  */
 #include "target/sdk/devices/streams.h"
 
@@ -15,7 +15,7 @@ struct stream_data {
 };
 _Static_assert(sizeof(struct stream_data) == 24, "as in the headers");
 
-/* By the stream; what has no room is told as the default one. */
+/* Hashed by stream; a stream without room is reported as the default one. */
 static struct {
 	uint64_t stream, number;
 } streams[STREAMS_MAX];
@@ -45,7 +45,7 @@ static uint32_t first_place(uint64_t stream)
 	return (uint32_t)(stream * 0x9e3779b97f4a7c15u >> 40) % (STREAMS_MAX - WINDOW);
 }
 
-/* The place of a stream, else one that is free and now its; STREAMS_MAX: there is no room. */
+/* The entry of a stream, else a free entry that becomes the stream's; STREAMS_MAX: no room. */
 static uint32_t place_of(uint64_t stream)
 {
 	uint32_t first = first_place(stream);
@@ -63,7 +63,7 @@ static uint32_t place_of(uint64_t stream)
 	return STREAMS_MAX;
 }
 
-/* Another stream may get the address of one that is gone, and is a new one then. */
+/* A new stream may have the address of a destroyed one: `is_new` gives it a new number. */
 static uint64_t number_of(uint64_t stream, bool is_new)
 {
 	uint32_t place = stream ? place_of(stream) : STREAMS_MAX;

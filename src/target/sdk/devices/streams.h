@@ -1,5 +1,5 @@
 /*
- * Streams of HIP: contexts are told which one a call makes, uses or destroys.
+ * Notifies contexts which HIP stream a call creates, uses or destroys.
  */
 #pragma once
 
@@ -7,10 +7,10 @@
 
 enum stream_use { STREAM_NONE, STREAM_MADE, STREAM_GONE, STREAM_USED };
 
-/* Notes what a function does with a stream, and which of its arguments that is. */
+/* Notes what a function does with a stream, and which argument the stream is. */
 void stream_find(const struct signature *signature, const struct api_table *table,
 		 struct sdk_slot *slot);
 
-/* Around a call that has one. */
+/* Called around a call with a stream argument. */
 void stream_before(struct sdk_frame *frame);
 void stream_after(struct sdk_frame *frame);

@@ -1,6 +1,6 @@
 /*
- * HIP asks on the thread that launches something whether it is to be reported, and reports when it
- * is done, on a thread of its own.  Which question a report belongs to: questions.c.
+ * At a launch, HIP calls back on the launching thread: is the work to be reported? When the work is
+ * done, HIP reports it on its own thread. questions.c matches reports to launches.
  */
 #include "target/sdk/devices/work.h"
 
@@ -15,13 +15,13 @@
 #include "target/sdk/service.h"
 #include "target/sdk/tables/intercept.h"
 
-#define LOWEST_ADDRESS 4096u /* smaller ones are signs, not records */
+#define LOWEST_ADDRESS 4096u /* smaller values are flags, not records */
 
 enum { REPORT_OF_COMMANDS = 2 };
 enum { WANTED = 0, NOT_WANTED = 1 };
 enum { HOST_TO_DEVICE = 2, DEVICE_TO_HOST = 3, DEVICE_TO_DEVICE = 4 };
 
-/* A report, as the runtime's public protocol lays it out. */
+/* A report, in the layout of the runtime's public protocol. */
 struct activity {
 	uint32_t domain, kind, command, reserved0;
 	uint64_t correlation, begin_ns, end_ns;
@@ -52,7 +52,7 @@ static bool is_wanted(uint32_t command)
 	return false;
 }
 
-/* The stream and shape that the call around gives, by the codes of its signature. */
+/* Reads stream and dimensions from the arguments of the enclosing call, by its signature. */
 static void read_call(const struct sdk_frame *frame, struct launch *ret)
 {
 	const struct signature *signature = &frame->slot->table->signatures[frame->slot->operation];
@@ -97,7 +97,7 @@ static void ask_externals(const struct sdk_thread *thread, struct launch *launch
 	}
 }
 
-/* Without a call that is seen, the thread stands for its stream. */
+/* Outside of a traced call, the thread stands for its stream. */
 static int question_answer(uint32_t command)
 {
 	struct sdk_thread *thread = sdk_thread_mine();
@@ -126,7 +126,7 @@ static int question_answer(uint32_t command)
 	return WANTED;
 }
 
-/* What a context keeps with a launch; of one that came later, or of too many: of nobody's. */
+/* The context's external id in a launch; external_count if the context is newer, or had no room. */
 static unsigned external_index(const struct launch *launch, unsigned context)
 {
 	unsigned i = 0;
@@ -219,7 +219,7 @@ static void report_kernel(const struct activity *activity, struct launch *launch
 			give_kernel(i, &record, launch);
 }
 
-/* By the command that makes them. */
+/* By the kind of HIP's copy command. */
 static int direction_of(uint32_t kind)
 {
 	static const uint16_t from_device[] = { 0x11f3, 0x1201, 0x11f6 };

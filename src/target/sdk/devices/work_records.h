@@ -1,5 +1,5 @@
 /*
- * What tools see of kernels and copies.
+ * Records and payloads of kernels and copies, in the layout that tools see.
  */
 #pragma once
 
@@ -46,19 +46,19 @@ struct copy_data {
 	uint64_t bytes, to, from;
 };
 
-/* Where the names of functions can be asked; NULL: nowhere.  On a thread of ours. */
+/* Finds HIP's functions for kernel names; NULL: forgets them. Called on limpet's threads. */
 struct agent_table;
 void dispatch_learn(const struct agent_table *hip);
 
-/* The number of the next kernel. */
+/* The number of the next kernel dispatch. */
 uint64_t dispatch_next(void);
 
-/* What a launch says of itself. */
+/* The dispatch_info of a launch. */
 struct dispatch_info dispatch_describe(const struct launch *launch);
 
-/* A kernel is about to be queued: numbers it, and tells contexts of it, both phases at once:
- * nothing of the tool's business happens between them.  On the launching thread. */
+/* Called before a kernel is queued: numbers the dispatch and notifies contexts of both phases at
+ * once, since limpet sees nothing between them. Called on the launching thread. */
 void dispatch_enqueue(const struct sdk_frame *around, struct launch *launch);
 
-/* Tells a context of a kernel or a copy; the thread and its ids are those of the launch. */
+/* Notifies a context of a kernel or copy; thread and ids are those of the launch. */
 void work_tell(unsigned context, const struct service_event *event, struct launch *launch);

@@ -1,6 +1,6 @@
 /*
- * The program may close HIP at any moment, and a thread that waits for the loader may go on when
- * tools have left: HIP is held while it is told, and what is wanted is looked at again after.
+ * The application may close HIP any time, and a thread may wait in the loader until tools are
+ * detached: HIP's library is held while limpet registers, and the need is checked again after.
  */
 #include "target/sdk/devices/work_registration.h"
 
@@ -16,7 +16,7 @@
 typedef int on_activity_function(uint32_t domain, uint32_t command, void *data);
 typedef void register_function(on_activity_function *function);
 
-static register_function *registered; /* that has been given our function */
+static register_function *registered; /* HIP's function that got limpet's callback */
 static uint32_t is_following, is_outdated;
 
 static bool is_there(uint64_t address)
@@ -24,7 +24,7 @@ static bool is_there(uint64_t address)
 	return !libc_can_iterate() || libc_are_of_one((const void *)address, (const void *)address);
 }
 
-/* The first that the program has not closed. */
+/* The first HIP that the application has not closed. */
 static const struct agent_table *hip_table(void)
 {
 	for (uint32_t i = 0; i < agent_page.table_count; i++)
@@ -34,7 +34,7 @@ static const struct agent_table *hip_table(void)
 	return NULL;
 }
 
-/* In the library that has the table, which is held meanwhile. */
+/* Called while the table's library is held. */
 static void registration_change(void *library, const struct agent_table *table, bool needs)
 {
 	register_function *found = (register_function *)libc_symbol(library, REGISTER_NAME);
@@ -47,7 +47,7 @@ static void registration_change(void *library, const struct agent_table *table, 
 	agent_page.has_hooked = 1;
 }
 
-/* Where the library is gone, our function went with it, and those of its own that we knew. */
+/* An unmapped library takes the callback with it, and HIP's functions that limpet knew. */
 static void registration_check(void)
 {
 	if (!registered || is_there((uint64_t)registered))
@@ -56,7 +56,7 @@ static void registration_check(void)
 	__atomic_store_n(&registered, NULL, __ATOMIC_SEQ_CST);
 }
 
-/* HIP that has our function, and else the first. */
+/* Uses the HIP that has limpet's callback, else the first. */
 static void registration_follow(uint32_t tools)
 {
 	bool needs = work_is_needed(tools);

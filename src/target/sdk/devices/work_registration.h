@@ -1,16 +1,16 @@
 /*
- * Our function in HIP, by which it reports what devices do.
+ * Registers limpet's callback with HIP, which then reports the work of devices.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Asks HIP for reports, or no more, as contexts of attached tools (bits) want.  Any thread; whoever
- * is at it already, and perhaps waits for the loader, does it for others, too. */
+/* Registers or unregisters the callback, as contexts of attached tools (bits) need it. Any thread;
+ * one that registers already, and may wait for the loader, repeats the check for the others. */
 void work_follow(const uint32_t *tools);
 
-/* Has HIP a function of ours, or is somebody about to change that? */
+/* Is limpet's callback registered, or a thread about to change that? */
 bool work_is_registered(void);
 
 /* In a forked child. */

@@ -1,5 +1,5 @@
 /*
- * Reads signatures.  Pure; also for who looks at a record later.
+ * Parses signatures. Has no side effects; also used for records that are read later.
  */
 #include "target/sdk/signatures/signature.h"
 
@@ -9,7 +9,7 @@
 
 #define WORD          8u
 #define VECTORS       8u
-#define IN_REGISTERS  16u /* larger structures travel in memory */
+#define IN_REGISTERS  16u /* larger structures are passed in memory */
 #define DIMENSIONS_OF 12u
 
 static bool ends_field(char letter)
@@ -68,7 +68,7 @@ bool signature_next(const char **at, struct argument_text *ret)
 	return true;
 }
 
-/* What registers and stack words are still free for arguments to come. */
+/* Registers and stack words that earlier arguments use. */
 struct convention {
 	unsigned integers, vectors, stack;
 };
@@ -123,7 +123,7 @@ static struct argument_place place_of(struct convention *used, const struct argu
 					 : place_integer(used, text->size);
 }
 
-/* x86-64 hands the address of such a result over as a first argument. */
+/* x86-64 passes the address of such a result as a hidden first argument. */
 static bool has_hidden_argument(const char *result)
 {
 #if defined(__x86_64__)

@@ -1,5 +1,5 @@
 /*
- * The signatures of all API tables.
+ * Signatures and slot numbers of all API tables.
  */
 #include "target/sdk/signatures/signature.h"
 

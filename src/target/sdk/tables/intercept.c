@@ -1,6 +1,6 @@
 /*
- * Tables are variables of their library: read and written while the loader is held, what is there
- * stays.  Where a library was unmapped, something else may be by now.
+ * API tables are variables of their runtime's library: read and written while the loader is held,
+ * so that the library stays mapped. Where a library was unmapped, another mapping may be by now.
  */
 #include "target/sdk/tables/intercept.h"
 
@@ -21,18 +21,18 @@
 #define SLOTS_MAX      2048u
 #define HSA_HEAD_WORDS 2u
 #define HSA_TOOLS_PART 4u
-#define RESTART_SLOTS  2u /* the first of HSA's core: hsa_init, hsa_shut_down */
+#define RESTART_SLOTS  2u /* the first of HSA's core table: hsa_init, hsa_shut_down */
 #define LOCK_LIMIT_NS  2000000000ull
 #define LOCK_PAUSE_NS  1000000
 
 struct call_layout service_layouts[SERVICE_SLOTS];
 static uint32_t wanted_tools; /* bits */
 static uint32_t is_changing;
-static uint32_t restart_puts; /* stubs that were put where HSA's begin and end lead to us */
+static uint32_t restart_puts; /* stubs stored in the entries of hsa_init() and hsa_shut_down() */
 static uint32_t is_updating, is_outdated;
 
-/* For one who changes tables; what he does takes microseconds.  In a turn with forks, so that no
- * child finds it taken. */
+/* Lock for changing tables, which takes microseconds. Taken only inside forks_hold(), so that a
+ * forked child never inherits it locked. */
 static bool tables_lock(void)
 {
 	struct patience patience = { 0, 0 };
@@ -59,8 +59,8 @@ static bool wants_buffer(const struct sdk_context *context, int kind, unsigned o
 	return kind && buffer_wants(&context->buffers[kind], operation);
 }
 
-/* As long as queues of ours, or packets of ours in those of the program's, are there, whatever
- * contexts want. */
+/* True while queues of the agent, or limpet's packets in application queues, exist: the stub then
+ * stays, whatever contexts want. */
 static bool is_held(const struct sdk_slot *slot)
 {
 	const struct slot_watch *watch = slot->watch ? watch_at(slot->watch) : NULL;
@@ -69,13 +69,13 @@ static bool is_held(const struct sdk_slot *slot)
 			 (watch->is_for_packets && dispatch_engine_is_begun()));
 }
 
-/* Packets, and code objects, by which a packet's kernel is known. */
+/* Calls that write packets, and calls that load code objects, which identify a packet's kernel. */
 static bool is_for_kernels(const struct slot_watch *watch)
 {
 	return watch->is_for_packets || watch->callback_kinds[0] == CALLBACK_CODE_OBJECT;
 }
 
-/* Bits of watch.h. */
+/* The bits of watch.h that a context needs. */
 static uint8_t wants_watch(const struct sdk_context *context, const struct sdk_slot *slot)
 {
 	const struct slot_watch *watch = slot->watch ? watch_at(slot->watch) : NULL;
@@ -122,11 +122,11 @@ static void update_slot(struct sdk_slot *slot, uint64_t active)
 			wants_buffer(&sdk_contexts[i], table->extended_kind, slot->operation) * bit;
 	}
 	__atomic_store_n(&slot->watching, watching, __ATOMIC_RELAXED);
-	/* Release: who finds a context by its bit finds what it has. */
+	/* Release: pairs with collect_contexts(); publishes each context's services. */
 	__atomic_store_n(&slot->callbacks, callbacks, __ATOMIC_RELEASE);
 	__atomic_store_n(&slot->buffers, records, __ATOMIC_RELEASE);
 	__atomic_store_n(&slot->extended, extended, __ATOMIC_RELEASE);
-	/* Release: a call that sees it on sees for whom. */
+	/* Release: stored last; a call that still sees old words above is not shown. */
 	__atomic_store_n(&slot->is_on, watching || (callbacks | records | extended) != 0,
 			 __ATOMIC_RELEASE);
 }
@@ -147,7 +147,7 @@ static void update_all(void)
 			update_slot(&service_slots[i], active);
 }
 
-/* Whoever is at it already does it for others, too. */
+/* A thread that finds an update under way leaves the rest to the updating thread. */
 void intercept_update(void)
 {
 	__atomic_store_n(&is_outdated, 1, __ATOMIC_SEQ_CST);
@@ -255,7 +255,7 @@ bool intercept_is_hidden(const struct sdk_slot *slot)
 	return value != stub_of(slot) && value != slot->original;
 }
 
-/* Of those two, in that table. */
+/* For one of the two restart slots: does its stub belong to this table's entry? */
 static bool restart_is_ours(const struct sdk_slot *slot, const uint64_t *entry)
 {
 	return slot->is_ours && slot->entry == entry;
@@ -308,7 +308,7 @@ static bool entry_store(uint64_t *entry, uint64_t from, uint64_t to)
 
 	if (protection_open(entry, &opened))
 		return false;
-	/* Release: who goes to the stub finds its slot whole. */
+	/* Release: a call that reaches the stub sees a complete slot. */
 	is_done = __atomic_compare_exchange_n(entry, &from, to, false, __ATOMIC_ACQ_REL,
 					      __ATOMIC_RELAXED);
 	protection_close(&opened);
@@ -326,8 +326,8 @@ static bool is_wanted(const struct sdk_slot *slot)
 	return false;
 }
 
-/* Our stub may be further in: another tool's function leads to it.  Then it is in already; unless
- * the runtime has set the entry anew. */
+/* Another tool's function in the entry may lead to limpet's stub: then the stub is in place
+ * already. It is not if the runtime has reset the entry to the original. */
 static void put_in(struct sdk_slot *slot, uint64_t *entry)
 {
 	uint64_t value = __atomic_load_n(entry, __ATOMIC_RELAXED);
@@ -343,7 +343,7 @@ static void put_in(struct sdk_slot *slot, uint64_t *entry)
 	agent_page.has_hooked |= slot->is_ours;
 }
 
-/* The runtime itself may have done so when it was shut down. */
+/* The runtime may have restored the original itself when it was shut down. */
 static bool entry_is_original(const struct sdk_slot *slot)
 {
 	return __atomic_load_n(slot->entry, __ATOMIC_RELAXED) == slot->original;
@@ -388,7 +388,7 @@ static bool wants_scratch(void)
 	return false;
 }
 
-/* HSA's table for tools is no table of its API, but found like one. */
+/* HSA's table for tools is no API table, but is found like one. */
 static void change_scratch(const struct agent_table *known)
 {
 	static const struct api_table tools = { .registered = "hsa",
@@ -401,7 +401,7 @@ static void change_scratch(const struct agent_table *known)
 		scratch_change(slots, count, wants_scratch());
 }
 
-/* The first of several registrations under one name has the stubs. */
+/* If one name is registered several times, only the first registration has stubs. */
 static void change_known(const struct agent_table *known)
 {
 	change_scratch(known);
@@ -422,7 +422,7 @@ static void take_out_unwanted(void)
 			take_out(&service_slots[i]);
 }
 
-/* Called for the first module; the loader is held meanwhile. */
+/* Called for the first module only; the loader is held meanwhile. */
 static int change_all(struct dl_phdr_info *info, size_t size, void *data)
 {
 	uint32_t count = __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);

@@ -1,5 +1,5 @@
 /*
- * Runs on the program's threads, in or after calls that they make.
+ * Runs on application threads, before or after their HSA calls.
  */
 #include "target/sdk/tables/restart.h"
 
@@ -32,7 +32,7 @@ void restart_registered(const struct agent_table *table)
 		runtime_forget();
 }
 
-/* False also while another thread may be taking it down, which then finds out itself. */
+/* Also false while another thread may be shutting the runtime down; that thread then detects it. */
 static bool runtime_is_over(const struct agent_table *table)
 {
 	const struct api_table *core = &api_tables[0];
@@ -71,7 +71,7 @@ void restart_before_shut_down(struct sdk_frame *frame)
 	device_countings_end_queues();
 }
 
-/* What could not be asked meanwhile is asked now. */
+/* Requests that were refused while the gate was shut are made now. */
 static void gate_open(void)
 {
 	hsa_gate_open();
@@ -102,8 +102,9 @@ static void runtime_look(const struct sdk_frame *frame)
 	}
 }
 
-/* Only the last of several takes the runtime down, and that sets its tables anew before; from then
- * until we are in them again calls are not seen.  So it is asked only where that cannot be told. */
+/* Only the last of several hsa_shut_down() calls ends the runtime, which first resets its tables:
+ * calls are unseen until stubs are installed again. Queries it only if another tool hides a
+ * reset. */
 void restart_after_shut_down(struct sdk_frame *frame, uint64_t end)
 {
 	(void)end;

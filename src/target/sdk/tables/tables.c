@@ -1,5 +1,5 @@
 /*
- * Any thread of the program may register a runtime; readers outside see an entry once it is whole.
+ * Any application thread may register a runtime; other processes read complete entries only.
  */
 #include "target/sdk/tables/tables.h"
 
@@ -15,14 +15,14 @@
 
 #define SPINS_MAX 10000000u
 #define UNNAMED   "unnamed"
-#define ALIGNED   8u /* what is read at once, and lies in one page */
+#define ALIGNED   8u /* bytes that one check covers; never cross a page */
 
 #define EXPORT __attribute__((visibility("default")))
 
 static uint32_t is_writing;               /* a spin lock around a few stores */
 static uint64_t newest[AGENT_TABLES_MAX]; /* instance of each table */
-static int32_t asker; /* the thread that asks; -1: the turn is taken, nobody asks; 0: it is free */
-static struct agent_table kept[AGENT_TABLES_MAX]; /* that this thread was given */
+static int32_t asker; /* tid that requests tables; -1: turn taken, no request; 0: free */
+static struct agent_table kept[AGENT_TABLES_MAX]; /* tables given to that thread */
 static unsigned kept_count;
 
 static bool is_of_a_name(char letter)
@@ -31,8 +31,8 @@ static bool is_of_a_name(char letter)
 	       (letter >= '0' && letter <= '9') || letter == '_';
 }
 
-/* AMD's library keeps the pointer that a runtime gave it, and what it points to may be gone: the
- * memory, or the text.  False: no name. */
+/* AMD's library keeps the name pointer that a runtime gave it; the memory may be unmapped or
+ * reused. False: no readable name. */
 static bool name_read(const char *name, char ret[TABLE_NAME_MAX])
 {
 	for (unsigned i = 0; i < TABLE_NAME_MAX; i++) {
@@ -55,8 +55,8 @@ struct name_question {
 	bool is_asked, has_name;
 };
 
-/* Called for the first module; the loader is held meanwhile, and the library that has the name
- * stays. */
+/* Called for the first module only. The loader is held meanwhile, so the library with the name
+ * stays mapped. */
 static int name_read_held(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct name_question *question = data;
@@ -75,7 +75,7 @@ static bool name_take(const char *name, char ret[TABLE_NAME_MAX])
 	return question.is_asked ? question.has_name : name_read(name, ret);
 }
 
-/* Its index; that of the next, where it is not known. */
+/* The index of a known table, else the index for a new one. */
 static unsigned table_find(const char *name, uint64_t first_part, uint64_t part_count)
 {
 	unsigned i;
@@ -90,8 +90,8 @@ static unsigned table_find(const char *name, uint64_t first_part, uint64_t part_
 	return i;
 }
 
-/* A runtime that starts again registers the same tables again, as a later instance; a register
- * library may hand over all that it has once more at any time. */
+/* A restarted runtime registers the same tables as a later instance. A register library may also
+ * repeat all its registrations at any time. */
 static bool table_renew(unsigned index, uint64_t instance)
 {
 	if (instance <= newest[index])
@@ -149,8 +149,8 @@ static int table_note(const char *name, uint64_t version, uint64_t instance, voi
 
 	if (!name || !parts || !part_count || part_count > TABLE_PARTS_MAX)
 		return -EINVAL;
-	/* A writer is done in less than a microsecond and calls nothing; but a child that was
-	 * forked just then has its parent's word, and nobody who will take it back. */
+	/* A writer takes less than a microsecond and calls nothing. A child forked meanwhile
+	 * inherits the lock without a thread that would release it. */
 	while (!__atomic_compare_exchange_n(&is_writing, &nobody, 1, false, __ATOMIC_ACQUIRE,
 					    __ATOMIC_RELAXED)) {
 		nobody = 0;
@@ -205,8 +205,8 @@ void tables_adopt(void)
 	asker = 0;
 }
 
-/* By the thread that asks: whoever answers may hold locks of its own, so tools are told after; and
- * what they cannot be told of is not noted, so that it is asked for again. */
+/* Called on the requesting thread. The register library may hold locks, so tools are notified
+ * later. Tables that do not fit are not noted, so that they are requested again. */
 static int table_keep(const char *name, uint64_t version, uint64_t instance, void **parts,
 		      uint64_t part_count)
 {
@@ -251,7 +251,7 @@ bool tables_next_kept(struct agent_table *ret)
 	return false;
 }
 
-/* Called by AMD's register library, and by ours when a tool is there from the start. */
+/* Called by AMD's register library, and by limpet's if a tool is there from the start. */
 EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t instance,
 				     void **parts, uint64_t part_count);
 

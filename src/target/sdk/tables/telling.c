@@ -1,6 +1,6 @@
 /*
- * Where a library was unmapped another may be by now: what the host has found is looked at again
- * once its library is held.
+ * The library of a table may be unmapped, and another one mapped there: a table that the host has
+ * found is checked again once its library is held.
  */
 #include "target/sdk/tables/telling.h"
 
@@ -29,8 +29,8 @@ static bool leads_inside(const uint64_t *slot)
 	return libc_are_of_one(slot, (const void *)__atomic_load_n(slot, __ATOMIC_RELAXED));
 }
 
-/* Its first and its last function are the library's own, as when it was found.  Of HSA's tables the
- * first alone was looked at. */
+/* True if the first and last function are in the table's own library, as when the host found the
+ * table. The host checks only the first of HSA's tables. */
 static bool is_whole(const struct agent_table *found)
 {
 	bool is_known = false;
@@ -50,7 +50,7 @@ static bool is_whole(const struct agent_table *found)
 	return is_known;
 }
 
-/* With its library held. */
+/* Called with the table's library held. */
 static int table_tell(struct agent_table *table)
 {
 	unsigned index;
@@ -79,7 +79,7 @@ void telling_run(struct telling *self)
 			(void)!table_tell(&table);
 }
 
-/* What the runtime has there: our own function may be in front of it. */
+/* The runtime's function, if limpet's stub is in front of it. */
 static const void *function_at(const struct api_table *table, unsigned index, const uint64_t *slots)
 {
 	return (const void *)(index < table->count
@@ -87,7 +87,7 @@ static const void *function_at(const struct api_table *table, unsigned index, co
 				      : __atomic_load_n(&slots[index], __ATOMIC_RELAXED));
 }
 
-/* Others may have functions of theirs in it, but not in all places. */
+/* Other tools may have functions in a table, but not in all its slots. */
 static bool has_own(const struct api_table *table, const uint64_t *slots, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)

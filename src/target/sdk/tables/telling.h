@@ -1,25 +1,25 @@
 /*
- * Tools that are attached are told of tables on a thread of the runner's.  The program may close
- * the library of a table at any moment: it is held for as long as the table is touched.
+ * Notifies attached tools of tables, on the runner's thread. The application may close a table's
+ * library at any time, so the library is held while the table is used.
  */
 #pragma once
 
 #include "shared/wire/page.h"
 
 struct telling {
-	struct agent_table found; /* that the host has found; without a part: none */
-	int32_t result;           /* of noting that one: -ENXIO where it is not there any more */
+	struct agent_table found; /* found by the host; no parts: none */
+	int32_t result;           /* of noting it; -ENXIO: it does not exist any more */
 	uint32_t count;
-	void *libraries[AGENT_TABLES_MAX + 1]; /* that are held */
+	void *libraries[AGENT_TABLES_MAX + 1]; /* held */
 };
 
-/* With the turn: notes what was found, and what was kept while one asked, and tells tools of it.
- * What is not there any more is not noted. */
+/* With the turn: notes the found table and those kept during the request, and notifies tools. Skips
+ * tables that do not exist any more. */
 void telling_run(struct telling *self);
 
-/* Holds those of all tables that are known and still there, and visits these, unless that is NULL:
- * a thread of the runner's, while a tool is called. */
+/* Holds the libraries of all known tables, and visits the tables that still exist, unless `visit`
+ * is NULL: on the runner's thread, while a tool is called. */
 void telling_hold(struct telling *self, void (*visit)(unsigned index));
 
-/* Gives the libraries back; who was the last to hold one runs its destructors. */
+/* Releases the libraries; releasing the last reference runs a library's destructors. */
 void telling_release(struct telling *self);

@@ -1,5 +1,5 @@
 /*
- * The list.
+ * The calls that limpet watches for itself, by name, with their handlers.
  */
 #include "target/sdk/tables/watch.h"
 

@@ -1,6 +1,6 @@
 /*
- * Calls that tell us something ourselves, whether or not a tool wants to see them: an executable is
- * loaded, memory is taken.
+ * Calls that limpet watches for itself, whether or not a tool wants them: for example, loading an
+ * executable, or allocating memory.
  */
 #pragma once
 
@@ -9,30 +9,30 @@
 #define WATCH_KINDS 2u
 
 struct slot_watch {
-	const char *name; /* of the function, or with '*' of all that begin so */
-	/* It is needed for contexts that have one of these; 0: none. */
+	const char *name; /* the function's name; a trailing '*' matches any rest */
+	/* Watched for contexts with one of these services; 0: none. */
 	uint8_t callback_kinds[WATCH_KINDS], buffer_kinds[WATCH_KINDS];
-	/* For every context, whatever it has; and right after the call, before tools are told. */
+	/* Watched for every context; `after` runs before tools are notified of the end. */
 	bool is_for_all;
 	void (*before)(struct sdk_frame *frame);
 	void (*after)(struct sdk_frame *frame, uint64_t end);
-	/* For contexts that count kernels; right after the call, too. */
+	/* Watched for contexts that count kernels; `after` also runs right after the call. */
 	bool is_for_packets;
 };
 
 /* What a call is watched for. */
 #define WATCHING_CALL   1u /* it is in the list */
-#define WATCHING_STREAM 2u /* it is given a stream of HIP's */
+#define WATCHING_STREAM 2u /* it has a HIP stream argument */
 
-/* Around a call that is watched. */
+/* Called around a watched call. */
 void watch_before(struct sdk_frame *frame);
 void watch_returned(struct sdk_frame *frame, uint64_t end);
 void watch_after(struct sdk_frame *frame, uint64_t end);
 
-/* A call goes by unseen: there are too many threads. */
+/* A call runs unwatched: the table of threads is full. */
 void watch_missed(const struct sdk_frame *frame);
 
-/* Which of the list that function is, and one; 0: it is not watched. */
+/* The function's number in the list, from 1; 0: not watched. */
 uint8_t watch_find(const char *name);
 const struct slot_watch *watch_at(uint8_t watch);
 

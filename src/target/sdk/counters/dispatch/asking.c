@@ -1,6 +1,6 @@
 /*
- * On threads of the program's, in its call that rings.  A tool that is asked may take its time, and
- * nothing is kept for that: what was found is looked at again with its answer.
+ * Runs on application threads, inside the call that rings the doorbell. The tool's callback may run
+ * long without any lock or visit held, so its answer is stored only if the set is unchanged.
  */
 #include "target/sdk/counters/dispatch/asking.h"
 
@@ -14,13 +14,13 @@
 
 #define DIMENSIONS_MAX 3u
 
-/* A queue that is rung for, as it was then; in the entry another may be by now. */
+/* Copy of a queue when its doorbell was rung; `entry` may hold another queue by now. */
 struct rung_queue {
 	struct counted_queue queue;
 	const struct counted_queue *entry;
 };
 
-/* What is asked of the tool, and its answer. */
+/* The tool's callback: arguments and answer. */
 struct question {
 	struct dispatch_service *service;
 	struct dispatch_data data;
@@ -49,8 +49,8 @@ struct launch_origin launch_origin_of(const struct sdk_frame *frame)
 	};
 }
 
-/* Of the one that took room for the kernel, as far as that was seen: another may ring for it first.
- */
+/* The origin stored when the slot was reserved, if it was seen: another thread may ring for the
+ * kernel. */
 static struct launch_origin origin_choose(const struct launch_origin *origin,
 					  const struct sdk_frame *frame)
 {
@@ -69,7 +69,7 @@ static uint64_t external_find(const struct launch_origin *origin, unsigned index
 	return value;
 }
 
-/* The number that the kernel was told by as a dispatch already, in the call around this one. */
+/* The number under which the enclosing call has already shown the kernel as a dispatch. */
 static uint64_t dispatch_find(const struct launch_origin *origin, const struct sdk_frame *frame)
 {
 	struct told_dispatch *told = &frame->thread->told;
@@ -90,7 +90,7 @@ static void question_fill(struct question *question, const struct sdk_frame *fra
 	struct dispatch_info *info = &data->info;
 
 	*data = (struct dispatch_data){ .size = sizeof(*data) };
-	/* The call that launches it, where one is seen. */
+	/* The call that launches the kernel, if one is seen. */
 	data->internal = origin.around ? origin.around : origin.internal;
 	data->external = external_find(&origin, question->service->context, data->internal);
 	info->size = sizeof(*info) - sizeof(info->reserved);
@@ -106,7 +106,7 @@ static void question_fill(struct question *question, const struct sdk_frame *fra
 	}
 }
 
-/* A kernel of the tool's own is not shown to it.  False: it was not asked. */
+/* Kernels that the tool launches itself are not shown to it. False: the tool was not called. */
 static bool tool_ask(struct question *question, struct sdk_frame *frame,
 		     const struct launch_origin *origin, const struct counted_queue *queue,
 		     const struct hsa_packet *packet)
@@ -139,18 +139,18 @@ static uint16_t packet_type(const struct hsa_packet *packet)
 	return __atomic_load_n(&packet->header, __ATOMIC_ACQUIRE) & PACKET_TYPE;
 }
 
-/* Is what was read that packet?  Whoever takes its place takes room first. */
+/* False if the slot was reused while it was read: a thread reserves a slot before writing to it. */
 static bool packet_copy(const struct rung_queue *rung, uint64_t index, struct hsa_packet *ret)
 {
 	*ret = *packet_at(rung, index);
-	/* Acquire: looked at after it was read. */
+	/* Acquire: checked after the packet was read. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return counted_queue_has(rung->entry, index) &&
 	       __atomic_load_n(&rung->entry->life, __ATOMIC_SEQ_CST) == rung->queue.life;
 }
 
-/* The device may have done it before it is rung for, since a later one was: what it did still
- * stands in the packet. */
+/* The device may have executed the packet before its doorbell, because of a later one: then the
+ * header is invalid, but the other fields are intact. */
 static bool packet_is_kernel(const struct hsa_packet *packet)
 {
 	uint16_t type = packet->header & PACKET_TYPE;
@@ -166,7 +166,7 @@ static uint64_t config_around(const struct counted_device *device, const struct 
 	return config ? config->handle : 0;
 }
 
-/* A set that nobody has asked for, as it was found. */
+/* A set whose kernel was not shown to the tool yet, as it was found. */
 struct found_set {
 	struct counted_set *set; /* NULL: none */
 	uint64_t word, index;
@@ -190,7 +190,7 @@ static enum set_answer set_ask(const struct found_set *found, struct sdk_frame *
 	return ANSWER_COUNT;
 }
 
-/* In a visit: as long as this thread is there, and HSA, nobody takes the set from it. */
+/* In a visit: while this thread is in it and HSA is up, no other thread recycles the set. */
 static void answer_store(const struct found_set *found, uint64_t asking, enum set_answer answer,
 			 const struct question *question)
 {
@@ -203,14 +203,14 @@ static void answer_store(const struct found_set *found, uint64_t asking, enum se
 		set->data = question->data;
 		set->user_data = question->user_data;
 	}
-	/* Release: who sees the answer sees what was asked. */
+	/* Release: pairs with set_look() in results.c; publishes data and user_data. */
 	while ((word & ~WORD_LOST) == asking &&
 	       !__atomic_compare_exchange_n(&set->word, &word, (word & ~WORD_ANSWER) | answer,
 					    false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		;
 }
 
-/* Or was, and the device has done it. */
+/* True also if the device has executed the packet. */
 static bool packet_is_filled_in(const struct rung_queue *rung, const struct counted_set *set,
 				uint64_t index)
 {
@@ -224,7 +224,7 @@ static bool set_is_of(const struct counted_queue *queue, const struct counted_se
 	       __atomic_load_n(&set->queue_life, __ATOMIC_ACQUIRE) == queue->life;
 }
 
-/* Its word first: where that is the same in the end, what was looked at meanwhile belongs to it. */
+/* Reads the word first: if it is unchanged at the end, what was read in between belongs to it. */
 static bool set_is_unasked(const struct rung_queue *rung, struct counted_set *set, uint64_t last,
 			   struct found_set *ret)
 {
@@ -238,7 +238,7 @@ static bool set_is_unasked(const struct rung_queue *rung, struct counted_set *se
 	       (index == last || packet_is_filled_in(rung, set, index));
 }
 
-/* In a visit: signals of sets stay. */
+/* In a visit: signals of sets stay valid. */
 static bool set_search(const struct rung_queue *rung, uint64_t last, struct found_set *ret)
 {
 	const struct counted_device *device = rung->queue.device;
@@ -257,7 +257,7 @@ static bool set_search(const struct rung_queue *rung, uint64_t last, struct foun
 	return ret->set;
 }
 
-/* The first of those that are rung for and were not asked for. */
+/* Finds the first set that was rung for and not shown to the tool. */
 static bool set_find(const struct rung_queue *rung, uint64_t last, struct found_set *ret)
 {
 	unsigned visit = dispatch_engine_visit();
@@ -290,7 +290,7 @@ static void sets_ask(struct sdk_frame *frame, const struct rung_queue *rung, uin
 	}
 }
 
-/* One without a set around it. */
+/* A kernel without a set around it. */
 static void plain_ask(struct sdk_frame *frame, const struct rung_queue *rung, uint64_t index)
 {
 	struct hsa_packet packet;
@@ -328,7 +328,7 @@ static bool queue_copy(uint64_t doorbell, struct rung_queue *ret)
 	return ret->entry && ret->queue.device;
 }
 
-/* A tool that left its question by a jump is not inside any more; it never answers. */
+/* A tool that has left its callback by a jump never answers. */
 static void left_questions_end(const struct sdk_thread *thread)
 {
 	const struct dispatch_service *service = dispatch_service_active();

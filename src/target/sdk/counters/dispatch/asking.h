@@ -1,15 +1,14 @@
 /*
- * The tool is asked for each kernel, once, where its doorbell is rung: what is launched is known by
- * then.
+ * Calls the tool once for each kernel, when its doorbell is rung: the packet is complete by then.
  */
 #pragma once
 
 #include "target/sdk/counters/dispatch/sets.h"
 #include "target/sdk/service.h"
 
-/* The thread takes room for a kernel in this call. */
+/* Describes the call in which the thread reserves a slot for a kernel. */
 struct launch_origin launch_origin_of(const struct sdk_frame *frame);
 
-/* The program rings for packets up to `last` of the queue, if it is one: asks for those that nobody
- * was asked for.  True: packets of ours are around the last. */
+/* The application rings a queue's doorbell for packets up to `last`: calls the tool for those not
+ * shown to it yet. True: limpet's packets are around the last one. False also for other signals. */
 bool kernels_ask(struct sdk_frame *frame, uint64_t doorbell, uint64_t last);

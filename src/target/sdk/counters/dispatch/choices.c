@@ -1,5 +1,5 @@
 /*
- * On threads of the program's.  A wrong guess costs the values of a kernel, nothing else.
+ * Runs on application threads. A wrong guess loses the values of one kernel, nothing else.
  */
 #include "target/sdk/counters/dispatch/choices.h"
 
@@ -38,7 +38,7 @@ uint64_t config_choices_note(struct config_choices *self, uint64_t config)
 {
 	uint64_t guess = config;
 
-	/* Nobody waits: two threads that launch at once have no order to be learnt. */
+	/* Does not wait: two threads that launch at the same time have no order to learn. */
 	if (__atomic_exchange_n(&self->is_taken, 1, __ATOMIC_ACQUIRE))
 		return guess;
 	guess = choice_guess(self, config);

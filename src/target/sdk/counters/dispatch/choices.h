@@ -1,7 +1,7 @@
 /*
- * What a tool has chosen for the kernels of a device, and what it is expected to choose next: tools
- * take one config for all kernels, or go round among some, each for as many kernels as the last
- * time.
+ * Which configs a tool has chosen for kernels of a device, and which one it is expected to choose
+ * next. Tools use one config for all kernels, or rotate through some, each for as many kernels as
+ * before.
  */
 #pragma once
 
@@ -10,15 +10,15 @@
 #define CHOICES_KEPT 8u
 
 struct config_choices {
-	uint32_t is_taken; /* by a thread, for moments */
-	uint32_t run;      /* so often in a row */
-	uint64_t last;     /* a config's handle; 0: none yet */
-	uint32_t oldest;   /* which is overwritten next */
+	uint32_t is_taken; /* held briefly by a thread */
+	uint32_t run;      /* how often in a row */
+	uint64_t last;     /* handle of a config; 0: none yet */
+	uint32_t oldest;   /* which run is overwritten next */
 	struct config_run {
-		uint64_t config, next; /* and what came after it the last time; 0: nothing yet */
+		uint64_t config, next; /* next: the config chosen after it; 0: none yet */
 		uint32_t length;
 	} runs[CHOICES_KEPT];
 };
 
-/* It has chosen this one: which is expected next.  Any thread. */
+/* The tool has chosen this config: returns the one expected next. Callable from any thread. */
 uint64_t config_choices_note(struct config_choices *self, uint64_t config);

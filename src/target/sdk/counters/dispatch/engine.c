@@ -1,6 +1,6 @@
 /*
- * On threads of tools and of ours, in their turn (device_turn.h); what takes room in queues, on
- * threads of the program's.
+ * Runs on threads of tools and of limpet, with the device turn held (device_turn.h); slots in
+ * queues are reserved on application threads.
  */
 #include "target/sdk/counters/dispatch/engine.h"
 
@@ -20,17 +20,17 @@
 
 #define TURN_NS   2000000000ull
 #define GLANCE_NS 50000u
-#define THREADS_NS                                                                   \
-	2000000000ull /* for threads that are taking room, or ringing: a container's \
-		       * may stand still for long */
-#define MULTI 0u      /* type of a queue */
+#define THREADS_NS                                                                    \
+	2000000000ull /* for threads that reserve slots or ring doorbells: those of a \
+		       * container may be frozen for long */
+#define MULTI 0u      /* queue type */
 
-static uint32_t is_begun;  /* what follows is there */
-static uint32_t is_on;     /* room is taken */
-static uint32_t ringing;   /* threads of ours, for queues of the program's */
-static uint32_t is_unkept; /* queues of an earlier time are still in the table */
+static uint32_t is_begun;  /* publishes what follows */
+static uint32_t is_on;     /* slots are reserved */
+static uint32_t ringing;   /* limpet's threads that ring application doorbells */
+static uint32_t is_unkept; /* queues of an earlier begin are still in the table */
 static uint32_t is_spoiled, is_halted;
-static uint32_t service_life; /* whom it works for */
+static uint32_t service_life; /* of the service it works for */
 static uint32_t life, puts;   /* see device_queues_judge() */
 static struct hsa_library library;
 static struct hsa_functions hsa;
@@ -41,7 +41,7 @@ bool dispatch_engine_is_begun(void)
 	return __atomic_load_n(&is_begun, __ATOMIC_ACQUIRE);
 }
 
-/* Of the runtime that is there now. */
+/* True if the engine was begun in the runtime's current life. */
 static bool engine_watches(void)
 {
 	return __atomic_load_n(&is_begun, __ATOMIC_SEQ_CST) && life == device_queues_life() &&
@@ -115,13 +115,13 @@ struct ring_calls dispatch_engine_calls(void)
 				    hsa.signal_store };
 }
 
-/* The order: others know of the set before any of its packets is the device's, which may begin with
- * it at once, and the counters with it; and of the room before anybody writes there. */
+/* The order matters. The set is published before any of its packets belongs to the device, which
+ * may start executing at once; the reservation is published before any packet is written. */
 static void packets_put(struct counted_set *set, struct counted_queue *queue,
 			const struct hsa_ring *ring, uint64_t first,
 			const struct launch_origin *origin)
 {
-	/* To the end of slots_fill() the device may wait for us: memory only. */
+	/* Only memory stores: the device may wait for the packets until slots_fill() ends. */
 	set->service = service_life;
 	counted_queue_note_taken(queue, first + SLOTS_EXTRA);
 	counted_set_begin(set, queue, first, origin);
@@ -130,14 +130,14 @@ static void packets_put(struct counted_set *set, struct counted_queue *queue,
 	slots_fill(ring, first, &set->aql.packets, set->signal);
 }
 
-/* Queues that share a doorbell take the entry from each other. */
+/* Queues that share a doorbell replace each other in the entry. */
 static bool ring_is_of(const struct hsa_ring *ring, const struct hsa_queue *handle)
 {
 	return ring->base == handle->base && ring->size == handle->size &&
 	       ring->doorbell == handle->doorbell;
 }
 
-/* The program's own thread, which has asked for room in it. */
+/* On the application thread that reserves a slot in the queue. */
 static bool packets_reserve(struct counted_queue *queue, const struct hsa_queue *handle,
 			    const struct launch_origin *origin, uint64_t *ret_index)
 {
@@ -147,7 +147,7 @@ static bool packets_reserve(struct counted_queue *queue, const struct hsa_queue 
 	uint64_t first;
 
 	ring.queue = handle;
-	/* Room is looked for first: who has none is not to take a set from others. */
+	/* Checks for room first: without it, taking a set would only deprive other threads. */
 	if (!queue->device || handle->type != MULTI || !ring_is_of(&ring, handle) ||
 	    !slots_have_room(&calls, &ring))
 		return false;
@@ -173,7 +173,7 @@ bool dispatch_engine_reserve(struct counted_queue *queue, const struct hsa_queue
 
 void dispatch_engine_note_plain(struct counted_queue *queue, uint64_t last)
 {
-	/* Its device is none of those that are counted. */
+	/* NULL: the queue's device is not counted. */
 	if (queue->device)
 		counted_queue_note_plain(queue, last, &hsa);
 }
@@ -201,8 +201,8 @@ uint64_t dispatch_engine_leave_queue(uint64_t doorbell)
 	return queue_life;
 }
 
-/* The program may have no reason to ring again.  A queue that is being destroyed is forgotten
- * first, and waits for us. */
+/* Rings for limpet's packets: the application may never ring again. A queue being destroyed is
+ * forgotten first, and its thread waits for this one. */
 static void set_ring(struct counted_device *device, struct counted_set *set, void *data)
 {
 	uint64_t doorbell = __atomic_load_n(&set->key->doorbell, __ATOMIC_SEQ_CST);
@@ -210,21 +210,21 @@ static void set_ring(struct counted_device *device, struct counted_set *set, voi
 	const struct counted_queue *queue;
 
 	(void)device, (void)data;
-	/* Acquire: the index is that queue's, where the doorbell is still the same. */
+	/* Acquire: if the doorbell is unchanged, the index belongs to its queue. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (!doorbell || __atomic_load_n(&set->key->doorbell, __ATOMIC_RELAXED) != doorbell ||
 	    hsa.signal_load(set->signal) <= 0)
 		return;
 	__atomic_fetch_add(&ringing, 1, __ATOMIC_SEQ_CST);
 	queue = counted_queue_of(doorbell);
-	/* Another may have its doorbell by now. */
+	/* Another queue may have the doorbell by now. */
 	if (queue && __atomic_load_n(&queue->life, __ATOMIC_SEQ_CST) ==
 			     __atomic_load_n(&set->queue_life, __ATOMIC_ACQUIRE))
 		hsa.signal_store(doorbell, (int64_t)(index + SLOTS_EXTRA - 1));
 	__atomic_fetch_sub(&ringing, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Nothing stalls where it is not rung: packets of ours are done with the program's next. */
+/* Packets that are not rung for do not stall: they run with the application's next packet. */
 static void engine_stop(void)
 {
 	/* Sequential: pairs with dispatch_engine_reserve(). */
@@ -261,8 +261,8 @@ static void claim_end(void)
 	intercept_update();
 }
 
-/* Queues are destroyed unseen from now on.  False: a thread is still at them; it does not begin
- * again before. */
+/* Queues may be destroyed unseen from now on. False: a visit still uses them; the engine does not
+ * begin again before it ends. */
 static bool queues_drop(void)
 {
 	if (!dispatch_engine_await_visits())
@@ -281,8 +281,8 @@ static void engine_end(void)
 	claim_end();
 }
 
-/* With its runtime: nothing of it is touched.  False: a thread still puts a set, which was there
- * before its end. */
+/* The runtime is gone: calls none of its functions. False: a visit from before its end still
+ * runs. */
 static bool engine_drop(void)
 {
 	__atomic_store_n(&is_on, 0, __ATOMIC_SEQ_CST);
@@ -313,7 +313,7 @@ static void devices_name(const struct catalog *catalog)
 	counted_device_count = MAX(counted_device_count, devices_count(catalog));
 }
 
-/* A runtime that has not begun knows none. */
+/* A runtime that has not been initialized knows no agent. */
 static bool devices_find(unsigned count)
 {
 	bool are_there = false;
@@ -338,7 +338,7 @@ static bool aqlprofile_is_there(const struct catalog *catalog)
 	return false;
 }
 
-/* Which life of the runtime it is comes first: functions of an earlier one are not taken. */
+/* Reads the life first, so that functions of an earlier life are not used. */
 static int runtime_find(void)
 {
 	int r;
@@ -394,13 +394,13 @@ static int engine_prepare(void)
 	const struct catalog *catalog = counters_catalog();
 
 	if (!catalog)
-		return SDK_HSA_NOT_LOADED; /* nobody can have a config */
+		return SDK_HSA_NOT_LOADED; /* no tool can have a config */
 	if (!aqlprofile_is_there(catalog))
 		return SDK_NOT_AVAILABLE;
 	return engine_begin(catalog);
 }
 
-/* For another tool nothing of the one before is used; what was under way stays spoiled. */
+/* Changes services: uses nothing of the former one, whose values under way stay spoiled. */
 static void engine_change(const struct dispatch_service *service)
 {
 	engine_stop();
@@ -461,7 +461,7 @@ void dispatch_engine_follow(void)
 		(void)engine_adjust_in_turn();
 }
 
-/* Where HSA does not run yet, or calls do not lead to us yet, counting begins later. */
+/* Counting begins later if HSA does not run yet, or calls do not lead to limpet yet. */
 int dispatch_engine_start(unsigned context)
 {
 	int r;

@@ -1,55 +1,54 @@
 /*
- * What puts packets around kernels in the program's queues for a tool that counts them, and when:
- * as long as the tool's context is active, HSA runs, and its end leads to us.
+ * Puts packets around kernels in application queues for a tool that counts them, while the tool's
+ * context is active, HSA runs, and hsa_shut_down() leads to limpet's stub.
  *
- * Nothing of HSA's ever calls us for it: who waits for the device is a thread of ours, which looks.
+ * Completion is polled by limpet's own thread; HSA never calls back for it.
  */
 #pragma once
 
 #include "target/sdk/counters/dispatch/sets.h"
 #include "target/sdk/counters/dispatch/visits.h"
 
-/* A context has started on this thread: why its kernels cannot be counted; a status. */
+/* A context was started on this thread: a status, why its kernels cannot be counted. */
 int dispatch_engine_start(unsigned context);
-/* Contexts have started or stopped, HSA came or went, or a tool has chosen another config.  Any
- * thread of ours or of a tool's; calls no tool. */
+/* Contexts have started or stopped, HSA was started or shut down, or a tool has chosen another
+ * config. Callable from threads of limpet and of tools; calls no tool. */
 void dispatch_engine_follow(void);
 
-/* Are packets in the program's queues looked at?  Then hooks of them stay, whatever contexts want.
- */
+/* True while limpet watches packets in application queues. Queue stubs then stay installed even if
+ * no context needs them. */
 bool dispatch_engine_is_begun(void);
-/* Around what a call of the program's comes to, for moments: queues and sets stay meanwhile.  To be
- * given to visit_end(); 0: nothing is looked at. */
+/* Begins a visit: queues and sets stay valid during this part of an application call. Pass the
+ * result to visit_end(); 0: nothing is watched. */
 unsigned dispatch_engine_visit(void);
 const struct hsa_functions *dispatch_engine_hsa(void);
 
-/* In a visit, all of them.  Room for one packet in the queue, with ours around it: its index; the
- * handle is that of the program's call.  False: the program takes it as ever. */
+/* In a visit, like the next two. Reserves a slot for one packet, with limpet's around it; `handle`
+ * is that of the application's call. False: the application reserves as usual. */
 bool dispatch_engine_reserve(struct counted_queue *queue, const struct hsa_queue *handle,
 			     const struct launch_origin *origin, uint64_t *ret_index);
-/* Packets up to that one go by uncounted. */
+/* Packets up to that index run uncounted. */
 void dispatch_engine_note_plain(struct counted_queue *queue, uint64_t last);
 /* HSA's functions for rings. */
 struct ring_calls dispatch_engine_calls(void);
-/* Something goes by that cannot be told where: nothing that is under way, or comes, is right before
- * the next start. */
+/* Unseen packets run in an unknown queue: values are wrong until the next start. */
 void dispatch_engine_spoil(void);
-/* Also where calls of queues do not lead to us any more. */
+/* Also true if queue calls do not lead to limpet any more. */
 bool dispatch_engine_is_spoiled(void);
-/* Not in a visit: a queue is about to be destroyed: forgets it, and waits until nobody of ours
- * rings for it.  Its life, see queues.h; 0: it was not known. */
+/* Outside a visit: a queue is about to be destroyed. Forgets it, and waits until no thread of
+ * limpet rings its doorbell. Returns its life, see queues.h; 0: unknown. */
 uint64_t dispatch_engine_leave_queue(uint64_t doorbell);
-/* No more room is taken. */
+/* Stops reserving slots for good. */
 void dispatch_engine_halt(void);
 
-/* In one's turn.  Until nobody is in a visit that has begun before, for a while; whoever comes
- * later sees what was said before.  False: somebody still is. */
+/* With the device turn held: waits up to two seconds for visits that began before; later visits see
+ * what was stored before. False: a visit is still running. */
 bool dispatch_engine_await_visits(void);
 
-/* Inside the gate, and what was made is there; to be left by hsa_gate_leave().  False: not now. */
+/* Enters the gate if everything made is valid; leave by hsa_gate_leave(). False: not now. */
 bool dispatch_engine_enter(void);
 
-/* A kernel went by uncounted that a tool wanted to have counted. */
+/* Counts a kernel that a tool wanted, but that ran uncounted. */
 void dispatch_engine_miss(void);
 
 /* In a forked child. */

@@ -1,5 +1,5 @@
 /*
- * On threads of tools and of ours; what the tool has chosen comes from threads of the program's.
+ * Runs on threads of tools and of limpet; application threads report what the tool has chosen.
  */
 #include "target/sdk/counters/dispatch/expected.h"
 
@@ -12,7 +12,7 @@
 #include "target/sdk/status.h"
 
 #define GLANCE_NS 50000u
-#define FIRST_NS  500000000ull /* for packets of the first config, once */
+#define FIRST_NS  500000000ull /* wait for packets of the first config, once */
 
 static bool config_is_idle(const struct counted_config *config)
 {
@@ -22,7 +22,7 @@ static bool config_is_idle(const struct counted_config *config)
 	return true;
 }
 
-/* Nobody takes a set of it any more, and whoever may have is through.  True: it is free. */
+/* No thread takes a set of the config any more, and earlier visits have ended. True: it is free. */
 static bool config_give_back(struct counted_config *config)
 {
 	bool is_free = false;
@@ -53,7 +53,7 @@ static void configs_refuse(struct counted_device *device)
 		__atomic_store_n(&device->configs[i].is_ready, 0, __ATOMIC_SEQ_CST);
 }
 
-/* Visits are waited for once for all: a thread that was left in one makes nobody wait for long. */
+/* Waits for visits before the loop: if a thread is stuck in a visit, returns after one wait. */
 bool expected_configs_leave(void)
 {
 	bool are_free = true;
@@ -76,7 +76,7 @@ static struct counted_config *config_of(struct counted_device *device, uint64_t 
 	return NULL;
 }
 
-/* An entry for another; the ones that are expected and were not used for long go first. */
+/* Finds an entry for another config; entries that are not expected are freed first. */
 static struct counted_config *config_make_room(struct counted_device *device)
 {
 	struct counted_config *found = config_of(device, 0);
@@ -96,7 +96,7 @@ static int config_make(struct counted_device *device, uint64_t handle, struct co
 		return SDK_PROFILE_NOT_FOUND;
 	if (config.agent.handle != device->id.handle)
 		return SDK_AGENT_MISMATCH;
-	/* Without a driver that has one, nobody else can tell either. */
+	/* Without a driver that has this lock, other profilers cannot be excluded either. */
 	if (driver_lock_take(&device->lock, device->node, /* all_queues */ false) ==
 	    SDK_CONTEXT_CONFLICT)
 		return SDK_CONTEXT_CONFLICT;
@@ -108,7 +108,7 @@ static int config_make(struct counted_device *device, uint64_t handle, struct co
 	return r;
 }
 
-/* A status. */
+/* Returns a status. */
 static int config_prepare(struct counted_device *device, uint64_t handle,
 			  struct counted_config **ret)
 {
@@ -135,7 +135,7 @@ static int config_expect(struct counted_device *device, uint64_t handle)
 	return r;
 }
 
-/* Of several that are taken in turn, the one that is expected may be there already. */
+/* When a tool rotates configs, the expected one may exist while the chosen one does not. */
 static void missed_prepare(struct counted_device *device)
 {
 	uint64_t missed = __atomic_exchange_n(&device->missed, 0, __ATOMIC_SEQ_CST);
@@ -167,7 +167,7 @@ int expected_configs_follow(int tool)
 	return fault;
 }
 
-/* In a visit: what is ready stays so meanwhile.  Its index, and one; 0: there are no packets. */
+/* In a visit: a ready config stays ready. Its index + 1; 0: no packets. */
 static uint32_t config_find_ready(const struct counted_device *device, uint64_t handle)
 {
 	for (unsigned i = 0; i < COUNTED_CONFIGS; i++)
@@ -184,8 +184,8 @@ static bool config_is_awaited(struct counted_device *device, uint64_t handle)
 	       dispatch_engine_is_begun();
 }
 
-/* A tool that makes its config when it is first asked would miss all kernels of a burst.  Once: the
- * thread that makes packets may be the tool's for long. */
+/* A tool that creates its config in the first callback would miss all kernels of a burst. Waits
+ * only once: the thread that makes packets may be in the tool for long. */
 static void config_await_first(struct counted_device *device, uint64_t handle)
 {
 	struct patience patience = { 0, 0 };
@@ -197,7 +197,7 @@ static void config_await_first(struct counted_device *device, uint64_t handle)
 		;
 }
 
-/* In a visit.  True: packets are to be made. */
+/* In a visit. True: packets must be made. */
 static bool config_note(struct counted_device *device, uint64_t chosen, uint64_t next)
 {
 	uint64_t before = __atomic_exchange_n(&device->wanted, next, __ATOMIC_SEQ_CST);

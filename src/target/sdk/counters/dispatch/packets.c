@@ -1,6 +1,6 @@
 /*
- * Calls by which the program uses its queues.  On its threads, around them: room for one packet is
- * taken with packets of ours around it, and when the packet is rung for, the tool is asked.
+ * Application calls that use queues. Runs on application threads around these calls: reserves
+ * limpet's slots around one packet, and calls the tool when the packet's doorbell is rung.
  */
 #include "target/runtime/patience.h"
 #include "target/sdk/counters/dispatch/asking.h"
@@ -9,13 +9,13 @@
 #include "target/sdk/tables/watch.h"
 
 #define INFO_AGENT     0u
-#define FEATURES       3u /* bits: what a queue takes */
+#define FEATURES       3u /* bits: packet types that a queue accepts */
 #define AGENT_DISPATCH 2u
-#define HOST_QUEUES    0x80000000ull /* numbers of queues that the host serves, from here on */
+#define HOST_QUEUES    0x80000000ull /* ids of queues served by the host start here */
 #define GLANCE_NS      20000u
 #define LAST_NS        20000000ull /* before a queue is destroyed */
 
-/* The one device that there is; 0: none, or several. */
+/* The only counted device; 0: none, or several. */
 static uint64_t agent_find_only(void)
 {
 	uint64_t only = 0;
@@ -30,14 +30,14 @@ static uint64_t agent_find_only(void)
 	return only;
 }
 
-/* Packets of ours are the device's only: whoever serves a queue in the program does not know them,
- * and HSA's own function is not to be asked for such a queue. */
+/* A queue served by a thread of the process, which does not know limpet's packets. HSA must not be
+ * called for such a queue either. */
 static bool queue_is_host(const struct hsa_queue *queue)
 {
 	return (queue->features & FEATURES) == AGENT_DISPATCH || queue->id & HOST_QUEUES;
 }
 
-/* 0: it cannot be told. */
+/* 0: unknown. */
 static uint64_t agent_of_queue(const struct hsa_queue *queue)
 {
 	const struct hsa_functions *hsa = dispatch_engine_hsa();
@@ -48,8 +48,8 @@ static uint64_t agent_of_queue(const struct hsa_queue *queue)
 	return hsa->queue_info(queue, INFO_AGENT, &agent) ? 0 : agent;
 }
 
-/* What is in it already went by uncounted, and may run: a device reads a packet before it has done
- * what that says. */
+/* Packets already in the queue are uncounted, and may run: a device reads a packet before it
+ * executes it. */
 static void queue_describe(struct counted_queue *entry, const struct hsa_queue *queue)
 {
 	const struct hsa_functions *hsa = dispatch_engine_hsa();
@@ -74,7 +74,7 @@ static const struct hsa_queue *handle_of(const struct sdk_frame *frame)
 	return (const struct hsa_queue *)frame->integers[0];
 }
 
-/* NULL: it cannot be told what goes on in it. */
+/* NULL: the queue cannot be watched. */
 static struct counted_queue *queue_learn(const struct sdk_frame *frame)
 {
 	uint64_t lost;
@@ -86,7 +86,7 @@ static struct counted_queue *queue_learn(const struct sdk_frame *frame)
 	return queue;
 }
 
-/* Not in the visit: it waits where the ring is full by us. */
+/* Waits outside the visit if limpet's packets fill the ring. */
 static void plain_note(const struct sdk_frame *frame, uint64_t last)
 {
 	struct ring_calls calls;
@@ -127,7 +127,7 @@ void packets_before_add(struct sdk_frame *frame)
 	visit_end(visit);
 	if (!frame->is_reserved)
 		return;
-	/* The original gives the present index, and takes none. */
+	/* Adding 0 makes HSA's function return the index without reserving. */
 	frame->integers[1] = 0;
 	dispatch_results_wake();
 }
@@ -141,7 +141,7 @@ void packets_after_add(struct sdk_frame *frame, uint64_t end)
 		plain_note(frame, frame->results[0] + frame->integers[1] - 1);
 }
 
-/* (queue, expected, value): the program takes room itself. */
+/* (queue, expected, value): the application reserves slots itself. */
 void packets_after_cas(struct sdk_frame *frame, uint64_t end)
 {
 	(void)end;
@@ -190,8 +190,8 @@ static bool queue_is_read(uint64_t doorbell)
 	return !search.is_found;
 }
 
-/* A program that has seen its last kernel done does not wait for our packets behind it: the device
- * is given a moment for them. */
+/* An application that has seen its last kernel finish does not wait for limpet's packets behind it:
+ * gives the device a moment for them. */
 void packets_before_destroy(struct sdk_frame *frame)
 {
 	struct patience patience = { 0, 0 };
@@ -208,7 +208,7 @@ void packets_before_destroy(struct sdk_frame *frame)
 	frame->reserved = dispatch_engine_leave_queue(doorbell);
 }
 
-/* One that is not destroyed runs on unseen, until it is used again. */
+/* A queue whose destruction failed keeps running, unseen until it is used again. */
 static void queue_end(const struct sdk_frame *frame)
 {
 	if (!frame->is_reserved)
@@ -218,8 +218,8 @@ static void queue_end(const struct sdk_frame *frame)
 	counted_queue_end();
 }
 
-/* Its device does no more for what it has not done.  By then another queue may have its doorbell.
- */
+/* The device executes no packet of a destroyed queue. Its doorbell may belong to another queue by
+ * now. */
 void packets_after_destroy(struct sdk_frame *frame, uint64_t end)
 {
 	unsigned visit = 0;
@@ -234,7 +234,7 @@ void packets_after_destroy(struct sdk_frame *frame, uint64_t end)
 	visit_end(visit);
 }
 
-/* A queue that goes unseen is not to be known by its doorbell, which any signal may have next. */
+/* The call is unseen: the queue must not be found by its doorbell, which any signal may reuse. */
 void packets_missed(const struct sdk_frame *frame)
 {
 	if (!dispatch_engine_is_begun())

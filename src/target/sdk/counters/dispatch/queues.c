@@ -1,6 +1,6 @@
 /*
- * On threads of the program's, while they use the queue: so it is there.  No lock: an entry is
- * claimed by its doorbell, and used once it is filled in.
+ * Runs on application threads inside calls that use the queue, so the queue exists. No lock: an
+ * entry is claimed by its doorbell, and used once it is filled in.
  */
 #include "target/sdk/counters/dispatch/queues.h"
 
@@ -10,11 +10,11 @@
 #define QUEUES_MAX 512u
 #define WINDOW     16u
 #define GLANCE_NS  50000u
-#define LIMIT_NS   2000000000ull /* a container's thread may stand still for long */
+#define LIMIT_NS   2000000000ull /* a container's thread may be frozen */
 
 static struct counted_queue queues[QUEUES_MAX];
 static uint64_t lives;
-static uint32_t leaving; /* queues that are being destroyed with packets that went by uncounted */
+static uint32_t leaving; /* queues being destroyed with uncounted packets */
 
 static struct counted_queue *queue_first(uint64_t doorbell)
 {
@@ -52,7 +52,7 @@ static struct counted_queue *queue_claim(uint64_t doorbell)
 	return NULL;
 }
 
-/* What was in it is no more. */
+/* The queue's packets do not run any more. */
 static void queue_clear(struct counted_queue *entry)
 {
 	if (__atomic_exchange_n(&entry->plain, 0, __ATOMIC_SEQ_CST))
@@ -63,7 +63,7 @@ static void queue_clear(struct counted_queue *entry)
 	__atomic_store_n(&entry->doorbell, 0, __ATOMIC_SEQ_CST);
 }
 
-/* Whatever its handle: queues that HSA lends have one for each borrower, over one ring. */
+/* Compares rings, not handles: a queue that HSA lends has one ring, and a handle per borrower. */
 static bool queue_is_same(const struct counted_queue *entry, const struct hsa_queue *queue)
 {
 	return entry->ring.base == queue->base && entry->ring.size == queue->size;
@@ -86,7 +86,7 @@ static bool queue_is_sound(const struct hsa_queue *queue)
 	       !(queue->size & (queue->size - 1));
 }
 
-/* Another thread may be filling it in just now.  False: for too long. */
+/* Waits for a thread that is filling the entry in. False: it took too long. */
 static bool queue_await(struct counted_queue *entry)
 {
 	struct patience patience = { 0, 0 };
@@ -106,7 +106,7 @@ static struct counted_queue *queue_add(const struct hsa_queue *queue, describe_q
 
 	if (!entry)
 		return NULL;
-	/* Of two threads that claim it at once the first entry counts. */
+	/* If two threads claim entries at once, the first entry counts. */
 	found = queue_find(queue->doorbell);
 	if (found != entry) {
 		queue_clear(entry);
@@ -127,7 +127,7 @@ struct counted_queue *counted_queue_learn(const struct hsa_queue *queue, describ
 	*lost = 0;
 	if (entry && (!queue_await(entry) || queue_is_same(entry, queue)))
 		return counted_queue_of(queue->doorbell);
-	/* Its end was not seen. */
+	/* The destruction of the entry's queue was not seen. */
 	if (entry)
 		*lost = counted_queue_forget(queue->doorbell);
 	return queue_is_sound(queue) ? queue_add(queue, describe) : NULL;
@@ -175,7 +175,7 @@ bool counted_queues_are_leaving(void)
 	return __atomic_load_n(&leaving, __ATOMIC_SEQ_CST);
 }
 
-/* Never below 0: all may have been cleared meanwhile. */
+/* Never below 0: the count may have been cleared meanwhile. */
 void counted_queue_end(void)
 {
 	uint32_t before = __atomic_load_n(&leaving, __ATOMIC_SEQ_CST);

@@ -1,6 +1,6 @@
 /*
- * Queues of the program's on devices that are counted, known by their doorbells from the next time
- * that it asks for room in them.
+ * Application queues on counted devices, identified by their doorbells; each is learned when the
+ * application next reserves a slot in it.
  */
 #pragma once
 
@@ -11,40 +11,40 @@ struct counted_device;
 struct counted_queue {
 	uint64_t doorbell;    /* 0: free */
 	uint32_t is_known;    /* the rest is filled in */
-	uint32_t was_awaited; /* in vain: nobody does so again */
-	uint32_t is_stranger; /* its device cannot be told */
-	uint64_t life;        /* no other ever has this number; 0: free */
-	struct hsa_ring ring; /* without a handle, of which it may have several */
+	uint32_t was_awaited; /* in vain: no thread waits again */
+	uint32_t is_stranger; /* its device is unknown */
+	uint64_t life;        /* unique; 0: free */
+	struct hsa_ring ring; /* without a handle: there may be several */
 	uint64_t id;
 	struct counted_device *device; /* NULL: its device is not counted */
-	uint64_t plain; /* the last packet that went by uncounted, and one; 0: all are done */
-	uint64_t taken; /* the last packet that room was taken for, where that was seen, and one */
+	uint64_t plain;                /* last uncounted packet, + 1; 0: all are done */
+	uint64_t taken;                /* last packet with a slot reserved as far as seen, + 1 */
 };
 
-/* NULL: not known. */
+/* NULL: unknown. */
 struct counted_queue *counted_queue_of(uint64_t doorbell);
 
-/* In a call of the program's that uses it.  Where it is not known, or another by now, `describe`
- * fills in the rest (its device) before others find it.  NULL: there is no room for it, or it is no
- * queue.  `lost`: the life of one that was destroyed unseen, 0: none. */
+/* In an application call that uses the queue: finds or adds its entry. `describe` fills in a new
+ * entry (its device) before other threads find it. NULL: the table is full, or this is no queue.
+ * `lost`: life of a queue that was destroyed unseen; 0: none. */
 typedef void describe_queue(struct counted_queue *entry, const struct hsa_queue *queue);
 struct counted_queue *counted_queue_learn(const struct hsa_queue *queue, describe_queue *describe,
 					  uint64_t *lost);
 
-/* Room up to that packet was taken: said before anybody writes there. */
+/* Slots up to that packet are reserved: called before any thread writes there. */
 void counted_queue_note_taken(struct counted_queue *queue, uint64_t last);
-/* Is what stands in the ring still that packet, as far as was seen? */
+/* Does the ring's slot still hold that packet, as far as was seen? */
 bool counted_queue_has(const struct counted_queue *queue, uint64_t index);
 
-/* Have others of that device packets that went by uncounted, and are not known to be done? */
+/* Does another queue of the device have uncounted packets that may still run? */
 bool counted_queues_have_plain(const struct counted_device *device,
 			       const struct counted_queue *except);
 
-/* It is about to be destroyed.  True: it has such packets, and its end is to be told. */
+/* Before a queue is destroyed. True: it has such packets; then call counted_queue_end() after. */
 bool counted_queue_leave(uint64_t doorbell);
 void counted_queue_end(void);
-/* Is there one?  What went by there may run until then. */
+/* Is such a destruction under way? Uncounted packets may run until it ends. */
 bool counted_queues_are_leaving(void);
-/* It is about to be destroyed: which life that was, 0: it was not known. */
+/* The queue is about to be destroyed: forgets it, and returns its life; 0: unknown. */
 uint64_t counted_queue_forget(uint64_t doorbell);
 void counted_queues_clear(void);

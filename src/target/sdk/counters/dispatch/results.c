@@ -1,5 +1,5 @@
 /*
- * Sets are taken in one's turn, inside the gate; the tool is called in neither.
+ * Collects sets with the device turn held and inside the gate; calls the tool with neither.
  */
 #include "target/sdk/counters/dispatch/results.h"
 
@@ -21,13 +21,13 @@
 #define RECORDS_MAX 8192u
 #define TURN_NS     100000000ull
 #define GLANCE_NS   1000000u
-#define REST_NS     20000000u /* where nothing was done for REST_AFTER glances */
+#define REST_NS     20000000u /* after REST_AFTER checks without a result */
 #define REST_AFTER  200u
 #define AWAIT_NS    100000000ull
-#define UNASKED_NS  1000000000ull /* nobody comes to ask the tool any more */
+#define UNASKED_NS  1000000000ull /* then no thread calls the tool any more */
 #define ROUNDS_MAX  256u
 
-/* One kernel that is to be told. */
+/* One kernel that is being reported. */
 static struct results_memory {
 	struct dispatch_data data;
 	uint64_t user_data;
@@ -37,11 +37,11 @@ static struct results_memory {
 	char evaluation[EVALUATION_BYTES];
 	struct counter_record items[RECORDS_MAX];
 } * memory;
-static int32_t collector;    /* the thread that has the memory; 0: none */
-static uint32_t is_sleeping; /* the thread that looks: to be woken for the next set */
-static uint32_t idle;        /* so often nothing was done in a row */
+static int32_t collector;    /* thread that uses the memory; 0: none */
+static uint32_t is_sleeping; /* the polling thread must be woken for a set */
+static uint32_t idle;        /* checks in a row without a result */
 
-/* As AMD's headers have it. */
+/* Layout from AMD's headers. */
 struct dispatch_record {
 	uint64_t size, count;
 	uint64_t internal, external;
@@ -64,7 +64,7 @@ static bool memory_make(void)
 	return true;
 }
 
-/* One at a time; a thread that ended in its tool's callback has left it. */
+/* One thread at a time; replaces one that ended inside its tool's callback. */
 static bool collector_become(void)
 {
 	int32_t before = __atomic_load_n(&collector, __ATOMIC_ACQUIRE);
@@ -79,7 +79,7 @@ static void collector_end(void)
 	__atomic_store_n(&collector, 0, __ATOMIC_RELEASE);
 }
 
-/* Another thread has taken a set, and may not have told it yet. */
+/* Another thread has collected a set, and may not have reported it yet. */
 static bool collector_is_other(void)
 {
 	int32_t now = __atomic_load_n(&collector, __ATOMIC_ACQUIRE);
@@ -87,12 +87,12 @@ static bool collector_is_other(void)
 	return now && now != sdk_thread_number() && !sdk_thread_is_gone(now);
 }
 
-/* Whose results are taken. */
+/* Whose results to collect. */
 struct collecting {
-	int tool;        /* -1: everybody's */
-	int32_t thread;  /* of delivery.h; -1: whichever */
-	bool is_hurried; /* nobody waits for room in a buffer */
-	uint64_t end_ns; /* until then; 0: as long as there are any */
+	int tool;        /* -1: all tools */
+	int32_t thread;  /* index in delivery.c; -1: any */
+	bool is_hurried; /* do not wait for room in a buffer */
+	uint64_t end_ns; /* limit; 0: while there are results */
 };
 
 struct set_search {
@@ -102,8 +102,8 @@ struct set_search {
 	struct counted_set *found; /* NULL: none */
 };
 
-/* A tool is told on its own thread.  Whose thread is not there any more is told nothing: anybody
- * takes such a set. */
+/* A tool gets results on its own thread. If that thread does not exist any more, any thread
+ * collects the set without reporting it. */
 static bool set_is_whose(const struct counted_set *set, const struct collecting *whose)
 {
 	const struct dispatch_service *service = dispatch_service_of(set->service);
@@ -113,7 +113,7 @@ static bool set_is_whose(const struct counted_set *set, const struct collecting 
 		(whose->thread < 0 || service->thread == (uint32_t)whose->thread));
 }
 
-/* Nobody asks the tool any more: its thread is gone, or it never came to ring for it. */
+/* No thread will call the tool: the calling thread has ended, or the doorbell was never rung. */
 static bool set_was_left(struct counted_set *set, uint64_t now_ns)
 {
 	uint64_t word = __atomic_load_n(&set->word, __ATOMIC_SEQ_CST);
@@ -139,7 +139,7 @@ static void set_look(struct counted_device *device, struct counted_set *set, voi
 
 	if (search->found || !set_is_whose(set, search->whose) || !set_is_done(set))
 		return;
-	/* Acquire: pairs with the one who asks. */
+	/* Acquire: pairs with answer_store() in asking.c. */
 	if (word_answer(__atomic_load_n(&set->word, __ATOMIC_ACQUIRE)) < ANSWER_COUNT &&
 	    !set_was_left(set, search->now_ns))
 		return;
@@ -147,7 +147,7 @@ static void set_look(struct counted_device *device, struct counted_set *set, voi
 	search->found = set;
 }
 
-/* Only what is right, and whole. */
+/* Only values that are right and complete. */
 static bool set_read(const struct counted_device *device, const struct counted_set *set)
 {
 	const struct counted_config *config = counted_config_of(device, set);
@@ -161,7 +161,7 @@ static bool set_read(const struct counted_device *device, const struct counted_s
 				 &memory->records);
 }
 
-/* True: there is something to tell. */
+/* True: there is a result to report. */
 static bool set_collect(struct counted_device *device, struct counted_set *set)
 {
 	enum set_answer answer = word_answer(__atomic_load_n(&set->word, __ATOMIC_ACQUIRE));
@@ -221,8 +221,8 @@ static bool buffer_has_room(const struct sdk_buffer *buffer, uint64_t bytes)
 	return used + bytes <= buffer->size;
 }
 
-/* The thread that delivers makes room itself, and need not for all at once.  False: where values
- * may be dropped, either all are or none. */
+/* The delivery thread can make room itself, record by record. False: other threads write all values
+ * or none where values may be dropped. */
 static bool buffer_make_room(const struct dispatch_service *service, uint64_t bytes, uint64_t all,
 			     bool is_hurried)
 {
@@ -240,7 +240,7 @@ static bool buffer_make_room(const struct dispatch_service *service, uint64_t by
 	return true;
 }
 
-/* Around one record: buffers are delivered between them. */
+/* Enters the tool for one record only: buffers are delivered in between. */
 static bool buffer_put(const struct dispatch_service *service, struct sdk_thread *thread, int kind,
 		       const void *record, size_t size)
 {
@@ -299,7 +299,7 @@ static void result_tell(bool is_hurried)
 		dispatch_engine_miss();
 }
 
-/* True: something was done. */
+/* True: something was collected. */
 static bool results_collect(const struct collecting *whose)
 {
 	enum step_result result = STEP_IDLE;
@@ -333,11 +333,11 @@ static uint32_t sets_under_way(void)
 	return count;
 }
 
-/* Another thread may begin with it meanwhile: then false is not said, or the first set wakes. */
+/* If another thread begins the engine meanwhile: returns true, or the first set wakes this one. */
 static bool sleep_until_begun(void)
 {
 	__atomic_store_n(&is_sleeping, 1, __ATOMIC_SEQ_CST);
-	/* Sequential: looked at after it was said. */
+	/* Sequential: is_begun is read after is_sleeping is stored. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return dispatch_engine_is_begun();
 }
@@ -355,10 +355,10 @@ uint64_t dispatch_results_deliver(int tool, unsigned thread)
 		return 0;
 	if (results_collect(&own))
 		__atomic_store_n(&idle, 0, __ATOMIC_RELAXED);
-	/* Whom nobody counts for any more is given back. */
+	/* No service counts any more: frees the engine. */
 	if (!service && !sets_under_way())
 		dispatch_engine_follow();
-	/* Sequential: whoever puts a set sees it, or is seen. */
+	/* Sequential: a thread that puts a set sees is_sleeping, or this one sees its set. */
 	__atomic_store_n(&is_sleeping, 1, __ATOMIC_SEQ_CST);
 	if (!sets_under_way())
 		return 0;
@@ -415,7 +415,7 @@ void dispatch_results_drain(int tool, uint64_t limit_ns)
 	dispatch_engine_follow();
 }
 
-/* A thread that is in a tool calls exit() there, or in a handler of a signal: the tool may hold its
+/* A thread that calls exit() inside a tool, or in a signal handler there: the tool may hold its
  * locks. */
 static bool thread_is_in_tool(void)
 {
@@ -459,7 +459,7 @@ static void set_look_done(struct counted_device *device, struct counted_set *set
 	*(bool *)data |= set_is_done(set);
 }
 
-/* In a visit: signals of sets stay. */
+/* In a visit: signals of sets stay valid. */
 static bool sets_are_done(void)
 {
 	unsigned visit = dispatch_engine_visit();
@@ -475,7 +475,7 @@ static bool sets_are_done(void)
 	return are_done;
 }
 
-/* Who is inside a tool may be the one that is waited for. */
+/* A thread inside a tool does not wait: the delivery thread may be waiting for it. */
 void dispatch_results_await(void)
 {
 	const struct dispatch_service *service = dispatch_service_active();

@@ -1,31 +1,31 @@
 /*
- * What devices have counted, on its way to the tool: looked for by the thread that delivers the
- * tool's buffers, and by who detaches it.
+ * Collects what devices have counted, for the tool: on the thread that delivers the tool's buffers,
+ * and on the one that detaches the tool.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* On that thread (of delivery.h), of the tool: tells what is done.  How long it may sleep then, in
- * nanoseconds; 0: as long as it likes. */
+/* On that delivery thread of the tool: reports finished kernels. Returns how long the thread may
+ * sleep, in nanoseconds; 0: until it is woken. */
 uint64_t dispatch_results_deliver(int tool, unsigned thread);
 
-/* The tool's contexts were stopped: tells what is done by then, for so long. */
+/* The tool's contexts were stopped: reports kernels that finish within `limit_ns`. */
 void dispatch_results_drain(int tool, uint64_t limit_ns);
 
-/* A set was put into a queue: that thread is to look. */
+/* A set was put into a queue: wakes the polling thread. */
 void dispatch_results_wake(void);
 
-/* Somebody else wants to count: what tools that do not any more have left is given back, as far as
- * devices are done with it. */
+/* Another user needs the counters: frees what tools that stopped counting have left, as far as
+ * devices do not use it any more. */
 void dispatch_results_give_back(void);
 
-/* The program is ending, on this thread: no more is counted, and what is done is told. */
+/* In exit(), on its thread: stops counting, and reports finished kernels. */
 void dispatch_results_finish(uint64_t limit_ns);
 
-/* On the program's thread that is about to shut HSA down: until the other thread has taken what is
- * done, for a moment. */
+/* On the application thread that is about to shut HSA down: waits up to 100 ms until the delivery
+ * thread has collected finished kernels. */
 void dispatch_results_await(void);
 
 /* In a forked child. */

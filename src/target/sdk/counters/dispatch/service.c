@@ -1,5 +1,5 @@
 /*
- * Configured on a thread of the runner's, read by every thread.
+ * Services are configured on the runner's thread, and read by every thread.
  */
 #include "target/sdk/counters/dispatch/service.h"
 
@@ -12,7 +12,7 @@
 
 static struct dispatch_service services[SERVICES_MAX];
 static uint32_t last_life;
-static uint32_t kept_life;    /* of the one that the engine works for */
+static uint32_t kept_life;    /* of the service that the engine works for */
 static uint32_t hushed_tools; /* bits */
 
 static bool service_is_set(const struct dispatch_service *service)
@@ -75,7 +75,7 @@ bool dispatch_service_is_of(unsigned context)
 	return false;
 }
 
-/* Sequential: pairs with dispatch_services_hush(), after which threads inside are waited for. */
+/* Sequential: pairs with dispatch_services_hush(); detaching then waits for threads inside. */
 bool dispatch_service_may_call(const struct dispatch_service *service)
 {
 	return !(__atomic_load_n(&hushed_tools, __ATOMIC_SEQ_CST) >> service->tool & 1) &&
@@ -96,7 +96,7 @@ void dispatch_services_forget(int tool)
 	for (unsigned i = 0; i < SERVICES_MAX; i++)
 		if (service_is_set(&services[i]) && services[i].tool == tool)
 			__atomic_store_n(&services[i].is_set, 0, __ATOMIC_SEQ_CST);
-	/* Another may have its number. */
+	/* Another tool may get its number. */
 	dispatch_services_hush(tool, false);
 }
 

@@ -1,6 +1,6 @@
 /*
- * Sets are made and given back on threads of ours and of tools, in their turn; taken on threads of
- * the program's, in its calls of queues.  No lock: whoever takes a set owns it.
+ * Sets are made and freed on threads of limpet and of tools, with the device turn held; taken on
+ * application threads, inside their queue calls. No lock: the thread that takes a set owns it.
  */
 #include "target/sdk/counters/dispatch/sets.h"
 
@@ -43,7 +43,7 @@ static bool config_map(struct counted_config *self)
 	self->keys = (struct set_key *)r;
 	for (unsigned i = 0; i < COUNTED_SETS; i++)
 		((struct counted_set *)(self->keys + COUNTED_SETS))[i].key = &self->keys[i];
-	/* Release: whoever looks for sets finds their keys. */
+	/* Release: pairs with the acquire loads of `sets`; publishes the keys. */
 	__atomic_store_n(&self->sets, (struct counted_set *)(self->keys + COUNTED_SETS),
 			 __ATOMIC_RELEASE);
 	return true;
@@ -57,7 +57,7 @@ static int set_make(struct counted_config *self, unsigned index, const struct hs
 
 	if (r)
 		return r;
-	/* For the device only: nobody waits for it, and it needs no event of the driver's. */
+	/* No thread waits for the signal, so it needs no event of the driver. */
 	if (hsa->signal_create(1, 1, &set->aql.agent, &set->signal)) {
 		(void)packet_set_give_back(&set->aql);
 		return SDK_OUT_OF_RESOURCES;
@@ -68,7 +68,7 @@ static int set_make(struct counted_config *self, unsigned index, const struct hs
 	return SDK_SUCCESS;
 }
 
-/* The gate is left between two: the program may wait there. */
+/* Leaves the gate between two sets: the application may wait there. */
 static int sets_make(struct counted_config *self, const struct hsa_functions *hsa,
 		     const struct packet_events *events, sets_enter *enter)
 {
@@ -184,9 +184,9 @@ void counted_set_begin(struct counted_set *set, struct counted_queue *queue, uin
 	set->origin = *origin;
 	__atomic_store_n(&set->queue_life, queue->life, __ATOMIC_RELAXED);
 	__atomic_store_n(&set->key->index, first + 1, __ATOMIC_RELAXED);
-	/* From now on it is found. */
+	/* Publishes the set: other threads find it from now on. */
 	__atomic_store_n(&set->key->doorbell, queue->doorbell, __ATOMIC_SEQ_CST);
-	/* And now asked for. */
+	/* The tool may be called for it from now on. */
 	__atomic_store_n(&set->word, word_next(set->word, ANSWER_NONE), __ATOMIC_SEQ_CST);
 	__atomic_store_n(&set->state, SET_QUEUED, __ATOMIC_SEQ_CST);
 }
@@ -196,7 +196,7 @@ static bool set_queue_is_there(const struct counted_set *set)
 	return __atomic_load_n(&set->queue->life, __ATOMIC_SEQ_CST) == set->queue_life;
 }
 
-/* All packets before it in its queue are done: what went by there uncounted, too. */
+/* All earlier packets of its queue are done, also uncounted ones. */
 static void plain_settle(struct counted_device *device, const struct counted_set *set)
 {
 	uint64_t plain = __atomic_load_n(&set->queue->plain, __ATOMIC_SEQ_CST);
@@ -214,7 +214,7 @@ void counted_set_recycle(struct counted_device *device, struct counted_set *set,
 
 	if (!(word & WORD_LOST) && set_queue_is_there(set))
 		plain_settle(device, set);
-	/* First: who has found it for the kernel of before leaves it. */
+	/* First: a thread that found the set for its former kernel must fail its exchange. */
 	__atomic_store_n(&set->word, word_next(word, ANSWER_NOTHING), __ATOMIC_SEQ_CST);
 	__atomic_store_n(&set->key->doorbell, 0, __ATOMIC_SEQ_CST);
 	hsa->signal_store(set->signal, 1);
@@ -248,8 +248,8 @@ static void set_lose(struct counted_device *device, struct counted_set *set, voi
 	if (__atomic_load_n(&set->queue_life, __ATOMIC_ACQUIRE) != lost->life ||
 	    lost->hsa->signal_load(set->signal) <= 0)
 		return;
-	/* Another thread may answer at the same time; where the set is used again, it is not lost.
-	 */
+	/* Another thread may store its answer at the same time; a set that is used again is not
+	 * lost. */
 	while ((word & WORD_USE) == use &&
 	       !__atomic_compare_exchange_n(&set->word, &word, word | WORD_LOST, false,
 					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
@@ -300,7 +300,7 @@ static void sets_mix_of(const struct counted_config *config, uint64_t doorbell,
 	for (unsigned i = 0; sets && i < COUNTED_SETS; i++) {
 		uint64_t other = __atomic_load_n(&sets[i].key->doorbell, __ATOMIC_SEQ_CST);
 
-		/* What the device has read by now was done before this packet begins. */
+		/* A set that the device has read ended before this packet begins. */
 		if (!other || other == doorbell || hsa->signal_load(sets[i].signal) <= 0)
 			continue;
 		__atomic_store_n(&sets[i].is_mixed, 1, __ATOMIC_SEQ_CST);
@@ -309,8 +309,8 @@ static void sets_mix_of(const struct counted_config *config, uint64_t doorbell,
 	}
 }
 
-/* Who puts a packet says so before he looks at others: of two one sees the other.  A packet begins
- * after this, so whoever is not mixed when he is done was alone. */
+/* A thread publishes its packet before it checks others: of two threads one sees the other. A
+ * packet begins after this, so a set that is not mixed at its end ran alone. */
 void counted_sets_mix(struct counted_device *device, const struct counted_queue *queue,
 		      struct counted_set *set, const struct hsa_functions *hsa)
 {
@@ -329,7 +329,7 @@ void counted_queue_note_plain(struct counted_queue *queue, uint64_t last,
 {
 	uint64_t before = __atomic_load_n(&queue->plain, __ATOMIC_SEQ_CST);
 
-	/* Said before it is so, and unsaid after: it is never too few. */
+	/* Incremented before and decremented after the change: never too low. */
 	__atomic_fetch_add(&queue->device->plain_open, 1, __ATOMIC_SEQ_CST);
 	while ((!before || (int64_t)(last + 1 - before) > 0) &&
 	       !__atomic_compare_exchange_n(&queue->plain, &before, last + 1, false,

@@ -1,10 +1,10 @@
 /*
- * Devices whose kernels are counted; for each of them configs that a tool has chosen, and for each
- * config sets of packets that are made beforehand.  A set is around one kernel at a time.
+ * Devices whose kernels are counted; for each device the configs that a tool has chosen, and for
+ * each config packet sets that are made beforehand. A set is around one kernel at a time.
  *
- * EMPTY -> FREE (made) -> TAKEN (a thread puts it into a queue: stores to memory only) -> QUEUED
- * (the device's) -> FREE, once the device has read it and the tool was asked.  What the device may
- * still write to is never given back under it.
+ * EMPTY -> FREE (made) -> TAKEN (a thread puts it into a queue, by stores to memory only) -> QUEUED
+ * (the device has it) -> FREE, once the device has read it and the tool was called. Memory that the
+ * device may still write to is never freed.
  */
 #pragma once
 
@@ -19,7 +19,7 @@
 #define COUNTED_CONFIGS 4u /* of a device at once */
 #define COUNTED_SETS    64u
 
-/* As AMD's headers have it. */
+/* Layout from AMD's headers. */
 struct dispatch_data {
 	uint64_t size;
 	uint64_t internal, external;
@@ -30,19 +30,19 @@ _Static_assert(sizeof(struct dispatch_data) == 168, "as in the headers");
 
 enum set_state { SET_EMPTY, SET_FREE, SET_TAKEN, SET_QUEUED };
 
-/* What the tool has said of its kernel. */
+/* The tool's answer for the kernel of a set. */
 enum set_answer {
-	ANSWER_NONE,    /* it was not asked yet */
-	ANSWER_ASKING,  /* a thread is at it */
-	ANSWER_COUNT,   /* to be told */
-	ANSWER_NOTHING, /* it wants nothing of it, or it is no kernel */
-	ANSWER_OTHER,   /* another config: it goes by uncounted */
+	ANSWER_NONE,    /* the tool was not called yet */
+	ANSWER_ASKING,  /* a thread is calling the tool */
+	ANSWER_COUNT,   /* report the values */
+	ANSWER_NOTHING, /* the tool wants no values, or it is no kernel */
+	ANSWER_OTHER,   /* another config: the kernel runs uncounted */
 };
 
 /*
- * A set's word: the answer, whether its queue was destroyed (the device does nothing for it any
- * more), how often the set was used, and which thread asks the tool.  Whoever has looked at a set
- * changes the whole word, or nothing: the set may be around another kernel by now.
+ * A set's word: the answer, whether its queue was destroyed (the device executes nothing more of
+ * it), how often the set was used, and which thread calls the tool. A thread changes the whole word
+ * by compare-and-exchange, since the set may be around another kernel by now.
  */
 #define WORD_ANSWER     0x7full
 #define WORD_LOST       0x80ull
@@ -70,30 +70,30 @@ static inline uint64_t word_next(uint64_t word, enum set_answer answer)
 	return ((word + WORD_NEXT_USE) & WORD_USE) | answer;
 }
 
-/* Which packet a set is around; apart from it, since they are searched. */
+/* The packet that a set is around; stored apart from the set, because keys are searched. */
 struct set_key {
-	uint64_t doorbell, index; /* its queue, 0: none, and the program's packet */
+	uint64_t doorbell, index; /* its queue, 0: none; the application packet */
 };
 
-/* Who launches a kernel: the thread that takes room for it, in this call. */
+/* Where a kernel is launched: the thread that reserves its slot, and the call. */
 struct launch_origin {
 	int32_t thread;
-	uint64_t around;   /* the number of the call that launches it, where one is seen; 0 */
-	uint64_t internal; /* of the call that takes room */
+	uint64_t around;   /* id of the launching call, if one is seen; 0 */
+	uint64_t internal; /* id of the call that reserves */
 	uint64_t external;
 };
 
 struct counted_set {
-	uint32_t state;    /* enum set_state; whoever takes it owns the rest */
-	uint32_t is_mixed; /* a kernel of another queue may have run at the same time */
+	uint32_t state;    /* enum set_state; the thread that took it owns the rest */
+	uint32_t is_mixed; /* another queue's kernel may have run at the same time */
 	uint64_t word;     /* see above */
-	uint64_t signal;   /* of its read, kept: 1 until the device has read */
+	uint64_t signal;   /* of its read packet, reused: 1 until the device has read */
 	struct set_key *key;
 	struct counted_queue *queue;
 	uint64_t queue_life;
 	struct launch_origin origin;
-	uint64_t seen_ns;   /* when it was first found read by the device; 0: not yet */
-	uint32_t service;   /* whose tool was asked: its life, see service.h */
+	uint64_t seen_ns;   /* when it was first found finished; 0: not yet */
+	uint32_t service;   /* life of the service it was put for, see service.h */
 	uint64_t user_data; /* the tool's */
 	struct dispatch_data data;
 	struct packet_set aql;
@@ -113,62 +113,62 @@ struct counted_device {
 	uint64_t agent; /* HSA's; 0: none */
 	struct sdk_handle id;
 	uint32_t node;
-	uint32_t current;     /* the config that is expected, and one; 0: none */
-	uint64_t wanted;      /* the handle of one that its tool is expected to choose */
-	uint64_t missed;      /* of one that it has chosen, without packets; 0 */
-	uint64_t refused;     /* of one whose packets cannot be made */
-	uint32_t was_awaited; /* the first one was, by the thread that launches */
+	uint32_t current;     /* index + 1 of the expected config; 0: none */
+	uint64_t wanted;      /* handle of the config that the tool is expected to choose */
+	uint64_t missed;      /* handle of a chosen config without packets; 0 */
+	uint64_t refused;     /* handle of a config whose packets cannot be made */
+	uint32_t was_awaited; /* a launching thread has waited for the first one */
 	struct config_choices choices;
-	uint32_t queue_count; /* that were ever seen */
-	uint32_t plain_open;  /* at least so many queues have packets that go by uncounted */
+	uint32_t queue_count; /* ever seen */
+	uint32_t plain_open;  /* upper bound of queues with running uncounted packets */
 	struct driver_lock lock;
 	struct counted_config configs[COUNTED_CONFIGS];
 };
 
 extern struct counted_device counted_devices[COUNTED_DEVICES];
-extern uint32_t counted_device_count; /* that were ever there */
+extern uint32_t counted_device_count; /* ever found */
 
-/* NULL: it is not counted. */
+/* NULL: the device is not counted. */
 struct counted_device *counted_device_of(uint64_t agent);
 
-/* Which one its packets are for; NULL: none. */
+/* The config that the set's packets are for; NULL: none. */
 const struct counted_config *counted_config_of(const struct counted_device *device,
 					       const struct counted_set *set);
 
-/* A config's sets: all that are there, as far as they can be made.  In one's turn, outside of the
- * gate, which `enter` enters.  A status. */
+/* Makes all sets of a config, as far as possible. With the device turn held, outside the gate,
+ * which `enter` enters. A status. */
 typedef bool sets_enter(void);
 int counted_config_make(struct counted_config *self, const struct counter_config *config,
 			const struct hsa_functions *hsa, sets_enter *enter);
-/* Gives back what no device has, inside the gate.  True: all of it, and the entry is free. */
+/* Frees sets that no device uses, inside the gate. True: all are freed, and so is the entry. */
 bool counted_config_give_back(struct counted_config *self, const struct hsa_functions *hsa);
-/* Its runtime is gone; or we are a forked child, and nothing is asked of aqlprofile. */
+/* The runtime is gone; or this is a forked child, where aqlprofile must not be called. */
 void counted_config_drop(struct counted_config *self, bool is_child);
 
-/* Taken, of the config that is expected; NULL: there is none. */
+/* Takes a set of the expected config; NULL: none is free. */
 struct counted_set *counted_set_take(struct counted_device *device);
 void counted_set_put_back(struct counted_set *set);
-/* Around the packet behind `first`: before its packets become the device's. */
+/* Puts the set around the packet after `first`; called before its packets belong to the device. */
 void counted_set_begin(struct counted_set *set, struct counted_queue *queue, uint64_t first,
 		       const struct launch_origin *origin);
-/* What runs at the same time in other queues of the device is mixed with it, and it with them;
- * `set` NULL: with a packet that goes by uncounted. */
+/* Marks the set, and sets that run in other queues of the device, as mixed; `set` NULL: an
+ * uncounted packet is put. */
 void counted_sets_mix(struct counted_device *device, const struct counted_queue *queue,
 		      struct counted_set *set, const struct hsa_functions *hsa);
-/* The queue of that life was destroyed: what its device has not done is lost. */
+/* The queue of that life was destroyed: marks sets that its device has not executed as lost. */
 void counted_sets_lose(uint64_t queue_life, const struct hsa_functions *hsa);
-/* Nothing that is under way is told. */
+/* Results of sets under way are not reported. */
 void counted_sets_spoil(void);
-/* A thread that was asking went away by a jump, and comes again. */
+/* A thread left the tool's callback by a jump, and is back. */
 void counted_sets_leave(int32_t asker);
-/* Another may have it. */
+/* Frees the set for another kernel. */
 void counted_set_recycle(struct counted_device *device, struct counted_set *set,
 			 const struct hsa_functions *hsa);
 
-/* Packets of the queue up to `last` went by, or go by, uncounted. */
+/* Packets of the queue up to `last` run uncounted. */
 void counted_queue_note_plain(struct counted_queue *queue, uint64_t last,
 			      const struct hsa_functions *hsa);
 
-/* All that are in a queue, or being put there. */
+/* Visits all sets in queues. */
 typedef void visit_set(struct counted_device *device, struct counted_set *set, void *data);
 void counted_sets_each(visit_set *visit, void *data);

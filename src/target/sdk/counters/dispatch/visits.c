@@ -1,5 +1,5 @@
 /*
- * Two counters, which whoever waits turns round: he need not find a moment when nobody is there.
+ * Two counters, which the waiting thread alternates: it need not find a moment without visits.
  */
 #include "target/sdk/counters/dispatch/visits.h"
 
@@ -13,7 +13,7 @@ unsigned visit_begin(void)
 {
 	unsigned which = __atomic_load_n(&turn, __ATOMIC_SEQ_CST) & 1;
 
-	/* Sequential: whoever changes something says so before he looks for visits. */
+	/* Sequential: pairs with visits_await(); a change is stored before visits are checked. */
 	__atomic_fetch_add(&visiting[which], 1, __ATOMIC_SEQ_CST);
 	return which + 1;
 }
@@ -33,7 +33,7 @@ static bool visits_are_over(unsigned which, uint64_t limit_ns)
 	return true;
 }
 
-/* Twice: a thread may have looked whose turn it is, and come in later. */
+/* Twice: a thread may have read `turn`, and count itself later. */
 bool visits_await(uint64_t limit_ns)
 {
 	for (unsigned i = 0; i < 2; i++)

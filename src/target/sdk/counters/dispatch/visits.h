@@ -1,18 +1,18 @@
 /*
- * Threads of the program's that use what is kept for them, for moments, without a lock; and one
- * that waits until whoever may have found something is through.
+ * Application threads that briefly use queues and sets without a lock (visits), and a thread that
+ * waits until earlier visits have ended.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* To be given to leave; never 0.  What was said before the wait below is seen after this. */
+/* Returns what visit_end() needs, never 0. The visit sees what was stored before the wait below. */
 unsigned visit_begin(void);
 void visit_end(unsigned visit);
 
-/* One at a time.  Until visits are over that have begun before; whoever comes meanwhile is not
- * waited for.  False: not within that time. */
+/* One thread at a time. Waits for visits that began before, not for later ones. False: the time is
+ * over. */
 bool visits_await(uint64_t limit_ns);
 
 /* In a forked child. */

@@ -1,5 +1,5 @@
 /*
- * On threads of tools and of ours, in their turn (device_turn.h).
+ * Runs on threads of tools and of limpet, with the device turn held (device_turn.h).
  */
 #include "target/sdk/counters/config_packets.h"
 
@@ -61,7 +61,7 @@ int config_packets_prepare(struct config_packets *ret, const struct counter_conf
 	return r ? r : events->count ? SDK_SUCCESS : SDK_NO_HARDWARE_COUNTERS;
 }
 
-/* A runtime that has not begun knows no agent. */
+/* A runtime that has not been initialized knows no agent. */
 int config_packets_make(const struct config_packets *self, const struct hsa_functions *hsa,
 			const struct packet_events *events, struct packet_set *ret)
 {
@@ -87,7 +87,7 @@ static int place_add(int position, int id, int extent, int coordinate, const cha
 	return 0;
 }
 
-/* Which of the config's events; their number: none. */
+/* The index of the event in the config; the number of events: none. */
 static uint32_t event_of(const struct config_packets *self, const struct pmc_event *event)
 {
 	uint32_t i = 0;

@@ -1,5 +1,5 @@
 /*
- * The packets by which a device counts what a config has, and what it counted.
+ * The packets that make a device count a config's events, and the values they return.
  */
 #pragma once
 
@@ -12,23 +12,23 @@
 struct hsa_functions;
 
 struct config_packets {
-	struct counter_config config; /* a copy: the tool may destroy its own */
+	struct counter_config config; /* a copy: the tool may destroy its config */
 	const struct aqlprofile *library;
 	struct pmc_agent agent;
-	uint32_t blocks[CONFIG_EVENTS_MAX]; /* of the config's events, as aqlprofile numbers them */
+	uint32_t blocks[CONFIG_EVENTS_MAX]; /* aqlprofile's block numbers of the config's events */
 };
 
-/* Events as aqlprofile wants them: one for each instance of a block. */
+/* Events in aqlprofile's form: one for each instance of a block. */
 struct packet_events {
 	struct pmc_event items[PACKET_EVENTS_MAX];
 	uint32_t count;
 };
 
-/* One value, and where it was counted. */
+/* One value, and its position in the device. */
 struct counted_value {
 	uint64_t place;
 	uint64_t value;
-	uint32_t event; /* of the catalog */
+	uint32_t event; /* index in the catalog */
 };
 
 struct counted_values {
@@ -37,14 +37,14 @@ struct counted_values {
 	bool is_whole;
 };
 
-/* What needs no runtime: asks the loader, so outside of the gate.  A status. */
+/* What needs no runtime. Enters the loader, so call it outside the gate. Returns a status. */
 int config_packets_prepare(struct config_packets *ret, const struct counter_config *config,
 			   struct packet_events *events);
-/* Then, inside the gate: a set, whose address must not change as long as it is made.  A status;
- * HSA_NOT_LOADED: the runtime does not know the device yet. */
+/* Then, inside the gate: makes the packet set, whose address must not change until it is deleted. A
+ * status; HSA_NOT_LOADED: the runtime does not know the device yet. */
 int config_packets_make(const struct config_packets *self, const struct hsa_functions *hsa,
 			const struct packet_events *events, struct packet_set *ret);
 
-/* What the device has read.  False: it is not whole, and none of it is to be used. */
+/* Reads the counted values. False: the values are incomplete and must not be used. */
 bool config_packets_read(const struct config_packets *self, const struct packet_set *set,
 			 struct counted_values *ret);

@@ -1,5 +1,5 @@
 /*
- * On threads of tools, also inside their callbacks.
+ * Runs on threads of tools, also inside their callbacks.
  */
 #include "target/sdk/counters/configs.h"
 
@@ -11,7 +11,7 @@
 #define OF_NOBODY   (-2)
 
 static struct counter_config configs[CONFIGS_MAX];
-static uint64_t lives; /* so that a handle is of one config only */
+static uint64_t lives; /* makes each handle unique */
 
 const struct counter_config *config_find(struct sdk_handle id)
 {
@@ -73,8 +73,8 @@ static const struct catalog_event *event_at(const struct counter_config *config,
 	return (const struct catalog_event *)catalog_list(config->catalog, CATALOG_EVENTS) + index;
 }
 
-/* Events of a block beyond what it counts at once do not fit; what is not known of here shows when
- * packets are made. */
+/* More events of a block than it counts at once do not fit. A limit unknown here shows when packets
+ * are made. */
 static int event_add(struct counter_config *config, uint32_t event)
 {
 	const struct catalog_event *added = event_at(config, event);
@@ -120,7 +120,7 @@ static int counter_add(struct counter_config *config, uint64_t id)
 	return events_add(config, counter);
 }
 
-/* In one's turn; the handle last: from then on it is found. */
+/* Under counters_enter(). Stores the handle last: it publishes the config. */
 static int config_take(const struct counter_config *made, struct sdk_handle *ret)
 {
 	for (unsigned i = 0; i < CONFIGS_MAX; i++) {
@@ -136,7 +136,7 @@ static int config_take(const struct counter_config *made, struct sdk_handle *ret
 	return SDK_OUT_OF_RESOURCES;
 }
 
-/* With what another has, where one is named. */
+/* Adds the counters of the base config, too, if there is one. */
 static int config_fill(struct counter_config *config, const struct sdk_handle *counters,
 		       size_t count, struct sdk_handle base)
 {

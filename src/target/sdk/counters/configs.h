@@ -1,5 +1,5 @@
 /*
- * What tools want to have counted at once on one agent.
+ * Counter configs: sets of counters that a tool wants to count together on one agent.
  */
 #pragma once
 
@@ -13,19 +13,18 @@ struct counter_config {
 	const struct catalog *catalog;
 	const struct catalog_device *device;
 	struct sdk_handle agent;
-	int32_t tool; /* whose it is, where it was made while that was configured, -1; or gone, -2
-		       */
+	int32_t tool; /* the tool configured when it was made; none: -1; forgotten: -2 */
 	uint32_t counter_count, event_count;
 	uint16_t counters[CONFIG_COUNTERS_MAX]; /* ids */
-	uint32_t events[CONFIG_EVENTS_MAX];     /* of the catalog, each once */
+	uint32_t events[CONFIG_EVENTS_MAX];     /* indices in the catalog, without repeats */
 };
 
-/* NULL: there is none.  It stays until it is destroyed. */
+/* NULL: no such config. It stays until it is destroyed. */
 const struct counter_config *config_find(struct sdk_handle id);
-/* The tool may destroy it meanwhile, and make another in its place.  False: there is none. */
+/* Copies a config, which its tool may destroy and replace meanwhile. False: no such config. */
 bool config_copy(struct sdk_handle id, struct counter_config *ret);
-/* The handle of the one that was made last for an agent, and by no other tool; 0: none. */
+/* The newest config of an agent that no other tool owns; 0: none. */
 uint64_t config_find_newest(struct sdk_handle agent, int tool);
-/* That tool is gone: what it made stays, and is nobody's. */
+/* The tool was forgotten: its configs stay, without owner. */
 void configs_disown(int tool);
 void configs_forget(void);

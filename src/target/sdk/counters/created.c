@@ -1,6 +1,6 @@
 /*
- * Counters that tools make of others.  On threads of tools; each is added in one's turn to the
- * catalog that is there, behind what a reader may look at, and is seen once it is whole.
+ * Counters that tools derive from others. Runs on threads of tools. Under counters_enter(), each is
+ * added to the catalog behind what readers use, and published when complete.
  */
 #include "target/runtime/text.h"
 #include "target/sdk/counters/created_nodes.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define LETTERS_MAX 16384u /* of a text */
+#define LETTERS_MAX 16384u /* of one string */
 #define NOWHERE     UINT32_MAX
 
 SDK_EXPORT int rocprofiler_create_counter(const char *name, size_t name_length,
@@ -17,7 +17,7 @@ SDK_EXPORT int rocprofiler_create_counter(const char *name, size_t name_length,
 					  const char *description, size_t description_length,
 					  struct sdk_handle agent, struct sdk_handle *ret);
 
-/* What a tool has told. */
+/* The arguments of rocprofiler_create_counter(). */
 struct counter_wish {
 	struct catalog_text_part {
 		const char *text;
@@ -31,7 +31,7 @@ static bool is_same(const char *text, const struct catalog_text_part *part)
 	return text_length(text) == part->length && !memcmp(text, part->text, part->length);
 }
 
-/* Its id; 0: none. */
+/* The counter's id; 0: none. */
 static uint64_t counter_named(const struct catalog *catalog, const struct catalog_device *device,
 			      const struct catalog_text_part *name)
 {
@@ -43,7 +43,7 @@ static uint64_t counter_named(const struct catalog *catalog, const struct catalo
 	return 0;
 }
 
-/* A tool that comes again asks for the same again. */
+/* A tool that is attached again creates the same counters again. */
 static int counter_repeat(const struct catalog *catalog, const struct counter_wish *wish,
 			  uint64_t id, struct sdk_handle *ret)
 {
@@ -55,7 +55,7 @@ static int counter_repeat(const struct catalog *catalog, const struct counter_wi
 	return SDK_SUCCESS;
 }
 
-/* Its offset; NOWHERE: there is no room. */
+/* Returns the string's offset; NOWHERE: no room. */
 static uint32_t text_put(struct catalog *catalog, const struct catalog_text_part *part)
 {
 	uint32_t at = catalog->lists[CATALOG_TEXTS].count;
@@ -78,7 +78,7 @@ static bool list_put(struct catalog *catalog, enum catalog_list_kind list, const
 	return into;
 }
 
-/* In the place that the host has left for it behind the device's own. */
+/* Fills an entry that the host has reserved behind the device's own counters. */
 static bool counter_fill(struct catalog *catalog, const struct counter_wish *wish,
 			 const struct created_nodes *nodes, struct catalog_counter *counter)
 {
@@ -100,7 +100,7 @@ static bool counter_fill(struct catalog *catalog, const struct counter_wish *wis
 	return true;
 }
 
-/* Devices of one kind have the same. */
+/* Devices of one kind share their counters. */
 static void devices_tell(struct catalog *catalog, uint32_t first, uint32_t count)
 {
 	struct catalog_device *devices =
@@ -108,11 +108,11 @@ static void devices_tell(struct catalog *catalog, uint32_t first, uint32_t count
 
 	for (uint32_t i = 0; i < catalog->lists[CATALOG_DEVICES].count; i++)
 		if (devices[i].first == first)
-			/* Release: who sees it counted sees it whole. */
+			/* Release: pairs with device_count(); publishes the counter. */
 			__atomic_store_n(&devices[i].count, count, __ATOMIC_RELEASE);
 }
 
-/* NULL: the host has left no room. */
+/* NULL: the host has reserved no more entries. */
 static struct catalog_counter *counter_spare(struct catalog *catalog, uint32_t index)
 {
 	struct catalog_counter *counters =
@@ -147,7 +147,7 @@ static int counter_add(struct catalog *catalog, const struct catalog_device *dev
 	return SDK_SUCCESS;
 }
 
-/* In one's turn. */
+/* Under counters_enter(). */
 static int counter_make(const struct counter_wish *wish, struct sdk_handle *ret)
 {
 	static struct created_nodes nodes; /* too large for a stack */
@@ -174,7 +174,7 @@ static int counter_make(const struct counter_wish *wish, struct sdk_handle *ret)
 	return r;
 }
 
-/* Up to its zero, where the tool has counted that, too.  Too long: its length says so. */
+/* Stops at a zero byte, which `length` may include; of an overlong string the length counts. */
 static struct catalog_text_part text_part(const char *text, size_t length)
 {
 	struct catalog_text_part part = { text, 0 };

@@ -1,5 +1,5 @@
 /*
- * On threads of tools, in their turn.
+ * Runs on threads of tools, under counters_enter().
  */
 #include "target/sdk/counters/created_nodes.h"
 
@@ -43,7 +43,7 @@ static const struct catalog_counter *counter_named(const struct nodes_maker *sel
 	return NULL;
 }
 
-/* What it is made of, in its place. */
+/* Copies the nodes of the named counter. */
 static bool counter_add(const struct nodes_maker *self, const struct expression_name *name)
 {
 	const struct catalog_counter *counter = counter_named(self, name);
@@ -67,8 +67,8 @@ static bool is_same(const struct catalog_event *a, const struct catalog_event *b
 	       a->limit == b->limit;
 }
 
-/* Which event it is: the catalog's own, or one that is added.  The same event is there once: values
- * come to one of them only.  False: there are too many. */
+/* The number of the event in the catalog, or among the added ones. Each event exists once: values
+ * are stored for one number only. False: too many events. */
 static bool event_find(const struct nodes_maker *self, const struct catalog_event *event,
 		       uint32_t *ret)
 {
@@ -85,8 +85,8 @@ static bool event_find(const struct nodes_maker *self, const struct catalog_even
 	return true;
 }
 
-/* The same event, with other flags.  Only SQ sums up over time: what others would make of the flags
- * nobody knows. */
+/* Adds the same event with other flags. Only block SQ accumulates over time; what other blocks do
+ * with these flags is unknown. */
 static bool accumulation_add(const struct nodes_maker *self, const struct expression_node *from)
 {
 	const struct catalog_event *events = catalog_list(self->catalog, CATALOG_EVENTS);
@@ -118,7 +118,7 @@ static bool selection_add(const struct nodes_maker *self, struct catalog_node *n
 	return node_add(self, node);
 }
 
-/* `ends`: where each of the nodes before it has come to. */
+/* `ends`: the last catalog node of each earlier expression node. */
 static bool node_make(const struct nodes_maker *self, const struct expression_node *from,
 		      const uint32_t *ends)
 {
@@ -142,7 +142,7 @@ static bool node_make(const struct nodes_maker *self, const struct expression_no
 bool created_nodes_make(struct created_nodes *ret, const char *text, size_t length,
 			const struct catalog *catalog, const struct catalog_device *device)
 {
-	/* Too large for a stack. */
+	/* Static: too large for a stack. */
 	static struct expression expression;
 	static uint32_t ends[EXPRESSION_NODES_MAX];
 	const struct nodes_maker self = { ret, catalog, device };

@@ -1,6 +1,6 @@
 /*
- * An expression that a tool has given, in nodes of the catalog: what a name stands for is put in
- * its place.  Numbers have fractions: built like evaluate.c, and called where a tool calls us.
+ * Compiles a tool's counter expression into nodes of the catalog: a counter's name becomes its
+ * nodes. Uses floating point: built like evaluate.c, and called only inside calls of tools.
  */
 #pragma once
 
@@ -11,8 +11,8 @@
 #define CREATED_CHOICES_MAX 16u
 #define CREATED_EVENTS_MAX  16u
 
-/* What it comes to.  Numbers of nodes count from its first; events and choices from the number of
- * the catalog's own on are those that it adds. */
+/* The result. Node numbers count from its first node. Event and choice numbers beyond those of the
+ * catalog are in `events` and `choices`. */
 struct created_nodes {
 	struct catalog_node items[CATALOG_NODES_MAX];
 	struct catalog_choice choices[CREATED_CHOICES_MAX];
@@ -20,7 +20,7 @@ struct created_nodes {
 	uint32_t count, choice_count, event_count;
 };
 
-/* In one's turn (store.h).  False: it is not understood, names a counter that the device has not,
- * or is too large. */
+/* Under counters_enter(). False: a syntax error, a counter that the device does not have, or an
+ * expression that is too large. */
 bool created_nodes_make(struct created_nodes *ret, const char *text, size_t length,
 			const struct catalog *catalog, const struct catalog_device *device);

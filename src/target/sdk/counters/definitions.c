@@ -1,5 +1,5 @@
 /*
- * Given on threads of the runner's, while a tool is configured or initialized.
+ * Texts are loaded on the runner's thread, while a tool is configured or initialized.
  */
 #include "target/sdk/counters/definitions.h"
 
@@ -18,13 +18,13 @@
 
 SDK_EXPORT int rocprofiler_load_counter_definition(const char *yaml, size_t size, int flags);
 
-/* The last one, as at AMD's; changed in one's turn (store.h). */
+/* The last text, as in AMD's library; changed under counters_enter(). */
 static struct {
 	char *text; /* NULL: none */
 	size_t size;
 	bool replaces;
 } given;
-/* Will the host fetch what is given now?  Set in one's turn. */
+/* Has the host announced that it will fetch a text? Set under counters_enter(). */
 static uint32_t is_awaited;
 
 /* NULL: no memory. */
@@ -39,7 +39,7 @@ static char *text_copy(const char *text, size_t size)
 	return (char *)address;
 }
 
-/* Also where there is none. */
+/* Also without a text. */
 static void given_drop(void)
 {
 	if (given.text)
@@ -54,8 +54,8 @@ static bool given_is(const char *yaml, size_t size, bool replaces)
 	       (!size || (replaces == given.replaces && !memcmp(yaml, given.text, size)));
 }
 
-/* Where a tool has ids, they would be those of other counters; of the same text they are the same.
- */
+/* Refuses a new text if a tool has ids, which would mean other counters; ids of the same text are
+ * the same. */
 static int given_take(const char *yaml, size_t size, bool replaces)
 {
 	char *copy;
@@ -79,14 +79,14 @@ static int given_take(const char *yaml, size_t size, bool replaces)
 	return SDK_SUCCESS;
 }
 
-/* What was given as empty says nothing: the host tells what the machine has. */
+/* An empty text replaces the earlier one: the host then returns the machine's own counters. */
 int rocprofiler_load_counter_definition(const char *yaml, size_t size, int flags)
 {
 	int r;
 
 	if ((!yaml && size) || size > COUNTERS_TEXT_MAX)
 		return SDK_INVALID_ARGUMENT;
-	/* Without limpet nobody reads it. */
+	/* Without limpet no process reads the text. */
 	if (!page_is_own() || !agent_page.control_tid)
 		return SDK_NOT_AVAILABLE;
 	if (contexts_configuring() < 0)
@@ -98,8 +98,8 @@ int rocprofiler_load_counter_definition(const char *yaml, size_t size, int flags
 	return r;
 }
 
-/* A page that is not there would have to be found when it is written to; where there is no memory,
- * that is the program's end. */
+/* Checks that the file's pages exist: writing to a missing page without free memory would kill the
+ * target. */
 static int memory_check(int fd)
 {
 	struct stat file;
@@ -131,7 +131,7 @@ static int text_hand_over(const struct control_counters *order, int fd, uint32_t
 	uint32_t comes_again = order->header.flags & CONTROL_AGAIN;
 	int r = 0;
 
-	/* Who has his turn now is waited for: what he gives is seen. */
+	/* Waits for a thread that is loading a text, so its text is seen. */
 	if (!comes_again)
 		definitions_begin();
 	if (!counters_enter())

@@ -1,6 +1,6 @@
 /*
- * On threads of tools, where tools are attached and detached, on the program's that shuts its HSA
- * runtime down, and on the one that ends the program.
+ * Runs on threads of tools, on the thread that attaches and detaches tools, on the application
+ * thread that shuts HSA down, and on the thread that calls exit().
  */
 #include "target/sdk/counters/device_counting.h"
 
@@ -18,9 +18,9 @@
 
 #define STEP_NS 1000000000ull
 #define STOP_NS 500000000ull
-#define LAST_NS 500000000ull /* for all, before their runtime or the program ends */
+#define LAST_NS 500000000ull /* for all, before their runtime or the process ends */
 
-/* Static: aqlprofile has the address of each set until the program's end. */
+/* Static: aqlprofile keeps the address of each set until exit(). */
 static struct device_counting {
 	struct sdk_handle agent, config;
 	uint32_t is_closing; /* its device has not answered */
@@ -59,7 +59,7 @@ static bool scratch_make(void)
 	return true;
 }
 
-/* A device has one set of counters: who starts them anew takes them from the one before. */
+/* A device has one set of counters: a second queue that starts them would reset the first one's. */
 static bool agent_is_taken(const struct device_counting *self, struct sdk_handle agent)
 {
 	for (unsigned i = 0; i < COUNTINGS_MAX; i++)
@@ -69,8 +69,8 @@ static bool agent_is_taken(const struct device_counting *self, struct sdk_handle
 	return false;
 }
 
-/* Waves of queues whose own bit does not say so are invisible to it, unless the driver says it for
- * all: it would count nothing, which is not 0. */
+/* Block SQ does not count waves of queues without the profiling bit, unless the driver sets it for
+ * all queues. If it does not, the value would be a wrong 0. */
 static bool config_counts_waves(const struct counter_config *config)
 {
 	const struct catalog_event *events = catalog_list(config->catalog, CATALOG_EVENTS);
@@ -82,7 +82,7 @@ static bool config_counts_waves(const struct counter_config *config)
 	return false;
 }
 
-/* As long as the device may count, nobody else gets its counters. */
+/* While the device may count, the driver lock keeps other profilers out. */
 static bool counting_note_close(struct device_counting *self, bool is_closed)
 {
 	self->is_closing = !is_closed;
@@ -108,9 +108,9 @@ bool device_counting_end(unsigned index)
 	return true;
 }
 
-static bool exit_watches[2]; /* by whether there was a set */
+static bool exit_watches[2]; /* indexed by has_set */
 
-/* aqlprofile and HSA are there: what they do at the program's end is called after this. */
+/* aqlprofile and HSA are still up: their exit handlers run after this one. */
 static void on_exit_of_program(void *unused)
 {
 	uint64_t limit_ns = LAST_NS;
@@ -129,11 +129,11 @@ static void on_exit_of_program(void *unused)
 	packet_sets_end();
 }
 
-/* Before a set is made, as the program may end meanwhile; and after it: exit() calls the last that
- * was noted first, and aqlprofile may note its own as late as that. */
+/* Registered before a set is made, since exit() may run meanwhile, and after it: exit() calls
+ * handlers in reverse order, and aqlprofile may register its own as late as that. */
 bool device_countings_watch_exit(bool has_set)
 {
-	static char dso_handle; /* by its address libc knows our entries */
+	static char dso_handle; /* its address identifies the handlers to libc */
 
 	if (!exit_watches[has_set])
 		exit_watches[has_set] = !libc_at_exit(on_exit_of_program, NULL, &dso_handle);
@@ -193,7 +193,7 @@ static int counting_prepare(struct device_counting *self, struct sdk_handle id)
 	return counting_open(self, &config);
 }
 
-/* What was late may be done by now, or its runtime gone. */
+/* A late step may be done by now, or its runtime shut down. */
 static bool counting_is_usable(struct device_counting *self, struct sdk_handle config)
 {
 	enum device_answer answer = device_queue_step(&self->queue, STEP_NONE, 0);
@@ -229,7 +229,7 @@ static int status_of(enum device_answer answer)
 	}
 }
 
-/* Nothing of what is not whole is shown. */
+/* Incomplete values are not shown. */
 int device_counting_read(unsigned index, struct counter_records *ret)
 {
 	struct device_counting *self = &countings[index];

@@ -1,5 +1,5 @@
 /*
- * The SDK's functions for counters of whole devices.  On threads of tools.
+ * The SDK's functions for counters of whole devices. Runs on threads of tools.
  */
 #include "shared/arch/syscall.h"
 #include "target/sdk/buffers/buffer.h"
@@ -47,14 +47,14 @@ int rocprofiler_configure_device_counting_service(struct limpet_context context,
 							 .data = data });
 }
 
-/* Where the tool wants them: in its own memory, or in the buffer. */
+/* Where the tool gets its records: in its own memory, or in a buffer. */
 struct records_target {
 	struct counter_record *items; /* NULL: the buffer */
 	size_t count, room;
 	uint64_t user_data;
 };
 
-/* Counts all, also those that there is no room for. */
+/* Also counts records that do not fit. */
 static void record_copy(struct records_target *target, const struct counter_record *record)
 {
 	if (target->count < target->room)
@@ -95,7 +95,7 @@ static int services_read(struct limpet_context context, struct records_target *t
 	return r;
 }
 
-/* What is asked for without waiting is waited for as well: it is there sooner than wanted. */
+/* Asynchronous reads are done synchronously, too: the records arrive earlier than requested. */
 int rocprofiler_sample_device_counting_service(struct limpet_context context, uint64_t user_data,
 					       int flags, struct counter_record *records,
 					       size_t *count)

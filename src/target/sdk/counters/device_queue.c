@@ -1,6 +1,6 @@
 /*
- * On threads of tools, of ours, and of the program's that shuts its HSA runtime down; in their
- * turn.
+ * Runs on threads of tools, of limpet, and on the application thread that shuts HSA down, with the
+ * device turn held.
  */
 #include "target/sdk/counters/device_queue.h"
 
@@ -14,16 +14,16 @@
 #include <string.h>
 
 #define QUEUE_PACKETS 64u
-#define QUEUE_SINGLE  1u /* its type: one thread puts packets */
+#define QUEUE_SINGLE  1u /* queue type: one producer thread */
 #define GLANCE_NS     20000u
-#define VENDOR_HEADER (1u << 8 | 2u << 9 | 2u << 11) /* barrier; fences of the system */
+#define VENDOR_HEADER (1u << 8 | 2u << 9 | 2u << 11) /* barrier; system scope fences */
 
-/* hsa_gate_enter(), or the other for who has shut it. */
+/* hsa_gate_enter(), or hsa_gate_enter_alone() for the thread that has shut the gate. */
 typedef bool gate_enter(void);
 
-static uint32_t counting_claim; /* counting_claim.h: our queues, or the tracer */
+static uint32_t counting_claim; /* see counting_claim.h */
 static uint32_t runtime_life;
-static uint32_t are_over; /* the program is ending */
+static uint32_t are_over; /* the process is in exit() */
 
 uint32_t device_queues_count(void)
 {
@@ -55,7 +55,7 @@ bool device_queues_are_over(void)
 	return __atomic_load_n(&are_over, __ATOMIC_SEQ_CST);
 }
 
-/* Whoever is inside the gate now is waited for; who comes later sees it. */
+/* Shutting the gate waits for threads inside it; later ones see are_over. */
 void device_queues_end(void)
 {
 	__atomic_store_n(&are_over, 1, __ATOMIC_SEQ_CST);
@@ -68,7 +68,7 @@ void device_queues_adopt(void)
 	counting_claim = 0;
 }
 
-/* From now on the begin and end of HSA lead to us, whoever has started or stopped what. */
+/* Claims the counters; the first queue installs the stubs of hsa_init() and hsa_shut_down(). */
 static bool queue_hold(void)
 {
 	if (!claim_for_queue(&counting_claim))
@@ -85,13 +85,13 @@ static void queue_release(void)
 		intercept_update();
 }
 
-/* AMD's runtime aborts the program for a fault of a queue that has no such function. */
+/* AMD's runtime aborts the process for a fault of a queue without this callback. */
 static void on_fault(int status, const struct hsa_queue *queue, void *data)
 {
 	struct device_queue *self = data;
 
 	(void)status;
-	/* It may come late, for one that was dropped. */
+	/* The fault may belong to a queue that was dropped. */
 	if (queue == self->queue)
 		__atomic_store_n(&self->is_broken, 1, __ATOMIC_RELEASE);
 }
@@ -106,7 +106,7 @@ bool device_queue_is_there(const struct device_queue *self)
 	return self->queue;
 }
 
-/* With its runtime, or where nobody can tell: nothing of HSA's is asked. */
+/* Forgets the queue without calling HSA: the runtime is gone, or may be gone. */
 static void queue_drop(struct device_queue *self)
 {
 	packet_set_drop(&self->set);
@@ -124,7 +124,7 @@ enum device_answer device_queues_judge(uint32_t life, uint32_t puts, const uint6
 		return DEVICE_GONE;
 	if (!intercept_sees_restarts(entries, &puts_now))
 		return DEVICE_SHUT;
-	/* Put anew: the end of its runtime may have gone by unseen. */
+	/* Stubs were stored again: a shutdown of the runtime may have been missed. */
 	return puts_now == puts ? DEVICE_DONE : DEVICE_GONE;
 }
 
@@ -133,7 +133,7 @@ static enum device_answer queue_judge(const struct device_queue *self)
 	return device_queues_judge(self->life, self->puts, self->library.entries);
 }
 
-/* DEVICE_DONE: inside the gate, and the queue is there; to be left by hsa_gate_leave(). */
+/* DEVICE_DONE: inside the gate, and the queue exists; leave with hsa_gate_leave(). */
 static enum device_answer queue_enter(const struct device_queue *self, gate_enter *enter)
 {
 	enum device_answer answer;
@@ -158,7 +158,7 @@ static bool queue_make(struct device_queue *self)
 	return false;
 }
 
-/* Inside the gate.  Where the program is ending, the set and its memory stay. */
+/* Inside the gate. In exit(), the set and its memory stay. */
 static int queue_fill(struct device_queue *self, const struct packet_events *events)
 {
 	int r = config_packets_make(&self->packets, &self->hsa, events, &self->set);
@@ -169,7 +169,7 @@ static int queue_fill(struct device_queue *self, const struct packet_events *eve
 	return SDK_NO_PROFILE_QUEUE;
 }
 
-/* Why there can be none now. */
+/* Why no queue can be made now. */
 static int queue_hindrance(const struct device_queue *self)
 {
 	if (device_queues_are_over())
@@ -189,7 +189,7 @@ static int queue_fill_inside(struct device_queue *self, const struct packet_even
 	return r;
 }
 
-/* Which life of the runtime it is comes first: functions of an earlier one are not taken. */
+/* Reads the life first, so that functions of an earlier life are not used. */
 static int queue_find_runtime(struct device_queue *self)
 {
 	self->life = device_queues_life();
@@ -199,7 +199,7 @@ static int queue_find_runtime(struct device_queue *self)
 	return hsa_functions_find(&self->library, &self->hsa);
 }
 
-/* What asks the loader comes before the gate. */
+/* Everything that enters the loader runs before the gate. */
 int device_queue_open(struct device_queue *ret, const struct counter_config *config,
 		      struct packet_events *events)
 {
@@ -236,21 +236,21 @@ static void packet_put(struct device_queue *self, enum device_step step)
 	struct hsa_packet *into =
 		(struct hsa_packet *)self->queue->base + (index & (self->queue->size - 1));
 
-	/* Ours alone: nobody else takes room in it. */
+	/* No other thread reserves in this queue. */
 	(void)self->hsa.cas_write(self->queue, index, index + 1);
 	self->hsa.signal_store(self->signal, 1);
 	memcpy((char *)into + sizeof(into->header),
 	       (const char *)by_step[step] + sizeof(into->header),
 	       sizeof(*into) - sizeof(into->header));
 	into->completion = self->signal;
-	/* Release: from now on it is the device's. */
+	/* Release: the device reads the packet once its header is valid. */
 	__atomic_store_n(&into->header, VENDOR_HEADER, __ATOMIC_RELEASE);
 	self->under_way = step;
 	self->is_started |= step == STEP_START;
 	self->hsa.signal_store(self->queue->doorbell, (int64_t)index);
 }
 
-/* Has the device done what was put? */
+/* Has the device executed the last packet? */
 static bool packet_is_done(struct device_queue *self)
 {
 	if (self->under_way != STEP_NONE && self->hsa.signal_load(self->signal) > 0)
@@ -261,7 +261,7 @@ static bool packet_is_done(struct device_queue *self)
 	return true;
 }
 
-/* STEP_NONE: nothing is put, and what is under way is looked at. */
+/* STEP_NONE: only checks the step under way. */
 static enum device_answer queue_try(struct device_queue *self, enum device_step step)
 {
 	enum device_answer answer = queue_enter(self, hsa_gate_enter);
@@ -278,7 +278,7 @@ static enum device_answer queue_try(struct device_queue *self, enum device_step 
 	return answer;
 }
 
-/* Outside the gate between two glances. */
+/* Leaves the gate between two checks. */
 static enum device_answer queue_await(struct device_queue *self, enum device_step step,
 				      struct patience *patience, uint64_t limit_ns)
 {
@@ -286,7 +286,7 @@ static enum device_answer queue_await(struct device_queue *self, enum device_ste
 
 	while (answer == DEVICE_LATE && patience_pause(patience, GLANCE_NS, limit_ns))
 		answer = queue_try(self, step);
-	/* A last look: the pause may have been a long one. */
+	/* Checks once more: the pause may have been long. */
 	return answer == DEVICE_LATE ? queue_try(self, step) : answer;
 }
 
@@ -299,7 +299,7 @@ enum device_answer device_queue_step(struct device_queue *self, enum device_step
 	return answer ? answer : queue_await(self, STEP_NONE, &patience, limit_ns);
 }
 
-/* The memory that it was read into is the runtime's. */
+/* Inside the gate, because the runtime owns the memory of the values. */
 bool device_queue_values(struct device_queue *self, struct counted_values *ret)
 {
 	bool is_whole;
@@ -311,7 +311,7 @@ bool device_queue_values(struct device_queue *self, struct counted_values *ret)
 	return is_whole;
 }
 
-/* Inside the gate, and the device is done with it. */
+/* Inside the gate, when the device does not use the queue any more. */
 static void queue_give_back(struct device_queue *self)
 {
 	(void)self->hsa.queue_destroy(self->queue);

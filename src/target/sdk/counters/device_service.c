@@ -1,7 +1,7 @@
 /*
- * Configured on a thread of the runner's; started, read and stopped on threads of tools, or where a
- * tool is attached and detached.  What a service has is changed in one's turn (device_turn.h), but
- * for what its tool chooses: a tool is called while nobody waits.
+ * Services are configured on the runner's thread; started, read and stopped on threads of tools, or
+ * on the thread that attaches and detaches. Their fields are changed with the device turn held
+ * (device_turn.h), except the chosen config: a tool is called without the turn.
  */
 #include "target/sdk/counters/device_service.h"
 
@@ -20,16 +20,16 @@
 struct device_service {
 	uint32_t is_set; /* the wish is filled in */
 	struct device_wish wish;
-	uint32_t is_read;         /* by a thread */
-	int32_t chooser;          /* the thread that is in the tool's callback; 0: none */
-	uint64_t chooser_frame;   /* where on its stack it went there */
-	uint32_t has_chosen;      /* the tool, since its context has started */
-	struct sdk_handle config; /* what; 0: nothing */
+	uint32_t is_read;         /* a thread is reading */
+	int32_t chooser;          /* the thread in the tool's callback; 0: none */
+	uint64_t chooser_frame;   /* its stack address at the callback */
+	uint32_t has_chosen;      /* since the context was started */
+	struct sdk_handle config; /* the chosen config; 0: nothing */
 	int32_t fault;            /* why it does not count: a status */
-	uint32_t beginning;       /* of counting that was told of, see device_counting.h; 0: none */
+	uint32_t beginning;       /* of counting, as last reported (device_counting.h); 0: none */
 };
 
-/* What each counts with has the same index in device_counting.h. */
+/* The entry with the same index in device_counting.h counts for it. */
 static struct device_service services[COUNTINGS_MAX];
 
 static bool service_is_set(const struct device_service *service)
@@ -57,7 +57,7 @@ static bool service_is_orphan(const struct device_service *service)
 	       context_state(&sdk_contexts[service->wish.context]) == CONTEXT_FREE;
 }
 
-/* A callback can be left for good: by a jump, by the thread's end. */
+/* A thread may leave the callback without returning: by a jump, or by ending. */
 static bool chooser_has_left(const struct device_service *service, int32_t chooser)
 {
 	if (chooser == (int32_t)raw0(SYS_gettid))
@@ -66,22 +66,22 @@ static bool chooser_has_left(const struct device_service *service, int32_t choos
 	return sdk_thread_is_gone(chooser);
 }
 
-/* The thread that is in the tool's callback; 0: none. */
+/* The thread in the tool's callback; 0: none. */
 static int32_t service_chooser(const struct device_service *service)
 {
-	/* Acquire: pairs with service_choose(). */
+	/* Acquire: pairs with chooser_become(). */
 	int32_t chooser = __atomic_load_n(&service->chooser, __ATOMIC_ACQUIRE);
 
 	return chooser && !chooser_has_left(service, chooser) ? chooser : 0;
 }
 
-/* By the thread itself. */
+/* Is the calling thread in the tool's callback? */
 static bool service_is_choosing(const struct device_service *service)
 {
 	return service_chooser(service) == (int32_t)raw0(SYS_gettid);
 }
 
-/* For the tool's callback, while its context starts. */
+/* Passed to the tool's callback, which runs while its context starts. */
 static int set_config(struct limpet_context context, struct sdk_handle config)
 {
 	const struct counter_config *found = config_find(config);
@@ -114,7 +114,7 @@ static void tool_choose(void *argument)
 		     wish->data);
 }
 
-/* The thread counts as inside the tool: before that is said, its context may have stopped. */
+/* Enters the tool, then checks the context, which may have stopped before. */
 static bool config_choose(struct device_service *service)
 {
 	struct sdk_thread *thread = sdk_thread_mine();
@@ -140,8 +140,8 @@ static bool chooser_become(struct device_service *service)
 					   false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* Not in one's turn.  Once for each start of its context, on the thread that comes first; again
- * where the tool has left its callback otherwise than by returning. */
+/* Call without the device turn. Calls the tool once for each start of its context, on the first
+ * thread; again if the tool has left its callback without returning. */
 static void service_choose(struct device_service *service)
 {
 	if (__atomic_load_n(&service->has_chosen, __ATOMIC_ACQUIRE) || !chooser_become(service))
@@ -149,7 +149,7 @@ static void service_choose(struct device_service *service)
 	service->chooser_frame = (uint64_t)__builtin_frame_address(0);
 	if (!__atomic_load_n(&service->has_chosen, __ATOMIC_ACQUIRE)) {
 		__atomic_store_n(&service->config.handle, 0, __ATOMIC_RELAXED);
-		/* Release: who sees it sees what was chosen. */
+		/* Release: pairs with service_start(); publishes the chosen config. */
 		__atomic_store_n(&service->has_chosen, config_choose(service), __ATOMIC_RELEASE);
 	}
 	__atomic_store_n(&service->chooser, 0, __ATOMIC_RELEASE);
@@ -160,7 +160,7 @@ static unsigned service_index(const struct device_service *service)
 	return (unsigned)(service - services);
 }
 
-/* In one's turn, as the next three. */
+/* Call this and the next three functions with the device turn held. */
 static int service_start(struct device_service *service)
 {
 	struct sdk_handle config;
@@ -172,7 +172,7 @@ static int service_start(struct device_service *service)
 	return device_counting_start(service_index(service), config);
 }
 
-/* With its context: a tool that reads knows since when.  What only a read begins it is told of. */
+/* Counting that starts with the context is not reported as a restart; with a read, it is. */
 static void service_start_first(struct device_service *service)
 {
 	int r = service_start(service);
@@ -186,7 +186,7 @@ static void service_stop(struct device_service *service)
 {
 	service->beginning = 0;
 	__atomic_store_n(&service->fault, SDK_SUCCESS, __ATOMIC_RELAXED);
-	/* A thread that is still in the tool's callback comes back to it. */
+	/* A thread still in the tool's callback will use the entry when it returns. */
 	if (device_counting_end(service_index(service)) && service_is_orphan(service) &&
 	    !service_chooser(service))
 		__atomic_store_n(&service->is_set, 0, __ATOMIC_RELEASE);
@@ -203,15 +203,15 @@ static bool service_adjust(struct device_service *service)
 	return is_wanted;
 }
 
-/* Whoever changes a context while another is at it here is seen by him afterwards, so that nobody
- * waits for a tool's callback for good. */
+/* Repeats if another thread has changed the context meanwhile: that thread may have given up
+ * waiting for the turn. */
 static void service_follow(struct device_service *service)
 {
 	bool is_wanted;
 	unsigned rounds = 0;
 
 	do {
-		/* The next start asks again, also where this thread does not get its turn. */
+		/* Even if this thread does not get the turn, the next start calls the tool. */
 		if (!service_is_wanted(service))
 			__atomic_store_n(&service->has_chosen, 0, __ATOMIC_RELAXED);
 		if (!device_turn_enter(TURN_NS))
@@ -230,8 +230,8 @@ void device_services_follow(void)
 			service_follow(&services[i]);
 }
 
-/* Where HSA does not run yet, calls do not lead to us yet, or the tool is still choosing on another
- * thread, counting begins later. */
+/* Counting begins later if HSA does not run yet, calls do not lead to limpet yet, or the tool is
+ * still choosing on another thread. */
 static bool fault_is_early(int fault)
 {
 	return fault == SDK_HSA_NOT_LOADED || fault == SDK_CONTEXT_ERROR;
@@ -290,7 +290,7 @@ int device_service_add(const struct device_wish *wish)
 	return r;
 }
 
-/* Has counting begun anew since the tool was last told?  Once: from then on it counts from 0. */
+/* Has counting restarted since the last report? True once: from then on the tool counts from 0. */
 static bool service_was_interrupted(struct device_service *service)
 {
 	uint32_t beginning = device_counting_beginning(service_index(service));
@@ -308,7 +308,7 @@ static int service_read(struct device_service *service, struct counter_records *
 		return SDK_CONTEXT_INVALID;
 	r = service_start(service);
 	__atomic_store_n(&service->fault, r, __ATOMIC_RELAXED);
-	/* A tool that has chosen nothing for this agent gets nothing of it. */
+	/* A tool that has chosen nothing for this agent gets no values of it. */
 	if (r || !device_counting_is_there(service_index(service)))
 		return r;
 	if (service_was_interrupted(service))
@@ -325,7 +325,7 @@ static int service_read_in_turn(struct device_service *service, struct counter_r
 		return SDK_CONTEXT_ERROR;
 	r = service_read(service, ret);
 	device_turn_leave();
-	/* Whoever has stopped its context meanwhile may not have waited. */
+	/* A thread that has stopped the context meanwhile may not have waited for the turn. */
 	if (!service_is_wanted(service))
 		service_follow(service);
 	return r;

@@ -1,5 +1,5 @@
 /*
- * Counters of whole devices, for tools that read them when they want to.
+ * Counters of whole devices, which tools read at any time.
  */
 #pragma once
 
@@ -18,17 +18,17 @@ struct device_wish {
 	choose_function *choose;
 	void *data;
 };
-/* A status. */
+/* Returns a status. */
 int device_service_add(const struct device_wish *wish);
 
-/* Contexts have started or stopped: counting does, too, where its tool has chosen what.  Calls no
- * tool. */
+/* Contexts have started or stopped: starts or stops counting of configs that their tools have
+ * chosen. Calls no tool. */
 void device_services_follow(void);
-/* A context has started, on this thread: its tool chooses.  Why it cannot count: a status. */
+/* A context was started on this thread: its tool chooses. A status: why it cannot count. */
 int device_services_begin(unsigned context);
 
-/* Reads the services of a context, one after the other; a status.  `records` is the caller's room,
- * which is used for each; what was read is handed over where nobody waits for us. */
+/* Reads the services of a context, one after the other; a status. `records` is the caller's memory,
+ * reused for each service. `take` is called without the device turn. */
 typedef int device_take(const struct device_wish *wish, const struct counter_records *records,
 			void *data);
 int device_services_read(unsigned context, struct counter_records *records, device_take *take,

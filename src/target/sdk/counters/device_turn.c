@@ -1,5 +1,5 @@
 /*
- * On threads of tools, of ours, and of the program's that shuts its HSA runtime down.
+ * Runs on threads of tools, of limpet, and on the application thread that shuts HSA down.
  */
 #include "target/sdk/counters/device_turn.h"
 
@@ -25,7 +25,7 @@ bool device_turn_enter(uint64_t limit_ns)
 	while (!is_mine && patience_pause(&patience, GLANCE_NS, limit_ns))
 		is_mine = turn_try();
 	__atomic_fetch_sub(&waiting, 1, __ATOMIC_RELAXED);
-	/* A last look: the pause may have been a long one. */
+	/* Tries once more: the pause may have been long. */
 	return is_mine || turn_try();
 }
 

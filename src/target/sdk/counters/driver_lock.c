@@ -1,6 +1,6 @@
 /*
- * On threads of tools and of ours, by raw system calls: ioctls of AMD's driver (linux/kfd_ioctl.h),
- * whose number changed when they came into Linux.
+ * Runs on threads of tools and of limpet. Uses ioctls of AMD's driver (linux/kfd_ioctl.h); the
+ * number of this one changed when it was merged into Linux.
  */
 #include "target/sdk/counters/driver_lock.h"
 
@@ -29,7 +29,7 @@ struct kfd_profiler {
 };
 _Static_assert(sizeof(struct kfd_profiler) == 16, "as the driver has it");
 
-/* 0: the driver does not tell. */
+/* 0: the driver does not list it. */
 static uint32_t gpu_id_of(uint32_t node)
 {
 	char text[LETTERS];
@@ -75,7 +75,7 @@ int driver_lock_take(struct driver_lock *lock, uint32_t node, bool all_queues)
 
 	if (lock->is_held)
 		return SDK_SUCCESS;
-	/* No filter was asked whether it lets ioctl pass. */
+	/* attach has not checked whether seccomp filters allow ioctl. */
 	if (!identity_thread_is_unfiltered())
 		return SDK_NOT_AVAILABLE;
 	lock->all_queues = all_queues;
@@ -93,8 +93,8 @@ int driver_lock_take(struct driver_lock *lock, uint32_t node, bool all_queues)
 	return status_of(r);
 }
 
-/* The program may have closed it, and have something else there by now: then the lock is gone with
- * it. */
+/* The application may have closed the descriptor and opened another file there: then the lock was
+ * released with it. */
 void driver_lock_release(struct driver_lock *lock)
 {
 	if (!lock->is_held)

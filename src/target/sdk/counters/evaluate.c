@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-/* Values of events: those of the config, in the order in which they were read. */
+/* The values of one event, in the order in which they were read. */
 static int event_values(struct evaluation *self, const struct catalog_node *node,
 			struct counter_values *ret)
 {
@@ -26,7 +26,7 @@ static int event_values(struct evaluation *self, const struct catalog_node *node
 	return ret->count ? 0 : -ENOENT;
 }
 
-/* False: a number that ids have no room for. */
+/* False: a position that does not fit into a record id. */
 static bool id_make(uint64_t counter, uint64_t place, uint64_t *ret)
 {
 	*ret = record_id(counter);

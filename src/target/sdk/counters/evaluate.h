@@ -1,12 +1,12 @@
 /*
- * From what a device counted to the records that tools get.  Numbers have fractions here: this file
- * alone is built with vector registers, and is called where a tool calls us, never from a hook.
+ * Computes the records that tools get from the values that a device counted. Uses floating point:
+ * built with vector registers, so it is called inside calls of tools, never from a hook.
  */
 #pragma once
 
 #include "target/sdk/counters/config_packets.h"
 
-/* As AMD's headers have it. */
+/* Layout from AMD's headers. */
 struct counter_record {
 	uint64_t id;
 	double value;
@@ -20,9 +20,8 @@ struct counter_records {
 	size_t count, room;
 };
 
-/* Adds those of all counters of the config.  `memory`: of at least EVALUATION_BYTES, for the time
- * of the call.  False: there is one that comes to nothing, or no room for all; then none of them
- * may be shown. */
+/* Adds the records of all counters in the config. `memory`: scratch of EVALUATION_BYTES at least.
+ * False: a counter has no value, or `ret` is full; then no record may be shown. */
 #define EVALUATION_BYTES ((size_t)2 << 20)
 bool counters_evaluate(const struct counter_config *config, const struct counted_values *counted,
 		       void *memory, struct counter_records *ret);

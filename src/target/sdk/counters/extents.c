@@ -1,5 +1,5 @@
 /*
- * On threads of tools.
+ * Runs on threads of tools.
  */
 #include "target/sdk/counters/extents.h"
 
@@ -9,11 +9,11 @@
 
 const uint8_t dimension_ids[CATALOG_DIMENSIONS] = { 1, 2, 3, 5, 6, 7 };
 
-/* None can be given back. */
+/* aqlprofile cannot unregister a device. */
 static struct registered_device {
 	struct catalog_device device;
 	struct pmc_agent agent;
-	bool is_known; /* to aqlprofile */
+	bool is_known; /* aqlprofile has accepted it */
 } registered[CATALOG_DEVICES_MAX];
 static unsigned registered_count;
 
@@ -70,7 +70,7 @@ const struct aqlprofile *extents_library(const struct catalog *catalog,
 	const struct registered_device *found = NULL;
 	const struct aqlprofile *library;
 
-	/* In a forked child its locks may be held for ever. */
+	/* In a forked child, aqlprofile's locks may be held for ever. */
 	if (!page_is_own() || !counters_enter())
 		return NULL;
 	library = aqlprofile_load();
@@ -120,7 +120,7 @@ size_t extents_count(const struct counter_extents *extents)
 {
 	size_t count = 1;
 
-	/* What a library says is not trusted: it does not wrap round. */
+	/* Extents come from a library and are not trusted: clamps the product. */
 	for (unsigned i = 0; i < CATALOG_DIMENSIONS; i++)
 		count = MIN(count * MAX(extents->sizes[i], 1u), UINT32_MAX);
 	return count;
@@ -129,7 +129,7 @@ size_t extents_count(const struct counter_extents *extents)
 static bool node_extents(const struct extents_search *self, uint32_t index,
 			 struct counter_extents *ret);
 
-/* The dimensions that a reduction or a selection leaves out (bits). */
+/* The dimensions (bits) that a reduction or a selection removes. */
 static unsigned dimensions_left_out(const struct extents_search *self,
 				    const struct catalog_node *node)
 {
@@ -153,7 +153,7 @@ static bool fewer_extents(const struct extents_search *self, const struct catalo
 	return true;
 }
 
-/* One number goes with each of many. */
+/* An operand with one value is combined with each value of the other. */
 static bool both_extents(const struct extents_search *self, const struct catalog_node *node,
 			 struct counter_extents *ret)
 {
@@ -166,7 +166,7 @@ static bool both_extents(const struct extents_search *self, const struct catalog
 	return true;
 }
 
-/* As deep as catalog_check() allows. */
+/* Recursion is as deep as catalog_check() allows. */
 static bool node_extents(const struct extents_search *self, uint32_t index,
 			 struct counter_extents *ret)
 {

@@ -1,6 +1,6 @@
 /*
- * How often a device counts something: aqlprofile knows of each event in which dimensions it is
- * counted, and an expression makes fewer of them.
+ * In how many positions a device counts an event: aqlprofile knows the dimensions of each event,
+ * and an expression reduces them.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 #include "target/amd/aqlprofile.h"
 #include "target/sdk/counters/store.h"
 
-/* By dimension, 0: it has not; all 0: one value. */
+/* Size by dimension, 0: not counted in it; all 0: one value. */
 struct counter_extents {
 	uint32_t sizes[CATALOG_DIMENSIONS];
 };
@@ -16,16 +16,16 @@ struct counter_extents {
 /* False: aqlprofile does not know the event. */
 bool extents_of(const struct catalog *catalog, uint64_t id, struct counter_extents *ret);
 
-/* aqlprofile's handle of a device, which it is asked for once; NULL: there is no such library, or
- * it does not know the device.  Not in one's turn, nor inside the gate: the loader may be asked. */
+/* Gets aqlprofile's handle of a device, which is registered once; NULL: the library is missing or
+ * does not know the device. May enter the loader: call it outside the turns and the gate. */
 const struct aqlprofile *extents_library(const struct catalog *catalog,
 					 const struct catalog_device *device,
 					 struct pmc_agent *ret);
 
-/* How many values that makes. */
+/* The number of values. */
 size_t extents_count(const struct counter_extents *extents);
 
-/* The SDK's number of a dimension. */
+/* The SDK's number of each dimension. */
 extern const uint8_t dimension_ids[CATALOG_DIMENSIONS];
-/* As aqlprofile names it; CATALOG_DIMENSIONS: none of them. */
+/* The dimension with aqlprofile's name; CATALOG_DIMENSIONS: none. */
 unsigned dimension_of_name(const char *name);

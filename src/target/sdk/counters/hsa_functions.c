@@ -1,5 +1,5 @@
 /*
- * On threads of tools.  The loader is asked outside the gate, the runtime inside.
+ * Runs on threads of tools. Enters the loader outside the gate, calls the runtime inside it.
  */
 #include "target/sdk/counters/hsa_functions.h"
 
@@ -21,7 +21,7 @@
 #define SEGMENT_GLOBAL 0u
 #define FINE_GRAINED   2u
 
-/* In the order of the structure. */
+/* In the order of struct hsa_functions. */
 static const struct {
 	uint8_t table;
 	const char *name;
@@ -55,7 +55,7 @@ static bool table_hold(const struct agent_table *known, struct hsa_library *ret)
 	ret->handle = libc_hold(root);
 	if (!ret->handle)
 		return false;
-	/* A part may be in another library, which is not held. */
+	/* The core table may be in another library, which is not held. */
 	if (!intercept_read(known, &api_tables[TABLE_CORE], &entries) ||
 	    !libc_are_of_one(entries, root)) {
 		hsa_library_leave(ret);
@@ -71,7 +71,7 @@ bool hsa_library_hold(struct hsa_library *ret)
 	uint32_t count = __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);
 
 	hsa_library_leave(ret);
-	/* The first of several has our stubs, see intercept.c. */
+	/* Only the first of several registrations has limpet's stubs, see intercept.c. */
 	for (uint32_t i = 0; i < count; i++) {
 		const struct agent_table *known = &agent_page.tables[i];
 

@@ -1,7 +1,7 @@
 /*
- * Functions of HSA's that counting calls: its own, which lie in its library.  Where somebody else's
- * is in its table they are not known: that one may be unmapped any time, or would take us for the
- * program.
+ * HSA's functions that counting calls: those in HSA's own library. If HSA's table has another
+ * tool's function instead, it is not used: its library may be unmapped at any time, and it would
+ * mistake limpet's calls for the application's.
  */
 #pragma once
 
@@ -35,22 +35,21 @@ struct hsa_functions {
 	int (*queue_info)(const struct hsa_queue *queue, uint32_t what, void *ret);
 };
 
-/* Held: it stays mapped. */
+/* A reference that keeps HSA's library mapped. */
 struct agent_table;
 struct hsa_library {
-	void *handle; /* NULL: it is not */
+	void *handle; /* NULL: no reference */
 	const struct agent_table *known;
 	const uint64_t *entries; /* of its core table */
 };
-/* All three ask the loader.  False: no HSA runtime is known, or it is not there any more.  What was
- * held before is left. */
+/* These functions enter the loader. False: no HSA runtime is known, or it was unmapped. Releases
+ * the reference held before. */
 bool hsa_library_hold(struct hsa_library *ret);
 void hsa_library_leave(struct hsa_library *self);
-/* A status: HSA_NOT_LOADED where it lacks one of them, NO_PROFILE_QUEUE where one is somebody
- * else's. */
+/* A status: HSA_NOT_LOADED if a function is missing, NO_PROFILE_QUEUE if one is another tool's. */
 int hsa_functions_find(const struct hsa_library *library, struct hsa_functions *ret);
 
-/* Its agent of that node of the driver's; 0: none. */
+/* HSA's agent of that driver node; 0: none. */
 uint64_t hsa_agent_of_node(const struct hsa_functions *hsa, uint32_t node);
-/* A pool of the host's memory that devices can read, write and run; 0: none. */
+/* A pool of host memory that devices can read, write and execute; 0: none. */
 uint64_t hsa_host_pool(const struct hsa_functions *hsa);

@@ -1,5 +1,5 @@
 /*
- * What a counter is, and where in a device it is counted.  On threads of tools.
+ * Counters' descriptions and their positions in a device. Runs on threads of tools.
  */
 #include "target/sdk/counters/info.h"
 
@@ -11,7 +11,7 @@
 
 enum { INFO_VERSION_0 = 1, INFO_VERSION_1 };
 
-/* The next five as AMD's headers have them. */
+/* The next five layouts are from AMD's headers. */
 struct info_0 {
 	struct sdk_handle id;
 	const char *name, *description, *block, *expression;
@@ -50,7 +50,7 @@ _Static_assert(sizeof(struct info_0) == 48 && sizeof(struct info_1) == 88, "as i
 typedef int dimensions_function(struct sdk_handle id, const struct dimension_info *dimensions,
 				size_t count, void *data);
 
-/* What was told of a counter once: it stays as long as a tool may read it. */
+/* A description that a tool has queried; kept as long as a tool may read it. */
 struct kept_info {
 	const struct kept_info *next;
 	const struct catalog *catalog;
@@ -63,7 +63,7 @@ struct kept_info {
 
 static const struct kept_info *kept[KEPT_ROOM];
 
-/* One that has no dimension counts as one instance. */
+/* A counter without dimensions has one instance. */
 static size_t dimensions_list(const struct counter_extents *extents, struct dimension_info *ret)
 {
 	size_t count = 0;
@@ -80,7 +80,7 @@ static size_t dimensions_list(const struct counter_extents *extents, struct dime
 	return count;
 }
 
-/* Numbers of an instance, counted through with the first dimension fastest. */
+/* The positions of an instance; the first dimension varies fastest. */
 static void instance_fill(const struct kept_info *info, size_t number, struct instance_info *ret,
 			  struct place_info *places)
 {
@@ -127,7 +127,7 @@ static const struct kept_info *kept_find(const struct catalog *catalog, uint64_t
 	return at;
 }
 
-/* In one's turn. */
+/* Under counters_enter(). */
 static const struct kept_info *kept_make(const struct catalog *catalog, uint64_t id,
 					 const struct counter_extents *extents)
 {
@@ -182,8 +182,8 @@ static void info_fill_0(const struct catalog *catalog, uint64_t id, struct info_
 	};
 }
 
-/* Where aqlprofile does not know it, it has no dimensions, as at AMD's; tools read the first of
- * their lists all the same (AMD's buffered sample does). */
+/* A counter that aqlprofile does not know has no dimensions, as in AMD's library; tools such as
+ * AMD's buffered sample read the first list entry all the same. */
 static int info_fill_1(const struct catalog *catalog, uint64_t id, struct info_1 *ret)
 {
 	static const struct dimension_info *const no_dimension;

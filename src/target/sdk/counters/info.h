@@ -1,7 +1,7 @@
 /*
- * What was told of counters.
+ * Memory of counter descriptions that tools have queried.
  */
 #pragma once
 
-/* Its memory is given back. */
+/* Forgets them: their memory is freed by counters_close(). */
 void info_forget(void);

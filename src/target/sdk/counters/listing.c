@@ -1,5 +1,5 @@
 /*
- * Which counters an agent has, and what ids of records say.  On threads of tools.
+ * Lists an agent's counters, and decodes record ids. Runs on threads of tools.
  */
 #include "shared/arch/syscall.h"
 #include "target/sdk/counters/record_id.h"
@@ -18,7 +18,7 @@ SDK_EXPORT int rocprofiler_query_record_counter_id(uint64_t id, struct sdk_handl
 SDK_EXPORT int rocprofiler_query_record_dimension_position(uint64_t id, uint64_t dimension,
 							   size_t *ret);
 
-/* A list for this call alone: the tool may sort it, or write into it. */
+/* Allocates the list for this call: the tool may sort it, or write into it. */
 static int ids_tell(const struct catalog_device *device, struct sdk_handle agent,
 		    counters_function *callback, void *data)
 {

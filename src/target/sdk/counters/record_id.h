@@ -1,5 +1,5 @@
 /*
- * Ids of records, as AMD's library makes them: the counter, and six bits for each dimension.
+ * Record ids as AMD's library makes them: the counter's id, and six bits for each dimension.
  */
 #pragma once
 
@@ -7,7 +7,7 @@
 
 #define RECORD_ID_SHIFT      48u
 #define RECORD_ID_BITS       6u
-#define RECORD_ID_DIMENSIONS 7u /* numbered from 1; 0: all bits as they are */
+#define RECORD_ID_DIMENSIONS 7u /* numbered from 1; 0: all position bits */
 
 static inline uint64_t record_id(uint64_t counter)
 {

@@ -1,5 +1,5 @@
 /*
- * Asked on threads of tools; the catalog comes on the control thread, before tools are configured.
+ * Queried on threads of tools. The control thread stores the catalog before tools are configured.
  */
 #include "target/sdk/counters/store.h"
 
@@ -15,14 +15,14 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#define CATALOGS_MAX 8u /* that tools may hold texts of */
+#define CATALOGS_MAX 8u /* tools may hold strings of all of them */
 #define HANDLE_FIRST 256u
 #define TURN_NS      2000000000u
 #define GLANCE_NS    100000u
 #define CHUNK        ((size_t)1 << 20)
 #define CHUNKS_MAX   64u
 
-/* As it came from the host, and with what tools have added; the same where they have not. */
+/* The host's catalog, and its copy with what tools have added; equal if they added nothing. */
 static struct {
 	const struct catalog *told, *now;
 } catalogs[CATALOGS_MAX];
@@ -35,7 +35,7 @@ static size_t chunk_used;
 
 const struct catalog *counters_catalog(void)
 {
-	/* Sequentially consistent, as in counters_hide(): either it is not hidden, or not seen. */
+	/* Sequentially consistent: pairs with counters_hide(); a catalog is hidden or seen. */
 	if (__atomic_load_n(&current, __ATOMIC_SEQ_CST))
 		__atomic_store_n(&were_told, 1, __ATOMIC_SEQ_CST);
 	return __atomic_load_n(&current, __ATOMIC_SEQ_CST);
@@ -59,7 +59,7 @@ bool counters_hide(void)
 	return false;
 }
 
-/* The same one again: what tools hold of it is enough. */
+/* The host sent the same catalog again: keeps the one that tools may hold. */
 static const struct catalog *catalog_known(const struct catalog *catalog)
 {
 	for (unsigned i = 0; i < catalog_count; i++)
@@ -69,7 +69,7 @@ static const struct catalog *catalog_known(const struct catalog *catalog)
 	return NULL;
 }
 
-/* In one's turn: tools that are here already may add to the one before. */
+/* Under counters_enter(): attached tools may be adding to the catalog before. */
 static int catalog_take(const struct catalog *catalog)
 {
 	const struct catalog *known = catalog_known(catalog);
@@ -109,7 +109,7 @@ static int file_read(int fd, char *into, uint64_t size)
 	return 0;
 }
 
-/* Copied: whoever wrote the file may change it. */
+/* Copies the catalog: the process that wrote the file may change it. */
 int counters_learn(int fd, uint64_t size)
 {
 	struct stat file;
@@ -134,7 +134,7 @@ int counters_learn(int fd, uint64_t size)
 	return r == -EEXIST ? 0 : r;
 }
 
-/* What is told stays: a thread of a tool may still read. */
+/* The catalog stays: a thread of a tool may still read it. */
 void counters_release(void)
 {
 	if (!counters_enter())
@@ -161,7 +161,7 @@ void counters_close(void)
 	catalog_count = chunk_count = 0;
 }
 
-/* Room for what tools add; of counters the host leaves some itself. */
+/* Room for additions of tools; for counters the host reserves it. */
 static const struct {
 	uint32_t size, more;
 } list_rooms[CATALOG_LISTS] = {
@@ -259,7 +259,7 @@ const struct catalog_counter *counters_find(const struct catalog *catalog, uint6
 {
 	const struct catalog_counter *counters = catalog_list(catalog, CATALOG_COUNTERS);
 
-	/* Behind those of a device there is room for more. */
+	/* Ids behind a device's counters are reserved for additions. */
 	return counters_device_of(catalog, id) ? &counters[id - 1] : NULL;
 }
 

@@ -1,6 +1,6 @@
 /*
- * What AMD's headers of SDK 1.0.0 lay down between it and tools: numbers, structures, callbacks.
- * tests/sdk compiles its tools against a header of its own.
+ * The ABI between AMD's SDK 1.0.0 and tools: numbers, structures, callbacks. The tools in tests/sdk
+ * are compiled with a header of their own.
  */
 #pragma once
 
@@ -69,7 +69,7 @@ enum buffer_kind {
 	BUFFER_KINDS,
 };
 
-/* The first nine are those of callbacks. */
+/* The first nine numbers are those of callback kinds. */
 enum request_kind {
 	REQUEST_COPY = 10,
 	REQUEST_KERNEL,
@@ -89,7 +89,7 @@ enum { CATEGORY_TRACING = 1, CATEGORY_COUNTERS = 3 };
 enum { COUNTER_HEADER = 1, COUNTER_VALUE };
 enum { LIBRARY_SDK = 1 };
 
-/* A handle of anything: contexts, buffers, threads, agents. */
+/* A handle of a context, buffer, thread or agent. */
 struct sdk_handle {
 	uint64_t handle;
 };
@@ -118,7 +118,7 @@ typedef void buffer_function(struct sdk_handle context, struct sdk_handle buffer
 			     struct record_header **headers, size_t count, void *data,
 			     uint64_t drops);
 
-/* Of all API kinds. */
+/* The record of all API kinds. */
 struct api_record {
 	uint64_t size;
 	int32_t kind, operation;
@@ -162,6 +162,6 @@ typedef void table_function(int table, uint64_t version, uint64_t instance, void
 			    uint64_t count, void *data);
 typedef void library_function(int library, void *data);
 
-/* Payloads: a size, the arguments as the function's own structure, what it returned. */
+/* A payload: its size, the arguments laid out as in AMD's structure of the function, the result. */
 #define ARGUMENTS_MAX 192
 #define RESULT_MAX    24

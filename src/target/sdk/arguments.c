@@ -1,7 +1,6 @@
 /*
- * The arguments of a call that a tool has seen, one by one, as text.  Called by tools, in their
- * callbacks.  Memory of the program's that an argument points to is read only where the kernel says
- * that it can be.
+ * Formats the arguments of a traced call as text, one by one. Called by tools, in their callbacks.
+ * Target memory that an argument points to is read only if the kernel says that it is readable.
  */
 #include "target/runtime/readable.h"
 #include "target/runtime/text.h"
@@ -59,7 +58,7 @@ static size_t add_signed(char *text, size_t at, int64_t value)
 			       value < 0 ? -(unsigned long)value : (unsigned long)value);
 }
 
-/* A text of the program's: up to where it can be read. */
+/* Copies a string of the target, up to the first unreadable address. */
 static void add_text(char *text, uint64_t address)
 {
 	size_t at = 0;
@@ -89,7 +88,7 @@ static void add_decimals(char *text, size_t at, uint64_t scaled)
 	text_add(text, TEXT_MAX, at, decimals);
 }
 
-/* With six decimals; what is too large or too small for that, as its bits. */
+/* Six decimals; a value too large or too small for them is shown as its bits. */
 static void add_float(char *text, uint32_t bits)
 {
 	int exponent = (int)(bits >> MANTISSA & 0xff) - BIAS;
@@ -190,7 +189,7 @@ static void argument_describe(const struct argument_text *text, const unsigned c
 	add_value(ret->value, text->code, ret->address, text->size);
 }
 
-/* Calls `visit` for each argument until it answers otherwise than 0. */
+/* Calls `visit` for each argument until it returns nonzero. */
 typedef int visit_function(unsigned number, const struct argument_value *value, void *context);
 
 static void each_argument(const struct signature *signature, const unsigned char *arguments,

@@ -1,6 +1,6 @@
 /*
- * A fixed table.  Any thread of a tool may start and stop its contexts, so each is one word that is
- * changed by compare-and-exchange.
+ * A fixed table. Any thread of a tool may start and stop its contexts, so the state of each is one
+ * word, changed by compare-and-exchange.
  */
 #include "target/sdk/contexts.h"
 
@@ -15,7 +15,7 @@ void (*contexts_on_change)(int forgotten);
 int (*contexts_on_start)(unsigned index);
 
 static int32_t open_for = -1;
-static int32_t callers[AGENT_TOOLS_MAX]; /* the thread that is inside each tool */
+static int32_t callers[AGENT_TOOLS_MAX]; /* the thread inside each tool */
 static uint32_t is_closed;
 
 /* Sequentially consistent: pairs with sdk_thread_enter_tool(). */
@@ -27,7 +27,7 @@ static bool context_change(struct sdk_context *context, uint32_t from, uint32_t 
 
 uint32_t context_state(const struct sdk_context *context)
 {
-	return __atomic_load_n(&context->state, __ATOMIC_ACQUIRE); /* pairs with its making */
+	return __atomic_load_n(&context->state, __ATOMIC_ACQUIRE); /* pairs with its creation */
 }
 
 struct sdk_context *context_find(struct limpet_context id)
@@ -52,7 +52,7 @@ void contexts_enter(int tool)
 			__atomic_store_n(&callers[i], i == tool ? self : 0, __ATOMIC_RELAXED);
 }
 
-/* Is the calling thread inside another tool, one that was given up? */
+/* Is the calling thread inside another tool, in a call that has exceeded its time limit? */
 static bool is_late(int tool)
 {
 	int32_t self = (int32_t)raw0(SYS_gettid);
@@ -127,7 +127,7 @@ void contexts_resume(int tool)
 	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
 		if (context_state(&sdk_contexts[i]) == CONTEXT_ACTIVE &&
 		    sdk_contexts[i].tool == tool)
-			(void)tell_start(&sdk_contexts[i]); /* who reads is told */
+			(void)tell_start(&sdk_contexts[i]); /* a later read fails */
 }
 
 void contexts_forget(int tool)
@@ -173,7 +173,7 @@ SDK_EXPORT int rocprofiler_create_context(struct limpet_context *id)
 			continue;
 		sdk_contexts[i].tool = tool;
 		clear_services(&sdk_contexts[i]);
-		/* Release: whoever finds it sees its owner. */
+		/* Release: pairs with context_state(); publishes the owner. */
 		__atomic_store_n(&sdk_contexts[i].state, CONTEXT_STOPPED, __ATOMIC_RELEASE);
 		id->handle = i + 1;
 		return SDK_SUCCESS;
@@ -181,7 +181,7 @@ SDK_EXPORT int rocprofiler_create_context(struct limpet_context *id)
 	return SDK_CONTEXT_ERROR;
 }
 
-/* One that cannot do what it is for is stopped again. */
+/* Stops a context again that cannot run its services. */
 static int context_begin(struct sdk_context *context)
 {
 	int fault = tell_start(context);
@@ -199,7 +199,7 @@ SDK_EXPORT int rocprofiler_start_context(struct limpet_context id)
 		return SDK_CONTEXT_NOT_FOUND;
 	if (__atomic_load_n(&is_closed, __ATOMIC_RELAXED))
 		return SDK_CONFIGURATION_LOCKED;
-	/* Starting an active one is no error. */
+	/* Starting an active context is no error. */
 	if (!context_change(context, CONTEXT_STOPPED, CONTEXT_ACTIVE))
 		context_change(context, CONTEXT_PAUSED, CONTEXT_ACTIVE);
 	tell_change(-1);

@@ -1,5 +1,5 @@
 /*
- * Contexts of tools.  Made while a tool is configured or initialized, stopped at detach, kept for
+ * Contexts of tools. Created while a tool is configured or initialized, stopped at detach, kept for
  * the next attach.
  */
 #pragma once
@@ -9,18 +9,18 @@
 
 #include <stdbool.h>
 
-#define CONTEXTS_MAX   64 /* bits of a word */
+#define CONTEXTS_MAX   64 /* one bit of a word each */
 #define OPERATIONS_MAX 512
 
 enum context_state {
 	CONTEXT_FREE,
-	CONTEXT_MAKING, /* taken, but it has no owner yet */
+	CONTEXT_MAKING, /* claimed, without an owner yet */
 	CONTEXT_STOPPED,
 	CONTEXT_ACTIVE,
 	CONTEXT_PAUSED, /* was active when its tool was detached */
 };
 
-/* Which operations of a kind are wanted; NULL: all. */
+/* The selected operations of a kind; NULL: all. */
 struct operation_set {
 	uint64_t bits[OPERATIONS_MAX / 64];
 };
@@ -51,14 +51,14 @@ static inline bool buffer_wants(const struct buffer_service *service, unsigned o
 	return service->buffer.handle && operation_is_in(service->operations, operation);
 }
 
-/* Services are configured before a context is started for the first time, and stay.  The handle of
+/* Services are configured before the first start of a context, and stay configured. The handle of
  * entry i is i + 1. */
 struct sdk_context {
 	uint32_t state; /* enum context_state */
 	int32_t tool;
-	uint32_t life; /* of its entry: another context may get it later */
+	uint32_t life; /* counts reuses of the entry */
 	uint32_t request_kinds;
-	bool counts_kernels; /* counters/dispatch */
+	bool counts_kernels; /* has a service of counters/dispatch */
 	request_function *request;
 	void *request_data;
 	struct callback_service callbacks[CALLBACK_KINDS];
@@ -66,7 +66,7 @@ struct sdk_context {
 };
 extern struct sdk_context sdk_contexts[CONTEXTS_MAX];
 
-/* NULL: there is none. */
+/* NULL: no such context. */
 struct sdk_context *context_find(struct limpet_context id);
 static inline unsigned context_index(struct limpet_context id)
 {
@@ -74,36 +74,36 @@ static inline unsigned context_index(struct limpet_context id)
 }
 uint32_t context_state(const struct sdk_context *context);
 
-/* The same for a service that is to be configured: SDK_SUCCESS, or why not. */
+/* Finds a context in which a service can be configured now: SDK_SUCCESS, or why not. */
 int context_find_open(struct limpet_context id, struct sdk_context **ret);
-/* May the calling thread configure now?  Which tool's turn it is; -1: none. */
+/* The tool that the calling thread may configure now; -1: none. */
 int contexts_configuring(void);
 
-/* Told whenever contexts have started or stopped, and which tool's were forgotten (-1: none). */
+/* Called when contexts have started or stopped; `forgotten`: whose were freed (-1: none). */
 extern void (*contexts_on_change)(int forgotten);
 
-/* Then, of one that was started on the calling thread: why it cannot do what it is for; a status.
- */
+/* Called after that for a context that the calling thread has started: a status, why it cannot
+ * run. */
 extern int (*contexts_on_start)(unsigned index);
 
-/* From now on contexts are made for this tool; -1: none may be made. */
+/* Allows creating contexts for this tool; -1: for none. */
 void contexts_open_for(int tool);
 
-/* The calling thread is inside that tool now; -1: inside none any more.  A call that returns late
- * must not make contexts for the tool whose turn it is meanwhile. */
+/* Notes that the calling thread is inside that tool; -1: inside none. A tool call that returns
+ * after its time limit must not create contexts for the tool that is configured by then. */
 void contexts_enter(int tool);
 
-/* The handles of a tool's contexts; returns how many. */
+/* Stores the handles of a tool's contexts; returns how many. */
 size_t contexts_list(int tool, struct limpet_context *ret, size_t room);
 
-/* At detach: stops all, remembering which were active. */
+/* At detach: stops all contexts of the tool; contexts_resume() restarts those that were active. */
 void contexts_pause(int tool);
-/* At the next attach of a tool that has no tool_attach: as they were. */
+/* At the next attach of a tool without tool_attach: restarts its paused contexts. */
 void contexts_resume(int tool);
 void contexts_forget(int tool);
 
-/* The program ends: nothing may be started any more. */
+/* In exit(): no context may be started any more. */
 void contexts_close(void);
 
-/* In a forked child: nobody is in a tool there. */
+/* In a forked child: no thread is inside a tool there. */
 void contexts_adopt(void);

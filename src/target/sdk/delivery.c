@@ -1,5 +1,5 @@
 /*
- * Made on a thread of the runner's, while a tool is configured or attached; ended on one, too.
+ * Creates threads while a tool is configured or attached, and ends them, on the runner's thread.
  */
 #include "target/sdk/delivery.h"
 
@@ -26,7 +26,7 @@
 #define GLANCE_NS    500000000
 #define END_PAUSE_NS 1000000
 #define END_PAUSES   2000u
-#define LIBC_SIGNALS (3ull << 31) /* 32 and 33 */
+#define LIBC_SIGNALS (3ull << 31) /* signals 32 and 33 */
 
 typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int attr_function(pthread_attr_t *);
@@ -36,8 +36,8 @@ typedef int join_function(pthread_t, void **);
 static struct delivery_thread {
 	uint32_t is_used;
 	int32_t tool;
-	bool is_first;  /* of its tool */
-	int32_t tid;    /* 0: it does not run */
+	bool is_first;  /* the tool's first thread */
+	int32_t tid;    /* 0: the thread does not run */
 	uint32_t wakes; /* a futex */
 	uint32_t must_end;
 	pthread_t thread;
@@ -93,7 +93,7 @@ static void *map_stack(void)
 	return (void *)r;
 }
 
-/* No handler of the program's on it. */
+/* Blocks all signals but libc's, so that no handler of the application runs on the thread. */
 static int thread_create(struct delivery_thread *self)
 {
 	pthread_attr_t attributes;
@@ -131,8 +131,8 @@ static bool thread_start(struct delivery_thread *self)
 		self->stack = NULL;
 		return false;
 	}
-	/* However long it waits for a processor: nobody ends a thread whose number is not known,
-	 * and without it the library may be unmapped under the thread. */
+	/* Waits however long the thread needs to be scheduled: a thread cannot be ended before its
+	 * tid is known, and the library could be unmapped while the thread runs in it. */
 	while (!__atomic_load_n(&self->tid, __ATOMIC_ACQUIRE))
 		pause_for(END_PAUSE_NS / 10);
 	notify_thread(true);
@@ -144,7 +144,7 @@ static int thread_make(int tool, bool is_first)
 	for (unsigned i = 0; i < DELIVERY_THREADS_MAX; i++) {
 		struct delivery_thread *self = &threads[i];
 
-		/* One that was given up keeps its place until it has ended. */
+		/* A thread that did not end in time keeps its entry until it has. */
 		if (self->is_used || self->tid)
 			continue;
 		self->tool = tool;
@@ -209,7 +209,7 @@ static bool is_gone(const struct delivery_thread *self)
 	return raw3(SYS_tgkill, raw0(SYS_getpid), self->tid, 0) == -ESRCH;
 }
 
-/* The kernel knows it no more: libc's join returns at once. */
+/* Joins only when the kernel does not know the tid any more: libc's join then returns at once. */
 static bool thread_end(struct delivery_thread *self)
 {
 	__atomic_store_n(&self->must_end, 1, __ATOMIC_SEQ_CST);

@@ -1,5 +1,5 @@
 /*
- * Threads of ours that deliver buffers to tools, and what tools want to know of threads.
+ * limpet's threads that deliver buffers to tools, and the SDK's calls about threads.
  */
 #pragma once
 
@@ -11,30 +11,30 @@
 #define DELIVERY_THREADS_MAX 16u
 #define DELIVERY_THREAD_NAME "limpet-sdk"
 
-/* Whose functions make threads; before anything else here. */
+/* Sets the libc functions that create threads; called before the other functions here. */
 void delivery_prepare(const struct boot_libc *libc);
 
-/* The tool's first thread, which has all buffers that no other was given; made when there is none.
- * Its index, -1: it could not be made. */
+/* The index of the tool's first thread, which delivers all buffers not assigned to another thread;
+ * creates the thread if there is none. -1: creation failed. */
 int delivery_begin(int tool);
-/* The thread that a tool knows by that handle; 0 is its first one.  -1: there is none. */
+/* The index of a tool's thread with that handle; handle 0: its first one. -1: no such thread. */
 int delivery_find(int tool, struct sdk_handle id);
 
-/* Is there such a thread, and is it the calling one? */
+/* Does the thread run? Is it the calling thread? */
 bool delivery_has(unsigned thread);
 bool delivery_is_me(unsigned thread);
-bool delivery_is_mine(void); /* any of them */
+bool delivery_is_mine(void); /* the calling thread is any of them */
 
-/* Wakes a thread: there is something for it to do. */
+/* Wakes a thread to deliver. */
 void delivery_wake(unsigned thread);
 
-/* At detach and at the next attach: the threads of a tool end, and are made again.  Stop returns
+/* Ends a tool's threads at detach; starts them again at the next attach. delivery_stop() returns
  * how many have not ended in time. */
 unsigned delivery_stop(int tool);
 void delivery_restart(int tool);
 void delivery_forget(int tool);
 
-/* How many there are. */
+/* How many threads run. */
 unsigned delivery_threads(void);
 
 void delivery_adopt(void);

@@ -1,6 +1,6 @@
 /*
- * A table by context and thread, which only grows; a list of values each.  Pushed by any thread,
- * read inside every call that is seen, without waiting.
+ * A table by context and thread, which only grows; each entry has a stack of values. Any thread may
+ * push; every traced call reads without waiting.
  */
 #include "target/sdk/external.h"
 
@@ -17,7 +17,7 @@
 #define SPINS_MAX   100000u
 
 struct external {
-	uint64_t key; /* thread, and context plus one; 0: free */
+	uint64_t key; /* tid, context + 1; 0: free */
 	uint64_t current;
 	uint32_t depth;
 	uint32_t is_changing;
@@ -63,7 +63,7 @@ static struct external *entry_make(uint64_t key)
 	return NULL;
 }
 
-/* Two that make it at once: one of the mappings goes again. */
+/* If two threads map the table at once, one mapping is unmapped again. */
 static bool entries_open(void)
 {
 	struct external *nothing = NULL;
@@ -91,7 +91,7 @@ void external_close(void)
 		raw2(SYS_munmap, memory, ENTRIES_MAX * sizeof(*memory));
 }
 
-/* Held for a few stores only; a child that was forked just then must not wait for ever. */
+/* Held for a few stores only; gives up, as a forked child may have no thread to unlock. */
 static void entry_lock(struct external *entry)
 {
 	for (unsigned i = 0; i < SPINS_MAX; i++)

@@ -1,8 +1,8 @@
 /*
- * The personality of guard_run(), which is in shared/arch/NAME/service.S.  The unwinder that asks
- * is the one that must be told what to do: its functions are looked for in the library that it is
- * in.  A tool that has linked its C++ runtime into itself has none that can be found: then the
- * thread is taken out of the search for a handler, and destructors of the tool's do not run.
+ * The personality of guard_run() in shared/arch/NAME/service.S. An unwinder must be driven by its
+ * own functions, so those are searched in the library that contains the calling unwinder. A tool
+ * that has linked its C++ runtime statically exports none: then the thread escapes from the search
+ * for a handler, and the tool's destructors do not run.
  */
 #include "target/sdk/guard.h"
 
@@ -71,7 +71,7 @@ static bool is_own_thread(void)
 	return (is_runner && is_runner((int32_t)raw0(SYS_gettid))) || delivery_is_mine();
 }
 
-/* It does not come back to where it would part from its arena. */
+/* Forced unwinding skips the code that parts the thread from its arena: do it here. */
 static void thread_end(void)
 {
 	const struct boot_libc *libc = sdk_libc();
@@ -88,8 +88,8 @@ static bool is_same_library(const void *a, const void *b)
 	       first.dli_fbase == second.dli_fbase;
 }
 
-/* The unwinder's view of a frame of ours holds where its stack pointer was; both lie on the stack,
- * one above the other. */
+/* The unwinder's context of limpet's frame contains the frame's stack pointer; both lie on the
+ * stack, one above the other. */
 static bool context_is_at(const uint64_t *context, uint64_t frame)
 {
 	for (unsigned i = 0; i < CONTEXT_WORDS && (uint64_t)&context[i] < frame; i++)
@@ -98,7 +98,7 @@ static bool context_is_at(const uint64_t *context, uint64_t frame)
 	return false;
 }
 
-/* Does not return where it finds the frame that the unwinder has come to. */
+/* Does not return if the unwinder is at a frame of guard_run(). */
 static void frame_escape(struct exception *exception, const uint64_t *context)
 {
 	const struct sdk_thread *thread = sdk_thread_mine();
@@ -116,7 +116,7 @@ int guard_personality(int version, int actions, uint64_t class, struct exception
 		      void *context)
 {
 	(void)version, (void)class;
-	/* Cancellation and pthread_exit() are no errors of the tool's. */
+	/* Thread cancellation and pthread_exit() are not errors of the tool. */
 	if (actions & FORCED) {
 		thread_end();
 		return GO_ON;
@@ -146,7 +146,7 @@ void guard_caught(struct exception *exception)
 	}
 }
 
-/* Frames that a jump has left are below this one. */
+/* Guards of frames that a jump has left are below this frame. */
 bool guard_call(void (*work)(void *argument), void *argument)
 {
 	struct sdk_thread *thread = sdk_thread_mine();

@@ -1,20 +1,19 @@
 /*
- * Calls into tools that end at our frame, also when the tool throws: an exception that nobody
- * catches would end the program.
+ * Calls into tools that end at limpet's frame even if the tool throws: an uncaught exception would
+ * end the target.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where the functions of C++'s runtime are that the tool uses; handle: of dlopen. */
+/* Finds the C++ runtime functions that the tool uses; `handle` is from dlopen. */
 void guard_learn(void *handle);
 
-/* How to know the threads of ours that call tools: one that a tool ends (pthread_exit) has work
- * left.
- */
+/* Sets how to recognize limpet's runner threads: when a tool ends one by pthread_exit(), it must
+ * still part from its arena. */
 void guard_know_runners(bool (*is_runner)(int32_t tid));
 
-/* Calls work(argument); true when it was left by an exception, which is caught; by leaving it where
- * it is, where the unwinder is the tool's own. */
+/* Calls work(argument). True if an exception ended the call: it is caught, or abandoned where the
+ * unwinder's functions are not found. */
 bool guard_call(void (*work)(void *argument), void *argument);

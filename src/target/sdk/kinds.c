@@ -1,12 +1,12 @@
 /*
- * Names of kinds and operations, and the ways to go through them.  Called by tools, on any thread.
+ * Names of kinds and operations, and functions that iterate them. Called by tools, on any thread.
  */
 #include "target/sdk/signatures/signature.h"
 #include "target/sdk/status.h"
 
 #include "target/runtime/text.h"
 
-/* Operations of what is no API table. */
+/* Operations of a kind that is no API table. */
 struct operation_list {
 	const char *const *names;
 	uint16_t count;
@@ -127,7 +127,7 @@ static const char *const request_kinds[REQUEST_KINDS] = {
 	"MARKER_CORE_RANGE_API",
 };
 
-/* By the bit that stands for each. */
+/* Indexed by the number of the table's bit. */
 static const char *const intercept_tables[] = {
 	"HSA",
 	"HIP (runtime)",

@@ -1,15 +1,15 @@
 /*
- * Runs inside the program's calls: a multiplication for each moment, and the kernel's clock every
- * few milliseconds.
+ * Runs inside application calls: one multiplication per timestamp, and a read of the kernel's clock
+ * every few milliseconds.
  */
 #include "target/sdk/moments.h"
 
 #include "shared/base/macros.h"
 
-/* Kept for all threads: written whole under an even number, read between two looks at it. */
+/* Shared by all threads; a seqlock: valid under an even version that did not change while read. */
 struct rate {
 	struct clock_rate clock;
-	uint64_t ns_per_tick; /* shifted: a division less for each moment */
+	uint64_t ns_per_tick; /* shifted; saves a division per timestamp */
 };
 
 static struct {
@@ -45,7 +45,7 @@ static __attribute__((noinline)) void rate_renew(struct rate *ret)
 	__atomic_store_n(&recent.version, version + 2, __ATOMIC_RELEASE);
 }
 
-/* Whoever was writing it is not in this child: what stands there may be half of each. */
+/* In a forked child the writer may be missing, and the value half written. */
 void moments_adopt(void)
 {
 	recent.version = 0;
@@ -60,8 +60,8 @@ static inline struct rate rate_near(uint64_t ticks)
 	return rate;
 }
 
-/* However far away: counters of some processors take decades of nanoseconds for a tick, and calls
- * may last. */
+/* 128 bits: counters of some processors need tens of nanoseconds per tick, and calls may last
+ * long. */
 static inline uint64_t ticks_convert(int64_t ticks, uint64_t ns_per_tick)
 {
 	return (uint64_t)((__int128)ticks * (__int128)ns_per_tick >> TICK_SHIFT);
@@ -104,7 +104,7 @@ static __attribute__((noinline)) struct moments moments_slowly(uint64_t begin, u
 	return moments;
 }
 
-/* Most often nothing but what rate_read() and rate_convert() do, without a copy. */
+/* The fast path: rate_read() and rate_convert() inlined, without a copy. */
 struct moments moments_of(uint64_t begin, uint64_t end)
 {
 	uint32_t version = __atomic_load_n(&recent.version, __ATOMIC_ACQUIRE);

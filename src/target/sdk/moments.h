@@ -1,6 +1,5 @@
 /*
- * When something happened: by the machine's counter, which is read fast, and by CLOCK_BOOTTIME,
- * which tools are told.
+ * Timestamps: the machine's counter, which is fast to read, converted to CLOCK_BOOTTIME for tools.
  */
 #pragma once
 
@@ -9,7 +8,7 @@
 
 #include <time.h>
 
-/* The counter, or where that must not be read nanoseconds already. */
+/* The counter, or nanoseconds if the counter must not be read. */
 static inline uint64_t moment_ticks(void)
 {
 	return clock_may_be_read() ? ticks_now() : kernel_clock_ns(CLOCK_BOOTTIME);
@@ -18,7 +17,7 @@ static inline uint64_t moment_ticks(void)
 uint64_t moment_ns(uint64_t ticks);
 uint64_t moment_now(void);
 
-/* Both ends of something, of which the latter is now; it is not before the other. */
+/* Begin and end of an interval that ends now; the end is never before the begin. */
 struct moments {
 	uint64_t begin_ns, end_ns;
 };

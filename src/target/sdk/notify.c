@@ -1,6 +1,6 @@
 /*
- * Lists that change only while tools are configured and when they are forgotten.  An entry without
- * a tool is free; its callback is written last, and emptied first.
+ * Subscriptions change only while tools are configured and when they are forgotten. An entry
+ * without owner is free; its callback is stored last, and cleared first.
  */
 #include "target/sdk/notify.h"
 
@@ -15,7 +15,7 @@
 #define WISHES_MAX 32u
 
 struct table_wish {
-	int32_t owner;  /* the tool, and one; 0: nobody */
+	int32_t owner;  /* tool + 1; 0: free */
 	int32_t tables; /* bits; 0: all */
 	table_function *callback;
 	void *data;
@@ -84,7 +84,7 @@ static void run_table(void *argument)
 		       call->data);
 }
 
-/* Parts are shown one by one, as AMD's library does. */
+/* Shows tables part by part, like AMD's library. */
 static void show_part(struct table_wish *wish, unsigned index, unsigned part)
 {
 	struct table_call call = { .table = &agent_page.tables[index], .part = part };
@@ -151,7 +151,7 @@ int rocprofiler_at_intercept_table_registration(table_function *callback, int ta
 		if (wish->owner)
 			continue;
 		*wish = (struct table_wish){ tool + 1, tables, NULL, data, { 0 } };
-		/* Release: who sees the callback sees the rest. */
+		/* Release: pairs with show_part(); publishes the rest of the entry. */
 		__atomic_store_n(&wish->callback, callback, __ATOMIC_RELEASE);
 		return SDK_SUCCESS;
 	}

@@ -1,5 +1,5 @@
 /*
- * What tools want to be told: that a runtime has registered its tables, that a thread is made.
+ * Notifies tools of registered tables, and of threads that limpet creates.
  */
 #pragma once
 
@@ -7,13 +7,13 @@
 
 #include <stdbool.h>
 
-/* Around the making of a thread of ours. */
+/* Called before and after limpet creates a thread. */
 void notify_thread(bool is_made);
 
-/* Tells the tools that want to know of a table, once each.  On the thread that registers it, or
- * that holds its library. */
+/* Notifies subscribed tools of a table, each of them once. Called on the thread that registers the
+ * table, or on one that holds its library. */
 void notify_table(unsigned index);
 
-/* Has the tool been shown tables?  It may have put functions of its own into them. */
+/* Has the tool been shown tables? Then it may have stored its own functions in them. */
 bool notify_has_shown(int tool);
 void notify_forget(int tool);

@@ -1,6 +1,6 @@
 /*
- * A range is told when the call that begins it has returned, since what it is called then is known.
- * Runs on the program's threads, inside their calls; nothing waits.
+ * A range begins when the roctx call has returned, since its result is the range's id. Runs on
+ * application threads, inside their calls; nothing waits.
  */
 #include "target/sdk/ranges.h"
 
@@ -36,7 +36,7 @@ struct range {
 	struct seen_by seen[RANGE_SEEN];
 };
 
-static struct range *ranges; /* RANGES_MAX; made when the first comes, and kept */
+static struct range *ranges; /* RANGES_MAX entries; mapped for the first range, and kept */
 
 static bool ranges_open(void)
 {
@@ -81,7 +81,7 @@ static struct range *place_find(uint64_t key, uint64_t now)
 	return NULL;
 }
 
-/* Filled in while its key is another: nobody looks for it before it is whole. */
+/* Fills the entry under a temporary key, so range_take() finds only complete entries. */
 static void range_put(uint64_t key, const struct range *range)
 {
 	struct range *place = ranges_open() ? place_find(key, UINT64_MAX) : NULL;
@@ -199,7 +199,7 @@ static uint64_t key_of_thread(const struct sdk_thread *thread)
 	       (thread->range_depth & ((1u << THREAD_SHIFT) - 1));
 }
 
-/* A process' ranges have numbers from 1 on. */
+/* Ids of process ranges begin at 1. */
 static uint64_t key_of_process(uint64_t id)
 {
 	return (id << 1 | 1) & ~OF_A_THREAD;
@@ -224,7 +224,7 @@ static void on_push(const struct sdk_frame *frame, uint64_t end)
 	range_put(key_of_thread(frame->thread), &range);
 }
 
-/* Ranges that began before anybody wanted to know are not among them. */
+/* A range pushed before a context wanted ranges has no entry. */
 static void on_pop(const struct sdk_frame *frame, uint64_t end)
 {
 	struct range range;

@@ -1,7 +1,7 @@
 /*
- * Ranges of roctx: contexts are told of each from its begin to its end, as one.
+ * Ranges of roctx: contexts get each range as one event, from its begin to its end.
  */
 #pragma once
 
-/* Nobody wants to know of them any more: those that are open are forgotten. */
+/* No context wants ranges any more: discards those that are open. */
 void ranges_forget(void);

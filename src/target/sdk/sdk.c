@@ -1,5 +1,5 @@
 /*
- * Ties contexts, buffers and tables to the life of tools.
+ * Connects contexts, buffers and tables to the lifecycle of tools.
  */
 #include "target/sdk/sdk.h"
 
@@ -34,7 +34,7 @@
 #define REST_NS  2000000000ull
 #define DRAIN_NS 5000000000ull
 
-static uint32_t ready_tools; /* bits */
+static uint32_t ready_tools; /* bits: attached tools */
 static bool is_prepared;
 
 static struct boot_libc known_libc;
@@ -54,7 +54,7 @@ static bool needs_code(const struct sdk_context *context)
 	return context->callbacks[CALLBACK_CODE_OBJECT].callback || context->counts_kernels;
 }
 
-/* What was loaded before a context has started is told when it does. */
+/* Code objects loaded before a context was started are reported when it starts. */
 static void tell_code(uint64_t active)
 {
 	uint64_t wanted = 0;
@@ -113,7 +113,7 @@ bool sdk_prepare(const struct boot_libc *libc)
 	return true;
 }
 
-/* Tables are shown before they are changed: a tool that keeps originals keeps the runtime's own. */
+/* Tools see tables before limpet changes them: originals that a tool keeps are the runtime's. */
 void sdk_tool_ready(int tool)
 {
 	uint32_t tools = __atomic_or_fetch(&ready_tools, 1u << tool, __ATOMIC_SEQ_CST);
@@ -126,7 +126,7 @@ void sdk_tool_ready(int tool)
 	telling_hold(&known, notify_table);
 	intercept_install(tools);
 	work_follow(&ready_tools);
-	/* Contexts that were started before calls led to us. */
+	/* Contexts may have been started before the stubs were installed. */
 	device_services_follow();
 	dispatch_engine_follow();
 	telling_release(&known);
@@ -167,7 +167,7 @@ void sdk_tool_forget(int tool)
 	delivery_forget(tool);
 }
 
-/* As runtimes are numbered there; 0: none of them. */
+/* The SDK's number of a runtime; 0: not one of its runtimes. */
 static int runtime_of(const char *name)
 {
 	static const char *const names[] = { "",     "hsa",       "hip",    "roctx",
@@ -219,7 +219,7 @@ bool sdk_has_tools(void)
 
 void sdk_table_came(unsigned index, bool has_restarted)
 {
-	/* A forked child has its parent's tools, and none is attached to it. */
+	/* A forked child has a copy of its parent's tools, but none is attached to it. */
 	if (!sdk_has_tools() || !page_is_own())
 		return;
 	notify_table(index);
@@ -235,7 +235,7 @@ const char *sdk_tool_hindrance(int tool)
 	if (notify_has_shown(tool))
 		return "it was shown API tables, and may have functions in them";
 	if (is_prepared && sdk_threads_await((unsigned)tool, 0))
-		return "a thread of the program's is in a callback of it";
+		return "a thread of the target is in one of its callbacks";
 	return NULL;
 }
 
@@ -255,7 +255,7 @@ const char *sdk_hindrance(void)
 		return "the agent itself: a thread that delivers records has not ended";
 	for (unsigned i = 0; is_prepared && i < AGENT_TOOLS_MAX; i++)
 		if (sdk_threads_await(i, 0))
-			return "the agent itself: a thread of the program's is in a tool's callback";
+			return "the agent itself: a thread of the target is in a tool's callback";
 	return NULL;
 }
 

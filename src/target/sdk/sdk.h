@@ -1,5 +1,5 @@
 /*
- * The SDK's part in the life of tools: what lifecycle tells it.
+ * The SDK's part in the lifecycle of tools; called by target/lifecycle.
  */
 #pragma once
 
@@ -7,44 +7,44 @@
 
 #include <stdbool.h>
 
-/* libc's functions, as they were told last; NULL: nobody has. */
+/* libc's functions, as last set; NULL: never set. */
 void sdk_learn(const struct boot_libc *libc);
 const struct boot_libc *sdk_libc(void);
 
-/* Before a tool is configured.  False when there is no memory: then its services stay silent. */
+/* Called before a tool is configured. False: no memory, and the tool's services stay silent. */
 bool sdk_prepare(const struct boot_libc *libc);
 
-/* On a thread of the runner's.  A tool has been initialized, or is attached again: it is told of
- * the tables that are there, and its contexts see calls from now on. */
+/* Called on the runner's thread when a tool is initialized or attached again: shows the tool the
+ * known API tables; its contexts see calls from now on. */
 void sdk_tool_ready(int tool);
 
-/* Its contexts have been stopped: waits until no thread is in its callbacks, delivers what its
- * buffers hold.  How many threads are still inside. */
+/* Called when the tool's contexts are stopped: waits until no thread is in its callbacks, and
+ * delivers its buffers. Returns how many threads are still inside. */
 unsigned sdk_tool_rest(int tool);
-/* Then, once it has been told: threads end, tables are as they were. */
+/* Called after the tool was detached: ends its threads, restores table entries. */
 void sdk_tool_leave(int tool);
 
-/* It has been finalized. */
+/* Called after the tool was finalized. */
 void sdk_tool_forget(int tool);
 
-/* Is one attached? */
+/* Is a tool attached? */
 bool sdk_has_tools(void);
 
-/* A register library hands over a table: the thread is the one that registers it.  Or a thread of
- * the runner's, which holds its library. */
+/* A register library hands over a table. Called on the thread that registers the table, or on the
+ * runner's thread, which holds the table's library. */
 void sdk_table_came(unsigned index, bool has_restarted);
 
-/* Must the library of a tool stay, and why?  NULL: no. */
+/* Why the library of a tool must stay mapped; NULL: it need not. */
 const char *sdk_tool_hindrance(int tool);
 /* The same for this library. */
 const char *sdk_hindrance(void);
 
-/* This library is about to be unmapped, since there is no hindrance: unmaps the memory that tools
- * without API tables have made it map. */
+/* This library is about to be unmapped (sdk_hindrance() is NULL): unmaps what was mapped for tools
+ * without API tables. */
 void sdk_close(void);
 
-/* Threads of ours for it. */
+/* How many of limpet's threads deliver. */
 unsigned sdk_own_threads(void);
 
-/* A forked child. */
+/* In a forked child. */
 void sdk_adopt(void);

@@ -1,6 +1,6 @@
 /*
- * Before and after a call that contexts want to see.  Runs on the program's threads, inside their
- * calls: nothing waits, but what a tool's own callback does.
+ * Runs before and after a call that contexts want to see, on application threads inside their
+ * calls. Nothing waits, except in a tool's own callback.
  */
 #include "target/sdk/service.h"
 
@@ -17,7 +17,7 @@
 
 struct sdk_slot service_slots[SERVICE_SLOTS];
 uint64_t service_retirements;
-static uint64_t last_id __attribute__((aligned(64))); /* every call writes it */
+static uint64_t last_id __attribute__((aligned(64))); /* on a cache line that every call writes */
 
 uint64_t service_next_id(void)
 {
@@ -42,7 +42,7 @@ static void run_request(void *argument)
 		call->context->request_data);
 }
 
-/* True when the tool has answered. */
+/* True if the tool has provided an id. */
 static bool ask_tool(struct sdk_thread *thread, struct request_call *call)
 {
 	uint64_t before = sdk_thread_enter_tool(thread, (unsigned)call->context->tool);
@@ -82,9 +82,9 @@ static uint64_t external_of(const struct sdk_frame *frame, unsigned index)
 		       : external_current(index, frame->thread->number);
 }
 
-/* A call that a tool's own callback makes is not shown to that tool: it would never end.  Relaxed:
- * what a context has is read at an address made of the bits, so after them; a load that acquires
- * would wait here for the last record to be stored. */
+/* Skips tools whose callbacks this thread is in: calls made by a tool's callback would recurse.
+ * Relaxed: the context is read at an address computed from the bits, so after them; an acquire load
+ * would wait here until the last record is stored. */
 static uint32_t collect_contexts(struct sdk_frame *frame, const struct sdk_thread *thread)
 {
 	const struct sdk_slot *slot = frame->slot;
@@ -161,7 +161,7 @@ static void fill_result(struct sdk_frame *frame)
 		copy_bytes(result, frame->results, layout->result_bytes);
 }
 
-/* Is it still the context that began to see the call, of a tool that is attached? */
+/* True if the context still has the life in which the call began, and its tool is attached. */
 static bool is_same_context(const struct seen_by *seen)
 {
 	uint32_t state = context_state(&sdk_contexts[seen->context]);
@@ -214,7 +214,7 @@ static void call_all_back(struct sdk_frame *frame, enum callback_phase phase)
 			call_back(frame, &frame->seen[i], phase);
 }
 
-/* What is pushed meanwhile counts. */
+/* External ids that a callback has pushed apply to the call. */
 static void call_before(struct sdk_frame *frame)
 {
 	call_all_back(frame, PHASE_ENTER);
@@ -224,7 +224,7 @@ static void call_before(struct sdk_frame *frame)
 				external_current(frame->seen[i].context, frame->thread->number);
 }
 
-/* Records of calls alone do not carry them. */
+/* True unless contexts want only plain records, which carry no arguments. */
 static bool needs_arguments(const struct sdk_frame *frame)
 {
 	const struct sdk_slot *slot = frame->slot;
@@ -232,8 +232,7 @@ static bool needs_arguments(const struct sdk_frame *frame)
 	return frame->watched || slot->callbacks | slot->extended;
 }
 
-/* What follows is no part of a call that is only recorded: apart, it takes no registers from that.
- */
+/* Separate functions keep these steps from using registers in calls that are only recorded. */
 static __attribute__((noinline)) void begin_with_arguments(struct sdk_frame *frame)
 {
 	fill_arguments(frame);
@@ -288,8 +287,8 @@ bool service_enter(struct sdk_frame *frame)
 	return true;
 }
 
-/* Fills in all but the size, where it will be delivered from.  The place stays in registers: that
- * it went through memory was a seventh of what a record costs. */
+/* Fills in all fields but the size, in the buffer. The place stays in registers: passing it through
+ * memory took a seventh of a record's cost. */
 static inline __attribute__((always_inline)) struct record_place
 record_fill(const struct sdk_frame *frame, const struct seen_by *seen, int kind,
 	    const struct moments *times, size_t size)
@@ -376,7 +375,7 @@ void service_exit(struct sdk_frame *frame)
 	record_all(frame, end);
 	if (frame->watched)
 		watch_after(frame, end);
-	/* What a device does for it goes on under its number. */
+	/* Work of a device for this call still uses the id: the id is retired later. */
 	if (!(frame->asked && work_end_call(frame->internal, (int32_t)frame->results[0] != 0)) &&
 	    service_retirements)
 		service_retire(frame->internal);

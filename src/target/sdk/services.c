@@ -1,6 +1,6 @@
 /*
- * What tools configure in their contexts.  On a thread of the runner's, while its tool is
- * configured or initialized.
+ * The services that tools configure in their contexts. Runs on the runner's thread, while the tool
+ * is configured or initialized.
  */
 #include "target/sdk/contexts.h"
 #include "target/sdk/signatures/signature.h"
@@ -11,7 +11,7 @@
 static struct operation_set sets[SETS_MAX];
 static unsigned set_count;
 
-/* Kinds that are named and never happen here: docs/sdk.md says why. */
+/* Kinds that have names but no records: docs/sdk.md says why. */
 static const uint8_t unserved_callbacks[] = {
 	CALLBACK_SCRATCH,
 	CALLBACK_OMPT,
@@ -36,7 +36,7 @@ static bool is_listed(const uint8_t *list, size_t count, int kind)
 	return false;
 }
 
-/* SDK_SUCCESS; *ret is NULL where all are wanted. */
+/* Returns SDK_SUCCESS; *ret is NULL if all operations are selected. */
 static int make_set(const int32_t *operations, size_t count, const struct operation_set **ret)
 {
 	struct operation_set *set = &sets[set_count];

@@ -1,5 +1,5 @@
 /*
- * The numbers that functions of the SDK return.
+ * The status numbers that SDK functions return.
  */
 #pragma once
 

@@ -1,6 +1,5 @@
 /*
- * A table by the thread's number.  Entries of threads that are no more are taken over when their
- * place is wanted.
+ * A hash table by tid. An entry whose thread has ended is reused when its slot is needed.
  */
 #include "target/sdk/threads.h"
 
@@ -70,7 +69,7 @@ static bool thread_claim(struct sdk_thread *thread, int32_t from, int32_t number
 	return true;
 }
 
-/* One that is free, else one whose thread is gone. */
+/* Claims a free entry, else the entry of a thread that has ended. */
 static struct sdk_thread *thread_add(int32_t number)
 {
 	for (unsigned i = 0; i < PROBES_MAX; i++)
@@ -107,14 +106,14 @@ struct sdk_thread *sdk_thread_find(void)
 	return thread_add(number);
 }
 
-/* Further away it is most likely another stack, and the tool is inside still. */
+/* A frame further away is most likely on another stack, and the tool still runs. */
 bool sdk_frame_was_left(uint64_t left, uint64_t frame)
 {
 	return frame - left < STACK_REACH;
 }
 
-/* The stack grows down: what is not above was left.  On a signal stack of its own a thread may look
- * as if; then the calls that it interrupted have no descendants for once. */
+/* The stack grows down: frames that are not above were left. A thread on a separate signal stack
+ * may be judged so, too; then calls that it interrupted miss their descendants this once. */
 void sdk_thread_prune(struct sdk_thread *thread, uint64_t frame)
 {
 	uint32_t depth = MIN(thread->depth, THREAD_CALLS_MAX);
@@ -144,8 +143,8 @@ struct sdk_frame *sdk_thread_frame(const struct sdk_thread *thread, uint64_t fra
 	return depth ? (struct sdk_frame *)thread->calls[depth - 1].frame : NULL;
 }
 
-/* Sequentially consistent: a tool that is being detached either sees the thread here, or the thread
- * sees that its contexts have stopped. */
+/* Sequentially consistent: pairs with context_change(). Either detaching sees the thread here, or
+ * the thread sees that the tool's contexts have stopped. */
 uint64_t sdk_thread_enter_tool(struct sdk_thread *thread, unsigned tool)
 {
 	uint64_t before = thread->tools_inside;

@@ -1,7 +1,7 @@
 /*
- * What is remembered of each thread that makes calls which tools see: the calls it is in, and the
- * tools whose code it is in.  Found by the thread's number; nothing here waits or allocates, and a
- * signal handler may come in between.
+ * The state of each thread that makes calls which tools see: the calls it is in, and the tools
+ * whose code it is in. Found by the thread's tid. Nothing here waits or allocates, so a signal
+ * handler may interrupt it.
  */
 #pragma once
 
@@ -16,41 +16,41 @@ struct sdk_frame;
 #define THREAD_CALLS_MAX  16u
 #define THREAD_GUARDS_MAX 8u
 
-/* A kernel that tools were told of as a dispatch. */
+/* A kernel dispatch that tools were notified of. */
 struct told_dispatch {
-	uint64_t call;   /* that launches it: its internal number */
-	uint64_t number; /* 0: none, or it was counted by that number */
+	uint64_t call;   /* internal id of the launching call */
+	uint64_t number; /* 0: none, or given to a counted kernel */
 };
 
 struct sdk_thread {
 	int32_t number;
 	uint32_t depth;
-	uint32_t range_depth;  /* ranges of roctx that it has begun */
-	uint64_t pointer;      /* its thread pointer: another thread may get its number later */
-	uint64_t tools_inside; /* bits: of tools whose callbacks have not returned */
-	uint64_t inside_frame; /* where on its stack it went into the first of them */
+	uint32_t range_depth;  /* open roctx ranges */
+	uint64_t pointer;      /* thread pointer: another thread may reuse the tid */
+	uint64_t tools_inside; /* bits: tools with a callback that has not returned */
+	uint64_t inside_frame; /* stack address where the first was entered */
 	struct {
-		uint64_t frame; /* where on its stack */
+		uint64_t frame; /* its stack address */
 		uint64_t correlation;
 	} calls[THREAD_CALLS_MAX];
-	struct told_dispatch told; /* the last one */
+	struct told_dispatch told; /* the last dispatch */
 	uint32_t guard_count;
 	uint64_t guards[THREAD_GUARDS_MAX]; /* frames of guard_run(), the innermost last */
 };
 
-/* Once made, it stays as long as this library; open addressing.  The kernel empties it in a forked
- * child, where no tool is attached. */
+/* Open addressing; mapped until this library is unmapped. The kernel clears it in a forked child
+ * (MADV_WIPEONFORK), where no tool is attached. */
 struct sdk_threads {
 	uint64_t is_own;
 	struct sdk_thread list[THREADS_MAX];
 };
 extern struct sdk_threads *sdk_threads;
-extern int64_t sdk_thread_distance; /* of its number from the thread pointer; 0: not known */
+extern int64_t sdk_thread_distance; /* of the tid from the thread pointer; 0: unknown */
 
-/* Takes memory, and notes where libc keeps a thread's number; before anything else here.  False
- * when there is no memory. */
+/* Maps the table, and stores where libc keeps a thread's tid; called before the other functions
+ * here. False: no memory. */
 bool sdk_threads_open(const struct boot_libc *libc);
-/* Unmaps it, when no thread of the target can call this library any more. */
+/* Unmaps the table; no thread of the target may be able to call this library any more. */
 void sdk_threads_close(void);
 int32_t sdk_thread_number(void);
 
@@ -59,10 +59,10 @@ static inline struct sdk_thread *sdk_thread_at(int32_t number, unsigned probe)
 	return &sdk_threads->list[((uint32_t)number * 2654435761u + probe) % THREADS_MAX];
 }
 
-/* Wherever it is; makes one where there is none. */
+/* Finds the calling thread's entry at any probe; adds one if there is none. */
 struct sdk_thread *sdk_thread_find(void);
 
-/* The calling thread's, most often the first that is looked at; NULL: there are too many. */
+/* The calling thread's entry, usually at the first probe; NULL: the table is full there. */
 static inline struct sdk_thread *sdk_thread_mine(void)
 {
 	int64_t distance = __atomic_load_n(&sdk_thread_distance, __ATOMIC_RELAXED);
@@ -79,18 +79,16 @@ static inline struct sdk_thread *sdk_thread_mine(void)
 	return thread;
 }
 
-/* Of this process. */
+/* True if this process has no such thread. */
 bool sdk_thread_is_gone(int32_t number);
-/* Was a frame of the calling thread's left by a jump, seen from where it is now? */
+/* Was the frame `left` of the calling thread discarded by a jump, seen from `frame`? */
 bool sdk_frame_was_left(uint64_t left, uint64_t frame);
 
-/* Forgets calls and tools that were left by a jump: what is not further up the stack than the
- * frame. */
+/* Forgets calls and tools that a jump has skipped: those whose frames are not above `frame`. */
 void sdk_thread_prune(struct sdk_thread *thread, uint64_t frame);
 
-/* A call begins or ends whose frame is at that address.  Calls further down the stack than the
- * frame were left by a jump or an exception: they are forgotten.  Begin returns the number of the
- * call around it, 0: none. */
+/* Begins or ends the call whose frame is at that address. Calls further down the stack were left by
+ * a jump or an exception, and are forgotten. Begin returns the enclosing call's id; 0: none. */
 static inline uint64_t sdk_thread_begin(struct sdk_thread *thread, uint64_t frame,
 					uint64_t correlation)
 {
@@ -105,7 +103,7 @@ static inline uint64_t sdk_thread_begin(struct sdk_thread *thread, uint64_t fram
 		return around;
 	thread->calls[depth].frame = frame;
 	thread->calls[depth].correlation = correlation;
-	/* A signal handler that comes now sees it whole, or not at all. */
+	/* A signal handler that interrupts here sees the whole entry, or none. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	thread->depth = depth + 1;
 	return around;
@@ -122,16 +120,16 @@ static inline void sdk_thread_end(struct sdk_thread *thread, uint64_t frame)
 
 /* The frame of the innermost call around an address of the calling thread's stack. */
 struct sdk_frame *sdk_thread_frame(const struct sdk_thread *thread, uint64_t frame);
-/* The number of the innermost call around an address of the calling thread's stack; 0: none. */
+/* The id of the innermost call around an address of the calling thread's stack; 0: none. */
 uint64_t sdk_thread_current(const struct sdk_thread *thread, uint64_t frame);
 
-/* The thread goes into code of a tool; returns what to give back when it has come out. */
+/* The thread enters code of a tool; returns the value that sdk_thread_leave_tool() restores. */
 uint64_t sdk_thread_enter_tool(struct sdk_thread *thread, unsigned tool);
 void sdk_thread_leave_tool(struct sdk_thread *thread, uint64_t before);
 
-/* Waits, for at most so long, until no thread but the calling one is in code of that tool; how many
+/* Waits for `limit_ns` at most until no other thread is in code of that tool; returns how many
  * still are. */
 unsigned sdk_threads_await(unsigned tool, uint64_t limit_ns);
 
-/* In a forked child: the others are not there. */
+/* In a forked child: the other threads do not exist. */
 void sdk_threads_adopt(void);

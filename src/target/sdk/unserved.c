@@ -1,6 +1,6 @@
 /*
- * Functions of the SDK that are there, so that every tool loads, and serve nothing: docs/sdk.md
- * says why.  What they are given they do not look at.
+ * Functions of the SDK that exist only so that every tool loads; they serve nothing and read no
+ * argument. docs/sdk.md says why.
  */
 #include "target/sdk/abi.h"
 #include "target/sdk/status.h"
@@ -12,8 +12,7 @@
 		return SDK_##status;             \
 	}
 
-/* Samples of the program counter and traces of waves need packets that only AMD's library writes.
- */
+/* PC samples and thread traces need packets that only AMD's library writes. */
 UNSERVED(configure_pc_sampling_service, NOT_AVAILABLE)
 UNSERVED(query_pc_sampling_agent_configurations, NOT_AVAILABLE)
 UNSERVED(configure_device_thread_trace_service, NOT_AVAILABLE)
@@ -79,7 +78,7 @@ const char *rocprofiler_get_pc_sampling_instruction_not_issued_reason_name(int r
 		       : NULL;
 }
 
-/* An OpenMP runtime asks at its start: NULL means that there is no tool for it. */
+/* Called by an OpenMP runtime at its start: NULL means that no tool is there. */
 void *rocprofiler_ompt_start_tool(unsigned version, const char *runtime)
 {
 	(void)version, (void)runtime;

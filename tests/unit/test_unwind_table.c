@@ -13,6 +13,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/text/text.h"
+#include "host/unwind/rules/frames.h"
 #include "host/unwind/table.h"
 
 static struct unwind_table *compile(const char *path)
@@ -193,6 +194,18 @@ static void a_stack_ends_at_the_entry_of_a_program(void **state)
 	unwind_table_free(table);
 }
 
+/* x265: a fifth of its code has rules, and the rest is assembly. */
+static void tells_compilers_from_assembly(void **state)
+{
+	struct frame_entry entries[] = { { 0x1000, 0x1101, ENTRY_PROGRAM },
+					 { 0x2000, 0x9000, ENTRY_GAP } };
+	const struct frames frames = { .entries = entries, .count = 2 };
+
+	(void)state;
+	assert_true(frames_are_compilers(&frames, 0x800));
+	assert_false(frames_are_compilers(&frames, 0x808));
+}
+
 static void refuses_what_is_no_object(void **state)
 {
 	struct unwind_table *table = NULL;
@@ -269,6 +282,7 @@ int main(void)
 		cmocka_unit_test(knows_where_signal_handlers_of_go_return_to),
 		cmocka_unit_test(a_stack_ends_at_the_entry_of_a_program),
 		cmocka_unit_test(refuses_what_is_no_object),
+		cmocka_unit_test(tells_compilers_from_assembly),
 		cmocka_unit_test(reads_the_vdso_from_memory),
 		cmocka_unit_test(knows_libc),
 	};

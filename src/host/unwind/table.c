@@ -258,19 +258,6 @@ static int read_frames(struct compilation *work)
 	return r ? r : ends_add(&work->frames, &work->source->object);
 }
 
-/* Whether compilers wrote rules here for what they made: entries are of more than an eighth of the
- * code.  The rest may be more than that: x265 has its assembly thrice. */
-static bool has_compilers_rules(const struct frames *frames, uint64_t code_size)
-{
-	uint64_t covered = 0;
-
-	for (size_t i = 0; i < frames->count; i++)
-		if (frames->entries[i].kind == ENTRY_PROGRAM)
-			covered +=
-				MIN(frames->entries[i].end - frames->entries[i].start, code_size);
-	return covered > code_size / 8;
-}
-
 static int add_gaps(struct compilation *work)
 {
 	const struct unwind_source *source = work->source;
@@ -281,7 +268,7 @@ static int add_gaps(struct compilation *work)
 		r = gaps_add(&work->frames, &source->object, reader->step);
 	if (!r)
 		r = reader->find_begins(&source->object, &work->begins);
-	work->begins.is_assembly = has_compilers_rules(&work->frames, work->end - work->first);
+	work->begins.is_assembly = frames_are_compilers(&work->frames, work->end - work->first);
 	return r;
 }
 

@@ -307,6 +307,17 @@ int frames_add_own(struct frames *frames, const struct frame_entry *own, size_t 
 	return r;
 }
 
+bool frames_are_compilers(const struct frames *frames, uint64_t code_size)
+{
+	uint64_t covered = 0;
+
+	for (size_t i = 0; i < frames->count; i++)
+		if (frames->entries[i].kind == ENTRY_PROGRAM)
+			covered +=
+				MIN(frames->entries[i].end - frames->entries[i].start, code_size);
+	return covered > code_size / 8;
+}
+
 void frames_done(struct frames *frames)
 {
 	free(frames->commons);

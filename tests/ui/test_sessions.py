@@ -273,7 +273,7 @@ class Recorded(unittest.TestCase):
         with Server(cwd=self.folder) as server:
             session = self.start(server, traces=["io", "alloc", "kernel"], sample={"hz": 199, "off_cpu": False})
             self.assertEqual((session["traces"], session["recording"]), (["io", "alloc", "kernel"], ""))
-            self.assertEqual({"alloc", "gpu"} - set(session["kinds"]), set(), "they can be looked at before the first is there")
+            self.assertEqual({"alloc", "gpu", "io"} - set(session["kinds"]), set(), "they can be looked at before the first is there")
             self.assertNotIn("no traced calls", server.ask("/api/spans?session=1")["empty"])
             spans = server.wait_for("/api/spans?session=1", lambda answer: answer["columns"]["lane"])
             self.assertIn("calls", [lane["type"] for lane in spans["lanes"]])
@@ -282,6 +282,9 @@ class Recorded(unittest.TestCase):
             # Its stacks have names: functions of the interpreter, exported by it, called for them.
             alloc = server.wait_for("/api/flame?session=1&kind=alloc&width=0", self.has_interpreter)
             self.assertEqual(alloc["unit"], "bytes")
+            calls = server.wait_for("/api/flame?session=1&kind=io&width=0", lambda answer: answer["total"])
+            self.assertEqual(calls["unit"], "ns")
+            self.assertIn("traced call", server.ask("/api/flame?session=1&kind=lock&width=0")["empty"])
             server.wait_for("/api/live?session=1&since=0", lambda answer: answer["session"]["samples"] > 0 and
                             answer["session"]["calls"] > 0 and "alloc" in answer["session"]["kinds"])
             self.check_threads(server)

@@ -9,6 +9,7 @@
 static const char *const kind_names[UI_KINDS] = {
 	[UI_CPU] = "cpu",   [UI_OFF_CPU] = "off-cpu", [UI_RUNNABLE] = "runnable",
 	[UI_WALL] = "wall", [UI_ALLOC] = "alloc",     [UI_GPU] = "gpu",
+	[UI_LOCK] = "lock", [UI_IO] = "io",
 };
 
 const char *ui_kind_name(enum ui_kind kind)

@@ -52,7 +52,17 @@ enum ui_verb {
 	UI_VERBS,
 };
 
-enum ui_kind { UI_CPU, UI_OFF_CPU, UI_RUNNABLE, UI_WALL, UI_ALLOC, UI_GPU, UI_KINDS };
+enum ui_kind {
+	UI_CPU,
+	UI_OFF_CPU,
+	UI_RUNNABLE,
+	UI_WALL,
+	UI_ALLOC,
+	UI_GPU,
+	UI_LOCK,
+	UI_IO,
+	UI_KINDS
+};
 
 /* A part of a session. */
 struct ui_range {

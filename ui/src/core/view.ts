@@ -2,7 +2,7 @@
 
 export const TABS = ["flame", "lanes", "heatmap", "functions", "tree", "sandwich"] as const;
 export type Tab = typeof TABS[number];
-export const KINDS = ["cpu", "off-cpu", "runnable", "wall", "alloc", "gpu"] as const;
+export const KINDS = ["cpu", "off-cpu", "runnable", "wall", "alloc", "gpu", "lock", "io"] as const;
 export type Kind = typeof KINDS[number];
 export const FORMS = ["flame", "icicle"] as const;
 export type Form = typeof FORMS[number];

@@ -17,8 +17,8 @@
 
 static void state_free(struct calls_state *state)
 {
-	call_samples_done(&state->samples[0]);
-	call_samples_done(&state->samples[1]);
+	for (unsigned i = 0; i < UI_CALL_KINDS; i++)
+		call_samples_done(&state->samples[i]);
 	spans_done(&state->spans);
 	model_free(state->model);
 	*state = (struct calls_state){ 0 };

@@ -16,7 +16,7 @@ struct live_job;
 struct calls_state {
 	struct model *model; /* NULL: not at all */
 	struct spans spans;
-	struct call_samples samples[2]; /* of memory, of devices */
+	struct call_samples samples[UI_CALL_KINDS];
 	uint64_t bytes;
 };
 

@@ -22,7 +22,7 @@ struct sample_facts {
 	uint64_t samples, lost, forgotten, oldest_ns, unnamed, guessed;
 	uint64_t ends[STACK_ENDS];
 	uint64_t calls, dropped;
-	bool has_off_cpu, has_alloc, has_gpu;
+	bool has_off_cpu, has_alloc, has_gpu, has_lock, has_io;
 	char recording[256]; /* the file that is written and kept; "" */
 };
 
@@ -45,6 +45,8 @@ static void domains_look(const struct model *model, struct sample_facts *ret)
 
 			ret->has_alloc |= domain == DOMAIN_ALLOC;
 			ret->has_gpu |= domain_is_activity(domain);
+			ret->has_lock |= domain == DOMAIN_LOCK;
+			ret->has_io |= domain == DOMAIN_IO;
 		}
 }
 
@@ -72,6 +74,8 @@ static void job_facts(struct ui_session *session, struct sample_facts *ret)
 	/* Asked for: there may be some at any time. */
 	ret->has_alloc = session->traced & DOMAIN_BIT(ALLOC);
 	ret->has_gpu = devices_are_traced(session->traced);
+	ret->has_lock = session->traced & DOMAIN_BIT(LOCK);
+	ret->has_io = session->traced & DOMAIN_BIT(IO);
 	foreign_copy(ret->recording, sizeof(ret->recording), job->path);
 	free(job);
 	/* Whoever looks at it first, or after its end, finds calls that are read. */
@@ -143,6 +147,10 @@ static void kinds_write(struct json *json, const struct sample_facts *facts)
 		json_text(json, NULL, "alloc");
 	if (facts->has_gpu)
 		json_text(json, NULL, "gpu");
+	if (facts->has_lock)
+		json_text(json, NULL, "lock");
+	if (facts->has_io)
+		json_text(json, NULL, "io");
 	json_list_end(json);
 }
 

@@ -179,8 +179,8 @@ void ui_session_prepare(struct ui_session *self)
 void ui_session_settle(struct ui_session *self)
 {
 	store_add_up(&self->store);
-	store_add_up(&self->calls.shown.samples[0].store);
-	store_add_up(&self->calls.shown.samples[1].store);
+	for (unsigned i = 0; i < UI_CALL_KINDS; i++)
+		store_add_up(&self->calls.shown.samples[i].store);
 }
 
 const char *ui_kind_unit(enum ui_kind kind)
@@ -193,6 +193,8 @@ const char *ui_kind_empty(enum ui_kind kind)
 	static const char *const texts[UI_KINDS] = {
 		[UI_ALLOC] = "no traced allocation is in this range",
 		[UI_GPU] = "no work of devices is in this range",
+		[UI_LOCK] = "no traced call of locks is in this range",
+		[UI_IO] = "no traced call of I/O is in this range",
 	};
 
 	return texts[kind] ? texts[kind] : "no sample of this kind is in this range";

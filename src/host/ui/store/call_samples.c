@@ -34,6 +34,7 @@ struct module_of {
 };
 
 struct making {
+	enum ui_kind kind;
 	struct store *store;
 	struct samples *samples;
 	struct ui_session *session;
@@ -300,14 +301,26 @@ static uint64_t alloc_bytes(const struct call *call)
 	return call_estimate(call, &blocks, &bytes) ? (uint64_t)(bytes + 0.5) : 0;
 }
 
-/* Memory: the stack that asked for it, then the function that gave it. */
-static int alloc_add(const struct call *call, void *context)
+/* Bytes, or the time of a call of the kind; 0: it is none of the kind, or weighs nothing. */
+static uint64_t call_weight(const struct making *self, const struct call *call)
+{
+	static const unsigned domains[UI_KINDS] = { [UI_LOCK] = DOMAIN_LOCK, [UI_IO] = DOMAIN_IO };
+
+	if (self->kind == UI_ALLOC)
+		return alloc_bytes(call);
+	return call->function->domain == domains[self->kind] ? call->end_ns - call->begin_ns : 0;
+}
+
+/* The stack of the caller, then the function that it called. */
+static int call_add(const struct call *call, void *context)
 {
 	struct making *self = context;
-	struct recorded_sample sample = { .time_ns = call->begin_ns - self->boot_ns,
-					  .weight_ns = alloc_bytes(call),
-					  .stack = STACK_NONE,
-					  .state = 'R' };
+	struct recorded_sample sample = {
+		.time_ns = (self->kind == UI_ALLOC ? call->begin_ns : call->end_ns) - self->boot_ns,
+		.weight_ns = call_weight(self, call),
+		.stack = STACK_NONE,
+		.state = 'R'
+	};
 	int r;
 
 	if (!sample.weight_ns)
@@ -369,7 +382,9 @@ static void making_done(struct making *self)
 static int samples_fill(struct call_samples *ret, struct ui_session *session, enum ui_kind kind)
 {
 	struct model *calls = ui_session_calls(session), *model = model_around(calls);
-	struct making self = { .store = &ret->store, .session = session, .calls = calls };
+	struct making self = {
+		.kind = kind, .store = &ret->store, .session = session, .calls = calls
+	};
 	int r;
 
 	ret->store.model = model;
@@ -378,7 +393,7 @@ static int samples_fill(struct call_samples *ret, struct ui_session *session, en
 	self.samples = model->samples;
 	self.boot_ns = calls->first.boot_ns - calls->first.monotonic_ns;
 	ret->store.is_points = kind == UI_ALLOC;
-	r = kind == UI_ALLOC ? model_each_call(calls, alloc_add, &self) : works_add(&self);
+	r = kind == UI_GPU ? works_add(&self) : model_each_call(calls, call_add, &self);
 	making_done(&self);
 	return r ? r : store_prepare(&ret->store);
 }
@@ -411,7 +426,7 @@ void call_samples_done(struct call_samples *samples)
 
 struct call_samples *ui_session_call_samples(struct ui_session *session, enum ui_kind kind)
 {
-	struct call_samples *samples = &session->calls.shown.samples[kind == UI_GPU];
+	struct call_samples *samples = &session->calls.shown.samples[kind - UI_ALLOC];
 
 	return call_samples_make(samples, session, kind) ? NULL : samples;
 }

@@ -1,6 +1,6 @@
 /*
- * Calls as samples: time of devices and memory that was asked for, each with a stack and a weight,
- * so that every picture of samples is one of them too, and a range of them costs as little.
+ * Calls as samples: memory that was asked for, and the time of devices, locks and I/O.  Each has a
+ * stack and a weight, so that every picture of samples can show calls, too.
  */
 #pragma once
 
@@ -17,7 +17,9 @@ struct call_samples {
 	struct stack_tree stacks[2];
 };
 
-/* Of one kind, UI_GPU or UI_ALLOC, from the session's calls; done once.  0 or -ENOMEM. */
+#define UI_CALL_KINDS (UI_KINDS - UI_ALLOC) /* all from UI_ALLOC on */
+
+/* Makes the samples of one kind of calls, once.  0 or -ENOMEM. */
 int call_samples_make(struct call_samples *samples, struct ui_session *session,
 		      enum ui_kind kind) MUST_CHECK;
 void call_samples_done(struct call_samples *samples);

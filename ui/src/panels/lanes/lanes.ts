@@ -422,7 +422,7 @@ export class Lanes {
 		const inner = answer.frames[answer.frames.length - 1];
 		this.details.show({
 			name: inner ? clean(inner.name) : "no sample here", module: clean(inner?.module ?? ""), source: "", isFunction: Boolean(inner),
-			figures: [row.title, `${KIND_WORDS[answer.kind] ?? answer.kind} since ${moment(answer.begin_ns, 1e6)}`, `at ${moment(time, 1e6)}`,
+			figures: [row.title, `at ${moment(time, 1e6)}`, `${KIND_WORDS[answer.kind] ?? answer.kind} for ${duration(time - answer.begin_ns)}`,
 				answer.complete ? "" : "outer callers are missing"].filter(Boolean),
 			stack: answer.frames,
 		});

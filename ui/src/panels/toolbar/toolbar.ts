@@ -22,6 +22,8 @@ const KIND_NAMES: readonly (readonly [Kind, string, string])[] = [
 	["wall", "Wall", "on CPU, waiting for one, and blocked: all time of each thread"],
 	["alloc", "Memory", "bytes that traced allocations asked for"],
 	["gpu", "GPU", "time of the device, under the call that launched it"],
+	["lock", "Locks", "time in traced calls of locks, under their callers"],
+	["io", "I/O", "time in traced calls of I/O, under their callers"],
 ];
 
 const FORM_NAMES: readonly (readonly [Form, string, string])[] = [
@@ -34,6 +36,8 @@ const NEEDED: Partial<Record<Kind, string>> = {
 	wall: "no blocked time here: sample with off-CPU time",
 	alloc: "no allocations here: trace them when you start",
 	gpu: "no GPU work here: trace it when you start",
+	lock: "no calls of locks here: trace them when you start",
+	io: "no calls of I/O here: trace them when you start",
 };
 
 const TRANSFORM_NAMES: Record<Transform["what"], string> = {

@@ -1,12 +1,12 @@
 /*
- * Runs inside traced calls: no libc.  Without a tool nobody reads what marks are called with, so
- * programs may be wrong about it and never know: the kernel is asked first whether it can be read.
+ * Writes marker calls. Runs inside traced calls: no libc. An application whose markers are never
+ * read may pass bad pointers unnoticed: a system call probes memory before it is read.
  */
 #include "target/domains/marker.h"
 
 #include "target/hooks/probe.h"
 
-#define PAGE_BYTES 4096u /* no page is smaller */
+#define PAGE_BYTES 4096u /* the smallest page size */
 #define WORD_BYTES 8u
 
 static bool page_is_readable(const char *at)

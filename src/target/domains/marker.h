@@ -1,6 +1,6 @@
 /*
- * Ranges and marks: what libraries for them have in common.  What is written is the call; limpet's
- * model makes ranges of them.
+ * Ranges and marks: the common part of all marker libraries. A record holds the call; the model
+ * makes ranges of these records.
  */
 #pragma once
 
@@ -16,15 +16,14 @@
 #define STARTS(symbol, write) MARKER(symbol, write, 1, { { VALUE_ID, CAPTURE_RESULT } })
 #define STOPS(symbol)         MARKER(symbol, NULL, 1, { { VALUE_ID, CAPTURE_ARG0 } })
 
-/* The call, before its text.  False: nothing was written, as before the tracing began: there was no
- * room, or it is not known yet whether texts may be read. */
+/* Writes the call, before its text. False: nothing was written, because there is no room, or
+ * because the host has not decided yet whether memory may be probed. */
 bool marker_write_call(struct writer *writer, const struct hook *hook,
 		       const struct hook_frame *frame, uint64_t end);
-/* Can so many bytes, less than a page, be read? */
+/* True if `size` bytes (less than a page) can be read. */
 bool marker_can_read(const void *at, size_t size);
-/* What the program says, after the call; NULL: nothing, nor where it cannot be read, or where that
- * must not be tried. */
+/* Writes the text after the call's record; nothing if it is NULL, or cannot or must not be read. */
 void marker_write_text(struct writer *writer, const char *text);
-/* The call, and the text that is its first argument. */
+/* Writes the call, and its first argument as text. */
 void marker_write_message(struct writer *writer, const struct hook *hook,
 			  const struct hook_frame *frame, uint64_t end);

@@ -1,5 +1,5 @@
 /*
- * Reads what the host asks for.
+ * Parses the host's request.
  */
 #include "target/domains/request.h"
 

@@ -1,7 +1,7 @@
 /*
- * A runtime: a folder of domains/, which registers by one struct what it hooks for which domain,
- * what it has to say, and which numbers it gives to devices and queues.  To add one: a folder with
- * its struct, a line in tool/runtimes.c, lines in the build, a test (docs/howto/add-a-runtime.md).
+ * A runtime: a folder of domains/ that registers one struct with its hooks by domain, its notes,
+ * and the numbers of its devices and queues. To add one: a folder with its struct, a line in
+ * tool/runtimes.c, lines in the build, a test (docs/howto/add-a-runtime.md).
  */
 #pragma once
 
@@ -10,23 +10,23 @@
 #include "target/hooks/got/got.h"
 #include "target/hooks/notes.h"
 
-/* What is imported for a domain.  Several runtimes may have something of the same one. */
+/* The imports to hook for a domain. Several runtimes may hook functions of the same domain. */
 struct domain_hooks {
 	enum trace_domain domain;
 	const struct traced *traced;
 	size_t traced_count;
-	/* Prepares for a session; NULL: nothing to prepare.  False when that was not possible. */
+	/* Prepares for a session; may be NULL. False if that failed. */
 	bool (*start)(const struct trace_request *request);
-	/* The same functions, for when only samples of their calls are wanted; NULL: likewise. */
+	/* The same functions when only samples of their calls are recorded; may be NULL. */
 	const struct traced *sampled;
 };
 
-/* Numbers that a runtime gives to its devices, queues and streams: no other gives them. */
+/* Numbers that only this runtime gives to its devices, queues and streams. */
 struct number_range {
 	uint32_t first, count;
 };
 
-/* All functions but two on threads of ours, one at a time; each may be NULL. */
+/* limpet's threads call all functions but leave() and give_up(), one at a time; NULL: none. */
 struct runtime {
 	const char *name;
 	const struct domain_hooks *const *hooks;
@@ -35,25 +35,23 @@ struct runtime {
 	size_t note_count;
 	struct number_range numbers;
 
-	/* Prepares for a session; false when that was not possible. */
+	/* Prepares for a session; false if that failed. */
 	bool (*start)(const struct trace_request *request);
-	/* Hooks what does not come with imports, and counts it. */
+	/* Hooks what is not imported, and counts the hooks in the report. */
 	void (*look)(bool have_modules_changed, struct got_report *report);
-	/* After each look: asks the runtime itself, which may wait for a thread of the program's.
-	 */
+	/* After each look(): queries the runtime, which may wait for an application thread. */
 	void (*ask)(struct got_report *report);
-	/* Does what is due, as often as it says: in how many nanoseconds again, UINT64_MAX: not. On
-	 * the watching thread, which may come later. */
+	/* Does periodic work on the watching thread; returns the nanoseconds until the next call
+	 * (which may be late), or UINT64_MAX for none. */
 	uint64_t (*tick)(uint64_t now_ns);
-	/* At the end, before and after all words are put back: waits for what devices still do, and
-	 * tells what is left. */
+	/* stop() before and drain() after all GOT entries are restored: wait for work in flight on
+	 * devices, and write the remaining records. */
 	void (*stop)(struct rings *rings);
 	void (*drain)(struct rings *rings);
-	/* In exit(), on the program's thread, while everything is there still: waits for a short
-	 * while for what devices have yet to tell of what they have done. */
+	/* In exit(), on the application's thread, before its exit handlers: waits briefly for
+	 * records of work that devices have finished. */
 	void (*leave)(void);
-	/* Likewise, after all that the program does in exit(): tells what did not come to an end,
-	 * and asks no runtime for anything. */
+	/* In exit(), after all exit handlers: writes unfinished work, and calls no runtime. */
 	void (*give_up)(void);
 	/* In a forked child. */
 	void (*forget)(void);

@@ -1,5 +1,6 @@
 /*
- * Runs in callbacks of GPU runtimes and on their callers' threads: no libc, no waiting.
+ * Writes records of device work. Runs in GPU runtimes' callbacks and on application threads: no
+ * libc, no waiting.
  */
 #include "target/domains/work.h"
 
@@ -8,7 +9,7 @@
 
 #define KERNELS    16384u
 #define PROBES_MAX 64u
-#define UNNUMBERED (1ull << 63) /* where there are more, the hash is the number */
+#define UNNUMBERED (1ull << 63) /* if all slots are used, the hash is the number */
 
 static const struct traced kernel[] = { {
 	.name = "kernel",
@@ -30,7 +31,7 @@ static const struct traced kernel[] = { {
 		    { VALUE_SCRATCH_BYTES, 0 },
 		    { VALUE_LOCAL_BYTES, 0 } },
 } };
-/* The same, and flags: see amd/counters. */
+/* The values of `kernel`, and flags: see amd/counters. */
 static const struct traced counter[] = { {
 	.name = "counted kernel",
 	.domain = DOMAIN_COUNTER,
@@ -57,7 +58,7 @@ static const struct traced window[] = { {
 	.name = "device window",
 	.domain = DOMAIN_WINDOW,
 	.value_count = 2,
-	.values = { { VALUE_DEVICE, 0 }, { VALUE_SIZE, 0 } }, /* so many counts follow */
+	.values = { { VALUE_DEVICE, 0 }, { VALUE_SIZE, 0 } }, /* the number of counts that follow */
 } };
 static const struct traced copy[] = { {
 	.name = "copy",
@@ -110,10 +111,10 @@ static struct {
 } announced[DOMAINS];
 static uint64_t dispatches;
 
-/* Names by their content; a slot is never given to another. */
+/* Names by their hash; a slot is never reused for another name. */
 static struct {
 	uint64_t hash;
-	uint32_t told; /* the last session that was told */
+	uint32_t told; /* the last session in which the name was written */
 } kernels[KERNELS];
 static uint32_t told[NAME_STREAM + 1][WORK_NUMBERS];
 
@@ -161,7 +162,7 @@ static void name_tell(struct writer *writer, enum name_space space, uint64_t id,
 		__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
 }
 
-/* Many look here at once: it is written to only while it is empty. */
+/* Many threads read a slot at once, so it is written to only while it is empty. */
 static bool slot_claim(uint64_t *slot, uint64_t hash)
 {
 	uint64_t there = __atomic_load_n(slot, __ATOMIC_RELAXED);

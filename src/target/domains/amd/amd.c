@@ -1,5 +1,5 @@
 /*
- * When AMD's runtimes are hooked, asked, and left alone again.
+ * Starts and stops tracing of AMD's runtimes.
  */
 #include "target/domains/amd/amd.h"
 
@@ -23,8 +23,8 @@
 
 static const enum trace_domain work[] = { DOMAIN_KERNEL,  DOMAIN_COPY,    DOMAIN_MEMORY,
 					  DOMAIN_SCRATCH, DOMAIN_COUNTER, DOMAIN_WINDOW };
-static uint32_t counted_life; /* of the runtime, and one; 0: counters have not begun */
-static uint32_t failed_life;  /* likewise: windows could not begin */
+static uint32_t counted_life; /* the runtime's life plus one; 0: counters have not begun */
+static uint32_t failed_life;  /* likewise, of the last failure to begin windows */
 
 static bool amd_start(const struct trace_request *request)
 {
@@ -40,7 +40,7 @@ static bool amd_start(const struct trace_request *request)
 	return fits;
 }
 
-/* What keeps devices from counting, in the order of enum counting_fault. */
+/* Says why devices cannot count, in the order of enum counting_fault. */
 static void say_fault(enum counting_fault fault)
 {
 	static const enum amd_note notes[] = {
@@ -58,7 +58,7 @@ static void say_fault(enum counting_fault fault)
 		note_say(&amd_notes[notes[fault]]);
 }
 
-/* With the agents known, and the functions of the runtime. */
+/* Needs the runtime's agents and functions. */
 static uint32_t begin_counters(uint32_t seen)
 {
 	if (!(seen & DOMAIN_BIT(COUNTER)) || !agents_are_known())
@@ -69,7 +69,7 @@ static uint32_t begin_counters(uint32_t seen)
 	return counters_are_on() ? seen : seen & ~DOMAIN_BIT(COUNTER);
 }
 
-/* Again after a program has shut its runtime down, which others still use. */
+/* Begins again after a shutdown, if another user restarted the runtime. */
 static uint32_t begin_windows(uint32_t seen)
 {
 	enum counting_fault fault;
@@ -83,7 +83,7 @@ static uint32_t begin_windows(uint32_t seen)
 	return windows_are_on() ? seen : seen & ~DOMAIN_BIT(WINDOW);
 }
 
-/* HIP tells more, and its programs use HSA too. */
+/* HIP's reports contain more, and HIP programs also use HSA: HSA is traced only without HIP. */
 static uint32_t begin_hsa_work(const struct hsa_slots *core, const struct hsa_slots *amd_ext)
 {
 	bool has_hip = tables_have("hip");
@@ -103,7 +103,7 @@ static uint32_t begin_hsa_work(const struct hsa_slots *core, const struct hsa_sl
 	return begin_windows(begin_counters(seen));
 }
 
-/* Calls nothing that may load modules: HIP only notes whom to tell. */
+/* Runs under the loader's lock: HIP only stores the callback, and loads no module. */
 static void begin_hip(const struct agent_table *known, struct got_report *report)
 {
 	struct live_table table;
@@ -113,7 +113,7 @@ static void begin_hip(const struct agent_table *known, struct got_report *report
 						  amd_wants(DOMAIN_KERNEL), amd_wants(DOMAIN_COPY));
 }
 
-/* What calls functions of the runtime's, which may load modules. */
+/* Calls the runtime's functions, which may load modules. */
 static void ask_hsa(const struct agent_table *known, struct got_report *report)
 {
 	struct live_table parts[2];
@@ -146,7 +146,7 @@ static void amd_ask_devices(struct got_report *report)
 		tables_each(ask_hsa, report);
 }
 
-/* Kernels that went by uncounted, by the reason. */
+/* Says notes about uncounted kernels, by reason. */
 static void say_skipped(struct rings *rings, const struct counters_left *left)
 {
 	static const enum amd_note notes[COUNTER_SKIPS] = {
@@ -164,7 +164,7 @@ static void say_skipped(struct rings *rings, const struct counters_left *left)
 	rings->work_cut += left->cut;
 }
 
-/* No device is asked any more; what was asked is waited for while the calls are still seen. */
+/* Requests no more reports, and waits for requested reports while calls are still hooked. */
 static void amd_stop(struct rings *rings)
 {
 	struct hsa_left left = hsa_work_end();

@@ -1,6 +1,5 @@
 /*
- * AMD's runtimes, HIP, HSA, RCCL, rocDecode and rocJPEG, and roctx: all of them give the agent
- * tables of their functions.
+ * HIP, HSA, RCCL, rocDecode, rocJPEG and roctx: they register function tables with the agent.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * The sentences.
+ * The texts of messages about AMD's runtimes.
  */
 #include "target/domains/amd/notes.h"
 

@@ -1,5 +1,5 @@
 /*
- * What there may be to say about AMD's runtimes.
+ * Messages about AMD's runtimes.
  */
 #pragma once
 

@@ -4,7 +4,7 @@
 #include "target/domains/amd/amd.h"
 #include "target/domains/amd/slots.h"
 
-/* Some builds have put entries in between, so a longer table is not what we know. */
+/* Some builds have inserted entries, so the names of a longer table are unknown. */
 #define STATUS(name, signature) SLOT_STATUS(name, DOMAIN_RCCL, HOOK_ANY, NULL),
 #define PLAIN(name, signature)  SLOT_PLAIN(name, DOMAIN_RCCL, HOOK_ANY, NULL),
 #define NEWER(name)             SLOT_STATUS(name, DOMAIN_RCCL, HOOK_ANY, NULL),

@@ -1,6 +1,6 @@
 /*
- * Runs in a call that a runtime makes once for each kind of table, on a thread of the program's:
- * the only place where such a thread waits for one of ours, with a limit.
+ * Runs in a call that a runtime makes once for each kind of table, on an application thread: here
+ * and in hsa/life.c only, such a thread waits for one of limpet's, up to a limit.
  */
 #include "target/domains/amd/registrations.h"
 
@@ -31,7 +31,7 @@ static void on_registered(struct hook_around *around, uint64_t end)
 		return;
 	if (text_equal(name, "hsa") && count)
 		hsa_life_registered((uint64_t)tables[0]);
-	/* Threads of ours have no writer. */
+	/* limpet's threads have no writer. */
 	if (writer_mine() && !take_table(name, (uint32_t)hook_argument(frame, 2), 0, tables, count))
 		consult_watch();
 }
@@ -44,7 +44,7 @@ static void write_nothing(struct writer *writer, const struct hook *hook,
 
 const struct traced registration = {
 	.symbol = "rocprofiler_register_library_api_table",
-	.is_only_called = true, /* a weak import: runtimes ask whether it is there, and call it */
+	.is_only_called = true, /* a weak import: runtimes test its address, and call it */
 	.domain = DOMAIN_FUNCTION,
 	.way = HOOK_AROUND,
 	.write = write_nothing,

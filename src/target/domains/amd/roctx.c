@@ -1,12 +1,11 @@
 /*
- * Ranges and marks of roctx, as a library that the program has loaded; of one that has tables, its
- * tables.
+ * Ranges and marks of roctx, as an imported library, or by its tables if it has any.
  */
 #include "target/domains/amd/amd.h"
 #include "target/domains/amd/slots.h"
 #include "target/domains/marker.h"
 
-/* In the order of its tables. */
+/* In the order of the tables' slots. */
 static const struct traced calls[] = {
 	MARKS("roctxMarkA", marker_write_message),
 	PUSHES("roctxRangePushA", marker_write_message),

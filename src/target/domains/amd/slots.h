@@ -6,16 +6,16 @@
 #include "target/domains/runtime.h"
 
 struct slot_list {
-	const char *table; /* the name under which it is registered */
-	uint8_t part;      /* which of its tables; of HSA: which of those that the root points to */
-	bool is_of_hsa;    /* begins with a version; the others with a size */
-	bool may_differ;   /* where it is longer than we know, any slot may be another */
+	const char *table; /* its registered name */
+	uint8_t part;      /* index of the table; of HSA: of the tables that the root points to */
+	bool is_of_hsa;    /* begins with a version; other tables begin with a size */
+	bool may_differ;   /* if the table is longer than `count`, any slot may differ */
 	enum trace_domain domain;
 	const struct traced *traced;
 	uint16_t count;
 };
 
-/* A slot whose result is an error code, one whose result is none, one with large arguments. */
+/* A slot that returns an error code, and one that returns none. */
 #define SLOT_STATUS(name, domain, way, write)                    \
 	{                                                        \
 		NULL, #name, domain, way, write, NULL, 1,        \
@@ -35,7 +35,7 @@ struct slot_list {
 		}                                         \
 	}
 
-/* A slot that is seen before and after: what it says is told by its own domain and by others. */
+/* A slot hooked before and after the call, for its own domain and others. */
 #define SLOT_AROUND(name, domain, count, write, before, after)                  \
 	{                                                                       \
 		NULL, #name, domain, HOOK_AROUND, write, NULL, count,           \

@@ -1,7 +1,7 @@
 /*
- * Walks the tables that the agent knows.  A table says how many slots it has; names are known by
- * their order, slots beyond those that we know are called by their number.  What another tool has
- * put into a slot is called as the original.
+ * Walks the tables that the agent knows. A table contains its number of slots; slots are named by
+ * their order, and unknown slots by their number. A function that another tool has stored into a
+ * slot is called as the original.
  */
 #include "target/domains/amd/tables.h"
 
@@ -21,7 +21,7 @@
 #define HSA_HEAD_WORDS  2u
 #define HSA_TOOLS_PART  4u
 
-/* A slot that is newer than we are. */
+/* A slot without a known name. */
 struct unnamed {
 	const struct slot_list *list;
 	unsigned slot;
@@ -38,7 +38,7 @@ void tables_use(tables_source *tables)
 	known_tables = tables;
 }
 
-/* The one that stands for a slot without a name; NULL when there are too many. */
+/* Returns the description of a slot without a name; NULL if there are too many. */
 static const struct traced *find_unnamed(const struct slot_list *list, unsigned slot)
 {
 	struct unnamed *entry = unnamed;
@@ -79,7 +79,7 @@ bool tables_have(const char *name)
 	return count > 0;
 }
 
-/* Those that write something though their own domain is not wanted. */
+/* Functions whose hooks write records of other domains. */
 static bool has_work(const struct traced *traced)
 {
 	bool wants_commands = amd_wants(DOMAIN_KERNEL) || amd_wants(DOMAIN_COPY);
@@ -94,8 +94,8 @@ static bool has_work(const struct traced *traced)
 	return traced->write && amd_wants(DOMAIN_MEMORY) && traced->domain != DOMAIN_MARKER;
 }
 
-/* A word that somebody has put over ours stays; one that was reset is ours again.  What leads to no
- * code of a module's is no function of a table. */
+/* A slot that another tool has overwritten stays as it is; one that was reset is hooked again. A
+ * value that points into no module's code is no function. */
 static bool is_left_alone(const uint64_t *entry, uint64_t value)
 {
 	return !value || hook_is_stub(value) || !got_has_code(value) ||
@@ -131,8 +131,8 @@ static void look_at(const struct slot_list *list, const struct live_table *table
 	got_cover((uint64_t)table->slots, list->domain);
 }
 
-/* Tables are variables of their library: asked under the loader's lock, what is there stays.  Where
- * a library was unmapped, something else may be by now. */
+/* Tables are variables of their library: the loader's lock is held, so mapped modules stay. At the
+ * address of an unmapped library there may be another mapping. */
 static bool is_there(uint64_t address, uint64_t size)
 {
 	return address % sizeof(uint64_t) == 0 && got_has_data(address) &&
@@ -229,7 +229,7 @@ void tables_look(bool have_modules_changed, struct got_report *report)
 {
 	if (!known_tables)
 		return;
-	/* The agent is told of tables any time. */
+	/* The agent may learn of tables at any time. */
 	if (!have_modules_changed)
 		got_look_around();
 	got_in_loader(look_in_loader, report);
@@ -240,7 +240,7 @@ bool tables_hip(const struct agent_table *known, struct live_table *ret)
 	return text_equal(known->name, "hip") && read_sized(known->parts[0], ret);
 }
 
-/* The library of each table stays meanwhile. */
+/* got_hold() keeps the library of each table loaded meanwhile. */
 void tables_each(tables_visitor *visit, struct got_report *report)
 {
 	const struct agent_table *tables;

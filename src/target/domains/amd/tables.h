@@ -1,6 +1,6 @@
 /*
- * The tables of AMD's runtimes: hooked as the agent learns of them, also while the program runs.
- * The tables themselves are put back by table_restore().
+ * Hooks the tables of AMD's runtimes as the agent learns of them, also while the target runs.
+ * table_restore() restores the tables.
  */
 #pragma once
 
@@ -8,16 +8,16 @@
 
 struct agent_table;
 
-/* How many tables the agent knows; they stay where they are. */
+/* Returns the number of tables that the agent knows; their descriptions do not move. */
 typedef uint32_t tables_source(const struct agent_table **ret);
 
-/* Where to ask, in the session that is to begin; NULL: there are none. */
+/* Sets the source of tables for the next session; NULL: there are none. */
 void tables_use(tables_source *tables);
 
-/* Is there one of this name? */
+/* True if there is a table of this name. */
 bool tables_have(const char *name);
 
-/* Hooks what has come since, and counts it. */
+/* Hooks new tables, and counts the hooks. */
 void tables_look(bool have_modules_changed, struct got_report *report);
 
 /* One table in memory. */
@@ -26,10 +26,10 @@ struct live_table {
 	unsigned count;
 };
 
-/* Each that the agent knows; its library stays meanwhile. */
+/* Visits each table that the agent knows; keeps its library loaded meanwhile. */
 typedef void tables_visitor(const struct agent_table *known, struct got_report *report);
 void tables_each(tables_visitor *visit, struct got_report *report);
 
-/* Its own slots; those of one that its root points to.  False: it is another, or not sound. */
+/* HIP's own slots; those of a table of HSA's root. False: another table, or invalid. */
 bool tables_hip(const struct agent_table *known, struct live_table *ret);
 bool tables_hsa_part(const struct agent_table *known, unsigned part, struct live_table *ret);

@@ -1,5 +1,5 @@
 /*
- * Written before the first hook is in, read by every traced call.
+ * Written before the first hook is installed, read by every traced call.
  */
 #include "target/domains/amd/wants.h"
 

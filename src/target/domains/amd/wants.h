@@ -1,6 +1,5 @@
 /*
- * Which domains of AMD's runtimes are asked for, and what modules import of those that have no
- * tables.
+ * The requested domains of AMD's runtimes, and imports of runtimes without tables.
  */
 #pragma once
 
@@ -8,16 +7,16 @@
 
 void amd_wants_start(const struct trace_request *request);
 
-/* Is this domain to be written?  On any thread. */
+/* True if this domain is recorded. On any thread. */
 bool amd_wants(enum trace_domain domain);
-/* Any of what devices do? */
+/* True if any device work is recorded. */
 bool amd_wants_work(void);
 
-/* What modules import of a runtime that has no tables. */
+/* Imports of a runtime that has no tables. */
 struct import_pattern {
 	const struct traced *traced;
 	const char *text; /* "libamdhip64*:hip*" */
 };
 
-/* Adds the patterns of this domain, and excludes what the others match; false: no room. */
+/* Adds the patterns of this domain, and excludes matches of the others; false: no room. */
 bool imports_add(const struct import_pattern *patterns, size_t count, enum trace_domain domain);

@@ -1,5 +1,5 @@
 /*
- * Memory that is taken and given back.  Every call, or a sample by bytes (alloc_samples.c).
+ * Traces calls that allocate and free memory: every call, or samples by bytes (alloc_samples.c).
  */
 #include "target/domains/cpu/alloc_samples.h"
 #include "target/domains/cpu/cpu.h"

@@ -1,5 +1,5 @@
 /*
- * A table of addresses without locks, and a smaller one before it.  Runs inside traced calls.
+ * A lock-free table of addresses behind a small counting filter. Runs inside traced calls.
  */
 #include "target/domains/cpu/alloc_addresses.h"
 
@@ -13,9 +13,9 @@
 #define ADDRESS_BYTES (BUCKETS * BUCKET_SLOTS * sizeof(uint64_t))
 #define FILTER_FULL   255u
 
-static uint64_t *addresses; /* of samples that are out, in buckets */
-/* How many of them there may be, by address: nearly all that is given back is in none of these, and
- * this table stays in the processor's cache where the other would not. */
+static uint64_t *addresses; /* of live samples, in buckets */
+/* Number of live samples by address hash. Nearly every freed address hits a zero, and this array
+ * stays in the processor's cache, which the table does not. */
 uint8_t alloc_filter[ALLOC_FILTER_BYTES] __attribute__((aligned(64)));
 
 bool alloc_addresses_start(void)
@@ -23,7 +23,7 @@ bool alloc_addresses_start(void)
 	long r;
 
 	if (addresses) {
-		memset(addresses, 0, ADDRESS_BYTES); /* those of an earlier session */
+		memset(addresses, 0, ADDRESS_BYTES); /* addresses of an earlier session */
 		memset(alloc_filter, 0, sizeof(alloc_filter));
 		return true;
 	}
@@ -31,7 +31,7 @@ bool alloc_addresses_start(void)
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (r < 0 && r > -4096)
 		return false;
-	/* Stays: a call may be on its way through us long after detach. */
+	/* Stays mapped: a call may still run a hook long after detach. */
 	addresses = (uint64_t *)r;
 	return true;
 }
@@ -48,14 +48,14 @@ static uint64_t *bucket_of(uint64_t address)
 	return addresses + (ALLOC_SPREAD(address) >> 51) % BUCKETS * BUCKET_SLOTS;
 }
 
-/* A kilobyte of the heap shares a line: what is given back lies close together. */
+/* Addresses within one kilobyte share a cache line: addresses freed together lie close together. */
 static uint8_t *filter_of(uint64_t address)
 {
 	return alloc_filter +
 	       (address >> ALLOC_FILTER_LOW ^ address >> ALLOC_FILTER_HIGH) % ALLOC_FILTER_BYTES;
 }
 
-/* One that is full stays so: it may stand for more than it can tell. */
+/* A full count stays full: it may have missed additions. */
 static void filter_add(uint64_t address, int change)
 {
 	uint8_t *count = filter_of(address), now = __atomic_load_n(count, __ATOMIC_RELAXED);
@@ -66,8 +66,8 @@ static void filter_add(uint64_t address, int change)
 		;
 }
 
-/* Relaxed: the address itself is all that is handed on, and the program's own passing of it from
- * the thread that takes to the one that gives back orders the two. */
+/* Relaxed: only the address itself is passed on. The application's own hand-over of the pointer
+ * from the allocating to the freeing thread orders the two. */
 bool alloc_may_be_out(uint64_t address)
 {
 	return address && __atomic_load_n(filter_of(address), __ATOMIC_RELAXED);
@@ -88,7 +88,7 @@ static bool slot_swap(uint64_t address, uint64_t from, uint64_t to)
 	return false;
 }
 
-/* Where no slot is free nobody will hear that it was given back. */
+/* If the bucket is full, the free of this sample is not recorded. */
 void alloc_remember(uint64_t address)
 {
 	if (slot_swap(address, 0, address))

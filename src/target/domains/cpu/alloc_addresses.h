@@ -1,5 +1,5 @@
 /*
- * The addresses of sampled allocations that were not given back yet.
+ * The set of addresses of sampled allocations that are not freed yet.
  */
 #pragma once
 
@@ -14,14 +14,14 @@
 /* Read by alloc_thunk.S. */
 extern uint8_t alloc_filter[ALLOC_FILTER_BYTES];
 
-/* Forgets those of an earlier session; false where there is no memory. */
+/* Empties the set of an earlier session; false if the table cannot be mapped. */
 bool alloc_addresses_start(void) MUST_CHECK;
 
-/* Unmaps the table: no thread of the program's may come here any more. */
+/* Unmaps the table. No application thread may run the hooks of allocations any more. */
 void alloc_addresses_free(void);
 
-/* False: it is none of them. */
+/* False: the address is certainly not in the set. */
 bool alloc_may_be_out(uint64_t address);
 void alloc_remember(uint64_t address);
-/* True: it was one of ours. */
+/* Removes the address; true if it was in the set. */
 bool alloc_forget(uint64_t address);

@@ -1,17 +1,17 @@
 /*
- * Samples of allocations, by bytes.  Each thread counts down before it allocates; the allocation
- * that crosses zero is written with its call stack, its address is remembered, and of the calls
- * that give memory back only those of remembered addresses are written, without a stack.  All other
- * calls go on to where they were bound: they cost a subtraction, or a look at a small table, and no
- * clock.  The common functions have both in shared/arch/NAME/alloc_thunk.S, and come here only
- * where that cannot tell.
+ * Samples of allocations, by bytes. Each thread counts bytes down before it allocates. The
+ * allocation that crosses zero is recorded with its call stack, and its address is remembered. Of
+ * the calls that free memory, only those of remembered addresses are recorded, without a stack.
+ * Every other call goes on to its original function, at the cost of a subtraction or of one table
+ * lookup; no clock is read. The common functions do both in shared/arch/NAME/alloc_thunk.S, which
+ * calls this file only where it cannot decide.
  *
- * The distance from one sample to the next is random, exponential with the mean that was asked for.
- * So each byte has the same chance whatever the program does in turn, and how many bytes a sample
- * of a given size stands for is known exactly on average: size / (1 - exp(-size / mean)).  Equal
- * distances would fall in step with loops and see the same one of their allocations every time.
- * Such distances have no memory: an allocation that was chosen and fails takes no chance from
- * others.
+ * The distance from one sample to the next is random, exponential with the requested mean. So each
+ * byte has the same chance whatever the application does in turn, and the number of bytes that a
+ * sample of a given size stands for is known exactly on average: size / (1 - exp(-size / mean)).
+ * Equal distances would fall in step with loops and sample the same one of their allocations every
+ * time. Exponential distances have no memory: a chosen allocation that fails costs others no
+ * chance.
  */
 #include "target/domains/cpu/alloc_samples.h"
 
@@ -30,18 +30,18 @@
 #define SIZE_MOST     ((uint64_t)INT64_MAX / 2)
 #define LN2_FIXED     45426u /* in parts of 1/65536 */
 
-/* What is found in a frame's choice.  Beside CHOSEN_LATER stands what was left then. */
+/* The value of hook_frame.choice. The bits above CHOSEN_LATER hold the thread's `sample_left`. */
 enum choice {
 	CHOSEN_NOT,
 	CHOSEN,
-	CHOSEN_OLD,   /* only since what it gives back may be a sample */
-	CHOSEN_LATER, /* when it is known whether another allocation lies within */
+	CHOSEN_OLD,   /* only because the freed address may be a sample */
+	CHOSEN_LATER, /* decided after the call, unless a nested allocation was counted */
 };
 #define CHOICE_BITS 2
 
 static uint64_t sample_bytes;
 
-/* In parts of 1/65536, by squaring: there are no floating point registers here to use. */
+/* In parts of 1/65536, by squaring: the agent uses no floating point registers. */
 static uint64_t log2_fixed(uint64_t value)
 {
 	unsigned zeros = (unsigned)__builtin_clzll(value);
@@ -70,7 +70,7 @@ static int64_t next_distance(struct writer *writer)
 	return (int64_t)MIN((uint64_t)(distance >> 32), SIZE_MOST) + 1;
 }
 
-/* Has it crossed zero?  The first one of a thread has nothing to count down from yet. */
+/* True if the countdown crossed zero. A thread's first allocation sets up its countdown. */
 static bool has_crossed(struct writer *writer)
 {
 	if (!writer->random) {
@@ -83,8 +83,8 @@ static bool has_crossed(struct writer *writer)
 	return true;
 }
 
-/* Is this the allocation that is taken for all since the last one?  A signal handler that allocates
- * in between makes one of the two sizes count for nothing, no more. */
+/* True if this allocation is the sample. A signal handler that allocates during the subtraction
+ * makes one of the two sizes uncounted, no more. */
 static bool count_down(struct writer *writer, uint64_t size)
 {
 	writer->sample_left -= (int64_t)MIN(size, SIZE_MOST);
@@ -92,9 +92,9 @@ static bool count_down(struct writer *writer, uint64_t size)
 }
 
 /*
- * operator new calls malloc, and both come by here.  libstdc++ has no frame pointers, so a stack
- * from within lacks who called it: the outer one is counted, and the inner one is known by the code
- * that it returns to.  Only of the C++ library's own operators is it known that they call one.
+ * operator new calls malloc, and both are hooked. libstdc++ has no frame pointers, so a stack taken
+ * inside it lacks the caller: the outer call is counted, and the inner one is recognized by its
+ * return address. Only the C++ library's own operators are known to call another allocator.
  */
 static struct code operators[OPERATORS_MAX];
 static uint32_t operator_count;
@@ -117,16 +117,16 @@ static bool is_in_operator(uint64_t address)
 	return false;
 }
 
-/* Both calls have the same caller and the same stack, when the one jumps to the other. */
+/* Identifies a tail call: both hooked calls then have the same frame address, caller and size. */
 static uint64_t mark_of(const struct hook_frame *frame, uint64_t size)
 {
 	return ((uint64_t)frame ^ frame->address << 1 ^ size << 2) | 1;
 }
 
-/* The next allocation of the thread is the one that was handed on, or nobody saw that one: the mark
- * is done with either way.  As long as there is one, alloc_thunk.S passes nothing on.  Who hands on
- * is never handed on to: what looks so is the next call of a loop, whose mark was not asked for
- * where the call was chosen. */
+/* A set mark is cleared here: the thread's next hooked allocation is the tail call, or the tail
+ * call was not hooked. While a mark is set, alloc_thunk.S passes no call on. A function that may
+ * tail-call is never itself the callee: a match is then a loop's next call, after a call whose mark
+ * stayed. */
 static bool is_handed_on(struct writer *writer, const struct hook_frame *frame, uint64_t size,
 			 bool may_hand_on)
 {
@@ -159,8 +159,8 @@ static uint64_t sample_choose(const struct hook_frame *frame, uint64_t size, boo
 	    is_in_operator(frame->address) || lies_in_another(frame))
 		return CHOSEN_NOT;
 	writer = writer_known();
-	/* Who has none yet gets one when the call is over, as of one that has nothing left; or is
-	 * told that it was lost. */
+	/* A thread without a writer gets one after the call (its `sample_left` is 0), or loses
+	 * it. */
 	if (!writer)
 		return writers_are_on() ? CHOSEN_LATER : CHOSEN_NOT;
 	if (is_handed_on(writer, frame, size, may_hand_on))
@@ -179,7 +179,7 @@ static uint64_t choose_given(const struct hook_frame *frame)
 	return is_on && alloc_may_be_out(frame->arguments[0]) ? CHOSEN : CHOSEN_NOT;
 }
 
-/* Is it one still, now that it has returned? */
+/* Decides again after the call returned: a nested allocation changes `sample_left`. */
 static bool is_chosen(struct writer *writer, const struct hook_frame *frame, uint64_t size)
 {
 	unsigned choice = frame->choice & ((1u << CHOICE_BITS) - 1);
@@ -205,7 +205,7 @@ static void write_taken(struct writer *writer, const struct hook *hook,
 		write_sample(writer, hook, frame, end, address);
 }
 
-/* A stack says that the new address is a sample; without one, only the old address was. */
+/* A record with a stack: the new address is a sample; without one: only the old address was. */
 static void write_both(struct writer *writer, const struct hook *hook,
 		       const struct hook_frame *frame, uint64_t end, uint64_t size)
 {
@@ -227,8 +227,8 @@ static uint64_t choose_both(const struct hook_frame *frame, uint64_t size, bool 
 	return CHOSEN_OLD;
 }
 
-/* The address was free for others before we could look: where another thread has got it already and
- * it was sampled there, the two are taken for one. */
+/* The function freed the address before this lookup: if another thread has already got the same
+ * address as a new sample, that sample's entry is removed instead. */
 static void write_given(struct writer *writer, const struct hook *hook,
 			const struct hook_frame *frame, uint64_t end)
 {
@@ -236,7 +236,7 @@ static void write_given(struct writer *writer, const struct hook *hook,
 		(void)hook_write_call(writer, hook, frame, end);
 }
 
-/* How functions are asked for memory: how much, and where the answer is. */
+/* The size argument and the resulting address of each shape of function. */
 static uint64_t size_first(const struct hook_frame *frame)
 {
 	return frame->arguments[0];
@@ -307,7 +307,7 @@ TAKEN_SHAPE(mapping, size_second, false, result_of_mapping)
 MOVED_SHAPE(moved, size_second, false)
 MOVED_SHAPE(moved_array, second_by_third, true)
 
-/* Hooks are prepared while modules are walked: the loader may not be asked. */
+/* Hooks are prepared while modules are walked under the loader's lock: dladdr cannot be called. */
 static struct code find_code(const struct hook *hook)
 {
 	struct beside found = beside_find(hook->original, hook->traced->symbol);
@@ -332,7 +332,7 @@ static bool is_any(const char *const patterns[], const char *library)
 	return false;
 }
 
-/* Libraries whose functions call others of theirs, or mmap, through words that are hooked, too. */
+/* The code of allocators whose functions call each other, or mmap, through hooked GOT entries. */
 static struct code find_allocator(const struct hook *hook, const struct function_name *name)
 {
 	static const char *const allocators[] = { "libjemalloc.so*", "libtcmalloc*.so*",
@@ -344,7 +344,7 @@ static struct code find_allocator(const struct hook *hook, const struct function
 	return code;
 }
 
-/* Calls from within this code lie in one that is counted.  False: there are too many. */
+/* Notes code whose own allocator calls are not counted. False: the list is full. */
 static bool code_note(struct code code)
 {
 	if (!code.size || is_in_operator(code.begin))
@@ -353,12 +353,12 @@ static bool code_note(struct code code)
 		return false;
 	operators[operator_count] = code;
 	code_stretch(&alloc_known.operators, &code);
-	/* Release: who counts it sees it. */
+	/* Release: is_in_operator() reads the count before the entries. */
 	__atomic_store_n(&operator_count, operator_count + 1, __ATOMIC_RELEASE);
 	return true;
 }
 
-/* libc's own call none of the others, but for one that jumps to another. */
+/* libc's allocation functions do not call each other, except by tail calls. */
 static void prepare_libc(struct hook *hook, const struct function_name *name)
 {
 	static const char *const libcs[] = { "libc.so*", "libc-*", NULL };
@@ -366,7 +366,7 @@ static void prepare_libc(struct hook *hook, const struct function_name *name)
 	hook->mark = is_any(libcs, name->library) || code_note(find_allocator(hook, name));
 }
 
-/* A program's own may be called without our seeing it. */
+/* The application's own operator new may call an allocator that is not hooked. */
 static void prepare_operator(struct hook *hook, const struct function_name *name)
 {
 	struct code code = find_allocator(hook, name);
@@ -388,7 +388,7 @@ bool alloc_samples_start(const struct trace_request *request)
 	return true;
 }
 
-/* Where nearly all calls of a shape are passed on; functions that are called seldom have none. */
+/* Assembly fast paths of common shapes. Functions that are called seldom have none. */
 #define ENTRY_size0       alloc_take_first
 #define ENTRY_product     alloc_take_product
 #define ENTRY_moved       alloc_move
@@ -408,7 +408,7 @@ bool alloc_samples_start(const struct trace_request *request)
 	},
 #define TAKES(symbol, name, shape, origin, ...) \
 	SAMPLED(symbol, name, shape, __VA_ARGS__, .prepare = prepare_##origin)
-/* operator delete of the C++ library only calls free. */
+/* The C++ library's operator delete only calls free. */
 #define GIVES(symbol, name, ...) SAMPLED(symbol, name, given, __VA_ARGS__, .but_in = "lib*c++.so*")
 const struct traced alloc_samples[] = {
 #include "target/domains/cpu/alloc_calls.def"

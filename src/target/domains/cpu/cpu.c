@@ -1,5 +1,5 @@
 /*
- * What is traced without any GPU runtime.
+ * Registers the domains that need no GPU runtime.
  */
 #include "target/domains/cpu/cpu.h"
 

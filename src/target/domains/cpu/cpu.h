@@ -1,5 +1,5 @@
 /*
- * The runtime that every program has: libc, and what is imported of any library.
+ * The runtime that every process has: libc, and functions imported from any library.
  */
 #pragma once
 

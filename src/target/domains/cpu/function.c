@@ -1,6 +1,5 @@
 /*
- * Any imported function, by patterns of its library and its name.  Nothing is known of its
- * arguments.
+ * Traces any imported function, by patterns of library and name. Its arguments are unknown.
  */
 #include "target/domains/cpu/cpu.h"
 #include "target/hooks/wants.h"

@@ -1,5 +1,5 @@
 /*
- * Files and sockets, with what they moved and, where a name comes with the call, the name.
+ * Traces calls on files and sockets: sizes, results, file names and addresses.
  */
 #include "target/domains/cpu/cpu.h"
 #include "target/domains/cpu/peer.h"
@@ -11,8 +11,8 @@
 
 static const uint64_t *standard_output; /* libc's variable */
 
-/* Memory that a call was given is there, unless the call says that it was not, or failed before it
- * looked. */
+/* True if libc may not have read the caller's memory: it is invalid, or the call failed earlier. In
+ * all other cases the memory is readable. */
 static bool is_unread(void)
 {
 	int code = thread_errno();
@@ -78,7 +78,7 @@ static void write_connect(struct writer *writer, const struct hook *hook,
 		write_peer(writer, frame, (uint32_t)frame->arguments[2]);
 }
 
-/* How much room there is for the address; the pointer may lead anywhere. */
+/* Keeps the caller's buffer size for the address; the pointer may be invalid. */
 static void before_accept(struct hook_around *around, uint64_t *window)
 {
 	const uint32_t *room = (const uint32_t *)around->frame.arguments[2];
@@ -89,7 +89,7 @@ static void before_accept(struct hook_around *around, uint64_t *window)
 		around->kept[0] = *room;
 }
 
-/* What is said is how long the address is, not how much of it found room. */
+/* accept returns the address's full length, which may exceed the buffer. */
 static void write_accept(struct writer *writer, const struct hook *hook,
 			 const struct hook_frame *frame, uint64_t end)
 {
@@ -107,7 +107,7 @@ static void write_accept(struct writer *writer, const struct hook *hook,
 		write_peer(writer, frame, size);
 }
 
-/* As if it had been fputs(text, stdout).  The result of glibc's is the number of bytes. */
+/* Recorded like fputs(text, stdout). glibc returns the number of bytes. */
 static void write_puts(struct writer *writer, const struct hook *hook,
 		       const struct hook_frame *frame, uint64_t end)
 {
@@ -128,7 +128,7 @@ static bool io_start(const struct trace_request *request)
 	{                                                                         \
 		symbol, name, DOMAIN_IO, HOOK_REGISTERS, write, NULL, __VA_ARGS__ \
 	}
-/* A descriptor, how much was asked, how much was moved. */
+/* Descriptor, requested size, transferred size. */
 #define MOVES(symbol, name)                      \
 	IO(symbol, name, NULL, 3,                \
 	   { { VALUE_DESCRIPTOR, CAPTURE_INT0 }, \
@@ -153,13 +153,13 @@ static bool io_start(const struct trace_request *request)
 #define OPENS_FILE(symbol, name)          \
 	IO(symbol, name, write_opened, 2, \
 	   { { VALUE_OBJECT, CAPTURE_RESULT }, { VALUE_DESCRIPTOR, CAPTURE_RESULT_FILE } })
-/* Of stdio: the descriptor, the bytes that were asked for, the bytes that came of it. */
+/* stdio: descriptor, requested bytes, transferred bytes. */
 #define STREAMS(symbol, name, file, size, result) \
 	IO(symbol, name, NULL, 3,                 \
 	   { { VALUE_DESCRIPTOR, file }, { VALUE_SIZE, size }, { VALUE_RESULT, result } })
 #define ITEMS(symbol, name) \
 	STREAMS(symbol, name, CAPTURE_FILE3, CAPTURE_PRODUCT12, CAPTURE_RESULT_TIMES1)
-/* The same where nothing is asked for. */
+/* stdio without a requested size. */
 #define LINES(symbol, name, write, file, result) \
 	IO(symbol, name, write, 2, { { VALUE_DESCRIPTOR, file }, { VALUE_RESULT, result } })
 

@@ -1,6 +1,6 @@
 /*
- * Waiting for locks.  A lock that nobody holds is taken by trying for it, and nothing is written
- * unless all locks are asked for; only one that is held is waited for, and that is written.
+ * Traces waiting for locks. The wrapper first calls the trylock function, so that a free lock is
+ * acquired without a record, unless all locks are traced. A call that had to wait is recorded.
  */
 #include "target/domains/cpu/cpu.h"
 #include "target/hooks/clock.h"
@@ -13,12 +13,12 @@
 #include <semaphore.h>
 #include <stddef.h>
 
-#define LONG_WAIT_TICKS 4096 /* what took so long was waited for, whatever it held */
+#define LONG_WAIT_TICKS 4096 /* a longer call has waited, whatever the lock's state was */
 
 typedef int lock_function(void *object, long, long);
 typedef int try_function(void *object);
 
-/* Of libc; the program's own locks are the same object. */
+/* libc's functions. */
 static struct {
 	try_function *mutex, *read, *write;
 } tries;
@@ -28,11 +28,11 @@ struct waiting {
 	struct hook *hook;
 	uint64_t arguments[3];
 	uint64_t owner;
-	const uint64_t *record; /* the wrapper's frame: its caller's frame pointer and address */
+	const uint64_t *record; /* the wrapper's frame: saved frame pointer and return address */
 	const void *caller_sp;
 };
 
-/* In a wrapper, which a thunk has jumped to. */
+/* For use in a wrapper, to which a thunk has jumped. */
 #define WAITING(object, b, c)                                                  \
 	{                                                                      \
 		hook, { (uint64_t)(object), (uint64_t)(b), (uint64_t)(c) }, 0, \
@@ -68,7 +68,7 @@ static int wait_for(const struct waiting *waiting)
 	return wait_finish(waiting, begin, wait_call(waiting));
 }
 
-/* Was it waited for?  Told by the time alone. */
+/* Decides by the duration alone whether the call has waited. */
 static int take_by_time(const struct waiting *waiting)
 {
 	uint64_t begin = clock_ticks();
@@ -79,7 +79,7 @@ static int take_by_time(const struct waiting *waiting)
 	return wait_finish(waiting, begin, result);
 }
 
-/* What trying for it gives is what waiting would have given, but for one answer. */
+/* trylock returns what the waiting function would return, except for EBUSY. */
 static int wait_take(const struct waiting *waiting, try_function *try)
 {
 	uint64_t begin = all_locks ? clock_ticks() : 0;
@@ -132,7 +132,7 @@ static int take_write(void *lock, long b, long c, long d, long e, struct hook *h
 	return take_marked(&waiting, tries.write);
 }
 
-/* Trying would pass over a cancellation that is due, so its count is looked at instead. */
+/* sem_trywait is no cancellation point, so the count is read instead. */
 static int wait_semaphore(const struct waiting *waiting)
 {
 	uint32_t *semaphore = (uint32_t *)waiting->arguments[0];
@@ -167,8 +167,8 @@ static const void *home_of(const void *function)
 	return libc_find_module(function, &module) ? module.dli_fbase : NULL;
 }
 
-/* A library may have put itself before one of the two, and not see a lock that is taken by the
- * other: then it is not tried for. */
+/* A library may interpose only one of the two functions, and would miss a lock that the other
+ * acquires: then trylock is not used. */
 static try_function *find_try(symbol_finder *find, const char *name, const char *waiting)
 {
 	void *found = find(name);
@@ -201,7 +201,7 @@ static bool lock_start(const struct trace_request *request)
 #define OTHER(symbol, wrapper)   \
 	LOCK(symbol, wrapper, 2, \
 	     { { VALUE_OBJECT, CAPTURE_ARG0 }, { VALUE_RESULT, CAPTURE_RESULT_INT } })
-/* Waiting is what they are for: always written. */
+/* Condition variables always wait: every call is recorded. */
 #define CONDITION(symbol)                                                 \
 	{                                                                 \
 		symbol, NULL, DOMAIN_LOCK, HOOK_REGISTERS, NULL, NULL, 2, \

@@ -1,12 +1,12 @@
 /*
- * Ranges and marks of NVTX: what is imported of a library, and what its functions are called with.
+ * Traces ranges and marks of NVTX: functions imported from a library, and their arguments.
  */
 #include "target/domains/cpu/nvtx.h"
 #include "target/domains/cpu/cpu.h"
 #include "target/domains/marker.h"
 #include "target/runtime/text.h"
 
-/* nvtxEventAttributes_t, as far as it is needed. */
+/* The fields of nvtxEventAttributes_t that are read here. */
 struct nvtx_event {
 	uint16_t version, size;
 	uint32_t category;
@@ -22,7 +22,7 @@ struct nvtx_event {
 
 enum message_type { MESSAGE_NARROW = 1, MESSAGE_WIDE = 2 };
 
-/* One letter as UTF-8: how many bytes. */
+/* Writes one code point as UTF-8; returns the number of bytes. */
 static size_t put_letter(char *at, uint32_t letter)
 {
 	size_t more = letter < 0x80 ? 0 : letter < 0x800 ? 1 : letter < 0x10000 ? 2 : 3;
@@ -34,7 +34,7 @@ static size_t put_letter(char *at, uint32_t letter)
 	return more + 1;
 }
 
-/* The first one, and those that begin or end on another page, are asked for. */
+/* Probes only the first letter and each letter that begins or ends on another page. */
 static bool wide_can_read(const uint32_t *letter, bool is_first)
 {
 	const char *last = (const char *)letter + sizeof(*letter) - 1;
@@ -64,7 +64,7 @@ static void write_wide_message(struct writer *writer, const struct hook *hook,
 		write_wide(writer, (const uint32_t *)frame->arguments[0]);
 }
 
-/* Strings that were registered before have only a handle: such ranges have no name. */
+/* A registered string is only a handle, so its range has no name. */
 static void write_event(struct writer *writer, const struct nvtx_event *event)
 {
 	if (!event || !marker_can_read(event, sizeof(*event)) || event->size < sizeof(*event))
@@ -89,7 +89,7 @@ static void write_event1(struct writer *writer, const struct hook *hook,
 		write_event(writer, (const struct nvtx_event *)frame->arguments[1]);
 }
 
-/* In a domain of NVTX: what is pushed there nests only with what else is. */
+/* Ranges of an NVTX domain nest only with ranges of the same domain. */
 #define DOMAIN_PUSHES(symbol, write) \
 	MARKER(symbol, write, 2,     \
 	       { { VALUE_RESULT, CAPTURE_RESULT_INT }, { VALUE_OBJECT, CAPTURE_ARG0 } })

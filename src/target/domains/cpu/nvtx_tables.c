@@ -1,12 +1,13 @@
 /*
- * NVTX 3 as a header: its calls are inside the program's modules and go through pointers in a
- * structure of each module's own, which is not exported.  It is known by its shape: behind the
- * pointers lie lists of their addresses, of which 64 must be right.  The first call of a module
- * sets the pointers, to nothing where no tool was named in the environment, and never again; so one
- * that is begun can be hooked for good, and is put back to nothing.  One that is not begun is left
- * alone: its pointers lead to functions that would call us again, for ever.
+ * NVTX 3 as a header: its calls are inlined in the application's modules and go through pointers in
+ * a structure of each module, which is not exported. The structure is found by its shape: behind
+ * the pointers lie lists of their addresses, of which 64 must match. The first NVTX call of a
+ * module sets the pointers once, to NULL if no tool is named in the environment. So the pointers of
+ * an initialized structure can be hooked for good, and are restored to NULL. An uninitialized
+ * structure is left unchanged: its pointers lead to functions that would call the hook again,
+ * endlessly.
  *
- * On threads of ours, one at a time.
+ * Called on limpet's threads, one at a time.
  */
 #include "target/domains/cpu/nvtx.h"
 
@@ -22,8 +23,8 @@
 #define TABLES_MAX   256u
 #define LIBRARY_ROOM 96u
 
-/* Words of the structure.  Pointers: core, CUDA, OpenCL, CUDA's runtime, core of version 2,
- * synchronisation; then a list for each, with a zero before and behind. */
+/* Indices of 8-byte words in the structure. Pointers: core, CUDA, OpenCL, CUDA's runtime, core of
+ * version 2, synchronisation; then a list of each, with a zero before and behind. */
 enum {
 	STATE = 0, /* 32 bits */
 	CALLBACKS_SIZE = 1,
@@ -34,10 +35,10 @@ static const unsigned char groups[] = { 15, 8, 14, 6, 15, 6 };
 enum { POINTER_COUNT = 64, LISTS = POINTERS + POINTER_COUNT };
 #define GLOBALS_WORDS (LISTS + POINTER_COUNT + 2 * ARRAY_SIZE(groups))
 
-enum { BEGUN = 2 }; /* of the state */
+enum { BEGUN = 2 }; /* value of the state: initialized */
 enum { CALLBACKS_BYTES = 16, VERSION_BYTES = 24 };
 
-/* Which pointer is which function. */
+/* The function of each pointer. */
 static const struct {
 	unsigned pointer;
 	const char *symbol;
@@ -69,7 +70,7 @@ static struct nvtx_table {
 static unsigned table_count;
 static bool are_wanted;
 
-/* What a call answers where no tool is: that levels are not known, or 0. */
+/* The results of NVTX calls without a tool: "level unknown", or 0. */
 static uint64_t nvtx_level_unknown(void)
 {
 	return (uint64_t)-2;
@@ -123,7 +124,7 @@ static void table_note(uint64_t *words, const struct loaded_module *module)
 	table_count++;
 }
 
-/* What the loader has mapped there may have been taken away again, page by page. */
+/* The target may have unmapped pages that the loader mapped. */
 static bool range_is_there(uint64_t start, uint64_t end)
 {
 	for (uint64_t page = ALIGN_DOWN(start, (uint64_t)PAGE_BYTES); page < end;
@@ -133,7 +134,7 @@ static bool range_is_there(uint64_t start, uint64_t end)
 	return true;
 }
 
-/* The first list's first entry leads back to the first pointer: that is looked for. */
+/* Searches for the first list's first entry, which points to the first pointer. */
 static void search_range(uint64_t start, uint64_t end, const struct loaded_module *module)
 {
 	const uint64_t entry_at = (LISTS + 1) * sizeof(uint64_t);
@@ -146,8 +147,8 @@ static void search_range(uint64_t start, uint64_t end, const struct loaded_modul
 			table_note((uint64_t *)at, module);
 }
 
-/* What is in its file: a structure that begins as zeros has no lists.  The loader's lock is held,
- * so not what is read-only since, of which large libraries have many megabytes. */
+/* Searches only data from the file: a structure in .bss is zeroed and has no lists. Skips RELRO,
+ * large in large libraries, because the loader's lock is held meanwhile. */
 static void search_module(const char *path, const struct loaded_module *module, void *context)
 {
 	(void)path;
@@ -199,7 +200,7 @@ static void table_hook_all(struct nvtx_table *table, struct got_report *report)
 	report->domains |= DOMAIN_BIT(MARKER);
 }
 
-/* Its module is there: nothing of it is unmapped before this returns. */
+/* The loader's lock is held, so the module cannot be unmapped before this returns. */
 static void module_hook(const char *path, const struct loaded_module *module, void *context)
 {
 	struct got_report *report = context;
@@ -213,7 +214,7 @@ static void module_hook(const char *path, const struct loaded_module *module, vo
 		    !range_is_there(start, start + GLOBALS_WORDS * sizeof(uint64_t)) ||
 		    !nvtx_is_table(table->words))
 			continue;
-		/* Acquire: pairs with the module's own end of its beginning. */
+		/* Acquire: pairs with the store at the end of the module's own initialization. */
 		if (__atomic_load_n((const uint32_t *)table->words + STATE, __ATOMIC_ACQUIRE) !=
 		    BEGUN)
 			continue;

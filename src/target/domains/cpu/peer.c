@@ -1,5 +1,5 @@
 /*
- * Runs inside traced calls: no libc.
+ * Formats socket addresses. Runs inside traced calls: no libc.
  */
 #include "target/domains/cpu/peer.h"
 

@@ -1,7 +1,7 @@
 /*
- * CUPTI's records become ours.  On a thread of CUPTI's, or on ours when we ask for what is there:
- * no locks, no libc.  Where the ring is full it waits a little for the host, since no call of the
- * program's waits here.
+ * Converts CUPTI's records into limpet's. Runs on CUPTI's thread, or on limpet's thread during a
+ * flush: no locks, no libc. If the ring is full, the thread waits briefly for the host, because no
+ * application call waits here.
  */
 #include "target/domains/cuda/cuda.h"
 
@@ -9,7 +9,7 @@
 
 #include <time.h>
 
-#define ROOM_BYTES (4u * RECORD_MAX_BYTES) /* a record with all names that come before it */
+#define ROOM_BYTES (4u * RECORD_MAX_BYTES) /* a record with all names written before it */
 #define NAP_NS     500000
 #define NAPS_MAX   400u /* in one buffer */
 
@@ -17,8 +17,8 @@ static const struct cupti *cupti;
 static struct cuda_tally tally;
 static struct cuda_wear wear;
 static uint32_t care;           /* bits of enum cuda_care */
-static uint64_t ended_ns;       /* the subscription, by CUPTI's clock */
-static struct writer_pass pass; /* of our own thread */
+static uint64_t ended_ns;       /* end of the subscription, by CUPTI's clock */
+static struct writer_pass pass; /* lets limpet's own thread write */
 
 void activities_use(const struct cupti *given, uint32_t cares)
 {
@@ -57,7 +57,7 @@ struct cuda_tally activities_tally(void)
 				    __atomic_load_n(&tally.misled, __ATOMIC_RELAXED) };
 }
 
-/* What records of one buffer share. */
+/* Shared by the records of one buffer. */
 struct reading {
 	struct writer *writer;
 	struct clock_rate now;
@@ -68,14 +68,14 @@ struct times {
 	uint64_t begin, end;
 };
 
-/* A launch that CUPTI does not record writes its end over that of the graph's last recorded launch,
- * until CUPTI has told of that one (hazards.def). */
+/* An unrecorded launch of a graph overwrites the end time of the graph's last recorded launch,
+ * until CUPTI has delivered that record (hazards.def). */
 static bool may_be_overwritten(const struct cupti_work *work)
 {
 	return work->graph_node && work->end >= __atomic_load_n(&ended_ns, __ATOMIC_RELAXED);
 }
 
-/* False: the device was still at it. */
+/* False: the work was not finished, so the record has no valid times. */
 static bool read_times(const struct reading *reading, const struct cupti_work *work,
 		       struct times *ret)
 {
@@ -93,8 +93,8 @@ static bool read_times(const struct reading *reading, const struct cupti_work *w
 	return true;
 }
 
-/* CUPTI may give a graph's kernel the number of another call (hazards.def): no cause is better than
- * a wrong one. */
+/* CUPTI may give a graph's kernel the number of another call (hazards.def): then it has no
+ * cause. */
 static struct cuda_cause find_cause(uint32_t correlation, uint64_t graph_node)
 {
 	struct cuda_cause cause;
@@ -144,7 +144,7 @@ static void take_kernel(const struct reading *reading, const uint8_t *record)
 	write_kernel(reading, &kernel);
 }
 
-/* A kernel of the driver's, that is: AMD's runtimes fill memory by one, too. */
+/* Recorded as a kernel of the driver, because AMD's runtimes also fill memory by a kernel. */
 static void take_memset(const struct reading *reading, const uint8_t *record)
 {
 	struct cupti_kernel kernel = { .name = "[memset]" };
@@ -155,7 +155,7 @@ static void take_memset(const struct reading *reading, const uint8_t *record)
 	write_kernel(reading, &kernel);
 }
 
-/* By CUPTI's kinds of copies; arrays are memory of the device. */
+/* By CUpti_ActivityMemcpyKind; arrays count as device memory. */
 static const uint8_t directions[] = {
 	COPY_UNKNOWN,          COPY_HOST_TO_DEVICE,   COPY_DEVICE_TO_HOST,   COPY_HOST_TO_DEVICE,
 	COPY_DEVICE_TO_HOST,   COPY_DEVICE_TO_DEVICE, COPY_DEVICE_TO_DEVICE, COPY_DEVICE_TO_DEVICE,
@@ -216,7 +216,7 @@ static void take_peer_copy(const struct reading *reading, const uint8_t *record)
 	write_copy(reading, &copy);
 }
 
-/* CUPTI's names for memory of the host, and for what was done. */
+/* CUPTI's kinds of host memory, and of memory operations. */
 enum { PAGEABLE = 1, PINNED = 2 };
 enum { ALLOCATED = 1, RELEASED = 2 };
 
@@ -282,8 +282,7 @@ static void take_records(struct reading *reading, uint8_t *buffer, size_t valid)
 	__atomic_fetch_add(&wear.records, count, __ATOMIC_RELAXED);
 }
 
-/* No ring is free for CUPTI's thread, or it may not read the counter: what was done is lost, and
- * that is said. */
+/* CUPTI's thread has no ring, or must not read the counter: the records are lost and counted. */
 static void count_unwritten(uint8_t *buffer, size_t valid)
 {
 	const uint8_t *record = NULL;

@@ -1,7 +1,7 @@
 /*
- * Memory for CUPTI's records: it asks for an empty one on whichever thread fills the last, and
- * gives it back on a thread of its own.  They are given empty, and zeroed when they come back, so
- * that nobody does that inside a launch.  No locks, no libc.
+ * Memory for CUPTI's records. CUPTI requests an empty buffer on the thread that filled the last
+ * one, and completes it on a thread of its own. Buffers are handed out zeroed and are cleared on
+ * completion, so that no launch has to clear one. No locks, no libc.
  */
 #include "target/domains/cuda/cuda.h"
 
@@ -16,10 +16,10 @@
 enum buffer_state {
 	BUFFER_FREE,
 	BUFFER_OUT,     /* CUPTI has it */
-	BUFFER_RETIRED, /* CUPTI has given it back, and may write to it all the same */
+	BUFFER_RETIRED, /* completed, but CUPTI may still write to it */
 };
 
-static uint8_t *memory;          /* never unmapped: CUPTI may have one for ever */
+static uint8_t *memory;          /* never unmapped: CUPTI may keep a buffer for ever */
 static uint32_t states[BUFFERS]; /* enum buffer_state */
 static uint32_t retires;
 
@@ -46,7 +46,7 @@ static bool buffer_claim(unsigned i)
 					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* Without one, CUPTI drops records and counts them. */
+/* Without a free buffer, CUPTI drops records and counts these. */
 void buffer_give(uint8_t **buffer, size_t *size, size_t *record_max)
 {
 	*buffer = NULL;
@@ -97,8 +97,8 @@ uint32_t buffers_out(void)
 	return count;
 }
 
-/* Pages of free buffers go back to the kernel, and are zero when they come again.  CUPTI may keep a
- * buffer, or request one while this runs: a buffer is claimed before its pages go. */
+/* Frees the pages of free buffers; the kernel zeroes these on the next access. CUPTI may request a
+ * buffer meanwhile, so each buffer is claimed before its pages are freed. */
 void buffers_close(void)
 {
 	for (unsigned i = 0; memory && i < BUFFERS; i++) {

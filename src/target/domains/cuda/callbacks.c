@@ -1,14 +1,13 @@
 /*
- * Calls of the CUDA driver's functions, as CUPTI tells them, entered and left.  Inside calls of the
- * program's: no libc, no waiting but that of gate.c, no system call but its futex and those of
- * python_stack().
+ * CUPTI's callbacks at the begin and end of CUDA driver calls. Runs inside application calls: no
+ * libc, no waiting except in gate.c, no system call except its futex and those of python_stack().
  */
 #include "target/domains/cuda/cuda.h"
 
 #include "target/hooks/python_stack.h"
 #include "target/hooks/thread.h"
 
-#define FUNCTIONS_MAX 1024u /* of the driver, by CUPTI's numbers */
+#define FUNCTIONS_MAX 1024u /* driver functions, by CUPTI's numbers */
 #define UNSEEN        UINT32_MAX
 
 enum { DRIVER_DOMAIN = 1 };
@@ -38,7 +37,7 @@ static const struct driver_call {
 #undef DRIVER_CALL
 };
 
-/* Any other, by the name that CUPTI has for it. */
+/* Every other function, by CUPTI's name. */
 static const struct traced other = { NULL,        NULL,
 				     DOMAIN_CUDA, HOOK_REGISTERS,
 				     NULL,        NULL,
@@ -84,7 +83,7 @@ bool callbacks_announce(const struct cupti *cupti)
 	return !cuda_writes_all_calls() || others_announce(cupti);
 }
 
-/* Older ones do not know all of them. */
+/* Older releases of CUPTI do not know every function. */
 void callbacks_enable(const struct cupti *cupti, void *subscriber)
 {
 	gate_renew();
@@ -111,7 +110,7 @@ static void call_enter(uint32_t function, const struct cupti_call *call)
 		cause_note(call->correlation, &cause);
 }
 
-/* A call that was entered before we came has no cause. */
+/* A call that began before the attach has no cause. */
 static void call_leave(uint32_t function, const struct cupti_call *call)
 {
 	struct cuda_cause cause;

@@ -1,8 +1,8 @@
 /*
- * Which call of the program's a correlation number belongs to.  Written when a call is entered, on
- * its thread; looked up when CUPTI tells what came of it, some milliseconds later.  A slot is taken
- * by the next number that falls on it, a million calls later.  No locks: a slot that is just being
- * written is told by its number, which is taken away first and stored last.
+ * Maps correlation numbers to application calls. The calling thread writes an entry when the call
+ * begins; CUPTI's records look the entry up some milliseconds later. A slot is reused by the next
+ * number with the same index, a million calls later. No locks: the number is cleared before a slot
+ * is written and stored last, so a reader detects a slot that is being written.
  */
 #include "target/domains/cuda/cuda.h"
 
@@ -20,7 +20,7 @@ struct slot {
 	uint64_t is_graph;
 };
 
-static struct slot *slots; /* never unmapped: a thread may be on its way in */
+static struct slot *slots; /* never unmapped: a callback may still be running */
 
 int causes_open(void)
 {
@@ -32,12 +32,12 @@ int causes_open(void)
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (r < 0 && r > -4096)
 		return -ENOMEM;
-	/* Release: who finds it finds it mapped. */
+	/* Release: pairs with the acquire in slot_of(); publishes mapped memory. */
 	__atomic_store_n(&slots, (struct slot *)r, __ATOMIC_RELEASE);
 	return 0;
 }
 
-/* The kernel takes the pages back. */
+/* Frees the pages; the mapping stays. */
 void causes_close(void)
 {
 	if (slots)
@@ -58,7 +58,7 @@ void cause_note(uint32_t correlation, const struct cuda_cause *cause)
 	if (!slot)
 		return;
 	__atomic_store_n(&slot->correlation, 0, __ATOMIC_RELAXED);
-	/* The number is gone before the rest changes. */
+	/* Orders clearing the number before the other stores. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	__atomic_store_n(&slot->thread, cause->thread, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->begin, cause->begin, __ATOMIC_RELAXED);

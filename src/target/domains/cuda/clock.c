@@ -1,6 +1,6 @@
 /*
- * CUPTI tells moments by a clock of its own, mostly CLOCK_REALTIME.  How far that is from
- * CLOCK_BOOTTIME is found out by reading both, again and again: somebody may set it.
+ * Converts CUPTI's times. CUPTI has its own clock, mostly CLOCK_REALTIME. Its distance from
+ * CLOCK_BOOTTIME is measured repeatedly, because CLOCK_REALTIME may be set.
  */
 #include "target/domains/cuda/cuda.h"
 
@@ -9,7 +9,7 @@
 #define TRIES    8u
 #define CLOSE_NS 300u
 
-static int64_t offset_ns; /* CUPTI's less ours */
+static int64_t offset_ns; /* CUPTI's clock minus CLOCK_BOOTTIME */
 
 void cuda_clock_set(const struct cupti *cupti)
 {

@@ -1,5 +1,5 @@
 /*
- * CUDA through CUPTI: the driver's calls, and what devices do because of them.
+ * CUDA through CUPTI: the driver's calls, and the device work that these cause.
  */
 #include "target/domains/cuda/cuda.h"
 
@@ -9,9 +9,9 @@ static const enum trace_domain work[] = { DOMAIN_KERNEL, DOMAIN_COPY, DOMAIN_MEM
 
 static const struct domain_hooks *const hooks[] = { &hooks_cuda_runtime, &hooks_nccl };
 
-static bool is_to_try; /* since modules have come, or CUDA was not begun */
+static bool is_to_try; /* modules have been loaded, or CUDA was not initialized at the last try */
 
-/* Who asks for the calls alone gets all that they cause. */
+/* A request for calls alone also selects all device work. */
 static uint32_t read_request(const struct trace_request *request)
 {
 	uint32_t calls = (uint32_t)request->is_wanted[DOMAIN_CUDA] << DOMAIN_CUDA;
@@ -47,8 +47,8 @@ static void cuda_look(bool have_modules_changed, struct got_report *report)
 		is_to_try = true;
 }
 
-/* A program that has not begun with CUDA is left alone: to begin in its stead would take CUDA from
- * the children that it may fork. */
+/* A target that has not initialized CUDA is left unchanged: initializing it here would make CUDA
+ * unusable in processes that the target forks later. */
 static void cuda_try(void)
 {
 	struct cuda_driver driver;

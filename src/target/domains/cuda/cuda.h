@@ -1,38 +1,38 @@
 /*
- * What the files of the CUDA domain share.  CUPTI and the driver are described here as far as we
- * call them: nothing of their headers is needed to build.
+ * Shared by the files of the CUDA domain. CUPTI and the driver are declared here as far as limpet
+ * calls these: the build needs none of their headers.
  *
- * cuda.c        the runtime: begins, looks, leaves
- * session.c     one subscription of CUPTI's: from the first call to the last
- * activities.c  what devices did, from CUPTI's records into ours
- * callbacks.c   the driver's functions, entered and left: causes and calls
- * gate.c        calls that enqueue work wait while CUPTI's record kinds are switched
- * causes.c      which call a correlation number belongs to
+ * cuda.c        the runtime: start, look, stop
+ * session.c     one CUPTI subscription, from the first call to the last
+ * activities.c  converts CUPTI's records of device work into limpet's
+ * callbacks.c   begin and end of driver functions: causes and calls
+ * gate.c        blocks calls that enqueue work while CUPTI's record kinds are switched
+ * causes.c      maps correlation numbers to calls
  * buffers.c     memory for CUPTI's records
- * layouts.c     versions of CUPTI, and where its records have what
- * hazards.c     what limpet must take care of in which version of CUPTI
- * clock.c       CUPTI's moments as ticks
+ * layouts.c     versions of CUPTI, and the layouts of its records
+ * hazards.c     precautions by version of CUPTI
+ * clock.c       CUPTI's times as ticks
  * devices.c     numbers and names of devices and streams
  * library.c     finds CUPTI and the driver in the process
- * state.c       what is to be written
- * notes.c       what there may be to say
- * runtime_calls.c, nccl.c  what modules import of the runtime, and of NCCL
+ * state.c       the domains to record
+ * notes.c       messages about CUDA
+ * runtime_calls.c, nccl.c  imported functions of the CUDA runtime, and of NCCL
  */
 #pragma once
 
 #include "target/domains/runtime.h"
 #include "target/domains/work.h"
 
-/* Numbers of its devices and streams. */
+/* Numbers of CUDA's devices and streams. */
 #define CUDA_NUMBERS_FROM 65536u
 #define CUDA_NUMBERS      65536u
 
 extern const struct runtime runtime_cuda;
 extern const struct domain_hooks hooks_cuda_runtime, hooks_nccl;
 
-/* In a request: calls that only ask are traced, too. */
+/* In a request: trace query calls, too. */
 #define CUDA_API_ALL "cuda-api-all"
-/* Calls have the stack that they were made from. */
+/* In a request: record the call stack of each call. */
 #define LAUNCH_STACKS "launch-stack"
 
 /* notes.c */
@@ -55,14 +55,14 @@ extern const struct note cuda_notes[CUDA_NOTES];
 void cuda_set_written(uint32_t domains);
 uint32_t cuda_written(void);
 bool cuda_writes(enum trace_domain domain);
-/* Calls that only ask, too? */
+/* Query calls, too. */
 void cuda_set_all_calls(bool is_on);
 bool cuda_writes_all_calls(void);
-/* The stack of each call, too? */
+/* The call stack of each call, too. */
 void cuda_set_stacks(bool is_on);
 bool cuda_writes_stacks(void);
 
-/* library.c: CUPTI's functions, as its public interface has them; all answer 0 for success. */
+/* library.c: CUPTI's functions, as in its public interface; all return 0 for success. */
 typedef void cupti_callback(void *unused, int domain, uint32_t function, const void *call);
 typedef void cupti_buffer_requested(uint8_t **buffer, size_t *size, size_t *record_max);
 typedef void cupti_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
@@ -90,9 +90,9 @@ struct cuda_driver {
 	int (*device_name)(char *ret, int room, int device);
 	int (*device_attribute)(int *ret, int attribute, int device);
 };
-/* Is the driver in the process?  Keeps it.  On threads of ours, which may load modules. */
+/* Finds the driver if it is mapped, and keeps it loaded. On limpet's threads. */
 bool library_find_driver(struct cuda_driver *ret);
-/* The CUPTI that is mapped, else the one beside the runtime; keeps it. */
+/* Finds the mapped CUPTI, else loads the one beside the CUDA runtime; keeps it loaded. */
 bool library_find_cupti(const struct cuda_driver *driver, struct cupti *ret);
 void library_release(void);
 
@@ -104,23 +104,24 @@ enum cupti_kind {
 	CUPTI_PEER_COPY = 22,
 	CUPTI_MEMORY = 49,
 };
-/* Are records of this version laid out as below? */
+/* True if records of this version have the layouts below. */
 bool layout_is_known(uint32_t version);
 
 /* hazards.c */
 enum cuda_care {
-	CARE_STAY = 1,         /* CUPTI is switched off, never finalized */
-	CARE_REFUSE = 2,       /* not used at all */
-	CARE_CHECK_GRAPHS = 4, /* a graph's kernel belongs to a launch of a graph, or to no call */
-	CARE_RENEW = 8,        /* the subscription is renewed in time */
-	CARE_HOLD = 16,        /* record kinds are switched while no thread enqueues work */
-	CARE_CUT_GRAPHS = 32,  /* graphs under way at the end are left out */
+	CARE_STAY = 1,   /* disable CUPTI, never finalize it */
+	CARE_REFUSE = 2, /* do not use CUPTI at all */
+	CARE_CHECK_GRAPHS =
+		4, /* match a graph's kernel only with a launch of a graph, else with no call */
+	CARE_RENEW = 8,       /* renew the subscription in time */
+	CARE_HOLD = 16,       /* switch record kinds only while no thread enqueues work */
+	CARE_CUT_GRAPHS = 32, /* leave out graphs in flight at the end */
 	CARE_LAST = CARE_CUT_GRAPHS,
 };
 bool hazards_are_known(uint32_t version);
 /* Bits of enum cuda_care. */
 uint32_t hazards_care(uint32_t version);
-/* Since the subscription began: records, and records of work that was done without times. */
+/* Since the subscription began: records, and records of work that have no times. */
 struct cuda_wear {
 	uint64_t records, timeless;
 };
@@ -128,7 +129,7 @@ struct cuda_wear {
 #define CUDA_TIMELESS_MAX 100u
 bool hazards_want_renewal(uint32_t care, const struct cuda_wear *wear);
 
-/* What a kernel, a copy and a memset have in common, and the rest of each. */
+/* The common fields of a kernel, a copy and a memset, then those of each. */
 struct cupti_work {
 	uint64_t start, end;
 	uint32_t device, context, stream, correlation;
@@ -158,17 +159,17 @@ void layout_memory(const uint8_t *record, struct cupti_memory *ret);
 
 struct cupti_call {
 	bool is_exit;
-	uint64_t *mark; /* a word of this call, for the subscriber */
+	uint64_t *mark; /* a word of this call, writable by the subscriber */
 	uint32_t correlation;
-	int32_t result; /* of an exit */
+	int32_t result; /* at an exit */
 };
 void layout_call(const void *data, struct cupti_call *ret);
 
-/* clock.c: on threads of ours, now and then; then anywhere. */
+/* clock.c: cuda_clock_set() runs on limpet's threads, cuda_clock_ticks() on any thread. */
 void cuda_clock_set(const struct cupti *cupti);
 uint64_t cuda_clock_ticks(const struct clock_rate *now, uint64_t cupti_ns);
 
-/* causes.c: the calls of late, by their correlation number. */
+/* causes.c: recent calls by their correlation number. */
 struct cuda_cause {
 	uint64_t begin;
 	int32_t thread;
@@ -182,12 +183,12 @@ bool cause_find(uint32_t correlation, struct cuda_cause *ret);
 /* buffers.c */
 int buffers_open(void) MUST_CHECK;
 cupti_buffer_requested buffer_give;
-/* Ready for the next; `valid`: how much of it is not zero any more. */
+/* Makes a buffer ready for the next request; `valid`: number of bytes that CUPTI wrote. */
 void buffer_take_back(uint8_t *buffer, size_t valid);
 uint32_t buffers_out(void);
-/* Those that come back meanwhile hold records of work that is not done: they are not used again. */
+/* While on: completed buffers may hold records of unfinished work, and are not used again. */
 void buffers_retire(bool is_on);
-/* Of those that CUPTI does not have. */
+/* Frees the pages of all buffers that CUPTI does not have. */
 void buffers_close(void);
 
 /* devices.c */
@@ -197,31 +198,31 @@ uint64_t cuda_stream(struct writer *writer, uint32_t context, uint32_t stream);
 
 /* activities.c */
 struct cuda_tally {
-	uint64_t cut;       /* not done at the end, or of a graph that was under way then */
-	uint64_t dropped;   /* by CUPTI */
-	uint64_t unwritten; /* by us, where there was no ring for them */
-	uint64_t misled;    /* of graphs, with the number of a call that launches none */
+	uint64_t cut;       /* unfinished at the end, or of a graph in flight then */
+	uint64_t dropped;   /* dropped by CUPTI */
+	uint64_t unwritten; /* lost because no ring was free */
+	uint64_t misled;    /* records of graphs with the number of a call that launches none */
 };
-/* For a session that begins; care: bits of enum cuda_care. */
+/* Begins a session; care: bits of enum cuda_care. */
 void activities_use(const struct cupti *cupti, uint32_t care);
 cupti_buffer_completed activities_take;
 struct cuda_tally activities_tally(void);
 struct cuda_wear activities_wear(void);
-/* A subscription begins. */
+/* Begins a subscription. */
 void activities_renew(void);
-/* ...and ends: before anything is disabled. */
+/* Ends a subscription; called before record kinds are disabled. */
 void activities_end(void);
 
 /* gate.c */
-/* Calls are counted anew. */
+/* Restarts the count of calls inside. */
 void gate_renew(void);
-/* No call enters until gate_open(), but for 0.5 s at most; returns when those inside have left, or
- * after 0.2 s. */
+/* Blocks calls at their begin until gate_open(), for at most 0.5 s. Returns once the calls inside
+ * have ended, or after 0.2 s. */
 void gate_shut(void);
 void gate_open(void);
-/* gate_open(), and calls are not counted any more: none of them will be told to have ended. */
+/* gate_open(), and stops counting calls, because their ends will not be reported any more. */
 void gate_end(void);
-/* In a callback at the begin and the end of a call that enqueues work; `mark` is the call's. */
+/* For callbacks at the begin and the end of a call that enqueues work; `mark` is the call's. */
 void gate_enter(uint64_t *mark);
 void gate_leave(const uint64_t *mark);
 
@@ -231,12 +232,12 @@ void callbacks_enable(const struct cupti *cupti, void *subscriber);
 void callbacks_disable(const struct cupti *cupti, void *subscriber);
 cupti_callback callbacks_take;
 
-/* session.c: 0; -ENOENT, -ENOTSUP, -EBUSY, -EIO, and a note says why. */
+/* session.c: returns 0, -ENOENT, -ENOTSUP, -EBUSY or -EIO; a note gives the reason. */
 int cuda_session_begin(const struct cuda_driver *driver) MUST_CHECK;
 bool cuda_session_is_on(void);
-/* Domains of which something is seen. */
+/* The domains that CUPTI delivers. */
 uint32_t cuda_session_domains(void);
-/* Now and then. */
+/* Called periodically: flushes, and renews the subscription when it is due. */
 void cuda_session_tend(void);
 void cuda_session_end(struct rings *rings);
 void cuda_session_forget(void);

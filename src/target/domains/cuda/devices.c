@@ -1,7 +1,6 @@
 /*
- * Devices and streams as numbers of CUDA's range, with names that are said once a session.  Named
- * by whoever writes the first record of one: no locks, no libc; texts are made before, on our
- * thread.
+ * Numbers devices and streams within CUDA's range, and writes each name once a session, before the
+ * first record that uses it: no locks, no libc. limpet's thread prepares the texts.
  */
 #include "target/domains/cuda/cuda.h"
 
@@ -14,11 +13,11 @@
 #define NAME_ROOM    256u
 #define TEXT_ROOM    384u
 
-/* Of cuDeviceGetAttribute. */
+/* For cuDeviceGetAttribute. */
 enum { PROCESSORS = 16, MAJOR = 75, MINOR = 76 };
 
 struct stream {
-	uint64_t key; /* context and stream, and one more; 0: free */
+	uint64_t key; /* context and stream, plus one; 0: free */
 	uint32_t session;
 };
 
@@ -37,7 +36,7 @@ static size_t add_attribute(const struct cuda_driver *driver, int device, char *
 	return text_add_number(text, TEXT_ROOM, at, (unsigned long)value);
 }
 
-/* Which one it is, as CUDA counts: a process may use any of them, and tells of no other. */
+/* `index` is the ordinal in the process, as CUDA counts: it sees no other process. */
 static size_t device_begin(char *text, uint32_t ordinal)
 {
 	size_t at = text_add(text, TEXT_ROOM, 0, "type=gpu\nindex=");
@@ -127,7 +126,7 @@ static void stream_tell(struct writer *writer, struct stream *slot, uint64_t num
 		__atomic_store_n(&slot->session, 0, __ATOMIC_RELAXED);
 }
 
-/* 0 when there are too many. */
+/* Returns 0 if there are too many streams. */
 uint64_t cuda_stream(struct writer *writer, uint32_t context, uint32_t stream)
 {
 	uint64_t key = ((uint64_t)context << 32 | stream) + 1;

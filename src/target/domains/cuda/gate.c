@@ -1,9 +1,9 @@
 /*
- * Calls that enqueue work wait at their beginning while CUPTI's record kinds are switched: its
+ * Blocks calls that enqueue work at their begin while CUPTI's record kinds are switched: CUPTI's
  * worker thread crashes later if a copy or a memset was being enqueued at that moment
- * (hazards.def). Threads of the program wait for some milliseconds, inside a call of the driver's,
- * which waits by futex itself.  All calls wait until the same time at most: whatever the other side
- * does, and whatever signals come, the program goes on.
+ * (hazards.def). Application threads wait for some milliseconds on a futex, inside a driver call,
+ * which also waits by futex. All calls share one deadline: application threads continue then,
+ * whatever limpet's thread or signals do.
  */
 #include "target/domains/cuda/cuda.h"
 
@@ -16,21 +16,21 @@
 
 #define LEAVE_STEP_NS 100000
 #define LEAVE_STEPS   2000u
-#define LEAVE_NS      200000000u /* a call waits for room in the device's queue */
-#define GRACE_NS      3000000    /* for calls that were entered before callbacks were enabled */
+#define LEAVE_NS      200000000u /* limit: a call inside may wait for room in the device's queue */
+#define GRACE_NS      3000000    /* for calls that began before callbacks were enabled */
 #define HOLD_NS       500000000u
-#define COUNT_FIRST   0x6c696d7065740000ull /* unlike what a mark may hold by chance */
+#define COUNT_FIRST   0x6c696d7065740000ull /* unlikely as stale contents of a mark */
 
 static uint32_t is_shut; /* a futex */
 static uint64_t held_until_ns;
-static uint32_t inside; /* calls of this count */
-static uint64_t count;  /* the number of this count; 0: calls are not counted */
+static uint32_t inside; /* calls of this count that have begun and not ended */
+static uint64_t count;  /* identifies this count; 0: calls are not counted */
 static uint64_t last = COUNT_FIRST;
 
 void gate_renew(void)
 {
 	__atomic_store_n(&inside, 0, __ATOMIC_RELAXED);
-	/* Release: pairs with gate_enter(); the count begins at 0. */
+	/* Release: pairs with the acquire in gate_enter(); the count begins at 0. */
 	__atomic_store_n(&count, ++last, __ATOMIC_RELEASE);
 }
 
@@ -40,7 +40,8 @@ void gate_shut(void)
 	uint64_t begin_ns = monotonic_ns();
 
 	__atomic_store_n(&held_until_ns, begin_ns + HOLD_NS, __ATOMIC_RELAXED);
-	/* Both sides write their own word and then read the other's: one of them sees it. */
+	/* Seq_cst, with gate_enter(): each side writes one word, then reads the other's, so one of
+	 * the two sees the other's write. */
 	__atomic_store_n(&is_shut, 1, __ATOMIC_SEQ_CST);
 	for (unsigned i = 0; i < LEAVE_STEPS && __atomic_load_n(&inside, __ATOMIC_SEQ_CST) &&
 			     monotonic_ns() - begin_ns < LEAVE_NS;
@@ -61,7 +62,7 @@ void gate_end(void)
 	gate_open();
 }
 
-/* 0: woken or interrupted; -ETIMEDOUT. */
+/* Returns 0 if woken or interrupted, else -ETIMEDOUT. */
 static long wait_until(uint64_t time_ns)
 {
 	struct timespec time = { (time_t)(time_ns / 1000000000u), (long)(time_ns % 1000000000u) };

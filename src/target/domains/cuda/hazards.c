@@ -1,5 +1,5 @@
 /*
- * What limpet must take care of in this process's CUPTI, by its version (hazards.def).
+ * Selects the precautions for the process's version of CUPTI (hazards.def).
  */
 #include "target/domains/cuda/cuda.h"
 
@@ -9,7 +9,7 @@ enum {
 	CUDA_13_0_U1 = 130001,
 	CUDA_13_1_U1 = 130101,
 	CUDA_13_4_U1 = 130401,
-	CHECKED_LAST = CUDA_13_4_U1, /* the last whose release notes were read */
+	CHECKED_LAST = CUDA_13_4_U1, /* the last version whose release notes were checked */
 	ALL_END = INT32_MAX,
 };
 
@@ -27,7 +27,7 @@ bool hazards_are_known(uint32_t version)
 	return version <= CHECKED_LAST;
 }
 
-/* A version that nobody has checked gets all care that still allows tracing. */
+/* An unchecked version gets every precaution that still allows tracing. */
 uint32_t hazards_care(uint32_t version)
 {
 	uint32_t care = 0;

@@ -1,11 +1,11 @@
 /*
- * Where CUPTI's records have what.  The offsets are those of its public headers from CUDA 11.0
- * (version 13) to 13.0 (version 130001): what we read has not moved in between, only ends have
- * grown.  A version that nobody has compared is refused.  Runs in CUPTI's callbacks: no libc.
+ * Reads the fields of CUPTI's records. The offsets are those of its public headers from CUDA 11.0
+ * (version 13) to 13.0 (version 130001): the fields read here have not moved in between, only new
+ * fields were appended. An unknown version is refused. Runs in CUPTI's callbacks: no libc.
  */
 #include "target/domains/cuda/cuda.h"
 
-/* Versions counted up to CUDA 12.9; from 13.0 on they are the release itself. */
+/* CUPTI's versions are a counter up to CUDA 12.9; from 13.0 on they are the release itself. */
 enum {
 	CUDA_11_0 = 13,
 	CUDA_12_LAST = 30,
@@ -58,7 +58,7 @@ enum memory_offset {
 };
 
 enum call_offset {
-	CALL_SITE = 0, /* 0: entered, 1: left */
+	CALL_SITE = 0, /* 0: begin, 1: end */
 	CALL_RESULT = 24,
 	CALL_MARK = 56,
 	CALL_CORRELATION = 64,
@@ -133,7 +133,7 @@ void layout_peer_copy(const uint8_t *record, struct cupti_copy *ret)
 	ret->work.graph_node = read_64(record, PEER_GRAPH_NODE);
 }
 
-/* Has its value where a copy has its kind. */
+/* A memset record has its value at the offset of a copy's kind, so `kind` is not valid here. */
 void layout_memset(const uint8_t *record, struct cupti_copy *ret)
 {
 	read_copy(record, COPY_CORRELATION, ret);

@@ -1,6 +1,6 @@
 /*
- * Finds the driver and CUPTI among the modules of the process; loads the CUPTI that is installed
- * beside its runtime where none is mapped.  On threads of ours.
+ * Finds the driver and CUPTI among the process's modules; loads the CUPTI installed beside the CUDA
+ * runtime if none is mapped. Runs on limpet's threads.
  */
 #include "target/domains/cuda/cuda.h"
 
@@ -47,16 +47,16 @@ static const struct entry driver_entries[] = {
 	DRIVER(device_attribute, "cuDeviceGetAttribute"),
 };
 
-/* A module by the pattern of its name: an address in it, and the folder it lies in; "" where the
- * loader knows it by a relative path, which leads elsewhere when the program has changed its
- * directory. */
+/* Finds a module by a pattern of its name: an address in it, and its folder. The folder is "" if
+ * the loader has a relative path, which is wrong after the target changes its directory. */
 struct search {
 	const char *pattern;
 	uint64_t address;
 	char folder[PATH_ROOM];
 };
 
-static void *driver_held, *cupti_held; /* a program may close them at any time */
+static void *driver_held,
+	*cupti_held; /* keep the libraries loaded: the target may close them at any time */
 
 static void folder_of(const char *path, char *ret)
 {
@@ -115,7 +115,7 @@ bool library_find_driver(struct cuda_driver *ret)
 	return false;
 }
 
-/* Where CUPTI lies beside a runtime: in the same folder, in a toolkit, among Python's packages. */
+/* Folders of CUPTI relative to a CUDA runtime: the same, a toolkit's, a Python package's. */
 static const char *const beside[] = { "/", "/../extras/CUPTI/lib64/", "/../../cuda_cupti/lib/" };
 static const char *const elsewhere[] = { "/usr/local/cuda/extras/CUPTI/lib64/",
 					 "/usr/local/cuda/lib64/", "" };
@@ -144,7 +144,7 @@ static void *open_beside(unsigned release)
 	return module;
 }
 
-/* A driver works with CUPTI of its own release and of older ones. */
+/* A driver works with CUPTI of its own release and of older releases. */
 static void *open_installed(const struct cuda_driver *driver)
 {
 	int version = 0;
@@ -157,7 +157,7 @@ static void *open_installed(const struct cuda_driver *driver)
 	return module;
 }
 
-/* One that was opened here is never closed: threads of its own are in it. */
+/* A CUPTI opened here is never closed: it has running threads. */
 bool library_find_cupti(const struct cuda_driver *driver, struct cupti *ret)
 {
 	struct search search;

@@ -1,7 +1,7 @@
 /*
- * Calls of NCCL, by what modules import of it: how many bytes each hands over, and as which rank of
- * how many.  A communicator is asked for its rank when a call with it has just succeeded, which it
- * reads from its own memory: one that is still being made would complain on the program's terminal.
+ * Traces imported functions of NCCL: how many bytes each call transfers, its rank, and the number
+ * of ranks. The rank is queried after a successful call with the communicator: the query only reads
+ * the communicator's memory. NCCL would print a warning for a communicator under construction.
  */
 #include "target/domains/cuda/cuda.h"
 
@@ -11,10 +11,10 @@
 #define UNKNOWN UINT64_MAX
 #define NO_PEER UINT8_MAX
 
-/* By ncclDataType_t. */
+/* Indexed by ncclDataType_t. */
 static const uint8_t type_bytes[] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1 };
 
-/* Which argument is what. */
+/* Indices of a function's arguments. */
 struct shape {
 	uint8_t count, type, communicator, peer;
 };
@@ -22,7 +22,7 @@ struct shape {
 typedef int ask_communicator(uint64_t communicator, int *ret);
 static ask_communicator *ask_rank, *ask_ranks;
 
-/* The loader may not be asked here. */
+/* Hooks are prepared under the loader's lock: dlsym cannot be called. */
 static ask_communicator *find_beside(const struct hook *hook, const char *name)
 {
 	return (ask_communicator *)beside_find(hook->original, name).begin;
@@ -102,7 +102,7 @@ static const struct traced calls[] = {
 	STATUS("ncclMemFree"),
 };
 
-/* RCCL has functions of the same names, and tables of its own. */
+/* Functions of RCCL have the same names; RCCL is traced by its API tables. */
 static void write_collective(struct writer *writer, const struct hook *hook,
 			     const struct hook_frame *frame, uint64_t end)
 {

@@ -1,5 +1,5 @@
 /*
- * What there may be to say about CUDA.
+ * Messages about CUDA.
  */
 #include "target/domains/cuda/cuda.h"
 

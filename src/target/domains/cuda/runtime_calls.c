@@ -1,6 +1,6 @@
 /*
- * Calls of the CUDA runtime, by what modules import of libcudart.  Works without CUPTI; runtimes
- * that are linked into a module statically import nothing, and are seen in the driver only.
+ * Traces imported functions of libcudart. Works without CUPTI. A statically linked runtime is not
+ * imported, and appears only by its driver calls.
  */
 #include "target/domains/cuda/cuda.h"
 
@@ -32,11 +32,11 @@ static const struct traced calls[] = {
 #undef RUNTIME_BYTES
 };
 
-/* Any other, named as it is imported. */
+/* Every other function, by its imported name. */
 static const struct traced status = CALL(NULL, NULL, 1, { RESULT });
 static const struct traced plain = CALL(NULL, NULL, 0, { { 0, 0 } });
 
-/* The first that matches counts. */
+/* The first match counts. */
 static const struct {
 	const struct traced *traced;
 	const char *text;

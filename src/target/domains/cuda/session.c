@@ -1,6 +1,6 @@
 /*
- * One subscription of CUPTI's, from the first call to the last.  On threads of ours, one at a time;
- * what begins here ends here, also when it begins only in part.
+ * One CUPTI subscription, from the first call to the last. Runs on limpet's threads, one at a time;
+ * cuda_session_end() also ends a session that began only in part.
  */
 #include "target/domains/cuda/cuda.h"
 
@@ -9,13 +9,13 @@
 
 #include <errno.h>
 
-/* For those who watch: full buffers come by themselves. */
+/* interval of flushes for live viewers; CUPTI completes full buffers without a flush */
 #define TEND_NS       1000000000u
-#define RENEW_NS      60000000000u /* at least, where renewing has not brought times back */
+#define RENEW_NS      60000000000u /* minimum interval of renewals because of invalid times */
 #define DRAIN_STEP_NS 5000000
 #define DRAIN_STEPS   400u /* two seconds */
 
-/* CUPTI's numbers. */
+/* Constants of CUPTI. */
 enum { ALREADY_SUBSCRIBED = 39 };
 enum { ZEROED_BUFFERS = 5 };
 enum { FLUSH_WHAT_IS_DONE = 0, FLUSH_ALL = 1 };
@@ -35,7 +35,7 @@ static struct {
 	bool is_on;
 	uint32_t care; /* bits of enum cuda_care */
 	uint32_t domains;
-	uint32_t enabled; /* bits: of kinds[] */
+	uint32_t enabled; /* bits: indices of kinds[] */
 	void *subscriber;
 	uint64_t tended_ns, renewed_ns;
 	struct cupti cupti;
@@ -58,7 +58,7 @@ static int session_refuse(enum cuda_note note, int code)
 	return code;
 }
 
-/* Buffers are given zeroed, so that CUPTI need not do it inside a launch. */
+/* limpet zeroes buffers in advance, so that CUPTI need not do it inside a launch. */
 static void session_set_zeroed(uint8_t is_zeroed)
 {
 	size_t size = sizeof(is_zeroed);
@@ -82,8 +82,8 @@ static void kinds_enable(void)
 	}
 }
 
-/* Callbacks come first, since they hold calls.  Nothing else needs them where calls are not
- * written. */
+/* Enables callbacks first, because the gate works in these, and disables them if calls are not
+ * recorded. */
 static void session_enable(void)
 {
 	callbacks_enable(&session.cupti, session.subscriber);
@@ -134,7 +134,7 @@ static int session_find(const struct cuda_driver *driver)
 	return 0;
 }
 
-/* What callbacks need is there before the first can come. */
+/* Sets up everything that callbacks use before the first callback. */
 static int session_prepare(void)
 {
 	int r = causes_open();
@@ -151,7 +151,7 @@ static int session_prepare(void)
 	return 0;
 }
 
-/* A subscription, with all that is wanted enabled. */
+/* Subscribes, and enables everything that is requested. */
 static int session_open(void)
 {
 	int r = session_subscribe();
@@ -178,8 +178,8 @@ int cuda_session_begin(const struct cuda_driver *driver)
 	return r ? r : session_open();
 }
 
-/* Until devices are done with what they had, and CUPTI has told of it.  What takes longer is told
- * without its times, beside all that is done in the same buffer. */
+/* Waits until devices have finished their work and CUPTI has delivered its records. Work that takes
+ * longer is delivered without times, together with finished work of the same buffer. */
 static void session_drain(void)
 {
 	struct timespec pause = { 0, DRAIN_STEP_NS };
@@ -196,7 +196,7 @@ static void session_drain(void)
 	buffers_retire(false);
 }
 
-/* CUPTI is switched off and never finalized (CARE_STAY in hazards.def). */
+/* Disables CUPTI, but never finalizes it (CARE_STAY in hazards.def). */
 static void session_close(void)
 {
 	cuda_clock_set(&session.cupti);
@@ -238,7 +238,7 @@ void cuda_session_end(struct rings *rings)
 	session_leave(rings);
 }
 
-/* Another profiler may take CUPTI in between: then it is over. */
+/* Another profiler may subscribe in between: then the session ends. */
 static void session_renew(void)
 {
 	session_close();
@@ -268,7 +268,7 @@ void cuda_session_tend(void)
 	session_renew();
 }
 
-/* CUDA does not work in a forked child, and CUPTI's threads are not there. */
+/* CUDA does not work in a forked child, which has no CUPTI threads. */
 void cuda_session_forget(void)
 {
 	gate_end();

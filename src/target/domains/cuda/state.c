@@ -1,5 +1,5 @@
 /*
- * Written before a session begins, read by every callback.
+ * The domains to record: written before a session begins, read by every callback.
  */
 #include "target/domains/cuda/cuda.h"
 

@@ -1,5 +1,5 @@
 /*
- * Functions that the program asks for by name.  Runs after its calls.
+ * Hooks the calls by which the application gets a function's address by name. Runs after these.
  */
 #include "target/domains/opencl/opencl.h"
 #include "target/hooks/wants.h"
@@ -12,8 +12,8 @@ static const char *name_asked(const struct hook_around *around)
 	return (const char *)hook_argument(&around->frame, is_for_platform);
 }
 
-/* The program gets the function through us; it stays so when we have gone, and leads straight on.
- */
+/* Replaces the address by the hook's stub. The application keeps the stub after detach; it then
+ * jumps straight to the driver's function. */
 void vendor_after_address(struct hook_around *around, uint64_t end)
 {
 	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);

@@ -1,16 +1,16 @@
 /*
- * What the program is told about its events, queues and contexts: what it would be told without us.
- * Runs inside its own questions, after the driver has answered.
+ * Corrects what the driver returns about events, queues and contexts: the application gets the same
+ * as without limpet. Runs inside its query calls, after the driver's function.
  */
 #include "target/domains/opencl/opencl.h"
 
 #define NOT_AVAILABLE (-7) /* CL_PROFILING_INFO_NOT_AVAILABLE */
 
-/* Questions are (object, name, size, value, size that was stored). */
+/* Arguments of query calls: object, name, size, value, stored size. */
 enum { OBJECT, NAME, SIZE, VALUE, STORED };
 enum { KEPT_IS_OURS };
 
-/* Where the answer to this question was stored; NULL: it was another, or was not answered. */
+/* Returns where the driver stored this property; NULL: another property, or a failed call. */
 static void *answer_to(const struct hook_around *around, uint32_t name)
 {
 	bool is_answered = !(int32_t)around->frame.results[0] && writers_are_on() &&
@@ -53,7 +53,7 @@ void context_after_info(struct hook_around *around, uint64_t end)
 		*references -= shadow_context_references(hook_argument(&around->frame, OBJECT));
 }
 
-/* The program's queue keeps no times: it is not to find any, and nothing is to be stored. */
+/* The application's queue has no profiling: the query must fail, so the call gets no buffer. */
 void profiling_before_info(struct hook_around *around, uint64_t *window)
 {
 	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);

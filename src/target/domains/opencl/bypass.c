@@ -1,8 +1,8 @@
 /*
- * Functions of a driver that are only had by their name are hooked for whoever asks for them while
- * we are there.  A program that asked before enqueues through them unseen, and device times would
- * cost it the order of its commands.  To ask it must have the name: so names are looked for in the
- * read-only memory of all modules.  On a thread of ours.
+ * Functions that a driver exports only by name are hooked when the application queries their
+ * addresses while limpet is attached. An application that has an address from before enqueues with
+ * it unseen, and device times would break the order of its commands. Since it must have queried the
+ * name, the read-only memory of all modules is searched for such names. Runs on limpet's thread.
  */
 #include "shared/arch/syscall.h"
 #include "target/domains/opencl/opencl.h"
@@ -15,7 +15,7 @@
 #define PREFIX    "clEnqueue"
 #define NAMES_MAX 32u
 #define NAME_ROOM 64u
-#define PIECE     65536u /* of a file, and the longest name of the one before */
+#define PIECE     65536u /* bytes of a file; the end of the piece before precedes these */
 #define NOTES_MAX 1024u
 
 typedef void *get_address(const char *name);
@@ -33,7 +33,7 @@ static bool is_letter(char c)
 	       c == '_';
 }
 
-/* These are called through the table. */
+/* Functions of the table are hooked there. */
 static bool is_of_table(const char *name)
 {
 	for (unsigned i = 0; i < OPENCL_SLOTS; i++)
@@ -50,7 +50,7 @@ static bool is_known(const struct names *names, const char *name)
 	return false;
 }
 
-/* A text that begins with the prefix and is a name to its end. */
+/* Notes a string that begins with the prefix and consists of letters, digits and underscores. */
 static void name_note(struct names *names, const char *text, size_t room)
 {
 	char name[NAME_ROOM] = "";
@@ -91,7 +91,7 @@ static long read_at(int fd, void *into, size_t size, uint64_t offset)
 	return raw4(SYS_pread64, fd, into, size, offset);
 }
 
-/* Each piece begins with the end of the one before it: a name may lie across. */
+/* Each piece begins with the end of the piece before, because a name may lie across both. */
 static void search_file(struct names *names, int fd, uint64_t offset, uint64_t size)
 {
 	size_t kept = 0;
@@ -122,7 +122,7 @@ static bool is_same(const struct loaded_module *module, const Elf64_Phdr *notes,
 	return true;
 }
 
-/* Among its notes is its build id; a module without any is not known again. */
+/* Compares the ELF notes, which include the build ID. A module without notes cannot be verified. */
 static bool is_its_file(const struct loaded_module *module, int fd)
 {
 	bool has_notes = false;
@@ -151,7 +151,7 @@ static int open_file(const char *path, const struct loaded_module *module)
 	return fd;
 }
 
-/* Drivers and loaders have all names. */
+/* Skips drivers and loaders, which contain every name. */
 static void search_module(const char *path, const struct loaded_module *module, void *context)
 {
 	int fd;
@@ -175,7 +175,7 @@ static void search_module(const char *path, const struct loaded_module *module, 
 		raw1(SYS_close, fd);
 }
 
-/* Drivers answer one of these questions, or both. */
+/* A driver implements one of these two query functions, or both. */
 static bool has_function(const struct opencl_vendor *vendor, const char *name)
 {
 	get_address *ask = (get_address *)vendor->functions[ENTRY_clGetExtensionFunctionAddress];

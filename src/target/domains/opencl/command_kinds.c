@@ -1,5 +1,5 @@
 /*
- * What enqueue calls ask a device to do, read from their arguments once they were accepted.
+ * Reads the device work of accepted enqueue calls from their arguments.
  */
 #include "target/domains/opencl/command.h"
 
@@ -47,7 +47,7 @@ static void describe_copy(const struct accepted *accepted, struct opencl_work *w
 	work->copy.direction = description->direction;
 }
 
-/* The region comes to the host; unmapping brings it back where it could be written. */
+/* Mapping copies the region to the host; unmapping copies it back if it was writable. */
 static void describe_map(const struct accepted *accepted, struct opencl_work *work)
 {
 	uint64_t address = accepted->around->frame.results[0];
@@ -118,7 +118,7 @@ static void describe_intel_migrate(const struct accepted *accepted, struct openc
 	work->copy.to = accepted_argument(accepted, 1);
 }
 
-/* Memory is given back by the driver, unless the program does it itself. */
+/* The driver frees the memory, unless the application passes a function that does so. */
 static void describe_shared_free(const struct accepted *accepted, struct opencl_work *work)
 {
 	uint32_t count = (uint32_t)accepted_argument(accepted, 1);
@@ -155,7 +155,7 @@ static void describe_any_kernel(const struct accepted *accepted, struct opencl_w
 		work->kernel.grid[i] = work->kernel.group[i] = 1;
 }
 
-/* A group size that the driver chose is not known: 0. */
+/* A group size chosen by the driver is unknown: 0. */
 static void describe_kernel(const struct accepted *accepted, struct opencl_work *work)
 {
 	uint32_t dimensions = MIN((uint32_t)accepted_argument(accepted, 2), 3u);
@@ -180,7 +180,7 @@ static void describe_native(const struct accepted *accepted, struct opencl_work 
 		work->kernel.grid[i] = work->kernel.group[i] = 1;
 }
 
-/* What comes later in a queue without order waits for it, in whichever queue that is. */
+/* All later commands of an out-of-order queue wait for the barrier, in both queues. */
 static void describe_barrier(const struct accepted *accepted, struct opencl_work *work)
 {
 	const struct opencl_vendor *vendor = accepted->vendor;

@@ -1,12 +1,12 @@
 /*
- * Enqueue calls.  Each is given an event of ours to fill in; the program gets it when it asked for
- * one, and we keep a reference of our own to hear when the device is done.  A call that the driver
- * refuses is refused exactly as without us, and nothing is asked about its arguments.
+ * Hooks enqueue calls. Each call gets limpet's variable for its event. The application gets the
+ * event if it requested one, and limpet keeps a reference of its own for the completion callback. A
+ * call that the driver refuses fails exactly as without limpet; its arguments are not queried.
  */
 #include "target/domains/opencl/command.h"
 #include "target/hooks/thread.h"
 
-#define NO_EVENT 1u /* no address: the driver has not stored anything */
+#define NO_EVENT 1u /* not an address: the driver has stored nothing */
 
 static bool can_follow(const struct opencl_vendor *vendor)
 {
@@ -14,7 +14,7 @@ static bool can_follow(const struct opencl_vendor *vendor)
 	       vendor->functions[ENTRY_clRetainEvent] && vendor->functions[ENTRY_clReleaseEvent];
 }
 
-/* The call takes the queue that it is to take. */
+/* Replaces the queue argument by the queue that the call uses. */
 static void take_queue(struct hook_around *around, const struct opencl_vendor *vendor)
 {
 	opencl_object queue = around->frame.arguments[0];
@@ -24,7 +24,7 @@ static void take_queue(struct hook_around *around, const struct opencl_vendor *v
 	around->frame.arguments[0] = shadow_handle(token, queue);
 }
 
-/* From here on the program's queue is meant again. */
+/* Restores the application's queue. */
 static uint64_t put_back_queue(struct hook_around *around)
 {
 	uint64_t token = around->kept[KEPT_SHADOW];
@@ -33,7 +33,7 @@ static uint64_t put_back_queue(struct hook_around *around)
 	return token;
 }
 
-/* The driver would call the program with a queue that it does not know. */
+/* The driver would call the application's function with limpet's queue. */
 static void look_at_function(const struct hook_around *around, const struct opencl_vendor *vendor)
 {
 	unsigned entry = vendor_entry(around->frame.hook);
@@ -97,7 +97,7 @@ static void command_follow(const struct hook_around *around, const struct opencl
 		((event_function *)vendor->functions[ENTRY_clReleaseEvent])(command.event);
 }
 
-/* Our reference is made and noted before the program can see the event. */
+/* Limpet's reference is made and noted before the application can see the event. */
 static void hand_over(struct hook_around *around, const struct opencl_vendor *vendor, uint64_t end)
 {
 	uint64_t event = around->kept[KEPT_EVENT];
@@ -143,7 +143,7 @@ void queued_after(struct hook_around *around, uint64_t end)
 	shadow_leave(vendor_of(around->frame.hook), around->frame.arguments[0], token);
 }
 
-/* What holds for our queue is to hold for the program's, too: clFlush, clFinish. */
+/* For clFlush and clFinish: calls the function for the application's queue, too. */
 void both_after(struct hook_around *around, uint64_t end)
 {
 	uint64_t token = put_back_queue(around);
@@ -156,7 +156,7 @@ void both_after(struct hook_around *around, uint64_t end)
 	shadow_leave(vendor_of(around->frame.hook), queue, token);
 }
 
-/* Barriers of OpenCL 1.0, which give no event: a marker right behind one stands for it. */
+/* An OpenCL 1.0 barrier has no event, so a marker right behind it represents it. */
 static void mark_barrier(const struct hook_around *around, const struct opencl_vendor *vendor)
 {
 	typedef int32_t mark_function(opencl_object, uint32_t, const opencl_object *,

@@ -1,8 +1,8 @@
 /*
- * Installable drivers.  Each object of a driver begins with the address of a table of functions,
- * and the library that programs link with (or find by name) jumps through it: so the table is what
- * is hooked.  Drivers are found by what every one of them must export, and asked for their
- * platforms on a thread of ours; nothing is initialised that the program has not loaded itself.
+ * Hooks installable drivers. Each object of a driver begins with the address of a function table,
+ * and libOpenCL.so jumps through it: so the table is hooked. Drivers are found by the function that
+ * each of them must export, and limpet's thread queries their platforms; no driver is initialized
+ * that the target has not loaded itself.
  */
 #include "target/domains/opencl/opencl.h"
 #include "target/hooks/got/got.h"
@@ -15,7 +15,7 @@
 
 #define CANDIDATES_MAX        16u
 #define PLATFORMS_MAX         16u
-#define NEWER_MAX             16u /* slots that we have no name for */
+#define NEWER_MAX             16u /* slots without a known name */
 #define PATH_MAX_BYTES        1024u
 #define VERSION(major, minor) ((major)*10u + (minor))
 
@@ -25,9 +25,9 @@ typedef void *get_address_for(opencl_object platform, const char *name);
 typedef int32_t get_info(opencl_object object, uint32_t name, size_t size, void *value,
 			 size_t *ret_size);
 
-static uint32_t objects_done; /* tables of objects that were looked at */
+static uint32_t objects_done; /* number of object tables that were handled */
 
-/* Modules that export what drivers export. */
+/* Modules that export a driver's function. */
 struct candidates {
 	char paths[CANDIDATES_MAX][PATH_MAX_BYTES];
 	unsigned count;
@@ -54,7 +54,7 @@ static void note_candidate(const char *path, const struct loaded_module *module,
 	text_add(candidates->paths[candidates->count++], PATH_MAX_BYTES, 0, path);
 }
 
-/* How many slots a driver of that version has at least. */
+/* The minimum number of slots of a driver of that version. */
 static uint32_t slots_of(unsigned version)
 {
 	static const struct {
@@ -75,7 +75,7 @@ static uint32_t slots_of(unsigned version)
 	return ENTRY_clGetExtensionFunctionAddress + 1;
 }
 
-/* "OpenCL 3.0 ..."; 10 when it cannot be read. */
+/* Parses "OpenCL 3.0 ..."; returns 10 if it cannot be parsed. */
 static unsigned version_of(const uint64_t *table, opencl_object platform)
 {
 	get_info *ask = (get_info *)table[ENTRY_clGetPlatformInfo];
@@ -97,7 +97,7 @@ static bool are_of_one_module(uint64_t a, uint64_t b)
 	       first.dli_fbase == second.dli_fbase;
 }
 
-/* A driver newer than we are may have more slots: as long as functions of its own follow. */
+/* A driver newer than OpenCL 3.0 may have more slots: counts those in its own module. */
 static uint32_t count_slots(const uint64_t *table, unsigned version)
 {
 	uint32_t count = slots_of(version);
@@ -110,7 +110,7 @@ static uint32_t count_slots(const uint64_t *table, unsigned version)
 	return count;
 }
 
-/* What only tells about calls is not hooked where they are not wanted. */
+/* Functions that are hooked only to record their calls are skipped if calls are not recorded. */
 static bool is_worth_hooking(const struct traced *traced)
 {
 	if (opencl_is_timed[traced - opencl_traced])
@@ -120,7 +120,7 @@ static bool is_worth_hooking(const struct traced *traced)
 
 struct hooking {
 	struct opencl_vendor *vendor;
-	bool is_of_object; /* a table that an object had */
+	bool is_of_object; /* the table of an object */
 	struct got_report *report;
 };
 
@@ -153,7 +153,7 @@ static void hook_slot(const struct hooking *hooking, uint32_t slot)
 
 	if (!function || hook_is_stub(function))
 		return;
-	/* Before the hook: calls look for it. */
+	/* Release: calls read this entry, so it is stored before the hook. */
 	__atomic_store_n(&vendor->functions[slot], function, __ATOMIC_RELEASE);
 	if (!is_worth_hooking(traced))
 		return;
@@ -168,7 +168,7 @@ static void hook_slots(void *context)
 	struct opencl_vendor *vendor = hooking->vendor;
 
 	if (hooking->is_of_object && !got_has_data((uint64_t)vendor->table))
-		return; /* it may go with its object */
+		return; /* the table may be freed with its object */
 	table_begin();
 	for (uint32_t slot = 0; slot < vendor->slot_count; slot++)
 		if (slot < OPENCL_SLOTS)
@@ -200,11 +200,11 @@ static void hook_extension(struct opencl_vendor *vendor, unsigned entry, uint64_
 	if (!hook || !hook_announce(hook, &name))
 		return;
 	vendor->functions[entry] = function;
-	/* Release: whoever asks for the function gets a hook that is ready. */
+	/* Release: pairs with vendor_after_address(); the hook is ready. */
 	__atomic_store_n(&vendor->stubs[entry], hook_stub(hook), __ATOMIC_RELEASE);
 }
 
-/* Functions that are only had by name; whoever asks from now on gets them through us. */
+/* Prepares stubs for functions that are found only by name; later queries return these. */
 static void hook_extensions(struct opencl_vendor *vendor, opencl_object platform)
 {
 	get_address *by_name =
@@ -223,7 +223,7 @@ static void hook_extensions(struct opencl_vendor *vendor, opencl_object platform
 	}
 }
 
-/* A driver that was unloaded and came back to its address has a fresh table. */
+/* A driver that was unloaded and loaded again at the same address has a new table. */
 static bool is_hooked_still(const struct opencl_vendor *vendor)
 {
 	if (vendor->session != writers_session())
@@ -268,7 +268,7 @@ static bool take_platforms(get_platforms *get, struct got_report *report)
 	return is_hooked;
 }
 
-/* Opening it waits for a loader that is at work on it, and keeps it from going away. */
+/* dlopen waits for a load in progress, and keeps the driver loaded. */
 static bool take_candidate(const char *path, struct got_report *report)
 {
 	const struct got_libc *libc = got_functions();
@@ -298,7 +298,7 @@ static void take_objects(struct got_report *report)
 	}
 }
 
-/* Tables that objects had in an earlier session. */
+/* Hooks object tables of an earlier session again. */
 static void take_old_objects(struct got_report *report)
 {
 	struct object_table found;

@@ -1,9 +1,9 @@
 /*
- * What is written about each function of OpenCL.
+ * How calls of each OpenCL function are recorded.
  */
 #include "target/domains/opencl/opencl.h"
 
-/* Of calls that are hooked for what they cause. */
+/* For calls that are hooked because of their device work. */
 static void write_call(struct writer *writer, const struct hook *hook,
 		       const struct hook_frame *frame, uint64_t end)
 {

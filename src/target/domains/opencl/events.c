@@ -1,7 +1,7 @@
 /*
- * Commands that a device has not done yet.  Each has an event of which one reference is ours; the
- * driver calls us when it is done, on whatever thread, perhaps long after we have left: the memory
- * stays, and what comes late only gives its event back.  No locks.
+ * Commands in flight. limpet has one reference of each command's event. The driver calls on_done()
+ * on any thread, perhaps long after detach: the memory stays, and a late call only releases the
+ * event. No locks.
  */
 #include "shared/arch/syscall.h"
 #include "target/domains/opencl/opencl.h"
@@ -16,12 +16,12 @@
 #define ASK_TRIES    100u
 #define NAP_NS       1000
 
-/* Who has our reference of a command's event. */
+/* State of limpet's reference to a command's event. */
 enum holding {
 	NOT_HELD,
 	HELD,
-	LETTING_GO, /* by events_let_go() */
-	LET_GO,     /* given back; the driver has still to call */
+	LETTING_GO, /* events_drain() releases it just now */
+	LET_GO,     /* released; the driver has still to call */
 	DONE,       /* the driver has called */
 };
 
@@ -31,9 +31,10 @@ typedef int32_t set_callback(opencl_object event, int32_t status, event_callback
 typedef int32_t release_event(opencl_object event);
 
 static struct opencl_command *commands;
-static uint32_t fresh;     /* how many have ever been used */
-static uint64_t free_list; /* the number of the first and one; above, a count against mix-ups */
-static uint64_t pending;   /* how many of the session above it are under way */
+static uint32_t fresh; /* number of slots that were ever used */
+static uint64_t
+	free_list; /* low half: number of the first slot plus one; high half: a count against ABA */
+static uint64_t pending; /* high half: the session; low half: its commands in flight */
 static uint32_t lost;
 
 int events_start(void)
@@ -52,19 +53,19 @@ int events_start(void)
 	return 0;
 }
 
-/* In a forked child: its driver will never call. */
+/* In a forked child: the driver will never call. */
 void events_forget(void)
 {
 	fresh = 0;
 	free_list = 0;
 }
 
-/* Nothing when that session is over: what it left behind is not waited for any more. */
+/* Ignores commands of an earlier session, which nothing waits for any more. */
 static void pending_count(uint32_t session, int32_t change)
 {
 	uint64_t now = __atomic_load_n(&pending, __ATOMIC_RELAXED);
 
-	/* Release: pairs with events_drain(). */
+	/* Release: pairs with the acquire in under_way(). */
 	while (now >> 32 == session &&
 	       !__atomic_compare_exchange_n(&pending, &now, now + (uint64_t)(int64_t)change, true,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
@@ -185,7 +186,7 @@ static void command_release(const struct opencl_command *command)
 	give_back(command->event);
 }
 
-/* Whoever comes second, the driver's call or events_let_go(), frees the slot. */
+/* The second of the two, the driver's call and let_go(), frees the slot. */
 static void command_end(struct opencl_command *command)
 {
 	uint32_t before = __atomic_exchange_n(&command->holding, DONE, __ATOMIC_ACQ_REL);
@@ -196,7 +197,7 @@ static void command_end(struct opencl_command *command)
 		command_give(command);
 }
 
-/* Its times are found out in any case: by them others of its queue are estimated. */
+/* Times are read in any case: they are used to estimate other commands of the queue. */
 static void command_tell(const struct opencl_command *command)
 {
 	uint64_t now = clock_ticks();
@@ -212,7 +213,7 @@ static void command_tell(const struct opencl_command *command)
 		writer_lose();
 }
 
-/* A command that failed has done nothing. */
+/* A failed command has done nothing. */
 static void on_done(opencl_object event, int32_t status, void *context)
 {
 	struct opencl_command *command = context;
@@ -260,7 +261,7 @@ static void let_go(struct opencl_command *command)
 		command_give(command);
 }
 
-/* The driver keeps events of commands that are not done, whoever has let go of them. */
+/* Releases limpet's references; the driver keeps events of unfinished commands. */
 static void let_go_of_all(void)
 {
 	uint32_t session = writers_session();
@@ -275,7 +276,7 @@ static void let_go_of_all(void)
 			continue;
 		driver = vendor_keep(command->vendor);
 		if (!driver)
-			continue; /* it went with all that it had */
+			continue; /* the driver was unloaded with its events */
 		let_go(command);
 		vendor_let_go(driver);
 	}
@@ -283,7 +284,7 @@ static void let_go_of_all(void)
 
 static uint32_t under_way(void)
 {
-	/* Acquire: what was counted down is written. */
+	/* Acquire: pairs with pending_count(); the records of counted-down commands are written. */
 	return (uint32_t)__atomic_load_n(&pending, __ATOMIC_ACQUIRE);
 }
 
@@ -305,7 +306,7 @@ uint32_t events_lost(void)
 	return __atomic_load_n(&lost, __ATOMIC_RELAXED);
 }
 
-/* Is one of its references ours?  False: just now it changes hands. */
+/* Counts limpet's reference to an event. False: the reference is being released just now. */
 static bool find_reference(opencl_object event, uint32_t *ret_count)
 {
 	uint32_t used = __atomic_load_n(&fresh, __ATOMIC_ACQUIRE);
@@ -323,7 +324,7 @@ static bool find_reference(opencl_object event, uint32_t *ret_count)
 	return true;
 }
 
-/* How many references the program and the driver have. */
+/* Counts the references of the application and the driver. */
 bool event_references(const struct opencl_vendor *vendor, opencl_object event, uint32_t *ret)
 {
 	const struct timespec nap = { 0, NAP_NS };

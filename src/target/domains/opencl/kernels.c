@@ -1,7 +1,7 @@
 /*
- * Kernels are known by their names, see work_kernel().  Which handle has which name is remembered
- * as long as nobody makes a kernel with that handle.  Runs inside calls of the program's: no locks;
- * each memory is a word of its own.
+ * Kernels are identified by their names, see work_kernel(). A cache maps handles to numbers of
+ * names, until the driver returns the same handle for a new kernel. Runs inside application calls:
+ * no locks; each cache entry is one word.
  */
 #include "shared/arch/syscall.h"
 #include "target/domains/opencl/opencl.h"
@@ -18,7 +18,7 @@
 typedef int32_t get_kernel_info(opencl_object kernel, uint32_t name, size_t size, void *value,
 				size_t *ret_size);
 
-static uint64_t known_handles[CACHE_SIZE]; /* handle and number of its name, in one word */
+static uint64_t known_handles[CACHE_SIZE]; /* a handle and the number of its name, in one word */
 
 void kernels_start(void)
 {
@@ -92,7 +92,7 @@ uint64_t kernel_number(const struct opencl_vendor *vendor, opencl_object kernel)
 	return number;
 }
 
-/* A handle that was given out just now is a new kernel. */
+/* The driver has just returned this handle for a new kernel. */
 static void kernel_forget(opencl_object kernel)
 {
 	uint64_t *entry = cache_of(kernel);

@@ -1,8 +1,7 @@
 /*
- * Memory of OpenCL: buffers, images, pipes, shared memory.  The driver says when it really goes
- * (a destructor callback), also for objects that were made before us, since we ask for it when they
- * are first released.  Addresses that we know about are kept in tables without locks: a slot is
- * taken by whoever stores its key.
+ * Memory of OpenCL: buffers, images, pipes, shared memory. A destructor callback reports the end of
+ * an object; for objects older than the session it is set at their next release. Known addresses
+ * are kept in lock-free tables: storing the key claims a slot.
  */
 #include "shared/arch/syscall.h"
 #include "target/domains/opencl/opencl.h"
@@ -14,7 +13,7 @@
 #define OBJECTS_MAX  16384u
 #define MAPPINGS_MAX 4096u
 #define PROBES_MAX   64u
-#define GONE         1u /* a key that was taken away */
+#define GONE         1u /* the key of a removed entry */
 
 typedef void destructor(opencl_object object, void *context);
 typedef int32_t set_destructor(opencl_object object, destructor *destroy, void *context);
@@ -30,7 +29,7 @@ struct known_table {
 	uint32_t count;
 };
 
-/* Never unmapped: the driver calls whenever an object goes. */
+/* Never unmapped: the driver calls on_destroyed() at any later time. */
 static struct known_table objects = { NULL, OBJECTS_MAX }, mappings = { NULL, MAPPINGS_MAX };
 
 static int known_make(struct known_table *table)
@@ -100,7 +99,7 @@ static void known_forget(struct known *known)
 	__atomic_store_n(&known->key, GONE, __ATOMIC_RELEASE);
 }
 
-/* What happened to memory. */
+/* One change of memory. */
 struct change {
 	uint64_t size, address, operation, cause;
 	uint32_t device, thread;
@@ -129,7 +128,7 @@ static void write_down(const struct change *change)
 	writer_end(writer, &seal);
 }
 
-/* The end of an object: on any thread, any time. */
+/* An object is destroyed: on any thread, at any time. */
 static void on_destroyed(opencl_object object, void *context)
 {
 	struct known *known = known_find(&objects, object);
@@ -146,7 +145,7 @@ static void on_destroyed(opencl_object object, void *context)
 		write_down(&change);
 }
 
-/* Parts and views of other objects have no memory of their own. */
+/* Sub-buffers and views have no memory of their own. */
 static bool has_memory(const struct opencl_vendor *vendor, opencl_object object, size_t *ret_size)
 {
 	opencl_object parent = 0;
@@ -167,7 +166,7 @@ static uint32_t device_of(const struct opencl_vendor *vendor, opencl_object obje
 	return device_of_context(vendor, context);
 }
 
-/* NULL when its end will not be told. */
+/* Returns NULL if no destructor callback can be set. */
 static struct known *object_follow(const struct opencl_vendor *vendor, opencl_object object,
 				   size_t size, uint32_t device)
 {
@@ -199,7 +198,7 @@ void memory_after_create(struct hook_around *around, uint64_t end)
 	object_follow(vendor, object, size, device);
 }
 
-/* Whoever releases it last is the cause of its end. */
+/* The call that releases the last reference is the cause of the free. */
 void memory_before_release(struct hook_around *around, uint64_t *window)
 {
 	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
@@ -243,7 +242,7 @@ void memory_after_svm_alloc(struct hook_around *around, uint64_t end)
 				     (uint32_t)thread_number(), around->frame.begin, end });
 }
 
-/* The size of what was taken before us is not known. */
+/* Memory allocated before the attach has no known size. */
 void memory_free_shared(const struct hook_around *around, uint64_t address, uint64_t end)
 {
 	struct known *known = address ? known_find(&objects, address) : NULL;
@@ -264,7 +263,7 @@ void memory_free_shared(const struct hook_around *around, uint64_t address, uint
 	write_down(&change);
 }
 
-/* The address may be somebody else's already: then that one's end will have no size. */
+/* Another thread may have allocated the address again: then its free has no size. */
 void memory_after_svm_free(struct hook_around *around, uint64_t end)
 {
 	memory_free_shared(around, hook_argument(&around->frame, 1), end);

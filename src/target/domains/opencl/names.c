@@ -1,5 +1,5 @@
 /*
- * The names of OpenCL's functions, and which are hooked for device times only.
+ * The names of OpenCL's functions, and which are hooked only for device times.
  */
 #include "target/domains/opencl/opencl.h"
 

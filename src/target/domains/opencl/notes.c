@@ -1,5 +1,5 @@
 /*
- * What there may be to say about OpenCL.
+ * Messages about OpenCL.
  */
 #include "target/domains/opencl/opencl.h"
 

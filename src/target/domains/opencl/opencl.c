@@ -1,5 +1,5 @@
 /*
- * OpenCL through the tables of its drivers: the calls, and what devices do because of them.
+ * OpenCL through the tables of its drivers: the calls, and the device work that these cause.
  */
 #include "target/domains/opencl/opencl.h"
 
@@ -9,14 +9,14 @@
 #include <time.h>
 
 #define DRAIN_MS  2000u
-#define QUEUES_MS 200u /* more, until queues of ours are put down */
+#define QUEUES_MS 200u /* additional time until limpet's queues are released */
 #define PAUSE_NS  1000000
 
 static const enum trace_domain work[] = { DOMAIN_KERNEL, DOMAIN_COPY, DOMAIN_MEMORY };
 
 static bool has_driver; /* in this session */
 
-/* Who asks for the calls alone gets all that they cause. */
+/* A request for calls alone also selects all device work. */
 static uint32_t read_request(const struct trace_request *request)
 {
 	uint32_t calls = (uint32_t)request->is_wanted[DOMAIN_OPENCL] << DOMAIN_OPENCL;
@@ -29,7 +29,7 @@ static uint32_t read_request(const struct trace_request *request)
 	return calls | (calls && !asked ? all : asked);
 }
 
-/* Before the first hook is in, there must be room for devices' work. */
+/* Allocates the memory for device work before the first hook is installed. */
 static bool opencl_start(const struct trace_request *request)
 {
 	bool fits = true;
@@ -50,8 +50,7 @@ static bool opencl_start(const struct trace_request *request)
 	return fits && !events_start() && !memory_start();
 }
 
-/* A library of that name which is a driver itself has nothing that could be hooked: programs call
- * its functions, not those of a table. */
+/* A libOpenCL.so that is itself a driver cannot be hooked: no calls go through a table. */
 static void tell_driver(void)
 {
 	if (!has_driver && got_has_module("libOpenCL.so*"))
@@ -73,7 +72,7 @@ static void opencl_look(bool have_modules_changed, struct got_report *report)
 	shadows_look();
 }
 
-/* While calls still come through us: what they enqueue from now on goes to their own queues. */
+/* Runs while hooks are installed: later commands go to the application's queues. */
 static void opencl_stop(struct rings *rings)
 {
 	(void)rings;
@@ -88,7 +87,7 @@ static void await_shadows(void)
 		raw2(SYS_nanosleep, &pause, 0);
 }
 
-/* When nobody can enqueue through us any more. */
+/* Runs when no call enqueues through a hook any more. */
 static void opencl_drain(struct rings *rings)
 {
 	if (!opencl_written())

@@ -1,33 +1,33 @@
 /*
- * What the files of the OpenCL domain share.  OpenCL itself is described here as far as we call it:
- * nothing of its headers is needed to build.
+ * Shared by the files of the OpenCL domain. OpenCL is declared here as far as limpet calls it: the
+ * build needs none of its headers.
  *
- * opencl.c           the runtime: begins, looks, drains
+ * opencl.c           the runtime: start, look, stop, drain
  * drivers.c          finds drivers and hooks their tables
- * entries.c          what is written about each function
- * addresses.c        functions that the program asks for by name
+ * entries.c          how calls of each function are recorded
+ * addresses.c        function addresses that the application queries by name
  * vendors.c          the tables of drivers, and the functions behind the hooks
  * names.c            the names of functions
- * state.c            what is to be written
- * notes.c            what there may be to say
+ * state.c            the domains to record
+ * notes.c            messages about OpenCL
  * queues.c           numbers and names of queues and devices
  * queue_changes.c    queues whose properties change
  * kernels.c          numbers and names of kernels
  * commands.c         enqueue calls
- * command_kinds.c    what they ask a device to do (command.h)
- * events.c           commands under way, until the device is done
- * times.c            when the device began and ended
+ * command_kinds.c    the device work of enqueue calls (command.h)
+ * events.c           commands in flight, until the device completes them
+ * times.c            begin and end of device work
  * memory.c           buffers, images, shared memory
- * shadow*.c          queues of ours that keep times, beside the program's (shadow.h)
- * bypass.c           could the program enqueue without our seeing it?
- * answers.c          what the program is told about its events, queues and contexts
+ * shadow*.c          limpet's profiling queues beside the application's queues (shadow.h)
+ * bypass.c           finds out whether the application may enqueue unseen
+ * answers.c          corrects query results about events, queues and contexts
  */
 #pragma once
 
 #include "target/domains/runtime.h"
 #include "target/domains/work.h"
 
-/* Numbers of its devices and queues. */
+/* Numbers of OpenCL's devices and queues. */
 #define OPENCL_NUMBERS_FROM WORK_NUMBERS
 #define OPENCL_NUMBERS      65280u
 
@@ -61,7 +61,7 @@ enum opencl_entry {
 	OPENCL_ENTRIES,
 };
 
-/* Names of properties, as OpenCL numbers them. */
+/* Properties, by OpenCL's numbers. */
 enum opencl_info {
 	PLATFORM_VERSION = 0x0901,
 	PLATFORM_NAME = 0x0902,
@@ -93,57 +93,57 @@ enum opencl_info {
 	PROFILING_END = 0x1283,
 };
 
-/* entries.c; the last one is for slots that are newer than we are. */
+/* entries.c; the last element is for slots without a known name. */
 extern const struct traced opencl_traced[OPENCL_ENTRIES + 1];
 
 /* names.c */
 extern const char *const opencl_names[OPENCL_ENTRIES];
-/* Those that are hooked for device times only, where their calls are not wanted. */
+/* True for functions hooked only for device times, unless calls are recorded. */
 extern const bool opencl_is_timed[OPENCL_ENTRIES + 1];
 
 /* vendors.c */
 struct opencl_vendor {
 	uint64_t *table;
-	opencl_object platform; /* one of those that have this table; 0: only other objects */
+	opencl_object
+		platform; /* one of the platforms with this table; 0: only other objects have it */
 	uint32_t slot_count, session;
-	uint32_t hooked;                    /* slots, in that session */
-	uint64_t functions[OPENCL_ENTRIES]; /* as the driver has them; 0: not there */
-	uint64_t stubs[OPENCL_ENTRIES];     /* that lead there through us */
+	uint32_t hooked;                    /* number of hooked slots in `session` */
+	uint64_t functions[OPENCL_ENTRIES]; /* the driver's functions; 0: not there */
+	uint64_t stubs[OPENCL_ENTRIES];     /* of their hooks */
 	/* For device times: */
 	uint64_t hooked_ns;
 	uint32_t is_settled;
 	uint32_t refusal; /* enum opencl_refusal */
 };
 
-/* Before the first hook: what stands for entry 0. */
+/* Called before the first hook; `traced` is that of entry 0. */
 void vendors_start(const struct traced *traced);
-/* NULL behind the last. */
+/* Returns NULL behind the last one. */
 struct opencl_vendor *vendor_at(uint32_t index);
-/* The table of an object; the vendor that has it, NULL: none; a new one, NULL: there are too many.
- */
+/* Returns an object's table; the vendor with a table, or NULL; a new vendor, or NULL if full. */
 uint64_t *vendor_table_of(opencl_object object);
 struct opencl_vendor *vendor_with_table(const uint64_t *table);
 struct opencl_vendor *vendor_add(uint64_t *table);
 
-/* Whose function a hook leads to. */
+/* The vendor, and the entry, of a hook's function. */
 const struct opencl_vendor *vendor_of(const struct hook *hook);
 unsigned vendor_entry(const struct hook *hook);
 
-/* Asks for a property of an object: clGetXInfo(object, name, size, value).  False: not known. */
+/* Queries a property of an object: clGetXInfo(object, name, size, value). False: unknown. */
 bool vendor_ask(const struct opencl_vendor *vendor, enum opencl_entry entry, opencl_object object,
 		uint32_t name, void *value, size_t size);
 
-/* Keeps the driver from being unloaded; NULL when it is not there any more. */
+/* Keeps the driver loaded; NULL if it was unloaded. */
 void *vendor_keep(const struct opencl_vendor *vendor);
 void vendor_let_go(void *kept);
 
-/* Calls a function of an object alone. */
+/* Calls a function whose only argument is an object. */
 int32_t vendor_call(const struct opencl_vendor *vendor, enum opencl_entry entry,
 		    opencl_object object);
 
-/* Notes the table of an object that the vendor has made; those that were noted, in their order. */
+/* Notes the table of an object that the vendor has created; noted tables are read by index. */
 struct object_table {
-	uint64_t *table; /* NULL: it is just being noted */
+	uint64_t *table; /* NULL: another thread is noting it */
 	uint32_t slot_count;
 };
 void vendor_meet(const struct opencl_vendor *vendor, opencl_object object);
@@ -153,8 +153,8 @@ traced_after vendor_after_context;
 /* addresses.c */
 traced_after vendor_after_address;
 
-/* drivers.c: finds tables and hooks them, drivers when modules have come, and tables that objects
- * had.  True when one is hooked. */
+/* drivers.c: finds and hooks the tables of drivers when modules were loaded, and tables of objects.
+ * True if a driver's table is hooked. */
 bool drivers_look(bool have_modules_changed, struct got_report *report);
 
 /* queues.c */
@@ -164,34 +164,33 @@ struct opencl_queue {
 	uint32_t number, device; /* as in records */
 	opencl_object device_handle;
 	bool is_ordered, has_profiling;
-	uint64_t last_end; /* when the last command was done, in ticks */
+	uint64_t last_end; /* when the last command was completed, in ticks */
 	/* For device times, see shadow.c: */
 	const struct opencl_vendor *vendor;
 	struct opencl_shadow *shadow;
-	uint32_t maker;        /* 1: a thread is making one */
+	uint32_t maker;        /* 1: a thread is making a shadow */
 	uint32_t refusal;      /* enum opencl_refusal */
-	bool is_new;           /* all that was ever enqueued was seen, or is done */
-	opencl_object first;   /* a marker behind what was not seen */
-	opencl_object barrier; /* an event of the last one */
+	bool is_new;           /* every command in it was seen, or is complete */
+	opencl_object first;   /* a marker behind unseen commands */
+	opencl_object barrier; /* event of the last barrier */
 };
 
 void queues_start(void);
-/* NULL when there are too many. */
+/* Returns NULL if there are too many queues. */
 struct opencl_queue *queue_find(const struct opencl_vendor *vendor, opencl_object handle);
-/* The number of a device, 0 when there are too many. */
+/* Returns the number of a device, 0 if there are too many. */
 uint32_t device_number(const struct opencl_vendor *vendor, opencl_object device);
-/* Of the first device of a context. */
+/* Returns the number of a context's first device. */
 uint32_t device_of_context(const struct opencl_vendor *vendor, opencl_object context);
-/* Where the clock of this device is set to: nanoseconds to be added for CLOCK_BOOTTIME. */
+/* The offset of this device's clock: nanoseconds to add for CLOCK_BOOTTIME. */
 int64_t *device_clock(uint32_t number);
-/* A handle that was given out just now is a new queue, whatever had it before. */
+/* The driver has just returned this handle for a new queue, whatever had it before. */
 void queue_meet_again(const struct opencl_vendor *vendor, opencl_object handle);
 traced_after queue_after_create;
-/* The names of a queue whose times are its device's, with a number of its own, and of one that has
- * none for a reason. */
+/* Name a profiling queue, with a number of its own; a queue whose times are estimated. */
 void queue_view(const struct opencl_queue *queue, struct opencl_queue *ret);
 void queue_say_refusal(const struct opencl_queue *queue, const char *why);
-/* Gives back what was kept for device times. */
+/* Releases the events kept for device times. */
 void queues_stop(void);
 
 /* shadow.c */
@@ -203,7 +202,7 @@ enum opencl_refusal {
 	REFUSALS,
 };
 
-/* notes.c: a refusal is said by its number. */
+/* notes.c; the first messages are refusals, by their number. */
 enum opencl_note {
 	SAY_NO_DRIVER = REFUSALS,
 	SAY_MANY_QUEUES,
@@ -212,49 +211,49 @@ enum opencl_note {
 };
 extern const struct note opencl_notes[OPENCL_NOTES];
 
-/* state.c; ending: nothing is to be kept any more. */
+/* state.c; ending: no event is kept any more. */
 bool shadows_are_wanted(void);
 bool shadows_are_ending(void);
 void shadows_set_wanted(bool wanted);
 void shadows_set_ending(void);
 
 void shadows_start(bool wanted);
-/* Has everything go to the program's queues again; before the tables are put back. */
+/* Sends later commands to the application's queues again; called before tables are restored. */
 void shadows_stop(void);
-/* How many queues of ours are still there. */
+/* Number of limpet's queues that still exist. */
 uint32_t shadows_left(void);
 void shadows_tell(struct rings *rings);
 void shadows_forget(void);
-/* On our thread, now and then. */
+/* Called periodically on limpet's thread. */
 void shadows_look(void);
-/* Drivers whose calls are all seen by now: their queues may be changed. */
+/* Marks drivers all of whose calls are seen by now: their queues may get shadows. */
 void shadows_settle(void);
 
-/* Around each call that takes a queue first.  What it enters with tells which queue it takes. */
+/* Around each call whose first argument is a queue. The token says which queue the call uses. */
 uint64_t shadow_enter(const struct opencl_vendor *vendor, opencl_object handle);
 void shadow_leave(const struct opencl_vendor *vendor, opencl_object handle, uint64_t token);
-opencl_object shadow_handle(uint64_t token, opencl_object handle);   /* to be called with */
-opencl_object shadow_programs(uint64_t token, opencl_object handle); /* as the program knows it */
-struct opencl_shadow *shadow_chosen(uint64_t token);                 /* NULL: the program's */
+opencl_object shadow_handle(uint64_t token, opencl_object handle);   /* the queue to pass */
+opencl_object shadow_programs(uint64_t token, opencl_object handle); /* the application's queue */
+struct opencl_shadow *shadow_chosen(uint64_t token); /* NULL: the application's queue */
 struct opencl_queue *shadow_view(struct opencl_shadow *shadow);
 
-/* Commands under way keep theirs. */
+/* Commands in flight keep their shadow. */
 void shadow_keep(struct opencl_shadow *shadow);
 void shadow_drop(struct opencl_shadow *shadow);
-/* Takes over one reference of the event, which is in our queue or in the program's. */
+/* Consumes one reference of the event, which is in limpet's or in the application's queue. */
 void shadow_note_barrier(struct opencl_queue *queue, opencl_object event, bool is_in_ours);
-/* Back to the program's queue, and it stays so. */
+/* Returns to the application's queue for good. */
 void shadow_give_up(const struct opencl_vendor *vendor, opencl_object handle,
 		    enum opencl_refusal why);
 void shadows_give_up(struct opencl_vendor *vendor);
 
-/* For answers: whose our queue is, 0: not ours; counts of references. */
+/* For answers.c: the application's queue of a limpet queue, or 0; corrected reference counts. */
 opencl_object shadow_owner(opencl_object queue);
 uint32_t shadow_references(opencl_object handle, uint32_t count);
 uint32_t shadow_context_references(opencl_object context);
 traced_after shadow_after_release;
 
-/* bypass.c: on our thread, when hooks are in. */
+/* bypass.c: on limpet's thread, after hooks are installed. */
 bool bypass_is_possible(const struct opencl_vendor *vendor);
 
 /* answers.c */
@@ -263,14 +262,14 @@ traced_after profiling_after_info, event_after_info, queue_after_info, context_a
 
 /* kernels.c */
 void kernels_start(void);
-/* The number of its name, said to the host by now. */
+/* Returns the number of the kernel's name, which has been written by then. */
 uint64_t kernel_number(const struct opencl_vendor *vendor, opencl_object kernel);
 uint64_t kernel_number_of_text(const char *text);
 traced_after kernel_after_create, kernel_after_create_all;
 
 /* events.c */
 struct opencl_work {
-	enum trace_domain domain; /* DOMAINS: nothing that would be written */
+	enum trace_domain domain; /* DOMAINS: nothing to record */
 	union {
 		struct {
 			uint64_t name, dispatch;
@@ -285,12 +284,12 @@ struct opencl_work {
 };
 
 struct opencl_command {
-	opencl_object event; /* of which one reference is ours */
+	opencl_object event; /* limpet has one reference */
 	const struct opencl_vendor *vendor;
 	struct opencl_queue *queue;
-	struct opencl_shadow *shadow; /* that it is in, kept; NULL: in the program's own */
-	uint32_t session, next;       /* next: in the list of free ones */
-	uint32_t holding;             /* of our reference, see events.c */
+	struct opencl_shadow *shadow; /* kept; NULL: in the application's queue */
+	uint32_t session, next;       /* next: in the free list */
+	uint32_t holding;             /* state of limpet's reference, see events.c */
 	uint32_t thread;
 	uint64_t begin, end; /* of the call */
 	bool is_blocking;
@@ -298,22 +297,21 @@ struct opencl_command {
 };
 
 int events_start(void) MUST_CHECK;
-/* Takes over one reference of the event, whatever comes of it. */
+/* Consumes one reference of the event in any case. */
 void event_follow(const struct opencl_command *command);
-/* Waits until the device is done with everything, not longer than that; how much is left, whose
- * events are not ours any more. */
+/* Waits up to the deadline for all commands. Returns the number left; releases their events. */
 uint32_t events_drain(uint32_t deadline_ms);
-/* How many could not be remembered. */
+/* Number of commands that could not be followed. */
 uint32_t events_lost(void);
 void events_forget(void);
-/* References of an event without ours; false when it is none. */
+/* An event's references without limpet's; false if it is no event. */
 bool event_references(const struct opencl_vendor *vendor, opencl_object event, uint32_t *ret);
 
 /* times.c */
 struct opencl_times {
 	uint64_t begin, end;
 };
-/* When the device was at it; `now`: when we heard that it was done. */
+/* Begin and end on the device; `now`: when the completion was reported. */
 struct opencl_times times_of(const struct opencl_command *command, uint64_t now);
 
 /* commands.c */
@@ -322,7 +320,7 @@ traced_after command_after, queued_after, both_after, barrier_after;
 
 /* memory.c */
 int memory_start(void) MUST_CHECK;
-/* Bytes of a region that was mapped at this address; forgets it. */
+/* Returns the size of the region mapped at this address, and forgets it. */
 uint64_t memory_mapped(uint64_t address, bool *is_written);
 void memory_note_mapping(uint64_t address, uint64_t size, bool is_written);
 void memory_free_shared(const struct hook_around *around, uint64_t address, uint64_t end);
@@ -333,7 +331,7 @@ traced_after memory_after_create, memory_after_svm_alloc, memory_after_svm_free;
 traced_before queue_before_change;
 traced_after queue_after_change;
 
-/* state.c: is this domain to be written of OpenCL?  On any thread.  All of them, as bits. */
+/* state.c: whether OpenCL's part of a domain is recorded, on any thread; all of them, as bits. */
 bool opencl_writes(enum trace_domain domain);
 uint32_t opencl_written(void);
 void opencl_set_written(uint32_t domains);

@@ -1,5 +1,5 @@
 /*
- * Queues whose properties the program changes.  Runs around its calls.
+ * Hooks calls that change a queue's properties.
  */
 #include "target/domains/opencl/opencl.h"
 
@@ -12,7 +12,7 @@ void queue_before_change(struct hook_around *around, uint64_t *window)
 		shadow_give_up(vendor, around->frame.arguments[0], REFUSED_CHANGED);
 }
 
-/* Its properties are others now. */
+/* Describes the queue again, with its new properties. */
 void queue_after_change(struct hook_around *around, uint64_t end)
 {
 	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);

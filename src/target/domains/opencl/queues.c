@@ -1,7 +1,6 @@
 /*
- * Queues and devices get small numbers when they are first met, and names that are said to the host
- * once a session.  Runs inside calls of the program's: no locks.  A slot is taken by whoever
- * stores the handle first, and can be used when it is ready.
+ * Queues and devices get small numbers at their first use, and names, written once a session. Runs
+ * inside application calls: no locks. Storing the handle claims a slot, usable once it is ready.
  */
 #include "shared/arch/syscall.h"
 #include "target/domains/opencl/opencl.h"
@@ -19,13 +18,13 @@
 #define AWAIT_TRIES  1000u
 #define NAP_NS       1000
 #define TEXT_ROOM    256u
-#define DEVICES_ROOM 16u /* of a context */
+#define DEVICES_ROOM 16u /* room for a context's devices */
 
 typedef int32_t release_event(opencl_object event);
 
 struct device {
 	opencl_object handle;
-	uint32_t session; /* in which the host was told */
+	uint32_t session; /* in which its name was written */
 	int64_t clock;
 };
 
@@ -112,7 +111,7 @@ static bool slot_claim(opencl_object *slot, opencl_object handle)
 	       empty == handle;
 }
 
-/* Before the number is used; twice does no harm. */
+/* Writes the name before the number is used; writing it twice does no harm. */
 static void device_introduce(const struct opencl_vendor *vendor, struct device *device,
 			     uint32_t number)
 {
@@ -153,7 +152,7 @@ int64_t *device_clock(uint32_t number)
 			.clock;
 }
 
-/* `known`: the queue as the program knows it. */
+/* `known`: the application's queue. */
 static void say_queue(const struct opencl_queue *queue, const struct opencl_queue *known,
 		      const char *more, const char *why)
 {
@@ -187,7 +186,7 @@ void queue_say_refusal(const struct opencl_queue *queue, const char *why)
 	say_queue(queue, queue, ", times estimated: ", why);
 }
 
-/* What the driver says of it, before anybody can see it. */
+/* Queries the driver before the queue is published. */
 static bool queue_describe(const struct opencl_vendor *vendor, opencl_object handle,
 			   struct opencl_queue *ret)
 {
@@ -219,11 +218,11 @@ static void queue_fill(struct opencl_queue *slot, const struct opencl_queue *que
 	slot->shadow = NULL;
 	slot->refusal = 0;
 	slot->is_new = false;
-	/* Release: pairs with await_ready(). */
+	/* Release: pairs with the acquire in await_ready(). */
 	__atomic_store_n(&slot->is_ready, 1, __ATOMIC_RELEASE);
 }
 
-/* Another thread is filling it in, which takes no time unless it was put to sleep. */
+/* Another thread is filling the slot, which is short unless it was preempted. */
 static struct opencl_queue *await_ready(struct opencl_queue *slot)
 {
 	const struct timespec nap = { 0, NAP_NS };
@@ -271,7 +270,7 @@ static struct opencl_queue *slot_at(opencl_object handle, unsigned probe)
 	return &queues[((uint32_t)(handle * 0x9e3779b97f4a7c15u >> 40) + probe) % QUEUES_MAX];
 }
 
-/* Its slot, or an empty one, which is not taken; NULL: there is no room for it. */
+/* Returns the handle's slot, or an unclaimed empty one; NULL: there is no room. */
 static struct opencl_queue *find_slot(opencl_object handle)
 {
 	for (unsigned i = 0; i < PROBES_MAX; i++) {
@@ -321,7 +320,7 @@ struct opencl_queue *queue_find(const struct opencl_vendor *vendor, opencl_objec
 	return handle && queue_describe(vendor, handle, &made) ? queue_add(&made) : NULL;
 }
 
-/* A handle that was given out just now is a new queue, whatever had it before. */
+/* The driver has just returned this handle for a new queue, whatever had it before. */
 void queue_meet_again(const struct opencl_vendor *vendor, opencl_object handle)
 {
 	struct opencl_queue *known = find_known(handle), made;
@@ -332,7 +331,7 @@ void queue_meet_again(const struct opencl_vendor *vendor, opencl_object handle)
 	}
 }
 
-/* Nothing is in it that we have not seen. */
+/* A new queue contains no unseen command. */
 static void note_birth(const struct opencl_vendor *vendor, opencl_object handle)
 {
 	struct opencl_queue *queue = shadows_are_wanted() ? queue_find(vendor, handle) : NULL;

@@ -1,17 +1,17 @@
 /*
- * Queues of ours beside queues of the program's that keep no times (--opencl-device-time).  What
- * the program enqueues goes to ours, which is the same but for its times; what it asks about its
- * own is answered as if there were no other.  Commands keep their order over the change from one to
- * the other and back:
+ * Creates a profiling queue beside each queue of the application that keeps no times
+ * (--opencl-device-time). The application's commands go to limpet's queue, which is the same but
+ * for its times; queries are answered as if it did not exist. Commands keep their order over the
+ * change from one queue to the other and back:
  *
- * - In a queue that keeps its order, all that comes later waits for a marker in the queue that was
- *   left.  It would have waited without us.
- * - In another, the queue that is gone to has a marker of the one that was left, so that whoever
- *   waits for all waits for all; and its last barrier, when that is still to come.
- * - A call that chose its queue before the change, and comes out after it, does the same once more
- *   before it returns.  So nobody waits for anybody here, and there are no locks.
+ * - In an in-order queue, all later commands wait for a marker in the queue before. They would also
+ * have waited without limpet.
+ * - In an out-of-order queue, the new queue gets a marker of the one before, so that a wait for all
+ * commands waits for all; and its last barrier, if that is not complete.
+ * - A call that chose its queue before the change, and returns after it, orders the queues once
+ * more before it returns. So no thread waits for another, and there are no locks.
  *
- * Runs inside calls of the program's, in the driver's callbacks, and on threads of ours.
+ * Runs inside application calls, in the driver's callbacks, and on limpet's threads.
  */
 #include "target/domains/opencl/shadow.h"
 
@@ -21,8 +21,8 @@
 
 #include <time.h>
 
-#define GRACE_NS   250000000ull /* a call that is under way when hooks come is long over */
-#define CHOSE_OURS 1u           /* in a token, beside the address */
+#define GRACE_NS   250000000ull /* time in which calls that began before the hooks end */
+#define CHOSE_OURS 1u           /* a bit of the token, beside the address */
 
 static uint32_t timed, refused;
 
@@ -50,7 +50,7 @@ static void queue_refuse(struct opencl_queue *queue, enum opencl_refusal why)
 	queue_say_refusal(queue, opencl_notes[why].text);
 }
 
-/* Our queue, in a slot of its own; the caller has kept it. */
+/* Creates limpet's queue and its slot; the caller has kept the shadow. */
 static struct opencl_shadow *shadow_make(const struct opencl_vendor *vendor,
 					 struct opencl_queue *queue)
 {
@@ -78,14 +78,14 @@ static struct opencl_shadow *shadow_make(const struct opencl_vendor *vendor,
 	return shadow;
 }
 
-/* Somebody may have refused it while it was made. */
+/* Another thread may have refused the queue meanwhile. */
 static bool is_refused(const struct opencl_shadow *shadow)
 {
 	return __atomic_load_n(&shadow->queue->refusal, __ATOMIC_SEQ_CST) ||
 	       __atomic_load_n(&shadow->vendor->refusal, __ATOMIC_SEQ_CST);
 }
 
-/* Either we see that all is ending, or that it is refused, or who does so sees the shadow. */
+/* Seq_cst: either this thread sees the end or refusal, or the other thread sees the shadow. */
 static void shadow_move(struct opencl_shadow *shadow)
 {
 	struct opencl_queue *queue = shadow->queue;
@@ -101,12 +101,12 @@ static void shadow_move(struct opencl_shadow *shadow)
 		return;
 	}
 	queue_view(queue, &shadow->view);
-	/* Somebody may have given it up meanwhile. */
+	/* Another thread may have given the shadow up meanwhile. */
 	if (shadow_step(shadow, TO_OURS, AT_OURS))
 		__atomic_fetch_add(&timed, 1, __ATOMIC_RELAXED);
 }
 
-/* Either we see that all is ending, or queues_stop() sees the event. */
+/* Seq_cst: either this thread sees the end, or queues_stop() sees the event. */
 static void keep_first(struct opencl_queue *queue, opencl_object first)
 {
 	__atomic_store_n(&queue->first, first, __ATOMIC_SEQ_CST);
@@ -114,7 +114,7 @@ static void keep_first(struct opencl_queue *queue, opencl_object first)
 		vendor_call(queue->vendor, ENTRY_clReleaseEvent, first);
 }
 
-/* In a queue without order there may be barriers that we have not seen: they must be over. */
+/* An out-of-order queue may contain unseen barriers: all unseen commands must be complete. */
 static bool is_past_unseen(const struct opencl_vendor *vendor, struct opencl_queue *queue)
 {
 	marker_function *mark =
@@ -123,7 +123,7 @@ static bool is_past_unseen(const struct opencl_vendor *vendor, struct opencl_que
 
 	if (queue->is_ordered || queue->is_new)
 		return true;
-	/* Nobody else may give it back while it is asked. */
+	/* Exchanged out, so that no other thread releases the event during the query. */
 	first = __atomic_exchange_n(&queue->first, 0, __ATOMIC_ACQ_REL);
 	if (!first && (mark(queue->handle, 0, NULL, &first) || !first))
 		return false;
@@ -155,7 +155,7 @@ static bool may_move(const struct opencl_vendor *vendor, struct opencl_queue *qu
 	return !why && is_past_unseen(vendor, queue);
 }
 
-/* One thread makes it; the others go on with the program's queue meanwhile. */
+/* One thread makes the shadow; other threads use the application's queue meanwhile. */
 static struct opencl_shadow *try_to_make(const struct opencl_vendor *vendor,
 					 struct opencl_queue *queue)
 {
@@ -208,7 +208,7 @@ struct opencl_queue *shadow_view(struct opencl_shadow *shadow)
 	return &shadow->view;
 }
 
-/* A call that knew of none may come out when there is one. */
+/* A call that began without a shadow may return when there is one. */
 static void order_late(const struct opencl_vendor *vendor, opencl_object handle)
 {
 	struct opencl_queue *queue = queue_find(vendor, handle);
@@ -269,7 +269,7 @@ void shadow_give_up(const struct opencl_vendor *vendor, opencl_object handle,
 	shadow_drop(shadow);
 }
 
-/* Functions that go past us are about to be had: all of this driver go back. */
+/* The application is about to get functions that bypass the hooks: the driver's shadows return. */
 void shadows_give_up(struct opencl_vendor *vendor)
 {
 	uint32_t none = 0;
@@ -291,7 +291,7 @@ void shadows_give_up(struct opencl_vendor *vendor)
 	}
 }
 
-/* False: the driver has gone. */
+/* False: the driver was unloaded. */
 static bool look_for_bypass(struct opencl_vendor *vendor)
 {
 	void *driver = vendor_keep(vendor);
@@ -306,8 +306,7 @@ static bool look_for_bypass(struct opencl_vendor *vendor)
 	return true;
 }
 
-/* Calls that began before the hooks came put their commands where we do not see it; when they are
- * over, queues can be changed. */
+/* Calls from before the hooks enqueue unseen commands; after these, queues may get shadows. */
 static void vendor_settle(struct opencl_vendor *vendor)
 {
 	if (vendor->is_settled || !vendor->hooked)

@@ -1,11 +1,11 @@
 /*
- * What the files about queues of ours share, see shadow.c.
+ * Shared by the files about limpet's queues, see shadow.c.
  *
- * shadow.c         which queue a call takes; sessions
- * shadow_order.c   commands keep their order over a change of queues
- * shadow_slots.c  the shadows that there are, and who uses them
- * shadow_unused.c  those that the program has no use for any more
- * shadow_twin.c    makes a queue like the program's
+ * shadow.c         which queue a call uses; sessions
+ * shadow_order.c   keeps the order of commands over a change of queues
+ * shadow_slots.c   slots and reference counts of shadows
+ * shadow_unused.c  ends shadows that the application does not use any more
+ * shadow_twin.c    creates a queue like the application's
  */
 #pragma once
 
@@ -13,59 +13,58 @@
 
 #define SHADOWS_MAX 256u
 
-/* Where calls go; a shadow goes through these once. */
+/* Where calls go; a shadow steps through these once. */
 enum side {
-	TO_OURS, /* to the program's, while the change is under way */
+	TO_OURS, /* calls use the application's queue, the change to limpet's is under way */
 	AT_OURS,
-	TO_PROGRAMS, /* to ours, likewise */
+	TO_PROGRAMS, /* calls use limpet's queue, the change back is under way */
 	AT_PROGRAMS,
 };
 
 struct opencl_shadow {
-	uint32_t users; /* calls, commands and markers under way, and one while it is in use */
+	uint32_t users; /* calls, commands and markers in flight; one until it is closed */
 	uint32_t side;
 	uint32_t is_closed, was_released;
 	const struct opencl_vendor *vendor;
-	opencl_object programs, ours; /* queues, one reference of each is ours */
+	opencl_object programs, ours; /* queues; limpet has one reference of each */
 	opencl_object context;
-	uint32_t context_references; /* that our queue has */
-	struct opencl_queue *queue;  /* the program's, as it was met in `session` */
+	uint32_t context_references; /* references that limpet's queue has */
+	struct opencl_queue *queue;  /* the application's, as described in `session` */
 	uint32_t session;
-	struct opencl_queue view; /* ours, as records know it */
+	struct opencl_queue view; /* limpet's, with its number in records */
 };
 
 typedef int32_t marker_function(opencl_object queue, uint32_t count, const opencl_object *waits,
 				opencl_object *ret);
 
-/* shadow_slots.c: kept ones stay until they are dropped, and the last who drops one puts
- * both queues down. */
+/* shadow_slots.c: a kept shadow stays until it is dropped; the last drop releases both queues. */
 struct opencl_shadow *shadow_at(unsigned index);
 bool shadow_try_keep(struct opencl_shadow *shadow);
-/* The one that the queue has, kept; NULL. */
+/* Finds and keeps the queue's shadow; NULL if there is none. */
 struct opencl_shadow *shadow_find(const struct opencl_queue *queue);
-/* A free one, which nobody finds before it is filled in, or NULL; and where nothing came of it. */
+/* Claims a free slot, which lookups skip until it is filled in, or NULL; frees it on failure. */
 struct opencl_shadow *shadow_take_slot(void);
 void shadow_give_slot_back(struct opencl_shadow *shadow);
-/* It is in use from now on, and kept. */
+/* Publishes the shadow, with one reference for the caller. */
 void shadow_fill(struct opencl_shadow *shadow, const struct opencl_vendor *vendor,
 		 struct opencl_queue *queue, opencl_object context, opencl_object ours);
 
 /* shadow_order.c */
 enum side shadow_side(const struct opencl_shadow *shadow);
 bool shadow_step(struct opencl_shadow *shadow, uint32_t from, uint32_t to);
-/* What is enqueued in one from now on comes after all that is in the other. */
+/* Makes commands enqueued in `to` from now on wait for all commands in `from`. */
 bool shadow_order(struct opencl_shadow *shadow, opencl_object from, opencl_object to);
-/* Where nothing else can be done about it. */
+/* Says a note if that fails. */
 void shadow_order_or_say(struct opencl_shadow *shadow, opencl_object from, opencl_object to);
-/* It is not used any more: its last user puts it down. */
+/* Ends the shadow's use: the last drop releases it. */
 void shadow_close(struct opencl_shadow *shadow);
-/* Back to the program's queue, once and for all.  Who has kept it calls this. */
+/* Returns to the application's queue for good. The caller has kept the shadow. */
 void shadow_go_back(struct opencl_shadow *shadow);
 bool event_is_done(const struct opencl_vendor *vendor, opencl_object event);
 
 /* shadow_twin.c */
 bool twin_is_possible(const struct opencl_vendor *vendor);
-/* 0 when the driver refuses. */
+/* Returns 0 if the driver refuses. */
 opencl_object twin_make(const struct opencl_vendor *vendor, opencl_object queue,
 			opencl_object context, opencl_object device);
 uint32_t queue_references(const struct opencl_vendor *vendor, opencl_object queue);

@@ -1,6 +1,6 @@
 /*
- * The order of commands over a change from one queue to another, see shadow.c.  Runs inside
- * calls of the program's, in the driver's callbacks, and on threads of ours.
+ * Keeps the order of commands over a change of queues, see shadow.c. Runs inside application calls,
+ * in the driver's callbacks, and on limpet's threads.
  */
 #include "shared/arch/syscall.h"
 #include "target/domains/opencl/shadow.h"
@@ -22,7 +22,7 @@ static void on_marker(opencl_object event, int32_t status, void *context)
 	shadow_drop(context);
 }
 
-/* Our queue is not put down before it is empty: a driver may wait there. */
+/* Keeps limpet's queue until it is empty: the driver may wait when a queue is released. */
 static void keep_until(struct opencl_shadow *shadow, opencl_object marker)
 {
 	set_callback *set = (set_callback *)shadow->vendor->functions[ENTRY_clSetEventCallback];
@@ -41,7 +41,7 @@ bool event_is_done(const struct opencl_vendor *vendor, opencl_object event)
 	       status <= COMPLETE;
 }
 
-/* The last barrier holds in the other queue, too, while it is still to come. */
+/* Repeats the last barrier in the other queue, unless it is complete. */
 static void carry_barrier(const struct opencl_shadow *shadow, opencl_object to)
 {
 	const struct opencl_vendor *vendor = shadow->vendor;
@@ -111,8 +111,7 @@ void shadow_close(struct opencl_shadow *shadow)
 	shadow_drop(shadow);
 }
 
-/* Another thread is going back, and may be carrying the last barrier with it.  That takes no time
- * unless it was put to sleep. */
+/* Another thread is returning, and may carry the last barrier over: short unless preempted. */
 static void await_turn(const struct opencl_shadow *shadow)
 {
 	struct timespec pause = { 0, PAUSE_NS };
@@ -121,8 +120,8 @@ static void await_turn(const struct opencl_shadow *shadow)
 		raw2(SYS_nanosleep, &pause, 0);
 }
 
-/* One that nobody has gone to needs no way back.  Where two go back at once, both keep the order,
- * and whoever is first is back. */
+/* A shadow that was never used needs no ordering. If two threads return at once, both order the
+ * queues, and the first one completes the step. */
 void shadow_go_back(struct opencl_shadow *shadow)
 {
 	if (!shadow_step(shadow, TO_OURS, AT_PROGRAMS)) {
@@ -144,8 +143,8 @@ void shadow_note_barrier(struct opencl_queue *queue, opencl_object event, bool i
 
 	if (before)
 		vendor_call(vendor, ENTRY_clReleaseEvent, before);
-	/* Either we see that all is ending, or queues_stop() sees the event.  One in our queue has
-	 * still to be carried to the program's. */
+	/* Seq_cst: either this thread sees the end, or queues_stop() sees the event. A barrier in
+	 * limpet's queue must still be carried to the application's. */
 	if (!is_in_ours && shadows_are_ending() &&
 	    __atomic_compare_exchange_n(&queue->barrier, &event, 0, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_RELAXED))

@@ -1,11 +1,11 @@
 /*
- * The shadows that there are: who uses them, whose they are, and when they go.  Nobody waits here.
- * Runs inside calls of the program's, in the driver's callbacks, and on threads of ours.
+ * Slots of shadows, their reference counts and owners. No thread waits here. Runs inside
+ * application calls, in the driver's callbacks, and on limpet's threads.
  */
 #include "target/domains/opencl/shadow.h"
 
-#define APART                                                                               \
-	0x80000000u /* users of one that is being made or put down: nobody else may keep it \
+#define APART                                                                            \
+	0x80000000u /* in `users`, while a shadow is made or released: it cannot be kept \
 		     */
 
 static struct opencl_shadow shadows[SHADOWS_MAX];
@@ -15,14 +15,14 @@ struct opencl_shadow *shadow_at(unsigned index)
 	return &shadows[index];
 }
 
-/* In a forked child: they are our parent's. */
+/* In a forked child: the shadows are the parent's. */
 void shadows_forget(void)
 {
 	for (unsigned i = 0; i < SHADOWS_MAX; i++)
 		shadows[i] = (struct opencl_shadow){ 0 };
 }
 
-/* The last one puts both queues down. */
+/* The last drop releases both queues. */
 void shadow_drop(struct opencl_shadow *shadow)
 {
 	uint32_t users = __atomic_load_n(&shadow->users, __ATOMIC_RELAXED), next;
@@ -35,7 +35,7 @@ void shadow_drop(struct opencl_shadow *shadow)
 		return;
 	vendor_call(shadow->vendor, ENTRY_clReleaseCommandQueue, shadow->ours);
 	vendor_call(shadow->vendor, ENTRY_clReleaseCommandQueue, shadow->programs);
-	/* Release: from here on it is another's. */
+	/* Release: pairs with shadow_take_slot(); the slot is free. */
 	__atomic_store_n(&shadow->users, 0, __ATOMIC_RELEASE);
 }
 
@@ -84,7 +84,8 @@ void shadow_fill(struct opencl_shadow *shadow, const struct opencl_vendor *vendo
 	shadow->was_released = shadow->is_closed = 0;
 	shadow->view.is_ordered = queue->is_ordered;
 	shadow->side = TO_OURS;
-	/* One for its use, one for who makes it.  Release: who keeps it finds it whole. */
+	/* One user until it is closed, one for its maker. Release: pairs with the acquire in
+	 * shadow_try_keep(); publishes a complete shadow. */
 	__atomic_store_n(&shadow->users, 2, __ATOMIC_RELEASE);
 }
 
@@ -109,7 +110,7 @@ uint32_t shadows_left(void)
 	return left;
 }
 
-/* Of those in use. */
+/* Finds and keeps the shadow with this queue of limpet's. */
 static struct opencl_shadow *find_ours(opencl_object queue)
 {
 	for (unsigned i = 0; i < SHADOWS_MAX; i++) {
@@ -136,7 +137,7 @@ opencl_object shadow_owner(opencl_object queue)
 	return programs;
 }
 
-/* The program's own references, and those of its events, wherever they are. */
+/* Adds the references that the application and its events have to limpet's queue. */
 uint32_t shadow_references(opencl_object handle, uint32_t count)
 {
 	for (unsigned i = 0; i < SHADOWS_MAX; i++) {

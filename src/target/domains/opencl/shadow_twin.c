@@ -1,5 +1,5 @@
 /*
- * A queue like the program's that keeps times.  Runs inside calls of the program's.
+ * Creates a profiling queue like the application's. Runs inside application calls.
  */
 #include "target/domains/opencl/shadow.h"
 
@@ -43,7 +43,7 @@ static void add_property(uint64_t *properties, uint64_t name, uint64_t value)
 	properties[at + 1] |= value;
 }
 
-/* What it was made with, as far as the driver tells; and times. */
+/* The queue's properties, as far as the driver returns these, and profiling. */
 static void ask_properties(const struct opencl_vendor *vendor, opencl_object queue,
 			   uint64_t *properties)
 {

@@ -1,10 +1,10 @@
 /*
- * Queues of ours that the program has no use for any more.  Runs after its calls, and on a thread
- * of ours.
+ * Ends limpet's queues that the application no longer uses. Runs after its calls, and on limpet's
+ * thread.
  */
 #include "target/domains/opencl/shadow.h"
 
-/* Has the program let go of its queue, and of all events in it?  Then so do we. */
+/* Ends the shadow once the application has released its queue and all events in it. */
 static void end_if_unused(struct opencl_shadow *shadow)
 {
 	if (queue_references(shadow->vendor, shadow->programs) != 1 ||
@@ -14,7 +14,7 @@ static void end_if_unused(struct opencl_shadow *shadow)
 		shadow_close(shadow);
 }
 
-/* On our thread: the driver may be about to go. */
+/* On limpet's thread, where the driver may be unloaded meanwhile. */
 static void look_at(struct opencl_shadow *shadow)
 {
 	void *driver = NULL;

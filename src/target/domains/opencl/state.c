@@ -1,5 +1,5 @@
 /*
- * What is to be written in this session.  Set on a thread of ours, read on any.
+ * The domains to record in this session. Set on limpet's thread, read on any thread.
  */
 #include "target/domains/opencl/opencl.h"
 

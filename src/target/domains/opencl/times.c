@@ -1,8 +1,8 @@
 /*
- * When a device was at work.  Queues that keep times are asked; their clock is set against ours by
- * what every command tells: it was queued while the program was in its call, and done before we
- * heard of it.  Of other queues only the end is known: in an ordered one the beginning is when the
- * command before was done, or when this one was enqueued, whichever is later.
+ * Begin and end of device work. Profiling queues are queried; the device's clock is aligned by two
+ * facts about every command: it was queued during the application's call, and completed before the
+ * completion was reported. Of other queues only the end is known: in an in-order queue, work begins
+ * at the end of the command before, or when it was enqueued, whichever is later.
  */
 #include "target/domains/opencl/opencl.h"
 #include "target/hooks/clock.h"
@@ -25,7 +25,7 @@ static bool ask_times(const struct opencl_command *command, struct device_times 
 	       ret->queued && ret->begin && ret->end >= ret->begin;
 }
 
-/* Moves the device's clock no further than it must, and remembers it for the next command. */
+/* Moves the device's clock offset as little as necessary, and keeps it for the next command. */
 static int64_t set_clock(const struct opencl_command *command, const struct device_times *times,
 			 const struct clock_rate *rate, uint64_t now)
 {
@@ -50,14 +50,14 @@ static struct opencl_times times_told(const struct opencl_command *command,
 	uint64_t begin = clock_ticks_at(&rate, times->begin + (uint64_t)offset);
 	uint64_t end = clock_ticks_at(&rate, times->end + (uint64_t)offset);
 
-	/* Whatever the clocks say, it was after the call began and before we heard of it. */
+	/* Device work lies between the call's begin and the report, whatever the clocks say. */
 	begin = MIN(begin, now);
 	begin = MAX(begin, command->begin);
 	end = MIN(end, now);
 	return (struct opencl_times){ begin, MAX(begin, end) };
 }
 
-/* The last end of the queue; it only grows, whoever comes first. */
+/* Raises the last end of the queue, which never decreases. */
 static uint64_t push_end(struct opencl_queue *queue, uint64_t end)
 {
 	uint64_t last = __atomic_load_n(&queue->last_end, __ATOMIC_RELAXED);

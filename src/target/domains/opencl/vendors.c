@@ -1,12 +1,12 @@
 /*
- * The tables of functions that are known, one for each driver: whose function a hook leads to, and
- * what is asked of it.  Vendors are added on a thread of ours, and looked through on any.
+ * The function tables of drivers, and queries through these: maps hooks to their vendors. limpet's
+ * thread adds vendors; any thread reads these.
  */
 #include "target/domains/opencl/opencl.h"
 #include "target/hooks/got/got.h"
 
-#define VENDORS_MAX 64u                 /* a driver that is loaded again is another */
-#define ICD2_TAG    0x4f50454e434c3331u /* the table proper is the loader's, and comes second */
+#define VENDORS_MAX 64u                 /* a driver loaded again counts anew */
+#define ICD2_TAG    0x4f50454e434c3331u /* of a loader's table; the driver's own comes second */
 
 typedef int32_t get_info(opencl_object object, uint32_t name, size_t size, void *value,
 			 size_t *ret_size);
@@ -16,7 +16,7 @@ static struct opencl_vendor vendors[VENDORS_MAX];
 static uint32_t vendor_count;
 static const struct traced *first_traced; /* of entry 0 */
 
-/* Tables that objects had, and how many slots the vendor has that made them. */
+/* Tables of objects, and the number of slots of the vendor that made the object. */
 static struct object_table objects[VENDORS_MAX];
 static uint32_t object_count;
 
@@ -94,7 +94,7 @@ struct opencl_vendor *vendor_add(uint64_t *table)
 	if (vendor_count == VENDORS_MAX)
 		return NULL;
 	vendor->table = table;
-	/* Release: calls look through those that are counted. */
+	/* Release: pairs with the acquire in vendor_of(). */
 	__atomic_store_n(&vendor_count, vendor_count + 1, __ATOMIC_RELEASE);
 	return vendor;
 }

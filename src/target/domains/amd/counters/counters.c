@@ -1,6 +1,6 @@
 /*
- * Runs on threads of the program's, in its calls of queues; and on threads of ours, at both ends of
- * a session.
+ * Counts single kernels. Runs on application threads, in their queue calls; and on limpet's
+ * threads, at both ends of a session.
  */
 #include "target/domains/amd/counters/counters.h"
 
@@ -23,9 +23,10 @@
 
 static struct counter_request wanted;
 static uint32_t is_on, skipped[COUNTER_SKIPS];
-static uint64_t begun_at;  /* in ticks */
-static uint32_t ringing;   /* threads of ours, for queues of the program's */
-static uint32_t reserving; /* threads of the program's: sets are not given back under them */
+static uint64_t begun_at; /* in ticks */
+static uint32_t ringing;  /* limpet's threads that ring doorbells of application queues */
+static uint32_t
+	reserving; /* application threads in counters_reserve(): sets are not freed meanwhile */
 
 void counters_start(const struct trace_request *request)
 {
@@ -129,7 +130,7 @@ static bool packets_reserve(const struct hsa_queue *queue, uint64_t *ret_index)
 
 	if (!device || queue->type != MULTI)
 		return false;
-	/* Room is looked for first: who has none is not to take a set from others. */
+	/* Checks for room first: without room, no set is claimed. */
 	ring = ring_of(queue, known);
 	set = slots_have_room(&calls, &ring) ? set_take_free(device) : NULL;
 	if (!set)
@@ -139,8 +140,8 @@ static bool packets_reserve(const struct hsa_queue *queue, uint64_t *ret_index)
 		set_put_back(set);
 		return false;
 	}
-	/* From here to the end of slots_fill() the device may wait for us: memory only, and values
-	 * of our own signals. */
+	/* From here to the end of slots_fill() the device may wait for this thread: it only writes
+	 * memory, and values of limpet's own signals. */
 	set_begin(set, known, first);
 	slots_note(&known->counted_last, first + SLOTS_EXTRA);
 	slots_fill(&ring, first, &set->aql.packets, set->signal);
@@ -152,7 +153,7 @@ bool counters_reserve(const struct hsa_queue *queue, uint64_t *ret_index)
 {
 	bool is_reserved;
 
-	/* Sequential, both: pairs with counters_stop(). */
+	/* Seq_cst, both: pairs with counters_stop(). */
 	__atomic_fetch_add(&reserving, 1, __ATOMIC_SEQ_CST);
 	is_reserved =
 		__atomic_load_n(&is_on, __ATOMIC_SEQ_CST) && packets_reserve(queue, ret_index);
@@ -192,7 +193,7 @@ void counters_take_times(const struct hsa_command *command, uint64_t begin, uint
 {
 	struct counter_set *set = command->counted;
 
-	/* It may be around another by now. */
+	/* The set may already be around another packet. */
 	if (!set || set_use(set) != command->counted_use ||
 	    __atomic_load_n(&set->state, __ATOMIC_ACQUIRE) != SET_TAKEN)
 		return;
@@ -201,15 +202,15 @@ void counters_take_times(const struct hsa_command *command, uint64_t begin, uint
 	set_finish(set, PART_TIMES);
 }
 
-/* The program may have no reason to ring again.  A queue that is being destroyed is forgotten
- * first, and waits for us. */
+/* Rings for limpet's packets, because the application may not ring again. hsa_queue_forget() runs
+ * before a queue is destroyed, and waits for `ringing`. */
 static void set_ring(struct counter_set *set, void *data)
 {
 	uint64_t doorbell = __atomic_load_n(&set->key->doorbell, __ATOMIC_ACQUIRE);
 	uint64_t index = __atomic_load_n(&set->key->index, __ATOMIC_RELAXED);
 
 	(void)data;
-	/* Acquire: the index is that queue's, where the doorbell is still the same. */
+	/* Acquire: the index belongs to this queue if the doorbell is unchanged. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (!doorbell || __atomic_load_n(&set->key->doorbell, __ATOMIC_RELAXED) != doorbell)
 		return;
@@ -238,8 +239,7 @@ void counters_queue_leaves(const struct hsa_queue *queue)
 	if (device && __atomic_exchange_n(&known->has_plain, 0, __ATOMIC_RELAXED))
 		__atomic_fetch_sub(&device->plain_open, 1, __ATOMIC_RELAXED);
 	hsa_queue_forget(queue);
-	/* Sequential: pairs with set_ring(); a processor may look before others see it forgotten.
-	 */
+	/* Seq_cst: pairs with set_ring(), which counts itself before it looks the queue up. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	wait_for_none(&ringing);
 }
@@ -252,7 +252,7 @@ static void set_count(struct counter_set *set, void *data)
 
 void counters_stop(void)
 {
-	/* Sequential: pairs with counters_reserve(). */
+	/* Seq_cst: pairs with counters_reserve(). */
 	if (!__atomic_exchange_n(&is_on, 0, __ATOMIC_SEQ_CST))
 		return;
 	wait_for_none(&reserving);
@@ -270,7 +270,7 @@ uint32_t counters_under_way(void)
 	return open;
 }
 
-/* What the device has not done, or the program has not looked at, is written as it is. */
+/* Writes unfinished sets, and sets whose signals the application never read, as they are. */
 struct counters_left counters_end(void)
 {
 	static struct writer_pass pass;
@@ -285,7 +285,7 @@ struct counters_left counters_end(void)
 	return left;
 }
 
-/* The runtime calls them on a thread of its own. */
+/* The runtime's own thread calls the handlers of signals. */
 static void signals_await(void)
 {
 	struct timespec pause = { 0, GLANCE_NS };
@@ -296,7 +296,7 @@ static void signals_await(void)
 
 bool counters_give_back(void)
 {
-	/* Acquire: pairs with counters_reserve().  Where a thread is still at it, all sets stay. */
+	/* Acquire: pairs with counters_reserve(). If a thread is still inside, all sets stay. */
 	bool is_nobody = leaving_is_nobody() && !__atomic_load_n(&reserving, __ATOMIC_ACQUIRE);
 
 	if (!counting_library())

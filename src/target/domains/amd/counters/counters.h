@@ -1,18 +1,18 @@
 /*
- * Counters of kernels.  Packets of aqlprofile are put around each kernel in queues that exist
- * already: where the program asks for room for one packet, four are taken, of which the second is
- * its own.  The others are filled in at once, so nothing is left to do if we leave meanwhile.
+ * Counters of kernels. Packets of aqlprofile are put around each kernel in the application's
+ * queues: where the application reserves one slot, limpet reserves four, of which the second is the
+ * application's. limpet's packets are written at once, so a detach meanwhile leaves nothing undone.
  *
- *   start · the program's packet · stop · read, with a signal of ours
+ *   start · application packet · stop · read, with a signal of limpet's
  *
- * No queue ever waits for us: room is taken only where it is there, in one atomic step, and as long
- * as less than half of the ring is in use; whatever cannot be counted goes by as it came, and is
- * counted as such.  Where packets of ours are in a ring that is fuller than that, its doorbell is
- * rung for them.
+ * No queue ever waits for limpet: slots are reserved only if there is room, by one
+ * compare-and-swap, and only while less than half of the ring is in use. A packet that cannot be
+ * counted is counted as skipped. If limpet's packets lie in a fuller ring, limpet rings its
+ * doorbell.
  *
- * Nothing is put in order: kernels of other queues may run at the same time.  Which were alone is
- * told by their times, on the host, and by a flag, where packets of ours of other queues were under
- * way between room for the first of a set and the read, or uncounted packets may have run then.
+ * Kernels are not serialized: kernels of other queues may run at the same time. The host recognizes
+ * kernels that ran alone by their times, and by a flag, which is set if limpet's packets of other
+ * queues were in flight meanwhile, or uncounted packets may have run.
  */
 #pragma once
 
@@ -22,64 +22,64 @@
 /* Flags of a record. */
 #define COUNTER_MIXED 1u /* others were counted at the same time, or may have run uncounted */
 #define COUNTER_UNTIMED \
-	2u /* when it ran is not known: the times are when it was asked for and read */
-#define COUNTER_INCOMPLETE                                                                       \
-	4u /* not done when we, its queue or its runtime left, or not wholly read or told: there \
-	      are no counts */
-#define COUNTER_OTHER 8u /* no counted kernel: what was in a queue before we knew it */
+	2u /* begin and end are those of the request and the read: execution times are unknown */
+#define COUNTER_INCOMPLETE                                                               \
+	4u /* no counts: unfinished when the agent detached, or its queue or runtime was \
+	      destroyed, or not completely read or written */
+#define COUNTER_OTHER 8u /* no counted kernel: packets from before the queue was known */
 
-/* What went by uncounted, and why. */
+/* Reasons for not counting packets. */
 enum counter_skip {
-	SKIP_GROUP,  /* several packets asked for at once: graphs */
-	SKIP_SINGLE, /* a queue of one thread, or an index that the program sets itself */
-	SKIP_FULL,   /* the ring had too little room */
-	SKIP_SETS,   /* too many kernels at once */
+	SKIP_GROUP,  /* several slots reserved at once: graphs */
+	SKIP_SINGLE, /* a single-producer queue, or a write index set by the application */
+	SKIP_FULL,   /* too little room in the ring */
+	SKIP_SETS,   /* too many kernels in flight */
 	COUNTER_SKIPS,
 };
 
 void counters_start(const struct trace_request *request);
 
-/* Devices are known: makes packets for them.  On threads of ours, once in a session. */
+/* Makes packet sets for the known devices. On limpet's threads, once in a session. */
 enum counting_fault counters_begin(void);
 bool counters_are_on(void);
-/* The same for windows of whole devices, see windows.h. */
+/* Likewise windows of whole devices, see windows.h. */
 enum counting_fault counters_begin_windows(void);
 
-/* Room for one packet, with ours around it: its index.  False: the program takes it as ever. */
+/* Reserves slots for one packet and limpet's packets around it; returns its index. False: the
+ * application reserves its slot as usual. */
 bool counters_reserve(const struct hsa_queue *queue, uint64_t *ret_index);
-/* One goes by uncounted. */
+/* Notes an uncounted packet. */
 void counters_skip(const struct hsa_queue *queue, uint64_t index, enum counter_skip why);
-/* The program has taken room up to there itself: until its place is free of packets of ours, also
- * where no more are put. */
+/* After the application has reserved slots up to `index` itself: waits until no packet of limpet's
+ * is in these, even after counting has stopped. */
 void counters_await_room(const struct hsa_queue *queue, uint64_t index);
 
-/* A queue was made before us: packets of the program's may be in it, uncounted, from before `next`.
- */
+/* A queue from before the attach: it may contain uncounted packets before `next`. */
 void counters_queue_came(const struct hsa_queue *queue, uint64_t next);
 
-/* The set around a packet; NULL. */
+/* Finds the set around a packet; NULL if there is none. */
 struct counter_set *counters_find(const struct known_queue *known, uint64_t index);
-/* It is filled in: what it is, or NULL where that is no kernel or is not known. */
+/* Describes the set's kernel; NULL if the packet is no kernel or unknown. */
 void counters_describe(struct counter_set *set, const struct hsa_command *command);
-/* The last packet of ours that belongs to the one that is rung for. */
+/* Returns the last of limpet's packets that the doorbell must cover. */
 uint64_t counters_last_of(const struct known_queue *known, uint64_t index);
-/* Its kernel is done; in ticks, 0: not known when. */
+/* Stores the kernel's times, in ticks; 0: unknown. */
 void counters_take_times(const struct hsa_command *command, uint64_t begin, uint64_t end);
 
-/* A queue is about to be destroyed: waits for what its device does for us in it (leaving.h),
- * forgets it, and waits until nobody of ours rings for it. */
+/* Before a queue is destroyed: waits until its device has executed limpet's packets in it
+ * (leaving.h), forgets it, and waits until no thread of limpet's rings its doorbell. */
 void counters_queue_leaves(const struct hsa_queue *queue);
 
-/* No more is counted; how many are under way still; what is left of them. */
+/* Stops counting; number of sets in flight; ends the rest. */
 void counters_stop(void);
 uint32_t counters_under_way(void);
 struct counters_left {
 	uint32_t skipped[COUNTER_SKIPS];
-	uint32_t cut; /* under way */
+	uint32_t cut; /* sets in flight */
 } counters_end(void);
-/* Gives packets back, with the runtime there.  False: signals are to stay. */
+/* Frees packets while the runtime exists. False: signals must not be freed. */
 bool counters_give_back(void);
-/* The runtime is gone. */
+/* The runtime was shut down. */
 void counters_forget(void);
-/* We are a forked child: what the parent had, and what its threads were at, is not here. */
+/* In a forked child: drops the parent's state and the counts of its threads. */
 void counters_forget_parent(void);

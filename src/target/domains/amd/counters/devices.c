@@ -1,5 +1,5 @@
 /*
- * On threads of ours, one at a time, but for the questions at the end.
+ * Makes and frees packet sets. Runs on limpet's threads, one at a time, except the lookups.
  */
 #include "target/domains/amd/counters/devices.h"
 
@@ -21,7 +21,8 @@
 #define PLACE_BITS     8u
 
 static struct counting_device devices[COUNTER_DEVICES_MAX];
-static unsigned device_count; /* of this session, and of earlier ones that left something */
+static unsigned
+	device_count; /* of this session, and of earlier ones with sets that could not be freed */
 static const struct aqlprofile *library;
 static uint32_t *claim;
 
@@ -63,7 +64,7 @@ static bool pool_fits(uint64_t pool)
 	       !hsa_calls.pool_info(pool, POOL_ALLOWED, &is_allowed) && is_allowed;
 }
 
-/* Events as aqlprofile wants them: one for each instance of a block. */
+/* Events for aqlprofile: one for each instance of a block. */
 struct event_list {
 	struct pmc_event items[INSTANCES_MAX];
 	uint16_t indexes[INSTANCES_MAX]; /* in the request */
@@ -129,7 +130,7 @@ static bool id_find(struct id_search *search, const struct pmc_event *event, uin
 	return false;
 }
 
-/* Values come in the same order each time: what each is, is asked once. */
+/* Notes the ID of each value once: values always come in the same order. */
 static int id_note(struct pmc_event event, uint64_t sample, uint64_t value, void *data)
 {
 	struct id_search *search = data;
@@ -199,7 +200,7 @@ static enum counting_fault sets_make(struct counting_device *device, const struc
 	for (unsigned i = 0; !fault && i < count; i++) {
 		const struct counter_set *set = &device->sets[i];
 
-		/* A signal that has still to leave is of an earlier session. */
+		/* A signal whose last call is still to come belongs to an earlier session. */
 		if (set->state != SET_EMPTY || __atomic_load_n(&set->signal, __ATOMIC_ACQUIRE))
 			continue;
 		if (!set_make(device, i, profile))
@@ -210,7 +211,7 @@ static enum counting_fault sets_make(struct counting_device *device, const struc
 	return fault || device->id_count ? fault : COUNTING_NO_PACKETS;
 }
 
-/* Room for values: stays with the slot. */
+/* Memory for values: stays with the slot. */
 static bool values_make(struct counting_device *device)
 {
 	long r;
@@ -264,7 +265,7 @@ static enum counting_fault device_begin(const struct counter_request *request, u
 	device->id_count = device->plain_open = 0;
 	list.count = 0;
 	if (!device->agent)
-		return COUNTING_FINE; /* the program does not see it */
+		return COUNTING_FINE; /* not visible to the target */
 	if (!device_register(device, &request->devices[number]))
 		return COUNTING_NO_AGENT;
 	for (unsigned i = 0; i < request->event_count; i++)
@@ -292,7 +293,7 @@ static void set_end(struct counter_set *set, void *data)
 	if (!packet_set_give_back(&set->aql))
 		return;
 	set->key->doorbell = 0;
-	/* It calls once more, and is given back (sets.c). */
+	/* The signal's handler is called once more, and frees the signal (sets.c). */
 	if (set->signal)
 		hsa_calls.signal_store(set->signal, 0);
 	__atomic_store_n(&set->state, SET_EMPTY, __ATOMIC_RELEASE);
@@ -327,7 +328,7 @@ enum counting_fault counting_devices_begin(const struct counter_request *request
 	if (claim && !claim_for_one(claim, CLAIM_TRACER))
 		return COUNTING_TAKEN;
 	packet_sets_use(library, &memory);
-	counting_sets_each(set_end, NULL); /* what an earlier session had to leave */
+	counting_sets_each(set_end, NULL); /* sets that an earlier session could not free */
 	device_count = MAX(device_count, request->device_count);
 	for (unsigned i = 0; !fault && i < request->device_count; i++)
 		fault = device_begin(request, i);
@@ -353,7 +354,7 @@ void counting_devices_leave(void)
 		__atomic_store_n(&devices[i].is_ready, 0, __ATOMIC_RELEASE);
 }
 
-/* Another may count from now on. */
+/* Other tools may count from now on. */
 static void claim_leave(void)
 {
 	if (claim)

@@ -1,6 +1,5 @@
 /*
- * Devices that count, and for each of them sets of packets that are made beforehand: a set is
- * around one kernel at a time.
+ * Devices that count, and their packet sets, made in advance: each is around one kernel at a time.
  */
 #pragma once
 
@@ -13,107 +12,106 @@
 #define VALUES_MAX       1024u
 #define COUNTER_SETS_MAX (COUNTER_DEVICES_MAX * SETS_OF_DEVICE)
 
-/* A set is made for good: what the device may still write to is never given back under it. */
+/* Sets are never freed while the device may still write to their memory. */
 enum set_state {
 	SET_EMPTY,
 	SET_FREE,
 	SET_TAKEN,
-	SET_ABANDONED, /* its session is over, and somebody is at it (enum set_work) */
-	SET_STALE,     /* nobody is any more: to be given back with the next session */
+	SET_ABANDONED, /* its session is over, and it is still in use (enum set_work) */
+	SET_STALE,     /* not in use any more: freed by the next session */
 };
 
-/* Who is at its packets, and at the memory that they write. */
+/* The user of the set's packets, and of the memory that they write. */
 enum set_work {
 	WORK_NONE,
-	WORK_DEVICE,  /* they are in a queue, and not done */
-	WORK_READING, /* they are: a thread of the runtime's reads what came of it */
+	WORK_DEVICE,  /* its packets are in a queue and not executed */
+	WORK_READING, /* a thread of the runtime's reads the counts */
 };
 
-/* What is there of a kernel that is counted. */
+/* The known parts of a counted kernel. */
 enum set_part {
-	PART_COUNTS = 1, /* the device has read them */
-	PART_TIMES = 2,  /* the kernel is done, and when is known as far as it will be */
+	PART_COUNTS = 1, /* the device has read the counters */
+	PART_TIMES = 2,  /* the kernel has ended, and its times are final */
 	PART_WRITTEN = 4,
 };
 
-/* Which packet a set is around; apart from it, since they are searched. */
+/* The packet that a set is around; a separate array, because it is searched. */
 struct set_key {
-	uint64_t doorbell, index; /* its queue, 0: none, and the program's packet */
+	uint64_t doorbell, index; /* the queue's doorbell, 0: none; the application packet */
 };
 
 struct counter_set {
-	uint32_t state;  /* enum set_state; whoever takes it owns the rest */
-	uint32_t parts;  /* enum set_part, or'ed */
-	uint64_t signal; /* of its read, kept; 0: none was made yet */
+	uint32_t state;  /* enum set_state; the thread that stores SET_TAKEN owns the rest */
+	uint32_t parts;  /* bits: enum set_part */
+	uint64_t signal; /* completes its read packet, kept; 0: not made yet */
 	uint32_t work;   /* enum set_work */
 	struct set_key *key;
 	struct packet_set aql;
 	struct counting_device *device;
 	uint64_t *values; /* VALUES_MAX */
 	uint32_t value_count;
-	bool is_cut; /* there are more than were expected: none of them is right */
-	/* Of the kernel: */
-	uint64_t asked;      /* when, in ticks */
-	uint64_t begin, end; /* in ticks; 0: not known */
-	uint32_t plain_turn; /* of the device, when it was reserved */
+	bool is_cut; /* more values than expected: none of them is valid */
+	/* About the kernel: */
+	uint64_t asked;      /* when it was enqueued, in ticks */
+	uint64_t begin, end; /* in ticks; 0: unknown */
+	uint32_t plain_turn; /* the device's, when the slots were reserved */
 	bool is_kernel, is_mixed;
 	struct hsa_command command;
-	/* Each kernel that a set is around is another use of it, with a number of its own.  These
-	 * are numbers, too: whoever says so may be late, and the set around another by then. */
+	/* Numbers each kernel that the set was around. `gone` and `left` refer to such a number,
+	 * because the set may be around another kernel by the time they are stored. */
 	uint64_t use;
-	uint64_t gone; /* of that use the queue is, before the device has read */
-	uint64_t left; /* of that use, half of this, it is not known any more; 1: it was mixed */
+	uint64_t gone; /* the use whose queue was destroyed before the device's read */
+	uint64_t left; /* twice the use whose queue was forgotten; plus 1: it was mixed */
 };
 
 struct counting_device {
 	uint64_t agent, node;
 	struct pmc_agent handle;
-	/* What the handle was given for: the library has no way to give one back, so that each is
-	 * asked for once, whatever sessions come. */
+	/* The properties that the handle was registered with: the library cannot unregister a
+	 * handle, so each device is registered once for all sessions. */
 	struct requested_device registered;
-	uint64_t
-		ids[VALUES_MAX]; /* of values, as records have them; in the order of their coming */
+	uint64_t ids[VALUES_MAX]; /* of values, as in records, in the library's order */
 	uint32_t id_count;
 	uint32_t is_ready;
-	uint32_t plain_turn; /* so many packets went by uncounted */
-	uint32_t plain_open; /* queues with such whose end is not known */
+	uint32_t plain_turn; /* number of uncounted packets */
+	uint32_t plain_open; /* number of queues with uncounted packets that may not have ended */
 	struct set_key keys[SETS_OF_DEVICE];
 	struct counter_set sets[SETS_OF_DEVICE];
 };
 
-/* Why nothing can be counted. */
+/* Reasons why nothing can be counted. */
 enum counting_fault {
 	COUNTING_FINE,
 	COUNTING_NO_LIBRARY,
-	COUNTING_NO_FUNCTIONS, /* of HSA's */
-	COUNTING_NO_AGENT,     /* aqlprofile does not know it */
-	COUNTING_NO_EVENT,     /* nor such a block or event */
-	COUNTING_NO_PACKETS,   /* too many, or no memory */
-	COUNTING_TOO_MANY,     /* values, more than VALUES_MAX */
-	COUNTING_NO_QUEUE,     /* of ours */
+	COUNTING_NO_FUNCTIONS, /* of HSA */
+	COUNTING_NO_AGENT,     /* unknown to aqlprofile */
+	COUNTING_NO_EVENT,     /* unknown block or event */
+	COUNTING_NO_PACKETS,   /* too many events, or no memory */
+	COUNTING_TOO_MANY,     /* more than VALUES_MAX values */
+	COUNTING_NO_QUEUE,     /* limpet's queue could not be created */
 	COUNTING_TAKEN,        /* by a tool of AMD's SDK */
 };
 
-/* The agent's word of who counts (counting_claim.h); NULL: there is no agent.  Before the rest. */
+/* Sets the agent's word of the counting tool (counting_claim.h); NULL: no agent. Called first. */
 void counting_devices_share(uint32_t *claim);
 
-/* Makes what is asked for, for the devices that HSA knows by now.  On threads of ours. */
+/* Makes the requested sets, for the devices that HSA knows. On limpet's threads. */
 enum counting_fault counting_devices_begin(const struct counter_request *request);
-/* Gives back what no device uses.  On threads of ours, with the runtime there. */
+/* Frees sets that no device uses. On limpet's threads, while the runtime exists. */
 void counting_devices_end(void);
-/* Signals of sets that were given back, and have not called for the last time. */
+/* Number of signals of freed sets whose last handler call is still to come. */
 uint32_t counting_signals_left(void);
-/* Gives nothing back: a thread may still be putting packets into a queue. */
+/* Frees nothing: a thread may still be writing packets into a queue. */
 void counting_devices_leave(void);
-/* Their runtime is gone, and all memory with it. */
+/* Drops all sets: the runtime was shut down, and freed their memory. */
 void counting_devices_forget(void);
 
-/* Takes what the device has read into set->values; false: it is not whole. */
+/* Reads the device's counts into set->values; false: they are incomplete. */
 bool counting_set_read(struct counter_set *set);
 
-/* By its index, below COUNTER_DEVICES_MAX; NULL: there is none. */
+/* By index, below COUNTER_DEVICES_MAX; NULL: there is none. */
 struct counting_device *counting_device_at(unsigned index);
-/* NULL: none of those. */
+/* NULL: no counting device. */
 struct counting_device *counting_device_of(uint64_t agent);
 void counting_sets_each(void (*visit)(struct counter_set *set, void *data), void *data);
 const struct aqlprofile *counting_library(void);

@@ -1,6 +1,6 @@
 /*
- * Runs on threads of the program's, in its calls: nothing that they may hold is waited for, only
- * devices, and at the end the runtime's own thread.
+ * Runs on application threads, in their calls: waits for devices, and at the end for the runtime's
+ * own thread, never for anything that the application may hold.
  */
 #include "target/domains/amd/counters/leaving.h"
 
@@ -15,14 +15,14 @@
 #define NOBODY_NS    100000000ull
 #define LAST_NS      100000000ull
 
-/* Shorter each time that it was in vain: a device that hangs has many queues. */
+/* Shrinks after each timeout: a hung device may have many queues. */
 static uint64_t limit_ns;
-static uint32_t inside; /* threads that may be looking at signals of ours */
+static uint32_t inside; /* threads that may be reading limpet's signals */
 
 struct leaving {
-	const struct hsa_queue *queue; /* NULL: all */
-	uint64_t read;                 /* of it: the first packet that the device has not taken */
-	uint64_t last; /* use of a set that is meant: not what others begin meanwhile */
+	const struct hsa_queue *queue; /* NULL: all queues */
+	uint64_t read;                 /* its first packet that the device has not fetched */
+	uint64_t last;                 /* ignores sets that other threads begin meanwhile */
 	uint32_t awaited;
 };
 
@@ -36,7 +36,7 @@ static bool set_is_in(const struct counter_set *set, uint64_t doorbell)
 	return __atomic_load_n(&set->key->doorbell, __ATOMIC_ACQUIRE) == doorbell;
 }
 
-/* Sequential: pairs with set_abandon(), after which nobody looks at its signal. */
+/* Seq_cst: pairs with set_abandon(), after which no thread reads the set's signal. */
 static bool is_at_device(const struct counter_set *set)
 {
 	return __atomic_load_n(&set->state, __ATOMIC_SEQ_CST) == SET_TAKEN && set_is_at_device(set);
@@ -47,7 +47,7 @@ static bool kernel_is_done(const struct counter_set *set)
 	return set->is_kernel && __atomic_load_n(&set->parts, __ATOMIC_ACQUIRE) & PART_TIMES;
 }
 
-/* Not what waits for a packet that the program has not filled in. */
+/* Excludes sets behind a packet that the application has not written yet. */
 static bool is_awaited_in(const struct counter_set *set, const struct leaving *leaving)
 {
 	uint64_t index = __atomic_load_n(&set->key->index, __ATOMIC_RELAXED);
@@ -56,7 +56,7 @@ static bool is_awaited_in(const struct counter_set *set, const struct leaving *l
 	       is_at_device(set) && ((int64_t)(leaving->read - index) > 0 || kernel_is_done(set));
 }
 
-/* Nobody has destroyed its queue: whether the device has begun it is not asked. */
+/* The queue exists, so the device's progress in it need not be checked. */
 static bool is_awaited(const struct counter_set *set, const struct leaving *leaving)
 {
 	uint32_t work = __atomic_load_n(&set->work, __ATOMIC_ACQUIRE);
@@ -73,7 +73,7 @@ static void set_look(struct counter_set *set, void *data)
 	leaving->awaited += leaving->queue ? is_awaited_in(set, leaving) : is_awaited(set, leaving);
 }
 
-/* Sequential: pairs with leaving_is_nobody(). */
+/* Seq_cst: pairs with leaving_is_nobody(). */
 static void sets_each(void (*visit)(struct counter_set *set, void *data), void *data)
 {
 	__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
@@ -139,7 +139,7 @@ bool leaving_concerns(const struct hsa_queue *queue)
 	return leaving.awaited;
 }
 
-/* The program has rung for its own packets, and may have done so when we did not look. */
+/* Rings for limpet's packets: the application's doorbell writes may have bypassed the hook. */
 static void set_ring_for(struct counter_set *set, void *data)
 {
 	const struct leaving *leaving = data;
@@ -158,7 +158,7 @@ void leaving_queue(const struct hsa_queue *queue, const struct known_queue *know
 {
 	struct leaving leaving;
 
-	/* Also where nothing is counted, and the runtime may have no such function. */
+	/* Returns early if nothing is counted: the runtime may lack the functions below. */
 	if (!leaving_concerns(queue))
 		return;
 	leaving = leaving_of(queue, sets_last_use());
@@ -180,7 +180,7 @@ void leaving_queue_is_gone(const struct queue_gone *gone)
 	sets_each(set_lose_of, (void *)(uintptr_t)gone);
 }
 
-/* The runtime's thread would wait for its own call. */
+/* The runtime's thread must not wait for its own handler. */
 static void readers_await(uint64_t most_ns)
 {
 	if (!sets_are_read_here())
@@ -203,7 +203,7 @@ void leaving_give_up(void)
 	counting_sets_each(set_abandon_it, NULL);
 }
 
-/* A queue that the program has destroyed last may have been read, and not written. */
+/* Sets of a queue that was destroyed just now may have been read, but not written. */
 void leaving_program(void)
 {
 	readers_await(LAST_NS);

@@ -1,5 +1,5 @@
 /*
- * On whichever thread learns of it.
+ * Runs on any thread that completes a set.
  */
 #include "target/domains/amd/counters/records.h"
 
@@ -23,7 +23,7 @@ static void counts_write(struct writer *writer, const struct counter_set *set)
 	}
 }
 
-/* Read wholly, and there is room for all of it: part of the counts would look like all. */
+/* Complete, with room for all of it: a part of the counts would pass for all of them. */
 static bool is_whole(const struct writer *writer, const struct counter_set *set,
 		     unsigned value_count)
 {
@@ -65,7 +65,7 @@ void counter_record_write(const struct counter_set *set)
 	if (!writer)
 		return;
 	agents_name(writer, command->device);
-	/* Acquire: another thread may have read them just now. */
+	/* Acquire: another thread may have read the counts just now. */
 	has_counts = __atomic_load_n(&set->parts, __ATOMIC_ACQUIRE) & PART_COUNTS &&
 		     is_whole(writer, set, ARRAY_SIZE(values));
 	if (!has_counts)

@@ -1,5 +1,5 @@
 /*
- * On threads of ours.
+ * Parses the parts of the request about counters. Runs on limpet's threads.
  */
 #include "target/domains/amd/counters/request.h"
 
@@ -27,7 +27,7 @@ static bool part_begins(struct part *part, const char *word)
 	return true;
 }
 
-/* Numbers, each with a comma behind it. */
+/* Parses numbers, each followed by a comma. */
 static void numbers_take(struct part *part, uint64_t *ret, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -38,7 +38,7 @@ static void numbers_take(struct part *part, uint64_t *ret, unsigned count)
 	}
 }
 
-/* Up to its end, or a '@'. */
+/* Copies up to the end, or a '@'. */
 static void text_take(struct part *part, char ret[COUNTER_LETTERS])
 {
 	unsigned i = 0;
@@ -49,7 +49,7 @@ static void text_take(struct part *part, char ret[COUNTER_LETTERS])
 	ret[i] = '\0';
 }
 
-/* "@0+2" */
+/* Parses "@0+2". */
 static uint64_t devices_take(struct part *part)
 {
 	uint64_t devices = 0, number;

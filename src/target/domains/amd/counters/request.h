@@ -12,7 +12,7 @@
 
 #include "target/domains/request.h"
 
-#define COUNTER_DEVICES_MAX 64u /* bits in a word */
+#define COUNTER_DEVICES_MAX 64u /* bits of a word */
 #define COUNTER_EVENTS_MAX  64u
 #define COUNTER_LETTERS     32u
 
@@ -26,7 +26,7 @@ struct counter_request {
 	unsigned device_count;
 	struct {
 		uint64_t event, flags;
-		uint64_t devices; /* bits, by their order; 0: all */
+		uint64_t devices; /* bits, by index; 0: all */
 		char block[COUNTER_LETTERS];
 	} events[COUNTER_EVENTS_MAX];
 	unsigned event_count;

@@ -1,9 +1,9 @@
 /*
- * Runs on threads of the program's, in its calls of queues, and on the runtime's, where the signal
- * of a set calls.  No lock: whoever takes a set owns it.
+ * Runs on application threads, in their queue calls, and on the runtime's thread that calls the
+ * handlers of signals. No lock: claiming a set makes the thread its owner.
  *
- * A set keeps its signal, and the runtime calls at each end of its read: a kernel costs no making
- * and no registering of signals, and none is waited for while room in a queue is taken.
+ * A set keeps its signal, whose handler the runtime calls at the end of each read: counting a
+ * kernel makes and registers no signal, and no thread waits for one while it reserves slots.
  */
 #include "target/domains/amd/counters/sets.h"
 
@@ -13,7 +13,7 @@
 #include "target/hooks/thread.h"
 
 static uint64_t last_use;
-static int32_t reader; /* the thread of the runtime's that calls last; 0: not known */
+static int32_t reader; /* the runtime's thread that called a handler last; 0: unknown */
 
 static bool on_read(int64_t value, void *data);
 
@@ -46,7 +46,7 @@ void set_put_back(struct counter_set *set)
 	__atomic_store_n(&set->state, SET_FREE, __ATOMIC_RELEASE);
 }
 
-/* Written once, where the device has read it and the kernel's times are known, or will not be. */
+/* Writes the record once, when the counts are read and the kernel's times are final. */
 static void set_finish_enough(struct counter_set *set, uint32_t part, bool is_enough)
 {
 	uint32_t parts = __atomic_or_fetch(&set->parts, part, __ATOMIC_ACQ_REL);
@@ -64,8 +64,8 @@ void set_finish(struct counter_set *set, uint32_t part)
 	set_finish_enough(set, part, /* is_enough */ false);
 }
 
-/* The device is done with it, and only the program's look at its own signal is missing: that may
- * never come. */
+/* Completes a set that lacks only the times, for which the application would have to read its own
+ * signal: it may never do so. */
 static void set_hurry(struct counter_set *set)
 {
 	if (__atomic_load_n(&set->state, __ATOMIC_ACQUIRE) == SET_TAKEN)
@@ -112,7 +112,7 @@ bool set_is_at_device(const struct counter_set *set)
 	       hsa_calls.signal_load(signal) == 1;
 }
 
-/* One of an earlier session may be in a queue that is no more: that is told by who uses it. */
+/* A set of an earlier session may be in a destroyed queue, so its queue must be known. */
 static bool is_in_the_way(const struct counter_set *set, uint64_t doorbell)
 {
 	uint32_t state = __atomic_load_n(&set->state, __ATOMIC_ACQUIRE);
@@ -121,15 +121,14 @@ static bool is_in_the_way(const struct counter_set *set, uint64_t doorbell)
 	       set_is_at_device(set);
 }
 
-/* A start sets the counters of the device to 0, whoever is being counted: packets of other queues
- * that are not read by now may be mixed with those that are about to be put, and these with them.
- * When kernels ran says too little: a start comes before its kernel, and a read after it. */
+/* A start packet sets the device's counters to 0 for all queues: unread sets of other queues may be
+ * mixed with this one. Execution times do not show that: they exclude starts and reads. */
 static void set_meet_others(struct counter_set *set, uint64_t doorbell)
 {
 	struct counting_device *device = set->device;
 
 	for (unsigned i = 0; i < SETS_OF_DEVICE; i++) {
-		/* Sequential: of two that begin at the same time one sees the other. */
+		/* Seq_cst: of two sets that begin at the same time one sees the other. */
 		uint64_t other = __atomic_load_n(&device->keys[i].doorbell, __ATOMIC_SEQ_CST);
 
 		if (!other || other == doorbell || !is_in_the_way(&device->sets[i], other))
@@ -156,12 +155,12 @@ void set_begin(struct counter_set *set, const struct known_queue *known, uint64_
 	/* Release: pairs with is_lost(). */
 	__atomic_store_n(&set->work, WORK_DEVICE, __ATOMIC_RELEASE);
 	__atomic_store_n(&set->key->index, first + 1, __ATOMIC_RELAXED);
-	/* From now on it is found. */
+	/* Publishes the set. */
 	__atomic_store_n(&set->key->doorbell, known->doorbell, __ATOMIC_SEQ_CST);
 	set_meet_others(set, known->doorbell);
 }
 
-/* All packets before it in its queue are done: what went by there uncounted, too. */
+/* All packets before it in its queue have ended, including uncounted packets. */
 static void plain_settle(const struct counter_set *set, struct known_queue *known)
 {
 	if ((int64_t)(set->key->index - known->plain_last) > 0 &&
@@ -192,7 +191,7 @@ static void set_read(struct counter_set *set)
 {
 	struct known_queue *known = hsa_queue_of(set->key->doorbell);
 
-	/* Acquire, after the queue was looked for: pairs with set_leave_queue(). */
+	/* Acquire, after the queue was looked up: pairs with set_leave_queue(). */
 	uint64_t left = __atomic_load_n(&set->left, __ATOMIC_ACQUIRE);
 	bool is_gone = __atomic_load_n(&set->gone, __ATOMIC_ACQUIRE) == set->use;
 
@@ -202,13 +201,13 @@ static void set_read(struct counter_set *set)
 		set->is_mixed = true;
 	if (known)
 		plain_settle(set, known);
-	/* What is not whole is told as not there. */
+	/* Incomplete counts are recorded as missing. */
 	if (!is_gone)
 		(void)counting_set_read(set);
 	set_finish_enough(set, PART_COUNTS, is_gone);
 }
 
-/* Nobody has asked for a read: the set is given up, and the signal with it. */
+/* No read was requested: gives the set's signal up. */
 static bool signal_leave(struct counter_set *set)
 {
 	uint64_t signal = __atomic_exchange_n(&set->signal, 0, __ATOMIC_ACQ_REL);
@@ -220,12 +219,12 @@ static bool signal_leave(struct counter_set *set)
 
 static bool work_change(struct counter_set *set, uint32_t from, uint32_t to)
 {
-	/* Sequential: pairs with set_abandon(). */
+	/* Seq_cst: pairs with set_abandon(). */
 	return __atomic_compare_exchange_n(&set->work, &from, to, false, __ATOMIC_SEQ_CST,
 					   __ATOMIC_SEQ_CST);
 }
 
-/* Nobody is at it any more: its memory may go. */
+/* The set is not in use any more: its memory may be freed. */
 static void set_spoil(struct counter_set *set)
 {
 	uint32_t is_abandoned = SET_ABANDONED;
@@ -234,7 +233,7 @@ static void set_spoil(struct counter_set *set)
 					  __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
-/* The device has read its counters.  True: the runtime goes on watching the signal. */
+/* The device has read its counters. True: the runtime calls this handler again. */
 static bool on_read(int64_t value, void *data)
 {
 	struct counter_set *set = data;
@@ -248,18 +247,18 @@ static bool on_read(int64_t value, void *data)
 	if (is_abandoned) {
 		(void)signal_leave(set);
 	} else {
-		/* Before the set is another kernel's. */
+		/* Stored before another kernel may get the set. */
 		hsa_calls.signal_store(set->signal, 1);
 		set_read(set);
 	}
-	/* Where it is not another's by now. */
+	/* Fails if another kernel has the set by now. */
 	if (work_change(set, WORK_READING, WORK_NONE))
 		set_spoil(set);
 	return !is_abandoned;
 }
 
-/* The device may have read it, and its signal be about to call, or be calling: then it is put to
- * another use before its signal is set again (on_read()), and that is asked after that. */
+/* The signal may be calling its handler just now: on_read() reuses the set before it sets the
+ * signal again, so the use is read last. */
 static bool is_lost(const struct counter_set *set, uint64_t signal, uint64_t use)
 {
 	return __atomic_load_n(&set->state, __ATOMIC_SEQ_CST) == SET_TAKEN && signal &&
@@ -267,7 +266,7 @@ static bool is_lost(const struct counter_set *set, uint64_t signal, uint64_t use
 	       __atomic_load_n(&set->work, __ATOMIC_ACQUIRE) == WORK_DEVICE && set_use(set) == use;
 }
 
-/* Another thread may have said so, and the set be around another since. */
+/* Another thread may have done so, and the set be around another packet since. */
 static bool set_is_first_to_go(struct counter_set *set, uint64_t use)
 {
 	uint64_t gone = __atomic_load_n(&set->gone, __ATOMIC_ACQUIRE);
@@ -282,14 +281,14 @@ void set_lose(struct counter_set *set, uint64_t doorbell, uint64_t last)
 
 	if (use <= last && set_is_in(set, doorbell) && is_lost(set, signal, use) &&
 	    set_is_first_to_go(set, use))
-		hsa_calls.signal_store(signal, 0); /* it calls */
+		hsa_calls.signal_store(signal, 0); /* runs the handler */
 }
 
 void set_abandon(struct counter_set *set)
 {
 	uint32_t is_taken = SET_TAKEN;
 
-	/* Without a doorbell, a thread is about to put its packets. */
+	/* Without a doorbell, a thread is about to write the set's packets. */
 	if (!__atomic_load_n(&set->key->doorbell, __ATOMIC_ACQUIRE))
 		return;
 	set_hurry(set);
@@ -297,7 +296,7 @@ void set_abandon(struct counter_set *set)
 	    __atomic_fetch_or(&set->parts, PART_WRITTEN, __ATOMIC_ACQ_REL) & PART_WRITTEN)
 		return;
 	counter_record_write(set);
-	/* Sequential: pairs with on_read(). */
+	/* Seq_cst: pairs with on_read(). */
 	if (__atomic_compare_exchange_n(&set->state, &is_taken, SET_ABANDONED, false,
 					__ATOMIC_SEQ_CST, __ATOMIC_RELAXED) &&
 	    __atomic_load_n(&set->work, __ATOMIC_SEQ_CST) == WORK_NONE)

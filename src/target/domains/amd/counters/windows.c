@@ -1,6 +1,6 @@
 /*
- * On threads of ours, one at a time, between hsa_gate_enter() and hsa_gate_leave(); and on the
- * program's where it shuts its runtime down, with the gate shut for ours.
+ * Runs on limpet's threads, one at a time, between hsa_gate_enter() and hsa_gate_leave(); and on
+ * the application thread that shuts the runtime down, with the gate shut for limpet's threads.
  */
 #include "target/domains/amd/counters/windows.h"
 
@@ -15,10 +15,10 @@
 #include <time.h>
 
 #define QUEUE_PACKETS 64u
-#define QUEUE_SINGLE  1u /* its type: one thread puts packets */
+#define QUEUE_SINGLE  1u /* single-producer queue */
 #define GLANCE_NS     20000
-#define PATIENCE_NS   20000000u  /* for a device to do one packet */
-#define LAST_WAIT_NS  500000000u /* at the end */
+#define PATIENCE_NS   20000000u  /* limit for one packet */
+#define LAST_WAIT_NS  500000000u /* limit at the end of a session */
 
 enum window_step { STEP_NONE, STEP_START, STEP_READ, STEP_STOP };
 
@@ -28,9 +28,9 @@ struct window_queue {
 	struct counter_set *set;
 	uint64_t signal;
 	enum window_step under_way;
-	uint64_t put_at;    /* the packet that is under way, in ticks */
-	uint64_t begin;     /* since when it counts, in ticks; 0: it does not */
-	uint32_t is_broken; /* the runtime says so: nothing is done in it any more */
+	uint64_t put_at;    /* when the packet in flight was put, in ticks */
+	uint64_t begin;     /* since when the device counts, in ticks; 0: it does not */
+	uint32_t is_broken; /* the runtime reported a fault: the queue is not used any more */
 };
 
 static struct window_queue queues[COUNTER_DEVICES_MAX];
@@ -48,7 +48,7 @@ uint32_t windows_late(void)
 	return late;
 }
 
-/* AMD's runtime aborts the program for a fault of a queue that has no such function. */
+/* AMD's runtime aborts the process for a fault of a queue without such a callback. */
 static void on_fault(int status, const struct hsa_queue *queue, void *data)
 {
 	struct window_queue *self = data;
@@ -93,7 +93,7 @@ static void packet_put(struct window_queue *self, enum window_step step)
 						     [STEP_STOP] = &packets->stop };
 	uint64_t index = hsa_calls.load_write(self->queue);
 
-	/* Ours alone: nobody else takes room in it. */
+	/* Cannot fail: only limpet's thread puts packets into this queue. */
 	(void)hsa_calls.cas_write(self->queue, index, index + 1);
 	hsa_calls.signal_store(self->signal, 1);
 	slot_put(self->queue, index, by_step[step], self->signal);
@@ -102,7 +102,7 @@ static void packet_put(struct window_queue *self, enum window_step step)
 	hsa_calls.ring(self->queue->doorbell, (int64_t)index);
 }
 
-/* True when the device has done what was put.  When: some time between both. */
+/* True if the device has executed the packet. The time is the middle between put and completion. */
 static bool packet_await(const struct window_queue *self, uint64_t patience_ns, uint64_t *ret_at)
 {
 	struct timespec pause = { 0, GLANCE_NS };
@@ -120,8 +120,8 @@ static bool packet_await(const struct window_queue *self, uint64_t patience_ns, 
 	}
 }
 
-/* A thread of ours writes nothing, but for this; the program's own does where it ends its runtime.
- */
+/* limpet's thread has no writer of its own and needs a pass; an application thread, which may shut
+ * the runtime down, has a writer. */
 static void reading_write(struct window_queue *self, uint64_t at)
 {
 	bool is_admitted;
@@ -145,8 +145,8 @@ static void step_finish(struct window_queue *self, uint64_t at)
 		reading_write(self, at);
 }
 
-/* What was late is done by now, or not: when it was is not known, and the next one has it all, from
- * the earliest moment on at which it can have begun to count. */
+/* Completes a late packet if the device has executed it by now. The time of a late reading is
+ * unknown, and the next one contains its counts; a late start counts from when it was put. */
 static bool step_settle(struct window_queue *self)
 {
 	if (self->under_way != STEP_NONE && hsa_calls.signal_load(self->signal) <= 0) {
@@ -192,12 +192,12 @@ uint64_t windows_tick(uint64_t now_ns)
 	queues_tick();
 	now_ns = monotonic_ns();
 	due_ns += interval_ns;
-	if (due_ns <= now_ns) /* the watching thread had more to do */
+	if (due_ns <= now_ns) /* the watching thread was busy */
 		due_ns = now_ns + interval_ns;
 	return due_ns - now_ns;
 }
 
-/* What an earlier session had to leave, where its device is done with it by now. */
+/* Frees a queue that an earlier session could not free, if its device has finished. */
 static void queue_settle(struct window_queue *self)
 {
 	if (self->queue && hsa_calls.signal_load(self->signal) <= 0)
@@ -239,7 +239,7 @@ enum counting_fault windows_begin(const struct counter_request *request)
 	return COUNTING_FINE;
 }
 
-/* True when nothing is under way. */
+/* True if no packet is in flight. */
 static bool step_await(struct window_queue *self)
 {
 	uint64_t at;
@@ -251,7 +251,7 @@ static bool step_await(struct window_queue *self)
 	return true;
 }
 
-/* However late it is: what has been started is stopped. */
+/* Stops what was started, also after a late packet. */
 static bool counting_stop(struct window_queue *self)
 {
 	if (!step_await(self) || !self->begin)

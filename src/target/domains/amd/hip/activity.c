@@ -1,6 +1,5 @@
 /*
- * Runs inside calls of HIP's and on its threads: answers at once, never waits, calls nothing of the
- * runtime's.
+ * Runs inside HIP's calls and on its threads: never waits, calls no function of the runtime.
  */
 #include "target/domains/amd/hip/activity.h"
 
@@ -19,18 +18,18 @@
 #define REGISTER_NAME "hipRegisterTracerCallback"
 #define OTHER_TRACER  "libroctracer64.so*"
 #define NUMBERS_MAX   WORK_NUMBERS
-#define SLACK_NS      5000 /* by which two clocks may differ */
+#define SLACK_NS      5000 /* maximum difference of the two clocks */
 #define DRAIN_STEP_NS 5000000
 #define DRAIN_STEPS   400u           /* two seconds */
-#define DEBT_NS       60000000000ull /* by then all that was in queues is done */
+#define DEBT_NS       60000000000ull /* all commands in queues have ended by then */
 
-/* What HIP means by its numbers. */
+/* HIP's constants. */
 enum { REPORT_OF_COMMANDS = 2 };
 enum { KIND_GRAPH = 0x11f1 };
 enum { WANTED = 0, NOT_WANTED = 1 };
-#define LOWEST_ADDRESS 4096u /* smaller ones are signs, not records */
+#define LOWEST_ADDRESS 4096u /* smaller pointers are signs, not records */
 
-/* A report, as the runtime's public protocol lays it out. */
+/* A report, in the layout of the runtime's public protocol. */
 struct activity {
 	uint32_t domain, kind, command, reserved0;
 	uint64_t correlation, begin_ns, end_ns;
@@ -48,20 +47,20 @@ _Static_assert(sizeof(struct activity) == 64, "as in the protocol");
 typedef int on_activity_function(uint32_t domain, uint32_t command, void *data);
 typedef void register_function(on_activity_function *function);
 
-static register_function *registered; /* with which we are; NULL: with none */
-static uint64_t registered_beside;    /* data of the same library */
+static register_function *registered; /* where the callback is registered; NULL: nowhere */
+static uint64_t registered_beside;    /* an address in the same library */
 static bool is_asking[LAUNCH_KINDS];
-static uint64_t began;      /* asking, in ticks */
-static int64_t outstanding; /* questions that were answered yes, less reports and what failed */
+static uint64_t began;      /* when questions began, in ticks */
+static int64_t outstanding; /* questions answered with yes, minus reports and failed commands */
 
-/* Reports that sessions before have asked for and that may come to this one.  So many are taken for
- * those, though they may answer questions of this one: then more seem to be outstanding than are,
- * never fewer. */
-static int64_t debt, debt_paid; /* the second: in this session */
+/* Reports requested by earlier sessions that may arrive in this one. That many reports are
+ * attributed to earlier sessions, although they may answer this session's questions: so
+ * `outstanding` may be too high, never too low. */
+static int64_t debt, debt_paid; /* debt_paid: in this session */
 static uint64_t debt_end_ns;
 
-/* Pointers and pairs as small numbers, from 1 on; 0 when there are too many at once.  What is
- * spared keeps its number until that is needed for another. */
+/* Maps pointers and pairs to small numbers, from 1 on; 0 if there are too many. A spared item keeps
+ * its number until another item needs it. */
 #define SPARED (1ull << 63)
 struct numbers {
 	uint64_t items[NUMBERS_MAX];
@@ -107,7 +106,7 @@ static void number_spare(struct numbers *numbers, uint64_t item)
 			(void)number_claim(&numbers->items[i], item, item | SPARED);
 }
 
-/* Copies, by the command that makes them. */
+/* Directions by the kind of a copy command. */
 static const struct {
 	uint16_t kind;
 	uint8_t direction;
@@ -128,7 +127,7 @@ static enum copy_direction direction_of(uint32_t kind)
 	return COPY_UNKNOWN;
 }
 
-/* Also for its call, which may fail.  True when all before it were reported. */
+/* Counts the question for its call, too, which may fail. True if all earlier ones were reported. */
 static bool count_question(uint64_t cause)
 {
 	struct writer *writer = writer_mine();
@@ -140,8 +139,8 @@ static bool count_question(uint64_t cause)
 	return !__atomic_fetch_add(&outstanding, 1, __ATOMIC_SEQ_CST);
 }
 
-/* It is counted before it is noted: what another thread has asked since it was alone is later than
- * the moment for which it settles. */
+/* A question is counted before it is noted: a question that another thread asks after this one was
+ * alone is later than the time to which it settles. */
 static void activity_ask(enum launch_kind kind, struct launch *launch)
 {
 	uint32_t misses = launches_misses();
@@ -184,7 +183,7 @@ static int activity_answer(uint32_t command)
 	return WANTED;
 }
 
-/* What both kinds of records have. */
+/* The common values of kernels and copies. */
 struct done {
 	uint64_t begin, end, queue, stream;
 	bool is_answer;
@@ -266,9 +265,9 @@ static bool debt_pay(void)
 	return left > 0;
 }
 
-/* Those of a graph do not, nor what a session before has asked for and HIP reports to this one:
- * what has begun before, and as many more as it still waited for.  Whether it was these is not
- * known, as queues go on side by side: so no cause is sure any more until all is settled. */
+/* False for reports of graphs, and for reports requested by an earlier session: those that began
+ * before this one, and as many more as were outstanding. Which of the reports these are is unknown,
+ * because queues run concurrently: so no cause is certain until all is settled. */
 static bool is_answer(const struct activity *activity, const struct launch_report *report)
 {
 	if (activity->kind == KIND_GRAPH)
@@ -293,13 +292,13 @@ static void write_done(struct writer *writer, const struct activity *activity, s
 		write_copy(writer, activity, done);
 }
 
-/* When it must have been asked for: at any time, where the runtime does not tell when it began. */
+/* The latest time of the question; any time if the runtime does not report the begin. */
 static uint64_t latest_of(const struct activity *activity, const struct clock_rate *now)
 {
 	return activity->begin_ns ? clock_ticks_at(now, activity->begin_ns + SLACK_NS) : UINT64_MAX;
 }
 
-/* Whether it answers a question, as far as that is known. */
+/* True if the report answers a question, as far as that is known. */
 static bool write_report(const struct activity *activity, enum launch_kind kind)
 {
 	writer_seal seal;
@@ -337,7 +336,7 @@ static int on_activity(uint32_t domain, uint32_t command, void *data)
 		return activity_answer(command);
 	if ((uint64_t)data < LOWEST_ADDRESS || command >= LAUNCH_KINDS)
 		return WANTED;
-	/* When its question is no more: see activity_ask(). */
+	/* Counted down after its question is removed: see activity_ask(). */
 	if (write_report(activity, (enum launch_kind)command))
 		__atomic_fetch_sub(&outstanding, 1, __ATOMIC_SEQ_CST);
 	return WANTED;
@@ -357,7 +356,7 @@ uint32_t activity_begin(const uint64_t *slots, const struct slot_list *names, bo
 	if (registered || (!kernels && !copies))
 		return registered ? activity_seen() : 0;
 	enlist = (register_function *)got_symbol_beside((uint64_t)slots, REGISTER_NAME);
-	/* The runtime has room for one, and does not tell who is there. */
+	/* The runtime has one callback, and no function that reads it. */
 	if (!enlist || got_has_module(OTHER_TRACER)) {
 		note_say(&amd_notes[enlist ? SAY_OTHER_TRACER : SAY_NO_REPORTS]);
 		return 0;
@@ -378,7 +377,7 @@ uint32_t activity_begin(const uint64_t *slots, const struct slot_list *names, bo
 	return activity_seen();
 }
 
-/* The library may be gone meanwhile, and its function with it. */
+/* The library may have been unloaded, with its function. */
 static void take_away(void)
 {
 	void *library = got_hold(registered_beside);
@@ -396,8 +395,8 @@ static uint32_t count_outstanding(void)
 	return count > 0 ? (uint32_t)count : 0;
 }
 
-/* Those that were left, for the next session.  What may only seem so is waited for no longer than
- * before. */
+/* Carries outstanding reports over to the next session. Reports that may not really be outstanding
+ * do not extend the time limit. */
 static uint32_t debt_add(uint32_t left)
 {
 	uint32_t sure = left > debt_paid ? left - (uint32_t)debt_paid : 0;

@@ -1,10 +1,9 @@
 /*
  * Kernels and copies of HIP programs, as the runtime itself reports them.
  *
- * The runtime has one slot for one function (hipRegisterTracerCallback).  It asks that function,
- * inside the call that makes a command, whether the command is to be reported, and reports it when
- * the device has done it.  Which report answers which question it does not say: that is inferred,
- * see launches.h.
+ * The runtime has one slot for one callback (hipRegisterTracerCallback). Inside the call that makes
+ * a command, the runtime asks the callback whether to report the command, and reports it after the
+ * device has executed it. The report does not identify its question: see launches.h.
  */
 #pragma once
 
@@ -13,14 +12,14 @@
 
 struct slot_list;
 
-/* Puts our function there, once a session.  slots: of HIP's table, and their names.  Bits of the
- * domains that are seen from now on. */
+/* Registers the callback, once a session. slots: of HIP's table, and their names. Returns the
+ * traced domains as bits. */
 uint32_t activity_begin(const uint64_t *slots, const struct slot_list *names, bool kernels,
 			bool copies);
 
-/* Waits for reports, for a while, and takes our function away.  How many did not come. */
+/* Waits for reports, up to a limit, and unregisters it. Returns the number of missing reports. */
 uint32_t activity_end(void);
 void activity_forget(void);
 
-/* A call of HIP's has returned: what it asked for will not be done when it failed. */
+/* After a HIP call has returned: commands of a failed call are never executed. */
 void activity_leave(const struct hook_frame *frame);

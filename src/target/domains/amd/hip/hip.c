@@ -1,6 +1,5 @@
 /*
- * HIP: all of its table, by the names of its slots; where a runtime is older than such tables, what
- * modules import of it.
+ * HIP: its whole table, by the names of its slots; of an older runtime, its imported functions.
  */
 #include "target/domains/amd/amd.h"
 #include "target/domains/amd/hip/activity.h"
@@ -36,7 +35,7 @@ const struct slot_list hip_lists[2] = {
 	{ "hip_compiler", 0, false, false, DOMAIN_HIP_COMPILER, compiler, ARRAY_SIZE(compiler) },
 };
 
-/* Named as they are imported. */
+/* Functions are named as they are imported. */
 #define IMPORTED(domain, count)                                  \
 	{                                                        \
 		NULL, NULL, domain, HOOK_ANY, NULL, NULL, count, \
@@ -51,7 +50,7 @@ static const struct traced runtime_plain = IMPORTED(DOMAIN_HIP_RUNTIME, 0);
 static const struct traced compiler_status = IMPORTED(DOMAIN_HIP_COMPILER, 1);
 static const struct traced compiler_plain = IMPORTED(DOMAIN_HIP_COMPILER, 0);
 
-/* The first that matches counts. */
+/* The first match counts. */
 static const struct import_pattern imports[] = {
 	{ &runtime_plain, "libamdhip64*:hipGetErrorName" },
 	{ &runtime_plain, "libamdhip64*:hipGetErrorString" },

@@ -1,8 +1,8 @@
 /*
- * Runs inside calls of HIP's and on its threads, any of which may end, be cancelled, fork, or leave
- * by longjmp while it holds the lock.  So nobody waits for long (half a millisecond, seldom): who
- * does not get it does without, and then causes are not known for a while.  A lock whose holder is
- * gone is taken from him, and what he was at is thrown away.
+ * Runs inside HIP's calls and on its threads, any of which may end, be cancelled, fork, or leave by
+ * longjmp while it holds the lock. So no thread waits for long (half a millisecond, seldom): a
+ * thread that does not get the lock continues without, and causes are unknown for a while. A lock
+ * whose holder has ended is reclaimed; the pool is emptied.
  */
 #include "target/domains/amd/hip/launch_pool.h"
 
@@ -20,7 +20,7 @@
 #define NAP_NS      50000
 #define OPEN_TRIES  200u
 #define OPEN_NS     5000000
-#define POOLS_MAX   8u /* left to threads that never come out of them */
+#define POOLS_MAX   8u /* abandoned to threads that never unlock them */
 #define THREAD_BITS 32
 
 static struct launch_pool *current;
@@ -45,14 +45,14 @@ static struct launch_pool *map_pool(void)
 	return r < 0 && r > -4096 ? NULL : (struct launch_pool *)r;
 }
 
-/* 0 is the age of slots that were never used. */
+/* 0 is the age of unused slots. */
 void pool_forget_names(struct launch_pool *pool)
 {
 	if (!++pool->name_age)
 		pool->name_age = 1;
 }
 
-/* All but the lock: pages that were never used stay away. */
+/* Resets all but the lock; untouched pages stay unmapped. */
 static void make_empty(struct launch_pool *pool)
 {
 	pool->source_count = 0;
@@ -63,7 +63,7 @@ static void make_empty(struct launch_pool *pool)
 	pool_forget_names(pool);
 }
 
-/* Who wants it: his seal, and his name for this one time. */
+/* A thread that wants the lock: its seal, and a unique name for this attempt. */
 struct comer {
 	pool_seal *seal;
 	uint64_t name;
@@ -80,7 +80,7 @@ static bool take_over(struct launch_pool *pool, uint64_t from, const struct come
 	if (!__atomic_compare_exchange_n(&pool->holder, &from, me->name, false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
 		return false;
-	/* A signal handler that comes in between finds that the seal is not that of the holder. */
+	/* A signal handler that interrupts here finds a seal of another holder. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	pool->seal = (uint64_t)me->seal;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -89,9 +89,9 @@ static bool take_over(struct launch_pool *pool, uint64_t from, const struct come
 	return true;
 }
 
-/* The calling thread has it itself: it was interrupted, and we are in a signal handler on whatever
- * stack; or it has left by longjmp.  The second is sure only where the seal is gone: we stand at
- * the same address, or it was overwritten, or its stack is not there any more. */
+/* The calling thread itself holds the lock: either it was interrupted and this is a signal handler
+ * on any stack, or it has left by longjmp. The latter is certain only if the seal is gone: this
+ * frame has the same address, or the seal was overwritten, or its stack is unmapped. */
 static bool is_left_by(const struct launch_pool *pool, uint64_t holder, const struct comer *me)
 {
 	pool_seal *theirs = (pool_seal *)pool->seal;
@@ -116,7 +116,7 @@ static bool take_from(struct launch_pool *pool, uint64_t holder, const struct co
 	return true;
 }
 
-/* Who has it may have lost his processor. */
+/* The holder may have been preempted. */
 static void wait_a_little(unsigned turn)
 {
 	struct timespec nap = { 0, NAP_NS };
@@ -127,7 +127,7 @@ static void wait_a_little(unsigned turn)
 		raw2(SYS_nanosleep, &nap, 0);
 }
 
-/* Nobody is waited for twice. */
+/* Threads wait for a holder only once. */
 static bool pool_enter(struct launch_pool *pool, const struct comer *me)
 {
 	uint64_t there = 0;
@@ -154,7 +154,7 @@ struct launch_pool *pool_lock(pool_seal *seal)
 	return pool && pool_enter(pool, &me) ? pool : NULL;
 }
 
-/* Not where it was taken from us. */
+/* Does nothing if the lock was reclaimed. */
 void pool_unlock(struct launch_pool *pool, pool_seal *seal)
 {
 	uint64_t holder = __atomic_load_n(&pool->holder, __ATOMIC_RELAXED);
@@ -177,7 +177,7 @@ static struct launch_pool *lock_patiently(pool_seal *seal)
 	return pool;
 }
 
-/* A thread that does not come out of the last one keeps it. */
+/* A thread that does not unlock the old pool keeps it. */
 static int pool_replace(void)
 {
 	struct launch_pool *pool;
@@ -189,7 +189,7 @@ static int pool_replace(void)
 		return -ENOMEM;
 	make_empty(pool);
 	abandoned += current != NULL;
-	/* Release: who finds it finds it empty. */
+	/* Release: pairs with pool_lock(); publishes an empty pool. */
 	__atomic_store_n(&current, pool, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -208,7 +208,7 @@ int pool_open(void)
 	return 0;
 }
 
-/* Its memory stays, as a thread may be on its way in; the kernel takes the pages back. */
+/* The mapping stays, because a thread may be about to lock it; the pages are freed. */
 void pool_close(void)
 {
 	pool_seal seal;
@@ -235,7 +235,7 @@ bool pool_is_empty(void)
 	return !pool || !__atomic_load_n(&pool->waiting, __ATOMIC_RELAXED);
 }
 
-/* A new one, or the one that nobody has asked from for the longest time. */
+/* Returns a new source, or the idle one with the oldest last question. */
 static struct source *take_source(struct launch_pool *pool)
 {
 	struct source *best = NULL;
@@ -283,7 +283,7 @@ bool pool_append(struct launch_pool *pool, struct source *source, enum launch_ki
 
 	if (source_is_idle(source))
 		source->is_doubtful = false;
-	/* Never reported, it seems: the oldest makes room. */
+	/* The oldest question was probably never reported: it makes room. */
 	if (slot == NOBODY && source->oldest[kind]) {
 		launches_miss();
 		pool_drop(pool, source, kind, source->oldest[kind]);

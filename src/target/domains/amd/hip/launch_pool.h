@@ -1,5 +1,5 @@
 /*
- * The memory of launches.c: questions in lists, one list a stream, in one piece under one lock.
+ * The memory of launches.c: lists of questions, one list per stream, in one mapping under one lock.
  */
 #pragma once
 
@@ -13,63 +13,63 @@
 struct question {
 	struct launch launch;
 	uint64_t number;       /* in the order of all questions */
-	uint32_t older, newer; /* of the same stream */
+	uint32_t older, newer; /* neighbours in the stream's list */
 };
 
-/* Questions from one stream, or from one thread where the call names no stream. */
+/* Questions from one stream, or from one thread if the call names no stream. */
 struct source {
 	uint64_t key;
-	uint64_t queue; /* as launches.c numbers them; 0: not known yet */
-	uint64_t last;  /* the number of its last question */
+	uint64_t queue; /* as numbered by launches.c; 0: unknown */
+	uint64_t last;  /* number of its last question */
 	bool is_doubtful;
 	uint32_t oldest[LAUNCH_KINDS], newest[LAUNCH_KINDS];
 };
 
 struct kernel {
-	uint64_t function; /* and its age */
+	uint64_t function; /* function address and age */
 	uint64_t name;
 };
 
 struct launch_pool {
-	uint64_t holder;        /* of the lock: its thread, and when; 0: nobody */
-	uint64_t seal, seal_of; /* where his is, and who stored that */
-	uint64_t awaited;       /* a holder that somebody has waited for in vain */
+	uint64_t holder;        /* lock: the holder's thread and time; 0: free */
+	uint64_t seal, seal_of; /* address of the holder's seal, and the holder that stored it */
+	uint64_t awaited;       /* a holder for which a thread has waited in vain */
 	uint64_t last_number;
 	uint32_t source_count;
 	bool has_graphs;
-	uint16_t name_age; /* names of functions that were learned before are forgotten */
-	uint32_t free;     /* linked by newer */
+	uint16_t name_age; /* invalidates all names of functions when it changes */
+	uint32_t free;     /* free list, linked by `newer` */
 	uint32_t used;
-	uint32_t waiting; /* questions; read without the lock, too */
+	uint32_t waiting; /* number of questions; also read without the lock */
 	struct source sources[STREAMS_MAX];
 	struct kernel kernels[KERNELS_MAX];
-	struct question items[POOL_MAX]; /* 0 is nobody */
+	struct question items[POOL_MAX]; /* index 0 is NOBODY */
 };
 
-/* An empty pool for a session; -ENOMEM, -EBUSY where threads do not come out of the last eight. */
+/* Makes an empty pool for a session; -ENOMEM, or -EBUSY if threads still hold eight old ones. */
 int pool_open(void) MUST_CHECK;
 void pool_close(void);
 
-/* On the stack of who holds the lock, for as long as he does: by it a thread that has left by
- * longjmp is told from one that a signal has interrupted. */
+/* Lies on the stack of the lock's holder: distinguishes a holder that left by longjmp from one that
+ * was interrupted by a signal. */
 typedef volatile uint64_t pool_seal;
 
-/* The pool, locked; NULL when that would take long.  What is on the way through a signal handler or
- * was left half done by a thread that is no more is never seen. */
+/* Locks and returns the pool; NULL if that would take long. A half-finished change, by an
+ * interrupted or an ended thread, is never visible. */
 struct launch_pool *pool_lock(pool_seal *seal);
 void pool_unlock(struct launch_pool *pool, pool_seal *seal);
 
-/* No question waits for its report, as it seems. */
+/* True if no question seems to wait for its report. */
 bool pool_is_empty(void);
 
-/* None of its questions does. */
+/* True if no question of this source waits. */
 bool source_is_idle(const struct source *source);
 
-/* Functions may have other names from now on. */
+/* Forgets learned names: functions may have other names from now on. */
 void pool_forget_names(struct launch_pool *pool);
 
-/* The source with this key; makes one when asked to, in place of one that has waited longest for a
- * question.  NULL: there is none. */
+/* Finds the source with this key; `makes` adds it, in place of one with the oldest last question.
+ * NULL: none. */
 struct source *pool_source(struct launch_pool *pool, uint64_t key, bool makes);
 
 /* Adds a question; false when there is no room. */

@@ -1,6 +1,6 @@
 /*
- * Where the calls of HIP that make commands have the stream, the sizes and the addresses among
- * their arguments.  Indexes count words: a dim3 takes two.
+ * The positions of stream, sizes and addresses among the arguments of HIP calls that make commands.
+ * Indices count words: a dim3 takes two.
  */
 #include "target/domains/amd/hip/launches.h"
 
@@ -12,10 +12,10 @@
 
 enum form {
 	FORM_NONE,    /* no sizes */
-	FORM_GRAPH,   /* many commands, and one question for all or one for each */
+	FORM_GRAPH,   /* many commands, with one question for all or one for each */
 	FORM_DIM3,    /* function, dim3 groups, dim3 group, arguments, local bytes, stream */
-	FORM_NUMBERS, /* function, three numbers of groups, three of a group, local bytes, stream */
-	FORM_ITEMS,   /* the same, but work items */
+	FORM_NUMBERS, /* function, groups x y z, group x y z, local bytes, stream */
+	FORM_ITEMS,   /* the same with work items */
 	FORM_CONFIG,  /* a structure with groups, group, local bytes and stream */
 };
 
@@ -24,8 +24,8 @@ enum form {
 static const struct shape {
 	const char *name;
 	int8_t form, stream, to, from;
-	int8_t size;      /* of a copy; a kernel's function is always first */
-	int8_t direction; /* as HIP says it, where it says it */
+	int8_t size;      /* of a copy; a kernel's function is always the first argument */
+	int8_t direction; /* hipMemcpyKind, if there is one */
 } shapes[] = {
 	{ "hipLaunchKernel", FORM_DIM3, 7, NO, NO, NO, NO },
 	{ "hipLaunchKernel_spt", FORM_DIM3, 7, NO, NO, NO, NO },
@@ -63,7 +63,7 @@ static const struct shape {
 	{ "hipMemset2DAsync", FORM_NONE, 5, 0, NO, NO, NO },
 };
 
-/* hipLaunchConfig_t and HIP_LAUNCH_CONFIG, as far as they are the same. */
+/* The common part of hipLaunchConfig_t and HIP_LAUNCH_CONFIG. */
 struct launch_config {
 	uint32_t groups[3], group[3];
 	uint32_t local_bytes, rest;
@@ -71,11 +71,11 @@ struct launch_config {
 };
 
 #define SLOTS_MAX 1024u
-static uint8_t shape_of_slot[SLOTS_MAX]; /* and one; 0: none */
+static uint8_t shape_of_slot[SLOTS_MAX]; /* index plus one; 0: none */
 static unsigned destroy_slot, unload_slot;
 static const struct slot_list *names;
 
-/* One beyond all that have names where it is none. */
+/* Returns `count` if it is no slot of the list. */
 static unsigned slot_of(const struct traced *traced)
 {
 	return traced >= names->traced && traced < names->traced + names->count
@@ -165,7 +165,7 @@ static int8_t function_index(const struct shape *shape)
 	return shape->form == FORM_CONFIG ? 1 : 0;
 }
 
-/* HIP's number for it; all else may be anything. */
+/* By hipMemcpyKind; other values do not fix the direction. */
 static uint8_t direction_of(uint64_t kind)
 {
 	static const uint8_t directions[] = {

@@ -1,5 +1,5 @@
 /*
- * What the arguments of HIP's calls say about the commands that they make; see launches.h.
+ * Reads arguments of HIP calls that describe the commands they make; see launches.h.
  */
 #pragma once
 
@@ -7,13 +7,13 @@
 
 struct slot_list;
 
-/* Before anything else, with the names of HIP's own table. */
+/* Called first, with the names of HIP's own table. */
 void launch_shapes_prepare(const struct slot_list *list);
 
-/* What a call that went well has ended, beside what it was for. */
+/* What a successful call has destroyed. */
 enum launch_end {
 	ENDS_NOTHING,
-	ENDS_STREAM, /* its first argument */
+	ENDS_STREAM, /* the stream in its first argument */
 	ENDS_FUNCTIONS,
 };
 enum launch_end launch_ends(const struct hook_frame *frame);

@@ -1,6 +1,6 @@
 /*
- * Runs inside calls of HIP's and on its threads.  Who does not get the lock does without: see
- * launch_pool.c.
+ * Matches reports with questions. Runs inside HIP's calls and on its threads. A thread that does
+ * not get the lock continues without: see launch_pool.c.
  */
 #include "target/domains/amd/hip/launches.h"
 
@@ -8,11 +8,11 @@
 
 #define PROBES_MAX 16u
 #define SKIPS_MAX  8u
-#define AGE_BITS   48 /* addresses have no more */
+#define AGE_BITS   48 /* addresses have no more bits */
 
 #define THREAD_KEY (1ull << 63) /* no stream has such an address */
 
-static uint32_t settled; /* of launches_misses(), those that are over */
+static uint32_t settled; /* number of launches_misses() that are settled */
 
 int launches_open(void)
 {
@@ -32,7 +32,7 @@ void launches_close(void)
 
 static uint64_t key_of(const struct launch *launch)
 {
-	/* The default stream is another on each device, and a thread has one device at a time. */
+	/* Each device has a default stream of its own, and a thread has one device at a time. */
 	return launch->stream > 2
 		       ? launch->stream
 		       : THREAD_KEY | (uint64_t)(uint32_t)launch->thread << 2 | launch->stream;
@@ -63,7 +63,7 @@ bool launches_add(enum launch_kind kind, const struct launch *launch)
 	return is_noted;
 }
 
-/* Which name a function has, as far as it was learned. */
+/* Returns the slot of a function's learned name; NULL if there is no room. */
 static uint64_t *name_of(struct launch_pool *pool, uint64_t function)
 {
 	uint64_t at = function * 0x9e3779b97f4a7c15u >> 32;
@@ -102,7 +102,7 @@ static bool is_of_stream(const struct source *source)
 	return !(source->key & THREAD_KEY);
 }
 
-/* Who has the queue: a stream has it alone. */
+/* The source that has the queue: a stream has its queue alone. */
 static const struct source *find_owner(const struct launch_pool *pool, uint64_t queue)
 {
 	const struct source *owner = NULL;
@@ -120,9 +120,8 @@ static bool may_have(const struct source *source, const struct source *owner, ui
 	return !owner || (!is_of_stream(owner) && !is_of_stream(source));
 }
 
-/* The oldest question of a source that fits.  Of a source whose queue is known, those before it
- * were never done; of another, it must be the oldest of all, and asked before the command was done.
- */
+/* Finds a source's oldest question that fits. If the source's queue is known, earlier questions
+ * were never executed; else it must be the oldest of all, and asked before the command ended. */
 static uint32_t find_fitting(struct launch_pool *pool, const struct source *source,
 			     const struct launch_report *report)
 {
@@ -143,8 +142,8 @@ static uint32_t find_fitting(struct launch_pool *pool, const struct source *sour
 struct choice {
 	struct source *source;
 	uint32_t slot;
-	unsigned count;   /* of sources that would fit */
-	bool is_doubtful; /* answered questions may be left, and others be gone */
+	unsigned count;   /* number of sources with a fitting question */
+	bool is_doubtful; /* answered questions may be left, and unanswered ones dropped */
 };
 
 static bool may_be_wrong(const struct source *source)
@@ -174,8 +173,7 @@ static struct choice launch_choose(struct launch_pool *pool, const struct launch
 	return best;
 }
 
-/* Several sources fit: which of their questions is answered cannot be said before they have none
- * left. */
+/* Several sources fit: which question is answered stays uncertain until they have none left. */
 static void sources_doubt(struct launch_pool *pool, const struct launch_report *report)
 {
 	uint64_t queue = queue_key(report);
@@ -189,13 +187,13 @@ static void sources_doubt(struct launch_pool *pool, const struct launch_report *
 	}
 }
 
-/* Only its own reports come from the queue of a stream. */
+/* A stream's queue delivers only the stream's own reports. */
 static bool is_certain(const struct source *source)
 {
 	return is_of_stream(source) && source->queue && !source->is_doubtful;
 }
 
-/* Doubts all whose oldest question fits, and drops the oldest of these. */
+/* Marks all sources whose oldest question fits as doubtful, and drops the oldest question. */
 static bool sources_distrust(struct launch_pool *pool, const struct launch_report *report,
 			     bool are_certain)
 {
@@ -219,8 +217,8 @@ static bool sources_distrust(struct launch_pool *pool, const struct launch_repor
 	return oldest != NULL;
 }
 
-/* Each report has its question.  Where no source of its queue has one, a source was taken for one
- * of another queue; where none has one, which of them is too many is not known. */
+/* Each report has a question. If no source of its queue has one, a source was matched with a wrong
+ * queue; if none has one at all, the surplus question is unknown. */
 static void report_surprises(struct launch_pool *pool, const struct launch_report *report)
 {
 	for (uint32_t i = 0; i < pool->source_count; i++)
@@ -241,8 +239,8 @@ static void source_learn(struct launch_pool *pool, const struct choice *choice,
 		*name = report->what;
 }
 
-/* Where a doubtful source keeps a question too many, another has lost one, whose report is taken
- * for that of whoever shares its queue. */
+/* If a doubtful source has a question too many, another has lost one, whose report is then matched
+ * with any source of the same queue. */
 static bool is_sure(const struct choice *choice)
 {
 	if (choice->is_doubtful)

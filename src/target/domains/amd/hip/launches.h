@@ -1,16 +1,16 @@
 /*
- * Commands that the runtime has asked about and not yet reported, and which call made each.
+ * Commands that the runtime has asked about and not yet reported, and the calls that made them.
  *
- * Commands of one queue are done in the order in which they were made.  A command is known by the
- * stream that its call was given, or by its thread where that is the default stream.  Which queue a
- * stream has is learned from a report that fits the questions of one stream only, and then kept: a
- * stream has a queue of its own, all threads share that of the default stream.  So a report belongs
- * to the oldest question that is of its queue, and that it fits: a copy by its size and direction,
- * a kernel by its name, once it is known which name a function has.
+ * Commands of one queue end in the order in which they were made. A command is identified by the
+ * stream argument of its call, or by its thread for the default stream. The queue of a stream is
+ * learned from a report that fits the questions of one stream only, and then kept: each stream has
+ * a queue of its own, and all threads share that of the default stream. So a report belongs to the
+ * oldest question of its queue that it fits: a copy by size and direction, a kernel by its name,
+ * once the function's name is known.
  *
- * Where several would do, none is named: one of their questions is dropped, and which of them is
- * left though it was answered is not known.  Those that would have done are in doubt for as long as
- * they have questions, and with them all that share a queue with others.
+ * If several questions fit, none is named as the cause: one of them is dropped, and a question that
+ * was answered may be left. The fitting sources are doubtful while they have questions, and with
+ * them all that share a queue with others.
  */
 #pragma once
 
@@ -23,10 +23,10 @@ enum launch_kind {
 };
 
 struct launch {
-	uint64_t cause; /* when the call began; 0: not known */
-	uint64_t asked; /* when, in ticks */
+	uint64_t cause; /* when the call began; 0: unknown */
+	uint64_t asked; /* when it was asked, in ticks */
 	uint64_t stream;
-	uint64_t what;     /* of a kernel its function, of a copy its size; 0: not known */
+	uint64_t what;     /* a kernel's function, a copy's size; 0: unknown */
 	uint8_t direction; /* of a copy */
 	uint32_t grid[3];  /* work items */
 	uint32_t group[3];
@@ -36,45 +36,45 @@ struct launch {
 	bool is_of_graph;
 };
 
-/* What the call that the thread is in says about the command that it makes. */
+/* Describes the command from the arguments of the thread's current call. */
 void launch_read(const struct hook_frame *frame, struct launch *ret);
 
-/* 0, -ENOMEM, -EBUSY. */
+/* Returns 0, -ENOMEM or -EBUSY. */
 int launches_open(void) MUST_CHECK;
 void launches_close(void);
 
-/* A question; false when it could not be noted. */
+/* Adds a question; false if it could not be noted. */
 bool launches_add(enum launch_kind kind, const struct launch *launch);
 
-/* What a report tells. */
+/* The contents of a report. */
 struct launch_report {
 	enum launch_kind kind;
 	uint64_t queue;
-	uint64_t latest;   /* when it was asked for, in ticks */
-	uint64_t what;     /* of a kernel the number of its name, of a copy its size */
+	uint64_t latest;   /* latest time of its question, in ticks */
+	uint64_t what;     /* number of a kernel's name, a copy's size */
 	uint8_t direction; /* of a copy */
 };
 
-/* The question that a report answers; false when that is not sure. */
+/* Removes the question that a report answers; false if that is uncertain. */
 bool launches_take(const struct launch_report *report, struct launch *ret);
 
 /*
- * A question or a report that could not get at the others leaves a question too many or too few,
- * and from then on each report might be taken for its neighbour's: no cause is sure any more until
- * all is settled.  So does a report that none of the questions fits.  That can be done whenever a
- * question comes and all before it were reported: those that were asked before `since` are of no
- * use then, and are dropped in any case.  `misses`: how many there were then.
+ * A question or report that did not get the lock leaves a question too many or too few, and so does
+ * a report without a fitting question. From then on each report might be matched with its
+ * neighbour's question: no cause is certain until all is settled. That is possible whenever a
+ * question is asked and all before it were reported: questions asked before `since` are useless
+ * then, and are dropped in any case. `misses`: launches_misses() at that time.
  */
 uint32_t launches_misses(void);
 void launches_miss(void);
 void launches_settle(uint64_t since, uint32_t misses);
 
-/* The program runs graphs: reports may come without a question. */
+/* The application launches graphs: reports may come without a question. */
 void launches_expect_graphs(void);
 
-/* The call that began then has failed; this stream is no more. */
+/* The call that began then has failed; the stream was destroyed. */
 void launches_cancel(uint64_t cause);
 void launches_forget_stream(uint64_t stream);
 
-/* Functions were unloaded: others may come to where they were. */
+/* Functions were unloaded: other functions may get their addresses. */
 void launches_forget_functions(void);

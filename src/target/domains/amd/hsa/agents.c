@@ -1,6 +1,6 @@
 /*
- * Asked once, on a thread of ours, through the runtime's own functions; read by every thread.  A
- * device has the number of its node, as HIP's reports have it; node 0 is the host.
+ * Queried once, on limpet's thread, through the runtime's own functions; read by every thread. A
+ * device's number is that of its node, as in HIP's reports; node 0 is the host.
  */
 #include "target/domains/amd/hsa/agents.h"
 
@@ -10,19 +10,19 @@
 
 #include <stdbool.h>
 
-/* Indexes in the tables. */
+/* Indices in the tables. */
 #define CORE_ITERATE_AGENTS 5u
 #define CORE_AGENT_INFO     6u
 #define CORE_REGIONS        27u
 #define AMD_POOLS           12u
 
-/* What is asked of an agent. */
+/* Attributes of an agent. */
 #define INFO_NAME    0u
 #define INFO_VENDOR  1u
 #define INFO_DEVICE  17u
-#define INFO_NODE    0xa004u /* of the driver */
+#define INFO_NODE    0xa004u /* the driver's node */
 #define INFO_PRODUCT 0xa009u
-#define KINDS        2u /* of agents that are counted: 0 processors, 1 GPUs */
+#define KINDS        2u /* kinds of numbered agents: 0 processors, 1 GPUs */
 #define LETTERS      64u
 
 #define DEVICES_MAX 128u
@@ -39,7 +39,7 @@ struct functions {
 	iterate_agents *agents;
 	agent_info *info;
 	iterate_pools *pools, *regions;
-	uint32_t counts[KINDS]; /* of agents, by kind, so far */
+	uint32_t counts[KINDS]; /* agents so far, by kind */
 };
 
 static char texts[DEVICES_MAX][TEXT_MAX];
@@ -76,7 +76,7 @@ static void add_line(char *text, const char *key, const char *value)
 	text_add(text, TEXT_MAX, text_length(text), "\n");
 }
 
-/* Which one of its kind it is, as HSA counts: records tell of those alone that are used. */
+/* Writes the index within its kind, as HSA counts: records contain only used devices. */
 static void add_index(struct functions *functions, uint32_t kind, char *text)
 {
 	if (kind >= KINDS)
@@ -106,7 +106,7 @@ static void agent_describe(struct functions *functions, uint64_t agent, uint32_t
 	}
 }
 
-/* Lines "name value" of the driver's become "name=value". */
+/* The driver's lines "name value" become "name=value". */
 static void text_add_properties(char *text, const char *properties)
 {
 	size_t at = text_length(text);
@@ -129,7 +129,7 @@ static void text_add_file(char *text, unsigned node, const char *name, const cha
 		text_add_properties(text, file);
 }
 
-/* What the driver says of the node: all that HSA does not tell. */
+/* Adds the driver's description of the node: properties that HSA does not have. */
 static void agent_describe_node(unsigned node, char *text)
 {
 	text_add_file(text, node, "properties", "");

@@ -1,5 +1,5 @@
 /*
- * Runs on threads of ours, one at a time.
+ * Finds HSA's functions in its tables. Runs on limpet's threads, one at a time.
  */
 #include "target/domains/amd/hsa/calls.h"
 
@@ -52,7 +52,7 @@ static const struct {
 	MAY(AMD, "amd_agents_allow_access", allow_access),
 };
 
-/* What was in the slot before us. */
+/* The slot's value before it was hooked. */
 static uint64_t behind_hook(const uint64_t *slot)
 {
 	uint64_t value = __atomic_load_n(slot, __ATOMIC_RELAXED);

@@ -1,8 +1,8 @@
 /*
- * Functions of HSA's that limpet itself calls, behind its own hooks; and the public layouts that it
- * reads.  A program that uses HSA without HIP fills packets into a ring and rings the queue's
- * doorbell, which is a signal; the device counts the packet's completion signal down when it is
- * done, and keeps there when it began and ended.
+ * HSA functions that limpet itself calls, behind its own hooks; and the public layouts that it
+ * reads. A program that uses HSA without HIP writes packets into a ring and rings the queue's
+ * doorbell, which is a signal; the device decrements a packet's completion signal after executing
+ * the packet, and stores begin and end there.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ struct hsa_calls {
 	int (*executable_info)(uint64_t executable, uint32_t what, void *ret);
 	int (*each_symbol)(uint64_t executable, uint64_t agent, hsa_each_symbol *visit, void *data);
 	int (*symbol_info)(uint64_t symbol, uint32_t what, void *ret);
-	/* The rest, or NULL: */
+	/* The rest may be NULL: */
 	int (*queue_info)(const struct hsa_queue *queue, uint32_t what, void *ret);
 	uint64_t (*load_read)(const struct hsa_queue *queue);
 	uint64_t (*load_write)(const struct hsa_queue *queue);
@@ -51,7 +51,7 @@ struct hsa_calls {
 			    const void *memory);
 };
 
-/* One of the two tables that have them. */
+/* One of the two tables with these functions. */
 struct slot_list;
 struct hsa_slots {
 	const uint64_t *slots;
@@ -59,13 +59,13 @@ struct hsa_slots {
 	const struct slot_list *list; /* their names */
 };
 
-/* One of a table; NULL. */
+/* The slot of a function; NULL if there is none. */
 const uint64_t *hsa_slots_at(const struct hsa_slots *table, const char *name);
-/* What is in it, behind our hook; 0. */
+/* The slot's function, behind limpet's hook; 0 if there is none. */
 uint64_t hsa_slots_find(const struct hsa_slots *table, const char *name);
 
-/* Finds them; false when one that is needed is not there.  On threads of ours. */
+/* Finds the functions; false if a needed one is missing. On limpet's threads. */
 bool hsa_calls_find(const struct hsa_slots *core, const struct hsa_slots *amd_ext);
 
-/* As they were found last; whoever sees work going on may call them. */
+/* The functions found last; any thread that handles device work may call them. */
 extern struct hsa_calls hsa_calls;

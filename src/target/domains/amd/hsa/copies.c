@@ -1,5 +1,5 @@
 /*
- * Copies.  Runs on threads of the program's, around the calls that ask for them.
+ * Traces copies. Runs on application threads, around the calls that start copies.
  */
 #include "target/domains/amd/hsa/agents.h"
 #include "target/domains/amd/hsa/work_private.h"

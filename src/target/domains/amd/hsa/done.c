@@ -1,6 +1,6 @@
 /*
- * What is done is asked for its times, and written.  Runs on threads of the program's, around its
- * calls of HSA, and on the runtime's where a signal of ours calls.
+ * Queries the times of completed commands, and writes their records. Runs on application threads,
+ * around their HSA calls, and on the runtime's thread that calls signal handlers.
  */
 #include "target/domains/amd/counters/counters.h"
 #include "target/domains/amd/hsa/agents.h"
@@ -47,7 +47,7 @@ struct span {
 	uint64_t begin, end; /* in ticks */
 };
 
-/* When it ran; false: not known, and it is from when it was asked for until now. */
+/* Begin and end of the execution; false: unknown, `ret` keeps the time from request until now. */
 static bool span_of(struct writer *writer, const struct hsa_time *time, struct span *ret)
 {
 	struct clock_rate now;
@@ -82,8 +82,8 @@ void hsa_write_done(const struct hsa_command *command, const struct hsa_time *ti
 		counters_take_times(command, is_timed ? span.begin : 0, is_timed ? span.end : 0);
 }
 
-/* Times of copies are kept only when somebody has switched that on; whether the program has shows
- * at the first copy that we see done. */
+/* Copies have times only if that is switched on; whether the application has done so shows at the
+ * first copy that is seen to end. */
 static void ask_copy_time(uint64_t signal, struct hsa_time *ret)
 {
 	if (!hsa_calls.copy_time(signal, ret))
@@ -93,11 +93,11 @@ static void ask_copy_time(uint64_t signal, struct hsa_time *ret)
 		(void)hsa_calls.profile_copies(true);
 }
 
-/* A signal of ours calls also while the program shuts the runtime down, when its agent is gone. */
+/* A handler is also called during a shutdown of the runtime, when the agent is gone. */
 static void ask_time(const struct hsa_command *command, int64_t value, struct hsa_time *ret)
 {
 	*ret = (struct hsa_time){ 0, 0 };
-	/* The signal has been used again since: its times are those of another. */
+	/* The signal has been reused since: its times are those of another command. */
 	if (value != command->done_at || (command->has_our_signal && !hsa_gate_enter()))
 		return;
 	if (command->domain == DOMAIN_COPY)

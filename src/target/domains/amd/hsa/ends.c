@@ -1,6 +1,6 @@
 /*
- * Calls that tell the program of its signals, by which its kernels and copies end.  Runs on threads
- * of the program's, around those calls.
+ * Hooks calls by which the application reads its signals: these show that kernels and copies have
+ * ended. Runs on application threads, around those calls.
  */
 #include "shared/arch/syscall.h"
 #include "target/domains/amd/hsa/work_private.h"
@@ -11,7 +11,7 @@
 #define GLANCE_NS    50000
 #define GLANCES_MAX  500u /* 25 to 50 ms */
 
-/* (signal, ...): it is gone or set anew afterwards, and tells no more of what it was for. */
+/* (signal, ...): the call destroys or sets the signal, which then shows no earlier end. */
 void hsa_before_signal(struct hook_around *around, uint64_t *window)
 {
 	uint64_t signal = around->frame.arguments[0];
@@ -28,8 +28,8 @@ void hsa_before_signal(struct hook_around *around, uint64_t *window)
 	}
 }
 
-/* (signal): another thread may be looking at it just now.  That takes no time unless it was put to
- * sleep, or is no more. */
+/* (signal): another thread may be reading the signal. That is short unless it was preempted or has
+ * ended. */
 void hsa_before_signal_destroy(struct hook_around *around, uint64_t *window)
 {
 	struct timespec pause = { 0, GLANCE_NS };
@@ -48,7 +48,7 @@ void hsa_before_signal_destroy(struct hook_around *around, uint64_t *window)
 	}
 }
 
-/* (signal, ...) gives the value that it found. */
+/* (signal, ...) returns the signal's value. */
 void hsa_after_load(struct hook_around *around, uint64_t end)
 {
 	(void)end;
@@ -56,7 +56,7 @@ void hsa_after_load(struct hook_around *around, uint64_t end)
 		hsa_look_at_signal(around->frame.arguments[0], (int64_t)around->frame.results[0]);
 }
 
-/* (count, signals, ...) gives the index of the one that was found so. */
+/* (count, signals, ...) returns the index of the signal that met its condition. */
 void hsa_after_wait_any(struct hook_around *around, uint64_t end)
 {
 	const uint64_t *signals = (const uint64_t *)around->frame.arguments[1];

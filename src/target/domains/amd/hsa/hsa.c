@@ -1,6 +1,6 @@
 /*
- * HSA: the tables that its root points to, by the names of their slots; where a runtime is older
- * than such tables, what modules import of it.
+ * HSA: the tables that its root points to, by the names of their slots; for a runtime older than
+ * such tables, its imported functions.
  */
 #include "target/domains/amd/amd.h"
 #include "target/domains/amd/hsa/life.h"
@@ -70,7 +70,7 @@ static const struct traced amd_plain = IMPORTED(DOMAIN_HSA_AMD, HOOK_ANY, 0);
 static const struct traced image_status = IMPORTED(DOMAIN_HSA_IMAGE, HOOK_ANY, 1);
 static const struct traced finalizer_status = IMPORTED(DOMAIN_HSA_FINALIZER, HOOK_WIDE, 1);
 
-/* The first that matches counts. */
+/* The first match counts. */
 static const struct import_pattern imports[] = {
 	{ &amd_plain, "libhsa-runtime64*:hsa_amd_signal_wait_*" },
 	{ &amd_status, "libhsa-runtime64*:hsa_amd_*" },

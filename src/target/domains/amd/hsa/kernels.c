@@ -1,6 +1,6 @@
 /*
- * Names are kept in memory of ours: a slot is taken once and given back with the whole session.
- * Written by who loads an executable, read by who rings a doorbell.
+ * Keeps names in memory of its own: a slot is claimed once and freed with the whole session. A
+ * thread that loads an executable writes; a thread that rings a doorbell reads.
  */
 #include "target/domains/amd/hsa/kernels.h"
 
@@ -22,7 +22,7 @@
 #define SYMBOL_KERNEL 1u
 #define NAME_ROOM     48u
 
-/* What is asked. */
+/* Attributes of executables and symbols. */
 enum { EXECUTABLE_STATE = 2 };
 enum { SYMBOL_KIND = 0, SYMBOL_NAME_LENGTH = 1, SYMBOL_NAME = 2, SYMBOL_OBJECT = 22 };
 
@@ -33,11 +33,11 @@ struct loader {
 };
 
 struct memory {
-	uint64_t used; /* of names */
+	uint64_t used; /* bytes of names */
 	struct {
 		uint64_t kernel; /* 0: free; REMOVED */
 		uint64_t executable;
-		uint64_t name; /* where it begins, and one; 0: not there yet */
+		uint64_t name; /* offset of the name plus one; 0: not stored yet */
 	} kernels[KERNELS_MAX];
 	char names[NAMES_BYTES];
 };
@@ -63,7 +63,7 @@ static char *take_room(size_t size)
 	return at + size <= NAMES_BYTES ? memory->names + at : NULL;
 }
 
-/* Device code is called NAME.kd since its third format. */
+/* Kernel symbols are named NAME.kd since code object version 3. */
 static void cut_ending(char *name, uint32_t length)
 {
 	if (length > 3 && text_equal(name + length - 3, ".kd"))
@@ -98,7 +98,7 @@ static void kernel_note(uint64_t kernel, uint64_t executable, uint64_t name)
 						 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			continue;
 		memory->kernels[at].executable = executable;
-		/* Release: who sees the slot of the name sees the name. */
+		/* Release: pairs with find_name(); the name is written. */
 		__atomic_store_n(&memory->kernels[at].name, name, __ATOMIC_RELEASE);
 		return;
 	}
@@ -153,7 +153,7 @@ void hsa_kernels_begin(void)
 		(void)loader.each_executable(add_loaded, NULL);
 }
 
-/* The mapping stays: a thread may be on its way in. */
+/* The mapping stays: a thread may be reading it. */
 void hsa_kernels_end(void)
 {
 	if (memory)

@@ -1,5 +1,5 @@
 /*
- * Runs on threads of the program's, around its calls of hsa_init() and hsa_shut_down().
+ * Runs on application threads, around their calls of hsa_init() and hsa_shut_down().
  */
 #include "target/domains/amd/hsa/life.h"
 
@@ -17,7 +17,7 @@
 
 #define NOT_INITIALIZED 0x100b
 
-/* What is kept around a call. */
+/* Indices of hook_around.kept. */
 enum { IS_SEEN, LIFE, SESSION, STUB };
 
 typedef int system_info(uint32_t what, void *ret);
@@ -81,7 +81,7 @@ bool hsa_life_needs(const struct traced *traced)
 	return traced->before == hsa_before_init || traced->before == hsa_before_shut_down;
 }
 
-/* Not in a forked child, which has none of our threads. */
+/* Not in a forked child, which has no threads of limpet's. */
 void hsa_before_init(struct hook_around *around, uint64_t *window)
 {
 	(void)window;
@@ -92,7 +92,7 @@ void hsa_before_init(struct hook_around *around, uint64_t *window)
 	around->kept[LIFE] = hsa_gate_shut();
 }
 
-/* Our stub, as long as the runtime has not set its tables anew; 0: that cannot be told. */
+/* Returns limpet's stub until the runtime resets its tables; 0: unknown. */
 static uint64_t stub_in_slot(void)
 {
 	const uint64_t *slot = __atomic_load_n(&shut_down_slot, __ATOMIC_RELAXED);
@@ -102,7 +102,7 @@ static uint64_t stub_in_slot(void)
 	return hook_is_stub(value) ? value : 0;
 }
 
-/* The runtime may not come to call us any more. */
+/* Handlers of signals may not be called any more after this. */
 void hsa_before_shut_down(struct hook_around *around, uint64_t *window)
 {
 	around->kept[STUB] = stub_in_slot();
@@ -113,14 +113,14 @@ void hsa_before_shut_down(struct hook_around *around, uint64_t *window)
 	if (writers_are_on())
 		leaving_all();
 	hsa_before_init(around, window);
-	/* Queues of ours go before: whether this call is the last one cannot be told. */
+	/* Destroys limpet's queues first: it is unknown whether this is the last call. */
 	if (windows_are_on() && hsa_gate_enter_alone()) {
 		windows_end();
 		hsa_gate_leave();
 	}
 }
 
-/* One of a session that is over was cleared away when the next one began. */
+/* The gate of an earlier session was cleared when the next began. */
 static void gate_open(const struct hook_around *around)
 {
 	if (around->kept[SESSION] == writers_session())
@@ -132,9 +132,9 @@ static bool has_succeeded(const struct hook_around *around)
 	return !(int32_t)around->frame.results[0];
 }
 
-/* A runtime that registers its tables has begun again already.  Executables that the program loads
- * now have names only where their agents are known, which are asked for only where work of devices
- * is wanted.  Devices are asked after who waits for tables was answered: so twice. */
+/* A runtime that registers its tables has already begun again. Executables loaded from now on get
+ * names only if their agents are known, which are queried only if device work is traced. The
+ * watching thread queries devices after answering waiters for tables: so consult twice. */
 void hsa_after_init(struct hook_around *around, uint64_t end)
 {
 	(void)end;
@@ -162,9 +162,9 @@ static bool runtime_says_over(void)
 	return is_over;
 }
 
-/* Only the last of several takes the runtime down; it sets the tables anew before.  Another thread
- * may have started it again since, unseen: then it says that it is not over.  It cannot be asked
- * while another thread may be taking it down. */
+/* Only the last of several calls shuts the runtime down, and resets its tables first. Another
+ * thread may have started it again since, unseen: then it reports that it is running. It cannot be
+ * queried while another thread may be shutting it down. */
 static bool was_last(const struct hook_around *around)
 {
 	bool is_reset = around->kept[STUB] && !stub_in_slot();
@@ -183,7 +183,7 @@ void hsa_after_shut_down(struct hook_around *around, uint64_t end)
 	if (is_last)
 		runtime_forget();
 	gate_open(around);
-	/* The runtime has set its tables anew. */
+	/* The runtime has reset its tables. */
 	if (is_last)
 		consult_watch();
 }

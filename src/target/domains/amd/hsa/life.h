@@ -1,26 +1,27 @@
 /*
- * The life of a HSA runtime: the last hsa_shut_down() takes everything with it that the runtime has
- * handed out (agents, pools, signals, queues, executables) and sets its tables anew; the next
- * hsa_init() begins again, and registers them again, unless it was told not to.
+ * The life of an HSA runtime: the last hsa_shut_down() destroys all agents, pools, signals, queues
+ * and executables, and resets the runtime's tables; the next hsa_init() begins again, and registers
+ * the tables again, unless registration is disabled.
  */
 #pragma once
 
 #include "target/domains/amd/hsa/calls.h"
 #include "target/hooks/hook.h"
 
-/* A session begins: nothing is known. */
+/* A session begins: no runtime is known. */
 void hsa_life_start(void);
 
-/* consult: returns when tables are hooked and devices are asked, or after a while. */
+/* consult: returns when tables are hooked and devices are queried, or after a time limit. */
 void hsa_life_use(void (*consult)(void));
 
-/* A runtime that we know, by its root table.  On threads of ours. */
+/* Notes a runtime by its root table. On limpet's threads. */
 void hsa_life_learn(uint64_t root, const struct hsa_slots *core);
 
-/* It hands over its tables, on a thread of the program's: what we have is of its former life. */
+/* The runtime registers its tables, on an application thread: known objects are of its former
+ * life. */
 void hsa_life_registered(uint64_t root);
 
-/* Must the call be seen for whatever is asked of devices? */
+/* True if device work needs the call's hook. */
 bool hsa_life_needs(const struct traced *traced);
 
 /* The hooks of hsa_init() and hsa_shut_down(). */

@@ -1,5 +1,5 @@
 /*
- * Runs on threads of the program's, when the call has returned.
+ * Runs on application threads, after the call has returned.
  */
 #include "target/domains/amd/hsa/memory.h"
 
@@ -13,7 +13,7 @@ struct piece {
 	enum memory_operation operation;
 };
 
-/* The call itself, where it is wanted, and the memory, where the call says that all went well. */
+/* Writes the call, if it is traced, and the memory, if the call succeeded. */
 static void write_piece(struct writer *writer, const struct hook *hook,
 			const struct hook_frame *frame, uint64_t end, const struct piece *piece)
 {
@@ -61,7 +61,7 @@ void write_pool_allocate(struct writer *writer, const struct hook *hook,
 				     agents_of_pool(frame->arguments[0]), MEMORY_ALLOCATE });
 }
 
-/* (address); how large it was, and where, is told by the record that took it. */
+/* (address); the record of the allocation has its size and device. */
 void write_free(struct writer *writer, const struct hook *hook, const struct hook_frame *frame,
 		uint64_t end)
 {

@@ -1,5 +1,5 @@
 /*
- * Memory of devices, taken and given back through HSA: what the hooks of those functions write.
+ * Writes of hooks of HSA functions that allocate and free device memory.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * Kernels, from the packets of queues.  Runs on threads of the program's, before they ring for
- * their packets, and on the runtime's where a signal of ours calls.
+ * Traces kernels by the packets of queues. Runs on application threads, before they ring a
+ * doorbell, and on the runtime's thread that calls signal handlers.
  */
 #include "target/domains/amd/counters/counters.h"
 #include "target/domains/amd/counters/sets.h"
@@ -13,22 +13,22 @@
 
 #define DIMENSIONS_MAX 3u
 
-/* A signal of ours: its packet is done. */
+/* The handler of limpet's signals: the packet was executed. */
 static bool on_done(int64_t value, void *data)
 {
 	uint64_t signal = (uint64_t)data;
 
 	hsa_look_at_signal(signal, value);
 	hsa_signal_give_back(signal);
-	return false; /* once is enough */
+	return false; /* do not call again */
 }
 
-/* A packet that is about to be the device's, or was. */
+/* A packet that the device is about to get, or had. */
 struct looked_at {
 	const struct known_queue *queue;
 	uint64_t index, cause;
-	struct counter_set *set; /* around it; NULL */
-	bool is_last;            /* the one that is rung for */
+	struct counter_set *set; /* set around it, or NULL */
+	bool is_last;            /* its index is the doorbell's value */
 };
 
 static bool packet_describe(const struct looked_at *at, const struct hsa_packet *packet,
@@ -67,7 +67,7 @@ static bool packet_describe(const struct looked_at *at, const struct hsa_packet 
 	return true;
 }
 
-/* Still the one that was looked at, and not done? */
+/* True if the packet is unchanged and not executed. */
 static bool is_still_there(const struct hsa_packet *packet, uint64_t signal)
 {
 	uint16_t header = __atomic_load_n(&packet->header, __ATOMIC_ACQUIRE);
@@ -75,7 +75,7 @@ static bool is_still_there(const struct hsa_packet *packet, uint64_t signal)
 	return (header & PACKET_TYPE) == PACKET_KERNEL && packet->completion == signal;
 }
 
-/* A signal that nobody waits for any more; it is used again once it has called. */
+/* Cancels a signal that waits in no packet; it is reused after its handler was called. */
 static void leave_signal(const struct hsa_command *command)
 {
 	if (!pending_cancel(command->signal, command->cause))
@@ -84,8 +84,8 @@ static void leave_signal(const struct hsa_command *command)
 	hsa_discount_ours();
 }
 
-/* Where another thread has meanwhile rung for it, and the packet is another by now, that one may
- * have a signal: it is never put over one. */
+/* If another thread has rung meanwhile and the slot has a new packet, that packet may have a
+ * signal, which is never overwritten. */
 static bool put_signal(struct hsa_packet *packet, uint64_t signal)
 {
 	uint64_t none = 0;
@@ -104,7 +104,7 @@ static bool give_signal(struct hsa_packet *packet, struct hsa_command *command)
 	hsa_count_ours();
 	if (!pending_add(command)) {
 		hsa_discount_ours();
-		/* It calls at once, and is given back. */
+		/* Runs the handler at once, which frees the signal. */
 		hsa_calls.signal_store(command->signal, 0);
 		return false;
 	}
@@ -113,7 +113,7 @@ static bool give_signal(struct hsa_packet *packet, struct hsa_command *command)
 			leave_signal(command);
 	} else {
 		leave_signal(command);
-		/* It is in no packet. */
+		/* The signal is in no packet: runs its handler. */
 		hsa_calls.signal_store(command->signal, 0);
 	}
 	return true;
@@ -129,8 +129,8 @@ bool hsa_follow_signal(struct hsa_command *command, uint64_t signal, uint64_t to
 	return pending_fill(token, command);
 }
 
-/* The device has done it before it was rung for, since a later one was: what it did still stands in
- * the packet. */
+/* The device has executed the packet before its doorbell was rung, because of a later doorbell: the
+ * packet still contains its description. */
 static void look_back(const struct looked_at *at, const struct hsa_packet *packet)
 {
 	struct hsa_command command;
@@ -148,8 +148,8 @@ static void look_back(const struct looked_at *at, const struct hsa_packet *packe
 	hsa_write_done(&command, &time);
 }
 
-/* The packet of another thread, which may have rung for it meanwhile, and waited for its end, and
- * set its signal for the next one: then nobody will look at the signal for this one any more. */
+/* Another thread may have rung for its packet meanwhile, waited for its end, and reused its signal:
+ * then no hook will read the signal for this packet any more. */
 static void packet_recheck(const struct hsa_packet *packet, const struct hsa_command *command)
 {
 	if (!is_still_there(packet, command->signal) &&
@@ -157,7 +157,7 @@ static void packet_recheck(const struct hsa_packet *packet, const struct hsa_com
 		hsa_write_done(command, &(struct hsa_time){ 0, 0 });
 }
 
-/* What is done by now may have had its signal destroyed, too, before we held a slot for it. */
+/* The packet may have ended, and its signal be destroyed, before the slot was held. */
 static bool follow_packet(const struct hsa_packet *packet, struct hsa_command *command,
 			  uint64_t signal, bool is_last)
 {
@@ -206,7 +206,7 @@ static void look_at_packet(const struct looked_at *at, struct hsa_packet *packet
 		counters_describe(at->set, NULL);
 }
 
-/* Packets up to the one that is rung for: this makes all of them the device's. */
+/* Visits packets up to the doorbell's value: the doorbell gives all of them to the device. */
 static void look_at_packets(struct known_queue *queue, uint64_t last, uint64_t cause)
 {
 	for (uint64_t i = last - MIN(last, queue->size - 1); hsa_queue_next(queue, &i, last); i++) {

@@ -1,9 +1,8 @@
 /*
- * Runs on threads of the program's, before and after their calls: no lock, no waiting.  A slot
- * goes from free to taken (somebody fills it in), to waiting, to taken (somebody has it), to free.
- * Whoever takes one has a ticket of his own: what he does to it after somebody has taken it away
- * from him, or after the session, comes to nothing.  Keys are apart, since programs ask about
- * signals all the time, and stay when their slot is free.
+ * Runs on application threads, before and after their calls: no lock, no waiting. A slot's states
+ * are: free, taken (being filled), waiting, taken (being handled), free. Each taker has a unique
+ * ticket: its changes fail after another thread has dropped the slot, or after the session. Keys
+ * are a separate array, because applications read signals often; they stay in free slots.
  */
 #include "target/domains/amd/hsa/pending.h"
 
@@ -15,7 +14,7 @@
 #define SLOTS_MAX 16384u
 #define WINDOW    32u
 
-/* The state of a slot, or a ticket. */
+/* A slot's state, or a ticket. */
 enum { FREE, WAITING, FIRST_TICKET };
 
 struct memory {
@@ -40,7 +39,7 @@ int pending_open(void)
 	return 0;
 }
 
-/* The mapping stays: a thread may be on its way in. */
+/* The mapping stays: a thread may be using it. */
 void pending_close(void)
 {
 	if (memory)
@@ -59,7 +58,7 @@ static uint32_t new_ticket(void)
 	return ticket < FIRST_TICKET ? ticket + FIRST_TICKET : ticket;
 }
 
-/* As callers know it: the number of the slot, and the ticket for it. */
+/* A token for callers: slot number and ticket. */
 static uint64_t token_of(uint32_t slot, uint32_t ticket)
 {
 	return (uint64_t)ticket << 32 | (slot + 1);
@@ -72,7 +71,8 @@ static uint32_t slot_in(uint64_t token)
 
 static bool slot_change(uint32_t slot, uint32_t from, uint32_t to)
 {
-	/* Sequential: who destroys a signal sees the slot, or who holds it sees that. */
+	/* Seq_cst: the thread that destroys a signal sees the slot, or the slot's holder sees
+	 * that. */
 	return __atomic_compare_exchange_n(&memory->states[slot], &from, to, false,
 					   __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
@@ -119,7 +119,7 @@ bool pending_add(const struct hsa_command *command)
 	return token && pending_fill(token, command);
 }
 
-/* The next slot from there on that waits for the signal; the end of the window. */
+/* The next slot from `from` on that waits for the signal, else `end`. */
 static uint32_t next_slot(uint64_t signal, uint32_t from, uint32_t end)
 {
 	while (from < end && (__atomic_load_n(&memory->keys[from], __ATOMIC_RELAXED) != signal ||
@@ -128,7 +128,7 @@ static uint32_t next_slot(uint64_t signal, uint32_t from, uint32_t end)
 	return from;
 }
 
-/* Calls `fits` for those that wait for the signal, until one fits; that one is given. */
+/* Takes the first command that waits for the signal and for which `is_meant` is true. */
 typedef bool fits(const struct hsa_command *command, int64_t value, uint64_t cause);
 
 static uint64_t command_take(uint64_t signal, fits *is_meant, int64_t value, uint64_t cause,
@@ -190,7 +190,7 @@ void pending_each_ours(bool (*is_over)(const struct hsa_command *command))
 		if (__atomic_load_n(&memory->states[i], __ATOMIC_RELAXED) != WAITING ||
 		    !slot_change(i, WAITING, ticket))
 			continue;
-		/* The memory may be given back, and be all zero, at any time. */
+		/* The pages may be freed, and read as zero, at any time. */
 		command = memory->items[i];
 		is_ours = command.signal && command.has_our_signal;
 		(void)slot_change(i, ticket, is_ours && is_over(&command) ? FREE : WAITING);
@@ -215,7 +215,7 @@ void pending_drop(uint64_t signal)
 	for (uint32_t i = first; memory && i < first + WINDOW; i++) {
 		uint32_t state = __atomic_load_n(&memory->states[i], __ATOMIC_ACQUIRE);
 
-		/* By now the slot may be another's. */
+		/* The slot may have another signal by now. */
 		if (__atomic_load_n(&memory->keys[i], __ATOMIC_RELAXED) == signal)
 			(void)slot_change(i, state, FREE);
 	}

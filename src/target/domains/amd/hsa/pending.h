@@ -1,5 +1,5 @@
 /*
- * Kernels and copies of HSA programs that are under way, by the signal that tells their end.
+ * HSA kernels and copies in flight, by their completion signals.
  */
 #pragma once
 
@@ -11,50 +11,50 @@ struct hsa_command {
 	enum trace_domain domain; /* DOMAIN_KERNEL, DOMAIN_COPY */
 	bool has_our_signal;
 	uint64_t signal;
-	int64_t done_at; /* the value of the signal when it is done, or less */
-	uint64_t asked;  /* when, in ticks */
+	int64_t done_at; /* signal value at completion: this or less */
+	uint64_t asked;  /* when it was enqueued, in ticks */
 	uint64_t cause, thread;
 	uint64_t agent, device, from_device, queue;
-	uint64_t dispatch; /* of a kernel: its number, from 1 */
+	uint64_t dispatch; /* a kernel's number, from 1 */
 	uint64_t name, grid[3], group[3], private_bytes, group_bytes;
 	uint64_t size, to, from, direction; /* of a copy */
-	bool is_hidden;                     /* a kernel that is looked at for its counters only */
+	bool is_hidden;                     /* a kernel that is followed for its counters only */
 	struct counter_set *counted;        /* the set around a kernel; NULL: none */
-	uint64_t counted_use;               /* and which of its uses */
+	uint64_t counted_use;               /* the number of the set's use */
 };
 
-/* Room for a session; -ENOMEM. */
+/* Maps the slots for a session; -ENOMEM. */
 int pending_open(void) MUST_CHECK;
 void pending_close(void);
 
-/* A slot for one that waits for the signal, as long as it is not filled in or given back; 0 when
- * there is no room.  While a signal has such slots it is not destroyed, see pending_has(). */
+/* Holds a slot for a command that waits for the signal; 0 if there is no room. A signal with held
+ * or waiting slots is not destroyed, see pending_has(). */
 uint64_t pending_hold(uint64_t signal);
-/* False: it was taken away meanwhile. */
+/* Fills the held slot; false: another thread has dropped it. */
 bool pending_fill(uint64_t token, const struct hsa_command *command);
 
-/* Notes one; false when there is no room. */
+/* Adds a command; false if there is no room. */
 bool pending_add(const struct hsa_command *command);
 
-/* How many wait for the signal. */
+/* Number of commands that wait for the signal. */
 unsigned pending_count_of(uint64_t signal);
 
-/* Takes one that is done when the signal has that value (the lowest: any), to be given back when
- * the signal is no longer looked at, or put back when it is to wait on; 0 when there is none. */
+/* Takes a command that has ended if the signal has that value (the lowest: any). Give it back after
+ * the last read of the signal, or put it back to let it wait. 0: there is none. */
 uint64_t pending_take(uint64_t signal, int64_t value, struct hsa_command *ret);
 void pending_give_back(uint64_t token);
 bool pending_put_back(uint64_t token);
 
-/* Shows all that wait for signals of ours, each to be given back when `is_over` says so. */
+/* Visits all commands that wait for limpet's signals; removes those for which `is_over` is true. */
 void pending_each_ours(bool (*is_over)(const struct hsa_command *command));
 
-/* Does one wait for that signal, or has somebody one that did? */
+/* True if a command waits for that signal, or a thread has taken one. */
 bool pending_has(uint64_t signal);
-/* Whoever has those has died, or has left by longjmp: nobody waits for him any more. */
+/* Frees the signal's slots: the thread that took them has ended, or left by longjmp. */
 void pending_drop(uint64_t signal);
 
-/* Takes the one of that call; false when it is gone. */
+/* Removes the command of that call; false if there is none. */
 bool pending_cancel(uint64_t signal, uint64_t cause);
 
-/* How many there are. */
+/* Number of all commands. */
 uint32_t pending_count(void);

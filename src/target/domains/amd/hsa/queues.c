@@ -1,6 +1,6 @@
 /*
- * Runs on threads of the program's, while they use the queue: so it is there.  No lock: a slot is
- * claimed by its doorbell, and used once it is filled in.
+ * Runs on application threads that use the queue, which therefore exists. No lock: storing the
+ * doorbell claims a slot, which is used after it is filled.
  */
 #include "target/domains/amd/hsa/queues.h"
 
@@ -45,7 +45,7 @@ static struct known_queue *queue_claim(uint64_t doorbell)
 	return NULL;
 }
 
-/* Whose queue it is, where that was not seen: the runtime knows, or there is one device only. */
+/* Queries the agent of a queue of unknown origin: from the runtime, or it is the only device. */
 static uint64_t ask_agent(const struct hsa_queue *queue)
 {
 	uint64_t agent = 0;
@@ -55,7 +55,7 @@ static uint64_t ask_agent(const struct hsa_queue *queue)
 	return agents_only_device();
 }
 
-/* Memory of a slot stays with it: a thread may still be looking. */
+/* A slot keeps its memory: another thread may still be reading it. */
 static bool make_room(struct known_queue *slot)
 {
 	long r;
@@ -84,8 +84,7 @@ static void queue_fill(struct known_queue *slot, const struct hsa_queue *queue, 
 	slot->agent = agent ? agent : ask_agent(queue);
 	slot->device = agents_of_agent(slot->agent);
 	slot->number = queue->id + 1 < WORK_NUMBERS ? queue->id + 1 : 0;
-	/* Stays on: whether the program wanted it before us cannot be asked, and it costs next to
-	 * nothing. */
+	/* Stays on: the application's own setting is unknown, and it costs next to nothing. */
 	(void)hsa_calls.profile_queue(queue, 1);
 	/* Release: pairs with hsa_queue_of(). */
 	if (make_room(slot))
@@ -154,7 +153,7 @@ static bool queue_take_packet(const struct known_queue *queue, uint64_t index, b
 	uint64_t *slot = looked_at(queue, index);
 	uint64_t there = __atomic_load_n(slot, __ATOMIC_RELAXED);
 
-	/* It may be the slot of a later one by now. */
+	/* The slot may contain a later packet by now. */
 	return (int64_t)(index + 1 - there) > 0 && (is_last || is_filled_in(queue, index)) &&
 	       __atomic_compare_exchange_n(slot, &there, index + 1, false, __ATOMIC_RELAXED,
 					   __ATOMIC_RELAXED);

@@ -1,6 +1,5 @@
 /*
- * Runs on threads of the runtime's, which calls twice for each event: when it begins and when it is
- * over.
+ * Runs on the runtime's threads, which call twice for each event: at its begin and at its end.
  */
 #include "target/domains/amd/hsa/scratch.h"
 
@@ -11,7 +10,7 @@
 
 #define BEGUN_MAX 32u
 
-/* What the runtime hands over; the last three only at the end of an allocation. */
+/* The runtime's argument; the last three fields are valid only at the end of an allocation. */
 struct scratch_event {
 	uint32_t kind;
 	const struct hsa_queue *queue;
@@ -19,7 +18,7 @@ struct scratch_event {
 	uint64_t dispatch, size, slots;
 };
 
-/* Events under way, by their thread. */
+/* Events in progress, by thread. */
 static struct {
 	int32_t thread;
 	uint64_t begin;
@@ -41,7 +40,7 @@ static void begin_event(void)
 	}
 }
 
-/* When it began; now, where that was not seen. */
+/* Returns the event's begin; now, if that was not seen. */
 static uint64_t end_event(void)
 {
 	int32_t thread = thread_number();
@@ -104,7 +103,7 @@ typedef int on_event(const struct scratch_event *);
 static on_event *const functions[] = { on_begin, on_allocated, on_begin,
 				       on_freed, on_begin,     on_reclaimed };
 
-/* Events whose end was not seen would keep their slots. */
+/* Events whose end was not seen would occupy slots for ever. */
 static void forget_begun(void)
 {
 	static uint32_t session;

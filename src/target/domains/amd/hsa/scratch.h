@@ -1,5 +1,5 @@
 /*
- * Scratch memory: HSA tells a tool when kernels need more of it, through a table of its own.
+ * Scratch memory: HSA calls tools through a table of its own when kernels need more of it.
  */
 #pragma once
 
@@ -7,6 +7,6 @@
 
 #include <stdbool.h>
 
-/* Puts our functions into those slots that are empty; what another tool has put there stays, and is
- * not seen.  False when none is ours. */
+/* Stores limpet's functions into empty slots; functions of another tool stay, and their events are
+ * not seen. False if no slot is limpet's. */
 bool scratch_hook(uint64_t *slots, unsigned count);

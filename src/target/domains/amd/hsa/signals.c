@@ -1,6 +1,6 @@
 /*
- * Runs on threads of the program's, outside of the runtime, and on the runtime's own when a signal
- * calls.  No lock: a slot holds a signal that nobody uses, or nothing.
+ * Runs on application threads, outside of the runtime, and on the runtime's thread that calls
+ * signal handlers. No lock: a slot holds an unused signal, or nothing.
  */
 #include "target/domains/amd/hsa/signals.h"
 
@@ -8,10 +8,10 @@
 #define PROBES_MAX  64u
 #define LESS_THAN   2u
 
-static uint64_t spare[SIGNALS_MAX]; /* so each that is made finds room here */
+static uint64_t spare[SIGNALS_MAX]; /* has room for every signal */
 static uint32_t spare_hint, made, out;
 
-/* Looks further only where no more may be made. */
+/* Searches all slots only if no more signals may be made. */
 static uint64_t take_spare(void)
 {
 	uint32_t hint = __atomic_load_n(&spare_hint, __ATOMIC_RELAXED);
@@ -31,7 +31,7 @@ static uint64_t take_spare(void)
 	return 0;
 }
 
-/* False: there are as many as there may be. */
+/* False: the maximum is reached. */
 static bool count_up(uint32_t *count)
 {
 	uint32_t now = __atomic_load_n(count, __ATOMIC_RELAXED);
@@ -43,7 +43,7 @@ static bool count_up(uint32_t *count)
 	return now < SIGNALS_MAX;
 }
 
-/* Signals that were forgotten come back, too. */
+/* Stops at 0, because signals from before hsa_signals_forget() are given back, too. */
 static void count_down(uint32_t *count)
 {
 	uint32_t now = __atomic_load_n(count, __ATOMIC_RELAXED);
@@ -91,7 +91,7 @@ uint64_t hsa_signal_take(hsa_on_signal *call, void *data)
 	return 0;
 }
 
-/* Where there is no room for it, it stays the runtime's. */
+/* Without room, the signal stays unused until the runtime is shut down. */
 void hsa_signal_give_back(uint64_t signal)
 {
 	uint32_t hint = __atomic_load_n(&spare_hint, __ATOMIC_RELAXED);

@@ -1,19 +1,18 @@
 /*
- * Signals of ours for packets that have none: the runtime calls when such a packet is done.
+ * limpet's signals for packets without one: the runtime calls a handler after such a packet.
  */
 #pragma once
 
 #include "target/domains/amd/hsa/calls.h"
 
-/* One whose value is 1, and which calls with the data (NULL: itself) when that is less; 0 when
- * there is none. */
+/* Returns a signal of value 1; when it is less, `call` gets `data` (NULL: the signal). 0: none. */
 uint64_t hsa_signal_take(hsa_on_signal *call, void *data);
 
-/* It has called, and calls no more. */
+/* Called after the signal's last handler call. */
 void hsa_signal_give_back(uint64_t signal);
 
-/* Gives those that are back to the runtime.  On threads of ours. */
+/* Destroys all unused signals. On limpet's threads. */
 void hsa_signals_free(void);
 
-/* The runtime is gone, and they with it. */
+/* The runtime was shut down, which destroyed all signals. */
 void hsa_signals_forget(void);

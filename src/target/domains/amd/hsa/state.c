@@ -1,12 +1,12 @@
 /*
- * What is seen at present, and what is counted.  On any thread, by atomic operations.
+ * The traced domains, and counts. On any thread, by atomic operations.
  */
 #include "target/domains/amd/hsa/work_private.h"
 #include "target/hooks/writer.h"
 
 static bool is_on[DOMAINS];
 static uint32_t lost;
-static uint32_t ours; /* signals of ours that are awaited */
+static uint32_t ours; /* limpet's signals in packets */
 static uint32_t lost_ours, unseen;
 
 bool hsa_is_seen(enum trace_domain domain)
@@ -34,7 +34,7 @@ void hsa_count_ours(void)
 	__atomic_fetch_add(&ours, 1, __ATOMIC_RELAXED);
 }
 
-/* Those of a runtime that was shut down are not counted any more. */
+/* Stops at 0, because signals of a runtime that was shut down are not counted any more. */
 void hsa_discount_ours(void)
 {
 	uint32_t now = __atomic_load_n(&ours, __ATOMIC_RELAXED);

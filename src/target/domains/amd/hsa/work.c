@@ -1,6 +1,6 @@
 /*
- * Sessions, and what is known of the runtime.  Runs on threads of ours, and on the program's after
- * calls that change what is known.
+ * Begins and ends sessions, and notes queues and executables of the runtime. Runs on limpet's
+ * threads, and on application threads after calls that create or destroy these.
  */
 #include "shared/arch/syscall.h"
 #include "target/domains/amd/counters/leaving.h"
@@ -18,12 +18,12 @@
 #define DRAIN_STEP_NS 5000000
 #define DRAIN_STEPS   400u /* two seconds */
 
-/* What calls before tell those after. */
+/* Indices of hook_around.kept. */
 enum { IS_RESERVED, INDEX, DOORBELL, LAST_USE };
 
 static bool is_begun;
-static uint64_t begun_beside; /* data of the same library */
-static uint32_t begun_in;     /* the runtime's life whose executables were asked for */
+static uint64_t begun_beside; /* an address in the same library */
+static uint32_t begun_in;     /* the runtime's life whose executables were queried */
 
 /* (agent, size, type, callback, data, private bytes, group bytes, queue **) */
 void hsa_after_queue_create(struct hook_around *around, uint64_t end)
@@ -41,7 +41,7 @@ static const struct hsa_queue *queue_in(const struct hook_around *around)
 	return (const struct hsa_queue *)around->frame.arguments[0];
 }
 
-/* (queue, ...) gives the index of the next packet, which may be the caller's now. */
+/* (queue, ...) returns the index of the next packet, which may be the caller's. */
 void hsa_after_index(struct hook_around *around, uint64_t end)
 {
 	(void)end;
@@ -49,7 +49,7 @@ void hsa_after_index(struct hook_around *around, uint64_t end)
 		(void)hsa_queue_learn(queue_in(around), around->frame.results[0], 0);
 }
 
-/* (queue, count): room for one packet is taken with packets of ours around it, where it can be. */
+/* (queue, count): reserves a single packet's slot together with limpet's around it, if possible. */
 void hsa_before_add(struct hook_around *around, uint64_t *window)
 {
 	const struct hsa_queue *queue = queue_in(around);
@@ -63,7 +63,7 @@ void hsa_before_add(struct hook_around *around, uint64_t *window)
 	if (around->frame.arguments[1] != 1 || !counters_reserve(queue, &around->kept[INDEX]))
 		return;
 	around->kept[IS_RESERVED] = true;
-	/* The original gives the present index, and takes none. */
+	/* The original function then reserves nothing, and returns the present index. */
 	hook_set_argument(around, window, 1, 0);
 }
 
@@ -84,7 +84,7 @@ void hsa_after_add(struct hook_around *around, uint64_t end)
 		counters_await_room(queue, around->frame.results[0] + count - 1);
 }
 
-/* (queue, expected, value): the program takes room itself. */
+/* (queue, expected, value): the application reserves slots itself. */
 void hsa_after_cas(struct hook_around *around, uint64_t end)
 {
 	uint64_t last = around->frame.arguments[2] - 1;
@@ -97,7 +97,7 @@ void hsa_after_cas(struct hook_around *around, uint64_t end)
 	counters_await_room(queue_in(around), last);
 }
 
-/* (queue, value): likewise. */
+/* (queue, value): the application reserves slots itself. */
 void hsa_before_store_index(struct hook_around *around, uint64_t *window)
 {
 	(void)window;
@@ -111,7 +111,7 @@ void hsa_before_store_index(struct hook_around *around, uint64_t *window)
 void hsa_before_queue_destroy(struct hook_around *around, uint64_t *window)
 {
 	(void)window;
-	/* At the end of a session, what is under way still is not cut off either. */
+	/* Also at the end of a session, for limpet's packets in flight. */
 	if (!queue_in(around) || !writers_are_on() ||
 	    (!hsa_sees_packets() && !leaving_concerns(queue_in(around))))
 		return;
@@ -167,7 +167,7 @@ uint32_t hsa_work_begin(const struct hsa_slots *core, const struct hsa_slots *am
 	hsa_copy_times_begin();
 	hsa_counts_clear();
 	hsa_queues_clear();
-	/* What came back after the last session may be of a runtime that was shut down since. */
+	/* Unused signals of the last session may be of a runtime that was shut down since. */
 	hsa_signals_forget();
 	begun_in = hsa_life() - 1;
 	executables_ask(wanted->kernels || wanted->counters);
@@ -180,7 +180,7 @@ void hsa_work_leave_to_hip(void)
 	hsa_see(false, false, hsa_is_seen(DOMAIN_COUNTER));
 }
 
-/* False: it is over, or does not come to an end of its beginning. */
+/* False: the runtime was shut down, or its start takes too long. */
 static bool runtime_enter(void)
 {
 	struct timespec pause = { 0, DRAIN_STEP_NS };
@@ -193,7 +193,7 @@ static bool runtime_enter(void)
 	return false;
 }
 
-/* The runtime may be gone meanwhile, and what we have of it with it. */
+/* The library may have been unloaded, or the runtime shut down: then all is dropped. */
 static void give_back(void)
 {
 	void *library = got_hold(begun_beside);

@@ -1,17 +1,17 @@
 /*
  * Kernels and copies of programs that use HSA without HIP.
  *
- * Nothing of the program's is replaced.  Packets are read when their doorbell is about to be rung.
- * A kernel whose packet has a completion signal, and a copy, are done when the program finds its
- * signal counted down (it waits, loads, stores to it or destroys it): then their times are asked.
- * A kernel whose packet has none gets a signal of ours.
+ * No object of the application is replaced. Packets are read before their doorbell is rung. A
+ * kernel with a completion signal, and a copy, have ended when the application finds its signal
+ * decremented (it waits, loads, stores to it or destroys it): then their times are queried. A
+ * kernel without a completion signal gets one of limpet's.
  */
 #pragma once
 
 #include "target/domains/amd/counters/counters.h"
 #include "target/hooks/hook.h"
 
-/* Once a session; bits of the domains that are seen from now on, or can be.  On threads of ours. */
+/* Begins, once a session; returns the traced domains as bits. On limpet's threads. */
 struct hsa_wanted {
 	bool kernels, copies;
 	bool counters; /* of kernels, see counters_begin() */
@@ -20,21 +20,20 @@ struct hsa_wanted {
 uint32_t hsa_work_begin(const struct hsa_slots *core, const struct hsa_slots *amd_ext,
 			const struct hsa_wanted *wanted);
 
-/* HIP is there after all, and tells all that is done. */
+/* HIP was loaded later, and reports all commands itself. */
 void hsa_work_leave_to_hip(void);
 
-/* No more is looked at; waits for the signals of ours, for a while, and gives them back. */
+/* Stops handling packets; waits for limpet's signals, up to a limit, and frees them. */
 struct hsa_left {
-	uint32_t cut;    /* signals of ours that have not called */
-	uint32_t unseen; /* kernels and copies whose signal the program has not looked at */
-	uint32_t lost;   /* there was no room to note them */
+	uint32_t cut;    /* limpet's signals whose handlers were not called */
+	uint32_t unseen; /* kernels and copies whose signals the application has not read */
+	uint32_t lost;   /* commands that could not be noted */
 	struct counters_left counters;
 } hsa_work_end(void);
-/* In exit(), on the program's thread: what is done is counted. */
+/* In exit(), on an application thread: completes commands that have ended. */
 void hsa_work_leave(void);
 void hsa_work_forget(void);
 
-/* The hooks. */
 traced_before hsa_before_doorbell, hsa_before_signal, hsa_before_signal_destroy,
 	hsa_before_queue_destroy, hsa_before_executable_destroy, hsa_before_copy, hsa_before_rect,
 	hsa_before_add, hsa_before_store_index;

@@ -1,5 +1,5 @@
 /*
- * Any thread, also one that walks through modules.
+ * Runs on any thread, including one that is walking modules.
  */
 #include "target/hooks/beside.h"
 

@@ -1,15 +1,15 @@
 /*
- * Finds a function by its name in the module that has a piece of code, from the module's own
- * symbols: no question to the loader, so hooks may do so while modules are walked (libc_calls.h).
+ * Finds a function by name in the module that contains an address, from the module's own symbols:
+ * no dlsym, so hooks may call it while modules are walked (libc_calls.h).
  */
 #pragma once
 
 #include <stdint.h>
 
-/* A piece of code; 0 bytes: there is none. */
+/* A function's code; 0 bytes: not found. */
 struct beside {
 	uint64_t begin, size;
 };
 
-/* Any thread; the module must stay for who uses it. */
+/* Any thread; the caller keeps the module loaded while it uses the result. */
 struct beside beside_find(uint64_t code, const char *name);

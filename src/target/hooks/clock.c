@@ -1,6 +1,6 @@
 /*
- * Runs in callbacks of GPU runtimes: no libc.  Both clocks are read now and were read at the
- * beginning, which tells how fast the one goes by the other.
+ * Runs in callbacks of GPU runtimes: no libc. The counter's rate follows from both clocks' values
+ * now and at the begin of the session.
  */
 #include "target/hooks/clock.h"
 
@@ -22,7 +22,7 @@ struct moment {
 uint32_t clock_is_forbidden;
 static struct moment origin;
 
-/* Both at once: a thread that is stopped between the two reads again. */
+/* Reads both clocks; reads again if the thread was preempted in between. */
 static struct moment read_both(void)
 {
 	struct moment best = { 0, 0 };
@@ -40,7 +40,7 @@ static struct moment read_both(void)
 	return best;
 }
 
-/* Threads have it, or have it not, as the one that made them. */
+/* Threads inherit the right to read the counter from their creator. */
 static bool has_lost_counter(void)
 {
 	int mode = 0;
@@ -56,7 +56,7 @@ void clock_start(void)
 		origin = read_both();
 }
 
-/* Ticks in a nanosecond, shifted. */
+/* Returns ticks per nanosecond, shifted by SHIFT. */
 static int64_t clock_slope(const struct moment *now)
 {
 	uint64_t ticks = now->ticks - origin.ticks, ns = now->ns - origin.ns;

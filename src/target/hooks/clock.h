@@ -1,5 +1,5 @@
 /*
- * Moments that others tell in nanoseconds, as records tell them.
+ * Converts times between ticks of the machine's counter, as records have, and nanoseconds.
  */
 #pragma once
 
@@ -9,40 +9,40 @@
 #include <stdint.h>
 
 /*
- * Set for ever once the program has had the counter taken away from one of its threads (strict
- * seccomp, PR_SET_TSC): reading it would kill.  thunk.S looks here, too.  By thread it cannot be
- * told without a system call, so nobody reads it any more.
+ * Set for ever once a thread of the target is about to lose the right to read the counter (strict
+ * seccomp, PR_SET_TSC): reading it would then kill the thread. thunk.S reads this variable, too. A
+ * thread's own state cannot be read without a system call, so no thread reads the counter from then
+ * on.
  */
 extern uint32_t clock_is_forbidden;
 
-/* False: nothing is to be written, and nothing below is to be called. */
+/* False: do not write records, and do not call the functions below. */
 static inline bool clock_may_be_read(void)
 {
 	return !__atomic_load_n(&clock_is_forbidden, __ATOMIC_RELAXED);
 }
 
-/* 0: it must not be read. */
+/* Returns 0 if the counter must not be read. */
 static inline uint64_t clock_ticks(void)
 {
 	return clock_may_be_read() ? ticks_now() : 0;
 }
 
-/* At the beginning of a session, long before the first question.  Finds out whether the thread that
- * ours were made by had lost the counter before we came. */
+/* Called at the begin of a session, long before the first conversion. Forbids the counter if the
+ * thread that created limpet's threads had lost it before the attach. */
 void clock_start(void);
 
-/* Both clocks now; makes two system calls, seldom more. */
+/* Reads both clocks; two system calls, seldom more. */
 struct clock_rate {
 	uint64_t ticks, ns;
 	int64_t rate;
 };
 struct clock_rate clock_now(void);
 
-/* The same, as it was some milliseconds ago at most: for who asks often.  `kept` is his alone, and
- * zero at first. */
+/* Like clock_now(), but some milliseconds old at most: for frequent callers. `kept` belongs to one
+ * caller, and is zero at first. */
 struct clock_rate clock_recent(struct clock_rate *kept);
 
-/* Ticks of the machine's counter at that moment of CLOCK_BOOTTIME, not longer ago than minutes; and
- * the other way round. */
+/* Convert between a time of CLOCK_BOOTTIME, at most minutes ago, and ticks. */
 uint64_t clock_ticks_at(const struct clock_rate *now, uint64_t boot_ns);
 uint64_t clock_ns_at(const struct clock_rate *now, uint64_t ticks);

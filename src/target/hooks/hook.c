@@ -1,6 +1,5 @@
 /*
- * The table of hooks.  It only grows; made and announced on threads of ours, read by every traced
- * call.
+ * The table of hooks, which only grows. limpet's threads make hooks; every hooked call reads them.
  */
 #include "target/hooks/hook.h"
 
@@ -14,15 +13,15 @@
 #include <string.h>
 
 #define INDEX_SIZE  (2u * HOOKS_MAX)
-#define STACK_MAX   (1ull << 30) /* further away is another stack */
-#define FILE_NUMBER 112 /* of the descriptor in glibc's FILE, part of its binary interface */
+#define STACK_MAX   (1ull << 30) /* an address further away is on another stack */
+#define FILE_NUMBER 112          /* offset of the descriptor in glibc's FILE, part of its ABI */
 
 extern const unsigned char hook_stubs[], thunk_registers[], thunk_chosen[], thunk_any[],
 	thunk_wide[], thunk_entered[], thunk_around[], thunk_wrapper[], thunk_notice[];
 
 struct hook hook_table[HOOKS_MAX];
 static uint32_t hook_count;
-static uint16_t hook_index[INDEX_SIZE]; /* by original; number of the hook and one */
+static uint16_t hook_index[INDEX_SIZE]; /* by original; number of the hook plus one */
 
 static uint64_t add_text(uint64_t label, const char *text)
 {
@@ -114,7 +113,7 @@ uint32_t function_announce(const struct traced *traced, const struct function_na
 	function->value_count = traced->value_count;
 	for (unsigned i = 0; i < traced->value_count; i++)
 		function->values[i] = traced->values[i].kind;
-	/* Release: the host that sees the count sees the entry. */
+	/* Release: pairs with the host's acquire of the count; the entry is complete. */
 	__atomic_store_n(&rings->function_count, rings->function_count + 1, __ATOMIC_RELEASE);
 	return rings->function_count - 1;
 }
@@ -130,7 +129,7 @@ bool hook_announce(struct hook *hook, const struct function_name *name)
 		return false;
 	if (hook->traced->prepare)
 		hook->traced->prepare(hook, name);
-	/* Release: a call that sees the hook on sees its number, and what was prepared. */
+	/* Release: pairs with the acquires of is_on; number and preparation are stored. */
 	__atomic_store_n(&hook->is_on, 1, __ATOMIC_RELEASE);
 	return true;
 }
@@ -247,7 +246,7 @@ struct code hook_thunks(void)
 			      (uint64_t)thunk_wrapper - (uint64_t)thunk_registers };
 }
 
-/* It returns into a thunk, and the frame pointer is still that thunk's: the end of its frame. */
+/* The return address lies in a thunk, whose frame pointer still ends the outer frame. */
 const struct hook_frame *hook_outer(const struct hook_frame *frame)
 {
 	struct code thunks = hook_thunks();
@@ -272,7 +271,7 @@ static void call_report(struct hook *hook, const struct hook_frame *frame, uint6
 	writer = writer_begin(&seal);
 	if (!writer)
 		return;
-	(void)probe_is_decided(); /* for the next one's hook_enter() and hook_before() */
+	(void)probe_is_decided(); /* keeps the answer for the next hook_enter() and hook_before() */
 	if (hook->traced->write)
 		hook->traced->write(writer, hook, frame, end);
 	else
@@ -280,7 +279,7 @@ static void call_report(struct hook *hook, const struct hook_frame *frame, uint6
 	writer_end(writer, &seal);
 }
 
-/* Lies further up the stack: has not returned yet.  What is not further up was left by a jump. */
+/* True if the frame lies further up the stack: its call has not returned, or was left by a jump. */
 static bool is_around(const struct hook_frame *frame, const void *near)
 {
 	return (uint64_t)frame > (uint64_t)near && (uint64_t)frame - (uint64_t)near < STACK_MAX;
@@ -291,8 +290,8 @@ static uint64_t mark_of(const struct hook_frame *frame)
 	return frame->begin ^ (uint64_t)frame->hook << 1 ^ frame->arguments[0] << 2;
 }
 
-/* A call that was left by a jump may lie further up too, when the thread has come back down: then
- * something else is there.  Its stack may even be gone, when it was another one. */
+/* A call left by a jump may lie further up, too, after the thread has called deeper again: then its
+ * frame was overwritten. If it was on another stack, that may be unmapped. */
 static const struct hook_frame *call_around(const struct writer *writer, const void *near)
 {
 	const struct hook_frame *frame = writer->call;
@@ -302,7 +301,7 @@ static const struct hook_frame *call_around(const struct writer *writer, const v
 	return mark_of(frame) == writer->call_mark ? frame : NULL;
 }
 
-/* The mark is that of the call at any time when a signal may come: in between there is none. */
+/* The mark always matches the call when a signal may arrive: in between, the call is NULL. */
 static void set_call(struct writer *writer, const struct hook_frame *frame)
 {
 	writer->call = NULL;
@@ -357,7 +356,7 @@ void hook_before(struct hook_around *around, uint64_t *window)
 		hook->traced->before(around, window);
 }
 
-/* The call is written down first: what it caused comes later. */
+/* The call's record is written before the records of work that it caused. */
 void hook_after(struct hook_around *around)
 {
 	uint64_t end = clock_ticks();

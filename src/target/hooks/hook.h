@@ -1,7 +1,7 @@
 /*
- * A hook: the function that a word pointed to before us, and what is to be written down about calls
- * of it.  A hook is never given to another function: the program may have kept the address of its
- * stub (by taking the function's address while it was hooked), and calls it long after we left.
+ * A hook: the function that an entry led to before it was patched, and what to record about its
+ * calls. A hook is never reused for another function: the application may have stored the stub's
+ * address (it took the function's address while it was hooked), and call it long after detach.
  */
 #pragma once
 
@@ -14,50 +14,50 @@ struct hook;
 struct function_name;
 struct writer;
 
-/* Where a value of a record comes from, once the call has returned. */
+/* Sources of a record's values, read after the call has returned. */
 enum capture {
-	CAPTURE_ARG0, /* six arguments, as they were given */
+	CAPTURE_ARG0, /* the first six arguments, as passed */
 	CAPTURE_ARG1,
 	CAPTURE_ARG2,
 	CAPTURE_ARG3,
 	CAPTURE_ARG4,
 	CAPTURE_ARG5,
-	CAPTURE_INT0, /* a number of 32 bits */
+	CAPTURE_INT0, /* 32-bit arguments */
 	CAPTURE_INT4,
-	CAPTURE_FILE0, /* the descriptor of a FILE * */
+	CAPTURE_FILE0, /* the file descriptor of a FILE * */
 	CAPTURE_FILE1,
 	CAPTURE_FILE2,
 	CAPTURE_FILE3,
 	CAPTURE_FILE4,
-	CAPTURE_PRODUCT01, /* of two arguments */
+	CAPTURE_PRODUCT01, /* product of two arguments */
 	CAPTURE_PRODUCT12,
 	CAPTURE_PRODUCT23,
 	CAPTURE_RESULT,
-	CAPTURE_RESULT_TIMES1, /* and an argument: items into bytes */
+	CAPTURE_RESULT_TIMES1, /* times an argument: items to bytes */
 	CAPTURE_RESULT_TIMES2,
-	CAPTURE_LINE1, /* the length of the line that the first argument points to, at most that of
-			  the second; 0 where the result is NULL */
-	CAPTURE_LINE2, /* likewise, the third */
-	CAPTURE_RETURN_TEXT0, /* the length of the text that was given first; -errno */
+	CAPTURE_LINE1, /* length of the line in the buffer of argument 0, at most argument 1; 0 if
+			  the result is NULL */
+	CAPTURE_LINE2, /* likewise, at most argument 2 */
+	CAPTURE_RETURN_TEXT0, /* length of the text in argument 0; -errno */
 	CAPTURE_RESULT_INT,
 	CAPTURE_RESULT_FILE,
 	CAPTURE_RETURN_INT,  /* -1 becomes -errno */
 	CAPTURE_RETURN_LONG, /* likewise */
-	CAPTURE_POINTED0,    /* what the first argument points to, where the result is 0 */
+	CAPTURE_POINTED0,    /* *(argument 0) if the result is 0 */
 };
 
 enum hook_way {
 	HOOK_REGISTERS, /* all arguments are in registers */
-	HOOK_CHOSEN,    /* the same; a C function of ours says before whether it is to be seen */
-	HOOK_ANY,       /* nothing is known of them */
-	HOOK_WIDE,      /* the same, with large structures among them */
-	HOOK_ENTERED,   /* like any; found by hook_current() while it lasts */
-	HOOK_AROUND,    /* like any; C functions of ours see it before and after */
-	HOOK_WRAPPER,   /* a C function of ours takes the call */
-	HOOK_NOTICE,    /* hook_on_notice is told, with what is in registers; nothing is written */
+	HOOK_CHOSEN,    /* likewise; traced_choose decides before the call */
+	HOOK_ANY,       /* arguments unknown */
+	HOOK_WIDE,      /* likewise, with large structures among them */
+	HOOK_ENTERED,   /* like HOOK_ANY; hook_current() finds the call */
+	HOOK_AROUND,    /* like HOOK_ANY; C functions run before and after the call */
+	HOOK_WRAPPER,   /* a C function replaces the call */
+	HOOK_NOTICE,    /* calls hook_on_notice with the register arguments; no record */
 };
 
-/* The stack frame of a call on its way through us; laid out by thunk.S. */
+/* The stack frame of a hooked call; laid out by thunk.S. */
 struct hook_frame {
 	uint64_t arguments[8];
 	uint64_t indirect;
@@ -66,59 +66,56 @@ struct hook_frame {
 	uint64_t begin;
 	uint64_t results[2];
 	union {
-		const struct hook_frame
-			*outer;  /* the call that this one is in, when both are entered */
-		uint64_t choice; /* what traced_choose said, when it is chosen */
+		const struct hook_frame *outer; /* the enclosing call, if both are HOOK_ENTERED */
+		uint64_t choice;                /* traced_choose's result, for HOOK_CHOSEN */
 	};
-	uint64_t wrapped_sp; /* the caller's stack pointer, in the frame that a wrapper makes */
+	uint64_t wrapped_sp; /* the caller's stack pointer, in a frame made by a wrapper */
 	uint64_t link;       /* the caller's frame pointer */
-	uint64_t address;    /* where we return to */
+	uint64_t address;    /* the return address */
 };
 
-/* The same of a call that is seen before and after, with room for what the one tells the other. */
+/* The frame of a HOOK_AROUND call, with room for what `before` passes to `after`. */
 struct hook_around {
-	uint64_t kept[AROUND_BYTES / sizeof(uint64_t)]; /* zero when nothing was seen before */
+	uint64_t kept[AROUND_BYTES / sizeof(uint64_t)]; /* zero if `before` did not run */
 	struct hook_frame frame;
 };
 
-/* Before the original of a call that may be chosen, as its wrapper; has no time yet, and changes
- * nothing.  0: it goes its way as if we were not there; else write is told the number. */
+/* Runs before the original of a HOOK_CHOSEN call; has no time yet, and changes nothing. 0: the call
+ * continues unrecorded; else `write` gets the number as frame->choice. */
 typedef uint64_t traced_choose(const struct hook_frame *frame);
 
-/* Before the original, while the hook is on: may change arguments (hook_set_argument). */
+/* Runs before the original, while the hook is on: may change arguments (hook_set_argument). */
 typedef void traced_before(struct hook_around *around, uint64_t *window);
-/* When it has returned, also when the hook is off by then: may change results. */
+/* Runs after the original, even if the hook was switched off meanwhile: may change results. */
 typedef void traced_after(struct hook_around *around, uint64_t end);
 
-/* A hook for a function is about to be switched on; on a thread of ours, once a session.  For what
- * the domain has to find out about the function. */
+/* Runs before a function's hook is switched on, on limpet's thread, once a session. */
 typedef void traced_prepare(struct hook *hook, const struct function_name *name);
 
-/* Writes what is to be written about a call that has returned. */
+/* Writes the record of a call that has returned. */
 typedef void traced_write(struct writer *writer, const struct hook *hook,
 			  const struct hook_frame *frame, uint64_t end);
 
-/* A function that a domain wants to see. */
+/* A function that a domain traces. */
 struct traced {
-	const char *symbol; /* as it is imported; NULL: any that the domain's patterns match */
-	const char *name;   /* as it is shown; NULL: like the symbol */
+	const char *symbol; /* imported symbol; NULL: any that matches the domain's patterns */
+	const char *name;   /* displayed name; NULL: the symbol */
 	enum trace_domain domain;
 	enum hook_way way;
 	traced_write *write; /* NULL: the call and its values */
-	void *wrapper;       /* of HOOK_WRAPPER; of HOOK_CHOSEN its traced_choose */
+	void *wrapper;       /* for HOOK_WRAPPER; for HOOK_CHOSEN its traced_choose */
 	uint8_t value_count;
 	struct {
 		uint8_t kind;   /* enum value_kind */
 		uint8_t source; /* enum capture */
 	} values[RECORD_VALUES_MAX];
-	traced_before *before; /* of HOOK_AROUND; either may be NULL */
+	traced_before *before; /* for HOOK_AROUND; either may be NULL */
 	traced_after *after;
 	traced_prepare *prepare; /* may be NULL */
-	const void *entry;       /* code before the thunk of its way; NULL: none */
-	bool is_only_called; /* programs compare its address with NULL only: any word may be hooked
-			      */
-	const char *but_in;  /* libraries whose function of this name only calls others that are
-				    hooked, too; a pattern, NULL: none */
+	const void *entry;       /* code that runs before the thunk; NULL: none */
+	bool is_only_called; /* any entry may be hooked: the address is only compared with NULL */
+	const char *but_in;  /* pattern of libraries whose function of this name only calls other
+				hooked functions; NULL: none */
 };
 
 struct hook {
@@ -126,13 +123,13 @@ struct hook {
 	const void *entry;
 	void *wrapper;
 	const struct traced *traced;
-	uint32_t function; /* its index in this session's list */
+	uint32_t function; /* index in the session's list of functions */
 	uint32_t session;
 	uint32_t is_on;
 	uint32_t is_of_table; /* called through a table, not an import */
-	uint32_t is_muted;    /* what it leads to is hooked further on */
-	uint32_t mark;        /* its domain's own, see traced_prepare */
-	uint64_t label;       /* of its name and its library */
+	uint32_t is_muted;    /* its calls are hooked in a table */
+	uint32_t mark;        /* used by its domain, see traced_prepare */
+	uint64_t label;       /* hash of name and library */
 } __attribute__((aligned(HOOK_SIZE)));
 
 _Static_assert(sizeof(struct hook) == HOOK_SIZE, "the stubs count on it");
@@ -146,9 +143,7 @@ _Static_assert(offsetof(struct hook_frame, choice) == FRAME_CHOICE, "thunk.S wri
 _Static_assert(sizeof(struct hook_frame) == FRAME_SIZE, "thunk.S makes it");
 _Static_assert(offsetof(struct hook_around, frame) == AROUND_BYTES, "thunk.S makes it");
 
-/* An argument as the program gave it, by its position; structures count as the words that they
- * take.
- */
+/* An argument by its position, as passed; structures count as the words that they take. */
 static inline uint64_t hook_argument(const struct hook_frame *frame, unsigned index)
 {
 	const uint64_t *stack = (const uint64_t *)(frame + 1);
@@ -157,8 +152,8 @@ static inline uint64_t hook_argument(const struct hook_frame *frame, unsigned in
 					  : stack[index - ARGUMENT_REGISTERS];
 }
 
-/* What the original finds there instead.  The program's own copy stays as it is, but for arguments
- * in registers: they are told from then on. */
+/* Changes an argument for the original. Arguments on the stack keep the caller's copy; changed
+ * register arguments are recorded. */
 static inline void hook_set_argument(struct hook_around *around, uint64_t *window, unsigned index,
 				     uint64_t value)
 {
@@ -168,71 +163,68 @@ static inline void hook_set_argument(struct hook_around *around, uint64_t *windo
 		window[index - ARGUMENT_REGISTERS] = value;
 }
 
-/* The caller's stack pointer, once the call has returned. */
+/* The caller's stack pointer after the call has returned. */
 static inline uint64_t hook_caller_sp(const struct hook_frame *frame)
 {
 	return frame->hook->traced->way == HOOK_WRAPPER ? frame->wrapped_sp : (uint64_t)(frame + 1);
 }
 
-/* A function as the program knows it. */
+/* A function's displayed name and library. */
 struct function_name {
 	const char *name, *library;
 };
 
-/* The hook for this function, made when there is none; NULL when there are too many.  Another
- * library may have come to where one was: the same address under another name is another function.
- */
+/* Finds or makes the hook for this function; NULL if there are too many. The same address under
+ * another name is another function, because another library may have been loaded there. */
 struct hook *hook_get(uint64_t original, const struct traced *traced,
 		      const struct function_name *name);
 
-/* What a hooked word holds. */
+/* The value for hooked entries. */
 uint64_t hook_stub(const struct hook *hook);
-/* Does a word hold the address of a stub of ours? */
+/* True if the value is a stub's address. */
 bool hook_is_stub(uint64_t value);
 
-/* Names the hook's function to the host, once a session, and switches it on; false when the list is
- * full. */
+/* Writes the function's name, once a session, and switches the hook on; false: the list is full. */
 bool hook_announce(struct hook *hook, const struct function_name *name);
 
-/* No call is written down any more. */
+/* Stops recording calls. */
 void hooks_off(void);
 
-/* Names a function that is not hooked to the host: its number, UINT32_MAX when the list is full. */
+/* Writes the name of a function without a hook; returns its number, UINT32_MAX if there is no
+ * room. */
 uint32_t function_announce(const struct traced *traced, const struct function_name *name);
 
-/* Imports of this domain that lead into this code are written down further on: from now on not
- * here any more. */
+/* Switches hooks of imports off for this domain and code, which a table's hooks record. */
 void hooks_mute(enum trace_domain domain, uint64_t code, uint64_t size);
 
-/* The innermost entered call that the calling thread is in; NULL: none, or not known. */
+/* The innermost HOOK_ENTERED call of the calling thread; NULL: none, or unknown. */
 const struct hook_frame *hook_current(void);
 
-/* What a write function does first: the call, its values, and who made it.  False: it was dropped.
- */
+/* Writes the call, its values and its caller; write functions call it first. False: dropped. */
 bool hook_write_call(struct writer *writer, const struct hook *hook, const struct hook_frame *frame,
 		     uint64_t end);
 
-/* The traced call that handed its own caller on to this one by a jump; NULL when there is none. */
+/* The hooked call that tail-called this one; NULL if there is none. */
 const struct hook_frame *hook_outer(const struct hook_frame *frame);
 
-/* Where the thunks lie that call what they are bound to: hook_outer() knows it by this. */
+/* The code of the thunks that call originals: hook_outer() compares return addresses with it. */
 struct code {
 	uint64_t begin, size;
 };
 struct code hook_thunks(void);
 
-/* Called by thunk.S before the original, where it is HOOK_ENTERED. */
+/* Called by thunk.S before the original of a HOOK_ENTERED call. */
 void hook_enter(struct hook_frame *frame);
 
-/* Called by thunk.S when the original has returned. */
+/* Called by thunk.S after the original has returned. */
 void hook_leave(struct hook_frame *frame);
 
-/* Called by thunk.S around the original. */
+/* Called by thunk.S around the original of a HOOK_AROUND call. */
 void hook_before(struct hook_around *around, uint64_t *window);
 void hook_after(struct hook_around *around);
 
-/* Called by thunk.S before the original: on the program's thread, any time.  With the six first
- * words that travel in registers. */
+/* Called by thunk.S before the original, on any application thread, with the first six register
+ * arguments. */
 typedef void notice_function(const struct traced *traced, const uint64_t *arguments);
 void hook_notice(const struct hook *hook, const uint64_t *arguments);
 extern notice_function *hook_on_notice;

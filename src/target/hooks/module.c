@@ -1,5 +1,5 @@
 /*
- * Runs on threads of ours.
+ * Runs on limpet's threads.
  */
 #include "target/hooks/module.h"
 
@@ -10,7 +10,7 @@
 /* Words of DT_GNU_HASH: a head, a filter of 64-bit words, buckets, chains. */
 enum {
 	HASH_BUCKETS,
-	HASH_FIRST, /* the first symbol that can be found by name */
+	HASH_FIRST, /* the first exported symbol */
 	HASH_FILTER,
 	HASH_HEAD = 4,
 };
@@ -25,7 +25,7 @@ static const char *last_part(const char *path)
 	return last;
 }
 
-/* glibc has added the bias to the addresses, where the section could be written. */
+/* glibc adds the bias to the addresses if the section is writable. */
 static uint64_t address_of(const struct loaded_module *module, const Elf64_Dyn *entry)
 {
 	uint64_t address = entry->d_un.d_ptr;
@@ -85,7 +85,7 @@ static const Elf64_Phdr *find_header(const struct loaded_module *self, uint32_t 
 	return NULL;
 }
 
-/* As the loader rounds it: both down. */
+/* Rounds both ends down, like the loader. */
 static void read_relro(struct loaded_module *self, uint64_t page_size)
 {
 	const Elf64_Phdr *header = find_header(self, PT_GNU_RELRO);
@@ -206,7 +206,7 @@ static bool is_export(const Elf64_Sym *symbol)
 	       ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL;
 }
 
-/* A chain ends with an odd word. */
+/* The last word of a chain is odd. */
 static const Elf64_Sym *export_in(const struct loaded_module *module, const uint32_t *chains,
 				  uint32_t index)
 {

@@ -1,5 +1,5 @@
 /*
- * Begins and adds on one thread of ours; says inside traced calls: no libc, no waiting.
+ * limpet's thread begins and adds; note_say() runs inside hooked calls: no libc, no waiting.
  */
 #include "target/hooks/notes.h"
 

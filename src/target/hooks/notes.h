@@ -1,6 +1,6 @@
 /*
- * Sentences for whoever records: why something is not traced, or what went wrong.  Their texts are
- * written into the session's memory when it begins, so that saying one is storing a word.
+ * Messages to the host: why something is not traced, or what went wrong. The texts are written into
+ * the session's memory at its begin, so that saying one is a single store.
  */
 #pragma once
 
@@ -8,16 +8,15 @@
 
 struct note {
 	enum note_about about;
-	uint32_t domains; /* bits of those that it explains, of NOTE_DOMAINS and NOTE_ABSENT */
+	uint32_t domains; /* bits of the explained domains, for NOTE_DOMAINS and NOTE_ABSENT */
 	const char *text;
 };
 
-/* For a session that begins: nothing is known yet.  Then all that may be said; what there is no
- * room for is never said. */
+/* At the begin of a session: clears the list, then adds messages; any without room are not said. */
 void notes_begin(struct rings *rings);
 void notes_add(const struct note *notes, size_t count);
 
-/* On any thread; where no session is, nothing happens. */
+/* Any thread; does nothing without a session. */
 void note_say(const struct note *note);
-/* On threads of ours. */
+/* On limpet's threads. */
 void note_take_back(const struct note *note);

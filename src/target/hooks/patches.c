@@ -1,5 +1,5 @@
 /*
- * Runs on threads of ours, one at a time.
+ * Runs on limpet's threads, one at a time.
  */
 #include "target/hooks/patches.h"
 
@@ -17,7 +17,7 @@
 
 struct tables {
 	struct patch patches[PATCHES_MAX];
-	uint32_t slots[SLOTS_MAX]; /* by address; number of the patch and one */
+	uint32_t slots[SLOTS_MAX]; /* by address; number of the patch plus one */
 };
 
 static struct tables *tables;
@@ -46,7 +46,7 @@ void patches_close(void)
 	count = 0;
 }
 
-/* The kernel adds nothing to it, on our behalf and atomically: that needs the right to write. */
+/* Lets the kernel atomically add 0 to the word, which needs write access. */
 bool word_is_writable(uint64_t *at)
 {
 	uint32_t unused = 0;
@@ -57,12 +57,12 @@ bool word_is_writable(uint64_t *at)
 
 static bool patch_store(uint64_t *at, uint64_t old, uint64_t now)
 {
-	/* Eight bytes at once; release: who jumps there finds the hook whole. */
+	/* One 8-byte store. Release: a call through the word sees the complete hook. */
 	return __atomic_compare_exchange_n(at, &old, now, false, __ATOMIC_RELEASE,
 					   __ATOMIC_RELAXED);
 }
 
-/* Where the number of the patch is, or is to be.  Patches that were forgotten keep their slots. */
+/* Finds the slot of a word's patch, or a free one. Forgotten patches keep their slots. */
 static uint32_t *slot_of(const uint64_t *at)
 {
 	uint32_t first = (uint32_t)((uint64_t)at / sizeof(*at) * 0x9e3779b97f4a7c15u >> 40);
@@ -84,7 +84,7 @@ int patch_apply(const struct patch *patch)
 			return -ENOSPC;
 		*slot = ++count;
 	}
-	/* Noted before it is done. */
+	/* Noted before the word is changed. */
 	patches[*slot - 1] = *patch;
 	if (patch_store(patch->at, patch->old, patch->now))
 		return 0;

@@ -1,5 +1,5 @@
 /*
- * Patches: the words of the program that we have changed, each with what it held before.
+ * Patches: the words of the target that limpet has changed, each with its old value.
  */
 #pragma once
 
@@ -10,45 +10,45 @@
 struct patch {
 	uint64_t *at;
 	uint64_t old, now;
-	uint64_t owner; /* by which its module is known; 0: none */
+	uint64_t owner; /* identifies its module; 0: none */
 };
 
 struct patches_left {
 	uint32_t restored;
-	uint32_t foreign;    /* changed by somebody else meanwhile, and left so */
-	uint32_t unwritable; /* still ours: they cannot be written any more */
-	uint64_t owner;      /* of one that is foreign or cannot be written */
+	uint32_t foreign;    /* changed by another tool meanwhile, and left unchanged */
+	uint32_t unwritable; /* still patched: no longer writable */
+	uint64_t owner;      /* of a patch that is foreign or unwritable */
 };
 
-/* Room for patches; -ENOMEM. */
+/* Maps memory for patches; -ENOMEM. */
 int patches_open(void) MUST_CHECK;
 void patches_close(void);
 
-/* May the word be written now?  Nothing is changed by asking. */
+/* True if the word is writable now; the test does not change the word. */
 bool word_is_writable(uint64_t *at);
 
-/* Patches a word that holds `old`; -EAGAIN when it does not any more, -ENOSPC. */
+/* Patches a word that holds `old`; -EAGAIN if it no longer does, -ENOSPC. */
 int patch_apply(const struct patch *patch) MUST_CHECK;
 
-/* Puts back the words of one owner that lie between the two addresses. */
+/* Restores the words of one owner between two addresses. */
 void patches_restore(uint64_t owner, uint64_t start, uint64_t end, struct patches_left *left);
 
-/* Was this word patched by us? */
+/* True if limpet has patched this word. */
 bool patch_is_known(const uint64_t *at);
-/* What it held before; 0 for a word that we do not know. */
+/* The word's value before; 0 if it is not patched. */
 uint64_t patch_old(const uint64_t *at);
 
-/* Every patch of an owner; to put one back. */
+/* Visits every patch of an owner; restores one. */
 void patches_each(uint64_t owner, void (*visit)(struct patch *patch, struct patches_left *left),
 		  struct patches_left *left);
 void patch_restore(struct patch *patch, bool is_writable, struct patches_left *left);
 
-/* How many of an owner's words that lie between the two addresses still hold what we stored. */
+/* Counts an owner's words between two addresses that still hold limpet's value. */
 uint32_t patches_held(uint64_t owner, uint64_t start, uint64_t end);
 
-/* They are gone with their owner. */
+/* Drops the patches of an owner that was unloaded. */
 void patches_forget(uint64_t owner);
 
-/* How many words are patched, and how many of this owner's. */
+/* Number of patched words; whether this owner has any. */
 uint32_t patches_count(void);
 bool patches_has(uint64_t owner);

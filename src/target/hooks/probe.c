@@ -1,26 +1,26 @@
 /*
- * Runs inside traced calls: no libc.
+ * Runs inside hooked calls: no libc.
  */
 #include "target/hooks/probe.h"
 
 #include "shared/wire/ring.h"
 #include "target/runtime/readable.h"
 
-#define ANSWER 3u /* bits: enum rings_probes; those above say of which session it is */
+#define ANSWER 3u /* bits: enum rings_probes; higher bits count sessions */
 
-static const uint32_t *word; /* in the rings, which may go when nobody writes */
-static uint32_t state;       /* what it said, for those who do not write */
+static const uint32_t *word; /* in the rings, which are mapped only while a thread writes */
+static uint32_t state;       /* a copy of the word's answer that can always be read */
 
 void probe_use(const uint32_t *probes)
 {
 	uint32_t next = (__atomic_load_n(&state, __ATOMIC_RELAXED) | ANSWER) + 1;
 
 	__atomic_store_n(&word, probes, __ATOMIC_RELAXED);
-	/* Release: who finds the new session finds no word of an earlier one. */
+	/* Release: pairs with the acquire in probe_is_decided(); a new session has no old word. */
 	__atomic_store_n(&state, next, __ATOMIC_RELEASE);
 }
 
-/* A writer that was held up brings the answer of a session that is over: it is nobody's then. */
+/* The compare-and-swap fails if a delayed writer brings the answer of an earlier session. */
 bool probe_is_decided(void)
 {
 	uint32_t before = __atomic_load_n(&state, __ATOMIC_ACQUIRE);

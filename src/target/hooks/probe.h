@@ -1,23 +1,20 @@
 /*
- * Memory that the program has named, tried before it is read: by a system call, on a thread of the
- * program's.
+ * Probes memory that the application has named by a system call, on an application thread.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where the host says whether that may be done (enum rings_probes).  NULL: nowhere, it may not. */
+/* Sets the word by which the host allows probes (enum rings_probes). NULL: no probes. */
 void probe_use(const uint32_t *probes);
 
-/* Has the host said it yet?  Only between writer_begin() and writer_end(), as long as which the
- * rings are there. */
+/* True once the host has decided. Only between writer_begin() and writer_end(): reads the rings. */
 bool probe_is_decided(void);
 
-/* A thread may be about to get a filter of its own: nothing is tried any more, whatever the host
- * has said or says. */
+/* Forbids probes for good, whatever the host decides: a thread may be about to install a filter. */
 void probe_deny(void);
 
-/* Can the eight bytes at the address be read?  False, too, where that must not be tried, or where
- * nobody has asked yet whether it was decided. */
+/* True if the eight bytes at the address can be read. False also if probes are not allowed, or no
+ * thread has called probe_is_decided() since the decision. */
 bool probe_can_read(uint64_t address);

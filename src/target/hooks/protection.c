@@ -1,6 +1,5 @@
 /*
- * Runs on threads of ours, one at a time.  What a page may be used for stands in /proc/self/maps
- * only.
+ * Runs on limpet's threads, one at a time. Only /proc/self/maps shows a page's protection.
  */
 #include "target/hooks/protection.h"
 
@@ -11,10 +10,10 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#define PIECE_BYTES 65536u /* at most; whole pages, whatever their size is */
+#define PIECE_BYTES 65536u /* maximum; a multiple of every page size */
 #define BUFFER_SIZE 4096
 
-/* A file, letter by letter. */
+/* A file read letter by letter. */
 struct letters {
 	int fd;
 	long count, at;
@@ -30,7 +29,7 @@ static char next_letter(struct letters *self)
 	return self->count > 0 ? self->buffer[self->at++] : '\0';
 }
 
-/* Up to a letter that is no digit, which is taken too. */
+/* Reads a hexadecimal number and the letter behind it. */
 static uint64_t next_number(struct letters *self)
 {
 	uint64_t value = 0;
@@ -65,7 +64,7 @@ static bool skip_line(struct letters *self)
 	return letter != '\0';
 }
 
-/* Also where to change it: a piece of one mapping.  -EFAULT, -EACCES. */
+/* Returns the protection, and the range to change: a part of one mapping. -EFAULT, -EACCES. */
 static int protection_at(uint64_t address, struct protection *ret)
 {
 	struct letters file = { .fd = (int)raw4(SYS_openat, AT_FDCWD, "/proc/self/maps",

@@ -1,18 +1,17 @@
 /*
- * Words in memory that is not to be written, for the moment of some stores.
+ * Makes read-only memory writable for the duration of some stores.
  */
 #pragma once
 
 #include "shared/base/macros.h"
 
 struct protection {
-	uint64_t start, end; /* what was changed */
-	int kept;            /* how it was; 0: it was writable, nothing was changed */
+	uint64_t start, end; /* the changed range */
+	int kept;            /* old protection; 0: it was writable, nothing was changed */
 };
 
-/* Makes the surroundings of this word writable: 0, -EFAULT when nothing is mapped there, -EACCES.
- */
+/* Makes the memory around this word writable: 0, -EFAULT if nothing is mapped there, -EACCES. */
 int protection_open(uint64_t *at, struct protection *ret) MUST_CHECK;
 
-/* Makes it as it was. */
+/* Restores the protection. */
 void protection_close(const struct protection *protection);

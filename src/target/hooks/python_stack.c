@@ -1,9 +1,8 @@
 /*
- * Walks up the frames of the calling thread's Python where the interpreter keeps them.  Inside
- * calls of the program's: no libc, no waiting.  Lists of threads, which others change, are walked
- * by the host from outside; here only the state that it found is read, and only while it has this
- * thread's identity: its frames change when this thread runs, and it is here.  What frames mean is
- * for the host.
+ * Walks the calling thread's Python frames in the interpreter's memory. Runs inside application
+ * calls: no libc, no waiting. The host walks the interpreter's lists of threads, which other
+ * threads change, from outside; here only the state that it found is read, and only while it has
+ * this thread's identity: its frames change only when this thread runs. The host interprets frames.
  */
 #include "target/hooks/python_stack.h"
 
@@ -15,17 +14,17 @@
 
 #define STACKS       16384u
 #define PROBES_MAX   16u
-#define BLOCK        1024u /* a part of a page: a page costs the kernel more than its bytes */
-#define BLOCKS       6u    /* that are kept while frames are walked */
-#define WRITTEN_MAX  4u    /* records of one stack */
-#define HINTS        64u   /* threads whose last blocks are known */
+#define BLOCK        1024u /* part of a page: copying a whole page costs the kernel more */
+#define BLOCKS       6u    /* kept while frames are walked */
+#define WRITTEN_MAX  4u    /* maximum number of records of one stack */
+#define HINTS        64u   /* number of threads whose last blocks are remembered */
 #define ADDRESS_MASK ((1ull << KERNEL_PYTHON_MARK_SHIFT) - 1)
 
 _Static_assert(RECORD_PYTHON_FRAMES_MAX * sizeof(struct kernel_python_frame) <=
 		       RECORD_MAX_BYTES - sizeof(struct record_name),
 	       "a stack is one record");
 
-/* By their content; a slot is given to one stack in a session. */
+/* By their hash; a slot has one stack in a session. */
 static struct {
 	uint64_t hash;
 	uint32_t is_told;
@@ -48,22 +47,21 @@ void python_stacks_stop(void)
 	__atomic_store_n(&is_stopped, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Which blocks a thread needed last time: most often those that it needs again.  Nothing but time
- * is lost where that is wrong, or two threads share a place. */
+/* The blocks that a thread read last time, which it mostly needs again. A wrong hint, or two
+ * threads sharing an index, costs only time. */
 static uint64_t hints[HINTS][BLOCKS];
 
-/* Blocks as the kernel copied them: the interpreter may end on another thread and unmap what is
- * read here. */
+/* Blocks copied by the kernel: another thread may finalize the interpreter and unmap them. */
 struct reading {
 	int32_t tid;
-	unsigned count, next; /* that are there; where the next one goes */
+	unsigned count, next; /* number of valid blocks; index for the next one */
 	uint64_t blocks[BLOCKS];
 	bool is_used[BLOCKS];
 	uint64_t words[BLOCKS][BLOCK / sizeof(uint64_t)];
 };
 
-/* How many of them, from the first on; by this thread: the first one may have ended, and a process
- * is looked up by it. */
+/* Returns the number of copied blocks, from the first on. Passes this thread's ID: the process's
+ * first thread, whose ID is the process ID, may have ended. */
 static unsigned blocks_copy(const struct reading *reading, void *into, const uint64_t *blocks,
 			    unsigned count)
 {
@@ -77,7 +75,7 @@ static unsigned blocks_copy(const struct reading *reading, void *into, const uin
 	return copied > 0 ? (unsigned)copied / BLOCK : 0;
 }
 
-/* One call of the kernel for all that will be needed. */
+/* One system call copies all blocks that were needed last time. */
 static void reading_begin(struct reading *reading, int32_t tid)
 {
 	const uint64_t *hint = hints[(uint32_t)tid % HINTS];
@@ -112,7 +110,7 @@ static unsigned block_find(const struct reading *reading, uint64_t block)
 	return i;
 }
 
-/* NULL: it cannot be read. */
+/* NULL: unreadable. */
 static const uint64_t *block_read(struct reading *reading, uint64_t address)
 {
 	uint64_t block = address & ~(uint64_t)(BLOCK - 1);
@@ -151,7 +149,7 @@ static bool read_byte(struct reading *reading, uint64_t address, uint8_t *ret)
 	return words;
 }
 
-/* The innermost frame; 0: the state is this thread's no more, or it runs no Python. */
+/* Returns the innermost frame; 0: the state is not this thread's, or runs no Python. */
 static uint64_t first_frame(struct reading *reading, const struct kernel_python *layout,
 			    struct ring *ring)
 {
@@ -186,7 +184,7 @@ static bool read_frame(struct reading *reading, const struct kernel_python *layo
 	return true;
 }
 
-/* As many as one record holds; *frame is the first, and then the one after them. */
+/* Reads up to one record of frames; *frame is the first, then the one after the last. */
 static unsigned frames_read(struct reading *reading, const struct kernel_python *layout,
 			    uint64_t *frame, struct kernel_python_frame *ret)
 {
@@ -202,7 +200,7 @@ static unsigned frames_collect(const struct writer *writer, struct kernel_python
 {
 	const struct kernel_python *layout = &writer->rings->python;
 	struct ring *ring = writer->ring.ring;
-	struct reading reading; /* not cleared: it is large */
+	struct reading reading; /* large, so not cleared */
 	unsigned count;
 	uint64_t frame;
 
@@ -225,7 +223,7 @@ static uint64_t hash_of(const struct kernel_python_frame *frames, unsigned count
 	return hash ? hash : 1;
 }
 
-/* Many look here at once: it is written to only while it is empty. */
+/* Many threads read a slot at once, so it is written to only while it is empty. */
 static bool slot_claim(uint64_t *slot, uint64_t hash)
 {
 	uint64_t there = __atomic_load_n(slot, __ATOMIC_RELAXED);
@@ -236,7 +234,7 @@ static bool slot_claim(uint64_t *slot, uint64_t hash)
 			   there == hash));
 }
 
-/* Where it is dropped, the next one tells it. */
+/* If the record is dropped, the next call writes it again. */
 static void stack_tell(struct writer *writer, uint64_t number, uint32_t *is_told,
 		       const struct kernel_python_frame *frames, unsigned count)
 {
@@ -273,7 +271,7 @@ static __attribute__((noinline)) void frames_write(struct writer *writer)
 	const struct kernel_python *layout = &writer->rings->python;
 	struct kernel_python_frame frames[RECORD_PYTHON_FRAMES_MAX];
 	struct ring *ring = writer->ring.ring;
-	struct reading reading; /* not cleared: it is large */
+	struct reading reading; /* large, so not cleared */
 	unsigned count = RECORD_PYTHON_FRAMES_MAX;
 	uint64_t frame;
 
@@ -286,7 +284,7 @@ static __attribute__((noinline)) void frames_write(struct writer *writer)
 	reading_end(&reading);
 }
 
-/* A thread that runs no Python has no state, and needs no room on its stack. */
+/* A thread that runs no Python has no state, and needs no stack space here. */
 void python_frames_write(struct writer *writer)
 {
 	struct ring *ring = writer->ring.ring;

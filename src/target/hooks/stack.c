@@ -1,6 +1,5 @@
 /*
- * Code without frame pointers leaves any number in that register, so each page is tried before it
- * is read.
+ * Code without frame pointers leaves any value in the register: each page is probed first.
  */
 #include "target/hooks/stack.h"
 
@@ -35,7 +34,7 @@ bool stack_is_there(const void *address, size_t size, const void *near)
 	return probe_can_read(start) && probe_can_read(last & ~(uint64_t)7);
 }
 
-/* The next frame lies further up, and not far. */
+/* The next frame must lie further up, and not far. */
 static bool is_frame(uint64_t address, uint64_t below, uint64_t *page)
 {
 	if (address % sizeof(uint64_t) || address <= below || address - below > FRAME_MAX)

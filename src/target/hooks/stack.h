@@ -1,5 +1,5 @@
 /*
- * The call stack by frame pointers, from inside.
+ * Walks the calling thread's stack by frame pointers.
  */
 #pragma once
 
@@ -7,18 +7,17 @@
 
 #include <stdbool.h>
 
-/* How many of `count` words, less than a page, are there; the page of the first one's predecessor
- * is. */
+/* Returns how many of `count` words, less than a page, are readable; the word before them is. */
 unsigned stack_readable(const uint64_t *words, unsigned count);
 
-/* Can so many bytes, less than a page, be read at an address further up than `near`, where the
- * caller stands?  What is near is taken to be of the same stack; what is not
- * cannot where that must not be tried. */
+/* True if `size` bytes, less than a page, can be read at an address further up than `near`, an
+ * address in the caller's frame. Memory near that counts as the same stack; other memory is probed,
+ * or counts as unreadable if probes are not allowed. */
 bool stack_is_there(const void *address, size_t size, const void *near);
 
-/* Can this word be read?  It may be on any stack, also near on one that is gone. */
+/* True if this word can be read. It may be on any stack, even an unmapped one. */
 bool stack_has_word(const volatile uint64_t *word);
 
-/* Return addresses, innermost first, from a frame that begins with the caller's frame pointer and a
- * return address; how many.  Memory that is not there ends the stack. */
+/* Collects return addresses, innermost first, starting from a frame that begins with the caller's
+ * frame pointer and a return address; returns their number. Unreadable memory ends the stack. */
 unsigned stack_collect(const uint64_t *link, uint64_t *ret, unsigned room);

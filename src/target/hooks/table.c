@@ -1,5 +1,5 @@
 /*
- * Runs on threads of ours, one at a time.
+ * Runs on limpet's threads, one at a time.
  */
 #include "target/hooks/table.h"
 
@@ -9,7 +9,7 @@
 
 #define NO_MODULE 0
 
-/* While many entries are changed, what was opened for one stays open for its neighbours. */
+/* In a batch, the range made writable for one entry stays so for its neighbours. */
 static struct protection opened;
 static bool is_batch;
 
@@ -85,7 +85,7 @@ static void restore_one(struct patch *patch, struct patches_left *left)
 	int r = open_entry(patch->at);
 
 	if (r == -EFAULT) {
-		left->foreign++; /* gone with its module */
+		left->foreign++; /* unmapped with its module */
 		patch->at = NULL;
 	} else {
 		patch_restore(patch, !r, left);

@@ -1,7 +1,7 @@
 /*
- * Learns where libc keeps things in its thread block by looking for them on threads whose number
- * and stack are known.  Until two threads agree on an offset, the kernel is asked for the number,
- * and no stack is known.
+ * Finds the fields of libc's thread block by searching the blocks of threads whose ID and stack are
+ * known. Until two threads agree on one offset, thread_number() asks the kernel, and no stack is
+ * known.
  */
 #include "target/hooks/thread.h"
 
@@ -13,12 +13,12 @@
 #define OFFSETS_MAX 8
 #define BLOCK_BYTES 2048
 #define FIRST_BYTE  (ARCH_TLS_ABOVE ? -BLOCK_BYTES : 0)
-/* What lies behind the thread block in the same memory: static TLS on some machines. */
+/* Maximum of what follows the thread block in the same mapping: static TLS on some machines. */
 #define BEHIND_BLOCK (1u << 20)
-/* A pointer is no size of a stack. */
+/* A pointer is larger than any stack's size. */
 #define STACK_BYTES_MAX (1ull << 36)
 
-/* Distances from the thread pointer at which a search found what it looked for. */
+/* Matching distances from the thread pointer. */
 struct offsets {
 	int32_t items[OFFSETS_MAX];
 	unsigned count;
@@ -35,8 +35,8 @@ static bool is_number(int32_t distance, uint64_t number)
 	return *(const uint32_t *)(thread_pointer() + distance) == number;
 }
 
-/* Two words, where the stack begins and its size, of a stack that holds the address and, above it,
- * the thread's block.  glibc and musl keep such a pair. */
+/* Two words, begin and size, of a stack that contains the address and, above it, the thread block.
+ * glibc and musl keep such a pair. */
 static bool is_stack(int32_t distance, uint64_t address)
 {
 	const uint64_t *words = (const uint64_t *)(thread_pointer() + distance);

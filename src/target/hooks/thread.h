@@ -1,22 +1,22 @@
 /*
- * The calling thread's number, errno and stack, read from where libc keeps them: a thread of the
- * program's may have a filter that forbids any system call.
+ * The calling thread's ID, errno and stack, read from libc's memory: an application thread may have
+ * a filter that forbids every system call.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* On a thread that libc made: where its number and its stack may be.  errno_location is libc's
- * function; asks: some thread has a wrong number there, so the kernel is always asked. */
+/* On a thread created by libc: notes offsets that may hold its ID and its stack. errno_location is
+ * libc's function; asks: some thread has a wrong ID in its block, so always ask the kernel. */
 void thread_learn(int *(*errno_location)(void), bool asks);
-/* On another one: only offsets that are right here too remain. */
+/* On another thread: keeps only the offsets that also match here. */
 void thread_confirm(void);
 
 int32_t thread_number(void);
 int thread_errno(void);
 
-/* Where the stack ends that libc gave the calling thread, if the address lies on it; else 0: on the
- * first thread, on a coroutine's or a signal's stack, on a thread that libc does not know.  Memory
- * from the address to there stays mapped until the thread ends. */
+/* Returns the end of the stack that libc allocated for the calling thread, if the address lies on
+ * it. Else 0: on the first thread, on a coroutine's or a signal's stack, on a thread unknown to
+ * libc. Memory from the address to the end stays mapped until the thread ends. */
 uint64_t thread_stack_end(uint64_t address);

@@ -1,5 +1,5 @@
 /*
- * Runs on threads of ours, one at a time.
+ * Runs on limpet's threads, one at a time.
  */
 #include "target/hooks/wants.h"
 
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define NAMES_SIZE 1024u /* several times what all domains have */
+#define NAMES_SIZE 1024u /* several times the functions of all domains */
 
 struct pattern {
 	const struct traced *traced;
@@ -50,7 +50,7 @@ bool wants_add(const struct traced *traced)
 	const struct traced **slot = slot_of(traced->symbol);
 
 	if (*slot)
-		return true; /* an earlier domain has it */
+		return true; /* listed by an earlier domain */
 	if (name_count == NAMES_SIZE / 2)
 		return false;
 	*slot = traced;
@@ -78,7 +78,7 @@ bool wants_add_pattern(const struct traced *traced, const char *text, size_t len
 	return true;
 }
 
-/* Goes back to the last star, and lets it take one letter more, when what follows does not fit. */
+/* After a mismatch, returns to the last star and lets it match one letter more. */
 bool pattern_matches(const char *pattern, size_t length, const char *text)
 {
 	size_t at = 0, star = length, tried = 0;
@@ -118,8 +118,8 @@ bool wants_symbol(const char *symbol)
 }
 
 /*
- * Their frames must not be ours: they come back twice, look at who called them, or keep to no
- * calling convention.
+ * Functions that a thunk must not call from its own frame: they return twice, read their return
+ * address, or have their own calling convention.
  */
 static bool is_untouchable(const char *symbol)
 {
@@ -138,8 +138,8 @@ static bool is_untouchable(const char *symbol)
 	       pattern_matches("__libc_start_*", 14, symbol);
 }
 
-/* These look at what arguments point to, so they must be what they are called: a parser may have an
- * accept() of its own. */
+/* Their hooks dereference arguments, so the function must be libc's: a parser may have an
+ * accept(). */
 static bool must_be_libcs(const struct traced *traced)
 {
 	return traced->domain == DOMAIN_IO || traced->domain == DOMAIN_LOCK;

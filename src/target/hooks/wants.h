@@ -1,6 +1,5 @@
 /*
- * What is to be hooked: functions by name, and patterns of names.  Filled by the domains, asked by
- * the backends.
+ * The functions to hook, by name and by patterns. Domains fill the list, backends query it.
  */
 #pragma once
 
@@ -10,20 +9,20 @@
 
 void wants_clear(void);
 
-/* False when there is no room. */
+/* False if there is no room. */
 bool wants_add(const struct traced *traced);
 
-/* "LIBRARY:SYMBOL" of `length` letters, both with * and ?; a pattern without colon is a symbol of
- * any library.  The text must stay.  The first that matches counts; without traced: this is not
- * wanted.  False when there is no room. */
+/* "LIBRARY:SYMBOL" of `length` letters, both with * and ?; a pattern without colon matches the
+ * symbol in any library. The text must stay. The first match counts; a NULL `traced` excludes
+ * functions. False if there is no room. */
 bool wants_add_pattern(const struct traced *traced, const char *text, size_t length);
 
-/* Could this symbol be wanted?  Cheap; asked for every import of every module. */
+/* True if the symbol may be traced. Cheap; called for every import of every module. */
 bool wants_symbol(const char *symbol);
 
-/* What is wanted of this function, or NULL.  library: where it is implemented; is_libc: it is the
- * one that libc's manual describes, and not another of the same name. */
+/* Returns how to trace this function, or NULL. library: its implementation; is_libc: it is libc's
+ * function, not another of the same name. */
 const struct traced *wants_find(const char *symbol, const char *library, bool is_libc);
 
-/* Does a text match a pattern of `length` letters? */
+/* True if the text matches a pattern of `length` letters. */
 bool pattern_matches(const char *pattern, size_t length, const char *text);

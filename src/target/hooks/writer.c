@@ -1,6 +1,5 @@
 /*
- * Runs inside every traced call, malloc included, on threads of the program's and in its signal
- * handlers.
+ * Runs inside every hooked call, even malloc, on application threads and in signal handlers.
  */
 #include "target/hooks/writer_private.h"
 
@@ -16,13 +15,13 @@
 #define STACK_PAGE     4096u
 #define SEAL           0x6c696d7065747772u
 #define IGNORED_THREAD UINT32_MAX
-#define CLAIMING       (UINT32_MAX - GENERATIONS) /* and up: in a claim, of that generation */
+#define CLAIMING       (UINT32_MAX - GENERATIONS) /* from here on: in a claim for that generation */
 
-/* Sixteen bytes of the little room that libraries which come late may have. */
+/* Sixteen bytes of the small reserve of static TLS for libraries loaded later. */
 struct thread_state {
 	struct writer *writer; /* NULL: no ring was free */
 	uint32_t session;      /* of the writer */
-	uint32_t retry;        /* calls until it tries for a ring again, or one of the above */
+	uint32_t retry;        /* calls until it tries again to get a ring, or a constant above */
 };
 static __thread struct thread_state self __attribute__((tls_model("initial-exec")));
 
@@ -38,17 +37,17 @@ void writer_ignore_me(void)
 	self.retry = IGNORED_THREAD;
 }
 
-/* limpet's own threads in the target: what they do is not the program's. */
+/* limpet's own threads in the target: their calls are not the application's. */
 static bool is_ours(void)
 {
 	return writers_own(thread_number());
 }
 
 /*
- * Who is busy was interrupted by a signal, and we are in its handler, on whatever stack; or the
- * handler has left by longjmp, and he is no more.  The second is sure only where his seal is gone:
- * we stand at the same address, or in the same page, which is therefore there, and it was
- * overwritten.
+ * The writer is busy: either a signal interrupted the writing call and this is the handler, on any
+ * stack; or the handler left by longjmp, and the writing call is gone. The latter is certain only
+ * if the call's seal is gone: this seal has the same address, or lies in the same page, which is
+ * therefore mapped, and the old seal was overwritten.
  */
 static bool is_left(uint64_t busy, const writer_seal *seal)
 {
@@ -60,7 +59,7 @@ static bool is_left(uint64_t busy, const writer_seal *seal)
 	       *(const writer_seal *)busy != (SEAL ^ busy);
 }
 
-/* The thread has left a write of an earlier session by longjmp: nobody waits for it any more. */
+/* Frees the writer of an earlier session if this thread has left its write by longjmp. */
 static void leave_earlier(uint32_t now, writer_seal *seal)
 {
 	struct writer *earlier = self.writer;
@@ -75,8 +74,8 @@ static void count_drops_without_ring(struct rings *from)
 	__atomic_fetch_add(&from->drops_without_ring, 1, __ATOMIC_RELAXED);
 }
 
-/* Notes where it is: a signal handler may leave this by longjmp, and somebody has to know.  The
- * seal is never found where a writer is looked for, nor a writer where a seal is. */
+/* Stores the claim's seal, so that a claim left by longjmp in a signal handler is recognized. The
+ * seal is never taken for a writer, nor a writer for a seal. */
 static void begin_claim(uint32_t now, writer_seal *seal)
 {
 	*seal = SEAL ^ (uint64_t)seal;
@@ -84,7 +83,7 @@ static void begin_claim(uint32_t now, writer_seal *seal)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self.retry = CLAIMING + now % GENERATIONS;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	/* A signal handler may have come before that, and claimed one. */
+	/* A signal handler may have interrupted before that, and claimed a writer. */
 	self.writer = NULL;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self.session = 0;
@@ -95,24 +94,25 @@ static void begin_claim(uint32_t now, writer_seal *seal)
 
 static void end_claim(uint32_t now, struct writer *writer)
 {
-	/* A signal handler that comes in between claims a ring of its own; the host frees both. */
+	/* A signal handler that interrupts here claims a ring of its own; the host frees both. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self.retry = RETRY_CLAIM;
-	/* Not the other way round: in a claim, a handler takes this for the claim's seal, gone. */
+	/* In this order: else a handler would take the writer for the seal of an abandoned
+	 * claim. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self.writer = writer;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self.session = now;
 }
 
-/* Is the seal of who makes it still there?  It may lie on any stack, also on one that is gone. */
+/* True if the claim's seal is still there. It may lie on any stack, even an unmapped one. */
 static bool is_sealed(const writer_seal *claim, const writer_seal *seal)
 {
 	return claim != seal && stack_has_word(claim) && *claim == (SEAL ^ (uint64_t)claim);
 }
 
-/* True when the call came in the midst of a claim of its own thread.  One that was left is ended,
- * once: a signal handler that comes now sees it, too. */
+/* True if the call interrupts a claim of its own thread. A claim that was left is ended, once: an
+ * interrupting signal handler may also find it. */
 static bool is_in_claim(const writer_seal *seal)
 {
 	uint32_t retry = self.retry;
@@ -131,7 +131,7 @@ static bool is_in_claim(const writer_seal *seal)
 	return false;
 }
 
-/* The first record of a thread in this session, or one of a thread that found no ring. */
+/* Claims a ring for the thread's first record in this session, or retries without a ring. */
 static struct writer *writer_claim(struct rings *from, uint32_t now, writer_seal *seal)
 {
 	struct ring_writer made;
@@ -155,7 +155,7 @@ static struct writer *writer_claim(struct rings *from, uint32_t now, writer_seal
 	return writer;
 }
 
-/* The memory stays while we are counted; NULL when that session is over. */
+/* Counts this thread in, which keeps the rings mapped; NULL if the session is over. */
 static struct rings *enter_rings(uint32_t now)
 {
 	struct generation *generation = generation_of(now);
@@ -217,7 +217,7 @@ void writer_dismiss(struct writer_pass *pass)
 	writer_ignore_me();
 }
 
-/* Says that it is busy, unless that session is over. */
+/* Marks the writer busy, unless the session is over. */
 static bool writer_occupy(struct writer *writer, uint32_t now, writer_seal *seal)
 {
 	uint64_t here = (uint64_t)seal;
@@ -234,7 +234,7 @@ static bool writer_occupy(struct writer *writer, uint32_t now, writer_seal *seal
 	return false;
 }
 
-/* Who is busy keeps the ring where it is.  When he never comes back, the thread gets another. */
+/* A busy writer keeps its ring. If the interrupted call never returns, the thread gets another. */
 static void writer_note_stray(struct writer *writer, uint32_t now)
 {
 	if (writers_current() == now)
@@ -328,6 +328,6 @@ void writer_end(struct writer *writer, writer_seal *seal)
 {
 	*seal = 0;
 	writer->strays = 0;
-	/* Release: whoever sees that nobody is here may take the memory away. */
+	/* Release: pairs with the acquire in is_used(), before the rings are unmapped. */
 	__atomic_store_n(&writer->busy, 0, __ATOMIC_RELEASE);
 }

@@ -1,6 +1,5 @@
 /*
- * Who made a traced call.  Runs inside of it: no libc, no lock; memory that may not be there is
- * tried first.
+ * Writes the callers of a hooked call, inside the call: no libc, no lock; memory is probed first.
  */
 #include "target/hooks/hook.h"
 #include "target/hooks/python_stack.h"
@@ -11,9 +10,9 @@
 
 #include "shared/arch/elf.h"
 
-/* The kernel keeps other mappings at least 128 MiB away from the end of that stack. */
+/* The kernel maps nothing within 128 MiB of the end of the main thread's stack. */
 #define FIRST_STACK_MAX (64u << 20)
-#define STACK_PAGE      4096u /* no machine has smaller ones */
+#define STACK_PAGE      4096u /* the smallest page size */
 
 static uint8_t extents[DOMAINS]; /* enum callers_extent */
 
@@ -31,8 +30,8 @@ static uint64_t find_stack_end(const struct writer *writer, uint64_t sp)
 
 /*
  * A thread's own stack is mapped from its stack pointer to its end, and no other thread unmaps it,
- * but the program may protect pages of it: each is tried.  Memory of other stacks (coroutines,
- * signal handlers) may be unmapped between the trial and the copy: it is not copied.
+ * but the application may protect pages of it: each is probed. Memory of other stacks (coroutines,
+ * signal handlers) may be unmapped between the probe and the copy: it is not copied.
  */
 static uint64_t copied_bytes(const struct writer *writer, uint64_t sp)
 {
@@ -47,7 +46,7 @@ static uint64_t copied_bytes(const struct writer *writer, uint64_t sp)
 	return bytes;
 }
 
-/* By its copy the host finds callers without frame pointers, too. */
+/* The host unwinds the copy, and so finds callers without frame pointers, too. */
 static bool write_copy(struct writer *writer, const struct hook_frame *frame)
 {
 	struct record_stack_part caller = {
@@ -60,7 +59,7 @@ static bool write_copy(struct writer *writer, const struct hook_frame *frame)
 	return caller.bytes && writer_stack_copy(writer, &caller);
 }
 
-/* A traced call that jumped to this one: its caller is the program's, and lies further up. */
+/* Skips hooked calls that tail-called this one: the application's caller lies further up. */
 static const struct hook_frame *find_outermost(const struct hook_frame *frame)
 {
 	const struct hook_frame *outer;

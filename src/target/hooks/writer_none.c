@@ -1,6 +1,6 @@
 /*
- * writer.h for a library that notices calls and records none: nobody ever gets a writer.  So it
- * needs no thread-local storage, and no memory that must outlast it.
+ * writer.h for a library that only notices calls: no thread gets a writer. So the library needs no
+ * thread-local storage, and no memory that must outlive it.
  */
 #include "target/hooks/writer.h"
 

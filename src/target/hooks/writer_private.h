@@ -1,19 +1,19 @@
 /*
- * What writer_sessions.c, which begins and ends sessions, writer.c, which gives threads their
- * rings, and writer_records.c, which fills them, share.
+ * Shared by writer_sessions.c, which begins and ends sessions, writer.c, which gives rings to
+ * threads, and writer_records.c, which fills these.
  */
 #pragma once
 
 #include "target/hooks/writer.h"
 
-/* In a page that a forked child finds empty: there, nothing is on. */
+/* In a page that is zeroed in a forked child: there is no session. */
 struct writer_switches {
-	uint32_t session; /* that is on; 0: none */
+	uint32_t session; /* the current one; 0: none */
 };
 
 extern struct writer_switches *writer_switches; /* NULL: there was no session yet */
 
-/* The session that is on. */
+/* The current session. Acquire: pairs with writers_open(). */
 static inline uint32_t writers_current(void)
 {
 	return __atomic_load_n(&writer_switches->session, __ATOMIC_ACQUIRE);
@@ -23,8 +23,8 @@ static inline uint32_t writers_current(void)
 
 /* One for each of the last eight sessions. */
 struct generation {
-	struct rings *rings; /* NULL: nobody can be in it */
-	uint32_t claiming;   /* threads that look for a ring */
+	struct rings *rings; /* NULL: no thread can be in them */
+	uint32_t claiming;   /* number of threads that claim a ring */
 };
 extern struct generation writer_generations[GENERATIONS];
 
@@ -33,8 +33,8 @@ static inline struct generation *generation_of(uint32_t session)
 	return &writer_generations[session % GENERATIONS];
 }
 
-/* That of a slot of a session's rings. */
+/* The writer of a slot of a session's rings. */
 struct writer *writer_at(uint32_t session, uint32_t index);
 
-/* Is the thread of that number limpet's? */
+/* True if the thread with that ID is limpet's. */
 bool writers_own(int32_t tid);

@@ -1,23 +1,23 @@
 /*
- * Records into the ring of who has begun to write.  Runs inside every traced call.
+ * Writes records into the ring of the calling thread. Runs inside every hooked call.
  */
 #include "target/hooks/writer_private.h"
 
 #include <string.h>
 
 #define LOOK_EVERY   4096u
-#define LOOK_BYTES   128u /* of those: a record or two begin there */
+#define LOOK_BYTES   128u /* the part of LOOK_EVERY in which a record or two begin */
 #define CALLER_BYTES ((uint16_t)(sizeof(struct record_stack) + sizeof(uint64_t)))
 
-/* A child forked by a signal handler in the midst of this is not to touch the ring. */
+/* A child forked by a signal handler during a write must not touch the ring. */
 static void writer_commit(struct writer *writer, size_t size)
 {
 	if (writers_current())
 		ring_commit(&writer->ring, size);
 }
 
-/* Processors' counters may differ, and a machine that was stopped and moved may set them back: the
- * thread that ends a call may read less than it read when it began it. */
+/* Processors' counters may differ, and a migrated virtual machine may set them back: the counter
+ * may be lower at the end of a call than at its begin. */
 static void turn_time(struct writer *writer, struct record_call *record)
 {
 	if (record->end >= record->begin)
@@ -56,7 +56,7 @@ bool writer_call(struct writer *writer, const struct record_call *call, const ui
 	return record;
 }
 
-/* The host's word is read seldom while the ring is fuller: the host writes it all the time. */
+/* Reads the host's position seldom while the ring is fuller: the host writes it all the time. */
 static bool is_half_free(const struct writer *writer)
 {
 	const struct ring *ring = writer->ring.ring;
@@ -69,7 +69,7 @@ static bool is_half_free(const struct writer *writer)
 	return ring_has_room(&writer->ring, (writer->ring.mask + 1) / 4);
 }
 
-/* Both or none: room is looked for once. */
+/* Writes both records or none: the room is reserved at once. */
 bool writer_call_from(struct writer *writer, const struct record_call *call, const uint64_t *values,
 		      uint64_t caller)
 {
@@ -148,7 +148,7 @@ static bool write_stack_part(struct writer *writer, const struct record_stack_pa
 	return true;
 }
 
-/* Half of the ring stays for what is smaller: a burst of copies must lose no call. */
+/* Keeps half of the ring free for smaller records: a burst of copies must lose no call. */
 bool writer_stack_copy(struct writer *writer, const struct record_stack_part *caller)
 {
 	if (!ring_has_room(&writer->ring, (writer->ring.mask + 1) / 4))

@@ -1,6 +1,6 @@
 /*
- * Sessions begin and end on a thread of ours.  The one that ends them must know when nobody is in
- * the rings any more, since their memory goes.
+ * Begins and ends sessions on limpet's thread, which must know when no thread is in the rings any
+ * more, because these are then unmapped.
  */
 #include "target/hooks/writer_private.h"
 
@@ -12,13 +12,13 @@
 #include <time.h>
 
 #define PAGE_BYTES  65536u
-#define SETTLE_NS   5000000 /* what a store needs to be seen by all, and much more */
-#define CLOSE_TRIES 200     /* a thread that has lost its processor gets it back in this time */
+#define SETTLE_NS   5000000 /* more than enough for a store to become visible to all threads */
+#define CLOSE_TRIES 200     /* a preempted thread runs again within this time */
 
 /*
- * Unmapped with the library only: a thread may stop between looking at the switch and looking at
- * its writer, and go on when that session is over.  What it then says to its writer must not reach
- * a thread of a later session, so each session has writers of its own, until the eighth after it.
+ * Unmapped only with the library: a thread may be preempted between reading the session and reading
+ * its writer, and continue after the session. Its stores must not reach a writer of a later
+ * session, so each session has its own writers, until the eighth session after it.
  */
 struct writers {
 	struct writer items[GENERATIONS][RINGS_SLOTS_MAX];
@@ -30,7 +30,7 @@ struct generation writer_generations[GENERATIONS];
 static struct rings *rings; /* NULL: no session */
 static writer_is_own *is_own;
 static uint32_t session;
-static int32_t owner; /* a forked child finds its parent's here */
+static int32_t owner; /* the process: differs in a forked child */
 
 static void *memory_map(size_t size)
 {
@@ -59,7 +59,7 @@ struct writer *writer_at(uint32_t number, uint32_t index)
 	return &writers->items[number % GENERATIONS][index];
 }
 
-/* The next number whose writers nobody uses; 0: all are held by threads that do not come out. */
+/* Returns the next number whose writers no thread uses; 0: threads are stuck in all of them. */
 static uint32_t next_session(void)
 {
 	for (uint32_t i = 1; i <= GENERATIONS; i++)
@@ -89,7 +89,7 @@ int writers_open(struct rings *given, writer_is_own *given_is_own)
 	owner = (int32_t)raw0(SYS_getpid);
 	*generation_of(session) = (struct generation){ .rings = given };
 	memset(writer_at(session, 0), 0, given->slot_count * sizeof(struct writer));
-	/* Release: who sees it on sees all of the above. */
+	/* Release: pairs with the acquire in writers_current(). */
 	__atomic_store_n(&writer_switches->session, session, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -116,8 +116,8 @@ static bool is_used(uint32_t number)
 }
 
 /*
- * A writer first says that it is busy and then looks whether all is still on; we switch off, give
- * what it said time to arrive, and look who is busy.  So one of the two sees the other.
+ * A writer first stores `busy` and then reads the session; this thread clears the session, waits
+ * until stores are visible, and then reads `busy`. So one of the two sees the other.
  */
 bool writers_close(void)
 {
@@ -137,7 +137,7 @@ bool writers_close(void)
 	return is_quiet;
 }
 
-/* What a forked child finds here is its parent's, its memory is gone, and that word is shared. */
+/* In a forked child, generations are the parent's: unmapped there, but is_held is shared. */
 void writers_settle(void)
 {
 	if (owner != (int32_t)raw0(SYS_getpid)) {
@@ -150,7 +150,7 @@ void writers_settle(void)
 		if (!held || held == rings || is_used(i))
 			continue;
 		writer_generations[i].rings = NULL;
-		/* Release: from here on it may be unmapped. */
+		/* Release: from here on the host may have it unmapped. */
 		__atomic_store_n(&held->is_held, 0, __ATOMIC_RELEASE);
 	}
 }

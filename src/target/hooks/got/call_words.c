@@ -1,8 +1,8 @@
 /*
- * Finds the words of a module's GOT that nothing but calls goes through, by reading the module's
- * code.  A word whose value the code also loads is never hooked: the program may store and compare
- * the function's address.  Runs on threads of ours, one at a time, outside of the loader's
- * callbacks: code may have to come from a disk.
+ * Finds the GOT entries that a module uses only for calls, by decoding the module's code. An entry
+ * whose value the code also loads is never hooked: the application may store and compare the
+ * function's address. Runs on limpet's threads, one at a time, outside of the loader's callbacks,
+ * because code may have to be read from a disk.
  */
 #include "target/hooks/got/private.h"
 
@@ -13,7 +13,7 @@
 
 #include <sys/mman.h>
 
-#define SPAN_MAX   (1u << 24) /* bytes of a GOT; larger ones are not looked through */
+#define SPAN_MAX   (1u << 24) /* bytes of a GOT; larger ones are not analyzed */
 #define ROOM_SPARE (CALL_WORDS_MAX / 4)
 
 static uint32_t word_count;
@@ -37,7 +37,7 @@ void got_forget_call_words(void)
 	word_count = 0;
 }
 
-/* Where there is no room left, the word is as one that is also used as a value. */
+/* Without room, the entry counts as one that is also used as a value. */
 static void note_word(uint64_t at)
 {
 	uint64_t *slot = slot_of(at);
@@ -57,7 +57,7 @@ bool got_is_call_only(struct scan *scan, const struct import *import)
 	return *slot_of((uint64_t)import->at);
 }
 
-/* Words that are imported by address, from the first to the last. */
+/* Finds the range of entries that are imported by address. */
 static bool find_span(const struct loaded_module *module, struct word_uses *ret)
 {
 	uint64_t first = UINT64_MAX, last = 0;
@@ -77,7 +77,7 @@ static bool find_span(const struct loaded_module *module, struct word_uses *ret)
 	return true;
 }
 
-/* Code that may only be executed cannot be looked through. */
+/* Execute-only code cannot be analyzed. */
 static bool is_code_readable(const struct code_bytes *code)
 {
 	for (uint64_t at = ALIGN_DOWN(code->address, got_functions()->page_size);
@@ -146,7 +146,7 @@ static int find_module(struct dl_phdr_info *info, size_t size, void *context)
 	return 1;
 }
 
-/* Whatever has this key by now is held first, and described again. */
+/* Holds the module first, then describes it again: another module may have this key by now. */
 static void read_held(uint64_t key)
 {
 	void *handle = got_hold(key);

@@ -1,5 +1,5 @@
 /*
- * What libc gives us, and what the loader keeps.  Runs on threads of ours, one at a time.
+ * Stores libc's functions, and walks modules. Runs on limpet's threads, one at a time.
  */
 #include "target/hooks/got/private.h"
 

@@ -1,5 +1,5 @@
 /*
- * Words in memory that is read-only.  Runs on threads of ours, while no module can be unmapped.
+ * Makes read-only entries writable. Runs on limpet's threads, while no module can be unmapped.
  */
 #include "target/hooks/got/private.h"
 
@@ -7,7 +7,7 @@
 
 #include <sys/mman.h>
 
-#define OPEN_SCANS 40u /* until what the loader leaves writable is to stay so */
+#define OPEN_SCANS 40u /* scans; after these, writable RELRO counts as final */
 
 static bool is_relro(const struct loaded_module *module, const uint64_t *at)
 {
@@ -35,7 +35,7 @@ void got_close_module(struct scan *scan)
 	scan->open = scan->open_end = 0;
 }
 
-/* All of it at once, or a single page where they differ. */
+/* Opens all of RELRO at once, or a single page if its pages differ. */
 static bool open_module(struct scan *scan, uint64_t at)
 {
 	bool is_whole = got_is_uniform(&scan->module);
@@ -60,7 +60,7 @@ bool got_open_word(struct scan *scan, uint64_t *at)
 		return open_module(scan, (uint64_t)at);
 	if (scan->known->open_scans >= OPEN_SCANS)
 		return true;
-	/* The loader is not done with it. */
+	/* The loader has not finished relocating the module. */
 	scan->known->open_scans++;
 	scan->is_skipped = scan->report->is_unsettled = true;
 	scan->is_clean = false;

@@ -1,14 +1,14 @@
 /*
- * What the files of the backend for imports share, see got.h.  All of it runs on threads of ours,
- * one at a time, and most of it inside a callback of dl_iterate_phdr: see scan.c.
+ * Shared by the files of the backend for imports, see got.h. They run on limpet's threads, one at a
+ * time, mostly inside a callback of dl_iterate_phdr: see scan.c.
  *
- * got.c      what libc gives us, and what the loader keeps
- * ranges.c   which code and data belongs to which module
- * scan.c     finds words, and hooks them
- * call_words.c  words that only calls go through
- * unbound.c  words that the loader has not bound yet
- * pages.c    words in memory that is read-only
- * restore.c  puts words back
+ * got.c      libc's functions; walks modules
+ * ranges.c   maps addresses of code and data to modules
+ * scan.c     finds import entries, and hooks them
+ * call_words.c  finds entries that are used only for calls
+ * unbound.c  entries that the loader has not bound yet
+ * pages.c    entries in read-only memory
+ * restore.c  restores entries
  */
 #pragma once
 
@@ -27,7 +27,7 @@
 #define RELOC_CALL    R_X86_64_JUMP_SLOT
 #define RELOC_ADDRESS R_X86_64_GLOB_DAT
 #define RELOC_WORD    R_X86_64_64
-#define OTHER_CALL    0 /* no symbol keeps to another calling convention */
+#define OTHER_CALL    0 /* no symbol has a calling convention of its own */
 #else
 #define RELOC_CALL    R_AARCH64_JUMP_SLOT
 #define RELOC_ADDRESS R_AARCH64_GLOB_DAT
@@ -41,7 +41,7 @@ struct code_range {
 	char name[TRACE_LIBRARY_MAX];
 };
 
-/* A word that still leads to the loader, or that may lead to data: then its original is given. */
+/* An entry that still leads to the loader; or one that may lead to data, with its `original`. */
 struct unbound {
 	uint64_t *at;
 	uint64_t value, original, key, bias;
@@ -49,22 +49,21 @@ struct unbound {
 	char version[VERSION_MAX];
 };
 
-/* Whether a module's code was read for how it uses the GOT. */
+/* Whether a module's code was decoded for its uses of the GOT. */
 enum code_state {
 	CODE_UNREAD,
-	CODE_WANTED, /* before the next walk */
+	CODE_WANTED, /* to be decoded before the next walk */
 	CODE_READ,
 };
 
-/* How often a module was scanned with nothing to do, and what is needed to look up its symbols
- * while it may be gone. */
+/* How often a module was scanned without changes, and a symbol to look up in it later. */
 struct known_module {
 	uint64_t key;
 	uint32_t clean_scans, open_scans;
 	bool had_unbound;
-	bool waits; /* for the loader to bind what we cannot */
+	bool waits; /* for the loader to bind an entry whose binding is ambiguous */
 	enum code_state code;
-	uint32_t left; /* words that are not hooked: the program uses their values */
+	uint32_t left; /* entries not hooked because the application uses their values */
 	uint64_t export_address;
 	char export[EXPORT_MAX];
 };
@@ -81,12 +80,12 @@ struct scan {
 	struct loaded_module module;
 	struct known_module *known; /* what is known of it */
 	uint32_t unbound_count;
-	uint64_t open, open_end; /* what was made writable of it */
+	uint64_t open, open_end; /* the range made writable */
 	bool is_skipped;
-	bool is_clean; /* there was nothing to do in it */
+	bool is_clean; /* nothing was changed or left for later */
 };
 
-/* An import: its relocation, its symbol. */
+/* An import: its relocation and its symbol. */
 struct import {
 	uint64_t *at;
 	unsigned type;
@@ -95,49 +94,49 @@ struct import {
 	const char *name;
 };
 
-/* got.c: NULL while nothing is open. */
+/* got.c: NULL before got_open(). */
 struct got_tables *got_tables(void);
-/* Ours, the loader itself, and what the kernel maps. */
+/* True for limpet's modules, the loader, and the vDSO. */
 bool got_is_excluded(const struct loaded_module *module);
 
 /* ranges.c */
 void got_ranges_reset(void);
-/* Looks around; modules that come or go from now on are found by the next scan. */
+/* Updates the list of modules; the next scan finds modules loaded from now on. */
 void got_begin_scan(void);
-/* What has this code; NULL: no module. */
+/* The range with this code; NULL: no module has it. */
 const struct code_range *got_range(uint64_t address);
 bool got_is_covered(uint64_t key, enum trace_domain domain);
-/* The program itself, which is the first of all modules. */
+/* The target's executable, the first of all modules. */
 const struct loaded_module *got_program(void);
 /*
- * A module that was unloaded may have come again, or another in its place, with none of our words.
- * As long as nothing was unloaded, words that are not as we left them are somebody else's work.
+ * An unloaded module may have been loaded again, or another one at its address, without limpet's
+ * patches. As long as no module was unloaded, an entry with another value than limpet's was changed
+ * by another tool.
  */
 void got_forget_if_reloaded(const struct loaded_module *module, unsigned long long subs);
 
-/* scan.c: what is known of modules; NULL. */
+/* scan.c: the state of a module, or NULL. */
 struct known_module *got_known(uint64_t key);
 void got_forget_known(void);
 
 /* call_words.c */
-/* Do only calls go through the word of this import?  False until the module's code was read, which
- * is asked for. */
+/* True if the module uses this entry only for calls. False until its code was decoded on
+ * request. */
 bool got_is_call_only(struct scan *scan, const struct import *import);
-/* Reads the code of those that want it; false: none does.  Not inside a callback of the loader's.
- */
+/* Decodes the requested code; false: none was requested. Not inside a callback of the loader. */
 bool got_read_code(struct known_module *known, uint32_t count);
 void got_forget_call_words(void);
 
 /* unbound.c */
 void got_note_unbound(struct scan *scan, const struct import *import, uint64_t value,
 		      uint64_t original);
-/* Where it leads, once no callback of the loader's is running; 0: not to be hooked now. */
+/* Finds the function, outside of the loader's callbacks; 0: do not hook the entry now. */
 uint64_t got_find_original(const struct unbound *entry);
 
 /* pages.c */
 bool got_protect(uint64_t start, uint64_t end, int protection);
-/* The program may have made some of its pages writable, and counts on it. */
+/* False if the application has made some RELRO pages writable, and may rely on that. */
 bool got_is_uniform(const struct loaded_module *module);
-/* May the word be stored to?  Makes read-only data of the module writable until it is closed. */
+/* True if the entry may be stored to. Opens read-only data of the module until it is closed. */
 bool got_open_word(struct scan *scan, uint64_t *at);
 void got_close_module(struct scan *scan);

@@ -1,5 +1,5 @@
 /*
- * Which code and data belongs to which module.  Runs on threads of ours, one at a time.
+ * Maps addresses of code and data to modules. Runs on limpet's threads, one at a time.
  */
 #include "target/hooks/got/private.h"
 
@@ -8,13 +8,13 @@
 
 #define COVERED_MAX 64u
 
-/* A module whose calls of a domain are seen elsewhere. */
+/* A module whose calls of a domain are hooked elsewhere. */
 struct covered_module {
 	uint64_t key;
 	enum trace_domain domain;
 };
 
-/* How many modules have ever come, and gone. */
+/* The loader's counts of loaded and unloaded modules. */
 struct module_counts {
 	unsigned long long adds, subs;
 };
@@ -23,7 +23,7 @@ static uint32_t range_count;
 static struct loaded_module program;
 static struct covered_module covered[COVERED_MAX];
 static unsigned covered_count;
-static struct module_counts looked, scanned; /* at the last look, at that of the last scan */
+static struct module_counts looked, scanned; /* at the last update, and at that of the last scan */
 static unsigned long long subs_first;
 
 void got_ranges_reset(void)
@@ -46,7 +46,7 @@ static int note_ranges(struct dl_phdr_info *info, size_t size, void *unused)
 	(void)size;
 	(void)unused;
 	if (looked.subs != info->dlpi_subs)
-		got_forget_known(); /* another module may have come to where one was */
+		got_forget_known(); /* another module may have the address of an unloaded one */
 	looked = (struct module_counts){ info->dlpi_adds, info->dlpi_subs };
 	if (!module_read(info, got_functions()->page_size, &module))
 		return 0;
@@ -80,7 +80,7 @@ static bool is_in(const struct code_range *range, uint64_t address)
 	return address - range->start < range->size;
 }
 
-/* Mostly the same one as the last time. */
+/* Most lookups hit the same range as the last one. */
 const struct code_range *got_range(uint64_t address)
 {
 	static uint32_t last;

@@ -1,12 +1,12 @@
 /*
- * Puts words back.  Runs on threads of ours, while no module can be unmapped.
+ * Restores import entries. Runs on limpet's threads, while no module can be unmapped.
  */
 #include "target/hooks/got/private.h"
 
 #include <sys/mman.h>
 
-/* Read-only data is opened only where a word of ours is in it: the loader may be at work on a
- * module that has come to the address of another. */
+/* Makes read-only data writable only if it contains a patch: the loader may still be relocating a
+ * module at the address of an unloaded one. */
 static void restore_range(uint64_t key, uint64_t start, uint64_t end, struct patches_left *left)
 {
 	bool is_open = patches_held(key, start, end) && !word_is_writable((uint64_t *)start) &&

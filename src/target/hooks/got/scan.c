@@ -1,13 +1,11 @@
 /*
- * Finds the words of imports and hooks them.  Runs on threads of ours, one at a time.  Modules are
- * read and changed only inside a callback of dl_iterate_phdr: while it runs, none can be unmapped.
- * No other function of the loader's may be called there (it would take its locks in the other
- * order), so symbols that are not bound yet are noted in a first walk, looked up, and changed in a
- * second.
+ * Finds import entries and hooks them. Runs on limpet's threads, one at a time. Modules are read
+ * and changed only inside a callback of dl_iterate_phdr, during which none can be unmapped. No
+ * other function of the loader may be called there (it would take the loader's locks in the other
+ * order), so unbound symbols are noted in a first walk, looked up, and hooked in a second.
  *
- * A module may be in the list before the loader has relocated it.  Then its words hold no address
- * of code, or lie in memory that is going to be read-only and is not yet; both are left for the
- * next scan.
+ * A module may be in the list before the loader has relocated it. Then its entries hold no address
+ * of code, or lie in memory that is not read-only yet; both are left to the next scan.
  */
 #include "target/hooks/got/private.h"
 
@@ -16,9 +14,9 @@
 
 #include <errno.h>
 
-#define CLEAN_SCANS 6u /* until a call that was in the loader has left it */
+#define CLEAN_SCANS 6u /* until a call that was inside the loader has returned */
 
-/* The function that an import stands for; version: the one it asks for, NULL or empty: any. */
+/* The function that an import resolves to; version: the required one, NULL or empty: any. */
 struct binding {
 	uint64_t original;
 	const char *name, *version;
@@ -46,7 +44,7 @@ void got_forget_known(void)
 	got_forget_call_words();
 }
 
-/* NULL when there is no room for it, or nothing more to be done in it. */
+/* Returns NULL if there is no room, or the module needs no more scans. */
 static struct known_module *known_module_add(uint64_t key)
 {
 	struct known_module *known = got_known(key);
@@ -62,7 +60,7 @@ static struct known_module *known_module_add(uint64_t key)
 	return NULL;
 }
 
-/* Does the word lead to the loader, which would bind it at the first call? */
+/* True if the entry leads to the loader, which would bind it at the first call. */
 static bool is_unbound(const struct scan *scan, const struct import *import,
 		       const struct code_range *range, uint64_t value)
 {
@@ -74,8 +72,8 @@ static bool is_unbound(const struct scan *scan, const struct import *import,
 						 value != scan->module.bias + symbol->st_value);
 }
 
-/* In a program that is not position independent, an imported function's address is that of the
- * program's own jump to it, for all modules: that jump is hooked, this is not. */
+/* In a position-dependent executable, an imported function's address is that of the executable's
+ * PLT entry, for all modules: the entry that the PLT code uses is hooked, this one is not. */
 static bool is_jump_of_program(const struct import *import, uint64_t value)
 {
 	const struct loaded_module *program = got_program();
@@ -91,13 +89,13 @@ static bool is_jump_of_program(const struct import *import, uint64_t value)
 	return false;
 }
 
-/* Could it be data that lies among code?  What is only called is none. */
+/* True if the symbol may be data among code; a symbol that is only called is not. */
 static bool may_be_data(const struct import *import)
 {
 	return import->type != RELOC_CALL && ELF64_ST_TYPE(import->symbol->st_info) == STT_NOTYPE;
 }
 
-/* What was linked against libc says so in its version, whoever has put himself in between since. */
+/* An import from libc has libc's symbol version, even if another library interposes it. */
 static bool is_libcs(const struct code_range *range, const char *version)
 {
 	return (version && pattern_matches("GLIBC_*", 7, version)) ||
@@ -106,7 +104,7 @@ static bool is_libcs(const struct code_range *range, const char *version)
 	       pattern_matches("libpthread*", 11, range->name);
 }
 
-/* A hook for it that is switched on, or NULL. */
+/* Returns an announced hook, or NULL. */
 static struct hook *make_hook(const struct binding *to, const struct traced *traced,
 			      const struct code_range *range)
 {
@@ -122,7 +120,7 @@ static bool is_needless(const struct traced *traced, const struct code_range *ra
 	       pattern_matches(traced->but_in, text_length(traced->but_in), range->name);
 }
 
-/* What is wanted of a function in this code; NULL: nothing. */
+/* Returns what to trace of a function in this code; NULL: nothing. */
 static const struct traced *find_traced(const struct code_range *range, const struct binding *to)
 {
 	const struct traced *traced =
@@ -133,7 +131,7 @@ static const struct traced *find_traced(const struct code_range *range, const st
 	return traced;
 }
 
-/* Hooks one word, which holds `value`, so that it leads to what it is bound to by way of us. */
+/* Hooks one entry, which holds `value`, with a hook for its function. */
 static void hook_word(struct scan *scan, uint64_t *at, uint64_t value, const struct binding *to)
 {
 	const struct code_range *range = got_range(to->original);
@@ -161,7 +159,7 @@ static void hook_word(struct scan *scan, uint64_t *at, uint64_t value, const str
 		scan->report->domains |= 1u << traced->domain;
 }
 
-/* No address of code: data, not relocated yet, or a weak import that nobody provides. */
+/* The value is no address of code: data, not relocated yet, or an unresolved weak import. */
 static bool is_unsettled(const struct scan *scan, const struct import *import, uint64_t value)
 {
 	if (value)
@@ -181,8 +179,8 @@ static void leave_word(struct scan *scan, const struct import *import)
 }
 
 /*
- * Is the word wanted, and does nothing but calls go through it?  Of words that the loader fills
- * with addresses only the code tells; one in a table of the program's is for the program to read.
+ * True if the function is traced, and the entry used only for calls. Of entries that the loader
+ * fills with addresses only the code shows that; the application may read those in its own tables.
  */
 static bool is_for_calls(struct scan *scan, const struct import *import,
 			 const struct code_range *range, const struct binding *to)
@@ -226,7 +224,7 @@ static void scan_consider_import(struct scan *scan, const struct import *import)
 		hook_word(scan, import->at, value, &to);
 }
 
-/* Words of other kinds hold no address of a function. */
+/* Entries of other types hold no function's address. */
 static bool is_import(unsigned type, int64_t addend)
 {
 	if (type == RELOC_CALL)
@@ -316,7 +314,7 @@ static int hook_unbound(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-/* Once more where code had to be read before it was known what to do. */
+/* Walks twice if code had to be decoded first. */
 static void walk_modules(struct scan *scan, bool reads_code)
 {
 	got_functions()->iterate(scan_module, scan);

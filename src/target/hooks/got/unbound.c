@@ -1,7 +1,7 @@
 /*
- * Words that still lead to the loader, which binds them at the first call, and words that may lead
- * to data.  No function of the loader's may be called while modules are walked, so they are noted
- * there and looked up afterwards.
+ * Looks up entries that still lead to the loader, which binds these at the first call, and entries
+ * that may lead to data. No function of the loader may be called while modules are walked, so
+ * entries are noted there and looked up afterwards.
  */
 #include "target/hooks/got/private.h"
 
@@ -29,7 +29,7 @@ void got_note_unbound(struct scan *scan, const struct import *import, uint64_t v
 		scan->report->refused++;
 		return;
 	}
-	if (scan->unbound_count == UNBOUND_MAX) { /* the next scan goes on from here */
+	if (scan->unbound_count == UNBOUND_MAX) { /* the next scan continues here */
 		scan->report->is_unsettled = true;
 		scan->is_clean = false;
 		return;
@@ -53,7 +53,7 @@ static void *look_in(void *scope, const struct unbound *entry)
 	return found ? found : got_functions()->symbol(scope, entry->symbol);
 }
 
-/* The module itself and what it needs.  Only dlopen gives a handle that can be searched. */
+/* Searches the module and its dependencies. Only dlopen returns a handle that can be searched. */
 static void *look_in_module(const struct unbound *entry)
 {
 	void *handle = got_hold(entry->key), *found;
@@ -65,7 +65,7 @@ static void *look_in_module(const struct unbound *entry)
 	return found;
 }
 
-/* Has everybody the symbols of the module?  Then it was not loaded so that its own come first. */
+/* True if the module's symbols are global: then it was not loaded with RTLD_DEEPBIND. */
 static bool is_global(const struct known_module *known)
 {
 	return known->key == got_program()->key ||
@@ -75,9 +75,9 @@ static bool is_global(const struct known_module *known)
 }
 
 /*
- * What the loader would bind it to: the first of that name in the program's scope, else in the
- * module's own; the other way round for a module that was loaded with RTLD_DEEPBIND, which nobody
- * tells.  0 where that makes a difference: the loader will bind it.
+ * Finds the symbol that the loader would bind: the first in the global scope, else in the module's
+ * own scope; the other way round after RTLD_DEEPBIND, which cannot be queried. 0 if these differ:
+ * then the loader must bind the entry first.
  */
 static uint64_t look_up(const struct unbound *entry)
 {

@@ -1,7 +1,6 @@
 /*
- * The control loop.  Waits for the host's orders and for the host's death; either way it ends with
- * the tools quiet and the environment as it was.  Runs on the control thread; never exits the
- * process, prints or aborts.
+ * The control loop. Waits for the host's orders, or its death; in both cases it detaches tools and
+ * restores the environment at the end. Runs on the control thread; never exits, prints or aborts.
  */
 #include "target/agent/agent.h"
 
@@ -34,13 +33,13 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-/* One residence, from hello to the end. */
+/* One residence, from HELLO to its end. */
 struct residence {
 	struct boot_context *boot;
 	struct descriptor socket;
-	struct descriptor host; /* of a file that the host keeps locked while it lives */
+	struct descriptor host; /* a file that the host keeps locked while it lives */
 	bool is_over, unloads;
-	bool is_outlived; /* the program's first thread, by others of the program's */
+	bool is_outlived; /* other application threads have outlived the process's first thread */
 	union {
 		struct control_header header;
 		struct control_hello hello;
@@ -55,14 +54,14 @@ struct residence {
 		struct control_counters counters;
 		char bytes[CONTROL_MAX_BYTES];
 	} message;
-	struct descriptor fd; /* that came with it */
+	struct descriptor fd; /* received with the message */
 	struct control_reply reply;
 };
 
-/* What its threads may do, compared with the program. */
+/* Compares the rights of limpet's threads with the application's. */
 static struct identity_watch identity;
 
-/* The descriptors of this residence, for a forked child to close. */
+/* The residence's descriptors, which a forked child closes. */
 static struct descriptor held[2] = { { -1, 0, 0 }, { -1, 0, 0 } };
 
 static void send_reply(struct residence *self, int code)
@@ -164,7 +163,7 @@ static int on_notice(struct residence *self)
 	return r;
 }
 
-/* Tools and hooks; how many did not obey, which the reply's text names. */
+/* Detaches tools and removes hooks; returns how many failed, which the reply's text names. */
 static unsigned residence_quiet(struct residence *self, bool finalizes, uint32_t timeout_ms)
 {
 	char *text = self->reply.text;
@@ -174,7 +173,7 @@ static unsigned residence_quiet(struct residence *self, bool finalizes, uint32_t
 	if (!notice_end(&self->boot->libc, timeout_ms))
 		return disobedient;
 	text_add_complaint(text, sizeof(self->reply.text), "the agent itself",
-			   "the program's loader is busy, and hooks of ours are still in");
+			   "the program's loader is busy, and limpet's hooks are still in");
 	return disobedient + 1;
 }
 
@@ -194,7 +193,7 @@ static int on_environ(struct residence *self)
 	return environment_publish(&self->message.environ);
 }
 
-/* The agent stays, at rest, where unmapping it would leave something dangling. */
+/* The agent stays, resting, where unmapping it would leave dangling pointers. */
 static void keep_agent_where_it_must(struct residence *self)
 {
 	const char *reason = NULL;
@@ -217,8 +216,8 @@ static void keep_agent_where_it_must(struct residence *self)
 	text_add(self->reply.text, sizeof(self->reply.text), 0, reason);
 }
 
-/* A thread that is in exit() may stand in a tool, or in this library.  musl cannot tell, and
- * unmaps neither. */
+/* A thread in exit() may be inside a tool, or inside this library. With musl that cannot be found
+ * out, and nothing is unmapped. */
 static bool is_ending(const struct boot_context *boot)
 {
 	return boot->way != BOOT_WAY_CALL && !lifecycle_forget_exit();
@@ -256,7 +255,7 @@ static int on_detach(struct residence *self)
 	agent_page.end_reason = AGENT_END_ASKED;
 	page_set_state(AGENT_STATE_DETACHING);
 	if (residence_quiet(self, false, LIFECYCLE_TIMEOUT_MS))
-		self->unloads = false; /* the text says why */
+		self->unloads = false; /* the reply's text has the reason */
 	environment_restore();
 	if (self->unloads)
 		take_all_along(self);
@@ -295,8 +294,8 @@ static unsigned own_threads(void)
 	       runner_is_apart(); /* then the starter stays */
 }
 
-/* First it is asked for the first thread: who is there after that has not ended before it.  One of
- * ours that ends while it looks is not to be taken for one of the program's. */
+/* Reads the first thread's state first: threads found after that have outlived it. Counts limpet's
+ * threads twice, because one that ends in between must not be taken for an application thread. */
 static bool is_deserted(struct residence *self)
 {
 	bool has_first_ended = first_status() >= 0;
@@ -313,8 +312,8 @@ static bool must_leave(void)
 	return departure_is_wanted() || identity_exceeds(&identity);
 }
 
-/* The kernel gives the lock back when the process ends.  The socket need not tell: a child that the
- * host has forked, or that the program has, may hold a copy of its other end. */
+/* The kernel releases the lock when the host ends. The socket may stay open: a child forked by the
+ * host or the target may have a copy of its other end. */
 static bool host_has_died(const struct residence *self)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -329,7 +328,7 @@ static void make_way(struct residence *self)
 	say_farewell(self);
 }
 
-/* Whether it is there at all is asked before anything is concluded from what it may do. */
+/* Checks for the process's end before it compares rights. */
 static void look_at_program(struct residence *self, bool is_idle)
 {
 	bool exceeds = must_leave();
@@ -343,7 +342,7 @@ static void look_at_program(struct residence *self, bool is_idle)
 	}
 }
 
-/* Only from our own socket: the program may have one of its own under that number by now. */
+/* Reads only limpet's own socket: the target may have reused its number. */
 static void take_order(struct residence *self)
 {
 	long r = descriptor_is_ours(&self->socket)
@@ -351,7 +350,7 @@ static void take_order(struct residence *self)
 					   &self->fd)
 			 : 0;
 
-	if (r <= 0 && departure_is_wanted()) { /* which may be seen after what it has closed */
+	if (r <= 0 && departure_is_wanted()) { /* the flag may be seen after its shutdown() */
 		make_way(self);
 		return;
 	}
@@ -378,7 +377,7 @@ static void serve_once(struct residence *self)
 		end_because(self, AGENT_END_HOST_DIED);
 }
 
-/* A forked child: what its parent had of ours came along. */
+/* In a forked child: closes what the parent's agent had. */
 static void child_adopt(void)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(held); i++)
@@ -420,15 +419,15 @@ static void residence_end(struct residence *self)
 	runner_employ(NULL);
 	starter_dismiss(self->boot);
 	agent_page.holder_pid = 0;
-	agent_page.control_tid = 0; /* a copy of the program's own stays, and is free again */
+	agent_page.control_tid = 0; /* a program's own copy stays, and is free again */
 	if (self->unloads)
-		return; /* to the last "detaching": nobody may build on what goes away now */
+		return; /* the state stays "detaching": the region is about to be unmapped */
 	page_set_state(AGENT_STATE_RESTING);
 }
 
-/* The status of a process whose threads end one by one is that of the last, which is this one.  The
- * program's first thread may have said another; if it was not the program's last, those of libc's
- * say what we say. */
+/* If all threads of a process end one by one, its status is that of the last, which is this one.
+ * Passes on the first thread's status, unless other application threads outlived it: then libc's
+ * threads exit with 0, as this one does. */
 static void leave_last(const struct residence *self)
 {
 	int status = !self->is_outlived && is_alone(0) ? first_status() : -1;
@@ -439,7 +438,7 @@ static void leave_last(const struct residence *self)
 
 int agent_reside(struct boot_context *boot, int socket)
 {
-	/* On the stack of the control thread, which has a mebibyte. */
+	/* On the control thread's stack, which has 1 MiB. */
 	struct residence self = { .boot = boot,
 				  .socket = descriptor_see(socket),
 				  .host = descriptor_own(-1),

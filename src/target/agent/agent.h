@@ -1,27 +1,27 @@
 /*
- * The agent: one control thread inside the target that obeys the host and leaves when the host is
- * gone.
+ * The agent: a control thread inside the target that executes the host's orders, and ends with the
+ * host.
  */
 #pragma once
 
 #include "shared/wire/boot.h"
 #include "shared/wire/control.h"
 
-/* Exported under this one name; called by the bootstrap code on the control thread.  Returns enum
+/* Exported under this one name; the bootstrap calls it on the control thread. Returns enum
  * agent_verdict. */
 int limpet_agent_run(struct boot_context *boot, int socket);
 
-/* From hello to the end; the same. */
+/* Runs one residence, from HELLO to its end; returns enum agent_verdict. */
 int agent_reside(struct boot_context *boot, int socket);
 
-/* The copy that the loader knows first is not ours to unmap, nor anybody's once it has work: the
- * program may close the library that brought it, while exit() and threads of ours are to come. */
+/* Pins the copy of the library that the loader knows first: the target may close the library that
+ * brought it, while exit handlers and limpet's threads are still to run. */
 void agent_stay(void);
 
-/* Copies of the library work together only when this is the same in both: AGENT_VERSION. */
+/* Copies of the library cooperate only if this is the same in both: AGENT_VERSION. */
 extern const uint32_t limpet_agent_version;
 
-/* Publishes the target's environment with these variables added; -ENOMEM leaves it as it was. */
+/* Publishes the target's environment with these variables added; -ENOMEM: nothing has changed. */
 int environment_publish(const struct control_environ *list);
-/* Takes them back; what the application itself changed meanwhile stays. */
+/* Removes these variables; what the application has changed meanwhile stays. */
 void environment_restore(void);

@@ -1,5 +1,5 @@
 /*
- * Asks /proc/self/stat for the number of threads.  Runs on the control thread.
+ * Reads the number of threads from /proc/self/stat. Runs on the control thread.
  */
 #include "target/agent/alone.h"
 
@@ -24,7 +24,7 @@ static const char *after_name(const char *text)
 	return end;
 }
 
-/* ") Z 1 2 ...": a number behind so many spaces, and no more than NUMBER_MAX digits say. */
+/* Parses the number after so many spaces of ") Z 1 2 ..."; stops above NUMBER_MAX. */
 static unsigned number_behind(const char *text, unsigned fields)
 {
 	unsigned number = 0;
@@ -41,8 +41,8 @@ static bool says_ended(const char *state)
 	return state[0] && state[1] && state[2] == 'Z';
 }
 
-/* The first thread is the program's, and counted until the process ends.  While it lives nothing is
- * concluded from numbers: one of ours may end between two looks. */
+/* The first thread is the application's, and counted until the process ends. While it lives,
+ * numbers prove nothing: a thread of limpet's may end between two reads. */
 static bool says_alone(const char *state, unsigned others)
 {
 	return says_ended(state) && number_behind(state, FIELDS_BEFORE_THREADS) == 2 + others;

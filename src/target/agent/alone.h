@@ -1,13 +1,12 @@
 /*
- * A program ends when its last thread does.  Ours must not keep it alive.
+ * Finds out whether only limpet's threads are left: these must not keep the process alive.
  */
 #pragma once
 
 #include <stdbool.h>
 
-/* True when the calling thread and so many others are the only ones left; false where /proc does
- * not tell. */
+/* True if only the calling thread and `others` more are left; false if /proc is unreadable. */
 bool is_alone(unsigned others);
 
-/* With which status the program's first thread has ended; -1 where it has not, or by a signal. */
+/* The exit status of the process's first thread; -1 if it runs, or was killed by a signal. */
 int first_status(void);

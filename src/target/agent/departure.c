@@ -1,6 +1,6 @@
 /*
- * The control thread waits for its host: closing that connection for reading wakes it.  The kernel
- * clears the thread's number in its block when it ends.
+ * The control thread waits for its host: shutting that socket down for reading wakes it. The kernel
+ * clears the thread's ID in its thread block when it ends.
  */
 #include "target/agent/departure.h"
 
@@ -15,8 +15,8 @@
 
 static uint32_t is_wanted, may_call;
 static struct descriptor connection;
-/* NULL: libc does not say where it is, or may unmap it: the register library's thread has a stack
- * of libc's, which somebody else gets when the thread has ended. */
+/* NULL: unknown for this libc, or libc may unmap it: the register library's thread has a stack of
+ * libc's, which another thread may get after its end. */
 static const int32_t *number_of_thread;
 static int32_t thread;
 

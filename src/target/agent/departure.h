@@ -1,6 +1,6 @@
 /*
- * Leaving before the program changes what it may do: asked for by limpet's tracer, which sees such
- * calls.  The functions with limpet_ are exported.
+ * Detaches before the target changes its rights: limpet's tracer, which hooks such calls, requests
+ * it. Functions with limpet_ are exported.
  */
 #pragma once
 
@@ -9,22 +9,22 @@
 
 #include <stdbool.h>
 
-/* Asks the control thread to end its residence, as it does when it sees the change itself.  On a
- * thread of ours. */
+/* Makes the control thread end its residence, as after a change of rights that it has found itself.
+ * On limpet's threads. */
 void limpet_agent_leave(void);
 
-/* Has it ended, and all threads before it?  On any thread: looks at memory only, or asks the kernel
- * where libc does not say where to look. */
+/* True once the control thread and limpet's other threads have ended. On any thread: reads only
+ * memory, or asks the kernel if libc does not say where to read. */
 bool limpet_agent_has_left(void);
 
-/* May a thread of the program's make the system calls of ours for which filters were asked?  Not
- * where one may have a filter of its own, which could kill for them. */
+/* True if application threads may make limpet's system calls, whose need the host has checked
+ * against all filters. False if a thread may have a filter of its own, which could kill it. */
 bool limpet_agent_may_call(void);
 
-/* From now on, until the residence ends. */
+/* Sets that for the rest of the residence. */
 void departure_allow_calls(void);
 
-/* On the control thread, when a residence begins. */
+/* On the control thread, at the begin of a residence. */
 void departure_prepare(const struct boot_context *boot, int socket);
 
 bool departure_is_wanted(void);

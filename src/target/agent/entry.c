@@ -1,6 +1,5 @@
 /*
- * Where the bootstrap code comes in: which copy of this library does the work.  Runs on the control
- * thread.
+ * The agent's entry point: selects the copy of this library to use. Runs on the control thread.
  */
 #include "target/agent/agent.h"
 
@@ -22,7 +21,7 @@ void agent_stay(void)
 	libc_open(AGENT_SONAME, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-/* The region goes with the copy that came with it: only that one may take its turn. */
+/* Only the copy that came with the region may use its fork turn: both are unmapped together. */
 static struct fork_turn *turn_of(const struct boot_context *boot)
 {
 	return boot->region && boot->agent_entry == (uint64_t)limpet_agent_run
@@ -30,8 +29,8 @@ static struct fork_turn *turn_of(const struct boot_context *boot)
 		       : NULL;
 }
 
-/* The program may have a copy of this library under its own name: the first that the loader knows
- * has the tools, and does the work.  One of another version is left alone. */
+/* The target may have a copy of this library under its own name: the first copy that the loader
+ * knows has the tools, and does the work. A copy of another version is not used. */
 static agent_function *find_first_copy(const struct boot_context *boot)
 {
 	void *handle = libc_open(AGENT_SONAME, RTLD_LAZY | RTLD_NOLOAD);
@@ -48,7 +47,7 @@ static agent_function *find_first_copy(const struct boot_context *boot)
 	return entry;
 }
 
-/* Two hosts that came by different methods: the first has it. */
+/* True if another host attached first, by another method. */
 static bool is_held(void)
 {
 	return page_is_own() && agent_page.control_tid &&

@@ -1,8 +1,8 @@
 /*
- * The environment for tools.  A whole new array is published with one pointer store, because other
- * threads read the environment without any lock; setenv would pull it from under them.  Nothing is
- * ever written into memory of the application's, and arrays and strings of ours are never freed: a
- * pointer from getenv may live for ever. Runs on the control thread.
+ * Publishes variables for tools. A new array is published with a single pointer store, because
+ * other threads read the environment without a lock; setenv could free the array under them. limpet
+ * never writes into the application's memory, and never frees a published array or string: a
+ * pointer from getenv may be used for ever. Runs on the control thread.
  */
 #include "target/agent/agent.h"
 #include "target/agent/environment_torn.h"
@@ -16,19 +16,19 @@
 
 #define TRIES 100
 
-/* What is published now; one thread at a time. */
+/* The published environment; used by one thread at a time. */
 static struct {
 	struct environment_access access;
-	char **before;   /* what the variable pointed to */
-	char **ours;     /* our array: first our entries, then the others */
-	char **pristine; /* a copy: an application may change the array in place */
-	char **original; /* what the application had */
-	char **hidden;   /* for each of our entries, the one that it replaced, or NULL */
+	char **before;   /* the old value of the variable */
+	char **ours;     /* limpet's array: first its entries, then the others */
+	char **pristine; /* a copy of it: the application may change the array in place */
+	char **original; /* the application's entries */
+	char **hidden;   /* for each of limpet's entries, the replaced one, or NULL */
 	size_t own_count, count;
-	size_t fresh_bytes; /* of a block that was made for this; 0: the last one serves */
+	size_t fresh_bytes; /* of a new block; 0: the last block is reused */
 } published;
 
-/* The last block that was published: attaching again and again must not cost memory each time. */
+/* The last published block, reused so that repeated attaches cost no memory. */
 static struct {
 	char **memory, **pristine, **original, **hidden;
 	size_t own_count, count;
@@ -41,7 +41,7 @@ static bool same_name(const char *a, const char *b)
 	return *a == '=' && *b == '=';
 }
 
-/* The index among our entries that a foreign entry gives way to, or own_count. */
+/* The index of limpet's entry that replaces this entry, or own_count. */
 static size_t find_override(const char *entry)
 {
 	size_t i = 0;
@@ -51,7 +51,7 @@ static size_t find_override(const char *entry)
 	return i;
 }
 
-/* Which of our entries this is, or own_count. */
+/* The index of this entry among limpet's, or own_count. */
 static size_t own_index(const char *entry)
 {
 	size_t i = 0;
@@ -61,7 +61,7 @@ static size_t own_index(const char *entry)
 	return i;
 }
 
-/* Writes "name=value" for each pair into the room given for texts. */
+/* Writes "name=value" for each pair into `room`. */
 static void write_entries(const struct control_environ *message, char *room, size_t size)
 {
 	const char *cursor = NULL, *name, *value;
@@ -79,7 +79,7 @@ static void write_entries(const struct control_environ *message, char *room, siz
 	}
 }
 
-/* Fills pristine with our entries and then with the application's that ours do not replace. */
+/* Fills `pristine` with limpet's entries, then with the application's that are not replaced. */
 static void fill_pristine(const struct environment_view *view)
 {
 	size_t at = published.own_count;
@@ -88,7 +88,7 @@ static void fill_pristine(const struct environment_view *view)
 		size_t mine = find_override(view->copy[i]);
 
 		if (mine < published.own_count && !published.hidden[mine])
-			published.hidden[mine] = view->copy[i]; /* the first is what getenv finds */
+			published.hidden[mine] = view->copy[i]; /* getenv returns the first */
 		else if (mine == published.own_count)
 			published.pristine[at++] = view->copy[i];
 	}
@@ -96,7 +96,7 @@ static void fill_pristine(const struct environment_view *view)
 	published.count = at;
 }
 
-/* The last block still says the same, word by word, and nobody has written into it. */
+/* True if the last block has the same contents, and the application has not written into it. */
 static bool is_like_last(void)
 {
 	if (!last.memory || last.own_count != published.own_count ||
@@ -111,7 +111,7 @@ static bool is_like_last(void)
 		       (last.count - last.own_count) * sizeof(char *));
 }
 
-/* Takes the last block in place of the new one, which nobody has seen yet. */
+/* Publishes the last block instead of the new one, which is unmapped. */
 static void reuse_last(char **memory, size_t size)
 {
 	memcpy(last.hidden, published.hidden, published.own_count * sizeof(char *));
@@ -125,7 +125,7 @@ static void reuse_last(char **memory, size_t size)
 	environment_memory_free(memory, size);
 }
 
-/* One mapping: our array, its pristine copy, the application's, what ours hide, the texts. */
+/* One mapping: limpet's array, its copy, the application's entries, replaced ones, texts. */
 static bool build_arrays(const struct control_environ *message, const struct environment_view *view)
 {
 	size_t slots = view->count + message->count + 1;
@@ -152,7 +152,7 @@ static bool build_arrays(const struct control_environ *message, const struct env
 	return true;
 }
 
-/* It is out: it can be used again, and never freed. */
+/* The block is published: it can be reused, and is never freed. */
 static void block_remember(void)
 {
 	if (!published.fresh_bytes)
@@ -165,7 +165,7 @@ static void block_remember(void)
 	last.count = published.count;
 }
 
-/* Nobody has seen it. */
+/* The block was never published, so it can be unmapped. */
 static void block_forget(void)
 {
 	if (published.fresh_bytes)
@@ -173,7 +173,7 @@ static void block_forget(void)
 	published.ours = NULL;
 }
 
-/* One change of the application's, carried into an array of ours unless a newer one is there. */
+/* Carries one change over into limpet's array, unless the entry changed there, too. */
 static void carry_value(char **into, char *before, char *after)
 {
 	for (size_t i = 0; i < published.own_count; i++)
@@ -182,16 +182,14 @@ static void carry_value(char **into, char *before, char *after)
 	for (; *into; into++) {
 		char *expected = before;
 
-		/* Relaxed: the text was written before by the application itself, under its own
-		 * lock. */
+		/* Relaxed: the application has written the text before, under its own lock. */
 		if (*into == before)
 			__atomic_compare_exchange_n(into, &expected, after, false, __ATOMIC_RELAXED,
 						    __ATOMIC_RELAXED);
 	}
 }
 
-/* True when an entry of the retired array is gone from it; values that changed are carried at once.
- */
+/* Carries changed values over at once; true if an entry was removed from the retired array. */
 static bool carry_values(const struct environment_view *retired, char **now, char **into)
 {
 	bool has_removal = false;
@@ -201,15 +199,15 @@ static bool carry_values(const struct environment_view *retired, char **now, cha
 			at++;
 		} else if (now[at] && same_name(now[at], retired->copy[i])) {
 			carry_value(into, retired->copy[i], now[at++]);
-		} else { /* the later ones have moved up */
+		} else { /* later entries have moved up */
 			has_removal = true;
 		}
 	}
 	return has_removal;
 }
 
-/* Entries must never move in an array that is in use: a reader without a lock could step on the
- * end. So what was removed is left out of a new array. */
+/* Entries must never move in an array in use: a reader without a lock could miss the end. So
+ * removed entries are left out of a new array. */
 static char **carry_removals(const struct environment_access *access,
 			     const struct environment_view *retired, char **now, char **into)
 {
@@ -228,10 +226,10 @@ static char **carry_removals(const struct environment_access *access,
 }
 
 /*
- * A setenv that had read the old pointer just before we changed it still wrote into the retired
- * array.  It is done when the lock was ours; what it changed is carried over.  If the application
- * has an array of its own by now, it made that from ours, and the retired one may be gone: then
- * there is nothing to read any more.
+ * A setenv that had read the old pointer just before the exchange still writes into the retired
+ * array. It has ended once environment_settle() has had libc's lock; its changes are carried over.
+ * If the application has replaced limpet's array by then, it copied that array, and the retired one
+ * may be freed: then nothing is read.
  */
 static char **carry_late_write(const struct environment_access *access,
 			       const struct environment_view *retired, char **into)
@@ -250,8 +248,8 @@ static char **carry_late_write(const struct environment_access *access,
 	return into;
 }
 
-/* A copy of what is there now, with what was written into `retired`; what it dropped is left out.
- */
+/* Copies the current environment with what was written into `retired`; drops what was removed
+ * there. */
 static char **copy_with_late_writes(const struct environment_view *now,
 				    const struct environment_view *retired)
 {
@@ -271,8 +269,8 @@ static char **copy_with_late_writes(const struct environment_view *now,
 }
 
 /*
- * An array of ours that was taken back is never freed, so what a setenv wrote into it too late can
- * be read at leisure, and is carried into whatever the application has by now.
+ * A retired array of limpet's is never freed, so late writes of a setenv can be read at any time,
+ * and are carried into the application's current array.
  */
 static int carry_from_ours(const struct environment_view *retired)
 {
@@ -298,13 +296,13 @@ static int carry_from_ours(const struct environment_view *retired)
 	return r;
 }
 
-/* Whether anything was written into it since it was looked at. */
+/* True if the array was written to since it was copied. */
 static bool has_late_writes(const struct environment_view *retired)
 {
 	return memcmp(retired->array, retired->copy, (retired->count + 1) * sizeof(char *));
 }
 
-/* After an array of ours was taken back for another. */
+/* After an array of limpet's was replaced. */
 static int settle_ours(const struct environment_view *retired, const struct environment_view *put)
 {
 	int r = 0;
@@ -318,7 +316,7 @@ static int settle_ours(const struct environment_view *retired, const struct envi
 	return r;
 }
 
-/* -EAGAIN when the application was faster. */
+/* Returns -EAGAIN if the application was faster. */
 static int publish_over(const struct control_environ *message, const struct environment_view *view)
 {
 	if (!build_arrays(message, view))
@@ -361,8 +359,8 @@ int environment_publish(const struct control_environ *message)
 	return r == -EAGAIN ? -EBUSY : r;
 }
 
-/* The application changed the array, or has one of its own now, with our strings in it: give it a
- * copy without them.  What ours had hidden comes back. */
+/* The application has changed the array, or has made its own with limpet's strings: publishes a
+ * copy without these, and with the replaced entries. */
 static int publish_without_ours(const struct environment_view *theirs)
 {
 	size_t size = (theirs->count + 1) * sizeof(char *);
@@ -395,7 +393,7 @@ static int publish_without_ours(const struct environment_view *theirs)
 	return 0;
 }
 
-/* As long as our array is the current one, untouched, the application has not freed its own. */
+/* While limpet's array is current and untouched, the application has not freed its own. */
 static int publish_before(void)
 {
 	struct environment_view ours = { published.ours, published.pristine, published.count };
@@ -419,7 +417,7 @@ static int restore_once(void)
 	struct environment_view now;
 	int r = environment_look(&published.access, &now);
 
-	if (!r && now.array) /* without an array it has cleared everything */
+	if (!r && now.array) /* without an array it has cleared the environment */
 		r = is_untouched(&now) ? publish_before() : publish_without_ours(&now);
 	environment_view_done(&now);
 	return r;
@@ -434,5 +432,5 @@ void environment_restore(void)
 	for (unsigned i = 0; (r == -EAGAIN || r == -EBUSY) && i < TRIES; i++)
 		r = restore_once();
 	published.ours = NULL;
-	agent_page.environment_changed = r != 0; /* still there: the page says so */
+	agent_page.environment_changed = r != 0; /* reports a failure in the page */
 }

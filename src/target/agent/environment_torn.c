@@ -1,6 +1,5 @@
 /*
- * Runs on the control thread.  The application's array is read through the kernel only: it may be
- * gone.
+ * Runs on the control thread. The application's array may be freed, so the kernel reads it.
  */
 #include "target/agent/environment_torn.h"
 
@@ -22,7 +21,7 @@ size_t entries_count(char **array)
 	return count;
 }
 
-/* `counted` entries were counted in one array, and as many copied from another. */
+/* True if `counted` entries were counted in one array, and as many copied from `put`. */
 static bool is_torn(char **read, size_t counted, const struct environment_view *put)
 {
 	size_t common = MIN(counted, put->count);

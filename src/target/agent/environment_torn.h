@@ -1,7 +1,7 @@
 /*
- * A setenv that adds a variable counts the entries of the array that it finds and then copies as
- * many from the one that it finds a moment later.  Where we have exchanged the two in between, it
- * copies too few of them, or its own lies behind the end.
+ * A setenv that adds a variable counts the entries of one array and then copies as many from the
+ * array that is current a moment later. If limpet has exchanged the array in between, it copies too
+ * few entries, or puts its own behind the end.
  */
 #pragma once
 
@@ -10,11 +10,11 @@
 size_t entries_count(char **array);
 bool entries_have(char **list, const char *entry);
 
-/* After an array with `counted` entries was exchanged for `put` (its copy is read, not its array):
- * makes whole what came of that.  The array that is current then, of ours unless the application
- * was faster. */
+/* After an array with `counted` entries was replaced by `put` (reads its copy, not its array):
+ * repairs such a torn array. Returns the then current array, limpet's unless the application was
+ * faster. */
 char **environment_mend(const struct environment_access *access, size_t counted,
 			const struct environment_view *put);
 
-/* The same where an array of ours was put, which can be read at any time. */
+/* Likewise for an array of limpet's, which can be read at any time. */
 char **environment_mend_ours(const struct environment_access *access, size_t counted, char **ours);

@@ -1,9 +1,9 @@
 /*
- * glibc guards changes of the environment with a lock of its own, which only its own functions can
- * take.  Taking out a variable that does not exist takes and gives that lock: whoever held it is
- * done then.  The array itself may be freed by the application while we read, so it is read through
- * the kernel, which fails instead of faulting, and believed only when the same is there after the
- * lock was ours.  Runs on the control thread.
+ * glibc guards changes of the environment with a lock that only its own functions can acquire.
+ * Removing an unknown variable acquires and releases that lock: a thread that held it has finished
+ * then. The application may free the array during a read, so the kernel reads it, which fails
+ * instead of faulting; a copy is valid only if the array is the same after the lock was released.
+ * Runs on the control thread.
  */
 #include "target/agent/environment_view.h"
 
@@ -26,7 +26,7 @@
 int environment_access_open(struct environment_access *ret)
 {
 	ret->variable = libc_symbol(RTLD_DEFAULT, "environ");
-	/* libc's own: a program may have one without any lock (a shell). */
+	/* libc's own: a program may have one without a lock (a shell). */
 	ret->barrier = libc_unset;
 	return ret->variable ? 0 : -ENOENT;
 }
@@ -43,18 +43,17 @@ void environment_settle(const struct environment_access *access)
 }
 
 /*
- * A setenv in the midst of which the array is exchanged counts the entries of one and copies those
- * of the other: what it adds, or what comes last, can be lost.  Right after the lock was ours, only
- * one that began in the last few nanoseconds can be in the midst.
+ * A setenv during the exchange counts entries of one array and copies those of the other: its
+ * variable, or the last one, can be lost. Right after the lock was acquired, only a setenv that
+ * began in the last few nanoseconds can be affected.
  */
 bool environment_exchange(const struct environment_access *access, char **expected, char **array)
 {
-	struct fork_work work = forks_hold(); /* of both: between them is no time to lose */
+	struct fork_work work = forks_hold(); /* around both: no fork delays the exchange */
 	bool is_done;
 
 	environment_settle(access);
-	/* Release: a reader that sees the array sees its entries.  Readers are the application's
-	 * getenv. */
+	/* Release: readers, the application's getenv, follow the pointer to its entries. */
 	is_done = __atomic_compare_exchange_n(access->variable, &expected, array, false,
 					      __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 	forks_release(work);
@@ -79,7 +78,7 @@ static long read_guarded(const void *from, void *into, size_t size)
 {
 	struct iovec local = { into, size }, remote = { (void *)(uintptr_t)from, size };
 
-	/* By our thread: the first one may have ended, and a process is looked up by it. */
+	/* By thread ID: the first thread, whose ID the process has, may have ended. */
 	return raw6(SYS_process_vm_readv, raw0(SYS_gettid), &local, 1, &remote, 1, 0);
 }
 
@@ -88,7 +87,7 @@ bool environment_read(char **array, char **into, size_t count)
 	return read_guarded(array, into, count * sizeof(char *)) == (long)(count * sizeof(char *));
 }
 
-/* The number of entries before the NULL, or -errno. */
+/* Returns the number of entries before the NULL, or -errno. */
 static long count_guarded(char **array)
 {
 	char *some[ENTRIES_AT_ONCE];
@@ -111,7 +110,7 @@ bool environment_is_unchanged(const struct environment_access *access,
 	char *some[ENTRIES_AT_ONCE];
 
 	size_t all = view->array ? view->count + 1
-				 : 0; /* the end included: it may have grown in place */
+				 : 0; /* with the NULL: the array may have grown in place */
 
 	for (size_t at = 0; at < all; at += ENTRIES_AT_ONCE) {
 		size_t count = MIN(all - at, (size_t)ENTRIES_AT_ONCE);
@@ -123,7 +122,7 @@ bool environment_is_unchanged(const struct environment_access *access,
 	return environment_now(access) == view->array;
 }
 
-/* An array that shrank between counting and copying has its end in the middle. */
+/* An array that shrank between counting and copying has a NULL inside. */
 static bool has_hole(const struct environment_view *view)
 {
 	for (size_t i = 0; i < view->count; i++)

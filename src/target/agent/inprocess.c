@@ -1,6 +1,6 @@
 /*
- * Attaching from inside.  Runs on a thread of the program's; everything foreign runs on threads of
- * the runner, as in an attach from outside.
+ * Attaches from inside. Runs on an application thread; all foreign code runs on the runner's
+ * threads, as in an attach from outside.
  */
 #include "target/agent/inprocess.h"
 
@@ -29,7 +29,7 @@
 
 static const char markers[] = ATTACHED_MARKERS;
 
-/* The caller's functions; enough for all that tools need. */
+/* Contains only the caller's functions, which are all that tools need. */
 static struct boot_context context_of(const struct boot_libc *libc)
 {
 	return (struct boot_context){ .magic = BOOT_MAGIC, .libc = *libc };
@@ -46,7 +46,7 @@ static bool is_separator(char c)
 	return c == ':' || c == ',' || c == ' ';
 }
 
-/* The next name of the list, or false at its end; -EINVAL-long names are cut and then not found. */
+/* Copies the next name of the list, false at its end; a cut name is not found later. */
 static bool next_name(const char **list, char *ret, size_t room)
 {
 	size_t length = 0;
@@ -60,7 +60,7 @@ static bool next_name(const char **list, char *ret, size_t room)
 	return length > 0;
 }
 
-/* The same identity that the host gives: a tool is one, whoever loads it. */
+/* Same identity as the host computes: so a tool is recognized from both sides. */
 static struct tool_identity tool_identify(const char *path)
 {
 	struct tool_identity identity = { 0 };
@@ -74,7 +74,7 @@ static struct tool_identity tool_identify(const char *path)
 			(uint64_t)file.st_mtim.tv_sec * 1000000000u +
 				(uint64_t)file.st_mtim.tv_nsec,
 		};
-	else /* a name for the loader's search: its letters are its identity */
+	else /* a name for the loader's search path: hashes its letters */
 		for (size_t i = 0; path[i]; i++)
 			identity.inode = identity.inode * 31 + (unsigned char)path[i];
 	return identity;
@@ -99,7 +99,7 @@ static int tool_load(const struct boot_context *boot, const char *name, char *te
 	return r;
 }
 
-/* One step for each of the tools; those that fail are left out of the next. */
+/* Runs one step for each tool; a tool that fails skips all later steps. */
 static void take_step(const struct boot_context *boot, int *list, size_t count, enum tool_step step,
 		      char *text, size_t room)
 {
@@ -135,7 +135,7 @@ static int walk_names(const struct boot_context *boot, const char *names, enum t
 		     : call_fail(text, room, -EINVAL, "the list of tools is empty");
 }
 
-/* From memory that may not be there; how much could be read. */
+/* Reads memory that may be unmapped; returns the number of bytes. */
 static long read_carefully(const char *from, char *into, size_t size)
 {
 	struct iovec local = { into, size }, remote = { (void *)(uintptr_t)from, size };
@@ -143,7 +143,7 @@ static long read_carefully(const char *from, char *into, size_t size)
 	return raw6(SYS_process_vm_readv, raw0(SYS_gettid), &local, 1, &remote, 1, 0);
 }
 
-/* The length of `count` pairs, or 0 when they do not end. */
+/* The length of `count` pairs, or 0 if a pair has no end. */
 static size_t pairs_length(const char *bytes, size_t size, uint32_t count)
 {
 	uint32_t ends = 0;
@@ -154,7 +154,7 @@ static size_t pairs_length(const char *bytes, size_t size, uint32_t count)
 	return ends == 2u * count ? at : 0;
 }
 
-/* AMD's buffer and the marks of an attach, as one message. */
+/* Builds one message of AMD's buffer and the marker variables of an attach. */
 static int buffer_decode(const char *buffer, struct control_environ *ret)
 {
 	char *pairs = (char *)(ret + 1);
@@ -194,7 +194,7 @@ static int variables_publish(const char *buffer, char *text, size_t room)
 	return r ? call_fail(text, room, r, "the variables could not be published") : 0;
 }
 
-/* A host outside has it, in this very process. */
+/* True if a host is attached from outside, in this process. */
 static bool is_held(void)
 {
 	return page_is_own() && agent_page.control_tid;
@@ -266,8 +266,8 @@ EXPORT int limpet_inprocess_start_function(const struct boot_libc *libc, void *c
 /* Called by a program that is its own tool. */
 EXPORT int rocprofiler_force_configure(void *configure);
 
-/* Where nobody has told us of libc's functions, neither a limpet nor its register library, there is
- * nothing that could make the threads that a tool needs. */
+/* Without libc's functions, which limpet or its register library would have passed, the threads
+ * that a tool needs cannot be created. */
 EXPORT int rocprofiler_force_configure(void *configure)
 {
 	const struct boot_libc *libc = sdk_libc();

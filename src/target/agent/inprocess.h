@@ -1,24 +1,24 @@
 /*
- * The way in for code that is in the process already: limpet's register library, whose functions a
- * program, or AMD's own attacher, calls.  No host, no socket; the caller waits.
+ * The entry points for code inside the process: limpet's register library, whose functions a
+ * program, or AMD's own attacher, calls. No host, no socket; the caller waits.
  */
 #pragma once
 
 #include "shared/wire/boot.h"
 
 /*
- * Attaches the tools of a list that is separated by colons, commas or spaces.  `environment` is
- * AMD's buffer (a 32-bit count, then name\0value\0 each) or NULL; it is read with care, as it may
- * be anything.  0; -EINVAL for a bad list or buffer; -EBUSY when limpet is attached from outside;
- * -ENOEXEC when a tool failed (the others are attached), with the reasons in text.
+ * Attaches the tools of a list separated by colons, commas or spaces. `environment` is AMD's buffer
+ * (a 32-bit count, then name\0value\0 each) or NULL; the kernel reads it, because it may be
+ * invalid. 0; -EINVAL for a bad list or buffer; -EBUSY if limpet is attached from outside; -ENOEXEC
+ * if a tool failed (the others are attached), with the reasons in text.
  */
 int limpet_inprocess_attach(const struct boot_libc *libc, const char *environment,
 			    const char *tools, char *text, size_t room);
 
-/* The same, but only as far as initialize: a tool that is there from the start. */
+/* Likewise, but only up to initialize: for a tool that is loaded from the start. */
 int limpet_inprocess_start(const struct boot_libc *libc, const char *tools, char *text,
 			   size_t room);
-/* A tool that is part of the program: its rocprofiler_configure. */
+/* For a tool that is part of the program: its rocprofiler_configure. */
 int limpet_inprocess_start_function(const struct boot_libc *libc, void *configure, char *text,
 				    size_t room);
 

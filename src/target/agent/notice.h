@@ -1,7 +1,7 @@
 /*
- * Hooks, where nothing is traced, that notice the calls by which a program changes what it may do:
- * the agent leaves before.  Made of the hooks that the tracer has, so target/tool/notice.c is
- * behind this.  On the control thread.
+ * Hooks the calls by which a target changes its rights, where nothing is traced: the agent detaches
+ * before such a call. target/tool/notice.c implements it with the tracer's hooks. On the control
+ * thread.
  */
 #pragma once
 
@@ -9,18 +9,18 @@
 
 #include <stdbool.h>
 
-/* 0 when they are in; -ETIMEDOUT: a lock of the loader's is held, so they do not come; other
- * negative errno likewise. */
+/* 0 if the hooks are installed; -ETIMEDOUT: the loader's lock is held, and they will not be
+ * installed; other negative errno likewise. */
 int notice_begin(const struct boot_libc *libc, uint32_t timeout_ms) MUST_CHECK;
 
-/* Takes them out.  0; -ETIMEDOUT: that goes on, and nobody is held up by them from now on. */
+/* Removes the hooks. 0; -ETIMEDOUT: removal continues, and the hooks stop no thread any more. */
 int notice_end(const struct boot_libc *libc, uint32_t timeout_ms) MUST_CHECK;
 
-/* In a forked child: whoever was at work on them is not there. */
+/* In a forked child: threads that worked on the hooks do not exist. */
 void notice_adopt(void);
 
-/* How many threads it has. */
+/* Number of its threads. */
 unsigned notice_threads(void);
 
-/* After the end: why this library cannot go; NULL. */
+/* After the end: why this library must stay, or NULL. */
 const char *notice_hindrance(void);

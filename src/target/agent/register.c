@@ -1,5 +1,5 @@
 /*
- * Foreign code: runs on a thread of the runner.
+ * Calls foreign code, on the runner's threads.
  */
 #include "target/agent/register.h"
 
@@ -20,7 +20,7 @@ typedef int take_function(const char *, uint64_t, uint64_t, void **, uint64_t, v
 typedef int each_function(take_function *, void *);
 typedef int invoke_function(void);
 
-/* As rocprofiler_register_iterate_registration_info() tells it. */
+/* The layout of rocprofiler_register_iterate_registration_info(). */
 struct registration {
 	size_t size;
 	const char *name;
@@ -36,7 +36,7 @@ struct question {
 	bool takes_callback, looks_only;
 	bool is_worth_it;
 	int result;
-	void *library; /* of both, which is held */
+	void *library; /* with both functions, held */
 };
 
 _Static_assert(sizeof(struct telling) <= RUNNER_ARGUMENT, "fits the runner");
@@ -48,7 +48,7 @@ static int note_unknown(const struct registration *registration, void *data)
 	return 0;
 }
 
-/* To be asked has a price: AMD's library takes us for the profiler from then on, and keeps us. */
+/* AMD's library regards a caller as the profiler from then on, and keeps it loaded. */
 static bool is_worth_asking(const struct question *self)
 {
 	bool has_more = false;
@@ -72,7 +72,7 @@ static bool is_symbol(const struct question *self, const char *name, const void 
 	return libc_symbol(self->library, name) == function;
 }
 
-/* Where the library was unmapped, another may be by now. */
+/* If the library was unmapped, another may be at its address. */
 static bool is_whole(const struct question *self)
 {
 	if (self->takes_callback)
@@ -81,7 +81,7 @@ static bool is_whole(const struct question *self)
 	       (!self->list || is_symbol(self, REGISTER_LIST, self->list));
 }
 
-/* The program may close the library at any moment. */
+/* Holds the library, because the target may close it at any moment. */
 static void library_ask(void *argument)
 {
 	struct question *self = argument;
@@ -104,7 +104,7 @@ static void library_release(void *argument)
 	self->library = NULL;
 }
 
-/* Of calls that were given up; whoever comes next may ask again. */
+/* Runs after calls that timed out: the next query may begin. */
 static void ask_late(void *argument)
 {
 	library_release(argument);
@@ -132,8 +132,8 @@ static void late_nothing(void *argument)
 	(void)argument;
 }
 
-/* A library that is given back may be closed by that: on a thread whose end nobody depends on, and
- * the host does not wait for.  Where none can be made, it stays in the program. */
+/* Releasing a library may unload it: runs on a thread that nothing waits for, not even the host. If
+ * none can be created, the library stays loaded. */
 static void give_back(const struct boot_libc *libc, void (*work)(void *), void *argument,
 		      size_t size)
 {
@@ -141,7 +141,7 @@ static void give_back(const struct boot_libc *libc, void (*work)(void *), void *
 			   GIVE_BACK_MS);
 }
 
-/* With the turn, which it ends: it, or a thread that was given up. */
+/* Called with the tables' turn held, which this call or a timed-out thread ends. */
 static int tell_tools(const struct boot_libc *libc, struct telling *telling, uint32_t timeout_ms)
 {
 	int r = lifecycle_enter();
@@ -197,7 +197,7 @@ static int found_tell(const struct boot_libc *libc, const struct control_found *
 	return tell_tools(libc, &telling, order->timeout_ms);
 }
 
-/* A table is noted once: not before tools can be shown it. */
+/* A table is noted only once, so not before tools can get it. */
 int register_found(const struct boot_libc *libc, struct control_found *order)
 {
 	if (sdk_has_tools())

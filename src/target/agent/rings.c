@@ -1,5 +1,5 @@
 /*
- * Runs on the control thread; tools ask on threads of the runner's, while the control thread waits.
+ * Runs on the control thread; tools call on the runner's threads, while the control thread waits.
  */
 #include "target/agent/rings.h"
 
@@ -19,16 +19,16 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-#define KEPT_MAX 8 /* the tracer begins no more */
+#define KEPT_MAX 8 /* the tracer begins no more sessions */
 
 struct mapping {
 	struct rings *rings;
 	uint64_t size;
-	int32_t by; /* the process: a forked child has its parent's */
+	int32_t by; /* the process: a forked child has its parent's mapping */
 };
 
 static struct mapping mapped;
-static struct mapping kept[KEPT_MAX]; /* that threads of the program's were in at their end */
+static struct mapping kept[KEPT_MAX]; /* application threads were inside at the session's end */
 static struct boot_libc functions;
 
 void rings_begin(const struct boot_libc *libc)
@@ -66,18 +66,18 @@ int rings_take(int fd, uint64_t size)
 	return 0;
 }
 
-/* Also by a tool's call that was given up: when it goes on, it goes on with this memory.  In a
- * forked child nobody writes, and the word is its parent's. */
+/* Also used by a tool's call that timed out, which continues with this memory. In a forked child no
+ * thread writes, and is_held is shared with the parent. */
 static bool is_used(const struct mapping *mapping)
 {
 	if (mapping->by != (int32_t)raw0(SYS_getpid))
 		return false;
-	/* Acquire: pairs with the tracer, which says so last. */
+	/* Acquire: pairs with the tracer's release, its last store. */
 	return __atomic_load_n(&mapping->rings->is_held, __ATOMIC_ACQUIRE) ||
 	       runner_collect(&functions);
 }
 
-/* True when it is gone. */
+/* True if it is unmapped. */
 static bool mapping_unmap(struct mapping *mapping)
 {
 	if (mapping->rings && is_used(mapping))

@@ -1,7 +1,6 @@
 /*
- * The memory for records that the host has given, and what limpet's tracer finds of the agent.  The
- * functions with limpet_ are exported; a tracer that finds none, or gets NULL, has no host
- * behind it.
+ * The host's memory for records, and the agent's interface for limpet's tracer. Functions with
+ * limpet_ are exported; a tracer that does not find these, or gets NULL, has no host.
  */
 #pragma once
 
@@ -12,36 +11,36 @@ struct rings *limpet_agent_rings(void);
 /* Addresses of libc's functions. */
 const struct boot_libc *limpet_agent_libc(void);
 
-/* Its turn with the program's forks, for those who go with it; NULL: none. */
+/* The agent's turn with forks, for libraries unloaded together with it; NULL: none. */
 struct fork_turn *limpet_agent_turn(void);
 
-/* The tracer must not be unloaded, for this reason; the first one stays. */
+/* Keeps the tracer loaded; the first reason is kept. */
 void limpet_agent_keep_tracer(const char *reason);
-/* Is it being closed, after a proof that nothing of the program's leads to it? */
+/* True while the tracer is closed, after a proof that no application memory leads to it. */
 bool limpet_agent_is_unloading(void);
 
-/* Is the thread of that number limpet's?  Asked on any thread of the program's. */
+/* True if the thread with that ID is limpet's. On any application thread. */
 bool limpet_agent_is_own(int32_t tid);
 
-/* The API tables that it knows, which stay where they are. */
+/* The API tables that the agent knows, which do not move. */
 struct agent_table;
 uint32_t limpet_agent_tables(const struct agent_table **ret);
-/* Notes another one, on any thread; 0 also where it was known. */
+/* Notes another table, on any thread; 0 even if it was known. */
 int limpet_agent_take_table(const char *name, uint64_t version, uint64_t instance, void **parts,
 			    uint64_t part_count);
 
-/* Who counts devices in this process, see counting_claim.h. */
+/* The word of the tool that counts devices, see counting_claim.h. */
 uint32_t *limpet_agent_claim(void);
 
-/* A residence begins. */
+/* Begins a residence. */
 void rings_begin(const struct boot_libc *libc);
 
-/* Maps what came; 0, -EBADF, -EPROTO, -errno of the mapping.  What was mapped before goes. */
+/* Maps the memory; 0, -EBADF, -EPROTO, -errno of the mapping. Unmaps earlier memory. */
 int rings_take(int fd, uint64_t size) MUST_CHECK;
 
-/* How many threads the tracer says that it has. */
+/* The number of the tracer's threads. */
 unsigned rings_tracer_threads(void);
 
-/* Unmaps it, unless a thread of the program's may be writing there still: then it goes at a later
- * call, once the tracer has seen that thread outside. */
+/* Unmaps the memory. If an application thread may still be writing there, a later call unmaps it,
+ * after the tracer has found that thread outside. */
 void rings_drop(void);

@@ -1,6 +1,6 @@
 /*
- * The word that glibc keeps for each thread (thread_arena) is empty in a new one, and filled by its
- * first allocation.  Runs inside the target: no libc.
+ * glibc's per-thread word (thread_arena) is empty in a new thread, and set by its first allocation.
+ * Runs inside the target: no libc.
  */
 #include "target/runtime/arena.h"
 
@@ -17,8 +17,7 @@ void arena_share(const struct boot_libc *libc)
 		*arena_word(libc) = libc->arena;
 }
 
-/* Another one stays: libc gave it to the thread, and counted it, where the main one could not
- * grow. */
+/* Keeps another arena: libc counted the thread there when the main arena could not grow. */
 void arena_part(const struct boot_libc *libc)
 {
 	if (libc->arena && *arena_word(libc) == libc->arena)

@@ -1,14 +1,13 @@
 /*
- * Threads of ours have no heap arena of their own: glibc would reserve 64 MiB of address space for
- * each, and keep them.  They use the program's main arena, as its first thread does.
+ * limpet's threads have no malloc arena of their own: glibc would reserve 64 MiB of address space
+ * for each, and keep it. They use the main arena, like the process's first thread.
  */
 #pragma once
 
 #include "shared/wire/boot.h"
 
-/* Called by each thread of ours before it can allocate; nothing where the arena is not known. */
+/* Called by each of limpet's threads before its first allocation; no-op for an unknown arena. */
 void arena_share(const struct boot_libc *libc);
 
-/* The last that it does before it ends: libc counts the threads of an arena, and this one was never
- * counted. */
+/* Called last in a thread: libc counts the threads of an arena, but never counted this one. */
 void arena_part(const struct boot_libc *libc);

@@ -1,8 +1,8 @@
 /*
- * glibc leaves out a thread that is ending, so ours say that they are; that is the state in which
- * they end anyway, and nothing else looks at it while they run.  Where that cannot be said (musl),
- * the thread keeps its capabilities whatever its ids become: then its call does not fail.  Who is
- * left out must see for itself that the program has changed.  Runs inside the target: no libc.
+ * glibc skips a thread that is ending, so limpet's threads set that flag at once; they end with it
+ * set anyway, and libc does not read it before. Where the flag is unknown (musl), the thread keeps
+ * its capabilities whatever its IDs become: then its call does not fail. A skipped thread must find
+ * out by itself that the application's IDs changed. Runs inside the target: no libc.
  */
 #include "target/runtime/broadcast.h"
 
@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <sys/prctl.h>
 
-/* A young thread has no flag but perhaps that of a broadcast, which it will answer, and ours, if
- * who made it was faster. */
+/* A new thread has no flag but perhaps that of a broadcast, which it will answer, and the ending
+ * flag, if its creator was faster. */
 static bool thread_hide(char *pointer, int64_t distance)
 {
 	const uint32_t expected = THREAD_FLAG_SETXID | THREAD_FLAG_ENDING;
@@ -23,7 +23,7 @@ static bool thread_hide(char *pointer, int64_t distance)
 
 	if (!distance || __atomic_load_n(flags, __ATOMIC_RELAXED) & ~expected)
 		return false;
-	/* Pairs with the exchange by which libc marks the threads that it will tell. */
+	/* Seq_cst: pairs with the exchange by which libc marks threads for a broadcast. */
 	__atomic_fetch_or(flags, THREAD_FLAG_ENDING, __ATOMIC_SEQ_CST);
 	return true;
 }

@@ -1,7 +1,7 @@
 /*
- * setuid and its like are broadcast by libc: every thread of the process is told to make the same
- * system call, and libc ends the program when one of them gets another answer.  Capabilities
- * belong to a thread, so a thread of ours may get another answer than the program's.
+ * libc broadcasts setuid and its like: it makes every thread of the process do the same system
+ * call, and aborts the process if one of them gets another result. Capabilities belong to a thread,
+ * so limpet's threads may get another result than the application's.
  */
 #pragma once
 
@@ -9,10 +9,10 @@
 
 #include <pthread.h>
 
-/* Called first by each thread of ours, on itself: from now on it is not told, or cannot fail. */
+/* Called first by each of limpet's threads: from now on it gets no broadcast, or cannot fail. */
 void broadcast_avoid(const struct boot_libc *libc);
 
-/* The same of a thread that the caller has just made, and whose memory is ours: on a busy machine
- * it may wait for a processor while the program changes its ids.  glibc lets a broadcast wait until
- * such a thread has begun, and then it is told before it can hide. */
+/* The same for a thread that the caller has just created: on a busy machine the thread may wait for
+ * a processor while the application changes its IDs. glibc lets a broadcast wait until such a
+ * thread has begun, which would then get it before it can hide. */
 void broadcast_spare(const struct boot_libc *libc, pthread_t thread);

@@ -1,5 +1,5 @@
 /*
- * Runs inside the target: no libc, no errno, nothing that a signal could cut short in the middle.
+ * Runs inside the target: no libc, no errno; calls interrupted by signals are repeated.
  */
 #include "target/runtime/channel.h"
 

@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-/* Where to look for a free number, best first: programs may be allowed few. */
+/* Lower bounds for a free number, best first: the limit of descriptors may be low. */
 static const unsigned short high_numbers[] = { 400, 200, 100, 50, 25, 12, 6 };
 
 static bool descriptor_identify(int fd, struct descriptor *ret)

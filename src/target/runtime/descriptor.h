@@ -1,7 +1,7 @@
 /*
- * Descriptors of ours.  Where they are in the program's table (see table.h), they live at high
- * numbers, out of the way of programs that expect low ones, and are closed only while they are
- * still ours: the application may close any number and open it anew.
+ * limpet's descriptors. In the target's table (see table.h) they get high numbers, because programs
+ * expect low ones, and are closed only while they are still limpet's: the application may close any
+ * number and open it again.
  */
 #pragma once
 
@@ -14,18 +14,18 @@ struct descriptor {
 	uint64_t device, inode;
 };
 
-/* Takes over a descriptor that the kernel has just given us; -1 gives none. */
+/* Takes over a new descriptor; -1 gives none. */
 struct descriptor descriptor_own(int fd);
 
-/* The same for one that stays where it is. */
+/* Likewise, without moving it to a high number. */
 struct descriptor descriptor_see(int fd);
 
-/* Is it still what it was?  To be asked before each use that would take from the application, or
- * give it, what is not meant for it. */
+/* True if it is still the same file. Check before each use that would take data from the
+ * application's file, or write to it. */
 bool descriptor_is_ours(const struct descriptor *self);
 
-/* Is 0, 1 or 2 free?  Then the next one gets that number, and what the program reads and writes. */
+/* True if 0, 1 or 2 is free: the next descriptor would become the target's standard stream. */
 bool descriptors_lack_first(void);
 
-/* Closes it if it still is what it was. */
+/* Closes it if it is still the same file. */
 void descriptor_close(struct descriptor *self);

@@ -1,5 +1,5 @@
 /*
- * Sequentially consistent throughout: each side says what it does before it looks at the other.
+ * Sequentially consistent throughout: each side stores its own state before it reads the other's.
  */
 #include "target/runtime/fork_turn.h"
 
@@ -10,13 +10,13 @@
 #include <sys/mman.h>
 
 #define GLANCE_NS        20000
-#define FORK_LIMIT_NS    1000000000ull  /* of a fork that waits for our work */
-#define HELD_LIMIT_NS    10000000000ull /* ...that has a lock for certain */
-#define WORK_LIMIT_NS    4000000000ull  /* of our work that waits for forks */
-#define YIELD_LIMIT_NS   2000000ull     /* ...where it lets those go first that were there */
-#define SPINS_MAX        (1u << 22)     /* of who may not sleep: 20 to 200 ms of a processor */
+#define FORK_LIMIT_NS    1000000000ull  /* for a fork that waits for workers */
+#define HELD_LIMIT_NS    10000000000ull /* ...which certainly hold a lock */
+#define WORK_LIMIT_NS    4000000000ull  /* for a worker that waits for forks */
+#define YIELD_LIMIT_NS   2000000ull     /* ...so that earlier forks go first */
+#define SPINS_MAX        (1u << 22)     /* for a thread that may not sleep: 20 to 200 ms of CPU */
 #define SETTLE_NS        200000
-#define PAGES            65536 /* bytes: one page or more, whatever they are */
+#define PAGES            65536 /* bytes: whole pages of any size */
 #define HANDLERS_FREE_IN 36    /* glibc 2.36 */
 
 static uint32_t turn_load(const uint32_t *word)
@@ -35,8 +35,7 @@ static bool worker_exchange(struct fork_turn *self, unsigned slot, int32_t from,
 					   __ATOMIC_SEQ_CST);
 }
 
-/* The kernel copies a forking process's memory under a lock which whoever maps something waits for.
- */
+/* The kernel copies a forking process's memory under a lock that mmap waits for. */
 static void kernel_await(void)
 {
 	long memory = raw6(SYS_mmap, 0, PAGES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -45,7 +44,7 @@ static void kernel_await(void)
 		raw2(SYS_munmap, memory, PAGES);
 }
 
-/* "2.36" */
+/* Parses "2.36". */
 static bool are_handlers_locked(const char *version)
 {
 	unsigned minor = 0;
@@ -65,7 +64,7 @@ void fork_turn_open(struct fork_turn *self, const char *version, bool is_alone)
 	__atomic_store_n(&self->is_unsettled, !is_alone, __ATOMIC_SEQ_CST);
 }
 
-/* From its handlers to the kernel a fork has some microseconds to go. */
+/* A fork takes some microseconds from its handlers to the kernel. */
 static void turn_settle(struct fork_turn *self)
 {
 	if (!turn_load(&self->is_unsettled))
@@ -104,7 +103,7 @@ static void forks_await(const uint32_t *count, uint64_t limit_ns)
 		;
 }
 
-/* One that goes on for that long is in another's handlers, or in the kernel. */
+/* After this limit, a fork is in another library's handlers, or in the kernel. */
 static void forks_finish(const struct fork_turn *self)
 {
 	forks_await(&self->forking, WORK_LIMIT_NS);
@@ -112,7 +111,7 @@ static void forks_finish(const struct fork_turn *self)
 		kernel_await();
 }
 
-/* A child that libc knows not of has its parent's state, and none of its threads. */
+/* A child created without libc has its parent's state, and none of its threads. */
 static void turn_own(struct fork_turn *self)
 {
 	int32_t process = (int32_t)raw0(SYS_getpid);
@@ -136,7 +135,7 @@ struct fork_work fork_turn_begin(struct fork_turn *self)
 	return work;
 }
 
-/* In a child that this very thread has forked meanwhile, the slot is not its own any more. */
+/* Fails in a child that this thread has forked meanwhile: it does not own the slot. */
 void fork_turn_end(struct fork_turn *self, struct fork_work work)
 {
 	if (work.slot >= 0 && !worker_exchange(self, (unsigned)work.slot, work.thread, 0))
@@ -188,7 +187,7 @@ static bool is_worked(const struct fork_turn *self)
 	return false;
 }
 
-/* Who forks inside of our work waits for nobody: it would wait for itself. */
+/* A fork inside limpet's work never waits: it would wait for its own thread. */
 static bool must_wait(const struct fork_turn *self)
 {
 	if (!is_worked(self))
@@ -217,7 +216,7 @@ static bool fork_pause(const struct fork_turn *self, struct patience *patience)
 	return patience->glances++ < SPINS_MAX;
 }
 
-/* One piece of work holds up all forks together for as long as one, not each of them. */
+/* After a timeout, no fork waits for these pieces of work any more. */
 static void fork_force(struct fork_turn *self)
 {
 	for (unsigned i = 0; i < FORK_WORKERS; i++) {
@@ -250,7 +249,7 @@ void fork_turn_fork_end(struct fork_turn *self)
 	turn_decrease(&self->forking);
 }
 
-/* Whose threads work is not known any more: two that begin at once must not forget each other. */
+/* Clears `process`, too: two threads that begin at once must not clear each other's slots. */
 void fork_turn_forget(struct fork_turn *self)
 {
 	self->process = 0;

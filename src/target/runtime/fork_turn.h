@@ -1,8 +1,8 @@
 /*
- * Keeps forks of the program and short pieces of our work apart, in turns: a child of fork must not
- * be born in the middle of such a piece.  Both sides wait, a limited time only, and by the clock.
- * Whoever works says so first and then waits for forks that are under way; forks that come later
- * wait for it.  So neither a storm of forks nor one of works keeps the other side out.  No libc.
+ * Keeps the target's forks apart from short pieces of limpet's work: a fork in the middle of such a
+ * piece would copy a locked lock to the child. Both sides wait, up to a time limit. A worker first
+ * announces itself and then waits for forks in progress; later forks wait for it. So neither many
+ * forks nor much work keeps the other side out. No libc.
  */
 #pragma once
 
@@ -13,42 +13,42 @@
 
 /* All zero: no handlers, no forks, no work. */
 struct fork_turn {
-	uint32_t forking; /* forks that had their turn and are under way */
-	uint32_t waiting; /* forks that wait for it */
-	uint32_t holding; /* pieces of work that have a lock for certain, for a moment */
-	/* Threads of the program's may make the system calls by which one waits.  Otherwise a
-	 * filter of their own may kill for them, and they wait without. */
+	uint32_t forking; /* forks in progress */
+	uint32_t waiting; /* forks that wait for workers */
+	uint32_t holding; /* pieces of work that certainly hold a lock */
+	/* True if application threads may make the system calls for waiting. Otherwise a filter of
+	 * their own might kill them, and they spin. */
 	uint32_t may_call;
 	uint32_t is_locked;    /* before glibc 2.36: handlers run under the lock of all handlers */
-	uint32_t is_unsettled; /* a fork may be under way that has not called the handlers */
-	int32_t process;       /* whose threads work */
-	uint64_t opened_ns;    /* when they were registered */
-	int32_t workers[FORK_WORKERS]; /* their numbers; negative: no longer waited for */
+	uint32_t is_unsettled; /* a fork that has not called the handlers may be in progress */
+	int32_t process;       /* the workers' process */
+	uint64_t opened_ns;    /* when the handlers were registered */
+	int32_t workers[FORK_WORKERS]; /* thread IDs; negative: forks no longer wait for it */
 };
 
-/* One piece of work; for who began it. */
+/* One piece of work, as its beginner's token. */
 struct fork_work {
 	int32_t thread, slot;
 };
 
-/* Once, when the handlers have just been registered: a fork that was under way then has not called
- * them, and the first piece of work waits for it, unless this is the only thread.  `version` is
+/* Called once, right after the handlers were registered: a fork already in progress has not called
+ * these, and the first piece of work waits for it, unless this is the only thread. `version` is
  * glibc's, "2.36"; NULL: unknown. */
 void fork_turn_open(struct fork_turn *self, const char *version, bool is_alone);
 
-/* Inside a piece of work another one is part of the first. */
+/* A nested piece of work is part of the outer one. */
 struct fork_work fork_turn_begin(struct fork_turn *self);
 void fork_turn_end(struct fork_turn *self, struct fork_work work);
 
-/* The worker is about to wait for the lock of all handlers, which forks that wait for it hold where
- * `is_locked`: there they must go on, and it goes when none is under way. */
+/* The worker is about to wait for the lock of all handlers, which waiting forks hold if
+ * `is_locked`: lets these continue, and waits until no fork is in progress. */
 void fork_turn_pass(struct fork_turn *self, struct fork_work work);
 
-/* Around what certainly holds a lock, inside of a piece of work: forks wait longer for it. */
+/* Around code that certainly holds a lock, inside a piece of work: forks wait longer for it. */
 void fork_turn_hold(struct fork_turn *self);
 void fork_turn_release(struct fork_turn *self);
 
-/* Nobody works any more. */
+/* True if no piece of work is in progress. */
 bool fork_turn_is_idle(const struct fork_turn *self);
 
 /* For the handlers of pthread_atfork: before, in the parent, in the child. */

@@ -1,5 +1,5 @@
 /*
- * The handlers run on the thread that forks.
+ * The handlers run on the forking thread.
  */
 #include "target/runtime/forks.h"
 
@@ -8,7 +8,7 @@
 void (*forks_in_child)(void);
 
 static struct fork_turn own;
-static struct fork_turn *turn; /* NULL: forks know nothing of us */
+static struct fork_turn *turn; /* NULL: no handlers */
 
 static void forks_before(void)
 {
@@ -46,7 +46,7 @@ void forks_share(struct fork_turn *given)
 		turn_take(given);
 }
 
-/* Taken before they are there: one registration only. */
+/* Claims the turn before it registers the handlers, so that they are registered once. */
 void forks_watch(forks_add_function *add, const char *glibc_version, bool is_alone)
 {
 	if (!add || !turn_take(&own))

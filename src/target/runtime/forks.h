@@ -1,10 +1,10 @@
 /*
- * This copy of ours and the program's forks.  A child of fork finds every lock of libc's and of the
- * loader's as it was in that moment, and nobody who gives it back; so calls that take one are made
- * in turn with forks (fork_turn.h).  Each copy - agent, tracer, register library - has a turn:
- * its own, with handlers that stay registered as long as it is there, which is for ever; that of
- * the bootstrap code, which takes its handlers away before everything goes; the tracer that of the
- * agent.
+ * Connects this copy of limpet's code with the target's forks. A child of fork gets every lock of
+ * libc and of the loader as it was at the fork, without the thread that would release it; so calls
+ * that acquire one are kept apart from forks (fork_turn.h). Each copy - agent, tracer, register
+ * library - uses a turn: its own, with handlers that stay registered for ever, as does the copy; or
+ * the bootstrap's, which unregisters its handlers before everything is unmapped; the tracer uses
+ * the agent's.
  */
 #pragma once
 
@@ -14,25 +14,24 @@
 typedef int forks_add_function(void (*before)(void), void (*in_parent)(void),
 			       void (*in_child)(void));
 
-/* The first who comes decides; NULL: none of them. */
+/* The first call decides which turn is used; NULL: none. */
 void forks_share(struct fork_turn *turn);
 void forks_watch(forks_add_function *add, const char *glibc_version, bool is_alone);
 struct fork_turn *forks_turn(void); /* NULL: none */
 
-/* The turn of somebody else is about to go, and this copy with it. */
+/* Stops using another copy's turn, which is about to be unmapped. */
 void forks_part(void);
 
-/* May the program's threads make system calls of ours?  See fork_turn.h. */
+/* Sets whether application threads may make limpet's system calls, see fork_turn.h. */
 void forks_allow_calls(bool may_call);
 
-/* Around a call; short. */
+/* Around a short call. */
 struct fork_work forks_hold(void);
 void forks_release(struct fork_work work);
 
-/* As those of fork_turn.h. */
+/* Like those of fork_turn.h. */
 void forks_pass(struct fork_work work);
 void forks_hold_firmly(bool is_held);
 
-/* Each child of fork calls it, where it is set.  Async-signal-safe, as the child of a threaded
- * program must be. */
+/* Called in each child of fork, if set. Async-signal-safe: the parent may be threaded. */
 extern void (*forks_in_child)(void);

@@ -1,19 +1,19 @@
 /*
- * Runs on threads of the program's, of the runtime's and of ours.
+ * Runs on threads of the application, of the runtime, and of limpet.
  */
 #include "target/runtime/hsa_gate.h"
 
 #include "target/runtime/patience.h"
 
 #define GLANCE_NS 100000
-#define LIMIT_NS  2000000000ull /* the program does not wait for ever */
+#define LIMIT_NS  2000000000ull /* the application does not wait for ever */
 #define OVER      1u
 
-static uint32_t changing; /* threads that start it or shut it down */
-static uint32_t inside;   /* threads that call it for us */
-static uint32_t state;    /* the number of its life, twice, and OVER */
+static uint32_t changing; /* threads that start the runtime or shut it down */
+static uint32_t inside;   /* limpet's calls of the runtime */
+static uint32_t state;    /* twice the number of its life, plus OVER */
 
-/* Sequentially consistent throughout: each side says what it does before it looks at the other. */
+/* Seq_cst throughout: each side stores its own state before it reads the other's. */
 static uint32_t word_load(const uint32_t *word)
 {
 	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
@@ -52,7 +52,7 @@ uint32_t hsa_gate_shut(void)
 	return hsa_life();
 }
 
-/* It may have been cleared meanwhile. */
+/* hsa_gate_clear() may have run meanwhile. */
 void hsa_gate_open(void)
 {
 	uint32_t now = word_load(&changing);

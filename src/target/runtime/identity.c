@@ -1,8 +1,8 @@
 /*
- * Compares two /proc/PID/status, read bit by bit: a list of groups may be long; and where two
- * threads are (place.h).  The program's first thread stands for the program; where it has ended, or
- * never had what we have, the one that we came from does, or any other (docs/adr/0014).  Runs
- * inside the target: no libc, no lock, no allocation.
+ * Compares two /proc/PID/status files, read in pieces, because a list of groups may be long; and
+ * two threads' roots and namespaces (place.h). The process's first thread stands for the
+ * application; if it has ended, or never had limpet's rights, the thread that created limpet's
+ * does, or any other (docs/adr/0014). Runs inside the target: no libc, no lock, no allocation.
  */
 #include "target/runtime/identity.h"
 
@@ -22,12 +22,12 @@
 #define OWN_FOLDER    "/proc/thread-self"
 #define FIRST_THREAD  0
 #define NAME_BYTES    24
-#define FIELD_SECCOMP 9 /* in the table */
+#define FIELD_SECCOMP 9 /* index in the table */
 
 enum comparison {
-	MUST_EQUAL,   /* ours and theirs */
-	MUST_CONTAIN, /* theirs all bits of ours */
-	MUST_REACH,   /* ours as many as theirs */
+	MUST_EQUAL,   /* both are equal */
+	MUST_CONTAIN, /* the application's have all bits of limpet's */
+	MUST_REACH,   /* limpet's is at least the application's */
 };
 
 static const struct {
@@ -47,7 +47,7 @@ static const struct {
 	{ "Seccomp_filters", MUST_REACH },
 };
 
-/* One pass over the text. */
+/* The state of the parser. */
 struct reading {
 	struct identity *into;
 	char key[KEY_MAX];
@@ -56,9 +56,9 @@ struct reading {
 	char state; /* the first letter of "State" */
 };
 
-/* Where a reading is, beside in one of the fields. */
+/* Values of `field` besides indices of the table. */
 #define FIELD_NONE  (-1)
-#define FIELD_NAMED (-2) /* in the name of a line */
+#define FIELD_NAMED (-2) /* in the key of a line */
 #define FIELD_STATE (-3)
 
 static bool is_key(const struct reading *self, const char *name)
@@ -78,7 +78,7 @@ static int find_field(const struct reading *self)
 	return is_key(self, "State") ? FIELD_STATE : FIELD_NONE;
 }
 
-/* Numbers by their digits, which keeps their order; lists by a sum of their letters. */
+/* Appends digits to numbers, which keeps their order; hashes lists. */
 static void take_value(struct reading *self, char letter)
 {
 	uint64_t *value = &self->into->fields[self->field];
@@ -107,7 +107,7 @@ static void take_letter(struct reading *self, char letter)
 	}
 }
 
-/* 0; -ESRCH: the thread has ended. */
+/* Returns 0; -ESRCH: the thread has ended. */
 static int parse_status(int fd, struct identity *ret)
 {
 	struct reading reading = { .into = ret, .field = FIELD_NAMED };
@@ -123,7 +123,7 @@ static int parse_status(int fd, struct identity *ret)
 	return reading.state && reading.state != 'Z' && reading.state != 'X' ? 0 : -ESRCH;
 }
 
-/* Opened anew each time: nothing of ours keeps the program from unmounting its /proc. */
+/* Opened anew each time: an open descriptor would keep the target from unmounting /proc. */
 static int open_file(const char *path, struct descriptor *ret)
 {
 	long fd = raw4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
@@ -165,7 +165,7 @@ static void name_file(char path[PATH_BYTES], int32_t number, const char *file)
 	text_add(path, PATH_BYTES, at, file);
 }
 
-/* `folder`: of a thread, "/proc/self" is the first one's. */
+/* `folder`: a thread's; "/proc/self" is that of the first. */
 static int read_folder(const char *folder, struct identity *ret)
 {
 	char path[PATH_BYTES];
@@ -185,7 +185,7 @@ static int read_thread(int32_t number, struct identity *ret)
 	return read_folder(path, ret);
 }
 
-/* Takes it as the thread to compare with, if it lives and has what we have. */
+/* Uses the thread for comparisons if it lives and has limpet's rights. */
 static bool refer_to(struct identity_watch *self, int32_t number)
 {
 	struct identity theirs;
@@ -205,7 +205,7 @@ static bool text_begins(const char *text, const char *prefix)
 	return !*prefix;
 }
 
-/* By its name: those that limpet made all have one. */
+/* By name: all of limpet's threads have one. */
 static bool is_ours(int32_t number)
 {
 	char path[PATH_BYTES], name[NAME_BYTES] = "";
@@ -240,7 +240,7 @@ static bool refer_to_listed(struct identity_watch *self, const char *list, long 
 	return false;
 }
 
-/* A filter is not asked about this, so a thread that has one does not do it. */
+/* The host has not checked filters for these system calls, so a filtered thread skips them. */
 static bool refer_to_any(struct identity_watch *self)
 {
 	char list[CHUNK] __attribute__((aligned(8)));
@@ -264,7 +264,7 @@ static void watch_refer(struct identity_watch *self)
 	self->state = is_covered ? IDENTITY_WATCHED : IDENTITY_EXCEEDED;
 }
 
-/* It has no descriptor or memory left just now: that says nothing. */
+/* A shortage of descriptors or memory proves nothing. */
 static bool is_short(int error)
 {
 	return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
@@ -276,14 +276,13 @@ void identity_begin(struct identity_watch *self, int32_t origin)
 	identity_exceeds(self);
 }
 
-/* The thread may have ended.  Where nothing is to be seen any more, as after chroot, nobody knows
- * what we have too much. */
+/* The thread may have ended. If /proc is unreadable, as after chroot, rights cannot be compared. */
 static void look_again(struct identity_watch *self)
 {
 	struct identity theirs;
 	int r = read_thread(self->reference, &theirs);
 
-	/* A root that it shares with threads of the program's follows them. */
+	/* A root shared with application threads changes with theirs. */
 	if (!r)
 		r = place_read_root(OWN_FOLDER, &self->own.place);
 	if (r && !is_short(r))
@@ -330,7 +329,7 @@ bool identity_thread_is_unfiltered(void)
 	return !read_status("/proc/thread-self/status", &own) && !own.fields[FIELD_SECCOMP];
 }
 
-/* The calling thread first: a filter would not have been asked about the list. */
+/* Checks the calling thread first: filters have not been checked for listing a directory. */
 bool identity_is_unfiltered(void)
 {
 	char list[CHUNK] __attribute__((aligned(8)));

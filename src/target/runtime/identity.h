@@ -1,7 +1,8 @@
 /*
- * Has the program given up rights that a thread of ours still has?  Identity, capabilities,
- * filters, root and namespaces belong to a thread, and ours are not told when the program changes
- * its own (broadcast.h): they look, and end when they have more, or are elsewhere.
+ * Finds out whether the application has given up rights that a thread of limpet's still has. IDs,
+ * capabilities, filters, root and namespaces belong to a thread, and limpet's threads get no
+ * broadcast of changes (broadcast.h): they poll, and end if they have more rights, or other
+ * namespaces.
  */
 #pragma once
 
@@ -9,20 +10,19 @@
 
 #include <stdbool.h>
 
-/* How often to look.  No thread of ours keeps rights for longer than this and the time that its
- * end takes. */
+/* Polling interval. limpet's threads keep rights no longer than this plus the time to end. */
 #define IDENTITY_GLANCE_MS 200
 
 #define IDENTITY_FIELDS 11
 
-/* What /proc says of one thread, field by field of the table in identity.c. */
+/* A thread's status in /proc, by the table of fields in identity.c. */
 struct identity {
 	uint64_t fields[IDENTITY_FIELDS];
 	struct place place;
 };
 
 enum identity_state {
-	IDENTITY_UNSEEN, /* there is no /proc to look at, or no descriptor for it */
+	IDENTITY_UNSEEN, /* /proc is missing, or no descriptor is free for it */
 	IDENTITY_WATCHED,
 	IDENTITY_EXCEEDED,
 };
@@ -30,18 +30,17 @@ enum identity_state {
 struct identity_watch {
 	enum identity_state state;
 	int32_t origin;
-	struct identity own; /* of the thread that began, and of those that it makes */
-	int32_t reference; /* the thread of the program's that it is compared with; 0: the first */
+	struct identity own; /* of the thread that began, and of threads that it creates */
+	int32_t reference;   /* the application thread to compare with; 0: the first */
 };
 
-/* Begins, on the thread whose rights are meant; `origin` is the thread of the program's that it
- * came from, 0 when that is not known. */
+/* Begins, on the thread to check; `origin` is the application thread that created it, or 0. */
 void identity_begin(struct identity_watch *self, int32_t origin);
 
-/* Has the calling thread none? */
+/* True if the calling thread has no filter. */
 bool identity_thread_is_unfiltered(void);
-/* Has no thread a filter?  False also where it cannot be seen. */
+/* True if no thread has a filter. False also if that is unreadable. */
 bool identity_is_unfiltered(void);
 
-/* Do that thread and its like have more than the program?  On one thread at a time. */
+/* True if that thread has more rights than the application. On one thread at a time. */
 bool identity_exceeds(struct identity_watch *self);

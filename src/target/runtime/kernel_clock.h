@@ -1,6 +1,5 @@
 /*
- * The kernel's clocks in the target, asked by a system call: libc may not be there yet, or not any
- * more.
+ * Reads the kernel's clocks by system calls: libc may be uninitialized, or in its destructors.
  */
 #pragma once
 
@@ -9,7 +8,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Nanoseconds of a CLOCK_*; 0 where the call is forbidden. */
+/* Nanoseconds of a CLOCK_*; 0 if a filter forbids the call. */
 static inline uint64_t kernel_clock_ns(clockid_t clock)
 {
 	struct timespec now = { 0, 0 };

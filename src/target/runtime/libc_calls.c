@@ -29,14 +29,14 @@ static struct {
 	module_function *find_module;
 	extra_function *find_symbol;
 	iterate_function *iterate;
-} others; /* that the host has not looked for */
+} others; /* not resolved by the host */
 
-static char dso_handle; /* by its address libc knows our handlers */
+static char dso_handle; /* its address identifies limpet's handlers for libc */
 
 /*
- * The thread that is in a callback of dl_iterate_phdr, by its thread pointer; NULL.  It has the
- * lock of the loader's list, and only one thread at a time does.  All others of these functions
- * take the loader's first lock, which a thread in dlopen holds while it waits for that of the list.
+ * The thread inside a callback of dl_iterate_phdr, by its thread pointer, or NULL. It holds the
+ * lock of the loader's list, as only one thread can. All other functions here acquire the loader's
+ * first lock, which a thread in dlopen holds while it waits for that of the list.
  */
 static const char *walker;
 static uint32_t refused;
@@ -52,7 +52,7 @@ static void *function_find(const char *name)
 	return ((symbol_function *)functions.dlsym)(RTLD_DEFAULT, name);
 }
 
-/* The only call that is made before forks know us. */
+/* The only call before the fork handlers are registered. */
 static const char *glibc_version(void)
 {
 	text_function *version = (text_function *)function_find("gnu_get_libc_version");
@@ -65,9 +65,9 @@ void libc_calls_use(const struct boot_libc *libc, struct fork_turn *shared)
 	struct fork_work work;
 
 	functions = *libc;
-	__atomic_store_n(&walker, NULL, __ATOMIC_RELAXED); /* a parent's, in a child of fork */
+	__atomic_store_n(&walker, NULL, __ATOMIC_RELAXED); /* in a child of fork, the parent's */
 	forks_share(shared);
-	/* musl has none: there fork takes the loader's lock itself. */
+	/* musl has none: its fork acquires the loader's lock itself. */
 	if (libc->__register_atfork && !forks_turn())
 		forks_watch(handlers_add, glibc_version(), /* is_alone */ false);
 	work = forks_hold();
@@ -177,7 +177,7 @@ struct iteration {
 	bool is_held;
 };
 
-/* The lock is ours from the first module on, until the loader returns. */
+/* The lock is held from the first module on, until dl_iterate_phdr returns. */
 static int module_visit(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct iteration *iteration = data;
@@ -189,7 +189,7 @@ static int module_visit(struct dl_phdr_info *info, size_t size, void *data)
 	return iteration->callback(info, size, iteration->data);
 }
 
-/* Unless another thread has begun since the loader returned. */
+/* Fails if another thread has begun since dl_iterate_phdr returned. */
 static void walk_end(void)
 {
 	const char *self = thread_pointer();
@@ -198,7 +198,7 @@ static void walk_end(void)
 				    __ATOMIC_RELAXED);
 }
 
-/* One walk may lie in another: it is the same lock, which its owner may take again. */
+/* Walks may be nested: the lock is recursive. */
 int libc_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
 {
 	struct iteration iteration = { callback, data, false };
@@ -219,7 +219,7 @@ bool libc_can_iterate(void)
 	return others.iterate;
 }
 
-/* A module by an address in it, and the loader's own name for it. */
+/* Finds a module by an address in it, and copies the loader's name of it. */
 struct name_search {
 	uint64_t address;
 	char name[NAME_MAX_BYTES];
@@ -235,7 +235,7 @@ static bool module_has(const struct dl_phdr_info *info, uint64_t address)
 	return false;
 }
 
-/* Copied here: while modules are looked through none can be closed, and names go with them. */
+/* Copies the name here: during the walk no module can be closed, and the name freed. */
 static int name_take(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct name_search *search = data;
@@ -265,7 +265,7 @@ bool libc_are_of_one(const void *a, const void *b)
 	return libc_iterate(pair_find, pair);
 }
 
-/* In glibc a handle is the module's map, and one that we hold stays.  musl closes none. */
+/* In glibc a handle is the module's link map, and a held one stays. musl never unloads a module. */
 static bool is_module_of(const void *handle, const void *address)
 {
 	Dl_info module;
@@ -275,8 +275,8 @@ static bool is_module_of(const void *handle, const void *address)
 	       (libc_find_symbol(address, &module, &map, RTLD_DL_LINKMAP) && map == handle);
 }
 
-/* dladdr() of glibc's has argv[0] for the program itself: another file by now, perhaps, or one that
- * nobody ever answers for. */
+/* Not glibc's dladdr(), which returns argv[0] for the executable: perhaps another file by now, or a
+ * FIFO that blocks for ever. */
 void *libc_hold(const void *address)
 {
 	struct name_search search = { .address = (uint64_t)address };
@@ -287,7 +287,7 @@ void *libc_hold(const void *address)
 		return NULL;
 	handle = libc_iterate(name_take, &search) ? libc_open(search.name, RTLD_LAZY | RTLD_NOLOAD)
 						  : NULL;
-	/* Of that name, but in another namespace, or loaded since. */
+	/* The name may be of another namespace, or loaded since. */
 	if (handle && !is_module_of(handle, address)) {
 		libc_close(handle);
 		handle = NULL;
@@ -305,7 +305,7 @@ int libc_at_exit(void (*function)(void *), void *argument, void *owner)
 	return r;
 }
 
-/* In glibc it takes the lock of exit() and, holding it, that of all handlers. */
+/* In glibc it acquires the lock of exit() and, holding it, that of all handlers. */
 void libc_finalize(void *owner)
 {
 	struct fork_work work = forks_hold();

@@ -1,13 +1,12 @@
 /*
- * libc's functions that take a lock of the loader's, or of libc's own, which a child of fork does
- * not get back.  This is the one place where code in a target calls them: each call takes its turn
- * with the program's forks (forks.h).  Any thread; where the program's loader is busy, one waits
- * for it.
+ * libc functions that acquire a lock of the loader or of libc which a child of fork would get
+ * locked. Only this file calls these in a target: each call takes its turn with the target's forks
+ * (forks.h). Any thread; if the loader's lock is held, the caller waits for it.
  *
- * dl_iterate_phdr holds a lock of the loader's while it calls back, and the others wait for another
- * one that a thread in dlopen has while it waits for the first.  So from such a callback they do
- * nothing: they answer as if nothing was found, and count it.  tools/check-loader.py sees to it
- * that no callback comes to them.
+ * dl_iterate_phdr holds a lock of the loader while it calls back, and the other functions wait for
+ * another lock, which a thread in dlopen holds while it waits for the first. So inside such a
+ * callback they do nothing: they return as if nothing was found, and count the call.
+ * tools/check-loader.py checks that no callback calls them.
  */
 #pragma once
 
@@ -18,27 +17,26 @@
 #include <link.h>
 #include <stdbool.h>
 
-/* Before the first call, and again whenever somebody comes; with another's turn where there is one.
- */
+/* Called first, and at each attach; with another copy's turn if there is one. */
 void libc_calls_use(const struct boot_libc *libc, struct fork_turn *shared);
 
-/* Before glibc 2.34, and with musl, not all are there: those answer as if nothing was found. */
+/* Before glibc 2.34, and with musl, some are missing: these return as if nothing was found. */
 void *libc_open(const char *path, int flags);
 int libc_close(void *handle);
 void *libc_symbol(void *scope, const char *name);
 void *libc_symbol_of_version(void *scope, const char *name, const char *version);
 int libc_find_module(const void *address, Dl_info *ret);
 int libc_find_symbol(const void *address, Dl_info *ret, void **ret_extra, int flags);
-/* A handle of the module that has the address, for libc_close(); NULL.  By the name that the loader
- * itself has for it: no file is looked for. */
+/* A handle of the module with the address, for libc_close(), or NULL. By the loader's own name of
+ * the module: opens no file. */
 void *libc_hold(const void *address);
-/* Do both lie in one module? */
+/* True if both lie in one module. */
 bool libc_are_of_one(const void *a, const void *b);
 int libc_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data);
 bool libc_can_iterate(void);
-/* Is the calling thread in a callback of libc_iterate()? */
+/* True if the calling thread is in a callback of libc_iterate(). */
 bool libc_is_walking(void);
-/* How many calls were refused since it was. */
+/* The number of calls refused for that reason. */
 uint32_t libc_refused(void);
 
 /* __cxa_atexit, __cxa_finalize. */

@@ -1,5 +1,5 @@
 /*
- * Runs on the control thread, a real thread of the target's libc, which alone may call dlopen.
+ * Runs on the control thread, a real thread of the target's libc: only it may call dlopen.
  */
 #include "target/runtime/load.h"
 
@@ -19,7 +19,7 @@
 typedef void *dlopen_function(const char *path, int flags);
 typedef const char *dlerror_function(void);
 
-/* A path that nobody has used: the number, bit by bit, as "/" or "/.", between folder and name. */
+/* Makes a path unique: the number, bit by bit, as "/" or "/.", between folder and name. */
 static size_t spell_number(char *path, size_t room, size_t at, unsigned long number)
 {
 	for (; number; number >>= 1)
@@ -27,7 +27,7 @@ static size_t spell_number(char *path, size_t room, size_t at, unsigned long num
 	return at;
 }
 
-/* As /proc counts, which may be that of another pid namespace. */
+/* In /proc's numbers, which may be those of another PID namespace. */
 bool load_name_folder(char ret[LOAD_FOLDER_MAX])
 {
 	char link[LOAD_FOLDER_MAX - sizeof(PROC) - sizeof(DESCRIPTORS)];
@@ -42,8 +42,8 @@ bool load_name_folder(char ret[LOAD_FOLDER_MAX])
 	return true;
 }
 
-/* The thread differs per attach, the spelling per load.  thread-self, as the numbers of threads are
- * others in a /proc of another pid namespace. */
+/* The thread differs per attach, the spelling per load. Uses thread-self, because a /proc of
+ * another PID namespace has other thread IDs. */
 static void spell_path(char *path, size_t room, const char *folder, int fd, unsigned spelling)
 {
 	unsigned long tid = (unsigned long)raw0(SYS_gettid);
@@ -72,9 +72,9 @@ static bool directory_enter(int directory)
 	return raw1(SYS_fchdir, directory) >= 0 && raw1(SYS_chroot, ".") >= 0;
 }
 
-/* This thread alone takes the directory for its root, and goes back.  A relative path will not do:
- * ld.so asks for the current directory then, and for one outside of the root it reads directories
- * under a lock that it never initialised. */
+/* Only this thread changes its root to the directory, and back. A relative path does not work:
+ * ld.so would then query the current directory, and for one outside of the root it reads
+ * directories under a lock that it never initialized. */
 static void *open_in_root(const struct boot_libc *libc, const char *path, int directory)
 {
 	struct descriptor root, here;

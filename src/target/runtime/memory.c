@@ -1,5 +1,5 @@
 /*
- * What a compiler may call by itself in code without libc.  Runs inside the target.
+ * Functions that a compiler may call in code without libc. Runs inside the target.
  */
 #include <stddef.h>
 

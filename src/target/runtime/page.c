@@ -1,6 +1,5 @@
 /*
- * The agent's page.  Lives in the file-backed data segment of the library, where the host looks for
- * its magic.
+ * The agent's page, in the file-backed data of the library, where the host searches for its magic.
  */
 #include "target/runtime/page.h"
 

@@ -1,6 +1,6 @@
 /*
- * The page that the host reads from outside.  One per copy of the agent library; written by whoever
- * holds the lifecycle.
+ * The page that the host reads from outside. Each copy of the agent library has one; the thread
+ * that holds the lifecycle writes it.
  */
 #pragma once
 
@@ -8,8 +8,8 @@
 
 extern struct agent_page agent_page;
 
-/* Stores a new state with the time of the change. */
+/* Stores a new state, and the time of the change. */
 void page_set_state(enum agent_state state);
 
-/* Is this still the process that the page speaks of?  A forked child has its parent's page. */
+/* True if the page was written by this process: a forked child has its parent's page. */
 _Bool page_is_own(void);

@@ -1,6 +1,6 @@
 /*
- * Waiting in a target, for a limited time.  By the clock, as on a busy machine a pause takes many
- * times as long as was asked for; and by the number of pauses, should there be no clock to be had.
+ * Waits in a target, up to a limit: by the clock, because on a busy machine a pause takes many
+ * times its length; and by the number of pauses, in case the clock is unreadable.
  */
 #pragma once
 
@@ -8,12 +8,12 @@
 
 #include <stdbool.h>
 
-/* How long one has waited; all zero at first. */
+/* The begin of the wait, and its pauses; all zero at first. */
 struct patience {
 	uint64_t begin_ns, glances;
 };
 
-/* Sleeps; false: the time is over. */
+/* Sleeps; false: the limit is reached. */
 static inline bool patience_pause(struct patience *self, uint64_t glance_ns, uint64_t limit_ns)
 {
 	struct timespec pause = { 0, (long)glance_ns };

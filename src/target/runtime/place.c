@@ -1,5 +1,5 @@
 /*
- * Asks /proc, by names: a descriptor of ours could be closed by the program.
+ * Reads /proc by path: the target could close a descriptor.
  */
 #include "target/runtime/place.h"
 
@@ -37,9 +37,9 @@ int place_read_root(const char *folder, struct place *self)
 }
 
 /*
- * Older kernels lack some namespaces, and a thread that ends has none left.  The kernel takes the
- * root away first (do_exit: exit_fs, then exit_task_namespaces), so the root is read last: while it
- * is there, the namespaces were.
+ * Older kernels lack some namespaces, and an ending thread has none. The kernel removes the root
+ * first (do_exit: exit_fs, then exit_task_namespaces), so the root is read last: if it is there,
+ * the namespaces were.
  */
 int place_read(const char *folder, struct place *ret)
 {

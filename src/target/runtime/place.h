@@ -1,6 +1,6 @@
 /*
- * Where a thread is: the root that it sees, and its namespaces.  Any of its threads may change its
- * own alone.  Runs inside the target: no libc, no descriptor, no lock.
+ * A thread's root and namespaces, which each thread may change for itself. Runs inside the target:
+ * no libc, no descriptor, no lock.
  */
 #pragma once
 
@@ -16,10 +16,10 @@ struct place {
 	} files[PLACE_FILES];
 };
 
-/* Of the thread that is `folder`, "/proc/thread-self".  0; negative errno: it has ended. */
+/* Reads those of the thread `folder`, "/proc/thread-self". 0; negative errno: it has ended. */
 int place_read(const char *folder, struct place *ret);
 
-/* Reads the root again; the calling thread shares it with others, who may change it. */
+/* Reads the root again: other threads that share it may have changed it. */
 int place_read_root(const char *folder, struct place *self);
 
 bool place_is_same(const struct place *a, const struct place *b);

@@ -1,7 +1,7 @@
 /*
- * Whether memory can be read, asked of the kernel: it reads a signal mask from there, and then
- * finds that it was not told what to do with it.  libc makes this call all the time, so filters let
- * it pass; others that tell (mincore, process_vm_readv) may kill.
+ * Tests whether memory can be read: the kernel reads a signal mask from there, and then rejects the
+ * operation's number. libc makes this call all the time, so filters allow it; other calls that
+ * would do (mincore, process_vm_readv) may kill.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 
 #define READABLE_NO_SUCH_ORDER 99
 
-/* The eight bytes at the address.  A tag, which the processor ignores, the kernel may refuse. */
+/* Tests the eight bytes at the address, without its tag, which the kernel may refuse. */
 static inline bool is_readable(uint64_t address)
 {
 	return raw4(SYS_rt_sigprocmask, READABLE_NO_SUCH_ORDER, address & ~ARCH_TAG_MASK, 0, 8) ==

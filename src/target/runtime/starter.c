@@ -18,7 +18,7 @@ static uint32_t state_of(const struct boot_errand *errand)
 
 static void set_state(struct boot_errand *errand, enum errand_state state)
 {
-	/* Release: who sees the state sees what was asked, or what came of it. */
+	/* Release: pairs with the acquire in state_of(); publishes the errand, or its result. */
 	__atomic_store_n(&errand->state, state, __ATOMIC_RELEASE);
 	raw3(SYS_futex, &errand->state, FUTEX_WAKE_PRIVATE, 1);
 }
@@ -54,7 +54,7 @@ void starter_ask(struct boot_context *boot, void (*work)(void *argument), void *
 		await_change(errand, ERRAND_ASKED);
 }
 
-/* The kernel clears the word when the thread has left our code, and counts it a moment longer. */
+/* The kernel clears the word a moment before the thread has ended. */
 static bool starter_is_there(const struct boot_context *boot)
 {
 	const uint32_t *word = (const uint32_t *)(boot->region + boot->tid_word);

@@ -1,6 +1,6 @@
 /*
- * The kernel copies the first 64 descriptors at least, and closes the copies, as it does after a
- * fork.  Runs inside the target: no libc.
+ * The kernel copies at least the first 64 descriptors, and closes the copies, as after a fork. Runs
+ * inside the target: no libc.
  */
 #include "target/runtime/table.h"
 

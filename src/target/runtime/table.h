@@ -1,12 +1,12 @@
 /*
- * The table of descriptors that a thread has.  The kernel gives the lowest free number to each new
- * descriptor, so whatever limpet has in the program's table takes a number that the program expects
- * for itself.
+ * Gives a thread its own descriptor table. The kernel uses the lowest free number for each new
+ * descriptor, so a descriptor of limpet's in the target's table would take a number that the target
+ * expects for itself.
  */
 #pragma once
 
 #include <stdbool.h>
 
-/* Gives the calling thread a table of its own in which there is nothing, or only `kept`; -1: none.
- * The program's descriptors stay as they are, also its locks.  False: it is as it was. */
+/* Gives the calling thread an empty table, or one with only `kept`; -1: none. The target's
+ * descriptors and file locks do not change. False: nothing has changed. */
 bool table_leave(int kept);

@@ -1,17 +1,16 @@
 /*
- * Small text helpers for code inside the target, where no libc function may be called carelessly.
+ * Text helpers for code inside the target, which must not call libc.
  */
 #pragma once
 
 #include <stddef.h>
 
-/* Appends to a text of `room` bytes that ends at `at`; cuts what does not fit; returns the new end.
- */
+/* Appends to a text of `room` bytes that ends at `at`; cuts the rest; returns the new end. */
 size_t text_add(char *text, size_t room, size_t at, const char *more);
 size_t text_add_number(char *text, size_t room, size_t at, unsigned long number);
 
 size_t text_length(const char *text);
 _Bool text_equal(const char *a, const char *b);
 
-/* Appends "NAME: REASON", behind what is there already. */
+/* Appends "NAME: REASON" to the text. */
 void text_add_complaint(char *text, size_t room, const char *name, const char *reason);

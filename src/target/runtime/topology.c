@@ -1,5 +1,5 @@
 /*
- * Reads files of the driver's in the target.
+ * Reads the driver's files in the target.
  */
 #include "target/runtime/topology.h"
 

@@ -1,10 +1,10 @@
 /*
- * What AMD's driver tells of its nodes, in files of its own.
+ * Reads the files of AMD's driver about its nodes.
  */
 #pragma once
 
 #include <stddef.h>
 
-/* A file of a node: "properties" has lines "name number".  Raw system calls only; how many bytes
- * were read, with a 0 behind them; 0: there is none. */
+/* Reads a file of a node: "properties" has lines "name number". Only raw system calls; returns the
+ * number of bytes, with a 0 behind them; 0: there is none. */
 size_t topology_read(unsigned node, const char *name, char *text, size_t room);

@@ -1,5 +1,5 @@
 /*
- * Looks at memory and sleeps: no lock, and no clock, which the thread may be forbidden to read.
+ * Reads memory and sleeps: no lock, and no clock, which the thread may be forbidden to read.
  */
 #include "target/tool/aside.h"
 
@@ -15,17 +15,17 @@
 #include <time.h>
 
 #define SLICE_NS 500000
-#define SLICES   4000u /* two seconds: somebody may hold a lock that leaving needs */
+#define SLICES   4000u /* two seconds: another thread may hold a lock that detaching needs */
 
-/* Loaded by somebody else than limpet, these are not there. */
+/* Missing if another program than limpet has loaded this library. */
 #pragma weak limpet_agent_is_own
 #pragma weak limpet_agent_leave
 #pragma weak limpet_agent_has_left
 #pragma weak limpet_agent_may_call
 
 static int32_t user;          /* the process; 0: none */
-static uint32_t is_departing; /* a change is about to happen: the watching thread tells the agent */
-static uint32_t is_late; /* it did not leave in time: who has not waited may have a filter by now */
+static uint32_t is_departing; /* a change is about to happen: the watching thread calls the agent */
+static uint32_t is_late; /* the agent was too slow: an impatient thread may have a filter by now */
 
 void aside_begin(void)
 {
@@ -49,7 +49,7 @@ static void await_departure(void)
 		__atomic_store_n(&is_late, 1, __ATOMIC_SEQ_CST);
 		forks_allow_calls(false);
 	}
-	/* The last one is ending: the kernel needs a moment until it is no more. */
+	/* The last thread is ending, which takes the kernel a moment. */
 	raw4(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, &slice);
 }
 
@@ -59,14 +59,14 @@ bool aside_may_call(void)
 	       !__atomic_load_n(&is_late, __ATOMIC_SEQ_CST);
 }
 
-/* A child has no thread of ours.  A forked one sees its own memory, in which nobody looks. */
+/* A child has no threads of limpet's. A forked one has its own memory, which no thread polls. */
 static bool is_child(bool may_ask)
 {
 	return may_ask && (int32_t)raw0(SYS_getpid) != user;
 }
 
-/* Not for a child, nor for a tool.  A thread that may have a filter of its own makes no system call
- * here: the watching thread finds out when it looks next. */
+/* Not for a child, nor on limpet's threads. A thread that may have a filter of its own makes no
+ * system call here: the watching thread finds the flag when it polls next. */
 void aside_step(void)
 {
 	bool may_wait = aside_may_call();

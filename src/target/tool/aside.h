@@ -1,22 +1,22 @@
 /*
- * Stepping aside: the agent leaves before the program changes what it may do, see confine.h.  The
- * thread that makes such a call waits for that; the watching thread tells the agent.
+ * Lets the agent detach before the target changes its rights, see confine.h. The thread that makes
+ * such a call waits for that; the watching thread makes the agent detach.
  */
 #pragma once
 
 #include <stdbool.h>
 
-/* The calling process is the one that is meant, not a child that it forks. */
+/* Applies to the calling process, not to children that it forks. */
 void aside_begin(void);
 void aside_end(void);
 
-/* On a thread of the program's, before the call: returns when none of ours is left, or after two
- * seconds. */
+/* On an application thread, before the call: returns when limpet's threads have ended, or after 2
+ * s. */
 void aside_step(void);
 
-/* May threads of the program's make system calls of ours?  Not where filters of one of them may
- * kill for it: none was compared yet, or one has not waited for us to leave. */
+/* True if application threads may make limpet's system calls. False if a filter might kill a thread
+ * for one: filters were not compared yet, or a thread did not wait for the detach. */
 bool aside_may_call(void);
 
-/* On the watching thread, whenever it looks around. */
+/* On the watching thread, whenever it polls. */
 void aside_look(void);

@@ -1,5 +1,5 @@
 /*
- * On threads of the agent's runner.
+ * Runs on threads of the agent's runner.
  */
 #include "target/tool/backend.h"
 

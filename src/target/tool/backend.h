@@ -1,5 +1,5 @@
 /*
- * What limpet's own tools need of libc to hook imports, and to watch for modules.
+ * Connects limpet's own tools to libc, to hook imports and to watch for modules.
  */
 #pragma once
 
@@ -7,13 +7,13 @@
 #include "target/hooks/got/got.h"
 #include "target/tool/watch.h"
 
-/* Loaded by somebody else than limpet's agent: false, and nothing below works. */
+/* False if another program than limpet's agent has loaded this library: nothing below works. */
 bool backend_use_agent(void);
 
-/* A function of libc's by name. */
+/* Finds a libc function by name. */
 void *backend_symbol(const char *name);
 
-/* Opens the backend for imports; our own libraries are excluded.  -ENOSYS, -ENOMEM. */
+/* Opens the backend for imports; excludes limpet's libraries. -ENOSYS, -ENOMEM. */
 int backend_open(void) MUST_CHECK;
 
 /* Starts the watching thread, see watch.h. */

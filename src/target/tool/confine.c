@@ -1,7 +1,7 @@
 /*
- * The functions of libc, and the system calls behind them where a program makes those through
- * syscall().  Runs on threads of the program's: looks at arguments only, never at what they point
- * to.  A call that sets what our threads have anyway is no change.
+ * Checks libc's functions, and the system calls behind these if a program makes them through
+ * syscall(). Runs on application threads: reads only arguments, never memory. A call that sets what
+ * limpet's threads have anyway is no change.
  */
 #include "target/tool/confine.h"
 
@@ -17,7 +17,7 @@
 	(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | \
 	 CLONE_NEWCGROUP | CLONE_NEWTIME)
 
-#define KEEP         UINT32_MAX /* as an id: stays as it is */
+#define KEEP         UINT32_MAX /* as an ID: unchanged */
 #define CAPABILITIES 64
 
 #define NOTICE(name)                                                       \
@@ -40,13 +40,13 @@ static bool id_is_kept(uint64_t id, const uint32_t *own, enum id_kind kind)
 	return (uint32_t)id == KEEP || (uint32_t)id == own[kind];
 }
 
-/* The effective id, which each of these calls also makes that of files. */
+/* The filesystem ID; each of these calls also sets it to the effective one. */
 static bool is_of_files(const uint32_t *own)
 {
 	return own[ID_FILES] == own[ID_EFFECTIVE];
 }
 
-/* setuid: all of them where the caller may, the effective one where not. */
+/* setuid: sets all IDs if the caller has the right, else the effective one. */
 static bool all_change(const uint32_t *own, const uint64_t *ids)
 {
 	for (unsigned i = 0; i < ID_KINDS; i++)
@@ -60,7 +60,7 @@ static bool effective_changes(const uint32_t *own, const uint64_t *ids)
 	return !is_known || !id_is_kept(ids[0], own, ID_EFFECTIVE) || !is_of_files(own);
 }
 
-/* setreuid: the saved one becomes like the effective one. */
+/* setreuid: sets the saved ID to the effective one. */
 static bool pair_changes(const uint32_t *own, const uint64_t *ids)
 {
 	return !is_known || !id_is_kept(ids[0], own, ID_REAL) ||
@@ -96,7 +96,7 @@ OF_USERS_AND_GROUPS(pair_changes)
 OF_USERS_AND_GROUPS(three_change)
 OF_USERS_AND_GROUPS(files_change)
 
-/* setgroups: to none, where there is none. */
+/* setgroups: no change if it clears an empty list. */
 static bool groups_change(const uint64_t *arguments)
 {
 	return !is_known || (uint32_t)arguments[0] || ours.has_other_groups;
@@ -107,7 +107,7 @@ static bool bounding_changes(const uint64_t *arguments)
 	return !is_known || arguments[1] >= CAPABILITIES || ours.bounding >> arguments[1] & 1;
 }
 
-/* What is raised, ours have less of. */
+/* Raising a capability leaves limpet's threads with fewer. */
 static bool ambient_changes(const uint64_t *arguments)
 {
 	return (arguments[1] == PR_CAP_AMBIENT_LOWER || arguments[1] == PR_CAP_AMBIENT_CLEAR_ALL) &&
@@ -120,7 +120,7 @@ static bool modesty_changes(const uint64_t *arguments)
 	return !is_known || !ours.is_modest;
 }
 
-/* Without a filter it is a question, whether the kernel knows such filters. */
+/* Without a filter, the call only finds out whether the kernel supports filters. */
 static bool mode_changes(const uint64_t *arguments)
 {
 	return arguments[1] != SECCOMP_MODE_FILTER || arguments[2];
@@ -139,7 +139,7 @@ static bool always_changes(const uint64_t *arguments)
 	return true;
 }
 
-/* A root of its own is the same root, until it changes that. */
+/* A root of its own is the same root, until the thread changes it. */
 static bool unshare_changes(const uint64_t *arguments)
 {
 	return arguments[0] & NAMESPACES;
@@ -162,7 +162,7 @@ static bool prctl_changes(const uint64_t *arguments)
 	return false;
 }
 
-/* To compare with, not to make: so not by the names that tools/check-needs.py looks for. */
+/* __NR_ numbers, because no call is made: tools/check-needs.py searches for the SYS_ names. */
 static const struct {
 	long number;
 	check_function *changes;

@@ -1,6 +1,6 @@
 /*
- * Runs on threads of ours, and on the one that called exit(), which waits for those that are in a
- * runtime, for a limited time.
+ * Runs on limpet's threads, and on the thread in exit(), which waits, up to a limit, for threads
+ * that are inside a runtime.
  */
 #include "target/tool/ending.h"
 
@@ -12,11 +12,11 @@
 #define LIMIT_NS  1000000000ull
 #define GLANCES   10000u
 
-static char dso_handle; /* by its address libc knows our entry */
-static int32_t user;    /* the process whose exit is meant, not its child's; 0: none */
-static long renewing;   /* the thread that takes our entry back */
+static char dso_handle; /* its address identifies limpet's handler for libc */
+static int32_t user;    /* the process whose exit counts, not its child's; 0: none */
+static long renewing;   /* the thread that unregisters the handler */
 static uint32_t is_ending, inside;
-static void (*call_first)(void), (*call_last)(void); /* NULL: nothing */
+static void (*call_first)(void), (*call_last)(void); /* may be NULL */
 
 void ending_use(void (*leave)(void), void (*give_up)(void))
 {
@@ -24,15 +24,15 @@ void ending_use(void (*leave)(void), void (*give_up)(void))
 	call_last = give_up;
 }
 
-/* The loader comes to libraries after libc's list.  Where the library is closed instead, nothing is
- * meant any more (ending_forget()). */
+/* The loader runs library destructors after libc's list of handlers. If the library is unloaded
+ * instead, `user` is 0 (ending_forget()). */
 __attribute__((destructor)) static void on_last_of_program(void)
 {
 	if (call_last && raw0(SYS_getpid) == user)
 		call_last();
 }
 
-/* Sequentially consistent: each side says what it does before it looks at the other. */
+/* Seq_cst: each side stores its own state before it reads the other's. */
 static void on_exit_of_program(void *unused)
 {
 	struct timespec glance = { 0, GLANCE_NS };
@@ -55,8 +55,8 @@ static void on_exit_of_program(void *unused)
 		raw2(SYS_nanosleep, &glance, 0);
 }
 
-/* libc calls each entry once and drops it, for us or for exit().  When it does not come to us, a
- * thread that ends the program has it, and must find whom it is meant for. */
+/* libc calls each handler once and drops it, for __cxa_finalize or for exit(). If __cxa_finalize
+ * does not call it, a thread in exit() has it, and must find `user` set. */
 void ending_forget(void)
 {
 	if (!user)
@@ -66,7 +66,7 @@ void ending_forget(void)
 	renewing = 0;
 }
 
-/* Known before libc knows it: exit() may call it at once. */
+/* Set before libc has the handler: exit() may call it at once. */
 void ending_watch(void)
 {
 	ending_forget();

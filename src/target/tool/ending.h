@@ -1,21 +1,21 @@
 /*
- * The end of the program.  In exit() runtimes are taken down by what they have registered for it,
- * and must not be asked for anything from then on: whoever asks them goes in here first.
+ * The end of the target's process. In exit(), runtimes are shut down by handlers that they have
+ * registered, and must not be called from then on: threads that call a runtime enter here first.
  */
 #pragma once
 
 #include <stdbool.h>
 
-/* What is called on the thread that ends the program: before and after all else that exit() calls,
- * which may well use runtimes still. */
+/* Sets what runs in exit(): before and after all other handlers, which may still use runtimes. */
 void ending_use(void (*leave)(void), void (*give_up)(void));
-/* exit() calls us before all that was registered up to now: again when modules have come. */
+/* Registers an exit handler, which runs before earlier ones: repeat it after modules were
+ * loaded. */
 void ending_watch(void);
-/* And no more. */
+/* Unregisters the exit handler. */
 void ending_forget(void);
-/* In a forked child: what it has of this is its parent's. */
+/* In a forked child: the registration was the parent's. */
 void ending_adopt(void);
 
-/* False: the program is ending.  On threads of ours. */
+/* False: the process is ending. On limpet's threads. */
 bool ending_enter(void) __attribute__((warn_unused_result));
 void ending_leave(void);

@@ -1,6 +1,6 @@
 /*
- * Part of the agent.  What takes locks of the loader's is done on a thread of the runner's, which
- * the control thread waits for only so long.
+ * Part of the agent. Code that acquires the loader's locks runs on the runner's thread, for which
+ * the control thread waits up to a limit.
  */
 #include "target/agent/notice.h"
 
@@ -15,10 +15,10 @@
 
 #define GLANCE_NS 1000000
 
-static uint32_t is_busy;     /* a thread of the runner's begins or ends; acquire and release */
-static uint32_t is_unwanted; /* who begins late must end at once */
+static uint32_t is_busy;     /* the runner's thread begins or ends; acquire and release */
+static uint32_t is_unwanted; /* a late begin must end at once */
 
-/* For the thread of the runner's, and its answer. */
+/* The argument and result of the runner's thread. */
 struct order {
 	const struct boot_libc *libc;
 	int result;
@@ -74,7 +74,7 @@ int notice_begin(const struct boot_libc *libc, uint32_t timeout_ms)
 	return r;
 }
 
-/* Whoever begins or ends was given up, and goes on. */
+/* Waits for a thread that has timed out, and still begins or ends. */
 static bool await_turn(uint32_t timeout_ms)
 {
 	struct timespec glance = { 0, GLANCE_NS };
@@ -87,8 +87,7 @@ static bool await_turn(uint32_t timeout_ms)
 	return true;
 }
 
-/* Where no thread can be made for it, the control thread does it: nothing of ours may stay behind.
- */
+/* If no thread can be created, the control thread does it: no hook of limpet's may stay. */
 int notice_end(const struct boot_libc *libc, uint32_t timeout_ms)
 {
 	struct order order = { libc, 0 };
@@ -122,8 +121,7 @@ unsigned notice_threads(void)
 const char *notice_hindrance(void)
 {
 	if (notices_have_stayed() || __atomic_load_n(&is_busy, __ATOMIC_ACQUIRE))
-		return "the agent itself: something of the program's may still lead to it";
-	return notices_are_passed()
-		       ? "the agent itself: a thread of the program's may come back to it"
-		       : NULL;
+		return "the agent itself: the program may still have a pointer to it";
+	return notices_are_passed() ? "the agent itself: a thread of the program may return into it"
+				    : NULL;
 }

@@ -1,6 +1,6 @@
 /*
- * Only words are hooked that nothing but calls goes through, and a thread that comes through a hook
- * goes on to the original without coming back: so this code can be unloaded.
+ * Hooks only entries that are used for calls alone, and a thread continues from a hook to the
+ * original without returning: so this code can be unloaded.
  */
 #include "target/tool/notices.h"
 
@@ -18,24 +18,23 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 
-/* The loader is about to work: modules may come. */
+/* The loader is about to run: modules may be loaded. */
 static const struct traced openings[] = {
 	{ "dlopen", NULL, DOMAIN_FUNCTION, HOOK_NOTICE, .value_count = 0 },
 	{ "dlmopen", NULL, DOMAIN_FUNCTION, HOOK_NOTICE, .value_count = 0 },
 };
 
-static int32_t installed_by; /* the process whose words we have changed; 0: none */
-static uint32_t watchers;    /* threads of ours */
-static bool must_stay;       /* somebody else may have kept the address of a hook */
-static uint32_t inside;      /* threads that a hook holds up, or that were taken out of it */
+static int32_t installed_by; /* the process whose entries are patched; 0: none */
+static uint32_t watchers;    /* number of watching threads */
+static bool must_stay;       /* another tool may have stored a hook's address */
+static uint32_t inside;      /* threads that wait in a hook, or were suspended there */
 
 static bool is_opening(const struct traced *traced)
 {
 	return traced >= openings && traced < openings + ARRAY_SIZE(openings);
 }
 
-/* A thread may be about to lose the machine's counter, which calls that tools see are timed with.
- */
+/* A thread may be about to lose the right to read the counter, by which tools time calls. */
 static void mind_counter(const struct traced *traced, const uint64_t *arguments)
 {
 	if (traced == &confine_notices[0] &&
@@ -44,8 +43,7 @@ static void mind_counter(const struct traced *traced, const uint64_t *arguments)
 		__atomic_store_n(&clock_is_forbidden, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Where threads have filters of their own, nobody is held up: any of them may repeat what only it
- * has done. */
+/* Where threads have filters of their own, no thread waits: each may repeat another's call. */
 static void on_notice(const struct traced *traced, const uint64_t *arguments)
 {
 	bool may_bring_modules = is_opening(traced);
@@ -58,7 +56,7 @@ static void on_notice(const struct traced *traced, const uint64_t *arguments)
 		watch_hurry();
 	else
 		aside_step();
-	/* Release: who sees nobody inside knows that all has been done. */
+	/* Release: pairs with notices_are_passed(); at 0 all threads have finished. */
 	__atomic_sub_fetch(&inside, 1, __ATOMIC_RELEASE);
 }
 
@@ -86,7 +84,7 @@ static void look_around(bool have_modules_changed)
 	watch_answer();
 }
 
-/* The thread is not there, nor who was inside. */
+/* The watching thread, and threads inside, were the parent's. */
 static void forget_parent(void)
 {
 	if (!installed_by || installed_by == (int32_t)raw0(SYS_getpid))
@@ -95,8 +93,8 @@ static void forget_parent(void)
 	__atomic_store_n(&inside, 0, __ATOMIC_RELAXED);
 }
 
-/* Who has changed a word after us may have kept what it led to; and one that is still ours leads
- * here for ever. */
+/* A tool that has changed an entry after limpet may have stored limpet's stub; an entry that cannot
+ * be restored leads here for ever. */
 void notices_stop(void)
 {
 	struct patches_left left = { 0 };

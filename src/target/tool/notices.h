@@ -1,27 +1,27 @@
 /*
- * Hooks that notice the calls by which a program changes what it may do, where nothing is traced:
- * those of the agent and those of the register library, which both provide what departure.h and
- * rings.h declare.  One at a time of those who change something here.
+ * Hooks the calls by which a target changes its rights, where nothing is traced: for the agent and
+ * the register library, which both provide what departure.h and rings.h declare. One thread at a
+ * time changes hooks.
  */
 #pragma once
 
 #include <stdbool.h>
 
-/* On a thread of ours that may wait for locks of the loader's, and on another one that it makes; 0
- * when they are in. */
+/* On a thread of limpet's that may wait for the loader's locks, and on another one that it creates;
+ * 0 once the hooks are installed. */
 int notices_start(void);
-/* Takes them out; also those that a forked child has of its parent's. */
+/* Removes the hooks; also those that a forked child has from its parent. */
 void notices_stop(void);
 
-/* Are some in? */
+/* True if hooks are installed. */
 bool notices_are_in(void);
 
-/* In a forked child whose parent was just making them, or taking them out. */
+/* In a forked child whose parent was just installing or removing hooks. */
 void notices_abandon(void);
 
-/* How many threads watch. */
+/* Number of watching threads. */
 unsigned notices_threads(void);
 
-/* After they were taken out: can a thread of the program's still come here, or come back? */
+/* After removal: true if an application thread may still call a hook; or may return into one. */
 bool notices_have_stayed(void);
 bool notices_are_passed(void);

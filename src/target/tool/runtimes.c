@@ -1,5 +1,5 @@
 /*
- * The list of runtimes.
+ * Lists the runtimes.
  */
 #include "target/tool/runtimes.h"
 

@@ -1,5 +1,5 @@
 /*
- * Every runtime whose calls and devices can be traced.
+ * Lists every runtime whose calls and devices can be traced.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * Reads the calling thread's status in /proc, by the calls that attaching makes anyway: a filter
- * has not been asked about others.
+ * Reads the calling thread's status in /proc, only by system calls that attaching makes anyway:
+ * filters were not checked for others.
  */
 #include "target/tool/standing.h"
 
@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <stddef.h>
 
-#define STATUS_BYTES 4096 /* a longer list of groups: nothing is known */
+#define STATUS_BYTES 4096 /* a longer file (many groups) cannot be read */
 
 static const char *find_line(const char *text, const char *name)
 {

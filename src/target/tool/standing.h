@@ -1,6 +1,6 @@
 /*
- * What threads of ours may do, as numbers: a call that leaves the program with the same changes
- * nothing that we would have to leave for.
+ * The rights of limpet's threads, as numbers: a call that sets the same rights is no reason to
+ * detach.
  */
 #pragma once
 
@@ -22,5 +22,5 @@ struct standing {
 	uint64_t bounding, ambient;
 };
 
-/* Reads it on a thread of ours.  False: it is not to be seen, and nothing is known. */
+/* Reads the rights, on limpet's thread. False: unreadable, nothing is known. */
 bool standing_read(struct standing *ret);

@@ -1,7 +1,6 @@
 /*
- * Only words that nothing but calls goes through lead to hooks, so no code of the program's can
- * have kept where they lead.  These are the exceptions.  Runs on threads of ours; where the library
- * is closed, on the one that closes it.
+ * Hooked entries are normally used for calls alone, so no application code can have stored a hook's
+ * address. These are the exceptions. Runs on limpet's threads; on_close() on the closing thread.
  */
 #include "target/tool/staying.h"
 
@@ -14,12 +13,12 @@
 
 #define REASON_MAX 160
 
-/* Loaded by somebody else than limpet, these are not there. */
+/* Missing if another program than limpet has loaded this library. */
 #pragma weak limpet_agent_is_unloading
 #pragma weak limpet_agent_keep_tracer
 #pragma weak limpet_agent_turn
 
-/* Domains whose hooks are words of imports only, and which register nothing with a library. */
+/* Domains that hook only import entries, and register no callback with a library. */
 static const uint32_t imports_only =
 	1u << DOMAIN_ALLOC | 1u << DOMAIN_IO | 1u << DOMAIN_LOCK | 1u << DOMAIN_FUNCTION;
 
@@ -41,7 +40,7 @@ void staying_judge_request(const struct trace_request *request)
 		tracer_keep("the program's forks call it");
 }
 
-/* Whoever has changed a word after us may have kept what it led to. */
+/* A tool that has changed an entry after limpet may have stored limpet's stub. */
 void staying_judge_words(const struct patches_left *left)
 {
 	char reason[REASON_MAX];
@@ -59,7 +58,7 @@ void staying_judge_words(const struct patches_left *left)
 	tracer_keep(reason);
 }
 
-/* At the end of the program threads may still come through hooks. */
+/* At the process's end threads may still run hooks: frees only on unload. */
 __attribute__((destructor)) static void on_close(void)
 {
 	if (!limpet_agent_is_unloading || !limpet_agent_is_unloading())

@@ -1,14 +1,13 @@
 /*
- * Whether the tracer may be unloaded: the reasons why not, which the agent keeps for limpet to
- * tell.
+ * Decides whether the tracer may be unloaded: the agent keeps the reasons against it for limpet.
  */
 #pragma once
 
 #include "target/domains/request.h"
 #include "target/hooks/patches.h"
 
-/* Before the first word is hooked. */
+/* Before the first entry is hooked. */
 void staying_judge_request(const struct trace_request *request);
 
-/* When words were put back; modules are still known. */
+/* After entries were restored, while modules are still known. */
 void staying_judge_words(const struct patches_left *left);

@@ -1,6 +1,6 @@
 /*
- * limpet's own tracer, a tool library like any other: the lifecycle loads it, and calls it on
- * threads of its runner.  It takes part only where a limpet host has given memory to write to.
+ * limpet's own tracer, a tool library like any other: the lifecycle loads it, and calls it on the
+ * runner's threads. It takes part only if a limpet host has provided memory for records.
  */
 #include "limpet/tool.h"
 #include "shared/arch/syscall.h"
@@ -29,7 +29,7 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 
-/* Loaded by somebody else than limpet, these are not there. */
+/* Missing if another program than limpet has loaded this library. */
 #pragma weak limpet_agent_claim
 #pragma weak limpet_agent_rings
 #pragma weak limpet_agent_tables
@@ -37,18 +37,18 @@
 #pragma weak limpet_agent_is_own
 
 static struct trace_request request;
-static int32_t installed_by; /* the process whose words we have changed; 0: none */
+static int32_t installed_by; /* the process whose entries are patched; 0: none */
 
-/* The loader is about to work: modules may come. */
+/* The loader is about to run: modules may be loaded. */
 static const struct traced notices[] = {
 	{ "dlopen", NULL, DOMAIN_FUNCTION, HOOK_NOTICE, .value_count = 0 },
 	{ "dlmopen", NULL, DOMAIN_FUNCTION, HOOK_NOTICE, .value_count = 0 },
 };
 
-/* It has worked: what the program asks for now is about to be called. */
+/* The loader has run: the function that dlsym returns is about to be called. */
 static const struct traced dlsym_call = { "dlsym", NULL, DOMAIN_FUNCTION, HOOK_NOTICE,
 					  .value_count = 0 };
-static bool has_opened; /* a module may have come since the last call of dlsym */
+static bool has_opened; /* a module may have been loaded since the last dlsym */
 
 static const struct note no_counter = {
 	NOTE_END, 0,
@@ -62,7 +62,7 @@ static const struct note asked_in_walk = {
 	"functions may be missing.  This is a fault of limpet's, please report it"
 };
 
-/* The thread may be about to lose the counter that every record is made with. */
+/* True if the thread is about to lose the counter, which every record needs. */
 static bool takes_counter_away(uint64_t option, uint64_t value)
 {
 	return ((int)option == PR_SET_SECCOMP && value == SECCOMP_MODE_STRICT) ||
@@ -146,7 +146,7 @@ static int tracer_want(void)
 	return fits ? 0 : -ENOSPC;
 }
 
-/* Modules come and go: the most that were left at a time. */
+/* Modules come and go: stores the maximum. */
 static void tell_left(struct rings *rings, const struct got_report *report)
 {
 	if (report->left <= rings->words_left)
@@ -156,7 +156,7 @@ static void tell_left(struct rings *rings, const struct got_report *report)
 			 report->left_function);
 		text_add(rings->left_module, sizeof(rings->left_module), 0, report->left_module);
 	}
-	/* Release: the host that sees the count sees the names. */
+	/* Release: pairs with the host's read of the count; the names are stored. */
 	__atomic_store_n(&rings->words_left, report->left, __ATOMIC_RELEASE);
 }
 
@@ -171,7 +171,7 @@ static void add_report(const struct got_report *report)
 	tell_left(rings, report);
 }
 
-/* What does not come with imports. */
+/* Hooks what is not imported. */
 static void look_around(bool have_modules_changed)
 {
 	struct got_report report = { 0 };
@@ -258,13 +258,13 @@ static void tell_end(struct rings *rings, const struct patches_left *left, bool 
 	rings->words_foreign += left->foreign;
 	rings->words_unwritable += left->unwritable;
 	__atomic_store_n(&rings->tracer_threads, 0, __ATOMIC_RELAXED);
-	/* Release: the agent unmaps what is not held. */
+	/* Release: the agent unmaps memory that is not held. */
 	__atomic_store_n(&rings->is_held, !is_quiet, __ATOMIC_RELEASE);
 }
 
 static void tracer_stop(void)
 {
-	struct rings *rings = writers_rings(); /* NULL: it did not even begin */
+	struct rings *rings = writers_rings(); /* NULL: the start failed early */
 	struct patches_left left = { 0 };
 	bool is_quiet;
 
@@ -291,7 +291,7 @@ static void tracer_stop(void)
 	installed_by = 0;
 }
 
-/* A forked child has its parent's hooks in its words, and they lead nowhere. */
+/* A forked child has its parent's patches, whose hooks record nothing. */
 static void forget_parent(void)
 {
 	struct patches_left left = { 0 };
@@ -388,7 +388,7 @@ static void tool_detach(void *data)
 	tracer_stop();
 }
 
-/* Everything is to go that can; the library itself may follow (staying.h). */
+/* Frees what can be freed; the library may be unloaded after this (staying.h). */
 static void tracer_finalize(void *data)
 {
 	(void)data;

@@ -1,6 +1,6 @@
 /*
- * Sleeps until it is told that the program is in dlopen, or for a fifth of a second: some libraries
- * are loaded by libc itself.  While something is on its way it looks often.
+ * Sleeps until a hook of dlopen wakes it, or for a fifth of a second, because libc itself also
+ * loads some libraries. Polls often while modules are being loaded.
  */
 #include "target/tool/watch.h"
 
@@ -21,18 +21,18 @@
 #define SHORTEST_MS 1u
 #define LONGEST_MS  200u
 #define CONSULT_MS  300u
-#define REST        3u /* times as long as a scan takes: a program may load and unload all the time */
+#define REST        3u /* times a scan's length: modules may come and go all the time */
 
 static struct watch_libc functions;
 static struct watch_calls call;
 static pthread_t thread;
 static void *stack;
-static uint32_t orders;       /* a futex; counts what was said to it */
-static uint32_t in_hand;      /* how many of them it has heard */
-static uint32_t answered;     /* a futex: how many of them are done */
-static uint32_t is_consulted; /* somebody waits: no rest */
-static uint32_t given_up;     /* the last order whose end was not waited for */
-static int32_t number;        /* of the thread */
+static uint32_t orders;       /* a futex; counts orders */
+static uint32_t in_hand;      /* number of orders that the thread has seen */
+static uint32_t answered;     /* a futex; number of orders done */
+static uint32_t is_consulted; /* a thread waits: do not rest */
+static uint32_t given_up;     /* the last order that timed out */
+static int32_t number;        /* the thread's ID */
 static uint32_t is_over;
 static uint32_t has_begun; /* a futex: the first scan is done */
 
@@ -44,7 +44,7 @@ void watch_hurry(void)
 
 void watch_answer(void)
 {
-	/* Release: what was done before is seen by who asked. */
+	/* Release: pairs with the acquire in is_answered(); publishes the work. */
 	__atomic_store_n(&answered, in_hand, __ATOMIC_RELEASE);
 	raw3(SYS_futex, &answered, FUTEX_WAKE_PRIVATE, INT32_MAX);
 }
@@ -55,8 +55,9 @@ static bool is_answered(uint32_t order)
 	return (int32_t)(__atomic_load_n(&answered, __ATOMIC_ACQUIRE) - order) >= 0;
 }
 
-/* A forked child has no such thread, the thread itself may be in a driver that loads modules, and
- * one that is held up by the caller's lock stays so for the next call, too. */
+/* No waiting in a forked child, which has no such thread; on the thread itself, which may be in a
+ * driver that loads modules; nor after a timeout, until it has answered: the caller may hold a
+ * lock. */
 static bool may_wait(void)
 {
 	return writers_are_on() && thread_number() != number &&
@@ -86,7 +87,7 @@ void watch_consult(void)
 	}
 }
 
-/* True when it was told something.  Until it looks around it does what is due, again and again. */
+/* Returns true after an order. Runs due ticks until then. */
 static bool watch_await(uint32_t *seen, uint32_t delay_ms)
 {
 	uint64_t limit_ns = monotonic_ns() + delay_ms * 1000000ull;
@@ -105,7 +106,7 @@ static bool watch_await(uint32_t *seen, uint32_t delay_ms)
 	return *seen != before;
 }
 
-/* When the next one may begin. */
+/* Returns when the next scan may begin. */
 static uint64_t watch_scan(struct got_report *ret, bool is_told)
 {
 	uint64_t begin = monotonic_ns(), end;
@@ -117,8 +118,8 @@ static uint64_t watch_scan(struct got_report *ret, bool is_told)
 	return end + REST * (end - begin);
 }
 
-/* Before the first word is changed it must be known where a thread finds its number: one under a
- * filter may not be able to ask. */
+/* The offset of thread IDs must be known before the first entry is patched: a thread under a filter
+ * may not be able to ask the kernel. */
 static void watch_begin(struct got_report *ret)
 {
 	arena_share(functions.all);

@@ -1,5 +1,5 @@
 /*
- * A thread of ours that notices modules which the program loads while we trace.
+ * A thread of limpet's that notices modules loaded while calls are traced.
  */
 #pragma once
 
@@ -16,9 +16,9 @@ struct watch_libc {
 	int (*attr_setstack)(pthread_attr_t *, void *, size_t);
 };
 
-/* Returns when the first scan is done; -errno when no thread could be made.  on_scan gets what each
- * scan did; look is called on the same thread: before the first scan, and whenever it looks around;
- * tick as often as it says (runtime.h). */
+/* Returns after the first scan; -errno if no thread could be created. on_scan gets each scan's
+ * report; look runs on the same thread, before the first scan and at each poll; tick as requested
+ * (runtime.h). */
 struct watch_calls {
 	void (*on_scan)(const struct got_report *);
 	void (*look)(bool have_modules_changed);
@@ -27,17 +27,17 @@ struct watch_calls {
 int watch_start(const struct watch_libc *libc, const struct watch_calls *calls) MUST_CHECK;
 void watch_stop(void);
 
-/* Is the calling thread that one? */
+/* True on the watching thread. */
 bool watch_is_thread(void);
 
-/* In a forked child: the thread was our parent's. */
+/* In a forked child: the thread was the parent's. */
 void watch_forget(void);
 
-/* Look soon: a module is about to come.  On any thread. */
+/* Makes the thread poll soon, because a module is about to be loaded. On any thread. */
 void watch_hurry(void);
 
-/* On any thread: returns when the thread has looked around since, or after a while; it may need a
- * lock that the caller holds.  Then nobody waits any more before it has come out. */
+/* On any thread: returns when the thread has polled since, or after a timeout, because it may need
+ * a lock that the caller holds. After a timeout, no caller waits until the thread has answered. */
 void watch_consult(void);
-/* On the watching thread, in look: what was asked for up to now is done. */
+/* On the watching thread, in look: orders so far are done. */
 void watch_answer(void);

@@ -1,5 +1,5 @@
 /*
- * Calls into foreign code.  Runs on threads made by the runner, except where exit() finalizes.
+ * Calls foreign code, on the runner's threads, except in exit().
  */
 #include "target/lifecycle/calls.h"
 
@@ -31,7 +31,7 @@ struct tool_order {
 	int result;
 };
 
-/* Unlike in each process, as tools expect; the same for all tools of one. */
+/* Random per process, as tools expect; the same base for all tools of a process. */
 static uint32_t first_handle(void)
 {
 	static uint32_t first;
@@ -42,7 +42,7 @@ static uint32_t first_handle(void)
 	return first = MIN(first, UINT32_MAX - HANDLE_FIRST);
 }
 
-/* A tool that has ended itself is not called any more. */
+/* A tool that has finalized itself gets no more calls. */
 static void tool_retire(struct tool *tool)
 {
 	__atomic_store_n(&tool->attach_calls.tool_attach, NULL, __ATOMIC_RELEASE);
@@ -51,7 +51,7 @@ static void tool_retire(struct tool *tool)
 	call_finalize_here(tool);
 }
 
-/* Given to initialize: a tool that wants to end before the program does. */
+/* Passed to initialize: finalizes a tool before the process ends. */
 static void finalize_client(struct limpet_client client)
 {
 	for (unsigned i = 0; i < tools_count(); i++)
@@ -76,7 +76,7 @@ static int take_experimental(struct tool *tool)
 	return 1;
 }
 
-/* 1: takes part; 0: it does not want to. */
+/* 1: takes part; 0: it refuses. */
 static int tool_configure(struct tool *tool)
 {
 	const struct limpet_tool_attach *attach = NULL;
@@ -133,7 +133,7 @@ static int tool_detach(struct tool *tool)
 	return 0;
 }
 
-/* Once: whoever takes the pointer calls it. */
+/* Called at most once, by the thread that swaps the pointer out. */
 static int tool_finalize(struct tool *tool)
 {
 	void (*call)(void *) = __atomic_exchange_n(&tool->calls.finalize, NULL, __ATOMIC_ACQ_REL);
@@ -158,7 +158,7 @@ static void call_guarded(void *argument)
 	order->result = calls[order->call](order->tool);
 }
 
-/* The program may close a runtime while the tool is shown its tables, or asks it. */
+/* Holds runtimes, which the target may close while the tool gets their tables, or calls them. */
 static void order_work(void *argument)
 {
 	struct tool_order *order = argument;
@@ -172,7 +172,7 @@ static void order_work(void *argument)
 	telling_release(&known);
 }
 
-/* The tool was given up, and now it has returned: what it began is ended. */
+/* Runs when a timed-out call returns: ends what it began. */
 static void order_end_late(void *argument)
 {
 	struct tool_order *order = argument;
@@ -182,7 +182,7 @@ static void order_end_late(void *argument)
 		tool_detach(tool);
 	if (order->call == CALL_INITIALIZE && !order->result)
 		tool_finalize(tool);
-	/* Release: whoever sees that it has left sees all that it did. */
+	/* Release: pairs with the acquire in take_step(); the call's effects are visible. */
 	__atomic_store_n(&tool->page->is_inside, 0, __ATOMIC_RELEASE);
 }
 

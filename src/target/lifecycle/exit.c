@@ -1,6 +1,6 @@
 /*
- * Runs on the thread that called exit(), as AMD's library does it.  A forked child that exits is
- * not the program: there nothing is finalized.
+ * Runs on the thread in exit(), like AMD's library. A forked child that exits is not the target:
+ * its tools are not finalized.
  */
 #include "target/lifecycle/exit.h"
 
@@ -11,9 +11,9 @@
 #include "target/runtime/page.h"
 #include "target/sdk/contexts.h"
 
-static char dso_handle; /* by its address libc knows our entry */
+static char dso_handle; /* its address identifies limpet's handler for libc */
 static bool is_watched;
-static long unwatching; /* the thread that takes our entry back, in exit_unwatch() */
+static long unwatching; /* the thread that unregisters the handler, in exit_unwatch() */
 
 static void on_exit_of_program(void *unused)
 {
@@ -40,8 +40,8 @@ void exit_watch(void)
 		is_watched = !libc_at_exit(on_exit_of_program, NULL, &dso_handle);
 }
 
-/* libc calls each entry once and drops it, for us or for exit().  When it does not come to us, a
- * thread that ends the program has it, and will be in this library, or is. */
+/* libc calls each handler once and drops it, for __cxa_finalize or for exit(). If __cxa_finalize
+ * does not call it, a thread in exit() has it, and is in this library, or will be. */
 bool exit_unwatch(void)
 {
 	if (!is_watched)

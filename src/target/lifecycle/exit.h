@@ -1,11 +1,11 @@
 /*
- * The end of the program: every tool is finalized, once, whether somebody is attached or not.
+ * The end of the process: finalizes every tool, once, whether a host is attached or not.
  */
 #pragma once
 
 #include <stdbool.h>
 
-/* From now on exit() calls us; any number of times. */
+/* Registers an exit handler; may be repeated. */
 void exit_watch(void);
-/* And no more.  False when exit() is calling us already: then this library must stay. */
+/* Unregisters it. False if exit() is already calling it: then this library must stay. */
 bool exit_unwatch(void) __attribute__((warn_unused_result));

@@ -1,7 +1,7 @@
 /*
- * The library's own reference to __cxa_finalize is exchanged for ours just before dlclose.  If the
- * library stays (the program has it too), ours was not called, and the reference is put back.
- * glibc only; musl never unmaps a library.  Runs on a thread of the runner, one at a time.
+ * Replaces the library's own GOT entry of __cxa_finalize by a function of limpet's just before
+ * dlclose. If the library stays (the target uses it, too), that was not called, and the entry is
+ * restored. glibc only; musl never unmaps a library. Runs on the runner's thread, one at a time.
  */
 #include "target/lifecycle/library_close.h"
 
@@ -20,7 +20,7 @@
 
 typedef void finalize_function(void *);
 
-/* What is needed of a library's dynamic section. */
+/* The needed parts of a library's dynamic section. */
 struct tables {
 	const Elf64_Sym *symbols;
 	const char *strings;
@@ -28,8 +28,8 @@ struct tables {
 	size_t counts[2];
 };
 
-/* The one that is being closed, and where it keeps the address of libc's function: one slot for
- * asking whether there is one, one for calling it. */
+/* The library being closed, and its entries with the address of libc's function: one for testing
+ * whether it exists, one for calling it. */
 static struct {
 	finalize_function **slots[SLOTS_MAX];
 	unsigned slot_count;
@@ -46,8 +46,7 @@ static void finalize_in_place(void *dso_handle)
 static void read_tables(const Elf64_Dyn *dynamic, struct tables *ret)
 {
 	for (; dynamic->d_tag != DT_NULL; dynamic++) {
-		const void *address =
-			(const void *)dynamic->d_un.d_ptr; /* glibc has relocated it */
+		const void *address = (const void *)dynamic->d_un.d_ptr; /* relocated by glibc */
 
 		if (dynamic->d_tag == DT_SYMTAB)
 			ret->symbols = address;
@@ -93,8 +92,7 @@ static bool learn_page_size(void)
 	return now.page_size;
 }
 
-/* A library is mapped from its head on; its own words say which part was made read-only, as far as
- * that is whole pages. */
+/* A library is mapped from its ELF header on; program headers name its read-only whole pages. */
 static bool is_protected(const struct link_map *library, const void *address)
 {
 	const Elf64_Ehdr *head = (const Elf64_Ehdr *)library->l_addr;
@@ -119,7 +117,7 @@ static void slot_store(const struct link_map *library, finalize_function **slot,
 	uint64_t page = ALIGN_DOWN((uint64_t)slot, now.page_size);
 
 	if (must_open && raw3(SYS_mprotect, page, now.page_size, PROT_READ | PROT_WRITE) < 0)
-		return; /* it closes as it always did */
+		return; /* then __cxa_finalize is called directly */
 	__atomic_store_n(slot, value, __ATOMIC_RELEASE);
 	if (must_open)
 		raw3(SYS_mprotect, page, now.page_size, PROT_READ);
@@ -133,7 +131,7 @@ static void store_all(const struct link_map *library, finalize_function *value)
 
 int tool_library_close(const struct boot_libc *libc, void *handle)
 {
-	const struct link_map *library = handle; /* so it is, in glibc */
+	const struct link_map *library = handle; /* a handle of glibc's is a link_map */
 	finalize_function *finalize = (finalize_function *)libc->__cxa_finalize;
 	int r;
 
@@ -143,7 +141,7 @@ int tool_library_close(const struct boot_libc *libc, void *handle)
 	find_slots(library, finalize);
 	store_all(library, finalize_in_place);
 	r = libc_close(handle);
-	/* It may stay: the program has it, too. */
+	/* The library may stay, because the target uses it, too. */
 	if (now.slot_count && !now.was_called && is_readable((uint64_t)now.slots[0]))
 		store_all(library, finalize);
 	return r;

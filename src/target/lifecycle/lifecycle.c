@@ -1,6 +1,6 @@
 /*
- * The order of things in a tool's life.  Never exits, aborts or prints; a tool that fails is marked
- * as failed, and the others go on.
+ * The order of a tool's steps. Never exits, aborts or prints; a tool that fails is marked as
+ * failed, and the other tools continue.
  */
 #include "target/lifecycle/lifecycle.h"
 
@@ -20,13 +20,13 @@
 
 #define NS_PER_S       1000000000ull
 #define ENTER_LIMIT_NS (5 * NS_PER_S)
-#define EXIT_LIMIT_NS  NS_PER_S       /* then whoever is in is told to hurry */
-#define HURRY_LIMIT_NS (3 * NS_PER_S) /* which takes a moment, given a processor */
+#define EXIT_LIMIT_NS  NS_PER_S       /* then the running call is made to time out */
+#define HURRY_LIMIT_NS (3 * NS_PER_S) /* which is short on a processor that is not overloaded */
 #define ENTER_PAUSE_NS 1000000
 
 static uint32_t is_taken;
 
-/* By the clock: on a busy machine a pause takes many times as long as was asked for. */
+/* Waits by the clock, because on a busy machine a pause takes many times its length. */
 static int lock_enter(uint64_t limit_ns)
 {
 	struct timespec pause = { 0, ENTER_PAUSE_NS };
@@ -34,7 +34,7 @@ static int lock_enter(uint64_t limit_ns)
 	uint32_t nobody = 0;
 
 	do {
-		/* Acquire: what the last one did is seen. */
+		/* Acquire: pairs with the release in lifecycle_leave(). */
 		if (__atomic_compare_exchange_n(&is_taken, &nobody, 1, false, __ATOMIC_ACQUIRE,
 						__ATOMIC_RELAXED)) {
 			if (!agent_page.is_final)
@@ -76,7 +76,7 @@ static const char *const call_names[] = {
 	[CALL_FINALIZE] = "finalize",
 };
 
-/* "tool_attach did not return within 10000 ms", "initialize returned -1" */
+/* Examples: "tool_attach did not return within 10000 ms", "initialize returned -1". */
 static void tool_explain(struct tool *tool, enum tool_call call, int r, int result,
 			 uint32_t timeout_ms)
 {
@@ -104,7 +104,7 @@ static int tool_fail(struct tool *tool, int code)
 	return code;
 }
 
-/* Makes a call that answers 0 when all is well. */
+/* Makes a call that returns 0 on success. */
 static int tool_call_checked(const struct boot_context *boot, struct tool *tool,
 			     enum tool_call which, uint32_t timeout_ms)
 {
@@ -122,7 +122,7 @@ static int step_configure(const struct boot_context *boot, struct tool *tool, ui
 
 	if (tool->is_configured)
 		return 0;
-	exit_watch(); /* before anything of the tool's is to be finalized */
+	exit_watch(); /* before the tool registers anything that needs finalizing */
 	if (!sdk_prepare(&boot->libc))
 		return -ENOMEM;
 	r = call_tool(&boot->libc, tool, CALL_CONFIGURE, timeout_ms, &takes_part);
@@ -144,7 +144,7 @@ static int step_initialize(const struct boot_context *boot, struct tool *tool, u
 	if (!tool->calls.initialize && !tool->is_configured)
 		return -EINVAL;
 	r = tool_call_checked(boot, tool, CALL_INITIALIZE, timeout_ms);
-	tool->calls.initialize = NULL; /* once, whatever came of it */
+	tool->calls.initialize = NULL; /* called once, even if it fails */
 	tool->is_initialized = !r;
 	tool->page->contexts = (uint32_t)contexts_list(
 		(int)tool->index, (struct limpet_context[CONTEXTS_MAX]){}, CONTEXTS_MAX);
@@ -170,7 +170,7 @@ static int (*const steps[TOOL_STEPS])(const struct boot_context *, struct tool *
 	[STEP_ATTACH] = step_attach,
 };
 
-/* A tool that failed before it was initialized has had its one chance. */
+/* A tool that failed before it was initialized is not called again. */
 static int step_begin(struct tool *tool, enum tool_step step)
 {
 	if (tool->page->state == TOOL_ATTACHED || tool->page->state == TOOL_ATTACHING)
@@ -184,7 +184,7 @@ static int step_begin(struct tool *tool, enum tool_step step)
 	return 0;
 }
 
-/* It does not take part: no step is left, and that is no failure. */
+/* The tool refuses: no steps are left, and that is no failure. */
 static int stand_aside(struct tool *tool)
 {
 	tool_move(tool, EVENT_LEFT);
@@ -250,7 +250,7 @@ static int step_detach(const struct boot_context *boot, struct tool *tool, uint3
 	return 0;
 }
 
-/* Afterwards the next attach is a first one. */
+/* The next attach is then a first one. */
 static int step_finalize(const struct boot_context *boot, struct tool *tool, uint32_t timeout_ms)
 {
 	int r = tool->page->is_inside ? -EBUSY : 0;
@@ -259,7 +259,7 @@ static int step_finalize(const struct boot_context *boot, struct tool *tool, uin
 		r = tool_call_checked(boot, tool, CALL_FINALIZE, timeout_ms);
 	if (r && r != -ETIMEDOUT)
 		return r;
-	/* Also where it has not returned yet: it is never called again for this life. */
+	/* Even if the call has not returned: it is never repeated in this life of the tool. */
 	contexts_forget((int)tool->index);
 	sdk_tool_forget((int)tool->index);
 	tool->is_configured = tool->is_initialized = tool->is_refused = false;
@@ -270,7 +270,7 @@ static int step_finalize(const struct boot_context *boot, struct tool *tool, uin
 	return r;
 }
 
-/* One call for all tools; how many did not obey. */
+/* Calls `act` for all tools; returns how many failed. */
 static unsigned for_all(int (*act)(const struct boot_context *, struct tool *, uint32_t),
 			const struct boot_context *boot, uint32_t timeout_ms, char *text,
 			size_t room)
@@ -295,7 +295,7 @@ unsigned lifecycle_quiet(const struct boot_context *boot, bool finalizes, uint32
 	int r = lifecycle_enter();
 
 	if (r == -ESHUTDOWN)
-		return 0; /* the program is ending, and finalizes them itself */
+		return 0; /* exit() finalizes the tools itself */
 	if (r) {
 		text_add(text, room, 0, "the tools are busy");
 		return 1;

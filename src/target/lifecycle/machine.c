@@ -1,11 +1,11 @@
 /*
- * The table of machine.h.  Pure; runs in the target and in unit tests.
+ * The table of machine.h. Pure; runs in the target and in unit tests.
  */
 #include "target/lifecycle/machine.h"
 
 #include <errno.h>
 
-#define TO(state) ((state) + 1) /* 0: cannot happen */
+#define TO(state) ((state) + 1) /* 0: not allowed */
 
 static const unsigned char next[TOOL_STATES][TOOL_EVENTS] = {
 	[TOOL_IDLE] = { [EVENT_BEGIN] = TO(TOOL_ATTACHING), [EVENT_RESET] = TO(TOOL_IDLE) },

@@ -1,6 +1,5 @@
 /*
- * The rest of what tools import from librocprofiler-sdk.so.1: version, time, and where we stand.
- * Called by tools, on any thread.
+ * More functions of librocprofiler-sdk.so.1: version, time, state. Tools call them on any thread.
  */
 #include "shared/arch/syscall.h"
 #include "target/lifecycle/tools.h"
@@ -58,7 +57,7 @@ int rocprofiler_get_thread_id(uint64_t *ret)
 	return SDK_SUCCESS;
 }
 
-/* -1 while at it, 1 when done. */
+/* -1 while initialization runs, 1 once it has finished. */
 int rocprofiler_is_initialized(int *ret)
 {
 	if (!ret)
@@ -73,7 +72,7 @@ int rocprofiler_is_initialized(int *ret)
 	return SDK_SUCCESS;
 }
 
-/* -1 while tools are detached or finalized. */
+/* -1 while tools are being detached or finalized, 1 once exit() has finalized them. */
 int rocprofiler_is_finalized(int *ret)
 {
 	if (!ret)

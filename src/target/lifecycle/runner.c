@@ -1,6 +1,6 @@
 /*
- * One mapping holds the order and the thread's stack.  The caller, who joins the thread, frees it;
- * when the thread was given up, or does not end, a later caller does.
+ * One mapping holds the order and the thread's stack. The caller, which joins the thread, frees it;
+ * if the call has timed out, or the thread does not end, a later caller does.
  */
 #include "target/lifecycle/runner.h"
 
@@ -22,13 +22,13 @@
 #include <time.h>
 
 #define GUARD_SIZE       0x10000u
-#define STACK_SIZE       0x800000u /* what a main thread has: tools are not written for less */
+#define STACK_SIZE       0x800000u /* as on a main thread: tools expect no less */
 #define STACK_SIZE_SMALL 0x80000u
 #define ORDER_SIZE       0x10000u
 #define NS_PER_S         1000000000ull
-#define GLANCE_NS        100000000ull /* how often a waiter looks whether the program is ending */
+#define GLANCE_NS        100000000ull /* interval at which a waiter checks for the process's end */
 #define END_PAUSE_NS     20000
-#define THREADS_MAX      16 /* one, and those that were given up */
+#define THREADS_MAX      16 /* one, and timed-out ones */
 
 typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int attr_function(pthread_attr_t *);
@@ -49,24 +49,24 @@ struct order {
 	uint32_t state; /* a futex */
 	size_t stack_size;
 	pthread_t thread;
-	int result; /* of making it */
+	int result; /* of pthread_create */
 	int32_t tid;
-	struct order *next; /* of those that were given up */
+	struct order *next; /* in the list of timed-out ones */
 	unsigned char argument[RUNNER_ARGUMENT] __attribute__((aligned(16)));
 };
 
 static struct order *given_up;
-static int32_t threads[THREADS_MAX];  /* their numbers; 0: free */
-static uint32_t is_hurried;           /* the program is ending: nobody waits any more */
-static bool (*must_leave)(void);      /* of the control thread; NULL: it is not here */
+static int32_t threads[THREADS_MAX];  /* their IDs; 0: free */
+static uint32_t is_hurried;           /* the process is ending: no thread waits any more */
+static bool (*must_leave)(void);      /* polled by the control thread; NULL: there is none */
 static struct boot_context *employer; /* see runner_employ() */
 
-/* libc's own: a setuid elsewhere waits until every thread has answered them. */
+/* libc's own signals: a setuid in another thread waits until every thread has answered these. */
 #define LIBC_SIGNALS (3ull << 31) /* 32 and 33 */
-#define MUSL_SIGNAL  (1ull << 33) /* 34, where glibc has SIGRTMIN, which is the program's */
+#define MUSL_SIGNAL  (1ull << 33) /* 34, which in glibc is SIGRTMIN, an application signal */
 
-/* No handler of the program's on a tool's thread, nor on those that the tool makes: the thread is
- * born with everything blocked.  A caller from inside the process has its own mask. */
+/* No application handler may run on a tool's thread, nor on threads that the tool creates: the
+ * thread is created with all signals blocked. A caller from inside the process has its own mask. */
 static uint64_t block_signals(void)
 {
 	uint64_t mask = ~LIBC_SIGNALS, old = 0;
@@ -95,7 +95,7 @@ static bool exchange_thread(int32_t from, int32_t to)
 	for (unsigned i = 0; i < THREADS_MAX; i++) {
 		int32_t expected = from;
 
-		/* Relaxed: a number is looked for by its own thread, which came after. */
+		/* Relaxed: only the thread itself, or its successors, look its ID up. */
 		if (__atomic_compare_exchange_n(&threads[i], &expected, to, false, __ATOMIC_RELAXED,
 						__ATOMIC_RELAXED))
 			return true;
@@ -122,7 +122,7 @@ static void *order_run(void *pointer)
 	open_signals_of_musl();
 	raw2(SYS_prctl, PR_SET_NAME, RUNNER_THREAD_NAME);
 	order->work(order->argument);
-	/* Acquire and release: the argument goes to whoever sees the new state. */
+	/* Acquire and release: the thread that sees the new state owns the argument. */
 	if (__atomic_exchange_n(&order->state, ORDER_DONE, __ATOMIC_ACQ_REL) == ORDER_GIVEN_UP)
 		order->late(order->argument);
 	else
@@ -145,7 +145,7 @@ static struct order *map_order(size_t stack_size)
 	return order;
 }
 
-/* A program that locks its memory may have no right to that much. */
+/* A process that locks its memory may exceed RLIMIT_MEMLOCK with the large stack. */
 static struct order *make_order(void)
 {
 	struct order *order = map_order(STACK_SIZE);
@@ -203,8 +203,8 @@ static int order_start(struct order *order, enum runner_table table)
 	return order->result;
 }
 
-/* The control thread cannot wait for a tool with rights that the program has given up.  Others who
- * wait are threads of the program's. */
+/* The control thread must not wait for a tool with rights that the application has given up. Other
+ * waiting threads are the application's own. */
 static bool must_end(void)
 {
 	return must_leave && is_control_thread() && must_leave();
@@ -220,7 +220,7 @@ static bool has_time(uint64_t now_ns, uint64_t end_ns)
 	return now_ns < end_ns && !__atomic_load_n(&is_hurried, __ATOMIC_RELAXED) && !must_end();
 }
 
-/* True when it is done; false when it is given up, which it then knows. */
+/* True when the call has returned; false after a timeout, which is stored for the thread. */
 static bool order_await(struct order *order, uint64_t end_ns)
 {
 	uint32_t runs = ORDER_RUNS;
@@ -236,7 +236,7 @@ static bool order_await(struct order *order, uint64_t end_ns)
 					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-/* The kernel knows it no more: it has left the tool's code, ours and libc's. */
+/* The kernel no longer knows the thread: it has left the tool's, limpet's and libc's code. */
 static bool is_gone(const struct order *order)
 {
 	int32_t tid = __atomic_load_n(&order->tid, __ATOMIC_ACQUIRE);
@@ -244,7 +244,7 @@ static bool is_gone(const struct order *order)
 	return tid && raw3(SYS_tgkill, raw0(SYS_getpid), tid, 0) == -ESRCH;
 }
 
-/* A tool's thread-local data may have destructors, and those may take their time. */
+/* Destructors of a tool's thread-local data may take long. */
 static bool await_end(const struct order *order, uint64_t end_ns)
 {
 	struct timespec pause = { 0, END_PAUSE_NS };
@@ -264,7 +264,7 @@ static void order_join(const struct boot_libc *libc, struct order *order)
 static void give_up(struct order *order)
 {
 	order->next = __atomic_load_n(&given_up, __ATOMIC_RELAXED);
-	/* Release: whoever takes the list sees the next of each. */
+	/* Release: pairs with the exchange in runner_collect(); publishes each `next`. */
 	while (!__atomic_compare_exchange_n(&given_up, &order->next, order, false, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED))
 		;

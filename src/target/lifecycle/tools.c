@@ -1,6 +1,6 @@
 /*
- * Loads and closes tool libraries.  dlopen and dlclose run constructors and destructors of the
- * tool's, so they too run on a thread with a time limit.
+ * Loads and closes tool libraries. dlopen and dlclose run the tool's constructors and destructors,
+ * so they also run on a thread with a time limit.
  */
 #include "target/lifecycle/tools.h"
 
@@ -25,14 +25,14 @@ uint32_t tools_are_opening;
 
 static const char no_tool[] = "it does not export rocprofiler_configure";
 
-/* One dlopen, with room for what the loader has to say. */
+/* One dlopen, with room for the loader's message. */
 struct opening {
-	struct boot_libc libc; /* a copy: the caller may be gone when a slow constructor returns */
-	/* Of the bytes, where there is no path, or of a directory that they are in.  Whoever opens
-	 * closes it: until then its number must not become another file's. */
+	struct boot_libc libc; /* a copy: the caller may return before a slow constructor */
+	/* The library's file if it has no path, or a directory with it. The thread that opens the
+	 * library closes it: until then the number must not be reused. */
 	struct descriptor file;
 	bool is_directory;
-	char folder[LOAD_FOLDER_MAX]; /* where the caller's descriptors are others; or empty */
+	char folder[LOAD_FOLDER_MAX]; /* if the caller has another descriptor table; else empty */
 	unsigned spelling;
 	void *handle;
 	char path[TOOL_PATH_MAX];
@@ -67,7 +67,7 @@ bool tool_move(struct tool *tool, unsigned event)
 
 	if (next < 0)
 		return false;
-	/* Release: who sees the state sees the reason that was written before. */
+	/* Release: pairs with the host's read; the reason was stored before. */
 	__atomic_store_n(&tool->page->state, (uint32_t)next, __ATOMIC_RELEASE);
 	return true;
 }
@@ -89,7 +89,7 @@ static void open_library(void *argument)
 		load_error(&self->libc, self->text, sizeof(self->text));
 }
 
-/* It loaded after all: nobody waits for it any more. */
+/* A timed-out load has succeeded later: closes the library. */
 static void close_late(void *argument)
 {
 	struct opening *self = argument;
@@ -116,7 +116,7 @@ static void find_symbols(struct tool *tool)
 	tool->configure_experimental = libc_symbol(handle, "rocprofiler_configure_experimental");
 }
 
-/* A free slot; a tool that was closed leaves one. */
+/* Returns a free slot, perhaps that of a closed tool. */
 static struct tool *make_slot(void)
 {
 	unsigned i = 0;
@@ -132,7 +132,7 @@ static struct tool *make_slot(void)
 	return &tools[i];
 }
 
-/* Counts from here on. */
+/* The slot counts from here on. */
 static int tool_keep(struct tool *tool)
 {
 	if (tool->index == agent_page.tool_count)
@@ -177,7 +177,7 @@ static int load_fail(char *text, size_t room, int code, const char *reason)
 	return code;
 }
 
-/* A library runs its constructors with the program's descriptors, and comes by one of limpet's. */
+/* Constructors run with the target's descriptor table, but the library's file is in limpet's. */
 static enum runner_table choose_table(struct opening *self, const struct control_load *load)
 {
 	if (load->header.flags & CONTROL_APART)
@@ -188,11 +188,11 @@ static enum runner_table choose_table(struct opening *self, const struct control
 								     : TABLE_OF_CALLER;
 }
 
-/* The handle, or NULL with the reason in text. */
+/* Returns the handle, or NULL with the reason in text. */
 static void *open_within(const struct boot_context *boot, const struct control_load *load,
 			 struct descriptor *file, char *text, size_t room)
 {
-	static unsigned loads; /* one caller at a time; the bootstrap code used spelling 0 */
+	static unsigned loads; /* one caller at a time; the bootstrap uses spelling 0 */
 	struct opening self = { .libc = boot->libc, .file = *file, .spelling = ++loads };
 	enum runner_table table;
 	int r;
@@ -205,7 +205,7 @@ static void *open_within(const struct boot_context *boot, const struct control_l
 	r = runner_call(&boot->libc, open_library, close_late, &self, sizeof(self), table,
 			load->timeout_ms);
 	__atomic_store_n(&tools_are_opening, 0, __ATOMIC_RELAXED);
-	/* Who comes late finds it while the control thread is there, and nothing else after it. */
+	/* A timed-out thread still uses the descriptor, and closes it. */
 	if (r == -ETIMEDOUT || (!r && !self.folder[0]))
 		*file = descriptor_own(-1);
 	if (r)
@@ -225,8 +225,8 @@ static struct tool *find_twin(const struct tool *tool)
 	return NULL;
 }
 
-/* The loader goes by names: it gave us a library that has its slot already.  Either the file has
- * only been touched, or another one has taken its name. */
+/* The loader compares names: it returned a library that already has a slot. Either the file was
+ * only touched, or another file has its name now. */
 static int join_twin(const struct boot_context *boot, struct tool *tool, struct tool *twin,
 		     const struct control_load *load, char *text, size_t room)
 {
@@ -241,7 +241,7 @@ static int join_twin(const struct boot_context *boot, struct tool *tool, struct 
 	return (int)twin->index;
 }
 
-/* The host sees the file there; whether the program's user may open it, only we can tell. */
+/* The host finds the file; only the target can find out whether its user may open it. */
 static bool may_open(const char *path)
 {
 	long fd = raw4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
@@ -278,7 +278,7 @@ static int open_new(const struct boot_context *boot, const struct control_load *
 	return load_fail(text, room, -ENOEXEC, no_tool);
 }
 
-/* What was loaded as any library may turn out to be a tool. */
+/* A library loaded as plain may later be loaded as a tool. */
 static int tool_claim(struct tool *tool, const struct control_load *load, char *text, size_t room)
 {
 	if (!(load->header.flags & CONTROL_PLAIN) && tool->page->is_plain) {
@@ -312,7 +312,7 @@ int tools_add_function(void *configure)
 		return -ENOSPC;
 	tool->configure = configure;
 	text_add(tool->page->path, sizeof(tool->page->path), 0, "(the program itself)");
-	tool->page->handle = (uint64_t)&agent_page; /* any but 0; it is never closed */
+	tool->page->handle = (uint64_t)&agent_page; /* any value but 0; it is never closed */
 	return tool_keep(tool);
 }
 

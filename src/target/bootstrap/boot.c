@@ -1,8 +1,8 @@
 /*
- * The first code of ours in a target: makes a real thread of the target's libc, hands it a socket,
- * loads the agent library and calls it; at the end takes everything away again.  A flat blob
- * without data, relocations or libc of its own (boot.ld); every libc function is an address that
- * the host resolved.  It never exits the process, prints, or takes a lock of its own.
+ * The first code of limpet's in a target: creates a real thread of the target's libc, gives it a
+ * socket, loads the agent library and calls it; at the end unmaps everything. A flat blob without
+ * data, relocations or a libc of its own (boot.ld); the host has resolved every libc function's
+ * address. It never exits the process, prints, or acquires a lock of its own.
  */
 #include "shared/arch/elf.h"
 #include "shared/arch/syscall.h"
@@ -93,8 +93,8 @@ static bool host_has_died(const struct boot_context *boot)
 	return boot->host_pid && raw3(SYS_tgkill, boot->host_pid, boot->host_pid, 0) == -ESRCH;
 }
 
-/* Long: a host that has to wait for a processor has not died.  Counted in glances, not by the
- * clock: where the whole machine stands still, the host loses no time either. */
+/* The limit is long, because a host that waits for a processor has not died. Counted in polls, not
+ * by the clock: if the whole machine is suspended, the host loses no time, either. */
 static long await_host(const struct boot_context *boot, int socket)
 {
 	struct pollfd wait = { socket, POLLIN, 0 };
@@ -120,7 +120,7 @@ static void close_pair(void *argument)
 	descriptor_close(&own[1]);
 }
 
-/* The host has its end: ours comes along, and the program's table has neither any more. */
+/* The host has its end: keeps limpet's in a table of its own, and closes both in the target's. */
 static void leave_later(struct boot_context *boot, struct descriptor own[2])
 {
 	struct descriptor shared[2] = { own[0], own[1] };
@@ -132,7 +132,7 @@ static void leave_later(struct boot_context *boot, struct descriptor own[2])
 	starter_ask(boot, close_pair, shared);
 }
 
-/* Waits until the host has taken its end and said hello. */
+/* Waits until the host has its end and has sent its hello. */
 static long meet_host(struct boot_context *boot, struct descriptor own[2], struct boot_hello *hello,
 		      struct descriptor *library)
 {
@@ -191,13 +191,12 @@ static void wait_until_gone(int32_t tid)
 		raw2(SYS_nanosleep, &delay, 0);
 }
 
-/* The last thread: it knows no libc, so that nothing of libc's is left behind when its memory goes.
- */
+/* The last thread: libc does not know it, and so keeps no state of it after the unmapping. */
 static void boot_reap(struct boot_context *boot)
 {
 	wait_until_gone(boot->worker_tid);
 	while (!boot_forks_are_gone(boot))
-		raw1(SYS_exit, 0); /* better left behind than pulled from under a thread */
+		raw1(SYS_exit, 0); /* leaves the region mapped: a thread may still use it */
 	boot_leave(boot->region, REGION_SIZE, boot->syscall_return, boot->thread_exit,
 		   boot->exit_word);
 }
@@ -218,7 +217,7 @@ static bool prepare_exit_word(struct boot_context *boot)
 	return true;
 }
 
-/* Lets the region go once this thread has ended in libc's own way. */
+/* Lets the region be unmapped after this thread has ended in libc's way. */
 static void start_reaper(struct boot_context *boot)
 {
 	unsigned long flags =
@@ -226,14 +225,14 @@ static void start_reaper(struct boot_context *boot)
 
 	if (boot->starter_has_data || boot_forks(boot)->is_known)
 		return;
-	/* It must never run a handler; this thread, which libc still counts, must again answer
-	 * libc's own signals: a setuid elsewhere waits for it. */
+	/* It must never run a signal handler; this thread, which libc still counts, must again
+	 * answer libc's own signals: a setuid in another thread waits for it. */
 	block_signals_except(0);
 	boot_spawn(flags, boot->region + REGION_DATA, boot, boot_reap);
 	block_signals_except(boot->open_signals);
 }
 
-/* Forks are let go where the region is to go. */
+/* Unregisters the fork handlers before the region is unmapped. */
 static void boot_unload(struct boot_context *boot)
 {
 	struct fork_turn *turn = &boot_forks(boot)->turn;
@@ -249,8 +248,7 @@ static void boot_unload(struct boot_context *boot)
 		start_reaper(boot);
 }
 
-/* A failure is told through the context; the host closes the socket when it has read it.  Without a
- * socket (-1) this only waits. */
+/* The context contains the error; the host closes the socket after reading it. -1: only waits. */
 static void wait_for_reader(int socket)
 {
 	struct pollfd wait = { socket, POLLIN, 0 };
@@ -324,7 +322,7 @@ static long make_worker(struct boot_context *boot)
 	return r ? boot_fail(boot, "pthread_create", -r) : 0;
 }
 
-/* An allocator other than libc's may have remembered the starter as one of its threads. */
+/* An allocator other than libc's may have thread-specific data of the starter. */
 static void look_for_thread_data(struct boot_context *boot)
 {
 	getspecific_function *get = (getspecific_function *)boot->libc.pthread_getspecific;
@@ -334,8 +332,8 @@ static void look_for_thread_data(struct boot_context *boot)
 			boot->starter_has_data = 1;
 }
 
-/* The starter: a bare thread with a made-up thread block.  pthread_create must be its first call
- * that may take a lock or allocate: it switches libc to its locked paths. */
+/* The starter: a raw thread with a made-up thread block. pthread_create must be its first call that
+ * may acquire a lock or allocate, because it switches libc to its multi-threaded paths. */
 void boot_starter(struct boot_context *boot)
 {
 	block_signals_except(boot->open_signals);

@@ -1,6 +1,5 @@
 /*
- * The handlers run on threads of the program's, and find their state by where they are.  They call
- * nothing of libc's.
+ * The handlers run on application threads, and find their state by their own address. No libc.
  */
 #include "target/bootstrap/boot_forks.h"
 
@@ -10,8 +9,8 @@
 #include <dlfcn.h>
 #include <time.h>
 
-#define QUIET_NS      2000000   /* for a thread that has just taken a handler's address */
-#define QUIET_LONG_NS 200000000 /* ...in a program that forks, on a machine that has much to do */
+#define QUIET_NS      2000000   /* for a thread that has just read a handler's address */
+#define QUIET_LONG_NS 200000000 /* ...in a process that forks, on a busy machine */
 #define GLANCE_NS     1000000
 #define GLANCES       10000u
 
@@ -20,7 +19,7 @@ typedef void finalize_function(void *);
 typedef void *dlsym_function(void *, const char *);
 typedef const char *version_function(void);
 
-extern const char boot_begin[] __attribute__((visibility("hidden"))); /* where the code begins */
+extern const char boot_begin[] __attribute__((visibility("hidden"))); /* begin of the code */
 
 static struct boot_forks *forks_here(void)
 {

@@ -1,16 +1,16 @@
 /*
- * A signal handler may run on a stack of its own (sigaltstack), and that may lie in the middle of
- * the thread's stack, as a local array: then what is below its end is in use.  The kernel writes
- * where the handler's stack lies into the frame that it lays there, above the stack pointer.
+ * A signal handler may run on a stack of its own (sigaltstack), which may be a local array inside
+ * the thread's stack: then memory below its end is in use. The kernel stores the location of that
+ * stack in the signal frame that it lays there, above the stack pointer.
  */
 #include "injector/injector.h"
 
 #define SEARCH_BYTES 0x4000u
-#define FLAGS_KNOWN  0x80000003u /* of stack_t: on it, disabled, disarmed meanwhile */
-#define SIZE_MIN     2048u       /* the kernel takes no smaller ones */
+#define FLAGS_KNOWN  0x80000003u /* of stack_t: on it, disabled, autodisarm */
+#define SIZE_MIN     2048u       /* the kernel's minimum */
 
-/* Do these words, found here, describe a part of the stack that both they and the pointer are in?
- */
+/* True if these words, found at `here`, describe a part of the stack that contains both `here` and
+ * the pointer. */
 static bool words_describe(const uint64_t words[3], uint64_t here, uint64_t pointer,
 			   const struct job_stack *stack)
 {

@@ -1,12 +1,12 @@
 /*
- * A call that returned EINTR (aarch64): did we cut it short, or a handler of the program's?  The
- * registers look the same.  Ours if the thread was seen waiting in it just before the stop
- * (arch_plan_return compares).  A thread that was still running then has entered it since; for
- * calls whose first argument can lead to nothing else there is other evidence.  The kernel still
- * has that argument; after a handler it has what the handler left in that register instead.  So: it
- * leads to what the call waits for, and no handler has left its frame below the stack pointer.
- * Sockets have any number, also one that a handler on a stack of its own has left: there the call
- * might be issued on another socket, and the EINTR is taken for real.
+ * A call returned EINTR (aarch64): was it interrupted by the injector's stop, or by a handler of
+ * the target? The registers are the same. It was the stop if the thread was seen waiting in the
+ * call just before (arch_plan_return compares). A thread that was still running then has entered
+ * the call since; for calls whose first argument identifies its object there is other evidence. The
+ * kernel still has that argument in the register; after a handler the register has the handler's
+ * value. So the stop interrupted the call if the argument identifies an object to wait for, and no
+ * handler's frame lies below the stack pointer. Sockets may have any number, even one left by a
+ * handler on a stack of its own: that EINTR counts as real.
  */
 #include "injector/injector.h"
 
@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FRAME_REACH  16384 /* a frame with SVE registers fits */
-#define AIO_MAGIC_AT 16    /* in the ring that io_setup() maps, part of the kernel's interface */
+#define FRAME_REACH  16384 /* large enough for a frame with SVE registers */
+#define AIO_MAGIC_AT 16    /* in the ring mapped by io_setup(), part of the kernel's ABI */
 #define AIO_MAGIC    0xa10a10a1u
 
 static bool leads_to_epoll(const struct job *job, const struct blocked_call *call)
@@ -40,7 +40,7 @@ static bool leads_to_events(const struct stopped *self, const struct blocked_cal
 	       magic == AIO_MAGIC;
 }
 
-/* Unreadable memory below the stack counts as a frame: then nothing is known. */
+/* Unreadable memory below the stack counts as a frame, because nothing is known then. */
 static bool handler_returned(const struct stopped *self)
 {
 	static unsigned char below[FRAME_REACH];

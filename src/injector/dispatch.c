@@ -1,7 +1,7 @@
 /*
- * Syscall user dispatch: a thread may have its system calls handed to a handler of its own, as
- * Wine does with those of Windows' programs.  A byte of the thread's says whether that is so now.
- * A call of ours would be handed over too, as a SIGSYS, and end a program that has it blocked.
+ * Syscall user dispatch: a thread may redirect its system calls to a handler of its own, as Wine
+ * does with those of Windows programs. A byte of the thread's switches that. A system call of
+ * limpet's would be redirected, too, as a SIGSYS, which kills a process that blocks it.
  */
 #include "injector/injector.h"
 
@@ -14,7 +14,7 @@ struct configuration {
 	uint64_t mode, selector, start, size;
 };
 
-/* Calls from one range of code may pass all the same; ours come from new memory too, so only the
+/* System calls from one range of code are exempt; limpet also calls from new memory, so only the
  * byte counts. */
 bool calls_are_dispatched(const struct stopped *self)
 {

@@ -1,5 +1,5 @@
 /*
- * Looks for the end of a function in a library of the stopped program.
+ * Searches a library of the stopped process for the end of a function.
  */
 #include "injector/injector.h"
 

@@ -1,7 +1,7 @@
 /*
- * The last questions before the first change, asked while the thread is stopped: is this still the
- * program that the host looked at, is its libc ready, is there a place for the emergency frame that
- * surely belongs to the thread?  A no costs the target nothing but the stop.
+ * The last checks before the first change, while the thread is stopped: is this still the program
+ * that the host examined, is its libc initialized, is there memory for the emergency frame that
+ * certainly belongs to the thread? A refusal costs the target only the stop.
  */
 #include "injector/injector.h"
 
@@ -12,14 +12,14 @@
 #include <unistd.h>
 
 #define STACK_SPARE      4096
-#define FRESH_SIZE       0x10000ull /* a frame, rounded up to whole pages of any size */
+#define FRESH_SIZE       0x10000ull /* a frame, in whole pages of any size */
 #define FRESH_PAGES_MAX  16
-#define MARKED_PAGES_MAX 4096 /* of a stack, looked at for guards */
+#define MARKED_PAGES_MAX 4096 /* of a stack, searched for guards */
 #define PAGE_IS_GUARD    (1ull << 58)
 #define PAGE_IN_USE      (3ull << 62) /* present or swapped, in /proc/PID/pagemap */
 
-/* Sixteen bytes that are new with each exec.  The descriptor belongs to the program that ran when
- * it was opened, so an exec since then makes the read fail. */
+/* Sixteen bytes that change with each exec. The descriptor belongs to the program that ran when it
+ * was opened, so the read fails after an exec. */
 bool same_program(const struct stopped *self)
 {
 	unsigned char random[16];
@@ -28,8 +28,8 @@ bool same_program(const struct stopped *self)
 	       !memcmp(random, self->job->random, sizeof(random));
 }
 
-/* libc stores the program's name while it initialises itself; before that the word points into
- * libc, and before libc is relocated it holds a place in libc's file. */
+/* libc stores the program's name during initialization; before that the word points into libc, and
+ * before relocation it holds an offset in libc's file. */
 static bool libc_is_ready(const struct stopped *self)
 {
 	const struct job *job = self->job;
@@ -41,7 +41,8 @@ static bool libc_is_ready(const struct stopped *self)
 	       (word < job->libc_start || word >= job->libc_end);
 }
 
-/* There may be as many as threads, and one of them waits for the answer. */
+/* Binary search: there may be as many stacks as threads, and a stopped thread waits for the
+ * result. */
 const struct job_stack *stack_at(const struct job *job, uint64_t address)
 {
 	uint32_t low = 0, high = job->stack_count;
@@ -58,7 +59,7 @@ const struct job_stack *stack_at(const struct job *job, uint64_t address)
 									   : NULL;
 }
 
-/* Reads the kernel's notes on pages; false when it has none. */
+/* Reads the kernel's page map; false if it is unreadable. */
 static bool read_notes(const struct job *job, uint64_t start, uint64_t *entries, size_t count)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -66,7 +67,7 @@ static bool read_notes(const struct job *job, uint64_t start, uint64_t *entries,
 	ssize_t r;
 	int fd;
 
-	/* Of this thread: the first one may have ended, and then has no memory. */
+	/* By thread: the first thread may have ended, and then has no memory. */
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/pagemap", job->pid, job->tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -77,9 +78,9 @@ static bool read_notes(const struct job *job, uint64_t start, uint64_t *entries,
 	return r == (ssize_t)(count * sizeof(entries[0]));
 }
 
-/* glibc 2.42 marks guard pages inside of a mapping (MADV_GUARD_INSTALL), so that stacks of several
- * threads may be one mapping.  The thread's own is the one between the guard below its pointer and
- * its block. */
+/* glibc 2.42 marks guard pages inside a mapping (MADV_GUARD_INSTALL), so that the stacks of several
+ * threads may be one mapping. The thread's own stack lies between the guard below its stack pointer
+ * and its thread block. */
 static bool has_marked_guard(const struct job *job, const struct job_stack *stack, uint64_t pointer,
 			     uint64_t block)
 {
@@ -95,8 +96,8 @@ static bool has_marked_guard(const struct job *job, const struct job_stack *stac
 	return at > 0 && pointer >= start + at * page + ARCH_FRAME_MAX + STACK_SPARE;
 }
 
-/* The usual case: the first thread stands on the main stack, another one (or the child that one has
- * forked) on the mapping that holds its own block above, with a guard below: nothing else can be in
+/* The usual case: the first thread runs on the main stack, another one (or a child forked by it) on
+ * the mapping that contains its thread block above, with a guard below: nothing else can be in
  * it. */
 static bool stands_on_own_stack(const struct stopped *self)
 {
@@ -114,7 +115,7 @@ static bool stands_on_own_stack(const struct stopped *self)
 	       (stack->has_guard || has_marked_guard(job, stack, pointer, block));
 }
 
-/* True when none of these pages has ever been written. */
+/* True if none of these pages has ever been written. */
 static bool is_untouched(const struct job *job, uint64_t start, uint64_t size)
 {
 	uint64_t entries[FRESH_PAGES_MAX];
@@ -128,20 +129,20 @@ static bool is_untouched(const struct job *job, uint64_t start, uint64_t size)
 	return true;
 }
 
-/* The stack that the thread was born with. */
+/* The stack that the thread was created with. */
 static const struct job_stack *birth_stack(const struct stopped *self)
 {
 	const struct job *job = self->job;
 
 	for (uint32_t i = job->stack_count; job->tid == job->leader && i-- > 0;)
-		if (job->stacks[i].is_main) /* the kernel puts it high */
+		if (job->stacks[i].is_main) /* the kernel maps it at a high address */
 			return &job->stacks[i];
 	return stack_at(job, self->state.thread_pointer);
 }
 
-/* A program that switches stacks by itself (goroutines, coroutines) has other data right below the
- * stack pointer.  But the stack that the thread was born with is still there, and its far end was
- * never used, or by nobody but us. */
+/* A program that switches stacks itself (goroutines, coroutines) has other data right below the
+ * stack pointer. But the stack that the thread was created with is still mapped, and its far end
+ * was never used, except by limpet. */
 static uint64_t find_fresh_top(const struct stopped *self)
 {
 	const struct job_stack *stack = birth_stack(self);
@@ -151,26 +152,26 @@ static uint64_t find_fresh_top(const struct stopped *self)
 	    stack->end - stack->start < 2 * FRESH_SIZE ||
 	    (pointer >= stack->start && pointer < stack->start + 2 * FRESH_SIZE))
 		return 0;
-	/* In this order: reading a page that was never used makes the kernel map one. */
+	/* In this order: reading an unused page makes the kernel map one. */
 	if (!is_untouched(self->job, stack->start, FRESH_SIZE) &&
 	    !window_is_ours(self, stack->start + FRESH_SIZE))
 		return 0;
 	return stack->start + FRESH_SIZE;
 }
 
-/* Undo needs a place: for the emergency frame, surely the thread's own. */
+/* Finds memory for the emergency frame that certainly belongs to the thread. */
 static bool find_frame_place(struct stopped *self)
 {
 	if (stands_on_own_stack(self))
 		self->frame_top = arch_stack_pointer(&self->state.regs) - ARCH_RED_ZONE;
 	else if ((self->window_top = find_fresh_top(self)))
-		self->frame_top = self->window_top - sizeof(uint64_t); /* the window's sum */
+		self->frame_top = self->window_top - sizeof(uint64_t); /* the window's checksum */
 	return self->frame_top != 0;
 }
 
-/* glibc: the word that we take for the thread's number must hold it, or we misread the thread
- * block.  In a child with our agent in it that was shown in its parent, and after a bare clone, of
- * which libc does not know, the word still holds the parent's. */
+/* glibc: the word taken for the thread's ID must hold it, else the layout of the block is wrong. In
+ * a child that has inherited the agent, the layout was proven in its parent, and after a bare
+ * clone, unknown to libc, the word still holds the parent's ID. */
 bool block_is_understood(const struct stopped *self)
 {
 	int32_t tid;
@@ -182,7 +183,7 @@ bool block_is_understood(const struct stopped *self)
 	       tid == self->job->inner_tid;
 }
 
-/* musl: the thread itself will call libc, so it must still be in the very wait that the host saw,
+/* musl: the thread itself will call libc, so it must still be in the same wait that the host saw,
  * in which it holds none of libc's locks. */
 static bool may_call_libc(const struct stopped *self)
 {

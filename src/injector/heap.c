@@ -1,10 +1,10 @@
 /*
- * Threads of ours allocate from the program's main arena (target/runtime/arena.h).  Its lock keeps
- * them apart, with three exceptions: the thread that is stopped here may be in the allocator,
- * having taken no lock since it was alone; it may be in a signal handler, for long, while the lock
- * is held below; and it may be in fork, which asks before the program's handlers whether there are
- * threads, and only then sees to the lock: a child could be left with a lock that a thread of ours
- * held.  Then we come back a moment later; at last ours get arenas of their own.
+ * limpet's threads allocate from the process's main arena (target/runtime/arena.h), whose lock
+ * protects it, with three exceptions: the stopped thread may be in the allocator without the lock,
+ * which it skipped while it was the only thread; it may be in a signal handler, for long, that
+ * interrupted code with the lock; and it may be in fork, which checks for other threads before its
+ * handlers run, and only then acquires the lock: a child could inherit a lock held by limpet's
+ * thread. Then the host retries a moment later; at last limpet's threads get arenas of their own.
  */
 #include "injector/injector.h"
 
@@ -15,7 +15,7 @@ static struct boot_libc *image_libc(const struct stopped *self)
 	return &((struct boot_context *)(self->job->image + DATA_CONTEXT))->libc;
 }
 
-/* The lock is the first that an arena has. */
+/* The lock is the first field of an arena. */
 static bool is_locked(const struct stopped *self, uint64_t arena)
 {
 	uint32_t lock = 1;
@@ -34,7 +34,7 @@ bool heap_may_be_entered(const struct stopped *self)
 {
 	bool waits = self->back.was_in_call && !is_allocators_call(self->back.nr);
 
-	/* What a handler has interrupted may be on another stack. */
+	/* The code interrupted by a handler may be on another stack. */
 	if (!self->job->heap.end || is_in_handler(self))
 		return true;
 	if (waits)
@@ -56,7 +56,7 @@ int heap_check(struct stopped *self)
 	return 0;
 }
 
-/* The starter's word: new, or from an earlier visit. */
+/* Sets the starter's word, in a new region or one of an earlier attach. */
 int heap_lend(const struct stopped *self)
 {
 	const struct boot_libc *libc = image_libc(self);

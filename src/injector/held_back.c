@@ -1,7 +1,7 @@
 /*
- * Calls like ppoll lay a signal mask over the thread's own for as long as they wait.  Interrupting
- * such a thread takes that mask away for a moment, and a signal that it holds back right now comes
- * through.  So the thread is left alone while one is pending.  Asked before anything is done.
+ * Calls like ppoll replace the thread's signal mask while they wait. Interrupting such a thread
+ * restores its own mask for a moment, in which a signal blocked by the call's mask would be
+ * delivered. So the thread is not stopped while one is pending. Checked before anything is done.
  */
 #include "injector/injector.h"
 

@@ -1,6 +1,6 @@
 /*
- * Is the stopped thread inside a function of libc's, directly or through what that has called?  The
- * stack is searched, not unwound: any word that could be a return address into the function counts.
+ * Finds out whether the stopped thread is inside a libc function or its callees. The stack is
+ * searched, not unwound: any word that could be a return address into the function counts.
  */
 #include "injector/injector.h"
 
@@ -14,7 +14,7 @@ static bool is_in(uint64_t address, struct job_code code)
 	return address >= code.start && address < code.end;
 }
 
-/* How many words could be read from there; fewer where the stack ends. */
+/* Returns how many words could be read; fewer at the end of the stack. */
 static size_t read_words(const struct stopped *self, uint64_t address, uint64_t *words)
 {
 	size_t count = STACK_WORDS;

@@ -1,5 +1,5 @@
 /*
- * The job's answer, and what /proc says about the thread that it names.
+ * The job's answer, and reads of the thread's files in /proc.
  */
 #include "injector/injector.h"
 

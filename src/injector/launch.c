@@ -1,12 +1,12 @@
 /*
- * A program from its execve to its first instruction.  The child is seized before it executes; at
- * the stop in execve, where nothing of the program has run, memory is mapped in it and the one word
- * changed by which the dynamic linker knows where the program begins (shared/arch/doorstep.h).
- * Then it is let go: it loads its libraries without us.  A program without a dynamic linker, which
- * is taken where nothing will be loaded into it, begins at the doorstep itself.
+ * Runs a program from its execve to its first instruction. The child is seized before execve; at
+ * the stop in execve, when no code of the program has run, memory is mapped in it, and the one word
+ * is changed by which the dynamic linker knows the program's entry (shared/arch/doorstep.h). Then
+ * the child continues, and loads its libraries without the injector. A static program, which is
+ * accepted if nothing will be loaded into it, begins at the doorstep itself.
  *
- * Until all of that is in place the child dies with us (EXITKILL): a program that never began,
- * instead of one that begins with another's registers.  From then on it can do without anybody.
+ * Until all of that is done the child dies with the injector (EXITKILL): a program that never
+ * began, instead of one that begins with wrong registers. From then on it needs no other process.
  */
 #include "injector/injector.h"
 
@@ -26,19 +26,19 @@
 #include <sys/xattr.h>
 
 #define EXEC_LIMIT_NS 12000000000ull
-#define WORDS_MAX     0x1000000u /* of arguments and environment; the kernel allows fewer */
-#define STACK_ROOM    0x20000u   /* as much as the kernel maps below a few arguments */
+#define WORDS_MAX     0x1000000u /* of arguments and environment; the kernel's limit is lower */
+#define STACK_ROOM    0x20000u   /* as much as the kernel maps below few arguments */
 #define AUXV_MAX      128u
 #define OPTIONS       (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
 
-/* Code of the dynamic linker, or of a static program and the vdso: a system call for us; and what
- * the doorstep leaves by, 0 where there is no such thing. */
+/* Code of the dynamic linker, or of a static program and the vDSO: a syscall instruction; and the
+ * code by which the doorstep is left, 0 if there is none. */
 struct found_code {
 	uint64_t syscall, syscall_return, epilogue;
 	struct epilogue epilogue_is;
 };
 
-/* What the kernel tells the new program about itself. */
+/* The new program's auxiliary vector. */
 struct beginning {
 	uint64_t entry, entry_word, base; /* base: of the dynamic linker, 0: none */
 	uint64_t headers, vdso;
@@ -56,7 +56,7 @@ static int program_seize(struct stopped *self)
 	return 0;
 }
 
-/* Signals are handed on; job control does with the child what it would do without us. */
+/* Delivers signals; lets job control stop the child as without the injector. */
 static int go_on(pid_t tid, int status)
 {
 	bool is_stop = status >> 16 == PTRACE_EVENT_STOP;
@@ -98,7 +98,7 @@ static int take_beginning(struct stopped *self)
 	if (!r &&
 	    ptrace(PTRACE_GETSIGMASK, job->tid, sizeof(self->signal_mask), &self->signal_mask))
 		r = -errno;
-	if (r == -ESRCH) /* a signal was faster */
+	if (r == -ESRCH) /* a signal killed the child first */
 		return job_fail(job, JOB_GONE, ESRCH);
 	if (r)
 		return job_fail(job, r == -ENOEXEC ? JOB_NOT_64_BIT : JOB_BROKEN, -r);
@@ -107,7 +107,7 @@ static int take_beginning(struct stopped *self)
 	return 0;
 }
 
-/* The words of the new stack: count, arguments, 0, environment, 0, then pairs. */
+/* The new stack: count, arguments, 0, environment, 0, then pairs. */
 static int find_auxv(const struct stopped *self, uint64_t *ret)
 {
 	uint64_t at = arch_stack_pointer(&self->state.regs), word;
@@ -155,8 +155,8 @@ static int read_beginning(const struct stopped *self, struct beginning *ret)
 	return !r && !ret->entry_word ? -ENOENT : r;
 }
 
-/* A tracer without CAP_SYS_PTRACE makes the kernel start such a program without the rights that
- * its file gives: it would not be the program that was asked for. */
+/* Under a tracer without CAP_SYS_PTRACE the kernel starts such a program without its file's
+ * capabilities: it would not work as requested. */
 static bool is_denied_rights(const struct job *job)
 {
 	char path[64];
@@ -187,7 +187,7 @@ static void find_bytes(const struct elf_image *image, const char *bytes, size_t 
 		*ret = address;
 }
 
-/* What is not known yet, if this image has it. */
+/* Searches this image for code that is not found yet. */
 static void search_image(struct stopped *self, uint64_t base, struct found_code *ret)
 {
 	struct memory_reader reader = { read_for_image, self };
@@ -203,8 +203,8 @@ static void search_image(struct stopped *self, uint64_t base, struct found_code 
 		ret->epilogue = 0;
 }
 
-/* Without code to leave by the doorstep stays mapped.  The headers of a static program lie in its
- * first page, where the image begins. */
+/* Without code to leave it, the doorstep stays mapped. A static program's headers lie in its first
+ * page, where the image begins. */
 static int find_code(struct stopped *self, const struct beginning *beginning,
 		     struct found_code *ret)
 {
@@ -264,9 +264,9 @@ static int write_doorstep(struct stopped *self, const struct beginning *beginnin
 	return r ? job_fail(self->job, JOB_BROKEN, -r) : 0;
 }
 
-/* Many arguments use up what the kernel has mapped of the stack, and at the doorstep there must be
- * room on it for us.  It grows for a system call that writes there; where it may not, the call
- * fails, and attaching says why. */
+/* Many arguments use up the stack mapped by the kernel, and the doorstep needs some of it. The
+ * stack grows for a system call that writes there; if it may not grow, the call fails, and
+ * attaching gives the reason. */
 static int make_room(struct stopped *self, uint64_t code)
 {
 	uint64_t below = arch_stack_pointer(&self->state.regs) - STACK_ROOM;
@@ -295,7 +295,7 @@ static int lay_doorstep(struct stopped *self)
 	return r ? r : write_doorstep(self, &beginning, &code);
 }
 
-/* The last thing that is given up is the power to take it along. */
+/* EXITKILL is removed last, just before the detach. */
 static int let_begin(struct stopped *self)
 {
 	pid_t tid = self->job->tid;
@@ -307,7 +307,7 @@ static int let_begin(struct stopped *self)
 	return 0;
 }
 
-/* Whatever fails: we end, and the child with us. */
+/* On any failure the injector ends, and the child with it. */
 void launch(struct stopped *self)
 {
 	int r = program_seize(self);

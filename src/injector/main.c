@@ -1,6 +1,6 @@
 /*
- * Carries out one job: stop, check, map, write, start, release.  Reached only through the host,
- * which hands over the job as a shared memory descriptor.
+ * Carries out one job: stop, check, map, write, start, release. Only the host starts it, and passes
+ * the job as a shared memory descriptor.
  */
 #include "injector/injector.h"
 
@@ -57,7 +57,7 @@ static int copy_guards(const struct stopped *self)
 			   job->image + job->guard_offset, ARCH_GUARD_SIZE);
 }
 
-/* A region from an earlier visit is believed only while it says so itself. */
+/* A region of an earlier attach is used only if its own context is valid. */
 static int check_region(const struct stopped *self)
 {
 	struct boot_context boot;
@@ -68,7 +68,7 @@ static int check_region(const struct stopped *self)
 			sizeof(boot)) ||
 	    boot.magic != BOOT_MAGIC || boot.region != self->job->region)
 		return job_fail(self->job, JOB_GONE, ESTALE);
-	/* Written: by an injector that was killed before it started a thread. */
+	/* BOOT_WRITTEN: an injector was killed before it started a thread. */
 	if (!self->job->is_inherited && boot.step != BOOT_ENDED && boot.step != BOOT_FAILED &&
 	    boot.step != BOOT_WRITTEN)
 		return job_fail(self->job, JOB_LEAVE_ALONE, EBUSY);
@@ -173,8 +173,7 @@ static struct job *take_job(void)
 	return job == MAP_FAILED || job->magic != JOB_MAGIC ? NULL : job;
 }
 
-/* Nothing but SIGKILL may end us inside the stop, and nobody of ordinary priority should come
- * between. */
+/* Only SIGKILL may end the injector during the stop, and no ordinary thread should preempt it. */
 static void steel_oneself(struct job *job)
 {
 	struct sched_param priority = { .sched_priority = RT_PRIORITY };

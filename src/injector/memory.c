@@ -1,6 +1,6 @@
 /*
- * The target's memory, through the descriptor opened before the stop: it belongs to the old program
- * if the target executes another one, so nothing can be written into the wrong image.
+ * The target's memory, through a descriptor opened before the stop: if the target executes another
+ * program, the descriptor still belongs to the old one, and no write can reach the new image.
  */
 #include "injector/injector.h"
 

@@ -1,26 +1,26 @@
 /*
- * A process that was just born is not ready for us at once.
+ * A new process cannot be attached to at once.
  *
- * A forked child is still inside fork.  There libc declares its locks free, without waking anybody
- * who waits for one, and tidies up the list of its threads: a thread of ours would wait for ever,
- * or meet the list in pieces.
+ * A forked child is still inside fork. There libc resets its locks, without waking waiting threads,
+ * and repairs its list of threads: limpet's thread would wait for ever, or read a broken list.
  *
- * A new program is still in the hands of the dynamic linker, which runs the constructors of its
- * libraries: ours would be loaded beside them, and tools may need what is not constructed yet.
+ * An executed program is still inside the dynamic linker, which runs the constructors of its
+ * libraries: limpet's would be loaded in between, before libraries that tools may need.
  */
 #include "injector/injector.h"
 
 #include <sys/syscall.h>
 
-/* How long these may take, on a processor.  Later a word on the stack that looks like a return into
- * fork is a leftover, and a program without __libc_start_main just a strange one. */
+/* Limits of CPU time for these. After them, a word on the stack that points into fork is stale, and
+ * a program without __libc_start_main is just unusual. */
 #define FORK_CPU_NS  5000000ull
 #define START_CPU_NS 2000000000ull
 
 #define NEAR_BYTES 0x8000ull
 #define FAR_BYTES  0x100000ull
 
-/* What fork and the dynamic linker call; a thread that waits in any other call has left them. */
+/* Calls made by fork and the dynamic linker; a thread that waits in any other call has left
+ * these. */
 static bool is_early_call(long nr)
 {
 	static const long calls[] = {
@@ -45,7 +45,7 @@ bool thread_may_be_in_fork(const struct stopped *self)
 	return false;
 }
 
-/* The thread that the kernel made stands on the kernel's stack; a child of another one does not. */
+/* The process's first thread runs on the main stack; a child forked by another thread does not. */
 static bool is_on_main_stack(const struct stopped *self)
 {
 	const struct job_stack *stack = stack_at(self->job, arch_stack_pointer(&self->state.regs));

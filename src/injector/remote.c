@@ -1,8 +1,8 @@
 /*
- * System calls on the stopped thread, by system call stops alone: no breakpoint, no write to code,
- * no signal. The emergency frame is laid before the first register changes and stays the way out
- * until the last one is back: mask after registers on the way in, mask before registers on the way
- * out.
+ * Makes system calls on the stopped thread, only by syscall stops: no breakpoint, no change of
+ * code, no signal. The emergency frame is written before the first register changes, and restores
+ * the thread until the last register is restored: the mask is set after the registers on the way
+ * in, and before the registers on the way out.
  */
 #include "injector/injector.h"
 
@@ -15,8 +15,8 @@
 #define STOP_LIMIT_NS  5000000000ull
 #define KERNEL_RESTART 513 /* ERESTARTNOINTR */
 
-/* What was where the frame is.  Nobody's, unless the thread stands on a stack that its program has
- * cut out of the thread's own: then functions that it will come back to. */
+/* The contents under the frame. Unused memory, unless the thread runs on a stack that the program
+ * has carved out of the thread's own: then frames to which it will return. */
 static unsigned char covered[ARCH_FRAME_MAX];
 static size_t covered_size;
 
@@ -30,7 +30,7 @@ static int frame_write(const struct stopped *self, const unsigned char *frame, s
 	return memory_write(self, self->escape.frame, frame, size);
 }
 
-/* Not before the thread has its registers back: until then the frame is its way out. */
+/* Not before the registers are restored: until then the frame is the thread's escape. */
 static void frame_take_away(const struct stopped *self)
 {
 	if (covered_size && memory_write(self, self->escape.frame, covered, covered_size))
@@ -59,8 +59,8 @@ static int block_all_signals(const struct stopped *self)
 	return ptrace(PTRACE_SETSIGMASK, self->job->tid, sizeof(all), &all) ? -errno : 0;
 }
 
-/* Runs to the next system call stop.  With all signals blocked only SIGSTOP can come between: it is
- * handed on, and the group stop that follows is joined when we let go. */
+/* Runs to the next syscall stop. With all signals blocked only SIGSTOP can come in between: it is
+ * delivered, and the thread joins the group stop when it is released. */
 int remote_next_stop(const struct stopped *self)
 {
 	uint64_t deadline_ns = wait_clock_ns() + STOP_LIMIT_NS;
@@ -85,7 +85,7 @@ static int set_registers(struct stopped *self, const struct user_regs_struct *re
 	return block_all_signals(self);
 }
 
-/* From a system call entry stop to an exit stop, without running the call. */
+/* From a syscall entry stop to an exit stop, without running the call. */
 static int leave_entry(const struct stopped *self)
 {
 	int r = arch_replace_syscall(self->job->tid, self->job->syscall_return, &self->escape);
@@ -104,7 +104,7 @@ int remote_syscall(struct stopped *self, uint64_t code, long nr, const uint64_t 
 		r = remote_next_stop(self);
 	if (!r)
 		r = arch_get_regs(self->job->tid, &regs);
-	if (!r && arch_syscall_number(&regs) != nr) /* the kernel restarted something else */
+	if (!r && arch_syscall_number(&regs) != nr) /* the kernel restarted another call */
 		return leave_entry(self) ? -ESRCH : -EBADE;
 	if (!r)
 		r = remote_next_stop(self);
@@ -121,7 +121,7 @@ int remote_do(struct stopped *self, uint64_t code, long nr, const uint64_t args[
 
 	if (r)
 		return job_fail(self->job, r == -ESRCH ? JOB_GONE : JOB_BROKEN, -r);
-	if (*ret == -KERNEL_RESTART) /* a group stop is on its way: another time */
+	if (*ret == -KERNEL_RESTART) /* a group stop is pending: try later */
 		return job_fail(self->job, JOB_LEAVE_ALONE, 0);
 	if (*ret < 0 && *ret > -4096) {
 		self->job->nr = nr;
@@ -130,8 +130,8 @@ int remote_do(struct stopped *self, uint64_t code, long nr, const uint64_t args[
 	return 0;
 }
 
-/* The function ends in the emergency frame's sigreturn; at its entry the thread is back under our
- * hand. */
+/* The function ends in the emergency frame's sigreturn; the thread is stopped at that call's
+ * entry. */
 int remote_call(struct stopped *self, uint64_t function, uint64_t argument)
 {
 	struct user_regs_struct regs = self->state.regs;
@@ -152,7 +152,7 @@ int remote_call(struct stopped *self, uint64_t function, uint64_t argument)
 	return r;
 }
 
-/* aarch64: the kernel takes the first argument of a restarted call from the last call made. */
+/* aarch64: the kernel uses the first argument of the last call for a restarted call. */
 static void repeat_argument(struct stopped *self)
 {
 	uint64_t args[6] = { self->back.first_argument };
@@ -160,7 +160,7 @@ static void repeat_argument(struct stopped *self)
 
 	if (self->back.needs_argument &&
 	    remote_syscall(self, self->job->syscall_return, SYS_getpid, args, &ignored))
-		self->job->error = EIO; /* the thread is gone, or the frame takes over */
+		self->job->error = EIO; /* the thread has ended, or the frame restores it */
 }
 
 static bool registers_put_back(struct stopped *self)

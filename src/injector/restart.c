@@ -1,13 +1,13 @@
 /*
- * restart_syscall.  A stop ends nanosleep, clock_nanosleep, poll and futex with a time limit early,
- * and the kernel resumes them with the time that is left by issuing restart_syscall in the thread.
- * A seccomp filter judges that call too; one that does not list it kills the process, or fails the
- * wait.  The filter can be read in the stop only, which is too late.  So:
+ * restart_syscall. A stop interrupts nanosleep, clock_nanosleep, poll and futex with a time limit,
+ * and the kernel resumes these for the remaining time by making restart_syscall in the thread. A
+ * seccomp filter also judges that call; one that does not list it kills the process, or fails the
+ * wait. The filter can be read only during the stop, which is too late. So:
  *
- *   before   a thread that has a filter is not interrupted in such a wait, unless another thread of
- *            the process with as many filters was seen to allow restart_syscall
- *   after    a thread that has entered such a wait between the look and the interrupt is resumed
- *            with its filter suspended for this one call (PTRACE_O_SUSPEND_SECCOMP)
+ *   before   a thread with a filter is not interrupted in such a wait, unless another thread of
+ *            the process, with as many filters, was found to allow restart_syscall
+ *   after    a thread that has entered such a wait between the check and the interrupt is resumed
+ *            with its filters suspended for this one call (PTRACE_O_SUSPEND_SECCOMP)
  */
 #include "injector/injector.h"
 
@@ -28,7 +28,7 @@
 #define LOOK_PAUSE_NS   40000
 #define RESUME_LIMIT_NS 4000000000ull
 #define SLEEP_LIMIT_NS  300000000ull
-#define RESTART_BLOCK   516 /* the kernel's own code, ERESTART_RESTARTBLOCK */
+#define RESTART_BLOCK   516 /* the kernel's internal ERESTART_RESTARTBLOCK */
 #define SYSCALL_STOP    (SIGTRAP | 0x80)
 
 static unsigned long number_after(const char *text, const char *label)
@@ -38,8 +38,8 @@ static unsigned long number_after(const char *text, const char *label)
 	return at ? strtoul(at + strlen(label), NULL, 10) : 0;
 }
 
-/* A supervisor (SECCOMP_RET_USER_NOTIF) that is asked again after a stop may do its work twice. Not
- * waited for: such a thread may be back in the next request before the interrupt arrives. */
+/* After a stop, a supervisor (SECCOMP_RET_USER_NOTIF) gets the request again, and may do its work
+ * twice. Not waited for: such a thread may be in its next request before the interrupt arrives. */
 static bool waits_for_supervisor(const struct job *job)
 {
 	char text[128];
@@ -48,7 +48,7 @@ static bool waits_for_supervisor(const struct job *job)
 	return strstr(text, "seccomp");
 }
 
-/* A call that cannot be read counts: the thread may be anywhere. */
+/* An unreadable call counts: the thread may be in any. */
 static bool is_in_timed_wait(struct job *job)
 {
 	char text[256];
@@ -58,7 +58,7 @@ static bool is_in_timed_wait(struct job *job)
 	return !text[0] || (job->seen.is_known && call_has_restart_block(&job->seen));
 }
 
-/* Reads the thread's filters and call anew: both may have changed since the host looked. */
+/* Reads the thread's filters and call again: both may have changed since the host's check. */
 static bool is_stop_harmless(struct job *job)
 {
 	char text[4096];
@@ -90,7 +90,8 @@ int restart_await_harmless(struct job *job)
 	return waits_for_supervisor(job) ? job_fail(job, JOB_FILTERED_WAIT, 0) : 0;
 }
 
-/* Hands signals on until the thread enters a system call; an ignored one does not end its wait. */
+/* Delivers signals until the thread enters a system call; an ignored signal does not end its
+ * wait. */
 static int await_entry(const struct stopped *self)
 {
 	uint64_t deadline_ns = wait_clock_ns() + RESUME_LIMIT_NS;
@@ -115,9 +116,9 @@ static bool is_in_restart(const struct job *job)
 	return call.is_known && call.nr == SYS_restart_syscall;
 }
 
-/* Most waits end soon: until then the thread stays traced, so that a signal which the target
- * ignores (it ends the wait of a traced thread) can be answered.  True when the thread sleeps for
- * longer, past its filters. */
+/* Most waits end soon: until then the thread stays traced, so that an ignored signal, which ends
+ * the wait of a traced thread, can be handled. True if the thread sleeps for longer, past its
+ * filters. */
 static bool sleeps_on(const struct job *job)
 {
 	uint64_t deadline_ns = wait_clock_ns() + RESUME_LIMIT_NS;
@@ -129,8 +130,8 @@ static bool sleeps_on(const struct job *job)
 	return r;
 }
 
-/* Runs the restart_syscall that the thread stands before.  1: a signal has ended it, and another
- * one may follow; 0: it is over; -EINPROGRESS: the thread sleeps in it, or is gone. */
+/* Runs the pending restart_syscall. 1: a signal has ended it, and another restart may follow; 0: it
+ * has returned; -EINPROGRESS: the thread sleeps in it, or has ended. */
 static int restart_run(const struct job *job)
 {
 	struct user_regs_struct regs;
@@ -148,8 +149,8 @@ static bool is_before_restart(const struct job *job)
 	return !arch_get_regs(job->tid, &regs) && arch_syscall_number(&regs) == SYS_restart_syscall;
 }
 
-/* The call of a handler, or the wait itself that the thread stood before.  PTRACE_DETACH at its
- * entry would interrupt it. */
+/* At the entry of a handler's call, or of the wait itself: PTRACE_DETACH there would interrupt
+ * it. */
 static int filters_give_back(const struct job *job)
 {
 	ptrace(PTRACE_SETOPTIONS, job->tid, 0, PTRACE_O_TRACESYSGOOD);
@@ -157,9 +158,9 @@ static int filters_give_back(const struct job *job)
 	return -EINPROGRESS;
 }
 
-/* With PTRACE_SYSCALL no other call of the thread can get past the suspended filters.  A thread
- * that goes on is left to the end of this process: that does not wake it, and PTRACE_DETACH wants
- * it stopped. */
+/* With PTRACE_SYSCALL no other call of the thread can bypass the suspended filters. A thread that
+ * continues stays traced until the injector exits, which does not wake it: PTRACE_DETACH needs a
+ * stop. */
 void restart_release(const struct stopped *self)
 {
 	const struct job *job = self->job;

@@ -1,6 +1,6 @@
 /*
- * Would the filters of the stopped thread let us work?  They are read and interpreted, never tried:
- * a filter may answer a forbidden call by killing the process.
+ * Checks whether the stopped thread's filters allow attaching. They are read and interpreted, never
+ * tried: a filter may kill the process for a forbidden call.
  */
 #include "injector/injector.h"
 
@@ -119,13 +119,13 @@ static void machine_step(struct machine *self, const struct sock_filter *code)
 	}
 }
 
-/* The kernel ends the filter there, with the answer 0. */
+/* The kernel ends the filter there, with the result 0. */
 static bool divides_by_zero(const struct machine *self, const struct sock_filter *code)
 {
 	return code->code == (BPF_ALU | BPF_DIV | BPF_X) && !self->x;
 }
 
-/* What the filter answers; anything we cannot follow counts as killing. */
+/* Returns the filter's result; an unsupported filter counts as killing. */
 static uint32_t filter_run(const struct sock_filter *code, unsigned count,
 			   const struct seccomp_data *data)
 {
@@ -170,9 +170,9 @@ static int check_filter(struct job *job, const struct sock_filter *code, unsigne
 	return 0;
 }
 
-static struct sock_filter instructions[BPF_MAXINSNS]; /* as the kernel hands it out */
+static struct sock_filter instructions[BPF_MAXINSNS]; /* as the kernel returns it */
 
-/* Filters that cannot be read forbid nothing here: seccomp_check() refuses them. */
+/* Unreadable filters forbid nothing here: seccomp_check() refuses these. */
 bool seccomp_forbids_restart(const struct stopped *self)
 {
 	const struct seccomp_data data = { .nr = SYS_restart_syscall, .arch = ARCH_AUDIT };

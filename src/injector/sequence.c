@@ -1,10 +1,10 @@
 /*
- * Restartable sequences (rseq): a thread that loses its processor inside one begins anew, at an
- * address that it has named.  Allocators keep a list for each processor so, without locks.  The
- * kernel sees to it when the thread goes back to its program, by where it stands then.  While we
- * work it stands elsewhere, the kernel forgets the sequence, and put back into it the thread would
- * finish what others have changed meanwhile.  So it is left alone there: let go unchanged, it is
- * sent back by the kernel.
+ * Restartable sequences (rseq): a thread preempted inside one restarts it, at an address that it
+ * has named. Allocators use these for per-processor lists without locks. The kernel checks the
+ * thread's program counter when it returns to user mode. During the injector's work the counter is
+ * elsewhere, the kernel clears the sequence, and after its restoration the thread would finish the
+ * sequence with data that others have changed. So such a thread is released unchanged, and the
+ * kernel restarts its sequence.
  */
 #include "injector/injector.h"
 
@@ -25,7 +25,7 @@ struct section {
 	uint64_t start, size, abort;
 };
 
-/* Before Linux 5.13 the kernel does not say: then it is the area of libc's, if there is one. */
+/* Before Linux 5.13 the kernel does not report it: then it is libc's area, if there is one. */
 static uint64_t area_of(const struct stopped *self)
 {
 	struct configuration configuration = { 0 };
@@ -38,7 +38,7 @@ static uint64_t area_of(const struct stopped *self)
 		       : 0;
 }
 
-/* A thread in a system call is in none: the kernel ends programs that make one there. */
+/* A thread in a system call is in no sequence: the kernel kills programs that make one there. */
 bool sequence_is_running(const struct stopped *self)
 {
 	uint64_t ip = arch_instruction_pointer(&self->state.regs), address = 0;

@@ -1,14 +1,14 @@
 /*
- * Two threads become one.  Our first pthread_create ended libc's way of working without locks, and
- * libc never goes back by itself.  When the thread that is stopped here is alone again, its words
- * are put back as they were before we came.  It must not be in the allocator, which asks twice
- * whether there are threads, nor in pthread_create, which has asked; and its thread pointer must
- * lead to glibc's block: a program that has set it to memory of its own keeps other words there.
- * Whatever else of libc's it is in gives its locks back the same way in both modes.
+ * A process becomes single-threaded again. limpet's first pthread_create ended libc's mode without
+ * locks, and libc never returns to it by itself. When the stopped thread is alone again, libc's
+ * words are restored to their values before the attach. The thread must not be in the allocator,
+ * which checks twice for other threads, nor in pthread_create, which has checked; and its thread
+ * pointer must lead to glibc's block: a program that has set it to memory of its own keeps other
+ * words there. All other libc functions release their locks the same way in both modes.
  *
- * Death at any point leaves a sound state: each word by itself only says that fewer locks are
- * needed, and files are told after the word by which a later pthread_create tells them again.  The
- * mark in the thread's own block goes last: until then the next visit finds what is left to do.
+ * Death at any point leaves a valid state: each word only says that fewer locks are needed, and
+ * FILEs are changed after the word that makes a later pthread_create change them again. The mark in
+ * the thread's own block is cleared last: until then the next attach finds what is left to do.
  */
 #include "injector/injector.h"
 
@@ -16,9 +16,9 @@
 #include <string.h>
 
 #define STACK_BYTES     0x8000ull
-#define FLAGS_FIELD     7 /* of stat in /proc, counted from the name's closing parenthesis */
+#define FLAGS_FIELD     7 /* in /proc's stat, counted from the name's closing parenthesis */
 #define THREADS_FIELD   18
-#define FILES_MAX       512u /* each takes two microseconds of the stop; further ones keep locks */
+#define FILES_MAX       512u        /* each takes 2 us of the stop; the others keep their locks */
 #define FILE_MAGIC      0xfbad0000u /* of a FILE: public, and the same in every glibc */
 #define FILE_NEXT       0x68
 #define FILE_FLAGS      0x74
@@ -30,8 +30,8 @@ static bool is_programs(const struct job *job, int tid)
 	return !(thread_stat(job, tid, FLAGS_FIELD) & job->worker_flags);
 }
 
-/* Without threads that the kernel has made for itself.  Those come and go, but no other does while
- * the only one that runs the program is stopped. */
+/* Without the kernel's own threads, which come and go; no other thread can while the only one that
+ * runs the program is stopped. */
 static long thread_count(const struct job *job)
 {
 	long count = thread_stat(job, job->tid, THREADS_FIELD);
@@ -60,7 +60,7 @@ static void change_word(const struct stopped *self, uint64_t address, uint32_t f
 		self->job->error = EIO;
 }
 
-/* The next one; 0: this is no FILE, or the last. */
+/* Returns the next one; 0: this is no FILE, or the last. */
 static uint64_t file_unlock(const struct stopped *self, uint64_t address)
 {
 	unsigned char file[FILE_BYTES];
@@ -75,7 +75,7 @@ static uint64_t file_unlock(const struct stopped *self, uint64_t address)
 	memcpy(&calls, file + FILE_CALLS, sizeof(calls));
 	if ((magic & 0xffff0000u) != FILE_MAGIC)
 		return 0;
-	/* Others, made by fmemopen or fopencookie, have the flag from their beginning. */
+	/* FILEs of fmemopen or fopencookie have the flag from the start. */
 	if (flags & FILE_NEEDS_LOCK && calls == self->job->single.file_calls)
 		change_word(self, address + FILE_FLAGS, flags, flags & ~FILE_NEEDS_LOCK);
 	return next;
@@ -90,13 +90,14 @@ static void files_unlock(const struct stopped *self)
 	    memory_read(self, single->files, &file, sizeof(file)))
 		return;
 	change_word(self, single->stdio, 1, 0);
-	if (!is_word(self, single->stdio, 0)) /* else nobody would tell them again */
+	if (!is_word(self, single->stdio,
+		     0)) /* else no pthread_create would set their flags again */
 		return;
 	for (unsigned i = 0; file && i < FILES_MAX; i++)
 		file = file_unlock(self, file);
 }
 
-/* The mark, or what pthread_create has put in its place. */
+/* Clears the mark, or pthread_create's value in its place. */
 static void clear_own_flag(const struct stopped *self)
 {
 	const uint32_t none = 0;

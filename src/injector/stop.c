@@ -1,6 +1,6 @@
 /*
- * The one stop of one thread.  SEIZE and INTERRUPT only: no SIGSTOP, no SIGTRAP, nothing that the
- * target or its parent could see.  Signals that arrive first are delivered, never kept.
+ * The single stop of one thread. Only SEIZE and INTERRUPT: no SIGSTOP, no SIGTRAP, nothing that the
+ * target or its parent could notice. Earlier signals are delivered, never kept.
  */
 #include "injector/injector.h"
 
@@ -32,7 +32,7 @@ static bool is_syscall_stop(int status)
 	return WSTOPSIG(status) == (SIGTRAP | 0x80);
 }
 
-/* Goes on until our own stop comes; a signal on its way is handed on. */
+/* Continues until the injector's own stop; delivers earlier signals. */
 static int await_event_stop(const struct stopped *self, uint64_t deadline_ns, int *ret_status)
 {
 	pid_t tid = self->job->tid;
@@ -48,8 +48,7 @@ static int await_event_stop(const struct stopped *self, uint64_t deadline_ns, in
 	}
 }
 
-/* A thread that mostly waits is caught waiting: what it waits in must be known before it is
- * stopped. */
+/* Catches a thread that mostly waits in its wait: the call must be known before the stop. */
 static void watch_thread(struct job *job)
 {
 	struct timespec pause = { 0, WATCH_PAUSE_NS };
@@ -101,8 +100,8 @@ static int take_state(struct stopped *self)
 	return memory_read(self, ip - 4, self->state.code, sizeof(self->state.code));
 }
 
-/* Lets the thread walk into the call it stands before, and interrupts it there: now it is known to
- * be in it.  -EAGAIN when something else came between. */
+/* Lets the thread enter the call that it is about to make, and interrupts it there: now its call is
+ * known. -EAGAIN if something else happened in between. */
 static int look_again(struct stopped *self, uint64_t deadline_ns)
 {
 	uint64_t ip = arch_instruction_pointer(&self->state.regs);
@@ -114,7 +113,7 @@ static int look_again(struct stopped *self, uint64_t deadline_ns)
 	r = wait_stop(tid, deadline_ns, &status);
 	if (r)
 		return r;
-	if (!is_syscall_stop(status)) { /* a signal was faster */
+	if (!is_syscall_stop(status)) { /* a signal came first */
 		ptrace(PTRACE_DETACH, tid, 0, is_event_stop(status) ? 0 : WSTOPSIG(status));
 		return -ECANCELED;
 	}
@@ -165,7 +164,7 @@ static int stop_understand(struct stopped *self, uint64_t deadline_ns)
 	return 0;
 }
 
-/* First of all the filters: they decide how the thread can be let go. */
+/* Checks the filters first: they decide how the thread can be released. */
 static int stop_judge(struct stopped *self, uint64_t deadline_ns)
 {
 	int r;
@@ -193,9 +192,9 @@ static bool is_uninterruptible(const struct job *job)
 	return strstr(text, "\nState:\tD");
 }
 
-/* The interrupt may have cut a timed wait short although the thread has not stopped yet, because
- * other threads have its processor.  If the injector ended now, the kernel would issue
- * restart_syscall past no suspended filter.  An uninterruptible thread is in no such wait. */
+/* The interrupt may have ended a timed wait although the thread has not stopped yet, because other
+ * threads use its processor. If the injector exited now, the kernel would make restart_syscall
+ * under the thread's filters. An uninterruptible thread is in no such wait. */
 static int await_own_stop(const struct stopped *self, int *ret_status)
 {
 	const struct job *job = self->job;

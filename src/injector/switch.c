@@ -1,10 +1,10 @@
 /*
- * One thread becomes two.  While a process has one thread, glibc takes no locks; pthread_create
- * ends that, and expects to be called by that one thread, at a place of its own choosing.  We start
- * a thread beside it, so we see to three things: the thread is not inside calloc, which asks twice
- * and would give back a lock that it never took; it stays stopped until the common flag is changed;
- * and its own flag, where glibc has one for each thread, is set by us.  Without it malloc and free
- * of x86-64 change lists of the heap that the threads share by a cmpxchg without lock.
+ * A single-threaded process becomes multi-threaded. While a process has one thread, glibc uses no
+ * locks; pthread_create ends that, and expects that this one thread calls it, at a point of its own
+ * choosing. The injector starts a thread beside it, so it ensures three things: the thread is not
+ * inside calloc, which checks twice and would release a lock that it never acquired; it stays
+ * stopped until the common flag is changed; and the injector sets its own flag, if glibc has one
+ * per thread. Without it malloc and free on x86-64 change shared heap lists by an unlocked cmpxchg.
  */
 #include "injector/injector.h"
 
@@ -12,7 +12,7 @@
 #include <time.h>
 
 #define STACK_BYTES    0x8000ull
-#define HOLD_LIMIT_NS  2000000ull    /* for a thread of ours that sleeps */
+#define HOLD_LIMIT_NS  2000000ull    /* for a sleeping thread of limpet's */
 #define READY_LIMIT_NS 1000000000ull /* for one that waits for a processor */
 #define HOLD_STEP_NS   20000
 
@@ -46,7 +46,7 @@ uint32_t single_due(const struct job *job)
 	       (words->stdio ? SINGLE_DUE_STDIO : 0);
 }
 
-/* An earlier visit has left its mark: it could not put the words back, or was killed before.  Its
+/* An earlier attach has left its mark: it could not restore the words, or was killed before. Its
  * region may be unmapped by now. */
 static bool find_mark(const struct stopped *self)
 {
@@ -97,9 +97,9 @@ int switch_begin(struct stopped *self)
 	return memory_write(self, flag_address(self), &flag, sizeof(flag));
 }
 
-/* A thread of ours that sleeps may wait for a lock that the stopped one holds.  One that is
- * runnable only waits for its turn, on a busy machine for longer than that: were the program let
- * go, it would allocate without a lock beside ours, which allocates as soon as it runs. */
+/* A sleeping thread of limpet's may wait for a lock that the stopped thread holds. A runnable one
+ * only waits for a processor, on a busy machine for longer: if the stopped thread continued, it
+ * would allocate without a lock beside limpet's, which allocates as soon as it runs. */
 static bool is_worth_holding(const struct stopped *self, uint64_t held_ns)
 {
 	return held_ns < HOLD_LIMIT_NS ||

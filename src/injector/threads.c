@@ -1,5 +1,5 @@
 /*
- * The threads of the process, as /proc lists and describes them.
+ * Lists the threads of the process in /proc, and reads their states.
  */
 #include "injector/injector.h"
 
@@ -12,9 +12,9 @@
 
 #define STAT_MAX    1536
 #define LIST_BYTES  4096
-#define STATE_FIELD 1 /* of stat in /proc, counted from the name's closing parenthesis */
+#define STATE_FIELD 1 /* in /proc's stat, counted from the name's closing parenthesis */
 
-/* As getdents64 has it. */
+/* The layout of getdents64. */
 struct listed {
 	uint64_t inode, next;
 	uint16_t size;
@@ -22,7 +22,7 @@ struct listed {
 	char name[];
 };
 
-/* Where a field of the thread's stat begins; NULL: there is none. */
+/* The begin of a field in the thread's stat, or NULL. */
 static const char *find_field(const struct job *job, int tid, unsigned field, char *text)
 {
 	const char *at;
@@ -42,7 +42,7 @@ long thread_stat(const struct job *job, int tid, unsigned field)
 	return at ? strtol(at, NULL, 10) : 0;
 }
 
-/* Also while it waits for its memory. */
+/* True also while it waits for memory. */
 static bool is_runnable(const struct job *job, int tid)
 {
 	char text[STAT_MAX];

@@ -1,20 +1,20 @@
 /*
- * Waiting with a deadline.  A ticking timer interrupts waitid, so that a thread which never stops
- * (frozen, uninterruptible) cannot hold us, and the usual case costs one system call.
+ * Waiting with a deadline. A periodic timer interrupts waitid, so that a thread that never stops
+ * (frozen, uninterruptible) cannot block the injector, and the usual case costs one system call.
  *
- * Stops are only looked at (WNOWAIT).  A stop holds a word: what the thread does when it goes on.
- * waitpid clears the word, and with it the signal that is being delivered: a tracer that is killed
- * before its PTRACE_CONT takes the signal along.  A word that nobody cleared means to the kernel,
- * when the tracer dies,
+ * Stops are only peeked at (WNOWAIT). A stop has an exit code: what the thread does when it
+ * continues. waitid without WNOWAIT clears it, and with it the signal being delivered: a tracer
+ * that is killed before its PTRACE_CONT would lose the signal. If the tracer dies, an uncleared
+ * code means to the kernel:
  *
- *   stop before a signal      that signal: delivered, with all that it carries
- *   system call               SIGTRAP | 0x80, no valid signal: nothing is sent.  Only so with
+ *   stop before a signal      that signal: delivered, with its siginfo
+ *   system call               SIGTRAP | 0x80, no valid signal: nothing is sent. Only so with
  *                             PTRACE_O_TRACESYSGOOD, without it a SIGTRAP is sent
  *   event (interrupt, exec)   nothing: never read
  *   group stop                nothing: the thread joins the stop of its process again
  *
- * A stop that was looked at shows again until the thread goes on (PTRACE_CONT, SYSCALL, LISTEN,
- * DETACH); these replace the word, so that no stop is seen again after them.
+ * A peeked stop is reported again until the thread continues (PTRACE_CONT, SYSCALL, LISTEN,
+ * DETACH); these replace the code, so that no stop is reported again after them.
  */
 #include "injector/injector.h"
 
@@ -30,7 +30,7 @@
 
 static void on_tick(int signal)
 {
-	(void)signal; /* only to end waitid with EINTR */
+	(void)signal; /* only ends waitid with EINTR */
 }
 
 void wait_init(void)
@@ -50,8 +50,8 @@ uint64_t wait_clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* As waitpid: the thread's number, 0 for nothing yet (WNOHANG), -1.  Of a tracee all stops are
- * CLD_TRAPPED, and their status has the event in its second byte. */
+/* Like waitpid: the thread's ID, 0 for nothing yet (WNOHANG), -1. All stops of a tracee are
+ * CLD_TRAPPED, and the second byte of their status is the event. */
 static pid_t stop_peek(pid_t tid, int flags, int *ret_status)
 {
 	siginfo_t info = { 0 };
@@ -62,9 +62,8 @@ static pid_t stop_peek(pid_t tid, int flags, int *ret_status)
 	return info.si_pid;
 }
 
-/* Sleeping and being woken costs more than what the thread does between two stops, so we look for
- * it awake first. In vain, it shares our processor (or has gone to wait for one): then never again.
- */
+/* Sleeping and waking costs more than the thread needs between two stops, so polls first. If that
+ * fails, the thread shares this processor (or waits for another): then never again. */
 static pid_t look_awake(pid_t tid, int *ret_status)
 {
 	static bool is_worth_it = true;
@@ -78,7 +77,7 @@ static pid_t look_awake(pid_t tid, int *ret_status)
 	return r;
 }
 
-/* Its end is for good, and its parent is not told of it before we have taken it. */
+/* Its end is final, and its parent is notified only after the injector has reaped it. */
 static int end_take(pid_t tid)
 {
 	waitpid(tid, NULL, __WALL | WNOHANG);

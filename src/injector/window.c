@@ -1,7 +1,7 @@
 /*
- * A window at the far end of a stack, for the emergency frame of a thread that stands elsewhere.
- * All of it is written, with a sum at its end, so that the next visit can tell that nobody has been
- * there since.
+ * A window at the far end of a stack, for the emergency frame of a thread that runs elsewhere. The
+ * whole window is written, with a checksum at its end, so that the next attach can verify that no
+ * code has used it since.
  */
 #include "injector/injector.h"
 #include "shared/base/hash.h"

@@ -1,5 +1,5 @@
 /*
- * Short records for the host.
+ * Sends short records to the host.
  */
 #pragma once
 
@@ -26,8 +26,7 @@ ALWAYS_INLINE void event_send(enum kernel_event kind, struct ids ids, __u64 firs
 	send(&event_record, sizeof(event_record));
 }
 
-/* The host reads the ranges of the process again; asked once, until it has.  1: the answer is on
- * its way. */
+/* Makes the host read the process's ranges again; sent once. 1: the host has not answered yet. */
 ALWAYS_INLINE int ask_for_ranges(struct kernel_process *process, struct ids ids, __u64 address)
 {
 	if (process->asking == ASKING) {

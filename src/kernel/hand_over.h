@@ -1,13 +1,13 @@
 /*
- * The end of a walk: its record goes to the host, as it is where code was met that is not known
- * yet.  A program may not wait for memory: where some is not there, the host goes on.
+ * The end of a walk: sends its record, or registers and stack if it met code without known rules. A
+ * BPF program cannot wait for a page fault: if memory is not resident, the host continues the walk.
  */
 #pragma once
 
 #include "kernel/events.h"
 #include "kernel/walk.h"
 
-/* Frames of the kernel, registers, and pages of the stack. */
+/* Kernel frames, registers, and pages of the stack. */
 struct raw_record {
 	struct sample sample;
 	__u64 words[KERNEL_FRAMES_MAX +
@@ -16,7 +16,7 @@ struct raw_record {
 
 _Static_assert(sizeof(struct raw_record) <= 32 << 10, "a processor's part of a map has no more");
 
-/* Each file names its own: a tick of cycles (an NMI) may come in the midst of a switch. */
+/* Each object file has its own: a tick of cycles (an NMI) may interrupt a switch. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -24,7 +24,7 @@ struct {
 	__type(value, struct raw_record);
 } RAW_SCRATCH SEC(".maps");
 
-/* While the host is behind, others need the room as well. */
+/* Sends fewer pages while the host is behind, because other threads need the room as well. */
 ALWAYS_INLINE int raw_pages(void)
 {
 	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >
@@ -33,7 +33,7 @@ ALWAYS_INLINE int raw_pages(void)
 		       : KERNEL_RAW_PAGES;
 }
 
-/* Registers and stack as they are, for the host to walk. */
+/* Sends registers and stack unchanged, for the host to walk. */
 ALWAYS_INLINE void send_raw(struct walk *walk)
 {
 	__u64 at = walk->sample.kernel_count * sizeof(__u64);

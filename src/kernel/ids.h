@@ -1,12 +1,12 @@
 /*
- * Who a task is, in the numbers that the host knows: those of the host's own namespace of pids.
+ * A task's IDs as the host knows these: in the host's own PID namespace.
  */
 #pragma once
 
 #include "kernel/settings.h"
 
 struct ids {
-	__u32 pid, tid; /* 0: not seen from there */
+	__u32 pid, tid; /* 0: not visible there */
 };
 
 ALWAYS_INLINE __u32 number_at_level(struct pid *pid)

@@ -1,14 +1,14 @@
 /*
- * The frames of interpreters beside Python, read as those are: offsets come from the host, frames
- * go there, and what they mean is for the host to know.
+ * Reads the frames of interpreters other than Python in the same way: the host provides offsets,
+ * and interprets the frames.
  */
 #pragma once
 
 #include "kernel/luajit.h"
 
-#define CONTEXTS_MAX (4 * KERNEL_PYTHON_FRAMES) /* and stacks of them */
+#define CONTEXTS_MAX (4 * KERNEL_PYTHON_FRAMES) /* contexts and stacks */
 
-/* By pid. */
+/* By PID. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, KERNEL_PROCESSES_MAX);
@@ -16,7 +16,7 @@ struct {
 	__type(value, struct kernel_interpreter);
 } interpreters SEC(".maps");
 
-/* 0: it leads nowhere. */
+/* 0: unreadable. */
 ALWAYS_INLINE __u64 interpreter_step(struct python_climb *climb, __u64 from, __u16 offset)
 {
 	if (!from || offset == KERNEL_NO_STEP)
@@ -33,7 +33,7 @@ ALWAYS_INLINE int interpreter_is_thread(struct python_climb *climb, __u64 thread
 				 (__u32)climb->python->identity;
 }
 
-/* next_interpreter: where the ring began. */
+/* next_interpreter: the first thread of the ring. */
 static long interpreter_next_thread(__u32 number, struct python_climb *climb)
 {
 	struct python_walk *python = climb->python;
@@ -53,7 +53,7 @@ ALWAYS_INLINE __u64 interpreter_start(struct python_climb *climb)
 	return interpreter_step(climb, root, climb->python->other.start);
 }
 
-/* `frame` is the thread afterwards; 0: it is none of the interpreter's. */
+/* Sets `frame` to the thread; 0: it is no thread of the interpreter. */
 ALWAYS_INLINE void interpreter_find_thread(struct python_climb *climb, __u32 tid)
 {
 	struct python_walk *python = climb->python;
@@ -69,7 +69,7 @@ ALWAYS_INLINE void interpreter_find_thread(struct python_climb *climb, __u32 tid
 		bpf_map_update_elem(&python_threads, &tid, &python->frame, BPF_ANY);
 }
 
-/* From the thread to its innermost frame.  The outermost one of a stack is no function's. */
+/* Finds the thread's innermost frame. The outermost entry of a stack is no function's. */
 ALWAYS_INLINE void interpreter_find_frame(struct python_climb *climb)
 {
 	struct python_walk *python = climb->python;
@@ -159,8 +159,7 @@ ALWAYS_INLINE void interpreter_enter_stack(struct python_climb *climb, __u64 sta
 	python->frame = last < 0 ? 0 : python->end + (__u64)last * layout->frame_stride;
 }
 
-/* The function that entered this stack was called by C code, but for the first stack, where what is
- * outside of functions was. */
+/* C code called the function that entered this stack; top-level code called the first stack's. */
 ALWAYS_INLINE long interpreter_leave_stack(struct python_climb *climb)
 {
 	struct python_walk *python = climb->python;
@@ -177,7 +176,7 @@ ALWAYS_INLINE long interpreter_leave_stack(struct python_climb *climb)
 	return STEP_ON;
 }
 
-/* A context or a stack a step. */
+/* Visits one context or one stack per step. */
 static long interpreter_next_context(__u32 number, struct python_climb *climb)
 {
 	struct python_walk *python = climb->python;
@@ -201,7 +200,7 @@ static long interpreter_next_context(__u32 number, struct python_climb *climb)
 	return STEP_ON;
 }
 
-/* From the holder in `frame`. */
+/* Starts from the holder in `frame`. */
 ALWAYS_INLINE void interpreter_take_contexts(struct python_climb *climb)
 {
 	struct python_walk *python = climb->python;
@@ -220,7 +219,7 @@ ALWAYS_INLINE void interpreter_take_contexts(struct python_climb *climb)
 		interpreter_add(python, KERNEL_OUTSIDE, 1);
 }
 
-/* From the thread, where they lead to its frames. */
+/* Walks frames reached from the thread. */
 ALWAYS_INLINE void interpreter_take_listed(struct python_climb *climb, __u32 pid, __u32 tid)
 {
 	const struct kernel_interpreter *layout = &climb->python->other;
@@ -249,7 +248,7 @@ ALWAYS_INLINE void interpreter_take_frames(struct python_climb *climb, __u32 pid
 		interpreter_take_listed(climb, pid, tid);
 }
 
-/* NULL: the process has no other interpreter that is known. */
+/* NULL: the process has no other known interpreter. */
 ALWAYS_INLINE struct python_walk *interpreter_take(struct walk *walk, struct task_struct *task)
 {
 	struct python_climb climb = { .base.task = task };
@@ -268,7 +267,7 @@ ALWAYS_INLINE struct python_walk *interpreter_take(struct walk *walk, struct tas
 	return climb.python;
 }
 
-/* The frames of the first interpreter that is known. */
+/* Reads the frames of the first known interpreter. */
 ALWAYS_INLINE struct python_walk *functions_take(struct walk *walk, struct task_struct *task)
 {
 	struct python_walk *python;

@@ -1,6 +1,6 @@
 /*
- * The functions that a thread runs of Lua.  Its states are looked for: struct kernel_lua says how
- * one is known.  What is read there may be anything, so each look is bounded.
+ * The Lua functions that a thread runs. Its state is searched for: struct kernel_lua says how a
+ * state is recognized. Memory read here may contain anything, so each search is bounded.
  */
 #pragma once
 
@@ -10,13 +10,13 @@
 #define LUA_KIND_FUNCTION 6
 #define LUA_KIND_MASK     0x3f
 #define LUA_OPERATION     0x3f /* of an instruction of Lua 5.1 */
-#define LUA_STACK_WORDS   512  /* so far up a state is looked for */
+#define LUA_STACK_WORDS   512  /* so many words up the stack are searched */
 #define LUA_JUMPS_MAX     256
-#define LUA_STATE_BYTES   40 /* up to what all states share */
+#define LUA_STATE_BYTES   40 /* up to the common fields of all states */
 #define LUA_CALLS_MAX     (2 * KERNEL_PYTHON_FRAMES)
 
-/* Takes a word of a register or of the stack for the address of a state, if it is one that runs
- * further inside than the one found before.  The mark of that is `end`, the state `thread`. */
+/* Treats a word of a register or of the stack as a state's address, if its jump mark lies further
+ * inside than that of the state found before. `end` is the mark, `thread` the state. */
 ALWAYS_INLINE void lua_consider(struct python_climb *climb, __u64 word)
 {
 	struct python_walk *python = climb->python;
@@ -37,7 +37,7 @@ ALWAYS_INLINE void lua_consider(struct python_climb *climb, __u64 word)
 	jump = python_word(climb, word + lua->jump);
 	if (jump ? jump < python->lowest : word != first)
 		return;
-	/* Without a mark it is the outermost one. */
+	/* A state without a mark is the outermost one. */
 	if (python->thread && jump - 1 >= python->end - 1)
 		return;
 	python->thread = word;
@@ -82,7 +82,7 @@ static long lua_look_at_frame(__u32 number, struct python_climb *climb)
 	return climb->python->count;
 }
 
-/* To the outermost mark of the state that was found. */
+/* Finds the outermost mark of the found state. */
 static long lua_next_jump(__u32 number, struct python_climb *climb)
 {
 	__u64 outer = python_word(climb, climb->python->end);
@@ -93,7 +93,7 @@ static long lua_next_jump(__u32 number, struct python_climb *climb)
 	return STEP_ON;
 }
 
-/* From the state in `thread`: its innermost call. */
+/* Starts with the innermost call of the state in `thread`. */
 ALWAYS_INLINE void lua_enter(struct python_climb *climb)
 {
 	struct python_walk *python = climb->python;
@@ -109,7 +109,7 @@ ALWAYS_INLINE void lua_enter(struct python_climb *climb)
 		python->next_interpreter = python_word(climb, python->thread + lua->first_call);
 }
 
-/* All calls of a state were seen: on to the one that resumed it. */
+/* All calls of a state are done: continues with the state that resumed it. */
 static long lua_leave(struct python_climb *climb)
 {
 	struct python_walk *python = climb->python;
@@ -128,7 +128,7 @@ static long lua_leave(struct python_climb *climb)
 	return STEP_ON;
 }
 
-/* 0: it is a function of C, or none. */
+/* 0: a C function, or no function. */
 ALWAYS_INLINE __u64 lua_prototype(struct python_climb *climb, __u64 slot)
 {
 	const struct kernel_lua *lua = &climb->python->other.lua;
@@ -157,8 +157,8 @@ static long lua_look_for_instruction(__u32 number, struct lua_instructions *sear
 	return STEP_END;
 }
 
-/* Where the innermost function is: it has written that down when it could fail last, and has it in
- * a register. */
+/* The position in the innermost function: the state has the position of the last instruction that
+ * could fail, and a register has the current one. */
 ALWAYS_INLINE __u64 lua_innermost_at(struct python_climb *climb, __u64 prototype, __u64 at)
 {
 	const struct kernel_lua *lua = &climb->python->other.lua;
@@ -176,8 +176,7 @@ ALWAYS_INLINE __u64 lua_innermost_at(struct python_climb *climb, __u64 prototype
 	return search.found ? search.found : at;
 }
 
-/* Whether C code called the function of the call in `bytes`; where nothing says so its caller, the
- * next call, will. */
+/* Whether C code called the function of the call in `bytes`; 0 if the next call shows that. */
 ALWAYS_INLINE __u64 lua_is_entry(const struct python_walk *python)
 {
 	const struct kernel_lua *lua = &python->other.lua;
@@ -213,7 +212,7 @@ ALWAYS_INLINE __u64 lua_previous(const struct python_walk *python)
 							: 0;
 }
 
-/* A call or a state a step. */
+/* Visits one call or one state per step. */
 static long lua_next_call(__u32 number, struct python_climb *climb)
 {
 	struct python_walk *python = climb->python;

@@ -1,49 +1,48 @@
 /*
- * The functions that a thread runs of LuaJIT (GC64): from the frames on the C stack that the walk
- * has met, each of which leads to its state.  The state's own stack has two words before the slots
- * of each function: the function, and how its caller is found.
+ * The LuaJIT functions (GC64) that a thread runs: starts from the frames on the C stack that the
+ * walk has met, each of which leads to its state. The state's own stack has two words before each
+ * function's slots: the function, and a link to its caller.
  *
- * Where the innermost function's slots begin (its base) is in a register while the assembly runs;
- * what it calls finds it in the state, if it needs it, else fp keeps it meanwhile.  Of compiled
- * code it is kept beside the state that runs now.
+ * A register holds the begin of the innermost function's slots (its base) while the assembly runs;
+ * functions called from there find it in the state, if they need it, else fp keeps it meanwhile.
+ * The base of compiled code is stored beside the current state.
  */
 #pragma once
 
 #include "kernel/lua.h"
 
-/* In a state. */
+/* Offsets in a state. */
 #define LUAJIT_STATE_SHARED 16
 #define LUAJIT_STATE_BASE   32
 #define LUAJIT_STATE_STACK  56
 #define LUAJIT_STATE_END    48
 
 #define LUAJIT_SAVED_PC      24                 /* in the frame on the C stack */
-#define LUAJIT_POINTER       ((1ull << 47) - 1) /* of a slot: above it is the kind */
-#define LUAJIT_HEAD_SHIFT    8                  /* in the word 8 of a function: its kind */
+#define LUAJIT_POINTER       ((1ull << 47) - 1) /* of a slot; the bits above are the kind */
+#define LUAJIT_HEAD_SHIFT    8                  /* of the kind, in word 8 of a function */
 #define LUAJIT_KIND_FUNCTION 8
-#define LUAJIT_ID_SHIFT      16 /* in the same word: 0 for functions of Lua */
+#define LUAJIT_ID_SHIFT      16 /* in the same word; 0: a Lua function */
 #define LUAJIT_FUNCTION_CODE 32
-#define LUAJIT_SHARED_WORDS                                                   \
-	128 /* so far the state that runs now is looked for in what is shared \
-	     */
+#define LUAJIT_SHARED_WORDS \
+	128 /* so many words of the shared data are searched for the running state */
 
-/* The lowest bits of the second word, and what it is else. */
+/* The lowest bits of the second word, and its other contents. */
 enum luajit_link {
-	LUAJIT_LINK_LUA,      /* where the caller is */
-	LUAJIT_LINK_C,        /* the distance of the caller's, as the other two; C code called */
-	LUAJIT_LINK_CONTINUE, /* what is to be done afterwards lies two words before */
+	LUAJIT_LINK_LUA, /* the caller's position */
+	LUAJIT_LINK_C,   /* distance to the caller's base, as for the other two; called by C code */
+	LUAJIT_LINK_CONTINUE, /* two words before lies the continuation */
 	LUAJIT_LINK_VARARG,   /* the same function again, with its arguments in order */
 };
 #define LUAJIT_LINK_MASK 3
 #define LUAJIT_LINK_SIZE (~7ull)
-#define LUAJIT_LINK_P    4 /* a protected call: there is nothing to continue */
+#define LUAJIT_LINK_P    4 /* a protected call: no continuation */
 
 struct luajit_words {
 	struct python_climb *climb;
 	__u64 at, found;
 };
 
-/* Whether an address can be a base of this state. */
+/* True if the address can be a base of this state. */
 ALWAYS_INLINE int luajit_is_base(struct python_climb *climb, __u64 base)
 {
 	const struct python_walk *python = climb->python;
@@ -56,8 +55,7 @@ ALWAYS_INLINE int luajit_is_base(struct python_climb *climb, __u64 base)
 	return (__u8)(head >> LUAJIT_HEAD_SHIFT) == LUAJIT_KIND_FUNCTION;
 }
 
-/* What is shared names the state that runs among its first words, followed by the base of compiled
- * code. */
+/* Shared data names the current state among its first words, then the base of compiled code. */
 static long luajit_look_for_state(__u32 number, struct luajit_words *search)
 {
 	__u64 at = search->at + (__u64)number * 8, base;
@@ -71,7 +69,7 @@ static long luajit_look_for_state(__u32 number, struct luajit_words *search)
 	return STEP_END;
 }
 
-/* 0: it was not found. */
+/* 0: not found. */
 ALWAYS_INLINE __u64 luajit_compiled_base(struct python_climb *climb)
 {
 	struct luajit_words search = { .climb = climb };
@@ -81,7 +79,7 @@ ALWAYS_INLINE __u64 luajit_compiled_base(struct python_climb *climb)
 	return search.found;
 }
 
-/* The base of the innermost function, and where that is. */
+/* Finds the base of the innermost function, and its position. */
 ALWAYS_INLINE __u64 luajit_innermost(struct python_climb *climb)
 {
 	struct python_walk *python = climb->python;
@@ -101,7 +99,7 @@ ALWAYS_INLINE __u64 luajit_innermost(struct python_climb *climb)
 	return python_word(climb, python->thread + LUAJIT_STATE_BASE);
 }
 
-/* The state of the frame with this number; 0: it is the one before's, or none. */
+/* Enters the state of the frame with this number; 0: it is the same as before, or invalid. */
 ALWAYS_INLINE int luajit_enter(struct python_climb *climb, __u64 number)
 {
 	struct python_walk *python = climb->python;
@@ -120,7 +118,7 @@ ALWAYS_INLINE int luajit_enter(struct python_climb *climb, __u64 number)
 	return 1;
 }
 
-/* What is sent of a function: where its instructions begin. */
+/* Identifies a function by the begin of its instructions. */
 ALWAYS_INLINE __u64 luajit_code(struct python_climb *climb, __u64 slot, __u64 is_entry)
 {
 	__u64 function = slot & LUAJIT_POINTER;
@@ -132,7 +130,7 @@ ALWAYS_INLINE __u64 luajit_code(struct python_climb *climb, __u64 slot, __u64 is
 	return is_entry ? KERNEL_NATIVE : 0;
 }
 
-/* The base of the caller, and where it is.  0: there is none. */
+/* Finds the caller's base, and its position. 0: there is none. */
 ALWAYS_INLINE __u64 luajit_caller(struct python_climb *climb, __u64 base, __u64 link)
 {
 	struct python_walk *python = climb->python;
@@ -150,7 +148,7 @@ ALWAYS_INLINE __u64 luajit_caller(struct python_climb *climb, __u64 base, __u64 
 	return size ? base - size : 0;
 }
 
-/* A function or a state a step.  `frame`: the base of the function. */
+/* Visits one function or one state per step. `frame`: the function's base. */
 static long luajit_next_function(__u32 number, struct python_climb *climb)
 {
 	struct python_walk *python = climb->python;

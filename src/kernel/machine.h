@@ -1,5 +1,5 @@
 /*
- * Registers of the machine, as the kernel shows them to its programs.
+ * The machine's registers, as the kernel passes these to BPF programs.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct pt_regs {
 #define REGISTERS_LUAJIT_PC(regs)   ((regs)->bx)
 #define REGISTERS_USER(regs)        (((regs)->cs & 3) == 3)
 
-/* Where in pt_regs the registers are, by their numbers in DWARF. */
+/* Index in pt_regs of each DWARF register. */
 #define DWARF_REGISTERS 16
 #define DWARF_PLACES                                                  \
 	{                                                             \
@@ -45,7 +45,7 @@ struct pt_regs {
 #define REGISTERS_LUAJIT_PC(registers)   ((registers)->regs[21])
 #define REGISTERS_USER(registers)        (((registers)->pstate & 15) == 0)
 
-/* Where in pt_regs the registers are, by their numbers in DWARF: in the same order. */
+/* Index in pt_regs of each DWARF register: the same order. */
 #define DWARF_REGISTERS                  32
 #define DWARF_PLACES                                                                              \
 	{                                                                                         \
@@ -53,7 +53,7 @@ struct pt_regs {
 			23, 24, 25, 26, 27, 28, 29, 30, 31,                                       \
 	}
 
-/* Return addresses may carry a signature in the bits that addresses of programs do not use. */
+/* Return addresses may have a signature in bits that user addresses do not use. */
 #define CODE_ADDRESS(address) ((address)&settings.address_mask)
 #define RETURN_ON_STACK       0
 

@@ -1,6 +1,6 @@
 /*
- * What the programs and the host share.  The host sizes the tables before it loads the first
- * object, and gives its maps to the others by name.
+ * Maps shared by the programs and the host. The host sizes the tables before it loads the first
+ * object, and passes its maps to the others by name.
  */
 #pragma once
 
@@ -49,7 +49,7 @@ ALWAYS_INLINE void send_with(const void *record, __u64 size, __u64 flags)
 		__sync_fetch_and_add(&all->lost, 1);
 }
 
-/* The host looks by itself every few milliseconds: nobody is woken. */
+/* Wakes no process: the host polls every few milliseconds. */
 ALWAYS_INLINE void send(const void *record, __u64 size)
 {
 	send_with(record, size, BPF_RB_NO_WAKEUP);

@@ -1,5 +1,5 @@
 /*
- * Threads that are off the processor, by their tids; and the letter of what they wait in.
+ * Threads that are off-CPU, by TID; and the letter of their state.
  */
 #pragma once
 

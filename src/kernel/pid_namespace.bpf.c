@@ -1,5 +1,5 @@
 /*
- * Run by the host itself, once: in which namespace of pids it lives.
+ * The host runs this once on itself: finds its PID namespace.
  */
 #include "kernel/maps.h"
 

@@ -1,8 +1,8 @@
 /*
- * The frames of the Python interpreter, read where it keeps them.  The chain is the thread's own,
- * and the thread is not running anything else meanwhile.  What the addresses mean is for the host.
+ * Reads the Python interpreter's frames in its memory. The chain belongs to the thread, which runs
+ * nothing else meanwhile. The host interprets the addresses.
  *
- * PYTHON_SCRATCH: the name of the map that an object keeps the walk in.
+ * PYTHON_SCRATCH: the name of the map in which an object keeps the walk.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #define PYTHON_THREADS_MAX 2048 /* steps over threads and interpreters */
 #define PYTHON_ADDRESS     ((1ull << KERNEL_PYTHON_MARK_SHIFT) - 1)
 
-/* By pid. */
+/* By PID. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, KERNEL_PROCESSES_MAX);
@@ -20,7 +20,7 @@ struct {
 	__type(value, struct kernel_python);
 } pythons SEC(".maps");
 
-/* By tid: where its state was found the last time. */
+/* By TID: the address of the thread's state at the last lookup. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -30,19 +30,20 @@ struct {
 
 struct python_walk {
 	struct kernel_python layout;
-	struct kernel_interpreter other; /* of another language: interpreter.h */
-	__u64 end;                       /* of the stack that its frames lie in */
-	__u64 at;                        /* where the next function of a context is */
-	__u64 before;                    /* so many frames came before those of this stack */
-	__u64 identity;                  /* what the right thread has as its id */
-	__u64 next_interpreter;          /* where the address of the next one is */
+	struct kernel_interpreter other; /* for another language: interpreter.h */
+	__u64 end;                       /* of the stack that contains its frames */
+	__u64 at;                        /* position of a context's next function */
+	__u64 before;                    /* number of frames before this stack's */
+	__u64 identity;                  /* the thread's identity in its state */
+	__u64 next_interpreter;          /* address of the pointer to the next one */
 	__u64 thread, frame;
-	__u64 lowest; /* Lua: marks of states that run are not below this */
-	__u64 limit;  /* LuaJIT: bases of the state are below this */
-	__u64 shared; /* the same: what all states of this stack share */
+	__u64 lowest; /* Lua: marks of running states are not below this */
+	__u64 limit;  /* LuaJIT: the state's bases are below this */
+	__u64 shared; /* Lua: common to all states of this stack */
 	__u64 count;
 	struct sample sample;
-	struct kernel_python_frame frames[KERNEL_PYTHON_FRAMES + 1]; /* the sample's own */
+	struct kernel_python_frame
+		frames[KERNEL_PYTHON_FRAMES + 1]; /* directly behind the sample */
 	__u8 bytes[KERNEL_PYTHON_FRAME_BYTES];
 };
 
@@ -62,7 +63,7 @@ struct python_climb {
 	struct python_walk *python;
 };
 
-/* The number that a thread has in its own namespace. */
+/* A thread's ID in its own namespace. */
 ALWAYS_INLINE __u32 inner_number(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
@@ -72,7 +73,7 @@ ALWAYS_INLINE __u32 inner_number(struct task_struct *task)
 	return BPF_CORE_READ(number, nr);
 }
 
-/* 0 where nothing can be read, as where nothing is. */
+/* 0 also if the memory is unreadable. */
 ALWAYS_INLINE __u64 python_word(struct python_climb *climb, __u64 address)
 {
 	__u64 word = 0;
@@ -82,7 +83,7 @@ ALWAYS_INLINE __u64 python_word(struct python_climb *climb, __u64 address)
 
 #if defined(__TARGET_ARCH_x86)
 
-/* The interpreter keeps what pthread_self() gave: where the thread's register leads. */
+/* The interpreter stores pthread_self(): the thread pointer. */
 ALWAYS_INLINE __u64 python_identity(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, thread.fsbase);
@@ -95,7 +96,7 @@ ALWAYS_INLINE __u64 python_thread_identity(struct python_climb *climb, __u64 thr
 
 #else
 
-/* The interpreter keeps the kernel's number, or what leads to it. */
+/* The interpreter stores the kernel's thread ID, or a pointer to it. */
 ALWAYS_INLINE __u64 python_identity(struct task_struct *task)
 {
 	return inner_number(task);
@@ -112,7 +113,7 @@ ALWAYS_INLINE __u64 python_thread_identity(struct python_climb *climb, __u64 thr
 
 #endif
 
-/* The innermost frame of a thread, if it is the right one and runs Python now. */
+/* The innermost frame of a thread, if it is the right thread and runs Python now. */
 ALWAYS_INLINE __u64 python_first_frame(struct python_climb *climb, __u64 thread)
 {
 	const struct kernel_python *layout = &climb->python->layout;
@@ -193,7 +194,7 @@ static long python_next_frame(__u32 number, struct python_climb *climb)
 	return STEP_ON;
 }
 
-/* NULL: the process has no Python that is known. */
+/* NULL: the process has no known Python. */
 ALWAYS_INLINE struct python_walk *python_take(const struct walk *walk, struct task_struct *task)
 {
 	struct python_climb climb = { .base.task = task };
@@ -211,7 +212,7 @@ ALWAYS_INLINE struct python_walk *python_take(const struct walk *walk, struct ta
 	return climb.python;
 }
 
-/* Before the record of the walk that they belong to. */
+/* Sent before the record of their walk. */
 ALWAYS_INLINE void python_send(struct python_walk *python, const struct walk *walk)
 {
 	__u64 count;

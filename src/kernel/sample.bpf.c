@@ -1,6 +1,6 @@
 /*
- * Runs in the kernel at each tick of a thread's clock: writes where the thread is, with all frames
- * above it.  And follows the life of processes.  Changes nothing of theirs.
+ * Runs in the kernel at each tick of a thread's clock: records the thread's stack. Also tracks
+ * forks, execs and exits. Changes nothing in the processes.
  */
 #define PYTHON_SCRATCH python_scratch
 #define RAW_SCRATCH    raw_scratch
@@ -16,10 +16,9 @@ struct {
 	__type(value, struct walk);
 } scratch SEC(".maps");
 
-/* Threads that may have several clocks: one that was opened for them, and others that they have
- * inherited.  Of these the first one that ticks is the thread's; 0 before.  Clocks are known by
- * their periods, which are inherited (cookies are not): those that come later are some nanoseconds
- * longer. */
+/* Threads that may have several clocks: one opened for the thread, and inherited ones. The first
+ * one that ticks counts; 0 before. Clocks are distinguished by their periods, which are inherited
+ * (cookies are not): later clocks have periods some nanoseconds longer. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -27,7 +26,7 @@ struct {
 	__type(value, __u64);
 } inherited_events SEC(".maps");
 
-/* A tick of a clock that is not the thread's. */
+/* True for a tick of a clock that does not count. */
 ALWAYS_INLINE int is_second(struct bpf_perf_event_data *context, __u32 tid)
 {
 	__u64 *clock = bpf_map_lookup_elem(&inherited_events, &tid), cookie, ticking;
@@ -43,9 +42,9 @@ ALWAYS_INLINE int is_second(struct bpf_perf_event_data *context, __u32 tid)
 	return *clock != ticking;
 }
 
-/* Whoever is born of a thread with several clocks has inherited all of them.  An entry that was
- * there before is of an older thread with that number; or the host has given the new one its second
- * clock already, which has not ticked yet. */
+/* A thread created by one with several clocks inherits all of them. An existing entry is that of an
+ * older thread with the same TID; or the host has already opened a second clock for the new one,
+ * which has not ticked yet. */
 ALWAYS_INLINE void pass_on_clocks(struct ids born, struct ids of)
 {
 	__u64 none = 0, *clock = bpf_map_lookup_elem(&inherited_events, &born.tid);
@@ -65,8 +64,8 @@ ALWAYS_INLINE void take_kernel_frames(struct walk *walk, void *context)
 	walk->sample.kernel_count = size > 0 ? (__u64)size / 8 : 0;
 }
 
-/* How many ticks this one stands for; 0: it is left out.  By chance, so that no rhythm of the
- * program hides from it. */
+/* How many ticks this one stands for; 0: skipped. Random: the application's rhythm must not
+ * matter. */
 ALWAYS_INLINE __u32 ticks_of_this(void)
 {
 	struct kernel_counts *all = counts_of_all();
@@ -77,8 +76,8 @@ ALWAYS_INLINE __u32 ticks_of_this(void)
 	return bpf_get_prandom_u32() % every ? 0 : every;
 }
 
-/* Whether a tick that came in this thread is to be a sample.  Of all processes: nobody who is idle
- * or cannot be seen from here, and not the host. */
+/* True if a tick in this thread becomes a sample. System-wide: not of idle tasks, nor of processes
+ * invisible from here, nor of the host. */
 ALWAYS_INLINE int is_sampled(struct bpf_perf_event_data *context,
 			     const struct kernel_process *process, struct ids ids)
 {
@@ -131,7 +130,7 @@ int sample_running(struct bpf_perf_event_data *context)
 	return 0;
 }
 
-/* A child has the memory of its parent, so its ranges too, until it executes another program. */
+/* A child has its parent's memory, and so its ranges, until it executes another program. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *child)
 {
@@ -153,7 +152,7 @@ int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *chi
 	return 0;
 }
 
-/* Whatever has this number next is another one. */
+/* The next process with this PID is another one. */
 ALWAYS_INLINE int process_forget(struct ids ids)
 {
 	bpf_map_delete_elem(&processes, &ids.pid);
@@ -173,7 +172,7 @@ int BPF_PROG(process_executed, struct task_struct *task)
 		return 0;
 	if (settings.is_system_wide)
 		return process_forget(ids);
-	/* A thread takes its clocks along, and has the number of the first one from now on. */
+	/* The thread keeps its clocks, and gets the TID of the first thread. */
 	bpf_map_update_elem(&inherited_events, &ids.tid, &none, BPF_ANY);
 	*(volatile __u64 *)process = KERNEL_NO_RANGES;
 	process->asking = ASKED;

@@ -1,7 +1,7 @@
 /*
- * Runs in the kernel whenever a processor goes from one thread to another: writes where a thread
- * was when it left, and when it comes back, how long it was blocked and how long it then waited for
- * a processor.  Threads of other processes cost two lookups.
+ * Runs in the kernel when a processor switches threads: records a thread's stack when it leaves the
+ * processor, and when it comes back, how long it was blocked and how long it then waited for a
+ * processor. Threads of other processes cost two lookups.
  */
 #define PYTHON_SCRATCH python_switch_scratch
 #define RAW_SCRATCH    raw_switch_scratch
@@ -18,7 +18,7 @@ struct {
 	__type(value, struct walk);
 } switch_scratch SEC(".maps");
 
-/* What the stacks of this processor's switches cost; beyond a limit only some of them are taken. */
+/* The cost of stacks of this processor's switches; above a limit only some are recorded. */
 struct guard {
 	__u64 since_ns, spent_ns;
 	__u32 count, every;
@@ -31,7 +31,7 @@ struct {
 	__type(value, struct guard);
 } guards SEC(".maps");
 
-/* All stacks would have cost `every` times as much as those that were taken. */
+/* All stacks would have cost `every` times the cost of the recorded ones. */
 ALWAYS_INLINE int guard_allows(struct guard *guard, __u64 now)
 {
 	__u64 every;

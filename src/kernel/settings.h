@@ -1,5 +1,5 @@
 /*
- * Constants of the loaded program: what they switch off is not even loaded.
+ * Constants of the loaded programs: the verifier removes code that these disable.
  */
 #pragma once
 

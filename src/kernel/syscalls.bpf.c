@@ -1,15 +1,14 @@
 /*
- * Runs in the kernel when a thread enters a system call and when it returns from one: writes what
- * was called, when, and what came of it.  Calls of other processes cost a lookup each.  Changes
- * nothing of theirs.
+ * Runs in the kernel when a thread enters a system call and when it returns: records the call, its
+ * times and its result. Calls of other processes cost one lookup each. Changes nothing in the
+ * processes.
  */
 #include "kernel/ids.h"
 #include "shared/wire/syscall.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* By the numbers that the host knows.  The host puts those in that it was asked for, last of all:
- * until then nobody is traced. */
+/* By PID as the host knows it. The host adds requested processes last, which starts tracing. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, KERNEL_PROCESSES_MAX);
@@ -17,7 +16,7 @@ struct {
 	__type(value, struct syscall_process);
 } syscall_processes SEC(".maps");
 
-/* By the machine's own numbers. */
+/* By the global TID. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, SYSCALL_THREADS_MAX);
@@ -25,7 +24,7 @@ struct {
 	__type(value, struct syscall_thread);
 } syscall_threads SEC(".maps");
 
-/* By the number of the call: enum syscall_shape. */
+/* By syscall number: enum syscall_shape. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, SYSCALL_NUMBERS_MAX);
@@ -59,7 +58,7 @@ struct {
 
 #if defined(__TARGET_ARCH_x86)
 #define STATUS_COMPAT   0x0002     /* TS_COMPAT */
-#define NUMBER_X32      0x40000000 /* in the numbers of x32 */
+#define NUMBER_X32      0x40000000 /* in x32 syscall numbers */
 #define ARGUMENT_0(it)  ((it)->di)
 #define ARGUMENT_1(it)  ((it)->si)
 #define ARGUMENT_2(it)  ((it)->dx)
@@ -94,7 +93,7 @@ ALWAYS_INLINE void count_untracked(void)
 		__sync_fetch_and_add(&counts->untracked, 1);
 }
 
-/* One that is lost is missed by nobody: the host finds out by itself, later. */
+/* A lost event does no harm: the host finds out by itself later. */
 ALWAYS_INLINE void send_event(enum syscall_record_kind kind, struct ids ids)
 {
 	struct syscall_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
@@ -114,7 +113,7 @@ struct record_with_name {
 	char name[SYSCALL_THREAD_NAME];
 };
 
-/* The host may not have asked for its name yet. */
+/* Sends the name as well, because the host may not have read it yet. */
 ALWAYS_INLINE void send_thread_end(struct ids ids, __u32 dropped)
 {
 	struct record_with_name *ended = bpf_ringbuf_reserve(&ring, sizeof(*ended), 0);
@@ -154,8 +153,7 @@ ALWAYS_INLINE void record_fill(struct syscall_record *record, const struct sysca
 					   .flags = thread->flags };
 }
 
-/* 0 when it is on its way.  The kernel itself has read the path when a call returns, so its memory
- * is there. */
+/* Returns 0 if it was sent. The kernel has just read the path: its memory is resident. */
 ALWAYS_INLINE long send_path(const struct syscall_thread *thread, enum syscall_record_kind kind,
 			     __u64 end_ns, __s64 result)
 {
@@ -285,7 +283,7 @@ int BPF_PROG(call_returned, struct pt_regs___call *registers, long result)
 	return 0;
 }
 
-/* Before the new one runs: not one of its calls is missed. */
+/* Runs before the new task does: no call of it is missed. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *child)
 {
@@ -304,8 +302,8 @@ int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *chi
 	return 0;
 }
 
-/* A thread that executes has the number of the first one from then on, and what it has dropped was
- * the other program's. */
+/* A thread that executes gets the TID of the first thread, and its dropped records belonged to the
+ * old program. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(process_executed, struct task_struct *task, int old_number)
 {

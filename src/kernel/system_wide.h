@@ -1,7 +1,6 @@
 /*
- * Sampling of all processes: each is made known to the host by its first tick, and again by the
- * first one after it has executed another program.  Whatever processes do between two ticks costs
- * nobody anything.
+ * Samples all processes: the host learns of each one by its first tick, and again by the first tick
+ * after it has executed another program. Between two ticks a process costs nothing.
  */
 #pragma once
 
@@ -12,7 +11,7 @@ struct appearance_record {
 	struct kernel_appearance appearance;
 };
 
-/* Until one of both executes another program, a child has a copy of its parent's memory. */
+/* Until one of the two executes another program, a child has a copy of its parent's memory. */
 ALWAYS_INLINE __u32 parent_alike(struct task_struct *task)
 {
 	struct task_struct *parent = task->real_parent;
@@ -25,7 +24,7 @@ ALWAYS_INLINE __u32 parent_alike(struct task_struct *task)
 	return ids.pid;
 }
 
-/* The host is woken: a process may be gone in a moment. */
+/* Wakes the host, because the process may exit at once. */
 ALWAYS_INLINE void appearance_send(struct task_struct *task, struct ids ids)
 {
 	struct appearance_record record = {
@@ -43,9 +42,9 @@ ALWAYS_INLINE void appearance_send(struct task_struct *task, struct ids ids)
 	send_with(&record, sizeof(record), BPF_RB_FORCE_WAKEUP);
 }
 
-/* A process that is not known yet.  Its stacks are sent as they are until the host has read its
- * mappings.  NULL: there is no room.  Only with memory of its own: who has none any more is ending,
- * and nobody would take it out again. */
+/* Notes a new process. Its stacks are sent unchanged until the host has read its mappings. NULL:
+ * there is no room. Only for a process that has memory: without memory it is exiting, and its entry
+ * would never be deleted. */
 ALWAYS_INLINE struct kernel_process *process_appear(struct task_struct *task, struct ids ids)
 {
 	struct kernel_process process = { .generation = KERNEL_NO_RANGES >> 32,
@@ -57,7 +56,7 @@ ALWAYS_INLINE struct kernel_process *process_appear(struct task_struct *task, st
 	return bpf_map_lookup_elem(&processes, &ids.pid);
 }
 
-/* The thread has no user side, or the process no room: what there is of its stack. */
+/* The thread has no user side, or the process no entry: sends the kernel frames. */
 ALWAYS_INLINE void send_kernel_side(struct walk *walk, struct task_struct *task)
 {
 	__u64 count = walk->sample.kernel_count;

@@ -1,7 +1,7 @@
 /*
- * Runs in the kernel for each thread of a process, when the host asks: where it is, without it
- * being stopped.  A thread that is off the processor has left its registers in the kernel; that it
- * stayed so until the walk was done is checked.  Of a thread that runs only that is told.
+ * Runs in the kernel for each thread of a process on the host's request: records its stack without
+ * stopping it. A thread that is off-CPU has its registers saved in the kernel; the program checks
+ * that it stayed so during the walk. For a running thread only that state is recorded.
  */
 #define ITERATOR
 #define PYTHON_SCRATCH python_threads_scratch
@@ -12,7 +12,7 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* One walk at a time, that may be interrupted and go on elsewhere: no part of a processor's. */
+/* One walk at a time, which may be preempted and migrate: no per-CPU map. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -32,7 +32,7 @@ ALWAYS_INLINE __u64 switches_of(struct task_struct *task)
 	return task->nvcsw + task->nivcsw;
 }
 
-/* The kernel leaves out its scheduler, and all that lies further in. */
+/* The kernel omits its scheduler, and all frames further inside. */
 ALWAYS_INLINE void take_kernel_frames(struct walk *walk, struct task_struct *task)
 {
 	long size = bpf_get_task_stack(task, walk->frames, KERNEL_FRAMES_MAX * 8, 0);
@@ -40,7 +40,7 @@ ALWAYS_INLINE void take_kernel_frames(struct walk *walk, struct task_struct *tas
 	walk->sample.kernel_count = size > 0 ? (__u64)size / 8 : 0;
 }
 
-/* From now on it is known to be away, unless the switch of threads has noticed that before us. */
+/* Marks the thread as off-CPU, unless the program of thread switches has already done so. */
 ALWAYS_INLINE void seed(const struct walk *walk)
 {
 	struct kernel_off_cpu off_cpu = {
@@ -62,8 +62,7 @@ ALWAYS_INLINE void walk_other(struct walk *walk, struct task_struct *task,
 	walk_up(walk, task, process);
 }
 
-/* Whole only if the thread was away from the first register to the last frame.  Its Python frames,
- * or NULL. */
+/* Complete only if the thread was off-CPU all the time. Returns its Python frames, or NULL. */
 ALWAYS_INLINE struct python_walk *see_thread(struct walk *walk, struct task_struct *task,
 					     struct kernel_process *process,
 					     struct kernel_question *question)
@@ -90,7 +89,7 @@ ALWAYS_INLINE struct python_walk *see_thread(struct walk *walk, struct task_stru
 	return python;
 }
 
-/* The host reads the ranges again, and asks again. */
+/* The host reads the ranges again, and repeats the request. */
 ALWAYS_INLINE int is_put_off(const struct walk *walk, const struct kernel_question *question)
 {
 	struct kernel_counts *all = counts_of_all();

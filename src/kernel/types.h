@@ -1,7 +1,6 @@
 /*
- * The few fields of the kernel's own types that are needed.  Offsets are those of the running
- * kernel: libbpf puts them in when the program is loaded (CO-RE), so no header of any kernel is
- * needed to build.
+ * The few fields of kernel types that are used. libbpf inserts the running kernel's offsets when a
+ * program is loaded (CO-RE), so the build needs no header of any kernel.
  */
 #pragma once
 
@@ -65,7 +64,7 @@ struct thread_struct {
 } RELOCATED;
 #endif
 
-/* Of both machines: each has one of what tells that a system call is a 32-bit one. */
+/* Both machines' fields: each has one of the two that mark a 32-bit system call. */
 struct thread_info {
 	unsigned long flags;
 	__u32 status;
@@ -91,7 +90,7 @@ struct task_struct {
 #endif
 } RELOCATED;
 
-/* The registers of a system call, as the kernel itself names them. */
+/* The registers of a system call, by the kernel's own names. */
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs___call {
 	unsigned long di, si, dx, orig_ax;

@@ -1,14 +1,14 @@
 /*
- * Walks up the stack of a thread by the tables of the host, frame by frame.
+ * Walks up a thread's stack by the host's tables, frame by frame.
  */
 #pragma once
 
 #include "kernel/walk_switch.h"
 
-#define DOUBT_REACH (8 << 10) /* so far up a frame is looked for */
-#define KNOWN_STEPS 4 /* frames at once, where their rules are known; more cost the verifier */
+#define DOUBT_REACH (8 << 10) /* maximum distance at which a frame is searched for */
+#define KNOWN_STEPS 4         /* frames per step if their rules are known; more cost the verifier */
 
-/* Makes the row one that needs no sp.  STEP_END: that cannot be said of it. */
+/* Changes the row to one without sp. STEP_END: impossible for this row. */
 ALWAYS_INLINE int do_without_sp(struct walk *walk, struct unwind_row *row)
 {
 	__u8 kind = row->kind & UNWIND_KIND_MASK;
@@ -32,13 +32,13 @@ ALWAYS_INLINE int step_by_plan(struct climb *climb, const struct plan *plan)
 	if (plan->cfa < walk->sp ||
 	    (plan->cfa == walk->sp && ((RETURN_ON_STACK && plan->ra_at) || !walk->is_exact)))
 		return end_walk(walk, STACK_CIRCULAR);
-	/* A caller's link register was overwritten by its call. */
+	/* The caller's call has overwritten its link register. */
 	if (plan->ra_at ? read_word(climb, plan->ra_at, &ra) : !walk->is_exact)
 		return end_walk(walk, STACK_UNREADABLE);
 	if (plan->fp_at && read_word(climb, plan->fp_at, &fp))
 		return end_walk(walk, STACK_UNREADABLE);
 	ra = CODE_ADDRESS(ra);
-	if (!ra) /* with a frame pointer it is a stack that is being changed */
+	if (!ra) /* with a nonzero frame pointer, the stack is being changed */
 		return end_walk(walk, plan->cfa == walk->start_stack ? STACK_COMPLETE
 				      : !fp                          ? zero_end(walk)
 				      : walk->was_guided             ? STACK_NO_TABLE
@@ -54,8 +54,9 @@ ALWAYS_INLINE int step_by_plan(struct climb *climb, const struct plan *plan)
 	return STEP_ON;
 }
 
-/* Frames above the innermost one are looked up at the byte before their address.  One that a signal
- * interrupted has no call there: one more is written for it, so that the rule holds for all. */
+/* Frames above the innermost one are looked up at the byte before their address. A frame
+ * interrupted by a signal has no call there: its address is stored plus one, so that the rule holds
+ * for all. */
 ALWAYS_INLINE int keep_frame(struct walk *walk)
 {
 	__u64 at = walk->sample.user_count;
@@ -69,7 +70,7 @@ ALWAYS_INLINE int keep_frame(struct walk *walk)
 	return STEP_ON;
 }
 
-/* An address that is in no code is kept only as the innermost one. */
+/* An address outside of known code is kept only for the innermost frame. */
 ALWAYS_INLINE int enter_frame(struct walk *walk, __u64 address)
 {
 	int is_known = range_find(walk, address);
@@ -101,8 +102,8 @@ ALWAYS_INLINE int enter_frame_with_rule(struct walk *walk, __u64 address, struct
 	return STEP_ON;
 }
 
-/* What the call returns to; 0: it cannot be told.  Some C libraries have no rules for where signal
- * handlers and threads return to. */
+/* Reads the code at the return address; 0: unreadable. Some C libraries have no rules for the
+ * return addresses of signal handlers and threads. */
 ALWAYS_INLINE __u64 read_code(struct climb *climb)
 {
 	struct walk *walk = climb->walk;
@@ -133,8 +134,7 @@ ALWAYS_INLINE long step_without_rule(struct climb *climb)
 	return STEP_ON;
 }
 
-/* At its end it goes to the handler, which nobody has called; before, ra may be of another frame.
- */
+/* At its end it jumps to the handler, without a call; before, ra may be of another frame. */
 ALWAYS_INLINE void doubt(struct walk *walk, __u8 kind, __u8 was_exact)
 {
 	if (RETURN_ON_STACK && was_exact && kind != UNWIND_FP) {
@@ -143,8 +143,7 @@ ALWAYS_INLINE void doubt(struct walk *walk, __u8 kind, __u8 was_exact)
 	}
 	if (walk->doubted_ra || walk->sample.flags & SAMPLE_GUESSED)
 		return;
-	walk->sample.flags |=
-		SAMPLE_GUESSED; /* its callers may be left out: fp may be the handler's */
+	walk->sample.flags |= SAMPLE_GUESSED; /* callers may be missing: fp may be the handler's */
 	walk->doubted_ra = walk->pc;
 	walk->doubted_sp = walk->sp;
 	walk->doubted_fp = walk->fp;
@@ -203,7 +202,8 @@ static long climb_one(struct climb *climb)
 	if (row.kind & UNWIND_THROWS)
 		doubt(walk, kind, was_exact);
 	if (kind == UNWIND_GO_PUSHED) {
-		walk->lr = pushed; /* the caller has not called: it is where it stands */
+		walk->lr =
+			pushed; /* the caller has not made a call: this is its current position */
 		walk->is_exact = 1;
 	}
 	return STEP_ON;
@@ -213,8 +213,8 @@ struct position {
 	__u64 pc, sp, fp;
 };
 
-/* From a caller to its own, where everything for that is at hand.  STEP_END: it is not, or
- * something is odd; climb_one will see. */
+/* Steps from a caller to its caller, if everything needed is in the walk's memory. STEP_END: it is
+ * not, or something is odd; climb_one handles that. */
 ALWAYS_INLINE int climb_known(struct walk *walk, struct position *at)
 {
 	const struct known_rule *rule = known_place(walk, at->pc - 1);
@@ -238,7 +238,7 @@ ALWAYS_INLINE int climb_known(struct walk *walk, struct position *at)
 	return STEP_ON;
 }
 
-/* Most frames are such ones.  Several in a row: what they share stays in registers. */
+/* Most frames are of this kind. Does several in a row, with their common values in registers. */
 ALWAYS_INLINE void climb_all_known(struct walk *walk)
 {
 	struct position here = { walk->pc, walk->sp, walk->fp };
@@ -276,9 +276,9 @@ ALWAYS_INLINE long go_on_at(struct walk *walk, __u64 sp)
 	return STEP_ON;
 }
 
-/* A word a step.  Of several calls that return there the innermost is found: its callers are those
- * of the others, too.  Where calls do not push, its frame ends somewhere behind that word: all ends
- * that can be are tried, one after the other. */
+/* One word per step. Finds the innermost of several calls that return there: its callers are also
+ * those of the others. Where calls do not push, its frame ends somewhere behind that word: tries
+ * all possible ends one after the other. */
 ALWAYS_INLINE long seek(struct climb *climb)
 {
 	struct walk *walk = climb->walk;
@@ -323,12 +323,12 @@ static long walk_step(__u32 number, struct climb *climb)
 	return STEP_ON;
 }
 
-/* From walk->registers up. */
+/* Starts from walk->registers. */
 ALWAYS_INLINE void walk_up(struct walk *walk, struct task_struct *task,
 			   const struct kernel_process *process)
 {
 	struct climb climb = { walk, task };
-	/* One read, so that they belong together. */
+	/* One read, for consistent values. */
 	__u64 part = *(const volatile __u64 *)process;
 
 	walk->first_range = (__u16)part;
@@ -361,7 +361,7 @@ ALWAYS_INLINE void walk_up(struct walk *walk, struct task_struct *task,
 	bpf_loop(SAMPLE_FRAMES_MAX + 1, walk_step, &climb, 0);
 }
 
-/* What a thread had in its registers when it entered the kernel. */
+/* Reads the registers that the thread had when it entered the kernel. */
 ALWAYS_INLINE int take_saved_registers(struct walk *walk, struct task_struct *task)
 {
 	return bpf_probe_read_kernel(&walk->registers, sizeof(walk->registers),

@@ -1,30 +1,29 @@
 /*
- * Where the parts of a frame lie, by its rule or by what its code looks like.
+ * Finds the parts of a frame, by its rule or by its code.
  */
 #pragma once
 
 #include "kernel/walk_rules.h"
 
-#define FP_REACH (1 << 20) /* the frame-pointer rule believes no larger frame */
+#define FP_REACH (1 << 20) /* larger frames are not accepted by the frame-pointer rule */
 
-/* Where the frame's parts lie. */
+/* The locations of a frame's parts. */
 struct plan {
 	__u64 cfa;
-	__u64 fp_at, ra_at; /* 0: the value is in the register still */
-	__u64 ra;           /* it, where ra_at is 0 */
+	__u64 fp_at, ra_at; /* 0: still in the register */
+	__u64 ra;           /* its value, if ra_at is 0 */
 	__u8 is_low;        /* the CFA may be higher */
 };
 
-/* A chain that ended in 0: nobody says that a stack begins here. */
+/* A chain that ended in 0, which does not prove that a stack begins here. */
 ALWAYS_INLINE enum stack_end zero_end(const struct walk *walk)
 {
 	return walk->range.is_file ? STACK_ZERO : STACK_GENERATED;
 }
 
-/* Code without rules: it may keep frame pointers, as most JIT code does.  A chain that ends in 0,
- * or reaches a function of a file with 0, goes no further, and is not complete: that 0 may be a
- * register that the code uses for something else.  Where calls do not push, the frame may go on
- * above the two words that fp points to. */
+/* Code without rules may keep frame pointers, as most JIT code does. A chain that ends in 0, or
+ * reaches a function of a file with 0, ends incomplete: that 0 may be a register used for something
+ * else. Where calls do not push, the frame may extend above the two words at fp. */
 ALWAYS_INLINE int plan_by_fp(struct walk *walk, struct plan *plan)
 {
 	__u64 fp = walk->fp;
@@ -51,8 +50,7 @@ static long take_word(__u32 index, struct ahead *ahead)
 	return unframed_take(&ahead->look, ahead->walk->code.words[index & (UNFRAMED_WORDS - 1)]);
 }
 
-/* unframed_aarch64() as a loop of the kernel's: as one of our own, checking it took the kernel most
- * of a second. */
+/* unframed_aarch64() by bpf_loop(): verifying an ordinary loop took most of a second. */
 ALWAYS_INLINE struct unframed look_ahead(struct walk *walk)
 {
 	struct ahead ahead = { .walk = walk };
@@ -61,7 +59,7 @@ ALWAYS_INLINE struct unframed look_ahead(struct walk *walk)
 	return unframed_judge(&ahead.look);
 }
 
-/* The same where the frame is not there, or not any more.  STEP_END: it is. */
+/* For code before its frame is set up, or after its removal. STEP_END: the frame is there. */
 ALWAYS_INLINE int plan_unframed(struct climb *climb, struct plan *plan)
 {
 	struct walk *walk = climb->walk;
@@ -101,7 +99,7 @@ ALWAYS_INLINE __u64 register_by_number(const struct walk *walk, __u64 number)
 	return place < sizeof(struct pt_regs) / 8 ? ((const __u64 *)&walk->registers)[place] : 0;
 }
 
-/* 0: it is in the register still. */
+/* 0: still in the register. */
 ALWAYS_INLINE __u64 place_of_saved(const struct walk *walk, const struct plan *plan, __u8 saved,
 				   __s32 offset)
 {
@@ -116,7 +114,7 @@ ALWAYS_INLINE __u64 place_of_saved(const struct walk *walk, const struct plan *p
 	return base + (__s64)offset;
 }
 
-/* A place below sp where whom it has called saves something: not yet, or not any more. */
+/* An address below sp where a callee saves a register: not yet, or no longer saved. */
 ALWAYS_INLINE int is_unsaved(const struct walk *walk, __u8 base, __u64 address)
 {
 	return base == UNWIND_BASE_SP && !walk->is_exact && address < walk->below;
@@ -158,7 +156,7 @@ ALWAYS_INLINE int plan_by_special(struct climb *climb, __u32 number, struct plan
 		if (!walk->is_innermost && !(unwind_keeps_ra(special) && walk->was_innermost))
 			return end_walk(walk, STACK_NO_RULE);
 		walk->is_exact =
-			1; /* as for that step: it has no frame, and its registers are known */
+			1; /* for that step: it has no frame, and its registers are known */
 		return STEP_ON;
 	}
 	if (special->ra_saved == UNWIND_SAVED_BEHIND) {
@@ -172,7 +170,7 @@ ALWAYS_INLINE int plan_by_special(struct climb *climb, __u32 number, struct plan
 	return STEP_ON;
 }
 
-/* A row of one of the plain kinds. */
+/* Plans a row of one of the plain kinds. */
 ALWAYS_INLINE void plan_by_row(const struct walk *walk, struct unwind_row row, struct plan *plan)
 {
 	__u8 kind = row.kind & UNWIND_KIND_MASK;

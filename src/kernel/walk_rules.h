@@ -1,19 +1,19 @@
 /*
- * Which rule an address has, by the tables of the host; and those that were met before.
+ * Finds the rule of an address in the host's tables; caches found rules.
  */
 #pragma once
 
 #include "kernel/walk_state.h"
 
-#define RANGE_STEPS 13 /* halvings until one of KERNEL_RANGES_MAX is left */
-#define ROW_STEPS   9  /* the same for the rows of a page: one for each byte at most */
-#define MET_BITS    14 /* the same, of all processors */
+#define RANGE_STEPS 13 /* binary search in up to KERNEL_RANGES_MAX */
+#define ROW_STEPS   9  /* binary search in a page's rows: at most one for each byte */
+#define MET_BITS    14 /* log2 of the number of rules cached for all processors */
 
-/* The same for all processors: large programs return to more addresses than fit beside a walk, and
- * a search reads a dozen lines of memory that nobody has near.  Two may write one at once; then the
- * two words do not fit each other, and it is of no address. */
+/* A cache shared by all processors: large programs return to more addresses than fit into a walk,
+ * and a search reads a dozen uncached lines of memory. If two processors write an entry at once,
+ * its two words do not match, and it counts for no address. */
 struct met_rule {
-	__u64 key;  /* the address, and the other word spread over it */
+	__u64 key;  /* the address, xored with a hash of the other word */
 	__u64 rule; /* generation, cfa, fp, kind */
 };
 
@@ -47,7 +47,7 @@ ALWAYS_INLINE int range_find(struct walk *walk, __u64 address)
 	return 1;
 }
 
-/* The rule of an address in walk->range; UNWIND_NONE where there is none. */
+/* The rule of an address in walk->range; UNWIND_NONE if there is none. */
 ALWAYS_INLINE struct unwind_row row_find(const struct walk *walk, __u64 address)
 {
 	__u64 offset = address - walk->range.base, number = offset >> UNWIND_PAGE_BITS;
@@ -75,7 +75,7 @@ ALWAYS_INLINE struct unwind_row row_find(const struct walk *walk, __u64 address)
 	return row && row->pc <= offset ? *row : none;
 }
 
-/* Where the rule of this address is kept, or another with which it shares the place. */
+/* The cache entry of this address, which other addresses share. */
 ALWAYS_INLINE struct known_rule *known_place(struct walk *walk, __u64 address)
 {
 	__u64 at = (__u32)address * 0x9e3779b1u >> (32 - KNOWN_BITS);
@@ -101,7 +101,7 @@ ALWAYS_INLINE __u64 met_key(__u64 address, __u64 rule)
 	return address ^ rule * 0x9e3779b97f4a7c15u;
 }
 
-/* The rule of an address that any processor has met; false: none. */
+/* The rule of an address cached by any processor; false: none. */
 ALWAYS_INLINE int met_find(const struct walk *walk, __u64 address, struct known_rule *ret)
 {
 	const volatile struct met_rule *met = met_place(address);
@@ -129,7 +129,7 @@ ALWAYS_INLINE void met_keep(const struct known_rule *known)
 	met->key = met_key(known->address, rule);
 }
 
-/* Rules of these two kinds are not whole without their range. */
+/* Rules of these two kinds are incomplete without their range. */
 ALWAYS_INLINE int is_whole(struct unwind_row row)
 {
 	__u8 kind = row.kind & UNWIND_KIND_MASK;

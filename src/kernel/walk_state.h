@@ -1,6 +1,6 @@
 /*
- * A walk up a stack: what is known on the way, and the memory that it reads.  Memory is read in
- * pieces that end with their page: a read that fails costs more than a hundred that do not.
+ * The state of a walk up a stack, and the memory that it reads. Memory is read in pieces that do
+ * not cross a page: a failed read costs more than a hundred successful ones.
  */
 #pragma once
 
@@ -11,14 +11,14 @@
 #define PAGE_SIZE     4096
 #define LINE_SIZE     64
 #define CHUNK_SIZE    1024
-#define FRAMES_MASK   2047 /* those of the kernel and SAMPLE_FRAMES_MAX fit below it */
-#define LUAJIT_FRAMES 16   /* so many are kept; a power of two */
-#define KNOWN_BITS    9    /* so many rules are kept, as a power of two */
+#define FRAMES_MASK   2047 /* kernel frames and SAMPLE_FRAMES_MAX fit below it */
+#define LUAJIT_FRAMES 16   /* number of kept frames; a power of two */
+#define KNOWN_BITS    9    /* log2 of the number of kept rules */
 
 _Static_assert(SAMPLE_FRAMES_MAX + KERNEL_FRAMES_MAX <= FRAMES_MASK, "frames fit");
 
-/* The rule of an address that was met before.  Programs return to few addresses: nearly all frames
- * are spared the search.  It holds as long as the process has the same ranges. */
+/* The cached rule of an address. Programs return to few addresses: most frames need no search.
+ * Valid as long as the process has the same ranges. */
 struct known_rule {
 	__u64 address;
 	__u32 generation;
@@ -29,44 +29,44 @@ struct known_rule {
 
 struct walk {
 	__u64 pc, sp, fp, lr;
-	__u64 unknown; /* the address that ended the walk, where nothing is mapped */
+	__u64 unknown; /* the address outside of known code that ended the walk */
 	__u64 chunk_start, chunk_size;
 	__u32 first_range, range_count, generation;
-	__u8 is_exact;      /* pc is where the thread is, not where a call returns to */
-	__u8 is_innermost;  /* `registers` are those of this frame */
-	__u8 was_guided;    /* the last step was by the frame pointer */
-	__u8 was_innermost; /* `registers` are those of whom it has called */
+	__u8 is_exact;      /* pc is the current position, not a return address */
+	__u8 is_innermost;  /* `registers` belong to this frame */
+	__u8 was_guided;    /* the last step used the frame pointer */
+	__u8 was_innermost; /* `registers` belong to its callee */
 	__u8 is_sp_lost;    /* sp is lower than the true one, or equal (aarch64) */
-	__u8 signals;       /* and other switches of stacks */
-	__u8 is_for_host;   /* it needs more than can be done here */
+	__u8 signals;       /* number of signal frames and other switches of stacks */
+	__u8 is_for_host;   /* only the host can continue this walk */
 	__u8 luajit_count;
-	__u8 is_luajit_exact;        /* the innermost one is where the thread stands */
-	__u8 is_luajit_compiled;     /* its code is compiled, not the assembly */
+	__u8 is_luajit_exact;        /* the thread's position is in the innermost one */
+	__u8 is_luajit_compiled;     /* its code is compiled, not the interpreter's assembly */
 	__u16 luajit_number;         /* of its native frame */
 	__u64 luajit_fp;             /* fp in it */
-	__u64 luajit[LUAJIT_FRAMES]; /* where frames of LuaJIT lie, innermost first */
-	__u64 below;                 /* sp of whom it has called */
+	__u64 luajit[LUAJIT_FRAMES]; /* addresses of LuaJIT's frames, innermost first */
+	__u64 below;                 /* its callee's sp */
 	__u64 start_stack;           /* of the process; see struct kernel_process */
-	__u64 go;                    /* what is in the register of goroutines */
+	__u64 go;                    /* the goroutine register */
 	__u64 called_back;           /* sp of the last callback from C to Go; 0: none yet */
-	/* Behind a function that throws (UNWIND_THROWS): where the walk was then.  0: nowhere. */
+	/* The walk's position behind a function that throws (UNWIND_THROWS). 0: none. */
 	__u64 doubted_ra, doubted_sp, doubted_fp;
-	__u64 seeking;  /* where the call is looked for that returns there; 0: it is not */
-	__u64 tried_sp; /* the last one with which the walk went on there; 0: none */
+	__u64 seeking;  /* where a call with that return address is searched for; 0: no search */
+	__u64 tried_sp; /* the last sp tried there; 0: none */
 	__u16 doubted_count;
 	struct kernel_range range; /* of the last frame */
 	union {
 		__u8 bytes[UNFRAMED_BYTES];
 		__u32 words[UNFRAMED_WORDS];
-	} code; /* before which the thread stands */
+	} code; /* at the thread's position */
 	struct pt_regs registers;
 	struct sample sample;
-	__u64 frames[FRAMES_MASK + 1]; /* the sample's own */
+	__u64 frames[FRAMES_MASK + 1]; /* directly behind the sample */
 	__u8 chunk[CHUNK_SIZE];
-	struct known_rule known[1 << KNOWN_BITS]; /* stays from walk to walk */
+	struct known_rule known[1 << KNOWN_BITS]; /* kept from walk to walk */
 };
 
-/* What a step gets.  task: whose memory is read when it is not the current one's. */
+/* The argument of a step. task: its memory is read in iterators, else the current one's. */
 struct climb {
 	struct walk *walk;
 	struct task_struct *task;
@@ -77,10 +77,10 @@ enum step_result {
 	STEP_END = 1,
 };
 
-/* clang must not fold what it knows into pointers that the verifier cannot follow. */
+/* Keeps clang from folding known values into pointers that the verifier cannot follow. */
 #define BOUND(index, mask) asm volatile("%0 &= %1" : "+r"(index) : "i"(mask))
 
-/* ITERATOR: this object walks the stacks of others; see threads.bpf.c. */
+/* ITERATOR: this object walks the stacks of other tasks; see threads.bpf.c. */
 ALWAYS_INLINE long read_memory(struct climb *climb, void *to, __u32 size, __u64 address)
 {
 #ifdef ITERATOR
@@ -90,7 +90,7 @@ ALWAYS_INLINE long read_memory(struct climb *climb, void *to, __u32 size, __u64 
 #endif
 }
 
-/* A word of the piece that was read last. */
+/* Returns a word of the piece read last. */
 ALWAYS_INLINE int word_at_hand(const struct walk *walk, __u64 address, __u64 *ret)
 {
 	__u64 offset = address - walk->chunk_start;

@@ -1,6 +1,6 @@
 /*
- * Frames that are not where the stack pointer leads: behind signals, and in runtimes that have
- * stacks or frames of their own (Go, LuaJIT).
+ * Frames to which the stack pointer does not lead: behind signals, and in runtimes with stacks or
+ * frames of their own (Go, LuaJIT).
  */
 #pragma once
 
@@ -9,9 +9,9 @@
 #include "shared/unwind/goroutine.h"
 #include "shared/unwind/luajit.h"
 
-#define SIGNALS_MAX 16 /* frames of signals in one stack */
+#define SIGNALS_MAX 16 /* signal frames in one stack */
 
-/* All registers come from what the kernel laid on the stack. */
+/* Reads all registers from the signal frame that the kernel laid on the stack. */
 ALWAYS_INLINE int step_over_signal(struct climb *climb)
 {
 	struct walk *walk = climb->walk;
@@ -20,7 +20,7 @@ ALWAYS_INLINE int step_over_signal(struct climb *climb)
 
 	if (walk->signals++ >= SIGNALS_MAX)
 		return end_walk(walk, STACK_CIRCULAR);
-	/* Nobody has called from the trampoline: it is looked up where it is. */
+	/* The trampoline made no call: it is looked up at its own address. */
 	BOUND(at, FRAMES_MASK);
 	walk->frames[at] += !walk->is_exact;
 	if (read_word(climb, sp + SIGNAL_FRAME_GO, &walk->go) ||
@@ -40,7 +40,7 @@ ALWAYS_INLINE int step_over_signal(struct climb *climb)
 	return STEP_ON;
 }
 
-/* A word of Go's, not of a stack. */
+/* Reads a word of Go's data, outside of the stack. */
 ALWAYS_INLINE __u64 go_word(struct climb *climb, __u64 address)
 {
 	__u64 word = 0;
@@ -48,8 +48,8 @@ ALWAYS_INLINE __u64 go_word(struct climb *climb, __u64 address)
 	return read_memory(climb, &word, sizeof(word), address) ? 0 : word;
 }
 
-/* The registers of the goroutine that this thread's own stack works for.  Without one it is the
- * scheduler: its stack begins here. */
+/* Continues with the registers of the goroutine for which this thread's own stack works. Without
+ * one it is the scheduler, whose stack begins here. */
 ALWAYS_INLINE int step_to_goroutine(struct climb *climb, __u32 goroutine_at)
 {
 	struct walk *walk = climb->walk;
@@ -80,7 +80,7 @@ ALWAYS_INLINE int step_to_goroutine(struct climb *climb, __u32 goroutine_at)
 	return STEP_ON;
 }
 
-/* To the stack from which C was called.  The row becomes that of the frame there. */
+/* Continues on the stack from which C was called. Changes the row to that of the frame there. */
 ALWAYS_INLINE int leave_cgo(struct climb *climb, struct unwind_row *row)
 {
 	struct walk *walk = climb->walk;
@@ -100,8 +100,8 @@ ALWAYS_INLINE int leave_cgo(struct climb *climb, struct unwind_row *row)
 	return STEP_ON;
 }
 
-/* From Go that C has called back to that C, on the thread's own stack.  Of several callbacks, inner
- * ones first.  The row becomes that of the frame there. */
+/* Continues from Go that C has called back with that C, on the thread's own stack. Inner callbacks
+ * come first. Changes the row to that of the frame there. */
 ALWAYS_INLINE int leave_callback(struct climb *climb, struct unwind_row *row)
 {
 	struct walk *walk = climb->walk;
@@ -151,7 +151,7 @@ static long luajit_look(__u32 index, struct luajit_search *search)
 	return STEP_END;
 }
 
-/* For who looks at what runs in it. */
+/* Keeps the frame for the reader of Lua functions. */
 ALWAYS_INLINE void luajit_keep(struct walk *walk, __u16 cfa, __u64 frame)
 {
 	__u64 at = walk->luajit_count;
@@ -169,7 +169,7 @@ ALWAYS_INLINE void luajit_keep(struct walk *walk, __u16 cfa, __u64 frame)
 	walk->luajit_count = at + 1;
 }
 
-/* Whether sp is that of a frame, although its state may run another one by now. */
+/* True if sp is that of a LuaJIT frame, even if its state runs another one by now. */
 ALWAYS_INLINE int is_luajit_frame(struct climb *climb)
 {
 	__u64 state, head = 0;
@@ -180,7 +180,7 @@ ALWAYS_INLINE int is_luajit_frame(struct climb *climb)
 	       luajit_is_state(head);
 }
 
-/* Up to LuaJIT's frame.  The row becomes that of a frame at sp. */
+/* Continues at LuaJIT's frame. Changes the row to that of a frame at sp. */
 ALWAYS_INLINE int climb_to_luajit(struct climb *climb, struct unwind_row *row)
 {
 	struct luajit_search search = { .climb = climb };

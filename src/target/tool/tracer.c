@@ -318,6 +318,7 @@ static void prepare_notes(struct rings *rings)
 {
 	notes_begin(rings);
 	notes_add(&no_counter, 1);
+	notes_add(&asked_in_walk, 1);
 	for (unsigned i = 0; i < RUNTIMES; i++)
 		notes_add(runtimes[i]->notes, runtimes[i]->note_count);
 }

@@ -4,10 +4,12 @@
  */
 #include "unit.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "host/model/samples/stack_text.h"
@@ -204,6 +206,33 @@ static void a_direct_caller_has_its_name(void **state)
 	model_free(model);
 }
 
+static void *map_file(void *where, const char *file)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	void *mapped = mmap(where, 4096, PROT_READ | PROT_EXEC,
+			    MAP_PRIVATE | (where ? MAP_FIXED : 0), fd, 0);
+
+	assert_true(fd >= 0 && mapped != MAP_FAILED);
+	close(fd);
+	return mapped;
+}
+
+/* As after dlclose() and dlopen(). */
+static void another_library_at_the_same_address_is_seen(void **state)
+{
+	void *mapped = map_file(NULL, "/proc/self/exe");
+	uint64_t address = (uintptr_t)mapped + 64;
+	uint32_t stack = number_caller(address).stack;
+
+	(void)state;
+	assert_int_equal(number_caller(address).stack, stack);
+	map_file(mapped, "/bin/sh");
+	usleep(1100000);
+	assert_int_not_equal(number_caller(address).stack, stack);
+	munmap(mapped, 4096);
+	recording_abandon(recording);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +241,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_thread_is_complete, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_no_code_is_no_caller, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_direct_caller_has_its_name, setup, teardown),
+		cmocka_unit_test_setup_teardown(another_library_at_the_same_address_is_seen, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

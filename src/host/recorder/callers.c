@@ -15,10 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CALLERS_KNOWN  4096u
-#define KNOWN_USES_MAX 65536u
-#define WRITE_NS       50000000u /* stacks are in the file about as early as their calls */
-#define FOLLOW_NS      1000000000u
+#define CALLERS_KNOWN 4096u
+#define WRITE_NS      50000000u /* stacks are in the file about as early as their calls */
+#define FOLLOW_NS     1000000000u
 #define REFRESH_NS                                                                    \
 	100000000u /* a stack that leads nowhere must not cost a look at all mappings \
 		    */
@@ -39,7 +38,6 @@ struct callers {
 	struct call_stacks *call_stacks; /* NULL: no frames of Python come */
 	struct python_stacks python_stacks;
 	struct known_caller known[CALLERS_KNOWN];
-	uint32_t known_uses;
 };
 
 int callers_new(struct callers **ret, struct programs *programs, pid_t pid, uint32_t process,
@@ -111,17 +109,18 @@ static bool space_follow(struct callers *self)
 static void known_forget(struct callers *self)
 {
 	memset(self->known, 0, sizeof(self->known));
-	self->known_uses = 0;
 }
 
-/* Runtimes tell the names of their code while they run. */
-static void runtimes_follow(struct callers *self)
+/* Once a second: another library may lie at the addresses of one that was closed, and runtimes name
+ * their code while they run. */
+static void code_follow(struct callers *self)
 {
 	uint64_t now = self->sample->time_ns;
 
 	if (now - self->followed_ns < FOLLOW_NS)
 		return;
 	self->followed_ns = now;
+	(void)!space_follow(self);
 	known_forget(self);
 	stack_list_follow(&self->programs->stacks);
 }
@@ -155,7 +154,7 @@ static void frames_take(struct callers *self, const uint64_t *frames, size_t cou
 	memcpy(sample->frames, frames, sample->user_count * sizeof(*frames));
 	if (!are_mapped(self) && space_follow(self))
 		known_forget(self);
-	runtimes_follow(self);
+	code_follow(self);
 }
 
 /* With its frames of Python, where there are any.  They are sorted in from the outermost on in
@@ -190,7 +189,13 @@ static int number_frames(void *context, const struct collect_stack *stack,
 	return stack_number(self, stack, ret, err);
 }
 
-/* Millions a second come from few addresses: what is known of one holds for a while. */
+/* The coarse clock costs 5 ns.  It may lag the other by a tick. */
+static bool is_fresh(const struct callers *self)
+{
+	return clock_read_ns(CLOCK_MONOTONIC_COARSE) < self->followed_ns + FOLLOW_NS;
+}
+
+/* Millions a second come from few addresses: what is known of one holds for a second. */
 static int number_caller(void *context, uint64_t address, struct record_stack_number *ret,
 			 struct err *err)
 {
@@ -198,13 +203,10 @@ static int number_caller(void *context, uint64_t address, struct record_stack_nu
 	struct known_caller *known = &self->known[address / 4 % CALLERS_KNOWN];
 	int r;
 
-	if (known->address == address && known->number.head.size &&
-	    ++self->known_uses < KNOWN_USES_MAX) {
+	if (known->address == address && known->number.head.size && is_fresh(self)) {
 		*ret = known->number;
 		return 0;
 	}
-	if (self->known_uses >= KNOWN_USES_MAX)
-		known_forget(self);
 	frames_take(self, &address, 1);
 	self->sample->end = STACK_CALLER;
 	r = sample_number(self, self->sample, ret, err);
@@ -254,7 +256,7 @@ static int number_copy(void *context, const struct collect_stack *stack,
 	struct copy copy = { caller->sp, stack->copy, stack->size };
 
 	self->sample->time_ns = now_ns();
-	runtimes_follow(self);
+	code_follow(self);
 	caller_walk(self, caller, &copy);
 	if (self->sample->end == STACK_NO_MAP && space_follow(self)) {
 		known_forget(self);

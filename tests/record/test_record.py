@@ -310,6 +310,12 @@ class Refusals(Record):
         self.assertIn("nothing to trace for marker", result.err)
         self.assertTrue(target.stats.wait_turn())
 
+    def test_an_empty_trace_names_the_option_that_helps(self):
+        """Python takes the address of malloc, which is left alone, and calls nothing while it sleeps."""
+        python = self.program("import sys, time; print(1, file=open(sys.argv[1], 'w'), flush=True); time.sleep(600)")
+        result = self.record(python.pid, "--alloc-trace", "--duration", "200ms", code=5)
+        self.assertRegex(result.err, "fix: add --address-entries")
+
     def test_stopped_before_the_first_period(self):
         program = self.program()
         process = harness.limpet_start("record", "-p", program.pid, "-o", self.path, "--json",

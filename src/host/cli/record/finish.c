@@ -20,6 +20,13 @@ static int explain_held(struct err *err)
 	return err_exit(err, EXIT_BUSY);
 }
 
+static const char *records_fix(const struct tracing_totals *totals)
+{
+	return totals->words.left
+		       ? "add --address-entries: it also traces calls through entries whose address the program takes"
+		       : "record for longer, or trace something else (--function)";
+}
+
 static int judge_records(const struct visit *self, const struct recorder_outcome *outcome,
 			 struct err *err)
 {
@@ -38,7 +45,7 @@ static int judge_records(const struct visit *self, const struct recorder_outcome
 		self->job.turns
 			? "no traced function was called and returned while limpet was attached"
 			: "it was stopped before the first period began");
-	err_fix(err, "record for longer, or trace something else (--function)");
+	err_fix(err, "%s", records_fix(&outcome->totals));
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
 

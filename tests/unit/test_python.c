@@ -217,6 +217,27 @@ static void puts_frames_where_they_belong(void **state)
 	CHECK_MERGE(PYTHON_ENTRY_MARKED, STACK_COMPLETE, 7, GONE, GONE, 8, GONE, GONE, GONE, 9);
 }
 
+static bool runs_python(uint64_t inner, uint64_t outer)
+{
+	unsigned char room[sizeof(struct sample) + 2 * sizeof(__u64)] = { 0 };
+	struct python python = { .binary.loop[0] = { 1000, 1100 } };
+	struct sample *sample = (struct sample *)room;
+
+	sample->user_count = 2;
+	sample->frames[0] = inner;
+	sample->frames[1] = outer;
+	return python_runs_in(&python, sample);
+}
+
+/* A caller at the loop's end was called from the loop. */
+static void sees_where_python_runs(void **state)
+{
+	(void)state;
+	assert_true(runs_python(LOOP, 9));
+	assert_true(runs_python(9, 1100));
+	assert_false(runs_python(1100, 1000));
+}
+
 static void leaves_shims_out(void **state)
 {
 	const uint64_t native[] = { LOOP, 8, LOOP, 9 };
@@ -287,6 +308,7 @@ int main(void)
 		cmocka_unit_test(believes_no_odd_description),
 		cmocka_unit_test(keeps_each_location_once),
 		cmocka_unit_test(puts_frames_where_they_belong),
+		cmocka_unit_test(sees_where_python_runs),
 		cmocka_unit_test(leaves_shims_out),
 		cmocka_unit_test(shows_a_loop_that_was_just_entered),
 		cmocka_unit_test(begins_at_the_innermost_of_a_cut_stack),

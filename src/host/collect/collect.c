@@ -380,11 +380,11 @@ static int drain_slot(struct collector *self, uint32_t index, struct err *err)
 	if (!ring_owner(ring, &owner))
 		return 0;
 	self->used++;
-	touch_ring(self, index, slot);
 	r = meet_owner(self, slot, &owner, err);
 	if (r)
 		return r;
 	call_stack_answer(&self->source.stacks, slot, self->source.rings, ring, self->now_ns);
+	touch_ring(self, index, slot);
 	is_over = has_ended(self, slot);
 	bytes = drain_ring(self, index, slot, err);
 	if (bytes < 0)

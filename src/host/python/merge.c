@@ -123,6 +123,15 @@ size_t python_merge(struct python *python, const struct sample *sample,
 	return self.count;
 }
 
+bool python_runs_in(struct python *python, const struct sample *sample)
+{
+	const struct merging self = { .python = python,
+				      .native = sample->frames + sample->kernel_count,
+				      .native_count = sample->user_count };
+
+	return count_loops(&self) > 0;
+}
+
 bool sample_has_python(const struct sample *sample)
 {
 	const __u64 *user = sample->frames + sample->kernel_count;

@@ -53,6 +53,9 @@ bool python_gil_read(const struct python *python, struct python_gil *ret);
 /* Whether a sample of this space may have Python frames that nobody looked at: a name is enough. */
 bool python_is_in(const struct space *space);
 
+/* Whether one of a sample's user frames is the interpreter's loop. */
+bool python_runs_in(struct python *python, const struct sample *sample);
+
 /* User frames of a sample with Python frames among them, innermost first: locations of
  * host/python/locations.h instead of the interpreter's loop.  `ret` has room for both.  How many
  * they are. */

@@ -165,6 +165,9 @@ static int stack_number(struct callers *self, const struct collect_stack *stack,
 	struct python *python = self->call_stacks ? call_stacks_python(self->call_stacks) : NULL;
 	const struct sample *sample = self->sample;
 
+	if (python && !stack->python_count && sample->end == STACK_COMPLETE &&
+	    python_runs_in(python, sample))
+		self->sample->end = STACK_NO_PYTHON;
 	if (!python || !stack->python_count)
 		return sample_number(self, sample, ret, err);
 	if (stack->is_python_cut && sample->end == STACK_COMPLETE)

@@ -49,9 +49,13 @@ static const struct {
 			     .with_bpf = "nothing: where this runtime keeps the other stack is "
 					 "not known" },
 	[STACK_UNLINKED] = { "callers missing: code without frame pointers",
+			     "a larger --ring-size, which has room for copies of stacks; else "
 			     "compile that code with -fno-omit-frame-pointer" },
 	[STACK_CALLER] = { "only the direct caller was recorded",
 			   "record with --alloc-stacks, --alloc-sample, --io-stacks or --lock-stacks" },
+	[STACK_NO_PYTHON] = { "frames of Python not read yet",
+			      "nothing: a thread's first stacks come before limpet has found its "
+			      "state of Python" },
 	[STACK_UNREAD] = { "its process was gone, or not read, before its code was known",
 			   "nothing: it ended before limpet could read it",
 			   .with_bpf = "--sampler copy, for processes this short",

@@ -37,6 +37,7 @@ enum stack_end {
 	STACK_UNLINKED,  /* frame pointers alone were followed, by code that keeps none: callers are
 			    missing (stacks of traced calls) */
 	STACK_CALLER,    /* of a traced call the direct caller alone was asked for */
+	STACK_NO_PYTHON, /* of a traced call: Python ran, and its frames could not be read yet */
 	STACK_ENDS,
 };
 

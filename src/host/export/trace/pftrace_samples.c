@@ -43,6 +43,7 @@ static const unsigned unwind_errors[STACK_ENDS] = {
 	[STACK_CUT] = 6,        [STACK_NO_MAP] = 5,   [STACK_NO_TABLE] = 3,  [STACK_NO_RULE] = 4,
 	[STACK_UNREADABLE] = 2, [STACK_CIRCULAR] = 7, [STACK_GENERATED] = 3, [STACK_ZERO] = 3,
 	[STACK_SWITCHED] = 4,   [STACK_UNREAD] = 5,   [STACK_UNLINKED] = 3,  [STACK_CALLER] = 5,
+	[STACK_NO_PYTHON] = 5,
 };
 
 struct writer {

@@ -398,6 +398,7 @@ static const char *const end_keys[STACK_ENDS] = {
 	[STACK_UNREAD] = "unread",
 	[STACK_UNLINKED] = "no-frame-pointers",
 	[STACK_CALLER] = "caller-only",
+	[STACK_NO_PYTHON] = "no-python",
 };
 
 const char *stack_end_key(unsigned end)

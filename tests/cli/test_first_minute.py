@@ -119,6 +119,10 @@ class Nothing(Minute):
             self.assertEqual(result.code, 0, result)
             self.assertRegex(result.err, r"warning: \d+ of \d+ processes have no sample")
         self.assertIn("limpet record -a samples CPUs", result.err)
+        report = limpet("report", self.path)
+        self.assertLessEqual(sum(line.startswith("process ") for line in report.out.splitlines()), 20)
+        if result.code == 5:
+            self.assertRegex(report.err, r"why: none of \d+ processes ran long enough")
 
 
 class Again(Minute):

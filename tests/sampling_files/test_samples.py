@@ -139,6 +139,13 @@ class Samples(unittest.TestCase):
         for line in text.splitlines():
             self.assertTrue(len(line) <= 80 or line.startswith("process "), line)
 
+    def test_a_report_has_one_unit_of_time(self):
+        for options, unit in (((), "msec"), (("-u", "usec"), "usec"), (("-u", "sec"), "sec")):
+            text = limpet("report", self.path, *options).out
+            for words in (rf"samples in [\d.]+ {unit} at", f"SELF {unit}", f"times in {unit}", rf"% +{unit} +SAMPLES"):
+                self.assertRegex(text, words)
+            self.assertNotRegex(text, r"\d (s|ms|us)\b")
+
     def test_report_tells_states(self):
         self.assertEqual({event["state"]: (event["samples"], event["time_ns"]) for event in self.report()
                           if event["event"] == "sampled_state"},

@@ -299,6 +299,31 @@ void model_describe_end(const struct model *model, char *ret, size_t room)
 			 length ? "; " : "", model->left_out, model->records);
 }
 
+/* A process that executes another program is a second one in the model, with the same PID. */
+static uint32_t count_pids(const struct model *model)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < model->process_count; i++)
+		count += !i || model->processes[i - 1]->pid != model->processes[i]->pid;
+	return count;
+}
+
+/* Of several processes each may have ended between two samples. */
+static void explain_no_samples(const struct model *model, struct err *err)
+{
+	uint32_t count = count_pids(model);
+
+	if (count <= 1) {
+		err_why(err, "no thread ran while it was sampled (%s, %u Hz)",
+			model->samples->sampler, model->samples->hz);
+		return;
+	}
+	err_why(err, "none of %u processes ran long enough for a sample (%s, %u Hz)", count,
+		model->samples->sampler, model->samples->hz);
+	err_fix(err, "limpet record -F 999");
+}
+
 int model_check_filled(const struct model *model, const char *path, struct err *err)
 {
 	char end[256];
@@ -312,8 +337,7 @@ int model_check_filled(const struct model *model, const char *path, struct err *
 	else if (end[0])
 		err_why(err, "%s", end);
 	else if (model->samples->hz)
-		err_why(err, "no thread ran while it was sampled (%s, %u Hz)",
-			model->samples->sampler, model->samples->hz);
+		explain_no_samples(model, err);
 	else
 		err_why(err, "nothing that was traced (%s) was called while it was recorded",
 			model->options[0] ? model->options : "nothing was asked for");

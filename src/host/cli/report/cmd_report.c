@@ -24,8 +24,9 @@ struct report_values {
 #define FIELD(member) offsetof(struct report_values, member)
 
 static const struct option_desc report_options[] = {
-	{ 'u', "unit", "UNIT", "show times in sec, msec, usec or nsec (default: usec)", OPTION_TEXT,
-	  FIELD(unit) },
+	{ 'u', "unit", "UNIT",
+	  "show times in sec, msec, usec or nsec (default: usec for calls, msec for samples)",
+	  OPTION_TEXT, FIELD(unit) },
 	{ 'n', "limit", "N", "show N rows of each table (default: 20; 0: all)", OPTION_NUMBER,
 	  FIELD(limit) },
 	{ 't', "tree", NULL, "also show who called whom, from samples", OPTION_FLAG, FIELD(tree) },
@@ -137,7 +138,7 @@ static int report_show(const char *path, const struct report_values *values,
 	CLEANUP(progress_end) struct progress progress = { 0 };
 	struct report_style style = { .limit = values->limit };
 	unsigned kinds, language;
-	int r = find_unit(values->unit, &style, err);
+	int r = find_unit(values->unit ? values->unit : "usec", &style, err);
 
 	progress_begin(&progress, "reading", path);
 	if (r || (r = view_find(values->view, &kinds, err)) ||
@@ -146,6 +147,8 @@ static int report_show(const char *path, const struct report_values *values,
 		return r;
 	if ((r = range_apply(report->model, path, &values->range, err)))
 		return r;
+	if (!values->unit && !report->model->calls)
+		(void)!find_unit("msec", &style, err);
 	report->model->samples->view = kinds;
 	if ((r = view_check(report->model->samples, path, kinds, err)))
 		return r;
@@ -159,7 +162,7 @@ static int report_show(const char *path, const struct report_values *values,
 	else
 		report_print(report, &style);
 	if (values->is_json ? report_samples_print_json(report->model)
-			    : report_samples_print(report->model, values->limit, values->tree))
+			    : report_samples_print(report->model, &style, values->tree))
 		return err_set(err, -ENOMEM, "report on '%s': no memory", path);
 	return model_check_filled(report->model, path, err);
 }
@@ -183,7 +186,7 @@ static enum exit_code report_finish(const struct recording_report *report, bool 
 static enum exit_code report_run(char **argv)
 {
 	CLEANUP(report_done) struct recording_report report = { 0 };
-	struct report_values values = { .unit = "usec", .limit = 20, .range = RANGE_VALUES_ALL };
+	struct report_values values = { .limit = 20, .range = RANGE_VALUES_ALL };
 	struct err err = { 0 };
 	int operands = options_parse(report_options, argv, &values, &err);
 

@@ -17,18 +17,18 @@ static void number_print(double value)
 	print(stdout, " %12.*f", size < 1000 ? 3 : size < 1e6 ? 1 : 0, value);
 }
 
-/* Times in milliseconds, as everywhere. */
-static void total_print(const struct window_row *row)
+static void total_print(const struct window_row *row, const struct report_style *style)
 {
 	if (row->metric->form == METRIC_LEVEL)
 		print(stdout, "%16s", "");
 	else if (metric_is_time(row->metric))
-		print(stdout, "%13.3f ms", row->total / 1e6);
+		print(stdout, "%11.3f %s", in_unit(row->total, style), style->unit);
 	else
 		print(stdout, "%16.*f", row->total < 1e15 ? 0 : -1, row->total);
 }
 
-static void row_print(const struct model *model, const struct window_row *row)
+static void row_print(const struct model *model, const struct window_row *row,
+		      const struct report_style *style)
 {
 	char title[NAME_MAX_SHOWN], shown[NAME_MAX_SHOWN];
 
@@ -38,7 +38,7 @@ static void row_print(const struct model *model, const struct window_row *row)
 		      0, printable(title, shown));
 		return;
 	}
-	total_print(row);
+	total_print(row, style);
 	number_print(row->mean);
 	number_print(row->least);
 	number_print(row->most);
@@ -56,7 +56,7 @@ void report_counters_print(const struct recording_report *report, const struct r
 	print(stdout, "\ncounters over time\n%16s %12s %12s %12s %-6s %8s  %s\n", "TOTAL", "MEAN",
 	      "MIN", "MAX", "UNIT", "WINDOWS", "COUNTER");
 	for (size_t i = 0; i < shown; i++)
-		row_print(report->model, &summary->rows[i]);
+		row_print(report->model, &summary->rows[i], style);
 	if (shown < summary->count)
 		print(stdout, "%10s and %zu more (-n 0 shows all)\n", "", summary->count - shown);
 }

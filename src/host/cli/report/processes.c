@@ -55,12 +55,13 @@ static int rows_find(struct process_rows *ret, struct model *model)
 	return 0;
 }
 
-static void print_row(const struct process_rows *rows, const struct process_profile *row)
+static void print_row(const struct process_rows *rows, const struct process_profile *row,
+		      const struct report_style *style)
 {
 	char name[NAME_MAX_SHOWN], command[NAME_MAX_SHOWN];
 
 	print(stdout, "%7" PRIu64 " %9.1f %7.2f %7" PRIu64 " %7" PRIu64 " %7d  %s", row->samples,
-	      (double)row->weights_ns[SAMPLE_RUNNING] / 1e6,
+	      time_in_unit(row->weights_ns[SAMPLE_RUNNING], style),
 	      (double)share_of(row->weights_ns[SAMPLE_RUNNING], rows->on_cpu_ns) / 100,
 	      row->incomplete, row->threads, row->process->pid,
 	      printable(row->process->name, name));
@@ -69,7 +70,7 @@ static void print_row(const struct process_rows *rows, const struct process_prof
 	print(stdout, "\n");
 }
 
-int report_processes_print(struct model *model, uint64_t limit)
+int report_processes_print(struct model *model, const struct report_style *style)
 {
 	CLEANUP(rows_done) struct process_rows rows = { 0 };
 	uint64_t shown = 0, left_out = 0;
@@ -78,18 +79,18 @@ int report_processes_print(struct model *model, uint64_t limit)
 		return 0;
 	if (rows_find(&rows, model))
 		return -ENOMEM;
-	print(stdout, "\nprocesses: CPU time in msec\n");
+	print(stdout, "\nprocesses: CPU time in %s\n", style->unit);
 	print(stdout, "%7s %9s %7s %7s %7s %7s  %s\n", "SAMPLES", "ON CPU", "%", "INCOMPL",
 	      "THREADS", "PID", "NAME: COMMAND");
 	for (uint32_t i = 0; i < model->process_count; i++) {
 		if (!rows.rows[i].samples)
 			continue;
-		if (limit && shown == limit) {
+		if (style->limit && shown == style->limit) {
 			left_out++;
 			continue;
 		}
 		shown++;
-		print_row(&rows, &rows.rows[i]);
+		print_row(&rows, &rows.rows[i], style);
 	}
 	if (left_out)
 		print(stdout, "%8s and %" PRIu64 " more (-n 0 shows all)\n", "", left_out);

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/cli/report/style.h"
 #include "host/core/err.h"
 #include "host/export/amd/agents.h"
 #include "host/model/calls/allocations.h"
@@ -35,13 +36,6 @@ struct recording_report {
 	struct syscalls syscalls;
 	struct window_summary windows;
 	struct agents *agents; /* of each process */
-};
-
-/* How it is written on paper. */
-struct report_style {
-	const char *unit; /* "msec" */
-	uint64_t unit_ns;
-	uint64_t limit; /* rows of each table, 0: all */
 };
 
 void report_print(const struct recording_report *report, const struct report_style *style);

@@ -46,11 +46,6 @@ static double share_percent(uint64_t hundredths)
 	return (double)hundredths / 100;
 }
 
-static double time_milliseconds(uint64_t time_ns)
-{
-	return (double)time_ns / 1e6;
-}
-
 static struct stack_ends ends_of(const struct samples *samples)
 {
 	return (struct stack_ends){ samples->ends, samples->count, samples->sampler,
@@ -67,15 +62,15 @@ static void print_incomplete(const struct samples *samples)
 		      samples->guessed, plural(samples->guessed), has_have(samples->guessed));
 }
 
-static void print_head(const struct samples *samples)
+static void print_head(const struct samples *samples, const struct report_style *style)
 {
 	char line[NAME_MAX_SHOWN];
 
 	print(stdout,
-	      "%" PRIu64 " sample%s in %.3f s at %u Hz by %s; %" PRIu64
+	      "%" PRIu64 " sample%s in %.3f %s at %u Hz by %s; %" PRIu64
 	      " lost\n%.2f %% of the stacks complete\n",
 	      samples->count, plural(samples->count),
-	      (double)(samples->last_ns - samples->first_ns) / 1e9, samples->hz,
+	      time_in_unit(samples->last_ns - samples->first_ns, style), style->unit, samples->hz,
 	      printable(samples->sampler, line), samples->lost,
 	      share_percent(samples_complete(samples)));
 	for (const char *at = samples->reasons; *at; at += strcspn(at, "\n"), at += *at == '\n') {
@@ -90,7 +85,7 @@ static void print_head(const struct samples *samples)
 }
 
 static void print_function(const struct samples *samples, const struct profile *profile,
-			   const struct hot_function *row)
+			   const struct hot_function *row, const struct report_style *style)
 {
 	char name[NAME_MAX_SHOWN], module[NAME_MAX_SHOWN];
 
@@ -98,7 +93,7 @@ static void print_function(const struct samples *samples, const struct profile *
 	      share_percent(share_of(row->self_ns, profile->weight_ns)),
 	      share_percent(share_error(row, profile)),
 	      share_percent(share_of(row->total_ns, profile->weight_ns)),
-	      time_milliseconds(row->self_ns), row->self_count,
+	      time_in_unit(row->self_ns, style), row->self_count,
 	      printable(row->function->name, name));
 	if (row->function->is_named && !engine_by_path(row->function->name))
 		print(stdout, " (%s)", printable(samples->codes[row->function->code].name, module));
@@ -120,7 +115,8 @@ static void print_unnamed(const struct samples *samples, const struct profile *p
 	print(stdout, "\n");
 }
 
-static int print_functions(struct model *model, const struct view *view, uint64_t limit)
+static int print_functions(struct model *model, const struct view *view,
+			   const struct report_style *style)
 {
 	CLEANUP(sample_profile_done) struct profile profile = { 0 };
 	CLEANUP(hot_functions_done) struct hot_functions hot = { 0 };
@@ -132,12 +128,12 @@ static int print_functions(struct model *model, const struct view *view, uint64_
 		return -ENOMEM;
 	if (!hot.count)
 		return 0;
-	shown = limit ? MIN(hot.count, limit) : hot.count;
+	shown = style->limit ? MIN(hot.count, style->limit) : hot.count;
 	print(stdout, "\n%s\n", view->title);
-	print(stdout, "%8s %6s %8s %12s %9s  %s\n", "SELF %", "+-", "TOTAL %", "SELF msec",
-	      "SAMPLES", "FUNCTION");
+	print(stdout, "%8s %6s %8s %7s %s %9s  %s\n", "SELF %", "+-", "TOTAL %", "SELF",
+	      style->unit, "SAMPLES", "FUNCTION");
 	for (size_t i = 0; i < shown; i++)
-		print_function(model->samples, &profile, &hot.rows[i]);
+		print_function(model->samples, &profile, &hot.rows[i], style);
 	if (shown < hot.count)
 		print(stdout, "%8s and %zu more (-n 0 shows all)\n", "", hot.count - shown);
 	for (size_t i = 0; i < hot.count; i++)
@@ -187,7 +183,7 @@ static int by_time(const void *left, const void *right)
 	return a->thread->number < b->thread->number ? -1 : 1;
 }
 
-static int print_threads(struct model *model, uint64_t limit)
+static int print_threads(struct model *model, const struct report_style *style)
 {
 	uint64_t shown = 0, left_out = 0;
 	CLEANUP(free) struct thread_profile *rows = NULL;
@@ -196,7 +192,7 @@ static int print_threads(struct model *model, uint64_t limit)
 
 	if (thread_profiles_find(&rows, model))
 		return -ENOMEM;
-	print(stdout, "\nthreads: times in msec%s\n",
+	print(stdout, "\nthreads: times in %s%s\n", style->unit,
 	      is_off_cpu ? "" : " (record --off-cpu also shows how long they waited)");
 	print(stdout, "%7s %9s", "SAMPLES", "ON CPU");
 	if (is_off_cpu)
@@ -212,18 +208,18 @@ static int print_threads(struct model *model, uint64_t limit)
 
 		if (!has_samples(row))
 			continue;
-		if (limit && shown == limit) {
+		if (style->limit && shown == style->limit) {
 			left_out++;
 			continue;
 		}
 		shown++;
 		print(stdout, "%7" PRIu64 " %9.1f", row->thread->samples,
-		      time_milliseconds(row->weights_ns[SAMPLE_RUNNING]));
+		      time_in_unit(row->weights_ns[SAMPLE_RUNNING], style));
 		if (is_off_cpu)
 			print(stdout, " %9.1f %9.1f %9.1f",
-			      time_milliseconds(row->weights_ns[SAMPLE_BLOCKED]),
-			      time_milliseconds(row->disk_ns),
-			      time_milliseconds(row->weights_ns[SAMPLE_RUNNABLE]));
+			      time_in_unit(row->weights_ns[SAMPLE_BLOCKED], style),
+			      time_in_unit(row->disk_ns, style),
+			      time_in_unit(row->weights_ns[SAMPLE_RUNNABLE], style));
 		if (is_python)
 			print_gil(row->thread);
 		print(stdout, " %7" PRIu64 " %7d  ", row->incomplete, row->thread->tid);
@@ -291,22 +287,22 @@ static int print_tree(struct model *model)
 	return 0;
 }
 
-int report_samples_print(struct model *model, uint64_t limit, bool wants_tree)
+int report_samples_print(struct model *model, const struct report_style *style, bool wants_tree)
 {
 	int r = 0;
 
 	if (!model->samples->count)
 		return 0;
-	print_head(model->samples);
+	print_head(model->samples, style);
 	for (size_t i = 0; !r && i < ARRAY_SIZE(views); i++)
 		if (is_wanted(model->samples, &views[i]))
-			r = print_functions(model, &views[i], limit);
+			r = print_functions(model, &views[i], style);
 	if (!r)
-		r = report_processes_print(model, limit);
+		r = report_processes_print(model, style);
 	if (!r)
-		r = print_threads(model, limit);
+		r = print_threads(model, style);
 	if (!r)
-		r = report_states_print(model);
+		r = report_states_print(model, style);
 	return !r && wants_tree ? print_tree(model) : r;
 }
 

@@ -3,13 +3,15 @@
  */
 #pragma once
 
+#include "host/cli/report/style.h"
 #include "host/model/samples/samples.h"
 
 struct json;
 
-/* For people: hot functions, threads, and who called whom when asked for.  limit: rows of a table,
- * 0: all.  0 or -ENOMEM; nothing where there are no samples. */
-int report_samples_print(struct model *model, uint64_t limit, bool wants_tree) MUST_CHECK;
+/* For people: hot functions, threads, and the call tree if wanted.  0 or -ENOMEM; prints nothing
+ * if there are no samples. */
+int report_samples_print(struct model *model, const struct report_style *style,
+			 bool wants_tree) MUST_CHECK;
 
 /* For programs: one object for each sampled_function, sampled_process and sampled_thread. */
 int report_samples_print_json(struct model *model) MUST_CHECK;
@@ -19,12 +21,12 @@ bool report_has_waits(const struct samples *samples);
 
 /* What each process did, where there are several: a table for people, one object sampled_process
  * each for programs. */
-int report_processes_print(struct model *model, uint64_t limit) MUST_CHECK;
+int report_processes_print(struct model *model, const struct report_style *style) MUST_CHECK;
 int report_processes_print_json(struct model *model, struct json *json) MUST_CHECK;
 
 /* How long all threads together were in which state; for people where waits were recorded too, one
  * object sampled_state each for programs. */
-int report_states_print(struct model *model) MUST_CHECK;
+int report_states_print(struct model *model, const struct report_style *style) MUST_CHECK;
 int report_states_print_json(struct model *model, struct json *json) MUST_CHECK;
 
 /* Members of the summary. */

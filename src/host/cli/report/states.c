@@ -44,11 +44,12 @@ static const char *name_of(unsigned kind, unsigned state, const char *runnable)
 	return thread_state_name((char)state);
 }
 
-static void print_row(const struct states *states, const char *name, const struct state_row *row)
+static void print_row(const struct states *states, const char *name, const struct state_row *row,
+		      const struct report_style *style)
 {
 	print(stdout, "%8.2f %12.3f %9" PRIu64 "  %s\n",
-	      (double)share_of(row->time_ns, states->time_ns) / 100, (double)row->time_ns / 1e6,
-	      row->samples, name);
+	      (double)share_of(row->time_ns, states->time_ns) / 100,
+	      time_in_unit(row->time_ns, style), row->samples, name);
 }
 
 static void write_row(struct json *json, const char *name, const struct state_row *row)
@@ -61,8 +62,9 @@ static void write_row(struct json *json, const char *name, const struct state_ro
 	json_object_end(json);
 }
 
-/* json: NULL for people. */
-static void each_row(const struct states *states, struct json *json)
+/* json: NULL for people; style: NULL for programs. */
+static void each_row(const struct states *states, const struct report_style *style,
+		     struct json *json)
 {
 	for (unsigned kind = 0; kind < SAMPLE_KINDS; kind++)
 		for (unsigned state = 0; state < STATES; state++) {
@@ -71,20 +73,20 @@ static void each_row(const struct states *states, struct json *json)
 			if (row->samples && json)
 				write_row(json, name_of(kind, state, "wants a processor"), row);
 			else if (row->samples)
-				print_row(states, name_of(kind, state, "runnable"), row);
+				print_row(states, name_of(kind, state, "runnable"), row, style);
 		}
 }
 
-int report_states_print(struct model *model)
+int report_states_print(struct model *model, const struct report_style *style)
 {
 	struct states states = { 0 };
 	int r = model_each_sample(model, report_states_add, &states);
 
 	if (r || !report_has_waits(model->samples))
 		return r;
-	print(stdout, "\nstates: time of all threads\n%8s %12s %9s  %s\n", "%", "msec", "SAMPLES",
-	      "STATE");
-	each_row(&states, /* json */ NULL);
+	print(stdout, "\nstates: time of all threads\n%8s %12s %9s  %s\n", "%", style->unit,
+	      "SAMPLES", "STATE");
+	each_row(&states, style, /* json */ NULL);
 	return 0;
 }
 
@@ -94,6 +96,6 @@ int report_states_print_json(struct model *model, struct json *json)
 	int r = model_each_sample(model, report_states_add, &states);
 
 	if (!r)
-		each_row(&states, json);
+		each_row(&states, /* style */ NULL, json);
 	return r;
 }

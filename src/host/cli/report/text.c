@@ -14,11 +14,6 @@
 #include "host/model/samples/profile.h"
 #include "host/recording/drops.h"
 
-static double in_unit(double time_ns, const struct report_style *style)
-{
-	return time_ns / (double)style->unit_ns;
-}
-
 static uint32_t rows_shown(uint32_t count, const struct report_style *style)
 {
 	return style->limit ? (uint32_t)MIN(count, style->limit) : count;
@@ -49,16 +44,33 @@ static void print_traced(const char *words)
 		fputc('\n', stdout);
 }
 
-static void print_head(const struct recording_report *report)
+static void print_processes(const struct model *model, const struct report_style *style)
+{
+	char name[NAME_MAX_SHOWN], command[NAME_MAX_SHOWN];
+	uint32_t named = 0, nameless = 0;
+
+	for (uint32_t i = 0; i < model->process_count; i++) {
+		const struct model_process *process = model->processes[i];
+
+		if (!process->name[0])
+			nameless += !i || model->processes[i - 1]->pid != process->pid;
+		else if (named++ < rows_shown(UINT32_MAX, style))
+			print(stdout, "process %d (%s): %s\n", process->pid,
+			      printable(process->name, name), printable(process->command, command));
+	}
+	print_rest(named, style);
+	if (nameless)
+		print(stdout, "%10s and %u more that ended before their names were read\n", "",
+		      nameless);
+}
+
+static void print_head(const struct recording_report *report, const struct report_style *style)
 {
 	const struct model *model = report->model;
 	char name[NAME_MAX_SHOWN], command[NAME_MAX_SHOWN];
 
 	if (!samples_are_system_wide(model->samples)) /* else they have a table */
-		for (uint32_t i = 0; i < model->process_count; i++)
-			print(stdout, "process %d (%s): %s\n", model->processes[i]->pid,
-			      printable(model->processes[i]->name, name),
-			      printable(model->processes[i]->command, command));
+		print_processes(model, style);
 	else
 		print(stdout, "system-wide: %u processes\n", model->process_count);
 	if (model->calls || !model->samples->count)
@@ -68,8 +80,9 @@ static void print_head(const struct recording_report *report)
 	else
 		print(stdout, "recorded");
 	if (model->calls)
-		print(stdout, " in %.3f s,",
-		      (double)(report->summary.last_ns - report->summary.first_ns) / 1e9);
+		print(stdout, " in %.3f %s,",
+		      time_in_unit(report->summary.last_ns - report->summary.first_ns, style),
+		      style->unit);
 	print(stdout, " on %s, Linux %s\n", printable(model->host, name),
 	      printable(model->kernel, command));
 	print_traced(model->options);
@@ -413,7 +426,7 @@ static void print_markers(const struct recording_report *report, const struct re
 
 void report_print(const struct recording_report *report, const struct report_style *style)
 {
-	print_head(report);
+	print_head(report, style);
 	print_losses(report->model);
 	print_functions(report, style);
 	report_api_errors_print(report, style);

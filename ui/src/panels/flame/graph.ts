@@ -8,8 +8,8 @@ import { Found, FUNCTION, nodeLanguage, nodeName, TRIMMED } from "../../core/tre
 import { Boxes, GAP, LEAST, ROW } from "./boxes";
 import { Layout, layoutFind, rowVisit } from "./layout";
 
-/** As long as a second click may follow: what opens before would come between the two. */
-const DOUBLE_CLICK_MS = 300;
+/** As long as most systems allow between the two clicks: details that open earlier would cover the frame. */
+const DOUBLE_CLICK_MS = 500;
 
 export interface GraphEvents {
 	point(node: number, event: PointerEvent): void;

@@ -207,6 +207,39 @@ static void has_rbp_back_behind_leave_of_an_aligned_stack(void **state)
 	assert_row(9, UNWIND_SP, 1, SAME);
 }
 
+/* gcc before 11 says so one instruction early. */
+static void has_rbp_still_before_it_points_to_an_aligned_frame(void **state)
+{
+	static const unsigned char code[] = {
+		0x4c, 0x8d, 0x54, 0x24, 0x08, /*  0 lea 8(%rsp), %r10 */
+		0x48, 0x83, 0xe4, 0xc0,       /*  5 and $-64, %rsp */
+		0x41, 0xff, 0x72, 0xf8,       /*  9 push -8(%r10) */
+		0x55,                         /* 13 push %rbp */
+		0x48, 0x89, 0xe5,             /* 14 mov %rsp, %rbp */
+		0x41, 0x52,                   /* 17 push %r10 */
+		0x90,                         /* 19 nop */
+	};
+	struct unwind_special special = { .base = UNWIND_BASE_REGISTER + 10,
+					  .ra_saved = UNWIND_SAVED_AT_CFA,
+					  .ra_offset = -8 };
+
+	(void)state;
+	rows_begin(EM_X86_64);
+	row(0, UNWIND_SP, 1, SAME);
+	assert_int_equal(rows_add_special(&rows, PC + 5, &special), 0);
+	special.fp_saved = UNWIND_SAVED_AT_BASE;
+	assert_int_equal(rows_add_special(&rows, PC + 14, &special), 0);
+	special.base = UNWIND_BASE_FP;
+	special.offset = -8;
+	special.is_dereferenced = 1;
+	assert_int_equal(rows_add_special(&rows, PC + 19, &special), 0);
+	MEND(code);
+	assert_row(5, UNWIND_SPECIAL, 0, SAME);
+	assert_row(14, UNWIND_SPECIAL, 0, SAME);
+	assert_row(17, UNWIND_SPECIAL, 1, SAME);
+	assert_row(19, UNWIND_SPECIAL, 2, SAME);
+}
+
 /* clang before 15: all rules stand behind the prologue. */
 static void mends_both_ends_of_a_record(void **state)
 {
@@ -330,6 +363,7 @@ int main(void)
 		cmocka_unit_test(leaves_a_pushed_address_alone),
 		cmocka_unit_test(leaves_rules_that_tell_of_epilogues_alone),
 		cmocka_unit_test(has_rbp_back_behind_leave_of_an_aligned_stack),
+		cmocka_unit_test(has_rbp_still_before_it_points_to_an_aligned_frame),
 		cmocka_unit_test(mends_both_ends_of_a_record),
 		cmocka_unit_test(mends_both_ends_of_a_frame_without_pointer),
 		cmocka_unit_test(knows_what_is_saved_later_than_said),

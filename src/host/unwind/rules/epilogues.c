@@ -244,6 +244,16 @@ static int mend_row(struct mending *self, uint32_t at)
 	return parts_at(self, at, &parts) ? mend_back(self, parts, &is_believed) : 0;
 }
 
+/* gcc before 11 says so of a stack that it aligns already where fp is only about to point there: it
+ * is still the caller's. */
+static int mend_unmade(struct mending *self, uint32_t at, const struct frame_step *step)
+{
+	return step->move == MOVE_FP_FROM_SP &&
+			       rows_keep_fp_in_frame(self->rows, &self->old[row_at(self, at)])
+		       ? stretch_add(self, at, at + step->size, /* parts */ NULL)
+		       : 0;
+}
+
 static bool leaves_function(const struct mending *self, uint32_t at, const struct frame_step *step)
 {
 	uint64_t target = (uint64_t)((int64_t)at + step->target);
@@ -278,6 +288,8 @@ static int read_function(struct mending *self)
 			r = mend_row(self, at);
 		if (!r && leaves_function(self, at, &step))
 			r = mend_exit(self, at, &step);
+		if (!r)
+			r = mend_unmade(self, at, &step);
 		step_remember(self, at, &step);
 		if (!r)
 			r = mend_early(self, at, &step);

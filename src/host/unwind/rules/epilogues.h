@@ -5,7 +5,9 @@
  * -fasynchronous-unwind-tables, some assembly) say nothing of epilogues, and place the rules of a
  * prologue behind it: between, a thread that is stopped there has its caller elsewhere.  Such a
  * function is known by this: once its frame is there, no rule of it ever takes it down again.  Its
- * instructions are then read.
+ * instructions are then read.  So are those of functions whose stack gcc aligns: behind `leave`,
+ * and with gcc before 11 at the `mov` that makes the frame pointer, their rules say that it is
+ * made.
  */
 #pragma once
 

@@ -114,6 +114,24 @@ static void knows_stubs_without_rules(void **state)
 	unwind_table_free(table);
 }
 
+/* Nor has GNU ld for those of static programs, which jump only: 8 bytes each, or 16 with endbr64.
+ */
+static void knows_stubs_of_static_programs(void **state)
+{
+	struct unwind_table *table = compile_seed("stubs_static");
+
+	(void)state;
+	assert_row(table, 0x400117, UNWIND_NONE, 0, UNWIND_FP_SAME);
+	assert_row(table, 0x400118, UNWIND_SP, 1, UNWIND_FP_SAME);
+	assert_row(table, 0x400127, UNWIND_SP, 1, UNWIND_FP_SAME);
+	assert_row(table, 0x400128, UNWIND_NONE, 0, UNWIND_FP_SAME);
+	unwind_table_free(table);
+	table = compile_seed("stubs_guarded");
+	assert_row(table, 0x400120, UNWIND_SP, 1, UNWIND_FP_SAME);
+	assert_row(table, 0x40013f, UNWIND_SP, 1, UNWIND_FP_SAME);
+	unwind_table_free(table);
+}
+
 static void knows_where_aarch64_keeps_the_return_address(void **state)
 {
 	struct unwind_table *table = compile_seed("aarch64");
@@ -275,6 +293,7 @@ int main(void)
 		cmocka_unit_test(needs_no_section_headers),
 		cmocka_unit_test(reads_debug_frame_where_there_is_nothing_else),
 		cmocka_unit_test(knows_stubs_without_rules),
+		cmocka_unit_test(knows_stubs_of_static_programs),
 		cmocka_unit_test(knows_where_aarch64_keeps_the_return_address),
 		cmocka_unit_test(knows_stubs_of_aarch64),
 		cmocka_unit_test(reads_instructions_where_there_is_nothing_else),

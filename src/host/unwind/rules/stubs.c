@@ -6,6 +6,9 @@
  *	0  ff 25 ....  jmp *SLOT
  *	6  68 ....     push NUMBER
  *	11 e9 ....     jmp FIRST
+ *
+ * In a program that is linked statically there is no loader: stubs jump to functions of which the C
+ * library has one for each kind of processor (memcpy), and no first one is there.
  */
 #include "host/unwind/rules/stubs.h"
 
@@ -15,11 +18,13 @@
 #include "host/core/room.h"
 
 #define STUB        16u
+#define SHORT_STUB  8u
 #define NO_OFFSET   UINT64_MAX /* of no CIE in the section */
 #define ENCODING    DWARF_ABSOLUTE
 #define RA_REGISTER 16
 
-static const unsigned char push_and_jump[] = { 0xff, 0x35 }, jump[] = { 0xff, 0x25 };
+static const unsigned char push_and_jump[] = { 0xff, 0x35 }, jump[] = { 0xff, 0x25 },
+			   landing[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 
 /* CFA = rsp + 8, ra at CFA - 8. */
 static const unsigned char common_program[] = { 0x0c, 7, 8, 0x90, 1 };
@@ -29,7 +34,7 @@ static const unsigned char entry_program[] = {
 	0x80, 0,  0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22,
 };
 
-static bool is_known_shape(const struct object_part *part)
+static bool has_first(const struct object_part *part)
 {
 	return part->size >= 2 * STUB && part->address % STUB == 0 &&
 	       !memcmp(part->bytes, push_and_jump, sizeof(push_and_jump)) &&
@@ -37,14 +42,36 @@ static bool is_known_shape(const struct object_part *part)
 	       part->bytes[STUB + 11] == 0xe9;
 }
 
+static bool are_jumps(const struct object_part *part, size_t step)
+{
+	for (size_t at = 0; at < part->size; at += step) {
+		const unsigned char *stub = part->bytes + at;
+
+		if (step == STUB && !memcmp(stub, landing, sizeof(landing)))
+			stub += sizeof(landing);
+		if (memcmp(stub, jump, sizeof(jump)) != 0)
+			return false;
+	}
+	return part->size > 0;
+}
+
+/* GNU ld's have 8 bytes, or 16 with endbr64; lld's are as long as others. */
+static bool are_all_jumps(const struct object_part *part)
+{
+	return (part->size % SHORT_STUB == 0 && are_jumps(part, SHORT_STUB)) ||
+	       (part->size % STUB == 0 && are_jumps(part, STUB));
+}
+
 struct object_part stubs_find(const struct object *object)
 {
+	static const char *const names[] = { ".plt", ".iplt" };
 	struct object_part part;
 
-	if (object->header.e_machine != EM_X86_64 || object_section(object, ".plt", &part) < 0 ||
-	    !is_known_shape(&part))
-		return (struct object_part){ 0 };
-	return part;
+	for (size_t i = 0; object->header.e_machine == EM_X86_64 && i < ARRAY_SIZE(names); i++)
+		if (object_section(object, names[i], &part) == 0 &&
+		    (has_first(&part) || are_all_jumps(&part)))
+			return part;
+	return (struct object_part){ 0 };
 }
 
 static bool is_covered(const struct frames *frames, uint64_t address)
@@ -75,11 +102,13 @@ int stubs_add(struct frames *frames, const struct object_part *stubs)
 		.start = stubs->address,
 		.end = stubs->address + stubs->size,
 		.common = (uint32_t)frames->common_count,
-		.program = program_of(entry_program, sizeof(entry_program)),
 	};
+	bool is_lazy = stubs->size && has_first(stubs);
 
-	if (!stubs->size || entry.end < entry.start || is_covered(frames, entry.start + STUB))
+	if (!stubs->size || entry.end < entry.start ||
+	    is_covered(frames, entry.start + (is_lazy ? STUB : 0)))
 		return 0;
+	entry.program = program_of(entry_program, is_lazy ? sizeof(entry_program) : 0);
 	if (make_room(&frames->commons, frames->common_count, &frames->common_room,
 		      sizeof(*frames->commons)) < 0 ||
 	    make_room(&frames->entries, frames->count, &frames->room, sizeof(entry)) < 0)

@@ -16,6 +16,7 @@
 #include "host/unwind/rules/gaps.h"
 #include "host/unwind/rules/go_rules.h"
 #include "host/unwind/rules/luajit_rules.h"
+#include "host/unwind/rules/pushed_numbers.h"
 #include "host/unwind/rules/rows.h"
 #include "host/unwind/rules/stubs.h"
 #include "host/unwind/rules/swap_rules.h"
@@ -112,6 +113,8 @@ static int compile_program(struct compilation *work, const struct frame_entry *e
 	while (first && work->rows.items[first - 1].pc >= pc)
 		first--;
 	r = epilogues_mend(&work->rows, first, &code, pc);
+	if (!r)
+		r = pushed_numbers_mend(&work->rows, first, &code, pc);
 	if (!r)
 		r = throwers_narrow(&work->rows, first, &code, pc);
 	if (!r && reader->mark)

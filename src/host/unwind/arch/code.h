@@ -61,6 +61,9 @@ struct code_reader {
 	/* Whether a function's last instruction may go on behind it: in what fills the space before
 	 * the next function.  NULL: on this machine such code has names or rules of its own. */
 	bool (*may_fall_on)(const struct object_part *code);
+	/* The next place in the code, from `from` on, where an instruction may begin that pushes a
+	 * number; the code's size: there is none.  NULL: on this machine nothing is pushed. */
+	uint32_t (*find_number_push)(const struct object_part *code, uint32_t from);
 	/* The next one in the piece from call->end on that saves the register of this DWARF number.
 	 * NULL where callers are not found by such registers. */
 	bool (*find_saving_call)(const struct object *object, const struct object_part *piece,

@@ -15,6 +15,7 @@
 #include "host/unwind/arch/x86_64/trial.h"
 
 #define FUNCTION_ALIGN 16u
+#define PUSH_NUMBER    0x6a
 
 /* mov $15, %rax; syscall: where a signal handler returns to. */
 static const unsigned char trampoline[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
@@ -179,12 +180,22 @@ static bool ends_with_branch(const struct object_part *code)
 	       (code->size >= 6 && end[-6] == 0x0f && (end[-5] & 0xf0) == 0x80);
 }
 
+static uint32_t find_number_push(const struct object_part *code, uint32_t from)
+{
+	const unsigned char *found =
+		from < code->size ? memchr(code->bytes + from, PUSH_NUMBER, code->size - from)
+				  : NULL;
+
+	return (uint32_t)(found ? (size_t)(found - code->bytes) : code->size);
+}
+
 const struct code_reader code_of_x86_64 = {
 	.step = 1,
 	.read_step = frame_step_x86_64,
 	.find_begins = named_find,
 	.read = read_code,
 	.may_fall_on = ends_with_branch,
+	.find_number_push = find_number_push,
 	.find_saving_call = saving_call_find,
 	.each_call = direct_calls_each,
 };

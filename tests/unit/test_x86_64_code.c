@@ -97,6 +97,35 @@ static void follows_pushes_and_pops(void **state)
 	assert_row(26, UNWIND_SP, 1, SAME);
 }
 
+/* As gcc does, with the place of the frame's begin in r10. */
+static void follows_an_aligned_stack(void **state)
+{
+	static const unsigned char code[] = {
+		0x4c, 0x8d, 0x54, 0x24, 0x08, /*  0 lea 8(%rsp), %r10 */
+		0x48, 0x83, 0xe4, 0xc0,       /*  5 and $-64, %rsp */
+		0x41, 0xff, 0x72, 0xf8,       /*  9 push -8(%r10) */
+		0x55,                         /* 13 push %rbp */
+		0x48, 0x89, 0xe5,             /* 14 mov %rsp, %rbp */
+		0x41, 0x52,                   /* 17 push %r10 */
+		0x48, 0x29, 0xc4,             /* 19 sub %rax, %rsp */
+		0xe8, 0x00, 0x10, 0x00, 0x00, /* 22 call elsewhere */
+		0x4c, 0x8b, 0x55, 0xf8,       /* 27 mov -8(%rbp), %r10 */
+		0xc9,                         /* 31 leave */
+		0x49, 0x8d, 0x62, 0xf8,       /* 32 lea -8(%r10), %rsp */
+		0xc3,                         /* 36 ret */
+	};
+
+	(void)state;
+	READ(code);
+	assert_row(0, UNWIND_SP, 1, SAME);
+	assert_int_equal(rows.specials[row_at(9)->cfa].base, UNWIND_BASE_REGISTER + 10);
+	assert_int_equal(rows.specials[row_at(14)->cfa].fp_saved, UNWIND_SAVED_NOT);
+	assert_int_equal(rows.specials[row_at(22)->cfa].base, UNWIND_BASE_FP);
+	assert_int_equal(rows.specials[row_at(22)->cfa].fp_saved, UNWIND_SAVED_AT_BASE);
+	assert_int_equal(rows.specials[row_at(32)->cfa].fp_saved, UNWIND_SAVED_NOT);
+	assert_row(36, UNWIND_SP, 1, SAME);
+}
+
 static void counts_from_the_frame_pointer(void **state)
 {
 	static const unsigned char code[] = {
@@ -584,6 +613,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(follows_pushes_and_pops),
+		CASE(follows_an_aligned_stack),
 		CASE(counts_from_the_frame_pointer),
 		CASE(finds_a_stack_pointer_that_is_kept),
 		CASE(does_not_believe_an_epilogue_alone),

@@ -124,6 +124,12 @@ static bool is_known_base(const struct decoding *it)
 	return it->mod != 3 && (it->base == REGISTER_RSP || it->base == REGISTER_RBP);
 }
 
+/* gcc keeps where the frame of a stack that it aligns began in another register. */
+static bool sets_rsp_from_register(const struct decoding *it)
+{
+	return it->mod != 3 && it->reg == REGISTER_RSP && it->base != REGISTER_NONE;
+}
+
 /* Moves and sums of whole registers. */
 static bool read_move(const struct decoding *it, struct instruction *ret)
 {
@@ -141,7 +147,7 @@ static bool read_move(const struct decoding *it, struct instruction *ret)
 		instruction_fill(ret, INSTRUCTION_LOAD, it->reg, it->base, it->displacement);
 	else if (opcode == 0x8d && it->mod != 3 && it->base == it->reg)
 		instruction_fill(ret, INSTRUCTION_ADD, it->reg, it->reg, it->displacement);
-	else if (opcode == 0x8d && is_known_base(it))
+	else if (opcode == 0x8d && (is_known_base(it) || sets_rsp_from_register(it)))
 		instruction_fill(ret, INSTRUCTION_ADDRESS, it->reg, it->base, it->displacement);
 	else if ((opcode == 0x81 || opcode == 0x83) && it->mod == 3 && (reg == 0 || reg == 5))
 		instruction_fill(ret, INSTRUCTION_ADD, it->rm, it->rm,

@@ -24,7 +24,7 @@ enum instruction_kind {
 	INSTRUCTION_LOAD,    /* to = *(from + value), from is rsp or rbp */
 	INSTRUCTION_STORE,   /* *(to + value) = from, to is rsp or rbp */
 	INSTRUCTION_ADD,     /* to += value */
-	INSTRUCTION_ADDRESS, /* to = from + value, from is rsp or rbp */
+	INSTRUCTION_ADDRESS, /* to = from + value, one of them is rsp or rbp */
 	INSTRUCTION_ALIGN,   /* to &= value */
 	INSTRUCTION_SET,     /* `to` has another value now */
 	INSTRUCTION_LEAVE,   /* rsp = rbp, pop rbp */

@@ -30,8 +30,8 @@ def versions(*names):
 
 
 C = Language(("make_shapes.py",), ".c", versions("gcc", "clang"), "-w -lm",
-             ("-O0", "-O1", "-O2", "-O3", "-Os", "-O2 -fomit-frame-pointer", "-O2 -fno-omit-frame-pointer", "-O2 -flto",
-              "-O2 -fno-asynchronous-unwind-tables -fexceptions"))  # fmt: skip
+             ("-O0", "-O1", "-O2", "-O3", "-Os", "-Oz", "-O2 -fomit-frame-pointer", "-O2 -fno-omit-frame-pointer", "-O2 -flto",
+              "-O2 -static", "-O2 -fno-asynchronous-unwind-tables -fexceptions"))  # fmt: skip
 LANGUAGES = (
     C,
     Language(("make_chains.py", "fortran"), ".f90", versions("gfortran"), "-w -fno-inline -fno-ipa-cp",

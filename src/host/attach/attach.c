@@ -1,7 +1,7 @@
 /*
- * The order of things when attaching: look, lock, plan, stop one thread once (injector), meet the
- * thread that then runs in the target, hand it the agent.  A process with a listener is entered
- * through it instead.  Host only; ptrace is the injector's alone.
+ * The order of an attach: read the target, lock it, plan, have the injector stop one thread once,
+ * connect to limpet's thread that then runs in the target, send it the agent.  A process with a
+ * listener is entered through that instead.  Only the injector uses ptrace.
  */
 #include "host/attach/attach.h"
 
@@ -51,7 +51,7 @@ static int pack_agent(const struct target *target, struct library *ret, struct e
 			    (size_t)(blob_agent_end - blob_agent), ret, err);
 }
 
-/* One that is there needs no library. */
+/* Sends no library where the agent is already mapped. */
 static int send_agent(struct attachment *self, struct library *library, struct err *err)
 {
 	struct boot_hello hello = { .magic = BOOT_MAGIC };
@@ -82,7 +82,7 @@ static int say_hello(struct attachment *self, struct err *err)
 	return link_ask(&self->link, &self->target, &hello.header, self->link.lock, &reply, err);
 }
 
-/* The agent left before it answered: the context tells why. */
+/* The agent ended before it answered: the boot context holds the reason. */
 static int explain_silence(const struct attachment *self, struct err *err)
 {
 	struct boot_context boot;
@@ -94,7 +94,8 @@ static int explain_silence(const struct attachment *self, struct err *err)
 	return err->code;
 }
 
-/* A setuid of the program in the moment between our two threads would miss the second. */
+/* glibc's setuid changes all threads it knows.  If the program calls it while the starter creates
+ * the control thread, the control thread is missed. */
 static int check_credentials(const struct attachment *self, struct err *err)
 {
 	pid_t pid = self->target.process.pid;
@@ -134,7 +135,7 @@ static int read_maps_again(struct target *target, struct err *err)
 	return maps_read(target->process.memory_tid, &target->process.maps, err);
 }
 
-/* The page is found in fresh mappings: the agent has come since. */
+/* A newly loaded agent's page lies in mappings that must be read again. */
 static int find_page(struct attachment *self, struct err *err)
 {
 	int r = read_maps_again(&self->target, err);
@@ -144,7 +145,7 @@ static int find_page(struct attachment *self, struct err *err)
 	return r;
 }
 
-/* What cannot be handed over is refused before the target is touched. */
+/* Refuses a library that cannot be handed over before the target is touched. */
 static int prepare_agent(struct attachment *self, struct library *ret, struct err *err)
 {
 	bool is_there = !resident_find(&self->target, &self->resident);
@@ -159,7 +160,7 @@ static int attach_locked(struct attachment *self, const struct attach_options *o
 	struct library library = LIBRARY_NONE;
 	int r = lock < 0 ? lock : libc_wait(&self->target, attach_patience_ns(options), err);
 
-	/* Another limpet may have left its agent while we waited for the lock. */
+	/* Another limpet may have left its agent while this one waited for the lock. */
 	if (!r)
 		r = read_maps_again(&self->target, err);
 	if (!r)
@@ -172,7 +173,8 @@ static int attach_locked(struct attachment *self, const struct attach_options *o
 	return r ? r : find_page(self, err);
 }
 
-/* Without the right to read its memory there is no page to look at; nothing here depends on it. */
+/* Without the right to read the target's memory there is no page to find; nothing here depends on
+ * it. */
 static void find_page_if_allowed(struct attachment *self)
 {
 	struct target *target = &self->target;
@@ -203,8 +205,8 @@ static int meet_listener(struct attachment *self, struct err *err)
 static int enter_locked(struct attachment *self, const struct attach_options *options,
 			struct err *err)
 {
-	/* Who may not read its memory cannot lock it either; the listener will not let them in, and
-	 * the other way in says why. */
+	/* Without the right to read the target's memory limpet cannot lock it either; the listener
+	 * then refuses, and the attach by ptrace reports why. */
 	bool locks = self->target.memory >= 0;
 	CLEANUP(close) int lock = locks ? exclusion_take(&self->target, err) : -1;
 	int r = locks && lock < 0 ? lock : listener_connect(self, options);
@@ -232,8 +234,8 @@ static int attach_by_listener(struct attachment *self, pid_t pid,
 	return r;
 }
 
-/* A process stopped by job control cannot run our thread: continue it when asked to, else wait a
- * while. */
+/* A process stopped by job control cannot run limpet's thread: sends SIGCONT if the user wants
+ * that, else waits a while. */
 static int await_running(pid_t pid, int pidfd, const struct attach_options *options,
 			 struct err *err)
 {
@@ -251,8 +253,8 @@ static int await_running(pid_t pid, int pidfd, const struct attach_options *opti
 	return r;
 }
 
-/* Can it run, and has its group the memory?  What is loaded, and what is written to of it, counts
- * there; of rings only the first pages, unless limpet is in that group, too. */
+/* Can the process run, and has its memory cgroup room?  The agent's pages that are loaded and
+ * written count there; of rings only the first pages, unless limpet is in the same cgroup. */
 static int check_group(pid_t pid, const struct attach_options *options, struct err *err)
 {
 	struct process_status status;
@@ -274,7 +276,7 @@ static int attach_named(struct attachment *self, const struct attach_options *op
 		target_prefer_end(pidfd, self->target.process.pid, err);
 		err_while(err, "cannot attach to %s",
 			  target_name(&self->target, name, sizeof(name)));
-		link_close(&self->link); /* then what came in leaves */
+		link_close(&self->link); /* the agent then detaches */
 		single_give_back(self);
 		attach_close(self);
 	}
@@ -286,7 +288,7 @@ static int attach_by_stop(struct attachment *self, pid_t pid, const struct attac
 {
 	int r = target_open(&self->target, pid, err);
 
-	/* The number may have become another's since. */
+	/* The number may have been reused meanwhile. */
 	if (!r && !pidfd_lives(pidfd)) {
 		target_close(&self->target);
 		r = target_fail_ended(err);
@@ -327,7 +329,7 @@ int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *
 		r = attach_once(ret, pid, options, pidfd, err);
 	while (r && start_wait_more(&wait, &ret->target.process, pidfd, err));
 	if (!r)
-		memset(err, 0, sizeof(*err)); /* what failed at first is mended */
+		memset(err, 0, sizeof(*err)); /* the first failure no longer matters */
 	ret->report.attach_ns = now_ns() - begin_ns;
 	return r;
 }
@@ -343,7 +345,7 @@ static bool thread_is_there(const struct attachment *self)
 	return access(path, F_OK) == 0;
 }
 
-/* With unload the region goes last, after the thread. */
+/* With unload the control thread unmaps the region last, after itself. */
 static bool has_left(const struct attachment *self, bool is_unloading)
 {
 	struct boot_context boot;
@@ -373,14 +375,15 @@ int attach_leave(struct attachment *self, bool unload, struct control_reply *ret
 	control_header_init(&order.header, CONTROL_DETACH, sizeof(order));
 	order.header.flags = unload ? CONTROL_UNLOAD : 0;
 	r = link_ask(&self->link, &self->target, &order.header, -1, ret, err);
-	/* The thread of a listener stays; it closes the connection when the agent is at rest. */
+	/* A listener's thread stays; it closes the connection when the agent is at rest. */
 	if (!r && has_listener)
 		r = link_await_end(&self->link, &self->target, err);
 	link_close(&self->link);
 	return r || has_listener ? r : await_end(self, unload && !ret->text[0], err);
 }
 
-/* The agent left by itself, or leaves now because its connection is closed. */
+/* Waits for the control thread to end: the agent detached by itself, or does so because its
+ * connection is closed. */
 static void await_thread_end(const struct attachment *self)
 {
 	uint64_t deadline_ns = now_ns() + CLOSE_LIMIT_NS;

@@ -1,6 +1,6 @@
 /*
- * Getting in and out: through the listener of a process that has one, else by one stop of one
- * thread; then a socket to the agent.
+ * Attaching and detaching: through the listener of a process that has one, else by one stop of one
+ * thread; then over a socket to the agent.
  */
 #pragma once
 
@@ -9,17 +9,17 @@
 #include "shared/wire/listener.h"
 
 struct attach_options {
-	bool force;            /* go on where filters cannot be read */
+	bool force;            /* attach even if filters cannot be read */
 	bool has_variables;    /* the environment must be changed */
-	bool wishes_variables; /* it will be, where filters allow */
+	bool wishes_variables; /* it will be changed, where filters allow */
 	bool wishes_stacks;    /* frames of Python will be read, where filters allow */
 	bool traces;           /* limpet's own tracer will be loaded */
-	uint64_t ring_bytes;   /* of memory for each of its threads then, */
-	uint32_t ring_count;   /* and for how many at most */
+	uint64_t ring_bytes;   /* for each of its threads, in this case, */
+	uint32_t ring_count;   /* and for this many threads at most */
 	bool resumes;          /* send SIGCONT to a process that job control stopped */
-	uint64_t doorstep;     /* where the process waits that limpet has started (launch.h); 0 */
-	/* How long to look for a thread that may be stopped.  0: 3 s, also for a program that is
-	 * being started; who gives a time tries again himself. */
+	uint64_t doorstep;     /* where a process that limpet started waits (launch.h); 0 */
+	/* How long to search for a thread that may be stopped.  0: 3 s, also for a program that is
+	 * being started; a caller that sets a time retries itself. */
 	uint64_t tries_for_ns;
 };
 
@@ -32,23 +32,23 @@ static inline uint64_t attach_patience_ns(const struct attach_options *options)
 
 /* What an attach cost, for the report. */
 struct attach_report {
-	pid_t tid;         /* the thread that was stopped; 0: none was */
-	pid_t control_tid; /* our thread in the target, as the host counts */
+	pid_t tid;         /* the stopped thread; 0: none was stopped */
+	pid_t control_tid; /* limpet's thread in the target, in the host's numbers */
 	enum boot_way way;
-	enum listener_refusal refusal; /* why the process's listener did not let us in */
-	bool was_resident;             /* nothing was loaded: the agent was there */
+	enum listener_refusal refusal; /* why the process's listener refused */
+	bool was_resident;             /* nothing was loaded: the agent was mapped already */
 	bool has_realtime_priority;
-	bool denies_variables; /* filters do not let the environment be changed */
-	bool denies_stacks;    /* nor frames of Python be read */
-	bool denies_probes;    /* nor memory be tried on a thread that may have its own */
-	bool denies_notice;    /* nor let limpet be told of changes of rights */
-	bool shares_root;      /* paths are known to mean the same in the target */
+	bool denies_variables; /* filters forbid changes of the environment */
+	bool denies_stacks;    /* filters forbid reading frames of Python */
+	bool denies_probes;    /* filters forbid testing memory by system calls */
+	bool denies_notice;    /* filters forbid the notice about changes of rights */
+	bool shares_root;      /* paths mean the same in the target */
 	uint64_t interrupt_ns; /* until the thread stopped */
 	uint64_t pause_ns;     /* how long it was stopped */
-	uint64_t attach_ns;    /* all of it */
+	uint64_t attach_ns;    /* the whole attach */
 };
 
-/* The program had one thread, and libc shall be told when it has one again (single.h). */
+/* The program had one thread: libc must be set back to that state at the end (single.h). */
 struct single {
 	bool is_due;
 	struct job_single words;
@@ -68,14 +68,14 @@ struct attachment {
 	struct single single;
 };
 
-/* Attaches; on failure the target is as it was.  The address must not change afterwards. */
+/* Attaches; on failure the target is unchanged.  The struct must not move afterwards. */
 int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *options,
 		struct err *err) MUST_CHECK;
 
-/* Tells the agent to detach; with unload, to unmap everything.  Waits until our thread has
- * ended. */
+/* Makes the agent detach; with unload, unmap everything.  Waits until the control thread has ended.
+ */
 int attach_leave(struct attachment *attachment, bool unload, struct control_reply *ret,
 		 struct err *err) MUST_CHECK;
 
-/* Closes what the host has open.  Without attach_leave before, the agent notices and rests. */
+/* Closes the host's descriptors.  Without attach_leave before, the agent notices that and rests. */
 void attach_close(struct attachment *attachment);

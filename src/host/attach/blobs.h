@@ -1,5 +1,5 @@
 /*
- * What limpet carries inside itself for other processes; defined in blobs.S.
+ * The programs and libraries for other processes that limpet carries; defined in blobs.S.
  */
 #pragma once
 

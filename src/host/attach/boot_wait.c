@@ -1,6 +1,6 @@
 /*
- * Our first threads in the target are on their own: they are looked at by reading their context in
- * its memory, until there is a socket that can be taken.  Host only.
+ * limpet's first threads run in the target without a connection: the host polls their context in
+ * the target's memory until there is a socket that it can take.
  */
 #include "host/attach/boot_wait.h"
 
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ERROR_MAX      4095 /* the kernel's largest */
+#define ERROR_MAX      4095 /* the largest in the kernel */
 #define START_LIMIT_NS 20000000000ull
 #define GLANCE_NS      50000
 #define STOP_LOOK_NS   200000000ull
@@ -32,7 +32,8 @@ int boot_context_read(const struct attachment *self, struct boot_context *ret)
 		       : -ENOENT;
 }
 
-/* The target's word.  -EAGAIN is a limit of its own there, which does not pass by itself. */
+/* The target's error code.  -EAGAIN there is one of the target's limits, which does not pass by
+ * itself. */
 static int boot_code(const struct boot_context *boot)
 {
 	if (boot->error >= 0 || boot->error < -ERROR_MAX)
@@ -63,7 +64,7 @@ int boot_fail(const struct boot_context *boot, struct err *err)
 	return err->code;
 }
 
-/* Our thread has waited in vain for us, and has taken its region with it. */
+/* limpet's thread has waited for the host in vain, and has unmapped its region. */
 static int fail_late(const struct attachment *self, struct err *err)
 {
 	if (!target_lives(&self->target))
@@ -73,7 +74,7 @@ static int fail_late(const struct attachment *self, struct err *err)
 	return err_fix(err, "try again");
 }
 
-/* Looked at now and then: has job control stopped it all the while? */
+/* Checks now and then whether job control has kept the process stopped all the time. */
 struct stop_watch {
 	uint64_t next_ns;
 	unsigned stops;
@@ -122,7 +123,7 @@ int boot_await_socket(const struct attachment *self, struct boot_context *ret, s
 	return err_why(err, "the process may be stopped, frozen or starved of CPU time");
 }
 
-/* Our thread has a table of its own. */
+/* Takes the socket from limpet's thread, which has a descriptor table of its own. */
 static int take_from_thread(const struct target *target, const struct boot_context *boot)
 {
 	CLEANUP(close) int thread = target_open_thread(target, boot->worker_tid);
@@ -130,7 +131,7 @@ static int take_from_thread(const struct target *target, const struct boot_conte
 	return thread < 0 ? thread : socket_take(target, thread, boot->socket);
 }
 
-/* A thread that has ended meanwhile has no descriptors any more, the process still has. */
+/* A thread that has ended meanwhile has no descriptors any more; the process still has. */
 static int take_descriptor(struct target *target, int number)
 {
 	int fd = socket_take(target, target->thread_fd, number);
@@ -150,7 +151,7 @@ static int socket_option(int fd, int option)
 }
 
 /* The application may have closed the number and opened something else there, by accident or not:
- * no way to somebody else who would take us for a host. */
+ * the host must not talk to another program as if it were the agent. */
 static bool is_our_socket(int fd, const struct boot_context *boot, pid_t pid)
 {
 	struct ucred maker;

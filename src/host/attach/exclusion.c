@@ -1,7 +1,7 @@
 /*
- * The lock is on /proc/PID/mem, which only those can open who may attach: on anything that others
- * can open, they could hold it against us.  All who open it in one /proc have the same inode for as
- * long as one of them holds it open.  Host only.
+ * The lock is on /proc/PID/mem, which only processes that may attach can open: on a file that
+ * others can open, they could hold it against limpet.  All that open it in one /proc share the same
+ * inode for as long as one of them holds it open.
  */
 #include "host/attach/exclusion.h"
 
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define LIMIT_NS 10000000000ull
-#define LOOK_NS  100000000ull /* when it lasts, at who holds it */
+#define LOOK_NS  100000000ull /* then find the lock's holder */
 
 static int exclusion_refuse(const struct target *target, pid_t holder, struct err *err)
 {
@@ -40,7 +40,7 @@ static int exclusion_refuse(const struct target *target, pid_t holder, struct er
 	return err_exit(err, EXIT_BUSY);
 }
 
-/* A program that holds the lock itself does not give it back. */
+/* Waits for the lock.  A target that holds the lock itself will not release it. */
 static int await_lock(const struct target *target, int fd, struct err *err)
 {
 	uint64_t begin_ns = now_ns(), look_ns = begin_ns + LOOK_NS;

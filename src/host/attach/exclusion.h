@@ -1,5 +1,5 @@
 /*
- * One injection at a time: two limpets must not work on one target at once.
+ * One injection at a time: two limpets must not attach to one target at once.
  */
 #pragma once
 

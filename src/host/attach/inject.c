@@ -1,6 +1,6 @@
 /*
- * Makes the job for the injector from what was found out, tries one thread after the other, and
- * puts the injector's answer into words.  Host only.
+ * Builds the injector's job from the facts, tries one thread after the other, and turns the
+ * injector's answer into messages.
  */
 #include "host/attach/inject.h"
 
@@ -31,13 +31,13 @@
 #define PAUSE_FIRST_NS   1000000
 #define PAUSE_MAX_NS     50000000
 #define STOP_DEADLINE_MS 300
-#define LOOK_PARTS       8 /* of the time for all tries: what one round may spend on looking */
+#define LOOK_PARTS       8 /* a round's share of the time for all tries */
 #define LOOK_MIN_MS      2
 #define NS_PER_MS        1000000ull
-#define HEAP_PATIENCE_NS 100000000 /* for a thread that is in the allocator all the time */
+#define HEAP_PATIENCE_NS 100000000 /* for a thread that is always in the allocator */
 #define MAIN_STACK       "[stack]"
 
-/* How the injector's answers read, and whether another thread might do. */
+/* The messages for the injector's answers, and whether another thread may succeed. */
 static const struct {
 	bool tries_next;
 	enum exit_code exit;
@@ -129,7 +129,7 @@ static int add_stacks(const struct maps *maps, struct job *job, int job_fd, stru
 	return 0;
 }
 
-/* The age of a process for the injector: a starved child may be in its fork for long. */
+/* The age of a process for the injector: a starved child may be in its fork for a long time. */
 static uint64_t read_cpu_ns(const struct target *target)
 {
 	char text[64];
@@ -140,7 +140,7 @@ static uint64_t read_cpu_ns(const struct target *target)
 	return strtoull(text, NULL, 10);
 }
 
-/* glibc works without locks, whatever threads the kernel has made for itself. */
+/* True while glibc works without locks, even if the kernel has made threads for itself. */
 static bool has_one_thread(const struct target *target)
 {
 	CLEANUP(free) pid_t *tids = NULL;
@@ -248,7 +248,7 @@ static int inject_plan(struct attachment *self, struct job *job, struct err *err
 	return r;
 }
 
-/* -EAGAIN is for what may be otherwise in a moment; a limit of the target's own is not that. */
+/* -EAGAIN is for conditions that may soon change; a limit of the target's is not one. */
 static int explain_code(const struct job *job)
 {
 	bool passes = answers[job->status].tries_next || job->status == JOB_STOPPED;
@@ -307,8 +307,8 @@ static int try_thread(struct job *job, const int fds[2], const struct candidate 
 	return injector_run(job, fds, err);
 }
 
-/* What the filter of one thread forbids says nothing about those that do not have it.  One that it
- * has got since it was looked at is known at the next look. */
+/* A denial by one thread's filter says nothing about threads without it.  A filter installed since
+ * the thread was ranked is seen in the next round. */
 static void take_answer(struct job *job, const struct candidate *candidate)
 {
 	if ((candidate->is_unlike || !candidate->has_filters) &&
@@ -316,7 +316,7 @@ static void take_answer(struct job *job, const struct candidate *candidate)
 		job->status = JOB_LEAVE_ALONE, job->error = 0;
 }
 
-/* One thread after the other, best first, until one did or none may. */
+/* One thread after the other, best first, until the job is done or no thread is left. */
 static int try_all(struct attachment *self, struct job *job, const int fds[2], uint32_t look_ms,
 		   struct err *err)
 {
@@ -343,7 +343,7 @@ static int try_all(struct attachment *self, struct job *job, const int fds[2], u
 	return r;
 }
 
-/* The process runs another program than the one that was planned for: no thread of it will do. */
+/* The process has executed another program since the plan was made: no thread of it will do. */
 static bool is_outdated(const struct job *job)
 {
 	return job->status == JOB_GONE && job->error == ESTALE;
@@ -395,8 +395,8 @@ static uint32_t needs_of(const struct attachment *self, const struct job *job,
 	       (target_has_proc(&self->target) ? 0 : NEED_WITHOUT_PROC);
 }
 
-/* The kernel asks for CAP_SYS_ADMIN over the whole machine, for a reader without filters, and for
- * CONFIG_CHECKPOINT_RESTORE, to which this file belongs. */
+/* The kernel requires CAP_SYS_ADMIN in the initial user namespace, a reader without filters, and
+ * CONFIG_CHECKPOINT_RESTORE. */
 static bool can_read_filters(const struct rights *rights)
 {
 	struct process_status own;

@@ -1,11 +1,11 @@
 /*
- * Plans the one stop and has it carried out.
+ * Plans the one stop and runs the injector for it.
  */
 #pragma once
 
 #include "host/attach/attach.h"
 
-/* Brings a thread of ours into the target; attachment->context then is where it lives.  The
- * injector holds the lock too, in case it outlives us. */
+/* Makes limpet's thread in the target; attachment->context is then its address.  The injector holds
+ * the lock too, in case it outlives limpet. */
 int inject(struct attachment *self, const struct attach_options *options, int lock,
 	   struct err *err) MUST_CHECK;

@@ -1,7 +1,7 @@
 /*
  * A memory file; or, for a target whose root has no /proc, a directory on a file system of its own:
- * made for this one library, read-only, mounted nowhere.  A descriptor of any directory that is
- * mounted would let a target walk up from it into the host's files.  Host only.
+ * made for this one library, read-only, mounted nowhere.  From a descriptor of any mounted
+ * directory a target could walk up into the host's files.
  */
 #include "host/attach/library.h"
 
@@ -26,8 +26,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define INODES   "4"   /* its root, the library, the link, and the one that tmpfs counts itself */
-#define ROOM     65536 /* for the rounding up to pages, of any size */
+#define INODES   "4"   /* its root, the library, the link, and the one that tmpfs itself counts */
+#define ROOM     65536 /* for rounding up to pages of any size */
 #define DIR_MODE "0755"
 
 static int set_text(int context, const char *key, const char *value)
@@ -35,7 +35,7 @@ static int set_text(int context, const char *key, const char *value)
 	return (int)syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, key, value, 0);
 }
 
-/* A new tmpfs, mounted nowhere: for this process alone, through the descriptor. */
+/* A new tmpfs, mounted nowhere: reachable for this process alone, through the descriptor. */
 static int filesystem_new(size_t size)
 {
 	CLEANUP(close) int context = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
@@ -52,7 +52,8 @@ static int filesystem_new(size_t size)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The file has the name that a memory file would be seen under, so that both are found alike. */
+/* The file has the name that a memory file would appear under in maps, so that both are found
+ * alike. */
 static int file_add(int directory, const char *name, const void *bytes, size_t size)
 {
 	char full[NAME_MAX + 1];
@@ -70,7 +71,7 @@ static int file_add(int directory, const char *name, const void *bytes, size_t s
 	return r;
 }
 
-/* The file system itself: nobody who gets a descriptor of it can write, root neither. */
+/* Makes the file system itself read-only: a holder of a descriptor cannot write, not even root. */
 static int filesystem_seal(int directory)
 {
 	CLEANUP(close)
@@ -82,7 +83,7 @@ static int filesystem_seal(int directory)
 	return 0;
 }
 
-/* With the descriptor of the mount closed there is no mount any more to be moved or copied. */
+/* With the descriptor of the mount closed, there is no mount left that could be moved or copied. */
 static int directory_open(const char *name, const void *bytes, size_t size)
 {
 	CLEANUP(close) int mount = filesystem_new(size);
@@ -111,7 +112,7 @@ static int map_number(const char *path, unsigned number)
 	return file_fill(path, text);
 }
 
-/* In a child that has just got user and mount namespaces of its own: the same numbers there. */
+/* In a child with new user and mount namespaces: maps its user and group to the same numbers. */
 static int directory_open_as(uid_t user, gid_t group, const char *name, const void *bytes,
 			     size_t size)
 {
@@ -124,8 +125,8 @@ static int directory_open_as(uid_t user, gid_t group, const char *name, const vo
 	return r ? r : directory_open(name, bytes, size);
 }
 
-/* Without the right to make file systems: a child has it in namespaces of its own, where the kernel
- * lets everybody have them. */
+/* Without the right to make file systems: a child does it in user and mount namespaces of its own,
+ * where the kernel gives every user that right. */
 static int directory_open_by_child(const char *name, const void *bytes, size_t size)
 {
 	uid_t user = geteuid();

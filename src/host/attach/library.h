@@ -1,6 +1,6 @@
 /*
- * A library on its way into a target: its bytes behind a descriptor from which nothing else can be
- * reached, whatever the target does with it.
+ * A library to be sent to a target: a descriptor with its bytes, from which the target can reach
+ * nothing else.
  */
 #pragma once
 
@@ -8,8 +8,7 @@
 
 struct library {
 	int fd;            /* -1: none */
-	bool is_directory; /* ...that holds the library as LIBRARY_LINK: the target's root has no
-			      /proc to name a descriptor by */
+	bool is_directory; /* it holds the library as LIBRARY_LINK: the target has no /proc */
 };
 
 #define LIBRARY_NONE ((struct library){ -1, false })
@@ -19,7 +18,7 @@ struct library {
 int library_pack(const struct target *target, const char *name, const void *bytes, size_t size,
 		 struct library *ret, struct err *err) MUST_CHECK;
 
-/* Of a CONTROL_LOAD that the library comes with. */
+/* The flags of a CONTROL_LOAD message that carries the library. */
 uint32_t library_flags(const struct library *library);
 
 void library_close(struct library *library);

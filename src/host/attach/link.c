@@ -1,6 +1,6 @@
 /*
- * Talks to the agent.  Host only; what the agent says is foreign and checked, and when it says
- * nothing, or nobody takes what we say, each wait has its end.
+ * Exchanges messages with the agent.  What the agent sends is foreign and checked; each wait has a
+ * limit, for an answer as for room to send.
  */
 #include "host/attach/link.h"
 
@@ -17,15 +17,15 @@
 
 #define ANSWER_LIMIT_NS 10000000000ull
 #define SEND_LIMIT_NS   5000000000ull
-#define BUSY_NS         2000000000ull /* between calls of tools, in one order */
-#define INTERRUPT_NS    500000000ull  /* an agent that listens has answered by then */
+#define BUSY_NS         2000000000ull /* between tool calls of one order */
+#define INTERRUPT_NS    500000000ull  /* a listening agent answers within this */
 #define GLANCE_MS       100
 
 /* How long an order may take. */
 enum pace {
 	PACE_QUICK, /* no tool is called */
-	PACE_CALLS, /* while the agent shows that a tool is being called */
-	PACE_LOADS, /* constructors and destructors of tools run, which the agent does not show */
+	PACE_CALLS, /* while the agent's page shows a tool call in progress */
+	PACE_LOADS, /* tools' constructors and destructors run, which the page does not show */
 };
 
 static const enum pace paces[] = {
@@ -71,7 +71,7 @@ static bool is_unready(ssize_t r)
 	return r < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* Never waits in the kernel: whoever else has a copy of the socket may fill or empty it. */
+/* Never blocks in the kernel: another holder of a copy of the socket may fill or empty it. */
 static int send_message(const struct link *link, const struct target *target,
 			const struct msghdr *message)
 {
@@ -121,7 +121,7 @@ int link_send(const struct link *link, const struct target *target, const void *
 		err_set(err, r, "the agent does not read limpet's messages");
 		return err_why(err, "the socket's buffer in the target is full");
 	}
-	if (r == -EPIPE || r == -ECONNRESET) /* the second where it left an order unread */
+	if (r == -EPIPE || r == -ECONNRESET) /* ECONNRESET: it left an order unread */
 		return fail_cut(err);
 	return r ? err_set(err, r, "send to the agent: %s", strerror(-r)) : 0;
 }
@@ -158,7 +158,7 @@ static struct answer_wait answer_begin(const struct link *link, uint32_t kind)
 
 	if (wait.pace == PACE_LOADS && link->has_tools)
 		wait.deadline_ns = wait.latest_ns;
-	/* Whose memory cannot be read shows nothing. */
+	/* Without access to the agent's page, only the longest limit counts. */
 	if (wait.pace == PACE_CALLS && !link->resident)
 		wait.deadline_ns = wait.latest_ns;
 	return wait;
@@ -179,7 +179,7 @@ static bool tool_is_called(const struct link *link, const struct target *target)
 	return false;
 }
 
-/* 0 while it is worth waiting; -ETIMEDOUT; -EINTR. */
+/* 0 while waiting makes sense; -ETIMEDOUT; -EINTR. */
 static int answer_judge(const struct link *link, const struct target *target,
 			struct answer_wait *wait)
 {
@@ -283,8 +283,7 @@ int link_ask(struct link *link, const struct target *target, struct control_head
 	link->is_silent = r == -ETIMEDOUT;
 	if (!r)
 		r = receive_answer(link, target, message->kind, ret, err);
-	else if (r ==
-		 -EPIPE) /* an agent that leaves does not listen any more; its last word comes */
+	else if (r == -EPIPE) /* a detaching agent no longer reads, but its last message may wait */
 		await_ready(link, target, POLLIN, now_ns() + answer_limit_ns(link));
 	if (r && link_has_farewell(link))
 		return link_explain_farewell(err);

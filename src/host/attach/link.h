@@ -1,6 +1,6 @@
 /*
- * The host's end of the socket to the agent.  One question, one answer.  The only place where the
- * host sends to a target or receives from one: nothing that a target does makes it wait for ever.
+ * The host's end of the socket to the agent.  One request, one answer.  The only place where the
+ * host sends to a target or receives from one: no target can block it for ever.
  */
 #pragma once
 
@@ -9,23 +9,23 @@
 
 struct link {
 	int socket; /* -1: closed */
-	int lock;   /* a file that this process has locked for as long as it lives; -1: none */
+	int lock;   /* a file that this process keeps locked while it lives; -1: none */
 	uint32_t sequence;
 	uint32_t patience_ms; /* how much longer than usual an answer may take: tools are slow */
-	bool has_tools;       /* of the user's: loading them may take that long, too */
-	/* Where the agent shows that a tool is being called; NULL: it cannot be read. */
+	bool has_tools;       /* the user's tools: loading may take that long, too */
+	/* The agent's page, which shows a tool call in progress; NULL: it cannot be read. */
 	const struct resident *resident;
-	bool has_farewell; /* came where an answer was waited for */
-	/* A message was not answered in time.  No further one is sent: an answer that comes later
-	 * would be taken for another's, and each would cost the same time again. */
+	bool has_farewell; /* received instead of an answer */
+	/* A message was not answered in time.  No further one is sent: a late answer would be taken
+	 * for another's, and each message would cost the same time again. */
 	bool is_silent;
 };
 
-/* Makes the file by whose lock the agent sees that we live.  Not a descriptor of this process: a
- * target with rights of its own could reach into us by that. */
+/* Makes the file by whose lock the agent sees that the host lives.  Not a descriptor of this
+ * process: a privileged target could reach into limpet through that. */
 int link_lock(struct link *link, struct err *err) MUST_CHECK;
 
-/* Sends bytes and a descriptor (-1: none).  -ETIMEDOUT when nobody takes them. */
+/* Sends bytes and a descriptor (-1: none).  -ETIMEDOUT when the agent does not receive. */
 int link_send(const struct link *link, const struct target *target, const void *bytes, size_t size,
 	      int fd, struct err *err) MUST_CHECK;
 
@@ -35,9 +35,9 @@ ssize_t link_receive(const struct link *link, const struct target *target, void 
 		     uint64_t limit_ns) MUST_CHECK;
 
 /*
- * Sends a control message and waits for its answer.  0 when the agent did it; its own -errno with
- * the agent's words in err otherwise; -ESRCH when the target ended, -ETIMEDOUT, -EPIPE when the
- * agent left, -EINTR when the user has interrupted limpet (interrupt.h).
+ * Sends a control message and waits for its answer.  0 when the agent did it; else the agent's
+ * -errno with its reason in err; -ESRCH when the target ended, -ETIMEDOUT, -EPIPE when the agent
+ * detached, -EINTR when the user has interrupted limpet (interrupt.h).
  */
 int link_ask(struct link *link, const struct target *target, struct control_header *message, int fd,
 	     struct control_reply *ret, struct err *err) MUST_CHECK;
@@ -46,8 +46,8 @@ int link_ask(struct link *link, const struct target *target, struct control_head
 int link_await_end(const struct link *link, const struct target *target,
 		   struct err *err) MUST_CHECK;
 
-/* Has the agent left by itself, as the program changes its rights? */
+/* Has the agent detached by itself, as the program changes its rights? */
 bool link_has_farewell(const struct link *link);
-int link_explain_farewell(struct err *err); /* -ENOTCONN, in words */
+int link_explain_farewell(struct err *err); /* -ENOTCONN, with the reason */
 
 void link_close(struct link *link);

@@ -1,8 +1,7 @@
 /*
- * Asks the listener of a process: connects to the abstract socket that its register library
- * listens on, makes sure by the kernel's word that it is this process which listens, and takes the
- * socket that it offers out of the process itself.  Host only; what the other side says is foreign
- * and checked.
+ * Attaches through a process's listener: connects to the abstract socket of its register library,
+ * checks by the kernel's credentials that this process listens, and takes the offered socket out of
+ * the process.  What the peer sends is foreign and checked.
  */
 #include "host/attach/listener.h"
 
@@ -28,11 +27,11 @@
 #endif
 
 #define WELCOME_LIMIT_NS 5000000000ull
-#define KNOCKS           2 /* a program may have closed the socket, which is then made anew */
+#define KNOCKS           2 /* a program may close the socket, which the helper then opens again */
 #define KNOCK_AGAIN_NS   30000000
 
-/* The process that began to listen may have ended, left the socket to another one, and its number
- * to the target.  Before Linux 6.5 the kernel cannot be asked. */
+/* The process that began to listen may have ended, the socket been inherited, and its number reused
+ * by the target.  Before Linux 6.5 (SO_PEERPIDFD) the kernel cannot be asked. */
 static bool listener_lives(int fd)
 {
 	struct pollfd wait = { -1, POLLIN, 0 };
@@ -53,7 +52,7 @@ static bool is_made_by(int fd, pid_t pid, struct ucred *ret)
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &size) && ret->pid == pid;
 }
 
-/* Who listens, as the kernel noted it. */
+/* Is the listening process, by the kernel's record, the target? */
 static bool is_of(int fd, const struct process_status *status, pid_t pid)
 {
 	struct ucred who;
@@ -63,7 +62,7 @@ static bool is_of(int fd, const struct process_status *status, pid_t pid)
 	       listener_lives(fd);
 }
 
-/* A descriptor, or -ENOENT: nobody there, or somebody else under this name. */
+/* A descriptor, or -ENOENT: no listener, or another process under this name. */
 static int connect_to(const struct process_status *status, pid_t pid, unsigned number)
 {
 	CLEANUP(close)
@@ -97,7 +96,7 @@ static bool listener_receive(int fd, const struct target *target, void *ret, siz
 	struct link link = { .socket = fd, .lock = -1 };
 	ssize_t got = link_receive(&link, target, ret, size, WELCOME_LIMIT_NS);
 
-	/* That it left without having read everything is told before what it said. */
+	/* The kernel reports a reset (data left unread) before the data that is still there. */
 	if (got == -ECONNRESET)
 		got = link_receive(&link, target, ret, size, WELCOME_LIMIT_NS);
 	return got == (ssize_t)size;
@@ -111,8 +110,8 @@ static bool listener_say(int fd, const struct target *target, const struct liste
 	return !link_send(&link, target, hello, sizeof(*hello), /* fd */ -1, &ignored);
 }
 
-/* What the target answers to the bell: an offer, or a refusal to be noted, for which it does not
- * even listen. */
+/* The target's answer on the abstract socket: an offer, or a refusal, which goes into the report.
+ */
 static bool ask_offer(struct attachment *self, int bell, const struct listener_hello *hello,
 		      struct listener_offer *ret)
 {
@@ -133,8 +132,8 @@ static int socket_option(int fd, int option)
 	return getsockopt(fd, SOL_SOCKET, option, &value, &size) ? -1 : value;
 }
 
-/* Is it the end of a new pair?  The target's other sockets must not hear a word from us, whatever
- * number the other side has named: our own hello lies ready in the right one. */
+/* Is the descriptor the end of a new pair?  limpet must not send to another socket of the target,
+ * whatever number the peer named: limpet's own hello lies ready in the right one. */
 static bool is_offered(int fd, const struct listener_offer *offer,
 		       const struct listener_hello *hello, pid_t pid)
 {
@@ -149,7 +148,7 @@ static bool is_offered(int fd, const struct listener_offer *offer,
 	       !memcmp(&heard, hello, sizeof(heard));
 }
 
-/* Takes what is offered.  The kernel gives it to those who may trace the target. */
+/* Takes the offered socket.  The kernel allows it to processes that may trace the target. */
 static int take_offer(const struct target *target, const struct listener_offer *offer,
 		      const struct listener_hello *hello)
 {
@@ -169,7 +168,7 @@ static bool is_sound(const struct listener_welcome *welcome)
 	       welcome->code <= 0 && welcome->agent_version == AGENT_VERSION;
 }
 
-/* Do paths mean the same there as here? */
+/* Do paths mean the same in the target as here? */
 static bool shares_root(const struct listener_welcome *welcome)
 {
 	struct stat root, mounts;
@@ -191,7 +190,7 @@ static void fill_report(struct attachment *self, const struct listener_welcome *
 	self->report.denies_notice = self->target.process.status.seccomp;
 }
 
-/* On the socket that was offered.  -ENOENT where it was of no use. */
+/* Exchanges hello and welcome on the offered socket.  -ENOENT if that fails. */
 static int listener_greet(struct attachment *self, const struct listener_hello *hello)
 {
 	struct listener_welcome welcome = { 0 };
@@ -204,8 +203,8 @@ static int listener_greet(struct attachment *self, const struct listener_hello *
 	return 0;
 }
 
-/* A filter of its own might kill it for what loading a tool needs; where filters are read, that is
- * known before, and that is the other way's business. */
+/* A filter might kill the target for the calls of loading a tool.  Only the attach by ptrace reads
+ * filters before, so a filtered target is left to it. */
 static bool may_be_filtered(const struct target *target, const struct attach_options *options)
 {
 	return target->process.status.seccomp && !options->force && !seccomp_trial_passes(target);
@@ -240,7 +239,7 @@ bool listener_exists(pid_t pid)
 	return fd >= 0 || fd == -EBUSY;
 }
 
-/* It needs no piece of the program's libc, and no right less than ptrace does. */
+/* Needs nothing of the program's libc, and the same right as ptrace. */
 static bool is_open_to_us(const struct process *process)
 {
 	return process->access == 0 && !process->stat.is_kernel_thread &&

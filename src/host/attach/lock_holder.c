@@ -1,5 +1,5 @@
 /*
- * Looks it up in /proc/locks.  Host only.
+ * Finds the lock in /proc/locks.
  */
 #include "host/attach/lock_holder.h"
 
@@ -22,7 +22,7 @@ static bool take_device(struct text *line, dev_t *ret)
 	return true;
 }
 
-/* "1: FLOCK  ADVISORY  WRITE 1234 00:15:4026 0 EOF"; those who wait have an arrow instead. */
+/* "1: FLOCK  ADVISORY  WRITE 1234 00:15:4026 0 EOF"; waiting processes have an arrow instead. */
 static bool is_lock_of(struct text line, const struct stat *file, pid_t *ret)
 {
 	struct text kind, word;

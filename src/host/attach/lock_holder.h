@@ -1,10 +1,9 @@
 /*
- * Who holds a lock that limpet waits for.
+ * The holder of a lock that limpet waits for.
  */
 #pragma once
 
 #include <sys/types.h>
 
-/* The process that has put a flock() on the file that fd is open on; 0 when the kernel does not
- * tell. */
+/* The process that holds a flock() on the file behind fd; 0 when the kernel does not show it. */
 pid_t lock_holder(int fd);

@@ -1,5 +1,5 @@
 /*
- * What of libc's is put back, and when, is in injector/single.c.  Host only.
+ * Which of libc's words are restored, and when, is in injector/single.c.
  */
 #include "host/attach/single.h"
 
@@ -21,7 +21,7 @@
 #define PATIENCE_NS      300000000ull
 #define PAUSE_NS         2000000
 #define STOP_DEADLINE_MS 100
-#define LOOK_MS          50 /* for a thread with filters to leave a timed wait */
+#define LOOK_MS          50 /* for a filtered thread to leave a timed wait */
 
 static uint64_t keep_if(const struct target *target, uint64_t address, size_t size, uint32_t value)
 {
@@ -32,7 +32,7 @@ static uint64_t keep_if(const struct target *target, uint64_t address, size_t si
 		       : 0;
 }
 
-/* What an earlier limpet found and could not put back, as it was killed. */
+/* What an earlier limpet found and, being killed, could not restore. */
 static uint32_t due_before(const struct job *job)
 {
 	const struct boot_context *boot = (const void *)(job->image + DATA_CONTEXT);
@@ -102,7 +102,7 @@ static void fill_job(const struct attachment *attachment, const struct candidate
 	job->tid_offset = self->tid_offset;
 }
 
-/* The one thread, or nothing that can be stopped now. */
+/* Tries the one thread, if it can be stopped now. */
 static enum job_status try_once(const struct attachment *self, struct job *job, const int fds[2])
 {
 	struct candidates list;
@@ -150,7 +150,7 @@ static bool gives_back(const struct attachment *self)
 	return status == JOB_DONE || status == JOB_GONE;
 }
 
-/* The program has made threads of its own meanwhile: the mode is its own doing. */
+/* If the program has made threads of its own meanwhile, libc's multi-threaded mode is right. */
 static bool has_threads(const struct attachment *self)
 {
 	CLEANUP(free) pid_t *tids = NULL;

@@ -1,16 +1,16 @@
 /*
- * A process that had one thread before we came has one again when our threads are gone; libc would
- * go on taking locks for ever.  Told by one more short stop of that thread.
+ * A process that had one thread before the attach has one again when limpet's threads have ended;
+ * libc would go on taking locks for ever.  One more short stop of that thread sets libc back.
  */
 #pragma once
 
 #include "host/attach/attach.h"
 
-/* Reads, before the stop, which of libc's words say that there is one thread. */
+/* Finds, before the stop, libc's words that say whether there is one thread. */
 void single_look(const struct target *target, struct job *job);
 
-/* After it: keeps what is needed to put them back. */
+/* After the stop: keeps what is needed to restore them. */
 void single_keep(struct single *self, const struct job *job);
 
-/* When our threads are gone.  NULL, or what stays, for a person. */
+/* Called when limpet's threads have ended.  NULL, or what remains, as a message. */
 const char *single_give_back(struct attachment *self);

@@ -1,8 +1,7 @@
 /*
- * Who closes a descriptor asks its file system, and of one in user space (FUSE) the answer may
- * never come: not even SIGKILL ends that wait.  So a child takes what the target has there, and
- * hands on what is a socket; everything else stays with the child, for as long as that takes.  Host
- * only.
+ * Closing a descriptor calls its file system, and one in user space (FUSE) may never answer: not
+ * even SIGKILL ends that wait.  So a child takes the target's descriptor, and passes on only a
+ * socket; anything else stays in the child, for as long as closing takes.
  */
 #include "host/attach/socket_take.h"
 
@@ -17,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The child may stay for long: nobody must wait for what it would hold. */
+/* The child may hang for long: it must not hold descriptors that others wait to see closed. */
 static void close_all_but(int one, int other)
 {
 	unsigned low = (unsigned)MIN(one, other), high = (unsigned)MAX(one, other);
@@ -58,8 +57,8 @@ ON_LENT_STACK static int serve(void *argument)
 	return 0;
 }
 
-/* The child has left our memory, and answered, before it closes what it took: one that has
- * something else than a socket is not waited for. */
+/* The child has left limpet's memory, and answered, before it closes what it took: limpet does not
+ * wait for a child that holds something else than a socket. */
 static int take_by_child(int pidfd, int number)
 {
 	sigset_t mask;
@@ -77,7 +76,7 @@ static int take_by_child(int pidfd, int number)
 	return r;
 }
 
-/* Where only ancestors may trace (Yama), a child of ours is none of the target's. */
+/* Where Yama allows tracing to ancestors only, limpet's child may not: limpet itself takes it. */
 static int take_as_ancestor(int pidfd, int number)
 {
 	int fd, r = socket_take_one(pidfd, number, &fd);

@@ -1,10 +1,10 @@
 /*
- * Takes a socket out of a target, and nothing else that may lie under its number.  Host only.
+ * Takes a socket out of a target, and no other kind of file under that number.
  */
 #pragma once
 
 #include "host/attach/target.h"
 
-/* pidfd: of the target, or of a thread of it.  A descriptor, or -errno: -ENOTSOCK when it is
- * anything but a socket of this machine. */
+/* pidfd: of the target, or of a thread of it.  A descriptor, or -errno: -ENOTSOCK for anything but
+ * a socket of this machine. */
 int socket_take(const struct target *target, int pidfd, int number) MUST_CHECK;

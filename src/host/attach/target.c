@@ -1,6 +1,5 @@
 /*
- * Opens a process for attaching: identity first, then judgement.  Host only; nothing here touches
- * the target.
+ * Opens a process for attaching: identity first, then judgement.  Nothing here touches the target.
  */
 #include "host/attach/target.h"
 
@@ -34,7 +33,7 @@ static int read_memory(void *context, uint64_t address, void *into, size_t size)
 	return memory_read(target->memory, address, into, size) ? 0 : -EFAULT;
 }
 
-/* Descriptors can be taken from a living thread only; the first one may have ended. */
+/* Descriptors can be taken from a living thread only; the first thread may have ended. */
 static int open_thread(const struct process *process)
 {
 	bool has_leader = process->memory_tid == process->pid;
@@ -93,11 +92,11 @@ void target_look_again(struct target *target)
 	close(target->thread_fd);
 	target->thread_fd = open_thread(&target->process);
 	if (target->thread_fd >= 0 && !target_lives(target))
-		close(TAKE_FD(target->thread_fd)); /* it may be another's with these numbers */
+		close(TAKE_FD(target->thread_fd)); /* its number may have been reused */
 }
 
-/* The descriptor comes first: if its process lives when all was looked at by number, the number was
- * its own all the while. */
+/* The pidfd comes first: if its process still lives after everything was read by number, the number
+ * was its own all the time. */
 static int read_target(struct target *ret, pid_t pid, struct err *err)
 {
 	int code, r;
@@ -130,7 +129,7 @@ static int open_once(struct target *ret, pid_t pid, bool judges, struct err *err
 	return r;
 }
 
-/* Twice: the first thread may end between two looks at it, and the program goes on. */
+/* Twice: the first thread may end between two reads, and the program goes on. */
 static int open_target(struct target *ret, pid_t pid, bool judges, struct err *err)
 {
 	int r = open_once(ret, pid, judges, err);
@@ -203,7 +202,7 @@ static bool may_be_ending(int code)
 	return false;
 }
 
-/* Whatever signal ends it, the kernel makes it a pending SIGKILL. */
+/* By whichever signal it ends, the kernel makes that a pending SIGKILL. */
 static bool thread_is_ending(pid_t pid, pid_t tid)
 {
 	struct process_status status;
@@ -229,14 +228,14 @@ static bool is_ending(pid_t pid)
 	return are_ending;
 }
 
-/* The descriptor is asked first: a look at /proc/PID of a process that its parent is just reaping
- * makes both of them wait actively for each other's part of the kernel's cache of names. */
+/* The pidfd is polled first: reading /proc/PID of a process that its parent is just reaping makes
+ * both spin on each other's part of the kernel's dentry cache. */
 static bool has_ended(int pidfd, pid_t pid, unsigned limit_ms)
 {
 	struct pollfd wait = { pidfd, POLLIN, 0 };
 
 	if (pidfd < 0)
-		return false; /* there was none when we came: that has been said */
+		return false; /* none at the start: reported already */
 	for (unsigned ms = 0; ms < limit_ms && pidfd_lives(pidfd) && is_ending(pid); ms++)
 		poll(&wait, 1, 1);
 	return !pidfd_lives(pidfd);
@@ -244,7 +243,7 @@ static bool has_ended(int pidfd, pid_t pid, unsigned limit_ms)
 
 void target_prefer_end(int pidfd, pid_t pid, struct err *err)
 {
-	if (pidfd < 0) /* it was never found, and the error says so */
+	if (pidfd < 0) /* never found, as err says */
 		return;
 	if (has_ended(pidfd, pid, may_be_ending(err->code) ? ENDING_LIMIT_MS : 0) &&
 	    err->exit != EXIT_NO_PROCESS)

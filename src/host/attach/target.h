@@ -1,6 +1,6 @@
 /*
- * A process that is being attached to: what was found out about it while it runs, and the
- * descriptors that stay valid when its number is reused.
+ * A process that limpet attaches to: what was read of it while it runs, and the descriptors that
+ * stay valid when its number is reused.
  */
 #pragma once
 
@@ -17,17 +17,17 @@ struct target {
 	struct memory_reader reader;
 };
 
-/* Looks at the process and judges it; on success the target must be closed.  The address must not
- * change. */
+/* Reads the process and judges it; on success the target must be closed.  The struct must not move.
+ */
 int target_open(struct target *ret, pid_t pid, struct err *err) MUST_CHECK;
 /* The same without the judgement: for reading only. */
 int target_look(struct target *ret, pid_t pid, struct err *err) MUST_CHECK;
-/* What can be known without any right over it: memory is -1 where it may not be read, and
- * thread_fd always. */
+/* Reads what needs no right over it: memory is -1 where it may not be read, and thread_fd always.
+ */
 int target_meet(struct target *ret, pid_t pid, struct err *err) MUST_CHECK;
 void target_close(struct target *target);
 
-/* When the thread through which it was seen has ended, another one is taken. */
+/* If the thread through which the process was read has ended, switches to another one. */
 void target_look_again(struct target *target);
 
 /* True while the process lives (it may have executed another program). */
@@ -35,18 +35,17 @@ bool target_lives(const struct target *target);
 bool pidfd_lives(int pidfd);
 
 int target_fail_ended(struct err *err);
-/* Whatever failed, if it failed because the process is gone: that is what a person wants to read.
- */
+/* Replaces err if the cause is that the process has ended: that is what the user wants to read. */
 void target_prefer_end(int pidfd, pid_t pid, struct err *err);
 
 /* "4711 (redis-server)" */
 const char *target_name(const struct target *target, char *buffer, size_t room);
 
-/* A thread of it that it counts as `inner`, as the host counts; 0: there is none. */
+/* The target's thread with the number `inner` there, in the host's numbers; 0: there is none. */
 pid_t target_find_thread(const struct target *target, pid_t inner);
-/* The same as a descriptor, from which those of the thread can be taken; needs Linux 6.9. */
+/* The same as a pidfd, from which the thread's descriptors can be taken; needs Linux 6.9. */
 int target_open_thread(const struct target *target, pid_t inner);
 bool threads_can_be_opened(void);
 
-/* Whether the target itself sees a /proc. */
+/* Whether a /proc is mounted for the target itself. */
 bool target_has_proc(const struct target *target);

@@ -1,8 +1,8 @@
 /*
  * Lays out the data part of the region (shared/wire/boot.h).  The starter thread gets a complete
  * static TLS, so that a preloaded allocator finds its variables, and a DTV long enough that libc
- * never wants to grow it. Host only.  Addresses inside the region are offsets here; the injector
- * adds the region's address.
+ * never wants to grow it.  Addresses inside the region are offsets here; the injector adds the
+ * region's address.
  */
 #include "host/attach/thread_block.h"
 
@@ -22,7 +22,7 @@ struct dtv_slot {
 	uint64_t value, to_free;
 };
 
-/* Where things are, as offsets into the image. */
+/* The parts of the image, as offsets into it. */
 struct layout {
 	uint32_t dtv, pointer, block;
 	uint64_t below, above; /* bytes of static TLS on either side of the thread pointer */
@@ -33,14 +33,14 @@ static void put_word(struct job *job, uint32_t offset, uint64_t word)
 	memcpy(job->image + offset, &word, sizeof(word));
 }
 
-/* A word that is the address of something in the data part. */
+/* Writes the address of something in the data part. */
 static void put_address(struct job *job, uint32_t offset, uint32_t in_image)
 {
 	put_word(job, offset, REGION_DATA + in_image);
 	job->fixups[job->fixup_count++].offset = offset;
 }
 
-/* The target looks whether we still live, which it can where it sees us. */
+/* The target checks that the host lives, where it sees the host's number. */
 static int32_t pid_in(const struct target *target)
 {
 	return target->process.namespaces.pid == SAME_YES ? getpid() : 0;
@@ -174,18 +174,18 @@ static void put_block(const struct facts *facts, const struct layout *layout, st
 		put_address(job, layout->pointer + 8, dtv);
 		put_address(job, layout->pointer + 16, layout->pointer);
 	}
-	if (facts->has_flag_in_block) /* the starter is not alone: locks and real atomics */
+	if (facts->has_flag_in_block) /* not alone: libc must use locks and real atomics */
 		memcpy(job->image + layout->block + ARCH_FLAG_OFFSET, &(uint32_t){ 1 }, 4);
 	if (ARCH_GUARD_SIZE)
 		job->guard_offset = layout->pointer + ARCH_GUARD_OFFSET;
-	/* "not registered": libc then asks the kernel for the processor number. */
+	/* "Not registered": libc then calls the kernel for the processor number. */
 	if (facts->rseq_offset && rseq >= DATA_THREAD && rseq + 4 <= job->image_size)
 		memset(job->image + rseq, 0xff, 4);
 	job->thread_pointer = REGION_DATA + layout->pointer;
 	job->tid_word = REGION_DATA + layout->block + facts->tid_offset;
 }
 
-/* It takes a starter that can stay (musl has none). */
+/* A table of its own needs a starter that can stay (musl has none). */
 static enum boot_table choose_table(const struct target *target)
 {
 	if (flushed_files_are_open(target))

@@ -10,6 +10,6 @@
 int image_build(const struct target *target, const struct modules *modules,
 		const struct facts *facts, struct job *job, struct err *err) MUST_CHECK;
 
-/* The same for a region that is there already: context only. */
+/* The same for an existing region: context only. */
 void image_build_again(const struct target *target, const struct facts *facts,
 		       const struct boot_context *old, struct job *job);

@@ -1,5 +1,5 @@
 /*
- * One message with the code, and the descriptor beside it.  Host only.
+ * One message with the code, and the descriptor beside it.
  */
 #include "host/attach/children/handover.h"
 
@@ -57,7 +57,7 @@ int handover_receive(int way)
 	if (answer.code)
 		return answer.code;
 	if (answer.message.msg_controllen < CMSG_LEN(sizeof(int)))
-		return -EMFILE; /* the kernel leaves out what finds no number */
+		return -EMFILE; /* no free number: the kernel drops the descriptor */
 	memcpy(&fd, CMSG_DATA(&answer.control.header), sizeof(fd));
 	return fd;
 }

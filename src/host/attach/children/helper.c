@@ -1,5 +1,5 @@
 /*
- * Host only.
+ * Starts and ends helper programs.
  */
 #include "host/attach/children/helper.h"
 
@@ -22,8 +22,8 @@
 #define KILL_NS 1000000000ull
 #define STEP_US 2000
 
-/* It takes all signals as they are: a caller may have blocked some.  Its directory is none of the
- * caller's: an empty part of LD_LIBRARY_PATH means the current one, which may be anybody's. */
+/* The child unblocks all signals: a caller may have blocked some.  It changes its directory: an
+ * empty part of LD_LIBRARY_PATH means the current one, in which any user may have put libraries. */
 static int helper_spawn(struct helper *helper, int program, int socket, char *const words[])
 {
 	posix_spawn_file_actions_t actions;
@@ -41,7 +41,7 @@ static int helper_spawn(struct helper *helper, int program, int socket, char *co
 		r = posix_spawn_file_actions_addchdir_np(&actions, "/");
 	if (!r)
 		r = posix_spawnattr_setsigmask(&attributes, &none);
-	if (!r) /* no signal of a terminal's: who reads it ends it */
+	if (!r) /* no terminal signals: its reader ends it */
 		r = posix_spawnattr_setflags(&attributes,
 					     POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
 	if (!r)
@@ -91,7 +91,7 @@ static bool helper_wait(const struct helper *helper, uint64_t time_ns)
 	return is_over;
 }
 
-/* One that a driver holds in the kernel is ended by no signal until that lets it go. */
+/* SIGKILL does not end a helper inside a driver's call until the driver returns. */
 void helper_end(struct helper *helper)
 {
 	if (helper->pid <= 0)

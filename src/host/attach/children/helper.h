@@ -1,6 +1,6 @@
 /*
- * A program that limpet carries inside itself, as a child of its own with a socket as its standard
- * input, for what must not happen in limpet or in a target.  It ends when the socket does.
+ * A program that limpet carries, as a child with a socket as its standard input, for what must not
+ * run in limpet or in a target.  It ends when the socket is closed.
  */
 #pragma once
 
@@ -13,8 +13,8 @@ struct helper {
 	int socket; /* SOCK_SEQPACKET */
 };
 
-/* With these words as its arguments, up to a NULL, and the caller's environment: it loads libraries
- * from where the caller would. */
+/* Takes these arguments, up to a NULL, and the caller's environment: it loads libraries from where
+ * the caller would. */
 int helper_start_nvml(struct helper *ret, char *const words[], struct err *err) MUST_CHECK;
-/* Also for zero. */
+/* Zero is allowed. */
 void helper_end(struct helper *helper);

@@ -1,6 +1,6 @@
 /*
- * Starts the injector so that the caller's process does not notice: no SIGCHLD, nothing that its
- * own wait could reap.  Host only.
+ * Starts the injector so that the caller's process does not notice: no SIGCHLD, and no child that
+ * the caller's own wait could reap.
  */
 #include "host/attach/children/spawn.h"
 
@@ -32,8 +32,8 @@
 #define CHILD_STACK      32768
 #define INJECTOR_LIMIT_S 15
 
-/* With vm.memfd_noexec=2 only files that cannot be executed are allowed, which libraries need not
- * be; kernels before 6.3 know neither flag. */
+/* With vm.memfd_noexec=2 only files that cannot be executed are allowed, which suffices for
+ * libraries; kernels before 6.3 know neither flag. */
 static int memfd_open(const char *name, bool is_program)
 {
 	unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -60,7 +60,7 @@ int blob_open(const char *name, const void *bytes, size_t size)
 	return fd;
 }
 
-/* Where a memory file may not be executed: a nameless file in a temporary directory. */
+/* Used where a memory file may not be executed: a nameless file in a temporary directory. */
 static int program_in_directory(const char *directory, const void *bytes, size_t size)
 {
 	char path[64];
@@ -122,7 +122,7 @@ void job_free(struct job *job, int fd)
 	close(fd);
 }
 
-/* Capabilities of a file (setcap) end at the next exec unless they are made ambient. */
+/* File capabilities (setcap) are lost at the next exec unless they are made ambient. */
 ON_LENT_STACK static void keep_capabilities(void)
 {
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
@@ -137,11 +137,11 @@ ON_LENT_STACK static void keep_capabilities(void)
 		prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0);
 }
 
-/* What the caller, the warden and the injector-to-be share: they live in one address space. */
+/* What the caller, the warden and the future injector share: they live in one address space. */
 struct child {
 	int program, job_fd, lock;
 	sigset_t mask;
-	int error, status; /* of starting it; of its end, as waitpid() has it */
+	int error, status; /* of its start; of its end, as in waitpid() */
 	unsigned char stack[CHILD_STACK] __attribute__((aligned(16)));
 };
 
@@ -164,7 +164,7 @@ ON_LENT_STACK static int run_child(void *argument)
 }
 
 /* The injector has deadlines of its own, but not for memory that the target itself must page in.
- * Killing it is safe: the thread heals itself. */
+ * Killing it is safe: the emergency frame restores the thread. */
 ON_LENT_STACK static void await_end(pid_t pid)
 {
 	struct pollfd wait = { (int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0 };
@@ -178,9 +178,9 @@ ON_LENT_STACK static void await_end(pid_t pid)
 
 /*
  * The injector's parent, also on a stack of its own in the caller's memory.  exec makes SIGCHLD the
- * exit signal of whoever calls it, so a child of the caller that executes the injector would be
- * seen by the caller's waitpid(-1) and handlers; this one, which executes nothing, is not.  All
- * signals are blocked here, and no call is a cancellation point: the thread is the caller's.
+ * exit signal of its caller, so the caller's waitpid(-1) and handlers would see a child that
+ * executes the injector; they do not see the warden, which executes nothing.  All signals are
+ * blocked here, and no call is a cancellation point: the thread is the caller's.
  */
 ON_LENT_STACK static int run_warden(void *argument)
 {

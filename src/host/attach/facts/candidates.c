@@ -1,5 +1,5 @@
 /*
- * Ranks the threads of the target by what /proc says they are doing.  Host only; stops nobody.
+ * Ranks the threads of the target by what /proc shows of them; stops none.
  */
 #include "host/attach/facts/candidates.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#define THREADS_LOOKED_AT 256 /* enough choice; a thousand threads need not all be read */
+#define THREADS_LOOKED_AT 256 /* enough choice: not every thread of a thousand is read */
 #define SECCOMP_STRICT    1
 #define RANK_NEVER        100u
 
@@ -21,10 +21,10 @@ static const unsigned ranks[] = {
 };
 #define RANK_RUNNING  2u
 #define RANK_FILTERED 5u  /* in a timed wait under a seccomp filter: injector/restart.c */
-#define RANK_SPOILS   6u  /* left alone by the injector until it has left the call */
-#define RANK_UNLIKE   10u /* more, for other rights than the program's first thread has */
+#define RANK_SPOILS   6u  /* the injector waits until the thread has left the call */
+#define RANK_UNLIKE   10u /* added where rights differ from the first thread's */
 
-/* Calls that libc makes for the program and not for itself: no lock of libc's is held in them. */
+/* Calls that libc makes only on behalf of the program: it holds no lock of its own in them. */
 static const int waits[] = {
 	SYS_epoll_pwait,   SYS_epoll_pwait2,    SYS_accept,     SYS_accept4,
 	SYS_nanosleep,     SYS_ppoll,           SYS_pselect6,   SYS_recvfrom,
@@ -84,8 +84,9 @@ static void candidates_insert(struct candidates *list, const struct candidate *o
 	list->items[at] = *one;
 }
 
-/* Our threads get the rights and filters of the one that they come from.  Those of the first thread
- * are the program's: with others we would leave again, or be in the way of a filter for all. */
+/* limpet's threads inherit rights and filters of the thread that makes them.  The first thread's
+ * are the program's: with others the agent would have to detach, or block a filter for all threads.
+ */
 static bool is_unlike(const struct process_status *first, const struct process_status *other)
 {
 	return first->state != 'Z' &&

@@ -1,6 +1,6 @@
 /*
- * Which thread to stop.  A thread that waits anyway does not notice the pause; among those, the
- * ones whose wait the kernel itself restarts come first.
+ * Chooses the thread to stop.  A thread in a wait is not delayed by the stop; among these, the ones
+ * whose wait the kernel itself restarts come first.
  */
 #pragma once
 
@@ -8,10 +8,10 @@
 
 struct candidate {
 	pid_t tid;
-	pid_t inner_tid;  /* as the target counts it */
+	pid_t inner_tid;  /* in the target's numbers */
 	unsigned rank;    /* lower is better */
 	bool has_filters; /* seccomp; each thread may have its own */
-	bool is_unlike;   /* it has other rights or filters than the program's first thread */
+	bool is_unlike;   /* its rights or filters differ from the first thread's */
 	struct blocked_call call;
 };
 
@@ -20,7 +20,7 @@ struct candidate {
 struct candidates {
 	struct candidate items[CANDIDATES_MAX]; /* best first */
 	size_t count;
-	bool are_alike; /* all threads of the process, as far as filters go */
+	bool are_alike; /* all threads have the same filters */
 };
 
 /* must_wait: only threads in a call that libc never makes under a lock of its own (musl). */

@@ -1,7 +1,7 @@
 /*
  * Resolves libc's functions, a few instructions of its code, and the layout of its thread block:
- * the last from the descriptions that glibc keeps for debuggers (libthread_db), never from private
- * headers.  Host only.
+ * The layout comes from the descriptions that glibc keeps for debuggers (libthread_db), never from
+ * private headers.
  */
 #include "host/attach/facts/facts.h"
 
@@ -13,10 +13,10 @@
 #include <errno.h>
 #include <string.h>
 
-#define SHORT_FUNCTION 48 /* bytes looked at in a function that is one system call */
+#define SHORT_FUNCTION 48 /* bytes read of a function that is one system call */
 #define SIGNAL_BIT(n)  (1ull << ((n)-1))
 
-/* Where a function may live: glibc before 2.34 had libraries of their own for threads and loading.
+/* Libraries that may have a function: glibc before 2.34 had separate ones for threads and loading.
  */
 struct libraries {
 	const struct target *target;
@@ -84,8 +84,8 @@ static int find_code(const struct libraries *at, const char *bytes, size_t size,
 	return elf_image_find(&at->libc->image, bytes, size, ret);
 }
 
-/* A system call instruction followed by a return, where no thread ever waits: in getppid.  On
- * aarch64 the kernel takes a call from the field where the thread was interrupted for that call. */
+/* A system call instruction followed by a return, where no thread ever waits: in getppid. aarch64's
+ * kernel takes a call from the very instruction that a thread was interrupted at for a restart. */
 static int find_syscall_return(const struct libraries *at, uint64_t *ret)
 {
 	unsigned char code[SHORT_FUNCTION];
@@ -114,8 +114,8 @@ static int find_instructions(const struct libraries *at, struct facts *ret, stru
 	return 0;
 }
 
-/* Where libc stores the program's name when it starts; an executable may have pulled the variable
- * into itself. */
+/* The variable where libc stores the program's name at its start; the executable may hold a copy
+ * (COPY relocation). */
 static int find_init_word(const struct libraries *at, struct facts *ret, struct err *err)
 {
 	ret->libc_start = at->libc->image.base;
@@ -160,7 +160,7 @@ static void find_beginnings(const struct libraries *at, struct facts *ret)
 		ret->start = (struct elf_range){ 0 };
 }
 
-/* Without it our threads have another way (target/runtime/broadcast.c). */
+/* Without it limpet's threads use the fallback in target/runtime/broadcast.c. */
 static int64_t find_thread_word(const struct libraries *at, const char *name, uint32_t block_size)
 {
 	struct thread_word word;
@@ -179,7 +179,7 @@ static uint64_t find_variable(const struct module *module, const char *name)
 	return module && !elf_image_symbol(&module->image, name, &address) ? address : 0;
 }
 
-/* By the code of libc's that sets it: "new files need locks", which has no name. */
+/* Finds libc's unnamed flag "new files need locks" by the code that sets it. */
 static uint64_t find_stdio_word(const struct libraries *at)
 {
 	unsigned char code[SHORT_FUNCTION + SHORT_FUNCTION];
@@ -194,7 +194,8 @@ static uint64_t find_stdio_word(const struct libraries *at)
 	return word >= at->libc->image.base && word < at->libc->image.end ? word : 0;
 }
 
-/* Of stdout, as of each file that fopen makes: the table is public in some versions only. */
+/* The call table of stdout, the same as of each file that fopen makes: the table is exported in
+ * some versions only. */
 static uint64_t find_file_calls(const struct libraries *at)
 {
 	uint64_t file = find_variable(at->libc, "_IO_2_1_stdout_"), calls;
@@ -205,8 +206,8 @@ static uint64_t find_file_calls(const struct libraries *at)
 		       : 0;
 }
 
-/* By which libc knows that there is one thread.  A program may have pulled the first into
- * itself, and then there are two. */
+/* The variables by which libc knows that there is one thread.  The executable may hold a copy of
+ * the first one: then both count. */
 static void find_single_words(const struct libraries *at, struct facts *ret)
 {
 	ret->single = (struct job_single){
@@ -282,7 +283,7 @@ int facts_read_init(const struct target *target, const struct modules *modules, 
 	memset(ret, 0, sizeof(*ret));
 	find_libraries(target, modules, &at);
 	if (!at.libc)
-		return modules_refuse(err); /* it is mapped before it is in the loader's list */
+		return modules_refuse(err); /* mapped, but not in the loader's list yet */
 	return find_init_word(&at, ret, err);
 }
 

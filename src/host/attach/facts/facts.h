@@ -1,5 +1,5 @@
 /*
- * What attaching must know about the target's libc, found in its memory while it runs.
+ * What an attach needs of the target's libc, found in its memory while it runs.
  */
 #pragma once
 
@@ -13,18 +13,18 @@ struct facts {
 	/* Of glibc's thread block. */
 	uint32_t tid_offset, block_size;
 	uint32_t has_tls_offsets,
-		tls_offset_field; /* where a link map says where its static TLS is */
+		tls_offset_field; /* in a link map: the offset of its static TLS */
 	int64_t libc_tls_offset;
 	struct elf_range calloc; /* see docs/attach.md, "One thread becomes two" */
-	/* fork and _Fork, and what calls main; see "A process that was just born" there. */
+	/* fork and _Fork, and the caller of main; see "A process that was just born" there. */
 	struct elf_range forks[JOB_FORKS_MAX], start;
-	bool has_flag_in_block; /* each thread's own block says whether there are others */
+	bool has_flag_in_block; /* each thread's block has a flag for "there are others" */
 	struct job_single single;
 	struct elf_range create, heap; /* pthread_create; the allocator */
 	int64_t rseq_offset;           /* from the thread pointer; 0: unknown */
 };
 
-/* init_word, libc_start and libc_end only: what shows whether libc is initialised. */
+/* init_word, libc_start and libc_end only: they show whether libc is initialised. */
 int facts_read_init(const struct target *target, const struct modules *modules, struct facts *ret,
 		    struct err *err) MUST_CHECK;
 

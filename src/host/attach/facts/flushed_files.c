@@ -1,8 +1,8 @@
 /*
- * A file system is asked only of names that a queue can have: others may never answer.  What the
- * others are is told by the lists of mounts, the target's own and limpet's: the target may have
- * files from outside of its namespace.  A mount that is in neither, as after umount -l, may be of
- * any kind.
+ * Queries file systems only for names that a queue can have: others may never answer.  The lists of
+ * mounts, the target's and limpet's, show what the others are: the target may have files from
+ * outside of its namespace.  A mount that is in neither list, as after umount -l, may be of any
+ * kind.
  */
 #include "host/attach/facts/flushed_files.h"
 
@@ -17,8 +17,8 @@
 #include <string.h>
 #include <sys/vfs.h>
 
-#define MQUEUE_MAGIC 0x19800202 /* the kernel's, in none of its headers for programs */
-#define COPIED_MAX   512        /* of higher numbers a thread that leaves the table has no copy */
+#define MQUEUE_MAGIC 0x19800202 /* the kernel's, in none of its uapi headers */
+#define COPIED_MAX   512        /* a thread that leaves the table has no copies of higher numbers */
 #define HARMLESS_MAX 16u
 
 DEFINE_CLEANUP(DIR *, closedir)
@@ -41,7 +41,7 @@ static bool is_kernels_name(const char *name)
 	return false;
 }
 
-/* Mounts that are not asked about again. */
+/* Mounts already found to be harmless. */
 struct harmless {
 	uint64_t numbers[HARMLESS_MAX];
 	unsigned count;
@@ -66,7 +66,7 @@ static bool may_be_flushed_mount(pid_t tid, uint64_t number, struct harmless *ha
 	return false;
 }
 
-/* Of the mount that a descriptor leads to, as fdinfo has it. */
+/* The mount of a descriptor, from its fdinfo. */
 static bool has_flushed_mount(pid_t tid, int number, struct harmless *harmless)
 {
 	char file[32], text[256];
@@ -90,7 +90,7 @@ static bool is_queue(pid_t tid, int number)
 	return !statfs(path, &system) && system.f_type == MQUEUE_MAGIC;
 }
 
-/* An open queue need not be mounted anywhere: then it looks like a mount that is gone. */
+/* An open queue need not be mounted anywhere: then its mount is in no list. */
 static bool may_be_flushed(pid_t tid, int number, struct harmless *harmless)
 {
 	char file[32], name[256];

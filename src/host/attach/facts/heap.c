@@ -1,8 +1,8 @@
 /*
- * An arena is known by its bins: 127 heads of lists, each of which points at itself while it is
- * empty, or at a chunk that points back; behind them a map of them, and the link to the next arena
- * in a ring.  The thread's word is the one in libc's thread-local storage that leads to one. Host
- * only: the program runs meanwhile, so a few bins may be read in the middle of a change.
+ * An arena is recognised by its bins: 127 heads of lists, each of which points at itself while it
+ * is empty, or at a chunk that points back; behind them a map of them, and the link to the next
+ * arena in a ring.  The thread's word is the one in libc's thread-local storage that leads to one.
+ * The program runs meanwhile, so a few bins may be read in the middle of a change.
  */
 #include "host/attach/facts/heap.h"
 
@@ -23,7 +23,7 @@
 #define BINMAP_BYTES    16u
 #define HEAD_BYTES_MAX  256u /* of an arena, before its bins */
 #define ARENA_BYTES     (HEAD_BYTES_MAX + BINS_BYTES + BINMAP_BYTES + 8)
-#define CHUNK_FD        16u /* a head is such that its pair of links is where a chunk has it */
+#define CHUNK_FD        16u /* a bin's links lie at this offset, as in a chunk */
 #define CHUNK_BK        24u
 #define RING_MAX        4096u
 #define CODE_BELOW      0x6000u /* private functions: 0x4230 bytes in Debian's 2.36 for x86-64 */
@@ -41,7 +41,7 @@ static uint64_t read_word(const struct target *target, uint64_t address)
 	return read_bytes(target, address, &word, sizeof(word)) ? word : 0;
 }
 
-/* Of the first thread: its list of robust mutexes lies in its block, and the kernel tells where. */
+/* The first thread's list of robust mutexes, which lies in its thread block; from the kernel. */
 static uint64_t robust_list_of(pid_t tid)
 {
 	void *head = NULL;
@@ -60,8 +60,7 @@ static bool is_block(const struct target *target, const struct facts *facts, uin
 	       tid == target->process.status.inner_pid;
 }
 
-/* The block around that address which says of itself that it is the first thread's; 0: none, or
- * several. */
+/* Finds the thread block around that address by its pointer to itself; 0: none, or several. */
 static uint64_t first_thread_pointer(const struct target *target, const struct facts *facts)
 {
 	uint64_t inside = robust_list_of(target->process.pid), found = 0;
@@ -99,7 +98,7 @@ static bool is_empty_bin(const struct arena *arena, size_t offset)
 	return word_at(arena, offset) == head && word_at(arena, offset + 8) == head;
 }
 
-/* Some always are: those for the largest chunks. */
+/* At least the bins for the largest chunks are empty. */
 static bool has_empty_bins(const struct arena *arena, size_t offset)
 {
 	unsigned count = 0;
@@ -115,7 +114,7 @@ static bool is_full_bin(const struct target *target, uint64_t head, const uint64
 	       read_word(target, links[1] + CHUNK_FD) == head;
 }
 
-/* Read anew each time: a program that is in its allocator all the time changes it meanwhile. */
+/* Reads each time anew: a program that is in its allocator all the time changes it meanwhile. */
 static bool is_bin(const struct target *target, const struct arena *arena, size_t offset)
 {
 	uint64_t head = arena->address + offset - CHUNK_FD, links[2];
@@ -140,8 +139,8 @@ static bool are_bins(const struct target *target, const struct arena *arena, siz
 	return wrong <= BINS_MOVING_MAX;
 }
 
-/* The ring of arenas, by where each has its link: the one that lies in libc itself; 0: it is no
- * ring, or has not just one such. */
+/* Follows the ring of arenas by this link, and returns the one arena in libc itself; 0: it is no
+ * ring, or does not have exactly one such arena. */
 static uint64_t ring_main(const struct target *target, const struct facts *facts,
 			  const struct arena *arena, size_t link)
 {
@@ -160,7 +159,7 @@ static uint64_t ring_main(const struct target *target, const struct facts *facts
 	return 0;
 }
 
-/* The main arena, where this is the address of an arena. */
+/* The main arena, if this is the address of an arena; else 0. */
 static uint64_t arena_main(const struct target *target, const struct facts *facts, uint64_t address)
 {
 	struct arena arena = { .address = address };
@@ -190,7 +189,7 @@ void heap_find(const struct target *target, const struct module *libc, struct fa
 	for (size_t i = 0; i < size / sizeof(words[0]); i++) {
 		uint64_t found = words[i] % 16 ? 0 : arena_main(target, facts, words[i]);
 
-		if (found && facts->libc.arena) { /* two words: neither is proved */
+		if (found && facts->libc.arena) { /* two candidates: neither is proved */
 			facts->libc.arena = 0;
 			return;
 		}

@@ -1,6 +1,6 @@
 /*
- * Where glibc keeps the heap arena of a thread, and which one is the main arena: found by what an
- * arena looks like in the target's memory, never by a version's layout alone.
+ * Finds where glibc keeps a thread's heap arena, and the main arena: by the shape of an arena in
+ * the target's memory, never by a version's layout alone.
  */
 #pragma once
 
@@ -10,5 +10,5 @@
  * glibc's, or has never been called. */
 void heap_find(const struct target *target, const struct module *libc, struct facts *facts);
 
-/* The code of libc's allocator, its private functions included, and a little more. */
+/* The code of libc's allocator with its private functions, and some code behind. */
 struct elf_range heap_code(const struct module *libc);

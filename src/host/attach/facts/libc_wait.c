@@ -1,5 +1,5 @@
 /*
- * Looks at the word that libc changes when it starts, in a process that runs.  Host only.
+ * Polls the word that libc sets when it starts, in a running process.
  */
 #include "host/attach/facts/libc_wait.h"
 
@@ -13,7 +13,7 @@
 
 #define PAUSE_NS 1000000
 
-/* As the injector asks it (gate.c). */
+/* The same check as the injector's (gate.c). */
 static bool is_ready(const struct target *target, const struct facts *facts)
 {
 	uint64_t word;

@@ -1,16 +1,16 @@
 /*
- * Is the target's C library initialised?
+ * Waits until the target's C library is initialised.
  */
 #pragma once
 
 #include "host/attach/target.h"
 
 /*
- * Waits until it is, for at most so long; -EAGAIN, in words, when it still is not.
+ * -EAGAIN with a reason in err, when it still is not after the limit.
  *
- * What a starting program's linker has not relocated yet is not what our thread must find: with the
- * raw first values of libc's thread-local data its first malloc ends the process.  The injector
- * looks at libc only when the thread is stopped, which may be long after everything else was read.
- * So all that counts is read after this.
+ * limpet's thread must not run while the program's linker has relocations to do: with the raw
+ * initial values of libc's thread-local data its first malloc would end the process.  The injector
+ * checks libc only when the thread is stopped, which may be long after everything else was read.
+ * So all that matters is read after this.
  */
 int libc_wait(struct target *target, uint64_t limit_ns, struct err *err) MUST_CHECK;

@@ -1,6 +1,6 @@
 /*
- * The file behind a module, for its full symbol table: glibc before 2.34 keeps what debuggers need
- * only there. Host only.
+ * The file behind a module, for its full symbol table: glibc before 2.34 has the descriptions for
+ * debuggers only there.
  */
 #include "host/unwind/module_file.h"
 #include "host/attach/facts/modules.h"
@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A libc with its names has a few MiB. */
+/* An unstripped libc has a few MiB. */
 #define LIBRARY_MAX (64u << 20)
 
-/* Read, not mapped: one that is cut meanwhile would end us by a signal. */
+/* Read, not mapped: a file truncated meanwhile would end limpet by SIGBUS. */
 static int read_whole(int fd, void *into, size_t size)
 {
 	for (size_t at = 0; at < size;) {

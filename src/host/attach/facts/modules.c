@@ -1,6 +1,6 @@
 /*
- * Walks the loader's list of objects (r_debug) in the target's memory.  Host only; every pointer is
- * foreign, the walk is bounded.
+ * Walks the loader's list of objects (r_debug) in the target's memory.  Every pointer is foreign,
+ * the walk is bounded.
  */
 #include "host/attach/facts/modules.h"
 
@@ -14,7 +14,7 @@
 #define MODULES_MAX 4096
 #define LOOKS       5
 
-/* The public parts of the loader's structures, as debuggers know them. */
+/* The public parts of the loader's structures, as debuggers use them. */
 struct debug_head {
 	int version, padding;
 	uint64_t map;
@@ -60,7 +60,7 @@ static int add_module(const struct target *target, struct modules *list, uint64_
 		return -ENOMEM;
 	list->items = grown;
 	if (elf_image_open(&grown[list->count].image, &target->reader, mapping->start))
-		return 0; /* the vdso, or a mapping that has just gone */
+		return 0; /* the vdso, or just unmapped */
 	grown[list->count].link_map = link_map;
 	grown[list->count].mapping = mapping;
 	list->count++;
@@ -90,7 +90,7 @@ int modules_read(const struct target *target, struct modules *ret, struct err *e
 {
 	struct debug_head head = { 0 };
 	struct debug_map map = { 0 };
-	unsigned steps = 0; /* also over what is no module: the list may lead back into itself */
+	unsigned steps = 0; /* entries that are no module count, too: the list may be a loop */
 	int r = find_head(target, &head);
 
 	memset(ret, 0, sizeof(*ret));

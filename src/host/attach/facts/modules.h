@@ -16,19 +16,20 @@ struct modules {
 	size_t count;
 };
 
-/* Fails when the loader has not finished its list. */
+/* Fails while the loader is still building its list. */
 int modules_read(const struct target *target, struct modules *ret, struct err *err) MUST_CHECK;
 
-/* The mappings and the loader's list are read one after the other, while both may change: the same,
- * with fresh mappings where they do not go together. */
+/* The mappings and the loader's list are read one after the other, while both may change: reads
+ * again with fresh mappings where they do not match. */
 int modules_read_fresh(struct target *target, struct modules *ret, struct err *err) MUST_CHECK;
-int modules_refuse(struct err *err); /* -EAGAIN, in words */
+int modules_refuse(struct err *err); /* -EAGAIN, with the reason */
 void modules_done(struct modules *modules);
 
-/* The module whose header is at this address, or whose file name begins so; NULL. */
+/* The module whose header is at this address, or whose file name begins with this prefix; NULL. */
 const struct module *modules_at(const struct modules *modules, uint64_t base);
 const struct module *modules_named(const struct modules *modules, const char *prefix);
 
-/* A symbol of the full symbol table in a module's file, for what is not exported; -ENOENT. */
+/* A symbol of the full symbol table in a module's file, for symbols that are not exported; -ENOENT.
+ */
 int module_file_symbol(const struct target *target, const struct module *module, const char *name,
 		       uint64_t *ret) MUST_CHECK;

@@ -1,6 +1,6 @@
 /*
- * Looks for the agent's page in the mappings of its library.  Host only; the page is foreign:
- * copied once, then checked.
+ * Finds the agent's page in the mappings of its library.  The page is foreign: copied once, then
+ * checked.
  */
 #include "host/attach/facts/resident.h"
 
@@ -17,8 +17,8 @@
 #include <time.h>
 
 #define PAGE_STEP     4096
-#define PAGES_MAX     4096 /* that are looked at in one process; of ours there are a few */
-#define REST_LIMIT_NS 25000000000ull /* longer than a thread of ours waits for a dead host */
+#define PAGES_MAX     4096           /* read in one process; a few are limpet's */
+#define REST_LIMIT_NS 25000000000ull /* longer than limpet's thread waits for a dead host */
 
 static bool tools_are_sound(struct agent_page *page)
 {
@@ -61,7 +61,7 @@ static int read_page(const struct target *target, uint64_t address, struct agent
 	return is_sound(ret) ? 0 : -EPROTO;
 }
 
-/* The library lies there under the name that we gave it, or the program loaded it itself. */
+/* The library has the name that limpet gave it, or the program loaded it itself. */
 static bool is_agents(const struct mapping *mapping)
 {
 	const char *slash = strrchr(mapping->path, '/');
@@ -71,14 +71,14 @@ static bool is_agents(const struct mapping *mapping)
 		(slash && !strncmp(slash + 1, AGENT_SONAME, strlen(AGENT_SONAME))));
 }
 
-/* A copy that never did anything is none. */
+/* A copy that never ran does not count. */
 static bool is_used(const struct agent_page *page)
 {
 	return page->pid || page->context;
 }
 
-/* Anybody can give the name to a file without an end; what is read of it takes memory in the
- * target. */
+/* Any program can give this name to a huge file, and reading its pages allocates memory in the
+ * target: hence a limit. */
 static int find_in(const struct target *target, const struct mapping *mapping, uint64_t context,
 		   unsigned *pages, struct resident *ret)
 {
@@ -94,7 +94,7 @@ static int find_in(const struct target *target, const struct mapping *mapping, u
 	return -ENOENT;
 }
 
-/* context: of the agent that is meant; 0: any. */
+/* context: of the wanted agent; 0: any. */
 static int find_page(const struct target *target, uint64_t context, struct resident *ret)
 {
 	const struct maps *maps = &target->process.maps;
@@ -142,8 +142,8 @@ bool resident_holder_lives(const struct resident *resident)
 	       stat.start_tick == page->holder_start;
 }
 
-/* Is there a thread of ours with this number, as the target counts?  Numbers come again, names
- * tell. */
+/* Is there a thread of limpet's with this number, in the target's numbers?  The name is checked:
+ * numbers are reused. */
 static bool has_our_thread(const struct target *target, pid_t inner)
 {
 	CLEANUP(free) pid_t *tids = NULL;
@@ -190,7 +190,7 @@ static bool is_quiet(const struct target *target, const struct resident *residen
 
 	if (resident->page.pid != target->process.status.inner_pid)
 		return true;
-	/* The kernel clears the starter's number when it has ended. */
+	/* The kernel clears the starter's number when that has ended. */
 	if (boot->tid_word)
 		memory_read(target->memory, boot->region + boot->tid_word, &starter,
 			    sizeof(starter));
@@ -206,7 +206,7 @@ int resident_await_rest(const struct target *target, struct resident *resident,
 	do {
 		if (resident_refresh(target, resident))
 			return -ENOENT;
-		/* Asked before there is a region: who came through a listener has none. */
+		/* Checked before the region: an agent that came through a listener has none. */
 		if (resident_is_held(target, resident) && resident_holder_lives(resident))
 			return -EBUSY;
 		if (read_context(target, resident, ret))

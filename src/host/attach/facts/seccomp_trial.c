@@ -1,6 +1,5 @@
 /*
- * A throw-away child of limpet makes the calls; if a filter kills it, only the child is gone.  Host
- * only.
+ * A throw-away child of limpet makes the calls; if a filter kills it, only the child is lost.
  */
 #include "host/attach/facts/seccomp_trial.h"
 
@@ -22,8 +21,8 @@ static bool lives_under_same_filters(const struct target *target)
 	       target->process.namespaces.mnt == SAME_YES;
 }
 
-/* The arguments make each call fail or do nothing; only the filter's answer counts.  EPERM and
- * ENOSYS are what filters answer with. */
+/* The arguments make each call fail or do nothing; only the filter's verdict counts.  EPERM and
+ * ENOSYS are what filters return. */
 static void try_calls(void)
 {
 	for (size_t i = 0; i < needs_count; i++) {

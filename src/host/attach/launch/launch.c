@@ -1,6 +1,6 @@
 /*
- * The child waits for the injector, which seizes it, and executes the program; the injector lays
- * the doorstep (injector/launch.c).  Host only; ptrace is the injector's alone.
+ * The child waits until the injector has seized it, then executes the program; the injector lays
+ * the doorstep (injector/launch.c).  Only the injector uses ptrace.
  */
 #include "host/attach/launch/launch.h"
 
@@ -35,8 +35,8 @@ static void launch_nap(long ns)
 	nanosleep(&(struct timespec){ 0, ns }, NULL);
 }
 
-/* In the child.  The exception lets a Yama with ptrace_scope 1 allow the injector, which is no
- * ancestor; it ends with the parent. */
+/* In the child.  PR_SET_PTRACER lets the injector, which is no ancestor, attach under Yama's
+ * ptrace_scope 1; it ends with the parent. */
 _Noreturn static void become(struct job *job, char *const argv[], const sigset_t *mask,
 			     const struct sigaction *on_child)
 {
@@ -67,7 +67,7 @@ static int refuse_execution(const char *name, int error, struct err *err)
 	return err_exit(err, EXIT_FAILED);
 }
 
-/* How the injector's answers read; the program was not run in any of these cases. */
+/* The messages for the injector's answers; the program was not run in any of these cases. */
 static const struct {
 	enum exit_code exit;
 	const char *why, *fix;
@@ -122,7 +122,8 @@ static int lay_doorstep(struct launch *self, const char *name, struct job *job, 
 	return 0;
 }
 
-/* No signal ends one that the kernel holds, or that another tracer does not let go. */
+/* Waits with a limit: a process inside the kernel, or held by another tracer, does not end by a
+ * signal. */
 static bool launch_ends_within(struct launch *self, uint64_t limit_ns)
 {
 	uint64_t until_ns = now_ns() + limit_ns;
@@ -146,7 +147,7 @@ static int explain_end(struct launch *self, struct err *err)
 static int open_descriptors(struct launch *self, struct err *err)
 {
 	self->memory = memory_open(self->pid);
-	/* One that is ending has no memory any more, and is our child for a moment more. */
+	/* An exiting child has no memory any more, though it is not yet reported as ended. */
 	if (self->memory == -ESRCH || (self->memory < 0 && launch_has_ended(self, false)))
 		return explain_end(self, err);
 	if (self->memory < 0)
@@ -160,7 +161,8 @@ static int launch_spawn(struct launch *self, char *const argv[], const sigset_t 
 {
 	struct sigaction plain = { .sa_handler = SIG_DFL }, on_child;
 
-	/* Who ignores it, as some who start us do, is not told how its children end. */
+	/* SIGCHLD must not be ignored, as some callers have it: the status of children would be
+	 * lost. */
 	sigaction(SIGCHLD, &plain, &on_child);
 	job->parent = getpid();
 	self->pid = fork();
@@ -195,8 +197,8 @@ int launch_start(struct launch *ret, char *const argv[], const sigset_t *mask, b
 	return r;
 }
 
-/* The doorstep went with the memory that it was in, or somebody has kept the program from asking
- * who its parent is. */
+/* The doorstep is gone with the memory that it was in, or the program has been kept from its
+ * getppid call there. */
 static int pass_by(struct launch *self)
 {
 	self->has_passed_by = self->is_let_go = true;
@@ -204,7 +206,7 @@ static int pass_by(struct launch *self)
 	return 1;
 }
 
-/* Its memory goes before it has ended. */
+/* A process loses its memory before it has ended. */
 static bool is_ending(pid_t pid)
 {
 	struct process_stat stat;
@@ -240,7 +242,7 @@ static int launch_tell(struct launch *self, size_t offset, const void *word, siz
 		       strerror(errno));
 }
 
-/* glibc's; 0: it has none. */
+/* The address of glibc's mallopt; 0: it has none. */
 static uint64_t find_mallopt(const struct target *target)
 {
 	struct modules modules;
@@ -258,7 +260,7 @@ static uint64_t find_mallopt(const struct target *target)
 	return address;
 }
 
-/* At the doorstep musl is not initialised, and would stay so for as long as one waits. */
+/* At the doorstep musl is not initialised, and waiting does not change that. */
 static int refuse_musl(struct err *err)
 {
 	err_set(err, -ENOTSUP, "this program uses musl");
@@ -266,7 +268,7 @@ static int refuse_musl(struct err *err)
 	return err_exit(err, EXIT_NOT_ATTACHABLE);
 }
 
-/* With a parameter that does not exist mallopt does nothing else. */
+/* Calls mallopt with a parameter that does not exist: it then only sets up the allocator. */
 int launch_prepare_allocator(struct launch *self, struct err *err)
 {
 	uint64_t argument = INT32_MAX, function = 0;
@@ -310,7 +312,7 @@ bool launch_has_ended(struct launch *self, bool waits)
 	while (!self->has_ended &&
 	       (r = waitpid(self->pid, &self->status, waits ? 0 : WNOHANG)) < 0 && errno == EINTR)
 		;
-	self->has_ended |= r != 0; /* also where somebody else has reaped it */
+	self->has_ended |= r != 0; /* also where it was reaped elsewhere */
 	return self->has_ended;
 }
 

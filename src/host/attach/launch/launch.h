@@ -1,8 +1,8 @@
 /*
  * Starting a program so that it waits before its first instruction: its libraries are loaded and
- * initialised, nothing of its own has run.  Then it can be attached to like any other process, and
- * is let go.  It is a child of the caller's, with the caller's descriptors, variables, folder and
- * process group; if the caller dies, it goes on by itself at once.
+ * initialised, nothing of its own has run.  Then limpet attaches to it like to any other process,
+ * and lets it run.  It is a child of the caller, with the caller's descriptors, variables, folder
+ * and process group; if the caller dies, it goes on by itself at once.
  */
 #pragma once
 
@@ -17,9 +17,9 @@ struct launch {
 	int pidfd, memory;
 	uint64_t doorstep; /* for attach_options */
 	bool is_let_go;
-	bool has_passed_by; /* it did not wait: a library of its has executed another program */
+	bool has_passed_by; /* it did not wait: one of its libraries has executed another program */
 	bool has_ended;
-	int status; /* as of waitpid, when it has ended */
+	int status; /* as from waitpid, when it has ended */
 };
 
 /*
@@ -30,25 +30,25 @@ struct launch {
 int launch_start(struct launch *ret, char *const argv[], const sigset_t *mask, bool takes_static,
 		 struct err *err) MUST_CHECK;
 
-/* 1: it waits before its beginning, or has_passed_by; 0: not yet; -ESRCH: it has ended before,
- * which is said. */
+/* 1: it waits before its first instruction, or has_passed_by; 0: not yet; -ESRCH: it has ended
+ * before, with the reason in err. */
 int launch_look(struct launch *launch, struct err *err) MUST_CHECK;
 
 /*
- * Before anybody else of it allocates memory: has the C library set up its allocator on the thread
- * of the program.  The first thread to come gets the heap at the program's end, and that would be
- * one of ours.
+ * Called before any thread of the program allocates memory: makes the C library set up its
+ * allocator on the program's thread.  The first thread to allocate gets the heap at the program's
+ * end (brk), and that would be limpet's.
  */
 int launch_prepare_allocator(struct launch *launch, struct err *err) MUST_CHECK;
 
-/* Lets it begin. */
+/* Lets the program run. */
 int launch_let_go(struct launch *launch, struct err *err) MUST_CHECK;
 
-/* True when it has ended; status is set then.  Waits for that if told to. */
+/* True when it has ended; status is set then.  waits: blocks until that. */
 bool launch_has_ended(struct launch *launch, bool waits);
 
 /* "exit status 3", "killed by signal 11 (Segmentation fault), core dumped" */
 const char *launch_describe(const struct launch *launch, char *buffer, size_t room);
 
-/* A program that was not let go is killed: nothing of its own has run.  Another one goes on. */
+/* Kills a program that was not let go: nothing of its own has run.  Any other goes on. */
 void launch_done(struct launch *launch);

@@ -1,5 +1,5 @@
 /*
- * Standing by while a program runs that we started.
+ * Waits while a program that limpet started runs.
  */
 #include "host/attach/launch/launched.h"
 
@@ -17,7 +17,7 @@
 
 static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
-/* Blocked before there is a child: no moment in which one could be lost. */
+/* Blocks the signals before the child exists, so that none can be lost. */
 static int take_signals(sigset_t *ret_before, struct err *err)
 {
 	sigset_t set;
@@ -31,7 +31,8 @@ static int take_signals(sigset_t *ret_before, struct err *err)
 	return fd < 0 ? err_set(err, -errno, "signalfd: %s", strerror(errno)) : fd;
 }
 
-/* The kernel sends those of the terminal to the whole group of processes. */
+/* Passes on a signal to limpet alone: the kernel sends a terminal's signals to the whole process
+ * group. */
 static void pass_on(const struct launched *self)
 {
 	struct signalfd_siginfo taken;
@@ -68,7 +69,7 @@ enum ending launched_wait(struct launched *self, uint64_t time_ns)
 	return ending;
 }
 
-/* Loading its libraries takes as long as it takes. */
+/* Loading the program's libraries has no time limit. */
 static int await_doorstep(struct launched *self, struct err *err)
 {
 	int r;
@@ -96,7 +97,7 @@ int launched_start(struct launched *ret, char *const argv[], bool loads_library,
 	*ret = (struct launched){ .signals = take_signals(&before, err) };
 	if (ret->signals < 0)
 		return err->code;
-	ending_outlive_pipes(); /* often the program's output goes into the same one */
+	ending_outlive_pipes(); /* the program often writes into the same pipe */
 	r = launch_start(&ret->launch, argv, &before, !loads_library, err);
 	if (!r) {
 		r = launched_prepare(ret, loads_library, err);

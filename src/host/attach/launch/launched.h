@@ -1,6 +1,6 @@
 /*
- * A program that a command of limpet's has started.  Terminal, input and output are the program's;
- * what ends a command elsewhere, Ctrl-C or SIGTERM, is for the program to decide here.
+ * A program that a command of limpet has started.  Terminal, input and output are the program's;
+ * Ctrl-C or SIGTERM, which would end another command, are left to the program here.
  */
 #pragma once
 
@@ -12,17 +12,17 @@ struct launched {
 	int signals;
 };
 
-/* Starts it and returns when it waits before its beginning; on failure there is no program.
- * loads_library: one that no library can be loaded into is refused, others are made ready for it.
- */
+/* Starts the program and returns when it waits before its first instruction; on failure there is no
+ * program.  loads_library: a program that no library can be loaded into is refused, others are
+ * prepared for it. */
 int launched_start(struct launched *ret, char *const argv[], bool loads_library,
 		   struct err *err) MUST_CHECK;
 
-/* ENDING_DURATION or ENDING_EXIT.  Signals to us alone are passed on to it; those of the terminal
- * it has got itself. */
+/* ENDING_DURATION or ENDING_EXIT.  Passes on signals to limpet alone; the program has got those of
+ * the terminal itself. */
 enum ending launched_wait(struct launched *launched, uint64_t time_ns);
-/* The same; ends early when the socket says POLLRDHUP.  -1: there is none. */
+/* The same; returns early at POLLRDHUP of the socket.  -1: no socket. */
 enum ending launched_watch(struct launched *launched, int socket, uint64_t time_ns);
 
-/* Waits for its end.  Where it was not let go, it is killed. */
+/* Waits for its end.  Kills it if it was not let go. */
 void launched_finish(struct launched *launched);

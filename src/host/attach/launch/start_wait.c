@@ -1,6 +1,6 @@
 /*
- * What passes by itself is told by its code (-EAGAIN), or by the process, which runs another
- * program than the one that was looked at.  Host only.
+ * Recognises failures that pass by themselves: by their code (-EAGAIN), or because the process now
+ * runs another program than the one that was read.
  */
 #include "host/attach/launch/start_wait.h"
 
@@ -18,14 +18,14 @@ void start_wait_begin(struct start_wait *ret, uint64_t limit_ns)
 	*ret = (struct start_wait){ now_ns() + limit_ns, PAUSE_FIRST_NS };
 }
 
-/* -ESRCH of a process that lives: its first thread ended between two looks, and the program goes on
+/* -ESRCH of a process that lives: its first thread ended between two reads, and the program goes on
  * without it. */
 static bool code_is_transient(int code)
 {
 	return code == -EAGAIN || code == -ESTALE || code == -ESRCH;
 }
 
-/* What was read before an exec and what was read after it belong to no program. */
+/* Facts read before an exec and after it do not belong to one program. */
 static bool has_executed(const struct process *looked_at)
 {
 	struct identity now;
@@ -35,7 +35,7 @@ static bool has_executed(const struct process *looked_at)
 	       identity_compare(&looked_at->identity, &now) == IDENTITY_EXEC;
 }
 
-/* True when it has ended meanwhile. */
+/* Sleeps; true when the process has ended meanwhile. */
 static bool pause_beside(int pidfd, long pause_ns)
 {
 	struct pollfd wait = { pidfd, POLLIN, 0 };

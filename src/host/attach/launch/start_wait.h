@@ -1,6 +1,6 @@
 /*
- * Patience with a program that has only just been started: until its loader and its C library are
- * done, or its exec is, a refusal is none yet.
+ * Retries with a program that has only just been started: until its loader and its C library are
+ * done, or its exec is, a refusal is not final.
  */
 #pragma once
 
@@ -15,9 +15,9 @@ struct start_wait {
 void start_wait_begin(struct start_wait *ret, uint64_t limit_ns);
 
 /*
- * After an attach that failed with err: true when it may well succeed now, a few milliseconds
- * later.  False when the refusal is final, the time is over, the process has ended, or a signal
- * asks limpet to.  looked_at is what the attach took the process for.
+ * After an attach that failed with err: true when it may well succeed a few milliseconds later.
+ * False when the refusal is final, the time is over, the process has ended, or a signal asks limpet
+ * to end.  looked_at is the process as the attach read it.
  */
 bool start_wait_more(struct start_wait *wait, const struct process *looked_at, int pidfd,
 		     const struct err *err);

@@ -26,7 +26,7 @@ static struct {
 	pid_t owner; /* a child that the caller forks is not the one that attached */
 } listener = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* AMD's call knows no descendants; who wants them has to say so. */
+/* AMD's call attaches to one process only; the variable includes its descendants. */
 static bool wants_children(void)
 {
 	static const char *const yes[] = { "1", "true", "yes", "on" };
@@ -129,7 +129,7 @@ EXPORT int limpet_attach_status(char *message, size_t room)
 	return (int)status;
 }
 
-/* dlclose or exit while attached: nobody could detach any more. */
+/* dlclose or exit while attached: later there would be no code left to detach. */
 __attribute__((destructor)) static void close_listener(void)
 {
 	struct outcome ignored;

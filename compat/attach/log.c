@@ -44,7 +44,7 @@ static enum log_level level_wanted(void)
 	return LOG_WARNING;
 }
 
-/* A short count, or a closed stderr, leaves nobody to tell. */
+/* After a short count, or with stderr closed, the error cannot be reported. */
 static void text_put(const char *text, size_t length)
 {
 	ssize_t written = write(STDERR_FILENO, text, length);

@@ -100,8 +100,8 @@ void sessions_drop(struct session *session)
 	free(session);
 }
 
-/* dlclose or exit while attached: nobody could detach any more.  A child that the caller forked is
- * not the one that attached. */
+/* dlclose or exit while attached: later there would be no code left to detach.  A child that the
+ * caller forked is not the process that attached. */
 __attribute__((destructor)) static void leave_all(void)
 {
 	struct session *session;

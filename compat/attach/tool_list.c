@@ -1,6 +1,6 @@
 /*
- * Reads the list of tools.  secure_getenv: whoever starts a privileged program must not choose what
- * it loads into others.
+ * Reads the list of tools.  secure_getenv: a user who starts a privileged program must not choose
+ * what it loads into others.
  */
 #include "tool_list.h"
 

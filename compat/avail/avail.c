@@ -1,5 +1,5 @@
 /*
- * Answers from ROCm's definitions and the driver's topology, read when somebody first asks.
+ * Answers from ROCm's definitions and the driver's topology, read on the first query.
  */
 #include "avail.h"
 

@@ -43,7 +43,7 @@ static enum ending pass_wait(void *context, int pidfd, uint64_t time_ns)
 			      : ending_wait(self->signals, pidfd, time_ns);
 }
 
-/* AMD's says it in the log of the process; here it is said where somebody waits for it. */
+/* AMD's tool writes it to the log of the process; here it goes to the user's terminal. */
 static void pass_begun(void *context)
 {
 	struct pass_run *self = context;

@@ -12,7 +12,7 @@
 #error "the build gives it"
 #endif
 
-/* Information is said unless somebody wants quiet, more from -V on. */
+/* Information is printed unless the user wants quiet, more from -V on. */
 static enum say_level level_choose(const struct compute_options *options)
 {
 	if (options->is_quiet)

@@ -1,5 +1,5 @@
 /*
- * From metrics that somebody chose to the counters they are made of, and to passes.
+ * From the metrics that the user chose to the counters they are made of, and to passes.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * Writes sysinfo.csv: one line of names and one of values.  Numbers that nobody tells are 0, which
- * AMD's analysis names; texts are empty then.
+ * Writes sysinfo.csv: one line of names and one of values.  Unknown numbers that AMD's analysis
+ * reads are 0, unknown texts empty.
  */
 #include "system_info.h"
 

@@ -1,6 +1,6 @@
 /*
- * Each callback is called once, by whoever comes first: the tool's activation or its own late
- * registration.  Runs inside the target, on any thread, without a lock.
+ * Calls each callback once: from the tool's activation or from its own late registration, whichever
+ * is first.  Runs inside the target, on any thread, without a lock.
  */
 #include "compat/register/activation.h"
 

@@ -1,7 +1,7 @@
 /*
- * Attach and detach from within: by the program itself, or by an attacher of AMD's that calls us on
- * the thread "rocp-bg-attach".  Runs inside the target; what it is given is foreign and copied
- * first.  Says why in a text of its own: there is nobody to print to.
+ * Attach and detach from within: by the program itself, or by AMD's attacher, which calls on the
+ * thread "rocp-bg-attach".  Runs inside the target; arguments are foreign and copied first.  Never
+ * prints: the reason goes into a text of its own.
  */
 #include "compat/register/inprocess.h"
 
@@ -46,7 +46,7 @@ static rocprofiler_register_error_code_t inprocess_fail(rocprofiler_register_err
 	return code;
 }
 
-/* One attach or detach at a time.  A child of fork may have copied a turn that nobody ends. */
+/* One attach or detach at a time.  A child of fork may have copied a turn whose holder it lacks. */
 static bool take_turn(void)
 {
 	uint32_t me = (uint32_t)getpid(), now = __atomic_load_n(&turn, __ATOMIC_RELAXED);

@@ -10,8 +10,8 @@
 typedef int limpet_register_take(const char *name, uint64_t version, uint64_t instance,
 				 void **tables, uint64_t count, void *data);
 
-/* Tells `take` of every registration, in order, whoever had it before; no environment variable is
- * asked.  `take` answers 0 when it took it.  The number of refusals. */
+/* Passes every registration to `take`, in order, also those that another receiver had before; no
+ * environment variable is read.  `take` returns 0 to accept.  Returns the number of refusals. */
 __attribute__((visibility("default"))) int limpet_register_each(limpet_register_take *take,
 								void *data);
 

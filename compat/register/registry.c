@@ -64,7 +64,8 @@ size_t registry_count(void)
 
 enum registration_state registration_state(const struct registration *self)
 {
-	/* Pairs with the store in registration_settle(): who sees a state sees the entry. */
+	/* Pairs with the store in registration_settle(): a reader of the state sees the whole
+	 * entry. */
 	return __atomic_load_n(&self->state, __ATOMIC_SEQ_CST);
 }
 

@@ -1,6 +1,6 @@
 /*
- * What runtimes have registered.  Any thread adds and reads at any time, without a lock: a lock
- * would be held by nobody in a child of fork, for ever.
+ * What runtimes have registered.  Any thread adds and reads at any time, without a lock: in a child
+ * of fork a lock would stay held for ever, by a thread that is not there.
  */
 #pragma once
 
@@ -43,6 +43,6 @@ enum registration_state registration_state(const struct registration *self);
 bool registration_claim(struct registration *self, unsigned states);
 void registration_settle(struct registration *self, enum registration_state state);
 
-/* In a child of fork: what another thread of the parent was offering is offered by nobody here.
- * Async-signal-safe. */
+/* In a child of fork: drops what another thread of the parent was offering, which has no thread
+ * here.  Async-signal-safe. */
 void registry_forget_passing(void);

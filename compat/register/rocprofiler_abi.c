@@ -1,6 +1,6 @@
 /*
- * The exported functions.  Called by runtimes on threads of the program's, by attachers, and by
- * tools; never exits, aborts or prints, and holds no lock while it calls anybody.
+ * The exported functions.  Runtimes call them on application threads, attachers and tools on
+ * theirs.  They never exit, abort or print, and hold no lock while they call out.
  */
 #include "compat/register/activation.h"
 #include "compat/register/handover.h"

@@ -17,7 +17,7 @@
 #define TAKE_NAME "rocprofiler_set_api_table"
 #define OURS_NAME "limpet_inprocess_attach"
 
-static char folder[PATH_MAX]; /* written once, before anybody asks; empty: unknown */
+static char folder[PATH_MAX]; /* written once, before the first read; empty: unknown */
 
 bool sdk_is_wanted(void)
 {

@@ -12,7 +12,7 @@ typedef int sdk_take_function(const char *name, uint64_t version, uint64_t insta
 
 struct sdk {
 	void *handle;     /* of dlopen; NULL: none, or one that is simply visible */
-	bool is_borrowed; /* somebody else keeps it loaded: to be given back */
+	bool is_borrowed; /* another user keeps it loaded: to be released */
 	sdk_take_function *take;
 };
 

@@ -1,5 +1,5 @@
 /*
- * Runs inside the target, on threads of the program's that register a runtime.
+ * Runs inside the target, on application threads that register a runtime.
  */
 #include "compat/register/switches.h"
 

@@ -1,6 +1,6 @@
 /*
- * What the attach libraries ask of liblimpet beside its public face: what AMD's variables ask for
- * is recorded by a thread in the caller, which writes the files at the end.  Nobody else's: it may
+ * What the attach libraries need of liblimpet beside its public API: a thread in the caller records
+ * what AMD's variables select, and writes the files at the end.  Only for these libraries: it may
  * change with each release, and all three are of the same one.
  */
 #pragma once

@@ -18,7 +18,7 @@ enum form {
 	FORM_NOT,    /* the setting is the opposite */
 	FORM_PARTS,  /* separated by `separator` */
 	FORM_NOTED,  /* not served, which is said: AMD's rocprofv3 sets it along with others */
-	FORM_OTHERS, /* somebody else reads it */
+	FORM_OTHERS, /* read elsewhere, or not by limpet */
 };
 
 static const struct variable {

@@ -1,5 +1,5 @@
 /*
- * Whoever has a job done: a program on a terminal, or a thread inside somebody else's.
+ * The caller of a job: a program on a terminal, or a thread inside another program.
  */
 #pragma once
 

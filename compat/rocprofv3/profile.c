@@ -61,7 +61,8 @@ bool profile_asks(const struct profile *profile)
 	return domains_decide(profile->traces) != 0 || profile->counters.count;
 }
 
-/* The calls that select are markers, recorded for that alone where nobody asked for them. */
+/* Calls that select regions are markers: recorded for that alone if the user did not trace markers.
+ */
 static int choose_regions(struct profile *profile, struct err *err)
 {
 	struct region_options *regions = &profile->output.regions;

@@ -1,5 +1,5 @@
 /*
- * What somebody asks of rocprofv3, by options, by a file or by variables, and all texts of it.
+ * What the user wants of rocprofv3, by options, by a file or by variables, and all texts of it.
  */
 #pragma once
 
@@ -16,8 +16,8 @@ struct profile_list {
 	size_t count;
 };
 
-/* Traces are named one by one, by groups (--hip-trace) and by sets (--sys-trace): whoever names
- * fewer decides, in whatever order they come. */
+/* Traces are named one by one, by groups (--hip-trace) and by sets (--sys-trace): the narrower
+ * option decides, in any order. */
 enum trace_rank { RANK_SET, RANK_GROUP, RANK_ONE, TRACE_RANKS };
 
 struct traces {

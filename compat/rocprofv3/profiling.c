@@ -35,7 +35,7 @@ struct running {
 	char folder[256];
 	struct counter_collection *counters; /* NULL: none are asked for */
 	bool is_note_told;                   /* of what keeps devices from counting */
-	uint32_t absent;                     /* domains that no process had, and nobody was told */
+	uint32_t absent;                     /* domains that no process had, not reported yet */
 };
 
 static int make_folder(struct running *self, struct err *err)
@@ -350,7 +350,7 @@ static int plan_counters(struct running *self, struct err *err)
 	return r;
 }
 
-/* A set of AMD's is wider than ours: said, since nobody named its parts. */
+/* AMD's set is wider than limpet's: the user is warned, having named none of its parts. */
 static void tell_width(const struct profiling *profiling)
 {
 	if (profiling->profile->is_wide)

@@ -1,6 +1,6 @@
 /*
  * Where the definitions of rocprof-compute are: AMD's own, of the one that is installed, or in a
- * folder that somebody names.  limpet carries none: their numbers differ from release to release.
+ * folder that the user names.  limpet carries none: their numbers differ from release to release.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * Asks /proc in which system call the thread is.  Runs inside the target, on threads of the
- * program's.
+ * Reads in /proc in which system call the thread is.  Runs inside the target, on application
+ * threads.
  */
 #include "compat/register/listener/blocked.h"
 

@@ -1,5 +1,5 @@
 /*
- * Does a thread of ours wait for somebody else?
+ * Is a thread of limpet's blocked by another module of the process?
  */
 #pragma once
 

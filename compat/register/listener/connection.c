@@ -28,7 +28,7 @@ typedef int agent_function(struct boot_context *boot, int socket);
 /* The agent keeps its address for as long as it lives.  Helper thread only. */
 static struct boot_context context;
 
-/* The host says hello at once, or it is not one of ours. */
+/* limpet's host sends hello at once; a peer that does not is refused. */
 static bool hears_hello(int socket, struct identity_watch *identity, struct listener_hello *ret)
 {
 	struct pollfd wait = { socket, POLLIN, 0 };

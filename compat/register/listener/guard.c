@@ -1,6 +1,6 @@
 /*
- * Stands where the agent is for the hooks elsewhere.  Runs inside the target: on the helper thread,
- * on the thread that watches, and, in the functions of departure.h, on threads of the program's.
+ * Stands in for the agent for hooks elsewhere.  Runs inside the target: on the helper thread, on
+ * the watching thread, and, in the functions of departure.h, on application threads.
  */
 #include "compat/register/listener/guard.h"
 
@@ -10,7 +10,7 @@
 #include "target/runtime/identity.h"
 #include "target/tool/notices.h"
 
-/* Nobody else's: a tracer in this process asks the agent. */
+/* Hidden: a tracer in this process calls the agent's functions. */
 #pragma GCC visibility push(hidden)
 #include "target/agent/departure.h"
 #include "target/agent/rings.h"
@@ -19,7 +19,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#define OURS 2 /* threads: the helper, and who watches */
+#define OURS 2 /* threads: the helper, and the watching one */
 
 static const struct boot_libc *functions;
 static int32_t helper;
@@ -69,7 +69,8 @@ static bool is_one_thread(void)
 	return !stat("/proc/self/task", &threads) && threads.st_nlink <= 2 + OURS + 1;
 }
 
-/* Who is held up makes system calls, which only filters that ours have, too, are known to allow. */
+/* A thread held up by a hook makes system calls.  limpet's threads show them to be allowed only
+ * where all threads have the same filters. */
 void guard_go_on(void)
 {
 	if (!notices_start())
@@ -96,7 +97,7 @@ void guard_rest(void)
 		notices_stop();
 }
 
-/* Who waits for the end may go on to do so. */
+/* Threads that wait for the end of the helper may go on. */
 void guard_end(void)
 {
 	if (notices_are_in())

@@ -1,8 +1,8 @@
 /*
- * A thread that waits for peers: all signals blocked, no lock held, no system call that would
- * mind being interrupted and repeated by somebody's ptrace.  A child of fork has no such thread and
- * starts none: only what it must not keep is taken away there.  Where the program gives up rights
- * that the thread has, it ends: nobody shall be let in with them.
+ * A thread that waits for peers: all signals blocked, no lock held, no system call that a ptrace
+ * stop would break.  A child of fork has no such thread and starts none: only what it must not keep
+ * is closed there.  Where the program gives up rights that the thread still has, the thread ends:
+ * no host may attach with them.
  */
 #include "compat/register/listener/helper.h"
 
@@ -27,10 +27,10 @@
 
 #define STACK_SIZE (1u << 20) /* constructors of tools run here */
 #define SLICE_NS   500000
-#define SLICES     4000u /* two seconds: somebody may have stopped our thread */
+#define SLICES     4000u /* two seconds: the helper may be stopped */
 
 static struct boot_libc libc;
-static uint32_t is_marked;  /* a futex: who made the thread needs its memory no more */
+static uint32_t is_marked;  /* a futex: the creating thread may free its memory */
 static uint32_t is_guarded; /* a futex: its hooks are in, or cannot be */
 static int32_t tid;         /* 0: it has not run yet */
 
@@ -124,7 +124,7 @@ void helper_start(void)
 		await_guard();
 }
 
-/* A constructor, because nobody calls a library that was preloaded. */
+/* A constructor, because no program calls a library that was preloaded. */
 __attribute__((constructor)) static void start_at_load(void)
 {
 	if (switch_listen())

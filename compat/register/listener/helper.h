@@ -4,5 +4,6 @@
  */
 #pragma once
 
-/* Starts it; at most once in a process.  A failure only means that nobody can use it. */
+/* Starts it; at most once in a process.  After a failure no host can attach through the listener.
+ */
 void helper_start(void);

@@ -77,8 +77,8 @@ static void open_listener_again(void)
 	listener_prepare();
 }
 
-/* Also without a listener, for those who come by ptrace; after each of them the call is repeated or
- * ends with EINTR. */
+/* Polls for a peer.  Also without a listener, as a place for hosts that stop the thread by ptrace:
+ * the call then is restarted or ends with EINTR. */
 static bool is_somebody_there(void)
 {
 	struct pollfd wait = { listening.fd, POLLIN, 0 };
@@ -122,7 +122,7 @@ bool listener_serve_next(struct identity_watch *identity)
 	return true;
 }
 
-/* The program may have closed it: then who waits there comes back by itself in a while. */
+/* If the program has closed the descriptor, the waiting thread returns after its time limit. */
 void listener_wake(void)
 {
 	if (descriptor_is_ours(&listening))

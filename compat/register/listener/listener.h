@@ -5,14 +5,14 @@
 
 #include "target/runtime/identity.h"
 
-/* Begins to listen; peers may come before anybody serves them. */
+/* Begins to listen; peers may connect before the helper serves them. */
 void listener_prepare(void);
 
 /* Waits a while for one peer and serves it to the end.  False: the thread must end, since it
  * has more rights than the program now, or the program is about to change its own. */
 bool listener_serve_next(struct identity_watch *identity);
 
-/* Has listener_serve_next() come back soon, on another thread of ours. */
+/* Makes listener_serve_next() return soon on the helper thread. */
 void listener_wake(void);
 
 /* Closes everything; also what a child of fork has of its parent's listener.  Async-signal-safe. */

@@ -1,6 +1,6 @@
 /*
- * Reads in /proc who the peer of a connection is.  Runs inside the target on the helper thread; a
- * peer that has ended meanwhile is refused, as somebody else may have its number.
+ * Identifies the peer of a connection from /proc.  Runs inside the target on the helper thread; a
+ * peer that has ended meanwhile is refused, as its number may have been reused.
  */
 #include "compat/register/listener/peer.h"
 
@@ -50,8 +50,8 @@ static unsigned count_numbers(const char *status_path)
 	return count;
 }
 
-/* An ordinary process may not look at the namespaces of root's.  Which numbers it has is open to
- * everybody, and root in another user namespace gets nothing from the kernel. */
+/* An ordinary process may not read the namespaces of a root process.  The numbers of a process are
+ * readable for every user, and root in another user namespace gets no rights from the kernel. */
 static bool shares_numbers(pid_t pid)
 {
 	unsigned ours = count_numbers("/proc/self/status");

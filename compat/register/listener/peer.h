@@ -1,5 +1,5 @@
 /*
- * Who is at the other end of a connection to the listener.
+ * The process at the other end of a connection to the listener.
  */
 #pragma once
 

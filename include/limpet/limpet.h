@@ -110,7 +110,7 @@ struct limpet_report {
 enum limpet_state {
 	LIMPET_ABSENT,   /* there is nothing of limpet's in the process */
 	LIMPET_RESTING,  /* the agent is mapped and does nothing */
-	LIMPET_ATTACHED, /* somebody holds it */
+	LIMPET_ATTACHED, /* a limpet holds it */
 };
 
 struct limpet_status {
@@ -161,7 +161,7 @@ int limpet_attach(struct limpet *target, const struct limpet_options *options,
 /* Leaves.  What could not be unmapped is named in error->why, with code 0. */
 int limpet_detach(struct limpet *target, unsigned flags, struct limpet_error *error);
 
-/* Asks without stopping anything; works for a process that somebody else holds. */
+/* Reads the state without stopping anything; works for a process that another limpet holds. */
 int limpet_status(struct limpet *target, struct limpet_status *status, struct limpet_error *error);
 
 /* One of the tools in the process; -ENOENT when there are not so many. */

@@ -3,15 +3,17 @@
  * binary interface is that of AMD's rocprofiler-sdk tools, so a tool built for either runs under
  * both.
  *
- *	first attach    rocprofiler_configure, rocprofiler_configure_attach   of every tool, in
- *order initialize                                            of every tool tool_attach of every
- *tool detach          tool_detach attach again    tool_attach end of program  finalize, once,
- *attached or not (with --unload: before the library goes)
+ *   first attach    rocprofiler_configure, rocprofiler_configure_attach of every tool, in order
+ *                   initialize of every tool
+ *                   tool_attach of every tool
+ *   detach          tool_detach
+ *   attach again    tool_attach
+ *   end of program  finalize, once, attached or not (with --unload: before the library goes)
  *
  * Calls come one at a time, on a thread of limpet's with all signals blocked; finalize at the end
  * of the program comes on the thread that called exit().  A call that does not return within the
- * time limit (--tool-timeout) counts as failed.  A tool runs inside somebody else's program: it
- *must not exit, abort, or print there.
+ * time limit (--tool-timeout) counts as failed.  A tool runs inside another program: it must not
+ * exit, abort, or print there.
  */
 #ifndef LIMPET_TOOL_H
 #define LIMPET_TOOL_H
@@ -23,7 +25,7 @@
 extern "C" {
 #endif
 
-/* Who the tool is.  It may set the name and nothing else. */
+/* Identifies the tool.  It may set the name and nothing else. */
 struct limpet_client {
 	size_t size;
 	const char *name;

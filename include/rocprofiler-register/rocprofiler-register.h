@@ -71,7 +71,7 @@ ROCPROFILER_REGISTER_PUBLIC_API const char *
 rocprofiler_register_error_string(rocprofiler_register_error_code_t code);
 
 typedef struct {
-	size_t size; /* of this struct, for those who read a longer one some day */
+	size_t size; /* of this struct, for readers of a longer one some day */
 	const char *common_name;
 	uint32_t lib_version;
 	uint64_t api_table_length;

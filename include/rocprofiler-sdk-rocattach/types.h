@@ -11,7 +11,7 @@ typedef enum rocattach_status_t {
 	ROCATTACH_STATUS_ERROR = 1,
 	ROCATTACH_STATUS_ERROR_INVALID_ARGUMENT = 2, /* also: attached already, not attached */
 	ROCATTACH_STATUS_ERROR_NOT_SUPPORTED = 3,    /* such a process cannot be attached */
-	ROCATTACH_STATUS_ERROR_PTRACE_ERROR = 4, /* somebody else has it: a debugger, a limpet */
+	ROCATTACH_STATUS_ERROR_PTRACE_ERROR = 4, /* another tracer has it: a debugger, a limpet */
 	ROCATTACH_STATUS_ERROR_PTRACE_OPERATION_NOT_PERMITTED = 5,
 	ROCATTACH_STATUS_ERROR_PTRACE_PROCESS_NOT_FOUND = 6,
 	ROCATTACH_STATUS_LAST = 7,

@@ -1,7 +1,7 @@
 /*
  * Finds CUPTI: where the loader does, then where NVIDIA installs it; the first that has all that is
- * called.  That of the measured process is never taken: limpet may be root, and who wrote it is not
- * known.
+ * called.  A CUPTI that the measured process brings along is never loaded: limpet may be root, and
+ * its author is not known.
  */
 #include "nvml/cupti.h"
 

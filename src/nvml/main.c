@@ -32,7 +32,7 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000 * NS_PER_MS + (uint64_t)now.tv_nsec;
 }
 
-/* Who cannot be told any more is gone. */
+/* limpet has exited. */
 static void message_send(const struct gpu_message *message)
 {
 	if (send(LIMPET, message, sizeof(*message), MSG_NOSIGNAL) != (ssize_t)sizeof(*message))
@@ -233,7 +233,7 @@ static int list_run(void)
 	return 0;
 }
 
-/* A library that does not come back keeps nobody who is gone. */
+/* Ends with limpet, also while a library call hangs. */
 static void *end_with_limpet(void *unused)
 {
 	struct pollfd limpet = { LIMPET, 0, 0 };

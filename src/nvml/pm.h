@@ -1,6 +1,6 @@
 /*
- * PM sampling: counters inside the device, which its hardware sums up over short periods, whoever
- * uses it.  The periods of a window are put together here.
+ * PM sampling: counters inside the device, which its hardware sums up over short periods, for all
+ * its users.  The periods of a window are put together here.
  *
  * pm_devices.c  all devices
  * pm.c          one device: begins, reads, ends

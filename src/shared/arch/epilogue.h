@@ -7,7 +7,8 @@
  *   autiasp                   where return addresses are signed
  *   ret
  *
- * Somebody else's can put a value into x0 when one's own code is there no more (doorstep.S).
+ * The doorstep lets munmap return into such code of another function, which moves a value into x0
+ * after the doorstep itself is unmapped (doorstep.S).
  */
 #pragma once
 

@@ -100,7 +100,7 @@ struct unwind_special {
 	__u8 is_floored;
 	__u8 ra_register; /* of UNWIND_SAVED_BEHIND */
 	/* Behind a call of a function that leaves the base's register alone, or where that is none
-	 * the one that holds ra, and calls nobody: the innermost frame's is this one's, too. */
+	 * the one that holds ra, and calls no other: the innermost frame's is this one's, too. */
 	__u8 is_kept;
 	/* The CFA is no more than the lowest that it can be (aarch64): the caller must be one whose
 	 * rule does without sp. */

@@ -56,7 +56,7 @@ enum boot_step {
 	BOOT_FAILED,       /* see failed_call and error */
 };
 
-/* How a thread of ours is made in the target; see ARCHITECTURE.md. */
+/* How limpet's thread is made in the target; see ARCHITECTURE.md. */
 enum boot_way {
 	BOOT_WAY_THREAD,   /* a raw thread with a made-up thread block calls pthread_create */
 	BOOT_WAY_CALL,     /* musl: the stopped thread itself calls pthread_create */
@@ -79,8 +79,8 @@ enum boot_table {
 	BOOT_TABLE_OWN,    /* before it has any descriptor */
 };
 
-/* Who has a table of its own cannot make a thread that has the program's: the starter does, in
- * whose stead it says what. */
+/* A control thread with a descriptor table of its own cannot make a thread that has the target's
+ * table: the starter makes it, and the control thread says here what it runs. */
 struct boot_errand {
 	uint32_t state; /* enum errand_state (target/runtime/starter.h), a futex */
 	uint32_t reserved;
@@ -101,7 +101,7 @@ struct boot_libc {
 	int64_t thread_block; /* to where glibc's block of the thread begins, which pthread_t is */
 	int64_t arena_word;   /* to where glibc keeps the thread's arena */
 	uint64_t arena;       /* the main one, 0: unknown */
-	uint64_t is_arena_shared; /* threads of ours use it; else each gets one of its own */
+	uint64_t is_arena_shared; /* limpet's threads use it; else each gets an arena of its own */
 };
 
 struct boot_context {
@@ -128,8 +128,8 @@ struct boot_context {
 	uint64_t agent_handle, agent_entry;
 	uint64_t exit_word; /* in libc's heap: the address of thread_exit, where leaving needs it on
 			       a stack */
-	/* Threads of the program's have no filters, or all the same: they may make the system calls
-	 * that ours make. */
+	/* The target's threads have no filters, or all the same ones: they may make the system
+	 * calls that limpet's threads make. */
 	uint32_t may_call;
 	int32_t host_pid;  /* by the host: itself as the target counts; 0: not to be seen there */
 	int32_t origin;    /* by the host: the thread that ours come from, as the target counts */

@@ -31,8 +31,8 @@
 #define ATTACHED_MARKER_COUNT 2
 
 enum control_kind {
-	CONTROL_HELLO = 1, /* who holds the agent now; with it comes a file that the host has locked
-			      while it lives */
+	CONTROL_HELLO = 1, /* the host that holds the agent now; with it comes a file that the host
+			      has locked while it lives */
 	CONTROL_LOAD,      /* load a tool library; its bytes may come as a descriptor */
 	CONTROL_ENVIRON,   /* publish variables */
 	CONTROL_STEP,      /* one step of one tool */
@@ -42,7 +42,7 @@ enum control_kind {
 	CONTROL_DETACH,
 	CONTROL_REPLY,
 	CONTROL_RINGS,    /* memory for records comes as a descriptor */
-	CONTROL_ALIKE,    /* no thread of the program's has a filter that ours have not */
+	CONTROL_ALIKE,    /* no thread of the target has a filter that limpet's threads lack */
 	CONTROL_NOTICE,   /* notice calls that change rights, where nothing is traced */
 	CONTROL_COUNTERS, /* the counters that devices have come as a descriptor, or are asked for
 			   */
@@ -54,7 +54,7 @@ enum control_flags {
 	CONTROL_BY_CONTENT = 1,  /* of LOAD: a descriptor comes with it */
 	CONTROL_DIRECTORY = 2,   /* of LOAD: that is of a directory which holds the library */
 	CONTROL_PLAIN = 4,       /* of LOAD: any library, its constructor is all */
-	CONTROL_APART = 8,       /* of LOAD: it opens nothing that threads of the program's use */
+	CONTROL_APART = 8,       /* of LOAD: it opens nothing that the target's threads use */
 	CONTROL_DEFINITIONS = 1, /* of COUNTERS: which definitions tools have brought */
 	CONTROL_AGAIN = 2,    /* of COUNTERS, with that: it is asked again, tools may bring some */
 	CONTROL_CALLBACK = 1, /* of TABLES: the function takes a callback (limpet's own register) */

@@ -15,9 +15,9 @@
 
 /* What is to be done on the stopped thread. */
 enum job_mode {
-	JOB_FIRST,  /* map the region, write it, start a thread of ours in it */
+	JOB_FIRST,  /* map the region, write it, start limpet's first thread in it */
 	JOB_AGAIN,  /* the region is there: start a thread in it */
-	JOB_SINGLE, /* none of ours is left: tell libc that the process has one thread again */
+	JOB_SINGLE, /* no thread of limpet's is left: libc shall see one thread again */
 	JOB_LAUNCH, /* a child of limpet's is about to execute a program: lay a doorstep before it
 		     */
 };
@@ -99,7 +99,7 @@ struct job {
 	uint32_t filters_known;
 	uint32_t needs;        /* enum need_when, as a mask */
 	uint32_t wishes;       /* the same: what can be done without */
-	uint32_t is_inherited; /* JOB_AGAIN in a forked child: no thread of ours came along */
+	uint32_t is_inherited; /* JOB_AGAIN in a forked child: it has no thread of limpet's */
 	uint32_t deadline_ms;  /* for the thread to stop */
 	uint32_t look_ms;      /* for a thread with filters to leave a timed wait */
 
@@ -121,7 +121,7 @@ struct job {
 	struct job_single single_known; /* all of them */
 	struct job_code calloc, create; /* create: pthread_create */
 
-	/* Threads of ours use the program's arena, see heap.c. */
+	/* limpet's threads use the target's arena, see heap.c. */
 	struct job_code heap;
 	uint32_t waits_for_heap; /* try again rather than let them have their own */
 

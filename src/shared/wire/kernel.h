@@ -184,7 +184,7 @@ struct kernel_interpreter {
 /* What happened to a thread that is off the processor. */
 struct kernel_off_cpu {
 	__u64 since_ns; /* 0: it is on one */
-	__u64 woken_ns; /* 0: nobody has woken it yet */
+	__u64 woken_ns; /* 0: not woken yet */
 	/* Of the times before, for which no stack was taken. */
 	__u64 more_blocked_ns, more_runnable_ns;
 	__u8 is_blocked; /* else it would run if it could */
@@ -236,7 +236,7 @@ enum kernel_event {
 			that it runs now, comes next; struct kernel_appearance instead of frames */
 };
 
-/* Who it is, as far as that may be gone when the host looks. */
+/* Identifies the process, as far as that may be gone when the host reads it. */
 struct kernel_appearance {
 	__u64 start_stack; /* as in struct kernel_process: that of no other program */
 	__u32 parent;      /* whose memory it has a copy of; 0: it runs a program of its own */

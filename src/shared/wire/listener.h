@@ -1,9 +1,9 @@
 /*
  * The listener: a process that asked for it, with limpet's register library in it, listens on an
  * abstract socket, so that a host gets in without stopping a thread.  The abstract socket is only a
- * bell, which anybody may ring.  Who rings is told the number of a descriptor in the target, one
- * end of a socket pair, and has to take it with pidfd_getfd(): the kernel gives it to those who may
- * trace the target (PTRACE_MODE_ATTACH_REALCREDS) and to nobody else.  After hello and welcome that
+ * bell, to which any process may connect.  A peer gets the number of a descriptor in the target,
+ * one end of a socket pair, and has to take it with pidfd_getfd(): the kernel gives it only to
+ * processes that may trace the target (PTRACE_MODE_ATTACH_REALCREDS).  After hello and welcome that
  * end is the agent's control socket (wire/control.h).
  *
  *   host                                    target
@@ -37,7 +37,7 @@ enum listener_refusal {
 	LISTENER_OFFERED,
 	LISTENER_OTHER_USER,      /* neither root nor its user */
 	LISTENER_OTHER_NAMESPACE, /* of users, processes or files */
-	LISTENER_UNKNOWN_PEER,    /* /proc does not tell who it is */
+	LISTENER_UNKNOWN_PEER,    /* /proc does not identify the peer */
 	LISTENER_OTHER_RIGHTS,    /* the listening thread has other rights than the program */
 	LISTENER_NO_RESOURCES,    /* no descriptor, no socket */
 	LISTENER_REFUSALS,

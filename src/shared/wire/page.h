@@ -92,8 +92,8 @@ struct agent_page {
 	char holder_name[32];
 	uint32_t table_count;
 	uint32_t is_final;     /* the program is ending: the tools have been finalized */
-	uint32_t has_hooked;   /* threads of the program's may have come through this library */
-	uint32_t is_unloading; /* tools are being closed: nothing of the program's leads to them */
+	uint32_t has_hooked;   /* the target's threads may have come through this library */
+	uint32_t is_unloading; /* tools are being closed: no code of the target leads to them */
 	char tracer_stays[AGENT_STAYS_MAX]; /* why the tracer must not be unloaded; "": it may */
 	struct agent_tool tools[AGENT_TOOLS_MAX];
 	struct agent_table tables[AGENT_TABLES_MAX];

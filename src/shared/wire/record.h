@@ -21,8 +21,8 @@
 #define TRACE_LIBRARY_MAX        112u
 #define TRACE_FUNCTIONS_MAX      16384u
 
-/* In a recording, kinds after these are written with their length, so that who does not know them
- * can pass over them (docs/recording-format.md). */
+/* In a recording, kinds after these are written with their length, so that readers that do not know
+ * them can skip them (docs/recording-format.md). */
 enum record_kind {
 	RECORD_PAD,    /* nothing, to the end of the ring */
 	RECORD_CALL,   /* struct record_call, then values */

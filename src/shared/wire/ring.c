@@ -110,7 +110,7 @@ void *ring_reserve(struct ring_writer *writer, size_t size)
 	size_t rest = writer->mask + 1 - (ring->head & writer->mask);
 
 	if (!has_room(ring, writer->mask, rest < size ? rest + size : size)) {
-		/* Atomic for the host, which reads it meanwhile; nobody else writes it. */
+		/* Atomic for the host, which reads it meanwhile; no other thread writes it. */
 		__atomic_store_n(&ring->drops[DROP_FULL], ring->drops[DROP_FULL] + 1,
 				 __ATOMIC_RELAXED);
 		return NULL;
@@ -125,7 +125,7 @@ void ring_commit(struct ring_writer *writer, size_t size)
 	struct ring *ring = writer->ring;
 
 	ring->records++;
-	/* Release: who sees the head sees the record. */
+	/* Release: pairs with the acquire in ring_read(); publishes the record. */
 	__atomic_store_n(&ring->head, ring->head + size, __ATOMIC_RELEASE);
 }
 
@@ -240,7 +240,7 @@ long ring_read(struct ring *ring, const unsigned char *data, uint64_t ring_size,
 
 bool ring_owner(const struct ring *ring, struct ring_owner *ret)
 {
-	/* Acquire: pairs with the claim, after its thread has said who it is. */
+	/* Acquire: pairs with the release in ring_claim(), which publishes the ring's identity. */
 	if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != RING_USED)
 		return false;
 	ret->tid = ring->tid;
@@ -267,7 +267,7 @@ void ring_set_python(struct ring *ring, uint64_t state, uint64_t identity)
 
 uint64_t ring_python(struct ring *ring, uint64_t *ret_identity)
 {
-	/* Acquire: who sees the state sees its identity, and where things are in it. */
+	/* Acquire: pairs with the release in ring_set_python(): the identity is written before. */
 	uint64_t state = __atomic_load_n(&ring->python_state, __ATOMIC_ACQUIRE);
 
 	*ret_identity = __atomic_load_n(&ring->python_identity, __ATOMIC_RELAXED);

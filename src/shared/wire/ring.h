@@ -37,7 +37,7 @@ enum note_about {
 	NOTE_END,     /* the recording as a whole: at its end */
 	NOTE_DOMAINS, /* these domains are not traced, or not all of them */
 	NOTE_ABSENT,  /* the same, only while nothing of them was found */
-	NOTE_HELD,    /* as NOTE_DOMAINS: somebody else has what they need */
+	NOTE_HELD,    /* as NOTE_DOMAINS: another tool has what they need */
 	NOTE_QUEUES,  /* why device times of some queues are estimated */
 };
 
@@ -51,7 +51,7 @@ struct trace_note {
 
 enum ring_state {
 	RING_FREE,
-	RING_CLAIMED, /* its thread is filling in who it is */
+	RING_CLAIMED, /* its thread is filling in its identity */
 	RING_USED,
 };
 
@@ -77,8 +77,8 @@ struct ring {
 	uint32_t reserved2[7];
 };
 
-/* May threads of the program's try whether memory is there, by a system call?  A filter of one of
- * them could kill for it. */
+/* May the target's threads test by a system call whether memory is mapped?  A filter of one of them
+ * could kill it for that. */
 enum rings_probes {
 	RINGS_PROBES_UNKNOWN, /* not until the filters of all threads were compared */
 	RINGS_PROBES_ALLOWED,
@@ -108,8 +108,8 @@ struct rings {
 	uint32_t work_lost;      /* too much at once to be remembered */
 	uint32_t work_unseen;    /* whose end the program did not look at while we were there */
 	uint32_t work_uncounted; /* packets that went by, where kernels are counted */
-	/* Where device times were asked for: queues that were given them, those that were not, and
-	 * queues of ours that stay until a device is done. */
+	/* Where device times were requested: queues that got them, queues that did not, and
+	 * limpet's queues that stay until a device is done. */
 	uint32_t queues_timed, queues_estimated, queues_left;
 	struct trace_note notes[TRACE_NOTES];
 
@@ -155,8 +155,8 @@ struct ring_writer {
 /* Takes a free ring for the calling thread; false when there is none. */
 bool ring_claim(struct rings *rings, int32_t tid, const char *name, struct ring_writer *ret);
 
-/* Room for a record, or NULL when it had to be dropped.  Whoever got room must commit it before the
- * next call. */
+/* Room for a record, or NULL when it had to be dropped.  After success, the caller must commit
+ * before the next call. */
 void *ring_reserve(struct ring_writer *writer, size_t size);
 void ring_commit(struct ring_writer *writer, size_t size);
 
@@ -175,7 +175,7 @@ struct ring_owner {
 	char name[16]; /* terminated */
 };
 
-/* False when nobody has it. */
+/* False when the ring has no owner. */
 bool ring_owner(const struct ring *ring, struct ring_owner *ret);
 
 /* Is its thread's state of Python to be looked for?  Asked once for each time it was said. */

@@ -25,7 +25,7 @@ enum syscall_shape {
 
 enum syscall_record_kind {
 	SYSCALL_RETURNED,
-	SYSCALL_BEGAN_BEFORE, /* returned, and was entered before anybody looked */
+	SYSCALL_BEGAN_BEFORE, /* returned, and was entered before tracing began */
 	SYSCALL_EXECUTING,    /* entered: the path */
 	SYSCALL_FORKED,       /* `pid` was born */
 	SYSCALL_EXECUTED,     /* `pid` runs another program now */

@@ -70,7 +70,7 @@
 	ldr	x10, [x9, #WRITER_AT_SAMPLE_LEFT]
 	subs	x10, x10, \size
 	b.ls	9f
-	tbnz	x10, #63, 9f /* it was left below zero by who was interrupted */
+	tbnz	x10, #63, 9f /* the interrupted thread left it below zero */
 	str	x10, [x9, #WRITER_AT_SAMPLE_LEFT]
 	.endm
 

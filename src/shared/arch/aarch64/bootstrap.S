@@ -3,7 +3,7 @@
  */
 	.section .entry, "ax", @progbits
 
-	/* CODE_CLONE.  The parent returns (into its emergency frame, if nobody stops it); the child takes its
+	/* CODE_CLONE.  The parent returns (into its emergency frame, if no tracer stops it); the child takes its
 	 * context from its new stack. */
 	.globl boot_begin
 boot_begin:

@@ -1,11 +1,10 @@
 /*
- * aarch64: the registers of a stopped thread.  Three things differ from x86-64 and are answered
- * here:
+ * aarch64: the registers of a stopped thread.  Three things differ from x86-64:
  *  - at the stop the kernel has already wound an interrupted call back (pc on the svc, x0 its first
- * argument) and keeps the reason to itself; after a call of ours it must be told again, first
- * argument included;
+ *    argument) and does not show the reason; after a call of the injector's the reason and the
+ *    first argument must be set again;
  *  - a call that returned EINTR has lost its first argument; the kernel still has it and can be
- * made to show it;
+ *    made to show it;
  *  - a system call discards the scalable part of the vector registers, so that is written back.
  */
 #include "shared/arch/registers.h"
@@ -294,7 +293,7 @@ void arch_plan_return(const struct arch_state *state, const struct blocked_call 
 			       state->regs.regs[0]);
 		plan_rescue(ret, entered_nr);
 	} else if (cut->is_known && is_seen(state, seen, pc) && seen->args[0] == cut->args[0]) {
-		/* Not so right after a handler of the program's: then the EINTR is real. */
+		/* Not so right after an application's handler: then the EINTR is real. */
 		resume_in_call(ret, -ERESTARTNOHAND, pc - SVC_LENGTH, cut->args[0]);
 	}
 }

@@ -71,7 +71,7 @@
 	sub	rax, \first
 	.endif
 	jbe	9f
-	js	9f /* it was left below zero by who was interrupted */
+	js	9f /* the interrupted thread left it below zero */
 	mov	[r10 + WRITER_AT_SAMPLE_LEFT], rax
 	.endm
 

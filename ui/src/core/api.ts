@@ -11,7 +11,7 @@ export class ApiError extends Error {
 	}
 }
 
-/** Nobody answers: limpet has ended, or the connection to its machine has. */
+/** No answer: limpet has ended, or the connection to its machine has. */
 export class Gone extends Error {}
 
 const TOKEN = "limpet.token";

@@ -1,4 +1,4 @@
-// What all panels share: the view, the session that is shown, and who wants to know of changes.
+// What all panels share: the view, the session that is shown, and the listeners for changes.
 
 import { Gone, isShared } from "./api";
 import type { About, Live, Session } from "./types";
@@ -67,7 +67,7 @@ export class App {
 		this.emit("stale");
 	}
 
-	/** What a request failed with, for a panel to say; one that nobody answered makes the page stale. */
+	/** The message of a failed request, for a panel to show; a request without any answer makes the page stale. */
 	failure(error: unknown): string {
 		if (error instanceof Gone)
 			this.staleSet(true);

@@ -1,5 +1,5 @@
-// The tree of calls of the selection, asked for once and handed to all panels that draw it: flame graph, call tree,
-// sandwich. While somebody points at one of them it stays as it is.
+// The tree of calls of the selection, requested once and handed to all panels that draw it: flame graph, call tree,
+// sandwich. While the pointer is on a frame it does not change.
 
 import { tableGet } from "./api";
 import type { App } from "./app";
@@ -27,7 +27,7 @@ export class FlameSource {
 	shown: Shown | null = null;
 	error = "";
 	isLoading = false;
-	/** Is somebody pointing at a frame? */
+	/** Is the pointer on a frame? */
 	isHeld = false;
 	isBehind = false;
 	width = 1200;
@@ -95,7 +95,7 @@ export class FlameSource {
 		this.refresh();
 	}
 
-	// An answer that was on its way when somebody began to point waits, too.
+	// An answer that was on its way when the pointer came onto a frame waits, too.
 	private isUntimely(): boolean {
 		const isUntimely = this.isHeld && this.isFollowing;
 		this.isFollowing = false;

@@ -50,7 +50,7 @@ export class VirtualList {
 		}
 	}
 
-	// Rows stand in order in the document too, for those who read it.
+	// Rows stand in order in the document too, for screen readers.
 	private rowAdd(index: number, first: number): void {
 		const row = this.render(index);
 		row.style.transform = `translateY(${index * this.rowHeight}px)`;

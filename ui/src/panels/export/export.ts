@@ -1,4 +1,4 @@
-// Files of the selection for other tools, and the whole page with the selection inside, to be sent to somebody.
+// Files of the selection for other tools, and the whole page with the selection inside, to be sent to other people.
 
 import { download, jsonGet } from "../../core/api";
 import type { App } from "../../core/app";

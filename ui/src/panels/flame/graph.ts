@@ -1,5 +1,5 @@
 // A flame graph on a canvas: draws what is visible, finds what is under the pointer, moves by keys. It knows no panel:
-// whoever has one is told what was pointed at, chosen and zoomed into.
+// its owner's callbacks get what was pointed at, chosen and zoomed into.
 
 import { Surface, textFit } from "../../core/canvas";
 import { changeColour, greyColour, hash, languageFill, palette } from "../../core/colour";

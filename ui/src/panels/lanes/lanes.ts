@@ -21,7 +21,7 @@ import { spansPaint, statesPaint, Strips } from "./paint";
 const GUTTER = 168, RULER = 18, STATE = 18, LEVEL = 15, GAP = 4;
 const LEAST = 3;
 const MOST_ARROWS = 300;
-/** Of so many counters nobody has to scroll for the threads. */
+/** With so few counters no scrolling is needed to see the threads. */
 const METRIC = 36, FEW_METRICS = 8;
 const KIND_WORDS: Record<string, string> = { cpu: "running", "off-cpu": "blocked", runnable: "waiting for a processor" };
 

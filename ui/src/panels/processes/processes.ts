@@ -1,4 +1,4 @@
-// The process selector: who is there, who can be attached to, and what to do about those who cannot.
+// The process selector: which processes run, which can be attached to, and the fix for those that cannot.
 
 import { jsonGet } from "../../core/api";
 import type { App } from "../../core/app";

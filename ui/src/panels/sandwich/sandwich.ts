@@ -1,4 +1,4 @@
-// One function: above it who called it, below it what it called, beside it its source lines.
+// One function: its callers above, its callees below, its source lines beside it.
 
 import { tableGet } from "../../core/api";
 import type { App } from "../../core/app";

@@ -73,7 +73,7 @@ export class Times {
 
 	private update(): void {
 		const { range, pin } = this.app.view, all = this.app.extent;
-		// What somebody is typing stays.
+		// A field in which the user is typing stays as it is.
 		if (!this.isTyping) {
 			this.from.value = range ? written(range.from) : "";
 			this.to.value = range ? written(range.to) : "";

@@ -1,4 +1,4 @@
-// The stacks as a tree of rows: what the flame graph shows, for those who read rather than look. Only rows in sight exist.
+// The stacks as a tree of rows: the flame graph's content as text. Only rows in sight exist.
 
 import type { App } from "../../core/app";
 import { attributeSet, h, textSet } from "../../core/dom";

@@ -1,6 +1,6 @@
 /*
- * Compares how many filters each thread has.  Whether they are the same ones is not asked: that
- * would take a stop of every thread.
+ * Compares the number of filters of each thread.  Whether the filters are the same is not checked:
+ * that would take a stop of every thread.
  */
 #include "host/session/alike.h"
 
@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* Before Linux 5.9 the kernel does not tell how many. */
+/* Before Linux 5.9 the kernel does not show the number. */
 static bool is_alike(const struct process_status *one, const struct process_status *other)
 {
 	return one->seccomp == other->seccomp && one->seccomp_filters == other->seccomp_filters &&

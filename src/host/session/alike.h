@@ -1,11 +1,11 @@
 /*
- * Which threads of a program have a filter that limpet's threads in it have not?
+ * Checks whether a thread of the target has a filter that limpet's threads in it lack.
  */
 #pragma once
 
 #include "host/session/session.h"
 
-/* A thread that is held up by a hook makes system calls for us, which only the filters of the
- * thread that ours come from were asked about.  Tells the agent when there is none; after the hooks
- * are in place, since from then on it sees by itself who gets one. */
+/* An application thread held up by a hook makes limpet's system calls, and only the filters of the
+ * thread that limpet's threads come from were checked.  Tells the agent if no thread has others;
+ * called after the hooks are installed, since from then on the agent itself sees new filters. */
 int alike_tell(struct session *session, bool *ret_are_alike, struct err *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * Host only.
+ * Sends the counters of devices to the agent, and fetches the definitions that tools bring.
  */
 #include "host/session/counters.h"
 
@@ -21,17 +21,17 @@
 #define TOOL_SIZE_MAX ((size_t)256 << 20)
 #define TEXT_USUAL    ((size_t)64 << 10) /* of a tool's definitions */
 
-/* One time that it is done. */
+/* One exchange of definitions with the agent. */
 struct telling {
 	struct session *session;
-	char *text; /* that tools have brought; NULL: none */
+	char *text; /* brought by tools; NULL: none */
 	struct catalog_origin origin;
-	bool are_awaited; /* tools find none until they are told */
+	bool are_awaited; /* tools see no counters until the answer */
 	bool is_lost;     /* the agent has not answered */
 	struct err why;
 };
 
-/* Whatever a tool does with counters, it lists them first, or has their ids from a list. */
+/* A tool that uses counters calls one of these: it lists them, or has their ids from a list. */
 static bool names_counters(const char *bytes, size_t size)
 {
 	static const char *const functions[] = { "rocprofiler_iterate_agent_supported_counters",
@@ -63,7 +63,7 @@ static int memory_make(const void *bytes, size_t size)
 {
 	CLEANUP(close) int fd = memory_open("limpet-counters");
 
-	errno = fd < 0 ? errno : 0; /* a short write leaves it as it was */
+	errno = fd < 0 ? errno : 0; /* errno is not set by a short write */
 	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
 		return errno ? -errno : -EIO;
@@ -94,7 +94,7 @@ static int catalog_send(struct telling *self, const void *bytes, size_t size)
 	return order_send(self, &order, fd, &ignored);
 }
 
-/* What the target says is not trusted: its memory is read, and not mapped. */
+/* The target's memory is not trusted: it is read, not mapped. */
 static int text_read(struct telling *self, int fd, uint32_t value)
 {
 	size_t size = value & ~(COUNTERS_REPLACE | COUNTERS_WAIT);
@@ -116,7 +116,7 @@ static int text_read(struct telling *self, int fd, uint32_t value)
 	return 0;
 }
 
-/* All of its pages are there, and stay: the target writes into it. */
+/* All of its pages are allocated and sealed: the target writes into it. */
 static int room_make(size_t size)
 {
 	CLEANUP(close) int fd = memory_open("limpet-definitions");
@@ -144,8 +144,8 @@ static int definitions_fetch_into(struct telling *self, uint32_t flags, size_t r
 	return r ? err_while(&self->why, "definitions of a tool") : text_read(self, fd, value);
 }
 
-/* What tools have brought, now or at an earlier attach: also for those that bring none, so that
- * ids stay what they are. */
+/* What tools have brought, now or at an earlier attach: fetched also for tools that bring none, so
+ * that ids keep their meaning. */
 static int definitions_fetch(struct telling *self, uint32_t flags)
 {
 	int r = definitions_fetch_into(self, flags, TEXT_USUAL);

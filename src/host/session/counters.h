@@ -1,16 +1,16 @@
 /*
- * Tells the agent which counters devices have, for tools that ask for counters: definitions are
- * read on the host only.
+ * Tells the agent which counters devices have, for tools that use counters: only the host reads
+ * definitions.
  */
 #pragma once
 
 #include "host/session/session.h"
 
-/* Before tools are configured.  Where none of them asks, nothing is done; where there are no
- * counters, the session's warning says why, and tools find none. */
+/* Called before tools are configured.  Does nothing where no tool uses counters; where there are no
+ * counters, the session's warning has the reason, and tools see none. */
 int counters_tell(struct session *session, const struct session_options *options,
 		  struct err *err) MUST_CHECK;
 
-/* After tools were configured, and, the last time, initialized: those that have brought definitions
- * are told what comes of them. */
+/* Called after tools were configured, and the last time after they were initialized: evaluates the
+ * definitions that tools have brought, and sends them the result. */
 int counters_follow(struct session *session, bool is_last, struct err *err) MUST_CHECK;

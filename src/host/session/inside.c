@@ -1,5 +1,5 @@
 /*
- * Reads /proc and the stacks of threads.  Host only.
+ * Finds where threads are from /proc and from their stacks.
  */
 #include "host/session/inside.h"
 
@@ -23,7 +23,7 @@
 
 #define SETTLE_GLANCES   10000
 #define SETTLE_GLANCE_NS 100000
-#define SETTLE_RUN_NS    200000 /* of processor time: some instructions, and what pages they need */
+#define SETTLE_RUN_NS    200000 /* of processor time: some instructions and page faults */
 
 /* Is this mapping of a tool?  By content they are memory files with the tool's name. */
 const struct agent_tool *mapping_tool(const struct agent_page *page, const struct mapping *mapping)
@@ -43,7 +43,7 @@ const struct agent_tool *mapping_tool(const struct agent_page *page, const struc
 	return NULL;
 }
 
-/* Whether a mapping is one that is looked for. */
+/* What a search for a mapping accepts. */
 struct sought {
 	bool (*is_it)(const struct sought *self, const struct mapping *mapping);
 	const struct agent_page *page;
@@ -58,7 +58,7 @@ static const struct mapping *find_at(const struct maps *maps, const struct sough
 	return mapping && sought->is_it(sought, mapping) ? mapping : NULL;
 }
 
-/* "... 0xSTACK 0xIP", as the kernel shows a thread that waits, in a call or out of one. */
+/* Parses "... 0xSTACK 0xIP", which the kernel shows for a thread that waits, in a call or not. */
 static bool parse_position(char *text, struct position *ret)
 {
 	char *ip = strrchr(text, ' '), *stack;
@@ -91,7 +91,7 @@ bool position_see(pid_t pid, pid_t tid, unsigned glances, struct position *ret)
 	return false;
 }
 
-/* The processor time of a thread; 0: the kernel does not say. */
+/* The processor time of a thread; 0: the kernel does not show it. */
 static uint64_t read_run_ns(pid_t pid, pid_t tid)
 {
 	struct err ignored;
@@ -109,7 +109,7 @@ static bool is_in_call(const char *text)
 	return text[0] >= '0' && text[0] <= '9';
 }
 
-/* A signal is blocked while its handler runs, unless the program has asked otherwise. */
+/* A signal is blocked while its handler runs, unless the program set SA_NODEFER. */
 static bool may_be_in_handler(pid_t pid, pid_t tid)
 {
 	struct process_status status;
@@ -119,7 +119,7 @@ static bool may_be_in_handler(pid_t pid, pid_t tid)
 	       status.signals_blocked & status.signals_caught;
 }
 
-/* What a handler computes is none of what it has interrupted. */
+/* Time in a signal handler does not count: the interrupted code makes no progress. */
 static uint64_t count_run_ns(pid_t pid, pid_t tid, uint64_t *first_ns)
 {
 	uint64_t now_ns = read_run_ns(pid, tid);
@@ -150,7 +150,7 @@ bool position_settle(pid_t pid, pid_t tid, struct position *ret)
 	return false;
 }
 
-/* One that some word of the stack points into: the thread may return there. */
+/* A mapping that some word of the stack points into: the thread may return there. */
 static const struct mapping *find_on_stack(const struct target *target, const struct maps *maps,
 					   const struct sought *sought, uint64_t stack)
 {
@@ -203,7 +203,7 @@ bool position_is_in_agent(const struct target *target, const struct resident *re
 {
 	struct sought sought = { is_code_of_file, .file = maps_at(maps, resident->address) };
 
-	/* A stack that has come since the mappings were read may hold anything. */
+	/* A stack mapped since the mappings were read may hold anything. */
 	return sought.file && ((position->stack && !maps_at(maps, position->stack)) ||
 			       find_position(target, maps, &sought, position));
 }
@@ -221,8 +221,8 @@ static bool has_tracer(const struct agent_page *page)
 	return false;
 }
 
-/* Threads of ours come from the tracer's code, and are in no call of the program's.  One that has
- * run a tool's last call ends a moment after limpet has heard of it. */
+/* limpet's threads come from the tracer's code, and are in no call of the application.  A thread
+ * that has run a tool's last call ends a moment after limpet gets the answer. */
 static bool is_ours(pid_t pid, pid_t tid)
 {
 	struct err ignored;

@@ -11,8 +11,8 @@ struct position {
 	uint64_t ip, stack;
 };
 
-/* Looks at a thread that many times, a millisecond apart; false when it never waits.  A thread that
- * has ended is nowhere: zeros. */
+/* Polls a thread that many times, a millisecond apart; false when it never waits.  For a thread
+ * that has ended the position is zero. */
 bool position_see(pid_t pid, pid_t tid, unsigned glances, struct position *ret);
 
 /* The tool that a mapping belongs to; the one that a thread at that position is in.  NULL: none. */
@@ -24,10 +24,10 @@ const struct agent_tool *position_tool(const struct target *target, const struct
 bool position_is_in_agent(const struct target *target, const struct resident *resident,
 			  const struct maps *maps, const struct position *position);
 
-/* How many threads wait in calls that came through limpet's tracer and have not returned. */
+/* How many threads wait in calls that were made through limpet's tracer and have not returned. */
 size_t inside_count(const struct target *target, const struct agent_page *page);
 
-/* Is a thread of the program's surely past the few instructions between reading a word of imports
- * and being where it leads?  It waits in a call, whose position is told, or has ended or run for a
- * while since (position 0), not counting the handlers of signals. */
+/* Is an application thread surely past the few instructions between loading an import entry and
+ * jumping to its target?  True when it waits in a call, whose position is returned, or when it has
+ * ended or has run for a while since (position 0), not counting signal handlers. */
 bool position_settle(pid_t pid, pid_t tid, struct position *ret);

@@ -1,5 +1,5 @@
 /*
- * Host only.
+ * Asks the agent to watch changes of rights in sessions that trace nothing.
  */
 #include "host/session/notice.h"
 
@@ -7,9 +7,9 @@
 
 #include <stdio.h>
 
-#define TIMEOUT_MS 1000u /* a thread of the program's may hold the loader's lock */
+#define TIMEOUT_MS 1000u /* an application thread may hold the loader's lock */
 
-/* Why it is not even tried; NULL. */
+/* The reason why the agent is not even asked; NULL: none. */
 static const char *find_hindrance(const struct session *session)
 {
 	const struct attach_report *report = &session->attachment.report;
@@ -32,7 +32,7 @@ static int notice_ask(struct session *session, struct err *err)
 	return link_ask(&attachment->link, &attachment->target, &order.header, -1, &reply, err);
 }
 
-/* A target that ends meanwhile has been attached all the same: who waits for its end sees it. */
+/* A target that ends meanwhile counts as attached: the wait for its end reports it. */
 void notice_open(struct session *session)
 {
 	const char *hindrance = find_hindrance(session);

@@ -1,7 +1,7 @@
 /*
- * limpet's own register library is asked in every mapped copy, found by its file name in the
- * loader's own list: Python wheels bring one beside the system's.  Other tables are found by their
- * shape; AMD's register library is asked for what is missing then.  Host only.
+ * Queries limpet's own register library in every mapped copy, found by its file name in the
+ * loader's own list: Python wheels bring one beside the system's.  Finds other tables by their
+ * shape; asks AMD's register library for what is missing then.
  */
 #include "host/session/register_libraries.h"
 
@@ -17,11 +17,11 @@
 
 #define LIBRARY_NAME "librocprofiler-register.so"
 #define PAUSE_NS     500000000ull
-#define PAUSE_MAX_NS (60 * 1000000000ull) /* where nothing changes, or all was in vain */
-#define TOOLS_MAX_NS 2000000000ull        /* for tools, whom nobody else tells */
+#define PAUSE_MAX_NS (60 * 1000000000ull) /* where nothing changes, or after failures */
+#define TOOLS_MAX_NS 2000000000ull        /* for tools, which only limpet informs */
 #define BUSY_MAX_NS  (4 * 1000000000ull)  /* where mappings change: a runtime may be starting */
 
-/* Libraries that have tables, and how those are called. */
+/* Libraries that have tables, and the names of those. */
 static const struct {
 	const char *library, *table;
 } runtimes[] = {
@@ -31,12 +31,13 @@ static const struct {
 	{ "librocjpeg.so", "rocjpeg" },
 };
 
-/* What AMD's own profiler, and the library that makes its attach possible, export. */
+/* Symbols that AMD's own profiler, and the library that makes its attach possible, export. */
 static const char *const profilers[] = { "rocprofiler_set_api_table",
 					 "rocprofiler_attach_set_api_table" };
 
-/* AMD's library hands its tables to the first SDK that it finds; it is told to find us, and only
- * while it is asked: a child of the target would look for a library of that name in vain. */
+/* AMD's library hands its tables to the first SDK that it finds.  These variables make it find the
+ * agent, and are set only during the query: a child of the target would search for such a library
+ * in vain. */
 static const char *const be_found[] = {
 	"ROCPROFILER_REGISTER_LIBRARY=" AGENT_SONAME,
 	"ROCPROFILER_REGISTER_FORCE_LOAD=1",
@@ -75,7 +76,8 @@ static int send_question(struct session *session, const struct module *module, u
 	return link_ask(&attachment->link, &attachment->target, &order.header, -1, ret, err);
 }
 
-/* Variables are seen by every child that is started meanwhile: not where nothing is to be had. */
+/* Children started meanwhile inherit the variables: so they are set only where tables may be
+ * had. */
 static int ask_amds(struct session *session, const struct session_options *options,
 		    const struct module *module, struct err *err)
 {
@@ -92,7 +94,7 @@ static int ask_amds(struct session *session, const struct session_options *optio
 	return r ? r : back;
 }
 
-/* A silent register library costs the tables, not the attach. */
+/* If a register library does not answer, the tables are lost, not the attach. */
 static int note_silence(struct session *session, const struct module *module, int r,
 			const struct err *why, struct err *err)
 {
@@ -109,7 +111,7 @@ static int note_silence(struct session *session, const struct module *module, in
 	return 0;
 }
 
-/* limpet's own tells what it knows, and remembers nothing of us. */
+/* limpet's own register library passes on what it knows, and keeps no state about the agent. */
 static int ask_ours(struct session *session, const struct modules *modules, struct err *err)
 {
 	int r = 0;
@@ -151,7 +153,8 @@ static int send_found(struct session *session, const struct found_table *table, 
 	return link_ask(&attachment->link, &attachment->target, &order.header, -1, &reply, err);
 }
 
-/* What no register library has told is looked for.  -EAGAIN: found, but not taken. */
+/* Searches for tables that no register library has passed on.  -EAGAIN: found, but the agent did
+ * not take them. */
 static int find_others(struct session *session, const struct modules *modules, struct err *err)
 {
 	struct attachment *attachment = &session->attachment;
@@ -172,7 +175,7 @@ static int find_others(struct session *session, const struct modules *modules, s
 	return r == -ESRCH ? r : r ? -EAGAIN : 0;
 }
 
-/* Runtimes that are mapped: bits. */
+/* Runtimes that are mapped and whose tables are not known: bits. */
 static uint32_t lacking_tables(const struct session *session)
 {
 	const struct maps *maps = &session->attachment.target.process.maps;
@@ -186,8 +189,9 @@ static uint32_t lacking_tables(const struct session *session)
 	return found;
 }
 
-/* Of AMD's.  It has the tables already, or is to have them: SDK 1.0 ends the program when it is
- * given one twice, and an attach of AMD's fails when its register library takes us for the SDK. */
+/* Is AMD's profiler mapped?  It has the tables, or is to get them: SDK 1.0 ends the program when it
+ * gets a table twice, and an attach by AMD's tools fails when its register library takes the agent
+ * for the SDK. */
 static bool has_profiler(const struct modules *modules)
 {
 	for (size_t i = 0; i < modules->count; i++)
@@ -208,7 +212,8 @@ static int ask_other(struct session *session, const struct session_options *opti
 	return note_silence(session, module, r, &why, err);
 }
 
-/* The last resort: what was not found, and only where nobody else has it. */
+/* The last resort, AMD's register library: for missing tables, and only where no other profiler has
+ * them. */
 static int ask_others(struct session *session, const struct session_options *options,
 		      const struct modules *modules, struct err *err)
 {
@@ -231,7 +236,7 @@ static int ask_others(struct session *session, const struct session_options *opt
 	return r;
 }
 
-/* Of what the watch has put off nothing is done. */
+/* Runs the steps that are due by the watch. */
 static int ask_all(struct session *session, const struct session_options *options,
 		   const struct modules *modules, struct registers_watch *watch, struct err *err)
 {
@@ -271,7 +276,7 @@ int registers_ask(struct session *session, const struct session_options *options
 	return scan_and_ask(session, options, &nothing_put_off, err);
 }
 
-/* The maps of the attach are old. */
+/* The mappings read during the attach are outdated. */
 static int refresh_maps(struct target *target, struct err *err)
 {
 	struct maps maps;
@@ -289,7 +294,7 @@ static uint64_t pause_double(uint64_t pause_ns)
 	return pause_ns ? MIN(2 * pause_ns, PAUSE_MAX_NS) : PAUSE_NS;
 }
 
-/* A look at mappings costs the target nothing. */
+/* Reading the mappings does not disturb the target. */
 static void put_off_look(struct registers_watch *watch, size_t mappings, uint64_t longest_ns)
 {
 	bool has_changed = mappings != watch->mappings;
@@ -301,8 +306,8 @@ static void put_off_look(struct registers_watch *watch, size_t mappings, uint64_
 	watch->next_ns = now_ns() + watch->look_pause_ns;
 }
 
-/* For a runtime that has come at once, then less and less often: a scan sooner where mappings have
- * changed, but for one whose outcome the agent did not take. */
+/* At once for a new runtime, then less and less often: earlier where mappings have changed, unless
+ * the agent refused what the last scan found. */
 static bool scan_is_due(struct registers_watch *watch, uint32_t lacking)
 {
 	uint64_t now = now_ns();
@@ -352,6 +357,6 @@ void registers_ask_again(struct session *session, const struct session_options *
 		return;
 	asks = now_ns() >= watch->ask_ns;
 	if (scan_and_ask(session, options, watch, &ignored))
-		memset(&ignored, 0, sizeof(ignored)); /* the next look may do better */
+		memset(&ignored, 0, sizeof(ignored)); /* the next round may succeed */
 	put_off_scan(watch, asks);
 }

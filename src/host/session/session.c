@@ -1,5 +1,5 @@
 /*
- * The order of a visit.  Host only.
+ * Runs a session's steps in order: attach, variables, API tables, tools, detach, unload.
  */
 #include "host/session/session.h"
 
@@ -46,8 +46,8 @@ static bool is_forbidden(pid_t pid, struct err *err)
 	return true;
 }
 
-/* Where one is good it goes on with that, as later.  Other files would not help a user who may not
- * attach at all. */
+/* If at least one file is good the session goes on with it, as it does for later failures.  A user
+ * who may not attach at all gets that error, not one about files. */
 static int check_files(pid_t pid, const struct session_options *options, struct err *err)
 {
 	struct err why = { 0 };
@@ -60,12 +60,12 @@ static int check_files(pid_t pid, const struct session_options *options, struct 
 	if (is_forbidden(pid, err))
 		return err->code;
 	*err = why;
-	if (bad > 1) /* each has a code of its own */
+	if (bad > 1) /* each has an exit code of its own */
 		err->code = -ECANCELED;
 	return err->code;
 }
 
-/* Does the tool's failure end it all? */
+/* Records a tool's result; fails the session if it is strict. */
 static int session_judge(struct session *self, const struct session_options *options,
 			 struct session_tool *tool, const struct err *why, struct err *err)
 {
@@ -98,7 +98,7 @@ static int load_list(struct session *self, const struct session_options *options
 	return r;
 }
 
-/* The tracer is not one tool among others: without it there is nothing to record. */
+/* Unlike other tools, the tracer is required: without it there is nothing to record. */
 static int load_tracer(struct session *self, const struct session_options *options, struct err *err)
 {
 	struct session_tool *tool = &self->tools[self->tool_count++];
@@ -113,7 +113,7 @@ static int load_tracer(struct session *self, const struct session_options *optio
 	return r ? err_while(err, "limpet's tracer") : 0;
 }
 
-/* A step for all tools before the next step for any: tools are written for AMD's order. */
+/* Takes a step with all tools before the next step with any: tools are written for AMD's order. */
 static int take_step(struct session *self, const struct session_options *options,
 		     enum tool_step step, struct err *err)
 {
@@ -145,7 +145,7 @@ static bool wants_tables(const struct session_options *options)
 	return options->trace && options->trace->domains_wanted & DOMAINS_TABLES;
 }
 
-/* What the filters of one thread let pass, those of another may not. */
+/* A call that one thread's filters allow may be denied by another's. */
 static int alike_told(struct session *self, const struct trace *trace, struct err *err)
 {
 	bool are_alike = false;
@@ -187,7 +187,7 @@ static int settle_in(struct session *self, const struct session_options *options
 	return r;
 }
 
-/* How long an order may take: each tool that is or will be there, one after the other. */
+/* How long an order may take: all tools that are or will be loaded, one after the other. */
 static uint32_t patience_ms(const struct session *self, const struct session_options *options)
 {
 	bool is_known = self->attachment.target.memory >= 0;
@@ -237,7 +237,7 @@ int session_open(struct session *ret, pid_t pid, const struct session_options *g
 	return r;
 }
 
-/* The tools rest; those that did not obey are named. */
+/* Makes the tools rest; names those that fail to. */
 static int tools_quiet(struct session *self, bool finalizes, struct session_left *left,
 		       struct err *err)
 {
@@ -254,7 +254,7 @@ static int tools_quiet(struct session *self, bool finalizes, struct session_left
 	return r;
 }
 
-/* Tools that are in use stay, and with them the agent. */
+/* Detaches and unloads.  Tools that are in use stay mapped, and with them the agent. */
 static int leave_and_unload(struct session *self, struct session_left *left, struct err *err)
 {
 	struct attachment *attachment = &self->attachment;
@@ -297,7 +297,7 @@ static int tell_to_leave(struct session *self, bool unload, struct session_left 
 	return attach_leave(&self->attachment, false, &reply, err);
 }
 
-/* -ENOTCONN: in this moment the agent leaves by itself. */
+/* -ENOTCONN: the agent is detaching by itself at this moment. */
 int session_leave(struct session *session, bool unload, struct session_left *ret_left,
 		  struct err *err)
 {

@@ -1,8 +1,8 @@
 /*
  * A table is its size in bytes followed by that many pointers into the runtime's code; HSA's begins
  * with a version and points to such tables.  Nothing else in a program's data looks like that by
- * chance for hundreds of slots; of the small ones exactly one must be there.  Host only; what is
- * read is foreign.
+ * chance for hundreds of slots; a small table counts only if its shape is found exactly once.  What
+ * is read is foreign.
  */
 #include "host/session/table_scan.h"
 
@@ -48,7 +48,7 @@ struct piece {
 
 typedef bool looks_like_function(const struct piece *piece, size_t at, const void *wanted);
 
-/* What is sought, and the one place where it was found. */
+/* The searched shape, and where it was found. */
 struct search {
 	uint64_t *budget_bytes;
 	looks_like_function *looks_like;
@@ -131,7 +131,7 @@ static void search_range(const struct target *target, const struct module *modul
 		search_piece(&(struct piece){ module, start, words, size / 8 }, search);
 }
 
-/* The kernel joins .bss with memory of others that comes right behind it. */
+/* The kernel merges .bss with anonymous memory of others right behind it. */
 static bool is_data(const struct module *module, const struct mapping *mapping)
 {
 	return mapping->writable && mapping->start >= module->image.base &&

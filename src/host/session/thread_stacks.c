@@ -1,7 +1,7 @@
 /*
- * A guard does not make a stack: an allocator's memory may lie behind one, with the stacks of
+ * A guard page does not prove a stack: an allocator's memory may lie behind one, with the stacks of
  * coroutines in it.  glibc and musl keep a description of each thread at the upper end of its
- * stack, which has the stack's address and size.  Host only.
+ * stack, with the stack's address and size.
  */
 #include "host/session/thread_stacks.h"
 
@@ -12,7 +12,7 @@
 #define LOOK_MAX    (16ull << 20)
 #define FUTEX_STEP  ((uint64_t)-32) /* from a robust mutex in its list to its futex */
 
-/* Words of the program's memory, and where they are. */
+/* A piece of the target's memory, and its address. */
 struct piece {
 	uint64_t words[PIECE_WORDS];
 	uint64_t address;
@@ -91,8 +91,8 @@ bool thread_stack_find(int memory, const struct maps *maps, size_t index, uint64
 	at = mapping->end - MIN(mapping->end - mapping->start, sizeof(piece.words));
 	if (piece_read(&piece, memory, at, mapping->end) && find_description(&piece, mapping, ret))
 		return true;
-	/* Other memory follows in the same mapping: the description is above where the thread is.
-	 */
+	/* Other memory follows in the same mapping: the description is above the thread's stack
+	 * pointer. */
 	at = used & ~7ull;
 	while (at && at < mapping->end && at - used < LOOK_MAX) {
 		if (!piece_read(&piece, memory, at, mapping->end))

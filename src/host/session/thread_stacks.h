@@ -1,5 +1,5 @@
 /*
- * Stacks that libc has made for threads.
+ * Stacks that libc has allocated for threads.
  */
 #pragma once
 
@@ -7,10 +7,10 @@
 
 struct thread_stack {
 	uint64_t start, end;
-	bool is_free; /* its thread has ended: libc keeps it for another one */
+	bool is_free; /* its thread has ended: libc keeps it for reuse */
 };
 
-/* The stack that this mapping begins with, behind a guard.  `used`: where a thread's stack pointer
- * is in it; 0: nowhere.  False: it is none, or none that can be told from other memory. */
+/* The stack at the beginning of this mapping, behind a guard.  `used`: a thread's stack pointer in
+ * it; 0: none.  False: there is no stack, or none that can be told from other memory. */
 bool thread_stack_find(int memory, const struct maps *maps, size_t index, uint64_t used,
 		       struct thread_stack *ret);

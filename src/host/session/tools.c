@@ -1,6 +1,6 @@
 /*
- * A tool goes by its path where the target sees the very same file, so that its sibling libraries
- * are found; else by content.  Host only.
+ * Sends a tool by its path where the target sees the very same file, so that its sibling libraries
+ * are found; else by content.
  */
 #include "host/session/tools.h"
 
@@ -36,7 +36,7 @@ static int open_tool(const char *path, char *ret_full, struct stat *ret, struct 
 	return fd;
 }
 
-/* Caught here, where the words are better than the loader's. */
+/* Checked here, with a clearer message than the loader's. */
 static int check_elf(int fd, struct err *err)
 {
 	Elf64_Ehdr header;
@@ -89,7 +89,7 @@ static struct tool_identity tools_identify(const struct stat *file)
 	};
 }
 
-/* Does the target find the same file under the same path? */
+/* Does the target see the same file under the same path? */
 static bool is_visible(const struct attachment *attachment, const char *path,
 		       const struct stat *file)
 {
@@ -143,7 +143,7 @@ static int send_as(struct session *session, const char *path, int fd, const stru
 	return r;
 }
 
-/* What the target's user may not open comes by content, too. */
+/* By content, too, if the target's user may not open the file. */
 static int send_tool(struct session *session, const char *path, int fd, const struct stat *file,
 		     struct session_tool *ret, struct err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * Host only.
+ * Makes the memory of the tracer's rings, and the request that selects what it traces.
  */
 #include "host/session/trace.h"
 
@@ -25,7 +25,7 @@
 #define MFD_NOEXEC_SEAL 8U
 #endif
 
-#define REQUEST_SPARE 32 /* for what is found out later */
+#define REQUEST_SPARE 32 /* for parts added later */
 
 static void trace_add(char *text, const char *format, ...) PRINTF_LIKE(2, 3);
 static void trace_add(char *text, const char *format, ...)
@@ -55,7 +55,7 @@ bool trace_reads_python(const struct trace_options *options)
 	       options->lock_stacks;
 }
 
-/* The words that the tracer reads. */
+/* Writes the request in the tracer's syntax. */
 static int write_request(const struct trace_options *options, char *text, struct err *err)
 {
 	uint32_t wanted = trace_domains(options);
@@ -207,8 +207,8 @@ uint32_t trace_absent(const struct trace *trace)
 	       ~__atomic_load_n(&trace->rings->domains_found, __ATOMIC_RELAXED);
 }
 
-/* A child that was made without libc has its parent's number in libc's thread block.  libc says to
- * the kernel where a thread's locks are listed, in a child of its own too; there it has not. */
+/* A child made without libc has its parent's number in libc's thread block.  libc registers each
+ * thread's robust list with the kernel, in its forked children, too; such a child has none. */
 static bool is_unknown_to_libc(pid_t pid)
 {
 	void *list = NULL;
@@ -231,7 +231,7 @@ void trace_words(const struct trace *trace, struct trace_words *ret)
 				     .foreign = word_told(&rings->words_foreign),
 				     .unwritable = word_told(&rings->words_unwritable),
 				     .refused = word_told(&rings->words_refused) };
-	/* Acquire: pairs with tell_left() of the tracer; its names are foreign. */
+	/* Acquire: pairs with the release in tell_left() of the tracer; the names are foreign. */
 	ret->left = __atomic_load_n(&rings->words_left, __ATOMIC_ACQUIRE);
 	snprintf(ret->left_function, sizeof(ret->left_function), "%.*s",
 		 (int)sizeof(rings->left_function) - 1, rings->left_function);
@@ -252,7 +252,7 @@ int trace_send(struct session *session, const struct trace *trace, struct err *e
 			err);
 }
 
-/* Two builds of limpet have different tracers: known by their build ids. */
+/* Two builds of limpet have different tracers: distinguished by their build ids. */
 static struct tool_identity trace_identify(size_t size)
 {
 	size_t id_size = (size_t)(blob_tracer_id_end - blob_tracer_id);
@@ -268,7 +268,7 @@ static int refuse_musl(struct err *err)
 		     "to a library that is loaded later");
 }
 
-/* Such a thread dies when it reads the time as traced calls do. */
+/* A thread in strict seccomp mode is killed when it reads the time as traced calls do. */
 static int refuse_strict(pid_t pid, struct err *err)
 {
 	CLEANUP(free) pid_t *tids = NULL;

@@ -1,6 +1,6 @@
 /*
- * limpet's own tracer in a target: the memory for its records, what it is to trace, and what became
- * of that.  A caller makes a struct trace, gives it to session_open(), reads the rings while the
+ * limpet's own tracer in a target: the memory for its records, what it is to trace, and its counts
+ * and notes.  A caller makes a struct trace, gives it to session_open(), reads the rings while the
  * session lasts, and once more after session_leave().
  */
 #pragma once
@@ -14,78 +14,77 @@ struct recorded_counter;
 
 #define TRACE_SLOTS     256u
 #define TRACE_RING_SIZE (1u << 20)
-/* What devices do is told by few threads, and must outlast a moment in which limpet gets no core.
- */
+/* Few threads report what all devices do, and the ring must last while limpet gets no processor. */
 #define TRACE_RING_SIZE_DEVICES (4u << 20)
 
 struct trace_options {
 	uint32_t domains;             /* bits of enum trace_domain */
-	bool all_locks;               /* also those that were free */
+	bool all_locks;               /* also uncontended ones */
 	bool address_entries;         /* also entries whose address the program uses */
 	bool alloc_stacks;            /* the call stack of every allocation */
 	bool io_stacks, lock_stacks;  /* likewise */
-	bool opencl_device_time;      /* by queues of ours beside the program's */
-	bool cuda_api_all;            /* calls that only ask, too */
+	bool opencl_device_time;      /* by limpet's queues beside the application's */
+	bool cuda_api_all;            /* including query calls */
 	bool launch_stacks;           /* the stack of each call of a GPU's driver */
 	uint64_t alloc_sample;        /* bytes between samples, which have stacks; 0: every call */
 	const char *const *functions; /* "LIBRARY:SYMBOL", with * and ? */
 	size_t function_count;
-	const char *counters; /* what devices are to count, in the tracer's words; NULL: nothing */
+	const char *counters; /* what devices shall count, in the tracer's syntax; NULL: nothing */
 	const struct recorded_counter *counter_facts; /* the same for the recording */
 	uint32_t counter_fact_count;
-	const char *windows; /* what whole devices are to count, likewise; NULL: nothing */
-	uint32_t slot_count; /* threads that can be traced at once; 0: TRACE_SLOTS */
-	uint64_t ring_size;  /* bytes a thread, a power of two; 0: one of the above */
+	const char *windows; /* what whole devices shall count, likewise; NULL: nothing */
+	uint32_t slot_count; /* threads traced at once; 0: TRACE_SLOTS */
+	uint64_t ring_size;  /* bytes per thread, a power of two; 0: one of the above */
 };
 
-/* What the tracer is asked for, in its words; -EINVAL for options that cannot be. */
+/* The request for these options, in the tracer's syntax; -EINVAL for options that do not fit. */
 int trace_request(const struct trace_options *options, char ret[RINGS_REQUEST_MAX],
 		  struct err *err) MUST_CHECK;
 
-/* Whether threads read the frames of their Python. */
+/* Whether traced threads read their Python frames. */
 bool trace_reads_python(const struct trace_options *options);
 
-/* Bits of all that the options mean. */
+/* Bits of all domains that the options select. */
 uint32_t trace_domains(const struct trace_options *options);
 
-/* Those in which the tracer opens nothing, and calls nobody who does. */
+/* Domains in which the tracer opens no descriptor, and calls no code that does. */
 #define TRACE_DOMAINS_APART \
 	(DOMAIN_BIT(ALLOC) | DOMAIN_BIT(IO) | DOMAIN_BIT(LOCK) | DOMAIN_BIT(FUNCTION))
 
-/* "alloc", "hip", ...: the word of an option before "-trace".  Bits; 0: there is none. */
+/* "alloc", "hip", ...: the option's name before "-trace".  Bits; 0: there is none. */
 uint32_t trace_domains_named(const char *word);
 
 struct trace {
-	struct rings *rings; /* written by the target: nothing in it can be trusted */
-	struct rings layout; /* as we made it: use these numbers, not those of the rings */
+	struct rings *rings; /* written by the target: not trusted */
+	struct rings layout; /* as limpet made it: use these numbers, not those of the rings */
 	int fd;
 	uint32_t domains_wanted; /* bits */
 	bool wants_stacks;
 	struct trace_notes *notes;
 };
 
-/* Makes the memory, sealed against resizing.  -EINVAL for options that cannot be. */
+/* Makes the memory, sealed against resizing.  -EINVAL for options that do not fit. */
 int trace_open(struct trace *ret, const struct trace_options *options, struct err *err) MUST_CHECK;
 void trace_close(struct trace *trace);
 
-/* Why a domain that was asked for shows nothing, or not all, where the tracer knows; NULL. */
+/* Why a selected domain shows nothing, or not all, where the tracer knows; NULL. */
 const char *trace_note(const struct trace *trace, unsigned domain);
-/* Bits of the domains of which nothing is traced since somebody else has what they need. */
+/* Bits of the domains that are not traced since another tool holds what they need. */
 uint32_t trace_held(const struct trace *trace);
 
-/* What has to be said at the end, by the number of the note, below TRACE_NOTES; NULL. */
+/* A note for the end of the session, by its number, below TRACE_NOTES; NULL. */
 const char *trace_end_note(const struct trace *trace, unsigned note);
 
-/* Bits of the domains that were asked for and of which nothing is present in the target. */
+/* Bits of the selected domains that the target has nothing of. */
 uint32_t trace_absent(const struct trace *trace);
 
-/* The target's words of imports, as its tracer has counted them up to now, over all visits. */
+/* The target's import entries, as its tracer has counted them so far, over all sessions. */
 struct trace_words {
 	uint32_t hooked, restored;
-	uint32_t foreign;    /* changed by somebody else meanwhile, and left so */
-	uint32_t unwritable; /* could not be changed: calls through them are not seen */
-	uint32_t refused;    /* beyond what the tracer can remember: not seen */
-	uint32_t left;       /* not seen either: the program also uses the function's address */
+	uint32_t foreign;    /* changed by another tool meanwhile, and left so */
+	uint32_t unwritable; /* could not be changed: calls are not seen */
+	uint32_t refused;    /* beyond the tracer's table: not seen */
+	uint32_t left;       /* not hooked: the program also uses the function's address */
 	char left_function[TRACE_NAME_MAX], left_module[TRACE_LIBRARY_MAX]; /* one of these */
 };
 
@@ -93,20 +92,20 @@ void trace_words(const struct trace *trace, struct trace_words *ret);
 
 #define TRACE_REASONS_MAX 8u
 
-/* Queues whose device times were asked for, over all visits. */
+/* Queues for which device times were requested, over all sessions. */
 struct trace_queues {
 	uint32_t timed, estimated;
-	uint32_t left; /* queues of ours that stay until a device is done */
+	uint32_t left; /* limpet's queues that stay until a device is done */
 	uint32_t reason_count;
 	char reasons[TRACE_REASONS_MAX][TRACE_NOTE_TEXT_MAX]; /* why some are estimated */
 };
 
 void trace_queues(const struct trace *trace, struct trace_queues *ret);
-/* Those of another process, too; the same reason is said once. */
+/* Adds those of another process; each reason is kept once. */
 void trace_queues_add(struct trace_queues *to, const struct trace_queues *more);
 
-/* For the session: hands the memory over; loads the tracer; what to say when it does not take part.
- */
+/* For the session: sends the memory; loads the tracer; fails with the reason if it takes no
+ * part. */
 int trace_send(struct session *session, const struct trace *trace, struct err *err) MUST_CHECK;
 int trace_load(struct session *session, const struct trace *trace, struct session_tool *tool,
 	       struct err *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * What is to be traced, by the words of the options: "alloc" is --alloc-trace.
+ * Maps option names to domains: "alloc" is --alloc-trace.
  */
 #include "host/session/trace.h"
 

@@ -1,6 +1,6 @@
 /*
- * What the tracer in the target has to say.  Its texts lie in memory that the target can write to:
- * each is copied, bounded and made printable before it is shown.
+ * The tracer's notes.  Their texts lie in memory that the target can write to: each is copied,
+ * bounded and made printable before it is shown.
  */
 #include "host/session/trace.h"
 
@@ -35,7 +35,7 @@ static bool is_said(const struct trace *trace, unsigned number, enum note_about 
 	return read_word(&note->is_said) && read_word(&note->about) == about;
 }
 
-/* The copy stays as long as the trace, or until the note is asked for again. */
+/* The copy lives as long as the trace, or until the same note is read again. */
 static const char *note_text(const struct trace *trace, unsigned number)
 {
 	copy_text(&trace->rings->notes[number], trace->notes->texts[number]);

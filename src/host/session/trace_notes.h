@@ -1,5 +1,5 @@
 /*
- * Copies of what the tracer says, for trace_notes.c.
+ * Copies of the tracer's notes, for trace_notes.c.
  */
 #pragma once
 

@@ -1,12 +1,12 @@
 /*
- * Proves from outside that nothing of the program's leads to the tracer any more, once its hooks
- * are out.  Every thread must be seen waiting in a system call with no address of the tracer's code
- * on its stack.  Then the program's memory is searched for such addresses: suspended coroutines,
- * frames that a signal handler has interrupted, copies of a hook's address.  Below the stack
- * pointer of a thread finished calls have left such addresses, but the frame of a call in flight
- * may lie there as well: the thread may run a coroutine, or a handler, whose stack is an array of
- * one of its functions.  There limpet searches for what such a frame alone has.  What cannot be
- * proved is a reason to stay.
+ * Proves from outside that no thread or memory of the target leads to the tracer any more, once its
+ * hooks are removed.  Every thread must be seen waiting in a system call with no address of the
+ * tracer's code on its stack.  Then the program's memory is searched for such addresses: suspended
+ * coroutines, frames that a signal handler has interrupted, copies of a hook's address.  Below the
+ * stack pointer of a thread finished calls have left such addresses, but the frame of a call in
+ * flight may lie there as well: the thread may run a coroutine, or a handler, whose stack is an
+ * array of one of its functions.  There limpet searches for what only such a frame has.  Without
+ * the proof the tracer stays mapped.
  */
 #include "host/session/tracer_unload.h"
 
@@ -32,15 +32,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAIT_NS       2000000000ull /* for all threads together to be seen */
+#define WAIT_NS       2000000000ull /* until all threads were seen waiting */
 #define GLANCE_NS     300000
 #define HEADERS_MAX   16u
 #define PIECE_WORDS   8192u
 #define PAGES_AT_ONCE 512u
 #define PAGE_IN_USE   (3ull << 62) /* present or swapped, in /proc/PID/pagemap */
-#define LOOK_MAX      (8ull << 20) /* of one stack; what is above it is searched as memory */
+#define LOOK_MAX      (8ull << 20) /* of one stack; memory above is searched as data */
 #define SEARCH_MAX    (4ull << 30) /* bytes in use: a second or two */
-#define SPACE_MAX     (4ull << 40) /* bytes mapped: their pages are looked up */
+#define SPACE_MAX     (4ull << 40) /* bytes mapped: limits the reads of pagemap */
 #define AGAIN         "; limpet detach %d --unload tries again"
 
 struct proof {
@@ -50,8 +50,8 @@ struct proof {
 	pid_t pid;
 	uint64_t page;
 	struct tracer_code tracer;
-	struct range agent; /* all that is mapped of it */
-	uint64_t *stacks;   /* where threads were seen, as stack pointers */
+	struct range agent; /* all of its mappings */
+	uint64_t *stacks;   /* stack pointers of the threads seen */
 	size_t stack_count;
 };
 
@@ -67,8 +67,8 @@ struct library {
 	struct range all, code;
 };
 
-/* By the library's own headers, which are mapped at its beginning: what is zeroed behind its data
- * has no name in the list of mappings, and the loader keeps addresses of where its code ends. */
+/* From the library's own headers, which are mapped at its beginning: its .bss has no name in the
+ * list of mappings, and the loader keeps addresses of the end of its code. */
 static bool read_library(const struct proof *self, uint64_t base, struct library *ret)
 {
 	int memory = self->session->attachment.target.memory;
@@ -121,7 +121,7 @@ static bool find_libraries(struct proof *self)
 	return true;
 }
 
-/* Its child uses the same memory, on a stack of which nothing is known. */
+/* vfork and clone: the child uses the same memory, on a stack that is not known. */
 static bool awaits_child(long number)
 {
 #ifdef SYS_vfork
@@ -131,7 +131,7 @@ static bool awaits_child(long number)
 	return number == SYS_clone || number == SYS_clone3;
 }
 
-/* Memory where a stack may be: the program's own, and what it shares with its children. */
+/* Memory that may hold a stack: private, or shared with children. */
 static bool is_searched(const struct mapping *mapping)
 {
 	return mapping->readable && mapping->writable &&
@@ -141,14 +141,14 @@ static bool is_searched(const struct mapping *mapping)
 
 enum sight { SIGHT_CLEAR, SIGHT_RUNNING, SIGHT_INSIDE, SIGHT_CHILD };
 
-/* From the stack pointer up.  Hooks are out: what is not there now does not come any more. */
+/* Reads a stack from the stack pointer up.  Hooks are removed: no new frame can appear. */
 static enum sight look_at_stack(const struct proof *self, uint64_t stack)
 {
 	const struct mapping *mapping = maps_at(self->maps, stack);
 	uint64_t words[PIECE_WORDS], end, found;
 
 	if (!mapping)
-		return SIGHT_RUNNING; /* mapped since: nothing is known of it */
+		return SIGHT_RUNNING; /* mapped since: contents unknown */
 	end = is_searched(mapping) ? MIN(mapping->end, stack + LOOK_MAX) : mapping->end;
 	for (uint64_t at = stack & ~7ull; at < end; at += sizeof(words)) {
 		size_t size = MIN(sizeof(words), mapping->end - at);
@@ -161,7 +161,7 @@ static enum sight look_at_stack(const struct proof *self, uint64_t stack)
 	return SIGHT_CLEAR;
 }
 
-/* "NUMBER ... 0xSTACK 0xIP" of a thread that waits in a call. */
+/* Parses "NUMBER ... 0xSTACK 0xIP" of a thread that waits in a call. */
 static enum sight look_at_thread(const struct proof *self, pid_t tid, uint64_t *ret_stack)
 {
 	char name[64], text[256], *last, *stack;
@@ -210,7 +210,7 @@ static bool judge_children(const struct proof *self, pid_t tid)
 
 	snprintf(path, sizeof(path), "task/%d/children", tid);
 	if (proc_read_small(self->pid, path, text, sizeof(text), &ignored) < 0)
-		return true; /* it has ended, or the kernel does not tell */
+		return true; /* it has ended, or the kernel does not show it */
 	for (char *at = text;; at = end) {
 		pid_t child = (pid_t)strtol(at, &end, 10);
 
@@ -229,7 +229,7 @@ static bool is_own(const struct proof *self, pid_t tid)
 	return tid == self->session->attachment.report.control_tid;
 }
 
-/* A thread that is to be seen once where it cannot come back to the tracer. */
+/* A thread that must be seen once where it cannot return to the tracer. */
 struct watched {
 	pid_t tid;
 	enum sight sight;
@@ -302,14 +302,14 @@ static uint64_t lowest_stack(const struct proof *self, uint64_t start, uint64_t 
 	return lowest;
 }
 
-/* Above `in_use` any address of the tracer's code is searched for, between `start` and `in_use`
- * frames of calls in flight only. */
+/* Above `in_use` the search is for any address in the tracer's code, between `start` and `in_use`
+ * only for frames of calls in flight. */
 struct search_area {
 	uint64_t start, in_use;
 };
 
-/* Below where a thread is, its stack holds return addresses of finished calls.  Nothing returns to
- * a stack whose thread has ended. */
+/* Below its stack pointer a thread's stack holds return addresses of finished calls.  No thread
+ * returns to a stack whose thread has ended. */
 static struct search_area find_area(const struct proof *self, size_t index)
 {
 	const struct mapping *mapping = &self->maps->items[index];
@@ -335,12 +335,12 @@ static bool is_limpets(const struct proof *self, uint64_t address)
 	       range_has((struct range){ region, region + REGION_SIZE }, address);
 }
 
-/* Pages that the program uses, one after the other. */
+/* Searches the pages that the program uses, one after the other. */
 struct search {
 	int pagemap;
 	uint64_t bytes;  /* that were read */
-	uint64_t found;  /* where an address of the tracer's is; 0: nowhere */
-	uint64_t flying; /* where the frame of a call in flight is; 0: nowhere */
+	uint64_t found;  /* address of a word that leads into the tracer; 0: none */
+	uint64_t flying; /* address of a frame of a call in flight; 0: none */
 };
 
 /* `in_use`: as in struct search_area. */
@@ -353,7 +353,7 @@ static bool search_page(const struct proof *self, struct search *search, struct 
 		size_t size = MIN(sizeof(words), page.end - at), count = size / sizeof(words[0]);
 		size_t unused = at < in_use ? MIN(count, (in_use - at) / sizeof(words[0])) : 0;
 
-		/* Unmapped since: it leads nowhere. */
+		/* Unmapped since: skipped. */
 		if (!memory_read(self->session->attachment.target.memory, at, words, size))
 			continue;
 		search->bytes += size;
@@ -365,7 +365,7 @@ static bool search_page(const struct proof *self, struct search *search, struct 
 	return search->bytes < SEARCH_MAX;
 }
 
-/* False: something was found, or it is too much. */
+/* False: something was found, or the limit is reached. */
 static bool search_range(const struct proof *self, struct search *search, struct range range,
 			 uint64_t in_use)
 {

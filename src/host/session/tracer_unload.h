@@ -6,10 +6,10 @@
 #include "host/process/maps.h"
 #include "host/session/session.h"
 
-/* Adds why it must stay, in words for people; nothing where it is not there, or may go.  Its hooks
- * are out. */
+/* Adds the reasons why it must stay mapped; none where it is not mapped, or may be unmapped.  Its
+ * hooks must be removed. */
 void tracer_find_reasons(const struct session *session, const struct maps *maps,
 			 struct session_left *left);
 
-/* Is it there, and nothing known that keeps it for ever? */
+/* Is it mapped, without a known reason to stay for ever? */
 bool tracer_may_go(const struct session *session);

@@ -1,7 +1,7 @@
 /*
  * A finished call leaves its return address behind, and a later function may have it in a part of
- * its frame that it does not use.  So an address to which traced calls return leads there only
- * while their frame, further up, is in flight.  Host only.
+ * its frame that it does not use.  So a return address of traced calls leads there only while their
+ * frame, further up, is in flight.
  */
 #include "host/session/tracer_words.h"
 
@@ -33,7 +33,7 @@ static bool is_return_of_call(const struct tracer_code *self, uint64_t address)
 	       mark == RETURN_MARK;
 }
 
-/* Without what of a return address is a signature. */
+/* Compares the address without the signature that a return address may carry. */
 static bool leads_in(const struct tracer_code *self, uint64_t word)
 {
 	word &= ARCH_ADDRESS_MASK;

@@ -1,5 +1,5 @@
 /*
- * Words of the program's memory that lead into the tracer's code: see tracer_unload.c.  Host only.
+ * Words of the target's memory that lead into the tracer's code: see tracer_unload.c.
  */
 #pragma once
 
@@ -12,16 +12,16 @@ struct range {
 };
 
 struct tracer_code {
-	int memory;             /* of the program */
-	struct range code, all; /* all: whatever is mapped of the tracer */
+	int memory;             /* of the target */
+	struct range code, all; /* all: every mapping of the tracer */
 };
 
 bool range_has(struct range range, uint64_t address);
 
-/* Where a frame of a call in flight is among these words of the address `at`. */
+/* The address of a call in flight's frame among these words, which begin at `at`. */
 bool tracer_frame_find(const struct tracer_code *self, uint64_t at, const uint64_t *words,
 		       size_t count, uint64_t *ret);
 
-/* The same, or any other address by which a thread may come back to the tracer's code. */
+/* The same, or any other address by which a thread may return to the tracer's code. */
 bool tracer_words_find(const struct tracer_code *self, uint64_t at, const uint64_t *words,
 		       size_t count, uint64_t *ret);

@@ -1,7 +1,8 @@
 /*
- * A library may go only when no thread is in it or will return into it.  Nothing of the program's
- * calls a tool (hooks are taken out before), so only threads that began after the attach can be
- * inside: the tool made them. Their position and their stacks are read from outside.  Host only.
+ * Finds the reasons against unmapping.  A library may be unmapped only when no thread is in it or
+ * will return into it.  The target's code calls no tool (hooks are removed before), so only threads
+ * that began after the attach can be inside: the tool made them.  Their position and stacks are
+ * read from outside.
  */
 #include "host/session/unload.h"
 
@@ -41,13 +42,12 @@ static void judge_thread(const struct session *session, const struct maps *maps,
 		return;
 	}
 	tool = position_tool(target, page, maps, &position);
-	if (tool && strcmp(tool->path, TRACER_NAME)) /* that one is judged by tracer_unload.c */
+	if (tool && strcmp(tool->path, TRACER_NAME)) /* the tracer is judged by tracer_unload.c */
 		session_left_add(ret, "%s: thread %d (%s) is inside", tool->path, tid, thread_name);
 }
 
-/* Threads of the program's come through the agent's hooks.  Those are out, but one may be on its
- * way.  False: it is not known of this one, and others need not be waited for.
- */
+/* Application threads enter through the agent's hooks.  Those are removed, but a thread may still
+ * be on its way.  False: unknown for this thread, and waiting for others is useless. */
 static bool judge_passer(const struct session *session, const struct maps *maps, pid_t tid,
 			 const char *thread_name, struct session_left *ret)
 {
@@ -68,7 +68,7 @@ static bool judge_passer(const struct session *session, const struct maps *maps,
 	return true;
 }
 
-/* Its clock may be ahead of ours by any amount. */
+/* In a time namespace the target's clock may differ from limpet's by any amount. */
 static bool has_own_time(pid_t pid)
 {
 	struct stat mine, theirs;
@@ -76,12 +76,12 @@ static bool has_own_time(pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/time", pid);
 	if (stat("/proc/self/ns/time", &mine))
-		return false; /* a kernel without such namespaces */
+		return false; /* a kernel without time namespaces */
 	return stat(path, &theirs) || mine.st_ino != theirs.st_ino;
 }
 
-/* The first attach, in the clock ticks of /proc/PID/stat; one earlier, as ticks are coarse.  0:
- * unknown, any thread may have begun after it. */
+/* The first attach, in the clock ticks of /proc/PID/stat, minus one for rounding.  0: unknown, any
+ * thread may have begun after it. */
 static uint64_t first_tick(const struct session *session)
 {
 	uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK);
@@ -91,7 +91,7 @@ static uint64_t first_tick(const struct session *session)
 	return session->attachment.resident.page.loaded_ns / (1000000000u / per_second) - 1;
 }
 
-/* The starter stays with the control thread, in neither tool nor agent; 0: there is none. */
+/* The starter stays with the control thread, outside of tool and agent; 0: there is none. */
 static pid_t find_starter(const struct attachment *attachment)
 {
 	struct boot_context boot;
@@ -144,9 +144,9 @@ static int look_once(const struct session *session, struct session_left *ret, st
 	return 0;
 }
 
-/* A program that makes threads all the time has one more whenever the others were looked at, and
- * one that is about to leave a hook.  What only time can take away is looked at again for a while;
- * nothing is stopped for that. */
+/* A program that starts threads all the time has a new one after each scan, and a thread may just
+ * be in a hook.  Reasons that time removes are checked again for a while; nothing is stopped for
+ * that. */
 int unload_find_reasons(const struct session *session, struct session_left *ret, struct err *err)
 {
 	const struct timespec pause = { 0, PAUSE_NS };
@@ -163,7 +163,7 @@ int unload_find_reasons(const struct session *session, struct session_left *ret,
 	}
 }
 
-/* Whoever else has opened it keeps it mapped when we close it. */
+/* A library that another module has opened stays mapped when limpet closes it. */
 void unload_find_agent(const struct session *session, struct session_left *ret)
 {
 	struct resident again = session->attachment.resident;

@@ -1,5 +1,5 @@
 /*
- * The proof before libraries are taken away, and the list of what did not go.
+ * The proof before libraries are unmapped, and the list of what stayed.
  */
 #pragma once
 
@@ -9,9 +9,9 @@
 int unload_find_reasons(const struct session *session, struct session_left *ret,
 			struct err *err) MUST_CHECK;
 
-/* After unloading: the agent itself, where the loader keeps it. */
+/* After unloading: the agent itself, if the loader keeps it. */
 void unload_find_agent(const struct session *session, struct session_left *ret);
 
-/* After unloading: what of ours is still mapped. */
+/* After unloading: limpet's mappings that are still there. */
 int unload_find_leftovers(const struct session *session, const struct agent_page *before,
 			  struct session_left *ret, struct err *err) MUST_CHECK;

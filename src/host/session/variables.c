@@ -9,7 +9,7 @@
 
 #define SENT_PREFIX "ROCP"
 
-/* They name libraries for the caller's own process, or for a start, not for an attach. */
+/* These name libraries for the caller's own process, or for a start, not for an attach. */
 static const char *const never_sent[] = { "ROCPROFILER_REGISTER_LIBRARY", "ROCP_TOOL_LIBRARIES" };
 
 struct variables {
@@ -17,7 +17,7 @@ struct variables {
 		struct control_environ list;
 		char bytes[CONTROL_MAX_BYTES];
 	} message;
-	size_t used; /* of the room behind the head */
+	size_t used; /* bytes behind the head */
 	uint32_t count;
 };
 
@@ -47,7 +47,7 @@ static int add_bytes(struct variables *self, const void *bytes, size_t size, uin
 	return 0;
 }
 
-/* "NAME=VALUE" becomes a pair. */
+/* Adds "NAME=VALUE" as a pair. */
 static int variables_add(struct variables *self, const char *variable, struct err *err)
 {
 	char *at = (char *)(&self->message.list + 1) + self->used;
@@ -133,7 +133,7 @@ int variables_publish(struct session *session, const struct session_options *opt
 	int r;
 
 	if (is_denied && !variables_are_given(options))
-		return 0; /* the marks alone are not worth a refusal */
+		return 0; /* without variables, the marks are not worth a refusal */
 	r = variables_collect(&self, options, extra, err);
 	if (r || !self.count)
 		return r;

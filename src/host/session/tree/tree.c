@@ -1,6 +1,6 @@
 /*
- * The beginning and the end of a visit to a family.  Host only.  The threads are the caller's
- * process's, but take no signal, and make no child that it could see.
+ * Begins and ends the sessions with a family.  The threads belong to the caller's process, but take
+ * no signal, and make no child that the caller could see.
  */
 #include "host/core/clock.h"
 #include "host/core/threads/quiet_thread.h"
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define SETTLE_NS  5000000000ull
-#define TRY_FOR_NS 100000000ull /* at a time: the others wait meanwhile */
+#define TRY_FOR_NS 100000000ull /* per member: the others wait meanwhile */
 
 static void free_texts(const char *const *texts, size_t count)
 {
@@ -26,7 +26,7 @@ static void free_texts(const char *const *texts, size_t count)
 	free((void *)(uintptr_t)texts);
 }
 
-/* Members that come later must find the same files, wherever the caller has gone meanwhile. */
+/* Members that are added later must find the same files, even after the caller's chdir. */
 static char *copy_text(const char *text, bool is_path)
 {
 	char full[PATH_MAX];
@@ -73,7 +73,7 @@ static void init_lock(struct tree *self)
 
 static int tree_watch(const struct tree *self, int fd)
 {
-	struct epoll_event event = { .events = EPOLLIN }; /* data 0: none of the members */
+	struct epoll_event event = { .events = EPOLLIN }; /* data 0: no member */
 
 	return fd < 0 || epoll_ctl(self->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
@@ -123,7 +123,7 @@ static int start_threads(struct tree *self, struct err *err)
 	return r ? err_set(err, r, "a thread for following: %s", strerror(-r)) : 0;
 }
 
-/* Twice: what was born during the first look around has been noted by the time of the second. */
+/* Twice: forks during the first scan have been noted by the second. */
 static int tree_gather(struct tree *self, struct err *err)
 {
 	struct process_status status;
@@ -159,7 +159,7 @@ static size_t count_pending(const struct tree *self)
 	return count;
 }
 
-/* The root is waited for in any case, slow descendants only for a while. */
+/* Waits for the root in any case, for slow descendants only for a while. */
 static void await_settled(struct tree *self)
 {
 	uint64_t limit_ns = now_ns() + SETTLE_NS;
@@ -258,11 +258,11 @@ void tree_complaints(struct tree *tree, char *ret, size_t room)
 	pthread_mutex_unlock(&tree->lock);
 }
 
-/* The workers leave everybody before they end. */
+/* The workers detach from all members before they end. */
 static void stop_threads(struct tree *self)
 {
 	pthread_mutex_lock(&self->lock);
-	__atomic_store_n(&self->is_leaving, true, __ATOMIC_RELEASE); /* the follower reads it */
+	__atomic_store_n(&self->is_leaving, true, __ATOMIC_RELEASE); /* read by the follower */
 	pthread_cond_broadcast(&self->changed);
 	pthread_mutex_unlock(&self->lock);
 	eventfd_write(self->stop, 1);

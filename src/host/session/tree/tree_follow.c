@@ -1,6 +1,6 @@
 /*
- * The thread that follows a family: forks, ends, and programs that were replaced.  It only looks
- * and takes notes; attaching is the workers' task.  Host only.
+ * The thread that follows a family: forks, ends, and execs.  It only reads and takes notes;
+ * attaching is the workers' task.
  */
 #include "host/core/clock.h"
 #include "host/session/trace.h"
@@ -12,18 +12,18 @@
 #include <unistd.h>
 
 #define CHECK_NS    20000000ull
-#define CHECK_SHARE 20 /* checking takes at most one part in so many of a processor */
+#define CHECK_SHARE 20 /* checks may take one part in this many of a processor */
 #define EVENTS_MAX  64
 
-/* One that changes its rights is attached again, after a while that doubles. */
+/* A process that changes its rights is attached again, after a delay that doubles. */
 #define RETURN_AFTER_NS 50000000ull
 #define RETURNS_MAX     8u
 
 enum fate {
-	FATE_SAME,     /* nothing has happened */
-	FATE_EXECUTED, /* it runs another program, without our agent */
+	FATE_SAME,     /* still the same program and agent */
+	FATE_EXECUTED, /* it runs another program, without the agent */
 	FATE_AGENTLESS,
-	FATE_CHANGED, /* our agent left, since the program changes its rights */
+	FATE_CHANGED, /* the agent detached, since the program changes its rights */
 	FATE_UNCLEAR, /* it is ending, or in the middle of exec */
 };
 
@@ -38,7 +38,7 @@ static enum fate tree_follow_compare(const struct member *member, const struct i
 	return identity_compare(before, &now) == IDENTITY_EXEC ? FATE_EXECUTED : FATE_SAME;
 }
 
-/* Exec ends all threads but one, and ours with them; cheaper to see than another program. */
+/* Exec ends all threads but one, and limpet's with them; cheaper to check than the program. */
 static bool has_agent_thread(const struct session *session)
 {
 	char path[64];
@@ -121,7 +121,7 @@ static void tree_follow_check(struct tree *tree, struct member *member)
 		tree_follow_give_up(tree, member);
 }
 
-/* What the event of an exec means depends on how far we are with it. */
+/* The meaning of an exec event depends on the member's state. */
 static void on_exec(struct tree *tree, struct member *member)
 {
 	if (member->state == MEMBER_BUSY) {
@@ -147,7 +147,7 @@ static void on_birth(const struct fork_event *fork_event, void *context)
 	pthread_mutex_unlock(&tree->lock);
 }
 
-/* Its pidfd or its socket has something to say. */
+/* Its pidfd or its socket is ready. */
 static void on_sign(struct tree *tree, pid_t pid)
 {
 	struct member *member;
@@ -164,7 +164,7 @@ static void on_sign(struct tree *tree, pid_t pid)
 	pthread_mutex_unlock(&tree->lock);
 }
 
-/* The kernel's events tell of execs; else each program that was refused is looked at again. */
+/* The kernel's events include execs; without them each refused program is checked again. */
 static void check_all(struct tree *tree, uint64_t *next_ns)
 {
 	uint64_t begin_ns = now_ns(), end_ns;
@@ -190,7 +190,7 @@ static bool wants_runtimes(const struct session_options *options)
 	       (options->trace && trace_absent(options->trace) & DOMAINS_TABLES);
 }
 
-/* Somebody whose runtimes may have come since; NULL: nobody. */
+/* An attached member whose runtimes are due for a query; NULL: none. */
 static struct member *find_watched(const struct tree *tree)
 {
 	for (size_t i = 0; i < tree->count; i++) {
@@ -203,7 +203,7 @@ static struct member *find_watched(const struct tree *tree)
 	return NULL;
 }
 
-/* One at a time, without the lock: its agent is asked, which takes a while. */
+/* One at a time, without the lock: the query waits for the member's agent. */
 static void watch_runtimes(struct tree *tree)
 {
 	struct member *member;
@@ -215,7 +215,7 @@ static void watch_runtimes(struct tree *tree)
 		pthread_mutex_unlock(&tree->lock);
 		registers_ask_again(member->session, &member->options, &member->watch);
 		pthread_mutex_lock(&tree->lock);
-		/* Whoever cannot be asked must not keep the others waiting. */
+		/* A member that does not answer must not delay the others. */
 		member->watch.next_ns = MAX(member->watch.next_ns, now_ns() + CHECK_NS);
 		member->state = MEMBER_ATTACHED;
 		if (member->has_ended || !member_lives(member))
@@ -238,7 +238,7 @@ static int wait_ms(const struct tree *tree)
 	return ms < 0 ? check_ms : MIN(ms, check_ms);
 }
 
-/* The forks come before the ends: a process that ends now may have had a child just before. */
+/* Forks are handled before ends: a process that ends now may have had a child just before. */
 void *tree_follow(void *argument)
 {
 	struct tree *tree = argument;

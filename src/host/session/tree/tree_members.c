@@ -1,6 +1,5 @@
 /*
- * The list of a family: who belongs to it, who comes, who goes.  Host only; all of it with the lock
- * held.
+ * The members of a family: adds and removes them.  All functions run with the lock held.
  */
 #include "host/core/clock.h"
 #include "host/session/tree/tree_private.h"
@@ -48,8 +47,8 @@ static bool is_ours(const struct tree *tree, pid_t pid)
 }
 
 /*
- * Whoever is in a session descends from the process that began it.  That finds orphans, whom init
- * has adopted.  One whose parent is in the same session is no orphan: it belongs to the family if
+ * A process descends from the one that began its session.  That finds orphans, which init has
+ * adopted.  A process whose parent is in the same session is no orphan: it belongs to the family if
  * the parent does.
  */
 static bool is_orphan_of_ours(const struct tree *tree, const struct lineage *lineage)
@@ -97,7 +96,7 @@ static void fail_to_watch(struct tree *tree, pid_t pid, int code)
 	note_skip(tree, pid, &err);
 }
 
-/* A descriptor of the process itself; -errno: -ESRCH when it has ended. */
+/* A pidfd; -errno: -ESRCH when the process has ended. */
 static int open_process(const struct lineage *lineage, uint64_t *ret_start_tick)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, lineage->pid, 0);
@@ -136,7 +135,7 @@ static bool is_old(uint64_t start_tick)
 	return boot_now_ns() > start_tick * tick_ns + TREE_YOUTH_NS;
 }
 
-/* Takes the descriptor over on success. */
+/* Owns the descriptor on success. */
 static int tree_members_insert(struct tree *tree, pid_t pid, uint64_t start_tick, int pidfd)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = (uint64_t)pid };
@@ -171,7 +170,7 @@ void member_add(struct tree *tree, const struct lineage *lineage)
 	if (r == -ESRCH) {
 		tell_missed(tree, lineage->pid);
 		note_departure(tree, lineage->pid);
-	} else if (r && r != -EINVAL && r != -ENOENT) { /* which say: a thread */
+	} else if (r && r != -EINVAL && r != -ENOENT) { /* these codes mean: a thread */
 		fail_to_watch(tree, lineage->pid, r);
 	}
 	if (r && pidfd >= 0)

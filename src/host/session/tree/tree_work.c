@@ -1,7 +1,7 @@
 /*
- * The two threads that attach to members of a family, and leave them at the end.  A failure of a
- * young process is tried again for a while: it may stand between fork and exec, borrow its parent's
- * memory, or not have a C library yet.  Host only.
+ * The two threads that attach to members of a family, and detach from them at the end.  A failure
+ * of a young process is retried for a while: it may stand between fork and exec, borrow its
+ * parent's memory, or not have a C library yet.
  */
 #include "host/core/clock.h"
 #include "host/process/stat.h"
@@ -18,11 +18,11 @@
 #define RETRY_DOUBLINGS 7
 #define SLOW_DOUBLINGS  3
 #define SLOW_NS         50000000ull
-#define PASSING_NS      30000000000ull /* how long a state that passes may last */
+#define PASSING_NS      30000000000ull /* limit for transient states */
 #define DELAY_MIN_NS    1000000ull
 #define DELAY_MAX_NS    20000000ull
 
-/* attach_open() would wait for it, and a worker with it. */
+/* attach_open() would wait until a stopped process continues, and a worker with it. */
 static bool is_stopped(const struct tree *tree, const struct member *member)
 {
 	struct process_status status;
@@ -41,7 +41,7 @@ static int refuse_stopped(const struct member *member, struct err *err)
 	return err_exit(err, EXIT_BUSY);
 }
 
-/* The number may have come to another process since. */
+/* The number may have been reused since. */
 static int check_same(struct member *member, struct err *err)
 {
 	struct session_left left;
@@ -53,7 +53,7 @@ static int check_same(struct member *member, struct err *err)
 	return err->code;
 }
 
-/* As its owner wants this process. */
+/* With the options that the family's owner prepares for this process. */
 static int open_session(const struct tree *tree, struct member *member, struct err *err)
 {
 	void *context = tree->given.context;
@@ -132,14 +132,13 @@ static void note_attached(struct tree *tree, struct member *member)
 					     .session = member->session });
 }
 
-/* No such process, though it lives: it has executed another program meanwhile. */
+/* ESRCH for a living process: it has executed another program meanwhile. */
 static bool is_passing(const struct err *err)
 {
 	return err->code == -EAGAIN || err->code == -ESTALE || err->exit == EXIT_NO_PROCESS;
 }
 
-/* It wants to go on with its beginning and gets no processor: until then it has no C library, say.
- */
+/* It gets no processor for its start-up: until then it has no C library, for example. */
 static bool is_starved(const struct member *member)
 {
 	struct process_status status;
@@ -159,7 +158,7 @@ static bool is_worth_a_try(const struct member *member, const struct err *err)
 	return now_ns() < member->begun_ns + (may_pass ? PASSING_NS : youth_ns);
 }
 
-/* Who takes long to fail must not keep the others waiting. */
+/* A process that fails slowly must not delay the others. */
 static uint64_t next_try_ns(struct member *member, uint64_t took_ns)
 {
 	unsigned tries = member->tries++;
@@ -241,7 +240,7 @@ static void leave_one(struct tree *tree, struct member *member)
 	member_remove(tree, member);
 }
 
-/* Who has waited longest; NULL when nobody waits. */
+/* The member that is due and has waited longest; NULL: none. */
 static struct member *tree_work_pick(const struct tree *tree)
 {
 	enum member_state wanted = tree->is_leaving ? MEMBER_ATTACHED : MEMBER_WAITING;

@@ -1,6 +1,6 @@
 /*
- * A job on a thread of its own.  The thread takes no signal; whoever started it waits for its
- * beginning and for its end.
+ * Runs a job on a thread of its own.  The thread blocks all signals; its owner waits for its start
+ * and for its end.
  */
 #include "host/recorder/record_job.h"
 
@@ -18,11 +18,11 @@ struct background_job {
 	struct recorder *recorder;
 	struct record_job job;
 	pthread_t thread;
-	int stop; /* readable: it shall end */
+	int stop; /* readable: the job shall end */
 	bool is_halted;
 	struct err err;
 
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t changed;
 	bool is_ready;
 	struct background_state state;
@@ -53,7 +53,7 @@ static int background_ready(void *context, struct err *err)
 	return 0;
 }
 
-/* Only this thread may ask the recorder. */
+/* Only the job's thread may query the recorder. */
 static void background_note(struct background_job *self, bool is_running)
 {
 	struct background_state state = { .is_running = is_running,
@@ -129,7 +129,7 @@ static int background_open(struct background_job *self, const struct background_
 	return r ? err_set(err, r, "a thread for the recording: %s", strerror(-r)) : 0;
 }
 
-/* 0 when it has begun; a job that is done before that has failed. */
+/* 0 when the job has begun; a job that ends before that has failed. */
 static int background_await(struct background_job *self, struct err *err)
 {
 	bool is_ready;
@@ -174,7 +174,7 @@ void background_job_look(struct background_job *self, struct background_state *r
 	pthread_mutex_unlock(&self->lock);
 }
 
-/* Its sampling is there from the first moment to the last. */
+/* The job's sampling exists for as long as the job. */
 bool background_job_python_thread(struct background_job *self, pid_t pid, pid_t tid,
 				  struct watched_thread *ret)
 {

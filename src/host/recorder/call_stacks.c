@@ -1,6 +1,6 @@
 /*
- * Host only; reads the process's memory, stops nothing.  After the first look on the collector's
- * thread only.
+ * Reads the process's memory, stops nothing.  After the first search, on the collector's thread
+ * only.
  */
 #include "host/recorder/call_stacks.h"
 
@@ -21,19 +21,19 @@
 
 struct call_stacks {
 	pid_t pid;
-	struct python *python; /* NULL: none was found */
+	struct python *python; /* NULL: none was found yet */
 	uint64_t looked_ns;
 	bool is_allowed;
-	const char *whose; /* what has no stacks where it cannot be read */
+	const char *whose; /* named in notes if frames cannot be read */
 };
 
-/* What Python's frames, and which thread is which, are found by. */
+/* Files that hold Python, or the numbers of threads. */
 static bool is_of_use(const char *path)
 {
 	return python_is_name(path) || thread_number_is_library(path);
 }
 
-/* Of its mappings only those that may be of use: tables of all others would take long. */
+/* Maps only modules that may hold Python: unwind tables of all others would take long. */
 static int space_of_python(pid_t pid, struct space **ret, struct err *err)
 {
 	CLEANUP(maps_done) struct maps maps = { 0 };

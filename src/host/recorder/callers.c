@@ -1,7 +1,6 @@
 /*
- * Turns the return addresses that a thread has collected into a stack of the recording.  What was
- * mapped where is looked up when the addresses come, a few milliseconds after the call: code that
- * is unmapped later has its names all the same.
+ * Turns the return addresses of a traced call into a stack of the recording.  Mappings are resolved
+ * on arrival, a few milliseconds after the call: code that is unmapped later keeps its names.
  */
 #include "host/recorder/callers.h"
 
@@ -22,7 +21,7 @@
 	100000000u /* a stack that leads nowhere must not cost a look at all mappings \
 		    */
 
-/* Empty while its number's head is. */
+/* Empty while its number's head is 0. */
 struct known_caller {
 	uint64_t address;
 	struct record_stack_number number;
@@ -34,8 +33,8 @@ struct callers {
 	struct space *space;
 	struct last_stack last;
 	uint64_t refreshed_ns, followed_ns, written_ns;
-	struct sample *sample;           /* with room for the most frames */
-	struct call_stacks *call_stacks; /* NULL: no frames of Python come */
+	struct sample *sample;           /* with room for the maximum of frames */
+	struct call_stacks *call_stacks; /* NULL: no frames of Python */
 	struct python_stacks python_stacks;
 	struct known_caller known[CALLERS_KNOWN];
 };
@@ -82,7 +81,7 @@ void callers_use_python(struct callers *callers, struct call_stacks *stacks)
 	callers->call_stacks = stacks;
 }
 
-/* Whether all of them lie in code that is known: a library may have come since. */
+/* Whether all addresses lie in known code: a library may have been loaded since. */
 static bool are_mapped(const struct callers *self)
 {
 	const struct sample *sample = self->sample;
@@ -105,7 +104,7 @@ static bool space_follow(struct callers *self)
 	return !space_merge(self->space, &ignored);
 }
 
-/* Other code may be at their addresses now. */
+/* After a change of mappings, other code may be at these addresses. */
 static void known_forget(struct callers *self)
 {
 	memset(self->known, 0, sizeof(self->known));
@@ -144,7 +143,7 @@ static int sample_number(struct callers *self, const struct sample *sample,
 	return sample->time_ns - self->written_ns < WRITE_NS ? 0 : stacks_write(self, err);
 }
 
-/* Into the sample, whose code is looked for where it is not known. */
+/* Copies the addresses into the sample, and updates the mappings if one is in no known code. */
 static void frames_take(struct callers *self, const uint64_t *frames, size_t count)
 {
 	struct sample *sample = self->sample;
@@ -157,8 +156,8 @@ static void frames_take(struct callers *self, const uint64_t *frames, size_t cou
 	code_follow(self);
 }
 
-/* With its frames of Python, where there are any.  They are sorted in from the outermost on in
- * stacks that are complete, and where all of them are there. */
+/* With its frames of Python, where there are any.  They are merged from the outermost on, in stacks
+ * that are complete and of which no frame was cut. */
 static int stack_number(struct callers *self, const struct collect_stack *stack,
 			struct record_stack_number *ret, struct err *err)
 {
@@ -218,7 +217,7 @@ static int number_caller(void *context, uint64_t address, struct record_stack_nu
 	return r;
 }
 
-/* A copy of stack memory, as the walk reads it. */
+/* A copy of stack memory, in which the walk reads. */
 struct copy {
 	uint64_t begin;
 	const unsigned char *bytes;

@@ -1,6 +1,6 @@
 /*
- * The stacks of one process's traced calls, for a collector: numbers them as the stacks of samples
- * are numbered, and says how complete each is.  On the collector's thread.
+ * The stacks of one process's traced calls, for a collector: gives them numbers as to the stacks of
+ * samples, and says how complete each is.  On the collector's thread.
  */
 #pragma once
 
@@ -10,19 +10,19 @@
 
 struct callers;
 
-/* Reads what the process has mapped, and makes the unwind tables that are not there yet.
- * `process`: its number in the recording. */
+/* Reads the process's mappings, and makes the unwind tables that are missing.  `process`: its
+ * number in the recording. */
 int callers_new(struct callers **ret, struct programs *programs, pid_t pid, uint32_t process,
 		struct err *err) MUST_CHECK;
 void callers_free(struct callers *callers);
 
-/* Who knows the Python whose frames come with stacks; lives as long as the callers. */
+/* Sets the reader of the Python whose frames come with stacks; it must outlive the callers. */
 void callers_use_python(struct callers *callers, struct call_stacks *stacks);
 
 /* Whether the process has a Python. */
 bool callers_have_python(const struct callers *callers);
 
-/* What a collector calls. */
+/* The functions for a collector. */
 struct collect_callers callers_source(struct callers *callers);
 
 /* Where the first thread's stack ends; 0: not known. */

@@ -1,5 +1,5 @@
 /*
- * When to record: wait, record, and again.
+ * When to record: wait, record, repeat.
  */
 #pragma once
 
@@ -12,5 +12,5 @@ struct period {
 	uint64_t repeat;            /* 0: for ever */
 };
 
-/* At once, without end, once. */
+/* Starts at once, never ends, runs once. */
 #define PERIOD_ALWAYS ((struct period){ .time_ns = UINT64_MAX, .repeat = 1 })

@@ -1,5 +1,5 @@
 /*
- * Programs that processes run, one after the other.
+ * Numbers the programs that processes run, one after the other.
  */
 #include "host/recorder/programs.h"
 
@@ -33,7 +33,7 @@ void programs_done(struct programs *programs)
 	pthread_mutex_destroy(&programs->lock);
 }
 
-/* Where its memory may not be read, nobody can tell: then it is taken for another one. */
+/* If its memory may not be read, the program counts as another one. */
 static bool program_is_same(const struct known_program *program, const struct identity *now)
 {
 	return program->is_known && now->has_random &&
@@ -65,7 +65,7 @@ static struct known_program *program_make(struct programs *self, pid_t pid)
 	return &self->items[self->count++];
 }
 
-/* Who may not read its mappings and files may see the states of its threads all the same. */
+/* Without the right to read mappings and files, states of threads can still be read. */
 static int forgive_rights(int r, struct err *err)
 {
 	if (r != -EACCES && r != -EPERM)

@@ -1,6 +1,6 @@
 /*
- * Which process of the recording a process is now.  The tracer and the sampler notice by themselves
- * that one begins or executes another program; whoever comes first writes that into the file.  Any
+ * Maps a process to its number in the recording.  The tracer and the sampler each notice when a
+ * process starts or executes another program; the first of them writes it into the file.  Any
  * thread.
  */
 #pragma once
@@ -23,11 +23,11 @@ struct known_program {
 };
 
 struct programs {
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* guards what follows */
 	struct recording *recording;
-	bool with_files;      /* calls that are traced name them by numbers */
-	bool without_modules; /* of processes that nobody has chosen: samples have theirs */
-	/* Of their environments, to be kept; ends with NULL. */
+	bool with_files;      /* traced calls refer to them by numbers */
+	bool without_modules; /* of processes that the user did not name: samples carry theirs */
+	/* Variables of their environments to keep; ends with NULL. */
 	const char *variables[PROGRAMS_VARIABLES_MAX + 1];
 	struct table indexes;        /* (pid, 0): in items */
 	struct known_program *items; /* the latest of each process */
@@ -43,10 +43,10 @@ int programs_init(struct programs *programs, struct recording *recording, bool w
 		  const char *const *variables) MUST_CHECK;
 void programs_done(struct programs *programs);
 
-/* The number of what the process runs now. */
+/* The number of the program that the process runs now. */
 int programs_number(struct programs *programs, pid_t pid, uint32_t *ret,
 		    struct err *err) MUST_CHECK;
-/* The number that was given last; false: none was. */
+/* The latest number; false: none was given. */
 bool programs_find(struct programs *programs, pid_t pid, uint32_t *ret);
 
 struct program_number {
@@ -54,9 +54,9 @@ struct program_number {
 	uint32_t number;
 };
 
-/* Those after `*cursor` that have not ended, as many as there is room for, in a circle and each at
- * most once: how many. */
+/* Lists processes after `*cursor` that have not ended, as many as there is room for, round robin
+ * and each at most once; returns how many. */
 size_t programs_next(struct programs *programs, size_t *cursor, struct program_number *ret,
 		     size_t room);
-/* It has ended; one of its pid that comes later has not. */
+/* Marks a process as ended; a later one with the same pid is not. */
 void programs_set_gone(struct programs *programs, pid_t pid);

@@ -1,5 +1,5 @@
 /*
- * Waits, records, and again.
+ * Waits, records, and repeats that.
  */
 #include "host/recorder/record_job.h"
 
@@ -29,7 +29,7 @@ static enum ending job_wait(struct record_job *self, uint64_t time_ns)
 	return ending;
 }
 
-/* Stays for so long, or until something ends it all. */
+/* Waits for this time, or until an event ends the job. */
 static int job_stay(struct record_job *self, uint64_t time_ns, struct err *err)
 {
 	uint64_t end_ns = later_ns(now_ns(), time_ns);
@@ -52,7 +52,7 @@ static int job_stay(struct record_job *self, uint64_t time_ns, struct err *err)
 	return 0;
 }
 
-/* The time of a program that was started counts from here. */
+/* For a program that limpet started, the duration counts from here. */
 static int job_get_ready(struct record_job *self, struct err *err)
 {
 	const struct job_watcher *watcher = &self->watcher;
@@ -66,8 +66,8 @@ static int job_get_ready(struct record_job *self, struct err *err)
 	return r;
 }
 
-/* What it takes until the first sample or call can come is no part of the duration.  Who has ended
- * since the last time has ended like others. */
+/* The time until the first sample or call can arrive does not count for the duration.  A process
+ * that has ended since the last period counts as ended, not as a failure. */
 static int job_attach(struct record_job *self, struct err *err)
 {
 	uint64_t before_ns = now_ns();
@@ -89,7 +89,7 @@ static int job_attach(struct record_job *self, struct err *err)
 	return 0;
 }
 
-/* One turn of a period: in, stay, out. */
+/* One period: attach, wait, detach. */
 static int job_record_once(struct record_job *self, uint64_t time_ns, struct err *err)
 {
 	const struct job_watcher *watcher = &self->watcher;

@@ -1,9 +1,9 @@
 /*
- * A recording from its beginning to its end: the one loop of everything that records.  Whom and
- * what is the recorder's, when and who watches is said here.
+ * A recording from its beginning to its end: the one loop of everything that records.  The recorder
+ * decides which processes are recorded and what of them; the job decides when, and has a watcher.
  *
  *   In the calling thread:  recorder_open, record_job_run, recorder_end, recorder_free
- *   On one of its own:      background_job_start, (background_job_look), background_job_stop
+ *   On a thread of its own: background_job_start, (background_job_look), background_job_stop
  */
 #pragma once
 
@@ -13,21 +13,21 @@
 
 /* What a watcher waits for. */
 struct job_wait {
-	int end;          /* readable: there is nobody left; -1: the job sees that itself */
+	int end;          /* readable: no process is left; -1: the job checks that itself */
 	int socket;       /* POLLRDHUP: return early; -1: none */
-	uint64_t time_ns; /* at most for so long, and not much longer than a tenth of a second */
+	uint64_t time_ns; /* at most this long, give or take a tenth of a second */
 };
 
 /* All but wait may be NULL. */
 struct job_watcher {
-	/* ENDING_DURATION: it goes on. */
+	/* ENDING_DURATION: the job goes on. */
 	enum ending (*wait)(void *context, const struct job_wait *wait);
-	/* Once: it is attached, or the first delay begins.  A program that was started may go on.
-	 */
+	/* Called once: the job is attached, or the first delay begins.  A program that limpet
+	 * started may now run. */
 	int (*ready)(void *context, struct err *err);
-	/* Once: it is attached. */
+	/* Called once, when attached. */
 	void (*begun)(void *context);
-	/* After each wait. */
+	/* Called after each wait. */
 	void (*looked)(void *context);
 	void *context;
 };
@@ -35,29 +35,29 @@ struct job_watcher {
 struct job_times {
 	const struct period *periods; /* one after the other */
 	size_t period_count;          /* 0: PERIOD_ALWAYS */
-	uint64_t duration_ns; /* in all, without the time that attaching takes; UINT64_MAX */
-	uint64_t max_bytes;   /* of the file; 0: any */
+	uint64_t duration_ns;         /* in all, without the time of attaching; UINT64_MAX */
+	uint64_t max_bytes;           /* of the file; 0: no limit */
 };
 
 struct record_job {
-	struct recorder *recorder; /* opened, and not the job's */
+	struct recorder *recorder; /* opened, and owned by the caller */
 	struct job_times times;
 	struct job_watcher watcher;
-	bool unload; /* unmap everything on leaving */
+	bool unload; /* unmap everything on detach */
 
-	/* What came of it. */
+	/* The result. */
 	enum ending ending;
-	bool is_full;      /* max_bytes ended it */
-	uint64_t turns;    /* times that recording has begun */
-	uint64_t begin_ns; /* when it began, later by what attaching took */
+	bool is_full;      /* max_bytes has been reached */
+	uint64_t turns;    /* how often recording has begun */
+	uint64_t begin_ns; /* when it began, plus the time that attaching took */
 
-	bool is_over, is_ready; /* the job's */
+	bool is_over, is_ready; /* internal to the job */
 };
 
-/* All its periods, until something ends it. */
+/* Runs all its periods, until an event ends the job. */
 int record_job_run(struct record_job *job, struct err *err) MUST_CHECK;
 
-/* The same beside the caller, in a thread that takes no signals. */
+/* The same in parallel to the caller, on a thread that blocks all signals. */
 struct background_job;
 
 struct background_options {
@@ -67,8 +67,7 @@ struct background_options {
 };
 
 struct background_state {
-	bool is_running; /* false: it has come to its end by itself, background_job_stop() says how
-			  */
+	bool is_running; /* false: it has ended by itself, background_job_stop() returns how */
 	bool is_full;
 	enum ending ending;
 	uint64_t turns;
@@ -76,21 +75,20 @@ struct background_state {
 	struct tracing_totals traced;
 	uint64_t bytes;                     /* of the file, so far */
 	char reasons[SAMPLING_REASONS_MAX]; /* sampling_reasons() */
-	struct err err;                     /* what ended it; code 0: nothing went wrong */
+	struct err err;                     /* what ended it; code 0: no error */
 };
 
-/* Returns when it is attached, or waits for its first period; else it has failed, and there is
- * nothing of it.  What the options point to must outlive it; its listeners are called by the
- * thread. */
+/* Returns when it is attached, or waits for its first period; on failure nothing of it remains.
+ * What the options point to must outlive it; the thread calls its listeners. */
 int background_job_start(struct background_job **ret, const struct background_options *options,
 			 struct err *err) MUST_CHECK;
 void background_job_look(struct background_job *job, struct background_state *ret);
-/* What a Python that is sampled tells of a thread; false: nothing. */
+/* What the sampled Python knows of a thread; false: nothing. */
 bool background_job_python_thread(struct background_job *job, pid_t pid, pid_t tid,
 				  struct watched_thread *ret);
-/* Ends it where it has not ended: detaches, and background_job_look() tells how far it came. */
+/* Ends it if it still runs: detaches; background_job_look() then returns the final state. */
 void background_job_halt(struct background_job *job);
-/* Does that, finishes the file (not with gives_up), and frees it.  `ret` is
- * set also when it fails. */
+/* Halts it, finishes the file (not with gives_up), and frees it.  `ret` is set also when it
+ * fails. */
 int background_job_stop(struct background_job *job, bool gives_up, struct recorder_outcome *ret,
 			struct err *err) MUST_CHECK;

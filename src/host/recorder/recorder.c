@@ -1,6 +1,6 @@
 /*
- * The order of things in a recording that is open.  Samples are taken from before the first hook
- * is in: nothing of a target's is changed for them.  Host only.
+ * Drives an open recording: begin, pause, resume, end.  Sampling starts before hooks are installed,
+ * because it changes nothing in the target.
  */
 #include "host/collect/facts.h"
 #include "host/recorder/recorder_private.h"
@@ -22,7 +22,8 @@ static int begin_one(struct recorder *self, const struct root *root, struct err 
 	return r;
 }
 
-/* The first time each must be attached; later, who has ended meanwhile is left out. */
+/* On the first start every process must attach.  On a resume, processes that have ended are
+ * skipped. */
 static int begin_tracing(struct recorder *self, struct err *err)
 {
 	size_t begun = 0;
@@ -41,7 +42,7 @@ static int begin_tracing(struct recorder *self, struct err *err)
 	return r;
 }
 
-/* After the agent is in, which makes calls of its own. */
+/* After the agent is attached, which makes system calls of its own. */
 static int begin_syscalls(struct recorder *self, struct err *err)
 {
 	struct syscall_source_options options = { .pids = self->pids,
@@ -105,7 +106,7 @@ static int pause_one(struct recorder *self, struct traced *traced, bool unload, 
 	return r;
 }
 
-/* Everybody is left, whatever goes wrong with one. */
+/* Detaches from every process, even if detaching from one of them fails. */
 int recorder_pause(struct recorder *self, bool unload, struct err *err)
 {
 	struct err second = { 0 };
@@ -144,7 +145,7 @@ static int check_traced(struct recorder *self, struct traced *traced, struct err
 	}
 }
 
-/* Of every process of the machine only samples were asked for. */
+/* Recordings of the whole machine have only samples, no usage of processes. */
 static int check_usage(struct recorder *self, struct err *err)
 {
 	int r = self->given.is_system_wide ? 0 : recorder_output_check(&self->output, err);
@@ -186,7 +187,7 @@ bool recorder_is_following(struct recorder *self)
 	return is_following;
 }
 
-/* Of several, which are looked at ten times a second, the first. */
+/* The first process's socket: several processes are polled ten times a second instead. */
 int recorder_socket(struct recorder *self)
 {
 	struct traced *traced = traced_next(self, NULL);
@@ -228,7 +229,7 @@ int recorder_end_fd(struct recorder *self)
 	return self->roots[0].tree ? tree_end_fd(self->roots[0].tree) : self->roots[0].pidfd;
 }
 
-/* Who is traced by an agent, too, counts once. */
+/* A process that an agent traces as well is counted once. */
 static void add_syscalls(struct recorder *self, struct tracing_totals *to)
 {
 	struct tracing_totals more = { 0 };
@@ -290,7 +291,7 @@ struct sampling *recorder_sampling(struct recorder *self)
 	return self->sampling;
 }
 
-/* Nobody is attached any more, and no tree is there. */
+/* Called when all processes are detached, and no tree is left. */
 static int end_all_traced(struct recorder *self, bool gives_up, struct err *err)
 {
 	struct err second = { 0 };
@@ -337,7 +338,7 @@ struct recorded_end recorder_end_of(const struct collect_totals *totals, bool gi
 	return end;
 }
 
-/* More may have been loaded meanwhile: what is traced has said so itself. */
+/* Modules may have been loaded since the last list; traced processes have written their own. */
 static void write_modules(struct recorder *self)
 {
 	struct err ignored = { 0 };

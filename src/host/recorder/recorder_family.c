@@ -1,6 +1,6 @@
 /*
- * A tree attaches to a family, each process with the memory that is made for it then.  Its threads
- * only note what is to be told.
+ * A tree attaches to a family, each process with memory made for it at that moment.  The tree's
+ * threads only note events, which the recorder's thread reports.
  */
 #include "host/recorder/recorder_private.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* While nobody looked its number may have come to another process. */
+/* Between two polls the number may have been reused. */
 static int prepare_process(void *context, pid_t pid, struct session_options *options,
 			   struct err *err)
 {
@@ -41,7 +41,7 @@ static void forget_process(void *context, pid_t pid)
 		traced_set(self, traced, TRACED_OVER);
 }
 
-/* Without memory it is not told. */
+/* Without memory the event is lost. */
 static void tell_later(struct recorder *self, const struct tree_event *event)
 {
 	struct told_later *later = calloc(1, sizeof(*later)), **link = &self->later;
@@ -103,8 +103,8 @@ int family_begin(struct recorder *self, struct root *root, struct err *err)
 					.prepare = prepare_process,
 					.failed = forget_process };
 
-	/* Only the first start is judged: processes forked since then belong to what was allowed.
-	 */
+	/* Only the first start is judged: later forks belong to the family that the user
+	 * allowed. */
 	self->tracing.session.all_descendants |= self->has_begun;
 	return tree_open(&root->tree, root->pid, &options, err);
 }

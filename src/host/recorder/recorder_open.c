@@ -1,6 +1,6 @@
 /*
- * How a recording is opened and let go.  The file is begun before anything is touched, so that a
- * full disk or a bad name costs the targets nothing.  Host only.
+ * Opens and frees a recording.  The file is created before any process is touched, so that a full
+ * disk or a bad name costs the targets nothing.
  */
 #include "host/process/forks/descendants.h"
 #include "host/recorder/recorder_private.h"
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Is it recorded with one that was named before it, or as a descendant of any? */
+/* Is the process recorded with one that was named before it, or as a descendant of any? */
 static bool is_covered(const struct recorder *self, size_t index)
 {
 	const pid_t *pids = self->given.pids;
@@ -50,7 +50,7 @@ static int open_roots(struct recorder *self, struct err *err)
 	return 0;
 }
 
-/* Where it is one file, each begins in it before anything is touched. */
+/* In a recording with one file, each process begins in it before any process is touched. */
 static int begin_processes(struct recorder *self, struct err *err)
 {
 	uint32_t number;
@@ -73,7 +73,7 @@ size_t roots_choose_living(struct recorder *self)
 		if (pidfd_lives(self->roots[i].pidfd))
 			self->pids[count++] = self->roots[i].pid;
 	if (!count)
-		self->pids[count++] = self->roots[0].pid; /* 0 where nobody was named */
+		self->pids[count++] = self->roots[0].pid; /* 0 where no process was named */
 	return count;
 }
 
@@ -106,7 +106,7 @@ static int open_syscalls(struct recorder *self, struct err *err)
 				   err);
 }
 
-/* Before processes begin, which tell what their devices count. */
+/* Before processes begin: they refer to the counters of their devices. */
 static int open_windows(struct recorder *self, struct err *err)
 {
 	const struct window_options *options = self->given.windows;
@@ -147,7 +147,7 @@ static int open_parts(struct recorder *self, struct err *err)
 	return r ? r : open_sampling(self, err);
 }
 
-/* What is left of the options is for the agent in the targets. */
+/* The remaining options go to the agent in the targets. */
 static void choose_traces(struct recorder *self)
 {
 	const struct recorder_options *options = &self->given;

@@ -1,5 +1,5 @@
 /*
- * A file of the recorder's, from its beginning to its end.
+ * One output file of the recorder, from creation to its end.
  */
 #include "host/recorder/recorder_private.h"
 
@@ -25,7 +25,7 @@ static int write_beginning(struct recording *recording, const struct recorder *r
 	return r ? r : recording_clock(recording, err);
 }
 
-/* Only traced I/O has descriptors in it. */
+/* Only traced I/O refers to descriptors. */
 static bool names_descriptors(const struct recorder *recorder)
 {
 	uint32_t domains = trace_domains(&recorder->given.trace);
@@ -74,7 +74,7 @@ int recorder_output_end(struct recorder_output *self, const struct recorded_end 
 	self->is_ended = true;
 	if (end)
 		(void)!usage_watch_flush(&self->usage, self->recording, &ignored);
-	/* Those of samples have theirs already. */
+	/* Frames of samples have names already. */
 	if (end)
 		r = naming_write(&self->programs.stacks, self->recording, NAMING_LINES_NS, &naming,
 				 err);
@@ -91,7 +91,7 @@ uint64_t recorder_output_bytes(const struct recorder_output *self)
 	return recording_size(self->recording);
 }
 
-/* An empty recording would only be in the way. */
+/* Removes an empty recording. */
 static void remove_unused(const struct recorder_output *self)
 {
 	struct stat file;

@@ -1,6 +1,6 @@
 /*
- * The list of those that are traced.  The trees' threads and the recorder's own meet under the
- * lock, which is never held while something is attached or written.
+ * The list of traced processes.  The lock guards it against the trees' threads; it is never held
+ * while attaching or writing.
  */
 #include "host/recorder/recorder_private.h"
 
@@ -37,7 +37,7 @@ static void traced_append(struct recorder *self, struct traced *traced)
 	pthread_mutex_unlock(&self->lock);
 }
 
-/* The first process waits at a doorstep where it was started for this; others do not. */
+/* Only the first process may wait at a doorstep, if limpet started it for this. */
 static struct tracing_options options_for(const struct recorder *self, pid_t pid)
 {
 	struct tracing_options options = self->tracing;
@@ -152,7 +152,7 @@ static int end_own_output(struct traced *traced, const struct tracing_totals *to
 	return r ? r : closed;
 }
 
-/* Those without a file of their own are of no more use. */
+/* Frees a process that has no file of its own. */
 int traced_end(struct recorder *self, struct traced *traced, bool gives_up, struct err *err)
 {
 	const struct recorder_listener *listener = &self->given.listener;

@@ -1,9 +1,9 @@
 /*
- * A line through two points.
+ * Converts by a line through two points.
  */
 #include "host/recorder/tick_clock.h"
 
-#define LEAST_NS 1000000u /* between both, for a rate that is good to some millionths */
+#define LEAST_NS 1000000u /* between both points, for a rate accurate to some millionths */
 
 void tick_clock_begin(struct tick_clock *ret)
 {

@@ -1,6 +1,6 @@
 /*
- * Ticks of the machine's counter from CLOCK_MONOTONIC, for what the kernel tells the times of, and
- * back.
+ * Converts CLOCK_MONOTONIC, in which the kernel reports times, to ticks of the machine's counter,
+ * and back.
  */
 #pragma once
 
@@ -12,8 +12,8 @@ struct tick_clock {
 };
 
 void tick_clock_begin(struct tick_clock *ret);
-/* Now and then: the rate is measured from the first time on, and offsets from the latest. */
+/* Called now and then: the rate is measured from the first call on, offsets from the latest. */
 void tick_clock_look(struct tick_clock *clock);
-/* The other way round. */
+/* ns: from ticks; ticks: from ns. */
 uint64_t tick_clock_ns(const struct tick_clock *clock, uint64_t ticks);
 uint64_t tick_clock_ticks(const struct tick_clock *clock, uint64_t monotonic_ns);

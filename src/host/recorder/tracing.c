@@ -1,6 +1,6 @@
 /*
- * The order of things while a process is traced: the collector runs before the first hook is in and
- * until the last is out.  Host only.
+ * Drives the tracing of one process: the collector runs from before the first hook is installed
+ * until after the last is removed.
  */
 #include "host/recorder/tracing_private.h"
 #include "host/recorder/windows/device_windows.h"
@@ -28,7 +28,7 @@ static int begin_stacks(struct tracing *self, struct collect_source *source, str
 	return 0;
 }
 
-/* Before the collector runs: tables of large libraries take a while. */
+/* Before the collector runs: unwind tables of large libraries take a while. */
 static int begin_callers(struct tracing *self, struct collect_source *source, struct err *err)
 {
 	const struct trace_options *given = &self->given;
@@ -41,7 +41,7 @@ static int begin_callers(struct tracing *self, struct collect_source *source, st
 	self->callers = NULL;
 	r = callers_new(&self->callers, self->programs, self->pid, self->process, err);
 	if (r == -EACCES || r == -EPERM)
-		return 0; /* the attach, which comes next, is refused too, and says why */
+		return 0; /* the attach, which is next, is refused with the same reason */
 	if (r)
 		return r;
 	self->has_python = callers_have_python(self->callers);
@@ -127,7 +127,7 @@ int tracing_new(struct tracing **ret, struct programs *programs, pid_t pid,
 	return r;
 }
 
-/* What was told before holds for the filters that there were then. */
+/* States given before were allowed by the filters of that time. */
 static void forbid_stacks(struct tracing *self)
 {
 	if (!self->stacks)
@@ -195,7 +195,8 @@ const struct trace *tracing_lend(struct tracing *self)
 	return &self->trace;
 }
 
-/* It has ended, or executed another program, before it could be left: that is an ending too. */
+/* True when the process has ended, or executed another program, before the detach: that is an end
+ * too. */
 static bool has_gone(struct tracing *self)
 {
 	if (!target_lives(&self->session.attachment.target))
@@ -225,7 +226,7 @@ int tracing_pause(struct tracing *self, bool unload, struct session_left *ret_le
 	return r;
 }
 
-/* Runtimes that no register library of ours tells about are looked for. */
+/* Searches for runtimes that limpet's register libraries do not know. */
 int tracing_check(struct tracing *self, struct err *err)
 {
 	int r = tracing_follow(self, err);
@@ -237,8 +238,8 @@ int tracing_check(struct tracing *self, struct err *err)
 	return self->collector ? collector_check(self->collector, err) : 0;
 }
 
-/* More may have been loaded meanwhile; where it has ended, the first list must do: its number may
- * be another's. */
+/* Modules may have been loaded since the last list; after its end the first list must do: the
+ * number may have been reused. */
 static void write_modules(const struct tracing *self)
 {
 	struct err ignored = { 0 };
@@ -328,7 +329,7 @@ static struct work_left count_work_left(const struct trace *trace)
 				   __atomic_load_n(&rings->work_uncounted, __ATOMIC_RELAXED) };
 }
 
-/* Words and queues are counted by the program that is there: those of earlier ones went with it. */
+/* Import entries and queues are counted for the current program: those of earlier ones are gone. */
 void tracing_totals(const struct tracing *self, struct tracing_totals *ret)
 {
 	struct tracing_totals now = { 0 };

@@ -1,8 +1,8 @@
 /*
- * A process that executes another program takes our agent with it; it is attached anew, with other
- * memory, and is another process in the file.  What the new program does before that is not seen.
- * Before one that changes its rights our agent leaves; it is attached again, to go on where it was.
- * Host only.
+ * A process that executes another program loses the agent; limpet attaches again, with new memory,
+ * and the program is another process in the file.  Calls of the new program before that are not
+ * seen.  The agent detaches before a program changes its rights; limpet attaches again, and the
+ * recording goes on.
  */
 #include "host/core/clock.h"
 #include "host/recorder/tracing_private.h"
@@ -13,15 +13,15 @@
 #include <string.h>
 #include <time.h>
 
-/* That long it may be starting; the second where it seems to get no processor. */
+/* How long a program may be starting; PASSING_FOR_NS where it seems to get no processor. */
 #define FOLLOW_FOR_NS  5000000000ull
 #define PASSING_FOR_NS 30000000000ull
 #define TRY_FOR_NS     100000000ull
 
 #define LOOK_AGAIN_NS 1000000 /* while it may be in the middle of exec */
 
-/* A program that changes its rights does so several times in a row; one that does it all the time
- * is left alone for longer and longer. */
+/* A program that changes its rights does so several times in a row; for one that does it all the
+ * time the delay doubles. */
 #define RETURN_AFTER_NS 50000000ull
 #define RETURN_DOUBLED  7u
 
@@ -32,7 +32,7 @@ static bool is_cut_off(const struct tracing *self)
 	return poll(&wait, 1, 0) > 0 && wait.revents;
 }
 
-/* One that ends has no memory left to be compared: it is asked for that afterwards. */
+/* An ending process has no memory left to compare: its state is checked afterwards. */
 static bool lives_on(const struct tracing *self, enum identity_change *ret_change)
 {
 	const struct identity *before = &self->session.attachment.target.process.identity;
@@ -47,8 +47,8 @@ static bool lives_on(const struct tracing *self, enum identity_change *ret_chang
 	return true;
 }
 
-/* The agent is gone; whether with its program is clear after exec at the latest.  An agent that
- * has said farewell left by itself. */
+/* The agent is gone; after an exec at the latest it is clear whether its program is, too.  An agent
+ * that sent a farewell detached by itself. */
 static bool lives_on_settled(const struct tracing *self, enum identity_change *ret_change)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_AGAIN_NS };
@@ -80,8 +80,8 @@ bool tracing_note_farewell(struct tracing *self)
 	return true;
 }
 
-/* The agent is gone: with the program that it was in, or because the program has closed all
- * descriptors that it does not know. */
+/* The agent is gone: with its program, or because the program has closed all descriptors that it
+ * does not know. */
 bool tracing_note_cut(struct tracing *self)
 {
 	enum identity_change change;
@@ -105,8 +105,7 @@ static bool must_follow(struct tracing *self)
 	return self->is_following;
 }
 
-/* What the program before has left in its memory is taken, and that is it.  Its words of imports
- * and its queues went with it. */
+/* Drains the rings of the old program.  Its import entries and queues are gone with it. */
 static int end_program(struct tracing *self, struct err *err)
 {
 	struct tracing_totals totals;
@@ -144,7 +143,7 @@ static int move_to(struct tracing *self, const struct trace *trace, struct err *
 	return r;
 }
 
-/* It may have executed yet another one, which then has its own time. */
+/* The process may have executed yet another program, for which the time starts again. */
 static void give_up_in_time(struct tracing *self)
 {
 	bool may_pass = self->unfollowed.code == -EAGAIN || self->unfollowed.code == -ESTALE;
@@ -154,7 +153,7 @@ static void give_up_in_time(struct tracing *self)
 		self->is_following = false;
 }
 
-/* That it ended meanwhile explains less than what was wrong before. */
+/* Keeps the first reason: that the process ended meanwhile explains less. */
 static void keep_reason(struct tracing *self, const struct err *why)
 {
 	if (!self->unfollowed.code || why->exit != EXIT_NO_PROCESS)
@@ -162,8 +161,8 @@ static void keep_reason(struct tracing *self, const struct err *why)
 	give_up_in_time(self);
 }
 
-/* setpriv and su change their rights, and execute another program right away: that one is not come
- * back to, it begins. */
+/* setpriv and su change their rights, and execute another program right away: that program begins
+ * anew, instead of going on. */
 static bool has_executed_meanwhile(const struct tracing *self)
 {
 	struct identity now;
@@ -180,7 +179,7 @@ static void end_return(struct tracing *self)
 	self->changes.untraced_ns += now_ns() - self->left_ns;
 }
 
-/* The rings and the collector are as they were. */
+/* Attaches again with the same rings and collector. */
 static void come_back(struct tracing *self)
 {
 	struct session_options options = self->options;
@@ -234,7 +233,7 @@ void tracing_keep_name(struct tracing *self)
 		 self->session.attachment.target.process.stat.name);
 }
 
-/* Of one that was faster than us nothing else is left. */
+/* For a process that ended before the attach only its name shows the exec. */
 bool tracing_has_other_name(const struct tracing *self, struct process_stat *ret)
 {
 	struct err ignored;

@@ -18,50 +18,50 @@ struct tracing {
 	struct trace trace;
 	struct programs *programs;
 	struct collector *collector;
-	struct call_stacks *stacks; /* NULL: none were asked for */
-	bool has_python;            /* when it was begun */
-	struct callers *callers;    /* likewise */
+	struct call_stacks *stacks; /* NULL: not requested */
+	bool has_python;            /* at its beginning */
+	struct callers *callers;    /* NULL: not requested */
 	struct target_threads threads;
 	uint32_t process; /* its number in the file */
 	bool is_attached, is_finished;
 	struct registers_watch watch;
 	struct session session;
 
-	/* Of programs that the process has left behind by exec. */
-	unsigned executed; /* how many it has begun since */
+	/* Of the process's earlier programs, before exec. */
+	unsigned executed; /* how many programs it has begun since */
 	struct tracing_totals earlier;
-	uint32_t found_before; /* domains that they had */
-	bool is_cut_off;       /* it goes on without our agent */
-	bool is_following;     /* it executes another program, and we are not in yet */
+	uint32_t found_before; /* domains found in them */
+	bool is_cut_off;       /* it goes on without the agent */
+	bool is_following;     /* it runs another program, not attached yet */
 	uint64_t follow_until_ns;
-	/* Of times when the program changed its rights, and our agent left before. */
+	/* Changes of rights, before which the agent detached. */
 	struct tracing_changes changes;
-	bool is_returning;           /* we are not in again yet */
-	uint64_t left_ns, return_ns; /* since when; not before */
-	struct identity left;        /* which program the agent left */
-	char name[32];               /* of the program that was attached to last */
-	struct err unfollowed;       /* why not, up to now; code 0: there is no such program */
+	bool is_returning;           /* not attached again yet */
+	uint64_t left_ns, return_ns; /* detached since; next attach not before */
+	struct identity left;        /* the program that the agent detached from */
+	char name[32];               /* of the program attached last */
+	struct err unfollowed;       /* why not attached, so far; code 0: no such program */
 };
 
-/* The process as it is now begins in the file, with a collector for the trace. */
+/* Begins the process's current program in the file, with a collector for the trace. */
 int tracing_begin_program(struct tracing *tracing, struct err *err) MUST_CHECK;
 
-/* To a process that has the rings already.  Threads are told where their Python's state is only
- * where its filters let them read it. */
+/* Attaches to a process that has the rings already.  Threads get the address of their Python state
+ * only where its filters let them read it. */
 int tracing_attach(struct tracing *tracing, const struct session_options *options,
 		   struct err *err) MUST_CHECK;
-/* After each attach: what the filters do not let be read is said. */
+/* After each attach: reports what filters forbid to read. */
 void tracing_heed_filters(struct tracing *tracing);
 
-/* Notices that it executes another program, and attaches to that.  An error only where the file
- * cannot be written. */
+/* Notices that it executes another program, and attaches to that.  Fails only where the file cannot
+ * be written. */
 int tracing_follow(struct tracing *tracing, struct err *err) MUST_CHECK;
 
-/* True when the agent is gone and the process is not; the session is closed then. */
+/* True when the agent is gone but the process lives; the session is closed then. */
 bool tracing_note_cut(struct tracing *tracing);
 
-/* True when the agent has left since the program changes its rights; counted.  Before the session
- * is closed. */
+/* True when the agent has detached since the program changes its rights; counts it.  Before the
+ * session is closed. */
 bool tracing_note_farewell(struct tracing *tracing);
 
 /* After each attach. */

@@ -1,5 +1,5 @@
 /*
- * Looks at processes.
+ * Reads the usage of processes.
  */
 #include "host/recorder/usage_watch.h"
 

@@ -1,6 +1,6 @@
 /*
  * Writes into a recording what its processes use: processor time, memory, threads.  Each process is
- * looked at five times a second; where there are more than eight, each less often.
+ * read five times a second; where there are more than eight, each less often.
  */
 #pragma once
 
@@ -8,13 +8,13 @@
 
 /* Zero is ready. */
 struct usage_watch {
-	struct bytes bytes; /* looks that are not in the file yet */
+	struct bytes bytes; /* readings that are not in the file yet */
 	uint32_t count;
 	uint64_t looked_ns, flushed_ns;
 	size_t cursor; /* see programs_next() */
 };
 
-/* To be called often: looks when it is time to. */
+/* To be called often: reads when that is due. */
 int usage_watch_check(struct usage_watch *watch, struct programs *programs,
 		      struct err *err) MUST_CHECK;
 /* Writes what is not in the file yet. */

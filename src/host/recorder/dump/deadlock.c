@@ -1,7 +1,6 @@
 /*
- * Looks for circles of threads that wait.  Host only.  What is read of one thread after the other
- * need not have been true at the same time: it was, when none of them ran from the first look to
- * the second.
+ * Finds circles of waiting threads.  Threads are read one after the other, so the edges need not
+ * have existed at the same time: they did if no thread of the circle ran between two readings.
  */
 #include "host/recorder/dump/deadlock.h"
 
@@ -17,7 +16,7 @@
 #define NOBODY   SIZE_MAX
 
 struct edge {
-	size_t holder; /* the index of the thread that has the lock; NOBODY */
+	size_t holder; /* the index of the thread that holds the lock; NOBODY */
 	uint64_t lock, turns;
 };
 
@@ -43,7 +42,8 @@ static struct edge look_at(pid_t pid, const struct threads *threads, size_t i)
 	return (struct edge){ index_of(threads, waiting.holder), waiting.lock, times.turns };
 }
 
-/* The index of a thread in a circle; NOBODY: there is none.  Who leads into one is not in it. */
+/* The index of a thread in a circle; NOBODY: there is none.  A thread that only leads into a circle
+ * is not in it. */
 static size_t find_circle(const struct edge *edges, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

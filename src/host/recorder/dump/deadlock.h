@@ -1,5 +1,5 @@
 /*
- * Threads that wait for each other for ever: each for a mutex of glibc that the next one holds.
+ * Threads that wait for each other for ever: each for a glibc mutex that the next one holds.
  */
 #pragma once
 
@@ -7,8 +7,7 @@
 
 struct deadlocked {
 	size_t thread; /* its index in the list of threads */
-	uint64_t lock; /* that it waits for; the next one holds it, the last one's is held by the
-			  first */
+	uint64_t lock; /* that it waits for; the next thread holds it, or for the last the first */
 };
 
 struct deadlock {
@@ -16,7 +15,7 @@ struct deadlock {
 	size_t count; /* 0: there is none */
 };
 
-/* The first circle that is found.  Looks twice: only threads that have not run in between, and that
- * wait without a limit of time, are in one.  0 or -ENOMEM. */
+/* The first circle found.  Reads all threads twice: only threads that have not run in between, and
+ * that wait without a time limit, are in one.  0 or -ENOMEM. */
 int deadlock_find(pid_t pid, const struct threads *threads, struct deadlock *ret) MUST_CHECK;
 void deadlock_done(struct deadlock *deadlock);

@@ -1,5 +1,5 @@
 /*
- * Takes the stacks of all threads, by the best way that can be had, and names them.
+ * Gets the stacks of all threads, by the best available sampler, and names them.
  */
 #include "host/recorder/dump/dump_private.h"
 
@@ -27,8 +27,8 @@ struct dumped_thread *dump_thread_of(struct dump *self, uint32_t tid)
 	return NULL;
 }
 
-/* Addresses become frames while the space is there.  What was read of Python alone stays until
- * there is a whole stack that has it, too. */
+/* Resolves addresses while the space exists.  A stack of Python frames alone stays until a whole
+ * stack with these frames replaces it. */
 int dump_keep(struct dump *self, const struct sample *sample, const struct space *space)
 {
 	struct dumped_thread *thread = dump_thread_of(self, sample->tid);
@@ -52,7 +52,7 @@ int dump_keep(struct dump *self, const struct sample *sample, const struct space
 	return 0;
 }
 
-/* Of the same moment as the stack, which the list of threads is not. */
+/* The state at the moment of the stack; the list of threads is older. */
 void dump_note_state(struct dump *self, const struct sample *sample)
 {
 	struct dumped_thread *thread = dump_thread_of(self, sample->tid);
@@ -75,14 +75,15 @@ static uint64_t turns_of(pid_t pid, pid_t tid)
 	return schedstat_read(pid, tid, &times) ? 0 : times.turns;
 }
 
-/* Before its stack is taken. */
+/* Before its stack is read. */
 void dump_look_at_wait(struct dump *self, pid_t pid, struct dumped_thread *thread)
 {
 	thread->turns = turns_of(pid, thread->facts.tid);
 	waiting_look(pid, thread->facts.tid, &self->listed, &thread->waiting);
 }
 
-/* After that: a thread that has run since was elsewhere when its stack was taken, or is now. */
+/* After its stack was read: if the thread has run since, the wait and the stack are of different
+ * moments. */
 void dump_settle_wait(pid_t pid, struct dumped_thread *thread)
 {
 	if (thread->facts.state != 'R' && thread->turns == turns_of(pid, thread->facts.tid))
@@ -179,7 +180,7 @@ static void note_refusal(struct dump *self, const char *sampler, const struct er
 		 err->fix);
 }
 
-/* The last sampler's refusal names the least right that is missing. */
+/* The last sampler's refusal names the least privilege that is missing. */
 static int take_stacks(struct dump *self, pid_t pid, const struct dump_options *options,
 		       struct err *err)
 {
@@ -260,7 +261,7 @@ static void ask_python(struct python *python, pid_t pid, struct dumped_thread *t
 		snprintf(thread->waiting.object, sizeof(thread->waiting.object), "the GIL");
 }
 
-/* What Python tells of its threads. */
+/* Reads thread names and the lock's holder from Python. */
 static void look_at_python(struct dump *self, pid_t pid)
 {
 	struct python *python = NULL;
@@ -276,7 +277,7 @@ static void look_at_python(struct dump *self, pid_t pid)
 	space_close(space);
 }
 
-/* Threads that serve one request end all the time. */
+/* A thread that serves one request may end at any time. */
 static void note_end(pid_t pid, struct dumped_thread *thread)
 {
 	struct process_stat stat;
@@ -306,7 +307,7 @@ int dump_take(struct dump **ret, pid_t pid, const struct dump_options *options, 
 			note_end(pid, &self->threads[i]);
 		r = deadlock_find(pid, &self->listed, &self->deadlock);
 	}
-	/* States are something, too. */
+	/* Without stacks, the states of the threads remain. */
 	if (r == -EACCES || r == -EPERM)
 		self->sampler = "state";
 	else if (r)

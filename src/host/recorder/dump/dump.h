@@ -1,8 +1,9 @@
 /*
- * Where every thread of a process is now, with names; no thread is stopped.  The ways, best first:
+ * The current stack of every thread of a process, with names; no thread is stopped.  The samplers,
+ * best first:
  *
- *   bpf   a kernel program walks over all threads
- *   read  waiting threads are read from outside; those that run are seen by samples of copied
+ *   bpf   a kernel program walks the stacks of all threads
+ *   read  waiting threads are read from outside; running threads are sampled by copies of their
  *         stacks, where perf events are allowed
  */
 #pragma once
@@ -15,29 +16,29 @@ struct dumped_frame {
 	const char *module;          /* without its folders */
 	const char *path;            /* the module with them */
 	uint64_t address;            /* in the module's file, or in the process where it has none */
-	struct recorded_name *names; /* the innermost first: what was inlined there */
+	struct recorded_name *names; /* the innermost first: inlined functions */
 	uint32_t name_count;
 };
 
 struct dumped_thread {
 	struct thread facts;
-	char name[64];          /* what the program calls it, else the kernel */
-	bool has_gil;           /* it holds the lock of its Python */
-	struct waiting waiting; /* of the moment of its stack; empty where that is not sure */
-	uint64_t turns;         /* how often it had got a processor, before its stack was taken */
+	char name[64];          /* from the program, else from the kernel */
+	bool has_gil;           /* it holds its Python's lock */
+	struct waiting waiting; /* at the moment of its stack; empty if not sure */
+	uint64_t turns;         /* how often it had got a processor before its stack was read */
 	bool has_stack;
-	bool is_partial; /* only frames of Python: it ran */
-	bool has_ended;  /* before its stack could be taken */
+	bool is_partial; /* only frames of Python: it was running */
+	bool has_ended;  /* before its stack could be read */
 	bool is_guessed;
 	enum stack_end end;
-	size_t frame_count; /* innermost first, those of the kernel before the others */
+	size_t frame_count; /* innermost first, the kernel's before the others */
 	struct recorded_frame *recorded;
 	struct dumped_frame *frames;
 };
 
 struct dump {
 	const char *sampler; /* "bpf", "read"; "state": there are no stacks */
-	char reasons[1024];  /* lines: why no better way, and what this one could not see */
+	char reasons[1024];  /* lines: why no better sampler, and what this one cannot see */
 	struct dumped_thread *threads;
 	size_t count;
 	struct threads listed;
@@ -50,8 +51,8 @@ struct dump_options {
 	const char *sampler; /* only this one; NULL: the best */
 };
 
-/* Where no way is allowed (-EACCES, -EPERM) *ret has the threads with their states, without stacks.
- */
+/* Where no sampler is allowed (-EACCES, -EPERM) *ret has the threads with their states, without
+ * stacks. */
 int dump_take(struct dump **ret, pid_t pid, const struct dump_options *options,
 	      struct err *err) MUST_CHECK;
 void dump_free(struct dump *dump);

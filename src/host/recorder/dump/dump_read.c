@@ -1,6 +1,5 @@
 /*
- * Reads the stacks of waiting threads from outside, and samples those that run.  Host only; stops
- * nothing.
+ * Reads the stacks of waiting threads from outside, and samples running threads; stops nothing.
  */
 #include "host/recorder/dump/dump_private.h"
 
@@ -15,13 +14,13 @@
 #include <string.h>
 #include <time.h>
 
-/* How long threads that run are waited for: each of them needs a moment on a processor. */
+/* The time limit for running threads: each of them needs a moment on a processor. */
 #define RUNNING_NS      1000000000u
 #define RUNNING_HZ      499u
 #define RUNNING_STEP_NS 5000000
-#define READ_ATTEMPTS   4u /* at a thread that goes on meanwhile */
+#define READ_ATTEMPTS   4u /* for a thread that runs meanwhile */
 
-/* What is read of threads from outside. */
+/* The state of reading threads from outside. */
 struct reading {
 	struct dump *dump;
 	const struct space *space;
@@ -29,7 +28,7 @@ struct reading {
 	struct sample *sample;
 };
 
-/* A thread that runs has its native frames in registers; those of Python can be read. */
+/* A running thread has its native frames in registers; its Python frames are in memory. */
 static int read_running(struct reading *self, struct dumped_thread *thread)
 {
 	const struct sample *joined;
@@ -49,7 +48,7 @@ static int read_running(struct reading *self, struct dumped_thread *thread)
 	return r;
 }
 
-/* -EAGAIN: it does not wait. */
+/* -EAGAIN: the thread is running. */
 static int read_one(struct reading *self, struct dumped_thread *thread)
 {
 	struct sample *sample = self->sample;
@@ -138,8 +137,8 @@ static bool is_one_missing(const struct dump *self)
 	return false;
 }
 
-/* Threads that run have no stack that could be read: they are sampled until each was met.  Where
- * that is not allowed, they are shown without. */
+/* The stack of a running thread cannot be read: these are sampled until each was met.  Where that
+ * is not allowed, they are shown without. */
 static void sample_running(struct dump *self, pid_t pid)
 {
 	const struct sampler_options options = { .pid = pid, .hz = RUNNING_HZ, .on_cpu = true };

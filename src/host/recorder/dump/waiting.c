@@ -1,6 +1,6 @@
 /*
- * Reads /proc/PID/task/TID/syscall and what its arguments stand for.  All of it may change while we
- * look: it is shown, never used.
+ * Reads /proc/PID/task/TID/syscall and resolves its arguments.  All of it may change meanwhile: it
+ * is shown, never used.
  */
 #include "host/recorder/dump/waiting.h"
 
@@ -24,7 +24,7 @@ enum argument {
 	ARGUMENT_FUTEX,
 };
 
-/* The calls that threads are found in. */
+/* The calls that threads usually wait in. */
 static const struct call_words {
 	int nr;
 	const char *name;
@@ -96,7 +96,7 @@ static void describe_descriptor(pid_t pid, int descriptor, struct waiting *ret)
 		snprintf(ret->object, sizeof(ret->object), "%d", descriptor);
 }
 
-/* By the number that it has in its own namespace. */
+/* Finds a thread by its number in its own pid namespace. */
 static const struct thread *thread_of(pid_t pid, const struct threads *threads, pid_t number)
 {
 	bool is_inner = inner_number(pid, pid) != pid;
@@ -110,7 +110,7 @@ static const struct thread *thread_of(pid_t pid, const struct threads *threads, 
 	return NULL;
 }
 
-/* The head of a mutex of glibc: who holds it is beside the word that is waited for. */
+/* The head of a glibc mutex: the owner is beside the word that threads wait on. */
 struct mutex_head {
 	uint32_t lock, count;
 	int32_t owner;
@@ -120,7 +120,7 @@ struct mutex_head {
 
 #define MUTEX_ROBUST 16
 #define MUTEX_KINDS  1024 /* all flags are below */
-#define MUTEX_WAITED 2    /* the word of one that is waited for */
+#define MUTEX_WAITED 2    /* the value of a mutex with waiting threads */
 
 static bool is_held(const struct mutex_head *mutex)
 {
@@ -130,7 +130,7 @@ static bool is_held(const struct mutex_head *mutex)
 					  : mutex->lock == MUTEX_WAITED;
 }
 
-/* 0: it is no mutex, or nobody has it. */
+/* 0: it is no mutex, or not held. */
 static pid_t owner_of(pid_t pid, uint64_t address, unsigned operation)
 {
 	CLEANUP(close) int memory = memory_open(pid);

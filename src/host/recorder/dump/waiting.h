@@ -1,5 +1,5 @@
 /*
- * What a thread waits for, as far as its system call tells.
+ * What a thread waits for, as far as its system call shows.
  */
 #pragma once
 
@@ -8,15 +8,15 @@
 #include <stdbool.h>
 
 struct waiting {
-	char call[32];    /* "epoll_wait", "call 321"; "" when it is in none, or we may not know */
-	char object[192]; /* what it is about: a file, a socket, a lock and who holds it; "" */
-	uint64_t futex;   /* the address on which it waits; 0: on none */
-	uint64_t lock;    /* the same, of a mutex of glibc that is held; 0 */
+	char call[32];    /* "epoll_wait", "call 321"; "": in none, or not allowed to read */
+	char object[192]; /* a file, a socket, or a lock with its holder; "" */
+	uint64_t futex;   /* the address it waits on; 0: none */
+	uint64_t lock;    /* the same, of a glibc mutex that is held; 0 */
 	pid_t holder;     /* by this thread */
-	bool has_limit;   /* it waits for some time only */
+	bool has_limit;   /* its wait has a time limit */
 };
 
-/* The address on which a thread waits, of a lock or the like; 0: on none, or we may not know. */
+/* The address of the futex that a thread waits on; 0: none, or limpet may not read it. */
 uint64_t waiting_futex(pid_t pid, pid_t tid);
 
 /* `threads` are those of the process. */

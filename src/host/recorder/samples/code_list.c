@@ -1,6 +1,6 @@
 /*
- * Modules of samples.  Files are one for all processes; code that a runtime made, and addresses
- * where nothing is known, belong to their process.
+ * Modules of samples.  A file is one module for all processes; code that a runtime compiled, and
+ * addresses in no known code, belong to their process.
  */
 #include "host/recorder/samples/code_list.h"
 
@@ -16,17 +16,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Frames of Python and other languages are code that a runtime made, one for each of its files.
- * Their addresses are numbers of locations. */
+/* Frames of Python and other languages count as compiled code, one module for each of their source
+ * files.  Their addresses are numbers of locations. */
 #define PYTHON_KEY ((uint64_t)CODE_KINDS << 32)
 
 struct code_list {
-	struct symbolizer *symbolizer; /* its modules have our numbers */
+	struct symbolizer *symbolizer; /* its modules have this list's numbers */
 	struct recorded_code *codes;
 	size_t count, room, written;
 	struct table numbers; /* (kind and process, module) */
-	uint64_t time_ns;     /* of the sample whose frames are looked for */
-	/* Whose the code was that was looked for last: a search through all mappings. */
+	uint64_t time_ns;     /* of the sample whose frames are resolved */
+	/* The runtime of the last address resolved: finding it takes a search through all
+	 * mappings. */
 	struct {
 		pid_t pid;
 		unsigned generation;
@@ -67,7 +68,7 @@ static const char *const fixed_paths[CODE_KINDS] = {
 	[CODE_KERNEL] = "[kernel]",
 };
 
-/* Whose code it is. */
+/* The owner of code. */
 struct owner {
 	uint32_t process;
 	pid_t pid;
@@ -128,7 +129,7 @@ static int add_python(struct code_list *self, const struct python_location *loca
 	return 0;
 }
 
-/* Texts of locations are the same ones every time. */
+/* The texts of a location are interned: their addresses identify them. */
 static int find_python(struct code_list *self, uint64_t number, struct recorded_frame *ret)
 {
 	struct python_location location = { "", "", 0, "", 0 };
@@ -152,7 +153,7 @@ static int find_python(struct code_list *self, uint64_t number, struct recorded_
 	return 0;
 }
 
-/* Engines are the same ones every time. */
+/* An engine's address identifies it. */
 static uint64_t number_of(const struct owner *owner)
 {
 	if (owner->engine)
@@ -182,7 +183,7 @@ static int find_code(struct code_list *self, enum code_kind kind, const struct o
 	return 0;
 }
 
-/* Memory files and the like hold what a runtime has compiled. */
+/* Memory files and the like hold code that a runtime has compiled. */
 static bool is_made(const struct module *module)
 {
 	return module->kind == MODULE_ANONYMOUS || strncmp(module->path, "/memfd:", 7) == 0 ||

@@ -12,8 +12,8 @@ struct code_list;
 struct code_list *code_list_new(void); /* NULL: no memory */
 void code_list_free(struct code_list *list);
 
-/* Frames are looked for as of this time (CLOCK_MONOTONIC) from now on: runtimes use addresses
- * again.  As of now, when it was never said. */
+/* Frames are resolved as of this time (CLOCK_MONOTONIC) from now on: runtimes reuse addresses.
+ * Before the first call: as of now. */
 void code_list_at(struct code_list *list, uint64_t time_ns);
 
 /* The frame of an address of a process, whose number in the recording is `process`.  0 or -ENOMEM.
@@ -29,28 +29,28 @@ int code_list_frames(struct code_list *list, const struct space *space, uint32_t
 		     const struct sample *sample, struct recorded_frame *ret) MUST_CHECK;
 
 size_t code_list_count(const struct code_list *list);
-/* How many texts its names keep. */
+/* The number of texts that its names keep. */
 size_t code_list_texts(const struct code_list *list);
 
-/* Whether an address has this frame as long as nothing else is mapped there. */
+/* Whether an address keeps this frame for as long as its mapping stays. */
 bool code_is_lasting(const struct code_list *list, const struct recorded_frame *frame);
 
 const struct recorded_code *code_list_code(const struct code_list *list, uint32_t number);
 
-/* Whether frame i, of which 0 is the innermost, is where a call returns to: all are but the first
- * and the kernel's trampolines; see struct sample for what a signal interrupted. */
+/* Whether frame i, of which 0 is the innermost, is a return address: all are but the first and the
+ * kernel's trampolines; see struct sample for frames that a signal interrupted. */
 bool code_is_return(const struct space *space, const uint64_t *frames, size_t i);
 
-/* Whether it is a line of Python: its names are known now, and the process may be gone later. */
+/* Whether it is a line of Python: its names must be resolved now, as the process may end. */
 bool code_list_is_python(const struct code_list *list, const struct recorded_frame *frame);
 
-/* Writes those that are not in the file yet. */
+/* Writes the entries that are not in the file yet. */
 int code_list_write(struct code_list *list, struct recording *recording,
 		    struct err *err) MUST_CHECK;
 
-/* Looks for what runtimes tell, and reads it. */
+/* Finds the files in which runtimes name their code, and reads them. */
 void code_list_follow(struct code_list *list);
-/* Reads what they have told since the last time. */
+/* Reads what runtimes have added to them since the last time. */
 void code_list_read(struct code_list *list);
 
 /* 0 or -ENOMEM.  Texts live as long as the list. */

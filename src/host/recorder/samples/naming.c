@@ -1,5 +1,5 @@
 /*
- * Asks for the names of frames, and writes them.
+ * Resolves the names of frames, and writes them.
  */
 #include "host/recorder/samples/naming.h"
 
@@ -14,7 +14,7 @@
 
 #define NAMES_CHUNK_BYTES (1u << 20)
 
-/* Lines of Python have theirs in the file. */
+/* Lines of Python are named in the file already. */
 static int put_names(const struct stack_list *stacks, uint32_t frame, bool wants_lines,
 		     struct pending *pending, struct naming *naming)
 {

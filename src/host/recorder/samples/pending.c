@@ -1,9 +1,9 @@
 /*
- * Collects items until they are a chunk.
+ * Collects items until they fill a chunk.
  */
 #include "host/recorder/samples/pending.h"
 
-/* Room for a head comes first. */
+/* Reserves room for a head first. */
 void pending_begin(struct pending *pending, uint32_t first)
 {
 	static const char head[NUMBERED_HEAD_BYTES];

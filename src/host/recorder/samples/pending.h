@@ -1,5 +1,5 @@
 /*
- * A list of numbered things on its way into a recording: a head, then packed items.
+ * A list of numbered items on its way into a recording: a head, then packed items.
  */
 #pragma once
 
@@ -8,13 +8,13 @@
 
 struct pending {
 	struct bytes bytes;
-	struct numbered_head head; /* its count: the items that were put behind it */
+	struct numbered_head head; /* its count: the items behind it */
 	struct sample_packer packer;
 };
 
-/* Before each item: where it will be the first, it has this number. */
+/* Before each item: the first one of a chunk has this number. */
 void pending_begin(struct pending *pending, uint32_t first);
-/* Nothing where there is no item. */
+/* Writes nothing where there is no item. */
 int pending_write(struct pending *pending, enum chunk_kind kind, struct recording *recording,
 		  struct err *err) MUST_CHECK;
 void pending_done(struct pending *pending);

@@ -1,5 +1,5 @@
 /*
- * Looks at Pythons from outside.  Host only; stops nothing.
+ * Reads Python interpreters from outside; stops nothing.
  */
 #include "host/recorder/samples/python_watch.h"
 
@@ -18,10 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PYTHONS_MAX 64u /* processes of a family whose locks are looked at */
-#define LOOKED_MAX  64u /* threads of a process at each look */
+#define PYTHONS_MAX 64u /* processes of a family whose locks are polled */
+#define LOOKED_MAX  64u /* threads of a process in each round */
 #define THREADS_MAX 4096u
-#define NAMED_EACH  40u /* looks */
+#define NAMED_EACH  40u /* rounds */
 
 struct watched_python {
 	pid_t pid;
@@ -32,7 +32,7 @@ struct watched_python {
 struct python_watch {
 	struct watched_python pythons[PYTHONS_MAX];
 	size_t python_count;
-	pthread_mutex_t lock;           /* of what follows */
+	pthread_mutex_t lock;           /* guards what follows */
 	struct watched_thread *threads; /* ascending tids */
 	size_t thread_count, thread_room;
 };
@@ -100,7 +100,7 @@ static uint64_t tid_at(const void *items, size_t index)
 	return (uint64_t)((const struct watched_thread *)items)[index].tid;
 }
 
-/* Finds or adds; NULL: no room.  Under the lock. */
+/* Finds or adds; NULL: no room.  The caller holds the lock. */
 static struct watched_thread *thread_of(struct python_watch *self, pid_t pid, pid_t tid)
 {
 	size_t index = count_below(self->threads, self->thread_count, (uint64_t)tid, tid_at);
@@ -136,7 +136,7 @@ static void look_at_thread(struct python_watch *self, const struct watched_pytho
 	pthread_mutex_unlock(&self->lock);
 }
 
-/* Each second or so. */
+/* About once a second. */
 static void look_at_name(struct python_watch *self, const struct watched_python *python, pid_t tid)
 {
 	char name[64];
@@ -144,7 +144,7 @@ static void look_at_name(struct python_watch *self, const struct watched_python 
 	(void)!python_watch_name(self, python->pid, tid, name, sizeof(name));
 }
 
-/* Names are read also from a Python whose lock nobody finds. */
+/* Names are read also where the interpreter's lock was not found. */
 static void look_at(struct python_watch *self, struct watched_python *python)
 {
 	CLEANUP(free) pid_t *tids = NULL;
@@ -171,14 +171,14 @@ void python_watch_look(struct python_watch *self)
 		look_at(self, &self->pythons[i]);
 }
 
-/* "Thread-1 (serve)": Python made it up, as the program has given none. */
+/* "Thread-1 (serve)": Python's default, the program gave no name. */
 static bool is_made_up(const char *name)
 {
 	return !strncmp(name, "Thread-", 7) && name[7] >= '0' && name[7] <= '9';
 }
 
-/* One that the program has told the kernel: threads begin with that of their process.  Newer
- * Pythons tell the kernel as much of their own as it keeps. */
+/* A kernel name that the program set: threads inherit that of their process.  Newer Pythons set the
+ * kernel's name from their own, cut. */
 static bool has_kernel_name(pid_t pid, pid_t tid, const char *python_name)
 {
 	char own[32] = "", first[32] = "";

@@ -1,5 +1,5 @@
 /*
- * From samples to chunks: processes, threads, and the samples themselves.
+ * Turns samples into chunks: processes, threads, and the samples themselves.
  */
 #include "host/recorder/samples/sample_writer.h"
 
@@ -18,8 +18,8 @@ struct sampled_thread {
 	struct recorded_thread facts;
 	pid_t pid;
 	char name[64];
-	bool is_seen;      /* since the last look */
-	bool was_asked_of; /* of its Python */
+	bool is_seen;      /* since the last round */
+	bool was_asked_of; /* its Python's name was queried */
 	struct last_stack last;
 };
 
@@ -29,7 +29,7 @@ struct sample_writer {
 	struct python_watch *watch;
 	struct table processes;      /* (pid, 0): number, and above it that of its name */
 	struct table sampled;        /* (pid, 0): processes with a sample */
-	struct pool names;           /* of processes, as the sampler told them */
+	struct pool names;           /* of processes, from the sampler */
 	struct table thread_numbers; /* (process, tid): index in threads */
 	struct sampled_thread *threads;
 	size_t thread_count, thread_room;
@@ -83,13 +83,13 @@ int sample_writer_flush(struct sample_writer *self, struct err *err)
 	return r ? r : pending_write(&self->new_samples, CHUNK_SAMPLES, self->recording, err);
 }
 
-/* What processes[] has of one: its number in the file, and which of our names it has. */
+/* A value in processes[]: the process's number in the file, and the number of its name. */
 static uint64_t join_numbers(uint32_t number, uint32_t name)
 {
 	return (uint64_t)name << 32 | number;
 }
 
-/* The first thread of a process that is gone has its name. */
+/* The first thread of an ended process gets the process's name. */
 static const char *told_name(const struct sample_writer *self, uint64_t process,
 			     const struct sample *sample)
 {
@@ -137,7 +137,7 @@ static int set_process(struct sample_writer *self, const struct sampled_process 
 	return 0;
 }
 
-/* One that the recording began with may have ended by now. */
+/* A process that the recording began with may have ended by now. */
 static int begin_process(struct sample_writer *self, pid_t pid, struct err *err)
 {
 	const struct sampled_process process = { .pid = pid };
@@ -148,7 +148,7 @@ static int begin_process(struct sample_writer *self, pid_t pid, struct err *err)
 		       : sample_writer_process(self, &process, err);
 }
 
-/* Where the thread is in our list. */
+/* The thread's index in the list. */
 static int find_thread(struct sample_writer *self, const struct sample *sample, size_t *ret,
 		       struct err *err)
 {
@@ -176,7 +176,7 @@ static int find_thread(struct sample_writer *self, const struct sample *sample, 
 	return r;
 }
 
-/* One that has ended already is known by its number only. */
+/* A process that has ended already is known by its number only. */
 int sample_writer_process(struct sample_writer *self, const struct sampled_process *process,
 			  struct err *err)
 {
@@ -271,7 +271,7 @@ int sample_writer_look(struct sample_writer *self, struct err *err)
 	return r;
 }
 
-/* Of all threads that had a sample, each time anew. */
+/* For all threads with samples, written anew each time. */
 int sample_writer_locks(struct sample_writer *self, struct err *err)
 {
 	CLEANUP(bytes_done) struct bytes bytes = { 0 };

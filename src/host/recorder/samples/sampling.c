@@ -1,7 +1,6 @@
 /*
- * Choosing a sampler, and the thread that samples.  Everything about the sampler happens on that
- * thread: it may raise its own priority, and some things of the kernel belong to the thread that
- * made them.
+ * Chooses a sampler, and runs the thread that samples.  Only that thread uses the sampler: it may
+ * raise its own priority, and some kernel objects belong to the thread that made them.
  */
 #include "host/recorder/samples/sampling.h"
 
@@ -29,16 +28,16 @@ struct sampling {
 	struct sampling_options options;
 	struct sample_writer *writer; /* NULL: nothing is recorded */
 	struct python_watch *watch;
-	struct sampler *sampler; /* the thread's */
+	struct sampler *sampler; /* used by the thread only */
 	const struct sampler_kind *kind;
-	struct sampler_refusals refusals; /* of better ones; the thread's */
-	uint64_t start_tick;              /* of the process, where a JVM is asked */
-	struct jvm_trace trace;           /* what it leaves then */
+	struct sampler_refusals refusals; /* of better ones; used by the thread only */
+	uint64_t start_tick;              /* of the process, for the request to a JVM */
+	struct jvm_trace trace;           /* of the JVM's map file */
 	struct sampler_counts before;     /* of earlier starts */
 	uint64_t flushed_ns, looked_ns;
-	struct err trouble; /* with a sample; the thread's */
+	struct err trouble; /* with a sample; used by the thread only */
 
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t changed;
 	pthread_t thread;
 	enum phase phase;
@@ -81,7 +80,7 @@ int sampling_new(struct sampling **ret, struct recording *recording, struct prog
 	return 0;
 }
 
-/* What the sampler cannot see may be known only later, as when another program is executed. */
+/* Some limits of a sampler show later only, as when another program is executed. */
 static void note_reasons(struct sampling *self)
 {
 	pthread_mutex_lock(&self->lock);
@@ -156,7 +155,7 @@ static struct sampler_counts counts_now(const struct sampling *self)
 	return counts;
 }
 
-/* What is sampled, and how much so far. */
+/* Writes what is sampled, and how much so far. */
 static int write_totals(struct sampling *self, struct err *err)
 {
 	const struct sampler_options *options = &self->options.sampler;
@@ -186,7 +185,7 @@ static int write_totals(struct sampling *self, struct err *err)
 	return r;
 }
 
-/* Whatever kills us, at most a tenth of a second is lost. */
+/* However limpet is killed, at most a tenth of a second is lost. */
 static int write_due(struct sampling *self, struct err *err)
 {
 	uint64_t now = now_ns();
@@ -225,13 +224,13 @@ static void show_totals(struct sampling *self)
 	pthread_mutex_unlock(&self->lock);
 }
 
-/* 0, -ESRCH when the process has ended, or a failure. */
+/* One pass.  0, -ESRCH when the process has ended, or a failure. */
 static int sampling_pass(struct sampling *self, struct err *err)
 {
 	const struct sampler_listener listener = { take_sample, take_process, self };
 	int r;
 
-	/* First: what is sampled was told before, and code that is gone has lost its address. */
+	/* First: runtimes named this code before it was sampled, and may free its address later. */
 	if (self->writer)
 		sample_writer_prepare(self->writer);
 	r = self->kind->drain(self->sampler, &listener, err);
@@ -258,7 +257,7 @@ static void phase_enter(struct sampling *self, enum phase phase, const struct er
 	pthread_mutex_unlock(&self->lock);
 }
 
-/* False when it is time to stop. */
+/* Sleeps; false when it is time to stop. */
 static bool pause_a_little(struct sampling *self)
 {
 	uint64_t until_ns = now_ns() + PAUSE_NS;
@@ -274,7 +273,7 @@ static bool pause_a_little(struct sampling *self)
 	return goes_on;
 }
 
-/* After the last sample: what is on its way, what is not written, and the sampler itself. */
+/* After the last sample: drains, writes what is not written, and closes the sampler. */
 static void end_sampler(struct sampling *self, int r, struct err *err)
 {
 	uint64_t samples = UINT64_MAX;
@@ -344,7 +343,7 @@ static int ask_first(struct sampling *self, struct err *err)
 						      &self->trace, err);
 }
 
-/* What was compiled since the first time.  Without it, names are those of then. */
+/* For code compiled since the first request.  If it fails, the earlier names stay. */
 static void ask_again(struct sampling *self)
 {
 	struct err err = { 0 };

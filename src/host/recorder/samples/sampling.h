@@ -1,6 +1,6 @@
 /*
- * Samples a process into a recording, on a thread of its own: finds the best sampler
- * that can be had here, and writes what it sees.
+ * Samples a process into a recording, on a thread of its own: chooses the best sampler available,
+ * and writes its samples.
  *
  *   sampling_new, sampling_start, (sampling_check), sampling_pause, sampling_start, ...,
  *   sampling_finish, sampling_free
@@ -17,69 +17,67 @@
 
 struct sampling_options {
 	struct sampler_options sampler;
-	const char *name;                /* only this sampler; NULL: the best that can be had */
-	const struct sampler_kind *kind; /* instead: this one, that is in no table; NULL */
-	bool java_names;                 /* a Java virtual machine is asked for the names of its
-					    code, when sampling begins and at its end (jvm.h) */
-	bool is_new;                     /* the program is just starting: it is asked at the end
-					    only */
-	bool is_python_unwatched;        /* nobody asks who holds the lock of Python, which is
-					    looked at twenty times a second otherwise */
-	/* Sees each sample too, on the sampler's thread; NULL: nobody does.  -ENOMEM ends it. */
+	const char *name;                /* only this sampler; NULL: the best available */
+	const struct sampler_kind *kind; /* instead: this one, which is in no table; NULL */
+	bool java_names; /* requests the names of a JVM's compiled code, when sampling begins and at
+			    its end (jvm.h) */
+	bool is_new;     /* the program is just starting: requests them at the end only */
+	bool is_python_unwatched; /* does not poll Python's lock, which otherwise happens forty
+				     times a second */
+	/* Gets each sample too, on the sampler's thread; may be NULL.  -ENOMEM ends sampling. */
 	int (*observe)(void *context, const struct sample *sample, struct space *space);
-	/* The same of processes: one came, or executed anew. */
+	/* The same for processes: one is new, or has executed. */
 	int (*observe_process)(void *context, const struct sampled_process *process);
-	void *context; /* of both */
+	void *context; /* for both */
 };
 
 struct sampling_totals {
 	const char *sampler;          /* its name; "" before the first start */
-	const char *summary;          /* what it does, in a line */
+	const char *summary;          /* its description, in a line */
 	struct sampler_counts counts; /* of all starts */
 	uint64_t threads;
-	uint64_t processes_seen, processes_sampled; /* the second ones have a sample */
+	uint64_t processes_seen, processes_sampled; /* processes_sampled: those with a sample */
 	struct naming naming;                       /* after sampling_finish() */
-	char java_trouble[512]; /* why the names of Java's code are not the latest; "" */
+	char java_trouble[512]; /* why the names of Java's code are outdated; "" */
 };
 
 struct sampling;
 
-/* The programs of the process, for as long as it samples.  Without a recording (both NULL) samples
- * are only observed. */
+/* The programs of the process, which must outlive the sampling.  Without a recording (both NULL)
+ * samples only go to observe. */
 int sampling_new(struct sampling **ret, struct recording *recording, struct programs *programs,
 		 const struct sampling_options *options, struct err *err) MUST_CHECK;
 
-/* Returns when the first sample can come.  Fails when no sampler can be had, and says of each why.
- */
+/* Returns when sampling runs.  Fails when no sampler is available, with the reason of each. */
 int sampling_start(struct sampling *sampling, struct err *err) MUST_CHECK;
 
-/* Between two starts: the pid and the further ones of these. */
+/* Between two starts: takes the pid and the further processes of these options. */
 void sampling_set_processes(struct sampling *sampling, const struct sampler_options *options);
 /* Between two starts. */
 void sampling_set_rate(struct sampling *sampling, unsigned hz);
 
-/* False from the end of the process on, or of the thread. */
+/* False after the end of the process, or of the thread. */
 bool sampling_goes_on(struct sampling *sampling);
 
-/* What its Python tells of a thread; false: nothing. */
+/* What its Python knows of a thread; false: nothing. */
 bool sampling_python_thread(struct sampling *sampling, pid_t pid, pid_t tid,
 			    struct watched_thread *ret);
 
-/* Has the process ended, or with children the last one of them? */
+/* Has the process ended, or with children all of them? */
 bool sampling_has_ended(struct sampling *sampling);
 
 /* 0, or what ended the thread. */
 int sampling_check(struct sampling *sampling, struct err *err) MUST_CHECK;
 
-/* Stops, and takes what is on its way. */
+/* Stops, and drains what is in the buffers. */
 void sampling_pause(struct sampling *sampling);
 
-/* Names of what was seen, and the totals. */
+/* Writes names and totals. */
 int sampling_finish(struct sampling *sampling, struct err *err) MUST_CHECK;
 
 void sampling_totals(struct sampling *sampling, struct sampling_totals *ret);
-/* Lines: why no better sampler could be had, and what this one cannot see, as far as it is known by
- * now; "" where there is nothing to say. */
+/* Lines: why no better sampler is available, and what this one cannot see, as far as known; ""
+ * where there is nothing to report. */
 void sampling_reasons(struct sampling *sampling, char *ret, size_t room);
 
 void sampling_free(struct sampling *sampling);

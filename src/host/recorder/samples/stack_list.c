@@ -1,6 +1,6 @@
 /*
- * Numbers frames and stacks.  Addresses become frames here and now, while it is known what is
- * mapped where; names wait for the end, but for those of Python.
+ * Numbers frames and stacks.  Addresses become frames at once, while the mappings are known; names
+ * wait for the end, except those of Python.
  */
 #include "host/recorder/samples/stack_list.h"
 
@@ -29,7 +29,7 @@ void stack_list_done(struct stack_list *self)
 	pending_done(&self->new_stacks);
 }
 
-/* The names of a line of Python go into the file with it. */
+/* The names of a line of Python are written with it. */
 static int keep_python_name(struct stack_list *self, uint32_t number)
 {
 	struct pending *pending = &self->new_names;
@@ -71,7 +71,7 @@ static int find_frame(struct stack_list *self, const struct recorded_frame *fram
 	return is_new ? keep_python_name(self, *ret) : 0;
 }
 
-/* The stack of its caller becomes its own. */
+/* *stack is the caller's stack before, and the frame's own after. */
 static int frame_push(struct stack_list *self, const struct recorded_frame *frame, uint32_t *stack)
 {
 	struct table_entry *entry;
@@ -95,8 +95,8 @@ static int frame_push(struct stack_list *self, const struct recorded_frame *fram
 	return 0;
 }
 
-/* How many of the outermost frames are those of the thread's last stack.  The innermost of them may
- * have been reached otherwise. */
+/* How many of the outermost frames equal those of the thread's last stack.  The innermost of them
+ * may have been reached by another call. */
 static size_t count_known(const struct last_stack *last, const struct space *space,
 			  const uint64_t *frames, size_t count)
 {
@@ -119,7 +119,8 @@ static int frame_remember(struct last_stack *last, size_t at, const struct known
 	return 0;
 }
 
-/* The innermost frame of a sample is where the thread stood, that of a traced call its caller. */
+/* The innermost frame of a sample is the interrupted instruction, that of a traced call its
+ * caller. */
 static bool is_call(const struct sample *sample, const struct space *space, const uint64_t *frames,
 		    size_t i)
 {

@@ -1,7 +1,7 @@
 /*
- * The frames and stacks of a recording, each with a number: they are written once, when they are
- * first met, and named at the end.  Samples and traced calls share them.  Any thread: each function
- * takes the list's lock, but for stack_list_init() and stack_list_done().
+ * The frames and stacks of a recording, each with a number: they are written once, at first use,
+ * and named at the end.  Samples and traced calls share them.  Any thread: each function takes the
+ * list's lock, but for stack_list_init() and stack_list_done().
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include <pthread.h>
 
 struct stack_list {
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* guards what follows */
 	struct code_list *codes;
 	struct table frame_numbers; /* (code, version and is_return, address) */
 	struct table stack_numbers; /* (caller, frame) */
@@ -23,7 +23,7 @@ struct stack_list {
 	struct pending new_frames, new_names, new_stacks;
 };
 
-/* The outermost frames of a thread's last stack: the next one often has the same. */
+/* The outermost frames of a thread's last stack: the next stack often shares them. */
 struct last_stack {
 	const struct space *space;
 	unsigned generation;
@@ -31,7 +31,7 @@ struct last_stack {
 	struct known_frame {
 		uint64_t address;
 		uint32_t stack;
-		bool is_lasting; /* else another function may be at this address now */
+		bool is_lasting; /* else another function may get this address */
 	} * frames;              /* outermost first */
 };
 
@@ -39,7 +39,7 @@ int stack_list_init(struct stack_list *ret) MUST_CHECK; /* -ENOMEM */
 void stack_list_done(struct stack_list *list);
 
 /* The number of a sample's stack.  `process`: the number of its process in the recording; `last`:
- * of its thread, the caller's own.  -ENOMEM. */
+ * its thread's, owned by the caller.  -ENOMEM. */
 int stack_list_find(struct stack_list *list, uint32_t process, const struct sample *sample,
 		    const struct space *space, struct last_stack *last, uint32_t *ret) MUST_CHECK;
 

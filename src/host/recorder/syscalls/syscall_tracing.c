@@ -1,6 +1,5 @@
 /*
- * The thread that reads the kernel's ring, and what is to be said of calls at both ends.  Host
- * only.
+ * The thread that reads the kernel's ring, and the counts of calls cut by both ends of a recording.
  */
 #include "host/recorder/syscalls/syscall_tracing.h"
 
@@ -18,19 +17,19 @@
 
 #define PAUSE_NS    2000000u
 #define LOOK_NS     1000000000u
-#define LAST_DRAINS 3 /* for programs that run while they are taken down */
+#define LAST_DRAINS 3 /* for programs still running while they are detached */
 
 struct syscall_tracing {
 	struct recording *recording;
 	struct syscall_writer *writer;
 	struct syscall_source *source; /* NULL: not started, or paused */
-	pid_t *pids;                   /* that were named */
+	pid_t *pids;                   /* named by the user */
 	size_t pid_count;
 	uint64_t looked_ns;
-	uint64_t dropped_before; /* this start */
-	struct err trouble;      /* with a record; the thread's */
+	uint64_t dropped_before; /* by this start */
+	struct err trouble;      /* with a record; used by the thread only */
 
-	struct worker worker; /* its lock is of what follows */
+	struct worker worker; /* its lock guards what follows */
 	struct syscall_totals shown;
 	struct err failure;
 };
@@ -164,7 +163,7 @@ int syscall_tracing_check(struct syscall_tracing *self, struct err *err)
 	return worker_check(&self->worker, &self->failure, err);
 }
 
-/* Who was seen, with what is under way: by process and by thread. */
+/* The threads seen, and the calls in flight. */
 struct cut_count {
 	struct syscall_tracing *tracing;
 	struct table threads; /* (tid, 0) */
@@ -184,7 +183,7 @@ static void count_thread(const struct syscall_thread *thread, void *context)
 					      thread->is_within, 0, count->err);
 }
 
-/* "232 0x5 ...": it is in a call; else "running", or "-1 ...". */
+/* "232 0x5 ...": in a call; else "running", or "-1 ...". */
 static bool is_within_call(pid_t pid, pid_t tid)
 {
 	char path[64], text[256];
@@ -195,7 +194,7 @@ static bool is_within_call(pid_t pid, pid_t tid)
 	       text[0] <= '9';
 }
 
-/* Threads that have not returned from anything since it began. */
+/* Counts threads in calls that have not returned since tracing began. */
 static void count_silent(struct cut_count *count, pid_t pid)
 {
 	CLEANUP(free) pid_t *tids = NULL;
@@ -223,7 +222,7 @@ static int count_cut(struct syscall_tracing *self, const pid_t *pids, size_t pid
 	return count.r;
 }
 
-/* Those that no record has told of: the threads' last ones. */
+/* Dropped calls that no record has reported: each thread's last ones. */
 static int count_dropped(struct syscall_tracing *self, struct err *err)
 {
 	struct syscall_counts counts;

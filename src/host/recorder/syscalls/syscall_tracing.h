@@ -11,19 +11,19 @@
 
 struct syscall_tracing;
 
-/* Refuses where it cannot be done, or may not. */
+/* Fails where it is not possible, or not allowed. */
 int syscall_tracing_new(struct syscall_tracing **ret, struct recording *recording,
 			struct programs *programs, struct err *err) MUST_CHECK;
 void syscall_tracing_free(struct syscall_tracing *tracing);
 
-/* Returns when calls are seen. */
+/* Returns when tracing runs. */
 int syscall_tracing_start(struct syscall_tracing *tracing,
 			  const struct syscall_source_options *options, struct err *err) MUST_CHECK;
 /* 0, or what ended the thread. */
 int syscall_tracing_check(struct syscall_tracing *tracing, struct err *err) MUST_CHECK;
-/* Stops, and writes what is on its way. */
+/* Stops, and writes what is in the ring. */
 int syscall_tracing_pause(struct syscall_tracing *tracing, struct err *err) MUST_CHECK;
 
-/* Is one of the processes still there? */
+/* Is one of the processes still alive? */
 bool syscall_tracing_goes_on(const struct syscall_tracing *tracing);
 void syscall_tracing_totals(struct syscall_tracing *tracing, struct syscall_totals *ret);

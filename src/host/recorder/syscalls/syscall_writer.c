@@ -1,5 +1,5 @@
 /*
- * From records of the kernel to those of a recording.  Host only.
+ * Turns the kernel's records into those of a recording.
  */
 #include "host/recorder/syscalls/syscall_writer.h"
 
@@ -56,7 +56,7 @@ static void thread_drop(struct syscall_writer *self, struct writer_thread *threa
 	self->totals.collected.drops[reason] += count;
 }
 
-/* Among calls that are missing may be some that opened and closed files. */
+/* Missing calls may have opened or closed files: what is known of descriptors is dropped. */
 static void thread_note_dropped(struct syscall_writer *self, struct writer_process *process,
 				struct writer_thread *thread, uint32_t dropped)
 {
@@ -109,7 +109,7 @@ static void function_describe(struct trace_function *ret, int32_t number, bool i
 		ret->values[ret->value_count++] = VALUE_RESULT;
 }
 
-/* What a program makes up as a number must not make a function each. */
+/* All numbers beyond the limit share one function: a program can make up any number. */
 static uint32_t function_index(const struct syscall_record *record)
 {
 	uint32_t index = MIN((uint32_t)record->number, (uint32_t)SYSCALL_NUMBERS_MAX);
@@ -176,8 +176,7 @@ static const char *path_of(struct writer_process *process, const struct syscall_
 	return record->path_bytes ? record->path : "";
 }
 
-/* The file that a call is about: its path, or, where that is empty, what its descriptor leads to.
- */
+/* The file of a call: its path, or, where that is empty, what its descriptor refers to. */
 static int find_file(struct writer_process *process, const struct syscall_record *record,
 		     uint8_t shape, struct syscall_file *ret)
 {
@@ -192,7 +191,7 @@ static int find_file(struct writer_process *process, const struct syscall_record
 	return syscall_files_find(&process->files, record->descriptor, ret);
 }
 
-/* What descriptors lead to after a call. */
+/* Updates what descriptors refer to after a call. */
 static int follow_files(struct writer_process *process, const struct syscall_record *record,
 			uint8_t shape, uint64_t file)
 {
@@ -216,7 +215,7 @@ static void call_add(struct call_record *record, uint64_t value)
 	record->values[record->call.head.count++] = value;
 }
 
-/* A call does not begin before the one before it has ended, though times are rounded. */
+/* Rounded times must not let a call begin before the previous one has ended. */
 static void call_time(const struct syscall_writer *self, struct writer_thread *thread,
 		      const struct syscall_record *record, struct record_call *ret)
 {
@@ -295,7 +294,7 @@ static int take_forked(struct syscall_writer *self, const struct syscall_record 
 	return writer_process_begin(self, (pid_t)record->pid, err);
 }
 
-/* What it executes is told of the call that returns into it. */
+/* The path of an exec belongs to the call record that follows when exec returns. */
 static int take_executed(struct syscall_writer *self, const struct syscall_record *record,
 			 struct err *err)
 {

@@ -1,6 +1,6 @@
 /*
  * System calls on their way into a recording: processes, threads, functions and files are written
- * once, when they are first met.  One thread at a time.
+ * once, at first use.  One thread at a time.
  */
 #pragma once
 
@@ -14,22 +14,22 @@ int syscall_writer_new(struct syscall_writer **ret, struct recording *recording,
 		       struct programs *programs, struct err *err) MUST_CHECK;
 void syscall_writer_free(struct syscall_writer *writer);
 
-/* Before the first record, and where some time has passed without: programs may have changed. */
+/* Before the first record, and after a pause: programs may have changed. */
 void syscall_writer_begin(struct syscall_writer *writer);
 int syscall_writer_take(struct syscall_writer *writer, const struct syscall_record *record,
 			struct err *err) MUST_CHECK;
 
-/* Dropped calls of a process of which nobody knows the thread. */
+/* Dropped calls of a process whose thread is not known. */
 int syscall_writer_drop(struct syscall_writer *writer, pid_t pid, enum drop_reason reason,
 			uint64_t count, struct err *err) MUST_CHECK;
-/* Calls of a process that have not returned; those that began before anybody looked. */
+/* Calls of a process that have not returned; those that began before tracing did. */
 int syscall_writer_cut(struct syscall_writer *writer, pid_t pid, uint64_t under_way,
 		       uint64_t began_before, struct err *err) MUST_CHECK;
 
-/* Writes what is old, or, with everything, all that there is. */
+/* Writes old records, or, with everything, all of them. */
 int syscall_writer_flush(struct syscall_writer *writer, bool everything,
 			 struct err *err) MUST_CHECK;
-/* Threads have other names by now. */
+/* Updates the names of threads. */
 int syscall_writer_look(struct syscall_writer *writer, struct err *err) MUST_CHECK;
 
 struct syscall_totals {

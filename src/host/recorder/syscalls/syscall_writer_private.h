@@ -9,13 +9,13 @@
 #include "host/syscalls/syscall_files.h"
 #include "host/syscalls/syscall_table.h"
 
-/* Numbers of calls, those of 32-bit calls, and one each for what is no number at all. */
+/* Numbers of calls, those of 32-bit calls, and one each for all invalid numbers. */
 #define FUNCTIONS_MAX (2 * (SYSCALL_NUMBERS_MAX + 1))
 
 struct writer_process {
 	pid_t pid;
 	uint32_t number;                   /* in the recording */
-	uint32_t functions[FUNCTIONS_MAX]; /* their numbers there, and 1; 0: not yet */
+	uint32_t functions[FUNCTIONS_MAX]; /* their numbers there, plus 1; 0: not yet */
 	struct syscall_files files;
 	struct recorded_syscalls cut;
 	char executing[SYSCALL_PATH_MAX]; /* by a call that has not returned */
@@ -24,8 +24,8 @@ struct writer_process {
 struct writer_thread {
 	struct slot slot;
 	pid_t pid;
-	bool is_seen;     /* since the last look at its name */
-	uint32_t dropped; /* as it has told */
+	bool is_seen;     /* since the last update of its name */
+	uint32_t dropped; /* as last reported */
 	uint64_t last_end;
 };
 
@@ -46,23 +46,23 @@ struct syscall_writer {
 
 int syscall_writer_no_memory(struct err *err);
 
-/* NULL: no record of it has come yet. */
+/* NULL: without a record so far. */
 struct writer_process *writer_process_known(const struct syscall_writer *writer, pid_t pid);
-/* The same; it begins with its first record. */
+/* The same; adds it with its first record. */
 int writer_process_find(struct syscall_writer *writer, pid_t pid, struct writer_process **ret,
 			struct err *err) MUST_CHECK;
-/* Born, or with another program. */
+/* A new process, or another program. */
 int writer_process_begin(struct syscall_writer *writer, pid_t pid, struct err *err) MUST_CHECK;
-/* With its threads; what comes of its number is another one. */
+/* With its threads; a later process with its number is another one. */
 int writer_process_end(struct syscall_writer *writer, pid_t pid, struct err *err) MUST_CHECK;
-/* A process that is not what it was is forgotten: its threads are others, too. */
+/* Drops a process that runs another program: its threads are new, too. */
 void writer_process_renew(struct syscall_writer *writer, struct writer_process *process);
-/* What of its calls was cut by the recording's own beginning and end. */
+/* Writes the counts of calls cut by the recording's own beginning and end. */
 int writer_process_write_cut(struct syscall_writer *writer, const struct writer_process *process,
 			     struct err *err) MUST_CHECK;
 void writer_process_free(struct writer_process *process);
 
 int writer_thread_find(struct syscall_writer *writer, const struct writer_process *process,
 		       pid_t tid, struct writer_thread **ret, struct err *err) MUST_CHECK;
-/* The last one takes its index. */
+/* The last one moves to its index. */
 void writer_thread_remove(struct syscall_writer *writer, size_t index);

@@ -1,6 +1,6 @@
 /*
  * Processes and threads whose system calls are written: found by their numbers, begun in the
- * recording when they are first met, and forgotten when they end.  Host only.
+ * recording at first use, and removed when they end.
  */
 #include "host/core/room.h"
 #include "host/process/threads.h"
@@ -39,7 +39,7 @@ void writer_process_free(struct writer_process *process)
 	free(process);
 }
 
-/* What it runs now; one that has ended already is known by its number only. */
+/* The number of its current program; a process that has ended already is known by its pid only. */
 static int program_number(struct syscall_writer *self, pid_t pid, uint32_t *ret, struct err *err)
 {
 	struct recorded_process bare = {
@@ -83,7 +83,7 @@ struct writer_process *writer_process_known(const struct syscall_writer *self, p
 	return entry ? self->processes[entry->value] : NULL;
 }
 
-/* One that the recording began with may have ended by now. */
+/* A process that the recording began with may have ended by now. */
 int writer_process_find(struct syscall_writer *self, pid_t pid, struct writer_process **ret,
 			struct err *err)
 {

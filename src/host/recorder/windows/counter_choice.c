@@ -1,5 +1,5 @@
 /*
- * Host only.
+ * Parses lists of counters, and checks that they can be counted together.
  */
 #include "host/recorder/windows/counter_choice.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The next of a list: commas in braces and between slashes are its own. */
+/* The next name of a list: commas in braces and between slashes belong to the name. */
 static bool list_next(const char **rest, char *ret, size_t room)
 {
 	const char *at = *rest;
@@ -33,7 +33,7 @@ static bool list_next(const char **rest, char *ret, size_t room)
 	return true;
 }
 
-/* As AMD's are spelled. */
+/* True for names spelled as AMD's. */
 static bool is_device_name(const char *name)
 {
 	bool has_capital = false;
@@ -75,8 +75,8 @@ static int choice_take_list(struct counter_choice *self, const char *list, struc
 	return r;
 }
 
-/* A queue's waves are counted where its own bit says so, and the driver sets that for all of them
- * only for who may hold its lock. */
+/* A queue's waves are counted only if its own bit allows it, and the driver sets that for all
+ * queues only for processes that may hold its lock. */
 static void note_invisible(struct counter_choice *self)
 {
 	const struct counter_plan *plan = &self->devices.plan;
@@ -97,7 +97,7 @@ static void note_invisible(struct counter_choice *self)
 			  "them kernel by kernel");
 }
 
-/* Where some are not known, none is begun: nobody would look for them later. */
+/* If one counter is unknown, none is started: the error would not be seen later. */
 static int devices_open(struct counter_choice *self, struct err *err)
 {
 	const struct counter_wish wish = { .names = (const char *const *)self->texts,

@@ -1,5 +1,5 @@
 /*
- * Counters by name, whoever counts them: events of the kernel and the processor by perf's names
+ * Counters by name, from all sources: events of the kernel and the processor by perf's names
  * (task-clock, {cycles,instructions}), counters of AMD's devices by AMD's (SQ_WAVES).
  */
 #pragma once
@@ -16,17 +16,17 @@ struct counter_choice {
 	bool has_devices;
 	char *texts[CHOICE_NAMES_MAX]; /* names of devices' counters */
 	size_t text_count;
-	struct window_options options; /* of the two above */
-	char note[512];                /* what devices do not see; "" */
+	struct window_options options; /* with both of the above */
+	char note[512];                /* what devices cannot count; "" */
 };
 
 /*
- * Lists with commas; interval_ns 0: the usual one.  All that can be refused is, before a process is
- * touched: names that nobody knows, more than devices count at once.  With EXIT_USAGE.
+ * Lists with commas; interval_ns 0: the default.  Refuses all that can be known before a process is
+ * touched: unknown names, more counters than devices count at once.  With EXIT_USAGE.
  */
 int counter_choice_make(struct counter_choice *ret, const char *const *lists, size_t count,
 			uint64_t interval_ns, struct err *err) MUST_CHECK;
-/* Of no counters, for metrics of GPUs alone (options.has_gpus). */
+/* Without counters, for metrics of GPUs alone (options.has_gpus). */
 int counter_choice_make_gpus(struct counter_choice *ret, uint64_t interval_ns,
 			     struct err *err) MUST_CHECK;
 void counter_choice_done(struct counter_choice *choice);
@@ -36,6 +36,6 @@ static inline void counter_choice_done_at_scope_end(struct counter_choice *choic
 	counter_choice_done(choice);
 }
 
-/* A device has its counters once: no two processes can be asked for them. */
+/* A device has one set of counters: two processes cannot be counted by it. */
 int counter_choice_check_alone(const struct counter_choice *choice, bool is_alone,
 			       struct err *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * Host only.  The recorder's threads bring windows.
+ * Adds windows up as the recorder's threads deliver them.
  */
 #include "host/recorder/windows/counter_watch.h"
 
@@ -17,14 +17,14 @@
 struct counter_watch {
 	struct background_job *job;
 	pid_t pid;
-	char path[64];        /* of what is recorded into */
-	pthread_mutex_t lock; /* of the rest */
+	char path[64];        /* of the recording */
+	pthread_mutex_t lock; /* guards the rest */
 	struct watched_counter *rows;
 	size_t count, room;
-	bool is_short; /* of memory */
+	bool is_short; /* out of memory */
 };
 
-/* Processes come before devices, and those in their order. */
+/* Sorts processes before devices, and devices by their order. */
 static uint64_t row_order(uint64_t device)
 {
 	return device == METRIC_NO_DEVICE ? 0 : device + 1;
@@ -90,7 +90,7 @@ static void watch_take(void *context, const struct recorded_metric *metric,
 	pthread_mutex_unlock(&self->lock);
 }
 
-/* The path is one that nothing can be unlinked by. */
+/* The path cannot be unlinked. */
 static int job_start(struct counter_watch *self, const struct counter_choice *choice,
 		     const char *version, struct err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * Counts at an interval.  Host only.
+ * Reads the counters of processes at an interval.
  */
 #include "host/recorder/windows/cpu_windows.h"
 
@@ -14,7 +14,7 @@
 
 #define REASONS_MAX 2048u
 
-/* A process and an event of it. */
+/* One event of one process. */
 struct cpu_metric {
 	char name[COUNTER_NAME_MAX];
 	struct recorded_metric facts;
@@ -26,14 +26,14 @@ struct cpu_windows {
 	struct counter_events events;
 	struct counting counting;
 	bool is_open;
-	struct cpu_metric *metrics; /* of each process all events; by their index */
+	struct cpu_metric *metrics; /* all events of each process; by index */
 	size_t metric_count;
-	bool *is_over;     /* of each process: its last window is written */
-	uint32_t *numbers; /* of each process, in the recording */
+	bool *is_over;     /* per process: its last window is written */
+	uint32_t *numbers; /* per process, in the recording */
 	struct window_batch batch;
 	char reasons[REASONS_MAX];
 
-	struct worker worker; /* its lock is of what follows */
+	struct worker worker; /* its lock guards what follows */
 	struct err failure;
 };
 
@@ -93,7 +93,7 @@ static bool is_refused(const struct cpu_windows *self, size_t process, size_t ev
 	return counting_answer(&self->counting, &self->counting.processes[process], event)->refusal;
 }
 
-/* Why an event is not counted; each is told once. */
+/* Why an event is not counted; each reason is reported once. */
 static void reason_add(struct cpu_windows *self, size_t process, size_t event)
 {
 	const struct counter_answer *answer =
@@ -171,7 +171,7 @@ static int window_write(struct cpu_windows *self, const struct cpu_metric *metri
 	return window_batch_add(&self->batch, &window, err);
 }
 
-/* Where it has executed another program, what follows is that one's. */
+/* If the process has executed another program, later windows belong to that one. */
 static int process_renew(struct cpu_windows *self, size_t process, struct err *err)
 {
 	uint32_t number;
@@ -230,7 +230,7 @@ static void *windows_run(void *argument)
 		}
 		if (!counting_find_alive(&self->counting))
 			break;
-		while (next_ns <= now_ns()) /* late rather than never */
+		while (next_ns <= now_ns()) /* a late window, not a lost one */
 			next_ns += self->options.interval_ns;
 	}
 	return NULL;

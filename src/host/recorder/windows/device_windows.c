@@ -1,6 +1,6 @@
 /*
- * Readings are foreign bytes that were checked one by one; whether they make sense together is seen
- * here.  Host only, on the collector's thread.
+ * Readings are foreign bytes that were checked one by one; whether they fit together is checked
+ * here.  On the collector's thread.
  */
 #include "host/recorder/windows/device_windows.h"
 
@@ -132,8 +132,8 @@ static int device_find(struct device_windows *self, uint64_t number, struct know
 	return device_add(self, number, ret, err);
 }
 
-/* What came since the reading before; false: something else has used the counters meanwhile, and
- * nothing is known of the time between. */
+/* The counts since the previous reading; false: another tool has used the counters meanwhile, and
+ * the time between is not known. */
 static bool difference_make(struct known_device *device, const struct device_reading *reading)
 {
 	bool goes_on = device->count && device->begin == reading->begin;

@@ -1,6 +1,6 @@
 /*
- * Host only.  What limpet-nvml says is checked before it is believed: libraries of others' are in
- * it.
+ * Starts limpet-nvml and reads its messages.  They are checked: that process runs libraries of
+ * others.
  */
 #include "host/recorder/windows/gpu_helper.h"
 
@@ -67,7 +67,8 @@ static bool is_of_names(uint32_t code)
 	       code == GPU_PM_NOT_OF_WINDOWS;
 }
 
-/* As a word of a shell's and as one part of LD_LIBRARY_PATH: the target may have named it. */
+/* Can the folder be passed to a shell, and as one part of LD_LIBRARY_PATH?  The target may have
+ * named it. */
 static bool is_plain(const char *folder)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -76,7 +77,8 @@ static bool is_plain(const char *folder)
 	return folder[0] == '/' && !folder[strspn(folder, plain)];
 }
 
-/* The folder of the libcupti that the process has mapped; "": none that can be named. */
+/* The folder of the libcupti that the process has mapped; "": none, or a name that cannot be passed
+ * on. */
 static void profiler_folder(pid_t pid, char ret[FOLDER_ROOM])
 {
 	struct cuda_libraries libraries = { 0 };

@@ -1,6 +1,6 @@
 /*
- * Host only.  What limpet-nvml says is checked before it is believed: a library of others' is in
- * it.
+ * Writes the messages of limpet-nvml as windows.  They are checked: that process runs a library of
+ * others.
  */
 #include "host/recorder/windows/gpu_windows.h"
 
@@ -17,9 +17,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define READY_MS     60000 /* a driver that was asleep takes its time, and CUPTI seconds a device */
+#define READY_MS     60000 /* a sleeping driver needs time to start, and CUPTI seconds a device */
 #define STOPPED_MS   5000
-#define LOOK_MS      500 /* whether it shall stop */
+#define LOOK_MS      500 /* between checks for the end */
 #define NS_PER_MS    1000000u
 #define SUBJECT_ROOM (GPU_TEXT_MAX + 16u)
 
@@ -41,7 +41,7 @@ struct gpu_device {
 	struct gpu_source asked, counted;
 };
 
-/* One that is sampled. */
+/* A sampled metric. */
 struct gpu_counted {
 	char name[GPU_TEXT_MAX], description[GPU_MORE_MAX];
 	bool adds_up;
@@ -56,9 +56,9 @@ struct gpu_windows {
 	struct gpu_counted counted[GPU_COUNTED_MAX];
 	uint32_t counted_count;
 	struct window_batch batch;
-	uint64_t stop_ns; /* when its thread saw that it shall stop; 0: not yet */
+	uint64_t stop_ns; /* when its thread saw the request to stop; 0: not yet */
 
-	struct worker worker; /* its lock is of what follows */
+	struct worker worker; /* its lock guards what follows */
 	struct err failure;
 };
 
@@ -124,7 +124,7 @@ void gpu_windows_free(struct gpu_windows *self)
 {
 	if (!self)
 		return;
-	if (self->helper.pid > 0) /* the thread, where it is, finds the end */
+	if (self->helper.pid > 0) /* the thread, if there is one, sees the end */
 		shutdown(self->helper.socket, SHUT_RDWR);
 	worker_stop(&self->worker);
 	worker_done(&self->worker);
@@ -205,7 +205,7 @@ static int value_write(struct gpu_windows *self, const struct gpu_message *messa
 	return window_batch_add(&self->batch, &window, err);
 }
 
-/* What NVML has never told of a device is not there at all; what is sampled was asked for. */
+/* Metrics that NVML never returned for a device do not exist there; sampled ones were requested. */
 static int window_write(struct gpu_windows *self, const struct gpu_message *message,
 			struct err *err)
 {
@@ -247,7 +247,7 @@ static bool stop_is_overdue(struct gpu_windows *self)
 	return now_ns() - self->stop_ns >= STOPPED_MS * (uint64_t)NS_PER_MS;
 }
 
-/* Long windows are waited for, but not when it shall stop. */
+/* Waits for long windows, but not when it shall stop. */
 static int windows_take(struct gpu_windows *self, struct gpu_message *message, struct err *err)
 {
 	int r = gpu_helper_take(&self->helper, LOOK_MS, message, err);

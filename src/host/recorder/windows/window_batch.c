@@ -1,5 +1,5 @@
 /*
- * Host only.
+ * Collects windows, and writes them in batches.
  */
 #include "host/recorder/windows/window_batch.h"
 

@@ -1,12 +1,12 @@
 /*
- * Windows on their way into a recording: who measures adds them, and they are written when they are
+ * Windows on their way into a recording: their sources add them, and they are written when they are
  * many or old.  One thread at a time.
  */
 #pragma once
 
 #include "host/recording/recording.h"
 
-#define COUNTER_INTERVAL_NS       100000000u /* where nothing else is said */
+#define COUNTER_INTERVAL_NS       100000000u /* the default */
 #define COUNTER_INTERVAL_LEAST_NS 1000000u
 
 struct counter_events;
@@ -14,17 +14,15 @@ struct counter_collection;
 
 struct window_options {
 	uint64_t interval_ns; /* of a window */
-	/* What the kernel and the processor count of the processes; NULL: nothing. */
+	/* Events of the kernel and the processor; NULL: none. */
 	const struct counter_events *events;
-	/* What devices count, told by an agent in the one process that is recorded; NULL: nothing.
-	 */
+	/* Counters of devices, read by an agent in the one recorded process; NULL: none. */
 	const struct counter_collection *devices;
-	/* What NVIDIA's devices do, told by a process of ours. */
+	/* Metrics of NVIDIA's devices, from limpet-nvml. */
 	bool has_gpus;
-	/* Of these, metrics that their counters are sampled for, with commas; "": the usual ones;
-	 * NULL: none. */
+	/* Metrics to sample on these devices, with commas; "": the default ones; NULL: none. */
 	const char *pm_metrics;
-	/* Sees each window too, on any thread, one at a time; NULL: nobody does. */
+	/* Gets each window too, on any thread, one at a time; may be NULL. */
 	void (*observe)(void *context, const struct recorded_metric *metric,
 			const struct recorded_window *window);
 	void *context;
@@ -35,10 +33,10 @@ struct window_batch {
 	struct recording *recording;
 	struct recorded_window *items;
 	size_t count, room;
-	uint64_t since_ns; /* the first of them was added */
+	uint64_t since_ns; /* when the first of them was added */
 };
 
-/* 0, also where it is not written yet. */
+/* 0, also while it is not written yet. */
 int window_batch_add(struct window_batch *batch, const struct recorded_window *window,
 		     struct err *err) MUST_CHECK;
 int window_batch_flush(struct window_batch *batch, struct err *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * Makes the tables of such code.  Host only; reads memory, stops nothing.
+ * Makes the unwind tables of runtimes' code; reads memory, stops nothing.
  */
 #include "host/sampling/engine_code.h"
 
@@ -51,7 +51,7 @@ static bool is_without_frames(const struct space *space, const struct space_rang
 	       !(ARCH_RETURN_ON_STACK && engine->option && has_option(space->pid, engine->option));
 }
 
-/* Rules of the trampoline at the begin of a mapping.  -ENODATA: it is none. */
+/* Rules of the trampoline at the beginning of a mapping.  -ENODATA: there is none. */
 static int read_entry(const struct space *space, const struct space_range *range, struct rows *rows)
 {
 	unsigned char bytes[ENTRY_BYTES];
@@ -67,7 +67,7 @@ static int read_entry(const struct space *space, const struct space_range *range
 	return rows->machine->code->add_entered(&piece, rows);
 }
 
-/* What all code has that is entered so; UNWIND_BAD: it is not known. */
+/* The rule of all code that the trampoline enters; UNWIND_BAD: not known. */
 static struct unwind_row find_rule(const struct space *space)
 {
 	struct unwind_row found = { .kind = UNWIND_BAD,

@@ -1,5 +1,5 @@
 /*
- * Events of perf by name.  Host only.
+ * perf's events by name.
  */
 #include "host/sampling/event.h"
 
@@ -15,7 +15,7 @@ static const struct {
 	const char *name;
 	uint32_t type;
 	uint64_t config;
-	bool is_time; /* its period is a length of time; else the kernel finds one for the rate */
+	bool is_time; /* its period is a time; else the kernel adapts the period to the rate */
 } events[SAMPLER_EVENTS] = {
 	[EVENT_CPU_CLOCK] = { "cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, true },
 	[EVENT_CYCLES] = { "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false },
@@ -49,14 +49,13 @@ void event_count(enum sampler_event event, uint64_t period_ns, struct perf_event
 		attr->sample_freq = SECOND_NS / period_ns;
 }
 
-/* On ourselves, where only the missing counter can be the reason for these answers. */
+/* On limpet itself, where these errors can only mean that the counter is missing. */
 int event_probe(enum sampler_event event, struct err *err)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .disabled = 1, .exclude_kernel = 1 };
 	long fd;
 
-	if (events[event]
-		    .is_time) /* where there are no events at all, samplers without them remain */
+	if (events[event].is_time) /* without any events, samplers that need none remain */
 		return 0;
 	event_count(event, SECOND_NS, &attr);
 	fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);

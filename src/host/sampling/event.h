@@ -1,6 +1,6 @@
 /*
- * What is counted for a sample of a running thread: time, which every machine has, or the
- * processor's cycles.
+ * What the clock of running threads counts: time, which every machine has, or the processor's
+ * cycles.
  */
 #pragma once
 
@@ -15,14 +15,14 @@ enum sampler_event {
 	SAMPLER_EVENTS,
 };
 
-/* By its name, "cycles".  -ENOENT: there is none of that name; the error lists them. */
+/* By its name, "cycles".  -ENOENT: unknown; the error lists the names. */
 int event_find(const char *name, enum sampler_event *ret, struct err *err) MUST_CHECK;
 
 /* 0, or -ENODEV with the reason where this machine cannot count it. */
 int event_probe(enum sampler_event event, struct err *err) MUST_CHECK;
 
-/* So many samples in each second that a thread runs. */
+/* This many samples in each second that a thread runs. */
 void event_count(enum sampler_event event, uint64_t period_ns, struct perf_event_attr *attr);
 
-/* Its period is a length of time. */
+/* True when its period is a time. */
 bool event_is_time(enum sampler_event event);

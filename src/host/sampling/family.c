@@ -1,5 +1,5 @@
 /*
- * Finds a family while it goes on growing.  Host only; stops nothing.
+ * Finds a family while it grows; stops nothing.
  */
 #include "host/sampling/family.h"
 
@@ -15,7 +15,7 @@ struct look {
 	struct err why; /* of the first that failed */
 };
 
-/* Who ends meanwhile is no loss. */
+/* A process that ends meanwhile is skipped. */
 static int look_once(struct sampler *sampler, pid_t root, family_joiner *join, struct look *ret,
 		     struct err *err)
 {

@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define RETRY_NS        20000000ull /* after mappings were read with success */
-#define PATIENCE_NS     50000000ull /* first pause after they were read for nothing */
+#define RETRY_NS        20000000ull /* after a successful reading of mappings */
+#define PATIENCE_NS     50000000ull /* first pause after a reading without result */
 #define PATIENCE_MAX_NS 3000000000ull
 
 static uint64_t pid_at(const void *items, size_t index)
@@ -36,7 +36,7 @@ struct followed *followed_find(const struct followed_set *set, pid_t pid)
 	return index < set->count && set->items[index]->pid == pid ? set->items[index] : NULL;
 }
 
-/* Once it has ended, its number may become another's: that it did is noted. */
+/* After its end its number may be reused: the end is noted. */
 static void open_pidfd(struct followed *process)
 {
 	process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
@@ -158,7 +158,7 @@ void followed_look_at_java(struct followed *process, uint64_t now)
 {
 	if (!process->java.java || now - MIN(now, process->java_looked_ns) < FOLLOWED_JAVA_NS)
 		return;
-	if (process->has_ended) { /* at the last look: its samples have been walked since */
+	if (process->has_ended) { /* since the last round: its samples have been walked */
 		java_code_done(&process->java);
 		space_set_made(process->space, NULL, 0);
 		return;
@@ -175,7 +175,7 @@ int followed_look_for_python(struct followed *process, struct err *err)
 	    process->was_python_sought)
 		return 0;
 	process->was_python_sought = true;
-	python_close(process->python); /* its C library may be mapped since */
+	python_close(process->python); /* its C library may be mapped now */
 	process->python = NULL;
 	r = python_open(&process->python, process->space, process->pid, err);
 	return r == -ENOENT ? 0 : r;

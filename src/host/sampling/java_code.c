@@ -1,5 +1,5 @@
 /*
- * Follows the Java of one process.  Host only.
+ * Follows the Java of one process.
  */
 #include "host/sampling/java_code.h"
 
@@ -10,9 +10,9 @@
 #include <stdio.h>
 
 #define NO_RULES    "stacks end in compiled Java (start it with -XX:+PreserveFramePointer): %s"
-#define PATIENCE_NS 1000000000ull /* a Java that is just starting makes no sense yet */
+#define PATIENCE_NS 1000000000ull /* a Java that is just starting cannot be read yet */
 
-/* Nothing is lost of one that keeps frame pointers: they lead through its code as well. */
+/* No loss with frame pointers: they lead through Java's code as well. */
 static void java_code_explain(struct java_code *code, pid_t pid, const char *why)
 {
 	if (!java_keeps_frame_pointers(pid))
@@ -41,7 +41,7 @@ static void java_code_seek(struct java_code *code, const struct space *space)
 		java_code_explain(code, space->pid, err.what);
 }
 
-/* Rules that may be of code that is gone are worse than none. */
+/* Rules that may belong to freed code are worse than none. */
 static void note_failure(struct java_code *code, struct space *space, int r)
 {
 	if (space->made_count)

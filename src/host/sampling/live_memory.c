@@ -1,6 +1,6 @@
 /*
- * Reads memory of a process, a piece at a time.  Host only; waits for what is swapped out, and
- * brings it back by that.
+ * Reads memory of a process, a piece at a time; waits for what is swapped out, and thereby brings
+ * it back.
  */
 #include "host/sampling/live_memory.h"
 

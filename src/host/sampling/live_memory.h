@@ -1,6 +1,6 @@
 /*
- * Memory of a process as it is now, read for a sample that was taken earlier: it may have changed
- * since, so what was found by it is a guess.
+ * The present memory of a process, read for an earlier sample: it may have changed since, so what
+ * was found through it is a guess.
  */
 #pragma once
 
@@ -20,8 +20,8 @@ struct live_memory {
 
 #define TOUCHED_MAX 32u /* pages */
 
-/* Pages that the process has never written to are there from now on, so that the kernel can copy
- * what lies behind them: with nothing in them, as the process would find them. */
+/* Makes pages present that the process has never written, so that the kernel can copy what lies
+ * behind them: empty, as the process would find them. */
 void live_memory_touch(pid_t pid, uint64_t start, uint64_t end);
 /* For a memory_reader; the context is a struct live_memory. */
 int live_memory_read(void *context, uint64_t address, void *into, size_t size);

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #define BEST_NICE (-20)
-#define TURN_NS   100000u /* the shortest that can be asked for */
+#define TURN_NS   100000u /* the shortest that the kernel accepts */
 
-/* What we start meanwhile does not get it. */
+/* Children of the thread do not inherit it. */
 static bool raise_to_realtime(pid_t tid)
 {
 	struct sched_param parameter = { .sched_priority = 1 };
@@ -39,10 +39,10 @@ void priority_raise(struct priority *ret)
 		ret->tid = tid;
 }
 
-/* 0: as long as the kernel likes. */
+/* 0: the kernel's default. */
 static bool set_turn(pid_t tid, uint64_t turn_ns)
 {
-	/* As sched_setattr(2) has it; the C library may have none. */
+	/* As in sched_setattr(2); the C library may lack it. */
 	struct {
 		__u32 size, policy;
 		__u64 flags;
@@ -74,7 +74,7 @@ void priority_restore(struct priority *priority)
 		return;
 	if (priority->has_short_turns)
 		set_turn(priority->tid, 0);
-	/* Without the capability the mark about children cannot be taken back, all else can. */
+	/* Without the capability, SCHED_RESET_ON_FORK cannot be cleared; all else can. */
 	if (priority->is_realtime) {
 		if (sched_setscheduler(priority->tid, priority->policy, &parameter))
 			sched_setscheduler(priority->tid, priority->policy | SCHED_RESET_ON_FORK,

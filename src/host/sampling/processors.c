@@ -1,5 +1,5 @@
 /*
- * Reads which processors are on.  Host only.
+ * Reads which processors are online.
  */
 #include "host/sampling/processors.h"
 

@@ -1,5 +1,5 @@
 /*
- * The processors of this machine.  Their numbers may have gaps: some are off, or never were there.
+ * The processors of this machine.  Their numbers may have gaps: some are offline, or do not exist.
  */
 #pragma once
 
@@ -9,5 +9,5 @@
 
 /* The numbers in a list such as "0-3,5", up to capacity. */
 size_t processors_parse(const char *list, size_t size, int *cpus, size_t capacity);
-/* Those that are on; where the kernel does not tell, as many as there are, from 0 on. */
+/* Those online; where the kernel does not list them, as many as there are, from 0 on. */
 size_t processors_online(int *cpus, size_t capacity);

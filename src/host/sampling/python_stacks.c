@@ -1,6 +1,6 @@
 /*
- * Joins records of kernel programs.  A record of frames and the one they belong to are sent one
- * after the other by the same processor.  Host only.
+ * Joins records of kernel programs.  The same processor sends a record of frames and right after it
+ * the sample that they belong to.
  */
 #include "host/sampling/python_stacks.h"
 
@@ -10,7 +10,7 @@
 
 #define PROCESSORS_MAX 8192u
 #define MERGED_FRAMES  (KERNEL_FRAMES_MAX + SAMPLE_FRAMES_MAX + KERNEL_PYTHON_FRAMES)
-#define MERGED_MAX     (2u * SAMPLE_FRAMES_MAX) /* what readers of recordings take */
+#define MERGED_MAX     (2u * SAMPLE_FRAMES_MAX) /* the limit of recordings' readers */
 #define HELD_BYTES \
 	(sizeof(struct sample) + KERNEL_PYTHON_FRAMES * sizeof(struct kernel_python_frame))
 
@@ -55,7 +55,7 @@ const struct sample *python_stacks_held(const struct python_stacks *self,
 		       : NULL;
 }
 
-/* A copy of the sample, for its user frames to be merged in; NULL: no memory, or no room. */
+/* A copy of the sample, into which user frames are merged; NULL: no memory, or no room. */
 static struct sample *copy_sample(struct python_stacks *self, const struct sample *sample,
 				  size_t count)
 {

@@ -1,6 +1,6 @@
 /*
- * One way to see what threads do, without stopping them.  A sampler is a file
- * that ends in one of these, and a line in the table of samplers.c, best first.
+ * A method of sampling threads without stopping them.  A sampler is a file that ends in one of
+ * these, and a line in the table of samplers.c, best first.
  */
 #pragma once
 
@@ -21,33 +21,33 @@ struct sampler_options {
 	bool on_cpu;         /* SAMPLE_RUNNING */
 	bool off_cpu;        /* SAMPLE_BLOCKED, SAMPLE_RUNNABLE */
 	bool kernel_frames;  /* where allowed */
-	bool children;       /* also descendants, those there and those born meanwhile */
-	bool is_system_wide; /* every process that can be seen, instead of `pid`; on_cpu only */
+	bool children;       /* also descendants, present and future */
+	bool is_system_wide; /* all visible processes, instead of `pid`; on_cpu only */
 	bool needs_stacks;   /* fail rather than fall back to "state", which has no stacks */
-	/* Processes beside that one. */
+	/* Processes besides that one. */
 	const pid_t *further;
 	size_t further_count;
 };
 
 struct sampler_counts {
 	uint64_t samples;
-	uint64_t lost;             /* no room for them on their way to us */
+	uint64_t lost;             /* without room on their way */
 	uint64_t left_out;         /* mappings and modules of code without room: stacks end there */
-	uint64_t unlisted;         /* samples of processes beyond those that are listed */
-	uint32_t throttled;        /* one in so many was taken at the worst; 0 and 1: all were */
+	uint64_t unlisted;         /* samples of processes beyond the limit of the list */
+	uint32_t throttled;        /* at worst one in so many was kept; 0 and 1: all */
 	uint64_t ends[STACK_ENDS]; /* how their stacks ended */
 };
 
-/* A process that came, or executes another program now. */
+/* A process that is new, or executes another program now. */
 struct sampled_process {
 	pid_t pid, parent;
-	const char *name; /* as the kernel has it, of one that may be gone; NULL: not told */
+	const char *name; /* the kernel's, for one that may be gone; NULL: unknown */
 	bool is_unread;   /* nothing more should be read of it */
 };
 
-/* Everything is called by sampler->drain(), in the thread that calls it. */
+/* sampler->drain() calls all of them, on its own thread. */
 struct sampler_listener {
-	/* The space is the process's address space as it was then: host/unwind/space.h. */
+	/* space: the process's address space at that moment: host/unwind/space.h. */
 	void (*sample)(void *context, const struct sample *sample, struct space *space);
 	void (*process)(void *context, const struct sampled_process *process);
 	void *context;
@@ -60,14 +60,14 @@ struct sampler;
 struct sampler_kind {
 	const char *name;    /* "bpf" */
 	const char *summary; /* one line for the user */
-	/* Probes and starts.  -EPERM, -EACCES, -ENOSYS, -EOPNOTSUPP: this sampler cannot be had
-	 * here; err says which right or feature is missing and the command that gives it. */
+	/* Probes and starts.  -EPERM, -EACCES, -ENOSYS, -EOPNOTSUPP: this sampler is not available
+	 * here; err names the missing right or feature and the command that gives it. */
 	int (*open)(struct sampler **ret, const struct sampler_options *options, struct err *err);
-	/* Takes what has come; called each 20 to 50 ms.  -ESRCH when the process has ended and all
-	 * is taken. */
+	/* Handles what has arrived; called each 20 to 50 ms.  -ESRCH when the process has ended and
+	 * all is handled. */
 	int (*drain)(struct sampler *sampler, const struct sampler_listener *listener,
 		     struct err *err);
-	/* No new samples from now on; what is on its way can still be drained. */
+	/* No new samples from now on; pending ones can still be drained. */
 	void (*stop)(struct sampler *sampler);
 	struct sampler_counts (*counts)(const struct sampler *sampler);
 	void (*close)(struct sampler *sampler);
@@ -75,13 +75,13 @@ struct sampler_kind {
 
 struct sampler {
 	const struct sampler_kind *kind;
-	char limits[SAMPLER_LIMITS_MAX]; /* what it cannot see here, and what to do about it; ""
-					    for nothing; see sampler_limit() */
-	bool is_prompt; /* drain() itself waits for samples, 20 ms or so: call it again at once */
+	char limits[SAMPLER_LIMITS_MAX]; /* what it cannot sample, and the fix; ""; see
+					    sampler_limit() */
+	bool is_prompt; /* drain() itself waits for samples, some 20 ms: call it again at once */
 };
 
 extern const struct sampler_kind sampler_bpf;  /* bpf.c: eBPF unwinds in the kernel */
-extern const struct sampler_kind sampler_copy; /* copy.c: perf copies the stack, we unwind */
+extern const struct sampler_kind sampler_copy; /* copy.c: perf copies the stack, limpet unwinds */
 extern const struct sampler_kind
 	sampler_read; /* read.c: /proc and process_vm_readv, for blocked threads */
 extern const struct sampler_kind sampler_state; /* state.c: states only */
@@ -91,7 +91,7 @@ extern const struct sampler_kind *const samplers[];
 
 #define SAMPLER_KINDS_MAX 8
 
-/* Why the samplers before the chosen one could not be had. */
+/* Why the samplers before the chosen one are not available. */
 struct sampler_refusals {
 	struct {
 		const struct sampler_kind *kind;
@@ -100,23 +100,22 @@ struct sampler_refusals {
 	unsigned count;
 };
 
-/* Opens the best sampler that can be had, or the one of that name (NULL: the best).  -ENOENT: there
- * is none of that name. */
+/* Opens the best available sampler, or the one of that name (NULL: the best).  -ENOENT: the name is
+ * unknown. */
 int sampler_choose(struct sampler **ret, const struct sampler_options *options, const char *name,
 		   struct sampler_refusals *ret_refusals, struct err *err) MUST_CHECK;
 void sampler_close(struct sampler *sampler);
 
-/* Adds to what it cannot see, once: several things may be so at a time, and some are known only
- * later. */
+/* Adds a limit of what it can sample, each once: several may apply, and some show only later. */
 void sampler_limit(struct sampler *sampler, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* Lines "sampler: reason": why no better one, and what this one cannot see (NULL: there is none).
- */
+/* Lines "sampler: reason": why no better one, and what this one cannot sample (NULL: no
+ * sampler). */
 void sampler_explain(const struct sampler_refusals *refusals, const struct sampler *sampler,
 		     char *ret, size_t room);
 
 /* How a stack ended, in a few words: "complete". */
 const char *stack_end_name(enum stack_end end);
-/* What makes such stacks complete, where the sampler of this name made them; "" of a complete one.
- */
+/* How to get such stacks complete, where the sampler of this name made them; "" for a complete
+ * one. */
 const char *stack_end_fix(enum stack_end end, const char *sampler, bool is_system_wide);

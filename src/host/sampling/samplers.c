@@ -1,5 +1,5 @@
 /*
- * The samplers, and falling back from one to the next: the best one that the rights here allow.
+ * The samplers, and the fallback from one to the next: the best one that the rights here allow.
  */
 #include "host/core/text/text.h"
 #include "host/process/rights/rights.h"
@@ -18,11 +18,11 @@ const struct sampler_kind *const samplers[] = {
 #define CODE_IS_GONE  "record again: the stack was being changed, or its code was unmapped"
 #define END_OF_THREAD "nothing: the thread was ending, or is one of the kernel's"
 
-/* What people read of each end, and what mends it.  A sampler that is in use is no advice: where
- * `fix` is another sampler, the others have what is left to do with that one. */
+/* The text for each end, and the fix.  A sampler in use is no fix: where `fix` is another sampler,
+ * the with_* texts have what remains to do with that one. */
 static const struct {
 	const char *name, *fix;
-	const char *with_bpf, *with_copy, *with_all; /* NULL: `fix`, of all that with bpf */
+	const char *with_bpf, *with_copy, *with_all; /* NULL: `fix`; of with_all: that with bpf */
 } ends[STACK_ENDS] = {
 	[STACK_COMPLETE] = { "complete", "" },
 	[STACK_CUT] = { "cut: too deep", "nothing: the innermost 1024 frames are kept" },
@@ -83,7 +83,7 @@ const char *stack_end_fix(enum stack_end end, const char *sampler, bool is_syste
 	return fix ? fix : ends[end].fix;
 }
 
-/* These say that another sampler may do; anything else is the target's fate or a fault. */
+/* With these codes another sampler may work; anything else is about the target, or an error. */
 static bool is_refusal(int code)
 {
 	static const int codes[] = { -EPERM,  -EACCES, -ENOSYS, -EOPNOTSUPP,
@@ -122,7 +122,7 @@ static int open_named(struct sampler **ret, const struct sampler_options *option
 	return err_fix(err, "one of %s", names);
 }
 
-/* All others are about the threads of one process. */
+/* All other samplers need one process. */
 static int open_system_wide(struct sampler **ret, const struct sampler_options *options,
 			    const char *name, struct err *err)
 {
@@ -151,7 +151,7 @@ static bool is_other_users(pid_t pid, const struct rights *rights, uid_t *ret_ui
 	return status.uid != rights->uid || status.euid != rights->uid;
 }
 
-/* `err` holds what the last of the samplers with stacks said. */
+/* `err` holds the refusal of the last sampler with stacks. */
 static int refuse_states(const struct sampler_options *options, struct err *err)
 {
 	const struct err last = *err;
@@ -211,7 +211,7 @@ void sampler_close(struct sampler *sampler)
 		sampler->kind->close(sampler);
 }
 
-/* Less of it says nothing. */
+/* A shorter note would be useless. */
 #define LIMIT_BYTES_MIN 32u
 
 void sampler_limit(struct sampler *sampler, const char *format, ...)

@@ -1,5 +1,5 @@
 /*
- * Keeps the collector's processor time below its share.  Host only.
+ * Keeps the collector's processor time below its share.
  */
 #include "host/sampling/throttle.h"
 
@@ -13,8 +13,8 @@
 	500000u /* what one costs at most; the rest of the time is for other work \
 		 */
 
-/* All samples would have cost `every` times as much.  Less than half of the share is used: more can
- * be taken again. */
+/* All samples would have cost `every` times as much.  When less than half of the share is used,
+ * more are kept again. */
 static uint32_t throttle_choose(uint32_t every, uint64_t used_ns, uint64_t allowed_ns)
 {
 	if (used_ns > allowed_ns)
@@ -42,7 +42,7 @@ bool throttle_adjust(struct throttle *throttle)
 	return chosen != every;
 }
 
-/* The numbers need not be good, only have no rhythm (xorshift). */
+/* The numbers need not be random, only without a rhythm (xorshift). */
 static uint64_t throttle_draw(struct throttle *throttle)
 {
 	uint64_t drawn = throttle->drawn ? throttle->drawn : now_ns() | 1;
@@ -53,7 +53,7 @@ static uint64_t throttle_draw(struct throttle *throttle)
 	return throttle->drawn = drawn;
 }
 
-/* By chance: threads that tick in turn would have one of them taken always, the others never. */
+/* At random: of threads that tick in turn, one would always be kept, the others never. */
 uint32_t throttle_take(struct throttle *throttle)
 {
 	uint32_t ticks = throttle->every <= 1                                ? 1

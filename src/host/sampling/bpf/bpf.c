@@ -1,7 +1,7 @@
 /*
- * The sampler "bpf": kernel programs walk the stacks, at each tick of a thread's clock and when it
- * leaves the processor.  Nothing of the target is stopped, written or even opened for writing;
- * closing our descriptors is all that ends it.  Host only.
+ * The sampler "bpf": kernel programs walk the stacks, at each tick of a thread's clock and when a
+ * thread leaves the processor.  Nothing of the target is stopped, written or even opened for
+ * writing; closing the sampler's descriptors ends it.
  */
 #include "host/sampling/bpf/bpf.h"
 
@@ -20,12 +20,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TURN_NS   100000000u /* records may come faster than they can be looked at */
+#define TURN_NS   100000000u /* records may arrive faster than they are read */
 #define SECOND_NS 1000000000u
 #define AWAIT_MS  20u
-/* A program of ours, and the function that the tracepoint calls it by; some kernels have more. */
+/* One of limpet's programs, and the function through which the tracepoint calls it; some kernels
+ * have more. */
 #define OWN_FRAMES 2
-/* Why threads have no clocks. */
+/* Why processors have clocks instead of threads. */
 #define MANY "threads are too many for a clock each, or descriptors too few (ulimit -n)"
 #define OFTEN                                                                                  \
 	"threads were scheduled more than 10,000 times in a second, and a clock of their own " \
@@ -46,7 +47,7 @@ static int bpf_start(struct bpf_sampler *self, enum kernel_file file, const char
 	return r;
 }
 
-/* False: the kernel frames of its programs themselves can only be counted, not told. */
+/* False: the programs' own kernel frames cannot be cut off, and the user gets a note. */
 static bool find_scheduler(struct bpf_sampler *self)
 {
 	if (!self->options.off_cpu || !self->options.kernel_frames)
@@ -95,8 +96,8 @@ static int bpf_load(struct bpf_sampler *self, const struct space *space, struct 
 	return self->ring ? 0 : err_set(err, -errno, "opening the ring: %s", strerror(errno));
 }
 
-/* A clock for each processor does for all processes.  It ticks when no other does: no time counts
- * twice, and what has to be closed takes its time later. */
+/* One clock for each processor serves all processes.  It starts when all others are off, so that no
+ * time counts twice; closing those takes its time later. */
 static void keep_only_last_clocks(struct bpf_sampler *self)
 {
 	size_t last = self->clocks_count - 1;
@@ -161,7 +162,8 @@ static int seed_process(struct bpf_sampler *self, struct followed *process, stru
 	return thread_walk(&self->session, &self->tables, process->space, &question, err);
 }
 
-/* Threads that are away already: their times begin now.  A relative may end meanwhile. */
+/* Threads that are already off the processor: their times begin now.  A descendant may end
+ * meanwhile. */
 static int seed_off_cpu(struct bpf_sampler *self, struct err *err)
 {
 	int r = 0;
@@ -206,12 +208,12 @@ void bpf_renew_clocks(struct bpf_sampler *self, pid_t pid)
 			      "process %d is not seen any more: it has executed a program with "
 			      "more rights: %s",
 			      (int)pid, err.what);
-	/* Who was born of it meanwhile has inherited none. */
+	/* Children forked meanwhile have inherited none. */
 	if (self->options.children)
 		(void)!family_join(&self->sampler, pid, bpf_join, &err);
 }
 
-/* Only clocks of time tick as often for processors as for their threads. */
+/* Only time clocks tick as often for processors as for their threads. */
 static bool may_change_clocks(const struct bpf_sampler *self)
 {
 	return self->options.on_cpu && !self->options.is_system_wide &&
@@ -239,7 +241,8 @@ static int start_all(struct bpf_sampler *self, struct err *err)
 {
 	int r = 0;
 
-	if (!self->options.is_system_wide) /* else who is born is nobody before it has a sample */
+	if (!self->options
+		     .is_system_wide) /* else a new process is unknown until its first sample */
 		r = bpf_start(self, KERNEL_SAMPLE, "process_forked", err);
 	if (!r)
 		r = bpf_start(self, KERNEL_SAMPLE, "process_executed", err);
@@ -275,7 +278,7 @@ static int load_and_follow(struct bpf_sampler *self, struct err *err)
 	return r;
 }
 
-/* Before and after something that takes a while. */
+/* Called before and after slow steps. */
 static void measure_switches(struct bpf_sampler *self)
 {
 	if (may_change_clocks(self))
@@ -303,7 +306,7 @@ static int open_all(struct bpf_sampler *self, struct err *err)
 	return r;
 }
 
-/* Nothing is written into the ring any more, so nothing is urgent. */
+/* After this nothing is written into the ring: draining is no longer urgent. */
 static void bpf_stop(struct sampler *sampler)
 {
 	struct bpf_sampler *self = self_of(sampler);
@@ -336,8 +339,8 @@ static void bpf_close(struct sampler *sampler)
 	free(self);
 }
 
-/* The sampler starts at an ordinary priority with short turns: a realtime thread that loads
- * programs raised redis's p999 from 3 to 27 ms.  The priority is raised when samples begin. */
+/* The sampler starts at an ordinary priority with short time slices: a realtime thread that loads
+ * programs raised redis's p999 from 3 to 27 ms.  The priority is raised when sampling begins. */
 static int bpf_open(struct sampler **ret, const struct sampler_options *options, struct err *err)
 {
 	struct bpf_sampler *self = calloc(1, sizeof(*self));
@@ -360,8 +363,8 @@ static int bpf_open(struct sampler **ret, const struct sampler_options *options,
 	return 0;
 }
 
-/* Of all processes those that come wake us: they may be gone in a moment.  However many do, the
- * caller's turn comes as seldom as else. */
+/* System-wide, new processes wake the poll: they may end in a moment.  However many there are,
+ * drain() returns no more often than else. */
 static int bpf_consume(struct bpf_sampler *self)
 {
 	uint64_t begin_ns = now_ns(), passed_ms;
@@ -388,7 +391,7 @@ static int bpf_drain(struct sampler *sampler, const struct sampler_listener *lis
 		kernel_tables_thin(&self->tables, self->throttle.every);
 	self->turn_ends_ns = now_ns() + TURN_NS;
 	r = bpf_consume(self);
-	has_records = r == -EAGAIN; /* the turn was over */
+	has_records = r == -EAGAIN; /* the time slice was over */
 	if (self->stopped_ns && !self->is_flushed) {
 		self->is_flushed = true;
 		bpf_flush_off_cpu(self);

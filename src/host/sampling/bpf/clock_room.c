@@ -1,5 +1,5 @@
 /*
- * Prepares the kernel for clocks.  Host only.
+ * Prepares the kernel for opening many clocks.
  */
 #include "host/sampling/bpf/clock_room.h"
 
@@ -14,7 +14,7 @@
 
 #define OTHERS 256 /* descriptors besides those of clocks */
 
-/* Of a thread, as the clocks are: the first one in the whole system is what takes long. */
+/* For a thread, as the clocks are: the first such event in the whole system is slow to open. */
 static int open_event(void)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr),
@@ -25,7 +25,7 @@ static int open_event(void)
 	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Once for all: else the table grows, and waits, at each power of two. */
+/* At once: else the descriptor table grows, and waits (RCU), at each power of two. */
 static void make_descriptors(int fd, pid_t pid)
 {
 	CLEANUP(free) pid_t *tids = NULL;

@@ -1,7 +1,7 @@
 /*
- * What the kernel needs long for before the first clocks of threads, done beside other work: it
- * begins to tell perf of switches, and makes room for descriptors; for both it waits until all
- * processors have noticed.
+ * Two slow preparations for the first clocks of threads, done in parallel to other work: the kernel
+ * enables perf's hook for context switches, and grows the descriptor table; for both it waits until
+ * all processors have noticed.
  */
 #pragma once
 
@@ -16,9 +16,9 @@ struct clock_room {
 	int event; /* -1: none */
 };
 
-/* Returns at once.  That it fails shows only in the time that clocks take. */
+/* Returns at once.  A failure only makes the clocks slower to open. */
 void clock_room_begin(struct clock_room *room, pid_t pid);
-/* Waits for it. */
+/* Waits until both are done. */
 void clock_room_await(struct clock_room *room);
-/* The clocks are there. */
+/* Called when the clocks are open. */
 void clock_room_done(struct clock_room *room);

@@ -1,7 +1,7 @@
 /*
- * Lays tables down that change.  Each has two rooms: what is new goes to the one that is not read.
- * Programs that were led to the other one before are done with it long before the turn comes to it
- * again.  Host only.
+ * Writes tables that change into the kernel's maps.  Each has two rooms: the new one is written
+ * into the room that is not in use.  Programs that use the old room are done with it long before it
+ * is written again.
  */
 #include "host/sampling/bpf/kernel_made.h"
 
@@ -38,7 +38,7 @@ static bool table_fits(const struct kernel_room *room, const struct unwind_table
 	       room->special_count >= table->special_count;
 }
 
-/* Room for half as much again, or for just so much where there is no more. */
+/* Room for half as much again, or exactly enough where there is no more. */
 static bool find_room(struct kernel_tables *tables, const struct unwind_table *table,
 		      struct kernel_room *room)
 {
@@ -55,7 +55,7 @@ static bool find_room(struct kernel_tables *tables, const struct unwind_table *t
 	       kernel_tables_reserve(tables, &exact, room);
 }
 
-/* What has no room is left out and counted; what was known before is true no more. */
+/* A table without room is counted and left out; the old one is outdated. */
 static struct kernel_module kernel_made_place(struct kernel_tables *tables,
 					      const struct space *space, size_t number)
 {

@@ -1,16 +1,17 @@
 /*
- * Tables of code that processes make while they run, where kernel programs find them.
+ * Tables of code that processes generate, in the maps of the kernel programs.
  */
 #pragma once
 
 #include "host/sampling/bpf/kernel_tables.h"
 
-#define KERNEL_PIECES_MAX 17u /* of one mapping: what was made, and what lies between */
+#define KERNEL_PIECES_MAX 17u /* of one mapping: generated code and the gaps */
 
-/* Cuts a mapping where made code begins and ends: pieces[0] is all of it.  How many there are. */
+/* Splits a mapping where generated code begins and ends: pieces[0] is all of it.  Returns their
+ * number. */
 size_t kernel_made_split(struct kernel_tables *tables, const struct space *space,
 			 const struct space_range *range,
 			 struct kernel_range pieces[KERNEL_PIECES_MAX]);
 
-/* The process has ended: others may have its room. */
+/* The process has ended: frees its room for others. */
 void kernel_made_forget(struct kernel_tables *tables, pid_t pid);

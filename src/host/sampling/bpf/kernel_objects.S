@@ -1,5 +1,5 @@
 /*
- * The kernel programs, as libbpf wants them; the build gives their paths.
+ * The kernel programs in the form for libbpf; the build gives their paths.
  */
 	.section .rodata, "a", %progbits
 

@@ -1,5 +1,5 @@
 /*
- * Loads kernel programs with libbpf.  What libbpf would print is kept for the error.  Host only.
+ * Loads kernel programs with libbpf.  libbpf's messages are kept for the error.
  */
 #include "host/sampling/bpf/kernel_session.h"
 
@@ -38,11 +38,11 @@ static const struct {
 			      kernel_object_syscalls_end },
 };
 
-/* Where libbpf would print if nobody listened; see ../meson.build. */
+/* libbpf's default for output; see ../meson.build. */
 extern FILE *const libbpf_stderr;
 FILE *const libbpf_stderr = NULL;
 
-/* libbpf's messages have no address but the thread's: the last warning of this one. */
+/* libbpf's callback for messages has no context: keeps this thread's last warning. */
 static _Thread_local char complaint[256];
 
 static int keep_complaint(enum libbpf_print_level level, const char *format, va_list arguments)
@@ -53,8 +53,8 @@ static int keep_complaint(enum libbpf_print_level level, const char *format, va_
 		return 0;
 	vsnprintf(text, sizeof(text), format, arguments);
 	text[strcspn(text, "\n")] = 0;
-	/* The whole of the verifier's words comes as one warning: its last lines say what is wrong,
-	 * and they come first here. */
+	/* The verifier's whole log comes as one warning: its last lines have the reason, and are
+	 * put first here. */
 	if (!complaint[0] && !strstr(text, "BEGIN PROG LOAD LOG"))
 		memcpy(complaint, text, sizeof(complaint));
 	return 0;
@@ -95,7 +95,7 @@ static int refuse_rights(struct err *err)
 	return err_exit(err, EXIT_NOT_PERMITTED);
 }
 
-/* What kernel programs are wanted for, and of which type they are. */
+/* The purpose and the type of kernel programs. */
 struct kernel_use {
 	const char *words;
 	enum bpf_prog_type type;
@@ -118,7 +118,8 @@ static int refuse_kernel(struct err *err, const struct kernel_use *use, const ch
 	return err_fix(err, "%s", fix);
 }
 
-/* libbpf takes a refusal for a kernel that does not know it.  No descriptor has this number. */
+/* libbpf takes a refused call for an old kernel: this asks the kernel directly.  No descriptor has
+ * this number. */
 static bool is_call_refused(void)
 {
 	struct bpf_prog_info info;
@@ -128,7 +129,7 @@ static bool is_call_refused(void)
 	return r == -EPERM || r == -ENOSYS;
 }
 
-/* Rights, and what every program of ours needs of a kernel. */
+/* Checks the rights, and the features that every program of limpet needs. */
 static int probe_use(const struct kernel_use *use, struct err *err)
 {
 	struct rights rights;
@@ -189,7 +190,8 @@ int kernel_session_probe_syscalls(struct err *err)
 	return r;
 }
 
-/* The place needs a program only where numbers differ from the machine's own. */
+/* A program must find limpet's pid namespace only where its numbers differ from the machine's
+ * own. */
 static int find_place(struct kernel_session *session, struct err *err)
 {
 	struct kernel_counts counts;
@@ -257,7 +259,7 @@ static uint32_t size_of_map(const struct kernel_sizes *sizes, const char *name)
 	return 0;
 }
 
-/* Names with a dot are a file's own data. */
+/* Maps with a dot in their name hold a file's own data. */
 static int prepare_map(const struct kernel_session *session, struct bpf_map *map)
 {
 	const char *name = bpf_map__name(map);
@@ -302,7 +304,7 @@ int kernel_session_load(struct kernel_session *session, enum kernel_file file, s
 		r = bpf_object__load(object);
 	if (r) {
 		bpf_object__close(object);
-		/* Whatever the kernel dislikes about them: another sampler may do. */
+		/* Most refusals by the kernel: another sampler may work. */
 		return kernel_session_complain(err, r == -EPERM || r == -ENOMEM ? r : -EOPNOTSUPP,
 					       "loading kernel programs");
 	}

@@ -1,6 +1,6 @@
 /*
- * The programs of src/kernel, loaded: some files of them that share their maps.  All of it
- * goes when the descriptors are closed, also by the death of this process.
+ * The programs of src/kernel, loaded: several files that share their maps.  Closing the descriptors
+ * unloads all of them, also at the death of this process.
  */
 #pragma once
 
@@ -10,15 +10,15 @@
 #include <bpf/libbpf.h>
 
 enum kernel_file {
-	KERNEL_SAMPLE, /* a stack at each tick of the clock; fork, exec, exit */
-	KERNEL_SWITCH, /* a stack when a thread leaves the processor, the time when it comes back */
-	KERNEL_THREADS,  /* a stack of each thread that is there */
-	KERNEL_PLACE,    /* where limpet itself lives */
-	KERNEL_SYSCALLS, /* system calls: when they are entered, and when they return */
+	KERNEL_SAMPLE,   /* a stack at each tick of the clock; fork, exec, exit */
+	KERNEL_SWITCH,   /* a stack when a thread leaves the processor, the time when it returns */
+	KERNEL_THREADS,  /* a stack of each existing thread */
+	KERNEL_PLACE,    /* limpet's own pid namespace */
+	KERNEL_SYSCALLS, /* system calls: entry and return */
 	KERNEL_FILES,
 };
 
-/* How many entries the shared maps have. */
+/* The numbers of entries of the shared maps. */
 struct kernel_sizes {
 	uint32_t rows, pages, specials, ranges, off_cpu_threads;
 	uint32_t ring_bytes; /* a power of two */
@@ -31,18 +31,19 @@ struct kernel_session {
 	struct bpf_object *files[KERNEL_FILES]; /* NULL while not loaded */
 };
 
-/* Can this kernel do it, and may we?  -EPERM, -ENOSYS, -EOPNOTSUPP with the reason and the fix. */
+/* Does this kernel support it, and is limpet allowed to?  -EPERM, -ENOSYS, -EOPNOTSUPP with the
+ * reason and the fix. */
 int kernel_session_probe(struct err *err) MUST_CHECK;
 
 /* The same for system calls, which need less of a kernel. */
 int kernel_session_probe_syscalls(struct err *err) MUST_CHECK;
 
-/* The settings but for level and pid_space, which are found here. */
+/* settings: all but level and pid_space, which are found here. */
 int kernel_session_init(struct kernel_session *ret, const struct kernel_settings *settings,
 			const struct kernel_sizes *sizes, struct err *err) MUST_CHECK;
 void kernel_session_done(struct kernel_session *session);
 
-/* Loads a file; its maps are those of the files before, where the names are the same. */
+/* Loads a file; it shares the maps of earlier files that have the same name. */
 int kernel_session_load(struct kernel_session *session, enum kernel_file file,
 			struct err *err) MUST_CHECK;
 void kernel_session_unload(struct kernel_session *session, enum kernel_file file);
@@ -52,7 +53,6 @@ int kernel_session_map(const struct kernel_session *session, const char *name);
 int kernel_session_program(const struct kernel_session *session, enum kernel_file file,
 			   const char *name);
 
-/* Starts a program that belongs to a place in the kernel; the caller ends it by
- * bpf_link__destroy(). */
+/* Attaches a program to its hook in the kernel; the caller detaches it by bpf_link__destroy(). */
 int kernel_session_start(const struct kernel_session *session, enum kernel_file file,
 			 const char *name, struct bpf_link **ret, struct err *err) MUST_CHECK;

@@ -1,6 +1,6 @@
 /*
- * Lays tables and ranges down in maps that kernel programs read meanwhile: what they are led to is
- * written before they are led there.  Host only.
+ * Writes tables and ranges into maps that kernel programs read meanwhile: each is complete before a
+ * program can find it.
  */
 #include "host/sampling/bpf/kernel_tables.h"
 
@@ -14,16 +14,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define LATER_ROWS          (1u << 19) /* for libraries that come later: libLLVM has 949,000 */
+#define LATER_ROWS          (1u << 19) /* for libraries loaded later: libLLVM has 949,000 */
 #define LATER_ROWS_CHILDREN (1u << 22)
 #define ROWS_PER_SPECIAL    64
 #define SYSTEM_SHARE        128u
 #define SYSTEM_ROWS_MIN     (1u << 20)
 #define SYSTEM_ROWS_MAX     (1u << 24)
 #define RANGES              (1u << 16)
-#define MADE_GROWS          4u /* written in two places, which grow */
+#define MADE_GROWS          4u /* written in two rooms, which grow */
 #define RING_BYTES          (16u << 20)
-#define RING_BYTES_EACH     (2u << 20) /* for each processor, where all processes are sampled */
+#define RING_BYTES_EACH     (2u << 20) /* per processor, for sampling of all processes */
 #define RING_BYTES_MAX      (128u << 20)
 #define OFF_CPU_THREADS     (1u << 16)
 
@@ -34,7 +34,7 @@ static uint32_t room_grown(size_t needed, uint32_t later)
 	return (uint32_t)MIN(needed + needed / 2 + later, (size_t)1 << 27);
 }
 
-/* Several ranges may be of one module: counted twice, which is room for later. */
+/* Several ranges may belong to one module, which then counts twice: that is room for later. */
 void kernel_tables_measure(const struct space *space, bool has_children, struct kernel_sizes *ret)
 {
 	uint32_t later = has_children ? LATER_ROWS_CHILDREN : LATER_ROWS;
@@ -62,7 +62,8 @@ void kernel_tables_measure(const struct space *space, bool has_children, struct 
 	};
 }
 
-/* Before they are read, processes send whole stacks: each processor may do so at once. */
+/* Until a process has been read, its whole stacks are sent: each processor may send some at
+ * once. */
 static uint32_t ring_for_all(void)
 {
 	long processors = sysconf(_SC_NPROCESSORS_CONF);
@@ -168,7 +169,7 @@ static bool has_room(const struct kernel_array *array, size_t count)
 	return count <= array->capacity - array->used;
 }
 
-/* A page names the rows among which the rule of any of its addresses is. */
+/* A page refers to the rows that contain the rule of any of its addresses. */
 static void write_pages(struct kernel_tables *tables, const struct kernel_room *room,
 			const struct unwind_table *table)
 {
@@ -248,7 +249,7 @@ static int know_module(struct kernel_tables *tables, unsigned number)
 	return 0;
 }
 
-/* What has no room is left out and counted: its frames end the walk by name. */
+/* A module without room is counted and left out: its frames end the walk with that reason. */
 static struct kernel_module place_module(struct kernel_tables *tables, const struct module *module)
 {
 	struct kernel_module nothing = { .is_placed = false }, *place;
@@ -278,7 +279,7 @@ static struct kernel_range range_of(struct kernel_tables *tables, const struct s
 	};
 }
 
-/* How many ranges there are; as many of them as have room are written from `first` on. */
+/* Returns the number of ranges; writes as many as have room, from `first` on. */
 static size_t write_ranges(struct kernel_tables *tables, const struct space *space, uint32_t first,
 			   size_t room)
 {
@@ -305,7 +306,7 @@ static struct kernel_part *part_of(struct kernel_tables *tables, pid_t pid)
 	return NULL;
 }
 
-/* A part in use that lies in the way, or NULL. */
+/* A part in use that overlaps, or NULL. */
 static const struct kernel_part *in_the_way(const struct kernel_tables *tables, uint32_t first,
 					    uint32_t count)
 {
@@ -318,7 +319,7 @@ static const struct kernel_part *in_the_way(const struct kernel_tables *tables, 
 	return NULL;
 }
 
-/* Goes round, so that a part that was left is written again as late as possible. */
+/* Round robin, so that a freed part is overwritten as late as possible. */
 static bool find_part(const struct kernel_tables *tables, uint32_t count, uint32_t *ret)
 {
 	uint32_t first = tables->next_range;
@@ -413,7 +414,7 @@ void kernel_tables_forget(struct kernel_tables *tables, pid_t pid)
 	struct kernel_part *part = part_of(tables, pid);
 	uint32_t key = (uint32_t)pid;
 
-	/* It may have been led to new ranges after the kernel had forgotten it. */
+	/* The kernel may have dropped the process, and have been given new ranges since. */
 	bpf_map_delete_elem(tables->processes, &key);
 	bpf_map_delete_elem(tables->pythons, &key);
 	bpf_map_delete_elem(tables->interpreters, &key);

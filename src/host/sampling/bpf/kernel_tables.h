@@ -1,5 +1,5 @@
 /*
- * Unwind tables and mappings where kernel programs find them.  Modules are laid down once, for all
+ * Unwind tables and mappings in the maps of the kernel programs.  A module is written once, for all
  * processes.
  */
 #pragma once
@@ -9,13 +9,13 @@
 #include "host/sampling/bpf/kernel_session.h"
 #include "host/unwind/space.h"
 
-/* A map whose entries lie in our own memory too. */
+/* A map whose entries are mapped into limpet's memory. */
 struct kernel_array {
 	unsigned char *memory;
 	size_t stride, used, capacity, bytes;
 };
 
-/* Where the table of a module is; by the module's number. */
+/* The location of a module's table; by the module's number. */
 struct kernel_module {
 	bool is_placed, is_left_out;
 	uint32_t page, page_count, special;
@@ -26,23 +26,23 @@ struct kernel_room {
 	uint32_t row, row_count, page, page_count, special, special_count;
 };
 
-/* Where the table of code is that a process makes while it runs.  It changes: what is new is
- * written beside what is read, in turns. */
+/* The location of the table of a process's generated code.  It changes: two rooms are written in
+ * turns, one of which is read. */
 struct kernel_made {
-	pid_t pid; /* 0: nobody's any more */
+	pid_t pid; /* 0: free */
 	size_t number;
-	unsigned generation; /* of the space; 0: nothing was written yet */
+	unsigned generation; /* of the space; 0: nothing written yet */
 	unsigned turn;
 	struct kernel_room rooms[2];
 	struct kernel_module place;
 };
 
-/* Which ranges a process has. */
+/* The ranges of a process. */
 struct kernel_part {
 	pid_t pid;
 	uint64_t start_stack;
 	uint32_t first, count;
-	size_t left_out; /* ranges beyond those */
+	size_t left_out; /* ranges without room */
 };
 
 struct kernel_tables {
@@ -56,16 +56,16 @@ struct kernel_tables {
 	size_t part_count, part_room;
 	uint32_t next_range, generation;
 	uint32_t ranges_max; /* of one process */
-	size_t left_out;     /* modules and ranges for which there was no room, each once */
+	size_t left_out;     /* modules and ranges without room, each once */
 };
 
-/* Room for this space, and for what will be loaded later. */
+/* Room for this space, and for libraries loaded later. */
 void kernel_tables_measure(const struct space *space, bool has_children, struct kernel_sizes *ret);
 
-/* Room for whatever the processes of this machine have mapped: a 128th of its memory. */
+/* Room for the mappings of all processes of this machine: a 128th of its memory. */
 void kernel_tables_measure_system(struct kernel_sizes *ret);
 
-/* For kernel_made.c: room for a table, and a table into it.  false: there is not so much. */
+/* For kernel_made.c: reserves room for a table; writes a table into it.  false: not enough room. */
 bool kernel_tables_reserve(struct kernel_tables *tables, const struct kernel_room *wanted,
 			   struct kernel_room *ret);
 struct kernel_module kernel_tables_fill(struct kernel_tables *tables,
@@ -77,10 +77,10 @@ int kernel_tables_init(struct kernel_tables *ret, const struct kernel_session *s
 		       struct err *err) MUST_CHECK;
 void kernel_tables_done(struct kernel_tables *tables);
 
-/* From now on the process is followed with these ranges. */
+/* The kernel programs follow the process with these ranges from now on. */
 int kernel_tables_publish(struct kernel_tables *tables, const struct space *space,
 			  enum kernel_asking asking, struct err *err) MUST_CHECK;
-/* From now on its Python frames are sent, too. */
+/* From now on they send its Python frames, too. */
 int kernel_tables_python(const struct kernel_tables *tables, pid_t pid, const struct python *python,
 			 struct err *err) MUST_CHECK;
 
@@ -88,7 +88,7 @@ int kernel_tables_python(const struct kernel_tables *tables, pid_t pid, const st
 int kernel_tables_interpreter(const struct kernel_tables *tables, pid_t pid,
 			      const struct interpreter *interpreter, struct err *err) MUST_CHECK;
 void kernel_tables_forget(struct kernel_tables *tables, pid_t pid);
-/* Nothing of this process is known, and its stacks are not to be sent as they are. */
+/* Nothing of this process is known: its stacks are not to be sent for walking in user space. */
 void kernel_tables_mute(const struct kernel_tables *tables, pid_t pid);
-/* From now on one tick of a clock in so many is a sample. */
+/* From now on one in `every` ticks of a clock is a sample. */
 void kernel_tables_thin(struct kernel_tables *tables, uint32_t every);

@@ -1,5 +1,5 @@
 /*
- * Joins the two halves of a time off the processor.  Host only.
+ * Joins the begin and the end of a time off the processor.
  */
 #include "host/sampling/bpf/off_cpu.h"
 
@@ -92,7 +92,7 @@ static void visit_times(struct sample *sample, const struct kernel_return *times
 	}
 }
 
-/* One whose stack was lost on its way still has its times. */
+/* A record whose stack was lost still yields the times. */
 void off_cpu_threads_end(struct off_cpu_threads *off_cpu_threads, const struct sample *came,
 			 off_cpu_visitor *visit, void *context)
 {
@@ -119,7 +119,7 @@ struct flush {
 	void *context;
 };
 
-/* Nobody saw it come back: it may have been woken, and have waited for a processor since. */
+/* No return was recorded: the thread may have been woken, and have waited for a processor since. */
 static struct kernel_return times_until(const struct flush *flush, const struct off_cpu *off_cpu)
 {
 	struct kernel_off_cpu known = { .since_ns = off_cpu->left->time_ns,

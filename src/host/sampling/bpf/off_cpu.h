@@ -1,6 +1,6 @@
 /*
- * Threads that are off the processor: where each of them left it, kept until it comes back and its
- * time is known.
+ * Threads off the processor: the stack with which each left it, kept until it returns and its time
+ * is known.
  */
 #pragma once
 
@@ -18,16 +18,17 @@ struct off_cpu_threads {
 
 typedef void off_cpu_visitor(const struct sample *sample, void *context);
 
-/* KERNEL_EVENT_LEFT: it is away from now on.  -ENOMEM. */
+/* KERNEL_EVENT_LEFT: it is off the processor from now on.  -ENOMEM. */
 int off_cpu_threads_begin(struct off_cpu_threads *off_cpu_threads,
 			  const struct sample *left) MUST_CHECK;
 
-/* KERNEL_EVENT_CAME: a sample of the time it was blocked, one of the time it waited for a
+/* KERNEL_EVENT_CAME: emits a sample of the time it was blocked, and one of the time it waited for a
  * processor. */
 void off_cpu_threads_end(struct off_cpu_threads *off_cpu_threads, const struct sample *came,
 			 off_cpu_visitor *visit, void *context);
 
-/* Samples of those that are away still, until now.  map: what the kernel programs know of them. */
+/* Emits samples up to now of threads still off the processor.  map: the kernel programs' entries of
+ * these. */
 void off_cpu_threads_flush(struct off_cpu_threads *off_cpu_threads, int map, uint64_t now_ns,
 			   off_cpu_visitor *visit, void *context);
 

@@ -1,5 +1,5 @@
 /*
- * Walks a copied stack with the mappings that the kernel programs did not have yet.  Host only.
+ * Walks a copied stack with the mappings that the kernel programs did not have yet.
  */
 #include "host/sampling/bpf/raw_stack.h"
 
@@ -8,13 +8,13 @@
 
 #include <string.h>
 
-/* struct pt_regs in words, and where it has them; `register_words` by their DWARF numbers. */
+/* struct pt_regs in words, and the indexes in it; `register_words` by their DWARF numbers. */
 #if defined(__x86_64__)
 #define REGISTER_WORDS 21
 #define PC_WORD        16
 #define SP_WORD        19
 #define FP_WORD        4
-#define LR_WORD        16 /* there is none */
+#define LR_WORD        16 /* not on this machine */
 static const unsigned char register_words[] = {
 	10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0
 };
@@ -54,7 +54,7 @@ static struct walk_result walk_once(struct copied_stack *stack, const struct spa
 			  ret->frames + ret->kernel_count, SAMPLE_FRAMES_MAX);
 }
 
-/* A few pages were sent.  What lies above them is read now, and believed only where it leads to the
+/* Only a few pages were sent.  What lies above them is read now, and used only if it leads to the
  * outermost frame and the thread is still in the calls below it. */
 static void walk_raw(struct copied_stack *stack, const struct space *space, struct sample *ret)
 {

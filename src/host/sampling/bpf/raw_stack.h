@@ -1,5 +1,5 @@
 /*
- * Stacks that kernel programs sent as they were: KERNEL_RAW of shared/wire/kernel.h.
+ * Stacks that kernel programs sent as copies: KERNEL_RAW of shared/wire/kernel.h.
  */
 #pragma once
 
@@ -7,5 +7,5 @@
 
 struct space;
 
-/* ret: the same record with frames, and room for all that there can be.  space may be NULL. */
+/* ret: the same record with frames, and room for the maximum.  space may be NULL. */
 void raw_stack_walk(const struct sample *record, const struct space *space, struct sample *ret);

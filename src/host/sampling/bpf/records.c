@@ -1,5 +1,5 @@
 /*
- * Understands the records of the kernel programs: samples, and the life of processes.  Host only.
+ * Handles the records of the kernel programs: samples, and forks, execs and ends of processes.
  */
 #include "host/sampling/bpf/bpf.h"
 
@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#define LOOK_NS 1000000000ull /* mappings of processes that run are read so often */
+#define LOOK_NS 1000000000ull /* between readings of mappings of running processes */
 
 static struct followed *follow_child(struct bpf_sampler *self, pid_t pid, pid_t parent)
 {
@@ -26,8 +26,8 @@ static struct followed *follow_unknown(struct bpf_sampler *self, pid_t pid)
 	return follow_child(self, pid, /* parent */ 0);
 }
 
-/* An address that nobody knows stays unknown: while asking brings nothing, it is done more and more
- * seldom. */
+/* An unknown address may stay unknown: requests for new mappings become rarer while they bring
+ * nothing. */
 static void bpf_records_publish(struct bpf_sampler *self, struct followed *process, bool is_muted)
 {
 	enum kernel_asking asking = is_muted ? ASKED_IN_VAIN : ASKING;
@@ -42,12 +42,12 @@ static void bpf_records_publish(struct bpf_sampler *self, struct followed *proce
 	self->tables.left_out++;
 	if (!self->options.is_system_wide)
 		return;
-	process->is_muted = true; /* and tried again later */
+	process->is_muted = true; /* and retried later */
 	followed_lose_patience(process);
 	kernel_tables_mute(&self->tables, process->pid);
 }
 
-/* What the user is to know; of processes that nobody has chosen not that one was ending. */
+/* Adds a limit for the user; system-wide, not that a process was just ending. */
 static void tell_trouble(struct bpf_sampler *self, const struct err *err)
 {
 	if (!self->options.is_system_wide ||
@@ -55,7 +55,7 @@ static void tell_trouble(struct bpf_sampler *self, const struct err *err)
 		sampler_limit(&self->sampler, "%s", err->what);
 }
 
-/* The same of other languages. */
+/* The same for other languages. */
 static void look_for_interpreter(struct bpf_sampler *self, struct followed *process)
 {
 	struct err err = { 0 };
@@ -70,7 +70,7 @@ static void look_for_interpreter(struct bpf_sampler *self, struct followed *proc
 		tell_trouble(self, &err);
 }
 
-/* Its kernel programs send Python frames from now on; or the user is told why there are none. */
+/* The kernel programs send its Python frames from now on; else the user gets the reason. */
 static void look_for_python(struct bpf_sampler *self, struct followed *process)
 {
 	struct err err = { 0 };
@@ -87,7 +87,7 @@ static void look_for_python(struct bpf_sampler *self, struct followed *process)
 		look_for_interpreter(self, process);
 }
 
-/* Rules for what its Java compiled; or the user is told why there are none. */
+/* Makes rules for code that its Java compiled; else the user gets the reason. */
 static void look_for_java(struct bpf_sampler *self, struct followed *process)
 {
 	followed_look_for_java(process);
@@ -95,7 +95,7 @@ static void look_for_java(struct bpf_sampler *self, struct followed *process)
 		sampler_limit(&self->sampler, "%s", process->java.why);
 }
 
-/* Of all processes some may not be looked at: nobody is sent their stacks for nothing. */
+/* System-wide some processes may not be read: stops the programs from sending their stacks. */
 static void lack_process(struct bpf_sampler *self, struct followed *process, const struct err *err)
 {
 	if (!self->options.is_system_wide)
@@ -108,8 +108,7 @@ static void lack_process(struct bpf_sampler *self, struct followed *process, con
 	bpf_records_publish(self, process, true);
 }
 
-/* It has executed another program since its first sample: that one will have a first sample, too.
- */
+/* It has executed another program since its first sample: that one gets a first sample, too. */
 static bool has_moved_on(struct followed *process)
 {
 	uint64_t told = process->program_stack, found = process->space->start_stack;
@@ -120,7 +119,7 @@ static bool has_moved_on(struct followed *process)
 	return true;
 }
 
-/* It is gone when it cannot be read: its samples are kept, with the names of what is known. */
+/* If the process cannot be read it has ended: its samples are kept, with the names known so far. */
 void bpf_read_anew(struct bpf_sampler *self, struct followed *process)
 {
 	struct err err = { 0 };
@@ -157,14 +156,14 @@ int bpf_follow(struct bpf_sampler *self, struct space *space, struct err *err)
 	self->first_java = (struct java_code){ 0 };
 	look_for_java(self, process);
 	r = kernel_tables_publish(&self->tables, space, ASKING, err);
-	if (r) /* else it would be taken for one that is sampled */
+	if (r) /* else the process would count as sampled */
 		followed_remove(&self->processes, pid);
 	else
 		look_for_python(self, process);
 	return r;
 }
 
-/* False: nothing is new.  A child that has its parent's mappings still has its code, too. */
+/* False: nothing is new.  A child with its parent's mappings still has its code, too. */
 static bool refresh_java(struct bpf_sampler *self, struct followed *process)
 {
 	unsigned generation = process->space->generation;
@@ -204,7 +203,7 @@ static void refresh_now(struct bpf_sampler *self, struct followed *process, bool
 	look_for_python(self, process);
 }
 
-/* The same as far as there is time for it; else later. */
+/* The same if there is time left for it; else later. */
 static void bpf_records_refresh(struct bpf_sampler *self, struct followed *process, bool has_asked)
 {
 	uint64_t since = thread_cpu_ns();
@@ -222,7 +221,7 @@ static void bpf_records_refresh(struct bpf_sampler *self, struct followed *proce
 	}
 }
 
-/* Programs that asked too early are answered, whether something is new or not. */
+/* Answers programs that asked too early, whether something is new or not. */
 static void limit_java_cost(struct bpf_sampler *self, struct followed *process)
 {
 	bool was_owed = process->is_owed_java;
@@ -231,7 +230,8 @@ static void limit_java_cost(struct bpf_sampler *self, struct followed *process)
 		bpf_records_publish(self, process, false);
 }
 
-/* Reads again what may have changed unseen; lets programs ask again that asked in vain. */
+/* Reads again what may have changed without a record; lets programs ask again that asked in
+ * vain. */
 static void look_at(struct bpf_sampler *self, struct followed *process, uint64_t now)
 {
 	uint64_t since_ns = now - MIN(now, process->looked_ns);
@@ -373,8 +373,8 @@ static void (*const handlers[])(struct bpf_sampler *self, const struct sample *r
 	[KERNEL_EVENT_APPEARED] = system_appeared,
 };
 
-/* For what the kernel program could not do.  Where it met unknown code the space has been read anew
- * by now: it asked for that first.  What a Java compiled may be newer still. */
+/* For walks that the kernel program could not do.  If it met unknown code, the space has been read
+ * again by now: that request came first.  Code that a Java compiled may be newer still. */
 static const struct sample *walk_here(struct bpf_sampler *self, const struct sample *record)
 {
 	struct followed *process = followed_find(&self->processes, (pid_t)record->pid);
@@ -391,8 +391,8 @@ static const struct sample *walk_here(struct bpf_sampler *self, const struct sam
 	return ret;
 }
 
-/* A child of a Python has its parent's layout in the kernel, and is known here when its first
- * frames come. */
+/* A child of a Python process inherits the parent's layout in the kernel, and is found here with
+ * its first frames. */
 static const struct sample *merge_python(struct bpf_sampler *self, const struct sample *record)
 {
 	struct followed *process;

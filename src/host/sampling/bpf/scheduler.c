@@ -1,6 +1,6 @@
 /*
- * The scheduler by its address.  Compilers add a suffix to the name of a function that they made a
- * variant of; those called cold are pieces that are laid elsewhere.  Host only.
+ * Finds the scheduler's address.  Compilers add a suffix to the name of a variant of a function;
+ * those called cold are parts in another location.
  */
 #include "host/sampling/bpf/scheduler.h"
 
@@ -29,7 +29,7 @@ bool scheduler_find(struct scheduler *ret, const char *path)
 	ssize_t length;
 
 	*ret = (struct scheduler){ 0 };
-	/* It ends where the next function begins: the kernel's own are told in order. */
+	/* The function ends where the next one begins: the kernel's own symbols are sorted. */
 	while (file && !ret->end && (length = getline(&line, &room, file)) > 0) {
 		struct symbol symbol;
 

@@ -1,6 +1,6 @@
 /*
- * Where the kernel's scheduler is.  A thread leaves the processor in __schedule(): what lies
- * further in on its kernel stack is the tracing that took the stack, not the thread's own doing.
+ * The code of the kernel's scheduler.  A thread leaves the processor in __schedule(): frames
+ * further in on its kernel stack belong to the tracing that read the stack, not to the thread.
  */
 #pragma once
 
@@ -15,8 +15,8 @@ struct scheduler {
 	uint64_t start, end;
 };
 
-/* Looks it up in a file like /proc/kallsyms.  False: the kernel does not tell its addresses. */
+/* Finds it in a file like /proc/kallsyms.  False: the kernel hides its addresses. */
 bool scheduler_find(struct scheduler *ret, const char *path);
 
-/* Takes the kernel frames out of a sample that lie further in than the scheduler. */
+/* Removes the kernel frames of a sample that are further in than the scheduler. */
 void scheduler_cut(const struct scheduler *scheduler, struct sample *sample);

@@ -1,6 +1,6 @@
 /*
- * Sees every thread of a process once.  Host only; needs what the sampler "bpf" needs, and
- * Linux 5.18 for reading the stacks of others.
+ * Gets the stack of every thread of a process once.  Needs what the sampler "bpf" needs, and Linux
+ * 5.18 for reading the stacks of other threads.
  */
 #include "host/sampling/bpf/snapshot.h"
 
@@ -22,10 +22,10 @@
 #include <string.h>
 #include <time.h>
 
-#define ROUNDS_MAX 8        /* for threads that were running, or switched while we looked */
+#define ROUNDS_MAX 8        /* for threads that ran or switched meanwhile */
 #define ROUND_NS   20000000 /* how long a round waits for their clocks */
 #define TICK_NS    500000
-#define RING_BYTES (64u << 20) /* all threads with all frames, and nobody reads meanwhile */
+#define RING_BYTES (64u << 20) /* all threads with all frames, without a reader meanwhile */
 
 struct taking {
 	struct snapshot *snapshot;
@@ -36,11 +36,11 @@ struct taking {
 	struct kernel_session session;
 	struct kernel_tables tables;
 	struct ring_buffer *ring;
-	struct python *python; /* NULL: there is none that is known */
+	struct python *python; /* NULL: none is known */
 	struct interpreter *interpreter;
 	struct java_code java;
 	struct python_stacks python_stacks;
-	union whole_sample walked; /* a record whose stack was walked here */
+	union whole_sample walked; /* a record whose stack was walked in user space */
 	int failure;
 };
 
@@ -84,7 +84,7 @@ static int snapshot_keep(struct snapshot *snapshot, struct sample *sample)
 	return 0;
 }
 
-/* News of the walk become samples. */
+/* Turns the walk's events into kinds of samples. */
 static void set_kind(struct sample *sample)
 {
 	if (sample->kind == KERNEL_EVENT_SEEN)
@@ -96,8 +96,8 @@ static void set_kind(struct sample *sample)
 	sample->weight_ns = 0;
 }
 
-/* For what the kernel program could not do: memory that was not there, or code that Java has
- * compiled since it was looked at. */
+/* For walks that the kernel program could not do: memory that was paged out, or code that Java has
+ * compiled since it was read. */
 static const struct sample *walk_here(struct taking *taking, const struct sample *record)
 {
 	struct space *space = taking->snapshot->space;
@@ -257,7 +257,7 @@ static int open_clocks(struct taking *taking, struct thread_clocks *clocks, stru
 	return r;
 }
 
-/* Waits until the clock of each has ticked; a thread that stopped running has none. */
+/* Waits until the clock of each has ticked; the clock of a thread that stopped running does not. */
 static int catch_running(struct taking *taking, struct err *err)
 {
 	const struct timespec pause = { .tv_nsec = TICK_NS };

@@ -1,7 +1,6 @@
 /*
- * Goes on with walks that kernel programs could not finish: they may not wait for memory that is
- * swapped out, or on its way to another place.  Host only.  Reading it brings it back, so the next
- * sample has it.
+ * Continues walks that kernel programs could not finish: they may not wait for memory that is
+ * swapped out, or being migrated.  Reading brings it back, so that the next sample finds it.
  */
 #include "host/sampling/bpf/stack_rest.h"
 

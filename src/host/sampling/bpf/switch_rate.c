@@ -12,10 +12,10 @@
 
 #include <stdlib.h>
 
-/* Processes, and threads of each, about. */
+/* Of processes, and of threads of each, about. */
 #define LOOKED_AT 256u
 #define SECOND_NS 1000000000u
-#define LEAST_NS  20000000u /* between looks: less says nothing */
+#define LEAST_NS  20000000u /* between readings: less is too inexact */
 
 static uint64_t tid_at(const void *items, size_t index)
 {
@@ -29,7 +29,7 @@ static int tid_compare(const void *left, const void *right)
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
-/* Of one in some threads, which are the same ones at the next look. */
+/* Counts some threads of a process; the same ones at the next reading. */
 static void take_turns(struct switch_rate *rate, pid_t pid, const pid_t *tids, size_t count,
 		       uint64_t process_stands_for)
 {

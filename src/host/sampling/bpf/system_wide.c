@@ -1,6 +1,6 @@
 /*
- * Follows processes from their first sample on.  Host only.  They come as fast as ticks do, and
- * what they have mapped is theirs to choose: all reading together has its share of a processor.
+ * Follows processes from their first sample on.  They may arrive as fast as ticks, and choose their
+ * own mappings: all reading together has a limited share of a processor.
  */
 #include "host/sampling/bpf/bpf.h"
 
@@ -30,7 +30,7 @@ bool system_may_read(const struct bpf_sampler *self)
 	return !self->options.is_system_wide || self->system.read_ns < allowed;
 }
 
-/* It has a bound of its own: fewer samples would not make it less. */
+/* Not counted for the throttle: fewer samples would not make it less. */
 void system_charge(struct bpf_sampler *self, uint64_t since_cpu_ns)
 {
 	uint64_t spent = thread_cpu_ns() - since_cpu_ns;
@@ -60,7 +60,7 @@ bool system_make_room(struct bpf_sampler *self)
 	return self->tables.part_count < before;
 }
 
-/* One that may not be read now is asked for again later. */
+/* Retries later for a process that may not be read now. */
 static void put_off(struct bpf_sampler *self, struct followed *process)
 {
 	process->is_muted = true;
@@ -72,7 +72,7 @@ static void put_off(struct bpf_sampler *self, struct followed *process)
 		      "they have mapped: stacks of some have one frame only");
 }
 
-/* Who had the number before is gone, or runs another program now. */
+/* An earlier process with this number is gone, or runs another program now. */
 static struct followed *follow_appeared(struct bpf_sampler *self, pid_t pid,
 					const struct kernel_appearance *appearance)
 {
@@ -122,8 +122,7 @@ void system_appeared(struct bpf_sampler *self, const struct sample *record)
 	system_charge(self, since);
 }
 
-/* Frames of nothing that is known cannot be walked: that is the reason, whatever the walk has met.
- */
+/* Frames of an unknown process cannot be walked: that is the reason, whatever the walk reported. */
 const struct sample *system_mark(struct bpf_sampler *self, const struct sample *record)
 {
 	const struct followed *process;

@@ -1,6 +1,6 @@
 /*
- * The part of the sampler "bpf" that is about every process of the machine: nobody has chosen them,
- * so what they can cost is bounded.
+ * The part of the sampler "bpf" for all processes of the machine: the user did not choose them, so
+ * their cost is limited.
  */
 #pragma once
 
@@ -14,37 +14,36 @@ struct sample;
 
 #define SYSTEM_SEEN_MAX        65536u              /* processes and programs in one recording */
 #define SYSTEM_RANGES_MAX      1024u               /* executable mappings of one process */
-#define SYSTEM_FILES_MAX       32768u              /* that are mapped executable */
-#define SYSTEM_TABLE_BYTES_MAX ((size_t)256 << 20) /* for unwind tables, beside the kernel's */
-#define SYSTEM_DESCRIPTORS_MAX 128u                /* of files that have no name here */
-/* Processor time for reading what is mapped: a tenth of one processor, and this at the beginning.
- */
+#define SYSTEM_FILES_MAX       32768u              /* mapped executable */
+#define SYSTEM_TABLE_BYTES_MAX ((size_t)256 << 20) /* for unwind tables, besides the kernel's */
+#define SYSTEM_DESCRIPTORS_MAX 128u                /* of files without a name here */
+/* Processor time for reading mappings: a tenth of one processor, and this at the beginning. */
 #define SYSTEM_READING_SHARE 10u
 #define SYSTEM_READING_NS    5000000000ull
 
 struct system_wide {
 	uint64_t begun_ns;
-	uint64_t read_ns; /* processor time that reading has taken */
+	uint64_t read_ns; /* processor time spent on reading */
 	uint64_t seen;    /* processes, and the programs that they executed */
 };
 
-/* Before the first clock. */
+/* Called before the first clock. */
 void system_begin(struct bpf_sampler *self);
 
-/* KERNEL_EVENT_APPEARED. */
+/* Handles KERNEL_EVENT_APPEARED. */
 void system_appeared(struct bpf_sampler *self, const struct sample *record);
 
-/* Is there processor time for reading something now?  Always where a process was chosen. */
+/* Is there processor time for a reading now?  Always true for processes that the user chose. */
 bool system_may_read(const struct bpf_sampler *self);
-/* What was read since then took that long. */
+/* Charges the time of a reading since then. */
 void system_charge(struct bpf_sampler *self, uint64_t since_cpu_ns);
 
-/* Another process would be one too many in the recording. */
+/* The recording has the maximum of processes. */
 bool system_is_full(const struct bpf_sampler *self);
 
-/* Room for ranges: the kernel programs forget who has had no sample lately, and send that one anew
- * when it has its next.  The list of processes stays as it is.  False: there was nobody. */
+/* Frees ranges: the kernel programs drop processes without recent samples, and send them anew with
+ * their next sample.  The list of processes stays.  False: there was none to drop. */
 bool system_make_room(struct bpf_sampler *self);
 
-/* The record of a process of which nothing is known says so. */
+/* Marks a record of an unknown process as such. */
 const struct sample *system_mark(struct bpf_sampler *self, const struct sample *record);

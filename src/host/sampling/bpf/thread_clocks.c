@@ -1,5 +1,5 @@
 /*
- * Opens perf events on threads that go on being born meanwhile.  Host only.
+ * Opens perf events on threads while more threads start.
  */
 #include "host/sampling/bpf/thread_clocks.h"
 
@@ -18,14 +18,14 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
-#define LOOKS_MAX 16 /* for threads that were born while we opened the clocks of others */
+#define LOOKS_MAX 16 /* for threads that start while clocks are opened */
 
 static int event_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 {
 	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Linux before 5.13 cannot keep a clock from child processes: the program leaves them out then. */
+/* Before Linux 5.13 a clock is inherited by child processes: the program filters them out then. */
 static int clock_open(const struct thread_clocks_options *options, pid_t tid, int cpu,
 		      uint64_t longer_ns)
 {
@@ -66,7 +66,7 @@ static int clock_start(const struct thread_clocks *clocks, int fd)
 	return 0;
 }
 
-/* With a cookie, by which the program knows it from others; those of processors may be held. */
+/* With a cookie, by which the program distinguishes it; those of processors may be held. */
 static int marked_clock_start(struct thread_clocks *clocks, int fd, uint64_t cookie)
 {
 	const struct bpf_link_create_opts options = { .sz = sizeof(options),
@@ -83,7 +83,7 @@ static int marked_clock_start(struct thread_clocks *clocks, int fd, uint64_t coo
 	return thread_clocks_keep(clocks, link);
 }
 
-/* The program knows of it before there is a second clock that others could inherit. */
+/* The program learns of it before there is a second clock that others could inherit. */
 static int second_clock_start(struct thread_clocks *clocks, int fd, pid_t tid)
 {
 	uint32_t key = (uint32_t)tid;
@@ -93,7 +93,7 @@ static int second_clock_start(struct thread_clocks *clocks, int fd, pid_t tid)
 	return marked_clock_start(clocks, fd, key);
 }
 
-/* A thread that is gone needs none. */
+/* A thread that has ended needs none. */
 static int add_clock(struct thread_clocks *clocks, pid_t tid, int cpu, bool is_second)
 {
 	uint64_t longer_ns = is_second ? 1 + *clocks->options.looks % KERNEL_PERIODS : 0;
@@ -123,9 +123,9 @@ static bool has_clock(const struct thread_clocks *clocks, pid_t tid)
 	return index < clocks->tid_count && clocks->tids[index] == tid;
 }
 
-/* Threads of the first look were there before the first clock: they have inherited none, except
- * from another process.  Those that are new at a later look may have.  A thread never inherits
- * from a clock that was opened by the same look as its own.  1: there were new ones. */
+/* Threads of the first scan existed before the first clock: they have inherited none, except from
+ * another process.  New threads of a later scan may have.  A thread never inherits from a clock
+ * that was opened by the same scan as its own.  1: there were new ones. */
 static int thread_clocks_look(struct thread_clocks *clocks, bool is_first, struct err *err)
 {
 	CLEANUP(free) pid_t *tids = NULL;
@@ -154,7 +154,7 @@ static int thread_clocks_look(struct thread_clocks *clocks, bool is_first, struc
 	return is_new;
 }
 
-/* What has ended after the first look may live on in children that have its clocks. */
+/* Threads that end after the first scan may leave children with their clocks. */
 static int open_each_thread(struct thread_clocks *clocks, struct err *err)
 {
 	int r = thread_clocks_look(clocks, true, err);
@@ -204,7 +204,7 @@ int thread_clocks_open_one(struct thread_clocks *clocks, pid_t tid, struct err *
 	return r ? err_set(err, r, "opening the clock of thread %d: %s", tid, strerror(-r)) : 0;
 }
 
-/* Links are among them, which have no such order. */
+/* Some descriptors are links, for which this ioctl fails. */
 void thread_clocks_switch(const struct thread_clocks *clocks, bool is_on)
 {
 	unsigned long order = is_on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;

@@ -1,6 +1,6 @@
 /*
  * A clock for each thread of a process that runs a kernel program at every tick: perf events that
- * count the thread's own time, and that its children inherit.  Closing them is all that ends them.
+ * count the thread's own time, and that its children inherit.  Closing them ends them.
  */
 #pragma once
 
@@ -13,24 +13,23 @@
 
 struct thread_clocks_options {
 	pid_t pid;
-	bool is_per_processor; /* one for each processor, and not of this process */
-	bool is_held;          /* those of processors tick only when they are switched on */
+	bool is_per_processor; /* one for each processor, for all processes */
+	bool is_held;          /* those of processors do not tick until switched on */
 	enum sampler_event event;
 	uint64_t period_ns;
-	bool is_inherited;    /* by threads born later */
+	bool is_inherited;    /* by threads started later */
 	bool with_children;   /* and by processes */
 	bool is_heir;         /* the process may have inherited clocks itself */
-	int program;          /* sample_running */
-	int inherited_events; /* its map */
-	uint32_t *looks;      /* of all clocks of the program: counted for threads that may have
-				 inherited */
+	int program;          /* the kernel program sample_running */
+	int inherited_events; /* its map of inherited clocks */
+	uint32_t *looks;      /* of all clocks: scans for threads that may have inherited some */
 };
 
 struct thread_clocks {
 	struct thread_clocks_options options;
 	int *descriptors;
 	size_t count, room;
-	pid_t *tids; /* that have one, ascending */
+	pid_t *tids; /* with a clock, ascending */
 	size_t tid_count;
 	bool is_per_processor;
 };

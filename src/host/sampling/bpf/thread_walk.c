@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define WALKS_MAX 4 /* over a process that goes on loading code */
+#define WALKS_MAX 4 /* for a process that goes on loading code */
 
 static struct bpf_link *thread_walk_attach(struct bpf_program *program, pid_t pid)
 {
@@ -19,7 +19,7 @@ static struct bpf_link *thread_walk_attach(struct bpf_program *program, pid_t pi
 						      .link_info_len = sizeof(which) };
 	struct bpf_link *link = bpf_program__attach_iter(program, &options);
 
-	/* Linux before 6.1 walks over all threads there are; the program chooses. */
+	/* Before Linux 6.1 the iterator visits all threads of the machine; the program filters. */
 	return link ? link : bpf_program__attach_iter(program, NULL);
 }
 

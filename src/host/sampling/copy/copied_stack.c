@@ -10,7 +10,7 @@
 #include <sys/uio.h>
 
 #define REACH ((uint64_t)8 << 20) /* farther away is another stack: a signal's, a coroutine's */
-#define BELOW ((uint64_t)4096)    /* what calls overwrite, and this one may have made since */
+#define BELOW ((uint64_t)4096)    /* overwritten by calls, perhaps since the sample */
 
 void copied_stack_begin(struct copied_stack *stack)
 {

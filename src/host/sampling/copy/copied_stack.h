@@ -1,5 +1,5 @@
 /*
- * Stack memory of a sample: the copy, and elsewhere what the process has there now.
+ * The stack memory of a sample: the copy, and beyond it the process's present memory.
  */
 #pragma once
 
@@ -13,20 +13,19 @@ struct copied_stack {
 	const struct perf_sample *sample;
 	struct stack_use use; /* what was read beyond the copy */
 	struct live_memory beyond;
-	bool is_shut; /* what lies beyond the copy is another moment's: it is not read */
-	/* The last words that were read in the copy before anything beyond it: the outermost frames
-	 * there. */
+	bool is_shut; /* memory beyond the copy has changed since: do not read it */
+	/* The last words read in the copy before anything beyond it: the outermost frames there. */
 	uint64_t last[COPIED_LAST];
 	unsigned last_count;
 };
 
-/* Forgets what was read. */
+/* Drops what was read. */
 void copied_stack_begin(struct copied_stack *stack);
 
 /* For a memory_reader; the context is a struct copied_stack. */
 int copied_stack_read(void *context, uint64_t address, void *into, size_t size);
 
-/* Whether the thread is still in the calls from which the walk has left the copy: their words are
- * in its memory what they are in the copy.  Else it has returned from there since, and what was
- * read beyond belongs to something else. */
+/* Whether the thread is still in the calls at which the walk has left the copy: their words in
+ * memory equal those in the copy.  Else it has returned from there, and what was read beyond
+ * belongs to another stack state. */
 bool copied_stack_stands(const struct copied_stack *stack);

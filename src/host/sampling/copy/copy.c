@@ -1,7 +1,7 @@
 /*
- * The sampler "copy": perf copies registers and a piece of the stack into a ring, and we unwind
- * that by the same tables as the kernel's program would.  Needs no right for processes of the same
- * user. The target is never stopped.
+ * The sampler "copy": perf copies registers and a piece of the stack into a ring, and limpet
+ * unwinds that by the same tables as the kernel program would.  Needs no right for processes of the
+ * same user.  The target is never stopped.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static struct perf_event_attr make_attr(const struct sampler_options *options)
 	return attr;
 }
 
-/* The stack at each switch, without all the other records. */
+/* The stack at each switch, without the other kinds of records. */
 static struct perf_event_attr switches_attr(struct perf_event_attr attr)
 {
 	attr.type = PERF_TYPE_SOFTWARE;
@@ -60,7 +60,7 @@ static struct perf_event_attr switches_attr(struct perf_event_attr attr)
 	return attr;
 }
 
-/* The kernel side of a thread is another right. */
+/* Sampling a thread's kernel side needs another right. */
 static struct perf_attrs make_attrs(const struct copy_sampler *self, bool is_with_kernel)
 {
 	struct perf_attrs attrs = { .items = { make_attr(&self->options) }, .count = 1 };
@@ -82,7 +82,7 @@ static int try_rings(struct copy_sampler *self, bool is_with_kernel, struct err 
 	return perf_events_init(&self->events, &attrs, self->options.pid, err);
 }
 
-/* Steps down where the kernel allows less; what is given up is said. */
+/* Falls back to less where the kernel allows less, with a note of what is missing. */
 static int open_rings(struct copy_sampler *self, struct err *err)
 {
 	int r = try_rings(self, true, err);
@@ -109,7 +109,7 @@ static void copy_close(struct sampler *sampler)
 	off_cpu_done(&self->off_cpu);
 	priority_restore(&self->priority);
 	if (self->python)
-		self->python->python = NULL; /* it is a process's */
+		self->python->python = NULL; /* owned by a process */
 	blocked_python_close(self->python);
 	free(self->sample);
 	free(self);
@@ -148,14 +148,14 @@ static int copy_join(struct sampler *sampler, pid_t pid, struct err *err)
 	return r ? r : 1;
 }
 
-/* It may be found later than the first process. */
+/* Java may be found later than the first process. */
 static void tell_of_java(struct copy_sampler *self)
 {
 	if (self->root->java.why[0])
 		sampler_limit(&self->base, "%s", self->root->java.why);
 }
 
-/* Stacks of all switches would fill the rings. */
+/* Copying stacks of all switches would fill the rings. */
 static void begin_trial(struct copy_sampler *self)
 {
 	uint32_t size = stack_need_first(perf_events_ring_size(&self->events));
@@ -166,8 +166,8 @@ static void begin_trial(struct copy_sampler *self)
 	self->need.is_trial = size > STACK_NEED_FIRST;
 }
 
-/* Where samples are read at once, from the moment on in which that is done: what is read of earlier
- * ones is late. */
+/* With prompt reading, sampling begins when the watchers run: Python frames of earlier samples
+ * would be read too late. */
 static void copy_begin(struct copy_sampler *self)
 {
 	if (self->has_begun || self->is_stopped)
@@ -186,7 +186,7 @@ static int copy_start(struct copy_sampler *self, struct err *err)
 		begin_trial(self);
 		r = copy_follow(self, self->options.pid, &self->root, err);
 	}
-	/* We hear of each sample at once then.  The events are not there yet. */
+	/* Each sample then wakes the reader at once.  The events are not open yet. */
 	if (!r &&
 	    (copy_python_of(self, self->root)->python || space_leaves_stacks(self->root->space)))
 		self->events.attrs.items[COPY_CLOCK].wakeup_events = 1;
@@ -204,8 +204,8 @@ static int copy_start(struct copy_sampler *self, struct err *err)
 	return r;
 }
 
-/* The priority is raised once the sampler has started, or the rings would overflow beside many busy
- * threads. */
+/* The priority is raised once the sampler has started, or the rings would overflow next to many
+ * busy threads. */
 static int copy_open(struct sampler **ret, const struct sampler_options *options, struct err *err)
 {
 	struct copy_sampler *self = calloc(1, sizeof(*self));
@@ -232,7 +232,7 @@ static int copy_open(struct sampler **ret, const struct sampler_options *options
 	return r;
 }
 
-/* Events for all that are followed, as the attributes of `beside` want them. */
+/* Opens events with the attributes of `beside` for all followed processes. */
 static int open_beside(struct copy_sampler *self, struct coverage *coverage,
 		       struct perf_events *beside, struct err *err)
 {
@@ -244,14 +244,14 @@ static int open_beside(struct copy_sampler *self, struct coverage *coverage,
 		if (!followed_has_ended(process))
 			r = coverage_open(coverage, beside, process->pid,
 					  /* is_heir */ process != self->root, err);
-		/* One with more rights may be closed to us by now. */
+		/* A process that has gained rights may refuse events by now. */
 		if ((r == -EACCES || r == -EPERM) && process != self->root)
 			r = 0;
 	}
 	return r;
 }
 
-/* Events with other attributes beside the old ones, then the switch. */
+/* Opens events with other attributes beside the old ones, then switches over. */
 static int copy_reopen(struct copy_sampler *self, const struct perf_attrs *attrs, struct err *err)
 {
 	struct coverage coverage = { 0 };
@@ -275,7 +275,7 @@ static int copy_reopen(struct copy_sampler *self, const struct perf_attrs *attrs
 	return 0;
 }
 
-/* True: the events must be opened anew, with these attributes. */
+/* True: the events must be reopened with these attributes. */
 static bool change_copies(const struct copy_sampler *self, struct perf_attrs *ret)
 {
 	uint32_t size;
@@ -323,7 +323,7 @@ static int copy_drain(struct sampler *sampler, const struct sampler_listener *li
 {
 	struct copy_sampler *self = (struct copy_sampler *)sampler;
 	struct copy_round round = { self, listener };
-	bool is_last = has_ended(self); /* asked first: nothing comes behind what is taken now */
+	bool is_last = has_ended(self); /* checked first: after this no record is added */
 	struct perf_attrs attrs;
 	int r;
 
@@ -354,8 +354,7 @@ static void copy_stop(struct sampler *sampler)
 	self->is_stopped = true;
 }
 
-/* A ring tells what it lost with the next record that has room: what was lost last, it never tells.
- */
+/* A ring reports losses with the next record that has room: the last ones are never reported. */
 static struct sampler_counts copy_counts(const struct sampler *sampler)
 {
 	const struct copy_sampler *self = (const struct copy_sampler *)sampler;

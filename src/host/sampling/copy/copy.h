@@ -1,7 +1,7 @@
 /*
- * What the files of the sampler "copy" share: copy.c opens and drains, prompt.c takes samples as
- * they come, records.c understands what perf tells, samples.c walks stacks, sched_switch.c follows
- * threads off the processor.
+ * What the files of the sampler "copy" share: copy.c opens and drains, prompt.c reads samples at
+ * once, records.c handles perf's records, samples.c walks stacks, sched_switch.c follows threads
+ * off the processor.
  */
 #pragma once
 
@@ -20,8 +20,8 @@
 
 /* The attributes of its events, by their index. */
 enum copy_event {
-	COPY_CLOCK,    /* a sample each period on the processor; all other records */
-	COPY_SWITCHES, /* a sample each time that it leaves the processor, where that is allowed */
+	COPY_CLOCK,    /* a sample each period on the processor; and all other records */
+	COPY_SWITCHES, /* a sample each time a thread leaves the processor, where allowed */
 };
 
 struct copy_sampler {
@@ -33,16 +33,16 @@ struct copy_sampler {
 	struct coverage coverage;
 	struct watchers *watchers; /* NULL: none, or not yet */
 	struct followed_set processes;
-	struct followed *root; /* the one that was named */
+	struct followed *root; /* the named process */
 	struct off_cpu off_cpu;
 	struct sampler_counts counts;
 	uint64_t opened_ns;
 	uint64_t holes_left_ns; /* of STACK_HOLES_NS */
-	uint64_t lost_in_rings; /* as the kernel counts, of events that are closed or stopped */
+	uint64_t lost_in_rings; /* by the kernel's count, of events closed or stopped */
 	struct stack_need need;
-	uint64_t leaving, lost_before, judged_ns; /* stacks of switches, since they were counted */
+	uint64_t leaving, lost_before, judged_ns; /* stacks of switches since judged_ns */
 	bool has_begun, is_stopped, is_flushed, has_python, has_sought_watchers;
-	struct sample *sample; /* with room for the most frames */
+	struct sample *sample; /* with room for the maximum of frames */
 	struct blocked_python *python;
 };
 
@@ -57,22 +57,22 @@ static inline uint64_t copy_period_ns(const struct sampler_options *options)
 	return 1000000000u / options->hz;
 }
 
-/* All samples that have come. */
+/* Handles all records in the rings. */
 int copy_take(struct copy_round *round, struct err *err) MUST_CHECK;
-/* Python's functions, and what no copy holds, are read while they are what they were.  At first it
- * is not known how large copies must be. */
+/* Python frames, and stack memory beyond the copy, are read before they change.  At first the
+ * needed size of copies is not known either. */
 bool copy_is_prompt(const struct copy_sampler *self);
-/* Where each sample is heard of, it is taken on the processor where it was.  NULL: it is not. */
+/* Where each sample is read at once, that is done on its own processor.  NULL: not so. */
 struct watchers *copy_seek_watchers(struct copy_sampler *self);
-/* Samples as they come, for as long as callers would wait between drains. */
+/* Handles samples at once, for as long as callers would wait between drains. */
 int copy_take_promptly(struct copy_round *round, struct err *err) MUST_CHECK;
-/* How large copies should be, and whether each sample should be heard of.  False: as they are. */
+/* The size that copies should have, and whether to read each sample at once.  False: no change. */
 bool copy_judge(const struct copy_sampler *self, uint32_t *ret_size, bool *ret_hasty);
 
-/* All records of a round, in the order of their times. */
+/* Handles the records of a round, in the order of their times. */
 int copy_hear_all(struct copy_round *round, const struct perf_batch *batch) MUST_CHECK;
 
-/* The process of a record; NULL: it is none of those that are asked for, or no memory. */
+/* The process of a record; NULL: it is not sampled, or no memory. */
 struct followed *copy_process_of(struct copy_round *round, pid_t pid);
 
 /* Walks the stack of a sample into self->sample: frames, counts, end and flags. */
@@ -80,21 +80,21 @@ void copy_walk(struct copy_sampler *self, const struct perf_sample *from, struct
 /* Python frames for self->sample, which was taken at that time. */
 void copy_add_python(struct copy_sampler *self, struct followed *process, pid_t tid,
 		     uint64_t time_ns);
-/* Those of this process are read from now on. */
+/* The reader of Python frames, switched to this process. */
 struct blocked_python *copy_python_of(struct copy_sampler *self, struct followed *process);
-/* Counts self->sample and hands it on. */
+/* Counts self->sample and passes it to the listener. */
 void copy_emit(struct copy_round *round, struct followed *process);
 
-/* Switches the events on.  Threads that sleep already do so from now on, with the stack that is
- * read from outside.  -ENOMEM. */
+/* Switches the events on.  Threads asleep count as asleep from now on, with a stack read from
+ * outside.  -ENOMEM. */
 int copy_begin_switches(struct copy_sampler *self) MUST_CHECK;
 int copy_hear_switch(struct copy_round *round, const struct perf_record *record);
 /* A sample of COPY_SWITCHES: the stack with which a thread leaves. */
 int copy_hear_leaving(struct copy_round *round, const struct perf_record *record);
-/* Gives the stacks of switches up where there are too many of them. */
+/* Stops copying stacks of switches where there are too many. */
 void copy_judge_switches(struct copy_sampler *self);
-/* Reads the stacks of threads that sleep and have none: they slept before we came, or the kernel
+/* Reads the stacks of sleeping threads without one: they slept before sampling began, or the kernel
  * gives no stacks. */
 void copy_read_sleepers(struct copy_sampler *self);
-/* Emits what sleeps still, once sampling has stopped. */
+/* Emits the threads still asleep when sampling has stopped. */
 void copy_flush_switches(struct copy_round *round);

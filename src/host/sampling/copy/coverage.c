@@ -11,7 +11,7 @@
 #include "host/core/room.h"
 #include "host/process/procfs.h"
 
-#define ROUNDS_MAX 16u /* looks at the list of threads, until there is no new one */
+#define ROUNDS_MAX 16u /* readings of the list of threads, until none is new */
 
 struct threads_seen {
 	pid_t *items; /* ascending */
@@ -118,7 +118,7 @@ bool coverage_counts(struct coverage *coverage, const struct perf_events *events
 	index = index_of(coverage, tid);
 	if (is_at(coverage, index, tid))
 		return event && coverage->items[index].owner == event->tid;
-	/* Where there is no memory for it, twice is better than never. */
+	/* Without memory the sample may count twice, which is better than not at all. */
 	if (event)
 		(void)!coverage_insert(coverage, index, (struct owned){ tid, event->tid });
 	return true;

@@ -15,7 +15,7 @@ static uint64_t tid_at(const void *items, size_t index)
 	return (uint64_t)((const struct off_thread *)items)[index].tid;
 }
 
-/* The index of the thread, or where it would be. */
+/* The index of the thread, or where it would be inserted. */
 static size_t index_of(const struct off_cpu *off_cpu, pid_t tid)
 {
 	return count_below(off_cpu->items, off_cpu->count, (uint64_t)tid, tid_at);

@@ -1,5 +1,5 @@
 /*
- * Threads that are off the processor: since when, and with which stack.
+ * Threads off the processor: since when, and with which stack.
  */
 #pragma once
 
@@ -12,10 +12,10 @@
 struct off_thread {
 	pid_t pid, tid;
 	bool is_out;
-	bool is_preempted; /* it wanted to go on */
+	bool is_preempted; /* it did not want to wait */
 	uint64_t since_ns;
-	bool has_stack;   /* of the time off in which it was taken */
-	uint64_t read_ns; /* when it was read from outside; 0: it is the one with which it left */
+	bool has_stack;   /* of the present time off */
+	uint64_t read_ns; /* when read from outside; 0: the stack with which it left */
 	uint8_t end, flags;
 	uint16_t kernel_count, user_count;
 	__u64 *frames; /* as in struct sample */
@@ -26,12 +26,12 @@ struct off_cpu {
 	size_t count, room;
 };
 
-/* Finds or adds; NULL: no memory.  Pointers hold until the next call. */
+/* Finds or adds; NULL: no memory.  Pointers are valid until the next call. */
 struct off_thread *off_cpu_thread(struct off_cpu *off_cpu, pid_t pid, pid_t tid);
-/* Keeps the stack that the sample has, and when that was read.  -ENOMEM. */
+/* Keeps the sample's stack, and when it was read.  -ENOMEM. */
 int off_thread_keep_stack(struct off_thread *thread, const struct sample *sample,
 			  uint64_t read_ns) MUST_CHECK;
-/* Whether the stack is that of the time off which ends then; else it is another one's. */
+/* Whether the stack belongs to the time off that ends then, or to another one. */
 bool off_thread_owns_stack(const struct off_thread *thread, uint64_t end_ns);
 void off_cpu_forget(struct off_cpu *off_cpu, pid_t tid);
 void off_cpu_done(struct off_cpu *off_cpu);

@@ -1,5 +1,5 @@
 /*
- * Takes records out of the rings of perf events.  Host only.
+ * Reads records from the rings of perf events.
  */
 #include "host/sampling/copy/perf_batch.h"
 
@@ -10,9 +10,9 @@
 
 #include "host/core/room.h"
 
-/* Of records other than samples: { pid, tid }, time, id, { cpu, reserved } at the end. */
+/* The end of records other than samples: { pid, tid }, time, id, { cpu, reserved }. */
 #define TRAILER 32u
-/* The same at the begin of samples: { pid, tid }, time, id, { cpu, reserved }. */
+/* The same at the beginning of samples: { pid, tid }, time, id, { cpu, reserved }. */
 #define LEADER 32u
 
 static void read_common(struct perf_record *record)
@@ -32,7 +32,7 @@ static void read_common(struct perf_record *record)
 	memcpy(&record->cpu, bytes + 24, 4);
 }
 
-/* A record that goes over the end of its ring continues at the begin. */
+/* A record across the end of its ring continues at the ring's beginning. */
 static int perf_batch_straighten(struct perf_batch *batch, const struct perf_ring *ring,
 				 const char *data, uint64_t at,
 				 const struct perf_event_header **header)
@@ -100,7 +100,7 @@ int perf_batch_take(struct perf_batch *ret, struct perf_events *events)
 
 		if (!ring->page)
 			continue;
-		/* Pairs with the kernel's store of data_head behind the records. */
+		/* Acquire: pairs with the kernel's store of data_head behind the records. */
 		ret->heads[i] = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 		r = take_ring(ret, ring, ret->heads[i]);
 	}
@@ -114,7 +114,8 @@ int perf_batch_take(struct perf_batch *ret, struct perf_events *events)
 void perf_batch_done(struct perf_batch *batch, struct perf_events *events)
 {
 	for (size_t i = 0; batch->heads && i < events->ring_count; i++)
-		/* Pairs with the kernel's load of data_tail: we have read all before it. */
+		/* Release: pairs with the kernel's load of data_tail; all before it has been
+		 * read. */
 		if (events->rings[i].page)
 			__atomic_store_n(&events->rings[i].page->data_tail, batch->heads[i],
 					 __ATOMIC_RELEASE);

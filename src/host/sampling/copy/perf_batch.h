@@ -1,5 +1,5 @@
 /*
- * What has come into all rings, in the order of time.
+ * The records of all rings, sorted by time.
  */
 #pragma once
 
@@ -16,11 +16,11 @@ struct perf_record {
 struct perf_batch {
 	struct perf_record *items;
 	size_t count, room;
-	void **copies; /* of records that lie across the end of a ring */
+	void **copies; /* of records across the end of a ring */
 	size_t copy_count, copy_room;
-	uint64_t *heads; /* of each ring: where reading goes on */
+	uint64_t *heads; /* of each ring: where the next reading begins */
 };
 
-/* Records point into the rings until perf_batch_done(), which gives their room back. */
+/* Records point into the rings until perf_batch_done(), which frees their room. */
 int perf_batch_take(struct perf_batch *ret, struct perf_events *events) MUST_CHECK;
 void perf_batch_done(struct perf_batch *batch, struct perf_events *events);

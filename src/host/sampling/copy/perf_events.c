@@ -36,7 +36,7 @@ static int open_event(const struct perf_event_attr *attr, pid_t tid, int cpu)
 		copy.read_format = 0;
 		fd = syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	}
-	/* Linux before 5.13 does not know how to keep an event from child processes. */
+	/* Before Linux 5.13 an event is inherited by child processes, too. */
 	if (fd < 0 && errno == EINVAL && copy.inherit_thread) {
 		copy.inherit_thread = 0;
 		fd = syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -44,7 +44,7 @@ static int open_event(const struct perf_event_attr *attr, pid_t tid, int cpu)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* A power of two, as the kernel wants it. */
+/* A power of two, which the kernel requires. */
 static size_t first_size(size_t ring_count)
 {
 	size_t size = RING_MOST;
@@ -54,7 +54,7 @@ static size_t first_size(size_t ring_count)
 	return size;
 }
 
-/* Smaller until it fits what a user may lock (kernel.perf_event_mlock_kb). */
+/* Halved until it fits what a user may lock (kernel.perf_event_mlock_kb). */
 static int map_ring(struct perf_ring *ring, size_t most)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -74,7 +74,7 @@ static int map_ring(struct perf_ring *ring, size_t most)
 	return -EPERM;
 }
 
-/* The event that owns a ring never counts: others write into it. */
+/* The event that owns a ring never counts: other events write into it. */
 static int open_ring(struct perf_ring *ring, const struct perf_event_attr *attr, pid_t pid,
 		     size_t most, struct err *err)
 {
@@ -85,7 +85,7 @@ static int open_ring(struct perf_ring *ring, const struct perf_event_attr *attr,
 	owner.mmap = owner.mmap2 = owner.comm = owner.comm_exec = owner.task = 0;
 	owner.context_switch = 0;
 	ring->fd = open_event(&owner, pid, ring->cpu);
-	if (ring->fd == -ENODEV) /* the processor went off meanwhile */
+	if (ring->fd == -ENODEV) /* the processor went offline meanwhile */
 		return 0;
 	if (ring->fd < 0)
 		return ring->fd == -ESRCH ? proc_error(pid, "task", -ESRCH, err)
@@ -266,7 +266,7 @@ void perf_events_wait(const struct perf_events *events, int limit_ms)
 				(struct pollfd){ .fd = events->rings[i].fd, .events = POLLIN };
 	if (poll(waits, count, limit_ms) <= 0)
 		return;
-	/* The first thread of the process has ended, and with it the events of its rings. */
+	/* The first thread of the process has ended, and with it the events that own the rings. */
 	for (nfds_t i = 0; i < count; i++)
 		if (waits[i].revents & ~POLLIN) {
 			nanosleep(&(struct timespec){ .tv_nsec = STEP_NS }, NULL);

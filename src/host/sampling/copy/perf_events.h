@@ -1,6 +1,6 @@
 /*
  * One perf event for each thread and processor, and one ring for each processor.  Threads and
- * processes that are born later inherit them.  Closing is all of detaching.
+ * processes started later inherit them.  Closing them ends sampling.
  */
 #pragma once
 
@@ -12,8 +12,8 @@
 
 struct perf_event {
 	int fd;
-	pid_t tid;      /* that it was opened for; others inherit it */
-	unsigned which; /* of the attributes */
+	pid_t tid;      /* the thread it was opened for; others inherit it */
+	unsigned which; /* index of its attributes */
 	uint64_t id;
 };
 
@@ -21,7 +21,7 @@ struct perf_ring {
 	struct perf_event_mmap_page *page; /* NULL: this processor has none (yet) */
 	size_t size;                       /* of the data behind the page */
 	int cpu;
-	int fd; /* the event that owns it: it stays open as long as the ring */
+	int fd; /* the event that owns it: open as long as the ring */
 };
 
 #define PERF_ATTRS_MAX 2u
@@ -33,16 +33,16 @@ struct perf_attrs {
 
 struct perf_events {
 	struct perf_attrs attrs;
-	struct perf_event *items; /* ascending ids, once they are sorted */
+	struct perf_event *items; /* ascending ids, once sorted */
 	size_t count, room;
 	struct perf_ring *rings;
 	size_t ring_count;
 };
 
-/* Makes the rings.  -EPERM, -EACCES, -ENOSYS as perf_event_open() says it. */
+/* Makes the rings.  -EPERM, -EACCES, -ENOSYS as from perf_event_open(). */
 int perf_events_init(struct perf_events *ret, const struct perf_attrs *attrs, pid_t pid,
 		     struct err *err) MUST_CHECK;
-/* Adds events for a thread, still disabled; 0 also when the thread is gone. */
+/* Adds events for a thread, still disabled; 0 also when the thread has ended. */
 int perf_events_add(struct perf_events *events, pid_t tid, struct err *err) MUST_CHECK;
 /* Another set that writes into the same rings; it either replaces the first or is abandoned. */
 struct perf_events perf_events_beside(const struct perf_events *events,
@@ -51,16 +51,15 @@ void perf_events_replace(struct perf_events *events, struct perf_events *by);
 void perf_events_abandon(struct perf_events *beside);
 /* Closes the events of the last attribute. */
 void perf_events_drop_last(struct perf_events *events);
-/* Before perf_events_find(). */
+/* Call before perf_events_find(). */
 void perf_events_sort(struct perf_events *events);
 void perf_events_switch(struct perf_events *events, bool is_on);
 /* Of the smallest ring; 0: there is none. */
 size_t perf_events_ring_size(const struct perf_events *events);
-/* Samples that found no room in a ring; 0 where the kernel does not count them (before Linux 6.0).
- */
+/* Samples without room in a ring; 0 where the kernel does not count them (before Linux 6.0). */
 uint64_t perf_events_lost(const struct perf_events *events);
-/* The event of this id; NULL: none of ours (any more). */
+/* The event of this id; NULL: none of limpet's (any more). */
 const struct perf_event *perf_events_find(const struct perf_events *events, uint64_t id);
-/* Waits until a sample has come, where the attributes ask for that, or for so long. */
+/* Waits until a sample arrives, where the attributes allow that, or until the limit. */
 void perf_events_wait(const struct perf_events *events, int limit_ms);
 void perf_events_done(struct perf_events *events);

@@ -9,9 +9,9 @@
 #include "host/core/text/text.h"
 
 #define TRAILER   32u      /* perf_batch.c has read it */
-#define ANONYMOUS "//anon" /* how perf calls what maps shows without a name */
+#define ANONYMOUS "//anon" /* perf's name for mappings that maps shows without one */
 
-/* As the kernel lays it behind the header. */
+/* In the kernel's layout behind the header. */
 struct mmap2 {
 	uint32_t pid, tid;
 	uint64_t address, size, offset;

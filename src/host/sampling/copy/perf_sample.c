@@ -8,7 +8,7 @@
 
 #include "shared/arch/perf_registers.h"
 
-#define LEADER 32u /* what every sample begins with: perf_batch.c has read it */
+#define LEADER 32u /* the beginning of every sample: perf_batch.c has read it */
 
 static const struct {
 	unsigned perf, dwarf;
@@ -44,7 +44,7 @@ static bool take_words(struct words *words, uint64_t count, const uint64_t **ret
 	return true;
 }
 
-/* Marks between the parts of a chain are the highest numbers that there are. */
+/* Marks between the parts of a chain are the highest numbers. */
 static bool is_mark(uint64_t address)
 {
 	return address >= (uint64_t)-4095;

@@ -1,5 +1,5 @@
 /*
- * Takes samples of the sampler "copy" as they come.  Host only.
+ * Reads samples of the sampler "copy" at once.
  */
 #include <errno.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "host/sampling/copy/copy.h"
 
 #define PROMPT_NS  20000000u
-#define YOUNG_NS   1000000000u /* how long we look often, to see how large copies must be */
-#define UNHEARD_MS 2           /* how often we look where no sample wakes us */
+#define YOUNG_NS   1000000000u /* how long to read often, to learn the needed size of copies */
+#define UNHEARD_MS 2           /* between readings where no sample wakes the reader */
 
 bool copy_judge(const struct copy_sampler *self, uint32_t *ret_size, bool *ret_hasty)
 {
@@ -34,13 +34,13 @@ int copy_take(struct copy_round *round, struct err *err)
 	return r < 0 ? err_set(err, r, "read samples: %s", strerror(-r)) : 0;
 }
 
-/* What a watcher does with a sample that has come. */
+/* The context of a watcher's callback. */
 struct promptly {
 	struct copy_round *round;
 	struct err *err;
 };
 
-/* Other than 0: an error, or the events must be opened anew. */
+/* Other than 0: an error, or the events must be reopened. */
 static int take_promptly(void *context)
 {
 	struct promptly *promptly = context;
@@ -60,7 +60,7 @@ struct watchers *copy_seek_watchers(struct copy_sampler *self)
 	return self->watchers;
 }
 
-/* Until something is to be done about the events, or so much time has passed. */
+/* Until the events must be reopened, or the time is over. */
 static int take_for(struct promptly *promptly, uint64_t limit_ns)
 {
 	struct copy_sampler *self = promptly->round->self;

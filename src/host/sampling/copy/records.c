@@ -1,6 +1,5 @@
 /*
- * Understands the records of perf's rings: samples, and the life of processes and threads.  Host
- * only.
+ * Handles the records of perf's rings: samples, and starts and ends of processes and threads.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 #include "host/sampling/copy/copy.h"
 #include "host/sampling/copy/perf_mapping.h"
 
-/* Who is not known was born in a moment that no record tells of. */
+/* An unknown process was forked at a moment without a record. */
 struct followed *copy_process_of(struct copy_round *round, pid_t pid)
 {
 	struct copy_sampler *self = round->self;
@@ -56,7 +55,7 @@ static int hear_running(struct copy_round *round, const struct perf_record *reco
 	return 0;
 }
 
-/* Where there are two kinds, that of an event which is closed cannot be told any more. */
+/* With two kinds of events, the kind of one that is closed is not known any more. */
 static int hear_sample(struct copy_round *round, const struct perf_record *record)
 {
 	struct copy_sampler *self = round->self;
@@ -94,8 +93,8 @@ static int hear_mapping(struct copy_round *round, const struct perf_record *reco
 	return space_map(process->space, &mapping);
 }
 
-/* The kernel takes its events away from a program that has got more rights.  Each of them has told
- * of it before: what is older than the new ones is heard already. */
+/* The kernel closes the events of a program that has gained rights.  Each has reported that before:
+ * records older than the new events have been handled. */
 static void renew_events(struct copy_sampler *self, struct followed *process, uint64_t heard_ns)
 {
 	struct err err = { 0 };
@@ -156,7 +155,7 @@ static int hear_end(struct copy_round *round, const struct perf_record *record)
 	return 0;
 }
 
-/* By the type of the record; what is not here says nothing to us. */
+/* By the type of the record; others are ignored. */
 static int (*const hearing[])(struct copy_round *round, const struct perf_record *record) = {
 	[PERF_RECORD_LOST] = hear_lost,         [PERF_RECORD_COMM] = hear_name,
 	[PERF_RECORD_EXIT] = hear_end,          [PERF_RECORD_FORK] = hear_birth,

@@ -7,7 +7,7 @@
 #include "host/sampling/copy/copied_stack.h"
 #include "host/sampling/copy/copy.h"
 
-#define LATE_NS 20000000u /* Python frames of a sample that is older are another's */
+#define LATE_NS 20000000u /* Python frames of an older sample belong to a later moment */
 
 static struct walk_result walk_once(struct copy_sampler *self, const struct perf_sample *from,
 				    const struct space *space, struct copied_stack *stack)
@@ -19,7 +19,7 @@ static struct walk_result walk_once(struct copy_sampler *self, const struct perf
 			  self->sample->frames + from->kernel_count, SAMPLE_FRAMES_MAX);
 }
 
-/* As far as the copy goes.  What was needed beyond it is known already. */
+/* Within the copy.  What is needed beyond it is known already. */
 static struct walk_result walk_within(struct copy_sampler *self, const struct perf_sample *from,
 				      const struct space *space, struct copied_stack *stack)
 {
@@ -32,7 +32,7 @@ static struct walk_result walk_within(struct copy_sampler *self, const struct pe
 	return result;
 }
 
-/* What lies beyond the copy is read later: by then it may be another stack. */
+/* Memory beyond the copy is read later: by then it may hold another stack. */
 static enum stack_end end_of(const struct walk_result *result, const struct copied_stack *stack)
 {
 	bool is_astray = result->end == STACK_NO_MAP || result->end == STACK_NO_TABLE ||
@@ -41,8 +41,8 @@ static enum stack_end end_of(const struct walk_result *result, const struct copi
 	return is_astray && stack->beyond.was_read ? STACK_UNREADABLE : result->end;
 }
 
-/* The kernel copies up to the first page that is not there: in a large buffer that was never
- * written to there may be many. */
+/* The kernel copies up to the first page that is not present: a large buffer that was never written
+ * may have many. */
 static void fill_hole(const struct copy_sampler *self, const struct copied_stack *stack)
 {
 	uint64_t wanted = self->events.attrs.items[COPY_CLOCK].sample_stack_user, sp;
@@ -54,7 +54,7 @@ static void fill_hole(const struct copy_sampler *self, const struct copied_stack
 			  sp + MIN(stack->use.deepest, wanted));
 }
 
-/* A stack that leaves what is known may be in code that was mapped since. */
+/* A stack that leaves known code may be in code mapped since. */
 static struct walk_result copy_samples_walk(struct copy_sampler *self,
 					    const struct perf_sample *from,
 					    struct followed *process, bool *ret_guessed)
@@ -105,8 +105,8 @@ struct blocked_python *copy_python_of(struct copy_sampler *self, struct followed
 	return self->python;
 }
 
-/* They lie elsewhere than on the copied stack, and change: they are read as soon as the sample is
- * heard of, or not at all. */
+/* Python frames are not on the copied stack, and change: they are read as soon as the sample
+ * arrives, or not at all. */
 void copy_add_python(struct copy_sampler *self, struct followed *process, pid_t tid,
 		     uint64_t time_ns)
 {

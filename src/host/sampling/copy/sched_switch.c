@@ -1,8 +1,8 @@
 /*
- * Time off the processor, for the sampler "copy": the kernel tells when a thread leaves and comes
- * back, and, where that is allowed, the stack with which it leaves.  Else the stacks of threads
- * that sleep are read from outside; a sleep that is shorter than the time between two looks gets
- * the stack of an earlier one, as a guess.  Host only.
+ * Time off the processor, for the sampler "copy": the kernel records when a thread leaves and
+ * returns, and, where allowed, the stack with which it leaves.  Else the stacks of sleeping threads
+ * are read from outside; a sleep that is shorter than the time between two readings gets the stack
+ * of an earlier one, as a guess.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -52,8 +52,8 @@ static int mark_sleepers(struct copy_sampler *self)
 }
 
 /* Stacks are read twice: the first time makes the unwind tables, which may take longer than the
- * sleeps; what is read behind the begin is of the sleeps that we hear the end of.  Where it cannot
- * be read any more, the first one is a guess. */
+ * sleeps; stacks read after the begin belong to sleeps whose end is recorded.  Where that fails,
+ * the first one is a guess. */
 int copy_begin_switches(struct copy_sampler *self)
 {
 	int r = mark_sleepers(self);
@@ -85,7 +85,7 @@ static void sched_switch_fill(struct sample *sample, const struct off_thread *th
 	if (!thread->frames || (!is_own && thread->is_preempted))
 		return;
 	sample->end = thread->end;
-	/* A sleep too short to be looked at: where it slept the last time, or the next. */
+	/* A sleep too short to be read: uses the stack of its last sleep, or of the next. */
 	sample->flags = thread->flags | (is_own ? 0 : SAMPLE_GUESSED);
 	sample->kernel_count = thread->kernel_count;
 	sample->user_count = thread->user_count;
@@ -151,7 +151,7 @@ int copy_hear_leaving(struct copy_round *round, const struct perf_record *record
 	return off_thread_keep_stack(thread, self->sample, /* read_ns */ 0);
 }
 
-/* Each is a copy of the stack: so many of them would cost the target more than they tell. */
+/* Each is a copy of the stack: so many would cost the target more than they are worth. */
 void copy_judge_switches(struct copy_sampler *self)
 {
 	uint64_t now = now_ns(), elapsed = now - self->judged_ns;

@@ -19,7 +19,7 @@
 #define PAGES_MAX       256u          /* of one stack, from its end down */
 #define STACKS_MAX      4096u         /* of a process */
 #define PAGE_IN_USE     (3ull << 62)  /* present or swapped, in /proc/PID/pagemap */
-#define STACK_BYTES_MAX (64ull << 20) /* larger are arenas and heaps, but for the first stack */
+#define STACK_BYTES_MAX (64ull << 20) /* larger: arenas and heaps, or the first stack */
 #define BATCH_BYTES     (TOUCHED_MAX * LATER_MEMORY_PIECE) /* of live_memory_touch() */
 
 struct holes {
@@ -29,12 +29,12 @@ struct holes {
 };
 
 struct stack_pages {
-	uint64_t start; /* address of the first */
+	uint64_t start; /* address of the first page */
 	size_t count;
-	uint64_t entries[PAGES_MAX]; /* as pagemap has them */
+	uint64_t entries[PAGES_MAX]; /* from pagemap */
 };
 
-/* The main thread's, or what lies behind a guard as stacks of other threads do. */
+/* The main thread's, or a mapping behind a guard, as stacks of other threads are. */
 static bool is_stack(const struct maps *maps, size_t index)
 {
 	const struct mapping *it = &maps->items[index], *guard = it - 1;
@@ -66,7 +66,7 @@ static bool is_in_use(const struct stack_pages *pages, size_t index)
 	return index < pages->count && pages->entries[index] & PAGE_IN_USE;
 }
 
-/* Its number is another's once it has ended. */
+/* False when it has ended, as its number may be reused. */
 static bool may_go_on(const struct holes *holes)
 {
 	struct pollfd process = { .fd = holes->pidfd, .events = POLLIN };
@@ -84,7 +84,7 @@ static bool range_fill(const struct holes *holes, uint64_t start, uint64_t end)
 	return true;
 }
 
-/* False: no others either. */
+/* False: stop filling. */
 static bool pages_fill(const struct holes *holes, const struct stack_pages *pages)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);

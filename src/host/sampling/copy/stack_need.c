@@ -1,15 +1,15 @@
 /*
- * Judges how large the copies of stacks must be.  Host only.
+ * Determines the size that copies of stacks must have.
  */
 #include "host/sampling/copy/stack_need.h"
 
 #include "shared/base/macros.h"
 
-#define JUDGED_FROM 10u   /* stacks, before a share of them says something */
-#define WINDOW      1000u /* stacks: what is older counts half, so that a late phase is seen */
+#define JUDGED_FROM 10u   /* stacks, before their share counts */
+#define WINDOW      1000u /* stacks: older ones count half, so that a late phase shows */
 #define GRAIN       4096u
 #define TRIAL       200u /* stacks, before copies become smaller */
-#define RING_COPIES 64u  /* of the largest, that a ring must have room for */
+#define RING_COPIES 64u  /* of the largest size, which a ring must have room for */
 
 uint32_t stack_need_first(size_t ring_size)
 {
@@ -37,7 +37,7 @@ static bool is_often(const struct stack_need *need, uint64_t count)
 	return need->judged >= JUDGED_FROM && count * 100 > need->judged;
 }
 
-/* Twice what was seen to be needed: others will be deeper. */
+/* Twice the observed need: later stacks will be deeper. */
 static uint32_t size_after_trial(const struct stack_need *need, uint32_t size)
 {
 	uint64_t wanted = MAX(ALIGN_UP(need->within * 2, GRAIN), (uint64_t)STACK_NEED_FIRST);
@@ -51,7 +51,7 @@ uint32_t stack_need_size(const struct stack_need *need, uint32_t size)
 {
 	uint64_t wanted = need->deepest + need->deepest / 4;
 
-	/* How far the one that was cut goes on is not known. */
+	/* The full depth of a stack that was cut is not known. */
 	if (need->is_cut)
 		return STACK_NEED_MOST;
 	if (need->is_trial)
@@ -62,7 +62,7 @@ uint32_t stack_need_size(const struct stack_need *need, uint32_t size)
 	return (uint32_t)MIN(wanted, (uint64_t)STACK_NEED_MOST);
 }
 
-/* A program that has other stacks shows it early: what is late until then is lost. */
+/* A program with other stacks shows that early: late reading loses frames until then. */
 bool stack_need_haste(const struct stack_need *need, uint32_t size)
 {
 	bool is_largest = size >= STACK_NEED_MOST;

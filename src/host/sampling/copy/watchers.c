@@ -1,5 +1,5 @@
 /*
- * Threads that take samples on the processor where they were taken.  Host only.
+ * Threads that read samples on the processor where they were taken.
  */
 #include "host/sampling/copy/watchers.h"
 
@@ -15,7 +15,7 @@
 #include "host/core/clock.h"
 #include "host/sampling/priority.h"
 
-#define WATCHERS_MAX 128u /* a machine with more processors does without */
+#define WATCHERS_MAX 128u /* a machine with more processors has no watchers */
 
 struct watcher {
 	struct watchers *all;
@@ -24,18 +24,18 @@ struct watcher {
 };
 
 struct watchers {
-	pthread_mutex_t lock; /* of all below, and of what take() touches */
+	pthread_mutex_t lock; /* guards all below, and what take() uses */
 	pthread_cond_t has_news;
 	int (*take)(void *context); /* NULL: not now */
 	void *context;
-	int news; /* what it returned, where that is not 0 */
+	int news; /* its last result other than 0 */
 	uint64_t used_ns;
-	int end_fd; /* readable: it is over */
+	int end_fd; /* readable: the thread ends */
 	size_t count;
 	struct watcher items[WATCHERS_MAX];
 };
 
-/* Before the threads that it watches, as far as it may. */
+/* Raises the watcher's priority above the threads that it watches, if allowed. */
 static void come_first(void)
 {
 	struct priority priority;
@@ -105,7 +105,7 @@ static int start_one(struct watcher *watcher)
 	return r;
 }
 
-/* Signals are for the threads of whoever uses us. */
+/* Blocks signals: they are for the threads of the library's caller. */
 static int start_all(struct watchers *self, const struct perf_events *events)
 {
 	sigset_t all, before;
@@ -188,7 +188,7 @@ uint64_t watchers_used_ns(const struct watchers *self)
 	return self ? self->used_ns : 0;
 }
 
-/* Wherever we may run: a program of real time may not leave a watcher any of its own processor. */
+/* Lets watchers end on any processor: a realtime program may occupy theirs for ever. */
 static void join_all(struct watchers *self)
 {
 	cpu_set_t set;

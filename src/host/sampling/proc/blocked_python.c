@@ -1,6 +1,5 @@
 /*
- * Reads Python frames from outside.  Host only; whether the thread slept all the time is for the
- * caller to know.
+ * Reads Python frames from outside; the caller must know whether the thread slept all the time.
  */
 #include "host/sampling/proc/blocked_python.h"
 

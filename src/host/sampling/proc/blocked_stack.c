@@ -1,6 +1,6 @@
 /*
- * Reads the stacks of waiting threads.  Host only; stops nothing.  The thread may go on while we
- * read: its call is asked for again afterwards, and must be the same.
+ * Reads the stacks of waiting threads; stops nothing.  The thread may go on meanwhile: its call is
+ * read again afterwards, and must be the same.
  */
 #include "host/sampling/proc/blocked_stack.h"
 
@@ -39,7 +39,7 @@ static int read_copy(void *context, uint64_t address, void *into, size_t size)
 	return 0;
 }
 
-/* Page by page, so that the end of the stack costs only what lies behind it. */
+/* Page by page, so that at the end of the stack only what lies behind it is missing. */
 static int copy_stack(struct copy *copy, pid_t tid, uint64_t base)
 {
 	struct iovec local = { copy->bytes, COPY_SIZE }, remote[PIECES];
@@ -80,7 +80,7 @@ static bool is_code(const struct space *space, const struct copy *copy, uint64_t
 	       space_find(space, word & ARCH_ADDRESS_MASK);
 }
 
-/* The first address that looks like a saved frame and leads to the outermost one. */
+/* The first address that may be a saved frame pointer and leads to the outermost frame. */
 static bool blocked_stack_guess(const struct space *space, const struct copy *copy,
 				struct walk_registers *registers, __u64 *frames, unsigned capacity,
 				struct walk_result *result)

@@ -1,7 +1,7 @@
 /*
- * The stack of a thread that waits in a system call, read from outside while it waits.  Its stack
- * pointer and pc are known, its frame pointer is not: where a frame needs it before a row says
- * where it was saved, it is guessed.
+ * The stack of a thread that waits in a system call, read from outside.  Its stack pointer and pc
+ * are known, its frame pointer is not: where a frame needs it before a row restores it, it is
+ * guessed.
  */
 #pragma once
 
@@ -11,13 +11,13 @@
 #include "host/unwind/space.h"
 
 struct blocked_stack {
-	uint64_t read_ns; /* when it was known to wait there still */
+	uint64_t read_ns; /* when it was last seen waiting there */
 	unsigned count;
 	enum stack_end end;
 	bool is_guessed;
 };
 
-/* -EACCES, -EPERM: not allowed; -ESRCH: it is gone; -EAGAIN: it does not wait in a call.  `python`
- * gets its Python frames of the same moment; NULL: they are not wanted. */
+/* -EACCES, -EPERM: not allowed; -ESRCH: it has ended; -EAGAIN: it does not wait in a call.
+ * `python` gets its Python frames of the same moment; NULL: not wanted. */
 int blocked_stack_read(struct blocked_stack *ret, const struct space *space, pid_t tid,
 		       __u64 *frames, unsigned capacity, struct blocked_python *python) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * Looks at the states of threads in /proc.  Host only; stops nothing.
+ * Polls the states of threads in /proc; stops nothing.
  */
 #include "host/sampling/proc/polling.h"
 
@@ -16,16 +16,16 @@
 #include "host/process/stat.h"
 
 #define FAMILY_NS 1000000000u
-#define PATIENCE  8u /* periods: for so long a sample of what ran waits for it to run again */
+#define PATIENCE  8u /* periods: a running sample waits this long for the thread to run */
 
-/* One look at all threads. */
+/* One poll of all threads. */
 struct polling_round {
 	struct polling *self;
-	const struct sampler_listener *listener; /* NULL: only their times are noted */
-	bool is_last;                            /* stacks are not read any more */
+	const struct sampler_listener *listener; /* NULL: only notes times */
+	bool is_last;                            /* no stacks any more */
 };
 
-/* A space that cannot be read is an empty one: states need no right. */
+/* A space that cannot be read is empty: states need no right. */
 static int add_process(struct polling *self, pid_t pid, struct followed **ret)
 {
 	int r = followed_add_child(&self->processes, pid, /* parent */ 0, ret);
@@ -40,7 +40,7 @@ static bool is_wanted(const struct polling *self, enum sample_kind kind)
 	return kind == SAMPLE_RUNNING ? self->options.on_cpu : self->options.off_cpu;
 }
 
-/* All that is owed of this kind becomes one sample. */
+/* Emits all that is owed of this kind as one sample. */
 static void polling_emit(struct polling_round *round, struct thread_time *time,
 			 enum sample_kind kind)
 {
@@ -67,8 +67,8 @@ static void polling_emit(struct polling_round *round, struct thread_time *time,
 	round->listener->sample(round->listener->context, self->sample, process->space);
 }
 
-/* Samples of what ran count as much as others of their rate, and rather tell of a moment in which
- * the thread ran; those that sleep are shown where they sleep as soon as they are met there. */
+/* Samples of running time are emitted at their rate, if possible at a moment when the thread runs;
+ * sleeping threads are emitted as soon as they are found asleep. */
 static void emit_due(struct polling_round *round, struct thread_time *time)
 {
 	uint64_t period_ns = 1000000000u / round->self->options.hz;
@@ -92,14 +92,14 @@ static void emit_all(void *context, struct thread_time *time)
 			polling_emit(&round, time, kind);
 }
 
-/* Where the kernel keeps no such statistics, its clock ticks tell roughly. */
+/* Where the kernel keeps no such statistics, its clock ticks are a rough substitute. */
 static void read_times(pid_t pid, pid_t tid, const struct process_stat *stat, struct schedstat *ret)
 {
 	if (schedstat_read(pid, tid, ret) || (!ret->run_ns && stat->cpu_ns))
 		*ret = (struct schedstat){ .run_ns = stat->cpu_ns };
 }
 
-/* NULL: it is looked at for the first time, or no memory. */
+/* NULL: the first poll of it, or no memory. */
 static struct thread_time *known_time(struct polling *self, const struct thread_time *now,
 				      const struct process_stat *stat)
 {
@@ -148,13 +148,13 @@ static int look_at_process(struct polling_round *round, struct followed *process
 	return r;
 }
 
-/* As in /proc/PID/stat. */
+/* In the unit of /proc/PID/stat. */
 static uint64_t boot_tick(void)
 {
 	return boot_now_ns() / (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* What was spent before is not sampled. */
+/* Time spent before sampling does not count. */
 static int note_times(struct polling *self, struct err *err)
 {
 	struct polling_round round = { .self = self };
@@ -232,7 +232,7 @@ static void find_descendants(struct polling *self, pid_t root,
 				&(struct sampled_process){ .pid = pids[i], .parent = root });
 }
 
-/* All processes of the machine are read for that: not at each look. */
+/* This reads all processes of the machine: not at each poll. */
 static void find_family(struct polling *self, uint64_t now, const struct sampler_listener *listener)
 {
 	if (!self->options.children || now < self->next_family_ns)
@@ -275,7 +275,7 @@ static int look_at_all(struct polling_round *round, uint64_t now, struct err *er
 	return has_several(self) ? 0 : r;
 }
 
-/* Nothing of what was spent stays untold. */
+/* Emits all time still owed. */
 static void polling_flush(struct polling_round *round)
 {
 	struct polling *self = round->self;
@@ -322,7 +322,7 @@ void polling_close(struct sampler *sampler)
 	followed_done(&self->processes);
 	thread_times_done(&self->times);
 	if (self->python)
-		self->python->python = NULL; /* it is a process's */
+		self->python->python = NULL; /* owned by a process */
 	blocked_python_close(self->python);
 	free(self->sample);
 	free(self);

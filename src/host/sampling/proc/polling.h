@@ -1,5 +1,5 @@
 /*
- * What the samplers "read" and "state" share: looking at every thread's state from time to time.
+ * What the samplers "read" and "state" share: polling the state of every thread.
  */
 #pragma once
 
@@ -14,16 +14,16 @@ struct polling {
 	struct sampler base; /* first */
 	struct sampler_options options;
 	struct followed_set processes;
-	struct followed *root; /* the one that was named; the others are its family */
+	struct followed *root; /* the named process; the others are its family */
 	struct sampler_counts counts;
 	struct thread_times times;
-	uint64_t begin_tick; /* of the clock of /proc/PID/stat: who began later is new */
-	uint64_t last_ns;    /* when it looked last */
+	uint64_t begin_tick; /* in the unit of /proc/PID/stat: later processes are new */
+	uint64_t last_ns;    /* the last poll */
 	uint64_t next_family_ns;
 	bool is_stopped, is_flushed;
 	struct sample *sample;
 	struct blocked_python *python; /* NULL: none is read */
-	/* Fills frames, end and flags of self->sample, as far as it can; NULL: never. */
+	/* Fills frames, end and flags of self->sample, as far as possible; NULL: never. */
 	void (*stack)(struct polling *self, struct followed *process, pid_t tid);
 };
 

@@ -1,6 +1,6 @@
 /*
  * The sampler "read": no perf events.  The stacks of waiting threads are read from outside; a
- * thread that runs gives its state only, and its Python functions.
+ * running thread yields its state only, and its Python functions.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void read_waiting(struct polling *self, struct followed *process, pid_t t
 	join_python(self);
 }
 
-/* Its native frames are in its registers; those of Python are in memory, all of them. */
+/* Native frames of a running thread are in its registers; those of Python are all in memory. */
 static void read_running(struct polling *self, struct followed *process, pid_t tid)
 {
 	blocked_python_read(self->python, process->pid, tid);
@@ -68,7 +68,7 @@ static void read_stack(struct polling *self, struct followed *process, pid_t tid
 	(self->sample->kind == SAMPLE_BLOCKED ? read_waiting : read_running)(self, process, tid);
 }
 
-/* The same file and the same check as for each stack later. */
+/* The same file and the same check as for each later stack. */
 static int read_probe(pid_t pid, struct err *err)
 {
 	char name[64], text[256];

@@ -1,5 +1,5 @@
 /*
- * The sampler "state": what every user may see of any process, the states of its threads.
+ * The sampler "state": the states of threads, which every user can read of any process.
  */
 #include <stdio.h>
 

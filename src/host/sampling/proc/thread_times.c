@@ -60,8 +60,8 @@ void thread_times_done(struct thread_times *times)
 	*times = (struct thread_times){ 0 };
 }
 
-/* The time in a queue is counted when a processor is got: what is unexplained of a thread that is
- * found runnable may be that, and is explained later. */
+/* The kernel adds the time in a queue when the thread gets a processor: unexplained time of a
+ * runnable thread may be that, and is explained later. */
 void thread_time_look(struct thread_time *time, const struct schedstat *now, uint64_t now_ns,
 		      char state)
 {

@@ -1,5 +1,5 @@
 /*
- * Numbers as DWARF writes them.  Host only.
+ * Reads numbers in DWARF's encodings.
  */
 #include "host/unwind/bytes.h"
 

@@ -1,6 +1,6 @@
 /*
- * Takes numbers, as DWARF writes them, off the front of foreign bytes.  What lies beyond the end
- * reads as 0 and marks the bytes as broken, so a caller asks once, when it is done.
+ * Reads numbers in DWARF's encodings from the front of foreign bytes.  Beyond the end they read as
+ * 0 and mark the bytes as broken, so a caller checks once, at the end.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 struct dwarf_bytes {
 	const unsigned char *at, *end;
-	uint64_t address; /* of `at`, for what is relative to its own address */
+	uint64_t address; /* of `at`, for pc-relative numbers */
 	bool is_broken;
 };
 
@@ -26,5 +26,6 @@ enum dwarf_encoding {
 	DWARF_OMITTED = 0xff,
 };
 
-/* A pointer in one of the encodings of .eh_frame; those that need more than the file break it. */
+/* A pointer in one of the encodings of .eh_frame; those that need more than the file mark the bytes
+ * as broken. */
 uint64_t dwarf_take_pointer(struct dwarf_bytes *bytes, unsigned encoding);

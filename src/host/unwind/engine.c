@@ -1,5 +1,5 @@
 /*
- * Runtimes that compile while they run, by the names of their files.  Host only.
+ * Runtimes that compile at run time, by the names of their files.
  */
 #include "host/unwind/engine.h"
 
@@ -13,14 +13,14 @@
 #define NODE_NAMES "start it with --perf-basic-prof"
 #define WASM_NAMES "start it with --profile perfmap, or set that profiler in its Config"
 
-/* So much of a mapping is looked through for addresses. */
+/* The part of a mapping that is searched for addresses. */
 #define BYSTANDER_BYTES (64u << 10)
 
-/* Files of one are searched in this order: libraries that others use as well stand last. */
+/* Searched in this order: libraries that other runtimes use as well are last. */
 static const struct {
 	const char *file; /* how its name begins */
 	struct engine engine;
-	bool is_bystander; /* many have it mapped: its code is that which holds its addresses */
+	bool is_bystander; /* mapped in many programs: its code is that with its addresses */
 } engines[] = {
 	{ "libjvm.so", { "java", "[JIT of java]", "record with --java-names" } },
 	{ "beam.smp",
@@ -56,10 +56,10 @@ static const struct {
 	{ "libpcre.so", { "pcre", "[JIT of pcre]", NULL } },
 };
 
-/* What it compiles lies in memory that its processes share; what pcre2 makes for it does not. */
+/* The code that PHP compiles is in memory that its processes share; pcre2's code for it is not. */
 static const struct engine php = { "php", "[JIT of php]", "start it with opcache.jit_debug=16" };
 static const struct engine unknown = { "", "[JIT]", NULL };
-/* What limpet brought into the process, which no file of it shows. */
+/* limpet's own code in the process, which has no file. */
 static const struct engine own = { "limpet", "[limpet]", NULL };
 
 static const char *base_of(const struct module *module)
@@ -77,7 +77,7 @@ static bool has_file(const struct space *space, const char *begin)
 	return false;
 }
 
-/* "[anon:v8]": the process has named it. */
+/* "[anon:v8]": a name that the process has set. */
 static const struct engine *engine_by_mapping(const char *path)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(engines); i++)
@@ -91,7 +91,7 @@ static bool is_own(const char *path)
 	return !strncmp(path, "/memfd:limpet-", 14) || !strncmp(path, "/memfd:liblimpet-", 17);
 }
 
-/* Bootstrap code has no name; beside it lies what the host has told it. */
+/* The bootstrap code has no name; its region holds the boot context. */
 static bool is_bootstrap(const struct space *space, const struct space_range *range)
 {
 	uint64_t region = range->start - REGION_CODE;
@@ -106,7 +106,7 @@ static bool is_bootstrap(const struct space *space, const struct space_range *ra
 	       context.magic == BOOT_MAGIC && context.region == region;
 }
 
-/* From the first byte of a library to its last; empty: it is not there. */
+/* From the first byte of a library to its last; empty: not mapped. */
 static struct space_range file_extent(const struct space *space, const char *begin)
 {
 	struct space_range extent = { .start = UINT64_MAX };
@@ -122,7 +122,7 @@ static struct space_range file_extent(const struct space *space, const char *beg
 	return extent;
 }
 
-/* A closure of libffi jumps to the library, by an address beside its instructions. */
+/* A closure of libffi jumps to the library, by an address next to its instructions. */
 static bool holds_addresses_of(const struct space *space, const struct space_range *range,
 			       const char *begin)
 {

@@ -1,6 +1,6 @@
 /*
- * Loads the interesting parts of an ELF object.  Host only.  A file is read, not mapped: one that
- * is cut short meanwhile would end us by a signal.
+ * Loads the needed parts of an ELF object.  A file is read, not mapped: one truncated meanwhile
+ * would end limpet by SIGBUS.
  */
 #include "host/unwind/image.h"
 
@@ -16,7 +16,7 @@
 #include "host/unwind/rules/rules.h"
 
 #define SIZE_LIMIT     FOREIGN_FILE_MAX
-#define SYMBOLS_MAX    ((uint64_t)16 << 20) /* of those that name where stacks end */
+#define SYMBOLS_MAX    ((uint64_t)16 << 20) /* of symbols that name the ends of stacks */
 #define HEADER_EXCERPT 64                   /* of PT_GNU_EH_FRAME: its fixed part is shorter */
 
 /* Reads bytes of the object by their offset in the file. */
@@ -25,7 +25,7 @@ struct origin {
 	int fd;
 	const struct memory_reader *memory;
 	uint64_t base, part_max;
-	const struct image *image; /* its program headers tell where in memory things are */
+	const struct image *image; /* its program headers: where in memory parts are */
 };
 
 static int read_file(const struct origin *origin, uint64_t offset, void *into, size_t size)
@@ -54,8 +54,8 @@ static const Elf64_Phdr *segment_of(const struct object *object, uint64_t offset
 	return NULL;
 }
 
-/* `base` is where the file begins, and so where the segment lies that has its first byte.  The
- * program headers themselves, which are read first, lie in the same segment. */
+/* `base` is the address of the file's first byte, and of its segment.  The program headers
+ * themselves, which are read first, are in the same segment. */
 static int read_memory(const struct origin *origin, uint64_t offset, void *into, size_t size)
 {
 	const Elf64_Phdr *first = NULL, *segment = NULL;
@@ -74,7 +74,7 @@ static int read_memory(const struct origin *origin, uint64_t offset, void *into,
 	return origin->memory->read(origin->memory->context, address, into, size);
 }
 
-/* Whatever cannot be had stays zero: what needs it then is not found. */
+/* A part that cannot be read stays zero: code that needs it finds nothing. */
 static void image_fetch(struct image *image, const struct origin *origin, uint64_t offset,
 			uint64_t size)
 {
@@ -91,7 +91,7 @@ static void image_fetch(struct image *image, const struct origin *origin, uint64
 static void fetch_part(struct image *image, const struct origin *origin,
 		       const struct object_part *part)
 {
-	/* One without a size has a mark at its end. */
+	/* A part without a size ends with a mark. */
 	uint64_t size = part->has_size ? part->size : MIN(part->size, origin->part_max);
 
 	image_fetch(image, origin, (uint64_t)(part->bytes - image->bytes), size);
@@ -142,7 +142,7 @@ static void fetch_frames(struct image *image, const struct origin *origin,
 		fetch_part(image, origin, &part);
 }
 
-/* What is of use, but not needed: it is left out where it is large. */
+/* Symbols are useful, but not needed: large ones are skipped. */
 static void fetch_symbols(struct image *image, const struct origin *origin,
 			  const struct object *object)
 {
@@ -155,8 +155,8 @@ static void fetch_symbols(struct image *image, const struct origin *origin,
 			fetch_part(image, origin, &part);
 }
 
-/* Where instructions give rules: these, and the symbols that tell where functions begin.  Only Go
- * needs all of them: of others they fill gaps, and gaps_add() leaves out what is larger. */
+/* Where instructions give rules: the code, and the symbols at which functions begin.  Only Go needs
+ * all of them: for others they fill gaps, and gaps_add() skips larger ones. */
 static void fetch_code(struct image *image, const struct origin *origin,
 		       const struct object *object, bool has_go)
 {
@@ -175,7 +175,7 @@ static void fetch_code(struct image *image, const struct origin *origin,
 			fetch_part(image, origin, &part);
 }
 
-/* False: there is no Go in it. */
+/* False: there is no Go code. */
 static bool fetch_go(struct image *image, const struct origin *origin, const struct object *object)
 {
 	struct object_part part;
@@ -283,7 +283,7 @@ void image_load_code(struct image *image, int fd)
 	fetch_missing_code(image, &origin);
 }
 
-/* How long the file is that was mapped there, as far as its segments go. */
+/* The length of the mapped file, as far as its segments extend. */
 static int file_measure(const struct memory_reader *memory, uint64_t base, const Elf64_Ehdr *header,
 			uint64_t *ret)
 {

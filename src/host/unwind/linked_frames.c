@@ -1,6 +1,6 @@
 /*
- * A function that keeps no frame pointer leaves its caller's in the register: the chain then goes
- * from what it has called to its caller's caller, and the stack does not show that one is missing.
+ * A function that keeps no frame pointer leaves its caller's in the register: the chain then leads
+ * from its callee to its caller's caller, and the stack does not show that one is missing.
  */
 #include "host/unwind/linked_frames.h"
 
@@ -33,8 +33,8 @@ static bool is_linked(const struct unwind_table *table, const struct unwind_row 
 	}
 }
 
-/* The functions of the C library that call main() and those of threads keep none in most builds:
- * all that is missing behind them is the C library's own. */
+/* The C library's callers of main() and of threads' functions keep none in most builds: what is
+ * missing behind them is the C library's own. */
 static bool is_c_library(const struct space_range *range)
 {
 	const char *name = path_base_name(range->module->path);
@@ -59,8 +59,8 @@ static enum link link_of(const struct space *space, uint64_t address)
 	return row && is_linked(table, row) ? LINK_THERE : LINK_MISSING;
 }
 
-/* Behind a function that keeps none the register may hold anything: what it leads to is a caller
- * where it keeps frame pointers itself. */
+/* After a function without one the register may hold anything: the next frame counts if its
+ * function keeps frame pointers. */
 static size_t count_behind(const struct space *space, const uint64_t *frames, size_t from,
 			   size_t count)
 {

@@ -1,6 +1,6 @@
 /*
- * Judges stacks that were found by frame pointers alone: whether the unwind tables say that each
- * function in them keeps one.
+ * Judges stacks found by frame pointers alone: whether, by the unwind tables, each function in them
+ * keeps one.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include "host/unwind/space.h"
 
-/* How a chain of return addresses ended, innermost first, and how many of them are callers.
- * The caller stopped after `most`. */
+/* How a chain of return addresses ended, innermost first, and how many of them are callers.  The
+ * walk stopped after `most`. */
 enum stack_end linked_frames_end(const struct space *space, const uint64_t *frames, size_t count,
 				 size_t most, size_t *ret_count);

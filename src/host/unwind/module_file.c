@@ -1,6 +1,6 @@
 /*
- * Opens the file that a process has mapped, and no other one of the same name.  Host only.  The
- * name is foreign.
+ * Opens the file that a process has mapped, and no other one of the same name.  The name is
+ * foreign.
  */
 #include "host/unwind/module_file.h"
 
@@ -29,9 +29,9 @@ static void file_take(struct module_file *file, int fd, const struct stat *facts
 }
 
 enum way {
-	WAY_PLAIN,     /* its own name in our root, on the same device */
+	WAY_PLAIN,     /* its own name in limpet's root, on the same device */
 	WAY_UNCERTAIN, /* the same; file systems may show another device in maps */
-	/* Through the process: gone when that ends, so the descriptor is kept. */
+	/* Through the process: invalid when that ends, so the descriptor is kept. */
 	WAY_ROOT,
 	WAY_MAPPED,
 };

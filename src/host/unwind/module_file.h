@@ -1,5 +1,5 @@
 /*
- * The bytes behind a mapping: its file where that is still the file, else the process's memory.
+ * The bytes behind a mapping: its file where that is unchanged, else the process's memory.
  */
 #pragma once
 
@@ -9,12 +9,12 @@
 #define MODULE_PATH_MAX 320
 
 struct module_file {
-	int fd;                     /* -1: only the memory of the process has it */
-	char path[MODULE_PATH_MAX]; /* what opens it as long as we live; "" for none */
+	int fd;                     /* -1: only in the process's memory */
+	char path[MODULE_PATH_MAX]; /* opens it as long as limpet lives; "" for none */
 	bool is_kept;               /* the path is that of the descriptor, which must stay open */
 	bool is_deleted;
-	uint64_t size, changed_ns; /* with device and inode: which state of the file it is */
+	uint64_t size, changed_ns; /* with device and inode: the file's version */
 };
 
-/* Never fails: the descriptor is -1 when only memory has it. */
+/* Never fails: the descriptor is -1 when only the process's memory has the bytes. */
 void module_file_open(struct module_file *ret, pid_t pid, const struct mapping *mapping);

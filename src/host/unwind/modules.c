@@ -1,7 +1,6 @@
 /*
- * Finds, opens and compiles modules, each once.  Host only.  The list only grows, so that what
- * points to a module stays true; it is guarded by a lock, since every session of a program shares
- * it.
+ * Finds, opens and compiles modules, each once.  The list only grows, so that pointers to modules
+ * stay valid; a lock guards it, since all sessions of a program share it.
  */
 #include "host/unwind/modules.h"
 
@@ -34,10 +33,10 @@
 struct known {
 	struct module module; /* first: what others point to */
 	uint64_t size, changed_ns;
-	struct object object; /* headers only: its bytes are gone */
-	uint64_t source;      /* fingerprint of what its table was made from */
+	struct object object; /* headers only: its bytes are freed */
+	uint64_t source;      /* fingerprint of its table's input */
 	int kept_fd;          /* of module_file_open(); -1: none */
-	uint64_t used;        /* when it was met last; counts */
+	uint64_t used;        /* when last used; a counter */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -73,7 +72,7 @@ static void module_complain(struct module *module, const struct err *err)
 		snprintf(module->complaint, sizeof(module->complaint), "%s", err->what);
 }
 
-/* What is not there must not be walked through: it would be zeroes without end. */
+/* A missing part must not be read: it would be zeroes without end. */
 static int refuse_cut(const struct module *module, struct err *err)
 {
 	err_set(err, -EFBIG, "a section has more than %u MiB, or more than the file has on disk",
@@ -82,7 +81,7 @@ static int refuse_cut(const struct module *module, struct err *err)
 	return -EFBIG;
 }
 
-/* `fd` is of its file, whose code is read now; -1: it was. */
+/* `fd`: its file, whose code is read now; -1: read already. */
 static struct unwind_table *compile_table(const struct module *module,
 					  const struct unwind_source *source, struct image *image,
 					  int fd, struct err *err)
@@ -96,8 +95,8 @@ static struct unwind_table *compile_table(const struct module *module,
 	return table;
 }
 
-/* Of a file that is known by another name or inode: agents and other memory files come with each
- * process anew. */
+/* The table of a file known under another name or inode: memory files such as the agent are new in
+ * each process. */
 static const struct unwind_table *find_table(const struct module *module, uint64_t source)
 {
 	for (size_t i = 0; module->build_id_size && i < known_count; i++) {
@@ -111,7 +110,8 @@ static const struct unwind_table *find_table(const struct module *module, uint64
 	return NULL;
 }
 
-/* Made and put into the cache, whose pages the kernel can take back, unlike those of the heap. */
+/* Makes it and stores it in the cache: the kernel can drop mapped pages of a file, unlike those of
+ * the heap. */
 static struct unwind_table *compile_and_store(const struct module *module,
 					      const struct unwind_source *source, uint64_t number,
 					      struct image *image, int fd, struct err *err)
@@ -128,7 +128,7 @@ static struct unwind_table *compile_and_store(const struct module *module,
 	return mapped;
 }
 
-/* From the cache, or made. */
+/* From the cache, or newly made. */
 static struct unwind_table *new_table(const struct module *module,
 				      const struct unwind_source *source, uint64_t number,
 				      struct image *image, int fd, struct err *err)
@@ -183,7 +183,7 @@ static void read_image(struct known *entry, struct image *image, int fd)
 	entry->object.size = 0;
 }
 
-/* Where the ELF header of the mapped file lies, when it is mapped. */
+/* The mapping with the ELF header of the mapped file, if there is one. */
 static const struct mapping *header_of(const struct maps *maps, const struct mapping *mapping)
 {
 	const struct mapping *found = NULL;
@@ -222,7 +222,7 @@ static void read_from_file(struct known *entry, const struct module_file *file)
 		read_image(entry, &image, file->fd);
 }
 
-/* So that others can open what is in no file. */
+/* Lets others open bytes that are in no file. */
 static char *keep_copy(const char *name, const void *bytes, size_t size)
 {
 	char *path = NULL;
@@ -237,7 +237,7 @@ static char *keep_copy(const char *name, const void *bytes, size_t size)
 	return path;
 }
 
-/* All processes have the same one; our own serves where memory may not be read. */
+/* All processes have the same vdso; limpet's own serves where memory may not be read. */
 static void read_vdso(struct known *entry, pid_t pid, const struct mapping *mapping)
 {
 	size_t size = MIN(mapping->end - mapping->start, VDSO_SIZE_MAX);
@@ -327,7 +327,7 @@ static int add_known(struct known **ret, const struct mapping *mapping,
 	return 0;
 }
 
-/* What is not in a file of its own is compiled by nobody: JIT code has no tables. */
+/* Memory without a file has no tables: JIT code. */
 static void read_module(struct known *entry, pid_t pid, const struct maps *maps,
 			const struct mapping *mapping, const struct module_file *file)
 {
@@ -369,8 +369,8 @@ static void kept_close(struct known *entry)
 	kept_files--;
 }
 
-/* Descriptors are needed for other things, too: the file that was met longest ago is closed, and
- * what is read of it later stays without names until a process that has it is met. */
+/* Limits open descriptors: closes the least recently used file; what is read of it later stays
+ * without names until a process with it is found again. */
 static void keep_file(struct known *entry, struct module_file *file)
 {
 	struct rlimit limit = { .rlim_cur = 0 };
@@ -388,7 +388,7 @@ static void keep_file(struct known *entry, struct module_file *file)
 	kept_files++;
 }
 
-/* What a runtime made in memory has no names that its bytes would tell. */
+/* A memory file that a runtime filled has no symbols in its bytes. */
 static bool is_memory_file(const struct mapping *mapping)
 {
 	return !strncmp(mapping->path, "/memfd:", strlen("/memfd:"));
@@ -404,7 +404,7 @@ static int add_new(struct known **ret, pid_t pid, const struct maps *maps,
 	return r;
 }
 
-/* The descriptor stays with the entry, or is closed. */
+/* The entry owns the descriptor, or it is closed. */
 static void file_settle(struct known *entry, struct module_file *file,
 			const struct mapping *mapping)
 {

@@ -1,5 +1,5 @@
 /*
- * Finds sections, segments and the build id of an ELF file.  Host only.
+ * Finds sections, segments and the build id of an ELF file.
  */
 #include "host/unwind/object.h"
 
@@ -117,7 +117,7 @@ int object_at(const struct object *object, uint64_t address, struct object_part 
 	return -ENOENT;
 }
 
-/* The header begins with a version and three encodings, then the pointer that we want. */
+/* The header begins with a version and three encodings, then the pointer to .eh_frame. */
 int object_unwind_segment(const struct object *object, struct object_part *ret)
 {
 	for (unsigned i = 0; i < object->segment_count; i++) {
@@ -140,7 +140,7 @@ int object_unwind_segment(const struct object *object, struct object_part *ret)
 	return -ENOENT;
 }
 
-/* 0 when the note is not the build id; else its size. */
+/* The build id's size; 0 when the note is another one. */
 static unsigned take_note(struct dwarf_bytes *notes, unsigned char *ret, unsigned capacity)
 {
 	uint64_t name_size = dwarf_take_fixed(notes, 4), size = dwarf_take_fixed(notes, 4);
@@ -206,7 +206,7 @@ static bool is_code_of(const Elf64_Shdr *section, const Elf64_Phdr *segment)
 	       section->sh_size <= segment->p_filesz - (section->sh_addr - segment->p_vaddr);
 }
 
-/* Sections that leave out where the program begins do not tell the truth. */
+/* Sections that do not cover the entry point are not trusted. */
 static bool leaves_out_entry(const struct object *object, const Elf64_Phdr *segment, uint64_t first,
 			     uint64_t end)
 {

@@ -1,5 +1,5 @@
 /*
- * The parts of an ELF file that unwinding needs, from bytes that lie in memory as a whole: a file,
+ * The parts of an ELF file that unwinding needs, from bytes that are in memory as a whole: a file,
  * or the image of the vdso.  The bytes are foreign: each part is bounded by their size.
  */
 #pragma once
@@ -22,28 +22,28 @@ struct object {
 struct object_part {
 	const unsigned char *bytes;
 	uint64_t size;
-	uint64_t address; /* p_vaddr of its begin */
-	bool has_size;    /* else it goes to the end of its segment and has a mark at its end */
+	uint64_t address; /* p_vaddr of its beginning */
+	bool has_size;    /* else it extends to the end of its segment and has an end mark */
 };
 
-/* -ENOEXEC for anything but a sound 64-bit little-endian object. */
+/* -ENOEXEC for anything but a valid 64-bit little-endian object. */
 int object_open(struct object *ret, const void *bytes, size_t size) MUST_CHECK;
 /* -ENOENT: there is none, its bytes are elsewhere (a debug file) or compressed. */
 int object_section(const struct object *object, const char *name,
 		   struct object_part *ret) MUST_CHECK;
-/* The same, also where it is packed: unpack.h. */
+/* The same, also where it is compressed: unpack.h. */
 int object_section_raw(const struct object *object, const char *name, struct object_part *ret,
 		       bool *ret_packed) MUST_CHECK;
 /* From this address to the end of its segment; -ENOENT: it is in none. */
 int object_at(const struct object *object, uint64_t address, struct object_part *ret) MUST_CHECK;
-/* .eh_frame by way of PT_GNU_EH_FRAME, for files without section headers. */
+/* .eh_frame through PT_GNU_EH_FRAME, for files without section headers. */
 int object_unwind_segment(const struct object *object, struct object_part *ret) MUST_CHECK;
 /* The size of the build id, cut at the capacity; 0 when there is none. */
 unsigned object_build_id(const struct object *object, unsigned char *ret, unsigned capacity);
 /* The lowest and the end of the addresses that are executable; false when nothing is. */
 bool object_code(const struct object *object, uint64_t *ret_first, uint64_t *ret_end);
-/* The addresses of a segment's code: data of the same segment, which some linkers lay before it, is
- * left out where sections tell.  False: there is none. */
+/* The addresses of a segment's code: without data of the same segment, which some linkers put
+ * before it, where sections show that.  False: there is none. */
 bool object_code_of(const struct object *object, const Elf64_Phdr *segment, uint64_t *ret_first,
 		    uint64_t *ret_end);
 /* The address (p_vaddr) of a byte of the file that is mapped executable; false: it is in no such

@@ -1,5 +1,5 @@
 /*
- * Finds what an unwind table is made from.  Host only.
+ * Finds the parts that an unwind table is made from.
  */
 #include "host/unwind/source.h"
 

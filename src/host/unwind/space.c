@@ -1,5 +1,5 @@
 /*
- * Follows what a process has mapped executable.  Host only; reads /proc, stops nothing.
+ * Follows the executable mappings of a process; reads /proc, stops nothing.
  */
 #include "host/unwind/space.h"
 
@@ -13,7 +13,7 @@
 #include "host/unwind/modules.h"
 
 #define START_STACK_FIELD 28u
-#define RANGES_KEPT       4096u /* beyond so many, those that are gone leave */
+#define RANGES_KEPT       4096u /* beyond this, ranges that were unmapped are dropped */
 
 int space_open(struct space **ret, pid_t pid, struct err *err)
 {
@@ -47,7 +47,7 @@ static int read_any_maps(pid_t pid, struct maps *ret, struct err *err)
 	return 0;
 }
 
-/* NULL: it was not there before, or is another one now. */
+/* NULL: it is new, or another one now. */
 static const struct space_range *find_again(const struct space *space,
 					    const struct mapping *mapping)
 {
@@ -102,7 +102,7 @@ static int make_ranges(const struct space *space, const struct maps *maps,
 	return r;
 }
 
-/* The 28th field; the second is a name in brackets, which may hold anything. */
+/* The 28th field; the second is a name in parentheses, which may hold anything. */
 static uint64_t read_start_stack(pid_t pid)
 {
 	char text[1024];
@@ -116,7 +116,7 @@ static uint64_t read_start_stack(pid_t pid)
 	return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
-/* Takes the ranges over, or frees them when they are what is known. */
+/* Owns the ranges, or frees them when they equal the known ones. */
 static void ranges_adopt(struct space *space, struct space_range *ranges, size_t count)
 {
 	if (space->count == count &&
@@ -136,7 +136,7 @@ static int no_memory(const struct space *space, struct err *err)
 	return err_set(err, -ENOMEM, "no memory for the mappings of %d", (int)space->pid);
 }
 
-/* *ret is NULL for a process that has ended: what it had names its last frames. */
+/* *ret is NULL for a process that has ended: its old ranges name its last frames. */
 static int read_ranges(struct space *space, struct space_range **ret, size_t *ret_count,
 		       struct err *err)
 {
@@ -166,7 +166,7 @@ int space_refresh(struct space *space, struct err *err)
 	return r;
 }
 
-/* Both ascending; an old range that touches a new one is left out. */
+/* Both ascending; an old range that overlaps a new one is dropped. */
 static size_t merge_ranges(const struct space *space, const struct space_range *now, size_t count,
 			   struct space_range *into)
 {

@@ -1,5 +1,5 @@
 /*
- * Compiles the unwind table of a module, and looks addresses up.  Host only.
+ * Compiles the unwind table of a module, and looks addresses up.
  */
 #include "host/unwind/table.h"
 
@@ -33,7 +33,7 @@ struct compilation {
 	struct rows rows;
 	uint64_t first, end;
 	bool has_swap; /* maybe */
-	/* While one entry is compiled: */
+	/* During the compilation of one entry: */
 	uint64_t entry_end;
 	bool is_signal;
 };
@@ -132,8 +132,8 @@ static int (*const compilers[])(struct compilation *work, const struct frame_ent
 	[ENTRY_GO] = compile_go,
 };
 
-/* The last row holds on in what fills the space behind such code; a gap with more in it says so
- * itself. */
+/* The last row holds on in the padding behind such code; a gap with other code has its own
+ * entry. */
 static bool holds_on(const struct compilation *work, const struct frame_entry *entry)
 {
 	const struct code_reader *reader = work->rows.machine->code;
@@ -143,7 +143,7 @@ static bool holds_on(const struct compilation *work, const struct frame_entry *e
 	       find_code(work, entry, &code) && reader->may_fall_on(&code);
 }
 
-/* A program that makes no sense anywhere is not believed at all. */
+/* An invalid program is not used at all. */
 static int compile_entry(struct compilation *work, const struct frame_entry *entry)
 {
 	const struct rules_listener listener = { hear_rules, work };
@@ -170,7 +170,7 @@ static bool reaches_on(const struct frames *frames, const struct frame_entry *en
 	       (entry->kind == ENTRY_PROGRAM && frames->commons[entry->common].is_signal);
 }
 
-/* Code that two entries claim belongs to the later one. */
+/* Code in two entries belongs to the later one. */
 static int compile_entries(struct compilation *work)
 {
 	const struct frames *frames = &work->frames;
@@ -189,7 +189,7 @@ static int compile_entries(struct compilation *work)
 	return r;
 }
 
-/* Rows, specials and index in one block, so that a file can hold them as they are. */
+/* Rows, specials and index in one block, so that a file can hold them unchanged. */
 static struct unwind_table *lay_out(uint64_t first, const struct rows *from)
 {
 	size_t rows = from->count * sizeof(struct unwind_row);
@@ -242,7 +242,7 @@ int unwind_table_lay_out(struct unwind_table **ret, uint64_t first, const struct
 	return 0;
 }
 
-/* What the first section has, and of the second what the first has not. */
+/* The first section's entries, and those of the second for other code. */
 static int read_frames(struct compilation *work)
 {
 	const struct object_part *parts = work->source->parts;

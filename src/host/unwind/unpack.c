@@ -1,5 +1,5 @@
 /*
- * Unpacks sections.  Host only.
+ * Uncompresses sections.
  */
 #include "host/unwind/unpack.h"
 

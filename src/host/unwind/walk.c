@@ -1,6 +1,6 @@
 /*
- * Walks up a stack.  Host only.  Stack memory is foreign: every address goes through the reader,
- * and the stack pointer must move up, so each walk ends.
+ * Walks up a stack.  Stack memory is foreign: every address goes through the reader, and the stack
+ * pointer must move up, so each walk ends.
  */
 #include "host/unwind/walk.h"
 
@@ -14,14 +14,14 @@
 #include <sys/uio.h>
 
 #define PAGE_BYTES 4096u
-#define FRAME_MAX  ((uint64_t)1 << 20) /* the frame-pointer rule believes no larger frame */
+#define FRAME_MAX  ((uint64_t)1 << 20) /* the limit of a frame for the frame-pointer rule */
 
 union code_ahead {
 	unsigned char bytes[UNFRAMED_BYTES];
 	uint32_t words[UNFRAMED_WORDS];
 };
 
-/* What can be read of the code before the thread stands; the rest is 0. */
+/* The readable code at the thread's pc, within its page; the rest is 0. */
 static void read_code_ahead(const struct walk *walk, union code_ahead *ret)
 {
 	size_t in_page = PAGE_BYTES - walk->at.pc % PAGE_BYTES;
@@ -32,7 +32,7 @@ static void read_code_ahead(const struct walk *walk, union code_ahead *ret)
 	(void)!memory_copy(walk->space->pid, &local, 1, &remote, 1);
 }
 
-/* The frame is not there, or not any more: false where it is. */
+/* True when the function's frame is not made yet, or is removed already. */
 static bool find_unframed(struct walk *walk, struct unframed *ret)
 {
 	union code_ahead code;
@@ -65,7 +65,7 @@ static int step_unframed(struct walk *walk, const struct unframed *unframed)
 	return walk_step_to(walk, at, ra, fp, /* may_stay */ !ARCH_RETURN_ON_STACK);
 }
 
-/* A step that no rule led: where calls do not push, the caller's frame may go on above. */
+/* A step without a rule: where calls do not push, the caller's frame may continue above. */
 static int end_guided(struct walk *walk, int r)
 {
 	walk->was_guided = true;
@@ -74,9 +74,9 @@ static int end_guided(struct walk *walk, int r)
 }
 
 /* Code without rules: it may keep frame pointers, as most JIT code does.  A chain that ends in 0,
- * or reaches a function of a file with 0, goes no further, and is not complete: that 0 may be a
- * register that the code uses for something else.  Where calls do not push, the frame may go on
- * above the two words that fp points to. */
+ * or reaches a function of a file with 0, is not complete: that 0 may be a register that the code
+ * uses otherwise.  Where calls do not push, the frame may continue above the two words that fp
+ * points to. */
 static int step_frame_pointer(struct walk *walk)
 {
 	uint64_t fp = walk->at.fp, ra, next;
@@ -96,7 +96,7 @@ static int step_frame_pointer(struct walk *walk)
 	return end_guided(walk, walk_step_to(walk, fp + 2 * WORD, ra, next, /* may_stay */ false));
 }
 
-/* The rule by which a frame is found whose sp is not known; false: there is none. */
+/* The rule for a frame whose sp is not known; false: there is none. */
 static bool find_rule_without_sp(const struct unwind_row *row, struct unwind_row *ret)
 {
 	unsigned kind = row->kind & UNWIND_KIND_MASK;
@@ -159,8 +159,8 @@ static int step_by(struct walk *walk, const struct unwind_table *table,
 	}
 }
 
-/* What the call returns to; 0: it cannot be told.  Some C libraries have no rules for where signal
- * handlers and threads return to. */
+/* The code at the return address; 0: unreadable.  Some C libraries have no rules for the code that
+ * signal handlers and threads return to. */
 static uint64_t read_code(const struct walk *walk)
 {
 	uint64_t code = 0;
@@ -185,8 +185,8 @@ static int step_without_rule(struct walk *walk, __u64 *frame)
 	return walk_step_signal(walk);
 }
 
-/* At its end it goes to the handler, which nobody has called; before, ra may be of another frame.
- */
+/* At the function's end it jumps to the handler, which has no caller; before, ra may be of another
+ * frame. */
 static void frame_doubt(struct walk *walk, const struct unwind_row *row, bool was_exact,
 			unsigned count)
 {
@@ -197,14 +197,14 @@ static void frame_doubt(struct walk *walk, const struct unwind_row *row, bool wa
 	}
 	if (walk->doubted_ra || walk->is_guessed)
 		return;
-	walk->is_guessed = true; /* its callers may be left out, unseen: fp may be the handler's */
+	walk->is_guessed = true; /* callers may be missing: fp may be the handler's */
 	walk->doubted_ra = walk->at.pc;
 	walk->doubted_sp = walk->at.sp;
 	walk->doubted_fp = walk->at.fp;
 	walk->doubted_count = count;
 }
 
-/* A word above that holds the doubted return address; 0: there is none. */
+/* A word above with the doubted return address; 0: there is none. */
 static uint64_t find_call(struct walk *walk)
 {
 	uint64_t word;
@@ -232,9 +232,9 @@ static bool go_on_at(struct walk *walk, uint64_t sp)
 	return walk->range;
 }
 
-/* The call that returns there lies above.  Of several the innermost is found: its callers are those
- * of the others, too.  Where calls do not push, its frame ends somewhere behind that word: all ends
- * that can be are tried, one after the other. */
+/* The call that returns there is above.  Of several the innermost is used: its callers are also
+ * those of the others.  Where calls do not push, its frame ends somewhere behind that word: tries
+ * all possible ends, one after the other. */
 static bool find_doubted(struct walk *walk)
 {
 	uint64_t sp = walk->tried_sp;
@@ -270,7 +270,7 @@ static int walk_step(struct walk *walk, __u64 *frame, unsigned count)
 		return step_without_rule(walk, frame);
 	walk->was_guided = false;
 	if (row->kind == UNWIND_SIGNAL && !was_exact)
-		*frame += 1; /* nobody has called from there: it is looked up where it is */
+		*frame += 1; /* not a call: looked up at the address itself */
 	r = step_by(walk, table, row);
 	if (r == GOES_ON && row->kind & UNWIND_THROWS)
 		frame_doubt(walk, row, was_exact, count);

@@ -1,5 +1,5 @@
 /*
- * Walks up a stack by tables: from registers and a reader of stack memory to return addresses.
+ * Walks a stack by unwind tables: from registers and a reader of stack memory to return addresses.
  */
 #pragma once
 
@@ -12,11 +12,11 @@
 
 struct walk_registers {
 	uint64_t pc, sp, fp;
-	bool is_fp_unknown; /* until a row says where it was saved */
+	bool is_fp_unknown; /* until a row restores it */
 	uint64_t lr;        /* aarch64 */
 	bool is_lr_unknown;
-	bool is_sp_lost; /* sp is lower than the true one, or equal (aarch64) */
-	uint64_t mask;   /* bits of `all` that are known */
+	bool is_sp_lost; /* sp is the true one, or lower (aarch64) */
+	uint64_t mask;   /* bits of valid registers in `all` */
 	uint64_t all[WALK_REGISTERS];
 };
 
@@ -24,16 +24,16 @@ struct walk_result {
 	unsigned count;
 	enum stack_end end;
 	bool needs_fp;   /* it ended because the frame pointer is not known */
-	bool is_guessed; /* a frame was looked for: UNWIND_THROWS, or a word that cannot be read */
+	bool is_guessed; /* a frame was searched for: UNWIND_THROWS, or an unreadable word */
 };
 
 /* Innermost first; frames[0] is the pc itself, the others are return addresses, or a pc that a
- * signal interrupted.  An address that is not in code is never handed out, but for the first. */
+ * signal interrupted.  Except the first, only addresses in code are returned. */
 struct walk_result stack_walk(const struct space *space, const struct walk_registers *registers,
 			      const struct memory_reader *stack, __u64 *frames, unsigned capacity);
 
-/* Goes on with a walk of which `count` frames are there, one at least.  The last of them is
- * registers->pc: a return address, or where the thread is or was interrupted (is_exact). */
+/* Continues a walk that has `count` frames, at least one.  The last of them is registers->pc: a
+ * return address, or the pc of a stopped or interrupted frame (is_exact). */
 struct walk_result stack_walk_on(const struct space *space, const struct walk_registers *registers,
 				 bool is_exact, const struct memory_reader *stack, __u64 *frames,
 				 unsigned count, unsigned capacity);

@@ -1,10 +1,10 @@
 /*
- * A step of a walk out of swapcontext() where nothing leads to its return address any more
- * (UNWIND_CONTEXT, aarch64).  Host only.
+ * A step of a walk out of swapcontext() where no register leads to its return address any more
+ * (UNWIND_CONTEXT, aarch64).
  *
- * sp and fp are still the caller's.  Its frame has the address that it returns to itself: the call
- * before that tells which function the caller is, and that one's code where it calls swapcontext().
- * Believed is only a call at which its rule says that this address lies where it was found.
+ * sp and fp are still the caller's.  The caller's frame has its own return address: the call before
+ * that shows which function the caller is, and that function's code where it calls swapcontext().
+ * Only a call counts at which the caller's rule has that address where it was found.
  */
 #include "host/process/memory.h"
 #include "host/unwind/walk_private.h"
@@ -13,7 +13,7 @@
 #include <sys/uio.h>
 
 #define INSTRUCTION    4u
-#define FUNCTION_WORDS 1024u /* of a caller's code are read at most */
+#define FUNCTION_WORDS 1024u /* read at most of a caller's code */
 #define STUB_WORDS     3u    /* of a stub of the linker, up to its load */
 
 static unsigned read_words(const struct walk *walk, uint64_t address, uint32_t *into,
@@ -26,7 +26,7 @@ static unsigned read_words(const struct walk *walk, uint64_t address, uint32_t *
 	return n > 0 ? (unsigned)n / sizeof(*into) : 0;
 }
 
-/* bl: to where; 0: it is another instruction. */
+/* bl: its target; 0: another instruction. */
 static uint64_t call_target(uint32_t word, uint64_t at)
 {
 	int64_t words = (int32_t)(word << 6) >> 6;
@@ -34,7 +34,7 @@ static uint64_t call_target(uint32_t word, uint64_t at)
 	return word >> 26 == 0x25 ? at + (uint64_t)(words * INSTRUCTION) : 0;
 }
 
-/* adrp x16 and ldr x17, [x16, #n] behind it: where the address lies that a stub goes to. */
+/* adrp x16 and ldr x17, [x16, #n] behind it: the address of the stub's slot. */
 static uint64_t stub_slot(uint32_t page, uint32_t load, uint64_t at)
 {
 	int64_t pages = (int64_t)((uint64_t)(page >> 5 & 0x7ffff) << 2 | (page >> 29 & 3));
@@ -45,7 +45,7 @@ static uint64_t stub_slot(uint32_t page, uint32_t load, uint64_t at)
 	return (at & ~0xfffull) + (uint64_t)(pages * 4096) + (load >> 10 & 0xfff) * WORD;
 }
 
-/* Where a call leads to, through a stub of the linker where it goes to one. */
+/* The target of a call, also through a stub of the linker. */
 static uint64_t final_target(const struct walk *walk, uint64_t target)
 {
 	uint32_t code[STUB_WORDS] = { 0 };
@@ -54,7 +54,7 @@ static uint64_t final_target(const struct walk *walk, uint64_t target)
 
 	if (!target || read_words(walk, target, code, STUB_WORDS) < STUB_WORDS)
 		return target;
-	for (unsigned i = 0; !slot && i + 1 < STUB_WORDS; i++) /* bti c may come first */
+	for (unsigned i = 0; !slot && i + 1 < STUB_WORDS; i++) /* bti c may be first */
 		slot = stub_slot(code[i], code[i + 1], target + i * INSTRUCTION);
 	if (!slot)
 		return target;
@@ -71,7 +71,7 @@ static const struct unwind_row *row_at(const struct walk *walk, uint64_t address
 	return table ? unwind_table_find(table, address - range->bias) : NULL;
 }
 
-/* The caller's rule where it calls: its own return address lies there. */
+/* Does the caller's rule at the call have its return address there? */
 static bool returns_from(const struct walk *walk, uint64_t call, uint64_t there)
 {
 	const struct unwind_row *row = row_at(walk, call);
@@ -100,8 +100,8 @@ static bool is_next_function(const struct walk *walk, uint64_t at, uint32_t befo
 	       (!row || row->kind == UNWIND_NONE || row->kind & UNWIND_RA_IN_REGISTER);
 }
 
-/* Where a call of `wanted` in the function returns to, whose own return address lies `there`; 0: it
- * has none. */
+/* The return address of a call of `wanted` in the function whose own return address is at `there`;
+ * 0: it has none. */
 static uint64_t find_return(const struct walk *walk, uint64_t function, uint64_t wanted,
 			    uint64_t there)
 {
@@ -120,7 +120,7 @@ static uint64_t find_return(const struct walk *walk, uint64_t function, uint64_t
 	return 0;
 }
 
-/* The same of the function that was called from before this address. */
+/* The same for the callee of the call before this address. */
 static uint64_t find_return_in_callee(const struct walk *walk, uint64_t address, uint64_t wanted,
 				      uint64_t there)
 {

@@ -1,6 +1,5 @@
 /*
- * Steps of a walk up a stack by rules of unwind tables, and by what the kernel saved for a signal.
- * Host only.
+ * Steps of a walk by rules of unwind tables, and by the kernel's signal frames.
  */
 #include "host/unwind/walk_private.h"
 #include "shared/arch/elf.h"
@@ -23,7 +22,7 @@ int walk_step_to(struct walk *walk, uint64_t cfa, uint64_t ra, uint64_t fp, bool
 	ra &= ARCH_ADDRESS_MASK;
 	if (!ra && cfa == walk->space->start_stack)
 		return STACK_COMPLETE;
-	if (!ra) /* with a frame pointer it is a stack that is being changed */
+	if (!ra) /* with a frame pointer the stack is being changed */
 		return fp ? STACK_NO_MAP : walk_end_in_zero(walk);
 	walk->at.pc = ra;
 	walk->below = walk->at.sp;
@@ -49,7 +48,7 @@ static bool read_saved(struct walk *walk, unsigned saved, uint64_t cfa, int32_t 
 	return walk_read_word(walk, cfa + (uint64_t)(int64_t)offset, value);
 }
 
-/* -1: no rule, that register is not known; else whether it could be read. */
+/* -1: no rule, or its register is not known; else whether it could be read. */
 static int read_special_ra(struct walk *walk, const struct unwind_special *rule, uint64_t cfa,
 			   uint64_t *ra)
 {
@@ -79,7 +78,7 @@ int walk_lacks_fp(struct walk *walk)
 	return STACK_NO_RULE;
 }
 
-/* Whether a call can return there: where a function begins it has called nobody yet. */
+/* Whether a call can return there: at a function's beginning there is none before. */
 static bool is_behind_call(const struct walk *walk, uint64_t ra)
 {
 	const struct space_range *range = space_find(walk->space, ra - 1);
@@ -116,15 +115,15 @@ static bool read_kept_cfa(struct walk *walk, const struct unwind_special *rule, 
 	return walk_read_word(walk, *cfa, cfa) || (is_below && find_kept_sp(walk, cfa));
 }
 
-/* Go saves it one word below the stack pointer, where copies of a stack do not reach: its own code
- * does without. */
+/* Go saves fp one word below the stack pointer, where copies of a stack do not reach: Go's own code
+ * needs no fp. */
 static bool read_fp(struct walk *walk, uint64_t address, uint64_t *ret)
 {
 	walk->at.is_fp_unknown = !walk_read_word(walk, address, ret);
 	return !walk->at.is_fp_unknown || address < walk->at.sp;
 }
 
-/* A place below sp where whom it has called saves something: not yet, or not any more. */
+/* An address below sp where the callee saves something: not yet, or not any more. */
 static bool is_unsaved(const struct walk *walk, const struct unwind_special *rule, uint64_t address)
 {
 	return rule->is_dereferenced && rule->offset < 0 && rule->base == UNWIND_BASE_SP &&
@@ -174,7 +173,7 @@ int walk_step_special(struct walk *walk, const struct unwind_special *rule)
 	return r;
 }
 
-/* Where a row says that ra is, on machines whose calls do not push it. */
+/* Reads ra by the row, on machines whose calls do not push it. */
 static bool read_ra(struct walk *walk, const struct unwind_row *row, uint64_t cfa, uint64_t *ret)
 {
 	if (ARCH_RETURN_ON_STACK)

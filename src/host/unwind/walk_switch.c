@@ -1,6 +1,6 @@
 /*
- * Steps of a walk up a stack that go on on another one: from a stack of the Go runtime's to its
- * goroutine's, from code that LuaJIT made to its caller.  Host only.
+ * Steps of a walk that switch stacks: from a stack of the Go runtime to its goroutine's, from code
+ * that LuaJIT made to its caller.
  */
 #include "host/unwind/walk_private.h"
 #include "shared/arch/elf.h"
@@ -31,7 +31,8 @@ static bool read_gobuf(struct walk *walk, uint64_t g, bool is_long)
 	return walk->at.sp && walk->at.pc;
 }
 
-/* Without a goroutine it is the scheduler, or was it a moment later: this is read behind a copy. */
+/* Without a goroutine it is the scheduler, or that ran a moment later: this is read after the
+ * copy. */
 int walk_step_gobuf(struct walk *walk, const struct unwind_row *row)
 {
 	unsigned goroutine_at = row->cfa * (unsigned)WORD;
@@ -50,7 +51,7 @@ int walk_step_gobuf(struct walk *walk, const struct unwind_row *row)
 	return walk->range ? GOES_ON : STACK_NO_MAP;
 }
 
-/* From the frame that called C on. */
+/* Continues at the frame that called C. */
 int walk_step_cgo(struct walk *walk, const struct unwind_row *row)
 {
 	uint64_t kept = walk->at.sp + (row->cfa & 0xffu) * WORD, g, depth, end = 0;
@@ -100,7 +101,7 @@ int walk_step_called_back(struct walk *walk, const struct unwind_row *row)
 	return walk_step_row(walk, &frame, sp + frame.cfa * (uint64_t)WORD);
 }
 
-/* The caller has not called: it is where it stands, and its lr was pushed. */
+/* The caller was interrupted, not called from: it continues at its pc, and its lr was pushed. */
 int walk_step_pushed(struct walk *walk, const struct unwind_row *row)
 {
 	uint64_t cfa = walk->at.sp + row->cfa * (uint64_t)WORD, lr = 0;
@@ -130,7 +131,7 @@ int walk_step_other_fp(struct walk *walk, const struct unwind_row *row)
 	return walk_step_row(walk, row, walk->at.fp + row->cfa * (uint64_t)WORD);
 }
 
-/* LuaJIT's frame, at sp or above; 0: it was not found. */
+/* LuaJIT's frame, at sp or above; 0: not found. */
 static uint64_t find_luajit(struct walk *walk)
 {
 	uint64_t state, frame;

@@ -1,7 +1,7 @@
 /*
- * What one instruction does with sp, with the frame pointer and, where calls do not push it, with
- * the link register: the same for both machines.  One implementation per machine folder.  Bytes are
- * foreign: never more than `room` of them are read.
+ * The effect of one instruction on sp, the frame pointer and, where calls do not push, the link
+ * register: the same for both machines.  One implementation per machine folder.  Bytes are foreign:
+ * at most `room` of them are read.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ enum step_flow {
 	STEP_CALL,
 	STEP_JUMP,   /* to the target */
 	STEP_RETURN, /* to the caller, by its return address */
-	STEP_STOP,   /* does not go on */
+	STEP_STOP,   /* no continuation */
 };
 
 enum step_move {
@@ -35,7 +35,7 @@ enum step_access {
 /* A word of the stack in which a register is saved, or from which it is restored. */
 struct step_slot {
 	enum step_access access;
-	int32_t offset; /* from sp behind the move, or from fp */
+	int32_t offset; /* from sp after the move, or from fp */
 	bool is_from_fp;
 };
 
@@ -44,16 +44,16 @@ struct step_slot {
 /* In this order: the move, the accesses to slots, then sp += sp_change. */
 struct frame_step {
 	enum step_flow flow;
-	int64_t target; /* of a jump, from the instruction's begin; STEP_TARGET_UNKNOWN */
+	int64_t target; /* of a jump, from the instruction; STEP_TARGET_UNKNOWN */
 	unsigned size;
 	enum step_move move;
 	int32_t value;
 	struct step_slot fp, ra;
 	int32_t sp_change;
-	/* It has another value behind the instruction, which this does not tell. */
+	/* Its value after the instruction is unknown. */
 	bool is_sp_lost, is_fp_lost, is_ra_lost;
 };
 
-/* 0, or -EBADMSG for what is no instruction, or reaches beyond the room. */
+/* 0, or -EBADMSG for an invalid instruction, or one that exceeds the room. */
 int frame_step_x86_64(struct frame_step *ret, const unsigned char *bytes, size_t room) MUST_CHECK;
 int frame_step_aarch64(struct frame_step *ret, const unsigned char *bytes, size_t room) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * The machines whose Go is known.
+ * The machines whose Go code is supported.
  */
 #include "host/unwind/arch/go_code.h"
 

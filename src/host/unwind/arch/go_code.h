@@ -1,6 +1,6 @@
 /*
- * What is read in the instructions of Go's functions, where its table says too little.  One
- * implementation per machine folder.  All offsets are in bytes from the function's begin.
+ * What is read in the instructions of Go's functions, where Go's table does not suffice.  One
+ * implementation per machine folder.  All offsets are in bytes from the function's beginning.
  */
 #pragma once
 
@@ -12,21 +12,21 @@ struct go_prologue {
 
 /* Where a function calls C on another stack. */
 struct go_call {
-	uint64_t start, end; /* the call itself; to be 0 before the first */
-	unsigned kept;       /* from sp: the goroutine */
+	uint64_t start, end; /* the call itself; 0 before the first */
+	unsigned kept;       /* offset from sp: the saved goroutine */
 };
 
 struct go_machine {
 	unsigned elf_machine;
-	uint64_t trampoline; /* the first bytes of where signal handlers return to */
-	/* `frame` is where the table says that there is a frame.  False: it was not made as Go's
-	 * compiler makes frames. */
+	uint64_t trampoline; /* the first bytes that signal handlers return to */
+	/* `frame`: the offset at which the table has a frame.  False: not a frame by Go's
+	 * compiler. */
 	bool (*read_prologue)(const struct go_part *code, uint64_t frame, struct go_prologue *ret);
-	/* Behind the first instruction from `from` on that takes sp from elsewhere; 0: none. */
+	/* The end of the first instruction from `from` on that loads sp; 0: none. */
 	uint64_t (*find_switch)(const struct go_part *code, uint64_t from);
 	/* The next call; false: there is none. */
 	bool (*find_call)(const struct go_part *code, struct go_call *call);
-	/* In systemstack: where in the record of a thread the goroutine is; 0: not seen. */
+	/* In systemstack: the offset of the goroutine in a thread's record; 0: not found. */
 	unsigned (*find_goroutine)(const struct go_part *code);
 };
 

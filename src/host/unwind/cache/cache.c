@@ -1,6 +1,6 @@
 /*
- * Keeps unwind tables on disk.  Host only.  Files come into being complete, by rename; they are
- * mapped, and never changed in place.
+ * Keeps unwind tables on disk.  Files appear complete, by rename; they are mapped, and never
+ * changed in place.
  */
 #include "host/unwind/cache/cache.h"
 
@@ -27,7 +27,7 @@
 struct cache_header {
 	uint64_t magic;
 	uint32_t version, row_size;
-	uint64_t source;   /* fingerprint of what the table was made from */
+	uint64_t source;   /* fingerprint of the table's input */
 	uint64_t contents; /* fingerprint of what follows the header */
 	uint64_t first;
 	uint32_t row_count, special_count, page_count, reserved;
@@ -39,7 +39,7 @@ static uint64_t header_fingerprint(const struct cache_header *header)
 	return fingerprint(FINGERPRINT_BEGIN, header, offsetof(struct cache_header, header));
 }
 
-/* Nobody else may put something there. */
+/* Only this user may write there. */
 static bool is_ours(int fd, mode_t type, mode_t forbidden)
 {
 	struct stat facts;
@@ -66,8 +66,8 @@ static int open_folder(int parent, const char *name, bool is_made)
 			      S_IWGRP | S_IWOTH);
 }
 
-/* The folder that holds ours: of XDG, or ~/.cache.  A home folder of somebody else (sudo) is left
- * alone. */
+/* The folder above limpet's: of XDG, or ~/.cache.  A home folder of another user (sudo) is not
+ * used. */
 static int open_base(bool is_made)
 {
 	const char *base = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");

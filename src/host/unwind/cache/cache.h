@@ -1,7 +1,8 @@
 /*
  * Unwind tables on disk, by build id: $XDG_CACHE_HOME/limpet/unwind, or ~/.cache/limpet/unwind.
- * Only folders and files that are ours alone are used; a file that is torn, of another version or
- * made from other bytes is made anew.  Whatever goes wrong, the table is made without a cache.
+ * Only folders and files that no other user can write are used; a file that is torn, of another
+ * version or made from other bytes is made anew.  After any failure the table is made without a
+ * cache.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * Removes old files of the cache.  Host only.  Others may do the same at once: what is gone is
- * gone, and a table that somebody has mapped stays with them.
+ * Removes old files of the cache.  Other processes may do the same at once: a file that is gone is
+ * skipped, and a mapped table stays valid.
  */
 #include "host/unwind/cache/cache_trim.h"
 
@@ -15,9 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TOUCH_S 3600   /* the time of use is exact enough when it is so old */
-#define DRAFT_S 3600   /* a draft that is older is nobody's any more */
-#define NAMES   65536u /* looked at in one go */
+#define TOUCH_S 3600   /* a time of use this recent is not updated */
+#define DRAFT_S 3600   /* an older draft is abandoned */
+#define NAMES   65536u /* read in one scan */
 
 struct kept {
 	char name[NAME_MAX + 1];

@@ -1,15 +1,15 @@
 /*
- * Keeps the folder of unwind tables small: each program that was ever looked at leaves one there,
- * and a hostile one as many as it likes.
+ * Keeps the folder of unwind tables small: each profiled program leaves one there, and a hostile
+ * one as many as it likes.
  */
 #pragma once
 
 #include "shared/base/macros.h"
 
-/* Beyond either, those that were not used for the longest time go, down to three quarters. */
+/* Beyond either limit, the least recently used ones are removed, down to three quarters. */
 #define CACHE_BYTES_MAX ((uint64_t)512 << 20)
 #define CACHE_FILES_MAX 4096u
-/* A table that is larger is not kept. */
+/* A larger table is not kept. */
 #define CACHE_TABLE_MAX ((uint64_t)64 << 20)
 
 /* `folder` is the open folder. */

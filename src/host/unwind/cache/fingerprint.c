@@ -1,5 +1,5 @@
 /*
- * Eight bytes a step: multiply, then let the high bits come down.  Host only.
+ * Eight bytes a step: multiplies, then mixes the high bits into the low ones.
  */
 #include "host/unwind/cache/fingerprint.h"
 

@@ -1,5 +1,5 @@
 /*
- * A number of 64 bits that tells contents apart: a torn or another file, not a forger.
+ * A 64-bit hash that detects another or torn file, not a forged one.
  */
 #pragma once
 
@@ -8,5 +8,5 @@
 
 #define FINGERPRINT_BEGIN 0x9e3779b97f4a7c15u
 
-/* Continues from the number of what came before, FINGERPRINT_BEGIN at first. */
+/* Continues from the fingerprint of the bytes before, FINGERPRINT_BEGIN at first. */
 uint64_t fingerprint(uint64_t so_far, const void *bytes, size_t size);

@@ -1,9 +1,9 @@
 /*
- * Adds what is known at calls only.  Host only.
+ * Adds rules that hold at calls only.
  *
- * The CFA of whom it calls is the caller's sp, so a register that was saved at once lies below
- * that. Callers are looked up at the last byte of their call, where nobody stands who has not
- * called yet.
+ * The CFA of its callee is the caller's sp, so a register that the callee saves first is below
+ * that.  Callers are looked up at the last byte of their call, where a thread can only stand during
+ * it.
  */
 #include "host/unwind/rules/calls.h"
 
@@ -17,7 +17,7 @@ struct stretch {
 	struct rows *rows;
 	const struct object *object;
 	const struct object_part *code;
-	uint32_t pc; /* of the code's begin */
+	uint32_t pc; /* of the code's beginning */
 	struct unwind_row row;
 	uint32_t end; /* the next row's pc */
 };

@@ -1,6 +1,6 @@
 /*
  * Callers whose frame is found by a register, as that of the loader's _dl_runtime_resolve is by
- * rbx: behind a call it is on the stack, if whom they called has saved it.
+ * rbx: during a call it is on the stack, if the callee has saved it.
  */
 #pragma once
 

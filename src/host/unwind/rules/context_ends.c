@@ -1,11 +1,11 @@
 /*
- * Finds glibc's __start_context (x86-64) and __startcontext (aarch64).  Host only.
+ * Finds glibc's __start_context (x86-64) and __startcontext (aarch64).
  */
 #include "host/unwind/rules/context_ends.h"
 
 #include <string.h>
 
-#define MARK_SIZE  4u /* of an instruction that may be first: where jumps may land */
+#define MARK_SIZE  4u /* of an instruction that may be first: a landing pad */
 #define SHAPE_SIZE 26u
 
 struct code_shape {
@@ -68,7 +68,7 @@ static bool has_shape(const unsigned char *bytes, const struct code_shape *shape
 	return true;
 }
 
-/* The entry is of this code and of nothing else. */
+/* True when the entry covers exactly this code. */
 static bool is_context_end(const struct frame_entry *entry, const struct object *object,
 			   const struct code_shape *shape)
 {

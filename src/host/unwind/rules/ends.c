@@ -1,5 +1,5 @@
 /*
- * Finds where stacks end.  Host only.
+ * Finds the ends of stacks.
  */
 #include "host/unwind/rules/ends.h"
 
@@ -9,18 +9,18 @@
 #include "host/core/room.h"
 #include "host/unwind/rules/context_ends.h"
 
-/* Of a _start without rules (that of large models is long); up to the next entry at most. */
+/* For a _start without rules (that of large models is long); up to the next entry at most. */
 #define ENTRY_SIZE 96u
-#define ENDS_MAX   64u /* by their names, of one file */
-/* At the most two instructions, a hlt (x86-64), and the byte before, where the call would be. */
+#define ENDS_MAX   64u /* by name, in one file */
+/* Up to two instructions, a hlt (x86-64), and the byte before, where the call would be. */
 #define TAIL_SIZE 10u
 
 static const struct known_end known_ends[] = {
-	/* Boost.Context: the function of a coroutine returns to the last lines, which exit. */
+	/* Boost.Context: a coroutine's function returns to the last instructions, which exit. */
 	{ "make_fcontext", END_TAIL },
 	{ "__start_context", END_RETURNED },
 	{ "__startcontext", END_RETURNED },
-	/* Go.  mcall leaves the goroutine for good: it calls the scheduler, on the thread's own
+	/* Go.  mcall never returns to the goroutine: it calls the scheduler, on the thread's own
 	 * stack. */
 	{ "runtime.goexit", END_WHOLE },
 	{ "runtime.goexit.abi0", END_WHOLE },
@@ -29,7 +29,7 @@ static const struct known_end known_ends[] = {
 	{ "runtime.rt0_go", END_WHOLE },
 	{ "runtime.rt0_go.abi0", END_WHOLE },
 	{ "runtime.mcall", END_SWITCHED },
-	/* The same where a goroutine is made to leave: nobody returns from these. */
+	/* The same where a goroutine is descheduled: these do not return. */
 	{ "runtime.gopreempt_m", END_WHOLE },
 	{ "runtime.preemptPark", END_WHOLE },
 };
@@ -86,7 +86,7 @@ static int mark_returned(struct frames *frames, uint64_t start)
 	return 1;
 }
 
-/* Whether it was one: 1, or 0. */
+/* 1 if it is an end, else 0. */
 static int add_symbol(struct frames *frames, const Elf64_Sym *symbol, const char *name)
 {
 	const struct known_end *known = known_end_find(name);

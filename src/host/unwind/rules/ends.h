@@ -1,5 +1,5 @@
 /*
- * Where stacks are known to end: only a walk that reached such a place is complete.
+ * Known ends of stacks: only a walk that reaches one is complete.
  *
  *   what                                              how it is known
  *   the outermost frame by its unwind rule            ra is undefined there: UNWIND_END of rows.c;
@@ -20,8 +20,8 @@
 enum end_extent {
 	END_WHOLE,    /* all of the function */
 	END_TAIL,     /* its last instructions, to which a coroutine's function returns */
-	END_SWITCHED, /* from where it has switched stacks on */
-	END_RETURNED, /* all of it, and its begin is what a coroutine's function returns to */
+	END_SWITCHED, /* from the switch of stacks on */
+	END_RETURNED, /* all of it; a coroutine's function returns to its beginning */
 };
 
 struct known_end {
@@ -32,5 +32,5 @@ struct known_end {
 /* NULL: a function of this name is no end. */
 const struct known_end *known_end_find(const char *name);
 
-/* Adds entries of ends that an ELF file has, in place of what is there.  -ENOMEM. */
+/* Adds entries for the ends in an ELF file, in place of others.  -ENOMEM. */
 int ends_add(struct frames *frames, const struct object *object) MUST_CHECK;

@@ -1,6 +1,5 @@
 /*
- * Goes back from each return, and from each row, until the rows say what the instructions do.  Host
- * only.
+ * Goes back from each return, and from each row, until rows and instructions agree.
  */
 #include "host/unwind/rules/epilogues.h"
 
@@ -20,10 +19,10 @@ struct seen_step {
 	struct frame_step step;
 };
 
-/* From `at` to `end` the rows are wrong. */
+/* Between `at` and `end` the rows are wrong. */
 struct stretch {
 	uint32_t at, end;
-	bool has_fp; /* fp is the caller's again, and no more is wrong */
+	bool has_fp; /* fp is the caller's again, and only that is wrong */
 	struct frame_parts parts;
 };
 
@@ -32,10 +31,10 @@ struct mending {
 	const struct unwind_machine *machine;
 	const struct object_part *code;
 	uint32_t pc;
-	struct unwind_row *old; /* the rows as they were */
+	struct unwind_row *old; /* the rows before the correction */
 	size_t count;
 	struct seen_step seen[REMEMBERED]; /* the latest, in a ring */
-	uint32_t seen_count;               /* since the last one that does not go on */
+	uint32_t seen_count;               /* since the last one without continuation */
 	bool is_at_exit;                   /* in an epilogue, not in a prologue */
 	struct stretch *stretches;
 	size_t stretch_count, stretch_room;
@@ -55,15 +54,15 @@ static bool is_at_begin(const struct rows *rows, const struct unwind_row *row)
 	return frame_parts_of_row(rows, row, &parts) && frame_parts_equal(&parts, &begin);
 }
 
-/* A row that says what the one before the function says is not there twice. */
+/* Rows are not repeated: the function's first row may be the last one before it. */
 static bool is_first_shared(const struct rows *rows, size_t first, uint32_t pc)
 {
 	return first && first < rows->count && rows->items[first].pc > pc;
 }
 
-/* A function makes a frame, and no row takes it down; or it is one that gcc has aligned.  The few
- * that go on in an exception's handler are left as they are: their rows have a mark that says more.
- * So is assembly that is jumped to with a frame (LuaJIT's). */
+/* A function that makes a frame, and has no row that removes it; or one with a frame that gcc has
+ * aligned.  The few that continue in an exception's handler are skipped: their rows have a more
+ * exact mark.  So is assembly that is entered with a frame (LuaJIT's). */
 static bool needs_mending(const struct rows *rows, size_t first, uint32_t pc)
 {
 	bool has_frame = false, is_realigned = false, is_taken_down = false;
@@ -84,7 +83,7 @@ static bool needs_mending(const struct rows *rows, size_t first, uint32_t pc)
 	return is_at_begin(rows, &rows->items[first - is_first_shared(rows, first, pc)]);
 }
 
-/* The row that holds at an offset of the code. */
+/* The row in effect at an offset of the code. */
 static size_t row_at(const struct mending *self, uint32_t at)
 {
 	size_t low = 0, high = self->count - 1;
@@ -105,7 +104,7 @@ static bool parts_at(const struct mending *self, uint32_t at, struct frame_parts
 	return frame_parts_of_row(self->rows, &self->old[row_at(self, at)], ret);
 }
 
-/* Behind an epilogue's load both the register and the slot have the value: a row may say either. */
+/* After an epilogue's load both the register and the slot have the value: a row may name either. */
 static bool slot_serves(const struct mending *self, int32_t said, int32_t is)
 {
 	return said == is || (self->is_at_exit && is == FRAME_NOT_SAVED);
@@ -140,7 +139,7 @@ static const struct seen_step *seen_back(const struct mending *self, uint32_t co
 }
 
 /* Whether rows and instructions agree before this one: the CFA by fp is as good as that by sp, when
- * fp is restored from where the row says that it lies. */
+ * fp is restored from where the row has it. */
 static bool is_agreed(const struct mending *self, uint32_t at, const struct frame_parts *parts)
 {
 	struct frame_parts said;
@@ -162,7 +161,7 @@ static void stretches_turn(struct mending *self, size_t from)
 	}
 }
 
-/* Goes back from where `parts` holds.  What was found stands when *is_believed, which becomes true
+/* Goes back from where `parts` holds.  The result counts when *is_believed, which becomes true
  * where rows and instructions agree. */
 static int mend_back(struct mending *self, struct frame_parts parts, bool *is_believed)
 {
@@ -193,8 +192,7 @@ static int mend_back(struct mending *self, struct frame_parts parts, bool *is_be
 	return r;
 }
 
-/* gcc's rules for a stack that it aligned say that the caller's fp lies where fp points to, also
- * behind `leave`. */
+/* gcc's rules for an aligned stack have the caller's fp where fp points to, even after `leave`. */
 static int mend_realigned(struct mending *self, uint32_t end)
 {
 	for (uint32_t back = 1; back <= MIN(self->seen_count, REMEMBERED); back++) {
@@ -224,7 +222,7 @@ static int mend_exit(struct mending *self, uint32_t at, const struct frame_step 
 	return r || !is_believed ? r : stretch_add(self, at, at + step->size, &begin);
 }
 
-/* clang's rules say behind the prologue what was saved, and may move saving behind that. */
+/* clang's rules name saved registers after the prologue, and may delay them beyond it. */
 static int mend_early(struct mending *self, uint32_t at, const struct frame_step *step)
 {
 	struct frame_parts said;
@@ -235,7 +233,7 @@ static int mend_early(struct mending *self, uint32_t at, const struct frame_step
 		       : 0;
 }
 
-/* Where a row begins that makes a frame: it may be late. */
+/* At a row that makes a frame: it may be late. */
 static int mend_row(struct mending *self, uint32_t at)
 {
 	struct frame_parts parts;
@@ -305,7 +303,7 @@ static int add_row(struct mending *self, uint32_t pc, const struct unwind_row *r
 		       : rows_add(self->rows, pc, *row);
 }
 
-/* The rows as they were, from one offset to another. */
+/* Copies the old rows from one offset to another. */
 static int add_old(struct mending *self, uint32_t from, uint32_t end, bool has_fp)
 {
 	size_t row = row_at(self, from);

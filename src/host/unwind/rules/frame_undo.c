@@ -1,12 +1,12 @@
 /*
- * Takes the effect of one instruction on a frame back.  Host only.
+ * Undoes the effect of one instruction on a frame.
  */
 #include "host/unwind/rules/frame_undo.h"
 
 #include <errno.h>
 
 #define WORD        8
-#define FRAME_LIMIT (1 << 28) /* no frame is that large */
+#define FRAME_LIMIT (1 << 28) /* no frame is larger */
 
 static int32_t cfa_at_begin(const struct unwind_machine *machine)
 {
@@ -39,7 +39,7 @@ static bool is_plain(const struct unwind_special *it)
 	       is_saved_plainly(it->ra_saved);
 }
 
-/* A frame that is too large for a row, or with fp and ra apart from each other. */
+/* A frame that is too large for a row, or with fp and ra not adjacent. */
 static bool parts_of_special(const struct unwind_machine *machine, const struct unwind_special *it,
 			     struct frame_parts *ret)
 {
@@ -100,7 +100,7 @@ struct rules frame_parts_rules(const struct unwind_machine *machine,
 	return rules;
 }
 
-/* Where the slot lies from the CFA; false: the CFA is not known by the slot's register. */
+/* The slot's offset from the CFA; false: the CFA is not known by the slot's register. */
 static bool slot_place(const struct frame_parts *parts, const struct step_slot *slot, int32_t *ret)
 {
 	*ret = slot->offset - parts->cfa;
@@ -121,8 +121,8 @@ bool frame_saves_late(const struct frame_step *step, const struct frame_parts *s
 		is_late(said, &step->ra, said->ra_saved));
 }
 
-/* `saved` is where the register's value lies behind the step, `is_frame` that it points to the
- * frame itself. */
+/* `saved`: where the register's value is after the step; `is_frame`: it points to the frame
+ * itself. */
 static bool undo_slot(const struct frame_parts *parts, const struct step_slot *slot, bool is_frame,
 		      int32_t *saved)
 {
@@ -140,7 +140,7 @@ static bool undo_slot(const struct frame_parts *parts, const struct step_slot *s
 	return true;
 }
 
-/* sp = fp + value: before, only fp leads to the frame. */
+/* sp = fp + value: before it, only fp leads to the frame. */
 static bool undo_sp_from_fp(const struct frame_step *step, struct frame_parts *parts)
 {
 	if (parts->is_by_fp)
@@ -150,7 +150,7 @@ static bool undo_sp_from_fp(const struct frame_step *step, struct frame_parts *p
 	return parts->fp_saved != FRAME_NOT_SAVED;
 }
 
-/* fp = sp + value: what fp had before is the caller's still, where that is saved. */
+/* fp = sp + value: before it, fp had the caller's value, where that is saved. */
 static bool undo_fp_from_sp(const struct frame_step *step, struct frame_parts *parts)
 {
 	if (parts->is_by_fp)

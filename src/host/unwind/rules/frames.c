@@ -1,6 +1,6 @@
 /*
- * Walks .eh_frame and .debug_frame.  Host only.  An entry that makes no sense is left out and
- * counted; a length that makes no sense ends the walk.
+ * Reads .eh_frame and .debug_frame.  An invalid entry is skipped and counted; an invalid length
+ * ends the reading.
  */
 #include "host/unwind/rules/frames.h"
 
@@ -13,10 +13,10 @@
 #define LONG_LENGTH    0xffffffffu
 #define LONG_SIZE      8
 #define SHORT_SIZE     4
-#define PROGRAM_MAX    256 /* of a CIE: it is run for each entry */
+#define PROGRAM_MAX    256 /* of a CIE: it runs for each entry */
 #define DEBUG_ID       0xffffffffu
 #define DEBUG_LONG_ID  UINT64_MAX
-#define SEGMENTED_FROM 4 /* the version of CIEs that have sizes of addresses and segments */
+#define SEGMENTED_FROM 4 /* the version of CIEs with sizes of addresses and segments */
 
 struct walk {
 	struct frames *frames;
@@ -35,13 +35,13 @@ static struct dwarf_bytes bytes_from(const struct walk *walk, uint64_t offset)
 	const struct object_part *part = walk->part;
 	uint64_t skip = MIN(offset, part->size);
 
-	if (!part->size) /* and perhaps nowhere */
+	if (!part->size) /* and perhaps without an address */
 		return (struct dwarf_bytes){ part->bytes, part->bytes, part->address, false };
 	return (struct dwarf_bytes){ part->bytes + skip, part->bytes + part->size,
 				     part->address + skip, false };
 }
 
-/* False at the end, or where a length cannot be believed. */
+/* False at the end, or at an invalid length. */
 static bool take_unit(const struct walk *walk, struct dwarf_bytes *bytes, struct unit *ret)
 {
 	uint64_t length;
@@ -64,8 +64,7 @@ static bool is_common(const struct walk *walk, const struct unit *unit, uint64_t
 	return id == (unit->offset_size == LONG_SIZE ? DEBUG_LONG_ID : DEBUG_ID);
 }
 
-/* One letter of the augmentation; false when it is not known, so that what follows is not either.
- */
+/* One letter of the augmentation; false when it is unknown, so that what follows is, too. */
 static bool take_augmentation(struct frame_common *common, char letter, struct dwarf_bytes *data)
 {
 	switch (letter) {
@@ -144,7 +143,7 @@ static int add_common(struct walk *walk, uint64_t offset, uint32_t *ret)
 	return 0;
 }
 
-/* Entries follow their CIE, so it is the last one nearly always. */
+/* Entries follow their CIE, so it is nearly always the last one. */
 static int common_at(struct walk *walk, uint64_t offset, uint32_t *ret)
 {
 	const struct frames *frames = walk->frames;
@@ -206,7 +205,7 @@ static int compare_entries(const void *left, const void *right)
 	return a->program.at < b->program.at ? -1 : a->program.at > b->program.at;
 }
 
-/* Linkers that fold functions leave two entries of one address: the first one is as good. */
+/* Linkers that fold functions leave two entries for one address: keeps the first. */
 static void drop_twins(struct frames *frames)
 {
 	size_t kept = 0;
@@ -246,7 +245,7 @@ void frames_sort(struct frames *frames)
 	drop_twins(frames);
 }
 
-/* Leaves out the entries that touch one of others; both ascend. */
+/* Drops the entries that overlap one of others; both ascend. */
 static void drop_touched(struct frames *frames, const struct frame_entry *others, size_t count)
 {
 	size_t kept = 0, at = 0;

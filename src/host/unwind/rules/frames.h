@@ -1,5 +1,5 @@
 /*
- * The entries of .eh_frame and .debug_frame: which piece of code has which program of rules.
+ * The entries of .eh_frame and .debug_frame: the program of rules for each piece of code.
  */
 #pragma once
 
@@ -8,11 +8,11 @@
 
 /* What entries share (CIE). */
 struct frame_common {
-	uint64_t offset; /* its offset in the section */
+	uint64_t offset; /* in the section */
 	uint64_t code_step;
 	int64_t data_step;
 	unsigned pointer_encoding;
-	bool is_signal; /* the frames are those that the kernel lays for a signal */
+	bool is_signal; /* signal frames, made by the kernel */
 	bool has_size;  /* of augmentation data, in each entry */
 	unsigned return_register;
 	struct dwarf_bytes program;
@@ -20,8 +20,8 @@ struct frame_common {
 
 enum entry_kind {
 	ENTRY_PROGRAM, /* a FDE */
-	ENTRY_GAP,     /* code that no entry is for: nothing but start and end is known */
-	ENTRY_END,     /* where stacks end */
+	ENTRY_GAP,     /* code without an entry: only start and end are known */
+	ENTRY_END,     /* an end of stacks */
 	ENTRY_GO,      /* a function of Go */
 };
 
@@ -36,9 +36,9 @@ struct frame_entry {
 struct frames {
 	struct frame_common *commons;
 	size_t common_count, common_room;
-	struct frame_entry *entries; /* ascending, no two of one address */
+	struct frame_entry *entries; /* ascending, with distinct addresses */
 	size_t count, room;
-	uint64_t broken; /* entries that make no sense and were left out */
+	uint64_t broken; /* invalid entries, skipped */
 };
 
 enum frames_section {
@@ -50,9 +50,9 @@ enum frames_section {
 /* -ENOMEM. */
 int frames_read(struct frames *ret, const struct object_part *part,
 		enum frames_section section) MUST_CHECK;
-/* Takes the entries of another section over that are of code which has none yet.  -ENOMEM. */
+/* Moves entries from another section for code that has none yet.  -ENOMEM. */
 int frames_merge(struct frames *frames, struct frames *other) MUST_CHECK;
-/* Adds entries, which ascend, in place of all that touch one of them.  -ENOMEM. */
+/* Adds entries, which ascend, in place of all that overlap one of them.  -ENOMEM. */
 int frames_add_own(struct frames *frames, const struct frame_entry *own, size_t count) MUST_CHECK;
 /* Whether compilers wrote rules for their code in `code_size` bytes of code: entries cover more
  * than an eighth of it.  Assembly may be the rest: x265 has its assembly three times. */

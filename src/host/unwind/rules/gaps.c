@@ -1,5 +1,5 @@
 /*
- * Finds the code between entries.  Host only.
+ * Finds the code between entries.
  */
 #include "host/unwind/rules/gaps.h"
 
@@ -20,14 +20,14 @@ static int add_gap(struct frames *frames, uint64_t start, uint64_t end, unsigned
 	return 0;
 }
 
-/* Behind the trampoline of signals stands the pc of whoever is in its system call. */
+/* A signal handler's thread stands behind the trampoline while it is in its system call. */
 static uint64_t end_of(const struct frames *frames, const struct frame_entry *entry)
 {
 	return entry->end + (entry->kind == ENTRY_PROGRAM &&
 			     frames->commons[entry->common].is_signal && entry->end < UINT64_MAX);
 }
 
-/* Of the first `count` entries, which ascend. */
+/* Between the first `count` entries, which ascend. */
 static int add_gaps_of(struct frames *frames, size_t count, uint64_t start, uint64_t end,
 		       unsigned step)
 {

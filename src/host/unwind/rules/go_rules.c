@@ -1,5 +1,5 @@
 /*
- * Says in rows what Go's table of functions knows of frames.  Host only.
+ * Makes rows from the frame sizes in Go's table of functions.
  *
  * A frame of Go, from its CFA down:
  *
@@ -22,11 +22,11 @@
 #define PAGE 4096 /* far more than is added to a size */
 
 enum go_switch {
-	SWITCH_NONE,  /* sp is its frame's, whatever the flags say */
-	SWITCH_GOBUF, /* from where it has written sp */
-	SWITCH_LOST,  /* the same, and nobody knows to where */
-	SWITCH_CGO,   /* where it calls */
-	SWITCH_BACK,  /* to the goroutine that has called C, as if called from where that left */
+	SWITCH_NONE,  /* sp is its frame's, despite its flags */
+	SWITCH_GOBUF, /* after it has written sp */
+	SWITCH_LOST,  /* the same, with an unknown target */
+	SWITCH_CGO,   /* at its calls */
+	SWITCH_BACK,  /* to the goroutine that called C, as if called where it switched */
 };
 
 static const struct {
@@ -43,8 +43,8 @@ static const struct {
 	{ "runtime.gogo", SWITCH_LOST },
 };
 
-/* A signal handler made these look called, from the very instruction that it has interrupted; on
- * machines with a link register it has pushed that before. */
+/* A signal handler makes these functions look called, from the very instruction that it has
+ * interrupted; on machines with a link register it has pushed that before. */
 static const char *const injected[] = { "runtime.asyncPreempt", "runtime.sigpanic",
 					"runtime.sigpanic0", "runtime.debugCallV2" };
 #define PUSHED 16u
@@ -136,7 +136,7 @@ static bool is_injected(const char *name)
 	return false;
 }
 
-/* As many values as there is code are looked at, no more: a table may lie. */
+/* Reads at most as many values as there is code: a table may be wrong. */
 static bool is_ours(const struct go_code *code, const struct go_machine *machine,
 		    const struct go_function *facts)
 {
@@ -252,7 +252,7 @@ static int add_frame(struct function *self, uint64_t address, int64_t size, bool
 									     has_fp && size);
 }
 
-/* Of all code from this address on. */
+/* For all code from this address on. */
 static int add_frames(struct function *self, uint64_t from)
 {
 	struct go_values frame =
@@ -284,7 +284,7 @@ static int64_t largest_frame(const struct function *self)
 	return largest;
 }
 
-/* All from here to `end` has this row. */
+/* Code from here to `end` has this row. */
 static int add_piece(struct function *self, uint64_t start, uint64_t end, struct unwind_row row)
 {
 	int r = add_row(self, self->facts.start + start, row);
@@ -294,7 +294,7 @@ static int add_piece(struct function *self, uint64_t start, uint64_t end, struct
 	return r;
 }
 
-/* While it runs on another stack; then it takes its own again. */
+/* While it runs on another stack; then it switches back. */
 static int add_by_fp(struct function *self)
 {
 	bool is_pushed = self->rows->machine->is_ra_pushed;
@@ -323,7 +323,7 @@ static int add_gobuf(struct function *self, unsigned goroutine_at)
 	return add_piece(self, start, end ? end : self->bytes.size, row);
 }
 
-/* Only where it calls the stack is the other one, as far as anybody sees who walks. */
+/* The stack is another one only within its calls, which is where a walk can find it. */
 static int add_cgo(struct function *self)
 {
 	int64_t size = largest_frame(self) / WORD;
@@ -340,10 +340,10 @@ static int add_cgo(struct function *self)
 	return r;
 }
 
-/* From C it goes to the stack that Go left for C, and lays a frame of its own size there, whose
- * return address is where that goroutine stands.  The frame on the thread's own stack, which it
- * left, has the same size: its caller is C.  On aarch64 the walk goes on by the goroutine's stack,
- * where the frame is like any other, and leaves out what C called. */
+/* From C it switches to the stack that Go left for C, and makes a frame of its own size there,
+ * whose return address is where that goroutine stands.  The frame on the thread's own stack, from
+ * which it switched, has the same size: its caller is C.  On aarch64 the walk continues on the
+ * goroutine's stack, where the frame is like any other, and omits what C called. */
 static int add_back(struct function *self)
 {
 	const struct unwind_row row = { .cfa = (__u16)(largest_frame(self) / WORD + 1),

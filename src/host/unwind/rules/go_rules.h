@@ -7,9 +7,10 @@
  *
  *   goexit, mstart, rt0_go, mcall       a stack ends there (ends.c)
  *   systemstack, morestack              run on the thread's own stack (g0); the goroutine's
- * registers are kept in its gobuf: UNWIND_GO_GOBUF asmcgocall                          calls C on
- * g0; what it needs to go back lies on that stack: UNWIND_GO_CGO others that write sp (nanotime1)
- * fp stays, and leads to the frame
+ *                                       registers are in its gobuf: UNWIND_GO_GOBUF
+ *   asmcgocall                          calls C on g0, and saves there what it needs to switch
+ *                                       back: UNWIND_GO_CGO
+ *   others that write sp (nanotime1)    fp stays, and leads to the frame
  */
 #pragma once
 
@@ -20,13 +21,12 @@
 struct go_code {
 	struct gopclntab table;
 	const struct object *object;
-	unsigned goroutine_at; /* where in Go's record of a thread (m) the goroutine is; 0: unknown
-				*/
+	unsigned goroutine_at; /* the goroutine's offset in a thread's record (m); 0: unknown */
 };
 
 /* False: the file has no such table. */
 bool go_code_open(struct go_code *ret, const struct object *object);
-/* Entries of its functions, in place of what is there.  -ENOMEM. */
+/* Adds entries for its functions, in place of others.  -ENOMEM. */
 int go_code_add(const struct go_code *code, struct frames *frames) MUST_CHECK;
 /* The rows of one function; addresses are relative to `first`.  -ENOMEM; -EOVERFLOW. */
 int go_code_compile(const struct go_code *code, uint32_t number, uint64_t first,

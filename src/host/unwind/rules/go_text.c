@@ -1,5 +1,5 @@
 /*
- * Finds where the code of a Go program begins.  Host only.
+ * Finds where the code of a Go program begins.
  */
 #include "host/unwind/rules/go_text.h"
 
@@ -21,7 +21,7 @@ static bool find_relocated(const struct go_part *relocations, uint64_t place, ui
 	return false;
 }
 
-/* Linkers need not write down what a relocation will put there. */
+/* Linkers need not write a word that a relocation sets. */
 static uint64_t read_description(const struct go_places *places, uint64_t at)
 {
 	const struct go_part *description = &places->description;

@@ -1,8 +1,8 @@
 /*
- * Where the code of a Go program begins, which the places of its functions count from, where the
- * table's own header has no address.  Before Go 1.26 that is code that is relocated: the linker
- * will put it there.  From Go 1.26 on headers have none, and the program's description of itself
- * (.go.module) has it.  The bytes are foreign.
+ * Where the code of a Go program begins, which the offsets of its functions count from, if the
+ * table's own header has no address.  Before Go 1.26 that is relocated code: the linker's
+ * relocation has the address.  From Go 1.26 on the program's module data (.go.module) has it.  The
+ * bytes are foreign.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * Reads .gopclntab.  Host only.
+ * Reads .gopclntab.
  *
  * A header, then five tables, each by its offset: names; files of each unit; names of files; values
  * by address, as varints; and the functions: first where each begins, ascending, with the offset of
@@ -12,8 +12,8 @@
 
 #define HEADER_NUMBERS 8u /* where the header's numbers of eight bytes begin */
 #define NOTHING        UINT32_MAX
-#define INLINE_VALUES  2u /* the number of the table of values that tells what is inlined */
-#define INLINE_TREE    3u /* the number of the data that are the tree */
+#define INLINE_VALUES  2u /* the number of the table of values for inlining */
+#define INLINE_TREE    3u /* the number of the data with the tree */
 
 /* Offsets in a function's record. */
 struct go_layout {
@@ -118,7 +118,7 @@ static uint64_t tree_of(const struct gopclntab *table, const struct go_part *rec
 
 	if (data_count <= INLINE_TREE)
 		return UINT64_MAX;
-	if (!layout->has_text_start) /* aligned as it lies in memory */
+	if (!layout->has_text_start) /* aligned as in memory */
 		return number_at(record, ALIGN_UP(at, 8) + INLINE_TREE * sizeof(uint64_t),
 				 sizeof(uint64_t));
 	at = u32_at(record, at + INLINE_TREE * sizeof(uint32_t));
@@ -184,7 +184,7 @@ struct go_values go_values_of(const struct gopclntab *table, const struct go_fun
 	};
 }
 
-/* Each step has at least one instruction, so a table has no more than its function. */
+/* Each step has at least one instruction, so a table has no more steps than its function. */
 bool go_values_next(struct go_values *values)
 {
 	uint64_t change = dwarf_take_unsigned(&values->bytes), length;

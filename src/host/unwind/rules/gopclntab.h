@@ -2,7 +2,7 @@
  * Go's own table of functions (.gopclntab), which every Go program has, also when it is stripped:
  * where functions are, their names, files and lines, what was inlined, and how large their frames
  * are at each instruction.  The layouts of Go 1.16, 1.18 and 1.20, which later ones share.  The
- * bytes are foreign: each part is bounded, and tables end where their function does.
+ * bytes are foreign: each part is bounded, and tables end with their function.
  */
 #pragma once
 
@@ -10,12 +10,12 @@
 
 #include <stddef.h>
 
-/* The largest programs known have three hundred thousand. */
+/* The largest known programs have three hundred thousand. */
 #define GO_FUNCTIONS_MAX (4u << 20)
 #define GO_VALUES_MAX    (1u << 20) /* of one function */
 #define GO_TEXT_MAX      16384u     /* of a name or a file */
 
-/* Where the address of the code is in the header, from Go 1.18 on; 0 from Go 1.26 on. */
+/* The offset of the code's address in the header, from Go 1.18 on; 0 from Go 1.26 on. */
 #define GO_TEXT_START_AT 24u
 
 struct go_part {
@@ -29,13 +29,13 @@ struct gopclntab {
 	const struct go_layout *layout;
 	struct go_part all, names, units, files, values, functions;
 	uint64_t count;      /* of functions */
-	uint64_t text_start; /* what entries are relative to; from Go 1.18 on */
+	uint64_t text_start; /* the base of entries; from Go 1.18 on */
 	unsigned quantum;    /* the size of the smallest instruction */
 };
 
 enum go_flag {
 	GO_TOP_FRAME = 1,
-	GO_WRITES_SP = 2, /* beyond what its frame needs */
+	GO_WRITES_SP = 2, /* other than for its frame */
 };
 
 struct go_function {
@@ -48,20 +48,20 @@ struct go_function {
 	uint8_t flags;        /* enum go_flag */
 };
 
-/* Bytes of the table.  `text_start` (go_text.h) is believed where the table has none.  -EBADMSG:
- * not such a table, of a layout that is not known, or nobody knows where its code begins. */
+/* Bytes of the table.  `text_start` (go_text.h) is used where the table has none.  -EBADMSG: not
+ * such a table, of an unknown layout, or the beginning of its code is not known. */
 int gopclntab_open(struct gopclntab *ret, const unsigned char *bytes, uint64_t size,
 		   uint64_t text_start) MUST_CHECK;
 
-/* False: its entry makes no sense. */
+/* False: its entry is invalid. */
 bool gopclntab_function(const struct gopclntab *table, uint64_t number, struct go_function *ret);
-/* The function that holds an address; functions ascend. */
+/* The function that contains an address; functions ascend. */
 bool gopclntab_find(const struct gopclntab *table, uint64_t address, struct go_function *ret);
 
-/* A table of values by address, from the function's start on. */
+/* Values by address, from the function's start on. */
 struct go_values {
 	struct dwarf_bytes bytes;
-	uint64_t start, end, limit; /* of the code that has `value` now */
+	uint64_t start, end, limit; /* of the code with the present `value` */
 	int64_t value;
 	unsigned quantum, count; /* count: of the values so far */
 	bool has_begun;
@@ -69,7 +69,7 @@ struct go_values {
 
 struct go_values go_values_of(const struct gopclntab *table, const struct go_function *function,
 			      uint32_t offset);
-/* False at the end, after GO_VALUES_MAX of them, and where the table makes no sense. */
+/* False at the end, after GO_VALUES_MAX of them, and where the table is invalid. */
 bool go_values_next(struct go_values *values);
 /* The value at an address; -1: none. */
 int64_t go_value_at(const struct gopclntab *table, const struct go_function *function,
@@ -77,26 +77,26 @@ int64_t go_value_at(const struct gopclntab *table, const struct go_function *fun
 
 struct go_line {
 	const char *file; /* NULL: not known */
-	unsigned line;    /* 0: the same */
+	unsigned line;    /* 0: not known */
 };
 
 struct go_line gopclntab_line(const struct gopclntab *table, const struct go_function *function,
 			      uint64_t address);
 
-/* What was inlined at an address, one step outwards. */
+/* An inlined call at an address, one step outwards. */
 struct go_inlined {
 	const char *name;
 	uint64_t caller; /* the address that stands for the call */
 };
 
-/* `tree` is what lies at the function's inline tree, up to the end of what can be read. */
+/* `tree`: the bytes from the function's inline tree to the end of readable memory. */
 bool gopclntab_inlined(const struct gopclntab *table, const struct go_function *function,
 		       const struct go_part *tree, uint64_t address, struct go_inlined *ret);
 
-/* Where a pointer to the inline trees lies in the program's own description of itself, which begins
- * with the address of the table; in bytes from there.  0: trees have addresses. */
+/* The offset of a pointer to the inline trees in the program's module data, which begins with the
+ * address of the table.  0: trees have addresses. */
 unsigned gopclntab_trees_at(const struct gopclntab *table);
-/* Where in that description the begin of the code lies, to know it by. */
+/* The offset of the code's beginning in the module data, to recognise it. */
 #define GO_DESCRIPTION_TEXT 176u
-/* The section of that description alone, from Go 1.26 on. */
+/* The section with the module data alone, from Go 1.26 on. */
 #define GO_DESCRIPTION ".go.module"

@@ -1,8 +1,7 @@
 /*
- * Finds the assembly of LuaJIT: one entry of .eh_frame says of all of it that it has the same
- * frame, which no compiled function has from its first byte on.  Its own subroutines lay a return
- * address below that frame, of which the entry knows nothing.  Host only; the file is foreign
- * bytes.
+ * Finds the assembly of LuaJIT: one entry of .eh_frame gives all of it the same frame, which no
+ * compiled function has from its first byte on.  Its own subroutines push a return address below
+ * that frame, which the entry does not cover.  The file is foreign bytes.
  */
 #include "host/unwind/rules/luajit_rules.h"
 
@@ -18,7 +17,7 @@ const struct unwind_row luajit_compiled = { .kind = UNWIND_LUAJIT,
 
 static const char exported[] = "luaJIT_setmode"; /* with its zero */
 
-/* 0: LuaJIT of this machine is not known, or the file has none. */
+/* 0: unsupported machine, or no LuaJIT in the file. */
 static unsigned find_words(const struct object *object)
 {
 	struct object_part names;

@@ -6,8 +6,8 @@
 #include "host/unwind/object.h"
 #include "host/unwind/rules/rows.h"
 
-/* What it compiles, on this machine. */
+/* The row of code that LuaJIT compiles, on this machine. */
 extern const struct unwind_row luajit_compiled;
 
-/* Its rules say what the frame is between calls within the assembly: they become UNWIND_LUAJIT. */
+/* Its rules give the frame between calls within the assembly: they become UNWIND_LUAJIT. */
 void luajit_rules_mark(const struct object *object, struct rows *rows);

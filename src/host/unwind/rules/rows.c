@@ -1,5 +1,5 @@
 /*
- * Says rules in rows.  Host only.
+ * Turns rules into rows.
  */
 #include "host/unwind/rules/rows.h"
 
@@ -11,7 +11,7 @@
 
 #define WORD         8
 #define SPECIALS_MAX UINT16_MAX
-#define SEARCHED     64 /* of the latest specials, for one that says the same */
+#define SEARCHED     64 /* of the latest specials, for an equal one */
 
 /* Operations of expressions. */
 enum {
@@ -49,7 +49,7 @@ int rows_add(struct rows *rows, uint32_t pc, struct unwind_row row)
 	return 0;
 }
 
-/* The linker's expression for its table of stubs: two words are pushed on the way. */
+/* The linker's expression for its table of stubs: two words are pushed there. */
 static bool read_plt(struct dwarf_bytes bytes, struct unwind_row *ret)
 {
 	static const unsigned char begin[] = { 0x77, 8, 0x80, 0, OP_LITERAL_0 + 15, OP_AND };
@@ -89,7 +89,7 @@ static bool set_base(const struct rows *rows, uint64_t number, int64_t offset,
 	return true;
 }
 
-/* base + offset, then perhaps: read there, add. */
+/* base + offset, then optionally: dereference, add. */
 static bool read_place(const struct rows *rows, struct dwarf_bytes bytes,
 		       struct unwind_special *ret)
 {
@@ -111,7 +111,7 @@ static bool read_place(const struct rows *rows, struct dwarf_bytes bytes,
 	return value_fits(addition) && !bytes.is_broken && bytes.at == bytes.end;
 }
 
-/* Where a register was saved. */
+/* The address at which a register was saved. */
 static bool read_saved(const struct rows *rows, const struct rule *rule, __u8 *ret_saved,
 		       __s32 *ret_offset)
 {
@@ -146,7 +146,7 @@ static bool read_cfa(const struct rows *rows, const struct rule *cfa, struct unw
 	return cfa->kind == RULE_EXPRESSION && read_place(rows, cfa->expression, ret);
 }
 
-/* All that rules say, in the form with the most room; false when not even that is enough. */
+/* The rules in the form with the most room; false when that is not enough. */
 static bool read_rules(const struct rows *rows, const struct rules *rules,
 		       struct unwind_special *ret)
 {
@@ -168,7 +168,7 @@ static bool is_word(int64_t offset, int64_t lowest, int64_t highest)
 	return offset % WORD == 0 && offset / WORD >= lowest && offset / WORD <= highest;
 }
 
-/* On machines whose calls do not push: where ra is, by the row's flags.  False: no room for it. */
+/* On machines whose calls do not push: sets the row's flags for ra.  False: no room for it. */
 static bool place_ra(const struct unwind_special *from, struct unwind_row *row)
 {
 	if (from->ra_saved == UNWIND_SAVED_NOT) {
@@ -190,8 +190,8 @@ static bool is_popped(const struct unwind_special *rules, __u8 saved, __s32 offs
 	       saved == UNWIND_SAVED_AT_CFA && (int64_t)rules->offset + offset < 0;
 }
 
-/* Below the stack pointer nothing is saved: the epilogue has popped it, the register has it again.
- * OCaml's rules do not say so of x30. */
+/* Below the stack pointer nothing is saved: the epilogue has popped it, and the register has the
+ * value again.  OCaml's rules omit this for x30. */
 static void forget_popped(const struct rows *rows, struct unwind_special *rules)
 {
 	if (is_popped(rules, rules->fp_saved, rules->fp_offset)) {

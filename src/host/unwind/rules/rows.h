@@ -1,5 +1,5 @@
 /*
- * Rules become rows: eight bytes each, what does not fit goes to the specials.
+ * Rules become rows: eight bytes each, other rules go to the specials.
  */
 #pragma once
 
@@ -18,15 +18,15 @@ struct rows {
 	size_t special_count, special_room;
 };
 
-/* From `pc` on; what was said of later addresses is forgotten, and a row that says what the one
- * before it says is left out.  -ENOMEM; -EOVERFLOW over UNWIND_ROWS_MAX. */
+/* From `pc` on; drops rows of later addresses, and a row equal to the one before.  -ENOMEM;
+ * -EOVERFLOW over UNWIND_ROWS_MAX. */
 int rows_add(struct rows *rows, uint32_t pc, struct unwind_row row) MUST_CHECK;
-/* A rule as it is.  UNWIND_BAD where there are too many. */
+/* Adds an exact rule.  UNWIND_BAD where there are too many. */
 int rows_add_special(struct rows *rows, uint32_t pc,
 		     const struct unwind_special *special) MUST_CHECK;
-/* Whether the caller's fp is said to lie where fp points to. */
+/* Whether the row has the caller's fp where fp points to. */
 bool rows_keep_fp_in_frame(const struct rows *rows, const struct unwind_row *row);
-/* Such a row, where fp is the caller's again. */
+/* Adds such a row, with fp the caller's again. */
 int rows_add_with_fp(struct rows *rows, uint32_t pc, const struct unwind_row *row) MUST_CHECK;
 int rows_add_rules(struct rows *rows, uint32_t pc, const struct rules *rules) MUST_CHECK;
 void rows_done(struct rows *rows);

@@ -37,7 +37,7 @@ const struct unwind_machine *unwind_machine_of(unsigned elf_machine)
 struct run {
 	const struct unwind_machine *machine;
 	const struct frame_common *common;
-	const struct rules_listener *listener; /* NULL while the CIE's program runs */
+	const struct rules_listener *listener; /* NULL during the CIE's program */
 	struct dwarf_bytes program;
 	uint64_t address;
 	struct rules now;
@@ -46,7 +46,7 @@ struct run {
 	unsigned remembered_count;
 };
 
-/* NULL for a register that is not followed. */
+/* NULL for other registers. */
 static struct rule *rule_of(struct run *run, struct rules *rules, uint64_t number)
 {
 	if (number == run->machine->fp)
@@ -183,7 +183,7 @@ static int do_register(struct run *run)
 	return 0;
 }
 
-/* A value and not a place. */
+/* A value, not an address. */
 static int do_value_offset(struct run *run)
 {
 	uint64_t number = dwarf_take_unsigned(&run->program);
@@ -283,7 +283,7 @@ static int do_arguments_size(struct run *run)
 	return 0;
 }
 
-/* By the number of the instruction; a hole is one that nobody emits. */
+/* By the number of the instruction; a hole is one that no compiler emits. */
 static int (*const instructions[0x40])(struct run *run) = {
 	[0x00] = do_nothing,
 	[0x01] = do_set_loc,
@@ -306,9 +306,9 @@ static int (*const instructions[0x40])(struct run *run) = {
 	[0x12] = do_cfa_signed,
 	[0x13] = do_cfa_offset_signed,
 	[0x14] = do_value_offset,
-	[0x15] = do_value_offset, /* signed: that does not change its size */
+	[0x15] = do_value_offset, /* signed, which does not change its size */
 	[0x16] = do_value_expression,
-	[0x2d] = do_nothing, /* aarch64: ra is signed from here on; who reads it strips that */
+	[0x2d] = do_nothing, /* aarch64: ra is signed from here on; the walk strips that */
 	[0x2e] = do_arguments_size,
 	[0x2f] = do_negative_offset,
 };

@@ -1,7 +1,7 @@
 /*
- * Runs the program of one entry: which rules hold from which address on.  Only three registers are
- * followed: CFA, frame pointer, return address.  Code without an entry has its rules from its
- * instructions (arch).
+ * Runs the program of one entry: which rules are in effect from which address on.  Only CFA, frame
+ * pointer, return address and the register of exceptions are followed.  Code without an entry gets
+ * its rules from its instructions (arch).
  */
 #pragma once
 
@@ -9,24 +9,24 @@
 
 struct code_reader;
 
-/* How DWARF counts the registers of a machine. */
+/* The DWARF numbers of a machine's registers. */
 struct unwind_machine {
 	unsigned elf_machine; /* EM_... */
 	unsigned sp, fp, ra, thrown;
 	bool is_ra_pushed;              /* a call pushes it: it is at CFA - 8 */
-	const struct code_reader *code; /* how its instructions are read */
+	const struct code_reader *code; /* decodes its instructions */
 };
 
-/* NULL: one that limpet does not know. */
+/* NULL: not supported. */
 const struct unwind_machine *unwind_machine_of(unsigned elf_machine);
 
 enum rule_kind {
-	RULE_SAME, /* in the register still */
+	RULE_SAME, /* still in the register */
 	RULE_AT,   /* at CFA + offset; of the CFA itself: register + offset */
 	RULE_UNDEFINED,
 	RULE_EXPRESSION,
 	RULE_IN,    /* in another register, `base` */
-	RULE_OTHER, /* a value: nothing that a table can say */
+	RULE_OTHER, /* a value that no table can hold */
 };
 
 struct rule {
@@ -38,15 +38,15 @@ struct rule {
 
 enum rules_kind {
 	RULES_FRAME,
-	RULES_SIGNAL, /* a frame that the kernel laid */
+	RULES_SIGNAL, /* a frame made by the kernel */
 	RULES_NONE,   /* nothing is known */
 };
 
 struct rules {
 	enum rules_kind kind;
 	struct rule cfa, fp, ra;
-	struct rule thrown; /* the register that is handed to an exception's handler */
-	bool is_kept;       /* whom it has called leaves the CFA's register alone, or ra's */
+	struct rule thrown; /* the register passed to an exception's handler */
+	bool is_kept;       /* the callee keeps the CFA's register, or ra's */
 	bool is_low;        /* the CFA may be higher */
 };
 
@@ -57,6 +57,6 @@ struct rules_listener {
 };
 
 /* Calls the listener for each address where rules change, ascending, from entry->start on.
- * -EBADMSG: the program makes no sense. */
+ * -EBADMSG: the program is invalid. */
 int rules_run(const struct unwind_machine *machine, const struct frame_common *common,
 	      const struct frame_entry *entry, const struct rules_listener *listener) MUST_CHECK;

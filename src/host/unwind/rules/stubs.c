@@ -1,5 +1,5 @@
 /*
- * Rules for stubs of x86-64.  Host only.
+ * Rules for stubs of x86-64.
  *
  * The first stub pushes a word and jumps to the loader; each other one is
  *

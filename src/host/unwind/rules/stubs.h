@@ -6,7 +6,7 @@
 
 #include "host/unwind/rules/frames.h"
 
-/* The section, when its code has the shape whose rules are known; else a part of size 0. */
+/* The section, when its code has the expected shape; else a part of size 0. */
 struct object_part stubs_find(const struct object *object);
 /* Adds the entry that a linker would have written, unless the code has one.  -ENOMEM. */
 int stubs_add(struct frames *frames, const struct object_part *stubs) MUST_CHECK;

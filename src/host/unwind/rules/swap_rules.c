@@ -1,5 +1,5 @@
 /*
- * Says in rows what instructions of swapcontext() do.  Host only; the file is foreign bytes.
+ * Makes rows from the instructions of swapcontext().  The file is foreign bytes.
  */
 #include "host/unwind/rules/swap_rules.h"
 

@@ -1,6 +1,5 @@
 /*
- * Looks for where a function leaves by a computed stack pointer, and for what it calls before. Host
- * only.
+ * Finds where a function jumps away with a computed stack pointer, and its last calls before.
  */
 #include "host/unwind/rules/throwers.h"
 
@@ -11,7 +10,7 @@
 #include "host/core/cleanup.h"
 #include "host/unwind/arch/code.h"
 
-/* What installs the registers, and a hook for debuggers behind it. */
+/* The function that installs the registers, and a hook for debuggers after it. */
 #define CALLS 2u
 
 /* Offsets in the code. */
@@ -64,7 +63,7 @@ static int add_piece(struct rows *rows, uint32_t pc, struct unwind_row row, bool
 	return rows_add(rows, pc, row);
 }
 
-/* One of the old rows, up to where the next one begins, in up to three pieces. */
+/* Splits an old row, up to the beginning of the next one, into up to three pieces. */
 static int add_pieces(struct rows *rows, const struct unwind_row *row, uint32_t end,
 		      struct installing installing)
 {

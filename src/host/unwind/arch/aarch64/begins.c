@@ -1,7 +1,7 @@
 /*
- * Where functions of aarch64 begin: at symbols, at the begin of sections, where calls lead.  Host
- * only.  A word of data that looks like a call names a wrong address: code.c then finds two frames
- * that do not agree, and says none.
+ * Where functions of aarch64 begin: at symbols, at the beginning of sections, at the targets of
+ * calls.  A word of data that resembles a call yields a wrong address: code.c then finds two frames
+ * that do not agree, and makes no rule.
  */
 #include "host/unwind/arch/aarch64/begins.h"
 
@@ -88,7 +88,7 @@ static void add_calls_of_all(struct code_begins *begins, const struct object *ob
 	}
 }
 
-/* What compilers do not make. */
+/* Sections with code that no compiler made. */
 static const char *const sections[] = { ".init", ".plt", ".plt.got", ".iplt", ".text", ".fini" };
 
 int begins_find(const struct object *object, struct code_begins *ret)

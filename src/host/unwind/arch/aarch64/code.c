@@ -1,7 +1,7 @@
 /*
- * Follows a frame through a piece of code, from where functions begin along all ways that it can
- * take.  Host only.  Where two ways meet with different frames only what both agree on is known;
- * code that no way leads to has no rules.
+ * Follows a frame through a piece of code, from the beginnings of functions along all control flow.
+ * Where two flows meet with different frames only what both agree on is known; code that no flow
+ * reaches has no rules.
  */
 #include "host/unwind/arch/code.h"
 
@@ -77,7 +77,7 @@ uint32_t follow_word(const struct follow *follow, uint64_t number)
 	return word;
 }
 
-/* What both say.  Where a value lies saved it does not matter what its register has. */
+/* What both states agree on.  For a value that is saved, the register does not matter. */
 static struct frame_state states_join(const struct frame_state *a, const struct frame_state *b)
 {
 	struct frame_state both = *a;
@@ -122,8 +122,8 @@ void follow_begin(struct follow *follow, uint64_t number)
 	follow_arrive(follow, number, &state);
 }
 
-/* A function that goes to another one instead of returning: its frame is gone, whatever became of
- * sp (JavaScript's arguments are popped by who was called). */
+/* A function that jumps to another one instead of returning: its frame is gone, whatever sp is
+ * (JavaScript's arguments are popped by the callee). */
 static bool is_tail_call(const struct follow *follow, uint64_t target,
 			 const struct frame_state *state)
 {
@@ -138,7 +138,7 @@ static bool is_tail_call(const struct follow *follow, uint64_t target,
 	       state->lr_saved == NOT_SAVED;
 }
 
-/* Calls of the kernel from which nobody returns. */
+/* System calls that do not return. */
 static bool is_last_call(const struct follow *follow, uint32_t number)
 {
 	uint32_t before = number ? follow_word(follow, number - 1) : 0;
@@ -147,14 +147,13 @@ static bool is_last_call(const struct follow *follow, uint32_t number)
 	       (before == EXIT || before == EXIT_GROUP || before == RT_SIGRETURN);
 }
 
-/* What is there in between functions. */
+/* Fills the space between functions. */
 static bool is_padding(uint32_t word)
 {
 	return word == NOP || !(word >> 16);
 }
 
-/* Behind a call that does not return comes what fills the space before the next function, or that.
- */
+/* Behind a call that does not return is padding before the next function, or that function. */
 static bool ends_function(const struct follow *follow, uint64_t next)
 {
 	uint64_t at = next;
@@ -165,7 +164,8 @@ static bool ends_function(const struct follow *follow, uint64_t next)
 	       (follow->piece->address + at * WORD) % FUNCTION_ALIGN == 0;
 }
 
-/* To the next instruction; unless a function begins there, behind a call that does not return. */
+/* Continues at the next instruction, unless a function begins there, behind a call that does not
+ * return. */
 static void fall_through(struct follow *follow, uint64_t next, const struct frame_state *state)
 {
 	if (follow->begins && begins_has_name(follow->begins, follow->piece->address + next * WORD))
@@ -177,7 +177,7 @@ static void fall_through(struct follow *follow, uint64_t next, const struct fram
 		follow_begin(follow, next);
 }
 
-/* Whether the register that holds the return address has it still when the call returns. */
+/* Whether the register with the return address still holds it when the call returns. */
 static bool is_kept_by_call(const struct follow *follow, uint32_t number,
 			    const struct frame_state *state)
 {
@@ -189,9 +189,8 @@ static bool is_kept_by_call(const struct follow *follow, uint32_t number,
 	       function_keeps(follow, target, state->lr_in);
 }
 
-/* V8's functions for parts of others take down the frame of who called them, and go on in its
- * place: from there on it is as at a begin.  A begin that is a guess is known to be none by this.
- */
+/* V8's functions for parts of others remove their caller's frame, and continue in its place: from
+ * there on the state is as at a function's beginning.  This also disproves a guessed beginning. */
 static bool pops_callers_frame(const struct follow *follow, uint32_t number,
 			       const struct frame_state *state)
 {
@@ -256,8 +255,8 @@ static void find_ways(struct follow *follow)
 	}
 }
 
-/* Below sp nothing lasts: an epilogue that does not load again what it has saved (assembly that
- * leaves x30 alone) has it in its register. */
+/* Memory below sp is lost: an epilogue that does not reload what it has saved (assembly that does
+ * not change x30) has it still in the register. */
 static bool is_left_in_register(const struct frame_state *state, int32_t saved, uint8_t held)
 {
 	return held == HELD_CALLER && !state->is_sp_lost && saved < state->sp_at;
@@ -272,8 +271,8 @@ static struct rule rule_of(const struct frame_state *state, int32_t saved, uint8
 	return (struct rule){ .kind = held == HELD_CALLER ? RULE_SAME : RULE_OTHER };
 }
 
-/* Where a thread begins: it calls a function, and ends when that returns.  Who made the thread is
- * not its caller. */
+/* Where a thread begins: code that calls a function, and ends when that returns.  The thread's
+ * creator is not its caller. */
 static bool begins_thread(const struct follow *follow, uint32_t number)
 {
 	const struct frame_state *state = &follow->states[number];
@@ -284,7 +283,7 @@ static bool begins_thread(const struct follow *follow, uint32_t number)
 	       follow_word(follow, number + 2) == CALL_KERNEL && state->lr_saved == NOT_SAVED;
 }
 
-/* Behind a call it is in another register, and in the call already where that is looked up. */
+/* After a call the address is in another register, and for lookups already within the call. */
 static struct rule return_rule(const struct follow *follow, uint32_t number, bool *ret_kept)
 {
 	const struct frame_state *state = &follow->states[number];
@@ -296,8 +295,8 @@ static struct rule return_rule(const struct follow *follow, uint32_t number, boo
 	return rule;
 }
 
-/* sp was moved by a number that the program has computed, and nothing else has changed: V8 makes
- * room for arguments so (CallFunction), and takes them away before it returns. */
+/* sp was moved by a computed number, and nothing else has changed: V8 makes room for arguments so
+ * (CallFunction), and removes them before it returns. */
 static bool has_only_lost_sp(const struct frame_state *state)
 {
 	return state->is_sp_lost && state->fp == HELD_CALLER && state->lr == HELD_CALLER &&
@@ -335,7 +334,7 @@ static bool is_trampoline(const struct follow *follow, uint32_t number)
 }
 
 /* A handler returns to the first instruction of a trampoline, and callers are looked up one byte
- * before.  In the call that it makes the pc stands behind its last byte. */
+ * before.  In the call that the trampoline makes the pc stands behind its last byte. */
 static int rules_tell(const struct follow *follow, const struct rules_listener *listener)
 {
 	static const struct rules signal = { .kind = RULES_SIGNAL };

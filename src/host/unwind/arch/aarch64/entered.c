@@ -1,6 +1,6 @@
 /*
- * Code that is entered by a trampoline: it saves what its caller needs, jumps to where a register
- * says, and all that runs there has the frame that it made.  Host only.
+ * Code that is entered by a trampoline: the trampoline saves what its caller needs, and jumps to an
+ * address in a register; all code that runs there has the frame that it made.
  */
 #include <errno.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static bool is_return(uint32_t word)
 	return word == 0xd65f03c0;
 }
 
-/* The jump, with the frame made; follow->count: there is none. */
+/* The jump, with the frame made; follow->count: not found. */
 static uint32_t find_jump(const struct follow *follow)
 {
 	for (uint32_t i = 0; i < MIN(follow->count, TRAMPOLINE_MAX); i++) {
@@ -37,7 +37,7 @@ static uint32_t find_jump(const struct follow *follow)
 	return follow->count;
 }
 
-/* The trampoline itself, with the way back behind its jump; then all that it leads to. */
+/* Adds the trampoline itself, with the code behind its jump; then all code that it enters. */
 static int add_rows(struct follow *follow, uint32_t jump, struct rows *rows)
 {
 	const struct frame_state made = follow->states[jump];

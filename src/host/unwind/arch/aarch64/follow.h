@@ -1,5 +1,5 @@
 /*
- * Follows a frame through a piece of code along all ways that it can take.
+ * Follows a frame through a piece of code along all control flow.
  */
 #pragma once
 
@@ -14,24 +14,23 @@ enum visit {
 
 struct follow {
 	const struct object_part *piece;
-	const struct code_begins *begins; /* NULL: nothing is known of them */
-	bool is_one_frame; /* all of it is one function: calls begin none, and the way that came
-			      first is believed where two meet */
+	const struct code_begins *begins; /* NULL: not known */
+	bool is_one_frame; /* a single function: calls begin none, the first flow counts */
 	uint32_t count;    /* instructions */
 	struct frame_state *states;
 	unsigned char *visits; /* enum visit */
 	uint32_t *waiting;
 	uint32_t waiting_count;
-	uint64_t *helper_steps; /* so many may still be taken through helpers (keeps.c) */
-	/* Of a guess (guess.c); what was known before stays as it is. */
+	uint64_t *helper_steps; /* remaining steps through helpers (keeps.c) */
+	/* For a guess (guess.c); what was known before stays. */
 	bool is_guess;
-	bool is_wrong; /* it was none */
+	bool is_wrong; /* it is disproved */
 	uint32_t *tried;
 	uint32_t tried_count;
-	bool *is_tried; /* of each instruction */
+	bool *is_tried; /* for each instruction */
 };
 
-/* -ENOMEM.  What is larger than can be followed at once is cut. */
+/* -ENOMEM.  A piece larger than can be followed is cut. */
 int follow_open(struct follow *ret, const struct object_part *piece,
 		const struct code_begins *begins) MUST_CHECK;
 void follow_close(struct follow *follow);
@@ -40,10 +39,10 @@ void follow_close(struct follow *follow);
 uint32_t follow_word(const struct follow *follow, uint64_t number);
 /* A function begins there. */
 void follow_begin(struct follow *follow, uint64_t number);
-/* A way leads there with this frame. */
+/* Control flow leads there with this frame. */
 void follow_arrive(struct follow *follow, uint64_t number, const struct frame_state *state);
-/* Goes all ways on from there. */
+/* Follows all control flow from there. */
 void follow_run(struct follow *follow);
-/* By x29 where that is the frame's: a caller need not know its sp then, and whoever it called may
- * have changed that.  RULES_NONE: no way leads there. */
+/* By x29 where that is the frame's: a caller need not know its sp then, and its callee may have
+ * changed that.  RULES_NONE: no control flow leads there. */
 struct rules follow_rules(const struct follow *follow, uint32_t number);

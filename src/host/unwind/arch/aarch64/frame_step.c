@@ -15,8 +15,7 @@
 #define SP         31u
 #define FP_FAR     (1 << 24) /* further from sp than what an instruction adds */
 
-/* Most instructions neither write to one of the three, nor load or store by one, nor go elsewhere.
- */
+/* Most instructions neither write to one of the three, nor load or store by one, nor branch. */
 static bool is_of_frame(uint32_t word)
 {
 	bool is_transfer = (word & 0x0a000000) == 0x08000000;
@@ -54,8 +53,7 @@ static void step_transfer(const struct transfer *it, struct frame_step *ret)
 		slot_set(ret, it->second, it, it->offset + 8);
 }
 
-/* What it does is seen in two states: in one x29 is the caller's, in the other it points to a place
- * far from sp. */
+/* Applies it to two states: in one x29 is the caller's, in the other it points far from sp. */
 static void step_other(uint32_t word, struct frame_step *ret)
 {
 	struct frame_state state = frame_state_begin(), far = state;

@@ -1,5 +1,5 @@
 /*
- * Instructions of Go's functions on aarch64.  Host only.
+ * Instructions of Go's functions on aarch64.
  *
  * Small frames begin with  str x30, [sp, #-size]!; stur x29, [sp, #-8]; sub x29, sp, #8
  * and large ones with      sub x20, sp, #size; stp x29, x30, [x20, #-8]; mov sp, x20; sub x29, sp,
@@ -24,7 +24,7 @@
 #define LOAD_MASK      0xffc00000u
 #define REGISTER_G     28u
 #define REGISTER_SP    31u
-#define GOROUTINE_SEEN 24u /* instructions until which systemstack has looked at it */
+#define GOROUTINE_SEEN 24u /* instructions until systemstack has read it */
 
 static uint32_t word_at(const struct go_part *code, uint64_t at)
 {
@@ -66,7 +66,7 @@ static bool find_call(const struct go_part *code, struct go_call *call)
 	return false;
 }
 
-/* It looks at the thread's signal goroutine, its own, and last at the one that runs. */
+/* systemstack compares the thread's signal goroutine, its own, and last the running one. */
 static unsigned find_goroutine(const struct go_part *code)
 {
 	unsigned largest = 0;

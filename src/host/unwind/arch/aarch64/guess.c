@@ -1,7 +1,6 @@
 /*
- * Guesses at functions.  Host only.  Code may save x29 and x30 in its middle, as
- * _dl_tlsdesc_dynamic does where it has to call: nothing of what follows is true of a function that
- * would begin there.
+ * Guesses where functions begin.  Code may save x29 and x30 in its middle, as _dl_tlsdesc_dynamic
+ * does where it has to call: then a frame followed from there proves wrong.
  */
 #include "host/unwind/arch/aarch64/guess.h"
 

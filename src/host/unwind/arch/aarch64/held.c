@@ -1,5 +1,5 @@
 /*
- * Marks rows of functions that keep x29.  Host only.  gcc counts from sp although x29 points to the
+ * Marks rows of functions that keep x29.  gcc's rules count from sp although x29 points to the
  * frame's record, and code without rules leads to its caller by that pointer alone.  A function
  * counts as one that keeps x29 when nothing else in it writes there.
  */
@@ -20,13 +20,13 @@ static bool is_of_record(const struct unwind_row *row)
 	       !(row->kind & (UNWIND_RA_IN_REGISTER | UNWIND_RA_ALONE));
 }
 
-/* May this instruction write to x29?  Few do, and looking at them costs. */
+/* May this instruction write to x29?  A quick test before decoding. */
 static bool names_fp(uint32_t word)
 {
 	return (word & 31) == FP || (word >> 5 & 31) == FP;
 }
 
-/* x29 = sp + distance: is that where the row says that the caller's x29 is saved? */
+/* x29 = sp + distance: is the caller's x29 saved there by the row? */
 static bool points_to_record(const struct unwind_row *row, int32_t distance)
 {
 	return is_of_record(row) && (row->cfa + row->fp) * SLOT_SIZE == distance;

@@ -1,6 +1,6 @@
 /*
- * Takes instructions apart as far as frames need it.  Host only.  What is not known leaves the
- * frame as it is, unless it writes to sp, x29 or x30: then these are lost.
+ * Decodes instructions as far as frames need it.  An unknown one does not change the frame, unless
+ * it writes to sp, x29 or x30: then these are lost.
  */
 #include "host/unwind/arch/aarch64/instruction.h"
 
@@ -19,7 +19,7 @@
 #define RETAA   0xd65f0bffu
 #define RETAB   0xd65f0fffu
 
-#define FRAME_LIMIT (1 << 28) /* no frame is that large */
+#define FRAME_LIMIT (1 << 28) /* no frame is larger */
 
 struct frame_state frame_state_begin(void)
 {
@@ -53,15 +53,15 @@ static void move_sp(struct frame_state *state, int64_t by)
 		state->is_sp_lost = 1;
 }
 
-/* The base as an offset from the CFA; false: it is not known. */
+/* The base as an offset from the CFA; false: not known. */
 static bool place_of(const struct frame_state *state, unsigned base, int32_t *ret)
 {
 	*ret = base == SP ? state->sp_at : state->fp_at;
 	return base == SP ? !state->is_sp_lost : base == FP && state->fp == HELD_FRAME;
 }
 
-/* What is stored again is an argument (dlsym tells who called it).  Nobody saves another return
- * address: this is another function, behind a call that does not return. */
+/* A register stored again is an argument (dlsym passes its caller's address).  No function saves a
+ * second return address: then this is another function, behind a call that does not return. */
 static void slot_store(struct frame_state *state, unsigned number, int32_t at)
 {
 	if (number == LR && state->lr == HELD_OTHER && state->lr_saved != NOT_SAVED)
@@ -107,7 +107,7 @@ static void apply_transfer(const struct transfer *transfer, struct frame_state *
 	}
 }
 
-/* add and sub with a number: how sp and x29 are set. */
+/* add and sub with an immediate: they set sp and x29. */
 static bool apply_addition(uint32_t word, struct frame_state *state)
 {
 	unsigned to = word_bits(word, 0, 5), from = word_bits(word, 5, 5);
@@ -131,7 +131,7 @@ static bool apply_addition(uint32_t word, struct frame_state *state)
 	return true;
 }
 
-/* Additions of registers, logic with a number, tags: these may write to sp. */
+/* Additions of registers, logic with an immediate, tags: these may write to sp. */
 static bool may_write_sp(uint32_t word)
 {
 	return (word & 0xbfe00000) == 0x8b200000 || /* add, sub, extended */
@@ -147,8 +147,8 @@ static bool moves_base(uint32_t word)
 	       ((word & 0xff200400) == 0xf8200400 && word & 0x800);
 }
 
-/* Of a general register, or a load that transfer_read() does not know: from beside the code, or
- * with an offset in a register. */
+/* Of a general register, or a load that transfer_read() does not decode: pc-relative, or with an
+ * offset in a register. */
 static bool writes_first(uint32_t word)
 {
 	return (word >> 26 & 7) == 4 || (word >> 25 & 7) == 5 ||
@@ -181,14 +181,15 @@ static bool crosses_files(uint32_t word)
 	       (word & 0x1e000000) == 0x04000000;   /* SVE: more than needed */
 }
 
-/* Loads and stores that moves_base() and transfer_read() do not know: exclusive and atomic ones. */
+/* Loads and stores that moves_base() and transfer_read() do not decode: exclusive and atomic
+ * ones. */
 static bool names_register(uint32_t word, unsigned number)
 {
 	return word_bits(word, 0, 5) == number || word_bits(word, 5, 5) == number ||
 	       word_bits(word, 10, 5) == number || word_bits(word, 16, 5) == number;
 }
 
-/* Registers behind one that is named: from `first` on. */
+/* Registers of a group that begins at `first`. */
 static bool is_among(unsigned number, unsigned first, unsigned count)
 {
 	return number >= first && number < first + count;
@@ -203,7 +204,7 @@ static bool reaches_register(uint32_t word, unsigned number)
 	return (word & 0xfffffc00) == 0xf83fd000 && is_among(number, word_bits(word, 0, 5), 8);
 }
 
-/* Some of the hints sign x17 or answer in x16, and all are nothing to older processors. */
+/* Some hints sign x17 or return a value in x16; older processors ignore all of them. */
 static bool hint_may_write(uint32_t word, unsigned number)
 {
 	return (word & 0xfffff01f) == 0xd503201f && (number == 16 || number == 17);
@@ -220,7 +221,7 @@ bool instruction_may_write(uint32_t word, unsigned number)
 	if ((word & 0xbe000000) == 0x0c000000) /* of vectors, whole structures */
 		return moves_base(word) && word_bits(word, 5, 5) == number;
 	if ((word & 0x3f200c00) == 0x3c200800 || /* of a vector, with an offset in a register */
-	    (word & 0x3f000000) == 0x1c000000)   /* or from beside the code */
+	    (word & 0x3f000000) == 0x1c000000)   /* or pc-relative */
 		return false;
 	if ((word & 0x0a000000) == 0x08000000)
 		return names_register(word, number) || reaches_register(word, number);
@@ -231,7 +232,7 @@ bool instruction_may_write(uint32_t word, unsigned number)
 	return (writes_first(word) || crosses_files(word)) && word_bits(word, 0, 5) == number;
 }
 
-/* mov xN, x30 and mov x30, xN: assembly that calls its own helpers only keeps x30 so. */
+/* mov xN, x30 and mov x30, xN: assembly that calls only its own helpers keeps x30 so. */
 static void apply_copy(uint32_t word, struct frame_state *state)
 {
 	unsigned to = word_bits(word, 0, 5), from = word_bits(word, 16, 5);
@@ -259,7 +260,7 @@ void instruction_apply(uint32_t word, struct frame_state *state)
 	apply_copy(word, state);
 }
 
-/* To an address in a register. */
+/* A branch to an address in a register. */
 static enum flow flow_of_register(uint32_t word)
 {
 	return word_bits(word, 21, 2) == 1 ? FLOW_CALL : FLOW_END;
@@ -268,7 +269,7 @@ static enum flow flow_of_register(uint32_t word)
 static const struct {
 	uint32_t mask, code;
 	enum flow flow;
-	uint8_t low, count; /* of the offset, which counts instructions; count 0: there is none */
+	uint8_t low, count; /* of the offset in instructions; count 0: none */
 } flows[] = {
 	{ 0xfc000000, 0x14000000, FLOW_JUMP, 0, 26 },   /* b */
 	{ 0xfc000000, 0x94000000, FLOW_CALL, 0, 26 },   /* bl */

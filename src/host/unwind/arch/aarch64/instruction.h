@@ -1,30 +1,30 @@
 /*
  * What instructions of aarch64 do with a frame: where the caller's sp, x29 and x30 are before each.
- * Knows nothing of functions; code.c follows them.
+ * Without knowledge of functions; code.c follows those.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of x29 and x30. */
+/* The contents of x29 and x30. */
 enum held {
-	HELD_CALLER, /* what the caller had there, so for x30: the return address */
+	HELD_CALLER, /* the caller's value, so for x30: the return address */
 	HELD_FRAME,  /* x29 only: CFA + fp_at */
 	HELD_OTHER,  /* something else */
-	HELD_ZERO,   /* x30 only: nobody called, this is where a program begins */
+	HELD_ZERO,   /* x30 only: no caller, a program begins here */
 };
 
-/* Offsets are in bytes from the CFA, which is the stack pointer of the caller. */
+/* Offsets in bytes from the CFA, which is the stack pointer of the caller. */
 struct frame_state {
 	int32_t sp_at;    /* sp = CFA + sp_at */
 	int32_t fp_at;    /* x29 = CFA + fp_at, while that is HELD_FRAME */
 	int32_t fp_saved; /* where the caller's x29 and x30 lie; NOT_SAVED */
 	int32_t lr_saved;
 	uint8_t fp, lr;     /* enum held */
-	uint8_t lr_in;      /* the register that holds the caller's x30, too; NO_COPY */
-	uint8_t is_sp_lost; /* sp_at says nothing */
-	uint8_t is_known;   /* else nothing of this is true */
+	uint8_t lr_in;      /* another register that holds the caller's x30; NO_COPY */
+	uint8_t is_sp_lost; /* sp_at is not valid */
+	uint8_t is_known;   /* else the whole state is not valid */
 };
 
 #define NOT_SAVED INT32_MAX
@@ -34,27 +34,27 @@ enum flow {
 	FLOW_ON,     /* to the next instruction */
 	FLOW_JUMP,   /* to the target */
 	FLOW_BRANCH, /* to both */
-	FLOW_CALL,   /* to the next one, when the function at the target has returned */
+	FLOW_CALL,   /* to the next one, when the function at the target returns */
 	FLOW_END,    /* elsewhere, or nowhere */
 };
 
-/* Where a function begins. */
+/* At a function's beginning. */
 struct frame_state frame_state_begin(void);
 bool frame_state_is_same(const struct frame_state *a, const struct frame_state *b);
-/* Whether sp can be what it was at the begin. */
+/* Whether sp can have its value from the beginning. */
 bool frame_state_may_return(const struct frame_state *state);
-/* The state behind the instruction. */
+/* The state after the instruction. */
 void instruction_apply(uint32_t word, struct frame_state *state);
-/* False: the general register of this number has the same value behind it, calls aside. */
+/* False: the general register of this number keeps its value, calls aside. */
 bool instruction_may_write(uint32_t word, unsigned number);
-/* Where it goes; *ret_offset is that of the target from the instruction, 0 where there is none. */
+/* Where it continues; *ret_offset is that of the target from the instruction, 0: none. */
 enum flow instruction_flow(uint32_t word, int64_t *ret_offset);
 
 /* ret, and that of a signed address. */
 bool instruction_returns(uint32_t word);
-/* adrp x16, or what stands before it in a stub of the linker: nothing else begins so. */
+/* adrp x16, or the instruction before it in a stub of the linker: only stubs begin so. */
 bool instruction_begins_stub(uint32_t word, uint32_t next);
-/* What stands at the begin of functions only. */
+/* An instruction that is only at the beginning of functions. */
 bool instruction_begins_function(uint32_t word);
 /* sub sp, sp, #n. */
 bool instruction_makes_room(uint32_t word);

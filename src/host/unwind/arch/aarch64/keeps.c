@@ -1,6 +1,6 @@
 /*
- * Reads a helper from its begin to its last return.  Host only.  It may jump to another one and
- * return from there, but it must not call, nor go where an address in a register leads.
+ * Reads a helper from its beginning to its last return.  It may jump to another one and return from
+ * there, but it must neither call nor jump to an address in a register.
  */
 #include "host/unwind/arch/aarch64/keeps.h"
 
@@ -9,10 +9,10 @@
 #define STEPS_MAX 4096u
 
 struct helper {
-	uint64_t at, first, last; /* branches lead to between first and last */
+	uint64_t at, first, last; /* targets of branches are between first and last */
 };
 
-/* Behind all that branches lead to: only what it jumps to follows. */
+/* Behind all targets of branches: only what it jumps to follows. */
 static bool helper_jump(struct helper *self, uint64_t target)
 {
 	if (self->last <= self->at) {

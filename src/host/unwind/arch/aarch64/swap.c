@@ -1,6 +1,5 @@
 /*
- * Follows where the return address is, from one instruction to the next.  Host only; the code is
- * foreign bytes.
+ * Follows the return address from one instruction to the next.  The code is foreign bytes.
  */
 #include "host/unwind/arch/aarch64/swap.h"
 
@@ -10,7 +9,7 @@
 #include "host/unwind/arch/aarch64/instruction.h"
 
 #define SIZE_MAX_BYTES 1024u
-#define BEGIN_WORDS    4u /* before which the address is saved */
+#define BEGIN_WORDS    4u /* before the address is saved */
 #define BACK_WORDS     4u /* until it is in x30 again */
 #define CONTEXT        0u /* the register of the first argument */
 #define SLOT           8
@@ -24,13 +23,13 @@ static uint32_t word_at(const struct object_part *code, uint32_t at)
 	return word;
 }
 
-/* stp xzr, x30, [x0, #n]: where x30 goes; 0: it is another instruction. */
+/* stp xzr, x30, [x0, #n]: where x30 is stored; 0: another instruction. */
 static int32_t saves_return(uint32_t word)
 {
 	return (word & 0xffe07fffu) == 0xa900781fu ? (int32_t)(word >> 15 & 63) * SLOT + SLOT : 0;
 }
 
-/* adr x30, back: from the instruction; 0: it is another one. */
+/* adr x30, back: the distance from the instruction; 0: another one. */
 static int32_t returns_to(uint32_t word)
 {
 	return (word & 0x9f00001fu) == 0x1000001eu
@@ -38,7 +37,7 @@ static int32_t returns_to(uint32_t word)
 		       : 0;
 }
 
-/* add xN, x0, #n: N; CONTEXT: it is another instruction. */
+/* add xN, x0, #n: N; CONTEXT: another instruction. */
 static unsigned copies_context(uint32_t word, int32_t *ret_offset)
 {
 	if ((word & 0xffc003e0u) != 0x91000000u)
@@ -70,7 +69,7 @@ static bool find_begin(const struct object_part *code, struct swap_code *ret)
 	return false;
 }
 
-/* Until the call: while x0 is needed for something else another register points there. */
+/* Until the call: while x0 is needed otherwise another register points to the context. */
 static bool find_call(const struct object_part *code, struct swap_code *ret)
 {
 	unsigned copy = CONTEXT;

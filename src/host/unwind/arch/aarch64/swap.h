@@ -1,7 +1,7 @@
 /*
- * Reads swapcontext() of glibc on aarch64:
+ * Decodes swapcontext() of glibc on aarch64:
  *
- *   stp  xzr, x30, [x0, #184]     the context's x0 and x1: who goes back returns to x1
+ *   stp  xzr, x30, [x0, #184]     the context's x0 and x1: a switch back returns to x1
  *   adr  x30, back
  *   ...                           the other registers
  *   add  x2, x0, #40

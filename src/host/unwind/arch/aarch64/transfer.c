@@ -1,5 +1,5 @@
 /*
- * Takes loads and stores apart.  Host only.
+ * Decodes loads and stores.
  */
 #include "host/unwind/arch/aarch64/transfer.h"
 
@@ -33,7 +33,7 @@ static bool read_pair(uint32_t word, struct transfer *ret)
 	return true;
 }
 
-/* With an offset of 9 bits, or with one of 12 that counts in sizes. */
+/* With an offset of 9 bits, or with a scaled one of 12. */
 static bool read_single(uint32_t word, struct transfer *ret)
 {
 	bool is_scaled = (word & 0x3b000000) == 0x39000000;

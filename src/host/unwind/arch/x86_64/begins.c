@@ -1,6 +1,6 @@
 /*
- * Where functions of x86-64 begin: at symbols.  Host only.  Where calls lead is seen by who follows
- * the code: instructions have no common size, so that bytes alone do not tell a call.
+ * Where functions of x86-64 begin: at symbols.  Targets of calls show only while code is followed:
+ * instructions differ in size, so bytes alone do not show a call.
  */
 #include "host/unwind/arch/x86_64/begins.h"
 
@@ -18,8 +18,7 @@ bool named_has(const struct code_begins *begins, uint64_t address)
 	       begins->named[number / 8] >> number % 8 & 1;
 }
 
-/* Assemblers give other files' names no type; names without one that nobody else sees may be those
- * of loops. */
+/* Assemblers give other files' names no type; local names without one may be those of loops. */
 static bool is_function(const Elf64_Sym *symbol)
 {
 	unsigned type = ELF64_ST_TYPE(symbol->st_info);

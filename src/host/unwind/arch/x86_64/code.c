@@ -1,6 +1,6 @@
 /*
- * Rules of a piece of code that no entry is for: functions are tried where symbols, calls, and what
- * lies behind other functions say that one may begin.  Host only.
+ * Rules of a piece of code without an entry: tries functions at symbols, at targets of calls, and
+ * behind other functions.
  */
 #include "host/unwind/arch/code.h"
 
@@ -35,7 +35,7 @@ static int try_named(struct trial *trial)
 	return r;
 }
 
-/* Each function that is believed may call others, before it and behind it. */
+/* Each accepted function may call others, before it and behind it. */
 static int try_called(struct trial *trial)
 {
 	bool is_any = true;
@@ -54,8 +54,8 @@ static int try_called(struct trial *trial)
 	return r;
 }
 
-/* Behind what does not go on another function may begin, at an address as compilers and assemblers
- * choose it. */
+/* After an instruction without continuation another function may begin, at an address with the
+ * alignment of compilers and assemblers. */
 static int try_others(struct trial *trial)
 {
 	bool may_begin = true;
@@ -89,7 +89,7 @@ static bool is_trampoline(const struct trial *trial, uint32_t at)
 }
 
 /* A handler returns to the first instruction of a trampoline, and callers are looked up one byte
- * before.  In the call that it makes the pc stands behind its last byte. */
+ * before.  In the call that the trampoline makes the pc stands behind its last byte. */
 static int tell_trampoline(const struct trial *trial, uint32_t at,
 			   const struct rules_listener *listener)
 {
@@ -100,13 +100,13 @@ static int tell_trampoline(const struct trial *trial, uint32_t at,
 	return r ? r : listener->rules(listener->context, address + sizeof(trampoline) + 1, &none);
 }
 
-/* Callers are looked up at the last byte of their call: there, and nowhere else, it is told that
- * the CFA's register was left alone. */
+/* Callers are looked up at the last byte of their call: only there a rule says that the callee kept
+ * the CFA's register. */
 static int tell_kept(const struct trial *trial, uint32_t at, struct rules rules,
 		     const struct rules_listener *listener)
 {
 	unsigned number = code_scratch_register(rules.cfa.base);
-	uint64_t steps_left = trial->size; /* as many as were enough before */
+	uint64_t steps_left = trial->size; /* as many as sufficed before */
 	struct instruction it;
 
 	if (rules.kind != RULES_FRAME || rules.cfa.kind != RULE_AT || number == REGISTER_NONE ||
@@ -170,8 +170,8 @@ static int read_code(const struct object_part *piece, const struct code_begins *
 	return r ? r : tell_rules(&trial, listener);
 }
 
-/* jcc with a distance of one byte or of four: as in glibc's __memcpy_chk, which goes on through
- * nops in memcpy.  Other bytes may look so, and nothing goes on behind them. */
+/* jcc with a distance of one byte or of four: as in glibc's __memcpy_chk, which continues through
+ * nops in memcpy.  Other bytes may look the same; then nothing continues behind them. */
 static bool ends_with_branch(const struct object_part *code)
 {
 	const unsigned char *end = code->bytes + code->size;

@@ -1,5 +1,5 @@
 /*
- * Follows a frame from one instruction of x86-64 to the next.  Host only.
+ * Follows a frame from one instruction of x86-64 to the next.
  */
 #include "host/unwind/arch/x86_64/code_state.h"
 
@@ -14,7 +14,7 @@
 
 static const struct place nowhere = { PLACE_UNKNOWN, 0 };
 
-/* A call leaves their values to whom it calls: rax, rcx, rdx, rsi, rdi, r8 to r11. */
+/* Registers whose values a callee may use or change: rax, rcx, rdx, rsi, rdi, r8 to r11. */
 static const unsigned char scratch[] = { 0, 1, 2, 6, 7, 8, 9, 10, 11 };
 
 struct code_state code_state_begin(void)
@@ -55,7 +55,7 @@ static struct place place_plus(struct place place, int64_t by)
 	return place;
 }
 
-/* Nobody pops his own return address and goes on as if he had it. */
+/* No function pops its own return address and continues. */
 static bool is_above_frame(struct place sp)
 {
 	return sp.base == PLACE_CFA && sp.offset > -SLOT;
@@ -88,7 +88,7 @@ static void register_store(struct code_state *state, struct place at, unsigned f
 
 	if (at.base == PLACE_UNKNOWN)
 		return;
-	if (is_at(state->saved_fp, at)) /* used for something else while rbp is needed */
+	if (is_at(state->saved_fp, at)) /* the slot is reused while rbp is needed */
 		*state = state_lost();
 	else if (from == REGISTER_RBP && state->has_callers_fp &&
 		 state->saved_fp.base == PLACE_UNKNOWN)
@@ -140,7 +140,7 @@ static void step_leave(struct code_state *state)
 		step_pop(state, REGISTER_RBP);
 }
 
-/* What lies in a frame that was rounded down before is not known beside this one. */
+/* Slots of a frame that was aligned before are not known relative to this one. */
 static void forget_aligned(struct code_state *state)
 {
 	for (unsigned i = 0; i < REGISTERS; i++)
@@ -164,7 +164,7 @@ static void step_align(struct code_state *state, unsigned to)
 
 static void step_call(struct code_state *state, const struct instruction *it)
 {
-	if (it->target == it->size) { /* a way to learn where the code is */
+	if (it->target == it->size) { /* call to the next instruction: reads the pc */
 		step_push(state, REGISTER_NONE);
 		return;
 	}
@@ -304,7 +304,7 @@ static struct rule rule_of(const unsigned char *begin, const unsigned char *end)
 	return (struct rule){ .kind = RULE_EXPRESSION, .expression = { .at = begin, .end = end } };
 }
 
-/* By the word that is kept, from rbp or rsp; RULE_OTHER: neither leads there. */
+/* By the kept word, from rbp or rsp; RULE_OTHER: neither leads there. */
 static struct rule rule_by_kept(const struct code_state *state, unsigned char *room)
 {
 	static const unsigned char from[] = { REGISTER_RBP, REGISTER_RSP };
@@ -325,8 +325,8 @@ static struct rule rule_by_kept(const struct code_state *state, unsigned char *r
 	return (struct rule){ .kind = RULE_OTHER };
 }
 
-/* A frame pointer is surest; then rsp, a word of the frame, and last a register, which only the
- * innermost frame knows. */
+/* A frame pointer is most reliable; then rsp, a word of the frame, and last a register, which only
+ * the innermost frame knows. */
 static struct rule cfa_of(const struct code_state *state, unsigned char *room)
 {
 	static const unsigned char first[] = { REGISTER_RBP, REGISTER_RSP };
@@ -348,7 +348,7 @@ static struct rule fp_of(const struct code_state *state, unsigned char *room)
 {
 	struct place fp = state->registers[REGISTER_RBP];
 
-	if (code_state_lacks_fp(state)) /* the return address points to no frame */
+	if (code_state_lacks_fp(state)) /* the return address leads to no frame */
 		return (struct rule){ .kind = RULE_AT, .offset = -SLOT };
 	if (state->saved_fp.base == PLACE_UNKNOWN)
 		return (struct rule){ .kind = RULE_SAME };

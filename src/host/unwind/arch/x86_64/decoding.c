@@ -1,6 +1,5 @@
 /*
- * Takes instructions of x86-64 apart: prefixes, opcode, ModRM with SIB and displacement, immediate.
- * Host only.
+ * Decodes instructions of x86-64: prefixes, opcode, ModRM with SIB and displacement, immediate.
  */
 #include "host/unwind/arch/x86_64/decoding.h"
 
@@ -29,7 +28,7 @@ static const unsigned char one_byte[256] = {
 	[0x3d] = IMMZ,
 	[0x3e] = BAD,
 	[0x3f] = BAD,
-	[0x40 ... 0x4f] = BAD, /* prefixes, which are gone by now */
+	[0x40 ... 0x4f] = BAD, /* prefixes, which are read before */
 	[0x60 ... 0x62] = BAD,
 	[0x63] = MODRM | WRITES_REG,
 	[0x64 ... 0x67] = BAD,
@@ -172,7 +171,7 @@ static bool is_prefix(unsigned byte)
 	       (byte & 0xe7) == 0x26 || byte == 0x64 || byte == 0x65;
 }
 
-/* Of VEX and EVEX: the bits stand inverted. */
+/* For VEX and EVEX: these bits are inverted. */
 static void take_high_bits(struct decoding *it, unsigned byte)
 {
 	it->reg_high = ~byte >> 4 & 8;
@@ -182,7 +181,7 @@ static void take_high_bits(struct decoding *it, unsigned byte)
 
 static enum map map_of(unsigned number)
 {
-	/* 5 and 6 are shaped like the third; those from 8 on are AMD's own, behind 8F. */
+	/* 5 and 6 have the shape of the third; those from 8 on are AMD's, behind 8F. */
 	static const unsigned char maps[] = { MAP_NONE, MAP_0F,   MAP_0F38, MAP_0F3A,
 					      MAP_NONE, MAP_0F38, MAP_0F38, MAP_NONE,
 					      MAP_0F3A, MAP_0F38, MAP_XOP };
@@ -190,7 +189,7 @@ static enum map map_of(unsigned number)
 	return number < ARRAY_SIZE(maps) ? (enum map)maps[number] : MAP_NONE;
 }
 
-/* The opcode behind C5, C4, 62 or 8F. */
+/* Reads the opcode behind C5, C4, 62 or 8F. */
 static void take_vex(struct decoding *it, unsigned first)
 {
 	unsigned byte = byte_take(it);
@@ -262,14 +261,14 @@ static unsigned writes_of_third(const struct decoding *it)
 	return it->opcode == 0xf0 ? WRITES_REG : 0;
 }
 
-/* The registers that a vector instruction does not write after all. */
+/* The registers that a vector instruction does not write, against its shape. */
 static unsigned shape_spared(const struct decoding *it, unsigned shape)
 {
 	bool is_spared = !(shape & OF_VECTORS);
 
-	if ((it->opcode & 0xfe) == 0x2c) /* without the prefix they write to MMX registers */
+	if ((it->opcode & 0xfe) == 0x2c) /* without the prefix it writes MMX registers */
 		is_spared = !it->is_scalar;
-	else if (it->opcode == 0x7e) /* with it it is a move between vectors */
+	else if (it->opcode == 0x7e) /* with it, a move between vectors */
 		is_spared = it->is_repeated;
 	else if (it->opcode == 0x93) /* without VEX it is setae */
 		is_spared = !it->has_vex;
@@ -289,7 +288,7 @@ static unsigned shape_of(const struct decoding *it)
 	if (it->map != MAP_0F)
 		return of_maps[it->map] | writes_of_third(it);
 	shape = two_bytes[it->opcode];
-	/* What other vector instructions write is no register of ours. */
+	/* Other vector instructions write no general register. */
 	return it->has_vex || shape & OF_VECTORS ? shape & ~shape_spared(it, shape) : shape;
 }
 
@@ -320,7 +319,7 @@ static void take_place(struct decoding *it)
 	it->rm |= it->rm_high;
 }
 
-/* How far a jump goes has four bytes in any case. */
+/* The distance of a jump has four bytes in any case. */
 static bool is_far(const struct decoding *it)
 {
 	return it->map == MAP_0F || (it->opcode & 0xfe) == 0xe8;

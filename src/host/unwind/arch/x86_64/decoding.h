@@ -1,5 +1,5 @@
 /*
- * One instruction of x86-64 in its parts.  Host only.
+ * One decoded instruction of x86-64.
  */
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What follows an opcode, and what it changes; bytes of registers do not count. */
+/* What follows an opcode, and what it changes; byte registers do not count. */
 enum shape {
 	MODRM = 1 << 0,
 	IMM8 = 1 << 1,
@@ -15,7 +15,7 @@ enum shape {
 	IMMZ = 1 << 3, /* 4 bytes; 2 with the operand prefix */
 	WRITES_RM = 1 << 4,
 	WRITES_REG = 1 << 5,
-	OF_VECTORS = 1 << 6, /* with VEX it writes to a general register all the same */
+	OF_VECTORS = 1 << 6, /* writes a general register with VEX, too */
 	BAD = 1 << 7,
 };
 
@@ -28,7 +28,7 @@ enum map {
 	MAP_NONE,
 };
 
-/* Zero but for bytes and room, before it is read. */
+/* Zero except bytes and room, before it is read. */
 struct decoding {
 	const unsigned char *bytes;
 	size_t room, at;
@@ -37,16 +37,16 @@ struct decoding {
 	bool is_short, is_address_short, is_wide, has_vex;
 	bool is_scalar, is_repeated; /* F2 or F3, and F3 alone */
 	unsigned reg_high, index_high, rm_high;
-	unsigned extra; /* the register that VEX names beside those of ModRM */
+	unsigned extra; /* the register of VEX besides those of ModRM */
 	/* Opcode. */
 	enum map map;
 	unsigned opcode;
 	/* ModRM. */
 	unsigned mod, reg, rm;
-	unsigned base; /* of a place in memory; REGISTER_NONE: another one, or there is an index */
+	unsigned base; /* of a memory operand; REGISTER_NONE: another one, or with an index */
 	int64_t displacement;
 	int64_t immediate;
 };
 
-/* Its shape (enum shape), or BAD: it is none, or one that programs do not have. */
+/* Its shape (enum shape), or BAD: invalid, or not used by programs. */
 unsigned decoding_read(struct decoding *it);

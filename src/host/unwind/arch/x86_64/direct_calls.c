@@ -1,5 +1,6 @@
 /*
- * Where calls in a piece of code lead, read from its begin on, one instruction behind the other.
+ * Targets of calls in a piece of code, which is read from its beginning, one instruction after the
+ * other.
  */
 #include "host/unwind/arch/x86_64/direct_calls.h"
 

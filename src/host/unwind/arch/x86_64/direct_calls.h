@@ -1,5 +1,5 @@
 /*
- * Where calls in a piece of code lead: code_reader.each_call of x86-64.
+ * Targets of calls in a piece of code: code_reader.each_call of x86-64.
  */
 #pragma once
 

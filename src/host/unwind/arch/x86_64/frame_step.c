@@ -1,5 +1,5 @@
 /*
- * What instructions of x86-64 do with rsp and rbp.  Host only.
+ * The effect of x86-64 instructions on rsp and rbp.
  */
 #include "host/unwind/arch/frame_step.h"
 
@@ -14,7 +14,7 @@ static bool value_fits(int64_t value)
 	return value >= INT32_MIN && value <= INT32_MAX;
 }
 
-/* `to` has another value. */
+/* `to` has an unknown value. */
 static void step_lose(const struct instruction *it, struct frame_step *ret)
 {
 	ret->is_sp_lost |= it->to == REGISTER_RSP;

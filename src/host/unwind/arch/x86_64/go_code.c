@@ -1,5 +1,5 @@
 /*
- * Instructions of Go's functions on x86-64.  Host only.
+ * Instructions of Go's functions on x86-64.
  *
  * Frames begin with     push %rbp; mov %rsp, %rbp; sub $size, %rsp
  * before Go 1.21 with   sub $size, %rsp; mov %rbp, size-8(%rsp); lea size-8(%rsp), %rbp
@@ -43,7 +43,7 @@ static bool read_prologue(const struct go_part *code, uint64_t frame, struct go_
 	for (size_t i = 0; !ret->fp_saved && i < ARRAY_SIZE(stores_of_fp); i++)
 		if (code_has(code, frame, stores_of_fp[i].bytes, sizeof(stores_of_fp[i].bytes)))
 			ret->fp_saved = frame + stores_of_fp[i].size;
-	return true; /* rsp says enough */
+	return true; /* rsp suffices */
 }
 
 /* mov 56(%register), %rsp: the stack of a goroutine's gobuf; or mov %register, %rsp.  0: neither.

@@ -1,5 +1,5 @@
 /*
- * What instructions of x86-64 do, as far as their length and the stack are concerned.  Host only.
+ * Decodes the length of x86-64 instructions and their effect on the stack.
  */
 #include "host/unwind/arch/x86_64/instruction.h"
 
@@ -21,7 +21,7 @@ static void set_jump_by_memory(const struct decoding *it, struct instruction *re
 	ret->is_by_slot = it->mod == 0 && (it->rm & 7) == 5;
 }
 
-/* Opcodes of two bytes that go elsewhere. */
+/* Two-byte opcodes of branches. */
 static bool read_flow_0f(const struct decoding *it, struct instruction *ret)
 {
 	if ((it->opcode & 0xf0) == 0x80)
@@ -33,7 +33,7 @@ static bool read_flow_0f(const struct decoding *it, struct instruction *ret)
 	return true;
 }
 
-/* Opcodes of one byte that go elsewhere. */
+/* One-byte opcodes of branches. */
 static bool read_flow_one(const struct decoding *it, struct instruction *ret)
 {
 	unsigned opcode = it->opcode, reg = it->reg & 7;
@@ -114,7 +114,7 @@ static bool read_push(const struct decoding *it, struct instruction *ret)
 			       ? read_push_one(it, ret)
 			       : it->map == MAP_0F && !it->has_vex && read_push_0f(it, ret);
 
-	if (is_push && it->is_short) /* two bytes: nobody does that */
+	if (is_push && it->is_short) /* two bytes: not in practice */
 		instruction_fill(ret, INSTRUCTION_SET, REGISTER_RSP, REGISTER_NONE, 0);
 	return is_push;
 }
@@ -159,7 +159,7 @@ static bool read_move(const struct decoding *it, struct instruction *ret)
 	return true;
 }
 
-/* cmp, test, mul, div change none of the registers that are asked for. */
+/* cmp, test, mul, div change none of the registers followed here. */
 static bool only_looks(const struct decoding *it)
 {
 	unsigned reg = it->reg & 7;
@@ -190,7 +190,7 @@ static const unsigned char plain_ones[] = { 0x01, 0x03, 0x09, 0x0b, 0x21, 0x23, 
 					    0x33, 0x39, 0x3b, 0x63, 0x69, 0x6b, 0x81, 0x83, 0x85,
 					    0x89, 0x8b, 0x8d, 0xc1, 0xc3, 0xc7, 0xe9, 0xeb };
 
-/* Of vectors: all but those that find strings (ecx) and mulx (two registers). */
+/* Of vectors: all except string searches (ecx) and mulx (two registers). */
 static bool is_plain_of_vectors(const struct decoding *it)
 {
 	unsigned opcode = it->opcode;

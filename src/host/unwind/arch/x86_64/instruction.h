@@ -1,6 +1,6 @@
 /*
- * What one instruction of x86-64 does with the stack and with the registers that lead to it.  Bytes
- * are foreign: never more than `room` of them are read.
+ * The effect of one instruction of x86-64 on the stack and on the registers that lead to it.  Bytes
+ * are foreign: at most `room` of them are read.
  */
 #pragma once
 
@@ -13,11 +13,11 @@
 enum register_number {
 	REGISTER_RSP = 4,
 	REGISTER_RBP = 5,
-	REGISTER_NONE = 16, /* no register of ours, or more than one */
+	REGISTER_NONE = 16, /* not a general register, or more than one */
 };
 
 enum instruction_kind {
-	INSTRUCTION_OTHER,   /* nothing that matters here */
+	INSTRUCTION_OTHER,   /* nothing relevant here */
 	INSTRUCTION_PUSH,    /* `from`; it may be REGISTER_NONE */
 	INSTRUCTION_POP,     /* `to`; it may be REGISTER_NONE */
 	INSTRUCTION_MOVE,    /* to = from */
@@ -26,13 +26,13 @@ enum instruction_kind {
 	INSTRUCTION_ADD,     /* to += value */
 	INSTRUCTION_ADDRESS, /* to = from + value, one of them is rsp or rbp */
 	INSTRUCTION_ALIGN,   /* to &= value */
-	INSTRUCTION_SET,     /* `to` has another value now */
+	INSTRUCTION_SET,     /* `to` has an unknown value now */
 	INSTRUCTION_LEAVE,   /* rsp = rbp, pop rbp */
 	INSTRUCTION_CALL,    /* target */
 	INSTRUCTION_JUMP,    /* target */
 	INSTRUCTION_BRANCH,  /* target, or the next one */
 	INSTRUCTION_RETURN,
-	INSTRUCTION_TRAP, /* does not go on */
+	INSTRUCTION_TRAP, /* no continuation */
 };
 
 #define TARGET_UNKNOWN INT64_MIN
@@ -42,10 +42,10 @@ struct instruction {
 	unsigned size;
 	unsigned to, from;
 	int64_t value;
-	int64_t target;  /* from the instruction's own begin; TARGET_UNKNOWN */
-	bool is_by_slot; /* a jump to what a word beside the code says: of a stub, or a tail call */
-	bool is_plain;   /* it writes to no other register than `to`, nor to a byte of one */
+	int64_t target;  /* from the instruction's beginning; TARGET_UNKNOWN */
+	bool is_by_slot; /* a jump through a pc-relative word: of a stub, or a tail call */
+	bool is_plain;   /* writes no register but `to`, and no byte register */
 };
 
-/* 0, or -EBADMSG for what is no instruction, or reaches beyond the room. */
+/* 0, or -EBADMSG for an invalid instruction, or one that exceeds the room. */
 int instruction_read(struct instruction *ret, const unsigned char *bytes, size_t room) MUST_CHECK;

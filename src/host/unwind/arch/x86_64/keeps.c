@@ -1,11 +1,11 @@
 /*
- * Reads a helper from its begin to its first return.  Host only.  It must not go elsewhere, and
- * each of its instructions must say all that it writes to.
+ * Reads a helper from its beginning to its first return.  It must not branch out of itself, and
+ * each of its instructions must have a known effect.
  */
 #include "host/unwind/arch/x86_64/keeps.h"
 
 struct helper {
-	uint32_t first, last; /* where its branches lead */
+	uint32_t first, last; /* targets of its branches */
 	uint16_t kept;
 };
 

@@ -1,5 +1,5 @@
 /*
- * Finds calls of functions that begin with pushes.  Host only.
+ * Finds calls of functions that begin with pushes.
  */
 #include "host/unwind/arch/x86_64/saving_call.h"
 
@@ -11,14 +11,14 @@
 #define R12          12u
 #define R15          15u
 
-/* Which functions give back as they found them.  Instructions number these as DWARF does. */
+/* Callee-saved registers.  Instructions number these as DWARF does. */
 static bool is_preserved(unsigned number)
 {
 	return number == RBX || (number >= R12 && number <= R15);
 }
 
-/* Where the function saves the register, from its CFA; 0: it does not, or does other things first.
- */
+/* The offset from the function's CFA at which it saves the register; 0: it does not, or not
+ * first. */
 static int32_t find_push(const struct object_part *code, unsigned number)
 {
 	int32_t depth = WORD;

@@ -1,5 +1,5 @@
 /*
- * Calls behind which a register of the caller is found on the stack.
+ * Calls whose callee saves a register of the caller on the stack.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * Starts programs and hears them out.  Host only.
+ * Starts programs and reads their output.
  */
 #include "host/fleet/child.h"
 
@@ -170,7 +170,8 @@ void child_end(struct child *self)
 	kill(-self->pid, SIGKILL);
 	if (child_ends_within(self, GRACE_NS))
 		return;
-	/* One with more rights than ours (sudo), or that the kernel holds: it is left to itself. */
+	/* A child with more rights than limpet (sudo), or inside the kernel, cannot be killed: it
+	 * is left. */
 	self->pid = 0;
 }
 
@@ -183,7 +184,7 @@ const char *child_describe(int status, char *buffer, size_t capacity)
 	return buffer;
 }
 
-/* One of its two outputs; false at its end. */
+/* Reads one of its two outputs; false at its end. */
 static bool output_take(int *fd, struct bytes *into, size_t bytes_max)
 {
 	char part[4096];
@@ -199,7 +200,7 @@ static bool output_take(int *fd, struct bytes *into, size_t bytes_max)
 	return false;
 }
 
-/* Until both of its outputs have ended; -ETIME, -EFBIG. */
+/* Reads both outputs to their ends; -ETIME, -EFBIG. */
 static int outputs_take(struct child *child, struct bytes *output, struct bytes *errors,
 			size_t bytes_max, uint64_t until_ns)
 {
@@ -231,7 +232,7 @@ static int status_await(struct child *child, uint64_t until_ns, int *ret)
 	return 0;
 }
 
-/* The last line that it had to say for itself. */
+/* The last line on its stderr is the reason. */
 static void errors_explain(const struct bytes *errors, struct err *err)
 {
 	struct text text = { (const char *)errors->data,

@@ -1,5 +1,5 @@
 /*
- * Takes what nodes tell.  Runs at home.
+ * Takes the messages of nodes.  Runs at home.
  */
 #include "host/fleet/fleet.h"
 

@@ -1,6 +1,6 @@
 /*
- * A job as home sees it: its nodes and ranks, and what became of each.  Filled in from what node
- * parts tell, none of which is believed.
+ * A job as home knows it: its nodes and ranks, and the state of each.  Filled in from the messages
+ * of node parts, which are not trusted.
  */
 #pragma once
 
@@ -14,26 +14,26 @@
 #define NOTES_OF_NODE_MAX 16u
 
 struct fleet_rank {
-	uint32_t number; /* also where nothing told it: then given in the order of nodes and pids */
-	bool is_told;    /* it has its number from a variable or a launcher */
-	uint32_t node;   /* NODE_NONE: nobody has said where it is */
-	pid_t top;       /* its topmost process, by which its node names it; 0: not known */
-	pid_t pid;       /* what is looked at; 0: not known */
+	uint32_t number; /* if nothing gave it, assigned in the order of nodes and pids */
+	bool is_told;    /* its number is from a variable or a launcher */
+	uint32_t node;   /* NODE_NONE: not known */
+	pid_t top;       /* its topmost process, which identifies it on its node; 0: not known */
+	pid_t pid;       /* the profiled process; 0: not known */
 	uint32_t size, threads;
 	char process_state; /* 0: not known */
 	char *variable, *program, *command, *user, *through;
 	char *sampler, *sampler_reasons, *refusal;
 	enum rank_state state;
-	bool is_settled; /* a state was told */
+	bool is_settled; /* its state is known */
 	char *reason;
 	char *recording; /* name of its file in the folder; "": there is none */
 };
 
 enum node_phase {
-	NODE_SILENT,  /* it has not said anything */
-	NODE_GREETED, /* it speaks */
-	NODE_ENDED,   /* it has said all it had to say */
-	NODE_LOST,    /* it will say no more, and has not ended */
+	NODE_SILENT,  /* no message yet */
+	NODE_GREETED, /* its greeting has come */
+	NODE_ENDED,   /* its end mark has come */
+	NODE_LOST,    /* it has stopped sending without an end mark */
 };
 
 struct fleet_node {
@@ -57,7 +57,7 @@ struct fleet {
 	struct fleet_rank *ranks; /* after fleet_settle() by number */
 	size_t rank_count, rank_room;
 	struct table by_pid; /* (node, topmost pid): its index */
-	uint64_t settled;    /* ranks that have a state */
+	uint64_t settled;    /* ranks with a state */
 	bool is_interrupted; /* a signal came before all had ended */
 };
 
@@ -70,15 +70,15 @@ static inline void fleet_done_at_scope_end(struct fleet *fleet)
 
 /* Its number; NODE_NONE: no memory. */
 uint32_t fleet_add_node(struct fleet *fleet, const char *name);
-/* By name; NODE_NONE: there is none. */
+/* By name; NODE_NONE: unknown. */
 uint32_t fleet_find_node(const struct fleet *fleet, const char *name);
 
-/* One that is known before its node says anything.  0 or -ENOMEM. */
+/* Adds a rank that is known before its node sends anything.  0 or -ENOMEM. */
 int fleet_expect_rank(struct fleet *fleet, uint32_t node, uint32_t number, pid_t pid) MUST_CHECK;
 /* By node and topmost process; NULL. */
 struct fleet_rank *fleet_find_rank(const struct fleet *fleet, uint32_t node, pid_t top);
 
-/* What a node part has told.  0 or -ENOMEM. */
+/* Take a message of a node part.  0 or -ENOMEM. */
 int fleet_take_hello(struct fleet *fleet, uint32_t node,
 		     const struct hello_message *hello) MUST_CHECK;
 int fleet_take_rank(struct fleet *fleet, uint32_t node, const struct rank_message *rank) MUST_CHECK;
@@ -86,30 +86,30 @@ int fleet_take_state(struct fleet *fleet, uint32_t node,
 		     const struct state_message *state) MUST_CHECK;
 int fleet_take_note(struct fleet *fleet, uint32_t node, const struct note_message *note) MUST_CHECK;
 
-/* Its state, where it has none yet, or a worse one.  0 or -ENOMEM. */
+/* Sets its state, if it has none yet, or a better one.  0 or -ENOMEM. */
 int fleet_set_state(struct fleet *fleet, struct fleet_rank *rank, enum rank_state state,
 		    const char *reason) MUST_CHECK;
 
-/* After the last message: numbers for those that have none, those that are missing, and a state
- * for each.  `wanted` may be NULL: all.  0 or -ENOMEM. */
+/* After the last message: assigns missing numbers, adds missing ranks, and gives each a state.
+ * `wanted` may be NULL: all.  0 or -ENOMEM. */
 int fleet_settle(struct fleet *fleet, const struct rank_set *wanted) MUST_CHECK;
 
-/* All that was asked for is there, as its node says. */
+/* The request was fulfilled, by its node's message. */
 static inline bool rank_is_good(const struct fleet_rank *rank)
 {
 	return rank->state == RANK_DONE || rank->state == RANK_IDLE;
 }
 
-/* How many are in this state. */
+/* The number of ranks in this state. */
 uint64_t fleet_count(const struct fleet *fleet, enum rank_state state);
 
-/* The numbers of those that are. */
+/* The numbers of these ranks. */
 int fleet_ranks_in(const struct fleet *fleet, enum rank_state state,
 		   struct rank_set *ret) MUST_CHECK;
 
-/* Nodes that have not said all they had to say. */
+/* Nodes without an end mark. */
 uint64_t fleet_count_silent(const struct fleet *fleet);
 
-/* What the whole of it came to: 0; or the error with its exit code, EXIT_PARTLY where some ranks
- * are there. */
+/* The result of the whole job: 0; or the error with its exit code, EXIT_PARTLY if some ranks were
+ * reached. */
 int fleet_judge(const struct fleet *fleet, struct err *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * The end of what a fleet tells: who is missing, and what all of it came to.
+ * The end of a job: which ranks are missing, and the overall result.
  */
 #include "host/fleet/fleet.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPECTED_MAX (1u << 18) /* ranks that were heard of only as a number */
+#define EXPECTED_MAX (1u << 18) /* ranks known only by number */
 
 static int compare_by_place(const void *a, const void *b)
 {
@@ -44,7 +44,7 @@ static uint32_t next_free(const struct rank_set *taken, uint32_t number)
 	return number;
 }
 
-/* Those that nobody has numbered get what is free, in the order of nodes and pids. */
+/* Ranks without a number get free ones, in the order of nodes and pids. */
 static int numbers_give(struct fleet *self)
 {
 	CLEANUP(rank_set_done) struct rank_set taken = { 0 };
@@ -62,7 +62,7 @@ static int numbers_give(struct fleet *self)
 	return r;
 }
 
-/* As many as most ranks say; 0: nothing tells. */
+/* The number of ranks by the majority of messages; 0: unknown. */
 static uint32_t size_of(const struct fleet *self)
 {
 	uint32_t size = 0;
@@ -88,7 +88,7 @@ static int missing_add(struct fleet *self, const struct rank_set *wanted)
 	for (uint32_t i = 0; !r && i < size; i++)
 		if (is_wanted(wanted, i) && !rank_set_has(&there, i))
 			r = fleet_expect_rank(self, NODE_NONE, i, /* pid */ 0);
-	/* Those that were asked for by number are missed as well. */
+	/* Ranks that were requested by number are missing as well. */
 	for (size_t i = 0; !r && wanted && i < wanted->count; i++)
 		for (uint32_t k = wanted->items[i].first;
 		     !r && k <= wanted->items[i].last && self->rank_count < EXPECTED_MAX; k++)
@@ -113,7 +113,7 @@ static void missing_explain(const struct fleet *self, char *ret, size_t room)
 	text_shorten(ret, room);
 }
 
-/* Why a rank has no state: by its node. */
+/* The reason why a rank has no state: its node's. */
 static const char *silence_explain(const struct fleet *self, const struct fleet_rank *rank,
 				   const char *missing, enum rank_state *ret_state)
 {
@@ -151,7 +151,7 @@ static int states_give(struct fleet *self)
 	return r;
 }
 
-/* A number that two nodes have told is one of two jobs. */
+/* A number on two nodes means that these are two jobs. */
 static int twice_refuse(struct fleet *self)
 {
 	int r = 0;
@@ -164,7 +164,7 @@ static int twice_refuse(struct fleet *self)
 	return r;
 }
 
-/* They have moved. */
+/* The ranks have moved. */
 static int index_rebuild(struct fleet *self)
 {
 	table_done(&self->by_pid);
@@ -221,7 +221,7 @@ int fleet_ranks_in(const struct fleet *self, enum rank_state state, struct rank_
 	return r;
 }
 
-/* The first remark or trouble of a node: where there are no ranks at all, it is the reason. */
+/* The first note or trouble of a node: if there are no ranks at all, it is the reason. */
 static void nodes_explain(const struct fleet *self, struct err *err)
 {
 	for (size_t i = 0; i < self->node_count; i++) {
@@ -235,7 +235,7 @@ static void nodes_explain(const struct fleet *self, struct err *err)
 	}
 }
 
-/* By what most of those say that are not there. */
+/* By the most frequent state of the missing ranks. */
 static enum exit_code exit_of(const struct fleet *self)
 {
 	uint64_t refused = fleet_count(self, RANK_REFUSED), ended = fleet_count(self, RANK_ENDED);

@@ -1,5 +1,5 @@
 /*
- * Reads lists of hosts.  Host only; lists come from people and from job managers.
+ * Parses lists of hosts, which come from users and from job managers.
  */
 #include "host/fleet/hosts.h"
 

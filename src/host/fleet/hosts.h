@@ -1,5 +1,5 @@
 /*
- * Lists of hosts as Slurm, pdsh and clustershell write them: "n[1-4,7],gpu-[01-03],login".
+ * Lists of hosts in the syntax of Slurm, pdsh and clustershell: "n[1-4,7],gpu-[01-03],login".
  */
 #pragma once
 
@@ -13,14 +13,14 @@
 
 /* Zero is empty. */
 struct hosts {
-	char **names; /* the pool's: each once, in the order of the list */
+	char **names; /* owned by the pool: each once, in the order of the list */
 	size_t count;
 	struct pool pool;
 };
 
-/* Exit code EXIT_USAGE when it makes no sense. */
+/* Exit code EXIT_USAGE for an invalid list. */
 int hosts_parse(struct hosts *ret, const char *text, struct err *err) MUST_CHECK;
-/* Unless it is there; 0 or -ENOMEM. */
+/* Unless it is there already; 0 or -ENOMEM. */
 int hosts_add(struct hosts *hosts, const char *name) MUST_CHECK;
 void hosts_done(struct hosts *hosts);
 
@@ -29,5 +29,6 @@ static inline void hosts_done_at_scope_end(struct hosts *hosts)
 	hosts_done(hosts);
 }
 
-/* Letters, digits and "._-:@", none of which a shell changes, and no '-' first: never an option. */
+/* Letters, digits and "._-:@", none of them special to a shell, and no '-' first: never an
+ * option. */
 bool host_name_is_sound(const char *name);

@@ -1,5 +1,5 @@
 /*
- * Messages as bytes.  Runs at both ends; what is taken is foreign.
+ * Messages as bytes.  Runs at both ends; input is foreign.
  */
 #include "host/fleet/message.h"
 
@@ -134,7 +134,7 @@ void frames_add_node(struct frames_draft *frames, const struct frame_node *node)
 	frames->node_count++;
 }
 
-/* The next ones are numbered on. */
+/* Later items continue the numbers. */
 static void frames_empty(struct frames_draft *frames)
 {
 	frames->first_text += frames->text_count;

@@ -1,6 +1,6 @@
 /*
- * What node parts tell home, one struct for each kind of message.  X_put() is the node's side,
- * X_take() home's: it answers false for what makes no sense.  Texts that were taken lie in the
+ * The messages of node parts to home, one struct for each kind.  X_put() is the node's side,
+ * X_take() home's: it returns false for an invalid message.  Texts that were taken point into the
  * message.
  */
 #pragma once
@@ -24,39 +24,39 @@ enum message_kind {
 	MESSAGE_KINDS,
 };
 
-/* The kind of a message, and the cursor behind it; 0: there is none. */
+/* The kind of a message, and the cursor after it; 0: none. */
 uint32_t message_kind(struct cursor *cursor);
 
-/* First of all.  Only the protocol and the version are in it where protocols differ. */
+/* The first message.  If protocols differ, it has only the protocol and the version. */
 struct hello_message {
 	uint32_t protocol;
 	const char *version, *node, *machine, *kernel;
 	uint64_t real_ns, boot_ns; /* CLOCK_REALTIME and CLOCK_BOOTTIME of one moment */
-	uint64_t clock_error_ns;   /* of CLOCK_REALTIME, as the kernel estimates it at most */
-	uint32_t is_synchronized;  /* somebody keeps that clock right */
+	uint64_t clock_error_ns;   /* the kernel's estimate of CLOCK_REALTIME's maximum error */
+	uint32_t is_synchronized;  /* that clock is synchronized (NTP) */
 	uint32_t processors;
 };
 
-/* One that was found, before anything is done with it. */
+/* A rank that was found, before anything is done with it. */
 struct rank_message {
-	uint32_t pid;         /* of its topmost process, by which all messages name it */
-	uint32_t process;     /* what is looked at: that one, or what wrappers run */
+	uint32_t pid;         /* of its topmost process, which identifies it in all messages */
+	uint32_t process;     /* the profiled process: that one, or one run by wrappers */
 	uint32_t rank, size;  /* RANK_NONE: not known; size 0: not known */
-	const char *variable; /* that tells the rank, "" */
+	const char *variable; /* the source of the rank, "" */
 	const char *program, *command, *user;
 	const char *through;             /* wrappers above it: "timeout, bash"; "" */
 	uint32_t threads, process_state; /* as in /proc: 'S'; STATE_FROZEN */
-	/* Where they were asked for; "" else. */
+	/* On request; else "". */
 	const char *sampler, *sampler_reasons, *refusal;
 };
 
-/* What became of it. */
+/* The state of a rank. */
 struct state_message {
 	uint32_t pid, state; /* enum rank_state */
 	const char *reason;  /* "" */
 };
 
-/* A remark on the whole node. */
+/* A note about the whole node. */
 struct note_message {
 	const char *text;
 };
@@ -70,26 +70,26 @@ bool state_take(struct cursor *cursor, struct state_message *ret);
 void note_put(struct bytes *message, const struct note_message *note);
 bool note_take(struct cursor *cursor, struct note_message *ret);
 
-/* Functions that were met for the first time: texts, and nodes of the node's own tree of calls.
- * Both are numbered from 0 in the order in which they come. */
+/* New functions: texts, and nodes of the node's own tree of calls.  Both are numbered from 0 in the
+ * order of sending. */
 struct frames_message {
 	uint32_t first_text, text_count, first_node, node_count;
 	struct cursor texts, nodes; /* frames_text(), frames_node() */
 };
 
-/* Whose code a function is: a look at a thread is compared with the next one by the program's. */
+/* The kind of a function's code: rounds of a thread are compared by the program's own code. */
 enum frame_kind {
-	FRAME_PROGRAM, /* the executable, or code that a runtime made */
+	FRAME_PROGRAM, /* the executable, or generated code */
 	FRAME_SCRIPT,  /* of an interpreted language */
 	FRAME_LIBRARY, /* a shared library, the vdso or the kernel */
 	FRAME_KINDS,
 };
 
-/* One function with the line at which it calls the next one, or waits. */
+/* One function with the line of its call, or of its wait. */
 struct frame_node {
-	uint32_t parent;                 /* FRAME_ROOT, or a node before it */
+	uint32_t parent;                 /* FRAME_ROOT, or an earlier node */
 	uint32_t function, module, file; /* texts */
-	uint32_t line;                   /* 0: not known, or it says nothing */
+	uint32_t line;                   /* 0: not known, or irrelevant */
 	uint32_t kind;                   /* enum frame_kind */
 };
 
@@ -100,7 +100,7 @@ struct frames_draft {
 	struct bytes texts, nodes;
 };
 
-/* Adds; frames_put() writes all of it and leaves it empty, behind what it had. */
+/* Add items; frames_put() writes all of them and empties the draft, continuing its numbers. */
 void frames_add_text(struct frames_draft *frames, const char *text);
 void frames_add_node(struct frames_draft *frames, const struct frame_node *node);
 void frames_put(struct bytes *message, struct frames_draft *frames);
@@ -108,10 +108,10 @@ bool frames_take(struct cursor *cursor, struct frames_message *ret);
 bool frames_take_text(struct frames_message *frames, const char **ret);
 bool frames_take_node(struct frames_message *frames, struct frame_node *ret);
 
-/* Where all threads of one process of a rank were. */
+/* The stacks of all threads of one process of a rank. */
 struct stacks_message {
-	uint32_t pid, process; /* of the rank; of the process, which may be a descendant */
-	uint32_t round;        /* which dump, from 0 */
+	uint32_t pid, process; /* of the rank; of the process, perhaps a descendant */
+	uint32_t round;        /* number of the dump, from 0 */
 	uint32_t thread_count;
 	struct cursor threads;
 };
@@ -125,7 +125,7 @@ enum thread_flag {
 
 struct stacks_thread {
 	uint32_t tid, flags, state;
-	uint32_t leaf;  /* node of the tree; FRAME_ROOT without a stack */
+	uint32_t leaf;  /* node of the tree; FRAME_ROOT: no stack */
 	uint64_t turns; /* how often it got a processor */
 	const char *name, *call, *object;
 };
@@ -148,10 +148,10 @@ struct piece_message {
 void piece_put(struct bytes *message, const struct piece_message *piece);
 bool piece_take(struct cursor *cursor, struct piece_message *ret);
 
-/* A rank's recording is complete, or as complete as it will be. */
+/* The end of a rank's recording, complete or cut. */
 struct recorded_message {
 	uint32_t pid;
-	uint32_t is_there; /* it lies in home's folder already */
+	uint32_t is_there; /* it is in home's folder already */
 	uint64_t size_bytes;
 };
 

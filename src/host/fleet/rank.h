@@ -1,19 +1,19 @@
 /*
- * What became of a rank.  Each ends in exactly one of these.
+ * The result for a rank.  Each ends in exactly one of these.
  */
 #pragma once
 
 #include "shared/base/macros.h"
 
-#define RANK_NONE UINT32_MAX /* nothing tells its number */
+#define RANK_NONE UINT32_MAX /* its number is unknown */
 
 enum rank_state {
-	RANK_NO_ANSWER, /* its node has not said anything of it in time */
-	RANK_DONE,      /* all that was asked for is there */
-	RANK_IDLE,      /* it is there, and did nothing that could be seen */
+	RANK_NO_ANSWER, /* its node sent nothing about it in time */
+	RANK_DONE,      /* the request was fulfilled */
+	RANK_IDLE,      /* it exists, but was never seen active */
 	RANK_ENDED,     /* it has ended, or ended meanwhile */
-	RANK_REFUSED,   /* it may not be looked at */
-	RANK_CUT,       /* only a part of it is there */
+	RANK_REFUSED,   /* it may not be profiled */
+	RANK_CUT,       /* only a part was recorded */
 	RANK_STATES,
 };
 

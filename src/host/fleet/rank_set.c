@@ -1,5 +1,5 @@
 /*
- * Ranges of ranks.  Most come in order, so that adding one looks at the last range only.
+ * Ranges of ranks.  Most are added in order, so that the last range is checked first.
  */
 #include "host/fleet/rank_set.h"
 
@@ -13,7 +13,7 @@
 
 #define REST ",..."
 
-/* The first range that ends at or behind this rank, or directly before it. */
+/* The first range that ends at or after this rank, or directly before it. */
 static size_t range_find(const struct rank_set *self, uint32_t rank)
 {
 	size_t low = 0, high = self->count;
@@ -42,7 +42,7 @@ static int range_insert(struct rank_set *self, size_t index, struct rank_range r
 	return 0;
 }
 
-/* The ranges behind it that it has reached become part of it. */
+/* Merges the following ranges that it now touches. */
 static void range_join(struct rank_set *self, size_t index)
 {
 	struct rank_range *range = &self->items[index];
@@ -78,7 +78,7 @@ bool rank_set_has(const struct rank_set *self, uint32_t rank)
 {
 	size_t index = range_find(self, rank);
 
-	/* The one that was found may end directly before it. */
+	/* The range found may end directly before it. */
 	if (index < self->count && self->items[index].last < rank)
 		index++;
 	return index < self->count && self->items[index].first <= rank;

@@ -19,7 +19,7 @@ struct rank_set {
 	size_t count, room;
 };
 
-/* "0,7,8-15".  Exit code EXIT_USAGE when it makes no sense. */
+/* "0,7,8-15".  Exit code EXIT_USAGE if it is invalid. */
 int rank_set_parse(struct rank_set *ret, const char *text, struct err *err) MUST_CHECK;
 void rank_set_done(struct rank_set *set);
 
@@ -35,5 +35,5 @@ bool rank_set_has(const struct rank_set *set, uint32_t rank);
 bool rank_set_equals(const struct rank_set *one, const struct rank_set *other);
 uint64_t rank_set_size(const struct rank_set *set);
 
-/* "0-4,6-7", cut between ranges where there is no room: "0-4,6-7,...".  Returns the buffer. */
+/* "0-4,6-7", cut between ranges if there is no room: "0-4,6-7,...".  Returns the buffer. */
 const char *rank_set_describe(const struct rank_set *set, char *buffer, size_t capacity);

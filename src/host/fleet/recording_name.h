@@ -1,5 +1,5 @@
 /*
- * What the recording of a rank is called, by both ends alike.
+ * The file name of a rank's recording, the same at both ends.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #define RECORDING_NAME_MAX  160u
 #define RECORDING_EXTENSION ".limpet"
 
-/* "rank-00005-n2-4711.limpet"; "n2-4711.limpet" where nothing tells its number (RANK_NONE).  Names
- * of nodes are foreign: what could lead out of a folder is replaced. */
+/* "rank-00005-n2-4711.limpet"; "n2-4711.limpet" if its number is unknown (RANK_NONE).  Names of
+ * nodes are foreign: characters that could lead out of a folder are replaced. */
 const char *recording_name(uint32_t rank, const char *node, pid_t pid,
 			   char ret[RECORDING_NAME_MAX]);

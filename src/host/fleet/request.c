@@ -1,5 +1,5 @@
 /*
- * Requests as text.  Runs at both ends; a node part believes nothing of it.
+ * Requests as text.  Runs at both ends; a node part validates everything.
  */
 #include "host/fleet/request.h"
 
@@ -99,7 +99,7 @@ static uint32_t number_below(struct cursor *cursor, uint32_t end)
 	return cursor->has_failed ? 0 : value;
 }
 
-/* So many items can be there at most. */
+/* At most this many items can follow. */
 static uint32_t count_take(struct cursor *cursor, size_t item_size)
 {
 	uint32_t count = cursor_u32(cursor);
@@ -206,7 +206,7 @@ static int request_refuse(struct err *err)
 	return err_why(err, "it was changed on its way, or the other limpet is of another version");
 }
 
-/* The bytes before their checksum; false: it is another one. */
+/* The bytes before their checksum; false: it does not match. */
 static bool checksum_take(const unsigned char *bytes, size_t *size)
 {
 	uint32_t checksum;

@@ -1,5 +1,5 @@
 /*
- * What home asks of a node part: one argument of its command line, made of letters that no shell
+ * Home's request to a node part: one argument of its command line, of characters that no shell
  * changes.
  */
 #pragma once
@@ -19,19 +19,19 @@ enum fleet_action {
 
 /* How a node part finds its ranks. */
 enum find_way {
-	FIND_VARIABLES, /* processes whose variables tell a rank */
-	FIND_NAME,      /* processes called so */
+	FIND_VARIABLES, /* processes whose variables have a rank */
+	FIND_NAME,      /* processes of that name */
 	FIND_PIDS,      /* these */
 	FIND_SLURM,     /* those of a Slurm job */
 	FIND_HYDRA,     /* descendants of the proxy of that control port */
 	FIND_WAYS,
 };
 
-/* What of a rank is looked at. */
+/* Which processes of a rank are profiled. */
 enum rank_family {
-	FAMILY_WORKER,      /* one process: the rank's own, or what wrappers around it run */
-	FAMILY_TOP_LEVEL,   /* the topmost one, be it a wrapper */
-	FAMILY_DESCENDANTS, /* that one and all below it */
+	FAMILY_WORKER,      /* one process: the rank's own, or the one run by wrappers */
+	FAMILY_TOP_LEVEL,   /* the topmost one, even a wrapper */
+	FAMILY_DESCENDANTS, /* that one and all its descendants */
 	FAMILIES,
 };
 
@@ -46,7 +46,7 @@ struct find_options {
 	bool has_ranks; /* only these: */
 	struct rank_set ranks;
 	const char *name;       /* of FIND_NAME */
-	const char *variable;   /* that tells ranks; "": the best that is there */
+	const char *variable;   /* with the rank; "": the best one found */
 	const char *job, *step; /* of FIND_SLURM; step "": any */
 	const char *key;        /* of FIND_HYDRA */
 	bool has_owner;         /* only processes of this user: */
@@ -67,8 +67,8 @@ struct dump_wish {
 #define RECORD_WORDS_MAX 256u
 
 struct record_wish {
-	/* Of home, for recordings, with the mark in the fleet.json in it: a node part that finds
-	 * both writes there.  "": recordings are sent. */
+	/* Home's folder for recordings, and the mark in its fleet.json: a node part that finds both
+	 * writes there.  "": recordings are sent. */
 	const char *folder, *mark;
 	uint64_t duration_ns; /* UINT64_MAX: until it is stopped */
 	const char **words;   /* options of limpet record */
@@ -83,21 +83,21 @@ struct top_wish {
 
 struct node_request {
 	enum fleet_action action;
-	const char *node;       /* what home calls it; "": as it calls itself */
-	bool is_copy;           /* limpet there was made for this, and removes itself */
-	uint64_t limit_ns;      /* the node part ends by itself after so long */
-	uint64_t rank_limit_ns; /* for reading one rank: one that takes longer is given up */
+	const char *node;       /* home's name for it; "": its own */
+	bool is_copy;           /* limpet there was copied for this, and removes itself */
+	uint64_t limit_ns;      /* then the node part ends by itself */
+	uint64_t rank_limit_ns; /* for reading one rank, which is then given up */
 	struct find_options find;
 	struct dump_wish dump;
 	struct record_wish record;
 	struct top_wish top;
-	void *bytes; /* of a request that was read: what its texts lie in */
+	void *bytes; /* of a request that was read: the memory of its texts */
 };
 
-/* The caller's to free; NULL: no memory. */
+/* The caller frees it; NULL: no memory. */
 char *request_write(const struct node_request *request);
 
-/* -EPROTO: it is none, or another version's. */
+/* -EPROTO: invalid, or of another version. */
 int request_read(struct node_request *ret, const char *text, struct err *err) MUST_CHECK;
-/* Of one that was read; also for zero. */
+/* For one that was read; zero is allowed. */
 void request_done(struct node_request *request);

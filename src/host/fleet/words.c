@@ -1,5 +1,5 @@
 /*
- * Command lines.  Host only.
+ * Builds command lines.
  */
 #include "host/fleet/words.h"
 
@@ -19,7 +19,7 @@ void words_add(struct words *self, const char *format, ...)
 	if (vasprintf(&word, format, arguments) < 0)
 		word = NULL;
 	va_end(arguments);
-	/* Two at a time: the NULL behind it has room, too. */
+	/* Two at a time: for the NULL behind it, too. */
 	if (!word || make_room(&self->items, self->count + 1, &self->room, sizeof(*self->items))) {
 		self->has_failed = true;
 		free(word);
@@ -37,7 +37,7 @@ void words_done(struct words *self)
 	*self = (struct words){ 0 };
 }
 
-/* A quote ends the text, stands for itself, and begins it again. */
+/* A quote ends the text, is quoted itself, and begins the text again. */
 char *word_quote(const char *word)
 {
 	size_t size = strlen(word) * 4 + 3;

@@ -1,5 +1,5 @@
 /*
- * A command line that grows word by word.
+ * A command line, built word by word.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 struct words {
 	char **items; /* ends with NULL once there is one */
 	size_t count, room;
-	bool has_failed; /* no memory: it is not whole */
+	bool has_failed; /* no memory: it is incomplete */
 };
 
 void words_add(struct words *words, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -22,5 +22,5 @@ static inline void words_done_at_scope_end(struct words *words)
 	words_done(words);
 }
 
-/* As one word for a shell, between quotes: the caller's to free; NULL: no memory. */
+/* As one quoted word for a shell: the caller frees it; NULL: no memory. */
 char *word_quote(const char *word);

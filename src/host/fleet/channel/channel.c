@@ -1,6 +1,6 @@
 /*
- * Cuts messages into lines and writes each with one system call, so that what others write to the
- * same pipe does not come between.
+ * Splits messages into lines and writes each with one system call, so that other writers of the
+ * same pipe cannot interleave.
  */
 #include "host/fleet/channel/channel.h"
 

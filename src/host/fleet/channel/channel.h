@@ -1,5 +1,5 @@
 /*
- * The node part's side: messages on their way home.  Any thread.
+ * The node part's side: sends messages home.  Any thread.
  */
 #pragma once
 
@@ -10,18 +10,18 @@
 #include <stdbool.h>
 
 struct channel {
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* guards what follows */
 	int fd;
 	uint32_t tag, number;
-	bool is_broken; /* nobody listens any more */
+	bool is_broken; /* no reader is left */
 };
 
-/* Says nothing yet.  The descriptor stays the caller's. */
+/* Sends nothing yet.  The caller owns the descriptor. */
 void channel_init(struct channel *ret, int fd);
 
-/* The message is emptied.  What does not get through is dropped: channel_is_broken(). */
+/* Empties the message.  After a failed write it is dropped: channel_is_broken(). */
 void channel_send(struct channel *channel, struct bytes *message);
-/* Nothing comes after this. */
+/* Sends the end mark; the last call. */
 void channel_end(struct channel *channel);
 
 bool channel_is_broken(struct channel *channel);

@@ -1,5 +1,5 @@
 /*
- * Writes and reads lines.  Runs at both ends; what is read is foreign.
+ * Writes and reads lines.  Runs at both ends; input is foreign.
  */
 #include "host/fleet/channel/line.h"
 
@@ -13,7 +13,7 @@
 #define HEAD_MAX 48u
 #define HEX      16u
 
-/* What the checksum is of: the head before it, and the bytes as they are meant. */
+/* The checksum covers the head before it, and the decoded bytes. */
 static uint32_t line_checksum(const struct line *line)
 {
 	unsigned char text[HEAD_MAX + LINE_BYTES_MAX];
@@ -67,7 +67,7 @@ static bool line_parse(struct text text, struct line *ret)
 	    !part_take(&text, &ret->part) || !text_take_char(&text, ' ') ||
 	    !number_take(&text, HEX, &checksum))
 		return false;
-	/* Some launchers end lines as terminals do. */
+	/* Some launchers end lines with \r\n. */
 	if (text.end > text.at && text.end[-1] == '\r')
 		text.end--;
 	return base64_take(text.at, (size_t)(text.end - text.at), ret->bytes, sizeof(ret->bytes),

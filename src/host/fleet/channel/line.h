@@ -1,7 +1,7 @@
 /*
- * The lines in which a node part speaks.  Launchers carry text, put labels before it, cut what is
- * long and mix what comes at once: so each line is short, has a number and a checksum, and is found
- * wherever it begins.
+ * The lines that a node part sends.  Launchers forward text, prefix labels, cut long lines and
+ * interleave output: so each line is short, has a number and a checksum, and is found at any
+ * offset.
  *
  *   limpet1 TAG NUMBER PART CHECKSUM BASE64
  *
@@ -15,7 +15,7 @@
 #include "host/core/text/text.h"
 
 #define LINE_MARK      "limpet1 "
-#define LINE_SIZE_MAX  900u /* with its end, and room for a label left */
+#define LINE_SIZE_MAX  900u /* with its end, and room for a label */
 #define LINE_BYTES_MAX 630u
 
 enum line_part {
@@ -33,9 +33,9 @@ struct line {
 	unsigned char bytes[LINE_BYTES_MAX];
 };
 
-/* With its end; how long it is, below LINE_SIZE_MAX. */
+/* With its end; returns its length, below LINE_SIZE_MAX. */
 size_t line_write(const struct line *line, char ret[LINE_SIZE_MAX]);
 
-/* The line in this text, which has no end, behind whatever label.  False: there is none that is
- * whole; *ret_is_torn says whether one began there. */
+/* The line in this text, which has no line end, after any label.  False: there is no whole one;
+ * *ret_is_torn: one began there. */
 bool line_read(struct text text, struct line *ret, bool *ret_is_torn);

@@ -1,5 +1,5 @@
 /*
- * From lines to messages.  Runs at home; what comes is foreign.
+ * From lines to messages.  Runs at home; input is foreign.
  */
 #include "host/fleet/channel/line_stream.h"
 

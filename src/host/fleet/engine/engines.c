@@ -1,5 +1,5 @@
 /*
- * Every engine, and choosing one.
+ * All engines, and the choice of one.
  */
 #include "host/fleet/engine/engine.h"
 
@@ -13,7 +13,7 @@
 extern const struct engine engine_local, engine_slurm, engine_kubernetes, engine_mpirun;
 extern const struct engine engine_launcher, engine_ssh;
 
-/* A launcher is given hosts, too: it comes before ssh. */
+/* A launcher takes --hosts, too: it comes before ssh. */
 const struct engine *const engines[] = {
 	&engine_local, &engine_slurm, &engine_kubernetes, &engine_mpirun, &engine_launcher,
 	&engine_ssh,   NULL,
@@ -67,7 +67,7 @@ static int twice_refuse(const struct engine *one, const struct engine *other, st
 	return err_exit(err, EXIT_USAGE);
 }
 
-/* --hosts belongs to ssh and to a launcher: those two are no contradiction.  NULL: refused. */
+/* --hosts is for ssh and for a launcher: it does not conflict with --launcher.  NULL: refused. */
 static const struct engine *engine_choose(const struct fleet_who *who, struct err *err)
 {
 	const struct engine *chosen = NULL;
@@ -86,7 +86,7 @@ static const struct engine *engine_choose(const struct fleet_who *who, struct er
 	return chosen;
 }
 
-/* Processes by name where one is given, else by their variables. */
+/* Processes by name if one is given, else by their variables. */
 static int find_fill(struct find_options *ret, const struct fleet_who *who, struct err *err)
 {
 	*ret = (struct find_options){ .way = who->match ? FIND_NAME : FIND_VARIABLES,
@@ -130,8 +130,8 @@ void engine_command_local(struct words *ret, const struct node_command *command)
 	words_add(ret, "%s", command->request);
 }
 
-/* The copy lies in a folder of its own, which goes with it.  Nothing but sh, mktemp, head, chmod
- * and rm is needed. */
+/* The copy is in a folder of its own, which is removed with it.  The script needs only sh, mktemp,
+ * head, chmod and rm. */
 char *node_script(const struct node_command *command)
 {
 	char *limpet = word_quote(command->limpet), *script = NULL;

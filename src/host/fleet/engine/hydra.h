@@ -1,6 +1,6 @@
 /*
- * MPICH's launcher has no list of its ranks: its children name the hosts, and the port by which the
- * proxies there belong to it.
+ * MPICH's launcher has no list of its ranks: its children's arguments name the hosts, and the port
+ * that identifies the proxies there.
  */
 #pragma once
 
@@ -12,10 +12,10 @@
 struct hydra {
 	struct hosts hosts;
 	bool has_local;                     /* a proxy runs on this machine, too */
-	char key[HOST_NAME_MAX_BYTES + 16]; /* "login:33715"; "": none was found */
+	char key[HOST_NAME_MAX_BYTES + 16]; /* "login:33715"; "": not found */
 };
 
-/* One command line, with zeros between its words: takes what it tells.  0 or -ENOMEM. */
+/* Parses one command line, with zeros between its words.  0 or -ENOMEM. */
 int hydra_take(struct hydra *hydra, const char *command, size_t size) MUST_CHECK;
 
 /* The children of a process.  -ENOENT: none of them is a proxy. */

@@ -1,6 +1,6 @@
 /*
- * --k8s SELECTOR: each pod that has these labels is a node, reached by `kubectl exec`.  Rights, the
- * cluster and its certificates are kubectl's.
+ * --k8s SELECTOR: each pod with these labels is a node, reached by `kubectl exec`.  Rights, the
+ * cluster and its certificates are left to kubectl.
  */
 #include "host/fleet/engine/kubernetes.h"
 

@@ -1,5 +1,5 @@
 /*
- * What kubectl says of pods.
+ * Parses kubectl's lists of pods.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * --launcher CMD: any command that runs a program on nodes: once for each host where "{host}"
- * stands in it, else once for all (flux exec, pdsh, clush).
+ * --launcher CMD: any command that runs a program on nodes: once for each host if it contains
+ * "{host}", else once for all (flux exec, pdsh, clush).
  */
 #include "host/core/cleanup.h"
 #include "host/fleet/engine/ssh.h"
@@ -45,7 +45,8 @@ static size_t count_marks(const char *command)
 	return count;
 }
 
-/* The command with the host in place of each mark; names of hosts have no letters of shells. */
+/* The command with the host in place of each mark; names of hosts have no characters special to
+ * shells. */
 static char *host_insert(const char *command, const char *host)
 {
 	char *text = malloc(strlen(command) + count_marks(command) * strlen(host) + 1);

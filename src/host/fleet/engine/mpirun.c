@@ -1,6 +1,6 @@
 /*
  * --mpirun PID: the ranks of a launcher that runs here.  Open MPI (up to 4) and srun keep a list of
- * them for debuggers; of MPICH's hydra the proxies are found.  The nodes are reached by ssh.
+ * them for debuggers; for MPICH's hydra, its proxies are found.  The nodes are reached by ssh.
  */
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
@@ -35,7 +35,7 @@ static bool is_this_machine(const char *host)
 	       (!strncmp(host, system.nodename, length) && (!host[length] || host[length] == '.'));
 }
 
-/* Another user's table must not choose as whom ssh logs in. */
+/* A table of another user's must not choose the user name for ssh. */
 static bool host_is_allowed(const struct fleet_plan *plan, const char *host)
 {
 	return !plan->is_foreign || !strchr(host, '@');
@@ -126,7 +126,7 @@ static int launcher_refuse(pid_t pid, struct err *err)
 	return err_exit(err, EXIT_NOT_ATTACHABLE);
 }
 
-/* It has a list, and nothing is in it. */
+/* It has a list, which is still empty. */
 static int early_refuse(pid_t pid, struct err *err)
 {
 	err_set(err, -ENODATA, "%d has no list of ranks yet", pid);
@@ -175,7 +175,7 @@ static int ranks_plan(struct fleet_plan *ret, pid_t pid, struct err *err)
 
 	if (table != -ENOENT && table != -ENODATA)
 		return table;
-	/* Some builds of hydra have such a list, too, and do not fill it in. */
+	/* Some builds of hydra have such a list, too, but never fill it. */
 	*err = (struct err){ 0 };
 	r = hydra_plan(ret, pid, err);
 	if (r != -ENOENT)
@@ -183,7 +183,7 @@ static int ranks_plan(struct fleet_plan *ret, pid_t pid, struct err *err)
 	return table == -ENODATA ? early_refuse(pid, err) : launcher_refuse(pid, err);
 }
 
-/* The number may have become another process's between the check and the reading. */
+/* The number may have been reused between the check and the reading. */
 static int owned_plan(struct fleet_plan *ret, const struct fleet_who *who, pid_t pid,
 		      struct err *err)
 {

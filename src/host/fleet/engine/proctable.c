@@ -1,5 +1,5 @@
 /*
- * Reads the list of ranks out of a launcher's memory.  Nothing of it is believed.
+ * Reads the list of ranks from a launcher's memory.  All of it is foreign.
  */
 #include "host/fleet/engine/proctable.h"
 
@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* As debuggers know it: MPIR_PROCDESC. */
+/* MPIR_PROCDESC, the structure for debuggers. */
 struct process_description {
 	uint64_t host_name, executable_name; /* pointers */
 	int32_t pid;
@@ -18,7 +18,7 @@ struct process_description {
 
 static bool host_read(int memory, uint64_t address, char ret[HOST_NAME_MAX_BYTES])
 {
-	/* The end of a page may be the end of what is mapped. */
+	/* The next page may not be mapped. */
 	for (size_t i = 0; i < HOST_NAME_MAX_BYTES; i++) {
 		if (!memory_read(memory, address + i, ret + i, 1))
 			return false;
@@ -38,7 +38,7 @@ static bool entry_read(int memory, uint64_t address, struct proctable_entry *ret
 	return host_read(memory, entry.host_name, ret->host);
 }
 
-/* Many ranks in a row are on the same host, whose name is the same text. */
+/* Many consecutive ranks are on the same host, with the same text for its name. */
 static int entries_read(int memory, uint64_t list, size_t count, struct proctable_entry **ret,
 			struct err *err)
 {

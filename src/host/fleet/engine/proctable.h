@@ -14,7 +14,7 @@ struct proctable_entry {
 	pid_t pid;
 };
 
-/* By rank; the caller's to free.  -ENOENT: it has no such list; -ENODATA: nothing is in it
- * yet.  -EACCES: its memory may not be read; -ESRCH: there is no such process. */
+/* By rank; the caller frees it.  -ENOENT: there is no such list; -ENODATA: it is still empty.
+ * -EACCES: its memory may not be read; -ESRCH: there is no such process. */
 int proctable_read(pid_t pid, struct proctable_entry **ret, size_t *ret_count,
 		   struct err *err) MUST_CHECK;

@@ -1,7 +1,7 @@
 /*
  * --slurm JOB[.STEP]: one overlapping step of the job starts a node part on each of its nodes.
- * Slurm lets nobody but the job's owner do that.  Nodes that Slurm has given up are not asked: one
- * of them would keep the step from starting.
+ * Slurm allows that to the job's owner only.  Dead nodes are left out: one of them would keep the
+ * step from starting.
  */
 #include "host/fleet/engine/slurm.h"
 #include "host/core/cleanup.h"
@@ -127,7 +127,7 @@ static int job_ask(const char *word, struct slurm_job *ret, struct err *err)
 	return owner_check(word, ret, err);
 }
 
-/* Down, failed, powered off; or not answering, which a star says. */
+/* Down, failed, powered off; or not responding, which a star marks. */
 static bool state_is_dead(struct text state)
 {
 	static const char *const dead[] = { "down", "fail", "unk", "powering_down",
@@ -142,7 +142,7 @@ static bool state_is_dead(struct text state)
 	return is_dead;
 }
 
-/* Those that Slurm has given up have a trouble from the beginning. */
+/* Dead nodes have a trouble from the beginning. */
 int slurm_states_apply(struct fleet_plan *plan, const char *states)
 {
 	struct text rest = text_of(states), line, name, state;
@@ -166,7 +166,7 @@ int slurm_states_apply(struct fleet_plan *plan, const char *states)
 	return 0;
 }
 
-/* Where Slurm does not tell, all are asked. */
+/* If Slurm does not answer, all nodes are contacted. */
 static int states_ask(struct fleet_plan *plan, const char *nodes, struct err *err)
 {
 	const char *argv[] = { "sinfo", "--noheader",     "--Node", "--nodes",
@@ -179,7 +179,7 @@ static int states_ask(struct fleet_plan *plan, const char *nodes, struct err *er
 	return slurm_states_apply(plan, text) ? err_set(err, -ENOMEM, "nodes: no memory") : 0;
 }
 
-/* Where a copy goes: a name that nobody knows before. */
+/* The path of the copy: a random name. */
 static int copy_name(struct fleet_plan *plan)
 {
 	uint64_t random = 0;
@@ -214,14 +214,14 @@ static int slurm_plan(struct fleet_plan *ret, const struct fleet_who *who, struc
 	if (!who->match)
 		ret->find.way = FIND_SLURM;
 	ret->find.job = ret->job;
-	/* As root the kernel refuses nothing, and anybody can set the variables of a job. */
+	/* As root the kernel refuses nothing, and any user can set the variables of a job. */
 	ret->find.has_owner = !geteuid() && job.user != (uid_t)-1;
 	ret->find.owner = job.user;
 	ret->find.step = ret->step;
 	return 0;
 }
 
-/* "n1,n2,n4": those that live, or all where none does; the caller's to free; NULL: no memory. */
+/* "n1,n2,n4": the living nodes, or all if none lives; the caller frees it; NULL: no memory. */
 static char *nodes_join(const struct fleet_plan *plan, size_t *ret_count)
 {
 	size_t size = 1, living = 0;
@@ -239,8 +239,8 @@ static char *nodes_join(const struct fleet_plan *plan, size_t *ret_count)
 	return list;
 }
 
-/* A step that shares all with the job: it waits for nothing, is pinned nowhere, and its tasks are
- * no processes of MPI. */
+/* A step that shares all resources with the job: it never waits, is pinned nowhere, and its tasks
+ * are no MPI processes. */
 static void step_begin(struct words *ret, const struct fleet_plan *plan)
 {
 	size_t count;
@@ -273,7 +273,7 @@ static void slurm_command(struct words *ret, const struct fleet_plan *plan,
 	engine_command_local(ret, command);
 }
 
-/* Slurm leaves what it has copied where a broadcast fails on one node. */
+/* Slurm does not remove its copies when a broadcast fails on one node. */
 static void slurm_remove(struct words *ret, const struct fleet_plan *plan)
 {
 	step_begin(ret, plan);

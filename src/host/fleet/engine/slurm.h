@@ -1,5 +1,5 @@
 /*
- * What Slurm's own programs say of a job.
+ * Parses the output of Slurm's programs about a job.
  */
 #pragma once
 
@@ -7,11 +7,11 @@
 
 struct slurm_job {
 	char id[32], state[32];
-	char nodes[65536]; /* as Slurm writes lists of them */
+	char nodes[65536]; /* a list in Slurm's syntax */
 	uid_t user;        /* (uid_t)-1: not known */
 };
 
-/* From `squeue --format=%A|%T|%U|%N`.  -ESRCH: nothing; -EEXIST: more than one; -E2BIG; -EPROTO. */
+/* From `squeue --format=%A|%T|%U|%N`.  -ESRCH: no job; -EEXIST: more than one; -E2BIG; -EPROTO. */
 int slurm_job_parse(const char *text, struct slurm_job *ret) MUST_CHECK;
-/* Notes which nodes are dead, from lines "NODE STATE".  0 or -ENOMEM. */
+/* Marks dead nodes, from lines "NODE STATE".  0 or -ENOMEM. */
 int slurm_states_apply(struct fleet_plan *plan, const char *states) MUST_CHECK;

@@ -1,5 +1,6 @@
 /*
- * --hosts: one ssh for each host.  It asks nothing: who has no key or ticket is told so.
+ * --hosts: one ssh for each host, never interactive: without a key or ticket it fails with that
+ * reason.
  */
 #include "host/fleet/engine/engine.h"
 
@@ -49,7 +50,7 @@ void ssh_command(struct words *ret, const struct fleet_plan *plan,
 	words_add(ret, "-T");
 	words_add(ret, "--");
 	words_add(ret, "%s", plan->nodes[command->node].name);
-	/* The shell of the user may be any; this one is known. */
+	/* The user's shell may be any; this one is known. */
 	if (quoted)
 		words_add(ret, "exec /bin/sh -c %s", quoted);
 	else

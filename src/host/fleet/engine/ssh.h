@@ -1,5 +1,5 @@
 /*
- * ssh, also for engines that only find the hosts by themselves.
+ * ssh, also for engines that only determine the hosts themselves.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * A recorded fleet as files that other programs read.  What each rank becomes is the format's own
- * matter; that ranks keep their numbers and nodes, and that their times are of one clock, is ours.
+ * A recorded fleet as files for other programs.  The format decides how a rank appears; here ranks
+ * get their numbers and nodes, and times of one clock.
  */
 #pragma once
 
@@ -11,14 +11,14 @@ struct fleet_export {
 	const char *folder;
 	const struct fleet *fleet;
 	const char *version; /* of limpet */
-	unsigned view;       /* kinds of samples, as in profile.h; 0: the usual ones */
-	const char *output;  /* a file, or a folder of a file for each rank */
-	/* What it came to. */
+	unsigned view;       /* kinds of samples, as in profile.h; 0: the default */
+	const char *output;  /* a file, or a folder with a file for each rank */
+	/* The results. */
 	uint64_t ranks, samples, calls;
 	uint64_t unread;   /* recordings that could not be read */
-	uint64_t cut;      /* that are not complete */
-	uint64_t absent;   /* ranks without one */
-	char trouble[256]; /* what is wrong with the first of these */
+	uint64_t cut;      /* incomplete recordings */
+	uint64_t absent;   /* ranks without a recording */
+	char trouble[256]; /* the problem of the first of these */
 };
 
 struct fleet_format {
@@ -28,31 +28,31 @@ struct fleet_format {
 	int (*write)(struct fleet_export *self, const struct fleet_format *format, struct err *err);
 };
 
-/* Every format of samples that limpet export has is written of all ranks together, of calls some;
- * others are a file for each rank.  NULL: there is none. */
+/* All of limpet export's formats for samples are written for all ranks together, of those for calls
+ * some; others are a file for each rank.  NULL: unknown. */
 const struct fleet_format *fleet_format_find(const char *name);
-/* Each, in the order in which people are told. */
+/* Visits each, in the order of the help. */
 typedef void fleet_format_visitor(const struct fleet_format *format, void *context);
 void fleet_formats_each(fleet_format_visitor *visit, void *context);
 
-/* With the output that it names.  -ENODATA: no rank has anything for this format. */
+/* Writes to the named output.  -ENODATA: no rank has data for this format. */
 int fleet_export_write(struct fleet_export *self, const struct fleet_format *format,
 		       struct err *err) MUST_CHECK;
 
-/* One rank after the other: opened, named after its rank, with the time of day in place of its
- * node's own clock.  What the visitor answered when that was not 0. */
+/* Visits one rank after the other: opened, named after its rank, with the time of day in place of
+ * its node's clock.  Returns the visitor's first result other than 0. */
 typedef int rank_visitor(struct fleet_export *self, struct model *model,
 			 const struct fleet_rank *rank, void *context, struct err *err);
 int fleet_export_each(struct fleet_export *self, rank_visitor *visit, void *context,
 		      struct err *err) MUST_CHECK;
 
-/* How many ranks are missing in it, or not complete. */
+/* How many ranks are missing in it, or incomplete. */
 static inline uint64_t fleet_export_lacks(const struct fleet_export *self)
 {
 	return self->unread + self->cut + self->absent;
 }
 
-/* The samples of all as one recording: in an empty file, whose descriptor is taken, or, with -1, in
- * one that is made. */
+/* The samples of all ranks as one recording: written to an empty file, whose descriptor this owns,
+ * or with -1 to a new one. */
 int fleet_export_merge(struct fleet_export *self, int file, const char *path,
 		       struct err *err) MUST_CHECK;

@@ -39,7 +39,7 @@ static void rank_count(struct fleet_export *self, const struct model *model)
 	self->calls += model->calls;
 }
 
-/* Samples of all ranks, by an exporter of one recording. */
+/* Samples of all ranks, by an exporter for one recording. */
 static int merged_write(struct fleet_export *self, const struct fleet_format *format,
 			struct err *err)
 {
@@ -61,7 +61,7 @@ static int merged_write(struct fleet_export *self, const struct fleet_format *fo
 	return export_file(model, exporter, self->output, err);
 }
 
-/* One for each rank, by the same exporters that one recording has. */
+/* One file for each rank, by the exporters for one recording. */
 static int rank_write(struct fleet_export *self, struct model *model, const struct fleet_rank *rank,
 		      void *context, struct err *err)
 {
@@ -113,7 +113,7 @@ static int rank_archive(struct fleet_export *self, struct model *model,
 	return trace_archive_add(context, name, model, exporter, err);
 }
 
-/* Perfetto wants the manifest first: what it names is known without reading. */
+/* Perfetto needs the manifest first: its file names are known without reading. */
 static void manifest_fill(struct json *json, const struct fleet *fleet)
 {
 	json_object(json, NULL);
@@ -173,14 +173,14 @@ static int rank_origin(struct fleet_export *self, struct model *model,
 	return 0;
 }
 
-/* Where two nodes have processes of one number, the later one gets another. */
+/* Where processes of two nodes share a number, the later one gets another. */
 struct chrome_file {
 	struct chrome_ranks chrome;
 	struct table taken;
 	int32_t spare;
 };
 
-#define PID_LIMIT 0x400000 /* the kernel counts to this */
+#define PID_LIMIT 0x400000 /* the kernel's maximum */
 
 static int rank_chrome(struct fleet_export *self, struct model *model,
 		       const struct fleet_rank *rank, void *context, struct err *err)
@@ -206,7 +206,7 @@ static int rank_chrome(struct fleet_export *self, struct model *model,
 	return r ? output_explain(r, self->output, err) : 0;
 }
 
-/* Events may have begun a little before the first clock was read. */
+/* Events may begin a little before the first reading of the clock. */
 #define ORIGIN_EARLIER_NS 1000000000u
 
 static int chrome_write(struct fleet_export *self, const struct fleet_format *format,
@@ -218,7 +218,7 @@ static int chrome_write(struct fleet_export *self, const struct fleet_format *fo
 	int r = fleet_export_each(self, rank_origin, &origin_ns, err);
 
 	(void)format;
-	self->unread = 0; /* they are met again */
+	self->unread = 0; /* counted again later */
 	if (!r)
 		r = output_open(&file, self->output, err);
 	if (!r)
@@ -291,7 +291,7 @@ static const struct fleet_format own_formats[] = {
 
 #define OTHERS_MAX 32u
 
-/* What limpet export has besides: samples together, calls for each rank by itself. */
+/* The other formats of limpet export: samples together, calls for each rank separately. */
 static const struct fleet_format *formats_derive(void)
 {
 	static struct fleet_format formats[OTHERS_MAX];

@@ -1,5 +1,5 @@
 /*
- * Writes the samples of one model after the other, with numbers that go on.
+ * Writes the samples of one model after the other, with consecutive numbers.
  */
 #include "host/fleet/export/merged_recording.h"
 
@@ -13,7 +13,7 @@
 
 #define ITEMS_AT_ONCE 4096u
 #define BYTES_AT_ONCE (1u << 20) /* names may be long, and a chunk has a limit */
-#define PID_LIMIT     0x400000   /* the kernel counts to this */
+#define PID_LIMIT     0x400000   /* the kernel's maximum */
 #define TICKS_HZ      1000000000u
 
 int merged_recording_begin(struct merged_recording *ret, int file, const char *path,
@@ -35,7 +35,7 @@ int merged_recording_begin(struct merged_recording *ret, int file, const char *p
 	return r;
 }
 
-/* The number that it has, or, where somebody has that already, one that nobody has. */
+/* Its own number, or a free one if that is taken already. */
 static int number_give(struct merged_recording *self, int32_t number, int32_t *ret)
 {
 	bool is_new;
@@ -176,8 +176,7 @@ static int items_write(struct item_run *run, enum chunk_kind kind, uint32_t firs
 	return r;
 }
 
-/* The same file is the same code, whichever rank has it mapped; what a process has made is its own.
- */
+/* A file is the same code in all ranks; generated code belongs to its process. */
 static int code_number(struct merged_recording *self, const struct sample_code *code, uint32_t *ret)
 {
 	CLEANUP(free) char *key = NULL;
@@ -208,7 +207,7 @@ static void code_write(struct item_run *run, const struct sample_code *code)
 	run->count++;
 }
 
-/* Those that are new; all get their numbers. */
+/* Writes the new ones; all get their numbers. */
 static int codes_write(struct item_run *run, uint32_t *numbers, struct err *err)
 {
 	struct merged_recording *self = run->merged;
@@ -350,7 +349,7 @@ int merged_recording_add(struct merged_recording *self, struct model *model,
 	return r;
 }
 
-/* All clocks are the time of day: those of the nodes have nothing else in common. */
+/* All clocks are set to the time of day: those of the nodes have nothing else in common. */
 static int clock_write(struct merged_recording *self, uint64_t time_ns, struct err *err)
 {
 	CLEANUP(bytes_done) struct bytes bytes = { 0 };

@@ -1,5 +1,5 @@
 /*
- * Goes through the ranks of a recorded fleet.
+ * Visits the ranks of a recorded fleet.
  */
 #include "host/fleet/export/fleet_export.h"
 
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Readers know a rank by its name and by torchrun's variable. */
+/* Other tools identify a rank by its name and by torchrun's variable. */
 static int rank_name(struct model *model, const struct fleet *fleet, const struct fleet_rank *rank)
 {
 	char name[160], number[16], size[16];
@@ -55,7 +55,7 @@ static void cut_note(struct fleet_export *self, const struct fleet_rank *rank,
 		trouble_note(self, &self->cut, rank, end);
 }
 
-/* A recording that cannot be read costs itself only. */
+/* An unreadable recording is skipped. */
 static int rank_open(struct fleet_export *self, const struct fleet_rank *rank, struct model **ret,
 		     struct err *err)
 {
@@ -84,7 +84,7 @@ int fleet_export_each(struct fleet_export *self, rank_visitor *visit, void *cont
 {
 	int r = 0;
 
-	self->unread = self->cut = self->absent = 0; /* some formats go through them twice */
+	self->unread = self->cut = self->absent = 0; /* some formats visit them twice */
 	for (size_t i = 0; !r && i < self->fleet->rank_count; i++) {
 		const struct fleet_rank *rank = &self->fleet->ranks[i];
 		CLEANUP(model_free) struct model *model = NULL;

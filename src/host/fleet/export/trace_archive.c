@@ -1,5 +1,5 @@
 /*
- * POSIX ustar, the little that is needed of it.
+ * The needed subset of POSIX ustar.
  */
 #include "host/fleet/export/trace_archive.h"
 
@@ -18,7 +18,7 @@ struct tar_head {
 
 _Static_assert(sizeof(struct tar_head) == BLOCK, "a head is a block");
 
-/* The checksum is of the head with blanks in its own place. */
+/* The checksum is computed with blanks in its own field. */
 static void head_fill(struct tar_head *ret, const char *name, size_t size)
 {
 	const unsigned char *bytes = (const unsigned char *)ret;

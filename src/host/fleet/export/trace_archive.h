@@ -1,6 +1,6 @@
 /*
- * A TAR of traces with a manifest, as Perfetto reads them from version 58 on: the manifest comes
- * first, and names the machine of each file; the files' own clocks tell how they lie to each other.
+ * A TAR of traces with a manifest, for Perfetto from version 58 on: the manifest comes first, and
+ * names the machine of each file; the clocks in the files align them.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ typedef void manifest_filler(struct json *json, const struct fleet *fleet);
 
 int trace_archive_manifest(FILE *out, manifest_filler *fill, const struct fleet *fleet,
 			   struct err *err) MUST_CHECK;
-/* What the exporter makes of the model, as a file of this name. */
+/* Adds the exporter's output for the model, as a file of this name. */
 int trace_archive_add(FILE *out, const char *name, struct model *model,
 		      const struct exporter *exporter, struct err *err) MUST_CHECK;
 int trace_archive_end(FILE *out, struct err *err) MUST_CHECK;

@@ -1,6 +1,6 @@
 /*
  * From processes to ranks.  Children inherit the variables of a rank: the topmost process that has
- * them is the rank, and where that one is a wrapper, what it runs is looked at.  Runs on nodes.
+ * them is the rank, and if that is a wrapper, the program that it runs is chosen.  Runs on nodes.
  */
 #include "host/fleet/find/found_ranks.h"
 
@@ -34,7 +34,7 @@ static uint32_t rank_of(const struct search *self, size_t index)
 					       : self->processes.items[index].ranks[self->variable];
 }
 
-/* Is one above it the same rank, or, without numbers, in the job as well? */
+/* Does an ancestor belong to the same rank, or, without numbers, to the job? */
 static bool is_below_its_rank(const struct search *self, size_t index)
 {
 	uint32_t rank = rank_of(self, index);
@@ -57,7 +57,7 @@ static bool is_top(const struct search *self, size_t index)
 	return !is_below_its_rank(self, index);
 }
 
-/* Of several, the one that has worked most; PROCESS_NOBODY: it has none. */
+/* The child with the most processor time; PROCESS_NOBODY: there is none. */
 static size_t busiest_child(const struct search *self, size_t index)
 {
 	const struct job_process *items = self->processes.items;
@@ -95,7 +95,7 @@ static bool is_owned(const struct search *self, size_t index)
 	       self->processes.items[index].user == self->options->owner;
 }
 
-/* What the wrappers run. */
+/* The process that the wrappers run. */
 static size_t worker_find(const struct search *self, size_t index, struct found_rank *rank)
 {
 	const struct job_process *items = self->processes.items;
@@ -137,7 +137,7 @@ static int rank_add(struct search *self, size_t top, uint32_t number, uint32_t s
 	if (self->options->family == FAMILY_WORKER)
 		worker = worker_find(self, top, &rank);
 	process = &self->processes.items[worker];
-	/* A wrapper of the owner's may have started a setuid program. */
+	/* A wrapper of the owner may have started a setuid program. */
 	if (!is_owned(self, worker))
 		rank.left_out = RANK_IS_FOREIGN;
 	rank.pid = process->pid;
@@ -158,7 +158,7 @@ static int tops_add(struct search *self)
 	return r;
 }
 
-/* Those that somebody else has found. */
+/* Adds the ranks that the launcher or Slurm lists. */
 static int known_add(struct search *self)
 {
 	int r = 0;
@@ -190,7 +190,7 @@ static int compare_ranks(const void *a, const void *b)
 	return (left->top > right->top) - (left->top < right->top);
 }
 
-/* A process that left its rank to be a daemon has another parent, and is in the same session. */
+/* A process that left its rank to be a daemon has another parent, but the same session. */
 static bool is_same_session(const struct search *self, const struct found_rank *one,
 			    const struct found_rank *other)
 {
@@ -210,7 +210,7 @@ static int twice_refuse(const struct found_rank *one, const struct found_rank *o
 	return err_fix(err, "choose one: --match NAME or --mpirun PID");
 }
 
-/* Each number once, the older process of it. */
+/* Keeps one process per number, the oldest. */
 static int ranks_settle(struct search *self, struct err *err)
 {
 	struct found_ranks *found = self->found;
@@ -231,8 +231,8 @@ static int ranks_settle(struct search *self, struct err *err)
 	return 0;
 }
 
-/* --ranks chooses by number.  Processes without one are left out; where none has a number, they
- * stay in the list for home to refuse. */
+/* --ranks selects by number: drops processes without one; if no process has a number, they stay in
+ * the list for home to refuse. */
 static void unnumbered_leave_out(struct search *self)
 {
 	struct found_ranks *found = self->found;

@@ -1,5 +1,5 @@
 /*
- * The ranks that run on this machine: numbers, processes, and what they are wrapped in.
+ * The ranks on this machine: numbers, processes, and their wrappers.
  */
 #pragma once
 
@@ -8,19 +8,19 @@
 
 #define THROUGH_MAX 128u
 
-/* Why a rank that was named is not touched. */
+/* Why a listed rank is left out. */
 enum rank_left_out {
-	RANK_IS_TAKEN,      /* it is looked at */
-	RANK_IS_GONE,       /* a launcher names a process that has ended */
-	RANK_IS_FOREIGN,    /* it belongs to another user than the launcher or the job */
-	RANK_HAS_NO_NUMBER, /* --ranks chooses by number, and no process has one */
+	RANK_IS_TAKEN,      /* it is not left out */
+	RANK_IS_GONE,       /* the launcher lists a process that has ended */
+	RANK_IS_FOREIGN,    /* its user is not that of the launcher or the job */
+	RANK_HAS_NO_NUMBER, /* --ranks selects by number, and no process has one */
 };
 
 struct found_rank {
-	pid_t pid;       /* what is to be looked at */
+	pid_t pid;       /* the process to profile */
 	pid_t top;       /* the topmost process of the rank */
-	uint32_t number; /* RANK_NONE: nothing tells */
-	uint32_t size;   /* how many there are; 0: nothing tells */
+	uint32_t number; /* RANK_NONE: unknown */
+	uint32_t size;   /* the number of ranks; 0: unknown */
 	enum rank_left_out left_out;
 	char name[32];
 	char through[THROUGH_MAX]; /* wrappers from the top down to it: "timeout, bash"; "" */
@@ -29,14 +29,14 @@ struct found_rank {
 struct found_ranks {
 	struct found_rank *items; /* by number, then by age */
 	size_t count, room;
-	const char *variable;   /* that told the numbers; "": none did */
-	bool is_live;           /* it was read from the memory of processes */
+	const char *variable;   /* the variable with the numbers; "": none */
+	bool is_live;           /* read from the memory of processes */
 	size_t unnumbered;      /* processes without a number that --ranks left out */
-	struct zombies zombies; /* of the name that was asked for */
+	struct zombies zombies; /* of the requested name */
 };
 
-/* -ESRCH: there is none.  -EEXIST: one number is there twice, so that these are several jobs; the
- * error names both.  `variable` lies in the options. */
+/* -ESRCH: there is none.  -EEXIST: a number occurs twice, so that these are several jobs; the error
+ * names both.  `variable` points into the options. */
 int ranks_find(struct found_ranks *ret, const struct find_options *options,
 	       struct err *err) MUST_CHECK;
 void ranks_done(struct found_ranks *ranks);

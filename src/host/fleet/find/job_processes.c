@@ -1,5 +1,5 @@
 /*
- * Reads all processes, and says who is in the job.  Runs on nodes; stops nothing.
+ * Reads all processes, and decides which are in the job.  Runs on nodes; stops nothing.
  */
 #include "host/fleet/find/job_processes.h"
 
@@ -37,7 +37,7 @@ static bool has_value(const struct variables *variables, const char *name, const
 	return found && !strcmp(found, value);
 }
 
-/* Several nodes may be one machine: there, each has the processes of its own name. */
+/* Several nodes may be one machine: each node has the processes with its own name. */
 static bool is_on_our_node(const struct variables *variables)
 {
 	const char *node = own_variable("SLURMD_NODENAME");
@@ -58,7 +58,7 @@ static bool is_in_slurm_job(const struct job_process *process, const struct vari
 	return !*options->step || has_value(variables, "SLURM_STEP_ID", options->step);
 }
 
-/* The program's name stands among the first words: "python3 -u train.py". */
+/* The program's name is among the first words: "python3 -u train.py". */
 static bool is_called(const struct job_process *process, const struct variables *variables,
 		      const struct find_options *options)
 {
@@ -87,7 +87,7 @@ static bool is_any(const struct job_process *process, const struct variables *va
 	return true;
 }
 
-/* The word behind another one, in a command line. */
+/* Is an option followed by this value in the command line? */
 static bool has_argument(pid_t pid, const char *option, const char *value)
 {
 	char command[COMMAND_MAX];
@@ -120,7 +120,7 @@ static membership *const memberships[FIND_WAYS] = {
 	[FIND_SLURM] = is_in_slurm_job, [FIND_HYDRA] = is_proxy,
 };
 
-/* A batch script is no task, though it has the number of the first. */
+/* A batch script is no task, though it has the number of the first one. */
 static bool is_task(const struct variables *variables, const struct rank_variable *variable)
 {
 	return strcmp(variable->name, "SLURM_PROCID") ||
@@ -143,8 +143,8 @@ static void ranks_read(struct job_process *process, const struct variables *vari
 					 &process->sizes[VARIABLE_NAMED]);
 }
 
-/* Variables, names and arguments of a process are its own words: anybody can have those of a job.
- * The kernel vouches for its user. */
+/* A process chooses its own variables, name and arguments: any user can copy those of a job.  Its
+ * user comes from the kernel. */
 static bool owner_is_right(struct job_process *process, const struct find_options *options)
 {
 	struct process_status status;
@@ -209,7 +209,7 @@ static int processes_add(struct job_processes *self, const struct job_process *p
 	return 0;
 }
 
-/* Ourselves and all above us.  A rank is none of them. */
+/* Marks limpet itself and its ancestors.  None of them is a rank. */
 static void processes_mark_ours(struct job_processes *self)
 {
 	size_t index = job_processes_find(self, getpid());
@@ -221,7 +221,7 @@ static void processes_mark_ours(struct job_processes *self)
 	}
 }
 
-/* Those below the proxy are the job, not the proxy itself. */
+/* The descendants of the proxy are the job, not the proxy itself. */
 static void processes_inherit(struct job_processes *self)
 {
 	for (size_t i = 0; i < self->count; i++) {
@@ -243,7 +243,7 @@ static unsigned variable_index(const char *name)
 	return VARIABLE_NAMED;
 }
 
-/* Programs may be begun without any variable: Slurm knows its tasks all the same. */
+/* Programs may be started without any variable: Slurm knows its tasks all the same. */
 static void processes_ask_slurm(struct job_processes *self, const struct find_options *options)
 {
 	CLEANUP(free) struct known_rank *tasks = NULL;
@@ -257,7 +257,7 @@ static void processes_ask_slurm(struct job_processes *self, const struct find_op
 		struct job_process *process = index == PROCESS_NOBODY ? NULL : &self->items[index];
 
 		if (!process || process->is_ours ||
-		    program_is_launcher(process->name, /* with_proxy */ false))
+		    program_is_launcher(process->name, /* without_proxy */ false))
 			continue;
 		process->is_in_job = true;
 		if (process->ranks[variable] == RANK_NONE)
@@ -273,7 +273,8 @@ static bool has_any_rank(const struct job_process *process)
 	return false;
 }
 
-/* Where processes were named and none has a rank from its start: it may have set one since. */
+/* If processes were named and none has a rank from its start, reads whether one has set it
+ * since. */
 static void processes_read_live(struct job_processes *self, const struct find_options *options)
 {
 	for (size_t i = 0; i < self->count; i++)

@@ -1,6 +1,6 @@
 /*
- * The processes of this machine, with what tells which of them belong to a job and which rank they
- * are.
+ * The processes of this machine, with the facts that decide which belong to a job and which rank
+ * they are.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 #include "host/fleet/find/rank_variables.h"
 #include "host/fleet/request.h"
 
-/* Index of the variable that was named, where it is none of the table. */
+/* Index of the named variable, if it is not in the table. */
 #define VARIABLE_NAMED (RANK_VARIABLES_MAX - 1)
 #define VARIABLE_NONE  RANK_VARIABLES_MAX
 
@@ -20,7 +20,7 @@ struct job_process {
 	char name[32], state;
 	uid_t user; /* effective; read only where find_options.has_owner */
 	bool is_in_job;
-	bool is_ours; /* limpet itself, or what has started it */
+	bool is_ours; /* limpet itself, or an ancestor of it */
 	/* By index of rank_variables: RANK_NONE where it has none. */
 	uint32_t ranks[RANK_VARIABLES_MAX], sizes[RANK_VARIABLES_MAX];
 };
@@ -29,7 +29,7 @@ struct job_processes {
 	struct job_process *items; /* older ones first */
 	size_t count;
 	struct table by_pid; /* (pid, 0): index */
-	bool is_live;        /* ranks were read from memory, since /proc told none */
+	bool is_live;        /* ranks were read from memory, since /proc showed none */
 };
 
 int job_processes_read(struct job_processes *ret, const struct find_options *options,
@@ -41,13 +41,13 @@ static inline void job_processes_done_at_scope_end(struct job_processes *process
 	job_processes_done(processes);
 }
 
-/* PROCESS_NOBODY: there is none of that number. */
+/* PROCESS_NOBODY: no process has that number. */
 size_t job_processes_find(const struct job_processes *processes, pid_t pid);
-/* Of this one; PROCESS_NOBODY where it is not there. */
+/* Of this process; PROCESS_NOBODY if it is not in the list. */
 size_t job_processes_parent(const struct job_processes *processes, size_t index);
 
-/* The best variable that any process of the job has, or the one that is named; VARIABLE_NONE. */
+/* The best variable that any process of the job has, or the named one; VARIABLE_NONE. */
 unsigned job_processes_variable(const struct job_processes *processes,
 				const struct find_options *options);
-/* What that one is called; "" for none. */
+/* The name of that variable; "" for none. */
 const char *job_variable_name(unsigned variable, const struct find_options *options);

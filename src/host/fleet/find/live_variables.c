@@ -1,6 +1,6 @@
 /*
- * Variables as the process has them now: a launcher's child may set its rank for itself.  libc's
- * `environ` is found by name in the ELF objects that are mapped.  Everything read is foreign.
+ * The present variables of a process: a launcher's child may set its rank itself.  libc's `environ`
+ * is found by name in the mapped ELF objects.  Everything read is foreign.
  */
 #include "host/fleet/find/variables.h"
 
@@ -14,14 +14,14 @@
 #define ENTRIES_MAX 4096u
 #define ENTRY_MAX   4096u
 
-/* As much of a text as can be read, up to its zero; false: it has none, or is too long. */
+/* Reads a text up to its zero; false: it is not terminated, unreadable, or too long. */
 static bool entry_read(int memory, uint64_t address, struct bytes *into)
 {
 	char text[ENTRY_MAX];
 	size_t size = 0;
 
 	while (size < sizeof(text)) {
-		/* Not beyond the page: the next one may not be there. */
+		/* Within the page: the next one may not be mapped. */
 		size_t part = MIN(4096 - (address + size) % 4096, sizeof(text) - size);
 		const char *end;
 

@@ -1,5 +1,5 @@
 /*
- * Looks into each ELF object that is mapped from its beginning.  Runs on nodes and at home; what is
+ * Searches each ELF object that is mapped from its beginning.  Runs on nodes and at home; what is
  * read is foreign.
  */
 #include "host/fleet/find/mapped_symbol.h"

@@ -1,6 +1,5 @@
 /*
- * Symbols in the memory of a process that runs: of its executable, then of the libraries that it
- * has mapped.
+ * Symbols in the memory of a running process: of its executable, then of its libraries.
  */
 #pragma once
 
@@ -8,5 +7,5 @@
 
 #include "shared/base/macros.h"
 
-/* The address of the first dynamic symbol of that name that is defined; -ENOENT, -errno. */
+/* The address of the first defined dynamic symbol of that name; -ENOENT, -errno. */
 int mapped_symbol_find(pid_t pid, int memory, const char *name, uint64_t *ret) MUST_CHECK;

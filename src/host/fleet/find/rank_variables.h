@@ -1,6 +1,6 @@
 /*
- * The variables by which launchers tell processes their rank, the most trustworthy first: a rank
- * that mpirun starts inside Slurm has Slurm's variables too, and those are the daemon's.
+ * The variables in which launchers pass the rank, the most trustworthy first: a rank that mpirun
+ * starts inside Slurm has Slurm's variables too, and those are the daemon's.
  */
 #pragma once
 
@@ -10,13 +10,13 @@
 
 struct rank_variable {
 	const char *name;
-	const char *size_name; /* of how many there are; NULL: nothing tells */
+	const char *size_name; /* the number of ranks; NULL: none */
 };
 
-/* Ends with an entry that has no name. */
+/* Ends with an entry without a name. */
 extern const struct rank_variable rank_variables[];
 #define RANK_VARIABLES_MAX 16u
 
-/* False: it has no such variable, or no number in it. */
+/* False: there is no such variable, or no number in it. */
 bool rank_variable_read(const struct variables *variables, const struct rank_variable *variable,
 			uint32_t *ret_rank, uint32_t *ret_size);

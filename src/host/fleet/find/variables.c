@@ -1,5 +1,5 @@
 /*
- * Variables as the process was begun with.  Runs on nodes; stops nothing.
+ * The variables a process was started with.  Runs on nodes; stops nothing.
  */
 #include "host/fleet/find/variables.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than the kernel starts a program with: three quarters of its largest stack, 6 MiB. */
+/* More than the kernel allows at exec: three quarters of its largest stack, 6 MiB. */
 #define ENVIRON_MAX ((size_t)8 << 20)
 
 int variables_read(struct variables *ret, pid_t pid)

@@ -1,5 +1,5 @@
 /*
- * Variables of another process: as it was begun with, or as its libc has them now.
+ * Variables of another process: those it was started with, or those in its libc now.
  */
 #pragma once
 
@@ -13,9 +13,9 @@ struct variables {
 	size_t size;
 };
 
-/* 0; -errno where they may not be read. */
+/* 0; -errno if they may not be read. */
 int variables_read(struct variables *ret, pid_t pid) MUST_CHECK;
-/* The same from the array that libc's `environ` points to, where it can be found. */
+/* The same from the array that libc's `environ` points to, if it is found. */
 int variables_read_live(struct variables *ret, pid_t pid) MUST_CHECK;
 void variables_done(struct variables *variables);
 
@@ -24,5 +24,5 @@ static inline void variables_done_at_scope_end(struct variables *variables)
 	variables_done(variables);
 }
 
-/* NULL: there is none of that name. */
+/* NULL: not set. */
 const char *variables_value(const struct variables *variables, const char *name);

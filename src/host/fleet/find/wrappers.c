@@ -1,5 +1,5 @@
 /*
- * Names of programs that start others, as the kernel has them: 15 letters.
+ * Names of programs that start others, cut to 15 letters as in the kernel.
  */
 #include "host/fleet/find/wrappers.h"
 

@@ -1,5 +1,5 @@
 /*
- * Looks for ended processes by name.  Runs on nodes; stops nothing.
+ * Finds ended processes by name.  Runs on nodes; stops nothing.
  */
 #include "host/fleet/find/zombies.h"
 

@@ -1,6 +1,6 @@
 /*
- * Processes that have ended and that their parents have not collected.  The kernel keeps their
- * names alone: a rank that has died has no number any more.
+ * Processes that have ended and that their parents have not reaped.  The kernel keeps only their
+ * names: a rank that has died has no number any more.
  */
 #pragma once
 
@@ -14,5 +14,5 @@ struct zombies {
 	char name[32];
 };
 
-/* Those of this name, with * and ?; none where they cannot be read.  Runs on nodes. */
+/* Those whose name matches, with * and ?; none if they cannot be read.  Runs on nodes. */
 void zombies_find(struct zombies *ret, const char *name);

@@ -40,7 +40,7 @@ static bool is_entry(const struct dirent *entry)
 	return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
 }
 
-/* Whoever owns a folder can put other files in the place of ours. */
+/* A folder's owner could replace limpet's files. */
 static int stranger_refuse(const char *path, const char *what, struct err *err)
 {
 	err_set(err, -EPERM, "the folder '%s' is %s", path, what);
@@ -77,7 +77,7 @@ static int empty_check(DIR *folder, const char *path, struct err *err)
 	return err_exit(err, EXIT_USAGE);
 }
 
-/* A link is followed where it is one's own: another user's may lead elsewhere a moment later. */
+/* Follows only limpet's user's own links: another user's may change its target at any moment. */
 static int folder_open(const char *path, DIR **ret, struct err *err)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
@@ -96,7 +96,7 @@ static int folder_open(const char *path, DIR **ret, struct err *err)
 	return 0;
 }
 
-/* Where that is which was looked at, whatever its name leads to by now; the caller's to free. */
+/* The path of the opened folder, even if the name leads elsewhere by now; the caller frees it. */
 static int folder_locate(DIR *folder, const char *path, char **ret, struct err *err)
 {
 	char self[64], found[PATH_MAX];
@@ -190,7 +190,7 @@ static void rank_write(struct json *json, const struct fleet_rank *rank)
 	json_object_end(json);
 }
 
-/* Nodes come before the ranks that name them by their number. */
+/* Nodes come before the ranks that refer to them by number. */
 static void fleet_write(FILE *out, const struct fleet_folder *folder, const struct fleet *fleet,
 			bool is_whole)
 {

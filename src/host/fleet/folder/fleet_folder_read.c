@@ -1,6 +1,6 @@
 /*
- * Reads a fleet.json, or, where there is none, takes the recordings of a folder for ranks.  What is
- * read is foreign: a fleet.json may be anybody's.
+ * Reads a fleet.json, or, if there is none, takes the recordings of a folder for ranks.  What is
+ * read is foreign: any user may have written the fleet.json.
  */
 #include "host/fleet/folder/fleet_folder.h"
 
@@ -23,7 +23,7 @@
 
 enum field_kind { FIELD_TEXT, FIELD_NUMBER, FIELD_BOOL };
 
-/* A member and where it goes. */
+/* A member and its destination. */
 struct field {
 	const char *key;
 	enum field_kind kind;
@@ -32,7 +32,7 @@ struct field {
 	bool *truth;
 };
 
-/* One of them, or something else.  0 or -ENOMEM. */
+/* Reads a field, or skips another member.  0 or -ENOMEM. */
 static int field_read(struct json_reader *reader, const char *key, const struct field *fields,
 		      size_t count)
 {
@@ -95,7 +95,7 @@ static enum rank_state state_find(const char *key)
 	return RANK_NO_ANSWER;
 }
 
-/* Its file lies in the folder itself: no name leads elsewhere. */
+/* A file in the folder itself: the name leads nowhere else. */
 static bool is_plain_name(const char *name)
 {
 	return *name && *name != '.' && !strchr(name, '/') && strlen(name) < NAME_MAX;
@@ -169,8 +169,8 @@ static int recording_refuse(struct fleet_rank *rank)
 		       : 0;
 }
 
-/* One file is one rank's: a list that names it a million times costs no more than one that does so
- * once. */
+/* A file belongs to one rank: a list that names it a million times must cost no more than one that
+ * names it once. */
 static int recordings_check(struct fleet *fleet)
 {
 	struct pool names = { 0 };
@@ -231,7 +231,7 @@ static int filter_recordings(const struct dirent *entry)
 	return is_recording(entry);
 }
 
-/* "rank-00005-n2-4711.limpet" says it; else they are numbered by name. */
+/* From "rank-00005-n2-4711.limpet"; others are numbered in order. */
 static uint32_t number_of(const char *name, uint32_t otherwise)
 {
 	struct text text = text_of(name);
@@ -296,7 +296,7 @@ int fleet_folder_read(const char *path, struct fleet *ret, bool *ret_is_plain, s
 	r = fleet_json_read(text, size, ret);
 	if (r)
 		return json_refuse(list, r, err);
-	/* Its limpet died before it could say what there is. */
+	/* limpet was killed before it could write the ranks. */
 	*ret_is_plain = !ret->rank_count;
 	return ret->rank_count ? 0 : plain_read(path, ret, err);
 }

@@ -1,5 +1,5 @@
 /*
- * Writes what nodes send.  Runs at home; what comes is foreign.
+ * Writes the recordings that nodes send.  Runs at home; input is foreign.
  */
 #include "host/fleet/folder/received.h"
 
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* "DIR/rank-00005-n2-4711.limpet": the caller's to free; NULL: no memory. */
+/* "DIR/rank-00005-n2-4711.limpet": the caller frees it; NULL: no memory. */
 static char *path_of(const struct received *self, const struct fleet *fleet,
 		     const struct fleet_rank *rank)
 {
@@ -45,7 +45,7 @@ static struct received_file *file_add(struct received *self, const struct fleet_
 	return &self->files[self->count++];
 }
 
-/* Only of ranks that its node has told of.  *ret NULL: of none. */
+/* Only for ranks that the node has reported.  *ret NULL: there is none. */
 static int file_find(struct received *self, const struct fleet *fleet, uint32_t node, uint32_t pid,
 		     struct received_file **ret)
 {
@@ -122,7 +122,7 @@ int received_take(struct received *self, const struct fleet *fleet, uint32_t nod
 	return r;
 }
 
-/* Why it is not whole; false: it is. */
+/* Why it is incomplete; false: it is complete. */
 static bool file_blame(const struct received_file *file, char *ret, size_t room)
 {
 	if (file->error)
@@ -150,7 +150,8 @@ static int file_settle(struct received_file *file, struct fleet *fleet)
 	return fleet_set_state(fleet, rank, RANK_CUT, reason);
 }
 
-/* Whoever wrote it: a node that has died may have left a part.  Without one, no rank is done. */
+/* Written by home or by the node, which may have died and left a part.  Without one, no rank is
+ * done. */
 static int recording_find(const struct received *self, struct fleet *fleet, struct fleet_rank *rank)
 {
 	CLEANUP(free) char *path = NULL;

@@ -1,6 +1,6 @@
 /*
- * The loop of everything that is done to a fleet.  Nothing in it waits for a node for ever: a node
- * that hangs costs what it would have told.
+ * The main loop of a fleet.  It never waits for a node without a limit: a hanging node loses only
+ * its own messages.
  */
 #include "host/fleet/job/fleet_job.h"
 
@@ -21,22 +21,22 @@
 #include <unistd.h>
 
 #define LOOK_MS     100
-#define LATECOME_NS 2000000000ull /* where nobody knows how many nodes there are */
+#define LATECOME_NS 2000000000ull /* if the number of nodes is not known */
 #define SAID_MAX    4096u
 #define REMOVE_NS   10000000000ull
-#define LEAVE_NS    3000000000ull /* for node parts to end after their stdin has */
+#define LEAVE_NS    3000000000ull /* for node parts to end after their stdin was closed */
 
 struct fleet_job {
 	const struct fleet_job_options *options;
 	struct fleet *fleet;
 	struct node_start *starts;
 	size_t start_count;
-	int image; /* limpet itself */
+	int image; /* limpet's own executable */
 	uint64_t image_size;
 	char own_path[PATH_MAX];
 	struct pollfd *fds;
-	uint64_t until_ns, heard_ns; /* heard: of a new node, last */
-	bool is_leaving;             /* node parts were told to end */
+	uint64_t until_ns, heard_ns; /* heard: the last new node */
+	bool is_leaving;             /* node parts were requested to end */
 	bool has_failed;             /* no memory */
 };
 
@@ -53,7 +53,7 @@ static int image_open(struct fleet_job *self, struct err *err)
 	return 0;
 }
 
-/* The request of one node, or of all. */
+/* The request for one node, or for all. */
 static char *request_for(const struct fleet_job *self, const struct node_start *start)
 {
 	struct node_request request = self->options->request;
@@ -133,7 +133,7 @@ static int starts_run(struct fleet_job *self, struct err *err)
 	return r;
 }
 
-/* Which node it is that greets; NODE_NONE: none that may. */
+/* The node that sent a greeting; NODE_NONE: not an expected one. */
 static uint32_t node_of(struct fleet_job *self, const struct node_start *start, const char *name)
 {
 	uint32_t node = start->node != NODE_NONE ? start->node : fleet_find_node(self->fleet, name);
@@ -169,8 +169,8 @@ static void greeting_take(struct fleet_job *self, struct node_start *start, stru
 	node = node_of(self, start, hello.node);
 	if (node == NODE_NONE || self->fleet->nodes[node].phase != NODE_SILENT)
 		return;
-	/* Each that comes later gets the greeting, too: a launcher may hand it to those only that
-	 * are there. */
+	/* Each later node part gets the greeting, too: a launcher may forward it only to those
+	 * already running. */
 	start->is_greeted = false;
 	spoken->is_greeted = true;
 	self->heard_ns = now_ns();
@@ -185,7 +185,7 @@ static void greeting_take(struct fleet_job *self, struct node_start *start, stru
 		self->has_failed = true;
 }
 
-/* What any action tells. */
+/* Messages that all actions share. */
 static int message_take(struct fleet_job *self, uint32_t node, struct cursor *cursor)
 {
 	const struct fleet_job_listener *listener = &self->options->listener;
@@ -268,7 +268,7 @@ static void pipes_serve(struct fleet_job *self)
 		self->fleet->is_interrupted = true;
 }
 
-/* Nobody will speak through it any more: those that have not come to their end are lost. */
+/* Its node parts cannot send any more: those without an end mark are lost. */
 static void start_explain(struct fleet_job *self, const struct node_start *start, uint32_t node)
 {
 	struct fleet_node *of = &self->fleet->nodes[node];
@@ -284,7 +284,7 @@ static void start_explain(struct fleet_job *self, const struct node_start *start
 	node_trouble(self, node, "%s%s%s", start->last_words, *start->last_words ? "; " : "", form);
 }
 
-/* Where nothing came of it, limpet may not be there: once more, with a copy of it. */
+/* If it produced nothing, limpet may be missing there: retries once, with a copy of it. */
 static bool start_is_retried(struct fleet_job *self, struct node_start *start)
 {
 	struct err ignored = { 0 };
@@ -331,7 +331,7 @@ static bool all_have_left(const struct fleet_job *self)
 	return true;
 }
 
-/* "Stop": those that have not said all they have to say, say it now. */
+/* Stops the job: node parts send their rest now. */
 static void job_leave(struct fleet_job *self)
 {
 	if (self->is_leaving)
@@ -373,7 +373,7 @@ static void late_explain(struct fleet_job *self)
 	}
 }
 
-/* A node part that has greeted has removed the copy that it was started from. */
+/* A node part that has greeted has removed its own copy. */
 static void copies_remove(struct fleet_job *self)
 {
 	const struct fleet_plan *plan = self->options->plan;
@@ -438,7 +438,7 @@ int fleet_job_run(const struct fleet_job_options *options, struct fleet *fleet, 
 		r = starts_run(&self, err);
 	if (!r)
 		job_serve(&self);
-	/* All are asked before the first is waited for. */
+	/* All get SIGTERM before the first is waited for. */
 	for (size_t i = 0; self.starts && i < self.start_count; i++)
 		child_ask_to_end(&self.starts[i].child);
 	for (size_t i = 0; self.starts && i < self.start_count; i++)

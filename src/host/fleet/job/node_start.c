@@ -1,5 +1,5 @@
 /*
- * Reads and writes the pipes of one command.  Runs at home; what comes is foreign.
+ * Reads and writes the pipes of one command.  Runs at home; input is foreign.
  */
 #include "host/fleet/job/node_start.h"
 
@@ -45,7 +45,7 @@ void node_start_done(struct node_start *self)
 	free(self->spoken);
 }
 
-/* By its tag, made where it is new; NULL: no memory. */
+/* By its tag, added if it is new; NULL: no memory. */
 static struct spoken *spoken_find(struct node_start *self, uint32_t tag)
 {
 	for (size_t i = 0; i < self->spoken_count; i++)
@@ -75,8 +75,8 @@ static bool has_said_too_much(const struct node_start *self)
 	return self->heard_bytes > heard_max(self) || self->piece_bytes > self->piece_max;
 }
 
-/* A message is whole, and was counted by its lines: those that come for as long as one likes have a
- * count of their own. */
+/* Counts a whole message of recordings or of fleet top separately: these may go on without a limit
+ * in time. */
 static void piece_count(struct node_start *self, const struct bytes *message)
 {
 	struct cursor cursor = { message->data, message->data + message->size, false };
@@ -89,7 +89,7 @@ static void piece_count(struct node_start *self, const struct bytes *message)
 	self->piece_bytes += message->size;
 }
 
-/* Nobody knows what else it would say. */
+/* Too many bytes: notes the reason and ends the command. */
 static void start_hush(struct node_start *self)
 {
 	uint64_t most = self->piece_bytes > self->piece_max ? self->piece_max : heard_max(self);
@@ -131,8 +131,7 @@ static void line_take(struct node_start *self, struct text text,
 	}
 }
 
-/* What is behind the last end of a line waits for more; a line without an end is no line of ours.
- */
+/* The rest after the last line end waits for more; an overlong line is dropped. */
 static void lines_take(struct node_start *self, bool is_error,
 		       const struct start_listener *listener)
 {
@@ -184,7 +183,7 @@ static bool is_sending(const struct node_start *self, uint64_t size)
 	return self->is_wanted && self->sent_bytes < size;
 }
 
-/* The greeting goes to node parts that have greeted: before that, a shell may read. */
+/* The greeting is sent after a node part has greeted: before that, a shell may read. */
 bool node_start_has_input(const struct node_start *self, uint64_t size)
 {
 	bool has_greeted = false;

@@ -1,6 +1,6 @@
 /*
- * One command of an engine while it runs, and the node parts that speak through it: their lines
- * become messages.
+ * One running command of an engine, and the node parts that send through it: their lines become
+ * messages.
  */
 #pragma once
 
@@ -9,35 +9,35 @@
 
 #include <stdbool.h>
 
-#define START_LINE_MAX 2048u /* longer ones are none of ours */
+#define START_LINE_MAX 2048u /* longer lines are not limpet's */
 #define LAST_WORDS_MAX 320u
-/* What is heard of one node, and of all that speak through one command. */
+/* The limits of input from one node, and from all through one command. */
 #define HEARD_MAX        ((uint64_t)64 << 20)
 #define HEARD_OF_ALL_MAX ((uint64_t)1 << 30)
 
-/* What one node part says. */
+/* The state of one node part. */
 struct spoken {
 	uint32_t tag;
-	uint32_t node; /* of the fleet; NODE_NONE before its greeting, or where it is refused */
+	uint32_t node; /* of the fleet; NODE_NONE before its greeting, or if it is refused */
 	bool is_greeted;
 	struct line_stream stream;
 };
 
 struct node_start {
 	struct child child;
-	uint32_t node; /* the only one that may speak here; NODE_NONE: any */
+	uint32_t node; /* the only one allowed here; NODE_NONE: any */
 	bool has_ended;
-	int status; /* then, as of waitpid() */
+	int status; /* then, as from waitpid() */
 	struct spoken *spoken;
 	size_t spoken_count, spoken_room;
-	uint64_t torn;        /* lines that began as one of ours */
-	uint64_t heard_bytes; /* but for pieces of recordings, and what fleet top tells */
-	uint64_t piece_bytes, piece_max; /* 0: none are wished for, and count as all else */
-	/* Lines that are not whole yet, of its stdout and its stderr. */
+	uint64_t torn;        /* incomplete lines of limpet's */
+	uint64_t heard_bytes; /* without pieces of recordings, and messages of fleet top */
+	uint64_t piece_bytes, piece_max; /* piece_max 0: none are expected, and count as all else */
+	/* Incomplete lines of its stdout and its stderr. */
 	char line[START_LINE_MAX], error_line[START_LINE_MAX];
 	size_t line_size, error_size;
-	char last_words[LAST_WORDS_MAX]; /* the last line that was none of ours */
-	/* Written to its stdin: limpet itself where it is wanted, then the greeting. */
+	char last_words[LAST_WORDS_MAX]; /* the last line that was not limpet's */
+	/* Written to its stdin: limpet itself on request, then the greeting. */
 	bool is_wanted, is_greeted;
 	uint64_t sent_bytes;
 	bool is_copied;
@@ -50,18 +50,17 @@ struct start_listener {
 	void *context;
 };
 
-/* Starts it; what was left of an earlier one is forgotten. */
+/* Starts it; resets the state of an earlier run. */
 int node_start_run(struct node_start *start, const char *const *argv, struct err *err) MUST_CHECK;
 
-/* Reads what has come, from which of its two outputs. */
+/* Reads one of its two outputs. */
 void node_start_read(struct node_start *start, bool is_error,
 		     const struct start_listener *listener);
-/* Its stdin takes more: the greeting, or what is wanted of the `size` bytes of limpet in `image`.
- */
+/* Writes to its stdin: the greeting, or the rest of the `size` bytes of limpet in `image`. */
 void node_start_write(struct node_start *start, int image, uint64_t size);
 /* Is there something to be written? */
 bool node_start_has_input(const struct node_start *start, uint64_t size);
 
-/* Has the command come to its end, with nothing left to read? */
+/* Has the command ended, with nothing left to read? */
 bool node_start_look(struct node_start *start);
 void node_start_done(struct node_start *start);

@@ -1,5 +1,5 @@
 /*
- * Puts trees of nodes together.  Runs at home; what nodes tell is foreign.
+ * Merges the trees of nodes.  Runs at home; their messages are foreign.
  */
 #include "host/fleet/merge/call_paths.h"
 
@@ -40,7 +40,7 @@ static uint32_t depth_below(const struct call_paths *self, uint32_t parent)
 	return parent == PATH_NONE ? 1 : self->items[parent].depth + 1;
 }
 
-/* Those before it that never came are lost. */
+/* Entries before it that never arrived are lost. */
 static int list_fill(uint32_t **list, size_t *count, size_t *room, uint32_t until)
 {
 	while (*count < until) {

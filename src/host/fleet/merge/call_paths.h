@@ -1,6 +1,6 @@
 /*
  * The calls of all nodes in one tree, each function and line below its caller.  Nodes number their
- * functions by themselves: a map for each of them leads into this tree.
+ * functions themselves: a map for each node leads into this tree.
  */
 #pragma once
 
@@ -8,12 +8,12 @@
 #include "host/core/table.h"
 #include "host/fleet/message.h"
 
-#define PATH_NONE UINT32_MAX /* no node: the root's parent, or what was lost on its way */
+#define PATH_NONE UINT32_MAX /* no node: the root's parent, or lost on its way */
 
 struct call_path {
 	uint32_t parent;                 /* PATH_NONE: it is outermost */
 	uint32_t function, module, file; /* texts */
-	uint32_t line;                   /* 0: not known, or it says nothing */
+	uint32_t line;                   /* 0: not known, or irrelevant */
 	uint32_t depth;
 	enum frame_kind kind;
 };
@@ -26,18 +26,18 @@ struct call_paths {
 	struct table numbers;
 };
 
-/* What one node has told so far. */
+/* The numbers of one node. */
 struct path_map {
-	uint32_t *texts, *paths; /* by its own numbers; PATH_NONE: lost */
+	uint32_t *texts, *paths; /* by the node's numbers; PATH_NONE: lost */
 	size_t text_count, text_room, path_count, path_room;
-	uint64_t thread_count; /* whose stacks were told */
+	uint64_t thread_count; /* threads with stacks */
 };
 
-/* Functions of a node.  Where a message before it was lost, what leads through that is lost, too. 0
+/* Adds functions of a node.  If a message before it was lost, paths through that are lost, too.  0
  * or -ENOMEM. */
 int call_paths_take(struct call_paths *paths, struct path_map *map,
 		    struct frames_message *frames) MUST_CHECK;
-/* PATH_NONE: it is not known. */
+/* PATH_NONE: not known. */
 uint32_t path_map_find(const struct path_map *map, uint32_t number);
 
 static inline const char *call_path_function(const struct call_paths *paths, uint32_t path)

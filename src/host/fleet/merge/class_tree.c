@@ -1,12 +1,12 @@
 /*
- * Counts ranks at calls, and puts children in order.
+ * Counts ranks at calls, and sorts children.
  */
 #include "host/fleet/merge/class_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define RANGES_MAX (16u << 20) /* of ranks, at all calls together */
+#define RANGES_MAX (16u << 20) /* of ranks, for all calls together */
 
 static bool is_counted(const struct seen_thread *thread, uint32_t round, enum class_threads which)
 {
@@ -14,7 +14,7 @@ static bool is_counted(const struct seen_thread *thread, uint32_t round, enum cl
 	       thread->is_first == (which == CLASS_MAIN);
 }
 
-/* Threads come by rank, so that ranges only grow at their end. */
+/* Threads are sorted by rank, so that ranges only grow at their end. */
 static int thread_count(struct class_tree *self, const struct seen_thread *thread)
 {
 	uint32_t path = thread->path;
@@ -48,7 +48,7 @@ static bool is_before(const struct class_node *one, const struct class_node *oth
 	return one->threads > other->threads;
 }
 
-/* The last first: each is put before those that are linked already. */
+/* Descending: each is linked in front of the previous ones. */
 static int compare_nodes(const void *a, const void *b, void *context)
 {
 	const struct class_tree *self = context;
@@ -107,7 +107,7 @@ static void ends_sort(struct class_tree *self)
 		self->nodes[self->ends[i]->path].first_end = i;
 }
 
-/* Threads of this round in their calls. */
+/* Counts the threads of this round at their calls. */
 static int threads_count(struct class_tree *self, const struct fleet_dump *dump, uint32_t round,
 			 enum class_threads which)
 {

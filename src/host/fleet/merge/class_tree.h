@@ -1,7 +1,7 @@
 /*
- * The tree of calls with classes of ranks: each call, a function with the line it has come to, with
- * the ranks that are in it, the largest class first.  Chains of calls that all have the same ranks
- * are one line.
+ * The tree of calls with classes of ranks: each call, a function with its current line, with the
+ * ranks that are in it, the largest class first.  Chains of calls that all have the same ranks are
+ * one line.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct class_node {
 	uint64_t ends;                     /* threads whose innermost call it is, */
 	size_t first_end;                  /* the first of them in the tree's ends, */
 	const struct seen_thread *example; /* one of them, */
-	bool is_mixed;                     /* and they are in different states or system calls */
+	bool is_mixed;                     /* their states or system calls differ */
 	uint32_t first, next;              /* child; sibling: more ranks first; PATH_NONE */
 };
 
@@ -34,7 +34,7 @@ enum class_threads {
 	CLASS_THREADS,
 };
 
-/* Of one round.  -ENOMEM; -E2BIG: so many classes are of no use to anybody. */
+/* For one round.  -ENOMEM; -E2BIG: too many classes to be useful. */
 int class_tree_build(struct class_tree *ret, const struct fleet_dump *dump, uint32_t round,
 		     enum class_threads which) MUST_CHECK;
 void class_tree_done(struct class_tree *tree);
@@ -44,6 +44,6 @@ static inline void class_tree_done_at_scope_end(struct class_tree *tree)
 	class_tree_done(tree);
 }
 
-/* The last call of the chain that begins here: each has the next one alone below it, with the same
- * ranks and threads. */
+/* The last call of the chain that begins here: each is the only child of the one before, with the
+ * same ranks and threads. */
 uint32_t class_tree_chain(const struct class_tree *tree, uint32_t node);

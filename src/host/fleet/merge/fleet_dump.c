@@ -1,5 +1,5 @@
 /*
- * Takes the stacks that node parts tell.  Runs at home.
+ * Takes the stacks that node parts send.  Runs at home.
  */
 #include "host/fleet/merge/fleet_dump.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define THREADS_MAX (16u << 20)
-#define OF_NODE_MAX (1u << 18) /* threads that one node tells, all rounds together */
+#define OF_NODE_MAX (1u << 18) /* threads that one node may send, all rounds together */
 
 static struct path_map *map_of(struct fleet_dump *self, uint32_t node)
 {

@@ -1,5 +1,5 @@
 /*
- * Where all threads of all ranks were, once or several times: what fleet dump shows.
+ * The stacks of all threads of all ranks, once or several times: what fleet dump shows.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 /* One thread in one round. */
 struct seen_thread {
 	uint32_t node, tid;
-	pid_t top, process;    /* of its rank; it is a thread of */
+	pid_t top, process;    /* of its rank; its own process */
 	bool is_first;         /* the main thread of the rank's process */
 	uint32_t round, flags; /* enum thread_flag */
 	char state;
@@ -33,10 +33,10 @@ struct fleet_dump {
 	uint32_t rounds;
 };
 
-/* A message of a node part; others than those of a dump are passed over.  0 or -ENOMEM. */
+/* A message of a node part; ignores kinds other than a dump's.  0 or -ENOMEM. */
 int fleet_dump_take(struct fleet_dump *dump, uint32_t node, uint32_t kind,
 		    struct cursor *cursor) MUST_CHECK;
-/* After the fleet was settled: threads get the numbers of their ranks, and those of none go. */
+/* After the fleet was settled: sets the ranks of threads, and drops threads of none. */
 int fleet_dump_settle(struct fleet_dump *dump, const struct fleet *fleet) MUST_CHECK;
 void fleet_dump_done(struct fleet_dump *dump);
 
@@ -45,21 +45,21 @@ static inline void fleet_dump_done_at_scope_end(struct fleet_dump *dump)
 	fleet_dump_done(dump);
 }
 
-/* What a rank's main thread did from the first round to the last.  One place: the program's calls
- * and their lines are the same each time, whatever the libraries below them do. */
+/* The activity of a rank's main thread from the first round to the last.  One place: the program's
+ * calls and their lines are the same each time, whatever the libraries below do. */
 enum motion {
-	MOTION_UNKNOWN, /* not seen in all of them */
-	MOTION_STOPPED, /* by a signal or a debugger, when it was seen last */
+	MOTION_UNKNOWN, /* not in all rounds */
+	MOTION_STOPPED, /* by a signal or a debugger, in the last round */
 	MOTION_WAITED,  /* in one place, and it never ran */
 	MOTION_WOKE,    /* waiting in one place each time, and it ran between */
-	MOTION_SPUN,    /* in one place, and it ran when it was seen */
+	MOTION_SPUN,    /* in one place, and running when seen */
 	MOTION_MOVED,   /* in different calls, or at different lines */
 	MOTIONS,
 };
 
 const char *motion_name(enum motion motion);
 
-/* Of ranks by their motion. */
+/* Ranks by their motion. */
 struct motions {
 	struct rank_set ranks[MOTIONS];
 };

@@ -1,5 +1,5 @@
 /*
- * Ranks that cannot run, by the states of their processes and first threads.
+ * Finds ranks that cannot run, by the states of their processes and first threads.
  */
 #include "host/fleet/merge/halts.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 static const struct {
-	char state; /* of the process; 0: none tells it */
+	char state; /* of the process; 0: unknown */
 	const char *name, *cause;
 } halts[HALTS] = {
 	[HALT_NONE] = { 0, "", "" },
@@ -39,7 +39,7 @@ static enum halt halt_of(char state)
 	return halt;
 }
 
-/* A first thread that has ended is a zombie as well, while others of its process run. */
+/* A first thread that has ended is a zombie as well, while other threads of its process run. */
 static enum halt halt_of_process(const struct fleet_rank *rank)
 {
 	enum halt halt = halt_of(rank->process_state);
@@ -49,7 +49,8 @@ static enum halt halt_of_process(const struct fleet_rank *rank)
 	return halt == HALT_NONE && rank->state == RANK_ENDED ? HALT_ENDED : halt;
 }
 
-/* A thread was seen later than its process, but no state of a thread tells that it is frozen. */
+/* A thread's state is newer than its process's, but no state of a thread shows that it is
+ * frozen. */
 static enum halt halt_of_thread(const struct seen_thread *thread, enum halt before)
 {
 	if (thread_is_stopped(thread))
@@ -69,7 +70,7 @@ static int compare_halted(const void *a, const void *b)
 	       (left->rank->number < right->rank->number);
 }
 
-/* Every rank, at its index of the fleet. */
+/* Every rank, by its index in the fleet. */
 static void ranks_judge(struct halted *items, const struct fleet_dump *dump,
 			const struct fleet *fleet)
 {

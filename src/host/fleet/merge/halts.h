@@ -1,5 +1,5 @@
 /*
- * Ranks that cannot run, whatever they wait for: the others may be waiting for them.
+ * Ranks that cannot run, for reasons outside of the program: the others may be waiting for them.
  */
 #pragma once
 
@@ -10,8 +10,8 @@ enum halt {
 	HALT_STOPPED, /* by a signal */
 	HALT_TRACED,  /* by a debugger */
 	HALT_FROZEN,  /* by its control group */
-	HALT_ZOMBIE,  /* it has ended, and its parent has not collected it */
-	HALT_ENDED,   /* there is no such process any more */
+	HALT_ZOMBIE,  /* it has ended, and its parent has not reaped it */
+	HALT_ENDED,   /* the process is gone */
 	HALTS,
 };
 
@@ -30,7 +30,7 @@ struct halted_ranks {
 	size_t count;
 };
 
-/* Those of the fleet that cannot run, as they were seen last.  0 or -ENOMEM. */
+/* Those of the fleet that cannot run, in their latest state.  0 or -ENOMEM. */
 int halts_find(struct halted_ranks *ret, const struct fleet_dump *dump,
 	       const struct fleet *fleet) MUST_CHECK;
 void halts_done(struct halted_ranks *ranks);

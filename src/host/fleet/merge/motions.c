@@ -1,5 +1,5 @@
 /*
- * What moved between several dumps: the first thread of each rank, compared from one to the next.
+ * Compares several dumps: the first thread of each rank, from one dump to the next.
  */
 #include "host/fleet/merge/fleet_dump.h"
 
@@ -16,7 +16,7 @@ const char *motion_name(enum motion motion)
 	return names[motion < MOTIONS ? motion : MOTION_UNKNOWN];
 }
 
-/* The innermost call of this kind, from a call outwards; PATH_NONE: there is none. */
+/* The innermost call of this kind, from a call outwards; PATH_NONE: none. */
 static uint32_t innermost_of(const struct call_paths *paths, uint32_t path, enum frame_kind kind)
 {
 	while (path != PATH_NONE && paths->items[path].kind != kind)
@@ -24,8 +24,8 @@ static uint32_t innermost_of(const struct call_paths *paths, uint32_t path, enum
 	return path;
 }
 
-/* Where the program is: a library that it has called may do one thing and the other meanwhile, and
- * so may the interpreter of a script. */
+/* The program's own call: a library that it has called may do different things meanwhile, and so
+ * may the interpreter of a script. */
 static uint32_t place_of(const struct call_paths *paths, uint32_t path)
 {
 	uint32_t place = innermost_of(paths, path, FRAME_SCRIPT);
@@ -35,7 +35,7 @@ static uint32_t place_of(const struct call_paths *paths, uint32_t path)
 	return place == PATH_NONE ? path : place;
 }
 
-/* The line of a running thread's innermost function is not known: it may be any. */
+/* The line of a running thread's innermost function is not known: it matches any. */
 static bool is_same_call(const struct call_path *one, const struct call_path *other)
 {
 	return one->parent == other->parent && one->function == other->function &&
@@ -43,7 +43,7 @@ static bool is_same_call(const struct call_path *one, const struct call_path *ot
 	       (one->line == other->line || !one->line || !other->line);
 }
 
-/* Both at one place, or one in a function from which the other one's was called. */
+/* Both at one place, or one in an ancestor of the other. */
 static bool is_same_place(const struct call_paths *paths, uint32_t one, uint32_t other)
 {
 	const struct call_path *items = paths->items;
@@ -55,7 +55,7 @@ static bool is_same_place(const struct call_paths *paths, uint32_t one, uint32_t
 	return is_same_call(&items[one], &items[other]);
 }
 
-/* What the looks at one thread have shown so far. */
+/* What the rounds have shown of one thread so far. */
 struct looks {
 	const struct call_paths *paths;
 	const struct seen_thread *last;

@@ -1,6 +1,6 @@
 /*
- * The functions that were met on this node, as a tree of who called whom.  Each is told home once,
- * when it is first met.
+ * The functions found on this node, as a tree of calls.  Each is sent home once, when it is first
+ * found.
  */
 #pragma once
 
@@ -18,13 +18,13 @@ struct frame_list {
 
 struct frame_call {
 	const char *function, *module, *file; /* "": not known */
-	uint32_t line;                        /* 0: not known, or it says nothing */
+	uint32_t line;                        /* 0: not known, or irrelevant */
 	enum frame_kind kind;
 };
 
 /* The node of a call below another one (FRAME_ROOT: none).  0 or -ENOMEM. */
 int frame_list_find(struct frame_list *frames, uint32_t parent, const struct frame_call *call,
 		    uint32_t *ret) MUST_CHECK;
-/* What was not told yet; false: there is nothing. */
+/* Writes what was not sent yet; false: there is nothing. */
 bool frame_list_put(struct frame_list *frames, struct bytes *message);
 void frame_list_done(struct frame_list *frames);

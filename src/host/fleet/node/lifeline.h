@@ -1,7 +1,7 @@
 /*
- * Whether home still wants us: our stdin.  Home sends a line at once; when stdin ends after that,
- * we are to stop, or home has died.  Where launchers forward nothing it ends before: then only the
- * time limit counts.
+ * Shows by stdin whether home still wants the node part.  Home sends a line at once; if stdin ends
+ * after that, the node part must stop, or home has died.  Launchers that forward nothing end it
+ * before: then only the time limit counts.
  */
 #pragma once
 
@@ -13,13 +13,13 @@
 
 struct lifeline {
 	int fd;
-	bool is_greeted; /* something has come */
+	bool is_greeted; /* home's line has come */
 	bool has_ended;
 };
 
-/* Waits for it or for another descriptor (-1: none), until that time.  True: that one is readable.
- */
+/* Waits for stdin or another descriptor (-1: none), until that time.  True: that one is
+ * readable. */
 bool lifeline_wait(struct lifeline *lifeline, int other, uint64_t until_ns);
 
-/* Are we to stop? */
+/* Must the node part stop? */
 bool lifeline_is_cut(const struct lifeline *lifeline);

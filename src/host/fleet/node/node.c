@@ -1,6 +1,6 @@
 /*
- * The node part from its beginning to its end.  Work is done on threads of its own; the main thread
- * watches the time and stdin, so that nothing that hangs can keep it.
+ * The node part from its beginning to its end.  Other threads work; the main thread watches the
+ * time and stdin, so that no hanging call can block it.
  */
 #include "host/fleet/node/node.h"
 
@@ -23,7 +23,7 @@
 
 #define FIND_LIMIT_NS 8000000000ull
 #define LOOK_NS       100000000ull
-#define LINGER_NS     500000000ull /* some launchers lose what a program says last */
+#define LINGER_NS     500000000ull /* some launchers lose a program's last output */
 
 const char *node_name(const struct node *self)
 {
@@ -149,7 +149,7 @@ static void find_work(void *context, struct rank_queue *queue, size_t index)
 	rank_queue_release(queue);
 }
 
-/* Processes without a number stay in the list only where none has one. */
+/* Processes without a number are in the list only if none has one. */
 static bool has_numbers(const struct found_ranks *ranks)
 {
 	return !ranks->count || ranks->items[0].left_out != RANK_HAS_NO_NUMBER;
@@ -210,8 +210,8 @@ static void node_work(struct node *self)
 	actions[self->request.action](self);
 }
 
-/* Until home has heard all of it.  Where it was told to stop before, or says nothing, nobody tells
- * when that is. */
+/* Waits until home has read everything.  If home requested the end before, or is silent, a fixed
+ * time must do. */
 static void node_stay(struct node *self, bool is_told)
 {
 	uint64_t until_ns = is_told ? self->until_ns : now_ns() + LINGER_NS;
@@ -220,7 +220,8 @@ static void node_stay(struct node *self, bool is_told)
 		lifeline_wait(&self->lifeline, -1, until_ns);
 }
 
-/* A limpet that was given more rights than its user is no copy, whatever the user says. */
+/* Removes its own copy; a limpet with more rights than its user is never a copy, whatever the
+ * user's request. */
 static void node_remove_itself(void)
 {
 	char path[PATH_MAX];
@@ -234,7 +235,7 @@ static void node_remove_itself(void)
 
 enum exit_code node_run(const char *request, const char *version)
 {
-	/* Never freed: a thread of it may be stuck when the process ends. */
+	/* Never freed: one of its threads may be stuck when the process ends. */
 	static struct node node;
 	struct err err = { 0 };
 	int r;

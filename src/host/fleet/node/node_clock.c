@@ -1,5 +1,5 @@
 /*
- * Asks the kernel, which needs no right.
+ * Reads the kernel's clock state (adjtimex), which needs no right.
  */
 #include "host/fleet/node/node_clock.h"
 

@@ -1,5 +1,5 @@
 /*
- * How far this machine's time of day may be from the right one, as its kernel knows it.
+ * The maximum error of this machine's time of day, by its kernel's estimate.
  */
 #pragma once
 
@@ -9,8 +9,8 @@
 
 struct node_clock {
 	uint64_t real_ns, boot_ns; /* of one moment */
-	uint64_t error_ns;         /* at most, as the kernel reckons */
-	bool is_synchronized;      /* else nobody keeps it, and the error means nothing */
+	uint64_t error_ns;         /* at most, by the kernel's estimate */
+	bool is_synchronized;      /* else the error means nothing */
 };
 
 void node_clock_read(struct node_clock *ret);

@@ -1,5 +1,6 @@
 /*
- * Where all threads of all ranks of this node are, once or several times.  No thread is stopped.
+ * The stacks of all threads of all ranks of this node, once or several times.  No thread is
+ * stopped.
  */
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
@@ -15,7 +16,7 @@
 
 #define PROCESSES_MAX 64u /* of one rank */
 
-/* Of one rank in one round; put down when all of it is there. */
+/* The dumps of one rank in one round; sent when all are complete. */
 struct rank_dump {
 	struct dump *dumps[PROCESSES_MAX];
 	pid_t pids[PROCESSES_MAX];
@@ -56,7 +57,7 @@ static void thread_put(struct bytes *message, struct frame_list *frames, const s
 	stacks_put_thread(message, &put);
 }
 
-/* Functions come before the stacks that are made of them. */
+/* Functions are sent before the stacks that refer to them. */
 static void process_tell(struct node *node, const struct found_rank *rank, uint32_t round,
 			 const struct dump *dump, pid_t pid)
 {
@@ -95,7 +96,7 @@ static void rank_dump_done(struct rank_dump *self)
 		dump_free(self->dumps[i]);
 }
 
-/* One process; those that may only be seen from afar have states. */
+/* One process; if stacks are not allowed, the states of its threads. */
 static int rank_dump_add(struct rank_dump *self, pid_t pid, const struct dump_wish *wish,
 			 struct err *err)
 {
@@ -112,7 +113,7 @@ static int rank_dump_add(struct rank_dump *self, pid_t pid, const struct dump_wi
 	return r;
 }
 
-/* The rank's own process decides; descendants come and go. */
+/* The rank's own process decides about failure; descendants start and end. */
 static int rank_dump_take(struct rank_dump *self, const struct node *node,
 			  const struct found_rank *rank, struct err *err)
 {
@@ -153,7 +154,7 @@ static void round_work(void *context, struct rank_queue *queue, size_t index)
 	rank_dump_done(&dump);
 }
 
-/* Who has said nothing bad has come through all rounds. */
+/* A rank without an error has passed all rounds. */
 static void rounds_tell(struct round *round, struct rank_queue *queue)
 {
 	struct node *node = round->node;
@@ -169,7 +170,7 @@ static void rounds_tell(struct round *round, struct rank_queue *queue)
 	}
 }
 
-/* Sleeps until then; false: it shall stop. */
+/* Sleeps until then; false: it must stop. */
 static bool round_await(struct node *node, uint64_t until_ns)
 {
 	while (now_ns() < until_ns && !node_shall_stop(node))

@@ -16,33 +16,33 @@ struct node {
 	struct channel channel;
 	struct lifeline lifeline;
 	struct found_ranks ranks;
-	struct err trouble; /* why there are none */
-	uint64_t until_ns;  /* when it ends, whatever is going on */
+	struct err trouble; /* why there are no ranks */
+	uint64_t until_ns;  /* when it ends in any case */
 	struct frame_list *frames;
 };
 
-/* Does something with each rank; returns when all are done, given up, or it shall stop.  The queue
- * tells which are missing; NULL: no memory. */
+/* Works on each rank; returns when all are done, given up, or it must stop.  The queue shows which
+ * are missing; NULL: no memory. */
 struct rank_queue *node_visit(struct node *node, size_t count, uint64_t limit_ns, rank_work *work,
 			      void *context);
-/* Home wants no more, or the time is over. */
+/* Home has requested the end, or the time is over. */
 bool node_shall_stop(struct node *node);
 
-/* What home calls it, else what it calls itself. */
+/* Home's name for it, else its own. */
 const char *node_name(const struct node *node);
 
-/* What became of a rank. */
+/* Sends the state of a rank. */
 void node_tell_state(struct node *node, size_t rank, enum rank_state state, const char *reason);
-/* By the error that it came to. */
+/* The state for this error. */
 void node_tell_error(struct node *node, size_t rank, const struct err *err);
-/* Of one that the queue has not finished. */
+/* For a rank that the queue has not finished. */
 void node_tell_missing(struct node *node, size_t rank);
 void node_note(struct node *node, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* All about one rank that ps tells, or, without is_whole, what costs nothing. */
+/* Sends all facts for ps about one rank, or, without is_whole, those that cost nothing. */
 void node_describe(struct node *node, size_t rank, bool is_whole);
 
-/* What is asked for, with the ranks found. */
+/* The actions, with the ranks found. */
 void node_ps(struct node *node);
 void node_dump(struct node *node);
 void node_record(struct node *node);

@@ -1,5 +1,5 @@
 /*
- * What is told of a rank before anything is done with it.
+ * The description of a rank before anything is done with it.
  */
 #include "host/fleet/node/node_private.h"
 
@@ -35,7 +35,7 @@ static void command_read(pid_t pid, char *ret, size_t room)
 			ret[i] = ' ';
 }
 
-/* Opened and closed at once: nothing of the process is touched. */
+/* Opened and closed at once: the process is not touched. */
 static void sampler_try(pid_t pid, struct description *ret)
 {
 	const struct sampler_options options = {
@@ -71,7 +71,7 @@ static void user_find(uid_t uid, struct description *ret)
 	users_done(&users);
 }
 
-/* A task that its control group holds may be in any state, by what the kernel says. */
+/* A task frozen by its control group may be in any state by /proc. */
 static unsigned char state_find(pid_t pid, const struct process_status *status)
 {
 	struct cgroup cgroup;

@@ -1,6 +1,6 @@
 /*
  * Records every rank of this node at once, each by a limpet of its own.  Recordings are written
- * into home's folder where this node sees it, else sent home while they grow.
+ * into home's folder if this node sees it, else sent home while they grow.
  */
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define LOOK_MS    100
-#define KILL_NS    2000000000ull /* for one that was killed to be gone */
+#define KILL_NS    2000000000ull /* for a killed one to end */
 #define MARK_BYTES 4096u
 #define FDS_OF_ONE 3u
 
@@ -31,9 +31,9 @@ struct recording_round {
 	struct rank_recorder *recorders; /* by rank */
 	bool *is_told;
 	struct pollfd *fds;
-	bool is_there; /* home's folder is this node's, too */
+	bool is_there; /* this node sees home's folder */
 	const char *name;
-	uint64_t stop_ns; /* when they are asked to stop, if they have not by themselves */
+	uint64_t stop_ns; /* when they are stopped, if they still run */
 };
 
 static bool is_ours(const char *path, mode_t kind)
@@ -44,8 +44,8 @@ static bool is_ours(const char *path, mode_t kind)
 	       output_is_trusted(&present);
 }
 
-/* Home's fleet.json, with home's mark in it: another folder of that path is none of ours, nor is
- * one that others may write to. */
+/* Home's fleet.json, with home's mark in it: another folder of that path is not used, nor one that
+ * other users may write to. */
 static bool folder_is_here(const struct record_wish *wish)
 {
 	char path[PATH_MAX], text[MARK_BYTES];
@@ -152,7 +152,7 @@ static void recorder_serve(struct recording_round *round, size_t index, const st
 		recorded_tell(round, index);
 }
 
-/* Those that were asked get half of the time that a rank may take. */
+/* Recorders get half of a rank's time limit to stop. */
 static void recorder_look(struct recording_round *round, struct rank_recorder *recorder,
 			  bool shall_stop)
 {
@@ -177,12 +177,12 @@ static size_t fds_fill(struct recording_round *round)
 			round->fds[used++] =
 				(struct pollfd){ round->is_told[i] ? -1 : fds[k], POLLIN, 0 };
 	}
-	/* Home's end of our stdout: nothing else would tell that it is gone. */
+	/* stdout towards home: only this shows that home is gone. */
 	round->fds[used++] = (struct pollfd){ node->channel.fd, 0, 0 };
 	return used;
 }
 
-/* How many still run. */
+/* The number of those still running. */
 static size_t round_serve(struct recording_round *round)
 {
 	struct node *node = round->node;

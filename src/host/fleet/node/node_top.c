@@ -1,6 +1,6 @@
 /*
- * Samples all ranks of this node, and tells once a second what they did lately.  A thread of its
- * own does that, so that nothing which hangs there can keep the node part.
+ * Samples all ranks of this node, and sends their recent activity once a second.  A thread of its
+ * own does that, so that a hanging call cannot block the node part.
  */
 #include "host/core/cleanup.h"
 #include "host/fleet/node/node_ticker.h"
@@ -15,12 +15,12 @@
 
 #define TICK_NS        1000000000ull
 #define LOOK_NS        100000000ull
-#define WARM_UP_NS     5000000000ull /* names are looked for at the beginning */
+#define WARM_UP_NS     5000000000ull /* names are resolved at the beginning */
 #define SHARE_MAX      100u          /* one in so many: 1 % of a processor */
 #define PARENTS_MAX    64u
 #define RANK_NOT_ASKED (UINT32_MAX - 1)
 
-/* Which rank a process belongs to: itself, or the nearest one above it.  RANK_NONE: none. */
+/* The rank of a process: itself, or its nearest ancestor.  RANK_NONE: none. */
 static uint32_t rank_find(const struct node_ticker *self, pid_t pid)
 {
 	struct process_stat stat;
@@ -38,7 +38,7 @@ static uint32_t rank_find(const struct node_ticker *self, pid_t pid)
 	return RANK_NONE;
 }
 
-/* RANK_NONE also for what is not of the window, or did not run. */
+/* RANK_NONE also for samples outside of the window, or not running. */
 static uint32_t sample_rank(struct node_ticker *self, const struct model *model,
 			    const struct recorded_sample *sample)
 {
@@ -82,7 +82,7 @@ static int sorted_grow(struct node_ticker *self, size_t count)
 	return 0;
 }
 
-/* Samples by ranks; those of no rank are left out. */
+/* Sorts samples by ranks; drops those of none. */
 static void samples_sort(struct node_ticker *self, const struct model *model)
 {
 	const struct samples *samples = model->samples;
@@ -165,7 +165,7 @@ static int tick_read(struct model *model, void *context)
 	return r;
 }
 
-/* One second: what came in the window, added up and told. */
+/* One second: adds up the samples of the window and sends the totals. */
 static int tick_make(struct node_ticker *self)
 {
 	uint64_t now = now_ns();
@@ -190,7 +190,7 @@ static void cost_mark(struct node_ticker *self, uint64_t now)
 	self->mark_cpu_ns = own_cpu_ns();
 }
 
-/* Where it cannot be changed, all goes on as it is. */
+/* If it cannot be changed, the rate stays. */
 static void rate_lower(struct node_ticker *self, unsigned hz)
 {
 	struct err err = { 0 };
@@ -210,7 +210,7 @@ static void rate_lower(struct node_ticker *self, unsigned hz)
 	self->mark_ns = 0;
 }
 
-/* At most one percent of a processor: fewer samples where they cost more. */
+/* Limits the cost to one percent of a processor: fewer samples if they cost more. */
 static void cost_judge(struct node_ticker *self)
 {
 	uint64_t now = now_ns(), passed_ns, used_ns;
@@ -234,7 +234,7 @@ static void cost_judge(struct node_ticker *self)
 	rate_lower(self, hz);
 }
 
-/* False: there is nothing more to be seen. */
+/* False: nothing is left to sample. */
 static bool tick_work(struct node_ticker *self)
 {
 	struct source_facts facts;
@@ -282,10 +282,10 @@ static void ticks_work(void *context, struct rank_queue *queue, size_t index)
 			continue;
 		}
 		goes_on = tick_try(self);
-		/* Seconds that were missed are not made up for. */
+		/* Missed seconds are skipped. */
 		next_ns = MAX(MAX(next_ns + TICK_NS, now), self->opened_ns + TICK_NS);
 	}
-	/* What came after the last whole second; not of a sampler that has just begun. */
+	/* The samples after the last whole second; not of a sampler that has just begun. */
 	if (goes_on && !atomic_load(&self->shall_stop) &&
 	    (!self->is_second_told || now_ns() - self->opened_ns >= TICK_NS))
 		tick_try(self);
@@ -293,7 +293,7 @@ static void ticks_work(void *context, struct rank_queue *queue, size_t index)
 		rank_queue_release(queue);
 }
 
-/* False: it hangs. */
+/* False: the thread hangs. */
 static bool ticks_watch(struct node_ticker *self)
 {
 	struct node *node = self->source.node;
@@ -341,7 +341,7 @@ static bool ticker_init(struct node_ticker *self, struct node *node)
 	return self->times && self->seen && self->wake >= 0;
 }
 
-/* Nobody is idle who was not looked at. */
+/* A rank that was never sampled is not idle. */
 static void rank_tell(struct node_ticker *self, size_t index)
 {
 	struct node *node = self->source.node;
@@ -355,7 +355,7 @@ static void rank_tell(struct node_ticker *self, size_t index)
 				"stopped before the first second was over");
 }
 
-/* Who has said nothing bad was sampled to the end. */
+/* A rank without an error was sampled to the end. */
 static void ranks_tell(struct node_ticker *self, bool has_come_back)
 {
 	struct node *node = self->source.node;

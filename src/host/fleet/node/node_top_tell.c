@@ -1,12 +1,12 @@
 /*
- * Tells what was added up in one second.
+ * Sends the totals of one second.
  */
 #include "host/fleet/node/node_ticker.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define NAME_ROOM 256u /* of functions and modules, as they are told */
+#define NAME_ROOM 256u /* of functions and modules, as sent */
 #define RANK_ROOM 24u  /* of a rank without a name, in a message */
 
 static void functions_put(struct node_ticker *self, struct bytes *message, size_t count)
@@ -35,7 +35,7 @@ static void functions_put(struct node_ticker *self, struct bytes *message, size_
 	}
 }
 
-/* Where there are many ranks, there is no room for what each of them is in. */
+/* With many ranks, there is no room for the function of each. */
 static void ranks_put(struct node_ticker *self, struct bytes *message, size_t most, size_t room)
 {
 	const struct node *node = self->source.node;
@@ -55,7 +55,7 @@ static void ranks_put(struct node_ticker *self, struct bytes *message, size_t mo
 	}
 }
 
-/* Since the mark, and of all threads. */
+/* Since the mark, for all threads. */
 static void cost_fill(const struct node_ticker *self, struct top_message *ret)
 {
 	if (!self->mark_ns)

@@ -1,5 +1,5 @@
 /*
- * A queue with one thread, and more only for those that are stuck.  Runs on nodes.
+ * A queue with one thread, and more only to replace stuck ones.  Runs on nodes.
  */
 #include "host/fleet/node/rank_queue.h"
 
@@ -25,7 +25,7 @@ static bool item_take(struct rank_queue *self, size_t *ret)
 	return has_one;
 }
 
-/* The thread ends with the item that took too long: another one has its place. */
+/* A thread whose item took too long ends with it: another one has replaced it. */
 static bool item_settle(struct rank_queue *self, size_t index)
 {
 	bool is_late;
@@ -107,7 +107,7 @@ size_t rank_queue_look(struct rank_queue *self)
 	uint64_t now;
 
 	pthread_mutex_lock(&self->lock);
-	/* Under the lock: an item may have begun while it was waited for. */
+	/* With the lock held: an item may have begun during the wait. */
 	now = now_ns();
 	for (size_t i = 0; i < self->next; i++) {
 		struct rank_item *item = &self->items[i];

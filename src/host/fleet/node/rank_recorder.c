@@ -1,5 +1,5 @@
 /*
- * Starts limpet itself, and reads what it says.  Runs on nodes.
+ * Starts limpet itself, and reads its output.  Runs on nodes.
  */
 #include "host/fleet/node/rank_recorder.h"
 
@@ -46,8 +46,8 @@ static int pipes_open(struct recorder_pipes *ret, bool is_sent)
 	return 0;
 }
 
-/* In the child: nothing but system calls, as other threads may hold locks.  The descriptors that it
- * gets are far above those that it shall have, as standard ones are open. */
+/* In the child: only system calls, as other threads may hold locks.  New descriptors are far above
+ * those that the child needs, as standard ones are open. */
 static void child_become(const struct recorder_pipes *pipes, const char *const *argv, pid_t parent)
 {
 	sigset_t none;
@@ -62,7 +62,7 @@ static void child_become(const struct recorder_pipes *pipes, const char *const *
 		_exit(EXIT_FAILED);
 	if (pipes->ends[PIPE_FILE][1] >= 0 && dup2(pipes->ends[PIPE_FILE][1], FILE_FD) < 0)
 		_exit(EXIT_FAILED);
-	/* It may have been there already. */
+	/* It may have that number already, with FD_CLOEXEC set. */
 	if (pipes->ends[PIPE_FILE][1] == FILE_FD)
 		fcntl(FILE_FD, F_SETFD, 0);
 	execve("/proc/self/exe", (char *const *)(uintptr_t)argv, environment_given());
@@ -124,7 +124,7 @@ static void summary_read(struct rank_recorder *self, struct json_reader *reader)
 	}
 }
 
-/* {"event":"recorded",...}: what it is comes first. */
+/* {"event":"recorded",...}: the event is the first member. */
 static void line_hear(struct rank_recorder *self, const char *line, size_t size)
 {
 	struct json_reader reader = json_reader_of(line, size);
@@ -162,7 +162,7 @@ void rank_recorder_hear(struct rank_recorder *self)
 		self->line_size = 0;
 }
 
-/* All that counts of them is in the summary, too. */
+/* Discards stderr: all that matters of it is in the summary, too. */
 void rank_recorder_drain_errors(struct rank_recorder *self)
 {
 	char ignored[4096];

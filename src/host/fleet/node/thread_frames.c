@@ -1,5 +1,5 @@
 /*
- * Which lines of a stack separate ranks.  Runs on nodes.
+ * Decides which lines of a stack distinguish ranks.  Runs on nodes.
  */
 #include "host/fleet/node/thread_frames.h"
 
@@ -37,8 +37,8 @@ static bool is_interpreter(const struct dumped_thread *thread, size_t outermost,
 	return false;
 }
 
-/* How many of the innermost frames have lines that say nothing.  What an interpreter does inside of
- * a script's line is not a call that the script has made. */
+/* The number of innermost frames with irrelevant lines.  What an interpreter does within a script's
+ * line is not a call of the script. */
 static size_t count_unsteady(const struct dump *dump, const struct dumped_thread *thread)
 {
 	size_t script = thread->frame_count, outermost = 0;
@@ -70,7 +70,7 @@ int thread_frames_add(struct frame_list *frames, const struct dump *dump,
 
 		for (uint32_t k = frame->name_count; !r && k--;) {
 			const struct recorded_name *name = &frame->names[k];
-			/* A function that was inlined there was called at a line. */
+			/* An inlined function was called at a line. */
 			bool is_steady = i >= unsteady || k;
 			struct frame_call call = {
 				.function = name->function,

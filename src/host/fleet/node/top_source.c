@@ -1,6 +1,6 @@
 /*
- * Opens the sampler.  All ranks are tried together, which costs least; where that fails each is
- * tried alone, and those that refuse, end or hang cost only themselves.
+ * Opens the sampler.  Tries all ranks together, which costs least; if that fails, each alone, so
+ * that ranks which refuse, end or hang cost only themselves.
  */
 #include "host/fleet/node/top_source.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a few seconds can have: 32 bytes a sample, about 110 a stack and 190 a frame. */
+/* The needs of a few seconds: 32 bytes a sample, about 110 a stack and 190 a frame. */
 static const struct live_limits limits = {
 	.samples = 1u << 16,
 	.stacks = 1u << 15,
@@ -28,7 +28,7 @@ struct opening {
 	unsigned hz;
 };
 
-/* What may be opened while others go on, and is put down or closed as a whole. */
+/* Opened while others still run, and stored or closed as a whole. */
 struct opened {
 	struct live *live;
 	struct source *source;
@@ -99,7 +99,7 @@ static void open_work(void *context, struct rank_queue *queue, size_t index)
 	rank_queue_release(queue);
 }
 
-/* True where it was opened; else self->err tells why, or nothing where it hangs. */
+/* True if it was opened; else self->err has the reason, or nothing if it hangs. */
 static bool open_together(struct top_source *self)
 {
 	struct opening *opening = opening_new(self, self->hz);
@@ -111,14 +111,14 @@ static bool open_together(struct top_source *self)
 	return self->source;
 }
 
-/* Others tell states only, of processes that may not be read. */
+/* Other samplers see only states, of processes that may not be read. */
 static bool source_sees_stacks(struct source *source, struct source_facts *ret)
 {
 	source_look(source, ret);
 	return !strcmp(ret->sampler, sampler_bpf.name) || !strcmp(ret->sampler, sampler_copy.name);
 }
 
-/* What comes of a rank alone. */
+/* The result of trying one rank alone. */
 static void trial_fill(struct rank_trial *trial, struct source *source)
 {
 	struct source_facts facts;
@@ -151,8 +151,7 @@ static void try_work(void *context, struct rank_queue *queue, size_t index)
 	rank_queue_release(queue);
 }
 
-/* One rank of which states alone can be seen would make that so for all: where others can be seen
- * better, it is left out. */
+/* One rank with states only would reduce all to that: if others have stacks, it is left out. */
 static void ranks_choose(struct top_source *self)
 {
 	bool are_stacks_seen = false;
@@ -167,7 +166,7 @@ static void ranks_choose(struct top_source *self)
 	}
 }
 
-/* Those that cannot be sampled are told, and left out. */
+/* Ranks that cannot be sampled are reported, and left out. */
 static void ranks_try(struct top_source *self)
 {
 	struct node *node = self->node;
@@ -213,7 +212,7 @@ static size_t ranks_count(const struct top_source *self)
 	return count;
 }
 
-/* Of each that is left: why nothing samples it. */
+/* For each remaining rank: why no sampler works. */
 static void ranks_refuse(struct top_source *self)
 {
 	for (size_t i = 0; i < self->node->ranks.count; i++) {
@@ -227,7 +226,7 @@ static void ranks_refuse(struct top_source *self)
 	}
 }
 
-/* Nothing better is to be had, or nobody wants it. */
+/* Nothing better is available, or wanted. */
 static bool is_open_well(struct top_source *self)
 {
 	struct source_facts facts;
@@ -267,11 +266,11 @@ bool top_source_open(struct top_source *self, struct node *node)
 	return self->sampled_count;
 }
 
-/* One that sees as much as the one that is there. */
+/* A sampler that sees as much as the present one. */
 static int replacement_start(struct top_source *self, unsigned hz, struct opened *ret,
 			     struct err *err)
 {
-	/* Not freed where it is used: the sampler has the list. */
+	/* Not freed if it is used: the sampler keeps the list. */
 	struct opening *opening = opening_new(self, hz);
 	struct source_facts facts;
 	int r;
@@ -310,7 +309,7 @@ int top_source_set_rate(struct top_source *self, unsigned hz, struct err *err)
 	return 0;
 }
 
-/* Where only its first thread has ended, the others go on. */
+/* If only its first thread has ended, the others go on. */
 static bool process_is_over(pid_t pid, char state)
 {
 	struct process_status status;
@@ -321,7 +320,7 @@ static bool process_is_over(pid_t pid, char state)
 	return status_read(pid, pid, &status, &ignored) || status.threads < 2;
 }
 
-/* Ended, or another process of the same number. */
+/* Ended, or its number was reused. */
 static bool rank_has_ended(const struct top_source *self, size_t index)
 {
 	pid_t pid = self->node->ranks.items[index].pid;

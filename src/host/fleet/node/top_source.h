@@ -1,5 +1,5 @@
 /*
- * One sampler for all ranks of a node.  Ranks that cannot be sampled are told, and left out.
+ * One sampler for all ranks of a node.  Ranks that cannot be sampled are reported, and left out.
  */
 #pragma once
 
@@ -26,9 +26,9 @@ struct top_source {
 	struct err err;       /* why there is none */
 };
 
-/* With all ranks that can be sampled; those that cannot are told.  False where none is left. */
+/* For all ranks that can be sampled; reports the others.  False if none is left. */
 bool top_source_open(struct top_source *ret, struct node *node);
-/* The same ranks at another rate, seen no worse.  0 or an error: then all is as it was. */
+/* The same ranks at another rate, with no less detail.  0 or an error: then nothing has changed. */
 int top_source_set_rate(struct top_source *source, unsigned hz, struct err *err) MUST_CHECK;
-/* Tells of ranks that have ended since the last time. */
+/* Reports ranks that have ended since the last time. */
 void top_source_look(struct top_source *source);

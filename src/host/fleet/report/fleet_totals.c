@@ -1,5 +1,5 @@
 /*
- * Reads recordings on several threads, and adds each one up when it is read.
+ * Reads recordings on several threads, and adds each one to the totals when it is read.
  */
 #include "host/fleet/report/fleet_totals.h"
 
@@ -21,13 +21,13 @@ struct totals_job {
 	const char *folder;
 	const struct fleet *fleet;
 	const struct totals_watcher *watcher;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* guards what follows */
 	struct fleet_totals *totals;
 	size_t next, done;
 	int error;
 };
 
-/* What one recording has, before it is added to those of others. */
+/* The data of one recording, before it is added to those of others. */
 struct rank_reading {
 	struct model *model;
 	struct profile profiles[2]; /* SPREAD_RUNNING, SPREAD_WAITING */
@@ -75,7 +75,7 @@ static int reading_open(struct rank_reading *self, const char *path, struct err 
 {
 	int r = model_open(path, &self->model, err);
 
-	/* Names come last in a file: one that was cut may lack them. */
+	/* Names are last in a file: one that was cut may lack them. */
 	if (!r && self->model->samples->unnamed)
 		r = model_name_late(self->model);
 	if (!r && self->model->samples->count)
@@ -91,7 +91,7 @@ static void rank_fill(struct rank_totals *ret, const struct rank_reading *readin
 {
 	const struct model *model = reading->model;
 	const struct samples *samples = model->samples;
-	/* The file ends later than its samples: names are looked for in between. */
+	/* The file ends later than its samples: names are resolved in between. */
 	uint64_t begin_ns = samples->count ? samples->first_ns : model->first.boot_ns;
 	uint64_t end_ns = samples->count ? samples->last_ns : model->last.boot_ns;
 
@@ -109,7 +109,7 @@ static void rank_fill(struct rank_totals *ret, const struct rank_reading *readin
 	model_describe_end(model, ret->trouble, sizeof(ret->trouble));
 }
 
-/* The hottest one is told with its rank. */
+/* Keeps the hottest one for the rank. */
 static int hot_add(struct spreads *spreads, enum spread_kind kind, const struct samples *samples,
 		   const struct hot_functions *hot, struct rank_totals *rank)
 {
@@ -151,7 +151,7 @@ static int calls_add(struct spreads *spreads, const struct spreads *calls, uint3
 	return r;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static int reading_add(struct fleet_totals *totals, struct rank_totals *rank,
 		       const struct rank_reading *reading)
 {
@@ -228,7 +228,7 @@ static void *reader_run(void *argument)
 	return NULL;
 }
 
-/* This thread is one of them: where no other can be had, it does all. */
+/* The calling thread is one of them: without others, it does all. */
 static void readers_run(struct totals_job *job)
 {
 	pthread_t threads[READERS_MAX];

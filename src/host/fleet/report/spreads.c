@@ -32,7 +32,7 @@ static struct spread *spread_make(struct spreads *self, const char *name, const 
 	return &self->items[entry->value];
 }
 
-/* The number of its text; POOL_NONE: it is new. */
+/* The number of its text; POOL_NONE: new. */
 static uint32_t module_find(struct spreads *self, const char *module)
 {
 	uint32_t number = self->module;
@@ -45,7 +45,7 @@ static uint32_t module_find(struct spreads *self, const char *module)
 	return number;
 }
 
-/* Where there is no room for it, it goes to those that have none. */
+/* Without room, it goes to the shared entry for others. */
 static struct spread *spread_find(struct spreads *self, const char *name, const char *module)
 {
 	uint32_t name_text = pool_find(&self->texts, name);
@@ -111,7 +111,7 @@ static int compare_names(const struct spreads *texts, const struct spread *left,
 			  pool_text(&texts->texts, right->module));
 }
 
-/* Names break ties: ranks come in any order. */
+/* Names break ties: ranks are read in any order. */
 static int compare_spreads(const void *a, const void *b, void *context)
 {
 	const struct spread *left = a, *right = b;

@@ -1,13 +1,13 @@
 /*
- * How a time is spread over ranks: for each function its mean, its least and its most, and which
- * rank has that.
+ * The distribution of a time over ranks: for each function its mean, minimum and maximum, and the
+ * rank of each.
  */
 #pragma once
 
 #include "host/core/pool.h"
 #include "host/core/table.h"
 
-#define SPREADS_MAX (1u << 19) /* functions told apart; what comes later is one */
+#define SPREADS_MAX (1u << 19) /* distinct functions; later ones share an entry */
 
 struct spread {
 	uint32_t name, module; /* texts of the spreads */
@@ -24,11 +24,11 @@ struct spreads {
 	struct table by_name;
 	struct spread *items;
 	size_t count, room;
-	uint32_t module;   /* that was asked for last: functions of one come together */
-	uint64_t left_out; /* functions that found no room: in "[other functions]" */
+	uint32_t module;   /* of the last query: functions of one come together */
+	uint64_t left_out; /* functions without room: in "[other functions]" */
 };
 
-/* What one rank has of a function; each function comes once for each rank.  0 or -ENOMEM. */
+/* The part of one rank in a function; each function occurs once for each rank.  0 or -ENOMEM. */
 struct spread_part {
 	const char *name, *module;
 	uint32_t rank;
@@ -36,18 +36,18 @@ struct spread_part {
 };
 
 int spreads_add(struct spreads *spreads, const struct spread_part *part) MUST_CHECK;
-/* What other ranks have of it, added up already; its texts are these.  0 or -ENOMEM. */
+/* Adds what other ranks have of it, totalled already; its texts are these.  0 or -ENOMEM. */
 int spreads_merge(struct spreads *spreads, const char *name, const char *module,
 		  const struct spread *part) MUST_CHECK;
 /* The largest sums first. */
 void spreads_sort(struct spreads *spreads);
 void spreads_done(struct spreads *spreads);
 
-/* The mean over so many ranks, also those that have none of it. */
+/* The mean over this many ranks, including those without it. */
 static inline uint64_t spread_mean(const struct spread *spread, uint64_t ranks)
 {
 	return ranks ? spread->sum_ns / ranks : 0;
 }
 
-/* How much more than the mean the most loaded rank has, in hundredths of a percent. */
+/* By how much the maximum exceeds the mean, in hundredths of a percent. */
 uint64_t imbalance_of(uint64_t most, uint64_t mean);

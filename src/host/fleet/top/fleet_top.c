@@ -1,5 +1,5 @@
 /*
- * Keeps the newest message of each node, and adds them up.
+ * Keeps the latest message of each node, and adds them up.
  */
 #include "host/fleet/top/fleet_top.h"
 
@@ -11,9 +11,9 @@
 #include <string.h>
 
 #define SECOND_NS 1000000000ull
-#define STALE_NS  (5 * SECOND_NS) /* of a node that says no more, nothing is shown after that */
+#define STALE_NS  (5 * SECOND_NS) /* a silent node is no longer shown after that */
 
-/* All that is counted in it can be read. */
+/* All items that it announces can be read. */
 static bool message_is_sound(struct cursor cursor)
 {
 	struct top_message top;
@@ -55,14 +55,14 @@ void fleet_top_done(struct fleet_top *self)
 	*self = (struct fleet_top){ 0 };
 }
 
-/* For each second of the window; nodes say what they like. */
+/* Per second of the window; nodes may send any numbers. */
 static uint64_t per_second(uint64_t time_ns, const struct top_message *top)
 {
 	return (uint64_t)MIN((double)time_ns * (double)SECOND_NS / (double)MAX(top->window_ns, 1u),
 			     1e15);
 }
 
-/* The index of a rank that its node names; SIZE_MAX: there is none. */
+/* The index of a rank that its node refers to; SIZE_MAX: unknown. */
 static size_t rank_index(const struct fleet *fleet, uint32_t node, uint32_t pid)
 {
 	const struct fleet_rank *rank =
@@ -165,7 +165,7 @@ static int compare_indexes(const void *a, const void *b)
 	return (left->rank > right->rank) - (left->rank < right->rank);
 }
 
-/* Each once, whatever a node says. */
+/* Each once, whatever a node sends. */
 static void ranks_sort(struct top_view *view)
 {
 	size_t count = 0;

@@ -1,5 +1,5 @@
 /*
- * The message of fleet top as bytes.  Runs at both ends; what is taken is foreign.
+ * The message of fleet top as bytes.  Runs at both ends; input is foreign.
  */
 #include "host/fleet/top/top_message.h"
 

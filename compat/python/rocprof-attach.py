@@ -46,7 +46,7 @@ def parse_arguments(arguments=None):
         help="allow any number of descendants, of any user; limpet's own option [LIMPET_ALL_DESCENDANTS]")
     add("-a", "--attach-library", metavar="FILE", default=environment("ROCPROF_ATTACH_LIBRARY") or ATTACH_LIBRARY,
         help="the library that attaches [ROCPROF_ATTACH_LIBRARY]")
-    # What AMD's rocprofv3 passes: the tool for a caller who names none.
+    # What AMD's rocprofv3 passes: the tool for a caller that names none.
     add("--fallback-tool-library", help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 

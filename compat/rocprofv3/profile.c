@@ -61,8 +61,8 @@ bool profile_asks(const struct profile *profile)
 	return domains_decide(profile->traces) != 0 || profile->counters.count;
 }
 
-/* Calls that select regions are markers: recorded for that alone if the user did not trace markers.
- */
+/* Calls that select regions are markers: recorded for that alone if the user did not trace
+ * markers. */
 static int choose_regions(struct profile *profile, struct err *err)
 {
 	struct region_options *regions = &profile->output.regions;

@@ -17,7 +17,7 @@ from harness import LIMPET, PATIENCE_S, Workload, limpet
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NOBODY = 65534
-SENTENCE = "whoever may run this file can become root on this machine"
+SENTENCE = "any user who may run this file can become root on this machine"
 CAPABILITIES = "cap_sys_ptrace,cap_dac_override,cap_sys_nice,cap_perfmon,cap_bpf+ep"
 
 

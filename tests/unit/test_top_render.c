@@ -142,8 +142,8 @@ static void boxes_and_legend_have_the_colours_of_languages(void **state)
 				 i == FRAME_NATIVE || i == FRAME_KERNEL || i == FRAME_PYTHON);
 	screen_done(&screen);
 	draw(120, 40, false);
-	assert_true(holds(
-		"FLAME VIEW  who called whom; marked: the hottest path  native   kernel   python"));
+	assert_true(
+		holds("FLAME VIEW  call tree; marked: the hottest path  native   kernel   python"));
 	draw(60, 40, false);
 	assert_true(holds("FLAME VIEW  native   kernel   python"));
 	nodes[3].language = nodes[5].language = FRAME_NATIVE;

@@ -4,6 +4,6 @@
  */
 #pragma once
 
-/* Starts it; at most once in a process.  After a failure no host can attach through the listener.
- */
+/* Starts it; at most once in a process.  After a failure no host can attach through the
+ * listener. */
 void helper_start(void);

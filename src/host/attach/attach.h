@@ -72,8 +72,8 @@ struct attachment {
 int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *options,
 		struct err *err) MUST_CHECK;
 
-/* Makes the agent detach; with unload, unmap everything.  Waits until the control thread has ended.
- */
+/* Makes the agent detach; with unload, unmap everything.  Waits until the control thread has
+ * ended. */
 int attach_leave(struct attachment *attachment, bool unload, struct control_reply *ret,
 		 struct err *err) MUST_CHECK;
 

@@ -110,8 +110,8 @@ static bool listener_say(int fd, const struct target *target, const struct liste
 	return !link_send(&link, target, hello, sizeof(*hello), /* fd */ -1, &ignored);
 }
 
-/* The target's answer on the abstract socket: an offer, or a refusal, which goes into the report.
- */
+/* The target's answer on the abstract socket: an offer, or a refusal, which goes into the
+ * report. */
 static bool ask_offer(struct attachment *self, int bell, const struct listener_hello *hello,
 		      struct listener_offer *ret)
 {
@@ -239,7 +239,7 @@ bool listener_exists(pid_t pid)
 	return fd >= 0 || fd == -EBUSY;
 }
 
-/* Needs nothing of the program's libc, and the same right as ptrace. */
+/* Needs nothing of the target's libc, and the same right as ptrace. */
 static bool is_open_to_us(const struct process *process)
 {
 	return process->access == 0 && !process->stat.is_kernel_thread &&
@@ -276,7 +276,7 @@ static const char *const refusals[LISTENER_REFUSALS] = {
 	[LISTENER_OFFERED] = "",
 	[LISTENER_OTHER_USER] = "limpet runs neither as root nor as the user of the process",
 	[LISTENER_OTHER_NAMESPACE] = "limpet runs in another user, pid or mount namespace",
-	[LISTENER_UNKNOWN_PEER] = "the process may not read in /proc who limpet is",
+	[LISTENER_UNKNOWN_PEER] = "the process cannot identify limpet in /proc",
 	[LISTENER_OTHER_RIGHTS] = "the process has given up rights that its listening thread has",
 	[LISTENER_NO_RESOURCES] = "the process has no descriptor left",
 };

@@ -17,13 +17,13 @@ struct target {
 	struct memory_reader reader;
 };
 
-/* Reads the process and judges it; on success the target must be closed.  The struct must not move.
- */
+/* Reads the process and judges it; on success the target must be closed.  The struct must not
+ * move. */
 int target_open(struct target *ret, pid_t pid, struct err *err) MUST_CHECK;
 /* The same without the judgement: for reading only. */
 int target_look(struct target *ret, pid_t pid, struct err *err) MUST_CHECK;
-/* Reads what needs no right over it: memory is -1 where it may not be read, and thread_fd always.
- */
+/* Reads what needs no right over it: memory is -1 where it may not be read, and thread_fd
+ * always. */
 int target_meet(struct target *ret, pid_t pid, struct err *err) MUST_CHECK;
 void target_close(struct target *target);
 

@@ -108,7 +108,7 @@ static int parts_find(const char *url, struct text rest, bool is_tls, struct pus
 
 	if (memchr(rest.at, '@', (size_t)(rest.end - rest.at)))
 		return address_refuse(
-			url, "everybody here can read names and passwords of a command line",
+			url, "every user here can read names and passwords of a command line",
 			"put them into ~/.netrc, which curl reads, and use https", err);
 	if (memchr(rest.at, '?', (size_t)(rest.end - rest.at)) ||
 	    memchr(rest.at, '#', (size_t)(rest.end - rest.at)))

@@ -145,11 +145,11 @@ static void tell_of_texts(const struct tracing *self)
 		return;
 	if (domains & DOMAIN_BIT(MARKER))
 		note_add(
-			"ranges and marks of %d have no names: a seccomp filter of one thread may kill who reads them",
+			"ranges and marks of %d have no names: a seccomp filter of one thread may kill a thread that reads them",
 			(int)self->pid);
 	if (domains & DOMAIN_BIT(IO))
 		note_add(
-			"connections that %d accepted may lack the address: a seccomp filter of one thread may kill who reads it",
+			"connections that %d accepted may lack the address: a seccomp filter of one thread may kill a thread that reads it",
 			(int)self->pid);
 }
 
@@ -162,7 +162,7 @@ void tracing_heed_filters(struct tracing *self)
 		call_stacks_set_allowed(self->stacks, true);
 	else if (self->given.launch_stacks || self->has_python)
 		note_add(
-			"%s of %d have no stacks of Python: a seccomp filter may kill who reads them",
+			"%s of %d have no stacks of Python: a seccomp filter may kill a thread that reads them",
 			self->given.launch_stacks ? "launches" : "calls", (int)self->pid);
 }
 

@@ -171,7 +171,7 @@ void unload_find_agent(const struct session *session, struct session_left *ret)
 	if (resident_refresh(&session->attachment.target, &again) != -ENOENT)
 		session_left_add(
 			ret,
-			"the agent itself: a library of the program's has opened it too (a register "
+			"the agent itself: a library of the target has opened it too (a register "
 			"library does, when it is asked for API tables)");
 }
 

@@ -3,7 +3,7 @@
  *
  *   ticks_now()       x86-64: the time stamp counter; aarch64: the virtual counter
  *   thread_pointer()  what thread-local storage is found by
- *   spin_pause()      a moment, for who waits for another processor
+ *   spin_pause()      a short pause, for a wait for another processor
  */
 #pragma once
 

@@ -27,7 +27,7 @@ enum unwind_kind {
 			     kept,   in words, and above eight bits the size of the frame that was left
 			   */
 	UNWIND_GO_FP,     /* as UNWIND_FP, and the caller's stack is another one than sp's */
-	UNWIND_GO_PUSHED, /* as UNWIND_SP, but nobody has called: Go made this function look called
+	UNWIND_GO_PUSHED, /* as UNWIND_SP, but not called: Go made this function look called
 			     (by a signal handler), and ra is where the caller stands.  aarch64: it
 			     is in lr or at sp, and the handler has pushed the caller's lr before,
 			     which is at CFA - 16 */

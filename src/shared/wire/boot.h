@@ -2,7 +2,7 @@
  * What host and target must agree on before the agent library is there: the memory region that the
  * injector maps in the target, and the context that the bootstrap code finds in it.
  *
- *   region  0        guard, made unreadable by the first thread of ours
+ *   region  0        guard, made unreadable by limpet's first thread
  *           64 K     stack of the control thread
  *           1088 K   stack of the starter thread
  *           1344 K   start words, boot_context, the starter's thread block

@@ -85,8 +85,8 @@ static void candidates_insert(struct candidates *list, const struct candidate *o
 }
 
 /* limpet's threads inherit rights and filters of the thread that makes them.  The first thread's
- * are the program's: with others the agent would have to detach, or block a filter for all threads.
- */
+ * are the program's: with others the agent would have to detach, or block a filter for all
+ * threads. */
 static bool is_unlike(const struct process_status *first, const struct process_status *other)
 {
 	return first->state != 'Z' &&

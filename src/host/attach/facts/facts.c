@@ -16,8 +16,8 @@
 #define SHORT_FUNCTION 48 /* bytes read of a function that is one system call */
 #define SIGNAL_BIT(n)  (1ull << ((n)-1))
 
-/* Libraries that may have a function: glibc before 2.34 had separate ones for threads and loading.
- */
+/* Libraries that may have a function: glibc before 2.34 had separate ones for threads and
+ * loading. */
 struct libraries {
 	const struct target *target;
 	const struct module *libc, *threads, *loading, *linker, *program;

@@ -29,7 +29,7 @@ void modules_done(struct modules *modules);
 const struct module *modules_at(const struct modules *modules, uint64_t base);
 const struct module *modules_named(const struct modules *modules, const char *prefix);
 
-/* A symbol of the full symbol table in a module's file, for symbols that are not exported; -ENOENT.
- */
+/* A symbol of the full symbol table in a module's file, for symbols that are not exported;
+ * -ENOENT. */
 int module_file_symbol(const struct target *target, const struct module *module, const char *name,
 		       uint64_t *ret) MUST_CHECK;

@@ -16,11 +16,11 @@
 
 #define COPY         "/usr/local/bin/limpet-attach"
 #define CAPABILITIES "cap_sys_ptrace,cap_dac_override,cap_sys_nice,cap_perfmon,cap_bpf"
-#define WARNING      "whoever may run this file can become root on this machine"
-#define WHAT_IT_MEANS                                                                                \
-	"It writes into any process and opens any file: put nobody into the group who may not\n"     \
-	"be root. Its members log in again and use limpet-attach in place of limpet. Variables of\n" \
-	"theirs, such as XDG_CACHE_HOME and DEBUGINFOD_URLS, do not count there.\n"
+#define WARNING      "any user who may run this file can become root on this machine"
+#define WHAT_IT_MEANS                                                                                 \
+	"It writes into any process and opens any file: do not add users to the group who\n"          \
+	"may not be root. Its members log in again and use limpet-attach in place of limpet. Their\n" \
+	"variables, such as XDG_CACHE_HOME and DEBUGINFOD_URLS, do not count there.\n"
 #define COMMANDS 4
 
 struct setup {
@@ -62,7 +62,7 @@ static void find_program(char *ret, size_t room)
 		snprintf(ret, room, "\"$(command -v limpet)\"");
 }
 
-/* Root is in no need of it: somebody else is meant. */
+/* Root needs no setup: for root, and for names that a shell would not take, writes "USER". */
 static void find_user(uid_t uid, char *ret, size_t room)
 {
 	struct users users;

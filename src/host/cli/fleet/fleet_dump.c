@@ -105,7 +105,7 @@ static int view_make(struct dump_view *ret, const struct dump_values *values,
 		ret->seconds = (double)values->interval_ns * last / 1e9;
 	}
 	if (r == -E2BIG)
-		return err_set(err, r, "the ranks are in more classes than anybody can look at");
+		return err_set(err, r, "the ranks are in too many classes to show");
 	return r ? err_set(err, r, "dump: no memory") : 0;
 }
 

@@ -29,7 +29,7 @@ static const struct option_desc report_options[] = {
 	  OPTION_TEXT, FIELD(unit) },
 	{ 'n', "limit", "N", "show N rows of each table (default: 20; 0: all)", OPTION_NUMBER,
 	  FIELD(limit) },
-	{ 't', "tree", NULL, "also show who called whom, from samples", OPTION_FLAG, FIELD(tree) },
+	{ 't', "tree", NULL, "also show the call tree, from samples", OPTION_FLAG, FIELD(tree) },
 	{ 0, "view", "VIEW", "use only these samples: on-cpu, off-cpu, runnable or wall",
 	  OPTION_TEXT, FIELD(view) },
 	FROM_OPTION(FIELD(range)),
@@ -212,7 +212,7 @@ const struct command command_report = {
 	.notes =
 		"examples:\n"
 		"  limpet report app.limpet             hot functions, calls, memory, files, locks, threads\n"
-		"  limpet report app.limpet --tree      who called whom\n"
+		"  limpet report app.limpet --tree      the call tree\n"
 		"  limpet report app.limpet --tree --view off-cpu     where threads waited\n"
 		"  limpet report app.limpet --only python --full-paths\n"
 		"  limpet report app.limpet -u msec -n 5\n",

@@ -71,7 +71,7 @@ static int rank_add(struct fleet_plan *plan, uint32_t rank, const struct proctab
 static int host_refuse(struct err *err)
 {
 	err_set(err, -EPERM, "the launcher's list names a host with a user ('@')");
-	err_why(err, "another user's launcher would choose as whom limpet logs in there");
+	err_why(err, "another user's launcher would choose the user name for limpet's login there");
 	err_fix(err, "limpet fleet ... --hosts LIST --match NAME");
 	return err_exit(err, EXIT_NOT_PERMITTED);
 }

@@ -2,13 +2,13 @@
  * The attach protocol of HotSpot.  Host only.
  *
  *   .attach_pidN in /tmp, SIGQUIT   the machine finds the file and makes its socket, .java_pidN
- *   connect                         it looks at our credentials: its own user and group, or root
+ *   connect                         it checks limpet's credentials: its own user and group, or root
  *   "1" "jcmd" "Compiler.perfmap" "" ""     each with a zero behind it
  *   an error code, a newline, text, end of file
  *
  * Its /tmp may be shared with others, so what lies there is not believed: the socket must belong to
  * the machine's user, and no link is followed.  What needs the machine's credentials is done by a
- * child, which does nothing but system calls: other threads of ours may hold any lock.
+ * child, which does nothing but system calls: other threads of limpet may hold any lock.
  */
 #include "host/process/jvm/jvm.h"
 
@@ -132,7 +132,7 @@ static bool connect_now(const struct listener *listener)
 	return is_connected;
 }
 
-/* Nobody waits for the child of a limpet that has been ended. */
+/* The child of a killed limpet has no parent to wait for it: its connection has a time limit. */
 static bool connect_in_time(const struct listener *listener)
 {
 	const struct timespec step = { 0, STEP_NS };
@@ -195,8 +195,8 @@ static int wait_until(pid_t child, uint64_t end_ns, int *status)
 	return 0;
 }
 
-/* It has the credentials of the machine's user, who may stop it; and that /tmp may be a file system
- * of his, which never answers. */
+/* The child has the credentials of the JVM's user, who may stop it; and that /tmp may be a file
+ * system of that user's which never answers. */
 static enum failure hear_from(pid_t child, const struct listener *listener)
 {
 	int status = 0, r = wait_until(child, listener->end_ns + GRACE_NS, &status);
@@ -229,7 +229,7 @@ static const struct {
 } failures[] = {
 	[FAILURE_CREDENTIALS] = { "limpet may not become the user of the process",
 				  "run limpet as that user", "SETUID" },
-	[FAILURE_TRIGGER] = { "its file .attach_pid cannot be made in its /tmp, or is somebody else's there",
+	[FAILURE_TRIGGER] = { "its file .attach_pid cannot be made in its /tmp, or another user owns it there",
 			      "" },
 	[FAILURE_SIGNAL] = { "it may not be sent a signal", "run limpet as its user", "KILL" },
 	[FAILURE_LISTENER] = { "its attach listener did not answer within 15 s",
@@ -293,7 +293,7 @@ static int judge_reply(pid_t pid, char *reply, ssize_t size, struct err *err)
 	return err_fix(err, "Compiler.perfmap is there from JDK 17 on");
 }
 
-/* What it is asked for is a file: first comes who takes that away. */
+/* The JVM will make a file: first starts the process that removes it. */
 static int begin_trace(const struct listener *listener, struct jvm_trace *trace, struct err *err)
 {
 	struct jvm_map_file map = { listener->temporary, listener->user, listener->group, "" };

@@ -88,7 +88,7 @@ static void note_invisible(struct counter_choice *self)
 		return;
 	print_into(
 		self->note, sizeof(self->note),
-		"counters of the block SQ (%s) do not see the waves of the program's queues: %s",
+		"counters of the block SQ (%s) do not see the waves of the target's queues: %s",
 		name,
 		self->devices.lock.state == LOCK_FORBIDDEN
 			? "the driver makes them visible for root or CAP_PERFMON only; run limpet "

@@ -1,5 +1,5 @@
 /*
- * Draws who called whom: each box is as wide as its share of the time, and stands below its caller.
+ * Draws the call tree: each box is as wide as its share of the time, and stands below its caller.
  * Where a function does nothing but call one other, both share a box as long as their names fit.
  */
 #include "host/top/render/render.h"
@@ -13,7 +13,7 @@
 #define PERCENT_FROM 16u /* boxes so wide tell their share */
 #define NAME_FROM    3u  /* narrower ones say nothing, and what they call is not shown */
 #define ARROW        " › "
-#define TITLE        "FLAME VIEW  who called whom; marked: the hottest path"
+#define TITLE        "FLAME VIEW  call tree; marked: the hottest path"
 #define TITLE_SHORT  "FLAME VIEW"
 /* What the rows' numbers at the right end of the title need. */
 #define NUMBERS_ROOM 16u

@@ -84,7 +84,7 @@ export class Details {
 				button("Collapse recursion", "functions that call themselves become one frame", add("recursion")));
 			if (module)
 				all.push(button("Collapse library", `one frame for all of ${module}`, add("library")));
-			all.push(button("Sandwich", "who calls it, and what it calls", () => app.show({ tab: "sandwich", chosen: { name, module } })));
+			all.push(button("Sandwich", "its callers and callees", () => app.show({ tab: "sandwich", chosen: { name, module } })));
 		}
 		if (detail.stack.length)
 			all.push(copyButton("Copy stack", () => stackText(detail.stack)));

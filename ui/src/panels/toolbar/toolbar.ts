@@ -13,7 +13,7 @@ const TABS: readonly (readonly [Tab, string, string])[] = [
 	["heatmap", "Heatmap", "moments of more and less work, 20 ms each (3)"],
 	["functions", "Functions", "the hottest functions as a table (4)"],
 	["tree", "Call tree", "the same stacks as a tree, for keyboard and screen reader (5)"],
-	["sandwich", "Sandwich", "one function: who calls it, what it calls (6)"],
+	["sandwich", "Sandwich", "one function: its callers and callees (6)"],
 ];
 
 const KIND_NAMES: readonly (readonly [Kind, string, string])[] = [

@@ -75,7 +75,7 @@ static bool entries_find(struct cupti *ret, void *library, const struct entry *e
 	return true;
 }
 
-/* It looks for libraries of its own in its folder only where the loader would. */
+/* Loads CUPTI's own helper libraries from its folder, where the loader would not search. */
 static void helpers_load(const char *path)
 {
 	static const char *const siblings[] = { "libnvperf_target.so", "libnvperf_host.so" };

@@ -1,7 +1,7 @@
 /*
- * CUPTI as far as limpet-nvml calls it, described here: nothing of its headers is needed to build
- * (one of them is C++).  A call takes one structure, which begins with its own size as far as its
- * last member; all answer 0 for success.
+ * The part of CUPTI that limpet-nvml calls, declared here: the build needs none of its headers (one
+ * of them is C++).  A call takes one structure, which begins with its own size up to its last
+ * member; all return 0 for success.
  */
 #pragma once
 
@@ -153,7 +153,7 @@ enum { CUPTI_IMAGE_IS_FULL = 1 };
 enum { CUPTI_KEEP_OLDEST };
 enum { CUPTI_METRIC_KINDS = 3 };
 
-/* What its calls answer. */
+/* Results of its calls. */
 enum {
 	CUPTI_INVALID_PARAMETER = 1,
 	CUPTI_METRIC_IS_UNKNOWN = 17,

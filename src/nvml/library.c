@@ -1,5 +1,5 @@
 /*
- * Finds NVML.  The loader looks for it where it looks for any library.
+ * Finds NVML, through the loader's own search.
  */
 #include "nvml/nvml.h"
 

@@ -131,7 +131,7 @@ static void windows_begin(uint64_t interval_ns)
 	take_ns = clock_ns() + TAKE_NS;
 }
 
-/* Before its hardware has no room left. */
+/* Drains the samples before the hardware's buffer is full. */
 static void samples_take(void)
 {
 	struct pm_failure failure;

@@ -1,7 +1,7 @@
 /*
- * limpet-nvml: asks NVIDIA's management library, which must never come into a target, for what
- * devices do.  A process of its own, since limpet is static and the library is not.  NVML is
- * described here as far as it is called: nothing of its headers is needed to build.
+ * limpet-nvml: reads devices through NVIDIA's management library, which must never be loaded into a
+ * target.  A process of its own, since limpet is static and the library is not.  The called part of
+ * NVML is declared here: the build needs none of its headers.
  *
  * main.c      speaks with limpet
  * library.c   finds the functions
@@ -47,7 +47,7 @@ struct nvml_process {
 	uint32_t gpu_instance, compute_instance;
 };
 
-/* As its public interface has them; all answer 0 for success.  Those of sampling and of buses may
+/* The public interface's functions; all return 0 for success.  Those for sampling and for buses may
  * be NULL. */
 struct nvml {
 	int (*init)(void);

@@ -1,6 +1,6 @@
 /*
- * One device.  Its hardware writes a sample each period into a buffer, of which all that is there
- * is taken now and then; values that add up are added up, the others are means by time.
+ * One device.  Its hardware writes a sample each period into a buffer, which is drained
+ * periodically; counts are summed, other values are averaged over time.
  */
 #include "nvml/pm.h"
 
@@ -150,7 +150,7 @@ static void sample_take(const struct cupti *cupti, struct pm_device *device,
 		sample_add(device, metrics, &sample, values);
 }
 
-/* A sample cannot be taken before it ends: the least difference is the nearest. */
+/* A sample is read after its end: the least difference is the most exact. */
 static void offset_learn(struct pm_device *device)
 {
 	int64_t offset_ns = clock_ns() - (int64_t)device->end_ns;

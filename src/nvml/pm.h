@@ -20,10 +20,10 @@ struct pm_metrics {
 	const char *names[GPU_COUNTED_MAX];
 	bool adds_up[GPU_COUNTED_MAX];
 	size_t count;
-	char text[PM_NAMES_ROOM]; /* what names point to */
+	char text[PM_NAMES_ROOM]; /* the memory of names */
 };
 
-/* One that CUDA knows of and can be sampled. */
+/* A chip that CUDA lists and that can be sampled. */
 struct pm_chip {
 	size_t device; /* as CUDA counts */
 	const char *name;
@@ -36,7 +36,7 @@ struct pm_device {
 	void *host, *sampler;
 	uint8_t *image;
 	size_t image_size;
-	bool is_first;     /* a sample that began before it was started is not ours */
+	bool is_first;     /* a sample that began before the start is ignored */
 	int64_t offset_ns; /* of its clock to CLOCK_MONOTONIC */
 	bool has_offset;
 	uint64_t told_ns; /* where the last window ended, by CLOCK_MONOTONIC */
@@ -55,7 +55,7 @@ struct pm_failure {
 
 /* All that follow answer false for a failure. */
 bool pm_fail(struct pm_failure *failure, enum gpu_failure code, const char *text);
-/* What an answer of CUPTI's means, where it is no success. */
+/* Describes a failed result of CUPTI. */
 bool pm_check(const struct cupti *cupti, int result, struct pm_failure *failure);
 
 bool pm_chip_open(const struct cupti *cupti, struct pm_chip *chip, struct pm_failure *failure);
@@ -63,7 +63,7 @@ bool pm_chip_open(const struct cupti *cupti, struct pm_chip *chip, struct pm_fai
 bool pm_configure(const struct cupti *cupti, const struct pm_chip *chip,
 		  const struct pm_metrics *metrics, struct cupti_config *ret,
 		  struct pm_failure *failure);
-/* Those of a list with commas; "": the usual ones, as far as this chip has them at once. */
+/* The metrics of a list with commas; "": the default ones that this chip can count at once. */
 bool pm_metrics_choose(const struct cupti *cupti, const struct pm_chip *chip, const char *list,
 		       struct pm_metrics *ret, struct pm_failure *failure);
 
@@ -73,7 +73,7 @@ bool pm_device_open(const struct cupti *cupti, struct pm_device *device,
 /* A window begins. */
 bool pm_device_start(const struct cupti *cupti, struct pm_device *device,
 		     struct pm_failure *failure);
-/* Takes what the hardware has so far. */
+/* Reads what the hardware has so far. */
 bool pm_device_take(const struct cupti *cupti, struct pm_device *device,
 		    const struct pm_metrics *metrics, struct pm_failure *failure);
 /* The window ends, and the next one begins; false: there is nothing in it, and nothing was lost. */
@@ -89,7 +89,7 @@ struct pm {
 };
 /* The library, and all devices that it can sample. */
 bool pm_open(struct pm *pm, struct pm_failure *failure);
-/* Those that NVML knows, too, with its numbers, are ready to sample these metrics. */
+/* Prepares those that NVML lists, too, with its numbers, for these metrics. */
 bool pm_prepare(struct pm *pm, const struct nvml *nvml, const struct device *known, uint32_t count,
 		const char *metrics, uint64_t interval_ns, struct pm_failure *failure);
 

@@ -1,6 +1,6 @@
 /*
- * All devices that CUPTI can sample, under the numbers that NVML gives them: CUDA may count them
- * otherwise, and see fewer (CUDA_VISIBLE_DEVICES).
+ * All devices that CUPTI can sample, under NVML's numbers: CUDA may number them differently, and
+ * list fewer (CUDA_VISIBLE_DEVICES).
  */
 #include "nvml/pm.h"
 
@@ -40,7 +40,7 @@ bool pm_open(struct pm *pm, struct pm_failure *failure)
 	return pm->count > 0;
 }
 
-/* UINT32_MAX: NVML does not know it. */
+/* UINT32_MAX: not in NVML. */
 static uint32_t number_find(const struct pm *pm, const struct pm_device *device,
 			    const struct nvml *nvml, const struct device *known, uint32_t count)
 {

@@ -1,6 +1,5 @@
 /*
- * Which metrics are sampled.  Only those that fit into one pass can be: a program that runs is not
- * run again.
+ * Chooses the sampled metrics.  They must fit into one pass: the running program is not run again.
  */
 #include "nvml/pm.h"
 
@@ -123,7 +122,7 @@ static bool metric_is_known(const struct cupti *cupti, void *host, const char *n
 	return !cupti->add_metrics(&added);
 }
 
-/* At once: each call takes passes of its own. */
+/* All at once: each call would take passes of its own. */
 static bool metrics_add(const struct cupti *cupti, void *host, const struct pm_metrics *metrics,
 			struct pm_failure *failure)
 {
@@ -188,7 +187,7 @@ static bool metrics_fit(const struct cupti *cupti, const struct pm_chip *chip,
 	return true;
 }
 
-/* Chips differ in what they have, and in what they count at once. */
+/* Chips differ in their metrics, and in how many they count at once. */
 static bool choose_usual(const struct cupti *cupti, const struct pm_chip *chip,
 			 struct pm_metrics *ret, struct pm_failure *failure)
 {

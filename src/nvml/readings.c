@@ -1,5 +1,5 @@
 /*
- * What one device says at the end of a window.  What it does not say is left out, and never 0.
+ * The readings of one device at the end of a window.  A missing one is left out, never 0.
  */
 #include "nvml/nvml.h"
 
@@ -20,7 +20,7 @@ static const uint32_t sampled[GPU_METRICS] = {
 #include "shared/wire/gpu_metrics.def"
 };
 
-/* Bytes are told in MiB. */
+/* Converts bytes from MiB. */
 static double factor_of(enum gpu_metric metric)
 {
 	return sampled[metric] >= LINKS_FROM ? BYTES_PER_MIB : 1;

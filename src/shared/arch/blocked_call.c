@@ -1,5 +1,5 @@
 /*
- * Parses what the kernel shows of a waiting thread: "nr arg1 ... arg6 sp ip", "running" or "-1 sp
+ * Parses the kernel's line about a waiting thread: "nr arg1 ... arg6 sp ip", "running" or "-1 sp
  * ip".
  */
 #include "shared/arch/blocked_call.h"

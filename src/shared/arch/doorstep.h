@@ -1,9 +1,9 @@
 /*
- * Where a program waits that limpet has started: two pieces of memory, mapped before its first
- * instruction has run.  The dynamic linker believes that the program begins there (AT_ENTRY), so
- * the program comes by when all its libraries are initialised and nothing of its own has run.  The
- * code (shared/arch/MACHINE/doorstep.S) waits until the host says so, or until its parent is not
- * limpet any more; then it undoes all of this and jumps to where the program really begins.
+ * Where a program that limpet has started waits: two pieces of memory, mapped before its first
+ * instruction has run.  The dynamic linker takes it for the program's entry point (AT_ENTRY), so
+ * the program reaches it when all its libraries are initialised and none of its own code has run.
+ * The code (shared/arch/MACHINE/doorstep.S) waits until the host sets a word, or until its parent
+ * is not limpet any more; then it undoes all of this and jumps to the real entry point.
  *
  *   0      the code, read and execute only
  *   64 K   struct doorstep
@@ -43,7 +43,7 @@ struct doorstep {
 	uint64_t magic;
 	uint32_t step;           /* DOORSTEP_IS_THERE, DOORSTEP_HAS_LEFT */
 	uint32_t go;             /* the host's word */
-	int64_t parent;          /* whose death is a word too */
+	int64_t parent;          /* its death ends the wait, too */
 	uint64_t entry;          /* where the program begins */
 	uint64_t entry_word;     /* the address of AT_ENTRY on its stack */
 	uint64_t region;         /* of the code */
@@ -51,8 +51,8 @@ struct doorstep {
 	uint64_t pause[2];       /* a timespec, spoilt by each wait */
 	uint64_t errand;         /* a function to call meanwhile, if any; 0 again when it is done */
 	uint64_t argument;
-	/* aarch64: code of the dynamic linker by which x0 gets its value when this memory has gone;
-	 * 0: the memory stays. */
+	/* aarch64: code of the dynamic linker that sets x0 after this memory is unmapped; 0: the
+	 * memory stays. */
 	uint64_t epilogue;
 	uint32_t frame_size, is_signed; /* as in struct epilogue */
 };

@@ -1,5 +1,5 @@
 /*
- * Tells the end of a function by its instructions.  Used for aarch64 only.
+ * Recognises the end of a function by its instructions.  Used for aarch64 only.
  */
 #include "shared/arch/epilogue.h"
 

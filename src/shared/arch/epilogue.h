@@ -20,7 +20,7 @@
 #define EPILOGUE_FRAME 256 /* bytes, at most */
 
 struct epilogue {
-	uint32_t frame_size; /* what it takes off the stack; the address to return to is at 8 */
+	uint32_t frame_size; /* bytes it pops; the return address is at offset 8 */
 	uint32_t is_signed;
 };
 

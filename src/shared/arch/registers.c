@@ -1,5 +1,5 @@
 /*
- * What the machines have in common: registers travel as the regset NT_PRSTATUS.
+ * The machines' common part: registers as the regset NT_PRSTATUS.
  */
 #include "shared/arch/registers.h"
 

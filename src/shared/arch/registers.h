@@ -36,19 +36,19 @@ struct arch_return {
 		rescue; /* in the emergency frame: issues the call again by itself */
 	bool was_in_call;
 	long nr;             /* of that call */
-	bool needs_argument; /* the kernel must be told the call's first argument once more */
+	bool needs_argument; /* the call's first argument must be set again in the kernel */
 	uint64_t first_argument;
 };
 
-/* Where a thread goes whose tracer died: a frame on its stack and code that makes the kernel
+/* How a thread recovers whose tracer died: a frame on its stack and code that makes the kernel
  * restore it. */
 struct arch_escape {
 	uint64_t frame;   /* value of the stack pointer */
 	uint64_t landing; /* address of a sigreturn trampoline */
 };
 
-/* Reads all registers of a stopped thread except code[].  0 or -errno; -EAGAIN: in a state we leave
- * alone. */
+/* Reads all registers of a stopped thread except code[].  0 or -errno; -EAGAIN: in a state that
+ * limpet does not touch. */
 int arch_take(pid_t tid, struct arch_state *ret) MUST_CHECK;
 
 uint64_t arch_stack_pointer(const struct user_regs_struct *regs);
@@ -56,18 +56,18 @@ uint64_t arch_instruction_pointer(const struct user_regs_struct *regs);
 void arch_go_to(struct user_regs_struct *regs, uint64_t address);
 uint64_t arch_link_register(const struct user_regs_struct *regs); /* 0 where there is none */
 
-/* True when registers alone do not say whether the thread sleeps in a call with a time limit or
+/* True when registers alone do not show whether the thread sleeps in a call with a time limit or
  * stands before it: the injector then lets it enter the call once more (aarch64). */
 bool arch_must_look_again(const struct arch_state *state);
 
-/* True when a call was cut short with EINTR and its first argument must be asked for (aarch64).
- * Between arch_show_call(tid, state) and arch_hide_call(tid) /proc/PID/task/TID/syscall shows it.
- */
+/* True when a call was cut short with EINTR and its first argument must be read from the kernel
+ * (aarch64).  Between arch_show_call(tid, state) and arch_hide_call(tid) /proc/PID/task/TID/syscall
+ * shows it. */
 bool arch_must_ask_argument(const struct arch_state *state);
 int arch_show_call(pid_t tid, const struct arch_state *state) MUST_CHECK;
 int arch_hide_call(pid_t tid) MUST_CHECK;
 
-/* Has a signal handler returned to just these registers?  Its frame then still lies in the bytes
+/* Has a signal handler returned to just these registers?  Its frame is then still in the bytes
  * below the stack pointer (aarch64). */
 bool arch_has_signal_frame(const struct arch_state *state, const void *below, size_t size);
 
@@ -75,9 +75,8 @@ bool arch_has_signal_frame(const struct arch_state *state, const void *below, si
  * whether the thread has entered the call that it stands before: such a call counts. */
 bool arch_may_have_restart_block(const struct arch_state *state);
 
-/* seen: what it waited in just before the stop.  cut: what the kernel knows of a call that was cut
- * short.  entered_nr: the call that it has entered under our eyes and was interrupted in; -1: none.
- */
+/* seen: the wait just before the stop.  cut: the kernel's record of a call that was cut short.
+ * entered_nr: the call that it has entered during the stop and was interrupted in; -1: none. */
 void arch_plan_return(const struct arch_state *state, const struct blocked_call *seen,
 		      const struct blocked_call *cut, long entered_nr, struct arch_return *ret);
 
@@ -91,8 +90,8 @@ void arch_set_call(struct user_regs_struct *regs, uint64_t function, uint64_t ar
 long arch_syscall_number(const struct user_regs_struct *regs);
 long arch_syscall_result(const struct user_regs_struct *regs);
 
-/* Builds the emergency frame, to lie below the address `top`; returns its size, 0 if it does not
- * fit in `room`.  The bytes belong at escape->frame, which is filled in. */
+/* Builds the emergency frame for the memory below the address `top`; returns its size, 0 if it does
+ * not fit in `room`.  The caller writes the bytes to escape->frame, which is filled in. */
 size_t arch_build_frame(const struct arch_state *state, const struct arch_return *back,
 			uint64_t signal_mask, uint64_t top, unsigned char *frame, size_t room,
 			struct arch_escape *escape);
@@ -105,8 +104,7 @@ int arch_replace_syscall(pid_t tid, uint64_t syscall_return,
 void arch_clone_args(uint64_t args[6], uint64_t flags, uint64_t stack, uint64_t thread_pointer,
 		     uint64_t tid_word);
 
-/* For a thread that we stopped but did not change: a call that only we cut short is issued again.
- */
+/* For a thread that was stopped but not changed: re-issues a call that only the stop cut short. */
 int arch_let_go(pid_t tid, const struct arch_state *state,
 		const struct arch_return *back) MUST_CHECK;
 

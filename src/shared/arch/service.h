@@ -1,6 +1,6 @@
 /*
- * What shared/arch/NAME/service.S and the C code behind it (target/sdk) must agree on.  Included by
- * assembly too: numbers only.
+ * The interface of shared/arch/NAME/service.S with its C code (target/sdk).  Included by assembly
+ * too: numbers only.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #define SLOT_ORIGINAL 0
 #define SLOT_IS_ON    8
 #define SLOT_STACK    12 /* bytes of the caller's stack that are arguments; a multiple of 16 */
-#define SLOT_VECTORS  55 /* a byte: arguments come in vector registers */
+#define SLOT_VECTORS  55 /* a byte: arguments are in vector registers */
 
 /* struct sdk_frame */
 #define SERVICE_VECTORS        64

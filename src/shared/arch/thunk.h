@@ -1,6 +1,6 @@
 /*
- * What shared/arch/NAME/thunk.S and alloc_thunk.S and the C code behind them must agree on.
- * Included by assembly too: numbers only.
+ * The interface of shared/arch/NAME/thunk.S and alloc_thunk.S with their C code.  Included by
+ * assembly too: numbers only.
  */
 #pragma once
 
@@ -27,8 +27,9 @@
 #define FRAME_LINK      128 /* the caller's frame pointer, then the return address */
 #define FRAME_SIZE      144
 
-/* What calls in these entries return to does nothing and holds this number: by it limpet tells such
- * addresses, which lead there only while a frame above them is in flight. */
+/* The instruction at the return address of calls in these entries does nothing and holds this
+ * number: limpet recognises such addresses by it.  A thread returns there only while a frame above
+ * is in flight. */
 #if defined(__x86_64__)
 #define RETURN_MARK    0x4c504d54
 #define RETURN_MARK_AT 3 /* nop [rax + RETURN_MARK] */
@@ -37,7 +38,7 @@
 #define RETURN_MARK_AT 0
 #endif
 
-/* struct hook_around: what lies before its frame */
+/* struct hook_around: precedes its frame */
 #define AROUND_BYTES 32
 
 /* struct thread_state of hooks/writer.c */
@@ -54,7 +55,7 @@
 #define WRITER_AT_SAMPLE_LEFT 40
 #define WRITER_AT_HANDING_ON  56
 
-/* The slot of an address: the exclusive or of what lies above both, below the number of slots. */
+/* The slot of an address: the exclusive or of the bits above both, below the number of slots. */
 #define ALLOC_FILTER_BYTES 8192
 #define ALLOC_FILTER_LOW   4
 #define ALLOC_FILTER_HIGH  17
@@ -63,8 +64,8 @@
 #define STACK_WINDOW_WORDS 14
 #define STACK_WIDE_WORDS   24
 
-/* Where the caller's stack ends sooner, what lies behind may not be there: the window must be tried
- * when it is not all in the page of the frame's link. */
+/* The caller's stack may end before the window does: memory must be tested unless the window is all
+ * in the page of the frame's link. */
 #define WINDOW_PAGE        4096
 #define WINDOW_LAST_OFFSET 3968 /* of the link in its page: 16 bytes and the window follow */
 #define WIDE_LAST_OFFSET   3888

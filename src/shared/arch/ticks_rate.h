@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* Ticks per second as the machine states them; 0 where only measuring tells. */
+/* Ticks per second as the machine states them; 0: they must be measured. */
 static inline uint64_t ticks_stated_hz(void)
 {
 #if defined(__aarch64__)

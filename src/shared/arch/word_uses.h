@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum word_use {
-	WORD_USE_CALL = 1,  /* a call or jump goes through the word */
+	WORD_USE_CALL = 1,  /* a call or jump through the word */
 	WORD_USE_VALUE = 2, /* the word is, or may be, used in another way */
 };
 
@@ -29,8 +29,8 @@ struct code_bytes {
 	uint64_t address;
 };
 
-/* Adds what this code does.  Code that reaches the GOT by a 64-bit offset from its base (the large
- * code model) is not recognized. */
+/* Adds the uses in this code.  Code that reaches the GOT by a 64-bit offset from its base (the
+ * large code model) is not recognized. */
 void word_uses_add_x86_64(const struct code_bytes *code, struct word_uses *uses);
 void word_uses_add_aarch64(const struct code_bytes *code, struct word_uses *uses);
 

@@ -1,6 +1,6 @@
 /*
- * FNV-1a, 64 bits: the one hash of host, injector and target.  For tables and for telling contents
- * apart, not against an attacker who makes two things hash alike.
+ * FNV-1a, 64 bits: the one hash of host, injector and target.  For tables and for comparing
+ * contents, not against an attacker who makes two things hash alike.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * The operands of - and / keep their sides, whatever the number of their values: AMD's own
- * evaluation exchanges them when the left operand has fewer.
+ * The operands of - and / keep their sides, for any number of values: AMD's own evaluation swaps
+ * them when the left operand has fewer.
  */
 #include "shared/counters/evaluate.h"
 

@@ -39,5 +39,5 @@ struct evaluation {
 int values_make(struct evaluation *self, size_t count, struct counter_values *ret) MUST_CHECK;
 
 /* Evaluates the node and all below it, as deep as catalog_check() and expression_parse() allow.
- * -EINVAL: two operands were counted at different places; else what `find` returned. */
+ * -EINVAL: two operands were counted at different places; else the result of `find`. */
 int node_evaluate(struct evaluation *self, uint32_t node, struct counter_values *ret) MUST_CHECK;

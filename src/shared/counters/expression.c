@@ -1,5 +1,5 @@
 /*
- * From the text of an expression to its nodes: each stands behind those that it is made of.
+ * From the text of an expression to its nodes: each follows its operands.
  */
 #include "shared/counters/expression.h"
 
@@ -82,7 +82,7 @@ static bool name_is(const struct expression_name *name, const char *text)
 	return i == name->length && !text[i];
 }
 
-/* Which of the words comes next; their number: none of them. */
+/* The index of the next word; their number: none of them. */
 static unsigned word_take(struct expression_parser *self, const char *const *words, unsigned count)
 {
 	struct expression_name name;
@@ -316,7 +316,7 @@ static double number_value(const struct written_number *number)
 	return value;
 }
 
-/* Where AMD's parser drops what stands behind a point, and an exponent, they are kept here. */
+/* AMD's parser drops the digits after a point, and an exponent; these are kept here. */
 static bool number_read(struct expression_parser *self)
 {
 	struct expression_node node = { .kind = EXPRESSION_NUMBER };
@@ -346,7 +346,7 @@ static bool atom_read(struct expression_parser *self)
 	return word_read(self);
 }
 
-/* Operands of the same rank, from the left. */
+/* Operands of the same rank, from left to right. */
 static bool chain_read(struct expression_parser *self, const char *letters,
 		       enum expression_kind first, bool (*read)(struct expression_parser *self))
 {

@@ -5,9 +5,9 @@
  *   reduce(TCC_HIT,max,[DIMENSION_XCC])   select(TCC_HIT,[DIMENSION_XCC=[0:3]])
  *   reduce(accumulate(SQ_LEVEL_WAVES,HIGH_RES),sum)
  *
- * What a name stands for has several values, one for each place where it is counted.  Parsed on the
- * host, and in the target where a tool makes a counter of its own: no libc, no allocation, and what
- * a text may nest and come to is limited.
+ * A counter has several values, one for each place where it is counted.  Parsed on the host, and in
+ * the target where a tool makes a counter of its own: no libc, no allocation, and a text's depth
+ * and size are limited.
  */
 #pragma once
 
@@ -66,9 +66,9 @@ struct expression_fault {
 	const char *why;
 };
 
-/* False: the fault says where.  The text must live as long as the names. */
+/* False: see the fault.  The text must live as long as the names. */
 bool expression_parse(struct expression *ret, const char *text, size_t length,
 		      struct expression_fault *ret_fault) MUST_CHECK;
 
-/* What it becomes in a catalog: all but its parts, the event and the choice. */
+/* Its node in a catalog: all but its parts, the event and the choice. */
 struct catalog_node expression_catalog_node(const struct expression_node *node);

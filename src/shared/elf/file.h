@@ -1,5 +1,5 @@
 /*
- * The symbol table of an ELF file that lies in memory as a whole.
+ * The symbol table of an ELF file that is in memory as a whole.
  */
 #pragma once
 

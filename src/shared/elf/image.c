@@ -123,7 +123,7 @@ static void read_dynamic_entry(struct elf_image *image, const Elf64_Dyn *entry)
 	}
 }
 
-/* What lies behind the last entry may not be mapped, whatever the header says. */
+/* Memory behind the last entry may not be mapped, whatever the header's size. */
 static int read_entries(const struct elf_image *image, uint64_t from, uint64_t count,
 			Elf64_Dyn *ret, uint64_t *ret_count)
 {

@@ -24,7 +24,7 @@ struct elf_range {
 struct elf_image {
 	const struct memory_reader *memory;
 	uint64_t base; /* address of the ELF header */
-	uint64_t bias; /* what is added to the addresses in the file */
+	uint64_t bias; /* added to the addresses in the file */
 	uint64_t end;
 	bool has_interpreter;
 	struct elf_range code[ELF_CODE_RANGES_MAX];

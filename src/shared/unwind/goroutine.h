@@ -1,17 +1,17 @@
 /*
- * Where Go keeps what is needed to go from a thread's own stack back to the goroutine's.  Offsets
- * in bytes, the same in all versions since Go 1.12.  Known to host and kernel programs: no libc.
+ * The data by which Go switches from a thread's own stack back to the goroutine's.  Offsets in
+ * bytes, the same in all versions since Go 1.12.  Known to host and kernel programs: no libc.
  *
  *   g (a goroutine, or g0: the thread's own)      m (a thread)
  *     8   the end of its stack                      0   its g0
  *     48  its m                                     ... the goroutine that runs: by its version
  *     56  its gobuf: sp, pc, three more, lr, bp
  *
- * While Go runs that C has called back, the gobuf of g0 has the sp with which runtime.cgocallback
+ * While Go code called back from C runs, the gobuf of g0 has the sp with which runtime.cgocallback
  * left the thread's own stack.  The word there is the sp of the callback before, if one waits
  * further out.
  *
- * Go 1.25 took one word out of the gobuf; m has one, too, before the goroutine.
+ * Go 1.25 removed one word from the gobuf; m has one, too, before the goroutine.
  */
 #pragma once
 
@@ -33,8 +33,8 @@ enum go_gobuf {
 	GO_GOBUF_WORDS = 7,
 };
 
-/* UNWIND_GO_CGO: from the stack pointer, what was kept of the goroutine's stack lies here, in words
- * from its g: how deep it was, or, with no g, the stack pointer itself. */
+/* UNWIND_GO_CGO: from the stack pointer, the saved state of the goroutine's stack, in words from
+ * its g: its depth, or, with no g, the stack pointer itself. */
 #if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
 #define GO_DEPTH_FROM_G (-1)
 #define GO_REGISTER_G   14 /* in DWARF */

@@ -13,11 +13,11 @@
 #define LUAJIT_STATE_HEAD  8
 #define LUAJIT_KIND_STATE  6
 #define LUAJIT_FRAME_MASK  (~3ull)
-#define LUAJIT_STATE_BITS  47 /* an address of a state is below this power of two */
-#define LUAJIT_REACH       192 /* words below a frame: what is spilled, and saved when code is left */
+#define LUAJIT_STATE_BITS  47  /* an address of a state is below this power of two */
+#define LUAJIT_REACH       192 /* words below a frame: spilled values, and those saved at exits */
 
 /* `cfa` of UNWIND_LUAJIT: the size of the frame in words, and whether it is the assembly's, which
- * has nothing below the frame while it calls C, but where compiled code is left. */
+ * has nothing below the frame while it calls C, except at exits from compiled code. */
 #define LUAJIT_SIZE_MASK 0xff
 #define LUAJIT_ASSEMBLY  0x100
 
@@ -28,9 +28,9 @@
 #else
 #define LUAJIT_WORDS LUAJIT_WORDS_AARCH64
 #endif
-#define LUAJIT_FP (-2) /* where the caller's fp lies, in words from the CFA */
+#define LUAJIT_FP (-2) /* the caller's fp, in words from the CFA */
 
-/* Whether the second word of an object says that it is a state. */
+/* Whether the second word of an object marks it as a state. */
 static inline int luajit_is_state(__u64 head)
 {
 	return (head >> 8 & 0xff) == LUAJIT_KIND_STATE;

@@ -16,13 +16,12 @@ enum unwind_kind {
 	UNWIND_SP,      /* CFA = sp + cfa * 8 */
 	UNWIND_FP,      /* CFA = fp + cfa * 8 */
 	UNWIND_PLT,     /* CFA = sp + 8 + ((pc & 15) >= cfa ? 8 : 0); cfa is 11, 10 or 9 (x86-64) */
-	UNWIND_SIGNAL,  /* a frame that the kernel laid: all registers come from it */
+	UNWIND_SIGNAL,  /* a frame made by the kernel: all registers are restored from it */
 	UNWIND_END,     /* the outermost frame: there is no caller */
 	UNWIND_SPECIAL, /* `cfa` is an index into the table's specials */
-	UNWIND_BAD,     /* a rule that cannot be said in a row */
-	UNWIND_NEWER,   /* code that came after the table was made: it is worth asking again */
-	UNWIND_GO_GOBUF,  /* a goroutine has left its stack here: its registers are in what Go keeps
-			     of it.  `cfa`: where in Go's record of the thread it is, in words */
+	UNWIND_BAD,     /* a rule that no row can hold */
+	UNWIND_NEWER,   /* code newer than the table: the walk may be retried */
+	UNWIND_GO_GOBUF,  /* to a goroutine, by its gobuf.  `cfa`: its offset in m, in words */
 	UNWIND_GO_CGO,    /* Go called C on another stack: `cfa` is where from sp the goroutine is
 			     kept,   in words, and above eight bits the size of the frame that was left
 			   */
@@ -31,8 +30,7 @@ enum unwind_kind {
 			     (by a signal handler), and ra is where the caller stands.  aarch64: it
 			     is in lr or at sp, and the handler has pushed the caller's lr before,
 			     which is at CFA - 16 */
-	UNWIND_LUAJIT, /* LuaJIT's frame is looked for, from sp up (luajit.h).  `cfa`: its size, and
-			  whose it is; `fp` as in UNWIND_SP */
+	UNWIND_LUAJIT,  /* LuaJIT's frame, searched from sp up (luajit.h).  `cfa`: size and owner */
 	UNWIND_CONTEXT, /* aarch64: swapcontext() has its return address in a context to which
 			   nothing leads any more.  Whose call it is must be looked for.  `cfa`:
 			   the row's distance from the function's begin, in bytes */
@@ -62,7 +60,7 @@ enum unwind_flag {
 struct unwind_row {
 	__u32 pc;  /* offset in the module's address range (address - bias - first address) */
 	__u16 cfa; /* in words of 8 bytes */
-	__s8 fp;   /* where the caller's fp lies, in words from the CFA; UNWIND_FP_SAME */
+	__s8 fp;   /* the caller's fp, in words from the CFA; UNWIND_FP_SAME */
 	__u8 kind; /* enum unwind_kind | enum unwind_flag */
 };
 
@@ -92,18 +90,17 @@ struct unwind_special {
 	__u8 ra_saved;   /* the same, of ra: x86-64 has UNWIND_SAVED_AT_CFA and -8 nearly always */
 	__s32 offset;    /* from base, before reading */
 	__s32 addition;  /* after it */
-	__s32 fp_offset; /* where fp_saved says */
-	__s32 ra_offset; /* where ra_saved says */
-	/* Below the frame the CFA says nothing, and its caller needs none: it ends where the record
-	 * does that fp points to (UNWIND_SAVED_AT_BASE), or with sp.  HotSpot's interpreter lays
-	 * frames into the stack that its caller does not use. */
+	__s32 fp_offset; /* see fp_saved */
+	__s32 ra_offset; /* see ra_saved */
+	/* Below the frame the CFA is irrelevant, and its caller needs none: the frame ends with the
+	 * record that fp points to (UNWIND_SAVED_AT_BASE), or with sp.  HotSpot's interpreter makes
+	 * frames in stack space that its caller does not use. */
 	__u8 is_floored;
 	__u8 ra_register; /* of UNWIND_SAVED_BEHIND */
-	/* Behind a call of a function that leaves the base's register alone, or where that is none
-	 * the one that holds ra, and calls no other: the innermost frame's is this one's, too. */
+	/* After a call of a function that keeps the base's register, or if there is none that of
+	 * ra, and calls no other: the innermost frame's is this one's, too. */
 	__u8 is_kept;
-	/* The CFA is no more than the lowest that it can be (aarch64): the caller must be one whose
-	 * rule does without sp. */
+	/* The CFA is the lowest possible one (aarch64): the caller's rule must not need sp. */
 	__u8 is_low;
 };
 

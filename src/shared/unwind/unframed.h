@@ -1,6 +1,6 @@
 /*
- * Code without rules, by the instructions that a thread stands before: is the frame there that the
- * frame pointer should point to?  It is not yet at the begin of a function, and not any more at its
+ * Code without rules: does the frame exist that the frame pointer should point to, by the next
+ * instructions of the thread?  It is not yet at the begin of a function, and not any more at its
  * end; some functions never make one.  For the host and the kernel programs: no libc, no loop
  * without an end.  Both machines are told apart by their function, so that each can be tested on
  * both.
@@ -9,13 +9,13 @@
 
 #include <linux/types.h>
 
-#define UNFRAMED_WORDS 32                   /* so many instructions of aarch64 are looked at */
+#define UNFRAMED_WORDS 32                   /* instructions of aarch64 that are read */
 #define UNFRAMED_BYTES (UNFRAMED_WORDS * 4) /* the same, as both machines read them */
 
 enum unframed_kind {
-	UNFRAMED_NOT,    /* it is there, as far as can be seen */
+	UNFRAMED_NOT,    /* the frame exists, as far as visible */
 	UNFRAMED_BARE,   /* the return address is in lr still, or where sp points to (x86-64) */
-	UNFRAMED_PUSHED, /* the caller's fp and the return address lie at sp + distance */
+	UNFRAMED_PUSHED, /* the caller's fp and the return address are at sp + distance */
 };
 
 struct unframed {
@@ -54,7 +54,7 @@ static inline __u32 unframed_down(__u32 word)
 	return 0;
 }
 
-/* Reading on from where the thread stands: what becomes of lr first?  That tells what it has. */
+/* Reads on from the thread's pc: the first use of lr shows what lr holds. */
 static inline enum unframed_step unframed_step(__u32 word)
 {
 	if ((word & 0xfffffc1f) == 0xd65f0000 || (word & 0xfffffbff) == 0xd65f0bff)
@@ -73,12 +73,12 @@ static inline enum unframed_step unframed_step(__u32 word)
 		       : UNFRAMED_GO_ON;
 }
 
-/* While the instructions are looked at one after the other. */
+/* The state of reading the instructions. */
 struct unframed_look {
 	__u32 step, word, down;
 };
 
-/* Whether that was the one that tells. */
+/* Whether this instruction decides. */
 static inline int unframed_take(struct unframed_look *look, __u32 word)
 {
 	look->word = word;

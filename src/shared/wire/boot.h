@@ -38,11 +38,11 @@
 
 #define BOOT_MAGIC           0x6c696d7065743032ull /* "limpet02" */
 #define BOOT_WAIT_MS         20000 /* how long the target waits for a host that it can see */
-#define BOOT_GLANCE_MS       100   /* ...and how often it looks whether that still lives */
+#define BOOT_GLANCE_MS       100   /* ...and the interval between checks that it lives */
 #define BOOT_TEXT_MAX        200
-#define CONTROL_THREAD_NAME  "limpet"       /* what ps and top show for our thread in the target */
-#define STARTER_THREAD_NAME  "limpet-start" /* the same, for the one that makes threads for it */
-#define WATCH_THREAD_NAME    "limpet-watch" /* the same, for the one that looks for new modules */
+#define CONTROL_THREAD_NAME  "limpet"         /* the name of limpet's thread in ps and top */
+#define STARTER_THREAD_NAME  "limpet-start"   /* the same, for the one that makes threads for it */
+#define WATCH_THREAD_NAME    "limpet-watch"   /* the same, of the thread that polls modules */
 #define LISTENER_THREAD_NAME "rocp-bg-attach" /* the same, where it is the register library's */
 #define BOOT_FIRST_THREE     "0 to 2"         /* as the failed call: they are not all open */
 #define BOOT_AGENT_ENTRY     "limpet_agent_run"
@@ -60,10 +60,10 @@ enum boot_step {
 enum boot_way {
 	BOOT_WAY_THREAD,   /* a raw thread with a made-up thread block calls pthread_create */
 	BOOT_WAY_CALL,     /* musl: the stopped thread itself calls pthread_create */
-	BOOT_WAY_LISTENER, /* none is made: a thread of our register library lets us in */
+	BOOT_WAY_LISTENER, /* none is made: limpet's register library has one */
 };
 
-/* What the agent says when its control loop is over. */
+/* The agent's verdict when its control loop ends. */
 enum agent_verdict {
 	AGENT_RESTS,   /* stay mapped for the next attach */
 	AGENT_UNLOADS, /* unmap library and region */
@@ -71,11 +71,11 @@ enum agent_verdict {
 			*/
 };
 
-/* When the control thread leaves the program's descriptors for a table of its own, in which nothing
- * of limpet's can be in the program's way. */
+/* When the control thread leaves the program's descriptor table for its own, in which limpet's
+ * descriptors cannot collide with the program's. */
 enum boot_table {
-	BOOT_TABLE_SHARED, /* never: it has the program's, and moves what it has to high numbers */
-	BOOT_TABLE_LATER,  /* when the host has its socket: it cannot take one from a thread */
+	BOOT_TABLE_SHARED, /* never: it shares the program's, and moves its own to high numbers */
+	BOOT_TABLE_LATER,  /* when the host has its socket: that cannot be taken from a thread */
 	BOOT_TABLE_OWN,    /* before it has any descriptor */
 };
 
@@ -84,7 +84,7 @@ enum boot_table {
 struct boot_errand {
 	uint32_t state; /* enum errand_state (target/runtime/starter.h), a futex */
 	uint32_t reserved;
-	uint64_t work, argument; /* void (*)(void *), and what it gets */
+	uint64_t work, argument; /* void (*)(void *), and its argument */
 };
 
 /* Addresses of the target's own libc functions, resolved by the host. */
@@ -126,26 +126,25 @@ struct boot_context {
 	uint32_t starter_has_data; /* some library keeps thread-specific data for the starter: never
 				      unmap */
 	uint64_t agent_handle, agent_entry;
-	uint64_t exit_word; /* in libc's heap: the address of thread_exit, where leaving needs it on
-			       a stack */
+	uint64_t exit_word; /* in libc's heap: the address of thread_exit, as a stack to exit on */
 	/* The target's threads have no filters, or all the same ones: they may make the system
 	 * calls that limpet's threads make. */
 	uint32_t may_call;
 	int32_t host_pid;  /* by the host: itself as the target counts; 0: not to be seen there */
-	int32_t origin;    /* by the host: the thread that ours come from, as the target counts */
+	int32_t origin;    /* by the host: the maker of limpet's threads, in the target's numbers */
 	uint32_t table;    /* by the host: enum boot_table */
 	uint32_t is_apart; /* the control thread has a table of its own */
 	struct boot_errand errand;
-	/* By host and injector: the words of struct job_single that said "one thread" before limpet
-	 * came, as a mask.  The next limpet puts them back where this one is killed. */
+	/* By host and injector: the words of struct job_single that said "one thread" before the
+	 * attach, as a mask.  If this limpet is killed, the next one restores them. */
 	uint32_t single_due;
 };
 
 _Static_assert(sizeof(struct boot_context) <= DATA_FORKS - DATA_CONTEXT, "context fits its part");
 
-/* The host's first message to the control thread.  With it comes the agent library, unless an agent
- * is there: a file, or, where the target's root has no /proc to name a descriptor by, a directory.
- */
+/* The host's first message to the control thread.  With it comes the agent library, unless it is
+ * mapped already: a file, or, if the target's root has no /proc to name a descriptor by, a
+ * directory. */
 struct boot_hello {
 	uint64_t magic;
 	uint32_t has_library;

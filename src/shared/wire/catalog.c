@@ -71,7 +71,7 @@ static bool has_right(uint16_t kind)
 	return kind >= CATALOG_ADD && kind <= CATALOG_DIVIDE;
 }
 
-/* How many there are of what it names; UINT32_MAX: it names nothing. */
+/* The limit of the indexes in `what`; UINT32_MAX: it is no index. */
 static uint32_t what_limit(const struct catalog *catalog, uint16_t kind)
 {
 	return kind == CATALOG_EVENT    ? catalog->lists[CATALOG_EVENTS].count

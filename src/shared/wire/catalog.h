@@ -1,7 +1,7 @@
 /*
- * The counters that devices of a machine have, as the host has read them from AMD's definitions:
- * one piece of memory, for what serves tools in the target.  Numbers of other things are indexes
- * into their lists; those of texts are offsets into theirs.
+ * The counters of a machine's devices, as the host has read them from AMD's definitions: one piece
+ * of memory, for the code that serves tools in the target.  Numbers of other items are indexes in
+ * their lists; those of texts are offsets in theirs.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #define CATALOG_MAX_BYTES   ((uint64_t)64 << 20)
 #define CATALOG_IDS_MAX     65535u /* ids of counters have 16 bits in ids of records */
 #define CATALOG_DIMENSIONS  6u     /* XCC, AID, engine, array, WGP, instance */
-#define CATALOG_DEEP        64u    /* what stands below a node, one in the other */
+#define CATALOG_DEEP        64u    /* depth of nesting below a node */
 #define CATALOG_NODES_MAX   1024u  /* of one counter */
 #define CATALOG_DEVICES_MAX 64u
 #define CATALOG_SPARES      64u /* counters without a name, behind those of a device */
@@ -49,7 +49,7 @@ struct catalog_counter {
 				       collected here */
 };
 
-/* What a block of the device counts. */
+/* An event that a block of the device counts. */
 struct catalog_event {
 	uint32_t event, flags;
 	uint32_t block;
@@ -90,7 +90,7 @@ struct catalog_choice {
 	uint64_t numbers[CATALOG_DIMENSIONS];
 };
 
-/* Those of its dimensions (bits) in which one number is chosen: they tell nothing any more. */
+/* Those of its dimensions (bits) in which one number is chosen: they are constant. */
 static inline unsigned catalog_choice_single(const struct catalog_choice *choice,
 					     unsigned dimensions)
 {

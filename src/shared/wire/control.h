@@ -1,8 +1,8 @@
 /*
  * The control protocol between host and agent: datagrams on a socket pair, a header and a body.
- * Each side checks every byte with control_check() before it looks further.  The host asks, the
- * agent replies once.  An agent that leaves by itself because the program gives up rights says a
- * farewell: a reply to CONTROL_FAREWELL.
+ * Each side checks every byte with control_check() first.  The host sends requests, the agent
+ * replies once to each.  An agent that detaches by itself because the program gives up rights sends
+ * a farewell: a reply to CONTROL_FAREWELL.
  */
 #pragma once
 
@@ -15,13 +15,13 @@
 #define CONTROL_TEXT_MAX  512u
 #define CONTROL_FAREWELL  UINT32_MAX /* as the sequence; no question has it */
 
-/* What two copies of the agent, or a host and an agent that it did not bring, must have in common;
+/* The version that two copies of the agent, or a host and an agent of another limpet, must share;
  * the agent library exports it under this name, and its page begins with it. */
 #define AGENT_VERSION \
 	(AGENT_PAGE_VERSION << 24 | CONTROL_VERSION << 16 | sizeof(struct boot_context))
 #define AGENT_VERSION_SYMBOL "limpet_agent_version"
 
-/* Variables that say to a tool that it was attached, by both names that AMD has used; as pairs of
+/* Variables by which a tool knows that it was attached, under both of AMD's names; as pairs of
  * CONTROL_ENVIRON. */
 #define ATTACHED_MARKERS                       \
 	"ROCPROFILER_REGISTER_TOOL_ATTACHED\0" \
@@ -36,7 +36,7 @@ enum control_kind {
 	CONTROL_LOAD,      /* load a tool library; its bytes may come as a descriptor */
 	CONTROL_ENVIRON,   /* publish variables */
 	CONTROL_STEP,      /* one step of one tool */
-	CONTROL_TABLES,    /* ask a register library for the tables that it knows */
+	CONTROL_TABLES,    /* request the tables of a register library */
 	CONTROL_FOUND,     /* tables that the host has found by itself */
 	CONTROL_QUIET,     /* detach the tools; finalize them too when they are to go */
 	CONTROL_DETACH,
@@ -44,8 +44,7 @@ enum control_kind {
 	CONTROL_RINGS,    /* memory for records comes as a descriptor */
 	CONTROL_ALIKE,    /* no thread of the target has a filter that limpet's threads lack */
 	CONTROL_NOTICE,   /* notice calls that change rights, where nothing is traced */
-	CONTROL_COUNTERS, /* the counters that devices have come as a descriptor, or are asked for
-			   */
+	CONTROL_COUNTERS, /* devices' counters, as a descriptor, or a request for tools' own */
 };
 
 enum control_flags {
@@ -56,9 +55,9 @@ enum control_flags {
 	CONTROL_PLAIN = 4,       /* of LOAD: any library, its constructor is all */
 	CONTROL_APART = 8,       /* of LOAD: it opens nothing that the target's threads use */
 	CONTROL_DEFINITIONS = 1, /* of COUNTERS: which definitions tools have brought */
-	CONTROL_AGAIN = 2,    /* of COUNTERS, with that: it is asked again, tools may bring some */
+	CONTROL_AGAIN = 2,       /* of COUNTERS, with that: sent again, tools may bring some */
 	CONTROL_CALLBACK = 1, /* of TABLES: the function takes a callback (limpet's own register) */
-	CONTROL_LOOK = 2, /* of TABLES: only tell whether AMD's has one that is not known here */
+	CONTROL_LOOK = 2,     /* of TABLES: only check whether AMD's has unknown ones */
 };
 
 struct control_header {
@@ -111,8 +110,8 @@ struct control_step {
 	uint32_t reserved;
 };
 
-/* What register libraries have: limpet's calls back for each table; AMD's hands over all, and names
- * what it knows. */
+/* Symbols of register libraries: limpet's calls back for each table; AMD's hands over all, and
+ * lists its tables. */
 #define REGISTER_EACH   "limpet_register_each"
 #define REGISTER_INVOKE "rocprofiler_register_invoke_all_registrations"
 #define REGISTER_LIST   "rocprofiler_register_iterate_registration_info"
@@ -120,8 +119,7 @@ struct control_step {
 struct control_tables {
 	struct control_header header;
 	uint64_t function; /* in the register library */
-	uint64_t list; /* AMD's function that names what it knows: where all is known here, nothing
-			  is asked; 0: there is none */
+	uint64_t list;     /* AMD's list of its tables: no request if all are known here; 0: none */
 	uint32_t timeout_ms;
 	uint32_t reserved;
 };
@@ -165,7 +163,7 @@ struct control_notice {
  * size is the reply's value. */
 #define COUNTERS_TEXT_MAX ((uint64_t)8 << 20)
 #define COUNTERS_REPLACE  0x80000000u /* in that value: instead of the machine's own */
-#define COUNTERS_WAIT     0x40000000u /* in that value: tools find none until they are told */
+#define COUNTERS_WAIT     0x40000000u /* in that value: tools wait for counters */
 struct control_counters {
 	struct control_header header;
 	uint64_t bytes;

@@ -1,5 +1,5 @@
 /*
- * The names of domains, for both sides: what the host asks for, the tracer finds by them.
+ * The names of domains: the host requests domains by them, the tracer finds them.
  */
 #include "shared/wire/domains.h"
 

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* A number is one byte in recordings; those that this build does not know are kept as "other N". */
+/* A number is one byte in recordings; unknown ones are kept as "other N". */
 #define DOMAIN_NUMBERS 256u
 
 /* clang-format off */
@@ -30,9 +30,9 @@ enum domain_set {
 	IN_RUNTIME = 2, /* --runtime-trace */
 	IN_HIP = 4,     /* --hip-trace */
 	IN_HSA = 8,     /* --hsa-trace */
-	IN_GPU = 16,    /* of a runtime whose calls and activities belong together */
+	IN_GPU = 16,    /* of a runtime with calls and activities */
 	IN_TABLES = 32, /* seen through tables of a runtime, which have to be found */
-	IN_BPF = 64,    /* seen by kernel programs: nothing in the target takes part */
+	IN_BPF = 64,    /* by kernel programs: nothing is loaded into the target */
 	IN_CUDA = 128,  /* --cuda-trace */
 };
 
@@ -69,12 +69,12 @@ enum domain_bits {
 };
 /* clang-format on */
 
-/* "alloc", "hip", ...; NULL for a number that this build does not know. */
+/* "alloc", "hip", ...; NULL for an unknown number. */
 const char *domain_key(unsigned domain);
 /* Is it something that devices do, and not a call of the program? */
 bool domain_is_activity(unsigned domain);
 
-/* Does a set of bits have it?  Never a number that this build does not know. */
+/* Does a set of bits have it?  Never an unknown number. */
 static inline bool domain_is_in(uint32_t bits, unsigned domain)
 {
 	return domain < DOMAINS && bits >> domain & 1;

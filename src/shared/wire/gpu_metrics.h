@@ -1,8 +1,8 @@
 /*
- * What limpet and limpet-nvml, the process that asks NVIDIA's libraries, tell each other: datagrams
- * of one size on a SOCK_SEQPACKET pair.  limpet-nvml begins with a DEVICE for each device, a
- * COUNTED for each metric of PM sampling, and READY, or a FAILURE; GO and STOP are bytes that it is
- * sent, each STOP answered by STOPPED.  It ends when the other end is closed.
+ * The protocol of limpet and limpet-nvml, the process that calls NVIDIA's libraries: datagrams of
+ * one size on a SOCK_SEQPACKET pair.  limpet-nvml begins with a DEVICE for each device, a COUNTED
+ * for each metric of PM sampling, and READY, or a FAILURE; limpet sends GO and STOP as bytes, and
+ * each STOP is answered by STOPPED.  It ends when the other end is closed.
  *
  *   limpet-nvml INTERVAL_MS PID            what NVML knows
  *   limpet-nvml INTERVAL_MS PID METRICS    also what CUPTI samples: METRICS with commas, "" for
@@ -52,7 +52,7 @@ enum gpu_failure {
 	GPU_PM_HELD,           /* by another profiler */
 	GPU_PM_NO_CHIP,        /* that it can sample */
 	GPU_PM_UNKNOWN_METRIC, /* text: its name */
-	GPU_PM_PASSES,         /* text: how many it takes */
+	GPU_PM_PASSES,         /* text: the number of passes */
 	GPU_PM_TOO_MANY,
 	GPU_PM_NOT_OF_WINDOWS, /* text: its name */
 	GPU_FAILURES,

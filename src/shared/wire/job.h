@@ -8,39 +8,38 @@
 #include "shared/wire/boot.h"
 
 #define JOB_MAGIC      0x6c696d706574696aull
-#define JOB_STACKS_MAX 262144 /* a common vm.max_map_count; only what is used takes memory */
+#define JOB_STACKS_MAX 262144 /* a common vm.max_map_count; only used ones take memory */
 #define JOB_FORKS_MAX  2      /* fork, _Fork */
 #define JOB_IMAGE_MAX  (REGION_DATA_SIZE)
 #define JOB_FIXUPS_MAX 16
 
-/* What is to be done on the stopped thread. */
+/* The work on the stopped thread. */
 enum job_mode {
 	JOB_FIRST,  /* map the region, write it, start limpet's first thread in it */
-	JOB_AGAIN,  /* the region is there: start a thread in it */
+	JOB_AGAIN,  /* the region exists: start a thread in it */
 	JOB_SINGLE, /* no thread of limpet's is left: libc shall see one thread again */
-	JOB_LAUNCH, /* a child of limpet's is about to execute a program: lay a doorstep before it
-		     */
+	JOB_LAUNCH, /* a child is about to execute a program: lay a doorstep before it */
 };
 
 enum job_status {
 	JOB_NOT_RUN,
 	JOB_DONE,
-	JOB_NO_SEIZE,  /* error says why: EPERM, ESRCH */
+	JOB_NO_SEIZE,  /* reason in error: EPERM, ESRCH */
 	JOB_NO_STOP,   /* the thread did not stop in time */
 	JOB_GONE,      /* thread or process ended, or another program was executed */
 	JOB_TOO_EARLY, /* libc is not initialised */
 	JOB_NOT_64_BIT,
-	JOB_LEAVE_ALONE,   /* the thread is in a state that we do not touch */
+	JOB_LEAVE_ALONE,   /* the thread is in a state that limpet does not touch */
 	JOB_FILTERED_WAIT, /* a stop would need restart_syscall, which its filter may forbid */
 	JOB_NO_STACK,      /* no room for the emergency frame that is surely the thread's own */
 	JOB_SECCOMP,       /* a filter would stop `nr` */
 	JOB_SECCOMP_UNREADABLE, /* the filters cannot be read */
 	JOB_STOPPED,            /* job control stopped the process meanwhile */
 	JOB_CALL_FAILED,        /* system call `nr` failed with error; undone */
-	JOB_BROKEN,       /* something else went wrong; undone or left to the emergency frame */
-	JOB_NOT_EXECUTED, /* JOB_LAUNCH: execve failed with error */
-	JOB_NO_LINKER,    /* JOB_LAUNCH: the program has no dynamic linker */
-	JOB_PRIVILEGED,   /* JOB_LAUNCH: it would get, or was denied, rights of another user */
+	JOB_BROKEN,             /* another failure; undone or left to the emergency frame */
+	JOB_NOT_EXECUTED,       /* JOB_LAUNCH: execve failed with error */
+	JOB_NO_LINKER,          /* JOB_LAUNCH: the program has no dynamic linker */
+	JOB_PRIVILEGED, /* JOB_LAUNCH: it would get, or was denied, rights of another user */
 };
 
 /* A pointer in the image to which the address of the region is added. */
@@ -52,7 +51,7 @@ struct job_fixup {
 struct job_stack {
 	uint64_t start, end;
 	uint32_t is_main;   /* the kernel's [stack] */
-	uint32_t has_guard; /* inaccessible memory lies right below */
+	uint32_t has_guard; /* inaccessible memory is right below */
 };
 
 /* A function of libc's; 0, 0: it has none. */
@@ -70,9 +69,9 @@ struct job_single {
 	uint64_t thread_count; /* a word */
 };
 
-/* Which of them said so before limpet came, in boot_context.single_due, and above SINGLE_MARK as
- * the flag in the thread's own block.  glibc asks only whether that is zero, and its pthread_create
- * writes 1: so the mark is gone where the program itself has made a thread. */
+/* Which of them said so before the attach, in boot_context.single_due, and above SINGLE_MARK as the
+ * flag in the thread's own block.  glibc only tests whether that is zero, and its pthread_create
+ * writes 1: so the mark is gone if the program itself has made a thread. */
 enum single_due {
 	SINGLE_DUE = 1,
 	SINGLE_DUE_COMMON = 2, /* and the next bit */
@@ -85,20 +84,21 @@ struct job {
 	uint64_t magic;
 	int32_t pid, tid;
 	int32_t leader;      /* the first thread, whose stack is the main one */
-	int32_t inner_tid;   /* what the thread's own block must say */
+	int32_t inner_tid;   /* expected in the thread's own block */
 	int64_t tid_offset;  /* from the thread pointer to that word */
 	int64_t rseq_offset; /* from the thread pointer to libc's struct rseq; 0: unknown */
 	uint32_t mode;       /* enum job_mode */
 	uint32_t way;        /* enum boot_way */
 	uint32_t force;
-	uint32_t has_filters; /* this thread, by what /proc says */
+	uint32_t has_filters; /* this thread, by /proc */
 	uint32_t filters;     /* how many */
 	uint32_t can_read_filters;
-	/* So many filters has a thread of this process whose filters allow restart_syscall; 0: no
-	 * such thread was stopped yet.  Set by the injector, kept from one thread to the next. */
+	/* The number of filters of a thread of this process whose filters allow restart_syscall; 0:
+	 * no such thread was stopped yet.  Set by the injector, kept from one thread to the
+	 * next. */
 	uint32_t filters_known;
 	uint32_t needs;        /* enum need_when, as a mask */
-	uint32_t wishes;       /* the same: what can be done without */
+	uint32_t wishes;       /* the same: optional ones */
 	uint32_t is_inherited; /* JOB_AGAIN in a forked child: it has no thread of limpet's */
 	uint32_t deadline_ms;  /* for the thread to stop */
 	uint32_t look_ms;      /* for a thread with filters to leave a timed wait */
@@ -117,7 +117,7 @@ struct job {
 	uint32_t
 		worker_flags; /* of threads that the kernel has made for itself, in stat of /proc */
 	int64_t flag_offset;  /* of the flag in the block from the thread pointer */
-	struct job_single single;       /* those that say so, or said so before limpet came */
+	struct job_single single;       /* those that say so, or said so before the attach */
 	struct job_single single_known; /* all of them */
 	struct job_code calloc, create; /* create: pthread_create */
 
@@ -142,7 +142,7 @@ struct job {
 	unsigned char code[REGION_CODE_SIZE];
 	unsigned char image[JOB_IMAGE_MAX];
 
-	/* JOB_LAUNCH: the child waits until it is seized; where execve fails it says why. */
+	/* JOB_LAUNCH: the child waits until it is seized; `error` of a failed execve. */
 	int32_t parent;
 	uint32_t is_unprivileged; /* limpet lacks CAP_SYS_PTRACE */
 	uint32_t takes_static;    /* no library will be loaded: no dynamic linker is needed */
@@ -157,7 +157,7 @@ struct job {
 	int32_t starter_tid;
 	uint32_t has_switched; /* libc believed that there was one thread */
 	uint32_t denied;       /* of the wishes: a filter forbids them, or cannot be read */
-	uint32_t was_in_call;  /* the thread was in a system call that now goes on */
+	uint32_t was_in_call;  /* the thread was in a system call, which continues */
 	uint32_t has_realtime_priority;
 	uint64_t interrupt_ns; /* from the request to the stop */
 	uint64_t pause_ns;     /* from the stop to the release */

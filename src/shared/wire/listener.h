@@ -18,7 +18,8 @@
 #include "shared/wire/boot.h"
 #include "shared/wire/control.h"
 
-/* The process as it counts itself, and a number: another process may have taken the first name. */
+/* The process's number in its own namespace, and a number: another process may use the first
+ * name. */
 #define LISTENER_NAME    "limpet-attach-%d-%u"
 #define LISTENER_NAMES   8u
 #define LISTENER_MAGIC   0x6c696d70646f6f72ull /* "limpdoor" */
@@ -61,7 +62,7 @@ struct listener_welcome {
 	uint32_t agent_version; /* AGENT_VERSION of that library */
 	uint32_t reserved;
 	uint64_t context; /* address of the boot_context */
-	/* What the target sees as "/": where the host sees the same, paths mean the same. */
+	/* The target's "/": if the host has the same, paths mean the same. */
 	uint64_t root_device, root_inode, mounts_inode;
 	char text[BOOT_TEXT_MAX]; /* why not */
 };

@@ -1,5 +1,5 @@
 /*
- * The table of needs.h.  Arguments are given where filters are known to look at them.
+ * The table of needs.h.  Arguments are given where filters are known to check them.
  */
 #include "shared/wire/needs.h"
 
@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-/* Of our first thread, and of libc's. */
+/* Flags of limpet's first thread, and of libc's. */
 #define RAW_THREAD                                                                          \
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | \
 	 CLONE_SETTLS | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID)

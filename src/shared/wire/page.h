@@ -1,5 +1,5 @@
 /*
- * The agent's page: what `limpet status` reads from outside without stopping anything.  It lies in
+ * The agent's page: what `limpet status` reads from outside without stopping anything.  It is in
  * the data segment of the agent library; the host finds it by its magic.  Only the agent writes it.
  */
 #pragma once
@@ -27,16 +27,16 @@ enum agent_state {
 
 enum agent_end {
 	AGENT_END_NONE,
-	AGENT_END_ASKED,     /* the host said so */
-	AGENT_END_HOST_DIED, /* the host went away without a word */
+	AGENT_END_ASKED,     /* on the host's request */
+	AGENT_END_HOST_DIED, /* the connection was closed without one */
 	AGENT_END_PROTOCOL,  /* the host sent an invalid message */
 	AGENT_END_ALONE,     /* no thread of the program is left */
-	AGENT_END_IDENTITY,  /* the program has given up rights that our threads would have kept */
+	AGENT_END_IDENTITY,  /* the program has given up rights that limpet's threads would keep */
 };
 
 /* Where a tool stands; docs/lifecycle.md draws it. */
 enum tool_state {
-	TOOL_IDLE, /* loaded; not configured, or it takes no part */
+	TOOL_IDLE, /* loaded; not configured, or takes no part */
 	TOOL_ATTACHING,
 	TOOL_ATTACHED,
 	TOOL_DETACHING,
@@ -45,7 +45,7 @@ enum tool_state {
 	TOOL_STATES,
 };
 
-/* Which file a tool came from, so that the same one is not loaded twice. */
+/* Identifies a tool's file, so that it is not loaded twice. */
 struct tool_identity {
 	uint64_t device, inode, size, modified_ns;
 };
@@ -63,7 +63,7 @@ struct agent_tool {
 	char reason[TOOL_REASON_MAX]; /* why it is idle or failed */
 };
 
-/* The API tables of a runtime, live: what is stored there takes effect with the next call. */
+/* A live API table of a runtime: writes take effect with the next call. */
 struct agent_table {
 	char name[TABLE_NAME_MAX]; /* "hip" */
 	uint64_t version, instance;
@@ -74,7 +74,7 @@ struct agent_table {
 
 struct agent_page {
 	char magic[16];
-	uint32_t version, size; /* AGENT_VERSION (control.h): also of what it speaks */
+	uint32_t version, size; /* AGENT_VERSION (control.h): includes the protocol's */
 	uint32_t state;         /* enum agent_state */
 	uint32_t end_reason;    /* enum agent_end of the last residence */
 	uint32_t attaches;
@@ -88,7 +88,7 @@ struct agent_page {
 	uint64_t dropped;   /* records lost since the first attach */
 	uint64_t context;   /* address of the boot_context */
 	uint32_t tool_count;
-	uint32_t environment_changed; /* our variables are published now */
+	uint32_t environment_changed; /* limpet's variables are published now */
 	char holder_name[32];
 	uint32_t table_count;
 	uint32_t is_final;     /* the program is ending: the tools have been finalized */

@@ -1,11 +1,11 @@
 /*
- * What a thread of the target writes down about one call.  Explicit layout, little endian, every
- * record a multiple of eight bytes.  What the values of a call mean is said once, by the function
- * that it names (struct trace_function), not in each record.
+ * The record of a thread of the target about one call.  Explicit layout, little endian, every
+ * record a multiple of eight bytes.  The meaning of a call's values is in its function (struct
+ * trace_function), not in each record.
  *
- * What a device did (a kernel, a copy) is a call, too: of a function of its own domain, from when
- * the device began until it was done, written by whichever thread learned of it.  Its values tell
- * the thread that caused it, and when that thread's call began.
+ * Work of a device (a kernel, a copy) is a call, too: of a function of its own domain, from when
+ * the device began until it was done, written by the thread that saw its end.  Its values have the
+ * thread that caused it, and when that thread's call began.
  */
 #pragma once
 
@@ -54,19 +54,18 @@ struct record_call {
 
 struct record_stack {
 	struct record head;
-	uint32_t is_caller; /* in rings: the direct caller alone was asked for */
+	uint32_t is_caller; /* in rings: only the direct caller was requested */
 			    /* return addresses follow, innermost first */
 };
 
-/* The stack is one of those that samples have, too.  `count` of the head is how it ended (enum
- * stack_end). */
+/* The stack is one that samples can share.  `count` of the head: how it ended (enum stack_end). */
 struct record_stack_number {
 	struct record head;
 	uint32_t stack; /* UINT32_MAX: no frame is known */
 };
 
-/* The registers of a traced call's caller, and what lies on its stack from sp on, in several
- * records that follow each other; `count` of the head: which of them, from 0. */
+/* The registers of a traced call's caller, and its stack from sp on, in consecutive records;
+ * `count` of the head: their index, from 0. */
 struct record_stack_part {
 	struct record head;
 	uint32_t bytes; /* of all parts */
@@ -76,8 +75,8 @@ struct record_stack_part {
 #define STACK_PART_BYTES (RECORD_MAX_BYTES - (unsigned)sizeof(struct record_stack_part))
 #define STACK_COPY_MAX   16384u
 
-/* What the thread's Python is at, innermost first; several may follow each other. `count` of the
- * head: of struct kernel_python_frame, at most RECORD_PYTHON_FRAMES_MAX. */
+/* The thread's Python frames, innermost first; several records may follow each other.  `count` of
+ * the head: of struct kernel_python_frame, at most RECORD_PYTHON_FRAMES_MAX. */
 struct record_python {
 	struct record head;
 	uint32_t is_cut; /* there are more frames */
@@ -89,15 +88,15 @@ struct record_text {
 	/* text follows, filled up to the alignment */
 };
 
-/* What a device counted while it did what the call tells. */
+/* The counts of a device during the work of the call. */
 struct record_counts {
 	struct record head;
 	uint32_t reserved;
 	/* struct record_count follow; several records may follow each other */
 };
 
-/* The event is an index in what was asked for; the place says which part of the device counted: six
- * numbers of a byte each, of XCC, AID, shader engine, shader array, WGP and instance. */
+/* The event is an index in the request; the place is the part of the device: six numbers of a byte
+ * each, of XCC, AID, shader engine, shader array, WGP and instance. */
 #define COUNT_EVENT_SHIFT 48u
 struct record_count {
 	uint64_t id; /* the event above the place */
@@ -107,7 +106,7 @@ struct record_count {
 	((RECORD_MAX_BYTES - (unsigned)sizeof(struct record_counts)) / \
 	 (unsigned)sizeof(struct record_count))
 
-/* Whose numbers a name belongs to. */
+/* The kind of number that a name is for. */
 enum name_space {
 	NAME_KERNEL,
 	NAME_DEVICE, /* lines "key=value": type (cpu, gpu), index (which one of its type, as its
@@ -115,7 +114,7 @@ enum name_space {
 			by the driver's names */
 	NAME_QUEUE,
 	NAME_STREAM,
-	NAME_FILE,       /* of system calls: a path, or what a descriptor leads to */
+	NAME_FILE,       /* of system calls: a path, or a descriptor's file */
 	NAME_CALL_STACK, /* a line "function<tab>file<tab>line" for each frame, innermost first;
 			    in a ring: struct kernel_python_frame instead, at most
 			    RECORD_PYTHON_FRAMES_MAX of them */
@@ -131,24 +130,23 @@ struct record_name {
 	/* text follows, filled up to the alignment */
 };
 
-/* What a value of a call is. */
+/* The meaning of a call's value. */
 enum value_kind {
 	VALUE_NONE,
 	VALUE_RESULT, /* signed; negative: it failed */
-	VALUE_SIZE,   /* bytes asked for or moved */
+	VALUE_SIZE,   /* bytes requested or moved */
 	VALUE_ADDRESS,
-	VALUE_OLD_ADDRESS, /* what is given back */
+	VALUE_OLD_ADDRESS, /* the freed address */
 	VALUE_DESCRIPTOR,
 	VALUE_OBJECT, /* a lock, a queue, a stream */
 	VALUE_OWNER,  /* thread number */
 	VALUE_ID,     /* of a range */
 	VALUE_NAME,   /* number of a kernel's name (NAME_KERNEL) */
-	VALUE_DEVICE, /* number of a device (NAME_DEVICE), all ones: not known; of a copy: where it
-			 went */
+	VALUE_DEVICE, /* number of a device (NAME_DEVICE), all ones: unknown; a copy's target */
 	VALUE_FROM_DEVICE,
 	VALUE_QUEUE,
 	VALUE_STREAM,
-	VALUE_THREAD, /* whose call caused it */
+	VALUE_THREAD, /* the thread whose call caused it */
 	VALUE_CAUSE,  /* when that call began, in ticks; 0: not known */
 	VALUE_DISPATCH,
 	VALUE_GRID_X, /* work items, not groups */

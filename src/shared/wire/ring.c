@@ -58,7 +58,7 @@ static bool ring_take(struct ring *ring)
 
 bool ring_claim(struct rings *rings, int32_t tid, const char *name, struct ring_writer *ret)
 {
-	/* Threads begin to look in different slots. */
+	/* Each thread starts at another slot. */
 	uint32_t first = (uint32_t)tid * 2654435761u % rings->slot_count;
 
 	for (uint32_t i = 0; i < rings->slot_count; i++) {
@@ -72,7 +72,7 @@ bool ring_claim(struct rings *rings, int32_t tid, const char *name, struct ring_
 		ring->wants_python = 0;
 		__atomic_store_n(&ring->python_state, 0, __ATOMIC_RELAXED);
 		memcpy(ring->name, name, sizeof(ring->name));
-		/* Release: the host sees whose it is. */
+		/* Release: pairs with the acquire in ring_owner(); publishes the identity. */
 		__atomic_store_n(&ring->state, RING_USED, __ATOMIC_RELEASE);
 		*ret = (struct ring_writer){ ring, rings_data(rings, index), rings->ring_size - 1 };
 		return true;
@@ -84,12 +84,12 @@ static bool has_room(struct ring *ring, uint64_t mask, size_t size)
 {
 	if (ring->head + size - ring->tail_seen <= mask + 1)
 		return true;
-	/* Acquire: the host has read what lies before its tail. */
+	/* Acquire: pairs with the release of the tail in ring_read(). */
 	ring->tail_seen = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
 	return ring->head + size - ring->tail_seen <= mask + 1;
 }
 
-/* A record never goes around the end: the rest is filled with nothing. */
+/* A record never wraps around the end: the rest is padding. */
 static void fill_up(struct ring_writer *writer, size_t rest)
 {
 	struct ring *ring = writer->ring;
@@ -188,8 +188,8 @@ static long skip_to(struct ring *ring, uint64_t head, long code)
 	return code;
 }
 
-/* Copies what lies at the tail; how many bytes may belong to it.  The copy is checked, not the
- * original: the target may write while we look, so its size is read once. */
+/* Copies the record at the tail; returns how many bytes may belong to it.  The copy is checked, not
+ * the original: the target may write meanwhile, so its size is read once. */
 static size_t copy_next(const struct ring *ring, const unsigned char *data, uint64_t ring_size,
 			uint64_t head, void *into)
 {
@@ -206,7 +206,7 @@ static size_t copy_next(const struct ring *ring, const unsigned char *data, uint
 	return room;
 }
 
-/* Steps over what fills the ring's end. */
+/* Skips the padding at the ring's end. */
 static void skip_pad(struct ring *ring, uint64_t ring_size, uint64_t head)
 {
 	uint64_t rest = ring_size - (ring->tail & (ring_size - 1));

@@ -1,7 +1,7 @@
 /*
  * Rings in memory that host and target share: one writer each, a thread of the target; one reader
- * for all, the host.  The host makes the memory, sealed against resizing, and never trusts what is
- * in it; the target never waits: a full ring drops the record and counts it.
+ * for all, the host.  The host makes the memory, sealed against resizing, and never trusts its
+ * contents; the target never waits: a full ring drops the record and counts it.
  *
  *   0      struct rings
  *   16384  struct ring, slot_count times
@@ -23,7 +23,7 @@
 
 enum drop_reason {
 	DROP_FULL,   /* the host was too slow */
-	DROP_NESTED, /* a signal handler came while a record was being written */
+	DROP_NESTED, /* a signal handler interrupted the writing of a record */
 	DROP_NO_RING,
 	DROP_NO_COUNTER, /* the program has forbidden its threads to read the machine's counter */
 	DROP_REASONS,
@@ -32,7 +32,7 @@ enum drop_reason {
 #define TRACE_NOTES         64u
 #define TRACE_NOTE_TEXT_MAX 252u
 
-/* What a note of the tracer is about, and so when it is shown. */
+/* The subject of a tracer's note, and so when it is shown. */
 enum note_about {
 	NOTE_END,     /* the recording as a whole: at its end */
 	NOTE_DOMAINS, /* these domains are not traced, or not all of them */
@@ -41,7 +41,7 @@ enum note_about {
 	NOTE_QUEUES,  /* why device times of some queues are estimated */
 };
 
-/* The target's: all that its tracer may have to say, and whether it has. */
+/* Written by the target: all notes that its tracer may have, and whether it has each. */
 struct trace_note {
 	uint32_t is_said;
 	uint32_t about;   /* enum note_about */
@@ -61,11 +61,11 @@ struct ring {
 	uint64_t tail_seen;
 	uint64_t records;
 	uint64_t drops[DROP_REASONS];
-	uint64_t turned; /* records whose end came before their beginning, and was moved */
+	uint64_t turned; /* records whose end was before their beginning, corrected */
 
 	uint64_t tail __attribute__((aligned(64))); /* bytes read since ever; the host's */
-	/* The host's, too: where the thread's Python keeps its state, 0: not known, and what is
-	 * there at kernel_python.thread_id as long as it is this thread's. */
+	/* Written by the host, too: the address of the thread's Python state, 0: not known, and the
+	 * value at kernel_python.thread_id while it is this thread's. */
 	uint64_t python_state, python_identity;
 	uint64_t reserved1[5];
 
@@ -73,7 +73,7 @@ struct ring {
 	int32_t tid;
 	uint64_t generation; /* counts the threads that had it */
 	char name[16];
-	uint32_t wants_python; /* the writer's: python_state is to be looked for */
+	uint32_t wants_python; /* by the writer: python_state is wanted */
 	uint32_t reserved2[7];
 };
 
@@ -100,21 +100,21 @@ struct rings {
 	uint32_t domains_found; /* bits of enum trace_domain: something of it is hooked */
 	uint32_t words_hooked, words_unwritable, words_refused;
 	uint32_t words_restored,
-		words_foreign; /* at each end; foreign: changed by others, left so */
+		words_foreign; /* at each end; foreign: changed by other tools, left so */
 	/* Not hooked, since the program also uses the function's address; one of them by name. */
 	uint32_t words_left;
 	char left_function[TRACE_NAME_MAX], left_module[TRACE_LIBRARY_MAX];
 	uint32_t work_cut;       /* devices were still at it at the end */
 	uint32_t work_lost;      /* too much at once to be remembered */
-	uint32_t work_unseen;    /* whose end the program did not look at while we were there */
-	uint32_t work_uncounted; /* packets that went by, where kernels are counted */
+	uint32_t work_unseen;    /* the program never queried their end while attached */
+	uint32_t work_uncounted; /* packets not counted, where kernels are counted */
 	/* Where device times were requested: queues that got them, queues that did not, and
 	 * limpet's queues that stay until a device is done. */
 	uint32_t queues_timed, queues_estimated, queues_left;
 	struct trace_note notes[TRACE_NOTES];
 
-	char request[RINGS_REQUEST_MAX]; /* the host's: what is to be traced */
-	uint32_t tracer_threads;         /* the target's: those that must not keep it alive */
+	char request[RINGS_REQUEST_MAX]; /* by the host: what to trace */
+	uint32_t tracer_threads;         /* by the target: those that must not keep it alive */
 	struct kernel_python python;     /* the host's: before the first python_state */
 	uint32_t probes;                 /* the host's: enum rings_probes */
 	uint64_t stack_end;              /* the host's: of the first thread's stack; 0: not known */
@@ -123,7 +123,7 @@ struct rings {
 _Static_assert(sizeof(struct ring) == 192, "three cache lines");
 _Static_assert(sizeof(struct rings) <= RINGS_SLOTS_AT, "the head fits");
 
-/* How much memory that many rings take; lays the head out in *ret when given. */
+/* The memory for that many rings; writes the head to *ret if that is not NULL. */
 size_t rings_layout(uint32_t slot_count, uint64_t ring_size, uint32_t function_max,
 		    struct rings *ret);
 
@@ -152,7 +152,7 @@ struct ring_writer {
 	uint64_t mask;
 };
 
-/* Takes a free ring for the calling thread; false when there is none. */
+/* Claims a free ring for the calling thread; false when there is none. */
 bool ring_claim(struct rings *rings, int32_t tid, const char *name, struct ring_writer *ret);
 
 /* Room for a record, or NULL when it had to be dropped.  After success, the caller must commit
@@ -160,7 +160,7 @@ bool ring_claim(struct rings *rings, int32_t tid, const char *name, struct ring_
 void *ring_reserve(struct ring_writer *writer, size_t size);
 void ring_commit(struct ring_writer *writer, size_t size);
 
-/* Would that much fit, wherever it lies? */
+/* Would that much fit, at any position? */
 bool ring_has_room(const struct ring_writer *writer, size_t size);
 
 /* The reader's side.  The next record, copied; its size, 0 when there is none, -EPROTO when the
@@ -168,7 +168,7 @@ bool ring_has_room(const struct ring_writer *writer, size_t size);
 long ring_read(struct ring *ring, const unsigned char *data, uint64_t ring_size, void *into,
 	       size_t room);
 
-/* Whose it is. */
+/* The owner of a ring. */
 struct ring_owner {
 	int32_t tid;
 	uint64_t generation;
@@ -178,14 +178,14 @@ struct ring_owner {
 /* False when the ring has no owner. */
 bool ring_owner(const struct ring *ring, struct ring_owner *ret);
 
-/* Is its thread's state of Python to be looked for?  Asked once for each time it was said. */
+/* Is the thread's Python state wanted?  True once for each request. */
 bool ring_wants_python(struct ring *ring);
 void ring_set_python(struct ring *ring, uint64_t state, uint64_t identity);
-/* The writer's side: 0 where it is not known yet; then it is asked for. */
+/* The writer's side: 0 while it is not known; then request it. */
 uint64_t ring_python(struct ring *ring, uint64_t *ret_identity);
 void ring_ask_python(struct ring *ring);
 
-/* What was dropped so far, also by threads that had the ring before. */
+/* The number of drops so far, including earlier owners of the ring. */
 uint64_t ring_drops(const struct ring *ring, enum drop_reason reason);
 uint64_t rings_drops_without_ring(const struct rings *rings);
 uint64_t ring_turned(const struct ring *ring);

@@ -10,22 +10,21 @@
 
 enum sample_kind {
 	SAMPLE_RUNNING,  /* on a processor; weight: the period */
-	SAMPLE_BLOCKED,  /* was off the processor by its own will; weight: how long; written when it
-			    came back */
+	SAMPLE_BLOCKED,  /* left the processor by itself; weight: how long; sent at its return */
 	SAMPLE_RUNNABLE, /* wanted a processor and had none; weight: how long */
 	SAMPLE_KINDS,
 };
 
-/* How the walk up the stack ended.  Recordings keep the numbers: new ones go to the end, and four
- * bits are what they have room for. */
+/* How the walk up the stack ended.  Recordings keep the numbers: new ones are appended, and there
+ * is room for four bits. */
 enum stack_end {
 	STACK_COMPLETE, /* at a known end: a row UNWIND_END (where: see unwind/rules/ends.c), or the
 			   begin of a thread by its code (THREAD_END) */
 	STACK_CUT,      /* more frames than SAMPLE_FRAMES_MAX */
 	STACK_NO_MAP,   /* an address where no code is mapped */
-	STACK_NO_TABLE, /* a module whose table is not there (yet), and no frame pointer either */
+	STACK_NO_TABLE, /* a module without a table (yet), and no frame pointer either */
 	STACK_NO_RULE,  /* UNWIND_BAD */
-	STACK_UNREADABLE, /* stack memory that could not be read, or lies beyond the copy */
+	STACK_UNREADABLE, /* stack memory that could not be read, or is beyond the copy */
 	STACK_CIRCULAR,   /* the stack pointer did not move up */
 	STACK_NO_USER, /* the thread has no user side (kernel thread, exiting), or it was not asked
 			  for */

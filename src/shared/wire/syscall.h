@@ -1,6 +1,6 @@
 /*
  * System calls, as the kernel program sends them (src/kernel/syscalls.bpf.c) and as it keeps those
- * that are under way.  Shared by kernel programs and host: no libc.
+ * in flight.  Shared by kernel programs and host: no libc.
  */
 #pragma once
 
@@ -11,15 +11,15 @@
 #define SYSCALL_PATH_MAX    256   /* with its end; longer ones are cut */
 #define SYSCALL_THREAD_NAME 16
 
-/* What the arguments and the result of a call are. */
+/* The meaning of the arguments and the result of a call. */
 enum syscall_shape {
 	SYSCALL_DESCRIPTOR = 1 << 0,     /* the first argument */
 	SYSCALL_PATH_FIRST = 1 << 1,     /* the first argument */
 	SYSCALL_PATH_SECOND = 1 << 2,    /* the second; the first one: relative to what */
 	SYSCALL_SIZE = 1 << 3,           /* the third argument; the result: bytes moved */
 	SYSCALL_NEW_DESCRIPTOR = 1 << 4, /* the result */
-	SYSCALL_CLOSES = 1 << 5,         /* descriptors, but for one that takes none: all */
-	SYSCALL_EXECUTES = 1 << 6,       /* what it was given is gone when it returns */
+	SYSCALL_CLOSES = 1 << 5,         /* descriptors; without one: all */
+	SYSCALL_EXECUTES = 1 << 6,       /* its arguments' memory is gone when it returns */
 	SYSCALL_NO_RESULT = 1 << 7,
 };
 
@@ -27,7 +27,7 @@ enum syscall_record_kind {
 	SYSCALL_RETURNED,
 	SYSCALL_BEGAN_BEFORE, /* returned, and was entered before tracing began */
 	SYSCALL_EXECUTING,    /* entered: the path */
-	SYSCALL_FORKED,       /* `pid` was born */
+	SYSCALL_FORKED,       /* `pid` was forked */
 	SYSCALL_EXECUTED,     /* `pid` runs another program now */
 	SYSCALL_THREAD_ENDED, /* the path is its name */
 	SYSCALL_ENDED,        /* the last thread of `pid` */
@@ -67,7 +67,7 @@ struct syscall_thread {
 	__u32 dropped;
 	__u8 shape, flags;
 	__u8 is_within; /* a call was entered */
-	__u8 is_born;   /* what comes next is the return of the call that made it */
+	__u8 is_born;   /* the next event is the return of the call that made it */
 };
 
 struct syscall_counts {

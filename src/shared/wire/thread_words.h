@@ -1,7 +1,7 @@
 /*
- * Words in glibc's block of each thread, by the descriptions that glibc keeps of them for
- * debuggers: the thread's number, and its flags (cancelhandling).  A thread whose flags say that it
- * is ending takes no part in setuid and the like.
+ * Words in glibc's block of each thread, from the descriptions that glibc keeps for debuggers: the
+ * thread's number, and its flags (cancelhandling).  A thread whose flags show that it is ending
+ * takes no part in setuid and the like.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #define THREAD_FLAG_ENDING 0x10u /* EXITING_BITMASK, in every glibc since 2.4 */
-#define THREAD_FLAG_SETXID 0x40u /* it is about to be told to change its ids */
+#define THREAD_FLAG_SETXID 0x40u /* it is about to be signalled to change its ids */
 
 struct thread_word {
 	uint32_t bits, elements, offset;

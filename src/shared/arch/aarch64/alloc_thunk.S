@@ -1,7 +1,7 @@
 /*
- * Entries for samples of allocations, before thunk_chosen: nearly all calls are no samples and go on
- * to the original from here, without a frame and without a store but that of the countdown.  What
- * cannot be told here goes on to thunk_chosen as it came: nothing has been changed for it.
+ * Entries for samples of allocations, before thunk_chosen: nearly all calls are no samples and go on to the original
+ * from here, without a frame and without a store but that of the countdown.  Undecided calls go on to thunk_chosen
+ * unchanged.
  *
  *   alloc_give          the first argument is an address that is given back
  *   alloc_take_first    the first argument is the size

@@ -9,7 +9,7 @@
 
 #define REGISTERS 32
 
-/* What registers hold: addresses, as far as they are known. */
+/* The contents of registers: addresses, as far as known. */
 struct addresses {
 	uint64_t value[REGISTERS];
 	bool is_known[REGISTERS];
@@ -38,7 +38,7 @@ static uint64_t page_of(uint32_t word, uint64_t address)
 	return (address & ~0xfffull) + ((uint64_t)distance << 12);
 }
 
-/* Whatever else an instruction is, what its lowest bits name may hold something else now. */
+/* Any other instruction may change the register in its lowest bits. */
 static void addresses_follow(struct addresses *self, uint32_t word, uint64_t address)
 {
 	unsigned to = word & 31u, from = word >> 5 & 31u;

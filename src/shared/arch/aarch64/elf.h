@@ -22,9 +22,9 @@
 #define ARCH_TAG_MASK        (0xffull << 56)
 #define ARCH_RETURN_ON_STACK 0
 
-/* Signatures lie above the addresses that programs have, which end at 39 to 52 bits, by the
- * kernel's configuration.  The processor knows: it takes the signature out of a value whose bits
- * are all set (xpaclri, which does nothing where there are no signatures). */
+/* Signatures are in the bits above the program's addresses, which end at 39 to 52 bits, by the
+ * kernel's configuration.  The processor strips the signature from a value with all bits set
+ * (xpaclri, which does nothing without signatures). */
 static inline uint64_t arch_address_mask(void)
 {
 	const uint64_t signable = (1ull << 55) - 1, usual = (1ull << 48) - 1;

@@ -92,7 +92,7 @@ static const struct user_sve_header *live_sve(const struct arch_state *state)
 	return state->vectors_size > SVE_OFFSET ? sve : NULL;
 }
 
-/* Takes the scalable registers when the thread uses them; -EAGAIN in streaming mode, which a call
+/* Reads the scalable registers when the thread uses them; -EAGAIN in streaming mode, which a call
  * would end. */
 static int take_scalable(pid_t tid, struct arch_state *ret)
 {
@@ -172,7 +172,7 @@ static bool is_seen(const struct arch_state *state, const struct blocked_call *s
 	       seen->stack == r->sp && !memcmp(&seen->args[1], &r->regs[1], 5 * sizeof(uint64_t));
 }
 
-/* A call that returns EINTR even when only a debugger came by. */
+/* A call that returns EINTR even after a debugger's stop. */
 bool arch_must_ask_argument(const struct arch_state *state)
 {
 	enum syscall_kind kind = syscall_kind((long)state->regs.regs[8]);
@@ -216,7 +216,7 @@ static long futex_code(const struct user_regs_struct *regs)
 		return -ERESTARTSYS;
 	case FUTEX_WAIT_BITSET:
 		return regs->regs[3] ? -ERESTARTNOHAND : -ERESTARTSYS;
-	default: /* those that inherit priorities */
+	default: /* those with priority inheritance */
 		return -ERESTARTNOINTR;
 	}
 }
@@ -250,7 +250,7 @@ static long restart_code(const struct arch_state *state, const struct blocked_ca
 		return sleep_code(&state->regs);
 	case CALL_NO_HANDLER:
 		return -ERESTARTNOHAND;
-	default: /* one we do not know, but it was seen waiting in it */
+	default: /* unknown, but the thread was seen waiting in it */
 		return is_seen(state, seen, state->regs.pc + SVC_LENGTH) ? -ERESTARTSYS : 0;
 	}
 }
@@ -265,8 +265,8 @@ static void resume_in_call(struct arch_return *ret, long code, uint64_t svc, uin
 	ret->rescue.regs[0] = argument;
 }
 
-/* sigreturn forgets what restart_syscall would restart: the frame issues the call that it stands
- * for, where that is known, and ends it with EINTR where not (a second stop in one sleep). */
+/* sigreturn drops what restart_syscall would restart: the frame issues the original call, if it is
+ * known, and else ends with EINTR (a second stop in one sleep). */
 static void plan_rescue(struct arch_return *ret, long entered_nr)
 {
 	if (ret->nr != SYS_restart_syscall)
@@ -392,7 +392,7 @@ int arch_restore(pid_t tid, const struct arch_state *state, const struct arch_re
 	return arch_set_regs(tid, &back->regs);
 }
 
-/* In this order: with the registers alone the thread still runs the sigreturn it came for. */
+/* In this order: with the registers alone the thread would still run its sigreturn. */
 int arch_replace_syscall(pid_t tid, uint64_t syscall_return, const struct arch_escape *escape)
 {
 	struct user_regs_struct regs;
@@ -418,7 +418,7 @@ void arch_clone_args(uint64_t args[6], uint64_t flags, uint64_t stack, uint64_t 
 	args[5] = 0;
 }
 
-/* A call that was wound back by the kernel goes on by itself. */
+/* A call that the kernel has wound back restarts by itself. */
 int arch_let_go(pid_t tid, const struct arch_state *state, const struct arch_return *back)
 {
 	if (!back->was_in_call || stands_on_svc(state))

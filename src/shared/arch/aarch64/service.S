@@ -1,11 +1,9 @@
 /*
- * The way of a call that tools of the SDK see.  A word of an API table holds the address of a stub;
- * the stub finds its struct sdk_slot.  Where no tool wants to see the call, it goes on to the
- * original as if we were not there.  Else everything that can be an argument is kept, service_enter()
- * tells the tools, the original is called with its arguments as they were, and service_exit() tells
- * them again.  Tools use vector registers, so those that carry arguments or results are kept, too.
- * Return addresses are never replaced, and the frames are described for unwinders: exceptions,
- * longjmp and cancellation simply leave them behind.
+ * Calls that tools of the SDK see.  A word of an API table holds the address of a stub; the stub finds its struct
+ * sdk_slot.  If no tool wants the call, the stub jumps to the original.  Else it saves all possible arguments,
+ * service_enter() calls the tools, the original is called with unchanged arguments, and service_exit() calls the tools
+ * again.  Tools use vector registers, so those with arguments or results are saved, too. Return addresses are never
+ * replaced, and the frames are described for unwinders: exceptions, longjmp and cancellation simply leave them behind.
  */
 #include "shared/arch/service.h"
 
@@ -19,7 +17,7 @@
 \name:
 	.endm
 
-	/* Where arguments come in them, which hardly any function has. */
+	/* For the few functions with arguments in them. */
 	.macro move_vectors instruction, base
 	ldrb	w10, [x16, #SLOT_VECTORS]
 	cbz	w10, 8f
@@ -107,8 +105,8 @@
 	.cfi_endproc
 	.size service_thunk, . - service_thunk
 
-	/* bool guard_run(work, argument, place): true when the work was left by an exception.  Where
-	 * its frame is goes to *place; all that a jump back to it needs is in the frame. */
+	/* bool guard_run(work, argument, place): true when an exception ended the work.  *place gets the
+	 * address of its frame, which has all that a jump back to it needs. */
 	function guard_run
 	.cfi_startproc
 	.cfi_personality 0x1b, guard_personality
@@ -195,7 +193,7 @@ guard_landing:
 	.cfi_endproc
 	.size guard_run, . - guard_run
 
-	/* void guard_escape(frame): guard_run() returns true, whatever was called meanwhile. */
+	/* void guard_escape(frame): makes guard_run() return true, from any depth of calls. */
 	function guard_escape
 	.cfi_startproc
 	hint	#34 /* bti c */

@@ -66,7 +66,7 @@
 	note_time
 	.endm
 
-	/* Those that hook_before() or hook_enter() may have spoiled, or changed on purpose. */
+	/* Reloads arguments that hook_before() or hook_enter() have clobbered, or changed on purpose. */
 	.macro load_arguments
 	sub	x9, x29, #FRAME_LINK
 	ldp	x0, x1, [x9, #0]
@@ -76,7 +76,7 @@
 	ldp	x8, x16, [x9, #FRAME_INDIRECT]
 	.endm
 
-	/* `tell` gets the frame, or what lies so many bytes before it. */
+	/* `tell`: the function that gets the frame, or the address so many bytes before it. */
 	.macro call_and_leave tell=hook_leave, before=0
 	ldr	x17, [x16, #HOOK_AT_ORIGINAL]
 	blr	x17
@@ -134,7 +134,7 @@
 	.cfi_endproc
 	.size thunk_chosen, . - thunk_chosen
 
-	/* Goes on at 1, or, where the end of the caller's stack is near, at 2. */
+	/* Continues at 1, or, if the end of the caller's stack is near, at 2. */
 	.macro copy_window words, last, before=0
 	sub	sp, sp, #\words * 8 + \before
 	and	x9, x29, #(WINDOW_PAGE - 1)
@@ -148,7 +148,7 @@
 	.endr
 	.endm
 
-	/* What lies beyond the end of the caller's stack is not read. */
+	/* Memory beyond the end of the caller's stack is not read. */
 	.macro copy_readable words
 	.cfi_startproc
 	.cfi_def_cfa x29, 16

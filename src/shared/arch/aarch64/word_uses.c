@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#define NEAR      32u /* instructions, looked through for the adrp and for the call */
+#define NEAR      32u /* instructions searched for the adrp and for the call */
 #define CLOBBERED 18u /* the last register that calls may change */
 #define NO_BASE   31u /* as a base: the stack pointer */
 #define PAGE      4096u
@@ -24,7 +24,7 @@ struct form {
 	unsigned fields; /* in which general registers are named */
 };
 
-/* The first that fits; what fits none may name registers anywhere. */
+/* The first match counts; an instruction without one may use registers in any field. */
 static const struct form forms[] = {
 	{ 0x1f000000, 0x10000000, FIELD_D },                     /* adr, adrp */
 	{ 0x1f800000, 0x12800000, FIELD_D },                     /* movn, movz, movk */

@@ -1,7 +1,6 @@
 /*
- * Entries for samples of allocations; what is said in aarch64's alloc_thunk.S holds here too.  Only
- * rax and r10 are used: none of these functions is called with vector arguments that are counted,
- * or is a nested one.
+ * Entries for samples of allocations; see aarch64's alloc_thunk.S.  Only rax and r10 are used: none of these functions
+ * is called with vector arguments that are counted, or is a nested one.
  */
 #include "shared/arch/thunk.h"
 

@@ -1,6 +1,6 @@
 /*
- * x86-64: waits before the program's first instruction, see shared/arch/doorstep.h.  What the
- * program must find: rdx (the linker's function for the end) and the stack as the kernel made it.
+ * x86-64: waits before the program's first instruction, see shared/arch/doorstep.h.  Must be preserved for the program:
+ * rdx (the linker's exit function) and the stack as the kernel made it.
  */
 #include "shared/arch/doorstep.h"
 
@@ -49,7 +49,7 @@ doorstep_begin:
 	xor	%r12d, %r12d
 
 	/* Unmaps itself by code that stays, which then returns into the program.  Not with a shadow
-	 * stack, which knows of no such return. */
+	 * stack, which allows no such return. */
 	mov	DOORSTEP_SYSCALL_RETURN(%rbx), %r11
 	mov	DOORSTEP_REGION(%rbx), %rdi
 	mov	$DOORSTEP_SIZE, %esi

@@ -128,7 +128,7 @@ bool arch_may_have_restart_block(const struct arch_state *state)
 	return (long)state->regs.orig_rax >= 0 && (long)state->regs.rax == -ERESTART_RESTARTBLOCK;
 }
 
-/* EINTR only because we came by: ask the kernel to restart it unless a handler runs. */
+/* EINTR only because of the stop: the kernel shall restart the call unless a handler runs. */
 static bool must_reissue(long nr, long result)
 {
 	enum syscall_kind kind = syscall_kind(nr);
@@ -208,7 +208,7 @@ void arch_set_call(struct user_regs_struct *regs, uint64_t function, uint64_t ar
 	regs->rdi = argument;
 }
 
-/* The kernel restores the extended state only when the frame claims exactly what the task may have:
+/* The kernel restores the extended state only when the frame claims exactly the task's features:
  * without AMX unless it is in use. */
 static uint32_t fit_vectors(unsigned char *area, size_t size)
 {
@@ -263,7 +263,7 @@ size_t arch_build_frame(const struct arch_state *state, const struct arch_return
 	memcpy(area, state->vectors, state->vectors_size);
 	size = fit_vectors(area, state->vectors_size);
 	vectors = ALIGN_DOWN(top - size, 64);
-	/* As after a call instruction: the return address lies 8 below a multiple of 16. */
+	/* As after a call instruction: the return address is 8 below a multiple of 16. */
 	address = ALIGN_DOWN(vectors - sizeof(frame), 16) - 8;
 	if (vectors + size - address > room)
 		return 0;

@@ -1,5 +1,5 @@
 /*
- * The way of a call that tools of the SDK see; what is said in aarch64's service.S holds here too.
+ * Calls that tools of the SDK see; see aarch64's service.S.
  */
 #include "shared/arch/service.h"
 
@@ -14,7 +14,7 @@
 \name:
 	.endm
 
-	/* Where arguments come in them, which hardly any function has. */
+	/* For the few functions with arguments in them. */
 	.macro move_vectors instruction, at
 	cmp	byte ptr [r11 + SLOT_VECTORS], 0
 	je	8f
@@ -102,8 +102,8 @@
 	.cfi_endproc
 	.size service_thunk, . - service_thunk
 
-	/* bool guard_run(work, argument, place): true when the work was left by an exception.  Where
-	 * its frame is goes to *place; all that a jump back to it needs is in the frame. */
+	/* bool guard_run(work, argument, place): true when an exception ended the work.  *place gets the
+	 * address of its frame, which has all that a jump back to it needs. */
 	function guard_run
 	.cfi_startproc
 	.cfi_personality 0x1b, guard_personality
@@ -157,7 +157,7 @@ guard_landing:
 	.cfi_endproc
 	.size guard_run, . - guard_run
 
-	/* void guard_escape(frame): guard_run() returns true, whatever was called meanwhile. */
+	/* void guard_escape(frame): makes guard_run() return true, from any depth of calls. */
 	function guard_escape
 	.cfi_startproc
 	mov	rsp, rdi

@@ -1,6 +1,6 @@
 /*
- * The way of a hooked call; what is said in aarch64's thunk.S holds here too.  The upper halves of
- * vector registers, mask registers and the x87 stack are not touched either.
+ * Hooked calls; see aarch64's thunk.S.  The upper halves of vector registers, mask registers and the x87
+ * stack are not touched either.
  */
 #include "shared/arch/thunk.h"
 
@@ -60,7 +60,7 @@
 	note_time
 	.endm
 
-	/* Those that hook_before() or hook_enter() may have spoiled, or changed on purpose. */
+	/* Reloads arguments that hook_before() or hook_enter() have clobbered, or changed on purpose. */
 	.macro load_arguments
 	mov	rdi, [rbp - FRAME_LINK]
 	mov	rsi, [rbp - FRAME_LINK + 8]
@@ -71,7 +71,7 @@
 	mov	r11, [rbp - FRAME_LINK + FRAME_HOOK]
 	.endm
 
-	/* `tell` gets the frame, or what lies so many bytes before it. */
+	/* `tell`: the function that gets the frame, or the address so many bytes before it. */
 	.macro call_and_leave tell=hook_leave, before=0
 	mov	rdx, [rbp - FRAME_LINK + 16]
 	mov	rax, [rbp - FRAME_LINK + FRAME_INDIRECT]
@@ -118,7 +118,7 @@
 	.cfi_endproc
 	.size thunk_chosen, . - thunk_chosen
 
-	/* Goes on at 1, or, where the end of the caller's stack is near, at 2. */
+	/* Continues at 1, or, if the end of the caller's stack is near, at 2. */
 	.macro copy_window words, last, before=0
 	sub	rsp, \words * 8 + \before
 	mov	eax, ebp
@@ -133,7 +133,7 @@
 	.endr
 	.endm
 
-	/* What lies beyond the end of the caller's stack is not read. */
+	/* Memory beyond the end of the caller's stack is not read. */
 	.macro copy_readable words
 	.cfi_startproc
 	.cfi_def_cfa rbp, 16

@@ -1,7 +1,7 @@
 /*
  * x86-64 code reaches a word of the GOT by a 32-bit distance from the end of the instruction.
- * Instructions have no fixed positions, so every four bytes are tried as such a distance: nothing
- * is missed, and what fits by accident counts as a use of the value.
+ * Instructions have no fixed positions, so every four bytes are tried as such a distance: no use is
+ * missed, and an accidental match counts as a use of the value.
  */
 #include "shared/arch/word_uses.h"
 

@@ -1,6 +1,5 @@
 /*
- * Reads the auxiliary vector of a 64-bit process.  Host only; the bytes are foreign and may be cut
- * anywhere.
+ * Reads the auxiliary vector of a 64-bit process.  The bytes are foreign and may be cut anywhere.
  */
 #include "host/process/auxv.h"
 

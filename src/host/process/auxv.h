@@ -1,5 +1,5 @@
 /*
- * The auxiliary vector of a process: what the kernel told it at exec.  Bytes, so that two can be
+ * The auxiliary vector of a process: the kernel's data for it at exec.  Bytes, so that two can be
  * compared.
  */
 #pragma once
@@ -15,11 +15,10 @@ struct auxv {
 	unsigned char bytes[AUXV_MAX_BYTES];
 };
 
-/* From bytes that need not be whole: what is cut off at the end is left out.  -EFBIG over the
- * maximum. */
+/* From bytes that may be cut: a partial entry at the end is dropped.  -EFBIG over the maximum. */
 int auxv_parse(const void *bytes, size_t size, struct auxv *ret, struct err *err) MUST_CHECK;
 
-/* Empty for a kernel thread.  -ESRCH when it is gone, -EACCES without the right. */
+/* Empty for a kernel thread.  -ESRCH when the process has ended, -EACCES without the right. */
 int auxv_read(pid_t pid, struct auxv *ret, struct err *err) MUST_CHECK;
 
 /* The value of a type such as AT_BASE; 0 when it is not there. */

@@ -1,6 +1,6 @@
 /*
- * Host only.  Paths are those that this process sees in /proc/PID/cgroup, below the mounts that it
- * sees: in another container some may be missing.
+ * Paths are those in this process's view of /proc/PID/cgroup, below the visible mounts: in another
+ * container some may be missing.
  */
 #include "host/process/cgroup.h"
 
@@ -24,10 +24,10 @@ struct form {
 	const char *type;    /* of the file system */
 	const char *freezer; /* the controller, NULL: all groups have it */
 	const char *memory;  /* likewise */
-	const char *freeze;  /* the file that freezes, and what it then begins with */
+	const char *freeze;  /* the freezer's file, and its contents when frozen */
 	const char *is_frozen[2];
 	const char *limit, *usage;
-	const char *caches[3]; /* in memory.stat: what the kernel gives back before it kills */
+	const char *caches[3]; /* in memory.stat: what the kernel reclaims before it kills */
 };
 
 static const struct form forms[] = {
@@ -108,7 +108,7 @@ static bool find_path(struct text groups, const char *controller, struct text *r
 	return false;
 }
 
-/* What is known of the groups that one looks at. */
+/* The known control groups of the process. */
 struct view {
 	struct text mounts, groups;
 };

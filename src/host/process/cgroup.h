@@ -1,6 +1,6 @@
 /*
- * What the control groups of a process allow it: to run, and memory.  Both forms of them, as this
- * machine has mounted them; what cannot be read allows everything.  Host only.
+ * What the control groups of a process allow it: to run, and memory.  Both versions of cgroups, as
+ * mounted on this machine; an unreadable one allows everything.
  */
 #pragma once
 
@@ -21,6 +21,6 @@ struct cgroup {
 
 void cgroup_read(pid_t pid, struct cgroup *ret);
 
-/* 0; -EBUSY: it is frozen; -ENOMEM: less than so many bytes are left, of which `shared` only where
- * limpet's own count, too. */
+/* 0; -EBUSY: it is frozen; -ENOMEM: less than so many bytes are left, of which `shared` count only
+ * if limpet is in the same group. */
 int cgroup_check(pid_t pid, uint64_t bytes, uint64_t shared, struct err *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * Tells ordinary file systems from the kernel's own and from those of other users.  Host only.
+ * Distinguishes ordinary file systems from the kernel's own and from those of other users.
  */
 #include "host/process/file_system.h"
 
@@ -19,7 +19,7 @@
 
 #define MOUNTINFO_MAX ((size_t)4 << 20)
 
-/* Those that are not in the kernel's headers. */
+/* Magic numbers missing in the kernel's headers. */
 #define FUSE_MAGIC     0x65735546
 #define FUSECTL_MAGIC  0x65735543
 #define CONFIGFS_MAGIC 0x62656570
@@ -87,7 +87,7 @@ int fuse_owner_find(const char *text, size_t size, dev_t device, uid_t *ret)
 	return -ENOENT;
 }
 
-/* The kernel keeps everybody else out where its user did not allow others. */
+/* The kernel denies access to other users unless the mounting user allowed it. */
 static bool is_of_stranger(struct text line, uid_t own)
 {
 	struct text options = { 0 }, word;
@@ -134,8 +134,7 @@ bool mounts_may_hang(pid_t pid)
 	return read_mounts(pid, &text, &size) || mounts_have_strangers(text, size, geteuid());
 }
 
-/* Those of the kernel's whose files have a flush() that does something, and known ones from
- * outside. */
+/* File systems of the kernel with an effective flush(), and known ones from outside. */
 static bool is_flushed_type(struct text type)
 {
 	static const char *const types[] = { "fuse", "virtiofs", "nfs",      "cifs",   "smb3",
@@ -221,7 +220,7 @@ bool mount_may_be_flushed(pid_t pid, uint64_t number)
 	return found.is_flushed || !found.is_listed;
 }
 
-/* Root's answer as everything of root's does; ours are our own matter. */
+/* Root's and limpet's own user's FUSE servers are trusted. */
 static bool is_fuse_trusted(int fd, pid_t pid)
 {
 	CLEANUP(free) char *text = NULL;

@@ -1,5 +1,5 @@
 /*
- * Which file systems hold files that may be read though somebody else named them.
+ * Which file systems hold files that may be read though another user named them.
  */
 #pragma once
 
@@ -9,12 +9,12 @@
 #include <sys/types.h>
 
 /* 0, or -EOPNOTSUPP with a note: the file system is one of the kernel's own, where reading has
- * effects or no end, or it is answered by a program of another user.  `pid` is who sees it there,
- * 0: we ourselves. */
+ * effects or no end, or a program of another user serves it.  `pid` is the process that sees the
+ * path, 0: limpet. */
 int file_system_check(int fd, pid_t pid, const char *path) MUST_CHECK;
 
-/* Whether a program of another user answers for a file system that the process sees (0: we
- * ourselves), so that a mere look at a name in it may never end. */
+/* Whether a program of another user serves a file system that the process sees (0: limpet), so that
+ * even a lookup in it may hang. */
 bool mounts_may_hang(pid_t pid);
 /* The same by the text of a mountinfo file. */
 bool mounts_have_strangers(const char *text, size_t size, uid_t own);
@@ -27,6 +27,6 @@ bool mount_may_be_flushed(pid_t pid, uint64_t number);
 bool mounts_find_flushed(const char *text, size_t size, uint64_t number);
 bool mounts_have(const char *text, size_t size, uint64_t number);
 
-/* Who answers for the FUSE file system with this device, by the text of a mountinfo file; -ENOENT.
- */
+/* The user whose program serves the FUSE file system with this device, by the text of a mountinfo
+ * file; -ENOENT. */
 int fuse_owner_find(const char *text, size_t size, dev_t device, uid_t *ret) MUST_CHECK;

@@ -1,6 +1,6 @@
 /*
- * Opens files by names that somebody else chose: first as a mere handle, then, when it is a regular
- * file of an ordinary file system, for reading.  Host only.
+ * Opens files by names that another user or program chose: first as a mere handle (O_PATH), then,
+ * when it is a regular file of an ordinary file system, for reading.
  */
 #include "host/process/foreign_file.h"
 
@@ -70,7 +70,7 @@ int foreign_file_check_owner(int fd, pid_t pid)
 	return file.st_uid == status.euid || file.st_uid == status.uid ? 0 : -EACCES;
 }
 
-/* Some file systems do not tell what is on disk: zero. */
+/* Some file systems do not report the size on disk: zero. */
 uint64_t foreign_file_limit(int fd, uint64_t max)
 {
 	uint64_t on_disk;
@@ -98,7 +98,7 @@ static int check_handle(int handle, pid_t pid, const char *path, struct stat *re
 	return file_system_check(handle, pid, path);
 }
 
-/* Takes the handle.  What is opened is what was looked at: the link is one of ours. */
+/* Takes the handle.  The link is limpet's own /proc entry: the file opened is the file checked. */
 static int open_handle(int handle_to_take, pid_t pid, const char *path)
 {
 	CLEANUP(close) int handle = handle_to_take;
@@ -118,7 +118,8 @@ static int open_handle(int handle_to_take, pid_t pid, const char *path)
 	return -ESTALE;
 }
 
-/* A filter that does not know openat2() says so; names in our own root are followed without it. */
+/* A filter that does not know openat2() returns these; names in limpet's own root are opened
+ * without it. */
 static bool is_unknown_call(int r, pid_t pid)
 {
 	return !pid && (r == -ENOSYS || r == -EPERM);

@@ -1,5 +1,5 @@
 /*
- * Reads and compares identities.  Host only; stops nothing.
+ * Reads and compares identities.  Stops nothing.
  */
 #include "host/process/identity.h"
 

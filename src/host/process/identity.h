@@ -13,7 +13,7 @@ struct identity {
 	uint64_t start_tick;
 	struct auxv auxv; /* empty when it may not be read */
 	bool has_random;
-	unsigned char random[16]; /* what AT_RANDOM points to: new at each exec */
+	unsigned char random[16]; /* the bytes at AT_RANDOM: new at each exec */
 };
 
 /* Exec ends limpet's threads before it replaces the memory: a process that has lost them and is

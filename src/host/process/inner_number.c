@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The last of those that it has. */
+/* The last number in its list. */
 pid_t inner_number(pid_t pid, pid_t tid)
 {
 	char path[64], text[4096];

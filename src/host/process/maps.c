@@ -1,6 +1,6 @@
 /*
- * Parses /proc/PID/maps.  Host only.  The kernel promises ascending, disjoint lines; lookups rely
- * on it, so a text that breaks the promise is refused.
+ * Parses /proc/PID/maps.  The kernel guarantees ascending, disjoint lines; lookups rely on that, so
+ * a text that violates it is refused.
  */
 #include "host/process/maps.h"
 
@@ -91,7 +91,7 @@ static int read_once(pid_t pid, struct maps *ret, struct err *err)
 	return r < 0 ? r : maps_parse(text, size, ret, err);
 }
 
-/* The kernel gives the list page by page: a mapping that grows between two is there twice. */
+/* The kernel returns the list page by page: a mapping that grows between two is listed twice. */
 int maps_read(pid_t pid, struct maps *ret, struct err *err)
 {
 	struct err why = { 0 };
@@ -100,7 +100,7 @@ int maps_read(pid_t pid, struct maps *ret, struct err *err)
 	for (unsigned i = 0; r == -EBADMSG && i < READ_TRIES; i++)
 		r = read_once(pid, ret, &why);
 	if (r)
-		*err = why; /* what the caller's error says already stays when all is well */
+		*err = why; /* on success, the caller's error is kept */
 	return r;
 }
 

@@ -20,9 +20,10 @@ struct maps {
 	size_t count;
 };
 
-/* Parses the text of a maps file; -EBADMSG for a line that makes no sense or goes backwards. */
+/* Parses the text of a maps file; -EBADMSG for a line that is invalid or out of order. */
 int maps_parse(const char *text, size_t size, struct maps *ret, struct err *err) MUST_CHECK;
-/* Empty for a kernel thread or a zombie.  -ESRCH when it is gone, -EACCES without the right. */
+/* Empty for a kernel thread or a zombie.  -ESRCH when the process has ended, -EACCES without the
+ * right. */
 int maps_read(pid_t pid, struct maps *ret, struct err *err) MUST_CHECK;
 void maps_done(struct maps *maps);
 

@@ -1,7 +1,6 @@
 /*
- * Reads another process's memory.  Host only.  Everything read is foreign and
- * may change while it is read: counts are bounded, addresses are only ever passed back to the
- * kernel.
+ * Reads another process's memory.  Everything read is foreign and may change while it is read:
+ * counts are bounded, addresses are only ever passed back to the kernel.
  */
 #include "host/process/memory.h"
 
@@ -38,7 +37,7 @@ ssize_t memory_copy(pid_t pid, const struct iovec *local, size_t local_count,
 	return n;
 }
 
-/* The number of bytes up to the end of what is mapped; 0 when nothing is. */
+/* The number of bytes up to the end of the mapping; 0 when nothing is mapped. */
 static size_t read_some(int memory, uint64_t address, void *ret, size_t size)
 {
 	ssize_t n;
@@ -56,7 +55,7 @@ bool memory_read(int memory, uint64_t address, void *ret, size_t size)
 	return read_some(memory, address, ret, size) == size;
 }
 
-/* Where the object's dynamic section is, and what its own addresses must be moved by. */
+/* The address of the object's dynamic section, and the bias of its own addresses. */
 static bool find_dynamic(int memory, uint64_t base, uint64_t *ret_address, uint64_t *ret_bias)
 {
 	Elf64_Ehdr header;
@@ -100,7 +99,7 @@ static uint64_t find_soname(int memory, uint64_t base)
 	}
 	if (!strings || !offset)
 		return 0;
-	/* glibc writes the real address into the section, musl leaves the file's. */
+	/* glibc stores the relocated address in the section, musl keeps the file's. */
 	return (strings < base ? strings + bias : strings) + offset;
 }
 

@@ -10,8 +10,8 @@
 #include <sys/uio.h>
 
 /*
- * A descriptor for reading, opened for writing too as the injector does.  The kernel asks the same
- * question as for an attach, Yama and security modules included, so the answer tells whether an
+ * A descriptor for reading, opened for writing too as the injector does.  The kernel checks the
+ * same rights as for an attach, Yama and security modules included, so the result shows whether an
  * attach would be allowed: -EACCES when it would not.
  */
 int memory_open(pid_t pid);

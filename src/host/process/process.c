@@ -1,5 +1,5 @@
 /*
- * Collects everything about a process.  Host only; reads /proc, stops nothing, changes nothing.
+ * Collects everything about a process; reads /proc, stops nothing, changes nothing.
  */
 #include "host/process/process.h"
 
@@ -61,7 +61,7 @@ void viewer_done(struct viewer *viewer)
 	users_done(&viewer->users);
 }
 
-/* When the first thread has ended its memory is gone from /proc/PID; any other thread still shows
+/* After the first thread's end its memory is no longer in /proc/PID; any other thread still shows
  * it. */
 static void find_memory_thread(struct process *process)
 {
@@ -131,8 +131,7 @@ static void read_words(struct process *process)
 	read_name(process->status.parent, process->parent_name, sizeof(process->parent_name));
 }
 
-/* The directory /proc/PID always shows the user; a file inside belongs to root when not dumpable.
- */
+/* The owner of /proc/PID is always the user; a file inside belongs to root when not dumpable. */
 static void read_rights(struct process *process)
 {
 	char path[32];
@@ -146,7 +145,7 @@ static void read_rights(struct process *process)
 	namespaces_read(process->pid, &process->namespaces);
 }
 
-/* All that needs the right to look inside. */
+/* Reads all that needs the right to read the process. */
 static void read_inside(struct viewer *viewer, struct process *process)
 {
 	CLEANUP(close) int memory = memory_open(process->memory_tid);

@@ -14,7 +14,7 @@
 #include "host/process/status.h"
 
 enum program_kind {
-	PROGRAM_UNKNOWN, /* the rights did not suffice to look */
+	PROGRAM_UNKNOWN, /* not enough rights to read */
 	PROGRAM_OURS,    /* 64 bits, for the machine that limpet was built for */
 	PROGRAM_32_BIT,
 	PROGRAM_FOREIGN, /* for another machine */
@@ -33,7 +33,7 @@ struct process {
 	struct rights rights;
 	enum program_kind program;
 	unsigned runtimes;
-	int access;      /* 0, or -errno: what the kernel would say to an attach */
+	int access;      /* 0, or -errno: whether the kernel would allow an attach */
 	bool has_ended;  /* no thread is left: a zombie */
 	bool is_private; /* /proc/PID/mem does not belong to its user: it is not dumpable */
 	bool shares_memory_with_parent; /* between vfork and exec */
@@ -44,7 +44,7 @@ struct process {
 	char parent_name[64];
 };
 
-/* What looking at many processes needs only once. */
+/* Data that reading many processes needs only once. */
 struct viewer {
 	struct rights rights;
 	unsigned machine; /* e_machine of limpet itself, 0 when unknown */
@@ -60,8 +60,8 @@ static inline void viewer_done_at_scope_end(struct viewer *viewer)
 	viewer_done(viewer);
 }
 
-/* Looks at one process; what may not be read stays unknown.  -ESRCH when there is none, -EACCES
- * when hidden. */
+/* Reads one process; what may not be read stays unknown.  -ESRCH when there is none, -EACCES when
+ * hidden. */
 int process_look(struct viewer *viewer, pid_t pid, struct process *ret, struct err *err) MUST_CHECK;
 
 /* Only status, times, executable, command and the names of other processes: a fraction of the
@@ -71,7 +71,7 @@ int process_look_outside(pid_t pid, struct process *ret, struct err *err) MUST_C
 /* The first thread may have ended since: then memory_tid is another one. */
 void process_look_again(struct process *process);
 
-/* The same for a single look. */
+/* The same for a single process. */
 int process_read(pid_t pid, struct process *ret, struct err *err) MUST_CHECK;
 void process_done(struct process *process);
 
@@ -81,8 +81,8 @@ static inline void process_done_at_scope_end(struct process *process)
 }
 
 /*
- * Looks at every process of /proc in turn, ascending; those that end meanwhile are left out.  The
- * visitor's struct is gone when it returns; context is the caller's own.
+ * Reads every process of /proc, ascending; those that end meanwhile are skipped.  The visitor's
+ * struct is valid during the call; context is the caller's own.
  */
 typedef void process_visitor(const struct process *process, void *context);
 int process_each(struct viewer *viewer, process_visitor *visit, void *context,
@@ -91,6 +91,6 @@ int process_each(struct viewer *viewer, process_visitor *visit, void *context,
 /* The share of one processor it has used since it began, in tenths of a percent. */
 unsigned process_cpu_permille(const struct process *process);
 
-/* What every table of processes tells of one, as members of an object. */
+/* Writes the members that all tables of processes have in common. */
 struct json;
 void process_put_json(struct json *json, const struct process *process);

@@ -1,5 +1,5 @@
 /*
- * A process as JSON: what the tables of limpet ps and of its page have in common.
+ * A process as JSON: the common part of limpet ps and of its page.
  */
 #include "host/core/text/json.h"
 #include "host/process/process.h"

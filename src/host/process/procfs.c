@@ -1,6 +1,5 @@
 /*
- * Reads files below /proc/PID.  Host only; stops nothing, needs no right that the file itself does
- * not ask for.
+ * Reads files below /proc/PID; stops nothing, needs no right but that of the file itself.
  */
 #include "host/process/procfs.h"
 
@@ -67,7 +66,7 @@ static int explain_missing_process(pid_t pid, struct err *err)
 	}
 	err_set(err, -EACCES, "cannot look at process %d", (int)pid);
 	err_why(err, "/proc is mounted with hidepid and hides the processes of other users");
-	rights_fix_with(err, "SYS_PTRACE", NULL); /* hidepid asks for that one */
+	rights_fix_with(err, "SYS_PTRACE", NULL); /* hidepid requires that one */
 	return err_exit(err, EXIT_NOT_PERMITTED);
 }
 
@@ -121,7 +120,7 @@ static int compare_pids(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Appends what a directory holds; -ESRCH when that is nothing: the process has gone meanwhile. */
+/* Appends a directory's entries; -ESRCH when it is empty: the process has ended meanwhile. */
 static int collect_pids(DIR *directory, pid_t **pids, size_t *count)
 {
 	size_t room = 0;

@@ -25,10 +25,10 @@ ssize_t proc_read_link(pid_t pid, const char *name, char *buffer, size_t capacit
 int proc_list(pid_t pid, const char *name, pid_t **ret, size_t *ret_count,
 	      struct err *err) MUST_CHECK;
 
-/* 0, or the error that says why nothing can be learnt here: /proc is not mounted, or is another's.
- */
+/* 0, or an error with the reason why /proc is unusable: not mounted, or of another pid
+ * namespace. */
 int proc_check(struct err *err) MUST_CHECK;
 
-/* Turns an errno of such a file into the error; returns the code.  -ENOENT has become -ESRCH, or
- * what is behind it: -EACCES where /proc hides the process, -ENOSYS where there is no /proc. */
+/* Turns an errno of such a file into the error; returns the code.  -ENOENT becomes -ESRCH, or its
+ * cause: -EACCES where /proc hides the process, -ENOSYS where there is no /proc. */
 int proc_error(pid_t pid, const char *name, int code, struct err *err);

@@ -1,5 +1,5 @@
 /*
- * Recognises GPU runtimes by the libraries that are mapped.  Host only.
+ * Recognises GPU runtimes by the libraries that are mapped.
  */
 #include "host/process/runtimes.h"
 

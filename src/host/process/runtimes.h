@@ -16,7 +16,7 @@ enum runtime {
 /* One bit for each enum runtime. */
 unsigned runtimes_find(const struct maps *maps);
 
-/* What CUDA is made of, by path; NULL: not mapped.  Valid as long as the maps. */
+/* CUDA's libraries, by path; NULL: not mapped.  Valid as long as the maps. */
 struct cuda_libraries {
 	const char *driver, *runtime, *profiler;
 };

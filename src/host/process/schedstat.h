@@ -14,5 +14,5 @@ struct schedstat {
 };
 
 int schedstat_parse(const char *text, size_t size, struct schedstat *ret) MUST_CHECK;
-/* -ENOENT: the thread is gone, or the kernel does not tell. */
+/* -ENOENT: the thread has ended, or the kernel has no such statistics. */
 int schedstat_read(pid_t pid, pid_t tid, struct schedstat *ret) MUST_CHECK;

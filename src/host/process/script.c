@@ -11,7 +11,7 @@
 /* Lists of options are words between blanks. */
 static const struct interpreter {
 	const char *name;  /* of the program; a version may follow: python3.11 */
-	const char *takes; /* options whose next word is their argument */
+	const char *takes; /* options with an argument in the next word */
 	const char *code;  /* options after which the program itself follows, and no script */
 } interpreters[] = {
 	{ "python", " -W -X ", " -c " },

@@ -34,7 +34,7 @@ static uint64_t ticks_to_ns(uint64_t ticks)
 	return ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* Fields that can be negative are not among those kept: they read as 0. */
+/* Fields that can be negative are not kept: they read as 0. */
 static bool take_fields(struct text rest, uint64_t fields[STAT_START + 1])
 {
 	struct text word;

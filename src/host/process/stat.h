@@ -1,5 +1,5 @@
 /*
- * /proc/PID/stat (or of one thread) as values: what status does not tell.
+ * /proc/PID/stat (or of one thread) as values: those that are not in status.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * Parses /proc/PID/status.  Host only.  Lines it does not know are skipped: each kernel adds some.
+ * Parses /proc/PID/status.  Unknown lines are skipped: each kernel adds some.
  */
 #include "host/process/status.h"
 
@@ -92,8 +92,7 @@ static bool take_ids(struct text value, void *ret)
 	return true;
 }
 
-/* One number for each pid namespace from ours inwards; the last is what the process calls itself.
- */
+/* One number for each pid namespace from limpet's inwards; the last is the process's own. */
 static bool take_inner_pid(struct text value, void *ret)
 {
 	struct process_status *status = ret;

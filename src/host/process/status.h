@@ -13,7 +13,7 @@ struct process_status {
 	char state; /* R S D T t Z X I */
 	pid_t tgid, parent, tracer;
 	pid_t inner_pid;         /* as its own pid namespace counts */
-	unsigned pid_namespaces; /* 1: it sees the same pids as we do */
+	unsigned pid_namespaces; /* 1: it is in limpet's pid namespace */
 	uid_t uid, euid, suid;
 	gid_t gid, egid, sgid;
 	unsigned threads;
@@ -34,5 +34,5 @@ struct process_status {
 
 int status_parse(const char *text, size_t size, struct process_status *ret,
 		 struct err *err) MUST_CHECK;
-/* tid may equal pid.  -ESRCH when it is gone. */
+/* tid may equal pid.  -ESRCH when it has ended. */
 int status_read(pid_t pid, pid_t tid, struct process_status *ret, struct err *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * Lists /proc/PID/task.  Host only; stops nothing.
+ * Lists /proc/PID/task.  Stops nothing.
  */
 #include "host/process/threads.h"
 

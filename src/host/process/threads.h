@@ -14,8 +14,7 @@ struct thread {
 	char name[32];
 	char state; /* as in status.h */
 	uint64_t cpu_ns;
-	char wait_channel[64]; /* the kernel function it sleeps in; "" when it runs or we may not
-				  know */
+	char wait_channel[64]; /* the kernel function it sleeps in; "": running, or not readable */
 };
 
 struct threads {
@@ -23,19 +22,19 @@ struct threads {
 	size_t count;
 };
 
-/* Threads that end while we look are left out. */
+/* Threads that end meanwhile are skipped. */
 int threads_read(pid_t pid, struct threads *ret, struct err *err) MUST_CHECK;
 void threads_done(struct threads *threads);
 
-/* The threads that run the program's code, without those of the kernel for io_uring; at most `most`
- * of them.  The caller frees the list. */
+/* The threads that run the program's code, without the kernel's for io_uring; at most `most` of
+ * them.  The caller frees the list. */
 int threads_list_own(pid_t pid, size_t most, pid_t **ret_tids, size_t *ret_count,
 		     struct err *err) MUST_CHECK;
 
 /* Is it a thread of this process? */
 bool thread_is_there(pid_t pid, pid_t tid);
 
-/* What a thread is called; nothing changes where it is gone. */
+/* Reads a thread's name; *ret is unchanged if it has ended. */
 void thread_read_name(pid_t pid, pid_t tid, char *ret, size_t room);
 
 static inline void threads_done_at_scope_end(struct threads *threads)

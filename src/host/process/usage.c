@@ -1,5 +1,5 @@
 /*
- * Reads what a process uses.  Processor time is read from its clock, to the nanosecond:
+ * Reads the usage of a process.  Processor time is read from its clock, in nanoseconds:
  * /proc/PID/stat counts ticks of 10 ms, which a curve of short steps would show as spikes.
  */
 #include "host/process/usage.h"

@@ -1,5 +1,5 @@
 /*
- * What a process uses as a whole: processor time, memory, threads.
+ * The usage of a process as a whole: processor time, memory, threads.
  */
 #pragma once
 
@@ -8,10 +8,10 @@
 #include <sys/types.h>
 
 struct process_usage {
-	uint64_t cpu_ns; /* of all its threads so far, also those that have ended */
+	uint64_t cpu_ns; /* of all threads, including ended ones */
 	uint64_t rss_bytes;
 	uint32_t threads;
 };
 
-/* 0, or -ESRCH: it is gone. */
+/* 0, or -ESRCH: it has ended. */
 int process_usage_read(pid_t pid, struct process_usage *ret) MUST_CHECK;

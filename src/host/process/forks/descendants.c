@@ -1,5 +1,5 @@
 /*
- * Reads families from /proc/PID/stat.  Host only; stops nothing.
+ * Reads families from /proc/PID/stat.  Stops nothing.
  */
 #include "host/process/forks/descendants.h"
 
@@ -53,7 +53,7 @@ int lineage_read_all(struct lineage **ret, size_t *ret_count, struct err *err)
 	return 0;
 }
 
-/* Who has been found so far. */
+/* The processes found so far. */
 struct family {
 	pid_t root, *pids;
 	size_t count;
@@ -67,8 +67,8 @@ static bool is_among(const struct family *family, pid_t pid)
 	return pid == family->root;
 }
 
-/* Whoever is in a session descends from the process that began it: so orphans are found, whom
- * somebody has adopted.  One whose parent is in the same session is no orphan. */
+/* A process descends from the process that began its session: this finds orphans, which another
+ * process has adopted.  A process whose parent is in the same session is no orphan. */
 static bool is_orphan(const struct family *family, const struct lineage *lineage)
 {
 	struct lineage parent;

@@ -1,5 +1,5 @@
 /*
- * The little of a process that tells its position in a family.
+ * The facts about a process that determine its position in a family.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ int lineage_read(pid_t pid, struct lineage *ret) MUST_CHECK;
 int lineage_read_all(struct lineage **ret, size_t *ret_count, struct err *err) MUST_CHECK;
 
 /*
- * The living descendants of a process, without itself, parents first; not us, and not what we have
- * started.  The caller frees *ret.
+ * The living descendants of a process, without itself, parents first; without limpet and the
+ * processes it started.  The caller frees *ret.
  */
 int descendants_list(pid_t root, pid_t **ret, size_t *ret_count, struct err *err) MUST_CHECK;

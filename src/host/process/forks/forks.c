@@ -1,6 +1,5 @@
 /*
- * How forks are noticed: the best source that this machine allows.  Host only; reads /proc and one
- * socket.
+ * Detects forks by the best source that this machine allows; reads /proc and one socket.
  */
 #include "host/process/forks/forks.h"
 
@@ -15,7 +14,7 @@
 #define NUMBERS_MS 1
 #define GLANCE_NS  10000000ull
 #define WALK_NS    500000000ull
-#define LOOK_SHARE 20 /* looking takes at most one part in so many of a processor */
+#define LOOK_SHARE 20 /* scans may take one part in so many of a processor */
 
 static const char *const source_names[] = {
 	[FORKS_EVENTS] = "events",
@@ -51,7 +50,7 @@ static void forks_tell(const struct look *look, const struct lineage *lineage)
 	look->visit(&(struct fork_event){ .lineage = *lineage }, look->context);
 }
 
-/* When to look again, after a look that began then. */
+/* The time of the next scan, after one that began then. */
 static uint64_t look_again_ns(uint64_t begin_ns, uint64_t period_ns)
 {
 	uint64_t end_ns = now_ns();
@@ -82,7 +81,7 @@ static bool was_seen(const struct forks *self, pid_t pid, size_t *at)
 	return *at < self->seen_count && self->seen[*at] == pid;
 }
 
-/* Looks only at processes with numbers that nobody had the last time. */
+/* Reads only processes whose numbers were free at the last glance. */
 static void forks_glance(struct forks *self, const struct look *look)
 {
 	uint64_t begin_ns = now_ns();

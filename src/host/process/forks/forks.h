@@ -1,6 +1,6 @@
 /*
- * Forks and execs of any process: who was born of whom, who executed another program.  Three
- * sources, best first; none of them touches a process or needs its cooperation.
+ * Forks and execs of any process: its parent, and the program it executed.  Three sources, best
+ * first; none of them touches a process or needs its cooperation.
  */
 #pragma once
 
@@ -8,33 +8,33 @@
 #include "host/process/forks/process_numbers.h"
 
 enum forks_source {
-	FORKS_EVENTS,  /* the kernel tells, at once and without a gap */
-	FORKS_NUMBERS, /* the counter of process numbers, looked at each millisecond */
-	FORKS_WALK,    /* the list of all processes, looked at each ten milliseconds */
+	FORKS_EVENTS,  /* kernel events, immediate and complete */
+	FORKS_NUMBERS, /* the counter of process numbers, read each millisecond */
+	FORKS_WALK,    /* the list of all processes, read each ten milliseconds */
 };
 
 struct forks {
 	enum forks_source source;
 	int events; /* descriptor to wait for; -1 with the other sources */
 	struct process_numbers numbers;
-	uint64_t next_walk_ns;   /* when all processes are looked at again */
-	uint64_t next_glance_ns; /* when their numbers are compared with those of the last time */
-	pid_t *seen;             /* those numbers, ascending */
+	uint64_t next_walk_ns;   /* the next scan of all processes */
+	uint64_t next_glance_ns; /* the next comparison of process numbers */
+	pid_t *seen;             /* numbers at the last comparison, ascending */
 	size_t seen_count;
 };
 
 struct fork_event {
-	bool is_exec; /* not born: it runs another program now; only lineage.pid is set */
+	bool is_exec; /* an exec: it runs another program now; only lineage.pid is set */
 	struct lineage lineage;
 };
 
-/* May be told of the same fork several times, and of processes and threads of no interest. */
+/* May be called several times for the same fork, and for irrelevant processes and threads. */
 typedef void forks_visitor(const struct fork_event *fork_event, void *context);
 
-/* Takes the best source that this machine allows. */
+/* Opens the best source that this machine allows. */
 void forks_open(struct forks *ret);
 
-/* Tells what has happened since; the first time, of every process there is. */
+/* Reports events since the last poll; the first time, every existing process. */
 void forks_poll(struct forks *forks, forks_visitor *visit, void *context);
 
 /* How long forks_poll() may be put off; -1 for as long as forks->events is silent. */

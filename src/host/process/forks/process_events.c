@@ -1,6 +1,6 @@
 /*
- * Listens to the process connector.  A filter in the kernel lets only forks and execs of processes
- * through, so that a machine full of threads wakes nobody.  Host only.
+ * Listens to the process connector.  A filter in the kernel passes only forks and execs of
+ * processes: starts of threads do not wake the listener.
  */
 #include "host/process/forks/process_events.h"
 
@@ -26,7 +26,7 @@
 #define FIRST_PID_NAMESPACE  "pid:[4026531836]"
 #define FIRST_USER_NAMESPACE "user:[4026531837]"
 
-/* As the bytes come: the event is not where its alignment would put it. */
+/* In the layout of the bytes: the event is not at its natural alignment. */
 struct packet {
 	struct nlmsghdr netlink;
 	struct cn_msg connector;
@@ -48,7 +48,8 @@ static bool is_namespace(const char *name, const char *wanted)
 	return proc_read_link(getpid(), name, found, sizeof(found)) > 0 && !strcmp(found, wanted);
 }
 
-/* Elsewhere the numbers in the events would be others than ours; the kernel does not say so. */
+/* In another namespace the numbers in the events would not be limpet's; the kernel does not report
+ * that. */
 static bool is_first_namespace(void)
 {
 	return is_namespace("ns/pid", FIRST_PID_NAMESPACE) &&
@@ -88,7 +89,7 @@ static int send_order(int fd, enum proc_cn_mcast_op what, uint32_t mark)
 	return send(fd, &order, sizeof(order), MSG_NOSIGNAL) == sizeof(order) ? 0 : -errno;
 }
 
-/* 0, -EAGAIN, -ENOBUFS; what does not come from the kernel is not taken. */
+/* 0, -EAGAIN, -ENOBUFS; ignores packets not from the kernel. */
 static int process_events_receive(int fd, struct packet *ret)
 {
 	for (;;) {
@@ -105,7 +106,7 @@ static int process_events_receive(int fd, struct packet *ret)
 	}
 }
 
-/* The kernel answers an order with an event that carries our mark and one, and its verdict. */
+/* The kernel acknowledges an order with an event that has limpet's mark plus one, and a result. */
 static int await_acknowledgement(int fd, uint32_t mark)
 {
 	uint64_t deadline_ns = now_ns() + ACKNOWLEDGE_NS;
@@ -161,7 +162,7 @@ int process_events_read(int fd, struct process_event *ret)
 	int r = process_events_receive(fd, &packet);
 
 	while (!r && packet.event.what == PROC_EVENT_NONE)
-		r = process_events_receive(fd, &packet); /* an answer to somebody else's order */
+		r = process_events_receive(fd, &packet); /* an answer to another listener's order */
 	if (r)
 		return r;
 	if (packet.event.what == PROC_EVENT_FORK)
@@ -174,7 +175,7 @@ int process_events_read(int fd, struct process_event *ret)
 	return 0;
 }
 
-/* Before Linux 6.6 the kernel counts listeners and does not notice when one has gone. */
+/* Before Linux 6.6 the kernel counts listeners and does not notice a closed socket. */
 void process_events_close(int fd)
 {
 	(void)send_order(fd, PROC_CN_MCAST_IGNORE, 0);

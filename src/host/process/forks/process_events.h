@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 enum process_event_kind {
-	PROCESS_FORKED,   /* pid is new; parent is who it came from */
+	PROCESS_FORKED,   /* pid is new; parent made it */
 	PROCESS_EXECUTED, /* pid runs another program now */
 };
 

@@ -1,5 +1,5 @@
 /*
- * Watches the counter of process numbers.  Host only; one read of a few bytes when nothing happens.
+ * Polls the counter of process numbers; one read of a few bytes when nothing happens.
  */
 #include "host/process/forks/process_numbers.h"
 
@@ -34,7 +34,7 @@ static void *tell_number(void *ret)
 	return NULL;
 }
 
-/* A thread of our own takes a number: is it between what the file said before and after? */
+/* A new thread of limpet's gets a number: is it between the file's values before and after? */
 static int check_truth(int fd)
 {
 	pid_t before = 0, mine = 0, after = 0;

@@ -1,6 +1,6 @@
 /*
- * Births by the kernel's own counting: /proc/loadavg ends with the number that was given out last,
- * so one short read tells whether any process was born since, and which numbers it can have.
+ * Forks by the kernel's own counting: /proc/loadavg ends with the last number given out, so one
+ * short read shows whether any process was started since, and which numbers it can have.
  */
 #pragma once
 
@@ -14,8 +14,7 @@
 struct process_numbers {
 	int fd; /* /proc/loadavg; -1: closed */
 	pid_t last;
-	/* Given out, but not to be seen yet: a process gets its number before it can be looked at.
-	 */
+	/* Given out, but not visible yet: a process gets its number before /proc shows it. */
 	struct {
 		pid_t pid;
 		uint64_t until_ns;
@@ -26,11 +25,11 @@ struct process_numbers {
 /* -ENOTSUP where the file is not the kernel's own (some containers have it made up). */
 int process_numbers_open(struct process_numbers *ret) MUST_CHECK;
 
-/* Called with each number that was given out since, to a process or to a thread.  False: nobody
- * with this number can be seen (yet). */
+/* Called with each number given out since, to a process or to a thread.  False: no process with
+ * this number is visible (yet). */
 typedef bool numbers_visitor(pid_t pid, void *context);
 
-/* -EOVERFLOW when too many were given out to look at each. */
+/* -EOVERFLOW when too many were given out to check each. */
 int process_numbers_look(struct process_numbers *numbers, numbers_visitor *visit,
 			 void *context) MUST_CHECK;
 

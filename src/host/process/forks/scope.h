@@ -1,6 +1,6 @@
 /*
- * Limits what following descendants may reach.  Every caller that loads code into the descendants
- * of a process passes through here: tree_open() enforces it, programs ask the user before.
+ * Limits the scope of following descendants.  Every caller that loads code into the descendants of
+ * a process calls it: tree_open() enforces it, programs ask the user before.
  */
 #pragma once
 

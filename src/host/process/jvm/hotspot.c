@@ -1,5 +1,5 @@
 /*
- * Looks for a name in a library's file.  Host only; nothing of the process is touched.
+ * Searches for a name in a library's file; the process is not touched.
  */
 #include "host/process/jvm/hotspot.h"
 
@@ -18,7 +18,7 @@
 /* HotSpot describes itself to debuggers by this, in every version. */
 static const char exported[] = "gHotSpotVMStructs";
 
-/* `pid` in whose root the name is looked for; 0: ours. */
+/* `pid`: the process in whose root the name is opened; 0: limpet's. */
 static int open_if_mapped(pid_t pid, const struct mapping *library)
 {
 	int fd = foreign_file_open(pid, library->path);
@@ -39,7 +39,7 @@ static int open_library(pid_t pid, const struct mapping *library)
 	return fd < 0 ? open_if_mapped(/* pid */ 0, library) : fd;
 }
 
-/* The end of each block is looked at again with the next one. */
+/* The end of each block is searched again with the next one. */
 static bool has_text(int fd, char *block, const char *text, size_t size)
 {
 	off_t at = 0;

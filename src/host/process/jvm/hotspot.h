@@ -5,6 +5,6 @@
 
 #include "host/process/maps.h"
 
-/* Whether this mapped libjvm.so is HotSpot's, by what it exports.  -ENOENT, -EACCES: its file
- * cannot be looked at. */
+/* Whether this mapped libjvm.so is HotSpot's, by its exported symbols.  -ENOENT, -EACCES: its file
+ * cannot be read. */
 int hotspot_check(pid_t pid, const struct mapping *library, bool *ret) MUST_CHECK;

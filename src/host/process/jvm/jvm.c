@@ -1,13 +1,13 @@
 /*
- * The attach protocol of HotSpot.  Host only.
+ * The attach protocol of HotSpot.
  *
  *   .attach_pidN in /tmp, SIGQUIT   the machine finds the file and makes its socket, .java_pidN
  *   connect                         it checks limpet's credentials: its own user and group, or root
  *   "1" "jcmd" "Compiler.perfmap" "" ""     each with a zero behind it
  *   an error code, a newline, text, end of file
  *
- * Its /tmp may be shared with others, so what lies there is not believed: the socket must belong to
- * the machine's user, and no link is followed.  What needs the machine's credentials is done by a
+ * Its /tmp may be shared with others, so files there are not trusted: the socket must belong to the
+ * machine's user, and no link is followed.  What needs the machine's credentials is done by a
  * child, which does nothing but system calls: other threads of limpet may hold any lock.
  */
 #include "host/process/jvm/jvm.h"
@@ -40,7 +40,7 @@
 
 static const char request[] = "1\0jcmd\0Compiler.perfmap\0\0";
 
-/* What the child needs, made before it is born. */
+/* The child's data, made before its fork. */
 struct listener {
 	pid_t pid, parent, inner_pid;
 	int pidfd, root, temporary, socket; /* negative: none */
@@ -50,7 +50,7 @@ struct listener {
 	char socket_name[32], trigger_name[32];
 };
 
-/* What the child could not do; 0: it is connected. */
+/* Why the child failed; 0: it is connected. */
 enum failure {
 	FAILURE_NONE,
 	FAILURE_CREDENTIALS,
@@ -73,7 +73,7 @@ static const struct mapping *find_library(const struct maps *maps)
 	return NULL;
 }
 
-/* Another machine would take the signal for an order to print its stacks, or for its end. */
+/* Another JVM would take the signal for a request to print its stacks, or end. */
 static int check_kind(pid_t pid, struct err *err)
 {
 	CLEANUP(maps_done) struct maps maps = { 0 };
@@ -111,7 +111,7 @@ static void write_number(char *into, unsigned number)
 	*into = '\0';
 }
 
-/* By the descriptor of the very socket that was looked at. */
+/* Through the descriptor of the very socket that was checked. */
 static bool connect_now(const struct listener *listener)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "/proc/self/fd/" };
@@ -145,8 +145,8 @@ static bool connect_in_time(const struct listener *listener)
 	return false;
 }
 
-/* One that is there already is another tool's, which takes it away.  The machine believes only its
- * own user's, and would print all its stacks at the signal without one. */
+/* An existing file is another tool's, which removes it.  The JVM accepts only its own user's file,
+ * and without one prints all its stacks at the signal. */
 static bool is_believed(const struct listener *listener)
 {
 	struct stat file;
@@ -398,7 +398,7 @@ static int look_at(struct listener *listener, uint64_t start_tick, struct err *e
 	return 0;
 }
 
-/* The descriptor comes first: the signal goes to the process that was looked at, or to none. */
+/* The pidfd comes first: the signal is sent to the process that was checked, or to none. */
 int jvm_write_names(pid_t pid, uint64_t start_tick, struct jvm_trace *trace, struct err *err)
 {
 	struct listener listener = { .pid = pid,

@@ -1,17 +1,16 @@
 /*
- * A Java virtual machine, asked by its own attach protocol: the one that jcmd speaks.  It touches
- * the process: a signal that starts its listener, and a file in its /tmp for that moment.
+ * Requests to a Java virtual machine by its attach protocol, as jcmd's.  It touches the process: a
+ * signal that starts its listener, and a file in its /tmp for that moment.
  */
 #pragma once
 
 #include "host/process/jvm/jvm_trace.h"
 
-/* `start_tick`: when the process was started; another one may have its number by now.  0: whoever
- * has it.
+/* `start_tick`: when the process was started; another one may have its number by now.  0: not
+ * checked.
  *
- * It writes the names of its compiled code into /tmp/perf-PID.map of its root (JDK 17 and later).
- * That file is taken away with the trace, which may be asked with again.
- * -ENOPKG when the process is no such machine, -ENOTSUP when it is not HotSpot or does not listen.
- */
+ * The JVM writes the names of its compiled code into /tmp/perf-PID.map of its root (JDK 17 and
+ * later).  That file is removed with the trace, which may be used for another request.  -ENOPKG
+ * when the process is no such machine, -ENOTSUP when it is not HotSpot or does not listen. */
 int jvm_write_names(pid_t pid, uint64_t start_tick, struct jvm_trace *trace,
 		    struct err *err) MUST_CHECK;

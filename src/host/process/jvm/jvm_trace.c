@@ -1,6 +1,6 @@
 /*
- * The child that takes the file away.  Host only.  It does nothing but system calls, with the
- * credentials of the machine: whatever lies in that /tmp, it can do no more than its user.
+ * The child that removes the file.  It makes only system calls, with the JVM's credentials:
+ * whatever is in that /tmp, it can do no more than the JVM's user.
  */
 #include "host/process/jvm/jvm_trace.h"
 
@@ -34,7 +34,7 @@ static bool is_there(const struct jvm_map_file *map)
 	return fstatat(map->temporary, map->name, &file, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Until nobody can write to the pipe any more: we have closed our end, or are gone. */
+/* Until the pipe has no writer: limpet has closed its end, or has ended. */
 static void wait_for_end(int pipe)
 {
 	char byte;

@@ -1,6 +1,6 @@
 /*
- * The file that a Java virtual machine writes its names into when it is asked, and its end: a child
- * takes it away when we have read it, and also when we are killed.
+ * The file into which a Java virtual machine writes its names, and its removal: a child removes it
+ * after limpet has read it, and also when limpet is killed.
  */
 #pragma once
 
@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Zero is none.  It belongs to one machine. */
+/* Zero is none.  For one JVM. */
 struct jvm_trace {
-	bool is_watched; /* a child waits for our end */
+	bool is_watched; /* a child waits for limpet's end */
 	pid_t child;
 	int pipe; /* which it hears closing */
 };
@@ -23,8 +23,8 @@ struct jvm_map_file {
 	char name[32]; /* of the file */
 };
 
-/* Before the machine is asked.  A file that is there already is not ours: it stays.  -errno: there
- * is nobody who would take it away, so that it must not be made. */
+/* Called before the JVM gets the request.  An existing file is not limpet's and stays.  -errno:
+ * there is no process that would remove the file, so it must not be made. */
 int jvm_trace_begin(struct jvm_trace *trace, const struct jvm_map_file *map) MUST_CHECK;
 /* The file has been read. */
 void jvm_trace_end(struct jvm_trace *trace);

@@ -1,7 +1,7 @@
 /*
- * Finds the C library of a process.  File names lie (Debian's musl is a plain libc.so, glibc was
- * libc-2.31.so), so the object at AT_BASE is asked for its DT_SONAME; names are used where memory
- * may not be read.
+ * Finds the C library of a process.  File names do not suffice (Debian's musl is a plain libc.so,
+ * glibc was libc-2.31.so): the DT_SONAME of the object at AT_BASE counts; file names are used only
+ * where memory may not be read.
  */
 #include "host/process/libc/libc.h"
 
@@ -74,8 +74,8 @@ static const struct mapping *find_linker(const struct maps *maps, const struct a
 }
 
 /*
- * From the top down: libraries are mapped downwards, and a second copy (dlmopen) comes later. First
- * by file name, as that costs nothing; then each object is asked.
+ * From the top down: libraries are mapped downwards, and a second copy (dlmopen) is below the
+ * first.  By file name first, which is cheap; then by each object's DT_SONAME.
  */
 static const struct mapping *find_glibc(const struct maps *maps, int memory)
 {

@@ -7,7 +7,7 @@
 #include "host/process/maps.h"
 
 enum libc_flavour {
-	LIBC_UNKNOWN, /* the rights did not suffice to look */
+	LIBC_UNKNOWN, /* not enough rights to read */
 	LIBC_NONE,    /* static executable */
 	LIBC_NOT_YET, /* the dynamic linker has not mapped one (yet) */
 	LIBC_GLIBC,

@@ -1,6 +1,6 @@
 /*
- * Searches the C library of a process for its version.  Symbol versions do not tell: glibc 2.31
- * defines none newer than 2.30.  The banner text does, and it is in memory even when the file was
+ * Searches the C library of a process for its version.  Symbol versions do not suffice: glibc 2.31
+ * defines none newer than 2.30.  The banner text has it, and is in memory even when the file was
  * replaced on disk.
  */
 #include "host/process/libc/libc_version.h"

@@ -5,7 +5,7 @@
 
 #include "host/process/libc/libc.h"
 
-/* Fills the version of *ret, whose flavour is set; leaves 0.0.0 when it is not found. */
+/* Fills in the version of *ret, whose flavour is set; leaves 0.0.0 when it is not found. */
 void libc_version_find(const struct maps *maps, const struct mapping *library, int memory,
 		       struct libc_cache *cache, struct libc *ret);
 

@@ -1,6 +1,6 @@
 /*
- * The checks before an attach, one small function each, in the order in which they are told.  Host
- * only; looks at the struct alone, so that every verdict can be tested without such a process.
+ * The checks before an attach, one small function each, in the order of reporting; read the struct
+ * alone, so that every verdict can be tested without such a process.
  */
 #include "host/process/rights/attachable.h"
 
@@ -34,7 +34,7 @@ int refuse(const struct process *process, enum exit_code exit, const char *what,
 	return err_exit(err, exit);
 }
 
-/* What passes by itself, in a moment as a rule. */
+/* Conditions that pass by themselves, usually in a moment. */
 static int refuse_for_now(const struct process *process, enum exit_code exit, const char *what,
 			  struct err *err)
 {
@@ -201,7 +201,7 @@ static int check_started(const struct process *process, struct err *err)
 	return err_fix(err, "try again in a moment");
 }
 
-/* What can never work, then what a right mends, then what passes. */
+/* First permanent reasons, then those that a right mends, then those that pass. */
 static int (*const checks[])(const struct process *process, struct err *err) = {
 	check_ourselves, check_thread,  check_kernel_thread, check_ended,        check_program,
 	check_static,    check_libc,    check_seccomp,       check_shadow_stack, permission_judge,

@@ -6,9 +6,9 @@
 #include "host/process/process.h"
 
 /*
- * 0 when nothing speaks against it; else the error with exit code, cause and the command that mends
- * it (further ways as further lines of err->fix).  What can never work comes before what a right or
- * some patience mends.
+ * 0 when nothing prevents an attach; else the error with exit code, cause and the command that
+ * mends it (alternatives as further lines of err->fix).  Permanent reasons come before those that a
+ * right or some patience mends.
  */
 int process_judge(const struct process *process, struct err *err) MUST_CHECK;
 

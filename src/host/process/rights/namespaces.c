@@ -1,5 +1,5 @@
 /*
- * Compares /proc/PID/ns with our own.  Host only.
+ * Compares /proc/PID/ns with limpet's own.
  */
 #include "host/process/rights/namespaces.h"
 

@@ -1,12 +1,12 @@
 /*
- * Whether a process lives in the same namespaces as we do.
+ * Whether a process lives in the same namespaces as limpet.
  */
 #pragma once
 
 #include <sys/types.h>
 
 enum sameness {
-	SAME_UNKNOWN, /* the rights did not suffice to look */
+	SAME_UNKNOWN, /* not enough rights to read */
 	SAME_YES,
 	SAME_NO,
 };

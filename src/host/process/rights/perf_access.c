@@ -1,5 +1,5 @@
 /*
- * Puts refusals of perf_event_open() into words.  Host only.
+ * Describes refusals of perf_event_open().
  */
 #include "host/process/rights/perf_access.h"
 
@@ -23,8 +23,8 @@ int perf_access_level(void)
 	return size > 0 ? (int)strtol(level, NULL, 10) : INT_MAX;
 }
 
-/* May limpet not even count itself?  Debian's and Android's kernels know a 3, which leaves users
- * nothing; to others it is a 2. */
+/* May limpet not even count itself?  Debian's and Android's kernels have level 3, which allows
+ * users nothing; on others it equals 2. */
 static bool perf_is_barred(void)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr),

@@ -1,5 +1,5 @@
 /*
- * Who may use perf events, and why the kernel said no.
+ * Which users may use perf events, and why the kernel refused.
  */
 #pragma once
 

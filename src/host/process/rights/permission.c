@@ -1,6 +1,6 @@
 /*
- * Says which right is missing when the kernel would refuse an attach.  The kernel's own answer is
- * in process->access; the causes below only explain it, the one that outlasts the others first.
+ * Finds the missing right when the kernel would refuse an attach.  The kernel's own answer is in
+ * process->access; the causes below only explain it, the most lasting one first.
  */
 #include <errno.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static bool explain_container(const struct process *process, struct err *err)
 	return true;
 }
 
-/* Seen from inside a namespace, what lives outside cannot even be asked. */
+/* From inside a namespace, the namespaces of outside processes cannot even be read. */
 static bool explain_user_namespace(const struct process *process, struct err *err)
 {
 	bool is_outside = process->namespaces.user == SAME_UNKNOWN &&

@@ -1,6 +1,6 @@
 /*
- * Asks what the kernel has told the program; of one that may not be asked, what everybody may see.
- * Host only.
+ * Reads what the kernel told the program about its rights (AT_SECURE); where that may not be read,
+ * what is visible to every user.
  */
 #include "host/process/rights/privileged.h"
 

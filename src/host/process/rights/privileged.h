@@ -1,5 +1,6 @@
 /*
- * Programs that get rights which whoever executes them does not have: setuid, setgid, capabilities.
+ * Programs that get rights which the user who executes them does not have: setuid, setgid,
+ * capabilities.
  */
 #pragma once
 

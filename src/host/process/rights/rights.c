@@ -1,5 +1,5 @@
 /*
- * Reads what this process may do.  Host only; tries nothing, only looks.
+ * Reads the rights of this process without trying anything.
  */
 #include "host/process/rights/rights.h"
 
@@ -44,7 +44,7 @@ static bool cgroup_mentions(const char *word)
 	return text_read_small("/proc/self/cgroup", text, sizeof(text)) > 0 && strstr(text, word);
 }
 
-/* First the engine that tells best how to give a capability. */
+/* First the engine with the most specific advice for capabilities. */
 static const char *find_container(void)
 {
 	if (secure_getenv("KUBERNETES_SERVICE_HOST") || cgroup_mentions("kubepods"))

@@ -1,5 +1,5 @@
 /*
- * What this limpet itself may do, and where it runs.
+ * The rights and surroundings of limpet itself.
  */
 #pragma once
 
@@ -18,8 +18,8 @@ enum capability {
 	CAPABILITY_BPF = 39,
 };
 
-/* Where a right is missing.  Capabilities of a file make everybody root who may run it: no message
- * says how to give them without saying that. */
+/* Where a right is missing.  File capabilities make root of every user who may run the file: a
+ * message that recommends them must say so. */
 #define RIGHTS_SETUP "limpet doctor --setup"
 
 struct rights {
@@ -28,7 +28,7 @@ struct rights {
 	gid_t gid;              /* effective */
 	uint64_t capabilities;  /* effective */
 	int yama_scope;         /* kernel.yama.ptrace_scope; -1 without Yama */
-	int memfd_noexec;       /* vm.memfd_noexec; 0 on kernels that do not know it */
+	int memfd_noexec;       /* vm.memfd_noexec; 0 on kernels without it */
 	bool is_user_namespace; /* uids are mapped: root here is not root of the machine */
 	const char *container;  /* "docker", "podman", "kubernetes", "container", or NULL */
 	char modules[128];      /* security modules, as the kernel lists them; "" when hidden */
@@ -36,12 +36,12 @@ struct rights {
 
 void rights_read(struct rights *ret);
 
-/* What gives limpet the rights of root: words for err_fix().  Root itself, in a container, has to
- * be given capabilities. */
+/* How limpet gets the rights of root: a text for err_fix().  Root in a container needs
+ * capabilities. */
 const char *rights_fix(void);
 
-/* The same for one capability, by the kernel's name without CAP_; or what else would do, which may
- * be NULL. */
+/* The same for one capability, by the kernel's name without CAP_; or an alternative, which may be
+ * NULL. */
 int rights_fix_with(struct err *err, const char *capability, const char *otherwise);
 
 bool rights_have(const struct rights *rights, enum capability capability);

@@ -1,5 +1,5 @@
 /*
- * The bytes of chunks.  Host only; what is taken is foreign and never believed.
+ * The bytes of chunks.  Input is foreign and never trusted.
  */
 #include "host/core/bytes.h"
 

@@ -1,5 +1,5 @@
 /*
- * Putting values into bytes, and taking them out of bytes that may say anything.
+ * Writes values as bytes, and reads them from bytes that may be anything.
  */
 #pragma once
 
@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* Grows as needed.  After a failure it takes nothing more and says so. */
+/* Grows as needed.  After a failure, has_failed is set and nothing is added. */
 struct bytes {
 	unsigned char *data;
 	size_t size, room;
@@ -38,10 +38,11 @@ const void *cursor_take(struct cursor *cursor, size_t size);
 uint8_t cursor_u8(struct cursor *cursor);
 uint32_t cursor_u32(struct cursor *cursor);
 uint64_t cursor_u64(struct cursor *cursor);
-/* A terminated string that lies in the bytes themselves. */
+/* A terminated string within the bytes. */
 const char *cursor_text(struct cursor *cursor);
 
-/* Seven bits at a time, lowest first; the highest bit says that more follow.  Ten bytes at most. */
+/* Seven bits at a time, lowest first; the highest bit marks that more follow.  Ten bytes at
+ * most. */
 #define VARINT_MAX 10u
 
 static inline unsigned char *varint_put(unsigned char *at, uint64_t value)

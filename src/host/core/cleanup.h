@@ -1,6 +1,6 @@
 /*
- * Scope cleanup: CLEANUP(free_function) on a pointer frees it when it goes out of scope, TAKE()
- * hands it on.
+ * Scope cleanup: CLEANUP(free_function) on a pointer frees it at the end of its scope, TAKE()
+ * passes it on.
  */
 #pragma once
 

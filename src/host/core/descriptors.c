@@ -1,5 +1,5 @@
 /*
- * Descriptors.  Host only.
+ * Raises the limit of descriptors, and writes to one.
  */
 #include "host/core/descriptors.h"
 

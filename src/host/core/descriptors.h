@@ -1,11 +1,11 @@
 /*
- * Descriptors: how many we may have, and writing to one.
+ * Descriptors: their limit, and complete writes.
  */
 #pragma once
 
 #include "shared/base/macros.h"
 
-/* As many as we may allow ourselves. */
+/* Raises the soft limit to the hard one. */
 void descriptors_raise_limit(void);
 
 /* Writes all of it, through interruptions and short writes; 0 or -errno. */

@@ -1,5 +1,5 @@
 /*
- * Builds the error object of err.h.  Host only; no allocation, so it works when memory is short.
+ * Builds the error object of err.h; no allocation, so it works when memory is short.
  */
 #include "host/core/err.h"
 
@@ -11,7 +11,7 @@
 
 #define LONGEST 1024
 
-/* What is too long is cut behind a word. */
+/* Cuts a long text after a word. */
 static void err_put(char *ret, size_t room, const char *format, va_list args)
 {
 	char text[LONGEST];

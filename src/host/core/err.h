@@ -1,12 +1,12 @@
 /*
- * An error a person may read: what failed, why, and what to do about it.  Lives on the caller's
- * stack, never allocates.  Only cli/ and the C API show it.
+ * An error for people: what failed, why, and the fix.  Lives on the caller's stack, never
+ * allocates.  Only cli/ and the C API show it.
  */
 #pragma once
 
 #include "shared/base/macros.h"
 
-/* The answer a program gives its caller; docs/support.md lists them. */
+/* The exit status of a program; docs/support.md lists them. */
 enum exit_code {
 	EXIT_DONE = 0,
 	EXIT_FAILED = 1,
@@ -19,10 +19,10 @@ enum exit_code {
 	EXIT_PARTLY = 8, /* some of several ranks or processes failed */
 };
 
-/* Its texts hold no control characters but the line ends of formats: what %s brings is foreign. */
+/* Its texts have no control characters except line ends of formats: arguments of %s are foreign. */
 struct err {
 	int code;            /* negative errno, 0 while unset */
-	enum exit_code exit; /* EXIT_FAILED unless err_exit() said more */
+	enum exit_code exit; /* EXIT_FAILED unless err_exit() set another */
 	char what[256];      /* "attach to 4711 (redis-server): no permission" */
 	char why[320];       /* the cause, may be empty */
 	char fix[320];       /* the one command that mends it, may be empty */
@@ -31,7 +31,7 @@ struct err {
 /* Sets the first cause; returns code, which must be negative. */
 int err_set(struct err *err, int code, const char *format, ...) PRINTF_LIKE(3, 4);
 
-/* Prefixes what the caller was doing: "attach to 4711: " + what.  Returns the code. */
+/* Prefixes the caller's action: "attach to 4711: " + what.  Returns the code. */
 int err_while(struct err *err, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* Each adds one part to an error that is set, and returns its code. */

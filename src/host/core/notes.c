@@ -1,5 +1,5 @@
 /*
- * A short list under a lock.  Host only.  Notes name foreign files: they are made printable here.
+ * A short list under a lock.  Notes name foreign files: they are made printable here.
  */
 #include "host/core/notes.h"
 

@@ -1,6 +1,6 @@
 /*
- * Remarks that a person should read at the end of a command: what was left out, and why.  Kept from
- * deep inside, where no error is, until a verb tells them.  Any thread.
+ * Notes for the end of a command: what was left out, and why.  Code without an error to return adds
+ * them, verbs print them.  Any thread.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * The option parser.  Host only; prints nothing but the help text it is asked for.
+ * The option parser; prints nothing but the requested help text.
  */
 #include "host/core/options.h"
 
@@ -135,13 +135,13 @@ static int unknown_long(const struct option_desc *table, struct text name, struc
 	return err->code;
 }
 
-/* Where the parser stands: the next word to read, and where the next operand goes. */
+/* The state of the parser: the next word to read, and the slot of the next operand. */
 struct cursor {
 	char **next;
 	char **operand;
 };
 
-/* The argument: what stands behind "=" or in the same word, else the next word. */
+/* The argument: after "=" or in the same word, else the next word. */
 static int option_take(const struct option_desc *option, const char *attached,
 		       struct cursor *cursor, void *values, struct err *err)
 {

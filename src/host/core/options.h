@@ -16,7 +16,7 @@ enum option_kind {
 	OPTION_NUMBER,   /* uint64_t */
 	OPTION_DURATION, /* uint64_t, nanoseconds */
 	OPTION_SPAN,     /* the same; 0 is an error, because nothing would be recorded */
-	OPTION_LIST,     /* struct option_list: may be given several times */
+	OPTION_LIST,     /* struct option_list: may be repeated */
 	OPTION_BITS,     /* uint32_t, to which bits are added; takes no argument */
 };
 
@@ -31,18 +31,18 @@ struct option_list {
 struct option_desc {
 	char short_name; /* 0: none */
 	const char *long_name;
-	const char *arg;  /* what --help calls the argument; NULL for a flag */
+	const char *arg;  /* its name in --help; NULL for a flag */
 	const char *help; /* NULL: an old name, which works and is not shown */
 	enum option_kind kind;
-	size_t offset; /* of the value in the struct given to options_parse() */
+	size_t offset; /* of the value in the struct for options_parse() */
 	uint32_t bits; /* of OPTION_BITS */
 };
 
 /*
- * Parses argv, which ends with NULL and does not hold the verb.  Options may stand before and after
- * operands;
- * "--" ends them.  Values that no option names keep what the caller put there.  Returns the number
- * of operands, which are then argv[0], argv[1], ... NULL; or -EINVAL with exit code EXIT_USAGE.
+ * Parses argv, which ends with NULL and is without the verb.  Options may be before and after
+ * operands; "--" ends them.  Values without a given option keep the caller's default.  Returns the
+ * number of operands, which are then argv[0], argv[1], ... NULL; or -EINVAL with exit code
+ * EXIT_USAGE.
  */
 int options_parse(const struct option_desc *table, char **argv, void *values,
 		  struct err *err) MUST_CHECK;

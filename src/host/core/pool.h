@@ -9,7 +9,7 @@
 
 struct pool_slot {
 	uint32_t number; /* and one; 0: it is free */
-	uint32_t hash;   /* of the text, which needs not be looked at when another one is wanted */
+	uint32_t hash;   /* of the text: most comparisons need no more */
 };
 
 /* Zero is empty. */

@@ -1,5 +1,5 @@
 /*
- * Open addressing with linear probing; what is removed leaves no gap behind.
+ * Open addressing with linear probing; removal leaves no gaps.
  */
 #include "host/core/table.h"
 

@@ -25,7 +25,7 @@ struct table_entry *table_find(const struct table *table, uint64_t a, uint64_t b
  * made or removed. */
 struct table_entry *table_make(struct table *table, uint64_t a, uint64_t b, bool *ret_is_new);
 
-/* Room for so many, all at once: growing again and again takes longer.  False: no memory. */
+/* Reserves room at once: growing step by step takes longer.  False: no memory. */
 bool table_reserve(struct table *table, size_t count) MUST_CHECK;
 
 void table_remove(struct table *table, struct table_entry *entry);

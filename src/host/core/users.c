@@ -1,5 +1,5 @@
 /*
- * Looks up user names in the text of /etc/passwd.  Host only.
+ * Finds user names in the text of /etc/passwd.
  */
 #include "host/core/users.h"
 

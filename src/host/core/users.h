@@ -14,5 +14,5 @@ struct users {
 void users_init(struct users *ret);
 void users_done(struct users *users);
 
-/* The name, or the number when nobody is called so. */
+/* The user's name, or the number when no user has it. */
 void users_name(const struct users *users, uid_t uid, char *buffer, size_t capacity);

@@ -1,5 +1,5 @@
 /*
- * Drafts that become files.  Host only.
+ * Drafts that become files.
  */
 #include "host/core/output/output_file.h"
 

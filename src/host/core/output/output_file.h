@@ -1,7 +1,7 @@
 /*
- * The only way in which limpet makes files.  Nothing that is there is emptied or written into: the
- * new file is another one, made with O_EXCL, for its owner alone (0600), and takes the name by a
- * rename.  Devices and pipes are written to as they are.
+ * The only way in which limpet makes files.  No existing file is truncated or written: a new file
+ * is created with O_EXCL, for its owner alone (0600), and renamed.  Devices and pipes are written
+ * to as they are.
  *
  *   struct output_file       appears under its name when it is complete, as exports do
  *   struct output_begun      has its name as soon as there is something in it, as recordings do
@@ -14,14 +14,15 @@
 
 /* Zero is none. */
 struct output_file {
-	char *path; /* as it was given */
-	FILE *out;  /* nobody else may write to it: it takes no locks */
+	char *path; /* as given */
+	FILE *out;  /* used by one thread: stdio takes no locks */
 	struct output_location location;
 	char draft[NAME_MAX + 1]; /* its name until it is complete; "" for a stream, and after it */
-	/* A folder for ourselves alone that the draft is in, and its descriptor; "" for none. */
+	/* A private folder with the draft, and its descriptor; "" for none. */
 	char own_folder[NAME_MAX + 1];
 	int own_fd;
-	/* For libraries that open files by name: a path to the draft that nobody else can turn. */
+	/* For libraries that open files by name: a path to the draft that no other user can
+	 * redirect. */
 	char reachable[NAME_MAX + 64];
 };
 
@@ -30,7 +31,7 @@ int output_open(struct output_file *ret, const char *path, struct err *err) MUST
 /* The same with a path to the draft, which is empty, in place of `out`.  A stream has none. */
 int output_open_named(struct output_file *ret, const char *path, struct err *err) MUST_CHECK;
 
-/* Closes it and gives it its name; fails when not everything could be written. */
+/* Closes it and renames it; fails when not everything could be written. */
 int output_commit(struct output_file *file, struct err *err) MUST_CHECK;
 
 /* Nothing stays.  Also after a commit, and for none. */
@@ -50,16 +51,16 @@ struct output_begun {
 
 #define OUTPUT_BEGUN_NONE ((struct output_begun){ .fd = -1, .location = OUTPUT_LOCATION_NONE })
 
-/* Takes the name at once, or, where a file lies there that holds something, with
- * output_take_name().  Such a file must begin with these bytes: it is no stranger to us. */
+/* Gets its name at once, or, if a non-empty file has it, by output_take_name().  Such a file must
+ * begin with these bytes, which mark it as limpet's. */
 int output_begin(struct output_begun *ret, const char *path, const void *mark, size_t size,
 		 struct err *err) MUST_CHECK;
 
-/* Now it is worth more than the file that lies there.  0 also where it has its name already. */
+/* Replaces the existing file.  0 also if the file has its name already. */
 int output_take_name(struct output_begun *file) MUST_CHECK;
 
-/* Closes it; without a name nothing of it stays, and the file that lies there does.  0, or why not
- * everything was written. */
+/* Closes it; without a name it is removed, and the existing file stays.  0, or why not everything
+ * was written. */
 int output_end(struct output_begun *file);
 
 /* The same for one that never held anything: nothing of it stays where nothing was before. */
@@ -68,8 +69,8 @@ void output_abandon(struct output_begun *file);
 /* Only where there is nothing of that name: -EEXIST else.  The descriptor, or -errno. */
 int output_begin_new(const char *path) MUST_CHECK;
 
-/* The folders that a file of this name would lie in, those that are missing made.  -ENOTDIR when
- * something else is in the way. */
+/* Makes the missing folders for a file of this name.  -ENOTDIR when another kind of file is in the
+ * way. */
 int output_make_folders(const char *path, struct err *err) MUST_CHECK;
-/* A folder and those above it; where it is new, it is its owner's alone. */
+/* A folder and those above it; a new one is private to its owner. */
 int output_make_private_folder(const char *path, struct err *err) MUST_CHECK;

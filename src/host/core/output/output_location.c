@@ -1,5 +1,5 @@
 /*
- * Finds the location of an output and makes new files there.  Host only.
+ * Finds the location of an output and makes new files there.
  */
 #include "host/core/output/output_location.h"
 
@@ -119,7 +119,7 @@ static int open_folder(struct output_location *location, const char *path)
 	return location->folder < 0 ? -errno : 0;
 }
 
-/* The path of what the link at a path leads to, the caller's to free; NULL: errno. */
+/* The path of a link's target, which the caller frees; NULL: errno. */
 static char *link_target(const struct output_location *location, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -135,7 +135,7 @@ static char *link_target(const struct output_location *location, const char *pat
 	return asprintf(&joined, "%.*s%s", folder, path, target) < 0 ? NULL : joined;
 }
 
-/* 1: `*at` is a link and leads to `*ret_next`; 0: found; -errno: it is said why. */
+/* 1: `*at` is a link to `*ret_next`; 0: found; -errno: with the reason in err. */
 static int output_location_look(struct output_location *location, const char *at, char **ret_next,
 				const char *path, struct err *err)
 {
@@ -168,7 +168,7 @@ static int output_location_look(struct output_location *location, const char *at
 	return 0;
 }
 
-/* A redirected descriptor goes on where it stands. */
+/* A redirected descriptor keeps its position. */
 static int take_descriptor(struct output_location *ret, int fd, const char *path, struct err *err)
 {
 	ret->stream = fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -273,7 +273,7 @@ int output_location_draft(const struct output_location *location, char ret_name[
 	return r;
 }
 
-/* Whoever owns the folder may put another one in its place; that one is not ours. */
+/* The folder's owner may have replaced it: opens it only if it is limpet's own and private. */
 static int open_own_folder(int parent, const char *name)
 {
 	CLEANUP(close)

@@ -1,6 +1,6 @@
 /*
- * Where an output goes: a folder, which is held open, and a name in it.  Whoever may write in that
- * folder may change what the name stands for at any moment, so nothing is followed, emptied or
+ * Where an output goes: a folder, which is held open, and a name in it.  A user who may write in
+ * that folder can change what the name refers to at any moment, so nothing is followed, emptied or
  * opened again by its name, and links are followed only where no stranger can have put them.
  */
 #pragma once
@@ -14,19 +14,19 @@
 
 struct output_location {
 	int folder;              /* -1: it is a stream */
-	int stream;              /* a pipe, a device, a descriptor of ours; -1: it is a file */
+	int stream;              /* a pipe, a device or a descriptor of limpet's; -1: a file */
 	char name[NAME_MAX + 1]; /* in the folder */
 	bool is_taken;           /* there is such a file */
 	bool is_empty;           /* and nothing in it */
-	mode_t mode;             /* for the new file: ours alone, or what its owner made of it */
+	mode_t mode;             /* for the new file: private, or as its owner has set it */
 };
 
 #define OUTPUT_LOCATION_NONE ((struct output_location){ .folder = -1, .stream = -1 })
 
-/* Only we and the machine's own decide what is in this folder or file. */
+/* Only limpet's user and root can change this folder or file. */
 bool output_is_trusted(const struct stat *present);
 
-/* Looks, and changes nothing.  "/dev/stdout", "/dev/fd/3" and the like are those descriptors. */
+/* Changes nothing.  "/dev/stdout", "/dev/fd/3" and the like are those descriptors. */
 int output_location_find(struct output_location *ret, const char *path, struct err *err) MUST_CHECK;
 void output_location_done(struct output_location *location);
 
@@ -35,26 +35,26 @@ static inline void output_location_done_at_scope_end(struct output_location *loc
 	output_location_done(location);
 }
 
-/* A new file of that name, ours alone; -EEXIST where there is anything already, be it a link that
- * leads nowhere.  The descriptor or -errno. */
+/* A new private file of that name; -EEXIST if anything has it already, even a dangling link.  The
+ * descriptor or -errno. */
 int output_location_create(const struct output_location *location, const char *name) MUST_CHECK;
 
-/* The same under a name that nobody can guess, beside the location's own. */
+/* A name beside the location's own that no other user can guess. */
 int output_location_draft(const struct output_location *location,
 			  char ret_name[NAME_MAX + 1]) MUST_CHECK;
 
-/* A folder under such a name that only we can enter, open; -errno. */
+/* A private folder under such a name, open; -errno. */
 int output_location_draft_folder(const struct output_location *location,
 				 char ret_name[NAME_MAX + 1]) MUST_CHECK;
 
-/* Does the file that is there begin with these bytes?  false also where nobody can tell. */
+/* Does the existing file begin with these bytes?  false also where it cannot be read. */
 bool output_location_begins_with(const struct output_location *location, const void *mark,
 				 size_t size);
 
-/* Refuses where a file is there that holds something and does not begin as this pattern (fnmatch)
- * says, in which '.' stands for bytes of 0: it is not limpet's own. */
+/* Refuses a non-empty file that does not begin with this pattern (fnmatch), in which '.' matches
+ * bytes of 0: it is not limpet's own. */
 int output_check_stranger(const struct output_location *location, const char *path,
 			  const char *pattern, struct err *err) MUST_CHECK;
 
-/* "write 'x': Permission denied", and what to do about it; returns the code. */
+/* "write 'x': Permission denied", and the fix; returns the code. */
 int output_explain(int code, const char *path, struct err *err);

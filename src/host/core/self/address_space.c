@@ -1,5 +1,5 @@
 /*
- * Asks the kernel.  Host only.
+ * Reads the limit from the kernel.
  */
 #include "host/core/self/address_space.h"
 

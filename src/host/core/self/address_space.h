@@ -1,12 +1,11 @@
 /*
- * How much memory may still be had, for what cannot bear that there is none: libdw ends the
- * program.
+ * The memory still available, for code that cannot handle its lack: libdw ends the program.
  */
 #pragma once
 
 #include "shared/base/macros.h"
 
-/* Bytes of address space that `ulimit -v` leaves us; UINT64_MAX: it has no limit. */
+/* Bytes of address space left under `ulimit -v`; UINT64_MAX: no limit. */
 uint64_t address_space_left(void);
 
 /* The same, and no more than the machine has without writing others' memory to disk. */

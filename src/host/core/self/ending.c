@@ -18,7 +18,7 @@ static void on_pipe(int signal)
 	(void)signal;
 }
 
-/* Not ignored, which programs that we start would inherit. */
+/* Handled, not ignored: programs that limpet starts would inherit that. */
 void ending_outlive_pipes(void)
 {
 	if (signal(SIGPIPE, on_pipe) == SIG_IGN)
@@ -27,11 +27,11 @@ void ending_outlive_pipes(void)
 
 int ending_prepare(struct err *err)
 {
-	signal(SIGTTIN, SIG_IGN); /* in the background reading stdin fails instead of stopping us */
+	signal(SIGTTIN, SIG_IGN); /* background reads of stdin fail then */
 	return interrupt_watch(/* before_end */ NULL, err);
 }
 
-/* 1: a newline came; 0: other input; -1: no more input. */
+/* 1: a newline; 0: other input; -1: end of input. */
 static int read_input(void)
 {
 	char text[256];
@@ -64,7 +64,7 @@ enum ending ending_wait_beside(int signals, int pidfd, int socket, uint64_t dura
 	for (;;) {
 		int input, r = poll(wait, 4, poll_limit_ms(begin_ns, duration_ns));
 
-		/* Taken, so that the next wait sees only the next one. */
+		/* Consumed, so that the next wait returns for the next one only. */
 		if (r > 0 && wait[0].revents && interrupt_take(signals))
 			return ENDING_SIGNAL;
 		if (r > 0 && wait[1].revents)

@@ -16,13 +16,13 @@ enum ending {
 /* From now on SIGINT and SIGTERM wait for ending_wait(); returns a descriptor for it. */
 int ending_prepare(struct err *err) MUST_CHECK;
 
-/* Who reads our words may leave; what is recorded is wanted all the same. */
+/* Ignores SIGPIPE: the reader of stdout may exit, and the recording goes on. */
 void ending_outlive_pipes(void);
 
 /* pidfd: of the target.  duration_ns: UINT64_MAX for no limit.  A signal ends one wait only. */
 enum ending ending_wait(int signals, int pidfd, uint64_t duration_ns);
 
-/* The same, and ENDING_LEFT when this says that its other end is gone; -1: there is none. */
+/* The same, and ENDING_LEFT when the socket's other end is closed; -1: no socket. */
 enum ending ending_wait_beside(int signals, int pidfd, int socket, uint64_t duration_ns);
 
 /* "enter", "signal", ... */

@@ -1,5 +1,5 @@
 /*
- * Puts a short list in the place of the environment.  Host only.
+ * Replaces the environment by a short list.
  */
 #include "host/core/self/environment.h"
 

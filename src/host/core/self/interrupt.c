@@ -1,6 +1,6 @@
 /*
- * A thread of its own waits for the signals: the one that works may be held up, by a target or a
- * disk, and would look for them too late.  It also ends what no signal could.  Host only.
+ * A thread of its own waits for the signals: a target or a disk may block the working thread for
+ * long.  That thread also ends what no signal could.
  */
 #include "host/core/self/interrupt.h"
 
@@ -24,7 +24,7 @@
 #define LOOK_S       1
 #define READ_LIMIT_S 10 /* one read of a target's memory */
 
-static int events = -1;   /* counts signals that nobody took; open as long as the process lives */
+static int events = -1;   /* counts signals not handled yet; open as long as the process lives */
 static int detaches = -1; /* write end of a pipe of process numbers; -1: SIGTERM always ends */
 static void (*prepare_end)(void);
 
@@ -45,8 +45,8 @@ static bool is_ready(int fd, short what)
 	return poll(&wait, 1, 0) > 0 && wait.revents & what;
 }
 
-/* Who asks once may be heard twice: timeout(1) signals a process and then its group, a wrapper
- * hands on what the terminal has sent as well. */
+/* One request may arrive twice: timeout(1) signals a process and then its group, and a wrapper
+ * passes on a signal that the terminal has sent to both. */
 static bool is_echo(int number)
 {
 	static uint64_t last_ns;
@@ -81,7 +81,7 @@ static void interrupt_end(const char *words)
 	_exit(EXIT_FAILURE);
 }
 
-/* Looks twice: after a stop of this process (Ctrl-Z) an old read gets the time to end. */
+/* Checks twice: after a stop of this process (Ctrl-Z) an old read gets the time to end. */
 static bool read_is_overdue(void)
 {
 	const uint64_t limit_ns = READ_LIMIT_S * 1000000000ull;
@@ -90,7 +90,8 @@ static bool read_is_overdue(void)
 	       overdue_is(limit_ns);
 }
 
-/* A request that finds the pipe full is dropped: `limpet detach` says that nobody has left. */
+/* A request that finds the pipe full is dropped: `limpet detach` then reports that no session
+ * detached. */
 static bool detach_pass(const siginfo_t *info)
 {
 	int to = __atomic_load_n(&detaches, __ATOMIC_ACQUIRE);
@@ -183,7 +184,8 @@ bool interrupt_take(int fd)
 	return read(fd, &taken, sizeof(taken)) == sizeof(taken);
 }
 
-/* Where nobody watches, a caller's program may hold them back. */
+/* True when a signal has arrived.  Without the watching thread, the caller's program may have
+ * blocked signals: then pending ones count. */
 bool interrupt_is_waiting(void)
 {
 	sigset_t waiting;

@@ -1,7 +1,7 @@
 /*
- * SIGINT and SIGTERM for a command.  The first asks it to end, the second ends it within a second,
- * in whatever it is stuck: what it has in a target leaves by itself then.  The same one
- * again within 0.3 seconds is none.
+ * SIGINT and SIGTERM for a command.  The first requests its end, the second ends it within a
+ * second, wherever it is stuck: its agents then detach by themselves.  The same signal again within
+ * 0.3 seconds is ignored.
  */
 #pragma once
 
@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Blocks both signals and counts them from now on.  The descriptor, which is the caller's, can be
+/* Blocks both signals and counts them from now on.  The caller owns the descriptor, which can be
  * read once for each.  before_end, which may be NULL, runs on another thread before a forced end;
- * the last one given counts. */
+ * the last one set counts. */
 int interrupt_watch(void (*before_end)(void), struct err *err) MUST_CHECK;
 
 /*
@@ -25,8 +25,8 @@ int interrupt_watch_detaches(struct err *err) MUST_CHECK;
 /* Sends such a SIGTERM to a limpet; other commands end at it.  0 or -errno. */
 int interrupt_send_detach(int pidfd, pid_t target) MUST_CHECK;
 
-/* Takes one of them; false when none is waiting. */
+/* Consumes one of them; false when none is pending. */
 bool interrupt_take(int fd);
 
-/* One has come and was not taken yet: for work that takes long. */
+/* True when one is pending: for long work to check. */
 bool interrupt_is_waiting(void);

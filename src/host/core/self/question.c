@@ -1,5 +1,5 @@
 /*
- * Reads the answer byte by byte, so that stdio keeps nothing of what the user types later.
+ * Reads the answer byte by byte, so that stdio buffers nothing of the user's later input.
  */
 #include "host/core/self/question.h"
 

@@ -1,5 +1,5 @@
 /*
- * Bytes as text that no channel changes.  Host only; what is taken is foreign.
+ * Bytes as text that no channel changes.  Input is foreign.
  */
 #include "host/core/text/base64.h"
 
@@ -34,7 +34,7 @@ static uint32_t digit_value(char digit)
 	return digit == '+' ? 62 : digit == '/' ? 63 : NO_DIGIT;
 }
 
-/* How many characters of the last group are there to fill it. */
+/* The number of padding characters in the last group. */
 static size_t count_padding(const char *text, size_t length)
 {
 	return length && text[length - 1] == '=' ? 1u + (text[length - 2] == '=') : 0;

@@ -1,5 +1,5 @@
 /*
- * The tables of foreign.h, and what follows them.  Host only; allocates nothing.
+ * The tables of foreign.h, and the writers that use them; allocates nothing.
  */
 #include "host/core/text/foreign.h"
 
@@ -101,7 +101,7 @@ static const char *escape_of(const struct rule *rule, char letter)
 	return NULL;
 }
 
-/* What stands for the letter; NULL: itself. */
+/* The replacement of the letter; NULL: itself. */
 static const char *foreign_substitute(const struct rule *rule, const struct letter *letter)
 {
 	if (letter->kind == LETTER_INVALID)
@@ -113,7 +113,7 @@ static const char *foreign_substitute(const struct rule *rule, const struct lett
 	return letter->length == 1 ? escape_of(rule, (char)letter->number) : NULL;
 }
 
-/* Spreadsheets compute what begins so.  Numbers are no danger. */
+/* Spreadsheets evaluate text that begins so.  Numbers are harmless. */
 static bool is_dangerous(const struct rule *rule, const char *text)
 {
 	return rule->dangerous && *text && strchr(rule->dangerous, *text) &&

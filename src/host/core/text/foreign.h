@@ -1,9 +1,8 @@
 /*
- * Text that a target, a file or another user has chosen: any bytes, written for whoever reads them.
- * A terminal obeys control characters, an editor turns lines around, a browser runs scripts.  So
- * foreign text is written by these functions only: one table says which letters are never written
- * as they are, another one how each format writes them.  (json.c has JSON, print.h what people
- * read.)
+ * Text that a target, a file or another user has chosen: any bytes.  A terminal obeys control
+ * characters, an editor reverses lines, a browser runs scripts.  So foreign text is written by
+ * these functions only: one table lists the letters that are never written as they are, another one
+ * how each format writes them.  (json.c is for JSON, print.h for people.)
  */
 #pragma once
 
@@ -13,7 +12,7 @@
 
 enum letter_kind {
 	LETTER_PLAIN,
-	LETTER_CONTROL, /* C0, DEL, C1, what turns the direction of lines, what is no letter */
+	LETTER_CONTROL, /* C0, DEL, C1, direction marks, non-characters */
 	LETTER_INVALID, /* a byte that is not UTF-8 */
 };
 
@@ -28,13 +27,13 @@ struct letter letter_at(const char *at);
 /* The same in text of so many bytes, which needs no zero. */
 struct letter letter_within(const char *at, size_t size);
 
-/* What people see in place of a letter that is not plain. */
+/* Shown in place of a letter that is not plain. */
 #define FOREIGN_SHOWN "?"
 
 enum foreign_format {
 	FOREIGN_TEXT,   /* plain text on one line: terminals, perf script */
 	FOREIGN_XML,    /* content and attributes of SVG and HTML */
-	FOREIGN_CSV,    /* between quotes; what a spreadsheet would compute gets an apostrophe */
+	FOREIGN_CSV,    /* between quotes; formulas get an apostrophe */
 	FOREIGN_FOLDED, /* a name in a folded stack */
 };
 

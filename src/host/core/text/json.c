@@ -1,5 +1,5 @@
 /*
- * The streaming JSON writer.  Host only; keeps no text, allocates nothing.
+ * The streaming JSON writer; keeps no text, allocates nothing.
  */
 #include "host/core/text/json.h"
 
@@ -135,7 +135,7 @@ void json_fixed(struct json *json, const char *key, uint64_t value, unsigned dig
 		fprintf(json->out, ".%0*" PRIu64, (int)digits, value % unit);
 }
 
-/* JSON has no word for what is no number: 0 stands for it. */
+/* JSON has no NaN or infinity: writes 0. */
 void json_rounded(struct json *json, const char *key, double value, unsigned digits)
 {
 	write_key(json, key);

@@ -1,7 +1,7 @@
 /*
- * Writes JSON as it comes, one object per line.  What is written is always valid: text that is not
- * UTF-8 gets the replacement character, as the names of processes may be any bytes.  Letters that
- * foreign.h keeps from people are written by their numbers.
+ * Streams JSON, one object per line.  What is written is always valid: text that is not UTF-8 gets
+ * the replacement character, as the names of processes may be any bytes.  Letters that foreign.h
+ * keeps from people are written by their numbers.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct json {
 void json_object(struct json *json, const char *key);
 void json_list(struct json *json, const char *key);
 
-/* Ends what was begun last; the end of the outermost object ends the line and flushes it. */
+/* Ends the innermost object; the end of the outermost one ends the line and flushes it. */
 void json_object_end(struct json *json);
 void json_list_end(struct json *json);
 
@@ -31,7 +31,7 @@ void json_signed(struct json *json, const char *key, int64_t value);
 void json_fixed(struct json *json, const char *key, uint64_t value, unsigned digits);
 /* The nearest number with so many digits. */
 void json_rounded(struct json *json, const char *key, double value, unsigned digits);
-/* What is JSON already: "null". */
+/* Writes JSON text: "null". */
 /* As many digits as it needs to be read back, 15 at most; null where it is no number. */
 void json_real(struct json *json, const char *key, double value);
 void json_raw(struct json *json, const char *key, const char *value);

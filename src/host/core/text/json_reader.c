@@ -1,5 +1,5 @@
 /*
- * A JSON reader without a tree: a cursor, and how deep it is.  What it reads is foreign.
+ * A JSON reader without a tree: a cursor, and its depth.  Input is foreign.
  */
 #include "host/core/text/json_reader.h"
 
@@ -53,7 +53,7 @@ bool json_read_list(struct json_reader *self)
 	return nest_begin(self, '[');
 }
 
-/* Before the next member or item: its comma.  False at the end of what is open. */
+/* Before the next member or item: its comma.  False at the end of the innermost one. */
 static bool nest_next(struct json_reader *self, char closing)
 {
 	if (self->has_failed || !self->depth)
@@ -210,7 +210,7 @@ bool json_read_bool(struct json_reader *self)
 	return word_take(self, "false") ? false : reader_fail(self);
 }
 
-/* Any number, also those that are not whole. */
+/* Any number, also with a fraction. */
 static void number_pass(struct json_reader *self)
 {
 	const char *begin = self->at;
@@ -232,7 +232,7 @@ static void plain_pass(struct json_reader *self, char first)
 		number_pass(self);
 }
 
-/* Of what is open below `depth` each level knows by its own bit what it is. */
+/* A bit for each open level below `depth` marks objects. */
 void json_read_past(struct json_reader *self)
 {
 	unsigned depth = self->depth;

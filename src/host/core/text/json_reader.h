@@ -28,8 +28,8 @@ struct json_reader json_reader_of(const char *text, size_t size);
 bool json_read_object(struct json_reader *reader);
 bool json_read_list(struct json_reader *reader);
 
-/* The next member of the open object, whose value must be read then; false: it has ended.  A key
- * that has no room is cut. */
+/* The next member of the open object, whose value must be read next; false: the object has ended.
+ * A long key is cut. */
 bool json_read_member(struct json_reader *reader, char *key, size_t room);
 /* The same of the open list. */
 bool json_read_item(struct json_reader *reader);
@@ -39,8 +39,8 @@ void json_read_text(struct json_reader *reader, char *ret, size_t room);
 /* Whole numbers from 0; 0 where it is none. */
 uint64_t json_read_number(struct json_reader *reader);
 bool json_read_bool(struct json_reader *reader);
-/* Whatever it is. */
+/* Skips a value of any kind. */
 void json_read_past(struct json_reader *reader);
 
-/* Nothing was wrong, and nothing but blanks is left. */
+/* True without errors, when nothing but blanks is left. */
 bool json_read_whole(struct json_reader *reader);

@@ -1,6 +1,5 @@
 /*
- * Edit distance between a typed name and the right ones, a swap of neighbours counting as one. Host
- * only.
+ * Edit distance between a typed name and the right ones; a swap of neighbours counts as one.
  */
 #include "host/core/text/nearest.h"
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* What stands behind the last slash; the path itself where that is nothing. */
+/* The part after the last slash; the whole path if that is empty. */
 static inline const char *path_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

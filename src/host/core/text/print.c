@@ -1,5 +1,5 @@
 /*
- * A small printf() that knows foreign text.  Numbers are left to the C library.  Host only.
+ * A small printf() for foreign text.  Numbers are formatted by the C library.
  */
 #include "host/core/text/print.h"
 
@@ -13,7 +13,7 @@
 
 #define NUMBER_MAX 512 /* a double in full has 310 digits */
 
-/* Where it goes: one of both. */
+/* The output: one of both. */
 struct sink {
 	FILE *out;
 	char *buffer;
@@ -45,7 +45,7 @@ static void print_pad(struct sink *self, int columns)
 		print_put(self, " ", 1);
 }
 
-/* As many of these as there are, copied; what follows them. */
+/* Copies the characters of this set; returns what follows them. */
 static const char *take_all(const char *at, const char *these, char *ret, size_t room)
 {
 	size_t size = strspn(at, these), kept = MIN(size, room - 1);
@@ -67,7 +67,7 @@ static const char *take_number(const char *at, int *ret, va_list *arguments)
 	return end;
 }
 
-/* Behind the '%'; what follows the conversion. */
+/* Parses a conversion after the '%'; returns what follows it. */
 static const char *take_conversion(const char *at, struct conversion *ret, va_list *arguments)
 {
 	*ret = (struct conversion){ .width = 0, .precision = -1 };
@@ -80,8 +80,8 @@ static const char *take_conversion(const char *at, struct conversion *ret, va_li
 	return *at ? at + 1 : at;
 }
 
-/* The text in letters: written, or only counted (NULL).  Reads nothing beyond its size; of a text
- * that was cut, a letter that is no longer whole is left out. */
+/* Writes the text in letters, or only counts them (NULL).  Reads nothing beyond its size; of a cut
+ * text, a partial last letter is dropped. */
 static int put_letters(struct sink *self, const char *text, size_t size, bool is_cut)
 {
 	int count = 0;

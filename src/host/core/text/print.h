@@ -1,7 +1,7 @@
 /*
- * printf() for people.  What %s brings is foreign text and is shown without control characters
- * (foreign.h); only the format itself is ours, with its line ends.  Everything of limpet's that may
- * come to a terminal goes through here; tools/check-words.py sees to it.
+ * printf() for people.  Arguments of %s are foreign text and are shown without control characters
+ * (foreign.h); only the format itself is limpet's, with its line ends.  All output that may reach a
+ * terminal is written here; tools/check-words.py checks that.
  *
  * Known: flags, width and precision, the lengths of integers, and d i u x X o c s f e g p %. Widths
  * of %s count letters, precisions count bytes, as ever.

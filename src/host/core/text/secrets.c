@@ -1,5 +1,6 @@
 /*
- * Finds secrets by how they are spelled.  What has no name, as in `mysql -pWORD`, is not found.
+ * Finds secrets by the names of options and variables.  A secret without one, as in `mysql -pWORD`,
+ * is not found.
  */
 #include "host/core/text/secrets.h"
 
@@ -49,8 +50,7 @@ static bool is_secret(const char *name, size_t length)
 	return false;
 }
 
-/* Puts the mask in place of a part; what is shorter than the mask is filled with stars.  Returns
- * the end of it. */
+/* Replaces a part by the mask; a part shorter than the mask gets stars.  Returns its end. */
 static char *mask_put(struct words *words, char *from, char *to)
 {
 	size_t size = (size_t)(to - from), kept = MIN(size, strlen(MASK));

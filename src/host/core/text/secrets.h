@@ -1,5 +1,5 @@
 /*
- * Hides passwords in command lines and addresses before limpet prints or stores them: everybody on
+ * Hides passwords in command lines and addresses before limpet prints or stores them: every user of
  * the machine can read a command line, but recordings and pages travel further.
  */
 #pragma once

@@ -1,5 +1,5 @@
 /*
- * Reads small foreign texts without leaving their bounds.  Host only; knows no file format.
+ * Reads small foreign texts within their bounds; knows no file format.
  */
 #include "host/core/text/text.h"
 
@@ -147,7 +147,7 @@ void text_shorten(char *text, size_t size)
 	memcpy(text + end, "...", sizeof("..."));
 }
 
-/* Fills the buffer as far as the file goes: /proc gives less than asked for at a time. */
+/* Reads until the end of the file: /proc returns less than requested at a time. */
 static ssize_t read_all(int fd, char *buffer, size_t capacity)
 {
 	size_t size = 0;
@@ -165,7 +165,7 @@ static ssize_t read_all(int fd, char *buffer, size_t capacity)
 	return (ssize_t)size;
 }
 
-/* A pipe that nobody writes to would keep us waiting. */
+/* Opening a pipe without a writer would block: O_NONBLOCK. */
 static int open_regular(const char *path)
 {
 	CLEANUP(close) int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -191,8 +191,7 @@ ssize_t text_read_small(const char *path, char *buffer, size_t capacity)
 	return size;
 }
 
-/* Reads to the end of the file into a block that grows; one byte more than asked for is always
- * there. */
+/* Reads to the end of the file into a growing block, with one byte to spare. */
 static int read_growing(int fd, size_t limit, char **bytes, size_t *size)
 {
 	for (size_t capacity = FIRST_READ_BYTES;; capacity *= 4) {

@@ -1,6 +1,5 @@
 /*
- * Small foreign texts: a cursor that never leaves its bounds, whole files, and the numbers people
- * type.
+ * Small foreign texts: a bounded cursor, whole files, and numbers typed by people.
  */
 #pragma once
 
@@ -9,14 +8,14 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* What is left to read.  Needs no terminating zero. */
+/* The rest to read.  Needs no terminating zero. */
 struct text {
 	const char *at, *end;
 };
 
 struct text text_of(const char *string);
 
-/* Each take_ moves past what it found; when it answers false nothing has moved. */
+/* Each take_ moves past what it found; after false nothing has moved. */
 bool text_take_line(struct text *text, struct text *ret_line);
 bool text_take_field(struct text *line, char separator, struct text *ret_field);
 bool text_take_word(struct text *text, struct text *ret_word);
@@ -32,24 +31,24 @@ void text_copy(struct text text, char *buffer, size_t capacity);
 /* The same as people may see it (foreign.h). */
 void text_copy_printable(struct text text, char *buffer, size_t capacity);
 
-/* Cuts it to at most this many bytes (4 or more), behind a word, and says so: "...". */
+/* Cuts it to at most this many bytes (4 or more), after a word, and appends "...". */
 void text_shorten(char *text, size_t size);
 
-/* A copy of the value in place of what is there; -ENOMEM leaves that. */
+/* Replaces the text by a copy of the value; -ENOMEM keeps the old one. */
 int text_set(char **text, const char *value) MUST_CHECK;
 
 /* Reads a whole file, one in /proc included; *ret is terminated and the caller's to free.  -EFBIG
  * over limit. */
 int text_read_file(const char *path, size_t limit, char **ret, size_t *ret_size) MUST_CHECK;
 
-/* The same of a file that anybody may have put there; -EINVAL: it is a pipe or a device. */
+/* The same of a file that any user may have put there; -EINVAL: it is a pipe or a device. */
 int text_read_regular(const char *path, size_t limit, char **ret, size_t *ret_size) MUST_CHECK;
 
 /* Reads at most capacity - 1 bytes into a terminated buffer; the number of bytes or -errno, -EINVAL
  * of a pipe or a device. */
 ssize_t text_read_small(const char *path, char *buffer, size_t capacity) MUST_CHECK;
 
-/* What people type.  The whole string must make sense: 0, or -EINVAL, or -ERANGE. */
+/* User input.  The whole string must be valid: 0, or -EINVAL, or -ERANGE. */
 int text_parse_number(const char *string, uint64_t max, uint64_t *ret) MUST_CHECK;
 int text_parse_pid(const char *string, pid_t *ret) MUST_CHECK;
 /* "10" and "10s" are seconds; "0.5", "250ms", "2m" and "0" are right too. */

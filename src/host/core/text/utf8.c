@@ -1,5 +1,5 @@
 /*
- * Finds out what is UTF-8.
+ * Validates UTF-8.
  */
 #include "host/core/text/utf8.h"
 

@@ -1,5 +1,5 @@
 /*
- * UTF-8 as RFC 3629 has it.  What comes from a target may be any bytes.
+ * UTF-8 by RFC 3629.  Texts of a target may be any bytes.
  */
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What stands for a byte that is not UTF-8. */
+/* Replaces a byte that is not UTF-8. */
 #define UTF8_REPLACEMENT "\xef\xbf\xbd"
 
 /* The length of the well-formed sequence that starts here, 0 when there is none.  A zero ends the

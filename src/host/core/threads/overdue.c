@@ -1,5 +1,5 @@
 /*
- * On every thread that reads a target, at each read.  Host only.
+ * Runs on every thread that reads a target, at each read.
  */
 #include "host/core/threads/overdue.h"
 
@@ -11,8 +11,8 @@
 
 static uint64_t since_ns[CALLS_WATCHED]; /* 0: free */
 static unsigned threads;
-static __thread uint64_t *mine; /* of the call that goes on */
-static __thread unsigned first; /* where this thread looks first, from 1: others rarely do */
+static __thread uint64_t *mine; /* of the call in progress */
+static __thread unsigned first; /* this thread's first slot to try, from 1: rarely shared */
 
 static uint64_t *slot_claim(uint64_t now)
 {

@@ -1,6 +1,6 @@
 /*
- * System calls that another process can hold up for as long as it likes, and that no signal but
- * SIGKILL ends: each thread says when it is in one, and whoever watches for signals looks.
+ * System calls that another process can delay for as long as it likes, and that only SIGKILL ends.
+ * Each thread marks when it is in one; the thread that watches for signals checks the marks.
  */
 #pragma once
 

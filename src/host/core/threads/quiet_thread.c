@@ -1,5 +1,5 @@
 /*
- * Starts a thread with all signals blocked.  Host only.
+ * Starts a thread with all signals blocked.
  */
 #include "host/core/threads/quiet_thread.h"
 

@@ -1,5 +1,5 @@
 /*
- * Threads that take no signals: those are the business of the threads that were there before.
+ * Threads with all signals blocked: signals are left to the caller's own threads.
  */
 #pragma once
 

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-/* Of a process whose control group is frozen: /proc says that it sleeps. */
+/* Of a process with a frozen control group, which /proc shows as sleeping. */
 #define STATE_FROZEN 'F'
 
 /* "sleeping" for S, and so on. */

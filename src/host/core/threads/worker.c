@@ -1,5 +1,5 @@
 /*
- * Threads with a lock and a condition.  Host only.
+ * Threads with a lock and a condition.
  */
 #include "host/core/threads/worker.h"
 

@@ -1,6 +1,6 @@
 /*
- * The thread that drains while the target runs.  Its pauses follow what it finds: none while a ring
- * is half full, at most so long that an empty ring cannot fill meanwhile.
+ * The thread that drains while the target runs.  Its pauses adapt: none while a ring is half full,
+ * and never so long that an empty ring could fill.
  */
 #include <string.h>
 

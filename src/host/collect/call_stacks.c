@@ -1,6 +1,6 @@
 /*
- * Host only, on the collector's thread.  Frames are numbers that the target made up, or not: who
- * makes text of them checks what they lead to.
+ * Runs on the collector's thread.  Frame numbers come from the target and may be made up: the code
+ * that turns them into text checks what they refer to.
  */
 #include "host/collect/call_stacks.h"
 

@@ -1,6 +1,6 @@
 /*
- * One pass over the rings.  Host only, on one thread at a time.  The head of the rings is copied
- * once when it was found sound: the target could change it afterwards.
+ * One pass over the rings, on one thread at a time.  The head of the rings is copied once after it
+ * was validated: the target could change it afterwards.
  */
 #include "host/collect/collect.h"
 
@@ -13,7 +13,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 
-/* How often a silent thread is asked for, and when rings are getting scarce. */
+/* The interval between checks of a silent thread, and the same when rings are scarce. */
 #define ASK_NS        50000000u
 #define ASK_SCARCE_NS 1000000u
 #define FINISH_PASSES 64
@@ -60,8 +60,8 @@ void collector_free(struct collector *collector)
 	free(collector);
 }
 
-/* Others may add functions of this process to the recording, too: those of the target have numbers
- * of their own there. */
+/* Other sources may add functions of this process to the recording, too: the target's get their own
+ * numbers there. */
 static int learn_numbers(struct collector *self, const struct trace_function *functions,
 			 uint32_t count, struct err *err)
 {
@@ -126,8 +126,7 @@ static int is_sound(struct collector *self, struct slot *slot, struct record *re
 	return !slot->is_torn;
 }
 
-/* 1: it is of a reading, and not of the file.  What begins one may be torn: the next begins anew.
- */
+/* 1: part of a reading, not for the file.  A torn reading ends when the next one begins. */
 static int take_reading(struct collector *self, struct slot *slot, const struct record *record,
 			struct err *err)
 {
@@ -173,7 +172,7 @@ static struct collect_stack stack_of(const struct slot *slot)
 	};
 }
 
-/* The record in whose place the host writes one of its own, which is in `ret` then. */
+/* The record to write: for some, the host's own in `ret` replaces it. */
 static int number_stack(struct collector *self, const struct slot *slot,
 			const struct record **record, struct record_stack_number *ret,
 			struct err *err)
@@ -281,8 +280,9 @@ static const unsigned char *ring_data(const struct collector *self, uint32_t ind
 	       index * self->layout.ring_size;
 }
 
-/* Memory is charged to whoever touches it first; where the target's is limited that must be us, not
- * it.  Only once: the next thread that gets the ring finds its pages there. */
+/* The kernel charges memory to the process that touches it first.  Where the target's memory is
+ * limited that must be limpet: the collector touches each ring once, before its first thread
+ * does. */
 static void touch_ring(struct collector *self, uint32_t index, struct slot *slot)
 {
 	const volatile unsigned char *data = ring_data(self, index);
@@ -294,7 +294,7 @@ static void touch_ring(struct collector *self, uint32_t index, struct slot *slot
 		(void)data[at];
 }
 
-/* At most what one ring holds, so that a fast thread does not keep the others waiting. */
+/* At most one ring's worth, so that a fast thread does not delay the others. */
 static long drain_ring(struct collector *self, uint32_t index, struct slot *slot, struct err *err)
 {
 	struct ring *ring = rings_slot(self->source.rings, index);
@@ -322,7 +322,7 @@ static long drain_ring(struct collector *self, uint32_t index, struct slot *slot
 	return (long)bytes;
 }
 
-/* Asked before its ring is read for the last time. */
+/* Checked before its ring is read for the last time. */
 static bool has_ended(struct collector *self, struct slot *slot)
 {
 	bool is_scarce = self->used > self->layout.slot_count / 4 * 3;
@@ -393,11 +393,11 @@ static int drain_slot(struct collector *self, uint32_t index, struct err *err)
 	if (is_over && !bytes)
 		return give_ring_back(self, index, slot, err);
 	if (is_over)
-		slot->checked_ns = 0; /* empty it first; asked again in the next pass */
+		slot->checked_ns = 0; /* drain it first; checked again in the next pass */
 	return slot_is_due(slot, self->now_ns) ? slot_flush(slot, self->recording, err) : 0;
 }
 
-/* Those of threads that found no ring. */
+/* Counts drops of threads without a ring. */
 static int count_drops_without_ring(struct collector *self, struct err *err)
 {
 	uint64_t count = rings_drops_without_ring(self->source.rings);
@@ -455,7 +455,7 @@ int collector_finish(struct collector *self, struct err *err)
 {
 	long r = 1;
 
-	/* A target that does not stop writing must not keep us here. */
+	/* Bounded: a target may go on writing. */
 	for (unsigned pass = 0; r > 0 && pass < FINISH_PASSES; pass++)
 		r = collector_drain(self, err);
 	self->drops_without_ring_ns = 0;

@@ -1,6 +1,6 @@
 /*
  * From the rings of one process into a recording.  The rings are shared with the target: every byte
- * is looked at once, as a copy, and is checked.
+ * is copied once, then checked.
  *
  *   collector_new, collector_start, ..., (hooks are out), collector_stop, collector_finish,
  *   collector_totals, collector_free
@@ -13,13 +13,13 @@
 #include "host/recording/recording.h"
 #include "shared/wire/ring.h"
 
-/* Where a thread's Python keeps its state, and what is in it. */
+/* The address of a thread's Python state, and its contents. */
 struct python_place {
 	const struct kernel_python *layout;
 	uint64_t state, identity;
 };
 
-/* Who knows the target's Python.  On the collector's thread. */
+/* Reads the target's Python.  Called on the collector's thread. */
 struct collect_stacks {
 	/* False: the thread, by its number in the target, runs none. */
 	bool (*find)(void *context, int32_t tid, struct python_place *ret);
@@ -41,9 +41,10 @@ struct collect_stack {
 	bool is_python_cut;
 };
 
-/* Who knows the target's code.  On the collector's thread. */
+/* Numbers the target's code.  Called on the collector's thread. */
 struct collect_callers {
-	/* The recording's number of a stack of return addresses: what is written in their place. */
+	/* The recording's number of a stack of return addresses, which replaces them in the
+	 * file. */
 	int (*number)(void *context, const struct collect_stack *stack,
 		      struct record_stack_number *ret, struct err *err);
 	/* The same of the direct caller alone. */
@@ -64,7 +65,7 @@ struct collect_source {
 	/* Its present name, false when it has none any more; may be NULL. */
 	bool (*thread_name)(void *context, int32_t tid, char name[16]);
 	void *context;
-	/* Takes readings of devices, on the collector's thread; NULL: they are passed over. */
+	/* Handles readings of devices, on the collector's thread; NULL: they are skipped. */
 	int (*take_reading)(void *context, const struct device_reading *reading, struct err *err);
 	void *reading_context;
 	struct collect_stacks stacks;   /* zeros: not known */
@@ -72,9 +73,9 @@ struct collect_source {
 };
 
 struct collect_totals {
-	uint64_t records;      /* taken from the rings */
+	uint64_t records;      /* read from the rings */
 	uint64_t record_bytes; /* their size there */
-	uint64_t invalid;      /* what made no sense */
+	uint64_t invalid;      /* invalid ones */
 	uint64_t drops[DROP_REASONS];
 	uint64_t threads, functions;
 };
@@ -85,8 +86,8 @@ struct collector;
 int collector_new(struct recording *recording, const struct collect_source *source,
 		  struct collector **ret, struct err *err) MUST_CHECK;
 
-/* One pass over all rings, at most one ring's worth from each: how many records were taken, or
- * -errno when the recording cannot be written. */
+/* One pass over all rings, at most one ring's worth from each: returns the number of records read,
+ * or -errno when the recording cannot be written. */
 long collector_drain(struct collector *collector, struct err *err) MUST_CHECK;
 
 /* A thread that drains with pauses of 1 to 10 ms, as needed. */
@@ -96,7 +97,7 @@ void collector_stop(struct collector *collector);
 /* 0, or what ended the thread. */
 int collector_check(struct collector *collector, struct err *err) MUST_CHECK;
 
-/* After the target has stopped writing: takes what is left and writes everything out. */
+/* After the target has stopped writing: drains the rings and writes everything. */
 int collector_finish(struct collector *collector, struct err *err) MUST_CHECK;
 
 void collector_totals(struct collector *collector, struct collect_totals *ret);

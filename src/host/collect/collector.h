@@ -1,5 +1,5 @@
 /*
- * The collector's inside: what a pass (collect.c) and the thread around it (background.c) share.
+ * Private to the collector: what a pass (collect.c) and the thread around it (background.c) share.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ struct collector {
 	uint32_t used;    /* rings that belong to a thread */
 	uint64_t fullest; /* bytes found in one ring */
 
-	struct worker worker; /* the background thread; its lock is of what follows */
+	struct worker worker; /* the background thread; its lock guards what follows */
 	struct collect_totals shown;
 	struct err failure;
 };

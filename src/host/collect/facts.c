@@ -143,7 +143,7 @@ static bool is_there(pid_t pid, pid_t tid)
 	return access(path, F_OK) == 0;
 }
 
-/* Our number of a thread that lives, 0: it does not. */
+/* limpet's number of a living thread, 0: it has ended. */
 static pid_t thread_living(struct target_threads *threads, int32_t tid)
 {
 	pid_t outer = facts_find(threads, tid);

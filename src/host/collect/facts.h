@@ -1,5 +1,5 @@
 /*
- * What /proc tells about a target, for the recording and for the collector.
+ * Facts about a target from /proc, for the recording and for the collector.
  */
 #pragma once
 
@@ -20,16 +20,16 @@ int facts_process(struct recording *recording, pid_t pid, uint32_t *ret_number,
 int facts_modules(struct recording *recording, pid_t pid, uint32_t number,
 		  struct err *err) MUST_CHECK;
 
-/* What it has open; sockets by their peers. */
+/* Its open descriptors; sockets by their peers. */
 int facts_files(struct recording *recording, pid_t pid, uint32_t number, struct network *network,
 		struct err *err) MUST_CHECK;
 
-/* Those of these variables (a list that ends with NULL) that its environment had when it began.
- * One that may not be read is taken for empty. */
+/* Those of these variables (a list that ends with NULL) that were in its environment at its start.
+ * An unreadable environment counts as empty. */
 int facts_variables(struct recording *recording, pid_t pid, uint32_t number,
 		    const char *const *names, struct err *err) MUST_CHECK;
 
-/* Threads by the numbers that the target has for them, which in a container are not ours. */
+/* Threads by the target's numbers, which in a container differ from limpet's. */
 struct target_threads {
 	pid_t pid;
 	struct thread_pair {

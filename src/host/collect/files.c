@@ -1,5 +1,5 @@
 /*
- * What a target has open, by name.
+ * Names a target's open descriptors.
  */
 #include <dirent.h>
 #include <errno.h>

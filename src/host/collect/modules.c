@@ -1,6 +1,6 @@
 /*
- * What a target has mapped: executable files with their build-ids.  The memory is foreign: sizes
- * are bounded, nothing is believed.
+ * A target's mapped executable files with their build-ids.  The memory is foreign: sizes are
+ * bounded, nothing is trusted.
  */
 #include <elf.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #define SEGMENTS_MAX 32u
 #define NOTES_MAX    4096u
 
-/* Looks through a segment of notes. */
+/* Searches a segment of notes. */
 static bool find_note(const unsigned char *notes, size_t size, struct recorded_module *ret)
 {
 	for (size_t at = 0; size - at >= sizeof(Elf64_Nhdr);) {
@@ -63,7 +63,7 @@ static void read_build_id(int memory, const Elf64_Phdr *segments, size_t count,
 	for (size_t i = 0; i < count; i++) {
 		size_t size = MIN(segments[i].p_filesz, sizeof(notes));
 
-		/* Notes lie in the first pages, where the file begins. */
+		/* Notes are in the first pages, with the beginning of the file. */
 		if (segments[i].p_type == PT_NOTE &&
 		    memory_read(memory, module->base + segments[i].p_offset, notes, size) &&
 		    find_note(notes, size, module))
@@ -71,7 +71,7 @@ static void read_build_id(int memory, const Elf64_Phdr *segments, size_t count,
 	}
 }
 
-/* Data that is zero at the start has no file behind it, and belongs to the module all the same. */
+/* .bss has no file behind it, and belongs to the module all the same. */
 static void add_zeroed_data(const Elf64_Phdr *segments, size_t count, uint64_t size_max,
 			    struct recorded_module *module)
 {
@@ -86,7 +86,7 @@ static void add_zeroed_data(const Elf64_Phdr *segments, size_t count, uint64_t s
 		module->size = MAX(module->size, end - begin);
 }
 
-/* What the head of the file says, as it lies in memory. */
+/* Reads the file's header from memory. */
 static void read_head(int memory, uint64_t size_max, struct recorded_module *module)
 {
 	Elf64_Phdr segments[SEGMENTS_MAX];
@@ -102,7 +102,7 @@ static bool belongs_to(const struct recorded_module *module, const struct mappin
 	       strcmp(module->path, mapping->path) == 0;
 }
 
-/* Mappings of one file with growing offsets are one module; those without code are none. */
+/* Mappings of one file with growing offsets are one module; without code they are none. */
 static uint32_t modules_gather(const struct maps *maps, struct recorded_module *into)
 {
 	struct recorded_module *module = NULL;

@@ -1,6 +1,6 @@
 /*
- * Readings of devices on their way out of a ring: they are not records of the file, but what
- * windows are made of.  A reading comes as a call and the counts behind it.
+ * Readings of devices on their way out of a ring: windows are made from them, they are not records
+ * of the file.  A reading is a call record with the counts behind it.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * Batches the records of one thread.  Host only, on the collector's thread.
+ * Batches the records of one thread, on the collector's thread.
  */
 #include "host/collect/slot.h"
 

@@ -15,7 +15,7 @@
 #include "host/core/text/text.h"
 #include "host/process/procfs.h"
 
-#define READ_SHARE 20 /* reading takes at most one part in so many of a processor */
+#define READ_SHARE 20 /* reading may take one part in this many of a processor */
 
 static struct socket_name *sockets_add(struct sockets *sockets, uint64_t inode)
 {
@@ -75,7 +75,7 @@ static void take_inet(struct sockets *sockets, struct text line)
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		if (!text_take_word(&line, &fields[i]))
 			return;
-	/* Connections that have ended stay for a minute, and belong to nobody. */
+	/* Connections that have ended stay listed for a minute, with inode 0. */
 	if (!text_take_number(&fields[9], 10, &inode) || !inode ||
 	    sockets_describe(fields[1], local, sizeof(local)) < 0)
 		return;

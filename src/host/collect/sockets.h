@@ -1,5 +1,5 @@
 /*
- * The sockets of a target's network namespace, in words: what /proc/PID/net says.
+ * The sockets of a target's network namespace as text, from /proc/PID/net.
  */
 #pragma once
 
@@ -17,20 +17,20 @@ struct sockets {
 	size_t count, room;
 };
 
-/* What cannot be read is left out. */
+/* Skips what cannot be read. */
 void sockets_read(pid_t pid, struct sockets *ret);
 /* NULL: it has no name. */
 const char *sockets_find(const struct sockets *sockets, uint64_t inode);
 void sockets_done(struct sockets *sockets);
 
-/* The sockets of the network of the process that was asked for last.  Starts as zeros. */
+/* The sockets of the last requested process's network.  Starts as zeros. */
 struct network {
 	struct sockets sockets;
 	ino_t id;
 	uint64_t read_ns, took_ns;
 };
 
-/* NULL: it has no name, or none that was read.  The kernel walks through all of its tables for
- * that: this takes at most a small share of a processor. */
+/* NULL: no name, or none that was read.  The kernel scans all of its tables for that: this may take
+ * only a small share of a processor. */
 const char *network_find(struct network *network, pid_t pid, uint64_t inode);
 void network_done(struct network *network);

@@ -1,5 +1,5 @@
 /*
- * The variables that a target was begun with, those that somebody asked for.
+ * The variables that a target was started with, as far as the user asked for them.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * A queue of pieces and the thread that writes them.  Host only.
+ * A queue of pieces and the thread that writes them.
  */
 #include "host/recording/async_writer.h"
 
@@ -13,7 +13,7 @@
 #include "host/core/descriptors.h"
 #include "host/core/threads/worker.h"
 
-/* What may wait to be written: some seconds of a program that writes very much. */
+/* The limit of waiting data: some seconds of a program that writes very much. */
 #define WAITING_MAX (64u << 20)
 
 struct piece {
@@ -24,10 +24,10 @@ struct piece {
 
 struct async_writer {
 	struct output_begun file;
-	struct worker worker; /* its lock is of what follows */
+	struct worker worker; /* its lock guards what follows */
 	struct piece *first, **end;
 	size_t waiting; /* bytes of all pieces in the queue, that being written included */
-	off_t begin;    /* of what is ours, in the file */
+	off_t begin;    /* of this recording, in the file */
 	struct recorded_contents written;
 	int failure; /* the first one; nothing is written after it */
 	struct bytes last_words;
@@ -88,7 +88,7 @@ static void write_piece(struct async_writer *self, const struct piece *piece)
 	worker_unlock(&self->worker);
 }
 
-/* The next one, out of the queue; NULL when no more will come. */
+/* Removes the next one from the queue; NULL when no more will follow. */
 static struct piece *next_piece(struct async_writer *self)
 {
 	struct piece *piece;
@@ -226,7 +226,7 @@ int async_writer_close(struct async_writer *async_writer, struct recorded_conten
 	r = self->failure;
 	*written = self->written;
 	written->leaves_old_file = self->file.draft[0];
-	/* Some file systems tell only here that there was no room. */
+	/* Some file systems report a lack of space only at close. */
 	closed = output_end(&self->file);
 	return r ? r : closed;
 }

@@ -1,5 +1,5 @@
 /*
- * CRC-32 by zlib, in a file of its own: zlib's header takes common names for itself.
+ * CRC-32 by zlib, in a separate file: zlib's header defines common names.
  */
 #include <zlib.h>
 

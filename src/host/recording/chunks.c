@@ -42,7 +42,7 @@ void process_put(struct bytes *bytes, const struct recorded_process *process)
 	bytes_text(bytes, process->folder ? process->folder : "");
 }
 
-/* What the first recordings did not tell. */
+/* Fields that the first recordings lack. */
 static void family_take(struct cursor *cursor, struct recorded_process *ret)
 {
 	bool is_told = cursor->at < cursor->end;

@@ -1,6 +1,6 @@
 /*
  * The payload of each kind of chunk but records: written, and read as foreign bytes.  Each read
- * answers 0, or -EPROTO when what is there makes no sense; more than it knows at the end is fine.
+ * returns 0, or -EPROTO for an invalid payload; unknown data at the end is allowed.
  */
 #pragma once
 
@@ -47,10 +47,10 @@ int file_take(struct cursor *cursor, struct recorded_file *ret) MUST_CHECK;
 int counter_take(struct cursor *cursor, struct recorded_counter *ret) MUST_CHECK;
 int variable_take(struct cursor *cursor, struct recorded_variable *ret) MUST_CHECK;
 
-/* What stands before packed records. */
+/* Precedes packed records. */
 struct records_head {
 	uint32_t thread;
-	uint32_t sequence; /* of this thread's chunks, from 0: a gap says that one is missing */
+	uint32_t sequence; /* of this thread's chunks, from 0: a gap means that one is missing */
 	uint32_t count;
 	uint32_t reserved;
 };

@@ -10,7 +10,7 @@
 
 #define TRIES 5
 
-/* Returns how many ticks the reading took. */
+/* Returns the ticks that the reading took. */
 static uint64_t read_all(struct clock_point *ret)
 {
 	uint64_t before = ticks_now(), after;

@@ -1,6 +1,6 @@
 /*
- * What a recording tells besides records.  The writer is given these structs and the reader gives
- * them back; texts and lists belong to whoever filled them in, the reader's live until its next
+ * What a recording holds besides records.  The writer gets these structs and the reader returns
+ * them; texts and lists belong to the code that filled them in, the reader's live until its next
  * chunk.
  */
 #pragma once
@@ -13,12 +13,12 @@
 
 struct recorded_session {
 	const char *limpet_version;
-	const char *host, *kernel, *machine; /* as uname(2) says */
+	const char *host, *kernel, *machine; /* from uname(2) */
 	const char *command;                 /* how limpet was called */
-	const char *options;                 /* what is traced: "alloc;io" */
+	const char *options;                 /* the traced domains: "alloc;io" */
 };
 
-/* Processes and threads are numbered in the order in which they come, from 0, in one file. */
+/* Processes and threads are numbered in order, from 0, in one file. */
 struct recorded_process {
 	uint32_t number;
 	int32_t pid;
@@ -34,7 +34,7 @@ struct recorded_variable {
 	const char *name, *value;
 };
 
-/* One that comes again has another name. */
+/* A repeated entry changes the name. */
 struct recorded_thread {
 	uint32_t number, process;
 	int32_t tid;
@@ -43,14 +43,14 @@ struct recorded_thread {
 };
 
 struct recorded_module {
-	uint64_t base, size, offset; /* where it is mapped; offset in the file of what is at base */
+	uint64_t base, size, offset; /* base: its address; offset: of that, in the file */
 	uint32_t build_id_size;      /* 0: it has none */
 	unsigned char build_id[BUILD_ID_MAX];
 	const char *path;
 };
 
-/* What devices were asked to count: events of their blocks, by which counts are numbered, and then
- * what is made of them. */
+/* The counters requested of devices: events of their blocks, which number the counts, then the
+ * counters computed from them. */
 struct recorded_counter {
 	bool is_event;
 	uint32_t flags;    /* of an event: how it is summed up */
@@ -61,7 +61,7 @@ struct recorded_counter {
 	const char *expanded; /* of names of events and numbers only */
 };
 
-/* What is open when the recording begins. */
+/* A descriptor open when the recording begins. */
 struct recorded_file {
 	int32_t descriptor;
 	const char *name; /* path or peer */
@@ -76,7 +76,7 @@ struct clock_point {
 
 /* Records lost so far; a later one replaces it. */
 struct recorded_drops {
-	uint32_t process, thread; /* THREAD_NONE: those that had no ring */
+	uint32_t process, thread; /* THREAD_NONE: of threads without a ring */
 	uint64_t counts[DROP_REASONS];
 };
 
@@ -89,16 +89,16 @@ struct recorded_syscalls {
 
 enum recording_end {
 	RECORDING_CUT,      /* no end was written: limpet was killed */
-	RECORDING_COMPLETE, /* stopped as asked */
+	RECORDING_COMPLETE, /* stopped on request */
 	RECORDING_NO_SPACE, /* the file could not be written any more */
-	RECORDING_GIVEN_UP, /* stopped without taking what was left in the rings */
+	RECORDING_GIVEN_UP, /* stopped without draining the rings */
 	RECORDING_ENDS,
 };
 
-/* What is in a file, which may be less than was handed over: a full disk. */
+/* The contents of a file, which may be incomplete: a full disk. */
 struct recorded_contents {
 	uint64_t bytes, records, samples, windows;
-	bool leaves_old_file; /* it came to nothing; under its name lies what lay there before */
+	bool leaves_old_file; /* the recording was empty; an earlier file keeps the name */
 };
 
 struct recorded_end {

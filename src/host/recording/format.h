@@ -4,7 +4,7 @@
  *   struct recording_head
  *   struct chunk_head, then length bytes: again and again
  *
- * A file only grows.  Whatever ends it, all chunks that are whole stay readable.
+ * A file only grows.  However the recording ends, all whole chunks stay readable.
  */
 #pragma once
 
@@ -56,7 +56,7 @@ struct chunk_head {
 	uint16_t kind;          /* enum chunk_kind; others are skipped */
 	uint16_t version;       /* of the payload: a newer one only has more at its end */
 	uint32_t length;        /* bytes behind this head */
-	uint32_t raw_length;    /* what zstd makes of them; 0: they are not compressed */
+	uint32_t raw_length;    /* length after zstd; 0: not compressed */
 	uint32_t checksum;      /* CRC-32 of the bytes behind this head */
 	uint32_t head_checksum; /* CRC-32 of the fields above */
 };

@@ -1,5 +1,5 @@
 /*
- * Packs and unpacks records.  Unpacking reads foreign bytes: what it answers has passed
+ * Packs and unpacks records.  Unpacking reads foreign bytes: its results have passed
  * record_check().
  */
 #include "host/recording/pack.h"
@@ -52,7 +52,7 @@ static unsigned char *pack_name(const struct record_name *name, unsigned char *a
 	return at + name->bytes;
 }
 
-/* Its length stands in front, as of all kinds that came after the first four. */
+/* Preceded by its length, as all kinds after the first four. */
 static unsigned char *pack_counts(const struct record_counts *record, unsigned char *at)
 {
 	size_t bytes = record->head.count * sizeof(struct record_count);
@@ -138,7 +138,7 @@ static size_t unpack_name(struct cursor *cursor, struct record_name *name)
 	if (!from)
 		return 0;
 	if (space >= NAME_SPACES) {
-		name->head.kind = RECORD_KINDS; /* of what is newer than we are */
+		name->head.kind = RECORD_KINDS; /* for kinds newer than this limpet */
 		return RECORD_ALIGNMENT;
 	}
 	name->space = (uint16_t)space;
@@ -177,7 +177,7 @@ static size_t unpack_stack_number(struct cursor *cursor, struct record_stack_num
 	return sizeof(*record);
 }
 
-/* Of a kind that is newer than we are only its length is known: it is passed over. */
+/* Only the length of a newer kind is known: it is skipped. */
 static size_t unpack_other(struct cursor *cursor)
 {
 	uint64_t bytes = cursor_varint(cursor);

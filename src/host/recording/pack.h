@@ -1,7 +1,7 @@
 /*
- * Records in the form they have in a file: small numbers in place of wide ones.  Times are told
- * from the end of the call before; values from those of the last call of the same function.  What
- * comes out of unpacking is as it was in the ring.
+ * Records in the form they have in a file: small numbers in place of wide ones.  Times are relative
+ * to the end of the call before; values to those of the last call of the same function.  Unpacking
+ * restores the records as in the ring.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #define PACKED_MAX        (4 + 3 * VARINT_MAX + RECORD_FRAMES_MAX * VARINT_MAX + RECORD_MAX_BYTES)
 #define PACKER_REMEMBERED 64u
 
-/* What earlier records of the same chunk said; zero at its beginning. */
+/* The values of earlier records of the same chunk; zero at its beginning. */
 struct packer {
 	uint64_t end;
 	uint64_t values[PACKER_REMEMBERED][RECORD_VALUES_MAX];

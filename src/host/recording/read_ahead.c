@@ -13,7 +13,7 @@
 
 struct slot {
 	struct chunk chunk;
-	struct reader_buffers buffers; /* where its payload lies */
+	struct reader_buffers buffers; /* the memory of its payload */
 	struct decoded_samples samples;
 };
 
@@ -23,11 +23,11 @@ struct read_ahead {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct slot slots[SLOTS];
-	size_t read, taken; /* chunks so far; the one that was taken last is in use still */
+	size_t read, taken; /* chunks so far; the last one taken is still in use */
 	bool is_ended, is_stopped;
 };
 
-/* Waits for a slot that nobody uses; NULL: no more are wanted. */
+/* Waits for a free slot; NULL: no more are wanted. */
 static struct slot *slot_wait(struct read_ahead *self)
 {
 	struct slot *slot = NULL;
@@ -50,7 +50,7 @@ static void slot_give(struct read_ahead *self, bool is_read)
 	pthread_mutex_unlock(&self->lock);
 }
 
-/* What takes longest is done here too. */
+/* The expensive work is done here, too. */
 static int slot_read(struct read_ahead *self, struct slot *slot)
 {
 	int r;

@@ -1,6 +1,6 @@
 /*
- * Reads a recording on a thread of its own, a few chunks ahead of who takes them: checking and
- * unpacking them, and decoding samples, then goes on beside what is done with them.
+ * Reads a recording on a thread of its own, a few chunks ahead of the consumer: checking, unpacking
+ * and decoding of samples then run in parallel with the consumer's work.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * The reader of .limpet files.  Host only; nothing in the file is believed.
+ * The reader of .limpet files; nothing in the file is trusted.
  */
 #include "host/recording/reader.h"
 
@@ -179,7 +179,7 @@ void reader_believe(struct recording_reader *reader)
 	reader->unpacked_max = UINT64_MAX;
 }
 
-/* What is not packed is in the file as it is. */
+/* Uncompressed payloads need no check. */
 static bool is_believed(struct recording_reader *reader, const struct chunk_head *head)
 {
 	if (head->raw_length > reader->unpacked_max - reader->unpacked) {

@@ -1,6 +1,6 @@
 /*
- * Reading a .limpet file chunk by chunk.  Every byte is foreign: what the reader hands out has the
- * right checksum and lies in a buffer of the reader's own, valid until the next call.
+ * Reading a .limpet file chunk by chunk.  Every byte is foreign: a returned chunk has the right
+ * checksum and is in a buffer of the reader's, valid until the next call.
  */
 #pragma once
 
@@ -11,7 +11,7 @@ struct decoded_samples;
 
 struct chunk {
 	uint16_t kind, version;
-	uint64_t at; /* where its head lies in the file */
+	uint64_t at; /* offset of its head in the file */
 	struct cursor payload;
 	struct decoded_samples *samples; /* of one of samples that was read ahead; else NULL */
 };
@@ -48,11 +48,11 @@ struct reader_buffers {
 	struct bytes stored, raw;
 };
 
-/* Takes others: what was read before stays in those that it had. */
+/* Swaps buffers: earlier chunks stay in the old ones. */
 void reader_swap(struct recording_reader *reader, struct reader_buffers *buffers);
 void reader_buffers_done(struct reader_buffers *buffers);
 
-/* What could not be read. */
+/* The damaged parts. */
 struct reader_damage {
 	uint64_t chunks;    /* with a wrong checksum: skipped */
 	uint64_t cut_bytes; /* at the end, no whole chunk */

@@ -1,9 +1,9 @@
 /*
- * Writing a .limpet file.  It grows chunk by chunk, each written with one system call: whatever
- * kills limpet, what was written before is readable.  Any thread may call; each call hands over
- * whole chunks, which a thread of the recording writes at once: a slow disk delays nobody.
+ * Writing a .limpet file. It grows chunk by chunk, each written with one system call: however
+ * limpet is killed, what was written before is readable. Any thread may call; each call hands over
+ * whole chunks, which a thread of the recording writes at once: a slow disk delays no caller.
  *
- * When the file cannot grow (full disk, a limit, an I/O error) the next call fails and says why,
+ * When the file cannot grow (full disk, a limit, an I/O error) the next call fails with the reason,
  * the file is cut back to its last whole chunk, and all later calls fail alike.  RLIMIT_FSIZE is
  * such a failure only where SIGXFSZ is ignored.
  */
@@ -18,24 +18,24 @@
 
 struct recording;
 
-/* Makes the file.  A recording that is there is replaced when the first record or sample is
- * written, and stays where none ever is; another file is refused.  A pipe will do. */
+/* Makes the file.  An existing recording is replaced when the first record or sample is written,
+ * and stays if there never is one; another file is refused.  A pipe is allowed. */
 int recording_create(const char *path, struct recording **ret, struct err *err) MUST_CHECK;
 
-/* In a file that was made for it and is empty; the path is for words.  The descriptor is taken also
- * when this fails. */
+/* In an empty file made for it; the path is for messages.  Owns the descriptor also when this
+ * fails. */
 int recording_create_in(int file, const char *path, struct recording **ret,
 			struct err *err) MUST_CHECK;
 
-/* "limpet-PID.limpet", or with a number more where there is such a file.  The file is made, so that
- * nobody else gets the name; its descriptor is what is written to, or -errno. */
+/* "limpet-PID.limpet", or with a number more where there is such a file.  The file is created,
+ * which reserves the name; returns its descriptor, which is written to, or -errno. */
 int recording_unused_path(pid_t pid, char *ret, size_t room, struct err *err) MUST_CHECK;
 
 /* Once, first of all. */
 int recording_session(struct recording *recording, const struct recorded_session *session,
 		      struct err *err) MUST_CHECK;
 
-/* Fill in all but the number, which these give. */
+/* Fill in all but the number, which these assign. */
 int recording_process(struct recording *recording, struct recorded_process *process,
 		      struct err *err) MUST_CHECK;
 int recording_thread(struct recording *recording, struct recorded_thread *thread,
@@ -54,7 +54,7 @@ int recording_modules(struct recording *recording, uint32_t process,
 		      const struct recorded_module *modules, uint32_t count,
 		      struct err *err) MUST_CHECK;
 
-/* What it has open; once, before its records. */
+/* Its open descriptors; once, before its records. */
 int recording_files(struct recording *recording, uint32_t process,
 		    const struct recorded_file *files, uint32_t count, struct err *err) MUST_CHECK;
 
@@ -63,7 +63,7 @@ int recording_variables(struct recording *recording, uint32_t process,
 			const struct recorded_variable *variables, uint32_t count,
 			struct err *err) MUST_CHECK;
 
-/* What its devices are asked to count; before its records. */
+/* The counters of its devices; before its records. */
 int recording_counters(struct recording *recording, uint32_t process,
 		       const struct recorded_counter *counters, uint32_t count,
 		       struct err *err) MUST_CHECK;
@@ -82,7 +82,7 @@ int recording_drops(struct recording *recording, const struct recorded_drops *dr
 int recording_syscalls(struct recording *recording, const struct recorded_syscalls *syscalls,
 		       struct err *err) MUST_CHECK;
 
-/* Samples and what they need: payloads made by sample_chunks.h. */
+/* Samples and their tables: payloads made by sample_chunks.h. */
 int recording_samples(struct recording *recording, enum chunk_kind kind,
 		      const struct bytes *payload, struct err *err) MUST_CHECK;
 
@@ -93,15 +93,14 @@ int recording_metrics(struct recording *recording, struct recorded_metric *metri
 int recording_windows(struct recording *recording, const struct recorded_window *windows,
 		      uint32_t count, struct err *err) MUST_CHECK;
 
-/* Was there an earlier recording of its name?  Then the file goes by itself where it came to
- * nothing. */
+/* Was there an earlier recording of its name?  Then an empty one is removed by itself. */
 bool recording_begins_beside(const struct recording *recording);
 
-/* Bytes of the file: of all chunks so far, or of those that could be written. */
+/* The size of the file: of all chunks so far, or of those that could be written. */
 uint64_t recording_size(struct recording *recording);
 
-/* Writes the last clock and the end (NULL: neither), and closes the file, of which nothing but
- * freeing is left then.  `ret`, set also when it fails, is what is in the file. */
+/* Writes the last clock and the end (NULL: neither), and closes the file; only freeing remains.
+ * `ret`, set also when it fails: its contents. */
 int recording_end(struct recording *recording, const struct recorded_end *end,
 		  struct recorded_contents *ret, struct err *err) MUST_CHECK;
 
@@ -109,7 +108,7 @@ int recording_end(struct recording *recording, const struct recorded_end *end,
 int recording_close(struct recording *recording, const struct recorded_end *end,
 		    struct err *err) MUST_CHECK;
 
-/* Without an end: what is there stays there. */
+/* Without an end: what is written stays. */
 void recording_abandon(struct recording *recording);
 
 /* All clocks now; the tightest of a few tries. */

@@ -173,7 +173,7 @@ static inline uint64_t varint_checked(struct cursor *cursor)
 	return cursor_varint(cursor);
 }
 
-/* Where the longest one still fits, nobody has to ask at each byte. */
+/* With room for the longest one, no bounds check is needed at each byte. */
 static inline uint64_t varint_near(struct cursor *cursor)
 {
 	uint64_t byte = *cursor->at++, value = byte & 0x7f;
@@ -189,7 +189,7 @@ static inline uint64_t varint_near(struct cursor *cursor)
 	return value;
 }
 
-/* Inlined twice, once for each way to take a number. */
+/* Inlined twice, once for each reader of numbers. */
 static inline __attribute__((always_inline)) int sample_take_by(varint_taker *take,
 								struct cursor *cursor,
 								struct sample_packer *packer,
@@ -200,7 +200,7 @@ static inline __attribute__((always_inline)) int sample_take_by(varint_taker *ta
 	ret->kind = what & 3;
 	ret->end = what >> END_SHIFT & 15;
 	ret->flags = (uint8_t)(what >> FLAGS_SHIFT);
-	/* An end that is newer than we are is not a known one. */
+	/* An end newer than this limpet is unknown. */
 	if (ret->end >= STACK_ENDS)
 		ret->end = STACK_NO_RULE;
 	thread = take(cursor);

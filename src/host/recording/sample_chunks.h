@@ -1,7 +1,7 @@
 /*
  * The payloads of chunks about samples: written, and read as foreign bytes.  Modules, frames and
- * stacks are numbered from 0 in the order in which they come, through all chunks of a file; a chunk
- * may only name what came before it.
+ * stacks are numbered from 0 in order, through all chunks of a file; a chunk may refer only to
+ * earlier ones.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #define STACK_NONE      UINT32_MAX
 #define FRAME_NAMES_MAX 64u
 
-/* What was sampled, and how much of it so far; a later one replaces it. */
+/* The sampling's options, and its counts so far; a later one replaces it. */
 struct recorded_sampling {
 	const char *sampler; /* "bpf" */
 	const char *reasons; /* lines: why no better one could be had */
@@ -27,13 +27,13 @@ enum sampling_flags {
 	SAMPLING_ON_CPU = 1 << 0,
 	SAMPLING_OFF_CPU = 1 << 1,
 	SAMPLING_KERNEL = 1 << 2,
-	SAMPLING_SYSTEM_WIDE = 1 << 3, /* every process, not those that were named */
+	SAMPLING_SYSTEM_WIDE = 1 << 3, /* every process, not only named ones */
 };
 
-/* Where code comes from. */
+/* The origin of code. */
 struct recorded_code {
 	uint32_t kind;    /* enum code_kind (host/symbols) */
-	uint32_t process; /* whose addresses they are; PROCESS_NONE: a file's, or the kernel's */
+	uint32_t process; /* owner of the addresses; PROCESS_NONE: a file, or the kernel */
 	uint32_t build_id_size;
 	unsigned char build_id[BUILD_ID_MAX];
 	const char *path;
@@ -68,7 +68,7 @@ struct recorded_sample {
 	uint8_t kind, end, flags, state; /* as in wire/sample.h */
 };
 
-/* As it comes from a sampler; its thread and stack have numbers by then. */
+/* From a sampler's sample, with the numbers of its thread and stack. */
 static inline struct recorded_sample recorded_sample_of(const struct sample *sample,
 							uint32_t thread, uint32_t stack)
 {
@@ -113,9 +113,9 @@ void numbered_set(struct bytes *bytes, const struct numbered_head *head);
 void code_put(struct bytes *bytes, const struct recorded_code *code);
 int code_take(struct cursor *cursor, struct recorded_code *ret) MUST_CHECK;
 
-/* What the items of a chunk are told as differences to; zero at its beginning. */
+/* The base of differences within a chunk; zero at its beginning. */
 struct sample_packer {
-	uint64_t address, time_ns, weight_ns[SAMPLE_KINDS + 1]; /* one for a kind to come */
+	uint64_t address, time_ns, weight_ns[SAMPLE_KINDS + 1]; /* one for a future kind */
 	uint64_t frame, stack;
 };
 
@@ -137,7 +137,7 @@ int stack_take(struct cursor *cursor, struct sample_packer *packer, uint32_t num
 
 void sample_put(struct bytes *bytes, struct sample_packer *packer,
 		const struct recorded_sample *sample);
-/* One of a kind that is newer than we are has kind SAMPLE_KINDS. */
+/* A kind newer than this limpet becomes SAMPLE_KINDS. */
 int sample_take(struct cursor *cursor, struct sample_packer *packer,
 		struct recorded_sample *ret) MUST_CHECK;
 
@@ -152,7 +152,7 @@ struct decoded_samples {
 int samples_decode(struct cursor payload, struct decoded_samples *ret) MUST_CHECK;
 void decoded_samples_done(struct decoded_samples *samples);
 
-/* The names of one frame; frames may come in any order, a later one replaces an earlier. */
+/* The names of one frame; frames may be in any order, a later one replaces an earlier. */
 void names_put(struct bytes *bytes, uint32_t frame, const struct recorded_name *names,
 	       uint32_t count);
 int names_take(struct cursor *cursor, uint32_t *ret_frame,

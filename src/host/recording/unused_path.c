@@ -1,5 +1,5 @@
 /*
- * The name of a recording that nobody has named.
+ * Names a recording for which the user gave no name.
  */
 #include "host/recording/recording.h"
 

@@ -1,5 +1,5 @@
 /*
- * Puts looks at processes into bytes, and takes them out of bytes that may say anything.
+ * Writes readings of processes as bytes, and reads them from bytes that may be anything.
  */
 #include "host/recording/usage_chunks.h"
 

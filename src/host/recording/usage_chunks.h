@@ -1,12 +1,12 @@
 /*
- * The payload of chunks about what processes use as a whole: looks at processor time, memory and
+ * The payload of chunks about the usage of processes: readings of processor time, memory and
  * threads, several times a second.
  */
 #pragma once
 
 #include "host/core/bytes.h"
 
-/* One look at a process. */
+/* One reading of a process. */
 struct recorded_usage {
 	uint32_t process, threads;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */

@@ -1,7 +1,7 @@
 /*
  * The payloads of chunks about windows: what was measured of a process, a device or the machine
- * from one moment to another, whoever measured it.  Metrics are numbered from 0 in the order in
- * which they come, through all chunks of a file; windows name them by these numbers.
+ * from one moment to another, by any source.  Metrics are numbered from 0 in order, through all
+ * chunks of a file; windows refer to them by these numbers.
  *
  * Values of kernels are none of these: they belong to a kernel, and not to a time (CHUNK_COUNTERS).
  */
@@ -13,17 +13,17 @@
 #define METRIC_NO_DEVICE UINT64_MAX
 
 enum metric_form {
-	METRIC_COUNT, /* what was added in the window: events, nanoseconds, bytes */
-	METRIC_LEVEL, /* what it was on average in the window: a share, a clock, watts */
+	METRIC_COUNT, /* added up in the window: events, nanoseconds, bytes */
+	METRIC_LEVEL, /* averaged over the window: a share, a clock, watts */
 	METRIC_FORMS,
 };
 
 struct recorded_metric {
 	uint32_t number;
-	uint32_t process; /* PROCESS_NONE: of the machine, or of a device whoever uses it */
+	uint32_t process; /* PROCESS_NONE: of the machine, or of a device with all its users */
 	uint32_t form;    /* enum metric_form */
 	uint64_t device;  /* its number, as work of the process has it; METRIC_NO_DEVICE: of none */
-	const char *source;      /* who measures: "perf", "amd" */
+	const char *source;      /* the source: "perf", "amd" */
 	const char *name;        /* "task-clock", "SQ_WAVES" */
 	const char *unit;        /* "ns", "B", "%"; "": a plain number */
 	const char *subject;     /* the device, for people: "gfx942 1"; "": none */
@@ -45,10 +45,10 @@ struct recorded_window {
 
 /* Both kinds of chunks begin with a struct numbered_head; of windows its first is 0. */
 void metric_put(struct bytes *bytes, const struct recorded_metric *metric);
-/* All but the number, which is that of the head and those before it. */
+/* All but the number, which counts on from the head's. */
 int metric_take(struct cursor *cursor, struct recorded_metric *ret) MUST_CHECK;
 
-/* What the windows of a chunk are told as differences to; zero at its beginning. */
+/* The base of differences within a chunk; zero at its beginning. */
 struct window_packer {
 	uint64_t begin_ns, length_ns;
 };

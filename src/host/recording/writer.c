@@ -1,6 +1,6 @@
 /*
- * The writer of .limpet files.  Host only.  One lock around the chunks: the collector's thread and
- * its owner both write.
+ * The writer of .limpet files.  One lock around the chunks: the collector's thread and its owner
+ * both write.
  */
 #include "host/recording/recording.h"
 
@@ -30,7 +30,7 @@ struct recording {
 	uint32_t *function_counts; /* of each process */
 	size_t function_counts_room;
 	int failure;        /* the first one; nothing is written after it */
-	bool begins_beside; /* an earlier file lay there */
+	bool begins_beside; /* there was an earlier file */
 	char path[256];
 };
 
@@ -127,7 +127,7 @@ static int put_locked(struct recording *recording, enum chunk_kind kind,
 	return put_counted(recording, kind, payload, &(struct recorded_contents){ 0 });
 }
 
-/* Gives the lock back, with the reason when something went wrong. */
+/* Releases the lock; returns the reason of a failure. */
 static int writer_settle(struct recording *recording, int r, struct err *err)
 {
 	struct recorded_contents written;
@@ -147,7 +147,7 @@ static int writer_put(struct recording *recording, enum chunk_kind kind,
 	return writer_settle(recording, put_locked(recording, kind, payload), err);
 }
 
-/* For a file that cannot grow any more: an end that says so. */
+/* For a file that cannot grow any more: an end with that reason. */
 static void put_last_words(struct bytes *ret)
 {
 	CLEANUP(bytes_done) struct bytes payload = { 0 };
@@ -188,7 +188,7 @@ static struct recording *recording_new(const char *path)
 	return self->compressor ? TAKE(self) : NULL;
 }
 
-/* The file is taken also when this fails. */
+/* Owns the file also when this fails. */
 static int writer_create(struct output_begun *file, const char *path, struct recording **ret,
 			 struct err *err)
 {
@@ -230,7 +230,7 @@ int recording_session(struct recording *recording, const struct recorded_session
 	return writer_put(recording, CHUNK_SESSION, &bytes, err);
 }
 
-/* Numbers are given under the lock: their order is that of the file. */
+/* Numbers are assigned under the lock: their order is that of the file. */
 int recording_process(struct recording *recording, struct recorded_process *process,
 		      struct err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * Structs that callers know in another size, and errors in words of theirs.
+ * Structs whose size callers may know differently, and errors in the API's form.
  */
 #include "host/api/api.h"
 
@@ -29,7 +29,7 @@ int api_report(const struct err *err, struct limpet_error *ret)
 	memcpy(error.what, err->what, sizeof(error.what));
 	memcpy(error.why, err->why, sizeof(error.why));
 	memcpy(error.fix, err->fix, sizeof(error.fix));
-	/* Lists of what tools said were put there as they came. */
+	/* Reasons from several tools are raw text here. */
 	foreign_clean(error.why, "\n");
 	api_copy_out(ret, &error, sizeof(error));
 	return err->code;

@@ -1,5 +1,5 @@
 /*
- * What the files of the C API share.
+ * Shared by the files of the C API.
  */
 #pragma once
 
@@ -12,15 +12,16 @@
 
 struct limpet {
 	pid_t pid;
-	uint64_t start_tick; /* another one: the number belongs to another process now */
+	uint64_t start_tick; /* if it differs, the number was reused by another process */
 	bool is_attached;
 	struct session session;
 	struct tree *tree; /* with LIMPET_CHILDREN, in the place of the session */
 	struct session_left left;
 };
 
-/* Callers may know a shorter or a longer struct: what both know is copied, but for its size. */
+/* Callers may have a shorter or a longer struct: copies the common part, except the size. */
 void api_copy_out(void *to, const void *from, size_t size);
 
-/* Shows the error to the caller, who may not want it (NULL); returns its code. */
+/* Copies the error into the caller's struct, if there is one (ret may be NULL); returns its
+ * code. */
 int api_report(const struct err *err, struct limpet_error *ret);

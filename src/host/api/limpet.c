@@ -61,7 +61,7 @@ static struct session_options options_of(const struct limpet_options *given)
 	};
 }
 
-/* One line for each tool that failed while the others went on. */
+/* One line for each tool that failed without ending the session. */
 static void list_failures(const struct session *session, struct err *err)
 {
 	size_t used = 0;
@@ -97,7 +97,7 @@ static int attach_one(struct limpet *self, const struct session_options *options
 	return 0;
 }
 
-/* What of limpet's stays, in whatever process. */
+/* Notes what of limpet's stays in any process. */
 static void note_left(const struct tree_event *event, void *context)
 {
 	struct limpet *self = context;
@@ -199,7 +199,7 @@ static void fill_status(const struct target *target, const struct resident *resi
 	ret->dropped = resident->page.dropped;
 }
 
-/* Looks for the agent: 0, -ENOENT when there is none; the error is set for anything else. */
+/* Finds the agent: 0, -ENOENT when there is none; the error is set for anything else. */
 static int handle_look(const struct limpet *self, struct target *target, struct resident *ret,
 		       struct err *err)
 {

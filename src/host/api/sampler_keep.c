@@ -1,5 +1,5 @@
 /*
- * Samples for callers: their frames are found as they come, their names when somebody asks.
+ * Keeps samples for callers of the API: frames are resolved on arrival, names on request.
  */
 #include "host/api/sampler_private.h"
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FOLLOW_NS 1000000000u /* what runtimes tell of their code is read so often */
+#define FOLLOW_NS 1000000000u /* between readings of the names that runtimes give their code */
 
 static void sampler_keep_fill(struct kept_sample *kept, const struct sample *sample,
 			      const char *thread_name)
@@ -28,7 +28,7 @@ static void sampler_keep_fill(struct kept_sample *kept, const struct sample *sam
 	snprintf(seen->thread_name, sizeof(seen->thread_name), "%s", thread_name);
 }
 
-/* Addresses become frames while it is known what is mapped where. */
+/* Addresses become frames while the mappings are known. */
 static int find_frames(struct limpet_sampler *self, const struct sample *sample,
 		       const struct space *space, struct recorded_frame *ret)
 {

@@ -87,7 +87,7 @@ static int make_sampling(struct limpet_sampler *self, struct err *err)
 	return 0;
 }
 
-/* What it came to stays known. */
+/* Keeps the counts of the sampling that ended. */
 static void forget_sampling(struct limpet_sampler *self)
 {
 	pthread_mutex_lock(&self->lock);

@@ -1,9 +1,9 @@
 /*
- * What the files of the C API's samplers share: sampler.c is what callers see, sampler_life.c
- * starts and stops, sampler_keep.c makes samples that callers can read.
+ * Private to the C API's samplers: sampler.c has the API's functions, sampler_life.c starts and
+ * stops, sampler_keep.c makes samples that callers can read.
  *
- * Three threads meet here: the caller's, the one that samples, and the one that calls back.  The
- * second never waits for the third: between them is the ring.
+ * Three threads meet here: the caller's, the sampling thread, and the one that calls back.  The
+ * sampling thread never waits for the third: the ring is between them.
  */
 #pragma once
 
@@ -21,12 +21,12 @@ struct limpet_sampler {
 	void *context;
 	struct sample_ring ring;
 
-	/* The sampling thread's; the names also for whoever asks. */
+	/* Used by the sampling thread; the names also by threads that read samples. */
 	struct thread_names thread_names;
 	struct stack_names names;
 	uint64_t followed_ns;
 
-	pthread_mutex_t turn;      /* of who starts and stops */
+	pthread_mutex_t turn;      /* serializes start and stop */
 	struct recorder *recorder; /* with a path */
 	bool is_started, is_recorded;
 
@@ -34,7 +34,7 @@ struct limpet_sampler {
 	bool has_teller;
 	pid_t teller_tid; /* 0 while there is none; atomic */
 
-	pthread_mutex_t lock; /* of what follows; never held for long */
+	pthread_mutex_t lock; /* guards what follows; never held for long */
 	unsigned rate_hz;
 	struct sampling *sampling;
 	struct sampling_totals totals; /* when there is none any more */
@@ -44,12 +44,13 @@ struct limpet_sampler {
 /* The listener of the sampling. */
 int sampler_keep(void *context, const struct sample *sample, struct space *space);
 
-/* The thread that calls back, if there is a callback; it tells all that is kept before it ends. */
+/* The thread that calls back, if there is a callback; it delivers all kept samples before it
+ * ends. */
 int sampler_start_teller(struct limpet_sampler *self, struct err *err) MUST_CHECK;
 void sampler_end_teller(struct limpet_sampler *self);
 
 int sampler_check_rate(unsigned hz, struct err *err) MUST_CHECK;
-/* Whoever calls these has the turn. */
+/* Callers hold `turn`. */
 int sampler_start(struct limpet_sampler *self, struct err *err) MUST_CHECK;
 int sampler_stop(struct limpet_sampler *self, struct err *err) MUST_CHECK;
 int sampler_change_rate(struct limpet_sampler *self, unsigned hz, struct err *err) MUST_CHECK;

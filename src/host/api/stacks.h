@@ -1,5 +1,5 @@
 /*
- * Stacks that the caller has in hand: frames that get their names when they are asked for.
+ * Stacks held by the caller: frames are named on request.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 /* Any thread. */
 struct stack_names {
-	pthread_mutex_t lock; /* of what the list knows */
+	pthread_mutex_t lock; /* guards the list */
 	struct code_list *codes;
 };
 

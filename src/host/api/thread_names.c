@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define FRESH_NS  1000000000u
-#define NAMES_MAX 8192u /* threads come and go: then it begins anew */
+#define NAMES_MAX 8192u /* threads start and end: then the table is emptied */
 
 static void read_name(struct thread_name *name, pid_t pid, pid_t tid)
 {

@@ -1,5 +1,5 @@
 /*
- * Names of threads, which are asked for with each sample of theirs and read now and then.
+ * Names of threads, requested with each sample and read periodically.
  */
 #pragma once
 

@@ -1,7 +1,6 @@
 /*
- * What domains are called: in reports, in files, and in what the tracer is asked for.  Recordings
- * of a newer limpet may hold numbers that this one does not know: those are called "other N", and
- * are calls.
+ * The names of domains: in reports, in files, and in requests to the tracer.  Recordings of a newer
+ * limpet may have unknown numbers: those are named "other N", and are calls.
  */
 #pragma once
 

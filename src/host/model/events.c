@@ -1,6 +1,6 @@
 /*
- * What visitors of a model see: calls as they were recorded, but ranges and marks in place of the
- * calls that made them.
+ * The events of a model for visitors: calls as recorded, but ranges and marks in place of the calls
+ * that made them.
  */
 
 #include "host/model/calls/ranges.h"
@@ -11,7 +11,7 @@
 struct events {
 	struct model *model;
 	struct ranges ranges;
-	size_t opened, closed; /* so many have come by */
+	size_t opened, closed; /* so many so far */
 	call_visitor *visit;
 	void *context;
 };

@@ -1,5 +1,5 @@
 /*
- * A recording as a model: opens it, reads it whole, adds up.  Host only.
+ * A recording as a model: opens it, reads it whole, adds it up.
  */
 #include "host/model/model.h"
 
@@ -52,7 +52,7 @@ int model_copy_file(const struct model *model, int to)
 	return reader_copy(model->reader, to);
 }
 
-/* Options are the words that the tracer was given: "alloc;alloc-sample=524288;". */
+/* Options are the tracer's request: "alloc;alloc-sample=524288;". */
 static uint64_t find_alloc_sample(const char *options)
 {
 	static const char word[] = "alloc-sample=";
@@ -92,7 +92,7 @@ static int model_fill(struct model *model, const struct sample_watcher *watcher)
 	if (!model->samples)
 		return -ENOMEM;
 	model->samples->watcher = watcher;
-	/* So that nobody has to ask whether there was a session. */
+	/* Texts are "" by default: callers need not check whether there was a session. */
 	if (text_set(&model->limpet_version, "") || text_set(&model->host, "") ||
 	    text_set(&model->kernel, "") || text_set(&model->machine, "") ||
 	    text_set(&model->command, "") || text_set(&model->options, "") ||
@@ -155,7 +155,7 @@ static int explain_open(const char *path, int code, struct err *err)
 
 static int open_path(const struct opening *opening, struct model **ret, struct err *err)
 {
-	/* A pipe that nobody writes to would keep us waiting; none is a recording. */
+	/* Opening a pipe without a writer would block, and no pipe is a recording: O_NONBLOCK. */
 	int fd = open(opening->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0)

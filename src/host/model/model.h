@@ -1,7 +1,7 @@
 /*
  * A recording as plain data.  Opening reads the whole file once and keeps everything but the calls;
- * those come in the order of their beginnings, streamed, as often as one likes: memory does not
- * grow with the recording.
+ * those are streamed in the order of their beginnings, any number of times: memory does not grow
+ * with the recording.
  */
 #pragma once
 
@@ -58,17 +58,17 @@ struct model_process {
 	struct names names; /* of kernels, devices, queues, streams, files */
 };
 
-/* What was measured over time, see windows.h.  Zero is nothing. */
+/* Measurements over time, see windows.h.  Zero is nothing. */
 struct windows {
 	struct model_metric *metrics;
 	size_t metric_count, metric_room;
 	uint64_t count;             /* in the file */
 	uint64_t first_ns, last_ns; /* CLOCK_BOOTTIME: of the first beginning, of the last end */
-	uint64_t *chunks;           /* where windows lie */
+	uint64_t *chunks;           /* offsets of chunks with windows */
 	size_t chunk_count, chunk_room;
 };
 
-/* What the processes used, see usage.h, in the order of the file.  Zero is nothing. */
+/* The usage of processes, see usage.h, in the order of the file.  Zero is nothing. */
 struct usage_looks {
 	struct recorded_usage *items;
 	size_t count, room;
@@ -92,7 +92,7 @@ struct model {
 	uint64_t records_max;         /* also of items of each kind: frames, stacks, names */
 	uint64_t left_out;            /* chunks that have more */
 	uint64_t cut_bytes;
-	/* Only what lies in this part is visited (narrow.h), CLOCK_BOOTTIME; to_ns 0: all is. */
+	/* Limits visits to this part (narrow.h), CLOCK_BOOTTIME; to_ns 0: all. */
 	uint64_t from_ns, to_ns;
 	struct samples *samples; /* see samples.h; never NULL */
 	struct windows windows;
@@ -101,12 +101,12 @@ struct model {
 };
 
 /* A recording of S bytes may hold MODEL_RECORDS_LEAST + S * MODEL_RECORDS_PER_BYTE records: those
- * of tight loops have one in a byte.  What is more was made to hurt its reader. */
+ * of tight loops have one in a byte.  A file with more was made to exhaust its reader. */
 #define MODEL_RECORDS_LEAST    (256u << 10)
 #define MODEL_RECORDS_PER_BYTE 8u
 
 int model_open(const char *path, struct model **ret, struct err *err) MUST_CHECK;
-/* The same with up to `records_max` records, whatever the size; 0: as above. */
+/* The same with up to `records_max` records, for any size; 0: as above. */
 int model_open_up_to(const char *path, uint64_t records_max, struct model **ret,
 		     struct err *err) MUST_CHECK;
 int model_open_fd(int fd, const char *name, struct model **ret, struct err *err) MUST_CHECK;
@@ -121,16 +121,15 @@ static inline void model_free_at_scope_end(struct model **model)
 
 enum call_kind {
 	CALL_PLAIN,
-	CALL_RANGE, /* from one call to another, those of a library of markers */
+	CALL_RANGE, /* from one call to another, of a library of markers */
 	CALL_MARK,  /* a moment */
 };
 
-/* What was not seen of a range: the recording's own begin or end stands for it where nothing more
- * is known. */
+/* The missing part of a range: the recording's own beginning or end replaces it if nothing more is
+ * known. */
 enum range_cut { RANGE_WHOLE, RANGE_HEADLESS, RANGE_ENDLESS };
 
-/* One call, or what calls of a library of markers stand for.  Everything in it is gone when its
- * visitor returns. */
+/* One call, or a range of a library of markers.  Valid until its visitor returns. */
 struct call {
 	const struct model_process *process;
 	const struct model_thread *thread;
@@ -141,11 +140,11 @@ struct call {
 	unsigned value_count;
 	const uint64_t *values;
 	bool has_stack;                /* one was recorded, even if no frame of it is known */
-	uint32_t stack;                /* whose frames are in `samples`; STACK_NONE: it has none */
+	uint32_t stack;                /* its frames are in `samples`; STACK_NONE: none */
 	enum stack_end stack_end;      /* how complete it is */
 	const struct samples *samples; /* of the model */
 	unsigned count_count;
-	const struct record_count *counts; /* of what a device did */
+	const struct record_count *counts; /* of a device */
 	const char *text;
 	enum call_kind kind;
 	enum range_cut cut;
@@ -157,24 +156,23 @@ struct call {
 typedef int call_visitor(const struct call *call, void *context);
 
 /* In the order of their beginnings; of two that begin at once in one thread, the longer first.
- * What the visitor answered, or -ENOMEM. */
+ * Returns the visitor's result, or -ENOMEM. */
 int model_each_call(struct model *model, call_visitor *visit, void *context) MUST_CHECK;
 
 /* CLOCK_BOOTTIME of a tick: linear through the first and the last point. */
 uint64_t model_time_ns(const struct model *model, uint64_t ticks);
 
-/* CLOCK_BOOTTIME of a time of CLOCK_MONOTONIC, which stands still while the machine sleeps: the
- * difference of the start is taken. */
+/* CLOCK_BOOTTIME of a time of CLOCK_MONOTONIC, which stops while the machine sleeps: uses the
+ * difference at the start. */
 static inline uint64_t model_boot_ns(const struct model *model, uint64_t monotonic_ns)
 {
 	return monotonic_ns + (model->first.boot_ns - model->first.monotonic_ns);
 }
 
-/* What is to be added to CLOCK_BOOTTIME to get the time of day. */
+/* The difference from CLOCK_BOOTTIME to the time of day. */
 int64_t model_wall_offset_ns(const struct model *model);
 
-/* From now on the time of day is in the place of CLOCK_BOOTTIME, for what is put beside recordings
- * of other machines. */
+/* Replaces CLOCK_BOOTTIME by the time of day from now on, for comparison with other machines. */
 void model_use_wall_clock(struct model *model);
 
 /* A sample of allocation: how many blocks and bytes it stands for, see sampling.c.  False for all
@@ -184,19 +182,19 @@ bool call_estimate(const struct call *call, double *ret_blocks, double *ret_byte
 /* How many blocks one of this size stands for, where one byte in so many is sampled; 0: all. */
 double sample_blocks(uint64_t size, uint64_t alloc_sample);
 
-/* What it is called where it is shown: a marker says so itself, a kernel has its own name, other
- * work of devices by its direction or operation. */
+/* Its name for display: a marker's text, a kernel's own name, other work of devices by its
+ * direction or operation. */
 const char *call_name(const struct call *call);
 
 /* "call", "range", "mark". */
 const char *call_kind_name(enum call_kind kind);
 
-/* "began before", "did not end"; "" for what is whole. */
+/* "began before", "did not end"; "" for a whole one. */
 const char *call_cut_text(const struct call *call);
 
 /* The value of that kind, when the function has one. */
 bool call_value(const struct call *call, enum value_kind kind, uint64_t *ret);
-/* The device whose work it is: of a copy to the host the one that it comes from; 0: none. */
+/* The device of its work: of a copy to the host, the source; 0: none. */
 uint64_t call_device(const struct call *call);
 
 /* Is it something that a device did? */
@@ -213,11 +211,11 @@ uint64_t call_correlation(const struct model *model, const struct call *call);
 
 /* A variable of its environment; NULL: not set, or not recorded. */
 const char *process_variable(const struct model_process *process, const char *name);
-/* For who knows better than its environment; 0 or -ENOMEM. */
+/* Sets a variable over that of its environment; 0 or -ENOMEM. */
 int process_set_variable(struct model_process *process, const char *name,
 			 const char *value) MUST_CHECK;
 
-/* The module that an address lies in; NULL: none does. */
+/* The module of an address; NULL: none. */
 const struct recorded_module *process_module(const struct model_process *process, uint64_t address);
 /* "libfoo.so+0x1234", or the bare address. */
 void frame_text(const struct model_process *process, uint64_t address, char *ret, size_t room);
@@ -226,7 +224,7 @@ const char *drop_reason_name(unsigned reason); /* for programs */
 const char *drop_reason_text(unsigned reason); /* for people */
 const char *value_name(unsigned kind);
 
-/* "" when a recording ended as it should and lost nothing that was in it; else what is wrong. */
+/* "" when a recording ended normally and is complete; else the problem. */
 void model_describe_end(const struct model *model, char *ret, size_t room);
 
 /* A recording without a call, a sample and a window is no success: -ENODATA with the exit code for

@@ -1,5 +1,5 @@
 /*
- * Leaves out what lies before and behind a part of a recording.
+ * Leaves out the parts before and after a part of a recording.
  */
 #include "host/model/narrow.h"
 

@@ -11,8 +11,8 @@ static void span_widen(struct model_span *span, uint64_t begin_ns, uint64_t end_
 	span->end_ns = MAX(span->end_ns, end_ns);
 }
 
-/* The end of the last call is not known without reading all: the last look at the clock is later,
- * for a recording that was ended. */
+/* The end of the last call is not known without reading all: the last reading of the clock is
+ * later, for a recording that was ended. */
 static void calls_add(const struct model *model, struct model_span *span)
 {
 	uint64_t least = UINT64_MAX;

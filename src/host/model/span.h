@@ -10,6 +10,6 @@ struct model_span {
 	uint64_t begin_ns, end_ns;
 };
 
-/* From the beginning of the first sample, call or window to the end of the last one; where there is
- * none, from the first look at the clock to the last. */
+/* From the beginning of the first sample, call or window to the end of the last one; without any,
+ * from the first reading of the clock to the last. */
 struct model_span model_span(const struct model *model);

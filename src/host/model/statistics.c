@@ -1,5 +1,5 @@
 /*
- * What the numbers say at the end.
+ * Computes the results of statistics.
  */
 #include "host/model/statistics.h"
 
@@ -42,7 +42,7 @@ double share_tenths(uint64_t part, uint64_t whole)
 	return (double)tenths / 10;
 }
 
-/* What was computed may lie a little below what it is. */
+/* A computed value may be a little below the exact one. */
 double share_shown(double percent)
 {
 	return (double)(int64_t)(percent * 100 + (percent < 0 ? -1e-6 : 1e-6)) / 100;

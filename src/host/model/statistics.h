@@ -7,7 +7,7 @@
 
 struct statistics {
 	uint64_t calls, total_ns, least_ns, most_ns;
-	double mean_ns, squares; /* as they come: no sum of squares that loses digits */
+	double mean_ns, squares; /* computed incrementally: no sum of squares that loses digits */
 };
 
 static inline void statistics_add(struct statistics *statistics, uint64_t duration_ns)

@@ -1,5 +1,5 @@
 /*
- * What people read about a model: names, times, frames, and how it ended.
+ * Texts about a model for people: names, times, frames, and its end.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -122,7 +122,7 @@ static const char *const scratch_names[MEMORY_OPERATIONS] = {
 	[MEMORY_RECLAIM] = "SCRATCH_MEMORY_ASYNC_RECLAIM",
 };
 
-/* What a device does besides running kernels, by the value that tells it. */
+/* The work of a device other than kernels, by the value that has it. */
 static const struct work_words {
 	unsigned domain;
 	enum value_kind kind;

@@ -1,5 +1,5 @@
 /*
- * Keeps looks at processes.  One of a process that the recording does not have spoils its chunk.
+ * Keeps readings of processes.  A reading of an unknown process invalidates its chunk.
  */
 #include "host/model/usage.h"
 

@@ -1,6 +1,6 @@
 /*
- * Looks for separate debug files.  A file is taken only when it is proven to belong: by its
- * build-id, or by the checksum that the stripped file tells.
+ * Finds separate debug files.  A file is used only when it is proven to match: by its build-id, or
+ * by the checksum in the stripped file.
  */
 #include "host/symbols/debug_file.h"
 
@@ -25,14 +25,15 @@
 struct search {
 	Elf *stripped;
 	const char *path;
-	pid_t pid; /* in whose root; 0: ours */
+	pid_t pid; /* in its root; 0: limpet's */
 	const unsigned char *build_id;
 	size_t build_id_size;
 	const char *link; /* NULL: none */
 	uint32_t link_checksum;
 };
 
-/* Only what can be read as a whole in a moment is: the file may be somebody else's trap. */
+/* Only files that can be read as a whole in a moment: another user may have made a huge one as a
+ * trap. */
 static bool is_small_enough(int fd, const char *path)
 {
 	struct stat file;

@@ -1,6 +1,6 @@
 /*
- * Debug information that lies in a file of its own: found by build-id, or by the name that the
- * stripped file tells (.gnu_debuglink).
+ * Debug information in a separate file: found by build-id, or by the name in the stripped file
+ * (.gnu_debuglink).
  */
 #pragma once
 
@@ -8,6 +8,6 @@
 
 #include <sys/types.h>
 
-/* `path` is the stripped file as the process `pid` sees it; its root is looked into after ours.
+/* `path` is the stripped file as the process `pid` sees it; its root is searched after limpet's.
  * -ENOENT. */
 int debug_file_open(struct elf_source *ret, Elf *stripped, const char *path, pid_t pid) MUST_CHECK;

@@ -1,6 +1,5 @@
 /*
- * .gnu_debugdata ("mini debug info"): a small ELF file with the names that strip took away, packed
- * by xz.
+ * .gnu_debugdata ("mini debug info"): a small ELF file with the stripped names, compressed by xz.
  */
 #pragma once
 

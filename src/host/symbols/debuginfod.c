@@ -1,5 +1,5 @@
 /*
- * Runs debuginfod-find.  Host only.
+ * Runs debuginfod-find.
  */
 #include "host/symbols/debuginfod.h"
 
@@ -54,7 +54,7 @@ int debuginfod_check(struct err *err)
 	return err_fix(err, "apt install debuginfod");
 }
 
-/* Its output comes through the pipe. */
+/* Its output is read through the pipe. */
 static int debuginfod_start(pid_t *ret, const char *build_id, int output)
 {
 	char *const argv[] = { (char[]){ PROGRAM }, (char[]){ "debuginfo" },
@@ -85,7 +85,7 @@ static int ms_until(uint64_t end_ns)
 	return now >= end_ns ? 0 : (int)((end_ns - now) / 1000000) + 1;
 }
 
-/* One line; false when it does not come in time. */
+/* One line; false when it does not arrive in time. */
 static bool read_line(int fd, uint64_t end_ns, char *ret, size_t room)
 {
 	size_t size = 0;
@@ -107,7 +107,7 @@ static bool read_line(int fd, uint64_t end_ns, char *ret, size_t room)
 	return true;
 }
 
-/* It may have said all that it has to say, and stay. */
+/* Its output may be complete while it still runs. */
 static void end_in_time(pid_t child, uint64_t end_ns)
 {
 	struct pollfd wait = { (int)syscall(SYS_pidfd_open, child, 0), POLLIN, 0 };

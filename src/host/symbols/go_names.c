@@ -1,5 +1,5 @@
 /*
- * Looks addresses up in Go's table of functions.
+ * Finds addresses in Go's table of functions.
  */
 #include "host/symbols/go_names.h"
 
@@ -10,7 +10,7 @@
 
 #define INLINED_MAX 64u
 
-/* Where the program's description of itself may lie, from which everything else is found. */
+/* Sections that may have the program's module data, which lead to everything else. */
 static const char *const descriptions[] = { GO_DESCRIPTION, ".noptrdata", ".data" };
 static const char *const tables[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
 

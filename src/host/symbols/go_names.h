@@ -11,8 +11,7 @@
 struct go_names {
 	Elf *elf;
 	struct gopclntab table;
-	uint64_t trees; /* where inline trees are, in memory; 0: not known, or they tell themselves
-			 */
+	uint64_t trees; /* address of the inline trees in memory; 0: not known, or in the trees */
 };
 
 /* False: the file has no such table.  The file must stay open. */

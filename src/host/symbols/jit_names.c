@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many names before an address are looked at, where one far back spans it. */
+/* How many names before an address are checked for one that spans it. */
 #define LOOK_BACK_MAX 4096u
 
-/* Whoever looks at many programs may hear of names from all of them. */
+/* Limits all programs together: limpet may read names of many. */
 static _Atomic size_t all_bytes;
 
 static size_t jit_names_bytes(const struct jit_names *names)

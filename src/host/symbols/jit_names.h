@@ -1,6 +1,6 @@
 /*
- * Names of code that a runtime makes while it runs.  Addresses are used again: each name has the
- * time from which on it holds, and a look-up has a time too.
+ * Names of generated code.  Addresses are reused: each name is valid from a time on, and a look-up
+ * has a time too.
  */
 #pragma once
 
@@ -8,10 +8,10 @@
 
 #include <stdbool.h>
 
-/* What comes after so many has no name. */
+/* Further code gets no name. */
 #define JIT_NAMES_MAX (2u << 20)
 #define JIT_TEXT_MAX  (128u << 20)
-/* Of all processes together, with what keeps them. */
+/* For all processes together, with overhead. */
 #define JIT_ALL_MAX ((size_t)512 << 20)
 
 struct jit_name {
@@ -24,7 +24,7 @@ struct jit_name {
 
 /* Zero is empty. */
 struct jit_names {
-	struct jit_name *items; /* by start, then by version; what is not sorted yet is behind */
+	struct jit_name *items; /* by start, then by version; unsorted ones are at the end */
 	size_t count, sorted, room;
 	struct pool texts;
 	uint64_t text_bytes;
@@ -38,18 +38,18 @@ int jit_names_add(struct jit_names *names, uint64_t start, uint64_t size, const 
 /* No more can be added. */
 bool jit_names_are_full(const struct jit_names *names);
 
-/* After some were added, before they are looked for.  -ENOMEM: what is new is not found. */
+/* Call after adding, before a search.  -ENOMEM: new ones are not found. */
 int jit_names_sort(struct jit_names *names) MUST_CHECK;
 
 /* Which name holds for an address at this time: the latest that is not younger; 0: none is known.
  */
 uint32_t jit_names_version(const struct jit_names *names, uint64_t address, uint64_t time_ns);
 
-/* The name of this version, which holds the address; of version 0 the first that came.  NULL. */
+/* The name of this version that contains the address; for version 0 the first one.  NULL. */
 const struct jit_name *jit_names_find(const struct jit_names *names, uint64_t address,
 				      uint32_t version);
 
-/* The latest name of an address, also of what is not sorted yet, as far as that is not long ago. */
+/* The latest name of an address, also of recent unsorted ones. */
 const struct jit_name *jit_names_latest(const struct jit_names *names, uint64_t address);
 
 static inline const char *jit_name_text(const struct jit_names *names, const struct jit_name *name)

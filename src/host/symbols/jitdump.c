@@ -29,7 +29,7 @@ struct file_head {
 	uint64_t time_ns, flags;
 };
 
-/* What each record begins with; `size` is the whole record's. */
+/* The beginning of each record; `size` is the whole record's. */
 struct record_head {
 	uint32_t kind, size;
 	uint64_t time_ns;
@@ -113,8 +113,8 @@ static void take_close(struct jitdump *dump, struct jit_names *names, const unsi
 	dump->is_over = true;
 }
 
-/* What is not here is passed over: lines, and how to unwind (its code is walked by frame pointer).
- */
+/* Other records are skipped: lines, and unwind information (its code is walked by frame
+ * pointer). */
 static void (*const takers[])(struct jitdump *dump, struct jit_names *names,
 			      const unsigned char *bytes, size_t size) = {
 	[RECORD_LOAD] = take_load,   [RECORD_MOVE] = take_move,      [RECORD_DEBUG_INFO] = NULL,

@@ -1,5 +1,5 @@
 /*
- * Asks libdw.  Units are found by a sorted list of their ranges, made once: not all compilers write
+ * Uses libdw.  Units are found by a sorted list of their ranges, made once: not all compilers write
  * .debug_aranges.
  */
 #include "host/symbols/lines.h"
@@ -19,17 +19,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What hostile debug information could make us do for ever, or libdw remember without end.  Large
- * programs have a hundred thousand units, and line programs of a few MiB. */
+/* Limits against hostile debug information, which could keep limpet busy for ever, or make libdw
+ * allocate without end.  Large programs have a hundred thousand units, and line programs of a few
+ * MiB. */
 #define SCOPES_MAX       256
 #define UNITS_MAX        (1u << 20)
 #define RANGES_MAX       (16u << 20)
 #define FUNCTIONS_MAX    (4u << 20)
 #define LINE_PROGRAM_MAX ((uint64_t)16 << 20)
 #define SEARCH_NS        2000000000u
-#define SEARCH_STEP      1024u /* entries between looks at the clock */
-/* libdw ends us where it gets no memory.  It is asked only where there is so much, and so many
- * times what it is to read. */
+#define SEARCH_STEP      1024u /* entries between checks of the clock */
+/* libdw aborts when it gets no memory.  It is used only while there is this much, and this multiple
+ * of what it will read. */
 #define ROOM_LEAST        ((uint64_t)48 << 20)
 #define ROOM_FOR_SECTIONS 2u
 #define NOT_MAPPED_MAX    (ELF_DEBUG_MAX + ELF_SYMBOLS_MAX + ELF_STRINGS_MAX)
@@ -80,7 +81,7 @@ static bool add_ranges(struct lines *self, Dwarf_Die *unit)
 	return true;
 }
 
-/* A skeleton has the ranges and the lines of a unit whose entries are in a file of their own. */
+/* A skeleton has the ranges and the lines of a unit whose entries are in a separate file. */
 static bool has_code(uint8_t type)
 {
 	return type == DW_UT_compile || type == DW_UT_skeleton;
@@ -134,7 +135,7 @@ static bool has_room(uint64_t bytes, unsigned times)
 	return false;
 }
 
-/* Of what is not mapped when the program runs, unpacked. */
+/* Of sections not mapped at run time, uncompressed. */
 static uint64_t debug_bytes(Elf *elf)
 {
 	Elf_Scn *section = NULL;
@@ -152,7 +153,7 @@ static uint64_t debug_bytes(Elf *elf)
 	return sum;
 }
 
-/* By what libelf has read by now, whatever the file was when it was checked. */
+/* By the sizes that libelf has read, even if the file has changed since its check. */
 static bool may_unpack(Elf *elf)
 {
 	uint64_t bytes = debug_bytes(elf);
@@ -207,7 +208,7 @@ static Dwarf_Die unit_entries(const Dwarf_Die *unit)
 	return *unit;
 }
 
-/* The linked name says more than the source's: it has the namespaces. */
+/* The linkage name is better than the source's: it has the namespaces. */
 static const char *function_name(Dwarf_Die *die)
 {
 	static const unsigned names[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name };
@@ -266,7 +267,7 @@ static bool has_files(const struct lines *self, const Dwarf_Die *entries, Dwarf_
 	return has_rows(self, skeleton);
 }
 
-/* libdw's name for a file that is not told: number 0 before DWARF 5. */
+/* libdw's name for an unknown file: number 0 before DWARF 5. */
 #define FILE_UNKNOWN "???"
 
 static const char *file_of(Dwarf_Die *unit, unsigned number)
@@ -326,7 +327,7 @@ static bool find_inner(Dwarf_Die *outer, uint64_t address, uint64_t end_ns, Dwar
 	return false;
 }
 
-/* The function that holds the address, from a list that is made when a unit is first asked. */
+/* The function that contains the address, from a list that is made at the first use of a unit. */
 static bool find_function(struct lines *self, struct unit *unit, Dwarf_Die *entries,
 			  uint64_t address, Dwarf_Die *ret)
 {
@@ -341,8 +342,8 @@ static bool find_function(struct lines *self, struct unit *unit, Dwarf_Die *entr
 	return unit_functions_find(&unit->functions, entries, address, ret);
 }
 
-/* From the function inwards as the code has them.  dwarf_getscopes() goes on with where an inlined
- * function was written, and down its own stack as deep as the file says. */
+/* From the function inwards as in the code.  dwarf_getscopes() would continue at the declaration of
+ * an inlined function, and recurse as deep as the file demands. */
 static size_t find_scopes(const Dwarf_Die *function, uint64_t address, Dwarf_Die ret[SCOPES_MAX])
 {
 	uint64_t end_ns = now_ns() + SEARCH_NS;

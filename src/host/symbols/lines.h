@@ -1,6 +1,6 @@
 /*
- * Files, lines and inlined functions, from DWARF by libdw.  Slow to begin: asked only for what will
- * be shown.
+ * Files, lines and inlined functions, from DWARF by libdw.  Slow to start: used only for frames
+ * that are shown.
  */
 #pragma once
 
@@ -9,9 +9,9 @@
 #include <libelf.h>
 #include <stdbool.h>
 
-/* A location in the source.  Texts belong to what they were read from. */
+/* A location in the source.  Texts live as long as their source. */
 struct source_location {
-	const char *function; /* as it is linked, or as the source has it; NULL: not told */
+	const char *function; /* as linked, or as in the source; NULL: unknown */
 	const char *file;     /* NULL: not known */
 	unsigned line;
 };
@@ -29,5 +29,5 @@ struct line_reader {
 };
 
 /* By libdw.  In the executable only: Debian's static libdw cannot be part of a shared library, so
- * liblimpet tells names without lines. */
+ * liblimpet has names without lines. */
 extern const struct line_reader line_reader_libdw;

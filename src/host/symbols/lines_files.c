@@ -1,6 +1,6 @@
 /*
  * What libdw calls instead of open(): debug information names further files (.gnu_debugaltlink, and
- * DW_AT_dwo_name of split units), and whoever wrote it may have named a device.  Host only.
+ * DW_AT_dwo_name of split units), and its author may have named a device.
  */
 #include "host/process/foreign_file.h"
 #include "host/symbols/elf/elf_limits.h"

@@ -43,7 +43,7 @@ static void take_line(struct jit_names *names, struct text line, uint64_t born_n
 	if (!take_number(&line, &start) || !take_number(&line, &size))
 		return;
 	text_copy(line, name, sizeof(name));
-	/* A line that says nothing, or that there is no memory for, is a name less. */
+	/* An invalid line, or one without memory, is skipped. */
 	if (name[0])
 		(void)!jit_names_add(names, start, size, name, born_ns);
 }
@@ -59,7 +59,7 @@ size_t perf_map_lines(struct jit_names *names, const char *text, size_t size, ui
 	return (size_t)(at - text);
 }
 
-/* One with this name may be left from an earlier process with this number. */
+/* A file of this name may be left from an earlier process with this number. */
 static bool is_older(int fd, pid_t pid)
 {
 	struct process_stat process;
@@ -104,7 +104,7 @@ static void remember_end(struct perf_map *map, const char *text, size_t size)
 	memcpy(map->end, text + size - map->end_size, map->end_size);
 }
 
-/* Nothing was cut, and what was read is there still. */
+/* The file was not truncated, and its text is unchanged. */
 static bool is_same_text(const struct perf_map *map)
 {
 	char end[PERF_MAP_END];
@@ -120,8 +120,8 @@ static void stop_reading(struct perf_map *map, const char *why)
 	map->total = PERF_MAP_MAX;
 }
 
-/* False when there is nothing new.  A megabyte without the end of a line is no map, and of what is
- * longer than a map ever is nothing more is read. */
+/* False when there is nothing new.  A megabyte without a line end is no map, and beyond the maximum
+ * nothing more is read. */
 static bool read_more(struct perf_map *map, struct jit_names *names, char *room, uint64_t born_ns)
 {
 	ssize_t got = pread(map->fd, room, READ_AT_ONCE, (off_t)map->read);
@@ -140,7 +140,7 @@ static bool read_more(struct perf_map *map, struct jit_names *names, char *room,
 	if (map->total >= PERF_MAP_MAX)
 		stop_reading(map, "it has more than 256 MiB");
 	else if (jit_names_are_full(names))
-		map->total = PERF_MAP_MAX; /* jit_names_add() has said so */
+		map->total = PERF_MAP_MAX; /* jit_names_add() has noted it */
 	return map->total < PERF_MAP_MAX;
 }
 

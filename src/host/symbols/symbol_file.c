@@ -52,7 +52,7 @@ void symbol_file_read_lines_by(const struct line_reader *reader)
 	line_reader = reader;
 }
 
-/* The same; NULL: nobody is asked. */
+/* The same; NULL: no server is asked. */
 static struct debuginfod *debug_server;
 
 void symbol_file_ask(struct debuginfod *debuginfod)
@@ -215,7 +215,7 @@ size_t symbol_file_bytes(const struct symbol_file *file)
 	return file->bytes;
 }
 
-/* Only what has the build-id is believed. */
+/* Only a file with the build-id is used. */
 static void ask_server(struct symbol_file *self, Elf *image)
 {
 	struct elf_source *debug = &self->sources[SOURCE_DEBUG_FILE];
@@ -231,7 +231,7 @@ static void ask_server(struct symbol_file *self, Elf *image)
 		elf_source_close(debug);
 }
 
-/* What there is no memory for has no names. */
+/* Without memory there are no names. */
 static void read_names(struct symbol_file *self)
 {
 	Elf *image = self->sources[SOURCE_IMAGE].elf;
@@ -274,7 +274,7 @@ static bool is_too_far(const struct symbol *named, const struct symbol *last, ui
 		(last->address == named->address && address >= last->end));
 }
 
-/* Only where names and entries say nothing: all code of the file is read for it. */
+/* Only when there are neither names nor entries: this reads all code of the file. */
 static void read_code(struct symbol_file *self)
 {
 	const struct elf_source *image = &self->sources[SOURCE_IMAGE];

@@ -1,7 +1,7 @@
 /*
- * The names of one module's code.  What is needed is opened at once, while the process that uses it
- * lives; reading it waits until a name is asked for.  A file can be closed, and opens again when
- * the next name is asked for.
+ * The names of one module's code.  Its files are opened at once, while the process that uses it
+ * lives; they are read when a name is needed.  A file can be closed, and opens again for the next
+ * name.
  */
 #pragma once
 
@@ -10,12 +10,12 @@
 
 #include <sys/types.h>
 
-/* Where a module's bytes and its debug information may lie. */
+/* The possible locations of a module's bytes and its debug information. */
 struct symbol_origin {
 	const char *path;              /* as the process sees it */
 	const char *image_path;        /* how its bytes can be opened now; NULL: only by its path */
-	pid_t pid;                     /* in whose root the path lies; 0: ours */
-	const unsigned char *build_id; /* of what is mapped */
+	pid_t pid;                     /* path is in its root; 0: limpet's */
+	const unsigned char *build_id; /* of the mapped file */
 	size_t build_id_size;          /* 0: not known */
 };
 
@@ -41,8 +41,8 @@ bool symbol_file_find(struct symbol_file *file, uint64_t address, const char **r
 /* From now on, lines are read by this one; NULL: there are none.  Once, before the first file. */
 void symbol_file_read_lines_by(const struct line_reader *reader);
 
-/* From now on, debug files that are not here are asked for, when a name is needed; NULL: no longer.
- * Once, before the first file. */
+/* From now on, missing debug files are requested when a name is needed; NULL: no longer.  Once,
+ * before the first file. */
 void symbol_file_ask(struct debuginfod *debuginfod);
 
 /* As find() of the reader of lines. */

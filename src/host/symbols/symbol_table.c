@@ -1,5 +1,5 @@
 /*
- * A sorted list.  Symbols come from foreign files: they may overlap and lie.
+ * A sorted list.  Symbols come from foreign files: they may overlap and be wrong.
  */
 #include "host/symbols/symbol_table.h"
 
@@ -10,10 +10,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* How many symbols back one that spans the address is looked for. */
+/* How many symbols back one that spans the address is searched for. */
 #define OVERLAP_MAX 32u
 
-/* Whoever looks at many programs has many files open. */
+/* Limits all files together: limpet may have those of many programs open. */
 static _Atomic size_t all_symbols;
 
 static bool is_full(const struct symbol_table *table)
@@ -45,7 +45,7 @@ static int by_address(const void *left, const void *right)
 	return a->rank > b->rank ? -1 : a->rank < b->rank;
 }
 
-/* Of several at one address only the first is left. */
+/* Of several at one address only the first is kept. */
 static void drop_twins(struct symbol_table *table)
 {
 	size_t kept = 0;

@@ -1,5 +1,5 @@
 /*
- * Names by address.  Names are not copied: they live as long as what they were read from.
+ * Names by address.  Names are not copied: they live as long as their source.
  */
 #pragma once
 
@@ -13,7 +13,7 @@ struct symbol {
 	uint64_t limit; /* where it ends at the latest */
 	uint64_t rank;  /* of two at one address the higher one wins */
 	const char *name;
-	bool has_size; /* its end is told, not guessed from what follows */
+	bool has_size; /* its end is given, not guessed from the next one */
 };
 
 struct symbol_table {
@@ -37,7 +37,7 @@ void symbol_table_finish(struct symbol_table *table);
 /* The symbol that holds an address; the one that begins last, when there are several.  NULL. */
 const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t address);
 
-/* The symbol that begins last at or before an address, wherever it ends.  NULL. */
+/* The last symbol that begins at or before an address, without regard to its end.  NULL. */
 const struct symbol *symbol_table_last(const struct symbol_table *table, uint64_t address);
 
 void symbol_table_done(struct symbol_table *table);

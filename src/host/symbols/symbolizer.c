@@ -20,8 +20,8 @@
 
 #define READABLE_MAX 4096u
 
-/* A sampler of every process sees ever more files: those whose names were asked for longest ago
- * are closed, and open again when they are needed.  One that is larger stays alone. */
+/* A sampler of all processes opens ever more files: the least recently used ones are closed, and
+ * open again when needed.  A larger one stays alone. */
 #define FILES_OPEN_MAX 128u
 #define FILE_BYTES_MAX ((size_t)96 << 20)
 
@@ -30,7 +30,7 @@ struct code_module {
 	pid_t pid;
 	const char *name;         /* without its folder */
 	struct symbol_file *file; /* of CODE_FILE and CODE_VDSO */
-	uint64_t used;            /* when a name of the file was asked for; counts */
+	uint64_t used;            /* the last use for a name; a counter */
 	size_t bytes;             /* of the file, as they were added up */
 	bool is_counted;          /* the file is open, and counted as such */
 	/* Of CODE_JIT. */
@@ -81,7 +81,7 @@ static const char *const fixed_names[CODE_KINDS] = {
 	[CODE_KERNEL] = "[kernel]",
 };
 
-/* What is not there, or is somebody else's, tells nothing. */
+/* Files that are missing or that another user owns add no names. */
 static void module_follow_perf_map(struct code_module *module)
 {
 	(void)!perf_map_follow(&module->perf_map, module->pid, &module->jit);
@@ -225,7 +225,7 @@ static bool look_up(struct symbolizer *self, struct code_module *module,
 	return true;
 }
 
-/* Where code that was made has no names, its addresses tell nobody anything. */
+/* Generated code without names: one frame for all its addresses, which mean nothing to a reader. */
 static const char *address_nameless(struct symbolizer *self, const struct code_module *module,
 				    uint64_t address)
 {
@@ -238,7 +238,7 @@ static const char *address_nameless(struct symbolizer *self, const struct code_m
 	return pool_keep(&self->texts, text);
 }
 
-/* Lines know inlined functions; the outermost is called as the table of symbols calls it. */
+/* Lines have inlined functions; the outermost gets its name from the table of symbols. */
 static void add_lines(struct symbolizer *self, struct code_module *module, uint64_t address,
 		      struct code_names *ret)
 {

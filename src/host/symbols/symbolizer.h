@@ -1,14 +1,13 @@
 /*
- * Names for addresses of any code: files, the kernel, the vdso, and what a runtime has compiled.
- * One thread at a time.
+ * Names for addresses of any code: files, the kernel, the vdso, and generated code.  One thread at
+ * a time.
  */
 #pragma once
 
 #include "host/symbols/symbol_file.h"
 
 enum code_kind {
-	CODE_UNKNOWN, /* nothing is mapped there, or it may not be known what; addresses are the
-			 process's */
+	CODE_UNKNOWN, /* no or unknown mapping; addresses are the process's */
 	CODE_FILE,    /* addresses are those of the file (p_vaddr) */
 	CODE_VDSO,    /* the same */
 	CODE_JIT,     /* memory without a file; addresses are the process's */
@@ -40,15 +39,15 @@ void symbolizer_free(struct symbolizer *symbolizer);
 /* How many texts it keeps. */
 size_t symbolizer_texts(const struct symbolizer *symbolizer);
 
-/* Its number, from 0 in the order of their coming; -ENOMEM.  `pid` of the origin tells whose code
- * CODE_JIT is. */
+/* Its number, from 0 in order; -ENOMEM.  `pid` of the origin identifies the process of CODE_JIT. */
 int symbolizer_module(struct symbolizer *symbolizer, enum code_kind kind,
 		      const struct symbol_origin *origin) MUST_CHECK;
 
-/* Looks for what runtimes write of their code, and reads it; now and then, as they may end. */
+/* Finds the files in which runtimes name their code, and reads them; periodically, as processes may
+ * end. */
 void symbolizer_follow(struct symbolizer *symbolizer);
 
-/* Reads what they have written since the last time, where it was found; costs little. */
+/* Reads what was added to those already found; cheap. */
 void symbolizer_read(struct symbolizer *symbolizer);
 
 /* Runtimes use addresses again: which of the functions that were at this one it is at that time
@@ -58,7 +57,7 @@ uint32_t symbolizer_version(const struct symbolizer *symbolizer, unsigned module
 
 struct code_location {
 	uint64_t address;
-	uint32_t version; /* 0: the first that was told of */
+	uint32_t version; /* 0: the first one */
 };
 
 /* At least one name, except without memory.  Texts live as long as the symbolizer. */

@@ -13,7 +13,7 @@
 
 #define READ_AT_ONCE (4u << 20)
 #define READ_MAX     (1u << 30)
-/* The kernel tells no sizes.  Behind its last function lies code that has no names here. */
+/* The kernel gives no sizes.  After its last function is code without names. */
 #define KERNEL_FUNCTION_MAX 0x10000u
 
 static bool take_number(char **at, uint64_t *ret)

@@ -1,5 +1,5 @@
 /*
- * Names that are told in lines of text: the kernel's own.
+ * Names from lines of text: the kernel's own.
  */
 #pragma once
 
@@ -8,10 +8,10 @@
 
 #include <sys/types.h>
 
-/* A file that only grows, read as far as it went. */
+/* A file that only grows, and the part read so far. */
 struct text_symbols {
 	struct symbol_table table;
-	char **texts; /* what the names lie in */
+	char **texts; /* the memory of the names */
 	size_t text_count, text_room;
 	uint64_t read; /* bytes so far */
 	uint64_t lines;
@@ -22,12 +22,12 @@ typedef bool text_symbol_parser(char *line, struct symbol *ret);
 /* "address type name [module]". */
 bool kallsyms_line(char *line, struct symbol *ret);
 
-/* Takes whole lines from these bytes, which become its own; the number of bytes that were whole
+/* Parses whole lines from these bytes, which it then owns; returns the number of bytes in whole
  * lines. */
 size_t text_symbols_take(struct text_symbols *symbols, char *text, size_t size,
 			 text_symbol_parser *parse);
 
-/* Reads what has come since the last time.  -ENOENT when there is no such file. */
+/* Reads what was added since the last time.  -ENOENT when there is no such file. */
 int text_symbols_read(struct text_symbols *symbols, const char *path,
 		      text_symbol_parser *parse) MUST_CHECK;
 

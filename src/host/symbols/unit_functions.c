@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 #define DEPTH_MAX   64u
-#define SEARCH_STEP 1024u /* entries between looks at the clock */
-/* How many functions back one that spans the address is looked for. */
+#define SEARCH_STEP 1024u /* entries between checks of the clock */
+/* How many functions back one that spans the address is searched for. */
 #define OVERLAP_MAX 32u
 
 struct walk {
@@ -22,7 +22,7 @@ struct walk {
 	uint64_t end_ns;
 };
 
-/* Entries that have no address of their own, or one that says nothing of what is inside. */
+/* Entries without an address, or with one that does not cover their contents. */
 static bool can_hold_functions(int tag)
 {
 	static const int tags[] = { DW_TAG_namespace,  DW_TAG_module,

@@ -1,5 +1,5 @@
 /*
- * The functions of one unit of debug information by address, wherever they are declared: in
+ * The functions of one unit of debug information by address, at any level of declaration: in
  * namespaces, modules and classes, and inside other functions.
  */
 #pragma once

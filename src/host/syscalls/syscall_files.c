@@ -60,7 +60,7 @@ static int files_keep(struct syscall_files *self, int32_t descriptor, uint64_t n
 	return 0;
 }
 
-/* One that nobody can tell is not asked for again. */
+/* A descriptor that cannot be resolved is remembered and not read again. */
 int syscall_files_find(struct syscall_files *self, int32_t descriptor, struct syscall_file *ret)
 {
 	const struct table_entry *entry =

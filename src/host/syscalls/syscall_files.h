@@ -1,7 +1,7 @@
 /*
- * The files of one process, as numbers with names: what its descriptors lead to, and paths that it
- * gave to calls.  A path that a file was opened by is its name; of what was opened unseen the
- * kernel is asked, when a call is met.
+ * The files of one process, as numbers with names: its descriptors, and paths in calls.  The name
+ * is the path of its open call; if that was not traced, the kernel's /proc is read at the first
+ * call.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ struct syscall_files {
 	struct table numbers;     /* (hash, length) of a name: its number */
 	struct table descriptors; /* (descriptor, 0): the number of its file */
 	struct sockets sockets;
-	bool has_sockets; /* they were asked for */
+	bool has_sockets; /* requested already */
 };
 
 struct syscall_file {
@@ -36,6 +36,6 @@ int syscall_files_find(struct syscall_files *files, int32_t descriptor,
 /* A descriptor was made; number 0: by a call that names no file. */
 int syscall_files_opened(struct syscall_files *files, int32_t descriptor,
 			 uint64_t number) MUST_CHECK;
-/* One was closed, or nobody knows how many: -1. */
+/* Forgets a closed descriptor; -1: an unknown number of them was closed. */
 void syscall_files_closed(struct syscall_files *files, int32_t descriptor);
 void syscall_files_done(struct syscall_files *files);

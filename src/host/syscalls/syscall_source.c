@@ -1,5 +1,5 @@
 /*
- * Loads src/kernel/syscalls.bpf.c, tells it whom to look at, and reads its ring.  Host only.
+ * Loads src/kernel/syscalls.bpf.c, adds processes to its maps, and reads its ring.
  */
 #include "host/syscalls/syscall_source.h"
 
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LOOKS_MAX 16 /* at a family that goes on growing */
+#define LOOKS_MAX 16 /* for a family that goes on growing */
 
 static const char *const programs[] = { "process_forked", "call_entered", "call_returned",
 					"process_executed", "thread_ended" };
@@ -109,13 +109,13 @@ static int source_add(const struct syscall_source *self, pid_t pid, struct err *
 	if (r)
 		return err_set(err, r, "%u processes are too many: %s", KERNEL_PROCESSES_MAX,
 			       strerror(-r));
-	/* One that has ended meanwhile would give its number to another. */
+	/* The number of a process that has ended meanwhile could be reused. */
 	if (kill(pid, 0) && errno == ESRCH)
 		bpf_map_delete_elem(self->processes, &process.pid);
 	return 1;
 }
 
-/* Those that it has, and those that were born of one before that one was known. */
+/* Adds its descendants, until no new one was forked from an unknown one. */
 static int source_add_family(const struct syscall_source *self, pid_t root, struct err *err)
 {
 	int added = 1;
@@ -162,7 +162,7 @@ int syscall_source_open(struct syscall_source **ret, const struct syscall_source
 		r = source_tell_shapes(self, err);
 	if (!r)
 		r = source_start(self, err);
-	/* Last: whoever is there is seen by all programs at once. */
+	/* Last: all programs see the processes from the same moment on. */
 	if (!r)
 		r = source_add_all(self, options, err);
 	if (r) {
@@ -190,8 +190,8 @@ static void source_end(struct syscall_source *self, size_t program)
 	self->links[program] = NULL;
 }
 
-/* First nobody is added, then nobody is there, then nobody looks: so no call is seen to return that
- * was not seen to be entered. */
+/* Stops adding processes, then removes them, then detaches the programs: so no call is seen to
+ * return that was not seen to be entered. */
 void syscall_source_stop(struct syscall_source *self)
 {
 	uint32_t pid;

@@ -20,13 +20,13 @@
 struct syscall_source_options {
 	const pid_t *pids;
 	size_t pid_count;
-	bool has_children;   /* their descendants too, also those born meanwhile */
+	bool has_children;   /* their descendants too, also later ones */
 	uint64_t ring_bytes; /* a power of two; 0: SYSCALL_RING_BYTES */
 };
 
 struct syscall_source;
 
-/* May we, and can this kernel?  Nothing is loaded. */
+/* Is it allowed, and does this kernel support it?  Loads nothing. */
 int syscall_source_probe(struct err *err) MUST_CHECK;
 
 /* From here on calls are seen. */
@@ -36,21 +36,21 @@ int syscall_source_open(struct syscall_source **ret, const struct syscall_source
 /* Whole records, with a path that ends.  Not 0: no more, please. */
 typedef int syscall_visitor(const struct syscall_record *record, void *context);
 
-/* What has come since.  What the visitor answered, how many there were, or -errno. */
+/* Handles new records.  Returns the visitor's result, their number, or -errno. */
 int syscall_source_drain(struct syscall_source *source, syscall_visitor *visit, void *context);
 
 /* Sees no more calls. */
 void syscall_source_stop(struct syscall_source *source);
 
-/* After the stop: all threads that have called anything, with what they are in. */
+/* After the stop: all threads that have made calls, with their present one. */
 typedef void syscall_thread_visitor(const struct syscall_thread *thread, void *context);
 void syscall_source_each_thread(const struct syscall_source *source, syscall_thread_visitor *visit,
 				void *context);
 
-/* The processes that are there now; the caller frees *ret. */
+/* The present processes; the caller frees *ret. */
 int syscall_source_list(const struct syscall_source *source, pid_t **ret, size_t *ret_count,
 			struct err *err) MUST_CHECK;
-/* Is there one? */
+/* True when there is one. */
 bool syscall_source_has_processes(const struct syscall_source *source);
 
 void syscall_source_counts(const struct syscall_source *source, struct syscall_counts *ret);

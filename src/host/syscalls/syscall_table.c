@@ -1,13 +1,13 @@
 /*
- * Names come from the headers of the compiler (tools/make-syscall-numbers.py), shapes are ours.
+ * Names are from the compiler's headers (tools/make-syscall-numbers.py), shapes are limpet's.
  */
 #include "host/syscalls/syscall_table.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Calls that may be newer than those headers.  From 424 on a call has one number on all machines.
- */
+/* Calls that may be newer than those headers.  From 424 on a call has one number on all
+ * machines. */
 static const char *const newer_names[SYSCALL_NUMBERS_MAX] = {
 	[451] = "cachestat",         [452] = "fchmodat2",        [453] = "map_shadow_stack",
 	[454] = "futex_wake",        [455] = "futex_wait",       [456] = "futex_requeue",

@@ -1,5 +1,5 @@
 /*
- * The system calls of this machine: their names by number, and what their arguments are.
+ * The system calls of this machine: their names by number, and their arguments.
  */
 #pragma once
 

@@ -84,7 +84,7 @@ static int expect_block(struct allocations *self, const struct coming_block *blo
 	return 0;
 }
 
-/* Adds what a block of this size stands for, or takes it away again. */
+/* Adds the estimate for a block of this size, or subtracts it. */
 static void count_live(struct allocations *self, uint64_t number, uint64_t size, double sign)
 {
 	struct allocation_site *site = &self->sites[number];
@@ -111,7 +111,7 @@ static int get_block(struct allocations *self, const struct coming_block *block)
 	return 0;
 }
 
-/* All whose calls have ended before that moment. */
+/* Adds the blocks of all calls that ended before that time. */
 static int get_blocks_until(struct allocations *self, uint64_t time_ns)
 {
 	int r = 0;
@@ -130,7 +130,7 @@ static int give_back(struct allocations *self, const struct call *call, uint64_t
 {
 	struct table_entry *entry = table_find(&self->blocks, address, call->process->number);
 
-	/* Gotten and given back within one tick. */
+	/* Allocated and freed within one tick. */
 	if (!entry) {
 		int r = get_blocks_until(self, call->begin_ns + 1);
 
@@ -148,7 +148,7 @@ static int give_back(struct allocations *self, const struct call *call, uint64_t
 	return 0;
 }
 
-/* operator new calls malloc: the outer call tells all.  Of samples, the tracer sees to that. */
+/* operator new calls malloc: the outer call counts.  For samples, the tracer ensures that. */
 static bool is_inside_another(struct allocations *self, const struct call *call)
 {
 	uint64_t *outer_end_ns = &self->outer_end_ns[call->thread->number];
@@ -188,7 +188,7 @@ int allocations_take(struct allocations *self, const struct call *call)
 	is_returned = call_value(call, VALUE_OLD_ADDRESS, &old) && old;
 	is_gotten = call_value(call, VALUE_ADDRESS, &address);
 	call_value(call, VALUE_SIZE, &size);
-	/* A reallocation that failed leaves the old block as it is. */
+	/* A failed reallocation keeps the old block. */
 	if (is_gotten && (address >= ADDRESS_END || (!address && size)))
 		return 0;
 	/* So does munmap. */

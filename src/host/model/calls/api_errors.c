@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Those whose result is 0 or an error's number. */
+/* Functions that return 0 or an error number. */
 #define WITH_ERRORS (DOMAINS_CUDA | DOMAINS_HIP | DOMAIN_BIT(NCCL))
 
 static const struct {

@@ -1,5 +1,5 @@
 /*
- * Calls of CUDA, NCCL and HIP that did not succeed, by function and by what they answered.
+ * Failed calls of CUDA, NCCL and HIP, by function and by result.
  */
 #pragma once
 

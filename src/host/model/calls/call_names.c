@@ -1,5 +1,5 @@
 /*
- * Looks for names of traced calls' stacks.
+ * Resolves names of traced calls' stacks.
  */
 #include "host/model/calls/call_names.h"
 

@@ -1,7 +1,6 @@
 /*
  * Names for frames of traced calls while they are recorded: the recording has them only at its end.
- * They come from the files of this machine, where they are the same ones; each frame is looked for
- * once.
+ * They come from this machine's files, if those are the same; each frame is resolved once.
  */
 #pragma once
 
@@ -16,7 +15,7 @@ struct call_name {
 	const char *function, *module; /* live as long as the names, or the model */
 };
 
-/* Zero is one that knows none yet. */
+/* Zero is empty. */
 struct call_names {
 	struct symbolizer *symbolizer;
 	size_t code_count;  /* of the recording, in the symbolizer by their numbers */
@@ -24,8 +23,8 @@ struct call_names {
 	struct pool functions;
 };
 
-/* Of a function in a stack (stack_next).  Later models of the same session may be asked about:
- * frames keep their numbers.  False: no memory. */
+/* For a function in a stack (stack_next).  Later models of the same session may be used: frames
+ * keep their numbers.  False: no memory. */
 bool call_names_find(struct call_names *names, const struct samples *samples, uint32_t frame,
 		     const struct sample_location *location, struct call_name *ret);
 void call_names_done(struct call_names *names);

@@ -12,7 +12,7 @@
 struct call_site {
 	const struct model_process *process;
 	const struct trace_function *function;
-	const struct model_thread *thread; /* where they are told apart */
+	const struct model_thread *thread; /* if threads are distinguished */
 	uint32_t stack;                    /* STACK_NONE: without one */
 	enum stack_end stack_end;
 	uint64_t begin_ns; /* of its first call */

@@ -116,7 +116,7 @@ static void sample_add(struct call_view *self, const struct recorded_sample *sam
 	self->model->threads[sample->thread]->samples += count;
 }
 
-/* Sums of estimates come back to nothing, but not to the last digit. */
+/* Sums of estimates return to zero only approximately. */
 static uint64_t whole_bytes(double bytes)
 {
 	return bytes >= 0.5 ? (uint64_t)(bytes + 0.5) : 0;
@@ -193,7 +193,7 @@ static int view_take(const struct call *call, void *context)
 	return r ? r : allocations_take(&self->allocations, call);
 }
 
-/* The model keeps what is made. */
+/* The model owns the new stacks. */
 static int sites_add(struct call_view *self, bool is_memory)
 {
 	struct samples *samples = self->model->samples;

@@ -25,7 +25,7 @@ bool descriptors_is_writing(const struct trace_function *function)
 	return has_word(function, words, ARRAY_SIZE(words));
 }
 
-/* Their result is bytes, though they were not given a size. */
+/* Functions that return bytes without a size argument. */
 static bool is_moving(const struct trace_function *function)
 {
 	static const char *const words[] = { "readv",   "writev",   "msg",  "sendfile",
@@ -197,7 +197,7 @@ static int by_time(const void *left, const void *right)
 	return a->descriptor - b->descriptor;
 }
 
-/* What was open but not used is of no interest. */
+/* Drops files that were open but not used. */
 void descriptors_sort(struct descriptors *self)
 {
 	uint32_t kept = 0;

@@ -1,8 +1,8 @@
 /*
  * Files and sockets: bytes and time by descriptor.  A descriptor that is closed and opened again is
- * another row when it is called otherwise.
+ * another row if its name differs.
  *
- * How calls tell of descriptors:
+ * Descriptors in the values of calls:
  *   read, write, ...  DESCRIPTOR, SIZE, RESULT: the bytes moved, when they are not more than SIZE
  *   readv, sendmsg    DESCRIPTOR, RESULT: the bytes moved (getline, puts, vfprintf, too)
  *   open              RESULT is the descriptor, the text its path
@@ -32,12 +32,12 @@ struct descriptors {
 	struct table streams; /* (object, process): descriptor */
 };
 
-/* Starts with what was open before the recording.  0 or -ENOMEM. */
+/* Starts with the descriptors open before the recording.  0 or -ENOMEM. */
 int descriptors_init(struct descriptors *ret, const struct model *model) MUST_CHECK;
 int descriptors_take(struct descriptors *descriptors, const struct call *call) MUST_CHECK;
 /* How many bytes a call moved; false when it is none that moves any. */
 bool descriptors_bytes(const struct call *call, uint64_t *ret);
-/* Does it put bytes into a descriptor, and not take them out? */
+/* True when it writes to the descriptor, not reads. */
 bool descriptors_is_writing(const struct trace_function *function);
 /* By time. */
 void descriptors_sort(struct descriptors *descriptors);

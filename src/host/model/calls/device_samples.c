@@ -20,14 +20,14 @@ struct moment {
 	uint32_t thread, stack;
 };
 
-/* Whose functions say nothing about the program that calls them. */
+/* Modules whose functions do not identify the calling program. */
 static const char *const runtimes[] = {
 	"libcuda.so*", "libcudart*",      "libcublas*",           "libcudnn*",     "libcupti*",
 	"libnccl*",    "libamdhip64.so*", "libhsa-runtime64.so*", "libOpenCL.so*", "[[]limpet]",
 	"libc.so*",    "ld-linux*",       "[[]kernel]",           "[[]vdso]",
 };
 
-/* The threads of our agent work for us, not for the program. */
+/* The agent's threads do not work for the program. */
 static bool is_ours(const struct model_thread *thread)
 {
 	return strncmp(thread->name, "limpet", strlen("limpet")) == 0 &&
@@ -137,7 +137,7 @@ static struct sampled_row *row_find(struct device_samples *self, struct table *t
 	return entry->value ? &self->rows[entry->value - 1] : NULL;
 }
 
-/* Whoever samples and whoever traces have a thread of the model each. */
+/* The sampler and the tracer add a thread of the model each. */
 static bool is_same(const struct model_thread *a, const struct model_thread *b)
 {
 	return a->tid == b->tid && a->process == b->process;

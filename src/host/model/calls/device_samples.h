@@ -1,7 +1,7 @@
 /*
- * Samples beside the work of devices: at which line of the program kernels were launched, and what
- * threads did while a device had nothing to do.  Samples are moments: of all launches, those that a
- * sample fell into tell their line.
+ * Samples next to the work of devices: the program's lines at which kernels were launched, and the
+ * activity of threads while a device was idle.  Samples are moments: only launches during a sample
+ * yield a line.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 /* So many moments of threads that ran had one thing in common. */
 struct sampled_row {
 	const struct model_process *process;
-	char *kernel;                      /* what was launched; NULL: the device was idle */
+	char *kernel;                      /* the launched kernel; NULL: the device was idle */
 	uint64_t device;                   /* that was */
 	const struct model_thread *thread; /* that ran then; NULL of a launch */
 	uint32_t location;                 /* of the samples; LOCATION_NONE */

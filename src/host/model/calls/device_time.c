@@ -30,7 +30,7 @@ static struct device_row *row_find(struct device_time *self, const struct call *
 	return entry->value ? &self->rows[entry->value - 1] : NULL;
 }
 
-/* What it waited for: the launch, or what comes after it. */
+/* Splits a gap: the time until the launch, and after it. */
 static void gap_add(struct device_row *row, uint64_t begin_ns, uint64_t cause_ns)
 {
 	uint64_t gap_ns = begin_ns - row->last_ns;

@@ -17,8 +17,8 @@ struct device_row {
 	uint64_t first_ns, last_ns;
 	uint64_t busy_ns;           /* at least one of them was under way */
 	struct statistics gaps;     /* between two, when none was */
-	uint64_t not_launched_ns;   /* of those: what came next was not launched yet */
-	uint64_t launched_ns;       /* of those: it was */
+	uint64_t not_launched_ns;   /* of those: the next work was not launched yet */
+	uint64_t launched_ns;       /* of those: it was launched */
 	struct statistics delay;    /* from the launch until it began */
 	uint64_t bytes, peak_bytes; /* allocated since the recording began; of a device */
 };

@@ -1,5 +1,5 @@
 /*
- * Host only; texts come from a file that nobody vouches for.
+ * Texts come from a file that is not trusted.
  */
 #include "host/model/calls/launches.h"
 
@@ -135,7 +135,7 @@ static int runtime_take(struct launches *self, const struct call *call)
 	return entry->more ? 0 : -ENOMEM;
 }
 
-/* Of a call of the driver: its own, else those of the runtime's call that contains it. */
+/* Of a call of the driver: its own, else those of the runtime's call around it. */
 static const char *lines_find(const struct launches *self, const struct call *call)
 {
 	const char *lines = call_stack_lines(call);

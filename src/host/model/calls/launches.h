@@ -1,6 +1,6 @@
 /*
- * Stacks that calls were made from (record --launch-stacks), and the work that those calls caused:
- * kernels by the line of the program that launched them.
+ * The stacks of calls (record --launch-stacks), and the work that those calls caused: kernels by
+ * the line of the program that launched them.
  */
 #pragma once
 
@@ -29,7 +29,7 @@ struct launches {
 	struct table recent, before; /* (process, correlation): lines of the call's stack */
 	bool has_stacks;
 	/* Of calls of a runtime, which have native frames and contain those of the driver: */
-	struct table runtimes; /* thread: its last one's end; lines */
+	struct table runtimes; /* thread: end and lines of its last one */
 	struct table native;   /* (stack, its end): lines */
 	struct pool texts;
 };

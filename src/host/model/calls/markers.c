@@ -32,7 +32,7 @@ static bool is_of(const struct marker_row *row, const struct call *call)
 	       strcmp(row->library, call->function->library) == 0;
 }
 
-/* Rows with the same hash are told apart by a second number. */
+/* Rows with equal hashes are distinguished by a second number. */
 static int find_row(struct markers *self, const struct call *call, uint64_t *ret)
 {
 	const char *name = call_name(call);

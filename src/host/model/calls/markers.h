@@ -1,5 +1,5 @@
 /*
- * Ranges and marks by what they say.
+ * Ranges and marks by their text.
  */
 #pragma once
 
@@ -12,8 +12,8 @@ struct marker_row {
 	bool is_process_wide;
 	char *name;
 	const char *library;
-	struct statistics statistics; /* a range that was cut counts with what was seen of it */
-	uint64_t unfinished;          /* of them, those that were cut */
+	struct statistics statistics; /* a cut range counts with its recorded part */
+	uint64_t unfinished;          /* those of them that were cut */
 };
 
 struct markers {

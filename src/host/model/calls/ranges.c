@@ -2,9 +2,9 @@
  * Pairs opening and closing calls.  push and pop nest within a thread (and, where a library has
  * them, within an object); start and stop have an id that any thread of the process may stop.
  *
- * push and pop answer with the level of their range, the outermost being 0.  Where calls were not
- * seen (dropped, or made while nothing was traced), levels tell which belong together; where there
- * are none (a library without a tool), the last one that was opened is closed.
+ * push and pop return the level of their range, the outermost being 0.  If calls are missing
+ * (dropped, or made while nothing was traced), levels show the pairs; without levels (a library
+ * without a tool), the last opened range is closed.
  */
 #include "host/model/calls/ranges.h"
 #include "host/core/room.h"
@@ -44,7 +44,7 @@ static struct table_entry *find_chain(struct ranges *self, const struct call *ca
 	uint64_t owner = is_stacked ? call->thread->number : call->process->number, key = 0;
 
 	call_value(call, is_stacked ? VALUE_OBJECT : VALUE_ID, &key);
-	/* The first letter tells libraries of markers apart. */
+	/* The first letter distinguishes the libraries of markers. */
 	return table_make(&self->open,
 			  owner << 16 | (uint64_t)is_stacked << 8 |
 				  (unsigned char)call->function->name[0],
@@ -83,7 +83,7 @@ static int open_range(struct ranges *self, const struct call *call, enum marker_
 	return 0;
 }
 
-/* The range that is closed, taken off its chain; NULL when it was opened unseen. */
+/* Removes the closed range from its chain; NULL when its opening call is missing. */
 static struct range_end *take_range(struct ranges *self, struct table_entry *chain, int32_t level,
 				    uint64_t time_ns)
 {
@@ -117,7 +117,7 @@ static int add_headless(struct ranges *self, const struct call *call)
 	return 0;
 }
 
-/* What becomes of a closing call, or -ENOMEM. */
+/* Classifies a closing call, or -ENOMEM. */
 static int close_range(struct ranges *self, const struct call *call, enum marker_role role)
 {
 	struct table_entry *chain = find_chain(self, call, role);

@@ -1,14 +1,14 @@
 /*
- * Ranges from the calls that open and close them.  Calls come in the order of their beginnings,
- * when the end of a range is not yet known; so all calls are read once for the ends alone, 16 bytes
- * a range, and then again.
+ * Ranges from the calls that open and close them.  Calls are ordered by their beginnings, when the
+ * end of a range is not yet known; so all calls are read once for the ends alone, 16 bytes a range,
+ * and then again.
  */
 #pragma once
 
 #include "host/core/table.h"
 #include "host/model/model.h"
 
-/* Of an opening call, in the order in which they come. */
+/* Of an opening call, in order. */
 struct range_end {
 	uint64_t end_ns; /* with flags, see ranges.c */
 	uint32_t below;  /* number and one of the range that was open before this one */
@@ -23,7 +23,7 @@ struct headless_range {
 	bool has_value;
 };
 
-/* What a closing call is. */
+/* The meaning of a closing call. */
 enum closing {
 	CLOSING_PAIRED, /* the end of a range that is shown where it begins */
 	CLOSING_ALONE,  /* the end of a range that began unseen, but within the recording */
@@ -42,7 +42,7 @@ struct ranges {
 	uint64_t first_ns, last_ns; /* of the recording */
 };
 
-/* What a function of the marker domain does with ranges. */
+/* The effect of a function of the marker domain on ranges. */
 enum marker_role {
 	MARKER_NONE,
 	MARKER_MARK,
@@ -54,7 +54,7 @@ enum marker_role {
 
 enum marker_role marker_role_of(const struct trace_function *function);
 
-/* Pairs; calls must come as they will come again.  0 or -ENOMEM. */
+/* Finds pairs; calls must be in the order of the second reading.  0 or -ENOMEM. */
 int ranges_take(struct ranges *ranges, const struct call *call) MUST_CHECK;
 void ranges_finish(struct ranges *ranges, const struct model *model);
 void ranges_done(struct ranges *ranges);

@@ -38,7 +38,7 @@ static void list_functions(const struct model *model, struct named *into)
 	}
 }
 
-/* Those that are called the same stand side by side: they get one row. */
+/* Functions of the same name are adjacent: they share a row. */
 static int make_rows(struct summary *summary, const struct model *model)
 {
 	size_t count = model->function_count;
@@ -69,7 +69,7 @@ int summary_init(struct summary *ret, const struct model *model)
 	return make_rows(ret, model);
 }
 
-/* Memory that was allocated, or what was read or written. */
+/* Bytes allocated, read or written. */
 static bool find_bytes(const struct call *call, uint64_t *ret)
 {
 	uint64_t address = 0;

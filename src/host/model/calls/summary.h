@@ -31,8 +31,8 @@ struct summary {
 
 int summary_init(struct summary *ret, const struct model *model) MUST_CHECK;
 void summary_take(struct summary *summary, const struct call *call);
-/* By domain, then by total time; rows of functions without calls are gone, and those of threads
- * that have only samples. */
+/* By domain, then by total time; drops rows of functions without calls, and of threads with samples
+ * only. */
 void summary_sort(struct summary *summary);
 /* Of all calls. */
 uint64_t summary_total_ns(const struct summary *summary);

@@ -14,7 +14,7 @@
 
 #define ERROR_MAX 4095
 
-/* Those of the kernel's own, which a program never sees: a signal came, and the call is made again,
+/* The kernel's internal errors, which a program never sees: after a signal, the call is restarted
  * or fails with EINTR. */
 static const struct {
 	int error;
@@ -89,7 +89,7 @@ static int count_error(struct syscalls *self, const struct call *call, int error
 	return 0;
 }
 
-/* Some tell how many messages there were instead. */
+/* Some return a number of messages instead. */
 static uint64_t bytes_moved(const struct call *call)
 {
 	uint64_t bytes = 0;

@@ -1,5 +1,5 @@
 /*
- * System calls: what failed and how, and time by file.
+ * System calls: failures by error, and time by file.
  */
 #pragma once
 

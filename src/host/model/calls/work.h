@@ -1,6 +1,6 @@
 /*
- * What devices did: time by kernel, bytes and time by direction of copies and by operation on their
- * memory, for each device.
+ * The work of devices: time by kernel, bytes and time by direction of copies and by operation on
+ * their memory, for each device.
  */
 #pragma once
 
@@ -12,8 +12,8 @@ struct work_row {
 	unsigned domain;
 	char *name;
 	const struct model_process *process;
-	uint64_t device; /* as recorded: of a copy the one that it goes to */
-	uint64_t owner;  /* whose work it is, see call_device() */
+	uint64_t device; /* as recorded: of a copy, the target */
+	uint64_t owner;  /* the device that does it, see call_device() */
 	uint64_t bytes;  /* not of kernels */
 	struct statistics statistics;
 };

@@ -12,7 +12,7 @@
 #include "host/core/room.h"
 #include "host/core/table.h"
 
-/* What stands for the executable, whose name may differ; no file is called so. */
+/* Replaces the executable's name, which may differ; no file has this name. */
 #define EXECUTABLE "/"
 
 struct matching {
@@ -30,7 +30,7 @@ static bool is_executable(const struct model *model, const struct sample_code *c
 	return false;
 }
 
-/* The index of what has these two texts; a new one is `known`. */
+/* The index of these two texts; a new one gets `known`. */
 static int find_index(struct matching *self, struct table *table, const char *name,
 		      const char *where, size_t known, uint32_t *ret)
 {
@@ -139,7 +139,7 @@ static void add_threads(struct comparison *self, enum side number)
 	}
 }
 
-/* Kish: samples of unequal weight tell as much as this many of equal weight. */
+/* Kish: samples of unequal weight are as informative as this many of equal weight. */
 static double even_samples(const struct profile *profile)
 {
 	double all = (double)profile->weight_ns;

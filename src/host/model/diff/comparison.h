@@ -1,6 +1,6 @@
 /*
- * Two recordings beside each other: which function of the one is which of the other, what share of
- * the samples each had, and whether a difference is more than chance.
+ * Two recordings side by side: which functions correspond, each one's share of the samples, and
+ * whether a difference is significant.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 enum side { SIDE_A, SIDE_B, SIDES };
 
-/* What one recording has of something. */
+/* The part of one recording. */
 struct compared_part {
 	uint64_t self_ns, total_ns, self_count, total_count;
 };
@@ -21,7 +21,7 @@ struct compared_function {
 	struct compared_part parts[SIDES];
 };
 
-/* All threads of one name: their numbers tell nothing. */
+/* All threads of one name: their numbers are not comparable. */
 struct compared_thread {
 	const char *name;
 	uint32_t threads[SIDES];
@@ -31,14 +31,14 @@ struct compared_thread {
 struct compared_side {
 	const char *path; /* of the recording */
 	struct model *model;
-	struct profile profile; /* threads are told apart */
-	double even_samples;    /* as many of equal weight would tell as much */
+	struct profile profile; /* threads are distinguished */
+	double even_samples;    /* the equivalent number of equal weight */
 	uint32_t *functions;    /* the index in the comparison of each function of the model */
 	uint32_t *threads;      /* and of each thread */
 };
 
 struct comparison {
-	unsigned kinds; /* KIND_BIT() of what was added up */
+	unsigned kinds; /* KIND_BIT() of the kinds included */
 	struct compared_side sides[SIDES];
 	struct compared_function *functions;
 	struct compared_thread *threads;
@@ -49,7 +49,7 @@ struct comparison {
 struct share_change {
 	double shares[SIDES];
 	double points; /* B less A */
-	double error;  /* of it: in 95 of 100 cases chance alone gives less */
+	double error;  /* 95 % of random differences are smaller */
 	bool is_noise; /* the difference is no larger than that */
 };
 
@@ -81,9 +81,9 @@ void comparison_describe(const struct comparison *comparison, enum side side, ch
 #define COMPARISON_WARNINGS_MAX 8u
 #define COMPARISON_WARNING_SIZE 320u
 
-/* What makes the two hard to compare, one sentence each; how many. */
+/* Reasons why the two are hard to compare, one sentence each; returns their number. */
 size_t comparison_warnings(const struct comparison *comparison,
 			   char ret[COMPARISON_WARNINGS_MAX][COMPARISON_WARNING_SIZE]);
 
-/* Which kinds are compared when nothing was asked for: what ran where both have that, else all. */
+/* The default kinds to compare: running samples if both have them, else all. */
 unsigned comparison_kinds(const struct model *a, const struct model *b);

@@ -1,5 +1,5 @@
 /*
- * What must be said about two recordings before their numbers are believed.
+ * Warnings about two recordings and their comparison.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "host/core/text/plural.h"
 #include "host/model/diff/comparison.h"
 
-/* Fewer samples than this tell little. */
+/* Fewer samples than this are unreliable. */
 #define FEW_SAMPLES 200u
 /* Percent of complete stacks. */
 #define COMPLETE_POINTS 5.0

@@ -6,12 +6,12 @@
 #include "host/model/diff/comparison.h"
 #include "host/model/samples/call_tree.h"
 
-/* What stands for all of a recording in `total_ns` of the tree. */
+/* The whole of a recording in `total_ns` of the tree. */
 #define DIFF_WHOLE 1000000000000u
 
 struct diff_tree {
 	/* Values of functions are indexes in the comparison; `total_ns` is the mean of both shares,
-	 * so that what is only in one of them can be seen too.  It has no model. */
+	 * so that parts of only one of them are visible, too.  It has no model. */
 	struct call_tree tree;
 	struct compared_part (*parts)[SIDES]; /* of each node */
 	size_t part_room;
@@ -23,5 +23,5 @@ int diff_tree_build(struct diff_tree *ret, const struct comparison *comparison,
 		    const struct profile *const profiles[SIDES]) MUST_CHECK;
 void diff_tree_done(struct diff_tree *tree);
 
-/* What a node is called. */
+/* The name of a node. */
 const char *diff_tree_name(const struct comparison *comparison, const struct tree_node *node);

@@ -1,5 +1,5 @@
 /*
- * Reads the chunks of a recording into a model.  Host only.
+ * Reads the chunks of a recording into a model.
  */
 #include "host/model/read/chunks.h"
 
@@ -183,7 +183,7 @@ static int take_functions(struct model *model, const struct chunk *chunk)
 	return 0;
 }
 
-/* The head of a list that replaces what the process had; an entry has at least a byte. */
+/* The head of a list that replaces the process's earlier one; an entry has at least a byte. */
 static int take_list(const struct model *model, struct cursor *cursor, struct list_head *ret,
 		     struct model_process **ret_process)
 {

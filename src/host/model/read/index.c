@@ -18,14 +18,14 @@ static int add_location(struct model_thread *thread, const struct records_locati
 	return 0;
 }
 
-/* What a chunk holds. */
+/* The contents of a chunk. */
 struct survey {
 	uint32_t calls, records;
-	uint32_t others; /* of kinds that are newer than we are */
+	uint32_t others; /* of kinds newer than this limpet */
 	bool has_raw_stacks;
 };
 
-/* Looks at every record: from when on, how many calls, and what has which name. */
+/* Reads every record: the earliest beginning, the number of calls, and the names. */
 static int index_survey(struct cursor cursor, struct names *names,
 			struct records_location *location, struct survey *ret)
 {

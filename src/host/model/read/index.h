@@ -1,5 +1,5 @@
 /*
- * Where the records of each thread lie in the file, and from when on.
+ * The locations of each thread's records in the file, with their earliest beginnings.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
  * All threads' calls as one sequence: a heap of streams, the one with the earliest call on top.  A
- * thread's records are read when its turn comes and forgotten after its last call.
+ * thread's records are read when they are due and freed after its last call.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static int merge_init(struct merge *merge, struct model *model)
 	return 0;
 }
 
-/* What a system call was about is its text. */
+/* The text of a system call is its file. */
 static const char *file_text(const struct call *call)
 {
 	uint64_t file = 0;
@@ -104,7 +104,7 @@ static int merge_show(const struct stream *stream, const struct waiting_call *wa
 	if (!call.text)
 		call.text = file_text(&call);
 
-	/* A clock that goes backwards would make durations of centuries. */
+	/* A clock that jumps back would yield durations of centuries. */
 	call.end_ns = MAX(call.end_ns, call.begin_ns);
 	return visit(&call, context);
 }

@@ -1,5 +1,5 @@
 /*
- * A table with open slots.  Host only; the names come from a file that nobody vouches for.
+ * A table with open addressing.  The names come from a file that is not trusted.
  */
 #include "host/model/read/names.h"
 
@@ -69,7 +69,7 @@ int names_add(struct names *names, const struct record_name *record)
 	if (record->head.count != (named->text ? named->parts : 0)) {
 		if (record->head.count)
 			return 0;
-		named->text[0] = '\0'; /* it is told again */
+		named->text[0] = '\0'; /* sent again */
 	}
 	names->count += !named->text;
 	named->id = record->id;

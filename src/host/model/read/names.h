@@ -10,17 +10,17 @@ struct name_entry {
 	char *text;  /* NULL: an empty slot */
 	char *title; /* of a kernel: as people write it; NULL: the text */
 	uint32_t space;
-	uint32_t parts; /* that have come, without a gap */
+	uint32_t parts; /* received without a gap */
 };
 
 /* Zero is empty. */
 struct names {
-	struct name_entry *items; /* by what they name, a power of two of them */
+	struct name_entry *items; /* hashed by id, a power of two of them */
 	size_t count, room;
 };
 
-/* A name, or the next part of one; a part that does not follow the last is left out.  The record
- * has passed record_check().  0 or -ENOMEM. */
+/* Adds a name, or the next part of one; a part that does not follow the last is ignored.  The
+ * record has passed record_check().  0 or -ENOMEM. */
 int names_add(struct names *names, const struct record_name *record) MUST_CHECK;
 
 /* After the last name: finds titles.  0 or -ENOMEM. */

@@ -1,6 +1,6 @@
 /*
- * One thread's stream.  Host only; the chunks were looked at before, but the file may have changed
- * since: nothing is assumed.
+ * One thread's stream.  The chunks were validated before, but the file may have changed since:
+ * nothing is assumed.
  */
 #include "host/model/read/stream.h"
 
@@ -19,7 +19,7 @@ static bool has_more_locations(const struct stream *stream)
 	return stream->next_location < stream->thread->location_count;
 }
 
-/* From when on calls may come that are not read yet. */
+/* The earliest beginning of calls that are not read yet. */
 static uint64_t unread_from(const struct stream *stream)
 {
 	return has_more_locations(stream)
@@ -93,7 +93,7 @@ static int add_text(struct stream *stream, struct waiting_call *call,
 	return stream->side.has_failed ? -ENOMEM : 1;
 }
 
-/* Those of several records lie behind each other. */
+/* Those of several records are adjacent. */
 static int add_counts(struct stream *stream, struct waiting_call *call,
 		      const struct record_counts *record)
 {
@@ -117,15 +117,14 @@ static struct waiting_call *last_call(const struct stream *stream)
 	return stream->has_last && stream->calls ? &stream->calls[stream->count - 1] : NULL;
 }
 
-/* 1 when what follows may belong to it, 0 when it was left out, -ENOMEM. */
+/* 1 when what follows may belong to it, 0 when it was ignored, -ENOMEM. */
 static int stream_add(struct stream *stream, const struct record *record)
 {
 	struct waiting_call *last = last_call(stream);
 
 	if (record->kind == RECORD_CALL)
 		return add_call(stream, (const struct record_call *)record);
-	/* Names were read before; a text may still follow.  So it may behind what we do not know.
-	 */
+	/* Names were read before; a text may still follow, also after an unknown kind. */
 	if (record->kind == RECORD_NAME || record->kind >= RECORD_KINDS)
 		return last ? 1 : 0;
 	if (!last)
@@ -179,7 +178,7 @@ static bool are_in_order(const struct stream *stream)
 	return true;
 }
 
-/* Texts of those that stay lie anywhere: the side is emptied only with the last call. */
+/* Texts of remaining calls may be anywhere: their memory is emptied only with the last call. */
 static void forget_gone(struct stream *stream)
 {
 	memmove(stream->calls, stream->calls + stream->next,

@@ -1,6 +1,6 @@
 /*
  * The calls of one thread in the order of their beginnings.  In the file they are in the order of
- * their ends, so a call is held back until no chunk to come can hold one that began before it.
+ * their ends, so a call is held back until no later chunk can hold one that began before it.
  */
 #pragma once
 
@@ -24,9 +24,9 @@ struct stream {
 	size_t next_location;
 	struct waiting_call *calls;
 	size_t count, room;
-	size_t next, ready; /* those from next to ready may go */
+	size_t next, ready; /* those from next to ready may be returned */
 	struct bytes side;  /* texts and counts */
-	bool has_last;      /* what belongs to the last call may follow */
+	bool has_last;      /* the last call's further records may follow */
 };
 
 /* The beginning of the next call in ticks, or of one that is not yet read. */

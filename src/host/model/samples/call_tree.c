@@ -29,7 +29,7 @@ static int add_node(struct call_tree *tree, const struct tree_node *node)
 	return 0;
 }
 
-/* Goes to the child of this kind and value, made when it is not there. */
+/* Descends to the child of this kind and value, made if missing. */
 static int call_tree_descend(struct builder *self, uint32_t *node, enum tree_kind kind,
 			     uint32_t value, uint32_t location)
 {
@@ -100,7 +100,7 @@ static int add_entry(struct builder *self, const struct profile_entry *entry, ui
 	return r;
 }
 
-/* Children come after their parents. */
+/* Children are stored after their parents. */
 void call_tree_add_up(struct call_tree *tree)
 {
 	for (size_t i = tree->count; i-- > 0;) {
@@ -129,7 +129,7 @@ static int by_weight(const void *left, const void *right)
 	return a->node > b->node ? -1 : a->node < b->node;
 }
 
-/* Before the siblings that are there. */
+/* In front of the existing siblings. */
 static void child_link(struct call_tree *tree, uint32_t number)
 {
 	struct tree_node *node = &tree->nodes[number];

@@ -1,5 +1,5 @@
 /*
- * Who called whom, with the time under each call: stacks put one upon the other.
+ * A call tree with the time under each call: all stacks, merged from the root.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 enum tree_kind {
 	TREE_ALL,        /* the root */
 	TREE_THREAD,     /* value: its number */
-	TREE_INCOMPLETE, /* what is under it has lost its outer callers */
+	TREE_INCOMPLETE, /* below it, outer callers are missing */
 	TREE_FUNCTION,   /* value: its number */
 	TREE_PROCESS,    /* value: its number */
 };
@@ -28,7 +28,7 @@ struct tree_node {
 
 struct call_tree {
 	struct model *model;
-	struct tree_node *nodes; /* 0 is the root; parents come before their children */
+	struct tree_node *nodes; /* 0 is the root; parents before their children */
 	size_t count, room;
 	uint32_t depth;     /* of the deepest node */
 	uint32_t *of_entry; /* the node of each entry of the profile */
@@ -36,7 +36,7 @@ struct call_tree {
 
 struct call_tree_options {
 	bool is_inverted;   /* from the innermost function to its callers */
-	bool is_by_thread;  /* threads are the first level; the profile must tell them apart */
+	bool is_by_thread;  /* threads are the first level; the profile must distinguish them */
 	bool is_by_process; /* the same of processes */
 };
 
@@ -44,15 +44,15 @@ int call_tree_build(struct call_tree *ret, struct model *model, const struct pro
 		    const struct call_tree_options *options) MUST_CHECK;
 void call_tree_done(struct call_tree *tree);
 
-/* Links the children of nodes that somebody else has put there: parents before their children, with
- * their weights. */
+/* Links the children of nodes that the caller has added: parents before their children, with their
+ * weights. */
 int call_tree_link(struct call_tree *tree) MUST_CHECK;
 
-/* The same of those nodes that have samples; the ones below least_ns come last, in any order: a
- * graph does not show them, and sorting is what costs. */
+/* The same for nodes with samples; those below least_ns are last, unsorted: a graph does not show
+ * them, and sorting is expensive. */
 int call_tree_link_seen(struct call_tree *tree, uint64_t least_ns) MUST_CHECK;
 
-/* Totals from what each node has itself. */
+/* Totals from each node's own weight. */
 void call_tree_add_up(struct call_tree *tree);
 
 static inline void call_tree_done_at_scope_end(struct call_tree *tree)
@@ -60,7 +60,7 @@ static inline void call_tree_done_at_scope_end(struct call_tree *tree)
 	call_tree_done(tree);
 }
 
-/* What a node is called. */
+/* The name of a node. */
 void call_tree_name(const struct call_tree *tree, const struct tree_node *node, char *ret,
 		    size_t room);
 

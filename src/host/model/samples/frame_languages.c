@@ -1,5 +1,5 @@
 /*
- * Tells languages of frames apart, and writes their colours.
+ * Determines languages of frames, and writes their colours.
  */
 #include "host/model/samples/frame_languages.h"
 
@@ -20,7 +20,7 @@ const struct frame_style frame_styles[FRAME_LANGUAGES] = {
 #undef FRAME_LANGUAGE
 };
 
-/* Runtimes that are not called what their language is; unwind/engine.c has all of them. */
+/* Runtimes with another name than their language; unwind/engine.c has all of them. */
 static const struct {
 	const char *runtime;
 	enum frame_language language;
@@ -47,7 +47,7 @@ static enum frame_language language_called(const char *name, size_t length)
 	return FRAME_GENERATED;
 }
 
-/* "[python] /srv/shop.py", "[JIT of java]", "[JIT]", or what a perf map named. */
+/* "[python] /srv/shop.py", "[JIT of java]", "[JIT]", or a name from a perf map. */
 static enum frame_language generated_language(const char *path)
 {
 	static const char made_by[] = "[JIT of ";

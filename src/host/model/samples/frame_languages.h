@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* What is written on fills, on light and on dark backgrounds. */
+/* The colour of text on fills, on light and on dark backgrounds. */
 #define FRAME_INK_LIGHT "#16202c"
 #define FRAME_INK_DARK  "#f2f4f7"
 

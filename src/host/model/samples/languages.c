@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A language is a line; the name is what its paths begin with. */
+/* One line per language; the name is the prefix of its paths. */
 static const char *const languages[] = {
 	[LANGUAGE_ALL] = "",
 	[LANGUAGE_NATIVE] = "native",

@@ -1,6 +1,6 @@
 /*
- * Which language a frame is of.  Frames of interpreted languages lie in code whose path begins with
- * the language's name in brackets: "[python] /usr/lib/python3.11/threading.py".
+ * The language of a frame.  Frames of interpreted languages are in code whose path begins with the
+ * language's name in brackets: "[python] /usr/lib/python3.11/threading.py".
  */
 #pragma once
 
@@ -13,7 +13,7 @@ enum language { LANGUAGE_ALL, LANGUAGE_NATIVE, LANGUAGE_FIRST };
 
 /* LANGUAGE_NATIVE where it is in none of the table. */
 unsigned language_of_path(const char *path);
-/* What stands behind the brackets; the path itself where that is nothing. */
+/* The part after the brackets; the whole path if that is empty. */
 const char *language_path(const char *path);
 /* "native", "python"; "" for all. */
 const char *language_name(unsigned language);

@@ -1,6 +1,6 @@
 /*
- * Adds up what stands next to a function.  A sample counts once for each caller, callee and line,
- * however often a recursion has them in its stack.
+ * Adds up the neighbours of a function.  A sample counts once for each caller, callee and line,
+ * even if a recursion has them several times in its stack.
  */
 #include "host/model/samples/neighbours.h"
 
@@ -99,7 +99,7 @@ static int add_line(struct finding *self, const struct sample_location *location
 	return 0;
 }
 
-/* inner: what it called here, NOBODY where it is the innermost. */
+/* inner: the function it called here, NOBODY where it is the innermost. */
 static int add_location(struct finding *self, const struct sample_location *location,
 			uint32_t inner, bool is_self, bool *is_met)
 {

@@ -1,5 +1,5 @@
 /*
- * One function among its samples: who called it, what it called, and at which of its lines.
+ * One function among its samples: its callers, its callees, and its lines.
  */
 #pragma once
 
@@ -13,7 +13,7 @@ struct neighbour {
 struct hot_line {
 	const char *file;           /* "": not known */
 	uint32_t line;              /* 0: not known */
-	uint64_t self_ns, total_ns; /* at the line itself; in what it called too */
+	uint64_t self_ns, total_ns; /* at the line itself; with its callees */
 };
 
 /* All lists have the heaviest first. */

@@ -180,7 +180,7 @@ static int by_self(const void *left, const void *right)
 	return strcmp(a->function->name, b->function->name);
 }
 
-/* Functions that no sample met are gone. */
+/* Drops functions without samples. */
 static void sort_rows(struct hot_functions *hot, size_t all)
 {
 	for (size_t i = 0; i < all; i++)

@@ -1,6 +1,6 @@
 /*
- * Samples added up: how often each stack was seen, functions by their own time and by all under
- * them, threads by what they did.
+ * Samples added up: the count of each stack, functions by their own time and by that of their
+ * callees, threads by their activity.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 
 /* All samples with the same stack, of the same kind. */
 struct profile_entry {
-	uint32_t thread; /* its number; THREAD_NONE where threads are not told apart */
+	uint32_t thread; /* its number; THREAD_NONE if threads are not distinguished */
 	uint32_t stack;
 	enum sample_kind kind;
 	enum stack_end end;
@@ -48,7 +48,7 @@ static inline void sample_profile_done_at_scope_end(struct profile *profile)
 	sample_profile_done(profile);
 }
 
-/* Which kinds are meant: the view that was asked for, else what ran, or, where nothing did, all. */
+/* The kinds to show: the requested view, else running ones, or, if there are none, all. */
 unsigned profile_kinds(const struct samples *samples);
 
 /* "on-cpu", ...; NULL for other sets. */
@@ -68,14 +68,14 @@ static inline bool profile_kinds_are_calls(unsigned kinds)
 /* 0: there is no such set. */
 unsigned profile_kinds_find(const char *name);
 
-/* The stack whose innermost function the entry's time is counted for, as "self": that which ran,
- * or, of a thread that waited, that which called the kernel.  Those waits all end in the kernel's
- * scheduler.  A stack of the kernel alone has its innermost. */
+/* The stack whose innermost function gets the entry's time as "self": the running one, or, of a
+ * waiting thread, the one that called the kernel.  Such waits all end in the kernel's scheduler.  A
+ * stack of the kernel alone keeps its innermost. */
 uint32_t profile_place(const struct samples *samples, const struct profile_entry *entry);
 
 struct hot_function {
 	const struct sample_function *function;
-	uint64_t self_ns, total_ns; /* in the function itself; in it and in what it called */
+	uint64_t self_ns, total_ns; /* in the function itself; with its callees */
 	uint64_t self_count, total_count;
 	double self_squares; /* of the weights, as in profile_entry */
 };
@@ -98,14 +98,14 @@ const char *process_title(const struct model_process *process, char *ret, size_t
 /* "redis (11)", of a recording of every process "every process on HOST". */
 const char *recording_title(const struct model *model, char *ret, size_t room);
 
-/* Is every process of the machine in it?  Then processes are what stacks are put together by. */
+/* Does it cover all processes of the machine?  Then stacks are grouped by process. */
 bool samples_are_system_wide(const struct samples *samples);
 
 /* "name (12)"; "program 11: name (12)" where the recording has several processes. */
 const char *thread_title(const struct model *model, const struct model_thread *thread, char *ret,
 			 size_t room);
 
-/* What one thread did. */
+/* The activity of one thread. */
 struct thread_profile {
 	const struct model_thread *thread;
 	uint64_t counts[MODEL_KINDS], weights_ns[MODEL_KINDS];
@@ -125,7 +125,7 @@ static inline uint64_t thread_profile_count(const struct thread_profile *row)
 /* One for each thread of the model, in its order. */
 int thread_profiles_find(struct thread_profile **ret, struct model *model) MUST_CHECK;
 
-/* What all threads of a process did. */
+/* The activity of all threads of a process. */
 struct process_profile {
 	const struct model_process *process;
 	uint64_t threads, samples; /* threads that had any */
@@ -133,12 +133,11 @@ struct process_profile {
 	uint64_t incomplete; /* stacks */
 };
 
-/* One for each process of the model, in its order, from those of its threads. */
+/* One for each process of the model, in order, from those of its threads. */
 int process_profiles_add_up(struct process_profile **ret, const struct model *model,
 			    const struct thread_profile *threads) MUST_CHECK;
 
-/* Half of the interval in which the true share of a function's own time lies in 95 of 100 cases, in
- * hundredths of a percent.  It is as large as the weights make it: one long wait tells less than
- * many short ones.  Of 0 and 100 percent it is how far the true share may be away (rule of three).
- */
+/* Half of the 95 % confidence interval of a function's own share, in hundredths of a percent.  It
+ * accounts for the weights: one long wait is less informative than many short ones.  For 0 and 100
+ * percent it is the distance of the possible share (rule of three). */
 uint64_t share_error(const struct hot_function *function, const struct profile *profile);

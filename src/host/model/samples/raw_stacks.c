@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A program that is not moved lies below: its addresses are those of the file. */
+/* A program that is not relocated is below this: its addresses are those of the file. */
 #define FIXED_BELOW (UINT64_C(1) << 32)
 
 struct raw_stacks {

@@ -1,6 +1,6 @@
 /*
  * Stacks of calls that a recording holds as addresses, as older ones do: they get numbers among
- * those of its samples when it is opened, and names where samples without any get them.
+ * those of its samples when it is opened, and names when unnamed samples get them.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 struct raw_stacks;
 
-/* Once, when the recording has been read: gives a number to each.  -ENOMEM. */
+/* Once, when the recording has been read: numbers each.  -ENOMEM. */
 int raw_stacks_number(struct model *model) MUST_CHECK;
 /* The number of one: STACK_NONE where it has none. */
 uint32_t raw_stack_find(const struct model *model, const struct model_process *process,

@@ -1,5 +1,5 @@
 /*
- * Names of the frames of samples: functions and locations, each kept once.  Host only.
+ * Names of the frames of samples: functions and locations, each kept once.
  */
 #include "host/model/samples/sample_names.h"
 
@@ -12,7 +12,7 @@
 #include "host/core/room.h"
 #include "host/core/table.h"
 
-/* What limpet writes is no longer. */
+/* limpet writes no longer ones. */
 #define NAME_BYTES_MAX 8192u
 
 /* The function of this name and code, made when it is not there. */
@@ -53,7 +53,7 @@ static int add_location(struct samples *self, uint32_t code, const struct record
 	return 0;
 }
 
-/* "libfoo.so+0x1234": what limpet itself writes where it knows no name. */
+/* "libfoo.so+0x1234": limpet's own text for a frame without a name. */
 static bool is_a_location(const struct sample_code *code, const char *name)
 {
 	size_t length = strlen(code->name);

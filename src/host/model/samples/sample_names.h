@@ -1,5 +1,5 @@
 /*
- * Names of the frames of samples.  Host only.
+ * Names of the frames of samples.
  */
 #pragma once
 
@@ -7,5 +7,5 @@
 
 /* The chunk of names; -EPROTO: it makes no sense. */
 int samples_take_names(struct model *model, struct cursor cursor, uint64_t at) MUST_CHECK;
-/* A frame that nobody has named is called by its location. */
+/* Names a frame without a symbol by its location. */
 int sample_name_by_location(struct samples *samples, struct sample_frame *frame) MUST_CHECK;

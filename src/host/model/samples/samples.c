@@ -1,6 +1,5 @@
 /*
- * Reads samples.  Host only.  Every number is checked against what came before it; what makes no
- * sense is left out.
+ * Reads samples.  Every number is checked against earlier ones; invalid ones are skipped.
  */
 #include "host/model/samples/samples.h"
 
@@ -93,7 +92,7 @@ static int take_gil(struct model *model, struct cursor cursor, uint64_t at)
 	return 0;
 }
 
-/* The head of a list that goes on where the last one ended; an item has at least a byte. */
+/* The head of a list that continues the last one; an item has at least a byte. */
 static int take_head(const struct model *model, struct cursor *cursor, size_t known,
 		     struct numbered_head *ret)
 {
@@ -224,7 +223,7 @@ static bool are_sound(const struct model *model, const struct decoded_samples *d
 	return true;
 }
 
-/* Counts them, and leaves out those of unknown kinds; how many are left. */
+/* Counts them, and drops those of unknown kinds; returns the number kept. */
 static size_t samples_keep_known(struct model *model, struct recorded_sample *items, size_t count)
 {
 	size_t known = 0;
@@ -245,7 +244,7 @@ static size_t samples_keep_known(struct model *model, struct recorded_sample *it
 	return known;
 }
 
-/* All samples of a chunk, or none of them.  Looked at once now, so that later readings need not. */
+/* All samples of a chunk, or none of them.  Validated once now, so that later readings need not. */
 static int take_samples(struct model *model, const struct chunk *chunk)
 {
 	struct samples *self = model->samples;
@@ -314,7 +313,7 @@ static struct sample_event event_of(const struct model *model, const struct reco
 	};
 }
 
-/* What of it is shown; 0 where nothing is. */
+/* The shown part of its stack; 0 when nothing is shown. */
 static int visit_sample(struct model *model, const struct recorded_sample *sample, uint64_t count,
 			sample_visitor *visit, void *context)
 {
@@ -326,7 +325,7 @@ static int visit_sample(struct model *model, const struct recorded_sample *sampl
 		event.stack = samples->shown[event.stack];
 	if (samples->shown && event.stack == STACK_NONE && !samples->is_bare_shown)
 		return 0;
-	/* What stands for calls was made of those in that part. */
+	/* Samples in place of calls were made from those in that part. */
 	if (model->to_ns && sample->kind < SAMPLE_KINDS && !narrow_sample(model, &event))
 		return 0;
 	return visit(&event, context);

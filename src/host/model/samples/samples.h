@@ -1,6 +1,6 @@
 /*
- * The samples of a recording: what threads were doing, again and again.  Modules, frames and stacks
- * are kept; samples themselves are read again each time.
+ * The samples of a recording: the activity of threads over time.  Modules, frames and stacks are
+ * kept; samples themselves are read again each time.
  */
 #pragma once
 
@@ -11,8 +11,8 @@
 
 #define STACK_DEPTH_MAX (2u * SAMPLE_FRAMES_MAX)
 
-/* Kinds of what takes the place of samples (calls/call_view.h), beside those of recordings. Weights
- * of the first two are bytes. */
+/* Kinds that replace samples (calls/call_view.h), beside those of recordings.  Weights of the first
+ * two are bytes. */
 enum call_sample_kind {
 	SAMPLE_ALLOCATED = SAMPLE_KINDS,
 	SAMPLE_LIVE, /* not freed by the end */
@@ -36,7 +36,7 @@ struct sample_function {
 	bool is_named; /* else the name is a location: "libfoo.so+0x1234" */
 };
 
-/* What a frame stands for: one function, and those that were inlined into it. */
+/* One function of a frame; a frame has several with inlining. */
 struct sample_location {
 	uint32_t function;
 	uint32_t line;    /* 0: not known */
@@ -47,7 +47,7 @@ struct sample_frame {
 	uint32_t code;
 	bool is_return;
 	bool is_unnamed; /* nothing in the file names it: see model_name_late() */
-	bool has_lines;  /* they were asked for (host/top) */
+	bool has_lines;  /* resolved (host/top) */
 	uint64_t address;
 	uint32_t version; /* of code that a runtime made, where the recording is in memory */
 	uint32_t first_location, location_count; /* the innermost first; at least one */
@@ -76,17 +76,17 @@ struct samples {
 	struct sample_stack *stacks;
 	struct sample_function *functions;
 	struct sample_location *locations;
-	uint64_t *chunks; /* where samples lie */
-	/* What is left of each stack (shown.h); NULL: all of it. */
+	uint64_t *chunks; /* offsets of chunks with samples */
+	/* The shown part of each stack (shown.h); NULL: all of it. */
 	uint32_t *shown;
-	bool is_bare_shown; /* also samples of which nothing is left */
-	/* Instead: samples in memory, of somebody who fills the rest in too (host/top). */
+	bool is_bare_shown; /* also samples without a shown part */
+	/* Instead: samples in memory; their owner fills in the rest, too (host/top). */
 	const struct recorded_sample *kept;
 	size_t kept_count;
 	/* How many each of them stands for; NULL: one.  The model's own, as kept_made is. */
 	uint64_t *kept_counts;
 	struct recorded_sample *kept_made;
-	/* While a file is read: the samples of one chunk, and who wants to see them. */
+	/* While a file is read: the samples of one chunk, and the watcher that gets them. */
 	struct decoded_samples decoded;
 	const struct sample_watcher *watcher;
 	size_t code_count, code_room, frame_count, frame_room, stack_count, stack_room;
@@ -97,7 +97,7 @@ struct samples {
 	struct raw_stacks *raw; /* NULL: there are none */
 };
 
-/* One sample.  Gone when its visitor returns. */
+/* One sample.  Valid until its visitor returns. */
 struct sample_event {
 	const struct model_thread *thread;
 	uint32_t stack;              /* STACK_NONE */
@@ -122,8 +122,8 @@ int model_open_watched(const char *path, const struct sample_watcher *watcher, s
 
 typedef int sample_visitor(const struct sample_event *event, void *context);
 
-/* In the order of the file, which in each thread is that of their ends.  What the visitor answered
- * when that was not 0. */
+/* In the order of the file, which in each thread is that of their ends.  Returns the visitor's
+ * first result other than 0. */
 int model_each_sample(struct model *model, sample_visitor *visit, void *context) MUST_CHECK;
 
 /* Finds names for frames that the file has none for, in the files of this machine.  0 or -ENOMEM.
@@ -139,8 +139,8 @@ const char *stack_end_key(unsigned end);
 /* In hundredths of a percent: how many stacks reached their outermost frame. */
 uint64_t samples_complete(const struct samples *samples);
 
-/* Tells the symbolizer of the codes from this one on, which get their numbers there: only files
- * that can be proven to be the same are looked into.  -ENOMEM. */
+/* Adds the codes from this one on to the symbolizer, which numbers them: only files that can be
+ * proven to be the same are opened.  -ENOMEM. */
 int samples_open_codes(const struct samples *samples, size_t first,
 		       struct symbolizer *symbolizer) MUST_CHECK;
 

@@ -1,8 +1,8 @@
 /*
- * What samples of allocations stand for.  The tracer counts bytes down from a random number,
+ * The estimates from samples of allocations.  The tracer counts bytes down from a random number,
  * exponential with mean R (target/domains/cpu/alloc.c), so a block of s bytes is written with the
- * chance p = 1 - exp(-s / R), independently of all others.  Counting each one that was written as
- * 1 / p blocks and s / p bytes gives the right sum on average, whatever the sizes are: small blocks
+ * chance p = 1 - exp(-s / R), independently of all others.  Counting each one that was written as 1
+ * / p blocks and s / p bytes gives the right sum on average, whatever the sizes are: small blocks
  * are rare and stand for about R bytes, one much larger than R is always there and stands for
  * itself.  The error of a sum over n samples of small blocks is about 1 / sqrt(n) of it.
  */
@@ -33,7 +33,7 @@ bool call_estimate(const struct call *call, double *ret_blocks, double *ret_byte
 {
 	uint64_t size = 0, address = 0;
 
-	/* Those without a stack only tell what became of a sample. */
+	/* Calls without a stack only report the end of a sampled block. */
 	if (!call->alloc_sample || !call->has_stack || call->function->domain != DOMAIN_ALLOC ||
 	    !call_value(call, VALUE_ADDRESS, &address) || !call_value(call, VALUE_SIZE, &size) ||
 	    !size)

@@ -1,6 +1,6 @@
 /*
- * Takes frames out of stacks.  A stack is its innermost frame and the stack that called it, which
- * has a smaller number: what is left of a stack is known when its caller is.
+ * Removes frames from stacks.  A stack is its innermost frame and the stack that called it, which
+ * has a smaller number: the rest of a stack is known when its caller's is.
  */
 #include "host/model/samples/shown.h"
 

@@ -1,5 +1,5 @@
 /*
- * Host only.
+ * Turns windows into points of curves.
  */
 #include "host/model/windows/window_points.h"
 

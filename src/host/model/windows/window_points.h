@@ -10,6 +10,6 @@
 typedef int point_visitor(const struct model_metric *metric, uint64_t time_ns, double value,
 			  void *context);
 
-/* Each window at its beginning; where nothing follows it, a count falls to 0 at its end.  What the
- * visitor answered, or -ENOMEM. */
+/* Each window at its beginning; if nothing follows it, a count falls to 0 at its end.  Returns the
+ * visitor's result, or -ENOMEM. */
 int model_each_point(struct model *model, point_visitor *visit, void *context) MUST_CHECK;

@@ -1,6 +1,5 @@
 /*
- * Adds windows up.  Means are those of the whole time: a long window counts for more than a short
- * one.
+ * Adds windows up.  Means are over the whole time: a long window counts for more than a short one.
  */
 #include "host/model/windows/window_summary.h"
 

@@ -1,5 +1,5 @@
 /*
- * What windows come to: for each metric its total, its mean, and the least and most of a window.
+ * Totals of windows: for each metric its sum, its mean, and a window's minimum and maximum.
  */
 #pragma once
 
@@ -8,8 +8,8 @@
 struct window_row {
 	const struct model_metric *metric;
 	uint64_t windows;            /* with a value */
-	uint64_t missing, estimated; /* without one; of those with one, scaled */
-	uint64_t time_ns;            /* of those with one */
+	uint64_t missing, estimated; /* without a value; scaled ones */
+	uint64_t time_ns;            /* of those with a value */
 	double total;                /* of a count */
 	double mean, least, most;    /* by the second where it is a count (window_rate) */
 };

@@ -1,6 +1,5 @@
 /*
- * Reads windows.  Host only.  Every number is checked against what came before it; what makes no
- * sense is left out.
+ * Reads windows.  Every number is checked against earlier ones; invalid ones are skipped.
  */
 #include "host/model/windows/windows.h"
 
@@ -123,7 +122,7 @@ int windows_count(const struct window *window, void *context)
 	return 0;
 }
 
-/* All windows of a chunk, or none of them.  Looked at once now, so that later readings need not. */
+/* All windows of a chunk, or none of them.  Validated once now, so that later readings need not. */
 static int take_windows(struct model *model, const struct chunk *chunk)
 {
 	struct windows *self = &model->windows;

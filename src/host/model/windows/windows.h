@@ -15,7 +15,7 @@ struct model_metric {
 	char *source, *name, *unit, *subject, *description;
 };
 
-/* One window.  Gone when its visitor returns. */
+/* One window.  Valid until its visitor returns. */
 struct window {
 	const struct model_metric *metric;
 	uint64_t begin_ns, end_ns; /* CLOCK_BOOTTIME */
@@ -26,11 +26,11 @@ struct window {
 /* Not 0: no more, please. */
 typedef int window_visitor(const struct window *window, void *context);
 
-/* In the order of the file, which for each metric is that of their ends.  What the visitor answered
- * when that was not 0, or -ENOMEM. */
+/* In the order of the file, which for each metric is that of their ends.  Returns the visitor's
+ * first result other than 0, or -ENOMEM. */
 int model_each_window(struct model *model, window_visitor *visit, void *context) MUST_CHECK;
 
-/* A count by the second, a level as it is: what curves and tables show.  False where there is none,
+/* A count per second, a level as it is: the value for curves and tables.  False if there is none,
  * or no time has passed. */
 bool window_rate(const struct window *window, double *ret);
 /* The unit of that: "/s", "CPUs", "B/s", "%". */

@@ -1,7 +1,7 @@
 /*
- * Asks the demangler of gcc's C++ library, which needs nothing else of that library.  Names come
- * from targets: a short one can stand for a text of gigabytes, so the demangler is left as soon as
- * there is no more room.  It keeps everything on the stack; leaving it by a jump loses nothing.
+ * Calls the demangler of gcc's C++ library, which needs nothing else of that library.  Names come
+ * from targets: a short one can expand to gigabytes, so a jump leaves the demangler as soon as
+ * there is no more room.  It keeps everything on the stack; the jump leaks nothing.
  */
 #include "host/symbols/demangle/demangle.h"
 
@@ -78,7 +78,7 @@ bool demangle(const char *name, char *ret, size_t room)
 	return false;
 }
 
-/* From the end of a text backwards: what stands between brackets is passed over. */
+/* From the end of a text backwards: skips text in brackets. */
 static const char *before_brackets(const char *begin, const char *end)
 {
 	unsigned depth = 0;

@@ -77,7 +77,7 @@ static bool punycode_insert(struct decoding *self, uint32_t delta)
 	return true;
 }
 
-/* What was ASCII stands before the last delimiter; how many bytes that is with it. */
+/* The ASCII part is before the last delimiter; returns its length with that. */
 static size_t take_ascii(struct decoding *self, const char *bytes, size_t size, char delimiter)
 {
 	const char *last = memrchr(bytes, delimiter, size);

@@ -1,5 +1,5 @@
 /*
- * Takes the hash away and puts the letters back that a symbol may not have.
+ * Removes the hash and restores the letters that a symbol may not have.
  */
 #include "host/symbols/demangle/rust.h"
 
@@ -40,7 +40,7 @@ void rust_cut_suffix(char *mangled)
 		*suffix = '\0';
 }
 
-/* "$u20$" is a letter by its number; only what can be printed. */
+/* "$u20$" is a letter by its number; only printable ones. */
 static size_t take_number(const char *at, char *ret)
 {
 	char *end;

@@ -1,5 +1,5 @@
 /*
- * Reads the grammar of RFC 2603 and prints as it goes: paths, and the whole name.
+ * Parses the grammar of RFC 2603 and prints meanwhile: paths, and the whole name.
  */
 #include "host/symbols/demangle/rust_v0.h"
 
@@ -17,7 +17,7 @@ static void print_type_path(struct v0_name *name)
 	v0_print_path(name, /* is_value */ false);
 }
 
-/* "::name", or "::{closure#0}" of what has no name that a person gave it. */
+/* "::name", or "::{closure#0}" of an unnamed one. */
 static void print_nested(struct v0_name *name, bool is_value)
 {
 	char space = v0_take(name);
@@ -120,7 +120,7 @@ bool v0_print_open_path(struct v0_name *name)
 	return is_open;
 }
 
-/* The crate that made it, and what a linker or compiler appended: ".llvm.1234". */
+/* The crate that made it, and a suffix of the linker or compiler: ".llvm.1234". */
 static void skip_rest(struct v0_name *name)
 {
 	name->silent++;

@@ -81,7 +81,7 @@ static void print_boolean(struct v0_name *name)
 		v0_print(name, value ? "true" : "false");
 }
 
-/* Numbers, letters and booleans: what stable Rust has. */
+/* Numbers, letters and booleans: those of stable Rust. */
 void v0_print_const(struct v0_name *name)
 {
 	char tag = v0_take(name);

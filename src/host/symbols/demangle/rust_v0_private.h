@@ -1,6 +1,6 @@
 /*
- * What the files of the reader share: rust_v0_name.c has the letters and the text that becomes of
- * them, rust_v0_const.c, rust_v0_type.c and rust_v0.c each a part of the grammar.
+ * What the files of the reader share: rust_v0_name.c has the letters and the text made from them,
+ * rust_v0_const.c, rust_v0_type.c and rust_v0.c each a part of the grammar.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct v0_name {
 	size_t size, room;
 	unsigned depth, steps;
 	unsigned silent;    /* read, but not printed */
-	uint64_t lifetimes; /* bound by what is around */
+	uint64_t lifetimes; /* bound by the surrounding items */
 	bool is_bad;
 };
 
@@ -22,7 +22,7 @@ struct v0_identifier {
 	const char *bytes;
 	size_t size;
 	bool is_punycode;
-	uint64_t number; /* tells those of the same name apart */
+	uint64_t number; /* distinguishes those of the same name */
 };
 
 typedef void v0_printer(struct v0_name *name);
@@ -44,7 +44,8 @@ uint64_t v0_take_base_62(struct v0_name *name);
 uint64_t v0_take_optional(struct v0_name *name, char letter);
 struct v0_identifier v0_take_plain_identifier(struct v0_name *name);
 struct v0_identifier v0_take_identifier(struct v0_name *name);
-/* Goes where a reference leads, whose "B" was taken.  Where to go back to; NULL: it stays. */
+/* Jumps to the target of a reference, whose "B" was read.  Returns where to continue; NULL: no
+ * jump. */
 const char *v0_jump(struct v0_name *name);
 
 void v0_put(struct v0_name *name, const char *text, size_t size);
@@ -54,7 +55,7 @@ void v0_print_identifier(struct v0_name *name, const struct v0_identifier *ident
 void v0_print_lifetime(struct v0_name *name, uint64_t number);
 /* "for<'a, 'b> "; how many there are. */
 uint64_t v0_open_binder(struct v0_name *name);
-/* What stands further ahead is printed once more, here. */
+/* Prints an earlier part of the name once more. */
 void v0_follow_reference(struct v0_name *name, v0_printer *printer);
 /* Up to "E", with a separator between them; how many there were. */
 unsigned v0_print_list(struct v0_name *name, v0_printer *printer, const char *separator);
@@ -64,5 +65,5 @@ void v0_print_const(struct v0_name *name);
 void v0_print_type(struct v0_name *name);
 void v0_print_generic_argument(struct v0_name *name);
 void v0_print_path(struct v0_name *name, bool is_value);
-/* A path whose generics are left open for what is bound; whether there are any. */
+/* A path whose generics are left open for bindings; returns whether there are any. */
 bool v0_print_open_path(struct v0_name *name);

@@ -1,6 +1,6 @@
 /*
- * Reads code in pieces and keeps a bit for each address to which a call leads.  Bytes are foreign:
- * what looks like a call out of the code is passed over.
+ * Reads code in pieces and keeps a bit for each target of a call.  Bytes are foreign: possible
+ * calls out of the code are skipped.
  */
 #include "host/symbols/elf/elf_calls.h"
 
@@ -66,7 +66,7 @@ static int called_init(struct called *called, Elf *elf)
 	return called->bits ? 0 : -ENOMEM;
 }
 
-/* Pieces overlap by what was not yet read as instructions. */
+/* Pieces overlap by the bytes not yet decoded. */
 static void read_section(int fd, const GElf_Shdr *head, unsigned char *bytes, struct called *called)
 {
 	const struct code_reader *code = unwind_machine_of(ARCH_ELF_MACHINE)->code;

@@ -1,7 +1,7 @@
 /*
- * Where functions begin in code that has neither names nor entries in .eh_frame: where its direct
- * calls lead.  Functions that are called by pointers only are not found: they are taken for the end
- * of the one before them.
+ * Where functions begin in code that has neither names nor entries in .eh_frame: at targets of
+ * direct calls.  Functions called by pointers only are not found: they count as the end of the one
+ * before them.
  */
 #pragma once
 

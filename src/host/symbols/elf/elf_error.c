@@ -1,10 +1,11 @@
 /*
- * In place of libelf's own member of that name: its variable is thread-local in a form that
- * Debian's static library cannot bring into a shared library.  Nobody here asks libelf for reasons.
+ * Replaces libelf's own object of that name: its variable is thread-local in a form that Debian's
+ * static library cannot bring into a shared library.  limpet never calls elf_errno().
  */
 #include "host/symbols/elf/elf_source.h"
 
-/* Whoever opens a file calls this, so that the linker finds the functions below before libelf's. */
+/* Callers that open a file call this, so that the linker finds the functions below before
+ * libelf's. */
 void elf_prepare(void)
 {
 	elf_version(EV_CURRENT);

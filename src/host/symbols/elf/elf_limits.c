@@ -1,6 +1,6 @@
 /*
- * Adds up what the section headers of an ELF file promise.  Host only.  Reads headers and names of
- * sections, nothing else.
+ * Adds up the sizes in the section headers of an ELF file.  Reads headers and names of sections,
+ * nothing else.
  */
 #include "host/symbols/elf/elf_limits.h"
 
@@ -45,7 +45,7 @@ static const struct {
 	[CLASS_GO] = { "functions of Go", ELF_GO_MAX },
 };
 
-/* What is in no class is never read as a whole. */
+/* Sections in no class are never read as a whole. */
 static const struct {
 	const char *prefix;
 	uint32_t type;
@@ -105,7 +105,7 @@ static int refuse_sections(const struct check *check, uint64_t count)
 	return -EFBIG;
 }
 
-/* Where there are too many for its field, the first section tells how many. */
+/* If there are too many for its field, the first section has the number. */
 static int read_headers(struct check *check, const Elf64_Ehdr *header)
 {
 	Elf64_Shdr first = { 0 };
@@ -126,7 +126,7 @@ static int read_headers(struct check *check, const Elf64_Ehdr *header)
 		       : -ENOEXEC;
 }
 
-/* Without names only types tell what a section is. */
+/* Without names only types identify a section. */
 static int read_names(struct check *check, const Elf64_Ehdr *header)
 {
 	uint64_t number = header->e_shstrndx;
@@ -165,7 +165,7 @@ static enum class class_of(const char *name, const Elf64_Shdr *section) {
 	return CLASSES;
 }
 
-/* What the section becomes in memory: packed ones say how much. */
+/* The section's size in memory: compressed ones have it in their header. */
 static uint64_t size_of(const struct check *check, const char *name, const Elf64_Shdr *section)
 {
 	Elf64_Chdr packed;
@@ -197,7 +197,7 @@ static void refuse_class(struct check *check, enum class class, const char *sect
 	check->is_too_much[class] = true;
 }
 
-/* libelf looks from the end of a table of strings for a zero, for each string of it. */
+/* For each string of a table, libelf searches from its end for a zero. */
 static bool is_ended(const struct check *check, const Elf64_Shdr *section)
 {
 	char last = 1;

@@ -1,6 +1,6 @@
 /*
- * How much is read of a foreign ELF file at most.  Looked at before libelf, which allocates what
- * headers promise: a file of a few kilobytes can promise terabytes, by holes or by compression.
+ * The limits for reading a foreign ELF file.  Checked before libelf, which allocates the sizes in
+ * headers: a file of a few kilobytes can have terabytes there, by holes or by compression.
  */
 #pragma once
 
@@ -30,13 +30,13 @@ struct elf_verdict {
 	bool has_lines; /* else its debug information is too much */
 };
 
-/* `name` is for the note that tells which section is too large.  0; -ENOEXEC when it is no ELF file
- * of this machine; -EFBIG when not even its names can be read. */
+/* `name` is for the note about a section that is too large.  0; -ENOEXEC when it is no ELF file of
+ * this machine; -EFBIG when not even its names can be read. */
 int elf_limits_check(const struct elf_bytes *bytes, const char *name,
 		     struct elf_verdict *ret) MUST_CHECK;
 int elf_limits_check_file(int fd, const char *name, struct elf_verdict *ret) MUST_CHECK;
 
-/* What libelf has read counts: the file may be another's, who changes it after it was checked.  The
- * same limits for the headers that libelf has, but for debug information, which is counted again
- * when it is unpacked (lines.c).  0 or -EFBIG. */
+/* Checks what libelf has read: another user may own the file and change it after the first check.
+ * The same limits for the headers that libelf has, but for debug information, which is counted
+ * again when it is unpacked (lines.c).  0 or -EFBIG. */
 int elf_limits_check_read(Elf *elf, uint64_t max) MUST_CHECK;

@@ -68,7 +68,7 @@ static int read_words(Elf *elf, struct symbol_table *words)
 	return r;
 }
 
-/* Entries have 8 or 16 bytes; whatever can be read as one is one. */
+/* Entries have 8 or 16 bytes; whatever can be decoded as one is one. */
 static int add_entries(const struct elf_part *part, const struct symbol_table *words,
 		       struct symbol_table *table)
 {

@@ -1,5 +1,5 @@
 /*
- * Opens ELF files by libelf.  Host only.
+ * Opens ELF files by libelf.
  */
 #include "host/symbols/elf/elf_source.h"
 
@@ -29,7 +29,7 @@ static int elf_source_check(struct elf_source *source)
 	return -ENOEXEC;
 }
 
-/* Takes the descriptor. */
+/* Owns the descriptor. */
 static int open_in(struct elf_source *ret, int fd, const char *name)
 {
 	struct elf_verdict verdict;

@@ -1,6 +1,6 @@
 /*
- * An ELF file that is open: from a descriptor, or from memory.  Read, never mapped: a file that is
- * cut while we look must not end us.
+ * An open ELF file: from a descriptor, or from memory.  Read, never mapped: a file truncated
+ * meanwhile would end limpet by SIGBUS.
  */
 #pragma once
 
@@ -27,9 +27,9 @@ void elf_prepare(void);
 /* As foreign_file_open(); -ENOEXEC when it is no ELF file of this machine, -EFBIG when it is beyond
  * the limits. */
 int elf_source_open(struct elf_source *ret, pid_t pid, const char *path) MUST_CHECK;
-/* The same by what module_file_open() said; `name` is what people call it. */
+/* The same by a path from module_file_open(); `name` is for messages. */
 int elf_source_open_again(struct elf_source *ret, const char *path, const char *name) MUST_CHECK;
-/* Takes the memory, also when it fails. */
+/* Owns the memory, also when it fails. */
 int elf_source_in(struct elf_source *ret, char *memory, size_t size) MUST_CHECK;
 void elf_source_close(struct elf_source *source);
 
@@ -57,7 +57,6 @@ const unsigned char *elf_build_id(Elf *elf, size_t *ret_size);
 /* Whether it has this build-id. */
 bool elf_has_build_id(Elf *elf, const unsigned char *build_id, size_t size);
 
-/* The bytes of sections that names are read from, with Go's table where that is asked for; of those
- * that lines are read from. */
+/* The sizes of the sections with names, on request with Go's table; of those with lines. */
 size_t elf_names_bytes(Elf *elf, bool has_go);
 size_t elf_debug_bytes(Elf *elf);

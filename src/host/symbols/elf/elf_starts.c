@@ -11,8 +11,8 @@ struct code {
 	uint64_t start, end;
 };
 
-/* The section with code in which the address lies; what segments have may be data, too.  The last
- * one that was found is tried first. */
+/* The section with code at the address; segments may contain data, too.  The last one found is
+ * tried first. */
 static bool find_code(Elf *elf, uint64_t address, struct code *code)
 {
 	Elf_Scn *section = NULL;

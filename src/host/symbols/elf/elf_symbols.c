@@ -32,7 +32,7 @@ static uint64_t limit_of(const GElf_Sym *symbol, const char *name, uint64_t limi
 	return MIN(limit, symbol->st_value + START_CODE_BYTES);
 }
 
-/* Assemblers leave names of their own. */
+/* Assemblers leave internal names. */
 static bool is_name(const char *name)
 {
 	return name && name[0] && name[0] != '$' && strncmp(name, ".L", 2) != 0;
@@ -49,8 +49,8 @@ static uint64_t rank_of_type(unsigned type)
 	return type < ARRAY_SIZE(ranks) ? ranks[type] : 0;
 }
 
-/* Functions before objects and labels, what has a size before what has none, what others see before
- * the rest, and of equals the name with fewer underscores before it. */
+/* Functions before objects and labels, those with a size before those without, global ones before
+ * local ones, and of equals the name with fewer leading underscores. */
 static uint64_t rank_of(const GElf_Sym *symbol, const char *name)
 {
 	unsigned type = GELF_ST_TYPE(symbol->st_info), binding = GELF_ST_BIND(symbol->st_info);

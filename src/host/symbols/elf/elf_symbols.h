@@ -1,6 +1,6 @@
 /*
- * The names that an ELF file has for its code, by where they are told.  Each adds to the table; 0
- * -ENOMEM, -EOVERFLOW; what makes no sense is passed over.  Names belong to the file.
+ * The names that an ELF file has for its code, by their source.  Each adds to the table; 0,
+ * -ENOMEM, -EOVERFLOW; skips invalid entries.  The file owns the names.
  */
 #pragma once
 

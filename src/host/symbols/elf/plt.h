@@ -1,5 +1,5 @@
 /*
- * What an entry of the procedure linkage table jumps through.  One file for each machine.
+ * The word that an entry of the procedure linkage table jumps through.  One file for each machine.
  */
 #pragma once
 

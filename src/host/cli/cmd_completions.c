@@ -10,7 +10,7 @@
 #include "host/export/exporter.h"
 #include "host/ui/answers/share.h"
 
-/* The lines of `limpet ps --json`, for sed: no text in them can look like this. */
+/* The lines of `limpet ps --json`, for sed: no text in them can match this. */
 static const char attachable_pid[] =
 	"s/^{\"event\":\"process\",\"pid\":\\([0-9]*\\),.*\"attachable\":true.*/\\1/p";
 

@@ -35,8 +35,8 @@ static const struct option_desc detach_options[] = {
 	{ 0 },
 };
 
-/* Only a limpet may be asked to leave by a signal, and only one that is there: the page with its
- * number is the target's memory, and a program that uses the library would die of it. */
+/* Only a limpet may get the request to detach by a signal, and only a living one: the page with its
+ * number is the target's memory, and a program that uses the library would die of the signal. */
 static bool is_limpet(pid_t pid)
 {
 	char path[64];
@@ -104,8 +104,8 @@ static int ask_holder(const struct target *target, struct resident *resident, st
 	return err_exit(err, EXIT_BUSY);
 }
 
-/* While we unmap, we hold the process: another `limpet detach` asks us to leave, and would end us
- * in the middle of it.  The descriptors are open as long as we live. */
+/* While limpet unmaps, it holds the process: another `limpet detach` would signal it, and end it in
+ * the middle.  The descriptors stay open until its end. */
 static int outlast_other_detaches(struct err *err)
 {
 	int fd = interrupt_watch(NULL, err);
@@ -131,7 +131,7 @@ static int detach_unload(pid_t pid, struct session_left *left, struct err *err)
 	return r;
 }
 
-/* Looking is enough to ask who holds it: what speaks against an attach does not matter here. */
+/* Reading the target is enough to find its holder; reasons against an attach do not matter here. */
 static int detach_one(pid_t pid, bool unloads, bool *ret_was_held, struct session_left *left,
 		      struct err *err)
 {

@@ -51,7 +51,7 @@ static const struct option_desc export_options[] = {
 	{ 0 },
 };
 
-/* All of those that hold one of these. */
+/* All formats that hold one of these. */
 static void offer_formats(unsigned holds, struct err *err)
 {
 	char names[EXPORTER_NAMES_MAX];
@@ -82,7 +82,7 @@ static void unclear_format(const char *output, struct err *err)
 	err_exit(err, EXIT_USAGE);
 }
 
-/* NULL: nothing is said of it. */
+/* NULL: not given. */
 static int choose_format(const struct export_values *values, const struct exporter **ret,
 			 struct err *err)
 {
@@ -115,7 +115,7 @@ static char *default_output(const char *recording, const struct exporter *export
 		       : name;
 }
 
-/* On stderr: the file itself cannot say it in every format. */
+/* On stderr: not every format can hold the warning. */
 static void export_warn(const struct model *model)
 {
 	char text[256];
@@ -151,7 +151,7 @@ static int check_content(const struct model *model, const struct exporter *expor
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
 
-/* What is in the file: on stderr where stdout is the file. */
+/* The contents of the file: on stderr if stdout is the file. */
 static void print_written(const struct model *model, const struct exporter *exporter,
 			  const char *output)
 {
@@ -242,7 +242,7 @@ static int refuse_empty_view(const char *recording, unsigned kinds, struct err *
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
 
-/* --view alloc, live, lock, io: in formats of calls they are there one by one. */
+/* --view alloc, live, lock, io: formats of calls have these one by one. */
 static int view_calls(struct model *model, const char *recording, unsigned kinds,
 		      const struct exporter *exporter, struct err *err)
 {
@@ -357,7 +357,7 @@ static void print_format(const struct exporter *exporter, FILE *out)
 	fputs(separator[0] == ',' ? ")\n" : "\n", out);
 }
 
-/* By what they can hold. */
+/* Grouped by their contents. */
 static void print_formats(FILE *out)
 {
 	static const struct {

@@ -37,9 +37,9 @@ enum { PS_PID, PS_USER, PS_THREADS, PS_CPU, PS_LIBC, PS_GPU, PS_ATTACH, PS_COLUM
 
 struct ps {
 	const struct ps_values *values;
-	const char *name; /* what name or command line must contain; NULL: anything */
+	const char *name; /* wanted in name or command line; NULL: any */
 	size_t count;
-	int width;              /* of a line, 0: as long as it takes */
+	int width;              /* of a line, 0: unlimited */
 	bool hides[PS_COLUMNS]; /* for which a line has no room */
 };
 
@@ -58,10 +58,11 @@ static bool is_wanted(const struct ps *ps, const struct process *process)
 #define COMMAND_MIN 20
 #define CELL_BYTES  128
 
-/* What stands before the command.  The first to leave is asked first where room is short. */
+/* The columns before the command.  `leaves`: the order in which they are dropped for lack of
+ * room. */
 static const struct column {
 	const char *title;
-	int width; /* negative: from the left, as in printf */
+	int width; /* negative: left-aligned, as in printf */
 	unsigned leaves;
 } columns[PS_COLUMNS] = {
 	[PS_PID] = { "PID", 7, 0 },         [PS_USER] = { "USER", -10, 4 },
@@ -79,7 +80,7 @@ static int room_taken(const struct ps *ps)
 	return taken;
 }
 
-/* The command tells more than what stands before it: it keeps its room. */
+/* The command is more informative than the columns before it: it keeps its room. */
 static void fit_columns(struct ps *ps)
 {
 	for (unsigned turn = 1; turn < PS_COLUMNS; turn++)
@@ -159,7 +160,7 @@ static void ps_visit(const struct process *process, void *context)
 	}
 }
 
-/* 0: it is no terminal.  COLUMNS is what the person, or the shell, says of it. */
+/* 0: not a terminal.  COLUMNS, set by the user or the shell, takes precedence. */
 static int terminal_width(void)
 {
 	const char *said = secure_getenv("COLUMNS");

@@ -1,6 +1,6 @@
 /*
- * limpet status: what an agent in a process says of itself, read from outside without stopping
- * anything.
+ * limpet status: the description that an agent in a process keeps of itself, read from outside
+ * without stopping anything.
  */
 #include "host/attach/facts/resident.h"
 #include "host/cli/command.h"
@@ -40,7 +40,7 @@ static const char *const tool_states[TOOL_STATES] = {
 	[TOOL_DETACHED] = "detached", [TOOL_FAILED] = "failed",
 };
 
-/* By its own register library, which needs no thread of ours. */
+/* Attached through the register library inside the target: the agent has no control thread. */
 static bool is_attached_from_inside(const struct resident *resident)
 {
 	return resident->page.state == AGENT_STATE_ATTACHED && !resident->page.control_tid;

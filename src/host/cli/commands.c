@@ -1,5 +1,5 @@
 /*
- * Every verb, and what is made from the table: help texts and the nearest right name.
+ * All verbs, and functions of the table: help texts and the nearest right name.
  */
 #include "host/cli/command.h"
 #include "host/core/text/print.h"

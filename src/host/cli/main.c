@@ -53,8 +53,7 @@ static enum exit_code unknown_verb(const struct command *const *list, const char
 	return report_end(name, false, &err);
 }
 
-/* The verb that these words name, below another one where it has verbs of its own; NULL: there is
- * none, and that was said. */
+/* The verb that these words name, or a nested one; NULL: there is none, and that was reported. */
 static const struct command *verb_find(char **argv, char ***ret_rest, enum exit_code *ret_exit)
 {
 	const struct command *command = command_find(commands, argv[0]), *below;
@@ -143,8 +142,8 @@ static void on_limit(int signal)
 	(void)signal;
 }
 
-/* Where one of the three is closed, the next thing that we open would be taken for it.  These fail
- * as closed ones do, and are closed in programs that we start. */
+/* If one of the three is closed, the next open would get its number.  The replacements fail as
+ * closed ones do, and are closed in programs that limpet starts. */
 static void fill_standard_descriptors(void)
 {
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
@@ -153,7 +152,7 @@ static void fill_standard_descriptors(void)
 			return;
 }
 
-/* Whatever the verb did, this was left out. */
+/* Prints the notes about what was left out, after any verb. */
 static void tell_notes(void)
 {
 	char note[NOTE_BYTES];
@@ -165,7 +164,7 @@ static void tell_notes(void)
 		      notes_left_out(), plural(notes_left_out()), is_are(notes_left_out()));
 }
 
-/* A full disk must not look like success; what failed already has said so. */
+/* A full disk must not count as success; an earlier failure was reported already. */
 static enum exit_code check_output(enum exit_code exit)
 {
 	struct err err = { 0 };
@@ -185,8 +184,8 @@ int main(int argc, char **argv)
 
 	environment_distrust();
 	fill_standard_descriptors();
-	/* A file that reaches the limit of `ulimit -f` is an error of write(), not our death.  Not
-	 * ignored, which programs that we start would inherit. */
+	/* Beyond `ulimit -f` write() shall fail, not limpet die.  Handled, not ignored: programs
+	 * that limpet starts would inherit that. */
 	if (signal(SIGXFSZ, on_limit) == SIG_IGN)
 		signal(SIGXFSZ, SIG_IGN);
 	symbol_file_read_lines_by(&line_reader_libdw);

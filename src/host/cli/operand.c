@@ -68,7 +68,7 @@ static void operand_visit(const struct process *process, void *context)
 		   shown);
 }
 
-/* Its lines are ours, the text in them is printable already. */
+/* Its lines are limpet's, the text in them is printable already. */
 static void list_namesakes(const struct namesakes *found, struct err *err)
 {
 	memcpy(err->why, found->list, MIN(sizeof(err->why), sizeof(found->list)));
@@ -119,7 +119,7 @@ static int find_by_name(const char *name, pid_t *ret, struct err *err)
 	return r < 0 ? r : judge_namesakes(&found, ret, err);
 }
 
-/* Numbers of threads are what top -H and gdb show.  Who is not there is told by the verb. */
+/* Thread numbers as shown by top -H and gdb.  The verb reports a process that is not there. */
 static int refuse_thread(pid_t pid, struct err *err)
 {
 	struct process_status status;

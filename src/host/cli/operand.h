@@ -1,5 +1,5 @@
 /*
- * The process that most verbs are given: its number or its name, as an operand or with -p.
+ * The operand of most verbs, a process: its number or its name, as an operand or with -p.
  */
 #pragma once
 
@@ -22,9 +22,9 @@
 	}
 
 /*
- * Exactly one process, named by the option (NULL: not given) or by the operands; anything else is
- * wrong usage and said so.  A name must be that of one process, which is said on stderr:
- * EXIT_NO_PROCESS when there is none.
+ * Exactly one process, named by the option (NULL: not given) or by the operands; anything else is a
+ * usage error.  A name must be that of one process, which is printed on stderr: EXIT_NO_PROCESS
+ * when there is none.
  */
 int operand_process(const char *option, char **operands, int count, pid_t *ret,
 		    struct err *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * Cuts names to what a line has room for.
+ * Cuts names to the room of a line.
  */
 #include "host/cli/printable.h"
 

@@ -1,5 +1,5 @@
 /*
- * A thread that waits, and tells the seconds.
+ * A thread that waits, and prints the seconds.
  */
 #include "host/cli/progress.h"
 
@@ -26,7 +26,7 @@ void progress_begin(struct progress *ret, const char *doing, const char *object)
 {
 	*ret = (struct progress){ .doing = doing, .object = object, .begin_ns = now_ns() };
 	worker_init(&ret->worker);
-	/* Without a thread nothing is told. */
+	/* Without a thread nothing is printed. */
 	if (isatty(STDERR_FILENO))
 		(void)!worker_start(&ret->worker, progress_run, ret);
 }

@@ -1,5 +1,5 @@
 /*
- * Tells a person at a terminal that work goes on, once it has taken two seconds.
+ * Shows a person at a terminal that work goes on, once it has taken two seconds.
  */
 #pragma once
 
@@ -8,13 +8,13 @@
 struct progress {
 	const char *doing, *object; /* "reading", "app.limpet" */
 	uint64_t begin_ns;
-	struct worker worker; /* not running: nothing is told */
+	struct worker worker; /* not running: nothing is printed */
 };
 
-/* Both texts must outlive it.  Where stderr is no terminal nothing is ever told. */
+/* Both texts must outlive it.  Prints nothing if stderr is no terminal. */
 void progress_begin(struct progress *ret, const char *doing, const char *object);
 
-/* The line goes.  Also for zero. */
+/* Removes the line.  Zero is allowed. */
 void progress_end(struct progress *progress);
 
 static inline void progress_end_at_scope_end(struct progress *progress)

@@ -7,7 +7,7 @@
 #include "host/core/text/json.h"
 
 /* Opens {"event":"summary","verb":...,"exit":...,"error":...,"why":...,"fix":... and leaves it open
- * for more. */
+ * for further members. */
 void report_summary(struct json *json, const char *verb, const struct err *err);
 
 /*

@@ -139,7 +139,7 @@ static void show_namespaces(const struct process *process, FILE *out)
 	fputc('\n', out);
 }
 
-/* With which --cuda-trace works, as far as it can be said before. */
+/* The CUDA versions for --cuda-trace, as far as known before. */
 static void show_cuda(const struct process *process, FILE *out)
 {
 	struct cuda_libraries cuda;

@@ -1,12 +1,12 @@
 /*
- * Processes on paper: what `ps`, `doctor` and the start page print about them.
+ * Prints processes: for `ps`, `doctor` and the start page.
  */
 #pragma once
 
 #include "host/core/text/json.h"
 #include "host/process/process.h"
 
-/* Opens {"event":"process",...}, the verdict included, and leaves it open for more. */
+/* Opens {"event":"process",...}, with the verdict, and leaves it open for further members. */
 void show_process_json(struct json *json, const struct process *process);
 
 /* The facts about one process, a line each. */
@@ -19,5 +19,5 @@ int show_threads(const struct process *process, bool is_json, FILE *out,
 /* The command line, or the name in brackets when there is none. */
 const char *show_command(const struct process *process, char *buffer, size_t capacity);
 
-/* The same with the program's name in place of its path: the arguments tell processes apart. */
+/* The same with the program's name instead of its path: the arguments distinguish processes. */
 char *show_short_command(const struct process *process, char *buffer, size_t capacity);

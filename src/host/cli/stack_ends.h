@@ -1,5 +1,5 @@
 /*
- * How stacks ended, for people and for programs: which are incomplete, why, and what mends it.
+ * How stacks ended, for people and for programs: which are incomplete, why, and the fix.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 /* One of so many is worth a warning. */
 #define STACK_ENDS_WARN 20u
 
-/* Stacks by how they ended, and who made them. */
+/* Counts stacks by how they ended, with the sampler that made them. */
 struct stack_ends {
 	const uint64_t *counts; /* STACK_ENDS of them */
 	uint64_t count;         /* of all stacks */
@@ -24,5 +24,5 @@ struct stack_ends {
 /* A line on stdout for each reason, behind `head`; with `at_most`, only for reasons of no more
  * stacks than so. */
 void stack_ends_print(const char *head, const struct stack_ends *ends, uint64_t at_most);
-/* "stacks": how many ended how; "incomplete_stacks": the reasons with what mends them. */
+/* "stacks": counts by end; "incomplete_stacks": the reasons with fixes. */
 void stack_ends_write(struct json *json, const struct stack_ends *ends);

@@ -13,7 +13,7 @@
 #include "host/core/text/print.h"
 
 #define BUSIEST       5
-#define COMMAND_WIDTH 52 /* what is left of 80 columns */
+#define COMMAND_WIDTH 52 /* the rest of 80 columns */
 
 static const char examples[] =
 	"limpet shows what a running process does, without restarting it.\n"

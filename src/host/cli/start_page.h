@@ -1,5 +1,5 @@
 /*
- * What `limpet` without arguments shows.
+ * The output of `limpet` without arguments.
  */
 #pragma once
 

@@ -60,7 +60,7 @@ static int ui_wait(struct ui_server *server, const struct ui_page_words *values,
 	return r;
 }
 
-/* What is in the file; nothing is a failure. */
+/* Prints the contents of the file; an empty one is a failure. */
 static int recorded_tell(struct ui_server *server, bool is_json, struct err *err)
 {
 	struct ui_recorded recorded;

@@ -9,6 +9,6 @@ struct ui_page_words {
 	bool no_open, is_json;
 };
 
-/* Says where it listens, opens a browser, and serves until Ctrl-C. */
+/* Prints its address, opens a browser, and serves until Ctrl-C. */
 int ui_page_run(const struct ui_options *options, const struct ui_page_words *words,
 		struct err *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * Finds views, and refuses those that show nothing.
+ * Finds views, and refuses empty ones.
  */
 #include "host/cli/view.h"
 

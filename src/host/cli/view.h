@@ -49,7 +49,7 @@ int range_apply(struct model *model, const char *path, const struct range_values
 
 /* 0 for none; exit code EXIT_USAGE when there is no such view. */
 int view_find(const char *name, unsigned *ret_kinds, struct err *err) MUST_CHECK;
-/* Also those of traced calls (model/calls/call_view.h). */
+/* Includes those of traced calls (model/calls/call_view.h). */
 int view_find_any(const char *name, unsigned *ret_kinds, struct err *err) MUST_CHECK;
 
 /* A recording of samples that has none of these is no success: -ENODATA with the exit code for it.
@@ -61,7 +61,6 @@ int view_check(const struct samples *samples, const char *path, unsigned kinds,
  * such one. */
 int only_find(const struct shown_values *values, unsigned *ret, struct err *err) MUST_CHECK;
 
-/* From now on the model has only what is to be shown.  -ENODATA, with the exit code for it: that is
- * nothing. */
+/* Limits the model to the shown part.  -ENODATA, with its exit code: that is empty. */
 int only_apply(struct model *model, const char *path, const struct shown_values *values,
 	       struct err *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * A model's samples into a recording: the numbers in the file are those of the model.
+ * Writes a model's samples into a recording: the numbers in the file are those of the model.
  */
 #include "host/top/freeze.h"
 

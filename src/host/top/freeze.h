@@ -1,5 +1,5 @@
 /*
- * Writes what a live model keeps to an ordinary recording.
+ * Writes the contents of a live model to an ordinary recording.
  */
 #pragma once
 
@@ -7,7 +7,7 @@
 
 struct freeze_options {
 	const char *path;
-	int new_file;                  /* made for this, empty, and taken; -1: by its path */
+	int new_file;                  /* created for this, empty, and owned; -1: by its path */
 	const char *version;           /* of limpet */
 	const struct picture *picture; /* for the sampler and its rate */
 };

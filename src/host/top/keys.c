@@ -176,7 +176,7 @@ static void move_function(struct view *view, const struct picture *picture, long
 	function_id_set(&view->cursor_function, rows[at]->name, rows[at]->module);
 }
 
-/* The end is known to who draws. */
+/* Not limited at the end here: the drawing code knows the end and limits it. */
 static unsigned scroll_by(struct view *view, const struct picture *picture, long rows_down)
 {
 	size_t *scroll = &view->scroll[view->focus];
@@ -282,7 +282,7 @@ const struct key_binding key_bindings[] = {
 	{ { 0 }, NULL, NULL, NULL, NULL, false },
 };
 
-/* Only what can be seen; more than fits is not taken. */
+/* Only visible characters; the rest of a long text is ignored. */
 static void key_type(struct view *view, uint32_t key)
 {
 	size_t length = strlen(view->filter);

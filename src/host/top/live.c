@@ -17,8 +17,8 @@
 
 #define LINES_AT_ONCE 64u
 
-/* 32 bytes a sample, about 110 a stack and 190 a frame: 100 MiB when all is full, and up to half as
- * much again while old ones leave. */
+/* 32 bytes a sample, about 110 a stack and 190 a frame: 100 MiB when full, and up to half as much
+ * again while old ones are dropped. */
 const struct live_limits live_limits_usual = {
 	.samples = 1u << 19,
 	.stacks = 1u << 19,
@@ -76,7 +76,8 @@ static bool set_text(char **text, const char *value)
 	return *text;
 }
 
-/* Where it may not be known, or is gone, it has the name that was told, and no other text. */
+/* A process that may not be read, or has ended, keeps the sampler's name for it, and has no other
+ * text. */
 static bool describe_process(struct model_process *process, const struct sampled_process *told)
 {
 	CLEANUP(process_done) struct process facts = { 0 };
@@ -221,7 +222,7 @@ static int take_stack(struct live *self, uint32_t process, const struct sample *
 	return r;
 }
 
-/* One whose birth nobody has told is begun with its first sample. */
+/* A process without a fork event starts with its first sample. */
 static int find_process(struct live *self, pid_t pid, uint32_t *ret)
 {
 	const struct table_entry *entry = table_find(&self->processes, (uint64_t)pid, 0);
@@ -380,8 +381,8 @@ void live_sizes(struct live *self, struct live_sizes *ret)
 	live_unlock(self);
 }
 
-/* The location of the function itself, as the frame is named already; those that were inlined into
- * it stay part of it. */
+/* The location of the function itself, for a frame that is named already; inlined functions stay
+ * part of it. */
 static struct sample_location *outermost_location(struct samples *samples,
 						  const struct sample_frame *frame)
 {

@@ -1,6 +1,6 @@
 /*
- * Makes room.  Samples leave by eighths, so that what is kept is as long and as large all the time;
- * now and then the others move to new tables, with what they need, and the rest of the tables goes.
+ * Makes room.  Samples are dropped in eighths, so that the kept time and size are steady; now and
+ * then the others move to new tables, with what they need, and the old tables are freed.
  */
 #include "host/top/live_private.h"
 
@@ -14,10 +14,10 @@
 struct move {
 	struct live *live;
 	const struct live_tables *old;
-	uint32_t *stacks; /* new numbers by the old ones; STACK_NONE: nobody needs it */
+	uint32_t *stacks; /* new numbers by the old ones; STACK_NONE: not used */
 };
 
-/* A caller has a smaller number than those that it calls. */
+/* A caller has a smaller number than its callees. */
 static void nodes_mark(struct move *self)
 {
 	const struct samples *old = self->old->model->samples;
@@ -79,7 +79,7 @@ static void take_processes(struct model *from, struct model *to)
 	from->process_count = 0;
 }
 
-/* As of those that are left: one that came very late is not remembered for good. */
+/* For the remaining samples: an exceptionally late one is forgotten with them. */
 static void late_find(struct live *live)
 {
 	live->latest_ns = live->late_ns = 0;
@@ -87,7 +87,7 @@ static void late_find(struct live *live)
 		live_note_time(live, live->kept->items[i].time_ns);
 }
 
-/* Somebody may be reading those that are there: the others move. */
+/* A reader may hold the present array: the samples that stay are copied to a new one. */
 static int drop_samples(struct live *live, size_t count)
 {
 	struct live_kept *newer = live_kept_new(live->limits.samples);
@@ -103,9 +103,8 @@ static int drop_samples(struct live *live, size_t count)
 	return 0;
 }
 
-/* Right after drop_samples(), while nobody reads the samples but the live model.  Fails only where
- * there is no memory; numbers of both tables are mixed then, and all samples go.
- */
+/* Right after drop_samples(), while only the live model reads the samples.  Fails only for lack of
+ * memory; numbers of both tables are mixed then, and all samples go. */
 static int move_to_new_tables(struct live *live, uint32_t *stacks)
 {
 	struct live_tables old = live->tables;
@@ -127,7 +126,7 @@ static int move_to_new_tables(struct live *live, uint32_t *stacks)
 	return r;
 }
 
-/* The oldest samples leave, and where that is wanted all that nobody needs any more. */
+/* Drops the oldest samples and, on request, all stacks and names that no sample uses any more. */
 static int samples_forget(struct live *live, size_t count, bool moves_tables)
 {
 	size_t stack_count = live->tables.model->samples->stack_count;
@@ -173,7 +172,7 @@ int live_forget(struct live *live)
 	return r;
 }
 
-/* What a live model consists of, apart from its locks and settings. */
+/* The contents of a live model, apart from its locks and settings. */
 struct contents {
 	struct code_list *codes;
 	struct live_kept *kept;

@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* All that leaves when it is full. */
+/* The part that is replaced when it is full. */
 struct live_tables {
 	struct model *model; /* its processes stay */
 	size_t thread_room;
@@ -22,18 +22,18 @@ struct live_tables {
 	struct table stack_numbers;  /* (caller, frame) */
 };
 
-/* Samples in the order of their coming, with room for all that there may be: they stay where they
- * are as long as somebody reads them. */
+/* Samples in the order of their arrival, with room for the maximum: the array does not move while a
+ * reader holds a reference. */
 struct live_kept {
 	atomic_uint refs;
 	struct recorded_sample items[];
 };
 
 struct live {
-	pthread_mutex_t reading; /* of the view; taken before the other one */
+	pthread_mutex_t reading; /* guards the view; acquired before the other lock */
 	struct live_view view;
 	pthread_mutex_t lock;      /* of all that follows */
-	pthread_cond_t is_unasked; /* nobody who gives samples waits for it */
+	pthread_cond_t is_unasked; /* no writer of samples waits for the lock */
 	atomic_uint asking;        /* so many do */
 	pid_t pid;
 	struct live_limits limits;
@@ -44,15 +44,15 @@ struct live {
 	uint64_t renames;    /* of threads */
 	struct live_kept *kept;
 	size_t kept_count;
-	uint64_t latest_ns, late_ns; /* the latest end of them; how long after it others came */
-	size_t stale_count;          /* samples that have left since the tables were made */
+	uint64_t latest_ns, late_ns; /* the latest end; the maximum delay of others after it */
+	size_t stale_count;          /* samples dropped since the tables were made */
 	struct table processes;      /* (pid, 0): the number of the program that it runs now */
 	unsigned language;
 	bool full_paths;
 	struct recorded_frame frames[STACK_DEPTH_MAX];
 };
 
-/* Whoever gives samples comes first: a reader lets one that waits already go before it. */
+/* A writer of samples comes first: live_lock_later(), for readers, lets a waiting writer pass. */
 void live_lock(struct live *live);
 void live_lock_later(struct live *live);
 void live_unlock(struct live *live);
@@ -65,7 +65,7 @@ void live_kept_unref(struct live_kept *kept);
 int live_tables_init(struct live_tables *tables) MUST_CHECK;
 void live_tables_done(struct live_tables *tables);
 
-/* Each gives the number of what is there already, or is made.  0 or -ENOMEM. */
+/* Each returns the number of an existing or new entry.  0 or -ENOMEM. */
 int live_frame(struct live *live, const struct recorded_frame *frame, uint32_t *ret) MUST_CHECK;
 int live_stack(struct live *live, uint32_t caller, uint32_t frame, uint32_t *ret) MUST_CHECK;
 int live_thread(struct live *live, uint32_t process, pid_t tid, const char *name,
@@ -74,12 +74,12 @@ int live_thread(struct live *live, uint32_t process, pid_t tid, const char *name
 int live_thread_add(struct model *model, size_t *room, const struct model_process *process,
 		    pid_t tid, const char *name) MUST_CHECK;
 
-/* One more has come. */
+/* Notes the time of a new sample. */
 static inline void live_note_time(struct live *live, uint64_t time_ns)
 {
 	live->latest_ns = MAX(live->latest_ns, time_ns);
 	live->late_ns = MAX(live->late_ns, live->latest_ns - time_ns);
 }
 
-/* The oldest samples leave, until there is room for one more with a deep stack. */
+/* Drops the oldest samples, until there is room for one more with a deep stack. */
 int live_forget(struct live *live) MUST_CHECK;

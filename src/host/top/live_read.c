@@ -1,5 +1,5 @@
 /*
- * Gives readers the samples of a live model.
+ * Passes the samples of a live model to readers.
  */
 #include "host/top/live.h"
 #include "host/top/live_private.h"
@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* They lie in the order of their times, but for what came by different ways in one moment. */
+/* They are in the order of their times, except those from different sources at one moment. */
 static void samples_choose(struct live_view *view, uint64_t from_ns, uint64_t until_ns)
 {
 	const struct recorded_sample *items = view->kept->items;
@@ -28,7 +28,7 @@ static bool is_in(const struct recorded_sample *sample, uint64_t from_ns, uint64
 	return sample->time_ns >= from_ns && sample->time_ns <= until_ns;
 }
 
-/* Those that were chosen without the others among them; *ret is the caller's to free. */
+/* The chosen samples without others among them; the caller frees *ret. */
 static int samples_filter(struct samples *samples, uint64_t from_ns, uint64_t until_ns,
 			  struct recorded_sample **ret)
 {

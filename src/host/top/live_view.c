@@ -1,6 +1,6 @@
 /*
- * Follows the live model.  Names are looked for here, a few at a time, so that samples need not
- * wait long.
+ * Follows the live model.  Names are resolved here, a few at a time, so that samples need not wait
+ * long.
  */
 #include "host/top/live_view.h"
 
@@ -215,7 +215,7 @@ static int frame_name(struct live *live, struct sample_frame *frame)
 	return samples_set_names(live->view.model->samples, frame, names, count);
 }
 
-/* A runtime may tell later what it has made. */
+/* A runtime may name its code later. */
 static bool is_told_later(const struct samples *samples, const struct sample_frame *frame)
 {
 	return frame->is_unnamed && samples->codes[frame->code].kind == CODE_JIT;

@@ -1,6 +1,6 @@
 /*
- * What readers see of the live model: a copy that follows it.  Only what came since the last time
- * is copied while samples have to wait; adding up and writing go on beside them.
+ * The readers' copy of the live model, which follows it.  Only samples added since the last time
+ * are copied while writers wait; adding up and printing run in parallel.
  */
 #pragma once
 
@@ -21,16 +21,16 @@ struct live_view {
 	struct table threads;   /* (tid, 0): the number of the last thread that had it */
 	struct live_kept *kept; /* the samples themselves are not copied */
 	size_t kept_count;
-	uint64_t late_ns;   /* so long after later ones some of them came, at most */
-	uint64_t forgotten; /* samples that came before those */
-	size_t named_count; /* frames that were asked for their names */
+	uint64_t late_ns;   /* the maximum delay of samples after later ones */
+	uint64_t forgotten; /* samples dropped before those */
+	size_t named_count; /* frames whose names were requested */
 };
 
 /* Each is for one reader at a time; the lock of the live model must not be held.  0 or -ENOMEM. */
 
-/* Takes what has come since the last time. */
+/* Copies what was added since the last time. */
 int live_view_follow(struct live *live) MUST_CHECK;
-/* Finds the names that are missing, and those that runtimes have told since. */
+/* Resolves missing names, and those that runtimes have written since. */
 int live_view_name(struct live *live) MUST_CHECK;
 /* Both. */
 int live_view_update(struct live *live) MUST_CHECK;

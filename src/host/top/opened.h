@@ -1,6 +1,6 @@
 /*
- * The page of one function: its callers, callees and lines.  Functions that are opened from there
- * are gone back from one by one.
+ * The page of one function: its callers, callees and lines.  Going back closes the functions opened
+ * from there one by one.
  */
 #pragma once
 

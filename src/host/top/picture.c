@@ -160,8 +160,8 @@ static int add_node(struct picture *self, const struct call_tree *tree, uint32_t
 	return self->nodes[self->node_count - 1].name ? 0 : -ENOMEM;
 }
 
-/* `of` has the tree's number of each of our nodes.  Level by level: the picture is cut at the
- * deepest ones where it becomes too large. */
+/* `of` has the tree's number of each node in the picture.  Level by level: a picture that becomes
+ * too large is cut at its deepest nodes. */
 static int take_children(struct picture *self, const struct call_tree *tree, uint32_t parent,
 			 uint32_t *of, size_t *room)
 {
@@ -209,7 +209,7 @@ static int take_tree(struct picture *self, struct model *model, const struct pro
 	return take_nodes(self, &tree);
 }
 
-/* Those that had a sample; thread_watch.c adds what /proc knows. */
+/* Threads with samples; thread_watch.c adds those of /proc. */
 static int take_threads(struct picture *self, struct model *model)
 {
 	CLEANUP(free) struct thread_profile *rows = NULL;

@@ -1,6 +1,6 @@
 /*
- * What is to be shown, as plain data: made from the live model, drawn by render.h, printed by
- * cli/top/text.h.  Holds nothing of the model.
+ * The content of a screen, as plain data: made from the live model, drawn by render.h, printed by
+ * cli/top/text.h.  Refers to nothing of the model.
  */
 #pragma once
 
@@ -21,13 +21,13 @@ struct picture_function {
 
 struct picture_thread {
 	pid_t tid;
-	char name[128]; /* with what its Python tells of it */
+	char name[128]; /* with the additions of its Python */
 	char state;     /* as in /proc; 0: it has ended */
-	double percent; /* of a processor, since the last look; < 0: not known yet */
+	double percent; /* of a processor, since the last poll; < 0: not known yet */
 	uint64_t samples, weight_ns;
 };
 
-/* Who called whom; 0 is the root.  Branches that no screen can show are left out. */
+/* The call tree; 0 is the root.  Branches that no screen can show are left out. */
 struct picture_node {
 	const char *name;
 	bool is_function;             /* else a thread, a process, or lost callers */
@@ -67,8 +67,8 @@ struct picture_counter {
 struct picture {
 	pid_t pid;        /* 0: every process */
 	char process[32]; /* its name */
-	size_t others;    /* descendants that are shown with it; of every process: those seen */
-	double percent;   /* of processors, since the last look */
+	size_t others;    /* descendants shown with it; of every process: those seen */
+	double percent;   /* of processors, since the last poll */
 	unsigned hz;
 	bool has_off_cpu;   /* waits are sampled too */
 	unsigned kinds;     /* which samples these are: profile.h */

@@ -1,6 +1,5 @@
 /*
- * The loop.  Signals are read from a descriptor, so that the terminal is given back on every way
- * out.
+ * The loop.  Signals are read from a descriptor, so that the terminal is restored on every exit.
  */
 #include "host/top/show.h"
 
@@ -16,7 +15,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* A new picture each second, or as rarely as needed so that they take less than a twentieth of a
+/* A new picture each second, or less often, so that pictures take less than a twentieth of a
  * processor. */
 #define PICTURE_NS    1000000000u
 #define PICTURE_SHARE 20u
@@ -87,7 +86,7 @@ static int show_draw(struct show *self, struct err *err)
 	return 0;
 }
 
-/* A picture that could not be written is no reason to leave. */
+/* A failure to write a picture does not end the loop. */
 static void freeze_now(struct show *self)
 {
 	struct err err = { 0 };
@@ -148,7 +147,7 @@ static int wait_ms(const struct show *self)
 	return (int)MIN((until - now + 999999) / 1000000, 3600000u);
 }
 
-/* Of all that changes while it is paused, the end of the process is said. */
+/* While paused, only the end of the process is shown. */
 static int look_at_end(struct show *self)
 {
 	bool *has_ended = &self->picture->source.has_ended;
@@ -171,7 +170,7 @@ static int go_on(struct show *self, struct err *err)
 	poll(wait, ARRAY_SIZE(wait), wait_ms(self));
 	take_signals(self);
 	self->is_over |= interrupt_take(self->interrupts);
-	/* The terminal is gone. */
+	/* The terminal was closed. */
 	if (wait[1].revents & (POLLHUP | POLLERR | POLLNVAL))
 		self->is_over = true;
 	else if (wait[1].revents)

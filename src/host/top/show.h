@@ -8,9 +8,9 @@
 
 struct show_options {
 	struct terminal_options terminal;
-	uint64_t duration_ns; /* UINT64_MAX: until asked to leave */
+	uint64_t duration_ns; /* UINT64_MAX: until the user leaves */
 	const char *output;   /* of a frozen picture; NULL: limpet-PID.limpet */
 };
 
-/* Returns when it was left; the terminal is as it was then. */
+/* Returns when the user has left, or at the end; the terminal is restored then. */
 int top_show(struct top *top, const struct show_options *options, struct err *err) MUST_CHECK;

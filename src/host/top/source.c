@@ -1,5 +1,5 @@
 /*
- * The recorder's sampling, without a recording: each sample goes into the live model.
+ * The recorder's sampling, without a recording: each sample is added to the live model.
  */
 #include "host/top/source.h"
 

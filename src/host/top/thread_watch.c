@@ -1,5 +1,5 @@
 /*
- * Looks at the threads again and again.
+ * Polls the threads.
  */
 #include "host/top/thread_watch.h"
 
@@ -27,7 +27,7 @@ static const struct thread *thread_find(const struct threads *threads, pid_t tid
 	return is_there ? &threads->items[index] : NULL;
 }
 
-/* Processor time comes in hundredths of a second. */
+/* Processor time is counted in hundredths of a second. */
 static double percent_since(const struct thread_watch *watch, const struct thread *now,
 			    uint64_t at_ns)
 {
@@ -70,7 +70,7 @@ static int by_number(const void *left, const void *right)
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
-/* The names that a recording would have, which may be longer than those of the kernel. */
+/* The names of a recording, which may be longer than the kernel's. */
 static void threads_name(struct threads *threads, struct live *live,
 			 const struct thread_namer *namer, pid_t pid)
 {

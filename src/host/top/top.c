@@ -29,7 +29,7 @@ struct top {
 	struct live *live;
 	struct source *source;
 	struct thread_watch watch;
-	size_t process_count; /* at the last look */
+	size_t process_count; /* at the last poll */
 	struct counter_watch *counters;
 };
 
@@ -148,7 +148,7 @@ static void top_describe(struct top *self, struct picture *picture)
 	source_look(self->source, &picture->source);
 }
 
-/* "Worker-1 (GIL 60 %, waits for it 20 %)", of all looks so far. */
+/* "Worker-1 (GIL 60 %, waits for it 20 %)", over all polls. */
 static void name_thread(struct top *self, struct picture_thread *thread)
 {
 	struct watched_thread watched;

@@ -1,5 +1,5 @@
 /*
- * One look that lasts at a process, or with pid 0 at all: samples, threads, and pictures of both.
+ * A live view of a process, or with pid 0 of all: samples, threads, and pictures of both.
  */
 #pragma once
 
@@ -28,14 +28,14 @@ static inline void top_close_at_scope_end(struct top **top)
 int top_pidfd(const struct top *top);
 /* Has the process? */
 bool top_has_ended(struct top *top);
-/* No more samples; what was seen stays. */
+/* Stops sampling; what was sampled stays. */
 void top_stop(struct top *top);
 
 /* A picture of now, the caller's to free. */
 int top_take(struct top *top, const struct picture_wish *wish, struct picture **ret,
 	     struct err *err) MUST_CHECK;
 
-/* Writes what is kept to a recording; path NULL: limpet-PID.limpet (limpet-all.limpet), or another
- * name where that is taken.  What was written: "wrote ...". */
+/* Writes the kept samples to a recording; path NULL: limpet-PID.limpet (limpet-all.limpet), or
+ * another name if that exists.  ret: "wrote ...". */
 int top_freeze(struct top *top, const struct picture *picture, const char *path, char *ret,
 	       size_t room, struct err *err) MUST_CHECK;

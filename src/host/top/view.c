@@ -1,5 +1,5 @@
 /*
- * What is shown of a picture, and in which order.
+ * The shown part of a picture, and its order.
  */
 #include "host/top/view.h"
 

@@ -1,5 +1,5 @@
 /*
- * What the person at the keyboard has chosen, and the keys that choose it.
+ * The user's choices, and the keys for them.
  */
 #pragma once
 
@@ -35,11 +35,11 @@ enum view_key {
 	VIEW_KEY_NONE,
 };
 
-/* What is to be done beside drawing again. */
+/* Actions besides drawing again. */
 enum view_order {
 	VIEW_QUIT = 1 << 0,
 	VIEW_TAKE = 1 << 1,   /* another picture, at once */
-	VIEW_FREEZE = 1 << 2, /* write what was seen to a file */
+	VIEW_FREEZE = 1 << 2, /* write the samples to a file */
 };
 
 struct key_binding {
@@ -68,7 +68,7 @@ struct pane_sort {
 	int (*compare)(const void *left, const void *right); /* of pointers to rows */
 };
 
-/* By what the rows of a pane are sorted; NULL: they cannot be. */
+/* The sort orders of a pane's rows; NULL: none. */
 const struct pane_sort *view_sort(const struct view *view, enum pane pane);
 
 /* The rows that are shown, sorted; the caller's to free.  NULL: no memory. */

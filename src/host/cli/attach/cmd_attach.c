@@ -96,7 +96,7 @@ static const char *const method_names[] = {
 	[BOOT_WAY_LISTENER] = "listener",
 };
 
-/* What 0.1.0 wrote, under "way". */
+/* Names since 0.1.0, under "way". */
 static const char *const way_names[] = {
 	[BOOT_WAY_THREAD] = "thread",
 	[BOOT_WAY_CALL] = "call",
@@ -211,7 +211,7 @@ static void print_detached(const struct session *session, enum ending ending, bo
 	departure_print(&departure, is_json);
 }
 
-/* The target may end in the middle of leaving: that is an ending too. */
+/* The target may end during the detach: that is an end too. */
 static int attach_end_session(struct session *session, const struct attach_values *values,
 			      enum ending ending, struct err *err)
 {
@@ -234,7 +234,7 @@ static int attach_end_session(struct session *session, const struct attach_value
 	return r;
 }
 
-/* Runtimes that come meanwhile are looked for, where there are tools to see them. */
+/* Searches for runtimes loaded meanwhile, if there are tools that use them. */
 static enum ending watch_and_wait(struct session *session, const struct session_options *options,
 				  int signals, uint64_t duration_ns)
 {
@@ -256,8 +256,8 @@ static enum ending watch_and_wait(struct session *session, const struct session_
 	return ending;
 }
 
-/* An agent that is cut off without a word, as where the program closes all descriptors, is missed
- * when it is told to leave. */
+/* An agent whose connection is closed by the program, as when that closes all descriptors, is only
+ * missed at the detach. */
 static enum ending await_ending(struct session *session, const struct session_options *options,
 				int signals, uint64_t duration_ns)
 {
@@ -333,7 +333,7 @@ static enum exit_code attach_run(char **argv)
 	int operands = options_parse(attach_options, argv, &values, &err);
 	pid_t pid = 0;
 
-	/* A failure that forgot its words is still none of our successes. */
+	/* A failure without a message still counts as one. */
 	if (operands >= 0 && !operand_process(values.pid, argv, operands, &pid, &err) &&
 	    (scope_settle(pid, &values, &err) || attach_and_stay(pid, &values, &err)) && !err.code)
 		err_set(&err, -EIO, "it failed without saying why");

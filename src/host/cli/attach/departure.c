@@ -1,5 +1,5 @@
 /*
- * Prints the end of a visit, with what stays behind.
+ * Prints the end of a session, with what stays in the target.
  */
 #include "host/cli/attach/departure.h"
 

@@ -1,5 +1,5 @@
 /*
- * How attach and detach report that limpet has left a process.
+ * The report of attach and detach about the end of a session.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * Shows what happens in a family while limpet visits it: a line for each process that comes, goes,
- * or cannot be attached.
+ * Prints events of a family during a session: a line for each process that is attached, ends, or
+ * cannot be attached.
  */
 #include "host/cli/attach/tree_visit.h"
 
@@ -138,7 +138,7 @@ static void show_end(struct tree *tree, const struct tree_visit *visit)
 		      counts.ended, counts.skipped, was_were(counts.skipped), counts.missed);
 }
 
-/* Each process that is visited takes five descriptors. */
+/* Each attached process needs five descriptors. */
 static void allow_many_files(void)
 {
 	struct rlimit limit;

@@ -1,5 +1,5 @@
 /*
- * limpet diff: what changed from one recording to another.
+ * limpet diff: the changes from one recording to another.
  */
 #include <errno.h>
 #include <string.h>

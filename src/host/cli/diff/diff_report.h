@@ -1,5 +1,5 @@
 /*
- * What `limpet diff` says.
+ * The report of `limpet diff`.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ static inline struct share_change diff_change(const struct comparison *compariso
 /* "new": only in B; "gone": only in A; "both". */
 const char *diff_presence(const struct compared_part parts[SIDES]);
 
-/* The largest change first; only what was met in one of the two.  The caller frees it; NULL: no
+/* The largest change first; only entries in one of the two.  The caller frees it; NULL: no
  * memory. */
 struct diff_row {
 	size_t number; /* of the function or the thread */

@@ -1,5 +1,5 @@
 /*
- * The order of what changed.
+ * Sorts changes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ const char *diff_presence(const struct compared_part parts[SIDES])
 	return parts[SIDE_A].total_count ? "gone" : "new";
 }
 
-/* Changes of one size, as are none: by what there is of it. */
+/* Equal changes, such as none: by size. */
 static int by_change(const void *left, const void *right)
 {
 	const struct diff_row *a = left, *b = right;

@@ -1,5 +1,6 @@
 /*
- * limpet doctor: what is allowed here, what is missing, and the command that gives it.
+ * limpet doctor: which rights and features this machine has, which are missing, and the commands
+ * that give them.
  */
 #include <sys/utsname.h>
 

@@ -1,5 +1,6 @@
 /*
- * Examines what this machine allows.  Tries a ptrace on a child of its own; touches nothing else.
+ * Examines the rights and features of this machine.  Tries a ptrace on a child of its own; touches
+ * nothing else.
  */
 #include "host/cli/doctor/features.h"
 
@@ -49,7 +50,7 @@ static int try_ptrace(void)
 	return r;
 }
 
-/* Since Linux 5.6; also what old seccomp profiles do not know. */
+/* Since Linux 5.6; old seccomp profiles deny it, too. */
 static bool has_pidfd_getfd(void)
 {
 	long pidfd = syscall(SYS_pidfd_open, getpid(), 0), copy = -1;

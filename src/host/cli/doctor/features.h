@@ -1,6 +1,6 @@
 /*
- * What limpet can do here: each feature with the level it gets, the right it misses and the command
- * for that.
+ * limpet's features on this machine: each with its level, the missing right and the command that
+ * gives it.
  */
 #pragma once
 
@@ -10,14 +10,14 @@ enum feature_grade { FEATURE_NONE, FEATURE_PART, FEATURE_FULL };
 
 struct finding {
 	enum feature_grade grade;
-	const char *level;   /* what one gets: "any process" */
-	const char *missing; /* the right that gives more; "" at the highest level */
-	const char *fix;     /* the command that gives it */
+	const char *level;   /* the level reached: "any process" */
+	const char *missing; /* the right for more; "" at the highest level */
+	const char *fix;     /* the command that gives the right */
 };
 
 struct feature {
 	const char *name;
-	const char *verbs; /* what it is for */
+	const char *verbs; /* the verbs that need it */
 	struct finding (*examine)(const struct rights *rights);
 };
 

@@ -1,5 +1,5 @@
 /*
- * What `limpet doctor` finds, for an object that somebody else writes.
+ * Adds what `limpet doctor` finds to a JSON object that the caller has opened.
  */
 #pragma once
 
@@ -7,5 +7,5 @@
 
 #include <sys/types.h>
 
-/* The members "machine", "features" and "sampling"; pid 0: sampling is tried out on ourselves. */
+/* The members "machine", "features" and "sampling"; pid 0: tries sampling on limpet itself. */
 void doctor_write_members(struct json *json, pid_t pid);

@@ -1,6 +1,6 @@
 /*
- * What sampling a process gets here, tried out: the sampler, and in the words of `limpet record`
- * why no better one.
+ * The sampler that a process gets here, found by trying, and in the words of `limpet record` why no
+ * better one.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Of a process of our own, this one: a line of the table of features. */
+/* For limpet itself: a line of the table of features. */
 void doctor_sampling_machine(bool is_json);
 
 /* Of this process. */

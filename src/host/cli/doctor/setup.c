@@ -1,5 +1,5 @@
 /*
- * Prints the commands that give a group a copy of limpet with capabilities, and what they mean.
+ * Prints the commands that give a group a copy of limpet with capabilities, and their meaning.
  */
 #include "host/cli/doctor/setup.h"
 
@@ -25,7 +25,7 @@
 
 struct setup {
 	struct rights rights;
-	const char *attach; /* what is allowed without any of it */
+	const char *attach; /* what is allowed without the setup */
 	char commands[COMMANDS][PATH_MAX + 128];
 };
 
@@ -46,7 +46,7 @@ static const char *const attaches[] = {
 	"no attach, not even for root: kernel.yama.ptrace_scope is 3",
 };
 
-/* What a shell takes as it is. */
+/* Needs no quoting in a shell. */
 static bool is_plain(const char *word)
 {
 	return *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -62,7 +62,7 @@ static void find_program(char *ret, size_t room)
 		snprintf(ret, room, "\"$(command -v limpet)\"");
 }
 
-/* Root needs no setup: for root, and for names that a shell would not take, writes "USER". */
+/* Root needs no setup: for root, and for names that need quoting, writes "USER". */
 static void find_user(uid_t uid, char *ret, size_t room)
 {
 	struct users users;

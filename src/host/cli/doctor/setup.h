@@ -1,5 +1,5 @@
 /*
- * How limpet gets rights on a machine: said, never done.
+ * How limpet gets rights on a machine: prints the commands, never runs them.
  */
 #pragma once
 

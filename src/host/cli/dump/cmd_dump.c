@@ -1,5 +1,5 @@
 /*
- * limpet dump: what every thread of a process is doing now, once.
+ * limpet dump: the present stack of every thread of a process, once.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -132,7 +132,7 @@ static void write_dump(pid_t pid, const struct dump *dump)
 	json_object_end(&json);
 }
 
-/* What others are asked for, before. */
+/* Requests to a JVM and to servers, before. */
 static int dump_prepare(const struct dump_values *values, pid_t pid, struct jvm_trace *trace,
 			struct debuginfod *debuginfod, struct err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * Prints threads.  Those with equal stacks are shown once, and so are the frames by which every
- * system call enters the kernel.
+ * Prints threads.  Threads with equal stacks are shown once; the frames by which every system call
+ * enters the kernel are left out.
  */
 #include "host/cli/dump/text.h"
 
@@ -17,7 +17,7 @@
 
 #define TITLES_MAX 8u /* threads of a group that are named */
 
-/* The functions by which the kernel is entered, without what compilers add. */
+/* The kernel's entry functions, without suffixes of compilers. */
 static const char *const entries[] = {
 	"entry_SYSCALL_64_after_hwframe",
 	"do_syscall_64",
@@ -138,7 +138,7 @@ static bool has_same_frames(const struct dumped_thread *one, const struct dumped
 	return true;
 }
 
-/* Who waits for a lock that another thread has is alike only if it is the same lock. */
+/* Threads that wait for a lock of another thread are alike only if it is the same lock. */
 static bool is_alike(const struct dumped_thread *one, const struct dumped_thread *other)
 {
 	return one->has_stack && other->has_stack && one->frame_count &&

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Between quotes: without those, and without control characters. */
+/* For quotes: without those, and without control characters. */
 static void text_write(FILE *out, const char *text)
 {
 	char clean[256];

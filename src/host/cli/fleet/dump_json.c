@@ -19,7 +19,7 @@ static void where_write(struct json *json, const struct dump_view *view,
 	json_list_end(json);
 }
 
-/* The ranks that are in this very call; those that went on are in its children. */
+/* The ranks in this very call; those further down are in its children. */
 static void class_write(struct json *json, const struct dump_view *view, enum class_threads which,
 			uint32_t path)
 {

@@ -50,7 +50,7 @@ const char *fleet_describe(const struct fleet *fleet, char ret[CLASS_LABEL_MAX])
 	return ret;
 }
 
-/* Functions of a script say little without their file. */
+/* Functions of a script are ambiguous without their file. */
 const char *call_place(const struct call_paths *paths, uint32_t path, char ret[CALL_PLACE_MAX])
 {
 	const struct call_path *call = &paths->items[path];

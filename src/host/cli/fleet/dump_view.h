@@ -32,7 +32,7 @@ const char *class_label(const struct class_node *node, char ret[CLASS_LABEL_MAX]
 #define CLASS_WAIT_MAX 96u
 const char *class_wait(const struct class_tree *tree, const struct class_node *node,
 		       char ret[CLASS_WAIT_MAX]);
-/* " (file.c:31)", " (train.py)"; "" where it says nothing. */
+/* " (file.c:31)", " (train.py)"; "" if unknown. */
 #define CALL_PLACE_MAX 160u
 const char *call_place(const struct call_paths *paths, uint32_t path, char ret[CALL_PLACE_MAX]);
 /* "8 ranks on 4 nodes". */
@@ -44,10 +44,11 @@ struct node_part {
 	struct rank_set ranks, pids;
 };
 
-/* Those of the threads that end at a call: from *at, 0 at first, on.  False: that was all. */
+/* The threads that end at a call: the next part from *at, 0 at first.  False: no more. */
 bool class_part_next(const struct dump_view *view, const struct class_tree *tree,
 		     const struct class_node *node, size_t *at, struct node_part *ret);
-/* Those that cannot run, for one reason: from *at, 0 at first, on.  HALT_NONE: that was all. */
+/* Ranks that cannot run, for one reason: the next part from *at, 0 at first.  HALT_NONE: no
+ * more. */
 enum halt halt_part_next(const struct dump_view *view, size_t *at, struct node_part *ret);
 void node_part_done(struct node_part *part);
 /* "0-2,5 on n1 (pids 4711-4713,4720)". */

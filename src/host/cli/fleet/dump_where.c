@@ -9,7 +9,7 @@
 
 #define RANKS_SHOWN 160u
 
-/* What there is no memory for is missing. */
+/* Without memory an entry is missing. */
 static void part_add(struct node_part *part, uint32_t rank, pid_t pid)
 {
 	(void)!rank_set_add(&part->ranks, rank);

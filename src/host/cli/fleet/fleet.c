@@ -1,5 +1,5 @@
 /*
- * Asks a fleet, and says which of its ranks did not answer.
+ * Queries a fleet, and reports which of its ranks did not answer.
  */
 #include "host/cli/fleet/fleet.h"
 
@@ -33,7 +33,7 @@ static int unnumbered_refuse(const struct fleet *fleet, const char *ranks, struc
 	return err_exit(err, EXIT_USAGE);
 }
 
-/* Numbers that limpet gave in the order of processes are not what --ranks means. */
+/* --ranks must not select by numbers that limpet assigned in the order of processes. */
 static int numbers_check(const struct fleet *fleet, const char *ranks, struct err *err)
 {
 	size_t unnumbered = 0;
@@ -72,7 +72,7 @@ int fleet_ask(const struct fleet_values *values, const struct node_request *requ
 	options.request.rank_limit_ns = values->timeout_ns / 2;
 	if (request->action == FLEET_TOP)
 		options.piece_max = TOP_HEARD_MAX;
-	/* Recordings may be large, and take their time at the end. */
+	/* Recordings may be large, and take long to finish. */
 	if (request->action == FLEET_RECORD) {
 		options.leave_ns = values->timeout_ns;
 		options.piece_max = RECORDINGS_HEARD_MAX;
@@ -94,7 +94,7 @@ static int compare_reasons(const struct fleet_rank *left, const struct fleet_ran
 					   : strcmp(left->reason, right->reason);
 }
 
-/* Those of one state and reason together, by number. */
+/* Groups equal states and reasons, sorted by number. */
 static int compare_failures(const void *a, const void *b)
 {
 	const struct fleet_rank *left = *(const struct fleet_rank *const *)a;
@@ -117,7 +117,7 @@ static void group_tell(const struct fleet_rank *const *ranks, size_t count)
 	      ranks[0]->reason);
 }
 
-/* There may be a quarter of a million: how many there should be, anybody may say. */
+/* Groups failed ranks by reason: a job may have a quarter of a million of them. */
 static void ranks_tell(const struct fleet *fleet)
 {
 	CLEANUP(free)

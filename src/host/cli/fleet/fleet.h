@@ -1,5 +1,6 @@
 /*
- * What the verbs of `limpet fleet` share: whom they are about, and how a fleet is asked.
+ * What the verbs of `limpet fleet` share: the options that select ranks, and the request to a
+ * fleet.
  */
 #pragma once
 
@@ -55,7 +56,8 @@ struct fleet_values {
 #define FLEET_USAGE \
 	"{--slurm JOB | --k8s SELECTOR | --mpirun PID | --hosts LIST | --launcher CMD | --local} [--match NAME] [--ranks LIST]"
 
-/* Asks the nodes; `time_ns` is what the request itself takes.  *fleet, zero before, is settled. */
+/* Sends the request to the nodes; `time_ns`: the duration of the request itself.  *fleet, zero
+ * before, is settled. */
 int fleet_ask(const struct fleet_values *values, const struct node_request *request,
 	      uint64_t time_ns, const struct fleet_job_listener *listener, struct fleet *fleet,
 	      struct err *err) MUST_CHECK;
@@ -66,7 +68,7 @@ void fleet_tell_failures(const struct fleet *fleet);
 /* As fleet_judge(), of a job that may still run. */
 int fleet_judge_live(const struct fleet *fleet, struct err *err) MUST_CHECK;
 
-/* "n1"; "?" where nobody knows. */
+/* "n1"; "?" where the node is unknown. */
 const char *fleet_node_name(const struct fleet *fleet, const struct fleet_rank *rank);
 
 /* An object for each node and each rank. */

@@ -109,7 +109,7 @@ static int view_make(struct dump_view *ret, const struct dump_values *values,
 	return r ? err_set(err, r, "dump: no memory") : 0;
 }
 
-/* With --json, what became of nodes and ranks comes before the classes. */
+/* With --json, states of nodes and ranks come before the classes. */
 static int dump_show(const struct dump_values *values, const struct dump_form *form,
 		     const struct fleet *fleet, struct fleet_dump *dump, struct err *err)
 {

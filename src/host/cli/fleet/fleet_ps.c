@@ -1,5 +1,5 @@
 /*
- * limpet fleet ps: the ranks of a job, and what may be done with each.
+ * limpet fleet ps: the ranks of a job, and the actions possible for each.
  */
 #include "host/cli/command.h"
 #include "host/cli/fleet/fleet.h"
@@ -19,7 +19,7 @@ static const struct option_desc ps_options[] = {
 
 #define ROW "%6s  %-12s %8s  %-24s %-10s %-8s %s\n"
 
-/* What it does, or why that is not known. */
+/* Its state, or why that is not known. */
 static const char *state_of(const struct fleet_rank *rank)
 {
 	if (rank->state != RANK_DONE)
@@ -47,7 +47,7 @@ static void print_ranks(const struct fleet *fleet)
 	print(stdout, "%s: %zu rank%s on %zu node%s\n", fleet->title, fleet->rank_count,
 	      plural(fleet->rank_count), fleet->node_count, plural(fleet->node_count));
 	print(stdout, ROW, "RANK", "NODE", "PID", "PROGRAM", "STATE", "SAMPLER", "ATTACH");
-	/* Those that nobody has seen are told together, by fleet_tell_failures(). */
+	/* Ranks without a node are reported together, by fleet_tell_failures(). */
 	for (size_t i = 0; i < fleet->rank_count; i++)
 		if (fleet->ranks[i].node != NODE_NONE)
 			print_rank(fleet, &fleet->ranks[i]);

@@ -1,5 +1,5 @@
 /*
- * limpet fleet record: one recording for each rank of a job, in a folder, and what they come to.
+ * limpet fleet record: one recording for each rank of a job, in a folder, and their totals.
  */
 #include "host/cli/command.h"
 #include "host/cli/fleet/fleet.h"
@@ -165,7 +165,7 @@ static int count_check(const struct fleet *all, struct err *err)
 	return all->rank_count ? 0 : fleet_judge_live(all, err);
 }
 
-/* A trace costs a rank more than samples do: who asks for one is asked of how many. */
+/* Tracing costs a rank more than sampling does: the number of traced ranks is limited. */
 static int traced_limit(struct fleet_recording *self, struct err *err)
 {
 	CLEANUP(fleet_done) struct fleet all = { 0 };
@@ -203,7 +203,7 @@ static int recording_ask(struct fleet_recording *self, struct err *err)
 	return r ? r : fleet_folder_write(&self->folder, &self->fleet, /* is_whole */ true, err);
 }
 
-/* What there is of some is shown, and what is missing said, before it is judged. */
+/* Shows the results of some ranks and reports missing ones, before the verdict. */
 static int recording_show(struct fleet_recording *self, struct err *err)
 {
 	const struct record_fleet_values *values = self->values;

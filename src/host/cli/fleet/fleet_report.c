@@ -1,5 +1,5 @@
 /*
- * limpet fleet report: what a recorded fleet comes to.
+ * limpet fleet report: the totals of a recorded fleet.
  */
 #include "host/cli/command.h"
 #include "host/cli/fleet/fleet.h"

@@ -1,5 +1,5 @@
 /*
- * limpet fleet top: what all ranks of a job do, once a second, until it is stopped.
+ * limpet fleet top: the activity of all ranks of a job, once a second, until it is stopped.
  */
 #include "host/cli/command.h"
 #include "host/cli/fleet/fleet.h"
@@ -49,10 +49,10 @@ struct top_visit {
 	struct fleet fleet;
 	struct fleet_top top;
 	uint64_t next_ns;  /* when the next picture is due */
-	uint64_t shown_ns; /* what had been told by then is in the last one */
+	uint64_t shown_ns; /* the latest message included in the last picture */
 	bool is_screen;
 	bool has_shown;     /* a picture with ranks in it */
-	bool is_unwritable; /* nobody can see the pictures */
+	bool is_unwritable; /* the pictures' file cannot be written */
 	bool has_failed;    /* no memory for a picture */
 };
 
@@ -85,7 +85,7 @@ static size_t letters_size(const char *line, size_t size, unsigned letters)
 	return at;
 }
 
-/* Each line is cut to the screen and clears what was there before. */
+/* Each line is cut to the screen and clears the rest of the line. */
 static void lines_draw(const char *text, unsigned columns)
 {
 	fputs("\033[H", stdout);
@@ -128,8 +128,8 @@ static void picture_show(struct top_visit *self)
 		self->has_failed = true;
 		return;
 	}
-	/* Before the first ranks are heard of there is nothing to be seen; where all nodes have
-	 * become silent, what they said last is not shown for ever. */
+	/* Before the first message there is nothing to show; when all nodes have become silent,
+	 * their last messages disappear. */
 	if (!view.rank_count && (view.heard_count || !self->has_shown))
 		return;
 	self->has_shown = true;
@@ -187,7 +187,7 @@ static int top_ask(struct top_visit *self, struct err *err)
 		      &self->fleet, err);
 	if (r)
 		return r;
-	/* What was told at the very end. */
+	/* The messages of the very end. */
 	if (!self->fleet.is_interrupted && fleet_top_heard_ns(&self->top) > self->shown_ns)
 		picture_show(self);
 	if (self->has_failed)

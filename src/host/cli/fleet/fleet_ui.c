@@ -15,7 +15,7 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
-/* Not one of the ranks: those have names without a dot. */
+/* Not a rank's: names of ranks have no dot at the beginning. */
 #define MERGED_NAME ".all-ranks.limpet"
 
 bool is_folder(const char *path)

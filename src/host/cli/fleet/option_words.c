@@ -51,7 +51,7 @@ static void list_add(struct words *ret, const struct option_desc *option, const 
 		words_add(ret, "--%s=%s", option->long_name, list->items[i]);
 }
 
-/* One that stands for several others is told by those as well. */
+/* An option for several others is written as those. */
 static void bits_add(struct words *ret, const struct option_desc *option, const void *value,
 		     const void *usual)
 {

@@ -6,6 +6,6 @@
 #include "host/core/options.h"
 #include "host/fleet/words.h"
 
-/* Those that differ from the defaults, which are of the same struct. */
+/* The words of options that differ from the defaults, which are of the same struct. */
 void option_words(struct words *ret, const struct option_desc *table, const void *values,
 		  const void *defaults);

@@ -76,7 +76,7 @@ static void function_print(const struct top_view *view, const struct fleet *flee
 	const char *module = pool_text(&view->functions.texts, row->module);
 	char least[RANK_LABEL_MAX + 16], most[RANK_LABEL_MAX + 16], label[RANK_LABEL_MAX];
 
-	/* Where nodes know of more functions than they tell, it may be a little more than none. */
+	/* If nodes omit functions, the minimum may be a little more than 0. */
 	if (row->ranks < view->rank_count)
 		snprintf(least, sizeof(least), "%s0 in %zu", view->other_ns ? "~" : "",
 			 view->rank_count - row->ranks);
@@ -112,7 +112,7 @@ static void rank_print(const struct top_view *view, const struct fleet *fleet, s
 	      cpu_percent(rank->running_ns), (int)ROW_END, rank->function);
 }
 
-/* Of many ranks those that run most and those that run least. */
+/* Of many ranks, those that run most and those that run least. */
 static void ranks_print(const struct top_view *view, const struct fleet *fleet, size_t rows,
 			FILE *out)
 {

@@ -45,7 +45,7 @@ static void spread_write(struct json *json, const struct totals_view *view, unsi
 	json_number(json, "ranks", row->ranks);
 	json_number(json, "count", row->count);
 	json_number(json, "mean_ns", mean);
-	/* Of all ranks, also of those that never were in it. */
+	/* The minimum over all ranks, including those without it. */
 	json_number(json, "least_ns", row->ranks < view->totals->read_count ? 0 : row->least_ns);
 	if (row->ranks >= view->totals->read_count)
 		json_number(json, "least_rank", row->least_rank);

@@ -37,7 +37,7 @@ static void head_print(const struct totals_view *view)
 	      plural(totals->samples), totals->calls, plural(totals->calls));
 }
 
-/* Times of ranks on different nodes are as true as those clocks. */
+/* Times of ranks on different nodes are as exact as those clocks. */
 static void clocks_print(const struct fleet *fleet)
 {
 	uint64_t worst_ns = 0, unknown = 0;
@@ -149,7 +149,7 @@ static void rank_print(const struct totals_view *view, const struct rank_totals 
 	      to_seconds(rank->running_ns), waiting, to_seconds(rank->length_ns), top);
 }
 
-/* All of few, of many those that ran most and those that ran least. */
+/* All of a few; of many those that ran most and those that ran least. */
 static void ranks_print(const struct totals_view *view)
 {
 	const struct fleet_totals *totals = view->totals;

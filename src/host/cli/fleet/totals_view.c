@@ -16,7 +16,7 @@
 #define SILENT_NS 1000000000ull
 #define EVERY_NS  200000000ull
 
-/* Of a person at a terminal: several threads tell. */
+/* For the terminal: several threads report progress. */
 struct reading_line {
 	uint64_t begin_ns;
 	_Atomic uint64_t told_ns;

@@ -1,5 +1,5 @@
 /*
- * What the recordings of a fleet come to, for people and for programs.
+ * The totals of a fleet's recordings, for people and for programs.
  */
 #pragma once
 
@@ -15,8 +15,8 @@ struct totals_view {
 void totals_view_text(const struct totals_view *view);
 void totals_view_json(const struct totals_view *view);
 
-/* Reads the recordings of a folder with progress for a person, and shows what they come to.  An
- * error where none can be read; `ret_troubled`: how many ranks have one that is cut, or none. */
+/* Reads the recordings of a folder with progress for a person, and shows their totals.  Fails if
+ * none can be read; `ret_troubled`: how many ranks have a cut one, or none. */
 int totals_show(const struct fleet *fleet, const char *folder, uint64_t rows, bool is_json,
 		uint64_t *ret_troubled, struct err *err) MUST_CHECK;
 

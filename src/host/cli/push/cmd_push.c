@@ -93,7 +93,7 @@ static int tenant_check(const char *tenant, struct err *err)
 		       : usage_refuse("--tenant: it is empty, or too long", "--tenant team-a", err);
 }
 
-/* What people say comes before what processes say. */
+/* Labels from the user precede those of processes. */
 static int labels_read(const struct push_values *values, struct push_labels *ret, struct err *err)
 {
 	char host[256] = "";
@@ -152,7 +152,7 @@ static void trouble_tell(struct push_visit *self)
 	push_text_trouble(&self->text, &totals);
 }
 
-/* Until it is stopped, or nobody is left.  0, or what ended the samples. */
+/* Pushes until it is stopped or no process is left.  0, or the error that ended sampling. */
 static int push_stay(struct push_visit *self, struct err *err)
 {
 	uint64_t begin_ns = now_ns(), next_ns = begin_ns + self->values->interval_ns;
@@ -215,7 +215,7 @@ static int push_go(struct push_visit *self, struct err *err)
 	return r;
 }
 
-/* The first operand is where to; those that follow are processes. */
+/* The first operand is the address; the others are processes. */
 static int operands_read(struct push_visit *self, char **operands, int count, struct err *err)
 {
 	const char *format = self->values->format;

@@ -1,5 +1,5 @@
 /*
- * What limpet push says.
+ * The messages of limpet push.
  */
 #include "host/cli/push/push_text.h"
 
@@ -64,7 +64,7 @@ static void trouble_write(const struct sender_totals *totals)
 	json_object_end(&json);
 }
 
-/* Once for each kind of it; of what is refused, each time that there is more. */
+/* Once for each kind of trouble; for refused pushes, each time there are more. */
 void push_text_trouble(struct push_text *self, const struct sender_totals *totals)
 {
 	bool is_new =

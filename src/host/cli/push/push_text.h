@@ -1,5 +1,5 @@
 /*
- * What limpet push says, for people or as JSON.
+ * The messages of limpet push, for people or as JSON.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 struct push_text {
 	bool is_json;
-	int trouble; /* that was told last; 0: none */
+	int trouble; /* last one reported; 0: none */
 	uint64_t refused;
 };
 

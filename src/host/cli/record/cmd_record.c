@@ -1,6 +1,6 @@
 /*
- * limpet record: sample and trace a running process, or one that it starts, into a file, until
- * asked to stop.
+ * limpet record: sample and trace a running process, or one that it starts, into a file, until it
+ * is stopped.
  */
 #include "host/cli/command.h"
 #include "host/cli/operand.h"
@@ -40,7 +40,7 @@ static const struct option_desc record_options[] = {
 	{ 0 },
 };
 
-/* Device times of nothing are meant to be those of OpenCL; calls of nothing, and their stacks,
+/* Device times without a trace imply OpenCL's; calls and their stacks without a trace imply
  * CUDA's. */
 static uint32_t read_domains(const struct record_values *values)
 {
@@ -91,8 +91,8 @@ static bool holds_something(const char *path)
 	return !stat(path, &file) && S_ISREG(file.st_mode) && file.st_size > 0;
 }
 
-/* Whether a recording that lies there may be replaced.  Without a terminal no user can be asked:
- * the end tells of it. */
+/* Whether an existing recording may be replaced.  Without a terminal no user can be asked: the end
+ * reports it. */
 static int confirm_output(struct visit *visit, struct err *err)
 {
 	const char *path = visit->values->output;
@@ -108,7 +108,7 @@ static int confirm_output(struct visit *visit, struct err *err)
 	return err_exit(err, EXIT_USAGE);
 }
 
-/* A file that is there keeps its name unless it was named. */
+/* An existing file is kept unless the user named it. */
 static int choose_file(struct visit *visit, struct recorder_options *options, struct err *err)
 {
 	const char *named = visit->values->output;
@@ -145,7 +145,7 @@ static bool has_gpu_metrics(const struct record_values *values)
 	return values->gpu_metrics || values->has_pm || values->pm_metrics;
 }
 
-/* Of devices they are told by an agent in the process. */
+/* Counters of devices are read by an agent in the process. */
 static int read_counters(const struct record_values *values, struct visit *visit,
 			 struct recorder_options *options, struct err *err)
 {
@@ -193,7 +193,7 @@ static int parse_values(const struct record_values *values, struct recorder_opti
 	return r ? r : period_parse(values->period, &visit->period, err);
 }
 
-/* Counters are another machine's: what it has is not known here. */
+/* Counters belong to another machine: its set is not known here. */
 int record_values_check(const struct record_values *values, bool *ret_traces, struct err *err)
 {
 	struct record_values known = *values;
@@ -271,7 +271,7 @@ static void explain_stop(const char *name, struct err *err)
 	err_exit(err, EXIT_BUSY);
 }
 
-/* The program keeps the output; what we have to say goes where errors go. */
+/* The program owns stdout; limpet's messages go to stderr. */
 static int record_launched(char **command, struct launched *launched, struct visit *visit,
 			   struct recorder_options *options, struct err *err)
 {
@@ -343,7 +343,7 @@ static int refuse_watching(struct err *err)
 	return err_exit(err, EXIT_USAGE);
 }
 
-/* What follows "--" is a program and what it is given; NULL: there is no such thing. */
+/* The words after "--", a program and its arguments; NULL: there are none. */
 static char **split_command(char **argv)
 {
 	while (*argv && strcmp(*argv, "--"))

@@ -1,5 +1,5 @@
 /*
- * Says before a trace what CUPTI will leave in the process.
+ * Reports before a trace what CUPTI will leave in the process.
  */
 #include "host/cli/record/messages.h"
 

@@ -1,5 +1,5 @@
 /*
- * The end of limpet record: what is in the file, what is missing, and whether that is enough.
+ * The end of limpet record: the contents of the file, what is missing, and whether that suffices.
  */
 #include "host/cli/record/visit.h"
 
@@ -71,7 +71,7 @@ static void warn_missing(const struct err *missing)
 		print(stderr, "warning: %s: %s\n", missing->what, missing->why);
 }
 
-/* One of them is enough; what is missing is said all the same. */
+/* One of them suffices; missing ones are reported all the same. */
 static int record_finish_judge(const struct visit *self, const struct outcome *outcome,
 			       struct err *err)
 {

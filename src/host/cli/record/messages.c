@@ -55,9 +55,8 @@ static bool traces_their_allocations(const struct visit *self)
 	return traces_children(self) && traces_allocations(self);
 }
 
-/* What programs lose that do a little of everything, as docs/benchmarks.md has measured: the
- * dearest of what was asked for.  Nothing is said of what costs less than a hundredth, or is not
- * known. */
+/* The typical cost for programs, measured in docs/benchmarks.md: that of the most expensive option.
+ * Nothing is printed if it is below one percent, or not known. */
 static const char *cost_text(const struct visit *self)
 {
 	static const struct {
@@ -152,8 +151,8 @@ void print_attached(const struct visit *self)
 	      self->launched ? "until it ends" : "Enter or Ctrl-C stops");
 }
 
-/* What a program that was started is to load is looked for before it begins: whether it had
- * something is known when it has ended.  A reason is known at once. */
+/* Domains of a program that limpet started are searched for before it begins: whether it had any is
+ * known at its end.  A reason is known at once. */
 void warn_absent(struct visit *self, const struct tracing *tracing)
 {
 	uint32_t absent = tracing_absent(tracing);
@@ -216,7 +215,7 @@ void tell_skipped(const struct visit *self, pid_t pid, const struct err *err)
 	json_object_end(&json);
 }
 
-/* The process is the same, what it runs is not. */
+/* Reports that the process runs another program. */
 void tell_program(struct visit *self)
 {
 	const struct tracing *tracing = recorder_tracing(self->recorder, 0);
@@ -284,7 +283,7 @@ void warn_notes(const struct tracing *tracing)
 	}
 }
 
-/* More room is of no use to those that could not even be made. */
+/* More room does not help counters that could not be made. */
 void warn_drops(const struct collect_totals *totals)
 {
 	uint64_t unmade = totals->drops[DROP_NO_COUNTER],

@@ -1,5 +1,5 @@
 /*
- * The times are those of all options: seconds when bare, as in AMD's tools, too.
+ * Times are parsed as in all options: bare numbers are seconds, as in AMD's tools.
  */
 #include "host/cli/record/period.h"
 

@@ -1,5 +1,5 @@
 /*
- * What `limpet record` says about samples.
+ * The messages of `limpet record` about samples.
  */
 #include "host/cli/record/samples.h"
 
@@ -58,7 +58,7 @@ static int find_conflict(const struct all_conflict *conflicts, size_t count, str
 	return 0;
 }
 
-/* -a looks at processes that nobody has chosen: from outside, and only when they run. */
+/* -a samples processes that the user did not name: from outside, and only while they run. */
 int samples_check_all(const struct sample_words *words, const struct all_conflict *more,
 		      size_t count, struct err *err)
 {
@@ -184,7 +184,7 @@ static void warn_incomplete(const struct sampling_totals *totals, bool is_system
 			      stack_end_fix(i, totals->sampler, is_system_wide));
 }
 
-/* What has ended cannot be looked at any more. */
+/* No hint for a process that has ended. */
 static int samples_hint(const struct sampling_options *options, bool has_ended, struct err *err)
 {
 	const char *more =

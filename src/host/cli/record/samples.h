@@ -1,5 +1,5 @@
 /*
- * The part of `limpet record` that is about samples: what was asked for, and what is told.
+ * The part of `limpet record` about samples: its options and messages.
  */
 #pragma once
 
@@ -17,30 +17,30 @@ struct sample_words {
 	bool java_names, debuginfod;
 };
 
-/* Whether samples are asked for by name. */
+/* Whether the user requested samples by an option. */
 bool samples_are_asked_for(const struct sample_words *words);
 
 /* All but the process. */
 int samples_options(const struct sample_words *words, struct sampling_options *ret,
 		    struct err *err) MUST_CHECK;
 
-/* What cannot be had together with -a, and why. */
+/* An option that conflicts with -a, and why. */
 struct all_conflict {
 	bool is_asked;
 	const char *what, *why, *fix;
 };
 
-/* With -a: refuses what is asked of the verb's own conflicts, and of those that samples have. */
+/* With -a: refuses the verb's own conflicting options, and those of samples. */
 int samples_check_all(const struct sample_words *words, const struct all_conflict *more,
 		      size_t count, struct err *err) MUST_CHECK;
 
-/* "at 99 Hz by bpf": what is done now. */
+/* "at 99 Hz by bpf": the present sampling. */
 void samples_describe(struct sampling *sampling, const struct sampling_options *options, char *ret,
 		      size_t room);
 
-/* From now on debug files are asked for.  Fails where that cannot be. */
+/* Enables requests for debug files.  Fails where that is not possible. */
 int samples_ask(struct debuginfod *debuginfod, struct err *err) MUST_CHECK;
-/* What came of it, on stderr. */
+/* Prints the result of the requests, on stderr. */
 void samples_tell_asked(const struct debuginfod *debuginfod);
 
 /* Why no better way could be had, on stderr. */
@@ -53,6 +53,6 @@ void samples_print_json(struct json *json, const struct sampling_totals *totals,
 			bool is_system_wide, const struct recorded_contents *written,
 			const char *reasons);
 
-/* What is to be said about them; -ENODATA with the reason when there are none. */
+/* Prints the warnings about them; -ENODATA with the reason when there are none. */
 int samples_judge(const struct sampling_totals *totals, const struct sampling_options *options,
 		  bool has_ended, struct err *err) MUST_CHECK;

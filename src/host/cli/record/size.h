@@ -5,5 +5,5 @@
 
 #include "host/core/err.h"
 
-/* NULL leaves *ret as it is.  The option's name is for the error. */
+/* NULL keeps *ret unchanged.  The option's name is for the error. */
 int size_parse(const char *option, const char *text, uint64_t *ret, struct err *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * limpet record while it goes on: what ends it, and how far it is.
+ * limpet record while it runs: what ends it, and its progress.
  */
 #include "host/cli/record/visit.h"
 
@@ -91,7 +91,7 @@ bool visit_has_family(const struct visit *self)
 	       self->values->samples.is_system_wide;
 }
 
-/* Of descendants it is what they are. */
+/* A descendant's domains are its own. */
 static void visit_joined(void *context, const struct tracing *tracing)
 {
 	struct visit *self = context;
@@ -106,7 +106,7 @@ static void visit_skipped(void *context, pid_t pid, const struct err *err)
 {
 	struct visit *self = context;
 
-	self->domains_seen = UINT32_MAX; /* what it has is not known */
+	self->domains_seen = UINT32_MAX; /* its domains are not known */
 	tell_skipped(self, pid, err);
 }
 
@@ -125,7 +125,7 @@ static void visit_ended(void *context, const struct tracing *tracing)
 	struct visit *self = context;
 
 	self->domains_held |= tracing_held(tracing);
-	/* What a program has that was not followed is not known. */
+	/* The domains of a program that was not followed are not known. */
 	self->domains_seen |= tracing_unfollowed(tracing) ? UINT32_MAX : ~tracing_absent(tracing);
 	warn_unfollowed(tracing);
 	warn_notes(tracing);

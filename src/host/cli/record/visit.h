@@ -23,7 +23,7 @@ struct record_values {
 #define RECORD_VALUES \
 	((struct record_values){ .duration_ns = UINT64_MAX, .samples.hz = HZ_NOT_GIVEN })
 
-/* What can be said of them without a process; *ret_traces: code is loaded into it. */
+/* Checks them without a process; *ret_traces: code will be loaded into it. */
 int record_values_check(const struct record_values *values, bool *ret_traces,
 			struct err *err) MUST_CHECK;
 
@@ -32,26 +32,26 @@ struct visit {
 	struct recorder *recorder;
 	struct record_job job;
 	const char *path;
-	char own_path[64];         /* where none was given */
+	char own_path[64];         /* if none was given */
 	struct launched *launched; /* NULL: the processes were there before */
 	struct period period;
 	int signals;
 	pid_t pids[OPTION_LIST_MAX];
 	size_t pid_count;
 	bool shows_progress;
-	unsigned programs; /* that were told of */
+	unsigned programs; /* programs reported so far */
 	struct sampling_options sampling;
 	char told[SAMPLING_REASONS_MAX]; /* of why no better sampler */
 	struct counter_choice counters;
 	bool samples, traces, counts;
-	bool replaces;         /* something that lies at `path` */
+	bool replaces;         /* an existing file at `path` */
 	bool loads_agent;      /* for some of the traces */
 	uint32_t domains;      /* that are traced */
-	uint32_t domains_held; /* of those: another profiler has what they need */
-	uint32_t domains_seen; /* of those: there was something to trace, or it was told why not */
+	uint32_t domains_held; /* of those: another profiler holds them */
+	uint32_t domains_seen; /* of those: found, or missing for a reported reason */
 };
 
-/* What a recording came to. */
+/* The result of a recording. */
 struct outcome {
 	struct recorder_outcome recorded;
 	struct sampling_totals sampled;
@@ -61,7 +61,7 @@ struct outcome {
 /* More than one process may be in the file. */
 bool visit_has_family(const struct visit *visit);
 
-/* What the recorder has to tell is told by the visit. */
+/* The listener that prints the recorder's events. */
 struct recorder_listener visit_listener(struct visit *visit);
 
 /* Instead of the rest: records, and shows a page of it until Ctrl-C (watched.c). */
@@ -70,6 +70,6 @@ int record_watched(struct visit *visit, struct recorder_options *options,
 
 /* All its periods, until something ends it. */
 int record_visit(struct visit *visit, struct err *err) MUST_CHECK;
-/* Closes the recording of a visit that ended with `r`, and says what it came to; an error where
- * there is nothing in it. */
+/* Closes the recording of a visit that ended with `r`, and prints its result; fails if it is
+ * empty. */
 int record_finish(struct visit *visit, int r, struct err *err) MUST_CHECK;

@@ -54,7 +54,7 @@ static double count_bytes(const struct allocations *allocations)
 	return all;
 }
 
-/* Sums of estimates come back to nothing, but not to the last digit. */
+/* Sums of estimates return to zero only approximately. */
 static double sum_positive(double value)
 {
 	return value > 0 ? value : 0;

@@ -1,5 +1,5 @@
 /*
- * limpet report: what a recording says, added up.
+ * limpet report: the totals of a recording.
  */
 #include <errno.h>
 #include <string.h>

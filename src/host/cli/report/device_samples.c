@@ -1,6 +1,5 @@
 /*
- * Where kernels were launched, and what threads did while a device had nothing to do, as far as
- * samples tell.
+ * From samples: where kernels were launched, and the activity of threads while a device was idle.
  */
 #include "host/cli/printable.h"
 #include "host/cli/report/recording_report.h"

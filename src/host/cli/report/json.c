@@ -65,7 +65,7 @@ static void print_function(struct json *json, const struct recording_report *rep
 	json_object_end(json);
 }
 
-/* Those that are not called by their keys. */
+/* Domains whose event is not their key. */
 static const char *const work_events[DOMAINS] = {
 	[DOMAIN_COPY] = "copy",
 	[DOMAIN_MEMORY] = "device_memory",
@@ -109,7 +109,7 @@ static void print_marker(struct json *json, const struct recording_report *repor
 	json_object_end(json);
 }
 
-/* Sums of estimates come back to nothing, but not to the last digit. */
+/* Sums of estimates return to zero only approximately. */
 static uint64_t whole_number(double value)
 {
 	return value > 0 ? (uint64_t)(value + 0.5) : 0;

@@ -28,7 +28,7 @@ static inline void rows_done_at_scope_end(struct process_rows *rows)
 	rows_done(rows);
 }
 
-/* Those that ran most come first, then those that were seen most. */
+/* Most running time first, then most samples. */
 static int by_time(const void *left, const void *right)
 {
 	const struct process_profile *a = left, *b = right;

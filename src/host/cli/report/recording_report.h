@@ -1,5 +1,5 @@
 /*
- * What `limpet report` shows: everything about a recording that can be added up in one pass.
+ * The contents of `limpet report`: everything that one pass can add up.
  */
 #pragma once
 
@@ -47,18 +47,18 @@ void report_print_json(const struct recording_report *report);
 
 /* Members of the summary: totals, drops, and how the recording ended. */
 struct json;
-/* What devices are called (devices.c): "GPU 0".  0 or -ENOMEM. */
+/* Names of devices (devices.c): "GPU 0".  0 or -ENOMEM. */
 int report_agents_init(struct recording_report *report) MUST_CHECK;
 void report_agents_done(struct recording_report *report);
 const char *report_device_name(const struct recording_report *report,
 			       const struct model_process *process, uint64_t device, char *ret,
 			       size_t room);
-/* How devices spent their time, and what their runtimes refused (devices.c). */
+/* The time of devices, and failed calls of their runtimes (devices.c). */
 void report_devices_print(const struct recording_report *report, const struct report_style *style);
 void report_api_errors_print(const struct recording_report *report,
 			     const struct report_style *style);
 void report_devices_print_json(struct json *json, const struct recording_report *report);
-/* What samples tell about both (device_samples.c). */
+/* Samples about both (device_samples.c). */
 void report_device_samples_print(const struct recording_report *report,
 				 const struct report_style *style);
 void report_device_samples_print_json(struct json *json, const struct recording_report *report);

@@ -1,5 +1,5 @@
 /*
- * `limpet report` about samples: hot functions, threads, who called whom.
+ * `limpet report` about samples: hot functions, threads, call trees.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -100,7 +100,7 @@ static void print_function(const struct samples *samples, const struct profile *
 	print(stdout, "\n");
 }
 
-/* The share of code that a runtime made and did not name, and what names it. */
+/* The share of generated code without names, and how it gets names. */
 static void print_unnamed(const struct samples *samples, const struct profile *profile,
 			  const struct hot_function *row)
 {
@@ -161,7 +161,7 @@ static bool has_gil(const struct model *model)
 	return false;
 }
 
-/* Of the looks at it: who had the lock of the interpreter, and who waited for it. */
+/* Shares of the looks at the thread in which it held the interpreter's lock, or waited for it. */
 static void print_gil(const struct model_thread *thread)
 {
 	if (thread->gil_looks)
@@ -172,7 +172,7 @@ static void print_gil(const struct model_thread *thread)
 		print(stdout, " %6s %8s", "-", "-");
 }
 
-/* Those that ran most come first, then those that waited most. */
+/* Most running time first, then most waiting time. */
 static int by_time(const void *left, const void *right)
 {
 	const struct thread_profile *a = left, *b = right;

@@ -1,5 +1,5 @@
 /*
- * What `limpet report` says about samples.
+ * The part of `limpet report` about samples.
  */
 #pragma once
 
@@ -19,8 +19,8 @@ int report_samples_print_json(struct model *model) MUST_CHECK;
 /* Were waits recorded, too? */
 bool report_has_waits(const struct samples *samples);
 
-/* What each process did, where there are several: a table for people, one object sampled_process
- * each for programs. */
+/* The activity of each process, if there are several: a table for people, one object
+ * sampled_process each for programs. */
 int report_processes_print(struct model *model, const struct report_style *style) MUST_CHECK;
 int report_processes_print_json(struct model *model, struct json *json) MUST_CHECK;
 

@@ -9,7 +9,7 @@
 void site_print(const struct samples *samples, const struct trace_function *function,
 		uint32_t stack, enum stack_end end);
 
-/* Says how many calls of a table have no caller, where others have: under load a thread writes its
+/* Reports how many calls of a table have no caller, if others have: under load a thread writes its
  * calls without them. */
 void callerless_print(double without, double all);
 

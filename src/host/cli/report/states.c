@@ -36,7 +36,7 @@ static int report_states_add(const struct sample_event *event, void *context)
 	return 0;
 }
 
-/* runnable: what that state is called; programs know it by another name since 0.1.0. */
+/* runnable: the name of that state; in JSON it has another one since 0.1.0. */
 static const char *name_of(unsigned kind, unsigned state, const char *runnable)
 {
 	if (kind != SAMPLE_BLOCKED)

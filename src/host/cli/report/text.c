@@ -26,7 +26,7 @@ static void print_rest(uint32_t count, const struct report_style *style)
 		      count - rows_shown(count, style));
 }
 
-/* Which counters were asked for, in the words of the agent, has a table of its own. */
+/* The requested counters, in the agent's syntax, have a table of their own. */
 static void print_traced(const char *words)
 {
 	struct text rest = text_of(words), word;
@@ -152,7 +152,8 @@ static void print_statistics_head(const char *title, const struct report_style *
 	      "MIN", "MAX", "STDDEV");
 }
 
-/* Other domains know of none.  System calls have their errors there: bytes are told of files. */
+/* Other domains have none.  System calls have errors in this column: bytes are in the table of
+ * files. */
 static int bytes_width(unsigned domain)
 {
 	return domain == DOMAIN_ALLOC || domain == DOMAIN_IO ? 16

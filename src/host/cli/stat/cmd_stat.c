@@ -1,5 +1,5 @@
 /*
- * limpet stat: what a process does, counted by the kernel and the processor.
+ * limpet stat: the activity of a process, counted by the kernel and the processor.
  */
 #include "host/cli/command.h"
 #include "host/cli/operand.h"
@@ -87,7 +87,7 @@ static void stat_end_interval(struct stat_job *self)
 		self->next_interval_ns += self->values->interval_ns;
 }
 
-/* What is due is done late rather than never: the machine may be busy. */
+/* Late work is done late, not skipped: the machine may be busy. */
 static void stat_do_due(struct stat_job *self)
 {
 	if (now_ns() >= self->next_interval_ns)
@@ -215,7 +215,7 @@ static int stat_begin_devices(struct stat_job *self, struct counter_choice *choi
 static int stat_run_choice(const struct stat_values *values, struct counter_choice *choice,
 			   const struct counting_options *options, struct err *err)
 {
-	/* Before anything is started that may take its time. */
+	/* Before any slow start. */
 	CLEANUP(close) int signals = ending_prepare(err);
 	struct stat_job job = { .values = values,
 				.signals = signals,

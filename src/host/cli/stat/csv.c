@@ -54,7 +54,7 @@ static void csv_write_count(const struct stat_count *self, const struct stat_spa
 	fputc('\n', stdout);
 }
 
-/* Of a device whoever uses it: of no process. */
+/* Counters of a device include all processes that use it: the process columns stay empty. */
 static void csv_write_device(const struct stat_device_count *count, const struct stat_span *span)
 {
 	print(stdout, "%s,%.9f,%.9f,,,", span->is_interval ? "interval" : "total",

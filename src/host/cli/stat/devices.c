@@ -1,5 +1,5 @@
 /*
- * Host only.
+ * Prints the counters of devices.
  */
 #include "host/cli/stat/devices.h"
 

@@ -68,7 +68,7 @@ static void json_write_count(const struct stat_count *self, const struct stat_sp
 	json_object_end(&json);
 }
 
-/* Of a device whoever uses it: of no process. */
+/* Counters of a device include all processes that use it: no process is written. */
 static void json_write_device(const struct stat_device_count *count, const struct stat_span *span)
 {
 	struct json json = { .out = stdout };

@@ -1,5 +1,5 @@
 /*
- * limpet stat --list: each event is tried on limpet itself.  Then the counters of AMD's devices,
+ * limpet stat --list: tries each event on limpet itself; then lists the counters of AMD's devices,
  * which rocprofv3 --pmc collects; or, with --pm, those of NVIDIA's.
  */
 #include "host/cli/stat/writer.h"
@@ -17,7 +17,7 @@ struct event_listing {
 	struct counter_machine machine;
 };
 
-/* The same reason is told once. */
+/* Each reason is printed once. */
 static void listing_print_text(struct event_listing *self, const char *name, const char *why)
 {
 	if (!why[0])

@@ -75,7 +75,7 @@ static void text_print_count(const struct stat_view *view, const struct counted_
 	fputc('\n', stdout);
 }
 
-/* Who never ran has counts, and all are 0. */
+/* A subject that never ran has counts, and all are 0. */
 static bool subject_did_run(const struct counting *counting, const struct counted_subject *subject)
 {
 	bool has_counts = false;
@@ -88,7 +88,7 @@ static bool subject_did_run(const struct counting *counting, const struct counte
 	return !has_counts;
 }
 
-/* What cannot be counted is said once, with the counts of all the time. */
+/* Events that cannot be counted are printed once, with the totals. */
 static bool text_has_line(const struct stat_view *view, const struct counted_process *process,
 			  size_t event, const struct stat_span *span)
 {
@@ -168,7 +168,7 @@ static void text_print_thread(const struct stat_view *view, const struct counted
 	print(stdout, "%s\n", subject->has_ended ? "  ended" : "");
 }
 
-/* Those that did nothing are only counted. */
+/* Idle threads are only counted. */
 static void text_print_threads(const struct stat_view *view, const struct counted_process *process,
 			       const struct stat_span *span)
 {

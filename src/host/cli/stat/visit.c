@@ -1,5 +1,5 @@
 /*
- * What all writers share: who is shown, and what is to be said of the counts.
+ * What all writers share: which processes are shown, and the notes on their counts.
  */
 #include "host/cli/stat/writer.h"
 #include "host/core/text/print.h"

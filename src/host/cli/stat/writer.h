@@ -30,7 +30,7 @@ struct stat_writer {
 
 extern const struct stat_writer stat_text, stat_json, stat_csv;
 
-/* One count, with all that is said of it. */
+/* One count, with all its notes. */
 struct stat_count {
 	const struct counted_subject *subject;
 	const struct counter_event *event;
@@ -40,7 +40,7 @@ struct stat_count {
 	char name[COUNTER_NAME_MAX];
 };
 
-/* All counts that are shown: of each process, then of its threads, then what no thread has. */
+/* All counts to show: of each process, then of its threads, then the remainder of no thread. */
 typedef void stat_visitor(const struct stat_count *count, const struct stat_span *span);
 void stat_visit(const struct stat_view *view, const struct stat_span *span, stat_visitor *visit);
 
@@ -57,7 +57,7 @@ typedef void stat_device_visitor(const struct stat_device_count *count,
 void stat_visit_devices(const struct stat_view *view, const struct stat_span *span,
 			stat_device_visitor *visit);
 
-/* Nobody asked for an event that this machine has not. */
+/* False for an event that the user did not request and that this machine lacks. */
 bool stat_is_shown(const struct stat_view *view, const struct counted_process *process,
 		   size_t event);
 

@@ -1,5 +1,5 @@
 /*
- * limpet top: what a process does, or with -a all of them, live in the terminal or once as text.
+ * limpet top: the activity of a process, or with -a of all, live in the terminal or once as text.
  */
 #include <inttypes.h>
 #include <unistd.h>
@@ -90,7 +90,7 @@ static int picture_freeze(struct top *top, const struct picture *picture, const 
 	return r;
 }
 
-/* A batch is of all that was seen, in all kinds of samples that were asked for. */
+/* A batch includes everything sampled, in all selected kinds of samples. */
 static int print_once(struct top *top, const struct top_values *values, struct err *err)
 {
 	struct picture_wish wish = { .kinds = values->samples.off_cpu ? KINDS_ALL : KINDS_ON_CPU,
@@ -144,7 +144,7 @@ static bool has_terminal(void)
 	return false;
 }
 
-/* NULL where none is asked for. */
+/* NULL if none are wanted. */
 static int read_counters(const struct top_values *values, struct counter_choice *room,
 			 struct counter_choice **ret, struct err *err)
 {

@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The hottest path ends where less than this goes on, in hundredths of a percent. */
+/* The hottest path ends below this share, in hundredths of a percent. */
 #define PATH_LEAST 100u
 
 static void print_name(const char *name, FILE *out)

@@ -15,7 +15,7 @@
 #define NARROW_COLUMNS  60u /* less than this is narrow */
 #define LOW_LINES       8u  /* less than this has one line of head */
 #define REASON_LINES    16u
-#define TWO_PANES_LINES 9u /* what threads and functions need */
+#define TWO_PANES_LINES 9u /* for threads and functions */
 #define ALL_PANES_LINES 14u
 
 static void describe_window(const struct picture *picture, char *ret, size_t room)
@@ -115,7 +115,7 @@ static unsigned draw_reason(struct screen *screen, const struct picture *picture
 	return 1;
 }
 
-/* Those that have room. */
+/* Draws as many as fit. */
 static unsigned draw_counters(struct screen *screen, const struct picture *picture, unsigned y)
 {
 	unsigned x = 0;

@@ -27,7 +27,7 @@ void render_opened(struct screen *screen, const struct picture *picture, const s
 		   struct area area);
 void render_help(struct screen *screen, const struct picture *picture, struct area area);
 
-/* The first line of a pane: what it is, and at the right end which rows these are. */
+/* The first line of a pane: its title, and at the right end the range of rows. */
 struct pane_title {
 	enum pane pane;
 	const char *text;

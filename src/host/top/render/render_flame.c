@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PERCENT_FROM 16u /* boxes so wide tell their share */
-#define NAME_FROM    3u  /* narrower ones say nothing, and what they call is not shown */
+#define PERCENT_FROM 16u /* boxes this wide show their share */
+#define NAME_FROM    3u  /* narrower ones are unreadable, and hide their callees */
 #define ARROW        " › "
 #define TITLE        "FLAME VIEW  call tree; marked: the hottest path"
 #define TITLE_SHORT  "FLAME VIEW"
-/* What the rows' numbers at the right end of the title need. */
+/* The room for the range of rows at the right end of the title. */
 #define NUMBERS_ROOM 16u
 
 struct box {
@@ -164,7 +164,7 @@ static void next_row(const struct flame *self, struct row *row, struct row *next
 	*next = old;
 }
 
-/* The root itself is not shown: it is what all boxes of the first row have in common. */
+/* The root itself is not shown: all boxes of the first row share it. */
 static void row_begin(const struct flame *self, struct row *row, struct row *next)
 {
 	row->boxes[0] = (struct box){ .width = self->screen->width, .is_hot = true };

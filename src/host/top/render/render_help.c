@@ -1,5 +1,5 @@
 /*
- * Draws the help: the keys, and what there is to know about the sampler.
+ * Draws the help: the keys, and facts about the sampler.
  */
 #include "host/top/render/render.h"
 

@@ -1,5 +1,5 @@
 /*
- * Draws the page of one function: who called it, what it called, at which lines.
+ * Draws the page of one function: its callers, its callees, its lines.
  */
 #include "host/top/render/render.h"
 
@@ -30,7 +30,7 @@ static double percent_of(const struct page *page, uint64_t part)
 	return share_tenths(part, page->picture->weight_ns);
 }
 
-/* Each has its lines; what one does not need is for the others. */
+/* Divides the lines; a section's unused lines go to the others. */
 static void share_out(struct section sections[SECTIONS], size_t lines)
 {
 	size_t left = lines > SECTIONS ? lines - SECTIONS : 0;

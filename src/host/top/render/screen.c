@@ -33,7 +33,7 @@ void screen_done(struct screen *screen)
 	*screen = (struct screen){ 0 };
 }
 
-/* What we draw ourselves, where there is only ASCII. */
+/* Replacements of limpet's own characters on ASCII terminals. */
 static const struct {
 	uint32_t rune;
 	char plain;
@@ -49,7 +49,7 @@ static uint32_t plain_rune(uint32_t rune)
 	return '?';
 }
 
-/* The next character, and how many cells it takes: 1 or 2.  0 at the end. */
+/* The next character, and its width in cells: 1 or 2.  0 at the end. */
 static uint32_t take_rune(const struct screen *screen, const char **text, unsigned *ret_width)
 {
 	struct letter letter = letter_at(*text);
@@ -75,7 +75,7 @@ static void set_cell(struct screen *screen, const struct field *field, unsigned 
 		(struct cell){ rune, (uint8_t)style };
 }
 
-/* What of it is on the screen. */
+/* The visible part of it. */
 static struct field field_clip(const struct screen *screen, struct field field)
 {
 	if (field.y >= screen->height || field.x >= screen->width)

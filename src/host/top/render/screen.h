@@ -1,6 +1,6 @@
 /*
- * A screen as cells: what is drawn on it can be looked at without a terminal.  Names of targets are
- * foreign bytes: whatever is not one visible character becomes '?'.
+ * A screen as cells, which can be examined without a terminal.  Names of targets are foreign bytes:
+ * anything but one visible character becomes '?'.
  */
 #pragma once
 
@@ -11,14 +11,14 @@
 enum style {
 	STYLE_PLAIN,
 	STYLE_QUIET,   /* less important */
-	STYLE_STRONG,  /* what is looked for */
+	STYLE_STRONG,  /* the searched text */
 	STYLE_TITLE,   /* of a table */
 	STYLE_FOCUS,   /* of the table that keys are for */
 	STYLE_CURSOR,  /* the chosen row */
 	STYLE_ALERT,   /* something is wrong, or has ended */
 	STYLE_BOX,     /* of the flame view: of no language */
 	STYLE_BOX_HOT, /* on the hottest path */
-	STYLE_MATCH,   /* what the filter has found */
+	STYLE_MATCH,   /* a match of the filter */
 	STYLE_LANGUAGE,
 	STYLE_LANGUAGE_HOT = STYLE_LANGUAGE + FRAME_LANGUAGES,
 	STYLES = STYLE_LANGUAGE_HOT + FRAME_LANGUAGES,
@@ -49,7 +49,7 @@ struct field {
 	unsigned y, x, width;
 };
 
-/* Draws UTF-8; what does not fit is cut, and its last cell says so.  How many cells it took. */
+/* Draws UTF-8; a long text is cut, which its last cell shows.  Returns the number of cells. */
 unsigned screen_put(struct screen *screen, struct field field, enum style style, const char *text);
 unsigned screen_format(struct screen *screen, struct field field, enum style style,
 		       const char *format, ...) PRINTF_LIKE(4, 5);
@@ -59,7 +59,7 @@ unsigned screen_put_right(struct screen *screen, struct field field, enum style 
 /* Fills the field with blanks. */
 void screen_fill(struct screen *screen, struct field field, enum style style);
 
-/* How many cells a text takes. */
+/* The number of cells of a text. */
 unsigned screen_text_width(const struct screen *screen, const char *text);
 
 /* A line as UTF-8, without the blanks at its end; cut to the room. */

@@ -1,8 +1,8 @@
 /*
  * Cells on a terminal.  ncurses keeps what is on it, and writes the differences.
  *
- * limpet is static: of locales only UTF-8 is asked for, as others would need tables from the
- * machine's libc.  Terminals are looked up in the machine's terminfo folders.
+ * limpet is static: only UTF-8 locales are supported, as others would need tables from the
+ * machine's libc.  Terminals are found in the machine's terminfo folders.
  */
 #define NCURSES_WIDECHAR 1
 #include "host/top/render/terminal.h"
@@ -63,7 +63,7 @@ static bool says_utf8(const char *value)
 	return value && (strcasestr(value, "utf-8") || strcasestr(value, "utf8"));
 }
 
-/* As setlocale(3) looks for it: the first of them that is set. */
+/* As in setlocale(3): the first of them that is set. */
 static bool wants_utf8(void)
 {
 	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
@@ -243,7 +243,7 @@ void terminal_redraw(struct terminal *terminal)
 	clearok(stdscr, TRUE);
 }
 
-/* The signal is blocked elsewhere; here it does what it does to every program. */
+/* The signal is blocked elsewhere; here it has its default effect. */
 void terminal_suspend(struct terminal *terminal)
 {
 	struct sigaction usual = { .sa_handler = SIG_DFL }, before;

@@ -1,5 +1,5 @@
 /*
- * The terminal, by ncurses.  The only place that knows it.
+ * The terminal, by ncurses.  The only code that uses it.
  */
 #pragma once
 
@@ -9,16 +9,16 @@
 struct terminal;
 
 struct terminal_options {
-	bool no_color; /* NO_COLOR in the environment says the same */
+	bool no_color; /* as NO_COLOR in the environment */
 	bool is_ascii;
 };
 
-/* Takes the terminal of stdin and stdout. */
+/* Switches the terminal of stdin and stdout to the screen. */
 int terminal_open(struct terminal **ret, const struct terminal_options *options,
 		  struct err *err) MUST_CHECK;
-/* Gives it back as it was. */
+/* Restores the terminal. */
 void terminal_close(struct terminal *terminal);
-/* The same on the way out of a process whose other thread does not come to it. */
+/* The same when a process ends while its other thread cannot. */
 void terminal_restore(void);
 
 /* Its size now; after a signal SIGWINCH it may be another one. */
@@ -26,9 +26,9 @@ void terminal_size(struct terminal *terminal, unsigned *ret_width, unsigned *ret
 /* Can it show more than ASCII? */
 bool terminal_is_ascii(const struct terminal *terminal);
 void terminal_draw(struct terminal *terminal, const struct screen *screen);
-/* Everything again, as somebody else has drawn on it. */
+/* Draws everything again, after another program has written to the terminal. */
 void terminal_redraw(struct terminal *terminal);
-/* Lends it to the shell, stops this process, and takes it back. */
+/* Restores the terminal for the shell, stops this process, and switches again afterwards. */
 void terminal_suspend(struct terminal *terminal);
-/* The next key that is there: a character, or one of enum view_key; VIEW_KEY_NONE: no more. */
+/* The next pending key: a character, or one of enum view_key; VIEW_KEY_NONE: none. */
 uint32_t terminal_key(struct terminal *terminal);

@@ -1,5 +1,5 @@
 /*
- * Reads addresses.  Names other than localhost are left to curl: a static program has no resolver.
+ * Parses addresses.  Names other than localhost are left to curl: a static program has no resolver.
  */
 #include "host/push/address.h"
 
@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Without what may be a password or a key, before the last '@' and in a query: messages end up in
- * logs. */
+/* Without the parts that may hold a password or a key, before the last '@' and in a query: messages
+ * end up in logs. */
 static int address_refuse(const char *url, const char *why, const char *fix, struct err *err)
 {
 	const char *scheme = strstr(url, "://"), *sign = strrchr(url, '@');
@@ -79,7 +79,7 @@ static bool socket_find(const char *name, uint16_t port, struct push_address *re
 	return true;
 }
 
-/* The call's path behind what was given, unless that is the call's already. */
+/* Appends the call's path to the given one, unless that ends with it already. */
 static bool path_set(struct text given, struct push_address *ret)
 {
 	const char *path = ret->format->path;

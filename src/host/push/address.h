@@ -14,7 +14,7 @@
 
 struct push_address {
 	const struct push_format *format;
-	char host[ADDRESS_HOST_MAX]; /* as it was given, with brackets and port */
+	char host[ADDRESS_HOST_MAX]; /* as given, with brackets and port */
 	char path[ADDRESS_PATH_MAX]; /* of the call */
 	char url[ADDRESS_HOST_MAX + ADDRESS_PATH_MAX + 16];
 	bool is_direct; /* plain HTTP to a number, or to localhost: limpet speaks it itself */

@@ -13,7 +13,7 @@
 
 struct head {
 	unsigned status;
-	uint64_t body_bytes, retry_after_s; /* UINT64_MAX, 0: it does not say */
+	uint64_t body_bytes, retry_after_s; /* UINT64_MAX, 0: not in the head */
 	bool is_chunked, is_page;
 	const char *end;
 };
@@ -33,7 +33,7 @@ static bool status_take(struct text *head, unsigned *ret)
 	return true;
 }
 
-/* What stands behind the name of a field, which ends in a colon. */
+/* Skips the name of a field, which ends in a colon. */
 static bool field_begins(struct text *line, const char *name)
 {
 	size_t length = strlen(name);
@@ -66,7 +66,7 @@ static void line_take(struct text line, struct head *head)
 	head->is_chunked |= line_says(line, "transfer-encoding:", "chunked");
 }
 
-/* Behind the empty line; NULL: it has not come. */
+/* After the empty line; NULL: not received yet. */
 static const char *head_find_end(const char *bytes, size_t size)
 {
 	const char *line = bytes, *end = bytes + size, *newline;
@@ -102,8 +102,8 @@ static void body_add(struct push_answer *ret, const char *bytes, size_t size)
 	ret->body_size += taken;
 }
 
-/* The size of a chunk, on a line of its own.  False: it has not come.  What is no size is a chunk
- * itself, with all that follows, and makes no sense to anybody. */
+/* The size of a chunk, on a line of its own.  False: not received yet.  An invalid line is left to
+ * be read as the chunk itself, with all that follows. */
 static bool chunk_begin(struct text *raw, uint64_t *ret_size)
 {
 	const char *newline = memchr(raw->at, '\n', (size_t)(raw->end - raw->at));
@@ -115,7 +115,7 @@ static bool chunk_begin(struct text *raw, uint64_t *ret_size)
 	return newline;
 }
 
-/* True when enough has come: as much as is kept, or the last one. */
+/* True when enough was received: as much as is kept, or the last one. */
 static bool chunks_take(struct text raw, struct push_answer *ret)
 {
 	uint64_t size;
@@ -136,7 +136,7 @@ static bool chunks_take(struct text raw, struct push_answer *ret)
 	return ret->body_size == ANSWER_BODY_MAX;
 }
 
-/* Of a body that is longer than what is kept nobody sees the rest. */
+/* True when the body is longer than what is kept: the rest is discarded. */
 static bool is_longer(const struct head *head, const struct push_answer *answer)
 {
 	bool is_known = !head->is_chunked && head->body_bytes <= ANSWER_BODY_MAX;
@@ -144,7 +144,7 @@ static bool is_longer(const struct head *head, const struct push_answer *answer)
 	return answer->body_size == ANSWER_BODY_MAX && !is_known;
 }
 
-/* True when enough has come. */
+/* True when enough was received. */
 static bool body_take(const struct head *head, const char *end, struct push_answer *ret)
 {
 	size_t size = (size_t)(end - head->end);
@@ -164,7 +164,7 @@ int push_answer_parse(const char *bytes, size_t size, bool is_end, bool wants_bo
 	struct head head;
 	int r = head_parse(bytes, size, &head);
 
-	/* "100 Continue" comes before the answer. */
+	/* "100 Continue" precedes the answer. */
 	while (!r && head.status < 200) {
 		bytes = head.end;
 		r = head_parse(bytes, (size_t)(end - bytes), &head);

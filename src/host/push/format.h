@@ -1,5 +1,5 @@
 /*
- * Ways to say profiles to a store: where its call is, and how a request is written.  A format is a
+ * Formats of profiles for stores: the path of the call, and the layout of a request.  A format is a
  * file that ends in one of these, and a line in the table of formats.c.
  */
 #pragma once
@@ -10,7 +10,7 @@
 
 #define REJECTION_MAX 256u
 
-/* Of the profiles of a request, where the status said that all is well. */
+/* Of the profiles of a request, after a status of success. */
 enum push_verdict {
 	PUSH_TAKEN,
 	PUSH_REJECTED, /* some of them at least */
@@ -33,12 +33,12 @@ struct push_format {
 	const char *content_encoding; /* of them; NULL: none */
 	/* One more series: the samples that the model keeps now.  0 or -ENOMEM. */
 	int (*add)(struct push_draft *draft, const struct push_labels *labels);
-	/* The request, behind what is there; the draft is empty then.  0 or -ENOMEM. */
+	/* Appends the request to *ret; empties the draft.  0 or -ENOMEM. */
 	int (*finish)(struct push_draft *draft, struct bytes *ret);
 	/* By the body of the answer, which may be cut.  NULL: it does not matter. */
 	enum push_verdict (*judge)(const unsigned char *body, size_t size,
 				   char ret_why[REJECTION_MAX]);
-	/* Shall what was answered so be sent again later?  Else it never will be taken. */
+	/* Shall a push with this status be sent again later?  Else it is refused for good. */
 	bool (*is_passing)(unsigned status);
 };
 

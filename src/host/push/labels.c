@@ -22,7 +22,7 @@ void push_labels_add(struct push_labels *labels, const char *name, const char *v
 	labels->count++;
 }
 
-/* As stores of profiles want them; those that begin with __ are theirs. */
+/* Valid in stores of profiles; names beginning with __ are reserved. */
 static bool is_name(const char *name, size_t size)
 {
 	if (!size || size >= LABEL_NAME_MAX || isdigit((unsigned char)name[0]) ||

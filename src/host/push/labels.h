@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#define LABELS_MAX      24u /* stores take 30 */
+#define LABELS_MAX      24u /* stores accept 30 */
 #define LABEL_NAME_MAX  64u
 #define LABEL_VALUE_MAX 256u
 
@@ -22,12 +22,11 @@ struct push_labels {
 	unsigned count;
 };
 
-/* One that is there keeps its value; an empty value is none; what has no room is left out. */
+/* An existing one keeps its value; an empty value is ignored; so is one without room. */
 void push_labels_add(struct push_labels *labels, const char *name, const char *value);
 /* "NAME=VALUE", as people type it. */
 int push_labels_parse(struct push_labels *labels, const char *word, struct err *err) MUST_CHECK;
 bool push_labels_equal(const struct push_labels *left, const struct push_labels *right);
 
-/* What is known of a process: service_name, rank, slurm_job, namespace, pod.  name: of its program.
- */
+/* The labels of a process: service_name, rank, slurm_job, namespace, pod.  name: of its program. */
 void push_labels_find(struct push_labels *labels, pid_t pid, const char *name);

@@ -124,7 +124,7 @@ static void packed_put(struct otlp_tables *self, uint64_t value)
 	self->has_failed |= self->packed.has_failed;
 }
 
-/* What every table begins with. */
+/* The first entry of every table. */
 static void tables_begin(struct otlp_tables *self)
 {
 	static const unsigned char zeros[TRACE_ID_BYTES];
@@ -319,7 +319,7 @@ static void profile_put(struct otlp_tables *self, struct model *model, unsigned 
 	proto_fixed(&profile, PROFILE_TIME,
 		    samples->first_ns + (uint64_t)model_wall_offset_ns(model));
 	proto_number(&profile, PROFILE_DURATION, samples->last_ns - samples->first_ns);
-	/* Only what runs is looked at every so often. */
+	/* Only running samples have a fixed period. */
 	if (profile_types[type].kind == SAMPLE_RUNNING && samples->hz) {
 		type_put(self, &profile, PROFILE_PERIOD_TYPE, profile_types[type].type);
 		proto_number(&profile, PROFILE_PERIOD, 1000000000u / samples->hz);
@@ -407,9 +407,9 @@ static int otlp_finish(struct push_draft *draft, struct bytes *ret)
 	return r;
 }
 
-/* The next field of a message: its number, 0 at the end or where it makes no sense.  The value of a
- * number is in *ret_number, that of texts and messages between the ends of *ret: as much of it as
- * is there.  The cursor has failed where something is missing. */
+/* The next field of a message: its number, 0 at the end or if it is invalid.  The value of a number
+ * is in *ret_number, that of texts and messages between the ends of *ret: the part present.  The
+ * cursor has failed if something is missing. */
 static unsigned field_take(struct cursor *cursor, uint64_t *ret_number, struct cursor *ret)
 {
 	bool is_end = cursor->has_failed || cursor->at == cursor->end;

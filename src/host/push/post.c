@@ -112,7 +112,8 @@ static int socket_answer(const struct push_post *post, int fd, struct push_answe
 			r = -EAGAIN;
 			continue;
 		}
-		/* Who answers before all was read may reset the connection behind its answer. */
+		/* A server that answers before it read everything may reset the connection after
+		 * its answer. */
 		if (got < 0)
 			return push_post_give_up(post, -errno, bytes, size, ret);
 		if (!got && !size)

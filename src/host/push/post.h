@@ -1,6 +1,6 @@
 /*
- * One request to a server, and its answer: by a socket of ours, or by curl.  Never takes longer
- * than it may.
+ * One request to a server, and its answer: by a socket of limpet's, or by curl.  Each has a time
+ * limit.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ int push_post_curl(const struct push_post *post, struct push_answer *ret,
 
 /* Waits for one of these events on a descriptor (POLLIN).  0, -ETIMEDOUT, -ECANCELED. */
 int push_post_wait(const struct push_post *post, int fd, short events);
-/* No more of an answer is waited for: 0 where what came of it is one, or the code. */
+/* Waits for no more of an answer: 0 if the part received is valid, or the code. */
 int push_post_give_up(const struct push_post *post, int code, const char *bytes, size_t size,
 		      struct push_answer *ret);
 /* Why an answer that is as it is cannot be read; returns the code. */

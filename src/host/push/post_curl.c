@@ -1,5 +1,5 @@
 /*
- * https, and servers with names: by curl, which has what that needs.  It reads the request from its
+ * https, and servers with names: by curl, which has the means.  It reads the request from its
  * input, and ~/.netrc for names and passwords.
  */
 #include "host/push/post.h"
@@ -33,12 +33,12 @@ static int talk_begin(struct talk *self, struct err *err)
 	const struct push_format *format = post->address->format;
 	char limit[32], tenant[160], type[80], encoding[80];
 	const char *argv[WORDS_MAX] = { "curl",
-					"--disable", /* nobody's .curlrc */
+					"--disable", /* no .curlrc */
 					"--silent",
 					"--show-error",
 					"--include",
 					"--http1.1",
-					"--raw", /* chunks as they are, as the head says */
+					"--raw", /* keeps chunks, as the head says */
 					"--suppress-connect-headers",
 					"--netrc-optional",
 					"--proto",
@@ -87,7 +87,7 @@ static void request_send(struct talk *self)
 		child_close_input(&self->child);
 }
 
-/* What has no room is read and forgotten. */
+/* Output without room is read and discarded. */
 static void output_take(int *fd, char *buffer, size_t room, size_t *size)
 {
 	char more[4096];
@@ -121,7 +121,7 @@ static int talk_give_up(const struct talk *self, int code, struct push_answer *r
 	return push_post_give_up(self->post, code, self->answer, self->answer_size, ret);
 }
 
-/* Until curl has said all, or enough. */
+/* Until curl has ended, or enough was received. */
 static int talk_hold(struct talk *self, struct push_answer *ret)
 {
 	int r = -EAGAIN;

@@ -1,6 +1,6 @@
 /*
- * What a process tells of itself: by its variables, its cgroup, and the file that Kubernetes puts
- * into every container.  Of processes that may not be read there is the name only.
+ * Facts about a process: from its variables, its cgroup, and the file that Kubernetes puts into
+ * every container.  Processes that may not be read have the name only.
  */
 #include "host/push/labels.h"
 

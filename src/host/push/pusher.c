@@ -21,8 +21,8 @@ static const struct live_limits limits = {
 	.threads = 1u << 13,
 };
 
-/* Lists of processes, of their code, names and labels only grow: beyond these the live model begins
- * anew, and beyond the last one the source, which takes so many processes and no more. */
+/* Lists of processes, of their code, names and labels only grow: beyond these limits the live model
+ * starts again, and beyond the last one the source, which has a fixed maximum of processes. */
 #define PROCESSES_MAX        2048u
 #define CODES_MAX            4096u
 #define TEXTS_MAX            32768u
@@ -44,17 +44,17 @@ struct pusher {
 	struct source *source;
 	uint64_t seen;           /* samples of this live model that were collected or missed */
 	size_t source_processes; /* of this source, in live models that there are no more */
-	bool is_renewing;        /* what came while names were found is collected before */
+	bool is_renewing;        /* samples added during naming are collected before */
 	uint64_t begin_ns;       /* CLOCK_BOOTTIME: where the next profile begins */
 	struct series *series;
 	size_t series_count, series_room;
-	uint32_t *series_of; /* by the number of the process; SERIES_NONE: not asked yet */
+	uint32_t *series_of; /* by the number of the process; SERIES_NONE: not determined yet */
 	size_t process_count, process_room;
 	struct pusher_totals totals;
 	uint64_t lost_before; /* by sources that there are no more */
 };
 
-/* What a reader of the live model makes. */
+/* The state of a reader of the live model. */
 struct collecting {
 	struct pusher *pusher;
 	struct push_draft draft;
@@ -142,7 +142,7 @@ void pusher_totals(struct pusher *self, struct pusher_totals *ret)
 	ret->lost = self->lost_before + facts.lost;
 }
 
-/* A quarter of what has room: the oldest may leave before all of it is used. */
+/* At a quarter of the room: the oldest samples may be dropped before all of it is used. */
 bool pusher_is_full(struct pusher *self)
 {
 	return self->is_renewing || live_counts(self->live).seen - self->seen > limits.samples / 4;
@@ -204,7 +204,7 @@ static int samples_share(struct pusher *self, const struct model *model)
 	return 0;
 }
 
-/* What an exporter asks of a recording. */
+/* Fills in the facts that exporters need of a recording. */
 static void model_describe(struct model *model, const struct collecting *collecting,
 			   const struct series *series)
 {
@@ -280,8 +280,8 @@ static int source_renew(struct pusher *self, struct err *err)
 	return pusher_begin(self, err);
 }
 
-/* Behind a second profile, which has few new names and is made in a moment: samples that come
- * between it and the new live model are counted as missed by the next one. */
+/* After a second profile, which has few new names and is made at once: samples added between it and
+ * the new live model count as missed by the next one. */
 static int pusher_renew(struct pusher *self, struct err *err)
 {
 	struct live_sizes sizes;

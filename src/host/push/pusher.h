@@ -1,6 +1,6 @@
 /*
- * Samples processes for as long as one likes, and makes a request of what came since the last one:
- * a profile for each set of labels.  What it keeps is bounded.
+ * Samples processes without a time limit, and makes a request of the samples since the last one: a
+ * profile for each set of labels.  Its memory is bounded.
  */
 #pragma once
 
@@ -9,13 +9,13 @@
 
 struct pusher_options {
 	struct sampling_options sampling; /* with the processes */
-	struct push_labels labels;        /* of all, those of processes follow */
+	struct push_labels labels;        /* for all; those of processes are added */
 	const struct push_format *format;
 };
 
 struct pusher_totals {
 	uint64_t collected; /* samples that are in requests */
-	uint64_t missed;    /* that left before, as there was no room for them */
+	uint64_t missed;    /* dropped before, for lack of room */
 	uint64_t lost;      /* on their way here */
 };
 
@@ -28,10 +28,10 @@ void pusher_free(struct pusher *pusher);
 
 /* True when a request should be made before its time: there is not room for ever. */
 bool pusher_is_full(struct pusher *pusher);
-/* A request of all that came since the last one; empty where nothing did. */
+/* A request with all samples since the last one; empty if there are none. */
 int pusher_collect(struct pusher *pusher, struct bytes *ret, uint64_t *ret_samples,
 		   struct err *err) MUST_CHECK;
-/* No more samples; what is on its way can still be collected. */
+/* Stops sampling; pending samples can still be collected. */
 void pusher_stop(struct pusher *pusher);
 
 void pusher_look(struct pusher *pusher, struct source_facts *ret);

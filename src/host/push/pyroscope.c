@@ -19,7 +19,7 @@ enum label_field { LABEL_NAME = 1, LABEL_VALUE = 2 };
 
 #define UUID_MAX 37u
 
-/* A random one (version 4), by which the same profile that comes twice is known. */
+/* A random one (version 4), which identifies a profile that is sent twice. */
 static void uuid_make(char ret[UUID_MAX])
 {
 	unsigned char u[16] = { 0 };

@@ -46,7 +46,7 @@ static void waiting_free(struct waiting *waiting)
 	free(waiting);
 }
 
-/* Leaves the queue, and is counted there. */
+/* Removes the first push from the queue, and counts it there. */
 static void first_drop(struct sender *self, struct push_count *as)
 {
 	struct waiting *first = self->first;
@@ -61,7 +61,7 @@ static void first_drop(struct sender *self, struct push_count *as)
 	waiting_free(first);
 }
 
-/* The oldest leave; the one that is just being sent stays where it is, and its successor goes. */
+/* Drops the oldest; one that is just being sent stays, and its successor is dropped. */
 static void oldest_drop(struct sender *self)
 {
 	struct waiting *kept = self->is_first_under_way ? self->first : NULL;
@@ -119,8 +119,8 @@ static void answer_explain(const struct sender *self, const struct push_answer *
 		err_why(err, "%s", answer->text);
 }
 
-/* What became of a push that was answered by "well": where some of it is refused, that is for good.
- * How much of the samples it was, nobody says: they are counted as refused. */
+/* The verdict on a push that the server answered with success: what it refused then, it refuses for
+ * good.  It does not say how many samples that is: all count as refused. */
 static struct push_count *answer_judge(struct sender *self, const struct push_answer *answer,
 				       struct err *err)
 {
@@ -157,7 +157,7 @@ static uint64_t answer_take(struct sender *self, int r, const struct push_answer
 	}
 	if (!r)
 		answer_explain(self, answer, err);
-	/* A try that was cancelled says nothing of the server. */
+	/* A cancelled try proves nothing about the server. */
 	if (r != -ECANCELED || !self->totals.trouble.code)
 		self->totals.trouble = *err;
 	if (!r && !self->options.address->format->is_passing(answer->status)) {

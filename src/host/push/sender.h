@@ -1,6 +1,6 @@
 /*
- * What waits to be sent, and the thread that sends it: in order, again and again where the server
- * is away, never more than so many bytes.  What leaves unsent is counted.
+ * The queue of pushes, and the thread that sends them: in order, with retries while the server is
+ * unavailable, within a limit of bytes.  Dropped ones are counted.
  */
 #pragma once
 
@@ -24,19 +24,19 @@ struct push_count {
 struct sender_totals {
 	struct push_count sent, waiting;
 	struct push_count refused; /* by the server, for good */
-	struct push_count unclear; /* sent, but no answer says whether they were taken */
+	struct push_count unclear; /* sent, with an unclear result */
 	struct push_count lost;    /* there was no room for them, or no time at the end */
 	struct err trouble;        /* of the last try; code 0: all is well */
 };
 
 struct sender;
 
-/* What the options point to must outlive it. */
+/* The options' pointers must outlive it. */
 int sender_open(struct sender **ret, const struct sender_options *options,
 		struct err *err) MUST_CHECK;
-/* Takes the bytes, which are empty then. */
+/* Owns the bytes; *body is empty afterwards. */
 void sender_put(struct sender *sender, struct bytes *body, uint64_t samples);
 void sender_look(struct sender *sender, struct sender_totals *ret);
-/* Waits until all is sent, for so long at most, and ends; what is left is lost then. */
+/* Waits until all is sent, up to the limit, and ends; the rest is lost. */
 void sender_finish(struct sender *sender, uint64_t limit_ns, struct sender_totals *ret);
 void sender_free(struct sender *sender);

@@ -65,7 +65,7 @@ static bool page_write(const char *path, const char *url)
 	return fd >= 0 && size < (int)sizeof(page) && !descriptor_write(fd, page, (size_t)size);
 }
 
-/* In a child, which has no rights of ours any more. */
+/* In a child: drops limpet's rights. */
 static bool rights_drop(uid_t user, gid_t group)
 {
 	if (geteuid() == 0 && setgroups(0, NULL))
@@ -87,7 +87,7 @@ static _Noreturn void browser_run(const char *page)
 	_exit(1);
 }
 
-/* The page is there when the first child has ended; the browser is nobody's child. */
+/* The page is there when the first child has ended; the browser has no parent that waits for it. */
 static _Noreturn void opener_run(const char *page, const char *url, uid_t user, gid_t group)
 {
 	if (!rights_drop(user, group) || !page_write(page, url))

@@ -10,8 +10,8 @@
 /* Who started limpet: the user behind sudo where there is one. */
 void invoker_find(uid_t *ret_user, gid_t *ret_group);
 
-/* A page that leads to the address, for the user alone: the address has the token in it, and
- * everybody can read a command line.  "": there is none. */
+/* A page that leads to the address, readable by the user alone: the address has the token in it,
+ * and a command line is visible to every user.  "": there is none. */
 struct browser {
 	char page[64];
 };
@@ -20,5 +20,5 @@ struct browser {
  * printed. */
 void browser_open(struct browser *ret, const char *url, uid_t user, gid_t group);
 
-/* The page goes. */
+/* Removes the page. */
 void browser_close(struct browser *browser);

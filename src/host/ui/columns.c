@@ -53,7 +53,7 @@ unsigned columns_add(struct columns *columns, const char *name, enum column_type
 	return columns->count++;
 }
 
-/* Where the next value goes; NULL: it failed. */
+/* The slot of the next value; NULL: it failed. */
 static void *value_make(struct columns *columns, unsigned number)
 {
 	struct column *column = &columns->items[number];

@@ -1,7 +1,7 @@
 /*
  * A table as an answer: an object of facts and named columns, written as JSON or as the binary
  * container that the page reads without decoding (docs/ui-api.md).  Text in it is foreign and
- * cleaned when it comes in.
+ * cleaned when it is added.
  */
 #pragma once
 
@@ -21,7 +21,8 @@ struct column {
 	size_t byte_count, byte_room;
 };
 
-/* A failed one takes no more, and columns_write() says so: nobody else needs to ask. */
+/* After a failure all calls do nothing, and columns_write() reports it: no other check is
+ * needed. */
 struct columns {
 	struct column items[COLUMNS_MAX];
 	unsigned count;
@@ -52,5 +53,5 @@ void *column_fill(struct columns *columns, unsigned column, size_t count);
 /* All texts of a pool. */
 void column_pool(struct columns *columns, unsigned column, const struct pool *pool);
 
-/* Closes the facts.  0 or -ENOMEM; whether `out` took everything is asked later. */
+/* Closes the facts.  0 or -ENOMEM; the caller checks `out` for errors. */
 int columns_write(struct columns *columns, bool is_json, FILE *out) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * Checks what the two processes of `limpet ui` tell each other.
+ * Checks the messages between the two processes of `limpet ui`.
  */
 #include "host/ui/command.h"
 

@@ -1,7 +1,7 @@
 /*
- * What the HTTP process may ask of the privileged one: a closed set of commands, each a datagram of
- * one size without pointers, and no file name in it.  The answer is a datagram with a memory file
- * beside it.  Both come from a process that may have been taken over: they are checked.
+ * The requests of the HTTP process to the privileged one: a closed set of commands, each a datagram
+ * of one size without pointers, and no file name in it.  The answer is a datagram with a memory
+ * file beside it.  Both are checked: the sender may have been taken over.
  */
 #pragma once
 
@@ -72,7 +72,7 @@ struct ui_range {
 	uint32_t threads[UI_THREADS_MAX]; /* numbers */
 };
 
-/* What is to be recorded. */
+/* The options of a recording. */
 struct ui_wish {
 	int32_t pid;
 	uint32_t hz; /* 0: no samples */
@@ -85,10 +85,10 @@ struct ui_wish {
 
 struct ui_command {
 	uint32_t magic, verb;
-	uint64_t tag; /* comes back with the answer */
+	uint64_t tag; /* returned with the answer */
 	uint32_t kind, width, limit, cell_ms, thread;
 	uint8_t is_json, is_inverted, is_by_thread, is_size_only;
-	uint8_t is_hidden; /* asked by a page that nobody sees, which browsers let ask seldom */
+	uint8_t is_hidden; /* requested by a hidden page, whose timers browsers slow down */
 	uint8_t padding[7];
 	uint64_t time_ns, since, correlation;
 	struct ui_range range, other; /* other: of UI_COMPARE */
@@ -102,7 +102,7 @@ enum ui_type { UI_TYPE_JSON, UI_TYPE_COLUMNS, UI_TYPE_FILE, UI_TYPES };
 
 struct ui_answer {
 	uint32_t magic, status;
-	uint64_t tag, size; /* of the memory file that comes with it */
+	uint64_t tag, size; /* of the memory file in the same message */
 	uint32_t type;
 	uint32_t padding;
 	char file[UI_FILE_NAME_MAX]; /* UI_TYPE_FILE: how it is to be called */

@@ -1,6 +1,6 @@
 /*
- * Runs in the child.  What it holds is worth nothing without the other process, and that one does
- * only what is in the table of commands.
+ * Runs in the child.  Its contents are worthless without the other process, which carries out only
+ * the table of commands.
  */
 #include "host/ui/front.h"
 
@@ -69,7 +69,7 @@ static void request_take(void *context, uint64_t tag, const struct http_request 
 		http_server_refuse(self->server, tag, 503, "limpet is busy");
 }
 
-/* The descriptor that came with it; -1: none did. */
+/* The descriptor of the message; -1: none. */
 static int descriptor_of(struct msghdr *message)
 {
 	struct cmsghdr *item = CMSG_FIRSTHDR(message);
@@ -90,7 +90,7 @@ static void answer_pass(struct front *self, const struct ui_answer *head, int fd
 	void *at = MAP_FAILED;
 	struct stat facts;
 
-	/* By its own number: libc's fstat() may ask by a path, which the filter does not know. */
+	/* By the raw system call: libc's fstat() may use a path, which the filter denies. */
 	if (fd >= 0 && head->size && head->size <= ANSWER_MAX &&
 	    syscall(SYS_fstat, fd, &facts) == 0 && (uint64_t)facts.st_size >= head->size)
 		at = mmap(NULL, head->size, PROT_READ, MAP_SHARED, fd, 0);
@@ -129,7 +129,7 @@ static bool answer_take(void *context)
 	return true;
 }
 
-/* Everything but what it needs: descriptors of limpet's own would be rights. */
+/* Closes all but the needed descriptors: limpet's own would be rights. */
 static int descriptors_close(const struct front_options *options)
 {
 	unsigned kept[HTTP_LISTENERS_MAX + 1], count = 0, from = 3;

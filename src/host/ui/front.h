@@ -16,5 +16,5 @@ struct front_options {
 	gid_t group;
 };
 
-/* Never returns; the process ends when the broker has gone. */
+/* Never returns; the process ends when the broker has ended. */
 void front_run(const struct front_options *options) __attribute__((noreturn));

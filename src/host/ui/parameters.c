@@ -1,6 +1,6 @@
 /*
  * Reads queries: "from=0&to=1000&threads=1,2".  Each parameter at most once, each value whole, each
- * number within the bounds of its parameter: whatever is read here passes ui_command_check().
+ * number within the bounds of its parameter: the result passes ui_command_check().
  */
 #include "host/ui/parameters.h"
 
@@ -81,7 +81,7 @@ static int hex_digit(char byte)
 	return byte >= 'A' && byte <= 'F' ? byte - 'A' + 10 : -1;
 }
 
-/* The byte at the beginning, decoded, and how many bytes it took; 0: it is none. */
+/* Decodes the byte at the beginning; returns the bytes consumed, 0: invalid. */
 static size_t byte_decode(struct http_text text, char *ret)
 {
 	int high, low;
@@ -136,7 +136,7 @@ static bool json_read(const struct parameter *parameter, struct http_text value,
 	return http_text_is(value, "json");
 }
 
-/* The field is the whole range.  Commas may come as they are or encoded; "" is all. */
+/* The field is the whole range.  Commas may be plain or encoded; "" is all. */
 static bool threads_read(const struct parameter *parameter, struct http_text value, void *field)
 {
 	struct ui_range *range = field;
@@ -201,7 +201,7 @@ static const struct parameter *parameter_find(struct http_text name, unsigned se
 	return NULL;
 }
 
-/* Takes "name=value" off the query. */
+/* Removes "name=value" from the query. */
 static void pair_take(struct http_text *query, struct http_text *ret_name,
 		      struct http_text *ret_value)
 {
@@ -227,7 +227,7 @@ void ui_command_init(struct ui_command *ret, enum ui_verb verb)
 	ret->cell_ms = CELL_USUAL;
 }
 
-/* Names come from the client: those of the table are told, others as far as they are short. */
+/* Names come from the client: those of the table are quoted, others if they are short. */
 static void refusal_tell(const struct parameter *parameter, struct http_text name, bool is_second,
 			 char ret_why[PARAMETER_WHY_MAX])
 {

@@ -6,7 +6,7 @@
 #include "host/ui/command.h"
 #include "host/ui/http/request.h"
 
-/* Which parameters a route knows; others are refused. */
+/* The parameters that a route accepts; others are refused. */
 enum parameter_set {
 	PARAMETER_FORMAT = 1 << 0,       /* format=json */
 	PARAMETER_SESSION = 1 << 1,      /* session */
@@ -28,7 +28,7 @@ enum parameter_set {
 	PARAMETER_HIDDEN = 1 << 17,      /* hidden */
 };
 
-/* What a command is before its query is read. */
+/* A command's values before its query is read. */
 void ui_command_init(struct ui_command *ret, enum ui_verb verb);
 
 #define PARAMETER_WHY_MAX 128u

@@ -39,7 +39,7 @@ void reply_close(struct reply *reply)
 	reply->out = NULL;
 }
 
-/* What speaks against it lies with the state of things, unless it is listed. */
+/* Errors not in the list conflict with the present state. */
 static uint32_t status_of(const struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)

@@ -1,5 +1,5 @@
 /*
- * An answer while it is written: a memory file that goes to the HTTP process as it is.
+ * An answer while it is written: a memory file that is passed to the HTTP process.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 struct reply {
 	FILE *out;
 	struct ui_answer head;
-	bool is_later; /* somebody else has taken it, and sends it */
+	bool is_later; /* another thread owns it, and sends it */
 };
 
 int reply_open(struct reply *ret, uint64_t tag, struct err *err) MUST_CHECK;
@@ -21,10 +21,10 @@ static inline void reply_close_at_scope_end(struct reply *reply)
 	reply_close(reply);
 }
 
-/* Throws away what was written, and writes the error in its place. */
+/* Discards what was written, and writes the error instead. */
 void reply_fail(struct reply *reply, const struct err *err);
 
-/* The columns as they were asked for.  0, or -ENOMEM and why. */
+/* The columns in the requested format.  0, or -ENOMEM with the reason. */
 int reply_columns(struct reply *reply, struct columns *columns, bool is_json,
 		  struct err *err) MUST_CHECK;
 

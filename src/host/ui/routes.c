@@ -51,7 +51,7 @@ static const struct route {
 	  PARAMETER_SESSION | PARAMETER_RANGE | PARAMETER_THREADS | PARAMETER_SIZE },
 };
 
-/* Where the pattern has a '#', digits are taken for the number. */
+/* A '#' in the pattern matches digits, which are the number. */
 static bool path_matches(struct http_text path, const char *pattern, uint32_t *ret_number)
 {
 	size_t at = 0;
@@ -72,7 +72,7 @@ static bool path_matches(struct http_text path, const char *pattern, uint32_t *r
 	return at == path.size;
 }
 
-/* NULL: there is none; `ret_status` says whether the path exists for another method. */
+/* NULL: there is none; `ret_status`: whether the path exists for another method. */
 static const struct route *route_find(const struct http_request *request, uint32_t *ret_number,
 				      int *ret_status)
 {

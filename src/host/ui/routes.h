@@ -1,6 +1,5 @@
 /*
- * What can be asked: the table of routes, and a request as the command that it stands for.  Runs in
- * the HTTP process.
+ * The table of routes, and the parsing of a request into its command.  Runs in the HTTP process.
  */
 #pragma once
 

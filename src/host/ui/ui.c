@@ -25,7 +25,7 @@
 
 #define TICK_MS      500
 #define COMMAND_ROOM (1 << 20)
-/* Whom the HTTP process becomes where root itself started limpet. */
+/* The user that the HTTP process becomes where root itself started limpet. */
 #define NOBODY 65534u
 
 struct ui_server {
@@ -33,9 +33,9 @@ struct ui_server {
 	struct ui_options options;
 	struct front_options front;
 	uint16_t port;
-	bool is_bound; /* the socket file is ours */
+	bool is_bound; /* the socket file is limpet's */
 	pid_t child;
-	int broker; /* our end */
+	int broker; /* limpet's end */
 	pthread_t worker;
 	struct ui_command command;
 	struct answer_cache cache;
@@ -78,7 +78,7 @@ static void listeners_close(struct ui_server *self)
 			close(self->front.listeners[i]);
 }
 
-/* Before any thread is there, and before anything is known that the child must not see. */
+/* Before any thread exists, and before there is any data that the child must not see. */
 static int child_start(struct ui_server *self, struct err *err)
 {
 	int ends[2], room = COMMAND_ROOM;
@@ -125,7 +125,7 @@ static void command_answer(struct ui_server *self, const struct ui_command *comm
 		ui_session_settle(self->ui.sessions.items[i]);
 }
 
-/* Of several pages the one that asks most seldom counts. */
+/* Of several pages the one with the rarest requests counts. */
 static uint64_t lease_extend(const struct ui_server *self, uint64_t until_ns)
 {
 	uint64_t lease_ns = self->options.lease_ns;
@@ -137,8 +137,7 @@ static uint64_t lease_extend(const struct ui_server *self, uint64_t until_ns)
 	return MAX(until_ns, now_ns() + lease_ns);
 }
 
-/* A command that makes no sense means that the child was taken over: it is not listened to any
- * more. */
+/* An invalid command means that the child was taken over: ends the connection. */
 static void *commands_run(void *argument)
 {
 	struct ui_server *self = argument;
@@ -167,7 +166,7 @@ static int session_add(struct ui_server *self, struct ui_session *session, struc
 	return r;
 }
 
-/* What was asked for on the command line. */
+/* Opens the sessions given on the command line. */
 static int sessions_open(struct ui_server *self, struct err *err)
 {
 	const struct ui_wish wish = { .pid = self->options.pid, .hz = SAMPLING_HZ, .off_cpu = 1 };
@@ -245,7 +244,8 @@ void ui_address(const struct ui_server *self, struct ui_address *ret)
 		 (int)HTTP_TOKEN_SIZE, self->front.token);
 }
 
-/* A closed page leaves nothing in a target.  The recording of `limpet record` is its command's. */
+/* A closed page leaves nothing in a target.  The recording of `limpet record` belongs to its
+ * command. */
 static void lease_check(struct ui_server *self)
 {
 	if (now_ns() > self->lapses_ns)
@@ -271,7 +271,7 @@ int ui_serve(struct ui_server *self, int until, int detaches, struct err *err)
 
 		if (count < 0 && errno != EINTR)
 			return err_set(err, -errno, "poll: %s", strerror(errno));
-		/* Taken: what ends now is not in a hurry. */
+		/* Consumed: what ends now need not hurry. */
 		if (count > 0 && fds[0].revents && interrupt_take(until))
 			return 0;
 		if (count > 0 && fds[1].revents)

@@ -1,6 +1,6 @@
 /*
- * `limpet ui`: a page on which processes and recordings are looked at.  Two processes: this one
- * with the rights of whoever started it, and a child without any that speaks HTTP.
+ * `limpet ui`: a page that shows processes and recordings.  Two processes: this one with the rights
+ * of the user who started it, and a child without any that speaks HTTP.
  */
 #pragma once
 
@@ -17,9 +17,9 @@ struct ui_options {
 	const char *socket;                    /* a socket file instead; NULL */
 	pid_t pid;                             /* sampled from the beginning; 0 */
 	const char *files[2];                  /* recordings that are opened; NULL */
-	const struct live_job_options *record; /* what is recorded and watched; NULL */
-	uint64_t lease_ns; /* tracing stops when no browser has asked for so long; 0: never */
-	/* Who started it, also through sudo. */
+	const struct live_job_options *record; /* the recording to show; NULL */
+	uint64_t lease_ns; /* tracing stops after so long without requests of a browser; 0: never */
+	/* The user who started it, also through sudo. */
 	uid_t user;
 	gid_t group;
 	/* Writes members of an object: "machine", "features", "sampling" (cli/doctor_members.h). */
@@ -41,7 +41,7 @@ struct ui_address {
 	const char *ssh; /* the command that makes it reachable from another machine */
 };
 
-/* Listens, opens what was asked for, and answers from now on. */
+/* Listens, opens the given sessions, and answers requests from now on. */
 int ui_start(struct ui_server **ret, const struct ui_options *options, struct err *err) MUST_CHECK;
 void ui_address(const struct ui_server *server, struct ui_address *ret);
 
@@ -53,10 +53,10 @@ int ui_serve(struct ui_server *server, int until, int detaches, struct err *err)
  * made. */
 void ui_stop(struct ui_server *server);
 
-/* What became of `record`, after ui_stop(). */
+/* The result of `record`, after ui_stop(). */
 struct ui_recorded {
 	const char *path;
 	uint64_t samples, calls;
-	struct err err; /* what ended it; code 0: nothing went wrong */
+	struct err err; /* what ended it; code 0: no error */
 };
 void ui_recorded(struct ui_server *server, struct ui_recorded *ret);

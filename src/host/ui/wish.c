@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define KEY_MAX    16u
-#define NUMBER_MAX UINT64_C(9007199254740991) /* what JavaScript counts to */
+#define NUMBER_MAX UINT64_C(9007199254740991) /* JavaScript's largest exact integer */
 
 struct wish_reader {
 	const char *at, *end;

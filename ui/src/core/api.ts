@@ -1,10 +1,10 @@
-// Everything that the page asks for. Either limpet answers over HTTP, or this file carries the answers (a shared page).
+// All requests of the page. Either limpet answers over HTTP, or this file carries the answers (a shared page).
 
 import { Table, tableRead } from "./columns";
 
 export type Parameters = Record<string, string | number | undefined>;
 
-/** What the server refused, in its words. */
+/** A refusal of the server, with its text. */
 export class ApiError extends Error {
 	constructor(readonly status: number, readonly what: string, readonly why: string, readonly fix: string) {
 		super(why ? `${what}: ${why}` : what);
@@ -24,7 +24,7 @@ interface Share {
 let token = "";
 let share: Share | null = null;
 
-/** Takes the token out of the address, so that a copied address does not carry it. */
+/** Removes the token from the address, so that a copied address does not carry it. */
 export function tokenTake(): void {
 	const parts = new URLSearchParams(location.hash.slice(1));
 	const found = parts.get("token");

@@ -4,7 +4,8 @@ import { Gone, isShared } from "./api";
 import type { About, Live, Session } from "./types";
 import { Range, View, viewRead, viewWrite } from "./view";
 
-/** view: what is looked at; session: its state or figures; live: new data; theme: colours; stale: limpet is gone or back. */
+/** view: what is shown; session: its state or figures; live: new data; theme: colours; stale: limpet is gone or
+ * back. */
 export type Topic = "view" | "session" | "live" | "theme" | "stale";
 export type Changed = ReadonlySet<keyof View>;
 
@@ -14,7 +15,7 @@ export class App {
 	session: Session | null = null;
 	live: Live | null = null;
 	isStale = false;
-	/** Weight that the flame graph on the screen lacks, of its total; the footer tells. */
+	/** Weight that the flame graph on the screen lacks, of its total; shown in the footer. */
 	trimmed = { part: 0, nodes: 0 };
 	private readonly listeners = new Map<Topic, ((changed: Changed) => void)[]>();
 	private readonly region: HTMLElement;
@@ -35,7 +36,7 @@ export class App {
 			listener(changed);
 	}
 
-	/** Changes the view and the address; a new session or tab can be left by "back". */
+	/** Changes the view and the address; "back" returns from a new session or tab. */
 	show(part: Partial<View>): void {
 		const next = { ...this.view, ...part };
 		const address = `#${viewWrite(next)}`;

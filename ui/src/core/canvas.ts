@@ -1,4 +1,4 @@
-// A canvas as sharp as the screen, which asks to be drawn when its size changes, once for each frame.
+// A canvas as sharp as the screen, with a callback to draw when its size changes, once for each frame.
 
 export class Surface {
 	readonly canvas: HTMLCanvasElement;
@@ -6,7 +6,7 @@ export class Surface {
 	width = 0;
 	height = 0;
 	private isAsked = false;
-	/** What the last drawing cost, in milliseconds. */
+	/** The duration of the last drawing, in milliseconds. */
 	drawMs = 0;
 
 	constructor(label: string, private readonly draw: () => void) {
@@ -63,7 +63,7 @@ function letterWidth(pen: CanvasRenderingContext2D): number {
 	return width;
 }
 
-/** A text that is cut to a width, by an estimate first: measuring is what costs. */
+/** Cuts a text to a width, by an estimate first: measuring is expensive. */
 export function textFit(pen: CanvasRenderingContext2D, text: string, width: number): string {
 	const letters = Math.floor(width / letterWidth(pen));
 	if (text.length <= letters)

@@ -1,5 +1,5 @@
-// Colours. Those of frames come with each flame graph, from the table that limpet's other pictures are drawn by
-// (frame_languages.def); traced calls and markers have hues by name.
+// Colours. Those of frames are in each flame graph, from the table for all pictures of limpet (frame_languages.def);
+// traced calls and markers have hues by name.
 
 export interface Palette {
 	isDark: boolean;
@@ -18,7 +18,7 @@ export interface Palette {
 	frameInk: string;
 }
 
-/** What frames of a language are drawn with; the shades on a light and on a dark background. */
+/** The colours of a language's frames; the shades on a light and on a dark background. */
 export interface Language {
 	number: number;
 	name: string;
@@ -107,7 +107,7 @@ function rgbMix(colour: string): [number, number, number] {
 	return [r!, g!, b!];
 }
 
-/** Three numbers of any CSS colour, for pixels. Names are many, colours are not: each is asked for once. */
+/** Three numbers of any CSS colour, for pixels. Names are many, colours are not: each is computed once. */
 export function rgbOf(colour: string): [number, number, number] {
 	let found = mixed.get(colour);
 	if (!found)

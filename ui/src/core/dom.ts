@@ -55,7 +55,7 @@ export class Choice<T extends string> {
 			attributeSet(button, "aria-pressed", String(key === value));
 	}
 
-	/** Buttons of values that cannot be chosen now; their title says why. */
+	/** Enables a value's button; the title of a disabled one has the reason. */
 	enable(value: T, isEnabled: boolean, title: string): void {
 		const button = this.buttons.get(value);
 		if (!button)
@@ -65,7 +65,7 @@ export class Choice<T extends string> {
 	}
 }
 
-/** A button that copies a text, and says so for a moment. */
+/** A button that copies a text, and confirms it for a moment. */
 export function copyButton(label: string, text: () => string): HTMLButtonElement {
 	const button = h("button", { type: "button", class: "copy" }, label);
 	button.addEventListener("click", event => {

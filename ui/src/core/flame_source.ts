@@ -11,7 +11,7 @@ import { pinParameters } from "./view";
 
 export interface Shown {
 	tree: Tree;
-	/** Before focus, merge and so on: what the sandwich looks through. */
+	/** Before focus, merge and so on: the tree for the sandwich. */
 	whole: Tree;
 	sides: readonly [Side, Side] | null;
 	total: number;
@@ -20,7 +20,7 @@ export interface Shown {
 }
 
 const TREE_TABS = ["flame", "tree", "sandwich"];
-/** The widest picture that the server trims for (docs/ui-api.md); a wider one is asked for whole. */
+/** The widest picture that the server trims for (docs/ui-api.md); a wider one is requested whole. */
 const WIDEST = 16384;
 
 export class FlameSource {
@@ -64,7 +64,7 @@ export class FlameSource {
 			this.follow();
 	}
 
-	/** Zoomed in, the frames that were trimmed are asked for. In steps, so that few different trees are asked for. */
+	/** Zoomed in, requests the trimmed frames. In steps, to limit the number of different trees. */
 	magnify(factor: number): void {
 		this.magnification = 2 ** Math.ceil(Math.log2(Math.max(1, factor)));
 		this.refresh();
@@ -79,7 +79,7 @@ export class FlameSource {
 		return this.app.session !== null && TREE_TABS.includes(this.app.view.tab);
 	}
 
-	// New data changes what is shown only when the range goes to the present.
+	// New data changes the picture only when the range extends to the present.
 	private follow(): void {
 		if (!this.isWanted || this.app.view.range || !this.app.live?.changed && !this.isBehind)
 			return;

@@ -6,7 +6,7 @@ export class VirtualList {
 	private readonly rows = new Map<number, HTMLElement>();
 	private size = 0;
 
-	/** render(i) makes the element of a row; it is thrown away when it leaves the sight. */
+	/** render(i) makes the element of a row, which is removed when it is out of sight. */
 	constructor(private readonly rowHeight: number, private readonly render: (index: number) => HTMLElement) {
 		this.element.className = "list";
 		this.space.className = "list-space";

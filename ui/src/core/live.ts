@@ -1,5 +1,5 @@
-// Asks for what is new, at most ten times a second, after the last answer was painted. A hidden page only shows that it
-// is open; one whose limpet has gone asks once a second whether it is back.
+// Polls for new data, at most ten times a second, after the last answer was painted. A hidden page only shows that it
+// is open; one whose limpet has gone checks once a second whether it is back.
 
 import { ApiError, Gone, jsonGet } from "./api";
 import type { App } from "./app";
@@ -24,8 +24,8 @@ function visible(): Promise<void> {
 	return new Promise(done => document.addEventListener("visibilitychange", () => done(), { once: true }));
 }
 
-/** A hidden page draws nothing, but is still open: limpet stops traces of pages that have asked nothing for 30 s. Since
- *  browsers let a page that was hidden for minutes ask only once a minute, it says that it is hidden: limpet waits 90 s. */
+/** A hidden page draws nothing, but is still open: limpet stops traces of pages without requests for 30 s. Browsers
+ * allow a page hidden for minutes only one request a minute, so the request has a mark: limpet then waits 90 s. */
 export function pulseStart(): void {
 	const pulse = () => {
 		if (document.hidden)
@@ -72,7 +72,7 @@ function liveFailed(app: App, error: unknown): number {
 	return GONE_MS;
 }
 
-/** A recording does not change: it is asked for once, and then only whether limpet is still there. */
+/** A recording does not change: it is requested once, and then the page only checks that limpet is still there. */
 export async function fileFollow(app: App, id: number): Promise<void> {
 	while (app.view.session === id) {
 		await visible();

@@ -10,7 +10,7 @@ export class Loader {
 
 	constructor(private readonly app: App) {}
 
-	/** Asks again only when `key` differs from the last one. `fail` gets a sentence. */
+	/** Sends the request only when `key` differs from the last one. `fail` gets a sentence. */
 	async load<T>(key: string, ask: (signal: AbortSignal) => Promise<T>, done: (answer: T) => void,
 		fail: (why: string) => void): Promise<void> {
 		if (key === this.key)
@@ -38,8 +38,8 @@ export class Loader {
 		}
 	}
 
-	/** The same question again, because there is new data; but not while one is on its way, and not sooner than
-	 * a second, nor than five times what the last answer took. */
+	/** True when the same request may be repeated for new data: not while one is pending, and not sooner than a
+	 * second, nor than five times the last answer's duration. */
 	isDue(): boolean {
 		return !this.stop && performance.now() - this.lastEnd > Math.max(1000, 5 * this.lastCost);
 	}

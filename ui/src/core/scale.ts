@@ -1,4 +1,4 @@
-// Time on a canvas: where a moment is, what the ruler says, and dragging a range.
+// Time on a canvas: the position of a moment, the ruler's labels, and dragging a range.
 
 import { moment } from "./text";
 import type { Palette } from "./colour";
@@ -48,7 +48,7 @@ export function rulerDraw(pen: CanvasRenderingContext2D, scale: Scale, top: numb
 	}
 }
 
-/** What is not chosen is veiled; the edges of what is, are drawn. */
+/** Veils the time outside of the range, and draws its edges. */
 export function rangeDraw(pen: CanvasRenderingContext2D, scale: Scale, range: Range | null, height: number, colours: Palette): void {
 	if (!range)
 		return;

@@ -1,8 +1,8 @@
-// "text" finds it anywhere, whatever the case; "/expression/" is a regular expression.
+// "text" matches anywhere, in either case; "/expression/" is a regular expression.
 
 export type Matcher = (text: string) => boolean;
 
-/** Null for an empty query; throws what the expression's mistake is. */
+/** Null for an empty query; throws the error of an expression. */
 export function matcherRead(query: string): Matcher | null {
 	const text = query.trim();
 	if (!text)

@@ -1,4 +1,5 @@
-// How values read. Names come from a program that may be hostile: letters that turn or hide text are shown as codes.
+// How values are written. Names come from a program that may be hostile: letters that turn or hide text are shown as
+// codes.
 
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 

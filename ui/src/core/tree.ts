@@ -93,12 +93,12 @@ export function nodeModule(tree: Tree, node: number): string {
 	return isFunction(tree, node) ? tree.names[tree.module[node]] ?? "" : "";
 }
 
-/** Null where a node is no function, or its language was not told (two ranges compared). */
+/** Null if a node is no function, or its language is unknown (two ranges compared). */
 export function nodeLanguage(tree: Tree, node: number): Language | null {
 	return isFunction(tree, node) ? tree.languages.get(tree.language[node]) ?? null : null;
 }
 
-/** Those of its functions, in the order of their table. */
+/** The languages of its functions, in the order of their table. */
 export function treeLanguages(tree: Tree): Language[] {
 	const numbers = new Set<number>();
 	for (let i = 1; i < tree.size; i++) {
@@ -196,7 +196,7 @@ class Maker {
 
 const DROPPED = -1;
 
-/** A tree in which each node goes where `place` says: a node of the new tree, or DROPPED with all below it. */
+/** A tree in which `place` moves each node: to a node of the new tree, or DROPPED with all below it. */
 function treeMap(tree: Tree, place: (maker: Maker, node: number, parent: number) => number): Tree {
 	const maker = new Maker(tree), target = new Int32Array(tree.size);
 	maker.add(0, tree.self[0], tree.selfB ? tree.selfB[0] : 0, tree.count[0]);
@@ -248,7 +248,7 @@ export function treeTransform(tree: Tree, transforms: readonly Transform[]): Tre
 	return transforms.reduce((one, transform) => TRANSFORMS[transform.what](one, transform), tree);
 }
 
-/** Below a function what called it, its callers outwards. */
+/** Below a function its callers, outwards. */
 export function treeCallers(tree: Tree, name: string, module: string): Tree {
 	const maker = new Maker(tree), wanted: Transform = { what: "focus", name, module };
 	for (let i = 1; i < tree.size; i++) {

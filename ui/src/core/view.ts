@@ -1,4 +1,4 @@
-// What is being looked at. The address holds all of it, so that a reload or a copied address shows the same.
+// The state of the view. The address holds all of it, so that a reload or a copied address shows the same.
 
 export const TABS = ["flame", "lanes", "heatmap", "functions", "tree", "sandwich"] as const;
 export type Tab = typeof TABS[number];
@@ -22,7 +22,7 @@ export function pinParameters(pin: Pin): { session: number; from: number | undef
 	return { session: pin.session, from: pin.to ? Math.round(pin.from) : undefined, to: pin.to ? Math.round(pin.to) : undefined };
 }
 
-/** What is done with stacks before they are drawn. */
+/** A transformation of stacks before they are drawn. */
 export interface Transform {
 	what: "focus" | "merge" | "drop" | "library" | "recursion";
 	name: string;
@@ -38,7 +38,7 @@ export interface View {
 	byThread: boolean;
 	range: Range | null;
 	zoom: Range | null;
-	window: number; // seconds that a live graph looks back, 0: to the beginning
+	window: number; // seconds shown by a live graph, 0: from the beginning
 	threads: number[];
 	query: string;
 	transforms: Transform[];
@@ -75,7 +75,7 @@ function transformRead(text: string): Transform | null {
 	return found ? { what: found, name: name ?? "", module: module ?? "" } : null;
 }
 
-/** The view that an address asks for; parts that make no sense are left out. */
+/** The view of an address; invalid parts are ignored. */
 export function viewRead(hash: string): View {
 	const parts = new URLSearchParams(hash);
 	const [name, module] = (parts.get("function") ?? "").split("\n");

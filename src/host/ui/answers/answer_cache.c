@@ -8,12 +8,13 @@
 
 #include <string.h>
 
-/* Pages ask ten times a second.  What takes long is made anew after so many times as long. */
+/* Pages send requests ten times a second.  A slow answer is computed again after this many times
+ * its duration. */
 #define GOOD_NS     UINT64_C(90000000)
 #define GOOD_FACTOR 10u
 #define GOOD_MAX_NS UINT64_C(1000000000)
 
-/* What is added up from samples and calls of a range, and nothing else. */
+/* Answers added up from samples and calls of a range, and from nothing else. */
 static const bool is_cached[UI_VERBS] = {
 	[UI_THREADS] = true, [UI_FLAME] = true,    [UI_FUNCTIONS] = true, [UI_SANDWICH] = true,
 	[UI_HEATMAP] = true, [UI_TIMELINE] = true, [UI_SPANS] = true,     [UI_FLOWS] = true,
@@ -37,7 +38,7 @@ uint64_t answer_good_until(uint64_t began_ns)
 	return now_ns() + MIN(MAX(took_ns * GOOD_FACTOR, GOOD_NS), GOOD_MAX_NS);
 }
 
-/* Commands are zero where nothing was asked for. */
+/* Unused fields of commands are zero. */
 static bool is_same(const struct ui_command *a, const struct ui_command *b)
 {
 	const size_t from = offsetof(struct ui_command, tag) + sizeof(a->tag);

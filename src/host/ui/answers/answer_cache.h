@@ -1,6 +1,6 @@
 /*
- * The last answers, so that several pages that ask for the same are answered from one adding up,
- * and adding up takes a bounded share of a processor however often it is asked for.
+ * The last answers, so that several pages with the same request share one computation, which takes
+ * a bounded share of a processor for any number of requests.
  */
 #pragma once
 
@@ -20,15 +20,15 @@ struct answer_cache {
 	unsigned next; /* that is replaced */
 };
 
-/* How long what was begun then is good for: a tenth of a second, and longer where it took long. */
+/* Until when an answer begun then is valid: a tenth of a second, and longer if it was slow. */
 uint64_t answer_good_until(uint64_t began_ns);
 
 /* Sends an answer that is still good; false: there is none. */
 bool answer_cache_send(struct answer_cache *cache, const struct ui_command *command, int socket);
-/* Takes the reply where it may be sent again. */
+/* Owns the reply if it may be sent again. */
 void answer_cache_keep(struct answer_cache *cache, const struct ui_command *command,
 		       struct reply *reply, uint64_t began_ns);
-/* After whatever changes a session. */
+/* After any change of a session. */
 void answer_cache_clear(struct answer_cache *cache);
-/* Whether the command only looks. */
+/* Whether the command changes nothing. */
 bool ui_command_is_look(const struct ui_command *command);

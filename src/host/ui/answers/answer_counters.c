@@ -1,6 +1,6 @@
 /*
  * Counters over time: for each metric a value in each of `width` parts of the range, the mean of
- * what was measured there.
+ * its windows there.
  */
 #include "host/core/cleanup.h"
 #include "host/model/windows/windows.h"
@@ -15,8 +15,8 @@
 struct counter_cell {
 	double sum;     /* of values, each for its time in the part */
 	double time_ns; /* 0: nothing is known */
-	/* While it is filled: what begins here to be there all the time of a part, less what ended.
-	 */
+	/* During filling: the weights that begin to cover whole parts here, less those that
+	 * ended. */
 	double whole;
 	int64_t wholes;
 };
@@ -41,8 +41,8 @@ static void whole_add(struct counter_cell *cell, double value, int count)
 	cell->wholes += count;
 }
 
-/* The two parts in which it begins and ends; those between have it whole.  So it costs the same
- * however many there are. */
+/* Adds to the two parts in which it begins and ends; those between are covered.  So its cost is the
+ * same for any number of parts. */
 static int window_add(const struct window *window, void *context)
 {
 	struct counter_answer *self = context;

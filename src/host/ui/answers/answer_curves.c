@@ -28,7 +28,7 @@ static void curve_point_write(const struct curve_columns *to, double time_ns,
 	column_f64(to->columns, to->threads, point->threads);
 }
 
-/* Processor time by samples, where limpet has not looked at the processes themselves. */
+/* Processor time from samples, if there are no readings of the processes themselves. */
 static int busy_add(const struct slice *slice, const struct bins *bins, struct curve_point *points)
 {
 	CLEANUP(bins_sums_done) struct bins_sums busy = { 0 };

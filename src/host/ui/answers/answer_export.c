@@ -17,7 +17,7 @@
 
 #define EXPORTS_MAX 2u
 
-/* What is kept of a live session, as a recording in memory. */
+/* The kept samples of a live session, as a recording in memory. */
 static int session_freeze(struct ui_session *session, const char *version, int *ret_fd,
 			  struct err *err)
 {
@@ -56,7 +56,7 @@ struct export_job {
 	struct ui_command command;
 	uint64_t origin_ns; /* CLOCK_MONOTONIC of the session's time 0 */
 	const char *path;   /* of a recording; or: */
-	int fd;             /* of what was frozen; -1 */
+	int fd;             /* of the frozen recording; -1 */
 	char name[64];
 };
 
@@ -143,14 +143,14 @@ static void *export_run(void *argument)
 
 	if (export_write(self, &err))
 		reply_fail(&self->reply, &err);
-	/* The reader of the answer may ask for the next export at once. */
+	/* The reader of the answer may request the next export at once. */
 	ui->exports--;
 	(void)!reply_send(&self->reply, ui->broker);
 	export_free(self);
 	return NULL;
 }
 
-/* What it needs of the session is taken now: that may be closed while it is written. */
+/* Copies what it needs of the session: that may be closed during the writing. */
 static int export_prepare(struct export_job *self, struct ui_session *session, struct err *err)
 {
 	snprintf(self->name, sizeof(self->name), "%s", session->name);

@@ -27,9 +27,9 @@ struct flame {
 	const struct samples *samples;
 	struct pool names;
 	unsigned up, name, module, type, language, self, count, line, file;
-	unsigned languages; /* bits of those that were written */
+	unsigned languages; /* bits of those written */
 	uint32_t written;
-	uint64_t least_ns; /* what is narrower than half a pixel */
+	uint64_t least_ns; /* below half a pixel */
 	uint64_t trimmed_ns, trimmed_nodes;
 	uint32_t *rows;            /* where each node was written */
 	struct stack_tree *stacks; /* of an opened recording; NULL */
@@ -48,7 +48,7 @@ static void flame_columns(struct flame *self)
 	self->file = columns_add(self->columns, "file", COLUMN_U32);
 }
 
-/* What a row of the table says. */
+/* A row of the table. */
 struct flame_row {
 	uint32_t parent; /* where it was written */
 	const char *name, *module, *file;
@@ -231,7 +231,7 @@ static int stacks_read(const struct slice *slice, void *context)
 	return stack_tree_build(self->stacks, slice, self->command->is_inverted);
 }
 
-/* Whose stacks do not change: a recording, and calls as far as they were read; NULL: none. */
+/* Sources whose stacks do not change: a recording, and calls as far as read; NULL: none. */
 static struct stack_tree *stacks_of(struct ui_session *session, enum ui_kind kind)
 {
 	struct call_samples *samples;
@@ -242,7 +242,7 @@ static struct stack_tree *stacks_of(struct ui_session *session, enum ui_kind kin
 	return samples && samples->is_made ? samples->stacks : NULL;
 }
 
-/* The tree of a whole recording, before the first range of it is asked for. */
+/* The tree of a whole recording, before the first request for a range. */
 static int stacks_prepare(struct flame *self, struct ui_session *session)
 {
 	static const struct ui_range all = { .to_ns = UINT64_C(1) << 62 };

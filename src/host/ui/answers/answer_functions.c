@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* What a reader of a slice needs. */
+/* The context of a slice's reader. */
 struct asking {
 	const struct ui_command *command;
 	struct columns *columns;
@@ -76,7 +76,7 @@ static int functions_read(const struct slice *slice, void *context)
 	return 0;
 }
 
-/* Asks a session for a table. */
+/* Reads a session for a table. */
 static int table_write(struct ui *ui, const struct ui_command *command, slice_reader *read,
 		       struct reply *reply, struct err *err)
 {
@@ -185,8 +185,7 @@ static int sandwich_read(const struct slice *slice, void *context)
 		       : sandwich_fill(context, &profile);
 }
 
-/* Lines take longer to find than names: those of a live session are looked for when they are
- * wanted. */
+/* Lines take longer to resolve than names: those of a live session are resolved on request. */
 int answer_sandwich(struct ui *ui, const struct ui_command *command, struct reply *reply,
 		    struct err *err)
 {

@@ -11,10 +11,10 @@
 
 #define CELLS_MAX      500000u
 #define LANE_CELLS_MAX (16u << 20)
-/* So far back a stack is looked for. */
+/* How far back a stack is searched for. */
 #define STACK_SEARCH_NS UINT64_C(60000000000)
 
-/* What readers of slices need. */
+/* The context of slices' readers. */
 struct lanes {
 	const struct ui_command *command;
 	struct columns *columns;
@@ -61,7 +61,7 @@ static int heatmap_read(const struct slice *slice, void *context)
 	return 0;
 }
 
-/* Waits just outside tell what a thread did at the edges. */
+/* Waits just outside show the state of a thread at the edges. */
 static struct ui_range range_around(const struct ui_range *range, uint64_t more_ns)
 {
 	struct ui_range around = *range;
@@ -100,8 +100,8 @@ int answer_heatmap(struct ui *ui, const struct ui_command *command, struct reply
 	return lanes_write(ui, command, command->kind, heatmap_read, reply, err);
 }
 
-/* Threads with a sample have lanes, in their order: `rows` gets the number of each one's.  How
- * many; -ENOMEM. */
+/* Threads with a sample have lanes, in order: `rows` gets each one's number.  Returns the number of
+ * lanes; -ENOMEM. */
 static int64_t lanes_number(struct lanes *self, const struct slice *slice, uint32_t *rows)
 {
 	unsigned column = columns_add(self->columns, "thread", COLUMN_U32);

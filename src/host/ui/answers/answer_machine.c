@@ -1,5 +1,5 @@
 /*
- * Answers about the machine: what limpet this is, its processes, what is allowed, formats.
+ * Answers about the machine: limpet's version, processes, rights, formats.
  */
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
@@ -181,13 +181,13 @@ int answer_about(struct ui *ui, const struct ui_command *command, struct reply *
 	return 0;
 }
 
-/* What there is to export: of a live session, its samples. */
+/* The exportable contents: of a live session, its samples. */
 static unsigned session_content(const struct ui_session *session)
 {
 	return ui_session_is_live(session) ? HOLDS_SAMPLES : exporter_content(session->store.model);
 }
 
-/* Those that are one file, which a browser can save, and hold something of the session. */
+/* Formats of one file, which a browser can save, that can hold something of the session. */
 int answer_formats(struct ui *ui, const struct ui_command *command, struct reply *reply,
 		   struct err *err)
 {

@@ -27,7 +27,7 @@ int answer_sessions(struct ui *ui, const struct ui_command *command, struct repl
 	return 0;
 }
 
-/* Under the lock: the clock thread looks at sessions, too. */
+/* With the lock held: the clock thread reads sessions, too. */
 static int reply_session(struct ui *ui, struct reply *reply, struct ui_session *session)
 {
 	struct json json = { .out = reply->out };
@@ -113,7 +113,7 @@ int answer_detach(struct ui *ui, const struct ui_command *command, struct reply 
 	return session_end(ui, command, reply, UI_DETACHED, err);
 }
 
-/* What is asked for now; where nothing is, as before. */
+/* Adopts the requested options; others stay as before. */
 static void wish_adopt(struct ui_session *session, const struct ui_wish *wish)
 {
 	if (wish->trace_count) {

@@ -19,7 +19,7 @@ static const char *const lane_type_names[] = {
 	[LANE_QUEUE] = "queue",
 };
 
-/* Those of a live session were loaded beside it. */
+/* Those of a live session were loaded in parallel. */
 int ui_session_spans(struct ui_session *session, struct err *err)
 {
 	struct model *model;
@@ -44,7 +44,7 @@ static struct ui_session *spans_session(struct ui *ui, const struct ui_command *
 
 /* A row of the answer: one span, or some that are narrower than a pixel. */
 struct drawn_span {
-	const struct span *shown; /* whose name it has */
+	const struct span *shown; /* the one that gives the name */
 	uint64_t begin_ns, end_ns, correlation;
 	size_t count;
 };
@@ -134,7 +134,7 @@ static uint64_t pixel_end(const struct drawing *self, const struct span *span)
 	return MIN(end_ns, self->to_ns);
 }
 
-/* Pixel by pixel: it costs what is drawn.  Each takes one span at least. */
+/* Pixel by pixel: the cost is that of the picture.  Each has at least one span. */
 static void lane_row_draw(struct drawing *self, const struct span_row *row)
 {
 	size_t end = row->first + row->count, at = span_row_find(self->spans, row, self->from_ns);
@@ -190,7 +190,7 @@ static void lanes_describe(struct json *json, const struct ui_session *session)
 	json_list_end(json);
 }
 
-/* Lanes of the threads that were asked for, and all that are no thread's. */
+/* Lanes of the selected threads, and all that belong to no thread. */
 static bool *lanes_choose(const struct ui_session *session, const struct ui_range *range)
 {
 	const struct spans *spans = &session->calls.shown.spans;
@@ -225,7 +225,7 @@ static int spans_draw(struct drawing *self, const struct ui_session *session,
 	return 0;
 }
 
-/* Nothing is left out without a word. */
+/* Reports what was left out. */
 static void limits_write(struct json *json, const struct drawing *self)
 {
 	static const struct {
@@ -339,7 +339,7 @@ int answer_flows(struct ui *ui, const struct ui_command *command, struct reply *
 	return reply_columns(reply, &columns, command->is_json, err);
 }
 
-/* One call and what it caused, with all that was recorded of them. */
+/* One call and the work that it caused, with all their recorded facts. */
 struct span_search {
 	struct json json;
 	struct ui_session *session;

@@ -1,5 +1,5 @@
 /*
- * Answers about threads and the process as a whole: what they did, what they do now.
+ * Answers about threads and the process as a whole: their activity in a range, and now.
  */
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
@@ -85,7 +85,7 @@ int answer_threads(struct ui *ui, const struct ui_command *command, struct reply
 		 : reply_columns(reply, &columns, command->is_json, err);
 }
 
-/* What is told of a session while it goes on. */
+/* The report about a running session. */
 struct live_answer {
 	struct json json;
 	struct ui_session *session;
@@ -174,7 +174,7 @@ static int now_read_slice(const struct slice *slice, void *context)
 	return now->threads && now->top ? 0 : -ENOMEM;
 }
 
-/* All pages that look at a session are told the same, for a while. */
+/* All pages of a session share one answer, for a while. */
 static int now_renew(struct ui_session *session, uint64_t end_ns)
 {
 	const struct ui_range range = { .from_ns = end_ns - MIN(end_ns, TOP_WINDOW_NS) };

@@ -1,6 +1,6 @@
 /*
- * What is done for each command, on one thread, one after the other: so nothing is freed that
- * another answer still reads.  A handler is a line of the table in handlers.c.
+ * The handlers of commands, on one thread, one after the other: so nothing is freed that another
+ * answer still reads.  A handler is a line of the table in handlers.c.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 struct ui {
 	struct sessions sessions;
 	const struct ui_options *options;
-	uint32_t opened;          /* sessions up to this one were asked for on the command line */
+	uint32_t opened;          /* sessions up to this one were given on the command line */
 	uint32_t recorded;        /* the session of `limpet record`, which ends with it; 0 */
 	uint32_t shared;          /* the session that a shared page is made of, while it is; 0 */
 	char ssh[160];            /* the command that forwards its port */

@@ -112,7 +112,7 @@ static int answer_embed(struct sharing *self, const char *key, const struct ui_c
 	return r ? r : reply_embed(self, key, &reply);
 }
 
-/* What a shared page holds. */
+/* The answers in a shared page. */
 static const struct {
 	enum ui_verb verb;
 	const char *route;
@@ -132,7 +132,7 @@ static const struct {
 	{ UI_FLAME, "/api/flame", .is_by_kind = true, .is_by_direction = true },
 };
 
-/* Cells as long as it takes to have not too many of them. */
+/* A cell's duration, to limit their number. */
 static uint32_t cell_of(struct sharing *self, const struct ui_session *session)
 {
 	uint64_t to_ns = self->range->to_ns;
@@ -248,7 +248,7 @@ int share_write(struct ui *ui, const struct ui_range *range, FILE *out, struct e
 	return r;
 }
 
-/* What is larger hangs browsers. */
+/* A larger page hangs browsers. */
 static int size_check(FILE *out, uint64_t *ret_bytes, struct err *err)
 {
 	long size;

@@ -1,11 +1,11 @@
 /*
- * A part of a session as one HTML file: the page with the answers inside.  It asks nobody anything.
+ * A part of a session as one HTML file: the page with the answers inside.  It sends no requests.
  */
 #pragma once
 
 #include "host/ui/answers/handlers.h"
 
-/* What limpet export calls it.  No line of exporters.def: it is in the executable only. */
+/* Its name in limpet export.  No line of exporters.def: it is in the executable only. */
 #define PAGE_FORMAT "html-page"
 
 #define SHARE_MAX (20u << 20)

@@ -27,7 +27,7 @@ static const struct {
 	{ 505, "HTTP Version Not Supported" },
 };
 
-/* The page may load its own script and style and ask its own server, and nothing else; nobody may
+/* The page may load its own script and style and call its own server, and nothing else; no page may
  * frame it, and no script may be made from text. */
 static const char protection[] =
 	"Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "

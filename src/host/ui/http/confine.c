@@ -1,6 +1,6 @@
 /*
- * The filter is a list of what may be called.  Memory that is written and executed does not exist
- * there: mmap() and mprotect() are allowed without PROT_EXEC only.
+ * The filter is a list of allowed calls.  There is no memory that is both written and executed:
+ * mmap() and mprotect() are allowed without PROT_EXEC only.
  */
 #include "host/ui/http/confine.h"
 
@@ -27,7 +27,7 @@
 #define RETURN(action) BPF_STMT(BPF_RET | BPF_K, action)
 #define ALLOW(number) \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##number, 0, 1), RETURN(SECCOMP_RET_ALLOW)
-/* Only with a third argument that does not ask for executable memory. */
+/* Only without PROT_EXEC in the third argument. */
 #define ALLOW_WITHOUT_EXEC(number)                                               \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##number, 0, 4), LOAD(args[2]), \
 		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1),           \
@@ -68,7 +68,7 @@ static struct sock_filter filter[] = {
 	RETURN(SECCOMP_RET_KILL_PROCESS),
 };
 
-/* Who is nobody already keeps the number. */
+/* If limpet runs without root, the process keeps its user. */
 static int user_become(uid_t user, gid_t group)
 {
 	if (geteuid() != 0)

@@ -1,5 +1,5 @@
 /*
- * Takes all rights from the calling process but those that an HTTP server needs: its open
+ * Drops all rights of the calling process except those that an HTTP server needs: its open
  * descriptors and its memory.
  */
 #pragma once

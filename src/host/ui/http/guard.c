@@ -36,7 +36,7 @@ static bool host_is_own(struct http_text host)
 	return false;
 }
 
-/* The page's own: "http://" and what Host says. */
+/* The page's own: "http://" and the value of Host. */
 static bool origin_is_own(struct http_text origin, struct http_text host)
 {
 	static const char scheme[] = "http://";
@@ -51,8 +51,7 @@ bool http_is_api(const struct http_request *request)
 	return request->path.size >= 5 && memcmp(request->path.at, "/api/", 5) == 0;
 }
 
-/* Somebody followed a link to the page, from wherever: it holds nothing that anybody may not see.
- */
+/* The user followed a link to the page, from anywhere: the page itself holds nothing secret. */
 static bool is_top_navigation(const struct http_request *request)
 {
 	return request->method == HTTP_GET && !http_is_api(request) &&
@@ -68,7 +67,7 @@ static bool site_is_own(const struct http_request *request)
 	       http_text_is(site, "none") || is_top_navigation(request);
 }
 
-/* Takes as long whichever letter is wrong. */
+/* Its time does not depend on the position of a wrong letter. */
 static bool token_is_right(struct http_text text, const char token[HTTP_TOKEN_SIZE])
 {
 	static const char scheme[] = "Bearer ";

@@ -1,5 +1,5 @@
 /*
- * Who may ask: decides from the head of a request alone, before anything is done.
+ * Admission: decides from the head of a request alone whether to serve it, before anything is done.
  */
 #pragma once
 

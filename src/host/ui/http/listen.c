@@ -90,7 +90,7 @@ int listen_on_loopback(uint16_t port, int ret[2], uint16_t *ret_port, struct err
 	return port ? err_fix(err, "another --port, or none: then any free one is taken") : r;
 }
 
-/* Does nobody listen there any more? */
+/* True when no process listens there any more. */
 static bool socket_is_dead(const union address *address, socklen_t size)
 {
 	CLEANUP(close) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -106,7 +106,7 @@ static bool file_is_socket(const char *path)
 	       facts.st_uid == (uid_t)setfsuid((uid_t)-1);
 }
 
-/* Replaces a socket that nobody listens at any more. */
+/* Replaces a socket file without a listener. */
 static int socket_file_listen(const union address *address, int *ret)
 {
 	const char *path = address->file.sun_path;

@@ -11,8 +11,8 @@
  * `ret[1]` is -1 where there is no IPv6. */
 int listen_on_loopback(uint16_t port, int ret[2], uint16_t *ret_port, struct err *err) MUST_CHECK;
 
-/* A socket file that only this user can use.  One that nobody listens at any more is replaced;
- * anything else of that name is left alone. */
+/* A socket file that only this user can use.  One without a listener is replaced; any other file of
+ * that name is kept. */
 int listen_on_socket(const char *path, uid_t user, gid_t group, int *ret,
 		     struct err *err) MUST_CHECK;
 /* Removes it again; nothing else that has its name. */

@@ -1,7 +1,6 @@
 /*
- * Reads the head of a request.  Every byte has one meaning or is refused: what two readers could
- * understand differently (folded lines, bare line feeds, two lengths, other encodings of the body)
- * does not come in.
+ * Reads the head of a request.  Every byte has one meaning or is refused: anything ambiguous
+ * (folded lines, bare line feeds, two lengths, other encodings of the body) is rejected.
  */
 #include "host/ui/http/request.h"
 
@@ -47,7 +46,7 @@ static bool byte_is_token(char byte)
 	       (byte >= '0' && byte <= '9') || (byte && strchr("!#$%&'*+-.^_`|~", byte));
 }
 
-/* What a path and a query consist of, percent signs included. */
+/* The characters of a path and a query, including percent signs. */
 static bool byte_is_target(char byte)
 {
 	return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||

@@ -1,6 +1,6 @@
 /*
- * The head of one HTTP request, read strictly: what our page and plain clients send, and nothing
- * else.  Runs in the process that has no rights; never allocates.
+ * The head of one HTTP request, parsed strictly: only what limpet's page and plain clients send.
+ * Runs in the process that has no rights; never allocates.
  */
 #pragma once
 
@@ -31,13 +31,13 @@ enum http_header {
 	HEADER_CONTENT_TYPE,
 	HEADER_CONTENT_LENGTH,
 	HEADER_CONNECTION,
-	HEADER_REFUSED, /* not one header: those that are never accepted */
+	HEADER_REFUSED, /* not one header: any that is never accepted */
 	HEADERS,
 };
 
 struct http_request {
 	enum http_method method;
-	struct http_text path, query; /* as they came, not decoded */
+	struct http_text path, query; /* raw, not decoded */
 	struct http_text headers[HEADERS];
 	bool has[HEADERS];
 	size_t head_size, body_size;

@@ -20,7 +20,8 @@
 #define IDLE_LIMIT_NS    UINT64_C(15000000000) /* between two */
 #define SEND_LIMIT_NS    UINT64_C(30000000000) /* without any progress */
 #define WAIT_LIMIT_NS    UINT64_C(600000000000)
-/* Fewer than there are slots: what an accepted one has sent is read before others may evict it. */
+/* Fewer than there are slots: the bytes of an accepted connection are read before others may evict
+ * it. */
 #define ACCEPTS_AT_ONCE 8u
 #define BUFFER_SIZE     (HTTP_HEAD_MAX + HTTP_BODY_MAX)
 #define TICK_MS         500
@@ -38,7 +39,7 @@ enum connection_state {
 struct connection {
 	int fd;
 	enum connection_state state;
-	uint32_t generation; /* tells answers for an earlier one apart */
+	uint32_t generation; /* distinguishes answers for an earlier one */
 	bool is_last;
 	bool is_known; /* it has shown the token */
 	uint64_t opened_ns, deadline_ns;
@@ -56,8 +57,8 @@ struct http_server {
 	struct connection connections[HTTP_CONNECTIONS_MAX];
 };
 
-/* What epoll tells: connections by their tags, whose last byte is the slot, then the listeners,
- * then the handler. */
+/* epoll's data: connections by their tags, whose last byte is the slot, then the listeners, then
+ * the handler. */
 enum { EVENT_LISTENER = HTTP_CONNECTIONS_MAX, EVENT_HANDLER = EVENT_LISTENER + HTTP_LISTENERS_MAX };
 
 static int event_watch(struct http_server *self, int operation, int fd, uint32_t events,
@@ -109,13 +110,13 @@ static bool is_stranger(const struct connection *connection)
 	return !is_free(connection) && !connection->is_known;
 }
 
-/* Its client has nothing to ask at the moment. */
+/* Its client has sent no request. */
 static bool is_idle(const struct connection *connection)
 {
 	return connection->state == CONNECTION_READING && !connection->used;
 }
 
-/* The one that was opened first among those; NULL: there is none. */
+/* The oldest among those; NULL: there is none. */
 static struct connection *connection_oldest(struct http_server *self,
 					    bool (*is_meant)(const struct connection *))
 {
@@ -128,8 +129,8 @@ static struct connection *connection_oldest(struct http_server *self,
 	return oldest;
 }
 
-/* A free slot, or that of a client who goes: first those without the token, whatever they do, then
- * those that do nothing.  NULL: all are busy. */
+/* A free slot, or that of a client to be dropped: first one without the token, busy or not, then an
+ * idle one.  NULL: all are busy. */
 static struct connection *slot_find(struct http_server *self)
 {
 	struct connection *found = connection_oldest(self, is_free);
@@ -183,7 +184,7 @@ static struct connection *connection_find(struct http_server *self, uint64_t tag
 	return &self->connections[slot];
 }
 
-/* The next request may come. */
+/* Ready for the next request. */
 static void connection_continue(struct http_server *self, struct connection *connection)
 {
 	body_release(connection);
@@ -199,7 +200,7 @@ static void connection_continue(struct http_server *self, struct connection *con
 	connection_watch(self, connection, EPOLLIN | EPOLLRDHUP);
 }
 
-/* Head and body in one call, as much as goes. */
+/* Head and body in one call, as much as the socket accepts. */
 static ssize_t connection_push(struct connection *connection)
 {
 	size_t head_sent = MIN(connection->sent, connection->head_size);
@@ -275,7 +276,7 @@ void http_server_refuse(struct http_server *self, uint64_t tag, int status, cons
 	http_server_answer(self, tag, &answer, (struct http_body){ .at = connection->buffer });
 }
 
-/* What cannot be understood ends the connection: where the next request begins is not known. */
+/* An unparsable request ends the connection: the beginning of the next one is not known. */
 static void request_refuse(struct http_server *self, struct connection *connection, int status,
 			   bool is_last)
 {
@@ -302,7 +303,7 @@ static void request_handle(struct http_server *self, struct connection *connecti
 				      request, connection->buffer + request->head_size);
 }
 
-/* One request and not a byte more: nobody that we know sends the next one early. */
+/* One request and not a byte more: no known client pipelines requests. */
 static void connection_take(struct http_server *self, struct connection *connection)
 {
 	struct http_request request;

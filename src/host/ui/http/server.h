@@ -1,6 +1,6 @@
 /*
  * Connections: one thread, one epoll, a request at a time on each of at most 32 connections.
- * Answers may come later, by their tag.  Knows nothing of what is asked.
+ * Answers may be sent later, by their tag.  Independent of the requests' contents.
  */
 #pragma once
 
@@ -36,11 +36,11 @@ struct http_body {
 
 /* 0 or -errno. */
 int http_server_new(struct http_server **ret, const struct http_server_options *options) MUST_CHECK;
-/* Until the handler says that it is over. */
+/* Runs until the handler ends it. */
 void http_server_run(struct http_server *server);
 void http_server_free(struct http_server *server);
 
-/* Takes the body; where the connection is gone by now, nothing else happens. */
+/* Owns the body; if the connection is closed by now, only frees it. */
 void http_server_answer(struct http_server *server, uint64_t tag, struct http_answer *answer,
 			struct http_body body);
 

@@ -1,5 +1,5 @@
 /*
- * Reads what live sessions have recorded so far.
+ * Reads the recordings of live sessions so far.
  */
 #include "host/ui/session/calls.h"
 
@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Between two readings; and so many times as long as one took. */
+/* The pause between two readings: at least the first, and this many times the last one's
+ * duration. */
 #define REST_NS     UINT64_C(1000000000)
 #define REST_FACTOR 10u
 
@@ -42,7 +43,7 @@ static void *calls_read(void *argument)
 	return NULL;
 }
 
-/* What could not be read leaves what is shown as it is. */
+/* After a failed reading the shown calls stay. */
 static void calls_take(struct calls *self)
 {
 	pthread_join(self->reading, NULL);

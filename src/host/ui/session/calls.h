@@ -1,7 +1,7 @@
 /*
- * What a session has besides samples, as a model and as spans.  Of a recording it is there at once;
- * the file of a live session is read again while it grows, on a thread of its own, and never for
- * more than a small part of the time.
+ * The calls of a session, as a model and as spans.  A recording's are complete at once; the file of
+ * a live session is read again while it grows, on a thread of its own, and never for more than a
+ * small part of the time.
  */
 #pragma once
 
@@ -29,12 +29,12 @@ struct calls {
 	int file;
 	uint64_t origin_ns; /* CLOCK_MONOTONIC */
 	uint64_t began_ns, took_ns, rests_until_ns;
-	struct err err, read_err; /* of the last reading that is over; of the one that goes on */
+	struct err err, read_err; /* of the last complete reading; of the present one */
 };
 
-/* Shows what was read meanwhile, and begins to read again where the file has grown.  `origin_ns` is
- * the session's. */
+/* Shows a completed reading, and begins another if the file has grown.  `origin_ns` is the
+ * session's. */
 void calls_follow(struct calls *calls, const struct live_job *job, uint64_t bytes,
 		  uint64_t origin_ns);
-/* Waits for the thread; nothing is left. */
+/* Waits for the thread; frees everything. */
 void calls_done(struct calls *calls);

@@ -22,14 +22,14 @@
 
 struct live_job {
 	struct live *live;
-	pthread_mutex_t lock;       /* of the next two: it may be ended while another looks */
+	pthread_mutex_t lock;       /* guards the next two against its end */
 	struct background_job *job; /* NULL: it has ended */
 	struct background_state last;
 	struct background_options options;
 	struct sampling_options sampling;
 	pid_t pid;
 	bool is_kept;
-	int file;            /* a descriptor of ours; -1: the file is opened by its path */
+	int file;            /* a descriptor of limpet's; -1: the file is opened by its path */
 	char path[PATH_MAX]; /* of the file */
 	char reachable[64];  /* the same, of one in memory */
 };
@@ -200,7 +200,7 @@ void live_job_free(struct live_job *self)
 	free(self);
 }
 
-/* Nothing but a file that lies there itself: what is read from a pipe is lost to its reader. */
+/* Only a regular file: bytes read from a pipe would be lost to its reader. */
 static int named_open(const char *path)
 {
 	CLEANUP(close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

@@ -1,7 +1,7 @@
 /*
  * A live session that is recorded: the one engine (host/recorder) on a thread of its own, with the
- * live model as its watcher.  The file is kept under a name, or is in memory and goes with the job;
- * either way it can be read while it grows.
+ * live model as its watcher.  The file is kept under a name, or is in memory and freed with the
+ * job; either way it can be read while it grows.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 struct live;
 struct live_job;
 
-/* What is recorded in memory has at most so many bytes. */
+/* The limit of a recording in memory. */
 #define LIVE_JOB_BYTES_MAX ((uint64_t)256 << 20)
 
 struct live_job_options {
@@ -32,7 +32,7 @@ int live_job_start(struct live_job **ret, const struct live_job_options *options
 		   struct err *err) MUST_CHECK;
 struct thread_namer live_job_namer(struct live_job *job);
 void live_job_look(struct live_job *job, struct live_job_facts *ret);
-/* Detaches and writes the end of the file; once.  0, or what went wrong at any time. */
+/* Detaches and writes the end of the file; once.  0, or the first error at any time. */
 int live_job_end(struct live_job *job, struct err *err) MUST_CHECK;
 void live_job_free(struct live_job *job);
 

@@ -17,8 +17,8 @@
 #include <time.h>
 
 /* 32 bytes a sample, about 110 a stack, which both the live model and its readers have: 60 MiB with
- * the usual stacks, 220 when each sample has one of its own, and for a moment half as much again
- * while old ones leave. */
+ * the usual stacks, 220 when each sample has one of its own, and briefly half as much again while
+ * old ones are dropped. */
 static const struct live_limits session_limits = {
 	.samples = 1u << 20,
 	.stacks = 1u << 20,
@@ -49,7 +49,7 @@ static int64_t unix_ms_of(uint64_t monotonic_ns)
 	       (int64_t)((now_ns() - monotonic_ns) / 1000000);
 }
 
-/* It must be the process that was meant, alive, and not ourselves. */
+/* The process must be the intended one, alive, and not limpet. */
 static int process_check(const struct ui_wish *wish, char *ret_name, size_t room, struct err *err)
 {
 	CLEANUP(process_done) struct process process = { 0 };
@@ -99,7 +99,7 @@ static struct sampling_options sampling_of(const struct ui_session *self, bool o
 						       .children = self->wish.children } };
 }
 
-/* Memory is traced by samples with stacks: what the page shows of it is who asked for it. */
+/* Samples memory allocations with stacks: the page shows the functions that allocate. */
 static int job_begin(struct ui_session *self, bool off_cpu, struct err *err)
 {
 	const struct sampling_options sampling = sampling_of(self, off_cpu);
@@ -142,7 +142,7 @@ static int sampling_begin(struct ui_session *self, bool off_cpu, struct err *err
 								: source_begin(self, off_cpu, err);
 }
 
-/* What came before is added up; a recording in memory goes. */
+/* Adds up the counts of the former job; a recording in memory is freed. */
 static void former_end(struct ui_session *self)
 {
 	self->lost += self->facts.lost;
@@ -155,7 +155,8 @@ static void former_end(struct ui_session *self)
 	self->job = NULL;
 }
 
-/* States of threads are what everybody may see: whoever lacks a right is told so instead. */
+/* Thread states are readable for every user: without the right to sample, they are used and the
+ * page gets the reason. */
 static int stacks_check(struct ui_session *self, struct err *err)
 {
 	int r;
@@ -327,7 +328,7 @@ void ui_session_free(struct ui_session *session)
 	free(session);
 }
 
-/* What the job says, as a source would. */
+/* Converts the state of the job into a source's. */
 static void job_look(struct ui_session *self)
 {
 	struct live_job_facts *job = malloc(sizeof(*job));
@@ -482,6 +483,6 @@ uint64_t ui_session_end_ns(struct ui_session *self)
 		end_ns = now_ns();
 	else if (ui_session_is_live(self))
 		end_ns = self->ended_ns;
-	/* A recording may say anything; a command cannot ask for more. */
+	/* Recordings are foreign; a command's times are limited. */
 	return MIN(end_ns - MIN(end_ns, self->origin_ns), UI_TIME_MAX);
 }

@@ -1,6 +1,6 @@
 /*
- * One process that is looked at, or one recording that was opened.  Belongs to the thread that
- * carries out commands; what the clock thread looks at is under the lock of the sessions.
+ * One live process, or one opened recording.  Used by the thread that carries out commands; the
+ * lock of the sessions guards what the clock thread reads.
  */
 #pragma once
 
@@ -26,7 +26,8 @@ enum ui_state {
 	UI_FILE,
 };
 
-/* Threads and hottest functions of a live session, as JSON, for all who ask for them by then. */
+/* Threads and hottest functions of a live session, as JSON; one answer serves all pages until it is
+ * outdated. */
 struct ui_now {
 	char *threads, *top;
 	uint64_t top_total_ns, until_ns;
@@ -39,18 +40,18 @@ struct ui_session {
 	char name[64];
 	char file[256];        /* of a recording, its name without folders */
 	const char *path;      /* of a recording; the caller's */
-	char stopped_why[160]; /* where limpet stopped it without being told on the page; "" */
+	char stopped_why[160]; /* why limpet stopped it without a request; "" */
 	struct ui_wish wish;
 	uint64_t origin_ns; /* CLOCK_MONOTONIC of its time 0 */
-	uint64_t ended_ns;  /* the same clock: when a live one left off recording */
+	uint64_t ended_ns;  /* the same clock: when a live one stopped recording */
 	int64_t start_unix_ms;
 	/* Live: */
 	struct live *live;
 	struct source *source;     /* of one that only samples */
 	struct live_job *job;      /* of one that is recorded */
-	uint32_t traced;           /* bits of the domains that it was asked for */
+	uint32_t traced;           /* bits of the requested domains */
 	const char *version;       /* of limpet */
-	struct source_facts facts; /* as of the last look */
+	struct source_facts facts; /* as of the last poll */
 	uint64_t lost;             /* by sources before this one */
 	uint64_t own_cpu_ns;       /* limpet's when it began */
 	struct thread_watch watch;
@@ -66,7 +67,7 @@ struct ui_session {
 /* Begins to sample and to trace, where that is wished for. */
 int ui_session_attach(struct ui_session **ret, const struct ui_wish *wish, const char *version,
 		      struct err *err) MUST_CHECK;
-/* Begins what `limpet record` was asked for.  The options' live model is filled in. */
+/* Adopts the recording of `limpet record`.  The options' live model is filled in. */
 int ui_session_record(struct ui_session **ret, const struct live_job_options *options,
 		      struct err *err) MUST_CHECK;
 /* Reads a recording. */
@@ -74,10 +75,10 @@ int ui_session_load(struct ui_session **ret, const char *path, struct err *err) 
 /* Lets go of the process where that was not done. */
 void ui_session_free(struct ui_session *session);
 
-/* Takes what was read of a live session's calls meanwhile.  What ui_session_calls() said before is
- * gone then. */
+/* Adopts a completed reading of a live session's calls.  Earlier results of ui_session_calls() are
+ * invalid then. */
 void ui_session_follow(struct ui_session *session);
-/* Loads the spans of a recording, or takes those of a live session. */
+/* Loads the spans of a recording, or uses those of a live session. */
 int ui_session_spans(struct ui_session *session, struct err *err) MUST_CHECK;
 /* The same where the kind is one of calls: before an answer reads it, once. */
 int ui_session_follow_kind(struct ui_session *session, enum ui_kind kind,
@@ -95,31 +96,30 @@ static inline bool ui_session_is_live(const struct ui_session *session)
 	return session->live;
 }
 
-/* No more samples; the state is one of those without. */
+/* Stops sampling; the state is one of those without. */
 void ui_session_stop(struct ui_session *session, enum ui_state state);
 /* Again, after a stop. */
 int ui_session_start(struct ui_session *session, struct err *err) MUST_CHECK;
 
-/* Looks whether it still goes on. */
+/* Polls whether it still runs. */
 void ui_session_look(struct ui_session *session);
 /* Threads and curves; called now and then. */
 void ui_session_tick(struct ui_session *session);
 
 typedef int slice_reader(const struct slice *slice, void *context);
 
-/* Gives the reader the samples of a range, of these kinds.  Nothing of it may be kept.  What the
- * reader answered, or -ENOMEM. */
+/* Passes the samples of a range, of these kinds, to the reader.  They are valid only during the
+ * call.  Returns the reader's result, or -ENOMEM. */
 int ui_session_read(struct ui_session *session, const struct ui_range *range, unsigned kinds,
 		    slice_reader *read, void *context) MUST_CHECK;
 
-/* The same of what a person chose, also of calls: time of devices, memory. */
+/* The same for the user's choice, including calls: time of devices, memory. */
 int ui_session_read_kind(struct ui_session *session, const struct ui_range *range,
 			 enum ui_kind kind, slice_reader *read, void *context) MUST_CHECK;
 
-/* Before the first question, while the browser starts: what the first picture of a recording needs.
- */
+/* Before the first request, while the browser starts: prepares the first picture of a recording. */
 void ui_session_prepare(struct ui_session *session);
-/* After an answer: adds up what was read, for those to come. */
+/* After an answer: adds up what was read, for later ones. */
 void ui_session_settle(struct ui_session *session);
 
 /* Are waits known, sampled or in the recording? */
@@ -135,7 +135,7 @@ void ui_session_write(struct ui_session *session, struct json *json, const char 
 
 /* KIND_BIT()s; 0: it is no kind of samples. */
 unsigned ui_sample_kinds(enum ui_kind kind);
-/* What its weights are: "ns", "bytes". */
+/* The unit of its weights: "ns", "bytes". */
 const char *ui_kind_unit(enum ui_kind kind);
 /* Why a picture of it is empty. */
 const char *ui_kind_empty(enum ui_kind kind);

@@ -16,7 +16,7 @@ static const char *const state_names[] = {
 	[UI_ENDED] = "ended",         [UI_FAILED] = "failed",   [UI_FILE] = "file",
 };
 
-/* What both kinds of sessions can say of their samples. */
+/* The facts about samples that both kinds of sessions have. */
 struct sample_facts {
 	const char *sampler, *reasons;
 	uint64_t samples, lost, forgotten, oldest_ns, unnamed, guessed;
@@ -50,7 +50,7 @@ static void domains_look(const struct model *model, struct sample_facts *ret)
 		}
 }
 
-/* OpenCL's and CUDA's bring what devices do along. */
+/* OpenCL and CUDA include the work of devices. */
 static bool devices_are_traced(uint32_t domains)
 {
 	if (domains & (DOMAIN_BIT(OPENCL) | DOMAIN_BIT(CUDA)))
@@ -61,7 +61,7 @@ static bool devices_are_traced(uint32_t domains)
 	return false;
 }
 
-/* What is recorded beside the samples. */
+/* Facts about the recording besides the samples. */
 static void job_facts(struct ui_session *session, struct sample_facts *ret)
 {
 	struct live_job_facts *job = session->job ? malloc(sizeof(*job)) : NULL;
@@ -71,14 +71,14 @@ static void job_facts(struct ui_session *session, struct sample_facts *ret)
 	live_job_look(session->job, job);
 	ret->calls = job->calls;
 	ret->dropped = job->dropped;
-	/* Asked for: there may be some at any time. */
+	/* Requested: there may be some at any time. */
 	ret->has_alloc = session->traced & DOMAIN_BIT(ALLOC);
 	ret->has_gpu = devices_are_traced(session->traced);
 	ret->has_lock = session->traced & DOMAIN_BIT(LOCK);
 	ret->has_io = session->traced & DOMAIN_BIT(IO);
 	foreign_copy(ret->recording, sizeof(ret->recording), job->path);
 	free(job);
-	/* Whoever looks at it first, or after its end, finds calls that are read. */
+	/* The first poll, and each after the end, reads the calls before it lists their domains. */
 	if (session->traced && (!session->calls.shown.model || session->state != UI_RECORDING))
 		ui_session_follow(session);
 	if (ui_session_calls(session))
@@ -182,7 +182,7 @@ static void samples_write(struct json *json, const struct sample_facts *facts)
 	kinds_write(json, facts);
 }
 
-/* "alloc;io" of the recording; what was wished for of a live one. */
+/* "alloc;io" of the recording; the requested ones of a live session. */
 static void traces_write(struct json *json, const struct ui_session *session)
 {
 	const char *at = session->store.model ? session->store.model->options : "";

@@ -1,5 +1,5 @@
 /*
- * Gives readers the samples of a range.
+ * Passes the samples of a range to readers.
  */
 #include "host/ui/session/session.h"
 
@@ -24,7 +24,7 @@ struct reading {
 	void *context;
 	bool *is_wanted;
 	const struct ui_range *range;
-	const struct ui_session *session; /* whose calls they are made of; NULL */
+	const struct ui_session *session; /* they are made of its calls; NULL */
 };
 
 /* The session's number of a thread of the model; -1: none. */
@@ -162,7 +162,7 @@ static int first_stacks_read(const struct slice *slice, void *context)
 	return stack_tree_build(context, slice, /* is_inverted */ false);
 }
 
-/* Calls where there are no samples: they take longer.  Sums are made when a picture was drawn, and
+/* Prepares calls if there are no samples: they take longer.  Sums are made after a picture, and
  * this is none. */
 void ui_session_prepare(struct ui_session *self)
 {

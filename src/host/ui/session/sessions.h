@@ -1,5 +1,5 @@
 /*
- * All sessions of a limpet ui: bounded, each with a number that is never given again.
+ * All sessions of a limpet ui: bounded, each with a number that is never reused.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #define SESSIONS_MAX 8u
 
 struct sessions {
-	pthread_mutex_t lock; /* of the list, and of what the clock thread looks at */
+	pthread_mutex_t lock; /* guards the list, and what the clock thread reads */
 	struct ui_session *items[SESSIONS_MAX];
 	unsigned count;
 	uint32_t last_id;
@@ -25,16 +25,16 @@ struct ui_session *sessions_find(struct sessions *sessions, uint32_t id, struct 
 /* -EMFILE where there are enough of them already; nothing is done then. */
 int sessions_check_room(struct sessions *sessions, struct err *err) MUST_CHECK;
 
-/* Takes the session; also where it fails. */
+/* Owns the session, also when it fails. */
 int sessions_add(struct sessions *sessions, struct ui_session *session, struct err *err) MUST_CHECK;
 void sessions_remove(struct sessions *sessions, struct ui_session *session);
 
-/* Looks at all of them. */
+/* Polls all of them. */
 void sessions_tick(struct sessions *sessions);
 
-/* Stops every session that traces or writes a file, but for the one of that number: no browser has
- * asked for so long.  Sessions that only sample go on: they have nothing in the target, and what
- * they keep is bounded. */
+/* Stops every session that traces or writes a file, except the one of that number, when no browser
+ * has sent requests for that time.  Sessions that only sample go on: they have nothing in the
+ * target, and their memory is bounded. */
 void sessions_lapse(struct sessions *sessions, uint32_t but, uint64_t lease_ns);
 
 /* Detaches the session that holds this process, itself or as a descendant; where none is known to,

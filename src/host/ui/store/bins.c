@@ -29,7 +29,7 @@ void bins_sums_done(struct bins_sums *sums)
 	*sums = (struct bins_sums){ 0 };
 }
 
-/* The part that lies in bins, from the first of them on; false: none does. */
+/* The part within the bins, relative to the first of them; false: none. */
 static bool piece_clip(const struct bins *bins, const struct piece *piece, struct piece *ret)
 {
 	uint64_t begin_ns = piece->begin_ns - MIN(piece->begin_ns, bins->from_ns);
@@ -42,8 +42,7 @@ static bool piece_clip(const struct bins *bins, const struct piece *piece, struc
 	return ret->begin_ns < ret->end_ns;
 }
 
-/* Its two ends by what lies in their bins; the full bins between them by where they begin and end.
- */
+/* Its two ends are added to their bins; the full bins between them are marked at both ends. */
 void bins_add(struct bins_sums *self, const struct bins *bins, size_t first,
 	      const struct piece *given)
 {
@@ -74,7 +73,7 @@ void bins_sums_finish(struct bins_sums *self, const struct bins *bins, size_t ce
 	}
 }
 
-/* A weight that is no time lies in one bin. */
+/* A weight that is no time belongs to one bin. */
 static void point_add(double *cells, const struct bins *bins, const struct piece *piece)
 {
 	uint64_t bin = (piece->end_ns - MIN(piece->end_ns, bins->from_ns)) / bins->step_ns;

@@ -1,6 +1,6 @@
 /*
- * Time cut into equal parts, and how much of many samples lies in each.  A sample costs the same
- * however many parts it reaches over: recordings may have any number of waits of any length.
+ * Time divided into equal parts, and the share of many samples in each.  A sample costs the same
+ * for any number of parts: recordings may have any number of waits of any length.
  */
 #pragma once
 

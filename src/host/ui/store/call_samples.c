@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The stack of work whose launch nobody saw, and the thread that it stands under. */
+/* The stack of work whose launch was not recorded, and its thread. */
 #define NOT_SEEN "[launch not seen]"
 
 /* A model with the threads of the calls, one that stands for none, and samples of its own. */
@@ -20,14 +20,14 @@ struct model_around {
 	char name[sizeof(NOT_SEEN)];
 };
 
-/* What is known of a name of spans, which mostly is one function, and launched by one other. */
+/* The cache for a name of spans, which mostly is one function, and launched by one other. */
 struct known_name {
 	uint32_t frame, domain; /* the frame's number and one, 0: none; that of this domain */
 	uint32_t stack;         /* as work: number and one, 0: none; that of this launch */
 	uint64_t launch;
 };
 
-/* Whose code a function is in: what it is called, and what tells its language. */
+/* The module of a function: its name, and the path that determines its language. */
 struct module_of {
 	enum code_kind kind;
 	const char *path, *name;
@@ -39,7 +39,7 @@ struct making {
 	struct samples *samples;
 	struct ui_session *session;
 	struct model *calls;
-	uint64_t boot_ns;         /* what CLOCK_BOOTTIME is ahead */
+	uint64_t boot_ns;         /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
 	struct table codes;       /* (text of the module, language): number */
 	struct table frames;      /* (text of the function, code): number */
 	struct table callers;     /* (stack of a call): number of a stack */
@@ -103,7 +103,7 @@ static int frame_find(struct making *self, const char *function, const struct mo
 	return 0;
 }
 
-/* Goes from a stack to the one with this frame more; what is too deep loses its inner frames. */
+/* Extends a stack by this frame; beyond the maximum depth inner frames are dropped. */
 static int stack_push(struct making *self, uint32_t frame, uint32_t *stack)
 {
 	struct samples *samples = self->samples;
@@ -166,7 +166,7 @@ static int span_push(struct making *self, const struct span *span, uint32_t *sta
 	return stack_push(self, known->frame - 1, stack);
 }
 
-/* Time of devices: the call that launched it, then what ran. */
+/* Time of devices: the launching call, then the work. */
 static int work_stack_make(struct making *self, const struct span *work, const struct span *cause,
 			   uint32_t *ret)
 {
@@ -287,7 +287,7 @@ static int callers_push(struct making *self, const struct call *call, uint32_t *
 	return r;
 }
 
-/* What it asked for, in bytes; of a sample of allocations what it stands for.  0: nothing. */
+/* Requested bytes; of a sample of allocations, the estimate.  0: none. */
 static uint64_t alloc_bytes(const struct call *call)
 {
 	uint64_t size = 0, address = 0;
@@ -366,7 +366,7 @@ static void model_around_free(struct model *model)
 		return;
 	samples_free(model->samples);
 	free(model->threads);
-	free(model); /* the first member of what was allocated */
+	free(model); /* the first member of the allocation */
 }
 
 static void making_done(struct making *self)

@@ -24,7 +24,7 @@ int call_samples_make(struct call_samples *samples, struct ui_session *session,
 		      enum ui_kind kind) MUST_CHECK;
 void call_samples_done(struct call_samples *samples);
 
-/* Those of the session, made where they are not there yet; NULL: no memory.  They are gone when the
- * session follows its calls. */
+/* Those of the session, made on first use; NULL: no memory.  Invalid when the session follows its
+ * calls. */
 struct call_samples *ui_session_call_samples(struct ui_session *session,
 					     enum ui_kind kind) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * Looks at a process as a whole.
+ * Polls the usage of a process.
  */
 #include "host/ui/store/curves.h"
 

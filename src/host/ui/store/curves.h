@@ -1,6 +1,6 @@
 /*
  * Processor time, memory and threads of a process over time.  Bounded: when it is full, every
- * second point leaves, and points come half as often.
+ * second point is dropped, and later points are half as frequent.
  */
 #pragma once
 
@@ -19,10 +19,10 @@ struct curve_point {
 struct curves {
 	struct curve_point *points;
 	size_t count;
-	unsigned stride, skipped; /* of so many looks one is kept */
+	unsigned stride, skipped; /* one of so many readings is kept */
 	uint64_t last_ns, last_cpu_ns;
 };
 
-/* Looks at the process; nothing happens where it is gone or there is no memory. */
+/* Reads the process; does nothing if it has ended or there is no memory. */
 void curves_look(struct curves *curves, pid_t pid);
 void curves_done(struct curves *curves);

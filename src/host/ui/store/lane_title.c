@@ -41,7 +41,7 @@ static int kernel_title(struct work_tracks *tracks, const struct call *call, cha
 	return 0;
 }
 
-/* A copy to the host is work of the device that it comes from. */
+/* A copy to the host is work of the source device. */
 static int copy_title(struct work_tracks *tracks, const struct call *call, char *ret, size_t room)
 {
 	const struct agent *to = agent_find(tracks, call, VALUE_DEVICE), *of = to;

@@ -6,6 +6,6 @@
 
 #include "host/export/trace/work_tracks.h"
 
-/* Of the lane of a piece of work, whose track has that number.  0 or -ENOMEM. */
+/* The title of the lane of a piece of work, whose track has that number.  0 or -ENOMEM. */
 int lane_title_work(struct work_tracks *tracks, const struct call *call, uint32_t track, char *ret,
 		    size_t room) MUST_CHECK;

@@ -134,7 +134,7 @@ struct writing {
 	unsigned self[NAME_TREE_SIDES], count[NAME_TREE_SIDES], sides;
 	double least[NAME_TREE_SIDES];
 	uint32_t *rows; /* where each node was written */
-	bool *has_rest; /* what is narrow below it was written */
+	bool *has_rest; /* the sum of narrow nodes below it was written */
 	uint32_t written;
 };
 

@@ -1,6 +1,6 @@
 /*
- * A tree of names with one or two weights for each node: what has no tree of samples of its own
- * (two ranges beside each other, device time, memory).
+ * A tree of names with one or two weights for each node: for data without a tree of samples (two
+ * ranges side by side, device time, memory).
  */
 #pragma once
 
@@ -29,11 +29,11 @@ struct name_node {
 };
 
 struct name_tree {
-	struct name_node *nodes; /* 0 is the root; parents come before their children */
+	struct name_node *nodes; /* 0 is the root; parents before their children */
 	size_t count, room;
 	struct pool names;
 	struct table children;
-	double trimmed; /* of the first side, in what was written */
+	double trimmed; /* of the first side, in the part written */
 	uint64_t trimmed_nodes;
 };
 
@@ -50,7 +50,7 @@ static inline void name_tree_done_at_scope_end(struct name_tree *tree)
 uint32_t name_tree_child(struct name_tree *tree, uint32_t parent, enum flame_type type,
 			 const char *name, const char *module);
 
-/* Adds up, and writes the columns of a flame graph with so many sides; what is narrower than half a
- * pixel on all of them is summed up.  0 or -ENOMEM. */
+/* Adds up, and writes the columns of a flame graph with so many sides; nodes below half a pixel on
+ * all of them are summed up.  0 or -ENOMEM. */
 int name_tree_write(struct name_tree *tree, struct columns *columns, unsigned sides,
 		    uint32_t width) MUST_CHECK;

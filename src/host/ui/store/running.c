@@ -1,6 +1,6 @@
 /*
- * Fills lanes of threads.  A thread's samples and waits come in the order of their ends, and no
- * sample ends within a wait: what lies between two ends is known to be one or the other.
+ * Fills lanes of threads.  A thread's samples and waits are in the order of their ends, and no
+ * sample ends within a wait: so the time between two ends is either running or waiting.
  */
 #include "host/ui/store/running.h"
 
@@ -15,7 +15,7 @@ struct filling {
 	const struct bins_rows *rows;
 	const struct slice *slice;
 	uint64_t hole_ns;
-	uint64_t *until_ns; /* of each thread: what is known of it; 0: nothing yet */
+	uint64_t *until_ns; /* of each thread: the end of its known time; 0: none yet */
 };
 
 static void lane_add(struct filling *self, const struct recorded_sample *sample, unsigned kind,

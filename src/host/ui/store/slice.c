@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is told apart of a stack: whether its outermost frame was reached. */
+/* Stacks are distinguished by whether their outermost frame was reached. */
 #define CELLS 2u
 /* So many samples are worth a second thread. */
 #define FOR_TWO ((size_t)1 << 20)
 
-/* By sums where there are some; those know nothing of threads. */
+/* By sums if there are any; these do not distinguish threads. */
 static const struct store *store_of(const struct slice *slice)
 {
 	return slice->is_wanted ? NULL : slice->store;

@@ -1,7 +1,7 @@
 /*
- * The samples of a part of a session: what every panel of the page is added up from.  A sample
- * stands for the time from its end less its weight to its end; of one that lies in the range only
- * partly, that part counts.
+ * The samples of a part of a session, from which every panel of the page is added up.  A sample
+ * stands for the time from its end less its weight to its end; of one partly in the range, that
+ * part counts.
  */
 #pragma once
 

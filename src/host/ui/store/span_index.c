@@ -1,5 +1,5 @@
 /*
- * Makes and asks the index of spans.
+ * Builds and searches the index of spans.
  */
 #include "host/ui/store/span_index.h"
 
@@ -96,7 +96,7 @@ size_t span_begin_find(const struct spans *self, size_t first, size_t end, uint6
 	return first;
 }
 
-/* On the last level spans may lie over each other: those are all looked at. */
+/* On the last level spans may overlap: all of those are checked. */
 size_t span_row_find(const struct spans *self, const struct span_row *row, uint64_t time_ns)
 {
 	size_t end = row->first + row->count;

@@ -1,6 +1,6 @@
 /*
- * What finds spans by time: rows of a lane on which nothing overlaps, the longest of each block of
- * them, and the work whose cause is known.
+ * The index of spans by time: rows of a lane without overlaps, the longest of each block of them,
+ * and the work whose cause is known.
  */
 #pragma once
 

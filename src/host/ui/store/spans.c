@@ -47,7 +47,7 @@ static int lane_describe(struct loading *self, struct span_lane *lane, const str
 	return 0;
 }
 
-/* Whose lane it is: of the queue, the process or the thread. */
+/* The owner of its lane: the queue, the process or the thread. */
 static uint64_t owner_of(const struct call *call, uint32_t track)
 {
 	if (call_is_work(call))
@@ -90,7 +90,7 @@ static int lane_find(struct loading *self, const struct call *call, uint32_t *re
 	return r;
 }
 
-/* The first level on which nothing lies any more. */
+/* The first level that is free at its beginning. */
 static uint8_t level_take(struct span_lane *lane, const struct span *span)
 {
 	unsigned level = 0;
@@ -143,7 +143,7 @@ struct causes {
 	uint64_t seen[CAUSE_BITS / 64];
 };
 
-/* Most calls caused nothing: a bit says so without the table, which is too large for caches. */
+/* Most calls caused no work: a bit shows that without the table, which is too large for caches. */
 static uint64_t cause_bit(uint64_t correlation)
 {
 	return correlation * UINT64_C(0x9e3779b97f4a7c15) >> CAUSE_SHIFT;

@@ -1,6 +1,6 @@
 /*
- * What a recording has besides samples: calls, ranges and work of devices, each with a beginning
- * and an end, in lanes.  Loaded when it is asked for first.
+ * The calls, ranges and work of devices in a recording, each with a beginning and an end, in lanes.
+ * Loaded on first use.
  */
 #pragma once
 
@@ -31,7 +31,7 @@ struct span_lane {
 	int32_t tid;    /* of it */
 	uint64_t spans;
 	unsigned depth;
-	uint64_t ends_ns[SPAN_LEVELS_MAX]; /* of what lies on each level, while it is filled */
+	uint64_t ends_ns[SPAN_LEVELS_MAX]; /* of the last span on each level, during filling */
 };
 
 /* Spans on one level of a lane, in the order of their beginnings; nothing on it overlaps, but on
@@ -53,7 +53,7 @@ struct spans {
 	struct span_row *rows; /* by lane and level */
 	uint32_t *order;       /* their spans, row by row */
 	uint32_t *longest;     /* of each block of them */
-	uint32_t *works;       /* whose causes are known, in the order of their beginnings */
+	uint32_t *works;       /* those with a known cause, in the order of their beginnings */
 	size_t work_count;
 };
 

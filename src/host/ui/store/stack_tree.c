@@ -25,7 +25,7 @@ static void weights_clear(struct call_tree *tree)
 	}
 }
 
-/* Which stacks there are, without what they weigh: adding that up takes ten times as long. */
+/* Finds the stacks without their weights: adding those up takes ten times as long. */
 static int stacks_find(const struct slice *all, size_t cells, struct profile *ret)
 {
 	CLEANUP(free) bool *is_there = calloc(cells, sizeof(*is_there));

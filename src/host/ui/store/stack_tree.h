@@ -1,6 +1,6 @@
 /*
- * Who called whom in a whole recording, once: of a range only the weights are filled in, so that a
- * flame graph costs what the range holds.
+ * The call tree of a whole recording, built once: for a range only the weights are filled in, so
+ * that a flame graph costs as much as its range.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct stack_tree {
 int stack_tree_build(struct stack_tree *tree, const struct slice *all, bool is_inverted) MUST_CHECK;
 void stack_tree_done(struct stack_tree *tree);
 
-/* The tree with the weights of a profile, as call_tree_build() would make it, but for nodes without
- * weight; siblings lighter than `least_ns` come last and in any order. */
+/* The tree with the weights of a profile, equal to call_tree_build()'s except for nodes without
+ * weight; siblings lighter than `least_ns` are last and unsorted. */
 int stack_tree_weigh(const struct stack_tree *tree, const struct profile *profile,
 		     uint64_t least_ns, struct call_tree *ret) MUST_CHECK;

@@ -19,7 +19,7 @@
 #define BLOCK 1024u
 #define NICE  10
 #define LARGE ((size_t)64 << 20) /* bytes */
-/* What a stack takes in trees and sums, about. */
+/* The size of a stack in trees and sums, about. */
 #define STACK_BYTES 320u
 
 static uint64_t clock_difference(const struct model *model)
@@ -27,8 +27,8 @@ static uint64_t clock_difference(const struct model *model)
 	return model->first.boot_ns - model->first.monotonic_ns;
 }
 
-/* In large pages, which are there sooner.  It is a mapping of its own by then; all of it is meant,
- * so that it stays one that can grow. */
+/* Uses large pages, which are faster to allocate.  By then it is a mapping of its own; the whole of
+ * it is advised, so that it can still grow. */
 static void items_enlarge_pages(const struct store *self)
 {
 	const uintptr_t page = 4096;
@@ -80,8 +80,8 @@ static int items_reserve(struct store *self, size_t count)
 	return 0;
 }
 
-/* One more, while it is in the processor's caches: another look at all of them would take as long
- * as reading them. */
+/* Notes one sample while it is in the processor's caches: another pass over all of them would take
+ * as long as reading them. */
 static void item_note(struct store *self, const struct recorded_sample *item)
 {
 	uint64_t *block = &self->block_begins[self->noted / BLOCK];
@@ -118,9 +118,9 @@ static int by_end(const void *left, const void *right)
 	return a->thread < b->thread ? -1 : a->thread > b->thread;
 }
 
-/* Samples come nearly in order, each processor's after another's: what lies between two moments
- * that everything before and after keeps to is put in order by itself.  `least` has for each block
- * the least end of it and all later ones. */
+/* Samples are nearly in order, each processor's after another's: stretches between two moments that
+ * separate all earlier from all later ones are sorted separately.  `least` has for each block the
+ * least end of it and all later ones. */
 static void items_sort(struct store *self, const uint64_t *least)
 {
 	uint64_t latest = 0;
@@ -201,7 +201,7 @@ uint32_t store_thread_cell(const struct recorded_sample *sample)
 	return sample->thread * 4u + is_disk * 2u + (sample->end != STACK_COMPLETE);
 }
 
-/* The first pictures, which want the processors too, come before it. */
+/* Waits for the first pictures, which need the processors, too. */
 static void *sums_make(void *argument)
 {
 	struct store *self = argument;
@@ -244,8 +244,8 @@ static int sampled_note(struct table *table, const struct model_thread *thread)
 	return entry ? 0 : -ENOMEM;
 }
 
-/* Whoever samples and whoever traces have a thread of the model each; a sampler has one for each
- * number of the system's, also where that came again. */
+/* The sampler and the tracer add a thread of the model each; the sampler adds one for each thread
+ * number, also when the system reuses it. */
 static int sampled_find(struct store *self)
 {
 	const struct model *model = self->model;
@@ -347,7 +347,7 @@ size_t store_find(const struct store *self, uint64_t from_ns, uint64_t to_ns, si
 	return MIN(end, self->count) - MIN(first, self->count);
 }
 
-/* The part of a sample that lies in the range; false: none does. */
+/* The part of a sample within the range; false: none. */
 static bool part_weight(const struct store *self, const struct store_part *part,
 			const struct recorded_sample *sample, uint64_t *ret)
 {
@@ -362,7 +362,7 @@ static bool part_weight(const struct store *self, const struct store_part *part,
 			 : *ret > 0;
 }
 
-/* Samples [first, end) that lie on an edge of the part, as far as they do. */
+/* Adds samples [first, end) on an edge of the part, by their part within. */
 static void edge_add(const struct store *self, const struct sums *sums,
 		     const struct store_part *part, size_t first, size_t end, struct sum *cells)
 {
@@ -373,7 +373,7 @@ static void edge_add(const struct store *self, const struct sums *sums,
 			sum_add(&cells[sums->cell_of(&self->items[i])], weight_ns);
 }
 
-/* Samples [first, end) were added whole: what lies before the part is taken away again. */
+/* Samples [first, end) were added whole: subtracts their parts before the range. */
 static void heads_take(const struct store *self, const struct sums *sums,
 		       const struct store_part *part, size_t first, size_t end, struct sum *cells)
 {
@@ -395,8 +395,8 @@ static void heads_take(const struct store *self, const struct sums *sums,
 	}
 }
 
-/* Those that end in the part are added whole and their heads taken away; those that end at its
- * first moment, at its end or later are looked at. */
+/* Samples that end in the part are added whole and their heads subtracted; those that end at its
+ * first moment, at its end or later are handled one by one. */
 void store_add(const struct store *self, const struct sums *sums, const struct store_part *part,
 	       struct sum *cells)
 {

@@ -1,6 +1,6 @@
 /*
  * The samples of an opened recording in memory, in the order of their ends, with an index and sums:
- * a range costs what it shows, not what was recorded.
+ * a range costs as much as its contents, not as the recording.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-/* A recording is opened only where it takes less than this part of the memory that is left. */
+/* A recording is opened only if it needs less than this part of the available memory. */
 #define STORE_MEMORY_PART 2u
 
 struct store {
@@ -22,10 +22,10 @@ struct store {
 	size_t block_room;
 	size_t noted;              /* samples whose order and blocks are known, from the first on */
 	uint64_t latest_ns;        /* end of the last of them */
-	bool is_unsorted;          /* they do not lie in the order of their ends */
+	bool is_unsorted;          /* they are not in the order of their ends */
 	uint64_t begin_ns, end_ns; /* of the recording */
-	uint64_t bytes_max;        /* what samples and sums may take; 0: any */
-	bool is_full;              /* they would take more */
+	uint64_t bytes_max;        /* limit of samples and sums; 0: none */
+	bool is_full;              /* they would exceed it */
 	/* Made on a thread of their own when the first picture has been drawn without them. */
 	struct sums stacks, threads;
 	pthread_t adding;
@@ -43,7 +43,7 @@ void store_close(struct store *store);
 /* Puts samples that are in it in order: a part of store_open(). */
 int store_prepare(struct store *store) MUST_CHECK;
 
-/* Those that can lie in the range, from `*ret_first` on; how many. */
+/* Those that can be in the range, from `*ret_first` on; returns their number. */
 size_t store_find(const struct store *store, uint64_t from_ns, uint64_t to_ns, size_t *ret_first);
 
 /* Begins to add up the samples of one that is read. */
@@ -53,14 +53,14 @@ bool store_has_sums(const struct store *store);
 /* Until they are, or cannot be. */
 void store_wait(struct store *store);
 
-/* What is to be added up, by sums of the store where that is less work. */
+/* The part to add up, by sums of the store if that is less work. */
 struct store_part {
 	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC */
 	unsigned kinds;          /* KIND_BIT() */
 };
 
-/* Adds the samples of a part to cells, of which there are as many as the sums have for a kind; of
- * a sample that lies in the part only partly, that part counts. */
+/* Adds the samples of a part to cells, of which there are as many as the sums have for a kind; of a
+ * sample partly in it, that part counts. */
 void store_add(const struct store *store, const struct sums *sums, const struct store_part *part,
 	       struct sum *cells);
 

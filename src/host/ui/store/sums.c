@@ -48,7 +48,7 @@ static size_t cells_used(const struct sum *cells, size_t count)
 	return used;
 }
 
-/* What is in the cells of one kind becomes a part of the block; they are empty again afterwards. */
+/* Moves the cells of one kind to the block; they are empty again afterwards. */
 static int block_take(struct sums_block *block, unsigned kind, struct sum *cells, size_t count)
 {
 	size_t at = kind ? block->ends[kind - 1] : 0;
@@ -84,7 +84,7 @@ static unsigned samples_gather(const struct sums *self, const struct recorded_sa
 	return kinds;
 }
 
-/* A larger one from those that are in it. */
+/* Makes a larger block from the smaller ones in it. */
 static unsigned blocks_gather(const struct sums *self, const struct sums_block *blocks,
 			      struct sum *cells)
 {

@@ -1,7 +1,7 @@
 /*
- * Samples added up, block by block, and blocks of blocks: what a long range holds is then a few
- * lists of sums, and not millions of samples.  Sums are whole numbers, so that taking a sample out
- * of them again leaves exactly the others.
+ * Samples added up, block by block, and blocks of blocks: a long range is then a few lists of sums,
+ * and not millions of samples.  Sums are whole numbers, so that subtracting a sample leaves exactly
+ * the others.
  */
 #pragma once
 

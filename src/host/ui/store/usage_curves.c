@@ -1,6 +1,6 @@
 /*
- * Adds up looks at processes: between two looks a process used its processor evenly, and had the
- * memory and threads of the first.
+ * Adds up readings of processes: between two readings a process used its processor evenly, and had
+ * the memory and threads of the first.
  */
 #include "host/ui/store/usage_curves.h"
 
@@ -10,9 +10,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Nothing is known between looks that are further apart: the recording had paused. */
+/* Between readings further apart nothing is known: the recording had paused. */
 #define GAP_NS 10000000000u
-/* How long the only look at a process counts. */
+/* How long a single reading of a process counts. */
 #define ALONE_NS 200000000u
 
 /* Sums of one bin, or differences to the bin before. */
@@ -24,7 +24,7 @@ struct filling {
 	const struct bins *bins;
 	struct cell *parts;         /* of time in bins that are covered partly */
 	struct cell *levels;        /* differences */
-	uint64_t first_ns, last_ns; /* of all looks */
+	uint64_t first_ns, last_ns; /* of all readings */
 };
 
 /* Of one process. */
@@ -43,7 +43,7 @@ static bool times_clip(const struct bins *bins, uint64_t *begin_ns, uint64_t *en
 	return *begin_ns < *end_ns;
 }
 
-/* To the bins whose ends lie in the interval. */
+/* Adds to the bins whose ends are in the interval. */
 static void level_add(struct filling *self, const struct recorded_usage *look, uint64_t begin_ns,
 		      uint64_t end_ns)
 {
@@ -87,7 +87,7 @@ static void interval_add(struct filling *self, const struct recorded_usage *look
 	cpu_add(self, rate, begin_ns, end_ns);
 }
 
-/* What comes out of order is left out. */
+/* Readings out of order are dropped. */
 static void look_add(struct filling *self, struct last_look *last,
 		     const struct recorded_usage *look)
 {
@@ -119,7 +119,7 @@ static void looks_add(struct filling *self, const struct model *model, struct la
 			interval_add(self, last[i].look, 0, last[i].length_ns);
 }
 
-/* How much of a bin lies between the first look and the last. */
+/* The part of a bin between the first reading and the last. */
 static double known_ns(const struct filling *self, uint64_t bin)
 {
 	uint64_t begin_ns = self->bins->from_ns + bin * self->bins->step_ns;

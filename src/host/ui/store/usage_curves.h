@@ -1,5 +1,5 @@
 /*
- * Curves of a recording by the looks at its processes that it holds.
+ * Curves of a recording from its readings of processes.
  */
 #pragma once
 
@@ -7,6 +7,6 @@
 #include "host/ui/store/bins.h"
 #include "host/ui/store/curves.h"
 
-/* Of all processes together, a point for each bin; what is not known is NAN.  0 or -ENOMEM. */
+/* For all processes together, a point for each bin; NAN if unknown.  0 or -ENOMEM. */
 int usage_curves_fill(const struct model *model, const struct bins *bins,
 		      struct curve_point *ret) MUST_CHECK;

@@ -1,4 +1,4 @@
-// The top of the page: what is shown, in which state it is, and the buttons that change it.
+// The top of the page: the session, its state, and the buttons that change it.
 
 import { isShared, jsonPost } from "../../core/api";
 import type { App } from "../../core/app";
@@ -68,7 +68,7 @@ export class Banner {
 		}
 	}
 
-	/** Space: stops what runs, starts what rests. */
+	/** Space: stops a running session, starts a stopped one. */
 	toggle(): void {
 		if (!this.stop.hidden)
 			void this.act("stop");

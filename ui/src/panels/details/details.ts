@@ -1,4 +1,4 @@
-// What was chosen: a frame, a moment of a thread, a kernel; its stack, and what can be done with it.
+// The selection: a frame, a moment of a thread, a kernel; its stack, and its actions.
 
 import type { App } from "../../core/app";
 import { copyButton, h } from "../../core/dom";

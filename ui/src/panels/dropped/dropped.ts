@@ -1,5 +1,5 @@
-// A file that is dropped into the page: limpet reads no file that a page names or sends, so the page says how it is opened.
-// Without this, the browser would leave the page for the file.
+// A file dropped into the page: limpet reads no file that a page names or sends, so the page shows how to open it.
+// Without this, the browser would replace the page by the file.
 
 import { copyButton, h } from "../../core/dom";
 import { clean } from "../../core/text";

@@ -52,7 +52,7 @@ export class Flame {
 			zoom: node => this.zoomed(node),
 		});
 		this.element = h("section", { class: "picture flame", "aria-label": "flame graph" }, this.legend, this.graph.element, this.message, this.frozen);
-		// Hidden, it has none: what is asked for next is for the width that it will have again.
+		// A hidden panel has no width: the next request is for the width that it will have again.
 		new ResizeObserver(() => { this.source.width = this.element.clientWidth || this.source.width; }).observe(this.element);
 		source.on(() => this.update());
 		app.on("theme", () => {
@@ -88,7 +88,7 @@ export class Flame {
 		this.mark();
 	}
 
-	/** The languages of the tree, as its frames are coloured; colours of changes are told by the toolbar. */
+	/** The languages of the tree, by the colours of its frames; the toolbar explains colours of changes. */
 	private legendShow(): void {
 		const shown = this.source.shown, colours = palette();
 		const languages = shown && !shown.sides && !colours.isForced ? treeLanguages(shown.tree) : [];

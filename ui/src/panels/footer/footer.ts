@@ -1,4 +1,4 @@
-// What is missing from the picture, said plainly.
+// The parts missing from the picture.
 
 import { isShared } from "../../core/api";
 import type { App } from "../../core/app";

@@ -1,5 +1,5 @@
-// The functions of the selection as a table: by own time, time with callees, or name; compared with a pinned range, by what
-// changed.
+// The functions of the selection as a table: by own time, time with callees, or name; compared with a pinned range, by
+// change.
 
 import { tableGet } from "../../core/api";
 import type { App } from "../../core/app";
@@ -19,7 +19,7 @@ interface FunctionRow {
 	total: number;
 	samples: number;
 	error: number;
-	/** Of two ranges: the pinned one's own time and what changed. */
+	/** Of two ranges: the pinned one's own time and the change. */
 	pinned: number;
 	change: Difference | null;
 }
@@ -40,7 +40,7 @@ function rowsRead(table: Table): FunctionRow[] {
 		samples: samples[i] ?? 0, error: error[i] ?? 0, pinned: 0, change: null }));
 }
 
-/** Rows of both ranges, those that are in the pinned one only among them. */
+/** Rows of both ranges, including those only in the pinned one. */
 function rowsCompare(pinned: Table, now: Table): FunctionRow[] {
 	const rows = rowsRead(now), before = rowsRead(pinned);
 	const keyOf = (row: FunctionRow): string => `${row.name}\n${row.module}`;

@@ -1,4 +1,4 @@
-// What each key does: one table, from which the help is made and by which keys are found.
+// The action of each key: one table, for the help and for finding keys.
 
 import { h } from "../../core/dom";
 
@@ -12,7 +12,7 @@ function isTyping(target: EventTarget | null): boolean {
 	return target instanceof HTMLInputElement && target.type !== "checkbox" || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement;
 }
 
-/** A button that was pressed with the pointer gives the focus back, so that the next key is the page's. */
+/** A button pressed with the pointer releases the focus, so that the next key is the page's. */
 function focusReturn(event: MouseEvent): void {
 	const pressed = event.target instanceof Element ? event.target.closest<HTMLElement>("button, input[type=checkbox]") : null;
 	if (event.detail > 0 && !pressed?.closest("dialog"))

@@ -1,4 +1,4 @@
-// What the lanes show: states of threads in bins of time, spans of calls and of GPU work, and which caused which.
+// The data of the lanes: states of threads in bins of time, spans of calls and of GPU work, and their causes.
 
 import type { Table } from "../../core/columns";
 import { clean } from "../../core/text";

@@ -261,7 +261,7 @@ export class Lanes {
 		}
 	}
 
-	// Stretched to where its time is now: a live picture moves without being asked for again.
+	// Stretched to the present position of its time: a live picture moves without a new request.
 	private stripDraw(picture: HTMLCanvasElement, from: number, rows: number, range: Range, row: Row, scale: Scale): void {
 		const { pen } = this.surface, left = scale.x(range.from), right = scale.x(range.to);
 		pen.imageSmoothingEnabled = false;
@@ -450,7 +450,7 @@ export class Lanes {
 		this.details.show({ name, module: "", source: "", figures, stack, isFunction: false });
 	}
 
-	// Between two pieces of work of a queue: every panel then shows what the processors did meanwhile.
+	// Between two pieces of work of a queue: every panel then shows the processors' activity meanwhile.
 	private gapSelect(lane: Lane, time: number): void {
 		const spans = this.spans!;
 		let { from, to } = spans.range;

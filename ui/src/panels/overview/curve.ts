@@ -16,7 +16,7 @@ export function curvePeak(curve: Curve): { value: number; time: number } {
 	return { value, time };
 }
 
-/** Of points that are equally far apart, as those of a recording are. */
+/** Of points at equal distances, as those of a recording are. */
 export function curveMean({ values }: Curve): number {
 	return values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : 0;
 }

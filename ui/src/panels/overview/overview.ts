@@ -70,7 +70,7 @@ export class Overview {
 		this.memory = { times: [], values: [] };
 	}
 
-	// Curves of a recording come at once; those of a live session with each answer.
+	// Curves of a recording are requested at once; those of a live session come with each answer.
 	private load(): void {
 		const session = this.app.session;
 		if (!session || session.kind === "live" && !this.app.about?.share)
@@ -109,7 +109,7 @@ export class Overview {
 		this.surface.ask();
 	}
 
-	/** A recording of calls alone does not say what the processors did. */
+	/** A recording of calls alone does not show the processors' activity. */
 	private get isSampled(): boolean {
 		return this.app.session?.kind !== "file" || this.app.session.samples > 0;
 	}

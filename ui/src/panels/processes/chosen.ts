@@ -1,4 +1,4 @@
-// The chosen process: what it is, what keeps limpet out, and the ways in.
+// The chosen process: its facts, what prevents an attach, and the actions.
 
 import { ApiError, jsonPost } from "../../core/api";
 import type { App } from "../../core/app";
@@ -7,7 +7,7 @@ import { clean, duration } from "../../core/text";
 import type { Process, Session } from "../../core/types";
 
 const RATES = [19, 49, 99, 199, 499, 999];
-/** What can be traced of any process, and what of one with such a runtime. */
+/** The traces possible for any process, and those for one with such a runtime. */
 const TRACES: [string, string][] = [["alloc", "memory"], ["io", "I/O"], ["lock", "locks"], ["marker", "markers"]];
 const RUNTIME_TRACES: Record<string, [string, string][]> = {
 	hip: [["hip", "HIP"], ["kernel", "kernels"], ["memory-copy", "copies"]],
@@ -15,7 +15,7 @@ const RUNTIME_TRACES: Record<string, [string, string][]> = {
 	opencl: [["opencl", "OpenCL"]],
 };
 
-/** What to start: the answers of the boxes. */
+/** What to start: the choices of the boxes. */
 export interface Wish {
 	sample: { hz: number; off_cpu: boolean } | null;
 	traces: string[];

@@ -17,7 +17,7 @@ interface Answer {
 const COLUMNS = ["Process", "PID", "User", "CPU", "Threads", "Runtime", "Attach"];
 const PERIOD_MS = 1500;
 
-/** What tells one `python3` from another; the whole command where it does not begin with the name. */
+/** What distinguishes one `python3` from another; the whole command if it does not begin with the name. */
 function argumentsOf({ name, command }: Process): string {
 	const [first, ...rest] = command.split(" ");
 	return first.slice(first.lastIndexOf("/") + 1).startsWith(name) ? rest.join(" ") : command;

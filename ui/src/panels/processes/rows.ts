@@ -1,4 +1,4 @@
-// The processes as a tree of rows: filtered ones keep their place under those that started them.
+// The processes as a tree of rows: filtered ones stay below their parents.
 
 import { matcherOf } from "../../core/search";
 import type { Process } from "../../core/types";
@@ -9,7 +9,7 @@ export interface Row {
 	/** Processor time between the last two answers, in percent of one processor; -1 while there is one answer only. */
 	percent: number;
 	hasChildren: boolean;
-	/** False: it is there only because of one below it. */
+	/** False: shown only for a descendant. */
 	isMatch: boolean;
 }
 

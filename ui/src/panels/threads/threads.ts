@@ -65,7 +65,7 @@ export class Threads {
 		return !this.app.isRecording || this.app.view.range !== null;
 	}
 
-	// Threads keep their order of appearance, so that none jumps while one looks.
+	// Threads keep their order of appearance, so that none moves.
 	private liveTake(): void {
 		const live = this.app.live;
 		if (!live || this.isOfRange && this.rows.length)

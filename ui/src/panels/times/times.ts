@@ -38,7 +38,7 @@ export class Times {
 		app.on("live", () => this.update());
 	}
 
-	// While the focus goes from one field to the other, the document has none: the active element would not tell.
+	// While the focus moves from one field to the other, the document has none: the active element would be wrong.
 	private typingFollow(): void {
 		const isField = (target: EventTarget | null): boolean => target === this.from || target === this.to;
 		this.element.addEventListener("focusin", event => { this.isTyping = isField(event.target); });

@@ -153,7 +153,7 @@ export class Toolbar {
 			this.found.textContent = trouble;
 	}
 
-	/** What the flame graph found, told beside the search. */
+	/** The result of the flame graph's search, beside the search. */
 	foundTell(text: string): void {
 		if (this.search.getAttribute("aria-invalid") !== "true")
 			this.found.textContent = text;

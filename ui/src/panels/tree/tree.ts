@@ -55,7 +55,7 @@ export class CallTree {
 		this.rowsMake();
 	}
 
-	// The heaviest path is what one looks for first.
+	// Opens the heaviest path, usually the most interesting one.
 	private heaviestOpen(): void {
 		const { tree } = this.shown!, { first, list } = this.children;
 		for (let node = 0, depth = 0; depth < 12 && first[node] < first[node + 1]; depth++) {

@@ -1,6 +1,5 @@
 /*
- * Looks for an interpreter in the files of an address space.  Host only; the files are foreign
- * bytes.
+ * Finds an interpreter in the files of an address space.  The files are foreign bytes.
  */
 #include "host/interpreter/interpreter.h"
 #include "host/interpreter/kind.h"

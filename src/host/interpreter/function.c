@@ -1,5 +1,5 @@
 /*
- * A function of an interpreted language.  Host only.
+ * Functions of interpreted languages.
  */
 #include "host/interpreter/kind.h"
 

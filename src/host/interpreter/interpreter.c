@@ -1,6 +1,5 @@
 /*
- * Opens the interpreter of a process, and knows its functions.  Host only; reads memory, stops
- * nothing.
+ * Opens the interpreter of a process, and caches its functions; reads memory, stops nothing.
  */
 #include "host/interpreter/interpreter_private.h"
 
@@ -14,11 +13,11 @@
 #include <stdlib.h>
 #include <sys/uio.h>
 
-#define KNOWN_MAX  32768u     /* functions and spots at once: then it begins anew */
+#define KNOWN_MAX  32768u     /* cached functions and spots: then the cache is emptied */
 #define CHECK_NS   250000000u /* one is read again so often: another may be there */
 #define RETRY_NS   20000000u  /* where there was none */
 #define LOOP_TRIES 64u
-#define BYTES_MAX  (64u << 20) /* of what is known */
+#define BYTES_MAX  (64u << 20) /* of the cache */
 
 struct known {
 	uint64_t code, checked_ns;
@@ -132,7 +131,7 @@ static struct known *add_known(struct interpreter *self, void **tree, uint64_t c
 	return known;
 }
 
-/* A process that has ended can tell no more: what is known of it stays. */
+/* An ended process cannot be read any more: its cache stays. */
 static bool is_readable(const struct interpreter *self)
 {
 	char byte;
@@ -172,7 +171,7 @@ static void look_at(struct interpreter *self, bool is_spot, struct known *known)
 	self->known_bytes += size_of(&known->function);
 }
 
-/* Servers make the same code at the same address for each request: what is gone may come back. */
+/* Servers make the same code at the same address for each request: code that is gone may return. */
 static uint64_t pause_of(const struct known *known)
 {
 	return known->is_hidden || known->function.file ? CHECK_NS : RETRY_NS;

@@ -1,5 +1,5 @@
 /*
- * The interpreter of one process, beside Python: what its frames mean, and where they belong among
+ * The interpreter of one process, other than Python: resolves its frames, and merges them into
  * native ones.  Each language is a folder here, and a line in kinds.c.
  */
 #pragma once
@@ -12,7 +12,7 @@
 struct interpreter;
 
 /* -ENOENT: there is none.  -EAGAIN: it has not begun yet.  -EOPNOTSUPP: its version is not known;
- * -EACCES, -EPERM, ...: its memory cannot be read; err says so for people. */
+ * -EACCES, -EPERM, ...: its memory cannot be read; err has the reason. */
 int interpreter_open(struct interpreter **ret, const struct space *space, pid_t pid,
 		     struct err *err) MUST_CHECK;
 void interpreter_close(struct interpreter *interpreter);
@@ -20,8 +20,8 @@ void interpreter_close(struct interpreter *interpreter);
 /* For kernel programs. */
 const struct kernel_interpreter *interpreter_walk_layout(const struct interpreter *interpreter);
 
-/* The language of which a sample of this space may have frames that nobody looked at, by the name
- * of a file; NULL: none. */
+/* The language of which a sample of this space may have frames that were not read, by the name of a
+ * file; NULL: none. */
 const char *interpreter_title_in(const struct space *space);
 
 /* As python_merge(). */

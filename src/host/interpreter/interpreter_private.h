@@ -1,5 +1,5 @@
 /*
- * The insides of a process's interpreter: interpreter.c knows its functions, merge.c its stacks.
+ * Private to a process's interpreter: interpreter.c reads its functions, merge.c merges its stacks.
  */
 #pragma once
 
@@ -19,12 +19,12 @@ struct interpreter {
 	size_t known_count, known_bytes;
 };
 
-/* What a frame runs; without a name: nothing that is known (any more).  NULL: nothing to show. */
+/* The function of a frame; without a name: unknown (now).  NULL: not to be shown. */
 const struct function *interpreter_function_of(struct interpreter *interpreter, uint64_t code);
 
 /* Where it is in that; 0: no memory. */
 uint64_t interpreter_location_of(struct interpreter *interpreter, const struct function *function,
 				 uint64_t at);
 
-/* Looks for the loop, with a frame's code to go by. */
+/* Finds the loop, with the help of a frame's code. */
 void interpreter_find_loop(struct interpreter *interpreter, uint64_t code);

@@ -1,6 +1,6 @@
 /*
- * What a language tells of its interpreter: how it is recognised, where its frames are, and how to
- * read what one of them runs.  All bytes are foreign, and may be changing while they are read.
+ * The interface of a language's interpreter: how it is recognised, where its frames are, and how
+ * their functions are read.  All bytes are foreign, and may change during the reading.
  */
 #pragma once
 
@@ -30,7 +30,7 @@ struct function_line {
 	uint32_t at, line;
 };
 
-/* What a frame runs.  Zero is empty. */
+/* The function of a frame.  Zero is empty. */
 struct function {
 	char *name, *file; /* UTF-8, without control characters */
 	bool is_native;    /* written in C: no loop of the interpreter runs it */
@@ -59,10 +59,10 @@ struct interpreter_kind {
 	 * language, and is not shown; -ENOMEM. */
 	int (*read)(const struct target_memory *memory, unsigned version, uint64_t code,
 		    struct function *ret);
-	/* The line of a frame that is `at` there; 0: unknown.  NULL: read_spot tells. */
+	/* The line of a frame at `at`; 0: unknown.  NULL: use read_spot. */
 	unsigned (*line)(const struct function *function, uint64_t at);
-	/* The file and the line (first_line; the name is empty) of a frame's `at`, where the
-	 * function does not know them; as read. */
+	/* The file and the line (first_line; the name is empty) of a frame's `at`, if the function
+	 * lacks them; as read. */
 	int (*read_spot)(const struct interpreter_binary *binary,
 			 const struct target_memory *memory, unsigned version, uint64_t at,
 			 struct function *ret);
@@ -76,7 +76,7 @@ extern const struct interpreter_kind *const interpreter_kinds[];
 extern const struct interpreter_kind interpreter_ruby, interpreter_php, interpreter_perl,
 	interpreter_lua, interpreter_luajit;
 
-/* -ENOENT: there is none.  Opens files, looks at no memory of the process. */
+/* -ENOENT: there is none.  Opens files, reads no memory of the process. */
 int interpreter_binary_find(const struct space *space, const struct interpreter_kind *kind,
 			    struct interpreter_binary *ret) MUST_CHECK;
 

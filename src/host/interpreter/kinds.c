@@ -1,5 +1,5 @@
 /*
- * The languages whose functions are seen, beside Python; the first one that a process has is taken.
+ * The languages with visible functions, besides Python; the first one found in a process is used.
  */
 #include "host/interpreter/kind.h"
 

@@ -1,6 +1,5 @@
 /*
- * Texts from foreign memory.  Host only.  Lengths come from there too: each is bounded before it is
- * used.
+ * Texts from foreign memory.  Lengths are foreign, too: each is bounded before it is used.
  */
 #include "host/interpreter/memory.h"
 

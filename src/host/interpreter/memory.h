@@ -15,7 +15,7 @@ struct target_memory {
 	void *context;
 };
 
-#define TARGET_TEXT_MAX 1024u /* bytes; what is longer is cut */
+#define TARGET_TEXT_MAX 1024u /* bytes; a longer one is cut */
 
 /* Of this length; the caller's to free, UTF-8, without control characters.  -EFAULT, -ENOMEM. */
 int target_text(const struct target_memory *memory, uint64_t address, uint64_t length,

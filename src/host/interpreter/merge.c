@@ -82,7 +82,7 @@ static void put_group(struct merging *self)
 	}
 }
 
-/* What it runs, in its place; compiled code is what runs it. */
+/* Replaces a run of the loop by its functions; compiled code stays above them. */
 static void put_loop(struct merging *self, size_t i, size_t groups)
 {
 	size_t before = self->count;

@@ -1,5 +1,5 @@
 /*
- * Finds out by their names what blobs are.  Host only.
+ * Classifies blobs by their names.
  */
 #include "host/java/blob_rows.h"
 
@@ -16,7 +16,7 @@
 #define NAME_SIZE  64u
 #define CODE_MAX   ((uint64_t)1 << 20) /* no piece of code is larger */
 
-/* By the begin of their names; what is none of these is called, and returns. */
+/* By prefixes of their names; others are called, and return. */
 static const struct {
 	const char *name;
 	enum code_kind kind;
@@ -63,7 +63,7 @@ static enum code_kind kind_of(const struct java_blob *blob, const struct java_me
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (strncmp(name, kinds[i].name, strlen(kinds[i].name)) != 0)
 			continue;
-		/* One without a frame leads calls on, as those of method handles do. */
+		/* One without a frame forwards calls, as those of method handles do. */
 		return kinds[i].kind == CODE_METHOD && blob->frame_size < 2 ? CODE_ADAPTER
 									    : kinds[i].kind;
 	}
@@ -86,7 +86,7 @@ static int add_part(struct blob_rows *self, const struct java_memory *memory,
 	return machine->add_rows(&self->rows, (uint32_t)offset, &code);
 }
 
-/* Each part by itself: what it begins with depends on what it is for. */
+/* Each part separately: its initial state depends on its purpose. */
 static int add_interpreter(struct blob_rows *self, const struct java_memory *memory,
 			   const struct java_layout *layout, const unsigned char *bytes)
 {
@@ -108,7 +108,7 @@ static int add_interpreter(struct blob_rows *self, const struct java_memory *mem
 	return r;
 }
 
-/* Where stubs begin, as far as that is told, and they are in this blob. */
+/* Where stubs begin, as far as described, within this blob. */
 static size_t find_starts(uint32_t ret[JAVA_STUBS_MAX], const struct java_blob *blob,
 			  const struct java_memory *memory, const struct java_layout *layout)
 {
@@ -125,7 +125,7 @@ static size_t find_starts(uint32_t ret[JAVA_STUBS_MAX], const struct java_blob *
 	return count;
 }
 
-/* Word by word: all code that is not settled is summed up at each look. */
+/* Word by word: unsettled code is summed up at each round. */
 static uint64_t sum_up(uint64_t sum, const void *bytes, size_t size)
 {
 	const unsigned char *at = bytes;

@@ -1,5 +1,5 @@
 /*
- * The machines whose code of HotSpot is understood.  Host only.
+ * The machines whose HotSpot code is supported.
  */
 #include "host/java/code_rows.h"
 

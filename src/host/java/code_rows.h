@@ -8,18 +8,18 @@
 #include <stdbool.h>
 
 enum code_kind {
-	CODE_ROUTINES,  /* functions one behind the other, each called */
-	CODE_STUBS,     /* the same, with data between them */
-	CODE_METHOD,    /* a compiled method: a prologue, and a frame of known size behind it */
-	CODE_ADAPTER,   /* between two calling conventions */
-	CODE_FRAMELESS, /* jumps on: nothing is ever pushed */
-	CODE_HANDLER,   /* entered in other ways than by a call, too */
-	CODE_EXCEPTION, /* such a one, by a jump out of a method */
-	CODE_SAFEPOINT, /* such a one, that may have to lay down its return address itself */
-	CODE_FORWARDED, /* such a one, that goes on in the frame of the routine that jumped to it */
-	CODE_ENTRY,     /* the begin of a method in the interpreter */
+	CODE_ROUTINES,    /* functions one behind the other, each called */
+	CODE_STUBS,       /* the same, with data between them */
+	CODE_METHOD,      /* a compiled method: a prologue, and a frame of known size behind it */
+	CODE_ADAPTER,     /* between two calling conventions */
+	CODE_FRAMELESS,   /* jumps on: nothing is ever pushed */
+	CODE_HANDLER,     /* entered in other ways than by a call, too */
+	CODE_EXCEPTION,   /* such a one, by a jump out of a method */
+	CODE_SAFEPOINT,   /* the same, which may have to store its return address itself */
+	CODE_FORWARDED,   /* the same, in the frame of the routine that jumped to it */
+	CODE_ENTRY,       /* the begin of a method in the interpreter */
 	CODE_INTERPRETER, /* any other part of it */
-	CODE_UNKNOWN,     /* nothing is said of it */
+	CODE_UNKNOWN,     /* no rules */
 };
 
 struct code {
@@ -29,7 +29,7 @@ struct code {
 	/* Of CODE_METHOD: */
 	uint32_t frame_size;     /* bytes, with the return address */
 	uint32_t frame_complete; /* where the prologue ends */
-	/* Of CODE_STUBS: where functions begin, beside those that are seen by their prologue. */
+	/* Of CODE_STUBS: known beginnings of functions; others are recognised by their prologue. */
 	const uint32_t *starts;
 	size_t start_count;
 };
@@ -44,5 +44,5 @@ struct code_machine {
 
 extern const struct code_machine code_machine_x86_64, code_machine_aarch64;
 
-/* NULL: nobody has taught limpet this one. */
+/* NULL: limpet does not support this machine. */
 const struct code_machine *code_machine_of(unsigned elf_machine);

@@ -1,6 +1,6 @@
 /*
- * Lists what is in HotSpot's code cache.  Host only.  It changes while it is read, and is foreign:
- * each size is checked against what it lies in.
+ * Lists the contents of HotSpot's code cache.  It changes during the reading, and is foreign: each
+ * size is checked against its container.
  */
 #include "host/java/heap.h"
 
@@ -127,7 +127,7 @@ static int list_blocks(uint64_t **ret, size_t *ret_count, const struct java_memo
 	return r;
 }
 
-/* So much of a block is looked at: its own header and the blob's. */
+/* The part of a block that is read: its own header and the blob's. */
 static size_t header_size(const struct java_layout *layout)
 {
 	static const enum java_field fields[] = { BLOB_NAME,           BLOB_FRAME_SIZE,
@@ -177,7 +177,7 @@ static uint64_t block_length(const struct header *header)
 	return header->bytes[fields[BLOCK_USED]] ? length : 0;
 }
 
-/* Of what does not change while a blob lives. */
+/* Of fields that do not change while a blob lives. */
 static uint64_t mark_of(const struct header *header, size_t size)
 {
 	size_t begin = header->layout->block_size;

@@ -9,8 +9,8 @@
 #define JAVA_BLOBS_MAX  (1u << 18)
 #define JAVA_HEAP_BYTES ((uint64_t)256 << 20) /* no more of a heap is in use */
 
-/* Foreign memory.  read_many: `size` bytes from each address, one piece behind the other; what
- * cannot be read is zero. */
+/* Foreign memory.  read_many: `size` bytes from each address, stored consecutively; unreadable ones
+ * are zero. */
 struct java_memory {
 	struct memory_reader reader;
 	void (*read_many)(void *context, const uint64_t *addresses, size_t count, size_t size,
@@ -18,7 +18,7 @@ struct java_memory {
 };
 
 struct java_heap {
-	uint64_t low, high; /* what is in use of it */
+	uint64_t low, high; /* the part in use */
 	uint64_t segments;  /* a byte for each: 0 where a block begins */
 	unsigned segment_bits;
 };

@@ -1,6 +1,6 @@
 /*
- * Keeps rows for all code of a Java virtual machine, and makes tables of them.  Host only; reads
- * memory, stops nothing.
+ * Keeps rows for all code of a Java virtual machine, and makes tables of them; reads memory, stops
+ * nothing.
  */
 #include "host/java/java.h"
 
@@ -17,12 +17,12 @@
 #include <sys/uio.h>
 
 #define BATCH          512u
-#define PAUSE_NS       5000000u   /* between two looks at least */
-#define PAUSES         10u        /* a look may cost one part in so many of a processor */
+#define PAUSE_NS       5000000u   /* least time between two rounds */
+#define PAUSES         10u        /* rounds may cost one part in so many of a processor */
 #define PAUSES_PARTIAL 4u         /* the same while there is much to see */
-#define LOOK_MAX_NS    500000000u /* one of them takes no longer */
+#define LOOK_MAX_NS    500000000u /* limit of one round */
 #define ROWS_MAX       (4u << 20) /* of a process */
-#define SETTLE_NS      500000000u /* what was first seen so lately may not be whole yet */
+#define SETTLE_NS      500000000u /* code seen this recently may be incomplete */
 
 /* The blobs of a heap, ascending. */
 struct known_heap {
@@ -36,9 +36,9 @@ struct java {
 	struct java_layout layout;
 	struct known_heap heaps[JAVA_HEAPS_MAX];
 	size_t heap_count;
-	uint64_t next_ns; /* no look before */
-	bool is_partial;  /* the last look had too much to see */
-	bool has_changed; /* since tables were given */
+	uint64_t next_ns; /* no round before */
+	bool is_partial;  /* the last round was cut short */
+	bool has_changed; /* since the last tables */
 };
 
 static int read_process(void *context, uint64_t address, void *into, size_t size)
@@ -52,8 +52,7 @@ static int read_process(void *context, uint64_t address, void *into, size_t size
 	return (size_t)n == size ? 0 : -EFAULT;
 }
 
-/* What is read ends where the first piece cannot be: it is left out, and the rest asked for again.
- */
+/* Reading stops at the first unreadable piece: it is skipped, and the rest read again. */
 static void read_pieces(void *context, const uint64_t *addresses, size_t count, size_t size,
 			unsigned char *into)
 {
@@ -164,7 +163,7 @@ static bool are_same_rows(const struct rows *a, const struct rows *b)
 		!memcmp(a->specials, b->specials, a->special_count * sizeof(*a->specials)));
 }
 
-/* One look at the code. */
+/* One round over the code. */
 struct look {
 	const struct java_memory *memory;
 	const struct java_layout *layout;
@@ -173,8 +172,7 @@ struct look {
 	bool has_changed, is_partial;
 };
 
-/* What is too much for one look is looked at the next time: until then it is code that came later.
- */
+/* The rest beyond the limit is read in the next round: until then it counts as newer code. */
 static bool is_over_budget(const struct look *look)
 {
 	return look->rows > ROWS_MAX || now_ns() - look->begin_ns > LOOK_MAX_NS;
@@ -185,8 +183,7 @@ static bool has_other_rows(const struct blob_rows *blob, const struct blob_rows 
 	return !before || (blob->sum != before->sum && !are_same_rows(&blob->rows, &before->rows));
 }
 
-/* Rows of what was known before are taken over; what is new is read again until it has settled,
- * and once then. */
+/* Moves rows of known code; new code is read again until it has settled, and once then. */
 static int adopt_blob(struct blob_rows *blob, struct blob_rows *before, struct look *look)
 {
 	int r;
@@ -229,7 +226,7 @@ static int adopt_blobs(struct known_heap *heap, struct known_heap *before,
 	return r;
 }
 
-/* On failure the heap is empty: the next look begins anew. */
+/* On failure the heap is empty: the next round starts again. */
 static int look_at_heap(struct known_heap *known, const struct java_heap *heap, struct look *look)
 {
 	CLEANUP(free) struct java_blob *blobs = NULL;
@@ -329,7 +326,8 @@ static int look_at_all(struct java *self, struct space *space)
 	return r;
 }
 
-/* The first look is the dearest, and comes once: what is compiled meanwhile is soon asked for. */
+/* The first round is the most expensive, and has no pause after it: code compiled meanwhile is soon
+ * needed. */
 int java_refresh(struct java *java, struct space *space)
 {
 	uint64_t before = thread_cpu_ns(), cost;

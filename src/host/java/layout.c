@@ -1,6 +1,6 @@
 /*
- * Reads libjvm.so's description of itself.  Host only.  All of it is foreign: offsets, counts and
- * strings are bounded.
+ * Reads libjvm.so's description of itself.  All of it is foreign: offsets, counts and strings are
+ * bounded.
  */
 #include "host/java/layout.h"
 
@@ -14,7 +14,7 @@
 #define NAME_MAX    64u
 #define WINDOW      4096u
 #define MAJOR_LAST  21
-#define OFFSET_MAX  4096u /* no object that is looked into is larger */
+#define OFFSET_MAX  4096u /* no relevant object is larger */
 
 const char *const java_symbol_names[JAVA_SYMBOLS] = {
 	[JAVA_STRUCTS] = "gHotSpotVMStructs",
@@ -87,7 +87,7 @@ static bool enter_page(struct reading *it, uint64_t address)
 	return it->page;
 }
 
-/* A name that is longer than those that are asked for is none of them. */
+/* A name longer than the wanted ones is none of them. */
 static bool read_name(struct reading *it, uint64_t address, char ret[NAME_MAX])
 {
 	for (unsigned i = 0; i < NAME_MAX; i++) {
@@ -227,7 +227,7 @@ static int layout_lacks(const char *type, const char *field, struct err *err)
 	return err_set(err, -EOPNOTSUPP, "libjvm.so does not tell of %s::%s", type, field);
 }
 
-/* What is there in one of two forms. */
+/* Fields that exist in one of two forms. */
 static bool layout_has(const struct java_layout *layout, enum java_field which)
 {
 	static const struct {
@@ -245,7 +245,7 @@ static bool layout_has(const struct java_layout *layout, enum java_field which)
 	return false;
 }
 
-/* Tables that look the same may mean something else one day. */
+/* Equal tables could have another meaning in a future version. */
 static int check_version(const struct reading *it, const struct java_layout *layout,
 			 struct err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * Where HotSpot has what: libjvm.so describes its own objects in tables of names and offsets
- * (vmStructs), which debuggers read.
+ * The layout of HotSpot: libjvm.so describes its own objects in tables of names and offsets
+ * (vmStructs), for debuggers.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 
 /* The variables of libjvm.so that lead to the tables. */
 enum java_symbol {
-	JAVA_STRUCTS, /* gHotSpotVMStructs, and where an entry has what: */
+	JAVA_STRUCTS, /* gHotSpotVMStructs, and the fields of an entry: */
 	JAVA_STRUCT_STRIDE,
 	JAVA_STRUCT_TYPE,
 	JAVA_STRUCT_FIELD,
@@ -61,7 +61,7 @@ enum java_field {
 #define JAVA_STUBS_MAX 256
 
 struct java_layout {
-	const struct code_machine *machine; /* whose code it has; set by who opens it */
+	const struct code_machine *machine; /* whose code it has; set by the caller that opens it */
 	uint64_t fields[JAVA_FIELDS];
 	bool is_known[JAVA_FIELDS];
 	uint64_t stubs[JAVA_STUBS_MAX]; /* addresses of the variables that lead to stubs */

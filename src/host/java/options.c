@@ -1,5 +1,5 @@
 /*
- * Reads options from /proc.  Host only; the bytes are the target's.
+ * Reads options from /proc.  The bytes are the target's.
  */
 #include "host/java/options.h"
 

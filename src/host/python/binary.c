@@ -1,6 +1,5 @@
 /*
- * Looks for an interpreter in the files of an address space.  Host only; the files are foreign
- * bytes.
+ * Finds an interpreter in the files of an address space.  The files are foreign bytes.
  */
 #include "host/python/binary.h"
 
@@ -15,7 +14,7 @@
 #include <string.h>
 
 #define JUMPS_MIN 8u         /* from the loop into code elsewhere, for it to be the loop's */
-#define LOOP_MAX  (4u << 20) /* bytes; those that are known have some 50,000 */
+#define LOOP_MAX  (4u << 20) /* bytes; known ones have some 50,000 */
 
 enum wanted_symbol {
 	WANTED_RUNTIME,
@@ -37,7 +36,7 @@ struct found {
 	struct python_part cold;
 };
 
-/* What follows "python3", or NULL. */
+/* The part after "python3", or NULL. */
 static const char *behind_name(const char *path)
 {
 	const char *name = path_base_name(path);
@@ -69,8 +68,8 @@ static int take_symbol(Elf *elf, const GElf_Sym *symbol, const char *name, void 
 
 #if defined(__x86_64__)
 
-/* Where a conditional jump at these bytes leads, 0 when there is none.  At an instruction's begin
- * or not: what is no jump leads anywhere. */
+/* The target of a conditional jump at these bytes, 0 when there is none.  They need not begin an
+ * instruction: a false jump leads anywhere. */
 static uint64_t jump_at(const unsigned char *bytes, uint64_t address)
 {
 	int32_t distance;
@@ -99,7 +98,7 @@ static uint64_t jump_at(const unsigned char *bytes, uint64_t address)
 
 #endif
 
-/* The function into the middle of which a jump leads; nobody but its own parts jumps there. */
+/* The function into the middle of which a jump leads; only its own parts jump there. */
 static const struct symbol *jumped_into(const struct symbol_table *starts,
 					const struct python_part *loop, uint64_t target)
 {
@@ -111,8 +110,8 @@ static const struct symbol *jumped_into(const struct symbol_table *starts,
 	return symbol && symbol->address != target ? symbol : NULL;
 }
 
-/* Compilers lay what seldom runs elsewhere, without a name of its own: the loop jumps there more
- * often than anywhere else. */
+/* Compilers put cold code elsewhere, without a name of its own: it is the most frequent target of
+ * the loop's jumps. */
 static void find_cold(const struct elf_part *text, const struct symbol_table *starts,
 		      struct found *found)
 {

@@ -15,15 +15,15 @@ struct python_part {
 
 struct python_binary {
 	const char *path;           /* the module's */
-	unsigned minor;             /* of version 3; 0: only the variable tells */
+	unsigned minor;             /* of version 3; 0: only the variable has it */
 	uint64_t version;           /* a variable with the version; 0: none, before 3.11 */
 	uint64_t runtime;           /* _PyRuntime */
 	uint64_t code_type;         /* PyCode_Type; 0: not found */
-	struct python_part loop[2]; /* the interpreter's loop; what the compiler laid elsewhere */
+	struct python_part loop[2]; /* the interpreter's loop; its cold part */
 };
 
 /* Whether a file of that name may be an interpreter of Python 3. */
 bool python_is_name(const char *path);
 
-/* -ENOENT: there is none.  Opens files, looks at no memory of the process. */
+/* -ENOENT: there is none.  Opens files, reads no memory of the process. */
 int python_binary_find(const struct space *space, struct python_binary *ret) MUST_CHECK;

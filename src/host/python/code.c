@@ -1,6 +1,6 @@
 /*
- * Reads code objects, texts and bytes of CPython.  Host only.  Sizes come from foreign memory: each
- * is bounded before it is used.
+ * Reads code objects, texts and bytes of CPython.  Sizes come from foreign memory: each is bounded
+ * before it is used.
  */
 #include "host/python/code.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_MAX  1024u      /* characters; what is longer is cut */
+#define TEXT_MAX  1024u      /* characters; a longer one is cut */
 #define LINES_MAX (1u << 20) /* bytes of a table of lines */
 
 #define REFERENCES_MAX UINT32_MAX /* also of objects that never die */
@@ -36,8 +36,8 @@ static uint32_t half_at(const unsigned char *bytes, unsigned offset)
 	return half;
 }
 
-/* An object begins with the count of its references; what was freed, with the address of the next
- * free one, or 0. */
+/* An object begins with its reference count; a freed one with the address of the next free one, or
+ * 0. */
 static bool is_alive(const unsigned char *object)
 {
 	uint64_t references = word_at(object, 0);
@@ -167,8 +167,8 @@ static int read_parts(const struct python_memory *memory, const struct python_la
 	return r;
 }
 
-/* Another object may come to be there while it is read, also with its parts at the same addresses:
- * the name was read first, and must be the same still. */
+/* Another object may replace it during the reading, also with its parts at the same addresses: the
+ * name is read first, and must still be the same afterwards. */
 static bool is_same(const struct python_memory *memory, const struct python_layout *layout,
 		    const unsigned char *head, const struct python_code *code)
 {

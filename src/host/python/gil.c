@@ -1,5 +1,5 @@
 /*
- * Reads who has the interpreter's lock.  Host only; it changes all the time.
+ * Reads which thread holds the interpreter's lock.  The lock changes all the time.
  */
 #include "host/python/python_private.h"
 

@@ -1,6 +1,6 @@
 /*
- * Layouts by version.  Those of 3.9 to 3.12 are what the headers of CPython give on 64-bit
- * machines, without its debug build; they do not change within a version.
+ * Layouts by version.  Those of 3.9 to 3.12 are from the headers of CPython on 64-bit machines,
+ * without its debug build; they do not change within a version.
  */
 #include "host/python/layout.h"
 

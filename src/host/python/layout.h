@@ -1,6 +1,6 @@
 /*
- * What the objects of a version of CPython look like in memory.  Versions up to 3.12 are tables;
- * since 3.13 the interpreter carries a description of itself, at the beginning of _PyRuntime.
+ * The memory layout of objects by version of CPython.  Versions up to 3.12 are tables; since 3.13
+ * the interpreter has a description of itself, at the beginning of _PyRuntime.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 /* Which frames were called by C code, and so have an interpreter loop of their own below them. */
 enum python_entry {
 	PYTHON_ENTRY_ALL,    /* all: 3.10 and before */
-	PYTHON_ENTRY_MARKED, /* those whose mark is not 0: 3.11 */
-	PYTHON_ENTRY_SHIM,   /* those below a frame that is none, whose mark says so: 3.12 on */
+	PYTHON_ENTRY_MARKED, /* frames whose mark is not 0: 3.11 */
+	PYTHON_ENTRY_SHIM,   /* those below a shim frame, which a mark shows: 3.12 on */
 };
 
 /* How line numbers are packed. */
@@ -24,7 +24,7 @@ enum python_lines {
 	PYTHON_LINES_LOCATIONS, /* 3.11 on */
 };
 
-/* Where an object keeps the values of its attributes, whose names its type has. */
+/* The location of an object's attribute values, whose names are in its type. */
 enum python_values {
 	PYTHON_VALUES_POINTER, /* a pointer before the object, one before that of its
 				  dictionary: 3.11 */
@@ -46,26 +46,26 @@ struct python_layout {
 	unsigned type_keys; /* in a type: the names of attributes; 0: not known */
 	enum python_values values;
 	/* The lock of the interpreter: in _PyRuntime, or a pointer in the interpreter; both 0: not
-	 * known.  In it: who had it last, and whether it is held. */
+	 * known.  In it: its last holder, and whether it is held. */
 	unsigned gil, gil_pointer, gil_holder, gil_locked;
 };
 
-/* Whether kernel programs know a thread by what pthread_self() gives: its register leads there on
- * x86-64, and elsewhere on other machines, where the kernel's number is needed. */
+/* Whether kernel programs identify a thread by its pthread_self(): on x86-64 the thread register
+ * has it; on other machines that points elsewhere, and the kernel's number is needed. */
 #if defined(__x86_64__)
 #define PYTHON_THREADS_BY_REGISTER 1
 #else
 #define PYTHON_THREADS_BY_REGISTER 0
 #endif
 
-#define PYTHON_CODE_BYTES 256u /* all that is read of a code object lies in them */
+#define PYTHON_CODE_BYTES 256u /* the part of a code object that is read */
 
 #define PYTHON_SHIM 3 /* the mark of PYTHON_ENTRY_SHIM */
 
 /* So many bytes of _PyRuntime describe it. */
 #define PYTHON_OFFSETS_BYTES 512u
 
-/* Of version 3.`minor`, whose _PyRuntime begins with these bytes.  -EOPNOTSUPP: it is not known, or
- * makes no sense. */
+/* Of version 3.`minor`, whose _PyRuntime begins with these bytes.  -EOPNOTSUPP: unknown, or
+ * invalid. */
 int python_layout_find(unsigned minor, const unsigned char *runtime, size_t size,
 		       struct python_layout *ret, struct err *err) MUST_CHECK;

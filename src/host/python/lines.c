@@ -1,6 +1,6 @@
 /*
- * The three ways in which CPython has packed line numbers.  Foreign bytes: each step takes at least
- * one of them.
+ * The three encodings of line numbers in CPython.  Foreign bytes: each step consumes at least one
+ * of them.
  */
 #include "host/python/lines.h"
 
@@ -76,8 +76,8 @@ static int64_t take_lines(struct entries *entries, unsigned kind)
 								       : 0;
 }
 
-/* An entry begins with a byte above 127: its kind, and how many instructions it is for.  What it
- * says of columns is passed over. */
+/* An entry begins with a byte above 127: its kind, and its number of instructions.  Columns are
+ * skipped. */
 static unsigned find_location(const unsigned char *table, size_t size, unsigned first, int64_t at)
 {
 	struct entries entries = { table, table + size };

@@ -1,5 +1,5 @@
 /*
- * All locations of all processes and languages.  Samplers of several threads may come at once.
+ * All locations of all processes and languages.  Samplers on several threads may call at once.
  */
 #include "host/python/locations.h"
 
@@ -17,7 +17,7 @@ struct location {
 	uint64_t number;
 };
 
-/* Names are the target's: what it makes without end must not fill our memory. */
+/* Names are the target's, which may make them without end: the memory for them is limited. */
 #define LOCATIONS_MAX (1u << 20)
 #define TEXTS_MAX     (64u << 20) /* bytes */
 

@@ -13,7 +13,7 @@
 #define PYTHON_LOCATIONS       (0x5059ull << 48)
 #define PYTHON_LOCATIONS_SHIFT 48
 
-/* The name of a function that came when no more could be kept. */
+/* The name of a function beyond the limit. */
 #define PYTHON_TOO_MANY "[functions beyond those that are kept]"
 
 struct python_location {

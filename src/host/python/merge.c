@@ -1,7 +1,7 @@
 /*
- * Puts Python frames where they belong among native ones.  Each run of the interpreter's loop is a
- * native frame; it has one Python frame up to 3.10, and since 3.11 all that were called without
- * leaving the loop.  Those are a group: the outermost of them is the one that C code called.
+ * Merges Python frames into native ones.  Each run of the interpreter's loop is a native frame; it
+ * has one Python frame up to 3.10, and since 3.11 all those called within the loop.  Those are a
+ * group: the outermost of them is the one that C code called.
  */
 #include "host/python/locations.h"
 #include "host/python/python_private.h"

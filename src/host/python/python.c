@@ -1,6 +1,5 @@
 /*
- * Opens the Python of a process, and knows its code objects.  Host only; reads memory, stops
- * nothing.
+ * Opens the Python of a process, and caches its code objects; reads memory, stops nothing.
  */
 #include "host/python/python_private.h"
 
@@ -18,7 +17,7 @@
 #include <sys/uio.h>
 
 #define CODES_MAX 65536u
-#define BYTES_MAX (64u << 20) /* of what is known of code: then it begins anew */
+#define BYTES_MAX (64u << 20) /* of cached code: then it is emptied */
 #define CHECK_NS  250000000u  /* a code object is read again so often: another may be there */
 
 struct known_location {
@@ -48,7 +47,7 @@ struct python_memory python_memory_of(const struct python *python)
 	return (struct python_memory){ read_process, (void *)(uintptr_t)python };
 }
 
-/* Since 3.11 a variable tells it, else the name of the file. */
+/* Since 3.11 a variable has it, else the name of the file. */
 static int find_version(struct python *self, struct err *err)
 {
 	uint32_t version = 0;
@@ -63,8 +62,8 @@ static int find_version(struct python *self, struct err *err)
 	return 0;
 }
 
-/* Before 3.11 the interpreter keeps only what pthread_self() gave.  -ENOENT: the program is being
- * loaded still, and will map its C library. */
+/* Before 3.11 the interpreter keeps only pthread_self().  -ENOENT: the program is still being
+ * loaded, and will map its C library. */
 static int find_thread_numbers(struct python *self, const struct space *space, struct err *err)
 {
 	struct python_memory memory = python_memory_of(self);
@@ -176,7 +175,7 @@ static size_t size_of(const struct python_code *code)
 	return strlen(code->function) + strlen(code->file) + code->lines_size;
 }
 
-/* Reads it (again); forgets what was known of another one there. */
+/* Reads it (again); drops what was cached at this address. */
 static int read_code(struct python *self, struct known_code *known)
 {
 	struct python_memory memory = python_memory_of(self);
@@ -215,7 +214,7 @@ static struct known_code *add_code(struct python *self, uint64_t address)
 	return known;
 }
 
-/* A process that has ended can tell no more: what is known of it stays. */
+/* An ended process cannot be read any more: its cache stays. */
 static bool is_readable(const struct python *self)
 {
 	char byte;
@@ -223,7 +222,7 @@ static bool is_readable(const struct python *self)
 	return !read_process((void *)(uintptr_t)self, self->binary.runtime, &byte, 1);
 }
 
-/* What is no code object any more, or never was, is not asked for again at once. */
+/* An address without a valid code object is not read again at once. */
 static void look_at_code(struct python *self, struct known_code *known)
 {
 	uint64_t address = known->code.address;

@@ -1,5 +1,5 @@
 /*
- * The insides of a process's Python: python.c knows its code, merge.c its stacks.
+ * Private to the Python of a process: python.c reads its code, merge.c merges its stacks.
  */
 #pragma once
 
@@ -7,7 +7,7 @@
 #include "host/python/code.h"
 #include "host/python/python.h"
 
-/* The name of a function whose code object was gone before it could be read. */
+/* The name of a function whose code object was freed before it could be read. */
 #define PYTHON_GONE "[python code that is gone]"
 
 struct python_thread {
@@ -21,7 +21,7 @@ struct python {
 	struct python_layout layout;
 	void *codes; /* a tree, by address */
 	size_t code_count;
-	size_t bytes;                  /* of what is known of them, or more */
+	size_t bytes;                  /* of the cache, or more */
 	struct python_thread *threads; /* ascending tids */
 	size_t thread_count, thread_room;
 };

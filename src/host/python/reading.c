@@ -1,8 +1,8 @@
 /*
- * Reads the Python frames of a thread from outside.  They are right while the thread sleeps.  One
- * that runs changes them meanwhile: most of them lie in one piece of memory, which is copied at
- * once, and the thread must be in the same frame afterwards, or it is read again.  Before 3.11 each
- * lies for itself: see is_steady().
+ * Reads the Python frames of a thread from outside.  They are valid while the thread sleeps.  A
+ * running thread changes them meanwhile: most of them are in one piece of memory, which is copied
+ * at once, and the thread must be in the same frame afterwards, or it is read again.  Before 3.11
+ * each is a separate object: see is_steady().
  */
 #include "host/python/python_private.h"
 
@@ -19,7 +19,7 @@
 #define WINDOW_BYTES (4u * PIECE)
 #define WINDOW_ABOVE KERNEL_PYTHON_FRAME_BYTES
 
-/* Memory below a frame, and of the frame itself: who called it lies there. */
+/* Memory below a frame, and of the frame itself: it holds the caller's. */
 struct window {
 	const struct python *python;
 	uint64_t base, end;
@@ -35,7 +35,7 @@ uint64_t python_word(const struct python *python, uint64_t address)
 	return memory_copy(python->pid, &local, 1, &remote, 1) == sizeof(value) ? value : 0;
 }
 
-/* Page by page, from the frame down: what is not there ends it. */
+/* Page by page, from the frame down: an unmapped page ends it. */
 static void window_move(struct window *window, uint64_t frame, size_t size)
 {
 	struct iovec local[WINDOW_BYTES / PIECE + 2], remote[ARRAY_SIZE(local)];
@@ -123,7 +123,7 @@ static uint64_t tid_at(const void *threads, size_t index)
 	return (uint64_t)((const struct python_thread *)threads)[index].tid;
 }
 
-/* Where it was found the last time, if it is there still. */
+/* First checks the state found the last time. */
 uint64_t python_thread_state(struct python *python, pid_t tid)
 {
 	size_t index = count_below(python->threads, python->thread_count, (uint64_t)tid, tid_at);
@@ -178,8 +178,8 @@ static size_t read_chain(struct window *window, uint64_t frame, struct kernel_py
 	return count;
 }
 
-/* Before 3.11 a frame is an object, and a function that is called again has its frame where it was:
- * that the thread is in the same one says nothing.  So who called whom is read once more. */
+/* Before 3.11 a frame is an object, and a function that is called again reuses its frame's memory:
+ * the same address does not prove the same call.  So the chain of callers is read once more. */
 static bool is_steady(const struct python *python, uint64_t frame,
 		      const struct kernel_python_frame *read, size_t count, uint64_t end)
 {
@@ -214,7 +214,7 @@ size_t python_read_frames(struct python *python, pid_t tid, struct kernel_python
 		if (frame == before && is_steady(python, frame, ret, count, end))
 			return count;
 	}
-	/* What lies in one piece is seldom wrong. */
+	/* Frames in one piece are seldom wrong. */
 	return python->layout.native_thread_id ? count : 0;
 }
 

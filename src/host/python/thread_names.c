@@ -1,7 +1,7 @@
 /*
- * Reads what a program calls its threads.  A thread that threading.Thread began has that object as
+ * Reads a program's names for its threads.  A thread started by threading.Thread has that object as
  * the first variable of its outermost function, Thread._bootstrap(self); its name is an attribute.
- * Host only.  All of it is foreign and may be changing: what does not fit is no name.
+ * All of it is foreign and may be changing: anything unexpected means no name.
  */
 #include "host/python/python_private.h"
 
@@ -11,8 +11,8 @@
 
 #define WORD          8u
 #define OBJECT_TYPE   8u
-#define TYPE_SIZE     32u /* of its objects, without what lies behind them */
-#define DICT_BEFORE   24u /* the pointer to an object's dictionary lies before it */
+#define TYPE_SIZE     32u /* of its objects, without their variable part */
+#define DICT_BEFORE   24u /* the pointer to an object's dictionary precedes it */
 #define VALUES_BEFORE 32u
 #define DICT_KEYS     32u
 #define DICT_VALUES   40u
@@ -39,8 +39,8 @@ static bool is_text(const struct python *python, uint64_t address, const char *w
 	return is_it;
 }
 
-/* A dictionary of its own, which most objects do not have.  Since 3.13 its values may be those in
- * the object, behind a word of counts. */
+/* A separate dictionary, which most objects lack.  Since 3.13 its values may be those in the
+ * object, after a word of counts. */
 static struct attributes of_dictionary(const struct python *python, uint64_t dictionary)
 {
 	struct attributes ret = { 0, 0 };
@@ -93,7 +93,7 @@ static uint64_t thread_names_attribute(const struct python *python, uint64_t obj
 	return 0;
 }
 
-/* threading.Thread._bootstrap, or whatever it is called in a subclass. */
+/* threading.Thread._bootstrap, under any name in a subclass. */
 static bool is_bootstrap(const struct python *python, uint64_t address)
 {
 	const struct python_memory memory = python_memory_of(python);

@@ -1,7 +1,7 @@
 /*
- * glibc describes its block of a thread for debuggers (libthread_db): since 2.34 in dynamic symbols
- * of its own, before in those that libpthread keeps when it is stripped.  Host only; files and
- * memory are foreign bytes.
+ * glibc describes its block of a thread for debuggers (libthread_db): since 2.34 in its dynamic
+ * symbols, before in those that libpthread keeps when it is stripped.  Files and memory are foreign
+ * bytes.
  */
 #include "host/python/thread_number.h"
 
@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define BLOCK_MAX 4096u /* those that are known have some 2,000 bytes */
+#define BLOCK_MAX 4096u /* known ones have some 2,000 bytes */
 
 struct described {
 	uint64_t word, size; /* addresses of the file; 0: not found */
@@ -50,7 +50,7 @@ static int take_symbol(Elf *elf, const GElf_Sym *symbol, const char *name, void 
 	return described->word && described->size;
 }
 
-/* 0: it does not tell. */
+/* 0: not found. */
 static unsigned look_into(const struct space_range *range, const struct python_memory *memory)
 {
 	CLEANUP(elf_source_close) struct elf_source source = { 0 };

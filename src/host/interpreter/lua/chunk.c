@@ -1,6 +1,6 @@
 /*
- * Names functions as Lua's own tracebacks do: values have no names, so a function is told by the
- * line where it begins.  Host only.
+ * Names functions as Lua's own tracebacks do: values have no names, so a function is named by its
+ * first line.
  */
 #include "host/interpreter/lua/chunk.h"
 
@@ -10,7 +10,8 @@
 
 #define TEXT_SHOWN 32u /* bytes of a chunk that is a text */
 
-/* "@path" and "=name" say what to show, else it is the text itself, of which the begin is. */
+/* "@path" and "=name" are shown without the mark, else it is the text itself, of which the
+ * beginning is shown. */
 static int take_file(char *chunk, char **ret)
 {
 	size_t length = strlen(chunk);

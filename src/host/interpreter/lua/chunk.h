@@ -1,5 +1,5 @@
 /*
- * Where a function of Lua or LuaJIT comes from: a chunk, which a file or a text was compiled to.
+ * The source of a function of Lua or LuaJIT: a chunk, compiled from a file or a text.
  */
 #pragma once
 

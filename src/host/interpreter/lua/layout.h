@@ -1,5 +1,5 @@
 /*
- * What the objects of a version of Lua look like in memory.
+ * The memory layout of objects by version of Lua.
  */
 #pragma once
 
@@ -18,8 +18,7 @@ struct lua_layout {
 	unsigned prototype_kind, prototype_bytes;
 	unsigned source, first_line; /* in a prototype */
 	struct lua_array instructions, lines;
-	struct lua_array known_lines; /* of lines that are told by the distance from the one before;
-					 count 0: each is told by itself */
+	struct lua_array known_lines; /* absolute lines, others are distances; count 0: all are */
 };
 
 /* NULL: it is not known. */

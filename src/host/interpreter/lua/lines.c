@@ -1,7 +1,7 @@
 /*
  * Reads the lines of Lua code: one for each instruction, as a number, or (5.4) as the distance from
- * the line before, with known lines here and there.  Host only; all numbers are foreign, and
- * bounded before they are used.
+ * the line before, with known lines here and there.  All numbers are foreign, and bounded before
+ * they are used.
  */
 #include "host/interpreter/lua/lines.h"
 
@@ -12,7 +12,7 @@
 #define KNOWN_BYTES      8u /* an instruction, and its line */
 #define LINE_IS_KNOWN    (-128)
 
-/* What an array has; NULL: it cannot be read, or there is no memory. */
+/* The contents of an array; NULL: it cannot be read, or there is no memory. */
 static unsigned char *read_array(const struct target_memory *memory, const unsigned char *prototype,
 				 struct lua_array array, size_t size, size_t *ret_count)
 {

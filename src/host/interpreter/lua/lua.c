@@ -1,7 +1,7 @@
 /*
  * Lua, as a program and as a library, in any number of states and threads: a function is a value
- * that leads to its prototype, which knows its chunk and its lines.  Functions of C are native
- * frames only.  Host only.
+ * that leads to its prototype, which has its chunk and its lines.  Functions of C are native frames
+ * only.
  */
 #include "host/core/text/text.h"
 #include "host/interpreter/kind.h"
@@ -30,7 +30,7 @@ static bool is_name(const char *name)
 	return interpreter_is_word(name, "lua") || interpreter_is_word(name, "liblua");
 }
 
-/* "$LuaVersion: Lua 5.4.4  Copyright ..."; 0: it tells none. */
+/* "$LuaVersion: Lua 5.4.4  Copyright ..."; 0: not found. */
 static unsigned read_version(const char *identity)
 {
 	uint64_t parts[3] = { 0 };
@@ -89,7 +89,7 @@ static uint64_t find_loop(const struct interpreter_binary *binary,
 	return interpreter_binary_largest(binary, &largest) ? largest.start : 0;
 }
 
-/* Another object may come to be there while it is read. */
+/* Another object may replace it during the reading. */
 static int read_prototype(const struct target_memory *memory, const struct lua_layout *layout,
 			  uint64_t address, unsigned char *prototype)
 {

@@ -1,8 +1,7 @@
 /*
- * LuaJIT 2.1 with references of 64 bits (GC64), as Debian 12 and later have it: a function leads to
- * its instructions, behind the prototype that knows its chunk and its lines.  Which function runs
- * in compiled code is known up to the one where that was entered; what it inlined is not told.
- * Host only.
+ * LuaJIT 2.1 with references of 64 bits (GC64), as in Debian 12 and later: a function leads to its
+ * instructions, behind the prototype with its chunk and its lines.  In compiled code, functions are
+ * known up to the one that entered it; inlined ones are not.
  */
 #include "host/interpreter/kind.h"
 #include "host/interpreter/lua/chunk.h"
@@ -17,10 +16,10 @@
 #endif
 
 #define VERSION       201u
-#define ASSEMBLY_SEEN 4096u /* bytes that are looked at */
+#define ASSEMBLY_SEEN 4096u /* bytes that are read */
 #define LINES_MAX     (1u << 20)
 
-#define PROTOTYPE_BYTES 104u /* instructions lie behind it */
+#define PROTOTYPE_BYTES 104u /* instructions follow it */
 #define KIND            9u
 #define KIND_PROTOTYPE  7u
 #define KIND_TEXT       4u
@@ -36,8 +35,8 @@ static bool is_name(const char *name)
 	return interpreter_is_word(name, "luajit") || interpreter_is_word(name, "libluajit");
 }
 
-/* Its assembly takes the kind of a value from the bits above 47; with references of 32 bits there
- * is no such instruction (sar r64, 47). */
+/* Its assembly extracts the kind of a value from the bits above 47; with references of 32 bits
+ * there is no such instruction (sar r64, 47). */
 static bool is_gc64(const unsigned char *bytes, size_t size)
 {
 	for (size_t i = 0; i + 4 <= size; i++)
@@ -133,7 +132,7 @@ static int read_lines(const struct target_memory *memory, const unsigned char *p
 	return r;
 }
 
-/* Another object may come to be there while it is read. */
+/* Another object may replace it during the reading. */
 static int read_function(const struct target_memory *memory, unsigned version, uint64_t code,
 			 struct function *ret)
 {
@@ -154,7 +153,7 @@ static int read_function(const struct target_memory *memory, unsigned version, u
 	return function_hand_over(&function, r, ret);
 }
 
-/* `at` is behind the instruction that runs; what is elsewhere is of code that was compiled. */
+/* `at` is after the running instruction; other addresses are in compiled code. */
 static unsigned line_of(const struct function *function, uint64_t at)
 {
 	uint64_t number = (at - function->code) / 4;

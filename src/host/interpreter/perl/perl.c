@@ -1,7 +1,7 @@
 /*
  * Perl, built with threads as Debian's is: the interpreter of the first thread has stacks of
- * contexts, of which those of subroutines are shown.  Where they are tell the statements that ran
- * last: each knows its file and its line.  Host only.
+ * contexts, of which those of subroutines are shown.  Their positions are the last statements
+ * executed: each has its file and its line.
  */
 #include "host/interpreter/kind.h"
 
@@ -32,8 +32,8 @@ enum {
 		}                                                                               \
 	}
 
-/* Offsets are what the headers of Perl give on 64-bit machines, with threads.  What lies behind a
- * structure of the C library's is not used: its size is not the same everywhere. */
+/* Offsets are from the headers of Perl on 64-bit machines, with threads.  Fields behind a structure
+ * of the C library are not used: its size varies. */
 static const struct {
 	unsigned version;   /* of Perl 5 */
 	unsigned statement; /* the number of the operation that begins one */
@@ -201,7 +201,7 @@ static int read_function(const struct target_memory *memory, unsigned version, u
 	return function_hand_over(&function, r, ret);
 }
 
-/* What is executed of a statement is always the same; else it is none any more. */
+/* The executed part of a statement is constant; else it was freed. */
 static bool is_statement(const struct interpreter_binary *binary,
 			 const struct target_memory *memory, unsigned version,
 			 const unsigned char *statement)

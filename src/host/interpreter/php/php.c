@@ -1,6 +1,6 @@
 /*
  * PHP, as a program and as a server's module, without threads of its own: one chain of frames, each
- * with its function and the operation that it is at, which knows its line.  Host only.
+ * with its function and its present operation, which has its line.
  */
 #include "host/interpreter/kind.h"
 
@@ -14,7 +14,7 @@ enum {
 	SYMBOL_MODULES,
 };
 
-/* Offsets are what the headers of PHP 8.2 give on 64-bit machines. */
+/* Offsets are from the headers of PHP 8.2 on 64-bit machines. */
 static const struct {
 	unsigned api; /* of modules: one for each version of PHP */
 	unsigned version;
@@ -48,7 +48,7 @@ static const struct {
 #define FUNCTION_CLASS    16u
 #define FUNCTION_FILE     152u
 #define FUNCTION_LINE     160u
-#define FUNCTION_HEAD     24u /* what those written in C have, too */
+#define FUNCTION_HEAD     24u /* the part that functions written in C have, too */
 #define FUNCTION_BYTES    164u
 #define CLASS_NAME        8u
 
@@ -63,7 +63,7 @@ static bool is_name(const char *name)
 	return interpreter_is_word(name, "php") || interpreter_is_word(name, "libphp");
 }
 
-/* Each module says for which version it was made; the first one is the interpreter's own. */
+/* Each module has the version that it was made for; the first one is the interpreter's own. */
 static unsigned find_api(const struct interpreter_binary *binary,
 			 const struct target_memory *memory)
 {
@@ -112,7 +112,7 @@ static uint64_t hash_of(const unsigned char *bytes, size_t size)
 	return hash | 1ull << 63;
 }
 
-/* Texts know their hash, once it was needed: what was freed and used again is noticed. */
+/* Texts have their hash, once it was needed: this detects freed and reused ones. */
 static int read_text(const struct target_memory *memory, uint64_t address, char **ret)
 {
 	unsigned char head[TEXT_BYTES], bytes[TARGET_TEXT_MAX];

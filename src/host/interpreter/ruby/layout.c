@@ -1,6 +1,6 @@
 /*
- * Layouts by version, what the headers of CRuby give on 64-bit machines; they do not change within
- * a version.  What lies behind a lock is not used: its size is not the same everywhere.
+ * Layouts by version, from the headers of CRuby on 64-bit machines; they do not change within a
+ * version.  Fields behind a lock are not used: its size varies.
  */
 #include "host/interpreter/ruby/layout.h"
 

@@ -1,5 +1,5 @@
 /*
- * What the objects of a version of CRuby look like in memory.
+ * The memory layout of objects by version of CRuby.
  */
 #pragma once
 
@@ -12,8 +12,8 @@ struct ruby_layout {
 	struct kernel_interpreter walk; /* but for `root` */
 	/* In the part of a sequence of instructions that is not its object. */
 	unsigned line_table, line_positions, line_count, line_index;
-	unsigned text;     /* where the characters of a text begin that lie in it */
-	unsigned is_sized; /* such a text has a length of its own, else its flags tell it */
+	unsigned text;     /* the characters of an embedded text */
+	unsigned is_sized; /* such a text has a length field, else its flags have the length */
 };
 
 /* NULL: it is not known. */

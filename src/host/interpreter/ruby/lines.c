@@ -2,7 +2,7 @@
  * Reads the lines of Ruby code.  A table has an entry for each instruction that begins a line;
  * which ones those are is kept as their numbers, or, packed, as how many there are up to each
  * instruction: the first 54 as numbers of 7 bits, nine in a word; those behind as bits, in blocks
- * of 512.  Host only; all numbers are foreign, and bounded before they are used.
+ * of 512.  All numbers are foreign, and bounded before they are used.
  */
 #include "host/interpreter/ruby/lines.h"
 
@@ -13,7 +13,7 @@
 #define INSTRUCTIONS_MAX (1u << 20)
 #define ENTRY_BYTES      12u
 
-#define NEAR         54u /* instructions whose counts are kept as numbers */
+#define NEAR         54u /* instructions with counts kept as numbers */
 #define NEAR_IN_WORD 9u
 #define BLOCK        512u
 #define BLOCK_BYTES  80u /* a count, more counts, and the bits */

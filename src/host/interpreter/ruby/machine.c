@@ -1,12 +1,12 @@
 /*
- * Looks for the virtual machine by its shape: it leads to its first thread, which leads back to it,
- * and both lead to the same Ractor.  Host only; all bytes are foreign.
+ * Finds the virtual machine by its shape: it leads to its first thread, which leads back to it, and
+ * both lead to the same Ractor.  All bytes are foreign.
  */
 #include "host/interpreter/ruby/machine.h"
 
 #include <stdlib.h>
 
-#define DATA_MAX (1u << 20) /* bytes that are looked at; Debian's have less than half of it */
+#define DATA_MAX (1u << 20) /* bytes that are read; Debian's have less than half of it */
 
 #define MACHINE_BYTES  48u
 #define MACHINE_RACTOR 32u

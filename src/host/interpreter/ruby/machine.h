@@ -1,5 +1,5 @@
 /*
- * Ruby's virtual machine, where no symbol tells where it is.
+ * Ruby's virtual machine, if no symbol has its address.
  */
 #pragma once
 

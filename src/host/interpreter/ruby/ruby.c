@@ -1,7 +1,7 @@
 /*
- * CRuby: its frames lie one behind the other in a stack of their own for each thread; each names a
- * sequence of instructions ("iseq"), which tells its name, its file and its lines.  Frames of
- * functions in C have none, and are native frames only.  Host only.
+ * CRuby: its frames are adjacent in a separate stack for each thread; each points to a sequence of
+ * instructions ("iseq"), which has its name, its file and its lines.  Frames of functions in C have
+ * none, and are native frames only.
  */
 #include "host/core/text/text.h"
 #include "host/interpreter/kind.h"
@@ -25,7 +25,7 @@ enum {
 #define INTERNAL_KIND(flags) ((flags) >> 12 & 15)
 #define INTERNAL_BLOCK       4u
 #define INTERNAL_ISEQ        7u
-#define FLAG_1               (1u << 13) /* of a text: it lies elsewhere; of an array: it lies here */
+#define FLAG_1               (1u << 13) /* of a text: not embedded; of an array: embedded */
 #define SHORT_LENGTH(flags)  ((flags) >> 14 & 31)
 
 #define OBJECT_BYTES 40u
@@ -174,7 +174,7 @@ static int read_parts(const struct target_memory *memory, const struct ruby_layo
 	return r;
 }
 
-/* Another object may come to be there while it is read. */
+/* Another object may replace it during the reading. */
 static int read_function(const struct target_memory *memory, unsigned version, uint64_t code,
 			 struct function *ret)
 {
@@ -191,7 +191,7 @@ static int read_function(const struct target_memory *memory, unsigned version, u
 	return function_hand_over(&function, r, ret);
 }
 
-/* What a frame keeps is the next instruction. */
+/* A frame stores the next instruction. */
 static unsigned line_of(const struct function *function, uint64_t at)
 {
 	uint64_t word = (at - function->code) / 8;

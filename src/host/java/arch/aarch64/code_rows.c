@@ -1,6 +1,6 @@
 /*
- * Follows the code that HotSpot made on aarch64.  Host only.  A frame ends in the caller's x29 and
- * the return address; between calls x29 may be anything, unless -XX:+PreserveFramePointer is set.
+ * Follows the code that HotSpot made on aarch64.  A frame ends in the caller's x29 and the return
+ * address; between calls x29 may be anything, unless -XX:+PreserveFramePointer is set.
  */
 #include "host/java/code_rows.h"
 
@@ -53,7 +53,7 @@ static bool is_new(const struct follow *follow, uint32_t number)
 	return follow->visits[number] == VISIT_NEVER;
 }
 
-/* Ways that begin where none has come yet, in [begin, end), with this frame. */
+/* Follows from instructions in [begin, end) not reached yet, with this frame. */
 static void go_from_new(struct follow *follow, uint32_t begin, uint32_t end,
 			const struct frame_state *state)
 {
@@ -76,8 +76,8 @@ static struct frame_state frame_of_size(uint32_t size)
 	return state;
 }
 
-/* The prologue must make the frame that the method is said to have.  A large one is subtracted by
- * way of a register. */
+/* The prologue must make the frame in the method's description.  A large one is subtracted through
+ * a register. */
 static bool makes_frame(const struct frame_state *state, uint32_t size)
 {
 	return state->is_known && state->fp_saved == -2 * WORD && state->lr_saved == -WORD &&
@@ -102,8 +102,8 @@ static bool follow_prologue(struct scan *scan, uint32_t complete)
 	return true;
 }
 
-/* One that may not be entered any more begins with a jump.  What no way leads to is entered by the
- * machine itself, with the whole frame. */
+/* A method that may not be entered any more begins with a jump.  Code that no flow reaches is
+ * entered by the JVM itself, with the whole frame. */
 static int scan_method(struct scan *scan)
 {
 	const struct code *code = scan->code;
@@ -122,7 +122,7 @@ static int scan_method(struct scan *scan)
 	return add_from(scan, 0);
 }
 
-/* Entries one behind the other: each begins behind what does not go on. */
+/* Consecutive entries: each begins after an instruction without continuation. */
 static int scan_adapter(struct scan *scan)
 {
 	const struct frame_state begin = frame_state_begin();
@@ -147,8 +147,8 @@ static bool is_data(uint32_t word)
 	return group == 0 || group == 1 || group == 3;
 }
 
-/* Where functions are aligned to, behind padding or the end of another one; data is there, too, and
- * is followed by padding instead of coming to an end. */
+/* At the alignment of functions, behind padding or the end of another one; data may be there, too,
+ * which padding follows instead of an end. */
 static bool is_aligned_function(const struct follow *follow, uint32_t number)
 {
 	uint32_t word = number ? follow_word(follow, number - 1) : 0;
@@ -181,7 +181,8 @@ static void go_behind_computed_jumps(struct follow *follow)
 		}
 }
 
-/* Some functions are told of by name; others are seen by their prologue or by where they begin. */
+/* Some functions are in the description by name; others are recognised by their prologue or
+ * alignment. */
 static int scan_stubs(struct scan *scan)
 {
 	const struct code *code = scan->code;
@@ -226,7 +227,7 @@ static uint32_t find_replacement(const struct follow *follow)
 	return follow->count;
 }
 
-/* What is entered in several ways and replaces frames: from its begin on, until it has lost them,
+/* Code with several entries that replaces frames: from its beginning on, until it has removed them,
  * and again when all others are made. */
 static int scan_handler(struct scan *scan)
 {
@@ -250,7 +251,7 @@ static bool lays_return_address(uint32_t word)
 	return (word & ~31u) == 0xf90007a0;
 }
 
-/* Those that a poll leads to lay down their return address late. */
+/* Those reached by a poll store their return address late. */
 static int scan_safepoint(struct scan *scan)
 {
 	uint32_t first = 0;
@@ -263,7 +264,7 @@ static int scan_safepoint(struct scan *scan)
 	return add_from(scan, first);
 }
 
-/* Whoever jumps there has saved all registers in a frame of its own, which x29 leads to. */
+/* The code that jumps here has saved all registers in a frame of its own, which x29 leads to. */
 static int scan_forwarded(struct scan *scan)
 {
 	struct frame_state state = frame_of_size(2 * WORD);
@@ -311,7 +312,8 @@ static int (*const scans[])(struct scan *scan) = {
 	[CODE_INTERPRETER] = scan_interpreter, [CODE_UNKNOWN] = scan_unknown,
 };
 
-/* Who saves all registers restores x29 with them: to what it is. */
+/* Code that saves all registers also restores x29 with them, to the value it has: drops these
+ * loads. */
 static void forget_restores(unsigned char *bytes, size_t size)
 {
 	const uint32_t nop = NOP;

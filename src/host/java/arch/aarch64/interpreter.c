@@ -1,7 +1,6 @@
 /*
- * The frame of an interpreted method is found by x29, and the stack pointer of its caller lies in
- * the word below.  Host only.  Only where that frame is made and where it is left is anything else
- * true; both look the same wherever they are.
+ * The frame of an interpreted method is found by x29, and the caller's stack pointer is in the word
+ * below.  Only code that makes or removes that frame differs; it has the same form everywhere.
  */
 #include "host/java/arch/aarch64/interpreter.h"
 
@@ -91,7 +90,7 @@ static bool leaves_frame(const struct follow *follow, uint32_t number)
 	       (follow_word(follow, number + 2u) & ~(31u << REGISTER_AT)) == ALIGN_SP;
 }
 
-/* Behind a frame that is gone, until the code goes elsewhere.  *ret: where that is. */
+/* After a removed frame, until the code branches away.  *ret: where that is. */
 static int add_rest(struct rows *rows, uint32_t pc, struct follow *follow, uint32_t number,
 		    uint32_t *ret)
 {

@@ -9,6 +9,6 @@
 
 /* No rule is sure from there on.  -ENOMEM. */
 int java_add_nothing(struct rows *rows, uint32_t pc) MUST_CHECK;
-/* What is known of one instruction.  -ENOMEM. */
+/* The rules at one instruction.  -ENOMEM. */
 int java_add_rules(struct rows *rows, uint32_t pc, const struct follow *follow,
 		   uint32_t number) MUST_CHECK;

@@ -1,7 +1,7 @@
 /*
- * Follows the instructions of a piece of code in the order in which they lie.  What jumps forward
- * takes its frame along; behind what does not go on, that frame, or the usual one of such code, is
- * the next one's.  Where two ways meet with different frames nothing is said.  Host only.
+ * Follows the instructions of a piece of code in their order.  A forward jump passes its frame to
+ * its target; after an instruction without continuation, that frame, or the usual one of such code,
+ * is the next one's.  Where two flows meet with different frames there is no rule.
  */
 #include "host/java/code_rows.h"
 
@@ -23,12 +23,12 @@ struct scan {
 	struct rows *rows;
 	uint32_t pc;
 	struct frame_state frame;
-	struct frame_state usual; /* behind what leaves the code */
+	struct frame_state usual; /* after code that leaves the piece */
 	bool keeps_frame;         /* behind a jump inside of it */
 	bool is_over;             /* the next instruction is not reached from this one */
 	size_t jumped_at;         /* where the code behind the first jump begins; 0: none yet */
 	bool is_blind;            /* the return address is not laid down yet */
-	unsigned char *waiting;   /* for each byte: which state came there by a jump; 0: none */
+	unsigned char *waiting;   /* for each byte: the state of a jump there; 0: none */
 	struct frame_state states[STATES_MAX];
 	unsigned state_count;
 };
@@ -78,9 +78,9 @@ static void send_ahead(struct scan *scan, size_t at, const struct instruction *i
 	scan->waiting[target] = (unsigned char)number_of(scan, &frame);
 }
 
-/* Who arrives here by a jump, and who from above, must agree, unless nothing is known of one.  In a
- * method they always do: above is data then, of addresses that are patched when a class is loaded.
- */
+/* The state at a jump and the state that falls through must agree, unless one is unknown.  In a
+ * method they always agree: otherwise the bytes above are data, addresses patched at class
+ * loading. */
 static void code_rows_arrive(struct scan *scan, size_t at)
 {
 	unsigned known = scan->waiting[at];
@@ -119,7 +119,8 @@ static void go_on(struct scan *scan, size_t at, const struct instruction *it)
 		scan->frame = scan->usual;
 }
 
-/* How far to the next instruction; data may look like one that reaches into the code behind it. */
+/* The distance to the next instruction; data may resemble one that reaches into the code behind
+ * it. */
 static size_t next_of(const struct scan *scan, size_t at, size_t size)
 {
 	for (size_t i = 1; i < size; i++)
@@ -133,7 +134,7 @@ static bool may_have_data(const struct scan *scan)
 	return scan->code->kind == CODE_STUBS || scan->code->kind == CODE_METHOD;
 }
 
-/* What is no instruction ends it, or is skipped where there may be such. */
+/* An invalid instruction ends the piece, or is skipped where data is possible. */
 static size_t step_over(struct scan *scan, size_t at)
 {
 	struct instruction it;
@@ -179,9 +180,8 @@ static bool has_size(const struct frame_state *frame, uint32_t size)
 	       frame->cfa - frame->sp == (int32_t)size;
 }
 
-/* The prologue must make the frame that the method is said to have, or nothing of it is believed.
- * One that may not be entered any more begins with a jump: behind it there may be half an
- * instruction. */
+/* The prologue must make the frame in the method's description, or no rule is used.  A method that
+ * may not be entered any more begins with a jump: half an instruction may follow it. */
 static int scan_method(struct scan *scan)
 {
 	const struct code *code = scan->code;
@@ -204,7 +204,7 @@ static int scan_method(struct scan *scan)
 	return r ? r : scan_rest(scan, code->frame_complete);
 }
 
-/* Those that a poll leads to make room for the return address first, and fill it in later. */
+/* Those reached by a poll reserve room for the return address first, and fill it in later. */
 static void begin_safepoint(struct scan *scan)
 {
 	struct instruction it;

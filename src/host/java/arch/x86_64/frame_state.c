@@ -1,5 +1,5 @@
 /*
- * Follows a frame from one instruction to the next.  Host only.
+ * Follows a frame from one instruction to the next.
  */
 #include "host/java/arch/x86_64/frame_state.h"
 
@@ -87,7 +87,7 @@ static bool is_frame_from_fp(const struct frame_state *frame)
 	return frame->has_fp && frame->cfa_kind != CFA_LOST;
 }
 
-/* rsp has a value that nobody knows. */
+/* rsp has an unknown value. */
 static void lose_sp(struct frame_state *frame)
 {
 	frame->has_sp = false;
@@ -107,7 +107,7 @@ static void move_sp(struct frame_state *frame, int64_t by)
 		frame->sp = (int32_t)sp;
 }
 
-/* rbp has a value that nobody knows; what it was is saved, or gone. */
+/* rbp has an unknown value; its old one is saved, or lost. */
 static void lose_fp(struct frame_state *frame)
 {
 	frame->has_fp = false;
@@ -173,7 +173,7 @@ static void step_pop(struct frame_state *frame, unsigned to)
 	move_sp(frame, WORD);
 }
 
-/* Only who keeps a frame pointer leaves so: where rbp was saved, it points to. */
+/* Only code with a frame pointer uses `leave`: rbp points to where its old value was saved. */
 static void step_leave(struct frame_state *frame)
 {
 	if (!frame->has_fp && (!frame->is_fp_saved || frame->cfa_kind != CFA_AT)) {
@@ -264,7 +264,8 @@ static void step_store(struct frame_state *frame, const struct instruction *it)
 	}
 }
 
-/* Who has the return address in a register lays it down where the next convention wants it. */
+/* Code with the return address in a register stores it where the next calling convention wants
+ * it. */
 static void align_sp(struct frame_state *frame)
 {
 	unsigned copy = frame->ra_register != REGISTER_NONE ? frame->ra_register : frame->ra_copy;
@@ -371,7 +372,7 @@ static bool set_cfa(const struct frame_state *frame, struct unwind_special *rule
 		rule->offset = -WORD;
 		return frame->has_fp;
 	}
-	/* What is pushed in a loop is counted once: a frame pointer is surer. */
+	/* Pushes in a loop count once: a frame pointer is more reliable. */
 	rule->base = frame->has_fp ? UNWIND_BASE_FP : UNWIND_BASE_SP;
 	rule->offset = frame->cfa - (frame->has_fp ? frame->fp : frame->sp);
 	return frame->has_sp || frame->has_fp;
@@ -451,7 +452,7 @@ struct frame_state frame_common(const struct frame_state *a, const struct frame_
 		both.ra_copy = REGISTER_NONE;
 	if (a->sender_register != b->sender_register)
 		both.sender_register = REGISTER_NONE;
-	/* Beside a frame pointer the rule says nothing of rsp. */
+	/* With a frame pointer the rule does not need rsp. */
 	if (a->has_fp && (!a->has_sp || !b->has_sp || a->sp - a->fp != b->sp - b->fp))
 		both.has_sp = false;
 	return both;

@@ -1,6 +1,6 @@
 /*
- * Where the parts of a frame are at one instruction, and what the instruction does to them. Offsets
- * on the stack are numbers that only mean something beside each other.
+ * The parts of a frame at one instruction, and the instruction's effect on them.  Offsets on the
+ * stack are only meaningful relative to each other.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ enum frame_cfa {
 
 struct frame_state {
 	enum frame_cfa cfa_kind;
-	bool has_sp, has_fp; /* what rsp and rbp are is known: */
+	bool has_sp, has_fp; /* the contents of rsp and rbp are known: */
 	int32_t sp, fp;
 	int32_t cfa;
 	int32_t ra;               /* where the return address is, */
@@ -27,17 +27,17 @@ struct frame_state {
 	int32_t saved_fp;         /* where the caller's rbp is, */
 	bool is_fp_saved;         /* unless it is in rbp still */
 	unsigned ra_copy;         /* a register that has the return address, too */
-	unsigned sender_register; /* one that has what CFA_SENDER is */
+	unsigned sender_register; /* the register with the CFA of CFA_SENDER */
 	bool was_fp_pushed;       /* by the instruction before */
 };
 
-/* At the begin of what is called. */
+/* At the entry of a called function. */
 struct frame_state frame_at_entry(void);
 /* Behind a prologue that pushed rbp and made a frame of so many bytes in all. */
 struct frame_state frame_of_size(uint32_t size);
 /* In a frame that rbp leads to, and of which nothing else is known. */
 struct frame_state frame_at_fp(void);
-/* At the begin of what is jumped to out of a frame, with the address to return to in rdx. */
+/* At the entry of code jumped to from a frame, with the return address in rdx. */
 struct frame_state frame_at_exception(void);
 /* At the begin of a method in the interpreter: rbp is the caller's, r13 the caller's rsp. */
 struct frame_state frame_at_interpreted_entry(void);
@@ -45,7 +45,7 @@ struct frame_state frame_at_interpreted_entry(void);
 struct frame_state frame_interpreted(void);
 struct frame_state frame_lost(void);
 
-/* What is known of the code. */
+/* Facts about the code. */
 struct frame_habits {
 	bool is_adapter; /* it may align the stack and push the return address again */
 	bool is_aligned; /* the caller's rsp is a multiple of 16 */
@@ -59,7 +59,7 @@ struct unwind_row frame_row(const struct frame_state *frame, struct unwind_speci
 
 /* Whether two states have the same rule. */
 bool frame_agrees(const struct frame_state *a, const struct frame_state *b);
-/* Of two that agree: what both know beside it. */
+/* Of two that agree: the facts common to both. */
 struct frame_state frame_common(const struct frame_state *a, const struct frame_state *b);
 /* The same to the last register. */
 bool frame_equals(const struct frame_state *a, const struct frame_state *b);

@@ -1,5 +1,5 @@
 /*
- * Arithmetic of counters.  Host only; asks nobody.
+ * Arithmetic of counters: sums, differences and scaling of what was read.
  */
 #include "host/counters/count.h"
 
@@ -45,11 +45,11 @@ struct count counter_sum_count(const struct counter_sum *sum, const struct count
 	count.share = (double)sum->running_ns / (double)sum->enabled_ns;
 	if (event->is_partial)
 		return count;
-	/* Of an interval whose readings do not fit: nothing is known that could be scaled. */
+	/* An interval with inconsistent readings: there is nothing to scale. */
 	if (!sum->heard_ns)
 		return (struct count){ .status = COUNT_NOT_COUNTED };
 	count.status = COUNT_SCALED;
-	/* Threads that were never counted did, we must believe, what the others did. */
+	/* Threads that were never counted are assumed to have done the same as the others. */
 	count.value = number_scale(sum->scaled, sum->enabled_ns, sum->heard_ns);
 	return count;
 }

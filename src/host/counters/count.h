@@ -1,6 +1,6 @@
 /*
- * What counters say: readings, added up over threads, scaled where a counter was not there all the
- * time.
+ * Values of counters: readings, added up over threads, scaled if a counter was not scheduled all
+ * the time.
  */
 #pragma once
 
@@ -19,14 +19,14 @@ struct counter_sum {
 	uint64_t scaled;     /* each to the whole time of its thread */
 	uint64_t enabled_ns; /* of all */
 	uint64_t running_ns;
-	uint64_t heard_ns; /* enabled_ns of those that were counted at all */
+	uint64_t heard_ns; /* enabled_ns of those that counted at all */
 };
 
 enum count_status {
 	COUNT_COUNTED,
 	COUNT_SCALED,        /* not all of the time: the value is an estimate */
 	COUNT_INCOMPLETE,    /* not of all threads: there was more of it */
-	COUNT_NOT_COUNTED,   /* there is no value, though this machine knows the event */
+	COUNT_NOT_COUNTED,   /* no value, though this machine has the event */
 	COUNT_NOT_SUPPORTED, /* nor can there be one */
 	COUNT_STATUSES,
 };
@@ -42,11 +42,11 @@ void counter_sum_add(struct counter_sum *sum, const struct counter_reading *read
 /* Of threads that never ran nothing was there to be counted: that is a true 0. */
 struct count counter_sum_count(const struct counter_sum *sum, const struct counter_event *event);
 
-/* What came since; never below 0. */
+/* The difference; never below 0. */
 struct counter_reading counter_reading_since(const struct counter_reading *now,
 					     const struct counter_reading *before);
 
-/* What one count has that others have not, where both are known; else there is no value. */
+/* The difference of two counts, if both are known; else there is no value. */
 struct count count_rest(const struct count *whole, const struct count *part);
 
 static inline bool count_has_value(const struct count *count)

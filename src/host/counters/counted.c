@@ -1,6 +1,5 @@
 /*
- * What processes came to, from counters that are read, and whether that is all.  Host only; asks
- * nobody.
+ * Computes the counts of processes from counters that were read, and whether they are complete.
  */
 #include "host/counters/counting.h"
 
@@ -10,7 +9,7 @@
 #define REST_NS     100000u   /* or so much: counters are switched one after another */
 #define COMPARED_NS 20000000u /* less processor time than this is not compared */
 #define TOLERANCE   20u       /* one part in so many */
-#define SWITCH_NS   10000u    /* what a context switch takes, on slow machines */
+#define SWITCH_NS   10000u    /* the time of a context switch, on slow machines */
 
 /* By threads the processor's events are in their counters only. */
 static const struct counter_set *counted_set_of(const struct counting *self,
@@ -38,7 +37,7 @@ static size_t events_find(const struct counter_events *events, const char *name)
 	return i;
 }
 
-/* Is there processor time that no thread's counters have? */
+/* Is there processor time that no thread's counters include? */
 static bool counted_has_rest(const struct counted_process *self, bool is_interval)
 {
 	size_t clock = events_find(self->whole.events, "task-clock");
@@ -81,7 +80,7 @@ void counting_whole(const struct counting *self, const struct counted_process *p
 		subject_mark_incomplete(self, ret);
 }
 
-/* Is there an event of which not all threads are counted? */
+/* Is there an event that is not counted for all threads? */
 static bool counted_has_incomplete(const struct counting *self,
 				   const struct counted_process *process)
 {
@@ -107,7 +106,7 @@ void counting_thread(const struct counting *self, const struct counted_process *
 		ret->counts[i] = counter_set_count(&process->threads, thread, i, is_interval);
 }
 
-/* Of the processor's events there is only what threads had whose lines are gone. */
+/* For the processor's events the rest is the sum of threads whose lines were folded. */
 static struct count counted_pmu_rest(const struct counted_process *self, size_t event,
 				     bool is_interval)
 {
@@ -162,7 +161,7 @@ static bool counted_find(const struct counted_process *self, const char *name, u
 	return true;
 }
 
-/* Is there both, and enough of it?  The clock of a process that is gone cannot be asked. */
+/* Do both exist, and suffice?  The clock of an ended process cannot be read. */
 static bool counted_can_compare(const struct counted_process *self, uint64_t *ret_used_ns,
 				uint64_t *ret_counted_ns, uint64_t *ret_switches)
 {
@@ -172,9 +171,9 @@ static bool counted_can_compare(const struct counted_process *self, uint64_t *re
 	       counted_find(self, "context-switches", ret_switches);
 }
 
-/* Compared only where there is a reason.  The process's clock has what each switch takes, which the
- * count has not, and more where the machine is itself a guest.  The count has what the hypervisor
- * and interrupts took, which the clock has not, and children, which may hide what is missing. */
+/* Compared only for a reason.  The process's clock includes each switch, which the count lacks, and
+ * more in a virtual machine.  The count includes the time of hypervisor and interrupts, which the
+ * clock lacks, and children, which may hide a gap. */
 enum counting_verdict counting_check(const struct counting *self,
 				     const struct counted_process *process, double *ret_share)
 {

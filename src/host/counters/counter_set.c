@@ -1,5 +1,5 @@
 /*
- * Opens and reads perf events that count.  Host only.
+ * Opens and reads counting perf events.
  */
 #include "host/counters/counter_set.h"
 
@@ -47,7 +47,7 @@ struct perf_event_attr counter_attr(const struct counter_event *event, enum coun
 	};
 }
 
-/* On ourselves, where nothing else can be the reason. */
+/* Tried on limpet itself, where there can be no other reason. */
 bool counter_can_keep_to_threads(void)
 {
 	struct counter_event dummy = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY };
@@ -108,7 +108,7 @@ static int thread_open_counter(struct counter_set *set, const struct counter_thr
 	return fd;
 }
 
-/* Answers that are about ourselves or the kernel, not about the event. */
+/* Errors of limpet or the kernel, not of the event. */
 static bool code_is_fatal(int code)
 {
 	return code == -EMFILE || code == -ENFILE || code == -ENOMEM || code == -ENOSYS;
@@ -156,8 +156,8 @@ static void thread_close(const struct counter_set *set, struct counter_thread *t
 	}
 }
 
-/* A thread may end before its counters are opened, and one of another process have its number: what
- * the kernel then said was about that one. */
+/* A thread may end before its counters are opened, and another process reuse its number: then the
+ * kernel's answer was for that one. */
 static int thread_open_own(struct counter_set *set, struct counter_thread *thread)
 {
 	struct counter_answer before[COUNTER_EVENTS_MAX];

@@ -9,7 +9,7 @@
 #include <linux/perf_event.h>
 #include <sys/types.h>
 
-/* Who else is counted by the counters of a thread. */
+/* Which descendants of a thread its counters include. */
 enum counter_heirs {
 	HEIRS_NONE,
 	HEIRS_THREADS,   /* threads that it starts, and they */
@@ -29,7 +29,7 @@ struct counter_thread {
 	struct counter *counters; /* as many as there are events */
 };
 
-/* What the kernel said to an event. */
+/* The kernel's answer for an event. */
 struct counter_answer {
 	int refusal;       /* 0, or -errno: it has no counters */
 	bool is_user_only; /* the kernel's side may not be counted */
@@ -55,8 +55,8 @@ struct counter_set {
 void counter_set_init(struct counter_set *ret, const struct counter_events *events,
 		      enum counter_heirs heirs);
 
-/* Opens counters for a thread, which do not count yet.  0 also where an event is refused, which
- * answers[] says; -ESRCH: it is gone, err is not set; -EMFILE and the like: nothing can be had. */
+/* Opens counters for a thread, disabled.  0 also if an event is refused, see answers[]; -ESRCH: it
+ * has ended, err is not set; -EMFILE and the like: no event can be opened. */
 int counter_set_add(struct counter_set *set, pid_t pid, pid_t tid, struct err *err) MUST_CHECK;
 
 void counter_set_switch(struct counter_set *set, bool is_on);
@@ -69,7 +69,7 @@ void counter_set_read(struct counter_set *set);
 void counter_thread_end(const struct counter_set *set, struct counter_thread *thread);
 /* Where more than so many have ended, the first half of these becomes one sum. */
 void counter_set_fold(struct counter_set *set, size_t most);
-/* An interval begins with what was read last. */
+/* Begins an interval at the last reading. */
 void counter_set_turn(struct counter_set *set);
 
 /* Forgets its threads and answers. */
@@ -84,7 +84,7 @@ bool counter_set_has(const struct counter_set *set, size_t event);
 struct count counter_set_count(const struct counter_set *set, const struct counter_thread *thread,
 			       size_t event, bool is_interval);
 
-/* Of those that became one sum. */
+/* Of those folded into one sum. */
 struct count counter_set_count_folded(const struct counter_set *set, size_t event,
 				      bool is_interval);
 

@@ -1,10 +1,11 @@
 /*
- * Counts processes.  Host only.
+ * Counts processes.
  *
- * Counters are opened for the threads that are there, and the kernel hands them on to threads that
- * these start.  A thread that begins meanwhile has inherited counters or has not, which nobody can
- * tell: so it is begun anew until none began.  Where that does not end, those that began are
- * taken to have inherited, and the process's own clock says afterwards whether that was right.
+ * Counters are opened for the existing threads, and the kernel hands them on to threads that these
+ * start.  A thread that starts meanwhile may or may not have inherited counters, and nothing shows
+ * which: so opening is repeated until no thread started meanwhile.  If that does not end, new
+ * threads are taken to have inherited, and the process's own clock shows afterwards whether that
+ * was right.
  */
 #include "host/counters/counting.h"
 
@@ -28,8 +29,8 @@
 #include "host/process/threads.h"
 
 #define ROUNDS_MAX 4u        /* in which all counters are opened */
-#define LOOK_NS    10000000u /* between two looks at the list of threads */
-#define LOOK_SHARE 50u       /* looking takes no more than one part in so many of the time */
+#define LOOK_NS    10000000u /* between two scans of the list of threads */
+#define LOOK_SHARE 50u       /* scans may take one part in this many of the time */
 #define ENDED_MAX  4096u     /* threads that ended and keep a line of their own */
 
 struct task_list {
@@ -67,7 +68,7 @@ static int task_list_add(struct task_list *list, pid_t pid, struct err *err)
 	return r;
 }
 
-/* All threads that are counted as this process.  Descendants may end while we look. */
+/* All threads that count as this process.  Descendants may end meanwhile. */
 static int task_list_read(struct task_list *ret, pid_t pid, bool has_children, struct err *err)
 {
 	CLEANUP(free) pid_t *descendants = NULL;
@@ -145,7 +146,7 @@ static int counted_cover_threads(struct counted_process *self, bool has_children
 	return r;
 }
 
-/* Does any event have counters?  Where none is to be shown, others are asked for beside them. */
+/* Does any event have counters?  If none is shown, checks others. */
 static bool counted_counts(const struct counted_process *self, const struct counter_events *events)
 {
 	bool is_any_shown = false;
@@ -222,7 +223,7 @@ static bool program_has_new_rights(const struct counted_program *before, pid_t p
 		now.capabilities != before->capabilities);
 }
 
-/* Until it is waited for nobody else has its number: what was read before is its own. */
+/* Until it is reaped no other process can get its number: what was read before is its own. */
 static bool counted_is_there(const struct counted_process *self)
 {
 	return !syscall(SYS_pidfd_send_signal, self->pidfd, 0, NULL, 0) || errno != ESRCH;
@@ -288,7 +289,7 @@ int counting_open(struct counting *ret, const struct counting_options *options, 
 	return r;
 }
 
-/* What all its threads have used, those that ended too; 0 where it is gone. */
+/* The time of all its threads, including ended ones; 0 if it has ended. */
 static uint64_t counted_cpu_ns(pid_t pid)
 {
 	struct timespec time;

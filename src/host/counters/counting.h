@@ -1,6 +1,6 @@
 /*
- * Counting of processes: from the threads that are there, through those that come and go, to what
- * they came to.  From outside; no process notices.
+ * Counts processes: from the present threads, through those that start and end, to the totals.
+ * From outside; no process notices.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ struct counted_task {
 	pid_t pid, tid;
 };
 
-/* An exec that changes these ends all counting, and the kernel tells nobody. */
+/* An exec that changes one of these ends all counting, without any event from the kernel. */
 struct counted_program {
 	char path[256]; /* cut; "": it may not be known */
 	uid_t euid;
@@ -31,11 +31,11 @@ struct counted_process {
 	char name[32];
 	int pidfd;
 	bool has_ended;
-	/* All of it, threads that come later included.  Where threads are counted by themselves
-	 * it has no events of the processor, whose counters are few. */
+	/* All of it, including later threads.  If threads are counted separately it has no events
+	 * of the processor, whose counters are few. */
 	struct counter_set whole;
 	struct counter_set threads; /* empty where they are not */
-	struct counted_task *seen;  /* at the last look, ascending; for these */
+	struct counted_task *seen;  /* at the last scan, ascending; for `threads` */
 	size_t seen_count;
 	struct counted_program program; /* at the beginning */
 	size_t later_threads;           /* seen to begin while it was counted */
@@ -54,18 +54,18 @@ struct counting {
 	uint64_t begin_ns, interval_begin_ns;
 	uint64_t now_ns; /* when counters were read last */
 	uint64_t next_look_ns;
-	uint64_t looked_ns;      /* when the last look began */
+	uint64_t looked_ns;      /* when the last scan began */
 	uint64_t look_apart_ns;  /* the longest time between two */
 	uint64_t threads_unseen; /* of which no row could be had */
 };
 
-/* One line of a table: a process, one of its threads, or what no thread's line has. */
+/* One line of a table: a process, one of its threads, or the rest. */
 struct counted_subject {
 	pid_t pid, tid; /* tid 0: a whole process */
 	const char *name;
-	bool is_rest; /* of threads between two looks, or before one, or that ended long ago */
+	bool is_rest; /* of threads between two scans, or before one, or that ended long ago */
 	bool has_ended;
-	size_t threads; /* of a process: those it had at the beginning */
+	size_t threads; /* of a process: at the beginning */
 	struct count counts[COUNTER_EVENTS_MAX];
 };
 
@@ -77,7 +77,7 @@ void counting_start(struct counting *self);
 void counting_stop(struct counting *self);
 void counting_close(struct counting *self);
 
-/* Looks for threads that came or went, where they are counted by themselves. */
+/* Scans for threads that started or ended, if they are counted separately. */
 void counting_look(struct counting *self);
 /* How long that may be put off; UINT64_MAX: for ever. */
 uint64_t counting_look_wait_ns(const struct counting *self);
@@ -87,7 +87,7 @@ void counting_read(struct counting *self);
 /* The next interval begins. */
 void counting_turn(struct counting *self);
 
-/* What the kernel said to an event. */
+/* The kernel's answer for an event. */
 const struct counter_answer *counting_answer(const struct counting *self,
 					     const struct counted_process *process, size_t event);
 
@@ -104,11 +104,11 @@ bool counting_rest(const struct counting *self, const struct counted_process *pr
 
 enum counting_verdict {
 	COUNTING_WHOLE,    /* there is no reason to doubt it, or the process's own clock agrees */
-	COUNTING_OFF,      /* the clock says that not all of it was counted, or some of it twice */
+	COUNTING_OFF,      /* by the clock, a part was not counted, or counted twice */
 	COUNTING_DOUBTFUL, /* there is a reason, and nothing to compare with */
 };
 
-/* Was all of it counted?  And what was counted for each second that it used, where it is off. */
+/* Was all of it counted?  If not, the share of the used time that was. */
 enum counting_verdict counting_check(const struct counting *self,
 				     const struct counted_process *process, double *ret_share);
 

@@ -1,5 +1,5 @@
 /*
- * What can be counted of a process, by the names that perf has for it.
+ * Countable events of a process, by perf's names.
  */
 #pragma once
 
@@ -32,14 +32,14 @@ struct counter_event {
 	bool needs_pmu;      /* the processor counts it, the kernel does not */
 	bool is_kernel_side; /* it happens in the kernel: without that mode it would always be 0 */
 	bool is_partial;     /* some of the machine's processors cannot count it */
-	bool is_optional;    /* nobody asked for it: left out where this machine has none */
+	bool is_optional;    /* not requested by the user: skipped where this machine has none */
 	bool is_hidden;      /* counted to check others, never shown */
 };
 
 struct counter_events {
 	struct counter_event items[COUNTER_EVENTS_MAX];
 	size_t count;
-	unsigned groups; /* numbers of groups that are given away */
+	unsigned groups; /* numbers of groups in use */
 };
 
 /* Where the kernel describes its events. */
@@ -58,12 +58,12 @@ extern const struct counter_sources counter_sources_system;
 int counter_events_parse(struct counter_events *events, const char *list,
 			 const struct counter_sources *sources, struct err *err) MUST_CHECK;
 
-/* Appends what is counted where nothing else is asked for. */
+/* Appends the default events. */
 int counter_events_default(struct counter_events *events, const struct counter_sources *sources,
 			   struct err *err) MUST_CHECK;
 
-/* Appends what tells whether the others were counted all of the time, where it is not among them
- * and there is room. */
+/* Appends the events that check whether the others were counted all of the time, unless they are
+ * there already, if there is room. */
 void counter_events_add_checks(struct counter_events *events);
 
 /* Calls with the name of every event that has one of its own. */

@@ -1,5 +1,5 @@
 /*
- * The events that every kernel knows by number.  Host only.
+ * The events that every kernel has by number.
  */
 #include "host/counters/event_names.h"
 

@@ -1,6 +1,6 @@
 /*
- * One name of an event: the tables of the kernel's own ones, and what PMUs and tracepoints add.
- * Each fills in what it knows of the event: 0; -ENOENT: it knows no such name.
+ * Finds one event by its name: in the tables of the kernel's own events, in PMUs and tracepoints.
+ * Each fills in the event: 0; -ENOENT: unknown name.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ int counter_generic_find(const char *name, struct counter_event *ret) MUST_CHECK
 int counter_cache_find(const char *name, struct counter_event *ret) MUST_CHECK;
 /* "r1a8" */
 int counter_raw_find(const char *name, struct counter_event *ret) MUST_CHECK;
-/* "sched" and "sched_switch".  -EACCES: it may not be looked for. */
+/* "sched" and "sched_switch".  -EACCES: not readable. */
 int counter_tracepoint_find(const struct counter_sources *sources, const char *subsystem,
 			    const char *name, struct counter_event *ret) MUST_CHECK;
 
@@ -32,7 +32,7 @@ struct core_pmus {
 
 void core_pmus_read(const struct counter_sources *sources, struct core_pmus *ret);
 
-/* The number by which the kernel knows a PMU, or -ENOENT. */
+/* The kernel's number of a PMU, or -ENOENT. */
 int pmu_type(const struct counter_sources *sources, const char *pmu) MUST_CHECK;
 /* "event=0x3c,umask=1", or a name that the PMU has for such.  -EINVAL: it has no such term. */
 int pmu_apply(const struct counter_sources *sources, const char *pmu, struct text terms,
@@ -41,6 +41,6 @@ int pmu_apply(const struct counter_sources *sources, const char *pmu, struct tex
 bool pmu_has_event(const struct counter_sources *sources, const char *pmu, const char *name);
 void pmu_names_visit(const struct counter_sources *sources, const char *pmu,
 		     counter_name_visitor *visit, void *context);
-/* Bits of a value to where "config1:0-7,32-35" says.  -EINVAL: it says nothing known; -ERANGE: the
- * value has more bits. */
+/* Puts the bits of a value where "config1:0-7,32-35" has them.  -EINVAL: an unknown format;
+ * -ERANGE: the value has more bits. */
 int pmu_put_bits(const char *format, uint64_t value, struct counter_event *event) MUST_CHECK;

@@ -1,6 +1,6 @@
 /*
- * Reads lists of events as perf's -e has them.  Host only; opens nothing but the kernel's
- * descriptions of its events.
+ * Parses lists of events in the syntax of perf's -e; opens only the kernel's descriptions of its
+ * events.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -11,7 +11,7 @@
 #include "host/counters/event_names.h"
 
 #define WORD_ENDS  ",{}:/"
-#define TYPE_SHIFT 32 /* where the kernel looks for the PMU of its own events (Linux 5.13) */
+#define TYPE_SHIFT 32 /* where the kernel reads the PMU of its own events (Linux 5.13) */
 
 const struct counter_sources counter_sources_system = {
 	.devices = "/sys/bus/event_source/devices",
@@ -81,7 +81,7 @@ static int parser_refuse_name(struct events_parser *self, const char *name)
 {
 	struct nearest nearest = { .wanted = name };
 
-	/* Which keeps what is offered: no names that are put together. */
+	/* It keeps pointers to names: no composed ones here. */
 	counter_generic_visit(parser_offer, &nearest);
 	err_set(self->err, -ENOENT, "-e: there is no event '%s' here", name);
 	if (nearest.best)
@@ -137,7 +137,7 @@ static int parser_spread(struct events_parser *self, const struct counter_event 
 	return 0;
 }
 
-/* A name that only PMUs know, "slots".  -ENOENT: none does. */
+/* A name in PMUs only, "slots".  -ENOENT: in none. */
 static int parser_add_pmu_name(struct events_parser *self, const char *name)
 {
 	int found = -ENOENT, r;
@@ -266,7 +266,7 @@ static int parser_modify(struct events_parser *self, size_t first, struct text l
 	return 0;
 }
 
-/* What stands behind a name. */
+/* The modifiers after a name. */
 static int parser_take_tail(struct events_parser *self, size_t first, bool is_behind_slash)
 {
 	if (!text_take_char(&self->rest, ':') && !is_behind_slash)
@@ -302,7 +302,7 @@ static int parser_take_event(struct events_parser *self)
 	return r ? r : parser_take_tail(self, first, /* is_behind_slash */ false);
 }
 
-/* "{a,b}", whose '{' is taken. */
+/* "{a,b}", after its '{'. */
 static int parser_take_group(struct events_parser *self)
 {
 	size_t first = self->events->count;

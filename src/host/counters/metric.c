@@ -1,5 +1,5 @@
 /*
- * A table of ratios.  Host only; asks nobody.
+ * A table of ratios of events.
  */
 #include "host/counters/metric.h"
 
@@ -38,7 +38,7 @@ static bool event_is_partner(const struct counter_event *event, const struct cou
 	return !strcmp(other->pmu, event->pmu) && other->exclusions == event->exclusions;
 }
 
-/* A part of the threads has no share of what all of them did. */
+/* A count of some threads has no ratio to one of all. */
 static bool counts_are_of_same(const struct count *count, const struct count *other)
 {
 	return (count->status == COUNT_INCOMPLETE) == (other->status == COUNT_INCOMPLETE);

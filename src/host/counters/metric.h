@@ -1,5 +1,5 @@
 /*
- * What counts mean together: processors in use, instructions per cycle, shares of misses, rates.
+ * Ratios of counts: processors in use, instructions per cycle, shares of misses, rates.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
  * Events that the kernel describes by files: PMUs below /sys/bus/event_source/devices, tracepoints.
- * Host only.  Names were checked before: they cannot lead out of the folders.
+ * Names were checked before: they cannot lead out of the folders.
  */
 #include "host/counters/event_names.h"
 
@@ -14,7 +14,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/text/print.h"
 
-#define TERMS_DEEPEST 2u /* a name stands for terms, and those for no more names */
+#define TERMS_DEEPEST 2u /* a name expands to terms, and those to no more names */
 
 DEFINE_CLEANUP(DIR *, closedir)
 
@@ -49,7 +49,7 @@ int pmu_type(const struct counter_sources *sources, const char *pmu)
 	return (int)type;
 }
 
-/* "cpu" on x86-64; with several kinds of processors, and on aarch64, those that say which. */
+/* "cpu" on x86-64; with several kinds of processors, and on aarch64, more specific names. */
 static bool pmu_is_core(const struct counter_sources *sources, const char *pmu)
 {
 	char path[PATH_MAX];
@@ -125,7 +125,7 @@ int pmu_put_bits(const char *format, uint64_t value, struct counter_event *event
 	return value ? -ERANGE : 0;
 }
 
-/* As perf knows them without a format. */
+/* perf's terms without a format. */
 static int pmu_put_plain(const char *key, uint64_t value, struct counter_event *event)
 {
 	if (!strcmp(key, "config"))

@@ -1,5 +1,5 @@
 /*
- * Words for counters that are not there.  Host only.
+ * The texts about missing counters.
  */
 #include "host/counters/reason.h"
 

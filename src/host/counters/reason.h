@@ -1,17 +1,17 @@
 /*
- * Why there is no count, or only a part of one, and what helps.
+ * Why there is no count, or only a part of one, and the fix.
  */
 #pragma once
 
 #include "host/counters/counter_set.h"
 
-/* What decides it beside the kernel's answer. */
+/* The facts that decide it besides the kernel's answer. */
 struct counter_machine {
 	bool has_pmu;
 	int paranoid; /* kernel.perf_event_paranoid */
 };
 
-/* Of the machine that we are on. */
+/* Of this machine. */
 void counter_machine_read(struct counter_machine *ret);
 
 /* Both may be empty. */

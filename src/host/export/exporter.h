@@ -12,18 +12,18 @@
 /* How a format is written: one of the three. */
 struct exporter_format {
 	const char *looks_like; /* how a file of it begins, as output_check_stranger wants it */
-	/* Writes the whole model.  0 or -errno; whether `out` took everything is asked later. */
+	/* Writes the whole model.  0 or -errno; the caller checks `out` for errors. */
 	int (*write)(struct model *model, FILE *out);
-	/* In its place, for what opens a file by its name: one that is there and empty. */
+	/* Instead, for writers that open a file by its name: it exists and is empty. */
 	int (*write_named)(struct model *model, const struct output_file *file, struct err *err);
-	/* In its place, for formats of several files, whose names begin with this one. */
+	/* Instead, for formats of several files, whose names begin with this one. */
 	int (*write_set)(struct model *model, const char *prefix, struct err *err);
 };
 
 /* Bits of what a format can hold. */
 enum exporter_content { HOLDS_CALLS = 1, HOLDS_SAMPLES = 2, HOLDS_WINDOWS = 4 };
 
-/* What there is of it in a recording, or in the part of it that is visited. */
+/* The bits present in a recording, or in the part of it that is visited. */
 unsigned exporter_content(const struct model *model);
 /* "calls", "samples", "counters over time": the first of them. */
 const char *exporter_content_name(unsigned holds);

@@ -1,5 +1,5 @@
 /*
- * Where an export goes: into a file, a set of files, or a stream.
+ * Writes an export: into a file, a set of files, or a stream.
  */
 #include <errno.h>
 #include <stdio_ext.h>
@@ -20,7 +20,7 @@ static int write_to(struct model *model, const struct exporter *exporter, FILE *
 {
 	int r;
 
-	/* Nobody else writes to it: a lock for each number would take half of the time. */
+	/* Only this thread writes to it: a lock for each number would take half of the time. */
 	__fsetlocking(out, FSETLOCKING_BYCALLER);
 	errno = 0;
 	r = exporter->format->write ? exporter->format->write(model, out) : -EINVAL;
@@ -42,7 +42,7 @@ static bool is_recording(const struct output_file *file)
 					   strlen(RECORDING_MAGIC));
 }
 
-/* What lies there must be ours, and no recording. */
+/* An existing file must be limpet's, and no recording. */
 static int check_location(const struct output_file *file, const struct exporter *exporter,
 			  const char *path, struct err *err)
 {

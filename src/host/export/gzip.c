@@ -14,7 +14,7 @@ int gzip_put(const struct bytes *plain, struct bytes *ret)
 	size_t room;
 	int r;
 
-	/* 16: the head and end of gzip, not those of zlib. */
+	/* 16: gzip's head and end, not zlib's. */
 	if (plain->size > UINT32_MAX || deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
 						     15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;

@@ -5,7 +5,7 @@
 
 #include "host/core/bytes.h"
 
-#define GZIP_COMMENT "limpet" /* in each, by which our own files are known */
+#define GZIP_COMMENT "limpet" /* in each: marks limpet's own files */
 
-/* Behind what is there.  0 or -ENOMEM. */
+/* Appends to *ret.  0 or -ENOMEM. */
 int gzip_put(const struct bytes *plain, struct bytes *ret) MUST_CHECK;

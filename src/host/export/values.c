@@ -1,5 +1,5 @@
 /*
- * What both JSON formats say about a call.
+ * The values of a call that both JSON formats have.
  */
 #include "host/export/values.h"
 

@@ -29,7 +29,7 @@ static const size_t part_sizes[CATALOG_LISTS] = {
 struct catalog_maker {
 	struct amd_counters definitions;
 	struct counter_devices devices;
-	struct pool texts; /* those of the part, by number */
+	struct pool texts; /* the part's entries, by number */
 	uint32_t *text_offsets;
 	size_t offset_count, offset_room;
 	struct catalog_part parts[CATALOG_LISTS];
@@ -75,7 +75,7 @@ static uint32_t text_put(struct catalog_maker *self, const char *text)
 	}
 }
 
-/* The same event of the same device is there once. */
+/* Each event of a device is stored once. */
 static uint32_t event_put(struct catalog_maker *self, const struct planned_event *planned,
 			  const char *architecture)
 {
@@ -106,7 +106,7 @@ static const struct planned_event *event_named(const struct counter_plan *plan,
 			return event;
 		first = first ? first : event;
 	}
-	/* What is not accumulated may have flags of its own. */
+	/* An event without accumulation may have other flags. */
 	return node->accumulation ? NULL : first;
 }
 
@@ -197,7 +197,7 @@ static struct catalog_device device_describe(struct catalog_maker *self, size_t 
 	};
 }
 
-/* An earlier device that has the very same: its counters are this one's, by the same ids. */
+/* An earlier device with equal counters: this one shares them, with the same ids. */
 static bool device_share(struct catalog_maker *self, size_t index, struct catalog_device *device)
 {
 	const struct catalog_device *before = self->parts[CATALOG_DEVICES].items;
@@ -216,7 +216,7 @@ static bool device_share(struct catalog_maker *self, size_t index, struct catalo
 	return false;
 }
 
-/* Ids for counters that tools make of others: behind those of the device, and not yet its own. */
+/* Ids for counters that tools derive from others: after those of the device, unnamed at first. */
 static void spares_put(struct catalog_maker *self)
 {
 	const uint32_t empty = text_put(self, "");

@@ -6,10 +6,10 @@
 
 #include "host/counters/amd/definitions.h"
 
-/* Where definitions come from. */
+/* The sources of definitions. */
 struct catalog_origin {
 	const char *folder; /* NULL: as installed */
-	const char *text;   /* what a tool has brought, after them; NULL: nothing */
+	const char *text;   /* a tool's definitions, after them; NULL: none */
 	size_t text_size;
 	bool is_text_all; /* instead of them */
 };

@@ -1,5 +1,5 @@
 /*
- * The list of definitions, and where AMD's file is looked for.
+ * The list of definitions, and the search for AMD's file.
  */
 #include "host/counters/amd/definitions.h"
 
@@ -100,7 +100,8 @@ int amd_counters_read(struct amd_counters *counters, const char *path, struct er
 	return r;
 }
 
-/* Each is searched for in those before, and a plan is made of it while a program waits. */
+/* Limited: each is searched for among those before, and a plan is made of it while a program
+ * waits. */
 int amd_counters_parse_tool(struct amd_counters *counters, const char *text, size_t size,
 			    struct err *err)
 {

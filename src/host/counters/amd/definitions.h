@@ -1,6 +1,6 @@
 /*
- * Counters as AMD's files define them: what a block of a device counts by the number of an event,
- * or what is computed from others.  A definition holds for one architecture.
+ * Counters as defined in AMD's files: an event of a block of a device by its number, or an
+ * expression of others.  A definition holds for one architecture.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* Files come from whoever can set a variable: their size, and what they make, is limited. */
+/* The user chooses these files by a variable: their size and what they define is limited. */
 #define DEFINITIONS_FILE_MAX ((size_t)8 << 20)
 #define DEFINITIONS_MAX      65536u
 #define DEFINITIONS_TOOL_MAX 16384u
@@ -29,23 +29,22 @@ struct amd_counters {
 	size_t count, room;
 	struct pool texts;
 	uint32_t names; /* so many are different */
-	uint32_t more;  /* so many may come yet, where is_limited */
+	uint32_t more;  /* the remaining number, where is_limited */
 	bool is_limited;
 	char path[256]; /* of the file they were read from; "": none */
 };
 
-/* Adds what a file defines; a definition that comes again replaces the one before.  -EINVAL says
- * the line. */
+/* Adds a file's definitions; a repeated one replaces the one before.  -EINVAL has the line. */
 int amd_counters_read(struct amd_counters *counters, const char *path, struct err *err) MUST_CHECK;
 int amd_counters_parse(struct amd_counters *counters, const char *text, size_t size,
 		       const char *name, struct err *err) MUST_CHECK;
 
-/* The same, of what a tool has brought: at most DEFINITIONS_TOOL_MAX. */
+/* The same for a tool's definitions: at most DEFINITIONS_TOOL_MAX. */
 int amd_counters_parse_tool(struct amd_counters *counters, const char *text, size_t size,
 			    struct err *err) MUST_CHECK;
 
-/* AMD's file: in `folder`; where that is NULL, where ROCPROFILER_METRICS_PATH says, else where ROCm
- * is installed.  -ENOENT says all of the places. */
+/* AMD's file: in `folder`; if that is NULL, at ROCPROFILER_METRICS_PATH, else where ROCm is
+ * installed.  -ENOENT lists all these paths. */
 int amd_counters_load(struct amd_counters *counters, const char *folder,
 		      struct err *err) MUST_CHECK;
 void amd_counters_done(struct amd_counters *counters);

@@ -42,7 +42,7 @@ enum place {
 	PLACES,
 };
 
-/* What leads from one to the other; key NULL: an item of a list. */
+/* The transitions; key NULL: an item of a list. */
 static const struct {
 	enum place from, to;
 	const char *key;
@@ -62,7 +62,7 @@ struct definition_reader {
 	const char *file;
 	enum place places[DEPTH_MAX];
 	unsigned depth;
-	char key[64]; /* of the open mapping; "": a key comes next */
+	char key[64]; /* of the open mapping; "": a key is next */
 	bool has_key;
 	/* of the counter */
 	char *name, *description;
@@ -80,7 +80,7 @@ static int reader_refuse(const struct definition_reader *self, const yaml_mark_t
 	return err_exit(err, EXIT_USAGE);
 }
 
-/* Blocks and architectures are words of what the tracer is told: none may hold what parts them. */
+/* Blocks and architectures are words of the tracer's request: none may contain a separator. */
 static bool is_word(const char *text)
 {
 	size_t length = strlen(text);

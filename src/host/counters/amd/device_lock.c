@@ -1,5 +1,6 @@
 /*
- * By ioctls of AMD's driver (linux/kfd_ioctl.h), whose number changed when they came into Linux.
+ * By ioctls of AMD's driver (linux/kfd_ioctl.h), whose number changed when they were merged into
+ * Linux.
  */
 #include "host/counters/amd/device_lock.h"
 

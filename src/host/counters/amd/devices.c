@@ -79,7 +79,7 @@ static void architecture_name(uint64_t version, char *ret, size_t room)
 		   (unsigned)(version / 100 % 100), (unsigned)(version % 100));
 }
 
-/* 0: it is not told. */
+/* 0: unknown. */
 static uint32_t gpu_id_read(const char *folder, unsigned node)
 {
 	char path[512], *text;

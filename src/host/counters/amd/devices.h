@@ -1,6 +1,5 @@
 /*
- * AMD's devices of this machine, as the driver tells of them in /sys: also while no process uses
- * them.
+ * AMD's devices of this machine, from the driver's files in /sys: also while no process uses them.
  */
 #pragma once
 
@@ -21,15 +20,15 @@ struct counter_devices {
 int counter_devices_read(struct counter_devices *ret, struct err *err) MUST_CHECK;
 void counter_devices_done(struct counter_devices *devices);
 
-/* Of a device's properties, lines "name number" as the driver has them, or "name=number" as
- * recordings do; 0: not told. */
+/* A device's property, from lines "name number" as the driver has them, or "name=number" as in
+ * recordings; 0: unknown. */
 uint64_t counter_property(const char *properties, const char *name);
 
-/* What aqlprofile is told of a device. */
+/* The parameters of a device for aqlprofile. */
 struct counter_shape {
 	uint32_t xccs, engines, units, arrays_per_engine, domain, location;
 };
 struct counter_shape counter_device_shape(const struct counter_device *device);
 
-/* Do both have the same numbers, but for those that tell one device from another? */
+/* Are both of the same shape, except for numbers that identify a device? */
 bool counter_devices_match(const struct counter_device *one, const struct counter_device *other);

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* An expression as the evaluation reads it: the `what` of names and choices is the node's index. */
+/* An expression prepared for evaluation: the `what` of names and choices is the node's index. */
 struct prepared_nodes {
 	struct catalog_node nodes[EXPRESSION_NODES_MAX];
 	struct catalog_choice choices[EXPRESSION_NODES_MAX];

@@ -1,5 +1,5 @@
 /*
- * Host only.
+ * Parses and evaluates expressions of counters.
  */
 #include "host/counters/amd/expression.h"
 

@@ -1,6 +1,6 @@
 /*
- * Expressions of counters (shared/counters/expression.h) on the host: read from definitions, and
- * what they come to.
+ * Expressions of counters (shared/counters/expression.h) on the host: parsed from definitions, and
+ * evaluated.
  */
 #pragma once
 
@@ -14,11 +14,11 @@ static inline struct text expression_name_text(const struct expression_node *nod
 	return (struct text){ node->name.at, node->name.at + node->name.length };
 }
 
-/* -EINVAL says where it is not understood.  The text must live as long. */
+/* -EINVAL has the position of the error.  The text must live as long. */
 int expression_read(struct expression *ret, const char *text, struct err *err) MUST_CHECK;
 
-/* Is it a sum of what is counted, so that two windows of time come to what both do?  A quotient of
- * two counts is not. */
+/* Is it a sum of counts, so that the values of two windows add up?  A quotient of two counts is
+ * not. */
 typedef bool name_judge(struct text name, const void *context); /* is it counted? */
 bool expression_adds_up(const struct expression *expression, name_judge *is_counted,
 			const void *context);
@@ -27,10 +27,10 @@ bool expression_adds_up(const struct expression *expression, name_judge *is_coun
 typedef int values_finder(struct text name, enum accumulation accumulation,
 			  struct counter_values *ret, void *context);
 
-/* What it comes to; the caller frees it.  -ENOENT: a name has no values; -EINVAL: two sides have
+/* Its value; the caller frees it.  -ENOENT: a name has no values; -EINVAL: two operands have
  * different places. */
 int expression_evaluate(const struct expression *expression, values_finder *find, void *context,
 			struct counter_values *ret) MUST_CHECK;
 
-/* Values that are one number come to that; several are added up, as AMD's files do it. */
+/* A single value, or the sum of several, as in AMD's files. */
 double counter_values_sum(const struct counter_values *values);

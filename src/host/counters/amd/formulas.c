@@ -1,5 +1,5 @@
 /*
- * Host only.
+ * Evaluates the formulas of counters.
  */
 #include "host/counters/amd/formulas.h"
 
@@ -27,8 +27,8 @@ void counter_formulas_done(struct counter_formulas *formulas)
 	*formulas = (struct counter_formulas){ 0 };
 }
 
-/* The event of that name that was counted so.  What is not accumulated may have flags of its own:
- * then it is the first of that name.  Their number: there is none. */
+/* The event of that name with that accumulation.  Without accumulation it may have other flags:
+ * then the first of that name.  Their number: there is none. */
 static uint32_t event_find(const struct counter_formulas *formulas, struct text name,
 			   enum accumulation accumulation)
 {
@@ -64,7 +64,7 @@ bool device_property_find(const char *properties, struct text name, uint64_t *re
 	return false;
 }
 
-/* What is no event is a number of the device's. */
+/* Other names are properties of the device. */
 static int property_value(const struct event_counts *counts, struct text name,
 			  struct counter_values *ret)
 {

@@ -1,6 +1,6 @@
 /*
- * What was counted becomes what was asked for: the counters of a recording, each with its formula
- * of events, parsed once.
+ * Turns counts into the requested counters: the counters of a recording, each with its formula of
+ * events, parsed once.
  */
 #pragma once
 
@@ -34,8 +34,8 @@ struct event_counts {
 	const char *properties; /* of the device (plan.h); NULL: not known */
 };
 
-/* What counter `index` comes to; the caller frees it.  -ENOENT, -EINVAL: the counts make no sense
- * for it. */
+/* The value of counter `index`; the caller frees it.  -ENOENT, -EINVAL: the counts do not fit
+ * it. */
 int counter_formula_values(struct counter_formulas *formulas, uint32_t index,
 			   const struct event_counts *counts,
 			   struct counter_values *ret) MUST_CHECK;

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Of every device, in the order of the file; where none can be told, why not.  0 or the reason's
+/* For every device, in the order of the file; if none is known, the reason.  0 or the reason's
  * code. */
 int amd_counters_list(FILE *out, const char *folder, struct err *err);
 

@@ -18,7 +18,7 @@ struct planner {
 	const struct amd_counters *definitions;
 	const struct plan_devices *devices;
 	const struct counter_device *device; /* of them */
-	char *text;                          /* of EXPANDED_MAX bytes: what was expanded so far */
+	char *text;                          /* of EXPANDED_MAX bytes: the expansion so far */
 	size_t length;
 	unsigned depth;
 	struct err *err;
@@ -52,7 +52,7 @@ static int plan_refuse(struct err *err, const char *counter, const char *why)
 
 static void planner_print(struct planner *self, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* What does not fit is cut, which shows by its length. */
+/* A long text is cut, which shows by its length. */
 static void planner_print(struct planner *self, const char *format, ...)
 {
 	va_list arguments;
@@ -116,7 +116,7 @@ static int name_expand(struct planner *self, const struct expression_node *node)
 	if (!counter && device_property_find(self->device->properties, named, &value)) {
 		if (property_is_common(self, named, value))
 			planner_print(self, "%llu", (unsigned long long)value);
-		else /* looked up where it is computed */
+		else /* resolved during the evaluation */
 			planner_print(self, "%s", name);
 		return 0;
 	}
@@ -170,7 +170,7 @@ static void dimensions_print(struct planner *self, const struct expression_node 
 		planner_print(self, "]");
 }
 
-/* As few digits as say the same. */
+/* The shortest exact form. */
 static void number_print(struct planner *self, double number)
 {
 	char brief[32];
@@ -306,7 +306,7 @@ static bool plan_has(const struct counter_plan *plan, const struct amd_counter *
 	return false;
 }
 
-/* First fit: an event goes into the first pass in which its block has a counter left. */
+/* First fit: an event is put into the first pass in which its block has a counter left. */
 static void plan_pack(struct counter_plan *plan)
 {
 	plan->passes = plan->event_count ? 1 : 0;

@@ -1,6 +1,6 @@
 /*
- * What has to be counted by a device of one architecture for the counters that somebody asks for,
- * and whether it can be counted at once.  All of it is known before a process is touched.
+ * What a device of one architecture has to count for the requested counters, and whether it can
+ * count that at once.  All of it is known before a process is touched.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #define PLAN_PASSES_MAX   16u
 #define EXPANDED_MAX      ((size_t)64 << 10)
 
-/* What a block of the device counts. */
+/* An event of a block of the device. */
 struct planned_event {
 	const char *name; /* of its counter */
 	const char *block;
@@ -36,35 +36,34 @@ struct counter_plan {
 	char unknown[256]; /* names that this architecture has not, with blanks between */
 };
 
-/* A number that the driver tells of a device; false: it does not.  Lines "name number", or
- * "name=number". */
+/* A device's property from the driver; false: unknown.  Lines "name number", or "name=number". */
 bool device_property_find(const char *properties, struct text name, uint64_t *ret);
 
-/* What a device is, beside its architecture. */
+/* The facts of a device, besides its architecture. */
 struct counter_device {
 	unsigned node;
-	uint32_t gpu_id; /* the driver's; 0: not told */
+	uint32_t gpu_id; /* the driver's; 0: unknown */
 	char architecture[32];
 	const char *properties; /* lines "name number", as its driver has them */
 };
 
-/* All devices, and the one whose architecture the plan is for. */
+/* All devices, and the one for whose architecture the plan is. */
 struct plan_devices {
 	const struct counter_device *items;
 	size_t count, index;
 };
 
 /*
- * Plans.  Names that are not defined are noted, as AMD's tool does, and refused where none is left.
- * -ENOENT: the architecture, or all of the counters, are not known; -EINVAL: a definition makes no
- * sense.  All with EXIT_USAGE.
+ * Plans.  Undefined names are noted, as by AMD's tool, and refused if none is left.  -ENOENT: the
+ * architecture, or all of the counters, are unknown; -EINVAL: a definition is invalid.  All with
+ * EXIT_USAGE.
  */
 int counter_plan_make(struct counter_plan *ret, const struct amd_counters *definitions,
 		      const struct plan_devices *devices, const char *const *names, size_t count,
 		      struct err *err) MUST_CHECK;
 void counter_plan_done(struct counter_plan *plan);
 
-/* -E2BIG says which counters are too many for one pass, and how many fit. */
+/* -E2BIG names the counters beyond one pass, and how many fit. */
 int counter_plan_check(const struct counter_plan *plan, struct err *err) MUST_CHECK;
 
 /* How many counters a block has; 0: not known here. */

@@ -1,5 +1,5 @@
 /*
- * From names of counters to what the tracer is told.
+ * From names of counters to the tracer's request.
  */
 #include "host/counters/amd/request.h"
 
@@ -42,7 +42,7 @@ static bool collection_has(const struct counter_collection *self, size_t device)
 	return all >> device & 1;
 }
 
-/* Where not all devices count it: on which of those that are named before. */
+/* If not all devices count it: the list of devices before it. */
 static void event_write(struct counter_collection *self, size_t index)
 {
 	const struct planned_event *event = &self->plan.events[index];
@@ -112,7 +112,7 @@ static void facts_write(struct counter_collection *self)
 
 #define ANY_DEVICE UINT64_MAX
 
-/* Names without what they say of devices. */
+/* Names without their device. */
 struct named_counters {
 	char texts[PLAN_COUNTERS_MAX][DEFINITION_NAME_MAX];
 	const char *names[PLAN_COUNTERS_MAX];
@@ -153,7 +153,7 @@ static int name_read(struct named_counters *self, const char *name, size_t devic
 	return 0;
 }
 
-/* What one device counts fits at once, and is noted. */
+/* Checks that the events of one device fit into one pass, and notes them. */
 static int device_plan(struct counter_collection *self, const struct named_counters *counters,
 		       size_t device, struct err *err)
 {

@@ -30,9 +30,9 @@ struct counter_wish {
 };
 
 /*
- * All that has to be known before a process is touched: definitions, devices, one plan for all of
- * them, one pass, no other profiler.  Devices of another architecture than the first that has the
- * counters are left out.
+ * Prepares everything before a process is touched: definitions, devices, one plan for all of them,
+ * one pass, the lock against other profilers.  Devices of another architecture than the first with
+ * the counters are left out.
  */
 int counter_collection_open(struct counter_collection *ret, const struct counter_wish *wish,
 			    struct err *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * Reads what a process told about its devices: lines "key=value" that it may have made up.
+ * Parses a process's lines about its devices: "key=value", which it may have made up.
  */
 #include "host/export/amd/agents.h"
 
@@ -81,7 +81,7 @@ static void take_line(struct agent *agent, struct text line)
 	agent_take_property(agent, line);
 }
 
-/* What follows from the driver's numbers; AMD's library has the same limits for all devices. */
+/* Derived from the driver's numbers; AMD's library has the same limits for all devices. */
 static void agent_derive(struct agent *agent)
 {
 	uint64_t *of = agent->properties, engines;
@@ -118,7 +118,7 @@ static int by_number(const void *left, const void *right)
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* Gives it an index among those of its type where it has none; 0 or -ENOMEM. */
+/* Assigns an index among those of its type if it has none; 0 or -ENOMEM. */
 static int agents_enter(struct agents *agents, struct agent *agent)
 {
 	uint32_t *next = agent->is_cpu ? &agents->cpus : &agents->gpus;

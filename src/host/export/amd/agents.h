@@ -7,7 +7,7 @@
 #include "host/core/text/json.h"
 #include "host/model/model.h"
 
-/* What -A chooses. */
+/* The choices of -A. */
 enum agent_index {
 	AGENT_RELATIVE,      /* "Agent 1" */
 	AGENT_ABSOLUTE,      /* the same here: limpet's numbers have no gaps to be counted out */
@@ -16,7 +16,7 @@ enum agent_index {
 
 #define AGENT_TEXT_MAX 128u
 
-/* The number of a device of which nobody said which it is: one that no runtime gives. */
+/* The agent number for a device that the recording does not identify: no runtime gives it. */
 #define AGENT_UNKNOWN 255u
 
 enum agent_property {
@@ -32,7 +32,7 @@ struct agent_dimensions {
 struct agent {
 	uint64_t number;
 	bool is_cpu;
-	uint32_t type_index; /* among those of its type: as it was told, else as it comes */
+	uint32_t type_index; /* among those of its type: given, else in order */
 	bool has_index;
 	char name[AGENT_TEXT_MAX], vendor[AGENT_TEXT_MAX], product[AGENT_TEXT_MAX],
 		model[AGENT_TEXT_MAX];
@@ -41,13 +41,13 @@ struct agent {
 };
 
 struct agents {
-	struct agent *items; /* by number, those that were found later last */
+	struct agent *items; /* by number, those found later at the end */
 	size_t count, room;
 	struct table by_number; /* (number, 0): index and one */
 	uint32_t cpus, gpus;    /* the next index of each type */
 };
 
-/* Those that the process has names for.  0 or -ENOMEM. */
+/* The agents with names in the process.  0 or -ENOMEM. */
 int agents_init(struct agents *ret, const struct model_process *process) MUST_CHECK;
 void agents_done(struct agents *agents);
 

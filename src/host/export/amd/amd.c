@@ -29,7 +29,7 @@ const struct amd_domain_words amd_domains[AMD_DOMAINS] = {
 	[AMD_OWN] = { "LIMPET_API", "limpet_api_trace", "limpet_api_stats", "limpet_api" },
 };
 
-/* Those that limpet never has are named, too: lists are indexed by kind. */
+/* Kinds that limpet never has are named, too: lists are indexed by kind. */
 static const char *const kind_names[AMD_KINDS_MAX] = {
 	[0] = "NONE",
 	[5] = "HIP_RUNTIME_API",
@@ -67,7 +67,7 @@ static const struct domain_entry {
 	/* clang-format on */
 };
 
-/* What AMD's tools and this limpet do not know is among limpet's own. */
+/* Domains unknown to AMD's tools and this limpet are limpet's own. */
 static struct domain_entry entry_of(unsigned domain)
 {
 	return domain_key(domain) ? entries[domain] : (struct domain_entry){ AMD_OWN, KIND_OTHER };
@@ -164,7 +164,7 @@ const char *amd_kernel_name(const struct amd_view *view, const struct model_proc
 	return room[0] ? room : name;
 }
 
-/* Ranges and marks have names for what they are. */
+/* The operations of ranges and marks are their kinds. */
 static const char *marker_operation(const struct call *call)
 {
 	if (call->kind == CALL_PLAIN)

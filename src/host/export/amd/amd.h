@@ -1,7 +1,7 @@
 /*
- * A model in AMD's terms: which of rocprofv3's files a call belongs to, and what its domain, kind
- * and operation are called there.  What AMD has no files for is given some in the same manner:
- * OpenCL, and limpet's own domains.
+ * A model in AMD's terms: for each call the file of rocprofv3 that it is in, and its domain, kind
+ * and operation there.  Data without files of AMD's get similar ones: OpenCL, and limpet's own
+ * domains.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "host/export/amd/regions.h"
 #include "host/model/model.h"
 
-/* In the order in which AMD's tool sums them up; then ours. */
+/* In the order of AMD's summary; then limpet's own. */
 enum amd_domain {
 	AMD_HSA,
 	AMD_HIP,
@@ -26,7 +26,7 @@ enum amd_domain {
 	AMD_ROCDECODE,
 	AMD_ROCJPEG,
 	AMD_OPENCL,
-	AMD_COUNTER, /* kernels whose counters were read */
+	AMD_COUNTER, /* kernels with counters */
 	AMD_OWN,
 	AMD_DOMAINS,
 };
@@ -40,14 +40,14 @@ struct amd_domain_words {
 
 extern const struct amd_domain_words amd_domains[AMD_DOMAINS];
 
-/* Kinds of records by AMD's numbers; those behind the last of them are ours. */
+/* Kinds of records by AMD's numbers; larger ones are limpet's own. */
 #define AMD_KINDS_MAX 112u
 
 /* clang-format off */
 enum amd_kind {
 	KIND_MARKER_CONTROL = 8,
 	KIND_MARKER_NAME = 9,
-	KIND_OTHER = 105, /* of a domain that this limpet does not know */
+	KIND_OTHER = 105, /* of an unknown domain */
 #define DOMAIN(number, name, key, title, form, list, kind, ...) KIND_##name = (kind),
 #include "shared/wire/domains.def"
 };
@@ -59,7 +59,7 @@ unsigned amd_kind_count(void);
 /* "HIP_RUNTIME_API_EXT"; never NULL. */
 const char *amd_kind_name(enum amd_kind kind);
 
-/* "hip_api": what AMD's trace calls the events of a domain. */
+/* "hip_api": the category of a domain's events in AMD's trace. */
 const char *amd_category(unsigned domain);
 
 /* Of its plain calls. */
@@ -74,7 +74,7 @@ enum kernel_form {
 
 #define KERNEL_NAME_MAX 512u
 
-/* What is looked at. */
+/* The part of the model that is shown. */
 struct amd_view_options {
 	const struct model_process *process; /* NULL: all of them */
 	enum kernel_form form;
@@ -93,7 +93,7 @@ struct amd_view {
 	struct kernel_numbers kernels;
 	struct correlation correlation;
 	struct region_options region_options;
-	/* While events are looked at: */
+	/* During a pass over the events: */
 	struct range_history history; /* with is_renamed */
 	struct regions regions;
 };
@@ -108,17 +108,17 @@ static inline void amd_view_done_at_scope_end(struct amd_view *view)
 	amd_view_done(view);
 }
 
-/* One row of a table.  Gone when its visitor returns. */
+/* One row of a table.  Valid until its visitor returns. */
 struct amd_event {
 	const struct call *call;
 	enum amd_domain domain;
 	enum amd_kind kind;
-	const char *name;      /* a function, a kernel, what a marker says, a direction */
-	const char *operation; /* the same by AMD's names: of a marker, what it is */
-	const char *region;    /* of a renamed kernel: what the range says; else "" */
+	const char *name;      /* a function, a kernel, a marker's text, a direction */
+	const char *operation; /* by AMD's names: of a marker, its kind */
+	const char *region;    /* of a renamed kernel: the range's text; else "" */
 	uint64_t correlation;  /* 0: not known */
 	uint64_t kernel;       /* its number, see kernel_numbers.h */
-	int64_t tid;           /* whose doing it was */
+	int64_t tid;           /* the thread that caused it */
 };
 
 /* Not 0: no more, please. */
@@ -130,7 +130,7 @@ int amd_each_event(struct amd_view *view, amd_visitor *visit, void *context) MUS
 /* 0 when it has none of this kind. */
 uint64_t event_value(const struct amd_event *event, enum value_kind kind);
 
-/* Whether it is known which agent's memory it is: of what is given back, often not. */
+/* Whether the agent of the memory is known: for freed memory, often not. */
 bool amd_memory_has_agent(const struct amd_event *event);
 
 /* A kernel's name in the view's form; `room` is for truncated ones. */

@@ -1,5 +1,6 @@
 /*
- * Gives ids.  Only what caused work of devices has to be remembered, so that is collected first.
+ * Assigns ids.  Only calls that caused work of devices must be remembered, so those are collected
+ * first.
  */
 #include "host/export/amd/correlation.h"
 

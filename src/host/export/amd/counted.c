@@ -1,7 +1,7 @@
 /*
- * Packets of one queue follow each other; those of others do not wait for them.  So a kernel was
- * alone where no kernel of another queue of its device overlaps it, and the target knows of nothing
- * else.
+ * Packets of one queue are executed in order; those of others do not wait for them.  So a kernel
+ * was alone if no kernel of another queue of its device overlaps it, and the target has no other
+ * work.
  */
 #include "host/export/amd/counted.h"
 
@@ -62,7 +62,7 @@ static bool is_beside(const struct counted_kernel *a, const struct counted_kerne
 	       b->begin_ns < a->end_ns;
 }
 
-/* They come in the order of their beginnings. */
+/* Kernels are in the order of their beginnings. */
 static void kernels_compare(struct counted *self)
 {
 	for (size_t i = 0; i < self->count; i++) {

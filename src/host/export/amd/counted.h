@@ -1,7 +1,7 @@
 /*
- * Kernels that were counted: which of them were alone on their device, and what their counters come
- * to.  The values of the others are left out, and the kernels counted: what was counted is that of
- * all that ran at the same time.
+ * Counted kernels: which of them were alone on their device, and the values of their counters.  The
+ * values of the others are left out, and these kernels counted: their counts include all work at
+ * the same time.
  */
 #pragma once
 
@@ -30,11 +30,11 @@ uint64_t counted_kernels(const struct counted *counted);
 /* Of a counted kernel: are its counts its own? */
 bool counted_is_alone(const struct counted *counted, const struct call *call);
 
-/* Is there such a one of this kernel? */
+/* Is there one for this kernel? */
 bool counted_has(const struct counted *counted, const struct call *kernel);
 
-/* All counters that were asked for, each with its values; a counter whose values make no sense has
- * none.  What the visitor answers, or -ENOMEM. */
+/* All requested counters, each with its values; a counter with invalid values has none.  Returns
+ * the visitor's result, or -ENOMEM. */
 typedef int counted_visitor(const struct recorded_counter *counter,
 			    const struct counter_values *values, void *context);
 int counted_each(struct counted *counted, const struct call *call, counted_visitor *visit,

@@ -27,7 +27,7 @@ struct kernel_filter {
 	struct table kernels; /* (process, name): verdict, times seen */
 };
 
-/* -EINVAL: what is wrong is said. */
+/* -EINVAL: with the reason in err. */
 int kernel_filter_init(struct kernel_filter *ret, const struct kernel_filter_options *options,
 		       struct err *err) MUST_CHECK;
 void kernel_filter_done(struct kernel_filter *filter);

@@ -1,6 +1,6 @@
 /*
- * Replaces keys in names.  The pattern is what somebody typed, and values come from a target: both
- * may be any bytes.  A value of a variable never makes a folder: its slashes become underscores.
+ * Replaces keys in names.  A user typed the pattern, and values come from a target: both may be any
+ * bytes.  A value of a variable never makes a folder: its slashes become underscores.
  */
 #include "host/export/amd/name_rule.h"
 
@@ -62,8 +62,8 @@ static void put_number(struct bytes *out, int64_t number)
 	put_text(out, text);
 }
 
-/* Blanks, slashes and what a terminal would act on become underscores; those in front go.  A name
- * of dots alone would be a folder that is there already. */
+/* Blanks, slashes and control characters become underscores; leading ones are dropped.  A name of
+ * dots alone would be an existing folder. */
 static void put_tame(struct bytes *out, const char *value)
 {
 	if (!value)
@@ -119,7 +119,7 @@ static bool has_argument(const struct name_facts *facts, unsigned long wanted)
 	return false;
 }
 
-/* How times are written is the user's choice; whatever it says, it stays within its room. */
+/* The time format is the user's choice; its result is limited to its room. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 static void put_time(struct bytes *out, const struct name_facts *facts, const char *variable,
@@ -189,7 +189,7 @@ static void put_job(struct bytes *out, const struct name_facts *facts)
 	put_first_set(out, facts, job_variables, "0");
 }
 
-/* What tells processes apart. */
+/* Writes what distinguishes processes. */
 static void put_unique(struct bytes *out, const struct name_facts *facts)
 {
 	if (first_set(facts, rank_variables) || first_set(facts, size_variables))
@@ -260,7 +260,7 @@ static const struct name_key {
 	{ "launch_time", 0, put_launch },
 };
 
-/* The text behind `at` begins with these words: where it goes on, else NULL. */
+/* If the text at `at` begins with these words: the text after them, else NULL. */
 static const char *text_behind(const char *at, const char *words)
 {
 	size_t length = strlen(words);
@@ -285,8 +285,7 @@ static const char *take_long_key(const char *at, const struct name_facts *facts,
 	return NULL;
 }
 
-/* "%arg3%"; one that the command does not have takes what would have parted it from the next
- * along. */
+/* "%arg3%"; a missing argument drops the separator from the next one, too. */
 static const char *take_argument(const char *at, const struct name_facts *facts, struct bytes *out)
 {
 	const char *digits = text_behind(at + 1, "arg"), *end;
@@ -312,7 +311,7 @@ static const struct variable_form {
 	{ "%env{", "}%" }, { "%ENV{", "}%" }, { "$env{", "}" }, { "$ENV{", "}" }, { "%q{", "}" }
 };
 
-/* Is it a variable?  Its name, and where the text goes on. */
+/* Parses a variable: its name, and the text after it. */
 static const char *read_variable(const char *at, char *ret, size_t room)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
@@ -353,7 +352,7 @@ typedef const char *key_taker(const char *at, const struct name_facts *facts, st
 
 static key_taker *const takers[] = { take_long_key, take_argument, take_variable, take_letter };
 
-/* What stands at this position, a key or a character; where to go on. */
+/* Writes a key or a character; returns the text after it. */
 static const char *name_rule_take(const char *at, const struct name_facts *facts, struct bytes *out)
 {
 	const char *end = NULL;

@@ -9,7 +9,7 @@
 /* A value, or NULL when the variable is not set. */
 typedef const char *name_variable(void *context, const char *name);
 
-/* What keys stand for.  Texts may be NULL: then they are empty. */
+/* The values of keys.  Texts may be NULL: then they are empty. */
 struct name_facts {
 	const char *hostname, *folder;
 	const char *command; /* words, with a blank between each two */
@@ -20,14 +20,13 @@ struct name_facts {
 	void *context;           /* of variable */
 };
 
-/* The variables that keys are read from, apart from those that a pattern names itself; ends with
- * NULL. */
+/* The variables for keys, apart from those that a pattern names itself; ends with NULL. */
 extern const char *const name_rule_variables[];
 
-/* The pattern with its keys replaced, the caller's to free.  What is no key stays as it is; what a
- * key stands for is not looked at again.  0 or -ENOMEM. */
+/* The pattern with its keys replaced, which the caller frees.  Unknown keys stay; values of keys
+ * are not expanded again.  0 or -ENOMEM. */
 int name_rule_expand(const char *pattern, const struct name_facts *facts, char **ret) MUST_CHECK;
 
-/* The variable that the pattern names next, of the form %env{X}%, $env{X} or %q{X}: copied to
- * `ret` as a text, and where to look for further ones; NULL when there is none. */
+/* The next variable in the pattern, of the form %env{X}%, $env{X} or %q{X}: copied to `ret`;
+ * returns where to continue, NULL when there is none. */
 const char *name_rule_next_variable(const char *pattern, char *ret, size_t room);

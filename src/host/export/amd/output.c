@@ -258,7 +258,7 @@ static int write_summary(struct part *part)
 	return r;
 }
 
-/* Kernels that were counted, and whose values are not in the files. */
+/* Reports counted kernels whose values are not in the files. */
 static void tell_counted(const struct part *part)
 {
 	const struct counted *counted = &part->view.counted;
@@ -330,7 +330,7 @@ static bool is_taken(const struct amd_output_names *names, const char *prefix)
 	return false;
 }
 
-/* "PREFIX_PID", and where that is taken "PREFIX_PID_2", ...; frees the prefix.  NULL: no memory. */
+/* "PREFIX_PID", and if that is in use "PREFIX_PID_2", ...; frees the prefix.  NULL: no memory. */
 static char *make_free(const struct amd_output_names *names, char *prefix, int pid)
 {
 	char *own = NULL;
@@ -350,8 +350,7 @@ static char *make_free(const struct amd_output_names *names, char *prefix, int p
 	return own;
 }
 
-/* The prefix of a process; one that comes again gets the number of its process.  It belongs to the
- * list. */
+/* The prefix of a process; a repeated one gets the number of its process.  The list owns it. */
 static int take_name(struct part *part, struct amd_output_names *names)
 {
 	char **items = reallocarray(names->items, names->count + 1, sizeof(*items));
@@ -377,7 +376,7 @@ static int write_process(struct model *model, struct part *part, struct amd_outp
 {
 	int r = begin_part(part, model);
 
-	/* Of several, those that did nothing leave nothing. */
+	/* Of several processes, idle ones get no files. */
 	if (!r && (part->stats.events || model->process_count == 1)) {
 		r = take_name(part, names);
 		if (!r)

@@ -1,6 +1,6 @@
 /*
- * All that rocprofv3 leaves behind, from a model: files of each format that is asked for, for each
- * process, under names made by its rules, and the summary.
+ * All files of rocprofv3, from a model: of each requested format, for each process, under names
+ * made by its rules, and the summary.
  */
 #pragma once
 
@@ -13,11 +13,10 @@ enum amd_format {
 	AMD_FORMAT_CSV = 2,
 	AMD_FORMAT_JSON = 4,
 	AMD_FORMAT_PFTRACE = 8,
-	AMD_FORMAT_LIMPET =
-		16, /* the recording itself, with all that filters leave out elsewhere */
+	AMD_FORMAT_LIMPET = 16, /* the recording itself, without any filter */
 };
 
-/* Names that are taken, where several models are written after each other.  Begins as all 0. */
+/* Names in use, if several models are written after each other.  Begins as all 0. */
 struct amd_output_names {
 	char **items;
 	size_t count;
@@ -38,30 +37,29 @@ struct amd_output_options {
 	struct amd_summary_options summary; /* is_indented is found out */
 	const char
 		*summary_output; /* "stdout", "stderr", or a name for NAME_it.txt; NULL: stderr */
-	/* Variables that the recording does not have are asked for here; may be NULL. */
+	/* Finds variables that the recording lacks; may be NULL. */
 	const char *(*variable)(void *context, const char *name);
-	/* Told of each file that is complete, and of what a reader should know; may be NULL. */
+	/* Called for each complete file, and for notes to the user; may be NULL. */
 	void (*tell_file)(void *context, const char *path);
 	void (*tell_note)(void *context, const char *note);
 	void *context;
 	struct amd_output_names *names; /* that earlier models have, and this one adds to; NULL */
 };
 
-/* What came of it. */
+/* The results. */
 struct amd_output_result {
 	uint64_t events;  /* that the filters let through, of all processes */
 	uint64_t counted; /* kernels, with or without values */
 	uint32_t files;
 };
 
-/* What in the options can be wrong by itself: -EINVAL says it.  Before anything is recorded. */
+/* Checks the options by themselves: -EINVAL with the reason.  Before anything is recorded. */
 int amd_output_check(const struct amd_output_options *options, struct err *err) MUST_CHECK;
 
 /*
- * Files that are there already are replaced, as AMD's tool does it; a folder's name that belongs to
- * something else is an error.  Processes whose patterns come out alike, here and in `names`, get
- * "_PID" behind theirs, all but the first.  Databases are written also when nothing was recorded,
- * other files are not.
+ * Replaces existing files, as AMD's tool does; another kind of file in place of a folder is an
+ * error.  Processes with equal names, here and in `names`, get "_PID" appended, all but the first.
+ * Databases are written also without any data, other files are not.
  */
 int amd_output_write(struct model *model, const struct amd_output_options *options,
 		     struct amd_output_result *ret, struct err *err) MUST_CHECK;

@@ -25,9 +25,9 @@ struct range_history {
 int range_history_init(struct range_history *ret, const struct model *model) MUST_CHECK;
 void range_history_done(struct range_history *history);
 
-/* Others than ranges of threads are passed over.  Calls come in the order of their beginnings. */
+/* Ignores calls other than ranges of threads.  Calls must be in the order of their beginnings. */
 int range_history_take(struct range_history *history, const struct call *call) MUST_CHECK;
 
-/* What the innermost range says; "" when there was none. */
+/* The innermost range's text; "" when there was none. */
 const char *range_history_find(const struct range_history *history,
 			       const struct model_process *process, uint64_t tid, uint64_t time_ns);

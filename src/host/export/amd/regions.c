@@ -45,7 +45,7 @@ static int64_t depth_after(const struct regions *self, int64_t depth, int change
 	return MAX(depth + change, (int64_t)0);
 }
 
-/* Calls of other threads may have come in between: what follows is counted again. */
+/* Calls of other threads may have been inserted: counts again from there. */
 static void count_from(const struct regions *self, struct process_regions *process, size_t at)
 {
 	int64_t depth = at ? process->changes[at - 1].depth : 0;

@@ -32,7 +32,7 @@ int regions_init(struct regions *ret, const struct model *model,
 		 const struct region_options *options) MUST_CHECK;
 void regions_done(struct regions *regions);
 
-/* Others than the two are passed over.  Calls come in the order of their beginnings. */
+/* Ignores calls other than the two.  Calls must be in the order of their beginnings. */
 int regions_take(struct regions *regions, const struct call *call) MUST_CHECK;
 
 /* Whether a call is wanted: by its beginning; work of a device by that of the call that caused it,

@@ -21,7 +21,7 @@ struct amd_stats {
 	struct table by_name; /* (domain, hash of the name): row and one */
 };
 
-/* Looks at all events of the view.  0 or -ENOMEM. */
+/* Reads all events of the view.  0 or -ENOMEM. */
 int amd_stats_init(struct amd_stats *ret, struct amd_view *view) MUST_CHECK;
 void amd_stats_done(struct amd_stats *stats);
 

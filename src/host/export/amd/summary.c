@@ -79,7 +79,7 @@ static void put_rule(const struct summary_table *table)
 	fputc('\n', table->out);
 }
 
-/* In nanoseconds whole, in other units the shortest form that says the same. */
+/* Nanoseconds as integers, other units in the shortest exact form. */
 static void put_time(const struct summary_table *table, uint64_t time_ns)
 {
 	double value = (double)time_ns / (double)table->unit->ns;

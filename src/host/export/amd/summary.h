@@ -17,8 +17,8 @@ struct amd_summary_options {
 	bool is_indented; /* as on a terminal */
 };
 
-/* -EINVAL: the unit or an expression makes no sense, which is said.  A group in which nothing
- * happened has no table: the first such is put into ret_empty (NULL: none). */
+/* -EINVAL: the unit or an expression is invalid, with the reason in err.  A group without events
+ * has no table: ret_empty gets the first such (NULL: none). */
 /* Groups that are no regular expressions: -EINVAL. */
 int amd_summary_check(const struct amd_summary_options *options, struct err *err) MUST_CHECK;
 

@@ -13,7 +13,7 @@ struct page {
 	struct diff_tree diff;
 };
 
-/* Weights may be far apart; what is too large for a number of JSON is as large as can be. */
+/* Weights may differ widely; a number too large for JSON becomes the largest one. */
 static uint64_t square_us(double square_ns)
 {
 	return square_ns / 1e6 < 9e15 ? (uint64_t)(square_ns / 1e6) : (uint64_t)9e15;

@@ -94,7 +94,7 @@ static bool is_sample(const struct firefox *self, const struct kept_sample *samp
 	return self->kinds & KIND_BIT(sample->kind);
 }
 
-/* What ran is counted; where there are waits too, time is. */
+/* Running samples are counted; with waits too, times are added. */
 static void write_samples(struct firefox *self, const struct kept_sample *kept, size_t count)
 {
 	struct json *json = &self->json;
@@ -327,7 +327,7 @@ static void write_meta(struct firefox *self)
 	json_fixed(json, "interval", period_ns, 6);
 	json_fixed(json, "startTime", samples->first_ns + (uint64_t)model_wall_offset_ns(model), 6);
 	json_number(json, "profilingStartTime", 0);
-	/* What is at the very end is outside. */
+	/* The end is exclusive. */
 	json_fixed(json, "profilingEndTime", samples->last_ns - samples->first_ns + period_ns, 6);
 	json_number(json, "processType", 0);
 	json_number(json, "stackwalk", 1);

@@ -75,7 +75,7 @@ uint32_t firefox_stack(const struct firefox_tables *tables, uint32_t stack, enum
 	return end == STACK_COMPLETE ? STACK_NONE : tables->incomplete;
 }
 
-/* What a row has in a column. */
+/* The value of a row in a column. */
 typedef int64_t cell_of(struct firefox_tables *tables, size_t row);
 
 #define CELL_NULL INT64_MIN
@@ -222,7 +222,7 @@ static int64_t function_resource(struct firefox_tables *tables, size_t function)
 	return tables->samples->functions[function].code;
 }
 
-/* Functions are asked for in their order. */
+/* Functions are visited in order. */
 static int64_t function_source(struct firefox_tables *tables, size_t function)
 {
 	return tables->file_of_function[function] ? tables->source_count++ : CELL_NULL;
@@ -261,7 +261,7 @@ static int64_t frame_address(struct firefox_tables *tables, size_t location)
 
 	if (!frame || !is_library(&tables->samples->codes[frame->code]))
 		return -1;
-	/* Of the call, not of what follows it. */
+	/* Of the call, not of the instruction after it. */
 	return (int64_t)(frame->address - (frame->is_return && frame->address));
 }
 
@@ -353,7 +353,7 @@ static void write_stack(struct stack_rows *self, uint32_t *stacks, uint32_t numb
 	stacks[number] = caller;
 }
 
-/* Callers come before what they call.  Both passes give each stack the same index. */
+/* Callers come before their callees.  Both passes assign each stack the same index. */
 static void write_stack_column(struct stack_rows *self, const char *key)
 {
 	const struct samples *samples = self->tables->samples;

@@ -1,5 +1,5 @@
 /*
- * What all threads of a Firefox profile share: names, functions, frames and stacks.
+ * Shared by all threads of a Firefox profile: names, functions, frames and stacks.
  */
 #pragma once
 
@@ -19,20 +19,20 @@ enum firefox_category {
 struct firefox_tables {
 	const struct samples *samples;
 	struct pool texts;
-	uint32_t *frame_of_location; /* and of nobody's locations: LOCATION_UNUSED */
+	uint32_t *frame_of_location; /* LOCATION_UNUSED: no frame needs it */
 	const char **file_of_function;
-	uint32_t source_count; /* of the functions written so far, those that have a file */
-	/* Of each stack of the model: where it is in the file; apart for samples whose stacks are
-	 * incomplete.  STACK_NONE: nobody needs it. */
+	uint32_t source_count; /* functions written so far that have a file */
+	/* Of each stack of the model: its index in the file; a separate one for samples whose
+	 * stacks are incomplete.  STACK_NONE: not needed. */
 	uint32_t *stacks[2];
-	uint32_t incomplete; /* the stack that stands above those */
+	uint32_t incomplete; /* the stack above those */
 	bool has_failed;     /* no memory */
 };
 
 int firefox_tables_init(struct firefox_tables *ret, const struct samples *samples) MUST_CHECK;
 void firefox_tables_done(struct firefox_tables *tables);
 
-/* To be said of every stack before the tables are written. */
+/* Must be called for every stack before the tables are written. */
 void firefox_tables_need(struct firefox_tables *tables, uint32_t stack, enum stack_end end);
 
 /* The index of a text in the list of texts, which is written last. */

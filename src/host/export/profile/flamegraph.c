@@ -89,7 +89,7 @@ static void write_processes(struct json *json, const struct flamegraph *self)
 	json_list_end(json);
 }
 
-/* What must be said wherever the picture goes. */
+/* The facts that must accompany every copy of the picture. */
 static void write_words(struct json *json, const struct flamegraph *self)
 {
 	const struct samples *samples = self->model->samples;

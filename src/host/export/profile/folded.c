@@ -1,8 +1,8 @@
 /*
  * folded: one line for each stack, outermost first, and how many samples had it, or how many bytes
- * were allocated there.  The first name is
- * the threads', with its process where there are several; of a recording of every process, first
- * the process and then the thread.  What flamegraph.pl, inferno, speedscope and many others read.
+ * were allocated there.  The first name is the threads', with its process where there are several;
+ * of a recording of every process, first the process and then the thread.  For flamegraph.pl,
+ * inferno, speedscope and many others.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -83,7 +83,7 @@ static int lines_add(struct lines *lines, const struct model *model,
 
 	rewind(lines->out);
 	write_stack(lines->out, model, entry);
-	fputc('\0', lines->out); /* what a longer one left is behind it */
+	fputc('\0', lines->out); /* cuts off a longer line's rest */
 	if (fflush(lines->out) || ferror(lines->out))
 		return -ENOMEM;
 	number = pool_add(&lines->stacks, lines->text);
@@ -93,7 +93,7 @@ static int lines_add(struct lines *lines, const struct model *model,
 	return 0;
 }
 
-/* Waiting is told in microseconds: how often says little about it.  Memory is told in bytes. */
+/* Waits are weighted in microseconds, as their count means little.  Memory is in bytes. */
 static void lines_write(const struct lines *lines, unsigned kinds, FILE *out)
 {
 	bool is_time = kinds != KINDS_ON_CPU && !profile_kinds_are_bytes(kinds);

@@ -1,6 +1,6 @@
 /*
- * perf-script: samples as the text that `perf script` prints, in the order of time; for what reads
- * that (FlameScope, the Firefox profiler, stackcollapse-perf.pl, ...).
+ * perf-script: samples as the text that `perf script` prints, in the order of time; for its readers
+ * (FlameScope, the Firefox profiler, stackcollapse-perf.pl, ...).
  */
 #include <inttypes.h>
 

@@ -51,7 +51,7 @@ enum location_field {
 enum line_field { LINE_FUNCTION = 1, LINE_LINE = 2 };
 enum function_field { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM = 3, FUNCTION_FILE = 4 };
 
-/* What is counted; the third and fourth where waits were sampled. */
+/* The values; the third and fourth if waits were sampled. */
 static const struct {
 	const char *type, *unit;
 } value_types[] = { { "samples", "count" },       { "cpu", "nanoseconds" },
@@ -227,8 +227,8 @@ static void put_mapping(struct pprof *self, const struct sample_code *code, uint
 	proto_message(&self->profile, PROFILE_MAPPING, &self->message);
 }
 
-/* pprof takes the first mapping for the program: its file, or, where nothing of it was sampled, one
- * that no location is in. */
+/* pprof takes the first mapping for the program: its file, or, if nothing of it was sampled, one
+ * without locations. */
 static void put_mappings(struct pprof *self)
 {
 	const struct samples *samples = self->model->samples;
@@ -266,7 +266,7 @@ static void put_location(struct pprof *self, const struct sample_frame *frame, u
 	proto_message(&self->profile, PROFILE_LOCATION, &self->message);
 }
 
-/* A function is in the file of the first location that tells one. */
+/* A function's file is that of its first location with one. */
 static int put_functions(struct pprof *self)
 {
 	const struct samples *samples = self->model->samples;
@@ -353,7 +353,7 @@ static void pprof_done(struct pprof *self)
 	free(self->codes);
 }
 
-/* Of each view of calls: the first value, the end, and what is shown by default. */
+/* Of each view of calls: the first value, the end, and the default one. */
 static const struct call_values {
 	unsigned view, first, end, shown;
 } call_values[] = {

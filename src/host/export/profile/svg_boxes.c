@@ -78,7 +78,7 @@ static int each_box(struct drawing *self,
 
 	if (!ends)
 		return -ENOMEM;
-	/* The end of what has been drawn inside each node. */
+	/* The end of the boxes drawn so far inside each node. */
 	while (at != TREE_NONE) {
 		const struct tree_node *node = &tree->nodes[at];
 		double width = (double)node->total_ns * scale;

@@ -1,6 +1,6 @@
 /*
- * Flame graphs as SVG pictures: the boxes of a call tree, outermost functions below.  Titles tell
- * what a box is; nothing in it runs.
+ * Flame graphs as SVG pictures: the boxes of a call tree, outermost functions below.  Boxes have
+ * titles; there are no scripts.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct svg_picture {
 	void (*name)(const struct svg_picture *self, const struct tree_node *node, char *ret,
 		     size_t room);
 	struct svg_colour (*colour)(const struct svg_picture *self, const struct tree_node *node);
-	/* What the title says after the name. */
+	/* Writes the title's text after the name. */
 	void (*tell)(const struct svg_picture *self, const struct tree_node *node);
 	/* The text above: svg_line_begin() and svg_line_end() for each line. */
 	void (*head)(const struct svg_picture *self);

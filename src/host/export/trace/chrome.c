@@ -1,11 +1,10 @@
 /*
- * chrome: the JSON that Chrome's tracing, Perfetto and the Firefox profiler read.  Times are in
+ * chrome: the JSON that Chrome's tracing, Perfetto and the Firefox profiler read. Times are in
  * microseconds since the first call, with three decimals: nanoseconds are kept.
  *
- * Process-wide ranges and work of devices lie on threads that do not exist, with numbers above
- * those of all that do: in one thread, readers want events to lie inside each other, and the
- * format's asynchronous events are paired by name in some of them.  An arrow leads from a call to
- * the work that it caused.
+ * Process-wide ranges and work of devices are on made-up threads, with numbers above all real ones:
+ * in one thread, readers need events nested, and some pair the format's asynchronous events by
+ * name.  An arrow leads from a call to the work that it caused.
  */
 
 #include <errno.h>

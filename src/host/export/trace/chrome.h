@@ -1,6 +1,6 @@
 /*
- * Chrome's JSON of several recordings in one file, whose processes have numbers of their own and
- * whose times are of one clock.
+ * Chrome's JSON of several recordings in one file, with separate numbers of processes and times of
+ * one clock.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 struct chrome_ranks {
 	struct json json;
-	uint64_t origin_ns; /* which times are told from; nothing begins before it */
+	uint64_t origin_ns; /* the zero of times; nothing begins before it */
 	uint64_t arrows;
 };
 

@@ -14,7 +14,7 @@ static const enum value_kind columns[] = {
 	VALUE_DESCRIPTOR, VALUE_OBJECT, VALUE_OWNER,   VALUE_ID,
 };
 
-/* Of what devices did, behind all others. */
+/* Of devices' work, after all others. */
 static const enum value_kind work_columns[] = {
 	VALUE_DEVICE,   VALUE_FROM_DEVICE, VALUE_QUEUE,       VALUE_STREAM, VALUE_THREAD,
 	VALUE_DISPATCH, VALUE_GRID_X,      VALUE_GRID_Y,      VALUE_GRID_Z, VALUE_GROUP_X,

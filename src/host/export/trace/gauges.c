@@ -73,7 +73,7 @@ static int gauges_expect(struct gauge *gauge, uint64_t time_ns, int64_t by)
 	return 0;
 }
 
-/* Tells what has happened until then. */
+/* Reports the changes until then. */
 static int gauges_settle(struct gauges *gauges, uint32_t number, uint64_t time_ns)
 {
 	struct gauge *gauge = &gauges->items[number];
@@ -124,7 +124,7 @@ static int take_allocation(struct gauges *gauges, const struct call *call, enum 
 	return gauges_expect(&gauges->items[number], call->end_ns, (int64_t)size);
 }
 
-/* What came before the recording was never counted. */
+/* Blocks from before the recording were never counted. */
 static int take_release(struct gauges *gauges, const struct call *call, enum gauge_kind kind)
 {
 	struct table_entry *block = table_find(&gauges->blocks, value_or_0(call, VALUE_ADDRESS),

@@ -1,6 +1,7 @@
 /*
- * Amounts that go up and down with what devices do: bytes being copied, bytes allocated.  Changes
- * come in the order of the calls' beginnings, and may lie later; they are told in their own order.
+ * Amounts that change with the work of devices: bytes being copied, bytes allocated.  Changes
+ * arrive in the order of the calls' beginnings, and may be later; they are reported in their own
+ * order.
  */
 #pragma once
 
@@ -21,7 +22,7 @@ struct gauge {
 	size_t count, room;
 };
 
-/* Told at each change. */
+/* Called at each change. */
 typedef int gauge_teller(void *context, uint32_t number, uint64_t time_ns, int64_t value);
 
 struct gauges {
@@ -33,8 +34,8 @@ struct gauges {
 	void *context;
 };
 
-/* Other calls than copies and device memory are passed over.  *ret_new: a gauge that was not there
- * before, UINT32_MAX: none.  0, -ENOMEM, or what the teller answered. */
+/* Ignores calls other than copies and device memory.  *ret_new: a new gauge, UINT32_MAX: none.  0,
+ * -ENOMEM, or the teller's result. */
 int gauges_take(struct gauges *gauges, const struct call *call, uint32_t *ret_new) MUST_CHECK;
 int gauges_finish(struct gauges *gauges) MUST_CHECK;
 void gauges_done(struct gauges *gauges);

@@ -1,7 +1,7 @@
 /*
  * kernel-folded: one line for each stack that kernels were launched from, outermost first, with the
- * kernel as its innermost name, and the nanoseconds that devices spent on it.  What flamegraph.pl,
- * inferno and speedscope read: a flame graph of the devices' time by lines of the program.
+ * kernel as its innermost name, and the nanoseconds that devices spent on it.  For flamegraph.pl,
+ * inferno and speedscope: a flame graph of the devices' time by lines of the program.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -49,7 +49,7 @@ static int write_stack(struct kernel_folded *self, const struct call *call)
 		fprintf(self->line, "%d;", call->process->pid);
 	write_lines(self->line, lines[0] ? lines : NO_STACK);
 	foreign_write(self->line, FOREIGN_FOLDED, call_name(call));
-	fputc('\0', self->line); /* what a longer one left is behind it */
+	fputc('\0', self->line); /* cuts off a longer line's rest */
 	return fflush(self->line) || ferror(self->line) ? -ENOMEM : 0;
 }
 

@@ -1,6 +1,6 @@
 /*
- * kineto: the JSON that PyTorch's profiler writes, for what reads its files: Holistic Trace
- * Analysis, TensorBoard's plugin.  Work of a device lies in the process of the device's number and
+ * kineto: the JSON that PyTorch's profiler writes, for the readers of its files: Holistic Trace
+ * Analysis, TensorBoard's plugin.  Work of a device is in the process of the device's number and
  * the thread of its stream's, has the category of its kind, and the same "correlation" as the call
  * that caused it; an arrow (ac2g) leads from the one to the other.  Where a call of the runtime
  * contains the one of the driver, the runtime's is the one that has it: readers take one call for
@@ -35,7 +35,7 @@ struct kineto {
 	uint64_t origin_ns;
 };
 
-/* What its readers know, by domain; others are operations of the program's. */
+/* The category that readers of the format know, by domain; other domains are plain operations. */
 static const char *const categories[DOMAINS] = {
 	[DOMAIN_CUDA] = "cuda_driver",
 	[DOMAIN_CUDA_RUNTIME] = "cuda_runtime",
@@ -86,7 +86,7 @@ static const char *call_title(const struct call *call)
 	return call_name(call);
 }
 
-/* The work that it causes is looked up by the driver's call in it. */
+/* The work that it causes is found by the driver's call in it. */
 static uint64_t runtime_correlation(struct kineto *kineto, const struct call *call)
 {
 	struct runtime_call *outer = &kineto->outer[call->thread->number];
@@ -281,7 +281,7 @@ static int write_call(const struct call *call, void *context)
 	return export_state(kineto->json.out);
 }
 
-/* A line "key=value" of what a device's runtime says of it; 0 when it is not there. */
+/* A line "key=value" of the runtime about a device; 0 when it is missing. */
 static uint64_t property_of(const struct model_process *process, uint64_t device, const char *key)
 {
 	const char *text = names_find(&process->names, NAME_DEVICE, device);
@@ -323,14 +323,14 @@ static uint64_t variable_number(const struct model_process *process, const char 
 	return text && text[0] ? strtoull(text, NULL, 10) : otherwise;
 }
 
-/* As torchrun tells its processes. */
+/* In torchrun's variables. */
 static void write_rank(struct json *json, const struct model_process *process)
 {
 	char rank[32];
 
 	json_object(json, "distributedInfo");
 	json_text(json, "backend", "");
-	/* Holistic Trace Analysis looks for it with this space. */
+	/* Holistic Trace Analysis searches for it with this space. */
 	snprintf(rank, sizeof(rank), " %llu",
 		 (unsigned long long)variable_number(process, "RANK", 0));
 	json_raw(json, "rank", rank);

@@ -31,7 +31,7 @@ uint32_t lanes_track_owner(const struct lanes *lanes, uint32_t track)
 	return lanes->fixed_count + track;
 }
 
-/* Tracks of devices come one after another. */
+/* Tracks of devices are added one by one. */
 static int make_owner(struct lanes *lanes, uint32_t owner)
 {
 	struct owner_lanes *longer;

@@ -1,10 +1,10 @@
 /*
  * pftrace: Perfetto's trace format (ui.perfetto.dev, trace_processor).  Times are CLOCK_BOOTTIME,
  * which is Perfetto's own.  Calls of a thread are slices on its track; one that overlaps another
- * without lying inside it goes to a further track of the same thread.  Process-wide ranges have
- * tracks under the process, and so has work of devices, with flows from the calls that caused it;
- * bytes that are copied or allocated are counters, and so are the counters of kernels, and those
- * over time.
+ * without being nested is on a further track of the same thread.  Process-wide ranges have tracks
+ * under the process, and so has work of devices, with flows from the calls that caused it; bytes
+ * that are copied or allocated are counters, and so are the counters of kernels, and those over
+ * time.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -59,7 +59,7 @@ struct pftrace {
 	struct lanes lanes;
 	struct work_tracks tracks;
 	struct gauges gauges;
-	struct table counters; /* (track, 0): it is there */
+	struct table counters; /* (track, 0): written already */
 };
 
 static bool is_shown(const struct pftrace *self, const struct model_process *process)
@@ -123,7 +123,7 @@ static void pftrace_intern(struct pftrace *self, enum interned_field list, uint6
 	proto_message(&self->inner, list, &self->detail);
 }
 
-/* Names that come again and again, once; ids begin at 1. */
+/* Writes frequent names once; ids begin at 1. */
 static int write_names(struct pftrace *self, const struct model *model)
 {
 	static const char *const others[] = { "text",    "stack",      "function",
@@ -309,7 +309,7 @@ static void name_slice(struct pftrace *self, const struct amd_event *event)
 		annotation_put(&self->inner, &self->detail, NAME_UNFINISHED, call_cut_text(call));
 }
 
-/* From calls of runtimes to work, by what they share. */
+/* From calls of runtimes to work, by their common id. */
 static void put_flow(struct pftrace *self, const struct amd_event *event)
 {
 	unsigned domain = event->call->function->domain;

@@ -17,5 +17,5 @@ struct pftrace_style {
 int pftrace_write_styled(struct model *model, const struct pftrace_style *style,
 			 FILE *out) MUST_CHECK;
 
-/* Does the recording know of streams?  Only HIP has them. */
+/* Does the recording have streams?  Only HIP has them. */
 bool pftrace_has_streams(const struct amd_view *view);

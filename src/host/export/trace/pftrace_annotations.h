@@ -1,12 +1,12 @@
 /*
- * What a slice says of its call: Perfetto's debug annotations.
+ * The facts about a call in its slice: Perfetto's debug annotations.
  */
 #pragma once
 
 #include "host/core/bytes.h"
 #include "host/model/model.h"
 
-/* Names of annotations that are no values; those of values are their kinds. */
+/* Names of annotations that are no values; values have their kinds. */
 enum annotation_name {
 	NAME_TEXT = VALUE_KINDS,
 	NAME_STACK,

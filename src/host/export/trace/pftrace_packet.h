@@ -1,5 +1,5 @@
 /*
- * A packet of Perfetto's trace format: what every sequence of packets shares.
+ * A packet of Perfetto's trace format: the common part of every sequence of packets.
  */
 #pragma once
 

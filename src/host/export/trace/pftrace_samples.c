@@ -1,6 +1,6 @@
 /*
- * Samples of Perfetto (PerfSample), on a sequence of packets of their own.  Modules, functions and
- * frames are told first, a stack with the first sample that has it.
+ * Samples of Perfetto (PerfSample), on a separate sequence of packets.  Modules, functions and
+ * frames are written first, a stack with its first sample.
  */
 #include "host/export/trace/pftrace_samples.h"
 
@@ -38,7 +38,7 @@ enum {
 };
 enum { MODE_KERNEL = 1, MODE_USER = 2 };
 
-/* Their codes for what went wrong. */
+/* Perfetto's error codes. */
 static const unsigned unwind_errors[STACK_ENDS] = {
 	[STACK_CUT] = 6,        [STACK_NO_MAP] = 5,   [STACK_NO_TABLE] = 3,  [STACK_NO_RULE] = 4,
 	[STACK_UNREADABLE] = 2, [STACK_CIRCULAR] = 7, [STACK_GENERATED] = 3, [STACK_ZERO] = 3,

@@ -1,5 +1,5 @@
 /*
- * Tracks as AMD's tool names them, and two of ours for device memory.
+ * Tracks under the names of AMD's tool, and two that only limpet writes, for device memory.
  */
 #include "host/export/trace/work_tracks.h"
 
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What tells tracks of a domain apart, besides the device. */
+/* What distinguishes tracks of a domain, besides the device. */
 static const struct track_words {
 	const char *head;
 	enum value_kind second;
@@ -72,7 +72,7 @@ int work_tracks_agent(struct work_tracks *tracks, const struct model_process *pr
 	return 0;
 }
 
-/* Threads by their index among those of the process, as AMD counts them. */
+/* Threads by their index in the process, as in AMD's tool. */
 static uint64_t thread_index(const struct model *model, const struct model_process *process,
 			     uint64_t tid)
 {
@@ -88,7 +88,7 @@ static uint64_t thread_index(const struct model *model, const struct model_proce
 	return tid;
 }
 
-/* Of memory that is given back it is often not told whose it was. */
+/* For freed memory the device is often unknown. */
 static bool has_no_device(const struct call *call)
 {
 	uint64_t operation = value_or_0(call, VALUE_OPERATION);
@@ -139,7 +139,7 @@ static int work_tracks_add(struct work_tracks *tracks, const struct call *call, 
 	return 0;
 }
 
-/* Whose lane a copy to the host is in: of its source. */
+/* The lane of a copy to the host: its source's. */
 #define TO_HOST 0x80u
 
 static uint64_t track_device(const struct work_tracks *tracks, const struct call *call,

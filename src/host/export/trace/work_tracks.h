@@ -1,6 +1,6 @@
 /*
- * Where work of devices is drawn: by queue and by the agent that memory goes to, or by stream; not
- * on the thread that happened to write it down.
+ * The tracks of devices' work: by queue and by the agent of the memory, or by stream; not by the
+ * thread that recorded it.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct work_tracks {
 	const struct model *model;
 	enum agent_index agent_index;
 	bool is_by_stream;
-	bool is_by_source;     /* copies to the host are apart by where they come from */
+	bool is_by_source;     /* separates copies to the host by their source */
 	struct agents *agents; /* of each process */
 	struct work_track *items;
 	uint32_t count;
@@ -30,7 +30,7 @@ int work_tracks_init(struct work_tracks *ret, const struct model *model,
 		     enum agent_index agent_index, bool is_by_stream) MUST_CHECK;
 void work_tracks_done(struct work_tracks *tracks);
 
-/* The track of what a device did, numbered from 0.  0, -ENOMEM, or -EFBIG for one beyond `max`. */
+/* The track of a piece of work, numbered from 0.  0, -ENOMEM, or -EFBIG for one beyond `max`. */
 int work_tracks_find(struct work_tracks *tracks, const struct call *call, uint32_t *ret_number,
 		     bool *ret_is_new) MUST_CHECK;
 

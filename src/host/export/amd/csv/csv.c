@@ -141,7 +141,7 @@ int amd_csv_write(struct amd_view *view, const char *prefix, const struct amd_cs
 	return r;
 }
 
-/* Each process has its set; several are told apart as AMD's tool does it, by their numbers. */
+/* Each process has its set of files; several have their numbers in the names, as in AMD's tool. */
 static int write_process(struct model *model, const struct model_process *process,
 			 const char *prefix, struct err *err)
 {

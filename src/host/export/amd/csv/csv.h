@@ -7,10 +7,10 @@
 #include "host/export/amd/stats.h"
 
 struct amd_csv_options {
-	bool keeps_strangers; /* files that are there and do not begin as ours are left */
+	bool keeps_strangers; /* keeps existing files that do not begin as limpet's */
 	enum agent_index agent_index;
 	const struct amd_stats *stats; /* of the view, for the files of statistics; NULL: none */
-	/* Told of each file when it is complete; may be NULL. */
+	/* Called for each complete file; may be NULL. */
 	void (*tell)(void *context, const char *path);
 	void *context;
 };

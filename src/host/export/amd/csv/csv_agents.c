@@ -7,7 +7,7 @@
 
 #include "host/export/exporter.h"
 
-/* Around what the driver says. */
+/* Before and after the driver's properties. */
 static const char *const columns_before[] = { "Node_Id", "Logical_Node_Id", "Agent_Type" };
 static const char *const columns_behind[] = {
 	"Workgroup_Max_Dim_X",

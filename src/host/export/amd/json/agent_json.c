@@ -42,7 +42,7 @@ static void write_uuid(struct json *json, uint64_t unique)
 	json_object_end(json);
 }
 
-/* Counted by the driver, and not told one by one. */
+/* Counts of the driver, without the parts themselves. */
 static void write_parts(struct json *json)
 {
 	static const char *const parts[] = { "mem_banks", "caches", "io_links" };

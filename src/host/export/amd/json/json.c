@@ -1,7 +1,7 @@
 /*
  * rocprof-json: the structure of rocprofv3's results.json.  Records name their function by kind and
- * operation, which are indexes in the lists of "strings"; both are written for what the recording
- * holds, so names are found as AMD's readers find them.
+ * operation, which are indexes in the lists of "strings"; both are written for the recording's
+ * functions, so AMD's readers find the names.
  *
  * Lists are by domain, a model is by time: each list is a pass of its own over the model, and
  * memory does not grow.
@@ -63,7 +63,7 @@ static void write_summaries(const struct results *self)
 	json_list_end(self->json);
 }
 
-/* Agents that no name was given to are found in the records. */
+/* Agents without names are found in the records. */
 static int find_agent(const struct amd_event *event, void *context)
 {
 	static const enum value_kind kinds[] = { VALUE_DEVICE, VALUE_FROM_DEVICE };

@@ -7,6 +7,6 @@
 
 #include <stdio.h>
 
-/* One object with a list of processes: those of the views, of one model and each of one process.
- * 0 or -errno; whether `out` took everything is asked later. */
+/* One object with a list of processes: those of the views, of one model and each of one process.  0
+ * or -errno; the caller checks `out` for errors. */
 int amd_json_write(struct amd_view *views, size_t count, FILE *out) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * Counters that were asked for, and what kernels that were alone have of them: "counters", and
+ * The requested counters, and their values for kernels that were alone: "counters", and
  * "callback_records" with the values of each.
  */
 #include "host/export/amd/json/json_parts.h"

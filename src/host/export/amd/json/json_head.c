@@ -1,6 +1,6 @@
 /*
- * What results.json says about a process before its records: where it ran, its devices, and what
- * numbers are called.
+ * The part of results.json about a process before its records: its machine, its devices, and the
+ * names of numbers.
  */
 #include "host/export/amd/json/json_parts.h"
 
@@ -97,7 +97,7 @@ static int write_entry(struct json *json, uint64_t key, const char *value)
 	return export_state(json->out);
 }
 
-/* What renamed kernels are called. */
+/* The names of renamed kernels. */
 static int write_region(const struct amd_event *event, void *context)
 {
 	return event->region[0] ? write_entry(context, event->correlation, event->region) : 0;

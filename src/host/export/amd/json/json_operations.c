@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Operations by AMD's numbers, of kinds whose operations are no functions. */
+/* Operations by AMD's numbers, for kinds whose operations are no functions. */
 static const char *const copy_operations[] = {
 	"MEMORY_COPY_NONE",           "MEMORY_COPY_HOST_TO_HOST",     "MEMORY_COPY_HOST_TO_DEVICE",
 	"MEMORY_COPY_DEVICE_TO_HOST", "MEMORY_COPY_DEVICE_TO_DEVICE", NULL
@@ -40,7 +40,7 @@ static uint32_t count_fixed(enum amd_kind kind)
 	return count;
 }
 
-/* Where AMD has no number for it: what comes nearest. */
+/* If AMD has no number for it: the most similar one. */
 static const char *nearest_operation(const char *operation)
 {
 	static const char *const nearest[][2] = {

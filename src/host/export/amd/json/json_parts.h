@@ -1,6 +1,6 @@
 /*
- * The parts of one process in AMD's results.json: what describes it, what its operations are
- * called, and its records.
+ * The parts of one process in AMD's results.json: its description, the names of its operations, and
+ * its records.
  */
 #pragma once
 
@@ -15,14 +15,13 @@ struct results {
 	struct json *json;
 	struct amd_stats stats;
 	struct agents agents;
-	uint32_t *
-		operations; /* of each function of the process: its index among those of its kind */
+	uint32_t *operations;   /* index of each function of the process among those of its kind */
 	enum amd_domain domain; /* of the present pass */
 };
 
 /* Numbers the functions of the process, for the next two; 0, -ENOMEM. */
 int results_number(struct results *self) MUST_CHECK;
-/* What `operation` of a record is. */
+/* The number of a record's `operation`. */
 uint32_t results_operation(const struct results *self, const struct amd_event *event);
 /* The list of operations of a kind. */
 void results_operations(const struct results *self, enum amd_kind kind);
@@ -32,7 +31,7 @@ void results_agents(const struct results *self);
 int results_strings(struct results *self) MUST_CHECK;
 void results_symbols(const struct results *self);
 int results_records(struct results *self) MUST_CHECK;
-/* What was asked for, and what it came to. */
+/* The requested counters, and their values. */
 void results_counters(const struct results *self);
 int results_counted(struct results *self) MUST_CHECK;
 /* "dispatch_info" of a kernel. */

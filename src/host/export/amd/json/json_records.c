@@ -118,7 +118,7 @@ static int write_record(const struct amd_event *event, void *context)
 	return export_state(json->out);
 }
 
-/* AMD's own lists are there also when they are empty. */
+/* AMD's own lists are written even when empty. */
 int results_records(struct results *self)
 {
 	static const char *const others[] = { "pc_sample_host_trap", "pc_sample_stochastic" };

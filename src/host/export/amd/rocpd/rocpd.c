@@ -1,9 +1,9 @@
 /*
- * A model as rows of a rocpd database.  What rows refer to (threads, agents, queues, streams,
- * kernels, names) is inserted when it is first met.
+ * A model as rows of a rocpd database.  Rows of threads, agents, queues, streams, kernels and names
+ * are inserted at their first use.
  *
- * Numbers of processes and of what belongs to them are those of the recording; from its second
- * process on they have the process's index in their upper half, so that one file can hold several.
+ * Numbers of processes and of their parts are those of the recording; from its second process on
+ * they have the process's index in their upper half, so that one file can hold several.
  */
 #include "host/export/amd/rocpd/rocpd.h"
 
@@ -42,7 +42,7 @@ static int put_process(struct rocpd *self, const struct model_process *process)
 				       TEXT(process->command), TEXT(environment), TEXT("{}") });
 }
 
-/* What all its rows refer to, as far as it is known before them. */
+/* The rows that others refer to, as far as known before them. */
 static int put_surroundings(struct rocpd *self, const struct model_process *process)
 {
 	int r = put_process(self, process);
@@ -119,8 +119,8 @@ static int put_everything(struct rocpd *self)
 	return r;
 }
 
-/* Version 7: milliseconds of the day when the process began, then what tells this recording of it
- * from all others.  The same recording has the same one, always. */
+/* Version 7: milliseconds of the day when the process began, then bits that distinguish this
+ * recording from all others.  A recording always has the same one. */
 static void make_guid(const struct amd_view *view, char ret[ROCPD_GUID_BYTES])
 {
 	const struct model *model = view->model;
@@ -150,7 +150,7 @@ static void agents_free(struct rocpd *self)
 	self->agents = NULL;
 }
 
-/* Texts of one recording lie where those of the next may: only their hashes stay known. */
+/* Texts of the next recording may reuse addresses: drops addresses, keeps hashes. */
 static int view_add(struct rocpd *self, struct amd_view *view)
 {
 	uint32_t count = view->model->process_count;

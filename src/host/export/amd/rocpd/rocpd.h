@@ -5,13 +5,13 @@
 
 #include "host/export/amd/amd.h"
 
-/* Writes all that the view shows into the file, which is there and empty; `shown` is how people
- * call it. */
+/* Writes everything in the view into the file, which must exist and be empty; `shown` is its name
+ * for messages. */
 int rocpd_write(struct amd_view *view, const char *path, const char *shown,
 		struct err *err) MUST_CHECK;
 
-/* Several recordings in one set of tables, which is what AMD's views want: as one process after the
- * other of one file.  Their times must be of one clock.  The guid is the first one's. */
+/* Several recordings in one set of tables, for AMD's views: like several processes of one file.
+ * Their times must be of one clock.  The guid is the first one's. */
 struct rocpd;
 
 int rocpd_ranks_open(struct rocpd **ret, const char *path, const char *shown, struct model *first,

@@ -1,5 +1,5 @@
 /*
- * Counters in rocpd: what each is, once, and a row for each place where it was counted.
+ * Counters in rocpd: each counter once, and a row for each place where it was counted.
  */
 #include "host/export/amd/rocpd/rocpd_parts.h"
 

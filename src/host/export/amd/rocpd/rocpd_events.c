@@ -97,7 +97,7 @@ static int put_args(struct rocpd *self, const struct call *call)
 
 	for (unsigned i = 0; !r && i < count; i++)
 		r = put_value(self, i, call->function->values[i], call->values[i]);
-	/* What a marker says is in its event. */
+	/* A marker's text is in its event. */
 	if (!r && call->text[0] && call->kind == CALL_PLAIN)
 		r = put_arg(self, count, "char*", "text", call->text);
 	return r;

@@ -18,7 +18,7 @@
 #define COLUMNS_MAX  32
 #define STEADY_FILES "limpet"
 
-/* Which columns a row is given for; the others have what the table says. */
+/* The columns given for a row; the others have the table's defaults. */
 static const struct insert_words {
 	const char *table, *columns;
 } inserts[INSERTS] = {
@@ -64,7 +64,7 @@ static const struct insert_words {
 			    "queue_id, stream_id, event_id, extdata" },
 };
 
-/* A full disk is said as such, whatever SQLite calls it. */
+/* A full disk is reported as such, whatever SQLite's error. */
 static int rocpd_file_explain(const struct rocpd_file *file, struct err *err)
 {
 	int code = sqlite3_errcode(file->database), system = sqlite3_system_errno(file->database);
@@ -212,7 +212,7 @@ static int as_given(sqlite3_vfs *vfs, const char *path, int room, char *ret)
 	return snprintf(ret, (size_t)room, "%s", path) < room ? SQLITE_OK : SQLITE_CANTOPEN;
 }
 
-/* SQLite looks for the true path of what it is to open; that one others may change meanwhile. */
+/* SQLite would resolve the true path of a file, which others may change meanwhile. */
 static void make_steady_files(void)
 {
 	static sqlite3_vfs steady;
@@ -253,7 +253,7 @@ int rocpd_open(struct rocpd_file *ret, const char *path, const char *shown, cons
 	return r ? r : put_metadata(ret, err);
 }
 
-/* Readers take texts for UTF-8. */
+/* Texts must be UTF-8 for readers. */
 static int bind_mended(sqlite3_stmt *statement, int index, const char *text)
 {
 	char *mended = utf8_mended(text);
@@ -305,7 +305,7 @@ static int make_views(struct rocpd_file *file, struct err *err)
 	return r;
 }
 
-/* Of what views look for by event. */
+/* For the views' searches by event. */
 static int make_indexes(struct rocpd_file *file, struct err *err)
 {
 	static const char *const tables[] = { "arg", "pmc_event" };

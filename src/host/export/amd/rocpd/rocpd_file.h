@@ -1,6 +1,6 @@
 /*
- * A rocpd database being written: tables, views, rows.  One transaction, no journal: the file is
- * nobody else's until it is complete.
+ * A rocpd database being written: tables, views, rows.  One transaction, no journal: no other
+ * process opens the file until it is complete.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #define ROCPD_GUID_BYTES 37u
 
-/* In the database's head: by it our own files are known. */
+/* In the database's head: marks limpet's own files. */
 #define ROCPD_APPLICATION    "limp"
 #define ROCPD_APPLICATION_ID "0x6c696d70"
 
@@ -62,7 +62,7 @@ struct rocpd_file {
 	uint64_t rows;
 };
 
-/* The file is there and empty.  The guid is text of its usual form. */
+/* The file must exist and be empty.  The guid is text of its usual form. */
 int rocpd_open(struct rocpd_file *ret, const char *path, const char *shown, const char *guid,
 	       struct err *err) MUST_CHECK;
 

@@ -1,5 +1,5 @@
 /*
- * Rows that are there once.
+ * Rows that are inserted once.
  */
 #include "host/export/amd/rocpd/rocpd_parts.h"
 

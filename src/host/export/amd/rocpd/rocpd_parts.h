@@ -1,6 +1,6 @@
 /*
- * What rows of a rocpd database refer to: names, threads, agents, queues, streams, kernels.  Each
- * is inserted when it is first met, and once.
+ * Rows that others refer to in a rocpd database: names, threads, agents, queues, streams, kernels.
+ * Each is inserted once, at its first use.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "host/export/amd/amd.h"
 #include "host/export/amd/rocpd/rocpd_file.h"
 
-/* What has been inserted, by kind and id. */
+/* Kinds of inserted rows, with ids. */
 enum known {
 	KNOWN_THREAD,
 	KNOWN_AGENT,
@@ -29,17 +29,17 @@ struct rocpd {
 	struct agents *agents; /* of each process */
 	struct table known;    /* (kind, id) */
 	struct table strings;  /* (hash of it, 0): its id */
-	struct table text_ids; /* (where its text lies, 0): its id, for those that stay there */
+	struct table text_ids; /* (the text's address, 0): its id, for texts that stay */
 	int64_t string_count, event_count, track_count;
 	uint32_t process_count; /* of the recordings before this one */
 };
 
-/* Each answers 0 or the code of what self->err says. */
+/* Each returns 0 or the code of self->err. */
 int rocpd_put(struct rocpd *self, enum rocpd_insert which,
 	      const struct rocpd_cell *cells) MUST_CHECK;
 int rocpd_no_memory(struct rocpd *self);
 
-/* The id of something that belongs to a process. */
+/* The id of a part of a process. */
 static inline int64_t id_of(const struct model_process *process, uint64_t number)
 {
 	return (int64_t)((uint64_t)process->number_in_file << 32 | (uint32_t)number);
@@ -72,7 +72,7 @@ int rocpd_symbol(struct rocpd *self, const struct amd_event *event) MUST_CHECK;
 /* 1: it was not there before, 0, or an error. */
 int rocpd_learn(struct rocpd *self, enum known known, int64_t id) MUST_CHECK;
 
-/* A call or a piece of a device's work, with what it refers to. */
+/* A call or a piece of a device's work, with the rows it refers to. */
 int rocpd_event(struct rocpd *self, const struct amd_event *event) MUST_CHECK;
 
 /* The counters of a kernel whose row is the last event. */

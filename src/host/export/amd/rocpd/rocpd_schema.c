@@ -1,12 +1,12 @@
 /*
- * What AMD's readers expect to find: names and columns are theirs, the queries are ours.  Several
+ * The schema that AMD's readers expect: names and columns are AMD's, the queries limpet's.  Several
  * files can be read as one, so rows are joined by id and by guid.
  */
 #include "host/export/amd/rocpd/rocpd_schema.h"
 
 #include <stddef.h>
 
-/* What most tables say: where, and which process. */
+/* The columns of most tables: the node and the process. */
 #define OF_PROCESS "nid INTEGER NOT NULL @info_node, pid INTEGER NOT NULL @info_process, "
 #define OF_THREAD  OF_PROCESS "tid INTEGER @info_thread, "
 #define DURING     "start BIGINT NOT NULL, \"end\" BIGINT NOT NULL, "
@@ -124,7 +124,7 @@ const struct rocpd_table rocpd_tables[] = {
 #define SAMPLE_NAME \
 	"(SELECT c.string FROM rocpd_string c WHERE c.id = k.name_id AND c.guid = k.guid) AS name"
 
-/* Whatever takes time: kernels, copies, calls. */
+/* Everything with a duration: kernels, copies, calls. */
 #define ALL_WORK                                              \
 	"SELECT name, duration FROM kernels UNION ALL "       \
 	"SELECT name, duration FROM memory_copies UNION ALL " \

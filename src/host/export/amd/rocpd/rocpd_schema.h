@@ -8,7 +8,7 @@ struct rocpd_table {
 	const char *columns; /* without id and guid; "@name" is a reference to that table's id */
 };
 
-/* In an order in which references look back; each ends with an entry without a name. */
+/* In an order in which references point back; each ends with an entry without a name. */
 extern const struct rocpd_table rocpd_tables[];
 
 struct rocpd_view {

@@ -17,7 +17,7 @@ struct window_rows {
 	int64_t *tracks; /* of each metric; 0: not yet */
 };
 
-/* Of the machine they are told with the first process. */
+/* Metrics of the machine are written with the first process. */
 static const struct model_process *process_of(const struct rocpd *self,
 					      const struct model_metric *metric)
 {

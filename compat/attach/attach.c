@@ -38,7 +38,7 @@ static bool wants_children(void)
 	return false;
 }
 
-/* Locks the library for a change; what happened before is then ours alone. */
+/* Locks the library for a change; errors recorded from here on are this call's. */
 static rocattach_status_t begin_attach(struct visit *ret_over, struct outcome *outcome)
 {
 	bool is_stale = listener.state == ATTACHED && visit_is_over(&listener.visit);

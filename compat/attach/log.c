@@ -1,5 +1,5 @@
 /*
- * Levels and their names.  The environment is asked each time: a caller may change it.
+ * Levels and their names.  The environment is read each time: a caller may change it.
  */
 #include "log.h"
 

@@ -24,8 +24,8 @@ rocattach_status_t outcome_set(struct outcome *outcome, rocattach_status_t statu
 	return status;
 }
 
-/* Errors without a kind of their own are told apart by their number: a tool that is no file or no
- * library is a wrong argument. */
+/* Errors without a kind of their own are classified by their number: a tool that is no file or no
+ * library is an invalid argument. */
 static rocattach_status_t status_of_code(int code)
 {
 	switch (-code) {

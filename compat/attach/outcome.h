@@ -16,5 +16,5 @@ rocattach_status_t outcome_set(struct outcome *outcome, rocattach_status_t statu
 			       const char *format, ...) __attribute__((format(printf, 3, 4)));
 rocattach_status_t outcome_set_error(struct outcome *outcome, const struct limpet_error *error);
 
-/* Says it on stderr when it is an error. */
+/* Prints an error on stderr. */
 rocattach_status_t outcome_tell(const struct outcome *outcome);

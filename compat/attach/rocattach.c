@@ -55,7 +55,7 @@ static rocattach_status_t end_session(struct session *session)
 	return outcome_tell(&outcome);
 }
 
-/* The last failure counts; each was told. */
+/* Returns the last failure; each was printed. */
 static rocattach_status_t end_all(void)
 {
 	rocattach_status_t worst = ROCATTACH_STATUS_SUCCESS;

@@ -1,6 +1,6 @@
 /*
- * The processes that this program has attached to, by number.  Thread-safe; an entry that is busy
- * belongs to the thread that made it so, and the lock is never held while something is attached.
+ * The processes that this program has attached to, by number.  Thread-safe; a busy entry belongs to
+ * the thread that made it busy, and the lock is never held during an attach.
  */
 #pragma once
 
@@ -14,8 +14,8 @@ struct session {
 	struct session *next;
 };
 
-/* A new busy entry, or NULL: attached already, being changed, or no memory; the outcome says it.
- * An entry whose process has ended gives way. */
+/* A new busy entry, or NULL: attached already, being changed, or no memory; see the outcome.  An
+ * entry whose process has ended is replaced. */
 struct session *sessions_add(int pid, struct outcome *outcome);
 
 /* An entry that is not busy, made busy; of any process when pid is 0.  NULL when there is none. */

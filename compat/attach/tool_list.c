@@ -20,7 +20,7 @@
 #define SEPARATORS ":, "
 #define TRACER     "librocprofiler-sdk-tool.so"
 
-/* The second is what versions before the first release called it. */
+/* The second is the name before AMD's first release. */
 static const char *const list_variables[] = {
 	"ROCPROF_ATTACH_TOOL_LIBRARY",
 	"ROCPROFILER_REGISTER_ATTACHMENT_TOOL_LIB",
@@ -98,7 +98,8 @@ static char *find_in_library_path(const char *name)
 	return found;
 }
 
-/* A name without a directory is looked for as the dynamic linker would, then beside the caller. */
+/* A name without a directory is searched for like the dynamic linker does, then beside the
+ * caller. */
 static char *tool_resolve(const char *name)
 {
 	char *found = strchr(name, '/') ? NULL : find_beside_us(name);

@@ -1,5 +1,5 @@
 /*
- * Which tools the environment of the caller asks for.
+ * The tools in the environment of the caller.
  */
 #pragma once
 

@@ -27,5 +27,5 @@ rocattach_status_t visit_end(struct visit *visit, struct outcome *outcome);
 /* There is something to end. */
 bool visit_is_open(const struct visit *visit);
 
-/* The process is gone: another one may have its number by now. */
+/* The process has ended: its number may be reused. */
 bool visit_is_over(const struct visit *visit);

@@ -1,7 +1,7 @@
 /*
- * librocprofv3-list-avail.so, as AMD's programs (rocprofv3-avail, rocprof-compute) call it by
- * ctypes: which counters the devices of this machine have.  Numbers of devices and counters mean
- * something here only.  What a number does not stand for is left as it was.
+ * librocprofv3-list-avail.so, which AMD's programs (rocprofv3-avail, rocprof-compute) call by
+ * ctypes: the counters of this machine's devices.  Numbers of devices and counters are valid in
+ * this library only.  For an unknown number the result is unchanged.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Devices; 0 also where none can be told, and stderr says why. */
+/* Devices; 0 also if none is known, with the reason on stderr. */
 size_t get_number_of_agents(void);
 void agent_handles(uint64_t *handles, size_t count);
 /* JSON: type (2: a GPU), name, node_id, gpu_id. */
@@ -22,7 +22,8 @@ void counter_info(uint64_t counter, const char **ret_name, const char **ret_desc
 void counter_block(uint64_t counter, const char **ret);
 void counter_expression(uint64_t counter, const char **ret);
 
-/* How often a block exists is asked of a device inside of a process: here there are none. */
+/* The number of instances of a block is known only within a process that uses the device: here
+ * there are no dimensions. */
 size_t get_number_of_dimensions(uint64_t counter);
 void counter_dimension_ids(uint64_t counter, uint64_t *ids, size_t count);
 void counter_dimension(uint64_t counter, uint64_t dimension, const char **ret_name,

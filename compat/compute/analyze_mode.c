@@ -1,5 +1,5 @@
 /*
- * Shows a workload: by AMD's program where it is installed, which knows more, else by itself.
+ * Shows a workload: by AMD's program where it is installed, which shows more, else by itself.
  */
 #include "analyze_mode.h"
 

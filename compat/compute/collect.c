@@ -1,5 +1,5 @@
 /*
- * Asks for a pass as rocprofv3 is asked, takes the rows that it leaves, and nothing else.
+ * Runs a pass like rocprofv3, and reads only the rows that it writes.
  */
 #include "collect.h"
 

@@ -1,6 +1,6 @@
 /*
- * Reads csv: commas, quotes doubled inside of quotes, line ends of either kind.  A row with too few
- * cells has empty ones, and what is too much is not read.
+ * Parses csv: commas, quotes doubled inside of quotes, line ends of either kind.  A row with too
+ * few cells has empty ones, further cells are ignored.
  */
 #include "csv_table.h"
 

@@ -10,7 +10,7 @@
 #define CSV_FILE_MAX ((size_t)1 << 30)
 
 struct csv_table {
-	char *text; /* what the cells point into */
+	char *text; /* the memory of the cells */
 	const char **cells;
 	size_t rows, columns; /* rows: without the first */
 };
@@ -29,7 +29,7 @@ struct csv_place {
 	size_t row;
 	int column;
 };
-/* What a cell has more than another: exact also where both are whole numbers that a double does not
- * hold, as nanoseconds of a machine that has run for months. */
+/* The difference of two cells: exact also for integers that a double cannot hold, as nanoseconds of
+ * a machine that has run for months. */
 double csv_table_difference(const struct csv_table *table, struct csv_place cell,
 			    struct csv_place from);

@@ -49,7 +49,7 @@ static int rows_make(struct frame *frame, size_t count)
 	return frame->kernels ? 0 : -ENOMEM;
 }
 
-/* From when the first one began: only how long something took counts. */
+/* Relative to the beginning of the first one: only durations matter. */
 static void times_shift(struct frame *frame, const struct csv_table *table)
 {
 	static const char *const names[] = { "Start_Timestamp", "End_Timestamp" };
@@ -85,7 +85,7 @@ static int wide_read(struct frame *frame, const struct csv_table *table)
 	return r;
 }
 
-/* What AMD's analysis knows a kernel's run by. */
+/* The columns by which AMD's analysis identifies a kernel's run. */
 static const char *const key_columns[] = { "Dispatch_ID", "Kernel_Name", "Grid_Size",
 					   "Workgroup_Size", "LDS_Per_Workgroup" };
 static const char *const copied_columns[] = {
@@ -121,7 +121,7 @@ static double median_of(double *values, size_t count)
 	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* Each pass has times of its own: the median of how long it took, from 0. */
+/* Each pass has separate times: uses the median of the durations, from 0. */
 static int durations_set(struct frame *frame, const struct csv_table *table, const uint32_t *runs)
 {
 	double *begin = column_make(frame, "Start_Timestamp");

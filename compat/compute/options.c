@@ -1,5 +1,5 @@
 /*
- * Options as AMD's program takes them: "--name value", "--name=value", several values up to the
+ * Options in the syntax of AMD's program: "--name value", "--name=value", several values up to the
  * next option, "-VVV".
  */
 #include "options.h"

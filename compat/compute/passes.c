@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Those of SQC are SQ's. */
+/* SQC's counters are those of SQ. */
 static void block_of(const char *counter, char *ret, size_t room)
 {
 	print_into(ret, room, "%.*s", (int)strcspn(counter, "_"), counter);

@@ -1,6 +1,6 @@
 /*
- * From metrics to the folder of a workload.  What can be refused is refused before the process is
- * touched, and what is wrong with the request before a file is made.
+ * From metrics to the folder of a workload.  All refusals come before the process is touched, and
+ * errors of the request before a file is made.
  */
 #include "profile_mode.h"
 
@@ -85,7 +85,7 @@ static int process_check(const struct compute_options *options, struct err *err)
 	return err_exit(err, EXIT_NO_PROCESS);
 }
 
-/* The first device; those of other architectures are left out, which is said by the engine. */
+/* The first device; the engine leaves out those of other architectures, with a note. */
 static int device_find(struct profiling_mode *self, struct err *err)
 {
 	int r = counter_devices_read(&self->devices, err);

@@ -9,7 +9,7 @@
 struct compute_report {
 	struct workload *workload;
 	const struct panels *panels;
-	const struct texts *chosen; /* ids; none: those of the workload */
+	const struct texts *chosen; /* ids; none: all of the workload */
 	size_t most_rows;           /* of the first two tables */
 	FILE *out;
 };

@@ -1,5 +1,5 @@
 /*
- * Kernels by the time they took, and the runs of each.
+ * Kernels by their time, and the runs of each.
  */
 #include "report.h"
 

@@ -176,7 +176,7 @@ static bool id_covers(const char *text, const struct metric_table *table, size_t
 	       (id.metric < 0 || id.metric == (int)metric);
 }
 
-/* Of what was asked for when it is shown; else all of a panel that is shown. */
+/* The chosen metrics at display; else all of a shown panel. */
 static bool is_metric_chosen(const struct compute_report *report, const struct metric_table *table,
 			     size_t metric)
 {
@@ -310,7 +310,7 @@ static int system_show(const struct compute_report *report, const struct panel *
 	return r;
 }
 
-/* What was chosen when it was profiled, where nothing is chosen now. */
+/* Without a choice at display, that of the profiling. */
 static bool is_panel_shown(const struct compute_report *report, const struct panel *panel)
 {
 	const struct pool *blocks = &report->workload->blocks;

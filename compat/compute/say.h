@@ -1,5 +1,5 @@
 /*
- * What the program says: on the terminal, by how much is asked for, and into log.txt.
+ * The program's messages: on the terminal, by level, and into log.txt.
  */
 #pragma once
 
@@ -18,5 +18,5 @@ void speaker_say_text(void *speaker, enum say_level level, const char *text);
 void speaker_say_error(struct speaker *speaker, const struct err *err);
 
 int speaker_open_log(struct speaker *speaker, const char *folder, struct err *err) MUST_CHECK;
-/* Gives it its name; what failed is said. */
+/* Renames it to its name; reports failures. */
 void speaker_close_log(struct speaker *speaker);

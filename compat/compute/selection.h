@@ -10,7 +10,7 @@
 #define PASS_MAX     64u
 #define COUNTERS_MAX 512u
 
-/* Told of what is left out, in AMD's words. */
+/* Called for everything left out, with AMD's text. */
 typedef void skip_teller(void *context, const char *text);
 
 struct counter_selection {
@@ -25,7 +25,7 @@ int selection_add(struct counter_selection *selection, const struct panels *pane
 		  const char *const *ids, size_t count, struct err *err) MUST_CHECK;
 void selection_done(struct counter_selection *selection);
 
-/* What is counted in one run of the program. */
+/* The counters of one run of the program. */
 struct counter_pass {
 	const char *names[PASS_MAX];
 	size_t count;
@@ -36,7 +36,7 @@ struct counter_passes {
 	size_t count;
 };
 
-/* First fit by block; each LEVEL counter begins a pass of its own, with its sum over time.  What
- * limpet does not count is told and left out. */
+/* First fit by block; each LEVEL counter begins a pass of its own, with its sum over time.
+ * Unsupported counters are reported and left out. */
 int passes_pack(struct counter_passes *ret, struct counter_selection *selection,
 		const char *architecture, struct err *err) MUST_CHECK;

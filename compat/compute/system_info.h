@@ -1,5 +1,5 @@
 /*
- * What sysinfo.csv says of a machine and of the device that is profiled.
+ * The contents of sysinfo.csv about a machine and the profiled device.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * Reads the folder of a workload and gives expressions their names.
+ * Reads the folder of a workload and resolves names in expressions.
  */
 #include "workload.h"
 
@@ -29,7 +29,7 @@ static void path_make(const struct workload *workload, const char *name, char *r
 	print_into(ret, room, "%s/%s", workload->folder, name);
 }
 
-/* A list, or, in older ones, a mapping whose keys they are. */
+/* A list, or, in older ones, a mapping with these keys. */
 static int blocks_read(struct workload *workload, yaml_document_t *document)
 {
 	const yaml_node_t *root = yaml_document_get_root_node(document);
@@ -246,11 +246,11 @@ double workload_evaluate(struct workload *workload, const char *expression, cons
 
 	if (level && !workload->is_rocpd)
 		context.frame = level_find(workload, level);
-	/* What is made of the device's numbers alone has a value without any counter. */
+	/* Expressions of the device's numbers alone have a value without any counter. */
 	if (!context.frame || !context.frame->rows)
 		context.frame = &none;
 	names = names_of(&context);
-	/* Columns of variables are as long as those of the workload. */
+	/* Columns of variables have the length of the workload's. */
 	if (context.frame->rows != workload->frame.rows ||
 	    formula_evaluate(expression, &names, &number))
 		return (double)NAN;

@@ -1,5 +1,5 @@
 /*
- * The folder of a workload, read: what was counted, on what device, for which metrics.
+ * The folder of a workload: its counts, device and metrics.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ struct workload {
 		struct frame frame;
 	} levels[LEVELS_MAX];
 	size_t level_count;
-	const char *unit; /* what metrics are divided by, "per_kernel" */
+	const char *unit; /* the divisor of metrics, "per_kernel" */
 	struct formula_value *variables;
 	double **variable_items;
 	size_t variable_count;
@@ -37,6 +37,6 @@ const char *workload_system(const struct workload *workload, const char *name);
 /* Before metrics are computed, and after rows are filtered. */
 int workload_prepare(struct workload *workload, const char *unit, struct err *err) MUST_CHECK;
 
-/* What an expression comes to; NaN: nothing, or not understood.  level: the metric's coll_level, or
+/* The value of an expression; NaN: none, or not understood.  level: the metric's coll_level, or
  * NULL. */
 double workload_evaluate(struct workload *workload, const char *expression, const char *level);

@@ -87,7 +87,7 @@ int profiling_config_write(const char *folder, const struct compute_options *opt
 	return output_commit(&file, err);
 }
 
-/* Columns of pmc_perf.csv, and those of rocprofv3's file that they are made from. */
+/* Columns of pmc_perf.csv, and their sources in rocprofv3's file. */
 static const struct {
 	const char *name, *from;
 	bool is_text;

@@ -9,11 +9,11 @@
 #include "options.h"
 #include "selection.h"
 
-/* What is counted in pass `index`, as rocprofv3 -i reads it. */
+/* The counters of pass `index`, as a file for rocprofv3 -i. */
 int perfmon_write(const char *folder, size_t index, const struct counter_pass *pass,
 		  struct err *err) MUST_CHECK;
 
-/* ids: the metrics, those of a set where one was named. */
+/* ids: the metrics, or those of a named set. */
 int profiling_config_write(const char *folder, const struct compute_options *options,
 			   const struct texts *ids, struct err *err) MUST_CHECK;
 
@@ -24,8 +24,8 @@ struct counter_rows {
 };
 
 int counter_rows_open(struct counter_rows *ret, const char *folder, struct err *err) MUST_CHECK;
-/* Adds rocprofv3's counter_collection of one pass; kernels are numbered on from those before it of
- * the same pass.  *kernels: so many this pass has. */
+/* Adds rocprofv3's counter_collection of one pass; kernels continue the numbers of earlier ones of
+ * the same pass.  *kernels: their number in this pass. */
 int counter_rows_add(struct counter_rows *rows, const char *path, size_t *kernels,
 		     struct err *err) MUST_CHECK;
 

@@ -59,7 +59,7 @@ static void call_once(struct callback *self, uint32_t mode)
 		self->function((rocprofiler_register_tool_activation_mode_t)mode, self->data);
 }
 
-/* An index that is surely ours, or -ENOSPC. */
+/* An index that no other thread has, or -ENOSPC. */
 static int take_index(void)
 {
 	uint32_t now = __atomic_load_n(&used, __ATOMIC_RELAXED);
@@ -87,7 +87,8 @@ int activation_add(const char *runtime, rocprofiler_register_tool_activation_cb_
 	snprintf(callbacks[index].runtime, sizeof(callbacks[index].runtime), "%s", name);
 	callbacks[index].function = callback;
 	callbacks[index].data = data;
-	/* Sequential: either the announcement below sees this entry, or we see its mode. */
+	/* Sequentially consistent: pairs with the announcement below, so that either it sees this
+	 * entry, or this thread sees its mode. */
 	__atomic_store_n(&callbacks[index].state, CALLBACK_WAITING, __ATOMIC_SEQ_CST);
 	mode = __atomic_load_n(&mode_now, __ATOMIC_SEQ_CST);
 	if (mode != ROCP_REG_TOOL_ACTIVATION_NONE)

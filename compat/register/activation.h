@@ -1,5 +1,5 @@
 /*
- * Runtimes that want to know when a tool becomes active.
+ * Runtimes that want a callback when a tool becomes active.
  */
 #pragma once
 

@@ -19,7 +19,7 @@ struct copy {
 	size_t size;
 };
 
-/* The next bytes, up to the end of a page: what follows may be unreadable. */
+/* The next bytes, up to the end of a page: the next page may be unreadable. */
 static bool read_more(struct copy *self)
 {
 	size_t step = STEP - ((uintptr_t)self->from + self->size) % STEP;

@@ -1,6 +1,5 @@
 /*
- * Copies of what an attacher handed over: its pointers may be garbage, and the process that they
- * are in must not pay for that.
+ * Copies of an attacher's arguments: its pointers may be garbage, and must not crash the process.
  */
 #pragma once
 
@@ -10,8 +9,8 @@
 
 /*
  * Copies a text, or a list of variables (uint32_t count, then count times "name\0value\0"), into
- * memory of malloc.  NULL with errno: EFAULT when it cannot be read, EINVAL when it makes no
- * sense, E2BIG when it does not end in time, EPERM where looking is forbidden.
+ * memory of malloc.  NULL with errno: EFAULT when it cannot be read, EINVAL when it is invalid,
+ * E2BIG when it is too long, EPERM where reading is forbidden.
  */
 char *guarded_text(const char *text) MUST_CHECK;
 char *guarded_variables(const char *buffer) MUST_CHECK;

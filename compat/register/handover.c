@@ -15,7 +15,7 @@ unsigned handover(enum handover which, handover_function *take, void *data)
 {
 	unsigned refusals = 0;
 
-	/* The count is looked at again each time: taking one table may register another. */
+	/* The count is read again each time: a table's receiver may register another one. */
 	for (size_t i = 0; i < registry_count(); i++) {
 		struct registration *self = registry_at(i);
 		bool is_taken;

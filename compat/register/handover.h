@@ -8,13 +8,13 @@
 
 /* Which registrations to pass. */
 enum handover {
-	HANDOVER_NEW,       /* those that no profiler has been offered */
-	HANDOVER_REMAINING, /* also those that were refused */
-	HANDOVER_ALL,       /* also those that were taken */
+	HANDOVER_NEW,       /* those not offered to a profiler yet */
+	HANDOVER_REMAINING, /* also refused ones */
+	HANDOVER_ALL,       /* also accepted ones */
 };
 
-/* Offers them to `take` one by one, in order, holding nothing: it may register more.  The number
- * of refusals. */
+/* Offers them to `take` one by one, in order, without a lock: it may register more.  Returns the
+ * number of refusals. */
 typedef int handover_function(const struct registration *registration, void *data);
 unsigned handover(enum handover which, handover_function *take, void *data);
 

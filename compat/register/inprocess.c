@@ -1,7 +1,7 @@
 /*
  * Attach and detach from within: by the program itself, or by AMD's attacher, which calls on the
  * thread "rocp-bg-attach".  Runs inside the target; arguments are foreign and copied first.  Never
- * prints: the reason goes into a text of its own.
+ * prints: the reason is kept as a text.
  */
 #include "compat/register/inprocess.h"
 
@@ -29,15 +29,15 @@ typedef int attach_function(const struct boot_libc *libc, const char *environmen
 			    const char *tools, char *text, size_t room);
 typedef int detach_function(const struct boot_libc *libc, char *text, size_t room);
 
-/* What an attach needs, copied. */
+/* The copied arguments of an attach. */
 struct request {
 	char *environment; /* NULL: none */
 	char *tools;
 };
 
-static struct request last;     /* of the last attach that went well; see take_turn() */
+static struct request last;     /* of the last successful attach; see take_turn() */
 static char reason[REASON_MAX]; /* its last byte is always 0 */
-static uint32_t turn;           /* the process whose attach or detach is under way, or 0 */
+static uint32_t turn;           /* the process with an attach or detach in progress, or 0 */
 
 static rocprofiler_register_error_code_t inprocess_fail(rocprofiler_register_error_code_t code,
 							const char *why)
@@ -55,7 +55,7 @@ static bool take_turn(void)
 							__ATOMIC_RELAXED);
 }
 
-/* What a tool calls inside an attach would wait for that very attach. */
+/* A tool that calls this during an attach would wait for that very attach. */
 static bool is_thread_of_ours(void)
 {
 	char name[NAME_BYTES] = "";
@@ -64,7 +64,7 @@ static bool is_thread_of_ours(void)
 	return !strncmp(name, CONTROL_THREAD_NAME, strlen(CONTROL_THREAD_NAME));
 }
 
-/* Two attaches at once: AMD's answer to both is that they went well. */
+/* Two attaches at once: AMD's library returns success for both. */
 static bool await_turn(void)
 {
 	struct timespec pause = { 0, TURN_PAUSE_NS };
@@ -98,7 +98,7 @@ static void request_done(struct request *self)
 	*self = (struct request){ 0 };
 }
 
-/* 0, or what is wrong with it. */
+/* 0, or its error. */
 static int request_copy(struct request *ret, const char *environment, const char *tools)
 {
 	*ret = (struct request){ .tools = guarded_text(tools) };
@@ -112,7 +112,7 @@ static int request_copy(struct request *ret, const char *environment, const char
 	return ret->environment ? 0 : -errno;
 }
 
-/* libc takes locks of its own to say it in the program's language. */
+/* libc's strerror may take locks, for the program's language. */
 static rocprofiler_register_error_code_t refuse_request(int r)
 {
 	struct fork_work work = forks_begin();
@@ -136,8 +136,8 @@ static rocprofiler_register_error_code_t call_attach(const struct sdk *sdk,
 	r = attach(&libc, request->environment, request->tools, reason, sizeof(reason) - 1);
 	if (r && r != -ENOEXEC)
 		return code_of(r);
-	/* Where one tool failed, the others are attached.  All tables: an agent that had them may
-	 * have been unloaded, and knows what it has got twice. */
+	/* After one tool's failure, the others are attached.  All tables: an agent that had them
+	 * may have been unloaded, and ignores those that it has already. */
 	handover_to(HANDOVER_ALL, sdk);
 	activation_announce(ROCP_REG_TOOL_ACTIVATION_ATTACH);
 	return code_of(r);

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 struct inside {
-	int saved_errno; /* of the program, which called something else than us */
+	int saved_errno; /* the program's errno: it called another function */
 	bool is_first;
 };
 

@@ -10,7 +10,7 @@
 /* The index of a name in the list, which is part of the binary interface, or -ENOENT. */
 int names_find(const char *name);
 
-/* Our own copy of the name: the caller's may go away. */
+/* This library's copy of the name: the caller's may be freed. */
 const char *names_text(int runtime);
 
 /* Is this path that of a library which may register under the name? */

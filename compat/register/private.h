@@ -1,6 +1,5 @@
 /*
- * What this library exports beyond AMD's interface: for limpet's own agent, which finds these by
- * name.
+ * The exports of this library beyond AMD's interface: limpet's own agent finds them by name.
  */
 #pragma once
 

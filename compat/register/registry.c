@@ -1,6 +1,6 @@
 /*
- * The registrations: slots are given out by counting up and never given back.  Runs inside the
- * target, on any thread.
+ * The registrations: slots are assigned in order and never freed.  Runs inside the target, on any
+ * thread.
  */
 #include "compat/register/registry.h"
 
@@ -13,7 +13,7 @@
 #define SLOTS (NAMES_COUNT * REGISTRY_INSTANCES)
 
 static struct registration slots[SLOTS];
-static uint32_t used;                   /* slots given out */
+static uint32_t used;                   /* slots assigned */
 static uint32_t instances[NAMES_COUNT]; /* of each name */
 
 /* The next instance of a name, or -ENOSPC.  The count never passes the limit: so there is always
@@ -80,8 +80,9 @@ bool registration_claim(struct registration *self, unsigned states)
 
 void registration_settle(struct registration *self, enum registration_state state)
 {
-	/* Sequential, not just release: a thread that records and then looks for a profiler, and
-	 * one that brings a profiler and then looks for entries, must not both look too early. */
+	/* Sequentially consistent, not just release: a thread that records and then searches for a
+	 * profiler, and one that brings a profiler and then searches for entries, must not both
+	 * miss the other. */
 	__atomic_store_n(&self->state, state, __ATOMIC_SEQ_CST);
 }
 

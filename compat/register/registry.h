@@ -39,7 +39,7 @@ size_t registry_count(void);
 
 enum registration_state registration_state(const struct registration *self);
 
-/* Takes an entry for offering, if its state is among those of the mask (1 << state). */
+/* Claims an entry for offering, if its state is in the mask (1 << state). */
 bool registration_claim(struct registration *self, unsigned states);
 void registration_settle(struct registration *self, enum registration_state state);
 

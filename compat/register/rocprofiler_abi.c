@@ -52,7 +52,7 @@ static bool comes_from_its_library(int runtime, rocprofiler_register_import_func
 	       (realpath(library.dli_fname, file) && names_match_file(runtime, file));
 }
 
-/* The profiler, with the tools that are there from the start running. */
+/* The profiler, with the tools of the start running. */
 static bool open_sdk(struct sdk *ret, rocprofiler_register_tool_activation_mode_t *ret_mode)
 {
 	*ret_mode = ROCP_REG_TOOL_ACTIVATION_ATTACH;
@@ -65,7 +65,7 @@ static bool open_sdk(struct sdk *ret, rocprofiler_register_tool_activation_mode_
 	return true;
 }
 
-/* Hands over what is new, this one among it.  Another thread may be handing it over right now. */
+/* Offers new registrations, including this one.  Another thread may be offering it right now. */
 static rocprofiler_register_error_code_t pass_new(const struct registration *one)
 {
 	rocprofiler_register_tool_activation_mode_t mode;
@@ -236,7 +236,7 @@ rocprofiler_register_error_code_t rocprofiler_register_runtime_tool_activation_c
 							    : ROCP_REG_SUCCESS;
 }
 
-/* The callback of limpet_register_each() and what it wants to be told. */
+/* The callback of limpet_register_each() and its data. */
 struct listener {
 	limpet_register_take *take;
 	void *data;

@@ -24,7 +24,7 @@ bool sdk_is_wanted(void)
 	return loader_symbol(RTLD_DEFAULT, "rocprofiler_configure") || switch_force_load();
 }
 
-/* The loader is asked what it has before it is told to load. */
+/* First tries libraries that are loaded already. */
 static void *open_library(const char *path, bool may_load, bool *ret_is_borrowed)
 {
 	void *handle = loader_open(path, RTLD_LAZY | RTLD_NOLOAD);
@@ -52,8 +52,8 @@ static bool open_visible(struct sdk *ret)
 	return ret->take != NULL;
 }
 
-/* The folder of this very library, found when it is loaded: the loader may know it by a path from
- * the current folder, which changes. */
+/* The folder of this very library, determined at its loading: the loader may have its path relative
+ * to the current folder, which changes. */
 __attribute__((constructor)) static void remember_folder(void)
 {
 	const char *slash;
@@ -76,7 +76,7 @@ static bool open_beside(struct sdk *ret, const char *must_have)
 	return folder[0] && open_with(ret, path, true, must_have);
 }
 
-/* Where the loader finds one, by the names that AMD's library knows. */
+/* Where the loader finds one, by the names in AMD's library. */
 static bool open_on_path(struct sdk *ret)
 {
 	static const char *const names[] = { "librocprofiler-sdk.so", "librocprofiler-sdk.so.1",

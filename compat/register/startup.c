@@ -1,6 +1,6 @@
 /*
  * Runs inside the target, on the thread whose registration found a tool; the tools themselves run
- * on threads of the profiler's, each call for a limited time.
+ * on threads of the profiler's, with a time limit for each call.
  */
 #include "compat/register/startup.h"
 
@@ -33,7 +33,7 @@ void startup_run(const struct sdk *sdk)
 	static uint32_t was_run;
 	struct boot_libc libc;
 
-	/* Taken before: a tool that uses a runtime comes through here again. */
+	/* Set before: a tool that uses a runtime calls this again. */
 	if (!__atomic_exchange_n(&was_run, 1, __ATOMIC_RELAXED) && libc_functions_find(&libc))
 		startup_start(sdk, &libc);
 }

@@ -1,5 +1,5 @@
 /*
- * Tools that are there from the start: named by the environment, or part of the program.
+ * Tools from the start: in the environment, or part of the program.
  */
 #pragma once
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-/* What a build wants when the environment says nothing; the name is AMD's. */
+/* The build's default without the variable; the name is AMD's. */
 #ifndef ROCP_REG_DEFAULT_ATTACHMENT
 #define ROCP_REG_DEFAULT_ATTACHMENT 0
 #endif
@@ -61,8 +61,8 @@ bool switch_force_load(void)
 	return read_switch("ROCPROFILER_REGISTER_FORCE_LOAD", switch_tools() || switch_library());
 }
 
-/* What the environment said when the library was loaded.  Later calls come on threads that the
- * program does not know of, while it may be changing its environment. */
+/* The environment at the loading of the library.  Later calls are on threads unknown to the
+ * program, which may be changing its environment. */
 static enum { NOT_READ, SAYS_NOTHING, SAYS_NO, SAYS_YES } attach_wish;
 
 static void read_attach(void)

@@ -1,6 +1,6 @@
 /*
- * Options as Python's argparse takes them for AMD's program: "--name value", "--name=value",
- * "-n value", "-nvalue", several values up to the next option, and booleans that may stand alone.
+ * Options in the syntax of Python's argparse in AMD's program: "--name value", "--name=value", "-n
+ * value", "-nvalue", several values up to the next option, and booleans without a value.
  */
 #include "arguments.h"
 

@@ -5,6 +5,6 @@
 
 #include "settings.h"
 
-/* argv ends with NULL and does not hold the program's name.  -EINVAL or -ENOTSUP: what is refused
- * is said by name. */
+/* argv ends with NULL and is without the program's name.  -EINVAL or -ENOTSUP: err names the
+ * refused option. */
 int arguments_read(struct profile *profile, char **argv, struct err *err) MUST_CHECK;

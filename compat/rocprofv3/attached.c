@@ -1,6 +1,6 @@
 /*
- * A profile on a thread of its own.  The thread takes no signal; the caller waits for its beginning
- * and for its end.
+ * A profile on a thread of its own.  The thread blocks all signals; the caller waits for its
+ * beginning and for its end.
  */
 #include "attached.h"
 

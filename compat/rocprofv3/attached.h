@@ -26,9 +26,9 @@ struct limpet_rocprofv3 *
 limpet_private_rocprofv3_begin(const struct limpet_rocprofv3_options *options,
 			       struct limpet_error *error);
 
-/* 0 when the descendants of a process may be followed without asking; else 1 with the
- * question's first words in `text`: "process 1 has 212 descendants of 6 users, which ...". */
+/* 0 when the descendants of a process may be followed without asking the user; else 1 with the
+ * beginning of the question in `text`: "process 1 has 212 descendants of 6 users, which ...". */
 int limpet_private_scope(int pid, char *text, size_t room);
 
-/* Leaves, writes the files, and frees.  The end of the process is no failure. */
+/* Detaches, writes the files, and frees.  The end of the process is no failure. */
 int limpet_private_rocprofv3_end(struct limpet_rocprofv3 *attached, struct limpet_error *error);

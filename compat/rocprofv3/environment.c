@@ -1,5 +1,5 @@
 /*
- * From variables to settings.  Older names come first: where both are set, the newer one decides.
+ * From variables to settings.  Older names come first: if both are set, the newer one decides.
  */
 #include "environment.h"
 
@@ -17,7 +17,7 @@ enum form {
 	FORM_PLAIN,
 	FORM_NOT,    /* the setting is the opposite */
 	FORM_PARTS,  /* separated by `separator` */
-	FORM_NOTED,  /* not served, which is said: AMD's rocprofv3 sets it along with others */
+	FORM_NOTED,  /* unsupported, with a note: AMD's rocprofv3 sets it with others */
 	FORM_OTHERS, /* read elsewhere, or not by limpet */
 };
 
@@ -25,7 +25,7 @@ static const struct variable {
 	const char *name; /* behind ROCPROF_; a star at the end stands for anything */
 	const char *setting;
 	enum form form;
-	const char *detail; /* the separator; of what is not served, why */
+	const char *detail; /* the separator; of unsupported ones, why */
 } variables[] = {
 	{ "SYS_TRACE", "sys-trace" },
 	{ "RUNTIME_TRACE", "runtime-trace" },
@@ -73,7 +73,7 @@ static const struct variable {
 	{ "SELECTED_REGIONS", "selected-regions" },
 	{ "SELECTED_REGIONS_REF_COUNT", "selected-regions-ref-count" },
 
-	{ "COUNTER_COLLECTION", NULL, FORM_OTHERS }, /* the names say so, too */
+	{ "COUNTER_COLLECTION", NULL, FORM_OTHERS }, /* the list of names implies it */
 	{ "COUNTERS", "pmc", FORM_PARTS, ", " },
 	{ "COUNTER_GROUPS*", "pmc-groups" },
 	{ "EXTRA_COUNTERS_CONTENTS", "extra-counters-contents" },
@@ -86,7 +86,7 @@ static const struct variable {
 	{ "MINIMUM_OUTPUT_*", "minimum-output-data" },
 	{ "PERFETTO_*", "perfetto-" },
 
-	/* What AMD's script sets for -s and -r, for HIP, and where it finds ranks of MPI. */
+	/* Set by AMD's script for -s and -r, for HIP, and for ranks of MPI. */
 	{ "KFD_*", NULL, FORM_NOTED, "limpet does not trace the kernel driver" },
 	{ "OMPT_TRACE*", NULL, FORM_NOTED, "limpet does not trace OpenMP" },
 	{ "ROCSHMEM_API_TRACE", NULL, FORM_NOTED, NO_TRACE },
@@ -104,7 +104,7 @@ static const struct variable {
 	{ "DATE_FORMAT", NULL, FORM_OTHERS },
 };
 
-/* What a text "NAME=VALUE" says of a variable; NULL: nothing. */
+/* The value of a variable in a text "NAME=VALUE"; NULL: none. */
 static const char *value_in(const char *text, const struct variable *variable)
 {
 	const char *name = variable->name, *equals = strchr(text, '=');
@@ -236,7 +236,7 @@ int environment_read_output(struct profile *profile, struct err *err)
 		if (r)
 			err_while(err, "%s", name);
 	}
-	/* They are defaults: what the command line or a file says is no contradiction. */
+	/* They are defaults: the command line or a file may differ. */
 	memset(profile->given, 0, sizeof(profile->given));
 	return r;
 }

@@ -1,11 +1,11 @@
 /*
- * The variables by which AMD's tool is told what to do: ROCPROF_HIP_RUNTIME_API_TRACE and so on.
+ * The variables that configure AMD's tool: ROCPROF_HIP_RUNTIME_API_TRACE and so on.
  */
 #pragma once
 
 #include "settings.h"
 
-/* What a caller should know of variables that change nothing. */
+/* Called with notes about variables without effect. */
 typedef void environment_note(void *context, const char *note);
 
 /* The texts are copied: the caller may change its environment.  environment: "NAME=VALUE" texts up
@@ -13,6 +13,6 @@ typedef void environment_note(void *context, const char *note);
 int environment_read(struct profile *profile, char *const *environment, environment_note *note,
 		     void *context, struct err *err) MUST_CHECK;
 
-/* Only where the files go, how they are called and of which formats: the rest of the environment
- * tells the attach libraries what to do, not the command. */
+/* Only the folder, names and formats of files: the other variables are for the attach libraries,
+ * not for the command. */
 int environment_read_output(struct profile *profile, struct err *err) MUST_CHECK;

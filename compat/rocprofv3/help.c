@@ -50,7 +50,7 @@ void help_print(FILE *out)
 	      out);
 }
 
-/* What is not there is said, and is no failure. */
+/* A missing part is reported, and is no failure. */
 static void print_counters(FILE *out, const char *folder)
 {
 	struct err err = { 0 };

@@ -1,5 +1,5 @@
 /*
- * What rocprofv3 says of itself, made from the table of settings.
+ * The help of rocprofv3, made from the table of settings.
  */
 #pragma once
 
@@ -7,6 +7,6 @@
 
 void help_print(FILE *out);
 
-/* -L: what can be traced and counted, and what cannot.  folder: of definitions of counters; NULL:
- * as installed. */
+/* -L: what limpet can trace and count, and what not.  folder: of definitions of counters; NULL: as
+ * installed. */
 void help_list(FILE *out, const char *folder);

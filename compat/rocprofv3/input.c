@@ -1,5 +1,5 @@
 /*
- * What the formats have in common.  Files are foreign bytes.
+ * The common part of the formats.  Files are foreign bytes.
  */
 #include "input.h"
 
@@ -56,7 +56,7 @@ int input_add_value(struct input *input, struct text value, struct err *err)
 	return text_keep(input, value, &input->entry.values[input->entry.count++], err);
 }
 
-/* The command line and the file may say the same, but not different things. */
+/* The command line and the file may agree, but not differ. */
 static int check_conflict(const struct input *input, const struct setting *setting,
 			  const char *before, struct err *err)
 {

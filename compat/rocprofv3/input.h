@@ -9,7 +9,7 @@
 #define INPUT_FILE_MAX   (1u << 20)
 #define INPUT_VALUES_MAX PROFILE_LIST_MAX
 
-/* What stands under one name, as it is read. */
+/* An entry: a name and its values. */
 struct input_entry {
 	const char *name;
 	const char *values[INPUT_VALUES_MAX]; /* all of them kept in the profile */

@@ -49,7 +49,7 @@ static bool take_hex(struct text *rest, unsigned *ret)
 	return true;
 }
 
-/* As UTF-8; what needs two escapes is left to files that write it plainly. */
+/* As UTF-8; surrogate pairs are not supported: a file may have the character itself. */
 static char *put_code(char *to, unsigned code)
 {
 	if (code < 0x80) {
@@ -81,7 +81,7 @@ static char *take_escape(struct text *rest, char *to)
 	return put_code(to, code);
 }
 
-/* A text behind its first quote; it lies in `room` until the next. */
+/* Parses a text after its first quote; valid in `room` until the next one. */
 static bool take_text(struct json_reader *self, struct text *ret)
 {
 	char *to = self->room;

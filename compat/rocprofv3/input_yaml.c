@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <yaml.h>
 
-/* What may come next. */
+/* The possible next parts. */
 enum yaml_state {
 	YAML_DOCUMENT, /* the mapping that holds "jobs" */
 	YAML_JOBS_KEY,
@@ -81,7 +81,7 @@ static int yaml_scalar(struct yaml_reader *self, const yaml_event_t *event, stru
 	case YAML_JOBS:
 		if (!is_plain_null(event))
 			break;
-		return yaml_enter(self, YAML_END); /* there is none, which is said elsewhere */
+		return yaml_enter(self, YAML_END); /* there is none, which is reported elsewhere */
 	case YAML_NAME:
 		self->state = YAML_VALUE;
 		return input_begin_entry(self->input, scalar_text(event), err);

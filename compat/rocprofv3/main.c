@@ -74,7 +74,7 @@ static void file_print(void *context, const char *path)
 		print(stderr, "Opened result file: %s\n", path);
 }
 
-/* "env" and no option: what the variables say. */
+/* "env" and no option: from the variables. */
 static enum say_level read_level(const char *name)
 {
 	static const char *const variables[] = { "ROCPROF_LOG_LEVEL", "ROCPROF_LOGGING_LEVEL" };
@@ -135,7 +135,7 @@ static void let_begin(void *context)
 		message_print(self, SAY_ERROR, err.what);
 }
 
-/* As a shell would say it. */
+/* In a shell's form. */
 static int status_of(const struct launch *program)
 {
 	return WIFSIGNALED(program->status) ? 128 + WTERMSIG(program->status)
@@ -273,8 +273,8 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	environment_distrust();
-	/* The limit of file sizes is an error, not our death; programs that we start must not
-	 * inherit that. */
+	/* The limit of file sizes shall be an error, not end this program; programs that it starts
+	 * must not inherit that. */
 	if (signal(SIGXFSZ, on_limit) == SIG_IGN)
 		signal(SIGXFSZ, SIG_IGN);
 	r = run_jobs(&self, argv + 1, &face, &err);

@@ -25,10 +25,10 @@ struct traces {
 };
 
 struct profile {
-	const char *pid, *duration_ms; /* as they were given; NULL: not named */
+	const char *pid, *duration_ms; /* as given; NULL: not given */
 	bool has_children, all_descendants;
 	struct traces traces[TRACE_RANKS];
-	uint32_t domains; /* what comes of them */
+	uint32_t domains; /* the resulting ones */
 	bool is_wide;     /* a set was named that AMD's tool makes larger: see settings.c */
 	bool is_mangled, is_truncated;
 	struct amd_output_options output;
@@ -47,27 +47,26 @@ struct profile {
 	bool lists, shows_help, shows_version;
 	bool is_by_variables; /* not by a command line */
 
-	/* Which settings were made, and how: an input file must not say otherwise. */
+	/* The settings made, with their sources: an input file must not differ. */
 	const char *given[PROFILE_SETTINGS_MAX];
-	char **kept; /* the texts that are ours */
+	char **kept; /* texts owned here */
 	size_t kept_count;
 };
 
-/* Nothing asked for, AMD's defaults. */
+/* Nothing selected, AMD's defaults. */
 void profile_init(struct profile *ret);
 void profile_done(struct profile *profile);
 
 /* A copy of the text that lives as long as the profile; NULL: no memory. */
 const char *profile_keep(struct profile *profile, const char *text, size_t length);
 
-/* Whether anything to trace is asked for. */
+/* Whether any trace is selected. */
 bool profile_asks(const struct profile *profile);
 
 /* Counters are named more than once: refused, in AMD's words. */
 int profile_refuse_passes(const struct profile *profile, struct err *err);
 
-/* When all settings are made: -EINVAL says what makes no sense together, or that nothing is asked
- * for. */
+/* After all settings: -EINVAL for settings that conflict, or if nothing is selected. */
 int profile_finish(struct profile *profile, struct err *err) MUST_CHECK;
 
 /* The process and the time, where they were named. */

@@ -1,6 +1,6 @@
 /*
- * Records, then writes.  The recordings lie in a temporary folder, one for each process, which
- * stays only where files could not be made of them.
+ * Records, then writes.  The recordings are in a temporary folder, one for each process, which is
+ * kept only if files could not be made from them.
  */
 #include "profiling.h"
 
@@ -33,8 +33,8 @@ struct running {
 	int pidfd;                 /* of the first process, with which it ends */
 	bool has_begun, has_ended; /* limpet's part; the process */
 	char folder[256];
-	struct counter_collection *counters; /* NULL: none are asked for */
-	bool is_note_told;                   /* of what keeps devices from counting */
+	struct counter_collection *counters; /* NULL: none requested */
+	bool is_note_told;                   /* about why devices do not count */
 	uint32_t absent;                     /* domains that no process had, not reported yet */
 };
 
@@ -46,7 +46,7 @@ static int make_folder(struct running *self, struct err *err)
 
 	while (!folders[i] || !folders[i][0])
 		i++;
-	errno = ENAMETOOLONG; /* unless mkdtemp() says otherwise */
+	errno = ENAMETOOLONG; /* unless mkdtemp() sets another */
 	if ((size_t)snprintf(self->folder, sizeof(self->folder), "%s/rocprofv3-XXXXXX",
 			     folders[i]) >= sizeof(self->folder) ||
 	    !mkdtemp(self->folder)) {
@@ -66,8 +66,9 @@ static enum ending running_wait(void *context, const struct job_wait *wait)
 	return face->wait(face->context, self->pidfd, wait->time_ns);
 }
 
-/* Devices are asked a moment after the process is attached: kernels of this moment would go by.  A
- * program that was started for this has not begun, and waits for us: its own start asks them. */
+/* Counting begins a moment after the attach: waits for it, as kernels of this moment would not be
+ * counted.  A program started for this has not begun, and waits: counting begins with its own
+ * start. */
 static int await_counters(const struct running *self, struct err *err)
 {
 	const struct timespec pause = { 0, COUNTERS_STEP_NS };
@@ -85,7 +86,7 @@ static int await_counters(const struct running *self, struct err *err)
 	return r;
 }
 
-/* What keeps devices from counting may be known only then. */
+/* The reason why devices do not count may be known only then. */
 static void tell_counter_note(struct running *self, const struct tracing *tracing)
 {
 	const char *why = self->counters && tracing ? tracing_note(tracing, DOMAIN_COUNTER) : NULL;
@@ -124,8 +125,8 @@ static int profile_record(struct running *self, struct err *err)
 	return r;
 }
 
-/* What was asked for and is not there, or not all of it, as far as we can see.  A program that was
- * started for this has yet to begin: only reasons are told then. */
+/* Selected domains that are missing, or incomplete, as far as known.  A program started for this
+ * has yet to begin: only reasons are reported then. */
 static void tell_absent(void *context, const struct tracing *tracing)
 {
 	struct running *self = context;
@@ -153,7 +154,7 @@ static void tell_skipped(void *context, pid_t pid, const struct err *err)
 	struct running *self = context;
 
 	(void)pid;
-	self->absent = 0; /* what it has is not known */
+	self->absent = 0; /* its domains are not known */
 	face_say_error(self->profiling->face, SAY_WARNING, err);
 }
 
@@ -170,7 +171,7 @@ static void tell_left(void *context, pid_t pid, const struct session_left *left,
 		face_say_error(self->profiling->face, SAY_WARNING, err);
 }
 
-/* Why some went by uncounted. */
+/* Reports why some kernels were not counted. */
 static void tell_uncounted(const struct running *self, const struct tracing *tracing,
 			   const struct work_left *left)
 {
@@ -208,7 +209,7 @@ static void tell_lost(void *context, const struct tracing *tracing)
 	struct tracing_totals totals;
 	uint64_t dropped;
 
-	/* What a program has that was not followed is not known. */
+	/* The domains of a program that was not followed are not known. */
 	self->absent &= tracing_unfollowed(tracing) ? 0 : tracing_absent(tracing);
 	tell_counter_note(self, tracing);
 	tracing_totals(tracing, &totals);
@@ -285,7 +286,7 @@ static int open_recorder(struct running *self, const char *const *variables, str
 	return recorder_open(&self->recorder, &options, err);
 }
 
-/* Recordings of which no files could be made are kept: nothing else has what was recorded. */
+/* Keeps recordings of which no files could be made: there is no other copy. */
 static void clean_up(struct running *self, bool keeps)
 {
 	if (keeps && self->folder[0])
@@ -385,7 +386,7 @@ int profiling_run(const struct profiling *profiling, struct results *ret, struct
 				 r ? &second : err) &&
 		    !r)
 			r = err->code;
-		/* Also after a failure: what was recorded until then is there. */
+		/* Also after a failure: the data recorded until then are written. */
 		if (self.has_begun && write_files(&self, ret, r ? &second : err)) {
 			keeps = true;
 			r = r ? r : err->code;

@@ -15,6 +15,6 @@ struct profiling {
 	const struct face *face;
 };
 
-/* 0 also when nothing was recorded, which is said.  ret may be all 0. */
+/* 0 also for an empty recording, with a note.  ret may be all 0. */
 int profiling_run(const struct profiling *profiling, struct results *ret,
 		  struct err *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * From recordings to the files that were asked for.
+ * From recordings to the requested files.
  */
 #pragma once
 
@@ -18,8 +18,8 @@ struct results {
 int results_write(const struct recorder *recorder, const struct profile *profile,
 		  const struct face *face, struct results *ret, struct err *err) MUST_CHECK;
 
-/* The variables that the names of files are made from, beside the usual ones: up to NULL, to be
- * given to the recorder; `room` holds their texts. */
+/* The variables for names of files, beside the usual ones: up to NULL, for the recorder; `room`
+ * holds their texts. */
 #define RESULTS_VARIABLES_MAX 32u
 struct results_variables {
 	const char *names[RESULTS_VARIABLES_MAX + 1];

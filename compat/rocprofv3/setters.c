@@ -70,7 +70,7 @@ int set_domains(struct profile *profile, const struct setting *setting, const ch
 		return truth;
 	if (setting->offset) {
 		*(bool *)field_of(profile, setting) |= truth;
-		if (!truth) /* a set that is not wanted takes nothing from others */
+		if (!truth) /* an unwanted set removes nothing from others */
 			return 0;
 	}
 	traces->wanted = truth ? traces->wanted | setting->bits : traces->wanted & ~setting->bits;

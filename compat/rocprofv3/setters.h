@@ -6,7 +6,7 @@
 #include "settings.h"
 
 setting_setter set_switch;   /* bool */
-setting_setter set_domains;  /* adds bits or takes them away */
+setting_setter set_domains;  /* adds or removes bits */
 setting_setter set_text;     /* const char * */
 setting_setter set_list;     /* struct profile_list */
 setting_setter set_counters; /* likewise, with commas and blanks; each time is a pass */
@@ -16,4 +16,4 @@ setting_setter set_index;    /* of agents */
 setting_setter set_unit;     /* of the summary */
 setting_setter set_level;    /* of messages */
 setting_setter set_always;   /* it is so in any case */
-setting_setter set_refused;  /* unless it asks for nothing */
+setting_setter set_refused;  /* unless its value requests nothing */

@@ -1,5 +1,5 @@
 /*
- * The table.  AMD's names and meanings; sets mean what limpet traces of them
+ * The table.  AMD's names and meanings; sets mean the part that limpet traces
  * (shared/wire/domains.def), and OpenCL.
  */
 #include "settings.h"
@@ -14,7 +14,7 @@
 
 #define TRACES(letter, name, domains, help) \
 	{ letter, name, NULL, TAKES_SWITCH, set_domains, NULL, help, 0, (domains) },
-/* What AMD has an option for; limpet's own domains and OpenCL are not asked for here. */
+/* Domains with an option of AMD's; limpet's own domains and OpenCL have none here. */
 #define TRACES_HSA       TRACES
 #define TRACES_HIP       TRACES
 #define TRACES_MARKER    TRACES
@@ -55,7 +55,7 @@
 		letter, name, NULL, TAKES_WHATEVER, set_refused, NULL, reason \
 	}
 
-/* One of which no value asks for nothing. */
+/* A setting without a value that requests nothing. */
 #define REFUSED_VALUE(letter, name, reason)                                      \
 	{                                                                        \
 		letter, name, NULL, TAKES_WHATEVER, set_refused, "VALUE", reason \

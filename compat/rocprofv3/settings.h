@@ -1,12 +1,12 @@
 /*
- * Everything that AMD's rocprofv3 can be told, in one table: options, keys of input files and
- * variables all lead here.  What limpet cannot do has a line too, with the reason.
+ * All settings of AMD's rocprofv3, in one table: for options, keys of input files and variables.
+ * Unsupported ones have a line too, with the reason.
  */
 #pragma once
 
 #include "profile.h"
 
-/* What stands behind an option. */
+/* The arguments of an option. */
 enum setting_takes {
 	TAKES_SWITCH,   /* true, false, or nothing: true */
 	TAKES_ONE,      /* a text */
@@ -24,7 +24,7 @@ struct setting {
 	const char *further; /* another name of it, or NULL */
 	enum setting_takes takes;
 	setting_setter *set;
-	const char *argument; /* what help calls it; NULL: a switch */
+	const char *argument; /* its name in help; NULL: a switch */
 	const char *help;     /* of a refused one: the reason */
 	size_t offset;        /* in struct profile */
 	uint32_t bits;

@@ -1,33 +1,33 @@
 /*
- * limpet from C: attach to a running process, load libraries into it, leave; and see, without
+ * limpet from C: attach to a running process, load libraries into it, detach; and sample, without
  * attaching, what its threads are doing.
  *
- * Link with liblimpet (pkg-config limpet).  Every struct begins with its size, so that programs
- * built against an older header keep working; set it with the LIMPET_*_INIT macros.  Functions
- * return 0 or a negative errno and fill in the error when one is given.  A handle may be used by
+ * Link with liblimpet (pkg-config limpet). Every struct begins with its size, so that programs
+ * built against an older header keep working; set it with the LIMPET_*_INIT macros. Functions
+ * return 0 or a negative errno and fill in the error when one is given. A handle may be used by
  * one thread at a time; samplers by several.
  *
- *	struct limpet_error error = LIMPET_ERROR_INIT;
- *	struct limpet *target = limpet_open(pid, &error);
- *	const char *const tools[] = { "./libmytool.so" };
- *	struct limpet_options options = LIMPET_OPTIONS_INIT;
+ * 	struct limpet_error error = LIMPET_ERROR_INIT;
+ * 	struct limpet *target = limpet_open(pid, &error);
+ * 	const char *const tools[] = { "./libmytool.so" };
+ * 	struct limpet_options options = LIMPET_OPTIONS_INIT;
  *
- *	options.tools = tools;
- *	options.tool_count = 1;
- *	if (!target || limpet_attach(target, &options, NULL, &error))
- *		fprintf(stderr, "%s\n", error.what);
- *	...
- *	limpet_detach(target, LIMPET_UNLOAD, &error);
- *	limpet_close(target);
+ * 	options.tools = tools;
+ * 	options.tool_count = 1;
+ * 	if (!target || limpet_attach(target, &options, NULL, &error))
+ * 		fprintf(stderr, "%s\n", error.what);
+ * 	...
+ * 	limpet_detach(target, LIMPET_UNLOAD, &error);
+ * 	limpet_close(target);
  *
- *	struct limpet_sampler *sampler = limpet_sampler_open(target, NULL, &error);
+ * 	struct limpet_sampler *sampler = limpet_sampler_open(target, NULL, &error);
  *
- *	if (!sampler || limpet_sampler_start(sampler, &error))
- *		fprintf(stderr, "%s\n", error.what);
- *	...
- *	limpet_sampler_stop(sampler, &error);
- *	limpet_sampler_read(sampler, 100, print_sample, NULL, &error);
- *	limpet_sampler_close(sampler);
+ * 	if (!sampler || limpet_sampler_start(sampler, &error))
+ * 		fprintf(stderr, "%s\n", error.what);
+ * 	...
+ * 	limpet_sampler_stop(sampler, &error);
+ * 	limpet_sampler_read(sampler, 100, print_sample, NULL, &error);
+ * 	limpet_sampler_close(sampler);
  */
 #ifndef LIMPET_LIMPET_H
 #define LIMPET_LIMPET_H
@@ -43,14 +43,14 @@ extern "C" {
  */
 struct limpet;
 
-/* What went wrong, in words for a person. */
+/* An error, in words for a person. */
 struct limpet_error {
 	size_t struct_size;
 	int code;       /* negative errno */
-	int exit_code;  /* what the command line would exit with, see docs/support.md */
+	int exit_code;  /* the command line's exit status for it, see docs/support.md */
 	char what[256]; /* what failed */
 	char why[320];  /* the cause, may be empty */
-	char fix[320];  /* what to do about it, one way a line, may be empty */
+	char fix[320];  /* the fix, one alternative a line, may be empty */
 };
 #define LIMPET_ERROR_INIT                                   \
 	{                                                   \
@@ -62,13 +62,13 @@ enum limpet_flags {
 	LIMPET_CONTINUE = 2, /* attach: send SIGCONT to a process that job control stopped */
 	LIMPET_STRICT = 4,   /* attach: one tool that fails undoes all */
 	LIMPET_UNLOAD = 8,   /* detach: unmap everything of limpet's */
-	/* attach: the process and all its descendants, also those born before limpet_detach().
-	 * Three threads of the library's then run in the caller, with every signal blocked.
-	 * Processes that cannot be attached are skipped, also the first one, as long as there is
-	 * one that can; error->why then says why, with code 0.
-	 * -EPERM, exit_code 2: descendants of process 1, more than 32, or of several users, unless
-	 * the environment has LIMPET_ALL_DESCENDANTS=1; samples alone need no consent. */
-	LIMPET_CHILDREN = 16,  /* sampler: all descendants too, also those born meanwhile */
+	/* attach: the process and all its descendants, also those that start before
+	 * limpet_detach().  Three threads of the library's then run in the caller, with every
+	 * signal blocked.  Processes that cannot be attached are skipped, also the first one, as
+	 * long as there is one that can; error->why then has the reason, with code 0.  -EPERM,
+	 * exit_code 2: descendants of process 1, more than 32, or of several users, unless the
+	 * environment has LIMPET_ALL_DESCENDANTS=1; samples alone need no consent. */
+	LIMPET_CHILDREN = 16,  /* sampler: all descendants too, also later ones */
 	LIMPET_OFF_CPU = 32,   /* sampler: also threads that wait, with the time that they waited */
 	LIMPET_NO_KERNEL = 64, /* sampler, threads: no frames of the kernel */
 	LIMPET_STACKS = 128,   /* threads: with the stack of each */
@@ -90,16 +90,16 @@ struct limpet_options {
 		.struct_size = sizeof(struct limpet_options), \
 	}
 
-/* What an attach cost the target. */
+/* The cost of an attach for the target. */
 struct limpet_report {
 	size_t struct_size;
 	int thread;            /* the one thread that was stopped */
 	int was_resident;      /* 1: the agent was there from before, nothing was loaded */
 	uint64_t pause_ns;     /* how long that thread was stopped */
-	uint64_t interrupt_ns; /* how long it took to stop it */
+	uint64_t interrupt_ns; /* until it was stopped */
 	uint64_t attach_ns;    /* all of it, as seen by the caller */
 	size_t failed_tools;   /* that failed, without LIMPET_STRICT; see limpet_tool_status() */
-	size_t processes;      /* attached: 1, or with LIMPET_CHILDREN as many as are there now */
+	size_t processes;      /* attached: 1, or with LIMPET_CHILDREN the present number */
 	size_t skipped;        /* with LIMPET_CHILDREN: that could not be attached */
 };
 #define LIMPET_REPORT_INIT                                   \
@@ -128,7 +128,7 @@ struct limpet_status {
 	}
 
 enum limpet_tool_state {
-	LIMPET_TOOL_IDLE, /* loaded; not configured, or it takes no part */
+	LIMPET_TOOL_IDLE, /* loaded; not configured, or takes no part */
 	LIMPET_TOOL_ATTACHING,
 	LIMPET_TOOL_ATTACHED,
 	LIMPET_TOOL_DETACHING,
@@ -150,15 +150,15 @@ struct limpet_tool_status {
 /* "0.1.0" */
 const char *limpet_version(void);
 
-/* NULL when there is no such process; whether it can be attached, limpet_attach() says. */
+/* NULL when there is no such process; limpet_attach() checks whether it can be attached. */
 struct limpet *limpet_open(int pid, struct limpet_error *error);
 
-/* options and report may be NULL.  On failure the target is as it was.  Tools that failed while
- * others went on are named in error->why, one a line, with code 0. */
+/* options and report may be NULL.  On failure the target is unchanged.  If some tools failed and
+ * others run, error->why names the failed ones, one a line, with code 0. */
 int limpet_attach(struct limpet *target, const struct limpet_options *options,
 		  struct limpet_report *report, struct limpet_error *error);
 
-/* Leaves.  What could not be unmapped is named in error->why, with code 0. */
+/* Detaches.  error->why names what could not be unmapped, with code 0. */
 int limpet_detach(struct limpet *target, unsigned flags, struct limpet_error *error);
 
 /* Reads the state without stopping anything; works for a process that another limpet holds. */
@@ -172,10 +172,9 @@ int limpet_tool_status(struct limpet *target, unsigned index, struct limpet_tool
 void limpet_close(struct limpet *target);
 
 /*
- * Sampling: many times a second, what each thread is doing.  Nothing is loaded into the process, no
- * thread of it is stopped, and it need not be attached.  The work is done by a thread of the
- * library's, with one more for a callback and one more for a recording, all with every signal
- * blocked.
+ * Sampling: many times a second, the activity of each thread.  Nothing is loaded into the process,
+ * no thread of it is stopped, and it need not be attached.  A thread of the library samples, with
+ * one more for a callback and one more for a recording, all with every signal blocked.
  */
 struct limpet_sampler;
 
@@ -238,21 +237,19 @@ struct limpet_sampler_options {
 struct limpet_sampler_status {
 	size_t struct_size;
 	int is_running;    /* 0 before the start, after the stop, or when the process has ended */
-	unsigned rate_hz;  /* as asked for */
+	unsigned rate_hz;  /* as requested */
 	uint64_t samples;  /* so far */
 	uint64_t complete; /* of them, with stacks that reach the outermost function */
-	uint64_t lost;     /* had no room on their way to us */
+	uint64_t lost;     /* without room on their way */
 	uint64_t overwritten; /* pushed out of the buffer before the callback has seen them; without
 				 one: pushed out */
 	union {
 		char sampler[16]; /* which one is in use; "" before the first start */
 		char rung[16];    /* its name in 0.1.0 */
 	};
-	char summary[96];   /* what it does */
-	char reasons[2048]; /* lines: why no better one, what this one cannot see and how to get
-			       it, as far as it is known by now; "": nothing to say */
-	unsigned one_in; /* where samples cost too much, one in so many is taken and weighs as much
-			    as all of them; the most that it was; 1: all were taken */
+	char summary[96];   /* its description */
+	char reasons[2048]; /* lines: why no better one, its limits and fixes, as known; "": none */
+	unsigned one_in; /* one in so many was kept, weighing as much as all; the maximum; 1: all */
 };
 #define LIMPET_SAMPLER_STATUS_INIT                                   \
 	{                                                            \
@@ -279,7 +276,7 @@ struct limpet_thread {
 	const char *name;
 	uint64_t cpu_ns;     /* processor time so far */
 	const char *call;    /* the system call it waits in; "" */
-	const char *object;  /* what that is about: a file, a socket, a lock and its holder; "" */
+	const char *object;  /* the object: a file, a socket, a lock and its holder; "" */
 	const char *channel; /* the function of the kernel it sleeps in; "" */
 	/* With LIMPET_STACKS; else frame_count is 0. */
 	int has_stack, is_complete, is_guessed;
@@ -296,12 +293,12 @@ struct limpet_sampler *limpet_sampler_open(struct limpet *target,
 					   const struct limpet_sampler_options *options,
 					   struct limpet_error *error);
 
-/* Returns when the first sample can come.  -EALREADY: it samples; -ESRCH: the process that was
- * opened has ended; or the error of the last sampler that was tried.  May follow a stop. */
+/* Returns when sampling runs.  -EALREADY: it samples; -ESRCH: the process that was opened has
+ * ended; or the error of the last sampler tried.  May follow a stop. */
 int limpet_sampler_start(struct limpet_sampler *sampler, struct limpet_error *error);
 
-/* Returns when the last sample was taken and the callback has seen all that is in the buffer.
- * -EALREADY: it does not sample. */
+/* Returns when the last sample was read and the callback has got all in the buffer.  -EALREADY: it
+ * does not sample. */
 int limpet_sampler_stop(struct limpet_sampler *sampler, struct limpet_error *error);
 
 /* Now when it samples, after a gap of some milliseconds; else from the next start on. */
@@ -320,16 +317,16 @@ int limpet_sampler_status(struct limpet_sampler *sampler, struct limpet_sampler_
 /* Stops when it still samples; NULL is fine.  Nothing else may use the sampler any more. */
 void limpet_sampler_close(struct limpet_sampler *sampler);
 
-/* One frame, 0 is the innermost; -ENOENT when there are not so many.  The first time that code of a
- * file is asked for, its names are read, which takes time.  Texts live as long as the sampler;
- * those of limpet_threads() until the visitor returns. */
+/* One frame, 0 is the innermost; -ENOENT beyond the last.  The first request for code of a file
+ * reads its names, which takes time.  Texts live as long as the sampler; those of limpet_threads()
+ * until the visitor returns. */
 int limpet_stack_frame(const struct limpet_stack *stack, size_t index, struct limpet_frame *frame,
 		       struct limpet_error *error);
 
 /*
- * Recording: what `limpet record` does, from a program.  Samples and traced calls of a process, of
- * several, or of their families go into a file for the limpet command, and samples to a callback
- * too.  What is traced is attached to as by limpet_attach(), by threads of the library's with every
+ * Recording: `limpet record`, from a program.  Samples and traced calls of a process, of several,
+ * or of their families go into a file for the limpet command, and samples to a callback too.
+ * Traced processes are attached to as by limpet_attach(), by threads of the library with every
  * signal blocked; the process must not be attached by this program at the same time.
  */
 struct limpet_recording;
@@ -339,10 +336,10 @@ struct limpet_record_status {
 	int is_running; /* 0: the process has ended, the time is over, the file is full, or it
 			 * failed: limpet_record_stop() finishes the file */
 	uint64_t samples, samples_lost;
-	uint64_t records, dropped; /* traced calls and what belongs to them */
+	uint64_t records, dropped; /* traced calls and their parts */
 	uint64_t processes;        /* that are or were traced */
 	uint64_t bytes;            /* of the file */
-	char sampler[16];          /* "" where no samples are taken */
+	char sampler[16];          /* "" without samples */
 };
 #define LIMPET_RECORD_STATUS_INIT                                   \
 	{                                                           \
@@ -356,7 +353,7 @@ struct limpet_record_options {
 	const int *further_pids; /* processes beside the target, into the same file */
 	size_t further_count;
 	/* LIMPET_CHILDREN, LIMPET_OFF_CPU, LIMPET_NO_KERNEL, LIMPET_FORCE, LIMPET_CONTINUE; and
-	 * LIMPET_UNLOAD: nothing of limpet's stays in what was traced */
+	 * LIMPET_UNLOAD: nothing of limpet's stays in traced processes */
 	unsigned flags;
 	unsigned rate_hz;          /* samples a second; 0: 99, or none where something is traced */
 	const char *const *traces; /* "alloc", "io", "lock", ...: as limpet record --NAME-trace */
@@ -392,8 +389,8 @@ int limpet_record_status(struct limpet_recording *recording, struct limpet_recor
 int limpet_record_stop(struct limpet_recording *recording, struct limpet_record_status *status,
 		       struct limpet_error *error);
 
-/* Visits all threads of the process as they are now, in the calling thread.  Where stacks are asked
- * for and not allowed, the threads are visited without, and the error says why. */
+/* Visits all threads of the process in their present state, in the calling thread.  If stacks are
+ * requested and not allowed, the threads are visited without, and the error has the reason. */
 int limpet_threads(struct limpet *target, unsigned flags, limpet_thread_visitor *visit,
 		   void *context, struct limpet_error *error);
 

@@ -1,5 +1,5 @@
 /*
- * What a tool library implements.  limpet loads it into a live process and calls it there; the
+ * The interface of a tool library.  limpet loads it into a live process and calls it there; the
  * binary interface is that of AMD's rocprofiler-sdk tools, so a tool built for either runs under
  * both.
  *
@@ -10,10 +10,10 @@
  *   attach again    tool_attach
  *   end of program  finalize, once, attached or not (with --unload: before the library goes)
  *
- * Calls come one at a time, on a thread of limpet's with all signals blocked; finalize at the end
- * of the program comes on the thread that called exit().  A call that does not return within the
- * time limit (--tool-timeout) counts as failed.  A tool runs inside another program: it must not
- * exit, abort, or print there.
+ * Calls are made one at a time, on a thread of limpet's with all signals blocked; finalize at the
+ * end of the program is called on the thread that called exit().  A call that does not return
+ * within the time limit (--tool-timeout) counts as failed.  A tool runs inside another program: it
+ * must not exit, abort, or print there.
  */
 #ifndef LIMPET_TOOL_H
 #define LIMPET_TOOL_H
@@ -32,12 +32,12 @@ struct limpet_client {
 	const uint32_t handle;
 };
 
-/* Lets a tool ask for its own finalize before the end of the program. */
+/* Lets a tool request its own finalize before the end of the program. */
 typedef void limpet_finalize_function(struct limpet_client client);
 /* Always NULL today, as in AMD's library. */
 typedef void limpet_detach_function(struct limpet_client client);
 
-/* What rocprofiler_configure returns; copied.  initialize answers 0, or the tool has failed. */
+/* The result of rocprofiler_configure; copied.  initialize returns 0, or the tool has failed. */
 struct limpet_tool {
 	size_t size;
 	int (*initialize)(limpet_finalize_function *finalize, void *tool_data);
@@ -50,8 +50,8 @@ struct limpet_context {
 	uint64_t handle;
 };
 
-/* What rocprofiler_configure_attach returns; copied.  tool_attach gets all contexts of the tool and
- * answers 0, or the tool has failed. */
+/* The result of rocprofiler_configure_attach; copied.  tool_attach gets all contexts of the tool
+ * and returns 0, or the tool has failed. */
 struct limpet_tool_attach {
 	size_t size;
 	int (*tool_attach)(limpet_detach_function *detach, struct limpet_context *contexts,
@@ -60,7 +60,7 @@ struct limpet_tool_attach {
 	void *tool_data;
 };
 
-/* What the older rocprofiler_configure_experimental returns instead of both. */
+/* The result of the older rocprofiler_configure_experimental instead of both. */
 struct limpet_tool_experimental {
 	size_t size;
 	int (*initialize)(limpet_finalize_function *finalize, void *tool_data);
@@ -75,7 +75,7 @@ struct limpet_tool_experimental {
 /*
  * Exported by the tool.  version is 10000 * major + 100 * minor + patch of the interface,
  * runtime_version the same as text, priority the number of tools before this one.  NULL: the tool
- * does not want to take part.
+ * does not take part.
  */
 LIMPET_TOOL_EXPORT struct limpet_tool *rocprofiler_configure(uint32_t version,
 							     const char *runtime_version,

@@ -1,8 +1,8 @@
 /*
- * Between GPU runtimes and profilers: a runtime hands its tables of functions to this
- * library, which passes them on to a profiler, at once or when one comes later.  The binary
- * interface, with its spelling, is that of AMD's librocprofiler-register.so.0; the words are ours.
- * docs/register.md says where limpet's library behaves better than it has to.
+ * Between GPU runtimes and profilers: a runtime hands its tables of functions to this library,
+ * which passes them on to a profiler, at once or when one is loaded later.  The binary interface,
+ * with its spelling, is that of AMD's librocprofiler-register.so.0; the comments are limpet's.
+ * docs/register.md lists where limpet's library does better than required.
  */
 #ifndef ROCPROFILER_REGISTER_ROCPROFILER_REGISTER_H
 #define ROCPROFILER_REGISTER_ROCPROFILER_REGISTER_H
@@ -36,7 +36,7 @@ typedef uint32_t (*rocprofiler_register_import_func_t)(void);
 
 typedef enum {
 	ROCP_REG_SUCCESS = 0,
-	ROCP_REG_NO_TOOLS = 1, /* no profiler yet: the tables are remembered for one that comes */
+	ROCP_REG_NO_TOOLS = 1, /* no profiler yet: the tables are kept for a later one */
 	ROCP_REG_DEADLOCK = 2, /* called from inside another call, on the same thread */
 	ROCP_REG_BAD_API_TABLE_LENGTH = 3,
 	ROCP_REG_UNSUPPORTED_API = 4,      /* a name that is not known */
@@ -81,12 +81,12 @@ typedef struct {
 typedef int (*rocprofiler_register_registration_info_cb_t)(
 	rocprofiler_register_registration_info_t *info, void *data);
 
-/* Tells of every registration, in order.  The struct is gone when the callback returns. */
+/* Visits every registration, in order.  The struct is valid during the callback. */
 ROCPROFILER_REGISTER_PUBLIC_API rocprofiler_register_error_code_t
 rocprofiler_register_iterate_registration_info(rocprofiler_register_registration_info_cb_t callback,
 					       void *data);
 
-/* Hands all remembered tables to the profiler, or those that it has not got yet. */
+/* Hands all kept tables to the profiler, or those that it has not got yet. */
 ROCPROFILER_REGISTER_PUBLIC_API rocprofiler_register_error_code_t
 rocprofiler_register_invoke_all_registrations(void);
 ROCPROFILER_REGISTER_PUBLIC_API rocprofiler_register_error_code_t
@@ -94,9 +94,9 @@ rocprofiler_register_invoke_nonpropagated_registrations(void);
 
 /*
  * Attaches tools to this very process: loads the libraries of the list (colon, comma or blank
- * between them), takes them through their first attach or attaches them again, and hands over the
- * tables.  The buffer is a uint32_t count and then that many pairs "name\0value\0"; NULL: none.
- * Other tools than last time are welcome.
+ * between them), runs their first attach or attaches them again, and hands over the tables.  The
+ * buffer is a uint32_t count and then that many pairs "name\0value\0"; NULL: none.  The tools may
+ * differ from the last time.
  */
 ROCPROFILER_REGISTER_PUBLIC_API rocprofiler_register_error_code_t
 rocprofiler_register_attach(const char *environment_buffer, const char *tool_lib_path);
@@ -105,20 +105,20 @@ ROCPROFILER_REGISTER_PUBLIC_API rocprofiler_register_error_code_t rocprofiler_re
 typedef enum {
 	ROCP_REG_TOOL_ACTIVATION_NONE = 0,
 	ROCP_REG_TOOL_ACTIVATION_STARTUP = 1, /* a tool was there when a runtime registered */
-	ROCP_REG_TOOL_ACTIVATION_ATTACH = 2,  /* a tool came later */
+	ROCP_REG_TOOL_ACTIVATION_ATTACH = 2,  /* a tool was attached later */
 } rocprofiler_register_tool_activation_mode_t;
 
 typedef void (*rocprofiler_register_tool_activation_cb_t)(
 	rocprofiler_register_tool_activation_mode_t mode, void *data);
 
-/* Asks for one call when the first tool becomes active; at once if one is.  The same callback with
+/* Requests one call when the first tool becomes active; at once if one is.  The same callback with
  * the same data counts once. */
 ROCPROFILER_REGISTER_PUBLIC_API rocprofiler_register_error_code_t
 rocprofiler_register_runtime_tool_activation_callback(
 	const char *runtime_name, rocprofiler_register_tool_activation_cb_t callback, void *data);
 
 /* Names of earlier releases.  invoke_reattach attaches again what rocprofiler_register_attach had
- * attached; the other two do the same, and the opposite, without an answer. */
+ * attached; the other two do the same, and the opposite, without a result. */
 ROCPROFILER_REGISTER_PUBLIC_API rocprofiler_register_error_code_t
 rocprofiler_register_invoke_reattach(void);
 ROCPROFILER_REGISTER_PUBLIC_API void rocprofiler_call_client_reattach(void);

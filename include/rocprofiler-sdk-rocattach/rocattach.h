@@ -1,14 +1,14 @@
 /*
- * Attaching tools to running processes, under the names of AMD's library.  Link with
+ * Attaching tools to running processes, under the names of AMD's library. Link with
  * librocprofiler-sdk-rocattach or load it with dlopen.
  *
- * The environment of the caller, read at each attach, says what to load:
+ * The environment of the caller, read at each attach, selects what to load:
  * ROCPROF_ATTACH_TOOL_LIBRARY is a list of tool libraries separated by colons, commas or spaces.
- * Variables whose names begin with ROCP are shown to the tools.  Errors are also told in words on
+ * Variables whose names begin with ROCP are visible to the tools.  Errors are also printed on
  * stderr, see ROCATTACH_LOG_LEVEL in docs/front-ends.md.
  *
- * All functions may be called from any thread, for different processes at the same time.  No call
- * waits for ever.  If the caller dies, its tools are detached.
+ * All functions may be called from any thread, for different processes at the same time. No call
+ * waits for ever. If the caller dies, its tools are detached.
  */
 #ifndef ROCPROFILER_SDK_ROCATTACH_ROCATTACH_H
 #define ROCPROFILER_SDK_ROCATTACH_ROCATTACH_H

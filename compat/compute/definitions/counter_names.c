@@ -102,7 +102,7 @@ static int counter_add(struct pool *counters, const char *at, size_t length)
 	return pool_add(counters, name) == POOL_NONE ? -ENOMEM : 0;
 }
 
-/* A variable's name may look like a counter's. */
+/* A variable's name may have a counter's form. */
 static int text_find(const char *text, struct pool *counters, unsigned depth)
 {
 	int r = 0;

@@ -1,5 +1,5 @@
 /*
- * Looks for the files of rocprof-compute.
+ * Finds the files of rocprof-compute.
  */
 #include "definitions.h"
 
@@ -26,7 +26,7 @@ static bool home_try(struct compute_definitions *ret, const char *home)
 	return folder_is_there(ret->reports);
 }
 
-/* Sets and counters lie beside the reports. */
+/* Sets and counters are in folders beside the reports. */
 static void neighbours_find(struct compute_definitions *ret)
 {
 	char file[600];

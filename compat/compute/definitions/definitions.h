@@ -12,6 +12,6 @@ struct compute_definitions {
 	char sets[512];     /* the folder of ARCHITECTURE_sets.yaml */
 };
 
-/* folder: --config-dir, or NULL.  -ENOENT says all of the places. */
+/* folder: --config-dir, or NULL.  -ENOENT lists all the paths. */
 int compute_definitions_find(struct compute_definitions *ret, const char *folder,
 			     struct err *err) MUST_CHECK;

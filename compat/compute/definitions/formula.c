@@ -1,6 +1,6 @@
 /*
- * Computes while it reads: every part is needed, and once.  What pandas does with columns is done
- * here, as far as AMD's expressions use it.
+ * Evaluates while parsing: every part is needed, and once.  Implements the operations of pandas on
+ * columns that AMD's expressions use.
  */
 #include "formula.h"
 

@@ -24,7 +24,7 @@ struct formula_value {
 	const double *items;
 };
 
-/* Where names come from; variables begin with '$' and are asked for without it. */
+/* Resolves names; variables begin with '$' and are passed without it. */
 struct formula_names {
 	size_t rows; /* of each column */
 	struct formula_value (*column)(void *context, const char *name);
@@ -35,6 +35,6 @@ struct formula_names {
 /* One number; NaN where there is none.  -EINVAL: it is not understood; -ENOMEM. */
 int formula_evaluate(const char *text, const struct formula_names *names, double *ret) MUST_CHECK;
 
-/* The same where a column may come out, which the caller frees. */
+/* The same if the result may be a column, which the caller frees. */
 int formula_evaluate_column(const char *text, const struct formula_names *names,
 			    struct formula_value *ret, double **ret_items) MUST_CHECK;

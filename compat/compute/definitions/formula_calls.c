@@ -1,6 +1,6 @@
 /*
- * Arithmetic with pandas' rules: None in a column is NaN, and what is computed from NaN is NaN;
- * sums, means and the like leave it out.  None by itself cannot be computed with.
+ * Arithmetic with pandas' rules: None in a column is NaN, and results of NaN are NaN; sums, means
+ * and the like skip it.  None by itself has no arithmetic.
  */
 #include "formula_calls.h"
 
@@ -100,7 +100,7 @@ static struct formula_value pair_compute(struct formula_memory *memory, pair_fun
 	return (struct formula_value){ FORMULA_COLUMN, 0, column };
 }
 
-/* None equals nothing but itself, and that is all that can be asked of it. */
+/* None equals only itself; other comparisons are invalid. */
 static struct formula_value none_compare(char sign, bool are_both)
 {
 	if (sign == '=')

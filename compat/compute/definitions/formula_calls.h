@@ -1,5 +1,5 @@
 /*
- * What expressions compute, value by value.
+ * The functions of expressions, value by value.
  */
 #pragma once
 
@@ -7,7 +7,7 @@
 
 #define FORMULA_ARGUMENTS_MAX 4u
 
-/* Columns that came up meanwhile.  Zero is empty. */
+/* Intermediate columns.  Zero is empty. */
 struct formula_memory {
 	size_t rows;
 	double **columns;

@@ -59,7 +59,7 @@ static void table_read(yaml_document_t *document, const yaml_node_t *node, struc
 	};
 }
 
-/* "data source": a list of mappings with one pair, whose key says what kind of table it is. */
+/* "data source": a list of mappings with one pair, whose key is the kind of table. */
 static int tables_read(struct panel *panel, const yaml_node_t *sources, struct err *err)
 {
 	const yaml_node_t *item, *node;

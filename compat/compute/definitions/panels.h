@@ -44,7 +44,7 @@ const struct metric_table *panel_table(const struct panel *panel, unsigned id);
 bool table_metric(struct panel *panel, const struct metric_table *table, size_t index,
 		  const char **ret_name, const yaml_node_t **ret_metric);
 
-/* "5", "5.1" or "5.1.2"; -1 where it says nothing. */
+/* "5", "5.1" or "5.1.2"; -1 for missing parts. */
 struct metric_id {
 	int panel, table, metric;
 };

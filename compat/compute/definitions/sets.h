@@ -9,7 +9,7 @@
 
 #define SET_METRICS_MAX 64u
 
-/* The metrics of a set, "7.1.0"; the caller frees the texts.  -ENOENT says which sets there are. */
+/* The metrics of a set, "7.1.0"; the caller frees the texts.  -ENOENT lists the sets. */
 struct metric_list {
 	char *items[SET_METRICS_MAX];
 	size_t count;

@@ -1,6 +1,6 @@
 /*
- * A whole YAML file as a tree, for the files of rocprof-compute.  What it points to lives as long
- * as the document.
+ * A whole YAML file as a tree, for the files of rocprof-compute.  Pointers are valid as long as the
+ * document.
  */
 #pragma once
 
@@ -11,10 +11,10 @@
 
 #define YAML_TREE_FILE_MAX ((size_t)8 << 20)
 
-/* -EINVAL says the line.  On success the caller deletes it (yaml_document_delete). */
+/* -EINVAL has the line.  On success the caller deletes it (yaml_document_delete). */
 int yaml_tree_read(const char *path, yaml_document_t *ret, struct err *err) MUST_CHECK;
 
-/* What stands behind a key of a mapping; NULL where there is none, also for no node. */
+/* The value of a key in a mapping; NULL if there is none, also for no node. */
 const yaml_node_t *yaml_tree_find(yaml_document_t *document, const yaml_node_t *mapping,
 				  const char *key);
 /* The same as a text. */

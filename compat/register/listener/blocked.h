@@ -6,6 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Is the thread in a wait whose word lies in another module, as the loader's lock does?  0: it has
- * not run yet, no.  Where it cannot be seen, yes. */
+/* Is the thread in a wait whose futex is in another module, as the loader's lock is?  0: not run
+ * yet, no.  If it cannot be read, yes. */
 bool blocked_by_others(int32_t tid);

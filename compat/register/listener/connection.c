@@ -40,7 +40,7 @@ static bool hears_hello(int socket, struct identity_watch *identity, struct list
 	       ret->magic == LISTENER_MAGIC && ret->version == LISTENER_VERSION;
 }
 
-/* It may have waited for its turn and given up. */
+/* The peer may have waited and given up. */
 static bool has_gone(int socket)
 {
 	struct pollfd wait = { socket, POLLRDHUP, 0 };
@@ -111,7 +111,8 @@ static bool connection_receive(int socket, const struct sdk *sdk, struct listene
 {
 	agent_function *run = connection_prepare(sdk, welcome);
 
-	/* All: an agent that had them may have been unloaded, and knows what it has got twice. */
+	/* All: an agent that had them may have been unloaded, and ignores those that it has
+	 * already. */
 	if (run)
 		handover_to(HANDOVER_ALL, sdk);
 	return send(socket, welcome, sizeof(*welcome), MSG_NOSIGNAL) == sizeof(*welcome) && run &&
@@ -140,7 +141,7 @@ static bool tell_offer(int bell, const struct listener_offer *offer)
 	return send(bell, offer, sizeof(*offer), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(*offer);
 }
 
-/* Nothing is loaded before the kernel has let the host take what it was offered. */
+/* Loads nothing before the kernel has let the host take the offered descriptor. */
 bool connection_serve(int bell, enum listener_refusal refusal, struct identity_watch *identity)
 {
 	struct listener_offer offer = { .magic = LISTENER_MAGIC,

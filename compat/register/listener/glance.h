@@ -1,6 +1,6 @@
 /*
- * Waiting for a peer, on the helper thread: whatever the peer does, the thread looks as often as
- * when it is alone whether it may still be here.
+ * Waits for a peer, on the helper thread: whatever the peer does, the thread checks at its usual
+ * interval whether it may still run.
  */
 #pragma once
 

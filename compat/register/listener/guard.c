@@ -61,7 +61,7 @@ bool limpet_agent_has_left(void)
 	return is_set(&has_ended) && raw3(SYS_tgkill, raw0(SYS_getpid), helper, 0) == -ESRCH;
 }
 
-/* The program's first thread, from which ours come. */
+/* Only the program's first thread, which makes limpet's. */
 static bool is_one_thread(void)
 {
 	struct stat threads;

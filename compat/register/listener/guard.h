@@ -1,6 +1,6 @@
 /*
- * Sees to it that the helper thread is gone before the program changes what it may do: hooks on the
- * calls of libc's by which that is done, as the agent has them (target/tool/notices.h).
+ * Ends the helper thread before the program changes its rights: hooks on libc's functions for that,
+ * as the agent has them (target/tool/notices.h).
  */
 #pragma once
 
@@ -8,13 +8,14 @@
 
 #include <stdbool.h>
 
-/* On the helper thread.  Where it cannot be, the thread finds out when it looks (identity.h). */
+/* On the helper thread.  If hooks are not possible, the thread notices changes by polling
+ * (identity.h). */
 void guard_begin(const struct boot_libc *libc);
 
 /* Must the thread end? */
 bool guard_is_alarmed(void);
 
-/* An agent looks after the thread, which it serves, with hooks of its own; and no more. */
+/* While an agent runs on the thread, only the agent's own hooks guard it. */
 void guard_rest(void);
 void guard_go_on(void);
 

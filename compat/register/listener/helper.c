@@ -105,8 +105,8 @@ static bool start_blocked(void)
 	return is_made;
 }
 
-/* The first deed of the program may be a filter that kills our thread for what it does: its hooks
- * are to be in before.  Not in dlopen, whose lock the thread needs for that. */
+/* The program may begin by installing a filter that would kill the helper thread: its hooks must be
+ * installed before.  Not in dlopen, whose lock the thread needs for that. */
 static void await_guard(void)
 {
 	for (unsigned i = 0; i < SLICES && !helper_is_set(&is_guarded); i++) {

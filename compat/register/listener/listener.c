@@ -1,6 +1,6 @@
 /*
- * Listens on an abstract socket for hosts that ring.  Runs inside the target on the helper thread;
- * the program may close any descriptor at any time, so each is looked at before it is used.
+ * Listens on an abstract socket for hosts.  Runs inside the target on the helper thread; the
+ * program may close any descriptor at any time, so each is checked before its use.
  */
 #include "compat/register/listener/listener.h"
 
@@ -25,8 +25,8 @@
 #include <unistd.h>
 
 #define BACKLOG      4
-#define REOPEN_AFTER 1         /* seconds, where the program closes our socket again and again */
-#define RETRY_NS     100000000 /* where it has no descriptor left for a peer */
+#define REOPEN_AFTER 1         /* seconds, if the program closes the socket again and again */
+#define RETRY_NS     100000000 /* without a free descriptor for a peer */
 
 /* Written by the helper thread, read in children of fork. */
 static struct descriptor listening = { -1, 0, 0 }, peer = { -1, 0, 0 };
@@ -48,8 +48,8 @@ static bool bind_name(int fd)
 	return false;
 }
 
-/* A process with more rights than its user opens no listener: that user must not get them.  Known
- * as ours before it listens: a fork may come at any time. */
+/* A process with more rights than its user opens no listener: that user must not get them.  Noted
+ * as limpet's before it listens: a fork may happen at any time. */
 void listener_prepare(void)
 {
 	struct fork_work work;
@@ -64,7 +64,7 @@ void listener_prepare(void)
 		descriptor_close(&listening);
 }
 
-/* Never in a hurry: a program that closes everything once is common, one that goes on is not. */
+/* Slowly: a program may close all descriptors once, but one that repeats it must not cost much. */
 static void open_listener_again(void)
 {
 	static time_t last;
@@ -100,7 +100,7 @@ static bool listener_serve(struct identity_watch *identity)
 	return !exceeds && !must_end;
 }
 
-/* Never waits, though the peer may have gone: forks are held up meanwhile. */
+/* Never blocks, though the peer may have gone: forks wait meanwhile. */
 static void listener_accept(void)
 {
 	struct fork_work work = forks_begin();

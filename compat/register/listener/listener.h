@@ -15,5 +15,5 @@ bool listener_serve_next(struct identity_watch *identity);
 /* Makes listener_serve_next() return soon on the helper thread. */
 void listener_wake(void);
 
-/* Closes everything; also what a child of fork has of its parent's listener.  Async-signal-safe. */
+/* Closes everything; also a fork child's copy of its parent's listener.  Async-signal-safe. */
 void listener_forget(void);

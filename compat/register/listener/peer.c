@@ -34,7 +34,8 @@ static enum sameness compare_namespace(pid_t pid, const char *name)
 	return a.st_dev == b.st_dev && a.st_ino == b.st_ino ? SAME : DIFFERENT;
 }
 
-/* How many numbers the process has, one for each pid namespace from ours inwards; 0: unknown. */
+/* How many numbers the process has, one for each pid namespace from this one inwards; 0:
+ * unknown. */
 static unsigned count_numbers(const char *status_path)
 {
 	char text[4096] = "", *line;
@@ -76,7 +77,8 @@ static enum listener_refusal judge_namespaces(const struct ucred *peer)
 	return LISTENER_OFFERED;
 }
 
-/* What was read under its number was its own.  Before Linux 6.5 the kernel cannot be asked. */
+/* True when the facts read under its number were its own.  Before Linux 6.5 (SO_PEERPIDFD) the
+ * kernel cannot be asked. */
 static bool still_lives(int socket)
 {
 	struct pollfd wait = { -1, POLLIN, 0 };
@@ -103,7 +105,7 @@ enum listener_refusal peer_judge(int socket)
 		return LISTENER_UNKNOWN_PEER;
 	if (peer.uid && peer.uid != geteuid())
 		return LISTENER_OTHER_USER;
-	/* The kernel knows no number for it in our namespace. */
+	/* It has no number in this pid namespace. */
 	if (peer.pid <= 0)
 		return LISTENER_OTHER_NAMESPACE;
 	refusal = judge_namespaces(&peer);

@@ -6,8 +6,8 @@
 #include "shared/wire/listener.h"
 
 /*
- * Tells strangers off before they are waited for.  This is not the proof that the peer may come in:
- * that is the kernel's, when it lets the peer take what is offered (wire/listener.h).  ptrace asks
- * for no namespaces of processes and files, so these are asked for here.
+ * Refuses unsuitable peers early.  It does not prove the peer's right: the kernel does, when it
+ * lets the peer take the offered socket (wire/listener.h).  ptrace does not check namespaces of
+ * processes and files, so this does.
  */
 enum listener_refusal peer_judge(int socket);

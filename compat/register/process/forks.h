@@ -1,6 +1,6 @@
 /*
- * Forks of the program.  They wait for a moment while this library calls the loader, and while a
- * descriptor has been made and is not noted yet: a child closes what is noted as ours.
+ * Forks of the program.  They are delayed briefly while this library calls the loader, and between
+ * making a descriptor and noting it: a child closes the noted ones.
  */
 #pragma once
 

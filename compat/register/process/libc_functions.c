@@ -1,6 +1,6 @@
 /*
- * libc's own functions, not what the program may have put before them: a shell has a setenv without
- * a lock.  Runs inside the target.
+ * libc's own functions, not the program's replacements: a shell has a setenv without a lock.  Runs
+ * inside the target.
  */
 #include "compat/register/process/libc_functions.h"
 
@@ -11,7 +11,7 @@
 
 #define MUSL_LACKS offsetof(struct boot_libc, __register_atfork)
 
-/* Which function goes where. */
+/* The slot of each function. */
 static const struct {
 	const char *name;
 	size_t offset;
@@ -48,7 +48,7 @@ static void *libc_function_find(void *libc, const char *name)
 	return function ? function : loader_symbol(RTLD_DEFAULT, name);
 }
 
-/* glibc before 2.34 tells this to debuggers only. */
+/* Before glibc 2.34 only debuggers' symbols have this. */
 static int64_t find_word(void *libc, const char *name)
 {
 	const struct thread_word *word = libc_function_find(libc, name);

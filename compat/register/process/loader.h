@@ -1,6 +1,6 @@
 /*
- * The loader's functions, each in turn with the program's forks (target/runtime/forks.h).  As those
- * of libc, but that a failure leaves no message behind which the program would find.
+ * The loader's functions, each serialized with the program's forks (target/runtime/forks.h).  Like
+ * libc's, except that a failure leaves no message for dlerror.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * Follows processes for a sampler.  Host only.
+ * Follows processes for a sampler.
  */
 #include "host/sampling/followed.h"
 

@@ -1,5 +1,5 @@
 /*
- * Raises and restores the priority of one thread.  Host only.
+ * Raises and restores the priority of one thread.
  */
 #include "host/sampling/priority.h"
 

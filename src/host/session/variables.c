@@ -1,5 +1,5 @@
 /*
- * Builds the CONTROL_ENVIRON message.  Host only.
+ * Builds the CONTROL_ENVIRON message.
  */
 #include "host/session/variables.h"
 

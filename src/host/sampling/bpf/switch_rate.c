@@ -1,5 +1,5 @@
 /*
- * Counts how often threads get a processor.  Host only.
+ * Counts how often threads get a processor.
  */
 #include "host/sampling/bpf/switch_rate.h"
 

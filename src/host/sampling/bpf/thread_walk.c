@@ -1,5 +1,5 @@
 /*
- * Runs a task iterator.  Host only.
+ * Runs a task iterator.
  */
 #include "host/sampling/bpf/thread_walk.h"
 

@@ -1,5 +1,5 @@
 /*
- * Reads copied stacks.  Host only.
+ * Reads copied stacks.
  */
 #include "host/sampling/copy/copied_stack.h"
 

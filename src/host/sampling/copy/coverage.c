@@ -1,5 +1,5 @@
 /*
- * Opens perf events for the threads of a process.  Host only.
+ * Opens perf events for the threads of a process.
  */
 #include "host/sampling/copy/coverage.h"
 

@@ -1,5 +1,5 @@
 /*
- * Remembers threads that are off the processor.  Host only.
+ * Remembers threads that are off the processor.
  */
 #include "host/sampling/copy/off_cpu.h"
 

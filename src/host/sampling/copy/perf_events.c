@@ -1,5 +1,5 @@
 /*
- * Opens perf events.  Host only.
+ * Opens perf events.
  */
 #include "host/sampling/copy/perf_events.h"
 

@@ -1,5 +1,5 @@
 /*
- * Reads PERF_RECORD_MMAP2.  Host only.
+ * Reads PERF_RECORD_MMAP2.
  */
 #include "host/sampling/copy/perf_mapping.h"
 

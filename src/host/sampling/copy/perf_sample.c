@@ -1,5 +1,5 @@
 /*
- * Reads samples of perf events.  Host only.
+ * Reads samples of perf events.
  */
 #include "host/sampling/copy/perf_sample.h"
 

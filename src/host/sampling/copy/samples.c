@@ -1,5 +1,5 @@
 /*
- * Walks copied stacks for the sampler "copy".  Host only.
+ * Walks copied stacks for the sampler "copy".
  */
 #include <string.h>
 

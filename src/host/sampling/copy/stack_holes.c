@@ -1,5 +1,5 @@
 /*
- * Fills holes in stacks before they are copied.  Host only.
+ * Fills holes in stacks before they are copied.
  */
 #include "host/sampling/copy/stack_holes.h"
 

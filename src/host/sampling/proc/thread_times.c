@@ -1,5 +1,5 @@
 /*
- * Adds up how threads spend their time.  Host only.
+ * Adds up how threads spend their time.
  */
 #include "host/sampling/proc/thread_times.h"
 

@@ -1,5 +1,5 @@
 /*
- * The machine of call frame instructions (DWARF 5, 6.4.2), for four registers.  Host only.
+ * The machine of call frame instructions (DWARF 5, 6.4.2), for four registers.
  */
 #include "host/unwind/rules/rules.h"
 

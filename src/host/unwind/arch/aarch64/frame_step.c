@@ -1,5 +1,5 @@
 /*
- * What instructions of aarch64 do with sp, x29 and x30.  Host only.
+ * What instructions of aarch64 do with sp, x29 and x30.
  */
 #include "host/unwind/arch/frame_step.h"
 

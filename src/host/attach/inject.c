@@ -307,8 +307,8 @@ static int try_thread(struct job *job, const int fds[2], const struct candidate 
 	return injector_run(job, fds, err);
 }
 
-/* A denial by one thread's filter says nothing about threads without it.  A filter installed since
- * the thread was ranked is seen in the next round. */
+/* A denial by one thread's filter proves nothing about threads without it.  A filter installed
+ * since the thread was ranked is seen in the next round. */
 static void take_answer(struct job *job, const struct candidate *candidate)
 {
 	if ((candidate->is_unlike || !candidate->has_filters) &&

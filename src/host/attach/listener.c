@@ -31,7 +31,7 @@
 #define KNOCK_AGAIN_NS   30000000
 
 /* The process that began to listen may have ended, the socket been inherited, and its number reused
- * by the target.  Before Linux 6.5 (SO_PEERPIDFD) the kernel cannot be asked. */
+ * by the target.  Before Linux 6.5 (SO_PEERPIDFD) the kernel cannot confirm that. */
 static bool listener_lives(int fd)
 {
 	struct pollfd wait = { -1, POLLIN, 0 };

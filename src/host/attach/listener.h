@@ -1,5 +1,5 @@
 /*
- * The attach that stops nothing: a process that asked for it, with limpet's register library in it,
+ * The attach that stops nothing: a process that enabled it, with limpet's register library in it,
  * listens for hosts.  It accepts only hosts that may use ptrace on the process.
  */
 #pragma once

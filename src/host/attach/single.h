@@ -6,7 +6,7 @@
 
 #include "host/attach/attach.h"
 
-/* Finds, before the stop, libc's words that say whether there is one thread. */
+/* Finds, before the stop, libc's words that mark a process with one thread. */
 void single_look(const struct target *target, struct job *job);
 
 /* After the stop: keeps what is needed to restore them. */

@@ -1,5 +1,5 @@
 /*
- * Takes the messages of nodes.  Runs at home.
+ * Handles the messages of nodes.  Runs at home.
  */
 #include "host/fleet/fleet.h"
 

@@ -24,7 +24,7 @@ struct process_status {
 	int seccomp; /* 0 off, 1 strict, 2 filter */
 	unsigned seccomp_filters;
 	bool no_new_privileges;
-	bool is_kernel_thread; /* as the kernel says it since 6.8; process.h knows it on every
+	bool is_kernel_thread; /* the kernel's flag since 6.8; process.h determines it on every
 				  kernel */
 	bool is_dumping_core;
 	bool has_memory; /* false for kernel threads and zombies: there is no VmSize line */

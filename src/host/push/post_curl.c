@@ -38,7 +38,7 @@ static int talk_begin(struct talk *self, struct err *err)
 					"--show-error",
 					"--include",
 					"--http1.1",
-					"--raw", /* keeps chunks, as the head says */
+					"--raw", /* keeps chunks as in the head */
 					"--suppress-connect-headers",
 					"--netrc-optional",
 					"--proto",

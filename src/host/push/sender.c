@@ -120,7 +120,7 @@ static void answer_explain(const struct sender *self, const struct push_answer *
 }
 
 /* The verdict on a push that the server answered with success: what it refused then, it refuses for
- * good.  It does not say how many samples that is: all count as refused. */
+ * good.  The answer lacks the number of samples: all count as refused. */
 static struct push_count *answer_judge(struct sender *self, const struct push_answer *answer,
 				       struct err *err)
 {

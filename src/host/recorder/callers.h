@@ -1,6 +1,6 @@
 /*
  * The stacks of one process's traced calls, for a collector: gives them numbers as to the stacks of
- * samples, and says how complete each is.  On the collector's thread.
+ * samples, and determines how complete each is.  On the collector's thread.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * Writing a .limpet file. It grows chunk by chunk, each written with one system call: however
- * limpet is killed, what was written before is readable. Any thread may call; each call hands over
+ * Writing a .limpet file.  It grows chunk by chunk, each written with one system call: however
+ * limpet is killed, what was written before is readable.  Any thread may call; each call hands over
  * whole chunks, which a thread of the recording writes at once: a slow disk delays no caller.
  *
  * When the file cannot grow (full disk, a limit, an I/O error) the next call fails with the reason,

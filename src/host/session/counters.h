@@ -1,5 +1,5 @@
 /*
- * Tells the agent which counters devices have, for tools that use counters: only the host reads
+ * Sends devices' counters to the agent, for tools that use counters: only the host reads
  * definitions.
  */
 #pragma once

@@ -1,8 +1,8 @@
 /*
  * A table is its size in bytes followed by that many pointers into the runtime's code; HSA's begins
- * with a version and points to such tables.  Nothing else in a program's data looks like that by
- * chance for hundreds of slots; a small table counts only if its shape is found exactly once.  What
- * is read is foreign.
+ * with a version and points to such tables.  No other data of a program has that shape by chance
+ * for hundreds of slots; a small table counts only if its shape is found exactly once.  What is
+ * read is foreign.
  */
 #include "host/session/table_scan.h"
 

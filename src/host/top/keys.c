@@ -176,7 +176,7 @@ static void move_function(struct view *view, const struct picture *picture, long
 	function_id_set(&view->cursor_function, rows[at]->name, rows[at]->module);
 }
 
-/* Not limited at the end here: the drawing code knows the end and limits it. */
+/* Not limited at the end here: the drawing code limits it to the end. */
 static unsigned scroll_by(struct view *view, const struct picture *picture, long rows_down)
 {
 	size_t *scroll = &view->scroll[view->focus];

@@ -1,5 +1,5 @@
 /*
- * What ELF, thread-local storage and code look like on this machine:
+ * ELF, thread-local storage and code of this machine:
  *
  *   ARCH_TLS_ABOVE        static TLS lies above the thread pointer, and struct pthread ends at it;
  *                         else below, and struct pthread begins at it

@@ -1,7 +1,7 @@
 /*
- * Everything the injector must know about a machine's registers: taking a stopped thread's state,
- * running a system call on it, describing that state as a signal frame, and putting it back so that
- * an interrupted system call goes on as if there had been no stop.  One implementation per machine
+ * The injector's interface to a machine's registers: reading a stopped thread's state, running a
+ * system call on it, describing that state as a signal frame, and restoring it so that an
+ * interrupted system call goes on as if there had been no stop.  One implementation per machine
  * folder; used by the injector only.
  */
 #pragma once

@@ -1,7 +1,7 @@
 /*
- * Where the kernel lays the registers that a signal interrupted, from the stack pointer with which
- * its return trampoline runs; and code that is known by its bytes, not by rules.  Known to host and
- * kernel programs: no libc.
+ * Where the kernel stores the registers that a signal interrupted, from the stack pointer with
+ * which its return trampoline runs; and code that is recognised by its bytes, not by rules.  Used
+ * by host and kernel programs: no libc.
  *
  *   SIGNAL_FRAME_PC, SIGNAL_FRAME_SP, SIGNAL_FRAME_FP    offsets in bytes
  *   SIGNAL_FRAME_LR                                      of the link register, where there is one

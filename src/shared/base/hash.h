@@ -27,7 +27,7 @@ static inline uint64_t hash_bytes(const void *bytes, size_t size)
 	const unsigned char *at = (const unsigned char *)bytes;
 	uint64_t hash = HASH_SEED;
 
-	/* clang's analyzer knows larger numbers as wholes, not their bytes. */
+	/* clang's analyzer tracks larger numbers as wholes, not their bytes. */
 	for (size_t i = 0; i < size; i++)
 		hash = hash_add_byte(hash, at[i]); /* NOLINT(clang-analyzer-core.CallAndMessage) */
 	return hash;

@@ -1,6 +1,6 @@
 /*
  * The data by which Go switches from a thread's own stack back to the goroutine's.  Offsets in
- * bytes, the same in all versions since Go 1.12.  Known to host and kernel programs: no libc.
+ * bytes, the same in all versions since Go 1.12.  Used by host and kernel programs: no libc.
  *
  *   g (a goroutine, or g0: the thread's own)      m (a thread)
  *     8   the end of its stack                      0   its g0

@@ -1,8 +1,8 @@
 /*
  * The frame on the C stack in which LuaJIT runs: its assembly has one of a fixed size, and so has
- * what it compiles, which lays more below it as it needs.  The frame leads to the state that runs,
- * and that leads back to the frame: nothing else does, so it can be looked for.  Offsets in bytes,
- * of builds with references of 64 bits (GC64).  Known to host and kernel programs: no libc.
+ * compiled code, which uses more stack below it as needed.  The frame leads to the running state,
+ * and that leads back to the frame: nothing else does, so it can be searched for.  Offsets in
+ * bytes, of builds with references of 64 bits (GC64).  Used by host and kernel programs: no libc.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /*
- * One row of an unwind table: from this address on, until the next row, the caller's frame is found
- * so.  Tables are made from .eh_frame by the host (host/unwind) and used by the host and by the
- * kernel programs, so this file knows no libc.
+ * One row of an unwind table: how to find the caller's frame from this address on, until the next
+ * row.  Tables are made from .eh_frame by the host (host/unwind) and used by the host and by the
+ * kernel programs, so this file uses no libc.
  *
  * Registers by role: CFA is the stack pointer of the caller, fp is rbp on x86-64 and x29 on
  * aarch64.  The return address (ra) lies at CFA - 8 on x86-64.  On aarch64 it lies 8 above the
@@ -42,8 +42,7 @@ enum unwind_kind {
 /* Beside the kind. */
 enum unwind_flag {
 	UNWIND_RA_IN_REGISTER = 0x80, /* aarch64: ra is in lr still */
-	UNWIND_RA_ALONE = 0x40, /* aarch64: fp was not saved; the row's `fp` says where ra lies
-				 */
+	UNWIND_RA_ALONE = 0x40, /* aarch64: fp was not saved; the row's `fp` is ra's location */
 	UNWIND_THROWS = 0x20,   /* a function that goes on in the handler of an
 				   exception.  Before it does, it lays the registers of the
 				   handler's frame into its own: ra is then the address in the

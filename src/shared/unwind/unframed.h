@@ -2,8 +2,7 @@
  * Code without rules: does the frame exist that the frame pointer should point to, by the next
  * instructions of the thread?  It is not yet at the begin of a function, and not any more at its
  * end; some functions never make one.  For the host and the kernel programs: no libc, no loop
- * without an end.  Both machines are told apart by their function, so that each can be tested on
- * both.
+ * without an end.  Each machine has its own function, so that both can be tested on either.
  */
 #pragma once
 

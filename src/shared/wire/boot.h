@@ -80,7 +80,7 @@ enum boot_table {
 };
 
 /* A control thread with a descriptor table of its own cannot make a thread that has the target's
- * table: the starter makes it, and the control thread says here what it runs. */
+ * table: the starter makes it, and the control thread writes here what it runs. */
 struct boot_errand {
 	uint32_t state; /* enum errand_state (target/runtime/starter.h), a futex */
 	uint32_t reserved;

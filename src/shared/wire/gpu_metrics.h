@@ -4,7 +4,7 @@
  * for each metric of PM sampling, and READY, or a FAILURE; limpet sends GO and STOP as bytes, and
  * each STOP is answered by STOPPED.  It ends when the other end is closed.
  *
- *   limpet-nvml INTERVAL_MS PID            what NVML knows
+ *   limpet-nvml INTERVAL_MS PID            metrics of NVML
  *   limpet-nvml INTERVAL_MS PID METRICS    also what CUPTI samples: METRICS with commas, "" for
  *                                          the usual ones
  *   limpet-nvml 0 0 ""                     a COUNTED for each metric that there is, READY

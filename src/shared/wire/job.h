@@ -117,7 +117,7 @@ struct job {
 	uint32_t
 		worker_flags; /* of threads that the kernel has made for itself, in stat of /proc */
 	int64_t flag_offset;  /* of the flag in the block from the thread pointer */
-	struct job_single single;       /* those that say so, or said so before the attach */
+	struct job_single single;       /* the words that say so now, or did before the attach */
 	struct job_single single_known; /* all of them */
 	struct job_code calloc, create; /* create: pthread_create */
 

@@ -1,7 +1,7 @@
 /*
- * The listener: a process that asked for it, with limpet's register library in it, listens on an
- * abstract socket, so that a host gets in without stopping a thread.  The abstract socket is only a
- * bell, to which any process may connect.  A peer gets the number of a descriptor in the target,
+ * The listener: a process that enabled it, with limpet's register library in it, listens on an
+ * abstract socket, so that a host attaches without stopping a thread.  The abstract socket is only
+ * a bell, to which any process may connect.  A peer gets the number of a descriptor in the target,
  * one end of a socket pair, and has to take it with pidfd_getfd(): the kernel gives it only to
  * processes that may trace the target (PTRACE_MODE_ATTACH_REALCREDS).  After hello and welcome that
  * end is the agent's control socket (wire/control.h).

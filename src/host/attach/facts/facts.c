@@ -1,5 +1,5 @@
 /*
- * Resolves libc's functions, a few instructions of its code, and the layout of its thread block:
+ * Resolves libc's functions, a few instructions of its code, and the layout of its thread block.
  * The layout comes from the descriptions that glibc keeps for debuggers (libthread_db), never from
  * private headers.
  */

@@ -16,8 +16,8 @@ void start_wait_begin(struct start_wait *ret, uint64_t limit_ns);
 
 /*
  * After an attach that failed with err: true when it may well succeed a few milliseconds later.
- * False when the refusal is final, the time is over, the process has ended, or a signal asks limpet
- * to end.  looked_at is the process as the attach read it.
+ * False when the refusal is final, the time is over, the process has ended, or a signal requests
+ * limpet's end.  looked_at is the process as the attach read it.
  */
 bool start_wait_more(struct start_wait *wait, const struct process *looked_at, int pidfd,
 		     const struct err *err);

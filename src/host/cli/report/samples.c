@@ -161,7 +161,7 @@ static bool has_gil(const struct model *model)
 	return false;
 }
 
-/* Shares of the looks at the thread in which it held the interpreter's lock, or waited for it. */
+/* Shares of the polls of the thread in which it held the interpreter's lock, or waited for it. */
 static void print_gil(const struct model_thread *thread)
 {
 	if (thread->gil_looks)

@@ -1,5 +1,5 @@
 /*
- * chrome: the JSON that Chrome's tracing, Perfetto and the Firefox profiler read. Times are in
+ * chrome: the JSON that Chrome's tracing, Perfetto and the Firefox profiler read.  Times are in
  * microseconds since the first call, with three decimals: nanoseconds are kept.
  *
  * Process-wide ranges and work of devices are on made-up threads, with numbers above all real ones:

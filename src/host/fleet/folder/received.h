@@ -27,7 +27,7 @@ struct received {
 	uint64_t bytes;
 };
 
-/* Takes a node's message; ignores other kinds.  0 or -ENOMEM. */
+/* Handles a node's message; ignores other kinds.  0 or -ENOMEM. */
 int received_take(struct received *received, const struct fleet *fleet, uint32_t node,
 		  uint32_t kind, struct cursor *cursor) MUST_CHECK;
 

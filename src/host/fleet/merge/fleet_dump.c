@@ -1,5 +1,5 @@
 /*
- * Takes the stacks that node parts send.  Runs at home.
+ * Collects the stacks that node parts send.  Runs at home.
  */
 #include "host/fleet/merge/fleet_dump.h"
 

@@ -19,8 +19,8 @@ struct lineage {
 int lineage_read(pid_t pid, struct lineage *ret) MUST_CHECK;
 
 /*
- * Every living process that /proc shows, older ones first: a parent comes before its children.  The
- * caller frees *ret.
+ * Every living process in /proc, older ones first: a parent comes before its children.  The caller
+ * frees *ret.
  */
 int lineage_read_all(struct lineage **ret, size_t *ret_count, struct err *err) MUST_CHECK;
 

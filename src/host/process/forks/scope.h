@@ -27,8 +27,8 @@ bool scope_is_wide(pid_t root, const struct scope *scope);
 int scope_check(pid_t root, struct err *err) MUST_CHECK;
 
 /*
- * For programs, before they attach.  Where scope_check() refuses a root, asks on the terminal and
- * sets *is_allowed if the user confirms; without a terminal returns the refusal.  Does nothing if
- * *is_allowed is set.
+ * For programs, before they attach.  Where scope_check() refuses a root, asks the user on the
+ * terminal and sets *is_allowed if the user confirms; without a terminal returns the refusal.  Does
+ * nothing if *is_allowed is set.
  */
 int scope_confirm(const pid_t *roots, size_t count, bool *is_allowed, struct err *err) MUST_CHECK;

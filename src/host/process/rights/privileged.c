@@ -1,6 +1,6 @@
 /*
- * Reads what the kernel told the program about its rights (AT_SECURE); where that may not be read,
- * what is visible to every user.
+ * Reads the kernel's flag for the program's rights (AT_SECURE); where that may not be read, the
+ * facts visible to every user.
  */
 #include "host/process/rights/privileged.h"
 

@@ -19,7 +19,7 @@ enum capability {
 };
 
 /* Where a right is missing.  File capabilities make root of every user who may run the file: a
- * message that recommends them must say so. */
+ * message that recommends them must warn of that. */
 #define RIGHTS_SETUP "limpet doctor --setup"
 
 struct rights {

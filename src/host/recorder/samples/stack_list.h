@@ -1,7 +1,7 @@
 /*
  * The frames and stacks of a recording, each with a number: they are written once, at first use,
- * and named at the end.  Samples and traced calls share them.  Any thread: each function takes the
- * list's lock, but for stack_list_init() and stack_list_done().
+ * and named at the end.  Samples and traced calls share them.  Any thread: each function acquires
+ * the list's lock, except stack_list_init() and stack_list_done().
  */
 #pragma once
 

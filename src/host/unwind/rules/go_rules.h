@@ -1,7 +1,7 @@
 /*
  * Rules for the code of Go, from its table of functions: the compiler keeps the size of the frame
  * at each instruction there, for its own walks.  The same in all Go programs, stripped or not, and
- * with where the caller's fp is saved, which Go's .debug_frame does not tell.
+ * with where the caller's fp is saved, which Go's .debug_frame lacks.
  *
  * Some functions of its runtime switch stacks.  They are known by their names:
  *

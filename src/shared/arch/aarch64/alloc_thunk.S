@@ -1,7 +1,7 @@
 /*
- * Entries for samples of allocations, before thunk_chosen: nearly all calls are no samples and go on to the original
- * from here, without a frame and without a store but that of the countdown.  Undecided calls go on to thunk_chosen
- * unchanged.
+ * Entries for samples of allocations, before thunk_chosen: nearly all calls are no samples and go
+ * on to the original from here, without a frame and without a store but that of the countdown.
+ * Undecided calls go on to thunk_chosen unchanged.
  *
  *   alloc_give          the first argument is an address that is given back
  *   alloc_take_first    the first argument is the size
@@ -43,8 +43,8 @@
 	b.lo	9f
 	.endm
 
-	/* sample_choose(), where the hook is on and marked, its caller is no allocation itself, the
-	 * thread has a writer, and the size is less than what is left. */
+	/* Jumps to sample_choose() if the hook is on and marked, its caller is no allocation
+	 * itself, the thread has a writer, and the size is less than the rest of the countdown. */
 	.macro pass_unless_crossed size
 	add	x9, x16, #HOOK_AT_IS_ON
 	ldar	w9, [x9] /* pairs with hook_announce() */

@@ -1,10 +1,11 @@
 /*
- * aarch64: where the bootstrap code is entered, and how its last thread leaves.  See target/bootstrap/entry.h.
+ * aarch64: the entry of the bootstrap code, and the exit of its last thread.  See
+ * target/bootstrap/entry.h.
  */
 	.section .entry, "ax", @progbits
 
-	/* CODE_CLONE.  The parent returns (into its emergency frame, if no tracer stops it); the child takes its
-	 * context from its new stack. */
+	/* CODE_CLONE.  The parent returns (into its emergency frame, if no tracer stops it); the
+	 * child takes its context from its new stack. */
 	.globl boot_begin
 boot_begin:
 	svc	#0

@@ -1,6 +1,6 @@
 /*
- * aarch64: waits before the program's first instruction, see shared/arch/doorstep.h.  Must be preserved for the
- * program: x0 (the linker's exit function) and the stack as the kernel made it.
+ * aarch64: waits before the program's first instruction, see shared/arch/doorstep.h.  Must be
+ * preserved for the program: x0 (the linker's exit function) and the stack as the kernel made it.
  */
 #include "shared/arch/doorstep.h"
 
@@ -47,9 +47,9 @@ doorstep_begin:
 	mov	w9, #DOORSTEP_HAS_LEFT
 	str	w9, [x20, #DOORSTEP_STEP]
 
-	/* Unmaps itself by code that stays.  munmap returns its result in x0, so it returns into the end of a function,
-	 * which moves x19 there and continues to the program by a frame made here.  Not with a guarded control stack,
-	 * which allows no such returns. */
+	/* Unmaps itself by code that stays.  munmap returns its result in x0, so it returns into
+	 * the end of a function, which moves x19 there and continues to the program by a frame made
+	 * here.  Not with a guarded control stack, which allows no such returns. */
 	ldr	x10, [x20, #DOORSTEP_EPILOGUE]
 	cbz	x10, 4f
 	mov	x16, #1

@@ -1,9 +1,11 @@
 /*
- * Calls that tools of the SDK see.  A word of an API table holds the address of a stub; the stub finds its struct
- * sdk_slot.  If no tool wants the call, the stub jumps to the original.  Else it saves all possible arguments,
- * service_enter() calls the tools, the original is called with unchanged arguments, and service_exit() calls the tools
- * again.  Tools use vector registers, so those with arguments or results are saved, too. Return addresses are never
- * replaced, and the frames are described for unwinders: exceptions, longjmp and cancellation simply leave them behind.
+ * Calls that tools of the SDK see.  A word of an API table holds the address of a stub; the stub
+ * finds its struct sdk_slot.  If no tool wants the call, the stub jumps to the original.  Else it
+ * saves all possible arguments, service_enter() calls the tools, the original is called with
+ * unchanged arguments, and service_exit() calls the tools again.  Tools use vector registers, so
+ * those with arguments or results are saved, too.  Return addresses are never replaced, and the
+ * frames are described for unwinders: exceptions, longjmp and cancellation simply leave them
+ * behind.
  */
 #include "shared/arch/service.h"
 
@@ -105,8 +107,8 @@
 	.cfi_endproc
 	.size service_thunk, . - service_thunk
 
-	/* bool guard_run(work, argument, place): true when an exception ended the work.  *place gets the
-	 * address of its frame, which has all that a jump back to it needs. */
+	/* bool guard_run(work, argument, place): true when an exception ended the work.  *place
+	 * gets the address of its frame, which has all that a jump back to it needs. */
 	function guard_run
 	.cfi_startproc
 	.cfi_personality 0x1b, guard_personality

@@ -1,24 +1,25 @@
 /*
- * The way of a hooked call.  A word that is hooked holds the address of a stub; the stub finds its
- * struct hook and goes on to one of these entries:
+ * Hooked calls.  A hooked word holds the address of a stub; the stub finds its struct hook and goes
+ * on to one of these entries:
  *
  *   thunk_registers  for functions whose arguments are all in registers
- *   thunk_chosen     the same, but first asks a C function whether the call is wanted at all: if not, it
- *                    goes on to the original, which sees its caller as ever
+ *   thunk_chosen     the same, but first a C function decides whether the call is wanted at all: if
+ *                    not, it goes on to the original, which sees its caller as ever
  *   thunk_any        for any function: hands on a window of the caller's stack, too
  *   thunk_wide       the same with a larger window
- *   thunk_entered    like thunk_any, and tells hook_enter() before
- *   thunk_around     like thunk_any, and tells hook_before(), which may change the arguments, and
+ *   thunk_entered    like thunk_any, and calls hook_enter() before
+ *   thunk_around     like thunk_any, and calls hook_before(), which may change the arguments, and
  *                    hook_after(), which may change the result
  *   thunk_wrapper    goes to a C function, with the hook as its sixth argument
- *   thunk_notice     tells hook_notice() and goes on to the original, which sees its caller as ever
+ *   thunk_notice     calls hook_notice() and goes on to the original, which sees its caller as ever
  *
- * All but the last two (and thunk_chosen, where it is not wanted) call the original as it was called, note the time before, and tell
- * hook_leave() or hook_after() afterwards.  Nothing here or behind them uses vector registers:
- * whatever travels in them, of whatever width, is not touched, neither on the way in nor on the way
- * out.  Return addresses are never replaced, and the frames are described for unwinders: exceptions,
- * longjmp and cancellation simply leave them behind.  A word of each frame holds its own address
- * while the call is in flight: limpet finds calls by it that are suspended below a stack pointer.
+ * All but the last two (and thunk_chosen, where it is not wanted) call the original as it was
+ * called, note the time before, and call hook_leave() or hook_after() afterwards.  Nothing here or
+ * behind them uses vector registers: their contents, of any width, are unchanged by entry and
+ * return.  Return addresses are never replaced, and the frames are described for unwinders:
+ * exceptions, longjmp and cancellation simply leave them behind.  A word of each frame holds its
+ * own address while the call is in flight: limpet finds calls by it that are suspended below a
+ * stack pointer.
  */
 #include "shared/arch/thunk.h"
 
@@ -66,7 +67,8 @@
 	note_time
 	.endm
 
-	/* Reloads arguments that hook_before() or hook_enter() have clobbered, or changed on purpose. */
+	/* Reloads arguments that hook_before() or hook_enter() have clobbered, or changed on
+	 * purpose. */
 	.macro load_arguments
 	sub	x9, x29, #FRAME_LINK
 	ldp	x0, x1, [x9, #0]

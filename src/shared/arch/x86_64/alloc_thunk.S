@@ -1,6 +1,6 @@
 /*
- * Entries for samples of allocations; see aarch64's alloc_thunk.S.  Only rax and r10 are used: none of these functions
- * is called with vector arguments that are counted, or is a nested one.
+ * Entries for samples of allocations; see aarch64's alloc_thunk.S.  Only rax and r10 are used: none
+ * of these functions is called with vector arguments that are counted, or is a nested one.
  */
 #include "shared/arch/thunk.h"
 
@@ -38,8 +38,8 @@
 	jb	9f
 	.endm
 
-	/* sample_choose(), where the hook is on and marked, its caller is no allocation itself, the
-	 * thread has a writer, and the size is less than what is left. */
+	/* Jumps to sample_choose() if the hook is on and marked, its caller is no allocation
+	 * itself, the thread has a writer, and the size is less than the rest of the countdown. */
 	.macro pass_unless_crossed first, second
 	mov	eax, [r11 + HOOK_AT_IS_ON] /* pairs with hook_announce() */
 	test	eax, [r11 + HOOK_AT_MARK]

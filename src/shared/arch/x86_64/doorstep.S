@@ -1,6 +1,6 @@
 /*
- * x86-64: waits before the program's first instruction, see shared/arch/doorstep.h.  Must be preserved for the program:
- * rdx (the linker's exit function) and the stack as the kernel made it.
+ * x86-64: waits before the program's first instruction, see shared/arch/doorstep.h.  Must be
+ * preserved for the program: rdx (the linker's exit function) and the stack as the kernel made it.
  */
 #include "shared/arch/doorstep.h"
 

@@ -102,8 +102,8 @@
 	.cfi_endproc
 	.size service_thunk, . - service_thunk
 
-	/* bool guard_run(work, argument, place): true when an exception ended the work.  *place gets the
-	 * address of its frame, which has all that a jump back to it needs. */
+	/* bool guard_run(work, argument, place): true when an exception ended the work.  *place
+	 * gets the address of its frame, which has all that a jump back to it needs. */
 	function guard_run
 	.cfi_startproc
 	.cfi_personality 0x1b, guard_personality

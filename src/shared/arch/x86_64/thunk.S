@@ -1,6 +1,6 @@
 /*
- * Hooked calls; see aarch64's thunk.S.  The upper halves of vector registers, mask registers and the x87
- * stack are not touched either.
+ * Hooked calls; see aarch64's thunk.S.  The upper halves of vector registers, mask registers and
+ * the x87 stack are not touched either.
  */
 #include "shared/arch/thunk.h"
 
@@ -60,7 +60,8 @@
 	note_time
 	.endm
 
-	/* Reloads arguments that hook_before() or hook_enter() have clobbered, or changed on purpose. */
+	/* Reloads arguments that hook_before() or hook_enter() have clobbered, or changed on
+	 * purpose. */
 	.macro load_arguments
 	mov	rdi, [rbp - FRAME_LINK]
 	mov	rsi, [rbp - FRAME_LINK + 8]

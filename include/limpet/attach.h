@@ -1,6 +1,6 @@
 /*
  * Two calls that attach tools to one running process: librocprofv3-attach.so, also named
- * librocprofiler-attach.so. Made to be found with dlopen and dlsym; programs written for AMD's
+ * librocprofiler-attach.so.  Made to be found with dlopen and dlsym; programs written for AMD's
  * library of that name run with this one.
  *
  * The environment of the caller, read at each attach, selects what to load:

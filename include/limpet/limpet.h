@@ -2,9 +2,9 @@
  * limpet from C: attach to a running process, load libraries into it, detach; and sample, without
  * attaching, what its threads are doing.
  *
- * Link with liblimpet (pkg-config limpet). Every struct begins with its size, so that programs
- * built against an older header keep working; set it with the LIMPET_*_INIT macros. Functions
- * return 0 or a negative errno and fill in the error when one is given. A handle may be used by
+ * Link with liblimpet (pkg-config limpet).  Every struct begins with its size, so that programs
+ * built against an older header keep working; set it with the LIMPET_*_INIT macros.  Functions
+ * return 0 or a negative errno and fill in the error when one is given.  A handle may be used by
  * one thread at a time; samplers by several.
  *
  * 	struct limpet_error error = LIMPET_ERROR_INIT;

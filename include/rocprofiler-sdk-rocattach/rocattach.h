@@ -1,5 +1,5 @@
 /*
- * Attaching tools to running processes, under the names of AMD's library. Link with
+ * Attaching tools to running processes, under the names of AMD's library.  Link with
  * librocprofiler-sdk-rocattach or load it with dlopen.
  *
  * The environment of the caller, read at each attach, selects what to load:
@@ -7,8 +7,8 @@
  * Variables whose names begin with ROCP are visible to the tools.  Errors are also printed on
  * stderr, see ROCATTACH_LOG_LEVEL in docs/front-ends.md.
  *
- * All functions may be called from any thread, for different processes at the same time. No call
- * waits for ever. If the caller dies, its tools are detached.
+ * All functions may be called from any thread, for different processes at the same time.  No call
+ * waits for ever.  If the caller dies, its tools are detached.
  */
 #ifndef ROCPROFILER_SDK_ROCATTACH_ROCATTACH_H
 #define ROCPROFILER_SDK_ROCATTACH_ROCATTACH_H

@@ -78,7 +78,7 @@ static enum listener_refusal judge_namespaces(const struct ucred *peer)
 }
 
 /* True when the facts read under its number were its own.  Before Linux 6.5 (SO_PEERPIDFD) the
- * kernel cannot be asked. */
+ * kernel cannot confirm that. */
 static bool still_lives(int socket)
 {
 	struct pollfd wait = { -1, POLLIN, 0 };

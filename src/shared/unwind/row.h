@@ -22,9 +22,8 @@ enum unwind_kind {
 	UNWIND_BAD,     /* a rule that no row can hold */
 	UNWIND_NEWER,   /* code newer than the table: the walk may be retried */
 	UNWIND_GO_GOBUF,  /* to a goroutine, by its gobuf.  `cfa`: its offset in m, in words */
-	UNWIND_GO_CGO,    /* Go called C on another stack: `cfa` is where from sp the goroutine is
-			     kept,   in words, and above eight bits the size of the frame that was left
-			   */
+	UNWIND_GO_CGO,    /* Go called C on another stack.  `cfa`: the saved goroutine's offset
+			     from sp, in words, and above eight bits the old frame's size */
 	UNWIND_GO_FP,     /* as UNWIND_FP, and the caller's stack is another one than sp's */
 	UNWIND_GO_PUSHED, /* as UNWIND_SP, but not called: Go made this function look called
 			     (by a signal handler), and ra is where the caller stands.  aarch64: it

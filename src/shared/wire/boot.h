@@ -27,9 +27,9 @@
 #define REGION_SIZE          0x1a0000u
 
 /* Offsets inside the data part. */
-#define DATA_START_WORDS 0x0u  /* the starter pops the address of its context from here */
-#define DATA_CONTEXT     0x40u /* struct boot_context */
-#define DATA_FORKS       0x1000u /* the bootstrap code's turn with forks; stays from attach to attach */
+#define DATA_START_WORDS 0x0u    /* the starter pops the address of its context from here */
+#define DATA_CONTEXT     0x40u   /* struct boot_context */
+#define DATA_FORKS       0x1000u /* the bootstrap code's turn with forks; kept between attaches */
 #define DATA_THREAD      0x1200u /* DTV, TLS and thread control block of the starter */
 
 /* Entry points of the bootstrap code, as offsets into the code part. */

@@ -11,8 +11,8 @@
 #define KERNEL_SYSTEM_PROCESSES_MAX 16384     /* with a sample, at a time, where all are sampled */
 #define KERNEL_FRAMES_MAX           127       /* of the kernel's own; the kernel's maximum */
 #define KERNEL_GUARD_NS             100000000 /* for so long the cost of switches is added up */
-#define KERNEL_GUARD_COST_NS        10000000 /* so much of it may go into stacks, on each processor */
-#define KERNEL_GUARD_MAX            1000     /* one in so many gets a stack in any case */
+#define KERNEL_GUARD_COST_NS        10000000  /* so much may go into stacks, on each processor */
+#define KERNEL_GUARD_MAX            1000      /* one in so many gets a stack in any case */
 
 /* The rows in which the rule of an address can be, for each page of code. */
 struct kernel_page {

@@ -1,5 +1,5 @@
-// Reads the binary tables of the server: a head, a list of columns, a JSON object, and the columns themselves.
-// Whatever is out of bounds is an error, never a guess.
+// Reads the binary tables of the server: a head, a list of columns, a JSON object, and the columns themselves. Anything
+// out of bounds is an error, never a guess.
 
 export type Meta = Record<string, unknown>;
 type Numbers = Uint8Array | Uint32Array | Float64Array;

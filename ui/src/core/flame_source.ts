@@ -31,7 +31,7 @@ export class FlameSource {
 	isHeld = false;
 	isBehind = false;
 	width = 1200;
-	/** How many times wider than the canvas the whole graph is: frames too narrow for it are left out by the server. */
+	/** How many times wider than the canvas the whole graph is: the server leaves out frames too narrow for it. */
 	private magnification = 1;
 	private isFollowing = false;
 	private readonly loader: Loader;

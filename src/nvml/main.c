@@ -32,7 +32,7 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000 * NS_PER_MS + (uint64_t)now.tv_nsec;
 }
 
-/* limpet has exited. */
+/* Sends a message; exits when limpet has exited. */
 static void message_send(const struct gpu_message *message)
 {
 	if (send(LIMPET, message, sizeof(*message), MSG_NOSIGNAL) != (ssize_t)sizeof(*message))

@@ -15,10 +15,10 @@
 #include <string.h>
 
 #define CALLERS_KNOWN 4096u
-#define WRITE_NS      50000000u /* stacks are in the file about as early as their calls */
+#define WRITE_NS      50000000u /* stacks reach the file about as early as their calls */
 #define FOLLOW_NS     1000000000u
-#define REFRESH_NS                                                                    \
-	100000000u /* a stack that leads nowhere must not cost a look at all mappings \
+#define REFRESH_NS                                                                         \
+	100000000u /* a stack in no code must not cost a reading of all mappings each time \
 		    */
 
 /* Empty while its number's head is 0. */
@@ -110,8 +110,8 @@ static void known_forget(struct callers *self)
 	memset(self->known, 0, sizeof(self->known));
 }
 
-/* Once a second: another library may lie at the addresses of one that was closed, and runtimes name
- * their code while they run. */
+/* Once a second: another library may have replaced one at its addresses, and runtimes name their
+ * code while they run. */
 static void code_follow(struct callers *self)
 {
 	uint64_t now = self->sample->time_ns;
@@ -191,13 +191,13 @@ static int number_frames(void *context, const struct collect_stack *stack,
 	return stack_number(self, stack, ret, err);
 }
 
-/* The coarse clock costs 5 ns.  It may lag the other by a tick. */
+/* The coarse clock costs 5 ns.  It may lag CLOCK_MONOTONIC by a tick. */
 static bool is_fresh(const struct callers *self)
 {
 	return clock_read_ns(CLOCK_MONOTONIC_COARSE) < self->followed_ns + FOLLOW_NS;
 }
 
-/* Millions a second come from few addresses: what is known of one holds for a second. */
+/* Millions of calls per second come from few addresses: each number is cached for a second. */
 static int number_caller(void *context, uint64_t address, struct record_stack_number *ret,
 			 struct err *err)
 {

@@ -52,7 +52,7 @@ void symbol_file_read_lines_by(const struct line_reader *reader)
 	line_reader = reader;
 }
 
-/* The same; NULL: no server is asked. */
+/* The same; NULL: no requests to servers. */
 static struct debuginfod *debug_server;
 
 void symbol_file_ask(struct debuginfod *debuginfod)

@@ -26,16 +26,15 @@ enum stack_end {
 	STACK_NO_RULE,  /* UNWIND_BAD */
 	STACK_UNREADABLE, /* stack memory that could not be read, or is beyond the copy */
 	STACK_CIRCULAR,   /* the stack pointer did not move up */
-	STACK_NO_USER, /* the thread has no user side (kernel thread, exiting), or it was not asked
-			  for */
-	STACK_GENERATED, /* the chain of frames ended in 0 in code of no file (JIT) */
-	STACK_ZERO,      /* the same in a file's code, where no stack is known to begin */
-	STACK_SWITCHED,  /* a runtime has switched stacks, and the way back was not found */
-	STACK_UNREAD,    /* the process had ended, or was one of too many, before its mappings were
-			    read */
+	STACK_NO_USER,    /* no user side (kernel thread, exiting), or not requested */
+	STACK_GENERATED,  /* the chain of frames ended in 0 in code of no file (JIT) */
+	STACK_ZERO,       /* the same in a file's code, where no stack is known to begin */
+	STACK_SWITCHED,   /* a runtime has switched stacks, and the way back was not found */
+	STACK_UNREAD,     /* the process had ended, or was one of too many, before its mappings were
+			     read */
 	STACK_UNLINKED,  /* frame pointers alone were followed, by code that keeps none: callers are
 			    missing (stacks of traced calls) */
-	STACK_CALLER,    /* of a traced call the direct caller alone was asked for */
+	STACK_CALLER,    /* of a traced call, only the direct caller was requested */
 	STACK_NO_PYTHON, /* of a traced call: Python ran, and its frames could not be read yet */
 	STACK_ENDS,
 };

@@ -16,7 +16,7 @@ enum ending {
 /* From now on SIGINT and SIGTERM wait for ending_wait(); returns a descriptor for it. */
 int ending_prepare(struct err *err) MUST_CHECK;
 
-/* Ignores SIGPIPE: the reader of stdout may exit, and the recording goes on. */
+/* Survives SIGPIPE: the reader of stdout may exit, and the recording goes on. */
 void ending_outlive_pipes(void);
 
 /* pidfd: of the target.  duration_ns: UINT64_MAX for no limit.  A signal ends one wait only. */

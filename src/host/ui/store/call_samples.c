@@ -301,7 +301,7 @@ static uint64_t alloc_bytes(const struct call *call)
 	return call_estimate(call, &blocks, &bytes) ? (uint64_t)(bytes + 0.5) : 0;
 }
 
-/* Bytes, or the time of a call of the kind; 0: it is none of the kind, or weighs nothing. */
+/* Bytes, or the time of a call of the kind; 0: another kind, or without weight. */
 static uint64_t call_weight(const struct making *self, const struct call *call)
 {
 	static const unsigned domains[UI_KINDS] = { [UI_LOCK] = DOMAIN_LOCK, [UI_IO] = DOMAIN_IO };
@@ -311,7 +311,7 @@ static uint64_t call_weight(const struct making *self, const struct call *call)
 	return call->function->domain == domains[self->kind] ? call->end_ns - call->begin_ns : 0;
 }
 
-/* The stack of the caller, then the function that it called. */
+/* Adds a call: the stack of its caller, then the called function. */
 static int call_add(const struct call *call, void *context)
 {
 	struct making *self = context;

@@ -1,5 +1,5 @@
 /*
- * Calls as samples: memory that was asked for, and the time of devices, locks and I/O.  Each has a
+ * Calls as samples: requested memory, and the time of devices, locks and I/O.  Each has a
  * stack and a weight, so that every picture of samples can show calls, too.
  */
 #pragma once

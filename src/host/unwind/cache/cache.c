@@ -19,7 +19,7 @@
 #include "host/unwind/cache/fingerprint.h"
 
 #define MAGIC        0x646e69776e75706cu /* "lpunwind" */
-#define VERSION      36u                 /* of this file and of what rows mean */
+#define VERSION      36u                 /* of this file's layout and of the meaning of rows */
 #define NAME_SIZE    80
 #define BUILD_ID_MIN 8u
 #define BUILD_ID_MAX 32u

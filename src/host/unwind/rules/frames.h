@@ -57,6 +57,6 @@ int frames_add_own(struct frames *frames, const struct frame_entry *own, size_t 
 /* Whether compilers wrote rules for their code in `code_size` bytes of code: entries cover more
  * than an eighth of it.  Assembly may be the rest: x265 has its assembly three times. */
 bool frames_are_compilers(const struct frames *frames, uint64_t code_size);
-/* Entries ascend, and no two have one address. */
+/* Entries ascend, with distinct addresses. */
 void frames_sort(struct frames *frames);
 void frames_done(struct frames *frames);

@@ -162,6 +162,12 @@ class Diff(unittest.TestCase):
                          {"all", "outer", "middle", "inner", "fresh", "[incomplete s…"})
         self.assertIn("different rates", shown["warning"])
 
+    def test_frames_of_one_language(self):
+        self.assertIn("inner", self.diff(self.a, self.b, "--only", "native").out)
+        result = limpet("diff", self.a, self.b, "--only", "python")
+        self.assertEqual(result.code, 5, result)
+        self.assertIn("no samples with python frames", result.err)
+
     def test_a_view_that_one_does_not_have(self):
         result = self.diff(self.a, self.b, "--view", "off-cpu", code=5)
         self.assertRegex(result.err, r"b\.limpet' has no samples of the view off-cpu")

@@ -52,6 +52,13 @@ class Dump(unittest.TestCase):
         result = limpet("dump", os.getpid(), "--json", "--sampler", "bpf")
         return ["read"] if result.code == 3 or result.code == 1 else ["bpf", "read"]
 
+    def test_frames_of_one_language(self):
+        threads, _ = self.dump(os.getpid(), "--only", "python")
+        [frames] = [thread["frames"] for thread in threads.values() if thread["tid"] == os.getpid()]
+        self.assertIn("Dump.test_frames_of_one_language", [frame["function"] for frame in frames])
+        self.assertEqual({frame["file"].endswith(".py") for frame in frames if frame["file"][0] != "<"}, {True})
+        self.assertEqual(limpet("dump", os.getpid(), "--only", "cobol").code, 2)
+
     def test_where_threads_are(self):
         target = self.target()
         self.await_threads(target.pid, "spinning", "dozing")

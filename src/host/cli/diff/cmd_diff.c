@@ -19,6 +19,7 @@ struct diff_values {
 	bool is_json, wants_threads;
 	const char *by, *view, *output;
 	uint64_t limit, records_max;
+	struct shown_values shown;
 };
 
 #define FIELD(member) offsetof(struct diff_values, member)
@@ -31,6 +32,7 @@ static const struct option_desc diff_options[] = {
 	{ 0, "view", "VIEW",
 	  "use only these samples: on-cpu, off-cpu, runnable or wall (default: on-cpu)",
 	  OPTION_TEXT, FIELD(view) },
+	ONLY_OPTION(FIELD(shown)),
 	{ 0, "threads", NULL, "also show threads, by their names", OPTION_FLAG,
 	  FIELD(wants_threads) },
 	{ 'n', "limit", "N", "show N rows of each table (default: 20; 0: all)", OPTION_NUMBER,
@@ -102,7 +104,7 @@ static int check_operands(int operands, char **argv, struct err *err)
 	return err_exit(err, EXIT_USAGE);
 }
 
-static int open_side(struct compared_side *side, enum side number, uint64_t records_max,
+static int open_side(struct compared_side *side, enum side number, const struct diff_values *values,
 		     struct err *err)
 {
 	CLEANUP(progress_end) struct progress progress = { 0 };
@@ -110,7 +112,7 @@ static int open_side(struct compared_side *side, enum side number, uint64_t reco
 	int r;
 
 	progress_begin(&progress, "reading", side->path);
-	r = model_open_up_to(side->path, records_max, &side->model, err);
+	r = model_open_up_to(side->path, values->records_max, &side->model, err);
 	if (!r)
 		r = model_check_filled(side->model, side->path, err);
 	if (r)
@@ -126,7 +128,7 @@ static int open_side(struct compared_side *side, enum side number, uint64_t reco
 	model_describe_end(side->model, end, sizeof(end));
 	if (end[0])
 		print(stderr, "warning: %s is incomplete: %s\n", side_name(number), end);
-	return 0;
+	return only_apply(side->model, side->path, &values->shown, err);
 }
 
 static int diff_compare(struct diff *self, struct err *err)
@@ -193,7 +195,7 @@ static int diff_make(struct diff *self, char **paths, const struct diff_values *
 
 	for (unsigned i = 0; !r && i < SIDES; i++) {
 		self->sides[i].path = paths[i];
-		r = open_side(&self->sides[i], i, values->records_max, err);
+		r = open_side(&self->sides[i], i, values, err);
 	}
 	if (!r)
 		r = diff_compare(self, err);
@@ -235,7 +237,7 @@ const struct command command_diff = {
 	.name = "diff",
 	.summary = "compare the samples of two recordings",
 	.usage =
-		"A B [-o OUT.html] [--by self|total] [--view VIEW] [--threads] [-n N] [--max-records N] [--json]",
+		"A B [-o OUT.html] [--by self|total] [--view VIEW] [--only LANGUAGE] [--threads] [-n N] [--max-records N] [--json]",
 	.options = diff_options,
 	.run = diff_run,
 	.notes =

@@ -9,6 +9,7 @@
 #include "host/cli/operand.h"
 #include "host/cli/record/samples.h"
 #include "host/cli/report.h"
+#include "host/cli/view.h"
 #include "host/core/cleanup.h"
 #include "host/core/text/json.h"
 #include "host/model/samples/samples.h"
@@ -19,6 +20,7 @@
 struct dump_values {
 	bool is_json, no_lines, user_only, java_names, debuginfod;
 	struct dump_style style;
+	struct shown_values shown;
 	const char *pid, *sampler;
 };
 
@@ -35,6 +37,7 @@ static const struct option_desc dump_options[] = {
 	  FIELD(debuginfod) },
 	{ 0, "sampler", "NAME", "use only this sampler: bpf or read", OPTION_TEXT, FIELD(sampler) },
 	{ 0, "way", "NAME", NULL, OPTION_TEXT, FIELD(sampler) },
+	ONLY_OPTION(FIELD(shown)),
 	{ 'a', "all", NULL, "show each thread and each frame, also where they are equal",
 	  OPTION_FLAG, FIELD(style.all) },
 	{ 0, "full-paths", NULL, "show files and modules with their folders", OPTION_FLAG,
@@ -150,13 +153,16 @@ static enum exit_code dump_run(char **argv)
 	struct debuginfod debuginfod = { 0 };
 	struct jvm_trace trace = { 0 };
 	struct dump_options options;
+	unsigned language;
 	pid_t pid;
 
-	if (operands >= 0 && !operand_process(values.pid, argv, operands, &pid, &err) &&
+	if (operands >= 0 && !only_find(&values.shown, &language, &err) &&
+	    !operand_process(values.pid, argv, operands, &pid, &err) &&
 	    !dump_prepare(&values, pid, &trace, &debuginfod, &err)) {
 		options = (struct dump_options){ .wants_lines = !values.no_lines,
 						 .kernel_frames = !values.user_only,
-						 .sampler = values.sampler };
+						 .sampler = values.sampler,
+						 .language = language };
 		(void)!dump_take(&dump, pid, &options, &err);
 		if (dump && values.is_json)
 			write_dump(pid, dump);
@@ -171,7 +177,7 @@ static enum exit_code dump_run(char **argv)
 const struct command command_dump = {
 	.name = "dump",
 	.summary = "show the stacks of all threads of a process, once",
-	.usage = "PID [--user] [--no-lines] [--all] [--full-paths] [--json]",
+	.usage = "PID [--user] [--only LANGUAGE] [--no-lines] [--all] [--full-paths] [--json]",
 	.options = dump_options,
 	.run = dump_run,
 	.notes =
@@ -180,5 +186,6 @@ const struct command command_dump = {
 		"\n"
 		"examples:\n"
 		"  limpet dump 4711\n"
+		"  limpet dump shop.py --only python\n"
 		"  limpet dump 4711 --json | jq -r 'select(.event==\"thread\").frames[0].function'\n",
 };

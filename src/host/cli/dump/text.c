@@ -100,6 +100,8 @@ static void print_end(const struct dumped_thread *thread, const char *sampler)
 	else if (thread->end != STACK_COMPLETE)
 		print(stdout, "  INCOMPLETE: %s\n  fix: %s\n", stack_end_name(thread->end),
 		      stack_end_fix(thread->end, sampler, false));
+	else if (!thread->frame_count)
+		print(stdout, "  no frame of the language of --only\n");
 	if (thread->is_guessed)
 		print(stdout, "  GUESSED: a frame pointer was not known and is guessed\n");
 }

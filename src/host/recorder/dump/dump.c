@@ -221,17 +221,34 @@ static int name_frame(struct dump *self, const struct recorded_frame *recorded, 
 	return 0;
 }
 
-static int name_threads(struct dump *self, bool wants_lines, struct err *err)
+/* Drops frames of other languages. */
+static void keep_language(const struct dump *self, struct dumped_thread *thread, unsigned language)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < thread->frame_count; i++) {
+		uint32_t code = thread->recorded[i].code;
+
+		if (language_of_path(code_list_code(self->codes, code)->path) == language)
+			thread->recorded[kept++] = thread->recorded[i];
+	}
+	thread->frame_count = kept;
+}
+
+static int name_threads(struct dump *self, const struct dump_options *options, struct err *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; !r && i < self->count; i++) {
 		struct dumped_thread *thread = &self->threads[i];
 
+		if (options->language != LANGUAGE_ALL)
+			keep_language(self, thread, options->language);
 		thread->frames = calloc(thread->frame_count + 1, sizeof(*thread->frames));
 		r = thread->frames ? 0 : -ENOMEM;
 		for (size_t k = 0; !r && k < thread->frame_count; k++)
-			r = name_frame(self, &thread->recorded[k], wants_lines, &thread->frames[k]);
+			r = name_frame(self, &thread->recorded[k], options->wants_lines,
+				       &thread->frames[k]);
 	}
 	return r ? err_set(err, r, "dump: no memory") : 0;
 }
@@ -300,7 +317,7 @@ int dump_take(struct dump **ret, pid_t pid, const struct dump_options *options, 
 		r = take_stacks(self, pid, options, err);
 	if (!r) {
 		look_at_python(self, pid); /* first: naming takes long, and threads end */
-		r = name_threads(self, options->wants_lines, err);
+		r = name_threads(self, options, err);
 	}
 	if (!r) {
 		for (size_t i = 0; i < self->count; i++)

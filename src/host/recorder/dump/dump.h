@@ -49,6 +49,7 @@ struct dump {
 struct dump_options {
 	bool wants_lines, kernel_frames;
 	const char *sampler; /* only this one; NULL: the best */
+	unsigned language;   /* keeps frames of this one only; LANGUAGE_ALL: all */
 };
 
 /* Where no sampler is allowed (-EACCES, -EPERM) *ret has the threads with their states, without

@@ -124,6 +124,16 @@ class Nothing(Minute):
         if result.code == 5:
             self.assertRegex(report.err, r"why: none of \d+ processes ran long enough")
 
+    def test_processes_too_short_for_kernel_programs(self):
+        """They end before their mappings are read; the kernel tells them to the sampler that copies stacks."""
+        pid = self.start("sh", "-c", "while :; do /bin/true; done").pid
+        result = limpet("record", "-p", pid, "--children", "-F", "999", "-o", self.path, "-d", "4", "--json")
+        self.assertEqual(result.code, 0, result)
+        recorded = result.event("recorded")
+        if recorded["sampler"] != "copy" or "most processes ended before" not in result.err:
+            self.skipTest(f"by {recorded['sampler']}: no kernel programs here, or no 16 samples of such processes")
+        self.assertGreater(recorded["complete_percent"], 50, recorded)
+
 
 class Again(Minute):
     """A recording is not replaced in silence."""

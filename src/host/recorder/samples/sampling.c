@@ -20,6 +20,7 @@
 #define FLUSH_NS    50000000u
 #define LOOK_NS     1000000000u
 #define LAST_DRAINS 8
+#define JUDGED      16u /* samples after which a sampler is judged */
 
 enum phase { PHASE_OPENING, PHASE_RUNNING, PHASE_OVER };
 
@@ -42,6 +43,7 @@ struct sampling {
 	pthread_t thread;
 	enum phase phase;
 	bool is_running, is_asked_to_stop, has_ended;
+	bool is_judged; /* the sampler was changed once; used by the thread only */
 	struct sampling_totals totals;
 	char reasons[SAMPLING_REASONS_MAX]; /* written by the thread only */
 	struct err failure;
@@ -291,6 +293,43 @@ static void end_sampler(struct sampling *self, int r, struct err *err)
 	show_totals(self);
 }
 
+/* Most stacks are of processes that ended before their mappings could be read. */
+static bool are_too_short(const struct sampling *self)
+{
+	const struct sampling_options *options = &self->options;
+	struct sampler_counts counts;
+
+	if (self->is_judged || self->kind != &sampler_bpf || options->name || options->kind ||
+	    !options->sampler.children || options->sampler.off_cpu)
+		return false;
+	counts = self->kind->counts(self->sampler);
+	return counts.samples >= JUDGED &&
+	       (counts.ends[STACK_NO_MAP] + counts.ends[STACK_UNREAD]) * 2 > counts.samples;
+}
+
+/* The kernel reports mappings to the sampler "copy", also those of processes that end at once. */
+static int change_to_copy(struct sampling *self, struct err *err)
+{
+	struct sampler_refusals *refusals = &self->refusals;
+	struct err ignored = { 0 };
+
+	self->is_judged = true;
+	end_sampler(self, 0, err);
+	if (err->code)
+		return err->code;
+	if (sampler_copy.open(&self->sampler, &self->options.sampler, &ignored))
+		return open_sampler(self, err);
+	self->kind = self->sampler->kind;
+	refusals->items[0].kind = &sampler_bpf;
+	refusals->items[0].err = (struct err){ 0 };
+	err_set(&refusals->items[0].err, -ESRCH,
+		"most processes ended before their code was known");
+	err_fix(&refusals->items[0].err, "--sampler bpf keeps it");
+	refusals->count = 1;
+	note_reasons(self);
+	return 0;
+}
+
 static void *sampling_run(void *argument)
 {
 	struct sampling *self = argument;
@@ -309,8 +348,11 @@ static void *sampling_run(void *argument)
 		r = sampling_pass(self, &err);
 		if (!r && !pause_a_little(self))
 			break;
+		if (!r && are_too_short(self))
+			r = change_to_copy(self, &err);
 	}
-	end_sampler(self, r, &err);
+	if (self->sampler)
+		end_sampler(self, r, &err);
 	if (r == -ESRCH && !err.code)
 		err_set(&err, r, "it has ended");
 	phase_enter(self, PHASE_OVER, &err);

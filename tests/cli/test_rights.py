@@ -124,7 +124,8 @@ class Rights(unittest.TestCase):
         """States of threads alone are no profile; a user who wants them names the sampler."""
         path = os.path.join(self.folder, "refused.limpet")
         for verb in (["record", "-p", self.target.pid, "-o", path],
-                     ["push", "http://127.0.0.1:9", "-p", self.target.pid]):
+                     ["push", "http://127.0.0.1:9", "-p", self.target.pid],
+                     ["top", self.target.pid, "--batch"]):
             result, _ = self.limpet(become(ANOTHER), *verb, "--duration", "500ms")
             self.assertEqual(result.returncode, 3, result.stderr)
             self.assertEqual(result.stdout, "")

@@ -200,6 +200,7 @@ static int top_run_values(pid_t pid, const struct top_values *values, struct err
 		return r;
 	options.full_paths = values->shown.full_paths;
 	options.sampling.sampler.pid = pid;
+	options.sampling.sampler.needs_stacks = true;
 	r = top_open(&top, &options, err);
 	if (r)
 		return r;

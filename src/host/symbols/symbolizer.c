@@ -54,15 +54,20 @@ struct symbolizer *symbolizer_new(void)
 	return calloc(1, sizeof(struct symbolizer));
 }
 
+static void module_forget(struct code_module *module)
+{
+	jit_names_done(&module->jit);
+	perf_map_close(&module->perf_map);
+	jitdump_close(&module->jitdump);
+}
+
 void symbolizer_free(struct symbolizer *symbolizer)
 {
 	if (!symbolizer)
 		return;
 	for (size_t i = 0; i < symbolizer->count; i++) {
 		symbol_file_free(symbolizer->modules[i].file);
-		jit_names_done(&symbolizer->modules[i].jit);
-		perf_map_close(&symbolizer->modules[i].perf_map);
-		jitdump_close(&symbolizer->modules[i].jitdump);
+		module_forget(&symbolizer->modules[i]);
 	}
 	free(symbolizer->modules);
 	text_symbols_done(&symbolizer->kernel);
@@ -164,6 +169,11 @@ void symbolizer_follow(struct symbolizer *self)
 	for (size_t i = 0; i < self->count; i++)
 		if (self->modules[i].kind == CODE_JIT)
 			module_follow_perf_map(&self->modules[i]);
+}
+
+void symbolizer_forget(struct symbolizer *self, unsigned number)
+{
+	module_forget(&self->modules[number]);
 }
 
 void symbolizer_read(struct symbolizer *self)

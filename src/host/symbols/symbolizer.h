@@ -50,6 +50,9 @@ void symbolizer_follow(struct symbolizer *symbolizer);
 /* Reads what was added to those already found; cheap. */
 void symbolizer_read(struct symbolizer *symbolizer);
 
+/* What was read of a runtime's code is freed, until it is looked for again; texts stay. */
+void symbolizer_forget(struct symbolizer *symbolizer, unsigned module);
+
 /* Runtimes use addresses again: which of the functions that were at this one it is at that time
  * (CLOCK_MONOTONIC).  0 where that is not known yet, and for all other code. */
 uint32_t symbolizer_version(const struct symbolizer *symbolizer, unsigned module, uint64_t address,

@@ -9,18 +9,22 @@
 #include "host/fleet/node/thread_frames.h"
 #include "host/process/forks/descendants.h"
 #include "host/recorder/dump/dump.h"
+#include "host/recorder/samples/code_list.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PROCESSES_MAX 64u /* of one rank */
+#define PROCESSES_MAX 64u    /* of one rank */
+#define CODES_MAX     16384u /* a list with more is not kept: it only grows */
 
 /* The dumps of one rank in one round; sent when all are complete. */
 struct rank_dump {
 	struct dump *dumps[PROCESSES_MAX];
 	pid_t pids[PROCESSES_MAX];
 	size_t count;
+	struct code_list *codes; /* of all of them */
 };
 
 struct round {
@@ -28,7 +32,37 @@ struct round {
 	uint32_t number;
 	bool *has_stack; /* by rank, of any round */
 	bool *is_told;   /* its end */
+	/* Names and lines of files that ranks share are read once: who works on a rank takes this,
+	 * and puts it back.  One that is stuck has it, and the next begins anew. */
+	struct code_list *codes; /* NULL: taken, or not made yet */
+	pthread_mutex_t lock;    /* of codes */
 };
+
+static struct code_list *codes_exchange(struct round *round, struct code_list *codes)
+{
+	struct code_list *before;
+
+	pthread_mutex_lock(&round->lock);
+	before = round->codes;
+	round->codes = codes;
+	pthread_mutex_unlock(&round->lock);
+	return before;
+}
+
+/* NULL: no memory. */
+static struct code_list *codes_take(struct round *round)
+{
+	struct code_list *codes = codes_exchange(round, NULL);
+
+	return codes ? codes : code_list_new();
+}
+
+static void codes_put_back(struct round *round, struct code_list *codes)
+{
+	if (codes && code_list_count(codes) <= CODES_MAX)
+		codes = codes_exchange(round, codes);
+	code_list_free(codes);
+}
 
 static uint32_t thread_flags(const struct dumped_thread *thread, pid_t pid)
 {
@@ -40,8 +74,9 @@ static uint32_t thread_flags(const struct dumped_thread *thread, pid_t pid)
 	       (thread->has_gil ? THREAD_HAS_GIL : 0u);
 }
 
-static void thread_put(struct bytes *message, struct frame_list *frames, const struct dump *dump,
-		       const struct dumped_thread *thread, pid_t pid)
+static void dumped_thread_put(struct bytes *message, struct frame_list *frames,
+			      const struct dump *dump, const struct dumped_thread *thread,
+			      pid_t pid)
 {
 	struct stacks_thread put = { .tid = (uint32_t)thread->facts.tid,
 				     .flags = thread_flags(thread, pid),
@@ -73,7 +108,7 @@ static void process_tell(struct node *node, const struct found_rank *rank, uint3
 						      .thread_count = count });
 	for (size_t i = 0; i < dump->count; i++)
 		if (all || dump->threads[i].facts.tid == pid)
-			thread_put(&stacks, node->frames, dump, &dump->threads[i], pid);
+			dumped_thread_put(&stacks, node->frames, dump, &dump->threads[i], pid);
 	if (frame_list_put(node->frames, &frames))
 		channel_send(&node->channel, &frames);
 	channel_send(&node->channel, &stacks);
@@ -102,7 +137,8 @@ static int rank_dump_add(struct rank_dump *self, pid_t pid, const struct dump_wi
 {
 	const struct dump_options options = { .wants_lines = !wish->no_lines,
 					      .kernel_frames = wish->kernel_frames,
-					      .sampler = *wish->sampler ? wish->sampler : NULL };
+					      .sampler = *wish->sampler ? wish->sampler : NULL,
+					      .codes = self->codes };
 	struct dump *dump = NULL;
 	int r = dump_take(&dump, pid, &options, err);
 
@@ -135,7 +171,7 @@ static void round_work(void *context, struct rank_queue *queue, size_t index)
 	struct round *round = context;
 	struct node *node = round->node;
 	const struct found_rank *rank = &node->ranks.items[index];
-	struct rank_dump dump = { 0 };
+	struct rank_dump dump = { .codes = codes_take(round) };
 	struct err err = { 0 };
 	int r = 0;
 
@@ -152,6 +188,7 @@ static void round_work(void *context, struct rank_queue *queue, size_t index)
 		rank_queue_release(queue);
 	}
 	rank_dump_done(&dump);
+	codes_put_back(round, dump.codes);
 }
 
 /* A rank without an error has passed all rounds. */
@@ -206,7 +243,8 @@ void node_dump(struct node *node)
 	if (round) {
 		*round = (struct round){ .node = node,
 					 .has_stack = calloc(count + 1, sizeof(bool)),
-					 .is_told = calloc(count + 1, sizeof(bool)) };
+					 .is_told = calloc(count + 1, sizeof(bool)),
+					 .lock = PTHREAD_MUTEX_INITIALIZER };
 		for (size_t i = 0; round->is_told && i < count; i++)
 			round->is_told[i] = node->ranks.items[i].left_out != RANK_IS_TAKEN;
 	}

@@ -221,17 +221,19 @@ static int name_frame(struct dump *self, const struct recorded_frame *recorded, 
 	return 0;
 }
 
+static unsigned language_of_frame(const struct dump *self, const struct recorded_frame *frame)
+{
+	return language_of_path(code_list_code(self->codes, frame->code)->path);
+}
+
 /* Drops frames of other languages. */
 static void keep_language(const struct dump *self, struct dumped_thread *thread, unsigned language)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < thread->frame_count; i++) {
-		uint32_t code = thread->recorded[i].code;
-
-		if (language_of_path(code_list_code(self->codes, code)->path) == language)
+	for (size_t i = 0; i < thread->frame_count; i++)
+		if (language_of_frame(self, &thread->recorded[i]) == language)
 			thread->recorded[kept++] = thread->recorded[i];
-	}
 	thread->frame_count = kept;
 }
 
@@ -255,14 +257,15 @@ static int name_threads(struct dump *self, const struct dump_options *options, s
 
 static bool is_python(const struct dump *self)
 {
-	unsigned python, i = 0;
+	unsigned python;
 
 	if (!language_find("python", &python))
 		return false;
-	while (i < code_list_count(self->codes) &&
-	       language_of_path(code_list_code(self->codes, i)->path) != python)
-		i++;
-	return i < code_list_count(self->codes);
+	for (size_t i = 0; i < self->count; i++)
+		for (size_t k = 0; k < self->threads[i].frame_count; k++)
+			if (language_of_frame(self, &self->threads[i].recorded[k]) == python)
+				return true;
+	return false;
 }
 
 static void ask_python(struct python *python, pid_t pid, struct dumped_thread *thread)
@@ -304,15 +307,11 @@ static void note_end(pid_t pid, struct dumped_thread *thread)
 		!thread->has_stack && stat_read(pid, thread->facts.tid, &stat, &ignored) == -ESRCH;
 }
 
-int dump_take(struct dump **ret, pid_t pid, const struct dump_options *options, struct err *err)
+static int dump_fill(struct dump *self, pid_t pid, const struct dump_options *options,
+		     struct err *err)
 {
-	CLEANUP(dump_free) struct dump *self = calloc(1, sizeof(*self));
-	int r;
+	int r = dump_list(self, pid, err);
 
-	if (!self)
-		return err_set(err, -ENOMEM, "dump: no memory");
-	self->codes = code_list_new();
-	r = self->codes ? dump_list(self, pid, err) : err_set(err, -ENOMEM, "dump: no memory");
 	if (!r)
 		r = take_stacks(self, pid, options, err);
 	if (!r) {
@@ -324,6 +323,22 @@ int dump_take(struct dump **ret, pid_t pid, const struct dump_options *options, 
 			note_end(pid, &self->threads[i]);
 		r = deadlock_find(pid, &self->listed, &self->deadlock);
 	}
+	return r;
+}
+
+int dump_take(struct dump **ret, pid_t pid, const struct dump_options *options, struct err *err)
+{
+	CLEANUP(dump_free) struct dump *self = calloc(1, sizeof(*self));
+	int r;
+
+	if (!self)
+		return err_set(err, -ENOMEM, "dump: no memory");
+	self->has_borrowed_codes = options->codes;
+	self->codes = options->codes ? options->codes : code_list_new();
+	r = self->codes ? dump_fill(self, pid, options, err)
+			: err_set(err, -ENOMEM, "dump: no memory");
+	if (self->has_borrowed_codes)
+		code_list_forget_processes(self->codes);
 	/* Without stacks, the states of the threads remain. */
 	if (r == -EACCES || r == -EPERM)
 		self->sampler = "state";
@@ -339,6 +354,7 @@ void dump_free(struct dump *dump)
 		return;
 	forget_threads(dump);
 	deadlock_done(&dump->deadlock);
-	code_list_free(dump->codes);
+	if (!dump->has_borrowed_codes)
+		code_list_free(dump->codes);
 	free(dump);
 }

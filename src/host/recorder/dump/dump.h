@@ -44,12 +44,16 @@ struct dump {
 	struct threads listed;
 	struct deadlock deadlock; /* indexes are those of `threads` */
 	struct code_list *codes;
+	bool has_borrowed_codes;
 };
 
 struct dump_options {
 	bool wants_lines, kernel_frames;
 	const char *sampler; /* only this one; NULL: the best */
 	unsigned language;   /* keeps frames of this one only; LANGUAGE_ALL: all */
+	/* What dumps of other processes have read of the files that they share; it lives longer
+	 * than the dump, whose texts are there.  NULL: the dump reads for itself. */
+	struct code_list *codes;
 };
 
 /* Where no sampler is allowed (-EACCES, -EPERM) *ret has the threads with their states, without

@@ -23,9 +23,10 @@
 struct code_list {
 	struct symbolizer *symbolizer; /* its modules have this list's numbers */
 	struct recorded_code *codes;
-	size_t count, room, written;
-	struct table numbers; /* (kind and process, module) */
-	uint64_t time_ns;     /* of the sample whose frames are resolved */
+	size_t count, room, written, forgotten;
+	struct table numbers;     /* of files and the kernel: (kind and process, module) */
+	struct table own_numbers; /* the same of what belongs to a process */
+	uint64_t time_ns;         /* of the sample whose frames are resolved */
 	/* The runtime of the last address resolved: finding it takes a search through all
 	 * mappings. */
 	struct {
@@ -58,6 +59,7 @@ void code_list_free(struct code_list *list)
 		free((char *)(uintptr_t)list->codes[i].path);
 	free(list->codes);
 	table_done(&list->numbers);
+	table_done(&list->own_numbers);
 	symbolizer_free(list->symbolizer);
 	free(list);
 }
@@ -165,17 +167,19 @@ static uint64_t number_of(const struct owner *owner)
 static int find_code(struct code_list *self, enum code_kind kind, const struct owner *owner,
 		     uint32_t *ret)
 {
+	struct table *numbers =
+		owner->process == PROCESS_NONE ? &self->numbers : &self->own_numbers;
 	struct table_entry *entry;
 	bool is_new;
 
-	entry = table_make(&self->numbers, (uint64_t)kind << 32 | owner->process, number_of(owner),
+	entry = table_make(numbers, (uint64_t)kind << 32 | owner->process, number_of(owner),
 			   &is_new);
 	if (!entry)
 		return -ENOMEM;
 	if (is_new) {
 		entry->value = self->count;
 		if (add_code(self, kind, owner)) {
-			table_remove(&self->numbers, entry);
+			table_remove(numbers, entry);
 			return -ENOMEM;
 		}
 	}
@@ -335,6 +339,14 @@ void code_list_follow(struct code_list *list)
 void code_list_read(struct code_list *list)
 {
 	symbolizer_read(list->symbolizer);
+}
+
+void code_list_forget_processes(struct code_list *list)
+{
+	for (; list->forgotten < list->count; list->forgotten++)
+		symbolizer_forget(list->symbolizer, (unsigned)list->forgotten);
+	table_done(&list->own_numbers);
+	list->last.engine = NULL;
 }
 
 static bool name_python(const struct recorded_frame *frame, struct recorded_name *ret)

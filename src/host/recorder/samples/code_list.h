@@ -53,6 +53,10 @@ void code_list_follow(struct code_list *list);
 /* Reads what runtimes have added to them since the last time. */
 void code_list_read(struct code_list *list);
 
+/* Code that belongs to one process is not found again, and has no more names than those that were
+ * asked for: another process may have its number and its addresses.  Files stay. */
+void code_list_forget_processes(struct code_list *list);
+
 /* 0 or -ENOMEM.  Texts live as long as the list. */
 int code_list_name(struct code_list *list, const struct recorded_frame *frame, bool wants_lines,
 		   struct recorded_name ret[FRAME_NAMES_MAX], uint32_t *ret_count,

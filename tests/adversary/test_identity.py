@@ -296,7 +296,7 @@ class Identity(unittest.TestCase):
         self.assertTrue(harness.wait_until(lambda: not list(threads_of_ours(program.pid))))
         result = harness.limpet("attach", program.pid, "--json", "--duration", "0", "--unload")
         self.assertFalse(result.event("detached")["unloaded"], str(result))
-        self.assertIn("may come back", str(result.event("detached")["left"]))
+        self.assertIn("may return into it", str(result.event("detached")["left"]))
         self.assertEqual(program.again(), "again\n")
         self.assertEqual(program.close()[0], 0)
 

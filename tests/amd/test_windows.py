@@ -145,7 +145,7 @@ class Windows(unittest.TestCase):
         time.sleep(0.1)
         self.assertEqual(recorder.stop().code, 0)
         report = harness.limpet("report", self.path)
-        self.assertRegex(report.out, r"ms .* CPUs .* task-clock\n")
+        self.assertRegex(report.out, r"msec .* CPUs .* task-clock\n")
         self.assertRegex(report.out, r"/s .* TCC_HIT_sum, gfx942 1\n")
 
     @patiently

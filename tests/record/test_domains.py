@@ -168,7 +168,7 @@ class Samples(Domains):
         return sorted(sites, key=lambda site: site["bytes"])
 
     def test_the_estimate_is_near_the_truth(self):
-        small, other, large = self.record_sites("--alloc-sample", str(self.INTERVAL))
+        small, other, large = self.record_sites("--alloc-sample", str(self.INTERVAL), "--ring-size", "16M")
         if other["out_bytes"] < small["out_bytes"]:
             small, other = other, small
         truth = SMALL_BLOCKS * SMALL_BYTES

@@ -1,24 +1,43 @@
 #!/usr/bin/env python3
-"""Checks that the files of a runtime's folder call each other in one direction only.
+"""Checks that the files of a folder call each other in one direction only.
 
-Each folder of src/target/domains has a list of its files, calls.txt, lowest first: a file may use
-what is defined in its own folder only by files above its own line.  Read from the tracer's objects.
+A folder with a list of its files, calls.txt, lowest first: a file may use what is defined in the folder
+only by files above its own line. The list holds the files of its subfolders, too, unless they have a
+list of their own. Read from the objects that the build made.
 
 usage: check-calls.py BUILD [ROOT]
 """
 
+import json
 import pathlib
 import sys
 
 import object_symbols
 
-OBJECTS = "src/target/liblimpet-tracer.so.p"
-DOMAINS = "src/target/domains"
+ROOTS = ("src", "compat")
 
 
 def read_list(path):
     lines = (line.split("#")[0].strip() for line in path.read_text().splitlines())
     return [line for line in lines if line]
+
+
+def objects_of(build):
+    """{source: its object}; objects of the product, not of tests."""
+    found = {}
+    for command in json.loads((build / "compile_commands.json").read_text()):
+        source = (build / command["file"]).resolve()
+        if not command["output"].startswith("tests/"):
+            found.setdefault(source, build / command["output"])
+    return found
+
+
+def is_of_another_list(path, folder):
+    return any((parent / "calls.txt").exists() for parent in path.parents if folder in parent.parents)
+
+
+def files_of(folder):
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*.c") if not is_of_another_list(path, folder)}
 
 
 def check_order(names, tables):
@@ -33,22 +52,22 @@ def check_order(names, tables):
 
 def check_folder(folder, objects):
     names = read_list(folder / "calls.txt")
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*.c")}
+    there = files_of(folder)
     for name in sorted(there ^ set(names)):
-        yield f"{name}: is {'not in' if name in there else 'only in'} {folder.name}/calls.txt"
-    known = [name for name in names if name in there]
-    prefix = f"domains_{folder.name}_"
-    paths = {name: objects / f"{prefix}{name.replace('/', '_')}.o" for name in known}
+        yield f"{name}: is {'not in' if name in there else 'only in'} calls.txt"
+    known = [name for name in names if (folder / name).resolve() in objects]
+    paths = {name: objects[(folder / name).resolve()] for name in known}
     tables = object_symbols.read_symbols(paths.values())
     yield from check_order(known, {name: tables[path] for name, path in paths.items()})
 
 
 def main():
-    build = pathlib.Path(sys.argv[1])
-    root = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else pathlib.Path(__file__).resolve().parent.parent
+    build = pathlib.Path(sys.argv[1]).resolve()
+    root = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else pathlib.Path(__file__).parent.parent).resolve()
+    objects = objects_of(build)
     complaints = []
-    for folder in sorted({path.parent for path in (root / DOMAINS).glob("*/calls.txt")}):
-        complaints += [f"{folder.name}/{complaint}" for complaint in check_folder(folder, build / OBJECTS)]
+    for folder in sorted(path.parent for base in ROOTS for path in (root / base).rglob("calls.txt")):
+        complaints += [f"{folder.relative_to(root)}/{complaint}" for complaint in check_folder(folder, objects)]
     for complaint in complaints:
         print(complaint)
     return 1 if complaints else 0

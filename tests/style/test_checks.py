@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests the checkers themselves: a wrong tree must be refused, with words that name the place."""
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -89,13 +90,15 @@ class Calls(unittest.TestCase):
     def check(self, order):
         with tempfile.TemporaryDirectory() as scratch:
             root = pathlib.Path(scratch)
-            folder, objects = root / "src/target/domains/some", root / "src/target/liblimpet-tracer.so.p"
+            folder = root / "src/host/some"
             folder.mkdir(parents=True)
-            objects.mkdir(parents=True)
             (folder / "calls.txt").write_text(order)
+            commands = []
             for name, text in (("low", "int low(void) { return 1; }"), ("high", "int low(void);int high(void) { return low(); }")):
                 (folder / f"{name}.c").write_text(text + "\n")
-                subprocess.run(["cc", "-c", folder / f"{name}.c", "-o", objects / f"domains_some_{name}.c.o"], check=True)
+                subprocess.run(["cc", "-c", folder / f"{name}.c", "-o", root / f"{name}.o"], check=True)
+                commands.append({"file": f"src/host/some/{name}.c", "output": f"{name}.o"})
+            (root / "compile_commands.json").write_text(json.dumps(commands))
             done = subprocess.run([sys.executable, TOOLS / "check-calls.py", root, root], capture_output=True, text=True)
             return done.returncode, done.stdout
 
@@ -108,7 +111,7 @@ class Calls(unittest.TestCase):
         self.assertIn("some/high.c: uses low of low.c", text)
 
     def test_refuses_a_file_that_is_not_listed(self):
-        self.assertEqual(self.check("low.c\n"), (1, "some/high.c: is not in some/calls.txt\n"))
+        self.assertEqual(self.check("low.c\n"), (1, "src/host/some/high.c: is not in calls.txt\n"))
 
 
 class Uses(unittest.TestCase):

@@ -1,5 +1,5 @@
 /*
- * The interface of shared/arch/NAME/service.S with its C code (target/sdk).  Included by assembly
+ * The interface of shared/arch/NAME/service.S with its C code (target/amd).  Included by assembly
  * too: numbers only.
  */
 #pragma once

@@ -10,6 +10,10 @@
 #include "target/agent/notice.h"
 #include "target/agent/register.h"
 #include "target/agent/rings.h"
+#include "target/amd/sinks/sdk/counters/definitions.h"
+#include "target/amd/sinks/sdk/counters/store.h"
+#include "target/amd/sinks/sdk/sdk.h"
+#include "target/amd/tables/registry.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/lifecycle/runner.h"
 #include "target/lifecycle/tools.h"
@@ -20,10 +24,6 @@
 #include "target/runtime/page.h"
 #include "target/runtime/starter.h"
 #include "target/runtime/text.h"
-#include "target/sdk/counters/definitions.h"
-#include "target/sdk/counters/store.h"
-#include "target/sdk/sdk.h"
-#include "target/sdk/tables/tables.h"
 
 #include <errno.h>
 #include <fcntl.h>

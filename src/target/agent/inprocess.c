@@ -7,6 +7,8 @@
 #include "shared/arch/syscall.h"
 #include "target/agent/agent.h"
 #include "target/agent/environment_view.h"
+#include "target/amd/sinks/sdk/sdk.h"
+#include "target/amd/sinks/sdk/status.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/lifecycle/tools.h"
 #include "target/runtime/identity.h"
@@ -14,8 +16,6 @@
 #include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
-#include "target/sdk/sdk.h"
-#include "target/sdk/status.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,12 +3,12 @@
  */
 #include "target/agent/register.h"
 
+#include "target/amd/sinks/sdk/sdk.h"
+#include "target/amd/tables/registry.h"
+#include "target/amd/tables/show.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/lifecycle/runner.h"
 #include "target/runtime/libc_calls.h"
-#include "target/sdk/sdk.h"
-#include "target/sdk/tables/tables.h"
-#include "target/sdk/tables/telling.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -4,13 +4,13 @@
 #include "target/agent/rings.h"
 
 #include "shared/arch/syscall.h"
+#include "target/amd/counters/device_queue.h"
+#include "target/amd/sinks/sdk/counters/dispatch/results.h"
+#include "target/amd/tables/registry.h"
 #include "target/lifecycle/runner.h"
 #include "target/runtime/forks.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
-#include "target/sdk/counters/device_queue.h"
-#include "target/sdk/counters/dispatch/results.h"
-#include "target/sdk/tables/tables.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -4,13 +4,13 @@
 #include "target/lifecycle/calls.h"
 
 #include "shared/arch/syscall.h"
+#include "target/amd/sinks/sdk/contexts.h"
+#include "target/amd/sinks/sdk/guard.h"
+#include "target/amd/sinks/sdk/sdk.h"
+#include "target/amd/tables/show.h"
 #include "target/lifecycle/machine.h"
 #include "target/lifecycle/runner.h"
 #include "target/runtime/page.h"
-#include "target/sdk/contexts.h"
-#include "target/sdk/guard.h"
-#include "target/sdk/sdk.h"
-#include "target/sdk/tables/telling.h"
 
 #include <errno.h>
 

@@ -5,11 +5,11 @@
 #include "target/lifecycle/exit.h"
 
 #include "shared/arch/syscall.h"
+#include "target/amd/sinks/sdk/contexts.h"
 #include "target/lifecycle/calls.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
-#include "target/sdk/contexts.h"
 
 static char dso_handle; /* its address identifies limpet's handler for libc */
 static bool is_watched;

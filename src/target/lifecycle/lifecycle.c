@@ -5,6 +5,8 @@
 #include "target/lifecycle/lifecycle.h"
 
 #include "shared/arch/syscall.h"
+#include "target/amd/sinks/sdk/contexts.h"
+#include "target/amd/sinks/sdk/sdk.h"
 #include "target/lifecycle/calls.h"
 #include "target/lifecycle/exit.h"
 #include "target/lifecycle/machine.h"
@@ -12,8 +14,6 @@
 #include "target/runtime/kernel_clock.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
-#include "target/sdk/contexts.h"
-#include "target/sdk/sdk.h"
 
 #include <errno.h>
 #include <time.h>

@@ -2,10 +2,10 @@
  * More functions of librocprofiler-sdk.so.1: version, time, state. Tools call them on any thread.
  */
 #include "shared/arch/syscall.h"
+#include "target/amd/sinks/sdk/status.h"
 #include "target/lifecycle/tools.h"
 #include "target/runtime/kernel_clock.h"
 #include "target/runtime/page.h"
-#include "target/sdk/status.h"
 
 #include <time.h>
 
@@ -85,7 +85,7 @@ static const struct {
 	const char *name, *text;
 } statuses[] = {
 #define STATUS(number, name, text) [SDK_##number] = { "ROCPROFILER_STATUS_" name, text },
-#include "target/sdk/statuses.def"
+#include "target/amd/sinks/sdk/statuses.def"
 #undef STATUS
 };
 

@@ -5,6 +5,7 @@
 #include "target/lifecycle/tools.h"
 
 #include "shared/arch/syscall.h"
+#include "target/amd/sinks/sdk/sdk.h"
 #include "target/lifecycle/library_close.h"
 #include "target/lifecycle/machine.h"
 #include "target/lifecycle/runner.h"
@@ -12,7 +13,6 @@
 #include "target/runtime/load.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
-#include "target/sdk/sdk.h"
 
 #include <dlfcn.h>
 #include <errno.h>

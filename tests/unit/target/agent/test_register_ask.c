@@ -5,15 +5,15 @@
 #include "unit.h"
 
 #include "target/agent/register.h"
+#include "target/amd/sinks/sdk/sdk.h"
+#include "target/amd/tables/intercept.h"
+#include "target/amd/tables/registry.h"
+#include "target/amd/tables/show.h"
+#include "target/amd/tables/signature.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/lifecycle/runner.h"
 #include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
-#include "target/sdk/sdk.h"
-#include "target/sdk/signatures/signature.h"
-#include "target/sdk/tables/intercept.h"
-#include "target/sdk/tables/tables.h"
-#include "target/sdk/tables/telling.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  */
 #include "unit.h"
 
-#include "target/amd/counting_claim.h"
+#include "target/amd/counters/counting_claim.h"
 
 static void the_tracer_is_refused_beside_queues(void **state)
 {

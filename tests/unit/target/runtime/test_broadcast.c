@@ -21,17 +21,17 @@ int hold_create(pthread_t *ret, const pthread_attr_t *attributes, void *(*start)
 #include "compat/register/listener/helper.c"
 #undef pthread_create
 
+#include "target/amd/sinks/sdk/buffers/buffers.h"
+#include "target/amd/sinks/sdk/contexts.h"
+#include "target/amd/sinks/sdk/counters/dispatch/results.h"
+#include "target/amd/sinks/sdk/delivery.h"
+#include "target/amd/sinks/sdk/notify.h"
+#include "target/amd/tables/threads.h"
 #include "target/hooks/got/got.h"
 #include "target/hooks/thread.h"
 #include "target/hooks/writer.h"
 #include "target/lifecycle/runner.h"
 #include "target/runtime/libc_calls.h"
-#include "target/sdk/buffers/buffers.h"
-#include "target/sdk/contexts.h"
-#include "target/sdk/counters/dispatch/results.h"
-#include "target/sdk/delivery.h"
-#include "target/sdk/notify.h"
-#include "target/sdk/threads.h"
 #include "target/tool/watch.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include "target/domains/amd/counters/counters.h"
 
 #include "shared/arch/syscall.h"
-#include "target/amd/ring_slots.h"
+#include "target/amd/counters/ring_slots.h"
 #include "target/domains/amd/counters/leaving.h"
 #include "target/domains/amd/counters/records.h"
 #include "target/domains/amd/counters/sets.h"

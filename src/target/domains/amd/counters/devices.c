@@ -5,7 +5,7 @@
 
 #include "shared/arch/syscall.h"
 #include "shared/wire/record.h"
-#include "target/amd/counting_claim.h"
+#include "target/amd/counters/counting_claim.h"
 #include "target/domains/amd/hsa/agents.h"
 #include "target/runtime/text.h"
 

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "target/amd/packet_sets.h"
+#include "target/amd/counters/packet_sets.h"
 #include "target/domains/amd/counters/request.h"
 #include "target/domains/amd/hsa/calls.h"
 #include "target/domains/amd/hsa/pending.h"

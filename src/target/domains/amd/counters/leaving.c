@@ -4,7 +4,7 @@
  */
 #include "target/domains/amd/counters/leaving.h"
 
-#include "target/amd/ring_slots.h"
+#include "target/amd/counters/ring_slots.h"
 #include "target/domains/amd/counters/sets.h"
 #include "target/runtime/patience.h"
 

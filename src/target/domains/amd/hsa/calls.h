@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "target/amd/hsa_layouts.h"
+#include "target/amd/hsa/layouts.h"
 
 #include <stdbool.h>
 

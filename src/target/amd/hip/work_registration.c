@@ -1,0 +1,97 @@
+/*
+ * The application may close HIP any time, and a thread may wait in the loader until tools are
+ * detached: HIP's library is held while limpet registers, and the need is checked again after.
+ */
+#include "target/amd/hip/work_registration.h"
+
+#include "target/amd/hip/questions.h"
+#include "target/amd/sinks/sdk/devices/work.h"
+#include "target/amd/sinks/sdk/devices/work_records.h"
+#include "target/runtime/libc_calls.h"
+#include "target/runtime/page.h"
+#include "target/runtime/text.h"
+
+#define REGISTER_NAME "hipRegisterTracerCallback"
+
+typedef int on_activity_function(uint32_t domain, uint32_t command, void *data);
+typedef void register_function(on_activity_function *function);
+
+static register_function *registered; /* HIP's function that got limpet's callback */
+static uint32_t is_following, is_outdated;
+
+static bool is_there(uint64_t address)
+{
+	return !libc_can_iterate() || libc_are_of_one((const void *)address, (const void *)address);
+}
+
+/* The first HIP that the application has not closed. */
+static const struct agent_table *hip_table(void)
+{
+	for (uint32_t i = 0; i < agent_page.table_count; i++)
+		if (text_equal(agent_page.tables[i].name, "hip") &&
+		    is_there(agent_page.tables[i].parts[0]))
+			return &agent_page.tables[i];
+	return NULL;
+}
+
+/* Called while the table's library is held. */
+static void registration_change(void *library, const struct agent_table *table, bool needs)
+{
+	register_function *found = (register_function *)libc_symbol(library, REGISTER_NAME);
+
+	if (!found)
+		return;
+	dispatch_learn(needs ? table : NULL);
+	found(needs ? work_on_activity : NULL);
+	__atomic_store_n(&registered, needs ? found : NULL, __ATOMIC_SEQ_CST);
+	agent_page.has_hooked = 1;
+}
+
+/* An unmapped library takes the callback with it, and HIP's functions that limpet knew. */
+static void registration_check(void)
+{
+	if (!registered || is_there((uint64_t)registered))
+		return;
+	dispatch_learn(NULL);
+	__atomic_store_n(&registered, NULL, __ATOMIC_SEQ_CST);
+}
+
+/* Uses the HIP that has limpet's callback, else the first. */
+static void registration_follow(uint32_t tools)
+{
+	bool needs = work_is_needed(tools);
+	const struct agent_table *table;
+	void *library;
+
+	registration_check();
+	table = needs == (registered != NULL) ? NULL : hip_table();
+	if (!table || !questions_open())
+		return;
+	library = libc_hold(needs ? (const void *)table->parts[0] : (const void *)registered);
+	if (!library)
+		return;
+	registration_change(library, table, needs);
+	libc_close(library);
+}
+
+void work_follow(const uint32_t *tools)
+{
+	__atomic_store_n(&is_outdated, 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&is_outdated, __ATOMIC_SEQ_CST) &&
+	       !__atomic_exchange_n(&is_following, 1, __ATOMIC_SEQ_CST)) {
+		__atomic_store_n(&is_outdated, 0, __ATOMIC_SEQ_CST);
+		registration_follow(__atomic_load_n(tools, __ATOMIC_SEQ_CST));
+		__atomic_store_n(&is_following, 0, __ATOMIC_SEQ_CST);
+	}
+}
+
+bool work_is_registered(void)
+{
+	return __atomic_load_n(&is_following, __ATOMIC_SEQ_CST) ||
+	       __atomic_load_n(&registered, __ATOMIC_SEQ_CST);
+}
+
+void work_registration_adopt(void)
+{
+	is_following = is_outdated = 0;
+}

@@ -1,0 +1,81 @@
+/*
+ * Code objects and kernels, kept for ever: tools may read names long after a code object was
+ * unloaded.
+ */
+#pragma once
+
+#include "target/amd/sinks/sdk/abi.h"
+
+#include <stdbool.h>
+
+#define OBJECTS_MAX 4096u
+#define KERNELS_MAX 32768u
+#define BUCKETS     16384u
+#define TEXT_BYTES  (8u << 20)
+
+/* Layouts that tools see. */
+struct code_object_data {
+	uint64_t size, id;
+	struct sdk_handle agent;
+	uint64_t hsa_agent;
+	const char *uri;
+	uint64_t base, bytes;
+	int64_t delta;
+	uint32_t storage;
+	union {
+		int32_t file;
+		struct {
+			uint64_t memory, memory_bytes;
+		};
+	};
+};
+_Static_assert(sizeof(struct code_object_data) == 88, "as in the headers");
+
+struct code_kernel_data {
+	uint64_t size, id, code_object;
+	const char *name;
+	uint64_t object;
+	uint32_t kernarg, kernarg_alignment, group, private;
+	uint32_t sgprs, vgprs, accumulators;
+	int64_t entry_offset;
+	uint64_t address;
+};
+_Static_assert(sizeof(struct code_kernel_data) == 88, "as in the headers");
+
+struct code_object {
+	struct code_object_data data;
+	uint64_t executable, handle;
+	uint64_t told; /* bits: contexts */
+	bool is_gone;
+};
+
+struct code_kernel {
+	struct code_kernel_data data;
+	uint64_t told;
+	uint32_t next; /* next older kernel of the bucket, + 1 */
+	bool is_gone;
+};
+
+struct code_store {
+	uint32_t object_count, kernel_count, text_used;
+	struct code_object objects[OBJECTS_MAX];
+	struct code_kernel kernels[KERNELS_MAX];
+	uint32_t buckets[BUCKETS]; /* by name: the newest kernel, + 1 */
+	char text[TEXT_BYTES];
+};
+extern struct code_store *code_store; /* NULL: nothing was stored yet */
+
+/* False: not free within two seconds, or the calling thread has the lock already. */
+bool code_store_lock(void);
+void code_store_unlock(void);
+void code_store_adopt(void);
+
+/* Under the lock: maps the store; reserves a string of that length; adds a kernel. */
+bool code_store_open(void);
+char *code_store_text(uint32_t length);
+struct code_kernel *code_store_add(const char *name, uint64_t code_object);
+
+/* The id of the kernel with that `object` in its packets; 0: none. Lock-free. */
+uint64_t code_store_find_object(uint64_t object);
+/* The id of the newest kernel of that name; 0: none. Lock-free. */
+uint64_t code_store_find(const char *name);

@@ -1,0 +1,192 @@
+/*
+ * Notifies tools of code objects and kernels: of those loaded, then of each load and unload.
+ */
+#include "target/amd/sinks/sdk/devices/code.h"
+
+#include "target/amd/hsa/code_loader.h"
+#include "target/amd/hsa/code_store.h"
+#include "target/amd/sinks/sdk/contexts.h"
+#include "target/amd/tables/watch.h"
+#include "target/runtime/text.h"
+
+#include <string.h>
+
+enum { OPERATION_LOAD = 1, OPERATION_KERNEL = 2 };
+
+static uint32_t is_behind; /* the runtime could not be queried */
+
+void code_adopt(void)
+{
+	code_store_adopt();
+}
+
+static void objects_look(uint64_t executable)
+{
+	if (!code_loader_look(executable))
+		__atomic_store_n(&is_behind, 1, __ATOMIC_SEQ_CST);
+}
+
+void code_look(void)
+{
+	if (!code_store_lock())
+		return;
+	objects_look(0);
+	code_store_unlock();
+}
+
+static bool context_wants(unsigned context)
+{
+	return sdk_contexts[context].callbacks[CALLBACK_CODE_OBJECT].callback &&
+	       context_state(&sdk_contexts[context]) == CONTEXT_ACTIVE;
+}
+
+static void context_tell(unsigned context, int operation, enum callback_phase phase, void *data)
+{
+	const struct operation_set *set =
+		sdk_contexts[context].callbacks[CALLBACK_CODE_OBJECT].operations;
+	struct service_event event = { .kind = CALLBACK_CODE_OBJECT,
+				       .operation = operation,
+				       .phase = phase,
+				       .payload = data };
+	uint64_t user_data = 0;
+
+	if (!set || set->bits[0] >> operation & 1)
+		service_tell(context, &event, &user_data);
+}
+
+static void tell_kernel(struct code_kernel *kernel, unsigned context)
+{
+	if (kernel->told >> context & 1 || kernel->is_gone)
+		return;
+	kernel->told |= 1ull << context;
+	context_tell(context, OPERATION_KERNEL, PHASE_ENTER, &kernel->data);
+}
+
+static void tell_object(struct code_object *object, unsigned context)
+{
+	if (object->told >> context & 1 || object->is_gone)
+		return;
+	object->told |= 1ull << context;
+	context_tell(context, OPERATION_LOAD, PHASE_ENTER, &object->data);
+}
+
+static void tell_all(unsigned context)
+{
+	for (uint32_t i = 0; i < code_store->object_count; i++)
+		tell_object(&code_store->objects[i], context);
+	for (uint32_t i = 0; i < code_store->kernel_count; i++)
+		tell_kernel(&code_store->kernels[i], context);
+}
+
+void code_tell(uint64_t active)
+{
+	if (!code_store || !code_store_lock())
+		return;
+	for (; active; active &= active - 1) {
+		unsigned context = (unsigned)__builtin_ctzll(active);
+
+		if (context_wants(context))
+			tell_all(context);
+	}
+	code_store_unlock();
+}
+
+static void tell_everybody(void)
+{
+	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
+		if (context_wants(i))
+			tell_all(i);
+}
+
+uint64_t code_kernel(const char *name)
+{
+	uint64_t found = code_store_find(name);
+	uint32_t length = (uint32_t)text_length(name);
+	struct code_kernel *kernel = NULL;
+	char *kept;
+
+	if (found || !code_store_lock())
+		return found;
+	kept = code_store_open() ? code_store_text(length) : NULL;
+	if (kept) {
+		memcpy(kept, name, length + 1ul);
+		kernel = code_store_add(kept, 0);
+	}
+	if (kernel)
+		tell_everybody();
+	code_store_unlock();
+	return kernel ? kernel->data.id : 0;
+}
+
+void code_forget(unsigned context)
+{
+	uint64_t others = ~(1ull << context);
+
+	for (uint32_t i = 0; code_store && i < code_store->object_count; i++)
+		code_store->objects[i].told &= others;
+	for (uint32_t i = 0; code_store && i < code_store->kernel_count; i++)
+		code_store->kernels[i].told &= others;
+}
+
+void code_after_freeze(struct sdk_frame *frame, uint64_t end)
+{
+	(void)end;
+	if ((int32_t)frame->results[0] || !code_store_lock())
+		return;
+	objects_look(frame->integers[0]);
+	if (code_store)
+		tell_everybody();
+	code_store_unlock();
+}
+
+void code_catch_up(void)
+{
+	if (!__atomic_load_n(&is_behind, __ATOMIC_SEQ_CST) || !code_store_lock())
+		return;
+	__atomic_store_n(&is_behind, 0, __ATOMIC_SEQ_CST);
+	objects_look(0);
+	if (code_store)
+		tell_everybody();
+	code_store_unlock();
+}
+
+/* Reports an object's kernels first, then the object. */
+static void tell_gone(struct code_object *object)
+{
+	for (unsigned i = 0; i < CONTEXTS_MAX; i++) {
+		if (!(object->told >> i & 1) || !context_wants(i))
+			continue;
+		for (uint32_t j = 0; j < code_store->kernel_count; j++)
+			if (code_store->kernels[j].data.code_object == object->data.id &&
+			    code_store->kernels[j].told >> i & 1)
+				context_tell(i, OPERATION_KERNEL, PHASE_EXIT,
+					     &code_store->kernels[j].data);
+		context_tell(i, OPERATION_LOAD, PHASE_EXIT, &object->data);
+	}
+	object->is_gone = true;
+	for (uint32_t j = 0; j < code_store->kernel_count; j++)
+		if (code_store->kernels[j].data.code_object == object->data.id)
+			code_store->kernels[j].is_gone = true;
+}
+
+void code_forget_hsa(void)
+{
+	if (!code_store || !code_store_lock())
+		return;
+	for (uint32_t i = 0; i < code_store->object_count; i++)
+		if (!code_store->objects[i].is_gone)
+			tell_gone(&code_store->objects[i]);
+	code_loader_forget();
+	code_store_unlock();
+}
+
+void code_before_destroy(struct sdk_frame *frame)
+{
+	if (!code_store || !code_store_lock())
+		return;
+	for (uint32_t i = 0; i < code_store->object_count; i++)
+		if (code_store->objects[i].executable == frame->integers[0] &&
+		    !code_store->objects[i].is_gone)
+			tell_gone(&code_store->objects[i]);
+	code_store_unlock();
+}

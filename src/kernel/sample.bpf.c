@@ -2,9 +2,9 @@
  * Runs in the kernel at each tick of a thread's clock: records the thread's stack. Also tracks
  * forks, execs and exits. Changes nothing in the processes.
  */
-#define PYTHON_SCRATCH python_scratch
-#define RAW_SCRATCH    raw_scratch
-#include "kernel/interpreter.h"
+#define CHAIN_SCRATCH chain_scratch
+#define RAW_SCRATCH   raw_scratch
+#include "kernel/interpreters/interpreters.h"
 #include "kernel/system_wide.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -125,7 +125,7 @@ int sample_running(struct bpf_perf_event_data *context)
 	if (!process)
 		return 0;
 	walk_up(walk, task, process);
-	python_send(functions_take(walk, task), walk);
+	interpreter_send(interpreter_take(walk, task), walk);
 	hand_over(walk, process, ids);
 	return 0;
 }
@@ -147,7 +147,7 @@ int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *chi
 	process.pid = born.pid;
 	process.asking = ASKING;
 	bpf_map_update_elem(&processes, &born.pid, &process, BPF_ANY);
-	interpreters_pass_on(born.pid, of.pid);
+	interpreter_pass_on(born.pid, of.pid);
 	event_send(KERNEL_EVENT_FORKED, born, of.pid, 0);
 	return 0;
 }
@@ -156,7 +156,7 @@ int BPF_PROG(process_forked, struct task_struct *parent, struct task_struct *chi
 ALWAYS_INLINE int process_forget(struct ids ids)
 {
 	bpf_map_delete_elem(&processes, &ids.pid);
-	interpreters_forget(ids.pid);
+	bpf_map_delete_elem(&interpreters, &ids.pid);
 	event_send(KERNEL_EVENT_ENDED, ids, 0, 0);
 	return 0;
 }
@@ -176,7 +176,7 @@ int BPF_PROG(process_executed, struct task_struct *task)
 	bpf_map_update_elem(&inherited_events, &ids.tid, &none, BPF_ANY);
 	*(volatile __u64 *)process = KERNEL_NO_RANGES;
 	process->asking = ASKED;
-	interpreters_forget(ids.pid);
+	bpf_map_delete_elem(&interpreters, &ids.pid);
 	event_send(KERNEL_EVENT_EXECUTED, ids, 0, 0);
 	return 0;
 }

@@ -3,10 +3,10 @@
  * processor, and when it comes back, how long it was blocked and how long it then waited for a
  * processor. Threads of other processes cost two lookups.
  */
-#define PYTHON_SCRATCH python_switch_scratch
-#define RAW_SCRATCH    raw_switch_scratch
+#define CHAIN_SCRATCH chain_switch_scratch
+#define RAW_SCRATCH   raw_switch_scratch
 #include "kernel/hand_over.h"
-#include "kernel/interpreter.h"
+#include "kernel/interpreters/interpreters.h"
 #include "kernel/off_cpu.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -86,7 +86,7 @@ ALWAYS_INLINE void send_stack(void *context, struct task_struct *task, struct id
 					.state = letter };
 	take_kernel_frames(walk, context);
 	walk_up(walk, task, process);
-	python_send(functions_take(walk, task), walk);
+	interpreter_send(interpreter_take(walk, task), walk);
 	hand_over(walk, process, ids);
 }
 

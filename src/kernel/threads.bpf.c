@@ -4,9 +4,9 @@
  * that it stayed so during the walk. For a running thread only that state is recorded.
  */
 #define ITERATOR
-#define PYTHON_SCRATCH python_threads_scratch
+#define CHAIN_SCRATCH chain_threads_scratch
 #include "kernel/events.h"
-#include "kernel/interpreter.h"
+#include "kernel/interpreters/interpreters.h"
 #include "kernel/off_cpu.h"
 #include "kernel/walk.h"
 
@@ -62,12 +62,12 @@ ALWAYS_INLINE void walk_other(struct walk *walk, struct task_struct *task,
 	walk_up(walk, task, process);
 }
 
-/* Complete only if the thread was off-CPU all the time. Returns its Python frames, or NULL. */
-ALWAYS_INLINE struct python_walk *see_thread(struct walk *walk, struct task_struct *task,
-					     struct kernel_process *process,
-					     struct kernel_question *question)
+/* Complete only if the thread was off-CPU all the time. Returns its interpreted frames, or NULL. */
+ALWAYS_INLINE struct chain *see_thread(struct walk *walk, struct task_struct *task,
+				       struct kernel_process *process,
+				       struct kernel_question *question)
 {
-	struct python_walk *python = 0;
+	struct chain *chain = 0;
 	__u64 switches = switches_of(task);
 	int ran = task->on_cpu;
 
@@ -75,7 +75,7 @@ ALWAYS_INLINE struct python_walk *see_thread(struct walk *walk, struct task_stru
 		if (question->is_kernel)
 			take_kernel_frames(walk, task);
 		walk_other(walk, task, process);
-		python = functions_take(walk, task);
+		chain = interpreter_take(walk, task);
 		ran = task->on_cpu || switches_of(task) != switches;
 	}
 	if (ran) {
@@ -84,9 +84,9 @@ ALWAYS_INLINE struct python_walk *see_thread(struct walk *walk, struct task_stru
 		walk->sample.kernel_count = 0;
 		walk->sample.user_count = 0;
 		walk->sample.end = STACK_NO_USER;
-		python = 0;
+		chain = 0;
 	}
-	return python;
+	return chain;
 }
 
 /* The host reads the ranges again, and repeats the request. */
@@ -109,7 +109,7 @@ int thread_seen(struct bpf_iter__task *context)
 	struct kernel_question *question = bpf_map_lookup_elem(&questions, &zero);
 	struct walk *walk = bpf_map_lookup_elem(&threads_scratch, &zero);
 	struct kernel_process *process;
-	struct python_walk *python;
+	struct chain *chain;
 	struct ids ids;
 
 	if (!task || !question || !walk)
@@ -125,10 +125,10 @@ int thread_seen(struct bpf_iter__task *context)
 				 .kind = question->is_seed ? KERNEL_EVENT_LEFT : KERNEL_EVENT_SEEN,
 				 .state = state_letter(task->__state) };
 	walk->unknown = 0;
-	python = see_thread(walk, task, process, question);
+	chain = see_thread(walk, task, process, question);
 	if (is_put_off(walk, question))
 		return 0;
-	python_send(python, walk);
+	interpreter_send(chain, walk);
 	send(&walk->sample, record_size(walk));
 	if (question->is_seed && walk->sample.kind == KERNEL_EVENT_LEFT)
 		seed(walk);

@@ -5,8 +5,7 @@
 #include "fuzz.h"
 
 #include "host/core/text/utf8.h"
-#include "host/interpreter/kind.h"
-#include "host/interpreter/ruby/machine.h"
+#include "host/interpreter/ruby/ruby.h"
 
 #define BASE             0x1000u
 #define LUAJIT_PROTOTYPE 104u /* it lies before the code */
@@ -35,12 +34,11 @@ static const struct {
 	{ &interpreter_lua, 50306 }, { &interpreter_lua, 50404 }, { &interpreter_luajit, 201 },
 };
 
-static void read_spot(const struct interpreter_kind *kind, const struct target_memory *memory)
+static void read_spot(const struct interpreter *interpreter)
 {
-	const struct interpreter_binary binary = { .symbols = { [3] = { BASE, BASE } } };
 	struct function spot = { 0 };
 
-	if (kind->read_spot(&binary, memory, 36, BASE, &spot))
+	if (interpreter->kind->read_spot(interpreter, BASE, &spot))
 		return;
 	must(utf8_is_valid(spot.file) && spot.first_line <= INT32_MAX);
 	function_done(&spot);
@@ -50,6 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct image image = { bytes + 1, size - 1 };
 	const struct target_memory memory = { read_image, &image };
+	struct interpreter interpreter = { .memory = memory, .symbols = { [3] = { BASE, BASE } } };
 	const struct interpreter_kind *kind;
 	struct function function = { 0 };
 	char *text = NULL;
@@ -57,20 +56,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
 	if (!size)
 		return 0;
-	kind = fuzzed[bytes[0] % ARRAY_SIZE(fuzzed)].kind;
+	kind = interpreter.kind = fuzzed[bytes[0] % ARRAY_SIZE(fuzzed)].kind;
+	interpreter.version = fuzzed[bytes[0] % ARRAY_SIZE(fuzzed)].version;
 	code = kind == &interpreter_luajit ? BASE + LUAJIT_PROTOTYPE : BASE;
 	ruby_machine_find(&memory, BASE, BASE + image.size);
 	if (!target_string(&memory, BASE + bytes[0], &text))
 		must(utf8_is_valid(text));
 	free(text);
 	if (kind->read_spot)
-		read_spot(kind, &memory);
-	if (kind->read(&memory, fuzzed[bytes[0] % ARRAY_SIZE(fuzzed)].version, code, &function))
+		read_spot(&interpreter);
+	if (kind->read(&interpreter, code, &function))
 		return 0;
 	must(utf8_is_valid(function.name) && utf8_is_valid(function.file));
 	must(!strpbrk(function.name, "\n\r\t\x1b") && !strpbrk(function.file, "\n\r\t\x1b"));
 	for (unsigned at = 0; kind->line && at < 64; at++)
-		must(kind->line(&function, function.code + 8 * at) <= INT32_MAX);
+		must(kind->line(&interpreter, &function, function.code + 8 * at) <= INT32_MAX);
 	function_done(&function);
 	return 0;
 }

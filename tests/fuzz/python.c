@@ -6,9 +6,7 @@
 #include "fuzz.h"
 
 #include "host/core/text/utf8.h"
-#include "host/python/code.h"
-#include "host/python/lines.h"
-#include "host/python/thread_number.h"
+#include "host/interpreter/python/python.h"
 
 #include <string.h>
 
@@ -31,18 +29,19 @@ static int read_image(void *context, uint64_t address, void *into, size_t size)
 
 static void read_code(const struct python_layout *layout, struct image *image)
 {
-	const struct python_memory memory = { read_image, image };
-	struct python_code code;
+	const struct python python = { .base.memory = { read_image, image }, .layout = *layout };
+	const struct interpreter *interpreter = &python.base;
+	struct function function;
 
-	if (python_code_read(&memory, layout, 0, BASE, &code))
+	if (interpreter_python.read(interpreter, BASE, &function))
 		return;
-	must(utf8_is_valid(code.function) && utf8_is_valid(code.file));
-	must(!strpbrk(code.function, "\n\r\t\x1b") && !strpbrk(code.file, "\n\r\t\x1b"));
-	must(python_code_equals(&code, &code));
+	must(utf8_is_valid(function.name) && utf8_is_valid(function.file));
+	must(!strpbrk(function.name, "\n\r\t\x1b") && !strpbrk(function.file, "\n\r\t\x1b"));
+	must(function_equals(&function, &function));
 	for (unsigned at = 0; at < 64; at++)
-		must(python_code_line(&code, layout, BASE + layout->instructions + at) <=
-		     INT32_MAX);
-	python_code_done(&code);
+		must(interpreter_python.line(interpreter, &function,
+					     BASE + layout->instructions + at) <= INT32_MAX);
+	function_done(&function);
 }
 
 /* As the C library describes where a thread's number is. */

@@ -56,7 +56,7 @@ static struct record_stack_number number_of(size_t count, uint64_t sum)
 static uint64_t stack_add(const struct collect_stack *stack)
 {
 	must(stack->frame_count <= RECORD_FRAMES_MAX &&
-	     stack->python_count <= KERNEL_PYTHON_FRAMES);
+	     stack->python_count <= INTERPRETED_FRAMES_MAX);
 	must(!stack->copy || (stack->caller->bytes <= STACK_COPY_MAX &&
 			      stack->size < STACK_COPY_MAX + RECORD_MAX_BYTES));
 	return bytes_add(stack->frames, stack->frame_count * sizeof(*stack->frames)) +

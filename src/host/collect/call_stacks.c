@@ -44,7 +44,7 @@ int call_stack_take(const struct collect_stacks *stacks, struct slot *slot,
 		    const struct record *record, uint64_t now_ns)
 {
 	const struct record_name *name = (const struct record_name *)record;
-	struct kernel_python_frame frames[RECORD_PYTHON_FRAMES_MAX];
+	struct interpreted_frame frames[RECORD_PYTHON_FRAMES_MAX];
 	char text[STACK_TEXT_MAX];
 	size_t count;
 	int r;

@@ -19,7 +19,7 @@
 #define FINISH_PASSES 64
 #define PAGE_BYTES    4096u
 #define PYTHON_BYTES_MAX \
-	(KERNEL_PYTHON_FRAMES - RECORD_PYTHON_FRAMES_MAX) * sizeof(struct kernel_python_frame)
+	(INTERPRETED_FRAMES_MAX - RECORD_PYTHON_FRAMES_MAX) * sizeof(struct interpreted_frame)
 
 int collector_new(struct recording *recording, const struct collect_source *source,
 		  struct collector **ret, struct err *err)
@@ -158,7 +158,7 @@ static int take_python(struct slot *slot, const struct record *record, struct er
 		return 0;
 	if (slot->python.size < PYTHON_BYTES_MAX)
 		bytes_put(&slot->python, python + 1,
-			  record->count * sizeof(struct kernel_python_frame));
+			  record->count * sizeof(struct interpreted_frame));
 	slot->is_python_cut = python->is_cut;
 	return slot->python.has_failed ? err_set(err, -ENOMEM, "collect: no memory") : 1;
 }
@@ -166,8 +166,8 @@ static int take_python(struct slot *slot, const struct record *record, struct er
 static struct collect_stack stack_of(const struct slot *slot)
 {
 	return (struct collect_stack){
-		.python = (const struct kernel_python_frame *)slot->python.data,
-		.python_count = slot->python.size / sizeof(struct kernel_python_frame),
+		.python = (const struct interpreted_frame *)slot->python.data,
+		.python_count = slot->python.size / sizeof(struct interpreted_frame),
 		.is_python_cut = slot->is_python_cut,
 	};
 }

@@ -24,7 +24,7 @@ struct collect_stacks {
 	/* False: the thread, by its number in the target, runs none. */
 	bool (*find)(void *context, int32_t tid, struct python_place *ret);
 	/* Frames as lines of NAME_CALL_STACK; their length. */
-	size_t (*text)(void *context, const struct kernel_python_frame *frames, size_t count,
+	size_t (*text)(void *context, const struct interpreted_frame *frames, size_t count,
 		       char *ret, size_t room);
 	void *context;
 };
@@ -36,7 +36,7 @@ struct collect_stack {
 	const struct record_stack_part *caller; /* or else a copy of its stack */
 	const void *copy;
 	size_t size; /* some of its end may be missing */
-	const struct kernel_python_frame *python;
+	const struct interpreted_frame *python;
 	size_t python_count;
 	bool is_python_cut;
 };

@@ -1,10 +1,10 @@
 /*
- * Finds an interpreter in the files of an address space.  The files are foreign bytes.
+ * Finds interpreters in the files of an address space.  The files are foreign bytes.
  */
-#include "host/interpreter/interpreter.h"
 #include "host/interpreter/kind.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/text/path.h"
 #include "host/symbols/elf/elf_source.h"
 #include "host/symbols/elf/elf_symbols.h"
 
@@ -12,158 +12,169 @@
 #include <errno.h>
 #include <gelf.h>
 
-struct search {
-	const struct interpreter_kind *kind;
-	struct code_range *found; /* addresses of the file */
+const struct interpreter_kind *const interpreter_kinds[] = {
+#define KIND(name) &interpreter_##name,
+#include "host/interpreter/kinds.def"
+#undef KIND
+	NULL,
 };
 
+bool interpreter_kind_has_name(const struct interpreter_kind *kind, const char *path)
+{
+	const char *name = path_base_name(path);
+
+	for (unsigned i = 0; i < INTERPRETER_NAMES_MAX; i++) {
+		size_t length = strlen(kind->names[i]);
+
+		if (!strncmp(name, kind->names[i], length) && !isalpha((unsigned char)name[length]))
+			return true;
+	}
+	return false;
+}
+
+const char *interpreter_title_in(const struct space *space, bool is_read_outside)
+{
+	for (size_t i = 0; i < space->count; i++)
+		for (size_t k = 0; interpreter_kinds[k]; k++)
+			if (!interpreter_kinds[k]->threads != is_read_outside &&
+			    space->ranges[i].module->kind == MODULE_FILE &&
+			    interpreter_kind_has_name(interpreter_kinds[k],
+						      space->ranges[i].module->path))
+				return interpreter_kinds[k]->title;
+	return NULL;
+}
+
+bool interpreter_uses_file(const char *path)
+{
+	for (size_t i = 0; interpreter_kinds[i]; i++) {
+		const struct interpreter_threads *threads = interpreter_kinds[i]->threads;
+
+		if (threads && (interpreter_kind_has_name(interpreter_kinds[i], path) ||
+				threads->needs_file(path)))
+			return true;
+	}
+	return false;
+}
+
+/* Addresses of the file. */
 static int take_symbol(Elf *elf, const GElf_Sym *symbol, const char *name, void *context)
 {
-	struct search *search = context;
+	struct interpreter *self = context;
 
 	(void)elf;
 	if (!name || symbol->st_shndx == SHN_UNDEF || !symbol->st_value)
 		return 0;
-	for (unsigned i = 0; i < INTERPRETER_SYMBOLS_MAX && search->kind->symbols[i]; i++)
-		if (!strcmp(name, search->kind->symbols[i]))
-			search->found[i] =
+	for (unsigned i = 0; i < INTERPRETER_SYMBOLS_MAX && self->kind->symbols[i]; i++)
+		if (!strcmp(name, self->kind->symbols[i]))
+			self->symbols[i] =
 				(struct code_range){ symbol->st_value,
 						     symbol->st_value + symbol->st_size };
 	return 0;
 }
 
-static int look_into(const struct space_range *range, const struct interpreter_kind *kind,
-		     struct interpreter_binary *ret)
+static int open_file(const struct interpreter *self, struct elf_source *ret)
+{
+	return self->module->image_path
+		       ? elf_source_open_again(ret, self->module->image_path, self->module->path)
+		       : -ENOENT;
+}
+
+static struct code_range range_move(struct code_range range, uint64_t bias)
+{
+	return (struct code_range){ range.start + bias, range.end + bias };
+}
+
+static bool has_symbols(struct interpreter *self, const struct space_range *range)
 {
 	CLEANUP(elf_source_close) struct elf_source source = { 0 };
-	const struct module *module = range->module;
-	struct search search = { kind, ret->symbols };
 
-	*ret = (struct interpreter_binary){ .module = module, .bias = range->bias };
-	if (!module->image_path || elf_source_open_again(&source, module->image_path, module->path))
-		return -ENOENT;
-	(void)elf_symbols_each(source.elf, take_symbol, &search);
-	if (!ret->symbols[0].start)
-		return -ENOENT;
+	self->module = range->module;
+	self->bias = range->bias;
+	memset(self->symbols, 0, sizeof(self->symbols));
+	if (open_file(self, &source))
+		return false;
+	(void)elf_symbols_each(source.elf, take_symbol, self);
 	for (unsigned i = 0; i < INTERPRETER_SYMBOLS_MAX; i++)
-		if (ret->symbols[i].start) {
-			ret->symbols[i].start += range->bias;
-			ret->symbols[i].end += range->bias;
-		}
-	return 0;
+		if (self->symbols[i].start)
+			self->symbols[i] = range_move(self->symbols[i], self->bias);
+	return self->symbols[0].start;
 }
 
-bool interpreter_is_word(const char *name, const char *word)
-{
-	size_t length = strlen(word);
-
-	return !strncmp(name, word, length) && !isalpha((unsigned char)name[length]);
-}
-
-static bool may_be(const struct module *module, const struct interpreter_kind *kind)
-{
-	const char *slash = strrchr(module->path, '/');
-
-	return module->kind == MODULE_FILE && kind->is_name(slash ? slash + 1 : module->path);
-}
-
-int interpreter_binary_find(const struct space *space, const struct interpreter_kind *kind,
-			    struct interpreter_binary *ret)
+int interpreter_find_binary(struct interpreter *self, const struct space *space)
 {
 	const struct module *last = NULL;
 
 	for (size_t i = 0; i < space->count; i++) {
 		const struct space_range *range = &space->ranges[i];
 
-		if (range->module == last || !may_be(range->module, kind))
+		if (range->module == last || range->module->kind != MODULE_FILE ||
+		    !interpreter_kind_has_name(self->kind, range->module->path))
 			continue;
 		last = range->module;
-		if (!look_into(range, kind, ret))
+		if (has_symbols(self, range))
 			return 0;
 	}
 	return -ENOENT;
 }
 
-const char *interpreter_title_in(const struct space *space)
-{
-	for (size_t i = 0; i < space->count; i++)
-		for (size_t k = 0; interpreter_kinds[k]; k++)
-			if (may_be(space->ranges[i].module, interpreter_kinds[k]))
-				return interpreter_kinds[k]->title;
-	return NULL;
-}
-
-bool interpreter_binary_function(const struct interpreter_binary *binary, uint64_t address,
-				 struct code_range *ret)
+/* Where functions of its file begin; empty if that is not known. */
+static void read_starts(const struct interpreter *self, struct symbol_table *ret)
 {
 	CLEANUP(elf_source_close) struct elf_source source = { 0 };
-	const struct module *module = binary->module;
+
+	if (open_file(self, &source) || elf_starts_add(source.elf, ret))
+		symbol_table_done(ret);
+	else
+		symbol_table_finish(ret);
+}
+
+void interpreter_set_loop(struct interpreter *self, uint64_t address)
+{
 	struct symbol_table starts = { 0 };
-	const struct symbol *symbol = NULL;
+	const struct symbol *symbol;
 
-	if (!elf_source_open_again(&source, module->image_path, module->path) &&
-	    !elf_starts_add(source.elf, &starts)) {
-		symbol_table_finish(&starts);
-		symbol = symbol_table_find(&starts, address - binary->bias);
-	}
+	read_starts(self, &starts);
+	symbol = symbol_table_find(&starts, address - self->bias);
 	if (symbol)
-		*ret = (struct code_range){ symbol->address + binary->bias,
-					    symbol->end + binary->bias };
+		self->loop[0] =
+			range_move((struct code_range){ symbol->address, symbol->end }, self->bias);
 	symbol_table_done(&starts);
-	return symbol;
 }
 
-bool interpreter_binary_largest(const struct interpreter_binary *binary, struct code_range *ret)
+bool interpreter_find_largest(const struct interpreter *self, struct code_range *ret)
 {
-	CLEANUP(elf_source_close) struct elf_source source = { 0 };
-	const struct module *module = binary->module;
 	struct symbol_table starts = { 0 };
 	uint64_t largest = 0;
 
-	if (!elf_source_open_again(&source, module->image_path, module->path) &&
-	    !elf_starts_add(source.elf, &starts))
-		symbol_table_finish(&starts);
+	read_starts(self, &starts);
 	for (size_t i = 0; i < starts.count; i++) {
 		const struct symbol *symbol = &starts.items[i];
 
 		if (symbol->end - symbol->address <= largest)
 			continue;
 		largest = symbol->end - symbol->address;
-		*ret = (struct code_range){ symbol->address + binary->bias,
-					    symbol->end + binary->bias };
+		*ret = range_move((struct code_range){ symbol->address, symbol->end }, self->bias);
 	}
 	symbol_table_done(&starts);
 	return largest;
 }
 
-/* The first segment with these rights. */
-static bool find_segment(const struct interpreter_binary *binary, unsigned rights,
-			 struct code_range *ret)
+bool interpreter_find_segment(const struct interpreter *self, unsigned rights,
+			      struct code_range *ret)
 {
 	CLEANUP(elf_source_close) struct elf_source source = { 0 };
-	const struct module *module = binary->module;
 	size_t count = 0;
 	GElf_Phdr head;
 
-	if (elf_source_open_again(&source, module->image_path, module->path) ||
-	    elf_getphdrnum(source.elf, &count))
+	if (open_file(self, &source) || elf_getphdrnum(source.elf, &count))
 		return false;
 	for (size_t i = 0; i < MIN(count, (size_t)INT32_MAX); i++)
 		if (gelf_getphdr(source.elf, (int)i, &head) && head.p_type == PT_LOAD &&
 		    head.p_flags & rights) {
-			*ret = (struct code_range){ head.p_vaddr + binary->bias,
-						    head.p_vaddr + head.p_memsz + binary->bias };
+			*ret = range_move(
+				(struct code_range){ head.p_vaddr, head.p_vaddr + head.p_memsz },
+				self->bias);
 			return true;
 		}
 	return false;
-}
-
-bool interpreter_binary_code(const struct interpreter_binary *binary, struct code_range *ret)
-{
-	return find_segment(binary, PF_X, ret);
-}
-
-bool interpreter_binary_data(const struct interpreter_binary *binary, struct code_range *ret)
-{
-	return find_segment(binary, PF_W, ret);
 }

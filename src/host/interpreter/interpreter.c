@@ -1,11 +1,14 @@
 /*
- * Opens the interpreter of a process, and caches its functions; reads memory, stops nothing.
+ * Opens the interpreter of a process, and caches its functions with the locations in them; reads
+ * memory, stops nothing.
  */
-#include "host/interpreter/interpreter_private.h"
+#include "host/interpreter/kind.h"
 
 #include "host/core/clock.h"
+#include "host/core/room.h"
+#include "host/core/sorted.h"
+#include "host/interpreter/locations.h"
 #include "host/process/memory.h"
-#include "host/python/locations.h"
 
 #include <errno.h>
 #include <search.h>
@@ -13,16 +16,23 @@
 #include <stdlib.h>
 #include <sys/uio.h>
 
-#define KNOWN_MAX  32768u     /* cached functions and spots: then the cache is emptied */
+#define KNOWN_MAX  65536u     /* cached functions and spots: then the cache is emptied */
 #define CHECK_NS   250000000u /* one is read again so often: another may be there */
 #define RETRY_NS   20000000u  /* where there was none */
 #define LOOP_TRIES 64u
 #define BYTES_MAX  (64u << 20) /* of the cache */
+#define AT_MASK    ((1ull << INTERPRETED_MARK_SHIFT) - 1)
+
+struct known_location {
+	uint64_t at, number;
+};
 
 struct known {
 	uint64_t code, checked_ns;
 	bool is_hidden;
-	struct function function; /* no name: it is none */
+	struct function function;         /* no name: it is none */
+	struct known_location *locations; /* in it; ascending */
+	size_t count, room;
 };
 
 static int read_process(void *context, uint64_t address, void *into, size_t size)
@@ -36,46 +46,44 @@ static int read_process(void *context, uint64_t address, void *into, size_t size
 	return (size_t)n == size ? 0 : -EFAULT;
 }
 
-static struct target_memory memory_of(const struct interpreter *self)
+static int open_kind(const struct interpreter_kind *kind, const struct space *space, pid_t pid,
+		     struct interpreter **ret, struct err *err)
 {
-	return (struct target_memory){ read_process, (void *)(uintptr_t)self };
-}
-
-static int open_kind(struct interpreter *self, const struct space *space, struct err *err)
-{
-	struct target_memory memory = memory_of(self);
+	struct interpreter *self = calloc(1, kind->size);
 	char byte;
-	int r = interpreter_binary_find(space, self->kind, &self->binary);
-
-	if (r)
-		return r;
-	r = read_process(self, self->binary.symbols[0].start, &byte, sizeof(byte));
-	if (r)
-		err_set(err, r, "its memory cannot be read: %s", strerror(-r));
-	else
-		r = self->kind->recognise(&self->binary, &memory, &self->version, &self->walk, err);
-	if (r && r != -EAGAIN)
-		err_while(err, "no functions of %s, native frames only", self->kind->title);
-	return r;
-}
-
-int interpreter_open(struct interpreter **ret, const struct space *space, pid_t pid,
-		     struct err *err)
-{
-	struct interpreter *self = calloc(1, sizeof(*self));
-	int r = -ENOENT;
+	int r;
 
 	if (!self)
-		return err_set(err, -ENOMEM, "interpreter of %d: no memory", pid);
+		return err_set(err, -ENOMEM, "%s of %d: no memory", kind->title, pid);
+	self->kind = kind;
 	self->pid = pid;
-	for (size_t i = 0; r == -ENOENT && interpreter_kinds[i]; i++) {
-		self->kind = interpreter_kinds[i];
-		r = open_kind(self, space, err);
+	self->memory = (struct target_memory){ read_process, self };
+	snprintf(self->title, sizeof(self->title), "%s", kind->title);
+	r = interpreter_find_binary(self, space);
+	if (!r) {
+		r = read_process(self, self->symbols[0].start, &byte, sizeof(byte));
+		if (r)
+			err_set(err, r, "its memory cannot be read: %s", strerror(-r));
+		else
+			r = kind->recognise(self, space, err);
 	}
+	if (r && r != -ENOENT && r != -EAGAIN)
+		err_while(err, "no functions of %s, native frames only", self->title);
 	if (r)
 		interpreter_close(self);
 	else
 		*ret = self;
+	return r;
+}
+
+int interpreter_open(struct interpreter **ret, const struct space *space, pid_t pid,
+		     enum interpreter_reader reader, struct err *err)
+{
+	int r = -ENOENT;
+
+	for (size_t i = 0; r == -ENOENT && interpreter_kinds[i]; i++)
+		if (reader == READER_KERNEL || interpreter_kinds[i]->threads)
+			r = open_kind(interpreter_kinds[i], space, pid, ret, err);
 	return r;
 }
 
@@ -84,6 +92,7 @@ static void known_free(void *item)
 	struct known *known = item;
 
 	function_done(&known->function);
+	free(known->locations);
 	free(known);
 }
 
@@ -99,8 +108,15 @@ void interpreter_close(struct interpreter *interpreter)
 {
 	if (!interpreter)
 		return;
+	if (interpreter->kind->close)
+		interpreter->kind->close(interpreter);
 	interpreter_forget(interpreter);
 	free(interpreter);
+}
+
+const char *interpreter_title(const struct interpreter *interpreter)
+{
+	return interpreter->kind->title;
 }
 
 const struct kernel_interpreter *interpreter_walk_layout(const struct interpreter *interpreter)
@@ -115,59 +131,37 @@ static int address_compare(const void *a, const void *b)
 	return left->code < right->code ? -1 : left->code > right->code;
 }
 
-/* Nothing is known of it yet. */
-static struct known *add_known(struct interpreter *self, void **tree, uint64_t code)
-{
-	struct known *known = calloc(1, sizeof(*known));
-
-	if (!known)
-		return NULL;
-	known->code = code;
-	if (!tsearch(known, tree, address_compare)) {
-		known_free(known);
-		return NULL;
-	}
-	self->known_count++;
-	return known;
-}
-
 /* An ended process cannot be read any more: its cache stays. */
 static bool is_readable(const struct interpreter *self)
 {
 	char byte;
 
-	return !read_process((void *)(uintptr_t)self, self->binary.symbols[0].start, &byte, 1);
+	return !self->memory.read(self->memory.context, self->symbols[0].start, &byte, 1);
 }
 
 static size_t size_of(const struct function *function)
 {
 	return (function->name ? strlen(function->name) : 0) +
 	       (function->file ? strlen(function->file) : 0) +
-	       function->line_count * sizeof(*function->lines);
+	       function->line_count * sizeof(*function->lines) + function->table_size;
 }
 
-static int read_known(struct interpreter *self, bool is_spot, uint64_t code, struct function *ret)
-{
-	struct target_memory memory = memory_of(self);
-
-	if (is_spot)
-		return self->kind->read_spot(&self->binary, &memory, self->version, code, ret);
-	return self->kind->read(&memory, self->version, code, ret);
-}
-
-static void look_at(struct interpreter *self, bool is_spot, struct known *known)
+/* Reads it (again); drops what was cached at this address if it is another function now. */
+static void known_read(struct interpreter *self, bool is_spot, struct known *known)
 {
 	struct function function = { 0 };
-	int r = read_known(self, is_spot, known->code, &function);
+	int r = is_spot ? self->kind->read_spot(self, known->code, &function)
+			: self->kind->read(self, known->code, &function);
 
 	known->checked_ns = now_ns();
 	if (r && r != -ENOENT && !is_readable(self))
 		return;
+	if (!function_equals(&function, &known->function))
+		known->count = 0;
 	self->known_bytes -= size_of(&known->function);
 	function_done(&known->function);
 	known->is_hidden = r == -ENOENT;
-	if (!r)
-		known->function = function;
+	known->function = function;
 	self->known_bytes += size_of(&known->function);
 }
 
@@ -178,29 +172,28 @@ static uint64_t pause_of(const struct known *known)
 }
 
 /* NULL: no memory. */
-static const struct known *find_known(struct interpreter *self, bool is_spot, uint64_t code)
+static struct known *find_known(struct interpreter *self, bool is_spot, uint64_t code)
 {
 	void **tree = is_spot ? &self->spots : &self->functions;
-	struct known key = { .code = code };
+	struct known key = { .code = code }, *known;
 	struct known **found = tfind(&key, tree, address_compare);
-	struct known *known = found ? *found : add_known(self, tree, code);
 
+	known = found ? *found : calloc(1, sizeof(*known));
+	if (known && !found) {
+		known->code = code;
+		if (!tsearch(known, tree, address_compare)) {
+			known_free(known);
+			return NULL;
+		}
+		self->known_count++;
+	}
 	if (known && now_ns() - known->checked_ns >= pause_of(known))
-		look_at(self, is_spot, known);
+		known_read(self, is_spot, known);
 	return known;
 }
 
-const struct function *interpreter_function_of(struct interpreter *self, uint64_t code)
-{
-	const struct known *known;
-
-	if (self->known_count >= KNOWN_MAX || self->known_bytes >= BYTES_MAX)
-		interpreter_forget(self);
-	known = find_known(self, /* is_spot */ false, code);
-	return known && !known->is_hidden ? &known->function : NULL;
-}
-
-static uint64_t spot_of(struct interpreter *self, const struct function *function, uint64_t at)
+static uint64_t location_by_spot(struct interpreter *self, const struct function *function,
+				 uint64_t at)
 {
 	const struct known *spot = find_known(self, /* is_spot */ true, at);
 	const char *file = spot && spot->function.file ? spot->function.file : function->file;
@@ -209,32 +202,137 @@ static uint64_t spot_of(struct interpreter *self, const struct function *functio
 				      spot ? spot->function.first_line : 0);
 }
 
-uint64_t interpreter_location_of(struct interpreter *self, const struct function *function,
+static uint64_t location_by_line(const struct interpreter *self, const struct function *function,
 				 uint64_t at)
 {
-	char gone[64];
-	unsigned line;
+	unsigned line = function->is_native ? 0 : self->kind->line(self, function, at);
 
-	if (!function->name) {
-		snprintf(gone, sizeof(gone), "[%s code that is gone]", self->kind->language);
-		return language_location_make(self->kind->language, gone, "", 0);
-	}
-	if (self->kind->read_spot)
-		return spot_of(self, function, at);
-	line = function->is_native ? 0 : self->kind->line(function, at);
 	return language_location_make(self->kind->language, function->name, function->file,
 				      line || function->is_native ? line : function->first_line);
 }
 
-void interpreter_find_loop(struct interpreter *self, uint64_t code)
+static uint64_t instruction_at(const void *locations, size_t index)
 {
-	struct target_memory memory = memory_of(self);
+	return ((const struct known_location *)locations)[index].at;
+}
+
+static uint64_t location_of(struct interpreter *self, struct known *known, uint64_t at)
+{
+	uint64_t number;
+	char gone[64];
+	size_t i;
+
+	if (!known->function.name) {
+		snprintf(gone, sizeof(gone), "[%s code that is gone]", self->kind->language);
+		return language_location_make(self->kind->language, gone, "", 0);
+	}
+	if (self->kind->read_spot)
+		return location_by_spot(self, &known->function, at);
+	i = count_below(known->locations, known->count, at, instruction_at);
+	if (i < known->count && known->locations[i].at == at)
+		return known->locations[i].number;
+	number = location_by_line(self, &known->function, at);
+	if (!number ||
+	    make_room(&known->locations, known->count, &known->room, sizeof(*known->locations)))
+		return number;
+	memmove(known->locations + i + 1, known->locations + i,
+		(known->count - i) * sizeof(*known->locations));
+	known->locations[i] = (struct known_location){ at, number };
+	known->count++;
+	self->known_bytes += sizeof(*known->locations);
+	return number;
+}
+
+static void find_loop(struct interpreter *self, uint64_t code)
+{
 	uint64_t address;
 
-	if (self->loop.end || self->loop_tries >= LOOP_TRIES)
+	if (!self->kind->find_loop || self->loop[0].end || self->loop_tries >= LOOP_TRIES)
 		return;
 	self->loop_tries++;
-	address = self->kind->loop(&self->binary, &memory, self->version, code);
-	if (!address || !interpreter_binary_function(&self->binary, address, &self->loop))
-		self->loop = (struct code_range){ 0 };
+	address = self->kind->find_loop(self, code);
+	if (address)
+		interpreter_set_loop(self, address);
+}
+
+enum frame_role interpreter_resolve(struct interpreter *self, const struct interpreted_frame *frame,
+				    uint64_t *ret_location)
+{
+	enum frame_role role = frame->at > AT_MASK ? FRAME_ENTRY : FRAME_CALLED;
+	struct known *known;
+
+	*ret_location = 0;
+	if (self->kind->role)
+		role = self->kind->role(self, frame);
+	if (role == FRAME_SHIM)
+		return role;
+	if (self->known_count >= KNOWN_MAX || self->known_bytes >= BYTES_MAX)
+		interpreter_forget(self);
+	known = find_known(self, /* is_spot */ false, frame->code);
+	if (!known || known->is_hidden)
+		return FRAME_HIDDEN;
+	*ret_location = location_of(self, known, frame->at & AT_MASK);
+	if (known->function.is_native)
+		return FRAME_CALLED;
+	if (known->function.name)
+		find_loop(self, frame->code);
+	return role;
+}
+
+uint64_t interpreter_location(struct interpreter *interpreter,
+			      const struct interpreted_frame *frame)
+{
+	uint64_t location;
+
+	(void)!interpreter_resolve(interpreter, frame, &location);
+	return location;
+}
+
+const struct interpreter_threads *interpreter_threads(const struct interpreter *interpreter)
+{
+	return interpreter->kind->threads;
+}
+
+static uint64_t line_begins_at(const void *lines, size_t index)
+{
+	return ((const struct function_line *)lines)[index].at;
+}
+
+unsigned function_line_at(const struct function *function, uint64_t at)
+{
+	size_t count = count_up_to(function->lines, function->line_count, at, line_begins_at);
+
+	return count ? function->lines[count - 1].line : 0;
+}
+
+bool function_equals(const struct function *function, const struct function *other)
+{
+	return function->name && other->name && !strcmp(function->name, other->name) &&
+	       !strcmp(function->file, other->file) && function->code == other->code &&
+	       function->is_native == other->is_native &&
+	       function->first_line == other->first_line &&
+	       function->line_count == other->line_count &&
+	       function->table_size == other->table_size &&
+	       (!function->line_count || !memcmp(function->lines, other->lines,
+						 function->line_count * sizeof(*other->lines))) &&
+	       (!function->table_size ||
+		!memcmp(function->table, other->table, function->table_size));
+}
+
+void function_done(struct function *function)
+{
+	free(function->name);
+	free(function->file);
+	free(function->lines);
+	free(function->table);
+	*function = (struct function){ 0 };
+}
+
+int function_hand_over(struct function *function, int r, struct function *ret)
+{
+	if (r)
+		function_done(function);
+	else
+		*ret = *function;
+	return r;
 }

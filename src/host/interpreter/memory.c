@@ -25,7 +25,7 @@ int target_text(const struct target_memory *memory, uint64_t address, uint64_t l
 	char bytes[TARGET_TEXT_MAX + 1];
 	size_t size = (size_t)MIN(length, TARGET_TEXT_MAX);
 
-	if (memory->read(memory->context, address, bytes, size))
+	if (target_read(memory, address, bytes, size))
 		return -EFAULT;
 	bytes[size] = '\0';
 	return text_keep(bytes, ret);
@@ -39,7 +39,7 @@ int target_string(const struct target_memory *memory, uint64_t address, char **r
 	while (size < TARGET_TEXT_MAX) {
 		size_t piece = PIECE - (size_t)((address + size) % PIECE);
 
-		if (memory->read(memory->context, address + size, bytes + size, piece))
+		if (target_read(memory, address + size, bytes + size, piece))
 			return -EFAULT;
 		if (memchr(bytes + size, '\0', piece))
 			return text_keep(bytes, ret);
@@ -53,5 +53,5 @@ uint64_t target_word(const struct target_memory *memory, uint64_t address)
 {
 	uint64_t word = 0;
 
-	return memory->read(memory->context, address, &word, sizeof(word)) ? 0 : word;
+	return target_read(memory, address, &word, sizeof(word)) ? 0 : word;
 }

@@ -15,6 +15,12 @@ struct target_memory {
 	void *context;
 };
 
+static inline int target_read(const struct target_memory *memory, uint64_t address, void *into,
+			      size_t size)
+{
+	return memory->read(memory->context, address, into, size);
+}
+
 #define TARGET_TEXT_MAX 1024u /* bytes; a longer one is cut */
 
 /* Of this length; the caller's to free, UTF-8, without control characters.  -EFAULT, -ENOMEM. */

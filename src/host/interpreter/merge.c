@@ -3,7 +3,8 @@
  * is a native frame, in place of which stand the functions that it runs: a group, of which the
  * outermost is the one that C code called.
  */
-#include "host/interpreter/interpreter_private.h"
+#include "host/interpreter/kind.h"
+#include "host/interpreter/locations.h"
 
 struct merged {
 	__u64 location; /* 0: of a function of C, which is a native frame */
@@ -22,35 +23,35 @@ struct merging {
 };
 
 static void add_frame(struct merging *self, struct interpreter *interpreter,
-		      const struct kernel_python_frame *frame)
+		      const struct interpreted_frame *frame)
 {
-	uint64_t at = frame->at & ((1ull << KERNEL_PYTHON_MARK_SHIFT) - 1);
-	const struct function *function;
-	struct merged merged;
+	enum frame_role role = FRAME_ENTRY;
+	uint64_t location = 0;
 
 	if (frame->code == KERNEL_COMPILED)
-		self->compiled = at;
-	if (frame->code == KERNEL_NATIVE)
-		self->frames[self->frame_count++] = (struct merged){ .is_entry = true };
-	if (!frame->code || frame->code == KERNEL_COMPILED || frame->code == KERNEL_NATIVE)
+		self->compiled = frame->at & ((1ull << INTERPRETED_MARK_SHIFT) - 1);
+	if (!frame->code || frame->code == KERNEL_COMPILED)
 		return;
-	function = interpreter_function_of(interpreter, frame->code);
-	if (!function)
-		return;
-	merged.location = interpreter_location_of(interpreter, function, at);
-	merged.is_entry = frame->at >> KERNEL_PYTHON_MARK_SHIFT && !function->is_native;
-	if (merged.location)
-		self->frames[self->frame_count++] = merged;
-	if (function->name && !function->is_native)
-		interpreter_find_loop(interpreter, frame->code);
+	if (frame->code != KERNEL_NATIVE)
+		role = interpreter_resolve(interpreter, frame, &location);
+	if (role == FRAME_SHIM && self->frame_count)
+		self->frames[self->frame_count - 1].is_entry = true;
+	if (role == FRAME_CALLED || role == FRAME_ENTRY)
+		self->frames[self->frame_count++] =
+			(struct merged){ location, role == FRAME_ENTRY };
 }
 
 static bool is_loop(const struct merging *self, size_t i)
 {
-	const struct code_range *loop = &self->interpreter->loop;
 	uint64_t address = self->native[i] - (i > 0);
 
-	return i == self->compiled || (address >= loop->start && address < loop->end);
+	for (size_t k = 0; k < ARRAY_SIZE(self->interpreter->loop); k++) {
+		const struct code_range *loop = &self->interpreter->loop[k];
+
+		if (address >= loop->start && address < loop->end)
+			return true;
+	}
+	return i == self->compiled;
 }
 
 static size_t count_loops(const struct merging *self)
@@ -117,9 +118,9 @@ static void stack_merge(struct merging *self, bool is_complete)
 }
 
 size_t interpreter_merge(struct interpreter *interpreter, const struct sample *sample,
-			 const struct kernel_python_frame *frames, size_t count, __u64 *ret)
+			 const struct interpreted_frame *frames, size_t count, __u64 *ret)
 {
-	struct merged known[KERNEL_PYTHON_FRAMES];
+	struct merged known[INTERPRETED_FRAMES_MAX];
 	struct merging self = { .interpreter = interpreter,
 				.native = sample->frames + sample->kernel_count,
 				.native_count = sample->user_count,
@@ -129,6 +130,28 @@ size_t interpreter_merge(struct interpreter *interpreter, const struct sample *s
 
 	for (size_t i = 0; i < MIN(count, ARRAY_SIZE(known)); i++)
 		add_frame(&self, interpreter, &frames[i]);
+	if (interpreter->kind->is_outermost_entry && self.frame_count)
+		known[self.frame_count - 1].is_entry = true;
 	stack_merge(&self, sample->end == STACK_COMPLETE);
 	return self.count;
+}
+
+bool interpreter_runs_in(const struct interpreter *interpreter, const struct sample *sample)
+{
+	const struct merging self = { .interpreter = interpreter,
+				      .native = sample->frames + sample->kernel_count,
+				      .native_count = sample->user_count,
+				      .compiled = SIZE_MAX };
+
+	return count_loops(&self) > 0;
+}
+
+bool sample_has_interpreted(const struct sample *sample)
+{
+	const __u64 *user = sample->frames + sample->kernel_count;
+
+	for (size_t i = 0; i < sample->user_count; i++)
+		if (is_language_location(user[i]))
+			return true;
+	return false;
 }

@@ -7,11 +7,9 @@
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/notes.h"
+#include "host/interpreter/interpreter.h"
+#include "host/interpreter/locations.h"
 #include "host/process/maps.h"
-#include "host/python/binary.h"
-#include "host/python/locations.h"
-#include "host/python/python.h"
-#include "host/python/thread_number.h"
 #include "host/unwind/space.h"
 
 #include <stdio.h>
@@ -21,17 +19,11 @@
 
 struct call_stacks {
 	pid_t pid;
-	struct python *python; /* NULL: none was found yet */
+	struct interpreter *python; /* NULL: none was found yet */
 	uint64_t looked_ns;
 	bool is_allowed;
 	const char *whose; /* named in notes if frames cannot be read */
 };
-
-/* Files that hold Python, or the numbers of threads. */
-static bool is_of_use(const char *path)
-{
-	return python_is_name(path) || thread_number_is_library(path);
-}
 
 /* Maps only modules that may hold Python: unwind tables of all others would take long. */
 static int space_of_python(pid_t pid, struct space **ret, struct err *err)
@@ -42,7 +34,7 @@ static int space_of_python(pid_t pid, struct space **ret, struct err *err)
 	if (!r)
 		r = space_fork(ret, NULL, pid);
 	for (size_t i = 0; !r && i < maps.count; i++)
-		if (maps.items[i].executable && is_of_use(maps.items[i].path))
+		if (maps.items[i].executable && interpreter_uses_file(maps.items[i].path))
 			r = space_map(*ret, &maps.items[i]);
 	return r;
 }
@@ -55,18 +47,18 @@ static void python_look(struct call_stacks *self)
 
 	self->looked_ns = now_ns();
 	if (!r)
-		r = python_open(&self->python, space, self->pid, &err);
+		r = interpreter_open(&self->python, space, self->pid, READER_OUTSIDE, &err);
 	if (r)
 		self->python = NULL;
 	if (r && err.code)
 		note_add("%s of %d have no stacks of Python: %s", self->whose, (int)self->pid,
 			 err.what);
-	if (self->python && !python_knows_threads(self->python)) {
+	if (self->python && interpreter_threads(self->python)->why_unknown(self->python)) {
 		note_add(
 			"%s of %d have no stacks of Python: they need Python 3.11 or later, or a C "
 			"library that tells where a thread's number is (glibc)",
 			self->whose, (int)self->pid);
-		python_close(self->python);
+		interpreter_close(self->python);
 		self->python = NULL;
 	}
 	space_close(space);
@@ -88,7 +80,7 @@ void call_stacks_free(struct call_stacks *stacks)
 {
 	if (!stacks)
 		return;
-	python_close(stacks->python);
+	interpreter_close(stacks->python);
 	free(stacks);
 }
 
@@ -107,25 +99,25 @@ static bool thread_find(void *context, int32_t tid, struct python_place *ret)
 		python_look(self);
 	if (!self->python)
 		return false;
-	ret->layout = python_walk_layout(self->python);
-	return python_find_thread(self->python, tid, &ret->state, &ret->identity);
+	ret->layout = &interpreter_walk_layout(self->python)->python;
+	return interpreter_threads(self->python)
+		->find(self->python, tid, &ret->state, &ret->identity);
 }
 
-static size_t frame_print(struct call_stacks *self, const struct kernel_python_frame *frame,
+static size_t frame_print(struct call_stacks *self, const struct interpreted_frame *frame,
 			  char *ret, size_t room)
 {
-	struct python_location location = { "", "", 0, "", 0 };
+	struct language_location location;
 	int length;
 
-	if (python_is_shim(self->python, frame))
+	if (!language_location_find(interpreter_location(self->python, frame), &location))
 		return 0;
-	python_location_find(python_location_of(self->python, frame), &location);
 	length = snprintf(ret, room, "%s\t%s\t%u\n", location.function, location.file,
 			  location.line);
 	return length > 0 && (size_t)length < room ? (size_t)length : 0;
 }
 
-static size_t frames_print(void *context, const struct kernel_python_frame *frames, size_t count,
+static size_t frames_print(void *context, const struct interpreted_frame *frames, size_t count,
 			   char *ret, size_t room)
 {
 	struct call_stacks *self = context;
@@ -136,7 +128,7 @@ static size_t frames_print(void *context, const struct kernel_python_frame *fram
 	return length;
 }
 
-struct python *call_stacks_python(struct call_stacks *stacks)
+struct interpreter *call_stacks_python(struct call_stacks *stacks)
 {
 	return stacks->python;
 }

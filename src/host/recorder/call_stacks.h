@@ -5,7 +5,7 @@
 #pragma once
 
 #include "host/collect/collect.h"
-#include "host/python/python.h"
+#include "host/interpreter/interpreter.h"
 
 struct call_stacks;
 
@@ -19,7 +19,7 @@ void call_stacks_free(struct call_stacks *stacks);
 void call_stacks_set_allowed(struct call_stacks *stacks, bool is_allowed);
 
 /* The process's Python; NULL: none.  On the collector's thread; may change later. */
-struct python *call_stacks_python(struct call_stacks *stacks);
+struct interpreter *call_stacks_python(struct call_stacks *stacks);
 
 /* The functions for a collector. */
 struct collect_stacks call_stacks_source(struct call_stacks *stacks);

@@ -5,7 +5,7 @@
 #include "host/recorder/callers.h"
 
 #include "host/core/clock.h"
-#include "host/sampling/python_stacks.h"
+#include "host/sampling/interpreter_stacks.h"
 #include "host/unwind/linked_frames.h"
 #include "host/unwind/space.h"
 #include "host/unwind/walk.h"
@@ -35,7 +35,7 @@ struct callers {
 	uint64_t refreshed_ns, followed_ns, written_ns;
 	struct sample *sample;           /* with room for the maximum of frames */
 	struct call_stacks *call_stacks; /* NULL: no frames of Python */
-	struct python_stacks python_stacks;
+	struct interpreter_stacks interpreter_stacks;
 	struct known_caller known[CALLERS_KNOWN];
 };
 
@@ -69,7 +69,7 @@ void callers_free(struct callers *callers)
 {
 	if (!callers)
 		return;
-	python_stacks_done(&callers->python_stacks);
+	interpreter_stacks_done(&callers->interpreter_stacks);
 	space_close(callers->space);
 	free(callers->last.frames);
 	free(callers->sample);
@@ -161,19 +161,20 @@ static void frames_take(struct callers *self, const uint64_t *frames, size_t cou
 static int stack_number(struct callers *self, const struct collect_stack *stack,
 			struct record_stack_number *ret, struct err *err)
 {
-	struct python *python = self->call_stacks ? call_stacks_python(self->call_stacks) : NULL;
+	struct interpreter *python =
+		self->call_stacks ? call_stacks_python(self->call_stacks) : NULL;
 	const struct sample *sample = self->sample;
 
 	if (python && !stack->python_count && sample->end == STACK_COMPLETE &&
-	    python_runs_in(python, sample))
+	    interpreter_runs_in(python, sample))
 		self->sample->end = STACK_NO_PYTHON;
 	if (!python || !stack->python_count)
 		return sample_number(self, sample, ret, err);
 	if (stack->is_python_cut && sample->end == STACK_COMPLETE)
 		self->sample->end = STACK_CUT;
 	return sample_number(self,
-			     python_stacks_join(&self->python_stacks, python, sample, stack->python,
-						stack->python_count),
+			     interpreter_stacks_join(&self->interpreter_stacks, python, sample,
+						     stack->python, stack->python_count),
 			     ret, err);
 }
 
@@ -279,7 +280,7 @@ int callers_finish(struct callers *callers, struct err *err)
 
 bool callers_have_python(const struct callers *callers)
 {
-	return python_is_in(callers->space);
+	return interpreter_title_in(callers->space, /* is_read_outside */ true);
 }
 
 uint64_t callers_stack_end(const struct callers *callers)

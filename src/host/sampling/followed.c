@@ -48,7 +48,6 @@ static void followed_free(struct followed *process)
 	if (process->pidfd >= 0)
 		close(process->pidfd);
 	space_close(process->space);
-	python_close(process->python);
 	interpreter_close(process->interpreter);
 	java_code_done(&process->java);
 	free(process);
@@ -117,7 +116,7 @@ void followed_freshen(struct followed *process)
 	process->is_unread = false;
 	process->looked_ns = now_ns();
 	(void)!space_refresh(process->space, &err);
-	process->was_python_sought = false;
+	process->was_interpreter_sought = false;
 	followed_look_for_java(process);
 }
 
@@ -135,7 +134,7 @@ bool followed_retry(struct followed *process)
 		java_code_seek_again(&process->java);
 	followed_look_for_java(process);
 	if (process->space->generation != before) {
-		process->was_python_sought = false;
+		process->was_interpreter_sought = false;
 		process->patience_ns = RETRY_NS;
 		return true;
 	}
@@ -167,26 +166,49 @@ void followed_look_at_java(struct followed *process, uint64_t now)
 	(void)!followed_has_ended(process);
 }
 
-int followed_look_for_python(struct followed *process, struct err *err)
+int followed_find_interpreter(struct followed *process, enum interpreter_reader reader,
+			      struct err *err)
 {
+	const struct interpreter *known = process->interpreter;
 	int r;
 
-	if ((process->python && python_knows_threads(process->python)) ||
-	    process->was_python_sought)
+	if (process->was_interpreter_sought ||
+	    (known && (reader == READER_KERNEL || !interpreter_threads(known)->why_unknown(known))))
 		return 0;
-	process->was_python_sought = true;
-	python_close(process->python); /* its C library may be mapped now */
-	process->python = NULL;
-	r = python_open(&process->python, process->space, process->pid, err);
-	return r == -ENOENT ? 0 : r;
+	interpreter_close(process->interpreter); /* what it lacked may be mapped now */
+	process->interpreter = NULL;
+	r = interpreter_open(&process->interpreter, process->space, process->pid, reader, err);
+	process->was_interpreter_sought = r != -EAGAIN;
+	return r == -ENOENT || r == -EAGAIN ? 0 : r;
+}
+
+void followed_use_outside(struct followed *process, struct outside_frames *frames,
+			  struct sampler *sampler)
+{
+	bool was_sought = process->was_interpreter_sought;
+	struct err err = { 0 };
+	int r = followed_find_interpreter(process, READER_OUTSIDE, &err);
+	char why[256] = "";
+
+	if (!was_sought)
+		outside_frames_explain(process->space, process->interpreter, r, &err, why,
+				       sizeof(why));
+	if (why[0])
+		sampler_limit(sampler, "%s", why);
+	outside_frames_use(frames, process->interpreter);
+}
+
+void followed_forget_interpreter(struct followed *process)
+{
+	interpreter_close(process->interpreter);
+	process->interpreter = NULL;
+	process->was_interpreter_sought = false;
 }
 
 void followed_forget(struct followed *process)
 {
 	space_forget(process->space);
-	python_close(process->python);
-	process->python = NULL;
-	process->was_python_sought = false;
+	followed_forget_interpreter(process);
 	java_code_done(&process->java);
 	process->is_unread = false;
 	process->patience_ns = 0;

@@ -3,9 +3,9 @@
  */
 #pragma once
 
-#include "host/interpreter/interpreter.h"
-#include "host/python/python.h"
+#include "host/sampling/interpreter_stacks.h"
 #include "host/sampling/java_code.h"
+#include "host/sampling/sampler.h"
 #include "host/unwind/space.h"
 
 #define FOLLOWED_JAVA_NS 100000000ull /* between readings of code that a Java compiled */
@@ -20,15 +20,14 @@ struct followed {
 	uint64_t patience_ns; /* pause until they are read again for unknown code */
 	uint64_t renewed_ns;  /* when it got new events after an exec; sampler "copy" */
 	struct java_code java;
-	bool is_owed_java;       /* a request for it came too early */
-	uint64_t java_looked_ns; /* when its code was last read */
+	bool is_owed_java;               /* a request for it came too early */
+	uint64_t java_looked_ns;         /* when its code was last read */
+	bool was_interpreter_sought;     /* in the present mappings */
+	struct interpreter *interpreter; /* NULL: none is known */
 	/* For the sampler "bpf". */
-	bool is_muted;                   /* its programs do not ask, until patience_ns is over */
-	bool was_seen;                   /* had samples since looked_ns */
-	uint64_t program_stack;          /* start_stack of its program; 0: not known */
-	bool was_python_sought;          /* in the present mappings; as were other interpreters */
-	struct python *python;           /* NULL: none is known */
-	struct interpreter *interpreter; /* of another language; NULL: none */
+	bool is_muted;          /* its programs do not ask, until patience_ns is over */
+	bool was_seen;          /* had samples since looked_ns */
+	uint64_t program_stack; /* start_stack of its program; 0: not known */
 };
 
 struct followed_set {
@@ -58,9 +57,15 @@ void followed_lose_patience(struct followed *process);
 void followed_look_for_java(struct followed *process);
 /* The same where a Java was found before, ten times a second. */
 void followed_look_at_java(struct followed *process, uint64_t now);
-/* Finds its Python, once for the present mappings.  0: process->python is it, or NULL where there
- * is none; errors as those of python_open(). */
-int followed_look_for_python(struct followed *process, struct err *err) MUST_CHECK;
+/* Finds its interpreter for this reader, once for the present mappings.  0: process->interpreter is
+ * it, or NULL where there is none (yet); errors as those of interpreter_open(). */
+int followed_find_interpreter(struct followed *process, enum interpreter_reader reader,
+			      struct err *err) MUST_CHECK;
+/* Lets `frames` read its interpreter from now on, which the process still owns; a limit of the
+ * sampler says why functions are not seen. */
+void followed_use_outside(struct followed *process, struct outside_frames *frames,
+			  struct sampler *sampler);
+void followed_forget_interpreter(struct followed *process);
 /* After an exec: all mappings are gone. */
 void followed_forget(struct followed *process);
 

@@ -69,8 +69,15 @@ struct kernel_rest {
 	__u64 is_sp_lost; /* sp is lower than it, or equal */
 };
 
-#define KERNEL_PYTHON_FRAMES      1023 /* of one stack */
-#define KERNEL_PYTHON_FRAME_BYTES 128
+#define INTERPRETED_FRAMES_MAX  1023 /* of one stack */
+#define INTERPRETED_FRAME_BYTES 128  /* a language's frame has no more */
+
+/* A frame of an interpreter, as programs send it: its function's code, and where it is in that. The
+ * mark of the frame, whose meaning is the language's, is put above the address. */
+#define INTERPRETED_MARK_SHIFT 56
+struct interpreted_frame {
+	__u64 code, at;
+};
 
 /* Where a Python keeps the frames of its threads: offsets in its objects, and one address.  How the
  * chain is found:
@@ -89,12 +96,6 @@ struct kernel_python {
 	__u16 thread_number; /* thread_id leads to a block of the C library's in which the kernel's
 				number is, 32 bits; 0: not known, or not needed */
 	__u8 reserved[4];
-};
-
-/* A frame in a record of Python frames: the word of frame_mark is put above the address. */
-#define KERNEL_PYTHON_MARK_SHIFT 56
-struct kernel_python_frame {
-	__u64 code, at;
 };
 
 #define KERNEL_NO_STEP 0xffff
@@ -146,18 +147,18 @@ struct kernel_lua {
 /* How the frames of an interpreter are found. */
 enum kernel_frames {
 	KERNEL_FRAMES_CHAINED,  /* see struct kernel_interpreter */
+	KERNEL_FRAMES_PYTHON,   /* see struct kernel_python */
 	KERNEL_FRAMES_CONTEXTS, /* in stacks of contexts */
 	KERNEL_FRAMES_LUA,
 	KERNEL_FRAMES_LUAJIT, /* from the frames on the C stack that the walk has met */
 };
 
-/* Where an interpreter of another language keeps the frames of its functions: an address, and the
- * offsets on the way.  How they are found, steps of KERNEL_NO_STEP left out:
+/* Where an interpreter keeps the frames of its functions.  KERNEL_FRAMES_CHAINED: an address, and
+ * the offsets on the way, steps of KERNEL_NO_STEP left out:
  *
  *   root -> start -> thread (the one with the right number) -> holder -> frame -> ...
  *
- * A frame leads to its caller's, or they lie one behind the other up to the end of a stack.  They
- * are sent as those of Python. */
+ * A frame leads to its caller's, or they lie one behind the other up to the end of a stack. */
 struct kernel_interpreter {
 	__u64 root;  /* the address of a pointer */
 	__u16 start; /* in that: the first thread */
@@ -177,8 +178,11 @@ struct kernel_interpreter {
 	__u8 frame_previous, frame_code, frame_at, frame_mark;
 	__u8 is_mark_behind; /* frame_mark leads to it */
 	__u8 frames;         /* enum kernel_frames */
-	struct kernel_contexts contexts;
-	struct kernel_lua lua;
+	union {
+		struct kernel_python python;
+		struct kernel_contexts contexts;
+		struct kernel_lua lua;
+	};
 };
 
 /* The state of a thread off the processor. */
@@ -227,12 +231,12 @@ enum kernel_event {
 	KERNEL_EVENT_ENDED,         /* the last thread of `pid` ended */
 	KERNEL_EVENT_LEFT,          /* a thread left the processor; user frames are its stack */
 	KERNEL_EVENT_CAME,          /* it returned: struct kernel_return instead of frames */
-	KERNEL_EVENT_SEEN,     /* a thread that the walk over all threads met off the processor */
-	KERNEL_EVENT_RUNNING,  /* the same, on one: no frames */
-	KERNEL_EVENT_PYTHON,   /* struct kernel_python_frame, for the thread's next record of this
-				  time */
-	KERNEL_EVENT_APPEARED, /* before the first sample of a process or program; struct
-				  kernel_appearance */
+	KERNEL_EVENT_SEEN,    /* a thread that the walk over all threads met off the processor */
+	KERNEL_EVENT_RUNNING, /* the same, on one: no frames */
+	KERNEL_EVENT_INTERPRETED, /* struct interpreted_frame, for the thread's next record of this
+				     time */
+	KERNEL_EVENT_APPEARED,    /* before the first sample of a process or program; struct
+				     kernel_appearance */
 };
 
 /* Identifies the process, as far as that may be gone when the host reads it. */

@@ -76,7 +76,7 @@ struct record_stack_part {
 #define STACK_COPY_MAX   16384u
 
 /* The thread's Python frames, innermost first; several records may follow each other.  `count` of
- * the head: of struct kernel_python_frame, at most RECORD_PYTHON_FRAMES_MAX. */
+ * the head: of struct interpreted_frame, at most RECORD_PYTHON_FRAMES_MAX. */
 struct record_python {
 	struct record head;
 	uint32_t is_cut; /* there are more frames */
@@ -116,7 +116,7 @@ enum name_space {
 	NAME_STREAM,
 	NAME_FILE,       /* of system calls: a path, or a descriptor's file */
 	NAME_CALL_STACK, /* a line "function<tab>file<tab>line" for each frame, innermost first;
-			    in a ring: struct kernel_python_frame instead, at most
+			    in a ring: struct interpreted_frame instead, at most
 			    RECORD_PYTHON_FRAMES_MAX of them */
 	NAME_SPACES,
 };

@@ -168,7 +168,7 @@ int record_check(const struct record *record, size_t room)
 				       record->size ==
 					       heads[RECORD_PYTHON] +
 						       record->count *
-							       sizeof(struct kernel_python_frame)
+							       sizeof(struct interpreted_frame)
 			       ? 0
 			       : -EPROTO;
 	if (record->kind == RECORD_NAME)

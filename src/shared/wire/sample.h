@@ -59,5 +59,6 @@ struct sample {
 	__u64 frames[]; /* kernel_count of the kernel, then user_count of the user; each innermost
 			   first; the first user frame is the exact pc, the others are return
 			   addresses, or one behind where a signal came.  In the host some
-			   may be locations of Python instead (host/python/locations.h) */
+			   may be locations of an interpreter's functions instead
+			   (host/interpreter/locations.h) */
 };

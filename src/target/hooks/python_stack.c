@@ -18,9 +18,9 @@
 #define BLOCKS       6u    /* kept while frames are walked */
 #define WRITTEN_MAX  4u    /* maximum number of records of one stack */
 #define HINTS        64u   /* number of threads whose last blocks are remembered */
-#define ADDRESS_MASK ((1ull << KERNEL_PYTHON_MARK_SHIFT) - 1)
+#define ADDRESS_MASK ((1ull << INTERPRETED_MARK_SHIFT) - 1)
 
-_Static_assert(RECORD_PYTHON_FRAMES_MAX * sizeof(struct kernel_python_frame) <=
+_Static_assert(RECORD_PYTHON_FRAMES_MAX * sizeof(struct interpreted_frame) <=
 		       RECORD_MAX_BYTES - sizeof(struct record_name),
 	       "a stack is one record");
 
@@ -167,7 +167,7 @@ static uint64_t first_frame(struct reading *reading, const struct kernel_python 
 }
 
 static bool read_frame(struct reading *reading, const struct kernel_python *layout, uint64_t *frame,
-		       struct kernel_python_frame *ret)
+		       struct interpreted_frame *ret)
 {
 	uint64_t code, at, previous;
 	uint8_t mark;
@@ -177,16 +177,15 @@ static bool read_frame(struct reading *reading, const struct kernel_python *layo
 	    !read_byte(reading, *frame + layout->frame_mark, &mark) ||
 	    !read_word(reading, *frame + layout->frame_previous, &previous))
 		return false;
-	*ret = (struct kernel_python_frame){
-		code, (at & ADDRESS_MASK) | (uint64_t)mark << KERNEL_PYTHON_MARK_SHIFT
-	};
+	*ret = (struct interpreted_frame){ code, (at & ADDRESS_MASK) |
+							 (uint64_t)mark << INTERPRETED_MARK_SHIFT };
 	*frame = previous;
 	return true;
 }
 
 /* Reads up to one record of frames; *frame is the first, then the one after the last. */
 static unsigned frames_read(struct reading *reading, const struct kernel_python *layout,
-			    uint64_t *frame, struct kernel_python_frame *ret)
+			    uint64_t *frame, struct interpreted_frame *ret)
 {
 	unsigned count = 0;
 
@@ -196,7 +195,7 @@ static unsigned frames_read(struct reading *reading, const struct kernel_python 
 	return count;
 }
 
-static unsigned frames_collect(const struct writer *writer, struct kernel_python_frame *ret)
+static unsigned frames_collect(const struct writer *writer, struct interpreted_frame *ret)
 {
 	const struct kernel_python *layout = &writer->rings->python;
 	struct ring *ring = writer->ring.ring;
@@ -211,7 +210,7 @@ static unsigned frames_collect(const struct writer *writer, struct kernel_python
 	return count;
 }
 
-static uint64_t hash_of(const struct kernel_python_frame *frames, unsigned count)
+static uint64_t hash_of(const struct interpreted_frame *frames, unsigned count)
 {
 	uint64_t hash = HASH_SEED;
 
@@ -236,7 +235,7 @@ static bool slot_claim(uint64_t *slot, uint64_t hash)
 
 /* If the record is dropped, the next call writes it again. */
 static void stack_tell(struct writer *writer, uint64_t number, uint32_t *is_told,
-		       const struct kernel_python_frame *frames, unsigned count)
+		       const struct interpreted_frame *frames, unsigned count)
 {
 	if (__atomic_load_n(is_told, __ATOMIC_RELAXED) ||
 	    __atomic_exchange_n(is_told, 1, __ATOMIC_RELAXED))
@@ -248,7 +247,7 @@ static void stack_tell(struct writer *writer, uint64_t number, uint32_t *is_told
 
 uint64_t python_stack(struct writer *writer)
 {
-	struct kernel_python_frame frames[RECORD_PYTHON_FRAMES_MAX];
+	struct interpreted_frame frames[RECORD_PYTHON_FRAMES_MAX];
 	unsigned count =
 		__atomic_load_n(&is_stopped, __ATOMIC_RELAXED) ? 0 : frames_collect(writer, frames);
 	uint64_t hash = hash_of(frames, count);
@@ -269,7 +268,7 @@ uint64_t python_stack(struct writer *writer)
 static __attribute__((noinline)) void frames_write(struct writer *writer)
 {
 	const struct kernel_python *layout = &writer->rings->python;
-	struct kernel_python_frame frames[RECORD_PYTHON_FRAMES_MAX];
+	struct interpreted_frame frames[RECORD_PYTHON_FRAMES_MAX];
 	struct ring *ring = writer->ring.ring;
 	struct reading reading; /* large, so not cleared */
 	unsigned count = RECORD_PYTHON_FRAMES_MAX;

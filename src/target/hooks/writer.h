@@ -104,7 +104,7 @@ bool writer_call_from(struct writer *writer, const struct record_call *call, con
 void writer_text(struct writer *writer, const char *text, size_t size);
 void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count);
 /* At most RECORD_PYTHON_FRAMES_MAX frames, before the native stack's record. */
-void writer_python(struct writer *writer, const struct kernel_python_frame *frames, unsigned count,
+void writer_python(struct writer *writer, const struct interpreted_frame *frames, unsigned count,
 		   bool is_cut);
 /* Copies that many bytes of stack, at most STACK_COPY_MAX, of a caller with these registers. False:
  * the ring has room only for smaller records. */

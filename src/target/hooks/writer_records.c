@@ -117,7 +117,7 @@ void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count)
 	writer_commit(writer, size);
 }
 
-void writer_python(struct writer *writer, const struct kernel_python_frame *frames, unsigned count,
+void writer_python(struct writer *writer, const struct interpreted_frame *frames, unsigned count,
 		   bool is_cut)
 {
 	size_t size = sizeof(struct record_python) + count * sizeof(*frames);

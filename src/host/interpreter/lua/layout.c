@@ -2,11 +2,7 @@
  * Layouts by version, from the headers of Lua on 64-bit machines.  Debian's releases have 5.1.5,
  * 5.2.4, 5.3.6, and of 5.4: 5.4.2, 5.4.4, 5.4.7.
  */
-#include "host/interpreter/lua/layout.h"
-
-#include "shared/base/macros.h"
-
-#include <stddef.h>
+#include "host/interpreter/lua/lua.h"
 
 static const struct lua_layout layouts[] = {
 	{ .first = 50104,

@@ -3,13 +3,12 @@
  * that leads to its prototype, which has its chunk and its lines.  Functions of C are native frames
  * only.
  */
+#include "host/interpreter/lua/lua.h"
+
 #include "host/core/text/text.h"
-#include "host/interpreter/kind.h"
-#include "host/interpreter/lua/chunk.h"
-#include "host/interpreter/lua/layout.h"
-#include "host/interpreter/lua/lines.h"
 
 #include <ctype.h>
+#include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
 
@@ -24,11 +23,6 @@ enum {
 #define TEXT            24u /* in a text: its letters */
 #define TEXT_KIND       4u
 #define TEXT_KIND_MASK  15u
-
-static bool is_name(const char *name)
-{
-	return interpreter_is_word(name, "lua") || interpreter_is_word(name, "liblua");
-}
 
 /* "$LuaVersion: Lua 5.4.4  Copyright ..."; 0: not found. */
 static unsigned read_version(const char *identity)
@@ -49,52 +43,40 @@ static unsigned read_version(const char *identity)
 	return (unsigned)(parts[0] * 10000 + parts[1] * 100 + parts[2]);
 }
 
-static int lua_recognise(const struct interpreter_binary *binary,
-			 const struct target_memory *memory, unsigned *ret_version,
-			 struct kernel_interpreter *ret, struct err *err)
+/* The loop is by far the largest function, if it has no name. */
+static int lua_recognise(struct interpreter *self, const struct space *space, struct err *err)
 {
 	char identity[IDENTITY_BYTES + 1] = "";
 	const struct lua_layout *layout;
 	struct code_range code;
-	unsigned version;
 
-	if (memory->read(memory->context, binary->symbols[SYMBOL_IDENTITY].start, identity,
-			 IDENTITY_BYTES))
+	(void)space;
+	if (target_read(&self->memory, self->symbols[SYMBOL_IDENTITY].start, identity,
+			IDENTITY_BYTES))
 		return err_set(err, -EOPNOTSUPP, "its version cannot be read");
-	version = read_version(identity);
-	layout = lua_layout_find(version);
+	self->version = read_version(identity);
+	layout = lua_layout_find(self->version);
 	if (!layout)
 		return err_set(err, -EOPNOTSUPP, "version %u.%u.%u is not supported",
-			       version / 10000, version / 100 % 100, version % 100);
-	if (!interpreter_binary_code(binary, &code))
+			       self->version / 10000, self->version / 100 % 100,
+			       self->version % 100);
+	if (!interpreter_find_segment(self, PF_X, &code))
 		return err_set(err, -EOPNOTSUPP, "its code was not found");
-	*ret_version = version;
-	*ret = layout->walk;
-	ret->lua.code_start = code.start;
-	ret->lua.code_end = code.end;
+	self->walk = layout->walk;
+	self->walk.lua.code_start = code.start;
+	self->walk.lua.code_end = code.end;
+	if (self->symbols[SYMBOL_LOOP].start)
+		interpreter_set_loop(self, self->symbols[SYMBOL_LOOP].start);
+	else
+		(void)interpreter_find_largest(self, &self->loop[0]);
 	return 0;
-}
-
-/* It has by far the largest function, which may have no name. */
-static uint64_t find_loop(const struct interpreter_binary *binary,
-			  const struct target_memory *memory, unsigned version, uint64_t code)
-{
-	struct code_range largest;
-
-	(void)memory;
-	(void)version;
-	(void)code;
-	if (binary->symbols[SYMBOL_LOOP].start)
-		return binary->symbols[SYMBOL_LOOP].start;
-	return interpreter_binary_largest(binary, &largest) ? largest.start : 0;
 }
 
 /* Another object may replace it during the reading. */
 static int read_prototype(const struct target_memory *memory, const struct lua_layout *layout,
 			  uint64_t address, unsigned char *prototype)
 {
-	if (address & 7 ||
-	    memory->read(memory->context, address, prototype, layout->prototype_bytes))
+	if (address & 7 || target_read(memory, address, prototype, layout->prototype_bytes))
 		return -EFAULT;
 	return prototype[KIND] == layout->prototype_kind ? 0 : -EFAULT;
 }
@@ -103,28 +85,27 @@ static int read_chunk(const struct target_memory *memory, uint64_t text, struct 
 {
 	unsigned char head[TEXT];
 
-	if (text & 7 || memory->read(memory->context, text, head, sizeof(head)) ||
+	if (text & 7 || target_read(memory, text, head, sizeof(head)) ||
 	    (head[KIND] & TEXT_KIND_MASK) != TEXT_KIND)
 		return -EFAULT;
 	return lua_chunk_read(memory, text + TEXT, function);
 }
 
-static int read_function(const struct target_memory *memory, unsigned version, uint64_t code,
-			 struct function *ret)
+static int read_function(const struct interpreter *self, uint64_t code, struct function *ret)
 {
-	const struct lua_layout *layout = lua_layout_find(version);
+	const struct lua_layout *layout = lua_layout_find(self->version);
 	unsigned char prototype[PROTOTYPE_BYTES], again[PROTOTYPE_BYTES];
 	struct function function = { 0 };
-	int r = layout ? read_prototype(memory, layout, code, prototype) : -EFAULT;
+	int r = layout ? read_prototype(&self->memory, layout, code, prototype) : -EFAULT;
 
 	if (!r) {
 		function.code = word_in(prototype, layout->instructions.items);
 		function.first_line = MIN(half_in(prototype, layout->first_line), INT32_MAX);
-		r = read_chunk(memory, word_in(prototype, layout->source), &function);
+		r = read_chunk(&self->memory, word_in(prototype, layout->source), &function);
 	}
 	if (!r)
-		r = lua_lines_read(memory, layout, prototype, &function);
-	if (!r && (read_prototype(memory, layout, code, again) ||
+		r = lua_lines_read(&self->memory, layout, prototype, &function);
+	if (!r && (read_prototype(&self->memory, layout, code, again) ||
 		   word_in(again, layout->source) != word_in(prototype, layout->source) ||
 		   word_in(again, layout->lines.items) != word_in(prototype, layout->lines.items)))
 		r = -EFAULT;
@@ -132,18 +113,20 @@ static int read_function(const struct target_memory *memory, unsigned version, u
 }
 
 /* `at` is behind the instruction that runs. */
-static unsigned line_of(const struct function *function, uint64_t at)
+static unsigned line_of(const struct interpreter *self, const struct function *function,
+			uint64_t at)
 {
+	(void)self;
 	return at > function->code ? function_line_at(function, (at - function->code) / 4 - 1) : 0;
 }
 
 const struct interpreter_kind interpreter_lua = {
 	.title = "Lua",
 	.language = "lua",
-	.is_name = is_name,
+	.size = sizeof(struct interpreter),
+	.names = { "lua", "liblua" },
 	.symbols = { [SYMBOL_IDENTITY] = "lua_ident", [SYMBOL_LOOP] = "luaV_execute" },
 	.recognise = lua_recognise,
-	.loop = find_loop,
 	.read = read_function,
 	.line = line_of,
 };

@@ -3,8 +3,7 @@
  * instructions, behind the prototype with its chunk and its lines.  In compiled code, functions are
  * known up to the one that entered it; inlined ones are not.
  */
-#include "host/interpreter/kind.h"
-#include "host/interpreter/lua/chunk.h"
+#include "host/interpreter/lua/lua.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +14,6 @@
 #define IS_X86_64 false
 #endif
 
-#define VERSION       201u
 #define ASSEMBLY_SEEN 4096u /* bytes that are read */
 #define LINES_MAX     (1u << 20)
 
@@ -30,11 +28,6 @@
 #define LINES           80u
 #define TEXT            24u /* in a text: its letters */
 
-static bool is_name(const char *name)
-{
-	return interpreter_is_word(name, "luajit") || interpreter_is_word(name, "libluajit");
-}
-
 /* Its assembly extracts the kind of a value from the bits above 47; with references of 32 bits
  * there is no such instruction (sar r64, 47). */
 static bool is_gc64(const unsigned char *bytes, size_t size)
@@ -46,42 +39,28 @@ static bool is_gc64(const unsigned char *bytes, size_t size)
 	return false;
 }
 
-static int luajit_recognise(const struct interpreter_binary *binary,
-			    const struct target_memory *memory, unsigned *ret_version,
-			    struct kernel_interpreter *ret, struct err *err)
+static int luajit_recognise(struct interpreter *self, const struct space *space, struct err *err)
 {
 	unsigned char bytes[ASSEMBLY_SEEN];
-	struct code_range assembly;
 
+	(void)space;
 	if (!IS_X86_64)
 		return err_set(err, -EOPNOTSUPP, "LuaJIT is supported on x86-64 only");
-	if (!interpreter_binary_largest(binary, &assembly) ||
-	    memory->read(memory->context, assembly.start, bytes, sizeof(bytes)))
+	/* The assembly is larger than any function. */
+	if (!interpreter_find_largest(self, &self->loop[0]) ||
+	    target_read(&self->memory, self->loop[0].start, bytes, sizeof(bytes)))
 		return err_set(err, -EOPNOTSUPP, "its assembly was not found");
 	if (!is_gc64(bytes, sizeof(bytes)))
 		return err_set(err, -EOPNOTSUPP, "builds without GC64 are not supported");
-	*ret_version = VERSION;
-	*ret = (struct kernel_interpreter){ .frames = KERNEL_FRAMES_LUAJIT };
+	self->walk.frames = KERNEL_FRAMES_LUAJIT;
 	return 0;
-}
-
-/* The assembly is larger than any function. */
-static uint64_t find_loop(const struct interpreter_binary *binary,
-			  const struct target_memory *memory, unsigned version, uint64_t code)
-{
-	struct code_range assembly;
-
-	(void)memory;
-	(void)version;
-	(void)code;
-	return interpreter_binary_largest(binary, &assembly) ? assembly.start : 0;
 }
 
 static int read_prototype(const struct target_memory *memory, uint64_t code,
 			  unsigned char prototype[PROTOTYPE_BYTES])
 {
 	if (code & 3 || code < PROTOTYPE_BYTES ||
-	    memory->read(memory->context, code - PROTOTYPE_BYTES, prototype, PROTOTYPE_BYTES))
+	    target_read(memory, code - PROTOTYPE_BYTES, prototype, PROTOTYPE_BYTES))
 		return -EFAULT;
 	return prototype[KIND] == KIND_PROTOTYPE ? 0 : -EFAULT;
 }
@@ -90,8 +69,7 @@ static int read_chunk(const struct target_memory *memory, uint64_t text, struct 
 {
 	unsigned char head[TEXT];
 
-	if (text & 7 || memory->read(memory->context, text, head, sizeof(head)) ||
-	    head[KIND] != KIND_TEXT)
+	if (text & 7 || target_read(memory, text, head, sizeof(head)) || head[KIND] != KIND_TEXT)
 		return -EFAULT;
 	return lua_chunk_read(memory, text + TEXT, function);
 }
@@ -121,9 +99,9 @@ static int read_lines(const struct target_memory *memory, const unsigned char *p
 		return -EFAULT;
 	bytes = malloc(count * width);
 	function->lines = calloc(count, sizeof(*function->lines));
-	r = !bytes || !function->lines                                           ? -ENOMEM
-	    : memory->read(memory->context, address, bytes, (count - 1) * width) ? -EFAULT
-										 : 0;
+	r = !bytes || !function->lines                                 ? -ENOMEM
+	    : target_read(memory, address, bytes, (count - 1) * width) ? -EFAULT
+								       : 0;
 	for (uint32_t i = 1; !r && i < count; i++)
 		function->lines[function->line_count++] = (struct function_line){
 			i, MIN(function->first_line + distance_in(bytes, width, i - 1), INT32_MAX)
@@ -133,31 +111,31 @@ static int read_lines(const struct target_memory *memory, const unsigned char *p
 }
 
 /* Another object may replace it during the reading. */
-static int read_function(const struct target_memory *memory, unsigned version, uint64_t code,
-			 struct function *ret)
+static int read_function(const struct interpreter *self, uint64_t code, struct function *ret)
 {
 	unsigned char prototype[PROTOTYPE_BYTES], again[PROTOTYPE_BYTES];
 	struct function function = { .code = code };
-	int r = read_prototype(memory, code, prototype);
+	int r = read_prototype(&self->memory, code, prototype);
 
-	(void)version;
 	if (!r) {
 		function.first_line = MIN(half_in(prototype, FIRST_LINE), INT32_MAX);
-		r = read_chunk(memory, word_in(prototype, CHUNK), &function);
+		r = read_chunk(&self->memory, word_in(prototype, CHUNK), &function);
 	}
 	if (!r)
-		r = read_lines(memory, prototype, &function);
-	if (!r && (read_prototype(memory, code, again) ||
+		r = read_lines(&self->memory, prototype, &function);
+	if (!r && (read_prototype(&self->memory, code, again) ||
 		   memcmp(prototype + CHUNK, again + CHUNK, LINES + 8 - CHUNK)))
 		r = -EFAULT;
 	return function_hand_over(&function, r, ret);
 }
 
 /* `at` is after the running instruction; other addresses are in compiled code. */
-static unsigned line_of(const struct function *function, uint64_t at)
+static unsigned line_of(const struct interpreter *self, const struct function *function,
+			uint64_t at)
 {
 	uint64_t number = (at - function->code) / 4;
 
+	(void)self;
 	return at > function->code && number - 1 <= function->line_count
 		       ? function_line_at(function, number - 1)
 		       : 0;
@@ -166,10 +144,10 @@ static unsigned line_of(const struct function *function, uint64_t at)
 const struct interpreter_kind interpreter_luajit = {
 	.title = "LuaJIT",
 	.language = "lua",
-	.is_name = is_name,
+	.size = sizeof(struct interpreter),
+	.names = { "luajit", "libluajit" },
 	.symbols = { "luaJIT_setmode" },
 	.recognise = luajit_recognise,
-	.loop = find_loop,
 	.read = read_function,
 	.line = line_of,
 };

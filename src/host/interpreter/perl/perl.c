@@ -16,34 +16,42 @@ enum {
 	SYMBOL_OPERATIONS,
 };
 
-#define WALK                                                                                    \
-	{                                                                                       \
-		.start = KERNEL_NO_STEP, .thread_next = KERNEL_NO_STEP, .line = KERNEL_NO_STEP, \
-		.frames = KERNEL_FRAMES_CONTEXTS, .frame_size = 104, .frame_stride = 104,       \
-		.frame_at = 16, .frame_mark = 48, .frame_code = 72, .contexts = {               \
-			.at = 208,                                                              \
-			.stack = 224,                                                           \
-			.first = 8,                                                             \
-			.previous = 16,                                                         \
-			.last = 32,                                                             \
-			.kind_mask = 15,                                                        \
-			.kind = 9 /* CXt_SUB */,                                                \
-			.other_kind = 10 /* CXt_FORMAT */                                       \
-		}                                                                               \
-	}
-
 /* Offsets are from the headers of Perl on 64-bit machines, with threads.  Fields behind a structure
  * of the C library are not used: its size varies. */
-static const struct {
-	unsigned version;   /* of Perl 5 */
-	unsigned statement; /* the number of the operation that begins one */
-	struct kernel_interpreter walk;
-} layouts[] = {
-	{ 36, 195, WALK },
-	{ 38, 198, WALK },
-	{ 40, 198, WALK },
-	{ 42, 202, WALK },
+static const struct kernel_interpreter walk = {
+	.start = KERNEL_NO_STEP,
+	.thread_next = KERNEL_NO_STEP,
+	.line = KERNEL_NO_STEP,
+	.frames = KERNEL_FRAMES_CONTEXTS,
+	.frame_size = 104,
+	.frame_stride = 104,
+	.frame_at = 16,
+	.frame_mark = 48,
+	.frame_code = 72,
+	.contexts = { .at = 208,
+		      .stack = 224,
+		      .first = 8,
+		      .previous = 16,
+		      .last = 32,
+		      .kind_mask = 15,
+		      .kind = 9 /* CXt_SUB */,
+		      .other_kind = 10 /* CXt_FORMAT */ },
 };
+
+/* The number of the operation that begins a statement, in this version of Perl 5; 0: not known. */
+static unsigned statement_of(unsigned version)
+{
+	switch (version) {
+	case 36:
+		return 195;
+	case 38:
+	case 40:
+		return 198;
+	case 42:
+		return 202;
+	}
+	return 0;
+}
 
 /* All values. */
 #define VALUE_BYTES 16u
@@ -73,48 +81,23 @@ static const struct {
 #define STATEMENT_LINE  36u
 #define STATEMENT_FILE  48u
 
-static bool is_name(const char *name)
-{
-	return interpreter_is_word(name, "perl") || interpreter_is_word(name, "libperl");
-}
-
-/* The number of a layout, or of none. */
-static size_t find_layout(unsigned version)
-{
-	size_t i = 0;
-
-	while (i < ARRAY_SIZE(layouts) && layouts[i].version != version)
-		i++;
-	return i;
-}
-
-static int perl_recognise(const struct interpreter_binary *binary,
-			  const struct target_memory *memory, unsigned *ret_version,
-			  struct kernel_interpreter *ret, struct err *err)
+static int perl_recognise(struct interpreter *self, const struct space *space, struct err *err)
 {
 	unsigned char version = 0;
-	size_t layout;
 
-	if (memory->read(memory->context, binary->symbols[SYMBOL_VERSION].start, &version, 1))
+	(void)space;
+	if (target_read(&self->memory, self->symbols[SYMBOL_VERSION].start, &version, 1))
 		return err_set(err, -EOPNOTSUPP, "its version cannot be read");
-	if (!binary->symbols[SYMBOL_INTERPRETER].start)
+	if (!self->symbols[SYMBOL_INTERPRETER].start)
 		return err_set(err, -EOPNOTSUPP, "builds without threads are not supported");
-	layout = find_layout(version);
-	if (layout == ARRAY_SIZE(layouts))
+	if (!statement_of(version))
 		return err_set(err, -EOPNOTSUPP, "version 5.%u is not supported", version);
-	*ret_version = version;
-	*ret = layouts[layout].walk;
-	ret->root = binary->symbols[SYMBOL_INTERPRETER].start;
+	self->version = version;
+	self->walk = walk;
+	self->walk.root = self->symbols[SYMBOL_INTERPRETER].start;
+	if (self->symbols[SYMBOL_LOOP].start)
+		interpreter_set_loop(self, self->symbols[SYMBOL_LOOP].start);
 	return 0;
-}
-
-static uint64_t find_loop(const struct interpreter_binary *binary,
-			  const struct target_memory *memory, unsigned version, uint64_t code)
-{
-	(void)memory;
-	(void)version;
-	(void)code;
-	return binary->symbols[SYMBOL_LOOP].start;
 }
 
 /* The body of a value that is one of these kinds, and in use. */
@@ -124,11 +107,11 @@ static int read_body(const struct target_memory *memory, uint64_t address, unsig
 	unsigned char value[VALUE_BYTES];
 	unsigned is;
 
-	if (address & 7 || memory->read(memory->context, address, value, sizeof(value)))
+	if (address & 7 || target_read(memory, address, value, sizeof(value)))
 		return -EFAULT;
 	is = half_in(value, VALUE_FLAGS) & KIND_MASK;
 	if ((is != kind && is != other_kind) || !half_in(value, VALUE_USES) ||
-	    memory->read(memory->context, word_in(value, 0), body, size))
+	    target_read(memory, word_in(value, 0), body, size))
 		return -EFAULT;
 	return 0;
 }
@@ -137,7 +120,7 @@ static int read_name(const struct target_memory *memory, uint64_t address, char 
 {
 	unsigned char head[NAME_TEXT];
 
-	if (!address || memory->read(memory->context, address, head, sizeof(head)) ||
+	if (!address || target_read(memory, address, head, sizeof(head)) ||
 	    half_in(head, NAME_LENGTH) > INT32_MAX)
 		return -EFAULT;
 	return target_text(memory, address + NAME_TEXT, half_in(head, NAME_LENGTH), ret);
@@ -185,46 +168,40 @@ static int read_names(const struct target_memory *memory, uint64_t address, char
 	return join_name(memory, word_in(body, GLOB_PACKAGE), word_in(body, GLOB_NAME), ret);
 }
 
-static int read_function(const struct target_memory *memory, unsigned version, uint64_t code,
-			 struct function *ret)
+static int read_function(const struct interpreter *self, uint64_t code, struct function *ret)
 {
 	struct function function = { .file = strdup("") };
 	int r = 0;
 
-	(void)version;
 	if (code == KERNEL_OUTSIDE)
 		function.name = strdup("<main>");
 	else
-		r = read_names(memory, code, &function.name);
+		r = read_names(&self->memory, code, &function.name);
 	if (!r && (!function.file || !function.name))
 		r = -ENOMEM;
 	return function_hand_over(&function, r, ret);
 }
 
 /* The executed part of a statement is constant; else it was freed. */
-static bool is_statement(const struct interpreter_binary *binary,
-			 const struct target_memory *memory, unsigned version,
-			 const unsigned char *statement)
+static bool is_statement(const struct interpreter *self, const unsigned char *statement)
 {
-	uint64_t operations = binary->symbols[SYMBOL_OPERATIONS].start;
-	size_t layout = find_layout(version);
+	uint64_t operations = self->symbols[SYMBOL_OPERATIONS].start;
 
-	return operations && layout < ARRAY_SIZE(layouts) &&
-	       target_word(memory, operations + layouts[layout].statement * 8) ==
+	return operations &&
+	       target_word(&self->memory, operations + statement_of(self->version) * 8) ==
 		       word_in(statement, STATEMENT_DOES);
 }
 
-static int read_spot(const struct interpreter_binary *binary, const struct target_memory *memory,
-		     unsigned version, uint64_t at, struct function *ret)
+static int read_spot(const struct interpreter *self, uint64_t at, struct function *ret)
 {
 	unsigned char statement[STATEMENT_BYTES];
 	struct function spot = { 0 };
 	int r;
 
-	if (at & 7 || memory->read(memory->context, at, statement, sizeof(statement)) ||
-	    !is_statement(binary, memory, version, statement))
+	if (at & 7 || target_read(&self->memory, at, statement, sizeof(statement)) ||
+	    !is_statement(self, statement))
 		return -EFAULT;
-	r = target_string(memory, word_in(statement, STATEMENT_FILE), &spot.file);
+	r = target_string(&self->memory, word_in(statement, STATEMENT_FILE), &spot.file);
 	spot.first_line = MIN(half_in(statement, STATEMENT_LINE), INT32_MAX);
 	if (!r)
 		*ret = spot;
@@ -234,13 +211,13 @@ static int read_spot(const struct interpreter_binary *binary, const struct targe
 const struct interpreter_kind interpreter_perl = {
 	.title = "Perl",
 	.language = "perl",
-	.is_name = is_name,
+	.size = sizeof(struct interpreter),
+	.names = { "perl", "libperl" },
 	.symbols = { [SYMBOL_VERSION] = "PL_version",
 		     [SYMBOL_INTERPRETER] = "PL_curinterp",
 		     [SYMBOL_LOOP] = "Perl_runops_standard",
 		     [SYMBOL_OPERATIONS] = "PL_ppaddr" },
 	.recognise = perl_recognise,
-	.loop = find_loop,
 	.read = read_function,
 	.read_spot = read_spot,
 };

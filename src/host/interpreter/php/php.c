@@ -14,28 +14,24 @@ enum {
 	SYMBOL_MODULES,
 };
 
-/* Offsets are from the headers of PHP 8.2 on 64-bit machines. */
-static const struct {
-	unsigned api; /* of modules: one for each version of PHP */
-	unsigned version;
-	struct kernel_interpreter walk; /* root: in the state of the interpreter */
-} layouts[] = {
-	{ 20220829,
-	  802,
-	  { .root = 488,
-	    .start = KERNEL_NO_STEP,
-	    .thread_next = KERNEL_NO_STEP,
-	    .thread_holder = KERNEL_NO_STEP,
-	    .holder_frame = KERNEL_NO_STEP,
-	    .frame_size = 56,
-	    .frame_at = 0,
-	    .frame_code = 24,
-	    .frame_mark = 40,
-	    .frame_previous = 48,
-	    .line = 24,
-	    .code_name = 8,
-	    .code_file = 152,
-	    .mark_bits = 1u << 17 /* C code called it */ } },
+#define PHP_8_2 20220829u /* the API of modules: a number for each version of PHP */
+
+/* Offsets are from the headers of PHP on 64-bit machines; root: in the interpreter's state. */
+static const struct kernel_interpreter php_8_2 = {
+	.root = 488,
+	.start = KERNEL_NO_STEP,
+	.thread_next = KERNEL_NO_STEP,
+	.thread_holder = KERNEL_NO_STEP,
+	.holder_frame = KERNEL_NO_STEP,
+	.frame_size = 56,
+	.frame_at = 0,
+	.frame_code = 24,
+	.frame_mark = 40,
+	.frame_previous = 48,
+	.line = 24,
+	.code_name = 8,
+	.code_file = 152,
+	.mark_bits = 1u << 17 /* C code called it */
 };
 
 #define TABLE_ENTRIES 16u /* in a table: where its entries are */
@@ -58,49 +54,32 @@ static const struct {
 #define TEXT_BYTES  24u
 #define KIND_TEXT   6u
 
-static bool is_name(const char *name)
-{
-	return interpreter_is_word(name, "php") || interpreter_is_word(name, "libphp");
-}
-
 /* Each module has the version that it was made for; the first one is the interpreter's own. */
-static unsigned find_api(const struct interpreter_binary *binary,
-			 const struct target_memory *memory)
+static unsigned find_api(const struct interpreter *self)
 {
-	uint64_t table = binary->symbols[SYMBOL_MODULES].start;
-	uint64_t entries = table ? target_word(memory, table + TABLE_ENTRIES) : 0;
-	uint64_t module = entries ? target_word(memory, entries) : 0;
+	uint64_t table = self->symbols[SYMBOL_MODULES].start;
+	uint64_t entries = table ? target_word(&self->memory, table + TABLE_ENTRIES) : 0;
+	uint64_t module = entries ? target_word(&self->memory, entries) : 0;
 
-	return module ? (unsigned)target_word(memory, module + MODULE_API) : 0;
+	return module ? (unsigned)target_word(&self->memory, module + MODULE_API) : 0;
 }
 
-static int php_recognise(const struct interpreter_binary *binary,
-			 const struct target_memory *memory, unsigned *ret_version,
-			 struct kernel_interpreter *ret, struct err *err)
+static int php_recognise(struct interpreter *self, const struct space *space, struct err *err)
 {
-	unsigned api = find_api(binary, memory);
+	unsigned api = find_api(self);
 
-	if (!binary->symbols[SYMBOL_STATE].start)
+	(void)space;
+	if (!self->symbols[SYMBOL_STATE].start)
 		return err_set(err, -EOPNOTSUPP, "builds with threads (ZTS) are not supported");
 	if (!api) /* it has not begun yet */
 		return -EAGAIN;
-	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
-		if (layouts[i].api == api) {
-			*ret_version = layouts[i].version;
-			*ret = layouts[i].walk;
-			ret->root += binary->symbols[SYMBOL_STATE].start;
-			return 0;
-		}
-	return err_set(err, -EOPNOTSUPP, "its version (module API %u) is not supported", api);
-}
-
-static uint64_t find_loop(const struct interpreter_binary *binary,
-			  const struct target_memory *memory, unsigned version, uint64_t code)
-{
-	(void)memory;
-	(void)version;
-	(void)code;
-	return binary->symbols[SYMBOL_LOOP].start;
+	if (api != PHP_8_2)
+		return err_set(err, -EOPNOTSUPP, "its version (module API %u) is not supported",
+			       api);
+	self->walk = php_8_2;
+	self->walk.root += self->symbols[SYMBOL_STATE].start;
+	interpreter_set_loop(self, self->symbols[SYMBOL_LOOP].start);
+	return 0;
 }
 
 static uint64_t hash_of(const unsigned char *bytes, size_t size)
@@ -118,13 +97,13 @@ static int read_text(const struct target_memory *memory, uint64_t address, char 
 	unsigned char head[TEXT_BYTES], bytes[TARGET_TEXT_MAX];
 	uint64_t length, hash;
 
-	if (address & 7 || memory->read(memory->context, address, head, sizeof(head)))
+	if (address & 7 || target_read(memory, address, head, sizeof(head)))
 		return -EFAULT;
 	length = word_in(head, TEXT_LENGTH);
 	hash = word_in(head, TEXT_HASH);
 	if ((half_in(head, TEXT_KIND) & 15) != KIND_TEXT || length > INT32_MAX ||
 	    (hash && length <= sizeof(bytes) &&
-	     (memory->read(memory->context, address + TEXT_BYTES, bytes, length) ||
+	     (target_read(memory, address + TEXT_BYTES, bytes, length) ||
 	      hash_of(bytes, length) != hash)))
 		return -EFAULT;
 	return target_text(memory, address + TEXT_BYTES, length, ret);
@@ -161,11 +140,11 @@ static int read_named(const struct target_memory *memory, uint64_t code, struct 
 	unsigned char head[FUNCTION_BYTES] = { 0 };
 	int r;
 
-	if (memory->read(memory->context, code, head, FUNCTION_HEAD))
+	if (target_read(memory, code, head, FUNCTION_HEAD))
 		return -EFAULT;
 	function->is_native = head[0] == FUNCTION_INTERNAL;
 	if (!function->is_native && ((head[0] != FUNCTION_USER && head[0] != FUNCTION_EVAL) ||
-				     memory->read(memory->context, code, head, sizeof(head))))
+				     target_read(memory, code, head, sizeof(head))))
 		return -EFAULT;
 	r = read_name(memory, head, &function->name);
 	return r ? r : read_file(memory, head, function);
@@ -179,23 +158,23 @@ static int read_outside(const struct target_memory *memory, uint64_t file,
 	return function->name ? read_text(memory, file, &function->file) : -ENOMEM;
 }
 
-static int read_function(const struct target_memory *memory, unsigned version, uint64_t code,
-			 struct function *ret)
+static int read_function(const struct interpreter *self, uint64_t code, struct function *ret)
 {
 	struct function function = { 0 };
 	int r;
 
-	(void)version;
 	if (code & KERNEL_OUTSIDE)
-		r = read_outside(memory, code & ~(uint64_t)KERNEL_OUTSIDE, &function);
+		r = read_outside(&self->memory, code & ~(uint64_t)KERNEL_OUTSIDE, &function);
 	else
-		r = read_named(memory, code, &function);
+		r = read_named(&self->memory, code, &function);
 	return function_hand_over(&function, r, ret);
 }
 
 /* Kernel programs send the line. */
-static unsigned line_of(const struct function *function, uint64_t at)
+static unsigned line_of(const struct interpreter *self, const struct function *function,
+			uint64_t at)
 {
+	(void)self;
 	(void)function;
 	return (unsigned)MIN(at, INT32_MAX);
 }
@@ -203,12 +182,12 @@ static unsigned line_of(const struct function *function, uint64_t at)
 const struct interpreter_kind interpreter_php = {
 	.title = "PHP",
 	.language = "php",
-	.is_name = is_name,
+	.size = sizeof(struct interpreter),
+	.names = { "php", "libphp" },
 	.symbols = { [SYMBOL_LOOP] = "execute_ex",
 		     [SYMBOL_STATE] = "executor_globals",
 		     [SYMBOL_MODULES] = "module_registry" },
 	.recognise = php_recognise,
-	.loop = find_loop,
 	.read = read_function,
 	.line = line_of,
 };

@@ -4,7 +4,7 @@
  * instruction: the first 54 as numbers of 7 bits, nine in a word; those behind as bits, in blocks
  * of 512.  All numbers are foreign, and bounded before they are used.
  */
-#include "host/interpreter/ruby/lines.h"
+#include "host/interpreter/ruby/ruby.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static int read_index(const struct target_memory *memory, uint64_t address, size
 {
 	size_t size = index_bytes(instructions);
 	unsigned char *index = malloc(size + 1);
-	int r = index ? memory->read(memory->context, address, index, size) : -ENOMEM;
+	int r = index ? target_read(memory, address, index, size) : -ENOMEM;
 
 	if (!r)
 		lines_unpack(index, instructions, function);
@@ -69,7 +69,7 @@ static int read_positions(const struct target_memory *memory, uint64_t address,
 {
 	size_t size = function->line_count * sizeof(uint32_t);
 	unsigned char *positions = malloc(size + 1);
-	int r = positions ? memory->read(memory->context, address, positions, size) : -ENOMEM;
+	int r = positions ? target_read(memory, address, positions, size) : -ENOMEM;
 
 	for (size_t i = 0; !r && i < function->line_count; i++)
 		function->lines[i].at = half_in(positions, i * sizeof(uint32_t));
@@ -86,8 +86,7 @@ static int read_entries(const struct target_memory *memory, uint64_t address,
 
 	function->lines = calloc(count + 1, sizeof(*function->lines));
 	if (entries && function->lines)
-		r = memory->read(memory->context, address, entries, count * ENTRY_BYTES) ? -EFAULT
-											 : 0;
+		r = target_read(memory, address, entries, count * ENTRY_BYTES) ? -EFAULT : 0;
 	for (size_t i = 0; !r && i < count; i++)
 		function->lines[i].line = MIN(half_in(entries, i * ENTRY_BYTES), INT32_MAX);
 	free(entries);

@@ -3,14 +3,14 @@
  * instructions ("iseq"), which has its name, its file and its lines.  Frames of functions in C have
  * none, and are native frames only.
  */
-#include "host/core/text/text.h"
-#include "host/interpreter/kind.h"
-#include "host/interpreter/ruby/layout.h"
-#include "host/interpreter/ruby/lines.h"
-#include "host/interpreter/ruby/machine.h"
+#include "host/interpreter/ruby/ruby.h"
 
+#include "host/core/text/text.h"
+
+#include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 enum {
 	SYMBOL_VERSION,
@@ -34,36 +34,106 @@ enum {
 #define BODY_CODE    8u
 #define BODY_PATH    64u
 #define BODY_LABEL   80u
-#define BODY_LINE                                                                      \
-	88u /* a number as Ruby has them: its bits are one higher, and the lowest is 1 \
-	     */
+#define BODY_LINE    88u /* a number as Ruby keeps it: shifted left by one, with bit 0 set */
 
-static bool is_name(const char *name)
+#define DATA_MAX (1u << 20) /* bytes that are read; Debian's have less than half of it */
+
+#define MACHINE_BYTES  48u
+#define MACHINE_RACTOR 32u
+#define MACHINE_THREAD 40u
+#define THREAD_BYTES   40u
+#define THREAD_RACTOR  24u
+#define THREAD_MACHINE 32u
+
+/* Layouts are from the headers of CRuby on 64-bit machines; they do not change within a version.
+ * Fields behind a lock are not used: its size varies. */
+#define FRAME_FINISH 0x20 /* the loop ends with this frame: C code called it */
+
+#define MAIN_THREAD 40 /* in the virtual machine */
+#define FRAME                                                                                      \
+	.holder_frame = 16, .holder_stack = 0, .holder_words = 8, .frame_size = 40, .frame_at = 0, \
+	.frame_code = 16, .frame_mark = 32, .is_mark_behind = 1, .mark_bits = FRAME_FINISH,        \
+	.code_name = KERNEL_NO_STEP, .line = KERNEL_NO_STEP
+
+static const struct ruby_layout layouts[] = {
+	{ .version = 301,
+	  .walk = { .start = MAIN_THREAD,
+		    .thread_next = 0,
+		    .thread_native = KERNEL_NO_STEP,
+		    .thread_id = 88,
+		    .thread_holder = 40,
+		    .frame_stride = 64,
+		    FRAME },
+	  .line_table = 120,
+	  .line_positions = 128,
+	  .line_count = 136,
+	  .line_index = 144,
+	  .text = 16 },
+	{ .version = 303,
+	  .walk = { .start = MAIN_THREAD,
+		    .thread_next = 0,
+		    .thread_native = 40,
+		    .thread_id = 24,
+		    .thread_holder = 48,
+		    .frame_stride = 56,
+		    FRAME },
+	  .line_table = 112,
+	  .line_positions = 120,
+	  .line_count = 128,
+	  .line_index = 136,
+	  .text = 24,
+	  .is_sized = 1 },
+};
+
+const struct ruby_layout *ruby_layout_find(unsigned version)
 {
-	return interpreter_is_word(name, "libruby") || interpreter_is_word(name, "ruby");
+	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
+		if (layouts[i].version == version)
+			return &layouts[i];
+	return NULL;
 }
 
-/* Where the pointer to the virtual machine is; 0: there is none yet. */
-static uint64_t find_root(const struct interpreter_binary *binary,
-			  const struct target_memory *memory)
+static bool is_machine(const struct target_memory *memory, uint64_t address)
 {
-	uint64_t known = binary->symbols[SYMBOL_MACHINE].start;
-	struct code_range data;
+	unsigned char machine[MACHINE_BYTES], thread[THREAD_BYTES];
+	uint64_t ractor, first;
 
-	if (known || !interpreter_binary_data(binary, &data))
-		return known;
-	return ruby_machine_find(memory, data.start, data.end);
+	if (!address || address & 7 || address >> 48 ||
+	    target_read(memory, address, machine, sizeof(machine)))
+		return false;
+	ractor = word_in(machine, MACHINE_RACTOR);
+	first = word_in(machine, MACHINE_THREAD);
+	return ractor && first && !(first & 7) &&
+	       !target_read(memory, first, thread, sizeof(thread)) &&
+	       word_in(thread, THREAD_MACHINE) == address &&
+	       word_in(thread, THREAD_RACTOR) == ractor;
 }
 
-static const struct ruby_layout *find_layout(const struct interpreter_binary *binary,
-					     const struct target_memory *memory, struct err *err)
+/* Finds the virtual machine by its shape: it leads to its first thread, which leads back to it, and
+ * both lead to the same Ractor. */
+uint64_t ruby_machine_find(const struct target_memory *memory, uint64_t start, uint64_t end)
+{
+	size_t size = end > start ? (size_t)MIN(end - start, DATA_MAX) : 0;
+	unsigned char *data = malloc(size + 1);
+	uint64_t found = 0;
+
+	start = (start + 7) & ~7ull;
+	if (data && size > 8 && !target_read(memory, start, data, size - 8))
+		for (size_t i = 0; !found && i + 16 <= size; i += 8)
+			if (is_machine(memory, word_in(data, i)))
+				found = start + i;
+	free(data);
+	return found;
+}
+
+static const struct ruby_layout *find_layout(const struct interpreter *self, struct err *err)
 {
 	const struct ruby_layout *layout = NULL;
 	uint64_t major = 0, minor = 0;
 	char bytes[8] = "";
 	struct text text;
 
-	if (memory->read(memory->context, binary->symbols[SYMBOL_VERSION].start, bytes, 5))
+	if (target_read(&self->memory, self->symbols[SYMBOL_VERSION].start, bytes, 5))
 		bytes[0] = '\0';
 	text = text_of(bytes);
 	if (text_take_number(&text, 10, &major) && text_take_char(&text, '.') &&
@@ -75,28 +145,29 @@ static const struct ruby_layout *find_layout(const struct interpreter_binary *bi
 	return layout;
 }
 
-static int ruby_recognise(const struct interpreter_binary *binary,
-			  const struct target_memory *memory, unsigned *ret_version,
-			  struct kernel_interpreter *ret, struct err *err)
+static int ruby_recognise(struct interpreter *self, const struct space *space, struct err *err)
 {
-	const struct ruby_layout *layout = find_layout(binary, memory, err);
-	uint64_t root = layout ? find_root(binary, memory) : 0;
+	const struct ruby_layout *layout = find_layout(self, err);
+	uint64_t root = self->symbols[SYMBOL_MACHINE].start;
+	struct code_range data;
 
+	(void)space;
 	if (!layout)
 		return -EOPNOTSUPP;
+	if (!root && interpreter_find_segment(self, PF_W, &data))
+		root = ruby_machine_find(&self->memory, data.start, data.end);
 	if (!root)
 		return -EAGAIN;
-	*ret_version = layout->version;
-	*ret = layout->walk;
-	ret->root = root;
+	self->version = layout->version;
+	self->walk = layout->walk;
+	self->walk.root = root;
 	return 0;
 }
 
 static int read_object(const struct target_memory *memory, uint64_t address,
 		       unsigned char bytes[OBJECT_BYTES])
 {
-	return address & 7 || memory->read(memory->context, address, bytes, OBJECT_BYTES) ? -EFAULT
-											  : 0;
+	return address & 7 || target_read(memory, address, bytes, OBJECT_BYTES) ? -EFAULT : 0;
 }
 
 static int read_text(const struct target_memory *memory, const struct ruby_layout *layout,
@@ -144,20 +215,19 @@ static int read_body(const struct target_memory *memory, uint64_t address,
 	if ((flags & TYPE_MASK) == TYPE_INTERNAL && INTERNAL_KIND(flags) == INTERNAL_BLOCK)
 		return -ENOENT;
 	if ((flags & TYPE_MASK) != TYPE_INTERNAL || INTERNAL_KIND(flags) != INTERNAL_ISEQ ||
-	    memory->read(memory->context, word_in(object, ISEQ_BODY), body, BODY_BYTES))
+	    target_read(memory, word_in(object, ISEQ_BODY), body, BODY_BYTES))
 		return -EFAULT;
 	return 0;
 }
 
 /* Instructions are addresses in the loop. */
-static uint64_t find_loop(const struct interpreter_binary *binary,
-			  const struct target_memory *memory, unsigned version, uint64_t code)
+static uint64_t find_loop(const struct interpreter *self, uint64_t code)
 {
 	unsigned char body[BODY_BYTES];
 
-	(void)binary;
-	(void)version;
-	return read_body(memory, code, body) ? 0 : target_word(memory, word_in(body, BODY_CODE));
+	return read_body(&self->memory, code, body)
+		       ? 0
+		       : target_word(&self->memory, word_in(body, BODY_CODE));
 }
 
 static int read_parts(const struct target_memory *memory, const struct ruby_layout *layout,
@@ -175,37 +245,39 @@ static int read_parts(const struct target_memory *memory, const struct ruby_layo
 }
 
 /* Another object may replace it during the reading. */
-static int read_function(const struct target_memory *memory, unsigned version, uint64_t code,
-			 struct function *ret)
+static int read_function(const struct interpreter *self, uint64_t code, struct function *ret)
 {
-	const struct ruby_layout *layout = ruby_layout_find(version);
+	const struct ruby_layout *layout = ruby_layout_find(self->version);
 	unsigned char body[BODY_BYTES], again[BODY_BYTES];
 	struct function function = { 0 };
-	int r = read_body(memory, code, body);
+	int r = read_body(&self->memory, code, body);
 
 	if (!r)
-		r = read_parts(memory, layout, body, &function);
-	if (!r && (read_body(memory, code, again) ||
+		r = read_parts(&self->memory, layout, body, &function);
+	if (!r && (read_body(&self->memory, code, again) ||
 		   memcmp(body + BODY_PATH, again + BODY_PATH, BODY_LINE + 8 - BODY_PATH)))
 		r = -EFAULT;
 	return function_hand_over(&function, r, ret);
 }
 
 /* A frame stores the next instruction. */
-static unsigned line_of(const struct function *function, uint64_t at)
+static unsigned line_of(const struct interpreter *self, const struct function *function,
+			uint64_t at)
 {
 	uint64_t word = (at - function->code) / 8;
 
+	(void)self;
 	return function_line_at(function, word ? word - 1 : 0);
 }
 
 const struct interpreter_kind interpreter_ruby = {
 	.title = "Ruby",
 	.language = "ruby",
-	.is_name = is_name,
+	.size = sizeof(struct interpreter),
+	.names = { "ruby", "libruby" },
 	.symbols = { [SYMBOL_VERSION] = "ruby_version", [SYMBOL_MACHINE] = "ruby_current_vm_ptr" },
 	.recognise = ruby_recognise,
-	.loop = find_loop,
+	.find_loop = find_loop,
 	.read = read_function,
 	.line = line_of,
 };

@@ -5,12 +5,11 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/text/path.h"
+#include "host/interpreter/interpreter.h"
 #include "host/model/samples/languages.h"
 #include "host/process/inner_number.h"
 #include "host/process/schedstat.h"
 #include "host/process/stat.h"
-#include "host/python/locations.h"
-#include "host/python/python.h"
 #include "host/recorder/samples/code_list.h"
 #include "host/sampling/bpf/snapshot.h"
 
@@ -35,7 +34,8 @@ int dump_keep(struct dump *self, const struct sample *sample, const struct space
 	size_t count = (size_t)sample->kernel_count + sample->user_count;
 	struct recorded_frame *frames;
 
-	if (!thread || (thread->has_stack && !(thread->is_partial && sample_has_python(sample))))
+	if (!thread ||
+	    (thread->has_stack && !(thread->is_partial && sample_has_interpreted(sample))))
 		return 0;
 	frames = calloc(count + 1, sizeof(*frames));
 	if (!frames || code_list_frames(self->codes, space, 0, sample, frames)) {
@@ -268,14 +268,15 @@ static bool is_python(const struct dump *self)
 	return false;
 }
 
-static void ask_python(struct python *python, pid_t pid, struct dumped_thread *thread)
+static void ask_python(struct interpreter *python, pid_t pid, struct dumped_thread *thread)
 {
 	pid_t number = inner_number(pid, thread->facts.tid);
-	struct python_gil gil = { 0 };
+	const struct interpreter_threads *threads = interpreter_threads(python);
+	struct interpreter_lock gil = { 0 };
 	uint64_t futex = thread->waiting.futex;
-	bool is_told = python_gil_read(python, &gil);
+	bool is_told = threads->read_lock(python, &gil);
 
-	(void)!python_thread_name(python, number, thread->name, sizeof(thread->name));
+	(void)!threads->read_name(python, number, thread->name, sizeof(thread->name));
 	thread->has_gil = is_told && gil.holder == number && thread->facts.state == 'R';
 	if (is_told && futex >= gil.start && futex < gil.end)
 		snprintf(thread->waiting.object, sizeof(thread->waiting.object), "the GIL");
@@ -284,16 +285,16 @@ static void ask_python(struct python *python, pid_t pid, struct dumped_thread *t
 /* Reads thread names and the lock's holder from Python. */
 static void look_at_python(struct dump *self, pid_t pid)
 {
-	struct python *python = NULL;
+	struct interpreter *python = NULL;
 	struct space *space = NULL;
 	struct err ignored = { 0 };
 
 	if (!is_python(self) || space_open(&space, pid, &ignored))
 		return;
-	if (!python_open(&python, space, pid, &ignored))
+	if (!interpreter_open(&python, space, pid, READER_OUTSIDE, &ignored))
 		for (size_t i = 0; i < self->count; i++)
 			ask_python(python, pid, &self->threads[i]);
-	python_close(python);
+	interpreter_close(python);
 	space_close(space);
 }
 

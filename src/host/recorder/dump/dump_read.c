@@ -5,6 +5,7 @@
 
 #include "host/core/clock.h"
 #include "host/process/rights/rights.h"
+#include "host/sampling/interpreter_stacks.h"
 #include "host/sampling/java_code.h"
 #include "host/sampling/proc/blocked_stack.h"
 #include "host/sampling/sampler.h"
@@ -24,7 +25,7 @@
 struct reading {
 	struct dump *dump;
 	const struct space *space;
-	struct blocked_python *python;
+	struct outside_frames outside;
 	struct sample *sample;
 };
 
@@ -36,11 +37,10 @@ static int read_running(struct reading *self, struct dumped_thread *thread)
 
 	*self->sample =
 		(struct sample){ .tid = (uint32_t)thread->facts.tid, .end = STACK_COMPLETE };
-	if (self->python)
-		self->python->count = 0;
+	self->outside.count = 0;
 	dump_settle_wait(self->space->pid, thread);
-	blocked_python_read(self->python, self->space->pid, thread->facts.tid);
-	joined = blocked_python_join(self->python, self->sample);
+	outside_frames_read(&self->outside, self->space->pid, thread->facts.tid);
+	joined = outside_frames_join(&self->outside, self->sample);
 	if (joined == self->sample || !joined->user_count)
 		return 0;
 	r = dump_keep(self->dump, joined, self->space);
@@ -58,7 +58,7 @@ static int read_one(struct reading *self, struct dumped_thread *thread)
 	for (unsigned i = 0; r == -EAGAIN && i < READ_ATTEMPTS; i++) {
 		dump_look_at_wait(self->dump, self->space->pid, thread);
 		r = blocked_stack_read(&stack, self->space, thread->facts.tid, sample->frames,
-				       SAMPLE_FRAMES_MAX, self->python);
+				       SAMPLE_FRAMES_MAX, &self->outside);
 	}
 	if (r)
 		return r;
@@ -69,7 +69,7 @@ static int read_one(struct reading *self, struct dumped_thread *thread)
 	if (thread->facts.state == 'R')
 		thread->facts.state = 'S';
 	dump_settle_wait(self->space->pid, thread);
-	return dump_keep(self->dump, blocked_python_join(self->python, sample), self->space);
+	return dump_keep(self->dump, outside_frames_join(&self->outside, sample), self->space);
 }
 
 static int read_all(struct reading *self)
@@ -96,14 +96,16 @@ static int read_waiting(struct dump *self, const struct space *space, struct err
 	struct reading reading = {
 		.dump = self,
 		.space = space,
-		.python = blocked_python_open(space, why, sizeof(why)),
 		.sample = calloc(1, sizeof(struct sample) + SAMPLE_FRAMES_MAX * sizeof(__u64)),
 	};
-	int r = reading.sample ? read_all(&reading) : -ENOMEM;
+	int r;
 
+	outside_frames_open(&reading.outside, space, why, sizeof(why));
+	r = reading.sample ? read_all(&reading) : -ENOMEM;
 	if (why[0])
 		dump_note_limit(self, why);
-	blocked_python_close(reading.python);
+	interpreter_stacks_done(&reading.outside.stacks);
+	interpreter_close(reading.outside.interpreter);
 	free(reading.sample);
 	if (!r)
 		return 0;

@@ -7,7 +7,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
 #include "host/core/table.h"
-#include "host/python/locations.h"
+#include "host/interpreter/locations.h"
 #include "host/symbols/symbolizer.h"
 #include "host/unwind/engine.h"
 
@@ -112,7 +112,7 @@ static int add_code(struct code_list *self, enum code_kind kind, const struct ow
 	return 0;
 }
 
-static int add_python(struct code_list *self, const struct python_location *location)
+static int add_python(struct code_list *self, const struct language_location *location)
 {
 	struct symbol_origin nowhere = { 0 };
 	char *path;
@@ -134,11 +134,11 @@ static int add_python(struct code_list *self, const struct python_location *loca
 /* The texts of a location are interned: their addresses identify them. */
 static int find_python(struct code_list *self, uint64_t number, struct recorded_frame *ret)
 {
-	struct python_location location = { "", "", 0, "", 0 };
+	struct language_location location = { "", "", 0, "", 0 };
 	struct table_entry *entry;
 	bool is_new;
 
-	python_location_find(number, &location);
+	language_location_find(number, &location);
 	entry = table_make(&self->numbers, PYTHON_KEY | location.language_number,
 			   (uintptr_t)location.file, &is_new);
 	if (!entry)
@@ -151,7 +151,7 @@ static int find_python(struct code_list *self, uint64_t number, struct recorded_
 		}
 	}
 	*ret = (struct recorded_frame){ .code = (uint32_t)entry->value,
-					.address = number ^ PYTHON_LOCATIONS };
+					.address = number ^ LANGUAGE_LOCATIONS };
 	return 0;
 }
 
@@ -235,7 +235,7 @@ int code_list_find(struct code_list *self, const struct space *space, uint32_t p
 	};
 	int r;
 
-	if (python_is_location(address))
+	if (is_language_location(address))
 		return find_python(self, address, ret);
 	*ret = (struct recorded_frame){ .is_return = is_return,
 					.address = is_own ? address : address - range->bias };
@@ -269,7 +269,7 @@ static bool is_signal(const struct space *space, uint64_t address)
 
 bool code_is_return(const struct space *space, const uint64_t *frames, size_t i)
 {
-	return i && !python_is_location(frames[i]) && !is_signal(space, frames[i]);
+	return i && !is_language_location(frames[i]) && !is_signal(space, frames[i]);
 }
 
 int code_list_frames(struct code_list *list, const struct space *space, uint32_t process,
@@ -351,9 +351,9 @@ void code_list_forget_processes(struct code_list *list)
 
 static bool name_python(const struct recorded_frame *frame, struct recorded_name *ret)
 {
-	struct python_location location;
+	struct language_location location;
 
-	if (!python_location_find(frame->address ^ PYTHON_LOCATIONS, &location))
+	if (!language_location_find(frame->address ^ LANGUAGE_LOCATIONS, &location))
 		return false;
 	*ret = (struct recorded_name){ location.function, location.file, location.line };
 	return true;

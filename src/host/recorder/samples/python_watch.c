@@ -7,11 +7,10 @@
 #include "host/core/room.h"
 #include "host/core/sorted.h"
 #include "host/core/text/text.h"
+#include "host/interpreter/interpreter.h"
 #include "host/process/inner_number.h"
 #include "host/process/procfs.h"
 #include "host/process/threads.h"
-#include "host/python/locations.h"
-#include "host/python/python.h"
 #include "host/recorder/dump/waiting.h"
 
 #include <pthread.h>
@@ -25,7 +24,7 @@
 
 struct watched_python {
 	pid_t pid;
-	struct python *python; /* NULL: it cannot be read */
+	struct interpreter *python; /* NULL: it cannot be read */
 	uint64_t looks;
 };
 
@@ -51,7 +50,7 @@ void python_watch_free(struct python_watch *self)
 	if (!self)
 		return;
 	for (size_t i = 0; i < self->python_count; i++)
-		python_close(self->pythons[i].python);
+		interpreter_close(self->pythons[i].python);
 	pthread_mutex_destroy(&self->lock);
 	free(self->threads);
 	free(self);
@@ -71,7 +70,7 @@ void python_watch_forget(struct python_watch *self, pid_t pid)
 
 	if (!python)
 		return;
-	python_close(python->python);
+	interpreter_close(python->python);
 	*python = self->pythons[--self->python_count];
 }
 
@@ -87,11 +86,11 @@ void python_watch_sample(struct python_watch *self, const struct sample *sample,
 	struct err ignored = { 0 };
 
 	if (self->python_count == PYTHONS_MAX || find_python(self, (pid_t)sample->pid) ||
-	    !sample_has_python(sample))
+	    !sample_has_interpreted(sample))
 		return;
 	python = &self->pythons[self->python_count++];
 	*python = (struct watched_python){ .pid = (pid_t)sample->pid };
-	if (python_open(&python->python, space, python->pid, &ignored))
+	if (interpreter_open(&python->python, space, python->pid, READER_OUTSIDE, &ignored))
 		python->python = NULL;
 }
 
@@ -119,7 +118,7 @@ static struct watched_thread *thread_of(struct python_watch *self, pid_t pid, pi
 }
 
 static void look_at_thread(struct python_watch *self, const struct watched_python *python,
-			   const struct python_gil *gil, pid_t tid)
+			   const struct interpreter_lock *gil, pid_t tid)
 {
 	uint64_t futex = waiting_futex(python->pid, tid);
 	bool is_waiting = futex >= gil->start && futex < gil->end;
@@ -148,14 +147,14 @@ static void look_at_name(struct python_watch *self, const struct watched_python 
 static void look_at(struct python_watch *self, struct watched_python *python)
 {
 	CLEANUP(free) pid_t *tids = NULL;
-	struct python_gil gil;
+	struct interpreter_lock gil;
 	struct err ignored = { 0 };
 	size_t count = 0;
 	bool has_gil;
 
 	if (!python->python || proc_list(python->pid, "task", &tids, &count, &ignored))
 		return;
-	has_gil = python_gil_read(python->python, &gil);
+	has_gil = interpreter_threads(python->python)->read_lock(python->python, &gil);
 	for (size_t i = 0; i < MIN(count, LOOKED_MAX); i++) {
 		if (python->looks % NAMED_EACH == 0)
 			look_at_name(self, python, tids[i]);
@@ -196,7 +195,8 @@ bool python_watch_name(struct python_watch *self, pid_t pid, pid_t tid, char *re
 	bool is_own;
 
 	if (!python || !python->python ||
-	    !python_thread_name(python->python, inner_number(pid, tid), ret, room))
+	    !interpreter_threads(python->python)
+		     ->read_name(python->python, inner_number(pid, tid), ret, room))
 		return false;
 	is_own = !is_made_up(ret) || !has_kernel_name(pid, tid, ret);
 	pthread_mutex_lock(&self->lock);

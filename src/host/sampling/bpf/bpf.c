@@ -334,7 +334,7 @@ static void bpf_close(struct sampler *sampler)
 	off_cpu_threads_done(&self->off_cpu_threads);
 	free(self->clocks);
 	switch_rate_done(&self->switch_rate);
-	python_stacks_done(&self->python_stacks);
+	interpreter_stacks_done(&self->interpreter_stacks);
 	java_code_done(&self->first_java);
 	free(self);
 }

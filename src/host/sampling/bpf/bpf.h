@@ -12,7 +12,6 @@
 #include "host/sampling/bpf/thread_clocks.h"
 #include "host/sampling/followed.h"
 #include "host/sampling/priority.h"
-#include "host/sampling/python_stacks.h"
 #include "host/sampling/sampler.h"
 #include "host/sampling/throttle.h"
 
@@ -36,7 +35,7 @@ struct bpf_sampler {
 	struct ring_buffer *ring;
 	struct followed_set processes;
 	struct off_cpu_threads off_cpu_threads;
-	struct python_stacks python_stacks;
+	struct interpreter_stacks interpreter_stacks;
 	struct java_code first_java; /* of the first process, until it is followed */
 	uint64_t stopped_ns;         /* 0 while it runs */
 	uint64_t turn_ends_ns;       /* when to interrupt draining for other work */

@@ -242,15 +242,10 @@ static uint32_t size_of_map(const struct kernel_sizes *sizes, const char *name)
 		const char *name;
 		uint32_t entries;
 	} sized[] = {
-		{ "rows", sizes->rows },
-		{ "pages", sizes->pages },
-		{ "ranges", sizes->ranges },
-		{ "specials", sizes->specials },
-		{ "ring", sizes->ring_bytes },
-		{ "off_cpu_threads", sizes->off_cpu_threads },
-		{ "processes", sizes->processes },
-		{ "pythons", sizes->processes },
-		{ "interpreters", sizes->processes },
+		{ "rows", sizes->rows },           { "pages", sizes->pages },
+		{ "ranges", sizes->ranges },       { "specials", sizes->specials },
+		{ "ring", sizes->ring_bytes },     { "off_cpu_threads", sizes->off_cpu_threads },
+		{ "processes", sizes->processes }, { "interpreters", sizes->processes },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(sized); i++)

@@ -125,7 +125,6 @@ int kernel_tables_init(struct kernel_tables *ret, const struct kernel_session *s
 	const struct kernel_sizes *sizes = &session->sizes;
 	struct kernel_tables tables = { .ranges_max = KERNEL_RANGES_MAX,
 					.processes = kernel_session_map(session, "processes"),
-					.pythons = kernel_session_map(session, "pythons"),
 					.interpreters =
 						kernel_session_map(session, "interpreters") };
 	int r = array_map(session, "rows", sizeof(struct unwind_row), sizes->rows, &tables.rows);
@@ -390,15 +389,6 @@ int kernel_tables_publish(struct kernel_tables *tables, const struct space *spac
 	return r ? err_set(err, r, "following process %d: %s", space->pid, strerror(-r)) : 0;
 }
 
-int kernel_tables_python(const struct kernel_tables *tables, pid_t pid, const struct python *python,
-			 struct err *err)
-{
-	uint32_t key = (uint32_t)pid;
-	int r = bpf_map_update_elem(tables->pythons, &key, python_walk_layout(python), BPF_ANY);
-
-	return r ? err_set(err, r, "following the Python of %d: %s", pid, strerror(-r)) : 0;
-}
-
 int kernel_tables_interpreter(const struct kernel_tables *tables, pid_t pid,
 			      const struct interpreter *interpreter, struct err *err)
 {
@@ -416,7 +406,6 @@ void kernel_tables_forget(struct kernel_tables *tables, pid_t pid)
 
 	/* The kernel may have dropped the process, and have been given new ranges since. */
 	bpf_map_delete_elem(tables->processes, &key);
-	bpf_map_delete_elem(tables->pythons, &key);
 	bpf_map_delete_elem(tables->interpreters, &key);
 	kernel_made_forget(tables, pid);
 	if (part)

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "host/interpreter/interpreter.h"
-#include "host/python/python.h"
 #include "host/sampling/bpf/kernel_session.h"
 #include "host/unwind/space.h"
 
@@ -47,7 +46,7 @@ struct kernel_part {
 
 struct kernel_tables {
 	struct kernel_array rows, pages, specials, ranges, counts;
-	int processes, pythons, interpreters;
+	int processes, interpreters;
 	struct kernel_module *modules;
 	size_t module_count;
 	struct kernel_made *made;
@@ -80,11 +79,7 @@ void kernel_tables_done(struct kernel_tables *tables);
 /* The kernel programs follow the process with these ranges from now on. */
 int kernel_tables_publish(struct kernel_tables *tables, const struct space *space,
 			  enum kernel_asking asking, struct err *err) MUST_CHECK;
-/* From now on they send its Python frames, too. */
-int kernel_tables_python(const struct kernel_tables *tables, pid_t pid, const struct python *python,
-			 struct err *err) MUST_CHECK;
-
-/* The same of another language's interpreter. */
+/* From now on they send the frames of its interpreter, too. */
 int kernel_tables_interpreter(const struct kernel_tables *tables, pid_t pid,
 			      const struct interpreter *interpreter, struct err *err) MUST_CHECK;
 void kernel_tables_forget(struct kernel_tables *tables, pid_t pid);

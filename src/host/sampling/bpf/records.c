@@ -55,36 +55,21 @@ static void tell_trouble(struct bpf_sampler *self, const struct err *err)
 		sampler_limit(&self->sampler, "%s", err->what);
 }
 
-/* The same for other languages. */
-static void look_for_interpreter(struct bpf_sampler *self, struct followed *process)
-{
-	struct err err = { 0 };
-	int r = interpreter_open(&process->interpreter, process->space, process->pid, &err);
-
-	if (!r)
-		r = kernel_tables_interpreter(&self->tables, process->pid, process->interpreter,
-					      &err);
-	if (r == -EAGAIN)
-		process->was_python_sought = false;
-	else if (r && r != -ENOENT)
-		tell_trouble(self, &err);
-}
-
-/* The kernel programs send its Python frames from now on; else the user gets the reason. */
-static void look_for_python(struct bpf_sampler *self, struct followed *process)
+/* The kernel programs send the frames of its interpreter from now on; else the user gets the
+ * reason. */
+static void find_interpreter(struct bpf_sampler *self, struct followed *process)
 {
 	struct err err = { 0 };
 	int r;
 
-	if (process->python || process->interpreter || process->was_python_sought)
+	if (process->interpreter || process->was_interpreter_sought)
 		return;
-	r = followed_look_for_python(process, &err);
-	if (!r && process->python)
-		r = kernel_tables_python(&self->tables, process->pid, process->python, &err);
+	r = followed_find_interpreter(process, READER_KERNEL, &err);
+	if (!r && process->interpreter)
+		r = kernel_tables_interpreter(&self->tables, process->pid, process->interpreter,
+					      &err);
 	if (r)
 		tell_trouble(self, &err);
-	else if (!process->python)
-		look_for_interpreter(self, process);
 }
 
 /* Makes rules for code that its Java compiled; else the user gets the reason. */
@@ -128,11 +113,7 @@ void bpf_read_anew(struct bpf_sampler *self, struct followed *process)
 	process->patience_ns = 0;
 	process->was_seen = false;
 	process->is_unread = space_refresh(process->space, &err) < 0 || has_moved_on(process);
-	python_close(process->python);
-	process->python = NULL;
-	interpreter_close(process->interpreter);
-	process->interpreter = NULL;
-	process->was_python_sought = false;
+	followed_forget_interpreter(process);
 	java_code_done(&process->java);
 	if (process->is_unread) {
 		lack_process(self, process, &err);
@@ -140,7 +121,7 @@ void bpf_read_anew(struct bpf_sampler *self, struct followed *process)
 	}
 	look_for_java(self, process);
 	bpf_records_publish(self, process, false);
-	look_for_python(self, process);
+	find_interpreter(self, process);
 }
 
 int bpf_follow(struct bpf_sampler *self, struct space *space, struct err *err)
@@ -159,7 +140,7 @@ int bpf_follow(struct bpf_sampler *self, struct space *space, struct err *err)
 	if (r) /* else the process would count as sampled */
 		followed_remove(&self->processes, pid);
 	else
-		look_for_python(self, process);
+		find_interpreter(self, process);
 	return r;
 }
 
@@ -195,12 +176,12 @@ static void refresh_now(struct bpf_sampler *self, struct followed *process, bool
 	if (process->space->generation != generation) {
 		process->patience_ns = 0;
 		bpf_records_publish(self, process, false);
-		process->was_python_sought = false;
+		process->was_interpreter_sought = false;
 	} else if (has_asked && !process->is_owed_java) {
 		followed_lose_patience(process);
 		bpf_records_publish(self, process, true);
 	}
-	look_for_python(self, process);
+	find_interpreter(self, process);
 }
 
 /* The same if there is time left for it; else later. */
@@ -349,9 +330,9 @@ static void on_came(struct bpf_sampler *self, const struct sample *record)
 		off_cpu_threads_end(&self->off_cpu_threads, record, bpf_records_deliver, self);
 }
 
-static void on_python(struct bpf_sampler *self, const struct sample *record)
+static void on_interpreted(struct bpf_sampler *self, const struct sample *record)
 {
-	if (python_stacks_hold(&self->python_stacks, record))
+	if (interpreter_stacks_hold(&self->interpreter_stacks, record))
 		self->failure = -ENOMEM;
 }
 
@@ -369,7 +350,7 @@ static void (*const handlers[])(struct bpf_sampler *self, const struct sample *r
 	[KERNEL_EVENT_ENDED] = on_ended,
 	[KERNEL_EVENT_LEFT] = on_left,
 	[KERNEL_EVENT_CAME] = on_came,
-	[KERNEL_EVENT_PYTHON] = on_python,
+	[KERNEL_EVENT_INTERPRETED] = on_interpreted,
 	[KERNEL_EVENT_APPEARED] = system_appeared,
 };
 
@@ -391,22 +372,19 @@ static const struct sample *walk_here(struct bpf_sampler *self, const struct sam
 	return ret;
 }
 
-/* A child of a Python process inherits the parent's layout in the kernel, and is found here with
- * its first frames. */
-static const struct sample *merge_python(struct bpf_sampler *self, const struct sample *record)
+/* A child inherits its parent's interpreter in the kernel, and it is found here with its first
+ * frames. */
+static const struct sample *merge_interpreted(struct bpf_sampler *self, const struct sample *record)
 {
 	struct followed *process;
 
-	if (!python_stacks_held(&self->python_stacks, record))
+	if (!interpreter_stacks_held(&self->interpreter_stacks, record))
 		return record;
 	process = followed_find(&self->processes, (pid_t)record->pid);
 	if (!process)
 		return record;
-	look_for_python(self, process);
-	if (process->interpreter)
-		return python_stacks_merge_other(&self->python_stacks, process->interpreter,
-						 record);
-	return python_stacks_merge(&self->python_stacks, process->python, record);
+	find_interpreter(self, process);
+	return interpreter_stacks_merge(&self->interpreter_stacks, process->interpreter, record);
 }
 
 int bpf_record(void *context, void *data, size_t size)
@@ -420,7 +398,7 @@ int bpf_record(void *context, void *data, size_t size)
 	if (record->flags & (KERNEL_RAW | KERNEL_REST))
 		record = walk_here(self, record);
 	if (record->kind == SAMPLE_RUNNING || record->kind == KERNEL_EVENT_LEFT)
-		record = merge_python(self, system_mark(self, record));
+		record = merge_interpreted(self, system_mark(self, record));
 	if (record->kind < ARRAY_SIZE(handlers) && handlers[record->kind])
 		handlers[record->kind](self, record);
 	if (!self->failure && !self->stopped_ns && now_ns() > self->turn_ends_ns)

@@ -12,9 +12,9 @@
 #include "host/sampling/bpf/stack_rest.h"
 #include "host/sampling/bpf/thread_clocks.h"
 #include "host/sampling/bpf/thread_walk.h"
+#include "host/sampling/interpreter_stacks.h"
 #include "host/sampling/java_code.h"
 #include "host/sampling/priority.h"
-#include "host/sampling/python_stacks.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -36,10 +36,9 @@ struct taking {
 	struct kernel_session session;
 	struct kernel_tables tables;
 	struct ring_buffer *ring;
-	struct python *python; /* NULL: none is known */
-	struct interpreter *interpreter;
+	struct interpreter *interpreter; /* NULL: none is known */
 	struct java_code java;
-	struct python_stacks python_stacks;
+	struct interpreter_stacks interpreter_stacks;
 	union whole_sample walked; /* a record whose stack was walked in user space */
 	int failure;
 };
@@ -128,18 +127,15 @@ static int on_record(void *context, void *data, size_t size)
 	if (size < sizeof(*record) || size < size_of(record) || record->end >= STACK_ENDS ||
 	    (record->flags & KERNEL_RAW && !taking->java.java))
 		return 0;
-	if (record->kind == KERNEL_EVENT_PYTHON)
-		return taking->failure = python_stacks_hold(&taking->python_stacks, record);
+	if (record->kind == KERNEL_EVENT_INTERPRETED)
+		return taking->failure =
+			       interpreter_stacks_hold(&taking->interpreter_stacks, record);
 	if (record->kind != KERNEL_EVENT_SEEN && record->kind != KERNEL_EVENT_RUNNING &&
 	    record->kind != SAMPLE_RUNNING)
 		return 0;
 	if (record->flags & (KERNEL_RAW | KERNEL_REST))
 		record = walk_here(taking, record);
-	if (taking->interpreter)
-		record = python_stacks_merge_other(&taking->python_stacks, taking->interpreter,
-						   record);
-	else
-		record = python_stacks_merge(&taking->python_stacks, taking->python, record);
+	record = interpreter_stacks_merge(&taking->interpreter_stacks, taking->interpreter, record);
 	copy = malloc(size_of(record));
 	if (!copy)
 		return taking->failure = -ENOMEM;
@@ -149,36 +145,15 @@ static int on_record(void *context, void *data, size_t size)
 	return taking->failure;
 }
 
-static void look_for_interpreter(struct taking *taking)
+static void find_interpreter(struct taking *taking)
 {
 	struct snapshot *snapshot = taking->snapshot;
 	struct err why = { 0 };
-	int r = interpreter_open(&taking->interpreter, snapshot->space, taking->pid, &why);
+	int r = interpreter_open(&taking->interpreter, snapshot->space, taking->pid, READER_KERNEL,
+				 &why);
 
 	if (r && r != -ENOENT && r != -EAGAIN)
 		add_limit(snapshot, why.what);
-}
-
-static void look_for_python(struct taking *taking)
-{
-	struct snapshot *snapshot = taking->snapshot;
-	struct err why = { 0 };
-	int r = python_open(&taking->python, snapshot->space, taking->pid, &why);
-
-	if (r == -ENOENT)
-		look_for_interpreter(taking);
-	else if (r)
-		add_limit(snapshot, why.what);
-}
-
-static int publish_interpreter(struct taking *taking, struct err *err)
-{
-	if (taking->python)
-		return kernel_tables_python(&taking->tables, taking->pid, taking->python, err);
-	if (taking->interpreter)
-		return kernel_tables_interpreter(&taking->tables, taking->pid, taking->interpreter,
-						 err);
-	return 0;
 }
 
 static void look_for_java(struct taking *taking)
@@ -198,8 +173,8 @@ static int snapshot_load(struct taking *taking, struct err *err)
 	int r;
 
 	look_for_java(taking);
-	look_for_python(taking);
-	settings.has_no_interpreter = !taking->python && !taking->interpreter;
+	find_interpreter(taking);
+	settings.has_no_interpreter = !taking->interpreter;
 	kernel_tables_measure(taking->snapshot->space, false, &sizes);
 	sizes.ring_bytes = RING_BYTES;
 	r = kernel_session_init(&taking->session, &settings, &sizes, err);
@@ -209,8 +184,9 @@ static int snapshot_load(struct taking *taking, struct err *err)
 		r = kernel_tables_init(&taking->tables, &taking->session, err);
 	if (!r)
 		r = kernel_tables_publish(&taking->tables, taking->snapshot->space, ASKING, err);
-	if (!r)
-		r = publish_interpreter(taking, err);
+	if (!r && taking->interpreter)
+		r = kernel_tables_interpreter(&taking->tables, taking->pid, taking->interpreter,
+					      err);
 	if (r)
 		return r;
 	taking->ring = ring_buffer__new(kernel_session_map(&taking->session, "ring"), on_record,
@@ -304,8 +280,7 @@ static int take_with_rights(struct snapshot *snapshot, pid_t pid, bool with_kern
 	priority_shorten_turns(&taking.priority);
 	r = snapshot_collect(&taking, err);
 	ring_buffer__free(taking.ring);
-	python_stacks_done(&taking.python_stacks);
-	python_close(taking.python);
+	interpreter_stacks_done(&taking.interpreter_stacks);
 	interpreter_close(taking.interpreter);
 	java_code_done(&taking.java);
 	kernel_tables_done(&taking.tables);

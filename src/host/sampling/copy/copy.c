@@ -108,9 +108,7 @@ static void copy_close(struct sampler *sampler)
 	followed_done(&self->processes);
 	off_cpu_done(&self->off_cpu);
 	priority_restore(&self->priority);
-	if (self->python)
-		self->python->python = NULL; /* owned by a process */
-	blocked_python_close(self->python);
+	interpreter_stacks_done(&self->outside.stacks);
 	free(self->sample);
 	free(self);
 }
@@ -166,7 +164,7 @@ static void begin_trial(struct copy_sampler *self)
 	self->need.is_trial = size > STACK_NEED_FIRST;
 }
 
-/* With prompt reading, sampling begins when the watchers run: Python frames of earlier samples
+/* With prompt reading, sampling begins when the watchers run: interpreted frames of earlier samples
  * would be read too late. */
 static void copy_begin(struct copy_sampler *self)
 {
@@ -187,8 +185,7 @@ static int copy_start(struct copy_sampler *self, struct err *err)
 		r = copy_follow(self, self->options.pid, &self->root, err);
 	}
 	/* Each sample then wakes the reader at once.  The events are not open yet. */
-	if (!r &&
-	    (copy_python_of(self, self->root)->python || space_leaves_stacks(self->root->space)))
+	if (!r && (copy_use_outside(self, self->root) || space_leaves_stacks(self->root->space)))
 		self->events.attrs.items[COPY_CLOCK].wakeup_events = 1;
 	if (!r)
 		r = coverage_open(&self->coverage, &self->events, self->options.pid,
@@ -220,9 +217,7 @@ static int copy_open(struct sampler **ret, const struct sampler_options *options
 	self->sample =
 		calloc(1, sizeof(*self->sample) +
 				  (2 * SAMPLE_FRAMES_MAX + COPY_KERNEL_FRAMES) * sizeof(uint64_t));
-	self->python = calloc(1, sizeof(*self->python));
-	r = self->sample && self->python ? copy_start(self, err)
-					 : err_set(err, -ENOMEM, "no memory for a sampler");
+	r = self->sample ? copy_start(self, err) : err_set(err, -ENOMEM, "no memory for a sampler");
 	if (r < 0) {
 		copy_close(&self->base);
 		return r;

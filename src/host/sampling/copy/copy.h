@@ -12,7 +12,6 @@
 #include "host/sampling/copy/watchers.h"
 #include "host/sampling/followed.h"
 #include "host/sampling/priority.h"
-#include "host/sampling/proc/blocked_python.h"
 #include "host/sampling/sampler.h"
 #include "host/sampling/throttle.h"
 
@@ -41,9 +40,9 @@ struct copy_sampler {
 	uint64_t lost_in_rings; /* by the kernel's count, of events closed or stopped */
 	struct stack_need need;
 	uint64_t leaving, lost_before, judged_ns; /* stacks of switches since judged_ns */
-	bool has_begun, is_stopped, is_flushed, has_python, has_sought_watchers;
+	bool has_begun, is_stopped, is_flushed, has_interpreter, has_sought_watchers;
 	struct sample *sample; /* with room for the maximum of frames */
-	struct blocked_python *python;
+	struct outside_frames outside;
 };
 
 /* One call of drain(). */
@@ -59,7 +58,7 @@ static inline uint64_t copy_period_ns(const struct sampler_options *options)
 
 /* Handles all records in the rings. */
 int copy_take(struct copy_round *round, struct err *err) MUST_CHECK;
-/* Python frames, and stack memory beyond the copy, are read before they change.  At first the
+/* Interpreted frames, and stack memory beyond the copy, are read before they change.  At first the
  * needed size of copies is not known either. */
 bool copy_is_prompt(const struct copy_sampler *self);
 /* Where each sample is read at once, that is done on its own processor.  NULL: not so. */
@@ -77,11 +76,11 @@ struct followed *copy_process_of(struct copy_round *round, pid_t pid);
 
 /* Walks the stack of a sample into self->sample: frames, counts, end and flags. */
 void copy_walk(struct copy_sampler *self, const struct perf_sample *from, struct followed *process);
-/* Python frames for self->sample, which was taken at that time. */
-void copy_add_python(struct copy_sampler *self, struct followed *process, pid_t tid,
-		     uint64_t time_ns);
-/* The reader of Python frames, switched to this process. */
-struct blocked_python *copy_python_of(struct copy_sampler *self, struct followed *process);
+/* Adds interpreted frames to self->sample, which was taken at that time. */
+void copy_add_interpreted(struct copy_sampler *self, struct followed *process, pid_t tid,
+			  uint64_t time_ns);
+/* Lets self->outside read this process.  False: it has no interpreter that can be read. */
+bool copy_use_outside(struct copy_sampler *self, struct followed *process);
 /* Counts self->sample and passes it to the listener. */
 void copy_emit(struct copy_round *round, struct followed *process);
 

@@ -91,6 +91,6 @@ int copy_take_promptly(struct copy_round *round, struct err *err)
 
 bool copy_is_prompt(const struct copy_sampler *self)
 {
-	return self->has_python || self->events.attrs.items[COPY_CLOCK].wakeup_events ||
+	return self->has_interpreter || self->events.attrs.items[COPY_CLOCK].wakeup_events ||
 	       now_ns() - self->opened_ns < YOUNG_NS;
 }

@@ -50,7 +50,7 @@ static int hear_running(struct copy_round *round, const struct perf_record *reco
 		.state = 'R',
 	};
 	copy_walk(self, &from, process);
-	copy_add_python(self, process, record->tid, record->time_ns);
+	copy_add_interpreted(self, process, record->tid, record->time_ns);
 	copy_emit(round, process);
 	return 0;
 }
@@ -89,7 +89,7 @@ static int hear_mapping(struct copy_round *round, const struct perf_record *reco
 	if (!process || process->is_unread || perf_mapping_read(&mapping, record) < 0)
 		return 0;
 	java_code_seek_again(&process->java);
-	process->was_python_sought = false;
+	process->was_interpreter_sought = false;
 	return space_map(process->space, &mapping);
 }
 

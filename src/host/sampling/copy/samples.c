@@ -7,7 +7,7 @@
 #include "host/sampling/copy/copied_stack.h"
 #include "host/sampling/copy/copy.h"
 
-#define LATE_NS 20000000u /* Python frames of an older sample belong to a later moment */
+#define LATE_NS 20000000u /* interpreted frames of an older sample belong to a later moment */
 
 static struct walk_result walk_once(struct copy_sampler *self, const struct perf_sample *from,
 				    const struct space *space, struct copied_stack *stack)
@@ -90,33 +90,30 @@ void copy_walk(struct copy_sampler *self, const struct perf_sample *from, struct
 	self->sample->flags = is_guessed ? SAMPLE_GUESSED : 0;
 }
 
-struct blocked_python *copy_python_of(struct copy_sampler *self, struct followed *process)
+bool copy_use_outside(struct copy_sampler *self, struct followed *process)
 {
-	char why[256];
-
-	blocked_python_use(self->python, process, why, sizeof(why));
-	if (why[0])
-		sampler_limit(&self->base, "%s", why);
-	if (self->python->python && !self->has_python) {
-		self->has_python = true;
+	followed_use_outside(process, &self->outside, &self->base);
+	if (self->outside.interpreter && !self->has_interpreter) {
+		self->has_interpreter = true;
 		sampler_limit(&self->base,
-			      "Python functions are read a moment after the sample is taken");
+			      "%s functions are read a moment after the sample is taken",
+			      interpreter_title(self->outside.interpreter));
 	}
-	return self->python;
+	return self->outside.interpreter;
 }
 
-/* Python frames are not on the copied stack, and change: they are read as soon as the sample
+/* Interpreted frames are not on the copied stack, and change: they are read as soon as the sample
  * arrives, or not at all. */
-void copy_add_python(struct copy_sampler *self, struct followed *process, pid_t tid,
-		     uint64_t time_ns)
+void copy_add_interpreted(struct copy_sampler *self, struct followed *process, pid_t tid,
+			  uint64_t time_ns)
 {
-	struct blocked_python *python = copy_python_of(self, process);
 	const struct sample *joined;
 
-	if (!python->python || self->sample->end == STACK_NO_USER || now_ns() - time_ns > LATE_NS)
+	if (!copy_use_outside(self, process) || self->sample->end == STACK_NO_USER ||
+	    now_ns() - time_ns > LATE_NS)
 		return;
-	blocked_python_read(python, process->pid, tid);
-	joined = blocked_python_join(python, self->sample);
+	outside_frames_read(&self->outside, process->pid, tid);
+	joined = outside_frames_join(&self->outside, self->sample);
 	if (joined != self->sample)
 		memcpy(self->sample, joined,
 		       sizeof(*joined) + ((size_t)joined->kernel_count + joined->user_count) *

@@ -147,7 +147,7 @@ int copy_hear_leaving(struct copy_round *round, const struct perf_record *record
 		return -ENOMEM;
 	self->leaving++;
 	copy_walk(self, &from, process);
-	copy_add_python(self, process, record->tid, record->time_ns);
+	copy_add_interpreted(self, process, record->tid, record->time_ns);
 	return off_thread_keep_stack(thread, self->sample, /* read_ns */ 0);
 }
 
@@ -174,17 +174,17 @@ void copy_judge_switches(struct copy_sampler *self)
 static void read_sleeper(struct copy_sampler *self, struct off_thread *thread,
 			 struct followed *process)
 {
-	struct blocked_python *python = copy_python_of(self, process);
 	struct blocked_stack stack;
 
+	(void)copy_use_outside(self, process);
 	if (blocked_stack_read(&stack, process->space, thread->tid, self->sample->frames,
-			       SAMPLE_FRAMES_MAX, python) < 0)
+			       SAMPLE_FRAMES_MAX, &self->outside) < 0)
 		return;
 	self->sample->kernel_count = 0;
 	self->sample->user_count = (uint16_t)stack.count;
 	self->sample->end = (uint8_t)stack.end;
 	self->sample->flags = stack.is_guessed ? SAMPLE_GUESSED : 0;
-	if (off_thread_keep_stack(thread, blocked_python_join(python, self->sample),
+	if (off_thread_keep_stack(thread, outside_frames_join(&self->outside, self->sample),
 				  stack.read_ns) < 0)
 		thread->has_stack = false;
 }

@@ -129,7 +129,7 @@ static void walk_blocked(struct blocked_stack *ret, const struct space *space, s
 }
 
 int blocked_stack_read(struct blocked_stack *ret, const struct space *space, pid_t tid,
-		       __u64 *frames, unsigned capacity, struct blocked_python *python)
+		       __u64 *frames, unsigned capacity, struct outside_frames *outside)
 {
 	struct blocked_call call = { 0 }, again = { 0 };
 	struct copy copy;
@@ -138,7 +138,7 @@ int blocked_stack_read(struct blocked_stack *ret, const struct space *space, pid
 	if (!r)
 		r = copy_stack(&copy, tid, call.stack);
 	if (!r)
-		blocked_python_read(python, space->pid, tid);
+		outside_frames_read(outside, space->pid, tid);
 	if (!r)
 		r = read_call(space->pid, tid, &again);
 	if (r < 0)

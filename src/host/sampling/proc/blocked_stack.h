@@ -7,7 +7,7 @@
 
 #include "shared/wire/sample.h"
 
-#include "host/sampling/proc/blocked_python.h"
+#include "host/sampling/interpreter_stacks.h"
 #include "host/unwind/space.h"
 
 struct blocked_stack {
@@ -18,6 +18,6 @@ struct blocked_stack {
 };
 
 /* -EACCES, -EPERM: not allowed; -ESRCH: it has ended; -EAGAIN: it does not wait in a call.
- * `python` gets its Python frames of the same moment; NULL: not wanted. */
+ * `outside` reads its interpreted frames of the same moment. */
 int blocked_stack_read(struct blocked_stack *ret, const struct space *space, pid_t tid,
-		       __u64 *frames, unsigned capacity, struct blocked_python *python) MUST_CHECK;
+		       __u64 *frames, unsigned capacity, struct outside_frames *outside) MUST_CHECK;

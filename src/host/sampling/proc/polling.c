@@ -321,9 +321,7 @@ void polling_close(struct sampler *sampler)
 
 	followed_done(&self->processes);
 	thread_times_done(&self->times);
-	if (self->python)
-		self->python->python = NULL; /* owned by a process */
-	blocked_python_close(self->python);
+	interpreter_stacks_done(&self->outside.stacks);
 	free(self->sample);
 	free(self);
 }

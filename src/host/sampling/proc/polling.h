@@ -4,7 +4,6 @@
 #pragma once
 
 #include "host/sampling/followed.h"
-#include "host/sampling/proc/blocked_python.h"
 #include "host/sampling/proc/thread_times.h"
 #include "host/sampling/sampler.h"
 
@@ -22,7 +21,7 @@ struct polling {
 	uint64_t next_family_ns;
 	bool is_stopped, is_flushed;
 	struct sample *sample;
-	struct blocked_python *python; /* NULL: none is read */
+	struct outside_frames outside;
 	/* Fills frames, end and flags of self->sample, as far as possible; NULL: never. */
 	void (*stack)(struct polling *self, struct followed *process, pid_t tid);
 };

@@ -1,6 +1,6 @@
 /*
  * The sampler "read": no perf events.  The stacks of waiting threads are read from outside; a
- * running thread yields its state only, and its Python functions.
+ * running thread yields its state only, and its interpreted functions.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,9 +21,9 @@ static int read_refuse(int code, struct err *err)
 	return err_fix(err, "%s", rights_fix());
 }
 
-static void join_python(struct polling *self)
+static void join_interpreted(struct polling *self)
 {
-	const struct sample *joined = blocked_python_join(self->python, self->sample);
+	const struct sample *joined = outside_frames_join(&self->outside, self->sample);
 
 	if (joined != self->sample)
 		memcpy(self->sample, joined, sizeof(*joined) + joined->user_count * sizeof(__u64));
@@ -33,12 +33,12 @@ static void read_waiting(struct polling *self, struct followed *process, pid_t t
 {
 	struct blocked_stack stack;
 	int r = blocked_stack_read(&stack, process->space, tid, self->sample->frames,
-				   SAMPLE_FRAMES_MAX, self->python);
+				   SAMPLE_FRAMES_MAX, &self->outside);
 
 	if (!r && (stack.end == STACK_NO_MAP || stack.end == STACK_NO_TABLE) &&
 	    followed_retry(process))
 		r = blocked_stack_read(&stack, process->space, tid, self->sample->frames,
-				       SAMPLE_FRAMES_MAX, self->python);
+				       SAMPLE_FRAMES_MAX, &self->outside);
 	if (r < 0) {
 		self->sample->end = STACK_UNREADABLE;
 		return;
@@ -46,25 +46,22 @@ static void read_waiting(struct polling *self, struct followed *process, pid_t t
 	self->sample->user_count = (uint16_t)stack.count;
 	self->sample->end = (uint8_t)stack.end;
 	self->sample->flags = stack.is_guessed ? SAMPLE_GUESSED : 0;
-	join_python(self);
+	join_interpreted(self);
 }
 
-/* Native frames of a running thread are in its registers; those of Python are all in memory. */
+/* Native frames of a running thread are in its registers; those of interpreters are all in memory.
+ */
 static void read_running(struct polling *self, struct followed *process, pid_t tid)
 {
-	blocked_python_read(self->python, process->pid, tid);
-	join_python(self);
+	outside_frames_read(&self->outside, process->pid, tid);
+	join_interpreted(self);
 	if (self->sample->user_count)
 		self->sample->end = STACK_COMPLETE;
 }
 
 static void read_stack(struct polling *self, struct followed *process, pid_t tid)
 {
-	char why[256];
-
-	blocked_python_use(self->python, process, why, sizeof(why));
-	if (why[0])
-		sampler_limit(&self->base, "%s", why);
+	followed_use_outside(process, &self->outside, &self->base);
 	(self->sample->kind == SAMPLE_BLOCKED ? read_waiting : read_running)(self, process, tid);
 }
 
@@ -95,11 +92,6 @@ static int read_open(struct sampler **ret, const struct sampler_options *options
 		      "at most %u times a second%s",
 		      POLLING_HZ_MAX,
 		      options->children ? "; children are found once a second" : "");
-	self->python = calloc(1, sizeof(*self->python));
-	if (!self->python) {
-		polling_close(&self->base);
-		return err_set(err, -ENOMEM, "no memory for a sampler");
-	}
 	*ret = &self->base;
 	return 0;
 }

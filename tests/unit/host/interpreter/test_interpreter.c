@@ -4,11 +4,8 @@
  */
 #include "unit.h"
 
-#include "host/interpreter/interpreter_private.h"
-#include "host/interpreter/ruby/layout.h"
-#include "host/interpreter/ruby/lines.h"
-#include "host/interpreter/ruby/machine.h"
-#include "host/python/locations.h"
+#include "host/interpreter/locations.h"
+#include "host/interpreter/ruby/ruby.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -29,6 +26,14 @@ static int read_image(void *context, uint64_t address, void *into, size_t size)
 
 static const struct target_memory memory = { read_image, NULL };
 
+static int read_by(const struct interpreter_kind *kind, unsigned version, uint64_t code,
+		   struct function *ret)
+{
+	const struct interpreter interpreter = { .memory = memory, .version = version };
+
+	return kind->read(&interpreter, code, ret);
+}
+
 static void put(size_t offset, uint64_t word)
 {
 	memcpy(image + offset, &word, sizeof(word));
@@ -42,17 +47,17 @@ static void put_half(size_t offset, uint32_t half)
 static void knows_interpreters_by_name(void **state)
 {
 	(void)state;
-	assert_true(interpreter_perl.is_name("perl"));
-	assert_true(interpreter_perl.is_name("libperl.so.5.36.0"));
-	assert_false(interpreter_perl.is_name("perlbench"));
-	assert_true(interpreter_php.is_name("php-fpm8.2"));
-	assert_false(interpreter_php.is_name("phpize"));
-	assert_true(interpreter_ruby.is_name("libruby-3.1.so.3.1"));
-	assert_false(interpreter_ruby.is_name("rubygems"));
-	assert_true(interpreter_lua.is_name("lua5.4"));
-	assert_true(interpreter_lua.is_name("liblua5.1.so.0.0.0"));
-	assert_false(interpreter_lua.is_name("luajit"));
-	assert_true(interpreter_luajit.is_name("libluajit-5.1.so.2.1.0"));
+	assert_true(interpreter_kind_has_name(&interpreter_perl, "perl"));
+	assert_true(interpreter_kind_has_name(&interpreter_perl, "libperl.so.5.36.0"));
+	assert_false(interpreter_kind_has_name(&interpreter_perl, "perlbench"));
+	assert_true(interpreter_kind_has_name(&interpreter_php, "php-fpm8.2"));
+	assert_false(interpreter_kind_has_name(&interpreter_php, "phpize"));
+	assert_true(interpreter_kind_has_name(&interpreter_ruby, "libruby-3.1.so.3.1"));
+	assert_false(interpreter_kind_has_name(&interpreter_ruby, "rubygems"));
+	assert_true(interpreter_kind_has_name(&interpreter_lua, "lua5.4"));
+	assert_true(interpreter_kind_has_name(&interpreter_lua, "liblua5.1.so.0.0.0"));
+	assert_false(interpreter_kind_has_name(&interpreter_lua, "luajit"));
+	assert_true(interpreter_kind_has_name(&interpreter_luajit, "libluajit-5.1.so.2.1.0"));
 }
 
 static void reads_texts_up_to_the_end_of_memory(void **state)
@@ -155,13 +160,13 @@ static void reads_functions_of_php(void **state)
 	put_php_text(1024, "sell");
 	put_php_text(1536, "Shop");
 	put_php_text(2048, "/srv/shop.php");
-	assert_int_equal(interpreter_php.read(&memory, 802, BASE, &function), 0);
+	assert_int_equal(read_by(&interpreter_php, 802, BASE, &function), 0);
 	assert_string_equal(function.name, "Shop::sell");
 	assert_string_equal(function.file, "/srv/shop.php");
 	assert_false(function.is_native);
 	function_done(&function);
 	image[1024 + 24] = 'S';
-	assert_int_equal(interpreter_php.read(&memory, 802, BASE, &function), -EFAULT);
+	assert_int_equal(read_by(&interpreter_php, 802, BASE, &function), -EFAULT);
 }
 
 static void put_text(size_t offset, unsigned kind_at, unsigned kind, const char *text)
@@ -190,19 +195,19 @@ static void reads_functions_of_lua(void **state)
 	memcpy(image + 2048, lines, sizeof(lines));
 	put_half(3072, 2);
 	put_half(3076, 1000);
-	assert_int_equal(interpreter_lua.read(&memory, 50404, BASE, &function), 0);
+	assert_int_equal(read_by(&interpreter_lua, 50404, BASE, &function), 0);
 	assert_string_equal(function.name, "function <shop.lua:12>");
 	assert_string_equal(function.file, "/srv/shop.lua");
-	assert_int_equal(interpreter_lua.line(&function, BASE + 4096), 0);
-	assert_int_equal(interpreter_lua.line(&function, BASE + 4096 + 4), 13);
-	assert_int_equal(interpreter_lua.line(&function, BASE + 4096 + 8), 13);
-	assert_int_equal(interpreter_lua.line(&function, BASE + 4096 + 12), 1000);
-	assert_int_equal(interpreter_lua.line(&function, BASE + 4096 + 16), 998);
+	assert_int_equal(interpreter_lua.line(NULL, &function, BASE + 4096), 0);
+	assert_int_equal(interpreter_lua.line(NULL, &function, BASE + 4096 + 4), 13);
+	assert_int_equal(interpreter_lua.line(NULL, &function, BASE + 4096 + 8), 13);
+	assert_int_equal(interpreter_lua.line(NULL, &function, BASE + 4096 + 12), 1000);
+	assert_int_equal(interpreter_lua.line(NULL, &function, BASE + 4096 + 16), 998);
 	function_done(&function);
 	put_half(28, UINT32_MAX);
-	assert_int_equal(interpreter_lua.read(&memory, 50404, BASE, &function), -EFAULT);
+	assert_int_equal(read_by(&interpreter_lua, 50404, BASE, &function), -EFAULT);
 	image[8] = 9;
-	assert_int_equal(interpreter_lua.read(&memory, 50404, BASE, &function), -EFAULT);
+	assert_int_equal(read_by(&interpreter_lua, 50404, BASE, &function), -EFAULT);
 }
 
 static void reads_functions_of_luajit(void **state)
@@ -218,55 +223,45 @@ static void reads_functions_of_luajit(void **state)
 	put(80, BASE + 2048);
 	put_text(1024, 9, 4, "return 1\nand more");
 	memcpy(image + 2048, "\1\2\3", 3);
-	assert_int_equal(interpreter_luajit.read(&memory, 201, BASE + 104, &function), 0);
+	assert_int_equal(read_by(&interpreter_luajit, 201, BASE + 104, &function), 0);
 	assert_string_equal(function.name, "<main>");
 	assert_string_equal(function.file, "[string \"return 1?and more\"]");
-	assert_int_equal(interpreter_luajit.line(&function, BASE + 104 + 8), 1);
-	assert_int_equal(interpreter_luajit.line(&function, BASE + 104 + 16), 3);
-	assert_int_equal(interpreter_luajit.line(&function, BASE), 0);
+	assert_int_equal(interpreter_luajit.line(NULL, &function, BASE + 104 + 8), 1);
+	assert_int_equal(interpreter_luajit.line(NULL, &function, BASE + 104 + 16), 3);
+	assert_int_equal(interpreter_luajit.line(NULL, &function, BASE), 0);
 	function_done(&function);
 	image[1024 + 9] = 5;
-	assert_int_equal(interpreter_luajit.read(&memory, 201, BASE + 104, &function), -EFAULT);
+	assert_int_equal(read_by(&interpreter_luajit, 201, BASE + 104, &function), -EFAULT);
 }
 
 #define LOOP     1050
 #define LOCATION 1
 
 /* Native functions are those of odd codes. */
-static int read_nothing(const struct target_memory *unused, unsigned version, uint64_t code,
-			struct function *ret)
+static int read_nothing(const struct interpreter *self, uint64_t code, struct function *ret)
 {
-	(void)unused;
-	(void)version;
+	(void)self;
 	if (code == 12)
 		return -ENOENT;
 	*ret = (struct function){ .name = strdup("f"), .file = strdup(""), .is_native = code & 1 };
 	return 0;
 }
 
-static unsigned no_line(const struct function *function, uint64_t at)
+static unsigned no_line(const struct interpreter *self, const struct function *function,
+			uint64_t at)
 {
+	(void)self;
 	(void)function;
 	(void)at;
 	return 0;
 }
 
-static uint64_t no_loop(const struct interpreter_binary *binary, const struct target_memory *unused,
-			unsigned version, uint64_t code)
-{
-	(void)binary;
-	(void)unused;
-	(void)version;
-	(void)code;
-	return 0;
-}
-
 static const struct interpreter_kind kind = {
-	.title = "Test", .language = "test", .read = read_nothing, .line = no_line, .loop = no_loop
+	.title = "Test", .language = "test", .read = read_nothing, .line = no_line
 };
 
 static void check_merge(enum stack_end end, const uint64_t *native, size_t native_count,
-			const struct kernel_python_frame *frames, size_t count,
+			const struct interpreted_frame *frames, size_t count,
 			const uint64_t *expected, size_t expected_count)
 {
 	struct interpreter *interpreter = calloc(1, sizeof(*interpreter));
@@ -277,7 +272,7 @@ static void check_merge(enum stack_end end, const uint64_t *native, size_t nativ
 
 	assert_non_null(interpreter);
 	interpreter->kind = &kind;
-	interpreter->loop = (struct code_range){ 1000, 1100 };
+	interpreter->loop[0] = (struct code_range){ 1000, 1100 };
 	sample->end = (__u8)end;
 	sample->user_count = (__u16)native_count;
 	memcpy(sample->frames, native, native_count * sizeof(*native));
@@ -285,28 +280,29 @@ static void check_merge(enum stack_end end, const uint64_t *native, size_t nativ
 	interpreter_close(interpreter);
 	assert_int_equal(total, expected_count);
 	for (size_t i = 0; i < total; i++)
-		assert_int_equal(python_is_location(merged[i]) ? LOCATION : merged[i], expected[i]);
+		assert_int_equal(is_language_location(merged[i]) ? LOCATION : merged[i],
+				 expected[i]);
 }
 
 #define CALL         \
 	{            \
 		8, 0 \
 	}
-#define ENTRY                                       \
-	{                                           \
-		8, 1ull << KERNEL_PYTHON_MARK_SHIFT \
+#define ENTRY                                     \
+	{                                         \
+		8, 1ull << INTERPRETED_MARK_SHIFT \
 	}
-#define NATIVE                                      \
-	{                                           \
-		9, 1ull << KERNEL_PYTHON_MARK_SHIFT \
+#define NATIVE                                    \
+	{                                         \
+		9, 1ull << INTERPRETED_MARK_SHIFT \
 	}
-#define HIDDEN                                       \
-	{                                            \
-		12, 1ull << KERNEL_PYTHON_MARK_SHIFT \
+#define HIDDEN                                     \
+	{                                          \
+		12, 1ull << INTERPRETED_MARK_SHIFT \
 	}
-#define NONE                                        \
-	{                                           \
-		0, 1ull << KERNEL_PYTHON_MARK_SHIFT \
+#define NONE                                      \
+	{                                         \
+		0, 1ull << INTERPRETED_MARK_SHIFT \
 	}
 
 #define CHECK_MERGE(end, ...)                                                                      \
@@ -320,7 +316,7 @@ static void check_merge(enum stack_end end, const uint64_t *native, size_t nativ
 static void puts_functions_where_they_belong(void **state)
 {
 	const uint64_t native[] = { 7, LOOP, 8, LOOP, 9 };
-	const struct kernel_python_frame frames[] = {
+	const struct interpreted_frame frames[] = {
 		CALL, ENTRY, HIDDEN, NATIVE, CALL, ENTRY, NONE
 	};
 
@@ -332,7 +328,7 @@ static void puts_functions_where_they_belong(void **state)
 static void counts_loops_from_the_outside(void **state)
 {
 	const uint64_t native[] = { LOOP, 8, LOOP, 9 };
-	const struct kernel_python_frame frames[] = { ENTRY };
+	const struct interpreted_frame frames[] = { ENTRY };
 
 	(void)state;
 	CHECK_MERGE(STACK_COMPLETE, LOOP, 8, LOCATION, 9);
@@ -343,9 +339,9 @@ static void counts_loops_from_the_outside(void **state)
 	{                               \
 		KERNEL_COMPILED, number \
 	}
-#define OF_C                                                    \
-	{                                                       \
-		KERNEL_NATIVE, 1ull << KERNEL_PYTHON_MARK_SHIFT \
+#define OF_C                                                  \
+	{                                                     \
+		KERNEL_NATIVE, 1ull << INTERPRETED_MARK_SHIFT \
 	}
 
 /* Compiled code stays, in the functions that it was compiled from; so does a loop that runs a
@@ -353,7 +349,7 @@ static void counts_loops_from_the_outside(void **state)
 static void keeps_compiled_code_and_runs_of_c(void **state)
 {
 	const uint64_t native[] = { 7, 2000, 8, LOOP, 9 };
-	const struct kernel_python_frame frames[] = { COMPILED_AT(1), CALL, ENTRY, OF_C };
+	const struct interpreted_frame frames[] = { COMPILED_AT(1), CALL, ENTRY, OF_C };
 
 	(void)state;
 	CHECK_MERGE(STACK_COMPLETE, 7, 2000, LOCATION, LOCATION, 8, LOOP, 9);
@@ -362,7 +358,7 @@ static void keeps_compiled_code_and_runs_of_c(void **state)
 static void leaves_out_what_no_loop_runs(void **state)
 {
 	const uint64_t native[] = { 7, 8 };
-	const struct kernel_python_frame frames[] = { CALL, ENTRY };
+	const struct interpreted_frame frames[] = { CALL, ENTRY };
 
 	(void)state;
 	CHECK_MERGE(STACK_COMPLETE, 7, 8);

@@ -1,0 +1,78 @@
+/*
+ * Private to the kind Python: python.c recognises it, code.c reads its functions, threads.c its
+ * threads.
+ */
+#pragma once
+
+#include "host/interpreter/kind.h"
+#include "host/interpreter/python/layout.h"
+#include "shared/wire/thread_words.h"
+
+struct python_thread {
+	pid_t tid;
+	uint64_t state; /* where it was found the last time */
+};
+
+struct python {
+	struct interpreter base; /* first; its version is the minor one of 3 */
+	struct python_layout layout;
+	struct python_thread *threads; /* ascending tids */
+	size_t thread_count, thread_room;
+};
+
+/* Symbols of the kind. */
+enum python_symbol {
+	PYTHON_RUNTIME,   /* _PyRuntime */
+	PYTHON_LOOP,      /* the interpreter's loop */
+	PYTHON_VERSION,   /* a variable with the version; 0: none, before 3.11 */
+	PYTHON_CODE_TYPE, /* PyCode_Type; 0: not found */
+};
+
+static inline const struct python *python_of(const struct interpreter *interpreter)
+{
+	return (const struct python *)interpreter;
+}
+
+/* A word of its memory; 0 where none can be read. */
+static inline uint64_t python_word(const struct python *self, uint64_t address)
+{
+	return target_word(&self->base.memory, address);
+}
+
+/* The part of the loop that the compiler put elsewhere; empty: none was found. */
+struct code_range python_cold_loop(const struct interpreter *self);
+
+int python_read_function(const struct interpreter *interpreter, uint64_t code,
+			 struct function *ret) MUST_CHECK;
+unsigned python_line_of(const struct interpreter *interpreter, const struct function *function,
+			uint64_t at);
+
+/* The line of an instruction.  `table` is foreign bytes; `at` counts bytes of instructions, and is
+ * negative before the first one.  0: no line. */
+unsigned python_line(enum python_lines kind, const unsigned char *table, size_t size,
+		     unsigned first_line, int64_t at);
+
+/* A text of Python, without control characters; the caller's to free.  -EFAULT: there is none. */
+int python_text_read(const struct python *self, uint64_t address, char **ret) MUST_CHECK;
+
+extern const struct interpreter_threads python_threads;
+
+bool python_read_name(struct interpreter *interpreter, pid_t tid, char *ret, size_t room);
+
+/* The address of the frame that called all others of a thread, and that of its code; 0: none. */
+uint64_t python_outermost_frame(struct python *self, pid_t tid, uint64_t *ret_code);
+
+/*
+ * The offset of the kernel's number of a thread in the C library's block, to which pthread_self()
+ * points.  Before 3.11 only this links Python's states to threads.
+ */
+
+/* Whether a file of that name may be the C library, or its threads. */
+bool thread_number_is_library(const char *path);
+
+/* As glibc describes it; 0: that makes no sense. */
+unsigned thread_number_check(const struct thread_word *word, uint32_t block_size);
+
+/* -ENOENT: no C library is mapped, or not yet.  -EOPNOTSUPP: it has no description. */
+int thread_number_find(const struct space *space, const struct target_memory *memory,
+		       unsigned *ret) MUST_CHECK;

@@ -15,9 +15,9 @@ COMMENT = re.compile(r"/\*.*?\*/", re.S)
 KNOWN = {
     "fleet/folder/fleet_folder.c": "a folder that a person gave: whether it is empty",
     "fleet/job/fleet_job.c": "/proc/self/exe, for nodes that have no limpet",
+    "attach/exclusion.c": "/proc/locks",
     "attach/facts/flushed_files.c": "/proc/PID/fd",
     "attach/library.c": "a file system of ours that nobody else sees yet; /proc/self",
-    "attach/lock_holder.c": "/proc/locks",
     "attach/children/spawn.c": "temporary folders of ours",
     "cli/main.c": "/dev/null",
     "collect/facts.c": "/proc/self/cmdline",

@@ -24,8 +24,8 @@ bool same_program(const struct stopped *self)
 {
 	unsigned char random[16];
 
-	return !memory_read(self, self->job->random_address, random, sizeof(random)) &&
-	       !memcmp(random, self->job->random, sizeof(random));
+	return !memory_read(self, self->job->facts.random_address, random, sizeof(random)) &&
+	       !memcmp(random, self->job->facts.random, sizeof(random));
 }
 
 /* libc stores the program's name during initialization; before that the word points into libc, and
@@ -176,9 +176,10 @@ bool block_is_understood(const struct stopped *self)
 {
 	int32_t tid;
 
-	if (self->job->way != BOOT_WAY_THREAD || self->job->is_inherited)
+	if (self->job->way != BOOT_WAY_THREAD || self->job->facts.is_inherited)
 		return true;
-	return !memory_read(self, self->state.thread_pointer + (uint64_t)self->job->tid_offset,
+	return !memory_read(self,
+			    self->state.thread_pointer + (uint64_t)self->job->facts.tid_offset,
 			    &tid, sizeof(tid)) &&
 	       tid == self->job->inner_tid;
 }

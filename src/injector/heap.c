@@ -25,7 +25,7 @@ static bool is_locked(const struct stopped *self, uint64_t arena)
 
 static bool is_in_handler(const struct stopped *self)
 {
-	struct job_code back = { self->job->sigreturn, self->job->sigreturn + 1 };
+	struct job_code back = { self->job->facts.sigreturn, self->job->facts.sigreturn + 1 };
 
 	return thread_may_be_inside(self, back, STACK_BYTES);
 }
@@ -35,11 +35,11 @@ bool heap_may_be_entered(const struct stopped *self)
 	bool waits = self->back.was_in_call && !is_allocators_call(self->back.nr);
 
 	/* The code interrupted by a handler may be on another stack. */
-	if (!self->job->heap.end || is_in_handler(self))
+	if (!self->job->facts.heap.end || is_in_handler(self))
 		return true;
 	if (waits)
 		return false;
-	return thread_may_be_inside(self, self->job->heap, STACK_BYTES);
+	return thread_may_be_inside(self, self->job->facts.heap, STACK_BYTES);
 }
 
 int heap_check(struct stopped *self)

@@ -69,7 +69,7 @@ static int check_region(const struct stopped *self)
 	    boot.magic != BOOT_MAGIC || boot.region != self->job->region)
 		return job_fail(self->job, JOB_GONE, ESTALE);
 	/* BOOT_WRITTEN: an injector was killed before it started a thread. */
-	if (!self->job->is_inherited && boot.step != BOOT_ENDED && boot.step != BOOT_FAILED &&
+	if (!self->job->facts.is_inherited && boot.step != BOOT_ENDED && boot.step != BOOT_FAILED &&
 	    boot.step != BOOT_WRITTEN)
 		return job_fail(self->job, JOB_LEAVE_ALONE, EBUSY);
 	return 0;
@@ -105,13 +105,10 @@ static int start_thread(struct stopped *self)
 	uint64_t region = job->ret_region, thread = region + job->thread_pointer,
 		 word = region + job->tid_word;
 	uint64_t args[6];
-	long tid = 0;
-	int r;
+	long ignored;
 
 	arch_clone_args(args, CLONE_FLAGS, region + REGION_DATA, thread, word);
-	r = remote_do(self, region + REGION_CODE + CODE_CLONE, SYS_clone, args, &tid);
-	job->starter_tid = (int32_t)tid;
-	return r;
+	return remote_do(self, region + REGION_CODE + CODE_CLONE, SYS_clone, args, &ignored);
 }
 
 static int start_by_call(struct stopped *self)

@@ -42,7 +42,7 @@ int remote_prepare(struct stopped *self)
 	static unsigned char frame[ARCH_FRAME_MAX] __attribute__((aligned(64)));
 	size_t size;
 
-	self->escape.landing = self->job->sigreturn;
+	self->escape.landing = self->job->facts.sigreturn;
 	size = arch_build_frame(&self->state, &self->back, self->signal_mask, self->frame_top,
 				frame, sizeof(frame), &self->escape);
 	if (!size)

@@ -66,9 +66,9 @@ static bool is_stop_harmless(struct job *job)
 	job_read_proc(job, "status", text, sizeof(text));
 	job->has_filters = number_after(text, "\nSeccomp:") != 0;
 	job->filters = (uint32_t)number_after(text, "\nSeccomp_filters:");
-	if (!job->has_filters || job->force || !job->can_read_filters)
+	if (!job->has_filters || job->facts.force || !job->facts.can_read_filters)
 		return true;
-	return (job->filters && job->filters == job->filters_known) || !is_in_timed_wait(job);
+	return (job->filters && job->filters == job->facts.filters_known) || !is_in_timed_wait(job);
 }
 
 int restart_await_harmless(struct job *job)
@@ -83,9 +83,9 @@ int restart_await_harmless(struct job *job)
 			nanosleep(&pause, NULL);
 		} while (is_in_timed_wait(job));
 	}
-	if (!job->has_filters || job->force)
+	if (!job->has_filters || job->facts.force)
 		return 0;
-	if (!job->can_read_filters)
+	if (!job->facts.can_read_filters)
 		return job_fail(job, JOB_SECCOMP_UNREADABLE, EACCES);
 	return waits_for_supervisor(job) ? job_fail(job, JOB_FILTERED_WAIT, 0) : 0;
 }

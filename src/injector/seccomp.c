@@ -186,7 +186,7 @@ bool seccomp_forbids_restart(const struct stopped *self)
 		i++;
 	}
 	if (i && errno == ENOENT)
-		job->filters_known = job->filters;
+		job->facts.filters_known = job->filters;
 	return false;
 }
 
@@ -202,7 +202,7 @@ int seccomp_check(struct stopped *self)
 		if (count < 0 && job->has_filters)
 			job->denied = job->wishes;
 		if (count < 0)
-			return job->force || !job->has_filters
+			return job->facts.force || !job->has_filters
 				       ? 0
 				       : job_fail(job, JOB_SECCOMP_UNREADABLE, errno);
 		if (check_filter(job, instructions, (unsigned)count))

@@ -50,8 +50,8 @@ static bool is_alone(const struct stopped *self)
 {
 	const struct job *job = self->job;
 
-	return thread_count(job) == 1 &&
-	       (!job->single.thread_count || is_word(self, job->single.thread_count, 1));
+	return thread_count(job) == 1 && (!job->facts.single.thread_count ||
+					  is_word(self, job->facts.single.thread_count, 1));
 }
 
 static void change_word(const struct stopped *self, uint64_t address, uint32_t from, uint32_t to)
@@ -76,14 +76,14 @@ static uint64_t file_unlock(const struct stopped *self, uint64_t address)
 	if ((magic & 0xffff0000u) != FILE_MAGIC)
 		return 0;
 	/* FILEs of fmemopen or fopencookie have the flag from the start. */
-	if (flags & FILE_NEEDS_LOCK && calls == self->job->single.file_calls)
+	if (flags & FILE_NEEDS_LOCK && calls == self->job->facts.single.file_calls)
 		change_word(self, address + FILE_FLAGS, flags, flags & ~FILE_NEEDS_LOCK);
 	return next;
 }
 
 static void files_unlock(const struct stopped *self)
 {
-	const struct job_single *single = &self->job->single;
+	const struct job_single *single = &self->job->facts.single;
 	uint64_t file;
 
 	if (!single->stdio || !single->files ||
@@ -102,7 +102,7 @@ static void clear_own_flag(const struct stopped *self)
 {
 	const uint32_t none = 0;
 
-	if (self->job->has_flag_in_block &&
+	if (self->job->facts.has_flag_in_block &&
 	    memory_write(self, flag_address(self), &none, sizeof(none)))
 		self->job->error = EIO;
 }
@@ -112,9 +112,9 @@ static void say_single(const struct stopped *self)
 	const struct job *job = self->job;
 	const unsigned char yes = 1;
 
-	for (size_t i = 0; i < ARRAY_SIZE(job->single.common); i++)
-		if (job->single.common[i] &&
-		    memory_write(self, job->single.common[i], &yes, sizeof(yes)))
+	for (size_t i = 0; i < ARRAY_SIZE(job->facts.single.common); i++)
+		if (job->facts.single.common[i] &&
+		    memory_write(self, job->facts.single.common[i], &yes, sizeof(yes)))
 			self->job->error = EIO;
 	clear_own_flag(self);
 }
@@ -126,7 +126,8 @@ void single_give_back(struct stopped *self)
 	if (!same_program(self)) {
 		job_fail(job, JOB_GONE, ESTALE);
 	} else if (!is_alone(self) || !block_is_understood(self) || heap_may_be_entered(self) ||
-		   !job->create.end || thread_may_be_inside(self, job->create, STACK_BYTES)) {
+		   !job->facts.create.end ||
+		   thread_may_be_inside(self, job->facts.create, STACK_BYTES)) {
 		job_fail(job, JOB_LEAVE_ALONE, 0);
 	} else {
 		job->status = JOB_DONE;

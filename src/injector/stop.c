@@ -159,7 +159,6 @@ static int stop_understand(struct stopped *self, uint64_t deadline_ns)
 	if (arch_must_ask_argument(&self->state) && (r = cut_short_ask(self, &cut)))
 		return r;
 	arch_plan_return(&self->state, &self->job->seen, &cut, entered_nr, &self->back);
-	self->job->was_in_call = self->back.was_in_call;
 	self->is_understood = true;
 	return 0;
 }

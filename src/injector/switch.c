@@ -18,14 +18,14 @@
 
 uint64_t flag_address(const struct stopped *self)
 {
-	return self->state.thread_pointer + (uint64_t)self->job->flag_offset;
+	return self->state.thread_pointer + (uint64_t)self->job->facts.flag_offset;
 }
 
 static bool has_own_flag(const struct stopped *self)
 {
 	uint32_t flag = 0;
 
-	return !self->job->has_flag_in_block ||
+	return !self->job->facts.has_flag_in_block ||
 	       (!memory_read(self, flag_address(self), &flag, sizeof(flag)) && flag);
 }
 
@@ -33,13 +33,13 @@ static bool is_common_flag_set(const struct stopped *self)
 {
 	unsigned char is_single = 1;
 
-	return !self->job->single.common[0] ||
-	       (!memory_read(self, self->job->single.common[0], &is_single, 1) && !is_single);
+	return !self->job->facts.single.common[0] ||
+	       (!memory_read(self, self->job->facts.single.common[0], &is_single, 1) && !is_single);
 }
 
 uint32_t single_due(const struct job *job)
 {
-	const struct job_single *words = &job->single;
+	const struct job_single *words = &job->facts.single;
 
 	return SINGLE_DUE | (words->common[0] ? SINGLE_DUE_COMMON : 0) |
 	       (words->common[1] ? SINGLE_DUE_COMMON << 1 : 0) |
@@ -51,10 +51,10 @@ uint32_t single_due(const struct job *job)
 static bool find_mark(const struct stopped *self)
 {
 	const struct job_single *known = &self->job->single_known;
-	struct job_single *words = &self->job->single;
+	struct job_single *words = &self->job->facts.single;
 	uint32_t flag = 0;
 
-	if (!self->job->has_flag_in_block ||
+	if (!self->job->facts.has_flag_in_block ||
 	    memory_read(self, flag_address(self), &flag, sizeof(flag)) ||
 	    (flag & ~(uint32_t)SINGLE_DUE_ALL) != SINGLE_MARK)
 		return false;
@@ -92,7 +92,7 @@ int switch_begin(struct stopped *self)
 {
 	uint32_t flag = SINGLE_MARK | single_due(self->job);
 
-	if (!self->must_switch || !self->job->has_flag_in_block)
+	if (!self->must_switch || !self->job->facts.has_flag_in_block)
 		return 0;
 	return memory_write(self, flag_address(self), &flag, sizeof(flag));
 }

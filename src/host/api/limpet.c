@@ -203,7 +203,7 @@ static void fill_status(const struct target *target, const struct resident *resi
 static int handle_look(const struct limpet *self, struct target *target, struct resident *ret,
 		       struct err *err)
 {
-	int r = target_look(target, self->pid, err);
+	int r = target_inspect(target, self->pid, err);
 
 	if (r)
 		return r;

@@ -5,29 +5,22 @@
  */
 #include "host/attach/attach.h"
 
-#include "host/attach/blobs.h"
-#include "host/attach/boot_wait.h"
-#include "host/attach/exclusion.h"
-#include "host/attach/facts/libc_wait.h"
-#include "host/attach/inject.h"
-#include "host/attach/launch/start_wait.h"
+#include "host/attach/children/blobs.h"
+#include "host/attach/facts/facts.h"
 #include "host/attach/library.h"
 #include "host/attach/listener.h"
-#include "host/attach/single.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/self/interrupt.h"
 #include "host/process/cgroup.h"
-#include "host/process/memory.h"
-#include "host/process/procfs.h"
+#include "host/process/threads.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LEAVE_LIMIT_NS 20000000000ull
@@ -36,13 +29,15 @@
 #define CONT_LIMIT_NS  5000000000ull
 #define ATTACH_BYTES   (2ull << 20) /* measured: 1.1 MiB, with the tracer 2.7 */
 #define TRACER_BYTES   (4ull << 20)
+#define RETRY_FIRST_NS 1000000
+#define RETRY_MAX_NS   16000000
 
-static void wait_a_little(uint64_t delay_ns)
+int attach_order(struct attachment *self, struct control_header *order, int fd,
+		 struct control_reply *ret, struct err *err)
 {
-	struct timespec delay = { (time_t)(delay_ns / 1000000000u),
-				  (long)(delay_ns % 1000000000u) };
+	struct control_reply reply;
 
-	nanosleep(&delay, NULL);
+	return link_ask(&self->link, &self->target, order, fd, ret ? ret : &reply, err);
 }
 
 static int pack_agent(const struct target *target, struct library *ret, struct err *err)
@@ -68,18 +63,17 @@ static int send_agent(struct attachment *self, struct library *library, struct e
 	return link_send(&self->link, &self->target, &hello, sizeof(hello), library->fd, err);
 }
 
-static int say_hello(struct attachment *self, struct err *err)
+static int send_hello(struct attachment *self, struct err *err)
 {
-	struct control_hello hello = { .holder_pid = getpid() };
-	struct control_reply reply;
+	struct control_hello hello = { .header = order_header(CONTROL_HELLO, sizeof(hello), 0),
+				       .holder_pid = getpid() };
 	struct process_stat stat;
 
 	if (stat_read(getpid(), getpid(), &stat, err) || link_lock(&self->link, err))
 		return err->code;
-	control_header_init(&hello.header, CONTROL_HELLO, sizeof(hello));
 	hello.holder_start = stat.start_tick;
 	snprintf(hello.holder_name, sizeof(hello.holder_name), "%s", stat.name);
-	return link_ask(&self->link, &self->target, &hello.header, self->link.lock, &reply, err);
+	return attach_order(self, &hello.header, self->link.lock, NULL, err);
 }
 
 /* The agent ended before it answered: the boot context holds the reason. */
@@ -89,9 +83,8 @@ static int explain_silence(const struct attachment *self, struct err *err)
 
 	if (!target_lives(&self->target))
 		return target_fail_ended(err);
-	if (!boot_context_read(self, &boot) && boot.step == BOOT_FAILED)
-		return boot_fail(&boot, err);
-	return err->code;
+	return !boot_context_read(self, &boot) && boot.step == BOOT_FAILED ? boot_fail(&boot, err)
+									   : err->code;
 }
 
 /* glibc's setuid changes all threads it knows.  If the program calls it while the starter creates
@@ -121,7 +114,7 @@ static int attach_meet(struct attachment *self, struct library *library, struct 
 	if (!r)
 		r = send_agent(self, library, err);
 	if (!r)
-		r = say_hello(self, err);
+		r = send_hello(self, err);
 	if (r)
 		return explain_silence(self, err);
 	self->report.control_tid = target_find_thread(&self->target, boot.worker_tid);
@@ -130,7 +123,7 @@ static int attach_meet(struct attachment *self, struct library *library, struct 
 
 static int read_maps_again(struct target *target, struct err *err)
 {
-	target_look_again(target);
+	target_choose_thread(target);
 	maps_done(&target->process.maps);
 	return maps_read(target->process.memory_tid, &target->process.maps, err);
 }
@@ -145,26 +138,19 @@ static int find_page(struct attachment *self, struct err *err)
 	return r;
 }
 
-/* Refuses a library that cannot be handed over before the target is touched. */
-static int prepare_agent(struct attachment *self, struct library *ret, struct err *err)
-{
-	bool is_there = !resident_find(&self->target, &self->resident);
-
-	return is_there ? 0 : pack_agent(&self->target, ret, err);
-}
-
 static int attach_locked(struct attachment *self, const struct attach_options *options,
 			 struct err *err)
 {
-	CLEANUP(close) int lock = exclusion_take(&self->target, err);
+	CLEANUP(close) int lock = exclusion_acquire(&self->target, err);
 	struct library library = LIBRARY_NONE;
 	int r = lock < 0 ? lock : libc_wait(&self->target, attach_patience_ns(options), err);
 
 	/* Another limpet may have left its agent while this one waited for the lock. */
 	if (!r)
 		r = read_maps_again(&self->target, err);
-	if (!r)
-		r = prepare_agent(self, &library, err);
+	/* Before the target is touched: refuses a library that cannot be handed over. */
+	if (!r && resident_find(&self->target, &self->resident))
+		r = pack_agent(&self->target, &library, err);
 	if (!r)
 		r = inject(self, options, lock, err);
 	if (!r)
@@ -173,32 +159,24 @@ static int attach_locked(struct attachment *self, const struct attach_options *o
 	return r ? r : find_page(self, err);
 }
 
-/* Without the right to read the target's memory there is no page to find; nothing here depends on
- * it. */
-static void find_page_if_allowed(struct attachment *self)
+static int greet_listener(struct attachment *self, struct err *err)
 {
 	struct target *target = &self->target;
 	struct err ignored;
-
-	if (target->memory >= 0 && find_page(self, &ignored)) {
-		close(target->memory);
-		target->memory = -1;
-	}
-}
-
-static int meet_listener(struct attachment *self, struct err *err)
-{
-	int r = say_hello(self, err);
+	int r = send_hello(self, err);
 
 	if (r == -EPIPE) {
 		err_set(err, -EBUSY, "another limpet holds it");
-		err_fix(err, "limpet detach %d", self->target.process.pid);
+		err_fix(err, "limpet detach %d", target->process.pid);
 		return err_exit(err, EXIT_BUSY);
 	}
 	if (r)
 		return r;
-	self->report.control_tid = target_find_thread(&self->target, self->report.control_tid);
-	find_page_if_allowed(self);
+	self->report.control_tid = target_find_thread(target, self->report.control_tid);
+	/* Without the right to read the target's memory there is no page to find; nothing here
+	 * depends on it. */
+	if (target->memory >= 0 && find_page(self, &ignored))
+		close(TAKE_FD(target->memory));
 	return 0;
 }
 
@@ -208,27 +186,30 @@ static int enter_locked(struct attachment *self, const struct attach_options *op
 	/* Without the right to read the target's memory limpet cannot lock it either; the listener
 	 * then refuses, and the attach by ptrace reports why. */
 	bool locks = self->target.memory >= 0;
-	CLEANUP(close) int lock = locks ? exclusion_take(&self->target, err) : -1;
+	CLEANUP(close) int lock = locks ? exclusion_acquire(&self->target, err) : -1;
 	int r = locks && lock < 0 ? lock : listener_connect(self, options);
 
-	return r ? r : meet_listener(self, err);
+	return r ? r : greet_listener(self, err);
+}
+
+static void fail_attach(const struct target *target, int pidfd, struct err *err)
+{
+	target_prefer_end(pidfd, target->process.pid, err);
+	err_while(err, "cannot attach to %d (%s)", target->process.pid,
+		  target->process.status.name);
 }
 
 /* -ENOENT: there is no listener. */
 static int attach_by_listener(struct attachment *self, pid_t pid,
 			      const struct attach_options *options, struct err *err)
 {
-	char name[96];
 	int r;
 
-	if (!listener_exists(pid) || target_meet(&self->target, pid, err))
+	if (!listener_exists(pid) || target_identify(&self->target, pid, err))
 		return -ENOENT;
 	r = enter_locked(self, options, err);
-	if (r && r != -ENOENT) {
-		target_prefer_end(self->target.pidfd, self->target.process.pid, err);
-		err_while(err, "cannot attach to %s",
-			  target_name(&self->target, name, sizeof(name)));
-	}
+	if (r && r != -ENOENT)
+		fail_attach(&self->target, self->target.pidfd, err);
 	if (r)
 		attach_close(self);
 	return r;
@@ -247,7 +228,7 @@ static int await_running(pid_t pid, int pidfd, const struct attach_options *opti
 	    syscall(SYS_pidfd_send_signal, pidfd, SIGCONT, NULL, 0))
 		return err_set(err, -errno, "send SIGCONT to %d: %s", pid, strerror(errno));
 	while (!r && status.state == 'T' && now_ns() < deadline_ns && !interrupt_is_waiting()) {
-		wait_a_little(1000000);
+		sleep_ns(1000000);
 		r = status_read(pid, pid, &status, err);
 	}
 	return r;
@@ -266,23 +247,6 @@ static int check_group(pid_t pid, const struct attach_options *options, struct e
 			    MIN(status.threads, options->ring_count) * options->ring_bytes, err);
 }
 
-static int attach_named(struct attachment *self, const struct attach_options *options, int pidfd,
-			struct err *err)
-{
-	char name[96];
-	int r = attach_locked(self, options, err);
-
-	if (r) {
-		target_prefer_end(pidfd, self->target.process.pid, err);
-		err_while(err, "cannot attach to %s",
-			  target_name(&self->target, name, sizeof(name)));
-		link_close(&self->link); /* the agent then detaches */
-		single_give_back(self);
-		attach_close(self);
-	}
-	return r;
-}
-
 static int attach_by_stop(struct attachment *self, pid_t pid, const struct attach_options *options,
 			  int pidfd, struct err *err)
 {
@@ -293,9 +257,18 @@ static int attach_by_stop(struct attachment *self, pid_t pid, const struct attac
 		target_close(&self->target);
 		r = target_fail_ended(err);
 	}
-	if (r)
+	if (r) {
 		target_prefer_end(pidfd, pid, err);
-	return r ? err->code : attach_named(self, options, pidfd, err);
+		return err->code;
+	}
+	r = attach_locked(self, options, err);
+	if (r) {
+		fail_attach(&self->target, pidfd, err);
+		link_close(&self->link); /* the agent then detaches */
+		single_restore(self);
+		attach_close(self);
+	}
+	return r;
 }
 
 static int attach_once(struct attachment *ret, pid_t pid, const struct attach_options *options,
@@ -310,12 +283,34 @@ static int attach_once(struct attachment *ret, pid_t pid, const struct attach_op
 	return r == -ENOENT ? attach_by_stop(ret, pid, options, pidfd, err) : r;
 }
 
+/* A program that has only just been started: until its loader and its C library are done, or its
+ * exec is, a refusal is not final.  Such failures have a code (-ESRCH of a process that lives: its
+ * first thread ended between two reads, and the program goes on without it), or the process runs
+ * another program than the one that was read. */
+static bool may_pass(const struct process *process, int code)
+{
+	struct identity now;
+	struct err ignored;
+
+	return code == -EAGAIN || code == -ESTALE || code == -ESRCH ||
+	       (!identity_read(process->pid, process->memory_tid, &now, &ignored) &&
+		identity_compare(&process->identity, &now) == IDENTITY_EXEC);
+}
+
+/* Sleeps; true when the process has ended meanwhile. */
+static bool ends_within(int pidfd, long time_ns)
+{
+	struct pollfd wait = { pidfd, POLLIN, 0 };
+
+	return ppoll(&wait, 1, &(struct timespec){ 0, time_ns }, NULL) > 0;
+}
+
 int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *options,
 		struct err *err)
 {
 	CLEANUP(close) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	uint64_t begin_ns = now_ns();
-	struct start_wait wait;
+	uint64_t begin_ns = now_ns(), patience_ns = options->tries_for_ns ? 0 : ATTACH_PATIENCE_NS;
+	long pause_ns = RETRY_FIRST_NS;
 	int r = await_running(pid, pidfd, options, err);
 
 	if (!r)
@@ -324,80 +319,56 @@ int attach_open(struct attachment *ret, pid_t pid, const struct attach_options *
 		target_prefer_end(pidfd, pid, err);
 		return err->code;
 	}
-	start_wait_begin(&wait, options->tries_for_ns ? 0 : ATTACH_PATIENCE_NS);
-	do
-		r = attach_once(ret, pid, options, pidfd, err);
-	while (r && start_wait_more(&wait, &ret->target.process, pidfd, err));
+	patience_ns += now_ns();
+	while ((r = attach_once(ret, pid, options, pidfd, err)) && pidfd >= 0 &&
+	       may_pass(&ret->target.process, err->code) && now_ns() <= patience_ns &&
+	       !interrupt_is_waiting() && !ends_within(pidfd, pause_ns))
+		pause_ns = MIN(2 * pause_ns, RETRY_MAX_NS);
 	if (!r)
 		memset(err, 0, sizeof(*err)); /* the first failure no longer matters */
 	ret->report.attach_ns = now_ns() - begin_ns;
 	return r;
 }
 
-static bool thread_is_there(const struct attachment *self)
+/* With unload the control thread unmaps the region last, after itself.  False: not in time. */
+static bool await_thread_end(const struct attachment *self, bool is_unloading, uint64_t limit_ns)
 {
-	char path[64];
-
-	if (!self->report.control_tid)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", self->target.process.pid,
-		 self->report.control_tid);
-	return access(path, F_OK) == 0;
-}
-
-/* With unload the control thread unmaps the region last, after itself. */
-static bool has_left(const struct attachment *self, bool is_unloading)
-{
+	pid_t pid = self->target.process.pid;
+	uint64_t deadline_ns = now_ns() + limit_ns;
 	struct boot_context boot;
 
-	return !thread_is_there(self) && (!is_unloading || boot_context_read(self, &boot));
-}
-
-static int await_end(const struct attachment *self, bool is_unloading, struct err *err)
-{
-	uint64_t deadline_ns = now_ns() + LEAVE_LIMIT_NS;
-
-	while (target_lives(&self->target) && !has_left(self, is_unloading)) {
+	while (target_lives(&self->target) && (thread_is_there(pid, self->report.control_tid) ||
+					       (is_unloading && !boot_context_read(self, &boot)))) {
 		if (now_ns() > deadline_ns)
-			return err_set(err, -ETIMEDOUT,
-				       "limpet's thread in the target does not end");
-		wait_a_little(GLANCE_NS);
+			return false;
+		sleep_ns(GLANCE_NS);
 	}
-	return 0;
+	return true;
 }
 
 int attach_leave(struct attachment *self, bool unload, struct control_reply *ret, struct err *err)
 {
 	bool has_listener = self->report.way == BOOT_WAY_LISTENER;
-	struct control_detach order;
-	int r;
+	struct control_detach order = { order_header(CONTROL_DETACH, sizeof(order),
+						     unload ? CONTROL_UNLOAD : 0) };
+	int r = attach_order(self, &order.header, -1, ret, err);
 
-	control_header_init(&order.header, CONTROL_DETACH, sizeof(order));
-	order.header.flags = unload ? CONTROL_UNLOAD : 0;
-	r = link_ask(&self->link, &self->target, &order.header, -1, ret, err);
 	/* A listener's thread stays; it closes the connection when the agent is at rest. */
 	if (!r && has_listener)
 		r = link_await_end(&self->link, &self->target, err);
 	link_close(&self->link);
-	return r || has_listener ? r : await_end(self, unload && !ret->text[0], err);
-}
-
-/* Waits for the control thread to end: the agent detached by itself, or does so because its
- * connection is closed. */
-static void await_thread_end(const struct attachment *self)
-{
-	uint64_t deadline_ns = now_ns() + CLOSE_LIMIT_NS;
-
-	while (target_lives(&self->target) && thread_is_there(self) && now_ns() < deadline_ns)
-		wait_a_little(GLANCE_NS);
+	if (r || has_listener || await_thread_end(self, unload && !ret->text[0], LEAVE_LIMIT_NS))
+		return r;
+	return err_set(err, -ETIMEDOUT, "limpet's thread in the target does not end");
 }
 
 void attach_close(struct attachment *attachment)
 {
 	link_close(&attachment->link);
 	if (attachment->single.is_due) {
-		await_thread_end(attachment);
-		single_give_back(attachment);
+		/* The agent detached by itself, or does so because its connection is closed. */
+		await_thread_end(attachment, false, CLOSE_LIMIT_NS);
+		single_restore(attachment);
 	}
 	target_close(&attachment->target);
 }

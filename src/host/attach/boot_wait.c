@@ -2,7 +2,7 @@
  * limpet's first threads run in the target without a connection: the host polls their context in
  * the target's memory until there is a socket that it can take.
  */
-#include "host/attach/boot_wait.h"
+#include "host/attach/attachment.h"
 
 #include "host/attach/socket_take.h"
 #include "host/core/cleanup.h"
@@ -11,12 +11,7 @@
 #include "host/process/status.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #define ERROR_MAX      4095 /* the largest in the kernel */
 #define START_LIMIT_NS 20000000000ull
@@ -32,15 +27,6 @@ int boot_context_read(const struct attachment *self, struct boot_context *ret)
 		       : -ENOENT;
 }
 
-/* The target's error code.  -EAGAIN there is one of the target's limits, which does not pass by
- * itself. */
-static int boot_code(const struct boot_context *boot)
-{
-	if (boot->error >= 0 || boot->error < -ERROR_MAX)
-		return -EPROTO;
-	return boot->error == -EAGAIN ? -ENOBUFS : boot->error;
-}
-
 static int fail_first_three(struct err *err)
 {
 	err_set(err, -EBADF, "its descriptors 0, 1 and 2 are not all open");
@@ -51,24 +37,23 @@ static int fail_first_three(struct err *err)
 	return err_exit(err, EXIT_NOT_ATTACHABLE);
 }
 
+/* -EAGAIN in the target is one of its limits, which does not pass by itself. */
 int boot_fail(const struct boot_context *boot, struct err *err)
 {
-	int code = boot_code(boot);
+	int error = boot->error >= 0 || boot->error < -ERROR_MAX ? -EPROTO : boot->error;
 
 	if (!strncmp(boot->failed_call, BOOT_FIRST_THREE, sizeof(boot->failed_call)))
 		return fail_first_three(err);
-	err_set(err, code, "%.31s failed in the target: %s", boot->failed_call,
-		strerror(code == -EPROTO ? EPROTO : -boot->error));
+	err_set(err, error == -EAGAIN ? -ENOBUFS : error, "%.31s failed in the target: %s",
+		boot->failed_call, strerror(-error));
 	if (boot->text[0])
 		err_why(err, "%.*s", (int)sizeof(boot->text), boot->text);
 	return err->code;
 }
 
 /* limpet's thread has waited for the host in vain, and has unmapped its region. */
-static int fail_late(const struct attachment *self, struct err *err)
+static int fail_late(struct err *err)
 {
-	if (!target_lives(&self->target))
-		return target_fail_ended(err);
 	err_set(err, -EAGAIN, "limpet's thread in the target gave up before limpet connected");
 	err_why(err, "limpet got no CPU for many seconds");
 	return err_fix(err, "try again");
@@ -106,18 +91,18 @@ int boot_await_socket(const struct attachment *self, struct boot_context *ret, s
 {
 	uint64_t deadline_ns = now_ns() + START_LIMIT_NS;
 	struct stop_watch watch = { now_ns() + STOP_LOOK_NS, 0 };
-	const struct timespec glance = { .tv_nsec = GLANCE_NS };
 
 	while (now_ns() < deadline_ns) {
 		if (!target_lives(&self->target) || boot_context_read(self, ret))
-			return fail_late(self, err);
+			return target_lives(&self->target) ? fail_late(err)
+							   : target_fail_ended(err);
 		if (ret->step == BOOT_FAILED)
 			return boot_fail(ret, err);
 		if (ret->step == BOOT_SOCKET_READY)
 			return 0;
 		if (stays_stopped(&watch, self->target.process.pid))
 			return fail_stopped(self, err);
-		nanosleep(&glance, NULL);
+		sleep_ns(GLANCE_NS);
 	}
 	err_set(err, -ETIMEDOUT, "limpet's thread in the target does not start running");
 	return err_why(err, "the process may be stopped, frozen or starved of CPU time");
@@ -128,53 +113,31 @@ static int take_from_thread(const struct target *target, const struct boot_conte
 {
 	CLEANUP(close) int thread = target_open_thread(target, boot->worker_tid);
 
-	return thread < 0 ? thread : socket_take(target, thread, boot->socket);
+	return thread < 0 ? thread : socket_take(target, thread, boot->socket, boot->socket_inode);
 }
 
 /* A thread that has ended meanwhile has no descriptors any more; the process still has. */
-static int take_descriptor(struct target *target, int number)
+static int take_from_process(struct target *target, const struct boot_context *boot)
 {
-	int fd = socket_take(target, target->thread_fd, number);
+	int fd = socket_take(target, target->thread_fd, boot->socket, boot->socket_inode);
 
 	if (fd != -ESRCH)
 		return fd;
-	target_look_again(target);
-	return socket_take(target, target->thread_fd, number);
-}
-
-static int socket_option(int fd, int option)
-{
-	int value = -1;
-	socklen_t size = sizeof(value);
-
-	return getsockopt(fd, SOL_SOCKET, option, &value, &size) ? -1 : value;
-}
-
-/* The application may have closed the number and opened something else there, by accident or not:
- * the host must not talk to another program as if it were the agent. */
-static bool is_our_socket(int fd, const struct boot_context *boot, pid_t pid)
-{
-	struct ucred maker;
-	socklen_t size = sizeof(maker);
-	struct stat file;
-
-	return socket_option(fd, SO_TYPE) == SOCK_SEQPACKET &&
-	       !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &maker, &size) && maker.pid == pid &&
-	       !fstat(fd, &file) && file.st_ino == boot->socket_inode;
+	target_choose_thread(target);
+	return socket_take(target, target->thread_fd, boot->socket, boot->socket_inode);
 }
 
 int boot_take_socket(struct attachment *self, const struct boot_context *boot, struct err *err)
 {
-	CLEANUP(close)
 	int fd = boot->is_apart ? take_from_thread(&self->target, boot)
-				: take_descriptor(&self->target, boot->socket);
+				: take_from_process(&self->target, boot);
 
-	if (fd == -ENOTSOCK || (fd >= 0 && !is_our_socket(fd, boot, self->target.process.pid)))
+	if (fd == -ENOTSOCK)
 		return err_set(
 			err, -EBADF,
 			"the program has closed limpet's socket or reused its descriptor number");
 	if (fd < 0)
 		return err_set(err, fd, "take the socket from the target: %s", strerror(-fd));
-	self->link.socket = TAKE_FD(fd);
+	self->link.socket = fd;
 	return 0;
 }

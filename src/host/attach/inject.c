@@ -2,20 +2,18 @@
  * Builds the injector's job from the facts, tries one thread after the other, and turns the
  * injector's answer into messages.
  */
-#include "host/attach/inject.h"
+#include "host/attach/attachment.h"
 
-#include "host/attach/blobs.h"
+#include "host/attach/children/blobs.h"
 #include "host/attach/children/spawn.h"
 #include "host/attach/facts/candidates.h"
-#include "host/attach/facts/seccomp_trial.h"
-#include "host/attach/single.h"
 #include "host/attach/thread_block.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/self/interrupt.h"
 #include "host/process/memory.h"
-#include "host/process/procfs.h"
 #include "host/process/rights/rights.h"
+#include "host/process/schedstat.h"
 #include "host/process/threads.h"
 #include "shared/arch/doorstep.h"
 #include "shared/arch/elf.h"
@@ -25,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PAUSE_FIRST_NS   1000000
@@ -130,14 +127,12 @@ static int add_stacks(const struct maps *maps, struct job *job, int job_fd, stru
 }
 
 /* The age of a process for the injector: a starved child may be in its fork for a long time. */
-static uint64_t read_cpu_ns(const struct target *target)
+static uint64_t read_cpu_ns(const struct process *process)
 {
-	char text[64];
-	struct err ignored;
+	struct schedstat times;
 
-	if (proc_read_small(target->process.pid, "schedstat", text, sizeof(text), &ignored) <= 0)
-		return target->process.stat.cpu_ns;
-	return strtoull(text, NULL, 10);
+	return schedstat_read(process->pid, process->pid, &times) ? process->stat.cpu_ns
+								  : times.run_ns;
 }
 
 /* True while glibc works without locks, even if the kernel has made threads for itself. */
@@ -158,8 +153,8 @@ static void fill_identity(const struct target *target, struct job *job)
 	job->pid = target->process.memory_tid;
 	job->leader = target->process.pid;
 	job->is_alone = has_one_thread(target) && target->process.libc.flavour != LIBC_MUSL;
-	job->random_address = auxv_value(&identity->auxv, AT_RANDOM);
-	memcpy(job->random, identity->random, sizeof(job->random));
+	job->facts.random_address = auxv_value(&identity->auxv, AT_RANDOM);
+	memcpy(job->facts.random, identity->random, sizeof(job->facts.random));
 }
 
 static struct job_code code_of(const struct elf_range *range)
@@ -173,19 +168,19 @@ static void fill_facts(const struct facts *facts, struct job *job)
 	job->init_word = facts->init_word;
 	job->libc_start = facts->libc_start;
 	job->libc_end = facts->libc_end;
-	job->single = facts->single;
-	job->create = code_of(&facts->create);
-	job->heap = code_of(&facts->heap);
-	job->has_flag_in_block = facts->has_flag_in_block;
-	job->flag_offset =
+	job->facts.single = facts->single;
+	job->facts.create = code_of(&facts->create);
+	job->facts.heap = code_of(&facts->heap);
+	job->facts.has_flag_in_block = facts->has_flag_in_block;
+	job->facts.flag_offset =
 		ARCH_TLS_ABOVE ? ARCH_FLAG_OFFSET - (int64_t)facts->block_size : ARCH_FLAG_OFFSET;
 	job->calloc = code_of(&facts->calloc);
 	for (size_t i = 0; i < JOB_FORKS_MAX; i++)
 		job->forks[i] = code_of(&facts->forks[i]);
 	job->start = code_of(&facts->start);
 	job->syscall_return = facts->syscall_return;
-	job->sigreturn = facts->sigreturn;
-	job->tid_offset =
+	job->facts.sigreturn = facts->sigreturn;
+	job->facts.tid_offset =
 		ARCH_TLS_ABOVE ? (int64_t)facts->tid_offset - facts->block_size : facts->tid_offset;
 	job->rseq_offset = facts->rseq_offset;
 	job->code_size = (uint32_t)(blob_boot_end - blob_boot);
@@ -221,7 +216,7 @@ static int build_image(struct attachment *self, const struct modules *modules,
 		return refuse_held(self, err);
 	if (!r) {
 		self->report.was_resident = true;
-		job->is_inherited =
+		job->facts.is_inherited =
 			self->resident.page.pid != self->target.process.status.inner_pid;
 		image_build_again(&self->target, facts, &old, job);
 		return 0;
@@ -249,21 +244,16 @@ static int inject_plan(struct attachment *self, struct job *job, struct err *err
 }
 
 /* -EAGAIN is for conditions that may soon change; a limit of the target's is not one. */
-static int explain_code(const struct job *job)
-{
-	bool passes = answers[job->status].tries_next || job->status == JOB_STOPPED;
-
-	if (!job->error)
-		return passes ? -EAGAIN : -ENOTSUP;
-	return job->error == EAGAIN ? -ENOBUFS : -job->error;
-}
-
 static int inject_explain(const struct attachment *self, const struct job *job, struct err *err)
 {
+	bool passes = answers[job->status].tries_next || job->status == JOB_STOPPED;
+	int code = job->error == EAGAIN ? -ENOBUFS : -job->error;
 	const char *name = needs_name((long)job->nr);
 	pid_t pid = self->target.process.pid;
 
-	err_set(err, explain_code(job), "%s", answers[job->status].what);
+	if (!code)
+		code = passes ? -EAGAIN : -ENOTSUP;
+	err_set(err, code, "%s", answers[job->status].what);
 	if (answers[job->status].why[0])
 		err_why(err, "%s", answers[job->status].why);
 	if (answers[job->status].fix[0])
@@ -307,15 +297,6 @@ static int try_thread(struct job *job, const int fds[2], const struct candidate 
 	return injector_run(job, fds, err);
 }
 
-/* A denial by one thread's filter proves nothing about threads without it.  A filter installed
- * since the thread was ranked is seen in the next round. */
-static void take_answer(struct job *job, const struct candidate *candidate)
-{
-	if ((candidate->is_unlike || !candidate->has_filters) &&
-	    (job->status == JOB_SECCOMP || job->status == JOB_SECCOMP_UNREADABLE))
-		job->status = JOB_LEAVE_ALONE, job->error = 0;
-}
-
 /* One thread after the other, best first, until the job is done or no thread is left. */
 static int try_all(struct attachment *self, struct job *job, const int fds[2], uint32_t look_ms,
 		   struct err *err)
@@ -326,27 +307,27 @@ static int try_all(struct attachment *self, struct job *job, const int fds[2], u
 
 	if (r)
 		return r;
-	job->cpu_ns = read_cpu_ns(&self->target);
+	job->cpu_ns = read_cpu_ns(&self->target.process);
 	job->status = JOB_LEAVE_ALONE;
 	job->error = 0;
 	job->look_ms = look_ms / (uint32_t)MAX(list.count, 1u) + LOOK_MIN_MS;
 	((struct boot_context *)(job->image + DATA_CONTEXT))->may_call = list.are_alike;
 	for (size_t i = 0; !r && i < list.count && answers[job->status].tries_next; i++) {
-		r = try_thread(job, fds, &list.items[i], err);
-		self->report.tid = list.items[i].tid;
+		const struct candidate *candidate = &list.items[i];
+
+		r = try_thread(job, fds, candidate, err);
+		self->report.tid = candidate->tid;
 		if (!r && job->status == JOB_DONE)
 			return 0;
-		take_answer(job, &list.items[i]);
+		/* A denial by one thread's filter proves nothing about threads without it.  A
+		 * filter installed since the thread was ranked is seen in the next round. */
+		if ((candidate->is_unlike || !candidate->has_filters) &&
+		    (job->status == JOB_SECCOMP || job->status == JOB_SECCOMP_UNREADABLE))
+			job->status = JOB_LEAVE_ALONE, job->error = 0;
 		if (!target_lives(&self->target))
 			break;
 	}
 	return r;
-}
-
-/* The process has executed another program since the plan was made: no thread of it will do. */
-static bool is_outdated(const struct job *job)
-{
-	return job->status == JOB_GONE && job->error == ESTALE;
 }
 
 static int carry_out(struct attachment *self, struct job *job, const int fds[2],
@@ -354,21 +335,25 @@ static int carry_out(struct attachment *self, struct job *job, const int fds[2],
 {
 	uint64_t deadline_ns = now_ns() + tries_for_ns, heap_ns = now_ns() + HEAP_PATIENCE_NS;
 	uint32_t look_ms = (uint32_t)(tries_for_ns / LOOK_PARTS / NS_PER_MS);
-	struct timespec pause = { 0, PAUSE_FIRST_NS };
+	uint64_t pause_ns = PAUSE_FIRST_NS;
 	int r;
 
 	for (;;) {
+		bool is_outdated;
+
 		job->waits_for_heap = now_ns() < heap_ns;
 		r = try_all(self, job, fds, look_ms, err);
 		if (r || job->status == JOB_DONE)
 			return r;
-		if (!answers[job->status].tries_next || is_outdated(job) ||
+		/* The process has executed another program since the plan was made. */
+		is_outdated = job->status == JOB_GONE && job->error == ESTALE;
+		if (!answers[job->status].tries_next || is_outdated ||
 		    !target_lives(&self->target) || now_ns() > deadline_ns ||
 		    interrupt_is_waiting())
 			return inject_explain(self, job, err);
-		nanosleep(&pause, NULL);
+		sleep_ns(pause_ns);
 		if (!job->waits_for_heap)
-			pause.tv_nsec = MIN(2 * pause.tv_nsec, PAUSE_MAX_NS);
+			pause_ns = MIN(2 * pause_ns, (uint64_t)PAUSE_MAX_NS);
 	}
 }
 
@@ -416,8 +401,8 @@ int inject(struct attachment *self, const struct attach_options *options, int lo
 	if (!job)
 		return err_set(err, -ENOMEM, "no memory for the injector");
 	r = inject_plan(self, job, err);
-	job->force = options->force || (!r && seccomp_trial_passes(&self->target));
-	job->can_read_filters = can_read_filters(&self->target.process.rights);
+	job->facts.force = options->force || (!r && seccomp_trial_passes(&self->target));
+	job->facts.can_read_filters = can_read_filters(&self->target.process.rights);
 	job->is_at_doorstep = waits_at_doorstep(&self->target, options->doorstep);
 	job->wishes = (options->wishes_variables ? NEED_FOR_VARIABLES : 0) |
 		      (options->wishes_stacks ? NEED_FOR_STACKS : 0) |
@@ -425,7 +410,7 @@ int inject(struct attachment *self, const struct attach_options *options, int lo
 	job->needs = needs_of(self, job, options);
 	if (!r)
 		r = add_stacks(&self->target.process.maps, job, job_fd, err);
-	single_look(&self->target, job);
+	single_find(&self->target, job);
 	if (!r)
 		r = carry_out(self, job, (int[]){ job_fd, lock }, attach_patience_ns(options), err);
 	if (!r) {

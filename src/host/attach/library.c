@@ -104,6 +104,7 @@ static int file_fill(const char *path, const char *text)
 	return fd < 0 ? -errno : descriptor_write(fd, text, strlen(text));
 }
 
+/* Maps a user or group to the same number. */
 static int map_number(const char *path, unsigned number)
 {
 	char text[64];
@@ -112,7 +113,7 @@ static int map_number(const char *path, unsigned number)
 	return file_fill(path, text);
 }
 
-/* In a child with new user and mount namespaces: maps its user and group to the same numbers. */
+/* In a child with new user and mount namespaces. */
 static int directory_open_as(uid_t user, gid_t group, const char *name, const void *bytes,
 			     size_t size)
 {
@@ -182,22 +183,16 @@ static int pack_in_directory(const struct target *target, const char *name, cons
 	return fd < 0 ? refuse_rights(fd, err) : fd;
 }
 
-static int pack_in_memory(const char *name, const void *bytes, size_t size, struct err *err)
-{
-	int fd = blob_open(name, bytes, size);
-
-	return fd < 0 ? err_set(err, fd, "memory for '%s': %s", name, strerror(-fd)) : fd;
-}
-
 int library_pack(const struct target *target, const char *name, const void *bytes, size_t size,
 		 struct library *ret, struct err *err)
 {
 	bool is_directory = !target_has_proc(target);
 	int fd = is_directory ? pack_in_directory(target, name, bytes, size, err)
-			      : pack_in_memory(name, bytes, size, err);
+			      : blob_open(name, bytes, size);
 
 	if (fd < 0)
-		return fd;
+		return is_directory ? fd
+				    : err_set(err, fd, "memory for '%s': %s", name, strerror(-fd));
 	*ret = (struct library){ fd, is_directory };
 	return 0;
 }

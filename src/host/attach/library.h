@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/attach/target.h"
+#include "host/attach/facts/target.h"
 
 struct library {
 	int fd;            /* -1: none */

@@ -150,16 +150,15 @@ static uint64_t answer_limit_ns(const struct link *link)
 	return ANSWER_LIMIT_NS + link->patience_ms * 1000000ull;
 }
 
+/* Without access to the agent's page, only the longest limit counts. */
 static struct answer_wait answer_begin(const struct link *link, uint32_t kind)
 {
 	uint64_t now = now_ns();
 	struct answer_wait wait = { now, now + ANSWER_LIMIT_NS, now + answer_limit_ns(link),
 				    kind < ARRAY_SIZE(paces) ? paces[kind] : PACE_QUICK };
 
-	if (wait.pace == PACE_LOADS && link->has_tools)
-		wait.deadline_ns = wait.latest_ns;
-	/* Without access to the agent's page, only the longest limit counts. */
-	if (wait.pace == PACE_CALLS && !link->resident)
+	if ((wait.pace == PACE_LOADS && link->has_tools) ||
+	    (wait.pace == PACE_CALLS && !link->resident))
 		wait.deadline_ns = wait.latest_ns;
 	return wait;
 }

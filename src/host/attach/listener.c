@@ -5,11 +5,11 @@
  */
 #include "host/attach/listener.h"
 
-#include "host/attach/facts/seccomp_trial.h"
+#include "host/attach/facts/facts.h"
 #include "host/attach/socket_take.h"
 #include "host/core/cleanup.h"
+#include "host/core/clock.h"
 #include "host/process/rights/attachable.h"
-#include "shared/wire/listener.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +19,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #ifndef SO_PEERPIDFD
@@ -27,8 +26,8 @@
 #endif
 
 #define WELCOME_LIMIT_NS 5000000000ull
-#define KNOCKS           2 /* a program may close the socket, which the helper then opens again */
-#define KNOCK_AGAIN_NS   30000000
+#define CONNECTS         2 /* a program may close the socket, which the helper then opens again */
+#define CONNECT_AGAIN_NS 30000000
 
 /* The process that began to listen may have ended, the socket been inherited, and its number reused
  * by the target.  Before Linux 6.5 (SO_PEERPIDFD) the kernel cannot confirm that. */
@@ -45,20 +44,14 @@ static bool listener_lives(int fd)
 	return lives;
 }
 
-static bool is_made_by(int fd, pid_t pid, struct ucred *ret)
-{
-	socklen_t size = sizeof(*ret);
-
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &size) && ret->pid == pid;
-}
-
 /* Is the listening process, by the kernel's record, the target? */
 static bool is_of(int fd, const struct process_status *status, pid_t pid)
 {
-	struct ucred who;
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
 
-	return is_made_by(fd, pid, &who) &&
-	       (who.uid == status->euid || who.uid == status->uid || who.uid == 0) &&
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) && peer.pid == pid &&
+	       (peer.uid == status->euid || peer.uid == status->uid || peer.uid == 0) &&
 	       listener_lives(fd);
 }
 
@@ -102,7 +95,7 @@ static bool listener_receive(int fd, const struct target *target, void *ret, siz
 	return got == (ssize_t)size;
 }
 
-static bool listener_say(int fd, const struct target *target, const struct listener_hello *hello)
+static bool listener_send(int fd, const struct target *target, const struct listener_hello *hello)
 {
 	struct link link = { .socket = fd, .lock = -1 };
 	struct err ignored;
@@ -110,13 +103,12 @@ static bool listener_say(int fd, const struct target *target, const struct liste
 	return !link_send(&link, target, hello, sizeof(*hello), /* fd */ -1, &ignored);
 }
 
-/* The target's answer on the abstract socket: an offer, or a refusal, which goes into the
- * report. */
-static bool ask_offer(struct attachment *self, int bell, const struct listener_hello *hello,
+/* The target's answer on the abstract socket: an offer, or a refusal, which is for the report. */
+static bool get_offer(struct attachment *self, int fd, const struct listener_hello *hello,
 		      struct listener_offer *ret)
 {
-	(void)listener_say(bell, &self->target, hello);
-	if (!listener_receive(bell, &self->target, ret, sizeof(*ret)) ||
+	(void)listener_send(fd, &self->target, hello);
+	if (!listener_receive(fd, &self->target, ret, sizeof(*ret)) ||
 	    ret->magic != LISTENER_MAGIC || ret->version != LISTENER_VERSION ||
 	    ret->refusal >= LISTENER_REFUSALS)
 		return false;
@@ -124,39 +116,19 @@ static bool ask_offer(struct attachment *self, int bell, const struct listener_h
 	return ret->refusal == LISTENER_OFFERED;
 }
 
-static int socket_option(int fd, int option)
-{
-	socklen_t size = sizeof(int);
-	int value;
-
-	return getsockopt(fd, SOL_SOCKET, option, &value, &size) ? -1 : value;
-}
-
-/* Is the descriptor the end of a new pair?  limpet must not send to another socket of the target,
- * whatever number the peer named: limpet's own hello lies ready in the right one. */
-static bool is_offered(int fd, const struct listener_offer *offer,
-		       const struct listener_hello *hello, pid_t pid)
-{
-	struct listener_hello heard;
-	struct stat file;
-	struct ucred maker;
-
-	return !fstat(fd, &file) && file.st_ino == offer->inode &&
-	       socket_option(fd, SO_TYPE) == SOCK_SEQPACKET && is_made_by(fd, pid, &maker) &&
-	       recv(fd, &heard, sizeof(heard), MSG_PEEK | MSG_DONTWAIT | MSG_TRUNC) ==
-		       sizeof(heard) &&
-	       !memcmp(&heard, hello, sizeof(heard));
-}
-
-/* Takes the offered socket.  The kernel allows it to processes that may trace the target. */
+/* Takes the offered socket, the end of a new pair.  The kernel allows it to processes that may
+ * trace the target.  limpet must not send to another socket of the target, whatever number the peer
+ * named: limpet's own hello lies ready in the right one. */
 static int take_offer(const struct target *target, const struct listener_offer *offer,
 		      const struct listener_hello *hello)
 {
 	CLEANUP(close)
-	int fd = socket_take(target, target->pidfd, offer->fd);
+	int fd = socket_take(target, target->pidfd, offer->fd, offer->inode);
 	struct listener_hello heard;
 
-	if (fd < 0 || !is_offered(fd, offer, hello, target->process.pid) ||
+	if (fd < 0 ||
+	    recv(fd, &heard, sizeof(heard), MSG_PEEK | MSG_DONTWAIT | MSG_TRUNC) != sizeof(heard) ||
+	    memcmp(&heard, hello, sizeof(heard)) ||
 	    recv(fd, &heard, sizeof(heard), MSG_DONTWAIT) != sizeof(heard))
 		return -ENOENT;
 	return TAKE_FD(fd);
@@ -195,7 +167,7 @@ static int listener_greet(struct attachment *self, const struct listener_hello *
 {
 	struct listener_welcome welcome = { 0 };
 
-	if (!listener_say(self->link.socket, &self->target, hello) ||
+	if (!listener_send(self->link.socket, &self->target, hello) ||
 	    !listener_receive(self->link.socket, &self->target, &welcome, sizeof(welcome)) ||
 	    !is_sound(&welcome) || welcome.code)
 		return -ENOENT;
@@ -203,23 +175,16 @@ static int listener_greet(struct attachment *self, const struct listener_hello *
 	return 0;
 }
 
-/* A filter might kill the target for the calls of loading a tool.  Only the attach by ptrace reads
- * filters before, so a filtered target is left to it. */
-static bool may_be_filtered(const struct target *target, const struct attach_options *options)
-{
-	return target->process.status.seccomp && !options->force && !seccomp_trial_passes(target);
-}
-
-static int listener_knock(struct attachment *self)
+static int connect_once(struct attachment *self)
 {
 	struct listener_hello hello = { .magic = LISTENER_MAGIC, .version = LISTENER_VERSION };
 	struct listener_offer offer;
 	CLEANUP(close)
-	int bell = find_listener(&self->target.process.status, self->target.process.pid);
+	int fd = find_listener(&self->target.process.status, self->target.process.pid);
 	int r;
 
-	if (bell < 0 || getrandom(hello.nonce, sizeof(hello.nonce), 0) != sizeof(hello.nonce) ||
-	    !ask_offer(self, bell, &hello, &offer))
+	if (fd < 0 || getrandom(hello.nonce, sizeof(hello.nonce), 0) != sizeof(hello.nonce) ||
+	    !get_offer(self, fd, &hello, &offer))
 		return -ENOENT;
 	self->link.socket = take_offer(&self->target, &offer, &hello);
 	r = self->link.socket < 0 ? -ENOENT : listener_greet(self, &hello);
@@ -239,18 +204,14 @@ bool listener_exists(pid_t pid)
 	return fd >= 0 || fd == -EBUSY;
 }
 
-/* Needs nothing of the target's libc, and the same right as ptrace. */
-static bool is_open_to_us(const struct process *process)
-{
-	return process->access == 0 && !process->stat.is_kernel_thread &&
-	       !process->status.seccomp && listener_exists(process->pid);
-}
-
+/* A listener needs nothing of the target's libc, and the same right as ptrace. */
 int listener_judge(const struct process *process, struct err *err)
 {
 	int r = process_judge(process, err);
 
-	if (r && err->exit == EXIT_NOT_ATTACHABLE && is_open_to_us(process)) {
+	if (r && err->exit == EXIT_NOT_ATTACHABLE && process->access == 0 &&
+	    !process->stat.is_kernel_thread && !process->status.seccomp &&
+	    listener_exists(process->pid)) {
 		memset(err, 0, sizeof(*err));
 		return 0;
 	}
@@ -259,29 +220,33 @@ int listener_judge(const struct process *process, struct err *err)
 
 int listener_connect(struct attachment *self, const struct attach_options *options)
 {
-	struct timespec delay = { 0, KNOCK_AGAIN_NS };
 	int r = -ENOENT;
 
-	if (may_be_filtered(&self->target, options))
+	/* A filter might kill the target for the calls of loading a tool.  Only the attach by
+	 * ptrace reads filters before, so a filtered target is left to it. */
+	if (self->target.process.status.seccomp && !options->force &&
+	    !seccomp_trial_passes(&self->target))
 		return r;
-	for (unsigned i = 0; r && !self->report.refusal && i < KNOCKS; i++) {
+	for (unsigned i = 0; r && !self->report.refusal && i < CONNECTS; i++) {
 		if (i)
-			nanosleep(&delay, NULL);
-		r = listener_knock(self);
+			sleep_ns(CONNECT_AGAIN_NS);
+		r = connect_once(self);
 	}
 	return r;
 }
 
-static const char *const refusals[LISTENER_REFUSALS] = {
-	[LISTENER_OFFERED] = "",
-	[LISTENER_OTHER_USER] = "limpet runs neither as root nor as the user of the process",
-	[LISTENER_OTHER_NAMESPACE] = "limpet runs in another user, pid or mount namespace",
-	[LISTENER_UNKNOWN_PEER] = "the process cannot identify limpet in /proc",
-	[LISTENER_OTHER_RIGHTS] = "the process has given up rights that its listening thread has",
-	[LISTENER_NO_RESOURCES] = "the process has no descriptor left",
-};
-
 const char *listener_refusal_text(enum listener_refusal refusal)
 {
+	static const char *const refusals[LISTENER_REFUSALS] = {
+		[LISTENER_OFFERED] = "",
+		[LISTENER_OTHER_USER] =
+			"limpet runs neither as root nor as the user of the process",
+		[LISTENER_OTHER_NAMESPACE] = "limpet runs in another user, pid or mount namespace",
+		[LISTENER_UNKNOWN_PEER] = "the process cannot identify limpet in /proc",
+		[LISTENER_OTHER_RIGHTS] =
+			"the process has given up rights that its listening thread has",
+		[LISTENER_NO_RESOURCES] = "the process has no descriptor left",
+	};
+
 	return refusals[refusal];
 }

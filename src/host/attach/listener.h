@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/attach/attach.h"
+#include "host/attach/attachment.h"
 
 /* Does the process listen?  Connects and disconnects at once; no right is needed. */
 bool listener_exists(pid_t pid);
@@ -14,8 +14,8 @@ bool listener_exists(pid_t pid);
 int listener_judge(const struct process *process, struct err *err) MUST_CHECK;
 
 /*
- * Attaches to the attachment's target, for which target_meet() is enough.  0: the agent listens on
- * the link; context and report are filled in, with the control thread in the target's numbers.
+ * Attaches to the attachment's target, for which target_identify() is enough.  0: the agent listens
+ * on the link; context and report are filled in, with the control thread in the target's numbers.
  * -ENOENT: there is no listener, it is busy, or it refuses limpet; nothing was done, and ptrace may
  * still work.
  */

@@ -1,10 +1,9 @@
 /*
  * Which of libc's words are restored, and when, is in injector/single.c.
  */
-#include "host/attach/single.h"
+#include "host/attach/attachment.h"
 
 #include "host/attach/children/spawn.h"
-#include "host/attach/exclusion.h"
 #include "host/attach/facts/candidates.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
@@ -14,8 +13,6 @@
 #include "shared/arch/elf.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PATIENCE_NS      300000000ull
@@ -40,9 +37,9 @@ static uint32_t due_before(const struct job *job)
 	return job->mode == JOB_AGAIN ? boot->single_due : 0;
 }
 
-void single_look(const struct target *target, struct job *job)
+void single_find(const struct target *target, struct job *job)
 {
-	struct job_single *words = &job->single;
+	struct job_single *words = &job->facts.single;
 	uint32_t due = due_before(job);
 
 	job->single_known = *words;
@@ -57,49 +54,19 @@ void single_keep(struct single *self, const struct job *job)
 {
 	*self = (struct single){
 		.is_due = job->has_switched || (job->is_alone && due_before(job)),
-		.words = job->single,
-		.create = job->create,
-		.heap = job->heap,
-		.sigreturn = job->sigreturn,
-		.has_flag_in_block = job->has_flag_in_block,
-		.is_inherited = job->is_inherited,
-		.flag_offset = job->flag_offset,
-		.tid_offset = job->tid_offset,
-		.force = job->force,
-		.can_read_filters = job->can_read_filters,
-		.filters_known = job->filters_known,
+		.facts = job->facts,
 	};
 }
 
-static void fill_job(const struct attachment *attachment, const struct candidate *thread,
-		     struct job *job)
+static void fill_job(const struct attachment *self, struct job *job)
 {
-	const struct single *self = &attachment->single;
-	const struct process *process = &attachment->target.process;
-
 	job->mode = JOB_SINGLE;
-	job->pid = job->leader = process->pid;
-	job->tid = thread->tid;
-	job->inner_tid = thread->inner_tid;
-	job->seen = thread->call;
-	job->has_filters = thread->has_filters;
-	job->force = self->force;
-	job->can_read_filters = self->can_read_filters;
-	job->filters_known = MAX(job->filters_known, self->filters_known);
+	job->way = BOOT_WAY_THREAD;
+	job->pid = job->leader = self->target.process.pid;
+	job->facts = self->single.facts;
 	job->deadline_ms = STOP_DEADLINE_MS;
 	job->look_ms = LOOK_MS;
 	job->worker_flags = stat_worker_flags();
-	job->random_address = auxv_value(&process->identity.auxv, AT_RANDOM);
-	memcpy(job->random, process->identity.random, sizeof(job->random));
-	job->single = self->words;
-	job->create = self->create;
-	job->heap = self->heap;
-	job->sigreturn = self->sigreturn;
-	job->way = BOOT_WAY_THREAD;
-	job->has_flag_in_block = self->has_flag_in_block;
-	job->is_inherited = self->is_inherited;
-	job->flag_offset = self->flag_offset;
-	job->tid_offset = self->tid_offset;
 }
 
 /* Tries the one thread, if it can be stopped now. */
@@ -112,7 +79,11 @@ static enum job_status try_once(const struct attachment *self, struct job *job, 
 	if (candidates_find(&self->target, /* must_wait */ false, &list, &ignored) ||
 	    list.count != 1)
 		return JOB_LEAVE_ALONE;
-	fill_job(self, &list.items[0], job);
+	job->tid = list.items[0].tid;
+	job->inner_tid = list.items[0].inner_tid;
+	job->seen = list.items[0].call;
+	job->has_filters = list.items[0].has_filters;
+	job->facts.filters_known = MAX(job->facts.filters_known, self->single.facts.filters_known);
 	return injector_run(job, fds, &ignored) ? JOB_BROKEN : job->status;
 }
 
@@ -125,26 +96,26 @@ static bool may_pass(enum job_status status)
 static enum job_status try_often(const struct attachment *self, struct job *job, int job_fd,
 				 int lock)
 {
-	const struct timespec pause = { 0, PAUSE_NS };
 	uint64_t deadline_ns = now_ns() + PATIENCE_NS;
 	enum job_status status;
 
 	while (may_pass(status = try_once(self, job, (int[]){ job_fd, lock })) &&
 	       now_ns() < deadline_ns && target_lives(&self->target))
-		nanosleep(&pause, NULL);
+		sleep_ns(PAUSE_NS);
 	return status;
 }
 
-static bool gives_back(const struct attachment *self)
+static bool is_restored(const struct attachment *self)
 {
 	struct err ignored;
-	CLEANUP(close) int lock = exclusion_take(&self->target, &ignored);
+	CLEANUP(close) int lock = exclusion_acquire(&self->target, &ignored);
 	int job_fd = -1;
 	struct job *job = lock < 0 ? NULL : job_new(&job_fd);
 	enum job_status status;
 
 	if (!job)
 		return false;
+	fill_job(self, job);
 	status = try_often(self, job, job_fd, lock);
 	job_free(job, job_fd);
 	return status == JOB_DONE || status == JOB_GONE;
@@ -170,16 +141,16 @@ static bool is_program_there(const struct attachment *self)
 	       memory_read(self->target.memory, address, &byte, sizeof(byte));
 }
 
-const char *single_give_back(struct attachment *self)
+const char *single_restore(struct attachment *self)
 {
 	if (!self->single.is_due || !is_program_there(self))
 		return NULL;
 	self->single.is_due = false;
-	if (!gives_back(self))
+	if (!is_restored(self))
 		return has_threads(self)
 			       ? NULL
 			       : "glibc's locks: the program had one thread, and glibc goes on as if it had several; files, mutexes and the heap are slower";
-	if (!self->single.words.stdio)
+	if (!self->single.facts.single.stdio)
 		return "glibc's locks of files: where it keeps them is not known, and getc and putc are slower";
 	return NULL;
 }

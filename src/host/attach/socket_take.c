@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -86,11 +87,27 @@ static int take_as_ancestor(int pidfd, int number)
 	return r ? r : fd;
 }
 
-int socket_take(const struct target *target, int pidfd, int number)
+/* The application may have closed the number and opened something else there, by accident or not:
+ * the host must not talk to another program as if it were the agent. */
+static bool is_expected(int fd, pid_t maker, uint64_t inode)
 {
-	int r = take_by_child(pidfd, number);
+	struct ucred peer;
+	socklen_t size = sizeof(int), peer_size = sizeof(peer);
+	struct stat file;
+	int type;
 
-	return r == -EPERM && target->process.rights.yama_scope == 1
-		       ? take_as_ancestor(pidfd, number)
-		       : r;
+	return !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) && type == SOCK_SEQPACKET &&
+	       !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) && peer.pid == maker &&
+	       !fstat(fd, &file) && file.st_ino == inode;
+}
+
+int socket_take(const struct target *target, int pidfd, int number, uint64_t inode)
+{
+	CLEANUP(close) int fd = take_by_child(pidfd, number);
+
+	if (fd == -EPERM && target->process.rights.yama_scope == 1)
+		fd = take_as_ancestor(pidfd, number);
+	if (fd >= 0 && !is_expected(fd, target->process.pid, inode))
+		return -ENOTSOCK;
+	return TAKE_FD(fd);
 }

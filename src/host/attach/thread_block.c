@@ -6,7 +6,7 @@
  */
 #include "host/attach/thread_block.h"
 
-#include "host/attach/facts/flushed_files.h"
+#include "host/process/memory.h"
 #include "shared/arch/elf.h"
 
 #include <errno.h>
@@ -40,12 +40,6 @@ static void put_address(struct job *job, uint32_t offset, uint32_t in_image)
 	job->fixups[job->fixup_count++].offset = offset;
 }
 
-/* The target checks that the host lives, where it sees the host's number. */
-static int32_t pid_in(const struct target *target)
-{
-	return target->process.namespaces.pid == SAME_YES ? getpid() : 0;
-}
-
 static struct boot_context *put_context(const struct target *target, const struct facts *facts,
 					struct job *job)
 {
@@ -60,7 +54,8 @@ static struct boot_context *put_context(const struct target *target, const struc
 		.open_signals = facts->open_signals,
 		.way = facts->way,
 		.socket = -1,
-		.host_pid = pid_in(target),
+		/* The target checks that the host lives, where it sees the host's number. */
+		.host_pid = target->process.namespaces.pid == SAME_YES ? getpid() : 0,
 	};
 	job->fixups[job->fixup_count++].offset =
 		DATA_CONTEXT + offsetof(struct boot_context, region);
@@ -81,8 +76,8 @@ static bool tls_start(const struct target *target, const struct facts *facts,
 		return true;
 	}
 	if (!facts->has_tls_offsets ||
-	    target->reader.read(target->reader.context, module->link_map + facts->tls_offset_field,
-				&offset, sizeof(offset)))
+	    !memory_read(target->memory, module->link_map + facts->tls_offset_field, &offset,
+			 sizeof(offset)))
 		return false;
 	/* 0: not static; -1 and -2: glibc's marks for "none" and "must stay dynamic". */
 	if (!offset || offset >= -2ull)
@@ -149,24 +144,20 @@ static void put_tls(const struct target *target, const struct facts *facts,
 			continue;
 		to = job->image + layout->pointer + start;
 		if (image->tls_file_size &&
-		    target->reader.read(target->reader.context, image->tls_image, to,
-					image->tls_file_size))
+		    !memory_read(target->memory, image->tls_image, to, image->tls_file_size))
 			memset(to, 0, image->tls_file_size);
 	}
 }
 
-static void put_dtv(const struct layout *layout, struct job *job)
-{
-	put_word(job, layout->dtv, DTV_SLOTS);
-	for (uint32_t i = 2; i < DTV_SLOTS + 2; i++)
-		put_word(job, layout->dtv + i * (uint32_t)sizeof(struct dtv_slot), DTV_UNALLOCATED);
-}
-
-static void put_block(const struct facts *facts, const struct layout *layout, struct job *job)
+static void put_dtv_and_block(const struct facts *facts, const struct layout *layout,
+			      struct job *job)
 {
 	uint32_t dtv = layout->dtv + sizeof(struct dtv_slot);
 	int64_t rseq = (int64_t)layout->pointer + facts->rseq_offset + RSEQ_CPU_ID;
 
+	put_word(job, layout->dtv, DTV_SLOTS);
+	for (uint32_t i = 2; i < DTV_SLOTS + 2; i++)
+		put_word(job, layout->dtv + i * (uint32_t)sizeof(struct dtv_slot), DTV_UNALLOCATED);
 	if (ARCH_TLS_ABOVE) {
 		put_address(job, layout->pointer, dtv);
 	} else {
@@ -208,8 +199,7 @@ int image_build(const struct target *target, const struct modules *modules,
 	if (r)
 		return r;
 	put_tls(target, facts, modules, &layout, job);
-	put_dtv(&layout, job);
-	put_block(facts, &layout, job);
+	put_dtv_and_block(facts, &layout, job);
 	boot->thread_pointer = job->thread_pointer;
 	boot->tid_word = job->tid_word;
 	boot->table = choose_table(target);

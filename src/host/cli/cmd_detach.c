@@ -137,7 +137,7 @@ static int detach_one(pid_t pid, bool unloads, bool *ret_was_held, struct sessio
 {
 	struct resident resident;
 	struct target target;
-	int r = target_look(&target, pid, err);
+	int r = target_inspect(&target, pid, err);
 
 	if (r)
 		return r;

@@ -178,7 +178,7 @@ static int status_show(pid_t pid, bool is_json, struct err *err)
 {
 	struct resident resident;
 	struct target target;
-	int r = target_look(&target, pid, err);
+	int r = target_inspect(&target, pid, err);
 
 	if (r)
 		return r;

@@ -19,6 +19,12 @@ static inline uint64_t now_ns(void)
 	return clock_read_ns(CLOCK_MONOTONIC);
 }
 
+/* Sleeps; a signal ends it early. */
+static inline void sleep_ns(uint64_t ns)
+{
+	nanosleep(&(struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) }, NULL);
+}
+
 /* Since the machine was started, sleep included: the clock of /proc and of recordings. */
 static inline uint64_t boot_now_ns(void)
 {

@@ -99,6 +99,18 @@ void thread_read_name(pid_t pid, pid_t tid, char *ret, size_t room)
 	snprintf(ret, room, "%s", name);
 }
 
+int thread_read_call(pid_t pid, pid_t tid, struct blocked_call *ret)
+{
+	char path[48], text[256];
+	struct err ignored;
+	ssize_t size;
+
+	snprintf(path, sizeof(path), "task/%d/syscall", (int)tid);
+	size = proc_read_small(pid, path, text, sizeof(text), &ignored);
+	blocked_call_parse(size < 0 ? "" : text, ret);
+	return (int)MIN(size, 0);
+}
+
 void threads_done(struct threads *threads)
 {
 	free(threads->items);

@@ -5,8 +5,8 @@
 
 #include "host/core/err.h"
 #include "host/core/threads/thread_state.h"
+#include "shared/arch/blocked_call.h"
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 struct thread {
@@ -36,6 +36,10 @@ bool thread_is_there(pid_t pid, pid_t tid);
 
 /* Reads a thread's name; *ret is unchanged if it has ended. */
 void thread_read_name(pid_t pid, pid_t tid, char *ret, size_t room);
+
+/* Reads the system call that a thread waits in; 0, or -errno where that may not be read or the
+ * thread has ended. */
+int thread_read_call(pid_t pid, pid_t tid, struct blocked_call *ret);
 
 static inline void threads_done_at_scope_end(struct threads *threads)
 {

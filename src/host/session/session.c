@@ -4,7 +4,6 @@
 #include "host/session/session.h"
 
 #include "host/attach/listener.h"
-#include "host/attach/single.h"
 #include "host/core/cleanup.h"
 #include "host/process/rights/attachable.h"
 #include "host/session/alike.h"
@@ -306,7 +305,7 @@ int session_leave(struct session *session, bool unload, struct session_left *ret
 
 	ret_left->count = 0;
 	r = tell_to_leave(session, unload, ret_left, err);
-	stays = r && r != -ENOTCONN ? NULL : single_give_back(&session->attachment);
+	stays = r && r != -ENOTCONN ? NULL : single_restore(&session->attachment);
 	if (stays)
 		session_left_add(ret_left, "%s", stays);
 	if (r != -ENOTCONN)

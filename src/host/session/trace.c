@@ -3,7 +3,7 @@
  */
 #include "host/session/trace.h"
 
-#include "host/attach/blobs.h"
+#include "host/attach/children/blobs.h"
 #include "host/attach/library.h"
 #include "host/core/cleanup.h"
 #include "host/process/procfs.h"

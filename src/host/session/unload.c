@@ -6,7 +6,6 @@
  */
 #include "host/session/unload.h"
 
-#include "host/attach/boot_wait.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/process/procfs.h"

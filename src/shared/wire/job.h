@@ -80,56 +80,61 @@ enum single_due {
 };
 #define SINGLE_MARK 0x6c6d7000u
 
-struct job {
-	uint64_t magic;
-	int32_t pid, tid;
-	int32_t leader;      /* the first thread, whose stack is the main one */
-	int32_t inner_tid;   /* expected in the thread's own block */
-	int64_t tid_offset;  /* from the thread pointer to that word */
-	int64_t rseq_offset; /* from the thread pointer to libc's struct rseq; 0: unknown */
-	uint32_t mode;       /* enum job_mode */
-	uint32_t way;        /* enum boot_way */
+/* What holds for each stop of the process's threads: the host keeps it for JOB_SINGLE. */
+struct job_facts {
+	/* The identity of the program image: sixteen bytes that the kernel makes anew with each
+	 * exec. */
+	uint64_t random_address;
+	unsigned char random[16];
+	uint64_t sigreturn;
+	int64_t tid_offset; /* from the thread pointer to the thread's number in its own block */
 	uint32_t force;
-	uint32_t has_filters; /* this thread, by /proc */
-	uint32_t filters;     /* how many */
 	uint32_t can_read_filters;
 	/* The number of filters of a thread of this process whose filters allow restart_syscall; 0:
 	 * no such thread was stopped yet.  Set by the injector, kept from one thread to the
 	 * next. */
 	uint32_t filters_known;
-	uint32_t needs;        /* enum need_when, as a mask */
-	uint32_t wishes;       /* the same: optional ones */
 	uint32_t is_inherited; /* JOB_AGAIN in a forked child: it has no thread of limpet's */
-	uint32_t deadline_ms;  /* for the thread to stop */
-	uint32_t look_ms;      /* for a thread with filters to leave a timed wait */
 
-	/* The identity of the program image: sixteen bytes that the kernel makes anew with each
-	 * exec. */
-	uint64_t random_address;
-	unsigned char random[16];
+	/* A process with one thread becomes one with two, see switch.c. */
+	uint32_t has_flag_in_block;
+	int64_t flag_offset;          /* of the flag in the block from the thread pointer */
+	struct job_single single;     /* the words that say so now, or did before the attach */
+	struct job_code create, heap; /* pthread_create; the allocator, see heap.c */
+};
+
+struct job {
+	uint64_t magic;
+	int32_t pid, tid;
+	int32_t leader;    /* the first thread, whose stack is the main one */
+	int32_t inner_tid; /* expected in the thread's own block */
+	struct job_facts facts;
+	int64_t rseq_offset;  /* from the thread pointer to libc's struct rseq; 0: unknown */
+	uint32_t mode;        /* enum job_mode */
+	uint32_t way;         /* enum boot_way */
+	uint32_t has_filters; /* this thread, by /proc */
+	uint32_t filters;     /* how many */
+	uint32_t needs;       /* enum need_when, as a mask */
+	uint32_t wishes;      /* the same: optional ones */
+	uint32_t deadline_ms; /* for the thread to stop */
+	uint32_t look_ms;     /* for a thread with filters to leave a timed wait */
 
 	/* libc is initialised when the word at this address points outside of libc. */
 	uint64_t init_word, libc_start, libc_end;
 	uint32_t is_at_doorstep; /* it waits before its beginning: libc is as ready as it can be */
 
-	/* A process with one thread becomes one with two, see switch.c. */
-	uint32_t is_alone, has_flag_in_block;
+	uint32_t is_alone; /* it has one thread */
 	uint32_t
 		worker_flags; /* of threads that the kernel has made for itself, in stat of /proc */
-	int64_t flag_offset;  /* of the flag in the block from the thread pointer */
-	struct job_single single;       /* the words that say so now, or did before the attach */
-	struct job_single single_known; /* all of them */
-	struct job_code calloc, create; /* create: pthread_create */
-
-	/* limpet's threads use the target's arena, see heap.c. */
-	struct job_code heap;
-	uint32_t waits_for_heap; /* try again rather than let them have their own */
+	struct job_single single_known; /* facts.single, also of words that do not say so */
+	struct job_code calloc;
+	uint32_t waits_for_heap; /* try again rather than let limpet's threads have their own */
 
 	/* It may still be inside of fork, or not have begun yet, see newborn.c. */
 	uint64_t cpu_ns; /* spent on a processor so far; counts only while is_alone */
 	struct job_code forks[JOB_FORKS_MAX], start;
 
-	uint64_t syscall_return, sigreturn;
+	uint64_t syscall_return;
 	struct blocked_call seen;
 
 	uint64_t region;                   /* JOB_AGAIN */
@@ -154,10 +159,8 @@ struct job {
 	int32_t error;
 	int64_t nr;
 	uint64_t ret_region;
-	int32_t starter_tid;
 	uint32_t has_switched; /* libc believed that there was one thread */
 	uint32_t denied;       /* of the wishes: a filter forbids them, or cannot be read */
-	uint32_t was_in_call;  /* the thread was in a system call, which continues */
 	uint32_t has_realtime_priority;
 	uint64_t interrupt_ns; /* from the request to the stop */
 	uint64_t pause_ns;     /* from the stop to the release */

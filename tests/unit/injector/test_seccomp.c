@@ -213,7 +213,7 @@ static void says_when_filters_cannot_be_read(void **state)
 	assert_int_equal(job.error, EACCES);
 	begin();
 	played.error = EACCES;
-	job.force = 1;
+	job.facts.force = 1;
 	assert_int_equal(check(), 0);
 	begin();
 	played.error = EACCES;
@@ -243,7 +243,7 @@ static void knows_whether_a_wait_can_be_resumed(void **state)
 		PLAY(LOAD(NR), IF(SYS_restart_syscall, 0, 1), RETURN(answers[i]),
 		     RETURN(SECCOMP_RET_ALLOW));
 		assert_true(forbids_restart());
-		assert_int_equal(job.filters_known, 0);
+		assert_int_equal(job.facts.filters_known, 0);
 		assert_refused(SYS_restart_syscall);
 	}
 	begin();
@@ -251,7 +251,7 @@ static void knows_whether_a_wait_can_be_resumed(void **state)
 	PLAY(LOAD(NR), IF(SYS_restart_syscall, 0, 1), RETURN(SECCOMP_RET_LOG),
 	     RETURN(SECCOMP_RET_KILL_PROCESS));
 	assert_false(forbids_restart());
-	assert_int_equal(job.filters_known, 1);
+	assert_int_equal(job.facts.filters_known, 1);
 }
 
 static void learns_nothing_without_filters(void **state)
@@ -261,10 +261,10 @@ static void learns_nothing_without_filters(void **state)
 	played.error = EINVAL; /* the kernel's word for "none" */
 	job.filters = 1;
 	assert_false(forbids_restart());
-	assert_int_equal(job.filters_known, 0);
+	assert_int_equal(job.facts.filters_known, 0);
 	played.error = EACCES;
 	assert_false(forbids_restart());
-	assert_int_equal(job.filters_known, 0);
+	assert_int_equal(job.facts.filters_known, 0);
 }
 
 static void asks_only_about_what_will_be_done(void **state)

@@ -3,7 +3,7 @@
  */
 #include "host/attach/children/helper.h"
 
-#include "host/attach/blobs.h"
+#include "host/attach/children/blobs.h"
 #include "host/attach/children/spawn.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
@@ -20,7 +20,7 @@
 
 #define END_NS  2000000000ull
 #define KILL_NS 1000000000ull
-#define STEP_US 2000
+#define STEP_NS 2000000
 
 /* The child unblocks all signals: a caller may have blocked some.  It changes its directory: an
  * empty part of LD_LIBRARY_PATH means the current one, in which any user may have put libraries. */
@@ -74,21 +74,19 @@ int helper_start_nvml(struct helper *ret, char *const words[], struct err *err)
 	return err_set(err, r, "cannot run limpet-nvml: %s", strerror(-r));
 }
 
-static bool helper_is_over(const struct helper *helper)
-{
-	pid_t pid = waitpid(helper->pid, NULL, WNOHANG);
-
-	return pid == helper->pid || (pid < 0 && errno == ECHILD);
-}
-
 static bool helper_wait(const struct helper *helper, uint64_t time_ns)
 {
 	uint64_t end_ns = now_ns() + time_ns;
-	bool is_over;
 
-	while (!(is_over = helper_is_over(helper)) && now_ns() < end_ns)
-		usleep(STEP_US);
-	return is_over;
+	for (;;) {
+		pid_t pid = waitpid(helper->pid, NULL, WNOHANG);
+
+		if (pid == helper->pid || (pid < 0 && errno == ECHILD))
+			return true;
+		if (now_ns() >= end_ns)
+			return false;
+		sleep_ns(STEP_NS);
+	}
 }
 
 /* SIGKILL does not end a helper inside a driver's call until the driver returns. */

@@ -4,7 +4,7 @@
  */
 #include "host/attach/children/spawn.h"
 
-#include "host/attach/blobs.h"
+#include "host/attach/children/blobs.h"
 #include "host/core/cleanup.h"
 #include "host/core/descriptors.h"
 

@@ -5,15 +5,15 @@
 
 #include "host/core/cleanup.h"
 #include "host/process/procfs.h"
-#include "host/process/stat.h"
+#include "host/process/threads.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
-#define THREADS_LOOKED_AT 256 /* enough choice: not every thread of a thousand is read */
-#define SECCOMP_STRICT    1
-#define RANK_NEVER        100u
+#define THREADS_READ_MAX 256 /* enough choice: not every thread of a thousand is read */
+#define SECCOMP_STRICT   1
+#define RANK_NEVER       100u
 
 static const unsigned ranks[] = {
 	[CALL_RESTARTS] = 0, [CALL_NO_HANDLER] = 0, [CALL_SLEEPS] = 1,
@@ -58,17 +58,6 @@ static unsigned rank_of(const struct process_status *status, const struct blocke
 	return call->is_known ? ranks[syscall_kind(call->nr)] : RANK_RUNNING;
 }
 
-static void read_call(pid_t pid, pid_t tid, struct blocked_call *ret)
-{
-	char name[64], text[256];
-	struct err ignored;
-
-	snprintf(name, sizeof(name), "task/%d/syscall", tid);
-	if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0)
-		text[0] = 0;
-	blocked_call_parse(text, ret);
-}
-
 /* Keeps the list sorted and short. */
 static void candidates_insert(struct candidates *list, const struct candidate *one)
 {
@@ -110,7 +99,7 @@ static void candidates_consider(const struct target *target, pid_t tid, bool mus
 
 	if (stat_read(target->process.pid, tid, &stat, &ignored) || stat.is_kernel_worker)
 		return;
-	read_call(target->process.pid, tid, &one.call);
+	thread_read_call(target->process.pid, tid, &one.call);
 	if (status_read(target->process.pid, tid, &status, &ignored))
 		return;
 	list->are_alike &= first->seccomp == status.seccomp &&
@@ -120,7 +109,8 @@ static void candidates_consider(const struct target *target, pid_t tid, bool mus
 	one.has_filters = status.seccomp != 0;
 	one.rank = rank_of(&status, &one.call, must_wait);
 	one.is_unlike = is_unlike(first, &status);
-	one.rank += one.is_unlike ? RANK_UNLIKE : 0;
+	if (one.is_unlike)
+		one.rank += RANK_UNLIKE;
 	if (one.rank < RANK_NEVER)
 		candidates_insert(list, &one);
 }
@@ -137,7 +127,7 @@ int candidates_find(const struct target *target, bool must_wait, struct candidat
 		return r;
 	memset(ret, 0, sizeof(*ret));
 	r = status_read(target->process.pid, target->process.pid, &first, err);
-	step = 1 + count / THREADS_LOOKED_AT;
+	step = 1 + count / THREADS_READ_MAX;
 	ret->are_alike = step == 1;
 	for (size_t i = 0; !r && i < count; i += step)
 		candidates_consider(target, tids[i], must_wait, &first, ret);

@@ -5,7 +5,9 @@
  */
 #include "host/attach/facts/facts.h"
 
-#include "host/attach/facts/heap.h"
+#include "host/core/clock.h"
+#include "host/core/self/interrupt.h"
+#include "host/process/memory.h"
 #include "shared/arch/code_words.h"
 #include "shared/arch/elf.h"
 #include "shared/wire/thread_words.h"
@@ -13,6 +15,7 @@
 #include <errno.h>
 #include <string.h>
 
+#define PAUSE_NS       1000000
 #define SHORT_FUNCTION 48 /* bytes read of a function that is one system call */
 #define SIGNAL_BIT(n)  (1ull << ((n)-1))
 
@@ -24,18 +27,16 @@ struct libraries {
 	struct elf_image vdso;
 };
 
-struct wanted {
-	const char *name;
-	size_t offset; /* in struct boot_libc */
-	bool is_loading, is_optional;
-};
-
 #define WANT(function, is_loading)                                                 \
 	{                                                                          \
 #function, offsetof(struct boot_libc, function), is_loading, false \
 	}
 
-static const struct wanted wanted[] = {
+static const struct {
+	const char *name;
+	size_t offset; /* in struct boot_libc */
+	bool is_loading, is_optional;
+} wanted[] = {
 	WANT(pthread_create, false),
 	WANT(pthread_attr_init, false),
 	WANT(pthread_attr_setstack, false),
@@ -77,13 +78,6 @@ static int resolve_functions(const struct libraries *at, struct boot_libc *ret, 
 	return 0;
 }
 
-static int find_code(const struct libraries *at, const char *bytes, size_t size, uint64_t *ret)
-{
-	if (at->vdso.code_count && !elf_image_find(&at->vdso, bytes, size, ret))
-		return 0;
-	return elf_image_find(&at->libc->image, bytes, size, ret);
-}
-
 /* A system call instruction followed by a return, where no thread ever waits: in getppid. aarch64's
  * kernel takes a call from the very instruction that a thread was interrupted at for a restart. */
 static int find_syscall_return(const struct libraries *at, uint64_t *ret)
@@ -93,7 +87,7 @@ static int find_syscall_return(const struct libraries *at, uint64_t *ret)
 	uint64_t start;
 
 	if (elf_image_symbol(&at->libc->image, "getppid", &start) ||
-	    at->target->reader.read(at->target->reader.context, start, code, sizeof(code)))
+	    !memory_read(at->target->memory, start, code, sizeof(code)))
 		return -ENOENT;
 	hit = memmem(code, sizeof(code), ARCH_SYSCALL_RETURN, sizeof(ARCH_SYSCALL_RETURN) - 1);
 	if (!hit)
@@ -104,12 +98,16 @@ static int find_syscall_return(const struct libraries *at, uint64_t *ret)
 
 static int find_instructions(const struct libraries *at, struct facts *ret, struct err *err)
 {
+	const size_t sigreturn_size = sizeof(ARCH_SIGRETURN) - 1;
+
 	if (find_syscall_return(at, &ret->syscall_return))
 		return fact_missing(err, "a system call instruction followed by a return");
 	if (elf_image_find(&at->libc->image, ARCH_THREAD_EXIT, sizeof(ARCH_THREAD_EXIT) - 1,
 			   &ret->thread_exit))
 		return fact_missing(err, "code that ends a thread");
-	if (find_code(at, ARCH_SIGRETURN, sizeof(ARCH_SIGRETURN) - 1, &ret->sigreturn))
+	if ((!at->vdso.code_count ||
+	     elf_image_find(&at->vdso, ARCH_SIGRETURN, sigreturn_size, &ret->sigreturn)) &&
+	    elf_image_find(&at->libc->image, ARCH_SIGRETURN, sigreturn_size, &ret->sigreturn))
 		return fact_missing(err, "code that returns from a signal");
 	return 0;
 }
@@ -127,37 +125,27 @@ static int find_init_word(const struct libraries *at, struct facts *ret, struct 
 	return fact_missing(err, "__progname");
 }
 
-static int find_description(const struct libraries *at, const char *name, uint64_t *ret)
-{
-	if (!elf_image_symbol(&at->libc->image, name, ret))
-		return 0;
-	if (at->threads && !module_file_symbol(at->target, at->threads, name, ret))
-		return 0;
-	return module_file_symbol(at->target, at->libc, name, ret);
-}
-
 /* A description is {bits, elements, offset}; a size is one word. */
 static int read_description(const struct libraries *at, const char *name, unsigned word,
 			    uint32_t *ret)
 {
 	uint64_t address;
 
-	if (find_description(at, name, &address))
+	if (elf_image_symbol(&at->libc->image, name, &address) &&
+	    (!at->threads || module_file_symbol(at->target, at->threads, name, &address)) &&
+	    module_file_symbol(at->target, at->libc, name, &address))
 		return -ENOENT;
-	return at->target->reader.read(at->target->reader.context, address + 4 * word, ret,
-				       sizeof(*ret));
+	return memory_read(at->target->memory, address + 4 * word, ret, sizeof(*ret)) ? 0 : -EFAULT;
 }
 
-/* Before glibc 2.34 there is no _Fork. */
-static void find_beginnings(const struct libraries *at, struct facts *ret)
+/* Empty where libc has no such function: there is no _Fork before glibc 2.34. */
+static struct elf_range find_function(const struct module *module, const char *name)
 {
-	static const char *const names[JOB_FORKS_MAX] = { "fork", "_Fork" };
+	struct elf_range range;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (elf_image_symbol_range(&at->libc->image, names[i], &ret->forks[i]))
-			ret->forks[i] = (struct elf_range){ 0 };
-	if (elf_image_symbol_range(&at->libc->image, "__libc_start_main", &ret->start))
-		ret->start = (struct elf_range){ 0 };
+	return !module || elf_image_symbol_range(&module->image, name, &range)
+		       ? (struct elf_range){ 0 }
+		       : range;
 }
 
 /* Without it limpet's threads use the fallback in target/runtime/broadcast.c. */
@@ -187,8 +175,7 @@ static uint64_t find_stdio_word(const struct libraries *at)
 	uint64_t word;
 
 	if (elf_image_symbol_range(&at->libc->image, "_IO_enable_locks", &range) ||
-	    at->target->reader.read(at->target->reader.context, range.start, code,
-				    MIN(range.size, sizeof(code))))
+	    !memory_read(at->target->memory, range.start, code, MIN(range.size, sizeof(code))))
 		return 0;
 	word = arch_word_set(code, MIN(range.size, sizeof(code)), range.start);
 	return word >= at->libc->image.base && word < at->libc->image.end ? word : 0;
@@ -200,8 +187,7 @@ static uint64_t find_file_calls(const struct libraries *at)
 {
 	uint64_t file = find_variable(at->libc, "_IO_2_1_stdout_"), calls;
 
-	return file && !at->target->reader.read(at->target->reader.context, file + FILE_CALLS,
-						&calls, sizeof(calls))
+	return file && memory_read(at->target->memory, file + FILE_CALLS, &calls, sizeof(calls))
 		       ? calls
 		       : 0;
 }
@@ -220,10 +206,9 @@ static void find_single_words(const struct libraries *at, struct facts *ret)
 	};
 	if (!ret->single.thread_count)
 		ret->single.thread_count = find_variable(at->threads, "__nptl_nthreads");
-	if (elf_image_symbol_range(&at->libc->image, "pthread_create", &ret->create) &&
-	    (!at->threads ||
-	     elf_image_symbol_range(&at->threads->image, "pthread_create", &ret->create)))
-		ret->create = (struct elf_range){ 0 };
+	ret->create = find_function(at->libc, "pthread_create");
+	if (!ret->create.start)
+		ret->create = find_function(at->threads, "pthread_create");
 }
 
 static int describe_threads(const struct libraries *at, struct facts *ret, struct err *err)
@@ -241,7 +226,9 @@ static int describe_threads(const struct libraries *at, struct facts *ret, struc
 	ret->libc.thread_number = find_thread_word(at, "_thread_db_pthread_tid", ret->block_size);
 	if (elf_image_symbol_range(&at->libc->image, "calloc", &ret->calloc))
 		return fact_missing(err, "calloc");
-	find_beginnings(at, ret);
+	ret->forks[0] = find_function(at->libc, "fork");
+	ret->forks[1] = find_function(at->libc, "_Fork");
+	ret->start = find_function(at->libc, "__libc_start_main");
 	find_single_words(at, ret);
 	ret->heap = heap_code(at->libc);
 	ret->has_flag_in_block = at->target->process.libc.minor < ARCH_FLAG_UNTIL;
@@ -251,8 +238,7 @@ static int describe_threads(const struct libraries *at, struct facts *ret, struc
 		return fact_missing(err,
 				    "a relocation that shows where its thread-local storage is");
 	if (at->linker && !elf_image_symbol(&at->linker->image, "__rseq_offset", &rseq) &&
-	    at->target->reader.read(at->target->reader.context, rseq, &ret->rseq_offset,
-				    sizeof(rseq)))
+	    !memory_read(at->target->memory, rseq, &ret->rseq_offset, sizeof(rseq)))
 		ret->rseq_offset = 0;
 	heap_find(at->target, at->libc, ret);
 	return 0;
@@ -275,16 +261,48 @@ static void find_libraries(const struct target *target, const struct modules *mo
 		ret->vdso.code_count = 0;
 }
 
-int facts_read_init(const struct target *target, const struct modules *modules, struct facts *ret,
-		    struct err *err)
+/* Whether libc is initialised; the same check as the injector's (gate.c). */
+static int check_ready(struct target *target, bool *ret_is_ready, struct err *err)
 {
+	struct facts facts = { 0 };
 	struct libraries at;
+	struct modules modules;
+	uint64_t word;
+	int r = modules_read_fresh(target, &modules, err);
 
-	memset(ret, 0, sizeof(*ret));
-	find_libraries(target, modules, &at);
-	if (!at.libc)
-		return modules_refuse(err); /* mapped, but not in the loader's list yet */
-	return find_init_word(&at, ret, err);
+	if (r)
+		return r;
+	find_libraries(target, &modules, &at);
+	/* Mapped, but not in the loader's list yet? */
+	r = at.libc ? find_init_word(&at, &facts, err) : modules_refuse(err);
+	*ret_is_ready = !r && memory_read(target->memory, facts.init_word, &word, sizeof(word)) &&
+			word > facts.libc_end - facts.libc_start &&
+			(word < facts.libc_start || word >= facts.libc_end);
+	modules_done(&modules);
+	return r;
+}
+
+static int refuse_start(struct err *err)
+{
+	err_set(err, -EAGAIN, "it is still being started");
+	err_why(err, "its C library is not initialised yet");
+	err_fix(err, "try again in a moment");
+	return err_exit(err, EXIT_NOT_ATTACHABLE);
+}
+
+int libc_wait(struct target *target, uint64_t limit_ns, struct err *err)
+{
+	uint64_t deadline_ns = now_ns() + limit_ns;
+	bool is_ready = false;
+	int r = check_ready(target, &is_ready, err);
+
+	while (!r && !is_ready) {
+		if (!target_lives(target) || now_ns() > deadline_ns || interrupt_is_waiting())
+			return refuse_start(err);
+		sleep_ns(PAUSE_NS);
+		r = check_ready(target, &is_ready, err);
+	}
+	return r;
 }
 
 int facts_read(const struct target *target, const struct modules *modules, struct facts *ret,

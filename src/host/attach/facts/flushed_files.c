@@ -4,7 +4,7 @@
  * outside of its namespace.  A mount that is in neither list, as after umount -l, may be of any
  * kind.
  */
-#include "host/attach/facts/flushed_files.h"
+#include "host/attach/facts/facts.h"
 
 #include "host/core/cleanup.h"
 #include "host/process/file_system.h"
@@ -47,18 +47,11 @@ struct harmless {
 	unsigned count;
 };
 
-static bool is_harmless(const struct harmless *self, uint64_t number)
-{
-	for (unsigned i = 0; i < self->count; i++)
-		if (self->numbers[i] == number)
-			return true;
-	return false;
-}
-
 static bool may_be_flushed_mount(pid_t tid, uint64_t number, struct harmless *harmless)
 {
-	if (is_harmless(harmless, number))
-		return false;
+	for (unsigned i = 0; i < harmless->count; i++)
+		if (harmless->numbers[i] == number)
+			return false;
 	if (mount_may_be_flushed(tid, number))
 		return true;
 	if (harmless->count < HARMLESS_MAX)
@@ -81,19 +74,11 @@ static bool has_flushed_mount(pid_t tid, int number, struct harmless *harmless)
 	       may_be_flushed_mount(tid, strtoull(at + strlen("mnt_id:"), NULL, 10), harmless);
 }
 
-static bool is_queue(pid_t tid, int number)
-{
-	struct statfs system;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", tid, number);
-	return !statfs(path, &system) && system.f_type == MQUEUE_MAGIC;
-}
-
 /* An open queue need not be mounted anywhere: then its mount is in no list. */
 static bool may_be_flushed(pid_t tid, int number, struct harmless *harmless)
 {
-	char file[32], name[256];
+	char file[32], name[256], path[64];
+	struct statfs system;
 	ssize_t size;
 
 	snprintf(file, sizeof(file), "fd/%d", number);
@@ -102,35 +87,32 @@ static bool may_be_flushed(pid_t tid, int number, struct harmless *harmless)
 		return size != -ENOENT;
 	if (name[0] != '/' || is_kernels_name(name))
 		return false;
-	return has_flushed_mount(tid, number, harmless) ||
-	       (is_queue_name(name) && is_queue(tid, number));
+	if (has_flushed_mount(tid, number, harmless))
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", tid, number);
+	return is_queue_name(name) && !statfs(path, &system) && system.f_type == MQUEUE_MAGIC;
 }
 
 /* The kernel lists descriptors in the order of their numbers. */
-static bool has_flushed_file(pid_t tid, DIR *descriptors)
+bool flushed_files_are_open(const struct target *target)
 {
+	CLEANUP(closedir) DIR *descriptors = NULL;
+	pid_t tid = target->process.memory_tid;
 	struct harmless harmless = { 0 };
 	struct dirent *entry;
-	int number;
+	char path[64];
 
-	while ((errno = 0, entry = readdir(descriptors))) {
+	snprintf(path, sizeof(path), "/proc/%d/fd", tid);
+	descriptors = opendir(path);
+	while (descriptors && (errno = 0, entry = readdir(descriptors))) {
+		int number = atoi(entry->d_name);
+
 		if (entry->d_name[0] == '.')
 			continue;
-		number = atoi(entry->d_name);
 		if (number >= COPIED_MAX)
 			return false;
 		if (may_be_flushed(tid, number, &harmless))
 			return true;
 	}
-	return errno != 0;
-}
-
-bool flushed_files_are_open(const struct target *target)
-{
-	CLEANUP(closedir) DIR *descriptors = NULL;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", target->process.memory_tid);
-	descriptors = opendir(path);
-	return !descriptors || has_flushed_file(target->process.memory_tid, descriptors);
+	return !descriptors || errno != 0;
 }

@@ -4,8 +4,9 @@
  * arena in a ring.  The thread's word is the one in libc's thread-local storage that leads to one.
  * The program runs meanwhile, so a few bins may be read in the middle of a change.
  */
-#include "host/attach/facts/heap.h"
+#include "host/attach/facts/facts.h"
 
+#include "host/process/memory.h"
 #include "shared/arch/elf.h"
 
 #include <string.h>
@@ -29,25 +30,11 @@
 #define CODE_BELOW      0x6000u /* private functions: 0x4230 bytes in Debian's 2.36 for x86-64 */
 #define CODE_ABOVE      0x2000u
 
-static bool read_bytes(const struct target *target, uint64_t address, void *into, size_t size)
-{
-	return !target->reader.read(target->reader.context, address, into, size);
-}
-
 static uint64_t read_word(const struct target *target, uint64_t address)
 {
 	uint64_t word = 0;
 
-	return read_bytes(target, address, &word, sizeof(word)) ? word : 0;
-}
-
-/* The first thread's list of robust mutexes, which lies in its thread block; from the kernel. */
-static uint64_t robust_list_of(pid_t tid)
-{
-	void *head = NULL;
-	size_t size;
-
-	return syscall(SYS_get_robust_list, tid, &head, &size) ? 0 : (uint64_t)head;
+	return memory_read(target->memory, address, &word, sizeof(word)) ? word : 0;
 }
 
 static bool is_block(const struct target *target, const struct facts *facts, uint64_t block)
@@ -56,17 +43,22 @@ static bool is_block(const struct target *target, const struct facts *facts, uin
 
 	if (!ARCH_TLS_ABOVE && read_word(target, block) != block)
 		return false;
-	return read_bytes(target, block + facts->tid_offset, &tid, sizeof(tid)) &&
+	return memory_read(target->memory, block + facts->tid_offset, &tid, sizeof(tid)) &&
 	       tid == target->process.status.inner_pid;
 }
 
-/* Finds the thread block around that address by its pointer to itself; 0: none, or several. */
+/* Finds the first thread's block by its pointer to itself, around the thread's list of robust
+ * mutexes, which the kernel knows; 0: none, or several. */
 static uint64_t first_thread_pointer(const struct target *target, const struct facts *facts)
 {
-	uint64_t inside = robust_list_of(target->process.pid), found = 0;
+	void *list = NULL;
+	size_t size;
+	uint64_t inside, found = 0;
 
-	if (!inside || facts->block_size > BLOCK_BYTES_MAX)
+	if (syscall(SYS_get_robust_list, target->process.pid, &list, &size) || !list ||
+	    facts->block_size > BLOCK_BYTES_MAX)
 		return 0;
+	inside = (uint64_t)list;
 	for (uint64_t at = ALIGN_DOWN(inside, POINTER_STEP); at + facts->block_size > inside;
 	     at -= POINTER_STEP) {
 		if (!is_block(target, facts, at))
@@ -98,22 +90,6 @@ static bool is_empty_bin(const struct arena *arena, size_t offset)
 	return word_at(arena, offset) == head && word_at(arena, offset + 8) == head;
 }
 
-/* At least the bins for the largest chunks are empty. */
-static bool has_empty_bins(const struct arena *arena, size_t offset)
-{
-	unsigned count = 0;
-
-	for (size_t at = offset; at < offset + BINS_BYTES; at += 16)
-		count += is_empty_bin(arena, at);
-	return count >= BINS_EMPTY_MIN;
-}
-
-static bool is_full_bin(const struct target *target, uint64_t head, const uint64_t links[2])
-{
-	return links[0] && links[1] && read_word(target, links[0] + CHUNK_BK) == head &&
-	       read_word(target, links[1] + CHUNK_FD) == head;
-}
-
 /* Reads each time anew: a program that is in its allocator all the time changes it meanwhile. */
 static bool is_bin(const struct target *target, const struct arena *arena, size_t offset)
 {
@@ -122,12 +98,24 @@ static bool is_bin(const struct target *target, const struct arena *arena, size_
 	if (is_empty_bin(arena, offset))
 		return true;
 	for (unsigned i = 0; i < LOOKS; i++) {
-		if (!read_bytes(target, arena->address + offset, links, sizeof(links)))
+		if (!memory_read(target->memory, arena->address + offset, links, sizeof(links)))
 			return false;
-		if ((links[0] == head && links[1] == head) || is_full_bin(target, head, links))
+		if ((links[0] == head && links[1] == head) ||
+		    (links[0] && links[1] && read_word(target, links[0] + CHUNK_BK) == head &&
+		     read_word(target, links[1] + CHUNK_FD) == head))
 			return true;
 	}
 	return false;
+}
+
+/* At least the bins for the largest chunks are empty. */
+static bool has_empty_bins(const struct arena *arena, size_t offset)
+{
+	unsigned count = 0;
+
+	for (size_t at = offset; at < offset + BINS_BYTES; at += 16)
+		count += is_empty_bin(arena, at);
+	return count >= BINS_EMPTY_MIN;
 }
 
 static bool are_bins(const struct target *target, const struct arena *arena, size_t offset)
@@ -164,7 +152,7 @@ static uint64_t arena_main(const struct target *target, const struct facts *fact
 {
 	struct arena arena = { .address = address };
 
-	if (!read_bytes(target, address, arena.bytes, sizeof(arena.bytes)))
+	if (!memory_read(target->memory, address, arena.bytes, sizeof(arena.bytes)))
 		return 0;
 	for (size_t bins = 16; bins <= HEAD_BYTES_MAX; bins += 8) {
 		size_t link = bins + BINS_BYTES + BINMAP_BYTES;
@@ -184,7 +172,7 @@ void heap_find(const struct target *target, const struct module *libc, struct fa
 	uint64_t words[TLS_BYTES_MAX / 8];
 
 	if (!pointer || size > sizeof(words) ||
-	    !read_bytes(target, pointer + (uint64_t)facts->libc_tls_offset, words, size))
+	    !memory_read(target->memory, pointer + (uint64_t)facts->libc_tls_offset, words, size))
 		return;
 	for (size_t i = 0; i < size / sizeof(words[0]); i++) {
 		uint64_t found = words[i] % 16 ? 0 : arena_main(target, facts, words[i]);

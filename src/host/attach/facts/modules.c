@@ -4,15 +4,19 @@
  */
 #include "host/attach/facts/modules.h"
 
+#include "host/core/cleanup.h"
 #include "host/core/text/path.h"
+#include "host/process/memory.h"
+#include "host/unwind/module_file.h"
+#include "shared/elf/file.h"
 
 #include <elf.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MODULES_MAX 4096
 #define LOOKS       5
+#define LIBRARY_MAX (64u << 20) /* an unstripped libc has a few MiB */
 
 /* The public parts of the loader's structures, as debuggers use them. */
 struct debug_head {
@@ -23,11 +27,6 @@ struct debug_head {
 struct debug_map {
 	uint64_t address, name, dynamic, next, previous;
 };
-
-static int read_at(const struct target *target, uint64_t address, void *into, size_t size)
-{
-	return target->reader.read(target->reader.context, address, into, size);
-}
 
 /* The first page of the file to which an address inside it belongs. */
 static const struct mapping *first_page(const struct maps *maps, uint64_t inside)
@@ -75,7 +74,7 @@ static int find_head(const struct target *target, struct debug_head *ret)
 
 	if (!mapping || elf_image_open(&program, &target->reader, mapping->start) || !program.debug)
 		return -ENOENT;
-	return read_at(target, program.debug, ret, sizeof(*ret));
+	return memory_read(target->memory, program.debug, ret, sizeof(*ret)) ? 0 : -EFAULT;
 }
 
 int modules_refuse(struct err *err)
@@ -95,9 +94,9 @@ int modules_read(const struct target *target, struct modules *ret, struct err *e
 
 	memset(ret, 0, sizeof(*ret));
 	for (uint64_t at = head.map; !r && at && steps < MODULES_MAX; at = map.next, steps++) {
-		r = read_at(target, at, &map, sizeof(map));
-		if (!r)
-			r = add_module(target, ret, at, &map);
+		r = memory_read(target->memory, at, &map, sizeof(map))
+			    ? add_module(target, ret, at, &map)
+			    : -EFAULT;
 	}
 	if (!r && ret->count)
 		return 0;
@@ -145,4 +144,37 @@ const struct module *modules_named(const struct modules *modules, const char *pr
 			return &modules->items[i];
 	}
 	return NULL;
+}
+
+/* Read, not mapped: a file truncated meanwhile would end limpet by SIGBUS. */
+static int read_whole(int fd, void *into, size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		ssize_t n = pread(fd, (char *)into + at, size - at, (off_t)at);
+
+		if (n <= 0)
+			return n < 0 ? -errno : -ENODATA;
+		at += (size_t)n;
+	}
+	return 0;
+}
+
+int module_file_symbol(const struct target *target, const struct module *module, const char *name,
+		       uint64_t *ret)
+{
+	CLEANUP(free) void *bytes = NULL;
+	struct module_file file;
+	int r = -ENOENT;
+
+	module_file_open(&file, target->process.memory_tid, module->mapping);
+	if (file.fd < 0)
+		return r;
+	if (file.size && file.size <= LIBRARY_MAX)
+		r = (bytes = malloc(file.size)) ? read_whole(file.fd, bytes, file.size) : -ENOMEM;
+	close(file.fd);
+	if (!r)
+		r = elf_file_symbol(bytes, file.size, name, ret);
+	if (!r)
+		*ret += module->image.bias;
+	return r;
 }

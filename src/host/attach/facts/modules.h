@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/attach/target.h"
+#include "host/attach/facts/target.h"
 
 struct module {
 	struct elf_image image;
@@ -29,7 +29,7 @@ void modules_done(struct modules *modules);
 const struct module *modules_at(const struct modules *modules, uint64_t base);
 const struct module *modules_named(const struct modules *modules, const char *prefix);
 
-/* A symbol of the full symbol table in a module's file, for symbols that are not exported;
- * -ENOENT. */
+/* A symbol of the full symbol table in a module's file, for symbols that are not exported: glibc
+ * before 2.34 has its descriptions for debuggers only there.  -ENOENT. */
 int module_file_symbol(const struct target *target, const struct module *module, const char *name,
 		       uint64_t *ret) MUST_CHECK;

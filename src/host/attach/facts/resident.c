@@ -4,17 +4,12 @@
  */
 #include "host/attach/facts/resident.h"
 
-#include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/process/memory.h"
-#include "host/process/procfs.h"
-#include "host/process/stat.h"
 #include "shared/wire/control.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define PAGE_STEP     4096
 #define PAGES_MAX     4096           /* read in one process; a few are limpet's */
@@ -62,7 +57,7 @@ static int read_page(const struct target *target, uint64_t address, struct agent
 }
 
 /* The library has the name that limpet gave it, or the program loaded it itself. */
-static bool is_agents(const struct mapping *mapping)
+static bool is_of_agent(const struct mapping *mapping)
 {
 	const char *slash = strrchr(mapping->path, '/');
 
@@ -71,14 +66,8 @@ static bool is_agents(const struct mapping *mapping)
 		(slash && !strncmp(slash + 1, AGENT_SONAME, strlen(AGENT_SONAME))));
 }
 
-/* A copy that never ran does not count. */
-static bool is_used(const struct agent_page *page)
-{
-	return page->pid || page->context;
-}
-
 /* Any program can give this name to a huge file, and reading its pages allocates memory in the
- * target: hence a limit. */
+ * target: hence a limit.  Without a context, a copy that never ran does not count. */
 static int find_in(const struct target *target, const struct mapping *mapping, uint64_t context,
 		   unsigned *pages, struct resident *ret)
 {
@@ -87,29 +76,28 @@ static int find_in(const struct target *target, const struct mapping *mapping, u
 		int r = read_page(target, at, &ret->page);
 
 		ret->address = at;
-		if (r == -EPROTO ||
-		    (!r && (context ? context == ret->page.context : is_used(&ret->page))))
+		if (r == -EPROTO || (!r && (context ? context == ret->page.context
+						    : ret->page.pid || ret->page.context)))
 			return r;
 	}
 	return -ENOENT;
 }
 
-/* context: of the wanted agent; 0: any. */
-static int find_page(const struct target *target, uint64_t context, struct resident *ret)
+int resident_find_at(const struct target *target, uint64_t context, struct resident *ret)
 {
 	const struct maps *maps = &target->process.maps;
 	unsigned pages = 0;
 	int r = -ENOENT;
 
 	for (size_t i = 0; r == -ENOENT && i < maps->count; i++)
-		if (is_agents(&maps->items[i]))
+		if (is_of_agent(&maps->items[i]))
 			r = find_in(target, &maps->items[i], context, &pages, ret);
 	return r;
 }
 
 int resident_find(const struct target *target, struct resident *ret)
 {
-	return find_page(target, 0, ret);
+	return resident_find_at(target, 0, ret);
 }
 
 int resident_explain(const struct target *target, int r, struct err *err)
@@ -119,11 +107,6 @@ int resident_explain(const struct target *target, int r, struct err *err)
 	return err_why(err, r == -EPROTO
 				    ? "the one that is there is of another version of limpet"
 				    : "limpet is not attached to it, or everything was unloaded");
-}
-
-int resident_find_at(const struct target *target, uint64_t context, struct resident *ret)
-{
-	return find_page(target, context, ret);
 }
 
 int resident_refresh(const struct target *target, struct resident *resident)
@@ -144,21 +127,15 @@ bool resident_holder_lives(const struct resident *resident)
 
 /* Is there a thread of limpet's with this number, in the target's numbers?  The name is checked:
  * numbers are reused. */
-static bool has_our_thread(const struct target *target, pid_t inner)
+static bool has_limpets_thread(const struct target *target, pid_t inner)
 {
-	CLEANUP(free) pid_t *tids = NULL;
+	pid_t tid = inner ? target_find_thread(target, inner) : 0;
 	struct process_status status;
 	struct err ignored;
-	size_t count;
 
-	if (!inner || proc_list(target->process.pid, "task", &tids, &count, &ignored))
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (!status_read(target->process.pid, tids[i], &status, &ignored) &&
-		    status.inner_pid == inner)
-			return !strcmp(status.name, CONTROL_THREAD_NAME) ||
-			       !strcmp(status.name, LISTENER_THREAD_NAME);
-	return false;
+	return tid && !status_read(target->process.pid, tid, &status, &ignored) &&
+	       (!strcmp(status.name, CONTROL_THREAD_NAME) ||
+		!strcmp(status.name, LISTENER_THREAD_NAME));
 }
 
 bool resident_is_held(const struct target *target, const struct resident *resident)
@@ -167,7 +144,7 @@ bool resident_is_held(const struct target *target, const struct resident *reside
 
 	return page->pid == target->process.status.inner_pid &&
 	       (page->state == AGENT_STATE_ATTACHED || page->state == AGENT_STATE_DETACHING) &&
-	       has_our_thread(target, page->control_tid);
+	       has_limpets_thread(target, page->control_tid);
 }
 
 static int read_context(const struct target *target, const struct resident *resident,
@@ -194,14 +171,13 @@ static bool is_quiet(const struct target *target, const struct resident *residen
 	if (boot->tid_word)
 		memory_read(target->memory, boot->region + boot->tid_word, &starter,
 			    sizeof(starter));
-	return !starter && !has_our_thread(target, boot->worker_tid);
+	return !starter && !has_limpets_thread(target, boot->worker_tid);
 }
 
 int resident_await_rest(const struct target *target, struct resident *resident,
 			struct boot_context *ret)
 {
 	uint64_t deadline_ns = now_ns() + REST_LIMIT_NS;
-	struct timespec delay = { 0, 1000000 };
 
 	do {
 		if (resident_refresh(target, resident))
@@ -215,7 +191,7 @@ int resident_await_rest(const struct target *target, struct resident *resident,
 			return 0;
 		if (resident_holder_lives(resident))
 			return -EBUSY;
-		nanosleep(&delay, NULL);
+		sleep_ns(1000000);
 	} while (now_ns() < deadline_ns);
 	return -EBUSY;
 }

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/attach/target.h"
+#include "host/attach/facts/target.h"
 
 struct resident {
 	uint64_t address; /* of the page in the target */

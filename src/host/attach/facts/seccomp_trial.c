@@ -1,7 +1,7 @@
 /*
  * A throw-away child of limpet makes the calls; if a filter kills it, only the child is lost.
  */
-#include "host/attach/facts/seccomp_trial.h"
+#include "host/attach/facts/facts.h"
 
 #include "shared/wire/needs.h"
 

@@ -6,7 +6,7 @@
 
 #include "host/attach/children/spawn.h"
 #include "host/attach/facts/modules.h"
-#include "host/attach/target.h"
+#include "host/attach/facts/target.h"
 #include "host/core/clock.h"
 #include "host/core/notes.h"
 #include "host/core/self/environment.h"
@@ -22,18 +22,12 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SEIZE_STEP_NS 50000
 #define END_STEP_NS   2000000
 #define END_NS        2000000000ull
 #define NOT_EXECUTED  127
-
-static void launch_nap(long ns)
-{
-	nanosleep(&(struct timespec){ 0, ns }, NULL);
-}
 
 /* In the child.  PR_SET_PTRACER lets the injector, which is no ancestor, attach under Yama's
  * ptrace_scope 1; it ends with the parent. */
@@ -45,7 +39,7 @@ _Noreturn static void become(struct job *job, char *const argv[], const sigset_t
 	while (!__atomic_load_n(&job->is_seized, __ATOMIC_ACQUIRE)) {
 		if (getppid() != job->parent)
 			_exit(NOT_EXECUTED);
-		launch_nap(SEIZE_STEP_NS);
+		sleep_ns(SEIZE_STEP_NS);
 	}
 	sigaction(SIGCHLD, on_child, NULL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
@@ -124,12 +118,12 @@ static int lay_doorstep(struct launch *self, const char *name, struct job *job, 
 
 /* Waits with a limit: a process inside the kernel, or held by another tracer, does not end by a
  * signal. */
-static bool launch_ends_within(struct launch *self, uint64_t limit_ns)
+static bool launch_ends_in_time(struct launch *self)
 {
-	uint64_t until_ns = now_ns() + limit_ns;
+	uint64_t until_ns = now_ns() + END_NS;
 
 	while (!launch_has_ended(self, false) && now_ns() < until_ns)
-		launch_nap(END_STEP_NS);
+		sleep_ns(END_STEP_NS);
 	return self->has_ended;
 }
 
@@ -137,7 +131,7 @@ static int explain_end(struct launch *self, struct err *err)
 {
 	char buffer[96] = "it has not come to its end";
 
-	if (launch_ends_within(self, END_NS))
+	if (launch_ends_in_time(self))
 		launch_describe(self, buffer, sizeof(buffer));
 	err_set(err, -ESRCH, "the program ended before it began: %s", buffer);
 	err_why(err, "the dynamic linker or a library of its ended it");
@@ -197,27 +191,11 @@ int launch_start(struct launch *ret, char *const argv[], const sigset_t *mask, b
 	return r;
 }
 
-/* The doorstep is gone with the memory that it was in, or the program has been kept from its
- * getppid call there. */
-static int pass_by(struct launch *self)
-{
-	self->has_passed_by = self->is_let_go = true;
-	self->doorstep = 0;
-	return 1;
-}
-
-/* A process loses its memory before it has ended. */
-static bool is_ending(pid_t pid)
+int launch_poll(struct launch *self, struct err *err)
 {
 	struct process_stat stat;
-	struct err ignored;
-
-	return stat_read(pid, pid, &stat, &ignored) || stat.is_exiting;
-}
-
-int launch_look(struct launch *self, struct err *err)
-{
 	struct doorstep doorstep;
+	struct err ignored;
 	bool is_there = memory_read(self->memory, self->doorstep, &doorstep, sizeof(doorstep)) &&
 			doorstep.magic == DOORSTEP_MAGIC && doorstep.step != DOORSTEP_HAS_LEFT;
 
@@ -227,11 +205,18 @@ int launch_look(struct launch *self, struct err *err)
 		return doorstep.step == DOORSTEP_IS_THERE && !doorstep.errand;
 	if (launch_has_ended(self, false))
 		return explain_end(self, err);
-	return is_ending(self->pid) ? 0 : pass_by(self);
+	/* A process loses its memory before it has ended. */
+	if (stat_read(self->pid, self->pid, &stat, &ignored) || stat.is_exiting)
+		return 0;
+	/* The doorstep is gone with the memory that it was in, or the program has been kept from
+	 * its getppid call there. */
+	self->has_passed_by = self->is_let_go = true;
+	self->doorstep = 0;
+	return 1;
 }
 
-static int launch_tell(struct launch *self, size_t offset, const void *word, size_t size,
-		       struct err *err)
+static int launch_write(struct launch *self, size_t offset, const void *word, size_t size,
+			struct err *err)
 {
 	off_t address = (off_t)(self->doorstep + offset);
 
@@ -247,14 +232,13 @@ static uint64_t find_mallopt(const struct target *target)
 {
 	struct modules modules;
 	const struct module *libc;
-	uint64_t address = 0;
+	uint64_t address;
 	struct err ignored;
 
-	if (modules_read(target, &modules, &ignored))
+	if (target->process.libc.flavour != LIBC_GLIBC || modules_read(target, &modules, &ignored))
 		return 0;
 	libc = modules_at(&modules, target->process.libc.base);
-	if (!libc || target->process.libc.flavour != LIBC_GLIBC ||
-	    elf_image_symbol(&libc->image, "mallopt", &address))
+	if (!libc || elf_image_symbol(&libc->image, "mallopt", &address))
 		address = 0;
 	modules_done(&modules);
 	return address;
@@ -278,7 +262,7 @@ int launch_prepare_allocator(struct launch *self, struct err *err)
 
 	if (self->has_passed_by)
 		return 0;
-	if (!target_look(&target, self->pid, err)) {
+	if (!target_inspect(&target, self->pid, err)) {
 		function = find_mallopt(&target);
 		is_musl = target.process.libc.flavour == LIBC_MUSL;
 		target_close(&target);
@@ -286,11 +270,11 @@ int launch_prepare_allocator(struct launch *self, struct err *err)
 	if (is_musl)
 		return refuse_musl(err);
 	if (function)
-		r = launch_tell(self, offsetof(struct doorstep, argument), &argument,
-				sizeof(argument), err);
+		r = launch_write(self, offsetof(struct doorstep, argument), &argument,
+				 sizeof(argument), err);
 	if (function && !r)
-		r = launch_tell(self, offsetof(struct doorstep, errand), &function,
-				sizeof(function), err);
+		r = launch_write(self, offsetof(struct doorstep, errand), &function,
+				 sizeof(function), err);
 	return r;
 }
 
@@ -300,7 +284,7 @@ int launch_let_go(struct launch *self, struct err *err)
 	int r = 0;
 
 	if (!self->is_let_go)
-		r = launch_tell(self, offsetof(struct doorstep, go), &yes, sizeof(yes), err);
+		r = launch_write(self, offsetof(struct doorstep, go), &yes, sizeof(yes), err);
 	self->is_let_go |= !r;
 	return r;
 }
@@ -331,7 +315,7 @@ void launch_done(struct launch *self)
 {
 	if (self->pid > 0 && !self->is_let_go && !launch_has_ended(self, false)) {
 		kill(self->pid, SIGKILL);
-		if (!launch_ends_within(self, END_NS))
+		if (!launch_ends_in_time(self))
 			note_add("%d was killed before it began and has not ended: the kernel or "
 				 "another tracer holds it; it was left",
 				 (int)self->pid);

@@ -32,7 +32,7 @@ int launch_start(struct launch *ret, char *const argv[], const sigset_t *mask, b
 
 /* 1: it waits before its first instruction, or has_passed_by; 0: not yet; -ESRCH: it has ended
  * before, with the reason in err. */
-int launch_look(struct launch *launch, struct err *err) MUST_CHECK;
+int launch_poll(struct launch *launch, struct err *err) MUST_CHECK;
 
 /*
  * Called before any thread of the program allocates memory: makes the C library set up its

@@ -18,7 +18,7 @@
 static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
 /* Blocks the signals before the child exists, so that none can be lost. */
-static int take_signals(sigset_t *ret_before, struct err *err)
+static int block_signals(sigset_t *ret_before, struct err *err)
 {
 	sigset_t set;
 	int fd;
@@ -35,11 +35,11 @@ static int take_signals(sigset_t *ret_before, struct err *err)
  * group. */
 static void pass_on(const struct launched *self)
 {
-	struct signalfd_siginfo taken;
+	struct signalfd_siginfo signal;
 
-	while (read(self->signals, &taken, sizeof(taken)) == sizeof(taken))
-		if (taken.ssi_code != SI_KERNEL && taken.ssi_pid != (uint32_t)self->launch.pid)
-			kill(self->launch.pid, (int)taken.ssi_signo);
+	while (read(self->signals, &signal, sizeof(signal)) == sizeof(signal))
+		if (signal.ssi_code != SI_KERNEL && signal.ssi_pid != (uint32_t)self->launch.pid)
+			kill(self->launch.pid, (int)signal.ssi_signo);
 }
 
 enum ending launched_watch(struct launched *self, int socket, uint64_t time_ns)
@@ -61,9 +61,7 @@ enum ending launched_wait(struct launched *self, uint64_t time_ns)
 	enum ending ending = ENDING_DURATION;
 
 	do {
-		uint64_t left_ns = time_ns - gone_ns;
-
-		ending = launched_watch(self, -1, MIN(left_ns, 1000000000ull));
+		ending = launched_watch(self, -1, MIN(time_ns - gone_ns, 1000000000ull));
 		gone_ns = now_ns() - begin_ns;
 	} while (ending == ENDING_DURATION && gone_ns < time_ns);
 	return ending;
@@ -74,7 +72,7 @@ static int await_doorstep(struct launched *self, struct err *err)
 {
 	int r;
 
-	while (!(r = launch_look(&self->launch, err)))
+	while (!(r = launch_poll(&self->launch, err)))
 		launched_watch(self, -1, LOOK_NS);
 	return r < 0 ? r : 0;
 }
@@ -94,7 +92,7 @@ int launched_start(struct launched *ret, char *const argv[], bool loads_library,
 	sigset_t before;
 	int r;
 
-	*ret = (struct launched){ .signals = take_signals(&before, err) };
+	*ret = (struct launched){ .signals = block_signals(&before, err) };
 	if (ret->signals < 0)
 		return err->code;
 	ending_outlive_pipes(); /* the program often writes into the same pipe */

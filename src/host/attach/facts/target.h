@@ -21,14 +21,14 @@ struct target {
  * move. */
 int target_open(struct target *ret, pid_t pid, struct err *err) MUST_CHECK;
 /* The same without the judgement: for reading only. */
-int target_look(struct target *ret, pid_t pid, struct err *err) MUST_CHECK;
+int target_inspect(struct target *ret, pid_t pid, struct err *err) MUST_CHECK;
 /* Reads what needs no right over it: memory is -1 where it may not be read, and thread_fd
  * always. */
-int target_meet(struct target *ret, pid_t pid, struct err *err) MUST_CHECK;
+int target_identify(struct target *ret, pid_t pid, struct err *err) MUST_CHECK;
 void target_close(struct target *target);
 
-/* If the thread through which the process was read has ended, switches to another one. */
-void target_look_again(struct target *target);
+/* If the thread through which the process was read has ended, chooses another one. */
+void target_choose_thread(struct target *target);
 
 /* True while the process lives (it may have executed another program). */
 bool target_lives(const struct target *target);

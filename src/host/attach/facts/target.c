@@ -1,7 +1,7 @@
 /*
  * Opens a process for attaching: identity first, then judgement.  Nothing here touches the target.
  */
-#include "host/attach/target.h"
+#include "host/attach/facts/target.h"
 
 #include "host/core/cleanup.h"
 #include "host/process/foreign_file.h"
@@ -82,7 +82,7 @@ static int open_descriptors(struct target *target, struct err *err)
 	return 0;
 }
 
-void target_look_again(struct target *target)
+void target_choose_thread(struct target *target)
 {
 	pid_t before = target->process.memory_tid;
 
@@ -142,12 +142,12 @@ int target_open(struct target *ret, pid_t pid, struct err *err)
 	return open_target(ret, pid, true, err);
 }
 
-int target_look(struct target *ret, pid_t pid, struct err *err)
+int target_inspect(struct target *ret, pid_t pid, struct err *err)
 {
 	return open_target(ret, pid, false, err);
 }
 
-int target_meet(struct target *ret, pid_t pid, struct err *err)
+int target_identify(struct target *ret, pid_t pid, struct err *err)
 {
 	int r = read_target(ret, pid, err);
 
@@ -202,7 +202,7 @@ static bool may_be_ending(int code)
 	return false;
 }
 
-/* By whichever signal it ends, the kernel makes that a pending SIGKILL. */
+/* The kernel makes the signal that ends a process a pending SIGKILL. */
 static bool thread_is_ending(pid_t pid, pid_t tid)
 {
 	struct process_status status;
@@ -234,8 +234,6 @@ static bool has_ended(int pidfd, pid_t pid, unsigned limit_ms)
 {
 	struct pollfd wait = { pidfd, POLLIN, 0 };
 
-	if (pidfd < 0)
-		return false; /* none at the start: reported already */
 	for (unsigned ms = 0; ms < limit_ms && pidfd_lives(pidfd) && is_ending(pid); ms++)
 		poll(&wait, 1, 1);
 	return !pidfd_lives(pidfd);

@@ -1,0 +1,92 @@
+/*
+ * A target that limpet attaches to, and the steps of an attach; attach.c calls them in order.
+ */
+#pragma once
+
+#include "host/attach/link.h"
+#include "shared/wire/listener.h"
+
+struct attach_options {
+	bool force;            /* attach even if filters cannot be read */
+	bool has_variables;    /* the environment must be changed */
+	bool wishes_variables; /* it will be changed, where filters allow */
+	bool wishes_stacks;    /* frames of Python will be read, where filters allow */
+	bool traces;           /* limpet's own tracer will be loaded */
+	uint64_t ring_bytes;   /* for each of its threads, in this case, */
+	uint32_t ring_count;   /* and for this many threads at most */
+	bool resumes;          /* send SIGCONT to a process that job control stopped */
+	uint64_t doorstep;     /* where a process that limpet started waits (launch.h); 0 */
+	/* How long to search for a thread that may be stopped.  0: 3 s, also for a program that is
+	 * being started; a caller that sets a time retries itself. */
+	uint64_t tries_for_ns;
+};
+
+#define ATTACH_PATIENCE_NS 3000000000ull
+
+static inline uint64_t attach_patience_ns(const struct attach_options *options)
+{
+	return options->tries_for_ns ? options->tries_for_ns : ATTACH_PATIENCE_NS;
+}
+
+/* What an attach cost, for the report. */
+struct attach_report {
+	pid_t tid;         /* the stopped thread; 0: none was stopped */
+	pid_t control_tid; /* limpet's thread in the target, in the host's numbers */
+	enum boot_way way;
+	enum listener_refusal refusal; /* why the process's listener refused */
+	bool was_resident;             /* nothing was loaded: the agent was mapped already */
+	bool has_realtime_priority;
+	bool denies_variables; /* filters forbid changes of the environment */
+	bool denies_stacks;    /* filters forbid reading frames of Python */
+	bool denies_probes;    /* filters forbid testing memory by system calls */
+	bool denies_notice;    /* filters forbid the notice about changes of rights */
+	bool shares_root;      /* paths mean the same in the target */
+	uint64_t interrupt_ns; /* until the thread stopped */
+	uint64_t pause_ns;     /* how long it was stopped */
+	uint64_t attach_ns;    /* the whole attach */
+};
+
+/* The program had one thread: libc must be set back to that state at the end (single.c). */
+struct single {
+	bool is_due;
+	struct job_facts facts;
+};
+
+struct attachment {
+	struct target target;
+	struct link link;
+	struct resident resident;
+	uint64_t context; /* address of the boot_context */
+	struct attach_report report;
+	struct single single;
+};
+
+/* exclusion.c: two limpets must not attach to one target at once.  A descriptor that holds the lock
+ * until it is closed. */
+int exclusion_acquire(const struct target *target, struct err *err) MUST_CHECK;
+
+/* inject.c: plans the one stop and runs the injector for it.  Makes limpet's thread in the target,
+ * whose context is then at attachment->context.  The injector holds the lock too, in case it
+ * outlives limpet. */
+int inject(struct attachment *self, const struct attach_options *options, int lock,
+	   struct err *err) MUST_CHECK;
+
+/* boot_wait.c: limpet's threads start in the target, between the stop and the first message.  Reads
+ * the context that they fill in; -ENOENT when their region is unmapped. */
+int boot_context_read(const struct attachment *self, struct boot_context *ret) MUST_CHECK;
+/* Describes the failure in the target. */
+int boot_fail(const struct boot_context *boot, struct err *err);
+/* Waits until limpet's thread in the target has its socket; then takes the host's end of it. */
+int boot_await_socket(const struct attachment *self, struct boot_context *ret,
+		      struct err *err) MUST_CHECK;
+int boot_take_socket(struct attachment *self, const struct boot_context *boot,
+		     struct err *err) MUST_CHECK;
+
+/* single.c: a process that had one thread before the attach has one again when limpet's threads
+ * have ended; libc would go on taking locks for ever.  One more short stop of that thread sets libc
+ * back.  Before the first stop: finds libc's words that mark a process with one thread. */
+void single_find(const struct target *target, struct job *job);
+/* After it: keeps what is needed to restore them. */
+void single_keep(struct single *self, const struct job *job);
+/* When limpet's threads have ended.  NULL, or what remains, as a message. */
+const char *single_restore(struct attachment *self);

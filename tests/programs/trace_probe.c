@@ -11,6 +11,7 @@
  * line comes on standard input.  "attached" is printed once it is.
  */
 #include "host/model/domains.h"
+#include "host/session/session.h"
 #include "host/session/trace.h"
 
 #include <errno.h>

@@ -44,6 +44,8 @@ struct attach_report {
 	uint64_t interrupt_ns; /* until the thread stopped */
 	uint64_t pause_ns;     /* how long it was stopped */
 	uint64_t attach_ns;    /* the whole attach */
+	char warning[256];     /* a problem that is no error; empty: none */
+	char unnoticed[256];   /* why changes of rights are seen late (notice.c); empty: not so */
 };
 
 /* The program had one thread: libc must be set back to that state at the end (single.c). */

@@ -11,6 +11,7 @@ struct link {
 	int socket; /* -1: closed */
 	int lock;   /* a file that this process keeps locked while it lives; -1: none */
 	uint32_t sequence;
+	uint32_t timeout_ms;  /* for each call of a tool */
 	uint32_t patience_ms; /* how much longer than usual an answer may take: tools are slow */
 	bool has_tools;       /* the user's tools: loading may take that long, too */
 	/* The agent's page, which shows a tool call in progress; NULL: it cannot be read. */

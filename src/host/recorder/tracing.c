@@ -234,7 +234,7 @@ int tracing_check(struct tracing *self, struct err *err)
 	if (r)
 		return r;
 	if (self->is_attached && trace_absent(&self->trace) & DOMAINS_TABLES)
-		registers_ask_again(&self->session, &self->options, &self->watch);
+		registers_query_again(&self->session.attachment, &self->options, &self->watch);
 	return self->collector ? collector_check(self->collector, err) : 0;
 }
 

@@ -9,6 +9,7 @@
 #include "host/collect/collect.h"
 #include "host/process/stat.h"
 #include "host/recorder/programs.h"
+#include "host/session/session.h"
 #include "host/session/trace.h"
 
 struct device_windows;

@@ -1,7 +1,7 @@
 /*
  * Sends the counters of devices to the agent, and fetches the definitions that tools bring.
  */
-#include "host/session/counters.h"
+#include "host/session/steps.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/text/text.h"
@@ -22,8 +22,8 @@
 #define TEXT_USUAL    ((size_t)64 << 10) /* of a tool's definitions */
 
 /* One exchange of definitions with the agent. */
-struct telling {
-	struct session *session;
+struct exchange {
+	struct attachment *attachment;
 	char *text; /* brought by tools; NULL: none */
 	struct catalog_origin origin;
 	bool are_awaited; /* tools see no counters until the answer */
@@ -32,23 +32,19 @@ struct telling {
 };
 
 /* A tool that uses counters calls one of these: it lists them, or has their ids from a list. */
-static bool names_counters(const char *bytes, size_t size)
+static bool tool_uses_counters(const char *path)
 {
 	static const char *const functions[] = { "rocprofiler_iterate_agent_supported_counters",
 						 "rocprofiler_create_counter_config" };
+	CLEANUP(free) char *bytes = NULL;
+	size_t size = 0;
 
+	if (text_read_file(path, TOOL_SIZE_MAX, &bytes, &size))
+		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
 		if (memmem(bytes, size, functions[i], strlen(functions[i])))
 			return true;
 	return false;
-}
-
-static bool tool_asks(const char *path)
-{
-	CLEANUP(free) char *bytes = NULL;
-	size_t size = 0;
-
-	return !text_read_file(path, TOOL_SIZE_MAX, &bytes, &size) && names_counters(bytes, size);
 }
 
 static int memory_open(const char *name)
@@ -70,32 +66,21 @@ static int memory_make(const void *bytes, size_t size)
 	return TAKE_FD(fd);
 }
 
-static int order_send(struct telling *self, struct control_counters *order, int fd, uint32_t *ret)
+static int order_send(struct exchange *self, uint32_t flags, size_t size, int fd, uint32_t *ret)
 {
-	struct attachment *attachment = &self->session->attachment;
+	struct control_counters order = {
+		.header = order_header(CONTROL_COUNTERS, sizeof(order), flags), .bytes = size
+	};
 	struct control_reply reply = { 0 };
-	int r = link_ask(&attachment->link, &attachment->target, &order->header, fd, &reply,
-			 &self->why);
+	int r = attach_order(self->attachment, &order.header, fd, &reply, &self->why);
 
 	self->is_lost = r && !reply.code;
 	*ret = reply.value;
 	return r;
 }
 
-static int catalog_send(struct telling *self, const void *bytes, size_t size)
-{
-	struct control_counters order = { .bytes = size };
-	CLEANUP(close) int fd = memory_make(bytes, size);
-	uint32_t ignored;
-
-	if (fd < 0)
-		return err_set(&self->why, fd, "memory for counters: %s", strerror(-fd));
-	control_header_init(&order.header, CONTROL_COUNTERS, sizeof(order));
-	return order_send(self, &order, fd, &ignored);
-}
-
 /* The target's memory is not trusted: it is read, not mapped. */
-static int text_read(struct telling *self, int fd, uint32_t value)
+static int text_read(struct exchange *self, int fd, uint32_t value)
 {
 	size_t size = value & ~(COUNTERS_REPLACE | COUNTERS_WAIT);
 	char *text;
@@ -128,9 +113,8 @@ static int room_make(size_t size)
 }
 
 /* -E2BIG: they are larger. */
-static int definitions_fetch_into(struct telling *self, uint32_t flags, size_t room)
+static int definitions_fetch_into(struct exchange *self, uint32_t flags, size_t room)
 {
-	struct control_counters order = { .bytes = room };
 	CLEANUP(close) int fd = room_make(room);
 	uint32_t value = 0;
 	int r;
@@ -138,34 +122,38 @@ static int definitions_fetch_into(struct telling *self, uint32_t flags, size_t r
 	if (fd < 0)
 		return err_set(&self->why, fd, "memory for definitions of a tool: %s",
 			       strerror(-fd));
-	control_header_init(&order.header, CONTROL_COUNTERS, sizeof(order));
-	order.header.flags = CONTROL_DEFINITIONS | flags;
-	r = order_send(self, &order, fd, &value);
+	r = order_send(self, CONTROL_DEFINITIONS | flags, room, fd, &value);
 	return r ? err_while(&self->why, "definitions of a tool") : text_read(self, fd, value);
 }
 
 /* What tools have brought, now or at an earlier attach: fetched also for tools that bring none, so
  * that ids keep their meaning. */
-static int definitions_fetch(struct telling *self, uint32_t flags)
+static int definitions_fetch(struct exchange *self, uint32_t flags)
 {
 	int r = definitions_fetch_into(self, flags, TEXT_USUAL);
 
 	return r == -E2BIG ? definitions_fetch_into(self, flags, COUNTERS_TEXT_MAX) : r;
 }
 
-static int catalog_tell(struct telling *self)
+static int catalog_send(struct exchange *self)
 {
 	CLEANUP(free) void *bytes = NULL;
+	CLEANUP(close) int fd = -1;
 	size_t size = 0;
+	uint32_t ignored;
 	int r = counter_catalog_make(&self->origin, &bytes, &size, &self->why);
 
-	return r ? r : catalog_send(self, bytes, size);
+	if (r)
+		return r;
+	fd = memory_make(bytes, size);
+	return fd < 0 ? err_set(&self->why, fd, "memory for counters: %s", strerror(-fd))
+		      : order_send(self, 0, size, fd, &ignored);
 }
 
 /* Only an agent that does not answer ends an attach. */
-static int telling_end(struct telling *self, int r, struct err *err)
+static int exchange_end(struct exchange *self, int r, struct err *err)
 {
-	struct session *session = self->session;
+	struct attach_report *report = &self->attachment->report;
 	const struct err *why = &self->why;
 
 	free(self->text);
@@ -173,39 +161,37 @@ static int telling_end(struct telling *self, int r, struct err *err)
 		*err = *why;
 		return r;
 	}
-	if (r && !session->warning[0])
-		snprintf(session->warning, sizeof(session->warning),
+	if (r && !report->warning[0])
+		snprintf(report->warning, sizeof(report->warning),
 			 "tools find no counters of devices: %s%s%s", why->what,
 			 why->why[0] ? ": " : "", why->why);
 	return 0;
 }
 
-int counters_tell(struct session *session, const struct session_options *options, struct err *err)
+int counters_send(struct attachment *attachment, const struct session_options *options,
+		  bool *ret_follows, struct err *err)
 {
-	struct telling self = { .session = session };
-	bool asks = false;
+	struct exchange self = { .attachment = attachment };
+	bool are_used = false;
 	int r;
 
-	for (size_t i = 0; !asks && i < options->tool_count; i++)
-		asks = tool_asks(options->tools[i]);
-	if (!asks)
+	for (size_t i = 0; !are_used && i < options->tool_count; i++)
+		are_used = tool_uses_counters(options->tools[i]);
+	if (!are_used)
 		return 0;
 	r = definitions_fetch(&self, CONTROL_AGAIN);
-	session->follows_counters = !r;
+	*ret_follows = !r;
 	if (!r)
-		r = catalog_tell(&self);
-	return telling_end(&self, r, err);
+		r = catalog_send(&self);
+	return exchange_end(&self, r, err);
 }
 
-int counters_follow(struct session *session, bool is_last, struct err *err)
+int counters_follow(struct attachment *attachment, bool is_last, struct err *err)
 {
-	struct telling self = { .session = session };
-	int r;
+	struct exchange self = { .attachment = attachment };
+	int r = definitions_fetch(&self, is_last ? 0 : CONTROL_AGAIN);
 
-	if (!session->follows_counters)
-		return 0;
-	r = definitions_fetch(&self, is_last ? 0 : CONTROL_AGAIN);
 	if (!r && self.are_awaited)
-		r = catalog_tell(&self);
-	return telling_end(&self, r, err);
+		r = catalog_send(&self);
+	return exchange_end(&self, r, err);
 }

@@ -4,19 +4,17 @@
 #include "host/session/inside.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/clock.h"
 #include "host/core/text/path.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
-#include "host/process/status.h"
+#include "host/process/schedstat.h"
+#include "host/process/threads.h"
 #include "host/session/trace.h"
-#include "shared/wire/boot.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 
 #define STACK_WORDS 4096
 #define GLANCE_NS   1000000
@@ -74,78 +72,56 @@ static bool parse_position(char *text, struct position *ret)
 	return ret->stack != 0;
 }
 
-bool position_see(pid_t pid, pid_t tid, unsigned glances, struct position *ret)
+/* True when the thread has ended, or waits, in a call if it must. */
+static bool position_read(pid_t pid, pid_t tid, bool must_be_in_call, struct position *ret)
 {
-	struct timespec delay = { 0, GLANCE_NS };
 	struct err ignored;
 	char name[64], text[256];
 
 	snprintf(name, sizeof(name), "task/%d/syscall", tid);
+	if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0)
+		return true; /* it has ended */
+	/* "-1 ..." is a thread that waits, but not in a call. */
+	return (!must_be_in_call || (text[0] >= '0' && text[0] <= '9')) &&
+	       parse_position(text, ret);
+}
+
+bool position_see(pid_t pid, pid_t tid, unsigned glances, struct position *ret)
+{
 	for (unsigned i = 0; i < glances; i++) {
-		if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0)
-			return true; /* it has ended */
-		if (parse_position(text, ret))
+		if (position_read(pid, tid, false, ret))
 			return true;
-		nanosleep(&delay, NULL);
+		sleep_ns(GLANCE_NS);
 	}
 	return false;
 }
 
-/* The processor time of a thread; 0: the kernel does not show it. */
-static uint64_t read_run_ns(pid_t pid, pid_t tid)
-{
-	struct err ignored;
-	char name[64], text[128];
-
-	snprintf(name, sizeof(name), "task/%d/schedstat", tid);
-	if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0)
-		return 0;
-	return strtoul(text, NULL, 10);
-}
-
-/* "-1 ..." is a thread that waits, but not in a call. */
-static bool is_in_call(const char *text)
-{
-	return text[0] >= '0' && text[0] <= '9';
-}
-
-/* A signal is blocked while its handler runs, unless the program set SA_NODEFER. */
-static bool may_be_in_handler(pid_t pid, pid_t tid)
-{
-	struct process_status status;
-	struct err ignored;
-
-	return status_read(pid, tid, &status, &ignored) ||
-	       status.signals_blocked & status.signals_caught;
-}
-
-/* Time in a signal handler does not count: the interrupted code makes no progress. */
+/* The processor time of a thread since the first call.  Time in a signal handler does not count:
+ * the interrupted code makes no progress.  A signal is blocked while its handler runs, unless the
+ * program set SA_NODEFER. */
 static uint64_t count_run_ns(pid_t pid, pid_t tid, uint64_t *first_ns)
 {
-	uint64_t now_ns = read_run_ns(pid, tid);
+	struct process_status status;
+	struct schedstat times;
+	struct err ignored;
+	uint64_t now_ns = schedstat_read(pid, tid, &times) ? 0 : times.run_ns;
 
-	if (!*first_ns || may_be_in_handler(pid, tid))
+	if (!*first_ns || status_read(pid, tid, &status, &ignored) ||
+	    status.signals_blocked & status.signals_caught)
 		*first_ns = now_ns;
 	return now_ns - *first_ns;
 }
 
 bool position_settle(pid_t pid, pid_t tid, struct position *ret)
 {
-	struct timespec delay = { 0, SETTLE_GLANCE_NS };
 	uint64_t first_ns = 0;
-	struct err ignored;
-	char name[64], text[256];
 
-	snprintf(name, sizeof(name), "task/%d/syscall", tid);
 	*ret = (struct position){ 0, 0 };
 	for (unsigned i = 0; i < SETTLE_GLANCES; i++) {
-		if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0)
-			return true; /* it has ended */
-		if (is_in_call(text) && parse_position(text, ret))
+		if (position_read(pid, tid, true, ret) ||
+		    count_run_ns(pid, tid, &first_ns) >= SETTLE_RUN_NS)
 			return true;
-		if (count_run_ns(pid, tid, &first_ns) >= SETTLE_RUN_NS)
-			return true;
-		nanosleep(&delay, NULL);
+		sleep_ns(SETTLE_GLANCE_NS);
 	}
 	return false;
 }
@@ -208,30 +184,23 @@ bool position_is_in_agent(const struct target *target, const struct resident *re
 			       find_position(target, maps, &sought, position));
 }
 
-static bool is_tracer(const struct agent_tool *tool)
-{
-	return tool && !strcmp(tool->path, TRACER_NAME);
-}
-
-static bool has_tracer(const struct agent_page *page)
+const struct agent_tool *page_tracer(const struct agent_page *page)
 {
 	for (unsigned i = 0; i < page->tool_count; i++)
-		if (page->tools[i].handle && is_tracer(&page->tools[i]))
-			return true;
-	return false;
+		if (page->tools[i].handle && !strcmp(page->tools[i].path, TRACER_NAME))
+			return &page->tools[i];
+	return NULL;
 }
 
 /* limpet's threads come from the tracer's code, and are in no call of the application.  A thread
  * that has run a tool's last call ends a moment after limpet gets the answer. */
-static bool is_ours(pid_t pid, pid_t tid)
+static bool is_limpets(pid_t pid, pid_t tid)
 {
-	struct err ignored;
-	char name[64], text[64];
+	char name[32] = "";
 
-	snprintf(name, sizeof(name), "task/%d/comm", tid);
-	return proc_read_small(pid, name, text, sizeof(text), &ignored) > 0 &&
-	       (!strncmp(text, CONTROL_THREAD_NAME, strlen(CONTROL_THREAD_NAME)) ||
-		!strncmp(text, LISTENER_THREAD_NAME, strlen(LISTENER_THREAD_NAME)));
+	thread_read_name(pid, tid, name, sizeof(name));
+	return !strncmp(name, CONTROL_THREAD_NAME, strlen(CONTROL_THREAD_NAME)) ||
+	       !strncmp(name, LISTENER_THREAD_NAME, strlen(LISTENER_THREAD_NAME));
 }
 
 size_t inside_count(const struct target *target, const struct agent_page *page)
@@ -242,15 +211,17 @@ size_t inside_count(const struct target *target, const struct agent_page *page)
 	struct maps maps;
 	size_t count = 0, inside = 0;
 
-	if (!has_tracer(page) || proc_list(pid, "task", &tids, &count, &ignored) ||
+	if (!page_tracer(page) || proc_list(pid, "task", &tids, &count, &ignored) ||
 	    maps_read(target->process.memory_tid, &maps, &ignored))
 		return 0;
 	for (size_t i = 0; i < count; i++) {
 		struct position position = { 0, 0 };
+		const struct agent_tool *tool = NULL;
 
-		inside += !is_ours(pid, tids[i]) && position_see(pid, tids[i], 1, &position) &&
-			  position.stack &&
-			  is_tracer(position_tool(target, page, &maps, &position));
+		if (!is_limpets(pid, tids[i]) && position_read(pid, tids[i], false, &position) &&
+		    position.stack)
+			tool = position_tool(target, page, &maps, &position);
+		inside += tool && !strcmp(tool->path, TRACER_NAME);
 	}
 	maps_done(&maps);
 	return inside;

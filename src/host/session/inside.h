@@ -24,6 +24,9 @@ const struct agent_tool *position_tool(const struct target *target, const struct
 bool position_is_in_agent(const struct target *target, const struct resident *resident,
 			  const struct maps *maps, const struct position *position);
 
+/* limpet's own tracer, if it is loaded; NULL. */
+const struct agent_tool *page_tracer(const struct agent_page *page);
+
 /* How many threads wait in calls that were made through limpet's tracer and have not returned. */
 size_t inside_count(const struct target *target, const struct agent_page *page);
 

@@ -8,8 +8,8 @@
 #include "host/attach/facts/modules.h"
 #include "host/core/clock.h"
 #include "host/core/text/path.h"
+#include "host/session/steps.h"
 #include "host/session/table_scan.h"
-#include "host/session/variables.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -61,41 +61,40 @@ static uint64_t symbol_of(const struct module *module, const char *name)
 	return elf_image_symbol(&module->image, name, &address) ? 0 : address;
 }
 
-static int send_question(struct session *session, const struct module *module, uint32_t flags,
-			 struct control_reply *ret, struct err *err)
+static int send_query(struct attachment *attachment, const struct module *module, uint32_t flags,
+		      struct control_reply *ret, struct err *err)
 {
-	bool is_ours = flags & CONTROL_CALLBACK;
-	struct control_tables order = { .function = symbol_of(module, is_ours ? REGISTER_EACH
-									      : REGISTER_INVOKE),
-					.list = is_ours ? 0 : symbol_of(module, REGISTER_LIST),
-					.timeout_ms = session->timeout_ms };
-	struct attachment *attachment = &session->attachment;
+	bool is_limpets = flags & CONTROL_CALLBACK;
+	struct control_tables order = {
+		.header = order_header(CONTROL_TABLES, sizeof(order), flags),
+		.function = symbol_of(module, is_limpets ? REGISTER_EACH : REGISTER_INVOKE),
+		.list = is_limpets ? 0 : symbol_of(module, REGISTER_LIST),
+		.timeout_ms = attachment->link.timeout_ms,
+	};
 
-	control_header_init(&order.header, CONTROL_TABLES, sizeof(order));
-	order.header.flags = flags;
-	return link_ask(&attachment->link, &attachment->target, &order.header, -1, ret, err);
+	return attach_order(attachment, &order.header, -1, ret, err);
 }
 
 /* Children started meanwhile inherit the variables: so they are set only where tables may be
  * had. */
-static int ask_amds(struct session *session, const struct session_options *options,
-		    const struct module *module, struct err *err)
+static int query_amds(struct attachment *attachment, const struct session_options *options,
+		      const struct module *module, struct err *err)
 {
 	struct control_reply reply;
 	struct err ignored = { 0 };
-	int r = send_question(session, module, CONTROL_LOOK, &reply, err), back;
+	int r = send_query(attachment, module, CONTROL_LOOK, &reply, err), back;
 
 	if (r || !reply.value)
 		return r;
-	r = variables_publish(session, options, be_found, err);
+	r = variables_publish(attachment, options, be_found, err);
 	if (!r)
-		r = send_question(session, module, 0, &reply, err);
-	back = variables_publish(session, options, NULL, r ? &ignored : err);
+		r = send_query(attachment, module, 0, &reply, err);
+	back = variables_publish(attachment, options, NULL, r ? &ignored : err);
 	return r ? r : back;
 }
 
 /* If a register library does not answer, the tables are lost, not the attach. */
-static int note_silence(struct session *session, const struct module *module, int r,
+static int note_silence(struct attachment *attachment, const struct module *module, int r,
 			const struct err *why, struct err *err)
 {
 	if (r == -ESRCH) {
@@ -103,7 +102,7 @@ static int note_silence(struct session *session, const struct module *module, in
 		return r;
 	}
 	if (r)
-		snprintf(session->warning, sizeof(session->warning), "%s: %s",
+		snprintf(attachment->report.warning, sizeof(attachment->report.warning), "%s: %s",
 			 module->mapping->path,
 			 r == -ENOENT  ? "it is too old to tell its API tables (ROCm 7.0 can)"
 			 : r == -ENXIO ? "it did not hand over its API tables"
@@ -112,27 +111,26 @@ static int note_silence(struct session *session, const struct module *module, in
 }
 
 /* limpet's own register library passes on what it knows, and keeps no state about the agent. */
-static int ask_ours(struct session *session, const struct modules *modules, struct err *err)
+static int query_limpets(struct attachment *attachment, const struct modules *modules,
+			 struct err *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; !r && i < modules->count; i++) {
 		const struct module *module = &modules->items[i];
-		struct control_reply reply;
 		struct err why = { 0 };
 
-		if (is_register(module) && symbol_of(module, REGISTER_EACH))
-			r = note_silence(
-				session, module,
-				send_question(session, module, CONTROL_CALLBACK, &reply, &why),
-				&why, err);
+		if (!is_register(module) || !symbol_of(module, REGISTER_EACH))
+			continue;
+		r = send_query(attachment, module, CONTROL_CALLBACK, NULL, &why);
+		r = note_silence(attachment, module, r, &why, err);
 	}
 	return r;
 }
 
-static bool is_known(const struct session *session, const char *name)
+static bool is_known(const struct attachment *attachment, const char *name)
 {
-	const struct agent_page *page = &session->attachment.resident.page;
+	const struct agent_page *page = &attachment->resident.page;
 
 	for (unsigned i = 0; i < page->table_count; i++)
 		if (!strcmp(page->tables[i].name, name))
@@ -140,24 +138,23 @@ static bool is_known(const struct session *session, const char *name)
 	return false;
 }
 
-static int send_found(struct session *session, const struct found_table *table, struct err *err)
+static int send_found(struct attachment *attachment, const struct found_table *table,
+		      struct err *err)
 {
-	struct attachment *attachment = &session->attachment;
-	struct control_found order = { .part_count = table->part_count,
-				       .timeout_ms = session->timeout_ms };
-	struct control_reply reply;
+	struct control_found order = { .header = order_header(CONTROL_FOUND, sizeof(order), 0),
+				       .part_count = table->part_count,
+				       .timeout_ms = attachment->link.timeout_ms };
 
-	control_header_init(&order.header, CONTROL_FOUND, sizeof(order));
 	memcpy(order.name, table->name, sizeof(order.name));
 	memcpy(order.parts, table->parts, sizeof(order.parts));
-	return link_ask(&attachment->link, &attachment->target, &order.header, -1, &reply, err);
+	return attach_order(attachment, &order.header, -1, NULL, err);
 }
 
 /* Searches for tables that no register library has passed on.  -EAGAIN: found, but the agent did
  * not take them. */
-static int find_others(struct session *session, const struct modules *modules, struct err *err)
+static int find_others(struct attachment *attachment, const struct modules *modules,
+		       struct err *err)
 {
-	struct attachment *attachment = &session->attachment;
 	uint64_t budget_bytes = TABLE_SCAN_MAX_BYTES;
 	int r = 0;
 
@@ -169,22 +166,22 @@ static int find_others(struct session *session, const struct modules *modules, s
 			table_scan(&attachment->target, &modules->items[i], &budget_bytes, found);
 
 		for (size_t at = 0; !r && at < count; at++)
-			if (!is_known(session, found[at].name))
-				r = send_found(session, &found[at], err);
+			if (!is_known(attachment, found[at].name))
+				r = send_found(attachment, &found[at], err);
 	}
 	return r == -ESRCH ? r : r ? -EAGAIN : 0;
 }
 
 /* Runtimes that are mapped and whose tables are not known: bits. */
-static uint32_t lacking_tables(const struct session *session)
+static uint32_t lacking_tables(const struct attachment *attachment)
 {
-	const struct maps *maps = &session->attachment.target.process.maps;
+	const struct maps *maps = &attachment->target.process.maps;
 	uint32_t found = 0;
 
 	for (size_t i = 0; i < maps->count; i++)
 		for (size_t at = 0; at < ARRAY_SIZE(runtimes); at++)
 			if (is_named(maps->items[i].path, runtimes[at].library) &&
-			    !is_known(session, runtimes[at].table))
+			    !is_known(attachment, runtimes[at].table))
 				found |= 1u << at;
 	return found;
 }
@@ -202,91 +199,63 @@ static bool has_profiler(const struct modules *modules)
 	return false;
 }
 
-static int ask_other(struct session *session, const struct session_options *options,
-		     const struct module *module, struct err *err)
-{
-	struct err why = { 0 };
-	int r = symbol_of(module, REGISTER_INVOKE) ? ask_amds(session, options, module, &why)
-						   : -ENOENT;
-
-	return note_silence(session, module, r, &why, err);
-}
-
 /* The last resort, AMD's register library: for missing tables, and only where no other profiler has
  * them. */
-static int ask_others(struct session *session, const struct session_options *options,
-		      const struct modules *modules, struct err *err)
+static int query_others(struct attachment *attachment, const struct session_options *options,
+			const struct modules *modules, struct err *err)
 {
 	bool is_alone = !has_profiler(modules);
 	int r = 0;
 
 	for (size_t i = 0; !r && i < modules->count; i++) {
 		const struct module *module = &modules->items[i];
+		struct err why = { 0 };
 
 		if (!is_register(module) || symbol_of(module, REGISTER_EACH))
 			continue;
-		if (is_alone)
-			r = ask_other(session, options, module, err);
-		else
-			snprintf(session->warning, sizeof(session->warning),
+		if (!is_alone) {
+			snprintf(attachment->report.warning, sizeof(attachment->report.warning),
 				 "%s: not asked for the API tables that were not found, since "
 				 "AMD's profiler is in the process",
 				 module->mapping->path);
+			continue;
+		}
+		r = symbol_of(module, REGISTER_INVOKE)
+			    ? query_amds(attachment, options, module, &why)
+			    : -ENOENT;
+		r = note_silence(attachment, module, r, &why, err);
 	}
 	return r;
 }
 
-/* Runs the steps that are due by the watch. */
-static int ask_all(struct session *session, const struct session_options *options,
-		   const struct modules *modules, struct registers_watch *watch, struct err *err)
+static int query_due(struct attachment *attachment, const struct session_options *options,
+		     const struct modules *modules, struct registers_watch *watch, struct err *err)
 {
-	struct attachment *attachment = &session->attachment;
-	bool is_asked = watch->ask_ns <= now_ns();
-	int r = is_asked ? ask_ours(session, modules, err) : 0;
+	bool is_due = watch->query_ns <= now_ns();
+	int r = is_due ? query_limpets(attachment, modules, err) : 0;
 
 	if (!r)
-		r = find_others(session, modules, err);
+		r = find_others(attachment, modules, err);
 	watch->is_refused = r == -EAGAIN;
 	r = r == -EAGAIN ? 0 : r;
-	if (!r && is_asked && !resident_refresh(&attachment->target, &attachment->resident) &&
-	    lacking_tables(session))
-		r = ask_others(session, options, modules, err);
+	if (!r && is_due && !resident_refresh(&attachment->target, &attachment->resident) &&
+	    lacking_tables(attachment))
+		r = query_others(attachment, options, modules, err);
 	return r;
 }
 
-static int scan_and_ask(struct session *session, const struct session_options *options,
-			struct registers_watch *watch, struct err *err)
+int registers_query(struct attachment *attachment, const struct session_options *options,
+		    struct registers_watch *watch, struct err *err)
 {
-	struct target *target = &session->attachment.target;
 	struct modules modules;
 	struct err ignored;
 	int r;
 
-	if (target->memory < 0 || modules_read(target, &modules, &ignored))
+	if (attachment->target.memory < 0 || modules_read(&attachment->target, &modules, &ignored))
 		return 0;
-	r = ask_all(session, options, &modules, watch, err);
+	r = query_due(attachment, options, &modules, watch, err);
 	modules_done(&modules);
 	return r;
-}
-
-int registers_ask(struct session *session, const struct session_options *options, struct err *err)
-{
-	struct registers_watch nothing_put_off = { 0 };
-
-	return scan_and_ask(session, options, &nothing_put_off, err);
-}
-
-/* The mappings read during the attach are outdated. */
-static int refresh_maps(struct target *target, struct err *err)
-{
-	struct maps maps;
-	int r = maps_read(target->process.pid, &maps, err);
-
-	if (r)
-		return r;
-	maps_done(&target->process.maps);
-	target->process.maps = maps;
-	return 0;
 }
 
 static uint64_t pause_double(uint64_t pause_ns)
@@ -295,15 +264,15 @@ static uint64_t pause_double(uint64_t pause_ns)
 }
 
 /* Reading the mappings does not disturb the target. */
-static void put_off_look(struct registers_watch *watch, size_t mappings, uint64_t longest_ns)
+static void put_off_read(struct registers_watch *watch, size_t mappings, uint64_t longest_ns)
 {
 	bool has_changed = mappings != watch->mappings;
 
 	watch->mappings = mappings;
 	watch->has_changed |= has_changed;
-	watch->look_pause_ns =
-		has_changed ? PAUSE_NS : MIN(pause_double(watch->look_pause_ns), longest_ns);
-	watch->next_ns = now_ns() + watch->look_pause_ns;
+	watch->read_pause_ns =
+		has_changed ? PAUSE_NS : MIN(pause_double(watch->read_pause_ns), longest_ns);
+	watch->next_ns = now_ns() + watch->read_pause_ns;
 }
 
 /* At once for a new runtime, then less and less often: earlier where mappings have changed, unless
@@ -314,49 +283,52 @@ static bool scan_is_due(struct registers_watch *watch, uint32_t lacking)
 	uint64_t early_ns = watch->scan_pause_ns - MIN(watch->scan_pause_ns, BUSY_MAX_NS);
 
 	if (lacking & ~watch->lacking) {
-		watch->scan_ns = watch->scan_pause_ns = watch->ask_ns = watch->ask_pause_ns = 0;
+		watch->scan_ns = watch->scan_pause_ns = 0;
+		watch->query_ns = watch->query_pause_ns = 0;
 		watch->is_refused = false;
 	}
 	watch->lacking |= lacking;
-	if (now >= watch->ask_ns)
+	if (now >= watch->query_ns)
 		return true;
 	return !watch->is_refused &&
 	       (now >= watch->scan_ns || (watch->has_changed && now >= watch->scan_ns - early_ns));
 }
 
-static void put_off_scan(struct registers_watch *watch, bool has_asked)
+static void put_off_scan(struct registers_watch *watch, bool has_queried)
 {
 	uint64_t now = now_ns();
 
 	watch->has_changed = false;
 	watch->scan_pause_ns = pause_double(watch->scan_pause_ns);
 	watch->scan_ns = now + watch->scan_pause_ns;
-	if (!has_asked)
+	if (!has_queried)
 		return;
-	watch->ask_pause_ns = pause_double(watch->ask_pause_ns);
-	watch->ask_ns = now + watch->ask_pause_ns;
+	watch->query_pause_ns = pause_double(watch->query_pause_ns);
+	watch->query_ns = now + watch->query_pause_ns;
 }
 
-void registers_ask_again(struct session *session, const struct session_options *options,
-			 struct registers_watch *watch)
+void registers_query_again(struct attachment *attachment, const struct session_options *options,
+			   struct registers_watch *watch)
 {
-	struct attachment *attachment = &session->attachment;
+	struct process *process = &attachment->target.process;
 	struct err ignored = { 0 };
+	struct maps maps;
 	uint32_t lacking;
-	bool asks;
+	bool queries;
 
 	if (now_ns() < watch->next_ns || attachment->target.memory < 0 ||
-	    refresh_maps(&attachment->target, &ignored))
+	    maps_read(process->pid, &maps, &ignored))
 		return;
-	put_off_look(watch, attachment->target.process.maps.count,
-		     options->tool_count ? TOOLS_MAX_NS : PAUSE_MAX_NS);
+	/* The mappings read during the attach are outdated. */
+	maps_done(&process->maps);
+	process->maps = maps;
+	put_off_read(watch, maps.count, options->tool_count ? TOOLS_MAX_NS : PAUSE_MAX_NS);
 	if (resident_refresh(&attachment->target, &attachment->resident))
 		return;
-	lacking = lacking_tables(session);
+	lacking = lacking_tables(attachment);
 	if (!lacking || !scan_is_due(watch, lacking))
 		return;
-	asks = now_ns() >= watch->ask_ns;
-	if (scan_and_ask(session, options, watch, &ignored))
-		memset(&ignored, 0, sizeof(ignored)); /* the next round may succeed */
-	put_off_scan(watch, asks);
+	queries = now_ns() >= watch->query_ns;
+	(void)!registers_query(attachment, options, watch, &ignored); /* the next may succeed */
+	put_off_scan(watch, queries);
 }

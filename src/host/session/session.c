@@ -6,17 +6,11 @@
 #include "host/attach/listener.h"
 #include "host/core/cleanup.h"
 #include "host/process/rights/attachable.h"
-#include "host/session/alike.h"
-#include "host/session/counters.h"
-#include "host/session/notice.h"
 #include "host/session/register_libraries.h"
-#include "host/session/tools.h"
+#include "host/session/steps.h"
 #include "host/session/trace.h"
-#include "host/session/unload.h"
-#include "host/session/variables.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -90,7 +84,7 @@ static int load_list(struct session *self, const struct session_options *options
 
 		snprintf(tool->path, sizeof(tool->path), "%s", paths[i]);
 		tool->is_plain = is_plain;
-		if (tool_load(self, paths[i], tool, &why))
+		if (tool_load(&self->attachment, paths[i], tool, &why))
 			err_while(&why, "tool '%s'", paths[i]);
 		r = session_judge(self, options, tool, &why, err);
 	}
@@ -98,23 +92,19 @@ static int load_list(struct session *self, const struct session_options *options
 }
 
 /* Unlike other tools, the tracer is required: without it there is nothing to record. */
-static int load_tracer(struct session *self, const struct session_options *options, struct err *err)
+static int load_tracer(struct session *self, const struct trace *trace, struct err *err)
 {
 	struct session_tool *tool = &self->tools[self->tool_count++];
-	int r;
 
-	__atomic_store_n(&options->trace->rings->probes, RINGS_PROBES_UNKNOWN, __ATOMIC_RELAXED);
-	r = trace_send(self, options->trace, err);
+	__atomic_store_n(&trace->rings->probes, RINGS_PROBES_UNKNOWN, __ATOMIC_RELAXED);
 	snprintf(tool->path, sizeof(tool->path), "%s", TRACER_NAME);
-	if (!r)
-		r = trace_load(self, options->trace, tool, err);
-	tool->is_ok = !r;
-	return r ? err_while(err, "limpet's tracer") : 0;
+	tool->is_ok = !trace_load(&self->attachment, trace, tool, err);
+	return tool->is_ok ? 0 : err_while(err, "limpet's tracer");
 }
 
-/* Takes a step with all tools before the next step with any: tools are written for AMD's order. */
-static int take_step(struct session *self, const struct session_options *options,
-		     enum tool_step step, struct err *err)
+/* Runs a step with all tools before the next step with any: tools are written for AMD's order. */
+static int run_step(struct session *self, const struct session_options *options,
+		    enum tool_step step, struct err *err)
 {
 	int r = 0;
 
@@ -124,34 +114,35 @@ static int take_step(struct session *self, const struct session_options *options
 
 		if (!tool->is_ok || tool->is_plain)
 			continue;
-		if (tool_step(self, tool, step, &why))
+		if (tool_step(&self->attachment, tool, step, &why))
 			err_while(&why, "tool '%s'", tool->path);
 		r = session_judge(self, options, tool, &why, err);
 	}
-	return r;
+	if (r || step == STEP_ATTACH || !self->follows_counters)
+		return r;
+	return counters_follow(&self->attachment, step == STEP_INITIALIZE, err);
 }
 
-static int take_step_and_follow(struct session *self, const struct session_options *options,
-				enum tool_step step, struct err *err)
+/* The process may have its own librocprofiler-sdk.so.1, which configures no tool of limpet's.  A
+ * call that one thread's filters allow may be denied by another's. */
+static int verify_tracer(struct session *self, const struct trace *trace, struct err *err)
 {
-	int r = take_step(self, options, step, err);
-
-	return r || step == STEP_ATTACH ? r : counters_follow(self, step == STEP_INITIALIZE, err);
-}
-
-static bool wants_tables(const struct session_options *options)
-{
-	return options->trace && options->trace->domains_wanted & DOMAINS_TABLES;
-}
-
-/* A call that one thread's filters allow may be denied by another's. */
-static int alike_told(struct session *self, const struct trace *trace, struct err *err)
-{
+	const struct session_tool *tool = &self->tools[self->tool_count - 1];
+	struct attach_report *report = &self->attachment.report;
 	bool are_alike = false;
-	int r = alike_tell(self, &are_alike, err);
+	int r;
 
-	self->attachment.report.denies_stacks |= !are_alike;
-	self->attachment.report.denies_probes = !are_alike;
+	if (!tool->is_ok)
+		return err_set(err, -ENOEXEC, "%s", tool->error);
+	if (!tool->takes_part) {
+		err_set(err, -ENOEXEC, "limpet's tracer was not configured");
+		return err_why(
+			err,
+			"the process had loaded another librocprofiler-sdk.so.1 before limpet's");
+	}
+	r = filters_compare(&self->attachment, &are_alike, err);
+	report->denies_stacks |= !are_alike;
+	report->denies_probes = !are_alike;
 	__atomic_store_n(&trace->rings->probes,
 			 are_alike ? RINGS_PROBES_ALLOWED : RINGS_PROBES_DENIED, __ATOMIC_RELAXED);
 	return r;
@@ -159,30 +150,31 @@ static int alike_told(struct session *self, const struct trace *trace, struct er
 
 static int settle_in(struct session *self, const struct session_options *options, struct err *err)
 {
-	int r = variables_publish(self, options, NULL, err);
+	struct attachment *attachment = &self->attachment;
+	const struct trace *trace = options->trace;
+	struct registers_watch watch = { 0 };
+	int r = variables_publish(attachment, options, NULL, err);
 
-	if (self->attachment.report.denies_variables && options->tool_count)
+	if (attachment->report.denies_variables && options->tool_count)
 		snprintf(
-			self->warning, sizeof(self->warning),
+			attachment->report.warning, sizeof(attachment->report.warning),
 			"a seccomp filter forbids to tell the tools by variables that they were attached");
-	if (!r && (options->tool_count || wants_tables(options)))
-		r = registers_ask(self, options, err);
+	if (!r && (options->tool_count || (trace && trace->domains_wanted & DOMAINS_TABLES)))
+		r = registers_query(attachment, options, &watch, err);
 	if (!r)
 		r = load_list(self, options, options->libraries, options->library_count, true, err);
 	if (!r)
 		r = load_list(self, options, options->tools, options->tool_count, false, err);
 	if (!r)
-		r = counters_tell(self, options, err);
-	if (!r && options->trace)
-		r = load_tracer(self, options, err);
+		r = counters_send(attachment, options, &self->follows_counters, err);
+	if (!r && trace)
+		r = load_tracer(self, trace, err);
 	for (enum tool_step step = STEP_CONFIGURE; !r && step < TOOL_STEPS; step++)
-		r = take_step_and_follow(self, options, step, err);
-	if (!r && options->trace)
-		r = trace_verify(self, err);
-	if (!r && options->trace)
-		r = alike_told(self, options->trace, err);
+		r = run_step(self, options, step, err);
+	if (!r && trace)
+		r = verify_tracer(self, trace, err);
 	else if (!r)
-		notice_open(self);
+		notice_open(attachment, self->failed_tools);
 	return r;
 }
 
@@ -215,7 +207,6 @@ int session_open(struct session *ret, pid_t pid, const struct session_options *g
 	}
 	options.attach.wishes_stacks = options.trace && options.trace->wants_stacks;
 	options.timeout_ms = options.timeout_ms ? options.timeout_ms : SESSION_TIMEOUT_MS;
-	ret->timeout_ms = options.timeout_ms;
 	r = check_options(&options, err);
 	if (!r)
 		r = check_files(pid, &options, err);
@@ -223,6 +214,7 @@ int session_open(struct session *ret, pid_t pid, const struct session_options *g
 		r = attach_open(&ret->attachment, pid, &options.attach, err);
 	if (r)
 		return r;
+	ret->attachment.link.timeout_ms = options.timeout_ms;
 	ret->attachment.link.patience_ms = patience_ms(ret, &options);
 	ret->attachment.link.has_tools = options.tool_count || options.library_count;
 	if (ret->attachment.target.memory >= 0)
@@ -236,27 +228,10 @@ int session_open(struct session *ret, pid_t pid, const struct session_options *g
 	return r;
 }
 
-/* Makes the tools rest; names those that fail to. */
-static int tools_quiet(struct session *self, bool finalizes, struct session_left *left,
-		       struct err *err)
-{
-	struct attachment *attachment = &self->attachment;
-	struct control_quiet order = { .timeout_ms = self->timeout_ms };
-	struct control_reply reply;
-	int r;
-
-	control_header_init(&order.header, CONTROL_QUIET, sizeof(order));
-	order.header.flags = finalizes ? CONTROL_FINALIZE : 0;
-	r = link_ask(&attachment->link, &attachment->target, &order.header, -1, &reply, err);
-	if (!r && reply.value)
-		session_left_add(left, "%s", reply.text);
-	return r;
-}
-
 /* Detaches and unloads.  Tools that are in use stay mapped, and with them the agent. */
-static int leave_and_unload(struct session *self, struct session_left *left, struct err *err)
+static int leave_and_unload(struct attachment *attachment, struct session_left *left,
+			    struct err *err)
 {
-	struct attachment *attachment = &self->attachment;
 	struct agent_page before;
 	struct control_reply reply;
 	int r;
@@ -270,7 +245,7 @@ static int leave_and_unload(struct session *self, struct session_left *left, str
 	if (resident_refresh(&attachment->target, &attachment->resident))
 		return err_set(err, -ENOENT, "the agent's page cannot be read");
 	before = attachment->resident.page;
-	r = unload_find_reasons(self, left, err);
+	r = unload_find_reasons(attachment, left, err);
 	if (r)
 		return r;
 	r = attach_leave(attachment, left->count == 0, &reply, err);
@@ -279,21 +254,26 @@ static int leave_and_unload(struct session *self, struct session_left *left, str
 	if (reply.text[0])
 		session_left_add(left, "%s", reply.text);
 	else
-		unload_find_agent(self, left);
-	return unload_find_leftovers(self, &before, left, err);
+		unload_find_agent(attachment, left);
+	return unload_find_leftovers(attachment, &before, left, err);
 }
 
-static int tell_to_leave(struct session *self, bool unload, struct session_left *left,
-			 struct err *err)
+/* Makes the tools rest, naming those that fail to, and detaches. */
+static int quiet_and_leave(struct attachment *attachment, bool unload, struct session_left *left,
+			   struct err *err)
 {
+	struct control_quiet order = { .header = order_header(CONTROL_QUIET, sizeof(order),
+							      unload ? CONTROL_FINALIZE : 0),
+				       .timeout_ms = attachment->link.timeout_ms };
 	struct control_reply reply;
-	int r = tools_quiet(self, unload, left, err);
+	int r = attach_order(attachment, &order.header, -1, &reply, err);
 
 	if (r)
 		return r;
-	if (unload)
-		return leave_and_unload(self, left, err);
-	return attach_leave(&self->attachment, false, &reply, err);
+	if (reply.value)
+		session_left_add(left, "%s", reply.text);
+	return unload ? leave_and_unload(attachment, left, err)
+		      : attach_leave(attachment, false, &reply, err);
 }
 
 /* -ENOTCONN: the agent is detaching by itself at this moment. */
@@ -304,7 +284,7 @@ int session_leave(struct session *session, bool unload, struct session_left *ret
 	int r;
 
 	ret_left->count = 0;
-	r = tell_to_leave(session, unload, ret_left, err);
+	r = quiet_and_leave(&session->attachment, unload, ret_left, err);
 	stays = r && r != -ENOTCONN ? NULL : single_restore(&session->attachment);
 	if (stays)
 		session_left_add(ret_left, "%s", stays);
@@ -314,17 +294,6 @@ int session_leave(struct session *session, bool unload, struct session_left *ret
 		session_left_add(ret_left, "the tools and the agent, at rest: %s", err->what);
 	memset(err, 0, sizeof(*err));
 	return 0;
-}
-
-void session_left_add(struct session_left *left, const char *format, ...)
-{
-	va_list args;
-
-	if (left->count == SESSION_LEFT_MAX)
-		return;
-	va_start(args, format);
-	vsnprintf(left->items[left->count++], sizeof(left->items[0]), format, args);
-	va_end(args);
 }
 
 void session_close(struct session *session)

@@ -2,7 +2,7 @@
  * Sends a tool by its path where the target sees the very same file, so that its sibling libraries
  * are found; else by content.
  */
-#include "host/session/tools.h"
+#include "host/session/steps.h"
 
 #include "host/attach/library.h"
 #include "host/core/cleanup.h"
@@ -79,16 +79,6 @@ size_t tools_check(const char *const *paths, size_t count, struct err *err)
 	return bad;
 }
 
-static struct tool_identity tools_identify(const struct stat *file)
-{
-	return (struct tool_identity){
-		file->st_dev,
-		file->st_ino,
-		(uint64_t)file->st_size,
-		(uint64_t)file->st_mtim.tv_sec * 1000000000u + (uint64_t)file->st_mtim.tv_nsec,
-	};
-}
-
 /* Does the target see the same file under the same path? */
 static bool is_visible(const struct attachment *attachment, const char *path,
 		       const struct stat *file)
@@ -118,70 +108,66 @@ static int tools_pack(const struct target *target, int fd, const char *path,
 }
 
 /* By its path, or by content. */
-static int send_as(struct session *session, const char *path, int fd, const struct stat *file,
+static int send_as(struct attachment *attachment, const char *path, int fd, const struct stat *file,
 		   struct session_tool *ret, struct err *err)
 {
-	struct attachment *attachment = &session->attachment;
 	struct library copy = LIBRARY_NONE;
-	struct control_load load = { .identity = tools_identify(file),
-				     .timeout_ms = session->timeout_ms };
+	struct control_load load = {
+		.header =
+			order_header(CONTROL_LOAD, sizeof(load), ret->is_plain ? CONTROL_PLAIN : 0),
+		.identity = { file->st_dev, file->st_ino, (uint64_t)file->st_size,
+			      (uint64_t)file->st_mtim.tv_sec * 1000000000u +
+				      (uint64_t)file->st_mtim.tv_nsec },
+		.timeout_ms = attachment->link.timeout_ms,
+	};
 	struct control_reply reply;
 	int r;
 
-	control_header_init(&load.header, CONTROL_LOAD, sizeof(load));
 	snprintf(load.path, sizeof(load.path), "%s", path);
-	load.header.flags = ret->is_plain ? CONTROL_PLAIN : 0;
 	if (ret->by_content) {
 		r = tools_pack(&attachment->target, fd, path, file, &copy, err);
 		if (r)
 			return r;
 		load.header.flags |= library_flags(&copy);
 	}
-	r = link_ask(&attachment->link, &attachment->target, &load.header, copy.fd, &reply, err);
+	r = attach_order(attachment, &load.header, copy.fd, &reply, err);
 	library_close(&copy);
 	ret->index = reply.value;
 	return r;
 }
 
 /* By content, too, if the target's user may not open the file. */
-static int send_tool(struct session *session, const char *path, int fd, const struct stat *file,
-		     struct session_tool *ret, struct err *err)
-{
-	struct err refusal = { 0 };
-	int r;
-
-	ret->by_content = !is_visible(&session->attachment, path, file);
-	r = send_as(session, path, fd, file, ret, &refusal);
-	if (r != -EACCES || ret->by_content) {
-		*err = refusal;
-		return r;
-	}
-	ret->by_content = true;
-	return send_as(session, path, fd, file, ret, err);
-}
-
-int tool_load(struct session *session, const char *path, struct session_tool *tool, struct err *err)
+int tool_load(struct attachment *attachment, const char *path, struct session_tool *tool,
+	      struct err *err)
 {
 	char full[PATH_MAX];
 	struct stat file;
 	CLEANUP(close) int fd = open_tool(path, full, &file, err);
+	struct err refusal = { 0 };
 	int r = fd < 0 ? fd : check_elf(fd, err);
 
-	return r ? r : send_tool(session, full, fd, &file, tool, err);
+	if (r)
+		return r;
+	tool->by_content = !is_visible(attachment, full, &file);
+	r = send_as(attachment, full, fd, &file, tool, &refusal);
+	if (r == -EACCES && !tool->by_content) {
+		tool->by_content = true;
+		return send_as(attachment, full, fd, &file, tool, err);
+	}
+	*err = refusal;
+	return r;
 }
 
-int tool_step(struct session *session, struct session_tool *tool, enum tool_step step,
+int tool_step(struct attachment *attachment, struct session_tool *tool, enum tool_step step,
 	      struct err *err)
 {
-	struct attachment *attachment = &session->attachment;
-	struct control_step order = { .tool = tool->index,
+	struct control_step order = { .header = order_header(CONTROL_STEP, sizeof(order), 0),
+				      .tool = tool->index,
 				      .step = step,
-				      .timeout_ms = session->timeout_ms };
+				      .timeout_ms = attachment->link.timeout_ms };
 	struct control_reply reply;
-	int r;
+	int r = attach_order(attachment, &order.header, -1, &reply, err);
 
-	control_header_init(&order.header, CONTROL_STEP, sizeof(order));
-	r = link_ask(&attachment->link, &attachment->target, &order.header, -1, &reply, err);
 	tool->takes_part = !r && !reply.value;
 	return r;
 }

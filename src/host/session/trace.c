@@ -7,9 +7,8 @@
 #include "host/attach/library.h"
 #include "host/core/cleanup.h"
 #include "host/process/procfs.h"
-#include "host/process/status.h"
-#include "host/session/trace_notes.h"
 #include "shared/base/hash.h"
+#include "shared/wire/domains.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +37,30 @@ static void trace_add(char *text, const char *format, ...)
 	va_end(args);
 }
 
+/* Option names and their domains: "alloc" is --alloc-trace. */
+static const struct {
+	const char *option;
+	uint32_t domains;
+} named_domains[] = {
+/* clang-format off */
+#define DOMAIN(number, name, key, title, form, list, kind, kind_name, sets, option, help) { option, 1u << (number) },
+#define DOMAIN_NO_OPTION(...)
+#define DOMAIN_SET(name, letter, option, help) { option, DOMAINS_##name },
+#include "shared/wire/domains.def"
+	/* clang-format on */
+};
+
+uint32_t trace_domains_named(const char *word)
+{
+	size_t size = strlen(word);
+
+	for (size_t i = 0; i < ARRAY_SIZE(named_domains); i++)
+		if (strncmp(named_domains[i].option, word, size) == 0 &&
+		    strcmp(named_domains[i].option + size, "-trace") == 0)
+			return named_domains[i].domains;
+	return 0;
+}
+
 uint32_t trace_domains(const struct trace_options *options)
 {
 	return options->domains |
@@ -58,6 +81,19 @@ bool trace_reads_python(const struct trace_options *options)
 /* Writes the request in the tracer's syntax. */
 static int write_request(const struct trace_options *options, char *text, struct err *err)
 {
+	const struct {
+		bool is_wanted;
+		const char *text;
+	} words[] = {
+		{ options->all_locks, "lock-all;" },
+		{ options->address_entries, "address-entries;" },
+		{ options->opencl_device_time, "opencl-device-time;" },
+		{ options->cuda_api_all, "cuda-api-all;" },
+		{ options->launch_stacks, "launch-stack;" },
+		{ options->alloc_stacks, "alloc-stack;" },
+		{ options->io_stacks, "io-stack;" },
+		{ options->lock_stacks, "lock-stack;" },
+	};
 	uint32_t wanted = trace_domains(options);
 
 	for (unsigned i = 0; i < DOMAINS; i++)
@@ -67,22 +103,9 @@ static int write_request(const struct trace_options *options, char *text, struct
 		trace_add(text, "%s", options->counters);
 	if (options->windows)
 		trace_add(text, "%s", options->windows);
-	if (options->all_locks)
-		trace_add(text, "lock-all;");
-	if (options->address_entries)
-		trace_add(text, "address-entries;");
-	if (options->opencl_device_time)
-		trace_add(text, "opencl-device-time;");
-	if (options->cuda_api_all)
-		trace_add(text, "cuda-api-all;");
-	if (options->launch_stacks)
-		trace_add(text, "launch-stack;");
-	if (options->alloc_stacks)
-		trace_add(text, "alloc-stack;");
-	if (options->io_stacks)
-		trace_add(text, "io-stack;");
-	if (options->lock_stacks)
-		trace_add(text, "lock-stack;");
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (words[i].is_wanted)
+			trace_add(text, "%s", words[i].text);
 	if (options->alloc_sample)
 		trace_add(text, "alloc-sample=%lu;", options->alloc_sample);
 	for (size_t i = 0; i < options->function_count; i++) {
@@ -182,7 +205,7 @@ int trace_open(struct trace *ret, const struct trace_options *options, struct er
 	*ret->rings = ret->layout = layout;
 	ret->domains_wanted = trace_domains(options);
 	ret->wants_stacks = trace_reads_python(options);
-	ret->notes = calloc(1, sizeof(*ret->notes));
+	ret->notes = calloc(TRACE_NOTES, sizeof(*ret->notes));
 	if (ret->notes)
 		return 0;
 	trace_close(ret);
@@ -217,7 +240,7 @@ static bool is_unknown_to_libc(pid_t pid)
 	return !syscall(SYS_get_robust_list, pid, &list, &size) && !list;
 }
 
-static uint32_t word_told(const uint32_t *word)
+static uint32_t read_word(const uint32_t *word)
 {
 	return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
@@ -226,11 +249,11 @@ void trace_words(const struct trace *trace, struct trace_words *ret)
 {
 	const struct rings *rings = trace->rings;
 
-	*ret = (struct trace_words){ .hooked = word_told(&rings->words_hooked),
-				     .restored = word_told(&rings->words_restored),
-				     .foreign = word_told(&rings->words_foreign),
-				     .unwritable = word_told(&rings->words_unwritable),
-				     .refused = word_told(&rings->words_refused) };
+	*ret = (struct trace_words){ .hooked = read_word(&rings->words_hooked),
+				     .restored = read_word(&rings->words_restored),
+				     .foreign = read_word(&rings->words_foreign),
+				     .unwritable = read_word(&rings->words_unwritable),
+				     .refused = read_word(&rings->words_refused) };
 	/* Acquire: pairs with the release in tell_left() of the tracer; the names are foreign. */
 	ret->left = __atomic_load_n(&rings->words_left, __ATOMIC_ACQUIRE);
 	snprintf(ret->left_function, sizeof(ret->left_function), "%.*s",
@@ -239,25 +262,22 @@ void trace_words(const struct trace *trace, struct trace_words *ret)
 		 (int)sizeof(rings->left_module) - 1, rings->left_module);
 }
 
-int trace_send(struct session *session, const struct trace *trace, struct err *err)
-{
-	struct attachment *attachment = &session->attachment;
-	struct control_rings order = { .size = trace->layout.size };
-	struct control_reply reply = { 0 };
-
-	if (is_unknown_to_libc(attachment->target.process.pid))
-		trace_add(trace->rings->request, "ask-number;");
-	control_header_init(&order.header, CONTROL_RINGS, sizeof(order));
-	return link_ask(&attachment->link, &attachment->target, &order.header, trace->fd, &reply,
-			err);
-}
-
 /* Two builds of limpet have different tracers: distinguished by their build ids. */
 static struct tool_identity trace_identify(size_t size)
 {
 	size_t id_size = (size_t)(blob_tracer_id_end - blob_tracer_id);
 
 	return (struct tool_identity){ .inode = hash_bytes(blob_tracer_id, id_size), .size = size };
+}
+
+static int send_rings(struct attachment *attachment, const struct trace *trace, struct err *err)
+{
+	struct control_rings order = { .header = order_header(CONTROL_RINGS, sizeof(order), 0),
+				       .size = trace->layout.size };
+
+	if (is_unknown_to_libc(attachment->target.process.pid))
+		trace_add(trace->rings->request, "ask-number;");
+	return attach_order(attachment, &order.header, trace->fd, NULL, err);
 }
 
 static int refuse_musl(struct err *err)
@@ -288,48 +308,34 @@ static int refuse_strict(pid_t pid, struct err *err)
 	return r;
 }
 
-int trace_load(struct session *session, const struct trace *trace, struct session_tool *tool,
+int trace_load(struct attachment *attachment, const struct trace *trace, struct session_tool *tool,
 	       struct err *err)
 {
-	struct attachment *attachment = &session->attachment;
 	size_t size = (size_t)(blob_tracer_end - blob_tracer);
-	struct control_load load = { .identity = trace_identify(size),
-				     .timeout_ms = session->timeout_ms };
+	struct control_load load = { .header = order_header(CONTROL_LOAD, sizeof(load), 0),
+				     .identity = trace_identify(size),
+				     .path = TRACER_NAME,
+				     .timeout_ms = attachment->link.timeout_ms };
 	struct library library = LIBRARY_NONE;
 	struct control_reply reply = { 0 };
-	int r;
+	int r = send_rings(attachment, trace, err);
 
+	if (r)
+		return r;
 	if (attachment->report.way == BOOT_WAY_CALL)
 		return refuse_musl(err);
 	r = refuse_strict(attachment->target.process.pid, err);
+	if (!r)
+		r = library_pack(&attachment->target, TRACER_NAME, blob_tracer, size, &library,
+				 err);
 	if (r)
 		return r;
-	r = library_pack(&attachment->target, TRACER_NAME, blob_tracer, size, &library, err);
-	if (r)
-		return r;
-	control_header_init(&load.header, CONTROL_LOAD, sizeof(load));
 	load.header.flags = library_flags(&library);
 	if (!(trace->domains_wanted & ~TRACE_DOMAINS_APART))
 		load.header.flags |= CONTROL_APART;
-	snprintf(load.path, sizeof(load.path), "%s", TRACER_NAME);
 	tool->by_content = true;
-	r = link_ask(&attachment->link, &attachment->target, &load.header, library.fd, &reply, err);
+	r = attach_order(attachment, &load.header, library.fd, &reply, err);
 	library_close(&library);
 	tool->index = reply.value;
 	return r;
-}
-
-int trace_verify(const struct session *session, struct err *err)
-{
-	const struct session_tool *tool = &session->tools[session->tool_count - 1];
-
-	if (!tool->is_ok)
-		return err_set(err, -ENOEXEC, "%s", tool->error);
-	if (!tool->takes_part) {
-		err_set(err, -ENOEXEC, "limpet's tracer was not configured");
-		return err_why(
-			err,
-			"the process had loaded another librocprofiler-sdk.so.1 before limpet's");
-	}
-	return 0;
 }

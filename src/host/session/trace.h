@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "host/session/session.h"
+#include "host/session/options.h"
 #include "shared/wire/ring.h"
 
 struct recorded_counter;
@@ -60,7 +60,7 @@ struct trace {
 	int fd;
 	uint32_t domains_wanted; /* bits */
 	bool wants_stacks;
-	struct trace_notes *notes;
+	char (*notes)[TRACE_NOTE_TEXT_MAX]; /* copies of the tracer's notes, for trace_notes.c */
 };
 
 /* Makes the memory, sealed against resizing.  -EINVAL for options that do not fit. */
@@ -104,9 +104,6 @@ void trace_queues(const struct trace *trace, struct trace_queues *ret);
 /* Adds those of another process; each reason is kept once. */
 void trace_queues_add(struct trace_queues *to, const struct trace_queues *more);
 
-/* For the session: sends the memory; loads the tracer; fails with the reason if it takes no
- * part. */
-int trace_send(struct session *session, const struct trace *trace, struct err *err) MUST_CHECK;
-int trace_load(struct session *session, const struct trace *trace, struct session_tool *tool,
+/* For the session: sends the memory, and loads the tracer. */
+int trace_load(struct attachment *attachment, const struct trace *trace, struct session_tool *tool,
 	       struct err *err) MUST_CHECK;
-int trace_verify(const struct session *session, struct err *err) MUST_CHECK;

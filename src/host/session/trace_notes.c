@@ -4,8 +4,6 @@
  */
 #include "host/session/trace.h"
 
-#include "host/session/trace_notes.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -38,8 +36,8 @@ static bool is_said(const struct trace *trace, unsigned number, enum note_about 
 /* The copy lives as long as the trace, or until the same note is read again. */
 static const char *note_text(const struct trace *trace, unsigned number)
 {
-	copy_text(&trace->rings->notes[number], trace->notes->texts[number]);
-	return trace->notes->texts[number];
+	copy_text(&trace->rings->notes[number], trace->notes[number]);
+	return trace->notes[number];
 }
 
 const char *trace_note(const struct trace *trace, unsigned domain)
@@ -72,22 +70,20 @@ const char *trace_end_note(const struct trace *trace, unsigned note)
 	return note < TRACE_NOTES && is_said(trace, note, NOTE_END) ? note_text(trace, note) : NULL;
 }
 
-static void add_reason(struct trace_queues *to, const char *reason)
-{
-	for (uint32_t i = 0; i < to->reason_count; i++)
-		if (strcmp(to->reasons[i], reason) == 0)
-			return;
-	if (to->reason_count < TRACE_REASONS_MAX)
-		snprintf(to->reasons[to->reason_count++], TRACE_NOTE_TEXT_MAX, "%s", reason);
-}
-
 void trace_queues_add(struct trace_queues *to, const struct trace_queues *more)
 {
 	to->timed += more->timed;
 	to->estimated += more->estimated;
 	to->left += more->left;
-	for (uint32_t i = 0; i < more->reason_count; i++)
-		add_reason(to, more->reasons[i]);
+	for (uint32_t i = 0; i < more->reason_count; i++) {
+		uint32_t at = 0;
+
+		while (at < to->reason_count && strcmp(to->reasons[at], more->reasons[i]))
+			at++;
+		if (at == to->reason_count && at < TRACE_REASONS_MAX)
+			snprintf(to->reasons[to->reason_count++], TRACE_NOTE_TEXT_MAX, "%s",
+				 more->reasons[i]);
+	}
 }
 
 void trace_queues(const struct trace *trace, struct trace_queues *ret)

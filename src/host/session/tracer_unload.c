@@ -8,7 +8,7 @@
  * array of one of its functions.  There limpet searches for what only such a frame has.  Without
  * the proof the tracer stays mapped.
  */
-#include "host/session/tracer_unload.h"
+#include "host/session/steps.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
@@ -16,20 +16,15 @@
 #include "host/process/procfs.h"
 #include "host/process/threads.h"
 #include "host/session/inside.h"
-#include "host/session/thread_stacks.h"
 #include "host/session/trace.h"
-#include "host/session/tracer_words.h"
-#include "shared/arch/elf.h"
-#include "shared/wire/boot.h"
+#include "host/session/unload_words.h"
 
 #include <elf.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define WAIT_NS       2000000000ull /* until all threads were seen waiting */
@@ -44,7 +39,7 @@
 #define AGAIN         "; limpet detach %d --unload tries again"
 
 struct proof {
-	const struct session *session;
+	const struct attachment *attachment;
 	const struct maps *maps;
 	struct session_left *left;
 	pid_t pid;
@@ -57,8 +52,7 @@ struct proof {
 
 static bool is_tracer(const struct proof *self, const struct mapping *mapping)
 {
-	const struct agent_tool *tool =
-		mapping_tool(&self->session->attachment.resident.page, mapping);
+	const struct agent_tool *tool = mapping_tool(&self->attachment->resident.page, mapping);
 
 	return tool && !strcmp(tool->path, TRACER_NAME);
 }
@@ -71,7 +65,7 @@ struct library {
  * list of mappings, and the loader keeps addresses of the end of its code. */
 static bool read_library(const struct proof *self, uint64_t base, struct library *ret)
 {
-	int memory = self->session->attachment.target.memory;
+	int memory = self->tracer.memory;
 	Elf64_Phdr headers[HEADERS_MAX];
 	Elf64_Ehdr head;
 
@@ -103,8 +97,7 @@ static uint64_t find_base(const struct maps *maps, uint64_t inode)
 
 static bool find_libraries(struct proof *self)
 {
-	const struct mapping *agent =
-		maps_at(self->maps, self->session->attachment.resident.address);
+	const struct mapping *agent = maps_at(self->maps, self->attachment->resident.address);
 	uint64_t tracer = 0;
 	struct library found;
 
@@ -142,7 +135,7 @@ static bool is_searched(const struct mapping *mapping)
 enum sight { SIGHT_CLEAR, SIGHT_RUNNING, SIGHT_INSIDE, SIGHT_CHILD };
 
 /* Reads a stack from the stack pointer up.  Hooks are removed: no new frame can appear. */
-static enum sight look_at_stack(const struct proof *self, uint64_t stack)
+static enum sight judge_stack(const struct proof *self, uint64_t stack)
 {
 	const struct mapping *mapping = maps_at(self->maps, stack);
 	uint64_t words[PIECE_WORDS], end, found;
@@ -153,7 +146,7 @@ static enum sight look_at_stack(const struct proof *self, uint64_t stack)
 	for (uint64_t at = stack & ~7ull; at < end; at += sizeof(words)) {
 		size_t size = MIN(sizeof(words), mapping->end - at);
 
-		if (!memory_read(self->session->attachment.target.memory, at, words, size))
+		if (!memory_read(self->tracer.memory, at, words, size))
 			return SIGHT_RUNNING;
 		if (tracer_words_find(&self->tracer, at, words, size / sizeof(words[0]), &found))
 			return SIGHT_INSIDE;
@@ -161,43 +154,33 @@ static enum sight look_at_stack(const struct proof *self, uint64_t stack)
 	return SIGHT_CLEAR;
 }
 
-/* Parses "NUMBER ... 0xSTACK 0xIP" of a thread that waits in a call. */
-static enum sight look_at_thread(const struct proof *self, pid_t tid, uint64_t *ret_stack)
+static enum sight judge_thread(const struct proof *self, pid_t tid, uint64_t *ret_stack)
 {
-	char name[64], text[256], *last, *stack;
-	struct err ignored;
+	struct blocked_call call;
 
 	*ret_stack = 0;
-	snprintf(name, sizeof(name), "task/%d/syscall", tid);
-	if (proc_read_small(self->pid, name, text, sizeof(text), &ignored) < 0)
+	if (thread_read_call(self->pid, tid, &call))
 		return SIGHT_CLEAR; /* it has ended */
-	last = strrchr(text, ' ');
-	if (text[0] < '0' || text[0] > '9' || !last)
+	if (!call.is_known)
 		return SIGHT_RUNNING;
-	if (range_has(self->tracer.code, strtoul(last + 1, NULL, 16)))
+	if (range_has(self->tracer.code, call.ip))
 		return SIGHT_INSIDE;
-	*last = '\0';
-	stack = strrchr(text, ' ');
-	if (!stack || awaits_child(strtol(text, NULL, 10)))
+	if (awaits_child(call.nr))
 		return SIGHT_CHILD;
-	*ret_stack = strtoul(stack + 1, NULL, 16);
-	return look_at_stack(self, *ret_stack);
+	*ret_stack = call.stack;
+	return judge_stack(self, call.stack);
 }
 
-static void tell_thread(const struct proof *self, pid_t tid, enum sight sight)
+static void add_thread(const struct proof *self, pid_t tid, enum sight sight)
 {
 	static const char *const texts[] = {
 		[SIGHT_RUNNING] = "never waits in a system call, so limpet cannot see where it is",
 		[SIGHT_INSIDE] = "has not returned from a traced call",
 		[SIGHT_CHILD] = "waits for a child that uses the same memory",
 	};
-	char path[32], name[32];
-	struct err ignored;
+	char name[32] = "";
 
-	snprintf(path, sizeof(path), "task/%d/comm", tid);
-	if (proc_read_small(self->pid, path, name, sizeof(name), &ignored) < 0)
-		name[0] = '\0';
-	name[strcspn(name, "\n")] = '\0';
+	thread_read_name(self->pid, tid, name, sizeof(name));
 	session_left_add(self->left, TRACER_NAME ": thread %d (%s) %s" AGAIN, tid, name,
 			 texts[sight], self->pid);
 }
@@ -224,11 +207,6 @@ static bool judge_children(const struct proof *self, pid_t tid)
 	}
 }
 
-static bool is_own(const struct proof *self, pid_t tid)
-{
-	return tid == self->session->attachment.report.control_tid;
-}
-
 /* A thread that must be seen once where it cannot return to the tracer. */
 struct watched {
 	pid_t tid;
@@ -244,7 +222,7 @@ static bool watch_round(struct proof *self, struct watched *threads, size_t coun
 
 		if (threads[i].sight == SIGHT_CLEAR)
 			continue;
-		threads[i].sight = look_at_thread(self, threads[i].tid, &stack);
+		threads[i].sight = judge_thread(self, threads[i].tid, &stack);
 		is_clear &= threads[i].sight == SIGHT_CLEAR;
 		if (threads[i].sight == SIGHT_CLEAR && stack)
 			self->stacks[self->stack_count++] = stack;
@@ -252,19 +230,11 @@ static bool watch_round(struct proof *self, struct watched *threads, size_t coun
 	return is_clear;
 }
 
-static void watch_threads(struct proof *self, struct watched *threads, size_t count)
-{
-	uint64_t until_ns = now_ns() + WAIT_NS;
-	struct timespec glance = { 0, GLANCE_NS };
-
-	while (!watch_round(self, threads, count) && now_ns() < until_ns)
-		nanosleep(&glance, NULL);
-}
-
 static bool judge_threads(struct proof *self)
 {
 	CLEANUP(free) struct watched *threads = NULL;
 	CLEANUP(free) pid_t *tids = NULL;
+	uint64_t until_ns = now_ns() + WAIT_NS;
 	bool is_clear = true;
 	struct err ignored;
 	size_t count;
@@ -280,12 +250,15 @@ static bool judge_threads(struct proof *self)
 		return false;
 	}
 	for (size_t i = 0; i < count; i++)
-		threads[i] = (struct watched){ tids[i], is_own(self, tids[i]) ? SIGHT_CLEAR
-									      : SIGHT_RUNNING };
-	watch_threads(self, threads, count);
+		threads[i] =
+			(struct watched){ tids[i], tids[i] == self->attachment->report.control_tid
+							   ? SIGHT_CLEAR
+							   : SIGHT_RUNNING };
+	while (!watch_round(self, threads, count) && now_ns() < until_ns)
+		sleep_ns(GLANCE_NS);
 	for (size_t i = 0; i < count; i++) {
 		if (threads[i].sight != SIGHT_CLEAR)
-			tell_thread(self, tids[i], threads[i].sight);
+			add_thread(self, tids[i], threads[i].sight);
 		is_clear &= threads[i].sight == SIGHT_CLEAR && judge_children(self, tids[i]);
 	}
 	return is_clear;
@@ -317,7 +290,7 @@ static struct search_area find_area(const struct proof *self, size_t index)
 	struct thread_stack stack = { mapping->start, mapping->end, false };
 
 	if (strcmp(mapping->path, "[stack]") &&
-	    !thread_stack_find(self->session->attachment.target.memory, self->maps, index,
+	    !thread_stack_find(self->tracer.memory, self->maps, index,
 			       lowest == UINT64_MAX ? 0 : lowest, &stack))
 		return (struct search_area){ mapping->start, mapping->start };
 	if (stack.is_free)
@@ -329,7 +302,7 @@ static struct search_area find_area(const struct proof *self, size_t index)
 
 static bool is_limpets(const struct proof *self, uint64_t address)
 {
-	uint64_t region = self->session->attachment.resident.page.context - REGION_DATA;
+	uint64_t region = self->attachment->resident.page.context - REGION_DATA;
 
 	return range_has(self->agent, address) || range_has(self->tracer.all, address) ||
 	       range_has((struct range){ region, region + REGION_SIZE }, address);
@@ -354,7 +327,7 @@ static bool search_page(const struct proof *self, struct search *search, struct 
 		size_t unused = at < in_use ? MIN(count, (in_use - at) / sizeof(words[0])) : 0;
 
 		/* Unmapped since: skipped. */
-		if (!memory_read(self->session->attachment.target.memory, at, words, size))
+		if (!memory_read(self->tracer.memory, at, words, size))
 			continue;
 		search->bytes += size;
 		if (tracer_frame_find(&self->tracer, at, words, unused, &search->flying) ||
@@ -446,33 +419,25 @@ static void search_memory(const struct proof *self)
 				 "addresses that lead to it");
 }
 
-static const struct agent_tool *find_tracer(const struct agent_page *page)
+bool tracer_may_go(const struct attachment *attachment)
 {
-	for (unsigned i = 0; i < page->tool_count; i++)
-		if (page->tools[i].handle && !strcmp(page->tools[i].path, TRACER_NAME))
-			return &page->tools[i];
-	return NULL;
+	const struct agent_page *page = &attachment->resident.page;
+
+	return page_tracer(page) && !page->tracer_stays[0];
 }
 
-bool tracer_may_go(const struct session *session)
-{
-	const struct agent_page *page = &session->attachment.resident.page;
-
-	return find_tracer(page) && !page->tracer_stays[0];
-}
-
-void tracer_find_reasons(const struct session *session, const struct maps *maps,
+void tracer_find_reasons(const struct attachment *attachment, const struct maps *maps,
 			 struct session_left *left)
 {
-	const struct agent_page *page = &session->attachment.resident.page;
-	struct proof proof = { .session = session,
+	const struct agent_page *page = &attachment->resident.page;
+	struct proof proof = { .attachment = attachment,
 			       .maps = maps,
 			       .left = left,
-			       .pid = session->attachment.target.process.pid,
+			       .pid = attachment->target.process.pid,
 			       .page = (uint64_t)sysconf(_SC_PAGESIZE),
-			       .tracer.memory = session->attachment.target.memory };
+			       .tracer.memory = attachment->target.memory };
 
-	if (!find_tracer(page))
+	if (!page_tracer(page))
 		return;
 	if (page->tracer_stays[0])
 		session_left_add(left, TRACER_NAME ": %.*s", AGENT_STAYS_MAX - 1,

@@ -4,20 +4,18 @@
  * that began after the attach can be inside: the tool made them.  Their position and stacks are
  * read from outside.
  */
-#include "host/session/unload.h"
+#include "host/session/steps.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/process/procfs.h"
 #include "host/session/inside.h"
 #include "host/session/trace.h"
-#include "host/session/tracer_unload.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define GLANCES      50
@@ -25,11 +23,11 @@
 #define PATIENCE_NS  1000000000u
 #define AGENT_ITSELF "the agent itself: "
 
-static void judge_thread(const struct session *session, const struct maps *maps, pid_t tid,
+static void judge_thread(const struct attachment *attachment, const struct maps *maps, pid_t tid,
 			 const char *thread_name, struct session_left *ret)
 {
-	const struct target *target = &session->attachment.target;
-	const struct agent_page *page = &session->attachment.resident.page;
+	const struct target *target = &attachment->target;
+	const struct agent_page *page = &attachment->resident.page;
 	struct position position = { 0, 0 };
 	const struct agent_tool *tool;
 
@@ -47,10 +45,9 @@ static void judge_thread(const struct session *session, const struct maps *maps,
 
 /* Application threads enter through the agent's hooks.  Those are removed, but a thread may still
  * be on its way.  False: unknown for this thread, and waiting for others is useless. */
-static bool judge_passer(const struct session *session, const struct maps *maps, pid_t tid,
+static bool judge_passer(const struct attachment *attachment, const struct maps *maps, pid_t tid,
 			 const char *thread_name, struct session_left *ret)
 {
-	const struct attachment *attachment = &session->attachment;
 	const struct target *target = &attachment->target;
 	struct position position;
 
@@ -81,50 +78,42 @@ static bool has_own_time(pid_t pid)
 
 /* The first attach, in the clock ticks of /proc/PID/stat, minus one for rounding.  0: unknown, any
  * thread may have begun after it. */
-static uint64_t first_tick(const struct session *session)
+static uint64_t first_tick(const struct attachment *attachment)
 {
 	uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK);
 
-	if (has_own_time(session->attachment.target.process.memory_tid))
+	if (has_own_time(attachment->target.process.memory_tid))
 		return 0;
-	return session->attachment.resident.page.loaded_ns / (1000000000u / per_second) - 1;
+	return attachment->resident.page.loaded_ns / (1000000000u / per_second) - 1;
 }
 
-/* The starter stays with the control thread, outside of tool and agent; 0: there is none. */
-static pid_t find_starter(const struct attachment *attachment)
-{
-	struct boot_context boot;
-
-	return boot_context_read(attachment, &boot) || !boot.is_apart
-		       ? 0
-		       : target_find_thread(&attachment->target, boot.starter_tid);
-}
-
-static void judge_threads(const struct session *session, const pid_t *tids, size_t count,
+static void judge_threads(const struct attachment *attachment, const pid_t *tids, size_t count,
 			  const struct maps *maps, struct session_left *ret)
 {
-	const struct attachment *attachment = &session->attachment;
 	const struct agent_page *page = &attachment->resident.page;
 	struct process_stat stat;
 	struct err ignored; /* a thread that has just ended is not inside */
 	bool judges_passers = page->has_hooked;
-	pid_t starter = find_starter(attachment);
+	struct boot_context boot;
+	pid_t starter = 0;
 
+	/* The starter stays with the control thread, outside of tool and agent. */
+	if (!boot_context_read(attachment, &boot) && boot.is_apart)
+		starter = target_find_thread(&attachment->target, boot.starter_tid);
 	for (size_t i = 0; i < count; i++) {
 		if (tids[i] == attachment->report.control_tid || tids[i] == starter ||
 		    stat_read(attachment->target.process.pid, tids[i], &stat, &ignored) ||
 		    stat.is_kernel_worker)
 			continue;
-		if (page->tool_count && stat.start_tick >= first_tick(session))
-			judge_thread(session, maps, tids[i], stat.name, ret);
+		if (page->tool_count && stat.start_tick >= first_tick(attachment))
+			judge_thread(attachment, maps, tids[i], stat.name, ret);
 		if (judges_passers)
-			judges_passers = judge_passer(session, maps, tids[i], stat.name, ret);
+			judges_passers = judge_passer(attachment, maps, tids[i], stat.name, ret);
 	}
 }
 
-static int look_once(const struct session *session, struct session_left *ret, struct err *err)
+static int find_once(const struct attachment *attachment, struct session_left *ret, struct err *err)
 {
-	const struct attachment *attachment = &session->attachment;
 	const struct agent_page *page = &attachment->resident.page;
 	CLEANUP(free) pid_t *tids = NULL;
 	struct maps maps;
@@ -137,8 +126,8 @@ static int look_once(const struct session *session, struct session_left *ret, st
 		r = maps_read(attachment->target.process.memory_tid, &maps, err);
 	if (r)
 		return r;
-	judge_threads(session, tids, count, &maps, ret);
-	tracer_find_reasons(session, &maps, ret);
+	judge_threads(attachment, tids, count, &maps, ret);
+	tracer_find_reasons(attachment, &maps, ret);
 	maps_done(&maps);
 	return 0;
 }
@@ -146,35 +135,36 @@ static int look_once(const struct session *session, struct session_left *ret, st
 /* A program that starts threads all the time has a new one after each scan, and a thread may just
  * be in a hook.  Reasons that time removes are checked again for a while; nothing is stopped for
  * that. */
-int unload_find_reasons(const struct session *session, struct session_left *ret, struct err *err)
+int unload_find_reasons(const struct attachment *attachment, struct session_left *ret,
+			struct err *err)
 {
-	const struct timespec pause = { 0, PAUSE_NS };
 	uint64_t until_ns = now_ns() + PATIENCE_NS;
 	size_t before = ret->count;
 
 	for (;;) {
-		int r = look_once(session, ret, err);
+		int r = find_once(attachment, ret, err);
 
-		if (r || before || !ret->count || !tracer_may_go(session) || now_ns() >= until_ns)
+		if (r || before || !ret->count || !tracer_may_go(attachment) ||
+		    now_ns() >= until_ns)
 			return r;
-		nanosleep(&pause, NULL);
+		sleep_ns(PAUSE_NS);
 		ret->count = 0;
 	}
 }
 
 /* A library that another module has opened stays mapped when limpet closes it. */
-void unload_find_agent(const struct session *session, struct session_left *ret)
+void unload_find_agent(const struct attachment *attachment, struct session_left *ret)
 {
-	struct resident again = session->attachment.resident;
+	struct resident again = attachment->resident;
 
-	if (resident_refresh(&session->attachment.target, &again) != -ENOENT)
+	if (resident_refresh(&attachment->target, &again) != -ENOENT)
 		session_left_add(
 			ret,
 			"the agent itself: a library of the target has opened it too (a register "
 			"library does, when it is asked for API tables)");
 }
 
-static bool was_named(const struct session_left *list, const char *path)
+static bool is_named(const struct session_left *list, const char *path)
 {
 	for (size_t i = 0; i < list->count; i++)
 		if (!strncmp(list->items[i], path, strlen(path)))
@@ -182,17 +172,17 @@ static bool was_named(const struct session_left *list, const char *path)
 	return false;
 }
 
-int unload_find_leftovers(const struct session *session, const struct agent_page *before,
+int unload_find_leftovers(const struct attachment *attachment, const struct agent_page *before,
 			  struct session_left *ret, struct err *err)
 {
-	const struct target *target = &session->attachment.target;
+	const struct target *target = &attachment->target;
 	struct maps maps;
 	int r = maps_read(target->process.memory_tid, &maps, err);
 
 	for (size_t i = 0; !r && i < maps.count; i++) {
 		const struct agent_tool *tool = mapping_tool(before, &maps.items[i]);
 
-		if (tool && !was_named(ret, tool->path))
+		if (tool && !is_named(ret, tool->path))
 			session_left_add(
 				ret,
 				"%s: the loader keeps it (unique symbols, NODELETE, or loaded by the program too)",

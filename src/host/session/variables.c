@@ -1,7 +1,7 @@
 /*
  * Builds the CONTROL_ENVIRON message.
  */
-#include "host/session/variables.h"
+#include "host/session/steps.h"
 
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #define SENT_PREFIX "ROCP"
 
 /* These name libraries for the caller's own process, or for a start, not for an attach. */
-static const char *const never_sent[] = { "ROCPROFILER_REGISTER_LIBRARY", "ROCP_TOOL_LIBRARIES" };
+static const char *const never_sent[] = { "ROCPROFILER_REGISTER_LIBRARY=", "ROCP_TOOL_LIBRARIES=" };
 
 struct variables {
 	union {
@@ -59,31 +59,20 @@ static int variables_add(struct variables *self, const char *variable, struct er
 	return r;
 }
 
-static bool has_name(const char *variable, const char *name)
-{
-	size_t length = strlen(name);
-
-	return !strncmp(variable, name, length) && variable[length] == '=';
-}
-
-static bool is_given(const struct session_options *options, const char *variable)
-{
-	size_t length = (size_t)(strchr(variable, '=') - variable);
-
-	for (size_t i = 0; i < options->variable_count; i++)
-		if (!strncmp(options->variables[i], variable, length + 1))
-			return true;
-	return false;
-}
-
+/* One of the caller's, unless the options have one of that name. */
 static bool is_sent(const struct session_options *options, const char *variable)
 {
-	if (strncmp(variable, SENT_PREFIX, strlen(SENT_PREFIX)) || !strchr(variable, '='))
+	const char *equals = strchr(variable, '=');
+
+	if (strncmp(variable, SENT_PREFIX, strlen(SENT_PREFIX)) || !equals)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(never_sent); i++)
-		if (has_name(variable, never_sent[i]))
+		if (!strncmp(variable, never_sent[i], (size_t)(equals - variable) + 1))
 			return false;
-	return !is_given(options, variable);
+	for (size_t i = 0; i < options->variable_count; i++)
+		if (!strncmp(options->variables[i], variable, (size_t)(equals - variable) + 1))
+			return false;
+	return true;
 }
 
 bool variables_are_given(const struct session_options *options)
@@ -96,17 +85,6 @@ bool variables_are_given(const struct session_options *options)
 	return false;
 }
 
-static int add_callers(struct variables *self, const struct session_options *options,
-		       struct err *err)
-{
-	int r = 0;
-
-	for (char **at = environ; !r && at && *at; at++)
-		if (is_sent(options, *at))
-			r = variables_add(self, *at, err);
-	return r;
-}
-
 static int variables_collect(struct variables *self, const struct session_options *options,
 			     const char *const *extra, struct err *err)
 {
@@ -114,8 +92,9 @@ static int variables_collect(struct variables *self, const struct session_option
 
 	for (size_t i = 0; !r && i < options->variable_count; i++)
 		r = variables_add(self, options->variables[i], err);
-	if (!r && options->tool_count)
-		r = add_callers(self, options, err);
+	for (char **at = environ; !r && options->tool_count && at && *at; at++)
+		if (is_sent(options, *at))
+			r = variables_add(self, *at, err);
 	if (!r && options->tool_count)
 		r = add_bytes(self, ATTACHED_MARKERS, sizeof(ATTACHED_MARKERS) - 1,
 			      ATTACHED_MARKER_COUNT, err);
@@ -124,24 +103,21 @@ static int variables_collect(struct variables *self, const struct session_option
 	return r;
 }
 
-int variables_publish(struct session *session, const struct session_options *options,
+int variables_publish(struct attachment *attachment, const struct session_options *options,
 		      const char *const *extra, struct err *err)
 {
-	bool is_denied = session->attachment.report.denies_variables;
 	struct variables self = { .used = 0 };
-	struct control_reply reply;
 	int r;
 
-	if (is_denied && !variables_are_given(options))
+	if (attachment->report.denies_variables && !variables_are_given(options))
 		return 0; /* without variables, the marks are not worth a refusal */
 	r = variables_collect(&self, options, extra, err);
 	if (r || !self.count)
 		return r;
-	control_header_init(&self.message.list.header, CONTROL_ENVIRON,
-			    sizeof(self.message.list) + self.used);
+	self.message.list.header =
+		order_header(CONTROL_ENVIRON, sizeof(self.message.list) + self.used, 0);
 	self.message.list.count = self.count;
 	self.message.list.bytes = (uint32_t)self.used;
-	r = link_ask(&session->attachment.link, &session->attachment.target,
-		     &self.message.list.header, -1, &reply, err);
+	r = attach_order(attachment, &self.message.list.header, -1, NULL, err);
 	return r ? err_while(err, "publish variables") : 0;
 }

@@ -134,9 +134,9 @@ static void print_attached_json(const struct session *session)
 		json_object_end(&json);
 	}
 	json_list_end(&json);
-	json_bool(&json, "notices_rights", !session->unnoticed[0]);
-	if (session->unnoticed[0])
-		json_text(&json, "unnoticed", session->unnoticed);
+	json_bool(&json, "notices_rights", !session->attachment.report.unnoticed[0]);
+	if (session->attachment.report.unnoticed[0])
+		json_text(&json, "unnoticed", session->attachment.report.unnoticed);
 	json_object_end(&json);
 }
 
@@ -173,15 +173,15 @@ static void print_attached(const struct session *session)
 		      listener_refusal_text(report->refusal));
 	for (size_t i = 0; i < session->tool_count; i++)
 		print_tool(&session->tools[i]);
-	if (session->unnoticed[0])
+	if (report->unnoticed[0])
 		print(stdout, "  if it gives up rights, limpet sees that up to 200 ms later: %s\n",
-		      session->unnoticed);
+		      report->unnoticed);
 	fflush(stdout);
 	for (size_t i = 0; i < session->tool_count; i++)
 		if (!session->tools[i].is_ok)
 			print(stderr, "warning: %s\n", session->tools[i].error);
-	if (session->warning[0])
-		print(stderr, "warning: %s\n", session->warning);
+	if (report->warning[0])
+		print(stderr, "warning: %s\n", report->warning);
 }
 
 static void show_attached(const struct session *session, bool is_json)
@@ -251,7 +251,7 @@ static enum ending watch_and_wait(struct session *session, const struct session_
 					    attachment->link.socket, MIN(left_ns, turn_ns));
 		gone_ns = now_ns() - begin_ns;
 		if (ending == ENDING_DURATION && gone_ns < duration_ns)
-			registers_ask_again(session, options, &watch);
+			registers_query_again(&session->attachment, options, &watch);
 	} while (ending == ENDING_DURATION && gone_ns < duration_ns);
 	return ending;
 }

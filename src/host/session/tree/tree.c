@@ -27,19 +27,13 @@ static void free_texts(const char *const *texts, size_t count)
 }
 
 /* Members that are added later must find the same files, even after the caller's chdir. */
-static char *copy_text(const char *text, bool is_path)
-{
-	char full[PATH_MAX];
-
-	return strdup(is_path && realpath(text, full) ? full : text);
-}
-
 static const char *const *copy_texts(const char *const *texts, size_t count, bool are_paths)
 {
 	const char **copy = calloc(count + 1, sizeof(*copy));
+	char full[PATH_MAX];
 
 	for (size_t i = 0; copy && i < count; i++) {
-		copy[i] = copy_text(texts[i], are_paths);
+		copy[i] = strdup(are_paths && realpath(texts[i], full) ? full : texts[i]);
 		if (copy[i])
 			continue;
 		free_texts(copy, count);
@@ -139,9 +133,9 @@ static int tree_gather(struct tree *self, struct err *err)
 	pthread_mutex_lock(&self->lock);
 	member_add(self, &lineage);
 	pthread_mutex_unlock(&self->lock);
-	tree_look(self);
+	tree_poll(self);
 	self->forks.next_walk_ns = 0;
-	tree_look(self);
+	tree_poll(self);
 	return 0;
 }
 
@@ -150,13 +144,12 @@ static bool is_pending(const struct member *member)
 	return member->state == MEMBER_WAITING || member->state == MEMBER_BUSY;
 }
 
-static size_t count_pending(const struct tree *self)
+static bool has_pending(const struct tree *self)
 {
-	size_t count = 0;
-
 	for (size_t i = 0; i < self->count; i++)
-		count += self->members[i]->is_initial && is_pending(self->members[i]);
-	return count;
+		if (self->members[i]->is_initial && is_pending(self->members[i]))
+			return true;
+	return false;
 }
 
 /* Waits for the root in any case, for slow descendants only for a while. */
@@ -167,7 +160,7 @@ static void await_settled(struct tree *self)
 				  (long)(limit_ns % 1000000000u) };
 
 	pthread_mutex_lock(&self->lock);
-	while (count_pending(self)) {
+	while (has_pending(self)) {
 		const struct member *root = member_find(self, self->root);
 		bool is_late = now_ns() >= limit_ns;
 
@@ -180,25 +173,15 @@ static void await_settled(struct tree *self)
 	}
 	self->is_settled = true;
 	if (self->counts.attached)
-		tree_tell(self, (struct tree_event){ .kind = TREE_SETTLED, .pid = self->root });
+		tree_notify(self, (struct tree_event){ .kind = TREE_SETTLED, .pid = self->root });
 	pthread_mutex_unlock(&self->lock);
-}
-
-static int fail_empty(const struct tree *self, struct err *err)
-{
-	*err = self->root_error;
-	return err->code ? err->code : target_fail_ended(err);
-}
-
-static bool scope_is_allowed(const struct session_options *options)
-{
-	return options->all_descendants || options->attach.doorstep;
 }
 
 int tree_open(struct tree **ret, pid_t root, const struct tree_options *options, struct err *err)
 {
+	bool is_allowed = options->session->all_descendants || options->session->attach.doorstep;
 	struct tree *self;
-	int r = scope_is_allowed(options->session) ? 0 : scope_check(root, err);
+	int r = is_allowed ? 0 : scope_check(root, err);
 
 	if (r)
 		return r;
@@ -208,10 +191,11 @@ int tree_open(struct tree **ret, pid_t root, const struct tree_options *options,
 	r = tree_gather(self, err);
 	if (!r)
 		r = start_threads(self, err);
-	if (!r) {
+	if (!r)
 		await_settled(self);
-		if (!tree_count(self).attached)
-			r = fail_empty(self, err);
+	if (!r && !tree_count(self).attached) {
+		*err = self->root_error;
+		r = err->code ? err->code : target_fail_ended(err);
 	}
 	if (r)
 		tree_close(self);

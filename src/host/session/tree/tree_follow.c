@@ -3,13 +3,12 @@
  * attaching is the workers' task.
  */
 #include "host/core/clock.h"
+#include "host/process/threads.h"
 #include "host/session/trace.h"
 #include "host/session/tree/tree_private.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #define CHECK_NS    20000000ull
 #define CHECK_SHARE 20 /* checks may take one part in this many of a processor */
@@ -27,7 +26,7 @@ enum fate {
 	FATE_UNCLEAR, /* it is ending, or in the middle of exec */
 };
 
-static enum fate tree_follow_compare(const struct member *member, const struct identity *before)
+static enum fate program_fate(const struct member *member, const struct identity *before)
 {
 	struct identity now;
 	struct err ignored;
@@ -38,19 +37,22 @@ static enum fate tree_follow_compare(const struct member *member, const struct i
 	return identity_compare(before, &now) == IDENTITY_EXEC ? FATE_EXECUTED : FATE_SAME;
 }
 
-/* Exec ends all threads but one, and limpet's with them; cheaper to check than the program. */
-static bool has_agent_thread(const struct session *session)
+static enum fate find_fate(struct member *member)
 {
-	char path[64];
+	const struct attachment *attachment;
+	enum fate fate;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", session->attachment.target.process.pid,
-		 session->attachment.report.control_tid);
-	return access(path, F_OK) == 0;
-}
-
-static enum fate find_fate_without_agent(struct member *member)
-{
-	if (link_has_farewell(&member->session->attachment.link))
+	if (member->state == MEMBER_SKIPPED)
+		return program_fate(member, &member->identity);
+	attachment = &member->session->attachment;
+	/* Exec ends all threads but one, and limpet's with them; cheaper to check than the
+	 * program. */
+	if (thread_is_there(member->pid, attachment->report.control_tid))
+		return FATE_SAME;
+	fate = program_fate(member, &attachment->target.process.identity);
+	if (fate != FATE_SAME || !attachment->report.control_tid)
+		return fate;
+	if (link_has_farewell(&attachment->link))
 		return FATE_CHANGED;
 	if (!member->agentless_ns)
 		member->agentless_ns = now_ns();
@@ -58,32 +60,15 @@ static enum fate find_fate_without_agent(struct member *member)
 								     : FATE_AGENTLESS;
 }
 
-static enum fate find_fate(struct member *member)
-{
-	enum fate fate;
-
-	if (member->state == MEMBER_SKIPPED)
-		return tree_follow_compare(member, &member->identity);
-	if (has_agent_thread(member->session))
-		return FATE_SAME;
-	fate = tree_follow_compare(member, &member->session->attachment.target.process.identity);
-	if (fate != FATE_SAME || !member->session->attachment.report.control_tid)
-		return fate;
-	return find_fate_without_agent(member);
-}
-
-static const char *const reasons[] = {
-	[FATE_EXECUTED] = "exec",
-	[FATE_AGENTLESS] = "agent",
-	[FATE_CHANGED] = "identity",
+static const struct {
+	const char *reason, *loss;
+} fates[] = {
+	[FATE_EXECUTED] = { "exec", NULL },
+	[FATE_AGENTLESS] = { "agent", "closed limpet's descriptors, as daemons close all," },
+	[FATE_CHANGED] = { "identity", "changed its identity or confined itself" },
 };
 
-static const char *const losses[] = {
-	[FATE_AGENTLESS] = "closed limpet's descriptors, as daemons close all,",
-	[FATE_CHANGED] = "changed its identity or confined itself",
-};
-
-static void tree_follow_give_up(struct tree *tree, struct member *member)
+static void member_abandon(struct tree *tree, struct member *member)
 {
 	struct err err;
 
@@ -94,31 +79,25 @@ static void tree_follow_give_up(struct tree *tree, struct member *member)
 	member_give_up(tree, member, &err);
 }
 
-static void come_back(struct tree *tree, struct member *member)
-{
-	uint64_t pause_ns = RETURN_AFTER_NS << member->changes++;
-
-	member_begin_anew(tree, member);
-	member->due_ns = now_ns() + pause_ns;
-}
-
-static void tree_follow_check(struct tree *tree, struct member *member)
+static void member_check(struct tree *tree, struct member *member)
 {
 	enum fate fate = find_fate(member);
 
 	if (fate == FATE_SAME || fate == FATE_UNCLEAR)
 		return;
-	member->lost_by = losses[fate];
+	member->lost_by = fates[fate].loss;
 	if (member->state == MEMBER_ATTACHED) {
-		tree_tell_left(tree, member, reasons[fate]);
+		tree_notify_left(tree, member, fates[fate].reason);
 		member_drop_session(member);
 	}
-	if (fate == FATE_EXECUTED)
+	if (fate == FATE_EXECUTED) {
 		member_begin_program(tree, member);
-	else if (fate == FATE_CHANGED && member->changes < RETURNS_MAX)
-		come_back(tree, member);
-	else
-		tree_follow_give_up(tree, member);
+	} else if (fate == FATE_CHANGED && member->changes < RETURNS_MAX) {
+		member_begin_anew(tree, member);
+		member->due_ns = now_ns() + (RETURN_AFTER_NS << member->changes++);
+	} else {
+		member_abandon(tree, member);
+	}
 }
 
 /* The meaning of an exec event depends on the member's state. */
@@ -127,7 +106,7 @@ static void on_exec(struct tree *tree, struct member *member)
 	if (member->state == MEMBER_BUSY) {
 		member->has_executed = true;
 	} else if (member->state == MEMBER_ATTACHED) {
-		tree_follow_check(tree, member);
+		member_check(tree, member);
 	} else {
 		member_begin_program(tree, member);
 	}
@@ -154,12 +133,12 @@ static void on_sign(struct tree *tree, pid_t pid)
 
 	pthread_mutex_lock(&tree->lock);
 	member = member_find(tree, pid);
-	if (member && !member_lives(member)) {
+	if (member && !pidfd_lives(member->pidfd)) {
 		member->has_ended = true;
 		if (member->state != MEMBER_BUSY)
 			member_end(tree, member);
 	} else if (member && member->state == MEMBER_ATTACHED) {
-		tree_follow_check(tree, member);
+		member_check(tree, member);
 	}
 	pthread_mutex_unlock(&tree->lock);
 }
@@ -177,17 +156,11 @@ static void check_all(struct tree *tree, uint64_t *next_ns)
 
 		if (member->state == MEMBER_ATTACHED ||
 		    (member->state == MEMBER_SKIPPED && tree->forks.source != FORKS_EVENTS))
-			tree_follow_check(tree, member);
+			member_check(tree, member);
 	}
 	pthread_mutex_unlock(&tree->lock);
 	end_ns = now_ns();
 	*next_ns = end_ns + MAX(CHECK_NS, CHECK_SHARE * (end_ns - begin_ns));
-}
-
-static bool wants_runtimes(const struct session_options *options)
-{
-	return options->tool_count ||
-	       (options->trace && trace_absent(options->trace) & DOMAINS_TABLES);
 }
 
 /* An attached member whose runtimes are due for a query; NULL: none. */
@@ -195,9 +168,10 @@ static struct member *find_watched(const struct tree *tree)
 {
 	for (size_t i = 0; i < tree->count; i++) {
 		struct member *member = tree->members[i];
+		const struct trace *trace = member->options.trace;
 
 		if (member->state == MEMBER_ATTACHED && member->watch.next_ns <= now_ns() &&
-		    wants_runtimes(&member->options))
+		    (member->options.tool_count || (trace && trace_absent(trace) & DOMAINS_TABLES)))
 			return member;
 	}
 	return NULL;
@@ -213,29 +187,23 @@ static void watch_runtimes(struct tree *tree)
 	if (member) {
 		member->state = MEMBER_BUSY;
 		pthread_mutex_unlock(&tree->lock);
-		registers_ask_again(member->session, &member->options, &member->watch);
+		registers_query_again(&member->session->attachment, &member->options,
+				      &member->watch);
 		pthread_mutex_lock(&tree->lock);
 		/* A member that does not answer must not delay the others. */
 		member->watch.next_ns = MAX(member->watch.next_ns, now_ns() + CHECK_NS);
 		member->state = MEMBER_ATTACHED;
-		if (member->has_ended || !member_lives(member))
+		if (member->has_ended || !pidfd_lives(member->pidfd))
 			member_end(tree, member);
 		else if (member->has_executed)
-			tree_follow_check(tree, member);
+			member_check(tree, member);
 	}
 	pthread_mutex_unlock(&tree->lock);
 }
 
-void tree_look(struct tree *tree)
+void tree_poll(struct tree *tree)
 {
 	forks_poll(&tree->forks, on_birth, tree);
-}
-
-static int wait_ms(const struct tree *tree)
-{
-	int ms = forks_wait_ms(&tree->forks), check_ms = CHECK_NS / 1000000;
-
-	return ms < 0 ? check_ms : MIN(ms, check_ms);
 }
 
 /* Forks are handled before ends: a process that ends now may have had a child just before. */
@@ -246,9 +214,11 @@ void *tree_follow(void *argument)
 	uint64_t next_check_ns = 0;
 
 	while (!__atomic_load_n(&tree->is_leaving, __ATOMIC_ACQUIRE)) {
-		int count = epoll_wait(tree->epoll, events, EVENTS_MAX, wait_ms(tree));
+		int ms = forks_wait_ms(&tree->forks), check_ms = CHECK_NS / 1000000;
+		int count = epoll_wait(tree->epoll, events, EVENTS_MAX,
+				       ms < 0 ? check_ms : MIN(ms, check_ms));
 
-		tree_look(tree);
+		tree_poll(tree);
 		for (int i = 0; i < count; i++)
 			if (events[i].data.u64)
 				on_sign(tree, (pid_t)events[i].data.u64);

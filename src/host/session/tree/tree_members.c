@@ -2,10 +2,10 @@
  * The members of a family: adds and removes them.  All functions run with the lock held.
  */
 #include "host/core/clock.h"
+#include "host/core/room.h"
 #include "host/session/tree/tree_private.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -15,7 +15,7 @@
 
 #define DEPARTED_NS 5000000000ull
 
-void tree_tell(struct tree *tree, struct tree_event event)
+void tree_notify(struct tree *tree, struct tree_event event)
 {
 	event.counts = &tree->counts;
 	event.source = tree->forks.source;
@@ -41,7 +41,7 @@ static bool has_departed(const struct tree *tree, pid_t pid)
 	return false;
 }
 
-static bool is_ours(const struct tree *tree, pid_t pid)
+static bool is_member(const struct tree *tree, pid_t pid)
 {
 	return pid && (member_find(tree, pid) || has_departed(tree, pid));
 }
@@ -51,17 +51,17 @@ static bool is_ours(const struct tree *tree, pid_t pid)
  * adopted.  A process whose parent is in the same session is no orphan: it belongs to the family if
  * the parent does.
  */
-static bool is_orphan_of_ours(const struct tree *tree, const struct lineage *lineage)
+static bool is_orphan(const struct tree *tree, const struct lineage *lineage)
 {
 	struct lineage parent;
 
-	return lineage->session != lineage->pid && is_ours(tree, lineage->session) &&
+	return lineage->session != lineage->pid && is_member(tree, lineage->session) &&
 	       !lineage_read(lineage->parent, &parent) && parent.session != lineage->session;
 }
 
 bool tree_claims(const struct tree *tree, const struct lineage *lineage)
 {
-	return is_ours(tree, lineage->parent) || is_orphan_of_ours(tree, lineage);
+	return is_member(tree, lineage->parent) || is_orphan(tree, lineage);
 }
 
 static void note_departure(struct tree *tree, pid_t pid)
@@ -72,10 +72,10 @@ static void note_departure(struct tree *tree, pid_t pid)
 	tree->departed[at].until_ns = now_ns() + DEPARTED_NS;
 }
 
-static void tell_missed(struct tree *tree, pid_t pid)
+static void note_missed(struct tree *tree, pid_t pid)
 {
 	tree->counts.missed++;
-	tree_tell(tree, (struct tree_event){ .kind = TREE_MISSED, .pid = pid });
+	tree_notify(tree, (struct tree_event){ .kind = TREE_MISSED, .pid = pid });
 }
 
 static void note_skip(struct tree *tree, pid_t pid, const struct err *err)
@@ -83,7 +83,7 @@ static void note_skip(struct tree *tree, pid_t pid, const struct err *err)
 	tree->counts.skipped++;
 	if (!tree->first_skip.code)
 		tree->first_skip = *err;
-	tree_tell(tree, (struct tree_event){ .kind = TREE_SKIPPED, .pid = pid, .err = err });
+	tree_notify(tree, (struct tree_event){ .kind = TREE_SKIPPED, .pid = pid, .err = err });
 }
 
 static void fail_to_watch(struct tree *tree, pid_t pid, int code)
@@ -113,35 +113,16 @@ static int open_process(const struct lineage *lineage, uint64_t *ret_start_tick)
 	return pidfd;
 }
 
-static int make_room(struct tree *tree)
-{
-	size_t room = tree->room ? 2 * tree->room : 64;
-	struct member **bigger;
-
-	if (tree->count < tree->room)
-		return 0;
-	bigger = reallocarray(tree->members, room, sizeof(struct member *));
-	if (!bigger)
-		return -ENOMEM;
-	tree->members = bigger;
-	tree->room = room;
-	return 0;
-}
-
-static bool is_old(uint64_t start_tick)
-{
-	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
-
-	return boot_now_ns() > start_tick * tick_ns + TREE_YOUTH_NS;
-}
-
 /* Owns the descriptor on success. */
-static int tree_members_insert(struct tree *tree, pid_t pid, uint64_t start_tick, int pidfd)
+static int member_insert(struct tree *tree, pid_t pid, uint64_t start_tick, int pidfd)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = (uint64_t)pid };
+	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
 	struct member *member = calloc(1, sizeof(*member));
-	int r = member ? make_room(tree) : -ENOMEM;
+	int r = -ENOMEM;
 
+	if (member)
+		r = make_room(&tree->members, tree->count, &tree->room, sizeof(struct member *));
 	if (!r && epoll_ctl(tree->epoll, EPOLL_CTL_ADD, pidfd, &event))
 		r = -errno;
 	if (r) {
@@ -154,7 +135,7 @@ static int tree_members_insert(struct tree *tree, pid_t pid, uint64_t start_tick
 	member->is_initial = !tree->is_settled;
 	tree->members[tree->count++] = member;
 	member_begin_anew(tree, member);
-	member->is_old = is_old(start_tick);
+	member->is_old = boot_now_ns() > start_tick * tick_ns + TREE_YOUTH_NS;
 	return 0;
 }
 
@@ -166,22 +147,15 @@ void member_add(struct tree *tree, const struct lineage *lineage)
 	if (member_find(tree, lineage->pid) || lineage->pid == getpid())
 		return;
 	pidfd = open_process(lineage, &start_tick);
-	r = pidfd < 0 ? pidfd : tree_members_insert(tree, lineage->pid, start_tick, pidfd);
+	r = pidfd < 0 ? pidfd : member_insert(tree, lineage->pid, start_tick, pidfd);
 	if (r == -ESRCH) {
-		tell_missed(tree, lineage->pid);
+		note_missed(tree, lineage->pid);
 		note_departure(tree, lineage->pid);
 	} else if (r && r != -EINVAL && r != -ENOENT) { /* these codes mean: a thread */
 		fail_to_watch(tree, lineage->pid, r);
 	}
 	if (r && pidfd >= 0)
 		close(pidfd);
-}
-
-bool member_lives(const struct member *member)
-{
-	struct pollfd wait = { member->pidfd, POLLIN, 0 };
-
-	return poll(&wait, 1, 0) == 0;
 }
 
 void member_retry(struct tree *tree, struct member *member, uint64_t due_ns)
@@ -227,8 +201,8 @@ void member_skip(struct tree *tree, struct member *member, const struct err *err
 void member_give_up(struct tree *tree, struct member *member, const struct err *err)
 {
 	member->state = MEMBER_SKIPPED;
-	tree_tell(tree,
-		  (struct tree_event){ .kind = TREE_SKIPPED, .pid = member->pid, .err = err });
+	tree_notify(tree,
+		    (struct tree_event){ .kind = TREE_SKIPPED, .pid = member->pid, .err = err });
 }
 
 void member_drop_session(struct member *member)
@@ -240,18 +214,13 @@ void member_drop_session(struct member *member)
 	member->agentless_ns = 0;
 }
 
-static void tree_members_unlist(struct tree *tree, const struct member *member)
-{
-	for (size_t i = 0; i < tree->count; i++)
-		if (tree->members[i] == member) {
-			tree->members[i] = tree->members[--tree->count];
-			return;
-		}
-}
-
 void member_remove(struct tree *tree, struct member *member)
 {
-	tree_members_unlist(tree, member);
+	size_t at = 0;
+
+	while (tree->members[at] != member)
+		at++;
+	tree->members[at] = tree->members[--tree->count];
 	note_departure(tree, member->pid);
 	member_drop_session(member);
 	close(member->pidfd);
@@ -264,21 +233,21 @@ void member_remove(struct tree *tree, struct member *member)
 void member_end(struct tree *tree, struct member *member)
 {
 	if (member->state == MEMBER_ATTACHED)
-		tree_tell_left(tree, member, "exit");
+		tree_notify_left(tree, member, "exit");
 	if (member->was_attached)
 		tree->counts.ended++;
 	else if (member->state != MEMBER_SKIPPED)
-		tell_missed(tree, member->pid);
+		note_missed(tree, member->pid);
 	member_remove(tree, member);
 }
 
-void tree_tell_left(struct tree *tree, const struct member *member, const char *reason)
+void tree_notify_left(struct tree *tree, const struct member *member, const char *reason)
 {
 	static const struct session_left nothing;
 
-	tree_tell(tree, (struct tree_event){ .kind = TREE_LEFT,
-					     .pid = member->pid,
-					     .session = member->session,
-					     .reason = reason,
-					     .left = &nothing });
+	tree_notify(tree, (struct tree_event){ .kind = TREE_LEFT,
+					       .pid = member->pid,
+					       .session = member->session,
+					       .reason = reason,
+					       .left = &nothing });
 }

@@ -79,7 +79,6 @@ void member_add(struct tree *tree, const struct lineage *lineage);
 /* Reports that it has ended, and removes it.  Not while a worker has it. */
 void member_end(struct tree *tree, struct member *member);
 void member_remove(struct tree *tree, struct member *member);
-bool member_lives(const struct member *member);
 void member_retry(struct tree *tree, struct member *member, uint64_t due_ns);
 /* Makes the next try count as the first: everything about the process may have changed. */
 void member_begin_anew(struct tree *tree, struct member *member);
@@ -90,11 +89,11 @@ void member_skip(struct tree *tree, struct member *member, const struct err *err
 void member_give_up(struct tree *tree, struct member *member, const struct err *err);
 void member_drop_session(struct member *member);
 
-void tree_tell(struct tree *tree, struct tree_event event);
+void tree_notify(struct tree *tree, struct tree_event event);
 /* Reports an attached process that has ended, or runs another program. */
-void tree_tell_left(struct tree *tree, const struct member *member, const char *reason);
+void tree_notify_left(struct tree *tree, const struct member *member, const char *reason);
 
 /* The threads, which take the lock themselves, as the follower's repeated scan does. */
 void *tree_work(void *tree);
 void *tree_follow(void *tree);
-void tree_look(struct tree *tree);
+void tree_poll(struct tree *tree);

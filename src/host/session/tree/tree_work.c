@@ -77,7 +77,7 @@ static int open_session(const struct tree *tree, struct member *member, struct e
 }
 
 /* Without the lock: this takes milliseconds, or seconds. */
-static int tree_work_attach(const struct tree *tree, struct member *member, struct err *err)
+static int member_attach(const struct tree *tree, struct member *member, struct err *err)
 {
 	int r;
 
@@ -96,15 +96,6 @@ static int tree_work_attach(const struct tree *tree, struct member *member, stru
 	return r;
 }
 
-/* When the program is replaced, the agent's end of the socket closes. */
-static void watch_socket(struct tree *tree, const struct member *member)
-{
-	struct epoll_event event = { .events = EPOLLRDHUP | EPOLLET,
-				     .data.u64 = (uint64_t)member->pid };
-
-	epoll_ctl(tree->epoll, EPOLL_CTL_ADD, member->session->attachment.link.socket, &event);
-}
-
 static void note_tools(struct tree *tree, const struct session *session)
 {
 	struct tree_counts *counts = &tree->counts;
@@ -120,22 +111,21 @@ static void note_tools(struct tree *tree, const struct session *session)
 
 static void note_attached(struct tree *tree, struct member *member)
 {
+	const struct attachment *attachment = &member->session->attachment;
+	struct epoll_event event = { .events = EPOLLRDHUP | EPOLLET,
+				     .data.u64 = (uint64_t)member->pid };
+
 	member->state = MEMBER_ATTACHED;
 	note_tools(tree, member->session);
 	tree->counts.attached += !member->was_attached;
 	member->was_attached = true;
 	if (member->pid == tree->root)
-		tree->root_report = member->session->attachment.report;
-	watch_socket(tree, member);
-	tree_tell(tree, (struct tree_event){ .kind = TREE_ATTACHED,
-					     .pid = member->pid,
-					     .session = member->session });
-}
-
-/* ESRCH for a living process: it has executed another program meanwhile. */
-static bool is_passing(const struct err *err)
-{
-	return err->code == -EAGAIN || err->code == -ESTALE || err->exit == EXIT_NO_PROCESS;
+		tree->root_report = attachment->report;
+	/* When the program is replaced, the agent's end of the socket closes. */
+	epoll_ctl(tree->epoll, EPOLL_CTL_ADD, attachment->link.socket, &event);
+	tree_notify(tree, (struct tree_event){ .kind = TREE_ATTACHED,
+					       .pid = member->pid,
+					       .session = member->session });
 }
 
 /* It gets no processor for its start-up: until then it has no C library, for example. */
@@ -150,10 +140,12 @@ static bool is_starved(const struct member *member)
 	       !stat_read(member->pid, member->pid, &stat, &ignored) && stat.cpu_ns < TREE_YOUTH_NS;
 }
 
+/* ESRCH for a living process: it has executed another program meanwhile. */
 static bool is_worth_a_try(const struct member *member, const struct err *err)
 {
 	uint64_t youth_ns = member->is_old ? 0 : TREE_YOUTH_NS;
-	bool may_pass = is_passing(err) || (!member->is_old && is_starved(member));
+	bool may_pass = err->code == -EAGAIN || err->code == -ESTALE ||
+			err->exit == EXIT_NO_PROCESS || (!member->is_old && is_starved(member));
 
 	return now_ns() < member->begun_ns + (may_pass ? PASSING_NS : youth_ns);
 }
@@ -166,18 +158,6 @@ static uint64_t next_try_ns(struct member *member, uint64_t took_ns)
 	if (took_ns < SLOW_NS)
 		return now_ns() + (RETRY_FIRST_NS << MIN(tries, RETRY_DOUBLINGS));
 	return now_ns() + (took_ns << MIN(tries, SLOW_DOUBLINGS));
-}
-
-static void note_failure(struct tree *tree, struct member *member, uint64_t took_ns,
-			 const struct err *err)
-{
-	if (member->has_executed) {
-		member_begin_program(tree, member);
-	} else if (is_worth_a_try(member, err)) {
-		member_retry(tree, member, next_try_ns(member, took_ns));
-	} else {
-		member_skip(tree, member, err);
-	}
 }
 
 /* Each try costs some milliseconds of a processor, which a server that makes a process for each
@@ -201,17 +181,21 @@ static void attach_one(struct tree *tree, struct member *member)
 	int r;
 
 	pthread_mutex_unlock(&tree->lock);
-	r = tree_work_attach(tree, member, &err);
+	r = member_attach(tree, member, &err);
 	pthread_mutex_lock(&tree->lock);
-	has_ended = member->has_ended || !member_lives(member);
+	has_ended = member->has_ended || !pidfd_lives(member->pidfd);
 	if (!member->is_initial && (!r || has_ended))
 		adapt_delay(tree, !r);
 	if (!r)
 		note_attached(tree, member);
 	if (has_ended)
 		member_end(tree, member);
+	else if (r && member->has_executed)
+		member_begin_program(tree, member);
+	else if (r && is_worth_a_try(member, &err))
+		member_retry(tree, member, next_try_ns(member, now_ns() - begin_ns));
 	else if (r)
-		note_failure(tree, member, now_ns() - begin_ns, &err);
+		member_skip(tree, member, &err);
 	pthread_cond_broadcast(&tree->changed);
 }
 
@@ -224,24 +208,24 @@ static void leave_one(struct tree *tree, struct member *member)
 	pthread_mutex_unlock(&tree->lock);
 	r = session_leave(member->session, tree->unloads, &left, &err);
 	pthread_mutex_lock(&tree->lock);
-	if (r && !member_lives(member)) {
+	if (r && !pidfd_lives(member->pidfd)) {
 		member->state = MEMBER_ATTACHED;
 		member_end(tree, member);
 		return;
 	}
 	if (r && !tree->leave_error.code)
 		tree->leave_error = err;
-	tree_tell(tree, (struct tree_event){ .kind = TREE_LEFT,
-					     .pid = member->pid,
-					     .session = member->session,
-					     .reason = tree->reason,
-					     .left = &left,
-					     .err = r ? &err : NULL });
+	tree_notify(tree, (struct tree_event){ .kind = TREE_LEFT,
+					       .pid = member->pid,
+					       .session = member->session,
+					       .reason = tree->reason,
+					       .left = &left,
+					       .err = r ? &err : NULL });
 	member_remove(tree, member);
 }
 
 /* The member that is due and has waited longest; NULL: none. */
-static struct member *tree_work_pick(const struct tree *tree)
+static struct member *pick_member(const struct tree *tree)
 {
 	enum member_state wanted = tree->is_leaving ? MEMBER_ATTACHED : MEMBER_WAITING;
 	struct member *best = NULL;
@@ -255,24 +239,20 @@ static struct member *tree_work_pick(const struct tree *tree)
 	return best;
 }
 
-static void wait_until(struct tree *tree, uint64_t due_ns)
-{
-	struct timespec due = { (time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u) };
-
-	pthread_cond_timedwait(&tree->changed, &tree->lock, &due);
-}
-
 void *tree_work(void *argument)
 {
 	struct tree *tree = argument;
 	struct member *member;
 
 	pthread_mutex_lock(&tree->lock);
-	while ((member = tree_work_pick(tree)) || !tree->is_leaving) {
+	while ((member = pick_member(tree)) || !tree->is_leaving) {
 		if (!member) {
 			pthread_cond_wait(&tree->changed, &tree->lock);
 		} else if (!tree->is_leaving && member->due_ns > now_ns()) {
-			wait_until(tree, member->due_ns);
+			struct timespec due = { (time_t)(member->due_ns / 1000000000u),
+						(long)(member->due_ns % 1000000000u) };
+
+			pthread_cond_timedwait(&tree->changed, &tree->lock, &due);
 		} else {
 			member->state = MEMBER_BUSY;
 			(tree->is_leaving ? leave_one : attach_one)(tree, member);

@@ -9,8 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "host/session/thread_stacks.h"
-#include "host/session/tracer_words.h"
+#include "host/session/unload_words.h"
 #include "shared/arch/thunk.h"
 
 #define PAGE   4096u

@@ -1,7 +1,7 @@
 /*
  * Shows a workload: by AMD's program where it is installed, which shows more, else by itself.
  */
-#include "analyze_mode.h"
+#include "modes.h"
 
 #include "definitions/definitions.h"
 #include "host/core/text/print.h"
@@ -27,28 +27,25 @@ static bool is_amds(const char *path)
 }
 
 /* Only returns where it is not there. */
-static void amds_try(const char *path, char **argv, struct speaker *speaker)
-{
-	if (!is_amds(path))
-		return;
-	speaker_say(speaker, SAY_INFO, "analysis by %s", path);
-	argv[0] = (char *)(uintptr_t)path;
-	execv(path, argv);
-	speaker_say(speaker, SAY_WARNING, "'%s' cannot be run (%s): limpet's own analysis follows",
-		    path, strerror(errno));
-}
-
-static void amds_find(char **argv, struct speaker *speaker)
+static void amds_run(char **argv, struct speaker *speaker)
 {
 	const char *home = secure_getenv("ROCPROF_COMPUTE_HOME");
-	char path[600];
+	char named[600] = "";
+	const char *const paths[] = { named, "/opt/rocm/bin/rocprof-compute",
+				      "/opt/rocm/libexec/rocprofiler-compute/rocprof-compute" };
 
-	if (home && home[0]) {
-		print_into(path, sizeof(path), "%s/rocprof-compute", home);
-		amds_try(path, argv, speaker);
+	if (home && home[0])
+		print_into(named, sizeof(named), "%s/rocprof-compute", home);
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		if (!is_amds(paths[i]))
+			continue;
+		speaker_say(speaker, SAY_INFO, "analysis by %s", paths[i]);
+		argv[0] = (char *)(uintptr_t)paths[i];
+		execv(paths[i], argv);
+		speaker_say(speaker, SAY_WARNING,
+			    "'%s' cannot be run (%s): limpet's own analysis follows", paths[i],
+			    strerror(errno));
 	}
-	amds_try("/opt/rocm/bin/rocprof-compute", argv, speaker);
-	amds_try("/opt/rocm/libexec/rocprofiler-compute/rocprof-compute", argv, speaker);
 }
 
 static bool is_run_chosen(const struct frame *frame, size_t row, const void *context)
@@ -115,18 +112,6 @@ static int rows_choose(const struct compute_options *options, struct workload *w
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
 
-static int blocks_check(const struct texts *blocks, struct err *err)
-{
-	struct metric_id id;
-
-	for (size_t i = 0; i < blocks->count; i++)
-		if (metric_id_parse(blocks->items[i], &id)) {
-			err_set(err, -EINVAL, "Invalid metric id: %s", blocks->items[i]);
-			return err_exit(err, EXIT_USAGE);
-		}
-	return 0;
-}
-
 static int metrics_show(const struct compute_options *options, struct compute_report *report,
 			struct err *err)
 {
@@ -170,18 +155,23 @@ static int workload_show(const struct compute_options *options, struct workload 
 int analyze_mode_run(const struct compute_options *options, char **argv, struct speaker *speaker,
 		     struct err *err)
 {
+	const struct texts *blocks = &options->blocks;
 	struct workload workload;
-	int r = blocks_check(&options->blocks, err);
+	struct metric_id id;
+	int r;
 
-	if (r)
-		return r;
+	for (size_t i = 0; i < blocks->count; i++)
+		if (metric_id_parse(blocks->items[i], &id)) {
+			err_set(err, -EINVAL, "Invalid metric id: %s", blocks->items[i]);
+			return err_exit(err, EXIT_USAGE);
+		}
 	if (!options->path) {
 		err_set(err, -EINVAL, "no workload is given");
 		err_fix(err, "rocprof-compute analyze -p workloads/NAME/MODEL");
 		return err_exit(err, EXIT_USAGE);
 	}
 	if (!options->is_native)
-		amds_find(argv, speaker);
+		amds_run(argv, speaker);
 	r = workload_read(&workload, options->path, err);
 	if (r)
 		return r;

@@ -4,12 +4,12 @@
 #include "frame.h"
 
 #include "csv_table.h"
+#include "host/core/cleanup.h"
 #include "host/core/room.h"
 #include "host/core/text/print.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define GPUS_MAX 256u
@@ -115,7 +115,7 @@ static int number_compare(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-static double median_of(double *values, size_t count)
+double median_of(double *values, size_t count)
 {
 	qsort(values, count, sizeof(*values), number_compare);
 	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
@@ -126,10 +126,10 @@ static int durations_set(struct frame *frame, const struct csv_table *table, con
 {
 	double *begin = column_make(frame, "Start_Timestamp");
 	double *end = column_make(frame, "End_Timestamp");
-	double *each = malloc((table->rows + 1) * sizeof(*each));
+	CLEANUP(free) double *each = malloc((table->rows + 1) * sizeof(*each));
+	CLEANUP(free) size_t *heads = calloc(frame->rows + 1, sizeof(*heads));
 	int from = csv_table_find(table, "Start_Timestamp");
 	int to = csv_table_find(table, "End_Timestamp");
-	size_t *heads = calloc(frame->rows + 1, sizeof(*heads));
 	int r = begin && end && each && heads ? 0 : -ENOMEM;
 
 	for (size_t run = 0; !r && run < frame->rows; run++)
@@ -146,8 +146,6 @@ static int durations_set(struct frame *frame, const struct csv_table *table, con
 
 		end[run] = median_of(each + begins, heads[run] - begins);
 	}
-	free(each);
-	free(heads);
 	return r;
 }
 
@@ -175,16 +173,6 @@ static int long_row(struct frame *frame, const struct csv_table *table, size_t r
 	return 0;
 }
 
-/* So many different numbers are less. */
-static double rank_of(const double *numbers, size_t count, double number)
-{
-	size_t rank = 0;
-
-	for (size_t i = 0; i < count; i++)
-		rank += numbers[i] < number;
-	return (double)rank;
-}
-
 static bool has_number(const double *numbers, size_t count, double number)
 {
 	for (size_t i = 0; i < count; i++)
@@ -206,15 +194,19 @@ static int numbers_set(struct frame *frame)
 		if (count < GPUS_MAX && !has_number(different, count, gpus[i]))
 			different[count++] = gpus[i];
 	for (size_t i = 0; i < frame->rows; i++) {
+		size_t smaller = 0;
+
+		for (size_t k = 0; k < count; k++)
+			smaller += different[k] < gpus[i];
+		gpus[i] = (double)smaller;
 		runs[i] = (double)i;
-		gpus[i] = rank_of(different, count, gpus[i]);
 	}
 	return 0;
 }
 
 static int long_read(struct frame *frame, const struct csv_table *table)
 {
-	uint32_t *runs = malloc((table->rows + 1) * sizeof(*runs));
+	CLEANUP(free) uint32_t *runs = malloc((table->rows + 1) * sizeof(*runs));
 	struct pool keys = { 0 };
 	int r = runs ? 0 : -ENOMEM;
 
@@ -231,7 +223,6 @@ static int long_read(struct frame *frame, const struct csv_table *table)
 	if (!r)
 		r = numbers_set(frame);
 	pool_done(&keys);
-	free(runs);
 	return r;
 }
 

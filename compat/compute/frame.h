@@ -28,3 +28,6 @@ const double *frame_column(const struct frame *frame, const char *name);
 void frame_filter(struct frame *frame,
 		  bool (*is_chosen)(const struct frame *frame, size_t row, const void *context),
 		  const void *context);
+
+/* Sorts them; there is at least one. */
+double median_of(double *values, size_t count);

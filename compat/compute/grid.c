@@ -8,32 +8,34 @@
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CELL_MAX 100u
 
-int grid_add(struct grid *grid, const char *text)
+void grid_add(struct grid *grid, const char *text)
 {
-	char cut[1024];
+	char cut[1024], *cell;
 
 	foreign_copy(cut, sizeof(cut), text ? text : "");
 	text_shorten(cut, CELL_MAX);
-	if (make_room(&grid->cells, grid->count, &grid->room, sizeof(*grid->cells)))
-		return -ENOMEM;
-	grid->cells[grid->count] = strdup(cut);
-	return grid->cells[grid->count] ? (grid->count++, 0) : -ENOMEM;
+	cell = strdup(cut);
+	if (!cell || make_room(&grid->cells, grid->count, &grid->room, sizeof(*grid->cells))) {
+		grid->has_failed = true;
+		free(cell);
+		return;
+	}
+	grid->cells[grid->count++] = cell;
 }
 
-int grid_add_number(struct grid *grid, double number)
+void grid_add_number(struct grid *grid, double number)
 {
 	char text[64] = "";
 
 	if (!isnan(number))
 		print_into(text, sizeof(text), "%.2f", number);
-	return grid_add(grid, text);
+	grid_add(grid, text);
 }
 
 void grid_done(struct grid *grid)
@@ -45,21 +47,17 @@ void grid_done(struct grid *grid)
 }
 
 /* In letters. */
-static int text_width(const char *text)
-{
-	int width = 0;
-
-	for (; *text; text++)
-		width += (*text & 0xc0) != 0x80;
-	return width;
-}
-
 static int column_width(const struct grid *grid, size_t column)
 {
 	int widest = 0;
 
-	for (size_t i = column; i < grid->count; i += grid->columns)
-		widest = MAX(widest, text_width(grid->cells[i]));
+	for (size_t i = column; i < grid->count; i += grid->columns) {
+		int width = 0;
+
+		for (const char *at = grid->cells[i]; *at; at++)
+			width += (*at & 0xc0) != 0x80;
+		widest = MAX(widest, width);
+	}
 	return widest;
 }
 

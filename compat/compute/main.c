@@ -1,24 +1,15 @@
 /*
  * rocprof-compute, for machines without AMD's: the same command line and folder.
  */
-#include "analyze_mode.h"
 #include "host/core/self/environment.h"
 #include "host/core/text/print.h"
-#include "profile_mode.h"
+#include "modes.h"
 
 #include <stdlib.h>
 
 #ifndef LIMPET_VERSION
 #error "the build gives it"
 #endif
-
-/* Information is printed unless the user wants quiet, more from -V on. */
-static enum say_level level_choose(const struct compute_options *options)
-{
-	if (options->is_quiet)
-		return SAY_ERROR;
-	return options->verbosity ? SAY_TRACE : SAY_INFO;
-}
 
 static int mode_run(const struct compute_options *options, char **argv, struct speaker *speaker,
 		    int *status, struct err *err)
@@ -45,7 +36,9 @@ int main(int argc, char **argv)
 	(void)argc;
 	environment_distrust();
 	r = compute_options_read(&options, argv + 1, &err);
-	speaker.level = level_choose(&options);
+	speaker.level = options.verbosity ? SAY_TRACE : SAY_INFO;
+	if (options.is_quiet)
+		speaker.level = SAY_ERROR;
 	if (!r)
 		r = mode_run(&options, argv, &speaker, &status, &err);
 	if (r)

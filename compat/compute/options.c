@@ -82,10 +82,6 @@ static const struct compute_option analyze_options[] = {
 	{ 0 },
 };
 
-static const struct compute_option *const tables[] = {
-	[MODE_PROFILE] = profile_options, [MODE_ANALYZE] = analyze_options
-};
-
 struct option_words {
 	char **next;
 	const struct compute_option *table;
@@ -124,13 +120,6 @@ static int option_unknown(const struct option_words *words, const char *word, st
 	return err_exit(err, EXIT_USAGE);
 }
 
-static int option_refuse(const struct compute_option *option, struct err *err)
-{
-	err_set(err, -EINVAL, "--%s is not supported", option->name);
-	err_why(err, "%s", option->help);
-	return err_exit(err, EXIT_USAGE);
-}
-
 static int option_lack(const struct compute_option *option, struct err *err)
 {
 	err_set(err, -EINVAL, "--%s needs %s", option->name, option->argument);
@@ -158,8 +147,11 @@ static int option_take(struct compute_options *ret, const struct compute_option 
 	char *field = (char *)ret + option->offset;
 	bool has_next = *words->next && !is_option(*words->next);
 
-	if (option->takes == TAKES_REFUSAL)
-		return option_refuse(option, err);
+	if (option->takes == TAKES_REFUSAL) {
+		err_set(err, -EINVAL, "--%s is not supported", option->name);
+		err_why(err, "%s", option->help);
+		return err_exit(err, EXIT_USAGE);
+	}
 	if (option->takes == TAKES_SOME)
 		return texts_take((struct texts *)field, option, value, words, err);
 	if (option->is_there)
@@ -211,14 +203,6 @@ static int word_take(struct compute_options *ret, const char *word, struct optio
 	return option_take(ret, option, value, words, err);
 }
 
-static int operand_refuse(const char *word, struct err *err)
-{
-	err_set(err, -EINVAL, "unexpected argument '%s'", word);
-	err_fix(err, "a program to start stands behind --:\n"
-		     "rocprof-compute profile -n NAME -- PROGRAM ...");
-	return err_exit(err, EXIT_USAGE);
-}
-
 static int words_read(struct compute_options *ret, struct option_words *words, struct err *err)
 {
 	int r = 0;
@@ -230,28 +214,29 @@ static int words_read(struct compute_options *ret, struct option_words *words, s
 			ret->command = *words->next ? words->next : NULL;
 			return 0;
 		}
-		if (!is_option(word))
-			return operand_refuse(word, err);
+		if (!is_option(word)) {
+			err_set(err, -EINVAL, "unexpected argument '%s'", word);
+			err_fix(err, "a program to start stands behind --:\n"
+				     "rocprof-compute profile -n NAME -- PROGRAM ...");
+			return err_exit(err, EXIT_USAGE);
+		}
 		if (!common_take(ret, word))
 			r = word_take(ret, word, words, err);
 	}
 	return r;
 }
 
-static enum compute_mode mode_find(const char *word)
-{
-	if (word && !strcmp(word, "profile"))
-		return MODE_PROFILE;
-	return word && !strcmp(word, "analyze") ? MODE_ANALYZE : MODE_NONE;
-}
-
 int compute_options_read(struct compute_options *ret, char **argv, struct err *err)
 {
 	struct option_words words = { argv + 1, NULL };
 
-	*ret = (struct compute_options){ .mode = mode_find(argv[0]) };
+	*ret = (struct compute_options){ .mode = MODE_NONE };
+	if (argv[0] && !strcmp(argv[0], "profile"))
+		ret->mode = MODE_PROFILE;
+	else if (argv[0] && !strcmp(argv[0], "analyze"))
+		ret->mode = MODE_ANALYZE;
 	if (ret->mode != MODE_NONE) {
-		words.table = tables[ret->mode];
+		words.table = ret->mode == MODE_PROFILE ? profile_options : analyze_options;
 		return words_read(ret, &words, err);
 	}
 	if (!argv[0] || common_take(ret, argv[0])) {

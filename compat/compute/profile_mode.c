@@ -2,11 +2,10 @@
  * From metrics to the folder of a workload.  All refusals come before the process is touched, and
  * errors of the request before a file is made.
  */
-#include "profile_mode.h"
+#include "modes.h"
 
 #include "collect.h"
 #include "definitions/definitions.h"
-#include "definitions/sets.h"
 #include "host/core/cleanup.h"
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
@@ -90,10 +89,10 @@ static int device_find(struct profiling_mode *self, struct err *err)
 {
 	int r = counter_devices_read(&self->devices, err);
 
-	if (!r)
-		self->device = &self->devices.items[0];
-	return r ? r
-		 : compute_definitions_find(&self->definitions, self->options->config_folder, err);
+	if (r)
+		return r;
+	self->device = &self->devices.items[0];
+	return compute_definitions_find(&self->definitions, self->options->config_folder, err);
 }
 
 static int panels_find_for(struct profiling_mode *self, const char *architecture, struct err *err)
@@ -121,9 +120,16 @@ static int metrics_choose(struct profiling_mode *self, struct err *err)
 	return r ? r : passes_pack(self->passes, &self->selection, self->device->architecture, err);
 }
 
-/* In AMD's words. */
-static int refuse_passes(const struct profiling_mode *self, struct err *err)
+static int passes_check(const struct profiling_mode *self, struct err *err)
 {
+	if (!self->passes->count)
+		return refuse_usage(err,
+				    "No performance counters to collect, please check the provided "
+				    "profiling filters",
+				    "rocprof-compute profile --list-metrics");
+	if (self->passes->count == 1 || !self->options->pid)
+		return 0;
+	/* In AMD's words. */
 	err_set(err, -E2BIG,
 		"Cannot attach process for profiling as the requested performance counters exceed "
 		"the collection capacity of single pass counter collection.");
@@ -134,18 +140,6 @@ static int refuse_passes(const struct profiling_mode *self, struct err *err)
 		self->passes->count);
 	err_fix(err, "--list-sets: sets that fit at once");
 	return err_exit(err, EXIT_USAGE);
-}
-
-static int passes_check(const struct profiling_mode *self, struct err *err)
-{
-	if (!self->passes->count)
-		return refuse_usage(err,
-				    "No performance counters to collect, please check the provided "
-				    "profiling filters",
-				    "rocprof-compute profile --list-metrics");
-	if (self->passes->count > 1 && self->options->pid)
-		return refuse_passes(self, err);
-	return 0;
 }
 
 static void folder_choose(struct profiling_mode *self)
@@ -236,8 +230,14 @@ static void beginning_tell(const struct profiling_mode *self)
 
 static int mode_profile(struct profiling_mode *self, int *ret_status, struct err *err)
 {
-	int r = panels_find_for(self, self->device->architecture, err);
+	int r = options_check(self->options, err);
 
+	if (!r)
+		r = process_check(self->options, err);
+	if (!r)
+		r = device_find(self, err);
+	if (!r)
+		r = panels_find_for(self, self->device->architecture, err);
 	if (!r)
 		r = metrics_choose(self, err);
 	if (!r)
@@ -253,26 +253,15 @@ static int mode_profile(struct profiling_mode *self, int *ret_status, struct err
 	return r ? r : passes_collect(self, ret_status, err);
 }
 
-static void metrics_print(const struct panels *panels)
+static void table_print(const struct metric_table *table)
 {
-	const yaml_node_t *metric;
-	const char *name;
+	const struct yaml_node *key = yaml_keys(table->metrics);
 
-	for (size_t i = 0; i < panels->count; i++) {
-		struct panel *panel = panels->items[i];
-
-		print(stdout, "%u -> %s\n", panel->id / 100, panel->title);
-		for (size_t j = 0; j < panel->table_count; j++) {
-			const struct metric_table *table = &panel->tables[j];
-
-			if (!table->source)
-				print(stdout, "\t%u.%u -> %s\n", table->id / 100, table->id % 100,
-				      table->title);
-			for (size_t k = 0; table_metric(panel, table, k, &name, &metric); k++)
-				print(stdout, "\t\t%u.%u.%zu -> %s\n", table->id / 100,
-				      table->id % 100, k, name);
-		}
-	}
+	if (!table->source)
+		print(stdout, "\t%u.%u -> %s\n", table->id / 100, table->id % 100, table->title);
+	for (size_t i = 0; key; key = key->next->next, i++)
+		print(stdout, "\t\t%u.%u.%zu -> %s\n", table->id / 100, table->id % 100, i,
+		      yaml_name(key));
 }
 
 /* An architecture that is named needs no device. */
@@ -289,8 +278,13 @@ static int mode_list(struct profiling_mode *self, struct err *err)
 		return sets_print(stdout, &self->definitions, architecture, err);
 	if (!r)
 		r = panels_find_for(self, architecture, err);
-	if (!r)
-		metrics_print(&self->panels);
+	for (size_t i = 0; !r && i < self->panels.count; i++) {
+		const struct panel *panel = self->panels.items[i];
+
+		print(stdout, "%u -> %s\n", panel->id / 100, panel->title);
+		for (size_t k = 0; k < panel->table_count; k++)
+			table_print(&panel->tables[k]);
+	}
 	return r;
 }
 
@@ -299,19 +293,12 @@ int profile_mode_run(const struct compute_options *options, struct speaker *spea
 {
 	CLEANUP(free) struct counter_passes *passes = calloc(1, sizeof(*passes));
 	struct profiling_mode self = { .options = options, .speaker = speaker, .passes = passes };
-	bool lists = options->lists_metrics || options->lists_sets;
 	int r = passes ? 0 : err_set(err, -ENOMEM, "no memory for counters");
 
 	self.selection = (struct counter_selection){ .tell = tell_skipped, .context = &self };
-	if (!r && lists)
+	if (!r && (options->lists_metrics || options->lists_sets))
 		r = mode_list(&self, err);
 	else if (!r)
-		r = options_check(options, err);
-	if (!r && !lists)
-		r = process_check(options, err);
-	if (!r && !lists)
-		r = device_find(&self, err);
-	if (!r && !lists)
 		r = mode_profile(&self, ret_status, err);
 	selection_done(&self.selection);
 	metric_list_done(&self.set);

@@ -5,12 +5,11 @@
 #include "report.h"
 
 #include "grid.h"
+#include "host/core/cleanup.h"
 #include "host/core/text/print.h"
-#include "host/core/text/text.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Columns with other names hold texts. */
@@ -27,32 +26,40 @@ static const struct {
 
 struct table_view {
 	const struct compute_report *report;
-	struct panel *panel;
 	const struct metric_table *table;
 	struct grid grid;
 };
 
+struct metric_row {
+	size_t index;
+	const char *name;
+	const struct yaml_node *metric;
+	const char *placeholder, *number; /* NULL: none */
+};
+
 static bool is_text_column(const char *title)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(texts_columns); i++)
+	for (size_t i = 0; title && i < ARRAY_SIZE(texts_columns); i++)
 		if (!strcmp(title, texts_columns[i]))
 			return true;
 	return false;
 }
 
 /* "(Req  + $normUnit)" is "Req per kernel". */
-static int unit_add(struct table_view *self, const char *text)
+static void unit_add(struct table_view *self, const char *text)
 {
 	const char *sign = text ? strstr(text, "$normUnit") : NULL;
 	char unit[128], words[32];
 
-	if (!sign || text[0] != '(')
-		return grid_add(&self->grid, text);
+	if (!sign || text[0] != '(') {
+		grid_add(&self->grid, text);
+		return;
+	}
 	print_into(words, sizeof(words), "%s", self->report->workload->unit);
 	for (char *at = words; (at = strchr(at, '_'));)
 		*at = ' ';
 	print_into(unit, sizeof(unit), "%.*s %s", (int)strcspn(text + 1, " +"), text + 1, words);
-	return grid_add(&self->grid, unit);
+	grid_add(&self->grid, unit);
 }
 
 /* Every placeholder becomes this number. */
@@ -75,96 +82,32 @@ static char *text_replace(const char *text, const char *placeholder, const char 
 	return ret;
 }
 
-struct metric_row {
-	char id[32];
-	const char *name;
-	const yaml_node_t *metric;
-	const char *placeholder, *number; /* NULL: none */
-};
-
-static double expression_evaluate(struct table_view *self, const struct metric_row *row,
-				  const char *expression)
+/* As in AMD's, a bare 0 is nothing. */
+static void cell_add(struct table_view *self, const struct metric_row *row, const char *expression)
 {
-	const char *level = yaml_tree_text(&self->panel->document, row->metric, "coll_level");
-	char *replaced = NULL;
-	double number;
+	const char *level = yaml_find_text(row->metric, "coll_level");
+	CLEANUP(free) char *replaced = NULL;
 
+	if (!expression || !expression[0] || !strcmp(expression, "0")) {
+		grid_add(&self->grid, "");
+		return;
+	}
 	if (row->placeholder)
 		expression = replaced = text_replace(expression, row->placeholder, row->number);
-	number = expression ? workload_evaluate(self->report->workload, expression, level)
-			    : (double)NAN;
-	free(replaced);
-	return number;
+	grid_add_number(&self->grid,
+			expression ? workload_evaluate(self->report->workload, expression, level)
+				   : (double)NAN);
 }
 
-/* As in AMD's, a bare 0 is nothing. */
-static int cell_add(struct table_view *self, const struct metric_row *row, const char *expression)
-{
-	if (!expression || !expression[0] || !strcmp(expression, "0"))
-		return grid_add(&self->grid, "");
-	return grid_add_number(&self->grid, expression_evaluate(self, row, expression));
-}
-
-static int box_add(struct table_view *self, const struct metric_row *row, const char *expression)
+static void box_add(struct table_view *self, const struct metric_row *row, const char *expression)
 {
 	char text[16384];
-	int r = 0;
 
-	for (size_t i = 0; !r && i < ARRAY_SIZE(box_columns); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(box_columns); i++) {
 		print_into(text, sizeof(text), "%s%s%s", box_columns[i].before,
 			   expression ? expression : "None", box_columns[i].behind);
-		r = cell_add(self, row, text);
+		cell_add(self, row, text);
 	}
-	return r;
-}
-
-static int row_add(struct table_view *self, const struct metric_row *row)
-{
-	yaml_document_t *document = &self->panel->document;
-	const yaml_node_t *title;
-	const char *key;
-	int r = grid_add(&self->grid, row->id);
-
-	if (!r)
-		r = grid_add(&self->grid, row->name);
-	for (size_t i = 0; !r && yaml_tree_pair(document, self->table->header, i, &key, &title);
-	     i++) {
-		const char *text = yaml_tree_text(document, row->metric, key);
-		const char *column = yaml_node_text(title) ? yaml_node_text(title) : "";
-
-		if (!strcmp(key, "metric"))
-			continue;
-		if (self->table->is_box && !strcmp(key, "expr"))
-			r = box_add(self, row, text);
-		else
-			r = is_text_column(column) ? unit_add(self, text)
-						   : cell_add(self, row, text);
-	}
-	return r;
-}
-
-static int head_add(struct table_view *self)
-{
-	yaml_document_t *document = &self->panel->document;
-	const yaml_node_t *title;
-	const char *key;
-	int r = grid_add(&self->grid, "Metric_ID");
-
-	if (!r)
-		r = grid_add(&self->grid, yaml_tree_text(document, self->table->header, "metric"));
-	for (size_t i = 0; !r && yaml_tree_pair(document, self->table->header, i, &key, &title);
-	     i++) {
-		if (!strcmp(key, "metric"))
-			continue;
-		if (!self->table->is_box || strcmp(key, "expr"))
-			r = grid_add(&self->grid, yaml_node_text(title));
-		for (size_t j = 0; !r && self->table->is_box && !strcmp(key, "expr") &&
-				   j < ARRAY_SIZE(box_columns);
-		     j++)
-			r = grid_add(&self->grid, box_columns[j].title);
-	}
-	self->grid.columns = self->grid.count;
-	return r;
 }
 
 static bool id_covers(const char *text, const struct metric_table *table, size_t metric)
@@ -186,68 +129,96 @@ static bool is_metric_chosen(const struct compute_report *report, const struct m
 	return !report->chosen->count;
 }
 
-static int metric_add(struct table_view *self, size_t index, struct metric_row *row)
+static void metric_add(struct table_view *self, const struct metric_row *row)
 {
 	const struct metric_table *table = self->table;
+	const struct yaml_node *key = yaml_keys(table->header);
+	char id[32];
 
-	if (!is_metric_chosen(self->report, table, index))
-		return 0;
-	print_into(row->id, sizeof(row->id), "%u.%u.%zu", table->id / 100, table->id % 100, index);
-	return row_add(self, row);
+	if (!is_metric_chosen(self->report, table, row->index))
+		return;
+	print_into(id, sizeof(id), "%u.%u.%zu", table->id / 100, table->id % 100, row->index);
+	grid_add(&self->grid, id);
+	grid_add(&self->grid, row->name);
+	for (; key; key = key->next->next) {
+		const char *text = yaml_find_text(row->metric, yaml_name(key));
+
+		if (!strcmp(yaml_name(key), "metric"))
+			continue;
+		if (table->is_box && !strcmp(yaml_name(key), "expr"))
+			box_add(self, row, text);
+		else if (is_text_column(yaml_text(key->next)))
+			unit_add(self, text);
+		else
+			cell_add(self, row, text);
+	}
+}
+
+static void head_add(struct table_view *self)
+{
+	const struct yaml_node *key = yaml_keys(self->table->header);
+
+	grid_add(&self->grid, "Metric_ID");
+	grid_add(&self->grid, yaml_find_text(self->table->header, "metric"));
+	for (; key; key = key->next->next) {
+		bool is_box = self->table->is_box && !strcmp(yaml_name(key), "expr");
+
+		if (!strcmp(yaml_name(key), "metric"))
+			continue;
+		if (!is_box)
+			grid_add(&self->grid, yaml_text(key->next));
+		for (size_t i = 0; is_box && i < ARRAY_SIZE(box_columns); i++)
+			grid_add(&self->grid, box_columns[i].title);
+	}
+	self->grid.columns = self->grid.count;
 }
 
 /* "placeholder_range": one metric for each number below a variable of the device. */
-static int range_add(struct table_view *self, const yaml_node_t *range)
+static void range_add(struct table_view *self, const struct yaml_node *range)
 {
-	yaml_document_t *document = &self->panel->document;
-	const yaml_node_t *limit, *metric;
-	const char *placeholder, *key, *name = NULL;
-	struct metric_row row = { 0 };
+	const struct yaml_node *placeholder = yaml_keys(range), *key, *metric = NULL;
+	const char *limit = placeholder ? yaml_text(placeholder->next) : NULL;
 	uint64_t count = 0;
-	int r = 0;
 
-	if (!yaml_tree_pair(document, range, 0, &placeholder, &limit) || !yaml_node_text(limit))
-		return 0;
-	for (size_t i = 0; table_metric(self->panel, self->table, i, &key, &metric); i++)
-		if (strcmp(key, "placeholder_range")) {
-			name = key;
-			row.metric = metric;
-		}
-	key = yaml_node_text(limit);
-	if (key[0] == '$')
-		key = workload_system(self->report->workload, key + 1);
-	if (!name || text_parse_number(key, 4096, &count))
-		return 0;
-	for (size_t i = 0; !r && i < count; i++) {
-		char number[16], *shown;
+	for (key = yaml_keys(self->table->metrics); key; key = key->next->next)
+		if (strcmp(yaml_name(key), "placeholder_range"))
+			metric = key;
+	if (limit && limit[0] == '$')
+		limit = workload_system(self->report->workload, limit + 1);
+	if (!limit || !metric || text_parse_number(limit, 4096, &count))
+		return;
+	for (size_t i = 0; i < count; i++) {
+		CLEANUP(free) char *name = NULL;
+		char number[16];
+		struct metric_row row = { .index = i,
+					  .metric = metric->next,
+					  .placeholder = yaml_name(placeholder),
+					  .number = number };
 
 		print_into(number, sizeof(number), "%zu", i);
-		shown = text_replace(name, placeholder, number);
-		row.name = shown;
-		row.placeholder = placeholder;
-		row.number = number;
-		r = shown ? metric_add(self, i, &row) : -ENOMEM;
-		free(shown);
+		row.name = name = text_replace(yaml_name(metric), row.placeholder, number);
+		if (name)
+			metric_add(self, &row);
+		else
+			self->grid.has_failed = true;
 	}
-	return r;
 }
 
-static int metrics_add(struct table_view *self)
+static void metrics_add(struct table_view *self)
 {
-	const yaml_node_t *metric,
-		*range = yaml_tree_find(&self->panel->document, self->table->metrics,
-					"placeholder_range");
-	const char *name;
-	int r = 0;
+	const struct yaml_node *range = yaml_find(self->table->metrics, "placeholder_range");
+	const struct yaml_node *key = yaml_keys(self->table->metrics);
+	struct metric_row row = { 0 };
 
-	if (range)
-		return range_add(self, range);
-	for (size_t i = 0; !r && table_metric(self->panel, self->table, i, &name, &metric); i++) {
-		struct metric_row row = { .name = name, .metric = metric };
-
-		r = metric_add(self, i, &row);
+	if (range) {
+		range_add(self, range);
+		return;
 	}
-	return r;
+	for (; key; key = key->next->next, row.index++) {
+		row.name = yaml_name(key);
+		row.metric = key->next;
+		metric_add(self, &row);
+	}
 }
 
 static bool has_empty_column(const struct grid *grid)
@@ -271,21 +242,22 @@ static void head_print(const struct compute_report *report, const struct panel *
 	*has_head = true;
 }
 
-static int metric_table_show(const struct compute_report *report, struct panel *panel,
+static int metric_table_show(const struct compute_report *report, const struct panel *panel,
 			     const struct metric_table *table, bool *has_head)
 {
-	struct table_view self = { report, panel, table, { 0 } };
-	int r = head_add(&self);
+	struct table_view self = { report, table, { 0 } };
+	bool has_failed;
 
-	if (!r)
-		r = metrics_add(&self);
-	if (!r && self.grid.count > self.grid.columns && !has_empty_column(&self.grid)) {
+	head_add(&self);
+	metrics_add(&self);
+	has_failed = self.grid.has_failed;
+	if (!has_failed && self.grid.count > self.grid.columns && !has_empty_column(&self.grid)) {
 		head_print(report, panel, has_head);
 		print(report->out, "%u.%u %s\n", table->id / 100, table->id % 100, table->title);
 		grid_print(&self.grid, report->out);
 	}
 	grid_done(&self.grid);
-	return r;
+	return has_failed ? -ENOMEM : 0;
 }
 
 static int system_show(const struct compute_report *report, const struct panel *panel,
@@ -293,21 +265,21 @@ static int system_show(const struct compute_report *report, const struct panel *
 {
 	const struct csv_table *system = &report->workload->system;
 	struct grid grid = { .columns = 2 };
-	int r = grid_add(&grid, "");
+	bool has_failed;
 
-	if (!r)
-		r = grid_add(&grid, "Info");
-	for (size_t i = 0; !r && i < system->columns; i++) {
-		r = grid_add(&grid, system->cells[i]);
-		if (!r)
-			r = grid_add(&grid, csv_table_cell(system, 0, (int)i));
+	grid_add(&grid, "");
+	grid_add(&grid, "Info");
+	for (size_t i = 0; i < system->columns; i++) {
+		grid_add(&grid, system->cells[i]);
+		grid_add(&grid, csv_table_cell(system, 0, (int)i));
 	}
-	if (!r) {
+	has_failed = grid.has_failed;
+	if (!has_failed) {
 		head_print(report, panel, has_head);
 		grid_print(&grid, report->out);
 	}
 	grid_done(&grid);
-	return r;
+	return has_failed ? -ENOMEM : 0;
 }
 
 /* Without a choice at display, that of the profiling. */
@@ -325,7 +297,7 @@ static bool is_panel_shown(const struct compute_report *report, const struct pan
 	return false;
 }
 
-static int panel_show(const struct compute_report *report, struct panel *panel)
+static int panel_show(const struct compute_report *report, const struct panel *panel)
 {
 	bool has_head = false;
 	int r = 0;

@@ -9,7 +9,7 @@
 #include "host/core/text/print.h"
 #include "workload_files.h"
 
-#include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -38,111 +38,54 @@ void device_model(const struct counter_device *device, char *ret, size_t room)
 	print_into(ret, room, "%s", device->architecture);
 }
 
-static uint64_t property_of(const struct system_info *info, const char *name)
-{
-	return counter_property(info->device->properties, name);
-}
-
 static uint64_t whole_quotient(uint64_t number, uint64_t by)
 {
 	return by ? number / by : 0;
 }
 
-static uint64_t engines_of(const struct system_info *info)
-{
-	return whole_quotient(property_of(info, "array_count"),
-			      property_of(info, "simd_arrays_per_engine"));
-}
+#define NUMBERS 16u
 
-static uint64_t units_of(const struct system_info *info)
-{
-	return whole_quotient(property_of(info, "simd_count"), property_of(info, "simd_per_cu"));
-}
-
-/* Two units share one. */
-static uint64_t instruction_caches_of(const struct system_info *info)
-{
-	uint64_t engines = engines_of(info), each = whole_quotient(units_of(info), engines);
-
-	return (each + 1) / 2 * engines;
-}
-
-static uint64_t xccs_of(const struct system_info *info)
-{
-	uint64_t count = property_of(info, "num_xcc");
-
-	return count ? count : 1;
-}
-
-/* 16 channels of an XCC, before MI300 32. */
-static uint64_t channels_of(const struct system_info *info)
-{
-	bool is_older = !strcmp(info->device->architecture, "gfx908") ||
-			!strcmp(info->device->architecture, "gfx90a");
-
-	return xccs_of(info) * (is_older ? 32 : 16);
-}
-
-static uint64_t waves_of(const struct system_info *info)
-{
-	return property_of(info, "max_waves_per_simd") * property_of(info, "simd_per_cu");
-}
-
-static uint64_t clock_of(const struct system_info *info)
-{
-	return property_of(info, "max_engine_clk_fcompute");
-}
-
-static uint64_t wave_size_of(const struct system_info *info)
-{
-	return property_of(info, "wave_front_size");
-}
-
-static uint64_t simds_of(const struct system_info *info)
-{
-	return property_of(info, "simd_per_cu");
-}
-
-static uint64_t banks_of(const struct system_info *info)
-{
-	(void)info;
-	return 32;
-}
-
-static uint64_t pipes_of(const struct system_info *info)
-{
-	(void)info;
-	return 4;
-}
-
-/* Not in the topology. */
-static uint64_t untold_of(const struct system_info *info)
-{
-	(void)info;
-	return 0;
-}
-
-static const struct {
+struct system_number {
 	const char *name;
-	uint64_t (*value)(const struct system_info *info);
-} numbers[] = {
-	{ "cu_per_gpu", units_of },
-	{ "simd_per_cu", simds_of },
-	{ "se_per_gpu", engines_of },
-	{ "wave_size", wave_size_of },
-	{ "workgroup_max_size", untold_of },
-	{ "max_waves_per_cu", waves_of },
-	{ "max_sclk", clock_of },
-	{ "max_mclk", untold_of },
-	{ "cur_sclk", clock_of },
-	{ "cur_mclk", untold_of },
-	{ "total_l2_chan", channels_of },
-	{ "lds_banks_per_cu", banks_of },
-	{ "sqc_per_gpu", instruction_caches_of },
-	{ "pipes_per_gpu", pipes_of },
-	{ "num_xcd", xccs_of },
-	{ "num_hbm_channels", channels_of },
+	uint64_t value;
 };
+
+/* 0: it is not in the topology. */
+static void numbers_fill(const struct counter_device *device, struct system_number ret[NUMBERS])
+{
+	const char *text = device->properties;
+	uint64_t simds = counter_property(text, "simd_per_cu");
+	uint64_t units = whole_quotient(counter_property(text, "simd_count"), simds);
+	uint64_t engines = whole_quotient(counter_property(text, "array_count"),
+					  counter_property(text, "simd_arrays_per_engine"));
+	uint64_t xccs = MAX(counter_property(text, "num_xcc"), 1u);
+	uint64_t clock = counter_property(text, "max_engine_clk_fcompute");
+	/* 16 channels of an XCC, before MI300 32. */
+	bool is_older =
+		!strcmp(device->architecture, "gfx908") || !strcmp(device->architecture, "gfx90a");
+	uint64_t channels = xccs * (is_older ? 32 : 16);
+	const struct system_number numbers[NUMBERS] = {
+		{ "cu_per_gpu", units },
+		{ "simd_per_cu", simds },
+		{ "se_per_gpu", engines },
+		{ "wave_size", counter_property(text, "wave_front_size") },
+		{ "workgroup_max_size", 0 },
+		{ "max_waves_per_cu", counter_property(text, "max_waves_per_simd") * simds },
+		{ "max_sclk", clock },
+		{ "max_mclk", 0 },
+		{ "cur_sclk", clock },
+		{ "cur_mclk", 0 },
+		{ "total_l2_chan", channels },
+		{ "lds_banks_per_cu", 32 },
+		/* Two units share one. */
+		{ "sqc_per_gpu", (whole_quotient(units, engines) + 1) / 2 * engines },
+		{ "pipes_per_gpu", 4 },
+		{ "num_xcd", xccs },
+		{ "num_hbm_channels", channels },
+	};
+
+	memcpy(ret, numbers, sizeof(numbers));
+}
 
 static void texts_write(FILE *out, const struct system_info *info)
 {
@@ -165,19 +108,21 @@ static void texts_write(FILE *out, const struct system_info *info)
 int system_info_write(const struct system_info *info, const char *path, struct err *err)
 {
 	CLEANUP(output_discard) struct output_file file = { 0 };
+	struct system_number numbers[NUMBERS];
 	int r = output_open(&file, path, err);
 
 	if (r)
 		return r;
+	numbers_fill(info->device, numbers);
 	fputs("workload_name,command,ip_blocks,timestamp,version,hostname,linux_kernel_version,"
 	      "gpu_model,gpu_arch",
 	      file.out);
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+	for (size_t i = 0; i < NUMBERS; i++)
 		print(file.out, ",%s", numbers[i].name);
 	fputc('\n', file.out);
 	texts_write(file.out, info);
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		print(file.out, ",%llu", (unsigned long long)numbers[i].value(info));
+	for (size_t i = 0; i < NUMBERS; i++)
+		print(file.out, ",%llu", (unsigned long long)numbers[i].value);
 	fputc('\n', file.out);
 	return output_commit(&file, err);
 }

@@ -4,8 +4,8 @@
 #include "workload.h"
 
 #include "definitions/counter_names.h"
-#include "definitions/yaml_tree.h"
 #include "host/core/text/print.h"
+#include "host/core/text/yaml_tree.h"
 
 #include <errno.h>
 #include <math.h>
@@ -29,50 +29,38 @@ static void path_make(const struct workload *workload, const char *name, char *r
 	print_into(ret, room, "%s/%s", workload->folder, name);
 }
 
-/* A list, or, in older ones, a mapping with these keys. */
-static int blocks_read(struct workload *workload, yaml_document_t *document)
+static int block_add(struct workload *workload, const char *block)
 {
-	const yaml_node_t *root = yaml_document_get_root_node(document);
-	const yaml_node_t *blocks = yaml_tree_find(document, root, "filter_blocks"), *node;
-	const char *key;
-
-	for (size_t i = 0; (node = yaml_tree_item(document, blocks, i)); i++)
-		if (yaml_node_text(node) &&
-		    pool_add(&workload->blocks, yaml_node_text(node)) == POOL_NONE)
-			return -ENOMEM;
-	for (size_t i = 0; yaml_tree_pair(document, blocks, i, &key, &node); i++)
-		if (yaml_node_text(node) && !strcmp(yaml_node_text(node), "metric_id") &&
-		    pool_add(&workload->blocks, key) == POOL_NONE)
-			return -ENOMEM;
-	key = yaml_tree_text(document, root, "format_rocprof_output");
-	workload->is_rocpd = key && !strcmp(key, "rocpd");
-	return 0;
+	return pool_add(&workload->blocks, block) == POOL_NONE ? -ENOMEM : 0;
 }
 
-/* Older workloads have none. */
+/* Older workloads have no such file. */
 static int config_read(struct workload *workload, struct err *err)
 {
-	yaml_document_t document;
+	const struct yaml_node *blocks, *node;
+	struct yaml_tree tree;
+	const char *form;
 	char path[700];
 	int r;
 
 	path_make(workload, "profiling_config.yaml", path, sizeof(path));
 	if (access(path, F_OK))
 		return 0;
-	r = yaml_tree_read(path, &document, err);
+	r = yaml_tree_read(&tree, path, err);
 	if (r)
 		return r;
-	r = blocks_read(workload, &document);
-	yaml_document_delete(&document);
+	/* A list, or, in older ones, a mapping with these keys. */
+	blocks = yaml_find(tree.first, "filter_blocks");
+	for (node = yaml_items(blocks); !r && node; node = node->next)
+		if (yaml_text(node))
+			r = block_add(workload, node->text);
+	for (node = yaml_keys(blocks); !r && node; node = node->next->next)
+		if (!strcmp(yaml_name(node->next), "metric_id"))
+			r = block_add(workload, yaml_name(node));
+	form = yaml_find_text(tree.first, "format_rocprof_output");
+	workload->is_rocpd = form && !strcmp(form, "rocpd");
+	yaml_tree_done(&tree);
 	return r ? err_set(err, r, "read '%s': no memory", path) : 0;
-}
-
-static int refuse_folder(const struct workload *workload, struct err *err)
-{
-	err_why(err, "'%s' is no folder of a workload: it holds sysinfo.csv and pmc_perf.csv",
-		workload->folder);
-	err_fix(err, "-p workloads/NAME/MODEL");
-	return err_exit(err, EXIT_USAGE);
 }
 
 int workload_read(struct workload *ret, const char *folder, struct err *err)
@@ -88,10 +76,15 @@ int workload_read(struct workload *ret, const char *folder, struct err *err)
 		r = frame_read(&ret->frame, path, err);
 	if (!r && !ret->system.rows)
 		r = err_set(err, -EINVAL, "sysinfo.csv says nothing");
-	if (r)
-		refuse_folder(ret, err);
-	if (!r)
+	if (r) {
+		err_why(err,
+			"'%s' is no folder of a workload: it holds sysinfo.csv and pmc_perf.csv",
+			folder);
+		err_fix(err, "-p workloads/NAME/MODEL");
+		err_exit(err, EXIT_USAGE);
+	} else {
 		r = config_read(ret, err);
+	}
 	if (r)
 		workload_done(ret);
 	return r;
@@ -183,20 +176,15 @@ static int variable_add(struct workload *workload, const char *formula)
 	return r == -ENOMEM ? r : 0;
 }
 
-static const char *denominator_find(const char *unit)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(denominators); i++)
-		if (!strcmp(unit, denominators[i].unit))
-			return denominators[i].formula;
-	return NULL;
-}
-
 int workload_prepare(struct workload *workload, const char *unit, struct err *err)
 {
-	const char *denominator = denominator_find(unit ? unit : workload->unit), *name;
+	const char *denominator = NULL, *name;
 	size_t count = 1;
 	int r = 0;
 
+	for (size_t i = 0; i < ARRAY_SIZE(denominators); i++)
+		if (!strcmp(unit ? unit : workload->unit, denominators[i].unit))
+			denominator = denominators[i].formula;
 	if (!denominator) {
 		err_set(err, -EINVAL, "'%s' is no unit", unit);
 		err_fix(err, "--normal-unit per_wave, per_cycle, per_second or per_kernel");

@@ -15,11 +15,10 @@ static void tell(void *context, const char *text)
 static void must_be_walked(struct panel *panel)
 {
 	for (size_t i = 0; i < panel->table_count; i++) {
-		const yaml_node_t *metric;
-		const char *name;
+		const struct yaml_node *key = yaml_keys(panel->tables[i].metrics);
 
-		for (size_t j = 0; table_metric(panel, &panel->tables[i], j, &name, &metric); j++)
-			must(name != NULL);
+		for (; key; key = key->next->next)
+			must(yaml_name(key) != NULL);
 		must(panel_table(panel, panel->tables[i].id) != NULL);
 	}
 }

@@ -4,10 +4,12 @@
  */
 #include "counter_names.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+
+#define COUNTER_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+#define WORD_LETTERS    COUNTER_LETTERS "abcdefghijklmnopqrstuvwxyz"
 
 static const char *const blocks[] = { "SQ",  "SQC", "TA",  "TD",  "TCP",
 				      "TCC", "CPC", "CPF", "SPI", "GRBM" };
@@ -49,11 +51,6 @@ bool counter_name_is_channel(const char *name)
 	return strchr(name, '[') != NULL;
 }
 
-static bool is_counter_letter(char letter)
-{
-	return isupper((unsigned char)letter) || isdigit((unsigned char)letter) || letter == '_';
-}
-
 /* The length of the block and its underscore; 0: none begins here. */
 static size_t block_length(const char *at)
 {
@@ -71,8 +68,8 @@ static size_t counter_length(const char *at)
 {
 	size_t block = block_length(at), length = block;
 
-	while (block && is_counter_letter(at[length]))
-		length++;
+	if (block)
+		length += strspn(at + length, COUNTER_LETTERS);
 	while (length > block && at[length - 1] == '_')
 		length--;
 	if (length == block)
@@ -80,15 +77,6 @@ static size_t counter_length(const char *at)
 	if (!strncmp(at + length, "_sum", 4))
 		return length + 4;
 	return length + (at[length] == '[');
-}
-
-static size_t word_length(const char *at)
-{
-	size_t length = 0;
-
-	while (isalnum((unsigned char)at[length]) || at[length] == '_')
-		length++;
-	return length;
 }
 
 static int counter_add(struct pool *counters, const char *at, size_t length)
@@ -109,7 +97,7 @@ static int text_find(const char *text, struct pool *counters, unsigned depth)
 
 	while (!r && *text) {
 		bool is_variable = *text == '$';
-		size_t length = is_variable ? word_length(text + 1) : counter_length(text);
+		size_t length = is_variable ? strspn(text + 1, WORD_LETTERS) : counter_length(text);
 		const char *formula = is_variable ? variable_formula(text + 1, length) : NULL;
 
 		if (formula && depth < ARRAY_SIZE(variables))

@@ -18,14 +18,6 @@ static bool folder_is_there(const char *path)
 	return access(path, R_OK | X_OK) == 0;
 }
 
-static bool home_try(struct compute_definitions *ret, const char *home)
-{
-	if (!home || !home[0])
-		return false;
-	print_into(ret->reports, sizeof(ret->reports), "%s/" REPORTS, home);
-	return folder_is_there(ret->reports);
-}
-
 /* Sets and counters are in folders beside the reports. */
 static void neighbours_find(struct compute_definitions *ret)
 {
@@ -72,8 +64,12 @@ int compute_definitions_find(struct compute_definitions *ret, const char *folder
 			return refuse_folder(folder, err);
 		is_found = true;
 	}
-	for (size_t i = 0; !is_found && i < ARRAY_SIZE(homes); i++)
-		is_found = home_try(ret, homes[i]);
+	for (size_t i = 0; !is_found && i < ARRAY_SIZE(homes); i++) {
+		if (!homes[i] || !homes[i][0])
+			continue;
+		print_into(ret->reports, sizeof(ret->reports), "%s/" REPORTS, homes[i]);
+		is_found = folder_is_there(ret->reports);
+	}
 	if (!is_found)
 		return refuse_nothing(err);
 	neighbours_find(ret);

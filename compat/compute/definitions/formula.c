@@ -4,10 +4,6 @@
  */
 #include "formula.h"
 
-#include "formula_calls.h"
-
-#include "host/core/room.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -68,17 +64,6 @@ static bool word_take(struct formula_reader *self, const char *word)
 
 static struct formula_value condition_read(struct formula_reader *self);
 
-static struct formula_value number_read(struct formula_reader *self)
-{
-	char *end;
-	double number = strtod(self->at, &end);
-
-	if (end == self->at)
-		return reader_fail(self, -EINVAL);
-	self->at = end;
-	return (struct formula_value){ FORMULA_NUMBER, number, NULL };
-}
-
 /* NAME, or NAME[3], which is the name of a column too. */
 static bool name_read(struct formula_reader *self, char *ret, size_t room)
 {
@@ -130,15 +115,20 @@ static struct formula_value named_read(struct formula_reader *self)
 
 static struct formula_value value_read(struct formula_reader *self)
 {
-	struct formula_value value;
+	struct formula_value value = { .kind = FORMULA_NUMBER };
+	char *end;
 
 	if (sign_take(self, "(")) {
 		value = condition_read(self);
 		return sign_take(self, ")") ? value : reader_fail(self, -EINVAL);
 	}
-	if (isdigit((unsigned char)*self->at) || *self->at == '.')
-		return number_read(self);
-	return named_read(self);
+	if (!isdigit((unsigned char)*self->at) && *self->at != '.')
+		return named_read(self);
+	value.number = strtod(self->at, &end);
+	if (end == self->at)
+		return reader_fail(self, -EINVAL);
+	self->at = end;
+	return value;
 }
 
 /* Two signs in a row are one, or none. */
@@ -159,40 +149,31 @@ static struct formula_value signed_read(struct formula_reader *self)
 			   : value;
 }
 
+/* One of these signs; 0: none. */
+static char letter_take(struct formula_reader *self, const char *signs)
+{
+	blanks_skip(self);
+	return *self->at && strchr(signs, *self->at) ? *self->at++ : '\0';
+}
+
 static struct formula_value product_read(struct formula_reader *self)
 {
 	struct formula_value left = signed_read(self);
+	char sign;
 
-	for (;;) {
-		char sign = '\0';
-
-		if (sign_take(self, "*"))
-			sign = '*';
-		else if (sign_take(self, "/"))
-			sign = '/';
-		else if (sign_take(self, "%"))
-			sign = '%';
-		if (!sign || self->error)
-			return left;
+	while ((sign = letter_take(self, "*/%")) && !self->error)
 		left = formula_compute(&self->memory, sign, left, signed_read(self), &self->error);
-	}
+	return left;
 }
 
 static struct formula_value sum_read(struct formula_reader *self)
 {
 	struct formula_value left = product_read(self);
+	char sign;
 
-	for (;;) {
-		char sign = '\0';
-
-		if (sign_take(self, "+"))
-			sign = '+';
-		else if (sign_take(self, "-"))
-			sign = '-';
-		if (!sign || self->error)
-			return left;
+	while ((sign = letter_take(self, "+-")) && !self->error)
 		left = formula_compute(&self->memory, sign, left, product_read(self), &self->error);
-	}
+	return left;
 }
 
 /* Signs of two letters first. */

@@ -7,22 +7,7 @@
  */
 #pragma once
 
-#include "shared/base/macros.h"
-
-#include <stdbool.h>
-
-enum formula_kind {
-	FORMULA_NONE, /* None: a counter that was not collected, too */
-	FORMULA_NUMBER,
-	FORMULA_COLUMN, /* a number for each row; NaN for None */
-	FORMULA_FAILED, /* it makes no sense: with None cannot be computed */
-};
-
-struct formula_value {
-	enum formula_kind kind;
-	double number;
-	const double *items;
-};
+#include "formula_calls.h"
 
 /* Resolves names; variables begin with '$' and are passed without it. */
 struct formula_names {

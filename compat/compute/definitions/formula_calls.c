@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Functions of two numbers that have no sign. */
+enum { SIGN_MIN = 'm', SIGN_MAX = 'M', SIGN_ROUND = 'r', SIGN_WHOLE = 't' };
+
 static const struct formula_value failed = { .kind = FORMULA_FAILED };
 
 void formula_memory_done(struct formula_memory *memory)
@@ -54,8 +57,11 @@ static double number_modulo(double left, double right)
 	return rest && (rest < 0) != (right < 0) ? rest + right : rest;
 }
 
+/* Also of some functions, by a letter of limpet's. */
 static double sign_compute(char sign, double left, double right)
 {
+	double scale;
+
 	switch (sign) {
 	case '+':
 		return left + right;
@@ -77,35 +83,34 @@ static double sign_compute(char sign, double left, double right)
 		return left > right;
 	case 'g':
 		return left >= right;
-	default:
+	case 'l':
 		return left <= right;
+	case SIGN_MIN:
+		return left < right ? left : right;
+	case SIGN_MAX:
+		return isnan(left) || isnan(right) ? (double)NAN : left > right ? left : right;
+	case SIGN_ROUND: /* halves go to the even number, as in Python */
+		scale = pow(10, right);
+		return rint(left * scale) / scale;
+	default:
+		return trunc(left);
 	}
 }
 
-typedef double pair_function(char sign, double left, double right);
-
-static struct formula_value pair_compute(struct formula_memory *memory, pair_function *compute,
-					 char sign, const struct formula_value *left,
+static struct formula_value pair_compute(struct formula_memory *memory, char sign,
+					 const struct formula_value *left,
 					 const struct formula_value *right, int *error)
 {
 	double *column;
 
 	if (left->kind != FORMULA_COLUMN && right->kind != FORMULA_COLUMN)
-		return number_value(compute(sign, value_at(left, 0), value_at(right, 0)));
+		return number_value(sign_compute(sign, value_at(left, 0), value_at(right, 0)));
 	column = column_new(memory, error);
 	if (!column)
 		return failed;
 	for (size_t i = 0; i < memory->rows; i++)
-		column[i] = compute(sign, value_at(left, i), value_at(right, i));
+		column[i] = sign_compute(sign, value_at(left, i), value_at(right, i));
 	return (struct formula_value){ FORMULA_COLUMN, 0, column };
-}
-
-/* None equals only itself; other comparisons are invalid. */
-static struct formula_value none_compare(char sign, bool are_both)
-{
-	if (sign == '=')
-		return number_value(are_both);
-	return sign == '!' ? number_value(!are_both) : failed;
 }
 
 struct formula_value formula_compute(struct formula_memory *memory, char sign,
@@ -116,9 +121,12 @@ struct formula_value formula_compute(struct formula_memory *memory, char sign,
 
 	if (*error || left.kind == FORMULA_FAILED || right.kind == FORMULA_FAILED)
 		return failed;
-	if (is_left || is_right)
-		return none_compare(sign, is_left && is_right);
-	return pair_compute(memory, sign_compute, sign, &left, &right, error);
+	/* None equals only itself; other comparisons are invalid. */
+	if ((is_left || is_right) && sign == '=')
+		return number_value(is_left && is_right);
+	if ((is_left || is_right) && sign == '!')
+		return number_value(!(is_left && is_right));
+	return is_left || is_right ? failed : pair_compute(memory, sign, &left, &right, error);
 }
 
 struct formula_value formula_choose(struct formula_memory *memory, struct formula_value value,
@@ -239,47 +247,13 @@ static struct formula_value column_reduce(struct formula_memory *memory,
 		       : failed;
 }
 
-static double pair_least(char sign, double left, double right)
-{
-	(void)sign;
-	return left < right ? left : right;
-}
-
-static double pair_most(char sign, double left, double right)
-{
-	(void)sign;
-	return isnan(left) || isnan(right) ? (double)NAN : left > right ? left : right;
-}
-
-/* Halves go to the even number, as in Python. */
-static double pair_round(char sign, double number, double digits)
-{
-	double scale = pow(10, digits);
-
-	(void)sign;
-	return rint(number * scale) / scale;
-}
-
-static double pair_whole(char sign, double number, double unused)
-{
-	(void)sign;
-	(void)unused;
-	return trunc(number);
-}
-
-static double pair_modulo(char sign, double left, double right)
-{
-	(void)sign;
-	return number_modulo(left, right);
-}
-
 static const struct {
 	const char *name;
 	size_t count; /* of arguments */
-	pair_function *compute;
+	char sign;
 } functions[] = {
-	{ "MIN", 2, pair_least },    { "MAX", 2, pair_most },   { "ROUND", 2, pair_round },
-	{ "TO_INT", 1, pair_whole }, { "MOD", 2, pair_modulo },
+	{ "MIN", 2, SIGN_MIN },      { "MAX", 2, SIGN_MAX }, { "ROUND", 2, SIGN_ROUND },
+	{ "TO_INT", 1, SIGN_WHOLE }, { "MOD", 2, '%' },
 };
 
 static struct formula_value quantile_call(struct formula_memory *memory,
@@ -310,8 +284,8 @@ struct formula_value formula_call(struct formula_memory *memory, const char *nam
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
 		if (!strcmp(name, functions[i].name) && count == functions[i].count)
 			return can_compute(arguments, count)
-				       ? pair_compute(memory, functions[i].compute, 0,
-						      &arguments[0], &arguments[count - 1], error)
+				       ? pair_compute(memory, functions[i].sign, &arguments[0],
+						      &arguments[count - 1], error)
 				       : failed;
 	if (!strcmp(name, "QUANTILE") && count == 2)
 		return quantile_call(memory, arguments, error);

@@ -1,11 +1,26 @@
 /*
- * The functions of expressions, value by value.
+ * Values of expressions, and the functions of them.
  */
 #pragma once
 
-#include "formula.h"
+#include "shared/base/macros.h"
+
+#include <stdbool.h>
 
 #define FORMULA_ARGUMENTS_MAX 4u
+
+enum formula_kind {
+	FORMULA_NONE, /* None: a counter that was not collected, too */
+	FORMULA_NUMBER,
+	FORMULA_COLUMN, /* a number for each row; NaN for None */
+	FORMULA_FAILED, /* it makes no sense: with None cannot be computed */
+};
+
+struct formula_value {
+	enum formula_kind kind;
+	double number;
+	const double *items;
+};
 
 /* Intermediate columns.  Zero is empty. */
 struct formula_memory {

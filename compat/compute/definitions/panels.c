@@ -12,86 +12,75 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void panel_free(struct panel *panel)
-{
-	yaml_document_delete(&panel->document);
-	free(panel->path);
-	free(panel->tables);
-	free(panel);
-}
-
 void panels_done(struct panels *panels)
 {
-	for (size_t i = 0; i < panels->count; i++)
-		panel_free(panels->items[i]);
+	for (size_t i = 0; i < panels->count; i++) {
+		struct panel *panel = panels->items[i];
+
+		yaml_tree_done(&panel->tree);
+		free(panel->path);
+		free(panel->tables);
+		free(panel);
+	}
 	panels->count = 0;
 }
 
-static unsigned tree_number(yaml_document_t *document, const yaml_node_t *node, const char *key)
+static unsigned number_of(const struct yaml_node *node, const char *key)
 {
-	const char *text = yaml_tree_text(document, node, key);
+	const char *text = yaml_find_text(node, key);
 	uint64_t number = 0;
 
 	return text && !text_parse_number(text, 99999, &number) ? (unsigned)number : 0;
 }
 
-static bool tree_says(yaml_document_t *document, const yaml_node_t *node, const char *key,
-		      const char *value)
+static struct metric_table table_of(const struct yaml_node *node)
 {
-	const char *text = yaml_tree_text(document, node, key);
+	const char *title = yaml_find_text(node, "title"),
+		   *style = yaml_find_text(node, "cli_style");
 
-	return text && !strcmp(text, value);
-}
-
-static void table_read(yaml_document_t *document, const yaml_node_t *node, struct metric_table *ret)
-{
-	const char *title = yaml_tree_text(document, node, "title");
-
-	*ret = (struct metric_table){
-		.id = tree_number(document, node, "id"),
+	return (struct metric_table){
+		.id = number_of(node, "id"),
 		.title = title ? title : "",
-		.source = yaml_tree_text(document, node, "source"),
-		.is_box = tree_says(document, node, "cli_style", "simple_box"),
-		.is_columnwise = tree_says(document, node, "columnwise", "true"),
-		.header = yaml_tree_find(document, node, "header"),
-		.metrics = yaml_tree_find(document, node, "metric"),
+		.source = yaml_find_text(node, "source"),
+		.is_box = style && !strcmp(style, "simple_box"),
+		.header = yaml_find(node, "header"),
+		.metrics = yaml_find(node, "metric"),
 		.node = node,
 	};
 }
 
 /* "data source": a list of mappings with one pair, whose key is the kind of table. */
-static int tables_read(struct panel *panel, const yaml_node_t *sources, struct err *err)
+static int tables_read(struct panel *panel, const struct yaml_node *sources, struct err *err)
 {
-	const yaml_node_t *item, *node;
-	const char *kind;
 	size_t count = 0;
 
-	while (yaml_tree_item(&panel->document, sources, count))
+	for (const struct yaml_node *item = sources; item; item = item->next)
 		count++;
 	panel->tables = calloc(count + 1, sizeof(*panel->tables));
 	if (!panel->tables)
 		return err_set(err, -ENOMEM, "read '%s': no memory", panel->path);
-	for (size_t i = 0; (item = yaml_tree_item(&panel->document, sources, i)); i++)
-		if (yaml_tree_pair(&panel->document, item, 0, &kind, &node) &&
-		    (!strcmp(kind, "metric_table") || !strcmp(kind, "raw_csv_table")))
-			table_read(&panel->document, node, &panel->tables[panel->table_count++]);
+	for (; sources; sources = sources->next) {
+		const struct yaml_node *kind = yaml_keys(sources);
+
+		if (kind && (!strcmp(yaml_name(kind), "metric_table") ||
+			     !strcmp(yaml_name(kind), "raw_csv_table")))
+			panel->tables[panel->table_count++] = table_of(kind->next);
+	}
 	return 0;
 }
 
 static int panel_fill(struct panel *panel, struct err *err)
 {
-	const yaml_node_t *root = yaml_document_get_root_node(&panel->document);
-	const yaml_node_t *node = yaml_tree_find(&panel->document, root, "Panel Config");
-	const char *title = yaml_tree_text(&panel->document, node, "title");
+	const struct yaml_node *node = yaml_find(panel->tree.first, "Panel Config");
 
-	if (!node || !title) {
+	panel->title = yaml_find_text(node, "title");
+	if (!node || !panel->title) {
 		err_set(err, -EINVAL, "read '%s': it is no part of a report", panel->path);
 		err_why(err, "'Panel Config' with id, title and data source is expected");
 		return err_exit(err, EXIT_USAGE);
 	}
-	panel->id = tree_number(&panel->document, node, "id");
-	panel->title = title;
-	return tables_read(panel, yaml_tree_find(&panel->document, node, "data source"), err);
+	panel->id = number_of(node, "id");
+	return tables_read(panel, yaml_items(yaml_find(node, "data source")), err);
 }
 
 static int panel_read(struct panels *panels, const char *path, struct err *err)
@@ -105,12 +94,10 @@ static int panel_read(struct panels *panels, const char *path, struct err *err)
 	panel = calloc(1, sizeof(*panel));
 	if (!panel)
 		return err_set(err, -ENOMEM, "read '%s': no memory", path);
-	r = yaml_tree_read(path, &panel->document, err);
-	if (r) {
-		free(panel);
-		return r;
-	}
 	panels->items[panels->count++] = panel;
+	r = yaml_tree_read(&panel->tree, path, err);
+	if (r)
+		return r;
 	panel->path = strdup(path);
 	return panel->path ? panel_fill(panel, err)
 			   : err_set(err, -ENOMEM, "read '%s': no memory", path);
@@ -172,7 +159,7 @@ int panels_read(struct panels *ret, const char *folder, struct err *err)
 	return r;
 }
 
-struct panel *panels_find(const struct panels *panels, unsigned id)
+const struct panel *panels_find(const struct panels *panels, unsigned id)
 {
 	for (size_t i = 0; i < panels->count; i++)
 		if (panels->items[i]->id == id)
@@ -186,12 +173,6 @@ const struct metric_table *panel_table(const struct panel *panel, unsigned id)
 		if (panel->tables[i].id == id)
 			return &panel->tables[i];
 	return NULL;
-}
-
-bool table_metric(struct panel *panel, const struct metric_table *table, size_t index,
-		  const char **ret_name, const yaml_node_t **ret_metric)
-{
-	return yaml_tree_pair(&panel->document, table->metrics, index, ret_name, ret_metric);
 }
 
 /* Up to two digits each. */

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "yaml_tree.h"
+#include "host/core/text/yaml_tree.h"
 
 #define PANELS_MAX 64u
 
@@ -13,15 +13,14 @@ struct metric_table {
 	const char *title;
 	const char *source; /* a csv file that it shows as it is; NULL: it has metrics */
 	bool is_box;        /* least, quartiles and most of "expr" */
-	bool is_columnwise;
-	const yaml_node_t *header, *metrics, *node;
+	const struct yaml_node *header, *metrics, *node;
 };
 
 struct panel {
 	unsigned id; /* 500 */
 	const char *title;
 	char *path;
-	yaml_document_t document;
+	struct yaml_tree tree;
 	struct metric_table *tables;
 	size_t table_count;
 };
@@ -38,11 +37,8 @@ int panels_read(struct panels *ret, const char *folder, struct err *err) MUST_CH
 void panels_done(struct panels *panels);
 
 /* NULL: there is none. */
-struct panel *panels_find(const struct panels *panels, unsigned id);
+const struct panel *panels_find(const struct panels *panels, unsigned id);
 const struct metric_table *panel_table(const struct panel *panel, unsigned id);
-/* Metric `index` of a table; false behind the last one. */
-bool table_metric(struct panel *panel, const struct metric_table *table, size_t index,
-		  const char **ret_name, const yaml_node_t **ret_metric);
 
 /* "5", "5.1" or "5.1.2"; -1 for missing parts. */
 struct metric_id {

@@ -1,13 +1,13 @@
 /*
  * Reads ARCHITECTURE_sets.yaml: a list of sets, each with its name (set_option), title and metrics.
  */
-#include "sets.h"
+#include "definitions.h"
 
+#include "host/core/cleanup.h"
 #include "host/core/text/print.h"
-#include "yaml_tree.h"
+#include "host/core/text/yaml_tree.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 void metric_list_done(struct metric_list *list)
@@ -17,58 +17,42 @@ void metric_list_done(struct metric_list *list)
 	list->count = 0;
 }
 
-static int sets_open(const struct compute_definitions *definitions, const char *architecture,
-		     yaml_document_t *ret, struct err *err)
+/* *ret_sets: the first one; NULL: there is none. */
+static int sets_read(struct yaml_tree *ret, const struct compute_definitions *definitions,
+		     const char *architecture, const struct yaml_node **ret_sets, struct err *err)
 {
 	char path[600];
 	int r;
 
 	print_into(path, sizeof(path), "%s/%s_sets.yaml", definitions->sets, architecture);
-	r = yaml_tree_read(path, ret, err);
+	r = yaml_tree_read(ret, path, err);
 	if (r) {
 		err_why(err, "sets of metrics are defined there, for %s", architecture);
 		err_fix(err, "--block ID ...: metrics one by one; --list-metrics lists them");
 		err_exit(err, EXIT_USAGE);
 	}
+	*ret_sets = yaml_items(yaml_find(ret->first, "sets"));
 	return r;
 }
 
-static const yaml_node_t *set_at(yaml_document_t *document, size_t index)
+static int metric_add(struct metric_list *list, const char *id, struct err *err)
 {
-	const yaml_node_t *root = yaml_document_get_root_node(document);
-
-	return yaml_tree_item(document, yaml_tree_find(document, root, "sets"), index);
-}
-
-/* Each item is a mapping of one pair: the metric, and its name. */
-static int metrics_add(yaml_document_t *document, const yaml_node_t *set, struct metric_list *ret,
-		       struct err *err)
-{
-	const yaml_node_t *metrics = yaml_tree_find(document, set, "metric"), *item, *name;
-	const char *id;
-
-	for (size_t i = 0; (item = yaml_tree_item(document, metrics, i)); i++) {
-		if (!yaml_tree_pair(document, item, 0, &id, &name))
-			continue;
-		if (ret->count == SET_METRICS_MAX)
-			return err_set(err, -E2BIG, "a set has more than %u metrics",
-				       SET_METRICS_MAX);
-		ret->items[ret->count] = strdup(id);
-		if (!ret->items[ret->count])
-			return err_set(err, -ENOMEM, "no memory for a set of metrics");
-		ret->count++;
-	}
+	if (list->count == SET_METRICS_MAX)
+		return err_set(err, -E2BIG, "a set has more than %u metrics", SET_METRICS_MAX);
+	list->items[list->count] = strdup(id);
+	if (!list->items[list->count])
+		return err_set(err, -ENOMEM, "no memory for a set of metrics");
+	list->count++;
 	return 0;
 }
 
 /* In AMD's words. */
-static int set_refuse(yaml_document_t *document, const char *name, struct err *err)
+static int set_refuse(const struct yaml_node *set, const char *name, struct err *err)
 {
-	const yaml_node_t *set;
 	char names[256] = "";
 
-	for (size_t i = 0; (set = set_at(document, i)); i++) {
-		const char *option = yaml_tree_text(document, set, "set_option");
+	for (; set; set = set->next) {
+		const char *option = yaml_find_text(set, "set_option");
 		size_t at = strlen(names);
 
 		if (option)
@@ -82,54 +66,56 @@ static int set_refuse(yaml_document_t *document, const char *name, struct err *e
 int set_read(const struct compute_definitions *definitions, const char *architecture,
 	     const char *name, struct metric_list *ret, struct err *err)
 {
-	const yaml_node_t *set;
-	yaml_document_t document;
-	int r = sets_open(definitions, architecture, &document, err);
-	bool is_found = false;
+	CLEANUP(yaml_tree_done) struct yaml_tree tree = { 0 };
+	const struct yaml_node *sets, *set, *item;
+	int r = sets_read(&tree, definitions, architecture, &sets, err);
 
 	*ret = (struct metric_list){ 0 };
 	if (r)
 		return r;
-	for (size_t i = 0; !r && !is_found && (set = set_at(&document, i)); i++) {
-		const char *option = yaml_tree_text(&document, set, "set_option");
+	for (set = sets; set; set = set->next) {
+		const char *option = yaml_find_text(set, "set_option");
 
-		is_found = option && !strcmp(option, name);
-		if (is_found)
-			r = metrics_add(&document, set, ret, err);
+		if (option && !strcmp(option, name))
+			break;
 	}
-	if (!is_found)
-		r = set_refuse(&document, name, err);
-	yaml_document_delete(&document);
+	if (!set)
+		return set_refuse(sets, name, err);
+	/* Each item is a mapping of one pair: the metric, and its name. */
+	for (item = yaml_items(yaml_find(set, "metric")); !r && item; item = item->next)
+		if (yaml_keys(item))
+			r = metric_add(ret, yaml_name(yaml_keys(item)), err);
 	if (r)
 		metric_list_done(ret);
 	return r;
 }
 
-static void set_print(FILE *out, yaml_document_t *document, const yaml_node_t *set)
+static void set_print(FILE *out, const struct yaml_node *set)
 {
-	const yaml_node_t *metrics = yaml_tree_find(document, set, "metric"), *item, *name;
-	const char *option = yaml_tree_text(document, set, "set_option");
-	const char *title = yaml_tree_text(document, set, "title"), *id;
+	const struct yaml_node *item = yaml_items(yaml_find(set, "metric"));
+	const char *option = yaml_find_text(set, "set_option");
+	const char *title = yaml_find_text(set, "title");
 
 	print(out, "\n%s: %s\n", option ? option : "?", title ? title : "");
-	for (size_t i = 0; (item = yaml_tree_item(document, metrics, i)); i++)
-		if (yaml_tree_pair(document, item, 0, &id, &name))
-			print(out, "  %-8s %s\n", id,
-			      yaml_node_text(name) ? yaml_node_text(name) : "");
+	for (; item; item = item->next) {
+		const struct yaml_node *id = yaml_keys(item);
+
+		if (id)
+			print(out, "  %-8s %s\n", yaml_name(id), yaml_name(id->next));
+	}
 }
 
 int sets_print(FILE *out, const struct compute_definitions *definitions, const char *architecture,
 	       struct err *err)
 {
-	const yaml_node_t *set;
-	yaml_document_t document;
-	int r = sets_open(definitions, architecture, &document, err);
+	CLEANUP(yaml_tree_done) struct yaml_tree tree = { 0 };
+	const struct yaml_node *set;
+	int r = sets_read(&tree, definitions, architecture, &set, err);
 
 	if (r)
 		return r;
 	print(out, "Sets of metrics for %s (rocprof-compute profile --set NAME):\n", architecture);
-	for (size_t i = 0; (set = set_at(&document, i)); i++)
-		set_print(out, &document, set);
-	yaml_document_delete(&document);
+	for (; set; set = set->next)
+		set_print(out, set);
 	return 0;
 }

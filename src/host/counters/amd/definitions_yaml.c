@@ -1,5 +1,5 @@
 /*
- * AMD's definitions of counters, in YAML, read by libyaml:
+ * AMD's definitions of counters, in YAML:
  *
  *   rocprofiler-sdk:
  *     counters:
@@ -10,74 +10,41 @@
  *         block: SQ                     # with event; or expression
  *         event: 4
  *
- * Other keys are passed over with all that is under them.  Anchors and aliases mean nothing here
- * and are refused by their line, as is more nesting than any such file has.
+ * Other keys are passed over with all that is under them.
  */
 #include "host/counters/amd/definitions.h"
 
-#include "host/core/text/print.h"
-#include "host/core/text/text.h"
+#include "host/core/cleanup.h"
+#include "host/core/text/yaml_tree.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
 
-#define DEPTH_MAX         32u
 #define ARCHITECTURES_MAX 128u
 #define TEXT_LENGTH_MAX   8192u
 #define WORD_LENGTH_MAX   31u
 
-/* The mapping or list that is open. */
-enum place {
-	PLACE_OUTSIDE,
-	PLACE_ROOT,
-	PLACE_SDK,
-	PLACE_COUNTERS, /* a list */
-	PLACE_COUNTER,
-	PLACE_DEFINITIONS, /* a list */
-	PLACE_DEFINITION,
-	PLACE_ARCHITECTURES, /* a list */
-	PLACE_PASSED_OVER,
-	PLACES,
-};
-
-/* The transitions; key NULL: an item of a list. */
-static const struct {
-	enum place from, to;
-	const char *key;
-	bool is_list;
-} ways[] = {
-	{ PLACE_OUTSIDE, PLACE_ROOT, NULL, false },
-	{ PLACE_ROOT, PLACE_SDK, "rocprofiler-sdk", false },
-	{ PLACE_SDK, PLACE_COUNTERS, "counters", true },
-	{ PLACE_COUNTERS, PLACE_COUNTER, NULL, false },
-	{ PLACE_COUNTER, PLACE_DEFINITIONS, "definitions", true },
-	{ PLACE_DEFINITIONS, PLACE_DEFINITION, NULL, false },
-	{ PLACE_DEFINITION, PLACE_ARCHITECTURES, "architectures", true },
-};
-
 struct definition_reader {
 	struct amd_counters *counters;
 	const char *file;
-	enum place places[DEPTH_MAX];
-	unsigned depth;
-	char key[64]; /* of the open mapping; "": a key is next */
-	bool has_key;
-	/* of the counter */
-	char *name, *description;
-	/* of the definition */
-	char *block, *event, *expression;
+	/* Of the counter, of the definition: texts of the tree. */
+	const char *name, *description;
+	const char *block, *event, *expression;
 	const char *architectures[ARCHITECTURES_MAX];
 	size_t architecture_count;
 };
 
-static int reader_refuse(const struct definition_reader *self, const yaml_mark_t *mark,
-			 const char *why, struct err *err)
+typedef int member_reader(struct definition_reader *self, const char *key,
+			  const struct yaml_node *value, struct err *err);
+typedef int mapping_reader(struct definition_reader *self, const struct yaml_node *mapping,
+			   struct err *err);
+
+static int word_refuse(const struct definition_reader *self, size_t line, const char *why,
+		       struct err *err)
 {
-	err_set(err, -EINVAL, "read '%s': line %zu is not understood", self->file, mark->line + 1);
-	err_why(err, "%s", why);
-	return err_exit(err, EXIT_USAGE);
+	yaml_refuse(self->file, line, why, err);
+	err_fix(err, "a name of 1 to 31 letters, digits and underscores");
+	return err->code;
 }
 
 /* Blocks and architectures are words of the tracer's request: none may contain a separator. */
@@ -90,236 +57,180 @@ static bool is_word(const char *text)
 		       length;
 }
 
-static int refuse_word(const struct definition_reader *self, const yaml_mark_t *mark,
-		       const char *why, struct err *err)
+static int text_check(const struct definition_reader *self, const struct yaml_node *node,
+		      struct err *err)
 {
-	reader_refuse(self, mark, why, err);
-	err_fix(err, "a name of 1 to 31 letters, digits and underscores");
-	return err->code;
-}
-
-static enum place reader_place(const struct definition_reader *self)
-{
-	return self->places[self->depth];
-}
-
-static bool is_list(enum place place)
-{
-	return place == PLACE_COUNTERS || place == PLACE_DEFINITIONS ||
-	       place == PLACE_ARCHITECTURES;
-}
-
-static enum place way_find(const struct definition_reader *self, bool is_sequence)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(ways); i++)
-		if (ways[i].from == reader_place(self) && ways[i].is_list == is_sequence &&
-		    (!ways[i].key || (self->has_key && !strcmp(self->key, ways[i].key))))
-			return ways[i].to;
-	return PLACE_PASSED_OVER;
-}
-
-static void definition_clear(struct definition_reader *self)
-{
-	free(self->block);
-	free(self->event);
-	free(self->expression);
-	self->block = self->event = self->expression = NULL;
-	self->architecture_count = 0;
-}
-
-static void counter_clear(struct definition_reader *self)
-{
-	definition_clear(self);
-	free(self->name);
-	free(self->description);
-	self->name = self->description = NULL;
-}
-
-static int reader_begin(struct definition_reader *self, const yaml_event_t *event, struct err *err)
-{
-	enum place to = way_find(self, event->type == YAML_SEQUENCE_START_EVENT);
-
-	if (self->depth + 1 == DEPTH_MAX)
-		return reader_refuse(self, &event->start_mark, "too much is nested", err);
-	if (to == PLACE_COUNTER)
-		counter_clear(self);
-	if (to == PLACE_DEFINITION)
-		definition_clear(self);
-	self->places[++self->depth] = to;
-	self->has_key = false;
+	if (node->kind == YAML_TEXT &&
+	    (node->length > TEXT_LENGTH_MAX || strlen(node->text) != node->length))
+		return yaml_refuse(self->file, node->line, "a text is too long, or holds zeros",
+				   err);
 	return 0;
 }
 
+static int members_read(struct definition_reader *self, const struct yaml_node *mapping,
+			member_reader *read, struct err *err)
+{
+	int r = 0;
+
+	for (const struct yaml_node *key = yaml_keys(mapping); !r && key; key = key->next->next) {
+		r = text_check(self, key, err);
+		if (!r)
+			r = text_check(self, key->next, err);
+		if (!r && key->kind == YAML_TEXT)
+			r = read(self, key->text, key->next, err);
+	}
+	return r;
+}
+
+/* This item and those behind it. */
+static int mappings_read(struct definition_reader *self, const struct yaml_node *item,
+			 mapping_reader *read, struct err *err)
+{
+	int r = 0;
+
+	for (; !r && item; item = item->next) {
+		r = text_check(self, item, err);
+		if (!r && item->kind == YAML_TEXT)
+			r = yaml_refuse(self->file, item->line, "a mapping is expected", err);
+		if (!r && item->kind == YAML_MAPPING)
+			r = read(self, item, err);
+	}
+	return r;
+}
+
 /* A definition is complete: one for each of its architectures. */
-static int definition_add(struct definition_reader *self, const yaml_mark_t *mark, struct err *err)
+static int definition_add(struct definition_reader *self, size_t line, struct err *err)
 {
 	struct amd_counter counter = { .name = self->name,
 				       .description = self->description ? self->description : "",
 				       .block = self->block,
-				       .expression = self->expression };
+				       .expression = self->expression,
+				       .number = self->counters->names };
 	int r = 0;
 
 	if (!self->name || !self->name[0] || strlen(self->name) >= DEFINITION_NAME_MAX)
-		return reader_refuse(self, mark, "a counter has no name, or none that is one", err);
+		return yaml_refuse(self->file, line, "a counter has no name, or none that is one",
+				   err);
 	if (!self->expression == !(self->block && self->event))
-		return reader_refuse(self, mark,
-				     "a counter has a block and an event, or an expression", err);
+		return yaml_refuse(self->file, line,
+				   "a counter has a block and an event, or an expression", err);
 	if (self->block && !is_word(self->block))
-		return refuse_word(self, mark, "a block is no name", err);
+		return word_refuse(self, line, "a block is no name", err);
 	if (self->event && text_parse_number(self->event, UINT64_MAX, &counter.event))
-		return reader_refuse(self, mark, "an event is a number", err);
+		return yaml_refuse(self->file, line, "an event is a number", err);
 	for (size_t i = 0; !r && i < self->architecture_count; i++) {
 		counter.architecture = self->architectures[i];
-		counter.number = self->counters->names;
 		r = amd_counters_add(self->counters, &counter);
 	}
 	if (r == -E2BIG)
-		return reader_refuse(self, mark,
-				     self->counters->is_limited
-					     ? "a tool has more definitions than 16384"
-					     : "there are more definitions than 65536",
-				     err);
+		return yaml_refuse(self->file, line,
+				   self->counters->is_limited
+					   ? "a tool has more definitions than 16384"
+					   : "there are more definitions than 65536",
+				   err);
 	return r ? err_set(err, r, "read '%s': no memory", self->file) : 0;
 }
 
-static int reader_end(struct definition_reader *self, const yaml_event_t *event, struct err *err)
+static int architecture_add(struct definition_reader *self, const struct yaml_node *node,
+			    struct err *err)
 {
-	enum place place = reader_place(self);
-	int r = place == PLACE_DEFINITION ? definition_add(self, &event->start_mark, err) : 0;
+	int r = text_check(self, node, err);
 
-	if (place == PLACE_COUNTER)
-		self->counters->names++;
-	self->depth--;
-	self->has_key = false;
-	return r;
-}
-
-static char **reader_slot(struct definition_reader *self)
-{
-	const struct {
-		enum place place;
-		const char *key;
-		char **slot;
-	} slots[] = {
-		{ PLACE_COUNTER, "name", &self->name },
-		{ PLACE_COUNTER, "description", &self->description },
-		{ PLACE_DEFINITION, "block", &self->block },
-		{ PLACE_DEFINITION, "event", &self->event },
-		{ PLACE_DEFINITION, "expression", &self->expression },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(slots); i++)
-		if (reader_place(self) == slots[i].place && !strcmp(self->key, slots[i].key))
-			return slots[i].slot;
-	return NULL;
-}
-
-static int reader_value(struct definition_reader *self, const yaml_event_t *event, struct err *err)
-{
-	const char *value = (const char *)event->data.scalar.value;
-	char **slot = reader_slot(self);
-
-	self->has_key = false;
-	if (slot && text_set(slot, value))
-		return err_set(err, -ENOMEM, "read '%s': no memory", self->file);
-	return 0;
-}
-
-static int reader_architecture(struct definition_reader *self, const yaml_event_t *event,
-			       struct err *err)
-{
-	const char *kept;
-
+	if (r || node->kind != YAML_TEXT)
+		return r;
 	if (self->architecture_count == ARCHITECTURES_MAX)
-		return reader_refuse(self, &event->start_mark, "too many architectures", err);
-	if (!is_word((const char *)event->data.scalar.value))
-		return refuse_word(self, &event->start_mark, "an architecture is no name", err);
-	kept = pool_keep(&self->counters->texts, (const char *)event->data.scalar.value);
-	if (!kept)
-		return err_set(err, -ENOMEM, "read '%s': no memory", self->file);
-	self->architectures[self->architecture_count++] = kept;
+		return yaml_refuse(self->file, node->line, "too many architectures", err);
+	if (!is_word(node->text))
+		return word_refuse(self, node->line, "an architecture is no name", err);
+	self->architectures[self->architecture_count++] = node->text;
 	return 0;
 }
 
-static int reader_scalar(struct definition_reader *self, const yaml_event_t *event, struct err *err)
+static int definition_member(struct definition_reader *self, const char *key,
+			     const struct yaml_node *value, struct err *err)
 {
-	const char *value = (const char *)event->data.scalar.value;
-	size_t length = event->data.scalar.length;
-
-	if (reader_place(self) == PLACE_PASSED_OVER)
-		return 0;
-	if (length > TEXT_LENGTH_MAX || strlen(value) != length)
-		return reader_refuse(self, &event->start_mark, "a text is too long, or holds zeros",
-				     err);
-	if (reader_place(self) == PLACE_ARCHITECTURES)
-		return reader_architecture(self, event, err);
-	if (is_list(reader_place(self)) || reader_place(self) == PLACE_OUTSIDE)
-		return reader_refuse(self, &event->start_mark, "a mapping is expected", err);
-	if (self->has_key)
-		return reader_value(self, event, err);
-	print_into(self->key, sizeof(self->key), "%s", value);
-	self->has_key = true;
-	return 0;
-}
-
-static bool has_anchor(const yaml_event_t *event)
-{
-	return event->type == YAML_ALIAS_EVENT ||
-	       (event->type == YAML_SCALAR_EVENT && event->data.scalar.anchor) ||
-	       (event->type == YAML_SEQUENCE_START_EVENT && event->data.sequence_start.anchor) ||
-	       (event->type == YAML_MAPPING_START_EVENT && event->data.mapping_start.anchor);
-}
-
-static int reader_take(struct definition_reader *self, const yaml_event_t *event, struct err *err)
-{
-	if (has_anchor(event))
-		return reader_refuse(self, &event->start_mark, "anchors and aliases mean nothing",
-				     err);
-	switch (event->type) {
-	case YAML_SCALAR_EVENT:
-		return reader_scalar(self, event, err);
-	case YAML_SEQUENCE_START_EVENT:
-	case YAML_MAPPING_START_EVENT:
-		return reader_begin(self, event, err);
-	case YAML_SEQUENCE_END_EVENT:
-	case YAML_MAPPING_END_EVENT:
-		return reader_end(self, event, err);
-	default:
-		return 0;
-	}
-}
-
-static int parser_run(struct definition_reader *self, yaml_parser_t *parser, struct err *err)
-{
-	bool is_over = false;
+	const struct yaml_node *item = strcmp(key, "architectures") != 0 ? NULL : yaml_items(value);
+	const char *text = yaml_text(value);
 	int r = 0;
 
-	while (!r && !is_over) {
-		yaml_event_t event;
-
-		if (!yaml_parser_parse(parser, &event))
-			return reader_refuse(self, &parser->problem_mark, "it is no YAML", err);
-		is_over = event.type == YAML_STREAM_END_EVENT;
-		r = reader_take(self, &event, err);
-		yaml_event_delete(&event);
-	}
+	for (; !r && item; item = item->next)
+		r = architecture_add(self, item, err);
+	if (text && !strcmp(key, "block"))
+		self->block = text;
+	else if (text && !strcmp(key, "event"))
+		self->event = text;
+	else if (text && !strcmp(key, "expression"))
+		self->expression = text;
 	return r;
+}
+
+static int definition_read(struct definition_reader *self, const struct yaml_node *definition,
+			   struct err *err)
+{
+	int r;
+
+	self->block = self->event = self->expression = NULL;
+	self->architecture_count = 0;
+	r = members_read(self, definition, definition_member, err);
+	return r ? r : definition_add(self, definition->end_line, err);
+}
+
+static int counter_member(struct definition_reader *self, const char *key,
+			  const struct yaml_node *value, struct err *err)
+{
+	const char *text = yaml_text(value);
+
+	if (text && !strcmp(key, "name"))
+		self->name = text;
+	else if (text && !strcmp(key, "description"))
+		self->description = text;
+	return strcmp(key, "definitions") != 0
+		       ? 0
+		       : mappings_read(self, yaml_items(value), definition_read, err);
+}
+
+static int counter_read(struct definition_reader *self, const struct yaml_node *counter,
+			struct err *err)
+{
+	int r;
+
+	self->name = self->description = NULL;
+	r = members_read(self, counter, counter_member, err);
+	self->counters->names += !r;
+	return r;
+}
+
+static int sdk_member(struct definition_reader *self, const char *key,
+		      const struct yaml_node *value, struct err *err)
+{
+	return strcmp(key, "counters") != 0
+		       ? 0
+		       : mappings_read(self, yaml_items(value), counter_read, err);
+}
+
+static int root_member(struct definition_reader *self, const char *key,
+		       const struct yaml_node *value, struct err *err)
+{
+	return strcmp(key, "rocprofiler-sdk") != 0 ? 0 : members_read(self, value, sdk_member, err);
+}
+
+static int document_read(struct definition_reader *self, const struct yaml_node *root,
+			 struct err *err)
+{
+	return members_read(self, root, root_member, err);
 }
 
 int amd_counters_parse(struct amd_counters *counters, const char *text, size_t size,
 		       const char *name, struct err *err)
 {
+	CLEANUP(yaml_tree_done) struct yaml_tree tree = { 0 };
 	struct definition_reader self = { .counters = counters, .file = name };
 	size_t before = counters->count;
-	yaml_parser_t parser;
-	int r;
+	int r = yaml_tree_parse(&tree, name, (struct text){ text, text + size }, YAML_NO_ANCHORS,
+				err);
 
-	if (!yaml_parser_initialize(&parser))
-		return err_set(err, -ENOMEM, "read '%s': no memory", name);
-	yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
-	r = parser_run(&self, &parser, err);
-	yaml_parser_delete(&parser);
-	counter_clear(&self);
+	if (!r)
+		r = mappings_read(&self, tree.first, document_read, err);
 	if (r || counters->count > before || counters->path[0])
 		return r;
 	err_set(err, -EINVAL, "read '%s': it defines no counter", name);

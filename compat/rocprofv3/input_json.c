@@ -4,211 +4,96 @@
 #include "input.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/text/json_reader.h"
 
-#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-struct json_reader {
+struct input_reader {
 	struct input *input;
-	struct text rest;
-	char *room; /* for a text without its escapes; as long as the file */
+	struct json_reader json;
+	char *text; /* the room of one text: as long as the file */
+	size_t room;
 };
 
-static void skip_blanks(struct json_reader *self)
-{
-	static const char blanks[] = { ' ', '\t', '\r', '\n' };
-
-	while (self->rest.at < self->rest.end && memchr(blanks, *self->rest.at, sizeof(blanks)))
-		self->rest.at++;
-}
-
-static bool letter_take(struct json_reader *self, char wanted)
-{
-	skip_blanks(self);
-	return text_take_char(&self->rest, wanted);
-}
-
-static int reader_refuse(const struct json_reader *self, struct err *err)
+static int form_refuse(const struct input_reader *self, struct err *err)
 {
 	return input_refuse(self->input, "it is not JSON of the form {\"jobs\": [{...}]}", err);
 }
 
-static bool take_hex(struct text *rest, unsigned *ret)
+/* \u0000 and halves of surrogate pairs, which a text in UTF-8 cannot hold: a file may have the
+ * character itself. */
+static bool has_odd_escape(struct text raw)
 {
-	*ret = 0;
-	for (int i = 0; i < 4; i++) {
-		static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-		const char *digit =
-			rest->at < rest->end && *rest->at ? strchr(digits, *rest->at) : NULL;
-
-		if (!digit)
-			return false;
-		*ret = *ret * 16 + (unsigned)(digit - digits) % 16;
-		rest->at++;
-	}
-	return true;
-}
-
-/* As UTF-8; surrogate pairs are not supported: a file may have the character itself. */
-static char *put_code(char *to, unsigned code)
-{
-	if (code < 0x80) {
-		*to++ = (char)code;
-	} else if (code < 0x800) {
-		*to++ = (char)(0xc0 | code >> 6);
-		*to++ = (char)(0x80 | (code & 63));
-	} else {
-		*to++ = (char)(0xe0 | code >> 12);
-		*to++ = (char)(0x80 | (code >> 6 & 63));
-		*to++ = (char)(0x80 | (code & 63));
-	}
-	return to;
-}
-
-static char *take_escape(struct text *rest, char *to)
-{
-	static const char names[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
-	char name = rest->at < rest->end ? *rest->at++ : 0;
-	const char *found = name ? strchr(names, name) : NULL;
-	unsigned code;
-
-	if (found) {
-		*to++ = means[found - names];
-		return to;
-	}
-	if (name != 'u' || !take_hex(rest, &code) || !code || (code & 0xf800) == 0xd800)
-		return NULL;
-	return put_code(to, code);
-}
-
-/* Parses a text after its first quote; valid in `room` until the next one. */
-static bool take_text(struct json_reader *self, struct text *ret)
-{
-	char *to = self->room;
-
-	while (to && self->rest.at < self->rest.end) {
-		char c = *self->rest.at++;
-
-		if (c == '"') {
-			*ret = (struct text){ self->room, to };
+	for (; raw.end - raw.at > 1; raw.at++) {
+		if (*raw.at != '\\')
+			continue;
+		raw.at++;
+		if (raw.end - raw.at > 4 &&
+		    (!strncmp(raw.at, "u0000", 5) ||
+		     (!strncasecmp(raw.at, "ud", 2) && strchr("89abcdefABCDEF", raw.at[2]))))
 			return true;
-		}
-		if (!c)
-			return false;
-		if (c == '\\')
-			to = take_escape(&self->rest, to);
-		else
-			*to++ = c;
 	}
 	return false;
 }
 
-/* true, 12.5: as it stands there. */
-static bool take_bare(struct json_reader *self, struct text *ret)
+static int value_read(struct input_reader *self, struct err *err)
 {
-	const char *begin = self->rest.at;
+	bool is_quoted = json_read_kind(&self->json) == '"';
+	const char *begin = self->json.at;
 
-	while (self->rest.at < self->rest.end && *self->rest.at &&
-	       strchr("abcdefghijklmnopqrstuvwxyzE0123456789+-.", *self->rest.at))
-		self->rest.at++;
-	*ret = (struct text){ begin, self->rest.at };
-	return begin < self->rest.at;
+	if (is_quoted)
+		json_read_text(&self->json, self->text, self->room);
+	else
+		json_read_bare(&self->json, self->text, self->room);
+	if (self->json.has_failed || has_odd_escape((struct text){ begin, self->json.at }))
+		return form_refuse(self, err);
+	if (!is_quoted && !strcmp(self->text, "null"))
+		return 0;
+	return input_add_value(self->input, text_of(self->text), err);
 }
 
-static int take_scalar(struct json_reader *self, struct err *err)
+/* Its name is in the room. */
+static int entry_read(struct input_reader *self, struct err *err)
 {
-	struct text value;
+	int r = input_begin_entry(self->input, text_of(self->text), err);
 
-	if (letter_take(self, '"')) {
-		if (!take_text(self, &value))
-			return reader_refuse(self, err);
-	} else if (!take_bare(self, &value)) {
-		return reader_refuse(self, err);
-	} else if (text_equals(value, "null")) {
-		return 0;
+	if (!r && json_read_kind(&self->json) != '[') {
+		r = value_read(self, err);
+	} else if (!r && json_read_list(&self->json)) {
+		while (!r && json_read_item(&self->json))
+			r = value_read(self, err);
 	}
-	return input_add_value(self->input, value, err);
-}
-
-static int take_values(struct json_reader *self, struct err *err)
-{
-	int r;
-
-	if (!letter_take(self, '['))
-		return take_scalar(self, err);
-	if (letter_take(self, ']'))
-		return 0;
-	do
-		r = take_scalar(self, err);
-	while (!r && letter_take(self, ','));
-	if (!r && !letter_take(self, ']'))
-		r = reader_refuse(self, err);
-	return r;
-}
-
-/* The name of a member, and the colon behind it. */
-static int take_name(struct json_reader *self, struct text *ret, struct err *err)
-{
-	return letter_take(self, '"') && take_text(self, ret) && letter_take(self, ':')
-		       ? 0
-		       : reader_refuse(self, err);
-}
-
-static int take_entry(struct json_reader *self, struct err *err)
-{
-	struct text name = { 0 };
-	int r = take_name(self, &name, err);
-
-	if (!r)
-		r = input_begin_entry(self->input, name, err);
-	if (!r)
-		r = take_values(self, err);
+	if (!r && self->json.has_failed)
+		r = form_refuse(self, err);
 	return r ? r : input_end_entry(self->input, err);
 }
 
-static int take_job(struct json_reader *self, struct err *err)
+static int jobs_read(struct input_reader *self, struct err *err)
 {
-	int r = letter_take(self, '{') ? input_begin_job(self->input, err)
-				       : reader_refuse(self, err);
+	struct json_reader *json = &self->json;
+	int r = 0;
 
-	if (r || letter_take(self, '}'))
-		return r;
-	do
-		r = take_entry(self, err);
-	while (!r && letter_take(self, ','));
-	return r || letter_take(self, '}') ? r : reader_refuse(self, err);
-}
-
-static int take_jobs(struct json_reader *self, struct err *err)
-{
-	int r;
-
-	if (!letter_take(self, '['))
-		return reader_refuse(self, err);
-	if (letter_take(self, ']'))
-		return 0;
-	do
-		r = take_job(self, err);
-	while (!r && letter_take(self, ','));
-	return r || letter_take(self, ']') ? r : reader_refuse(self, err);
+	if (!json_read_object(json) || !json_read_member(json, self->text, self->room) ||
+	    strcmp(self->text, "jobs") != 0 || !json_read_list(json))
+		return form_refuse(self, err);
+	while (!r && json_read_item(json)) {
+		if (!json_read_object(json))
+			break;
+		r = input_begin_job(self->input, err);
+		while (!r && json_read_member(json, self->text, self->room))
+			r = entry_read(self, err);
+	}
+	if (!r && (json_read_member(json, self->text, self->room) || !json_read_whole(json)))
+		r = form_refuse(self, err);
+	return r;
 }
 
 int input_read_json(struct input *input, struct text text, struct err *err)
 {
-	CLEANUP(free) char *room = malloc((size_t)(text.end - text.at) + 4);
-	struct json_reader self = { input, text, room };
-	struct text name = { 0 };
-	int r;
+	size_t size = (size_t)(text.end - text.at);
+	CLEANUP(free) char *room = malloc(size + 1);
+	struct input_reader self = { input, json_reader_of(text.at, size), room, size + 1 };
 
-	if (!room || !letter_take(&self, '{'))
-		return reader_refuse(&self, err);
-	r = take_name(&self, &name, err);
-	if (!r && !text_equals(name, "jobs"))
-		r = reader_refuse(&self, err);
-	if (!r)
-		r = take_jobs(&self, err);
-	if (!r && !letter_take(&self, '}'))
-		r = reader_refuse(&self, err);
-	skip_blanks(&self);
-	return r || self.rest.at == self.rest.end ? r : reader_refuse(&self, err);
+	return room ? jobs_read(&self, err) : form_refuse(&self, err);
 }

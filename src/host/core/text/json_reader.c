@@ -191,6 +191,12 @@ uint64_t json_read_number(struct json_reader *self)
 	return value;
 }
 
+static bool is_bare(char letter)
+{
+	return is_digit(letter) || (letter >= 'a' && letter <= 'z') ||
+	       (letter && strchr("E+-.", letter));
+}
+
 static bool word_take(struct json_reader *self, const char *word)
 {
 	size_t length = strlen(word);
@@ -208,6 +214,23 @@ bool json_read_bool(struct json_reader *self)
 	if (word_take(self, "true"))
 		return true;
 	return word_take(self, "false") ? false : reader_fail(self);
+}
+
+char json_read_kind(struct json_reader *self)
+{
+	return self->has_failed ? '\0' : next_char(self);
+}
+
+void json_read_bare(struct json_reader *self, char *ret, size_t room)
+{
+	struct sink sink = { ret, ret + room - 1 };
+
+	if (!json_read_kind(self) || !is_bare(*self->at))
+		reader_fail(self);
+	for (; self->at < self->end && is_bare(*self->at); self->at++)
+		sink_put(&sink, *self->at);
+	*sink.at = '\0';
+	self->is_behind = true;
 }
 
 /* Any number, also with a fraction. */

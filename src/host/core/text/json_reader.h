@@ -34,11 +34,16 @@ bool json_read_member(struct json_reader *reader, char *key, size_t room);
 /* The same of the open list. */
 bool json_read_item(struct json_reader *reader);
 
+/* The first character of the next value, such as '[' or '"'; 0: there is none. */
+char json_read_kind(struct json_reader *reader);
+
 /* One value each.  Text is cut to its room, which must not be 0; "" where it is none. */
 void json_read_text(struct json_reader *reader, char *ret, size_t room);
 /* Whole numbers from 0; 0 where it is none. */
 uint64_t json_read_number(struct json_reader *reader);
 bool json_read_bool(struct json_reader *reader);
+/* true, null, 12.5: as it stands. */
+void json_read_bare(struct json_reader *reader, char *ret, size_t room);
 /* Skips a value of any kind. */
 void json_read_past(struct json_reader *reader);
 

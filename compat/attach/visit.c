@@ -3,9 +3,10 @@
  */
 #include "visit.h"
 
-#include "attached.h"
 #include "log.h"
 #include "tool_list.h"
+
+#include "host/api/rocprofv3.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -4,15 +4,12 @@
 #include "collect.h"
 
 #include "arguments.h"
-#include "host/attach/launch/launched.h"
 #include "host/core/text/print.h"
-#include "host/process/forks/scope.h"
-#include "profiling.h"
+#include "runs.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #define ARGUMENTS_MAX (PASS_MAX + 24u)
 #define FILES_MAX     256u
@@ -20,9 +17,7 @@
 
 struct pass_run {
 	struct collecting *collecting;
-	int signals; /* -1: of a program that was started */
-	bool waits_for_enter;
-	struct launched *launched;
+	struct terminal_run run;
 	char *files[FILES_MAX]; /* of counters, one for each process */
 	size_t file_count;
 	bool has_more_files;
@@ -39,8 +34,7 @@ static enum ending pass_wait(void *context, int pidfd, uint64_t time_ns)
 {
 	const struct pass_run *self = context;
 
-	return self->launched ? launched_wait(self->launched, time_ns)
-			      : ending_wait(self->signals, pidfd, time_ns);
+	return run_wait(&self->run, pidfd, time_ns);
 }
 
 /* AMD's tool writes it to the log of the process; here it goes to the user's terminal. */
@@ -50,14 +44,14 @@ static void pass_begun(void *context)
 	struct speaker *speaker = self->collecting->speaker;
 	struct err err = { 0 };
 
-	if (self->launched) {
-		if (launch_let_go(&self->launched->launch, &err))
+	if (self->run.launched) {
+		if (launch_let_go(&self->run.launched->launch, &err))
 			speaker_say_error(speaker, &err);
 		return;
 	}
 	speaker_say(speaker, SAY_INFO, "Attaching to PID %s :: success",
 		    self->collecting->options->pid);
-	if (self->waits_for_enter)
+	if (self->run.waits_for_enter)
 		speaker_say(speaker, SAY_INFO, "Press Enter to detach...");
 }
 
@@ -98,14 +92,6 @@ static int ranges_write(const struct texts *dispatches, char *ret, size_t room, 
 	return 0;
 }
 
-static void kernels_write(const struct texts *kernels, char *ret, size_t room)
-{
-	ret[0] = '\0';
-	for (size_t i = 0; i < kernels->count; i++)
-		print_into(ret + strlen(ret), room - strlen(ret), "%s%s", i ? "|" : "",
-			   kernels->items[i]);
-}
-
 struct pass_arguments {
 	const char *items[ARGUMENTS_MAX];
 	size_t count;
@@ -138,7 +124,12 @@ static int arguments_make(struct pass_arguments *ret, const struct collecting *c
 		argument_add(ret, "--attach-duration-msec", options->duration_ms);
 	if (options->all_descendants || collecting->all_descendants)
 		argument_add(ret, "--all-descendants", "true");
-	kernels_write(&options->kernels, ret->kernels, sizeof(ret->kernels));
+	for (size_t i = 0; i < options->kernels.count; i++) {
+		size_t at = strlen(ret->kernels);
+
+		print_into(ret->kernels + at, sizeof(ret->kernels) - at, "%s%s", i ? "|" : "",
+			   options->kernels.items[i]);
+	}
 	if (options->kernels.count)
 		argument_add(ret, "--kernel-include-regex", ret->kernels);
 	if (options->dispatches.count &&
@@ -150,47 +141,6 @@ static int arguments_make(struct pass_arguments *ret, const struct collecting *c
 	for (size_t i = 0; i < pass->count; i++)
 		argument_add(ret, pass->names[i], NULL);
 	return 0;
-}
-
-static int pass_attach(struct pass_run *self, struct profiling *job, struct profile *profile,
-		       struct err *err)
-{
-	struct results results;
-	int r = profile_pid(job->profile, &job->pid, err);
-
-	if (!r)
-		r = profile_duration(job->profile, &job->duration_ns, err);
-	if (!r)
-		r = scope_confirm(&job->pid, 1, &profile->all_descendants, err);
-	self->collecting->all_descendants |= !r && profile->all_descendants;
-	if (!r)
-		r = self->signals = ending_prepare(err);
-	if (r < 0)
-		return r;
-	self->waits_for_enter = job->duration_ns == UINT64_MAX;
-	return profiling_run(job, &results, err);
-}
-
-static int pass_launch(struct pass_run *self, struct profiling *job, struct err *err)
-{
-	struct launched launched;
-	struct results results;
-	int r = launched_start(&launched, self->collecting->options->command,
-			       /* loads_library */ true, err);
-
-	if (r)
-		return r;
-	self->launched = &launched;
-	job->duration_ns = UINT64_MAX;
-	job->pid = launched.launch.pid;
-	job->doorstep = launched.launch.doorstep;
-	r = profiling_run(job, &results, err);
-	launched_finish(&launched);
-	if (WIFSIGNALED(launched.launch.status))
-		self->collecting->status = 128 + WTERMSIG(launched.launch.status);
-	else
-		self->collecting->status = WEXITSTATUS(launched.launch.status);
-	return r;
 }
 
 static int files_take(struct pass_run *self, struct counter_rows *rows, struct err *err)
@@ -209,14 +159,36 @@ static int files_take(struct pass_run *self, struct counter_rows *rows, struct e
 	return r;
 }
 
+static int pass_collect(struct pass_run *self, struct profile *profile, struct profile_job *job,
+			struct err *err)
+{
+	struct collecting *collecting = self->collecting;
+	struct results results;
+	struct launch program;
+	int r;
+
+	if (collecting->options->command) {
+		r = run_launch(&self->run, profile, collecting->options->command, job, &program,
+			       &results, err);
+		if (program.pid)
+			collecting->status = run_status(&program);
+		return r;
+	}
+	r = run_prepare(&self->run, profile, job, err);
+	collecting->all_descendants |= !r && profile->all_descendants;
+	return r ? r : profile_job_run(job, &results, err);
+}
+
 int collect_pass(struct collecting *collecting, size_t index, const struct counter_pass *pass,
 		 struct counter_rows *rows, struct err *err)
 {
-	struct pass_run self = { .collecting = collecting, .signals = -1 };
-	struct face face = { pass_say, pass_wait, pass_begun, pass_file, &self };
+	struct pass_run self = { .collecting = collecting };
+	const struct job_listener listener = { pass_say, pass_wait, pass_begun, pass_file, &self };
 	struct pass_arguments arguments;
 	struct profile profile;
-	struct profiling job = { .profile = &profile, .face = &face };
+	struct profile_job job = { .profile = &profile,
+				   .version = LIMPET_VERSION,
+				   .listener = &listener };
 	int r = arguments_make(&arguments, collecting, index, pass, err), taken;
 
 	profile_init(&profile);
@@ -224,10 +196,7 @@ int collect_pass(struct collecting *collecting, size_t index, const struct count
 	if (!r)
 		r = arguments_read(&profile, (char **)(uintptr_t)arguments.items, err);
 	if (!r)
-		r = profile_finish(&profile, err);
-	if (!r)
-		r = collecting->options->command ? pass_launch(&self, &job, err)
-						 : pass_attach(&self, &job, &profile, err);
+		r = pass_collect(&self, &profile, &job, err);
 	taken = files_take(&self, rows, err);
 	profile_done(&profile);
 	return r ? r : taken;

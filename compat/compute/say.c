@@ -41,9 +41,9 @@ void speaker_say(struct speaker *speaker, enum say_level level, const char *form
 
 void speaker_say_error(struct speaker *speaker, const struct err *err)
 {
-	const struct face face = { .say = speaker_say_text, .context = speaker };
+	const struct job_listener listener = { .say = speaker_say_text, .context = speaker };
 
-	face_say_error(&face, SAY_ERROR, err);
+	listener_say_error(&listener, SAY_ERROR, err);
 }
 
 int speaker_open_log(struct speaker *speaker, const char *folder, struct err *err)

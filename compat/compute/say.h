@@ -3,8 +3,8 @@
  */
 #pragma once
 
-#include "face.h"
 #include "host/core/output/output_file.h"
+#include "host/rocprofv3/listener.h"
 
 struct speaker {
 	enum say_level level;

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "settings.h"
+#include "host/rocprofv3/settings.h"
 
 /* argv ends with NULL and is without the program's name.  -EINVAL or -ENOTSUP: err names the
  * refused option. */

@@ -5,7 +5,7 @@
 
 #include "host/core/text/print.h"
 #include "host/counters/amd/listing.h"
-#include "settings.h"
+#include "host/rocprofv3/settings.h"
 
 #include <string.h>
 

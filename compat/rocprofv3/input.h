@@ -4,7 +4,7 @@
 #pragma once
 
 #include "host/core/text/text.h"
-#include "settings.h"
+#include "host/rocprofv3/settings.h"
 
 #define INPUT_FILE_MAX   (1u << 20)
 #define INPUT_VALUES_MAX PROFILE_LIST_MAX

@@ -3,14 +3,12 @@
  * 1, or with the status of the program, as AMD's does.
  */
 #include "arguments.h"
-#include "environment.h"
 #include "help.h"
-#include "host/attach/launch/launched.h"
 #include "host/core/self/environment.h"
 #include "host/core/text/print.h"
-#include "host/process/forks/scope.h"
+#include "host/rocprofv3/environment.h"
 #include "input.h"
-#include "profiling.h"
+#include "runs.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -19,7 +17,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/auxv.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #ifndef LIMPET_VERSION
@@ -30,11 +27,9 @@ static const char *const level_names[] = { "fatal", "error", "warning", "info", 
 
 struct program {
 	enum say_level level;
-	int signals;
+	struct terminal_run run;
 	pid_t pid;
-	bool waits_for_enter;
-	struct launched *launched; /* NULL: the process was there before */
-	int status;                /* of the program that was started */
+	int status; /* of the program that was started */
 };
 
 static void message_print(void *context, enum say_level level, const char *text)
@@ -49,19 +44,25 @@ static void message_print(void *context, enum say_level level, const char *text)
 	fputc('\n', stderr);
 }
 
-static enum ending wait_attached(void *context, int pidfd, uint64_t time_ns)
+static enum ending ending_await(void *context, int pidfd, uint64_t time_ns)
 {
 	const struct program *self = context;
 
-	return ending_wait(self->signals, pidfd, time_ns);
+	return run_wait(&self->run, pidfd, time_ns);
 }
 
-static void attached_print(void *context)
+static void on_begin(void *context)
 {
 	const struct program *self = context;
+	struct err err;
 
+	if (self->run.launched) {
+		if (launch_let_go(&self->run.launched->launch, &err))
+			message_print(context, SAY_ERROR, err.what);
+		return;
+	}
 	print(stdout, "Attaching to PID %d :: success\n", self->pid);
-	if (self->waits_for_enter)
+	if (self->run.waits_for_enter)
 		print(stdout, "Press Enter to detach...\n");
 	fflush(stdout);
 }
@@ -75,7 +76,7 @@ static void file_print(void *context, const char *path)
 }
 
 /* "env" and no option: from the variables. */
-static enum say_level read_level(const char *name)
+static enum say_level level_read(const char *name)
 {
 	static const char *const variables[] = { "ROCPROF_LOG_LEVEL", "ROCPROF_LOGGING_LEVEL" };
 
@@ -88,28 +89,21 @@ static enum say_level read_level(const char *name)
 	return name && !strcmp(name, "config") ? SAY_INFO : SAY_WARNING;
 }
 
-static int attach_run(struct program *self, struct profile *profile, const struct face *face,
-		      struct err *err)
+static int attach_run(struct program *self, struct profile *profile,
+		      const struct job_listener *listener, struct err *err)
 {
-	struct profiling job = { .profile = profile, .face = face };
+	struct profile_job job = { .profile = profile,
+				   .version = LIMPET_VERSION,
+				   .listener = listener };
 	struct results results;
-	int r = profile_pid(profile, &job.pid, err);
+	int r = run_prepare(&self->run, profile, &job, err);
 
-	if (!r)
-		r = profile_duration(profile, &job.duration_ns, err);
-	if (!r)
-		r = profile_finish(profile, err);
-	if (!r && profile->has_children)
-		r = scope_confirm(&job.pid, 1, &profile->all_descendants, err);
-	if (!r)
-		r = self->signals = ending_prepare(err);
-	if (r < 0)
+	if (r)
 		return r;
 	self->pid = job.pid;
-	self->waits_for_enter = job.duration_ns == UINT64_MAX;
 	print(stdout, "Attaching to PID %d\n", job.pid);
 	fflush(stdout);
-	r = profiling_run(&job, &results, err);
+	r = profile_job_run(&job, &results, err);
 	if (!r)
 		print(stdout,
 		      results.has_ended ? "PID %d has ended\n"
@@ -118,43 +112,19 @@ static int attach_run(struct program *self, struct profile *profile, const struc
 	return r;
 }
 
-static enum ending wait_launched(void *context, int pidfd, uint64_t time_ns)
-{
-	const struct program *self = context;
-
-	(void)pidfd; /* it is that of the program */
-	return launched_wait(self->launched, time_ns);
-}
-
-static void let_begin(void *context)
-{
-	struct program *self = context;
-	struct err err;
-
-	if (launch_let_go(&self->launched->launch, &err))
-		message_print(self, SAY_ERROR, err.what);
-}
-
-/* In a shell's form. */
-static int status_of(const struct launch *program)
-{
-	return WIFSIGNALED(program->status) ? 128 + WTERMSIG(program->status)
-					    : WEXITSTATUS(program->status);
-}
-
-static void tell_end(const struct face *face, const struct launch *program)
+static void end_report(const struct job_listener *listener, const struct launch *program)
 {
 	char buffer[96];
 
 	if (!program->is_let_go)
-		face_say(face, SAY_ERROR, "the program was not run");
+		listener_say(listener, SAY_ERROR, "the program was not run");
 	else if (program->status)
-		face_say(face, SAY_WARNING, "the program ended: %s",
-			 launch_describe(program, buffer, sizeof(buffer)));
+		listener_say(listener, SAY_WARNING, "the program ended: %s",
+			     launch_describe(program, buffer, sizeof(buffer)));
 }
 
 /* Several jobs have a folder each, as in AMD's. */
-static int choose_folder(struct profile *profile, struct err *err)
+static int folder_choose(struct profile *profile, struct err *err)
 {
 	const char *folder = profile->output.directory ? profile->output.directory : ".";
 	char path[PATH_MAX];
@@ -166,54 +136,47 @@ static int choose_folder(struct profile *profile, struct err *err)
 	return profile->output.directory ? 0 : err_set(err, -ENOMEM, "no memory for options");
 }
 
-static int refuse_both(struct err *err)
-{
-	err_set(err, -EINVAL, "both a process and a program to start are given");
-	err_fix(err, "rocprofv3 --attach PID [options], or: rocprofv3 [options] -- PROGRAM ...");
-	return err_exit(err, EXIT_USAGE);
-}
-
 /* Not with rights that the program must not have, nor as one job of several. */
 static bool may_run_untraced(const struct profile *profile)
 {
 	return !profile_asks(profile) && profile->job_count < 2 && !getauxval(AT_SECURE);
 }
 
-/* As AMD's program does it: a warning, and the program runs. */
-static int run_untraced(const struct face *face, char **command, struct err *err)
+static int launch_run(struct program *self, struct profile *profile,
+		      const struct job_listener *listener, struct err *err)
 {
-	face_say(face, SAY_WARNING, "no trace was requested: the program runs untraced");
-	execvp(command[0], command);
-	return err_set(err, -errno, "run '%s': %s", command[0], strerror(errno));
-}
-
-static int launch_run(struct program *self, struct profile *profile, struct err *err)
-{
-	struct face face = { message_print, wait_launched, let_begin, file_print, self };
-	struct profiling job = { .profile = profile, .face = &face, .duration_ns = UINT64_MAX };
-	struct launched launched;
+	struct profile_job job = { .profile = profile,
+				   .version = LIMPET_VERSION,
+				   .listener = listener };
+	char **command = profile->command;
 	struct results results;
-	int r = profile->pid ? refuse_both(err) : choose_folder(profile, err);
+	struct launch program;
+	int r;
 
-	if (!r && may_run_untraced(profile))
-		return run_untraced(&face, profile->command, err);
-	if (!r)
-		r = profile_finish(profile, err);
-	if (!r)
-		r = launched_start(&launched, profile->command, /* loads_library */ true, err);
-	if (r)
+	if (profile->pid) {
+		err_set(err, -EINVAL, "both a process and a program to start are given");
+		err_fix(err, "rocprofv3 --attach PID [options], or: rocprofv3 [options] -- "
+			     "PROGRAM ...");
+		return err_exit(err, EXIT_USAGE);
+	}
+	if (folder_choose(profile, err))
+		return err->code;
+	/* As AMD's program does it: a warning, and the program runs. */
+	if (may_run_untraced(profile)) {
+		listener_say(listener, SAY_WARNING,
+			     "no trace was requested: the program runs untraced");
+		execvp(command[0], command);
+		return err_set(err, -errno, "run '%s': %s", command[0], strerror(errno));
+	}
+	r = run_launch(&self->run, profile, command, &job, &program, &results, err);
+	if (!program.pid)
 		return r;
-	self->launched = &launched;
-	job.pid = launched.launch.pid;
-	job.doorstep = launched.launch.doorstep;
-	r = profiling_run(&job, &results, err);
-	launched_finish(&launched);
-	tell_end(&face, &launched.launch);
-	self->status = launched.launch.is_let_go ? status_of(&launched.launch) : EXIT_FAILURE;
+	end_report(listener, &program);
+	self->status = program.is_let_go ? run_status(&program) : EXIT_FAILURE;
 	return r;
 }
 
-static int read_profile(char **argv, unsigned number, struct profile *ret, struct err *err)
+static int profile_read(char **argv, unsigned number, struct profile *ret, struct err *err)
 {
 	int r;
 
@@ -226,8 +189,8 @@ static int read_profile(char **argv, unsigned number, struct profile *ret, struc
 	return r ? r : input_read(ret, err);
 }
 
-static int job_run(struct program *self, struct profile *profile, const struct face *face,
-		   struct err *err)
+static int job_run(struct program *self, struct profile *profile,
+		   const struct job_listener *listener, struct err *err)
 {
 	if (profile->shows_help)
 		help_print(stdout);
@@ -235,24 +198,26 @@ static int job_run(struct program *self, struct profile *profile, const struct f
 		help_list(stdout, profile->config_folder);
 	else if (profile->shows_version)
 		print(stdout, "rocprofv3 of limpet %s\n", LIMPET_VERSION);
+	else if (profile->command)
+		return launch_run(self, profile, listener, err);
 	else
-		return profile->command ? launch_run(self, profile, err)
-					: attach_run(self, profile, face, err);
+		return attach_run(self, profile, listener, err);
 	return 0;
 }
 
 /* One job after the other, until one fails. */
-static int run_jobs(struct program *self, char **argv, const struct face *face, struct err *err)
+static int jobs_run(struct program *self, char **argv, const struct job_listener *listener,
+		    struct err *err)
 {
 	struct profile profile;
 	unsigned count = 1;
 	int r = 0;
 
 	for (unsigned i = 0; !r && !self->status && i < count; i++) {
-		r = read_profile(argv, i, &profile, err);
-		self->level = read_level(profile.log_level);
+		r = profile_read(argv, i, &profile, err);
+		self->level = level_read(profile.log_level);
 		if (!r)
-			r = job_run(self, &profile, face, err);
+			r = job_run(self, &profile, listener, err);
 		count = MAX(count, profile.job_count);
 		profile_done(&profile);
 	}
@@ -266,8 +231,9 @@ static void on_limit(int signal)
 
 int main(int argc, char **argv)
 {
-	struct program self = { .level = SAY_WARNING, .signals = -1 };
-	struct face face = { message_print, wait_attached, attached_print, file_print, &self };
+	struct program self = { .level = SAY_WARNING };
+	const struct job_listener listener = { message_print, ending_await, on_begin, file_print,
+					       &self };
 	struct err err = { 0 };
 	int r;
 
@@ -277,8 +243,8 @@ int main(int argc, char **argv)
 	 * must not inherit that. */
 	if (signal(SIGXFSZ, on_limit) == SIG_IGN)
 		signal(SIGXFSZ, SIG_IGN);
-	r = run_jobs(&self, argv + 1, &face, &err);
+	r = jobs_run(&self, argv + 1, &listener, &err);
 	if (r)
-		face_say_error(&face, SAY_ERROR, &err);
+		listener_say_error(&listener, SAY_ERROR, &err);
 	return r && !self.status ? EXIT_FAILURE : self.status;
 }

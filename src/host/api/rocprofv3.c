@@ -1,14 +1,14 @@
 /*
- * A profile on a thread of its own.  The thread blocks all signals; the caller waits for its
- * beginning and for its end.
+ * A job of AMD's variables on a thread of its own, for the attach libraries.  The thread blocks all
+ * signals; the caller waits for its beginning and for its end.
  */
-#include "attached.h"
+#include "host/api/rocprofv3.h"
 
-#include "environment.h"
-#include "profiling.h"
-
+#include "host/api/api.h"
 #include "host/core/threads/quiet_thread.h"
 #include "host/process/forks/scope.h"
+#include "host/rocprofv3/environment.h"
+#include "host/rocprofv3/job.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -19,14 +19,12 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
 struct limpet_rocprofv3 {
 	struct profile profile;
 	char **tools; /* a copy, with its texts */
 	size_t tool_count;
-	struct profiling profiling;
-	struct face face;
+	struct profile_job job;
+	struct job_listener listener;
 	void (*say)(int level, const char *text);
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards what follows */
@@ -47,14 +45,14 @@ static void attached_say_file(void *context, const char *path)
 {
 	const struct limpet_rocprofv3 *self = context;
 
-	face_say(&self->face, SAY_INFO, "Opened result file: %s", path);
+	listener_say(&self->listener, SAY_INFO, "Opened result file: %s", path);
 }
 
 static void attached_say_note(void *context, const char *note)
 {
 	const struct limpet_rocprofv3 *self = context;
 
-	face_say(&self->face, SAY_WARNING, "%s", note);
+	listener_say(&self->listener, SAY_WARNING, "%s", note);
 }
 
 static enum ending attached_wait(void *context, int pidfd, uint64_t time_ns)
@@ -88,20 +86,10 @@ static void *attached_run(void *argument)
 	struct limpet_rocprofv3 *self = argument;
 	struct results results;
 
-	if (!profiling_run(&self->profiling, &results, &self->err))
+	if (!profile_job_run(&self->job, &results, &self->err))
 		self->err.code = 0;
 	attached_set(self, &self->is_done);
 	return NULL;
-}
-
-static int attached_report(const struct err *err, struct limpet_error *ret)
-{
-	ret->code = err->code;
-	ret->exit_code = (int)err->exit;
-	snprintf(ret->what, sizeof(ret->what), "%s", err->what);
-	snprintf(ret->why, sizeof(ret->why), "%s", err->why);
-	snprintf(ret->fix, sizeof(ret->fix), "%s", err->fix);
-	return err->code;
 }
 
 static void attached_free(struct limpet_rocprofv3 *self)
@@ -145,16 +133,9 @@ static int attached_prepare(struct limpet_rocprofv3 *self,
 	self->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (!r && self->stop < 0)
 		r = err_set(err, -errno, "eventfd: %s", strerror(errno));
-	self->profiling.tools = (const char *const *)self->tools;
-	self->profiling.tool_count = self->tool_count;
+	self->job.tools = (const char *const *)self->tools;
+	self->job.tool_count = self->tool_count;
 	return r;
-}
-
-static int attached_start(struct limpet_rocprofv3 *self, struct err *err)
-{
-	int r = quiet_thread(&self->thread, attached_run, self);
-
-	return r ? err_set(err, r, "a thread for tracing: %s", strerror(-r)) : 0;
 }
 
 /* 0 when it has begun; one that is done before that has failed. */
@@ -186,12 +167,13 @@ static struct limpet_rocprofv3 *attached_new(const struct limpet_rocprofv3_optio
 	self->say = options->say;
 	profile_init(&self->profile);
 	self->profile.has_children = options->has_children;
-	self->face = (struct face){ attached_say, attached_wait, attached_begun, attached_say_file,
-				    self };
-	self->profiling = (struct profiling){ .pid = options->pid,
-					      .duration_ns = UINT64_MAX,
-					      .profile = &self->profile,
-					      .face = &self->face };
+	self->listener = (struct job_listener){ attached_say, attached_wait, attached_begun,
+						attached_say_file, self };
+	self->job = (struct profile_job){ .pid = options->pid,
+					  .version = LIMPET_VERSION,
+					  .duration_ns = UINT64_MAX,
+					  .profile = &self->profile,
+					  .listener = &self->listener };
 	return self;
 }
 
@@ -204,13 +186,14 @@ limpet_private_rocprofv3_begin(const struct limpet_rocprofv3_options *options,
 	int r = self ? attached_prepare(self, options, &err)
 		     : err_set(&err, -ENOMEM, "out of memory");
 
-	if (!r)
-		r = attached_start(self, &err);
-	if (!r)
-		r = attached_await(self, &err);
+	if (!r) {
+		r = quiet_thread(&self->thread, attached_run, self);
+		r = r ? err_set(&err, r, "a thread for tracing: %s", strerror(-r))
+		      : attached_await(self, &err);
+	}
 	if (!r)
 		return self;
-	attached_report(&err, error);
+	api_report(&err, error);
 	if (self)
 		attached_free(self);
 	return NULL;
@@ -232,7 +215,7 @@ EXPORT int limpet_private_rocprofv3_end(struct limpet_rocprofv3 *self, struct li
 
 	eventfd_write(self->stop, 1);
 	pthread_join(self->thread, NULL);
-	r = attached_report(&self->err, error);
+	r = api_report(&self->err, error);
 	attached_free(self);
 	return r;
 }

@@ -15,7 +15,7 @@ struct limpet_rocprofv3_options {
 	bool has_children;
 	const char *const *tools; /* further ones, each a library */
 	size_t tool_count;
-	/* Messages, of one or several lines; levels as in face.h. */
+	/* Messages, of one or several lines; levels as in host/rocprofv3/listener.h. */
 	void (*say)(int level, const char *text);
 };
 

@@ -1,7 +1,7 @@
 /*
  * From variables to settings.  Older names come first: if both are set, the newer one decides.
  */
-#include "environment.h"
+#include "host/rocprofv3/environment.h"
 
 #include "host/core/cleanup.h"
 

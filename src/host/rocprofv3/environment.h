@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "settings.h"
+#include "host/rocprofv3/settings.h"
 
 /* Called with notes about variables without effect. */
 typedef void environment_note(void *context, const char *note);

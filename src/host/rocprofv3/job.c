@@ -2,7 +2,7 @@
  * Records, then writes.  The recordings are in a temporary folder, one for each process, which is
  * kept only if files could not be made from them.
  */
-#include "profiling.h"
+#include "host/rocprofv3/job.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/text/text.h"
@@ -23,18 +23,15 @@
 #define COUNTERS_STEP_NS 5000000
 #define COUNTERS_STEPS   600u /* three seconds */
 
-#ifndef LIMPET_VERSION
-#error "the build gives it"
-#endif
-
 struct running {
-	const struct profiling *profiling;
+	const struct profile_job *job;
+	const struct job_listener *listener;
 	struct recorder *recorder;
 	int pidfd;                 /* of the first process, with which it ends */
 	bool has_begun, has_ended; /* limpet's part; the process */
 	char folder[256];
 	struct counter_collection *counters; /* NULL: none requested */
-	bool is_note_told;                   /* about why devices do not count */
+	bool is_note_reported;               /* about why devices do not count */
 	uint32_t absent;                     /* domains that no process had, not reported yet */
 };
 
@@ -61,9 +58,8 @@ static int make_folder(struct running *self, struct err *err)
 static enum ending running_wait(void *context, const struct job_wait *wait)
 {
 	const struct running *self = context;
-	const struct face *face = self->profiling->face;
 
-	return face->wait(face->context, self->pidfd, wait->time_ns);
+	return self->listener->wait(self->listener->context, self->pidfd, wait->time_ns);
 }
 
 /* Counting begins a moment after the attach: waits for it, as kernels of this moment would not be
@@ -73,7 +69,7 @@ static int await_counters(const struct running *self, struct err *err)
 {
 	const struct timespec pause = { 0, COUNTERS_STEP_NS };
 	const struct tracing *tracing = recorder_tracing(self->recorder, 0);
-	bool has_begun = !self->profiling->doorstep;
+	bool has_begun = !self->job->doorstep;
 	int r = 0;
 
 	for (unsigned i = 0; !r && tracing && has_begun && i < COUNTERS_STEPS; i++) {
@@ -87,14 +83,14 @@ static int await_counters(const struct running *self, struct err *err)
 }
 
 /* The reason why devices do not count may be known only then. */
-static void tell_counter_note(struct running *self, const struct tracing *tracing)
+static void counter_note_report(struct running *self, const struct tracing *tracing)
 {
 	const char *why = self->counters && tracing ? tracing_note(tracing, DOMAIN_COUNTER) : NULL;
 
-	if (why && !self->is_note_told)
-		face_say(self->profiling->face, SAY_WARNING, "no counters of process %d: %s",
-			 tracing_pid(tracing), why);
-	self->is_note_told |= why != NULL;
+	if (why && !self->is_note_reported)
+		listener_say(self->listener, SAY_WARNING, "no counters of process %d: %s",
+			     tracing_pid(tracing), why);
+	self->is_note_reported |= why != NULL;
 }
 
 static int running_ready(void *context, struct err *err)
@@ -104,18 +100,18 @@ static int running_ready(void *context, struct err *err)
 
 	if (r)
 		return r;
-	tell_counter_note(self, recorder_tracing(self->recorder, 0));
+	counter_note_report(self, recorder_tracing(self->recorder, 0));
 	self->has_begun = true;
-	self->profiling->face->begun(self->profiling->face->context);
+	self->listener->begun(self->listener->context);
 	return 0;
 }
 
 static int profile_record(struct running *self, struct err *err)
 {
-	const struct periods *periods = &self->profiling->profile->periods;
+	const struct profile *profile = self->job->profile;
 	struct record_job job = {
 		.recorder = self->recorder,
-		.times = { periods->items, periods->count, self->profiling->duration_ns,
+		.times = { profile->periods, profile->period_count, self->job->duration_ns,
 			   .max_bytes = 0 },
 		.watcher = { .wait = running_wait, .ready = running_ready, .context = self },
 	};
@@ -127,83 +123,83 @@ static int profile_record(struct running *self, struct err *err)
 
 /* Selected domains that are missing, or incomplete, as far as known.  A program started for this
  * has yet to begin: only reasons are reported then. */
-static void tell_absent(void *context, const struct tracing *tracing)
+static void absent_report(void *context, const struct tracing *tracing)
 {
 	struct running *self = context;
-	bool is_root = tracing_pid(tracing) == self->profiling->pid;
+	bool is_root = tracing_pid(tracing) == self->job->pid;
 	uint32_t absent = tracing_absent(tracing);
 
 	for (unsigned i = 0; i < DOMAINS; i++) {
 		const char *why = tracing_note(tracing, i);
 		bool is_absent = absent & 1u << i;
 
-		if (is_absent && !why && self->profiling->doorstep)
+		if (is_absent && !why && self->job->doorstep)
 			continue;
 		self->absent &= ~(1u << i);
 		if (is_absent || why)
-			face_say(self->profiling->face, is_root ? SAY_WARNING : SAY_INFO,
-				 "%s for %s in process %d%s%s",
-				 is_absent ? "nothing to trace" : "not all is traced",
-				 domain_name(i), tracing_pid(tracing), why ? ": " : "",
-				 why ? why : "");
+			listener_say(self->listener, is_root ? SAY_WARNING : SAY_INFO,
+				     "%s for %s in process %d%s%s",
+				     is_absent ? "nothing to trace" : "not all is traced",
+				     domain_name(i), tracing_pid(tracing), why ? ": " : "",
+				     why ? why : "");
 	}
 }
 
-static void tell_skipped(void *context, pid_t pid, const struct err *err)
+static void skipped_report(void *context, pid_t pid, const struct err *err)
 {
 	struct running *self = context;
 
 	(void)pid;
 	self->absent = 0; /* its domains are not known */
-	face_say_error(self->profiling->face, SAY_WARNING, err);
+	listener_say_error(self->listener, SAY_WARNING, err);
 }
 
-static void tell_left(void *context, pid_t pid, const struct session_left *left,
-		      const struct err *err)
+static void left_report(void *context, pid_t pid, const struct session_left *left,
+			const struct err *err)
 {
 	const struct running *self = context;
 
 	(void)pid;
 	for (size_t i = 0; i < left->count; i++)
-		face_say(self->profiling->face, SAY_WARNING, "stays in the process: %s",
-			 left->items[i]);
+		listener_say(self->listener, SAY_WARNING, "stays in the process: %s",
+			     left->items[i]);
 	if (err->code)
-		face_say_error(self->profiling->face, SAY_WARNING, err);
+		listener_say_error(self->listener, SAY_WARNING, err);
 }
 
 /* Reports why some kernels were not counted. */
-static void tell_uncounted(const struct running *self, const struct tracing *tracing,
-			   const struct work_left *left)
+static void uncounted_report(const struct running *self, const struct tracing *tracing,
+			     const struct work_left *left)
 {
 	if (!self->counters || !left->uncounted)
 		return;
-	face_say(self->profiling->face, SAY_WARNING,
-		 "%" PRIu32 " packets of process %d went by uncounted", left->uncounted,
-		 tracing_pid(tracing));
+	listener_say(self->listener, SAY_WARNING,
+		     "%" PRIu32 " packets of process %d went by uncounted", left->uncounted,
+		     tracing_pid(tracing));
 	for (unsigned i = 0; i < TRACE_NOTES; i++) {
 		const char *note = tracing_end_note(tracing, i);
 
 		if (note)
-			face_say(self->profiling->face, SAY_WARNING, "%s", note);
+			listener_say(self->listener, SAY_WARNING, "%s", note);
 	}
 }
 
-static void tell_work_left(const struct running *self, pid_t pid, const struct work_left *left)
+static void work_left_report(const struct running *self, pid_t pid, const struct work_left *left)
 {
 	if (left->cut + left->lost)
-		face_say(self->profiling->face, SAY_WARNING,
-			 "%" PRIu32 " commands of process %d were not done in time, %" PRIu32
-			 " could not be followed",
-			 left->cut, pid, left->lost);
+		listener_say(self->listener, SAY_WARNING,
+			     "%" PRIu32 " commands of process %d were not done in time, %" PRIu32
+			     " could not be followed",
+			     left->cut, pid, left->lost);
 	if (left->unseen)
-		face_say(self->profiling->face, SAY_WARNING,
-			 "%" PRIu32
-			 " kernels and copies of HSA of process %d are not in the files: "
-			 "it has not looked at their signals before the end",
-			 left->unseen, pid);
+		listener_say(self->listener, SAY_WARNING,
+			     "%" PRIu32
+			     " kernels and copies of HSA of process %d are not in the files: "
+			     "it has not looked at their signals before the end",
+			     left->unseen, pid);
 }
 
-static void tell_lost(void *context, const struct tracing *tracing)
+static void losses_report(void *context, const struct tracing *tracing)
 {
 	struct running *self = context;
 	struct tracing_totals totals;
@@ -211,76 +207,75 @@ static void tell_lost(void *context, const struct tracing *tracing)
 
 	/* The domains of a program that was not followed are not known. */
 	self->absent &= tracing_unfollowed(tracing) ? 0 : tracing_absent(tracing);
-	tell_counter_note(self, tracing);
+	counter_note_report(self, tracing);
 	tracing_totals(tracing, &totals);
 	dropped = drops_sum(totals.collected.drops);
 	if (dropped)
-		face_say(self->profiling->face, SAY_WARNING,
-			 "%" PRIu64 " records of process %d were dropped: it called too fast",
-			 dropped, tracing_pid(tracing));
-	tell_work_left(self, tracing_pid(tracing), &totals.left);
-	tell_uncounted(self, tracing, &totals.left);
+		listener_say(self->listener, SAY_WARNING,
+			     "%" PRIu64 " records of process %d were dropped: it called too fast",
+			     dropped, tracing_pid(tracing));
+	work_left_report(self, tracing_pid(tracing), &totals.left);
+	uncounted_report(self, tracing, &totals.left);
 }
 
 /* Of a program that was started, and of all that it has started. */
-static void tell_never_seen(const struct running *self)
+static void never_seen_report(const struct running *self)
 {
-	for (unsigned i = 0; self->profiling->doorstep && i < DOMAINS; i++)
+	for (unsigned i = 0; self->job->doorstep && i < DOMAINS; i++)
 		if (self->absent & 1u << i)
-			face_say(self->profiling->face, SAY_WARNING,
-				 "nothing to trace for %s in the program", domain_name(i));
+			listener_say(self->listener, SAY_WARNING,
+				     "nothing to trace for %s in the program", domain_name(i));
 }
 
-static void tell_missed(const struct running *self)
+static void missed_report(const struct running *self)
 {
 	struct tracing_totals totals;
 
 	recorder_totals(self->recorder, &totals);
 	if (totals.missed)
-		face_say(self->profiling->face, SAY_WARNING,
-			 "%" PRIu64
-			 " descendants of process %d ended before limpet had attached: they are "
-			 "not in the files",
-			 totals.missed, self->profiling->pid);
+		listener_say(
+			self->listener, SAY_WARNING,
+			"%" PRIu64
+			" descendants of process %d ended before limpet had attached: they are "
+			"not in the files",
+			totals.missed, self->job->pid);
 }
 
 static int write_files(struct running *self, struct results *ret, struct err *err)
 {
-	const struct profiling *profiling = self->profiling;
 	int r;
 
-	tell_never_seen(self);
-	tell_missed(self);
-	r = results_write(self->recorder, profiling->profile, profiling->face, ret, err);
-
+	never_seen_report(self);
+	missed_report(self);
+	r = results_write(self->recorder, self->job->profile, self->listener, ret, err);
 	if (!r && !ret->events)
-		face_say(profiling->face, SAY_WARNING,
-			 "the trace is empty: nothing of what was asked for was called, or ended, "
-			 "in process %d meanwhile",
-			 profiling->pid);
+		listener_say(self->listener, SAY_WARNING,
+			     "the trace is empty: nothing of what was asked for was called, or "
+			     "ended, in process %d meanwhile",
+			     self->job->pid);
 	return r;
 }
 
 static int open_recorder(struct running *self, const char *const *variables, struct err *err)
 {
-	const struct profiling *profiling = self->profiling;
+	const struct profile_job *job = self->job;
 	struct recorder_options options = {
-		.pids = &profiling->pid,
+		.pids = &job->pid,
 		.pid_count = 1,
-		.has_children = profiling->profile->has_children,
-		.session = { .attach.doorstep = profiling->doorstep,
-			     .tools = profiling->tools,
-			     .tool_count = profiling->tool_count,
+		.has_children = job->profile->has_children,
+		.session = { .attach.doorstep = job->doorstep,
+			     .tools = job->tools,
+			     .tool_count = job->tool_count,
 			     .is_strict = true,
-			     .all_descendants = profiling->profile->all_descendants },
-		.trace = { .domains = profiling->profile->domains,
+			     .all_descendants = job->profile->all_descendants },
+		.trace = { .domains = job->profile->domains,
 			   .counters = self->counters ? self->counters->words : NULL,
 			   .counter_facts = self->counters ? self->counters->facts : NULL,
 			   .counter_fact_count = self->counters ? self->counters->fact_count : 0 },
 		.folder = self->folder,
-		.version = LIMPET_VERSION,
+		.version = job->version,
 		.variables = variables,
-		.listener = { tell_absent, tell_skipped, tell_left, tell_lost, self },
+		.listener = { absent_report, skipped_report, left_report, losses_report, self },
 	};
 
 	return recorder_open(&self->recorder, &options, err);
@@ -290,9 +285,9 @@ static int open_recorder(struct running *self, const char *const *variables, str
 static void clean_up(struct running *self, bool keeps)
 {
 	if (keeps && self->folder[0])
-		face_say(self->profiling->face, SAY_WARNING,
-			 "the recordings are kept in %s (limpet export makes files of them)",
-			 self->folder);
+		listener_say(self->listener, SAY_WARNING,
+			     "the recordings are kept in %s (limpet export makes files of them)",
+			     self->folder);
 	recorder_free(self->recorder, keeps);
 	if (!keeps && self->folder[0])
 		rmdir(self->folder);
@@ -303,20 +298,10 @@ static void clean_up(struct running *self, bool keeps)
 	free(self->counters);
 }
 
-static int check_process(pid_t pid, struct err *err)
-{
-	struct process process;
-	int r = process_read(pid, &process, err);
-
-	if (!r)
-		process_done(&process);
-	return r;
-}
-
 /* Before the process is touched. */
 static int plan_counters(struct running *self, struct err *err)
 {
-	const struct profile *profile = self->profiling->profile;
+	const struct profile *profile = self->job->profile;
 	CLEANUP(free) char *extra = NULL;
 	size_t size;
 	int r = 0;
@@ -340,31 +325,24 @@ static int plan_counters(struct running *self, struct err *err)
 					.count = profile->counters.count },
 		err);
 	if (!r && self->counters->plan.unknown[0])
-		face_say(self->profiling->face, SAY_WARNING,
-			 "Unable to find all counters for agent of %s: %s",
-			 self->counters->plan.architecture, self->counters->plan.unknown);
+		listener_say(self->listener, SAY_WARNING,
+			     "Unable to find all counters for agent of %s: %s",
+			     self->counters->plan.architecture, self->counters->plan.unknown);
 	if (!r && self->counters->left_out[0])
-		face_say(
-			self->profiling->face, SAY_WARNING,
+		listener_say(
+			self->listener, SAY_WARNING,
 			"no counters of %s: those of %s are collected, and one architecture at a time",
 			self->counters->left_out, self->counters->plan.architecture);
 	return r;
 }
 
-/* AMD's set is wider than limpet's: the user is warned, having named none of its parts. */
-static void tell_width(const struct profiling *profiling)
+int profile_job_run(const struct profile_job *job, struct results *ret, struct err *err)
 {
-	if (profiling->profile->is_wide)
-		face_say(profiling->face, SAY_WARNING,
-			 "--sys-trace and --runtime-trace are without KFD, OMPT, rocSHMEM and "
-			 "hipFile: limpet does not trace them");
-}
-
-int profiling_run(const struct profiling *profiling, struct results *ret, struct err *err)
-{
-	struct running self = { .profiling = profiling,
-				.pidfd = (int)syscall(SYS_pidfd_open, profiling->pid, 0),
+	struct running self = { .job = job,
+				.listener = job->listener,
+				.pidfd = (int)syscall(SYS_pidfd_open, job->pid, 0),
 				.absent = UINT32_MAX };
+	struct process process;
 	struct results_variables variables;
 	struct recorder_outcome outcome;
 	struct err second = { 0 };
@@ -372,12 +350,18 @@ int profiling_run(const struct profiling *profiling, struct results *ret, struct
 	int r = plan_counters(&self, err);
 
 	*ret = (struct results){ 0 };
-	tell_width(profiling);
-	results_find_variables(profiling->profile, &variables);
+	/* AMD's set is wider than limpet's: the user is warned, having named none of its parts. */
+	if (job->profile->is_wide)
+		listener_say(job->listener, SAY_WARNING,
+			     "--sys-trace and --runtime-trace are without KFD, OMPT, rocSHMEM and "
+			     "hipFile: limpet does not trace them");
+	results_find_variables(job->profile, &variables);
 	if (!r)
-		r = check_process(profiling->pid, err);
-	if (!r)
+		r = process_read(job->pid, &process, err);
+	if (!r) {
+		process_done(&process);
 		r = make_folder(&self, err);
+	}
 	if (!r)
 		r = open_recorder(&self, variables.names, err);
 	if (!r) {

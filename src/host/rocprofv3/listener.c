@@ -1,7 +1,7 @@
 /*
  * Messages as texts of one or several lines.
  */
-#include "face.h"
+#include "host/rocprofv3/listener.h"
 
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-void face_say(const struct face *face, enum say_level level, const char *format, ...)
+void listener_say(const struct job_listener *listener, enum say_level level, const char *format,
+		  ...)
 {
 	char text[1024];
 	va_list arguments;
@@ -18,7 +19,7 @@ void face_say(const struct face *face, enum say_level level, const char *format,
 	va_start(arguments, format);
 	print_list(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	face->say(face->context, level, text);
+	listener->say(listener->context, level, text);
 }
 
 static void add_lines(char *text, size_t room, const char *first, const char *lines)
@@ -35,12 +36,13 @@ static void add_lines(char *text, size_t room, const char *first, const char *li
 	}
 }
 
-void face_say_error(const struct face *face, enum say_level level, const struct err *err)
+void listener_say_error(const struct job_listener *listener, enum say_level level,
+			const struct err *err)
 {
 	char text[1024];
 
 	snprintf(text, sizeof(text), "%s", err->what);
 	add_lines(text, sizeof(text), "why", err->why);
 	add_lines(text, sizeof(text), "fix", err->fix);
-	face->say(face->context, level, text);
+	listener->say(listener->context, level, text);
 }

@@ -8,7 +8,7 @@
 /* As in AMD's --log-level. */
 enum say_level { SAY_FATAL, SAY_ERROR, SAY_WARNING, SAY_INFO, SAY_TRACE };
 
-struct face {
+struct job_listener {
 	void (*say)(void *context, enum say_level level, const char *text);
 	/* Waits for that long, or until it is over. */
 	enum ending (*wait)(void *context, int pidfd, uint64_t time_ns);
@@ -19,7 +19,8 @@ struct face {
 	void *context;
 };
 
-void face_say(const struct face *face, enum say_level level, const char *format, ...)
-	PRINTF_LIKE(3, 4);
+void listener_say(const struct job_listener *listener, enum say_level level, const char *format,
+		  ...) PRINTF_LIKE(3, 4);
 /* An error with its reason and remedy. */
-void face_say_error(const struct face *face, enum say_level level, const struct err *err);
+void listener_say_error(const struct job_listener *listener, enum say_level level,
+			const struct err *err);

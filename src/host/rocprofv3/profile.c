@@ -2,26 +2,24 @@
  * A profile from its beginning to its end.  Prints nothing: it also lives in programs that use the
  * attach libraries.
  */
-#include "profile.h"
+#include "host/rocprofv3/profile.h"
 
 #include "host/core/text/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-void profile_init(struct profile *ret)
-{
-	*ret = (struct profile){ 0 };
-}
+#define LONGEST_NS 1e18
 
 void profile_done(struct profile *profile)
 {
 	for (size_t i = 0; i < profile->kept_count; i++)
 		free(profile->kept[i]);
 	free(profile->kept);
-	periods_done(&profile->periods);
-	profile_init(profile);
+	free(profile->periods);
+	*profile = (struct profile){ 0 };
 }
 
 const char *profile_keep(struct profile *profile, const char *text, size_t length)
@@ -90,6 +88,76 @@ int profile_refuse_passes(const struct profile *profile, struct err *err)
 	return err_exit(err, EXIT_USAGE);
 }
 
+/* The first one is the default. */
+static const struct {
+	const char *name;
+	double ns;
+} period_units[] = {
+	{ "sec", 1e9 },  { "hour", 3.6e12 }, { "min", 6e10 },
+	{ "msec", 1e6 }, { "usec", 1e3 },    { "nsec", 1 },
+};
+
+/* A number up to the character `end`; moves behind that. */
+static bool take_number(const char **text, char end, double *ret)
+{
+	char *behind;
+
+	if ((**text < '0' || **text > '9') && **text != '.')
+		return false;
+	*ret = strtod(*text, &behind);
+	if (behind == *text || *behind != end)
+		return false;
+	*text = behind + (end != 0);
+	return true;
+}
+
+static bool period_read(const char *text, double unit, struct period *ret)
+{
+	double delay, time, repeat;
+
+	if (!take_number(&text, ':', &delay) || !take_number(&text, ':', &time) ||
+	    !take_number(&text, 0, &repeat))
+		return false;
+	if (delay * unit > LONGEST_NS || time * unit > LONGEST_NS || time * unit < 1 ||
+	    repeat > 1e15 || repeat != (double)(uint64_t)repeat)
+		return false;
+	*ret = (struct period){ (uint64_t)(delay * unit), (uint64_t)(time * unit),
+				(uint64_t)repeat };
+	return true;
+}
+
+static int period_refuse(const char *text, struct err *err)
+{
+	err_set(err, -EINVAL, "'%s' is not a collection period", text);
+	err_fix(err, "DELAY:TIME:REPEAT, for example 5:10:3 (REPEAT 0: for ever), with "
+		     "--collection-period-unit hour, min, sec, msec, usec or nsec");
+	return err_exit(err, EXIT_USAGE);
+}
+
+/* Times are numbers of one unit; parts of them are allowed.  Without texts: PERIOD_ALWAYS. */
+static int periods_read(struct profile *profile, struct err *err)
+{
+	const struct profile_list *texts = &profile->period_texts;
+	const char *unit = profile->period_unit;
+	size_t count = MAX(texts->count, (size_t)1);
+	double ns = 0;
+
+	for (size_t i = 0; ns == 0 && i < ARRAY_SIZE(period_units); i++)
+		if (!unit || !strcasecmp(unit, period_units[i].name))
+			ns = period_units[i].ns;
+	profile->periods = calloc(count, sizeof(*profile->periods));
+	if (!profile->periods)
+		return err_set(err, -ENOMEM, "no memory for the collection periods");
+	if (ns == 0)
+		return period_refuse(unit, err);
+	profile->period_count = count;
+	profile->periods[0] = PERIOD_ALWAYS;
+	for (size_t i = 0; i < texts->count; i++)
+		if (!period_read(texts->items[i], ns, &profile->periods[i]))
+			return period_refuse(texts->items[i], err);
+	return 0;
+}
+
 int profile_finish(struct profile *profile, struct err *err)
 {
 	struct amd_output_options *output = &profile->output;
@@ -111,8 +179,7 @@ int profile_finish(struct profile *profile, struct err *err)
 	output->summary.group_count = profile->groups.count;
 	if (amd_output_check(output, err))
 		return err->code;
-	return periods_parse(&profile->periods, profile->period_texts.items,
-			     profile->period_texts.count, profile->period_unit, err);
+	return periods_read(profile, err);
 }
 
 int profile_pid(const struct profile *profile, pid_t *ret, struct err *err)

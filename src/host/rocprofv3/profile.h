@@ -4,7 +4,7 @@
 #pragma once
 
 #include "host/export/amd/output.h"
-#include "periods.h"
+#include "host/recorder/period.h"
 
 #include <sys/types.h>
 
@@ -38,7 +38,8 @@ struct profile {
 	const char *extra_counters, *extra_text; /* a file of definitions, and its text */
 	struct profile_list period_texts;
 	const char *period_unit;
-	struct periods periods;
+	struct period *periods;
+	size_t period_count;
 	const char *log_level, *input;
 	const char *config_folder; /* of definitions of counters; NULL: as installed */
 	unsigned job;              /* of the input file, from 0 */
@@ -54,7 +55,11 @@ struct profile {
 };
 
 /* Nothing selected, AMD's defaults. */
-void profile_init(struct profile *ret);
+static inline void profile_init(struct profile *ret)
+{
+	*ret = (struct profile){ 0 };
+}
+
 void profile_done(struct profile *profile);
 
 /* A copy of the text that lives as long as the profile; NULL: no memory. */

@@ -1,7 +1,7 @@
 /*
  * Each recording is read and written as AMD's files, one process after the other.
  */
-#include "results.h"
+#include "host/rocprofv3/results.h"
 
 #include "host/core/cleanup.h"
 #include "host/export/amd/name_rule.h"
@@ -11,16 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void tell_file(void *context, const char *path)
+static void file_report(void *context, const char *path)
 {
-	const struct face *face = context;
+	const struct job_listener *listener = context;
 
-	face->file(face->context, path);
+	listener->file(listener->context, path);
 }
 
-static void tell_note(void *context, const char *note)
+static void note_report(void *context, const char *note)
 {
-	face_say(context, SAY_WARNING, "%s", note);
+	listener_say(context, SAY_WARNING, "%s", note);
 }
 
 static int write_one(const struct recorder_file *record, const struct amd_output_options *options,
@@ -40,50 +40,37 @@ static int write_one(const struct recorder_file *record, const struct amd_output
 	return 0;
 }
 
-static int write_all(const struct recorder *recorder, const struct amd_output_options *options,
-		     struct results *ret, struct err *err)
+int results_write(const struct recorder *recorder, const struct profile *profile,
+		  const struct job_listener *listener, struct results *ret, struct err *err)
 {
+	struct amd_output_options options = profile->output;
+	struct amd_output_names names = { 0 };
 	struct recorder_file record;
 	bool is_first = true;
 	int r = 0;
 
+	options.tell_file = file_report;
+	options.tell_note = note_report;
+	options.context = (void *)(uintptr_t)listener;
+	options.names = &names;
+	*ret = (struct results){ 0 };
 	for (size_t i = 0; !r && recorder_file(recorder, i, &record); i++) {
 		if (!record.records)
 			continue;
-		r = write_one(&record, options, ret, err);
+		r = write_one(&record, &options, ret, err);
 		is_first = false;
 	}
 	if (!r && is_first && recorder_file(recorder, 0, &record))
-		r = write_one(&record, options, ret, err);
-	return r;
-}
-
-/* A start sets the counters of a device to 0 for all, and processes do not see each other. */
-static void tell_several(const struct results *results, const struct face *face)
-{
-	face_say(
-		face, SAY_WARNING,
-		"kernels of %u processes were counted: where two used the same device at the same "
-		"time, their values may be of each other; --attach-children false counts one alone",
-		results->counted_processes);
-}
-
-int results_write(const struct recorder *recorder, const struct profile *profile,
-		  const struct face *face, struct results *ret, struct err *err)
-{
-	struct amd_output_options options = profile->output;
-	struct amd_output_names names = { 0 };
-	int r;
-
-	options.tell_file = tell_file;
-	options.tell_note = tell_note;
-	options.context = (void *)(uintptr_t)face;
-	options.names = &names;
-	*ret = (struct results){ 0 };
-	r = write_all(recorder, &options, ret, err);
+		r = write_one(&record, &options, ret, err);
 	amd_output_names_done(&names);
+	/* A start sets the counters of a device to 0 for all, and processes do not see each other.
+	 */
 	if (!r && ret->counted_processes > 1)
-		tell_several(ret, face);
+		listener_say(listener, SAY_WARNING,
+			     "kernels of %u processes were counted: where two used the same device "
+			     "at the same time, their values may be of each other; "
+			     "--attach-children false counts one alone",
+			     ret->counted_processes);
 	return r;
 }
 

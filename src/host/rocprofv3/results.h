@@ -3,8 +3,8 @@
  */
 #pragma once
 
-#include "face.h"
-#include "profile.h"
+#include "host/rocprofv3/listener.h"
+#include "host/rocprofv3/profile.h"
 
 struct recorder;
 
@@ -16,7 +16,8 @@ struct results {
 
 /* Of every process that did something; where none did, of the first. */
 int results_write(const struct recorder *recorder, const struct profile *profile,
-		  const struct face *face, struct results *ret, struct err *err) MUST_CHECK;
+		  const struct job_listener *listener, struct results *ret,
+		  struct err *err) MUST_CHECK;
 
 /* The variables for names of files, beside the usual ones: up to NULL, for the recorder; `room`
  * holds their texts. */

@@ -1,7 +1,7 @@
 /*
  * From texts to values.  A text that makes no sense is refused by the name of its setting.
  */
-#include "setters.h"
+#include "host/rocprofv3/setters.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -177,17 +177,27 @@ int set_formats(struct profile *profile, const struct setting *setting, const ch
 	return 0;
 }
 
+/* The index of the one value, or the error. */
+static int choice_read(const struct setting *setting, const char *const *values, size_t count,
+		       const char *const *words, size_t word_count, const char *expects,
+		       struct err *err)
+{
+	int index = count == 1 ? find_word(words, word_count, values[0]) : -1;
+
+	return index < 0 ? value_refuse(setting, count ? values[0] : "", expects, err) : index;
+}
+
 int set_index(struct profile *profile, const struct setting *setting, const char *const *values,
 	      size_t count, struct err *err)
 {
 	static const char *const names[] = { [AGENT_RELATIVE] = "relative",
 					     [AGENT_ABSOLUTE] = "absolute",
 					     [AGENT_TYPE_RELATIVE] = "type-relative" };
-	int index = count == 1 ? find_word(names, ARRAY_SIZE(names), values[0]) : -1;
+	int index = choice_read(setting, values, count, names, ARRAY_SIZE(names),
+				"absolute, relative or type-relative", err);
 
 	if (index < 0)
-		return value_refuse(setting, count ? values[0] : "",
-				    "absolute, relative or type-relative", err);
+		return index;
 	profile->output.agent_index = (enum agent_index)index;
 	return 0;
 }
@@ -196,11 +206,11 @@ int set_unit(struct profile *profile, const struct setting *setting, const char 
 	     size_t count, struct err *err)
 {
 	static const char *const names[] = { "sec", "msec", "usec", "nsec" };
-	int index = count == 1 ? find_word(names, ARRAY_SIZE(names), values[0]) : -1;
+	int index = choice_read(setting, values, count, names, ARRAY_SIZE(names),
+				"sec, msec, usec or nsec", err);
 
 	if (index < 0)
-		return value_refuse(setting, count ? values[0] : "", "sec, msec, usec or nsec",
-				    err);
+		return index;
 	profile->output.summary.unit = names[index];
 	return 0;
 }
@@ -210,11 +220,11 @@ int set_level(struct profile *profile, const struct setting *setting, const char
 {
 	static const char *const names[] = { "fatal", "error", "warning", "info",
 					     "trace", "env",   "config" };
-	int index = count == 1 ? find_word(names, ARRAY_SIZE(names), values[0]) : -1;
+	int index = choice_read(setting, values, count, names, ARRAY_SIZE(names),
+				"fatal, error, warning, info, trace or env", err);
 
 	if (index < 0)
-		return value_refuse(setting, count ? values[0] : "",
-				    "fatal, error, warning, info, trace or env", err);
+		return index;
 	profile->log_level = names[index];
 	return 0;
 }

@@ -2,9 +2,7 @@
  * The table.  AMD's names and meanings; sets mean the part that limpet traces
  * (shared/wire/domains.def), and OpenCL.
  */
-#include "settings.h"
-
-#include "setters.h"
+#include "host/rocprofv3/settings.h"
 
 #include <errno.h>
 #include <stdio.h>

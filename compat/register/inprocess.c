@@ -8,8 +8,8 @@
 #include "compat/register/activation.h"
 #include "compat/register/guarded.h"
 #include "compat/register/handover.h"
-#include "compat/register/process/forks.h"
 #include "compat/register/process/libc_functions.h"
+#include "compat/register/process/loader.h"
 #include "compat/register/switches.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ struct request {
 	char *tools;
 };
 
-static struct request last;     /* of the last successful attach; see take_turn() */
+static struct request last;     /* of the last successful attach; see turn_acquire() */
 static char reason[REASON_MAX]; /* its last byte is always 0 */
 static uint32_t turn;           /* the process with an attach or detach in progress, or 0 */
 
@@ -47,7 +47,7 @@ static rocprofiler_register_error_code_t inprocess_fail(rocprofiler_register_err
 }
 
 /* One attach or detach at a time.  A child of fork may have copied a turn whose holder it lacks. */
-static bool take_turn(void)
+static bool turn_acquire(void)
 {
 	uint32_t me = (uint32_t)getpid(), now = __atomic_load_n(&turn, __ATOMIC_RELAXED);
 
@@ -65,12 +65,12 @@ static bool is_thread_of_ours(void)
 }
 
 /* Two attaches at once: AMD's library returns success for both. */
-static bool await_turn(void)
+static bool turn_await(void)
 {
 	struct timespec pause = { 0, TURN_PAUSE_NS };
 
 	for (unsigned i = 0; i < TURN_PAUSES; i++) {
-		if (take_turn())
+		if (turn_acquire())
 			return true;
 		if (is_thread_of_ours())
 			return false;
@@ -79,9 +79,9 @@ static bool await_turn(void)
 	return false;
 }
 
-static void give_turn(void)
+static void turn_release(void)
 {
-	__atomic_store_n(&turn, 0, __ATOMIC_RELEASE); /* pairs with the acquire in take_turn() */
+	__atomic_store_n(&turn, 0, __ATOMIC_RELEASE); /* pairs with the acquire in turn_acquire() */
 }
 
 static rocprofiler_register_error_code_t code_of(int r)
@@ -164,13 +164,12 @@ static rocprofiler_register_error_code_t attach_new(const char *environment, con
 	int r = request_copy(&request, environment, tools);
 
 	code = r ? refuse_request(r) : attach_request(&request);
-	if (code == ROCP_REG_SUCCESS) {
-		struct request before = last;
-
-		last = request;
-		request = before;
+	if (code != ROCP_REG_SUCCESS) {
+		request_done(&request);
+		return code;
 	}
-	request_done(&request);
+	request_done(&last);
+	last = request;
 	return code;
 }
 
@@ -190,12 +189,12 @@ static rocprofiler_register_error_code_t inprocess_detach_now(void)
 	return code_of(r);
 }
 
-/* Unless it fails, give_turn() must follow. */
-static rocprofiler_register_error_code_t begin_turn(void)
+/* Unless it fails, turn_release() must follow. */
+static rocprofiler_register_error_code_t turn_begin(void)
 {
 	if (!switch_attach())
 		return inprocess_fail(ROCP_REG_ATTACHMENT_NOT_AVAILABLE, "ROCP_TOOL_ATTACH is off");
-	if (!await_turn())
+	if (!turn_await())
 		return inprocess_fail(ROCP_REG_ROCPROFILER_ERROR,
 				      "another attach or detach is under way");
 	return ROCP_REG_SUCCESS;
@@ -207,34 +206,34 @@ rocprofiler_register_error_code_t inprocess_attach(const char *environment, cons
 
 	if (!tools)
 		return inprocess_fail(ROCP_REG_INVALID_ARGUMENT, "no tool was named");
-	code = begin_turn();
+	code = turn_begin();
 	if (code != ROCP_REG_SUCCESS)
 		return code;
 	code = attach_new(environment, tools);
-	give_turn();
+	turn_release();
 	return code;
 }
 
 rocprofiler_register_error_code_t inprocess_attach_again(void)
 {
-	rocprofiler_register_error_code_t code = begin_turn();
+	rocprofiler_register_error_code_t code = turn_begin();
 
 	if (code != ROCP_REG_SUCCESS)
 		return code;
 	code = last.tools ? attach_request(&last)
 			  : inprocess_fail(ROCP_REG_NO_TOOLS, "nothing was attached before");
-	give_turn();
+	turn_release();
 	return code;
 }
 
 rocprofiler_register_error_code_t inprocess_detach(void)
 {
-	rocprofiler_register_error_code_t code = begin_turn();
+	rocprofiler_register_error_code_t code = turn_begin();
 
 	if (code != ROCP_REG_SUCCESS)
 		return code;
 	code = inprocess_detach_now();
-	give_turn();
+	turn_release();
 	return code;
 }
 

@@ -5,7 +5,7 @@
 
 #include "rocprofiler-register/rocprofiler-register.h"
 
-/* For the caller that is the first inside; see inside.h. */
+/* For the caller that is the first inside; see rocprofiler_abi.c. */
 rocprofiler_register_error_code_t inprocess_attach(const char *environment, const char *tools);
 rocprofiler_register_error_code_t inprocess_attach_again(void);
 rocprofiler_register_error_code_t inprocess_detach(void);

@@ -1,6 +1,7 @@
 /*
- * What runtimes have registered.  Any thread adds and reads at any time, without a lock: in a child
- * of fork a lock would stay held for ever, by a thread that is not there.
+ * The runtimes that may register, and what they have registered.  Any thread adds and reads at any
+ * time, without a lock: in a child of fork a lock would stay held for ever, by a thread that is not
+ * there.
  */
 #pragma once
 
@@ -10,6 +11,11 @@
 
 #define REGISTRY_INSTANCES 8 /* of one name */
 #define REGISTRY_TABLES    16
+
+/* The index of a name in the list, which is part of the binary interface, or -ENOENT. */
+int names_find(const char *name);
+/* Is this path that of a library which may register under the name? */
+bool names_match_file(int runtime, const char *path);
 
 enum registration_state {
 	REGISTRATION_NONE,     /* being written */

@@ -5,17 +5,47 @@
 #include "compat/register/activation.h"
 #include "compat/register/handover.h"
 #include "compat/register/inprocess.h"
-#include "compat/register/inside.h"
-#include "compat/register/names.h"
 #include "compat/register/private.h"
 #include "compat/register/process/loader.h"
-#include "compat/register/startup.h"
 #include "compat/register/switches.h"
+#include "rocprofiler-register/correlation.h"
 #include "shared/base/macros.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The shared thread-local words: runtimes and profilers read them, this library does not. */
+__thread uint64_t rocp_reg_active_corr_id;
+__thread uint64_t rocp_reg_auto_stack_[ROCP_REG_AUTO_STACK_SIZE];
+__thread int rocp_reg_auto_depth_;
+
+/* Whether this thread is inside a call of this library already: a profiler that is handed tables
+ * may use a runtime, and that registers. */
+static __thread bool is_inside;
+
+struct inside {
+	int saved_errno; /* the program's errno: it called another function */
+	bool is_first;
+};
+
+static struct inside inside_enter(void)
+{
+	struct inside self = { .saved_errno = errno, .is_first = !is_inside };
+
+	is_inside = true;
+	return self;
+}
+
+static rocprofiler_register_error_code_t inside_leave(const struct inside *self,
+						      rocprofiler_register_error_code_t code)
+{
+	if (self->is_first)
+		is_inside = false;
+	errno = self->saved_errno;
+	return code;
+}
 
 static const char *const error_strings[] = {
 	[ROCP_REG_SUCCESS] = "Success",
@@ -61,7 +91,7 @@ static bool open_sdk(struct sdk *ret, rocprofiler_register_tool_activation_mode_
 	*ret_mode = ROCP_REG_TOOL_ACTIVATION_STARTUP;
 	if (!sdk_open_any(ret))
 		return false;
-	startup_run(ret);
+	sdk_run_tools(ret);
 	return true;
 }
 
@@ -89,18 +119,12 @@ rocprofiler_abi_record(int runtime, uint32_t version, void **tables, uint64_t co
 		       rocprofiler_register_library_indentifier_t *ret)
 {
 	struct inside inside = inside_enter();
-	rocprofiler_register_error_code_t code = ROCP_REG_DEADLOCK;
 	struct registration *one;
 
-	if (registry_add(runtime, version, tables, count, &one)) {
-		code = ROCP_REG_EXCESS_API_INSTANCES;
-	} else {
-		ret->handle = (uint64_t)runtime * REGISTRY_INSTANCES + one->instance;
-		if (inside.is_first)
-			code = pass_new(one);
-	}
-	inside_leave(&inside);
-	return code;
+	if (registry_add(runtime, version, tables, count, &one))
+		return inside_leave(&inside, ROCP_REG_EXCESS_API_INSTANCES);
+	ret->handle = (uint64_t)runtime * REGISTRY_INSTANCES + one->instance;
+	return inside_leave(&inside, inside.is_first ? pass_new(one) : ROCP_REG_DEADLOCK);
 }
 
 rocprofiler_register_error_code_t rocprofiler_register_library_api_table(
@@ -163,11 +187,8 @@ static rocprofiler_register_error_code_t pass_many(enum handover which)
 static rocprofiler_register_error_code_t rocprofiler_abi_invoke(enum handover which)
 {
 	struct inside inside = inside_enter();
-	rocprofiler_register_error_code_t code =
-		inside.is_first ? pass_many(which) : ROCP_REG_DEADLOCK;
 
-	inside_leave(&inside);
-	return code;
+	return inside_leave(&inside, inside.is_first ? pass_many(which) : ROCP_REG_DEADLOCK);
 }
 
 rocprofiler_register_error_code_t rocprofiler_register_invoke_all_registrations(void)
@@ -189,32 +210,25 @@ rocprofiler_register_error_code_t rocprofiler_register_attach(const char *enviro
 							      const char *tool_lib_path)
 {
 	struct inside inside = inside_enter();
-	rocprofiler_register_error_code_t code =
-		inside.is_first ? inprocess_attach(environment_buffer, tool_lib_path)
-				: ROCP_REG_DEADLOCK;
 
-	inside_leave(&inside);
-	return code;
+	return inside_leave(&inside, inside.is_first
+					     ? inprocess_attach(environment_buffer, tool_lib_path)
+					     : ROCP_REG_DEADLOCK);
 }
 
 rocprofiler_register_error_code_t rocprofiler_register_detach(void)
 {
 	struct inside inside = inside_enter();
-	rocprofiler_register_error_code_t code =
-		inside.is_first ? inprocess_detach() : ROCP_REG_DEADLOCK;
 
-	inside_leave(&inside);
-	return code;
+	return inside_leave(&inside, inside.is_first ? inprocess_detach() : ROCP_REG_DEADLOCK);
 }
 
 rocprofiler_register_error_code_t rocprofiler_register_invoke_reattach(void)
 {
 	struct inside inside = inside_enter();
-	rocprofiler_register_error_code_t code =
-		inside.is_first ? inprocess_attach_again() : ROCP_REG_DEADLOCK;
 
-	inside_leave(&inside);
-	return code;
+	return inside_leave(&inside,
+			    inside.is_first ? inprocess_attach_again() : ROCP_REG_DEADLOCK);
 }
 
 void rocprofiler_call_client_reattach(void)
@@ -242,7 +256,7 @@ struct listener {
 	void *data;
 };
 
-static int rocprofiler_abi_tell(const struct registration *registration, void *data)
+static int rocprofiler_abi_offer(const struct registration *registration, void *data)
 {
 	const struct listener *listener = data;
 	struct registration own = *registration;
@@ -255,9 +269,9 @@ int limpet_register_each(limpet_register_take *take, void *data)
 {
 	struct inside inside = inside_enter();
 	struct listener listener = { take, data };
-	unsigned refusals = handover(HANDOVER_ALL, rocprofiler_abi_tell, &listener);
+	unsigned refusals = handover(HANDOVER_ALL, rocprofiler_abi_offer, &listener);
 
-	inside_leave(&inside);
+	(void)inside_leave(&inside, ROCP_REG_SUCCESS);
 	return (int)refusals;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "compat/register/sdk.h"
 
+#include "compat/register/process/libc_functions.h"
 #include "compat/register/process/loader.h"
 #include "compat/register/switches.h"
 #include "shared/base/macros.h"
@@ -24,31 +25,17 @@ bool sdk_is_wanted(void)
 	return loader_symbol(RTLD_DEFAULT, "rocprofiler_configure") || switch_force_load();
 }
 
-/* First tries libraries that are loaded already. */
-static void *open_library(const char *path, bool may_load, bool *ret_is_borrowed)
-{
-	void *handle = loader_open(path, RTLD_LAZY | RTLD_NOLOAD);
-
-	*ret_is_borrowed = handle != NULL;
-	if (!handle && may_load)
-		handle = loader_open(path, RTLD_LAZY | RTLD_GLOBAL);
-	return handle;
-}
-
 static bool open_with(struct sdk *ret, const char *path, bool may_load, const char *must_have)
 {
-	*ret = (struct sdk){ 0 };
-	ret->handle = open_library(path, may_load, &ret->is_borrowed);
+	/* First tries libraries that are loaded already. */
+	*ret = (struct sdk){ .handle = loader_open(path, RTLD_LAZY | RTLD_NOLOAD) };
+	ret->is_borrowed = ret->handle != NULL;
+	if (!ret->handle && may_load)
+		ret->handle = loader_open(path, RTLD_LAZY | RTLD_GLOBAL);
 	if (ret->handle && loader_symbol(ret->handle, must_have))
 		ret->take = (sdk_take_function *)loader_symbol(ret->handle, TAKE_NAME);
 	if (!ret->take)
 		sdk_close(ret);
-	return ret->take != NULL;
-}
-
-static bool open_visible(struct sdk *ret)
-{
-	*ret = (struct sdk){ .take = (sdk_take_function *)loader_symbol(RTLD_DEFAULT, TAKE_NAME) };
 	return ret->take != NULL;
 }
 
@@ -76,26 +63,23 @@ static bool open_beside(struct sdk *ret, const char *must_have)
 	return folder[0] && open_with(ret, path, true, must_have);
 }
 
-/* Where the loader finds one, by the names in AMD's library. */
-static bool open_on_path(struct sdk *ret)
+bool sdk_open_any(struct sdk *ret)
 {
+	/* By the names in AMD's library. */
 	static const char *const names[] = { "librocprofiler-sdk.so", "librocprofiler-sdk.so.1",
 					     "librocprofiler-sdk.so.0" };
+	const char *named = switch_library();
 
+	if ((named && open_with(ret, named, true, TAKE_NAME)) ||
+	    open_with(ret, AGENT_SONAME, false, TAKE_NAME))
+		return true;
+	*ret = (struct sdk){ .take = (sdk_take_function *)loader_symbol(RTLD_DEFAULT, TAKE_NAME) };
+	if (ret->take || open_beside(ret, TAKE_NAME))
+		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (open_with(ret, names[i], true, TAKE_NAME))
 			return true;
 	return false;
-}
-
-bool sdk_open_any(struct sdk *ret)
-{
-	const char *named = switch_library();
-
-	if (named && open_with(ret, named, true, TAKE_NAME))
-		return true;
-	return open_with(ret, AGENT_SONAME, false, TAKE_NAME) || open_visible(ret) ||
-	       open_beside(ret, TAKE_NAME) || open_on_path(ret);
 }
 
 bool sdk_open_ours(struct sdk *ret, bool may_load)
@@ -114,4 +98,34 @@ void sdk_close(struct sdk *self)
 	if (self->handle && self->is_borrowed)
 		loader_close(self->handle);
 	*self = (struct sdk){ 0 };
+}
+
+typedef int start_function(const struct boot_libc *libc, const char *tools, char *text,
+			   size_t room);
+typedef int start_configure_function(const struct boot_libc *libc, void *configure, char *text,
+				     size_t room);
+
+/* A tool that fails is written down in the agent's page; here it changes nothing. */
+static void tools_start(const struct sdk *sdk, const struct boot_libc *libc)
+{
+	start_function *start_tools = (start_function *)sdk_function(sdk, "limpet_inprocess_start");
+	start_configure_function *start_one =
+		(start_configure_function *)sdk_function(sdk, "limpet_inprocess_start_function");
+	void *configure = loader_symbol(RTLD_DEFAULT, "rocprofiler_configure");
+	char reasons[512];
+
+	if (start_tools && switch_tools())
+		start_tools(libc, switch_tools(), reasons, sizeof(reasons));
+	if (start_one && configure)
+		start_one(libc, configure, reasons, sizeof(reasons));
+}
+
+void sdk_run_tools(const struct sdk *sdk)
+{
+	static uint32_t was_run;
+	struct boot_libc libc;
+
+	/* Set before: a tool that uses a runtime calls this again. */
+	if (!__atomic_exchange_n(&was_run, 1, __ATOMIC_RELAXED) && libc_functions_find(&libc))
+		tools_start(sdk, &libc);
 }

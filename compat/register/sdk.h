@@ -32,3 +32,8 @@ void *sdk_function(const struct sdk *self, const char *name);
 
 /* After use; a library that this one has loaded stays loaded. */
 void sdk_close(struct sdk *self);
+
+/* Starts the tools of the environment, or of the program, once, where the profiler is limpet's;
+ * another one finds its tools by itself.  They run on threads of the profiler, with a time limit
+ * for each call. */
+void sdk_run_tools(const struct sdk *self);

@@ -12,3 +12,6 @@
  * until the host detaches or dies.  With a refusal, sends it to the peer instead.  True: this
  * thread must end, since the program is about to change its rights. */
 bool connection_serve(int bell, enum listener_refusal refusal, struct identity_watch *identity);
+
+/* In a child of fork, whose parent still uses them: closes its descriptors.  Async-signal-safe. */
+void connection_forget(void);

@@ -4,7 +4,6 @@
  */
 #include "compat/register/listener/guard.h"
 
-#include "compat/register/listener/listener.h"
 #include "shared/arch/syscall.h"
 #include "target/runtime/forks.h"
 #include "target/runtime/identity.h"
@@ -18,10 +17,12 @@
 
 #include <errno.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define OURS 2 /* threads: the helper, and the watching one */
 
 static const struct boot_libc *functions;
+static void (*wake)(void);
 static int32_t helper;
 static uint32_t is_alarmed, has_ended, may_call;
 
@@ -53,7 +54,7 @@ bool limpet_agent_may_call(void)
 void limpet_agent_leave(void)
 {
 	guard_set(&is_alarmed, true);
-	listener_wake();
+	wake();
 }
 
 bool limpet_agent_has_left(void)
@@ -78,9 +79,10 @@ void guard_go_on(void)
 	forks_allow_calls(is_set(&may_call));
 }
 
-void guard_begin(const struct boot_libc *libc)
+void guard_begin(const struct boot_libc *libc, void (*wake_helper)(void))
 {
 	functions = libc;
+	wake = wake_helper;
 	helper = (int32_t)raw0(SYS_gettid);
 	guard_go_on();
 }
@@ -103,4 +105,25 @@ void guard_end(void)
 	if (notices_are_in())
 		notices_stop();
 	guard_set(&has_ended, true);
+}
+
+bool guard_says_end(struct identity_watch *identity)
+{
+	return is_set(&is_alarmed) || identity_exceeds(identity);
+}
+
+int guard_poll(struct pollfd *waits, size_t count, unsigned limit_ms,
+	       struct identity_watch *identity)
+{
+	struct timespec glance = { 0, IDENTITY_GLANCE_MS * 1000000L };
+	int r = 0;
+
+	for (unsigned ms = 0; !r && ms < limit_ms; ms += IDENTITY_GLANCE_MS) {
+		r = ppoll(waits, count, &glance, NULL);
+		if (r < 0 && errno == EINTR)
+			r = 0;
+		if (guard_says_end(identity))
+			return -1;
+	}
+	return r;
 }

@@ -1,16 +1,14 @@
 /*
- * A thread that waits for peers: all signals blocked, no lock held, no system call that a ptrace
- * stop would break.  A child of fork has no such thread and starts none: only what it must not keep
- * is closed there.  Where the program gives up rights that the thread still has, the thread ends:
- * no host may attach with them.
+ * The thread "rocp-bg-attach": AMD's attachers make it call rocprofiler_register_attach() by
+ * ptrace; limpet connects to its listener.  It waits for peers with all signals blocked, no lock
+ * held, and in no system call that a ptrace stop would break.  A child of fork has no such thread
+ * and starts none: only what it must not keep is closed there.  Where the program gives up rights
+ * that the thread still has, the thread ends: no host may attach with them.
  */
-#include "compat/register/listener/helper.h"
-
-#include "compat/register/listener/blocked.h"
 #include "compat/register/listener/guard.h"
 #include "compat/register/listener/listener.h"
-#include "compat/register/process/forks.h"
 #include "compat/register/process/libc_functions.h"
+#include "compat/register/process/loader.h"
 #include "compat/register/registry.h"
 #include "compat/register/switches.h"
 #include "shared/arch/syscall.h"
@@ -18,12 +16,17 @@
 #include "target/runtime/broadcast.h"
 #include "target/runtime/identity.h"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define STACK_SIZE (1u << 20) /* constructors of tools run here */
 #define SLICE_NS   500000
@@ -62,7 +65,7 @@ static void *wait_for_peers(void *unused)
 	__atomic_store_n(&tid, (int32_t)raw0(SYS_gettid), __ATOMIC_RELEASE);
 	prctl(PR_SET_NAME, LISTENER_THREAD_NAME); /* by which it is known not to be the program's */
 	identity_begin(&identity, 0);
-	guard_begin(&libc);
+	guard_begin(&libc, listener_wake);
 	helper_set(&is_guarded);
 	do {
 		/* Each time: a peer may have brought code that changed it. */
@@ -105,6 +108,44 @@ static bool start_blocked(void)
 	return is_made;
 }
 
+/* "NUMBER ARGUMENT ..."; "running" when it is in none.  False where there is no such file. */
+static bool blocked_read(int32_t number, char *text, size_t room)
+{
+	char path[64];
+	ssize_t size;
+	int file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", number);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return false;
+	size = read(file, text, room - 1);
+	close(file);
+	text[size > 0 ? size : 0] = 0;
+	return true;
+}
+
+/* Is the thread in a wait whose futex is in another module, as the loader's lock is?  0: not run
+ * yet, no.  If it cannot be read, yes. */
+static bool blocked_by_others(int32_t number)
+{
+	static const char ours = 0;
+	Dl_info own, other;
+	char text[128];
+	char *rest;
+	void *word;
+
+	if (!number)
+		return false;
+	if (!blocked_read(number, text, sizeof(text)))
+		return true;
+	if (strtol(text, &rest, 10) != SYS_futex || rest == text)
+		return false;
+	word = (void *)(uintptr_t)strtoull(rest, NULL, 16);
+	return loader_find_module(&ours, &own) && loader_find_module(word, &other) &&
+	       own.dli_fbase != other.dli_fbase;
+}
+
 /* The program may begin by installing a filter that would kill the helper thread: its hooks must be
  * installed before.  Not in dlopen, whose lock the thread needs for that. */
 static void await_guard(void)
@@ -116,7 +157,8 @@ static void await_guard(void)
 	}
 }
 
-void helper_start(void)
+/* At most once in a process.  After a failure no host can attach through the listener. */
+static void helper_start(void)
 {
 	forks_in_child = helper_forget;
 	listener_prepare();

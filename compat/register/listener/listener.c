@@ -5,10 +5,8 @@
 #include "compat/register/listener/listener.h"
 
 #include "compat/register/listener/connection.h"
-#include "compat/register/listener/glance.h"
 #include "compat/register/listener/guard.h"
-#include "compat/register/listener/offer.h"
-#include "compat/register/process/forks.h"
+#include "compat/register/process/loader.h"
 #include "shared/wire/listener.h"
 #include "target/runtime/descriptor.h"
 
@@ -77,16 +75,6 @@ static void open_listener_again(void)
 	listener_prepare();
 }
 
-/* Polls for a peer.  Also without a listener, as a place for hosts that stop the thread by ptrace:
- * the call then is restarted or ends with EINTR. */
-static bool is_somebody_there(void)
-{
-	struct pollfd wait = { listening.fd, POLLIN, 0 };
-	struct timespec limit = { 0, IDENTITY_GLANCE_MS * 1000000L };
-
-	return ppoll(&wait, 1, &limit, NULL) > 0;
-}
-
 static bool listener_serve(struct identity_watch *identity)
 {
 	bool exceeds = identity_exceeds(identity);
@@ -100,22 +88,24 @@ static bool listener_serve(struct identity_watch *identity)
 	return !exceeds && !must_end;
 }
 
-/* Never blocks, though the peer may have gone: forks wait meanwhile. */
-static void listener_accept(void)
-{
-	struct fork_work work = forks_begin();
-
-	peer = descriptor_own(accept4(listening.fd, NULL, NULL, SOCK_CLOEXEC));
-	forks_release(work);
-}
-
+/* Polls also without a listener, as a place for hosts that stop the thread by ptrace: the call then
+ * is restarted or ends with EINTR. */
 bool listener_serve_next(struct identity_watch *identity)
 {
+	struct pollfd wait = { .events = POLLIN };
+	struct timespec limit = { 0, IDENTITY_GLANCE_MS * 1000000L };
+	struct fork_work work;
+
 	if (!descriptor_is_ours(&listening))
 		open_listener_again();
-	if (!is_somebody_there() || guard_is_alarmed() || !descriptor_is_ours(&listening))
-		return !glance_says_end(identity);
-	listener_accept();
+	wait.fd = listening.fd;
+	if (ppoll(&wait, 1, &limit, NULL) <= 0 || guard_is_alarmed() ||
+	    !descriptor_is_ours(&listening))
+		return !guard_says_end(identity);
+	/* Never blocks, though the peer may have gone: forks wait meanwhile. */
+	work = forks_begin();
+	peer = descriptor_own(accept4(listening.fd, NULL, NULL, SOCK_CLOEXEC));
+	forks_release(work);
 	if (peer.fd >= 0)
 		return listener_serve(identity);
 	nanosleep(&(struct timespec){ 0, RETRY_NS }, NULL);
@@ -133,5 +123,5 @@ void listener_forget(void)
 {
 	descriptor_close(&listening);
 	descriptor_close(&peer);
-	offer_forget();
+	connection_forget();
 }

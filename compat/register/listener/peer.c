@@ -4,7 +4,7 @@
  */
 #include "compat/register/listener/peer.h"
 
-#include "compat/register/process/forks.h"
+#include "compat/register/process/loader.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -57,16 +57,10 @@ static int64_t find_word(void *libc, const char *name)
 	return word && block_size ? thread_word_distance(word, *block_size) : 0;
 }
 
-static int64_t block_distance(void *libc)
-{
-	const uint32_t *block_size = libc_function_find(libc, "_thread_db_sizeof_pthread");
-
-	return ARCH_TLS_ABOVE && block_size ? -(int64_t)*block_size : 0;
-}
-
 bool libc_functions_find(struct boot_libc *ret)
 {
 	void *libc = loader_open("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+	const uint32_t *block_size;
 	bool is_whole = true;
 
 	*ret = (struct boot_libc){ 0 };
@@ -78,7 +72,8 @@ bool libc_functions_find(struct boot_libc *ret)
 	}
 	ret->thread_flags = find_word(libc, "_thread_db_pthread_cancelhandling");
 	ret->thread_number = find_word(libc, "_thread_db_pthread_tid");
-	ret->thread_block = block_distance(libc);
+	block_size = libc_function_find(libc, "_thread_db_sizeof_pthread");
+	ret->thread_block = ARCH_TLS_ABOVE && block_size ? -(int64_t)*block_size : 0;
 	if (libc)
 		loader_close(libc);
 	return is_whole;

@@ -1,9 +1,22 @@
 /*
- * Runs inside the target, on any thread.
+ * Runs inside the target, on any thread.  The handlers of forks stay, like this library.
  */
 #include "compat/register/process/loader.h"
 
-#include "compat/register/process/forks.h"
+#include <gnu/libc-version.h>
+#include <pthread.h>
+
+#pragma weak gnu_get_libc_version
+
+extern char __libc_single_threaded __attribute__((weak)); /* glibc 2.32 and later */
+
+struct fork_work forks_begin(void)
+{
+	if (!forks_turn())
+		forks_watch(pthread_atfork, gnu_get_libc_version ? gnu_get_libc_version() : NULL,
+			    &__libc_single_threaded && __libc_single_threaded);
+	return forks_hold();
+}
 
 void *loader_open(const char *path, int flags)
 {

@@ -218,19 +218,18 @@ void listener_forget(void)
 {
 }
 
-void guard_begin(const struct boot_libc *libc_functions)
+void listener_wake(void)
+{
+}
+
+void guard_begin(const struct boot_libc *libc_functions, void (*wake)(void))
 {
 	(void)libc_functions;
+	(void)wake;
 }
 
 void guard_end(void)
 {
-}
-
-bool blocked_by_others(int32_t number)
-{
-	(void)number;
-	return false;
 }
 
 void registry_forget_passing(void)

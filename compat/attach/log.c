@@ -25,31 +25,19 @@ static const char *const level_variables[] = {
 	"ROCPROF_LOGGING_LEVEL",
 };
 
-static enum log_level level_of(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(level_names); i++)
-		if (!strcasecmp(name, level_names[i]))
-			return (enum log_level)i;
-	return LOG_WARNING;
-}
-
 static enum log_level level_wanted(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(level_variables); i++) {
 		const char *name = secure_getenv(level_variables[i]);
 
-		if (name && *name)
-			return level_of(name);
+		if (!name || !*name)
+			continue;
+		for (size_t k = 0; k < ARRAY_SIZE(level_names); k++)
+			if (!strcasecmp(name, level_names[k]))
+				return (enum log_level)k;
+		break;
 	}
 	return LOG_WARNING;
-}
-
-/* After a short count, or with stderr closed, the error cannot be reported. */
-static void text_put(const char *text, size_t length)
-{
-	ssize_t written = write(STDERR_FILENO, text, length);
-
-	(void)written;
 }
 
 void log_lines(enum log_level level, const char *lines)
@@ -64,7 +52,8 @@ void log_lines(enum log_level level, const char *lines)
 	foreign_clean(text, "\n");
 	length = strlen(text);
 	text[length] = '\n';
-	text_put(text, length + 1);
+	/* After a short count, or with stderr closed, the error cannot be reported. */
+	(void)!write(STDERR_FILENO, text, length + 1);
 	errno = saved;
 }
 

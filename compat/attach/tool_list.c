@@ -41,14 +41,6 @@ static bool is_named(const char *path, const char *library)
 	return !strncmp(name, library, length) && (!name[length] || name[length] == '.');
 }
 
-static bool is_attach_library(const char *path)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(attach_libraries); i++)
-		if (is_named(path, attach_libraries[i]))
-			return true;
-	return false;
-}
-
 static const char *list_text(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(list_variables); i++) {
@@ -84,10 +76,11 @@ static char *find_beside_us(const char *name)
 	return path ? find_in(path, (size_t)(strrchr(path, '/') - path), name) : NULL;
 }
 
-static char *find_in_library_path(const char *name)
+/* A name without a directory is looked for beside this library, then in LD_LIBRARY_PATH. */
+static char *tool_resolve(const char *name)
 {
-	const char *list = secure_getenv("LD_LIBRARY_PATH");
-	char *found = NULL;
+	const char *list = strchr(name, '/') ? NULL : secure_getenv("LD_LIBRARY_PATH");
+	char *found = strchr(name, '/') ? NULL : find_beside_us(name);
 
 	while (list && *list && !found) {
 		size_t length = strcspn(list, ":");
@@ -95,17 +88,6 @@ static char *find_in_library_path(const char *name)
 		found = find_in(list, length, name);
 		list += length + (list[length] == ':');
 	}
-	return found;
-}
-
-/* A name without a directory is searched for like the dynamic linker does, then beside the
- * caller. */
-static char *tool_resolve(const char *name)
-{
-	char *found = strchr(name, '/') ? NULL : find_beside_us(name);
-
-	if (!found && !strchr(name, '/'))
-		found = find_in_library_path(name);
 	return found ? found : strdup(name);
 }
 
@@ -135,13 +117,16 @@ static rocattach_status_t tools_split(struct tool_list *list, const char *text,
 	while (*(text += strspn(text, SEPARATORS))) {
 		size_t length = strcspn(text, SEPARATORS);
 		char name[PATH_MAX];
+		bool is_tool = true;
 
 		if (length >= sizeof(name))
 			return outcome_set(outcome, ROCATTACH_STATUS_ERROR_INVALID_ARGUMENT,
 					   "the name of a tool is too long");
 		memcpy(name, text, length);
 		name[length] = 0;
-		if (!is_attach_library(name) && tool_add(list, name, outcome))
+		for (size_t i = 0; i < ARRAY_SIZE(attach_libraries); i++)
+			is_tool &= !is_named(name, attach_libraries[i]);
+		if (is_tool && tool_add(list, name, outcome))
 			return outcome->status;
 		text += length;
 	}

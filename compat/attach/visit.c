@@ -14,46 +14,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A single tool that fails is the failure of it all; of several, the others go on. */
-static unsigned flags_for(const struct tool_list *tools, bool with_children)
-{
-	unsigned flags = with_children ? LIMPET_CHILDREN : 0;
-
-	return flags | (tools->count == 1 ? LIMPET_STRICT : 0);
-}
-
-static void error_warn(const char *head, const struct limpet_error *error)
+static void success_report(const struct visit *visit, const struct limpet_report *report,
+			   const struct limpet_error *error)
 {
 	char text[sizeof(error->why) + 128];
 
-	snprintf(text, sizeof(text), "%s:\n%s", head, error->why);
-	log_lines(LOG_WARNING, text);
-}
-
-static void tell_success(const struct visit *visit, const struct limpet_report *report,
-			 const struct limpet_error *error)
-{
-	char head[96];
-
 	if (report->failed_tools)
-		snprintf(head, sizeof(head), "attached to %d, but not with every tool", visit->pid);
+		snprintf(text, sizeof(text), "attached to %d, but not with every tool:\n%s",
+			 visit->pid, error->why);
 	else
-		snprintf(head, sizeof(head), "%zu of its descendants are skipped", report->skipped);
+		snprintf(text, sizeof(text), "%zu of its descendants are skipped:\n%s",
+			 report->skipped, error->why);
 	if (report->failed_tools || report->skipped)
-		error_warn(head, error);
+		log_lines(LOG_WARNING, text);
 	log_say(LOG_INFO, "attached to %d in %.1f ms, thread %d was paused for %.3f ms", visit->pid,
 		(double)report->attach_ns / 1e6, report->thread, (double)report->pause_ns / 1e6);
-}
-
-/* Nothing but failed tools is no success. */
-static rocattach_status_t error_refuse(const struct visit *visit, const struct limpet_error *error,
-				       struct outcome *outcome)
-{
-	struct limpet_error all = *error;
-
-	all.code = -EIO;
-	snprintf(all.what, sizeof(all.what), "no tool could be attached to %d", visit->pid);
-	return outcome_set_error(outcome, &all);
 }
 
 static rocattach_status_t visit_enter(struct visit *visit, const struct tool_list *tools,
@@ -65,13 +40,20 @@ static rocattach_status_t visit_enter(struct visit *visit, const struct tool_lis
 
 	options.tools = (const char *const *)tools->items;
 	options.tool_count = tools->count;
-	options.flags = flags_for(tools, with_children);
+	options.flags = with_children ? LIMPET_CHILDREN : 0;
+	/* A single tool that fails is the failure of it all; of several, the others go on. */
+	if (tools->count == 1)
+		options.flags |= LIMPET_STRICT;
 	visit->target = limpet_open(visit->pid, &error);
 	if (!visit->target || limpet_attach(visit->target, &options, &report, &error))
 		return outcome_set_error(outcome, &error);
-	if (report.failed_tools == tools->count)
-		return error_refuse(visit, &error, outcome);
-	tell_success(visit, &report, &error);
+	if (report.failed_tools == tools->count) {
+		error.code = -EIO;
+		snprintf(error.what, sizeof(error.what), "no tool could be attached to %d",
+			 visit->pid);
+		return outcome_set_error(outcome, &error);
+	}
+	success_report(visit, &report, &error);
 	return ROCATTACH_STATUS_SUCCESS;
 }
 

@@ -30,14 +30,14 @@ struct profiling_mode {
 	char folder[600];
 };
 
-static void tell_skipped(void *context, const char *text)
+static void skipped_report(void *context, const char *text)
 {
 	struct profiling_mode *self = context;
 
 	speaker_say(self->speaker, SAY_WARNING, "%s", text);
 }
 
-static int refuse_usage(struct err *err, const char *what, const char *fix)
+static int usage_refuse(struct err *err, const char *what, const char *fix)
 {
 	err_set(err, -EINVAL, "%s", what);
 	err_fix(err, "%s", fix);
@@ -47,18 +47,18 @@ static int refuse_usage(struct err *err, const char *what, const char *fix)
 static int options_check(const struct compute_options *options, struct err *err)
 {
 	if (!options->name && !options->path)
-		return refuse_usage(err, "the workload has no name", "-n NAME, or -p FOLDER");
+		return usage_refuse(err, "the workload has no name", "-n NAME, or -p FOLDER");
 	if (options->name && (strchr(options->name, '/') || options->name[0] == '.'))
-		return refuse_usage(err, "the workload's name is no name of a folder",
+		return usage_refuse(err, "the workload's name is no name of a folder",
 				    "-n NAME without '/', and -p FOLDER for where it lies");
 	if (options->blocks.count && options->set)
-		return refuse_usage(err, "--block and --set are exclusive options.",
+		return usage_refuse(err, "--block and --set are exclusive options.",
 				    "--block ID ..., or --set NAME");
 	if (options->pid && options->command)
-		return refuse_usage(err, "both a process and a program to start are given",
+		return usage_refuse(err, "both a process and a program to start are given",
 				    "--attach-pid PID, or: -- PROGRAM ...");
 	if (!options->pid && !options->command)
-		return refuse_usage(err, "there is nothing to profile",
+		return usage_refuse(err, "there is nothing to profile",
 				    "--attach-pid PID, or: -- PROGRAM ...");
 	return 0;
 }
@@ -70,7 +70,7 @@ static int process_check(const struct compute_options *options, struct err *err)
 
 	if (options->duration_ms &&
 	    text_parse_number(options->duration_ms, UINT64_MAX / 1000000 - 1, &duration_ms))
-		return refuse_usage(err, "the duration is not a number of milliseconds",
+		return usage_refuse(err, "the duration is not a number of milliseconds",
 				    "--attach-duration-msec 5000");
 	if (!options->pid)
 		return 0;
@@ -123,7 +123,7 @@ static int metrics_choose(struct profiling_mode *self, struct err *err)
 static int passes_check(const struct profiling_mode *self, struct err *err)
 {
 	if (!self->passes->count)
-		return refuse_usage(err,
+		return usage_refuse(err,
 				    "No performance counters to collect, please check the provided "
 				    "profiling filters",
 				    "rocprof-compute profile --list-metrics");
@@ -140,18 +140,6 @@ static int passes_check(const struct profiling_mode *self, struct err *err)
 		self->passes->count);
 	err_fix(err, "--list-sets: sets that fit at once");
 	return err_exit(err, EXIT_USAGE);
-}
-
-static void folder_choose(struct profiling_mode *self)
-{
-	char model[32];
-
-	device_model(self->device, model, sizeof(model));
-	if (self->options->path)
-		print_into(self->folder, sizeof(self->folder), "%s", self->options->path);
-	else
-		print_into(self->folder, sizeof(self->folder), "workloads/%s/%s",
-			   self->options->name, model);
 }
 
 static void command_write(const struct compute_options *options, char *ret, size_t room)
@@ -180,7 +168,7 @@ static int files_write(struct profiling_mode *self, struct err *err)
 	return r ? r : system_info_write(&info, path, err);
 }
 
-static void pass_tell(const struct profiling_mode *self, size_t index)
+static void pass_report(const struct profiling_mode *self, size_t index)
 {
 	const struct counter_pass *pass = &self->passes->items[index];
 	char names[1024] = "";
@@ -200,7 +188,7 @@ static int passes_collect(struct profiling_mode *self, int *ret_status, struct e
 	int r = counter_rows_open(&rows, self->folder, err);
 
 	for (size_t i = 0; !r && i < self->passes->count; i++) {
-		pass_tell(self, i);
+		pass_report(self, i);
 		r = collect_pass(&collecting, i, &self->passes->items[i], &rows, err);
 	}
 	if (!r)
@@ -216,7 +204,7 @@ static int passes_collect(struct profiling_mode *self, int *ret_status, struct e
 	return r;
 }
 
-static void beginning_tell(const struct profiling_mode *self)
+static void begin_report(const struct profiling_mode *self)
 {
 	speaker_say(self->speaker, SAY_INFO, "Path: %s", self->folder);
 	speaker_say(self->speaker, SAY_INFO, "Target: %s", self->device->architecture);
@@ -230,6 +218,7 @@ static void beginning_tell(const struct profiling_mode *self)
 
 static int mode_profile(struct profiling_mode *self, int *ret_status, struct err *err)
 {
+	char model[32];
 	int r = options_check(self->options, err);
 
 	if (!r)
@@ -244,11 +233,16 @@ static int mode_profile(struct profiling_mode *self, int *ret_status, struct err
 		r = passes_check(self, err);
 	if (r)
 		return r;
-	folder_choose(self);
+	device_model(self->device, model, sizeof(model));
+	if (self->options->path)
+		print_into(self->folder, sizeof(self->folder), "%s", self->options->path);
+	else
+		print_into(self->folder, sizeof(self->folder), "workloads/%s/%s",
+			   self->options->name, model);
 	r = speaker_open_log(self->speaker, self->folder, err);
 	if (r)
 		return r;
-	beginning_tell(self);
+	begin_report(self);
 	r = files_write(self, err);
 	return r ? r : passes_collect(self, ret_status, err);
 }
@@ -295,7 +289,7 @@ int profile_mode_run(const struct compute_options *options, struct speaker *spea
 	struct profiling_mode self = { .options = options, .speaker = speaker, .passes = passes };
 	int r = passes ? 0 : err_set(err, -ENOMEM, "no memory for counters");
 
-	self.selection = (struct counter_selection){ .tell = tell_skipped, .context = &self };
+	self.selection = (struct counter_selection){ .tell = skipped_report, .context = &self };
 	if (!r && (options->lists_metrics || options->lists_sets))
 		r = mode_list(&self, err);
 	else if (!r)

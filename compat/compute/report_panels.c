@@ -110,21 +110,17 @@ static void box_add(struct table_view *self, const struct metric_row *row, const
 	}
 }
 
-static bool id_covers(const char *text, const struct metric_table *table, size_t metric)
-{
-	struct metric_id id;
-
-	return !metric_id_parse(text, &id) && id.panel == (int)(table->id / 100) &&
-	       (id.table < 0 || id.table == (int)(table->id % 100)) &&
-	       (id.metric < 0 || id.metric == (int)metric);
-}
-
 /* The chosen metrics at display; else all of a shown panel. */
 static bool is_metric_chosen(const struct compute_report *report, const struct metric_table *table,
 			     size_t metric)
 {
+	struct metric_id id;
+
 	for (size_t i = 0; i < report->chosen->count; i++)
-		if (id_covers(report->chosen->items[i], table, metric))
+		if (!metric_id_parse(report->chosen->items[i], &id) &&
+		    id.panel == (int)(table->id / 100) &&
+		    (id.table < 0 || id.table == (int)(table->id % 100)) &&
+		    (id.metric < 0 || id.metric == (int)metric))
 			return true;
 	return !report->chosen->count;
 }

@@ -128,12 +128,7 @@ int counter_rows_open(struct counter_rows *ret, const char *folder, struct err *
 	return r;
 }
 
-/* "Agent 1" is 1. */
-static const char *number_in(const char *cell)
-{
-	return cell + strcspn(cell, "0123456789");
-}
-
+/* "Agent 1" is device 1. */
 static void row_write(FILE *out, const struct csv_table *table, size_t row, const int *columns,
 		      size_t kernel)
 {
@@ -147,22 +142,17 @@ static void row_write(FILE *out, const struct csv_table *table, size_t row, cons
 		else if (row_columns[i].is_text)
 			csv_text_write(out, cell);
 		else
-			print(out, "%s", i == COLUMN_GPU ? number_in(cell) : cell);
+			print(out, "%s",
+			      i == COLUMN_GPU ? cell + strcspn(cell, "0123456789") : cell);
 	}
 	fputc('\n', out);
-}
-
-/* The rows of a kernel follow each other. */
-static bool is_same_kernel(const struct csv_table *table, size_t row, int column)
-{
-	return row &&
-	       !strcmp(csv_table_cell(table, row, column), csv_table_cell(table, row - 1, column));
 }
 
 int counter_rows_add(struct counter_rows *rows, const char *path, size_t *kernels, struct err *err)
 {
 	int columns[ARRAY_SIZE(row_columns)];
 	struct csv_table table;
+	const char *before = NULL;
 	int r = csv_table_read(&table, path, err);
 
 	if (r)
@@ -170,7 +160,11 @@ int counter_rows_add(struct counter_rows *rows, const char *path, size_t *kernel
 	for (size_t i = 0; i < ARRAY_SIZE(row_columns); i++)
 		columns[i] = csv_table_find(&table, row_columns[i].from);
 	for (size_t i = 0; i < table.rows; i++) {
-		*kernels += !is_same_kernel(&table, i, columns[COLUMN_DISPATCH]);
+		const char *dispatch = csv_table_cell(&table, i, columns[COLUMN_DISPATCH]);
+
+		/* The rows of a kernel follow each other. */
+		*kernels += !before || strcmp(dispatch, before);
+		before = dispatch;
 		row_write(rows->file.out, &table, i, columns, *kernels);
 	}
 	rows->rows += table.rows;

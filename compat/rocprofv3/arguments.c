@@ -10,12 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where the reader stands. */
-struct words {
-	char **next;
-};
-
-static int refuse_unknown(const char *word, struct err *err)
+static int option_refuse(const char *word, struct err *err)
 {
 	struct nearest nearest = { .wanted = word + 2 };
 
@@ -27,38 +22,29 @@ static int refuse_unknown(const char *word, struct err *err)
 	return err_exit(err, EXIT_USAGE);
 }
 
-static int refuse_operand(const char *word, struct err *err)
-{
-	err_set(err, -EINVAL, "unexpected argument '%s'", word);
-	err_why(err, "no option takes it");
-	err_fix(err, "rocprofv3 --attach PID [options], or: rocprofv3 [options] -- PROGRAM ...");
-	return err_exit(err, EXIT_USAGE);
-}
-
 /* Negative numbers are no options. */
 static bool is_option(const char *word)
 {
 	return word[0] == '-' && word[1] && (word[1] < '0' || word[1] > '9');
 }
 
-static size_t count_values(const struct setting *setting, const struct words *words)
+static size_t count_values(const struct setting *setting, const char *const *words)
 {
 	size_t count = 0;
 
 	if (setting->takes == TAKES_SWITCH)
-		return *words->next && setting_truth(*words->next) >= 0;
-	while (words->next[count] && !is_option(words->next[count]) &&
-	       (setting->takes != TAKES_ONE || !count))
+		return *words && setting_truth(*words) >= 0;
+	while (words[count] && !is_option(words[count]) && (setting->takes != TAKES_ONE || !count))
 		count++;
 	return count;
 }
 
 /* `attached` stands in the same word, or is NULL. */
 static int argument_make(struct profile *profile, const struct setting *setting,
-			 const char *attached, struct words *words, struct err *err)
+			 const char *attached, char ***words, struct err *err)
 {
-	const char *const *values = (const char *const *)words->next;
-	size_t count = count_values(setting, words);
+	const char *const *values = (const char *const *)*words;
+	size_t count = count_values(setting, values);
 
 	if (attached)
 		return setting_make(profile, setting, &attached, 1, err);
@@ -66,12 +52,11 @@ static int argument_make(struct profile *profile, const struct setting *setting,
 		err_set(err, -EINVAL, "--%s needs %s", setting->name, setting->argument);
 		return err_exit(err, EXIT_USAGE);
 	}
-	words->next += count;
+	*words += count;
 	return setting_make(profile, setting, values, count, err);
 }
 
-static int take_long(struct profile *profile, const char *word, struct words *words,
-		     struct err *err)
+static int long_read(struct profile *profile, const char *word, char ***words, struct err *err)
 {
 	const char *name = word + 2, *equals = strchr(name, '=');
 	size_t length = equals ? (size_t)(equals - name) : strlen(name);
@@ -80,7 +65,7 @@ static int take_long(struct profile *profile, const char *word, struct words *wo
 	int r;
 
 	if (!setting)
-		return refuse_unknown(word, err);
+		return option_refuse(word, err);
 	r = argument_make(profile, setting, equals ? equals + 1 : NULL, words, err);
 	if (r && setting_is_refused(setting)) /* by the name that was typed */
 		snprintf(err->what, sizeof(err->what), "%s is not supported", word);
@@ -88,8 +73,7 @@ static int take_long(struct profile *profile, const char *word, struct words *wo
 }
 
 /* "-ST" is -S -T; "-oNAME" is -o NAME. */
-static int take_short(struct profile *profile, const char *word, struct words *words,
-		      struct err *err)
+static int short_read(struct profile *profile, const char *word, char ***words, struct err *err)
 {
 	int r = 0;
 
@@ -111,20 +95,24 @@ static int take_short(struct profile *profile, const char *word, struct words *w
 
 int arguments_read(struct profile *profile, char **argv, struct err *err)
 {
-	struct words words = { argv };
 	int r = 0;
 
-	while (!r && *words.next) {
-		const char *word = *words.next++;
+	while (!r && *argv) {
+		const char *word = *argv++;
 
 		if (!strcmp(word, "--")) {
-			profile->command = *words.next ? words.next : NULL;
+			profile->command = *argv ? argv : NULL;
 			return 0;
 		}
-		if (!is_option(word))
-			return refuse_operand(word, err);
-		r = word[1] == '-' ? take_long(profile, word, &words, err)
-				   : take_short(profile, word, &words, err);
+		if (!is_option(word)) {
+			err_set(err, -EINVAL, "unexpected argument '%s'", word);
+			err_why(err, "no option takes it");
+			err_fix(err, "rocprofv3 --attach PID [options], or: rocprofv3 [options] -- "
+				     "PROGRAM ...");
+			return err_exit(err, EXIT_USAGE);
+		}
+		r = word[1] == '-' ? long_read(profile, word, &argv, err)
+				   : short_read(profile, word, &argv, err);
 	}
 	return r;
 }

@@ -50,23 +50,18 @@ void help_print(FILE *out)
 	      out);
 }
 
-/* A missing part is reported, and is no failure. */
-static void print_counters(FILE *out, const char *folder)
+void help_list(FILE *out, const char *folder)
 {
 	struct err err = { 0 };
 
-	fputs("\nCounters:\n", out);
-	if (amd_counters_list(out, folder, &err))
-		print(out, "  none: %s\n  %s\n  %s\n", err.what, err.why, err.fix);
-}
-
-void help_list(FILE *out, const char *folder)
-{
 	fputs("Traces:\n", out);
 	for (size_t i = 0; i < setting_count; i++)
 		if (settings[i].bits)
 			print(out, "  %-36s %s\n", settings[i].name, settings[i].help);
-	print_counters(out, folder);
+	fputs("\nCounters:\n", out);
+	/* A missing part is reported, and is no failure. */
+	if (amd_counters_list(out, folder, &err))
+		print(out, "  none: %s\n  %s\n  %s\n", err.what, err.why, err.fix);
 	fputs("\nPC sampling, thread trace: none\n", out);
 	fputs("\nNot served:\n", out);
 	print_refused(out);

@@ -136,12 +136,6 @@ static int folder_choose(struct profile *profile, struct err *err)
 	return profile->output.directory ? 0 : err_set(err, -ENOMEM, "no memory for options");
 }
 
-/* Not with rights that the program must not have, nor as one job of several. */
-static bool may_run_untraced(const struct profile *profile)
-{
-	return !profile_asks(profile) && profile->job_count < 2 && !getauxval(AT_SECURE);
-}
-
 static int launch_run(struct program *self, struct profile *profile,
 		      const struct job_listener *listener, struct err *err)
 {
@@ -161,8 +155,9 @@ static int launch_run(struct program *self, struct profile *profile,
 	}
 	if (folder_choose(profile, err))
 		return err->code;
-	/* As AMD's program does it: a warning, and the program runs. */
-	if (may_run_untraced(profile)) {
+	/* As AMD's program does it: a warning, and the program runs.  Not with rights that the
+	 * program must not have, nor as one job of several. */
+	if (!profile_asks(profile) && profile->job_count < 2 && !getauxval(AT_SECURE)) {
 		listener_say(listener, SAY_WARNING,
 			     "no trace was requested: the program runs untraced");
 		execvp(command[0], command);

@@ -18,27 +18,7 @@ static bool folder_is_there(const char *path)
 	return access(path, R_OK | X_OK) == 0;
 }
 
-/* Sets and counters are in folders beside the reports. */
-static void neighbours_find(struct compute_definitions *ret)
-{
-	char file[600];
-
-	print_into(ret->counters, sizeof(ret->counters), "%s/../profile_configs", ret->reports);
-	print_into(ret->sets, sizeof(ret->sets), "%s/../profile_configs/sets", ret->reports);
-	print_into(file, sizeof(file), "%s/counter_defs.yaml", ret->counters);
-	if (access(file, R_OK))
-		ret->counters[0] = '\0';
-}
-
-static int refuse_folder(const char *folder, struct err *err)
-{
-	err_set(err, -errno, "the folder of definitions '%s' cannot be read: %s", folder,
-		strerror(errno));
-	err_fix(err, "--config-dir FOLDER: rocprof-compute's analysis_configs");
-	return err_exit(err, EXIT_USAGE);
-}
-
-static int refuse_nothing(struct err *err)
+static int nothing_refuse(struct err *err)
 {
 	err_set(err, -ENOENT, "there are no definitions of rocprof-compute");
 	err_why(err, "AMD's metrics and sets are read from its files, which limpet does not carry: "
@@ -56,12 +36,17 @@ int compute_definitions_find(struct compute_definitions *ret, const char *folder
 				"/usr/libexec/rocprofiler-compute",
 				"/usr/local/libexec/rocprofiler-compute" };
 	bool is_found = false;
+	char file[600];
 
 	*ret = (struct compute_definitions){ 0 };
 	if (folder) {
 		print_into(ret->reports, sizeof(ret->reports), "%s", folder);
-		if (!folder_is_there(folder))
-			return refuse_folder(folder, err);
+		if (!folder_is_there(folder)) {
+			err_set(err, -errno, "the folder of definitions '%s' cannot be read: %s",
+				folder, strerror(errno));
+			err_fix(err, "--config-dir FOLDER: rocprof-compute's analysis_configs");
+			return err_exit(err, EXIT_USAGE);
+		}
 		is_found = true;
 	}
 	for (size_t i = 0; !is_found && i < ARRAY_SIZE(homes); i++) {
@@ -71,7 +56,12 @@ int compute_definitions_find(struct compute_definitions *ret, const char *folder
 		is_found = folder_is_there(ret->reports);
 	}
 	if (!is_found)
-		return refuse_nothing(err);
-	neighbours_find(ret);
+		return nothing_refuse(err);
+	/* Sets and counters are in folders beside the reports. */
+	print_into(ret->counters, sizeof(ret->counters), "%s/../profile_configs", ret->reports);
+	print_into(ret->sets, sizeof(ret->sets), "%s/../profile_configs/sets", ret->reports);
+	print_into(file, sizeof(file), "%s/counter_defs.yaml", ret->counters);
+	if (access(file, R_OK))
+		ret->counters[0] = '\0';
 	return 0;
 }

@@ -256,39 +256,32 @@ static const struct {
 	{ "TO_INT", 1, SIGN_WHOLE }, { "MOD", 2, '%' },
 };
 
-static struct formula_value quantile_call(struct formula_memory *memory,
-					  const struct formula_value *arguments, int *error)
-{
-	double *numbers = column_new(memory, error);
-
-	if (!numbers || arguments[0].kind != FORMULA_COLUMN || arguments[1].kind != FORMULA_NUMBER)
-		return failed;
-	return number_value(numbers_quantile(
-		numbers, numbers_sort(memory, arguments[0].items, numbers), arguments[1].number));
-}
-
-static bool can_compute(const struct formula_value *arguments, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (arguments[i].kind != FORMULA_NUMBER && arguments[i].kind != FORMULA_COLUMN)
-			return false;
-	return true;
-}
-
 struct formula_value formula_call(struct formula_memory *memory, const char *name,
 				  const struct formula_value *arguments, size_t count, int *error)
 {
+	bool can_compute = true;
+	double *numbers;
+	size_t values;
+
 	for (size_t i = 0; count == 1 && i < ARRAY_SIZE(reductions); i++)
 		if (!strcmp(name, reductions[i].name))
 			return column_reduce(memory, &arguments[0], i, error);
+	for (size_t i = 0; i < count; i++)
+		can_compute &=
+			arguments[i].kind == FORMULA_NUMBER || arguments[i].kind == FORMULA_COLUMN;
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
 		if (!strcmp(name, functions[i].name) && count == functions[i].count)
-			return can_compute(arguments, count)
-				       ? pair_compute(memory, functions[i].sign, &arguments[0],
-						      &arguments[count - 1], error)
-				       : failed;
-	if (!strcmp(name, "QUANTILE") && count == 2)
-		return quantile_call(memory, arguments, error);
+			return can_compute ? pair_compute(memory, functions[i].sign, &arguments[0],
+							  &arguments[count - 1], error)
+					   : failed;
+	if (!strcmp(name, "QUANTILE") && count == 2) {
+		numbers = column_new(memory, error);
+		if (!numbers || arguments[0].kind != FORMULA_COLUMN ||
+		    arguments[1].kind != FORMULA_NUMBER)
+			return failed;
+		values = numbers_sort(memory, arguments[0].items, numbers);
+		return number_value(numbers_quantile(numbers, values, arguments[1].number));
+	}
 	if (!strcmp(name, "CONCAT") && count == 2)
 		return failed; /* a text, which no table shows */
 	*error = -EINVAL;

@@ -110,14 +110,6 @@ static int panel_compare(const void *a, const void *b)
 	return (*left)->id < (*right)->id ? -1 : (*left)->id > (*right)->id;
 }
 
-static int refuse_empty(const char *folder, struct err *err)
-{
-	err_set(err, -ENOENT, "'%s' holds no definitions of a report", folder);
-	err_why(err, "files such as 0500_*.yaml are expected there, of rocprof-compute");
-	err_fix(err, "--config-dir FOLDER: one with a folder for this architecture in it");
-	return err_exit(err, EXIT_USAGE);
-}
-
 /* 0500_command_processor.yaml, and no template. */
 static int entry_belongs(const struct dirent *entry)
 {
@@ -130,8 +122,14 @@ static int entry_belongs(const struct dirent *entry)
 static int entries_read(struct panels *panels, struct dirent **entries, int count, struct err *err)
 {
 	char path[sizeof(panels->folder) + 260];
-	int r = count > 0 ? 0 : refuse_empty(panels->folder, err);
+	int r = 0;
 
+	if (count <= 0) {
+		err_set(err, -ENOENT, "'%s' holds no definitions of a report", panels->folder);
+		err_why(err, "files such as 0500_*.yaml are expected there, of rocprof-compute");
+		err_fix(err, "--config-dir FOLDER: one with a folder for this architecture in it");
+		r = err_exit(err, EXIT_USAGE);
+	}
 	for (int i = 0; i < count; i++) {
 		print_into(path, sizeof(path), "%s/%s", panels->folder, entries[i]->d_name);
 		if (!r)

@@ -171,14 +171,6 @@ static void note_write(environment_note *note, void *context, const char *text, 
 	note(context, line);
 }
 
-static bool is_known(const char *text)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
-		if (value_in(text, &variables[i]))
-			return true;
-	return strncmp(text, PREFIX, strlen(PREFIX)) != 0;
-}
-
 static int variable_read(struct profile *profile, const struct variable *variable, const char *text,
 			 struct err *err)
 {
@@ -192,13 +184,16 @@ static int variable_read(struct profile *profile, const struct variable *variabl
 
 static void variable_judge(const char *text, environment_note *note, void *context)
 {
+	bool is_known = strncmp(text, PREFIX, strlen(PREFIX)) != 0;
+
 	for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
 		const char *value = value_in(text, &variables[i]);
 
+		is_known |= value != NULL;
 		if (value && variables[i].form == FORM_NOTED && setting_truth(value) != 0)
 			note_write(note, context, text, "supported: ", variables[i].detail);
 	}
-	if (!is_known(text))
+	if (!is_known)
 		note_write(note, context, text, "known to limpet", ", and changes nothing");
 }
 

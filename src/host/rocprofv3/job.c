@@ -218,35 +218,23 @@ static void losses_report(void *context, const struct tracing *tracing)
 	uncounted_report(self, tracing, &totals.left);
 }
 
-/* Of a program that was started, and of all that it has started. */
-static void never_seen_report(const struct running *self)
+static int write_files(struct running *self, struct results *ret, struct err *err)
 {
+	struct tracing_totals totals;
+	int r;
+
+	/* Of a program that was started, and of all that it has started. */
 	for (unsigned i = 0; self->job->doorstep && i < DOMAINS; i++)
 		if (self->absent & 1u << i)
 			listener_say(self->listener, SAY_WARNING,
 				     "nothing to trace for %s in the program", domain_name(i));
-}
-
-static void missed_report(const struct running *self)
-{
-	struct tracing_totals totals;
-
 	recorder_totals(self->recorder, &totals);
 	if (totals.missed)
-		listener_say(
-			self->listener, SAY_WARNING,
-			"%" PRIu64
-			" descendants of process %d ended before limpet had attached: they are "
-			"not in the files",
-			totals.missed, self->job->pid);
-}
-
-static int write_files(struct running *self, struct results *ret, struct err *err)
-{
-	int r;
-
-	never_seen_report(self);
-	missed_report(self);
+		listener_say(self->listener, SAY_WARNING,
+			     "%" PRIu64
+			     " descendants of process %d ended before limpet had attached: they "
+			     "are not in the files",
+			     totals.missed, self->job->pid);
 	r = results_write(self->recorder, self->job->profile, self->listener, ret, err);
 	if (!r && !ret->events)
 		listener_say(self->listener, SAY_WARNING,

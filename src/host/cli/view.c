@@ -4,7 +4,7 @@
 #include "host/cli/view.h"
 
 #include "host/core/text/print.h"
-#include "host/model/narrow.h"
+#include "host/model/model.h"
 #include "host/model/samples/shown.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "host/export/exporter.h"
 
 #include "host/core/text/print.h"
-#include "host/model/calls/launches.h"
+#include "host/model/devices/launches.h"
 #include "host/model/samples/stack_text.h"
 
 #include <string.h>

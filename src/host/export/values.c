@@ -3,7 +3,7 @@
  */
 #include "host/export/values.h"
 
-#include "host/model/calls/launches.h"
+#include "host/model/devices/launches.h"
 #include "host/model/samples/stack_text.h"
 
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 
 #include "host/core/err.h"
 #include "host/model/domains.h"
-#include "host/model/read/names.h"
+#include "host/model/names.h"
 #include "host/recording/reader.h"
 #include "shared/wire/sample.h"
 
@@ -68,7 +68,8 @@ struct windows {
 	size_t chunk_count, chunk_room;
 };
 
-/* The usage of processes, see usage.h, in the order of the file.  Zero is nothing. */
+/* The usage of processes: readings of each, in the order of the file, which for one process is that
+ * of their times.  Zero is nothing. */
 struct usage_looks {
 	struct recorded_usage *items;
 	size_t count, room;
@@ -92,7 +93,7 @@ struct model {
 	uint64_t records_max;         /* also of items of each kind: frames, stacks, names */
 	uint64_t left_out;            /* chunks that have more */
 	uint64_t cut_bytes;
-	/* Limits visits to this part (narrow.h), CLOCK_BOOTTIME; to_ns 0: all. */
+	/* Limits visits to this part (model_narrow), CLOCK_BOOTTIME; to_ns 0: all. */
 	uint64_t from_ns, to_ns;
 	struct samples *samples; /* see samples.h; never NULL */
 	struct windows windows;
@@ -171,6 +172,22 @@ static inline uint64_t model_boot_ns(const struct model *model, uint64_t monoton
 
 /* The difference from CLOCK_BOOTTIME to the time of day. */
 int64_t model_wall_offset_ns(const struct model *model);
+
+/* CLOCK_BOOTTIME. */
+struct model_span {
+	uint64_t begin_ns, end_ns;
+};
+
+/* From the beginning of the first sample, call or window to the end of the last one; without any,
+ * from the first reading of the clock to the last. */
+struct model_span model_span(const struct model *model);
+
+/* Narrows the model to a part of it, from `from_ns` to `to_ns` after its beginning; UINT64_MAX: to
+ * its end.  Samples are counted again.  A sample partly inside keeps that part of its weight; calls
+ * are inside if they begin there, windows if their middle is there.  0, or -ENOMEM. */
+int model_narrow(struct model *model, uint64_t from_ns, uint64_t to_ns) MUST_CHECK;
+/* The same between two times of CLOCK_BOOTTIME. */
+int model_narrow_between(struct model *model, uint64_t from_ns, uint64_t to_ns) MUST_CHECK;
 
 /* Replaces CLOCK_BOOTTIME by the time of day from now on, for comparison with other machines. */
 void model_use_wall_clock(struct model *model);

@@ -11,7 +11,7 @@
 #include "host/core/room.h"
 #include "host/core/text/foreign.h"
 #include "host/export/exporter.h"
-#include "host/model/calls/launches.h"
+#include "host/model/devices/launches.h"
 
 #define NO_STACK "[no stack]"
 

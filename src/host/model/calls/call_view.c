@@ -1,6 +1,7 @@
 /*
  * Makes samples of traced calls.
  */
+#include "host/model/model.h"
 #include "host/model/calls/call_view.h"
 
 #include "host/core/cleanup.h"
@@ -11,7 +12,6 @@
 #include "host/model/calls/allocations.h"
 #include "host/model/calls/call_sites.h"
 #include "host/model/samples/profile.h"
-#include "host/model/span.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/core/room.h"
 #include "host/core/text/text.h"
 #include "host/model/read/index.h"
 #include "host/model/samples/samples.h"
-#include "host/model/usage.h"
 #include "host/model/windows/windows.h"
 #include "host/recording/read_ahead.h"
+#include "host/recording/usage_chunks.h"
 
 static void drop_modules(struct model_process *process)
 {
@@ -377,6 +378,36 @@ static int take_records(struct model *model, const struct chunk *chunk)
 	if (head.count > model->records_max - MIN(model->records, model->records_max))
 		return -EFBIG;
 	return index_records(model, model->threads[head.thread], chunk->at, &head, cursor);
+}
+
+/* A reading of an unknown process invalidates its chunk. */
+static int look_add(struct model *model, struct cursor *cursor)
+{
+	struct usage_looks *self = &model->usage;
+	struct recorded_usage usage;
+
+	if (usage_take(cursor, &usage) || usage.process >= model->process_count)
+		return -EPROTO;
+	if (make_room(&self->items, self->count, &self->room, sizeof(*self->items)))
+		return -ENOMEM;
+	self->items[self->count++] = usage;
+	return 0;
+}
+
+int usage_take_chunk(struct model *model, const struct chunk *chunk)
+{
+	struct cursor cursor = chunk->payload;
+	size_t before = model->usage.count;
+	uint32_t count;
+	int r = usage_take_count(&cursor, &count);
+
+	if (!r && count > model->records_max - MIN(before, model->records_max))
+		return -EFBIG;
+	for (uint32_t i = 0; !r && i < count; i++)
+		r = look_add(model, &cursor);
+	if (r)
+		model->usage.count = before;
+	return r;
 }
 
 typedef int chunk_taker(struct model *model, const struct chunk *chunk);

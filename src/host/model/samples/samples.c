@@ -11,7 +11,6 @@
 #include "host/core/table.h"
 #include "host/core/text/path.h"
 #include "host/core/text/text.h"
-#include "host/model/narrow.h"
 #include "host/model/samples/languages.h"
 #include "host/model/samples/raw_stacks.h"
 #include "host/model/samples/sample_names.h"
@@ -313,6 +312,21 @@ static struct sample_event event_of(const struct model *model, const struct reco
 	};
 }
 
+/* Keeps the part of its weight that is within the model's part; false when there is none. */
+static bool sample_narrow(const struct model *model, struct sample_event *event)
+{
+	uint64_t begin_ns = event->time_ns - MIN(event->time_ns, event->weight_ns);
+	uint64_t from_ns = MAX(begin_ns, model->from_ns), to_ns = MIN(event->time_ns, model->to_ns);
+
+	if (!event->weight_ns)
+		return event->time_ns >= model->from_ns && event->time_ns < model->to_ns;
+	if (from_ns >= to_ns)
+		return false;
+	event->time_ns = to_ns;
+	event->weight_ns = to_ns - from_ns;
+	return true;
+}
+
 /* The shown part of its stack; 0 when nothing is shown. */
 static int visit_sample(struct model *model, const struct recorded_sample *sample, uint64_t count,
 			sample_visitor *visit, void *context)
@@ -326,7 +340,7 @@ static int visit_sample(struct model *model, const struct recorded_sample *sampl
 	if (samples->shown && event.stack == STACK_NONE && !samples->is_bare_shown)
 		return 0;
 	/* Samples in place of calls were made from those in that part. */
-	if (model->to_ns && sample->kind < SAMPLE_KINDS && !narrow_sample(model, &event))
+	if (model->to_ns && sample->kind < SAMPLE_KINDS && !sample_narrow(model, &event))
 		return 0;
 	return visit(&event, context);
 }

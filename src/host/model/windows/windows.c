@@ -5,7 +5,6 @@
 
 #include "host/core/room.h"
 #include "host/core/text/print.h"
-#include "host/model/narrow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -88,6 +87,13 @@ static struct window window_of(const struct model *model, const struct recorded_
 	};
 }
 
+static bool is_within(const struct model *model, const struct window *window)
+{
+	uint64_t middle_ns = window->begin_ns + (window->end_ns - window->begin_ns) / 2;
+
+	return !model->to_ns || (middle_ns >= model->from_ns && middle_ns < model->to_ns);
+}
+
 static int chunk_visit(const struct model *model, struct cursor cursor, window_visitor *visit,
 		       void *context)
 {
@@ -105,7 +111,7 @@ static int chunk_visit(const struct model *model, struct cursor cursor, window_v
 		if (r)
 			break;
 		window = window_of(model, &recorded);
-		if (!model->to_ns || narrow_has_window(model, &window))
+		if (is_within(model, &window))
 			r = visit(&window, context);
 	}
 	return r;

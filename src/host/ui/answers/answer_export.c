@@ -4,7 +4,6 @@
 #include "host/core/cleanup.h"
 #include "host/core/threads/quiet_thread.h"
 #include "host/export/exporter.h"
-#include "host/model/narrow.h"
 #include "host/top/freeze.h"
 #include "host/ui/answers/handlers.h"
 #include "host/ui/ui.h"

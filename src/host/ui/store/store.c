@@ -7,8 +7,8 @@
 #include "host/core/self/address_space.h"
 #include "host/core/table.h"
 #include "host/core/threads/quiet_thread.h"
+#include "host/model/model.h"
 #include "host/model/samples/profile.h"
-#include "host/model/span.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/model/usage.h"
+#include "host/model/model.h"
 #include "host/ui/store/bins.h"
 #include "host/ui/store/curves.h"
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "host/model/calls/launches.h"
+#include "host/model/devices/launches.h"
 
 #define STACK 7u
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "host/model/calls/ranges.h"
+#include "host/model/read/ranges.h"
 
 static struct trace_function functions[] = {
 	{ "roctxRangePushA", "", DOMAIN_MARKER, 1, { VALUE_RESULT } },

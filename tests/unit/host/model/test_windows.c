@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "host/core/clock.h"
-#include "host/model/narrow.h"
+#include "host/model/model.h"
 #include "host/model/windows/window_points.h"
 #include "host/model/windows/window_summary.h"
 #include "host/recorder/windows/counter_choice.h"

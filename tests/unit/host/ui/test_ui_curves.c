@@ -4,7 +4,8 @@
  */
 #include "unit.h"
 
-#include "host/model/usage.h"
+#include "host/model/read/chunks.h"
+#include "host/recording/usage_chunks.h"
 #include "host/ui/store/running.h"
 #include "host/ui/store/usage_curves.h"
 

@@ -1,7 +1,7 @@
 /*
  * A table with open addressing.  The names come from a file that is not trusted.
  */
-#include "host/model/read/names.h"
+#include "host/model/names.h"
 
 #include <errno.h>
 #include <stdlib.h>

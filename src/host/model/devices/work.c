@@ -1,7 +1,7 @@
 /*
  * Adds up work of devices.
  */
-#include "host/model/calls/work.h"
+#include "host/model/devices/work.h"
 #include "shared/base/hash.h"
 
 #include "host/core/room.h"

@@ -3,8 +3,7 @@
  * that made them.
  */
 
-#include "host/model/calls/ranges.h"
-#include "host/model/narrow.h"
+#include "host/model/read/ranges.h"
 #include "host/model/read/stream.h"
 #include "host/model/samples/samples.h"
 
@@ -134,7 +133,9 @@ static int visit_within(const struct call *call, void *context)
 {
 	const struct narrowing *self = context;
 
-	return narrow_has_call(self->model, call) ? self->visit(call, self->context) : 0;
+	return call->begin_ns >= self->model->from_ns && call->begin_ns < self->model->to_ns
+		       ? self->visit(call, self->context)
+		       : 0;
 }
 
 int model_each_call(struct model *model, call_visitor *visit, void *context)

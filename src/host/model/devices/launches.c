@@ -1,7 +1,7 @@
 /*
  * Texts come from a file that is not trusted.
  */
-#include "host/model/calls/launches.h"
+#include "host/model/devices/launches.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"

@@ -1,38 +1,10 @@
 /*
  * Leaves out the parts before and after a part of a recording.
  */
-#include "host/model/narrow.h"
-
-#include "host/model/span.h"
+#include "host/model/samples/samples.h"
 #include "host/model/windows/windows.h"
 
 #include <string.h>
-
-bool narrow_sample(const struct model *model, struct sample_event *event)
-{
-	uint64_t begin_ns = event->time_ns - MIN(event->time_ns, event->weight_ns);
-	uint64_t from_ns = MAX(begin_ns, model->from_ns), to_ns = MIN(event->time_ns, model->to_ns);
-
-	if (!event->weight_ns)
-		return event->time_ns >= model->from_ns && event->time_ns < model->to_ns;
-	if (from_ns >= to_ns)
-		return false;
-	event->time_ns = to_ns;
-	event->weight_ns = to_ns - from_ns;
-	return true;
-}
-
-bool narrow_has_call(const struct model *model, const struct call *call)
-{
-	return call->begin_ns >= model->from_ns && call->begin_ns < model->to_ns;
-}
-
-bool narrow_has_window(const struct model *model, const struct window *window)
-{
-	uint64_t middle_ns = window->begin_ns + (window->end_ns - window->begin_ns) / 2;
-
-	return middle_ns >= model->from_ns && middle_ns < model->to_ns;
-}
 
 static int count_sample(const struct sample_event *event, void *context)
 {

@@ -1,7 +1,7 @@
 /*
  * Adds up the time of devices.
  */
-#include "host/model/calls/device_time.h"
+#include "host/model/devices/device_time.h"
 
 #include "host/core/room.h"
 

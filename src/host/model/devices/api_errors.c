@@ -1,7 +1,7 @@
 /*
  * Adds errors of GPU runtimes up.
  */
-#include "host/model/calls/api_errors.h"
+#include "host/model/devices/api_errors.h"
 
 #include "host/core/room.h"
 
@@ -17,7 +17,7 @@ static const struct {
 	const char *name;
 } cuda_errors[] = {
 #define CUDA_ERROR(number, name) { number, #name },
-#include "host/model/calls/cuda_errors.def"
+#include "host/model/devices/cuda_errors.def"
 #undef CUDA_ERROR
 };
 

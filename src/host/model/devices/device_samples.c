@@ -1,7 +1,7 @@
 /*
  * Puts samples and the work of devices together.
  */
-#include "host/model/calls/device_samples.h"
+#include "host/model/devices/device_samples.h"
 
 #include "host/core/room.h"
 #include "host/core/text/print.h"

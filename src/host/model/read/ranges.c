@@ -6,7 +6,7 @@
  * (dropped, or made while nothing was traced), levels show the pairs; without levels (a library
  * without a tool), the last opened range is closed.
  */
-#include "host/model/calls/ranges.h"
+#include "host/model/read/ranges.h"
 #include "host/core/room.h"
 
 #include <errno.h>

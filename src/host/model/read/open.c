@@ -1,10 +1,12 @@
 /*
- * A recording as a model: opens it, reads it whole, adds it up.
+ * A recording as a model: opens it, reads it whole, adds it up, and says what it lacks.
  */
 #include "host/model/model.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,4 +179,73 @@ int model_open_watched(const char *path, const struct sample_watcher *watcher, s
 int model_open(const char *path, struct model **ret, struct err *err)
 {
 	return model_open_up_to(path, /* records_max */ 0, ret, err);
+}
+
+static const char *const end_words[RECORDING_ENDS] = {
+	[RECORDING_CUT] =
+		"it has no end: limpet was killed, had no room for more, or is still writing it",
+	[RECORDING_COMPLETE] = "",
+	[RECORDING_NO_SPACE] = "it ends early: the file could not be written any more",
+	[RECORDING_GIVEN_UP] = "it ends early: limpet was told to give up",
+};
+
+void model_describe_end(const struct model *model, char *ret, size_t room)
+{
+	size_t length = (size_t)snprintf(ret, room, "%s", end_words[model->end.reason]);
+
+	if (model->damaged && length < room)
+		length += (size_t)snprintf(ret + length, room - length,
+					   "%s%" PRIu64 " damaged chunks were left out",
+					   length ? "; " : "", model->damaged);
+	if (model->left_out && length < room)
+		snprintf(ret + length, room - length,
+			 "%s%" PRIu64 " chunks were left out after %" PRIu64
+			 " records: they hold more than a file of this size can; --max-records N "
+			 "reads further",
+			 length ? "; " : "", model->left_out, model->records);
+}
+
+/* A process that executes another program is a second one in the model, with the same PID. */
+static uint32_t count_pids(const struct model *model)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < model->process_count; i++)
+		count += !i || model->processes[i - 1]->pid != model->processes[i]->pid;
+	return count;
+}
+
+/* Of several processes each may have ended between two samples. */
+static void explain_no_samples(const struct model *model, struct err *err)
+{
+	uint32_t count = count_pids(model);
+
+	if (count <= 1) {
+		err_why(err, "no thread ran while it was sampled (%s, %u Hz)",
+			model->samples->sampler, model->samples->hz);
+		return;
+	}
+	err_why(err, "none of %u processes ran long enough for a sample (%s, %u Hz)", count,
+		model->samples->sampler, model->samples->hz);
+	err_fix(err, "limpet record -F 999");
+}
+
+int model_check_filled(const struct model *model, const char *path, struct err *err)
+{
+	char end[256];
+
+	if (model->calls || model->samples->count || model->windows.count)
+		return 0;
+	err_set(err, -ENODATA, "'%s' holds no calls, no samples and no counters", path);
+	model_describe_end(model, end, sizeof(end));
+	if (drops_sum(model->drops))
+		err_why(err, "all %" PRIu64 " records were dropped", drops_sum(model->drops));
+	else if (end[0])
+		err_why(err, "%s", end);
+	else if (model->samples->hz)
+		explain_no_samples(model, err);
+	else
+		err_why(err, "nothing that was traced (%s) was called while it was recorded",
+			model->options[0] ? model->options : "nothing was asked for");
+	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "host/export/amd/name_rule.h"
+#include "host/export/amd/output/name_rule.h"
 
 static const char *same_for_all(void *context, const char *name)
 {

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
+#include "host/export/amd/output/summary.h"
 #include "host/export/amd/rocpd/rocpd.h"
-#include "host/export/amd/summary.h"
 #include "host/export/exporter.h"
 #include "host/export/profile/diff.h"
 #include "host/export/trace/lanes.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "host/core/options.h"
-#include "host/export/amd/output.h"
+#include "host/export/amd/output/output.h"
 
 struct values {
 	bool has_stats, is_whole, is_per_domain, is_mangled, is_truncated, is_renamed, is_by_queue;

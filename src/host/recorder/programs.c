@@ -5,7 +5,7 @@
 
 #include "host/collect/facts.h"
 #include "host/core/room.h"
-#include "host/export/amd/name_rule.h"
+#include "host/export/amd/output/name_rule.h"
 
 #include <errno.h>
 #include <stdlib.h>

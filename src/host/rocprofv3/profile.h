@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/export/amd/output.h"
+#include "host/export/amd/output/output.h"
 #include "host/recorder/period.h"
 
 #include <sys/types.h>

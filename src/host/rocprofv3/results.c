@@ -4,7 +4,7 @@
 #include "host/rocprofv3/results.h"
 
 #include "host/core/cleanup.h"
-#include "host/export/amd/name_rule.h"
+#include "host/export/amd/output/name_rule.h"
 #include "host/model/model.h"
 #include "host/recorder/recorder.h"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "host/core/text/text.h"
-#include "host/export/amd/agents.h"
+#include "host/export/amd/view/agents.h"
 #include "host/export/exporter.h"
 #include "host/export/values.h"
 

@@ -3,8 +3,8 @@
  */
 #pragma once
 
-#include "host/export/amd/agents.h"
-#include "host/export/amd/amd.h"
+#include "host/export/amd/view/agents.h"
+#include "host/export/amd/view/amd.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/export/amd/agents.h"
+#include "host/export/amd/view/agents.h"
 
 #define WORK_TRACK_NAME 128u
 

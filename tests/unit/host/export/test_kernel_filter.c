@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "host/export/amd/kernel_filter.h"
+#include "host/export/amd/view/kernel_filter.h"
 
 static struct err err;
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/export/amd/name_rule.h"
+#include "host/export/amd/output/name_rule.h"
 
 static const char *nothing(void *context, const char *name)
 {

@@ -3,7 +3,7 @@
  */
 #include "unit.h"
 
-#include "host/export/amd/regions.h"
+#include "host/export/amd/view/regions.h"
 
 static struct model model;
 static struct model_process process;

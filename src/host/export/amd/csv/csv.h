@@ -3,8 +3,8 @@
  */
 #pragma once
 
-#include "host/export/amd/agents.h"
-#include "host/export/amd/stats.h"
+#include "host/export/amd/view/agents.h"
+#include "host/export/amd/view/stats.h"
 
 struct amd_csv_options {
 	bool keeps_strangers; /* keeps existing files that do not begin as limpet's */

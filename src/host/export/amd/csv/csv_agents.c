@@ -24,7 +24,7 @@ static const char *const columns_behind[] = {
 static const enum agent_property listed[] = {
 #define PROPERTY(name, text) AGENT_##name,
 #define PROPERTY_UNLISTED(name, text)
-#include "host/export/amd/agent_properties.def"
+#include "host/export/amd/view/agent_properties.def"
 };
 
 static void put_dimensions(FILE *out, struct agent_dimensions dimensions)

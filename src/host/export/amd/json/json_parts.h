@@ -5,8 +5,8 @@
 #pragma once
 
 #include "host/core/text/json.h"
-#include "host/export/amd/agents.h"
-#include "host/export/amd/stats.h"
+#include "host/export/amd/view/agents.h"
+#include "host/export/amd/view/stats.h"
 
 /* One process being written. */
 struct results {

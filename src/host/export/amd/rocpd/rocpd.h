@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/export/amd/amd.h"
+#include "host/export/amd/view/amd.h"
 
 /* Writes everything in the view into the file, which must exist and be empty; `shown` is its name
  * for messages. */

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "host/core/text/json.h"
-#include "host/export/amd/agents.h"
-#include "host/export/amd/amd.h"
 #include "host/export/amd/rocpd/rocpd_file.h"
+#include "host/export/amd/view/agents.h"
+#include "host/export/amd/view/amd.h"
 
 /* Kinds of inserted rows, with ids. */
 enum known {

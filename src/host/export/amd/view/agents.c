@@ -1,7 +1,7 @@
 /*
  * Parses a process's lines about its devices: "key=value", which it may have made up.
  */
-#include "host/export/amd/agents.h"
+#include "host/export/amd/view/agents.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -26,7 +26,7 @@ static struct agent *agents_add(struct agents *agents, uint64_t number)
 
 static const char *const property_names[AGENT_PROPERTIES] = {
 #define PROPERTY(name, text) [AGENT_##name] = text,
-#include "host/export/amd/agent_properties.def"
+#include "host/export/amd/view/agent_properties.def"
 };
 
 const char *agent_property_name(enum agent_property property)

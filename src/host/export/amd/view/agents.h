@@ -21,7 +21,7 @@ enum agent_index {
 
 enum agent_property {
 #define PROPERTY(name, text) AGENT_##name,
-#include "host/export/amd/agent_properties.def"
+#include "host/export/amd/view/agent_properties.def"
 	AGENT_PROPERTIES,
 };
 

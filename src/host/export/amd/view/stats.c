@@ -1,7 +1,7 @@
 /*
  * Adds up.
  */
-#include "host/export/amd/stats.h"
+#include "host/export/amd/view/stats.h"
 #include "shared/base/hash.h"
 
 #include "host/core/room.h"

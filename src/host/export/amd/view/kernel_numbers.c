@@ -1,7 +1,7 @@
 /*
  * Numbers kernels.
  */
-#include "host/export/amd/kernel_numbers.h"
+#include "host/export/amd/view/kernel_numbers.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * An agent in AMD's words, for results.json and for rocpd.
  */
-#include "host/export/amd/agents.h"
+#include "host/export/amd/view/agents.h"
 
 #define AGENT_BYTES 312u /* of AMD's structure for them */
 

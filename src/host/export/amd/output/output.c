@@ -1,7 +1,7 @@
 /*
  * Names, then files.
  */
-#include "host/export/amd/output.h"
+#include "host/export/amd/output/output.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "host/core/output/output_file.h"
 #include "host/export/amd/csv/csv.h"
 #include "host/export/amd/json/json.h"
-#include "host/export/amd/name_rule.h"
+#include "host/export/amd/output/name_rule.h"
 #include "host/export/amd/rocpd/rocpd.h"
 #include "host/export/exporter.h"
 #include "host/export/trace/pftrace.h"

@@ -3,7 +3,7 @@
  * was alone if no kernel of another queue of its device overlaps it, and the target has no other
  * work.
  */
-#include "host/export/amd/counted.h"
+#include "host/export/amd/view/counted.h"
 
 #include "host/core/room.h"
 #include "host/core/table.h"

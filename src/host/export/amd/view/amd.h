@@ -5,12 +5,12 @@
  */
 #pragma once
 
-#include "host/export/amd/correlation.h"
-#include "host/export/amd/counted.h"
-#include "host/export/amd/kernel_filter.h"
-#include "host/export/amd/kernel_numbers.h"
-#include "host/export/amd/range_history.h"
-#include "host/export/amd/regions.h"
+#include "host/export/amd/view/correlation.h"
+#include "host/export/amd/view/counted.h"
+#include "host/export/amd/view/kernel_filter.h"
+#include "host/export/amd/view/kernel_numbers.h"
+#include "host/export/amd/view/range_history.h"
+#include "host/export/amd/view/regions.h"
 #include "host/model/model.h"
 
 /* In the order of AMD's summary; then limpet's own. */

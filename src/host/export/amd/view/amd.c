@@ -1,12 +1,12 @@
 /*
  * Translates calls into AMD's terms.
  */
-#include "host/export/amd/amd.h"
+#include "host/export/amd/view/amd.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "host/export/amd/agents.h"
+#include "host/export/amd/view/agents.h"
 #include "host/symbols/demangle/demangle.h"
 
 const struct amd_domain_words amd_domains[AMD_DOMAINS] = {

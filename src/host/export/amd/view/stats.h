@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/export/amd/amd.h"
+#include "host/export/amd/view/amd.h"
 #include "host/model/statistics.h"
 
 struct amd_stats_row {

@@ -4,9 +4,9 @@
  */
 #pragma once
 
-#include "host/export/amd/agents.h"
-#include "host/export/amd/amd.h"
-#include "host/export/amd/summary.h"
+#include "host/export/amd/output/summary.h"
+#include "host/export/amd/view/agents.h"
+#include "host/export/amd/view/amd.h"
 
 enum amd_format {
 	AMD_FORMAT_ROCPD = 1,

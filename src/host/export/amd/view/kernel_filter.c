@@ -1,7 +1,7 @@
 /*
  * Filters kernels.  A kernel is compared with the expressions once, however often it runs.
  */
-#include "host/export/amd/kernel_filter.h"
+#include "host/export/amd/view/kernel_filter.h"
 
 #include <errno.h>
 #include <stdlib.h>

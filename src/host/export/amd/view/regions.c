@@ -2,7 +2,7 @@
  * A region begins when the call that resumes has returned, and ends when the one that pauses
  * begins, as in AMD's tool; before the first of them nothing is wanted.
  */
-#include "host/export/amd/regions.h"
+#include "host/export/amd/view/regions.h"
 
 #include "host/core/room.h"
 

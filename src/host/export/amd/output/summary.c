@@ -1,7 +1,7 @@
 /*
  * Tables of fixed columns: two of names, as wide as they need to be, and seven of numbers.
  */
-#include "host/export/amd/summary.h"
+#include "host/export/amd/output/summary.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
  * Replaces keys in names.  A user typed the pattern, and values come from a target: both may be any
  * bytes.  A value of a variable never makes a folder: its slashes become underscores.
  */
-#include "host/export/amd/name_rule.h"
+#include "host/export/amd/output/name_rule.h"
 
 #include <ctype.h>
 #include <errno.h>

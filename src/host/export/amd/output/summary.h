@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/export/amd/stats.h"
+#include "host/export/amd/view/stats.h"
 
 #include <stdio.h>
 

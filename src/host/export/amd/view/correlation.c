@@ -2,7 +2,7 @@
  * Assigns ids.  Only calls that caused work of devices must be remembered, so those are collected
  * first.
  */
-#include "host/export/amd/correlation.h"
+#include "host/export/amd/view/correlation.h"
 
 #include <errno.h>
 

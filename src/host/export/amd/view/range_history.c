@@ -1,7 +1,7 @@
 /*
  * Remembers ranges.
  */
-#include "host/export/amd/range_history.h"
+#include "host/export/amd/view/range_history.h"
 
 #include "host/core/room.h"
 #include "host/core/sorted.h"
